@@ -177,7 +177,9 @@ static uint32_t pack(struct etl_mirror *mirror, const struct mirror_piece *piece
 						     body,
 						     mirror->packed.bytes + ETL_BUFFER_HEADER_SIZE);
 	place = place_of(mirror, piece->used, (uint32_t)size, true);
-	if (size >= piece->used || !etl_so_far_admits(&mirror->written, &place, piece->records)) {
+	if (size >= piece->used ||
+	    !etl_packed_is_plausible((uint32_t)size - ETL_BUFFER_HEADER_SIZE, piece->used) ||
+	    !etl_so_far_admits(&mirror->written, &place, piece->records)) {
 		return 0;
 	}
 	memcpy(mirror->packed.bytes, piece->block.bytes, ETL_BUFFER_HEADER_SIZE);

@@ -261,6 +261,11 @@ static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, 
 	return scan->window;
 }
 
+bool etl_packed_is_plausible(uint32_t packed, uint32_t end)
+{
+	return end <= RATIO_CHECK_FROM || end / RATIO_MAX <= packed;
+}
+
 /* Finds the end of the valid bytes. Returns false if there are none. */
 static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 {
@@ -278,7 +283,7 @@ static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 		uint32_t packed = place->disk_size - ETL_BUFFER_HEADER_SIZE;
 
 		if (place->disk_size > PACKED_MAX ||
-		    (header->end > RATIO_CHECK_FROM && header->end / RATIO_MAX > packed)) {
+		    !etl_packed_is_plausible(packed, header->end)) {
 			buffer_problem(scan->damage, buffer,
 				       "%" PRIu32 " bytes cannot unpack to %" PRIu32 ": dropped",
 				       packed, header->end);

@@ -164,6 +164,12 @@ enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, st
 struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
 void etl_scan_done(struct etl_scan *scan);
 
+/*
+ * Whether a buffer of so many packed bytes, its header left out, may unpack to end bytes, its header
+ * included. A compressed buffer that may not is dropped.
+ */
+bool etl_packed_is_plausible(uint32_t packed, uint32_t end);
+
 /* Counts and reports a compressed buffer that unpacks to more than is plausible. */
 void etl_damage_implausible(struct etl_damage *damage, const struct etl_buffer *buffer);
 

@@ -330,6 +330,10 @@ static int run(struct tool_arguments *arguments)
 		return tool_complain(TOOL_BAD_USAGE, "relog",
 				     "--compress and --plain exclude each other");
 	}
+	if (request->exact && !event_filter_active(&request->filter)) {
+		return tool_complain(TOOL_BAD_USAGE, "relog",
+				     "--exact is of no use without a filter");
+	}
 	relog = calloc(1, sizeof *relog);
 	if (!relog) {
 		return tool_complain(TOOL_FAILED, "relog", "no memory");

@@ -240,6 +240,30 @@ static void ten_generations_have_the_records_of_the_first(void **state)
 	free(first.at);
 }
 
+static void what_a_reader_would_not_believe_stays_plain(void **state)
+{
+	/* 100,000 equal records in one buffer: 2.4 MB that pack to a few hundred bytes. */
+	const struct etl_writer_options options = { .buffer_size = 4 << 20, .start_raw = START };
+	const struct etl_out_record record = { .type = RECORD_PERFINFO,
+					       .raw_time = START,
+					       .group = 0x0f,
+					       .opcode = 46,
+					       .payload = "same",
+					       .payload_size = 4 };
+	struct etl_writer *writer = open_in_memory(&options);
+	struct bytes input, copy;
+
+	(void)state;
+	for (unsigned i = 0; i < 100000; i++) {
+		etl_writer_add(writer, &record);
+	}
+	input = take(writer);
+	copy = mirror_one(input, ETL_FORM_COMPRESSED, NULL);
+	assert_same_records(input, copy);
+	free(copy.at);
+	free(input.at);
+}
+
 /* ---- decisions ---- */
 
 /* context: keeps the multiples of this number. */
@@ -665,6 +689,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_changed_gives_the_same_bytes),
 		cmocka_unit_test(ten_generations_have_the_records_of_the_first),
+		cmocka_unit_test(what_a_reader_would_not_believe_stays_plain),
 		cmocka_unit_test(what_stays_is_in_order_and_empty_buffers_are_gone),
 		cmocka_unit_test(small_rests_of_one_processor_are_joined),
 		cmocka_unit_test(records_that_grow_split_a_buffer_and_keep_the_order),
