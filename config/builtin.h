@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Texts that are part of the program: every collector in config/collectors, every manifest in
- * config/manifests, the table of kernel event classes, the collector of the self-test, and the
- * landing page. cmake/embed.cmake puts them into C files when the program is built.
+ * config/manifests, the table of kernel event classes, the collector of the self-test, the
+ * landing page, and the page of etwtool report. cmake/embed.cmake puts them into C files when the
+ * program is built.
  */
 #ifndef CONFIG_BUILTIN_H
 #define CONFIG_BUILTIN_H
@@ -30,5 +31,10 @@ extern const size_t builtin_self_test_collector_count;
 /* exporter/http/page: the landing page and what it loads; read by exporter/http/landing_page.c. */
 extern const struct builtin_file builtin_web_files[];
 extern const size_t builtin_web_file_count;
+/* exporter/tool/page and what it shares with the landing page; read by exporter/tool/report_page.c.
+ * The hashes are those of a Content Security Policy: "sha256-…". */
+extern const struct builtin_file builtin_report_files[];
+extern const size_t builtin_report_file_count;
+extern const char *const builtin_report_file_hashes[];
 
 #endif

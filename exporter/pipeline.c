@@ -321,7 +321,8 @@ static void prepare_for(struct pipeline *pipeline, const struct event_record *re
 	    time_between(record->time, pipeline->tended_time) < (uint64_t)TEND_EVERY) {
 		return; /* a record that comes late */
 	}
-	if (pipeline->tended_time != RECORD_NO_TIME && !pipeline->options.observer) {
+	if (pipeline->tended_time != RECORD_NO_TIME &&
+	    (!pipeline->options.observer || pipeline->options.observer->gives_back)) {
 		pipeline->next = record;
 		shard_tend(pipeline->options.shard, pipeline->time, record->time);
 		enter(pipeline);
@@ -425,7 +426,7 @@ static void learn(struct pipeline *pipeline, const struct event_record *record)
 static bool prepare_class(struct pipeline *pipeline, struct event_class *class)
 {
 	class->lost = lost_cell(&pipeline->cells, class);
-	if (pipeline->options.observer) {
+	if (pipeline->options.observer && pipeline->options.observer->on_class) {
 		pipeline->options.observer->on_class(pipeline->options.observer->context, class);
 	}
 	return tracker_prepare(pipeline->tracker, class) &&
@@ -680,7 +681,7 @@ static void on_buffer(void *context)
 	struct pipeline *pipeline = context;
 
 	reload_when_due(pipeline);
-	if (pipeline->options.observer) {
+	if (pipeline->options.observer && pipeline->options.observer->on_buffer) {
 		pipeline->options.observer->on_buffer(pipeline->options.observer->context);
 	}
 	if (pipeline->options.on_buffer) {

@@ -40,13 +40,17 @@ void pipeline_add_outcomes(struct registry *registry, const char *session,
 /* What a tool sees of the records: called on the pipeline's thread, between its records. */
 struct pipeline_observer {
 	void *context;
-	/* An event class is new, or its struct is used for another class from now on. */
+	/* An event class is new, or its struct is used for another class from now on. May be NULL.
+	 */
 	void (*on_class)(void *context, const struct event_class *class);
 	/* After the rules; the tracker still describes this record. */
 	void (*on_record)(void *context, const struct event_record *record,
 			  const struct event_class *class, struct tracker *tracker);
-	void (*on_buffer)(void *context); /* in both passes */
-	struct dry_run *dry_run;          /* records what the rules do; may be NULL */
+	void (*on_buffer)(void *context); /* in both passes; may be NULL */
+	/* Label sets are given back near a limit, as without an observer: the counters are those of
+	 * the exporter. Else all of them stay. */
+	bool gives_back;
+	struct dry_run *dry_run; /* records what the rules do; may be NULL */
 	uint32_t features; /* of the tracker (enum tracker_feature), beside those of the rules */
 	/* Records that do not fulfil it are not shown; NULL: all are shown. */
 	const struct probe *probe;

@@ -169,6 +169,7 @@ bool runner_make_pipeline(struct session *session, struct error *err)
 		.reload_context = consumer,
 		.on_buffer = runner->options.progress ? on_buffer : NULL,
 		.buffer_context = consumer,
+		.observer = runner->options.observer,
 	};
 
 	if (session->live.tdh) {

@@ -34,6 +34,7 @@ struct runner_options {
 	/* See struct pipeline_options; may be NULL. */
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
+	const struct pipeline_observer *observer; /* borrowed until runner_free(); may be NULL */
 	/* Shows how far runner_run() is; started and ended by the caller. NULL: nothing is shown.
 	 */
 	struct progress *progress;

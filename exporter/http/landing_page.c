@@ -4,7 +4,8 @@
  *
  * A field is a name in double braces, and a row of the table below adds its text. What the program
  * says about itself (its sources, losses and collectors) comes from callbacks of the options. All
- * of this works without JavaScript; page/script.js adds the chart, which it feeds from the metrics
+ * of this works without JavaScript; page/script.js adds the chart, with the help of page/chart.js,
+ * which the report of a recording has too, and feeds it from the metrics
  * page. The page loads nothing from elsewhere and has no script or style of its own, so its Content
  * Security Policy can be strict: a name of a process or file that gets into the page as markup by
  * some mistake could still not run, load or send anything.
@@ -178,11 +179,16 @@ int landing_page_answer(struct http_server *server, const struct http_request *r
 	return status;
 }
 
-static int answer_file(const struct http_request *request, const char *name, const char *type)
+static int answer_text(const struct http_request *request, const char *text, const char *type)
 {
 	/* Another version of the program may have another file at this address. */
-	answer(request, 200, type, "Cache-Control: no-cache\r\n", file_text(name));
+	answer(request, 200, type, "Cache-Control: no-cache\r\n", text);
 	return 200;
+}
+
+static int answer_file(const struct http_request *request, const char *name, const char *type)
+{
+	return answer_text(request, file_text(name), type);
 }
 
 int landing_page_style(struct http_server *server, const struct http_request *request)
@@ -191,10 +197,20 @@ int landing_page_style(struct http_server *server, const struct http_request *re
 	return answer_file(request, "style", "text/css; charset=utf-8");
 }
 
+/* One script: what it shares with the report of a recording, then its own. */
 int landing_page_script(struct http_server *server, const struct http_request *request)
 {
+	struct text script = { 0 };
+	int status;
+
 	(void)server;
-	return answer_file(request, "script", "text/javascript; charset=utf-8");
+	text_add_string(&script, file_text("chart"));
+	text_add_string(&script, file_text("script"));
+	status = script.failed ?
+			 answer_status(request, 500, "") :
+			 answer_text(request, script.data, "text/javascript; charset=utf-8");
+	text_free(&script);
+	return status;
 }
 
 int landing_page_icon(struct http_server *server, const struct http_request *request)

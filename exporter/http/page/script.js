@@ -3,6 +3,8 @@
 // of writing. The page asks for nothing while it is hidden, and less and less often while the exporter does not answer.
 'use strict';
 (() => {
+const { make, shown, bytes, drawGrid } = charts; // chart.js stands before this script
+
 const INTERVAL_MS = 3000, FIRST_MS = 1000, INTERVAL_MAX_MS = 60000, ANSWER_MS = 10000;
 const WINDOW_MS = 5 * 60000; // that the chart shows
 const LINES = 5, ROWS = 10, KEPT = 40; // processes: in the chart, in the table, in each sample
@@ -15,15 +17,6 @@ let before = null; // { time, totals: Map of process -> bytes }
 let timer = 0, busy = false, delay = INTERVAL_MS, count = 0, said = '', top = [];
 
 // ---- the document ----
-
-const make = (name, attributes = {}, text) => {
-	const svg = ['svg', 'path', 'line', 'text', 'circle', 'title'].includes(name);
-	const element = svg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
-
-	for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-	if (text !== undefined) element.textContent = text;
-	return element;
-};
 
 const chart = make('svg', { class: 'chart', role: 'img', 'aria-label': 'Chart of bytes written per second' });
 const status = make('p', { role: 'status' }, 'The counters are being read.');
@@ -42,21 +35,6 @@ const say = (text, name = '') => {
 	if (text !== said) status.textContent = said = text;
 	status.className = name;
 };
-
-// Letters that turn the direction of writing, or that cannot be seen, are shown as what they are: odd.
-const shown = name => name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
-
-const bytes = (value, unit = '') => {
-	const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
-	let i = 0;
-
-	while (value >= 999.5 && i < units.length - 1) {
-		value /= 1000;
-		i++;
-	}
-	return `${i > 0 && value < 99.95 ? value.toFixed(1) : Math.round(value)} ${units[i]}${unit}`;
-};
-const rounded = (value, unit) => bytes(value, unit).replace('.0 ', ' '); // for the axis
 
 // ---- the counters ----
 
@@ -100,13 +78,6 @@ function addSample(time, totals) {
 
 // ---- drawing ----
 
-// The end of the axis, and its steps: 1, 2 or 5 times a power of ten.
-function axis(most) {
-	const power = 10 ** Math.floor(Math.log10(most / 4)), step = [1, 2, 5, 10].map(n => n * power).find(n => n * 4 >= most);
-
-	return { step, end: Math.ceil(most / step) * step };
-}
-
 function drawChart() {
 	const width = Math.max(chart.clientWidth, 200), height = chart.clientHeight, left = 72, right = 8, above = 10, below = 24;
 	const lines = top.slice(0, LINES).filter(row => row.sum > 0);
@@ -114,16 +85,9 @@ function drawChart() {
 	// It begins with one minute, and grows with the samples to the whole window.
 	const minutes = [1, 2, 3, 5].find(n => samples.length === 0 || samples[0].time >= end - n * 60000) ?? 5;
 	const peak = Math.max(0, ...lines.flatMap(row => samples.map(sample => sample.rates?.get(row.name) ?? 0)));
-	const scale = axis(peak || 1000);
 	const x = time => left + (width - left - right) * (1 - (end - time) / (minutes * 60000));
-	const y = rate => height - below - (height - above - below) * rate / scale.end;
+	const y = drawGrid(chart, { width, height, left, right, above, below }, peak || 1000, rate => bytes(rate, '/s'));
 
-	chart.setAttribute('viewBox', `0 0 ${width} ${height}`);
-	chart.replaceChildren();
-	for (let rate = 0; rate <= scale.end * 1.001; rate += scale.step) {
-		chart.append(make('line', { class: 'grid', x1: left, x2: width - right, y1: y(rate), y2: y(rate) }),
-			make('text', { x: left - 8, y: y(rate) + 4, 'text-anchor': 'end' }, rounded(rate, '/s')));
-	}
 	const step = width < 500 && minutes > 2 ? minutes : 1;
 	for (let ago = 0; ago <= minutes; ago += step) {
 		chart.append(make('text', { x: x(end - ago * 60000), y: height - 6, 'text-anchor': ago === 0 ? 'end' : ago === minutes ? 'start' : 'middle' },
@@ -145,7 +109,7 @@ function drawChart() {
 	}
 	if (lines.length === 0) {
 		const why = !before ? '' : samples.length === 0 ? 'A second sample is awaited' : 'No process writes at the moment';
-		chart.append(make('text', { class: 'empty', x: (left + width) / 2, y: y(scale.end * 0.75) + 5 }, why));
+		chart.append(make('text', { class: 'empty', x: (left + width) / 2, y: above + (height - above - below) / 4 + 5 }, why));
 	}
 	chart.setAttribute('aria-label', lines.length === 0 ? 'Chart of bytes written per second; no process writes at the moment' :
 		`Chart of bytes written per second in the last five minutes. Now: ${lines.map(row => `${shown(row.name)} ${bytes(row.now, '/s')}`).join(', ')}`);

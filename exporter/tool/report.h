@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What etwtool report has found out about a recording, and the page that it makes of that.
+ */
+#ifndef TOOL_REPORT_H
+#define TOOL_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "etl/file.h"
+#include "rules/engine/dry_run.h"
+#include "rules/rules.h"
+#include "runner.h"
+#include "tool/report_events.h"
+#include "tool/report_series.h"
+
+struct report {
+	const char *name;                /* of the file, without its folder; borrowed */
+	const struct etl_header *header; /* borrowed, as are the next */
+	uint64_t size_bytes;             /* of the file */
+	const char *clock_doubt;         /* NULL: none */
+	struct registry *registry;
+	const struct rule_set *rules;
+	const struct dry_run *dry_run;
+	struct source_statistics statistics; /* of the replay */
+	struct report_charted charted;
+	struct report_events events;
+};
+
+/* Every report begins with this text, and with the version of the program behind it. */
+#define REPORT_MARK "<!DOCTYPE html>\n<!-- etwtool report "
+
+/* Adds the page (report_page.c). */
+void report_add_page(struct text *html, const struct report *report);
+
+/* ---- parts of the page ---- */
+
+/* The rows of a chart that are drawn; those beyond them are one, and rows of a table. */
+enum { REPORT_DRAWN = 8, REPORT_TABLE_ROWS = 15 };
+
+/* The colours of the drawn rows, numbers from 0 (report_colours.c): a name has the same in every
+ * chart that has room for it. */
+struct report_colours {
+	uint8_t rows[REPORT_CHARTS][REPORT_DRAWN];
+};
+void report_choose_colours(struct report_colours *colours, const struct report_charted *charted);
+
+/* How many rows of a chart have a total; they are the first. Of buckets: all up to the last one
+ * that has. */
+size_t report_rows(const struct report_series *series);
+
+/* Adds the data of all charts for the script, as JSON that may stand in a script element
+ * (report_data.c). */
+void report_add_data(struct text *html, const struct report *report,
+		     const struct report_colours *colours);
+
+/* Adds the table of processes with their lifetimes (report_tree.c). */
+void report_add_processes(struct text *html, const struct report *report);
+
+/* Adds the losses of the recording and what its numbers lack for other reasons, and the collectors
+ * that it does not feed (report_lacks.c). */
+void report_add_losses(struct text *html, const struct report *report);
+void report_add_unfed(struct text *html, const struct report *report);
+
+/* ---- values (report_values.c) ---- */
+
+/* "12,345" */
+void report_add_number(struct text *html, uint64_t number);
+/* "12,345 events", with an s unless it is one */
+void report_add_counted(struct text *html, uint64_t number, const char *noun);
+/* "12.3 MB", "12,345", "1.25 s": a total in a unit */
+void report_add_value(struct text *html, enum report_unit unit, uint64_t value);
+/* "12.3 MB/s", "0.25": how fast a total grows, in so many 100 ns */
+void report_add_rate(struct text *html, enum report_unit unit, uint64_t value, uint64_t time_100ns);
+/* "1 min 12 s", "150 ms" */
+void report_add_duration(struct text *html, uint64_t time_100ns);
+/* "07:00:12", with the date before it if the recording has more than one, and milliseconds behind
+ * it if its steps are shorter than a second. Of no time "–". */
+void report_add_clock(struct text *html, const struct report *report, int64_t time);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the numbers of a report lack: losses, doubts, and what was not recorded at all.
+ *
+ * Losses are what Windows counted while the recording was made, and what could not be read of the
+ * file. Windows writes its counts into the header when the session is stopped; a recording that was
+ * not closed has zeros there, which say nothing. Doubts are what the exporter counts about its own
+ * work (docs/metrics.md): events without a layout, names that no event has, limits that were
+ * reached. A collector is fed if the dry run saw an event that one of its rules is about; one that
+ * has no rules, if its family has a sample.
+ */
+#include <string.h>
+
+#include "base/html.h"
+#include "rules/language/rule_set.h"
+#include "source/event_record.h"
+#include "source/kernel_flags.h"
+#include "tool/report.h"
+#include "track/state_gauges.h"
+
+/* ---- losses ---- */
+
+static void add_lost(struct text *html, const struct source_statistics *statistics)
+{
+	text_add_string(html, "<p class=\"sentence\"><span class=\"bad sentence\">Lost when the "
+			      "recording was made:</span> ");
+	if (statistics->events_lost > 0) {
+		report_add_counted(html, statistics->events_lost, "event");
+	}
+	if (statistics->events_lost > 0 && statistics->buffers_lost > 0) {
+		text_add_string(html, ", ");
+	}
+	if (statistics->buffers_lost > 0) {
+		report_add_counted(html, statistics->buffers_lost, "buffer");
+		text_add_string(html, " with an unknown number of events");
+	}
+	text_add_string(html, ". Everything below is too low by what they would have added.</p>\n");
+}
+
+static void add_damage(struct text *html, const struct report *report)
+{
+	const struct source_statistics *statistics = &report->statistics;
+
+	if (statistics->truncated) {
+		text_add_string(html,
+				"<p class=\"sentence\"><span class=\"bad sentence\">The file is "
+				"cut short.</span> What was recorded after its end is "
+				"missing.</p>\n");
+	}
+	if (statistics->bad_buffers > 0 || statistics->bad_records > 0) {
+		text_add_string(html,
+				"<p class=\"sentence\"><span class=\"bad sentence\">The file is "
+				"damaged:</span> ");
+		report_add_counted(html, statistics->bad_buffers, "buffer");
+		text_add_string(html, " and ");
+		report_add_counted(html, statistics->bad_records, "record");
+		text_add_string(html, " could not be read and are left out.</p>\n");
+	}
+}
+
+/* What a row of a remark's counter means; NULL: nothing is wrong. */
+static const char *remark(const char *sample, const char *name)
+{
+	static const struct {
+		const char *sample, *name, *sentence; /* name NULL: any */
+	} rows[] = {
+		{ "etw_consumer_lost_notifications_total", NULL,
+		  "“events lost” records in the recording, about" },
+		{ "etw_consumer_unattributed_events_total", NULL,
+		  "events refer to something that no event of the recording names, a" },
+		{ "etw_consumer_records_total", "no_schema",
+		  "events have no known layout, so that their fields are unknown:" },
+		{ "etw_consumer_records_total", "undecodable", "events could not be decoded:" },
+		{ "etw_consumer_records_total", "filtered",
+		  "events were taken out by the filters of the configuration:" },
+		{ "etw_decode_errors_total", NULL, "events that a rule could not evaluate, of" },
+		{ "etw_exporter_series_overflow_total", NULL,
+		  "events counted under the name _other because a limit was reached, in" },
+		{ "etw_exporter_series_evicted_total", NULL,
+		  "label sets given back because a limit was near, in" },
+		{ "etw_state_evictions_total", NULL,
+		  "entries dropped from a table because it was full:" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		if (strcmp(rows[i].sample, sample) == 0 &&
+		    (!rows[i].name || strcmp(rows[i].name, name) == 0)) {
+			return rows[i].sentence;
+		}
+	}
+	return NULL;
+}
+
+static void add_item(struct text *html, bool *open)
+{
+	text_add_string(html, *open ? "<li>" : "<ul class=\"remarks\">\n<li>");
+	*open = true;
+}
+
+static void add_remarks(struct text *html, const struct report *report)
+{
+	const struct report_steps *steps = &report->charted.steps;
+	bool open = false;
+
+	if (report->header->end_time == 0) {
+		add_item(html, &open);
+		text_add_string(html,
+				"The recording was not closed, so its header does not say how "
+				"many events were lost.\n");
+	}
+	if (report->clock_doubt) {
+		add_item(html, &open);
+		text_add_html(html, report->clock_doubt);
+		text_add_char(html, '\n');
+	}
+	if (steps->outside > 0) {
+		add_item(html, &open);
+		report_add_counted(html, steps->outside, "record");
+		text_add_string(html,
+				" without a time between 1970 and 9999: they count where they "
+				"come.\n");
+	}
+	if (report->statistics.late_records > 0) {
+		add_item(html, &open);
+		report_add_counted(html, report->statistics.late_records, "record");
+		text_add_string(html, " out of order.\n");
+	}
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		const struct report_chart *chart = &report_charts[i];
+		const struct report_series *series = &report->charted.series[i];
+
+		for (size_t j = 0; chart->form == REPORT_REMARK && j < report_rows(series); j++) {
+			const char *sentence = remark(chart->sample, series->rows[j].name);
+
+			if (sentence) {
+				add_item(html, &open);
+				report_add_number(html, series->rows[j].total);
+				text_add_format(html, " %s <bdi>", sentence);
+				text_add_html(html, series->rows[j].name);
+				text_add_string(html, "</bdi>.\n");
+			}
+		}
+	}
+	text_add_string(html, open ? "</ul>\n" : "");
+}
+
+void report_add_losses(struct text *html, const struct report *report)
+{
+	const struct source_statistics *statistics = &report->statistics;
+	bool lost = statistics->events_lost > 0 || statistics->buffers_lost > 0;
+	bool damaged = statistics->truncated || statistics->bad_buffers > 0 ||
+		       statistics->bad_records > 0;
+
+	if (lost) {
+		add_lost(html, statistics);
+	}
+	add_damage(html, report);
+	if (!lost && !damaged && report->header->end_time != 0) {
+		text_add_string(html,
+				"<p class=\"sentence\"><span class=\"good sentence\">No event "
+				"was lost</span> when the recording was made, nor in reading "
+				"it.</p>\n");
+	} else if (!lost && !damaged) {
+		text_add_string(html,
+				"<p class=\"sentence\"><span class=\"bad sentence\">Losses are "
+				"not known.</span></p>\n");
+	}
+	add_remarks(html, report);
+}
+
+/* ---- collectors that the recording does not feed ---- */
+
+static bool is_fed(const struct report *report, const char *collector)
+{
+	const struct dry_run_rule *rule;
+
+	for (size_t i = 0; (rule = dry_run_at(report->dry_run, i)) != NULL; i++) {
+		if (rule->events > 0 && strcmp(rule->rule->collector->name, collector) == 0) {
+			return true;
+		}
+	}
+	for (size_t i = 0; state_gauges[i].family; i++) {
+		const struct family *family =
+			strcmp(state_gauges[i].collector, collector) == 0 ?
+				registry_find_family(report->registry, state_gauges[i].family) :
+				NULL;
+
+		if (family && family_series(family) > 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_needs(struct text *html, const struct collector *collector)
+{
+	const char *between = "kernel flags ";
+
+	for (size_t i = 0; i < KERNEL_FLAG_COUNT; i++) {
+		if ((collector->kernel_flags & kernel_flag_values[i]) != 0) {
+			text_add_format(html, "%s<code>%s</code>", between, kernel_flag_names[i]);
+			between = ", ";
+		}
+	}
+	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
+		if ((collector->kernel_groups >> i & 1) != 0) {
+			text_add_format(html, "%s<code>%s</code>", between,
+					kernel_flag_names[KERNEL_FLAG_COUNT + i]);
+			between = ", ";
+		}
+	}
+	between = between[0] == ',' ? "; provider " : "provider ";
+	for (size_t i = 0; i < collector->provider_count; i++) {
+		text_add_format(html, "%s<code>", between);
+		text_add_html(html,
+			      collector->providers[i].name ? collector->providers[i].name : "…");
+		text_add_string(html, "</code>");
+		between = ", ";
+	}
+}
+
+void report_add_unfed(struct text *html, const struct report *report)
+{
+	size_t unfed = 0;
+
+	for (size_t i = 0; i < report->rules->collector_count; i++) {
+		const struct collector *collector = report->rules->collectors[i];
+
+		if (!report->rules->infos[i].on || is_fed(report, collector->name)) {
+			continue;
+		}
+		if (unfed++ == 0) {
+			text_add_string(
+				html,
+				"<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
+				"aria-labelledby=\"lacks-title\">\n<table class=\"lacks\">\n<caption>"
+				"Collectors of the exporter that the recording has no events for"
+				"</caption>\n<thead><tr><th scope=\"col\">Collector<th scope=\"col\">"
+				"What it would show<th scope=\"col\">What must be recorded\n<tbody>\n");
+		}
+		text_add_string(html, "<tr><th scope=\"row\">");
+		text_add_html(html, collector->name);
+		text_add_string(html, "<td>");
+		text_add_html(html, collector->help);
+		text_add_string(html, "<td>");
+		add_needs(html, collector);
+		text_add_char(html, '\n');
+	}
+	text_add_string(html, unfed > 0 ? "</table>\n</div>\n" :
+					  "<p>The recording has events for every collector.</p>\n");
+}

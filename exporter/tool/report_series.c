@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The counters of the exporter over the time of a recording, in bounded memory.
+ *
+ * How long a recording is, only its end shows: its header says when the session was stopped, but
+ * that of a recording that was cut off does not, and a header can lie. So the length of a step is
+ * chosen from the header where it says something plausible, else it begins at 1 ms; and
+ * whenever there are more than REPORT_STEPS steps, two and two become one. The values are
+ * cumulative, so the one at the end of the second step is that of the two together.
+ *
+ * A value is read from the exposition, as a scrape would read it, so the numbers of the report are
+ * by construction those of the exporter: what the page shows last is what `--once` prints. Only the
+ * families of charts are rendered. The samples that a chart sums are added up as integers, seconds
+ * as nanoseconds, so that nothing is rounded. A counter with many label sets gives some back when
+ * their processes ended long ago (metrics/eviction.c); a sum that falls for this reason keeps its
+ * height here and goes on growing from there.
+ *
+ * The first record of every recording is its header, whose time is the start of the session. In a
+ * circular recording what followed it may be overwritten, and the next record is hours later. The
+ * steps therefore begin with the second record.
+ */
+#include "tool/report_series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "metrics/exposition.h"
+#include "source/clock.h"
+#include "source/event_record.h"
+
+#define MS       INT64_C(10000)
+#define SECOND   INT64_C(10000000)
+#define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */
+
+/* ---- the table ---- */
+
+#define FILE_WRITTEN "etw_file_written_bytes_total"
+#define FILE_READ    "etw_file_read_bytes_total"
+#define DISK_LATENCY "etw_disk_operation_duration_seconds_bucket"
+#define STACK(section, title, sample, label, unit)                                           \
+	{                                                                                    \
+		section, title, sample, label, NULL, NULL, REPORT_##unit, REPORT_STACK, NULL \
+	}
+#define STACK_TIME(section, title, sample, label, rate)                                       \
+	{                                                                                     \
+		section, title, sample, label, NULL, NULL, REPORT_SECONDS, REPORT_STACK, rate \
+	}
+#define LATENCY(title, operation)                                                         \
+	{                                                                                 \
+		"disks", title, DISK_LATENCY, "le", "operation", operation, REPORT_COUNT, \
+			REPORT_BUCKETS, NULL                                              \
+	}
+#define REMARK(sample, label)                                                            \
+	{                                                                                \
+		NULL, NULL, sample, label, NULL, NULL, REPORT_COUNT, REPORT_REMARK, NULL \
+	}
+
+static const struct report_chart chart_rows[] = {
+	STACK("writes", "Written to files, by process", FILE_WRITTEN, "process", BYTES),
+	STACK("writes", "Written to files, by volume", FILE_WRITTEN, "volume", BYTES),
+	STACK("writes", "Written by paging I/O, by process", "etw_file_paging_written_bytes_total",
+	      "process", BYTES),
+	STACK("reads", "Read from files, by process", FILE_READ, "process", BYTES),
+	STACK("reads", "Read from files, by volume", FILE_READ, "volume", BYTES),
+	STACK("reads", "Read by hard page faults, by process",
+	      "etw_memory_hard_fault_read_bytes_total", "process", BYTES),
+	LATENCY("Response times of reads", "read"),
+	LATENCY("Response times of writes", "write"),
+	LATENCY("Response times of flushes", "flush"),
+	STACK_TIME("disks", "Time of disk requests, by process",
+		   "etw_disk_process_io_seconds_total", "process", "requests under way"),
+	STACK("disks", "Written to disks, by process", "etw_disk_process_written_bytes_total",
+	      "process", BYTES),
+	STACK("disks", "Read from disks, by process", "etw_disk_process_read_bytes_total",
+	      "process", BYTES),
+	STACK("disks", "Written, by disk", "etw_disk_written_bytes_total", "disk", BYTES),
+	STACK("disks", "Read, by disk", "etw_disk_read_bytes_total", "disk", BYTES),
+	STACK("network", "Sent, by process", "etw_network_sent_bytes_total", "process", BYTES),
+	STACK("network", "Received, by process", "etw_network_received_bytes_total", "process",
+	      BYTES),
+	STACK("network", "TCP segments sent again, by process", "etw_tcp_retransmits_total",
+	      "process", COUNT),
+	STACK("network", "HTTP requests, by site", "etw_http_requests_total", "site", COUNT),
+	STACK("network", "DNS queries, by process", "etw_dns_queries_total", "process", COUNT),
+	STACK_TIME("cpu", "CPU time, by process", "etw_process_cpu_seconds_total", "process",
+		   "processors"),
+	STACK("cpu", "CPU samples, by process", "etw_process_cpu_samples_total", "process", COUNT),
+	STACK("cpu", "Waits of threads, by reason", "etw_thread_waits_total", "reason", COUNT),
+	STACK("cpu", "Context switches, by process", "etw_thread_process_context_switches_total",
+	      "process", COUNT),
+	STACK_TIME("drivers", "Time in DPCs, by driver", "etw_dpc_duration_seconds_sum", "driver",
+		   "processors"),
+	STACK_TIME("drivers", "Time in ISRs, by driver", "etw_isr_duration_seconds_sum", "driver",
+		   "processors"),
+	STACK("dotnet", "Allocated on .NET heaps, by process", "etw_dotnet_allocated_bytes_total",
+	      "process", BYTES),
+	STACK("dotnet", "Garbage collections, by process", "etw_dotnet_gc_collections_total",
+	      "process", COUNT),
+	STACK_TIME("dotnet", "Pauses of all managed threads, by process",
+		   "etw_dotnet_gc_pause_seconds_sum", "process", "paused"),
+	STACK("dotnet", "Exceptions, by process", "etw_dotnet_exceptions_total", "process", COUNT),
+	STACK_TIME("dotnet", "Waits for locks, by process", "etw_dotnet_contention_seconds_total",
+		   "process", "threads"),
+	STACK("events", "Events, by provider", "etw_events_total", "provider", COUNT),
+	STACK("events", "Events, by process", "etw_events_total", "process", COUNT),
+	REMARK("etw_consumer_lost_notifications_total", "type"),
+	REMARK("etw_consumer_unattributed_events_total", "reason"),
+	REMARK("etw_consumer_records_total", "outcome"),
+	REMARK("etw_decode_errors_total", "provider"),
+	REMARK("etw_exporter_series_overflow_total", "metric"),
+	REMARK("etw_exporter_series_evicted_total", "metric"),
+	REMARK("etw_state_evictions_total", "table"),
+};
+_Static_assert(sizeof chart_rows / sizeof chart_rows[0] == REPORT_CHARTS, "REPORT_CHARTS");
+const struct report_chart *const report_charts = chart_rows;
+
+const struct report_series *report_find(const struct report_charted *charted, const char *sample)
+{
+	size_t i = 0;
+
+	while (i + 1 < REPORT_CHARTS && strcmp(report_charts[i].sample, sample) != 0) {
+		i++;
+	}
+	return &charted->series[i];
+}
+
+/* ---- the exposition of one moment ---- */
+
+/* A piece of the exposition. */
+struct piece {
+	const char *at;
+	size_t size;
+};
+
+/* The value of a label in "{a="x",b="y"}", still escaped; at: behind the brace. */
+static bool find_label(const char *at, const char *end, const char *label, struct piece *value)
+{
+	size_t size = strlen(label);
+
+	while (at < end && *at != '}') {
+		const char *name = at, *equals = memchr(at, '=', (size_t)(end - at));
+		const char *start = equals ? equals + 2 : end;
+
+		for (at = start; at < end && *at != '"'; at++) {
+			at += *at == '\\' && at + 1 < end;
+		}
+		if (at >= end) {
+			return false;
+		}
+		if ((size_t)(equals - name) == size && memcmp(name, label, size) == 0) {
+			*value = (struct piece){ start, (size_t)(at - start) };
+			return true;
+		}
+		at += at[1] == ',' ? 2 : 1;
+	}
+	return false;
+}
+
+/* The bytes between the quotes of a label, without their escapes. */
+static char *plain_text(struct piece escaped)
+{
+	char *text = malloc(escaped.size + 1), *to = text;
+
+	for (size_t i = 0; text && i < escaped.size; i++) {
+		char c = escaped.at[i];
+
+		if (c == '\\' && i + 1 < escaped.size) {
+			c = escaped.at[++i];
+			c = c == 'n' ? '\n' : c;
+		}
+		*to++ = c;
+	}
+	if (text) {
+		*to = '\0';
+	}
+	return text;
+}
+
+/* A value as an integer; with decimals, moved by that many places. Values are never negative here.
+ */
+static uint64_t read_value(const char *at, const char *end, unsigned decimals)
+{
+	uint64_t value = 0;
+	bool behind_point = false;
+
+	for (; at < end; at++) {
+		if (*at == '.') {
+			behind_point = true;
+		} else if (*at < '0' || *at > '9' || (behind_point && decimals == 0)) {
+			break;
+		} else {
+			value = count_sum(value > UINT64_MAX / 10 ? UINT64_MAX : value * 10,
+					  (uint64_t)(*at - '0'));
+			decimals -= behind_point;
+		}
+	}
+	for (; decimals > 0; decimals--) {
+		value = value > UINT64_MAX / 10 ? UINT64_MAX : value * 10;
+	}
+	return value;
+}
+
+/* NULL without memory. */
+static struct report_row *find_row(struct report_series *series, struct piece name)
+{
+	uint64_t hash = text_hash(name.at, name.size, hash_seed());
+	bool added = false;
+	uint64_t *index = map_put(&series->by_name, hash, &added);
+	struct report_row *rows = series->rows, row = { 0 };
+
+	if (!index) {
+		return NULL;
+	}
+	if (added) {
+		*index = series->count;
+		rows = array_grow(rows, &series->capacity, series->count, sizeof *rows);
+		row.name = rows ? plain_text(name) : NULL;
+		row.steps = row.name ? calloc(REPORT_STEPS, sizeof *row.steps) : NULL;
+		series->rows = rows ? rows : series->rows;
+		if (!row.steps) {
+			free(row.name);
+			map_remove(&series->by_name, hash);
+			return NULL;
+		}
+		rows[series->count++] = row;
+	}
+	return &rows[*index];
+}
+
+/* line: "name{labels} value" */
+static void add_line(struct report_charted *charted, const char *line, const char *end)
+{
+	const char *brace = memchr(line, '{', (size_t)(end - line)), *value = end;
+	struct piece name, only;
+
+	while (value > line && value[-1] != ' ') {
+		value--;
+	}
+	for (size_t i = 0; brace && i < REPORT_CHARTS; i++) {
+		const struct report_chart *chart = &report_charts[i];
+		struct report_row *row;
+
+		if (strlen(chart->sample) != (size_t)(brace - line) ||
+		    memcmp(chart->sample, line, (size_t)(brace - line)) != 0 ||
+		    !find_label(brace + 1, value, chart->label, &name) ||
+		    (chart->only && (!find_label(brace + 1, value, chart->only, &only) ||
+				     strlen(chart->only_value) != only.size ||
+				     memcmp(chart->only_value, only.at, only.size) != 0))) {
+			continue;
+		}
+		row = find_row(&charted->series[i], name);
+		if (!row) {
+			charted->failed = true;
+			return;
+		}
+		row->next = count_sum(row->next, read_value(value, end,
+							    chart->unit == REPORT_SECONDS ? 9 : 0));
+	}
+}
+
+/* Whether a chart shows a sample of the family: "etw_x_seconds_sum" is one of "etw_x_seconds". */
+static bool is_charted(void *context, const struct family *family)
+{
+	const char *name = family_name(family);
+	size_t size = strlen(name);
+
+	(void)context;
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		if (strncmp(report_charts[i].sample, name, size) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool add_chunk(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+static void end_page(struct report_series *series)
+{
+	for (size_t i = 0; i < series->count; i++) {
+		struct report_row *row = &series->rows[i];
+
+		row->total =
+			count_sum(row->total, row->next > row->seen ? row->next - row->seen : 0);
+		row->seen = row->next;
+		row->next = 0;
+	}
+}
+
+/* Reads the counters as they are now. */
+static void read_counters(struct report_charted *charted, struct registry *registry)
+{
+	const struct exposition_options options = { .requested = is_charted };
+	const char *line, *end;
+
+	text_clear(&charted->page);
+	charted->failed |= !exposition_write_as(registry, &options, add_chunk, &charted->page) ||
+			   charted->page.failed;
+	for (line = charted->page.data; line && (end = strchr(line, '\n')); line = end + 1) {
+		if (line[0] != '#') {
+			add_line(charted, line, end);
+		}
+	}
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		end_page(&charted->series[i]);
+	}
+}
+
+/* ---- steps ---- */
+
+/* The shortest length of steps, of those that people count in, with which a time has no more than
+ * REPORT_STEPS of them. */
+static int64_t choose_step(int64_t time)
+{
+	static const int64_t lengths[] = {
+		100,         200,          500,          MS,           2 * MS,        5 * MS,
+		10 * MS,     20 * MS,      50 * MS,      100 * MS,     200 * MS,      500 * MS,
+		SECOND,      2 * SECOND,   5 * SECOND,   10 * SECOND,  15 * SECOND,   30 * SECOND,
+		60 * SECOND, 120 * SECOND, 300 * SECOND, 600 * SECOND, 1800 * SECOND, 3600 * SECOND,
+	};
+	size_t i = 0;
+
+	while (i + 1 < sizeof lengths / sizeof lengths[0] &&
+	       time / lengths[i] >= REPORT_STEPS - 1) {
+		i++;
+	}
+	return lengths[i];
+}
+
+static void begin(struct report_steps *steps, int64_t time)
+{
+	bool known = steps->guess > time && steps->guess < END_9999;
+
+	steps->step = known ? choose_step(steps->guess - time) : MS;
+	steps->origin = time - (int64_t)(time_since_1970(time) % (uint64_t)steps->step);
+	steps->first = steps->last = time;
+	steps->current = 0;
+}
+
+/* Two steps become one. */
+static void join_steps(struct report_charted *charted)
+{
+	unsigned half = charted->steps.current / 2;
+
+	charted->steps.step *= 2;
+	charted->steps.current = half;
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		for (size_t j = 0; j < charted->series[i].count; j++) {
+			uint64_t *values = charted->series[i].rows[j].steps;
+
+			for (unsigned k = 0; k < half; k++) {
+				values[k] = values[2 * k + 1];
+			}
+		}
+	}
+}
+
+/* The totals of now are those at the end of these steps. */
+static void fill_steps(struct report_charted *charted, unsigned first, unsigned end)
+{
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		for (size_t j = 0; j < charted->series[i].count; j++) {
+			const struct report_row *row = &charted->series[i].rows[j];
+
+			for (unsigned k = first; k < end; k++) {
+				row->steps[k] = row->total;
+			}
+		}
+	}
+}
+
+void report_sample(struct report_charted *charted, struct registry *registry, int64_t time)
+{
+	struct report_steps *steps = &charted->steps;
+	uint64_t step;
+
+	steps->records++;
+	if (time < TIME_1970 || time >= END_9999) { /* RECORD_NO_TIME among them */
+		steps->outside++;
+		return;
+	}
+	if (steps->records - steps->outside <= 2) {
+		begin(steps, time);
+		return;
+	}
+	steps->first = time < steps->first ? time : steps->first;
+	steps->last = time > steps->last ? time : steps->last;
+	if (time < steps->origin) {
+		return;
+	}
+	/* What was counted so far belongs to the steps before this one. A step that is left may be
+	 * joined with the one that begins only after it has its values. */
+	step = (uint64_t)(time - steps->origin) / (uint64_t)steps->step;
+	if (step > steps->current) {
+		unsigned end = step < REPORT_STEPS ? (unsigned)step : REPORT_STEPS;
+
+		read_counters(charted, registry);
+		fill_steps(charted, steps->current, end);
+		steps->current = end;
+	}
+	while (step >= REPORT_STEPS) {
+		join_steps(charted);
+		step /= 2;
+		fill_steps(charted, steps->current,
+			   step < REPORT_STEPS ? (unsigned)step : REPORT_STEPS);
+		steps->current = step < REPORT_STEPS ? (unsigned)step : REPORT_STEPS;
+	}
+}
+
+/* ---- the end ---- */
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct report_row *x = a, *y = b;
+
+	if (x->total != y->total) {
+		return x->total < y->total ? 1 : -1;
+	}
+	return strcmp(x->name, y->name);
+}
+
+/* The buckets of an exposition are cumulated: each becomes what it has beyond the one before, in
+ * the order of the exposition, which is that of their bounds. */
+static void split_buckets(struct report_series *series, unsigned steps)
+{
+	for (size_t i = series->count; i-- > 1;) {
+		struct report_row *row = &series->rows[i], *below = row - 1;
+
+		row->total -= below->total < row->total ? below->total : row->total;
+		for (unsigned k = 0; k < steps; k++) {
+			row->steps[k] -= below->steps[k] < row->steps[k] ? below->steps[k] :
+									   row->steps[k];
+		}
+	}
+}
+
+static void finish_series(struct report_series *series, enum report_form form, unsigned steps)
+{
+	if (form == REPORT_BUCKETS) {
+		split_buckets(series, steps);
+	} else if (series->count > 0) {
+		qsort(series->rows, series->count, sizeof *series->rows, compare_rows);
+	}
+	for (size_t i = 0; i < series->count; i++) {
+		series->total = count_sum(series->total, series->rows[i].total);
+	}
+	for (unsigned k = 0; k < steps; k++) {
+		uint64_t sum = 0;
+
+		for (size_t i = 0; i < series->count; i++) {
+			sum = count_sum(sum, report_growth(&series->rows[i], k));
+		}
+		series->most = sum > series->most ? sum : series->most;
+	}
+}
+
+void report_finish(struct report_charted *charted, struct registry *registry)
+{
+	read_counters(charted, registry);
+	fill_steps(charted, charted->steps.current, charted->steps.current + 1);
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		finish_series(&charted->series[i], report_charts[i].form,
+			      charted->steps.current + 1);
+	}
+}
+
+void report_charted_done(struct report_charted *charted)
+{
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		struct report_series *series = &charted->series[i];
+
+		for (size_t j = 0; j < series->count; j++) {
+			free(series->rows[j].name);
+			free(series->rows[j].steps);
+		}
+		free(series->rows);
+		map_done(&series->by_name);
+	}
+	text_free(&charted->page);
+}
