@@ -41,8 +41,9 @@ void report_add_page(struct text *html, const struct report *report);
 /* The rows of a chart that are drawn; those beyond them are one, and rows of a table. */
 enum { REPORT_DRAWN = 8, REPORT_TABLE_ROWS = 15 };
 
-/* The colours of the drawn rows, numbers from 0 (report_colours.c): a name has the same in every
- * chart that has room for it. */
+/* The colours of the drawn rows, numbers from 0 below REPORT_COLOURS (report_colours.c): a name has
+ * the same in every chart that has room for it. */
+enum { REPORT_COLOURS = 12 };
 struct report_colours {
 	uint8_t rows[REPORT_CHARTS][REPORT_DRAWN];
 };
@@ -73,8 +74,9 @@ void report_add_number(struct text *html, uint64_t number);
 void report_add_counted(struct text *html, uint64_t number, const char *noun);
 /* "12.3 MB", "12,345", "1.25 s": a total in a unit */
 void report_add_value(struct text *html, enum report_unit unit, uint64_t value);
-/* "12.3 MB/s", "0.25": how fast a total grows, in so many 100 ns */
-void report_add_rate(struct text *html, enum report_unit unit, uint64_t value, uint64_t time_100ns);
+/* "12.3 MB/s", "0.25 CPUs", "3 %": how fast a total of a chart grows, in so many 100 ns */
+void report_add_rate(struct text *html, const struct report_chart *chart, uint64_t value,
+		     uint64_t time_100ns);
 /* "1 min 12 s", "150 ms" */
 void report_add_duration(struct text *html, uint64_t time_100ns);
 /* "07:00:12", with the date before it if the recording has more than one, and milliseconds behind

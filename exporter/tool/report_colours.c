@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The colours of the rows of charts: a process has one colour in all charts, so that the eye finds
- * it again. There are as many colours as drawn rows; a name whose colour another row of the chart
- * already has gets a free one there.
+ * it again. There are some more colours than drawn rows; a name whose colour another row of the
+ * chart already has gets a free one there.
  */
 #include <string.h>
 
@@ -72,7 +72,7 @@ void report_choose_colours(struct report_colours *colours, const struct report_c
 			if (colours->rows[i][j] != NO_COLOUR) {
 				continue;
 			}
-			colour = colour < REPORT_DRAWN ? colour : free_colour(used);
+			colour = colour < REPORT_COLOURS ? colour : free_colour(used);
 			colours->rows[i][j] = colour;
 			used |= 1u << colour;
 			if (count < REMEMBERED_MOST && !find(list, count, label, name)) {

@@ -23,6 +23,8 @@
 #include "tool/utc.h"
 #include "version.h"
 
+enum { NO_COLOUR = REPORT_COLOURS };
+
 struct page {
 	struct text *html;
 	const struct report *report;
@@ -35,7 +37,7 @@ static void add_swatch(struct text *html, uint8_t colour)
 {
 	text_add_string(html, "<svg class=\"swatch\" aria-hidden=\"true\" viewBox=\"0 0 14 14\">"
 			      "<rect class=\"");
-	if (colour < REPORT_DRAWN) {
+	if (colour < REPORT_COLOURS) {
 		text_add_format(html, "c%u", colour);
 	} else {
 		text_add_string(html, "rest");
@@ -89,9 +91,10 @@ static void add_cells(struct page *page, size_t chart, size_t first, size_t end)
 	report_add_value(page->html, unit, total);
 	add_share(page->html, total, series->total);
 	text_add_string(page->html, "<td class=\"n\">");
-	report_add_rate(page->html, unit, total, time_between(steps->first, steps->last));
+	report_add_rate(page->html, &report_charts[chart], total,
+			time_between(steps->first, steps->last));
 	text_add_string(page->html, "<td class=\"n\">");
-	report_add_rate(page->html, unit, most, (uint64_t)steps->step);
+	report_add_rate(page->html, &report_charts[chart], most, (uint64_t)steps->step);
 	text_add_string(page->html, "<td class=\"n\">");
 	report_add_clock(page->html, page->report, steps->origin + (int64_t)step * steps->step);
 	text_add_char(page->html, '\n');
@@ -103,14 +106,12 @@ static void add_head(struct page *page, size_t chart)
 
 	text_add_format(page->html,
 			"<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
-			"aria-labelledby=\"c%zu\">\n<table class=\"rows\">\n<caption>%s "
+			"aria-labelledby=\"c%zu\">\n<table class=\"rows\">\n<caption>From "
 			"<code>%s</code></caption>\n<thead><tr><th scope=\"col\">%c%s"
 			"<th scope=\"col\" class=\"n\">Total<th scope=\"col\" class=\"n\">Share"
 			"<th scope=\"col\" class=\"n\">Mean<th scope=\"col\" class=\"n\">Peak"
 			"<th scope=\"col\" class=\"n\">at (UTC)\n<tbody>\n",
-			chart, row->rate ? "Rates are" : "From",
-			row->rate ? row->rate : row->sample, row->label[0] - 'a' + 'A',
-			row->label + 1);
+			chart, row->sample, row->label[0] - 'a' + 'A', row->label + 1);
 }
 
 static void add_stack_table(struct page *page, size_t chart)
@@ -123,7 +124,7 @@ static void add_stack_table(struct page *page, size_t chart)
 	add_head(page, chart);
 	for (size_t i = 0; i < shown; i++) {
 		text_add_format(html, "<tr data-row=\"%zu\"><th scope=\"row\">", i);
-		add_swatch(html, i < REPORT_DRAWN ? page->colours.rows[chart][i] : REPORT_DRAWN);
+		add_swatch(html, i < REPORT_DRAWN ? page->colours.rows[chart][i] : NO_COLOUR);
 		text_add_string(html, "<bdi>");
 		text_add_html(html,
 			      series->rows[i].name[0] != '\0' ? series->rows[i].name : "(empty)");
@@ -132,7 +133,7 @@ static void add_stack_table(struct page *page, size_t chart)
 	}
 	if (shown < rows) {
 		text_add_string(html, "<tr><th scope=\"row\">");
-		add_swatch(html, REPORT_DRAWN);
+		add_swatch(html, NO_COLOUR);
 		report_add_number(html, rows - shown);
 		text_add_string(html, " more");
 		add_cells(page, chart, shown, rows);

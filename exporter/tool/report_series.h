@@ -49,7 +49,8 @@ struct report_chart {
 	const char *only, *only_value; /* samples with this label value alone; NULL: all */
 	enum report_unit unit;
 	enum report_form form;
-	const char *rate; /* of seconds: what one second in a second is; NULL: per second */
+	/* Of seconds: what one second in each second is, such as "CPUs"; NULL: 100 %. */
+	const char *rate;
 };
 
 /* How many rows the table has. */

@@ -133,7 +133,8 @@ static void add_process(struct text *html, const struct report *report,
 		text_add_html(html, process->command);
 		text_add_string(html, "</bdi></small>");
 	}
-	text_add_format(html, "<td class=\"n\">%" PRIu32 "<td class=\"n\">", process->process_id);
+	add_bar(html, report, process);
+	text_add_string(html, "<td class=\"n\">");
 	if (process->start == RECORD_NO_TIME) {
 		text_add_string(html, "before");
 	} else {
@@ -146,7 +147,7 @@ static void add_process(struct text *html, const struct report *report,
 		report_add_clock(html, report, process->end);
 	}
 	add_exit(html, process);
-	add_bar(html, report, process);
+	text_add_format(html, "<td class=\"n\">%" PRIu32 "\n", process->process_id);
 }
 
 static void add_rows(struct text *html, const struct report *report, struct node *nodes)
@@ -184,9 +185,9 @@ static void add_summary(struct text *html, const struct report_events *events)
 		failed += process->end != RECORD_NO_TIME && process->exit_status < 0;
 	}
 	text_add_string(html, "<p>");
-	report_add_counted(html, events->process_count - started, "process");
-	text_add_string(html, events->process_count - started == 1 ? " ran" : "es ran");
-	text_add_string(html, " before the recording began. ");
+	report_add_number(html, events->process_count - started);
+	text_add_string(html, events->process_count - started == 1 ? " process" : " processes");
+	text_add_string(html, " ran before the recording began. ");
 	report_add_number(html, started);
 	text_add_string(html, " started and ");
 	report_add_number(html, ended);
@@ -214,13 +215,14 @@ void report_add_processes(struct text *html, const struct report *report)
 	}
 	add_summary(html, &report->events);
 	text_add_string(
-		html, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
-		      "aria-labelledby=\"processes-title\">\n<table class=\"processes\">\n"
-		      "<caption>Each process below the one that started it; times in "
-		      "UTC</caption>\n<thead><tr><th scope=\"col\">Process"
-		      "<th scope=\"col\" class=\"n\">Id<th scope=\"col\" class=\"n\">Started"
-		      "<th scope=\"col\" class=\"n\">Ended<th scope=\"col\" class=\"n\">Exit status"
-		      "<th scope=\"col\">Lifetime\n<tbody>\n");
+		html,
+		"<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
+		"aria-labelledby=\"processes-title\">\n<table class=\"processes\">\n"
+		"<caption>Each process below the one that started it; times in "
+		"UTC</caption>\n<thead><tr><th scope=\"col\">Process<th scope=\"col\">Lifetime"
+		"<th scope=\"col\" class=\"n\">Started<th scope=\"col\" class=\"n\">Ended"
+		"<th scope=\"col\" class=\"n\">Exit status<th scope=\"col\" class=\"n\">Id\n"
+		"<tbody>\n");
 	add_rows(html, report, nodes);
 	text_add_string(html, "</table>\n</div>\n");
 	free(nodes);

@@ -83,20 +83,28 @@ void report_add_value(struct text *html, enum report_unit unit, uint64_t value)
 	}
 }
 
-void report_add_rate(struct text *html, enum report_unit unit, uint64_t value, uint64_t time_100ns)
+void report_add_rate(struct text *html, const struct report_chart *chart, uint64_t value,
+		     uint64_t time_100ns)
 {
-	double seconds = (double)time_100ns / (double)SECOND;
+	double rate = (double)value * (double)SECOND / (double)time_100ns;
 
 	if (time_100ns == 0) {
 		text_add_string(html, "–");
-	} else if (unit == REPORT_BYTES) {
-		add_bytes(html, (double)value / seconds);
+		return;
+	}
+	switch (chart->unit) {
+	case REPORT_BYTES:
+		add_bytes(html, rate);
 		text_add_string(html, "/s");
-	} else if (unit == REPORT_SECONDS) {
-		add_real(html, (double)value / 1e9 / seconds);
-	} else {
-		add_real(html, (double)value / seconds);
+		break;
+	case REPORT_COUNT:
+		add_real(html, rate);
 		text_add_string(html, "/s");
+		break;
+	case REPORT_SECONDS:
+		add_real(html, rate / (chart->rate ? 1e9 : 1e7));
+		text_add_format(html, " %s", chart->rate ? chart->rate : "%");
+		break;
 	}
 }
 

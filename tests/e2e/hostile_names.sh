@@ -97,4 +97,7 @@ for words in (["--once", "--replay.file=" + path + "x"], ["--check-config", "--c
     check(words, subprocess.run([exporter, *words], capture_output=True).stderr, "")
 done = subprocess.run([tool, "backfill", path, "--step", "1h"], capture_output=True)
 check("backfill's messages", done.stderr, "")
+# The page's own style and script have tabs.
+done = subprocess.run([tool, "report", path, "-o", "-"], capture_output=True)
+check("report", done.stdout.replace(b"\t", b"") + done.stderr, "\\u202e")
 END

@@ -72,6 +72,7 @@ try "$ETWTOOL" --help
 try "$ETWTOOL" --version
 try "$ETWTOOL" backfill "$recording" --step 1h
 try "$ETWTOOL" top "$recording" --speed 0 --batch
+try "$ETWTOOL" report "$recording" -o -
 try "$ETW_EXPORTER" --help
 try "$ETW_EXPORTER" --version
 try "$ETW_EXPORTER" --check-config --config.file="$work/config.yaml"

@@ -19,7 +19,8 @@ const plots = [];
 
 const grouped = value => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
 const real = value => value >= 99.95 ? grouped(value) : value === 0 ? '0' : value.toFixed(value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3);
-const rate = (chart, value) => chart.unit === 'bytes' ? bytes(value, '/s') : chart.unit === 'ns' ? real(value / 1e9) : `${real(value)}/s`;
+const rate = (chart, value) => chart.unit === 'bytes' ? bytes(value, '/s') : chart.unit === 'count' ? `${real(value)}/s` :
+	chart.rate ? `${real(value / 1e9)} ${chart.rate}` : `${real(value / 1e7)} %`;
 const duration = s => s >= 0.9995 ? `${real(s)} s` : s >= 0.0009995 ? `${real(s * 1e3)} ms` : `${real(s * 1e6)} µs`;
 
 const time = step => data.origin_us / 1000 + step * data.step_us / 1000; // ms since 1970
@@ -103,7 +104,7 @@ class Plot {
 
 	drawStack(area) {
 		const peak = Math.max(...this.sums.slice(view.from, view.to)) / STEP_S;
-		const y = drawGrid(this.svg, area, peak || 1, value => this.chart.unit === 'bytes' ? bytes(value, '/s') : this.chart.unit === 'ns' ? real(value / 1e9) : `${real(value)}/s`);
+		const y = drawGrid(this.svg, area, peak || 1, value => rate(this.chart, value));
 		const base = new Array(data.steps).fill(0);
 
 		for (const row of this.rows) {
@@ -131,7 +132,7 @@ class Plot {
 		this.svg.setAttribute('viewBox', `0 0 ${area.width} ${area.height}`);
 		this.svg.replaceChildren(make('rect', { class: 'ground', x: area.left, y: area.above, width: area.width - area.left - area.right, height: area.height - area.above - area.below }));
 		for (let i = first; i < first + count; i++) {
-			const shade = step => this.rows[i].steps[step] > 0 ? Math.max(1, Math.ceil(SHADES * Math.log(this.rows[i].steps[step] + 1) / most)) : 0;
+			const shade = step => this.rows[i].steps[step] > 0 ? Math.min(Math.max(Math.ceil(SHADES * Math.log(this.rows[i].steps[step] + 1) / most), 1), SHADES) : 0;
 
 			if ((i - first) % every === 0) this.svg.append(make('text', { x: area.left - 8, y: y(i) + height / 2 + 4, 'text-anchor': 'end' }, this.bound(i)));
 			for (let step = view.from, end; step < view.to; step = end) {

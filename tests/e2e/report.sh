@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# etwtool report: the numbers of the page are those of etw_exporter --once, the steps those of the single events, and what stands at
+# the place of its output is not lost. How the page looks: report_page.sh.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+collectors=()
+for file in "$SOURCE_DIR"/config/collectors/*.yaml; do
+	collectors+=("--collector.$(basename "$file" .yaml)")
+done
+
+# The page of a file against the exposition, made by other means: every chart, its rows and their growth, and that none is missing.
+cat >"$work/compare.py" <<'END'
+import collections, json, re, sys
+
+page, exposition = open(sys.argv[1], encoding="utf-8").read(), open(sys.argv[2], encoding="utf-8").read()
+data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
+# What the report promises to show where it was recorded.
+PROMISED = [(name, "process") for name in (
+    "etw_file_written_bytes_total", "etw_file_paging_written_bytes_total", "etw_file_read_bytes_total",
+    "etw_memory_hard_fault_read_bytes_total", "etw_disk_process_io_seconds_total", "etw_disk_process_written_bytes_total",
+    "etw_disk_process_read_bytes_total", "etw_network_sent_bytes_total", "etw_network_received_bytes_total",
+    "etw_process_cpu_seconds_total", "etw_process_cpu_samples_total", "etw_dotnet_allocated_bytes_total",
+    "etw_dotnet_gc_collections_total", "etw_dotnet_exceptions_total", "etw_events_total")] + [
+    ("etw_file_written_bytes_total", "volume"), ("etw_file_read_bytes_total", "volume"), ("etw_thread_waits_total", "reason"),
+    ("etw_dpc_duration_seconds_sum", "driver"), ("etw_isr_duration_seconds_sum", "driver"), ("etw_events_total", "provider")]
+
+samples = collections.defaultdict(list)
+for line in exposition.splitlines():
+    match = re.fullmatch(r"([a-z_]+)\{(.*)\} (\S+)", line)
+    if match:
+        labels = {name: re.sub(r"\\(.)", lambda c: "\n" if c[1] == "n" else c[1], value)
+                  for name, value in re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', match[2])}
+        samples[match[1]].append((labels, match[3]))
+
+
+def integer(text, unit):
+    whole, _, part = text.partition(".")
+    return int(whole) * 10**9 + int((part + "0" * 9)[:9]) if unit == "ns" else int(text)
+
+
+def unpack(steps):
+    values = []
+    for value in steps:
+        values += [value] if value >= 0 else [0] * -value
+    assert len(values) <= data["steps"], len(values)
+    return values
+
+
+for chart in data["charts"]:
+    found, expected = {}, collections.Counter()
+    for labels, value in samples[chart["sample"]]:
+        if not chart["only"] or labels[chart["only"]] == chart["only_value"]:
+            expected[labels[chart["label"]]] += integer(value, chart["unit"])
+    if chart["buckets"]:
+        sums = sorted(expected.items(), key=lambda row: float(row[0]))
+        expected = {le: value - (sums[i - 1][1] if i else 0) for i, (le, value) in enumerate(sums)}
+    expected = {name: value for name, value in expected.items() if value}
+    for row in chart["rows"]:
+        assert sum(unpack(row["steps"])) == row["total"], (chart["title"], row)
+        if row["total"]:
+            found[row["name"]] = row["total"]
+    others = chart.get("others", {"count": 0, "total": 0, "steps": []})
+    assert sum(unpack(others["steps"])) == others["total"], chart["title"]
+    for name, value in found.items():
+        assert expected.pop(name, None) == value, f"{chart['title']}: {name} is {value}"
+    assert len(expected) == others["count"] and sum(expected.values()) == others["total"], f"{chart['title']}: {expected}, {others}"
+    if not chart["buckets"]:
+        totals = [row["total"] for row in chart["rows"]]
+        assert totals == sorted(totals, reverse=True) and all(totals[-1:] >= [value] for value in expected.values())
+    assert chart["total"] == sum(found.values()) + others["total"]
+
+shown = {(chart["sample"], chart["label"]) for chart in data["charts"]}
+for sample, label in PROMISED:
+    if any(float(value) for _, value in samples[sample]):
+        assert (sample, label) in shown, f"no chart of {sample}"
+for name, sample in ("written", "etw_file_written_bytes_total"), ("read", "etw_file_read_bytes_total"):
+    total, files = sum(int(value) for _, value in samples[sample]), data[name]
+    bytes = sum(file["bytes"] for file in files)
+    assert bytes == total if len(files) < 20 else bytes <= total, f"{name}: {bytes} of {total}"
+lost = [int(value) for labels, value in samples["etw_session_events_lost_total"]]
+assert [data["events_lost"]] == lost and ("Lost when the recording was made" in page) == (lost[0] > 0 or data["buffers_lost"] > 0)
+assert data["records"] == sum(int(value) for _, value in samples["etw_consumer_records_total"])
+# One file: nothing to load, nothing to run besides what the policy names, no character that misleads.
+assert not re.search(r'(?:src|href)="(?!#)', page) and not re.search(r"@import|url\(", page) and "style=" not in page
+assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", page.replace("\t", ""))
+print(f"{len(shown)} charts, {data['steps']} steps, {len(page)} characters")
+END
+
+for recording in $(recordings); do
+	name=$(basename "$recording" .etl)
+	"$ETWTOOL" report "$recording" -o "$work/$name.html" >"$work/said" 2>"$work/err" || fail "$name: exit $?: $(cat "$work/err")"
+	grep -qE "^$work/$name.html: [0-9]+ kB$" "$work/said" || fail "$name: it says $(cat "$work/said")"
+	[ ! -e "$work/$name.html.part" ] || fail "$name: a part of the file is left"
+	"$ETWTOOL" report "$recording" -o - >"$work/again.html" 2>/dev/null || fail "$name: exit $? to standard output"
+	cmp -s "$work/$name.html" "$work/again.html" || fail "$name: twice, and not the same"
+	"$ETW_EXPORTER" --once --replay.file="$recording" "${collectors[@]}" >"$work/page" 2>/dev/null
+	result=$(python3 "$work/compare.py" "$work/$name.html" "$work/page") || fail "$name: see above"
+	echo "ok: $name: $result"
+done
+
+# When something was written: the steps of the chart against the events themselves.
+"$ETWTOOL" dump "$work/sample.etl" --event FileIo/Write --where 'Paging eq 0' --format csv >"$work/writes.csv"
+python3 - "$work/sample.html" "$work/writes.csv" <<'END' || fail "the steps of the chart"
+import collections, csv, datetime, json, re, sys
+
+data = json.loads(re.search(r'id="data">(.*?)</script>', open(sys.argv[1], encoding="utf-8").read(), re.S).group(1))
+expected = collections.defaultdict(collections.Counter)
+for row in csv.DictReader(open(sys.argv[2], encoding="utf-8")):
+    time = next(value for value in row.values() if value and re.fullmatch(r"2024-05-14T[\d:.]+Z", value))
+    seconds = datetime.datetime.fromisoformat(time[:19] + "+00:00").timestamp()
+    ticks = int(seconds) * 10**7 + int(time[20:-1].ljust(7, "0"))
+    step = (ticks - data["origin_us"] * 10) // (data["step_us"] * 10)
+    expected[re.sub(r"\.exe$", "", row["process"])][step] += int(row["IoSize"])
+chart = next(chart for chart in data["charts"] if chart["sample"] == "etw_file_written_bytes_total" and chart["label"] == "process")
+assert len(chart["rows"]) > 4
+for row in chart["rows"]:
+    values = []
+    for value in row["steps"]:
+        values += [value] if value >= 0 else [0] * -value
+    found = {i: value for i, value in enumerate(values) if value}
+    assert found == dict(expected[row["name"]]), f"{row['name']}: {found} instead of {expected[row['name']]}"
+print(f"ok: {len(chart['rows'])} processes over {data['steps']} steps")
+END
+
+# The sample was written by the tests: what its page must say.
+for part in SHOP01 'build 17763' '8 processors' '16.0 GiB' 'No event was lost' '2024-05-14 07:01:00.000 UTC' 0xC0000005 'robocopy D:\Shares' \
+	'D:\MSSQL\Data\Shop.mdf'; do
+	grep -qF "$part" "$work/sample.html" || fail "the page of the sample lacks $part"
+done
+
+# Files at the place of the output. The default name stands beside the recording.
+(cd "$work" && "$ETWTOOL" report sample.etl >/dev/null && cmp -s sample.etl.html sample.html) || fail "the default name"
+echo 'My notes' >"$work/notes.html"
+expect_exit 1 'notes.html exists and is no report' "$ETWTOOL" report "$work/sample.etl" -o "$work/notes.html"
+[ "$(cat "$work/notes.html")" = 'My notes' ] || fail "a file that is no report was overwritten"
+expect_exit 1 'sample.etl exists and is no report' "$ETWTOOL" report "$work/sample.etl" -o "$work/sample.etl"
+expect_exit 1 'nowhere' "$ETWTOOL" report "$work/sample.etl" -o "$work/nowhere/x.html"
+expect_exit 1 'nothing.etl' "$ETWTOOL" report "$work/nothing.etl" -o "$work/x.html"
+[ ! -e "$work/x.html" ] || fail "a report of no recording"
+expect_exit 2 'which recording' "$ETWTOOL" report
+printf 'limits: { siries: 1 }\n' >"$work/wrong.yaml"
+expect_exit 2 'wrong.yaml:1:11' "$ETWTOOL" report "$work/sample.etl" -o - --config.file "$work/wrong.yaml"
+
+# Cut off, and with losses that only the header knows (docs/etl-format.md section 5).
+head -c 1000000 "$work/sample.etl" >"$work/cut.etl"
+"$ETWTOOL" report "$work/cut.etl" -o "$work/cut.html" >/dev/null 2>&1 || fail "cut off: exit $?"
+grep -q 'The file is cut short' "$work/cut.html" && ! grep -q 'No event was lost' "$work/cut.html" || fail "cut off, and the page does not say so"
+change() { # OUT FORMAT OFFSET VALUE...: the sample with another header; offsets are those of the table and 104
+	python3 - "$work/sample.etl" "$@" <<'END'
+import struct, sys
+path, out, *changes = sys.argv[1:]
+data = bytearray(open(path, "rb").read())
+assert struct.unpack_from("<q", data, 104 + 0x108)[0] == 133601436000000000 # StartTime: 2024-05-14T07:00:00Z
+for form, offset, value in zip(*[iter(changes)] * 3):
+    struct.pack_into("<" + form, data, 104 + int(offset, 0), int(value))
+open(out, "wb").write(data)
+END
+}
+change "$work/lossy.etl" I 0x30 12345 I 0x114 7
+"$ETWTOOL" report "$work/lossy.etl" -o "$work/lossy.html" >/dev/null || fail "lossy: exit $?"
+grep -q 'Lost when the recording was made:</span> 12,345 events, 7 buffers with an unknown number' "$work/lossy.html" || fail "the losses of the header"
+! grep -q 'No event was lost' "$work/lossy.html" || fail "lost, and not lost"
+# Not closed: the header says nothing of losses, nor how long the recording is; and a header can lie about that.
+for change in unclosed:0 soon:133601436010000000 late:133601472000000000 never:9223372036854775807; do
+	name=${change%:*}
+	change "$work/$name.etl" q 0x10 "${change#*:}"
+	"$ETWTOOL" report "$work/$name.etl" -o "$work/$name.html" >/dev/null || fail "$name: exit $?"
+	"$ETW_EXPORTER" --once --replay.file="$work/$name.etl" "${collectors[@]}" >"$work/page" 2>/dev/null
+	result=$(python3 "$work/compare.py" "$work/$name.html" "$work/page") || fail "$name: see above"
+	echo "ok: $name: $result"
+done
+grep -q 'Losses are not known' "$work/unclosed.html" || fail "not closed, and the page does not say so"
+# Its length is found on the way: as fine as it can be.
+steps=$(sed -n 's/.*"steps":\([0-9]*\),"events_lost.*/\1/p' "$work/unclosed.html")
+[ "$steps" -ge 120 ] && [ "$steps" -le 240 ] || fail "not closed: $steps steps"
+
+# Recordings of years, of no time, of impossible times: a page each, in bounded memory.
+"$MAKE_HOSTILE" "$work/hostile"
+for recording in "$work"/hostile/*.etl; do
+	name=$(basename "$recording" .etl)
+	(ulimit -v 1000000 && "$ETWTOOL" report "$recording" -o "$work/h.html" >/dev/null 2>"$work/err") || fail "$name: exit $?: $(cat "$work/err")"
+	[ "$(tail -1 "$work/h.html")" = '</html>' ] || fail "$name: no end of the page"
+	[ "$(wc -c <"$work/h.html")" -lt 3000000 ] || fail "$name: $(wc -c <"$work/h.html") bytes"
+done
+echo "ok: files, damage, hostile recordings"
