@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
-import { Browser } from './browser.mjs';
+import { Browser, faultsOfLook } from './browser.mjs';
 
 const [profile, pictures, step, url, ...more] = process.argv.slice(2);
 const browser = Browser.start(profile);
@@ -22,40 +22,6 @@ const hasRows = page => page.until(() => document.querySelectorAll('#writers tbo
 const hasLine = page => page.until(() => document.querySelector('#writers .chart path')?.getAttribute('d').includes('L'));
 const status = page => page.evaluate(() => document.querySelector('#writers [role=status]').textContent);
 const says = (page, part) => page.until(text => document.querySelector('#writers [role=status]').textContent.includes(text), part);
-
-// Text whose contrast with its background is below that of WCAG 2, level AA; text that is cut off or runs out of the page.
-const faultsOfLook = page => page.evaluate(() => {
-	const found = [];
-	const numbers = colour => colour.match(/[\d.]+/g).map(Number);
-	const light = colour => {
-		const [r, g, b] = numbers(colour).map(c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-	};
-	const behind = element => {
-		for (let at = element; at; at = at.parentElement) {
-			const colour = getComputedStyle(at).backgroundColor;
-			if ((numbers(colour)[3] ?? 1) === 1) return colour;
-		}
-		return 'rgb(255, 255, 255)';
-	};
-
-	for (const element of document.querySelectorAll('body *')) {
-		const text = [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.textContent.trim());
-		const box = element.getBoundingClientRect(), style = getComputedStyle(element);
-		if (!text || box.width === 0 || box.bottom <= 0 || style.visibility === 'hidden') continue;
-		const pair = [light(element.closest('svg') ? style.fill : style.color), light(behind(element))].sort((a, b) => b - a);
-		const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
-		if (contrast < 4.5) found.push(`contrast ${contrast.toFixed(1)}: "${element.textContent.slice(0, 40)}"`);
-		if (box.right > document.documentElement.clientWidth + 1 && !element.closest('.scroll')) found.push(`out of the page: "${element.textContent.slice(0, 40)}"`);
-	}
-	for (const line of document.querySelectorAll('.chart path')) {
-		const pair = [light(getComputedStyle(line).stroke), light(behind(line.closest('section')))].sort((a, b) => b - a);
-		const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
-		if (contrast < 3) found.push(`contrast ${contrast.toFixed(1)} of a line of the chart`);
-	}
-	if (document.documentElement.scrollWidth > innerWidth) found.push(`${document.documentElement.scrollWidth} px wide instead of ${innerWidth}`);
-	return found;
-});
 
 const steps = {
 	// A replay as recorded: the chart moves, in both themes, on a phone.

@@ -118,7 +118,7 @@ class Plot {
 				back = `L${right} ${low}L${left} ${low}${back}`;
 				base[i] += row.steps[i];
 			}
-			const dim = picked && picked.label === this.chart.label && picked.name !== row.name;
+			const dim = picked && picked.label === this.chart.label && picked.name !== shown(row.name);
 			this.svg.append(make('path', { class: `${row.others ? 'rest' : `c${row.colour}`}${dim ? ' dim' : ''}`, d: `${up}${back}Z` }));
 		}
 	}

@@ -1,0 +1,215 @@
+// The page of etwtool report in headless Chromium: node report.mjs PROFILE PICTURES STEP FILE. Each step is a function below;
+// report_page.sh makes the pages that they need.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Browser, faultsOfLook } from './browser.mjs';
+
+const [profile, pictures, step, file] = process.argv.slice(2);
+const browser = Browser.start(profile);
+const url = pathToFileURL(file).href;
+
+const open = async (look = {}) => {
+	const page = await browser.open();
+
+	await page.looks(look);
+	await page.go(url);
+	return page;
+};
+const drawn = page => page.until(() => document.querySelector('.graph path, .graph .heat rect') !== null);
+const shoot = async (page, name) => writeFileSync(`${pictures}/${name}.png`, await page.picture());
+// The first chart: who wrote what.
+const shape = page => page.evaluate(() => document.querySelector('.graph path').getAttribute('d'));
+const shownTimes = page => page.evaluate(() => document.querySelector('.zoomed').hidden ? '' : document.querySelector('.zoomed span:nth-child(2)').textContent);
+const tip = page => page.evaluate(() => {
+	const element = document.querySelector('.graph .tip');
+	return element.hidden ? null : element.innerText.replace(/\s+/g, ' ').trim();
+});
+// Moves, presses or releases the mouse over the first chart, at a part of the width of what is drawn.
+const mouse = async (page, type, part, more = {}) => {
+	const { x, y } = await page.evaluate(at => {
+		const svg = document.querySelector('.graph svg'), box = svg.getBoundingClientRect();
+		return { x: box.x + 78 + (box.width - 86) * at, y: box.y + box.height / 2 };
+	}, part);
+
+	await page.call('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: type === 'mouseReleased' ? 0 : 1, clickCount: 1, ...more });
+};
+const press = async (page, key) => {
+	const codes = { ArrowRight: 39, ArrowLeft: 37, Home: 36, End: 35, Escape: 27, '+': 187 };
+	for (const type of ['keyDown', 'keyUp']) {
+		await page.call('Input.dispatchKeyEvent', { type, key, windowsVirtualKeyCode: codes[key], ...(key === '+' && type === 'keyDown' ? { text: '+' } : {}) });
+	}
+};
+
+const steps = {
+	// Three widths, both themes. The page asks for nothing but itself.
+	async look() {
+		const page = await open();
+
+		await drawn(page);
+		for (const scheme of ['light', 'dark']) {
+			for (const width of [1000, 900, 360]) {
+				await page.looks({ width, scheme });
+				await page.until(w => Math.abs(innerWidth - w) < 200 && Math.abs(document.querySelector('.chart').viewBox.baseVal.width - document.querySelector('.chart').clientWidth) < 2, width);
+				assert.equal(await page.evaluate(() => innerWidth), width, 'something makes the page wider');
+				assert.deepEqual(await faultsOfLook(page), [], `${scheme}, ${width} px`);
+				await page.evaluate(() => scrollTo(0, 0));
+				const { data } = await page.call('Page.captureScreenshot', { captureBeyondViewport: true, clip: { x: 0, y: 0, width, height: 2400, scale: 1 } });
+				writeFileSync(`${pictures}/report-${scheme}-${width}.png`, Buffer.from(data, 'base64'));
+			}
+		}
+		// What the eye meets first: who wrote most, in the colour of the chart.
+		assert.match(await page.evaluate(() => document.querySelector('#glance tbody tr').innerText.replace(/\s+/g, ' ')), /^Written to files sqlservr 110 MB 55 % 1\.8 MB\/s [\d.]+ MB\/s 07:00:\d\d\.\d+$/);
+		assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector('#glance tbody rect')).fill === getComputedStyle(document.querySelector('.graph path')).fill), true);
+		assert.ok(await page.evaluate(() => document.querySelectorAll('.plot[data-chart]').length === document.querySelectorAll('.graph').length));
+		assert.ok(await page.evaluate(() => document.querySelectorAll('.heat rect:not(.ground, .mark)').length) > 100);
+		assert.deepEqual(page.requests, [url]);
+		assert.deepEqual(page.faults, []);
+	},
+
+	// Hover, zoom by dragging, back by a double click; a name that stands out.
+	async pointer() {
+		const page = await open();
+
+		await drawn(page);
+		const before = await shape(page);
+		await page.evaluate(() => document.querySelector('.graph').scrollIntoView({ block: 'center' }));
+		await mouse(page, 'mouseMoved', 0.8, { buttons: 0, button: 'none' });
+		assert.match(await tip(page), /^07:00:4\d\.\d+ sqlservr [\d.]+ [kM]B\/s .*All: [\d.]+ [kM]B\/s$/);
+		await shoot(page, 'hover');
+		await mouse(page, 'mousePressed', 0.4);
+		await mouse(page, 'mouseMoved', 0.5);
+		await mouse(page, 'mouseReleased', 0.6);
+		assert.match(await shownTimes(page), /^2024-05-14 07:00:2\d\.\d+ to 07:00:3\d\.\d+ UTC$/);
+		assert.notEqual(await shape(page), before);
+		// All charts show the same time.
+		assert.ok(await page.evaluate(() => [...document.querySelectorAll('.graph')].every(graph => [...graph.querySelectorAll('text')].every(text => !['07:00:00', '07:00:50'].includes(text.textContent)))));
+		assert.deepEqual(await faultsOfLook(page), []);
+		await shoot(page, 'zoomed');
+		await mouse(page, 'mousePressed', 0.5);
+		await mouse(page, 'mouseReleased', 0.5);
+		await mouse(page, 'mousePressed', 0.5, { clickCount: 2 });
+		await mouse(page, 'mouseReleased', 0.5, { clickCount: 2 });
+		assert.equal(await shownTimes(page), '');
+		assert.equal(await shape(page), before);
+		await page.evaluate(() => [...document.querySelectorAll('button.pick')].find(button => button.textContent === 'Robocopy').click());
+		assert.equal(await page.evaluate(() => document.querySelectorAll('.graph path.dim').length > 10 && document.querySelectorAll('button.pick[aria-pressed="true"]').length > 1), true);
+		await page.evaluate(() => [...document.querySelectorAll('button.pick')].find(button => button.textContent === 'Robocopy').click());
+		assert.equal(await page.evaluate(() => document.querySelectorAll('.graph path.dim').length), 0);
+		assert.deepEqual(page.faults, []);
+	},
+
+	// The same with keys; what is said of a step is what the pointer shows.
+	async keys() {
+		const page = await open(), value = () => page.evaluate(() => document.activeElement.getAttribute('aria-valuetext'));
+
+		await drawn(page);
+		const before = await shape(page);
+		await page.evaluate(() => document.querySelector('.graph').focus());
+		assert.match(await value(), /^highest at 07:00:2\d\.\d+: [\d.]+ MB\/s$/);
+		await press(page, 'ArrowRight');
+		assert.match(await value(), /^07:00:00\.000: \w+ [\d.]+ k?B\/s/);
+		await press(page, 'End');
+		await press(page, 'ArrowLeft');
+		assert.match(await value(), /^07:00:59\.\d+: /);
+		assert.ok((await tip(page)).startsWith('07:00:59.'));
+		await press(page, 'Home');
+		await press(page, '+');
+		assert.match(await shownTimes(page), /07:00:00\.000 to 07:00:[123]/);
+		await press(page, 'Escape');
+		assert.equal(await shownTimes(page), '');
+		assert.equal(await shape(page), before);
+		assert.equal(await page.evaluate(() => { const style = getComputedStyle(document.activeElement); return style.outlineStyle === 'solid' && parseFloat(style.outlineWidth) >= 2; }), true);
+		assert.deepEqual(page.faults, []);
+	},
+
+	// What a screen reader meets.
+	async access() {
+		const page = await open();
+
+		await drawn(page);
+		await page.call('Accessibility.enable');
+		const { nodes } = await page.call('Accessibility.getFullAXTree');
+		const named = role => nodes.filter(node => !node.ignored && node.role?.value === role).map(node => node.name?.value ?? '');
+		for (const role of ['banner', 'main', 'contentinfo']) assert.equal(named(role).length, 1, role);
+		assert.deepEqual(named('navigation'), ['Contents']);
+		for (const heading of ['sample.etl', 'Losses and doubts', 'At a glance', 'Who wrote what, and when', 'Disks', 'Processes']) assert.ok(named('heading').includes(heading), heading);
+		for (const name of [...named('table'), ...named('region'), ...named('slider'), ...named('button')]) assert.notEqual(name, '');
+		assert.equal(named('slider').length, await page.evaluate(() => document.querySelectorAll('.plot[data-chart]').length));
+		assert.equal(await page.evaluate(() => document.querySelectorAll('table:not(:has(caption)), th:not([scope])').length), 0);
+		assert.equal(await page.evaluate(() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id); return ids.length - new Set(ids).size; }), 0);
+		assert.deepEqual(page.faults, []);
+	},
+
+	// Tables without JavaScript.
+	async static() {
+		const page = await browser.open();
+
+		await page.call('Emulation.setScriptExecutionDisabled', { value: true });
+		await page.looks({ width: 360 });
+		await page.go(url);
+		const { nodes } = await page.call('Accessibility.getFullAXTree').catch(() => ({ nodes: [] }));
+		const text = nodes.filter(node => node.role?.value === 'StaticText').map(node => node.name?.value).join(' ');
+		for (const part of ['No event was lost', 'The charts need JavaScript', 'Robocopy', 'D:\\MSSQL\\Data\\Shop.mdf', '83.9 MB', '0xC0000005']) assert.ok(text.includes(part), part);
+		assert.deepEqual(page.faults, []);
+	},
+
+	// On paper: light, all rows, nothing that is only for a screen; not cut off at the right.
+	async print() {
+		const page = await open({ scheme: 'dark' });
+
+		await drawn(page);
+		await page.call('Emulation.setEmulatedMedia', { media: 'print', features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
+		await page.looks({ width: 720, scheme: 'dark' });
+		await page.call('Emulation.setEmulatedMedia', { media: 'print', features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
+		await page.until(() => Math.abs(document.querySelector('.chart').viewBox.baseVal.width - document.querySelector('.chart').clientWidth) < 2);
+		assert.deepEqual(await faultsOfLook(page), []);
+		assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+		assert.equal(await page.evaluate(() => [...document.querySelectorAll('nav, button.more, .hint, .zoomed')].every(e => getComputedStyle(e).display === 'none')), true);
+		assert.equal(await page.evaluate(() => [...document.querySelectorAll('.far')].every(e => getComputedStyle(e).display === 'table-row') && document.querySelectorAll('.far').length > 0), true);
+		const { data } = await page.call('Page.printToPDF', { paperWidth: 8.27, paperHeight: 11.69 });
+		writeFileSync(`${pictures}/report.pdf`, Buffer.from(data, 'base64'));
+		assert.deepEqual(page.faults, []);
+	},
+
+	async hostile() {
+		const page = await open();
+
+		await drawn(page);
+		assert.equal(await page.evaluate(() => document.querySelectorAll('b, x, s').length), 0);
+		assert.equal(await page.evaluate(() => document.querySelectorAll('script').length), 3);
+		assert.equal(await page.evaluate(() => document.querySelector('h1').textContent), '<b>x.etl');
+		assert.ok((await page.evaluate(() => [...document.querySelectorAll('#writes button.pick')].map(e => e.textContent))).includes('</script><x>'));
+		assert.ok((await page.evaluate(() => [...document.querySelectorAll('.files')].map(e => e.innerText).join())).includes('\\<!--\ufffd<\\report-4.xlsx'));
+		assert.equal(await page.evaluate(() => /[\u202a-\u202e\u2066-\u2069]/.test(document.documentElement.innerText + document.querySelector('main').innerHTML)), false);
+		await page.evaluate(() => [...document.querySelectorAll('#writes button.pick')].find(e => e.textContent === 'abcd\ufffdgpj').click());
+		assert.equal(await page.evaluate(() => document.querySelectorAll('.graph')[0].querySelectorAll('path:not(.dim)').length), 1);
+		await page.evaluate(() => document.querySelector('.graph').focus());
+		await press(page, 'ArrowRight');
+		assert.deepEqual(page.faults, []);
+		assert.deepEqual(page.requests, [url]);
+	},
+
+	async small() {
+		for (const width of [1000, 360]) {
+			const page = await open({ width });
+
+			await page.until(() => document.readyState === 'complete');
+			assert.ok(await page.evaluate(() => document.querySelectorAll('#losses, #glance, #lacks').length === 3));
+			assert.deepEqual(await faultsOfLook(page), []);
+			assert.deepEqual(page.faults, []);
+			if (width === 1000) await shoot(page, `small-${basename(file, '.html')}`);
+			await page.close();
+		}
+	},
+};
+
+try {
+	await steps[step]();
+} catch (error) {
+	console.error(`${step}: ${error.stack}`);
+	process.exitCode = 1;
+} finally {
+	await browser.stop();
+}

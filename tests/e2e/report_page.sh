@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The page of etwtool report in headless Chromium: no request, no violation of its Content Security Policy, both themes and a phone's
+# width, keys and pointer, print, hostile names. Pictures to look at are left in BUILD_DIR/report.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+for tool in node chromium; do
+	command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-tests.sh, bash .ci/deps-dashboards.sh"
+done
+pictures=$BUILD_DIR/report
+mkdir -p "$pictures"
+profile=0
+step() { # STEP FILE
+	local status=0
+
+	profile=$((profile + 1))
+	node "$SOURCE_DIR/tests/e2e/report.mjs" "$work/profile$profile" "$pictures" "$@" >"$work/out" 2>&1 || status=$?
+	[ "$status" = 0 ] || fail "$(head -40 "$work/out")"
+	echo "ok: $*"
+}
+
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+"$ETWTOOL" report "$work/sample.etl" -o "$work/sample.html" >/dev/null
+step look "$work/sample.html"
+step pointer "$work/sample.html"
+step keys "$work/sample.html"
+step access "$work/sample.html"
+step static "$work/sample.html"
+step print "$work/sample.html"
+
+# Names of programs, of a file and of the recording are markup, end the data block, or turn the direction of writing.
+python3 - "$work/sample.etl" "$work/<b>x.etl" <<'END'
+import sys
+
+data = open(sys.argv[1], "rb").read()
+for old, new in (b"sqlservr.exe", b"</script><x>"), (b"powershell.exe", "abcd\u202egpj.exe".encode()), \
+        ("Backup".encode("utf-16-le"), "<!--\u202e<".encode("utf-16-le")):
+    if len(old) != len(new) or old not in data:
+        sys.exit(f"{old} and {new}")
+    data = data.replace(old, new)
+# Without its end, where names of files stand once more, compressed.
+open(sys.argv[2], "wb").write(data[:2500000])
+END
+"$ETWTOOL" report "$work/<b>x.etl" -o "$work/hostile.html" >/dev/null 2>&1
+step hostile "$work/hostile.html"
+
+# Recordings with little in them, and real ones: the page is whole, whatever it shows.
+head -c 66000 "$work/sample.etl" >"$work/begun.etl"
+for recording in "$work/begun.etl" "$traces"/{SelfDescribingSingleEvent,lxcore_kernel,ShutdownPerfDiagLogger,net.4.5.2.x64}.etl; do
+	[ -e "$recording" ] || continue
+	name=$(basename "$recording" .etl)
+	"$ETWTOOL" report "$recording" -o "$work/$name.html" >/dev/null 2>&1 || fail "$name: no report"
+	step small "$work/$name.html"
+done
