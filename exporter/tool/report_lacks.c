@@ -51,10 +51,14 @@ static void add_damage(struct text *html, const struct report *report)
 		text_add_string(html,
 				"<p class=\"sentence\"><span class=\"bad sentence\">The file is "
 				"damaged:</span> ");
-		report_add_counted(html, statistics->bad_buffers, "buffer");
-		text_add_string(html, " and ");
-		report_add_counted(html, statistics->bad_records, "record");
-		text_add_string(html, " could not be read and are left out.</p>\n");
+		if (statistics->bad_buffers > 0) {
+			report_add_counted(html, statistics->bad_buffers, "buffer");
+			text_add_string(html, statistics->bad_records > 0 ? " and " : "");
+		}
+		if (statistics->bad_records > 0) {
+			report_add_counted(html, statistics->bad_records, "record");
+		}
+		text_add_string(html, " could not be read, and what they held is missing.</p>\n");
 	}
 }
 

@@ -74,6 +74,15 @@ static uint64_t find_peak(const struct page *page, const struct report_series *s
 	return most;
 }
 
+/* The time over which a mean is taken: that of the recording, but at least a step, or the mean
+ * would be above the peak. */
+static uint64_t mean_time(const struct report_steps *steps)
+{
+	uint64_t time = time_between(steps->first, steps->last);
+
+	return time > (uint64_t)steps->step ? time : (uint64_t)steps->step;
+}
+
 /* Total, share, rates and the time of the peak of some rows together. */
 static void add_cells(struct page *page, size_t chart, size_t first, size_t end)
 {
@@ -91,12 +100,11 @@ static void add_cells(struct page *page, size_t chart, size_t first, size_t end)
 	report_add_value(page->html, unit, total);
 	add_share(page->html, total, series->total);
 	text_add_string(page->html, "<td class=\"n\">");
-	report_add_rate(page->html, &report_charts[chart], total,
-			time_between(steps->first, steps->last));
-	text_add_string(page->html, "<td class=\"n\">");
 	report_add_rate(page->html, &report_charts[chart], most, (uint64_t)steps->step);
 	text_add_string(page->html, "<td class=\"n\">");
 	report_add_clock(page->html, page->report, steps->origin + (int64_t)step * steps->step);
+	text_add_string(page->html, "<td class=\"n\">");
+	report_add_rate(page->html, &report_charts[chart], total, mean_time(steps));
 	text_add_char(page->html, '\n');
 }
 
@@ -109,8 +117,8 @@ static void add_head(struct page *page, size_t chart)
 			"aria-labelledby=\"c%zu\">\n<table class=\"rows\">\n<caption>From "
 			"<code>%s</code></caption>\n<thead><tr><th scope=\"col\">%c%s"
 			"<th scope=\"col\" class=\"n\">Total<th scope=\"col\" class=\"n\">Share"
-			"<th scope=\"col\" class=\"n\">Mean<th scope=\"col\" class=\"n\">Peak"
-			"<th scope=\"col\" class=\"n\">at (UTC)\n<tbody>\n",
+			"<th scope=\"col\" class=\"n\">Peak<th scope=\"col\" class=\"n\">at (UTC)"
+			"<th scope=\"col\" class=\"n\">Mean\n<tbody>\n",
 			chart, row->sample, row->label[0] - 'a' + 'A', row->label + 1);
 }
 
@@ -383,9 +391,8 @@ static void add_glance(struct page *page)
 				"<caption>Who was first in what</caption>\n<thead><tr>"
 				"<th scope=\"col\">What<th scope=\"col\">First<th scope=\"col\" "
 				"class=\"n\">Total<th scope=\"col\" class=\"n\">Share"
-				"<th scope=\"col\" class=\"n\">Mean<th scope=\"col\" "
-				"class=\"n\">Peak<th scope=\"col\" class=\"n\">at "
-				"(UTC)\n<tbody>\n");
+				"<th scope=\"col\" class=\"n\">Peak<th scope=\"col\" class=\"n\">at (UTC)"
+				"<th scope=\"col\" class=\"n\">Mean\n<tbody>\n");
 			open = true;
 		}
 		text_add_format(html, "<tr><th scope=\"row\"><a href=\"#c%zu\">%s</a><td>", chart,

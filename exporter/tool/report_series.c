@@ -3,10 +3,11 @@
  * The counters of the exporter over the time of a recording, in bounded memory.
  *
  * How long a recording is, only its end shows: its header says when the session was stopped, but
- * that of a recording that was cut off does not, and a header can lie. So the length of a step is
- * chosen from the header where it says something plausible, else it begins at 1 ms; and
- * whenever there are more than REPORT_STEPS steps, two and two become one. The values are
- * cumulative, so the one at the end of the second step is that of the two together.
+ * that of a recording that was cut off does not or is wrong, and a header can lie. So the steps
+ * begin short: with a sixteenth of the length that is right for what the header says, or with 1 ms;
+ * and whenever there are more than REPORT_STEPS of them, two and two become one. The values are
+ * cumulative, so the one at the end of the second step is that of the two together. If the header
+ * is right, the steps end with a length that people count in.
  *
  * A value is read from the exposition, as a scrape would read it, so the numbers of the report are
  * by construction those of the exporter: what the page shows last is what `--once` prints. Only the
@@ -29,9 +30,10 @@
 #include "source/clock.h"
 #include "source/event_record.h"
 
-#define MS       INT64_C(10000)
-#define SECOND   INT64_C(10000000)
-#define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */
+#define MICROSECOND INT64_C(10)
+#define MS          INT64_C(10000)
+#define SECOND      INT64_C(10000000)
+#define END_9999    INT64_C(2650467744000000000) /* the end of 9999 */
 
 /* ---- the table ---- */
 
@@ -313,6 +315,9 @@ static void read_counters(struct report_charted *charted, struct registry *regis
 
 /* ---- steps ---- */
 
+/* The steps begin with the length for the time that the header says, halved so often. */
+enum { SHORTER = 4 };
+
 /* The shortest length of steps, of those that people count in, with which a time has no more than
  * REPORT_STEPS of them. */
 static int64_t choose_step(int64_t time)
@@ -338,6 +343,9 @@ static void begin(struct report_steps *steps, int64_t time)
 
 	steps->step = known ? choose_step(steps->guess - time) : MS;
 	steps->origin = time - (int64_t)(time_since_1970(time) % (uint64_t)steps->step);
+	for (unsigned i = 0; known && i < SHORTER && steps->step % (2 * MICROSECOND) == 0; i++) {
+		steps->step /= 2;
+	}
 	steps->first = steps->last = time;
 	steps->current = 0;
 }

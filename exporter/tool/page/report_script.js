@@ -47,7 +47,7 @@ const TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, SECOND, 2 * SE
 	2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 365 * DAY, 3650 * DAY, 36500 * DAY];
 
 function drawTime(svg, area, x) {
-	const from = time(view.from), to = time(view.to), room = Math.max(2, Math.floor((area.width - area.left - area.right) / 88));
+	const from = time(view.from), to = time(view.to), room = Math.max(2, Math.floor((area.width - area.left - area.right) / 75));
 	const step = TICKS.find(ms => (to - from) / ms <= room) ?? (to - from) / room;
 	const text = ms => step >= DAY ? iso(ms).slice(0, 10) : step >= MINUTE ? iso(ms).slice(11, 16) : clock(ms, step < SECOND);
 
