@@ -7,7 +7,7 @@
  * begin short: with a sixteenth of the length that is right for what the header says, or with 1 ms;
  * and whenever there are more than REPORT_STEPS of them, two and two become one. The values are
  * cumulative, so the one at the end of the second step is that of the two together. If the header
- * is right, the steps end with a length that people count in.
+ * is right, the steps end with a length that people count in, or half of it.
  *
  * A value is read from the exposition, as a scrape would read it, so the numbers of the report are
  * by construction those of the exporter: what the page shows last is what `--once` prints. Only the

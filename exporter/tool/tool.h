@@ -69,7 +69,8 @@ struct tool_command {
 };
 
 extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_providers,
-	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill, tool_top, tool_diff, tool_doctor, tool_relog, tool_report;
+	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill, tool_top, tool_diff,
+	tool_doctor, tool_relog, tool_report;
 
 /* ---- output (output.c) ---- */
 

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The steps of a report of a recording, from counters that the test moves, and the tree of its
+ * processes. Times by "date -u +%s": (seconds + 11644473600) * 10^7.
+ */
+#include "tool/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "source/event_record.h"
+#include "tool/report_series.h"
+
+#define SECOND INT64_C(10000000)
+#define START  INT64_C(133601436000000000) /* 2024-05-14T07:00:00Z */
+#define YEAR   (365 * 86400 * SECOND)
+
+/* ---- steps ---- */
+
+struct bench {
+	struct registry *registry;
+	struct shard *shard;
+	struct family *family;
+	struct report_charted charted;
+};
+
+static struct bench *open_bench(enum family_type type, int64_t guess)
+{
+	static struct bench bench;
+	const struct family_options options = { .name = "etw_events_total",
+						.help = "Events.",
+						.type = type,
+						.labels = { "process", "provider" },
+						.label_count = 2,
+						.dynamic_labels = 3 };
+	struct error err;
+
+	bench = (struct bench){ .registry = registry_new(&(struct registry_limits){ 0 }, &err),
+				.charted.steps.guess = guess };
+	assert_non_null(bench.registry);
+	bench.shard = registry_shard(bench.registry, false, &err);
+	bench.family = registry_family(bench.registry, &options, &err);
+	assert_non_null(bench.family);
+	return &bench;
+}
+
+static void close_bench(struct bench *bench)
+{
+	assert_false(bench->charted.failed);
+	report_charted_done(&bench->charted);
+	registry_free(bench->registry);
+}
+
+/* As the pipeline does: the time first, then the count. */
+static void event(struct bench *bench, int64_t time, const char *process)
+{
+	struct intern *strings = registry_strings(bench->registry);
+	const uint32_t ids[] = { intern_string(strings, process), intern_string(strings, "P") };
+
+	report_sample(&bench->charted, bench->registry, time);
+	family_add(bench->family, bench->shard, ids, 1);
+}
+
+/* The chart of events by process. */
+static const struct report_series *finish(struct bench *bench)
+{
+	report_finish(&bench->charted, bench->registry);
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		if (strcmp(report_charts[i].sample, "etw_events_total") == 0 &&
+		    strcmp(report_charts[i].label, "process") == 0) {
+			return &bench->charted.series[i];
+		}
+	}
+	return NULL;
+}
+
+/* An event at START + 0.3 s, 1.3 s and so on: each step has those whose time is in it. */
+static void assert_each_second_has_one(const struct bench *bench,
+				       const struct report_series *series, unsigned seconds)
+{
+	const struct report_steps *steps = &bench->charted.steps;
+
+	assert_true(steps->current < REPORT_STEPS);
+	assert_int_equal(series->count, 1);
+	assert_int_equal(series->rows[0].total, seconds);
+	for (unsigned k = 0; k <= steps->current; k++) {
+		int64_t from = steps->origin + (int64_t)k * steps->step, to = from + steps->step;
+		uint64_t expected = 0;
+
+		for (unsigned i = 0; i < seconds; i++) {
+			int64_t time = START + (int64_t)i * SECOND + SECOND * 3 / 10;
+
+			expected += time >= from && time < to;
+		}
+		assert_int_equal(report_growth(&series->rows[0], k), expected);
+	}
+}
+
+static void steps_have_the_events_of_their_time(void **state)
+{
+	/* What the header says: nothing, the truth, far too little, far too much, nonsense. */
+	const int64_t guesses[] = {
+		0,
+		START + 1000 * SECOND,
+		START + SECOND,
+		START + 100000 * SECOND,
+		START + YEAR,
+		START - SECOND,
+		INT64_MAX,
+		INT64_MIN,
+	};
+
+	(void)state;
+	for (size_t g = 0; g < sizeof guesses / sizeof guesses[0]; g++) {
+		struct bench *bench = open_bench(FAMILY_COUNTER, guesses[g]);
+
+		report_sample(&bench->charted, bench->registry, START); /* the header */
+		for (unsigned i = 0; i < 1000; i++) {
+			event(bench, START + (int64_t)i * SECOND + SECOND * 3 / 10, "a");
+		}
+		assert_each_second_has_one(bench, finish(bench), 1000);
+		close_bench(bench);
+	}
+}
+
+/* 60 s are 120 steps of 0.5 s, and more than 240 of 0.25 s. */
+static void a_true_header_gives_a_length_that_people_count_in(void **state)
+{
+	struct bench *bench = open_bench(FAMILY_COUNTER, START + 60 * SECOND);
+
+	(void)state;
+	for (unsigned i = 0; i <= 600; i++) {
+		event(bench, START + (int64_t)i * SECOND / 10, "a");
+	}
+	finish(bench);
+	assert_true(bench->charted.steps.step == SECOND / 2);
+	assert_true(bench->charted.steps.origin == START);
+	close_bench(bench);
+}
+
+/* The first record is the header of the recording; a circular one may have lost what followed. */
+static void steps_begin_with_the_second_record(void **state)
+{
+	struct bench *bench = open_bench(FAMILY_COUNTER, START + 20 * SECOND);
+
+	(void)state;
+	event(bench, START - YEAR, "header");
+	for (unsigned i = 0; i < 20; i++) {
+		event(bench, START + (int64_t)i * SECOND, "a");
+	}
+	finish(bench);
+	assert_true(bench->charted.steps.first == START);
+	assert_true(bench->charted.steps.step <= SECOND / 5);
+	close_bench(bench);
+}
+
+static void years_and_impossible_times_are_bounded(void **state)
+{
+	struct bench *bench = open_bench(FAMILY_COUNTER, 0);
+	const struct report_series *series;
+
+	(void)state;
+	event(bench, START, "a");
+	event(bench, START + 1, "a");
+	event(bench, RECORD_NO_TIME, "a");
+	event(bench, 5, "a");
+	event(bench, INT64_MAX, "a");
+	event(bench, START + 900 * YEAR, "a");
+	event(bench, START + 2, "a"); /* late */
+	series = finish(bench);
+	assert_int_equal(bench->charted.steps.outside, 3);
+	assert_int_equal(series->rows[0].total, 7);
+	assert_true(bench->charted.steps.current < REPORT_STEPS);
+	assert_true(bench->charted.steps.last == START + 900 * YEAR);
+	assert_int_equal(report_growth(&series->rows[0], 0), 5);
+	close_bench(bench);
+}
+
+static void without_records_there_are_no_steps(void **state)
+{
+	struct bench *bench = open_bench(FAMILY_COUNTER, 0);
+
+	(void)state;
+	finish(bench);
+	assert_true(bench->charted.steps.step == 0);
+	close_bench(bench);
+}
+
+static void names_are_what_they_were_before_the_exposition_escaped_them(void **state)
+{
+	struct bench *bench = open_bench(FAMILY_COUNTER, 0);
+	const char *const names[] = { "a\"b\\c\nd", "x,process=\"y\"}", "" };
+	const struct report_series *series;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		for (unsigned j = i; j < 3; j++) {
+			event(bench, START + j, names[i]);
+		}
+	}
+	series = finish(bench);
+	assert_int_equal(series->count, 3);
+	for (unsigned i = 0; i < 3; i++) { /* by their totals */
+		assert_string_equal(series->rows[i].name, names[i]);
+		assert_int_equal(series->rows[i].total, 3 - i);
+	}
+	close_bench(bench);
+}
+
+/* As when label sets are given back: what was counted stays, and goes on. */
+static void a_sum_that_falls_keeps_its_height(void **state)
+{
+	struct bench *bench = open_bench(FAMILY_GAUGE, 0);
+	struct intern *strings = registry_strings(bench->registry);
+	const uint32_t ids[] = { intern_string(strings, "a"), intern_string(strings, "P") };
+	const int64_t values[] = { 10, 4, 6 };
+	const struct report_series *series;
+
+	(void)state;
+	report_sample(&bench->charted, bench->registry, START); /* the header */
+	for (unsigned i = 0; i < 3; i++) {
+		report_sample(&bench->charted, bench->registry, START + (int64_t)i * SECOND);
+		family_set(bench->family, bench->shard, ids, values[i]);
+	}
+	report_sample(&bench->charted, bench->registry, START + 3 * SECOND);
+	series = finish(bench);
+	assert_int_equal(series->rows[0].total, 12);
+	close_bench(bench);
+}
+
+/* ---- processes ---- */
+
+/* The table of these processes, which are all listed and named by a letter each. */
+static void add_tree(struct text *html, struct report_process *processes, size_t count)
+{
+	static struct report report;
+
+	report = (struct report){ .events.processes = processes, .events.process_count = count };
+	report.charted.steps.first = START;
+	report.charted.steps.last = START + 60 * SECOND;
+	report.charted.steps.step = SECOND;
+	report_add_processes(html, &report);
+	assert_false(html->failed);
+}
+
+static struct report_process process(char *name, uint32_t id, uint32_t parent, int64_t start,
+				     int64_t end)
+{
+	static char none[] = "";
+
+	return (struct report_process){ .name = name,
+					.command = none,
+					.process_id = id,
+					.parent_id = parent,
+					.start = start,
+					.end = end };
+}
+
+/* How deep and in which place a process is listed. */
+static void assert_listed(const char *html, const char *name, unsigned depth, const char *before)
+{
+	struct text row = { 0 };
+	const char *at;
+
+	text_add_format(&row, "class=\"i%u\"><bdi>%s</bdi>", depth, name);
+	at = strstr(html, row.data);
+	assert_non_null(at);
+	assert_null(strstr(at + 1, row.data));
+	text_clear(&row);
+	text_add_format(&row, "<bdi>%s</bdi>", before);
+	assert_true(!before[0] || strstr(at, row.data));
+	text_free(&row);
+}
+
+static void a_process_stands_below_the_one_that_ran_when_it_began(void **state)
+{
+	char a[] = "A", b[] = "B", c[] = "C", d[] = "D";
+	struct text html = { 0 };
+	/* The id 8 meant B, and later C; D was started by C. */
+	struct report_process processes[] = {
+		process(d, 12, 8, START + 9 * SECOND, RECORD_NO_TIME),
+		process(a, 4, 0, RECORD_NO_TIME, RECORD_NO_TIME),
+		process(b, 8, 4, START, START + 2 * SECOND),
+		process(c, 8, 4, START + 3 * SECOND, START + 20 * SECOND),
+	};
+
+	(void)state;
+	add_tree(&html, processes, 4);
+	assert_listed(html.data, "A", 0, "B");
+	assert_listed(html.data, "B", 1, "C");
+	assert_listed(html.data, "C", 1, "D");
+	assert_listed(html.data, "D", 2, "");
+	text_free(&html);
+}
+
+static void circles_and_long_lines_of_processes_end(void **state)
+{
+	enum { LINE = 900 };
+	static struct report_process processes[LINE];
+	char name[] = "x";
+	struct text html = { 0 };
+	size_t rows = 0;
+
+	(void)state;
+	/* Each is the parent of the next, and the last of the first. */
+	for (uint32_t i = 0; i < LINE; i++) {
+		processes[i] = process(name, i + 1, i > 0 ? i : LINE, RECORD_NO_TIME, START);
+		processes[i].exit_status = -1;
+	}
+	add_tree(&html, processes, LINE);
+	for (const char *at = html.data; (at = strstr(at, "<bdi>x</bdi>")) != NULL; at++) {
+		rows++;
+	}
+	assert_int_equal(rows, LINE);
+	text_free(&html);
+	/* One that claims to be its own parent, and two each other's. */
+	processes[0] = process(name, 1, 1, START, RECORD_NO_TIME);
+	processes[1] = process(name, 2, 3, START, RECORD_NO_TIME);
+	processes[2] = process(name, 3, 2, START, RECORD_NO_TIME);
+	html = (struct text){ 0 };
+	add_tree(&html, processes, 3);
+	assert_non_null(strstr(html.data, "class=\"i1\""));
+	assert_null(strstr(html.data, "class=\"i2\""));
+	text_free(&html);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_have_the_events_of_their_time),
+		cmocka_unit_test(a_true_header_gives_a_length_that_people_count_in),
+		cmocka_unit_test(steps_begin_with_the_second_record),
+		cmocka_unit_test(years_and_impossible_times_are_bounded),
+		cmocka_unit_test(without_records_there_are_no_steps),
+		cmocka_unit_test(names_are_what_they_were_before_the_exposition_escaped_them),
+		cmocka_unit_test(a_sum_that_falls_keeps_its_height),
+		cmocka_unit_test(a_process_stands_below_the_one_that_ran_when_it_began),
+		cmocka_unit_test(circles_and_long_lines_of_processes_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
