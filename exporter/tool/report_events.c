@@ -62,6 +62,9 @@ void report_events_done(struct report_events *events)
 	}
 	free(events->processes);
 	free(events->machine.name);
+	for (size_t i = 0; i < REPORT_RECENT_PATHS; i++) {
+		free(events->recent[i].raw);
+	}
 	map_done(&events->running);
 	intern_free(events->paths);
 	for (size_t i = 0; i < REPORT_DIRECTIONS; i++) {
@@ -71,17 +74,22 @@ void report_events_done(struct report_events *events)
 
 /* ---- fields ---- */
 
+static bool read_indexed(const struct schema *schema, int index, const struct event_record *record,
+			 uint32_t *value)
+{
+	struct field_slice slice;
+
+	if (index < 0 || !field_locate(schema, (unsigned)index, record, &slice)) {
+		return false;
+	}
+	*value = (uint32_t)field_u64(&schema->fields[index], &slice);
+	return true;
+}
+
 static bool read_number(const struct event_class *class, const struct event_record *record,
 			const char *name, uint32_t *value)
 {
-	int index = schema_find_field(class->schema, name);
-	struct field_slice slice;
-
-	if (index < 0 || !field_locate(class->schema, (unsigned)index, record, &slice)) {
-		return false;
-	}
-	*value = (uint32_t)field_u64(&class->schema->fields[index], &slice);
-	return true;
+	return read_indexed(class->schema, schema_find_field(class->schema, name), record, value);
 }
 
 /* As UTF-8, at most so many bytes; "" if the record does not have it. NULL without memory. */
@@ -193,30 +201,31 @@ static bool read_derived(const struct derived_field *row, struct derived_read *r
 	return row->read(read) == DERIVED_FOUND;
 }
 
-/* The path as people know it: "\Device\HarddiskVolume3\a" is "C:\a" on volume C:. */
+/* The path as people know it: "\Device\HarddiskVolume3\a" is "C:\a" on volume C:. volume: the label
+ * id of its volume, or INTERN_FULL. */
 static void add_path(struct text *out, const struct report_events *events,
-		     struct derived_read *read)
+		     const struct field_slice *raw, uint64_t volume)
 {
 	static const char device[] = "\\Device\\";
 	const char *path, *rest = NULL;
 	struct text clean = { 0 };
 
-	if (!read_derived(events->path, read) || read->slice.size == 0) {
+	if (raw->size == 0) {
 		text_add_string(out, "_unknown");
 		return;
 	}
-	text_add_utf8_clean(&clean, (const char *)read->slice.at, read->slice.size);
+	text_add_utf8_clean(&clean, (const char *)raw->at, raw->size);
 	path = clean.data ? clean.data : "";
 	if (text_starts_nocase(path, clean.size, device, sizeof device - 1)) {
 		rest = strchr(path + sizeof device - 1, '\\');
 	}
-	if (rest && read_derived(events->volume, read) && read->number != INTERN_FULL) {
-		const char *volume = intern_text(registry_strings(events->registry),
-						 (uint32_t)read->number, NULL);
+	if (rest && volume != INTERN_FULL) {
+		const char *name =
+			intern_text(registry_strings(events->registry), (uint32_t)volume, NULL);
 
-		/* Another volume than one with a letter is a name of its own. */
-		if (volume[0] != '\0' && volume[1] == ':' && volume[2] == '\0') {
-			text_add_string(out, volume);
+		/* A volume without a letter keeps the name of its device. */
+		if (name[0] != '\0' && name[1] == ':' && name[2] == '\0') {
+			text_add_string(out, name);
 			path = rest;
 		}
 	}
@@ -225,30 +234,59 @@ static void add_path(struct text *out, const struct report_events *events,
 	text_free(&clean);
 }
 
+/*
+ * The id of the record's path in events->paths. Most records are about a few files, so the answers
+ * for the latest paths are kept; the path as recorded says whether an answer is still right.
+ */
+static uint32_t path_id(struct report_events *events, struct derived_read *read)
+{
+	struct report_path *place;
+	struct text path = { 0 };
+	struct field_slice raw;
+
+	if (!read_derived(events->path, read) || read->slice.size == 0) {
+		read->slice = (struct field_slice){ .at = (const uint8_t *)"" };
+	}
+	raw = read->slice;
+	place = &events->recent[hash_u64((uintptr_t)raw.at) % REPORT_RECENT_PATHS];
+	if (place->raw && place->size == raw.size && memcmp(place->raw, raw.at, raw.size) == 0) {
+		return place->id;
+	}
+	free(place->raw);
+	place->raw = text_duplicate((const char *)raw.at, raw.size);
+	place->size = raw.size;
+	add_path(&path, events, &raw,
+		 read_derived(events->volume, read) ? read->number : INTERN_FULL);
+	events->failed |= path.failed || !place->raw;
+	place->id = path.failed ? INTERN_FULL :
+				  intern_add(events->paths, path.data,
+					     path.size < PATH_MOST ? path.size : PATH_MOST);
+	text_free(&path);
+	return place->id;
+}
+
 static void take_file(struct report_events *events, const struct event_record *record,
 		      const struct event_class *class, struct tracker *tracker,
 		      enum report_direction direction)
 {
 	struct derived_read read = { .tracker = tracker, .record = record };
-	struct text path = { 0 };
-	uint32_t bytes, flags = 0, id;
+	uint32_t bytes, flags = 0;
 
-	if (!read_number(class, record, "IoSize", &bytes) ||
-	    !read_number(class, record, "IoFlags", &flags)) {
+	/* The layouts of kernel events are there as long as the program. */
+	if (events->layout != class->schema) {
+		events->layout = class->schema;
+		events->size_index = schema_find_field(class->schema, "IoSize");
+		events->flags_index = schema_find_field(class->schema, "IoFlags");
+	}
+	if (!read_indexed(class->schema, events->size_index, record, &bytes) ||
+	    !read_indexed(class->schema, events->flags_index, record, &flags)) {
 		return;
 	}
 	read.number = flags;
 	if (!read_derived(events->paging, &read) || read.number != 0 || bytes == 0) {
 		return;
 	}
-	add_path(&path, events, &read);
-	events->failed |= path.failed;
-	if (!path.failed) {
-		id = intern_add(events->paths, path.data,
-				path.size < PATH_MOST ? path.size : PATH_MOST);
-		top_sketch_add(&events->files[direction], id, bytes);
-	}
-	text_free(&path);
+	top_sketch_add(&events->files[direction], path_id(events, &read), bytes);
 }
 
 static const char *path_text(const struct report_events *events, uint64_t key)

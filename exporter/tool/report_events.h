@@ -20,6 +20,7 @@
 enum {
 	REPORT_PROCESSES = 1000, /* that are listed; the others are only counted */
 	REPORT_FILES = 20,       /* places of each list of files */
+	REPORT_RECENT_PATHS = 8192,
 };
 
 /* An instance of a process. Times are in 100 ns since 1601 UTC. */
@@ -45,6 +46,13 @@ struct report_file {
 	uint64_t error;   /* and at most so many more */
 };
 
+/* A path that events had lately. */
+struct report_path {
+	char *raw; /* as recorded, not the text that is shown; owned */
+	uint32_t size;
+	uint32_t id; /* in report_events.paths */
+};
+
 /* Opaque to others than report_events.c, except for processes and machine. Zero-initialise it. */
 struct report_events {
 	struct report_machine machine;
@@ -55,6 +63,10 @@ struct report_events {
 	struct registry *registry; /* borrowed */
 	const struct derived_field *path, *volume, *paging;
 	struct intern *paths; /* owned */
+	struct report_path recent[REPORT_RECENT_PATHS];
+	const struct schema
+		*layout; /* of the latest read or write, with the places of two fields */
+	int size_index, flags_index;
 	struct top_sketch files[REPORT_DIRECTIONS];
 	bool failed; /* no memory */
 };
