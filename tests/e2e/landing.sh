@@ -3,20 +3,7 @@
 # can be read, hostile names stay names. Pictures to look at are left in BUILD_DIR/landing.
 . "${BASH_SOURCE%/*}/lib.bash"
 
-for tool in node chromium; do
-	command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-tests.sh, bash .ci/deps-dashboards.sh"
-done
-pictures=$BUILD_DIR/landing
-mkdir -p "$pictures"
-profile=0
-step() { # STEP URL [MORE...]
-	local status=0
-
-	profile=$((profile + 1))
-	node "$SOURCE_DIR/tests/e2e/landing.mjs" "$work/profile$profile" "$pictures" "$@" >"$work/out" 2>&1 || status=$?
-	[ "$status" = 0 ] || fail "$(head -40 "$work/out")"
-	echo "ok: $*"
-}
+in_chromium landing.mjs landing
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1

@@ -103,6 +103,29 @@ no_folders() {
 # query PROMQL: what the Prometheus answers.
 query() { curl -fsS --get --data-urlencode "query=$1" "$prometheus/api/v1/query"; }
 
+# in_chromium SCRIPT FOLDER: for tests of a page in headless Chromium. After it, `step STEP ARGUMENTS...` runs a step of the script,
+# which leaves pictures to look at in BUILD_DIR/FOLDER.
+in_chromium() {
+	local tool
+
+	for tool in node chromium; do
+		command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-tests.sh, bash .ci/deps-dashboards.sh"
+	done
+	chromium_script=$1
+	pictures=$BUILD_DIR/$2
+	profiles=0
+	mkdir -p "$pictures"
+}
+
+step() {
+	local status=0
+
+	profiles=$((profiles + 1))
+	node "$SOURCE_DIR/tests/e2e/$chromium_script" "$work/profile$profiles" "$pictures" "$@" >"$work/out" 2>&1 || status=$?
+	[ "$status" = 0 ] || fail "$(head -40 "$work/out")"
+	echo "ok: $*"
+}
+
 # The reference recordings and manifests, which not every machine has.
 traces=$SOURCE_DIR/../shared/traces
 reference_manifests=$SOURCE_DIR/../shared/reference/manifests

@@ -3,20 +3,7 @@
 # width, keys and pointer, print, hostile names. Pictures to look at are left in BUILD_DIR/report.
 . "${BASH_SOURCE%/*}/lib.bash"
 
-for tool in node chromium; do
-	command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-tests.sh, bash .ci/deps-dashboards.sh"
-done
-pictures=$BUILD_DIR/report
-mkdir -p "$pictures"
-profile=0
-step() { # STEP FILE
-	local status=0
-
-	profile=$((profile + 1))
-	node "$SOURCE_DIR/tests/e2e/report.mjs" "$work/profile$profile" "$pictures" "$@" >"$work/out" 2>&1 || status=$?
-	[ "$status" = 0 ] || fail "$(head -40 "$work/out")"
-	echo "ok: $*"
-}
+in_chromium report.mjs report
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 "$ETWTOOL" report "$work/sample.etl" -o "$work/sample.html" >/dev/null
