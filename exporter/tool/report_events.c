@@ -122,7 +122,9 @@ static struct report_process *add_process(struct report_events *events,
 	uint64_t *index;
 
 	if (events->process_count == REPORT_PROCESSES) {
-		events->processes_left_out++;
+		/* Of a process that is left out, its stop comes as well. */
+		events->processes_left_out += record->opcode == PROCESS_START ||
+					      record->opcode == PROCESS_DCSTART;
 		map_remove(&events->running, process_id);
 		return NULL;
 	}
@@ -140,8 +142,7 @@ static struct report_process *add_process(struct report_events *events,
 	process = &events->processes[*index];
 	*process = (struct report_process){ .process_id = process_id,
 					    .start = RECORD_NO_TIME,
-					    .end = RECORD_NO_TIME,
-					    .seen = record->time };
+					    .end = RECORD_NO_TIME };
 	read_number(class, record, "ParentId", &process->parent_id);
 	process->name = read_text(class, record, "ImageFileName", PATH_MOST);
 	process->command = read_text(class, record, "CommandLine", COMMAND_MOST);
@@ -164,7 +165,9 @@ static void take_process(struct report_events *events, const struct event_record
 	if (index) {
 		process = &events->processes[*index];
 	}
-	/* A start ends an instance whose stop was lost. */
+	if (process && record->opcode == PROCESS_START && process->end == RECORD_NO_TIME) {
+		process->end = record->time; /* its stop was lost: it ended before that */
+	}
 	if (!process || record->opcode == PROCESS_START || process->end != RECORD_NO_TIME) {
 		process = add_process(events, record, class, process_id);
 	}
@@ -172,9 +175,8 @@ static void take_process(struct report_events *events, const struct event_record
 		process->start = record->time;
 	} else if (process && record->opcode == PROCESS_STOP) {
 		process->end = record->time;
-		if (read_number(class, record, "ExitStatus", &status)) {
-			process->exit_status = (int32_t)status;
-		}
+		process->exit_known = read_number(class, record, "ExitStatus", &status);
+		process->exit_status = process->exit_known ? (int32_t)status : 0;
 	}
 }
 
@@ -185,8 +187,6 @@ static void take_machine(struct report_events *events, const struct event_record
 {
 	struct report_machine *machine = &events->machine;
 
-	read_number(class, record, "MHz", &machine->cpu_mhz);
-	read_number(class, record, "NumberOfProcessors", &machine->processors);
 	read_number(class, record, "MemSize", &machine->memory_mib);
 	free(machine->name);
 	machine->name = read_text(class, record, "ComputerName", PATH_MOST);

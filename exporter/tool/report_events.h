@@ -27,15 +27,15 @@ enum {
 struct report_process {
 	char *name, *command; /* UTF-8, owned; command: the line that started it, "" if not known */
 	uint32_t process_id, parent_id;
-	int64_t start, end; /* RECORD_NO_TIME: before and after the recording */
-	int64_t seen;       /* when it was first heard of */
-	int32_t exit_status;
+	int64_t start, end;  /* RECORD_NO_TIME: before and after the recording */
+	int32_t exit_status; /* 0 if it is not known */
+	bool exit_known;
 };
 
-/* The machine, by SystemConfig/CPU; zeros where the recording does not say. */
+/* What only SystemConfig/CPU says of the machine. */
 struct report_machine {
-	char *name; /* UTF-8, owned; NULL: not known */
-	uint32_t cpu_mhz, processors, memory_mib;
+	char *name;          /* UTF-8, owned; NULL: not known */
+	uint32_t memory_mib; /* 0: not known */
 };
 
 enum report_direction { REPORT_WRITTEN, REPORT_READ, REPORT_DIRECTIONS };

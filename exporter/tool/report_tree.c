@@ -81,7 +81,7 @@ static struct node *make_tree(const struct report_events *events)
 /* A status that is an NTSTATUS of an error is written as people search for it. */
 static void add_exit(struct text *html, const struct report_process *process)
 {
-	if (process->end == RECORD_NO_TIME) {
+	if (!process->exit_known) {
 		text_add_string(html, "<td class=\"n\">");
 	} else if (process->exit_status < 0) {
 		text_add_format(html, "<td class=\"n bad\">0x%08" PRIX32,
@@ -116,9 +116,7 @@ static void add_bar(struct text *html, const struct report *report,
 		"<td class=\"life\"><svg viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" "
 		"aria-hidden=\"true\"><rect class=\"%s\" x=\"%u\" y=\"0\" width=\"%u\" "
 		"height=\"10\"/></svg>\n",
-		BAR_WIDTH,
-		process->end != RECORD_NO_TIME && process->exit_status < 0 ? "failed" : "ran",
-		start, end - start);
+		BAR_WIDTH, process->exit_status < 0 ? "failed" : "ran", start, end - start);
 }
 
 static void add_process(struct text *html, const struct report *report,
@@ -182,7 +180,7 @@ static void add_summary(struct text *html, const struct report_events *events)
 
 		started += process->start != RECORD_NO_TIME;
 		ended += process->end != RECORD_NO_TIME;
-		failed += process->end != RECORD_NO_TIME && process->exit_status < 0;
+		failed += process->exit_status < 0;
 	}
 	text_add_string(html, "<p>");
 	report_add_number(html, events->process_count - started);
@@ -199,7 +197,7 @@ static void add_summary(struct text *html, const struct report_events *events)
 	}
 	text_add_string(html, ".</p>\n");
 	if (events->processes_left_out > 0) {
-		text_add_string(html, "<p class=\"warning\">The list is limited: ");
+		text_add_string(html, "<p class=\"warning\">The list is limited: at least ");
 		report_add_number(html, events->processes_left_out);
 		text_add_string(html, " later ones are not in it.</p>\n");
 	}

@@ -312,6 +312,7 @@ static void circles_and_long_lines_of_processes_end(void **state)
 	for (uint32_t i = 0; i < LINE; i++) {
 		processes[i] = process(name, i + 1, i > 0 ? i : LINE, RECORD_NO_TIME, START);
 		processes[i].exit_status = -1;
+		processes[i].exit_known = true;
 	}
 	add_tree(&html, processes, LINE);
 	for (const char *at = html.data; (at = strstr(at, "<bdi>x</bdi>")) != NULL; at++) {
