@@ -105,6 +105,7 @@ static void write_files(struct json *json, const struct report *report, const ch
 	for (size_t i = 0; i < count; i++) {
 		json_object_begin(json);
 		json_member_string(json, "path", files[i].path);
+		json_member_string(json, "process", files[i].process);
 		json_member_u64(json, "bytes", files[i].bytes);
 		json_member_u64(json, "error", files[i].error);
 		json_object_end(json);

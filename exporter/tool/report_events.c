@@ -9,9 +9,10 @@
  * counted. Who is whose parent is looked up by the page, when all of them are known.
  *
  * Files: any number of paths may be written, so their bytes are summed by a sketch (top_sketch.h),
- * which has room for FILES_MOST paths and says how far each sum may be off: not at all as long as
- * there are fewer paths. Which bytes count is what the rules of etw_file_written_bytes_total say,
- * so the sums of both agree. The path is shown with the volume's letter where it is known.
+ * which has room for FILES_MOST pairs of a path and a process, and says how far each sum may be
+ * off: not at all as long as there are fewer. Which bytes count is what the rules of
+ * etw_file_written_bytes_total say, so the sums of both agree. The path is shown with the volume's
+ * letter where it is known.
  */
 #include "tool/report_events.h"
 
@@ -286,12 +287,25 @@ static void take_file(struct report_events *events, const struct event_record *r
 	if (!read_derived(events->paging, &read) || read.number != 0 || bytes == 0) {
 		return;
 	}
-	top_sketch_add(&events->files[direction], path_id(events, &read), bytes);
+	top_sketch_add(&events->files[direction],
+		       (uint64_t)tracker_process(tracker, NULL) << 32 | path_id(events, &read),
+		       bytes);
 }
 
-static const char *path_text(const struct report_events *events, uint64_t key)
+static const char *text_of(const struct intern *texts, uint32_t id)
 {
-	return key == INTERN_FULL ? "_other" : intern_text(events->paths, (uint32_t)key, NULL);
+	return id == INTERN_FULL ? "_other" : intern_text(texts, id, NULL);
+}
+
+/* Whether a file stands before another in the list. */
+static bool is_before(const struct report_file *a, const struct report_file *b)
+{
+	int order = strcmp(a->path, b->path);
+
+	if (a->bytes != b->bytes) {
+		return a->bytes > b->bytes;
+	}
+	return order < 0 || (order == 0 && strcmp(a->process, b->process) < 0);
 }
 
 size_t report_files(const struct report_events *events, enum report_direction direction,
@@ -303,13 +317,16 @@ size_t report_files(const struct report_events *events, enum report_direction di
 	/* An insertion sort into few places. */
 	for (uint32_t i = 0; i < sketch->count; i++) {
 		const struct top_counter *counter = &sketch->counters[i];
-		struct report_file file = { path_text(events, counter->key),
-					    top_counter_least(counter), counter->error };
+		struct report_file file = {
+			.path = text_of(events->paths, (uint32_t)counter->key),
+			.process = text_of(registry_strings(events->registry),
+					   (uint32_t)(counter->key >> 32)),
+			.bytes = top_counter_least(counter),
+			.error = counter->error,
+		};
 		size_t at = count;
 
-		while (at > 0 && (files[at - 1].bytes < file.bytes ||
-				  (files[at - 1].bytes == file.bytes &&
-				   strcmp(files[at - 1].path, file.path) > 0))) {
+		while (at > 0 && is_before(&file, &files[at - 1])) {
 			if (at < REPORT_FILES) {
 				files[at] = files[at - 1];
 			}

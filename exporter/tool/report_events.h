@@ -41,9 +41,9 @@ struct report_machine {
 enum report_direction { REPORT_WRITTEN, REPORT_READ, REPORT_DIRECTIONS };
 
 struct report_file {
-	const char *path; /* borrowed from struct report_events */
-	uint64_t bytes;   /* at least */
-	uint64_t error;   /* and at most so many more */
+	const char *path, *process; /* borrowed from struct report_events and the registry */
+	uint64_t bytes;             /* at least */
+	uint64_t error;             /* and at most so many more */
 };
 
 /* A path that events had lately. */
@@ -80,8 +80,8 @@ void report_events_record(void *context, const struct event_record *record,
 			  const struct event_class *class, struct tracker *tracker);
 
 /*
- * The files with most bytes, the first of them first, at most REPORT_FILES; their number. Paging
- * I/O is left out. Bytes of files whose path no event names are those of "_unknown".
+ * The files with most bytes of one process, the first of them first, at most REPORT_FILES; their
+ * number. Paging I/O is left out. Bytes of files whose path no event names are those of "_unknown".
  */
 size_t report_files(const struct report_events *events, enum report_direction direction,
 		    struct report_file files[REPORT_FILES]);

@@ -229,17 +229,20 @@ static void add_files(struct page *page, enum report_direction direction, const 
 	if (count == 0) {
 		return;
 	}
-	text_add_format(html,
-			"<div class=\"plot\">\n<h3 id=\"f%d\">%s</h3>\n<div class=\"scroll\" "
-			"role=\"region\" tabindex=\"0\" aria-labelledby=\"f%d\">\n"
-			"<table class=\"files\">\n<caption>At most %d, without paging "
-			"I/O</caption>\n<thead><tr><th scope=\"col\">File<th scope=\"col\" "
-			"class=\"n\">Total<th scope=\"col\" class=\"n\">Share\n<tbody>\n",
-			(int)direction, title, (int)direction, REPORT_FILES);
+	text_add_format(
+		html,
+		"<div class=\"plot\">\n<h3 id=\"f%d\">%s</h3>\n<div class=\"scroll\" "
+		"role=\"region\" tabindex=\"0\" aria-labelledby=\"f%d\">\n"
+		"<table class=\"files\">\n<caption>At most %d, by the process, without paging "
+		"I/O</caption>\n<thead><tr><th scope=\"col\">File<th scope=\"col\">"
+		"Process<th scope=\"col\" class=\"n\">Total<th scope=\"col\" class=\"n\">Share\n<tbody>\n",
+		(int)direction, title, (int)direction, REPORT_FILES);
 	for (size_t i = 0; i < count; i++) {
 		exact = exact && files[i].error == 0;
 		text_add_string(html, "<tr><th scope=\"row\"><bdi>");
 		text_add_html(html, files[i].path);
+		text_add_string(html, "</bdi><td><bdi>");
+		text_add_html(html, files[i].process);
 		text_add_format(html, "</bdi><td class=\"n\">%s", files[i].error > 0 ? "≥ " : "");
 		report_add_value(html, REPORT_BYTES, files[i].bytes);
 		add_share(html, files[i].bytes, all->total);

@@ -123,6 +123,19 @@ for row in chart["rows"]:
 print(f"ok: {len(chart['rows'])} processes over {data['steps']} steps")
 END
 
+# Who wrote which file, against the same events.
+python3 - "$work/sample.html" "$work/writes.csv" <<'END' || fail "the most written files"
+import collections, csv, json, re, sys
+
+data = json.loads(re.search(r'id="data">(.*?)</script>', open(sys.argv[1], encoding="utf-8").read(), re.S).group(1))
+expected = collections.Counter()
+for row in csv.DictReader(open(sys.argv[2], encoding="utf-8")):
+    path = re.sub(r"^\\Device\\[^\\]*", lambda _: row["Volume"], row["Path"])
+    expected[(path, row["process"])] += int(row["IoSize"])
+found = [((file["path"], file["process"]), file["bytes"]) for file in data["written"]]
+assert found == sorted(expected.items(), key=lambda row: (-row[1], row[0]))[:20], found
+END
+
 # The sample was written by the tests: what its page must say.
 for part in SHOP01 'build 17763' '8 processors' '16.0 GiB' 'No event was lost' '2024-05-14 07:01:00.000 UTC' 0xC0000005 'robocopy D:\Shares' \
 	'D:\MSSQL\Data\Shop.mdf'; do
