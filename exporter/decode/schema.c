@@ -37,19 +37,26 @@ enum {
 	NOT_WHOLE = UINT32_MAX,
 };
 
-static bool has_length(const struct field *field)
+bool field_has_length(const struct field *field)
 {
 	return field->type == FIELD_WSTRING || field->type == FIELD_ASTRING ||
 	       field->type == FIELD_BINARY;
 }
 
-static uint32_t unit_size(unsigned type)
+uint32_t field_unit_size(const struct field *field)
 {
-	return type == FIELD_WSTRING ? 2 : 1;
+	switch (field->type) {
+	case FIELD_WCHAR:
+	case FIELD_WSTRING:
+	case FIELD_WCOUNTED:
+	case FIELD_WCOUNTED_BE:
+		return 2;
+	default:
+		return 1;
+	}
 }
 
-/* The size of one element in bytes; 0 if it varies or the element is empty. */
-static uint32_t element_size(const struct field *field, unsigned wide)
+uint32_t field_element_size(const struct field *field, unsigned wide)
 {
 	static const uint8_t sizes[FIELD_STRUCT + 1] = {
 		[FIELD_I8] = 1,          [FIELD_U8] = 1,     [FIELD_BOOL8] = 1,  [FIELD_ACHAR] = 1,
@@ -63,8 +70,8 @@ static uint32_t element_size(const struct field *field, unsigned wide)
 	if (field->type == FIELD_POINTER || field->type == FIELD_SIZE) {
 		return wide ? 8 : 4;
 	}
-	if (has_length(field) && field->length_type == FIELD_LENGTH_FIXED) {
-		return unit_size(field->type) * field->length;
+	if (field_has_length(field) && field->length_type == FIELD_LENGTH_FIXED) {
+		return field_unit_size(field) * field->length;
 	}
 	return field->type <= FIELD_STRUCT ? sizes[field->type] : 0;
 }
@@ -85,14 +92,14 @@ static bool is_constant(const struct field *field)
 	case FIELD_BINARY:
 		return field->length_type == FIELD_LENGTH_FIXED;
 	default:
-		return element_size(field, 0) != 0;
+		return field_element_size(field, 0) != 0;
 	}
 }
 
 /* The size of a constant field in bytes; FIELD_OFFSET_VARIES if it does not fit into uint16_t. */
 static uint16_t constant_size(const struct field *field, unsigned wide)
 {
-	uint32_t size = element_size(field, wide);
+	uint32_t size = field_element_size(field, wide);
 	uint32_t count = field->count_type == FIELD_COUNT_FIXED ? field->count : 1;
 
 	if (size != 0 && count > FIELD_OFFSET_VARIES / size) {
@@ -125,7 +132,7 @@ static void check_references(struct field *fields, uint16_t index)
 	    !is_usable_reference(fields, field->count, index)) {
 		field->count_type = FIELD_SCALAR;
 	}
-	if (!has_length(field)) {
+	if (!field_has_length(field)) {
 		field->length_type = FIELD_LENGTH_TYPE;
 	}
 	if (field->length_type == FIELD_LENGTH_FIELD &&
@@ -193,6 +200,16 @@ static int find_field(const struct field *fields, unsigned first, unsigned end, 
 	return -1;
 }
 
+unsigned schema_end_of_whole(const struct schema *schema, unsigned whole)
+{
+	unsigned end = 0;
+
+	while (end < schema->field_count && field_behind(schema, end) <= whole) {
+		end = field_behind(schema, end);
+	}
+	return end;
+}
+
 int schema_find_field(const struct schema *schema, const char *name)
 {
 	return find_field(schema->fields, 0, schema->field_count, name);
@@ -214,8 +231,7 @@ static uint32_t string_size(unsigned type, const uint8_t *at, uint32_t left)
 	}
 }
 
-/* The size of the count before the data; 0 if the type has no count. */
-static uint32_t prefix_size(unsigned type)
+uint32_t field_prefix_size(unsigned type)
 {
 	switch (type) {
 	case FIELD_WCOUNTED:
@@ -237,7 +253,7 @@ static uint32_t prefix_size(unsigned type)
  */
 static uint32_t own_size(unsigned type, const uint8_t *at, uint32_t left)
 {
-	uint32_t prefix = prefix_size(type);
+	uint32_t prefix = field_prefix_size(type);
 	uint32_t size;
 
 	if (type == FIELD_SID) {
@@ -315,7 +331,7 @@ static uint32_t take_one_own(unsigned type, const uint8_t *at, uint32_t left,
 			     struct field_slice *slice)
 {
 	uint32_t size = own_size(type, at, left);
-	uint32_t prefix = prefix_size(type);
+	uint32_t prefix = field_prefix_size(type);
 
 	if (size == NOT_WHOLE) {
 		return left > prefix ? not_whole(at + prefix, left - prefix, slice) :
@@ -411,7 +427,7 @@ static uint32_t take_with_length(const struct walk *walk, const struct field *fi
 		if (length > left) {
 			length = left + 1; /* too long in any case; avoids an overflow below */
 		}
-		length *= unit_size(field->type);
+		length *= field_unit_size(field);
 		if (count == UINT32_MAX) {
 			count = length != 0 ? left / length : 0;
 		}
@@ -445,7 +461,7 @@ static bool take(const struct walk *walk, const struct field *field, uint32_t *o
 	const uint8_t *at = start;
 	uint32_t left = walk->record->payload_size - *offset;
 	unsigned wide = walk->record->pointer_size == 8;
-	uint32_t size = element_size(field, wide);
+	uint32_t size = field_element_size(field, wide);
 	bool array = field->count_type != FIELD_SCALAR;
 	uint32_t count;
 
@@ -459,11 +475,11 @@ static bool take(const struct walk *walk, const struct field *field, uint32_t *o
 			count = left / size;
 		}
 		size = take_fixed(at, left, size, count, array, slice);
-	} else if (has_length(field) && field->length_type != FIELD_LENGTH_FIXED) {
+	} else if (field_has_length(field) && field->length_type != FIELD_LENGTH_FIXED) {
 		size = take_with_length(walk, field, at, left, count, slice);
 	} else if (field->type == FIELD_KERNEL_SID) {
 		size = take_kernel_sid(at, left, wide, slice);
-	} else if (field->type == FIELD_NULL || has_length(field)) {
+	} else if (field->type == FIELD_NULL || field_has_length(field)) {
 		*slice = (struct field_slice){ .at = at, .count = count != UINT32_MAX ? count : 0 };
 	} else if (array) {
 		size = take_own(field->type, at, left, count, slice);
@@ -651,12 +667,12 @@ bool field_next_element(const struct field *field, const struct field_slice *arr
 	}
 	if (field->count_type == FIELD_SCALAR || field_is_text_of_chars(field)) {
 		size -= *offset;
-	} else if (element_size(field, 0) != 0 ||
-		   (has_length(field) && field->length_type != FIELD_LENGTH_TYPE) ||
+	} else if (field_element_size(field, 0) != 0 ||
+		   (field_has_length(field) && field->length_type != FIELD_LENGTH_TYPE) ||
 		   field->type == FIELD_BINARY || field->type == FIELD_KERNEL_SID) {
 		size /= array->count; /* all elements have the same size */
 	} else if (field->type != FIELD_STRUCT) {
-		prefix = prefix_size(field->type);
+		prefix = field_prefix_size(field->type);
 		size = own_size(field->type, array->at + *offset, size - *offset);
 	} else {
 		return false;

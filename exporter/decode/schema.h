@@ -203,10 +203,50 @@ static inline bool field_is_text_of_chars(const struct field *field)
 	return field->type == FIELD_WCHAR || field->type == FIELD_ACHAR;
 }
 
+/* Whether its value is text from the event, not a number, an address or an id in a form of ours. */
+static inline bool field_is_text(const struct field *field)
+{
+	return field->type == FIELD_WSTRING || field->type == FIELD_ASTRING ||
+	       (field->type >= FIELD_WCOUNTED && field->type <= FIELD_ACOUNTED) ||
+	       field->type == FIELD_WCOUNTED_BE || field->type == FIELD_ACOUNTED_BE ||
+	       field_is_text_of_chars(field);
+}
+
+/* Whether its value is a list; characters in an array are one text. */
+static inline bool field_is_list(const struct field *field)
+{
+	return field->count_type != FIELD_SCALAR && !field_is_text_of_chars(field);
+}
+
 static inline bool field_is_struct_array(const struct field *field)
 {
 	return field->type == FIELD_STRUCT && field->count_type != FIELD_SCALAR;
 }
+
+/* The field behind a field and its members. */
+static inline unsigned field_behind(const struct schema *schema, unsigned index)
+{
+	return index + 1U + schema->fields[index].span;
+}
+
+/*
+ * The end of the top-level fields that are whole, structures with all that is in them; `whole` is
+ * the first field that is not, as fields_walk() returns it.
+ */
+unsigned schema_end_of_whole(const struct schema *schema, unsigned whole);
+
+/* Whether length_type says where it ends. */
+bool field_has_length(const struct field *field);
+
+/* Bytes of one unit of its lengths: 2 for UTF-16, otherwise 1. */
+uint32_t field_unit_size(const struct field *field);
+
+/* The size of one element in bytes; 0 if it varies or the element is empty. wide: pointers have 8
+ * bytes. */
+uint32_t field_element_size(const struct field *field, unsigned wide);
+
+/* The size of the count before the data of each element; 0 if the type has no count. */
+uint32_t field_prefix_size(unsigned type);
 
 /* Where a field's bytes are in one payload. */
 struct field_slice {

@@ -117,15 +117,13 @@ void payload_port(struct payload *payload, uint16_t port)
 	payload_u16(payload, (uint16_t)(port << 8 | port >> 8));
 }
 
-/* Writes at most `most` units of text and returns how many they were. */
-static size_t put_utf16(struct payload *payload, const char *text, size_t most)
+size_t payload_utf16(struct payload *payload, const char *text, size_t size, size_t most)
 {
-	size_t left = strlen(text);
 	size_t count = 0;
 
-	while (left > 0) {
+	while (size > 0) {
 		uint32_t codepoint;
-		size_t taken = utf8_decode(text, left, &codepoint);
+		size_t taken = utf8_decode(text, size, &codepoint);
 		size_t units = codepoint >= 0x10000 ? 2 : 1;
 
 		if (units > most - count) {
@@ -139,20 +137,20 @@ static size_t put_utf16(struct payload *payload, const char *text, size_t most)
 		}
 		count += units;
 		text += taken;
-		left -= taken;
+		size -= taken;
 	}
 	return count;
 }
 
 void payload_wstring(struct payload *payload, const char *text)
 {
-	put_utf16(payload, text, SIZE_MAX);
+	payload_utf16(payload, text, strlen(text), SIZE_MAX);
 	payload_u16(payload, 0);
 }
 
 void payload_wchars(struct payload *payload, const char *text, size_t count)
 {
-	size_t written = count > 0 ? put_utf16(payload, text, count - 1) : 0;
+	size_t written = count > 0 ? payload_utf16(payload, text, strlen(text), count - 1) : 0;
 
 	payload_zeros(payload, 2 * (count - written));
 }
@@ -163,7 +161,7 @@ void payload_counted_wstring(struct payload *payload, const char *text)
 	size_t size;
 
 	payload_u16(payload, 0);
-	size = 2 * put_utf16(payload, text, 0x7fff);
+	size = 2 * payload_utf16(payload, text, strlen(text), 0x7fff);
 	if (!payload->failed) {
 		payload->bytes[start] = (uint8_t)size;
 		payload->bytes[start + 1] = (uint8_t)(size >> 8);

@@ -41,6 +41,8 @@ void payload_port(struct payload *payload, uint16_t port); /* big-endian */
 
 /* Text is UTF-8 here. What is not UTF-8 becomes U+FFFD; lone surrogates are written with
  * payload_u16(). */
+/* Whole characters of text as UTF-16, at most `most` units; returns how many units they are. */
+size_t payload_utf16(struct payload *payload, const char *text, size_t size, size_t most);
 void payload_wstring(struct payload *payload, const char *text); /* UTF-16, NUL-terminated */
 void payload_wchars(
 	struct payload *payload, const char *text,

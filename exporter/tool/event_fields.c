@@ -386,17 +386,6 @@ void event_fields_members(struct event_fields *fields, unsigned first, unsigned 
 	}
 }
 
-/* The end of the top-level fields that are whole; `whole` is the first field that is not. */
-static unsigned end_of_whole(const struct schema *schema, unsigned whole)
-{
-	unsigned end = 0;
-
-	while (end < schema->field_count && field_behind(schema, end) <= whole) {
-		end = field_behind(schema, end);
-	}
-	return end;
-}
-
 void event_fields_locate(struct event_fields *fields, const struct schema *schema,
 			 const struct event_record *record)
 {
@@ -409,7 +398,7 @@ void event_fields_locate(struct event_fields *fields, const struct schema *schem
 	if (count > 0) {
 		whole = fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
 	}
-	end = end_of_whole(schema, whole);
+	end = schema_end_of_whole(schema, whole);
 	fields->end = end;
 	/* The payload ended inside a field, a structure among them. */
 	fields->truncated =

@@ -16,12 +16,6 @@
 
 /* ---- names ---- */
 
-/* The field behind a field and its members. */
-static inline unsigned field_behind(const struct schema *schema, unsigned index)
-{
-	return index + 1U + schema->fields[index].span;
-}
-
 /*
  * A walk over the fields that have a value of their own: members of structures instead of these,
  * arrays of structures as one field. Zero-initialise it.
@@ -50,21 +44,6 @@ bool field_is_address(const struct field *field);
 bool field_is_code(const struct field *field);
 /* The decoder of rules for its statuses ("ntstatus"); NULL: none. */
 const char *field_status_decoder(const struct field *field);
-
-/* Whether its value is text from the event, not a number, an address or an id in a form of ours. */
-static inline bool field_is_text(const struct field *field)
-{
-	return field->type == FIELD_WSTRING || field->type == FIELD_ASTRING ||
-	       (field->type >= FIELD_WCOUNTED && field->type <= FIELD_ACOUNTED) ||
-	       field->type == FIELD_WCOUNTED_BE || field->type == FIELD_ACOUNTED_BE ||
-	       field_is_text_of_chars(field);
-}
-
-/* Whether its value is a list for rules; characters in an array are one text. */
-static inline bool field_is_list(const struct field *field)
-{
-	return field->count_type != FIELD_SCALAR && !field_is_text_of_chars(field);
-}
 
 /* Where the schema comes from, as `decoded_by` shows it; NULL when schema is NULL. */
 const char *schema_origin_name(const struct schema *schema);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every record of a recording with its schema, as etwtool dump finds it.
+ */
+#ifndef SUPPORT_EACH_EVENT_H
+#define SUPPORT_EACH_EVENT_H
+
+#include "decode/event_schema.h"
+#include "decode/schema.h"
+#include "source/event_record.h"
+
+typedef void each_event(void *context, const struct event_record *record,
+			const struct schema *schema); /* NULL: unknown */
+
+/* In file order. Ends the test when the recording cannot be read. */
+void for_each_event(const char *path, each_event *visit, void *context);
+
+/* Calls with the path of the sample, then with those of the recordings in a folder, which may be
+ * absent. */
+void for_each_recording(const char *folder, void (*visit)(const char *path));
+
+#endif
