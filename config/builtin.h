@@ -2,8 +2,8 @@
 /*
  * Texts that are part of the program: every collector in config/collectors, every manifest in
  * config/manifests, the table of kernel event classes, the collector of the self-test, the
- * landing page, and the page of etwtool report. cmake/embed.cmake puts them into C files when the
- * program is built.
+ * landing page, the page of etwtool report, and the names that anonymising keeps. cmake/embed.cmake
+ * puts them into C files when the program is built.
  */
 #ifndef CONFIG_BUILTIN_H
 #define CONFIG_BUILTIN_H
@@ -36,5 +36,8 @@ extern const size_t builtin_web_file_count;
 extern const struct builtin_file builtin_report_files[];
 extern const size_t builtin_report_file_count;
 extern const char *const builtin_report_file_hashes[];
+/* exporter/tool/well_known_names.txt alone; read by exporter/tool/pseudonyms.c. */
+extern const struct builtin_file builtin_well_known_names[];
+extern const size_t builtin_well_known_name_count;
 
 #endif

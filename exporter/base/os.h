@@ -196,6 +196,9 @@ bool os_path_is_absolute(const char *path);
  * without memory, or when the working directory is not known. */
 char *os_path_absolute(const char *path);
 
+/* Fills bytes with random ones that cannot be predicted; false when the system gives none. */
+bool os_random(void *bytes, size_t size);
+
 /*
  * Calls each with the name of each entry of a folder, in any order, until it returns false. A
  * folder that cannot be read counts as empty. Returns the last result of each; true without a call.

@@ -547,6 +547,17 @@ char *os_path_absolute(const char *path)
 	return absolute;
 }
 
+bool os_random(void *bytes, size_t size)
+{
+	FILE *file = fopen("/dev/urandom", "rb");
+	bool done = file && fread(bytes, 1, size, file) == size;
+
+	if (file) {
+		fclose(file);
+	}
+	return done;
+}
+
 bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
 {
 	DIR *folder = opendir(path);

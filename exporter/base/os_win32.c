@@ -12,6 +12,7 @@
  * finished. A wait can end one clock interrupt too early, and it can end before a timeout of many
  * weeks; both count as a return without a reason.
  */
+#define _CRT_RAND_S /* rand_s() */
 #include "base/os.h"
 
 #include <assert.h>
@@ -592,6 +593,20 @@ char *os_path_absolute(const char *path)
 	free(wide);
 	free(full);
 	return absolute;
+}
+
+bool os_random(void *bytes, size_t size)
+{
+	uint8_t *at = bytes;
+	unsigned word;
+
+	for (size_t i = 0; i < size; i++) {
+		if (rand_s(&word) != 0) {
+			return false;
+		}
+		at[i] = (uint8_t)word;
+	}
+	return true;
 }
 
 bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)

@@ -50,6 +50,7 @@ struct encoder {
 	struct payload *out;
 	struct error *err;
 	bool fresh;        /* no old payload */
+	bool rewrite;      /* equal values are written again, too */
 	uint32_t position; /* in the old payload: behind what was copied */
 	struct field_slice *slices;
 	struct reference *references; /* by index of the field */
@@ -321,7 +322,7 @@ static bool put_element(struct encoder *encoder, unsigned index, const struct js
 	uint32_t prefix = field_prefix_size(field->type);
 	size_t start;
 
-	if (old->at && encode_is_same(field, &old->element, value)) {
+	if (old->at && !encoder->rewrite && encode_is_same(field, &old->element, value)) {
 		payload_bytes(out, old->at, old->size);
 		return field_is_list(field) || references_as_before(encoder, index);
 	}
@@ -351,6 +352,7 @@ static bool visit_element(struct encoder *encoder, unsigned index, const struct 
 	const struct field *field = &encoder->schema->fields[index];
 	struct json_value text = { .type = JSON_TEXT };
 	enum encode_answer answer;
+	bool written;
 
 	text_clear(&encoder->new_value);
 	answer = encoder->visit(encoder->context, field, &old->element, &encoder->new_value);
@@ -360,7 +362,10 @@ static bool visit_element(struct encoder *encoder, unsigned index, const struct 
 	if (answer == ENCODE_TEXT && !old->element.cut) {
 		text.text = encoder->new_value.data ? encoder->new_value.data : "";
 		text.size = encoder->new_value.size;
-		return put_element(encoder, index, &text, old);
+		encoder->rewrite = true;
+		written = put_element(encoder, index, &text, old);
+		encoder->rewrite = false;
+		return written;
 	}
 	payload_bytes(encoder->out, old->at, old->size);
 	if (answer == ENCODE_BYTES && encoder->new_value.size == old->element.size &&
@@ -705,6 +710,17 @@ static bool visit_cut(struct encoder *encoder, unsigned first, unsigned whole)
 	return true;
 }
 
+/*
+ * Adds bytes up to a size of the payload that no field can take for a whole value: a count is too
+ * large, a SID invalid, a number too short.
+ */
+static void add_cut_bytes(struct encoder *encoder, size_t size)
+{
+	while (!encoder->out->failed && encoder->out->size < size) {
+		payload_u8(encoder->out, 0xff);
+	}
+}
+
 bool encode_changed(const struct schema *schema, const struct event_record *record,
 		    const struct encode_change *changes, size_t change_count, encode_visitor *visit,
 		    void *context, struct payload *out, struct error *err)
@@ -736,7 +752,9 @@ bool encode_changed(const struct schema *schema, const struct event_record *reco
 	}
 	done = put_fields(&encoder, 0, end, NULL, true, &missing) &&
 	       (!visit || visit_cut(&encoder, end, whole));
-	if (done && visit) {
+	if (done && visit && whole < schema->field_count) {
+		add_cut_bytes(&encoder, out->size + record->payload_size - encoder.position);
+	} else if (done && visit) {
 		payload_zeros(out, record->payload_size - encoder.position);
 	} else if (done) {
 		payload_bytes(out, record->payload + encoder.position,
@@ -759,9 +777,7 @@ static bool add_unknown(struct encoder *encoder, const struct json_value *fields
 	}
 	payload_zeros(encoder->out, (size_t)count);
 	if (truncated && truncated->type == JSON_TRUE) {
-		while (!encoder->out->failed && encoder->out->size < size) {
-			payload_u8(encoder->out, 0xff);
-		}
+		add_cut_bytes(encoder, size);
 	}
 	return true;
 }

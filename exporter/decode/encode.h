@@ -29,7 +29,8 @@ struct encode_change {
  * Sees one value of a payload: a scalar, a text, or one element of a list. What it asks for:
  *
  * ENCODE_KEEP    the bytes stay;
- * ENCODE_TEXT    new_value is the new text, UTF-8, of any length that encode_room() allows;
+ * ENCODE_TEXT    new_value is the new text, UTF-8, of any length that encode_room() allows; it is
+ *                written in any case, with nothing of the old bytes behind it;
  * ENCODE_BYTES   new_value has as many bytes as the element, which replace them.
  *
  * A value that the payload cut short (element->cut) takes no ENCODE_TEXT.
@@ -47,8 +48,8 @@ size_t encode_room(const struct field *field, const struct field_slice *element)
  * those behind the last field included, and a value that is given as it already stands is not
  * written again. A payload that ends early ends there again.
  *
- * @visit:  NULL or a visitor of all values that have no change; bytes that belong to no whole value
- *          (behind the last field, or of a structure that is cut) become zero if there is one.
+ * @visit:  NULL or a visitor of all values that have no change; bytes behind the last field then
+ *          become zero, and those of a structure that is cut become 0xff, which leaves it cut.
  * @out:    gets the payload; payload_init() with the pointer size of the record.
  *
  * False, with a sentence that names the field, when a value does not fit.

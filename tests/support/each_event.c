@@ -11,10 +11,12 @@
 
 #include <cmocka.h>
 
+#include "base/cursor.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "etl/file.h"
-#include "etl/index.h"
+#include "etl/record.h"
+#include "etl/scan.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
 
@@ -26,33 +28,59 @@ struct events {
 	void *context;
 };
 
-static void look(void *context, const struct event_record *record)
+static void look(struct events *events, const struct seen_event *event)
 {
-	struct events *events = context;
-
-	trace_schemas_look(events->trace, record);
+	trace_schemas_look(events->trace, event->record);
 }
 
-static void show(void *context, const struct event_record *record)
+static void show(struct events *events, const struct seen_event *event)
 {
-	struct events *events = context;
+	struct seen_event known = *event;
 
-	events->visit(events->context, record,
-		      event_schema(&events->origins, events->tracelogging, record, NULL));
+	known.schema = event_schema(&events->origins, events->tracelogging, event->record, NULL);
+	events->visit(events->context, &known);
+}
+
+static void walk(struct events *events, struct etl_walk *walk,
+		 void (*on_event)(struct events *events, const struct seen_event *event))
+{
+	for (uint32_t start = walk->at; etl_walk_next(walk); start = walk->at) {
+		const uint8_t *at = walk->bytes + start;
+		bool kernel = walk->record.type <= RECORD_PERFINFO;
+		const struct seen_event event = { .record = &walk->record,
+						  .bytes = at,
+						  .size = load_u16(kernel ? at + 4 : at) };
+
+		on_event(events, &event);
+	}
 }
 
 static void pass(struct events *events, struct etl_file *file,
-		 void (*on_record)(void *context, const struct event_record *record))
+		 void (*on_event)(struct events *events, const struct seen_event *event))
 {
-	struct etl_visitor visitor = { .record_context = events, .on_record = on_record };
-	struct etl_index index = { 0 };
-	struct etl_damage damage = { 0 };
+	struct etl_damage damage = { .problems = NULL };
+	struct etl_scan scan;
+	struct etl_buffer buffer;
 	struct error err = { 0 };
+	enum etl_step step;
+	uint64_t records = 0;
 
-	if (!etl_index_build(&index, file, &damage, &visitor, &err)) {
+	etl_file_scan(file, &scan, &damage, 0, 0);
+	while ((step = etl_scan_next(&scan, &buffer, &err)) == ETL_STEP_BUFFER) {
+		struct etl_walk records_of;
+
+		if (!buffer.bytes) {
+			continue;
+		}
+		etl_walk_start(&records_of, &file->format, buffer.bytes, buffer.place.end,
+			       buffer.place.processor, records);
+		walk(events, &records_of, on_event);
+		records = records_of.next_index;
+	}
+	etl_scan_done(&scan);
+	if (step != ETL_STEP_END) {
 		fail_msg("%s", err.text);
 	}
-	etl_index_done(&index);
 }
 
 void for_each_event(const char *path, each_event *visit, void *context)

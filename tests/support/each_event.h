@@ -5,12 +5,22 @@
 #ifndef SUPPORT_EACH_EVENT_H
 #define SUPPORT_EACH_EVENT_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "decode/event_schema.h"
 #include "decode/schema.h"
 #include "source/event_record.h"
 
-typedef void each_event(void *context, const struct event_record *record,
-			const struct schema *schema); /* NULL: unknown */
+/* Valid for the length of the call. */
+struct seen_event {
+	const struct event_record *record;
+	const struct schema *schema; /* NULL: unknown */
+	const uint8_t *bytes;        /* the whole record, header included, without padding */
+	size_t size;
+};
+
+typedef void each_event(void *context, const struct seen_event *event);
 
 /* In file order. Ends the test when the recording cannot be read. */
 void for_each_event(const char *path, each_event *visit, void *context);

@@ -69,9 +69,10 @@ static void dump_fields(struct text *out, const struct schema *schema,
 
 /* ---- every field with its own value ---- */
 
-static void replace_by_itself(void *context, const struct event_record *record,
-			      const struct schema *schema)
+static void replace_by_itself(void *context, const struct seen_event *event)
 {
+	const struct event_record *record = event->record;
+	const struct schema *schema = event->schema;
 	static struct encode_change changes[SCHEMA_FIELDS_MOST];
 	static struct json_document document;
 	const struct json_value *root, *value;
@@ -162,8 +163,10 @@ static const char *reason_of(const struct schema *schema, const struct event_rec
 	return reason;
 }
 
-static void make_anew(void *context, const struct event_record *record, const struct schema *schema)
+static void make_anew(void *context, const struct seen_event *event)
 {
+	const struct event_record *record = event->record;
+	const struct schema *schema = event->schema;
 	static struct json_document document;
 	const struct json_value *root;
 	struct text text = { 0 }, again = { 0 };
@@ -280,9 +283,10 @@ static void replace_text(const struct event_record *record, const struct schema 
 	figures.texts++;
 }
 
-static void replace_texts(void *context, const struct event_record *record,
-			  const struct schema *schema)
+static void replace_texts(void *context, const struct seen_event *event)
 {
+	const struct event_record *record = event->record;
+	const struct schema *schema = event->schema;
 	static struct event_fields fields;
 	static const char longer[] = "C:\\Pr\xc3\xbc"
 				     "fstand\\\xf0\x9f\x94\xa7\\ein recht langer Name.txt";

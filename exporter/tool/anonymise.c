@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Takes names out of records.
+ *
+ * What is a name is decided by the type of a field. Every text is one, because
+ * no list of fields could be complete; so are SIDs and network addresses. Binary data is cleared.
+ * Numbers stay, except in the few fields of number_rows, which are addresses and identifiers in the
+ * type of a number. The rows of text_rows change nothing of that: they say under which heading the
+ * report counts a text.
+ *
+ * A record whose payload no schema explains is dropped, since it is not known which of its bytes
+ * are names. The same holds for a kernel event of a version that the table of kernel classes does
+ * not have, unless the nearest layout explains it to the last byte: a field that was inserted would
+ * move the texts behind it to where the layout has numbers. Bytes behind the last field are
+ * cleared.
+ *
+ * Records that describe events (EventInfo, maps, manifests) stay, as the recording could not be
+ * decoded without them. The manifests of an EventSource name the files that they were made from;
+ * those are crossed out in their place, also where the value continues in the next chunk.
+ *
+ * Extended items keep their size, so they are changed in place: the SID of an account and the GUID
+ * of a container.
+ */
+#include "tool/anonymise.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/glob.h"
+#include "base/utf8.h"
+#include "decode/encode.h"
+#include "decode/event_info.h"
+#include "decode/inband_manifests.h"
+#include "decode/kernel_class.h"
+#include "decode/text_forms.h"
+#include "etl/replace_payload.h"
+#include "tool/pseudonyms.h"
+
+/* ---- which fields are names ---- */
+
+/* The heading of a text by the name of its field, without regard to case; the first row wins. */
+static const struct {
+	const char *pattern;
+	enum anonymised heading;
+} text_rows[] = {
+	{ "*CommandLine*", ANONYMISED_COMMAND_LINE },
+	{ "*Arguments*", ANONYMISED_COMMAND_LINE },
+	{ "ImageFileName", ANONYMISED_PROGRAM },
+	{ "*Process*", ANONYMISED_PROGRAM },
+	{ "*Service*", ANONYMISED_PROGRAM },
+	{ "*Application*", ANONYMISED_PROGRAM },
+	{ "*AppDomain*", ANONYMISED_PROGRAM },
+	{ "PackageFullName", ANONYMISED_PROGRAM },
+	{ "*User*", ANONYMISED_USER },
+	{ "*Account*", ANONYMISED_USER },
+	{ "*Owner*", ANONYMISED_USER },
+	{ "*Address*", ANONYMISED_ADDRESS },
+	{ "*Addr", ANONYMISED_ADDRESS },
+	{ "*Url*", ANONYMISED_ADDRESS },
+	{ "*Uri*", ANONYMISED_ADDRESS },
+	{ "*QueryName*", ANONYMISED_ADDRESS },
+	{ "*QueryResults*", ANONYMISED_ADDRESS },
+	{ "*File*", ANONYMISED_FILE },
+	{ "*Path*", ANONYMISED_FILE },
+	{ "*Directory*", ANONYMISED_FILE },
+	{ "*Folder*", ANONYMISED_FILE },
+	{ "*Image*", ANONYMISED_FILE },
+	{ "*Module*", ANONYMISED_FILE },
+	{ "*Computer*", ANONYMISED_MACHINE },
+	{ "*Machine*", ANONYMISED_MACHINE },
+	{ "*Host*", ANONYMISED_MACHINE },
+	{ "*Domain*", ANONYMISED_MACHINE },
+	{ "*Server*", ANONYMISED_MACHINE },
+};
+
+enum number_form { NUMBER_IP4, NUMBER_BYTES };
+
+/* Fields in the type of a number or a GUID that name a machine or a device. */
+static const struct {
+	const char *pattern;
+	uint32_t size; /* of the field, bytes */
+	enum number_form form;
+} number_rows[] = {
+	/* SystemConfig_NIC; its SubnetMask names nothing. */
+	{ "IpAddress", 4, NUMBER_IP4 },         { "DhcpServer", 4, NUMBER_IP4 },
+	{ "Gateway", 4, NUMBER_IP4 },           { "*WinsServer", 4, NUMBER_IP4 },
+	{ "DnsServer*", 4, NUMBER_IP4 },        { "*Ip4Addr*", 4, NUMBER_IP4 },
+	{ "*Ipv4Addr*", 4, NUMBER_IP4 },        { "PhysicalAddr", 8, NUMBER_BYTES },
+	{ "MacAddress", 8, NUMBER_BYTES },      { "*MachineId", 16, NUMBER_BYTES },
+	{ "*MachineGuid", 16, NUMBER_BYTES },   { "*DeviceGuid", 16, NUMBER_BYTES },
+	{ "*InterfaceGuid", 16, NUMBER_BYTES }, { "*VolumeId", 16, NUMBER_BYTES },
+	{ "*VolumeGuid", 16, NUMBER_BYTES },    { "*ContainerId", 16, NUMBER_BYTES },
+	{ "PartitionId", 16, NUMBER_BYTES },    { "ParentId", 16, NUMBER_BYTES },
+};
+
+static enum anonymised text_heading(const struct field *field)
+{
+	for (size_t i = 0; i < sizeof text_rows / sizeof text_rows[0]; i++) {
+		if (glob_matches_nocase(text_rows[i].pattern, field->name)) {
+			return text_rows[i].heading;
+		}
+	}
+	return ANONYMISED_TEXT;
+}
+
+/* ---- values ---- */
+
+struct anonymiser {
+	struct anonymise_options options;
+	struct pseudonyms *pseudonyms;
+	struct anonymise_counts counts;
+	struct payload payload;
+	struct text old_text;
+	struct field_slice slices[SCHEMA_FIELDS_MOST];
+	/* The source of a manifest chunk that ended inside a value that is crossed out. */
+	bool in_value;
+	struct guid value_provider;
+	uint32_t value_process;
+	uint8_t record[ETL_RECORD_SIZE_MOST];
+};
+
+static void count(struct anonymiser *anonymiser, enum anonymised heading)
+{
+	anonymiser->counts.values[heading]++;
+}
+
+/* Cuts text to a number of units at a character. */
+static void cut_to_room(const struct field *field, size_t room, struct text *text)
+{
+	size_t at = 0, units = 0;
+
+	if (room == SIZE_MAX) {
+		return;
+	}
+	while (at < text->size) {
+		uint32_t codepoint;
+		size_t taken = utf8_decode(text->data + at, text->size - at, &codepoint);
+		size_t needed = field_unit_size(field) == 1 ? taken : codepoint >= 0x10000 ? 2 : 1;
+
+		if (needed > room - units) {
+			break;
+		}
+		units += needed;
+		at += taken;
+	}
+	if (at < text->size) {
+		text->size = at;
+		text->data[at] = '\0';
+	}
+}
+
+static enum encode_answer replace_text(struct anonymiser *anonymiser, const struct field *field,
+				       const struct field_slice *element, struct text *new_value)
+{
+	struct field one = *field;
+	bool changed;
+
+	if (element->cut) {
+		for (uint32_t i = 0; i < element->size; i++) {
+			text_add_char(new_value,
+				      field_unit_size(field) == 2 && i % 2 == 1 ? '\0' : 'x');
+		}
+		count(anonymiser, text_heading(field));
+		return ENCODE_BYTES;
+	}
+	if (!field_is_text_of_chars(field)) {
+		one.count_type = FIELD_SCALAR;
+	}
+	text_clear(&anonymiser->old_text);
+	field_text(&one, element, &anonymiser->old_text);
+	changed = pseudonyms_text(anonymiser->pseudonyms,
+				  anonymiser->old_text.data ? anonymiser->old_text.data : "",
+				  anonymiser->old_text.size, new_value);
+	new_value->failed |= anonymiser->old_text.failed;
+	cut_to_room(field, encode_room(field, element), new_value);
+	if (changed) {
+		count(anonymiser, text_heading(field));
+	}
+	/* Written in any case: there may be other text behind the NUL of a fixed length. */
+	return ENCODE_TEXT;
+}
+
+/* "TIME_ZONE_INFORMATION structure", Microsoft Learn: its two names say where the machine is. */
+static void clear_time_zone_names(uint8_t *bytes, size_t size)
+{
+	enum { STANDARD_NAME = 4, DAYLIGHT_NAME = 88, NAME_SIZE = 64 };
+
+	if (size >= DAYLIGHT_NAME + NAME_SIZE) {
+		memset(bytes + STANDARD_NAME, 0, NAME_SIZE);
+		memset(bytes + DAYLIGHT_NAME, 0, NAME_SIZE);
+	} else {
+		memset(bytes, 0, size);
+	}
+}
+
+static void replace_binary(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes,
+			   size_t size)
+{
+	struct socket_address address;
+
+	if (field->form == FIELD_FORM_SOCKADDR && socket_address_read(bytes, size, &address)) {
+		uint8_t *ip = bytes + (address.ip - bytes);
+
+		if (address.is_ip6 ? pseudonyms_ip6(anonymiser->pseudonyms, ip) :
+				     pseudonyms_ip4(anonymiser->pseudonyms, ip)) {
+			count(anonymiser, ANONYMISED_ADDRESS);
+		}
+		return;
+	}
+	if (field->form == FIELD_FORM_IP6 && size == 16) {
+		if (pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
+			count(anonymiser, ANONYMISED_ADDRESS);
+		}
+		return;
+	}
+	if (strcmp(field->name, "TimeZoneInformation") == 0) {
+		clear_time_zone_names(bytes, size);
+	} else {
+		memset(bytes, 0, size);
+	}
+	count(anonymiser, ANONYMISED_BYTES);
+}
+
+static void replace_number(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes,
+			   size_t size)
+{
+	for (size_t i = 0; i < sizeof number_rows / sizeof number_rows[0]; i++) {
+		if (number_rows[i].size != size ||
+		    !glob_matches_nocase(number_rows[i].pattern, field->name)) {
+			continue;
+		}
+		if (number_rows[i].form == NUMBER_IP4) {
+			if (pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
+				count(anonymiser, ANONYMISED_ADDRESS);
+			}
+		} else if (pseudonyms_bytes(anonymiser->pseudonyms, bytes, size)) {
+			count(anonymiser, ANONYMISED_BYTES);
+		}
+		return;
+	}
+}
+
+/* An encode_visitor. */
+static enum encode_answer replace(void *context, const struct field *field,
+				  const struct field_slice *element, struct text *new_value)
+{
+	struct anonymiser *anonymiser = context;
+	uint8_t *bytes;
+
+	if (field_is_text(field)) {
+		return replace_text(anonymiser, field, element, new_value);
+	}
+	text_add(new_value, (const char *)element->at, element->size);
+	if (element->size == 0 || new_value->failed) {
+		return ENCODE_KEEP;
+	}
+	bytes = (uint8_t *)new_value->data;
+	switch (field->type) {
+	case FIELD_IP4:
+		if (element->size == 4 && pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
+			count(anonymiser, ANONYMISED_ADDRESS);
+		}
+		break;
+	case FIELD_IP6:
+		if (element->size == 16 && pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
+			count(anonymiser, ANONYMISED_ADDRESS);
+		}
+		break;
+	case FIELD_SID:
+	case FIELD_KERNEL_SID:
+		if (element->cut) {
+			memset(bytes, 0xff, element->size); /* stays cut */
+			count(anonymiser, ANONYMISED_ACCOUNT);
+		} else if (pseudonyms_sid(anonymiser->pseudonyms, bytes, element->size)) {
+			count(anonymiser, ANONYMISED_ACCOUNT);
+		}
+		break;
+	case FIELD_BINARY:
+	case FIELD_BINARY16:
+	case FIELD_BINARY32:
+		replace_binary(anonymiser, field, bytes, element->size);
+		break;
+	default:
+		replace_number(anonymiser, field, bytes, element->size);
+		break;
+	}
+	return ENCODE_BYTES;
+}
+
+/* ---- records that describe others ---- */
+
+/* Attributes of the instrumentation manifest whose values are paths or links of its maker. */
+static const char *const crossed_out[] = { "FileName=\"", "helpLink=\"" };
+
+/* Crosses out the letters and digits up to the closing quote; false if there is none. */
+static bool cross_out(char **at, const char *end)
+{
+	for (; *at < end && **at != '"'; ++*at) {
+		char c = **at;
+
+		if ((c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') ||
+		    (unsigned char)c >= 0x80) {
+			**at = 'x';
+		}
+	}
+	return *at < end;
+}
+
+/* xml: in the copy of the record. */
+static void cross_out_files(struct anonymiser *anonymiser, const struct event_record *record,
+			    char *xml, size_t size)
+{
+	char *at = xml, *end = xml + size;
+
+	if (anonymiser->in_value && guid_equal(&anonymiser->value_provider, record->provider) &&
+	    anonymiser->value_process == record->process_id) {
+		anonymiser->in_value = !cross_out(&at, end);
+	}
+	while (at < end) {
+		bool found = false;
+
+		for (size_t i = 0; i < sizeof crossed_out / sizeof crossed_out[0]; i++) {
+			size_t length = strlen(crossed_out[i]);
+
+			found = (size_t)(end - at) >= length &&
+				memcmp(at, crossed_out[i], length) == 0;
+			if (found) {
+				at += length;
+				break;
+			}
+		}
+		if (!found) {
+			at++;
+		} else if (!cross_out(&at, end)) {
+			anonymiser->in_value = true;
+			anonymiser->value_provider = *record->provider;
+			anonymiser->value_process = record->process_id;
+		} else {
+			count(anonymiser, ANONYMISED_FILE);
+		}
+	}
+}
+
+/* ---- records ---- */
+
+/* Whether the schema says what every byte of the payload is, as far as one can know. */
+static bool is_explained(struct anonymiser *anonymiser, const struct event_record *record,
+			 const struct schema *schema)
+{
+	uint32_t rest = record->payload_size;
+	unsigned whole = 0, count = schema ? schema->field_count : 0;
+	uint8_t version;
+
+	if (!schema) {
+		return record->payload_size == 0;
+	}
+	if (schema->origin != SCHEMA_KERNEL) {
+		return true;
+	}
+	for (unsigned i = 0; kernel_schema_at(record->provider, record->opcode, i, &version); i++) {
+		if (version == record->version) {
+			return true;
+		}
+	}
+	if (count > 0) {
+		whole = fields_walk(schema, count - 1, record, anonymiser->slices, &rest);
+	}
+	return rest == 0 && whole == count;
+}
+
+static void replace_items(struct anonymiser *anonymiser, const struct event_record *record,
+			  const uint8_t *bytes)
+{
+	struct extended_item item;
+	uint32_t offset = 0;
+
+	if (!record->extended) {
+		return;
+	}
+	while (record_next_extended(record, &offset, &item)) {
+		uint8_t *copy = anonymiser->record + (item.data - bytes);
+
+		if (item.type == EXTENDED_SID &&
+		    pseudonyms_sid(anonymiser->pseudonyms, copy, item.size)) {
+			count(anonymiser, ANONYMISED_ACCOUNT);
+		} else if (item.type == EXTENDED_CONTAINER_ID &&
+			   pseudonyms_bytes(anonymiser->pseudonyms, copy, item.size)) {
+			count(anonymiser, ANONYMISED_BYTES);
+		}
+	}
+}
+
+static bool describes_events(const struct event_record *record)
+{
+	struct event_info info;
+	struct event_map map;
+
+	return event_info_read(record, &info) || event_map_read(record, &map);
+}
+
+/* What becomes of a payload. */
+enum treatment {
+	PAYLOAD_STAYS,
+	PAYLOAD_DECODED, /* its values are replaced one by one */
+	PAYLOAD_DROPPED,
+};
+
+static enum treatment treatment_of(struct anonymiser *anonymiser, const struct event_record *record,
+				   const struct schema *schema)
+{
+	struct manifest_chunk chunk;
+
+	if (manifest_chunk_read(record, &chunk) || describes_events(record)) {
+		return PAYLOAD_STAYS;
+	}
+	if (is_explained(anonymiser, record, schema)) {
+		return schema ? PAYLOAD_DECODED : PAYLOAD_STAYS;
+	}
+	if (anonymiser->options.keep_undescribed) {
+		anonymiser->counts.kept++;
+		return PAYLOAD_STAYS;
+	}
+	return PAYLOAD_DROPPED;
+}
+
+/* Of some header types only the size is known, so a record must keep its own. */
+static void drop_payload(struct anonymiser *anonymiser, const struct event_record *record)
+{
+	payload_clear(&anonymiser->payload);
+	if (record->type > RECORD_MESSAGE) {
+		payload_zeros(&anonymiser->payload, record->payload_size);
+	}
+	anonymiser->counts.dropped++;
+}
+
+/* Makes the new payload. False without memory. */
+static bool make_payload(struct anonymiser *anonymiser, const struct event_record *record,
+			 const struct schema *schema, struct error *err)
+{
+	struct payload *payload = &anonymiser->payload;
+
+	payload_clear(payload);
+	payload->pointer_size = record->pointer_size;
+	switch (treatment_of(anonymiser, record, schema)) {
+	case PAYLOAD_STAYS:
+		payload_bytes(payload, record->payload, record->payload_size);
+		break;
+	case PAYLOAD_DECODED:
+		if (!encode_changed(schema, record, NULL, 0, replace, anonymiser, payload, err)) {
+			if (err->code == ERROR_NO_MEMORY) {
+				return false;
+			}
+			drop_payload(anonymiser, record); /* the new values do not fit */
+		}
+		break;
+	case PAYLOAD_DROPPED:
+		drop_payload(anonymiser, record);
+		break;
+	}
+	return !payload->failed || error_no_memory(err, "a payload");
+}
+
+enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
+				       const struct event_record *record,
+				       const struct schema *schema, const uint8_t **bytes,
+				       size_t *size, struct error *err)
+{
+	struct payload *payload = &anonymiser->payload;
+	struct manifest_chunk chunk;
+	struct error none = { 0 };
+	size_t new_size;
+
+	err = err ? err : &none;
+	if (*size > ETL_RECORD_SIZE_MOST || !etl_payload_is_whole(record, *bytes, *size)) {
+		anonymiser->counts.damaged++;
+		return ANONYMISE_DROPPED;
+	}
+	if (!make_payload(anonymiser, record, schema, err)) {
+		return ANONYMISE_FAILED;
+	}
+	new_size = etl_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
+				       anonymiser->record);
+	if (new_size == 0) { /* it is too long now */
+		drop_payload(anonymiser, record);
+		new_size = etl_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
+					       anonymiser->record);
+	}
+	if (manifest_chunk_read(record, &chunk)) {
+		cross_out_files(anonymiser, record,
+				(char *)anonymiser->record + (chunk.xml - *bytes), chunk.xml_size);
+	}
+	replace_items(anonymiser, record, *bytes);
+	if (new_size == *size && memcmp(anonymiser->record, *bytes, *size) == 0) {
+		return ANONYMISE_SAME;
+	}
+	anonymiser->counts.records++;
+	*bytes = anonymiser->record;
+	*size = new_size;
+	return ANONYMISE_REPLACED;
+}
+
+/* ---- the anonymiser ---- */
+
+struct anonymiser *anonymiser_new(const struct anonymise_options *options, struct error *err)
+{
+	struct anonymiser *anonymiser = calloc(1, sizeof *anonymiser);
+
+	if (!anonymiser) {
+		error_no_memory(err, "anonymising");
+		return NULL;
+	}
+	anonymiser->options = *options;
+	payload_init(&anonymiser->payload, 8);
+	anonymiser->pseudonyms = pseudonyms_new(options->key, err);
+	if (!anonymiser->pseudonyms) {
+		anonymiser_free(anonymiser);
+		return NULL;
+	}
+	return anonymiser;
+}
+
+void anonymiser_free(struct anonymiser *anonymiser)
+{
+	if (anonymiser) {
+		pseudonyms_free(anonymiser->pseudonyms);
+		payload_done(&anonymiser->payload);
+		text_free(&anonymiser->old_text);
+		free(anonymiser);
+	}
+}
+
+void anonymiser_counts(const struct anonymiser *anonymiser, struct anonymise_counts *counts)
+{
+	*counts = anonymiser->counts;
+}
+
+void anonymise_report(const struct anonymise_counts *counts, struct text *out)
+{
+	static const char *const headings[ANONYMISED_COUNT] = {
+		[ANONYMISED_MACHINE] = "names of machines",
+		[ANONYMISED_USER] = "names of users",
+		[ANONYMISED_PROGRAM] = "names of programs and services",
+		[ANONYMISED_FILE] = "names of files",
+		[ANONYMISED_COMMAND_LINE] = "command lines",
+		[ANONYMISED_ADDRESS] = "network addresses and URLs",
+		[ANONYMISED_ACCOUNT] = "SIDs",
+		[ANONYMISED_TEXT] = "other texts",
+		[ANONYMISED_BYTES] = "identifiers and binary values",
+	};
+
+	text_add_format(out, "%" PRIu64 " records changed; replaced:\n", counts->records);
+	for (size_t i = 0; i < ANONYMISED_COUNT; i++) {
+		text_add_format(out, "  %10" PRIu64 "  %s\n", counts->values[i], headings[i]);
+	}
+	if (counts->dropped > 0) {
+		text_add_format(out,
+				"%" PRIu64 " payloads dropped: no schema explains them; their "
+				"records are still there\n",
+				counts->dropped);
+	}
+	if (counts->damaged > 0) {
+		text_add_format(out, "%" PRIu64 " damaged records dropped\n", counts->damaged);
+	}
+	if (counts->kept > 0) {
+		text_add_format(out,
+				"%" PRIu64 " payloads kept that no schema explains: names in them "
+				"are still there\n",
+				counts->kept);
+	}
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pseudonyms: what stays, what changes, and which structure is left.
+ */
+#include "tool/pseudonyms.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cursor.h"
+
+static struct pseudonyms *pseudonyms;
+
+static int open_key(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	pseudonyms = pseudonyms_new("key", &err);
+	return pseudonyms ? 0 : 1;
+}
+
+static int close_key(void **state)
+{
+	(void)state;
+	pseudonyms_free(pseudonyms);
+	return 0;
+}
+
+/* Four results at a time. */
+static const char *of(const char *text)
+{
+	static struct text results[4];
+	static unsigned next;
+	struct text *result = &results[next++ % 4];
+
+	text_clear(result);
+	pseudonyms_text(pseudonyms, text, strlen(text), result);
+	assert_false(result->failed);
+	return result->data ? result->data : "";
+}
+
+static void what_every_windows_has_stays(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"C:\\Windows\\System32\\svchost.exe",
+		"\\Device\\HarddiskVolume3\\Windows\\System32\\drivers\\ntfs.sys",
+		"\\SystemRoot\\SYSTEM32\\NTDLL.DLL",
+		"NT Kernel Logger",
+		"NTFS",
+		"D:",
+		"127.0.0.1:443",
+		"::1",
+		"224.0.0.251",
+		"443",
+		"{00000000-0000-0000-0000-000000000000}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		assert_string_equal(of(texts[i]), texts[i]);
+	}
+}
+
+static void a_path_keeps_its_depth_and_its_extension(void **state)
+{
+	const char *path = of("C:\\Users\\Ann\\secret plan.docx");
+
+	(void)state;
+	assert_int_equal(strncmp(path, "C:\\Users\\", 9), 0);
+	assert_non_null(strstr(path, ".docx"));
+	assert_null(strstr(path, "Ann"));
+	assert_null(strstr(path, "secret"));
+	assert_ptr_equal(strrchr(path, '\\'), strchr(path + 9, '\\'));
+}
+
+static void one_name_has_one_pseudonym_wherever_it_stands(void **state)
+{
+	const char *word = of("Contoso");
+
+	(void)state;
+	assert_int_equal(strlen(word), 10);
+	assert_string_equal(of("CONTOSO"), word);
+	assert_string_not_equal(of("Contosa"), word);
+	assert_non_null(strstr(of("\"C:\\x\\contoso.exe\" -k"), word));
+	assert_string_equal(of("\xc3\x84rger"), of("\xc3\xa4rger"));
+	assert_string_equal(of("\xd0\x98\xd0\xb2"), of("\xd0\xb8\xd0\xb2"));
+}
+
+static void another_key_gives_other_pseudonyms_and_the_same_key_the_same(void **state)
+{
+	struct error err = { 0 };
+	struct pseudonyms *again = pseudonyms_new("key", &err);
+	struct pseudonyms *random = pseudonyms_new(NULL, &err);
+	struct text a = { 0 }, b = { 0 };
+
+	(void)state;
+	assert_non_null(again);
+	assert_non_null(random);
+	assert_true(pseudonyms_text(again, "contoso", 7, &a));
+	assert_true(pseudonyms_text(random, "contoso", 7, &b));
+	assert_string_equal(a.data, of("contoso"));
+	assert_string_not_equal(b.data, a.data);
+	text_free(&a);
+	text_free(&b);
+	pseudonyms_free(again);
+	pseudonyms_free(random);
+}
+
+static void long_numbers_and_identifiers_keep_their_form(void **state)
+{
+	static const struct {
+		const char *text, *form; /* # a digit, x a hexadecimal one */
+	} cases[] = {
+		{ "123456789012345678901", "#####################" },
+		{ "{12345678-1234-5678-9abc-def012345678}",
+		  "{xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}" },
+		{ "00-1A-2B-3C-4D-5E", "xx-xx-xx-xx-xx-xx" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *result = of(cases[i].text);
+
+		assert_string_not_equal(result, cases[i].text);
+		assert_int_equal(strlen(result), strlen(cases[i].form));
+		for (size_t j = 0; result[j] != '\0'; j++) {
+			const char *digits = cases[i].form[j] == '#' ? "0123456789" :
+					     cases[i].form[j] == 'x' ? "0123456789abcdef" :
+								       NULL;
+
+			assert_true(digits ? strchr(digits, result[j]) != NULL :
+					     result[j] == cases[i].form[j]);
+		}
+	}
+}
+
+static unsigned common_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+	unsigned i = 0;
+
+	while (i < bits && ((a[i / 8] ^ b[i / 8]) >> (7 - i % 8) & 1) == 0) {
+		i++;
+	}
+	return i;
+}
+
+static void addresses_keep_common_prefixes(void **state)
+{
+	static const uint8_t pairs[][2][4] = {
+		{ { 93, 184, 216, 34 }, { 93, 184, 216, 35 } },
+		{ { 93, 184, 216, 34 }, { 93, 184, 1, 1 } },
+		{ { 8, 8, 8, 8 }, { 9, 9, 9, 9 } },
+		{ { 10, 20, 7, 88 }, { 10, 20, 7, 89 } },
+		{ { 192, 168, 1, 1 }, { 192, 168, 2, 1 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		uint8_t a[4], b[4];
+
+		memcpy(a, pairs[i][0], 4);
+		memcpy(b, pairs[i][1], 4);
+		assert_true(pseudonyms_ip4(pseudonyms, a));
+		assert_true(pseudonyms_ip4(pseudonyms, b));
+		assert_int_equal(common_bits(a, b, 32), common_bits(pairs[i][0], pairs[i][1], 32));
+		assert_int_equal(a[0] == 10, pairs[i][0][0] == 10);
+		assert_int_equal(a[0] == 192 && a[1] == 168, pairs[i][0][0] == 192);
+	}
+}
+
+static void an_address_reads_the_same_in_a_text_and_in_bytes(void **state)
+{
+	uint8_t ip4[4] = { 93, 184, 216, 34 };
+	uint8_t ip6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 7 };
+	char text[64];
+
+	(void)state;
+	pseudonyms_ip4(pseudonyms, ip4);
+	snprintf(text, sizeof text, "to %u.%u.%u.%u:443.", ip4[0], ip4[1], ip4[2], ip4[3]);
+	assert_non_null(strstr(of("to 93.184.216.34:443."), strchr(text, ' ')));
+	pseudonyms_ip6(pseudonyms, ip6);
+	assert_int_equal(ip6[0] & 0xe0, 0x20);
+	assert_string_not_equal(of("2001:db8::7"), "2001:db8::7");
+	assert_int_equal(strspn(of("2001:db8::7"), "0123456789abcdef:"), strlen(of("2001:db8::7")));
+}
+
+static void accounts_of_one_domain_stay_together(void **state)
+{
+	static const uint8_t system[12] = { 1, 1, 0, 0, 0, 0, 0, 5, 18 };
+	uint8_t ann[28] = { 1, 5, 0, 0, 0, 0, 0, 5, 21, 0, 0, 0,    1,
+			    2, 3, 4, 5, 6, 7, 8, 9, 1,  2, 3, 0xe9, 3 };
+	uint8_t administrator[28];
+	uint8_t copy[12];
+
+	(void)state;
+	memcpy(administrator, ann, sizeof ann);
+	administrator[24] = 0xf4; /* 500 */
+	administrator[25] = 1;
+	memcpy(copy, system, sizeof copy);
+	assert_false(pseudonyms_sid(pseudonyms, copy, sizeof copy));
+	assert_memory_equal(copy, system, sizeof copy);
+	assert_true(pseudonyms_sid(pseudonyms, ann, sizeof ann));
+	assert_true(pseudonyms_sid(pseudonyms, administrator, sizeof administrator));
+	assert_memory_equal(ann, administrator, 24);
+	assert_int_equal(load_u32(ann + 8), 21);
+	assert_int_not_equal(load_u32(ann + 12), 0x04030201);
+	assert_int_equal(load_u32(administrator + 24), 500);
+	assert_int_not_equal(load_u32(ann + 24), 1001);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_every_windows_has_stays),
+		cmocka_unit_test(a_path_keeps_its_depth_and_its_extension),
+		cmocka_unit_test(one_name_has_one_pseudonym_wherever_it_stands),
+		cmocka_unit_test(another_key_gives_other_pseudonyms_and_the_same_key_the_same),
+		cmocka_unit_test(long_numbers_and_identifiers_keep_their_form),
+		cmocka_unit_test(addresses_keep_common_prefixes),
+		cmocka_unit_test(an_address_reads_the_same_in_a_text_and_in_bytes),
+		cmocka_unit_test(accounts_of_one_domain_stay_together),
+	};
+
+	return cmocka_run_group_tests_name("pseudonyms", tests, open_key, close_key);
+}
