@@ -55,11 +55,6 @@ const struct header_field *header_field_find(const char *name)
 	return NULL;
 }
 
-const char *header_field_name(size_t index)
-{
-	return index < FIELDS ? fields[index].name : NULL;
-}
-
 bool header_field_is_guid(const struct header_field *field)
 {
 	return field->places[HEADER_EVENT].size == sizeof(struct guid);

@@ -19,9 +19,6 @@ struct header_field; /* a row; constant */
 /* "provider", "id", "version", "opcode", "level", "task", "keyword", "pid", "tid"; NULL: none. */
 const struct header_field *header_field_find(const char *name);
 
-/* The name of a row; NULL behind the last. */
-const char *header_field_name(size_t index);
-
 /* The provider is a GUID, all others are numbers. */
 bool header_field_is_guid(const struct header_field *field);
 

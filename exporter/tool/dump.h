@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "decode/event_schema.h"
 #include "tool/event_filter.h"
 #include "tool/tool.h"
 
@@ -25,6 +26,10 @@ struct dump_request {
 /* Write the events, or complain; return exit statuses. */
 int dump_jsonl(struct dump_request *request);
 int dump_csv(struct dump_request *request);
+
+/* Adds a record as a line of jsonl. origins: those of the whole recording. */
+void dump_add_line(struct text *out, const struct event_record *record,
+		   const struct schema_origins *origins, struct tracelogging_cache *tracelogging);
 
 /* ---- shared ---- */
 

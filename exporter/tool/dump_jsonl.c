@@ -247,9 +247,8 @@ static void add_extended(struct json *json, const struct event_record *record)
 	json_array_end(json);
 }
 
-/* Adds a record as a line. origins: those of the whole recording. */
-static void add_line(struct text *out, const struct event_record *record,
-		     const struct schema_origins *origins, struct tracelogging_cache *tracelogging)
+void dump_add_line(struct text *out, const struct event_record *record,
+		   const struct schema_origins *origins, struct tracelogging_cache *tracelogging)
 {
 	struct json json;
 	bool decoded;
@@ -319,7 +318,7 @@ static void show(void *context, const struct event_record *record)
 	if (tracelogging_cache_full(dump->tracelogging)) {
 		tracelogging_cache_clear(dump->tracelogging); /* no line needs another's schema */
 	}
-	add_line(&dump->out, record, &dump->origins, dump->tracelogging);
+	dump_add_line(&dump->out, record, &dump->origins, dump->tracelogging);
 	if (!dump_flush(&dump->out)) {
 		dump->failed = true;
 		atomic_store_explicit(&dump->stopping, true, memory_order_relaxed);

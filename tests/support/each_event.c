@@ -15,7 +15,6 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "etl/file.h"
-#include "etl/record.h"
 #include "etl/scan.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
@@ -37,6 +36,8 @@ static void show(struct events *events, const struct seen_event *event)
 {
 	struct seen_event known = *event;
 
+	known.origins = &events->origins;
+	known.tracelogging = events->tracelogging;
 	known.schema = event_schema(&events->origins, events->tracelogging, event->record, NULL);
 	events->visit(events->context, &known);
 }
@@ -49,7 +50,8 @@ static void walk(struct events *events, struct etl_walk *walk,
 		bool kernel = walk->record.type <= RECORD_PERFINFO;
 		const struct seen_event event = { .record = &walk->record,
 						  .bytes = at,
-						  .size = load_u16(kernel ? at + 4 : at) };
+						  .size = load_u16(kernel ? at + 4 : at),
+						  .format = walk->format };
 
 		on_event(events, &event);
 	}

@@ -10,6 +10,7 @@
 
 #include "decode/event_schema.h"
 #include "decode/schema.h"
+#include "etl/record.h"
 #include "source/event_record.h"
 
 /* Valid for the length of the call. */
@@ -18,6 +19,10 @@ struct seen_event {
 	const struct schema *schema; /* NULL: unknown */
 	const uint8_t *bytes;        /* the whole record, header included, without padding */
 	size_t size;
+	/* How it was decoded. */
+	const struct etl_format *format;
+	const struct schema_origins *origins;
+	struct tracelogging_cache *tracelogging;
 };
 
 typedef void each_event(void *context, const struct seen_event *event);
