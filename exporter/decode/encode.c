@@ -32,6 +32,12 @@
 #include "decode/encode_value.h"
 #include "decode/text_forms.h"
 
+enum {
+	/* A normal payload has fewer values than bytes; arrays of arrays of empty values could have
+	 * millions. */
+	VALUES_MOST = 1 << 18,
+};
+
 /* What was written for an integer field that other fields may refer to. */
 struct reference {
 	uint32_t at;      /* in the new payload */
@@ -51,6 +57,7 @@ struct encoder {
 	struct error *err;
 	bool fresh;        /* no old payload */
 	bool rewrite;      /* equal values are written again, too */
+	uint32_t values;   /* fields written so far, one for each element of a structure */
 	uint32_t position; /* in the old payload: behind what was copied */
 	struct field_slice *slices;
 	struct reference *references; /* by index of the field */
@@ -121,7 +128,7 @@ static bool refer(struct encoder *encoder, unsigned source, unsigned index, uint
 		uint32_t shift = field->type == FIELD_PORT ? 8 * (size - 1 - i) : 8 * i;
 
 		encoder->out->bytes[encoder->references[source].at + i] =
-			shift < 32 ? (uint8_t)(value >> shift) : 0;
+			(uint8_t)((uint64_t)value >> shift);
 	}
 	return true;
 }
@@ -551,6 +558,9 @@ static bool put_leaf(struct encoder *encoder, unsigned index, const struct json_
 	const struct field_slice *slice = has_old ? &encoder->slices[index] : NULL;
 	struct old_bytes old = { .at = NULL };
 
+	if (++encoder->values > VALUES_MOST) {
+		return error_set(encoder->err, ERROR_LIMIT, "the payload has too many values");
+	}
 	encoder->references[index] = (struct reference){ .at = (uint32_t)encoder->out->size };
 	if (has_old) {
 		uint32_t end = (uint32_t)(slice->at - encoder->record->payload) + slice->size;

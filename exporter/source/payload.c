@@ -11,11 +11,12 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
+/* NULL for no bytes, and without memory. */
 static uint8_t *reserve(struct payload *payload, size_t size)
 {
 	uint8_t *at;
 
-	if (payload->failed) {
+	if (payload->failed || size == 0) {
 		return NULL;
 	}
 	if (size > payload->capacity - payload->size) {
@@ -93,7 +94,7 @@ void payload_bytes(struct payload *payload, const void *bytes, size_t size)
 {
 	uint8_t *at = reserve(payload, size);
 
-	if (at && size > 0) {
+	if (at) {
 		memcpy(at, bytes, size);
 	}
 }
@@ -102,7 +103,7 @@ void payload_zeros(struct payload *payload, size_t size)
 {
 	uint8_t *at = reserve(payload, size);
 
-	if (at && size > 0) {
+	if (at) {
 		memset(at, 0, size);
 	}
 }

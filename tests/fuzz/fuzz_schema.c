@@ -13,6 +13,7 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
+#include "decode/encode.h"
 #include "decode/event_info.h"
 #include "decode/event_schema.h"
 #include "decode/manifest/manifest.h"
@@ -96,6 +97,46 @@ static void visit_fields(struct decoded *decoded, unsigned first, unsigned end)
 	}
 }
 
+/* Replaces what it can by what is longer, shorter or zero. */
+static enum encode_answer replace(void *context, const struct field *field,
+				  const struct field_slice *element, struct text *new_value)
+{
+	unsigned *turn = context;
+
+	check(element->size == 0 || element->at);
+	if (field_is_text(field) && !element->cut) {
+		size_t room = encode_room(field, element);
+
+		for (size_t i = 0; i < room && i < ++*turn % 40; i++) {
+			text_add_char(new_value, 'x');
+		}
+		return ENCODE_TEXT;
+	}
+	for (uint32_t i = 0; i < element->size; i++) {
+		text_add_char(new_value, '\0');
+	}
+	return field_is_integer(field) ? ENCODE_KEEP : ENCODE_BYTES;
+}
+
+/* Without a change the bytes are the same; changes end, with a payload or a sentence. */
+static void check_encoding(const struct schema *schema, const struct event_record *record)
+{
+	struct payload out;
+	struct error err = { 0 };
+	unsigned turn = record->payload_size;
+
+	payload_init(&out, record->pointer_size);
+	if (encode_changed(schema, record, NULL, 0, NULL, NULL, &out, &err)) {
+		check(out.size == record->payload_size &&
+		      (out.size == 0 || memcmp(out.bytes, record->payload, out.size) == 0));
+	} else {
+		check(err.code == ERROR_LIMIT || err.code == ERROR_NO_MEMORY);
+	}
+	payload_clear(&out);
+	(void)encode_changed(schema, record, NULL, 0, replace, &turn, &out, &err);
+	payload_done(&out);
+}
+
 /* One walk and single look-ups agree, and every value is inside the payload. */
 static void check_schema(const struct schema *schema, const struct event_record *record)
 {
@@ -137,6 +178,7 @@ static void check_schema(const struct schema *schema, const struct event_record 
 	}
 	text_free(&decoded->text);
 	free(decoded);
+	check_encoding(schema, record);
 }
 
 static void try_tracelogging(struct cursor *c, const struct event_record *record)

@@ -15,9 +15,8 @@
 
 #include "base/cursor.h"
 #include "decode/kernel_class.h"
-#include "etl/out_record.h"
-#include "etl/record.h"
 #include "source/payload.h"
+#include "tests/support/one_record.h"
 
 static struct set_fields set;
 
@@ -39,27 +38,15 @@ static void add(const char *text)
 
 /* A record of the Image class, or of a provider without a schema. */
 struct made {
-	uint8_t bytes[512];
-	size_t size;
-	struct etl_format format;
-	struct etl_walk walk;
+	struct one_record one;
 	struct event_class class;
 };
 
 static void make(struct made *made, const struct etl_out_record *out)
 {
-	const struct source_clock clock = { .type = CLOCK_SYSTEM_TIME,
-					    .frequency = 10000000,
-					    .perf_frequency = 10000000 };
-	const struct event_record *record = &made->walk.record;
+	const struct event_record *record = &made->one.walk.record;
 
-	made->size = etl_out_record_size(out);
-	assert_true(made->size <= sizeof made->bytes);
-	memset(made->bytes, 0, sizeof made->bytes);
-	etl_out_record_store(out, 8, made->bytes);
-	etl_format_init(&made->format, &clock, 8, 0);
-	etl_walk_start(&made->walk, &made->format, made->bytes, (uint32_t)made->size, 0, 7);
-	assert_true(etl_walk_seek(&made->walk, 0, 7)); /* there is no buffer header */
+	one_record_make(&made->one, out);
 	made->class = (struct event_class){
 		.provider = *record->provider,
 		.id = record->id,
@@ -82,7 +69,7 @@ static void make_image_load(struct made *made, const char *name)
 	payload_init(&payload, 8);
 	payload_pointer(&payload, 0x7ff600000000);
 	payload_pointer(&payload, 4096);
-	payload_u32(&payload, 42); /* ProcessId */
+	payload_u32(&payload, 42);   /* ProcessId */
 	payload_zeros(&payload, 12); /* checksum, time stamp, reserved */
 	payload_pointer(&payload, 0x7ff600000000);
 	payload_zeros(&payload, 16);
@@ -101,12 +88,12 @@ static void make_image_load(struct made *made, const char *name)
 
 static const uint8_t *apply(struct made *made, enum set_answer expected, size_t *size)
 {
-	const uint8_t *bytes = made->bytes;
+	const uint8_t *bytes = made->one.bytes;
 	struct error err = { 0 };
 	enum set_answer answer;
 
-	*size = made->size;
-	answer = set_fields_apply(&set, &made->walk.record, &made->class, &bytes, size, &err);
+	*size = made->one.size;
+	answer = set_fields_apply(&set, &made->one.walk.record, &made->class, &bytes, size, &err);
 	if (answer == SET_FAILED && expected != SET_FAILED) {
 		fail_msg("%s", err.text);
 	}
@@ -125,8 +112,8 @@ static void a_field_is_replaced_and_the_rest_stays(void **state)
 	make_image_load(&after, "C:\\Plugins\\b.dll");
 	add("Image/Load.FileName=C:\\Plugins\\b.dll");
 	bytes = apply(&before, SET_CHANGED, &size);
-	assert_int_equal(size, after.size);
-	assert_memory_equal(bytes, after.bytes, size);
+	assert_int_equal(size, after.one.size);
+	assert_memory_equal(bytes, after.one.bytes, size);
 	apply(&after, SET_SAME, &size);
 	assert_true(set_fields_found(&set, NULL));
 }
@@ -140,8 +127,8 @@ static void an_event_that_it_is_not_about_stays(void **state)
 	(void)state;
 	make_image_load(&made, "\\a.dll");
 	add("Process/Start.ImageFileName=x.exe");
-	assert_ptr_equal(apply(&made, SET_SAME, &size), made.bytes);
-	assert_ptr_equal(apply(&made, SET_SAME, &size), made.bytes);
+	assert_ptr_equal(apply(&made, SET_SAME, &size), made.one.bytes);
+	assert_ptr_equal(apply(&made, SET_SAME, &size), made.one.bytes);
 	assert_false(set_fields_found(&set, &err));
 	assert_string_equal(
 		err.text, "\"Process/Start.ImageFileName=x.exe\": the recording has no such event");
@@ -179,7 +166,7 @@ static void values_of_the_header_can_be_set(void **state)
 	add("Contoso/5.@provider=04030201-0605-0807-090a-0b0c0d0e0f10");
 	add("Contoso/5.@pid=9");
 	bytes = apply(&made, SET_CHANGED, &size);
-	assert_int_equal(size, made.size);
+	assert_int_equal(size, made.one.size);
 	assert_int_equal(load_u16(bytes + 0x28), 6);
 	assert_int_equal(load_u32(bytes + 0x0c), 9);
 	assert_memory_equal(bytes + 0x18, "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", 10);
@@ -197,9 +184,9 @@ static void what_does_not_fit_is_an_error(void **state)
 	(void)state;
 	make_image_load(&made, "\\a.dll");
 	add("Image/Load.ProcessId=x");
-	bytes = made.bytes;
-	size = made.size;
-	assert_int_equal(set_fields_apply(&set, &made.walk.record, &made.class, &bytes, &size,
+	bytes = made.one.bytes;
+	size = made.one.size;
+	assert_int_equal(set_fields_apply(&set, &made.one.walk.record, &made.class, &bytes, &size,
 					  &err),
 			 SET_FAILED);
 	assert_string_equal(err.text, "Image/Load of event 7: ProcessId: expected a whole number "
