@@ -533,7 +533,8 @@ static bool put_structs(struct encoder *encoder, unsigned index, const struct js
 	if (!put_count(encoder, index, count, value != NULL)) {
 		return false;
 	}
-	for (size_t i = 0; i < count; i++, item = item ? item->next : NULL) {
+	/* Elements without bytes are counted, but there is nothing to copy. */
+	while (item || !value) {
 		if (has_old) {
 			encoder->position =
 				(uint32_t)(list->at - encoder->record->payload) + offset;
@@ -541,11 +542,12 @@ static bool put_structs(struct encoder *encoder, unsigned index, const struct js
 						    encoder->slices, &offset);
 		}
 		if (!has_old && !item) {
-			break; /* the elements have no bytes */
+			break;
 		}
 		if (!put_members(encoder, index, item, has_old)) {
 			return false;
 		}
+		item = item ? item->next : NULL;
 	}
 	return true;
 }

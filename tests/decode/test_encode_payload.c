@@ -315,6 +315,30 @@ static void a_payload_that_ends_early_ends_there_again(void **state)
 		    BYTES("ab\0\x01\0\0\0\x02\0\0\0\0\0"));
 }
 
+/* The second structure has no bytes, and the reader then counts none (found by fuzzing). */
+static void structures_to_the_end_of_the_payload_are_copied(void **state)
+{
+	static const struct field fields[] = {
+		{ .name = "All", .type = FIELD_STRUCT, .count_type = FIELD_COUNT_REST, .span = 1 },
+		{ .name = "Numbers", .type = FIELD_U32, .count_type = FIELD_COUNT_REST },
+		{ .name = NULL },
+	};
+	struct layout layout;
+	const struct schema *schema = schema_of(&layout, fields);
+	const struct event_record record = { .payload = (const uint8_t *)"\x01\x02\x03\x04\x05\x06",
+					     .payload_size = 6,
+					     .pointer_size = 8 };
+	struct payload out;
+	struct error err = { 0 };
+
+	(void)state;
+	payload_init(&out, 8);
+	assert_true(encode_changed(schema, &record, NULL, 0, NULL, NULL, &out, &err));
+	assert_int_equal(out.size, 6);
+	assert_memory_equal(out.bytes, record.payload, 6);
+	payload_done(&out);
+}
+
 static void a_payload_is_no_longer_than_an_event_can_be(void **state)
 {
 	struct text json = { 0 };
@@ -414,6 +438,7 @@ int main(void)
 		cmocka_unit_test(two_lists_with_one_count_must_change_together),
 		cmocka_unit_test(each_element_has_its_own_lengths),
 		cmocka_unit_test(a_payload_that_ends_early_ends_there_again),
+		cmocka_unit_test(structures_to_the_end_of_the_payload_are_copied),
 		cmocka_unit_test(a_payload_is_no_longer_than_an_event_can_be),
 		cmocka_unit_test(a_visitor_sees_every_value),
 	};
