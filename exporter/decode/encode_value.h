@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One value of a payload from its text: the inverse of field_text(). Private to encode.c. */
+/* One value of a payload from its text: the inverse of field_text(). For a whole payload see
+ * decode/encode.h. */
 #ifndef DECODE_ENCODE_VALUE_H
 #define DECODE_ENCODE_VALUE_H
 

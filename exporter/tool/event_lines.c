@@ -28,6 +28,7 @@
 #include "base/json_read.h"
 #include "base/map.h"
 #include "decode/encode.h"
+#include "decode/encode_value.h"
 #include "decode/kernel_class.h"
 #include "decode/tracelogging.h"
 #include "decode/tracelogging_build.h"
@@ -351,18 +352,9 @@ static bool find_group(const struct event_lines *lines, struct etl_out_record *r
 
 static bool read_raw(struct event_lines *lines, const struct json_value *raw, struct error *err)
 {
-	if (raw->type != JSON_TEXT || raw->size % 2 != 0 ||
-	    strspn(raw->text, "0123456789abcdefABCDEF") != raw->size) {
-		return wrong("raw", "bytes in hexadecimal, two digits each", raw, err);
-	}
-	for (size_t i = 0; i < raw->size; i += 2) {
-		char digits[5] = { '0', 'x', raw->text[i], raw->text[i + 1], '\0' };
-		uint64_t byte = 0;
+	const struct field bytes = { .type = FIELD_BINARY };
 
-		parse_u64(digits, 4, &byte);
-		payload_u8(&lines->payload, (uint8_t)byte);
-	}
-	return true;
+	return encode_value(&bytes, raw, &lines->payload, err) || error_prefix(err, "raw");
 }
 
 static const struct schema *find_schema(const struct event_lines *lines,

@@ -255,7 +255,7 @@ static void mistakes_name_their_key(void **state)
 		  "fields: ImageBase: expected a whole number from 0 to 18446744073709551615, "
 		  "found -1" },
 		{ "{\"provider_name\": \"Image\", \"ts\": 1, \"raw\": \"0g\"}",
-		  "raw: expected bytes in hexadecimal, two digits each, found 0g" },
+		  "raw: expected bytes in hexadecimal, two digits each, found \"0g\"" },
 		{ "{\"provider\": \"11111111-2222-3333-4444-555555550002\", \"ts\": 1, \"kind\": "
 		  "\"system\"}",
 		  "provider: a record of type system is of a kernel group, but this GUID is of "
