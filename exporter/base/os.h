@@ -211,11 +211,13 @@ bool os_folder_make(const char *path, struct error *err);
 /* As fopen(); the path is UTF-8. The error is in errno. */
 FILE *os_file_stream(const char *path, const char *mode);
 
-/* Gives a file another name in the same folder; a file that has this name is replaced, in one step.
- * The text of the error does not contain the paths. */
+/* Gives a file another name on the same disk, in place of one that has it. The error names no path.
+ */
 bool os_file_rename(const char *from, const char *to, struct error *err);
-/* Removes a file, if it is there. */
-void os_file_remove(const char *path);
+/* Removes a file; one that does not exist is fine. */
+bool os_file_remove(const char *path, struct error *err);
+/* Bytes that this program may still write to the disk of a folder; UINT64_MAX: not known. */
+uint64_t os_disk_free_bytes(const char *folder);
 
 /* Writes a whole file, in place of one that exists; only its owner may read it, if the system knows
  * that. The texts of errors do not contain the path. */

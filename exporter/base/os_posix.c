@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -595,9 +596,17 @@ bool os_file_rename(const char *from, const char *to, struct error *err)
 	return rename(from, to) == 0 || error_set(err, ERROR_SYSTEM, "cannot be renamed: %m");
 }
 
-void os_file_remove(const char *path)
+bool os_file_remove(const char *path, struct error *err)
 {
-	unlink(path);
+	return unlink(path) == 0 || errno == ENOENT ||
+	       error_set(err, ERROR_SYSTEM, "cannot be removed: %m");
+}
+
+uint64_t os_disk_free_bytes(const char *folder)
+{
+	struct statvfs disk;
+
+	return statvfs(folder, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : UINT64_MAX;
 }
 
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)

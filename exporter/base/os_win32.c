@@ -672,26 +672,38 @@ FILE *os_file_stream(const char *path, const char *mode)
 
 bool os_file_rename(const char *from, const char *to, struct error *err)
 {
-	wchar_t *wide_from_path = wide_from(from), *wide_to = wide_from(to);
-	bool renamed = wide_from_path && wide_to &&
-		       MoveFileExW(wide_from_path, wide_to, MOVEFILE_REPLACE_EXISTING);
+	wchar_t *wide_from_name = wide_from(from), *wide_to_name = wide_from(to);
+	bool good = wide_from_name && wide_to_name &&
+		    MoveFileExW(wide_from_name, wide_to_name, MOVEFILE_REPLACE_EXISTING);
 
-	if (!renamed) {
+	if (!good) {
 		error_set_last(err, "cannot be renamed");
 	}
-	free(wide_from_path);
-	free(wide_to);
-	return renamed;
+	free(wide_from_name);
+	free(wide_to_name);
+	return good;
 }
 
-void os_file_remove(const char *path)
+bool os_file_remove(const char *path, struct error *err)
 {
 	wchar_t *wide = wide_from(path);
+	bool good = wide && (DeleteFileW(wide) || GetLastError() == ERROR_FILE_NOT_FOUND);
 
-	if (wide) {
-		DeleteFileW(wide);
+	if (!good) {
+		error_set_last(err, "cannot be removed");
 	}
 	free(wide);
+	return good;
+}
+
+uint64_t os_disk_free_bytes(const char *folder)
+{
+	wchar_t *wide = wide_from(folder);
+	ULARGE_INTEGER bytes;
+	bool known = wide && GetDiskFreeSpaceExW(wide, &bytes, NULL, NULL);
+
+	free(wide);
+	return known ? bytes.QuadPart : UINT64_MAX;
 }
 
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)

@@ -365,7 +365,7 @@ void etl_mirror_close(struct etl_mirror *mirror)
 	}
 	etl_writer_close(mirror->writer);
 	if (mirror->temporary) {
-		os_file_remove(mirror->temporary);
+		os_file_remove(mirror->temporary, NULL);
 	}
 	free(mirror->path);
 	free(mirror->temporary);

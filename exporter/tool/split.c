@@ -386,7 +386,7 @@ bool split_recording(struct etl_file *input, const struct split_request *request
 	good = first_pass(&split, damage, err) &&
 	       (request->by.size_bytes > 0 ? by_size(&split, err) : by_duration(&split, err));
 	etl_file_close(split.names);
-	os_file_remove(split.names_path);
+	os_file_remove(split.names_path, NULL);
 	describing_done(&split.describing);
 	text_free(&names);
 	free(split.by_time);

@@ -291,7 +291,7 @@ static bool make_whole_and_parts(struct relog *relog, enum etl_mirror_form form,
 		good = whole && make_parts(relog, whole, form, false, err);
 	}
 	etl_file_close(whole);
-	os_file_remove(path.data);
+	os_file_remove(path.data, NULL);
 	text_free(&path);
 	return good;
 }

@@ -197,11 +197,11 @@ static bool write_file(const char *path, const struct text *html, struct error *
 		text_free(&part);
 		return error_no_memory(err, "a name");
 	}
-	os_file_remove(part.data);
+	os_file_remove(part.data, NULL);
 	written = os_file_write_whole(part.data, html->data, html->size, err) &&
 		  os_file_rename(part.data, path, err);
 	if (!written) {
-		os_file_remove(part.data);
+		os_file_remove(part.data, NULL);
 		error_prefix(err, "%s", path);
 	}
 	text_free(&part);
