@@ -24,6 +24,7 @@
 #include "base/glob.h"
 #include "base/listen_address.h"
 #include "base/os.h"
+#include "base/series.h"
 #include "base/text.h"
 #include "config/yaml_rows.h"
 
@@ -355,6 +356,69 @@ static const struct yaml_row web_rows[] = {
 	  .help = "Path of the metrics page." },
 };
 
+/* ---- the flight recorder ---- */
+
+enum { RECORDINGS_MOST = 10000, RECORDER_RULES_MOST = 64, INTERVAL_LEAST_MS = 1000 };
+#define RECORDER_LEAST (UINT64_C(4) << 20)
+#define RECORDER_MOST  (UINT64_C(64) << 30)
+
+static bool place_recorder_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
+{
+	struct config_recorder_rule *rule = base;
+	struct series_choice choice;
+	struct error why;
+
+	rule->line = node->line;
+	rule->column = node->column;
+	if (!series_choice_parse(&choice, node->text, &why)) {
+		return yaml_wrong(in, node, "series: %s", why.text);
+	}
+	series_choice_done(&choice);
+	return true;
+}
+
+static const struct yaml_row recorder_rule_rows[] = {
+	{ "series",
+	  YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .most = 1000,
+		     .pattern = "^[a-zA-Z_:][a-zA-Z0-9_:]*(\\{.*\\})?$",
+		     .check = place_recorder_rule),
+	  .required = true, YAML_TO(struct config_recorder_rule, series),
+	  .help = "A family, and in braces the labels of the series that count: etw_file_written_bytes_total{process=\"sqlservr\"}. A counter counts by its increase each second, a histogram by its observations each second; the values of all series are added up." },
+	{ "above", YAML_SHAPE(.type = SHAPE_REAL), .required = true,
+	  YAML_TO(struct config_recorder_rule, above),
+	  .help = "The rule fires when the value is above this number." },
+	{ "for", YAML_SHAPE(.type = SHAPE_DURATION, .most = UINT64_C(24) * 3600 * 1000),
+	  YAML_TO(struct config_recorder_rule, for_ms), .fallback = "0s",
+	  .help = "How long the value must stay above it." },
+};
+
+static const struct yaml_row recorder_rows[] = {
+	{ "dir", YAML_SHAPE(.type = SHAPE_TEXT, .least = 1, .path = true),
+	  YAML_TO(struct config_recorder, dir),
+	  .help = "Folder of the recordings, which exists; a relative path starts at this file. Without it there is no flight recorder." },
+	{ "memory", YAML_SHAPE(.type = SHAPE_SIZE, .least = RECORDER_LEAST, .most = RECORDER_MOST),
+	  YAML_TO(struct config_recorder, memory_bytes), .fallback = "64MiB",
+	  .help = "Memory for the last records, divided by the sessions, from 4MiB to 64GiB." },
+	{ "keep", YAML_NUMBER(1, RECORDINGS_MOST), YAML_TO(struct config_recorder, keep),
+	  .fallback = "10", .help = "Number of recordings that stay; older ones are removed." },
+	{ "interval",
+	  YAML_SHAPE(.type = SHAPE_DURATION, .least = INTERVAL_LEAST_MS,
+		     .most = UINT64_C(24) * 3600 * 1000),
+	  YAML_TO(struct config_recorder, interval_ms), .fallback = "1m",
+	  .help = "Time between two recordings at least, from 1s to 24h." },
+	{ "providers", YAML_SHAPE(.type = SHAPE_LIST, .item = YAML_SHAPE(.type = SHAPE_TEXT)),
+	  YAML_TO_LIST(struct config_recorder, providers, provider_count),
+	  .help = "Providers whose events are recorded, by name, which may contain * and ?, or {guid}; those of the kernel are 'Windows Kernel'. Absent or empty: all." },
+	{ "processes", YAML_SHAPE(.type = SHAPE_LIST, .item = YAML_SHAPE(.type = SHAPE_TEXT)),
+	  YAML_TO_LIST(struct config_recorder, processes, process_count),
+	  .help = "Processes whose events are recorded, by name, which may contain * and ?. Absent or empty: all." },
+	{ "on",
+	  YAML_SHAPE(.type = SHAPE_LIST, .most = RECORDER_RULES_MOST, .items = "rules",
+		     .item = YAML_MAP_OF(recorder_rule_rows)),
+	  YAML_TO_LIST(struct config_recorder, rules, rule_count),
+	  .help = "When a recording is written without being asked for: any of these rules fires." },
+};
+
 /* ---- sessions ---- */
 
 static const char default_session[] = "etw_exporter";
@@ -486,6 +550,8 @@ static const struct yaml_row config_rows[] = {
 	{ "sessions", &sessions_shape, YAML_TO_LIST(struct config, sessions, session_count) },
 	{ .key = "log", .shape = YAML_MAP_OF(log_rows) },
 	{ .key = "web", .shape = YAML_MAP_OF(web_rows) },
+	{ "recorder", YAML_MAP_OF(recorder_rows), YAML_TO(struct config, recorder),
+	  .help = "The flight recorder: keeps the last events in memory, and writes them to a recording when a rule fires or a request comes." },
 };
 
 static bool check_config(struct yaml_reader *in, const struct yaml_node *node, void *base)

@@ -58,6 +58,28 @@ struct config_limits {
 	uint64_t idle_ms; /* 0: label sets that do not change stay */
 };
 
+/* A value of the metrics page above which the flight recorder writes a recording. */
+struct config_recorder_rule {
+	const char *series; /* a family, with labels in braces that choose some of its series */
+	double above;
+	uint64_t for_ms;
+	unsigned line, column;
+};
+
+/* The flight recorder; dir NULL: there is none. */
+struct config_recorder {
+	const char *dir;
+	uint64_t memory_bytes;
+	uint32_t keep;        /* recordings */
+	uint64_t interval_ms; /* between two recordings */
+	const char **providers; /* patterns of names, or GUIDs in braces; none: all */
+	size_t provider_count;
+	const char **processes; /* likewise of names */
+	size_t process_count;
+	struct config_recorder_rule *rules;
+	size_t rule_count;
+};
+
 struct problems;
 struct yaml_tree;
 
@@ -94,6 +116,7 @@ struct config {
 	const char **allowed; /* ranges of addresses that may connect; none: all */
 	size_t allowed_count;
 	const char *telemetry_path;
+	struct config_recorder recorder;
 };
 
 /* The built-in defaults. */

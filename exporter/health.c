@@ -30,6 +30,7 @@ enum from {
 	FROM_PROCESS, /* struct os_process_stats */
 	FROM_LOG,     /* struct log_statistics */
 	FROM_RELOADS, /* struct reloads */
+	FROM_RECORDER, /* struct flight_statistics; only with a flight recorder */
 	FROM_NOTHING, /* show() sets the samples, once for each configuration */
 };
 
@@ -99,6 +100,11 @@ static const char *miss_label(size_t index)
 static const char *table_label(size_t index)
 {
 	return tracker_table_name((enum tracker_table)index);
+}
+
+static const char *recorder_label(size_t index)
+{
+	return flight_result_name((enum flight_result)index);
 }
 
 /* ---- rows that are set once ---- */
@@ -179,6 +185,7 @@ static void show_replay_info(struct health *health, struct family *family)
 #define PROCESS(member) .from = FROM_PROCESS, .offset = offsetof(struct os_process_stats, member)
 #define LOG(member) .from = FROM_LOG, .offset = offsetof(struct log_statistics, member)
 #define RELOADS(member) .from = FROM_RELOADS, .offset = offsetof(struct reloads, member)
+#define RECORDER(member) .from = FROM_RECORDER, .offset = offsetof(struct flight_statistics, member)
 #define ONCE(function) .from = FROM_NOTHING, .show = (function)
 
 /* Families of several rows. */
@@ -259,6 +266,28 @@ static const struct row rows[] = {
 		"State of the last reload of the configuration, or of the start: 1 when it was put in force, otherwise 0.", NO_LABELS) },
 	{ RELOADS(success_time_unix_ns), GAUGE("etw_exporter_config_last_reload_success_timestamp_seconds",
 		"Time when the configuration in force was loaded, since unix epoch in seconds.", .decimals = 9) },
+	{ RECORDER(recordings), .count = FLIGHT_RESULTS, .label = recorder_label,
+	  COUNTER("etw_exporter_recorder_recordings_total",
+		"Recordings of the flight recorder, by result. Refused ones came too soon after another one.",
+		LABELS(1, "result")) },
+	{ RECORDER(bytes), COUNTER("etw_exporter_recorder_written_bytes_total",
+		"Bytes of the recordings that the flight recorder wrote.", NO_LABELS) },
+	{ RECORDER(records), COUNTER("etw_exporter_recorder_records_total",
+		"Events that the flight recorder copied into its memory.", NO_LABELS) },
+	{ RECORDER(overwritten), COUNTER("etw_exporter_recorder_records_overwritten_total",
+		"Events that the flight recorder no longer has in its memory because newer ones took their place.", NO_LABELS) },
+	{ RECORDER(lost), COUNTER("etw_exporter_recorder_records_lost_total",
+		"Events missing in recordings because newer ones took their place while the recording was written.", NO_LABELS) },
+	{ RECORDER(left_out), COUNTER("etw_exporter_recorder_records_left_out_total",
+		"Events that the flight recorder dropped because no recording can contain them: their size or clock does not fit.", NO_LABELS) },
+	{ RECORDER(facts_dropped), COUNTER("etw_exporter_recorder_rundown_dropped_total",
+		"Names of processes, threads, images and files that the flight recorder dropped for want of memory.", NO_LABELS) },
+	{ RECORDER(span_ns), GAUGE("etw_exporter_recorder_span_seconds",
+		"Time from the oldest event in the memory of the flight recorder to the newest; the shortest of all sessions.",
+		.decimals = 9) },
+	{ RECORDER(last_unix_ns), GAUGE("etw_exporter_recorder_last_recording_timestamp_seconds",
+		"Time when the flight recorder wrote its last recording, since unix epoch in seconds.",
+		.decimals = 9) },
 	{ ONCE(show_session_info), GAUGE("etw_session_info",
 		"Sessions with their kind, clock and mode; always 1.", LABELS(4, "session", "kind", "clock",
 		"mode")) },
@@ -369,6 +398,12 @@ static void on_scrape(void *context)
 	log_statistics(&log);
 	show_rows(health, FROM_LOG, &log, 0, false);
 	show_rows(health, FROM_RELOADS, &health->reloads, 0, false);
+	if (runner_recorder(health->runner)) {
+		struct flight_statistics recorder;
+
+		flight_statistics(runner_recorder(health->runner), &recorder);
+		show_rows(health, FROM_RECORDER, &recorder, 0, false);
+	}
 	os_mutex_unlock(&health->lock);
 }
 
@@ -383,7 +418,8 @@ static bool make_families(struct health *health, struct error *err)
 		return error_set(err, ERROR_NO_MEMORY, "no memory for the health families");
 	}
 	for (size_t i = 0; i < ROW_COUNT; i++) {
-		if (rows[i].scope == other) {
+		if (rows[i].scope == other ||
+		    (rows[i].from == FROM_RECORDER && !runner_recorder(health->runner))) {
 			continue;
 		}
 		health->families[i] = registry_family(health->registry, &rows[i].family, err);

@@ -29,6 +29,7 @@
 #include "notify.h"
 #include "options.h"
 #include "print_config.h"
+#include "recorder/flight.h"
 #include "reload.h"
 #include "runner.h"
 #include "self_test_flags.h"
@@ -49,6 +50,7 @@ struct app {
 	struct problems problems; /* of the configuration */
 	struct setup setup;
 	struct web_config *web; /* NULL: none */
+	struct flight_recorder *recorder; /* NULL: none */
 	struct runner *runner;
 	struct health *health;
 	struct reload *reload;
@@ -118,6 +120,7 @@ static bool open_sources(struct app *app, struct error *err)
 	struct runner_options runner = app->options.runner;
 
 	runner.setup = &app->setup;
+	runner.recorder = app->recorder;
 	runner.on_fault = crash_end;
 	/* An emergency stop must find every session that runs: it is set up before the first. */
 	if (runner.path_count == 0 && !crash_catch(live_emergency_stop, err)) {
@@ -308,6 +311,40 @@ static bool open_reload(struct app *app, struct error *err)
 	return app->reload != NULL;
 }
 
+/* Before the sources, whose consumers use it. */
+static bool open_recorder(struct app *app, struct error *err)
+{
+	const struct config *config = app->setup.config;
+	bool live = app->options.runner.path_count == 0;
+
+	if (!flight_configured(config)) {
+		return true;
+	}
+	app->recorder = flight_new(config, app->setup.registry,
+				     live ? config->session_count : 1, err);
+	return app->recorder != NULL;
+}
+
+/* POST /-/record. */
+static enum http_recording record(void *context, struct text *answer)
+{
+	static const enum http_recording results[FLIGHT_RESULTS] = {
+		[FLIGHT_WRITTEN] = HTTP_RECORDING_WRITTEN,
+		[FLIGHT_FAILED] = HTTP_RECORDING_FAILED,
+		[FLIGHT_REFUSED] = HTTP_RECORDING_REFUSED,
+	};
+	const struct app *app = context;
+
+	return results[flight_request(app->recorder, "a request to /-/record", answer)];
+}
+
+static void record_for_service(void *context)
+{
+	const struct app *app = context;
+
+	flight_ask(app->recorder, "a control of the service");
+}
+
 static bool reload(void *context, struct error *err)
 {
 	const struct app *app = context;
@@ -362,6 +399,8 @@ static bool start_server(struct app *app, struct error *err)
 		.no_created = options->no_created,
 		.reload = reload,
 		.reload_context = app,
+		.record = app->recorder ? record : NULL,
+		.record_context = app,
 	};
 
 	app->server = http_start(&http, app->setup.registry, err);
@@ -387,20 +426,26 @@ static bool serve(struct app *app, struct error *err)
 		return false;
 	}
 	service_move_to(PHASE_STARTING);
-	if (!open_sources(app, err)) {
+	if (!open_recorder(app, err) || !open_sources(app, err)) {
 		return false;
 	}
 	log_recordings(LOG_INFO, app->runner);
 	app->heartbeat = heartbeat_start(app->runner, err);
-	if (!app->heartbeat || !open_reload(app, err) || !start_server(app, err) ||
+	if (!app->heartbeat || !open_reload(app, err) ||
+	    (app->recorder && !flight_start(app->recorder, err)) || !start_server(app, err) ||
 	    !runner_start(app->runner, err)) {
 		return false;
+	}
+	if (app->recorder) {
+		service_on_record(record_for_service, app);
 	}
 	service_move_to(PHASE_SERVING);
 	notify_ready();
 	log_info("Stopping", log_text("reason", os_stop_wait(reload_on_signal, app)));
 	service_move_to(PHASE_STOPPING);
 	notify_stopping();
+	service_on_record(NULL, NULL);
+	flight_stop(app->recorder);
 	runner_stop(app->runner);
 	reload_end(app->reload);
 	runner_join(app->runner);
@@ -456,10 +501,12 @@ static void app_done(struct app *app)
 {
 	/* These go first: their threads read what the others own. */
 	heartbeat_stop(app->heartbeat);
+	flight_stop(app->recorder);
 	http_stop(app->server);
 	web_config_close(app->web);
 	health_free(app->health);
 	runner_free(app->runner);
+	flight_free(app->recorder);
 	reload_free(app->reload);
 	setup_close(&app->setup);
 	problems_done(&app->problems);

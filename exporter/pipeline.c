@@ -203,6 +203,7 @@ static cell *lost_cell(const struct session_cells *cells, const struct event_cla
 static void release_class(void *context, struct event_class *class)
 {
 	(void)context;
+	tap_release(class);
 	tracker_release(class);
 	rule_engine_release(class);
 }
@@ -430,7 +431,8 @@ static bool prepare_class(struct pipeline *pipeline, struct event_class *class)
 		pipeline->options.observer->on_class(pipeline->options.observer->context, class);
 	}
 	return tracker_prepare(pipeline->tracker, class) &&
-	       rule_engine_prepare(pipeline->engine, class);
+	       rule_engine_prepare(pipeline->engine, class) &&
+	       (!pipeline->options.tap || tap_prepare(pipeline->options.tap, class));
 }
 
 /* The cell of etw_consumer_events_total for the provider of the class. */
@@ -463,6 +465,9 @@ static void on_process(void *context, uint32_t process_id, const char *name, siz
 
 	enter(pipeline);
 	tracker_name_process(pipeline->tracker, process_id, name, size);
+	if (pipeline->options.tap) {
+		tap_know_process(pipeline->options.tap, process_id, name);
+	}
 }
 
 static void on_thread(void *context, uint32_t thread_id, uint32_t process_id)
@@ -477,7 +482,12 @@ static void on_volume(void *context, const char *nt_path, const char *dos_path)
 	struct pipeline *pipeline = context;
 
 	enter(pipeline);
-	tracker_map_volume(pipeline->tracker, nt_path, dos_path);
+	if (tracker_uses_volumes(pipeline->tracker)) {
+		tracker_map_volume(pipeline->tracker, nt_path, dos_path);
+	}
+	if (pipeline->options.tap) {
+		tap_know_volume(pipeline->options.tap, nt_path, dos_path);
+	}
 }
 
 static void on_known(void *context, const struct event_record *record)
@@ -493,6 +503,9 @@ static void on_known(void *context, const struct event_record *record)
 		return;
 	}
 	tracker_learn(pipeline->tracker, record, class);
+	if (pipeline->options.tap) {
+		tap_know(pipeline->options.tap, record, class);
+	}
 }
 
 static void on_disk(void *context, uint32_t disk, const char *model, uint32_t bytes_per_sector)
@@ -547,7 +560,7 @@ static void choose_lists(struct pipeline *pipeline)
 	const struct tracker *tracker = pipeline->tracker;
 	struct event_sink *sink = &pipeline->sink;
 
-	sink->on_volume = tracker_uses_volumes(tracker) ? on_volume : NULL;
+	sink->on_volume = tracker_uses_volumes(tracker) || pipeline->options.tap ? on_volume : NULL;
 	sink->on_disk = tracker_uses_disks(tracker) ? on_disk : NULL;
 	sink->on_partition = tracker_uses_disks(tracker) ? on_partition : NULL;
 	sink->on_service = tracker_uses_services(tracker) ? on_service : NULL;
@@ -617,6 +630,20 @@ static void show(struct pipeline *pipeline, const struct event_record *record,
 	}
 }
 
+/* Shows the record to the flight recorder. */
+static void keep(struct pipeline *pipeline, const struct event_record *record,
+		 const struct event_class *class)
+{
+	struct tap *tap = pipeline->options.tap;
+	const char *process = NULL;
+
+	if (tap_asks_for_process(tap)) {
+		process = intern_text(registry_strings(pipeline->options.setup->registry),
+				      tracker_process(pipeline->tracker, NULL), NULL);
+	}
+	tap_take(tap, record, class, process);
+}
+
 /* Waits until the record is due, and takes over what a reload brings meanwhile. False: stopped. */
 static bool wait_until_due(struct pipeline *pipeline, const struct event_record *record)
 {
@@ -666,6 +693,9 @@ static void on_event(void *context, const struct event_record *record)
 		cell_add(class->lost, 1);
 	}
 	tracker_observe(pipeline->tracker, record, class);
+	if (pipeline->options.tap) {
+		keep(pipeline, record, class);
+	}
 	outcome = rule_engine_apply(pipeline->engine, record, class);
 	cell_add(pipeline->cells.outcomes[outcome], 1);
 	if (pipeline->counts && outcome != OUTCOME_FILTERED) {
@@ -715,6 +745,9 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.process_name = process_name,
 	};
 	choose_lists(pipeline);
+	if (pipeline->options.tap) {
+		tap_begin(pipeline->options.tap, source_facts(pipeline->options.source));
+	}
 	if (pipeline->options.pace) {
 		pace_start(pipeline->options.pace);
 	}

@@ -17,6 +17,7 @@
 #include "decode/event_table.h"
 #include "metrics/registry.h"
 #include "pace.h"
+#include "recorder/tap.h"
 #include "rules/language/probe.h"
 #include "rules/rules.h"
 #include "setup.h"
@@ -70,6 +71,7 @@ struct pipeline_options {
 	struct shard *shard; /* of the thread that runs the pipeline */
 	struct names *names; /* shared by the pipelines of one thread; NULL: one of its own */
 	struct pace *pace;   /* NULL: as fast as possible */
+	struct tap *tap;     /* of the flight recorder, for this consumer; NULL: there is none */
 	/* Called before each record is counted, with its time: 100 ns since 1601 UTC, or
 	 * RECORD_NO_TIME. May be NULL. */
 	void (*on_time)(void *context, int64_t time);

@@ -19,6 +19,7 @@
  */
 #include "reload.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ struct fixed {
 	char *allowed;          /* owned: likewise */
 	char *telemetry_path;   /* owned */
 	uint64_t strings_bytes, idle_ms, budget;
+	char *recorder; /* owned */
 	bool native_histograms;
 	bool lower_case_processes;
 };
@@ -71,6 +73,34 @@ static char *join_texts(const char *const *texts, size_t count)
 	return all.data;
 }
 
+/* All that the flight recorder was made of, as one text. */
+static char *describe_recorder(const struct config *config)
+{
+	const struct config_recorder *recorder = &config->recorder;
+	struct text all = { 0 };
+
+	text_add_format(&all, "%s|%" PRIu64 "|%" PRIu32 "|%" PRIu64,
+			recorder->dir ? recorder->dir : "", recorder->memory_bytes, recorder->keep,
+			recorder->interval_ms);
+	for (size_t i = 0; i < recorder->provider_count; i++) {
+		text_add_format(&all, "|provider %s", recorder->providers[i]);
+	}
+	for (size_t i = 0; i < recorder->process_count; i++) {
+		text_add_format(&all, "|process %s", recorder->processes[i]);
+	}
+	for (size_t i = 0; i < recorder->rule_count; i++) {
+		const struct config_recorder_rule *rule = &recorder->rules[i];
+
+		text_add_format(&all, "|rule %s %a %" PRIu64, rule->series, rule->above,
+				rule->for_ms);
+	}
+	if (all.failed) {
+		text_free(&all);
+		return NULL;
+	}
+	return all.data;
+}
+
 /* False without memory; free_fixed() is needed either way. */
 static bool keep_fixed(struct fixed *fixed, const struct config *config)
 {
@@ -79,12 +109,14 @@ static bool keep_fixed(struct fixed *fixed, const struct config *config)
 	fixed->allowed = join_texts((const char *const *)config->allowed, config->allowed_count);
 	fixed->telemetry_path =
 		text_duplicate(config->telemetry_path, strlen(config->telemetry_path));
+	fixed->recorder = describe_recorder(config);
 	fixed->strings_bytes = config->limits.strings_bytes;
 	fixed->idle_ms = config->limits.idle_ms;
 	fixed->budget = config->limits.budget;
 	fixed->native_histograms = config->native_histograms;
 	fixed->lower_case_processes = config->lower_case_processes;
-	return fixed->listen_addresses && fixed->allowed && fixed->telemetry_path;
+	return fixed->listen_addresses && fixed->allowed && fixed->telemetry_path &&
+	       fixed->recorder;
 }
 
 static void free_fixed(struct fixed *fixed)
@@ -92,6 +124,7 @@ static void free_fixed(struct fixed *fixed)
 	free(fixed->listen_addresses);
 	free(fixed->allowed);
 	free(fixed->telemetry_path);
+	free(fixed->recorder);
 }
 
 static void warn_of_fixed(const struct reload *reload, const struct config *config)
@@ -115,6 +148,7 @@ static void warn_of_fixed(const struct reload *reload, const struct config *conf
 		{ "limits.strings", next.strings_bytes != fixed->strings_bytes },
 		{ "limits.idle", next.idle_ms != fixed->idle_ms },
 		{ "limits.budget", next.budget != fixed->budget },
+		{ "recorder", kept && strcmp(next.recorder, fixed->recorder) != 0 },
 		{ "native_histograms", next.native_histograms != fixed->native_histograms },
 		{ "process_case", next.lower_case_processes != fixed->lower_case_processes },
 	};

@@ -156,6 +156,8 @@ bool runner_make_pipeline(struct session *session, struct error *err)
 		.shard = consumer->shard,
 		.names = consumer->names,
 		.pace = runner->pace,
+		.tap = flight_tap(runner->options.recorder,
+				    (size_t)(consumer - runner->consumers)),
 		.on_time = runner->options.on_time,
 		.time_context = runner->options.time_context,
 		.live = session->path == NULL,
@@ -774,6 +776,11 @@ bool runner_ready(struct runner *runner)
 bool runner_is_live(const struct runner *runner)
 {
 	return runner->options.path_count == 0;
+}
+
+struct flight_recorder *runner_recorder(const struct runner *runner)
+{
+	return runner->options.recorder;
 }
 
 size_t runner_session_count(struct runner *runner)

@@ -18,6 +18,7 @@
 #include "base/progress.h"
 #include "etl/source_file.h"
 #include "pipeline.h"
+#include "recorder/flight.h"
 #include "setup.h"
 
 struct runner_options {
@@ -27,6 +28,7 @@ struct runner_options {
 	/* Recordings, borrowed during runner_new(); none: the sessions of the configuration run. */
 	const char *const *paths;
 	size_t path_count;
+	struct flight_recorder *recorder; /* borrowed likewise; NULL: there is none */
 	/* ---- of recordings ---- */
 	struct source_file_options file;
 	double speed; /* 0: as fast as possible */
@@ -125,6 +127,8 @@ struct runner_totals {
 };
 
 bool runner_is_live(const struct runner *runner);
+/* NULL: there is none. */
+struct flight_recorder *runner_recorder(const struct runner *runner);
 /* Sessions keep their numbers; a reload adds numbers, but takes none away. */
 size_t runner_session_count(struct runner *runner);
 void runner_session(struct runner *runner, size_t index, struct runner_session *session);

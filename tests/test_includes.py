@@ -23,10 +23,11 @@ LAYERS = {"base": set()}
 LAYERS["source"] = LAYERS["metrics"] = {"base"}
 LAYERS["etl"] = LAYERS["live"] = LAYERS["config"] = {"base", "source"}
 LAYERS["decode"] = {"base", "source", "live", "metrics", "config"}
+LAYERS["recorder"] = LAYERS["decode"] | {"decode", "etl"}
 LAYERS["track"] = LAYERS["decode"] | {"decode"}
 LAYERS["rules"] = LAYERS["track"] | {"track"}
 # "" is exporter/ itself: the program. windows/ and tool/ are programs, too.
-PROGRAM = LAYERS["rules"] | {"rules", "etl", "", "windows"}
+PROGRAM = LAYERS["rules"] | {"rules", "recorder", "etl", "", "windows"}
 LAYERS[""] = PROGRAM | {"http"}  # main.c alone includes http, see below
 LAYERS["windows"] = PROGRAM
 LAYERS["tool"] = PROGRAM | {"http"}  # top_feed.c, likewise

@@ -5,7 +5,7 @@ const gauge = (metric, by) => `sum by (${by}) (${metric}${at()})`;
 const gaugeBySession = (metric, name = '') => query(gauge(metric, 'instance, session'), `{{instance}} {{session}} ${name}`.trim());
 const increased = metric => instant(`round(sum(increase(${metric}${at()}[$__range])))`);
 const share = (part, whole) => `sum(rate(${part}[$__rate_interval])) / (sum(rate(${whole}[$__rate_interval])) > 0)`;
-const third = { width: 8 }, quarter = { width: 6 }, liveOnly = { noValue: 'Only live sessions have these figures.' }, replayOnly = { noValue: 'No recording is replayed.' }, webOnly = { noValue: 'Only with --web.config.file.' };
+const third = { width: 8 }, half = { width: 12 }, quarter = { width: 6 }, liveOnly = { noValue: 'Only live sessions have these figures.' }, replayOnly = { noValue: 'No recording is replayed.' }, webOnly = { noValue: 'Only with --web.config.file.' }, recorderOnly = { noValue: 'No flight recorder.' };
 
 export default dashboard({
 	uid: 'etw-health',
@@ -86,6 +86,12 @@ export default dashboard({
 				{ info: `max by (instance, session, kind, clock, mode) (etw_session_info${at()})`, height: 6 }),
 			table('Reloads', 'ok is 0 where the last reload of the configuration was refused; age is the time since the configuration in force was read.', { instance: 'Host' }, [['OK', `max by (instance) (etw_exporter_config_last_reload_successful${at()})`, 'short', { width: 90 }], ['Age', `time() - max by (instance) (etw_exporter_config_last_reload_success_timestamp_seconds${at()})`, 's', { width: 120 }]], { height: 6 }),
 			table('Collectors', 'Number of hosts on which each collector is on.', { collector: 'Collector' }, [['Hosts', `sum by (collector) (etw_exporter_collector_enabled${at()})`, 'short', { width: 90 }]], { height: 9 })),
+		closed('Flight recorder', 'Empty without `recorder:` in the configuration.',
+			timeseries('Reaches back', 'Time from the oldest event in memory to the newest: so much of the past a recording would hold.', 's', [query(gauge('etw_exporter_recorder_span_seconds', 'instance'), '{{instance}}')], { ...third, ...recorderOnly }),
+			timeseries('Recordings', 'Recordings of the last hour: written, failed, or refused because they came too soon.', 'short', [query(`sum by (instance, result) (increase(etw_exporter_recorder_recordings_total${at()}[1h]))`, '{{instance}} {{result}}')], { ...third, ...recorderOnly }),
+			table('Last recording', 'Age of the last recording, and bytes of all.', { instance: 'Host' }, [['Age', `time() - max by (instance) (etw_exporter_recorder_last_recording_timestamp_seconds${at()})`, 's', { width: 120 }], ['Bytes', `max by (instance) (etw_exporter_recorder_written_bytes_total${at()})`, 'bytes', { width: 120 }]], { ...third, ...recorderOnly }),
+			timeseries('Events in memory', 'Events copied into memory, and those that newer ones have replaced.', 'suffix:events/s', [query(rate('etw_exporter_recorder_records_total', 'instance'), '{{instance}} copied'), query(rate('etw_exporter_recorder_records_overwritten_total', 'instance'), '{{instance}} replaced')], { ...half, ...recorderOnly }),
+			timeseries('Missing in recordings', 'Events replaced while a recording was written, events that no recording can hold, and names that had no room.', 'suffix:/s', [query(rate('etw_exporter_recorder_records_lost_total', 'instance'), '{{instance}} replaced'), query(rate('etw_exporter_recorder_records_left_out_total', 'instance'), '{{instance}} left out'), query(rate('etw_exporter_recorder_rundown_dropped_total', 'instance'), '{{instance}} names')], { ...half, ...recorderOnly })),
 		optIn('Size of events', ['payload'], 'Shows which provider fills the buffers.',
 			timeseries('Payload by provider', 'Bytes of payload, without headers.', 'binBps', topRates('etw_event_payload_bytes_total', 'provider', '{{provider}}'), { width: 24 })),
 		closed('Replay', 'Empty for live sessions.',

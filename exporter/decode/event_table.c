@@ -398,6 +398,7 @@ static RARE struct event_class *resolve(struct event_table *table,
 	}
 	fresh.attribution = class->attribution;
 	fresh.compiled = class->compiled;
+	fresh.tap = class->tap;
 	free_names(class);
 	*class = fresh;
 	atomic_fetch_add_explicit(&table->shown_misses, 1, memory_order_relaxed);

@@ -26,6 +26,7 @@
 
 struct attribution;    /* track/ */
 struct compiled_rules; /* rules/ */
+struct tap_class;      /* recorder/ */
 
 /* Why a resolved class may have to be resolved again; bits. */
 enum event_class_stale {
@@ -70,6 +71,7 @@ struct event_class {
 	 * event_table_each(). */
 	struct attribution *attribution;
 	struct compiled_rules *compiled;
+	struct tap_class *tap; /* NULL without a flight recorder */
 	cell *records; /* etw_consumer_events_total of the provider; NULL until resolved */
 	cell *lost;    /* etw_consumer_lost_notifications_total; NULL if this event does not report
 			  loss */

@@ -82,6 +82,39 @@ int lifecycle_reload(struct http_server *server, const struct http_request *requ
 	return status;
 }
 
+int lifecycle_record(struct http_server *server, const struct http_request *request)
+{
+	static const int statuses[] = {
+		[HTTP_RECORDING_WRITTEN] = 200,
+		[HTTP_RECORDING_FAILED] = 500,
+		[HTTP_RECORDING_REFUSED] = 429,
+	};
+	const struct http_options *options = &server->options;
+	struct text reply = { 0 }, sentence = { 0 };
+	int status = admit(server, request);
+
+	if (status != 200) {
+		return status;
+	}
+	if (!options->record) {
+		return answer_sentence(request, 501,
+				       "There is no flight recorder: the configuration has no "
+				       "recorder: { dir: … }.\n");
+	}
+	log_info("Recording requested", log_text("client", request->client));
+	status = statuses[options->record(options->record_context, &reply)];
+	if (status != 200) {
+		text_add_string(&sentence, "No recording was written: ");
+	}
+	text_add_shown(&sentence, reply.data ? reply.data : "");
+	text_add_char(&sentence, '\n');
+	status = sentence.failed || reply.failed ? answer_status(request, 500, "") :
+						   answer_sentence(request, status, sentence.data);
+	text_free(&sentence);
+	text_free(&reply);
+	return status;
+}
+
 int lifecycle_quit(struct http_server *server, const struct http_request *request)
 {
 	const struct http_options *options = &server->options;

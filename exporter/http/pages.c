@@ -131,6 +131,7 @@ static const struct page {
 	{ "/-/ready", METHODS_READ, answer_ready, "whether the names of processes are known" },
 	{ "/version", METHODS_READ, answer_version, "version and build, as JSON" },
 	{ "/-/reload", METHODS_CHANGE, lifecycle_reload, NULL },
+	{ "/-/record", METHODS_CHANGE, lifecycle_record, NULL },
 	{ "/-/quit", METHODS_CHANGE, lifecycle_quit, NULL },
 };
 

@@ -24,6 +24,8 @@ struct web_config;
 typedef void scrape_collector_visit(void *visitor, const char *collector, bool on,
 				    const struct family *family);
 
+enum http_recording { HTTP_RECORDING_WRITTEN, HTTP_RECORDING_FAILED, HTTP_RECORDING_REFUSED };
+
 struct http_options {
 	/* ":9189" (IPv6 too where there is any), "127.0.0.1:0", "[::1]:9189", "localhost:9189"; at
 	 * most 16 */
@@ -70,6 +72,12 @@ struct http_options {
 	 * false with all that is wrong with it. NULL: the program cannot reload. */
 	bool (*reload)(void *context, struct error *err);
 	void *reload_context;
+
+	/* ---- POST /-/record, with enable_lifecycle ---- */
+	/* Has a recording written and waits for it; answer: its path, or why there is none. Any
+	 * thread; NULL: there is no flight recorder. */
+	enum http_recording (*record)(void *context, struct text *answer);
+	void *record_context;
 
 	/* TLS, users and headers (http/web_config.h). It stays the caller's and must outlive the
 	 * server; NULL: none. */

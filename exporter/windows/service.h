@@ -119,10 +119,20 @@ enum service_request {
 	REQUEST_NOTHING, /* taken, nothing to do */
 	REQUEST_STOP,
 	REQUEST_RELOAD,
+	REQUEST_RECORD,
 };
 
 /* *reason: of a REQUEST_STOP, for the log; a literal. */
 enum service_request service_request_of(uint32_t control, const char **reason);
+
+/*
+ * What a REQUEST_RECORD, the control SERVICE_RECORD, does: record(context), on the thread that
+ * receives the controls. NULL: it is refused. After the call the former function does not run any
+ * more.
+ */
+enum { SERVICE_RECORD = 128 }; /* the first of those that a service may define */
+void service_on_record(void (*record)(void *context), void *context);
+bool service_record(void); /* False: refused. */
 
 /* ---- the event log ---- */
 

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
+
 /* ---- the command line ---- */
 
 enum { LINE_MAX_CHARACTERS = 32766 }; /* "CreateProcessW function": 32767 with the end */
@@ -198,9 +200,46 @@ enum service_request service_request_of(uint32_t control, const char **reason)
 		return REQUEST_STOP;
 	case CONTROL_PARAMCHANGE:
 		return REQUEST_RELOAD;
+	case SERVICE_RECORD:
+		return REQUEST_RECORD;
 	case CONTROL_INTERROGATE:
 		return REQUEST_NOTHING;
 	default:
 		return REQUEST_UNKNOWN;
 	}
+}
+
+/* ---- recordings ---- */
+
+static struct os_once record_once = { OS_ONCE_INIT };
+static struct os_mutex record_lock; /* guards the next two, and is held while the first runs */
+static void (*record_function)(void *context);
+static void *record_context;
+
+static void init_record_lock(void)
+{
+	os_mutex_init(&record_lock);
+}
+
+void service_on_record(void (*record)(void *context), void *context)
+{
+	os_once(&record_once, init_record_lock);
+	os_mutex_lock(&record_lock);
+	record_function = record;
+	record_context = context;
+	os_mutex_unlock(&record_lock);
+}
+
+bool service_record(void)
+{
+	bool there;
+
+	os_once(&record_once, init_record_lock);
+	os_mutex_lock(&record_lock);
+	there = record_function != NULL;
+	if (there) {
+		record_function(record_context);
+	}
+	os_mutex_unlock(&record_lock);
+	return there;
 }

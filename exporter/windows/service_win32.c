@@ -281,6 +281,8 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *cont
 	case REQUEST_RELOAD:
 		os_reload_ask();
 		return NO_ERROR;
+	case REQUEST_RECORD:
+		return service_record() ? NO_ERROR : ERROR_SERVICE_NOT_ACTIVE;
 	case REQUEST_NOTHING:
 		return NO_ERROR;
 	case REQUEST_UNKNOWN:

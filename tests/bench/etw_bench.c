@@ -66,6 +66,7 @@ int main(int argc, char **argv)
 		{ "decode", bench_decode },
 		{ "rules", bench_rules },
 		{ "groups", bench_groups },
+		{ "recorder", bench_recorder },
 		{ "observe", bench_observe },
 		{ "encode", bench_encode },
 		{ "scrape", bench_scrape },
@@ -82,7 +83,7 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"usage: %s render SERIES RUNS | hist LINES RUNS | counter | beside SERIES | mem SERIES |"
 			" serve SERIES ADDRESS | etl FILE RUNS | decode FILE RUNS | rules CONFIG NEW_FILE RUNS |"
-			" groups RUNS | observe | encode SERIES RUNS | scrape SERIES RUNS CLIENTS | beside_replay FILE SERIES RUNS\n",
+			" groups RUNS | recorder FILE RUNS | observe | encode SERIES RUNS | scrape SERIES RUNS CLIENTS | beside_replay FILE SERIES RUNS\n",
 			argv[0]);
 	}
 	return status;

@@ -61,6 +61,7 @@ fi
 rm -f build/bench/ten_fields.etl
 "$bin/etw_bench" rules tests/bench/ten_fields_config.yaml build/bench/ten_fields.etl "$runs"
 "$bin/etw_bench" groups "$runs"
+"$bin/etw_bench" recorder build/bench/sample.etl "$runs"
 "$bin/etw_bench" counter
 for series in 10000 100000 1000000; do
 	"$bin/etw_bench" render "$series" "$runs"

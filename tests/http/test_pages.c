@@ -305,6 +305,7 @@ static void lifecycle_pages_are_off_unless_switched_on(void **state)
 	      1);
 	expect(&fixture, "POST", "/-/quit", "", 403, "--web.enable-lifecycle");
 	expect(&fixture, "PUT", "/-/reload", "", 403, "--web.enable-lifecycle");
+	expect(&fixture, "POST", "/-/record", "", 403, "--web.enable-lifecycle");
 	expect(&fixture, "GET", "/-/quit", "", 405, "");
 	assert_int_equal(fixture.quits + fixture.reloads, 0);
 	stop(&fixture);
@@ -342,6 +343,38 @@ static void post_and_put_reload_and_quit(void **state)
 		system_sleep_ms(1);
 	}
 	assert_int_equal(fixture.quits, 1);
+	stop(&fixture);
+}
+
+/* What the flight recorder answers. */
+static enum http_recording recording;
+
+static enum http_recording write_recording(void *context, struct text *answer)
+{
+	(void)context;
+	text_add_string(answer, recording == HTTP_RECORDING_WRITTEN ? "D:\\rec\\a.etl" :
+								      "the disk\x1b is full");
+	return recording;
+}
+
+static void post_has_a_recording_written(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	start_lifecycle(&fixture, NULL);
+	expect(&fixture, "POST", "/-/record", "", 501, "There is no flight recorder");
+	stop(&fixture);
+	start(&fixture,
+	      (struct http_options){ .enable_lifecycle = true, .record = write_recording }, 1);
+	recording = HTTP_RECORDING_WRITTEN;
+	expect(&fixture, "GET", "/-/record", "", 405, "");
+	expect(&fixture, "POST", "/-/record", "", 200, "D:\\rec\\a.etl\n");
+	expect(&fixture, "POST", "/-/record", "Origin: http://elsewhere\r\n", 403, "another site");
+	recording = HTTP_RECORDING_REFUSED;
+	expect(&fixture, "POST", "/-/record", "", 429, "No recording was written: the disk\\u001b");
+	recording = HTTP_RECORDING_FAILED;
+	expect(&fixture, "POST", "/-/record", "", 500, "No recording was written");
 	stop(&fixture);
 }
 
@@ -545,6 +578,7 @@ int main(void)
 		cmocka_unit_test(page_and_files_are_small),
 		cmocka_unit_test(lifecycle_pages_are_off_unless_switched_on),
 		cmocka_unit_test(post_and_put_reload_and_quit),
+		cmocka_unit_test(post_has_a_recording_written),
 		cmocka_unit_test(a_program_may_lack_reload_and_quit),
 		cmocka_unit_test(pages_of_other_sites_can_change_nothing),
 		cmocka_unit_test(a_scrape_can_choose_its_families),

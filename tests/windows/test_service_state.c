@@ -89,7 +89,8 @@ static void controls_ask_for_what_they_are_for(void **state)
 		{ 5, REQUEST_STOP, "shutdown" },
 		{ 6, REQUEST_RELOAD, NULL },      /* parameter change */
 		{ 15, REQUEST_STOP, "shutdown" }, /* preshutdown */
-		{ 128, REQUEST_UNKNOWN, NULL },
+		{ 128, REQUEST_RECORD, NULL }, /* SERVICE_RECORD */
+		{ 129, REQUEST_UNKNOWN, NULL },
 	};
 
 	(void)state;
@@ -105,6 +106,25 @@ static void controls_ask_for_what_they_are_for(void **state)
 	}
 }
 
+static void count(void *context)
+{
+	++*(int *)context;
+}
+
+static void a_recording_is_requested_only_while_there_is_a_recorder(void **state)
+{
+	int calls = 0;
+
+	(void)state;
+	assert_false(service_record());
+	service_on_record(count, &calls);
+	assert_true(service_record());
+	assert_true(service_record());
+	service_on_record(NULL, NULL);
+	assert_false(service_record());
+	assert_int_equal(calls, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +132,7 @@ int main(void)
 		cmocka_unit_test(a_service_that_cannot_run_says_its_own_exit_code),
 		cmocka_unit_test(nothing_goes_back),
 		cmocka_unit_test(controls_ask_for_what_they_are_for),
+		cmocka_unit_test(a_recording_is_requested_only_while_there_is_a_recorder),
 	};
 
 	return cmocka_run_group_tests_name("service_state", tests, NULL, NULL);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+/* Names of files are many and come and go; they must not push out what everything else needs. */
+enum fact_list { LIST_NAMES, LIST_OTHERS, LISTS };
+
+struct fact {
+	struct fact *older, *newer;
+	uint64_t key;
+	size_t words;
+	enum fact_list list;
+	uint64_t order;      /* when it became true, among all facts */
+	uint64_t record[];   /* struct kept_record and what follows it */
+};
+
+struct list {
+	struct fact *oldest, *newest;
+	size_t bytes;
+};
+
+struct facts {
+	struct map by_key; /* key -> struct fact *, owned */
+	struct list lists[LISTS];
+	size_t list_bytes_max;
+	size_t words; /* of all */
+	uint64_t order;
+	uint64_t dropped;
+};
+
+struct facts *facts_new(size_t memory_bytes, struct error *err)
+{
+	struct facts *facts = calloc(1, sizeof *facts);
+
+	if (!facts) {
+		error_no_memory(err, "the flight recorder");
+		return NULL;
+	}
+	facts->by_key.seed = hash_seed();
+	facts->list_bytes_max = memory_bytes / LISTS;
+	return facts;
+}
+
+static size_t bytes_of(const struct fact *fact)
+{
+	/* With its slot of the map and what the heap adds. */
+	return sizeof *fact + fact->words * sizeof(uint64_t) + 48;
+}
+
+static void remove_fact(struct facts *facts, struct fact *fact)
+{
+	struct list *list = &facts->lists[fact->list];
+
+	*(fact->older ? &fact->older->newer : &list->oldest) = fact->newer;
+	*(fact->newer ? &fact->newer->older : &list->newest) = fact->older;
+	list->bytes -= bytes_of(fact);
+	facts->words -= fact->words;
+	map_remove(&facts->by_key, fact->key);
+	free(fact);
+}
+
+void facts_clear(struct facts *facts)
+{
+	for (unsigned i = 0; i < LISTS; i++) {
+		while (facts->lists[i].oldest) {
+			remove_fact(facts, facts->lists[i].oldest);
+		}
+	}
+}
+
+void facts_free(struct facts *facts)
+{
+	if (facts) {
+		facts_clear(facts);
+		map_done(&facts->by_key);
+		free(facts);
+	}
+}
+
+static struct fact *find(const struct facts *facts, uint64_t key)
+{
+	const uint64_t *value = map_find(&facts->by_key, key);
+
+	return value ? (struct fact *)(uintptr_t)*value : NULL;
+}
+
+uint64_t facts_dropped(const struct facts *facts)
+{
+	return facts->dropped;
+}
+
+static bool add(struct facts *facts, uint64_t key, const struct kept_record *record)
+{
+	struct fact *fact = malloc(sizeof *fact + record->words * sizeof(uint64_t));
+	uint64_t *value = fact ? map_put(&facts->by_key, key, NULL) : NULL;
+	struct list *list;
+
+	if (!value) {
+		free(fact);
+		facts->dropped++;
+		return false;
+	}
+	*value = (uint64_t)(uintptr_t)fact;
+	fact->key = key;
+	fact->words = record->words;
+	fact->list = record->fact == FACT_NAME ? LIST_NAMES : LIST_OTHERS;
+	fact->order = facts->order++;
+	memcpy(fact->record, record, fact->words * sizeof(uint64_t));
+	list = &facts->lists[fact->list];
+	fact->newer = NULL;
+	fact->older = list->newest;
+	*(list->newest ? &list->newest->newer : &list->oldest) = fact;
+	list->newest = fact;
+	list->bytes += bytes_of(fact);
+	facts->words += fact->words;
+	while (list->bytes > facts->list_bytes_max) {
+		remove_fact(facts, list->oldest);
+		facts->dropped++;
+	}
+	return true;
+}
+
+bool facts_take(struct facts *facts, const struct kept_record *record)
+{
+	uint64_t key = kept_key(record);
+	struct fact *former = find(facts, key);
+
+	if (former) {
+		remove_fact(facts, former);
+	}
+	return record->fact == FACT_ENDS || add(facts, key, record);
+}
+
+bool facts_copy(const struct facts *facts, struct fact_copy *copy, struct error *err)
+{
+	const struct fact *next[LISTS];
+	size_t count = 0;
+
+	*copy = (struct fact_copy){ .words = malloc((facts->words + 1) * sizeof(uint64_t)) };
+	if (!copy->words) {
+		return error_no_memory(err, "a recording");
+	}
+	for (unsigned i = 0; i < LISTS; i++) {
+		next[i] = facts->lists[i].oldest;
+	}
+	for (;;) {
+		unsigned first = LISTS;
+
+		for (unsigned i = 0; i < LISTS; i++) {
+			if (next[i] && (first == LISTS || next[i]->order < next[first]->order)) {
+				first = i;
+			}
+		}
+		if (first == LISTS) {
+			break;
+		}
+		memcpy(copy->words + count, next[first]->record,
+		       next[first]->words * sizeof(uint64_t));
+		count += next[first]->words;
+		next[first] = next[first]->newer;
+	}
+	copy->count = count;
+	return true;
+}

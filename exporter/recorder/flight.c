@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread of the flight recorder, its folder and its requests.
+ *
+ * A recording is written under a temporary name and renamed when it is whole, so that what has the
+ * name of a recording can be read. Names contain the time, so their order is that of time, and the
+ * oldest go when there are more than `keep`. Files of a program that was ended while it wrote are
+ * removed at the next start.
+ *
+ * Two things keep a recorder from filling a disk or a processor: recordings have a distance in time
+ * (`interval`), and none is begun when the disk has less than twice the memory of the rings free. A
+ * request that comes too early is refused and says so; a rule that fires too early is counted and
+ * logged.
+ *
+ * Requests have numbers. A thread that asks takes the next number and waits until the recorder has
+ * served it; the recorder serves all numbers that were given before it begins to read the rings.
+ */
+#include "recorder/flight.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "config/files.h"
+#include "recorder/recording.h"
+#include "recorder/trigger.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static const char name_start[] = "etw_exporter-";
+static const char name_end[] = ".etl";
+static const char partial_end[] = ".etl.partial";
+
+struct flight_recorder {
+	struct config_recorder config; /* texts and arrays are owned; no rules */
+	struct triggers *triggers;
+	struct registry *registry;
+	struct tap **taps;
+	size_t tap_count;
+	struct os_thread thread;
+	bool started;
+	atomic_bool stopping;
+	struct os_mutex lock;
+	struct os_condition changed;
+	/* Guarded by the lock. */
+	uint64_t requested, served; /* numbers of requests */
+	char reason[64];        /* of the last request */
+	enum flight_result result; /* of the last recording */
+	struct text answer;          /* likewise */
+	struct flight_statistics statistics; /* those of recordings */
+	/* The thread's. */
+	uint64_t next_ns; /* when the next recording may begin */
+};
+
+const char *flight_result_name(enum flight_result result)
+{
+	static const char *const names[FLIGHT_RESULTS] = {
+		[FLIGHT_WRITTEN] = "written",
+		[FLIGHT_FAILED] = "failed",
+		[FLIGHT_REFUSED] = "refused",
+	};
+
+	return names[result];
+}
+
+bool flight_configured(const struct config *config)
+{
+	return config->recorder.dir != NULL;
+}
+
+/* ---- the folder ---- */
+
+static bool path_in(const struct flight_recorder *recorder, const char *name, struct text *path)
+{
+	size_t size = strlen(recorder->config.dir);
+
+	text_clear(path);
+	text_add_string(path, recorder->config.dir);
+	if (size > 0 && recorder->config.dir[size - 1] != '/' &&
+	    recorder->config.dir[size - 1] != '\\') {
+		text_add_char(path, '/');
+	}
+	text_add_string(path, name);
+	return !path->failed;
+}
+
+static bool is_ours(const char *name, const char *end)
+{
+	size_t size = strlen(name), end_size = strlen(end);
+
+	return size > sizeof name_start + end_size &&
+	       strncmp(name, name_start, sizeof name_start - 1) == 0 &&
+	       strcmp(name + size - end_size, end) == 0;
+}
+
+/* The names in a folder, and the oldest of them. */
+struct listing {
+	const char *end;
+	size_t count;
+	char *oldest; /* owned */
+};
+
+static bool look_at_name(void *context, const char *name)
+{
+	struct listing *listing = context;
+
+	if (!is_ours(name, listing->end)) {
+		return true;
+	}
+	listing->count++;
+	if (!listing->oldest || strcmp(name, listing->oldest) < 0) {
+		free(listing->oldest);
+		listing->oldest = text_duplicate(name, strlen(name));
+	}
+	return true;
+}
+
+/* Removes the oldest files with this end until only `keep` are left. */
+static void remove_oldest(const struct flight_recorder *recorder, const char *end, size_t keep)
+{
+	struct text path = { 0 };
+	bool more = true;
+
+	while (more) {
+		struct listing listing = { .end = end };
+		struct error err = { 0 };
+
+		os_folder_list(recorder->config.dir, look_at_name, &listing);
+		more = listing.count > keep && listing.oldest &&
+		       path_in(recorder, listing.oldest, &path);
+		if (more && !os_file_remove(path.data, &err)) {
+			log_warning("Old recording stays", log_text("file", path.data),
+				    log_text("error", err.text));
+			more = false;
+		}
+		free(listing.oldest);
+	}
+	text_free(&path);
+}
+
+/* Whether a recording can be written there: found out at the start, not when it is needed. */
+static bool check_dir(const struct flight_recorder *recorder, struct error *err)
+{
+	struct text path = { 0 };
+	FILE *file;
+
+	if (!file_is_folder(recorder->config.dir)) {
+		return error_set(err, ERROR_CONFIG, "recorder: dir: '%s' is not a folder",
+				 recorder->config.dir);
+	}
+	if (!path_in(recorder, "etw_exporter-test.etl.partial", &path)) {
+		text_free(&path);
+		return error_no_memory(err, "the flight recorder");
+	}
+	file = os_file_stream(path.data, "wb");
+	if (!file) {
+		error_set(err, ERROR_SYSTEM, "recorder: dir: no file can be made in '%s'",
+			  recorder->config.dir);
+	} else {
+		fclose(file);
+		os_file_remove(path.data, NULL);
+	}
+	text_free(&path);
+	return file != NULL;
+}
+
+/* ---- one recording ---- */
+
+static void add_name(struct text *name)
+{
+	uint64_t now = os_unix_time_ns();
+	struct tm utc = { 0 };
+
+	os_utc((time_t)(now / NS_PER_S), &utc);
+	text_add_format(name, "%s%04d%02d%02dT%02d%02d%02d.%03dZ%s", name_start,
+			utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+			utc.tm_sec, (int)(now / 1000000 % 1000), name_end);
+}
+
+static bool has_room(const struct flight_recorder *recorder, struct error *err)
+{
+	uint64_t needed = 2 * recorder->config.memory_bytes;
+	uint64_t room = os_disk_free_bytes(recorder->config.dir);
+
+	return room >= needed ||
+	       error_set(err, ERROR_LIMIT,
+			 "the disk of %s has %" PRIu64 " bytes free; a recording needs %" PRIu64,
+			 recorder->config.dir, room, needed);
+}
+
+/* path: that of the recording when it succeeds. */
+static bool write_file(struct flight_recorder *recorder, struct text *path,
+		       struct recording_result *result, struct error *err)
+{
+	struct text name = { 0 }, partial = { 0 };
+	bool good;
+
+	add_name(&name);
+	good = !name.failed && path_in(recorder, name.data, path) && has_room(recorder, err);
+	if (good) {
+		text_add_format(&partial, "%.*s%s", (int)(path->size - (sizeof name_end - 1)),
+				path->data, partial_end);
+		good = !partial.failed || error_no_memory(err, "a recording");
+	}
+	if (good) {
+		good = recording_write(partial.data, recorder->taps, recorder->tap_count,
+				       &recorder->stopping, result, err) &&
+		       os_file_rename(partial.data, path->data, err);
+		if (!good) {
+			os_file_remove(partial.data, NULL);
+		}
+	}
+	text_free(&name);
+	text_free(&partial);
+	return good;
+}
+
+static void count_recording(struct flight_recorder *recorder, enum flight_result result,
+			    const struct recording_result *written)
+{
+	recorder->statistics.recordings[result]++;
+	if (result == FLIGHT_WRITTEN) {
+		recorder->statistics.bytes += written->bytes;
+		recorder->statistics.lost += written->lost;
+		recorder->statistics.left_out += written->left_out;
+		recorder->statistics.last_unix_ns = os_unix_time_ns();
+	}
+}
+
+/* Writes a recording, or refuses to. number: of the last request that it serves. */
+static void record(struct flight_recorder *recorder, const char *reason, uint64_t number)
+{
+	struct recording_result written = { 0 };
+	struct text path = { 0 };
+	struct error err = { 0 };
+	uint64_t now = os_monotonic_ns();
+	enum flight_result result = FLIGHT_WRITTEN;
+
+	if (now < recorder->next_ns) {
+		result = FLIGHT_REFUSED;
+		error_set(&err, ERROR_LIMIT,
+			  "the last recording is too recent; the next one may begin in %" PRIu64
+			  " seconds",
+			  (recorder->next_ns - now + NS_PER_S - 1) / NS_PER_S);
+	} else if (!write_file(recorder, &path, &written, &err)) {
+		result = FLIGHT_FAILED;
+	} else {
+		recorder->next_ns = now + recorder->config.interval_ms * 1000000;
+		remove_oldest(recorder, name_end, recorder->config.keep);
+	}
+	if (result == FLIGHT_WRITTEN) {
+		log_info("Recording was written", log_text("file", path.data),
+			 log_text("reason", reason), log_u64("events", written.records),
+			 log_u64("rundown", written.facts), log_u64("lost", written.lost),
+			 log_u64("bytes", written.bytes),
+			 log_u64("milliseconds", written.span_ns / 1000000));
+	} else {
+		log_warning("Recording was not written", log_text("reason", reason),
+			    log_text("error", err.text));
+	}
+	os_mutex_lock(&recorder->lock);
+	count_recording(recorder, result, &written);
+	recorder->result = result;
+	text_clear(&recorder->answer);
+	text_add_string(&recorder->answer, result == FLIGHT_WRITTEN ? path.data : err.text);
+	recorder->served = number;
+	os_condition_wake_all(&recorder->changed);
+	os_mutex_unlock(&recorder->lock);
+	text_free(&path);
+}
+
+/* ---- the thread ---- */
+
+static bool is_stopping(const struct flight_recorder *recorder)
+{
+	return atomic_load_explicit(&recorder->stopping, memory_order_acquire);
+}
+
+/* Waits for a request, at most until `until_ns`. Returns its number; 0: none came. */
+static uint64_t wait_for_request(struct flight_recorder *recorder, uint64_t until_ns, char reason[64])
+{
+	uint64_t number = 0;
+
+	os_mutex_lock(&recorder->lock);
+	while (recorder->requested == recorder->served && !is_stopping(recorder) &&
+	       os_condition_wait_until(&recorder->changed, &recorder->lock, until_ns)) {
+	}
+	if (recorder->requested != recorder->served) {
+		number = recorder->requested;
+		memcpy(reason, recorder->reason, sizeof recorder->reason);
+	}
+	os_mutex_unlock(&recorder->lock);
+	return number;
+}
+
+static void run(void *context)
+{
+	struct flight_recorder *recorder = context;
+	uint64_t look_ns = os_monotonic_ns();
+
+	while (!is_stopping(recorder)) {
+		char reason[sizeof recorder->reason];
+		uint64_t number = wait_for_request(recorder, look_ns, reason);
+		const char *fires;
+
+		if (number > 0) {
+			record(recorder, reason, number);
+			continue;
+		}
+		if (os_monotonic_ns() < look_ns) {
+			continue;
+		}
+		look_ns = os_monotonic_ns() + NS_PER_S;
+		fires = triggers_look(recorder->triggers, recorder->registry, os_monotonic_ns());
+		if (fires) {
+			record(recorder, fires, recorder->served);
+		}
+	}
+}
+
+bool flight_start(struct flight_recorder *recorder, struct error *err)
+{
+	const char *family;
+	size_t at = 0;
+
+	while ((family = triggers_without_family(recorder->triggers, recorder->registry, &at)) !=
+	       NULL) {
+		log_warning("No family has the name that a rule of the flight recorder asks for",
+			    log_text("family", family));
+	}
+	remove_oldest(recorder, partial_end, 0);
+	recorder->started = os_thread_start(&recorder->thread, run, recorder, err);
+	return recorder->started;
+}
+
+void flight_stop(struct flight_recorder *recorder)
+{
+	if (!recorder || !recorder->started) {
+		return;
+	}
+	os_mutex_lock(&recorder->lock);
+	atomic_store_explicit(&recorder->stopping, true, memory_order_release);
+	os_condition_wake_all(&recorder->changed);
+	os_mutex_unlock(&recorder->lock);
+	os_thread_join(&recorder->thread);
+	recorder->started = false;
+}
+
+/* ---- requests ---- */
+
+/* With the lock. */
+static uint64_t ask(struct flight_recorder *recorder, const char *reason)
+{
+	size_t size = strlen(reason);
+
+	size = size < sizeof recorder->reason ? size : sizeof recorder->reason - 1;
+	memcpy(recorder->reason, reason, size);
+	recorder->reason[size] = '\0';
+	os_condition_wake_all(&recorder->changed);
+	return ++recorder->requested;
+}
+
+void flight_ask(struct flight_recorder *recorder, const char *reason)
+{
+	os_mutex_lock(&recorder->lock);
+	ask(recorder, reason);
+	os_mutex_unlock(&recorder->lock);
+}
+
+enum flight_result flight_request(struct flight_recorder *recorder, const char *reason,
+				      struct text *answer)
+{
+	enum flight_result result = FLIGHT_FAILED;
+	uint64_t number;
+
+	os_mutex_lock(&recorder->lock);
+	number = ask(recorder, reason);
+	while (recorder->served < number && !is_stopping(recorder)) {
+		os_condition_wait(&recorder->changed, &recorder->lock, NS_PER_S);
+	}
+	if (recorder->served < number) {
+		text_add_string(answer, "the program is stopping");
+	} else {
+		result = recorder->result;
+		text_add_string(answer, recorder->answer.data ? recorder->answer.data : "");
+	}
+	os_mutex_unlock(&recorder->lock);
+	return result;
+}
+
+void flight_statistics(struct flight_recorder *recorder, struct flight_statistics *statistics)
+{
+	bool spans = false;
+
+	os_mutex_lock(&recorder->lock);
+	*statistics = recorder->statistics;
+	os_mutex_unlock(&recorder->lock);
+	for (size_t i = 0; i < recorder->tap_count; i++) {
+		struct ring_statistics ring;
+
+		ring_statistics(tap_ring(recorder->taps[i]), &ring);
+		statistics->records += ring.added;
+		statistics->overwritten += ring.overwritten;
+		statistics->left_out += ring.too_large;
+		statistics->facts_dropped += ring.facts_dropped;
+		if (ring.added > ring.overwritten &&
+		    (!spans || ring.span_ns < statistics->span_ns)) {
+			statistics->span_ns = ring.span_ns;
+			spans = true;
+		}
+	}
+}
+
+/* ---- making and ending ---- */
+
+static const char **copy_texts(const char *const *texts, size_t count)
+{
+	const char **copy = calloc(count + 1, sizeof *copy);
+
+	for (size_t i = 0; copy && i < count; i++) {
+		copy[i] = text_duplicate(texts[i], strlen(texts[i]));
+		if (!copy[i]) {
+			while (i > 0) {
+				free((void *)(uintptr_t)copy[--i]);
+			}
+			free((void *)copy);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+static void free_texts(const char **texts, size_t count)
+{
+	for (size_t i = 0; texts && i < count; i++) {
+		free((void *)(uintptr_t)texts[i]);
+	}
+	free((void *)texts);
+}
+
+/* A reload frees the configuration that the recorder was made of. */
+static bool copy_config(struct config_recorder *to, const struct config *config)
+{
+	const struct config_recorder *from = &config->recorder;
+
+	*to = *from;
+	to->rules = NULL;
+	to->rule_count = 0;
+	to->dir = file_beside(config->path, from->dir);
+	to->providers = copy_texts(from->providers, from->provider_count);
+	to->processes = copy_texts(from->processes, from->process_count);
+	return to->dir && to->providers && to->processes;
+}
+
+static bool make_taps(struct flight_recorder *recorder, size_t consumers, struct error *err)
+{
+	recorder->taps = calloc(consumers, sizeof(struct tap *));
+	for (size_t i = 0; recorder->taps && i < consumers; i++) {
+		recorder->taps[i] = tap_new(&recorder->config,
+					    recorder->config.memory_bytes / consumers, err);
+		if (!recorder->taps[i]) {
+			return false;
+		}
+		recorder->tap_count++;
+	}
+	return recorder->taps || error_no_memory(err, "the flight recorder");
+}
+
+struct flight_recorder *flight_new(const struct config *config, struct registry *registry,
+			      size_t consumers, struct error *err)
+{
+	struct flight_recorder *recorder = calloc(1, sizeof *recorder);
+
+	if (!recorder) {
+		error_no_memory(err, "the flight recorder");
+		return NULL;
+	}
+	os_mutex_init(&recorder->lock);
+	os_condition_init(&recorder->changed);
+	recorder->registry = registry;
+	recorder->statistics.last_unix_ns = UINT64_MAX;
+	if (!copy_config(&recorder->config, config)) {
+		error_no_memory(err, "the flight recorder");
+		goto fail;
+	}
+	recorder->triggers = triggers_new(&config->recorder, err);
+	if (!recorder->triggers || !check_dir(recorder, err) ||
+	    !make_taps(recorder, consumers, err)) {
+		goto fail;
+	}
+	return recorder;
+
+fail:
+	flight_free(recorder);
+	return NULL;
+}
+
+void flight_free(struct flight_recorder *recorder)
+{
+	if (!recorder) {
+		return;
+	}
+	flight_stop(recorder);
+	for (size_t i = 0; i < recorder->tap_count; i++) {
+		tap_free(recorder->taps[i]);
+	}
+	free((void *)recorder->taps);
+	triggers_free(recorder->triggers);
+	free((void *)(uintptr_t)recorder->config.dir);
+	free_texts(recorder->config.providers, recorder->config.provider_count);
+	free_texts(recorder->config.processes, recorder->config.process_count);
+	text_free(&recorder->answer);
+	os_condition_done(&recorder->changed);
+	os_mutex_done(&recorder->lock);
+	free(recorder);
+}
+
+struct tap *flight_tap(struct flight_recorder *recorder, size_t consumer)
+{
+	return recorder && consumer < recorder->tap_count ? recorder->taps[consumer] : NULL;
+}

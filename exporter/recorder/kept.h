@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A copy of an event record in words of 64 bits: a header, then what the flags say, payload and
+ * extended items, each padded to whole words. It holds what struct event_record has, so that the
+ * record can be written again.
+ */
+#ifndef RECORDER_KEPT_H
+#define RECORDER_KEPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/event_record.h"
+
+/* What a record says about the machine. */
+enum fact_type {
+	FACT_NONE,
+	FACT_EXISTS,    /* a process, thread or image exists: a start, a load, a rundown */
+	FACT_NAME,      /* the name of a file */
+	FACT_SYSTEM,    /* volumes, disks, services, descriptions of events */
+	FACT_ENDS,      /* the fact with the key is over */
+};
+
+enum kept_flag {
+	KEPT_PROVIDER = 1, /* GUID and keyword follow: kernel records have them in their group */
+	KEPT_ACTIVITY = 2, /* a GUID follows */
+	KEPT_KEY = 4,      /* the key of a fact follows */
+	KEPT_CLASSIC = 8,
+};
+
+struct kept_record {
+	uint32_t words; /* of the whole copy */
+	uint32_t next_fact; /* the ring's: where the next fact of the block is, in words; 0: none */
+	int64_t raw_time;
+	uint32_t process_id;
+	uint32_t thread_id;
+	uint32_t payload_size;
+	uint32_t extended_size;
+	uint16_t id;
+	uint16_t task;
+	uint16_t processor;
+	uint8_t version;
+	uint8_t opcode;
+	uint8_t level;
+	uint8_t channel;
+	uint8_t pointer_size;
+	uint8_t type;
+	uint8_t kernel_group;
+	uint8_t flags;
+	uint8_t fact; /* enum fact_type */
+	uint8_t known; /* true since before it came, and no event of the source */
+};
+
+enum { KEPT_WORDS = sizeof(struct kept_record) / sizeof(uint64_t), KEPT_WORDS_MAX = 1 << 14 };
+
+/* The header of a copy. False: the record is larger than one of a recording can be. */
+bool kept_describe(struct kept_record *kept, const struct event_record *record,
+		   enum fact_type fact);
+
+/* What follows the header of a copy: pieces, each to be padded to a multiple of 8 bytes. Returns how
+ * many there are. key: of the fact, if the record has one. */
+struct kept_piece {
+	const void *bytes;
+	size_t size;
+};
+enum { KEPT_PIECES = 6 };
+size_t kept_pieces(const struct kept_record *kept, const struct event_record *record,
+		   const uint64_t *key, struct kept_piece pieces[KEPT_PIECES]);
+
+/* A record of the copy, whose pointers lead into it; time is not set. */
+void kept_read(const struct kept_record *kept, struct event_record *record);
+
+uint64_t kept_key(const struct kept_record *kept); /* 0 without KEPT_KEY */
+
+#endif

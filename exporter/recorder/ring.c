@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A ring of blocks with a sequence number each.
+ *
+ * The consumer fills one block after the other and begins again with the oldest. Every block has
+ * the number of its turn, which is 0 while the block is emptied. A reader copies a block, and looks
+ * at the number before and after: if it is another one, the consumer has begun to overwrite the
+ * block, the copy is thrown away, and its records are counted as lost. So the consumer never waits
+ * for a reader, and a reader never sees half a record. All words are atomic, because both sides may
+ * touch one at the same time; stores release and loads acquire, so that a reader that has seen one
+ * word of the next turn also sees that the number has changed. On x86 these are plain moves.
+ *
+ * A reader begins with the oldest block, which is the one that the consumer overwrites next. To
+ * give it a start, the ring shows only its newest seven eighths, the window; a block in the last
+ * eighth is no longer part of what the ring holds, but still readable.
+ *
+ * Some records say what exists: a process, the name of a file. When their block leaves the window
+ * they are taken over into the facts, which are thus the state of the machine at the moment of the
+ * oldest record in the window. A reader copies the facts, and with them the number of the last block
+ * that they contain: it reads on behind that one, and nothing is missing or there twice. Both sides
+ * take a flag for this. The consumer only tries: while a reader copies, blocks that leave the window
+ * wait, and the consumer takes their facts when it begins one of the next blocks. The last eighth is
+ * the time it has for that.
+ *
+ * Records of a block that hold facts are chained, so that no others are read then.
+ */
+#include "recorder/ring.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+
+enum {
+	BLOCK_WORDS = RING_BLOCK_BYTES / sizeof(uint64_t),
+	MARGIN_SHARE = 8, /* one block in so many is not in the window */
+	NO_FACT = UINT32_MAX,
+};
+
+_Static_assert((size_t)KEPT_WORDS_MAX <= (size_t)BLOCK_WORDS, "a block holds the largest record");
+_Static_assert(sizeof(struct kept_record) % sizeof(uint64_t) == 0, "whole words");
+
+typedef _Atomic(uint64_t) word;
+
+struct block {
+	word number; /* of its turn, from 1; 0: it is being emptied */
+	word used;   /* words */
+	word first_index; /* running number of its first record */
+	word first_time;  /* raw */
+	/* The consumer's. */
+	uint32_t first_fact, last_fact; /* where they are, in words; NO_FACT: none */
+};
+
+struct ring {
+	word *words;
+	struct block *blocks;
+	uint64_t count, window; /* blocks */
+	/* The consumer's, which readers load: */
+	word head;       /* number of the block that is being filled */
+	word first;      /* number of the first block since ring_begin() */
+	word added;
+	word overwritten;
+	word too_large;
+	word facts_dropped;
+	word last_time; /* raw */
+	uint64_t *scratch;   /* the consumer's: one record */
+	uint64_t facts_lost; /* likewise: blocks that were overwritten before their facts were taken */
+	atomic_bool held;  /* guards the next three */
+	struct facts *facts;
+	uint64_t noted;       /* number of the last block whose facts are taken */
+	uint64_t noted_index; /* running number of the first record behind it */
+	struct os_mutex lock;  /* of readers that open, and ring_begin(); guards clock */
+	struct os_condition changed; /* nothing sets it: a wait is a pause */
+	struct source_clock clock;
+};
+
+static uint64_t get(const word *at)
+{
+	return atomic_load_explicit(at, memory_order_acquire);
+}
+
+static void set(word *at, uint64_t value)
+{
+	atomic_store_explicit(at, value, memory_order_release);
+}
+
+/* Adds to a number that only the consumer writes. */
+static void add(word *at, uint64_t value)
+{
+	set(at, atomic_load_explicit(at, memory_order_relaxed) + value);
+}
+
+static struct block *block_of(const struct ring *ring, uint64_t number)
+{
+	return &ring->blocks[number % ring->count];
+}
+
+static word *words_of(const struct ring *ring, uint64_t number)
+{
+	return ring->words + number % ring->count * BLOCK_WORDS;
+}
+
+struct ring *ring_new(size_t memory_bytes, struct error *err)
+{
+	struct ring *ring = calloc(1, sizeof *ring);
+	size_t records = memory_bytes / 4 * 3;
+
+	if (!ring) {
+		error_no_memory(err, "the flight recorder");
+		return NULL;
+	}
+	os_mutex_init(&ring->lock);
+	os_condition_init(&ring->changed);
+	ring->clock = (struct source_clock){ .type = CLOCK_QPC,
+					     .frequency = 10000000,
+					     .perf_frequency = 10000000 };
+	atomic_init(&ring->first, 1);
+	ring->count = records / RING_BLOCK_BYTES;
+	if (ring->count < RING_BLOCKS_LEAST) {
+		ring->count = RING_BLOCKS_LEAST;
+	}
+	ring->window = ring->count - (ring->count + MARGIN_SHARE - 1) / MARGIN_SHARE;
+	ring->words = calloc(ring->count * BLOCK_WORDS, sizeof *ring->words);
+	ring->blocks = calloc(ring->count, sizeof *ring->blocks);
+	ring->scratch = calloc(KEPT_WORDS_MAX, sizeof *ring->scratch);
+	ring->facts = facts_new(memory_bytes - records, err);
+	if (!ring->words || !ring->blocks || !ring->scratch || !ring->facts) {
+		error_no_memory(err, "the flight recorder");
+		ring_free(ring);
+		return NULL;
+	}
+	return ring;
+}
+
+void ring_free(struct ring *ring)
+{
+	if (ring) {
+		facts_free(ring->facts);
+		free(ring->scratch);
+		free(ring->blocks);
+		free(ring->words);
+		os_condition_done(&ring->changed);
+		os_mutex_done(&ring->lock);
+		free(ring);
+	}
+}
+
+/* ---- facts ---- */
+
+static bool try_hold(struct ring *ring)
+{
+	bool held = false;
+
+	return atomic_compare_exchange_strong_explicit(&ring->held, &held, true,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+static void let_go(struct ring *ring)
+{
+	atomic_store_explicit(&ring->held, false, memory_order_release);
+}
+
+/* Takes the facts of a block over; the flag is held. */
+static void note_block(struct ring *ring, uint64_t number)
+{
+	const struct block *block = block_of(ring, number);
+	const word *words = words_of(ring, number);
+	const struct kept_record *kept = (const struct kept_record *)(const void *)ring->scratch;
+	uint32_t at = block->first_fact;
+
+	ring->noted = number;
+	if (get(&block->number) != number) {
+		ring->facts_lost++; /* a reader held the flag for a whole turn */
+		return;
+	}
+	while (at != NO_FACT) {
+		for (unsigned i = 0; i < KEPT_WORDS; i++) {
+			ring->scratch[i] = atomic_load_explicit(&words[at + i],
+								memory_order_relaxed);
+		}
+		for (uint32_t i = KEPT_WORDS; i < kept->words; i++) {
+			ring->scratch[i] = atomic_load_explicit(&words[at + i],
+								memory_order_relaxed);
+		}
+		facts_take(ring->facts, kept);
+		at = kept->next_fact ? kept->next_fact : NO_FACT;
+	}
+	ring->noted_index = get(&block_of(ring, number + 1)->first_index);
+}
+
+/* Takes the facts of the blocks up to `last`, unless a reader copies the facts. */
+static void note_until(struct ring *ring, uint64_t last)
+{
+	if (!try_hold(ring)) {
+		return;
+	}
+	while (ring->noted < last) {
+		note_block(ring, ring->noted + 1);
+	}
+	set(&ring->facts_dropped, ring->facts_lost + facts_dropped(ring->facts));
+	let_go(ring);
+}
+
+/* ---- the consumer ---- */
+
+/* The next block becomes the one to fill. */
+static void begin_block(struct ring *ring, int64_t raw_time)
+{
+	uint64_t number = get(&ring->head) + 1;
+	struct block *block = block_of(ring, number);
+
+	/* First, because the facts of the block that changes may not be taken yet. */
+	if (number >= get(&ring->first) + ring->window) {
+		uint64_t leaves = number - ring->window;
+
+		/* A block ends where the next one begins, which is known of all but the last. */
+		set(&ring->overwritten, get(&block_of(ring, leaves + 1)->first_index));
+		note_until(ring, leaves);
+	}
+	set(&block->number, 0);
+	set(&block->used, 0);
+	set(&block->first_index, get(&ring->added));
+	set(&block->first_time, (uint64_t)raw_time);
+	block->first_fact = NO_FACT;
+	block->last_fact = NO_FACT;
+	set(&block->number, number);
+	set(&ring->head, number);
+}
+
+void ring_begin(struct ring *ring, const struct source_clock *clock)
+{
+	os_mutex_lock(&ring->lock);
+	while (!try_hold(ring)) {
+		os_condition_wait(&ring->changed, &ring->lock, 1000000);
+	}
+	ring->clock = *clock;
+	facts_clear(ring->facts);
+	ring->noted = get(&ring->head);
+	ring->noted_index = get(&ring->added);
+	set(&ring->first, ring->noted + 1);
+	set(&ring->overwritten, ring->noted_index);
+	let_go(ring);
+	os_mutex_unlock(&ring->lock);
+}
+
+/* Copies bytes into words; the last one is padded with zeros. */
+static word *put(word *to, const void *from, size_t size)
+{
+	const uint8_t *bytes = from;
+	uint64_t value;
+
+	for (; size >= sizeof value; size -= sizeof value, bytes += sizeof value) {
+		memcpy(&value, bytes, sizeof value);
+		set(to++, value);
+	}
+	if (size > 0) {
+		value = 0;
+		memcpy(&value, bytes, size);
+		set(to++, value);
+	}
+	return to;
+}
+
+/* Makes the record at `at` the last of the block's chain. */
+static void chain_fact(struct block *block, word *words, uint32_t at)
+{
+	/* next_fact is the upper half of the first word of a header. */
+	if (block->last_fact == NO_FACT) {
+		block->first_fact = at;
+	} else {
+		struct kept_record former;
+		word *first = &words[block->last_fact];
+		uint64_t value = get(first);
+
+		memcpy(&former, &value, sizeof value);
+		former.next_fact = at;
+		memcpy(&value, &former, sizeof value);
+		set(first, value);
+	}
+	block->last_fact = at;
+}
+
+void ring_add(struct ring *ring, const struct event_record *record, const struct ring_fact *fact)
+{
+	struct kept_piece pieces[KEPT_PIECES];
+	struct kept_record kept;
+	struct block *block;
+	uint64_t head, used;
+	size_t count;
+	word *to;
+
+	if (!kept_describe(&kept, record, fact->type)) {
+		add(&ring->too_large, 1);
+		return;
+	}
+	kept.known = fact->known;
+	head = get(&ring->head);
+	block = block_of(ring, head);
+	used = get(&block->used);
+	if (head < get(&ring->first) || kept.words > BLOCK_WORDS - used) {
+		begin_block(ring, record->raw_time);
+		head++;
+		block = block_of(ring, head);
+		used = 0;
+	}
+	to = put(words_of(ring, head) + used, &kept, sizeof kept);
+	count = kept_pieces(&kept, record, &fact->key, pieces);
+	for (size_t i = 0; i < count; i++) {
+		to = put(to, pieces[i].bytes, pieces[i].size);
+	}
+	if (fact->type != FACT_NONE) {
+		chain_fact(block, words_of(ring, head), (uint32_t)used);
+	}
+	set(&ring->last_time, (uint64_t)record->raw_time);
+	add(&ring->added, 1);
+	/* The record becomes visible. */
+	set(&block->used, used + kept.words);
+}
+
+/* ---- readers ---- */
+
+static uint64_t oldest(const struct ring *ring, uint64_t head)
+{
+	uint64_t first = get(&ring->first);
+
+	return head >= first + ring->window ? head - ring->window + 1 : first;
+}
+
+static uint64_t span_ns(const struct ring *ring)
+{
+	uint64_t head = get(&ring->head);
+	int64_t from, to;
+
+	if (head < get(&ring->first)) {
+		return 0;
+	}
+	from = clock_time(&ring->clock,
+			  (int64_t)get(&block_of(ring, oldest(ring, head))->first_time));
+	to = clock_time(&ring->clock, (int64_t)get(&ring->last_time));
+	return time_between(from, to) * 100;
+}
+
+void ring_statistics(struct ring *ring, struct ring_statistics *statistics)
+{
+	os_mutex_lock(&ring->lock);
+	*statistics = (struct ring_statistics){
+		.added = get(&ring->added),
+		.overwritten = get(&ring->overwritten),
+		.too_large = get(&ring->too_large),
+		.facts_dropped = get(&ring->facts_dropped),
+		.span_ns = span_ns(ring),
+	};
+	os_mutex_unlock(&ring->lock);
+}
+
+bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct error *err)
+{
+	bool good;
+
+	*reader = (struct ring_reader){ .ring = ring };
+	reader->words = malloc(BLOCK_WORDS * sizeof *reader->words);
+	if (!reader->words) {
+		return error_no_memory(err, "a recording");
+	}
+	os_mutex_lock(&ring->lock);
+	while (!try_hold(ring)) {
+		os_condition_wait(&ring->changed, &ring->lock, 1000000);
+	}
+	reader->clock = ring->clock;
+	reader->next = ring->noted + 1;
+	reader->expected = ring->noted_index;
+	reader->last_index = get(&ring->added);
+	reader->end = get(&ring->head);
+	reader->end_words = get(&block_of(ring, reader->end)->used);
+	good = facts_copy(ring->facts, &reader->facts, err);
+	let_go(ring);
+	os_mutex_unlock(&ring->lock);
+	if (!good) {
+		ring_reader_close(reader);
+	}
+	return good;
+}
+
+/* Copies the next block. False: it was overwritten. */
+static bool copy_block(struct ring_reader *reader)
+{
+	const struct ring *ring = reader->ring;
+	uint64_t number = reader->next++;
+	const struct block *block = block_of(ring, number);
+	const word *words = words_of(ring, number);
+	uint64_t used, first_index;
+
+	if (get(&block->number) != number) {
+		return false;
+	}
+	used = get(&block->used);
+	first_index = get(&block->first_index);
+	used = number == reader->end && used > reader->end_words ? reader->end_words : used;
+	for (uint64_t i = 0; i < used; i++) {
+		reader->words[i] = get(&words[i]);
+	}
+	if (get(&block->number) != number) {
+		return false;
+	}
+	if (first_index > reader->expected) {
+		reader->lost += first_index - reader->expected;
+	}
+	reader->expected = first_index;
+	reader->count = (size_t)used;
+	reader->at = 0;
+	return true;
+}
+
+const struct kept_record *ring_reader_next(struct ring_reader *reader)
+{
+	const struct kept_record *kept;
+
+	while (reader->at == reader->count) {
+		if (reader->next > reader->end) {
+			if (reader->last_index > reader->expected) {
+				reader->lost += reader->last_index - reader->expected;
+				reader->expected = reader->last_index;
+			}
+			return NULL;
+		}
+		copy_block(reader);
+	}
+	kept = (const struct kept_record *)(const void *)(reader->words + reader->at);
+	reader->at += kept->words;
+	reader->expected++;
+	return kept;
+}
+
+void ring_reader_close(struct ring_reader *reader)
+{
+	free(reader->words);
+	free(reader->facts.words);
+	*reader = (struct ring_reader){ 0 };
+}

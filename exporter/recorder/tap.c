@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decides for each event class, once, what happens with its events: whether the filters of the
+ * configuration keep them, and whether they are facts.
+ *
+ * Facts are always kept, also those that the filters leave out, because without them the rest cannot be decoded
+ * or attributed. Which events are facts is a table by kernel class and opcode, with the fields that
+ * make up the key: the id of a process, the id of a thread, process and address of an image, the key
+ * of a file. Facts without such fields (descriptions of events, the configuration of the system) have
+ * a hash of their payload as key, so that one that comes again takes no further room. Keys are hashes
+ * with a seed, because the author of a payload must not be able to replace the facts of others.
+ *
+ * A file that only FileIo/Create has named is no fact: its record says nothing about a file key, and
+ * a copy of it at the start of a recording would count as one more operation.
+ */
+#include "recorder/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/glob.h"
+#include "base/map.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "decode/inband_manifests.h"
+#include "decode/kernel_class.h"
+#include "source/payload.h"
+
+enum key_type { KEY_FIELDS, KEY_PAYLOAD };
+
+struct fact_row {
+	enum kernel_class kernel_class;
+	uint8_t first, last; /* opcodes */
+	enum fact_type type;
+	enum key_type key_type;
+	const char *fields[2]; /* of the key */
+};
+
+#define ONLY(opcode) opcode, opcode
+
+/* clang-format off */
+static const struct fact_row rows[] = {
+	{ KERNEL_PROCESS, ONLY(KERNEL_OPCODE_START), FACT_EXISTS, KEY_FIELDS, { "ProcessId" } },
+	{ KERNEL_PROCESS, ONLY(KERNEL_OPCODE_STOP), FACT_ENDS, KEY_FIELDS, { "ProcessId" } },
+	{ KERNEL_PROCESS, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, FACT_EXISTS, KEY_FIELDS,
+	  { "ProcessId" } },
+	{ KERNEL_THREAD, ONLY(KERNEL_OPCODE_START), FACT_EXISTS, KEY_FIELDS, { "TThreadId" } },
+	{ KERNEL_THREAD, ONLY(KERNEL_OPCODE_STOP), FACT_ENDS, KEY_FIELDS, { "TThreadId" } },
+	{ KERNEL_THREAD, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, FACT_EXISTS, KEY_FIELDS,
+	  { "TThreadId" } },
+	{ KERNEL_IMAGE, ONLY(KERNEL_OPCODE_IMAGE_LOAD), FACT_EXISTS, KEY_FIELDS,
+	  { "ProcessId", "ImageBase" } },
+	{ KERNEL_IMAGE, ONLY(KERNEL_OPCODE_STOP), FACT_ENDS, KEY_FIELDS, { "ProcessId", "ImageBase" } },
+	{ KERNEL_IMAGE, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, FACT_EXISTS, KEY_FIELDS,
+	  { "ProcessId", "ImageBase" } },
+	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_NAME), FACT_NAME, KEY_FIELDS, { "FileObject" } },
+	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_CREATE), FACT_NAME, KEY_FIELDS,
+	  { "FileObject" } },
+	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_DELETE), FACT_ENDS, KEY_FIELDS,
+	  { "FileObject" } },
+	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN), FACT_NAME, KEY_FIELDS,
+	  { "FileObject" } },
+	{ KERNEL_SYSTEM_CONFIG, 0, UINT8_MAX, FACT_SYSTEM, KEY_PAYLOAD, { NULL } },
+	{ KERNEL_SYS_CONFIG, 0, UINT8_MAX, FACT_SYSTEM, KEY_PAYLOAD, { NULL } },
+	{ KERNEL_META_DATA, 0, UINT8_MAX, FACT_SYSTEM, KEY_PAYLOAD, { NULL } },
+};
+/* clang-format on */
+
+/* What happens with the events of a class. */
+struct tap_class {
+	bool left_out; /* by the filters, or as the header of a log file */
+	bool header;
+	enum fact_type type;
+	enum key_type key_type;
+	enum kernel_class kernel_class;
+	struct field_reader key[2];
+};
+
+struct tap {
+	const struct config_recorder *recorder;
+	struct ring *ring;
+	uint64_t seed;
+	struct os_mutex lock; /* guards facts */
+	struct tap_facts facts;
+	_Atomic(uint32_t) processors; /* of the records so far */
+	atomic_uint_least8_t pointer_size; /* of the last kernel record */
+	int64_t raw_time; /* of the last record */
+};
+
+struct tap *tap_new(const struct config_recorder *recorder, size_t memory_bytes, struct error *err)
+{
+	struct tap *tap = calloc(1, sizeof *tap);
+
+	if (!tap) {
+		error_no_memory(err, "the flight recorder");
+		return NULL;
+	}
+	tap->ring = ring_new(memory_bytes, err);
+	if (!tap->ring) {
+		free(tap);
+		return NULL;
+	}
+	tap->recorder = recorder;
+	tap->seed = hash_seed();
+	os_mutex_init(&tap->lock);
+	return tap;
+}
+
+void tap_free(struct tap *tap)
+{
+	if (tap) {
+		ring_free(tap->ring);
+		os_mutex_done(&tap->lock);
+		free(tap);
+	}
+}
+
+void tap_begin(struct tap *tap, const struct source_facts *facts)
+{
+	struct text name = { 0 };
+
+	text_add_string(&name, facts->name ? facts->name : "");
+	os_mutex_lock(&tap->lock);
+	tap->facts = (struct tap_facts){ .os_build = facts->os_build,
+					 .processors = facts->processors };
+	if (!name.failed && name.size > 0) {
+		size_t size = name.size < sizeof tap->facts.session - 1 ?
+				      name.size :
+				      sizeof tap->facts.session - 1;
+
+		memcpy(tap->facts.session, name.data, size);
+	}
+	os_mutex_unlock(&tap->lock);
+	text_free(&name);
+	atomic_store_explicit(&tap->processors, 1, memory_order_relaxed);
+	atomic_store_explicit(&tap->pointer_size, 8, memory_order_relaxed);
+	tap->raw_time = facts->clock.anchor_raw;
+	ring_begin(tap->ring, &facts->clock);
+}
+
+struct ring *tap_ring(struct tap *tap)
+{
+	return tap->ring;
+}
+
+void tap_facts(struct tap *tap, struct tap_facts *facts)
+{
+	uint32_t seen = atomic_load_explicit(&tap->processors, memory_order_relaxed);
+
+	os_mutex_lock(&tap->lock);
+	*facts = tap->facts;
+	os_mutex_unlock(&tap->lock);
+	facts->processors = facts->processors > seen ? facts->processors : seen;
+	facts->pointer_size = atomic_load_explicit(&tap->pointer_size, memory_order_relaxed);
+}
+
+/* ---- event classes ---- */
+
+static bool matches_one(const char *const *patterns, size_t count, const char *name)
+{
+	for (size_t i = 0; name && i < count; i++) {
+		if (glob_matches_nocase(patterns[i], name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool provider_is_chosen(const struct config_recorder *recorder,
+			       const struct event_class *class)
+{
+	char guid[GUID_TEXT_SIZE + 2] = "{";
+
+	if (recorder->provider_count == 0) {
+		return true;
+	}
+	guid_format(&class->provider, guid + 1);
+	guid[GUID_TEXT_SIZE] = '}';
+	guid[GUID_TEXT_SIZE + 1] = '\0';
+	return matches_one(recorder->providers, recorder->provider_count, class->provider_name) ||
+	       matches_one(recorder->providers, recorder->provider_count, guid);
+}
+
+static void find_fact(struct tap_class *to, const struct event_class *class)
+{
+	if (class->record_type == RECORD_EVENT && class->id == MANIFEST_EVENT_ID) {
+		to->type = FACT_SYSTEM;
+		to->key_type = KEY_PAYLOAD;
+	}
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct fact_row *row = &rows[i];
+
+		if (row->kernel_class != (enum kernel_class)class->kernel_class ||
+		    class->opcode < row->first || class->opcode > row->last) {
+			continue;
+		}
+		to->type = row->type;
+		to->key_type = row->key_type;
+		for (unsigned k = 0; k < 2 && row->fields[k] && class->schema; k++) {
+			int index = schema_find_field(class->schema, row->fields[k]);
+
+			to->key[k] = field_reader_of(class->schema, index, class->pointer_size);
+		}
+		if (row->key_type == KEY_FIELDS && to->key[0].size == 0) {
+			to->type = FACT_NONE; /* no layout, no key */
+		}
+	}
+}
+
+bool tap_prepare(struct tap *tap, struct event_class *class)
+{
+	if (!class->tap) {
+		class->tap = malloc(sizeof *class->tap);
+		if (!class->tap) {
+			return false;
+		}
+	}
+	*class->tap = (struct tap_class){ .kernel_class = (enum kernel_class)class->kernel_class };
+	find_fact(class->tap, class);
+	/* A recording has one header of its own. */
+	class->tap->header = class->kernel_class == KERNEL_EVENT_TRACE &&
+			     class->opcode == KERNEL_OPCODE_EVENT_TRACE_HEADER;
+	class->tap->left_out = class->tap->header || class->record_type >= RECORD_TIMED ||
+			       (class->tap->type == FACT_NONE &&
+				!provider_is_chosen(tap->recorder, class));
+	return true;
+}
+
+void tap_release(struct event_class *class)
+{
+	free(class->tap);
+	class->tap = NULL;
+}
+
+/* ---- records ---- */
+
+bool tap_asks_for_process(const struct tap *tap)
+{
+	return tap->recorder->process_count > 0;
+}
+
+static uint64_t key_of(const struct tap *tap, enum kernel_class kernel_class, uint64_t first,
+		       uint64_t second)
+{
+	const uint64_t parts[] = { (uint64_t)kernel_class, first, second };
+
+	return text_hash((const char *)parts, sizeof parts, tap->seed);
+}
+
+/* False: the payload is too short for the key. */
+static bool find_key(const struct tap *tap, const struct event_record *record,
+		     const struct event_class *class, uint64_t *key)
+{
+	const struct tap_class *what = class->tap;
+	uint64_t parts[2] = { 0, 0 };
+
+	if (what->key_type == KEY_PAYLOAD) {
+		parts[0] = text_hash((const char *)record->payload, record->payload_size,
+				     tap->seed);
+		parts[1] = text_hash((const char *)record->provider, sizeof(struct guid),
+				     record->opcode);
+	} else if (!field_read_u64(&what->key[0], class->schema, record, &parts[0]) ||
+		   (what->key[1].size > 0 &&
+		    !field_read_u64(&what->key[1], class->schema, record, &parts[1]))) {
+		return false;
+	}
+	*key = key_of(tap, what->kernel_class, parts[0], parts[1]);
+	return true;
+}
+
+static void add(struct tap *tap, const struct event_record *record, const struct ring_fact *fact)
+{
+	if (record->processor >= atomic_load_explicit(&tap->processors, memory_order_relaxed)) {
+		atomic_store_explicit(&tap->processors, record->processor + 1U,
+				      memory_order_relaxed);
+	}
+	if (record->classic) {
+		atomic_store_explicit(&tap->pointer_size, record->pointer_size,
+				      memory_order_relaxed);
+	}
+	if (record->raw_time != RECORD_NO_TIME) {
+		tap->raw_time = record->raw_time;
+	}
+	ring_add(tap->ring, record, fact);
+}
+
+static uint64_t header_field(const struct event_record *record, const struct event_class *class,
+			     const char *name)
+{
+	int index = schema_find_field(class->schema, name);
+	struct field_reader reader = field_reader_of(class->schema, index, class->pointer_size);
+	uint64_t value = 0;
+
+	field_read_u64(&reader, class->schema, record, &value);
+	return value;
+}
+
+static void learn_header(struct tap *tap, const struct event_record *record,
+			 const struct event_class *class)
+{
+	uint64_t version = header_field(record, class, "Version");
+	struct field_slice zone = { 0 };
+	int index = schema_find_field(class->schema, "TimeZoneInformation");
+
+	if (index >= 0) {
+		field_locate(class->schema, (unsigned)index, record, &zone);
+	}
+	os_mutex_lock(&tap->lock);
+	tap->facts.boot_time = (int64_t)header_field(record, class, "BootTime");
+	tap->facts.cpu_mhz = (uint32_t)header_field(record, class, "CPUSpeed");
+	tap->facts.os_major = (uint8_t)version;
+	tap->facts.os_minor = (uint8_t)(version >> 8);
+	tap->facts.bias_minutes = zone.at && zone.size >= 4 ? (int32_t)load_u32(zone.at) : 0;
+	os_mutex_unlock(&tap->lock);
+}
+
+void tap_take(struct tap *tap, const struct event_record *record, const struct event_class *class,
+	      const char *process)
+{
+	const struct tap_class *what = class->tap;
+	struct ring_fact fact = { .type = what->type };
+
+	if (what->left_out) {
+		if (what->header && class->schema) {
+			learn_header(tap, record, class);
+		}
+		return;
+	}
+	if (what->type == FACT_NONE) {
+		if (tap->recorder->process_count > 0 &&
+		    !matches_one(tap->recorder->processes, tap->recorder->process_count, process)) {
+			return;
+		}
+	} else if (!find_key(tap, record, class, &fact.key)) {
+		fact.type = FACT_NONE;
+	}
+	add(tap, record, &fact);
+}
+
+void tap_know(struct tap *tap, const struct event_record *record, const struct event_class *class)
+{
+	struct ring_fact fact = { .type = class->tap->type, .known = true };
+
+	if (fact.type != FACT_NONE && find_key(tap, record, class, &fact.key)) {
+		struct event_record known = *record;
+
+		known.raw_time = tap->raw_time;
+		add(tap, &known, &fact);
+	}
+}
+
+/* A record of a kernel class that a live session would deliver. */
+static void know(struct tap *tap, enum kernel_class kernel_class, const char *class_name,
+		 uint8_t opcode, uint8_t version, struct payload *payload, uint64_t key)
+{
+	struct guid provider;
+	struct event_record record = {
+		.provider = &provider,
+		.payload = payload->bytes,
+		.payload_size = (uint32_t)payload->size,
+		.version = version,
+		.opcode = opcode,
+		.pointer_size = payload->pointer_size,
+		.type = RECORD_FULL,
+		.classic = true,
+		.kernel_group = 0xff,
+		.raw_time = tap->raw_time,
+	};
+	const struct ring_fact fact = { .type = kernel_class == KERNEL_PROCESS ? FACT_EXISTS :
+										 FACT_SYSTEM,
+					.key = key_of(tap, kernel_class, key, 0),
+					.known = true };
+
+	if (!payload->failed && payload->size <= UINT16_MAX &&
+	    kernel_class_find(class_name, strlen(class_name), &provider)) {
+		add(tap, &record, &fact);
+	}
+}
+
+void tap_know_process(struct tap *tap, uint32_t process_id, const char *name)
+{
+	struct payload payload;
+
+	/* Process_V3_TypeGroup1: what is not known is 0. */
+	payload_init(&payload, 8);
+	payload_pointer(&payload, 0);
+	payload_u32(&payload, process_id);
+	payload_zeros(&payload, 12);
+	payload_pointer(&payload, 0);
+	payload_user_sid(&payload, NULL);
+	payload_astring(&payload, name);
+	payload_wstring(&payload, "");
+	know(tap, KERNEL_PROCESS, "Process", KERNEL_OPCODE_DC_START, 3, &payload, process_id);
+	payload_done(&payload);
+}
+
+void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path)
+{
+	struct payload payload;
+
+	if (!dos_path) {
+		return; /* what was recorded under the letter keeps it */
+	}
+	payload_init(&payload, 8);
+	payload_wstring(&payload, nt_path);
+	payload_wstring(&payload, dos_path);
+	know(tap, KERNEL_SYS_CONFIG, "SysConfig", KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING, 0,
+	     &payload, text_hash(nt_path, strlen(nt_path), tap->seed));
+	payload_done(&payload);
+}

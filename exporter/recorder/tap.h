@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the flight recorder takes of one consumer: which records its ring keeps, and what they say
+ * about the machine.
+ *
+ * For the thread of the consumer, except for tap_ring().
+ */
+#ifndef RECORDER_TAP_H
+#define RECORDER_TAP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "config/config.h"
+#include "decode/event_table.h"
+#include "recorder/ring.h"
+#include "source/source.h"
+
+struct tap; /* opaque */
+
+/* recorder: borrowed until tap_free(); memory_bytes: of this consumer. NULL without memory. */
+struct tap *tap_new(const struct config_recorder *recorder, size_t memory_bytes, struct error *err);
+void tap_free(struct tap *tap); /* NULL is fine */
+
+/* Records of a source follow; those of another one are forgotten. facts are borrowed until the next
+ * call. */
+void tap_begin(struct tap *tap, const struct source_facts *facts);
+
+/* Resolves what is done with the events of a new class; fills class->tap. False without memory. */
+bool tap_prepare(struct tap *tap, struct event_class *class);
+void tap_release(struct event_class *class); /* frees class->tap */
+
+/* Whether tap_take() needs the process of a record. */
+bool tap_asks_for_process(const struct tap *tap);
+
+/* process: the name of the record's process; may be NULL if tap_asks_for_process() is false. */
+void tap_take(struct tap *tap, const struct event_record *record, const struct event_class *class,
+	      const char *process);
+
+/* What a live session found; see source/source.h. */
+void tap_know(struct tap *tap, const struct event_record *record, const struct event_class *class);
+void tap_know_process(struct tap *tap, uint32_t process_id, const char *name);
+void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path);
+
+/* Any thread. */
+struct ring *tap_ring(struct tap *tap);
+
+/* What a recording says about the machine and the session; any thread. */
+struct tap_facts {
+	char session[64];
+	uint32_t os_build;
+	uint32_t processors; /* at least those of the records */
+	uint8_t pointer_size;
+	/* Of the header that the source delivered; 0 without one. */
+	int64_t boot_time;
+	int32_t bias_minutes;
+	uint32_t cpu_mhz;
+	uint8_t os_major, os_minor;
+};
+void tap_facts(struct tap *tap, struct tap_facts *facts);
+
+#endif

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# The flight recorder: what a recording holds, event for event; requests, rules, limits; and on the fake ETW from a rule to a file.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+command -v curl >/dev/null || skip "curl is not installed"
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+mkdir "$work/rec"
+config() { printf 'recorder: { dir: rec, memory: 4MiB, interval: %s%s }\n' "$1" "$2" >"$work/config.yaml"; } # INTERVAL REST
+post() { status=$(curl -sS -o "$work/answer" -w '%{http_code}' -X POST "$url/-/record"); }
+recordings() { find "$work/rec" -name '*.etl' | sort; }
+end_exporter() { kill "$exporter_pid" && wait "$exporter_pid" || true; }
+metric() { curl -fsS "$url/metrics" | awk -v name="$1" '$1 == name { print $2 }'; }
+# The events of a recording, without what earlier events contribute, sorted by time and processor.
+events() { "$ETWTOOL" dump --format text "$1" | sed 's/  |  .*//' | tail -n "${2:-+1}" | LC_ALL=C sort -s -k1,1 -k3,3; }
+of_log() { sed -n "s/.*Recording was written.* $1=\([0-9]*\).*/\1/p" "$work/log" | tail -1; }
+
+# Without a recorder there is none, and nothing about it on the page.
+start_exporter --replay.file="$work/sample.etl" --web.enable-lifecycle
+post && [ "$status" = 501 ] || fail "a program without a recorder answers $status"
+curl -fsS "$url/metrics" | says etw_exporter_recorder && fail "a recorder that is off is on the page"
+end_exporter
+
+# Mistakes are found at the start.
+printf 'recorder: { dir: nowhere }\n' >"$work/config.yaml"
+"$ETW_EXPORTER" --config.file="$work/config.yaml" --replay.file="$work/sample.etl" --web.listen-address=127.0.0.1:0 \
+	2>"$work/log" && fail "a folder that does not exist is accepted"
+says "nowhere' is not a folder" <"$work/log" || fail "no word about the folder: $(cat "$work/log")"
+config 1s ', on: [{ series: "etw_x{process=a}", above: 1 }]'
+expect_exit 2 'config.yaml:1:.*value of label process is not in quotes' "$ETW_EXPORTER" --config.file="$work/config.yaml" --check-config
+
+# A recording of the newest events, one by one.
+config 1h ''
+: >"$work/rec/etw_exporter-20200101T000000.000Z.etl.partial" # of a program that was ended while it wrote
+start_exporter --config.file="$work/config.yaml" --replay.file="$work/sample.etl"
+post && [ "$status" = 403 ] || fail "without --web.enable-lifecycle: $status"
+end_exporter
+start_exporter --config.file="$work/config.yaml" --replay.file="$work/sample.etl" --web.enable-lifecycle
+until_true 60 grep -q 'Replay finished' "$work/log" || fail "no end of the replay"
+post && [ "$status" = 200 ] || fail "no recording: $(cat "$work/answer" "$work/log")"
+file=$(cat "$work/answer")
+[ "$file" = "$(recordings)" ] || fail "the answer is $file, and there is $(recordings)"
+[ "$(find "$work/rec" -type f | wc -l)" = 1 ] || fail "a partial recording stays: $(ls "$work/rec")"
+count=$(of_log events)
+[ "$(of_log lost)" = 0 ] || fail "events are missing although the replay was over"
+events "$work/sample.etl" -"$count" >"$work/expected"
+events "$file" -"$count" >"$work/got"
+cmp "$work/expected" "$work/got" || fail "not the newest $count events: $(diff "$work/expected" "$work/got" | head -5)"
+# Three quarters of the memory hold events, seven eighths of them are shown, and a block of 128 KiB may be nearly empty.
+bytes=$(wc -c <"$file")
+[ "$count" -gt 10000 ] && [ "$bytes" -gt 1000000 ] || fail "only $count events in $bytes bytes"
+[ "$(metric etw_exporter_recorder_records_total)" = "$(($(metric etw_exporter_recorder_records_overwritten_total) + count))" ] ||
+	fail "the counters disagree with $count events"
+
+# Before them stands what existed: processes and files have their names from the first event on.
+names() { "$ETWTOOL" dump --format text "$1" | tail -n -"$count" | LC_ALL=C sort -s -k1,1 -k3,3 | awk '{ print $1, $3, $4, $5, $6 }'; }
+names "$work/sample.etl" >"$work/expected"
+names "$file" >"$work/got"
+cmp "$work/expected" "$work/got" || fail "events of other processes: $(diff "$work/expected" "$work/got" | head -5)"
+paths() { "$ETWTOOL" dump --format text "$1" | tail -n -"$count" | grep -o 'FileIo/[RW].*Path="[^"]*"' | LC_ALL=C sort; }
+paths "$work/sample.etl" >"$work/expected"
+paths "$file" >"$work/got"
+[ -s "$work/expected" ] || fail "no event has a path"
+cmp "$work/expected" "$work/got" || fail "other paths: $(diff "$work/expected" "$work/got" | head -5)"
+# A rundown is no event that happened: nothing starts at the first moment.
+"$ETWTOOL" dump --format text "$file" | head -n -"$count" | says -E '(Process|Thread)/Start|Image/Load|FileCreate' &&
+	fail "the rundown contains starts"
+
+# A second one is too soon.
+post && [ "$status" = 429 ] && grep -q 'too recent' "$work/answer" || fail "two recordings in an hour: $status"
+[ "$(metric 'etw_exporter_recorder_recordings_total{result="refused"}')" = 1 ] || fail "the refusal is not counted"
+[ "$(metric 'etw_exporter_recorder_recordings_total{result="written"}')" = 1 ] || fail "the recording is not counted"
+end_exporter
+
+# The newest two stay.
+config 1s ', keep: 2'
+start_exporter --config.file="$work/config.yaml" --replay.file="$work/sample.etl" --web.enable-lifecycle
+until_true 60 grep -q 'Replay finished' "$work/log" || fail "no end of the replay"
+for _ in 1 2 3; do
+	written() { post && [ "$status" = 200 ]; }
+	until_true 60 written || fail "no further recording: $(cat "$work/answer")"
+	last=$(cat "$work/answer")
+done
+[ "$(recordings | wc -l)" = 2 ] && [ "$(recordings | tail -1)" = "$last" ] || fail "not the newest two: $(recordings)"
+end_exporter
+
+# Filters: the events of some providers and processes, and what names them.
+rm "$work/rec"/*
+config 1s ", providers: ['Windows Kernel'], processes: ['SQLSERV*']"
+start_exporter --config.file="$work/config.yaml" --replay.file="$work/sample.etl" --web.enable-lifecycle
+until_true 60 grep -q 'Replay finished' "$work/log" || fail "no end of the replay"
+post && [ "$status" = 200 ] || fail "no recording: $(cat "$work/answer")"
+"$ETWTOOL" dump --format text "$(cat "$work/answer")" | grep -vE 'EventTrace|Process/|Thread/(Start|Stop|DC)|Image/|FileIo/(Name|File)|Sys(tem)?Config|MetaData' >"$work/got"
+says sqlservr <"$work/got" || fail "no event of the process"
+awk '$4 != "sqlservr"' "$work/got" | says . && fail "events of others: $(awk '$4 != "sqlservr"' "$work/got" | head -3)"
+end_exporter
+
+# A rule, of a replay that goes on and on.
+rm "$work/rec"/*
+config 1s ", on: [{ series: 'etw_file_written_bytes_total{process=\"sqlservr\"}', above: 1, for: 1s }]"
+start_exporter --config.file="$work/config.yaml" --replay.file="$work/sample.etl" --replay.loop --replay.speed=20
+until_true 60 grep -q 'Recording was written' "$work/log" || fail "the rule did not fire: $(cat "$work/log")"
+grep -q 'reason="etw_file_written_bytes_total' "$work/log" || fail "the reason is missing: $(cat "$work/log")"
+"$ETWTOOL" summary "$(recordings | head -1)" >/dev/null || fail "the recording is damaged"
+end_exporter
+
+# A live session on the fake ETW: a rule fires while events come as fast as the session takes them; then all is quiet.
+rm "$work/rec"/*
+ETW_EXPORTER=$EXPORTER_ON_FAKE
+cat >"$work/config.yaml" <<-'YAML'
+	recorder: { dir: rec, memory: 16MiB, interval: 1s, on: [{ series: 'etw_consumer_events_total{provider="Contoso-Load"}', above: 100 }] }
+	sessions: { etw_exporter: { providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] } }
+YAML
+mkfifo "$work/commands"
+exec 3<>"$work/commands"
+exporter_input=$work/commands
+start_exporter --config.file="$work/config.yaml" --web.enable-lifecycle
+up() { [ "$(metric 'etw_session_up{session="etw_exporter"}')" = 1 ]; }
+until_true 60 up || fail "the session is not up"
+echo "flood $work/sample.etl 5" >&3
+until_true 60 grep -q 'Recording was written' "$work/log" || fail "the rule did not fire: $(cat "$work/log")"
+until_true 120 grep -q '"phase":"flood"' "$work/stdout" || fail "no end of the flood"
+for file in $(recordings); do
+	"$ETWTOOL" summary "$file" >/dev/null || fail "the recording of the rule is damaged"
+	"$ETWTOOL" dump --format text "$file" | says 'Contoso-Load' || fail "no event of the provider in $file"
+done
+written() { post && [ "$status" = 200 ]; }
+until_true 60 written || fail "no recording of the quiet session: $(cat "$work/answer")"
+file=$(cat "$work/answer")
+[ "$(of_log lost)" = 0 ] || fail "events are missing although the session was quiet"
+# The provider numbers its events: none is missing, up to the last.
+"$ETWTOOL" dump --format text "$file" | sed -n 's/.*Contoso-Load.* value=\([0-9]*\).*/\1/p' | sort -n >"$work/values"
+[ "$(wc -l <"$work/values")" -gt 100 ] || fail "only $(wc -l <"$work/values") events of the provider"
+[ "$(($(tail -1 "$work/values") - $(head -1 "$work/values") + 1))" = "$(sort -u "$work/values" | wc -l)" ] ||
+	fail "the events of the provider have gaps"
+"$ETWTOOL" dump --format text "$file" | head -n -"$(of_log events)" | says 'Process/DCStart' || fail "no rundown of processes"
+echo "quit" >&3
+end_signal=KILL
+echo "ok: recordings of replays and of a live session"
