@@ -15,8 +15,8 @@
 enum { SERIES_LABELS_MAX = 16 };
 
 struct series_label {
-	char *name;  /* owned, as value */
-	char *value; /* with its escapes resolved */
+	char *name;   /* owned, as value */
+	char *value;  /* with its escapes resolved */
 	bool differs; /* != */
 };
 

@@ -14,8 +14,8 @@ struct fact {
 	uint64_t key;
 	size_t words;
 	enum fact_list list;
-	uint64_t order;      /* when it became true, among all facts */
-	uint64_t record[];   /* struct kept_record and what follows it */
+	uint64_t order;    /* when it became true, among all facts */
+	uint64_t record[]; /* struct kept_record and what follows it */
 };
 
 struct list {

@@ -46,10 +46,10 @@ struct flight_recorder {
 	struct os_mutex lock;
 	struct os_condition changed;
 	/* Guarded by the lock. */
-	uint64_t requested, served; /* numbers of requests */
-	char reason[64];        /* of the last request */
-	enum flight_result result; /* of the last recording */
-	struct text answer;          /* likewise */
+	uint64_t requested, served;          /* numbers of requests */
+	char reason[64];                     /* of the last request */
+	enum flight_result result;           /* of the last recording */
+	struct text answer;                  /* likewise */
 	struct flight_statistics statistics; /* those of recordings */
 	/* The thread's. */
 	uint64_t next_ns; /* when the next recording may begin */
@@ -175,9 +175,9 @@ static void add_name(struct text *name)
 	struct tm utc = { 0 };
 
 	os_utc((time_t)(now / NS_PER_S), &utc);
-	text_add_format(name, "%s%04d%02d%02dT%02d%02d%02d.%03dZ%s", name_start,
-			utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
-			utc.tm_sec, (int)(now / 1000000 % 1000), name_end);
+	text_add_format(name, "%s%04d%02d%02dT%02d%02d%02d.%03dZ%s", name_start, utc.tm_year + 1900,
+			utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+			(int)(now / 1000000 % 1000), name_end);
 }
 
 static bool has_room(const struct flight_recorder *recorder, struct error *err)
@@ -280,7 +280,8 @@ static bool is_stopping(const struct flight_recorder *recorder)
 }
 
 /* Waits for a request, at most until `until_ns`. Returns its number; 0: none came. */
-static uint64_t wait_for_request(struct flight_recorder *recorder, uint64_t until_ns, char reason[64])
+static uint64_t wait_for_request(struct flight_recorder *recorder, uint64_t until_ns,
+				 char reason[64])
 {
 	uint64_t number = 0;
 
@@ -371,7 +372,7 @@ void flight_ask(struct flight_recorder *recorder, const char *reason)
 }
 
 enum flight_result flight_request(struct flight_recorder *recorder, const char *reason,
-				      struct text *answer)
+				  struct text *answer)
 {
 	enum flight_result result = FLIGHT_FAILED;
 	uint64_t number;
@@ -459,8 +460,8 @@ static bool make_taps(struct flight_recorder *recorder, size_t consumers, struct
 {
 	recorder->taps = calloc(consumers, sizeof(struct tap *));
 	for (size_t i = 0; recorder->taps && i < consumers; i++) {
-		recorder->taps[i] = tap_new(&recorder->config,
-					    recorder->config.memory_bytes / consumers, err);
+		recorder->taps[i] =
+			tap_new(&recorder->config, recorder->config.memory_bytes / consumers, err);
 		if (!recorder->taps[i]) {
 			return false;
 		}
@@ -470,7 +471,7 @@ static bool make_taps(struct flight_recorder *recorder, size_t consumers, struct
 }
 
 struct flight_recorder *flight_new(const struct config *config, struct registry *registry,
-			      size_t consumers, struct error *err)
+				   size_t consumers, struct error *err)
 {
 	struct flight_recorder *recorder = calloc(1, sizeof *recorder);
 

@@ -30,7 +30,7 @@ bool flight_configured(const struct config *config);
  * to.
  */
 struct flight_recorder *flight_new(const struct config *config, struct registry *registry,
-			      size_t consumers, struct error *err);
+				   size_t consumers, struct error *err);
 /* After flight_stop(), when no consumer uses its tap any more. NULL is fine. */
 void flight_free(struct flight_recorder *recorder);
 
@@ -51,22 +51,22 @@ const char *flight_result_name(enum flight_result result);
  * recording is too recent. Any thread, after flight_start().
  */
 enum flight_result flight_request(struct flight_recorder *recorder, const char *reason,
-				      struct text *answer);
+				  struct text *answer);
 /* The same without waiting. */
 void flight_ask(struct flight_recorder *recorder, const char *reason);
 
 /* All members are uint64_t. Any thread. */
 struct flight_statistics {
 	uint64_t recordings[FLIGHT_RESULTS];
-	uint64_t bytes;          /* of recordings */
-	uint64_t records;        /* copied into the rings */
-	uint64_t overwritten;    /* fell out of the rings */
-	uint64_t lost;           /* were overwritten while a recording was written */
-	uint64_t left_out;       /* too large for a recording */
+	uint64_t bytes;       /* of recordings */
+	uint64_t records;     /* copied into the rings */
+	uint64_t overwritten; /* fell out of the rings */
+	uint64_t lost;        /* were overwritten while a recording was written */
+	uint64_t left_out;    /* too large for a recording */
 	uint64_t facts_dropped;
-	uint64_t span_ns;        /* of the ring that reaches back least; rings without records are
-				    left out */
-	uint64_t last_unix_ns;   /* when the last recording was written; UINT64_MAX: none so far */
+	uint64_t span_ns;      /* of the ring that reaches back least; rings without records are
+				  left out */
+	uint64_t last_unix_ns; /* when the last recording was written; UINT64_MAX: none so far */
 };
 void flight_statistics(struct flight_recorder *recorder, struct flight_statistics *statistics);
 

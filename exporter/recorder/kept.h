@@ -16,10 +16,10 @@
 /* What a record says about the machine. */
 enum fact_type {
 	FACT_NONE,
-	FACT_EXISTS,    /* a process, thread or image exists: a start, a load, a rundown */
-	FACT_NAME,      /* the name of a file */
-	FACT_SYSTEM,    /* volumes, disks, services, descriptions of events */
-	FACT_ENDS,      /* the fact with the key is over */
+	FACT_EXISTS, /* a process, thread or image exists: a start, a load, a rundown */
+	FACT_NAME,   /* the name of a file */
+	FACT_SYSTEM, /* volumes, disks, services, descriptions of events */
+	FACT_ENDS,   /* the fact with the key is over */
 };
 
 enum kept_flag {
@@ -30,7 +30,7 @@ enum kept_flag {
 };
 
 struct kept_record {
-	uint32_t words; /* of the whole copy */
+	uint32_t words;     /* of the whole copy */
 	uint32_t next_fact; /* the ring's: where the next fact of the block is, in words; 0: none */
 	int64_t raw_time;
 	uint32_t process_id;
@@ -48,7 +48,7 @@ struct kept_record {
 	uint8_t type;
 	uint8_t kernel_group;
 	uint8_t flags;
-	uint8_t fact; /* enum fact_type */
+	uint8_t fact;  /* enum fact_type */
 	uint8_t known; /* true since before it came, and no event of the source */
 };
 
@@ -58,8 +58,8 @@ enum { KEPT_WORDS = sizeof(struct kept_record) / sizeof(uint64_t), KEPT_WORDS_MA
 bool kept_describe(struct kept_record *kept, const struct event_record *record,
 		   enum fact_type fact);
 
-/* What follows the header of a copy: pieces, each to be padded to a multiple of 8 bytes. Returns how
- * many there are. key: of the fact, if the record has one. */
+/* What follows the header of a copy: pieces, each to be padded to a multiple of 8 bytes. Returns
+ * how many there are. key: of the fact, if the record has one. */
 struct kept_piece {
 	const void *bytes;
 	size_t size;

@@ -2,8 +2,8 @@
 /*
  * A recording of the flight recorder has two parts. First comes what existed before its first
  * record: the facts of every ring, written as a rundown writes them, a tick before the first
- * record. A process that started an hour ago becomes a DCStart, a loaded image likewise, the name of
- * a file a FileRundown; these events have the layout of the ones that they are made of ("Process
+ * record. A process that started an hour ago becomes a DCStart, a loaded image likewise, the name
+ * of a file a FileRundown; these events have the layout of the ones that they are made of ("Process
  * class", "Image class", "FileIo class", Microsoft Learn). A reader therefore names processes and
  * files, and does not count a start that it did not record. Then come the records of the rings,
  * merged by time, each on the processor that it came from.
@@ -24,8 +24,9 @@
 
 enum {
 	RECORD_SIZE_MAX = UINT16_MAX,
-	BUFFER_SIZE = 128 << 10,
-	ITEMS_MAX = 64, /* extended items of a record; Windows writes some ten at most */
+	BUFFER_SIZE = 68 << 10, /* room for the largest record; each processor has one */
+	PROCESSORS_MAX = 2048,  /* of Windows; a recording may say anything */
+	ITEMS_MAX = 64,         /* extended items of a record; Windows writes some ten at most */
 	MESSAGE_GUID_TIME_IDS = 0x02 | 0x08 | 0x20, /* docs/etl-format.md section 4 */
 	EVENT_CLASSIC_HEADER = 0x0100,
 };
@@ -251,7 +252,7 @@ static struct etl_writer_options header_of(const struct input *inputs, size_t co
 	for (size_t i = 0; i < count; i++) {
 		uint32_t processors = inputs[i].facts.processors;
 
-		processors = processors < UINT16_MAX ? processors : UINT16_MAX;
+		processors = processors < PROCESSORS_MAX ? processors : PROCESSORS_MAX;
 		if (processors > options.processors) {
 			options.processors = (uint16_t)processors;
 		}
@@ -302,14 +303,13 @@ bool recording_write(const char *path, struct tap *const *taps, size_t count,
 			result->lost += inputs[i].reader.lost;
 		}
 		etl_writer_set_losses(
-			to.writer,
-			result->lost < UINT32_MAX ? (uint32_t)result->lost : UINT32_MAX, 0);
+			to.writer, result->lost < UINT32_MAX ? (uint32_t)result->lost : UINT32_MAX,
+			0);
 		result->span_ns = time_between(clock_time(&clock, to.start_raw),
 					       clock_time(&clock, to.last_raw)) *
 				  100;
-		good = is_stopped(&to) ?
-			       error_set(err, ERROR_SYSTEM, "the program is stopping") :
-			       etl_writer_finish(to.writer, err);
+		good = is_stopped(&to) ? error_set(err, ERROR_SYSTEM, "the program is stopping") :
+					 etl_writer_finish(to.writer, err);
 		result->bytes = etl_writer_written(to.writer);
 	}
 	etl_writer_close(to.writer);

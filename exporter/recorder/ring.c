@@ -16,11 +16,11 @@
  *
  * Some records say what exists: a process, the name of a file. When their block leaves the window
  * they are taken over into the facts, which are thus the state of the machine at the moment of the
- * oldest record in the window. A reader copies the facts, and with them the number of the last block
- * that they contain: it reads on behind that one, and nothing is missing or there twice. Both sides
- * take a flag for this. The consumer only tries: while a reader copies, blocks that leave the window
- * wait, and the consumer takes their facts when it begins one of the next blocks. The last eighth is
- * the time it has for that.
+ * oldest record in the window. A reader copies the facts, and with them the number of the last
+ * block that they contain: it reads on behind that one, and nothing is missing or there twice. Both
+ * sides take a flag for this. The consumer only tries: while a reader copies, blocks that leave the
+ * window wait, and the consumer takes their facts when it begins one of the next blocks. The last
+ * eighth is the time it has for that.
  *
  * Records of a block that hold facts are chained, so that no others are read then.
  */
@@ -44,10 +44,10 @@ _Static_assert(sizeof(struct kept_record) % sizeof(uint64_t) == 0, "whole words"
 typedef _Atomic(uint64_t) word;
 
 struct block {
-	word number; /* of its turn, from 1; 0: it is being emptied */
-	word used;   /* words */
+	word number;      /* of its turn, from 1; 0: it is being emptied */
+	word used;        /* words */
 	word first_index; /* running number of its first record */
-	word first_time;  /* raw */
+	word first_time;  /* raw; if it has none, of the record before */
 	/* The consumer's. */
 	uint32_t first_fact, last_fact; /* where they are, in words; NO_FACT: none */
 };
@@ -57,20 +57,26 @@ struct ring {
 	struct block *blocks;
 	uint64_t count, window; /* blocks */
 	/* The consumer's, which readers load: */
-	word head;       /* number of the block that is being filled */
-	word first;      /* number of the first block since ring_begin() */
+	word head;  /* number of the block that is being filled */
+	word first; /* number of the first block since ring_begin() */
 	word added;
 	word overwritten;
 	word too_large;
 	word facts_dropped;
-	word last_time; /* raw */
+	word last_time; /* raw, of the last record that has one */
+	/* The consumer's: the block that it fills, its words and how many are used. NULL: none
+	 * since ring_begin(). */
+	struct block *current;
+	word *current_words;
+	uint64_t current_used;
 	uint64_t *scratch;   /* the consumer's: one record */
-	uint64_t facts_lost; /* likewise: blocks that were overwritten before their facts were taken */
-	atomic_bool held;  /* guards the next three */
+	uint64_t facts_lost; /* likewise: blocks that were overwritten before their facts were taken
+			      */
+	atomic_bool held;    /* guards the next three */
 	struct facts *facts;
-	uint64_t noted;       /* number of the last block whose facts are taken */
-	uint64_t noted_index; /* running number of the first record behind it */
-	struct os_mutex lock;  /* of readers that open, and ring_begin(); guards clock */
+	uint64_t noted;              /* number of the last block whose facts are taken */
+	uint64_t noted_index;        /* running number of the first record behind it */
+	struct os_mutex lock;        /* of readers that open, and ring_begin(); guards clock */
 	struct os_condition changed; /* nothing sets it: a wait is a pause */
 	struct source_clock clock;
 };
@@ -176,12 +182,12 @@ static void note_block(struct ring *ring, uint64_t number)
 	}
 	while (at != NO_FACT) {
 		for (unsigned i = 0; i < KEPT_WORDS; i++) {
-			ring->scratch[i] = atomic_load_explicit(&words[at + i],
-								memory_order_relaxed);
+			ring->scratch[i] =
+				atomic_load_explicit(&words[at + i], memory_order_relaxed);
 		}
 		for (uint32_t i = KEPT_WORDS; i < kept->words; i++) {
-			ring->scratch[i] = atomic_load_explicit(&words[at + i],
-								memory_order_relaxed);
+			ring->scratch[i] =
+				atomic_load_explicit(&words[at + i], memory_order_relaxed);
 		}
 		facts_take(ring->facts, kept);
 		at = kept->next_fact ? kept->next_fact : NO_FACT;
@@ -205,7 +211,7 @@ static void note_until(struct ring *ring, uint64_t last)
 /* ---- the consumer ---- */
 
 /* The next block becomes the one to fill. */
-static void begin_block(struct ring *ring, int64_t raw_time)
+static void begin_block(struct ring *ring)
 {
 	uint64_t number = get(&ring->head) + 1;
 	struct block *block = block_of(ring, number);
@@ -221,11 +227,14 @@ static void begin_block(struct ring *ring, int64_t raw_time)
 	set(&block->number, 0);
 	set(&block->used, 0);
 	set(&block->first_index, get(&ring->added));
-	set(&block->first_time, (uint64_t)raw_time);
+	set(&block->first_time, get(&ring->last_time));
 	block->first_fact = NO_FACT;
 	block->last_fact = NO_FACT;
 	set(&block->number, number);
 	set(&ring->head, number);
+	ring->current = block;
+	ring->current_words = words_of(ring, number);
+	ring->current_used = 0;
 }
 
 void ring_begin(struct ring *ring, const struct source_clock *clock)
@@ -235,6 +244,8 @@ void ring_begin(struct ring *ring, const struct source_clock *clock)
 		os_condition_wait(&ring->changed, &ring->lock, 1000000);
 	}
 	ring->clock = *clock;
+	ring->current = NULL;
+	set(&ring->last_time, (uint64_t)clock->anchor_raw);
 	facts_clear(ring->facts);
 	ring->noted = get(&ring->head);
 	ring->noted_index = get(&ring->added);
@@ -285,8 +296,6 @@ void ring_add(struct ring *ring, const struct event_record *record, const struct
 {
 	struct kept_piece pieces[KEPT_PIECES];
 	struct kept_record kept;
-	struct block *block;
-	uint64_t head, used;
 	size_t count;
 	word *to;
 
@@ -295,27 +304,24 @@ void ring_add(struct ring *ring, const struct event_record *record, const struct
 		return;
 	}
 	kept.known = fact->known;
-	head = get(&ring->head);
-	block = block_of(ring, head);
-	used = get(&block->used);
-	if (head < get(&ring->first) || kept.words > BLOCK_WORDS - used) {
-		begin_block(ring, record->raw_time);
-		head++;
-		block = block_of(ring, head);
-		used = 0;
+	if (record->raw_time != RECORD_NO_TIME) {
+		set(&ring->last_time, (uint64_t)record->raw_time);
 	}
-	to = put(words_of(ring, head) + used, &kept, sizeof kept);
+	if (!ring->current || kept.words > BLOCK_WORDS - ring->current_used) {
+		begin_block(ring);
+	}
+	to = put(ring->current_words + ring->current_used, &kept, sizeof kept);
 	count = kept_pieces(&kept, record, &fact->key, pieces);
 	for (size_t i = 0; i < count; i++) {
 		to = put(to, pieces[i].bytes, pieces[i].size);
 	}
 	if (fact->type != FACT_NONE) {
-		chain_fact(block, words_of(ring, head), (uint32_t)used);
+		chain_fact(ring->current, ring->current_words, (uint32_t)ring->current_used);
 	}
-	set(&ring->last_time, (uint64_t)record->raw_time);
 	add(&ring->added, 1);
 	/* The record becomes visible. */
-	set(&block->used, used + kept.words);
+	ring->current_used += kept.words;
+	set(&ring->current->used, ring->current_used);
 }
 
 /* ---- readers ---- */

@@ -46,8 +46,8 @@ void ring_add(struct ring *ring, const struct event_record *record, const struct
 
 struct ring_statistics {
 	uint64_t added;
-	uint64_t overwritten; /* fell out of the ring */
-	uint64_t too_large;   /* left out */
+	uint64_t overwritten;   /* fell out of the ring */
+	uint64_t too_large;     /* left out */
 	uint64_t facts_dropped; /* for want of room or memory */
 	uint64_t span_ns;       /* from the oldest record to the newest */
 };

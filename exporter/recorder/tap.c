@@ -3,15 +3,16 @@
  * Decides for each event class, once, what happens with its events: whether the filters of the
  * configuration keep them, and whether they are facts.
  *
- * Facts are always kept, also those that the filters leave out, because without them the rest cannot be decoded
- * or attributed. Which events are facts is a table by kernel class and opcode, with the fields that
- * make up the key: the id of a process, the id of a thread, process and address of an image, the key
- * of a file. Facts without such fields (descriptions of events, the configuration of the system) have
- * a hash of their payload as key, so that one that comes again takes no further room. Keys are hashes
- * with a seed, because the author of a payload must not be able to replace the facts of others.
+ * Facts are always kept, also those that the filters leave out, because without them the rest
+ * cannot be decoded or attributed. Which events are facts is a table by kernel class and opcode,
+ * with the fields that make up the key: the id of a process, the id of a thread, process and
+ * address of an image, the key of a file. Facts without such fields (descriptions of events, the
+ * configuration of the system) have a hash of their payload as key, so that one that comes again
+ * takes no further room. Keys are hashes with a seed, because the author of a payload must not be
+ * able to replace the facts of others.
  *
- * A file that only FileIo/Create has named is no fact: its record says nothing about a file key, and
- * a copy of it at the start of a recording would count as one more operation.
+ * A file that only FileIo/Create has named is no fact: its record says nothing about a file key,
+ * and a copy of it at the start of a recording would count as one more operation.
  */
 #include "recorder/tap.h"
 
@@ -83,9 +84,9 @@ struct tap {
 	uint64_t seed;
 	struct os_mutex lock; /* guards facts */
 	struct tap_facts facts;
-	_Atomic(uint32_t) processors; /* of the records so far */
+	_Atomic(uint32_t) processors;      /* of the records so far */
 	atomic_uint_least8_t pointer_size; /* of the last kernel record */
-	int64_t raw_time; /* of the last record */
+	int64_t raw_time;                  /* of the last record */
 };
 
 struct tap *tap_new(const struct config_recorder *recorder, size_t memory_bytes, struct error *err)
@@ -122,8 +123,8 @@ void tap_begin(struct tap *tap, const struct source_facts *facts)
 
 	text_add_string(&name, facts->name ? facts->name : "");
 	os_mutex_lock(&tap->lock);
-	tap->facts = (struct tap_facts){ .os_build = facts->os_build,
-					 .processors = facts->processors };
+	tap->facts =
+		(struct tap_facts){ .os_build = facts->os_build, .processors = facts->processors };
 	if (!name.failed && name.size > 0) {
 		size_t size = name.size < sizeof tap->facts.session - 1 ?
 				      name.size :
@@ -191,7 +192,7 @@ static void find_fact(struct tap_class *to, const struct event_class *class)
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct fact_row *row = &rows[i];
 
-		if (row->kernel_class != (enum kernel_class)class->kernel_class ||
+		if (row->kernel_class != (enum kernel_class) class->kernel_class ||
 		    class->opcode < row->first || class->opcode > row->last) {
 			continue;
 		}
@@ -216,14 +217,14 @@ bool tap_prepare(struct tap *tap, struct event_class *class)
 			return false;
 		}
 	}
-	*class->tap = (struct tap_class){ .kernel_class = (enum kernel_class)class->kernel_class };
+	*class->tap = (struct tap_class){ .kernel_class = (enum kernel_class) class->kernel_class };
 	find_fact(class->tap, class);
 	/* A recording has one header of its own. */
 	class->tap->header = class->kernel_class == KERNEL_EVENT_TRACE &&
 			     class->opcode == KERNEL_OPCODE_EVENT_TRACE_HEADER;
-	class->tap->left_out = class->tap->header || class->record_type >= RECORD_TIMED ||
-			       (class->tap->type == FACT_NONE &&
-				!provider_is_chosen(tap->recorder, class));
+	class->tap->left_out =
+		class->tap->header || class->record_type >= RECORD_TIMED ||
+		(class->tap->type == FACT_NONE && !provider_is_chosen(tap->recorder, class));
 	return true;
 }
 
@@ -256,8 +257,8 @@ static bool find_key(const struct tap *tap, const struct event_record *record,
 	uint64_t parts[2] = { 0, 0 };
 
 	if (what->key_type == KEY_PAYLOAD) {
-		parts[0] = text_hash((const char *)record->payload, record->payload_size,
-				     tap->seed);
+		parts[0] =
+			text_hash((const char *)record->payload, record->payload_size, tap->seed);
 		parts[1] = text_hash((const char *)record->provider, sizeof(struct guid),
 				     record->opcode);
 	} else if (!field_read_u64(&what->key[0], class->schema, record, &parts[0]) ||

@@ -146,8 +146,8 @@ static void look_at_line(struct triggers *triggers, const char *line, size_t siz
 		struct trigger *trigger = &triggers->list[i];
 		double value;
 
-		if (trigger->sample && series_choice_matches(&trigger->choice, trigger->sample,
-							     line, size, &value)) {
+		if (trigger->sample &&
+		    series_choice_matches(&trigger->choice, trigger->sample, line, size, &value)) {
 			trigger->sum += value;
 		}
 	}

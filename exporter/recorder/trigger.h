@@ -34,10 +34,10 @@ const char *triggers_without_family(const struct triggers *triggers, struct regi
 /* ---- one rule, for tests ---- */
 
 struct trigger_state {
-	bool seen;       /* there is a value before */
-	bool fired;      /* since it is above the limit */
+	bool seen;  /* there is a value before */
+	bool fired; /* since it is above the limit */
 	bool is_above;
-	double former;   /* of a counter, the sum then */
+	double former; /* of a counter, the sum then */
 	uint64_t former_ns;
 	uint64_t since_ns; /* that it is above */
 };

@@ -16,7 +16,8 @@ static void a_choice_is_a_family_with_labels(void **state)
 	assert_string_equal(choice.family, "a_total");
 	assert_int_equal(choice.label_count, 0);
 	series_choice_done(&choice);
-	assert_true(series_choice_parse(&choice, "a{ x=\"1, \\\"2\\\"\" , y != \"\\\\\\n\", }", NULL));
+	assert_true(
+		series_choice_parse(&choice, "a{ x=\"1, \\\"2\\\"\" , y != \"\\\\\\n\", }", NULL));
 	assert_int_equal(choice.label_count, 2);
 	assert_string_equal(choice.labels[0].name, "x");
 	assert_string_equal(choice.labels[0].value, "1, \"2\"");

@@ -154,6 +154,29 @@ static void an_empty_ring_holds_nothing(void **state)
 	ring_free(ring);
 }
 
+static void a_record_without_a_time_has_no_part_in_the_span(void **state)
+{
+	struct ring *ring = make_ring();
+	static const uint8_t payload[8];
+	const struct event_record message = { .provider = &provider,
+					      .payload = payload,
+					      .payload_size = sizeof payload,
+					      .type = RECORD_MESSAGE,
+					      .raw_time = RECORD_NO_TIME };
+	struct ring_statistics statistics;
+
+	(void)state;
+	ring_add(ring, &message, &no_fact);
+	add(ring, 5, &no_fact);
+	add(ring, 7, &no_fact);
+	ring_add(ring, &message, &no_fact);
+	ring_statistics(ring, &statistics);
+	assert_int_equal(statistics.added, 4);
+	/* From the anchor of the clock, raw time 0. */
+	assert_int_equal(statistics.span_ns, 7 * 10000);
+	ring_free(ring);
+}
+
 static void a_record_that_no_recording_can_hold_is_counted(void **state)
 {
 	struct ring *ring = make_ring();
@@ -347,6 +370,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_newest_records_are_there_one_by_one),
 		cmocka_unit_test(an_empty_ring_holds_nothing),
+		cmocka_unit_test(a_record_without_a_time_has_no_part_in_the_span),
 		cmocka_unit_test(a_record_that_no_recording_can_hold_is_counted),
 		cmocka_unit_test(facts_outlive_their_records_until_they_end),
 		cmocka_unit_test(facts_of_one_block_are_taken_in_their_order),

@@ -20,7 +20,8 @@ static void a_gauge_fires_after_its_time_above_the_limit(void **state)
 	(void)state;
 	assert_false(trigger_step(&now, &rule, 11, false, 1 * SECOND));
 	assert_false(trigger_step(&now, &rule, 11, false, 3 * SECOND));
-	assert_false(trigger_step(&now, &rule, 10, false, 4 * SECOND)); /* not above: from the start */
+	assert_false(
+		trigger_step(&now, &rule, 10, false, 4 * SECOND)); /* not above: from the start */
 	assert_false(trigger_step(&now, &rule, 12, false, 5 * SECOND));
 	assert_false(trigger_step(&now, &rule, 12, false, 7 * SECOND));
 	assert_true(trigger_step(&now, &rule, 12, false, 8 * SECOND));

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the flight recorder writes, read again: records of every type come back as they were, those
+ * of two consumers are merged, and what existed before is there as a rundown.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decode/event_table.h"
+#include "decode/kernel_class.h"
+#include "etl/source_file.h"
+#include "recorder/recording.h"
+#include "recorder/tap.h"
+#include "source/payload.h"
+#include "tests/support/temporary.h"
+
+enum { RECORDS_MOST = 64, PAYLOAD_MOST = 256, FLOOD = 200000 };
+#define MEMORY (UINT64_C(4) << 20)
+
+static const struct guid provider = { { 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1 } };
+static const struct guid activity = { { 0x77, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 } };
+static const struct config_recorder everything = { .dir = "." };
+
+/* ---- reading ---- */
+
+struct copy {
+	struct event_record record; /* its pointers lead into this struct, or are NULL */
+	struct guid provider, activity;
+	uint8_t payload[PAYLOAD_MOST], extended[PAYLOAD_MOST];
+};
+
+struct copies {
+	struct copy list[RECORDS_MOST];
+	size_t count; /* may be more */
+};
+
+static void on_event(void *context, const struct event_record *record)
+{
+	struct copies *copies = context;
+	struct copy *copy;
+
+	if (copies->count++ >= RECORDS_MOST || record->payload_size > PAYLOAD_MOST) {
+		return;
+	}
+	copy = &copies->list[copies->count - 1];
+	copy->record = *record;
+	copy->provider = *record->provider;
+	memcpy(copy->payload, record->payload, record->payload_size);
+	if (record->activity) {
+		copy->activity = *record->activity;
+	}
+	if (record->extended) {
+		assert_true(record->extended_size <= sizeof copy->extended);
+		memcpy(copy->extended, record->extended, record->extended_size);
+	}
+}
+
+static void read_again(const char *path, struct copies *copies)
+{
+	const struct event_sink sink = { .context = copies, .on_event = on_event };
+	struct source *source = source_open_file(path, NULL, NULL);
+
+	memset(copies, 0, sizeof *copies);
+	assert_non_null(source);
+	assert_true(source_run(source, &sink, NULL));
+	source_close(source);
+}
+
+/* ---- a consumer ---- */
+
+struct consumer {
+	struct tap *tap;
+	struct event_table *classes;
+};
+
+static struct consumer open_consumer(void)
+{
+	const struct source_facts facts = {
+		.name = "test",
+		.os_build = 19045,
+		.processors = 4,
+		.clock = { .type = CLOCK_QPC,
+			   .frequency = 10000000,
+			   .perf_frequency = 10000000,
+			   .anchor_raw = 0,
+			   .anchor_time = INT64_C(133601436000000000) },
+	};
+	struct consumer consumer = { .tap = tap_new(&everything, MEMORY, NULL),
+				     .classes = event_table_new(1000, NULL, NULL) };
+
+	assert_non_null(consumer.tap);
+	assert_non_null(consumer.classes);
+	tap_begin(consumer.tap, &facts);
+	return consumer;
+}
+
+static void release(void *context, struct event_class *class)
+{
+	(void)context;
+	tap_release(class);
+}
+
+static void close_consumer(struct consumer *consumer)
+{
+	event_table_each(consumer->classes, release, NULL);
+	event_table_free(consumer->classes);
+	tap_free(consumer->tap);
+}
+
+static void take(struct consumer *consumer, const struct event_record *record)
+{
+	bool added;
+	struct event_class *class = event_table_find(consumer->classes, record, &added);
+
+	assert_non_null(class);
+	if (added) {
+		assert_true(tap_prepare(consumer->tap, class));
+	}
+	tap_take(consumer->tap, record, class, NULL);
+}
+
+static void write_to(const char *path, struct consumer *consumers, size_t count,
+		     struct recording_result *result)
+{
+	struct tap *taps[4];
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		taps[i] = consumers[i].tap;
+	}
+	if (!recording_write(path, taps, count, NULL, result, &err)) {
+		fail_msg("%s", err.text);
+	}
+}
+
+/* ---- tests ---- */
+
+static void check_equal(const struct copy *copy, const struct event_record *expected)
+{
+	const struct event_record *got = &copy->record;
+
+	assert_int_equal(got->type, expected->type);
+	assert_int_equal(got->raw_time, expected->raw_time);
+	assert_int_equal(got->processor, expected->processor);
+	assert_int_equal(got->process_id, expected->process_id);
+	assert_int_equal(got->thread_id, expected->thread_id);
+	assert_int_equal(got->id, expected->id);
+	assert_int_equal(got->task, expected->task);
+	assert_int_equal(got->version, expected->version);
+	assert_int_equal(got->opcode, expected->opcode);
+	assert_int_equal(got->level, expected->level);
+	assert_int_equal(got->channel, expected->channel);
+	assert_int_equal(got->pointer_size, expected->pointer_size);
+	assert_int_equal(got->classic, expected->classic);
+	assert_int_equal(got->kernel_group, expected->kernel_group);
+	assert_true(got->keyword == expected->keyword);
+	assert_memory_equal(&copy->provider, expected->provider, sizeof provider);
+	assert_int_equal(got->activity != NULL, expected->activity != NULL);
+	if (expected->activity) {
+		assert_memory_equal(&copy->activity, expected->activity, sizeof activity);
+	}
+	assert_int_equal(got->payload_size, expected->payload_size);
+	assert_memory_equal(copy->payload, expected->payload, expected->payload_size);
+	assert_int_equal(got->extended_size, expected->extended_size);
+	if (expected->extended) {
+		assert_memory_equal(copy->extended, expected->extended, expected->extended_size);
+	}
+}
+
+static void records_of_every_type_come_back(void **state)
+{
+	/* Two items (docs/etl-format.md section 9): a session id of 4 bytes, and 3 bytes. */
+	static const uint8_t items[] = { 16, 0, 3,  0, 1, 0, 4, 0, 9, 8, 7, 6, 0, 0, 0, 0,
+					 16, 0, 10, 0, 0, 0, 3, 0, 5, 4, 3, 0, 0, 0, 0, 0 };
+	static const uint8_t payload[] = "a payload of 25 characters";
+	/* clang-format off */
+	struct event_record rows[] = {
+		{ .type = RECORD_SYSTEM, .classic = true, .kernel_group = 0x0e, .opcode = 10, .version = 3, .process_id = 4, .thread_id = 8 },
+		{ .type = RECORD_COMPACT, .classic = true, .kernel_group = 0x04, .opcode = 67, .version = 2, .process_id = 12, .thread_id = 16 },
+		{ .type = RECORD_PERFINFO, .classic = true, .kernel_group = 0x0f, .opcode = 46, .version = 2, .process_id = RECORD_NO_ID, .thread_id = RECORD_NO_ID },
+		{ .type = RECORD_EVENT, .kernel_group = 0xff, .provider = &provider, .activity = &activity, .id = 300, .task = 7, .opcode = 1, .version = 2, .level = 4, .channel = 11, .keyword = UINT64_C(0x8000000000000001), .process_id = 20, .thread_id = 24, .extended = items, .extended_size = sizeof items },
+		{ .type = RECORD_FULL, .classic = true, .kernel_group = 0xff, .provider = &provider, .opcode = 33, .version = 1, .level = 2, .process_id = 28, .thread_id = 32 },
+	};
+	/* clang-format on */
+	const size_t count = sizeof rows / sizeof rows[0];
+	struct consumer consumer = open_consumer();
+	struct recording_result result;
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		rows[i].payload = payload;
+		rows[i].payload_size = (uint32_t)(sizeof payload - i);
+		rows[i].pointer_size = i % 2 ? 4 : 8;
+		rows[i].processor = (uint16_t)(i % 4);
+		rows[i].raw_time = 1000 + (int64_t)i;
+		if (!rows[i].provider) {
+			rows[i].provider = kernel_record_guid(rows[i].kernel_group, rows[i].opcode);
+		}
+		take(&consumer, &rows[i]);
+	}
+	temporary_path(path, "etl");
+	write_to(path, &consumer, 1, &result);
+	assert_int_equal(result.records, count);
+	assert_int_equal(result.lost + result.left_out + result.facts, 0);
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 1 + count); /* the header */
+	for (size_t i = 0; i < count; i++) {
+		check_equal(&copies.list[1 + i], &rows[i]);
+	}
+	remove(path);
+	close_consumer(&consumer);
+}
+
+static void records_of_two_consumers_are_in_order_of_time(void **state)
+{
+	struct consumer consumers[] = { open_consumer(), open_consumer() };
+	static const uint8_t payload[8];
+	struct recording_result result;
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++) {
+		const struct event_record record = { .type = RECORD_EVENT,
+						     .kernel_group = 0xff,
+						     .provider = &provider,
+						     .id = (uint16_t)i,
+						     .pointer_size = 8,
+						     .payload = payload,
+						     .payload_size = 8,
+						     .raw_time = 50 + i };
+
+		take(&consumers[i % 3 != 0], &record);
+	}
+	temporary_path(path, "etl");
+	write_to(path, consumers, 2, &result);
+	assert_int_equal(result.records, 40);
+	assert_int_equal(result.span_ns, 40 * 100); /* from a tick before the first */
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 41);
+	for (unsigned i = 0; i < 40; i++) {
+		assert_int_equal(copies.list[1 + i].record.id, i);
+	}
+	remove(path);
+	close_consumer(&consumers[0]);
+	close_consumer(&consumers[1]);
+}
+
+/* Process_V3_TypeGroup1, docs/kernel-events.csv. */
+static void take_process(struct consumer *consumer, uint8_t opcode, uint32_t id, const char *name)
+{
+	struct payload payload;
+	struct event_record record = { .type = RECORD_SYSTEM,
+				       .classic = true,
+				       .kernel_group = KERNEL_GROUP_PROCESS,
+				       .opcode = opcode,
+				       .version = 3,
+				       .pointer_size = 8,
+				       .raw_time = 10 };
+
+	payload_init(&payload, 8);
+	payload_pointer(&payload, 0xfffff);
+	payload_u32(&payload, id);
+	payload_zeros(&payload, 12);
+	payload_pointer(&payload, 0);
+	payload_user_sid(&payload, NULL);
+	payload_astring(&payload, name);
+	payload_wstring(&payload, name);
+	record.payload = payload.bytes;
+	record.payload_size = (uint32_t)payload.size;
+	record.provider = kernel_record_guid(record.kernel_group, opcode);
+	take(consumer, &record);
+	payload_done(&payload);
+}
+
+static void what_existed_before_is_a_rundown(void **state)
+{
+	struct consumer consumer = open_consumer();
+	static const uint8_t payload[32];
+	struct recording_result result;
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	take_process(&consumer, KERNEL_OPCODE_START, 100, "stays.exe");
+	take_process(&consumer, KERNEL_OPCODE_START, 200, "ends.exe");
+	take_process(&consumer, KERNEL_OPCODE_STOP, 200, "ends.exe");
+	tap_know_process(consumer.tap, 300, "known.exe");
+	for (unsigned i = 0; i < FLOOD; i++) {
+		const struct event_record record = { .type = RECORD_PERFINFO,
+						     .classic = true,
+						     .kernel_group = 0x0f,
+						     .opcode = 46,
+						     .version = 2,
+						     .pointer_size = 8,
+						     .provider = kernel_record_guid(0x0f, 46),
+						     .payload = payload,
+						     .payload_size = sizeof payload,
+						     .raw_time = 1000 + i };
+
+		take(&consumer, &record);
+	}
+	temporary_path(path, "etl");
+	write_to(path, &consumer, 1, &result);
+	assert_int_equal(result.facts, 2);
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 1 + 2 + result.records);
+	for (unsigned i = 0; i < 2; i++) {
+		static const char *const names[] = { "stays.exe", "known.exe" };
+		const struct copy *copy = &copies.list[1 + i];
+
+		assert_int_equal(kernel_class_of(&copy->provider), KERNEL_PROCESS);
+		assert_int_equal(copy->record.opcode, KERNEL_OPCODE_DC_START);
+		assert_string_equal((const char *)copy->payload + 36, names[i]);
+		/* Before the first event, and not at its own time. */
+		assert_true(copy->record.raw_time > 10);
+		assert_true(copy->record.raw_time < copies.list[3].record.raw_time);
+	}
+	remove(path);
+	close_consumer(&consumer);
+}
+
+static void without_a_record_there_is_no_recording(void **state)
+{
+	struct consumer consumer = open_consumer();
+	struct recording_result result;
+	struct error err;
+
+	(void)state;
+	assert_false(recording_write("unused.etl", &consumer.tap, 1, NULL, &result, &err));
+	assert_non_null(strstr(err.text, "no record yet"));
+	close_consumer(&consumer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_of_every_type_come_back),
+		cmocka_unit_test(records_of_two_consumers_are_in_order_of_time),
+		cmocka_unit_test(what_existed_before_is_a_rundown),
+		cmocka_unit_test(without_a_record_there_is_no_recording),
+	};
+
+	return cmocka_run_group_tests_name("recording", tests, NULL, NULL);
+}
