@@ -107,6 +107,16 @@ static word *words_of(const struct ring *ring, uint64_t number)
 	return ring->words + number % ring->count * BLOCK_WORDS;
 }
 
+/* Writes to each page once, so that the consumer does not wait for the system to provide it. */
+static void touch_pages(const struct ring *ring)
+{
+	enum { PAGE_WORDS = 4096 / sizeof(word) };
+
+	for (size_t i = 0; i < ring->count * BLOCK_WORDS; i += PAGE_WORDS) {
+		atomic_store_explicit((volatile word *)&ring->words[i], 0, memory_order_relaxed);
+	}
+}
+
 struct ring *ring_new(size_t memory_bytes, struct error *err)
 {
 	struct ring *ring = calloc(1, sizeof *ring);
@@ -136,6 +146,7 @@ struct ring *ring_new(size_t memory_bytes, struct error *err)
 		ring_free(ring);
 		return NULL;
 	}
+	touch_pages(ring);
 	return ring;
 }
 
