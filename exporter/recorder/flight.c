@@ -458,6 +458,12 @@ static bool copy_config(struct config_recorder *to, const struct config *config)
 
 static bool make_taps(struct flight_recorder *recorder, size_t consumers, struct error *err)
 {
+	if (recorder->config.memory_bytes / consumers < RING_BYTES_LEAST) {
+		return error_set(err, ERROR_CONFIG,
+				 "recorder: memory: %" PRIu64
+				 " bytes are too few for %zu sessions; each needs %zu",
+				 recorder->config.memory_bytes, consumers, RING_BYTES_LEAST);
+	}
 	recorder->taps = calloc(consumers, sizeof(struct tap *));
 	for (size_t i = 0; recorder->taps && i < consumers; i++) {
 		recorder->taps[i] =

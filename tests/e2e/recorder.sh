@@ -110,6 +110,13 @@ cat >"$work/config.yaml" <<-'YAML'
 	recorder: { dir: rec, memory: 16MiB, interval: 1s, on: [{ series: 'etw_consumer_events_total{provider="Contoso-Load"}', above: 100 }] }
 	sessions: { etw_exporter: { providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] } }
 YAML
+cp "$work/config.yaml" "$work/whole.yaml"
+printf 'recorder: { dir: rec, memory: 4MiB }\nsessions:\n' >"$work/config.yaml"
+printf '  %s: { logger: user, providers: [a-provider] }\n' one two three >>"$work/config.yaml"
+"$ETW_EXPORTER" --config.file="$work/config.yaml" --web.listen-address=127.0.0.1:0 </dev/null >/dev/null 2>"$work/log" &&
+	fail "4 MiB are enough for four sessions"
+says 'bytes are too few for 4 sessions' <"$work/log" || fail "no word about the memory: $(cat "$work/log")"
+mv "$work/whole.yaml" "$work/config.yaml"
 mkfifo "$work/commands"
 exec 3<>"$work/commands"
 exporter_input=$work/commands
