@@ -34,6 +34,7 @@ stamp_of() { # library
 		cat "$here/hardened.cmake" "$here/../cmake/hardening.cmake"
 		[ "$1" != civetweb ] || civetweb_recipe
 		[ "$1" != libxcrypt ] || cat "$here/libxcrypt/CMakeLists.txt"
+		[ "$1" != libarchive ] || cat "$here/libarchive/CMakeLists.txt"
 	} | cksum
 }
 
@@ -112,10 +113,19 @@ build_libzstd() {
 		CFLAGS="$flags -ffile-prefix-map=$1=/usr/src/libzstd" PREFIX="$prefix" install-static install-includes
 }
 
+# For libarchive, which reads .xz with it.
+build_xz-utils() {
+	build xz-utils "$1"
+}
+
+build_libarchive() {
+	build libarchive "$here/libarchive" -DLIBARCHIVE_SOURCE_DIR="$1"
+}
+
 install_packages "${packages[@]}"
 lock_cache
 mkdir -p "$prefix"
-for library in civetweb cmocka libyaml expat pcre2 zlib libzstd libxcrypt openssl; do
+for library in civetweb cmocka libyaml expat pcre2 zlib libzstd libxcrypt xz-utils libarchive openssl; do
 	stamp=$(stamp_of $library)
 	[ "$(cat "$prefix/$library.stamp" 2>/dev/null)" != "$stamp" ] || continue
 	say "building $library in $prefix"

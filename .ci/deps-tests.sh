@@ -6,8 +6,8 @@
 
 install_packages \
 	clang libclang-rt-dev llvm \
-	curl fish git libprotobuf-dev man-db mandoc openssl protobuf-compiler python3 python3-jsonschema python3-prometheus-client \
-	python3-protobuf python3-yaml shellcheck systemd yamllint zsh zstd
+	bzip2 curl fish git libprotobuf-dev man-db mandoc openssl protobuf-compiler python3 python3-jsonschema python3-prometheus-client \
+	python3-protobuf python3-yaml shellcheck systemd yamllint xz-utils zsh zstd
 bash "$here/deps-prometheus.sh"
 
 # The published description of the protobuf format; its package wants a Go compiler beside it.

@@ -133,6 +133,8 @@ class Document:
         return key
 
     def library(self, name, version, licence, package_type):
+        if licence.startswith("LicenseRef-"):  # one that SPDX has no name for
+            self.document["hasExtractedLicensingInfos"] = [{"licenseId": licence, "extractedText": f"See the licences of {name}."}]
         # "Package URL": a source or a binary package of Debian.
         url = f"pkg:deb/debian/{name}@{version.replace('+', '%2B')}" + ("?arch=source" if package_type == "source" else "")
         return self.package(name, version, licence, sourceInfo=f"Debian {package_type} package {name} {version}", primaryPackagePurpose="LIBRARY",

@@ -420,13 +420,22 @@ static bool start_server(struct app *app, struct error *err)
 /* Serves until the program is requested to stop. */
 static bool serve(struct app *app, struct error *err)
 {
+	bool live = app->options.runner.path_count == 0;
+
 	log_start(LOG_INFO, app);
+	service_move_to(PHASE_STARTING);
+	/*
+	 * Opening a recording may take minutes: a pipe must end and an archive be unpacked first.
+	 * Until then a request to end the program ends it at once.
+	 */
+	if (!open_recorder(app, err) || (!live && !open_sources(app, err))) {
+		return false;
+	}
 	/* Caught before sessions start: from then on every end of the program must stop them. */
 	if (app->options.service != SERVICE_RUN && !os_stop_catch(err)) {
 		return false;
 	}
-	service_move_to(PHASE_STARTING);
-	if (!open_recorder(app, err) || !open_sources(app, err)) {
+	if (live && !open_sources(app, err)) {
 		return false;
 	}
 	log_recordings(LOG_INFO, app->runner);

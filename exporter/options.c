@@ -138,7 +138,7 @@ static const struct command_option flags[] = {
 	{ "--config.file", "FILE", "Configuration file (YAML). Without it the built-in defaults apply.",
 	  OPTION_TEXT, AT(config_file) },
 	{ "--replay.file", "FILE",
-	  "Recording (.etl) to replay. Repeatable; files are replayed in the given order.",
+	  "Recording (.etl, also .gz, .xz, .zst, .zip; -: standard input) to replay. Repeatable; replayed in this order.",
 	  OPTION_READ, .read = read_replay_file },
 	{ "--replay.speed", "N",
 	  "0: as fast as possible; 1: as recorded; N: N times as fast. Default: 0.",

@@ -259,4 +259,25 @@ bool os_file_is_public(const char *path);
 bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,
 		  struct error *err);
 
+/*
+ * Opens a file, a pipe, a socket or a device; "-" is the standard input. Waits for the writer of a
+ * named pipe. Directories and terminals are refused.
+ */
+struct os_file *os_file_open_any(const char *path, struct error *err);
+/* Whether it has no positions: os_file_read() is not for it, and os_file_next() reads it once. */
+bool os_file_is_stream(const struct os_file *file);
+/* Reads what comes next in a stream; *got is 0 only at its end. Waits for data. */
+bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got, struct error *err);
+
+/*
+ * A temporary file that no other program finds: in the folder TMPDIR, else /tmp; on Windows in that
+ * of GetTempPathW(). The system removes it when it is closed, also when the program is killed. Its
+ * errors name the folder. It never changes as os_file_change() says.
+ */
+struct os_file *os_file_temporary(struct error *err);
+bool os_file_is_temporary(const struct os_file *file);
+bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct error *err);
+/* The same file once more, to be closed as well. */
+struct os_file *os_file_share(const struct os_file *file, struct error *err);
+
 #endif

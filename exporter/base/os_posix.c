@@ -46,6 +46,8 @@ struct os_file {
 	int fd;
 	uint64_t size;
 	struct stat seen; /* by os_file_change() */
+	bool is_stream;   /* it is read from its beginning to its end, once */
+	bool temporary;   /* nothing else can change it */
 };
 
 /* These calls only fail after a mistake in our own code, such as a lock that is not initialised. */
@@ -629,37 +631,155 @@ bool os_file_write_whole(const char *path, const char *bytes, size_t size, struc
 	return written;
 }
 
-struct os_file *os_file_open(const char *path, struct error *err)
+/* Takes the descriptor over, also when it fails. */
+static struct os_file *file_over(int fd, bool any, struct error *err)
 {
 	struct os_file *file = calloc(1, sizeof *file);
 	struct stat facts;
 
 	if (!file) {
+		close(fd);
 		error_set(err, ERROR_NO_MEMORY, "no memory to open a file");
 		return NULL;
 	}
-	/* Without O_NONBLOCK, opening a pipe would wait for its writer before we can refuse it. */
-	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (file->fd < 0) {
-		error_set(err, ERROR_SYSTEM, "cannot be opened: %m");
-		goto fail;
-	}
-	if (fstat(file->fd, &facts) != 0) {
+	file->fd = fd;
+	if (fstat(fd, &facts) != 0) {
 		error_set(err, ERROR_SYSTEM, "cannot be examined: %m");
 		goto fail;
 	}
-	if (!S_ISREG(facts.st_mode)) {
+	file->is_stream = any && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode) ||
+				  (S_ISCHR(facts.st_mode) && !isatty(fd)));
+	if (!S_ISREG(facts.st_mode) && !file->is_stream) {
 		error_set(err, ERROR_UNSUPPORTED, "is %s, not a regular file",
-			  S_ISDIR(facts.st_mode) ? "a directory" : "a device, pipe or socket");
+			  S_ISDIR(facts.st_mode)        ? "a directory" :
+			  any && S_ISCHR(facts.st_mode) ? "a terminal" :
+							  "a device, pipe or socket");
 		goto fail;
 	}
-	file->size = (uint64_t)facts.st_size;
+	file->size = file->is_stream ? 0 : (uint64_t)facts.st_size;
 	file->seen = facts;
 	return file;
 
 fail:
 	os_file_close(file);
 	return NULL;
+}
+
+struct os_file *os_file_open(const char *path, struct error *err)
+{
+	/* Without O_NONBLOCK, opening a pipe would wait for its writer before we can refuse it. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0) {
+		error_set(err, ERROR_SYSTEM, "cannot be opened: %m");
+		return NULL;
+	}
+	return file_over(fd, false, err);
+}
+
+struct os_file *os_file_open_any(const char *path, struct error *err)
+{
+	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) :
+					  open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0) {
+		error_set(err, ERROR_SYSTEM, "cannot be opened: %m");
+		return NULL;
+	}
+	return file_over(fd, true, err);
+}
+
+bool os_file_is_stream(const struct os_file *file)
+{
+	return file->is_stream;
+}
+
+bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got, struct error *err)
+{
+	ssize_t step;
+
+	do {
+		step = read(file->fd, bytes, size);
+	} while (step < 0 && errno == EINTR);
+	if (step < 0) {
+		return error_set(err, ERROR_SYSTEM, "cannot be read: %m");
+	}
+	*got = (size_t)step;
+	return true;
+}
+
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && folder[0] ? folder : "/tmp";
+}
+
+struct os_file *os_file_temporary(struct error *err)
+{
+	const char *folder = temporary_folder();
+	size_t size = strlen(folder) + sizeof "/etw_XXXXXX";
+	char *path = malloc(size);
+	struct os_file *file;
+	int fd;
+
+	if (!path) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for a temporary file");
+		return NULL;
+	}
+	snprintf(path, size, "%s/etw_XXXXXX", folder);
+	fd = mkstemp(path);
+	if (fd < 0) {
+		error_set(err, ERROR_SYSTEM, "no temporary file can be made in %s: %m", folder);
+		free(path);
+		return NULL;
+	}
+	unlink(path);
+	free(path);
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	file = file_over(fd, false, err);
+	if (file) {
+		file->temporary = true;
+	}
+	return file;
+}
+
+bool os_file_is_temporary(const struct os_file *file)
+{
+	return file->temporary;
+}
+
+bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct error *err)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t step = pwrite(file->fd, (const char *)bytes + done, size - done,
+				      (off_t)(file->size + done));
+
+		if (step < 0 && errno != EINTR) {
+			return error_set(err, ERROR_SYSTEM,
+					 "a temporary file in %s cannot be written: %m",
+					 temporary_folder());
+		}
+		done += step > 0 ? (size_t)step : 0;
+	}
+	file->size += size;
+	return true;
+}
+
+struct os_file *os_file_share(const struct os_file *file, struct error *err)
+{
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	struct os_file *shared;
+
+	if (fd < 0) {
+		error_set(err, ERROR_SYSTEM, "cannot be opened once more: %m");
+		return NULL;
+	}
+	shared = file_over(fd, file->is_stream, err);
+	if (shared) {
+		shared->temporary = file->temporary;
+	}
+	return shared;
 }
 
 void os_file_close(struct os_file *file)
@@ -682,7 +802,7 @@ const char *os_file_change(struct os_file *file)
 {
 	struct stat before = file->seen, now;
 
-	if (fstat(file->fd, &now) != 0) {
+	if (file->temporary || fstat(file->fd, &now) != 0) {
 		return NULL;
 	}
 	file->seen = now;

@@ -60,6 +60,8 @@ struct os_file {
 	HANDLE handle;
 	uint64_t size;
 	struct file_seen seen;
+	bool is_stream; /* it is read from its beginning to its end, once */
+	bool temporary; /* nothing else can change it */
 };
 
 /* ---- errors ---- */
@@ -748,7 +750,7 @@ const char *os_file_change(struct os_file *file)
 	const struct file_seen before = file->seen;
 	BY_HANDLE_FILE_INFORMATION facts;
 
-	if (!GetFileInformationByHandle(file->handle, &facts)) {
+	if (file->temporary || !GetFileInformationByHandle(file->handle, &facts)) {
 		return NULL;
 	}
 	file->seen = seen_of(&facts);
@@ -759,41 +761,34 @@ const char *os_file_change(struct os_file *file)
 							   NULL;
 }
 
-struct os_file *os_file_open(const char *path, struct error *err)
+/* Takes the handle over, also when it fails. */
+static struct os_file *file_over(HANDLE handle, bool any, struct error *err)
 {
 	struct os_file *file = calloc(1, sizeof *file);
-	wchar_t *wide = NULL;
 	BY_HANDLE_FILE_INFORMATION facts;
 	LARGE_INTEGER size;
+	DWORD type = GetFileType(handle), mode;
 
 	if (!file) {
+		CloseHandle(handle);
 		error_set(err, ERROR_NO_MEMORY, "no memory to open a file");
 		return NULL;
 	}
-	file->handle = INVALID_HANDLE_VALUE;
-	wide = wide_from(path);
-	if (!wide) {
-		error_set(err, ERROR_SYSTEM, "cannot be opened: its name is not UTF-8");
+	file->handle = handle;
+	if (any && type != FILE_TYPE_DISK) {
+		file->is_stream = !GetConsoleMode(handle, &mode);
+		if (file->is_stream) {
+			return file;
+		}
+		error_set(err, ERROR_UNSUPPORTED, "is a terminal, not a regular file");
 		goto fail;
 	}
-	/* Other programs may continue to write, rename and delete the file, since recordings are
-	 * often still written. Without backup semantics the error for a folder would be "access
-	 * denied". */
-	file->handle = CreateFileW(wide, GENERIC_READ,
-				   FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-				   OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
-	free(wide);
-	if (file->handle == INVALID_HANDLE_VALUE) {
-		error_set_last(err, "cannot be opened");
-		goto fail;
-	}
-	if (GetFileType(file->handle) != FILE_TYPE_DISK) {
+	if (type != FILE_TYPE_DISK) {
 		error_set(err, ERROR_UNSUPPORTED,
 			  "is a device, pipe or socket, not a regular file");
 		goto fail;
 	}
-	if (!GetFileInformationByHandle(file->handle, &facts) ||
-	    !GetFileSizeEx(file->handle, &size)) {
+	if (!GetFileInformationByHandle(handle, &facts) || !GetFileSizeEx(handle, &size)) {
 		error_set_last(err, "cannot be examined");
 		goto fail;
 	}
@@ -808,6 +803,148 @@ struct os_file *os_file_open(const char *path, struct error *err)
 fail:
 	os_file_close(file);
 	return NULL;
+}
+
+static struct os_file *file_open(const char *path, bool any, struct error *err)
+{
+	wchar_t *wide = wide_from(path);
+	HANDLE handle;
+
+	if (!wide) {
+		error_set(err, ERROR_SYSTEM, "cannot be opened: its name is not UTF-8");
+		return NULL;
+	}
+	/* Other programs may continue to write, rename and delete the file, since recordings are
+	 * often still written. Without backup semantics the error for a folder would be "access
+	 * denied". */
+	handle = CreateFileW(wide, GENERIC_READ,
+			     FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+			     OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+	free(wide);
+	if (handle == INVALID_HANDLE_VALUE) {
+		error_set_last(err, "cannot be opened");
+		return NULL;
+	}
+	return file_over(handle, any, err);
+}
+
+struct os_file *os_file_open(const char *path, struct error *err)
+{
+	return file_open(path, false, err);
+}
+
+static HANDLE duplicate(HANDLE handle)
+{
+	HANDLE other;
+
+	return DuplicateHandle(GetCurrentProcess(), handle, GetCurrentProcess(), &other, 0, FALSE,
+			       DUPLICATE_SAME_ACCESS) ?
+		       other :
+		       NULL;
+}
+
+struct os_file *os_file_open_any(const char *path, struct error *err)
+{
+	HANDLE handle;
+
+	if (strcmp(path, "-") != 0) {
+		return file_open(path, true, err);
+	}
+	handle = duplicate(GetStdHandle(STD_INPUT_HANDLE));
+	if (!handle) {
+		error_set_last(err, "cannot be opened");
+		return NULL;
+	}
+	return file_over(handle, true, err);
+}
+
+bool os_file_is_stream(const struct os_file *file)
+{
+	return file->is_stream;
+}
+
+bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got, struct error *err)
+{
+	DWORD part = size < 1 << 30 ? (DWORD)size : 1 << 30;
+	DWORD step;
+
+	/* A writer may write nothing at all into a pipe; its end is an error. */
+	do {
+		step = 0;
+		if (!ReadFile(file->handle, bytes, part, &step, NULL)) {
+			if (GetLastError() != ERROR_BROKEN_PIPE &&
+			    GetLastError() != ERROR_HANDLE_EOF) {
+				return error_set_last(err, "cannot be read");
+			}
+			break;
+		}
+	} while (step == 0 && GetFileType(file->handle) == FILE_TYPE_PIPE);
+	*got = step;
+	return true;
+}
+
+struct os_file *os_file_temporary(struct error *err)
+{
+	wchar_t folder[MAX_PATH + 1], path[MAX_PATH];
+	struct os_file *file;
+	HANDLE handle;
+
+	/* Makes the file, too. It is then opened without sharing, so no other program opens it. */
+	if (GetTempPathW(MAX_PATH + 1, folder) == 0 ||
+	    GetTempFileNameW(folder, L"etw", 0, path) == 0) {
+		error_set_last(err, "no temporary file can be made");
+		return NULL;
+	}
+	handle = CreateFileW(path, GENERIC_READ | GENERIC_WRITE | DELETE, 0, NULL, CREATE_ALWAYS,
+			     FILE_FLAG_DELETE_ON_CLOSE, NULL);
+	if (handle == INVALID_HANDLE_VALUE) {
+		error_set_last(err, "no temporary file can be made");
+		DeleteFileW(path);
+		return NULL;
+	}
+	file = file_over(handle, false, err);
+	if (file) {
+		file->temporary = true;
+	}
+	return file;
+}
+
+bool os_file_is_temporary(const struct os_file *file)
+{
+	return file->temporary;
+}
+
+bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct error *err)
+{
+	for (size_t done = 0; done < size;) {
+		uint64_t at = file->size + done;
+		OVERLAPPED position = { .Offset = (DWORD)at, .OffsetHigh = (DWORD)(at >> 32) };
+		DWORD part = size - done < 1 << 30 ? (DWORD)(size - done) : 1 << 30;
+		DWORD step = 0;
+
+		if (!WriteFile(file->handle, (const char *)bytes + done, part, &step, &position)) {
+			return error_set_last(err, "a temporary file cannot be written");
+		}
+		done += step;
+	}
+	file->size += size;
+	return true;
+}
+
+struct os_file *os_file_share(const struct os_file *file, struct error *err)
+{
+	HANDLE handle = duplicate(file->handle);
+	struct os_file *shared;
+
+	if (!handle) {
+		error_set_last(err, "cannot be opened once more");
+		return NULL;
+	}
+	shared = file_over(handle, file->is_stream, err);
+	if (shared) {
+		shared->temporary = file->temporary;
+	}
+	return shared;
 }
 
 void os_file_close(struct os_file *file)

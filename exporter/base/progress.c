@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/progress.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,18 +46,44 @@ double progress_share(struct progress *progress, uint64_t read, uint64_t size, u
 	return total == 0 ? 1 : ((double)before + done / progress->passes) / (double)total;
 }
 
+/* Whether the time has come to print something. */
+static bool is_due(struct progress *progress, uint64_t now_ns)
+{
+	if (now_ns < progress->next_ns) {
+		return false;
+	}
+	progress->next_ns = now_ns + PROGRESS_EVERY_MS * NS_PER_MS;
+	return true;
+}
+
 bool progress_line(struct progress *progress, double share, uint64_t now_ns,
 		   char line[PROGRESS_LINE_SIZE])
 {
 	double percent = share < 0 ? 0 : share > 1 ? 100 : 100 * share;
 
-	if (now_ns < progress->next_ns) {
+	if (!is_due(progress, now_ns)) {
 		return false;
 	}
-	progress->next_ns = now_ns + PROGRESS_EVERY_MS * NS_PER_MS;
 	snprintf(line, PROGRESS_LINE_SIZE, "\r%s: %3.0f %%, %.0f s ", progress->command, percent,
 		 (double)(now_ns - progress->start_ns) / 1e9);
 	return true;
+}
+
+bool progress_bytes_line(struct progress *progress, uint64_t bytes, uint64_t now_ns,
+			 char line[PROGRESS_LINE_SIZE])
+{
+	if (!is_due(progress, now_ns)) {
+		return false;
+	}
+	snprintf(line, PROGRESS_LINE_SIZE, "\r%s: %" PRIu64 " MB, %.0f s ", progress->command,
+		 bytes / 1000000, (double)(now_ns - progress->start_ns) / 1e9);
+	return true;
+}
+
+static void show_line(const char *line)
+{
+	os_stderr_write(line, strlen(line));
+	shown = true;
 }
 
 void progress_show(struct progress *progress, uint64_t read, uint64_t size, uint64_t before,
@@ -67,8 +94,16 @@ void progress_show(struct progress *progress, uint64_t read, uint64_t size, uint
 	if (progress->watched &&
 	    progress_line(progress, progress_share(progress, read, size, before, total),
 			  os_monotonic_ns(), line)) {
-		os_stderr_write(line, strlen(line));
-		shown = true;
+		show_line(line);
+	}
+}
+
+void progress_show_bytes(struct progress *progress, uint64_t bytes)
+{
+	char line[PROGRESS_LINE_SIZE];
+
+	if (progress->watched && progress_bytes_line(progress, bytes, os_monotonic_ns(), line)) {
+		show_line(line);
 	}
 }
 

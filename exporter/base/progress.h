@@ -41,6 +41,9 @@ void progress_start(struct progress *progress, const char *program, const char *
 void progress_show(struct progress *progress, uint64_t read, uint64_t size, uint64_t before,
 		   uint64_t total);
 
+/* Shows that so many bytes have been read of a source whose size is not known, such as a pipe. */
+void progress_show_bytes(struct progress *progress, uint64_t bytes);
+
 /* Removes the line; nothing is shown after that. */
 void progress_end(struct progress *progress);
 
@@ -65,5 +68,8 @@ double progress_share(struct progress *progress, uint64_t read, uint64_t size, u
  */
 bool progress_line(struct progress *progress, double share, uint64_t now_ns,
 		   char line[PROGRESS_LINE_SIZE]);
+/* The same for progress_show_bytes(). */
+bool progress_bytes_line(struct progress *progress, uint64_t bytes, uint64_t now_ns,
+			 char line[PROGRESS_LINE_SIZE]);
 
 #endif

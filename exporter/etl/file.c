@@ -185,10 +185,11 @@ static const struct other_format {
 	const char *magic;
 	uint8_t size;
 	const char *name;
-	bool archive; /* it may contain a recording */
+	/* It may contain a recording; etl/packed.h unpacks some, but not from inside others. */
+	bool archive;
 } other_formats[] = {
 	{ "PK\x03\x04", 4, "a zip archive", true },
-	{ "PK\x05\x06", 4, "an empty zip archive", true },
+	{ "PK\x05\x06", 4, "an empty zip archive", false },
 	{ "\x1f\x8b", 2, "packed by gzip", true },
 	{ "\xfd"
 	  "7zXZ",

@@ -62,8 +62,8 @@ struct etl_file {
 };
 
 /*
- * Opens a recording and reads its header. A file whose first record is not a logfile header is no
- * recording.
+ * Opens a recording, packed or not (etl_packed_open()), and reads its header. A file whose first
+ * record is not a logfile header is no recording.
  *
  * @pointer_size: 4 or 8 is used for classic payloads; 0: as recorded.
  */

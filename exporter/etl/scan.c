@@ -27,6 +27,7 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
+#include "etl/packed.h"
 
 enum {
 	WINDOW_SIZE = 256 << 10,
@@ -44,7 +45,7 @@ enum {
 
 bool etl_input_open(struct etl_input *input, const char *path, struct error *err)
 {
-	struct os_file *file = os_file_open(path, err);
+	struct os_file *file = etl_packed_open(path, &etl_packed_limits, err);
 
 	if (!file) {
 		return false;

@@ -35,6 +35,7 @@ struct etl_input {
 	struct etl_blocks blocks; /* for packed and unpacked bytes */
 };
 
+/* @path: as for etl_packed_open(). */
 bool etl_input_open(struct etl_input *input, const char *path, struct error *err);
 void etl_input_over(struct etl_input *input, const void *bytes, size_t size);
 void etl_input_close(struct etl_input *input);

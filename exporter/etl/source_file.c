@@ -4,8 +4,8 @@
  *
  * The first pass reads the file in file order, builds the index and shows each record to
  * on_first_pass of the sink, so that names and schemas at the end of the file are known from the
- * beginning. The second pass delivers the records in time order. A file that can be read only once
- * (a pipe) has one pass, ordered within a window.
+ * beginning. The second pass delivers the records in time order. With the option single_pass
+ * there is one pass, ordered within a window.
  *
  * Damage is counted in the pass that reads the file in its order, for each run anew: the file may
  * have changed since the run before. Delivered records and buffers are counted over all runs.

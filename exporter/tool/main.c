@@ -15,6 +15,7 @@
 #include "base/nearest.h"
 #include "base/os.h"
 #include "config/builtin.h"
+#include "etl/packed.h"
 #include "tool/tool.h"
 #include "version.h"
 
@@ -124,7 +125,9 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 		return tool_complain(TOOL_FAILED, command->name, "no memory");
 	}
 	arguments->command = command;
+	etl_packed_keep_start();
 	status = read_and_run(arguments, argc, argv);
+	etl_packed_keep_end();
 	if (status != TOOL_FAILED && memory_has_losses()) {
 		status = tool_complain(
 			TOOL_FAILED, command->name,

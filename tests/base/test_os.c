@@ -346,6 +346,55 @@ static bool see_entry(void *context, const char *name)
 	return !listing->stop_at || strcmp(name, listing->stop_at) != 0;
 }
 
+static void a_temporary_file_is_written_and_read_and_never_changes(void **state)
+{
+	struct error err = { 0 };
+	struct os_file *file = os_file_temporary(&err), *other = os_file_temporary(&err), *shared;
+	char bytes[16];
+	size_t got;
+
+	(void)state;
+	assert_non_null(file);
+	assert_non_null(other);
+	assert_true(os_file_is_temporary(file) && !os_file_is_stream(file));
+	assert_true(os_file_size(file) == 0);
+	assert_true(os_file_append(file, "0123", 4, &err) && os_file_append(file, "456", 3, &err));
+	assert_true(os_file_append(other, "another", 7, &err));
+	assert_true(os_file_size(file) == 7);
+	assert_null(os_file_change(file));
+	shared = os_file_share(file, &err);
+	os_file_close(file);
+	assert_non_null(shared);
+	assert_true(os_file_is_temporary(shared) && os_file_size(shared) == 7);
+	assert_true(os_file_read(shared, 2, bytes, sizeof bytes, &got, &err));
+	assert_int_equal(got, 5);
+	assert_memory_equal(bytes, "23456", 5);
+	assert_null(os_file_change(shared));
+	os_file_close(shared);
+	os_file_close(other);
+}
+
+static void any_file_opens_where_streams_do(void **state)
+{
+	const struct place *place = *state;
+	struct error err = { 0 };
+	struct os_file *file;
+
+	assert_null(os_file_open_any(place->path, &err));
+	assert_memory_equal(err.text, "cannot be opened: ", 18);
+	write_file(place->path, "0123");
+	file = os_file_open_any(place->path, &err);
+	assert_non_null(file);
+	assert_true(!os_file_is_stream(file) && !os_file_is_temporary(file));
+	assert_true(os_file_size(file) == 4);
+	os_file_close(file);
+	remove(place->path);
+	assert_true(system_make_folder(place->path));
+	assert_null(os_file_open_any(place->path, &err));
+	assert_string_equal(err.text, "is a directory, not a regular file");
+	assert_true(system_remove_folder(place->path));
+}
+
 static void folders_and_files_are_written(void **state)
 {
 	const struct place *place = *state;
@@ -523,6 +572,8 @@ int main(void)
 						make_place, remove_place),
 		cmocka_unit_test_setup_teardown(what_is_not_a_file_is_refused, make_place,
 						remove_place),
+		cmocka_unit_test(a_temporary_file_is_written_and_read_and_never_changes),
+		cmocka_unit_test_setup_teardown(any_file_opens_where_streams_do, make_place, NULL),
 		cmocka_unit_test_setup_teardown(folders_and_files_are_written, make_place, NULL),
 		cmocka_unit_test_setup_teardown(the_names_in_a_folder_are_listed, make_place, NULL),
 		cmocka_unit_test(a_path_has_a_name),

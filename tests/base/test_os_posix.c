@@ -131,6 +131,33 @@ static void descriptors_and_memory_are_counted(void **state)
 	assert_true(later.open_fds == stats.open_fds + 1);
 }
 
+static void a_pipe_is_read_to_its_end(void **state)
+{
+	struct error err = { 0 };
+	struct os_file *file;
+	char path[64], bytes[16];
+	int ends[2];
+	size_t got;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+	file = os_file_open_any(path, &err);
+	assert_non_null(file);
+	assert_true(os_file_is_stream(file));
+	assert_int_equal(write(ends[1], "0123", 4), 4);
+	assert_true(os_file_next(file, bytes, 3, &got, &err));
+	assert_int_equal(got, 3);
+	assert_memory_equal(bytes, "012", 3);
+	close(ends[1]);
+	assert_true(os_file_next(file, bytes, sizeof bytes, &got, &err));
+	assert_int_equal(got, 1);
+	assert_true(os_file_next(file, bytes, sizeof bytes, &got, &err));
+	assert_int_equal(got, 0);
+	os_file_close(file);
+	close(ends[0]);
+}
+
 static void pipes_and_devices_are_no_files(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
@@ -169,6 +196,7 @@ int main(void)
 		cmocka_unit_test(a_low_port_comes_with_advice),
 		cmocka_unit_test(signals_are_left_to_the_main_thread),
 		cmocka_unit_test(descriptors_and_memory_are_counted),
+		cmocka_unit_test(a_pipe_is_read_to_its_end),
 		cmocka_unit_test(pipes_and_devices_are_no_files),
 		cmocka_unit_test(a_removed_file_is_reported_once),
 		cmocka_unit_test(a_signal_is_kept_until_os_stop_wait),

@@ -27,6 +27,9 @@ static void two_seconds_pass_before_the_first_line(void **state)
 	assert_string_equal(line, "\retwtool dump: 100 %, 2 s ");
 	assert_true(progress_line(&progress, -1, start + 12345 * MS, line));
 	assert_string_equal(line, "\retwtool dump:   0 %, 12 s ");
+	assert_false(progress_bytes_line(&progress, 5, start + 12346 * MS, line));
+	assert_true(progress_bytes_line(&progress, 1234567890, start + 13000 * MS, line));
+	assert_string_equal(line, "\retwtool dump: 1234 MB, 13 s ");
 }
 
 static void the_share_is_that_of_all_passes_over_all_recordings(void **state)

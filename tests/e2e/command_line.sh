@@ -6,14 +6,13 @@
 : >"$work/empty.etl"
 echo "This is a letter, not a recording." >"$work/text.etl"
 mkdir "$work/folder"
-python3 -c "import zipfile; zipfile.ZipFile('$work/sample.etl.zip', 'w').write('$work/sample.etl')"
-gzip -c "$work/sample.etl" >"$work/sample.etl.gz"
+bzip2 -c "$work/sample.etl" >"$work/sample.etl.bz2"
 
 expect_exit 1 'no-such\.etl: .*No such file' "$ETW_EXPORTER" --once --replay.file="$work/no-such.etl"
 expect_exit 1 'folder: .*directory' "$ETW_EXPORTER" --once --replay.file="$work/folder"
 expect_exit 1 'empty\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/empty.etl"
 expect_exit 1 'text\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/text.etl"
-expect_exit 1 'sample\.etl\.zip: is a zip archive: unpack it first' "$ETW_EXPORTER" --once --replay.file="$work/sample.etl.zip"
+expect_exit 1 'sample\.etl\.bz2: is packed by bzip2: unpack it first' "$ETW_EXPORTER" --once --replay.file="$work/sample.etl.bz2"
 expect_exit 1 '\-\-replay\.file' "$ETW_EXPORTER" --once
 expect_exit 1 '\-\-replay\.file' "$ETW_EXPORTER"
 expect_exit 2 'unknown flag --replay\.fiel' "$ETW_EXPORTER" --replay.fiel=x
@@ -44,8 +43,7 @@ for tool in summary dump; do
 	expect_exit 1 'folder: .*directory' "$ETWTOOL" $tool "$work/folder"
 	expect_exit 1 'empty\.etl: ' "$ETWTOOL" $tool "$work/empty.etl"
 	expect_exit 1 'text\.etl: ' "$ETWTOOL" $tool "$work/text.etl"
-	expect_exit 1 'sample\.etl\.zip: is a zip archive: unpack it first' "$ETWTOOL" $tool "$work/sample.etl.zip"
-	expect_exit 1 'sample\.etl\.gz: is packed by gzip: unpack it first' "$ETWTOOL" $tool "$work/sample.etl.gz"
+	expect_exit 1 'sample\.etl\.bz2: is packed by bzip2: unpack it first' "$ETWTOOL" $tool "$work/sample.etl.bz2"
 	expect_exit 2 '.' "$ETWTOOL" $tool --bogus "$work/sample.etl"
 	expect_exit 2 '.' "$ETWTOOL" $tool
 done

@@ -8,7 +8,7 @@
  * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
  * payloads. fuzz_inband: what is announced to a session. fuzz_manifest: manifests, with every
  * element somewhere. fuzz_yaml: collectors, with every word of the language somewhere. fuzz_http:
- * requests, headers and web configurations.
+ * requests, headers and web configurations. fuzz_archive: something packed, in each format.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,6 +21,7 @@
 #include "etl/source_file.h"
 #include "source/payload.h"
 #include "tests/support/every_class.h"
+#include "tests/support/fuzz_seeds_archive.h"
 #include "tests/support/fuzz_seeds_events.h"
 #include "tests/support/fuzz_seeds_http.h"
 #include "tests/support/fuzz_seeds_inband.h"
@@ -418,6 +419,14 @@ static void write_collectors(void)
 	}
 }
 
+static void write_archives(void)
+{
+	make_folder("fuzz_archive");
+	for (const struct archive_seed *seed = archive_seeds; seed->name; seed++) {
+		write_seed("fuzz_archive", seed->name, seed->bytes, seed->size);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -435,6 +444,7 @@ int main(int argc, char **argv)
 	write_all("fuzz_events", fuzz_events_seed);
 	write_all("fuzz_inband", fuzz_inband_seed);
 	write_all("fuzz_http", fuzz_http_seed);
+	write_archives();
 	write_failing();
 	write_manifests();
 	write_collectors();

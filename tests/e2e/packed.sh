@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# Recordings from pipes, packed by gzip, xz and zstd, and in zip archives: the same results as from the plain file, no file left
+# behind, and one clear line about everything that cannot be read.
+. "${BASH_SOURCE%/*}/lib.bash"
+
+mkdir "$work/tmp" "$work/zip"
+export TMPDIR=$work/tmp
+
+# make_zip ARCHIVE NAME=FILE...: as PerfView packs, by deflate. FILE may be "-" for an empty one.
+make_zip() {
+	python3 - "$@" <<-'PYTHON'
+		import sys, zipfile
+		with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
+		    for row in sys.argv[2:]:
+		        name, _, file = row.partition("=")
+		        archive.writestr(name, b"" if file == "-" else open(file, "rb").read())
+	PYTHON
+}
+
+# change FILE OFFSET HEX: overwrites bytes; a negative offset counts from the end.
+change() {
+	python3 - "$@" <<-'PYTHON'
+		import sys
+		path, offset, bytes_ = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3])
+		with open(path, "r+b") as file:
+		    file.seek(offset, 2 if offset < 0 else 0)
+		    file.write(bytes_)
+	PYTHON
+}
+
+no_file_left() { [ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls -A "$TMPDIR")"; }
+
+# Everything but the name of the file, which is that of the packed one.
+summary() { "$ETWTOOL" summary "$1" 2>"$work/err" | sed '2{/^ "file": /d}' || fail "$1: $(cat "$work/err")"; }
+
+# ---- the same results ----
+while read -r recording; do
+	name=$(basename "$recording")
+	summary "$recording" >"$work/plain"
+	grep -q '"records"' "$work/plain" || fail "$name: no summary"
+	gzip -c "$recording" >"$work/$name.gz"
+	xz -0 -c "$recording" >"$work/$name.xz"
+	zstd -q -c "$recording" >"$work/$name.zst"
+	rm -f "$work/$name.zip"
+	make_zip "$work/$name.zip" "symbols/ntdll.ni.pdb=$0" "PerfViewLogFile.txt=-" "$name=$recording"
+	for packed in "$work/$name".{gz,xz,zst,zip} "$work/$name.zip:$name"; do
+		summary "$packed" >"$work/got"
+		cmp -s "$work/plain" "$work/got" || fail "$packed: $(diff "$work/plain" "$work/got" | head -5)"
+	done
+	# The name says nothing about it.
+	mv "$work/$name.zst" "$work/other.etl"
+	summary "$work/other.etl" | cmp -s "$work/plain" - || fail "$name: packed by zstd, under another name"
+	for packed in "$recording" "$work/$name.gz" "$work/$name.zip"; do
+		# shellcheck disable=SC2002
+		cat "$packed" | summary - | cmp -s "$work/plain" - || fail "$name: ${packed##*.} from a pipe"
+	done
+	summary - <"$recording" | cmp -s "$work/plain" - || fail "$name: redirected"
+	rm -f "$work/$name".{gz,xz,zip}
+done < <(recordings)
+no_file_left
+
+# ---- every command, and the exporter ----
+sample=$work/sample.etl
+gzip -c "$sample" >"$work/sample.etl.gz"
+for command in stats providers 'fields DiskIo/Read' dump 'dump --format csv' 'dump --format text --from 1 --to 3' \
+	'dump --provider *Process*' 'backfill --step 1m' "check config $SOURCE_DIR/config/etw_exporter.yaml --with"; do
+	read -ra words <<<"$command"
+	if [ "${words[0]}" = check ]; then
+		at=("${#words[@]}") # the recording comes last
+	else
+		at=(1)
+	fi
+	run() { "$ETWTOOL" "${words[@]:0:${at[0]}}" "$1" "${words[@]:${at[0]}}" 2>&1 | grep -v ^etw_exporter_config_ | sed "s|sample\.etl\.gz|sample.etl|g"; }
+	run "$sample" >"$work/plain" || fail "$command: $(head -3 "$work/plain")"
+	run "$work/sample.etl.gz" >"$work/got" || fail "$command, packed: $(head -3 "$work/got")"
+	cmp -s "$work/plain" "$work/got" || fail "$command: $(diff "$work/plain" "$work/got" | head -5)"
+	run - <"$work/sample.etl.gz" | sed 's|"-"|"sample.etl"|; s|^- |sample.etl |' >"$work/got" || fail "$command of a pipe"
+	[ "$(wc -l <"$work/plain")" = "$(wc -l <"$work/got")" ] || fail "$command of a pipe: $(head -3 "$work/got")"
+done
+page() {
+	"$ETW_EXPORTER" --once "${all_collectors[@]}" "$@" 2>"$work/err" >"$work/page" || fail "$*: $(cat "$work/err")"
+	grep -vE '^(process_|etw_consumer_busy_seconds_total|etw_exporter_(build_info|config_))' "$work/page" |
+		sed 's/session="[^"]*"/session="S"/; s/^etw_replay_info{file="[^"]*"/etw_replay_info{file="F"/'
+}
+page --replay.file="$sample" >"$work/plain"
+mkfifo "$work/pipe"
+for packed in "$work/sample.etl.gz" - "$work/pipe"; do
+	case $packed in
+	*/pipe) cat "$sample" >"$work/pipe" & ;;
+	esac
+	page --replay.file="$packed" <"$work/sample.etl.gz" >"$work/got"
+	cmp -s "$work/plain" "$work/got" || fail "--replay.file=$packed: $(diff "$work/plain" "$work/got" | head -5)"
+done
+wait
+page --replay.single-pass --replay.file="$sample" >"$work/plain"
+page --replay.single-pass --replay.file="$work/sample.etl.gz" | cmp -s "$work/plain" - || fail "a single pass"
+no_file_left
+
+# A loop unpacks once: the packed file may go.
+cp "$work/sample.etl.gz" "$work/loop.etl.gz"
+start_exporter --replay.file="$work/loop.etl.gz" --replay.loop
+rm "$work/loop.etl.gz"
+records() { curl -fsS "$url/metrics" | awk '/^etw_consumer_records_total/ { sum += $NF } END { print sum + 0 }'; }
+once=$("$ETWTOOL" summary "$sample" | sed -n 's/^ "records": \([0-9]*\),$/\1/p')
+[ "$once" -gt 0 ] || fail "no records in the sample"
+three_times() { [ "$(records)" -gt $((3 * once)) ]; }
+until_true 60 three_times || fail "the loop ended: $(records) of $once records"
+grep -q 'was removed\|level=warning' "$work/log" && fail "the loop saw a change: $(cat "$work/log")"
+kill "$exporter_pid"
+wait "$exporter_pid" || true
+no_file_left
+
+# ---- which file of an archive ----
+refused() { # pattern, recording
+	expect_exit 1 "$1" "$ETWTOOL" summary "$2"
+	no_file_left
+}
+summary "$sample" >"$work/plain"
+make_zip "$work/two.zip" "a/one.etl=$sample" "two.etl=$sample" "notes.txt=-"
+refused 'two\.zip: is a zip archive of 2 recordings: choose one by ARCHIVE:NAME, of a/one\.etl, two\.etl$' "$work/two.zip"
+for name in a/one.etl one.etl ONE.etl 'one*' two.etl; do
+	summary "$work/two.zip:$name" | cmp -s "$work/plain" - || fail "two.zip:$name"
+done
+refused 'is a zip archive without "three\.etl"; it contains a/one\.etl, two\.etl, notes\.txt$' "$work/two.zip:three.etl"
+refused 'of 2 recordings: choose one' "$work/two.zip:*.etl"
+make_zip "$work/none.zip" "notes.txt=-"
+refused 'is a zip archive without a recording \(\.etl\); it contains notes\.txt$' "$work/none.zip"
+make_zip "$work/empty.zip"
+refused 'empty\.zip: is an empty zip archive, not a recording' "$work/empty.zip"
+make_zip "$work/names.zip" "/etc/absolute.etl=$sample" "../../up.txt=-" $'\e[31mred.txt=-'
+summary "$work/names.zip" | cmp -s "$work/plain" - || fail "an absolute name"
+refused 'it contains .*\?\[31mred\.txt' "$work/names.zip:x"
+cp "$sample" "$work/with:colon.etl"
+summary "$work/with:colon.etl" | cmp -s "$work/plain" - || fail "a colon in a name"
+refused 'no\.zip:a\.etl: cannot be opened: ' "$work/no.zip:a.etl"
+
+# ---- damage ----
+xz -0 -c "$sample" >"$work/sample.etl.xz"
+zstd -q -c "$sample" >"$work/sample.etl.zst"
+make_zip "$work/sample.etl.zip" "sample.etl=$sample"
+for kind in gz xz zst zip; do
+	for part in 12 1000 70000; do
+		head -c $part "$work/sample.etl.$kind" >"$work/cut.$kind"
+		refused "cut\.$kind: is (a|packed)" "$work/cut.$kind"
+	done
+	head -c -3 "$work/sample.etl.$kind" >"$work/cut.$kind"
+	refused "cut\.$kind: is (a|packed)" "$work/cut.$kind"
+done
+cp "$work/sample.etl.gz" "$work/bad.gz"
+change "$work/bad.gz" -8 00000000 # RFC 1952, 2.3.1: CRC32, ISIZE
+refused 'bad\.gz: is packed by gzip and damaged at [0-9]*: incorrect data check$' "$work/bad.gz"
+cp "$work/sample.etl.zst" "$work/bad.zst"
+change "$work/bad.zst" -4 00000000 # RFC 8878, 3.1.1: Content_Checksum
+refused 'bad\.zst: is packed by zstd that cannot be unpacked: ' "$work/bad.zst"
+cp "$work/sample.etl.xz" "$work/bad.xz"
+change "$work/bad.xz" 30000 00000000
+refused 'bad\.xz: is packed by xz that cannot be unpacked: ' "$work/bad.xz"
+python3 - "$work/sample.etl.zip" "$work" <<-'PYTHON'
+	import struct, sys
+	data, work = bytearray(open(sys.argv[1], "rb").read()), sys.argv[2]
+	central = data.rfind(b"PK\1\2")
+	def write(name, *changes): # (offset in the local header, in the central one, bytes)
+	    copy = bytearray(data)
+	    for local, at, value in changes:
+	        copy[local:local + len(value)] = value
+	        copy[central + at:central + at + len(value)] = value
+	    open(f"{work}/{name}.zip", "wb").write(copy)
+	write("crc", (14, 16, b"\0\0\0\0"))
+	write("encrypted", (6, 8, b"\1\0"))
+	write("method", (8, 10, b"\x0e\0")) # LZMA
+	write("claim", (22, 24, b"\xfe\xff\xff\x7f"))
+PYTHON
+refused 'crc\.zip: is a zip archive that cannot be unpacked: .*CRC' "$work/crc.zip"
+refused 'encrypted\.zip: is an encrypted zip archive: unpack it first$' "$work/encrypted.zip"
+refused 'method\.zip: is a zip archive whose method is not read here, ZIP .*lzma.*: unpack it first$' "$work/method.zip"
+refused 'claim\.zip: is a zip archive that cannot be unpacked: ' "$work/claim.zip"
+{ cat "$work/sample.etl.gz"; echo behind; } >"$work/behind.gz"
+refused 'is packed by gzip and has other bytes behind it$' "$work/behind.gz"
+{ cat "$work/sample.etl.gz"; head -c 100000 /dev/zero; } >"$work/tape.gz"
+summary "$work/tape.gz" | cmp -s "$work/plain" - || fail "zeros behind gzip"
+head -c 50000 "$sample" | gzip >"$work/parts.gz"
+tail -c +50001 "$sample" | gzip >>"$work/parts.gz"
+summary "$work/parts.gz" | cmp -s "$work/plain" - || fail "two members of gzip"
+for again in gzip xz zstd; do
+	$again -c <"$work/sample.etl.gz" >"$work/twice"
+	refused 'twice: is packed more than once: unpack it first$' "$work/twice"
+	$again -c <"$work/sample.etl.zip" >"$work/twice"
+	refused 'twice: is packed more than once: unpack it first$' "$work/twice"
+	echo "This is a letter, not a recording." | $again -c >"$work/letter"
+	refused 'letter: is not a recording' "$work/letter"
+	$again -c </dev/null >"$work/nothing"
+	refused 'nothing: is empty' "$work/nothing"
+done
+
+# ---- bombs, a full disk, no folder ----
+head -c 400000000 /dev/zero | zstd -q -c >"$work/bomb.zst"
+refused 'bomb\.zst: unpacks to more than 1000 times its size' "$work/bomb.zst"
+(ulimit -f 100 && trap '' XFSZ && exec "$ETWTOOL" summary "$work/sample.etl.gz") >"$work/out" 2>"$work/err" && fail "a full disk"
+grep -q 'sample\.etl\.gz: a temporary file in .*/tmp cannot be written: ' "$work/err" || fail "a full disk: $(cat "$work/err")"
+TMPDIR=$work/none expect_exit 1 'no temporary file can be made in .*/none: No such file' "$ETWTOOL" summary "$work/sample.etl.gz"
+expect_exit 1 '^etwtool summary: -: is empty' "$ETWTOOL" summary -
+if command -v script >/dev/null; then
+	script -qc "$ETWTOOL summary -" /dev/null </dev/null >"$work/out" || true
+	grep -q -- '-: is a terminal, not a regular file' "$work/out" || fail "a terminal: $(cat "$work/out")"
+fi
