@@ -768,6 +768,7 @@ static struct os_file *file_over(HANDLE handle, bool any, struct error *err)
 	BY_HANDLE_FILE_INFORMATION facts;
 	LARGE_INTEGER size;
 	DWORD type = GetFileType(handle), mode;
+	bool examined;
 
 	if (!file) {
 		CloseHandle(handle);
@@ -775,7 +776,10 @@ static struct os_file *file_over(HANDLE handle, bool any, struct error *err)
 		return NULL;
 	}
 	file->handle = handle;
-	if (any && type != FILE_TYPE_DISK) {
+	examined = type == FILE_TYPE_DISK && GetFileInformationByHandle(handle, &facts) &&
+		   GetFileSizeEx(handle, &size);
+	/* Wine knows nothing about a file that its standard input is redirected from. */
+	if (any && !examined) {
 		file->is_stream = !GetConsoleMode(handle, &mode);
 		if (file->is_stream) {
 			return file;
@@ -788,7 +792,7 @@ static struct os_file *file_over(HANDLE handle, bool any, struct error *err)
 			  "is a device, pipe or socket, not a regular file");
 		goto fail;
 	}
-	if (!GetFileInformationByHandle(handle, &facts) || !GetFileSizeEx(handle, &size)) {
+	if (!examined) {
 		error_set_last(err, "cannot be examined");
 		goto fail;
 	}
@@ -865,20 +869,24 @@ bool os_file_is_stream(const struct os_file *file)
 
 bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got, struct error *err)
 {
+	/*
+	 * A writer may write nothing at all into a pipe; its end is an error. On Wine the end of a
+	 * pipe of the host is an endless number of such reads.
+	 */
+	enum { EMPTY_READS_MAX = 16 };
 	DWORD part = size < 1 << 30 ? (DWORD)size : 1 << 30;
-	DWORD step;
+	DWORD step = 0;
 
-	/* A writer may write nothing at all into a pipe; its end is an error. */
-	do {
-		step = 0;
+	for (unsigned i = 0; step == 0 && i < EMPTY_READS_MAX; i++) {
 		if (!ReadFile(file->handle, bytes, part, &step, NULL)) {
 			if (GetLastError() != ERROR_BROKEN_PIPE &&
 			    GetLastError() != ERROR_HANDLE_EOF) {
 				return error_set_last(err, "cannot be read");
 			}
+			step = 0;
 			break;
 		}
-	} while (step == 0 && GetFileType(file->handle) == FILE_TYPE_PIPE);
+	}
 	*got = step;
 	return true;
 }

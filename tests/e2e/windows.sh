@@ -110,6 +110,37 @@ for file in "$strange" "Z:${strange//\//\\}"; do
 done
 exporter --once --replay.file="$strange" >/dev/full 2>"$work/err" && fail "a full disk went unnoticed"
 
+# ---- packed recordings, pipes ----
+for recording in "$work/sample.etl" "$traces"/*.etl; do
+	[ -e "$recording" ] || continue
+	name=$(basename "$recording")
+	"$linux/etwtool" summary "$recording" | sed 2d >"$work/as_linux"
+	gzip -c "$recording" >"$work/packed.gz"
+	xz -0 -c "$recording" >"$work/packed.xz"
+	zstd -qf "$recording" -o "$work/packed.zst"
+	python3 - "$work/packed.zip" "$recording" <<-'PYTHON'
+		import os, sys, zipfile
+		with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
+		    archive.writestr("größe.pdb", b"beside it")
+		    archive.write(sys.argv[2], os.path.basename(sys.argv[2]))
+	PYTHON
+	for kind in gz xz zst zip; do
+		good "$name.$kind" "$work/out" tool summary "$work/packed.$kind"
+		sed 2d "$work/out" >"$work/as_windows"
+		same "$name.$kind" "$work/as_linux" "$work/as_windows"
+	done
+done
+"$linux/etwtool" summary "$work/sample.etl" | sed 2d >"$work/as_linux"
+gzip -c "$work/sample.etl" >"$work/packed.gz"
+for packed in "$work/sample.etl" "$work/packed.gz"; do
+	# shellcheck disable=SC2002
+	cat "$packed" | "${runner[@]}" "$ETWTOOL" summary - >"$work/out" 2>"$work/err" || fail "a pipe: $(cat "$work/err")"
+	sed 2d "$work/out" | cmp -s "$work/as_linux" - || fail "a pipe: other results"
+done
+head -c 1000 "$work/packed.gz" >"$work/cut.gz"
+expect_exit 1 'cut\.gz: is packed by gzip and cut short' tool summary "$work/cut.gz"
+echo "ok: packed recordings"
+
 # ---- serving ----
 start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=5
 until_true 30 curl -fsS "$url/-/ready" || fail "never ready"
