@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "source/source.h"
 #include "tool/recording.h"
-#include "tool/series.h"
+#include "tool/page_series.h"
 
 struct diff_options {
 	const char *metric, *process; /* patterns of what is shown; NULL: all */

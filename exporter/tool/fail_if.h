@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "tool/series.h"
+#include "tool/page_series.h"
 
 struct fail_if; /* opaque */
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tool/series.h"
+#include "tool/page_series.h"
 
 static const char page_a[] = "# HELP x_total Help with {a=\"b\"} 7.\n"
 			     "# TYPE x_total counter\n"

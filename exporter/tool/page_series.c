@@ -11,7 +11,7 @@
  * first histogram shows, in the order of the page; both pages have the same configuration, so they
  * have the same bounds.
  */
-#include "tool/series.h"
+#include "tool/page_series.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * The series of one or two expositions side by side, to compare recordings.
  */
-#ifndef TOOL_SERIES_H
-#define TOOL_SERIES_H
+#ifndef TOOL_PAGE_SERIES_H
+#define TOOL_PAGE_SERIES_H
 
 #include <stdbool.h>
 #include <stddef.h>
