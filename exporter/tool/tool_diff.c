@@ -3,7 +3,7 @@
  * etwtool diff A B: what is different between two recordings, by the metrics of the collectors.
  *
  * Each recording is replayed as the exporter does it, and the page that a scrape would show is read
- * back into series (series.h); so every number here is one of `--once`. What is compared of them
+ * back into series (page_series.h); so every number here is one of `--once`. What is compared of them
  * and in which order is in diff_rows.c. Lost events are said first, since then no difference can be
  * trusted. Conditions (fail_if.h) look at all series, also at those that the table does not show.
  */

@@ -679,7 +679,7 @@ static void a_file_has_its_name_only_when_it_is_whole(void **state)
 		assert_int_equal(written != NULL, finished);
 		etl_file_close(written);
 	}
-	os_file_remove(path);
+	os_file_remove(path, NULL);
 	etl_file_close(file);
 	free(input.at);
 }
