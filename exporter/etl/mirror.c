@@ -126,6 +126,9 @@ static bool copy_record(struct copy *copy, const struct etl_walk *walk, struct e
 	if (visitor->decide) {
 		action = visitor->decide(visitor->context, &walk->record, &bytes);
 	}
+	if (action == ETL_MIRROR_STOP) {
+		return error_set(err, ERROR_FORMAT, "the copy was stopped");
+	}
 	if (action == ETL_MIRROR_DROP && !is_first(copy, walk)) {
 		counts->dropped++;
 		return begin_piece(copy, walk->record_at, err);

@@ -22,7 +22,12 @@
 
 /* ---- what becomes of a record ---- */
 
-enum etl_mirror_action { ETL_MIRROR_KEEP, ETL_MIRROR_DROP, ETL_MIRROR_REPLACE };
+enum etl_mirror_action {
+	ETL_MIRROR_KEEP,
+	ETL_MIRROR_DROP,
+	ETL_MIRROR_REPLACE,
+	ETL_MIRROR_STOP, /* the copy fails: the callback knows why */
+};
 
 struct etl_mirror_bytes {
 	const uint8_t *at;
@@ -94,8 +99,9 @@ struct etl_mirror *etl_mirror_open(const char *path, enum etl_mirror_form form,
 
 /*
  * Appends an input. The first one must be the first of etl_mirror_open(); the others fit it. What a
- * reader skips is counted and left out. False when the input cannot be read or the result cannot be
- * written; then only etl_mirror_close() follows.
+ * reader skips is counted and left out. False when the input cannot be read, the result cannot be
+ * written or the callback stops the copy, of which the error then says nothing; then only
+ * etl_mirror_close() follows.
  */
 bool etl_mirror_copy(struct etl_mirror *mirror, struct etl_file *input,
 		     const struct etl_mirror_visitor *visitor, struct etl_damage *damage,

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "decode/kernel_class.h"
+#include "etl/replace_payload.h"
 #include "etl/strip_items.h"
 
 enum {
@@ -22,7 +23,8 @@ enum {
 
 bool relog_decision_needed(const struct relog_decision *decision)
 {
-	return decision->filtered || decision->drop_stacks || decision->merging;
+	return decision->filtered || decision->drop_stacks || decision->merging ||
+	       decision->changes;
 }
 
 /* Whether an earlier input had this record, counted. */
@@ -39,12 +41,40 @@ static bool is_repeated(struct relog_decision *decision, const struct event_reco
 	return now && ++*now <= (before ? *before : 0);
 }
 
+/* Applies the assignments. *moved: the record with its new payload; its items are the same. */
+static enum etl_mirror_action change(struct relog_decision *decision,
+				     const struct event_record *record,
+				     struct etl_mirror_bytes *bytes, struct event_record *moved)
+{
+	const struct etl_mirror_bytes before = *bytes;
+
+	switch (relog_changes_apply(decision->changes, record, bytes, &decision->failure)) {
+	case SET_FAILED:
+		return ETL_MIRROR_STOP;
+	case SET_SAME:
+		return ETL_MIRROR_KEEP;
+	case SET_CHANGED:
+		break;
+	}
+	decision->changed++;
+	if (etl_payload_is_whole(record, before.at, before.size)) {
+		size_t header = before.size - record->payload_size;
+
+		moved->payload = bytes->at + header;
+		moved->payload_size = (uint32_t)(bytes->size - header);
+	}
+	return ETL_MIRROR_REPLACE;
+}
+
 enum etl_mirror_action relog_decide(void *context, const struct event_record *record,
 				    struct etl_mirror_bytes *bytes)
 {
 	struct relog_decision *decision = context;
 	bool describes = (decision->describe || decision->merging) &&
 			 is_describing(&decision->describing, record);
+	bool chosen = !decision->choosing || chosen_has(&decision->chosen, record->index);
+	enum etl_mirror_action action = ETL_MIRROR_KEEP;
+	struct event_record moved = *record;
 	size_t size;
 
 	if (decision->merging && describes && is_repeated(decision, record, bytes)) {
@@ -53,19 +83,21 @@ enum etl_mirror_action relog_decide(void *context, const struct event_record *re
 	if (decision->drop_stacks && kernel_class_of(record->provider) == KERNEL_STACK_WALK) {
 		return ETL_MIRROR_DROP;
 	}
-	if (decision->filtered && !(decision->describe && describes) &&
-	    !chosen_has(&decision->chosen, record->index)) {
+	if (decision->filtered && !chosen && !(decision->describe && describes)) {
 		return ETL_MIRROR_DROP;
 	}
-	if (decision->drop_stacks && record->extended) {
-		size = etl_strip_items(record, bytes->at, bytes->size, STACK_ITEMS,
+	if (decision->changes && chosen) {
+		action = change(decision, record, bytes, &moved);
+	}
+	if (action != ETL_MIRROR_STOP && decision->drop_stacks && record->extended) {
+		size = etl_strip_items(&moved, bytes->at, bytes->size, STACK_ITEMS,
 				       decision->record);
 		if (size > 0) {
 			*bytes = (struct etl_mirror_bytes){ decision->record, size };
 			return ETL_MIRROR_REPLACE;
 		}
 	}
-	return ETL_MIRROR_KEEP;
+	return action;
 }
 
 void relog_next_input(struct relog_decision *decision)

@@ -14,6 +14,8 @@
 #include "tool/chosen.h"
 #include "tool/describing.h"
 #include "tool/event_filter.h"
+#include "tool/relog_changes.h"
+#include "tool/set_fields.h"
 #include "tool/split.h"
 #include "tool/tool.h"
 
@@ -26,6 +28,8 @@ struct relog_request {
 	bool drop_stacks;
 	struct split_by split;
 	bool exact; /* nothing is kept that the filter leaves out */
+	struct set_fields set;
+	struct added_files added;
 };
 
 /*
@@ -33,21 +37,25 @@ struct relog_request {
  * requested.
  */
 struct relog_decision {
-	bool filtered; /* only those chosen, and with `describe` those that describe others */
+	bool choosing; /* a filter has filled `chosen` */
+	bool filtered; /* only those chosen stay, and with `describe` those that describe others */
 	bool describe;
 	bool drop_stacks;
 	bool merging; /* several inputs: what describes is kept once, not once an input */
+	struct relog_changes *changes; /* of those chosen, or of all; borrowed; NULL: none */
 
 	struct chosen chosen; /* of the present input; owned, as is the rest */
 	struct describing describing;
-	struct map earlier; /* hash of a describing record -> how often an input before had it */
-	struct map present; /* likewise, the present input so far */
+	struct map earlier;   /* hash of a describing record -> how often an input before had it */
+	struct map present;   /* likewise, the present input so far */
+	uint64_t changed;     /* records, by assignments */
+	struct error failure; /* of the last ETL_MIRROR_STOP */
 	uint8_t record[UINT16_MAX + 1];
 };
 
 bool relog_decision_needed(const struct relog_decision *decision);
 
-/* An etl_mirror_decide(). */
+/* An etl_mirror_decide(). It stops the copy when a value does not fit; `failure` says which. */
 enum etl_mirror_action relog_decide(void *decision, const struct event_record *record,
 				    struct etl_mirror_bytes *bytes);
 

@@ -224,6 +224,28 @@ static size_t collect_changes(struct set_fields *set, const struct event_class *
 	return count;
 }
 
+/*
+ * Makes set->record of the old record and the new payload. Returns its size; 0: it is too long. A
+ * payload that stays is copied with all the rest, because the payload of a damaged record, and one
+ * without bytes, has no place in it.
+ */
+static size_t store_payload(struct set_fields *set, const struct event_record *record,
+			    const uint8_t *bytes, size_t size)
+{
+	const struct payload *payload = &set->payload;
+
+	if (payload->failed) {
+		return 0;
+	}
+	if (payload->size != record->payload_size ||
+	    (payload->size > 0 && memcmp(payload->bytes, record->payload, payload->size) != 0)) {
+		return etl_replace_payload(record, bytes, size, payload->bytes, payload->size,
+					   set->record);
+	}
+	memcpy(set->record, bytes, size);
+	return size;
+}
+
 static bool set_header(struct set_fields *set, const struct event_record *record,
 		       const struct event_class *class, struct error *err)
 {
@@ -270,16 +292,18 @@ enum set_answer set_fields_apply(struct set_fields *set_fields, const struct eve
 	}
 	payload_clear(payload);
 	payload->pointer_size = record->pointer_size;
-	if (!class->schema) {
+	if (count == 0) {
 		payload_bytes(payload, record->payload, record->payload_size);
 	} else if (!encode_changed(class->schema, record, set_fields->changes, count, NULL, NULL,
 				   payload, err)) {
 		error_prefix(err, "%s of event %" PRIu64, class->event_name, record->index);
 		return SET_FAILED;
 	}
-	new_size = payload->failed ? 0 :
-				     etl_replace_payload(record, *bytes, *size, payload->bytes,
-							 payload->size, set_fields->record);
+	new_size = store_payload(set_fields, record, *bytes, *size);
+	if (payload->failed) {
+		error_no_memory(err, "a record");
+		return SET_FAILED;
+	}
 	if (new_size == 0) {
 		error_set(err, ERROR_LIMIT,
 			  "event %" PRIu64 " would be longer than a record can be", record->index);
@@ -296,15 +320,14 @@ enum set_answer set_fields_apply(struct set_fields *set_fields, const struct eve
 	return SET_CHANGED;
 }
 
-bool set_fields_found(const struct set_fields *set_fields, struct error *err)
+bool set_fields_found(const struct set_fields *set_fields, const char *where, struct error *err)
 {
 	for (size_t i = 0; i < set_fields->count; i++) {
 		const struct assignment *assignment = &set_fields->assignments[i];
 
 		if (!assignment->event_met) {
-			return error_set(err, ERROR_CONFIG,
-					 "\"%.200s\": the recording has no such event",
-					 assignment->text);
+			return error_set(err, ERROR_CONFIG, "\"%.200s\": %s has no such event",
+					 assignment->text, where);
 		}
 		if (!assignment->field_met) {
 			const char *near = assignment->suggestion;

@@ -60,7 +60,9 @@ enum set_answer set_fields_apply(struct set_fields *set_fields, const struct eve
 /*
  * After the last record: false, with a sentence, if an assignment was about no event, or about none
  * that has its field.
+ *
+ * @where:  what had the records, for the sentence: "the recording".
  */
-bool set_fields_found(const struct set_fields *set_fields, struct error *err);
+bool set_fields_found(const struct set_fields *set_fields, const char *where, struct error *err);
 
 #endif

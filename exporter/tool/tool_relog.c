@@ -8,6 +8,10 @@
  * (etl/mirror.h), because a reader orders what has the same time by its place in the file. Without
  * a filter there is only the copy.
  *
+ * Assignments (--set) change records on their way through the copy; the filter then says which of
+ * them, and leaves none out. Records of files (--add) follow behind the last input. Both need the
+ * layouts of all events, which takes one more pass before the copy (tool/relog_changes.h).
+ *
  * Events without the names of their processes and files, or without their layouts, are of little
  * use. So records that describe others stay too (tool/describing.h), even if the filter leaves them
  * out.
@@ -32,6 +36,8 @@ struct relog {
 	uint64_t bytes_total;
 	struct etl_mirror *mirror;
 	struct relog_decision decision;
+	struct relog_changes *changes;
+	size_t added; /* records, of the files of --add */
 	struct progress progress;
 	unsigned parts;
 	bool no_memory;
@@ -82,7 +88,7 @@ static bool choose(struct relog *relog, struct error *err)
 	good = recording && recording_run(recording, err);
 	recording_close(recording);
 	if (good && relog->no_memory) {
-		good = error_no_memory(err, "the records to keep");
+		good = error_no_memory(err, "the records that the filter has");
 	}
 	return good;
 }
@@ -124,7 +130,7 @@ static bool copy(struct relog *relog, struct error *err)
 	struct etl_damage damage = { 0 };
 	bool good;
 
-	if (relog->decision.filtered && !choose(relog, err)) {
+	if (relog->decision.choosing && !choose(relog, err)) {
 		return false;
 	}
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
@@ -132,7 +138,10 @@ static bool copy(struct relog *relog, struct error *err)
 	good = etl_mirror_copy(relog->mirror, relog->inputs[relog->present], &visitor, &damage,
 			       err);
 	progress_end(&relog->progress);
-	if (good && !relog->decision.filtered) { /* else the run before has said it */
+	if (relog->decision.failure.code != ERROR_NONE) {
+		*err = relog->decision.failure;
+	}
+	if (good && !relog->decision.choosing) { /* else the run before has said it */
 		warn_of_damage(relog, &damage);
 	}
 	relog->bytes_before += relog->inputs[relog->present]->input.size_bytes;
@@ -190,7 +199,8 @@ static bool check_output(const char *path, struct error *err)
 }
 
 /* part: what is not in it is in other parts. */
-static bool print_result(const char *path, const struct etl_mirror_counts *counts, bool part)
+static bool print_result(const struct relog *relog, const char *path,
+			 const struct etl_mirror_counts *counts, bool part)
 {
 	struct os_file_stamp stamp;
 	struct text out = { 0 };
@@ -201,9 +211,33 @@ static bool print_result(const char *path, const struct etl_mirror_counts *count
 	if (!part) {
 		text_add_format(&out, " of %" PRIu64, counts->records + counts->dropped);
 	}
-	text_add_format(&out, " records, %" PRIu64 " buffers, %" PRIu64 " bytes\n", counts->buffers,
+	text_add_string(&out, " records");
+	if (!part && relog->request->set.count > 0) {
+		text_add_format(&out, ", %" PRIu64 " changed", relog->decision.changed);
+	}
+	if (!part && relog->request->added.count > 0) {
+		text_add_format(&out, ", %zu added", relog->added);
+	}
+	text_add_format(&out, ", %" PRIu64 " buffers, %" PRIu64 " bytes\n", counts->buffers,
 			stamp.size);
 	return tool_print("relog", &out) == TOOL_DONE;
+}
+
+/* Whether the recordings had all that the command line names; else it complains. */
+static bool names_were_found(const struct relog *relog)
+{
+	bool filter = relog->decision.choosing;
+	const char *where = filter ? "what the filter keeps" : "the recording";
+	struct error err = { 0 };
+
+	if (filter && !event_filter_found(&relog->request->filter, "relog")) {
+		return false;
+	}
+	if (!set_fields_found(&relog->request->set, where, &err)) {
+		tool_complain(TOOL_FAILED, "relog", "%s", err.text);
+		return false;
+	}
+	return true;
 }
 
 /* Writes the recording that is made from all inputs. */
@@ -218,10 +252,13 @@ static bool make(struct relog *relog, const char *path, enum etl_mirror_form for
 				       error_prefix(err, "%s", path_of(relog, relog->present));
 		}
 	}
-	if (relog->decision.filtered && !event_filter_found(&relog->request->filter, "relog")) {
+	if (!relog->mirror || !names_were_found(relog)) {
 		return false;
 	}
-	if (!relog->mirror || !etl_mirror_finish(relog->mirror, err)) {
+	if (relog->changes && etl_mirror_writer(relog->mirror)) {
+		relog->added = relog_changes_add(relog->changes, etl_mirror_writer(relog->mirror));
+	}
+	if (!etl_mirror_finish(relog->mirror, err)) {
 		return false;
 	}
 	etl_mirror_counts(relog->mirror, counts);
@@ -235,7 +272,7 @@ static void on_part(void *context, const char *path, const struct etl_mirror_cou
 	struct relog *relog = context;
 
 	progress_clear();
-	relog->unprinted |= !print_result(path, counts, true);
+	relog->unprinted |= !print_result(relog, path, counts, true);
 	relog->parts++;
 }
 
@@ -309,30 +346,92 @@ static bool make_all(struct relog *relog, struct error *err)
 	}
 	if (request->split.size_bytes == 0 && request->split.duration_ms == 0) {
 		return make(relog, request->output, form, &counts, err) &&
-		       print_result(request->output, &counts, false);
+		       print_result(relog, request->output, &counts, false);
 	}
-	return relog_decision_needed(&relog->decision) ?
+	return relog_decision_needed(&relog->decision) || relog->changes ?
 		       make_whole_and_parts(relog, form, err) :
 		       make_parts(relog, relog->inputs[0], form, true, err);
+}
+
+/* Learns what the inputs say about their events, and reads what is to be added. */
+static bool prepare_changes(struct relog *relog, struct error *err)
+{
+	struct relog_request *request = relog->request;
+	const struct relog_changes_options options = {
+		.set = &request->set,
+		.added = &request->added,
+		.manifests = &request->arguments.manifests,
+		.inputs = relog->inputs,
+		.input_count = relog->input_count,
+	};
+	bool good = true;
+
+	if (request->set.count == 0 && request->added.count == 0) {
+		return true;
+	}
+	relog->changes = relog_changes_new(&options, err);
+	if (!relog->changes) {
+		return false;
+	}
+	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
+	relog->progress.passes = 1;
+	for (; good && relog->present < relog->input_count; relog->present++) {
+		struct etl_file *input = relog->inputs[relog->present];
+
+		good = relog_changes_learn(relog->changes, input, on_buffer, relog, err) ||
+		       error_prefix(err, "%s", path_of(relog, relog->present));
+		relog->bytes_before += input->input.size_bytes;
+	}
+	progress_end(&relog->progress);
+	relog->present = 0;
+	relog->bytes_before = 0;
+	return good && relog_changes_ready(relog->changes, err);
+}
+
+/* What is wrong with the command line; NULL: nothing. */
+static const char *find_mistake(const struct relog_request *request)
+{
+	bool filter = event_filter_active(&request->filter);
+
+	if (!request->output) {
+		return "where to? -o OUT.etl is missing";
+	}
+	if (request->compress && request->plain) {
+		return "--compress and --plain exclude each other";
+	}
+	if (request->exact && !filter) {
+		return "--exact is of no use without a filter";
+	}
+	if (request->exact && request->set.count > 0) {
+		return "--exact is of no use with --set, which leaves nothing out";
+	}
+	return NULL;
+}
+
+static void start_decision(struct relog *relog)
+{
+	const struct relog_request *request = relog->request;
+	struct relog_decision *decision = &relog->decision;
+
+	decision->choosing = event_filter_active(&request->filter);
+	decision->filtered = decision->choosing && request->set.count == 0;
+	decision->describe = decision->filtered && !request->exact;
+	decision->drop_stacks = request->drop_stacks;
+	decision->merging = relog->input_count > 1;
+	decision->changes = request->set.count > 0 ? relog->changes : NULL;
+	describing_init(&decision->describing);
 }
 
 static int run(struct tool_arguments *arguments)
 {
 	struct relog_request *request = (struct relog_request *)arguments;
+	const char *mistake = find_mistake(request);
 	struct relog *relog;
 	struct error err = { 0 };
 	int status = TOOL_FAILED;
 
-	if (!request->output) {
-		return tool_complain(TOOL_BAD_USAGE, "relog", "where to? -o OUT.etl is missing");
-	}
-	if (request->compress && request->plain) {
-		return tool_complain(TOOL_BAD_USAGE, "relog",
-				     "--compress and --plain exclude each other");
-	}
-	if (request->exact && !event_filter_active(&request->filter)) {
-		return tool_complain(TOOL_BAD_USAGE, "relog",
-				     "--exact is of no use without a filter");
+	if (mistake) {
+		return tool_complain(TOOL_BAD_USAGE, "relog", "%s", mistake);
 	}
 	relog = calloc(1, sizeof *relog);
 	if (!relog) {
@@ -346,13 +445,9 @@ static int run(struct tool_arguments *arguments)
 		status = tool_complain(TOOL_BAD_USAGE, "relog", "--to is not later than --from");
 		goto done;
 	}
-	relog->decision.filtered = event_filter_active(&request->filter);
-	relog->decision.describe = relog->decision.filtered && !request->exact;
-	relog->decision.drop_stacks = request->drop_stacks;
-	relog->decision.merging = relog->input_count > 1;
-	describing_init(&relog->decision.describing);
-	if (make_all(relog, &err)) {
-		status = TOOL_DONE;
+	if (prepare_changes(relog, &err)) {
+		start_decision(relog);
+		status = make_all(relog, &err) ? TOOL_DONE : TOOL_FAILED;
 	}
 
 done:
@@ -365,16 +460,25 @@ done:
 		etl_file_close(relog->inputs[i]);
 	}
 	relog_decision_done(&relog->decision);
+	relog_changes_free(relog->changes);
 	free(relog);
 	return status;
 }
 
 static void done(struct tool_arguments *arguments)
 {
-	event_filter_done(&((struct relog_request *)arguments)->filter);
+	struct relog_request *request = (struct relog_request *)arguments;
+
+	event_filter_done(&request->filter);
+	set_fields_done(&request->set);
 }
 
 #define AT(member) .offset = offsetof(struct relog_request, member)
+
+static bool read_assignment(void *set, const char *text, struct error *err)
+{
+	return set_fields_add(set, text, err) || error_prefix(err, "--set");
+}
 
 static const struct command_option option_rows[] = {
 	{ "--output", "FILE", "the recording to write, required; also -o FILE", OPTION_TEXT,
@@ -383,6 +487,11 @@ static const struct command_option option_rows[] = {
 	EVENT_FILTER_OPTIONS(struct relog_request, filter),
 	{ "--exact", NULL, "keep only what the filter keeps, and nothing to understand it by",
 	  OPTION_SET, AT(exact) },
+	{ "--set", "EVENT.FIELD=VALUE",
+	  "change a field of events, as in Image/Load.FileName=C:\\x.dll; repeatable", OPTION_READ,
+	  AT(set), .read = read_assignment },
+	{ "--add", "FILE", "add the events of FILE, lines as etwtool dump prints them; repeatable",
+	  OPTION_READ, AT(added), .read = added_files_read },
 	{ "--drop-stacks", NULL, "leave out call stacks", OPTION_SET, AT(drop_stacks) },
 	{ "--split", "SIZE|TIME",
 	  "several recordings, FILE_000001.etl and so on, each of at most 100MB or 1m, say",
@@ -402,12 +511,21 @@ static const char more[] =
 	"Several recordings of one machine and one boot, with the same clock, become one; what\n"
 	"describes the rest and is in several of them is kept once.\n"
 	"\n" EVENT_FILTER_HELP "\n"
+	"--set takes an event as in a rule (Class/Event, Provider/Event, Provider/ID, * for all), a\n"
+	"field as etwtool fields shows it, and a number, a text, or JSON for lists. With an @ it is a\n"
+	"value of the header: @provider, @id, @version, @opcode, @level, @task, @keyword, @pid, @tid.\n"
+	"With --set the filter says which of the events are changed, and all records stay.\n"
+	"--add takes kernel, manifest and TraceLogging events. Of a line `fields` (or `raw`), a\n"
+	"`provider` (a GUID, or a kernel class as `provider_name`), `id` or `opcode`, `version`, and\n"
+	"`filetime` or `ts` are enough. Readers see the events in order of time.\n"
+	"\n"
 	"Each part of a split recording has the records of its time, and of other times those that\n"
 	"describe others. The losses in its header are those of the whole.\n"
 	"\n"
 	"The file is written under another name beside FILE and renamed at the end; a file that is\n"
 	"there is replaced. A damaged recording is copied as far as it can be read, with a warning.\n"
-	"A name that is nowhere in the recordings ends it with status 1.\n";
+	"A name that is nowhere in the recordings, an event or field of --set that no record has, and a\n"
+	"wrong line of --add end it with status 1; nothing is written then.\n";
 
 const struct tool_command tool_relog = {
 	.name = "relog",

@@ -395,6 +395,35 @@ static void a_record_that_no_recording_can_have_is_an_error(void **state)
 	free(input.at);
 }
 
+static enum etl_mirror_action stop_at_third(void *context, const struct event_record *record,
+					    struct etl_mirror_bytes *bytes)
+{
+	unsigned *shown = context;
+
+	(void)record;
+	(void)bytes;
+	return ++*shown == 3 ? ETL_MIRROR_STOP : ETL_MIRROR_KEEP;
+}
+
+static void a_callback_can_end_the_copy(void **state)
+{
+	struct bytes input = numbered(10, NULL);
+	struct etl_file *file = etl_file_over(input.at, input.size, 0, NULL);
+	struct etl_mirror *mirror = etl_mirror_open(NULL, ETL_FORM_AS_READ, &file, 1, NULL);
+	unsigned shown = 0;
+	struct etl_mirror_visitor visitor = { .context = &shown, .decide = stop_at_third };
+	struct etl_damage damage = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_false(etl_mirror_copy(mirror, file, &visitor, &damage, &err));
+	assert_int_equal(shown, 3);
+	assert_false(etl_mirror_output_failed(mirror));
+	etl_mirror_close(mirror);
+	etl_file_close(file);
+	free(input.at);
+}
+
 static enum etl_mirror_action drop_all(void *context, const struct event_record *record,
 				       struct etl_mirror_bytes *bytes)
 {
@@ -694,6 +723,7 @@ int main(void)
 		cmocka_unit_test(small_rests_of_one_processor_are_joined),
 		cmocka_unit_test(records_that_grow_split_a_buffer_and_keep_the_order),
 		cmocka_unit_test(a_record_that_no_recording_can_have_is_an_error),
+		cmocka_unit_test(a_callback_can_end_the_copy),
 		cmocka_unit_test(the_logfile_header_always_stays),
 		cmocka_unit_test(stacks_are_taken_out_and_other_items_stay),
 		cmocka_unit_test(merged_recordings_have_the_records_and_losses_of_both),

@@ -115,7 +115,7 @@ static void a_field_is_replaced_and_the_rest_stays(void **state)
 	assert_int_equal(size, after.one.size);
 	assert_memory_equal(bytes, after.one.bytes, size);
 	apply(&after, SET_SAME, &size);
-	assert_true(set_fields_found(&set, NULL));
+	assert_true(set_fields_found(&set, "the recording", NULL));
 }
 
 static void an_event_that_it_is_not_about_stays(void **state)
@@ -129,7 +129,7 @@ static void an_event_that_it_is_not_about_stays(void **state)
 	add("Process/Start.ImageFileName=x.exe");
 	assert_ptr_equal(apply(&made, SET_SAME, &size), made.one.bytes);
 	assert_ptr_equal(apply(&made, SET_SAME, &size), made.one.bytes);
-	assert_false(set_fields_found(&set, &err));
+	assert_false(set_fields_found(&set, "the recording", &err));
 	assert_string_equal(
 		err.text, "\"Process/Start.ImageFileName=x.exe\": the recording has no such event");
 }
@@ -171,7 +171,24 @@ static void values_of_the_header_can_be_set(void **state)
 	assert_int_equal(load_u32(bytes + 0x0c), 9);
 	assert_memory_equal(bytes + 0x18, "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", 10);
 	assert_memory_equal(bytes + size - 2, "ab", 2);
-	assert_true(set_fields_found(&set, NULL));
+	assert_true(set_fields_found(&set, "the recording", NULL));
+}
+
+/* The reader gives an empty payload a place outside the record. */
+static void the_header_of_an_event_without_payload_can_be_set(void **state)
+{
+	static const struct guid provider = { { 1, 2, 3 } };
+	struct made made;
+	const uint8_t *bytes;
+	size_t size;
+
+	(void)state;
+	make(&made,
+	     &(struct etl_out_record){ .type = RECORD_EVENT, .provider = &provider, .id = 5 });
+	add("Contoso/5.@id=6");
+	bytes = apply(&made, SET_CHANGED, &size);
+	assert_int_equal(size, made.one.size);
+	assert_int_equal(load_u16(bytes + 0x28), 6);
 }
 
 static void what_does_not_fit_is_an_error(void **state)
@@ -203,7 +220,7 @@ static void a_field_that_no_event_has_gets_a_suggestion(void **state)
 	make_image_load(&made, "\\a.dll");
 	add("Image/Load.Filenam=x");
 	apply(&made, SET_SAME, &size);
-	assert_false(set_fields_found(&set, &err));
+	assert_false(set_fields_found(&set, "the recording", &err));
 	assert_string_equal(err.text, "\"Image/Load.Filenam=x\": none of these events has a field "
 				      "Filenam; did you mean \"FileName\"?");
 }
@@ -245,6 +262,7 @@ int main(void)
 		RUN(an_event_that_it_is_not_about_stays),
 		RUN(numbers_are_decimal_or_hexadecimal),
 		RUN(values_of_the_header_can_be_set),
+		RUN(the_header_of_an_event_without_payload_can_be_set),
 		RUN(what_does_not_fit_is_an_error),
 		RUN(a_field_that_no_event_has_gets_a_suggestion),
 		RUN(mistakes_on_the_command_line_are_named),
