@@ -10,7 +10,7 @@ set -uo pipefail
 fuzz_seconds=15 mutants=20
 case "$*" in
 "") ;;
---long) fuzz_seconds=600 mutants=10000; export ATTACK_SECONDS=60 ;;
+--long) fuzz_seconds=600 mutants=10000; export ATTACK_SECONDS=60 LONG_TESTS=1 ;;
 *) echo "usage: bash tests/run.sh [--long]" >&2; exit 2 ;;
 esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1

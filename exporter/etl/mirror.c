@@ -219,7 +219,8 @@ struct etl_mirror *etl_mirror_open(const char *path, enum etl_mirror_form form,
 				   struct error *err)
 {
 	struct etl_mirror *mirror = calloc(1, sizeof *mirror);
-	size_t temporary_size = path ? strlen(path) + sizeof ".00000000.partial" : 0;
+	bool named = path && !etl_output_is_standard(path);
+	size_t temporary_size = named ? strlen(path) + sizeof ".00000000.partial" : 0;
 
 	if (!mirror) {
 		error_no_memory(err, "a recording");
@@ -234,7 +235,8 @@ struct etl_mirror *etl_mirror_open(const char *path, enum etl_mirror_form form,
 		}
 	}
 	mirror_header_merge(mirror);
-	if (path) {
+	mirror->standard_output = path && !named;
+	if (named) {
 		mirror->path = text_duplicate(path, strlen(path));
 		mirror->temporary = malloc(temporary_size);
 		if (!mirror->path || !mirror->temporary) {

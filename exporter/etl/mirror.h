@@ -87,8 +87,9 @@ struct etl_mirror; /* opaque */
 bool etl_mirror_fits(const struct etl_file *a, const struct etl_file *b, struct error *err);
 
 /*
- * Starts a recording at path, or in memory (path NULL). The file has another name beside path until
- * etl_mirror_finish().
+ * Starts a recording at path, in memory (path NULL) or for the standard output (path "-"). A file
+ * has another name beside path until etl_mirror_finish(), and the standard output gets nothing
+ * before: then all of it, from a temporary file.
  *
  * @inputs: what it is made from; they must fit together and outlive it. The header is that of the
  * first one with the least start, the greatest end and the sums of the losses.
@@ -119,7 +120,7 @@ bool etl_mirror_output_failed(const struct etl_mirror *mirror);
 struct etl_writer *etl_mirror_writer(struct etl_mirror *mirror);
 
 /* Completes the header and gives the file its name. False when that or anything before failed; the
- * error has the path. */
+ * error has the path. There is none if the reader of the standard output has seen enough. */
 bool etl_mirror_finish(struct etl_mirror *mirror, struct error *err);
 
 void etl_mirror_counts(const struct etl_mirror *mirror, struct etl_mirror_counts *counts);

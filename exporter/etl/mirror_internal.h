@@ -8,6 +8,7 @@
 
 #include "etl/logfile_header.h"
 #include "etl/mirror.h"
+#include "etl/output.h"
 
 enum {
 	MIRROR_USUAL_SIZE = 64 << 10,   /* of a buffer */
@@ -48,7 +49,8 @@ void mirror_piece_done(struct mirror_piece *piece);
 /* ---- a mirror ---- */
 
 struct etl_mirror {
-	char *path;      /* owned; NULL: in memory */
+	bool standard_output;
+	char *path;      /* owned; NULL: in memory, or to the standard output */
 	char *temporary; /* owned; the name until the end */
 	enum etl_mirror_form form;
 	struct etl_file *const *inputs; /* borrowed */

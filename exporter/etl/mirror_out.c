@@ -116,7 +116,8 @@ static bool open_writer(struct etl_mirror *mirror, const struct mirror_piece *pi
 	}
 	memset(whole.bytes, 0xff, size);
 	memcpy(whole.bytes, piece->block.bytes, piece->used);
-	mirror->writer = etl_writer_open_with(mirror->temporary, &options, whole.bytes, size, err);
+	mirror->writer = etl_writer_open_with(mirror->standard_output ? "-" : mirror->temporary,
+					      &options, whole.bytes, size, err);
 	free(whole.bytes);
 	mirror->output_failed = !mirror->writer;
 	return mirror->writer != NULL;

@@ -5,12 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
+#include "base/print.h"
+
+enum { CHUNK = 1 << 16 };
+
+bool etl_output_is_standard(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
 
 bool etl_output_open(struct etl_output *output, const char *path, struct error *err)
 {
 	if (!path) {
 		return true;
+	}
+	if (etl_output_is_standard(path)) {
+		output->temporary = os_file_temporary(err);
+		return output->temporary != NULL;
 	}
 	output->file = os_file_stream(path, "wb");
 	if (!output->file) {
@@ -48,6 +59,10 @@ bool etl_output_write(struct etl_output *output, const uint8_t *bytes, size_t si
 		if (fwrite(bytes, 1, size, output->file) != size) {
 			return error_set(err, ERROR_SYSTEM, "cannot write: %s", strerror(errno));
 		}
+	} else if (output->temporary) {
+		if (!os_file_append(output->temporary, bytes, size, err)) {
+			return false;
+		}
 	} else {
 		if (!reserve(output, size, err)) {
 			return false;
@@ -58,9 +73,33 @@ bool etl_output_write(struct etl_output *output, const uint8_t *bytes, size_t si
 	return true;
 }
 
+/* Prints the start, and from the temporary file what follows it. */
+static bool print_all(struct etl_output *output, const uint8_t *start, size_t size,
+		      struct error *err)
+{
+	uint8_t *chunk = malloc(CHUNK);
+	uint64_t at = size;
+	size_t got = 0;
+	bool good;
+
+	if (!chunk) {
+		return error_no_memory(err, "the output");
+	}
+	good = print_bytes((const char *)start, size, err);
+	for (; good && at < output->size; at += got) {
+		good = os_file_read(output->temporary, at, chunk, CHUNK, &got, err) && got > 0 &&
+		       print_bytes((const char *)chunk, got, err);
+	}
+	free(chunk);
+	return good;
+}
+
 bool etl_output_rewrite_start(struct etl_output *output, const uint8_t *bytes, size_t size,
 			      struct error *err)
 {
+	if (output->temporary) {
+		return print_all(output, bytes, size, err);
+	}
 	if (!output->file) {
 		memcpy(output->memory, bytes, size);
 		return true;
@@ -77,6 +116,7 @@ void etl_output_close(struct etl_output *output)
 	if (output->file) {
 		fclose(output->file);
 	}
+	os_file_close(output->temporary);
 	free(output->memory);
 	*output = (struct etl_output){ 0 };
 }

@@ -25,6 +25,7 @@
 
 #include "base/map.h"
 #include "base/os.h"
+#include "etl/output.h"
 #include "tool/relog.h"
 
 struct relog {
@@ -168,7 +169,8 @@ static bool open_inputs(struct relog *relog, struct error *err)
 		relog->inputs[relog->input_count++] = file;
 		relog->bytes_total += file->input.size_bytes;
 		os_file_stamp(arguments->words[i], &input);
-		if (input.number == output.number && input.volume == output.volume) {
+		if ((output.number != 0 || output.volume != 0) && input.number == output.number &&
+		    input.volume == output.volume) {
 			return error_set(err, ERROR_CONFIG, "%s is also an input",
 					 relog->request->output);
 		}
@@ -341,6 +343,9 @@ static bool make_all(struct relog *relog, struct error *err)
 							ETL_FORM_AS_READ;
 	struct etl_mirror_counts counts;
 
+	if (etl_output_is_standard(request->output)) {
+		return make(relog, request->output, form, &counts, err);
+	}
 	if (!check_output(request->output, err)) {
 		return false;
 	}
@@ -404,6 +409,15 @@ static const char *find_mistake(const struct relog_request *request)
 	}
 	if (request->exact && request->set.count > 0) {
 		return "--exact is of no use with --set, which leaves nothing out";
+	}
+	if (etl_output_is_standard(request->output)) {
+		if (request->split.size_bytes != 0 || request->split.duration_ms != 0) {
+			return "--split makes several files, which - cannot be";
+		}
+		if (os_is_terminal(stdout)) {
+			return "a recording would disturb the terminal: send it into a pipe or a "
+			       "file";
+		}
 	}
 	return NULL;
 }
@@ -481,7 +495,8 @@ static bool read_assignment(void *set, const char *text, struct error *err)
 }
 
 static const struct command_option option_rows[] = {
-	{ "--output", "FILE", "the recording to write, required; also -o FILE", OPTION_TEXT,
+	{ "--output", "FILE",
+	  "the recording to write, required; also -o FILE; - is the standard output", OPTION_TEXT,
 	  AT(output) },
 	{ "-o", "FILE", NULL, OPTION_TEXT, AT(output) },
 	EVENT_FILTER_OPTIONS(struct relog_request, filter),
@@ -523,7 +538,9 @@ static const char more[] =
 	"describe others. The losses in its header are those of the whole.\n"
 	"\n"
 	"The file is written under another name beside FILE and renamed at the end; a file that is\n"
-	"there is replaced. A damaged recording is copied as far as it can be read, with a warning.\n"
+	"there is replaced. The standard output gets all of it at the end, from a temporary file in\n"
+	"TMPDIR, because the header of a recording is complete only then. A damaged recording is\n"
+	"copied as far as it can be read, with a warning.\n"
 	"A name that is nowhere in the recordings, an event or field of --set that no record has, and a\n"
 	"wrong line of --add end it with status 1; nothing is written then.\n";
 
