@@ -133,4 +133,28 @@ line 'filename: a line has no such key' "{$image, \"filename\": 1}"
 line 'provider: expected a GUID' '{"provider": "Image"}'
 line 'expected .* at character' '{'
 line 'decoded_by: a record that describes events is not in a dump' "{$image, \"decoded_by\": \"metadata\", \"fields\": {}}"
+
+# docs/relog.md: its commands run, and print what stands there. Its recording is the sample without ndis.sys, which is then the module
+# that Windows never announced.
+page=$SOURCE_DIR/docs/relog.md
+mkdir bin page
+ln -s "$ETWTOOL" bin/etwtool
+ln -s "$ETW_EXPORTER" bin/etw_exporter
+export PATH=$work/bin:$PATH
+etwtool dump whole_sample.etl --event 'Image/*' | grep -v '\\ndis\.sys"' >images.jsonl
+relog whole_sample.etl -o few.etl --provider PerfInfo --exact
+relog few.etl --add images.jsonl -o page/server.etl
+cd page
+awk '/^```sh/ { n++; name = sprintf("%02d.sh", n); next } /^```text/ { name = sprintf("%02d.text", n); next } /^```/ { name = ""; next }
+	name { print > name } /^## / { part = $2 } name ~ /sh$/ && part != "Modules" { print > (name ".other") }' "$page"
+for script in [0-9]*.sh; do
+	if [ -e "$script.other" ]; then # about another recording: the commands are accepted
+		sed 's/server\.etl/..\/sample.etl/; s/Contoso\.Shop\/7\./Contoso.Shop\/OrderPlaced./g; s/tmp1\.dll/ntdll.dll/' "$script" >other
+		bash -euo pipefail other >../out 2>../err || fail "$(cat "$script"): $(cat ../err)"
+		continue
+	fi
+	bash -euo pipefail "$script" >../out 2>../err || fail "$(cat "$script"): $(cat ../err)"
+	diff "${script%.sh}.text" ../out || fail "$(cat "$script") prints something else"
+done
+[ "$(ls [0-9]*.text | wc -l)" = 3 ] || fail "the page has other examples"
 echo "ok"
