@@ -58,7 +58,16 @@ if [ -f "$traces/net.4.5.2.x64.etl" ]; then
 	replay net.4.5.2.x64 "$traces/net.4.5.2.x64.etl"
 	"$bin/etw_bench" decode "$traces/net.4.5.2.x64.etl" "$runs"
 fi
-rm -f build/bench/ten_fields.etl
+# A recording written again, against the same bytes read and written by dd, both without waiting for the disk.
+copied=$(seconds dd if="$plain" of=build/bench/copy bs=64k status=none)
+for options in "" "--compress" "--drop-stacks" "--set DiskIo/Read.TransferSize=512"; do
+	# shellcheck disable=SC2086
+	time=$(seconds "$bin/etwtool" relog "$plain" -o build/bench/copy $options)
+	name=relog.plain_1GiB${options:+.$(sed 's/^--//; s/ .*//' <<<"$options")}
+	line "$name.seconds" "$time" s
+	line "$name.of_dd" "$(awk -v a="$copied" -v b="$time" 'BEGIN { printf "%.2f", a / b }')" ratio
+done
+rm -f build/bench/copy build/bench/ten_fields.etl
 "$bin/etw_bench" rules tests/bench/ten_fields_config.yaml build/bench/ten_fields.etl "$runs"
 "$bin/etw_bench" groups "$runs"
 "$bin/etw_bench" recorder build/bench/sample.etl "$runs"
