@@ -192,7 +192,7 @@ static bool check_output(const char *path, struct error *err)
 	struct os_file *file;
 
 	os_file_stamp(path, &stamp);
-	if (stamp.number == 0 && stamp.volume == 0) {
+	if (etl_output_is_standard(path) || (stamp.number == 0 && stamp.volume == 0)) {
 		return true;
 	}
 	file = os_file_open(path, err);
@@ -200,13 +200,16 @@ static bool check_output(const char *path, struct error *err)
 	return file || error_prefix(err, "%s", path);
 }
 
-/* part: what is not in it is in other parts. */
+/* part: what is not in it is in other parts. Nothing is printed into the recording itself. */
 static bool print_result(const struct relog *relog, const char *path,
 			 const struct etl_mirror_counts *counts, bool part)
 {
 	struct os_file_stamp stamp;
 	struct text out = { 0 };
 
+	if (etl_output_is_standard(path)) {
+		return true;
+	}
 	os_file_stamp(path, &stamp);
 	text_add_shown(&out, path);
 	text_add_format(&out, ": %" PRIu64, counts->records);
@@ -343,9 +346,6 @@ static bool make_all(struct relog *relog, struct error *err)
 							ETL_FORM_AS_READ;
 	struct etl_mirror_counts counts;
 
-	if (etl_output_is_standard(request->output)) {
-		return make(relog, request->output, form, &counts, err);
-	}
 	if (!check_output(request->output, err)) {
 		return false;
 	}
@@ -547,7 +547,7 @@ static const char more[] =
 const struct tool_command tool_relog = {
 	.name = "relog",
 	.synopsis = "FILE... -o FILE",
-	.about = "Write a recording again: filtered, merged, compressed",
+	.about = "Write a recording again: filtered, merged, changed, compressed",
 	.more = more,
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
