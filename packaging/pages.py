@@ -43,6 +43,7 @@ ABOUT = {
         'EXIT STATUS': STATUS,
         'EXAMPLES': [('etwtool stats server.etl', 'Lists the processes, providers and events with the most records.'),
                      ('etwtool relog server.etl -o small.etl --process sqlservr', 'Writes a recording with the events of a process.'),
+                     ('etwtool relog server.etl -o for-a-bug.etl --anonymise', 'Writes it with hashes in the place of names.'),
                      ('etwtool check my.yaml --with server.etl', 'Tries the rules of a configuration on a recording.')],
         'SEE ALSO': ['etw_exporter(1)'],
     },

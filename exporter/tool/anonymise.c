@@ -513,7 +513,7 @@ struct anonymiser *anonymiser_new(const struct anonymise_options *options, struc
 	}
 	anonymiser->options = *options;
 	payload_init(&anonymiser->payload, 8);
-	anonymiser->pseudonyms = pseudonyms_new(options->key, err);
+	anonymiser->pseudonyms = pseudonyms_new(options->key, options->key_size, err);
 	if (!anonymiser->pseudonyms) {
 		anonymiser_free(anonymiser);
 		return NULL;

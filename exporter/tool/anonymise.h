@@ -42,7 +42,10 @@ struct anonymise_counts {
 };
 
 struct anonymise_options {
-	const char *key;       /* any text: the same pseudonyms each time; NULL: random ones */
+	/* Any bytes: the same pseudonyms each time. They must be hard to guess. NULL: random ones.
+	 */
+	const void *key;
+	size_t key_size;
 	bool keep_undescribed; /* payloads that no schema explains stay as they are */
 };
 

@@ -134,7 +134,7 @@ static bool is_well_known(const struct pseudonyms *pseudonyms, char *word, size_
 	}
 }
 
-struct pseudonyms *pseudonyms_new(const char *key, struct error *err)
+struct pseudonyms *pseudonyms_new(const void *key, size_t size, struct error *err)
 {
 	static const struct hash_key of_keys = { { UINT64_C(0x6e6f6e796d697365),
 						   UINT64_C(0x6b65797300000000) } };
@@ -149,8 +149,8 @@ struct pseudonyms *pseudonyms_new(const char *key, struct error *err)
 		struct hash_key second = of_keys;
 
 		second.words[0] ^= 1;
-		pseudonyms->key.words[0] = keyed_hash(&of_keys, key, strlen(key));
-		pseudonyms->key.words[1] = keyed_hash(&second, key, strlen(key));
+		pseudonyms->key.words[0] = keyed_hash(&of_keys, key, size);
+		pseudonyms->key.words[1] = keyed_hash(&second, key, size);
 	} else if (!os_random(&pseudonyms->key, sizeof pseudonyms->key)) {
 		error_set(err, ERROR_SYSTEM, "the system gives no random numbers");
 		pseudonyms_free(pseudonyms);

@@ -24,8 +24,8 @@
 
 struct pseudonyms; /* opaque; one thread */
 
-/* key: any text, which gives the same pseudonyms again; NULL: a random key. */
-struct pseudonyms *pseudonyms_new(const char *key, struct error *err);
+/* key: any bytes, which give the same pseudonyms again; copied. NULL: a random key. */
+struct pseudonyms *pseudonyms_new(const void *key, size_t size, struct error *err);
 void pseudonyms_free(struct pseudonyms *pseudonyms);
 
 /* Adds what a text becomes; UTF-8. Returns whether that differs from the text. */

@@ -30,6 +30,9 @@ struct relog_request {
 	bool exact; /* nothing is kept that the filter leaves out */
 	struct set_fields set;
 	struct added_files added;
+	bool anonymise;
+	bool keep_undescribed;
+	const char *key_file; /* NULL: a random key */
 };
 
 /*

@@ -16,16 +16,21 @@
  * use. So records that describe others stay too (tool/describing.h), even if the filter leaves them
  * out.
  *
+ * Names are taken out last (--anonymise), of a recording that is otherwise complete: so it does not
+ * matter how a record came into it.
+ *
  * Nothing here grows with the recording except the bits of a filter, and, where several inputs are
  * merged, a bounded table of the records that describe others.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "base/os.h"
 #include "etl/output.h"
+#include "tool/anonymise_recording.h"
 #include "tool/relog.h"
 
 struct relog {
@@ -40,6 +45,8 @@ struct relog {
 	struct relog_changes *changes;
 	size_t added; /* records, of the files of --add */
 	struct progress progress;
+	char *key; /* owned */
+	size_t key_size;
 	unsigned parts;
 	bool no_memory;
 	bool unprinted;
@@ -270,6 +277,73 @@ static bool make(struct relog *relog, const char *path, enum etl_mirror_form for
 	return true;
 }
 
+/* ---- without names ---- */
+
+/* Of a key that cannot be guessed, in hexadecimal; also less than a GUID as text has. */
+enum { KEY_LEAST = 16, KEY_MOST = 1 << 20 };
+
+static bool read_key(struct relog *relog, struct error *err)
+{
+	const char *path = relog->request->key_file;
+
+	if (!path) {
+		return true;
+	}
+	if (!file_read_whole(path, KEY_MOST, &relog->key, &relog->key_size, err)) {
+		return error_prefix(err, "%s", path);
+	}
+	return relog->key_size >= KEY_LEAST ||
+	       error_set(err, ERROR_CONFIG, "%s: a key has at least %d bytes, this one has %zu",
+			 path, KEY_LEAST, relog->key_size);
+}
+
+static void print_replaced(const struct anonymise_counts *counts)
+{
+	struct text out = { 0 };
+
+	anonymise_report(counts, &out);
+	if (!out.failed) {
+		fputs(out.data, stderr);
+	}
+	text_free(&out);
+}
+
+/* Takes the names out of the only input, or of what was made from several, or with a filter. */
+static bool make_anonymised(struct relog *relog, struct etl_file *input, const char *path,
+			    enum etl_mirror_form form, bool warn, struct etl_mirror_counts *counts,
+			    struct error *err)
+{
+	const struct anonymise_request request = {
+		.options = { .key = relog->key,
+			     .key_size = relog->key_size,
+			     .keep_undescribed = relog->request->keep_undescribed },
+		.manifests = &relog->request->arguments.manifests,
+		.output = path,
+		.form = form,
+		.context = relog,
+		.on_buffer = on_buffer,
+	};
+	struct anonymise_result result;
+	bool good;
+
+	if (!configured_manifests_add_builtin(&relog->request->arguments.manifests, err)) {
+		return false;
+	}
+	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
+	relog->bytes_before = 0;
+	relog->bytes_total = input->input.size_bytes;
+	good = anonymise_recording(input, &request, &result, err);
+	progress_end(&relog->progress);
+	if (good && warn) {
+		warn_of_damage(relog, &result.damage);
+	}
+	if (good) {
+		*counts = result.written;
+		print_replaced(&result.replaced);
+	}
+	return good;
+}
+
 /* ---- parts ---- */
 
 static void on_part(void *context, const char *path, const struct etl_mirror_counts *counts)
@@ -312,29 +386,80 @@ static bool make_parts(struct relog *relog, struct etl_file *input, enum etl_mir
 	return good && !relog->unprinted;
 }
 
-/* With a filter, or of several inputs, the whole is made first, as a file that is gone at the end.
- */
-static bool make_whole_and_parts(struct relog *relog, enum etl_mirror_form form, struct error *err)
-{
-	struct etl_mirror_counts counts;
-	struct etl_file *whole = NULL;
-	struct text path = { 0 };
-	bool good;
+/* ---- one step after the other ---- */
 
-	text_add_format(&path, "%s.%08x.whole", relog->request->output, (unsigned)hash_seed());
-	if (path.failed) {
-		text_free(&path);
-		return error_no_memory(err, "the name of a file");
+/* A recording between two steps: a file beside the output that is gone at the end. */
+struct between {
+	struct text path;
+	struct etl_file *file;
+};
+
+static bool name_between(struct between *between, const struct relog *relog, const char *step,
+			 struct error *err)
+{
+	text_add_format(&between->path, "%s.%08x.%s", relog->request->output, (unsigned)hash_seed(),
+			step);
+	return !between->path.failed || error_no_memory(err, "the name of a file");
+}
+
+static bool open_between(struct between *between, struct relog *relog, struct error *err)
+{
+	between->file =
+		etl_file_open(between->path.data, relog->request->arguments.pointer_size, err);
+	relog->present = 0;
+	return between->file != NULL;
+}
+
+static void remove_between(struct between *between)
+{
+	etl_file_close(between->file);
+	if (between->path.data) {
+		os_file_remove(between->path.data, NULL);
 	}
-	good = make(relog, path.data, ETL_FORM_AS_READ, &counts, err);
-	if (good) {
-		whole = etl_file_open(path.data, relog->request->arguments.pointer_size, err);
-		relog->present = 0;
-		good = whole && make_parts(relog, whole, form, false, err);
+	text_free(&between->path);
+}
+
+/* Whether more is asked for than to take names out of one recording, or to split it. */
+static bool needs_whole(const struct relog *relog)
+{
+	return relog_decision_needed(&relog->decision) || relog->changes;
+}
+
+/* Several inputs and filters make one recording first; then names are taken out; then it is split.
+ */
+static bool make_in_steps(struct relog *relog, enum etl_mirror_form form, bool split,
+			  struct error *err)
+{
+	const struct relog_request *request = relog->request;
+	struct etl_mirror_counts counts = { 0 }, whole_counts = { 0 };
+	struct between whole = { .file = NULL }, nameless = { .file = NULL };
+	struct etl_file *input = relog->inputs[0];
+	bool good = true, warn = true; /* of damage, which is in the inputs only */
+
+	if (needs_whole(relog)) {
+		good = name_between(&whole, relog, "whole", err) &&
+		       make(relog, whole.path.data, ETL_FORM_AS_READ, &whole_counts, err) &&
+		       open_between(&whole, relog, err);
+		input = whole.file;
+		warn = false;
 	}
-	etl_file_close(whole);
-	os_file_remove(path.data, NULL);
-	text_free(&path);
+	if (good && request->anonymise && split) {
+		good = name_between(&nameless, relog, "nameless", err) &&
+		       make_anonymised(relog, input, nameless.path.data, ETL_FORM_AS_READ, warn,
+				       &counts, err) &&
+		       open_between(&nameless, relog, err);
+		input = nameless.file;
+		warn = false;
+	}
+	if (good && split) {
+		good = make_parts(relog, input, form, warn, err);
+	} else if (good) {
+		good = make_anonymised(relog, input, request->output, form, warn, &counts, err);
+		counts.dropped += whole_counts.dropped;
+		good = good && print_result(relog, request->output, &counts, false);
+	}
+	remove_between(&nameless);
+	remove_between(&whole);
 	return good;
 }
 
@@ -344,18 +469,22 @@ static bool make_all(struct relog *relog, struct error *err)
 	enum etl_mirror_form form = request->compress ? ETL_FORM_COMPRESSED :
 				    request->plain    ? ETL_FORM_PLAIN :
 							ETL_FORM_AS_READ;
+	bool split = request->split.size_bytes > 0 || request->split.duration_ms > 0;
 	struct etl_mirror_counts counts;
 
 	if (!check_output(request->output, err)) {
 		return false;
 	}
-	if (request->split.size_bytes == 0 && request->split.duration_ms == 0) {
-		return make(relog, request->output, form, &counts, err) &&
-		       print_result(relog, request->output, &counts, false);
+	if (request->anonymise && etl_output_is_standard(request->output) && needs_whole(relog)) {
+		return error_set(err, ERROR_CONFIG,
+				 "-o - and --anonymise together take one recording and nothing "
+				 "else: etwtool relog … -o - | etwtool relog - --anonymise -o -");
 	}
-	return relog_decision_needed(&relog->decision) || relog->changes ?
-		       make_whole_and_parts(relog, form, err) :
-		       make_parts(relog, relog->inputs[0], form, true, err);
+	if (split || request->anonymise) {
+		return make_in_steps(relog, form, split, err);
+	}
+	return make(relog, request->output, form, &counts, err) &&
+	       print_result(relog, request->output, &counts, false);
 }
 
 /* Learns what the inputs say about their events, and reads what is to be added. */
@@ -410,6 +539,12 @@ static const char *find_mistake(const struct relog_request *request)
 	if (request->exact && request->set.count > 0) {
 		return "--exact is of no use with --set, which leaves nothing out";
 	}
+	if (!request->anonymise && request->key_file) {
+		return "--key is of no use without --anonymise";
+	}
+	if (!request->anonymise && request->keep_undescribed) {
+		return "--keep-undescribed is of no use without --anonymise";
+	}
 	if (etl_output_is_standard(request->output)) {
 		if (request->split.size_bytes != 0 || request->split.duration_ms != 0) {
 			return "--split makes several files, which - cannot be";
@@ -452,7 +587,7 @@ static int run(struct tool_arguments *arguments)
 		return tool_complain(TOOL_FAILED, "relog", "no memory");
 	}
 	relog->request = request;
-	if (!open_inputs(relog, &err)) {
+	if (!read_key(relog, &err) || !open_inputs(relog, &err)) {
 		goto done;
 	}
 	if (event_filter_is_empty(&request->filter)) {
@@ -475,6 +610,7 @@ done:
 	}
 	relog_decision_done(&relog->decision);
 	relog_changes_free(relog->changes);
+	free(relog->key);
 	free(relog);
 	return status;
 }
@@ -512,6 +648,12 @@ static const struct command_option option_rows[] = {
 	  "several recordings, FILE_000001.etl and so on, each of at most 100MB or 1m, say",
 	  OPTION_READ, AT(split), .takes = "a size such as 100MB, or a duration such as 1m",
 	  .read = split_by_read },
+	{ "--anonymise", NULL, "replace names by keyed hashes, see below", OPTION_SET,
+	  AT(anonymise) },
+	{ "--key", "FILE", "the key of the hashes: at least 16 random bytes; default: a new one",
+	  OPTION_TEXT, AT(key_file) },
+	{ "--keep-undescribed", NULL, "keep payloads that no layout describes", OPTION_SET,
+	  AT(keep_undescribed) },
 	{ "--compress", NULL, "compress the buffers", OPTION_SET, AT(compress) },
 	{ "--plain", NULL, "do not compress them; neither: as they are", OPTION_SET, AT(plain) },
 	{ NULL },
@@ -536,6 +678,13 @@ static const char more[] =
 	"\n"
 	"Each part of a split recording has the records of its time, and of other times those that\n"
 	"describe others. The losses in its header are those of the whole.\n"
+	"\n"
+	"--anonymise replaces the names of machines, users, programs, files, addresses and accounts,\n"
+	"command lines, and all other text. The same name becomes the same hash, also in other\n"
+	"recordings with the same --key; paths keep their depth and extension, and words that every\n"
+	"Windows has stay. Payloads that no layout describes are dropped, unless --keep-undescribed.\n"
+	"What was replaced stands on standard error; what an anonymised recording still says is in\n"
+	"docs/anonymise.md.\n"
 	"\n"
 	"The file is written under another name beside FILE and renamed at the end; a file that is\n"
 	"there is replaced. The standard output gets all of it at the end, from a temporary file in\n"

@@ -310,8 +310,8 @@ static void collect_names(const char *path)
 static struct anonymiser *anonymiser_of(const char *key)
 {
 	struct error err = { 0 };
-	struct anonymiser *anonymiser =
-		anonymiser_new(&(struct anonymise_options){ .key = key }, &err);
+	struct anonymiser *anonymiser = anonymiser_new(
+		&(struct anonymise_options){ .key = key, .key_size = strlen(key) }, &err);
 
 	assert_non_null(anonymiser);
 	return anonymiser;

@@ -27,7 +27,7 @@ static void start(bool keep_undescribed)
 	struct error err = { 0 };
 
 	anonymiser = anonymiser_new(
-		&(struct anonymise_options){ .key = "k", .keep_undescribed = keep_undescribed },
+		&(struct anonymise_options){ .key = "k", .key_size = 1, .keep_undescribed = keep_undescribed },
 		&err);
 	assert_non_null(anonymiser);
 	payload_init(&payload, 8);

@@ -23,7 +23,7 @@ static int open_key(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	pseudonyms = pseudonyms_new("key", &err);
+	pseudonyms = pseudonyms_new("key", 3, &err);
 	return pseudonyms ? 0 : 1;
 }
 
@@ -98,8 +98,8 @@ static void one_name_has_one_pseudonym_wherever_it_stands(void **state)
 static void another_key_gives_other_pseudonyms_and_the_same_key_the_same(void **state)
 {
 	struct error err = { 0 };
-	struct pseudonyms *again = pseudonyms_new("key", &err);
-	struct pseudonyms *random = pseudonyms_new(NULL, &err);
+	struct pseudonyms *again = pseudonyms_new("key", 3, &err);
+	struct pseudonyms *random = pseudonyms_new(NULL, 0, &err);
 	struct text a = { 0 }, b = { 0 };
 
 	(void)state;
