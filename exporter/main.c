@@ -121,6 +121,7 @@ static bool open_sources(struct app *app, struct error *err)
 
 	runner.setup = &app->setup;
 	runner.recorder = app->recorder;
+	runner.taps = flight_taps(app->recorder);
 	runner.on_fault = crash_end;
 	/* An emergency stop must find every session that runs: it is set up before the first. */
 	if (runner.path_count == 0 && !crash_catch(live_emergency_stop, err)) {
@@ -321,7 +322,7 @@ static bool open_recorder(struct app *app, struct error *err)
 		return true;
 	}
 	app->recorder = flight_new(config, app->setup.registry,
-				     live ? config->session_count : 1, err);
+				   live ? config->session_count : 1, live, err);
 	return app->recorder != NULL;
 }
 

@@ -19,6 +19,7 @@
 #include "etl/source_file.h"
 #include "pipeline.h"
 #include "recorder/flight.h"
+#include "recorder/taps.h"
 #include "setup.h"
 
 struct runner_options {
@@ -28,7 +29,10 @@ struct runner_options {
 	/* Recordings, borrowed during runner_new(); none: the sessions of the configuration run. */
 	const char *const *paths;
 	size_t path_count;
-	struct flight_recorder *recorder; /* borrowed likewise; NULL: there is none */
+	/* Borrowed likewise; NULL: there is none. What the recorder of the program says about
+	 * itself is for health; taps may be those of another one. */
+	struct flight_recorder *recorder;
+	struct taps *taps;
 	/* ---- of recordings ---- */
 	struct source_file_options file;
 	double speed; /* 0: as fast as possible */

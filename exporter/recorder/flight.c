@@ -38,8 +38,7 @@ struct flight_recorder {
 	struct config_recorder config; /* texts and arrays are owned; no rules */
 	struct triggers *triggers;
 	struct registry *registry;
-	struct tap **taps;
-	size_t tap_count;
+	struct taps *taps;
 	struct os_thread thread;
 	bool started;
 	atomic_bool stopping;
@@ -196,6 +195,7 @@ static bool write_file(struct flight_recorder *recorder, struct text *path,
 		       struct recording_result *result, struct error *err)
 {
 	struct text name = { 0 }, partial = { 0 };
+	struct tap *taps[TAPS_MOST];
 	bool good;
 
 	add_name(&name);
@@ -206,7 +206,7 @@ static bool write_file(struct flight_recorder *recorder, struct text *path,
 		good = !partial.failed || error_no_memory(err, "a recording");
 	}
 	if (good) {
-		good = recording_write(partial.data, recorder->taps, recorder->tap_count,
+		good = recording_write(partial.data, taps, taps_list(recorder->taps, taps),
 				       &recorder->stopping, result, err) &&
 		       os_file_rename(partial.data, path->data, err);
 		if (!good) {
@@ -394,15 +394,17 @@ enum flight_result flight_request(struct flight_recorder *recorder, const char *
 
 void flight_statistics(struct flight_recorder *recorder, struct flight_statistics *statistics)
 {
+	struct tap *taps[TAPS_MOST];
+	size_t count = taps_list(recorder->taps, taps);
 	bool spans = false;
 
 	os_mutex_lock(&recorder->lock);
 	*statistics = recorder->statistics;
 	os_mutex_unlock(&recorder->lock);
-	for (size_t i = 0; i < recorder->tap_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct ring_statistics ring;
 
-		ring_statistics(tap_ring(recorder->taps[i]), &ring);
+		ring_statistics(tap_ring(taps[i]), &ring);
 		statistics->records += ring.added;
 		statistics->overwritten += ring.overwritten;
 		statistics->left_out += ring.too_large;
@@ -456,28 +458,8 @@ static bool copy_config(struct config_recorder *to, const struct config *config)
 	return to->dir && to->providers && to->processes;
 }
 
-static bool make_taps(struct flight_recorder *recorder, size_t consumers, struct error *err)
-{
-	if (recorder->config.memory_bytes / consumers < RING_BYTES_LEAST) {
-		return error_set(err, ERROR_CONFIG,
-				 "recorder: memory: %" PRIu64
-				 " bytes are too few for %zu sessions; each needs %zu",
-				 recorder->config.memory_bytes, consumers, RING_BYTES_LEAST);
-	}
-	recorder->taps = calloc(consumers, sizeof(struct tap *));
-	for (size_t i = 0; recorder->taps && i < consumers; i++) {
-		recorder->taps[i] =
-			tap_new(&recorder->config, recorder->config.memory_bytes / consumers, err);
-		if (!recorder->taps[i]) {
-			return false;
-		}
-		recorder->tap_count++;
-	}
-	return recorder->taps || error_no_memory(err, "the flight recorder");
-}
-
 struct flight_recorder *flight_new(const struct config *config, struct registry *registry,
-				   size_t consumers, struct error *err)
+				   size_t consumers, bool grows, struct error *err)
 {
 	struct flight_recorder *recorder = calloc(1, sizeof *recorder);
 
@@ -494,8 +476,11 @@ struct flight_recorder *flight_new(const struct config *config, struct registry 
 		goto fail;
 	}
 	recorder->triggers = triggers_new(&config->recorder, err);
-	if (!recorder->triggers || !check_dir(recorder, err) ||
-	    !make_taps(recorder, consumers, err)) {
+	if (!recorder->triggers || !check_dir(recorder, err)) {
+		goto fail;
+	}
+	recorder->taps = taps_new(&recorder->config, consumers, grows, err);
+	if (!recorder->taps) {
 		goto fail;
 	}
 	return recorder;
@@ -511,10 +496,7 @@ void flight_free(struct flight_recorder *recorder)
 		return;
 	}
 	flight_stop(recorder);
-	for (size_t i = 0; i < recorder->tap_count; i++) {
-		tap_free(recorder->taps[i]);
-	}
-	free((void *)recorder->taps);
+	taps_free(recorder->taps);
 	triggers_free(recorder->triggers);
 	free((void *)(uintptr_t)recorder->config.dir);
 	free_texts(recorder->config.providers, recorder->config.provider_count);
@@ -525,7 +507,7 @@ void flight_free(struct flight_recorder *recorder)
 	free(recorder);
 }
 
-struct tap *flight_tap(struct flight_recorder *recorder, size_t consumer)
+struct taps *flight_taps(struct flight_recorder *recorder)
 {
-	return recorder && consumer < recorder->tap_count ? recorder->taps[consumer] : NULL;
+	return recorder ? recorder->taps : NULL;
 }

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "metrics/registry.h"
-#include "recorder/tap.h"
+#include "recorder/taps.h"
 
 struct flight_recorder; /* opaque */
 
@@ -25,18 +25,16 @@ struct flight_recorder; /* opaque */
 bool flight_configured(const struct config *config);
 
 /*
- * consumers: at least 1; each has an equal part of the memory. The registry is borrowed until
- * flight_free(), the configuration only during the call. Fails when the folder cannot be written
- * to.
+ * consumers, grows: see taps_new(). The registry is borrowed until flight_free(), the configuration
+ * only during the call. Fails when the folder cannot be written to.
  */
 struct flight_recorder *flight_new(const struct config *config, struct registry *registry,
-				   size_t consumers, struct error *err);
+				   size_t consumers, bool grows, struct error *err);
 /* After flight_stop(), when no consumer uses its tap any more. NULL is fine. */
 void flight_free(struct flight_recorder *recorder);
 
-/* Of the consumer with this number; NULL: it came later than flight_new(). recorder may be NULL.
- */
-struct tap *flight_tap(struct flight_recorder *recorder, size_t consumer);
+/* For the consumers, until flight_free(). NULL: there is no recorder. */
+struct taps *flight_taps(struct flight_recorder *recorder);
 
 bool flight_start(struct flight_recorder *recorder, struct error *err);
 /* Ends the thread, also while it writes: that recording fails. NULL is fine; more than once too. */

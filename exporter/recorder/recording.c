@@ -12,13 +12,19 @@
  * except for the few that Windows delivers late. All rings of live sessions have one clock, the
  * performance counter, so raw times are compared and written as they are. A ring with another clock
  * than the first one is left out, and its records are counted.
+ *
+ * A recording that grows is the same, in many steps. Each step reads what the rings have received
+ * since. A session delivers a buffer when it is full or when it is flushed, so while one session is
+ * ahead, another may still deliver earlier records: those of the last moments stay in their rings
+ * until the next step, unless a ring is about to fill up. A record that comes later than that is
+ * written where it comes; readers sort by time.
  */
 #include "recorder/recording.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "decode/kernel_class.h"
 #include "etl/writer.h"
 
@@ -32,18 +38,29 @@ enum {
 };
 
 struct input {
+	struct tap *tap;
 	struct ring_reader reader;
 	struct tap_facts facts;
-	const struct kept_record *next; /* NULL: no more */
+	const struct kept_record *next; /* NULL: no more at the moment */
+	bool open;                      /* the ring has had a record */
+	bool facts_written;
+	bool other_clock;
 };
 
-struct output {
-	struct etl_writer *writer;
+struct ring_writer {
+	char *path; /* owned */
+	struct input *inputs;
+	size_t count;
+	struct etl_writer *writer; /* owned; NULL before the first record */
+	struct source_clock clock; /* of the first record, as are the next two */
 	int64_t start_raw;
-	int64_t last_raw;
+	int64_t wait_raw;
+	uint64_t wait_ns;
+	int64_t last_raw;   /* of the last record that was written */
+	int64_t newest_raw; /* of all that the rings have had */
 	uint16_t processors;
-	struct recording_result *result;
-	const atomic_bool *stop;
+	struct recording_result result;
+	const atomic_bool *stop; /* borrowed; NULL: never */
 };
 
 /* ---- one record ---- */
@@ -63,7 +80,7 @@ static void describe_existing(struct event_record *record, enum fact_type type)
 	}
 }
 
-static void write_record(struct output *to, const struct event_record *record)
+static void write_record(struct ring_writer *to, const struct event_record *record)
 {
 	struct etl_out_item items[ITEMS_MAX];
 	struct etl_out_record out = {
@@ -104,7 +121,7 @@ static void write_record(struct output *to, const struct event_record *record)
 								 .data = item.data };
 	}
 	if (etl_out_record_size(&out) > RECORD_SIZE_MAX) {
-		to->result->left_out++;
+		to->result.left_out++;
 		return;
 	}
 	to->last_raw = out.raw_time;
@@ -113,7 +130,7 @@ static void write_record(struct output *to, const struct event_record *record)
 
 /* ---- the two parts ---- */
 
-static void write_facts(struct output *to, const struct input *input)
+static void write_facts(struct ring_writer *to, struct input *input)
 {
 	const struct fact_copy *facts = &input->reader.facts;
 
@@ -125,109 +142,90 @@ static void write_facts(struct output *to, const struct input *input)
 		kept_read(kept, &record);
 		describe_existing(&record, (enum fact_type)kept->fact);
 		/* In one buffer they stay in the order in which they became true. */
-		record.raw_time = to->start_raw;
+		record.raw_time = to->last_raw;
 		record.processor = 0;
 		write_record(to, &record);
-		to->result->facts++;
+		to->result.facts++;
 		at += kept->words;
 	}
+	input->facts_written = true;
 }
 
-static struct input *earliest(struct input *inputs, size_t count)
+static struct input *earliest(const struct ring_writer *recording)
 {
 	struct input *first = NULL;
 
-	for (size_t i = 0; i < count; i++) {
-		if (inputs[i].next &&
-		    (!first || inputs[i].next->raw_time < first->next->raw_time)) {
-			first = &inputs[i];
+	for (size_t i = 0; i < recording->count; i++) {
+		struct input *input = &recording->inputs[i];
+
+		if (input->next && (!first || input->next->raw_time < first->next->raw_time)) {
+			first = input;
 		}
 	}
 	return first;
 }
 
-static bool is_stopped(const struct output *to)
+static bool is_stopped(const struct ring_writer *recording)
 {
-	return to->stop && atomic_load_explicit(to->stop, memory_order_relaxed);
+	return recording->stop && atomic_load_explicit(recording->stop, memory_order_relaxed);
 }
 
-static void write_records(struct output *to, struct input *inputs, size_t count)
+/* The next record of a ring; those with another clock are counted instead. */
+static void advance(struct ring_writer *recording, struct input *input)
+{
+	input->next = ring_reader_next(&input->reader);
+	while (input->next && input->other_clock) {
+		recording->result.left_out++;
+		input->next = ring_reader_next(&input->reader);
+	}
+}
+
+/* Whether no other session is expected to deliver an earlier record. */
+static bool is_due(const struct ring_writer *recording, const struct input *first)
+{
+	if (recording->count == 1 || ring_reader_is_late(&first->reader)) {
+		return true;
+	}
+	for (size_t i = 0; i < recording->count; i++) {
+		if (!recording->inputs[i].next) {
+			return first->next->raw_time <=
+			       time_add(recording->newest_raw, -recording->wait_raw);
+		}
+	}
+	return true;
+}
+
+static void write_records(struct ring_writer *to, bool all)
 {
 	struct input *input;
 
 	while (!etl_writer_failed(to->writer) && !is_stopped(to) &&
-	       (input = earliest(inputs, count)) != NULL) {
+	       (input = earliest(to)) != NULL && (all || is_due(to, input))) {
 		struct event_record record;
 
 		kept_read(input->next, &record);
 		if (input->next->known) {
 			describe_existing(&record, (enum fact_type)input->next->fact);
-			to->result->facts++;
+			to->result.facts++;
 		} else {
-			to->result->records++;
+			to->result.records++;
 		}
 		write_record(to, &record);
-		input->next = ring_reader_next(&input->reader);
+		advance(to, input);
 	}
 }
 
-/* ---- a recording ---- */
-
-static void close_inputs(struct input *inputs, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		ring_reader_close(&inputs[i].reader);
-	}
-	free(inputs);
-}
-
-static struct input *open_inputs(struct tap *const *taps, size_t count, struct error *err)
-{
-	struct input *inputs = calloc(count, sizeof *inputs);
-
-	if (!inputs) {
-		error_no_memory(err, "a recording");
-		return NULL;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (!ring_reader_open(&inputs[i].reader, tap_ring(taps[i]), err)) {
-			close_inputs(inputs, i);
-			return NULL;
-		}
-		tap_facts(taps[i], &inputs[i].facts);
-	}
-	for (size_t i = 0; i < count; i++) {
-		inputs[i].next = ring_reader_next(&inputs[i].reader);
-	}
-	return inputs;
-}
+/* ---- beginning ---- */
 
 static bool same_clock(const struct source_clock *a, const struct source_clock *b)
 {
 	return a->type == b->type && a->frequency == b->frequency;
 }
 
-/* Rings with another clock than that of the first record are not written. */
-static void leave_out_other_clocks(struct input *inputs, size_t count, const struct input *first,
-				   struct recording_result *result)
+static struct etl_writer_options header_of(const struct ring_writer *recording,
+					   const struct input *first)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct input *input = &inputs[i];
-
-		if (same_clock(&input->reader.clock, &first->reader.clock)) {
-			continue;
-		}
-		for (; input->next; input->next = ring_reader_next(&input->reader)) {
-			result->left_out++;
-		}
-		input->reader.facts.count = 0;
-	}
-}
-
-static struct etl_writer_options header_of(const struct input *inputs, size_t count,
-					   const struct input *first, int64_t start_raw)
-{
-	const struct source_clock *clock = &first->reader.clock;
+	const struct source_clock *clock = &recording->clock;
 	struct etl_writer_options options = {
 		.buffer_size = BUFFER_SIZE,
 		.header_buffer_size = 8192,
@@ -238,8 +236,8 @@ static struct etl_writer_options header_of(const struct input *inputs, size_t co
 							     clock->perf_frequency,
 		.cpu_mhz = clock->type == CLOCK_CPU_CYCLE ? (uint32_t)(clock->frequency / 1000000) :
 							    first->facts.cpu_mhz,
-		.start_raw = start_raw,
-		.start_time = clock_time(clock, start_raw),
+		.start_raw = recording->start_raw,
+		.start_time = clock_time(clock, recording->start_raw),
 		.boot_time = first->facts.boot_time,
 		.bias_minutes = first->facts.bias_minutes,
 		.os_build = first->facts.os_build,
@@ -249,8 +247,8 @@ static struct etl_writer_options header_of(const struct input *inputs, size_t co
 	};
 
 	options.processors = 1;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t processors = inputs[i].facts.processors;
+	for (size_t i = 0; i < recording->count; i++) {
+		uint32_t processors = recording->inputs[i].facts.processors;
 
 		processors = processors < PROCESSORS_MAX ? processors : PROCESSORS_MAX;
 		if (processors > options.processors) {
@@ -267,52 +265,199 @@ static int64_t start_of(const struct input *first)
 							 time_add(first->next->raw_time, -1);
 }
 
+/* The file, with the clock and the machine of the first record. */
+static bool begin(struct ring_writer *recording, const struct input *first, struct error *err)
+{
+	struct etl_writer_options options;
+
+	recording->clock = first->reader.clock;
+	recording->start_raw = start_of(first);
+	recording->last_raw = recording->start_raw;
+	recording->newest_raw = recording->start_raw;
+	recording->wait_raw =
+		(int64_t)((double)recording->wait_ns / 1e9 * (double)recording->clock.frequency);
+	options = header_of(recording, first);
+	recording->processors = options.processors;
+	recording->writer = etl_writer_open(recording->path, &options, err);
+	return recording->writer != NULL;
+}
+
+/* Begins to read a ring that has its first record. */
+static bool open_input(struct input *input, struct error *err)
+{
+	struct ring_statistics statistics;
+
+	ring_statistics(tap_ring(input->tap), &statistics);
+	if (statistics.added == statistics.overwritten) {
+		return true;
+	}
+	input->open = ring_reader_open(&input->reader, tap_ring(input->tap), err);
+	tap_facts(input->tap, &input->facts);
+	return input->open;
+}
+
+/* ---- a recording ---- */
+
+struct ring_writer *ring_writer_open(const char *path, struct tap *const *taps, size_t count,
+				     uint64_t wait_ns, struct error *err)
+{
+	struct ring_writer *recording = calloc(1, sizeof *recording);
+
+	if (recording) {
+		recording->wait_ns = wait_ns;
+		recording->path = text_duplicate(path, strlen(path));
+		recording->inputs = calloc(count, sizeof *recording->inputs);
+	}
+	if (!recording || !recording->path || !recording->inputs) {
+		error_no_memory(err, "a recording");
+		ring_writer_close(recording);
+		return NULL;
+	}
+	recording->count = count;
+	for (size_t i = 0; i < count; i++) {
+		recording->inputs[i].tap = taps[i];
+	}
+	return recording;
+}
+
+void ring_writer_close(struct ring_writer *recording)
+{
+	if (!recording) {
+		return;
+	}
+	for (size_t i = 0; i < recording->count; i++) {
+		ring_reader_close(&recording->inputs[i].reader);
+	}
+	etl_writer_close(recording->writer);
+	free(recording->inputs);
+	free(recording->path);
+	free(recording);
+}
+
+/* Looks at what the rings have received. */
+static bool look_at_rings(struct ring_writer *recording, struct error *err)
+{
+	/* All are opened before any is read, so that they show the same moment. */
+	for (size_t i = 0; i < recording->count; i++) {
+		struct input *input = &recording->inputs[i];
+
+		if (input->open) {
+			ring_reader_more(&input->reader);
+		} else if (!open_input(input, err)) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < recording->count; i++) {
+		struct input *input = &recording->inputs[i];
+
+		if (input->open && !input->next) {
+			advance(recording, input);
+		}
+	}
+	return true;
+}
+
+/* Those that were opened in this step. */
+static void begin_inputs(struct ring_writer *recording)
+{
+	for (size_t i = 0; i < recording->count; i++) {
+		struct input *input = &recording->inputs[i];
+
+		if (!input->open || input->facts_written) {
+			continue;
+		}
+		input->other_clock = !same_clock(&input->reader.clock, &recording->clock);
+		if (!input->other_clock) {
+			write_facts(recording, input);
+		} else if (input->next) {
+			recording->result.left_out++;
+			advance(recording, input);
+		}
+		input->facts_written = true;
+	}
+}
+
+static void find_newest(struct ring_writer *recording)
+{
+	for (size_t i = 0; i < recording->count; i++) {
+		const struct input *input = &recording->inputs[i];
+
+		if (input->open && !input->other_clock) {
+			int64_t newest = ring_newest(tap_ring(input->tap));
+
+			recording->newest_raw =
+				newest > recording->newest_raw ? newest : recording->newest_raw;
+		}
+	}
+}
+
+bool ring_writer_follow(struct ring_writer *recording, bool all, struct error *err)
+{
+	const struct input *first;
+
+	if (!look_at_rings(recording, err)) {
+		return false;
+	}
+	first = earliest(recording);
+	if (!first) {
+		return true;
+	}
+	if (!recording->writer && !begin(recording, first, err)) {
+		return false;
+	}
+	begin_inputs(recording);
+	find_newest(recording);
+	write_records(recording, all);
+	recording->result.bytes = etl_writer_written(recording->writer);
+	return etl_writer_good(recording->writer, err);
+}
+
+const struct recording_result *ring_writer_result(const struct ring_writer *recording)
+{
+	return &recording->result;
+}
+
+static uint32_t at_most_32_bits(uint64_t number)
+{
+	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+bool ring_writer_finish(struct ring_writer *recording, uint64_t lost_events, uint64_t lost_buffers,
+			struct error *err)
+{
+	struct recording_result *result = &recording->result;
+	bool good;
+
+	if (!recording->writer) {
+		return error_set(err, ERROR_SYSTEM, "no event has been received yet");
+	}
+	for (size_t i = 0; i < recording->count; i++) {
+		result->lost += recording->inputs[i].reader.lost;
+	}
+	etl_writer_set_losses(recording->writer, at_most_32_bits(result->lost + lost_events),
+			      at_most_32_bits(lost_buffers));
+	result->span_ns = time_between(clock_time(&recording->clock, recording->start_raw),
+				       clock_time(&recording->clock, recording->last_raw)) *
+			  100;
+	good = is_stopped(recording) ? error_set(err, ERROR_SYSTEM, "the program is stopping") :
+				       etl_writer_finish(recording->writer, err);
+	result->bytes = etl_writer_written(recording->writer);
+	return good;
+}
+
 bool recording_write(const char *path, struct tap *const *taps, size_t count,
 		     const atomic_bool *stop, struct recording_result *result, struct error *err)
 {
-	struct input *inputs = open_inputs(taps, count, err);
-	struct output to = { .result = result, .stop = stop };
-	struct etl_writer_options options;
-	const struct input *first;
-	struct source_clock clock;
+	struct ring_writer *recording = ring_writer_open(path, taps, count, 0, err);
 	bool good;
 
 	*result = (struct recording_result){ 0 };
-	if (!inputs) {
+	if (!recording) {
 		return false;
 	}
-	first = earliest(inputs, count);
-	if (!first) {
-		close_inputs(inputs, count);
-		return error_set(err, ERROR_SYSTEM, "the flight recorder has no record yet");
-	}
-	clock = first->reader.clock;
-	to.start_raw = start_of(first);
-	to.last_raw = to.start_raw;
-	leave_out_other_clocks(inputs, count, first, result);
-	options = header_of(inputs, count, first, to.start_raw);
-	to.processors = options.processors;
-	to.writer = etl_writer_open(path, &options, err);
-	good = to.writer != NULL;
-	if (good) {
-		for (size_t i = 0; i < count; i++) {
-			write_facts(&to, &inputs[i]);
-		}
-		write_records(&to, inputs, count);
-		for (size_t i = 0; i < count; i++) {
-			result->lost += inputs[i].reader.lost;
-		}
-		etl_writer_set_losses(
-			to.writer, result->lost < UINT32_MAX ? (uint32_t)result->lost : UINT32_MAX,
-			0);
-		result->span_ns = time_between(clock_time(&clock, to.start_raw),
-					       clock_time(&clock, to.last_raw)) *
-				  100;
-		good = is_stopped(&to) ? error_set(err, ERROR_SYSTEM, "the program is stopping") :
-					 etl_writer_finish(to.writer, err);
-		result->bytes = etl_writer_written(to.writer);
-	}
-	etl_writer_close(to.writer);
-	close_inputs(inputs, count);
+	recording->stop = stop;
+	good = ring_writer_follow(recording, true, err) && ring_writer_finish(recording, 0, 0, err);
+	*result = recording->result;
+	ring_writer_close(recording);
 	return good;
 }

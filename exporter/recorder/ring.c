@@ -329,10 +329,11 @@ void ring_add(struct ring *ring, const struct event_record *record, const struct
 	if (fact->type != FACT_NONE) {
 		chain_fact(ring->current, ring->current_words, (uint32_t)ring->current_used);
 	}
-	add(&ring->added, 1);
-	/* The record becomes visible. */
+	/* The record becomes visible, and only then counts: a reader that sees the count also sees
+	 * the record, and takes none for lost that is about to come. */
 	ring->current_used += kept.words;
 	set(&ring->current->used, ring->current_used);
+	add(&ring->added, 1);
 }
 
 /* ---- readers ---- */
@@ -371,6 +372,21 @@ void ring_statistics(struct ring *ring, struct ring_statistics *statistics)
 	os_mutex_unlock(&ring->lock);
 }
 
+int64_t ring_newest(const struct ring *ring)
+{
+	return (int64_t)get(&ring->last_time);
+}
+
+/* What the ring holds now is what the reader reads. The count first: see ring_add(). */
+static void set_end(struct ring_reader *reader)
+{
+	const struct ring *ring = reader->ring;
+
+	reader->last_index = get(&ring->added);
+	reader->end = get(&ring->head);
+	reader->end_words = get(&block_of(ring, reader->end)->used);
+}
+
 bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct error *err)
 {
 	bool good;
@@ -387,9 +403,7 @@ bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct erro
 	reader->clock = ring->clock;
 	reader->next = ring->noted + 1;
 	reader->expected = ring->noted_index;
-	reader->last_index = get(&ring->added);
-	reader->end = get(&ring->head);
-	reader->end_words = get(&block_of(ring, reader->end)->used);
+	set_end(reader);
 	good = facts_copy(ring->facts, &reader->facts, err);
 	let_go(ring);
 	os_mutex_unlock(&ring->lock);
@@ -399,25 +413,35 @@ bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct erro
 	return good;
 }
 
-/* Copies the next block. False: it was overwritten. */
-static bool copy_block(struct ring_reader *reader)
+/* Copies the words of a block from number `from` on, and says how many are used then. False: the
+ * block was overwritten. */
+static bool copy_words(struct ring_reader *reader, uint64_t number, uint64_t from, uint64_t *used,
+		       uint64_t *first_index)
 {
 	const struct ring *ring = reader->ring;
-	uint64_t number = reader->next++;
 	const struct block *block = block_of(ring, number);
 	const word *words = words_of(ring, number);
-	uint64_t used, first_index;
 
 	if (get(&block->number) != number) {
 		return false;
 	}
-	used = get(&block->used);
-	first_index = get(&block->first_index);
-	used = number == reader->end && used > reader->end_words ? reader->end_words : used;
-	for (uint64_t i = 0; i < used; i++) {
+	*used = get(&block->used);
+	*first_index = get(&block->first_index);
+	if (number == reader->end && *used > reader->end_words) {
+		*used = reader->end_words;
+	}
+	for (uint64_t i = from; i < *used; i++) {
 		reader->words[i] = get(&words[i]);
 	}
-	if (get(&block->number) != number) {
+	return get(&block->number) == number;
+}
+
+/* Copies the next block. False: it was overwritten. */
+static bool copy_block(struct ring_reader *reader)
+{
+	uint64_t used, first_index;
+
+	if (!copy_words(reader, reader->next++, 0, &used, &first_index)) {
 		return false;
 	}
 	if (first_index > reader->expected) {
@@ -447,6 +471,25 @@ const struct kept_record *ring_reader_next(struct ring_reader *reader)
 	reader->at += kept->words;
 	reader->expected++;
 	return kept;
+}
+
+void ring_reader_more(struct ring_reader *reader)
+{
+	uint64_t used, first_index;
+
+	set_end(reader);
+	/* The block that was copied last may have got more records. */
+	if (reader->count > 0 &&
+	    copy_words(reader, reader->next - 1, reader->count, &used, &first_index)) {
+		reader->count = (size_t)used;
+	}
+}
+
+bool ring_reader_is_late(const struct ring_reader *reader)
+{
+	uint64_t head = get(&reader->ring->head);
+
+	return head >= reader->next && head - reader->next > reader->ring->window / 2;
 }
 
 void ring_reader_close(struct ring_reader *reader)

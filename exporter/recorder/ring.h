@@ -54,9 +54,13 @@ struct ring_statistics {
 
 void ring_statistics(struct ring *ring, struct ring_statistics *statistics);
 
+/* Raw time of the last record that has one. */
+int64_t ring_newest(const struct ring *ring);
+
 /*
  * Reads what the ring holds at the moment of ring_reader_open(), oldest first, while the consumer
- * adds. A reader belongs to one thread.
+ * adds; after ring_reader_more() what it holds then. A reader belongs to one thread. ring_begin()
+ * ends what it can read.
  */
 struct ring_reader {
 	struct ring *ring;
@@ -76,6 +80,11 @@ bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct erro
 
 /* The next record, valid until the next call; NULL: there is none. */
 const struct kept_record *ring_reader_next(struct ring_reader *reader);
+
+/* Behind the last record: goes on with those that were added since. */
+void ring_reader_more(struct ring_reader *reader);
+/* Whether more than half of the ring has been added that was not read. */
+bool ring_reader_is_late(const struct ring_reader *reader);
 
 void ring_reader_close(struct ring_reader *reader);
 

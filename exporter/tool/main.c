@@ -146,7 +146,7 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 static const struct tool_command *const commands[] = {
 	&tool_sessions, &tool_summary, &tool_stats,   &tool_providers, &tool_fields,
 	&tool_dump,     &tool_check,   &tool_metrics, &tool_backfill,  &tool_top,
-	&tool_diff,     &tool_doctor,  &tool_relog,   &tool_report,
+	&tool_diff,     &tool_doctor,  &tool_relog,   &tool_report,    &tool_record,
 };
 
 static const char about[] =

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "decode/manifest/load.h"
 
+struct config;
 struct registered_providers;
 struct registry;
 struct running_sessions;
@@ -70,7 +71,7 @@ struct tool_command {
 
 extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_providers,
 	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill, tool_top, tool_diff,
-	tool_doctor, tool_relog, tool_report;
+	tool_doctor, tool_relog, tool_report, tool_record;
 
 /* ---- output (output.c) ---- */
 
@@ -119,6 +120,13 @@ void add_sessions(struct text *out, const struct running_sessions *sessions,
  */
 void add_installed(struct text *out, struct registered_providers *providers, const char *word,
 		   bool as_json);
+
+/*
+ * Whether no session runs that has the name of one of the configuration: it would be taken from the
+ * program that has it, most likely an exporter that runs as a service. advice: ends the sentence
+ * about it.
+ */
+bool sessions_are_free(const struct config *config, const char *advice, struct error *err);
 
 /* etwtool providers --installed WORD. Returns an exit status. */
 int tool_installed(const char *word, bool as_json);

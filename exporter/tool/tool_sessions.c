@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/config.h"
 #include "live/running.h"
 #include "source/kernel_flags.h"
 #include "source/provider_names.h"
@@ -252,6 +253,29 @@ void add_installed(struct text *out, struct registered_providers *providers, con
 	}
 	json_array_end(json);
 	tool_json_end(&page, out);
+}
+
+/* ---- sessions of a configuration ---- */
+
+bool sessions_are_free(const struct config *config, const char *advice, struct error *err)
+{
+	struct running_sessions running = { 0 };
+	bool good = running_read(&running, err);
+
+	for (size_t i = 0; good && i < running.count; i++) {
+		for (size_t k = 0; good && k < config->session_count; k++) {
+			const char *name = config->sessions[k].name;
+
+			if (text_equal_nocase(name, strlen(name), running.list[i].name,
+					      strlen(running.list[i].name))) {
+				error_set(err, ERROR_SYSTEM, "the session \"%s\" runs already: %s",
+					  name, advice);
+				good = false;
+			}
+		}
+	}
+	running_done(&running);
+	return good;
 }
 
 /* ---- the commands ---- */

@@ -195,33 +195,6 @@ static bool open_set_up(struct feed *feed, const struct feed_options *options, s
 			  &setup, err);
 }
 
-/*
- * A live session of that name would be taken from the program that has it, most likely an exporter
- * that runs as a service.
- */
-static bool is_free(const struct config *config, struct error *err)
-{
-	struct running_sessions running = { 0 };
-	bool good = running_read(&running, err);
-
-	for (size_t i = 0; good && i < running.count; i++) {
-		for (size_t k = 0; good && k < config->session_count; k++) {
-			const char *name = config->sessions[k].name;
-
-			if (text_equal_nocase(name, strlen(name), running.list[i].name,
-					      strlen(running.list[i].name))) {
-				error_set(err, ERROR_SYSTEM,
-					  "the session \"%s\" runs already: if an exporter has "
-					  "started it, use its URL (http://localhost:9189/)",
-					  name);
-				good = false;
-			}
-		}
-	}
-	running_done(&running);
-	return good;
-}
-
 static bool open_runner(struct feed *feed, const struct feed_options *options, struct error *err)
 {
 	const struct runner_options run = {
@@ -237,8 +210,11 @@ static bool open_runner(struct feed *feed, const struct feed_options *options, s
 		return error_prefix(err, "no recording and no URL of an exporter is named");
 	}
 	if (!open_set_up(feed, options, err) ||
-	    (!feed->is_replay &&
-	     (!is_free(feed->setup.config, err) || !crash_catch(live_emergency_stop, err)))) {
+	    (!feed->is_replay && (!sessions_are_free(feed->setup.config,
+						     "if an exporter has started it, use its URL "
+						     "(http://localhost:9189/)",
+						     err) ||
+				  !crash_catch(live_emergency_stop, err)))) {
 		return false;
 	}
 	feed->runner = runner_new(&run, err);

@@ -51,8 +51,9 @@ static bool replay(const char *path, bool records, uint64_t *ns, uint64_t *count
 	if (done && records) {
 		setup.config->recorder.dir = ".";
 		setup.config->recorder.memory_bytes = MEMORY;
-		recorder = flight_new(setup.config, setup.registry, 1, err);
+		recorder = flight_new(setup.config, setup.registry, 1, false, err);
 		run.recorder = recorder;
+		run.taps = flight_taps(recorder);
 		done = recorder != NULL;
 	}
 	runner = done ? runner_new(&run, err) : NULL;

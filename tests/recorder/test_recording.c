@@ -335,7 +335,7 @@ static void without_a_record_there_is_no_recording(void **state)
 
 	(void)state;
 	assert_false(recording_write("unused.etl", &consumer.tap, 1, NULL, &result, &err));
-	assert_non_null(strstr(err.text, "no record yet"));
+	assert_non_null(strstr(err.text, "no event has been received yet"));
 	close_consumer(&consumer);
 }
 

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# etwtool record: on a system without event tracing it says so; on the fake ETW it writes the events of several sessions into one
+# recording, in order, with what existed before, until Ctrl-C, a time or a size; or the last ones of a ring.
+source "$(dirname "$0")/lib.bash"
+
+"$MAKE_SAMPLE" "$work/sample.etl"
+expect_exit 2 'into which file' "$ETWTOOL" record
+expect_exit 2 '--ring limits the recording' "$ETWTOOL" record --ring 4MiB --size 1MiB "$work/a.etl"
+for option in --duration=0s --duration=soon --size=1 --size=1KiB --ring=1MiB; do
+	expect_exit 2 "${option%%=*} takes" "$ETWTOOL" record "$option" "$work/a.etl"
+done
+[ -e "$work/a.etl" ] && fail "bad usage leaves a file"
+expect_exit 1 'only Windows has event tracing' "$ETWTOOL" record "$work/a.etl"
+[ -e "$work/a.etl" ] && fail "a system without event tracing leaves a file"
+
+mkfifo "$work/commands"
+exec 3<>"$work/commands"
+cat >"$work/config.yaml" <<-'YAML'
+	sessions:
+	  etw_exporter: { providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
+	  second: { logger: user, providers: [ '{10adf00d-10ad-10ad-0102-030405060709}' ] }
+YAML
+expect_exit 1 'nowhere/a.etl cannot be written' "$ETWTOOL_ON_FAKE" record --config "$work/config.yaml" "$work/nowhere/a.etl"
+echo 'sessions: 5' >"$work/wrong.yaml"
+expect_exit 2 'wrong.yaml:1' "$ETWTOOL_ON_FAKE" record --config "$work/wrong.yaml" "$work/b.etl"
+
+# start_record ARGUMENTS...: etwtool record, with the machine's events from file descriptor 3.
+start_record() {
+	"$ETWTOOL_ON_FAKE" record --config.file="$work/config.yaml" "$@" <"$work/commands" >"$work/stdout" 2>"$work/log" &
+	record_pid=$!
+	pids+=("$record_pid")
+}
+flood() {
+	echo "flood $work/sample.etl $1" >&3
+	until_true 120 grep -q '"phase":"flood"' "$work/stdout" || fail "no end of the flood: $(cat "$work/log")"
+}
+# end_record STATUS: waits for its end.
+end_record() {
+	local got=0
+
+	echo quit >&3
+	wait "$record_pid" || got=$?
+	[ "$got" = "$1" ] || fail "exit $got: $(cat "$work/log" "$work/stdout")"
+}
+# no_gaps FILE: the provider numbers its events: none is missing from the first to the last, and they are in order.
+no_gaps() {
+	"$ETWTOOL" dump --format text "$1" | sed -n 's/.*Contoso-Load.* value=\([0-9]*\).*/\1/p' >"$work/values"
+	sort -n -u "$work/values" >"$work/sorted"
+	cmp -s "$work/values" "$work/sorted" || fail "the events of $1 are not in order: $(diff "$work/values" "$work/sorted" | head -3)"
+	[ "$(($(tail -1 "$work/values") - $(head -1 "$work/values") + 1))" = "$(wc -l <"$work/values")" ] || fail "events of $1 are missing"
+}
+
+# Until Ctrl-C: all events of the flood, whose number the machine knows.
+start_record "$work/whole.etl"
+flood 2
+kill -INT "$record_pid"
+end_record 0
+emitted=$(sed -n 's/.*"session":"etw_exporter-record".*"emitted":\([0-9]*\),"lost":0}.*/\1/p' "$work/stdout")
+[ "${emitted:-0}" -gt 1000 ] || fail "no event was emitted: $(cat "$work/stdout")"
+says -E "whole.etl: [0-9]+ events in [0-9.]+ s, .* 0 events lost" <"$work/stdout" || fail "no result: $(cat "$work/stdout")"
+no_gaps "$work/whole.etl"
+[ "$(head -1 "$work/values")" = 1 ] || fail "the first event is missing"
+"$ETWTOOL" summary "$work/whole.etl" >"$work/summary"
+"$ETWTOOL" dump --format text "$work/whole.etl" >"$work/dump"
+says 'Process/DCStart' <"$work/dump" || fail "no rundown of processes"
+# What the sample holds of the classes that the session has enabled is there as often as it was played.
+events=$(sed -n 's/.*whole.etl: \([0-9]*\) events.*/\1/p' "$work/stdout")
+[ "$events" -ge "$emitted" ] || fail "$events events, although $emitted were emitted"
+"$ETW_EXPORTER" --once --replay.file="$work/whole.etl" --config.file="$work/config.yaml" >"$work/page" 2>"$work/log" ||
+	fail "no replay: $(cat "$work/log")"
+says '^etw_consumer_events_total{.*provider="Contoso-Load"' <"$work/page" || fail "the events are not counted"
+
+# A time, and a size.
+start_record --duration 1s "$work/time.etl"
+end_record 0
+says -E 'time.etl: [0-9]+ events' <"$work/stdout" || fail "no result: $(cat "$work/stdout")"
+start_record --size 1MiB "$work/size.etl"
+echo "flood $work/sample.etl 3" >&3 # which is more than that
+end_record 0
+bytes=$(wc -c <"$work/size.etl")
+[ "$bytes" -ge 1048576 ] || fail "only $bytes bytes"
+no_gaps "$work/size.etl"
+
+# A ring: the last events, without a gap, and what existed before them.
+start_record --ring 4MiB "$work/ring.etl"
+flood 2
+kill -INT "$record_pid"
+end_record 0
+no_gaps "$work/ring.etl"
+bytes=$(wc -c <"$work/ring.etl")
+[ "$bytes" -gt 1000000 ] && [ "$bytes" -lt 8000000 ] || fail "the ring has $bytes bytes"
+"$ETWTOOL" dump --format text "$work/ring.etl" | awk 'NR <= 2000' | says 'Process/DCStart' || fail "the ring has no rundown"
+exec 3>&-
+echo "ok: recordings of sessions, whole and of a ring"
