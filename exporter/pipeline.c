@@ -424,15 +424,41 @@ static void learn(struct pipeline *pipeline, const struct event_record *record)
 	}
 }
 
-static bool prepare_class(struct pipeline *pipeline, struct event_class *class)
+static void take_description(void *context, uint8_t opcode, const void *bytes, size_t size)
+{
+	tap_know_description(context, opcode, bytes, size);
+}
+
+/* What the system knows about the events of a class becomes part of recordings, because other
+ * machines do not know it. */
+static void describe_class(struct pipeline *pipeline, const struct event_record *record,
+			   const struct event_class *class)
+{
+	const struct schema_system *system = &pipeline->origins.system;
+
+	if (system->describe && class->schema && class->manifest_id == 0 &&
+	    (class->schema->origin == SCHEMA_MANIFEST ||
+	     class->schema->origin == SCHEMA_EVENT_INFO)) {
+		system->describe(system->context, record, take_description, pipeline->options.tap);
+	}
+}
+
+static bool prepare_class(struct pipeline *pipeline, const struct event_record *record,
+			  struct event_class *class)
 {
 	class->lost = lost_cell(&pipeline->cells, class);
 	if (pipeline->options.observer && pipeline->options.observer->on_class) {
 		pipeline->options.observer->on_class(pipeline->options.observer->context, class);
 	}
-	return tracker_prepare(pipeline->tracker, class) &&
-	       rule_engine_prepare(pipeline->engine, class) &&
-	       (!pipeline->options.tap || tap_prepare(pipeline->options.tap, class));
+	if (!tracker_prepare(pipeline->tracker, class) ||
+	    !rule_engine_prepare(pipeline->engine, class)) {
+		return false;
+	}
+	if (!pipeline->options.tap) {
+		return true;
+	}
+	describe_class(pipeline, record, class);
+	return tap_prepare(pipeline->options.tap, class);
 }
 
 /* The cell of etw_consumer_events_total for the provider of the class. */
@@ -498,7 +524,7 @@ static void on_known(void *context, const struct event_record *record)
 
 	enter(pipeline);
 	class = event_table_find(pipeline->event_table, record, &added);
-	if (!class || (added && !prepare_class(pipeline, class))) {
+	if (!class || (added && !prepare_class(pipeline, record, class))) {
 		stop_without_memory(pipeline);
 		return;
 	}
@@ -513,7 +539,12 @@ static void on_disk(void *context, uint32_t disk, const char *model, uint32_t by
 	struct pipeline *pipeline = context;
 
 	enter(pipeline);
-	tracker_find_disk(pipeline->tracker, disk, model, bytes_per_sector);
+	if (tracker_uses_disks(pipeline->tracker)) {
+		tracker_find_disk(pipeline->tracker, disk, model, bytes_per_sector);
+	}
+	if (pipeline->options.tap) {
+		tap_know_disk(pipeline->options.tap, disk, model, bytes_per_sector);
+	}
 }
 
 static void on_partition(void *context, uint32_t disk, uint32_t partition, const char *volume,
@@ -522,7 +553,12 @@ static void on_partition(void *context, uint32_t disk, uint32_t partition, const
 	struct pipeline *pipeline = context;
 
 	enter(pipeline);
-	tracker_find_partition(pipeline->tracker, disk, partition, volume, file_system);
+	if (tracker_uses_disks(pipeline->tracker)) {
+		tracker_find_partition(pipeline->tracker, disk, partition, volume, file_system);
+	}
+	if (pipeline->options.tap) {
+		tap_know_partition(pipeline->options.tap, disk, partition, volume, file_system);
+	}
 }
 
 static void on_service(void *context, uint32_t process_id, uint32_t tag, const char *name)
@@ -530,7 +566,12 @@ static void on_service(void *context, uint32_t process_id, uint32_t tag, const c
 	struct pipeline *pipeline = context;
 
 	enter(pipeline);
-	tracker_find_service(pipeline->tracker, process_id, tag, name);
+	if (tracker_uses_services(pipeline->tracker)) {
+		tracker_find_service(pipeline->tracker, process_id, tag, name);
+	}
+	if (pipeline->options.tap) {
+		tap_know_service(pipeline->options.tap, process_id, tag, name);
+	}
 }
 
 static void on_snapshot_end(void *context)
@@ -559,11 +600,12 @@ static void choose_lists(struct pipeline *pipeline)
 {
 	const struct tracker *tracker = pipeline->tracker;
 	struct event_sink *sink = &pipeline->sink;
+	bool all = pipeline->options.tap != NULL; /* a recording needs them */
 
-	sink->on_volume = tracker_uses_volumes(tracker) || pipeline->options.tap ? on_volume : NULL;
-	sink->on_disk = tracker_uses_disks(tracker) ? on_disk : NULL;
-	sink->on_partition = tracker_uses_disks(tracker) ? on_partition : NULL;
-	sink->on_service = tracker_uses_services(tracker) ? on_service : NULL;
+	sink->on_volume = tracker_uses_volumes(tracker) || all ? on_volume : NULL;
+	sink->on_disk = tracker_uses_disks(tracker) || all ? on_disk : NULL;
+	sink->on_partition = tracker_uses_disks(tracker) || all ? on_partition : NULL;
+	sink->on_service = tracker_uses_services(tracker) || all ? on_service : NULL;
 }
 
 /* What the configuration and the observer request of the tracker. */
@@ -681,7 +723,7 @@ static void on_event(void *context, const struct event_record *record)
 	}
 	pipeline->time = record->time;
 	class = event_table_find(pipeline->event_table, record, &added);
-	if (!class || (added && !prepare_class(pipeline, class))) {
+	if (!class || (added && !prepare_class(pipeline, record, class))) {
 		stop_without_memory(pipeline);
 		return;
 	}

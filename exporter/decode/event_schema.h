@@ -58,6 +58,15 @@ struct schema_system {
 				       struct system_answer *answer);
 	/* The name of a provider that was registered at the start; NULL: none. Valid as long. */
 	const char *(*provider_name)(void *context, const struct guid *provider);
+	/*
+	 * Hands what the system knows about the event to take(), in the form in which recordings
+	 * have it (decode/event_info.h): the payload of an EventInfo record, and those of the
+	 * EventMapInfo records that it refers to. It queries the system each time.
+	 */
+	void (*describe)(void *context, const struct event_record *record,
+			 void (*take)(void *context, uint8_t opcode, const void *bytes,
+				      size_t size),
+			 void *take_context);
 };
 
 /* Everything is borrowed; NULL: the origin does not exist. Zero-initialised, only the layouts in

@@ -32,6 +32,7 @@
 #include "decode/event_info.h"
 #include "live/running.h"
 #include "source/etw_sdk_win32.h"
+#include "source/payload.h"
 
 #include <tdh.h>
 
@@ -199,30 +200,43 @@ static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *query)
 
 /* Queries the value map with this name, which must end inside the buffer. The caller owns the
  * result; NULL: none. */
-static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *query, uint8_t *name)
+static EVENT_MAP_INFO *query_map(EVENT_RECORD *query, uint8_t *name, ULONG *size)
 {
 	WCHAR *wide = (WCHAR *)(void *)name;
-	ULONG status = ERROR_INSUFFICIENT_BUFFER, room = 0, size = 0;
+	ULONG status = ERROR_INSUFFICIENT_BUFFER, room = 0;
 	EVENT_MAP_INFO *information = NULL;
-	struct value_map *made = NULL;
-	struct event_map map;
 
+	*size = 0;
 	for (unsigned i = 0; i < TRIES && status == ERROR_INSUFFICIENT_BUFFER; i++) {
 		EVENT_MAP_INFO *larger;
 
-		if (size > ANSWER_SIZE_MOST) {
+		if (*size > ANSWER_SIZE_MOST) {
 			break;
 		}
-		larger = size > 0 ? realloc(information, size) : information;
-		if (size > 0 && !larger) {
+		larger = *size > 0 ? realloc(information, *size) : information;
+		if (*size > 0 && !larger) {
 			break;
 		}
 		information = larger;
-		room = size;
-		status = map_information(query, wide, information, &size);
+		room = *size;
+		status = map_information(query, wide, information, size);
 	}
-	if (status == ERROR_SUCCESS && information && size <= room &&
-	    event_map_view(provider, (const uint8_t *)information, size, &map)) {
+	if (status != ERROR_SUCCESS || *size > room) {
+		free(information);
+		return NULL;
+	}
+	return information;
+}
+
+/* The same as a value map. */
+static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *query, uint8_t *name)
+{
+	ULONG size;
+	EVENT_MAP_INFO *information = query_map(query, name, &size);
+	struct value_map *made = NULL;
+	struct event_map map;
+
+	if (information && event_map_view(provider, (const uint8_t *)information, size, &map)) {
 		made = event_map_make(&map);
 	}
 	free(information);
@@ -442,7 +456,62 @@ static const char *find_name(void *context, const struct guid *provider)
 	return registered_name(&tdh->providers, provider);
 }
 
+/* ---- descriptions for a recording ---- */
+
+struct describing {
+	EVENT_RECORD query;
+	struct event_info info;
+	void (*take)(void *context, uint8_t opcode, const void *bytes, size_t size);
+	void *context;
+};
+
+/* The map of one property, behind the GUID of the provider. */
+static void describe_map(struct describing *to, uint8_t *name)
+{
+	ULONG size;
+	EVENT_MAP_INFO *information = query_map(&to->query, name, &size);
+	struct payload payload;
+
+	if (information) {
+		payload_init(&payload, 8);
+		payload_guid(&payload, &to->info.provider);
+		payload_bytes(&payload, information, size);
+		if (!payload.failed) {
+			to->take(to->context, META_DATA_EVENT_MAP_INFO, payload.bytes,
+				 payload.size);
+		}
+		payload_done(&payload);
+	}
+	free(information);
+}
+
+static void describe(void *context, const struct event_record *record,
+		     void (*take)(void *context, uint8_t opcode, const void *bytes, size_t size),
+		     void *take_context)
+{
+	struct tdh *tdh = context;
+	struct describing to = { .query = record_for_tdh(record),
+				 .take = take,
+				 .context = take_context };
+	ULONG size = ask_event(tdh, &to.query);
+
+	if (size == 0 || !event_info_view(tdh->buffer, size, &to.info) ||
+	    to.info.source > EVENT_INFO_MOF) {
+		return;
+	}
+	take(take_context, META_DATA_EVENT_INFO, tdh->buffer, size);
+	for (uint32_t i = 0; i < to.info.property_count; i++) {
+		struct event_property property;
+
+		event_info_property(&to.info, i, &property);
+		if ((property.flags & PropertyStruct) == 0 && property.map_name != 0 &&
+		    ends_inside(tdh->buffer, size, property.map_name)) {
+			describe_map(&to, tdh->buffer + property.map_name);
+		}
+	}
+}
+
 struct schema_system tdh_system(struct tdh *tdh)
 {
-	return (struct schema_system){ tdh, find_schema, find_name };
+	return (struct schema_system){ tdh, find_schema, find_name, describe };
 }

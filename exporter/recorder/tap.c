@@ -24,6 +24,7 @@
 #include "base/map.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "decode/event_info.h"
 #include "decode/inband_manifests.h"
 #include "decode/kernel_class.h"
 #include "source/payload.h"
@@ -351,36 +352,49 @@ void tap_know(struct tap *tap, const struct event_record *record, const struct e
 	}
 }
 
-/* A record of a kernel class that a live session would deliver. */
-static void know(struct tap *tap, enum kernel_class kernel_class, const char *class_name,
-		 uint8_t opcode, uint8_t version, struct payload *payload, uint64_t key)
+/* ---- records that a live session does not deliver, as a recording has them ---- */
+
+/* What such a record is about. */
+struct found {
+	enum kernel_class kernel_class;
+	const char *class_name;
+	uint8_t opcode, version;
+	uint64_t key[2]; /* of the fact */
+};
+
+static void know(struct tap *tap, const struct found *found, struct payload *payload)
 {
-	struct guid provider;
+	struct guid provider = META_DATA_CLASS;
 	struct event_record record = {
 		.provider = &provider,
 		.payload = payload->bytes,
 		.payload_size = (uint32_t)payload->size,
-		.version = version,
-		.opcode = opcode,
+		.version = found->version,
+		.opcode = found->opcode,
 		.pointer_size = payload->pointer_size,
 		.type = RECORD_FULL,
 		.classic = true,
 		.kernel_group = 0xff,
 		.raw_time = tap->raw_time,
 	};
-	const struct ring_fact fact = { .type = kernel_class == KERNEL_PROCESS ? FACT_EXISTS :
-										 FACT_SYSTEM,
-					.key = key_of(tap, kernel_class, key, 0),
-					.known = true };
+	const struct ring_fact fact = {
+		.type = found->kernel_class == KERNEL_PROCESS ? FACT_EXISTS : FACT_SYSTEM,
+		.key = key_of(tap, found->kernel_class, found->key[0], found->key[1]),
+		.known = true,
+	};
 
 	if (!payload->failed && payload->size <= UINT16_MAX &&
-	    kernel_class_find(class_name, strlen(class_name), &provider)) {
+	    (found->kernel_class == KERNEL_META_DATA ||
+	     kernel_class_find(found->class_name, strlen(found->class_name), &provider))) {
 		add(tap, &record, &fact);
 	}
 }
 
 void tap_know_process(struct tap *tap, uint32_t process_id, const char *name)
 {
+	const struct found found = {
+		KERNEL_PROCESS, "Process", KERNEL_OPCODE_DC_START, 3, { process_id }
+	};
 	struct payload payload;
 
 	/* Process_V3_TypeGroup1: what is not known is 0. */
@@ -392,12 +406,17 @@ void tap_know_process(struct tap *tap, uint32_t process_id, const char *name)
 	payload_user_sid(&payload, NULL);
 	payload_astring(&payload, name);
 	payload_wstring(&payload, "");
-	know(tap, KERNEL_PROCESS, "Process", KERNEL_OPCODE_DC_START, 3, &payload, process_id);
+	know(tap, &found, &payload);
 	payload_done(&payload);
 }
 
 void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path)
 {
+	const struct found found = { KERNEL_SYS_CONFIG,
+				     "SysConfig",
+				     KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING,
+				     0,
+				     { text_hash(nt_path, strlen(nt_path), tap->seed) } };
 	struct payload payload;
 
 	if (!dos_path) {
@@ -406,7 +425,103 @@ void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path)
 	payload_init(&payload, 8);
 	payload_wstring(&payload, nt_path);
 	payload_wstring(&payload, dos_path);
-	know(tap, KERNEL_SYS_CONFIG, "SysConfig", KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING, 0,
-	     &payload, text_hash(nt_path, strlen(nt_path), tap->seed));
+	know(tap, &found, &payload);
+	payload_done(&payload);
+}
+
+void tap_know_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t bytes_per_sector)
+{
+	const struct found found = { KERNEL_SYSTEM_CONFIG,
+				     "SystemConfig",
+				     KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK,
+				     2,
+				     { KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK, disk } };
+	struct payload payload;
+
+	if (!model) {
+		return; /* what was recorded of the disk is about it */
+	}
+	/* SystemConfig_V2_PhyDisk: what is not known is 0. */
+	payload_init(&payload, 8);
+	payload_u32(&payload, disk);
+	payload_u32(&payload, bytes_per_sector);
+	payload_zeros(&payload, 32); /* SectorsPerTrack … SCSILun */
+	payload_wchars(&payload, model, 256);
+	payload_zeros(&payload, 16); /* PartitionCount … Spare */
+	know(tap, &found, &payload);
+	payload_done(&payload);
+}
+
+void tap_know_partition(struct tap *tap, uint32_t disk, uint32_t partition, const char *volume,
+			const char *file_system)
+{
+	const struct found found = { KERNEL_SYSTEM_CONFIG,
+				     "SystemConfig",
+				     KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
+				     2,
+				     { KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
+				       (uint64_t)disk << 32 | partition } };
+	struct payload payload;
+
+	/* The record has room for a letter; a volume with a mount folder is known by
+	 * tap_know_volume(). */
+	if (!file_system || partition == SOURCE_NO_PARTITION || strlen(volume) >= 4) {
+		return;
+	}
+	/* SystemConfig_V2_LogDisk */
+	payload_init(&payload, 8);
+	payload_zeros(&payload, 16); /* StartOffset, PartitionSize */
+	payload_u32(&payload, disk);
+	payload_zeros(&payload, 8); /* Size, DriveType */
+	payload_wchars(&payload, volume, 4);
+	payload_u32(&payload, 0);
+	payload_u32(&payload, partition);
+	payload_zeros(&payload, 28); /* SectorsPerCluster … TotalNumberOfClusters */
+	payload_wchars(&payload, file_system, 16);
+	payload_zeros(&payload, 8);
+	know(tap, &found, &payload);
+	payload_done(&payload);
+}
+
+void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name)
+{
+	const struct found found = { KERNEL_SYSTEM_CONFIG,
+				     "SystemConfig",
+				     KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
+				     2,
+				     { KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
+				       (uint64_t)process_id << 32 | tag } };
+	enum { SERVICE_RUNNING = 4 };
+	struct payload payload;
+
+	if (!name || tag == 0) {
+		/* In a recording no tag means that the service does not run. The only service of a
+		 * process, whose tag is not asked for, thus has no record. */
+		return;
+	}
+	/* SystemConfig_V2_Services */
+	payload_init(&payload, 8);
+	payload_u32(&payload, process_id);
+	payload_u32(&payload, SERVICE_RUNNING);
+	payload_u32(&payload, tag);
+	payload_wstring(&payload, name);
+	payload_wstring(&payload, "");
+	payload_wstring(&payload, "");
+	know(tap, &found, &payload);
+	payload_done(&payload);
+}
+
+void tap_know_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size)
+{
+	const struct found found = { KERNEL_META_DATA,
+				     "MetaData",
+				     opcode,
+				     0,
+				     { text_hash(bytes, size, tap->seed), opcode } };
+	struct payload payload;
+
+	payload_init(&payload, 8);
+	payload_bytes(&payload, bytes, size);
+	know(tap, &found, &payload);
 	payload_done(&payload);
 }

@@ -44,6 +44,13 @@ void tap_take(struct tap *tap, const struct event_record *record, const struct e
 void tap_know(struct tap *tap, const struct event_record *record, const struct event_class *class);
 void tap_know_process(struct tap *tap, uint32_t process_id, const char *name);
 void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path);
+void tap_know_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t bytes_per_sector);
+void tap_know_partition(struct tap *tap, uint32_t disk, uint32_t partition, const char *volume,
+			const char *file_system);
+void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name);
+
+/* The payload of an EventInfo or EventMapInfo record (decode/event_info.h). */
+void tap_know_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size);
 
 /* Any thread. */
 struct ring *tap_ring(struct tap *tap);

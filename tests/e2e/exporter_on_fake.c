@@ -4,6 +4,8 @@
  * ask of Windows it asks of tests/fake_etw. Arguments are the exporter's. Built with another
  * PROGRAM_MAIN it is etwtool on the fake.
  *
+ * The machine has a disk, a service, and a provider whose events Windows alone can describe.
+ *
  * A thread beside it makes the machine's events, as lines on standard input say. "flood FILE
  * SECONDS" plays the recording over and over, and writes events of a provider, as fast as the
  * sessions take them: the writer waits for a buffer. "overflow FILE COUNT" does the same
@@ -23,6 +25,7 @@
 #include "base/os.h"
 #include "live/running.h"
 #include "tests/fake_etw/fake_etw.h"
+#include "tests/support/event_info_blob.h"
 
 enum { SESSIONS = 64, LINE = 4096 };
 
@@ -116,6 +119,60 @@ static void write_events(void *context)
 			fail(work, "nobody makes room for an event");
 		}
 	}
+}
+
+/* ---- the machine ---- */
+
+static const GUID described = { 0x10adf00d, 0x10ad, 0x10ad, { 1, 2, 3, 4, 5, 6, 7, 9 } };
+static const EVENT_DESCRIPTOR described_event = { .Id = 7, .Version = 2, .Level = 4, .Keyword = 1 };
+
+static void describe_machine(void)
+{
+	static const struct blob_map_entry state_names[] = { { 1, "Up" }, { 2, "Down" } };
+	static const struct blob_property properties[] = { { "State", 0, 8, 0, 1, 4 } };
+	static const char *const maps[] = { "States" };
+	struct guid provider;
+	const struct event_map_blob states = {
+		.provider = &provider, .name = "States", .entries = state_names, .entry_count = 2
+	};
+	const struct event_info_blob event = { .provider = &provider,
+					       .id = described_event.Id,
+					       .version = described_event.Version,
+					       .provider_name = "Contoso-Described",
+					       .task = "Change",
+					       .properties = properties,
+					       .property_count = 1,
+					       .top_level_count = 1,
+					       .maps = maps };
+	struct payload payload;
+
+	memcpy(&provider, &described, sizeof provider);
+	payload_init(&payload, 8);
+	payload_event_info(&payload, &event);
+	fake_etw_tdh_event(&described, &described_event, false, payload.bytes, payload.size);
+	payload_clear(&payload);
+	payload_event_map(&payload, &states);
+	/* Behind the GUID, which only a recording has. */
+	fake_etw_tdh_map(&described, states.name, payload.bytes + sizeof provider,
+			 payload.size - sizeof provider);
+	payload_done(&payload);
+	fake_etw_attach_disk(5, "Contoso", "Disk of a test", 4096);
+	/* Windows is asked for the tags of services that share a process. */
+	fake_etw_add_service("ContosoService", 4712, 77);
+	fake_etw_add_service("ContosoOther", 4712, 78);
+}
+
+static void write_described(void)
+{
+	static const uint32_t state = 2;
+	const struct fake_etw_event event = { .provider = described,
+					      .descriptor = described_event,
+					      .process_id = 4712,
+					      .thread_id = 4716,
+					      .payload = &state,
+					      .payload_size = sizeof state };
+
+	fake_etw_emit(&event);
 }
 
 /* ---- phases ---- */
@@ -228,6 +285,7 @@ static bool run_phase(const char *name, struct work *work, uint64_t lost)
 		fail(work, "no thread");
 		return false;
 	}
+	write_described();
 	if (os_thread_start(&provider, write_events, work, NULL)) {
 		if (!work->waiting) {
 			lose(work, lost);
@@ -288,6 +346,7 @@ int main(int argc, char **argv)
 		return PROGRAM_MAIN(argc, argv);
 	}
 	fake_etw_reset(&machine);
+	describe_machine();
 	/* Events of the exporter's own would go on when all else stands still. */
 	fake_etw_fail_always("EventWriteTransfer", ERROR_NOT_ENOUGH_MEMORY);
 	if (!os_thread_start(&thread, control, &good, &err)) {

@@ -69,6 +69,10 @@ events=$(sed -n 's/.*whole.etl: \([0-9]*\) events.*/\1/p' "$work/stdout")
 "$ETW_EXPORTER" --once --replay.file="$work/whole.etl" --config.file="$work/config.yaml" >"$work/page" 2>"$work/log" ||
 	fail "no replay: $(cat "$work/log")"
 says '^etw_consumer_events_total{.*provider="Contoso-Load"' <"$work/page" || fail "the events are not counted"
+# Another machine decodes it: events that Windows alone described, with the names of values; disks and services have names.
+says 'Contoso-Described.*State=Down' <"$work/dump" || fail "the event of a manifest is not described: $(grep -i 10adf00d "$work/dump" | head -3)"
+says 'PhyDisk.*Contoso Disk of a test' <"$work/dump" || fail "no name of a disk: $(grep PhyDisk "$work/dump" | head)"
+says 'Services.*SubProcessTag=77.*ContosoService' <"$work/dump" || fail "no name of a service: $(grep Services "$work/dump" | head)"
 
 # A time, and a size.
 start_record --duration 1s "$work/time.etl"

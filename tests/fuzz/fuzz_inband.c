@@ -186,7 +186,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	session->trace = trace_schemas_new(NULL);
 	origins.inband = session->inband;
 	origins.trace = session->trace;
-	origins.system = (struct schema_system){ session, ask, NULL };
+	origins.system = (struct schema_system){ session, ask, NULL, NULL };
 	session->event_table = event_table_new(CLASSES_MOST, &origins, NULL);
 	check(session->inband && session->trace && session->event_table);
 	while (c.at < c.end && !c.overrun) {
