@@ -4,13 +4,15 @@
  *
  * A recording is written under a temporary name and renamed when it is whole, so that what has the
  * name of a recording can be read. Names contain the time, so their order is that of time, and the
- * oldest go when there are more than `keep`. Files of a program that was ended while it wrote are
- * removed at the next start.
+ * oldest go when there are more than `keep`; the one that was just written stays, even if the clock
+ * was set back. Only names of exactly this form count: an operator may keep copies in the folder
+ * under others. Files of a program that was ended while it wrote are removed at the next start.
+ * Recordings hold what the machine does, so only their owner may read them.
  *
  * Two things keep a recorder from filling a disk or a processor: recordings have a distance in time
- * (`interval`), and none is begun when the disk has less than twice the memory of the rings free. A
- * request that comes too early is refused and says so; a rule that fires too early is counted and
- * logged.
+ * (`interval`; after one that failed, five seconds), and none is begun when the disk has less than
+ * twice the memory of the rings free. A request that comes too early is refused and says so; a rule
+ * that fires too early is counted and logged.
  *
  * Requests have numbers. A thread that asks takes the next number and waits until the recorder has
  * served it; the recorder serves all numbers that were given before it begins to read the rings.
@@ -30,7 +32,10 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
+#define RETRY_NS (5 * NS_PER_S)
+
 static const char name_start[] = "etw_exporter-";
+static const char name_time[] = "00000000T000000.000Z"; /* 0: a digit */
 static const char name_end[] = ".etl";
 static const char partial_end[] = ".etl.partial";
 
@@ -88,16 +93,27 @@ static bool path_in(const struct flight_recorder *recorder, const char *name, st
 
 static bool is_ours(const char *name, const char *end)
 {
-	size_t size = strlen(name), end_size = strlen(end);
+	const size_t start_size = sizeof name_start - 1, time_size = sizeof name_time - 1;
 
-	return size > sizeof name_start + end_size &&
-	       strncmp(name, name_start, sizeof name_start - 1) == 0 &&
-	       strcmp(name + size - end_size, end) == 0;
+	if (strlen(name) != start_size + time_size + strlen(end) ||
+	    memcmp(name, name_start, start_size) != 0 ||
+	    strcmp(name + start_size + time_size, end) != 0) {
+		return false;
+	}
+	for (size_t i = 0; i < time_size; i++) {
+		char c = name[start_size + i];
+
+		if (name_time[i] == '0' ? c < '0' || c > '9' : c != name_time[i]) {
+			return false;
+		}
+	}
+	return true;
 }
 
 /* The names in a folder, and the oldest of them. */
 struct listing {
 	const char *end;
+	const char *stays; /* a name that is left out; NULL: none */
 	size_t count;
 	char *oldest; /* owned */
 };
@@ -106,7 +122,7 @@ static bool look_at_name(void *context, const char *name)
 {
 	struct listing *listing = context;
 
-	if (!is_ours(name, listing->end)) {
+	if (!is_ours(name, listing->end) || (listing->stays && strcmp(name, listing->stays) == 0)) {
 		return true;
 	}
 	listing->count++;
@@ -117,14 +133,15 @@ static bool look_at_name(void *context, const char *name)
 	return true;
 }
 
-/* Removes the oldest files with this end until only `keep` are left. */
-static void remove_oldest(const struct flight_recorder *recorder, const char *end, size_t keep)
+/* Removes the oldest files with this end until only `keep` are left beside the one that stays. */
+static void remove_oldest(const struct flight_recorder *recorder, const char *end, size_t keep,
+			  const char *stays)
 {
 	struct text path = { 0 };
 	bool more = true;
 
 	while (more) {
-		struct listing listing = { .end = end };
+		struct listing listing = { .end = end, .stays = stays };
 		struct error err = { 0 };
 
 		os_folder_list(recorder->config.dir, look_at_name, &listing);
@@ -168,15 +185,46 @@ static bool check_dir(const struct flight_recorder *recorder, struct error *err)
 
 /* ---- one recording ---- */
 
-static void add_name(struct text *name)
+static void add_name(struct text *name, uint64_t unix_ns)
 {
-	uint64_t now = os_unix_time_ns();
 	struct tm utc = { 0 };
 
-	os_utc((time_t)(now / NS_PER_S), &utc);
+	os_utc((time_t)(unix_ns / NS_PER_S), &utc);
 	text_add_format(name, "%s%04d%02d%02dT%02d%02d%02d.%03dZ%s", name_start, utc.tm_year + 1900,
 			utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-			(int)(now / 1000000 % 1000), name_end);
+			(int)(unix_ns / 1000000 % 1000), name_end);
+}
+
+static bool look_for_name(void *context, const char *name)
+{
+	const char **wanted = context;
+
+	if (strcmp(name, *wanted) == 0) {
+		*wanted = NULL;
+	}
+	return *wanted != NULL;
+}
+
+/* A path that no recording has yet, not even one from before the clock was set back. */
+static bool find_path(const struct flight_recorder *recorder, struct text *path)
+{
+	uint64_t unix_ns = os_unix_time_ns();
+	struct text name = { 0 };
+	const char *wanted;
+	bool good;
+
+	do {
+		text_clear(&name);
+		add_name(&name, unix_ns);
+		unix_ns += 1000000;
+		wanted = name.data;
+		if (!name.failed) {
+			os_folder_list(recorder->config.dir, look_for_name, &wanted);
+		}
+	} while (!name.failed && !wanted);
+	good = !name.failed && path_in(recorder, name.data, path);
+	text_free(&name);
+	return good;
 }
 
 static bool has_room(const struct flight_recorder *recorder, struct error *err)
@@ -194,26 +242,28 @@ static bool has_room(const struct flight_recorder *recorder, struct error *err)
 static bool write_file(struct flight_recorder *recorder, struct text *path,
 		       struct recording_result *result, struct error *err)
 {
-	struct text name = { 0 }, partial = { 0 };
+	struct text partial = { 0 };
 	struct tap *taps[TAPS_MOST];
 	bool good;
 
-	add_name(&name);
-	good = !name.failed && path_in(recorder, name.data, path) && has_room(recorder, err);
+	good = find_path(recorder, path) ? has_room(recorder, err) :
+					   error_no_memory(err, "a recording");
 	if (good) {
 		text_add_format(&partial, "%.*s%s", (int)(path->size - (sizeof name_end - 1)),
 				path->data, partial_end);
 		good = !partial.failed || error_no_memory(err, "a recording");
 	}
 	if (good) {
-		good = recording_write(partial.data, taps, taps_list(recorder->taps, taps),
+		/* Made anew, so that only its owner may read it. */
+		good = os_file_remove(partial.data, err) &&
+		       os_file_write_whole(partial.data, "", 0, err) &&
+		       recording_write(partial.data, taps, taps_list(recorder->taps, taps),
 				       &recorder->stopping, result, err) &&
 		       os_file_rename(partial.data, path->data, err);
 		if (!good) {
 			os_file_remove(partial.data, NULL);
 		}
 	}
-	text_free(&name);
 	text_free(&partial);
 	return good;
 }
@@ -247,9 +297,11 @@ static void record(struct flight_recorder *recorder, const char *reason, uint64_
 			  (recorder->next_ns - now + NS_PER_S - 1) / NS_PER_S);
 	} else if (!write_file(recorder, &path, &written, &err)) {
 		result = FLIGHT_FAILED;
+		recorder->next_ns = now + RETRY_NS;
 	} else {
 		recorder->next_ns = now + recorder->config.interval_ms * 1000000;
-		remove_oldest(recorder, name_end, recorder->config.keep);
+		remove_oldest(recorder, name_end, recorder->config.keep - 1,
+			      os_path_name(path.data));
 	}
 	if (result == FLIGHT_WRITTEN) {
 		log_info("Recording was written", log_text("file", path.data),
@@ -332,7 +384,7 @@ bool flight_start(struct flight_recorder *recorder, struct error *err)
 		log_warning("No family has the name that a rule of the flight recorder asks for",
 			    log_text("family", family));
 	}
-	remove_oldest(recorder, partial_end, 0);
+	remove_oldest(recorder, partial_end, 0, NULL);
 	recorder->started = os_thread_start(&recorder->thread, run, recorder, err);
 	return recorder->started;
 }

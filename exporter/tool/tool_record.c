@@ -216,16 +216,11 @@ static void show_problem(void *context, const char *sentence, bool warning)
 	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "record", "%s", sentence);
 }
 
-/* Whether the file can be written: found out before anything runs. */
+/* Whether the file can be written: found out before anything runs. A new one can be read by its
+ * owner alone. */
 static bool check_path(const char *path, struct error *err)
 {
-	FILE *file = os_file_stream(path, "wb");
-
-	if (!file) {
-		return error_set(err, ERROR_SYSTEM, "%s cannot be written", path);
-	}
-	fclose(file);
-	return true;
+	return os_file_write_whole(path, "", 0, err) || error_prefix(err, "%s", path);
 }
 
 static bool record(struct run *run, uint64_t *lost, struct error *err)

@@ -20,7 +20,7 @@ cat >"$work/config.yaml" <<-'YAML'
 	  etw_exporter: { providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
 	  second: { logger: user, providers: [ '{10adf00d-10ad-10ad-0102-030405060709}' ] }
 YAML
-expect_exit 1 'nowhere/a.etl cannot be written' "$ETWTOOL_ON_FAKE" record --config "$work/config.yaml" "$work/nowhere/a.etl"
+expect_exit 1 'nowhere/a.etl: .*' "$ETWTOOL_ON_FAKE" record --config "$work/config.yaml" "$work/nowhere/a.etl"
 echo 'sessions: 5' >"$work/wrong.yaml"
 expect_exit 2 'wrong.yaml:1' "$ETWTOOL_ON_FAKE" record --config "$work/wrong.yaml" "$work/b.etl"
 
@@ -58,6 +58,7 @@ end_record 0
 emitted=$(sed -n 's/.*"session":"etw_exporter-record".*"emitted":\([0-9]*\),"lost":0}.*/\1/p' "$work/stdout")
 [ "${emitted:-0}" -gt 1000 ] || fail "no event was emitted: $(cat "$work/stdout")"
 says -E "whole.etl: [0-9]+ events in [0-9.]+ s, .* 0 events lost" <"$work/stdout" || fail "no result: $(cat "$work/stdout")"
+case $(uname) in Linux) [ "$(stat -c %a "$work/whole.etl")" = 600 ] || fail "others may read the recording" ;; esac
 no_gaps "$work/whole.etl"
 [ "$(head -1 "$work/values")" = 1 ] || fail "the first event is missing"
 "$ETWTOOL" summary "$work/whole.etl" >"$work/summary"

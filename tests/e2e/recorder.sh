@@ -39,6 +39,7 @@ until_true 60 grep -q 'Replay finished' "$work/log" || fail "no end of the repla
 post && [ "$status" = 200 ] || fail "no recording: $(cat "$work/answer" "$work/log")"
 file=$(cat "$work/answer")
 [ "$file" = "$(recordings)" ] || fail "the answer is $file, and there is $(recordings)"
+[ "$(stat -c %a "$file")" = 600 ] || fail "others may read the recording"
 [ "$(find "$work/rec" -type f | wc -l)" = 1 ] || fail "a partial recording stays: $(ls "$work/rec")"
 count=$(of_log events)
 [ "$(of_log lost)" = 0 ] || fail "events are missing although the replay was over"
@@ -69,10 +70,29 @@ cmp "$work/expected" "$work/got" || fail "other paths: $(diff "$work/expected" "
 post && [ "$status" = 429 ] && grep -q 'too recent' "$work/answer" || fail "two recordings in an hour: $status"
 [ "$(metric 'etw_exporter_recorder_recordings_total{result="refused"}')" = 1 ] || fail "the refusal is not counted"
 [ "$(metric 'etw_exporter_recorder_recordings_total{result="written"}')" = 1 ] || fail "the recording is not counted"
+# A storm of requests, as Alertmanager sends them: each is answered, and the disk has one recording.
+cat >"$work/alert.json" <<-'JSON'
+	{ "version": "4", "status": "firing", "receiver": "record", "groupLabels": { "alertname": "EtwLatencyHigh" },
+	  "alerts": [ { "status": "firing", "labels": { "alertname": "EtwLatencyHigh", "instance": "server:9189" } } ] }
+JSON
+seq 40 | xargs -P 8 -I N curl -sS -o /dev/null -w '%{http_code}\n' -H 'Content-Type: application/json' --data "@$work/alert.json" \
+	"$url/-/record" >"$work/statuses"
+[ "$(grep -c '^429$' "$work/statuses")" = 40 ] || fail "a storm of requests: $(sort "$work/statuses" | uniq -c)"
+[ "$(metric 'etw_exporter_recorder_recordings_total{result="refused"}')" -ge 2 ] || fail "the refusals of the storm are not counted"
+[ "$(find "$work/rec" -type f | wc -l)" = 1 ] || fail "the storm left files: $(ls "$work/rec")"
+status=$(curl -sS -o "$work/answer" -w '%{http_code}' "$url/-/record")
+[ "$status" = 405 ] || fail "GET is answered with $status"
+# A reload does not change the recorder, and says so.
+config 2h ''
+kill -HUP "$exporter_pid"
+until_true 60 grep -q 'Setting needs a restart.*setting=recorder' "$work/log" || fail "the reload says nothing: $(cat "$work/log")"
 end_exporter
 
-# The newest two stay.
+# The newest two stay; files that the recorder did not write stay too. The clock was set back: the new ones stay all the same.
+rm "$work/rec"/*
 config 1s ', keep: 2'
+others="etw_exporter-incident.etl etw_exporter-20200101T000000.000Z-copy.etl etw_exporter-20200101T000000.000Z.etl.partial.txt"
+(cd "$work/rec" && touch $others etw_exporter-20990101T000000.000Z.etl etw_exporter-20990102T000000.000Z.etl)
 start_exporter --config.file="$work/config.yaml" --replay.file="$work/sample.etl" --web.enable-lifecycle
 until_true 60 grep -q 'Replay finished' "$work/log" || fail "no end of the replay"
 for _ in 1 2 3; do
@@ -80,7 +100,10 @@ for _ in 1 2 3; do
 	until_true 60 written || fail "no further recording: $(cat "$work/answer")"
 	last=$(cat "$work/answer")
 done
-[ "$(recordings | wc -l)" = 2 ] && [ "$(recordings | tail -1)" = "$last" ] || fail "not the newest two: $(recordings)"
+[ -s "$last" ] || fail "the recording was removed because its time is the earliest: $(recordings)"
+(cd "$work/rec" && ls $others >/dev/null) || fail "files of others were removed"
+(cd "$work/rec" && rm $others)
+[ "$(recordings | wc -l)" = 2 ] || fail "not two recordings: $(recordings)"
 end_exporter
 
 # Filters: the events of some providers and processes, and what names them.
