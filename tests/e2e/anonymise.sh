@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # etwtool relog --anonymise: no name of a recording is left in any encoding, it decodes as before and has the same sums; keys; what
-# other options of relog do with it; what is reported. LONG_TESTS=yes: the large ones, too, which takes a minute more.
+# other options of relog do with it; what is reported. LONG_TESTS=1: the large ones, too, which takes a minute more.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 words=$SOURCE_DIR/exporter/tool/well_known_names.txt
@@ -13,7 +13,7 @@ compare() { # original, anonymised
 for file in $(recordings); do
 	name=$(basename "$file")
 	if [ -z "${LONG_TESTS-}" ] && [ "$(stat -c %s "$file")" -gt 4000000 ] && [ "$name" != sample.etl ]; then
-		echo "left out: $name, which LONG_TESTS=yes tries"
+		echo "left out: $name, which LONG_TESTS=1 tries"
 		continue
 	fi
 	relog "$file" --plain -o "$work/plain.etl"
