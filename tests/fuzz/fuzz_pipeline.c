@@ -174,6 +174,8 @@ static const char *const commands[][WORDS_MOST] = {
 	{ "diff", recording_path, recording_path, "--all", "--format", "csv" },
 	{ "relog", recording_path, "-o", relogged_path, "--drop-stacks", "--compress" },
 	{ "relog", recording_path, "-o", relogged_path, "--process", "*", "--plain" },
+	{ "report", recording_path, "-o", "-" },
+	{ "top", recording_path, "--speed", "0", "--batch" },
 	{ "check", "config", config_path, "--with", recording_path },
 	{ "check", "config", config_path, "--with", recording_path, "--format", "json" },
 };
@@ -198,7 +200,7 @@ static ssize_t take(void *context, const char *bytes, size_t size)
 	return (ssize_t)size;
 }
 
-/* Takes the colours of text out: ESC [ numbers m. */
+/* Takes the colours of text out: ESC [ numbers m; and the tabs of the report's style and script. */
 static void bleach(struct output *output)
 {
 	char *to = output->bytes;
@@ -208,7 +210,7 @@ static void bleach(struct output *output)
 		if (*at == '\x1b' && at + 1 < end && at[1] == '[') {
 			at += 2 + strspn(at + 2, "0123456789;");
 		} else {
-			*to++ = *at;
+			*to++ = *at == '\t' ? ' ' : *at;
 		}
 	}
 	output->size = (size_t)(to - output->bytes);

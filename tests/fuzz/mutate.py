@@ -47,6 +47,7 @@ def commands(build, path):
         [tool, "dump", path, "--format", "text", "--from", "1", "--where", "Process ne x"],
         [tool, "backfill", path, "--step", "1h", "--pages", "20"],
         [tool, "top", path, "--speed", "0", "--batch"],
+        [tool, "report", path, "-o", "-"],
         [tool, "diff", path, path, "--all"],
         [tool, "doctor", path],
         [tool, "relog", path, "-o", path + ".relogged", "--drop-stacks", "--compress"],
