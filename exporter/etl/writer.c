@@ -15,6 +15,7 @@
 #include "base/store.h"
 #include "etl/output.h"
 #include "etl/pack.h"
+#include "etl/record.h"
 
 enum {
 	BUFFER_HEADER_SIZE = 0x48,
@@ -125,7 +126,7 @@ static void write_buffer(struct etl_writer *writer, struct buffer *buffer, uint1
 
 /*
  * Room for a record of size bytes in a buffer of limit bytes, zeroed up to the next multiple of 8.
- * NULL (and a failure) when no buffer is large enough for it.
+ * NULL (and a failure) when no buffer is large enough for it, or when it is too small for a reader.
  */
 static uint8_t *place(struct etl_writer *writer, struct buffer *buffer, uint32_t limit, size_t size,
 		      int64_t raw_time)
@@ -133,6 +134,11 @@ static uint8_t *place(struct etl_writer *writer, struct buffer *buffer, uint32_t
 	uint32_t padded = (uint32_t)(size + 7) & ~UINT32_C(7);
 	uint8_t *at;
 
+	if (size < ETL_RECORD_SIZE_MIN) {
+		error_set(&writer->failure, ERROR_LIMIT, "record of %zu bytes: the least are %d",
+			  size, (int)ETL_RECORD_SIZE_MIN);
+		return NULL;
+	}
 	if (size > UINT16_MAX || padded > limit - buffer->used) {
 		error_set(&writer->failure, ERROR_LIMIT,
 			  "record of %zu bytes does not fit into a buffer of %u", size,

@@ -344,6 +344,9 @@ static void the_first_failure_is_reported_at_the_end(void **state)
 		  "record of processor 4 in a recording of 4 processors" },
 		{ { .type = RECORD_PERFINFO, .payload = large, .payload_size = 937 },
 		  "record of 953 bytes does not fit into a buffer of 1024" },
+		/* A reader stops there (docs/etl-format.md section 3). */
+		{ { .type = RECORD_WNODE, .payload = large, .payload_size = 3 },
+		  "record of 7 bytes: the least are 8" },
 	};
 
 	(void)state;

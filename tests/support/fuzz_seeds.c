@@ -3,7 +3,7 @@
  * fuzz_seeds OUTDIR: inputs for the fuzz targets to start from, in a folder for each target.
  *
  * fuzz_etl: small recordings of everything. fuzz_pipeline: some of them, for each command.
- * fuzz_relog: all of them, for each form and choice of records.
+ * fuzz_relog: all of them, for each form and choice of records. fuzz_writer: a record of each type.
  * fuzz_decode: the payloads in them, in the forms that
  * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
  * payloads. fuzz_inband: what is announced to a session. fuzz_manifest: manifests, with every
@@ -69,7 +69,7 @@ typedef void add_fn(struct etl_writer *writer, uint8_t pointer_size);
 /* The last byte is the number of a command: see fuzz_pipeline. */
 static void write_for_commands(const char *recording, struct payload *whole)
 {
-	enum { COMMANDS = 34 };
+	enum { COMMANDS = 40 }; /* and ways to replay */
 	bool all = strcmp(recording, "all-64.etl") == 0 ||
 		   strcmp(recording, "all-32-packed.etl") == 0;
 	char name[64];
@@ -419,6 +419,41 @@ static void write_collectors(void)
 	}
 }
 
+/* The form of a recording, then a record of each type on each of three processors: see fuzz_writer.
+ */
+static void write_instructions(void)
+{
+	struct payload seed;
+	char name[32];
+
+	make_folder("fuzz_writer");
+	payload_init(&seed, 8);
+	for (unsigned choice = 0; choice < 256; choice += 17) {
+		payload_u8(&seed, (uint8_t)choice);
+		payload_u8(&seed, (uint8_t)(2 + choice % 9 * 8));
+		for (unsigned type = 0; type < RECORD_TYPE_COUNT; type++) {
+			payload_u8(&seed, (uint8_t)type);
+			for (unsigned i = 0; i < 2 + 4; i++) { /* processor, time, descriptor */
+				payload_u8(&seed, (uint8_t)(type + i));
+			}
+			payload_u16(&seed, (uint16_t)(100 + type));
+			payload_u16(&seed, 0x1a);
+			if (type == RECORD_EVENT) {
+				payload_u8(&seed, 1);
+				payload_u16(&seed, EXTENDED_STACK64);
+				payload_u8(&seed, 8);
+				payload_u64(&seed, 0);
+			}
+			payload_u8(&seed, 5);
+			payload_bytes(&seed, "bytes", 5);
+		}
+		snprintf(name, sizeof name, "types-%u", choice);
+		write_seed("fuzz_writer", name, seed.bytes, seed.size);
+		payload_clear(&seed);
+	}
+	payload_done(&seed);
+}
+
 static void write_archives(void)
 {
 	make_folder("fuzz_archive");
@@ -445,6 +480,7 @@ int main(int argc, char **argv)
 	write_all("fuzz_inband", fuzz_inband_seed);
 	write_all("fuzz_http", fuzz_http_seed);
 	write_archives();
+	write_instructions();
 	write_failing();
 	write_manifests();
 	write_collectors();
