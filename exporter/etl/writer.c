@@ -418,7 +418,7 @@ static struct etl_writer_options with_defaults(const struct etl_writer_options *
 	o.perf_frequency = o.perf_frequency ? o.perf_frequency : 10000000;
 	o.cpu_mhz = o.cpu_mhz ? o.cpu_mhz : 2400;
 	o.start_time = o.start_time ? o.start_time : INT64_C(133601436000000000);
-	o.boot_time = o.boot_time ? o.boot_time : o.start_time - INT64_C(36000000000);
+	o.boot_time = o.boot_time ? o.boot_time : time_add(o.start_time, -INT64_C(36000000000));
 	o.log_file_mode = o.log_file_mode ? o.log_file_mode : MODE_SEQUENTIAL;
 	o.log_file_mode |= o.compressed ? MODE_COMPRESSED : 0;
 	o.os_build = o.os_build ? o.os_build : 17763;

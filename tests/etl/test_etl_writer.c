@@ -423,6 +423,26 @@ static void raw_times_follow_the_clock(void **state)
 	}
 }
 
+/* A mirror gets them from a recording, which may be damaged. */
+static void any_start_is_written(void **state)
+{
+	static const int64_t starts[] = { INT64_MIN, INT64_MIN + 1, -1, 1, INT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+		const struct etl_writer_options options = { .start_time = starts[i],
+							    .start_raw = starts[i] };
+		struct etl_writer *writer = open_in_memory(&options);
+		size_t size;
+		const uint8_t *b;
+
+		etl_writer_add(writer, &(struct etl_out_record){ .type = RECORD_PERFINFO });
+		b = finish_in_memory(writer, &size);
+		assert_true(load_u64(b + 0x68 + 0x108) == (uint64_t)starts[i]);
+		etl_writer_close(writer);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +458,7 @@ int main(void)
 		cmocka_unit_test(the_first_failure_is_reported_at_the_end),
 		cmocka_unit_test(options_that_make_no_recording_are_refused),
 		cmocka_unit_test(raw_times_follow_the_clock),
+		cmocka_unit_test(any_start_is_written),
 	};
 
 	return cmocka_run_group_tests_name("etl_writer", tests, NULL, NULL);
