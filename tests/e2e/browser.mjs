@@ -168,6 +168,16 @@ export const faultsOfLook = page => page.evaluate(() => {
 		const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
 		if (contrast < 3) found.push(`contrast ${contrast.toFixed(1)} of a ${fill === 'none' ? 'line' : 'area'} of a chart, ${line.getAttribute('class')}`);
 	}
+	// Of a text that is cut off, what is left may read as another number.
+	for (const chart of document.querySelectorAll('svg.chart')) {
+		const frame = chart.getBoundingClientRect(), texts = [...chart.querySelectorAll('text')].map(text => ({ name: text.textContent, box: text.getBoundingClientRect() }));
+		for (const [i, { name, box }] of texts.entries()) {
+			if (box.left < frame.left - 0.5 || box.right > frame.right + 0.5) found.push(`cut off at the side of a chart: "${name}"`);
+			for (const other of texts.slice(i + 1)) {
+				if (box.left < other.box.right && other.box.left < box.right && box.top < other.box.bottom - 3 && other.box.top < box.bottom - 3) found.push(`"${name}" overlaps "${other.name}"`);
+			}
+		}
+	}
 	if (document.documentElement.scrollWidth > innerWidth) found.push(`${document.documentElement.scrollWidth} px wide instead of ${innerWidth}`);
 	return found;
 });

@@ -29,8 +29,9 @@ const tip = page => page.evaluate(() => {
 // Moves, presses or releases the mouse over the first chart, at a part of the width of what is drawn.
 const mouse = async (page, type, part, more = {}) => {
 	const { x, y } = await page.evaluate(at => {
-		const svg = document.querySelector('.graph svg'), box = svg.getBoundingClientRect();
-		return { x: box.x + 78 + (box.width - 86) * at, y: box.y + box.height / 2 };
+		const box = document.querySelector('.graph svg').getBoundingClientRect(), line = document.querySelector('.graph line.grid');
+		const left = line.x1.baseVal.value, right = line.x2.baseVal.value;
+		return { x: box.x + left + (right - left) * at, y: box.y + box.height / 2 };
 	}, part);
 
 	await page.call('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: type === 'mouseReleased' ? 0 : 1, clickCount: 1, ...more });

@@ -27,27 +27,35 @@ const bytes = (value, unit = '') => {
 };
 const rounded = text => text.replace(/\.0+(?=\D|$)/, ''); // for an axis
 
-// The end of the axis, and its steps: 1, 2 or 5 times a power of ten.
-function axis(most) {
+// The values of an axis, with their texts: a whole number of steps of 1, 2 or 5 times a power of ten. write: a value as text.
+function axis(most, write) {
 	const power = 10 ** Math.floor(Math.log10(most / 4)), step = [1, 2, 5, 10].map(n => n * power).find(n => n * 4 >= most);
 
-	return { step, end: Math.ceil(most / step - 1e-9) * step };
+	return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, i) => ({ value: i * step, text: rounded(write(i * step)) }));
 }
 
-// Empties a chart and draws its horizontal lines. area: { width, height, left, right, above, below }, in pixels. write: a value as
-// text. Returns where a value stands.
-function drawGrid(chart, area, most, write) {
-	const scale = axis(most), { width, height, left, right, above, below } = area;
-	const y = value => height - below - (height - above - below) * value / scale.end;
+// How many pixels the widest of some texts takes in a chart.
+function widest(chart, texts) {
+	const probes = texts.map(text => chart.appendChild(make('text', {}, text))), width = Math.max(0, ...probes.map(probe => probe.getComputedTextLength()));
+
+	for (const probe of probes) probe.remove();
+	return Math.ceil(width);
+}
+
+// Empties a chart and draws its horizontal lines. area: { width, height, left, right, above, below }, in pixels. values: of axis().
+// Returns where a value stands.
+function drawGrid(chart, area, values) {
+	const { width, height, left, right, above, below } = area, end = values.at(-1).value;
+	const y = value => height - below - (height - above - below) * value / end;
 
 	chart.setAttribute('viewBox', `0 0 ${width} ${height}`);
 	chart.replaceChildren();
-	for (let value = 0; value <= scale.end * 1.001; value += scale.step) {
+	for (const { value, text } of values) {
 		chart.append(make('line', { class: 'grid', x1: left, x2: width - right, y1: y(value), y2: y(value) }),
-			make('text', { x: left - 8, y: y(value) + 4, 'text-anchor': 'end' }, rounded(write(value))));
+			make('text', { x: left - 8, y: y(value) + 4, 'text-anchor': 'end' }, text));
 	}
 	return y;
 }
 
-return { make, shown, bytes, drawGrid };
+return { make, shown, bytes, axis, widest, drawGrid };
 })();

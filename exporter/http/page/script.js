@@ -3,7 +3,7 @@
 // of writing. The page asks for nothing while it is hidden, and less and less often while the exporter does not answer.
 'use strict';
 (() => {
-const { make, shown, bytes, drawGrid } = charts; // chart.js stands before this script
+const { make, shown, bytes, axis, widest, drawGrid } = charts; // chart.js stands before this script
 
 const INTERVAL_MS = 3000, FIRST_MS = 1000, INTERVAL_MAX_MS = 60000, ANSWER_MS = 10000;
 const WINDOW_MS = 5 * 60000; // that the chart shows
@@ -79,14 +79,15 @@ function addSample(time, totals) {
 // ---- drawing ----
 
 function drawChart() {
-	const width = Math.max(chart.clientWidth, 200), height = chart.clientHeight, left = 72, right = 8, above = 10, below = 24;
+	const width = Math.max(chart.clientWidth, 200), height = chart.clientHeight, right = 8, above = 10, below = 24;
 	const lines = top.slice(0, LINES).filter(row => row.sum > 0);
 	const end = before?.time ?? samples.at(-1)?.time ?? 0;
 	// It begins with one minute, and grows with the samples to the whole window.
 	const minutes = [1, 2, 3, 5].find(n => samples.length === 0 || samples[0].time >= end - n * 60000) ?? 5;
 	const peak = Math.max(0, ...lines.flatMap(row => samples.map(sample => sample.rates?.get(row.name) ?? 0)));
+	const values = axis(peak || 1000, rate => bytes(rate, '/s')), left = widest(chart, values.map(value => value.text)) + 12;
 	const x = time => left + (width - left - right) * (1 - (end - time) / (minutes * 60000));
-	const y = drawGrid(chart, { width, height, left, right, above, below }, peak || 1000, rate => bytes(rate, '/s'));
+	const y = drawGrid(chart, { width, height, left, right, above, below }, values);
 
 	const step = width < 500 && minutes > 2 ? minutes : 1;
 	for (let ago = 0; ago <= minutes; ago += step) {

@@ -3,7 +3,7 @@
 // pointer can do, keys can do as well. Names are hostile text: see chart.js, which stands before this script.
 'use strict';
 (() => {
-const { make, shown, bytes, drawGrid } = charts;
+const { make, shown, bytes, axis, widest, drawGrid } = charts;
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const STEP_S = data.step_us / 1e6;
@@ -13,6 +13,7 @@ const LEAST = 4; // steps that a zoom leaves
 
 let view = { from: 0, to: data.steps }; // the steps that are shown
 let picked = null; // { label, name }
+let margin = 0; // at the left of all charts: a time stands at the same place in each
 const plots = [];
 
 // ---- values and times, as the page has them in its tables ----
@@ -47,16 +48,15 @@ const TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, SECOND, 2 * SE
 	2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 365 * DAY, 3650 * DAY, 36500 * DAY];
 
 function drawTime(svg, area, x) {
-	const from = time(view.from), to = time(view.to), room = Math.max(2, Math.floor((area.width - area.left - area.right) / 75));
-	const step = TICKS.find(ms => (to - from) / ms <= room) ?? (to - from) / room;
-	const text = ms => step >= DAY ? iso(ms).slice(0, 10) : step >= MINUTE ? iso(ms).slice(11, 16) : clock(ms, step < SECOND);
+	const from = time(view.from), to = time(view.to), text = (ms, step) => step >= DAY ? iso(ms).slice(0, 10) : step >= MINUTE ? iso(ms).slice(11, 16) : clock(ms, step < SECOND);
+	const label = widest(svg, ['00:00:00.000']) + 12; // the longest text
+	const room = Math.max(2, Math.floor((area.width - area.left - area.right) / label)), step = TICKS.find(ms => (to - from) / ms <= room) ?? (to - from) / room;
 
 	for (let ms = Math.ceil(from / step) * step; ms <= to; ms += step) {
-		const at = x(view.from + (ms - from) * (view.to - view.from) / (to - from));
-		const anchor = at < area.left + 24 ? 'start' : at > area.width - area.right - 28 ? 'end' : 'middle';
+		const at = x(view.from + (ms - from) * (view.to - view.from) / (to - from)), written = text(ms, step);
 
-		svg.append(make('line', { class: 'tick', x1: at, x2: at, y1: area.height - area.below, y2: area.height - area.below + 4 }),
-			make('text', { x: at, y: area.height - 6, 'text-anchor': anchor }, text(ms)));
+		svg.append(make('line', { class: 'tick', x1: at, x2: at, y1: area.height - area.below, y2: area.height - area.below + 4 }));
+		if (at + widest(svg, [written]) / 2 <= area.width) svg.append(make('text', { x: at, y: area.height - 6, 'text-anchor': 'middle' }, written));
 	}
 }
 
@@ -83,7 +83,16 @@ class Plot {
 	}
 
 	area() {
-		return { width: Math.max(this.svg.clientWidth, 200), height: Math.max(this.svg.clientHeight, 100), left: 78, right: 8, above: 10, below: 24 };
+		return { width: Math.max(this.svg.clientWidth, 200), height: Math.max(this.svg.clientHeight, 100), left: margin, right: 28, above: 10, below: 24 };
+	}
+
+	values() {
+		return axis(Math.max(...this.sums.slice(view.from, view.to)) / STEP_S || 1, value => rate(this.chart, value));
+	}
+
+	// The width of what stands to the left of the chart.
+	side() {
+		return widest(this.svg, this.chart.buckets ? this.rows.map((_, i) => this.bound(i)) : this.values().map(value => value.text));
 	}
 
 	x(step, area = this.area()) {
@@ -103,8 +112,7 @@ class Plot {
 	}
 
 	drawStack(area) {
-		const peak = Math.max(...this.sums.slice(view.from, view.to)) / STEP_S;
-		const y = drawGrid(this.svg, area, peak || 1, value => rate(this.chart, value));
+		const y = drawGrid(this.svg, area, this.values());
 		const base = new Array(data.steps).fill(0);
 
 		for (const row of this.rows) {
@@ -198,7 +206,7 @@ class Plot {
 		this.tip.replaceChildren(make('strong', {}, clock(time(this.cursor))), list, foot);
 		const beside = at + 14 + this.tip.offsetWidth <= width ? at + 14 : at - 14 - this.tip.offsetWidth;
 		this.tip.style.left = `${Math.max(Math.min(beside, width - this.tip.offsetWidth), 0)}px`;
-		this.tip.style.maxWidth = `${width - left / 2}px`;
+		this.tip.style.maxWidth = `${width - 40}px`;
 	}
 
 	// ---- pointer and keys ----
@@ -262,6 +270,7 @@ class Plot {
 const bar = make('div', { class: 'zoomed', role: 'status' }), range = make('span'), whole = make('button', { type: 'button' }, 'Show the whole recording');
 
 function drawAll() {
+	margin = Math.max(...plots.map(plot => plot.side())) + 12;
 	for (const plot of plots) plot.draw();
 }
 
