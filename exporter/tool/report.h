@@ -24,6 +24,7 @@ struct report {
 	const char *clock_doubt;         /* NULL: none */
 	struct registry *registry;
 	const struct rule_set *rules;
+	const struct configured_manifests *manifests;
 	const struct dry_run *dry_run;
 	struct source_statistics statistics; /* of the replay */
 	struct report_charted charted;
@@ -58,13 +59,36 @@ size_t report_rows(const struct report_series *series);
 void report_add_data(struct text *html, const struct report *report,
 		     const struct report_colours *colours);
 
+/* The first screen: what was recorded; what happened, and who was first in what
+ * (report_glance.c). */
+void report_add_facts(struct text *html, const struct report *report);
+void report_add_glance(struct text *html, const struct report *report,
+		       const struct report_colours *colours);
+
+/* Adds the place of a chart, with the table of its numbers (report_tables.c). */
+void report_add_chart(struct text *html, const struct report *report,
+		      const struct report_colours *colours, size_t chart);
+/* Adds the table of the files with most bytes; sample: the counter of all. */
+void report_add_files(struct text *html, const struct report *report,
+		      enum report_direction direction, const char *sample, const char *title);
+/* The colour of a row, and the cells with the numbers of some rows together, up to the end of the
+ * line. */
+void report_add_swatch(struct text *html, uint8_t colour);
+void report_add_cells(struct text *html, const struct report *report, size_t chart, size_t first,
+		      size_t end);
+/* The upper bound of a bucket; false: it has none. */
+bool report_bound(const char *le, uint64_t *ns);
+
 /* Adds the table of processes with their lifetimes (report_tree.c). */
 void report_add_processes(struct text *html, const struct report *report);
+/* "0xC0000005 (access violation)", "1" */
+void report_add_exit_status(struct text *html, int32_t status);
 
-/* Adds the losses of the recording and what its numbers lack for other reasons, and the collectors
- * that it does not feed (report_lacks.c). */
+/* Adds the losses of the recording and what its numbers lack for other reasons, the collectors that
+ * it does not feed, and how to record what one of them needs (report_lacks.c). */
 void report_add_losses(struct text *html, const struct report *report);
 void report_add_unfed(struct text *html, const struct report *report);
+void report_add_how(struct text *html, const struct report *report, const char *collector);
 
 /* ---- values (report_values.c) ---- */
 

@@ -66,7 +66,7 @@ static void write_chart(struct json *json, const struct report *report, size_t n
 	json_member_string(json, "only", chart->only);
 	json_member_string(json, "only_value", chart->only_value);
 	json_member_string(json, "unit", units[chart->unit]);
-	json_member_string(json, "rate", chart->rate);
+	json_member_string(json, "noun", chart->noun);
 	json_key(json, "buckets");
 	json_bool(json, chart->form == REPORT_BUCKETS);
 	json_member_u64(json, "total", series->total);

@@ -15,6 +15,7 @@
 #include "rules/language/rule_set.h"
 #include "source/event_record.h"
 #include "source/kernel_flags.h"
+#include "tool/record_needs.h"
 #include "tool/report.h"
 #include "track/state_gauges.h"
 
@@ -62,34 +63,41 @@ static void add_damage(struct text *html, const struct report *report)
 	}
 }
 
-/* What a row of a remark's counter means; NULL: nothing is wrong. */
-static const char *remark(const char *sample, const char *name)
+/* What a row of a remark's counter means: a sentence in two parts, between which the name of the
+ * row stands if `after` is set. */
+struct remark {
+	const char *sample, *name; /* name NULL: any */
+	const char *before, *after;
+};
+
+/* NULL: nothing is wrong. */
+static const struct remark *find_remark(const char *sample, const char *name)
 {
-	static const struct {
-		const char *sample, *name, *sentence; /* name NULL: any */
-	} rows[] = {
+	static const struct remark rows[] = {
 		{ "etw_consumer_lost_notifications_total", NULL,
-		  "“events lost” records in the recording, about" },
-		{ "etw_consumer_unattributed_events_total", NULL,
-		  "events refer to something that no event of the recording names, a" },
+		  "records in the recording say that events were lost:", "" },
+		{ "etw_consumer_unattributed_events_total", NULL, "events are of a",
+		  " that no event of the recording names" },
 		{ "etw_consumer_records_total", "no_schema",
-		  "events have no known layout, so that their fields are unknown:" },
-		{ "etw_consumer_records_total", "undecodable", "events could not be decoded:" },
+		  "events have no known layout, so their fields could not be read", NULL },
+		{ "etw_consumer_records_total", "undecodable", "events could not be decoded",
+		  NULL },
 		{ "etw_consumer_records_total", "filtered",
-		  "events were taken out by the filters of the configuration:" },
-		{ "etw_decode_errors_total", NULL, "events that a rule could not evaluate, of" },
+		  "events were taken out by the filters of the configuration", NULL },
+		{ "etw_decode_errors_total", NULL, "events that a rule could not evaluate, of",
+		  "" },
 		{ "etw_exporter_series_overflow_total", NULL,
-		  "events counted under the name _other because a limit was reached, in" },
+		  "events counted under the name _other because a limit was reached, in", "" },
 		{ "etw_exporter_series_evicted_total", NULL,
-		  "label sets given back because a limit was near, in" },
+		  "label sets given back because a limit was near, in", "" },
 		{ "etw_state_evictions_total", NULL,
-		  "entries dropped from a table because it was full:" },
+		  "entries dropped because this table was full:", "" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		if (strcmp(rows[i].sample, sample) == 0 &&
 		    (!rows[i].name || strcmp(rows[i].name, name) == 0)) {
-			return rows[i].sentence;
+			return &rows[i];
 		}
 	}
 	return NULL;
@@ -99,6 +107,18 @@ static void add_item(struct text *html, bool *open)
 {
 	text_add_string(html, *open ? "<li>" : "<ul class=\"remarks\">\n<li>");
 	*open = true;
+}
+
+static void add_remark(struct text *html, const struct remark *remark, const struct report_row *row)
+{
+	report_add_number(html, row->total);
+	text_add_format(html, " %s", remark->before);
+	if (remark->after) {
+		text_add_string(html, " <bdi>");
+		text_add_html(html, row->name);
+		text_add_format(html, "</bdi>%s", remark->after);
+	}
+	text_add_string(html, ".\n");
 }
 
 static void add_remarks(struct text *html, const struct report *report)
@@ -134,14 +154,12 @@ static void add_remarks(struct text *html, const struct report *report)
 		const struct report_series *series = &report->charted.series[i];
 
 		for (size_t j = 0; chart->form == REPORT_REMARK && j < report_rows(series); j++) {
-			const char *sentence = remark(chart->sample, series->rows[j].name);
+			const struct remark *remark =
+				find_remark(chart->sample, series->rows[j].name);
 
-			if (sentence) {
+			if (remark) {
 				add_item(html, &open);
-				report_add_number(html, series->rows[j].total);
-				text_add_format(html, " %s <bdi>", sentence);
-				text_add_html(html, series->rows[j].name);
-				text_add_string(html, "</bdi>.\n");
+				add_remark(html, remark, &series->rows[j]);
 			}
 		}
 	}
@@ -252,4 +270,39 @@ void report_add_unfed(struct text *html, const struct report *report)
 	}
 	text_add_string(html, unfed > 0 ? "</table>\n</div>\n" :
 					  "<p>The recording has events for every collector.</p>\n");
+}
+
+void report_add_how(struct text *html, const struct report *report, const char *collector)
+{
+	struct record_needs needs = { 0 };
+	struct text lines = { 0 };
+	struct error err;
+	char *line, *end;
+
+	for (size_t i = 0; i < report->rules->collector_count; i++) {
+		const struct collector *row = report->rules->collectors[i];
+
+		if (strcmp(row->name, collector) == 0) {
+			html->failed |=
+				!record_needs_add_collector(&needs, row, report->manifests, &err);
+		}
+	}
+	text_add_string(html,
+			"<p>The recording has no such events: nothing of the kind happened, or it "
+			"was not recorded.</p>\n");
+	if (!record_needs_empty(&needs)) {
+		text_add_logman_start(&lines, "", &needs);
+		text_add_string(html, "<p class=\"note\">To record it (expected to work; no "
+				      "Windows has run it yet):</p>\n<pre>");
+		for (line = lines.data; line && (end = strchr(line, '\n')) != NULL;
+		     line = end + 1) {
+			*end = '\0';
+			text_add_html(html, line);
+			text_add_char(html, '\n');
+		}
+		text_add_string(html, "</pre>\n");
+	}
+	html->failed |= lines.failed;
+	text_free(&lines);
+	record_needs_done(&needs);
 }

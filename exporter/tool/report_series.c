@@ -44,14 +44,13 @@
 	{                                                                                    \
 		section, title, sample, label, NULL, NULL, REPORT_##unit, REPORT_STACK, NULL \
 	}
-#define STACK_TIME(section, title, sample, label, rate)                                       \
+#define STACK_TIME(section, title, sample, label, noun)                                       \
 	{                                                                                     \
-		section, title, sample, label, NULL, NULL, REPORT_SECONDS, REPORT_STACK, rate \
+		section, title, sample, label, NULL, NULL, REPORT_SECONDS, REPORT_STACK, noun \
 	}
-#define LATENCY(title, operation)                                                         \
-	{                                                                                 \
-		"disks", title, DISK_LATENCY, "le", "operation", operation, REPORT_COUNT, \
-			REPORT_BUCKETS, NULL                                              \
+#define LATENCY(section, title, sample, only, value, noun)                                    \
+	{                                                                                     \
+		section, title, sample, "le", only, value, REPORT_COUNT, REPORT_BUCKETS, noun \
 	}
 #define REMARK(sample, label)                                                            \
 	{                                                                                \
@@ -67,11 +66,13 @@ static const struct report_chart chart_rows[] = {
 	STACK("reads", "Read from files, by volume", FILE_READ, "volume", BYTES),
 	STACK("reads", "Read by hard page faults, by process",
 	      "etw_memory_hard_fault_read_bytes_total", "process", BYTES),
-	LATENCY("Response times of reads", "read"),
-	LATENCY("Response times of writes", "write"),
-	LATENCY("Response times of flushes", "flush"),
+	LATENCY("disks", "Response times of reads", DISK_LATENCY, "operation", "read", "requests"),
+	LATENCY("disks", "Response times of writes", DISK_LATENCY, "operation", "write",
+		"requests"),
+	LATENCY("disks", "Response times of flushes", DISK_LATENCY, "operation", "flush",
+		"requests"),
 	STACK_TIME("disks", "Time of disk requests, by process",
-		   "etw_disk_process_io_seconds_total", "process", "requests"),
+		   "etw_disk_process_io_seconds_total", "process", "in flight"),
 	STACK("disks", "Written to disks, by process", "etw_disk_process_written_bytes_total",
 	      "process", BYTES),
 	STACK("disks", "Read from disks, by process", "etw_disk_process_read_bytes_total",
@@ -88,6 +89,10 @@ static const struct report_chart chart_rows[] = {
 	STACK_TIME("cpu", "CPU time, by process", "etw_process_cpu_seconds_total", "process",
 		   "CPUs"),
 	STACK("cpu", "CPU samples, by process", "etw_process_cpu_samples_total", "process", COUNT),
+	LATENCY("cpu", "Ready, but waiting for a processor",
+		"etw_thread_ready_duration_seconds_bucket", NULL, NULL, "threads"),
+	STACK("cpu", "Waits of threads, by process", "etw_thread_process_waits_total", "process",
+	      COUNT),
 	STACK("cpu", "Waits of threads, by reason", "etw_thread_waits_total", "reason", COUNT),
 	STACK("cpu", "Context switches, by process", "etw_thread_process_context_switches_total",
 	      "process", COUNT),

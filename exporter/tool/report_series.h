@@ -49,12 +49,13 @@ struct report_chart {
 	const char *only, *only_value; /* samples with this label value alone; NULL: all */
 	enum report_unit unit;
 	enum report_form form;
-	/* Of seconds: what one second in each second is, such as "CPUs"; NULL: 100 %. */
-	const char *rate;
+	/* Of seconds: what one second in each second is, such as "CPUs"; NULL: 100 %. Of buckets:
+	 * what they count. */
+	const char *noun;
 };
 
 /* How many rows the table has. */
-enum { REPORT_CHARTS = 39 };
+enum { REPORT_CHARTS = 41 };
 extern const struct report_chart *const report_charts;
 
 struct report_row {

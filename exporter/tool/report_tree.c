@@ -78,16 +78,48 @@ static struct node *make_tree(const struct report_events *events)
 
 /* ---- rows ---- */
 
+/* "NTSTATUS Values", [MS-ERREF] 2.3.1; corexcep.h and ehdata.h for the last two. */
+static const struct {
+	uint32_t status;
+	const char *name;
+} exit_names[] = {
+	{ 0x80000003, "breakpoint" },
+	{ 0xc0000005, "access violation" },
+	{ 0xc0000017, "no memory" },
+	{ 0xc000001d, "illegal instruction" },
+	{ 0xc0000094, "integer division by zero" },
+	{ 0xc00000fd, "stack overflow" },
+	{ 0xc0000135, "a DLL was not found" },
+	{ 0xc0000139, "an entry point of a DLL was not found" },
+	{ 0xc000013a, "Ctrl-C" },
+	{ 0xc0000142, "a DLL could not start" },
+	{ 0xc0000374, "damaged heap" },
+	{ 0xc0000409, "damaged stack, or the program ended itself" },
+	{ 0xc0000420, "failed assertion" },
+	{ 0xe0434352, "unhandled .NET exception" },
+	{ 0xe06d7363, "unhandled C++ exception" },
+};
+
 /* A status that is an NTSTATUS of an error is written as people search for it. */
+void report_add_exit_status(struct text *html, int32_t status)
+{
+	if (status >= 0) {
+		text_add_format(html, "%" PRId32, status);
+		return;
+	}
+	text_add_format(html, "0x%08" PRIX32, (uint32_t)status);
+	for (size_t i = 0; i < sizeof exit_names / sizeof exit_names[0]; i++) {
+		if (exit_names[i].status == (uint32_t)status) {
+			text_add_format(html, " (%s)", exit_names[i].name);
+		}
+	}
+}
+
 static void add_exit(struct text *html, const struct report_process *process)
 {
-	if (!process->exit_known) {
-		text_add_string(html, "<td class=\"n\">");
-	} else if (process->exit_status < 0) {
-		text_add_format(html, "<td class=\"n bad\">0x%08" PRIX32,
-				(uint32_t)process->exit_status);
-	} else {
-		text_add_format(html, "<td class=\"n\">%" PRId32, process->exit_status);
+	text_add_format(html, "<td class=\"n%s\">", process->exit_status < 0 ? " exit bad" : "");
+	if (process->exit_known) {
+		report_add_exit_status(html, process->exit_status);
 	}
 }
 

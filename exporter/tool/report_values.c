@@ -4,6 +4,7 @@
  * (page/report_script.js, ../http/page/chart.js) writes them in the same way.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "source/clock.h"
@@ -36,18 +37,23 @@ static void add_bytes(struct text *html, double bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
 	size_t i = 0;
+	int decimals;
 
 	while (bytes >= 999.5 && i + 1 < sizeof units / sizeof units[0]) {
 		bytes /= 1000;
 		i++;
 	}
-	text_add_format(html, "%.*f %s", i > 0 && bytes < 99.95 ? 1 : 0, bytes, units[i]);
+	/* A rate may be a part of a byte. */
+	decimals = (i > 0 || bytes != floor(bytes)) && bytes < 99.95 ? 1 : 0;
+	text_add_format(html, "%.*f %s", decimals, bytes, units[i]);
 }
 
 /* A number with three digits or so. */
 static void add_real(struct text *html, double value)
 {
-	if (value >= 99.95) {
+	if (value > 0 && value < 0.0005) {
+		text_add_string(html, "< 0.001");
+	} else if (value >= 99.95) {
 		report_add_number(html, (uint64_t)(value + 0.5));
 	} else {
 		text_add_format(html, "%.*f", value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3, value);
@@ -102,8 +108,8 @@ void report_add_rate(struct text *html, const struct report_chart *chart, uint64
 		text_add_string(html, "/s");
 		break;
 	case REPORT_SECONDS:
-		add_real(html, rate / (chart->rate ? 1e9 : 1e7));
-		text_add_format(html, " %s", chart->rate ? chart->rate : "%");
+		add_real(html, rate / (chart->noun ? 1e9 : 1e7));
+		text_add_format(html, " %s", chart->noun ? chart->noun : "%");
 		break;
 	}
 }

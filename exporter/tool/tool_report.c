@@ -109,6 +109,7 @@ static bool replay(struct making *making, struct request *request, struct text *
 	if (good) {
 		report->registry = making->setup.registry;
 		report->rules = making->setup.rules;
+		report->manifests = &request->arguments.manifests;
 		report->dry_run = dry_run;
 		report_add_page(html, report);
 		good = !html->failed || error_no_memory(err, "a report");

@@ -83,6 +83,7 @@ assert [data["events_lost"]] == lost and ("Lost when the recording was made" in 
 assert data["records"] == sum(int(value) for _, value in samples["etw_consumer_records_total"])
 # One file: nothing to load, nothing to run besides what the policy names, no character that misleads.
 assert not re.search(r'(?:src|href)="(?!#)', page) and not re.search(r"@import|url\(", page) and "style=" not in page
+assert not any("\ufffd" in lines for lines in re.findall("<pre>(.*?)</pre>", page, re.S))
 assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", page.replace("\t", ""))
 print(f"{len(shown)} charts, {data['steps']} steps, {len(page)} characters")
 END
@@ -137,10 +138,24 @@ assert found == sorted(expected.items(), key=lambda row: (-row[1], row[0]))[:20]
 END
 
 # The sample was written by the tests: what its page must say.
-for part in SHOP01 'build 17763' '8 processors' '16.0 GiB' 'No event was lost' '2024-05-14 07:01:00.000 UTC' 0xC0000005 'robocopy D:\Shares' \
-	'D:\MSSQL\Data\Shop.mdf'; do
+for part in SHOP01 'build 17763' '8 processors' '16.0 GiB' 'No event was lost' 'from 2024-05-14 07:00:00.002 to 07:01:00.000 UTC' 0xC0000005 'robocopy D:\Shares' \
+	'D:\MSSQL\Data\Shop.mdf' '</strong> (process 3920) ended with 0xC0000005 (access violation) at 07:00:41.303' '>Waited for disks<' \
+	'Ready, but waiting for a processor'; do
 	grep -qF "$part" "$work/sample.html" || fail "the page of the sample lacks $part"
 done
+
+# A section without events says how to record what it shows: of the sample without context switches and interrupts.
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/less.etl" --event 'FileIo/*' >/dev/null
+"$ETWTOOL" report "$work/less.etl" -o "$work/less.html" >/dev/null
+python3 - "$work/less.html" <<'END' || fail "a section without events"
+import re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+# Flags of the collectors, by evntrace.h: PROCESS | THREAD | ...
+for section, flags in ("cpu", 0x1 | 0x2 | 0x10 | 0x800), ("network", 0x1 | 0x2 | 0x10000), ("drivers", 0x1 | 0x2 | 0x4 | 0x20 | 0x40):
+    text = re.search(rf'<section id="{section}".*?</section>', page, re.S).group(0)
+    assert "The recording has no such events" in text and f" {flags:#x} " in text, text
+    assert f'href="#{section}">' in page and page.index('id="writes"') < page.index(f'id="{section}"')
+END
 
 # Files at the place of the output. The default name stands beside the recording.
 (cd "$work" && "$ETWTOOL" report sample.etl >/dev/null && cmp -s sample.etl.html sample.html) || fail "the default name"

@@ -23,7 +23,7 @@ const bytes = (value, unit = '') => {
 		value /= 1000;
 		i++;
 	}
-	return `${i > 0 && value < 99.95 ? value.toFixed(1) : Math.round(value)} ${units[i]}${unit}`;
+	return `${(i > 0 || value % 1 !== 0) && value < 99.95 ? value.toFixed(1) : Math.round(value)} ${units[i]}${unit}`;
 };
 const rounded = text => text.replace(/\.0+(?=\D|$)/, ''); // for an axis
 

@@ -19,9 +19,13 @@ const plots = [];
 // ---- values and times, as the page has them in its tables ----
 
 const grouped = value => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
-const real = value => value >= 99.95 ? grouped(value) : value === 0 ? '0' : value.toFixed(value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3);
+const real = value => value >= 99.95 ? grouped(value) : value === 0 ? '0' : value < 0.0005 ? '< 0.001' : value.toFixed(value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3);
 const rate = (chart, value) => chart.unit === 'bytes' ? bytes(value, '/s') : chart.unit === 'count' ? `${real(value)}/s` :
-	chart.rate ? `${real(value / 1e9)} ${chart.rate}` : `${real(value / 1e7)} %`;
+	chart.noun ? `${real(value / 1e9)} ${chart.noun}` : `${real(value / 1e7)} %`;
+// For an axis, whose values are few and round.
+const round = value => value >= 1000 ? grouped(value) : String(Number(value.toPrecision(3)));
+const axisText = (chart, value) => chart.unit === 'bytes' ? bytes(value, '/s') : chart.unit === 'count' ? `${round(value)}/s` :
+	chart.noun ? `${round(value / 1e9)} ${chart.noun}` : `${round(value / 1e7)} %`;
 const duration = s => s >= 0.9995 ? `${real(s)} s` : s >= 0.0009995 ? `${real(s * 1e3)} ms` : `${real(s * 1e6)} µs`;
 
 const time = step => data.origin_us / 1000 + step * data.step_us / 1000; // ms since 1970
@@ -49,8 +53,8 @@ const TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, SECOND, 2 * SE
 
 function drawTime(svg, area, x) {
 	const from = time(view.from), to = time(view.to), text = (ms, step) => step >= DAY ? iso(ms).slice(0, 10) : step >= MINUTE ? iso(ms).slice(11, 16) : clock(ms, step < SECOND);
-	const label = widest(svg, ['00:00:00.000']) + 12; // the longest text
-	const room = Math.max(2, Math.floor((area.width - area.left - area.right) / label)), step = TICKS.find(ms => (to - from) / ms <= room) ?? (to - from) / room;
+	const fits = step => (to - from) / step * (widest(svg, [text(from, step)]) + 12) <= area.width - area.left - area.right;
+	const step = TICKS.find(fits) ?? to - from;
 
 	for (let ms = Math.ceil(from / step) * step; ms <= to; ms += step) {
 		const at = x(view.from + (ms - from) * (view.to - view.from) / (to - from)), written = text(ms, step);
@@ -73,7 +77,7 @@ class Plot {
 		this.graph = make('div', { class: 'graph', tabindex: '0', role: 'slider', 'aria-label': `${chart.title}: time`, 'aria-valuemin': 0, 'aria-valuemax': data.steps - 1 });
 		this.graph.append(this.svg, this.tip);
 		element.querySelector('h3').after(this.graph);
-		if (chart.buckets) this.graph.after(make('p', { class: 'note' }, `The darker, the more requests; at most ${grouped(this.densest())} of one length in ${duration(STEP_S)}.`));
+		if (chart.buckets) this.graph.after(make('p', { class: 'note' }, `The darker, the more ${chart.noun}; at most ${grouped(this.densest())} of one length in ${duration(STEP_S)}.`));
 		this.tip.hidden = true;
 		this.listen();
 	}
@@ -87,7 +91,7 @@ class Plot {
 	}
 
 	values() {
-		return axis(Math.max(...this.sums.slice(view.from, view.to)) / STEP_S || 1, value => rate(this.chart, value));
+		return axis(Math.max(...this.sums.slice(view.from, view.to)) / STEP_S || 1, value => axisText(this.chart, value));
 	}
 
 	// The width of what stands to the left of the chart.
@@ -299,13 +303,13 @@ function prepareTable(element, chart) {
 	const rows = [...element.querySelectorAll('tbody tr')], long = rows.filter(row => !row.classList.contains('sum')).slice(ROWS);
 
 	for (const row of rows) {
-		const name = row.querySelector('bdi');
+		const name = row.querySelector('bdi'), swatch = row.querySelector('.swatch');
 
 		if (!name || chart.buckets || row.dataset.row === undefined) continue;
 		const button = make('button', { type: 'button', class: 'pick', 'aria-pressed': 'false', title: 'Let it stand out in all charts' });
 		button.dataset.label = chart.label;
 		name.replaceWith(button);
-		button.append(name);
+		button.append(swatch, name);
 		button.addEventListener('click', () => pick(chart.label, button.textContent));
 	}
 	if (long.length > 1) {
