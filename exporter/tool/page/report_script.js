@@ -10,9 +10,11 @@ const STEP_S = data.step_us / 1e6;
 const SHADES = 6; // of a heat map
 const ROWS = 8; // of a table that are shown at first
 const LEAST = 4; // steps that a zoom leaves
+const PAPER = [700, 176]; // pixels of a chart in print, as the style has it
 
 let view = { from: 0, to: data.steps }; // the steps that are shown
 let picked = null; // { label, name }
+let paper = false; // the charts are drawn for a page of A4 or Letter
 let margin = 0; // at the left of all charts: a time stands at the same place in each
 const plots = [];
 
@@ -87,7 +89,9 @@ class Plot {
 	}
 
 	area() {
-		return { width: Math.max(this.svg.clientWidth, 200), height: Math.max(this.svg.clientHeight, 100), left: margin, right: 28, above: 10, below: 24 };
+		const { clientWidth, clientHeight } = this.svg, [width, height] = paper ? PAPER : [Math.max(clientWidth, 200), Math.max(clientHeight, 100)];
+
+		return { width, height, left: margin, right: 28, above: 10, below: 24 };
 	}
 
 	values() {
@@ -303,13 +307,13 @@ function prepareTable(element, chart) {
 	const rows = [...element.querySelectorAll('tbody tr')], long = rows.filter(row => !row.classList.contains('sum')).slice(ROWS);
 
 	for (const row of rows) {
-		const name = row.querySelector('bdi'), swatch = row.querySelector('.swatch');
+		const name = row.querySelector('bdi');
 
 		if (!name || chart.buckets || row.dataset.row === undefined) continue;
 		const button = make('button', { type: 'button', class: 'pick', 'aria-pressed': 'false', title: 'Let it stand out in all charts' });
 		button.dataset.label = chart.label;
 		name.replaceWith(button);
-		button.append(swatch, name);
+		button.append(name);
 		button.addEventListener('click', () => pick(chart.label, button.textContent));
 	}
 	if (long.length > 1) {
@@ -343,6 +347,11 @@ if (plots.length > 0) {
 		'with keys: arrows, + and −, Escape. A name in a table stands out in all charts when it is chosen.'));
 	drawAll();
 	new ResizeObserver(drawAll).observe(document.getElementById('main'));
-	addEventListener('beforeprint', drawAll);
+	for (const [event, value] of [['beforeprint', true], ['afterprint', false]]) {
+		addEventListener(event, () => {
+			paper = value;
+			drawAll();
+		});
+	}
 }
 })();
