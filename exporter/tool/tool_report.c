@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/replacement.h"
 #include "config/problems.h"
 #include "health.h"
 #include "rules/language/rule_set.h"
@@ -188,27 +189,6 @@ static bool may_write(const char *path, struct error *err)
 	return true;
 }
 
-static bool write_file(const char *path, const struct text *html, struct error *err)
-{
-	struct text part = { 0 };
-	bool written;
-
-	text_add_format(&part, "%s.part", path);
-	if (part.failed) {
-		text_free(&part);
-		return error_no_memory(err, "a name");
-	}
-	os_file_remove(part.data, NULL);
-	written = os_file_write_whole(part.data, html->data, html->size, err) &&
-		  os_file_rename(part.data, path, err);
-	if (!written) {
-		os_file_remove(part.data, NULL);
-		error_prefix(err, "%s", path);
-	}
-	text_free(&part);
-	return written;
-}
-
 static int write_report(struct request *request, const char *path, struct error *err)
 {
 	bool to_file = strcmp(path, "-") != 0;
@@ -219,7 +199,7 @@ static int write_report(struct request *request, const char *path, struct error 
 		status = err->code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	} else if (!to_file) {
 		status = tool_write("report", &html) ? TOOL_DONE : TOOL_FAILED;
-	} else if (write_file(path, &html, err)) {
+	} else if (replacement_write_whole(path, html.data, html.size, err)) {
 		struct text line = { 0 };
 
 		text_add_shown(&line, path);

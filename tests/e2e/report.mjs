@@ -169,6 +169,12 @@ const steps = {
 		assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
 		assert.equal(await page.evaluate(() => [...document.querySelectorAll('nav, button.more, .hint, .zoomed')].every(e => getComputedStyle(e).display === 'none')), true);
 		assert.equal(await page.evaluate(() => [...document.querySelectorAll('.far')].every(e => getComputedStyle(e).display === 'table-row') && document.querySelectorAll('.far').length > 0), true);
+		// The browser keeps what was drawn before it lays the page out for paper.
+		const drawnWidth = () => page.evaluate(() => document.querySelector('.chart').viewBox.baseVal.width), width = await drawnWidth();
+		await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+		assert.equal(await drawnWidth(), 700);
+		await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+		assert.equal(await drawnWidth(), width);
 		const { data } = await page.call('Page.printToPDF', { paperWidth: 8.27, paperHeight: 11.69 });
 		writeFileSync(`${pictures}/report.pdf`, Buffer.from(data, 'base64'));
 		assert.deepEqual(page.faults, []);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/replacement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/os.h"
+#include "base/text.h"
+
+bool replacement_init(struct replacement *replacement, const char *path, struct error *err)
+{
+	size_t path_size = strlen(path), size = path_size + sizeof ".00000000.partial";
+
+	replacement->path = text_duplicate(path, path_size);
+	replacement->temporary = malloc(size);
+	if (!replacement->path || !replacement->temporary) {
+		return error_no_memory(err, "the name of a file");
+	}
+	/* Another run may write the same file; hash_seed() differs from run to run. */
+	snprintf(replacement->temporary, size, "%s.%08x.partial", path, (unsigned)hash_seed());
+	return true;
+}
+
+bool replacement_finish(struct replacement *replacement, struct error *err)
+{
+	if (!os_file_rename(replacement->temporary, replacement->path, err)) {
+		return false;
+	}
+	free(replacement->temporary);
+	replacement->temporary = NULL;
+	return true;
+}
+
+void replacement_done(struct replacement *replacement)
+{
+	if (replacement->temporary) {
+		os_file_remove(replacement->temporary, NULL);
+	}
+	free(replacement->path);
+	free(replacement->temporary);
+	*replacement = (struct replacement){ 0 };
+}
+
+bool replacement_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
+{
+	struct replacement replacement = { 0 };
+	bool written = replacement_init(&replacement, path, err) &&
+		       os_file_write_whole(replacement.temporary, bytes, size, err) &&
+		       replacement_finish(&replacement, err);
+
+	replacement_done(&replacement);
+	return written || error_prefix(err, "%s", path);
+}

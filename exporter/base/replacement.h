@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A file that takes the place of another one when it is whole.
+ *
+ * It is written beside its place, under a name that no other run uses, and renamed. So a program
+ * that is interrupted, or a full disk, leaves what was there before, and a file that another
+ * program has open stays readable.
+ */
+#ifndef BASE_REPLACEMENT_H
+#define BASE_REPLACEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* Zero-initialise it. */
+struct replacement {
+	char *path;      /* where the file will be; owned */
+	char *temporary; /* where it is written; owned; NULL when it has its place */
+};
+
+/* Chooses the temporary name; nothing is written. On failure replacement_done() is due as well. */
+bool replacement_init(struct replacement *replacement, const char *path, struct error *err);
+
+/* Gives the file its place; it must be closed. The error names no path. */
+bool replacement_finish(struct replacement *replacement, struct error *err);
+
+/* Removes the file if it has not got its place. */
+void replacement_done(struct replacement *replacement);
+
+/* All of it for a file whose bytes are at hand; only its owner may read it, if the system knows
+ * that. The error begins with the path. */
+bool replacement_write_whole(const char *path, const char *bytes, size_t size, struct error *err);
+
+#endif
