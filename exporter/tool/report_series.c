@@ -14,7 +14,8 @@
  * families of charts are rendered. The samples that a chart sums are added up as integers, seconds
  * as nanoseconds, so that nothing is rounded. A counter with many label sets gives some back when
  * their processes ended long ago (metrics/eviction.c); a sum that falls for this reason keeps its
- * height here and goes on growing from there.
+ * height here and goes on growing from there. Of rows that are gone in this way only the greatest
+ * stay: a recording may have any number of processes, one after the other.
  *
  * The first record of every recording is its header, whose time is the start of the session. In a
  * circular recording what followed it may be overwritten, and the next record is hours later. The
@@ -34,103 +35,6 @@
 #define MS          INT64_C(10000)
 #define SECOND      INT64_C(10000000)
 #define END_9999    INT64_C(2650467744000000000) /* the end of 9999 */
-
-/* ---- the table ---- */
-
-#define FILE_WRITTEN "etw_file_written_bytes_total"
-#define FILE_READ    "etw_file_read_bytes_total"
-#define DISK_LATENCY "etw_disk_operation_duration_seconds_bucket"
-#define STACK(section, title, sample, label, unit)                                           \
-	{                                                                                    \
-		section, title, sample, label, NULL, NULL, REPORT_##unit, REPORT_STACK, NULL \
-	}
-#define STACK_TIME(section, title, sample, label, noun)                                       \
-	{                                                                                     \
-		section, title, sample, label, NULL, NULL, REPORT_SECONDS, REPORT_STACK, noun \
-	}
-#define LATENCY(section, title, sample, only, value, noun)                                    \
-	{                                                                                     \
-		section, title, sample, "le", only, value, REPORT_COUNT, REPORT_BUCKETS, noun \
-	}
-#define REMARK(sample, label)                                                            \
-	{                                                                                \
-		NULL, NULL, sample, label, NULL, NULL, REPORT_COUNT, REPORT_REMARK, NULL \
-	}
-
-static const struct report_chart chart_rows[] = {
-	STACK("writes", "Written to files, by process", FILE_WRITTEN, "process", BYTES),
-	STACK("writes", "Written to files, by volume", FILE_WRITTEN, "volume", BYTES),
-	STACK("writes", "Written by paging I/O, by process", "etw_file_paging_written_bytes_total",
-	      "process", BYTES),
-	STACK("reads", "Read from files, by process", FILE_READ, "process", BYTES),
-	STACK("reads", "Read from files, by volume", FILE_READ, "volume", BYTES),
-	STACK("reads", "Read by hard page faults, by process",
-	      "etw_memory_hard_fault_read_bytes_total", "process", BYTES),
-	LATENCY("disks", "Response times of reads", DISK_LATENCY, "operation", "read", "requests"),
-	LATENCY("disks", "Response times of writes", DISK_LATENCY, "operation", "write",
-		"requests"),
-	LATENCY("disks", "Response times of flushes", DISK_LATENCY, "operation", "flush",
-		"requests"),
-	STACK_TIME("disks", "Time of disk requests, by process",
-		   "etw_disk_process_io_seconds_total", "process", "in flight"),
-	STACK("disks", "Written to disks, by process", "etw_disk_process_written_bytes_total",
-	      "process", BYTES),
-	STACK("disks", "Read from disks, by process", "etw_disk_process_read_bytes_total",
-	      "process", BYTES),
-	STACK("disks", "Written, by disk", "etw_disk_written_bytes_total", "disk", BYTES),
-	STACK("disks", "Read, by disk", "etw_disk_read_bytes_total", "disk", BYTES),
-	STACK("network", "Sent, by process", "etw_network_sent_bytes_total", "process", BYTES),
-	STACK("network", "Received, by process", "etw_network_received_bytes_total", "process",
-	      BYTES),
-	STACK("network", "TCP segments sent again, by process", "etw_tcp_retransmits_total",
-	      "process", COUNT),
-	STACK("network", "HTTP requests, by site", "etw_http_requests_total", "site", COUNT),
-	STACK("network", "DNS queries, by process", "etw_dns_queries_total", "process", COUNT),
-	STACK_TIME("cpu", "CPU time, by process", "etw_process_cpu_seconds_total", "process",
-		   "CPUs"),
-	STACK("cpu", "CPU samples, by process", "etw_process_cpu_samples_total", "process", COUNT),
-	LATENCY("cpu", "Ready, but waiting for a processor",
-		"etw_thread_ready_duration_seconds_bucket", NULL, NULL, "threads"),
-	STACK("cpu", "Waits of threads, by process", "etw_thread_process_waits_total", "process",
-	      COUNT),
-	STACK("cpu", "Waits of threads, by reason", "etw_thread_waits_total", "reason", COUNT),
-	STACK("cpu", "Context switches, by process", "etw_thread_process_context_switches_total",
-	      "process", COUNT),
-	STACK_TIME("drivers", "Time in DPCs, by driver", "etw_dpc_duration_seconds_sum", "driver",
-		   NULL),
-	STACK_TIME("drivers", "Time in ISRs, by driver", "etw_isr_duration_seconds_sum", "driver",
-		   NULL),
-	STACK("dotnet", "Allocated on .NET heaps, by process", "etw_dotnet_allocated_bytes_total",
-	      "process", BYTES),
-	STACK("dotnet", "Garbage collections, by process", "etw_dotnet_gc_collections_total",
-	      "process", COUNT),
-	STACK_TIME("dotnet", "Pauses of all managed threads, by process",
-		   "etw_dotnet_gc_pause_seconds_sum", "process", NULL),
-	STACK("dotnet", "Exceptions, by process", "etw_dotnet_exceptions_total", "process", COUNT),
-	STACK_TIME("dotnet", "Waits for locks, by process", "etw_dotnet_contention_seconds_total",
-		   "process", "threads"),
-	STACK("events", "Events, by provider", "etw_events_total", "provider", COUNT),
-	STACK("events", "Events, by process", "etw_events_total", "process", COUNT),
-	REMARK("etw_consumer_lost_notifications_total", "type"),
-	REMARK("etw_consumer_unattributed_events_total", "reason"),
-	REMARK("etw_consumer_records_total", "outcome"),
-	REMARK("etw_decode_errors_total", "provider"),
-	REMARK("etw_exporter_series_overflow_total", "metric"),
-	REMARK("etw_exporter_series_evicted_total", "metric"),
-	REMARK("etw_state_evictions_total", "table"),
-};
-_Static_assert(sizeof chart_rows / sizeof chart_rows[0] == REPORT_CHARTS, "REPORT_CHARTS");
-const struct report_chart *const report_charts = chart_rows;
-
-const struct report_series *report_find(const struct report_charted *charted, const char *sample)
-{
-	size_t i = 0;
-
-	while (i + 1 < REPORT_CHARTS && strcmp(report_charts[i].sample, sample) != 0) {
-		i++;
-	}
-	return &charted->series[i];
-}
 
 /* ---- the exposition of one moment ---- */
 
@@ -208,10 +112,15 @@ static uint64_t read_value(const char *at, const char *end, unsigned decimals)
 	return value;
 }
 
+static uint64_t hash_name(struct piece name)
+{
+	return text_hash(name.at, name.size, hash_seed());
+}
+
 /* NULL without memory. */
 static struct report_row *find_row(struct report_series *series, struct piece name)
 {
-	uint64_t hash = text_hash(name.at, name.size, hash_seed());
+	uint64_t hash = hash_name(name);
 	bool added = false;
 	uint64_t *index = map_put(&series->by_name, hash, &added);
 	struct report_row *rows = series->rows, row = { 0 };
@@ -221,6 +130,7 @@ static struct report_row *find_row(struct report_series *series, struct piece na
 	}
 	if (added) {
 		*index = series->count;
+		row.key = hash;
 		rows = array_grow(rows, &series->capacity, series->count, sizeof *rows);
 		row.name = rows ? plain_text(name) : NULL;
 		row.steps = row.name ? calloc(REPORT_STEPS, sizeof *row.steps) : NULL;
@@ -287,8 +197,73 @@ static bool add_chunk(void *context, const char *bytes, size_t size)
 	return true;
 }
 
-static void end_page(struct report_series *series)
+static const struct piece other_name = { "_other", sizeof "_other" - 1 };
+
+/* Rows that must stay, then those with most. */
+static int compare_to_keep(const void *a, const void *b)
 {
+	const struct report_row *x = a, *y = b;
+
+	if ((x->seen > 0) != (y->seen > 0)) {
+		return x->seen > 0 ? -1 : 1;
+	}
+	if (x->total != y->total) {
+		return x->total < y->total ? 1 : -1;
+	}
+	return strcmp(x->name, y->name);
+}
+
+/* Adds a row's steps and total to those of the row of the others, and frees it. */
+static void join_row(struct report_row *others, struct report_row *row)
+{
+	others->total = count_sum(others->total, row->total);
+	for (unsigned k = 0; k < REPORT_STEPS; k++) {
+		others->steps[k] = count_sum(others->steps[k], row->steps[k]);
+	}
+	free(row->name);
+	free(row->steps);
+}
+
+/* Half of the rows that are gone become part of "_other". False without memory. */
+static bool join_gone(struct report_series *series, size_t gone)
+{
+	struct report_row *others = find_row(series, other_name);
+	size_t kept = series->count - gone + REPORT_GONE_MOST / 2;
+	uint64_t other_key = hash_name(other_name), seen;
+
+	if (!others) {
+		return false;
+	}
+	/* It stays, also if it was not on the page. */
+	seen = others->seen;
+	others->seen = UINT64_MAX;
+	qsort(series->rows, series->count, sizeof *series->rows, compare_to_keep);
+	for (others = series->rows; others->key != other_key;) {
+		others++;
+	}
+	others->seen = seen;
+	for (size_t i = kept; i < series->count; i++) {
+		join_row(others, &series->rows[i]);
+	}
+	series->count = kept;
+	map_done(&series->by_name);
+	series->by_name = (struct map){ 0 };
+	for (size_t i = 0; i < kept; i++) {
+		uint64_t *index = map_put(&series->by_name, series->rows[i].key, NULL);
+
+		if (!index) {
+			return false;
+		}
+		*index = i;
+	}
+	return true;
+}
+
+/* False without memory. */
+static bool end_page(struct report_series *series)
+{
+	size_t gone = 0;
+
 	for (size_t i = 0; i < series->count; i++) {
 		struct report_row *row = &series->rows[i];
 
@@ -296,7 +271,9 @@ static void end_page(struct report_series *series)
 			count_sum(row->total, row->next > row->seen ? row->next - row->seen : 0);
 		row->seen = row->next;
 		row->next = 0;
+		gone += row->seen == 0;
 	}
+	return gone <= REPORT_GONE_MOST || join_gone(series, gone);
 }
 
 /* Reads the counters as they are now. */
@@ -314,7 +291,7 @@ static void read_counters(struct report_charted *charted, struct registry *regis
 		}
 	}
 	for (size_t i = 0; i < REPORT_CHARTS; i++) {
-		end_page(&charted->series[i]);
+		charted->failed |= !end_page(&charted->series[i]);
 	}
 }
 

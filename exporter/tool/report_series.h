@@ -40,7 +40,7 @@ enum report_form {
 	REPORT_REMARK,  /* no chart: what makes the numbers of the others doubtful */
 };
 
-/* A row of the table in report_series.c. */
+/* A row of the table in report_charts.c. */
 struct report_chart {
 	const char *section; /* of the page, see report_page.c; NULL for a remark */
 	const char *title;
@@ -58,8 +58,13 @@ struct report_chart {
 enum { REPORT_CHARTS = 41 };
 extern const struct report_chart *const report_charts;
 
+/* How many rows a chart keeps whose samples are gone, given back by the registry; those with least
+ * are one row, "_other", beyond that. */
+enum { REPORT_GONE_MOST = 2048 };
+
 struct report_row {
-	char *name; /* value of the label, as in the registry; owned */
+	uint64_t key; /* hash of the escaped name */
+	char *name;   /* value of the label, as in the registry; owned */
 	uint64_t total;
 	uint64_t seen, next; /* the sum of its samples in the page before, and in this one */
 	uint64_t *steps;     /* total at the end of each step; owned */

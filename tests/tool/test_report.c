@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -234,6 +235,71 @@ static void a_sum_that_falls_keeps_its_height(void **state)
 	close_bench(bench);
 }
 
+/* A counter whose label sets are gone in the next round, as when they are given back. */
+static void sample_round(struct bench *bench, unsigned round, unsigned names)
+{
+	const struct family_options options = { .name = "etw_events_total",
+						.help = "Events.",
+						.labels = { "process", "provider" },
+						.label_count = 2,
+						.dynamic_labels = 3 };
+	const struct registry_limits limits = { 0 };
+	struct error err;
+	struct registry *registry = registry_new(&limits, &err);
+	struct shard *shard = registry_shard(registry, false, &err);
+	struct family *family = registry_family(registry, &options, &err);
+	struct intern *strings = registry_strings(registry);
+
+	for (unsigned i = 0; i < names; i++) {
+		char name[32];
+		uint32_t ids[2];
+
+		snprintf(name, sizeof name, "p%u", round * names + i);
+		ids[0] = intern_string(strings, i == 7 ? "always" : name);
+		ids[1] = intern_string(strings, "P");
+		family_add(family, shard, ids, round == 0 && i == 9 ? 50 : 1);
+	}
+	report_sample(&bench->charted, registry, START + (int64_t)(round + 1) * SECOND);
+	registry_free(registry);
+}
+
+/* As in a recording of a build server: a row for each would be 2 KB for each name and chart. */
+static void names_that_come_and_go_take_bounded_memory(void **state)
+{
+	enum { ROUNDS = 40, NAMES = 500 };
+	struct bench *bench = open_bench(FAMILY_COUNTER, START + ROUNDS * SECOND);
+	const struct report_series *series;
+	uint64_t sum = 0;
+	bool has_largest = false, has_always = false, has_other = false;
+
+	(void)state;
+	report_sample(&bench->charted, bench->registry, START); /* the header */
+	report_sample(&bench->charted, bench->registry, START);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		sample_round(bench, round, NAMES);
+	}
+	series = finish(bench);
+	assert_true(series->count <= REPORT_GONE_MOST + NAMES + 1);
+	/* The counter of "always" is 1 in each round: it has not grown after the first. */
+	assert_int_equal(series->total, ROUNDS * (NAMES - 1) + 1 + 49);
+	for (size_t i = 0; i < series->count; i++) {
+		const struct report_row *row = &series->rows[i];
+		uint64_t grown = 0;
+
+		for (unsigned k = 0; k <= bench->charted.steps.current; k++) {
+			grown += report_growth(row, k);
+		}
+		assert_int_equal(grown, row->total);
+		sum += row->total;
+		has_largest |= strcmp(row->name, "p9") == 0 && row->total == 50;
+		has_other |= strcmp(row->name, "_other") == 0 && row->total > NAMES;
+		has_always |= strcmp(row->name, "always") == 0 && row->total == 1;
+	}
+	assert_int_equal(sum, series->total);
+	assert_true(has_largest && has_always && has_other);
+	close_bench(bench);
+}
+
 /* ---- processes ---- */
 
 /* The table of these processes, which are all listed and named by a letter each. */
@@ -341,6 +407,7 @@ int main(void)
 		cmocka_unit_test(without_records_there_are_no_steps),
 		cmocka_unit_test(names_are_what_they_were_before_the_exposition_escaped_them),
 		cmocka_unit_test(a_sum_that_falls_keeps_its_height),
+		cmocka_unit_test(names_that_come_and_go_take_bounded_memory),
 		cmocka_unit_test(a_process_stands_below_the_one_that_ran_when_it_began),
 		cmocka_unit_test(circles_and_long_lines_of_processes_end),
 	};
