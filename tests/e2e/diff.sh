@@ -2,7 +2,7 @@
 # etwtool diff: its numbers against two pages of the exporter, which Python compares by itself; conditions and exit statuses.
 . "${BASH_SOURCE%/*}/lib.bash"
 
-"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+mapfile -t files < <(some_recordings)
 # The same minute without its second half.
 python3 - "$work" <<'END' || fail "the half of the sample"
 import os, struct, sys
@@ -13,9 +13,7 @@ open(os.path.join(work, "half.etl"), "wb").write(whole[:len(whole) // 2 // size 
 END
 
 # A recording differs from itself in nothing.
-recordings=("$work/sample.etl" "$work/half.etl" "$traces"/*.etl)
-for recording in "${recordings[@]}"; do
-	[ -e "$recording" ] || continue
+for recording in "${files[@]}" "$work/half.etl"; do
 	"$ETWTOOL" diff "$recording" "$recording" >"$work/out" 2>"$work/err" || fail "$recording: $(cat "$work/err")"
 	grep -qx 'no difference' "$work/out" || fail "$recording differs from itself: $(cat "$work/out")"
 	"$ETWTOOL" diff "$recording" "$recording" --format json 2>/dev/null |
@@ -125,11 +123,11 @@ falling = [weights[r["series"], tuple(r["labels"].items())] for r in json.loads(
 assert all(x >= y - 1e-9 for x, y in zip(falling, falling[1:])), falling
 END
 
-pairs=("$work/sample.etl" "$work/half.etl" "$work/half.etl" "$work/sample.etl")
-if [ -e "$traces/synthetic-qpc.etl" ]; then
-	pairs+=("$traces/synthetic-qpc.etl" "$traces/synthetic-systime.etl" "$traces/synthetic-cycles-cut.etl" "$work/sample.etl"
-		"$traces/ShutdownPerfDiagLogger.etl" "$traces/synthetic-qpc.etl" "$traces/SelfDescribingSingleEvent.etl" "$traces/gcevents.etl")
-fi
+# Each recording with the one before it, so that each is an A and a B.
+pairs=("$work/half.etl" "$work/sample.etl")
+for ((i = 0; i < ${#files[@]}; i++)); do
+	pairs+=("${files[i]}" "${files[i > 0 ? i - 1 : ${#files[@]} - 1]}")
+done
 for ((i = 0; i < ${#pairs[@]}; i += 2)); do
 	python3 "$work/compare.py" "$ETWTOOL" "$ETW_EXPORTER" "${pairs[@]:i:2}" || fail "${pairs[*]:i:2}"
 done

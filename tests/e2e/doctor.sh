@@ -3,7 +3,7 @@
 # profiles against the documented schema.
 . "${BASH_SOURCE%/*}/lib.bash"
 
-"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+mapfile -t files < <(some_recordings)
 sample=$work/sample.etl
 
 # Recordings that lack one thing: fields of the header (docs/etl-format.md section 5), and buffers.
@@ -86,11 +86,31 @@ def of(process):
     return sum(v for s, v in everything.items() if s.startswith("etw_events_total{") and 'process="%s"' % process in s)
 assert report["of_unknown_process"] == of("_unknown"), (report["of_unknown_process"], of("_unknown"))
 assert report["of_no_process"] == of("_none")
-assert report["records"] == summary["records"], (report["records"], summary["records"])
-assert (report["events_lost"], report["buffers_lost"]) == (summary["header"]["events_lost"], summary["header"]["buffers_lost"])
-ids = [f["id"] for f in report["findings"]]
-assert ("events_lost" in ids) == (summary["header"]["events_lost"] + summary["header"]["buffers_lost"] > 0)
-assert ("not_closed" in ids) == (summary["header"]["end_filetime"] == 0)
+def sum_of(family, *labels):
+    return sum(v for s, v in everything.items() if s.split("{")[0] == family and all(label in s for label in labels))
+def percent_in(finding):
+    return float(re.search(r"([0-9.]+) %", finding["finding"]).group(1))
+assert report["records"] == summary["records"] == sum_of("etw_consumer_records_total"), (report["records"], summary["records"])
+lost = [sum_of("etw_session_events_lost_total"), sum_of("etw_session_log_buffers_lost_total")]
+assert [report["events_lost"], report["buffers_lost"]] == lost, lost
+findings = {f["id"]: f for f in report["findings"]}
+assert ("events_lost" in findings) == (sum(lost) > 0)
+assert ("not_closed" in findings) == (summary["header"]["end_filetime"] == 0)
+assert ("damaged" in findings) == (sum_of("etw_consumer_bad_buffers_total") + sum_of("etw_consumer_bad_records_total") > 0)
+assert ("undecodable" in findings) == (sum_of("etw_consumer_records_total", 'outcome="undecodable"') > 0)
+for name in ("no_process_rundown", "unknown_processes"):
+    if name in findings:
+        assert abs(percent_in(findings[name]) - 100 * of("_unknown") / report["records"]) <= 0.051, findings[name]
+for name in ("no_file_rundown", "unknown_volumes"):
+    if name in findings:
+        assert abs(percent_in(findings[name]) - 100 * (1 - sum_of("etw_consumer_file_bytes_with_volume_ratio"))) <= 0.051, findings[name]
+# Records without a schema: those of the findings, and those that describe others: manifests, and EventInfo of the kernel's session.
+without = [f["finding"] for f in report["findings"] if f["id"] == "no_schema"]
+assert len(without) < 20, "the test reads what is said of each provider"
+of_findings = sum(int(re.match(r"The fields of (\d+) record", text).group(1)) for text in without)
+describing = sum(subprocess.run([tool, "dump", path, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.count(b"\n")
+                 for words in (("--event", "65534"), ("--provider", "bbccf6c1-6cd1-48c4-80ff-839482e37671")))
+assert of_findings + describing == sum_of("etw_consumer_records_total", 'outcome="no_schema"'), (of_findings, describing)
 
 assert {c["name"] for c in report["collectors"]} == set(families)
 for collector in report["collectors"]:
@@ -108,8 +128,7 @@ for collector in report["collectors"]:
         assert set(missing["kernel"]) <= set(collector["needs"]["kernel"])
         assert "logman start" in collector["logman"]
 END
-for recording in "$sample" "$traces"/*.etl; do
-	[ -e "$recording" ] || continue
+for recording in "${files[@]}"; do
 	"$ETWTOOL" doctor "$recording" >"$work/text" 2>"$work/err" || fail "$recording: $(cat "$work/err")"
 	python3 "$work/compare.py" "$ETWTOOL" "$ETW_EXPORTER" "$SOURCE_DIR" "$recording" || fail "$recording: other numbers"
 done
@@ -216,6 +235,9 @@ if "$ETWTOOL" check "$work/my.yaml" >"$work/check" 2>&1; then
 else
 	fail "the configuration of the test: $(cat "$work/check")"
 fi
+
+# Each collector alone, and the configuration of the repository.
+python3 "${BASH_SOURCE%/*}/doctor_needs.py" "$ETWTOOL" "$SOURCE_DIR/config" "$work" || fail "the needs of a collector"
 
 # Bad usage.
 expect_exit 2 'which recording or configuration' "$ETWTOOL" doctor

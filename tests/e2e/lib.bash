@@ -146,4 +146,17 @@ recordings() {
 	ls "$traces"/*.etl 2>/dev/null || true
 }
 
+# For tests that run many programs on each recording: the sample and three real ones, of the kernel with losses, of .NET with the
+# kernel, and one without processes. With LONG_TESTS=1, as tests/run.sh --long sets it: all of them.
+some_recordings() {
+	local name
+
+	[ "${LONG_TESTS:-0}" = 0 ] || { recordings; return; }
+	"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+	echo "$work/sample.etl"
+	for name in synthetic-qpc net.4.5.2.x64 SelfDescribingSingleEvent; do
+		[ ! -e "$traces/$name.etl" ] || echo "$traces/$name.etl"
+	done
+}
+
 all_collectors=(--collector.image --collector.cpu --collector.interrupt --collector.sched)

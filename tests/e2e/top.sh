@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# etwtool top: its numbers are those of the exporter, for every recording, and in every frame; a terminal is driven with keys,
+# etwtool top: its numbers are those of the exporter, recording by recording, and in every frame; a terminal is driven with keys,
 # signals and sizes (top_terminal.py), and left as it was.
 . "${BASH_SOURCE%/*}/lib.bash"
 
-mapfile -t files < <(recordings)
+mapfile -t files < <(some_recordings)
 sample=$work/sample.etl
 
 # Reads the tables that "top --batch --exact" printed, and pages; both by rules of its own.
