@@ -97,6 +97,9 @@ bool doctor_judge(struct doctor *doctor, const struct recording *recording,
 struct finding *doctor_found(struct doctor *doctor, enum severity severity, const char *id,
 			     const char *to_do);
 
+/* The part of doctor_judge() that is about events without a schema (doctor_schemas.c). */
+void doctor_check_schemas(struct doctor *doctor);
+
 /* The part of doctor_judge() that is about collectors (doctor_collectors.c). */
 bool doctor_report_collectors(struct doctor *doctor, const struct recording *recording,
 			      bool by_default, const struct collector_switches *switches,

@@ -5,7 +5,9 @@
  * One pass of the pipeline with the collectors collects the facts (struct doctor): the numbers of
  * the source and of the tracker, event classes, the dry run of the rules, and a few that only the
  * records show. Each check is a function that looks at the facts and adds at most one finding, a
- * sentence about what is and one about what to do; the table at the end has their order.
+ * sentence about what is and one about what to do. The table at the end has their order, which is
+ * that in which a user deals with them: first what another copy of the file mends, then what only
+ * another recording does.
  *
  * A finding is a warning when numbers are wrong because of it, or when a collector that is
  * requested gets nothing; else it is a note. --strict fails for warnings.
@@ -17,7 +19,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "decode/inband_manifests.h"
 #include "source/kernel_flags.h"
 #include "source/kernel_group.h"
 #include "source/provider_names.h"
@@ -40,13 +41,22 @@ void findings_done(struct findings *findings)
 	*findings = (struct findings){ .rows = NULL };
 }
 
+/* Whether there was memory for all findings and their texts. */
+static bool findings_complete(const struct findings *findings)
+{
+	bool complete = !findings->failed;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		complete &= !findings->rows[i].what.failed && !findings->rows[i].to_do.failed;
+	}
+	return complete;
+}
+
 const char *severity_name(enum severity severity)
 {
 	return severity == SEVERITY_WARNING ? "warning" : "note";
 }
 
-/* A new finding, whose `what` the caller writes; never NULL, but on failure one that is not kept.
- */
 struct finding *doctor_found(struct doctor *doctor, enum severity severity, const char *id,
 			     const char *to_do)
 {
@@ -180,22 +190,19 @@ static void check_losses(struct doctor *doctor)
 
 static void check_damage(struct doctor *doctor)
 {
+	static const char to_do[] = "Copy the file again after the session was stopped; if it is "
+				    "still damaged, record again.";
 	const struct source_statistics *source = &doctor->source;
 
 	if (source->truncated) {
-		text_add_string(&doctor_found(doctor, SEVERITY_WARNING, "cut_short",
-					      "Copy the file again after the session was stopped.")
-					 ->what,
+		text_add_string(&doctor_found(doctor, SEVERITY_WARNING, "cut_short", to_do)->what,
 				"The file is cut short; everything up to there is read.");
 	}
 	if (source->bad_buffers > 0 || source->bad_records > 0) {
-		text_add_format(
-			&doctor_found(doctor, SEVERITY_WARNING, "damaged",
-				      "Copy the file again; if it is still damaged, record again.")
-				 ->what,
-			"%" PRIu64 " buffers and the rest of %" PRIu64
-			" records cannot be read and are left out.",
-			source->bad_buffers, source->bad_records);
+		text_add_format(&doctor_found(doctor, SEVERITY_WARNING, "damaged", to_do)->what,
+				"%" PRIu64 " buffers and the rest of %" PRIu64
+				" records cannot be read and are left out.",
+				source->bad_buffers, source->bad_records);
 	}
 }
 
@@ -392,84 +399,6 @@ static void check_decoding(struct doctor *doctor)
 	}
 }
 
-/* ---- events without a schema ---- */
-
-/* What such events of a provider are called, and which description would help. */
-static void add_missing_schema(struct doctor *doctor, const struct class_row *row, uint64_t records,
-			       size_t events)
-{
-	bool kernel = row->kernel_class != KERNEL_NONE;
-	struct finding *finding = doctor_found(
-		doctor, SEVERITY_NOTE, "no_schema",
-		kernel ? "Report it with the build of Windows: this program does not know the "
-			 "layout." :
-		row->record_type == RECORD_MESSAGE ?
-			 "They are messages of software tracing (WPP), which only the developer's "
-			 "PDB or TMF files describe." :
-		row->classic ?
-			 "They are classic events, which a MOF file describes and no manifest." :
-			 "Give the instrumentation manifest of the provider with --schema; "
-			 "PerfView writes it where the provider is registered: ");
-	char guid[GUID_TEXT_SIZE];
-
-	guid_format(&row->guid, guid);
-	text_add_format(&finding->what, "The fields of %" PRIu64 " record%s (%zu event%s) of ",
-			records, records == 1 ? "" : "s", events, events == 1 ? "" : "s");
-	text_add_shown(&finding->what, row->provider);
-	if (!strstr(row->provider, guid)) {
-		text_add_format(&finding->what, " {%s}", guid);
-	}
-	text_add_string(&finding->what, " cannot be read, because no layout is known.");
-	if (!kernel && !row->classic && row->record_type != RECORD_MESSAGE) {
-		text_add_string(&finding->to_do, "PerfView UserCommand DumpRegisteredManifest ");
-		text_add_shown(&finding->to_do, row->provider);
-		text_add_char(&finding->to_do, '.');
-	}
-}
-
-static bool lacks_schema(const struct class_row *row)
-{
-	/* The descriptions of events themselves, and manifests that arrive as events. */
-	bool describes = row->kernel_class == KERNEL_META_DATA ||
-			 (!row->classic && row->number == MANIFEST_EVENT_ID);
-
-	return !row->schema && !describes && row->record_type < RECORD_TIMED && row->records > 0;
-}
-
-static void check_schemas(struct doctor *doctor)
-{
-	enum { PROVIDERS_MOST = 20 };
-	const struct class_rows *classes = &doctor->classes;
-	size_t shown = 0, more = 0;
-
-	for (size_t first = 0, end; first < classes->count; first = end) {
-		const struct class_row *one = NULL;
-		uint64_t records = 0;
-		size_t events = 0;
-
-		end = class_rows_provider_end(classes, first);
-		for (size_t i = first; i < end; i++) {
-			if (lacks_schema(&classes->rows[i])) {
-				one = one ? one : &classes->rows[i];
-				records += classes->rows[i].records;
-				events++;
-			}
-		}
-		if (one && shown < PROVIDERS_MOST) {
-			add_missing_schema(doctor, one, records, events);
-			shown++;
-		} else if (one) {
-			more++;
-		}
-	}
-	if (more > 0) {
-		text_add_format(&doctor_found(doctor, SEVERITY_NOTE, "no_schema",
-					      "etwtool providers lists all of them.")
-					 ->what,
-				"Events of %zu more providers have no layout.", more);
-	}
-}
-
 /* ---- all of it ---- */
 
 bool doctor_judge(struct doctor *doctor, const struct recording *recording,
@@ -477,8 +406,8 @@ bool doctor_judge(struct doctor *doctor, const struct recording *recording,
 		  struct error *err)
 {
 	static void (*const checks[])(struct doctor *) = {
-		check_losses, check_damage,  check_header,   check_clock,   check_processes,
-		check_files,  check_drivers, check_decoding, check_schemas,
+		check_damage, check_header,  check_losses,   check_clock,          check_processes,
+		check_files,  check_drivers, check_decoding, doctor_check_schemas,
 	};
 
 	recording_statistics(recording, &doctor->source);
@@ -489,7 +418,7 @@ bool doctor_judge(struct doctor *doctor, const struct recording *recording,
 		checks[i](doctor);
 	}
 	return doctor_report_collectors(doctor, recording, requested_by_default, switches, err) &&
-	       (!doctor->findings.failed || error_no_memory(err, "the findings"));
+	       (findings_complete(&doctor->findings) || error_no_memory(err, "the findings"));
 }
 
 void doctor_done(struct doctor *doctor)

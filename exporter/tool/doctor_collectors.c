@@ -95,8 +95,10 @@ static bool is_requested(const struct collector_info *info, bool by_default,
 static void add_not_fed(struct doctor *doctor, const struct collector_report *report)
 {
 	const struct record_needs *missing = &report->missing;
-	struct finding *finding = doctor_found(doctor, SEVERITY_WARNING, "collector_not_fed",
-					       "Record again with the lines or the profile below.");
+	struct finding *finding =
+		doctor_found(doctor, SEVERITY_WARNING, "collector_not_fed",
+			     "Record again with the profile or the lines of logman that "
+			     "this report shows.");
 	const char *between = "";
 
 	text_add_format(&finding->what, "Collector %s counts %s, because ", report->collector->name,

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The report of etwtool doctor, for people and as JSON: the findings, then a line for each
- * collector, then how to record what the requested collectors need.
+ * collector, then how to record what the requested collectors need, and at the end what to do
+ * first: what the first warnings advise.
  *
  * For people warnings come before notes, and each finding is followed by what to do. The line of a
  * collector that is not fed is followed by the lines of logman that would feed it alone. Sentences
  * with names of a recording were made safe for a terminal when they were written.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/os.h"
 #include "tool/doctor.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
+
+enum { STEPS_MOST = 3 }; /* of what to do first */
 
 /* ---- how to record ---- */
 
@@ -40,9 +44,10 @@ void doctor_add_how_text(struct text *out, const char *profile, const struct rec
 			text_add_format(out, "keywords 0x%" PRIx64 "\n", spec->any);
 		}
 	}
-	text_add_string(out, "by Windows Performance Recorder:\n");
+	text_add_string(out, "by Windows Performance Recorder, as an administrator:\n");
 	text_add_wpr_lines(out, "  ", profile);
-	text_add_string(out, "or by logman, the kernel and other providers apart:\n");
+	text_add_string(
+		out, "or by logman, as an administrator, the kernel and other providers apart:\n");
 	text_add_logman_start(out, "  ", needs);
 	text_add_logman_stop(out, "  ", needs);
 }
@@ -85,6 +90,51 @@ static void add_findings_text(struct text *out, const struct findings *findings,
 			add_sentence(out, "    do: ", &finding->to_do);
 		}
 	}
+}
+
+/* The next warning at or behind the place whose advice no warning before it has; count: none. */
+static size_t next_step(const struct findings *findings, size_t at)
+{
+	for (; at < findings->count; at++) {
+		const struct finding *finding = &findings->rows[at];
+		bool known = finding->severity != SEVERITY_WARNING;
+
+		for (size_t i = 0; i < at && !known; i++) {
+			known = findings->rows[i].severity == SEVERITY_WARNING &&
+				strcmp(findings->rows[i].to_do.data, finding->to_do.data) == 0;
+		}
+		if (!known) {
+			break;
+		}
+	}
+	return at;
+}
+
+static void add_first_text(struct text *out, const struct findings *findings)
+{
+	size_t at = next_step(findings, 0);
+
+	text_add_string(out, "\nwhat to do first:\n");
+	if (at == findings->count) {
+		text_add_string(out, "  Nothing: there is no warning.\n");
+	}
+	for (unsigned step = 1; step <= STEPS_MOST && at < findings->count; step++) {
+		text_add_format(out, "  %u. ", step);
+		add_sentence(out, "", &findings->rows[at].to_do);
+		at = next_step(findings, at + 1);
+	}
+}
+
+static void add_first_json(struct json *json, const struct findings *findings)
+{
+	size_t at = next_step(findings, 0);
+
+	json_member_array(json, "first");
+	for (unsigned step = 1; step <= STEPS_MOST && at < findings->count; step++) {
+		json_string(json, findings->rows[at].to_do.data);
+		at = next_step(findings, at + 1);
+	}
+	json_array_end(json);
 }
 
 static void add_missing_text(struct text *out, const struct collector_report *report)
@@ -146,6 +196,7 @@ void doctor_add_text(struct text *out, const struct doctor *doctor,
 		add_collector_text(out, &doctor->collectors[i]);
 	}
 	doctor_add_how_text(out, doctor->profile, needs);
+	add_first_text(out, &doctor->findings);
 }
 
 static void add_collector_json(struct json *json, const struct collector_report *report)
@@ -207,5 +258,6 @@ void doctor_add_json(struct text *out, const struct doctor *doctor,
 	}
 	json_array_end(json);
 	doctor_add_how_json(json, doctor->profile, needs);
+	add_first_json(json, &doctor->findings);
 	tool_json_end(&page, out);
 }

@@ -9,8 +9,8 @@
  * For a configuration (a file whose name ends in .yaml or .yml) there is no recording to look at:
  * only that last part is shown, with the providers of its sessions as well.
  *
- * The exit status is 0 with findings too, as that of check: they are the result. --strict makes it
- * 1 when there is a warning, for CI.
+ * The exit status is 0 with findings too, because they are the result. --strict makes it 1 when
+ * there is a warning, for CI.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -254,6 +254,13 @@ static bool is_configuration(const char *path)
 	       text_ends_nocase(path, strlen(path), ".yml", 4);
 }
 
+/* Whether a file that cannot be read as a recording was perhaps given as a configuration. */
+static bool may_be_configuration(const char *path, const struct error *err)
+{
+	return err->code == ERROR_FORMAT && !is_configuration(path) &&
+	       !text_ends_nocase(path, strlen(path), ".etl", 4);
+}
+
 static int run(struct tool_arguments *arguments)
 {
 	struct request *request = (struct request *)arguments;
@@ -277,7 +284,10 @@ static int run(struct tool_arguments *arguments)
 	if (!good) {
 		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 		if (problems.errors == 0) {
-			tool_complain(status, "doctor", "%s", err.text);
+			tool_complain(status, "doctor", "%s%s", err.text,
+				      may_be_configuration(arguments->words[0], &err) ?
+					      "; a configuration has a name that ends in .yaml" :
+					      "");
 		}
 		problems_done(&problems);
 		text_free(&out);
@@ -299,11 +309,16 @@ const struct tool_command tool_doctor = {
 	.about = "Say what a recording lacks, and how to record what collectors need",
 	.more = "Of a recording: losses, damage, names and schemas that are missing, doubts about its\n"
 		"clock, with what to do; which collectors it feeds; and how to record what the requested\n"
-		"collectors need, those that are on by default or in --config. Of a configuration\n"
-		"(.yaml, .yml): the latter alone, with the providers of its sessions.\n"
+		"collectors need, those that are on by default or in --config. The last lines say what to\n"
+		"do first. Of a configuration (.yaml, .yml): how to record what its collectors and the\n"
+		"providers of its sessions need.\n"
 		"\n"
 		"A recording may have more events than the rules count: profiles and logman have no\n"
-		"filters by event id. The exit status is 0 with findings too, unless --strict is given.\n",
+		"filters by event id.\n"
+		"\n"
+		"Exit status: 0 the report is complete, also with findings; 1 the recording cannot be\n"
+		"read, the profile cannot be written, or --strict is given and there is a warning; 2 bad\n"
+		"usage or configuration.\n",
 	.options = option_rows,
 	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
 	.words_most = 1,

@@ -44,16 +44,37 @@ END
 	grep -q "^$2: " "$work/text" || fail "$1: the text has no $2"
 	grep -q '^    do: [A-Z].*\.$' "$work/text" || fail "$1: nothing to do"
 }
+first() { # SENTENCE...: what to do first; also in JSON
+	awk '/^what to do first:$/ { here = 1; next } here' "$work/text" >"$work/steps"
+	printf '%s\n' "$@" | diff - <(sed 's/^  [1-3]\. //' "$work/steps") || fail "what to do first: $(cat "$work/steps")"
+	python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["first"] == sys.argv[2:]' "$work/json" "$@" || fail "what to do first, JSON"
+}
+copy_again='Copy the file again after the session was stopped; if it is still damaged, record again.'
+stop_first='Stop the session (wpr -stop, logman stop) before the file is copied.'
 finds unclosed.etl warning not_closed
+first "$stop_first"
 finds lost.etl warning events_lost
 says '^warning: 1234 events (0.98 % of all) and 0 buffers were lost' <"$work/text" || fail "$(grep lost "$work/text")"
 finds circular.etl note circular
 finds half.etl warning no_file_rundown
 finds cut.etl warning cut_short
 finds damaged.etl warning damaged
+advice() { sed -n "/^warning: $1/,+1s/^    do: //p" "$work/text" | grep .; } # WORDS: of the warning that begins so
+first "$copy_again" "$(advice 'The recording has no list of the files')"
+# What another copy mends comes before what needs another recording, and each step stands there once.
+python3 - "$work" <<'END' || fail "a recording with three faults"
+import struct, sys
+data = bytearray(open(sys.argv[1] + "/damaged.etl", "rb").read())
+struct.pack_into("<q", data, 0x68 + 16, 0)
+struct.pack_into("<I", data, 0x68 + 48, 1234)
+open(sys.argv[1] + "/three.etl", "wb").write(data)
+END
+finds three.etl warning damaged
+first "$copy_again" "$stop_first" "$(advice '1234 events ')"
 
 # A recording with nothing wrong has no finding, and --strict succeeds; with a warning it fails, with findings alone nothing does.
 "$ETWTOOL" doctor "$sample" | says '^Nothing was found.$' || fail "findings in the sample"
+"$ETWTOOL" doctor "$sample" | tail -2 | diff - <(printf 'what to do first:\n  Nothing: there is no warning.\n') || fail "the end of the report"
 "$ETWTOOL" doctor "$sample" --strict >/dev/null || fail "--strict on the sample"
 "$ETWTOOL" doctor "$work/lost.etl" >/dev/null || fail "findings are no failure"
 expect_exit 1 'the report has a warning' "$ETWTOOL" doctor "$work/lost.etl" --strict
@@ -242,6 +263,12 @@ python3 "${BASH_SOURCE%/*}/doctor_needs.py" "$ETWTOOL" "$SOURCE_DIR/config" "$wo
 # Bad usage.
 expect_exit 2 'which recording or configuration' "$ETWTOOL" doctor
 expect_exit 2 'one recording or configuration at a time' "$ETWTOOL" doctor a b
+printf 'collectors: {}\n' >"$work/my.conf"
+expect_exit 1 'my.conf: is not a recording: .*; a configuration has a name that ends in .yaml$' "$ETWTOOL" doctor "$work/my.conf"
+printf 'neither\n' >"$work/neither.etl"
+expect_exit 1 'neither.etl: is not a recording: .* records$' "$ETWTOOL" doctor "$work/neither.etl"
+printf 'colectors: {}\n' >"$work/typo.yaml"
+expect_exit 2 "typo.yaml:1:1: unknown key 'colectors'; did you mean 'collectors'" "$ETWTOOL" doctor "$work/typo.yaml"
 expect_exit 1 'nothing.etl' "$ETWTOOL" doctor "$work/nothing.etl"
 expect_exit 2 'collector.*nothing' "$ETWTOOL" doctor --collector.nothing "$sample"
 expect_exit 2 'config is for a recording' "$ETWTOOL" doctor "$work/my.yaml" --config "$work/my.yaml"
