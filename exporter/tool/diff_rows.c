@@ -58,6 +58,11 @@ static double value_of(const struct diff *diff, const struct series *series, enu
 	}
 }
 
+const char *measure_suffix(enum measure measure)
+{
+	return measures[measure].suffix;
+}
+
 bool diff_row_differs(const struct diff_row *row)
 {
 	return isnan(row->values[0]) != isnan(row->values[1]) ||

@@ -280,6 +280,16 @@ bool fail_if_sums(const struct fail_if *condition)
 	return condition->sum;
 }
 
+const char *fail_if_metric(const struct fail_if *condition)
+{
+	return condition->metric;
+}
+
+const char *fail_if_label(const struct fail_if *condition, size_t index)
+{
+	return index < condition->matcher_count ? condition->matchers[index].label : NULL;
+}
+
 /* ---- evaluation ---- */
 
 static bool matches(const struct fail_if *condition, const struct matcher *matcher,

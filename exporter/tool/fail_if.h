@@ -28,6 +28,9 @@ void fail_if_free(struct fail_if *condition); /* NULL is allowed */
 
 const char *fail_if_text(const struct fail_if *condition);
 bool fail_if_sums(const struct fail_if *condition);
+/* The name that it selects; and of its matchers the label at an index, NULL behind the last. */
+const char *fail_if_metric(const struct fail_if *condition);
+const char *fail_if_label(const struct fail_if *condition, size_t index);
 
 /* Whether it selects a series of this name with these labels. */
 bool fail_if_selects(const struct fail_if *condition, const char *name,

@@ -3,26 +3,21 @@
  * etwtool diff A B: what is different between two recordings, by the metrics of the collectors.
  *
  * Each recording is replayed as the exporter does it, and the page that a scrape would show is read
- * back into series (page_series.h); so every number here is one of `--once`. What is compared of them
- * and in which order is in diff_rows.c. Lost events are said first, since then no difference can be
- * trusted. Conditions (fail_if.h) look at all series, also at those that the table does not show.
+ * back into series (page_series.h); so every number here is one of `--once`. What is compared of
+ * them and in which order is in diff_rows.c. Lost events are said first, since then no difference
+ * can be trusted. Conditions (diff_conditions.c) look at all series, also at those that the table
+ * does not show.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/problems.h"
+#include "setup.h"
 #include "tool/diff.h"
 #include "tool/fail_if.h"
 #include "tool/tool.h"
 
-enum { CONDITIONS_MOST = 32 };
-
 enum diff_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
-
-struct conditions {
-	struct fail_if *rows[CONDITIONS_MOST]; /* owned */
-	size_t count;
-};
 
 struct request {
 	struct tool_arguments arguments;
@@ -73,83 +68,14 @@ static bool read_side(struct diff *diff, struct request *request, unsigned numbe
 		recording_statistics(recording, &side->source);
 		text_add_exposition(&page, recording_registry(recording));
 		text_add_string(&page, "");
-		done = page.failed ? error_no_memory(err, "a page") :
-				     series_table_add(&diff->table, page.data, number, err);
+		done = page.failed ?
+			       error_no_memory(err, "a page") :
+			       series_table_add(&diff->table, page.data, number, err) &&
+				       diff_declare(diff, recording_setup(recording)->rules, err);
 	}
 	text_free(&page);
 	recording_close(recording);
 	return done;
-}
-
-/* ---- conditions ---- */
-
-enum verdict { FALSE_ONE, TRUE_ONE, NOTHING_SELECTED };
-
-static void say_held(const struct fail_if *condition, const struct diff *diff,
-		     const struct diff_row *row, double a, double b)
-{
-	struct text name = { 0 };
-
-	text_add_string(&name, "all selected series together");
-	if (row) {
-		diff_row_name(diff, row, &name);
-		text_add_format(&name, "{%.300s}", row->series->labels);
-	}
-	tool_complain(TOOL_FAILED, "diff", "%s holds: %s was %.6g in A and is %.6g in B",
-		      fail_if_text(condition), name.failed ? "a series" : name.data, a, b);
-	text_free(&name);
-}
-
-static enum verdict judge(const struct fail_if *condition, const struct diff *diff)
-{
-	enum verdict verdict = NOTHING_SELECTED;
-	struct text name = { 0 };
-	double a = 0, b = 0;
-
-	for (size_t i = 0; i < diff->count; i++) {
-		const struct diff_row *row = &diff->rows[i];
-
-		diff_row_name(diff, row, &name);
-		if (name.failed || !fail_if_selects(condition, name.data, row->series)) {
-			continue;
-		}
-		a += diff_or_zero(row->values[0]);
-		b += diff_or_zero(row->values[1]);
-		verdict = verdict == NOTHING_SELECTED ? FALSE_ONE : verdict;
-		if (!fail_if_sums(condition) &&
-		    fail_if_holds(condition, row->values[0], row->values[1])) {
-			verdict = TRUE_ONE;
-			say_held(condition, diff, row, row->values[0], row->values[1]);
-		}
-	}
-	text_free(&name);
-	if (verdict == FALSE_ONE && fail_if_sums(condition) && fail_if_holds(condition, a, b)) {
-		verdict = TRUE_ONE;
-		say_held(condition, diff, NULL, a, b);
-	}
-	return verdict;
-}
-
-/* An exit status. */
-static int judge_all(const struct conditions *conditions, const struct diff *diff)
-{
-	int status = TOOL_DONE;
-
-	for (size_t i = 0; i < conditions->count; i++) {
-		switch (judge(conditions->rows[i], diff)) {
-		case NOTHING_SELECTED:
-			status = tool_complain(TOOL_BAD_USAGE, "diff",
-					       "--fail-if %s: neither recording has such a series",
-					       fail_if_text(conditions->rows[i]));
-			break;
-		case TRUE_ONE:
-			status = status == TOOL_DONE ? TOOL_FAILED : status;
-			break;
-		case FALSE_ONE:
-			break;
-		}
-	}
-	return status;
 }
 
 /* ---- the command ---- */
@@ -239,7 +165,7 @@ static int run(struct tool_arguments *arguments)
 			warn_beside_csv(&diff);
 		}
 		status = tool_print("diff", &out);
-		judged = judge_all(&request->conditions, &diff);
+		judged = diff_judge(&diff, &request->conditions);
 		status = status == TOOL_DONE ? judged : status;
 	} else {
 		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
@@ -249,6 +175,7 @@ static int run(struct tool_arguments *arguments)
 	}
 	problems_done(&problems);
 	series_table_done(&diff.table);
+	diff_declared_done(&diff.declared);
 	free(diff.rows);
 	return status;
 }
@@ -278,8 +205,12 @@ const struct tool_command tool_diff = {
 		"  --fail-if 'sum(etw_process_exits_total{result=~\"crash|error\"}) > 0'\n"
 		"It holds if it holds for one of the selected series, with sum(…) for all of them together.\n"
 		"\n"
-		"Exit status: 0 no condition holds, 1 one holds or a recording could not be read, 2 bad\n"
-		"usage, or neither recording has a series that a condition selects.\n",
+		"Where neither recording has such a series, sum(…) is 0. A change from 0 is above every\n"
+		"percentage, and no comparison holds for a value that is not there (a mean of nothing).\n"
+		"\n"
+		"Exit status: 0 no condition holds; 1 one holds, or a recording cannot be read; 2 bad\n"
+		"usage or configuration, no collector has the metric or label of a condition, or neither\n"
+		"recording has a series that a condition without sum(…) selects.\n",
 	.options = option_rows,
 	.shared = TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = SIDES,

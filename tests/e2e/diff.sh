@@ -168,9 +168,53 @@ verdict 1 'holds' "etw_disk_process_written_bytes_total{process=~'sql.*',disk!='
 total=$("$ETW_EXPORTER" --once --replay.file="$work/sample.etl" 2>/dev/null | awk '/^etw_file_written_bytes_total\{/ { s += $NF } END { printf "%d", s }')
 verdict 0 '' "sum(etw_file_written_bytes_total) > $total"
 verdict 1 'all selected series together was' "sum(etw_file_written_bytes_total) > $((total - 1))"
-verdict 2 'neither recording has such a series' 'etw_no_such_total > 5'
+# A condition that selects nothing: a mistake is an error, with the name that was meant; a sum over no series is 0.
+verdict 2 "no collector has the metric 'etw_file_writen_bytes_total'; did you mean 'etw_file_written_bytes_total'\?" \
+	'etw_file_writen_bytes_total > 5'
+verdict 2 "no collector has the metric 'etw_disk_operation_duration_seconds'; did you mean 'etw_disk_operation_duration_seconds_" \
+	'etw_disk_operation_duration_seconds > 5'
+verdict 2 "no collector has the metric 'etw_no_such_thing'$" 'sum(etw_no_such_thing) > 5'
+verdict 2 "the collector of this metric is off: --collector.cpu switches it on" 'sum(etw_process_cpu_samples_total) > 5'
+verdict 2 "no series of the metric has the label 'proces'" 'sum(etw_file_written_bytes_total{proces="sqlservr"}) > 5'
+verdict 0 '' 'sum(etw_file_written_bytes_total{process="nobody.exe"}) > 0' 'sum(etw_file_written_bytes_total{process="nobody.exe"}) > 0 %'
+verdict 1 'all selected series together was 0 in A and is 0 in B' 'sum(etw_file_written_bytes_total{process="nobody.exe"}) < 1'
+# All conditions are judged, and a mistake in one outweighs another one that holds.
+verdict 2 'holds' "$selector > 0" 'etw_no_such_thing > 5'
+# Spaces, signs and percentages.
+for condition in "$selector>+$((percent - 1))%" "  $selector   >   $((percent - 1))   %  " "sum( $selector )>=$b" "$selector > 1e0" "$selector > -5 %"; do
+	verdict 1 holds "$condition"
+done
+for condition in "$selector > 5 bytes" "$selector > %" "$selector > NaN" "$selector => 5" "sum($selector > 5" "> 5" ""; do
+	verdict 2 "--fail-if .*expected " "$condition"
+done
+# What was 0 and is more has grown by more than any percentage; what was more and is 0, by -100 %.
+for pair in 'half sample 1 >' 'sample half 0 >' 'sample half 1 <='; do
+	read -r one other want sign <<<"$pair"
+	got=0
+	"$ETWTOOL" diff "$work/$one.etl" "$work/$other.etl" --fail-if "etw_process_exits_total{process=\"WerFault\"} $sign $([ "$sign" = '>' ] && echo 1000000 || echo -100) %" \
+		>"$work/out" 2>"$work/err" || got=$?
+	[ "$got" = "$want" ] || fail "from or to zero, $pair: exit $got: $(cat "$work/err")"
+done
 verdict 2 'neither recording has such a series' 'etw_file_written_bytes_total{process="nobody.exe"} > 5'
 verdict 2 "expected a comparison" "$selector"
+
+# The example for CI in README.md: without a crash in either recording it passes, with one in the second it fails.
+sed -n '/^etwtool diff before.etl/,/^```/p' "$SOURCE_DIR/README.md" | grep -v '^```' >"$work/ci.sh"
+[ "$(grep -c fail-if "$work/ci.sh")" = 2 ] || fail "README.md has no example for CI"
+ci() { # STATUS BEFORE AFTER
+	local got=0
+	rm -rf "$work/ci"
+	mkdir "$work/ci"
+	cp "$work/$2.etl" "$work/ci/before.etl"
+	cp "$work/$3.etl" "$work/ci/after.etl"
+	(cd "$work/ci" && etwtool() { "$ETWTOOL" "$@"; } && . "$work/ci.sh") 2>"$work/err" || got=$?
+	[ "$got" = "$1" ] || fail "the example for CI, $2 and $3: exit $got: $(cat "$work/err")"
+	[ -s "$work/ci/changes.txt" ] || fail "the example for CI writes no table"
+}
+ci 0 half half
+ci 1 half sample
+grep -Fq 'sum(etw_process_exits_total{result="crash"}) > 0 holds: all selected series together was 0 in A and is ' "$work/err" ||
+	fail "the example for CI: $(cat "$work/err")"
 
 # Bad usage and recordings that cannot be read.
 expect_exit 2 'takes two recordings' "$ETWTOOL" diff "$work/sample.etl"
