@@ -22,7 +22,7 @@
 
 /* What is counted over all recordings. */
 struct figures {
-	unsigned long records, undecoded, fields, texts, equal, otherwise;
+	size_t records, undecoded, fields, texts, equal, otherwise;
 	struct map classes; /* of those that are not equal when they are made of values alone */
 };
 
@@ -123,7 +123,7 @@ static void every_field_replaced_by_its_own_value_gives_the_same_bytes(void **st
 	(void)state;
 	figures = (struct figures){ 0 };
 	for_each_recording(TRACES, by_itself);
-	print_message("  %lu records (%lu without a schema), %lu fields\n", figures.records,
+	print_message("  %zu records (%zu without a schema), %zu fields\n", figures.records,
 		      figures.undecoded, figures.fields);
 	assert_true(figures.fields > 100000);
 }
@@ -219,7 +219,7 @@ static void a_payload_made_of_what_a_dump_shows_dumps_alike(void **state)
 	(void)state;
 	figures = (struct figures){ 0 };
 	for_each_recording(TRACES, anew);
-	print_message("  %lu payloads equal byte for byte, %lu in all values only\n", figures.equal,
+	print_message("  %zu payloads equal byte for byte, %zu in all values only\n", figures.equal,
 		      figures.otherwise);
 	map_done(&figures.classes);
 }
@@ -322,7 +322,7 @@ static void a_longer_and_a_shorter_text_leave_all_others_equal(void **state)
 	(void)state;
 	figures = (struct figures){ 0 };
 	for_each_recording(TRACES, texts);
-	print_message("  %lu texts replaced\n", figures.texts);
+	print_message("  %zu texts replaced\n", figures.texts);
 	assert_true(figures.texts > 10000);
 }
 
