@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, then runs every test: all of them in release and asan, those labelled "threads" in tsan, the
 # Windows build's under Wine, a hostile provider and every fuzz target for 15 s (--long: 10 minutes), every command on
-# 20 damaged recordings (10,000), doctor, diff and top on four recordings (all), each attack on the web server for 5 s (a minute), and the recordings in ../shared/traces
-# against their expected results. --long also draws the dashboards, and builds the packages twice.
+# 20 damaged recordings (10,000), some commands on four recordings (all), each attack on the web server for 5 s (a minute), and
+# the recordings in ../shared/traces against their expected results. --long also draws the dashboards, and builds the packages twice.
 # A failure does not stop the rest. A line a minute says how far it is. The last line is the sum; the exit status is 0 when
 # nothing failed and something ran.
 set -uo pipefail

@@ -211,6 +211,13 @@ bool os_folder_make(const char *path, struct error *err);
 /* As fopen(); the path is UTF-8. The error is in errno. */
 FILE *os_file_stream(const char *path, const char *mode);
 
+/*
+ * Opens a file for writing bytes, empty. A new one may be read by its owner alone, on Windows also
+ * by administrators and the system: it takes no rights from its folder. One that exists keeps the
+ * rights that it has. The texts of errors do not contain the path.
+ */
+FILE *os_file_create(const char *path, struct error *err);
+
 /* Gives a file another name on the same disk, in place of one that has it. The error names no path.
  */
 bool os_file_rename(const char *from, const char *to, struct error *err);
@@ -219,8 +226,8 @@ bool os_file_remove(const char *path, struct error *err);
 /* Bytes that this program may still write to the disk of a folder; UINT64_MAX: not known. */
 uint64_t os_disk_free_bytes(const char *folder);
 
-/* Writes a whole file, in place of one that exists; only its owner may read it, if the system knows
- * that. The texts of errors do not contain the path. */
+/* Writes a whole file, in place of one that exists, with the rights of os_file_create(). The texts
+ * of errors do not contain the path. */
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err);
 
 /*

@@ -593,6 +593,25 @@ FILE *os_file_stream(const char *path, const char *mode)
 	return fopen(path, mode);
 }
 
+static int create_private(const char *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+}
+
+FILE *os_file_create(const char *path, struct error *err)
+{
+	int fd = create_private(path);
+	FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+
+	if (!file) {
+		error_set(err, ERROR_SYSTEM, "cannot create: %m");
+		if (fd >= 0) {
+			close(fd);
+		}
+	}
+	return file;
+}
+
 bool os_file_rename(const char *from, const char *to, struct error *err)
 {
 	return rename(from, to) == 0 || error_set(err, ERROR_SYSTEM, "cannot be renamed: %m");
@@ -613,7 +632,7 @@ uint64_t os_disk_free_bytes(const char *folder)
 
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	int fd = create_private(path);
 	bool written = fd >= 0;
 
 	for (size_t at = 0; written && at < size;) {

@@ -27,6 +27,7 @@
 #include <windows.h>
 /* after windows.h */
 #include <psapi.h>
+#include <sddl.h>
 #include <shellapi.h>
 
 #include "base/os_win32.h"
@@ -672,6 +673,57 @@ FILE *os_file_stream(const char *path, const char *mode)
 	return stream;
 }
 
+/*
+ * Without rights of its own a file would take those of its folder, and every account may read what
+ * stands below C:\ProgramData. P: nothing is taken from the folder; all rights (FA) for the owner,
+ * the system and administrators ("Security Descriptor String Format", "SID Strings", Microsoft
+ * Learn). INVALID_HANDLE_VALUE: GetLastError() says why.
+ */
+static HANDLE create_private(const char *path)
+{
+	static const wchar_t rights[] = L"D:P(A;;FA;;;OW)(A;;FA;;;SY)(A;;FA;;;BA)";
+	SECURITY_ATTRIBUTES security = { .nLength = sizeof security };
+	HANDLE file = INVALID_HANDLE_VALUE;
+	wchar_t *wide = wide_from(path);
+	DWORD error;
+
+	if (wide && ConvertStringSecurityDescriptorToSecurityDescriptorW(
+			    rights, SDDL_REVISION_1, &security.lpSecurityDescriptor, NULL)) {
+		file = CreateFileW(wide, GENERIC_WRITE, FILE_SHARE_READ, &security, CREATE_ALWAYS,
+				   FILE_ATTRIBUTE_NORMAL, NULL);
+	}
+	error = GetLastError();
+	LocalFree(security.lpSecurityDescriptor);
+	free(wide);
+	SetLastError(error);
+	return file;
+}
+
+FILE *os_file_create(const char *path, struct error *err)
+{
+	HANDLE handle = create_private(path);
+	int fd = -1;
+	FILE *file = NULL;
+
+	if (handle == INVALID_HANDLE_VALUE) {
+		error_set_last(err, "cannot create");
+		return NULL;
+	}
+	fd = _open_osfhandle((intptr_t)handle, _O_BINARY);
+	if (fd < 0) {
+		CloseHandle(handle);
+	} else {
+		file = _fdopen(fd, "wb");
+	}
+	if (!file) {
+		error_set(err, ERROR_SYSTEM, "cannot create: too many open files");
+		if (fd >= 0) {
+			_close(fd);
+		}
+	}
+	return file;
+}
+
 bool os_file_rename(const char *from, const char *to, struct error *err)
 {
 	wchar_t *wide_from_name = wide_from(from), *wide_to_name = wide_from(to);
@@ -711,13 +763,9 @@ uint64_t os_disk_free_bytes(const char *folder)
 bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
 {
 	enum { PIECE = 1 << 20 };
-	wchar_t *wide = wide_from(path);
-	HANDLE file = wide ? CreateFileW(wide, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
-					 FILE_ATTRIBUTE_NORMAL, NULL) :
-			     INVALID_HANDLE_VALUE;
+	HANDLE file = create_private(path);
 	bool written = file != INVALID_HANDLE_VALUE;
 
-	free(wide);
 	for (size_t at = 0; written && at < size;) {
 		DWORD more = 0;
 
@@ -904,7 +952,7 @@ struct os_file *os_file_temporary(struct error *err)
 		return NULL;
 	}
 	handle = CreateFileW(path, GENERIC_READ | GENERIC_WRITE | DELETE, 0, NULL, CREATE_ALWAYS,
-			     FILE_FLAG_DELETE_ON_CLOSE, NULL);
+			     FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
 	if (handle == INVALID_HANDLE_VALUE) {
 		error_set_last(err, "no temporary file can be made");
 		DeleteFileW(path);

@@ -23,11 +23,8 @@ bool etl_output_open(struct etl_output *output, const char *path, struct error *
 		output->temporary = os_file_temporary(err);
 		return output->temporary != NULL;
 	}
-	output->file = os_file_stream(path, "wb");
-	if (!output->file) {
-		return error_set(err, ERROR_SYSTEM, "cannot create: %s", strerror(errno));
-	}
-	return true;
+	output->file = os_file_create(path, err);
+	return output->file != NULL;
 }
 
 static bool reserve(struct etl_output *output, size_t size, struct error *err)

@@ -190,6 +190,41 @@ static void a_removed_file_is_reported_once(void **state)
 	os_file_close(file);
 }
 
+static unsigned rights_of(const char *path)
+{
+	struct stat facts;
+
+	assert_int_equal(stat(path, &facts), 0);
+	return facts.st_mode & 0777;
+}
+
+static void a_file_that_is_created_is_for_its_owner_alone(void **state)
+{
+	char path[TEMPORARY_PATH_SIZE];
+	mode_t mask = umask(0);
+	FILE *file;
+
+	(void)state;
+	temporary_path(path, "etl");
+	file = os_file_create(path, NULL);
+	assert_non_null(file);
+	fclose(file);
+	assert_int_equal(rights_of(path), 0600);
+	assert_int_equal(unlink(path), 0);
+	assert_true(os_file_write_whole(path, "a", 1, NULL));
+	assert_int_equal(rights_of(path), 0600);
+	/* One that exists keeps its rights, and not what it contained. */
+	assert_int_equal(chmod(path, 0644), 0);
+	file = os_file_create(path, NULL);
+	assert_non_null(file);
+	fclose(file);
+	assert_int_equal(rights_of(path), 0644);
+	assert_true(os_file_write_whole(path, "", 0, NULL));
+	assert_int_equal(rights_of(path), 0644);
+	assert_int_equal(unlink(path), 0);
+	umask(mask);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +238,7 @@ int main(void)
 		cmocka_unit_test(a_hang_up_asks_to_reload_while_there_is_a_terminal_or_none_at_all),
 		cmocka_unit_test(the_program_asks_itself_to_reload),
 		cmocka_unit_test(the_wait_returns_the_reason_of_the_stop),
+		cmocka_unit_test(a_file_that_is_created_is_for_its_owner_alone),
 	};
 
 	return cmocka_run_group_tests_name("os_posix", tests, NULL, NULL);

@@ -7,9 +7,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <windows.h>
+/* after windows.h */
+#include <sddl.h>
 
 #include <cmocka.h>
 
@@ -134,6 +138,106 @@ static void the_program_asks_itself_to_reload(void **state)
 	assert_int_equal(count, 1);
 }
 
+static void check_owner_alone(const char *path)
+{
+	/* Everyone, authenticated users, users: what a folder usually passes on. */
+	static const wchar_t *const others[] = { L"S-1-1-0", L"S-1-5-11", L"S-1-5-32-545" };
+	union {
+		SECURITY_DESCRIPTOR descriptor;
+		uint8_t bytes[4096];
+	} security;
+	DWORD size;
+	BOOL there, defaulted;
+	PACL list;
+
+	assert_true(GetFileSecurityA(path, DACL_SECURITY_INFORMATION, &security.descriptor,
+				     sizeof security, &size));
+	assert_true(GetSecurityDescriptorDacl(&security.descriptor, &there, &list, &defaulted));
+	assert_true(there && list); /* without a list, all have all rights */
+	for (DWORD i = 0; i < list->AceCount; i++) {
+		ACCESS_ALLOWED_ACE *entry;
+		wchar_t *who;
+
+		assert_true(GetAce(list, i, (void **)&entry));
+		assert_true(ConvertSidToStringSidW(&entry->SidStart, &who));
+		for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+			assert_true(wcscmp(who, others[k]) != 0 || entry->Mask == 0 ||
+				    entry->Header.AceType != ACCESS_ALLOWED_ACE_TYPE);
+		}
+		LocalFree(who);
+	}
+}
+
+static void a_file_that_is_created_is_for_its_owner_alone(void **state)
+{
+	char path[TEMPORARY_PATH_SIZE];
+	struct error err = { 0 };
+	FILE *file;
+
+	(void)state;
+	temporary_path(path, "etl");
+	file = os_file_create(path, &err);
+	assert_string_equal(err.text, "");
+	assert_non_null(file);
+	assert_true(fwrite("a\nb", 1, 3, file) == 3); /* bytes, not lines */
+	fclose(file);
+	check_owner_alone(path);
+	file = os_file_create(path, &err); /* its owner may write it again */
+	assert_non_null(file);
+	fclose(file);
+	assert_true(DeleteFileA(path));
+	assert_true(os_file_write_whole(path, "a", 1, &err));
+	check_owner_alone(path);
+	assert_true(DeleteFileA(path));
+}
+
+static bool count_name(void *context, const char *name)
+{
+	*(unsigned *)context += name[0] != '.';
+	return true;
+}
+
+static unsigned count_names(const char *folder)
+{
+	unsigned count = 0;
+
+	os_folder_list(folder, count_name, &count);
+	return count;
+}
+
+static void a_temporary_file_is_gone_when_its_last_handle_is_closed(void **state)
+{
+	char folder[TEMPORARY_PATH_SIZE];
+	wchar_t full[MAX_PATH], before[MAX_PATH] = L"";
+	struct error err = { 0 };
+	struct os_file *file, *shared;
+	wchar_t *wide;
+
+	(void)state;
+	temporary_path(folder, "folder");
+	assert_true(os_folder_make(folder, &err));
+	wide = wide_from(folder);
+	assert_non_null(wide);
+	assert_true(GetFullPathNameW(wide, MAX_PATH, full, NULL) > 0);
+	/* "GetTempPathW function": the first place that is looked at. */
+	GetEnvironmentVariableW(L"TMP", before, MAX_PATH);
+	assert_true(SetEnvironmentVariableW(L"TMP", full));
+	file = os_file_temporary(&err);
+	assert_string_equal(err.text, "");
+	assert_non_null(file);
+	assert_int_equal(count_names(folder), 1);
+	assert_true(os_file_append(file, "abc", 3, &err));
+	shared = os_file_share(file, &err);
+	assert_non_null(shared);
+	os_file_close(file);
+	assert_int_equal(os_file_size(shared), 3);
+	os_file_close(shared);
+	assert_int_equal(count_names(folder), 0);
+	assert_true(SetEnvironmentVariableW(L"TMP", before[0] ? before : NULL));
+	assert_true(RemoveDirectoryW(wide));
+	free(wide);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +246,8 @@ int main(void)
 		cmocka_unit_test(devices_are_no_files),
 		cmocka_unit_test(an_error_number_has_a_sentence),
 		cmocka_unit_test(a_port_that_cannot_be_used_comes_with_advice),
+		cmocka_unit_test(a_file_that_is_created_is_for_its_owner_alone),
+		cmocka_unit_test(a_temporary_file_is_gone_when_its_last_handle_is_closed),
 		cmocka_unit_test(the_program_asks_itself_to_reload),
 		cmocka_unit_test(a_console_shows_utf_8_and_is_left_as_it_was),
 	};

@@ -386,8 +386,8 @@ static void options_that_make_no_recording_are_refused(void **state)
 		assert_string_equal(err.text, cases[i].text);
 	}
 	assert_null(etl_writer_open("no/such/folder/a.etl", &plain_options, &err));
-	assert_string_equal(err.text,
-			    "no/such/folder/a.etl: cannot create: No such file or directory");
+	assert_int_equal(err.code, ERROR_SYSTEM); /* and the rest is the system's sentence */
+	assert_ptr_equal(strstr(err.text, "no/such/folder/a.etl: cannot create: "), err.text);
 	etl_writer_close(NULL);
 }
 
