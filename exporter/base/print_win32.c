@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <windows.h>
+
+#include "base/print.h"
+
+/* The C library keeps the error of Windows. It makes EINVAL of most errors of pipes, and EPIPE only
+ * of ERROR_BROKEN_PIPE. */
+bool print_reader_is_gone(void)
+{
+	switch (_doserrno) {
+	case ERROR_BROKEN_PIPE:
+	case ERROR_NO_DATA: /* "The pipe is being closed." */
+	case ERROR_PIPE_NOT_CONNECTED:
+		return true;
+	default:
+		return false;
+	}
+}
