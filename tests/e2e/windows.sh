@@ -47,6 +47,8 @@ in_terminal() {
 if command -v script >/dev/null; then
 	in_terminal "$BUILD_DIR/tests/test_os_win32.exe" >"$work/terminal"
 	grep -q 'OK.*a_console_shows_utf_8_and_is_left_as_it_was' "$work/terminal" || fail "a console: $(tail -5 "$work/terminal")"
+	in_terminal "$BUILD_DIR/tests/test_terminal_win32.exe" >"$work/terminal"
+	grep -qE 'PASSED *\] *1 *test' "$work/terminal" || fail "keys: $(tail -5 "$work/terminal")"
 	in_terminal "$ETW_EXPORTER" --once --replay.file='größe.etl' >"$work/terminal"
 	grep -q 'größe\.etl' "$work/terminal" || fail "not UTF-8 in a console: $(cat "$work/terminal")"
 fi
@@ -88,11 +90,21 @@ for file in $(recordings); do
 	metrics "$work/windows"
 	[ "$(wc -l <"$work/linux.metrics")" -gt 100 ] || fail "$name: nothing to compare"
 	same "$name: exposition" "$work/linux.metrics" "$work/windows.metrics"
-	for command in "summary" "dump --per-kind 3" "dump --per-kind 1 --format csv" "dump --per-kind 1 --format text" providers stats "top --batch --speed 0"; do
+	for command in "summary" "dump --per-kind 3" "dump --per-kind 1 --format csv" "dump --per-kind 1 --format text" providers stats \
+		"top --batch --speed 0" doctor "doctor --format json" "diff $work/sample.etl"; do
 		# shellcheck disable=SC2086
 		good "$name: $command" "$work/linux" "$linux/etwtool" $command "$file"
 		# shellcheck disable=SC2086
 		good "$name: $command under Wine" "$work/windows" tool $command "$file"
+		same "$name: $command" "$work/linux" "$work/windows"
+	done
+	# Commands that write a file: the same bytes.
+	for command in "relog --compress" report; do
+		rm -f "$work/linux" "$work/windows"
+		# shellcheck disable=SC2086
+		good "$name: $command" "$work/out" "$linux/etwtool" $command "$file" -o "$work/linux"
+		# shellcheck disable=SC2086
+		good "$name: $command under Wine" "$work/out" tool $command "$file" -o "$work/windows"
 		same "$name: $command" "$work/linux" "$work/windows"
 	done
 	echo "ok: $name"
@@ -109,6 +121,11 @@ for file in "$strange" "Z:${strange//\//\\}"; do
 	grep -q '{session="測定 📈.etl"' "$work/windows" || fail "the session's name: $(grep '^etw_session_up' "$work/windows")"
 done
 exporter --once --replay.file="$strange" >/dev/full 2>"$work/err" && fail "a full disk went unnoticed"
+
+# A reader who has seen enough is no fault.
+"${runner[@]}" "$ETWTOOL" dump "$work/sample.etl" </dev/null 2>"$work/err" | head -1 >"$work/out" || true
+[ -s "$work/out" ] || fail "nothing in a pipe: $(cat "$work/err")"
+[ ! -s "$work/err" ] || fail "a pipe that is closed: $(cat "$work/err")"
 
 # ---- packed recordings, pipes ----
 for recording in "$work/sample.etl" "$traces"/*.etl; do
@@ -137,6 +154,15 @@ for packed in "$work/sample.etl" "$work/packed.gz"; do
 	cat "$packed" | "${runner[@]}" "$ETWTOOL" summary - >"$work/out" 2>"$work/err" || fail "a pipe: $(cat "$work/err")"
 	sed 2d "$work/out" | cmp -s "$work/as_linux" - || fail "a pipe: other results"
 done
+# What reads a recording more than once reads a packed one from its temporary file.
+"$linux/etwtool" dump "$work/sample.etl" --per-kind 2 --format csv >"$work/as_linux"
+cp "$work/packed.gz" "$work/sample.etl.gz"
+python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED).write(sys.argv[1], "a/sample.etl")' \
+	"$work/sample.etl" "$work/sample.zip"
+for packed in sample.etl.gz sample.zip sample.zip:sample.etl; do
+	good "$packed" "$work/as_windows" tool dump "$work/$packed" --per-kind 2 --format csv
+	same "$packed" "$work/as_linux" "$work/as_windows"
+done
 head -c 1000 "$work/packed.gz" >"$work/cut.gz"
 expect_exit 1 'cut\.gz: is packed by gzip and cut short' tool summary "$work/cut.gz"
 echo "ok: packed recordings"
@@ -152,6 +178,8 @@ done
 if command -v promtool >/dev/null; then
 	promtool check metrics <"$work/page" >"$work/promtool" 2>&1 || fail "$(head -5 "$work/promtool")"
 fi
+tool top "$url" --batch --count 1 --show total >"$work/out" 2>"$work/err" || fail "top of an exporter: $(cat "$work/err")"
+grep -q ' sqlservr$' "$work/out" || fail "top of an exporter: $(head -5 "$work/out")"
 expect_exit 1 "cannot listen on 127.0.0.1:${url##*:}: " exporter --replay.file="$work/sample.etl" \
 	--web.listen-address="127.0.0.1:${url##*:}"
 grep -q 'another program listens there' "$work/err" || fail "no advice for a port in use: $(cat "$work/err")"

@@ -301,11 +301,101 @@ static void it_runs_answers_and_stops(void **state)
 		assert_true(ControlService(service, SERVICE_CONTROL_INTERROGATE, &status));
 		assert_true(ControlService(service, SERVICE_CONTROL_PARAMCHANGE, &status));
 		assert_int_equal(wait_for(SERVICE_RUNNING).dwCurrentState, SERVICE_RUNNING);
+		/* Its configuration has no flight recorder; Wine does not pass the answer on. */
+		if (!ControlService(service, SERVICE_RECORD, &status)) {
+			assert_int_equal(GetLastError(), ERROR_SERVICE_NOT_ACTIVE);
+		}
+		assert_int_equal(wait_for(SERVICE_RUNNING).dwCurrentState, SERVICE_RUNNING);
 		assert_true(ControlService(service, SERVICE_CONTROL_STOP, &status));
 		status = wait_for(SERVICE_STOPPED);
 		assert_int_equal(status.dwWin32ExitCode, NO_ERROR);
 	}
 	close_service();
+	remove(sample);
+}
+
+static void remove_entry(const char *folder, const char *name)
+{
+	char path[2 * MAX_PATH];
+
+	snprintf(path, sizeof path, "%s\\%s", folder, name);
+	assert_true(DeleteFileA(path));
+}
+
+/* The number of files in the folder, which all are recordings with something in them. */
+static unsigned remove_recordings(const char *folder)
+{
+	char pattern[TEMPORARY_PATH_SIZE + 8];
+	WIN32_FIND_DATAA entry;
+	unsigned count = 0;
+	HANDLE search;
+
+	snprintf(pattern, sizeof pattern, "%s\\*.*", folder);
+	search = FindFirstFileA(pattern, &entry);
+	assert_true(search != INVALID_HANDLE_VALUE);
+	do {
+		if (!(entry.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)) {
+			const char *ending = strrchr(entry.cFileName, '.');
+
+			assert_string_equal(ending ? ending : "", ".etl");
+			assert_true(entry.nFileSizeLow > 4096);
+			remove_entry(folder, entry.cFileName);
+			count++;
+		}
+	} while (FindNextFileA(search, &entry));
+	FindClose(search);
+	return count;
+}
+
+static bool has_recording(const char *folder)
+{
+	char pattern[TEMPORARY_PATH_SIZE + 24];
+	WIN32_FIND_DATAA entry;
+	HANDLE search;
+
+	snprintf(pattern, sizeof pattern, "%s\\etw_exporter-*Z.etl", folder);
+	search = FindFirstFileA(pattern, &entry);
+	if (search == INVALID_HANDLE_VALUE) {
+		return false;
+	}
+	FindClose(search);
+	return true;
+}
+
+/* As "sc control etw_exporter 128" sends it. */
+static void a_control_has_a_recording_written(void **state)
+{
+	char sample[TEMPORARY_PATH_SIZE], config[TEMPORARY_PATH_SIZE], folder[TEMPORARY_PATH_SIZE];
+	char text[512];
+	SERVICE_STATUS status;
+
+	(void)state;
+	temporary_path(sample, "etl");
+	temporary_path(config, "yaml");
+	temporary_path(folder, "recordings");
+	assert_true(sample_write(sample, NULL, NULL));
+	assert_true(CreateDirectoryA(folder, NULL));
+	snprintf(text, sizeof text, "recorder: { dir: %s, memory: 4MiB, interval: 1s }\n", folder);
+	temporary_write(config, text, strlen(text));
+	snprintf(text, sizeof text,
+		 "--config.file=%s --replay.loop --replay.speed=20 --replay.file=%s", config,
+		 sample);
+	install(text);
+	open_service();
+	assert_true(StartServiceW(service, 0, NULL));
+	assert_int_equal(wait_for(SERVICE_RUNNING).dwCurrentState, SERVICE_RUNNING);
+	/* Before the first event there is nothing to record. */
+	for (unsigned waited = 0; !has_recording(folder); waited += 100) {
+		assert_true(waited < WAIT_MS);
+		assert_true(ControlService(service, SERVICE_RECORD, &status));
+		Sleep(100);
+	}
+	assert_true(ControlService(service, SERVICE_CONTROL_STOP, &status));
+	assert_int_equal(wait_for(SERVICE_STOPPED).dwWin32ExitCode, NO_ERROR);
+	close_service();
+	assert_true(remove_recordings(folder) > 0);
+	assert_true(RemoveDirectoryA(folder));
+	remove(config);
 	remove(sample);
 }
 
@@ -401,6 +491,7 @@ int main(void)
 		cmocka_unit_test_setup(installing_again_brings_the_service_up_to_date, start_clean),
 		cmocka_unit_test_setup(a_configuration_that_is_wrong_is_not_installed, start_clean),
 		cmocka_unit_test_setup(it_runs_answers_and_stops, start_clean),
+		cmocka_unit_test_setup(a_control_has_a_recording_written, start_clean),
 		cmocka_unit_test_setup(why_it_cannot_start_is_an_exit_code_of_its_own, start_clean),
 		cmocka_unit_test_setup(a_service_that_runs_is_stopped_and_removed, start_clean),
 		cmocka_unit_test_setup(what_cannot_be_done_is_said_in_one_line, start_clean),
