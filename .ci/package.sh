@@ -93,6 +93,17 @@ fetch_facts() { # build
 	done <<<"$libraries"
 }
 
+# The texts of the licences of what is linked into the programs.
+add_licences() { # build, folder
+	local name text libraries
+
+	mkdir -p "$2"
+	libraries=$(python3 "$here/sbom.py" libraries "$cache" "$1")
+	while IFS='|' read -r name _ _ text; do
+		cp "$text" "$2/$name.txt"
+	done <<<"$libraries"
+}
+
 # ---- Debian ----
 
 # The libraries that a program needs, as the packages of this system: "libc6 (>= 2.34), ...".
@@ -116,6 +127,7 @@ make_deb() {
 	rm "$stage/usr/share/doc/etw-exporter/LICENSE"
 	fill "$root/packaging/debian/copyright.in" "licence=$(sed '1,4d; s/^$/./; s/^/ /' "$root/LICENSE")" \
 		>"$stage/usr/share/doc/etw-exporter/copyright"
+	add_licences "$linux" "$stage/usr/share/doc/etw-exporter/licences"
 	printf 'etw-exporter (%s) stable; urgency=medium\n\n  * Made of the sources of this version.\n\n -- %s  %s\n' "$version" \
 		"etw_exporter authors <etw_exporter@example.org>" "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
 		gzip -9n >"$stage/usr/share/doc/etw-exporter/changelog.gz"
@@ -138,17 +150,6 @@ make_deb() {
 }
 
 # ---- Windows ----
-
-# The texts of the licences of what is linked into the programs.
-add_licences() { # build, folder
-	local name text libraries
-
-	mkdir -p "$2"
-	libraries=$(python3 "$here/sbom.py" libraries "$cache" "$1")
-	while IFS='|' read -r name _ _ text; do
-		cp "$text" "$2/$name.txt"
-	done <<<"$libraries"
-}
 
 # A folder with the file, as it is unpacked.
 make_zip() { # name of the archive, folder

@@ -38,12 +38,18 @@ ABOUT = {
     'etwtool': {
         'summary': 'looks at recordings and configurations of etw_exporter',
         'DESCRIPTION': [
-            'etwtool shows what is in a recording of Event Tracing for Windows (an .etl file), and checks configurations and '
-            'collectors of etw_exporter. Each command has options of its own; etwtool COMMAND --help lists them.'],
+            'etwtool shows what is in a recording of Event Tracing for Windows (an .etl file), changes and compares recordings, '
+            'and checks configurations and collectors of etw_exporter. Each command has options of its own; etwtool COMMAND '
+            '--help lists them.',
+            'A recording may be packed (.gz, .xz, .zst, or in a .zip) or come from a pipe; - is the standard input.'],
         'EXIT STATUS': STATUS,
         'EXAMPLES': [('etwtool stats server.etl', 'Lists the processes, providers and events with the most records.'),
                      ('etwtool relog server.etl -o small.etl --process sqlservr', 'Writes a recording with the events of a process.'),
                      ('etwtool relog server.etl -o for-a-bug.etl --anonymise', 'Writes it with hashes in the place of names.'),
+                     ('etwtool doctor server.etl', 'Says what the recording lacks, and what would have recorded it.'),
+                     ('etwtool report server.etl.gz -o report.html', 'Writes a page that shows what happened.'),
+                     ("etwtool diff before.etl after.etl --fail-if 'etw_file_written_bytes_total > +20 %'",
+                      'Compares two recordings; exit status 1 if the condition holds.'),
                      ('etwtool check my.yaml --with server.etl', 'Tries the rules of a configuration on a recording.')],
         'SEE ALSO': ['etw_exporter(1)'],
     },
@@ -72,7 +78,7 @@ def takes(option):
 
 
 def takes_files(command):
-    return bool(re.search(r'\bFILE\b|\bCONFIG\b', command['synopsis']))
+    return bool(re.search(r'\b(FILE|CONFIG|A B)\b', command['synopsis']))
 
 
 # ---- the man page ----
@@ -228,7 +234,8 @@ def zsh_specs(page, options):
                   ('_files' if value == 'files' else '_files -/' if value == 'folders' else f"({' '.join(value)})" if value else ' '))
         repeated = '*' if 'epeatable' in option['help'] else ''
         for name in spellings(page, option):
-            out.append(zsh_quoted(f"{repeated}{name}{'=' if value is not None else ''}[{help_text}]{action}"))
+            joined = '=' if value is not None and name.startswith('--') else ''  # --flag=VALUE
+            out.append(zsh_quoted(f"{repeated}{name}{joined}[{help_text}]{action}"))
     return ' \\\n\t\t'.join(out)
 
 
@@ -269,7 +276,8 @@ def fish_lines(page, options, condition):
         action = ('' if value is None else ' -r -F' if value == 'files' else " -x -a '(__fish_complete_directories)'"
                   if value == 'folders' else f" -x -a {fish_quoted(' '.join(value))}" if value else ' -x')
         for spelling in spellings(page, option):
-            out.append(f"complete -c {page['program']}{condition} -l {spelling.removeprefix('--')}{action} "
+            flag = f"-l {spelling.removeprefix('--')}" if spelling.startswith('--') else f"-s {spelling.removeprefix('-')}"
+            out.append(f"complete -c {page['program']}{condition} {flag}{action} "
                        f"-d {fish_quoted(option['help'])}\n")
     return out
 

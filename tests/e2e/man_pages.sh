@@ -13,7 +13,7 @@ diff -r "$share" "$work/again/share" || fail "two runs make other pages"
 
 # Every flag that --help shows is in the page and in each completion, and no other one.
 help_flags() { # of a program or a command: its flags, with those of collectors as --collector.cpu
-	"$@" --help | sed -n 's/^  \(--[][a-z.-]*\).*/\1/p' | sed 's/--\[no-\]collector\./--no-collector.cpu/; s/,$//'
+	"$@" --help | sed -n 's/^  \(--[][a-z.-]*\|-[a-z]\>\).*/\1/p' | sed 's/--\[no-\]collector\./--no-collector.cpu/; s/,$//'
 }
 for program in "${programs[@]}"; do
 	tool=$ETWTOOL
@@ -35,9 +35,13 @@ for program in "${programs[@]}"; do
 		for file in "bash-completion/completions/$program" "zsh/site-functions/_$program" "etw_exporter/completion/$program.ps1"; do
 			grep -qE -- "['\" *]${flag//./\\.}([=' \"[]|$)" "$share/$file" || fail "$file has no $flag"
 		done
-		grep -qE -- " -l ${flag#--} " "$share/fish/vendor_completions.d/$program.fish" || fail "fish: no $flag"
-		flag=${flag/no-collector.cpu/collector.} # one entry for both
-		grep -qE -- "(--|--\[no-\])${flag#--}" "$work/$program.page" || fail "man page: no $flag"
+		fish_flag="-l ${flag#--}"
+		[[ $flag == --* ]] || fish_flag="-s ${flag#-}"
+		grep -qE -- " $fish_flag " "$share/fish/vendor_completions.d/$program.fish" || fail "fish: no $flag"
+		page_flag="(--|--\[no-\])${flag#--}"
+		page_flag=${page_flag/no-collector.cpu/collector.} # one entry for both
+		[[ $flag == --* ]] || page_flag="^ *$flag "
+		grep -qE -- "$page_flag" "$work/$program.page" || fail "man page: no $flag"
 	done <"$work/flags"
 done
 
@@ -73,10 +77,17 @@ expect 'folder' "$(complete_bash etw_exporter --self-test.out f)" "bash: a folde
 expect '' "$(complete_bash etw_exporter --replay.speed '')" "bash: any number"
 expect "$(printf '%s\n' --no-collector.disk --no-collector.dns --no-collector.dotnet)" "$(complete_bash etw_exporter --no-collector.d)" "bash: collectors"
 expect "$(printf '%s\n' stats summary)" "$(complete_bash etwtool s | grep -v sessions)" "bash: commands"
-expect 'other.yaml' "$(complete_bash etwtool check o)" "bash: a file of a command"
+while read -r command; do
+	found=$(complete_bash etwtool "$command" o)
+	case $command in
+	metrics | sessions) expect '' "$found" "bash: etwtool $command, which takes no file" ;;
+	*) expect 'other.yaml' "$found" "bash: a file of etwtool $command" ;;
+	esac
+done <"$work/commands"
+expect 'other.yaml' "$(complete_bash etwtool report 'a b.etl' -o o)" "bash: a file of a short option"
+expect '-o' "$(complete_bash etwtool report 'a b.etl' -o | grep -v -- --)" "bash: a short option"
 expect 'json' "$(complete_bash etwtool stats 'a b.etl' --format j)" "bash: words of a command"
 expect '--with' "$(complete_bash etwtool check --w)" "bash: flags of a command"
-expect '' "$(complete_bash etwtool metrics o)" "bash: a command without files"
 
 # fish answers what it would complete.
 if command -v fish >/dev/null; then

@@ -24,7 +24,7 @@ cmake --install "$BUILD_DIR" --prefix "$work/installed" >"$work/out"
 diff <(cd "$work/installed" && find . -type f | sed 's|^\./|/usr/|; s|^/usr/etc/|/etc/|; s|^/usr/lib/systemd/|/lib/systemd/|
 	s|/zsh/site-functions/|/zsh/vendor-completions/|; s|/doc/etw_exporter/|/doc/etw-exporter/|; s|/LICENSE$|/copyright|; s|\(/man/.*\)|\1.gz|' | sort) \
 	<(dpkg-deb --fsys-tarfile "$deb" | tar -t | sed 's|^\.||' | grep -v '/$' |
-		grep -Ev '/changelog.gz$|/doc/etw_exporter$' | sort) ||
+		grep -Ev '/changelog.gz$|/doc/etw_exporter$|/doc/etw-exporter/licences/' | sort) ||
 	fail "the package and the installation differ"
 diff <(dpkg-deb --fsys-tarfile "$deb" | tar -tv | awk '{ print $2 }' | sort -u) <(echo root/root) || fail "files that are not of root"
 if command -v lintian >/dev/null; then
@@ -78,9 +78,14 @@ tail -1 "$config" | grep '# changed' || say "the upgrade changed the configurati
 inside sh /var/lib/dpkg/info/etw-exporter.postinst configure 99.0.0
 inside dpkg -i "/tmp/${newer##*/}"
 
-# Removed, the configuration stays; purged, nothing stays.
+# Removed, the configuration and recordings of the flight recorder stay; purged, nothing stays.
+recording=$work/root/var/lib/private/etw_exporter/etw_exporter-test.etl
+mkdir -p "${recording%/*}"
+cp "$work/sample.etl" "$recording"
+ln -s private/etw_exporter "$work/root/var/lib/etw_exporter" # as systemd does
 inside dpkg --remove etw-exporter
 [ -e "$config" ] || say "removing took the configuration away"
+[ -e "$recording" ] || say "removing took a recording away"
 [ ! -e "$work/root/usr/bin/etw_exporter" ] || say "the program is still there"
 inside dpkg --purge etw-exporter
 left=$(cd "$work/root" && find . -xdev \( -path ./proc -o -path ./tmp -o -path ./var/log \) -prune -o -name '*etw*' -print)
