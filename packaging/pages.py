@@ -78,7 +78,7 @@ def takes(option):
 
 
 def takes_files(command):
-    return bool(re.search(r'\b(FILE|CONFIG|A B)\b', command['synopsis']))
+    return bool(re.search(r'\b(FILE|OUT|CONFIG|A B)\b', command['synopsis']))
 
 
 # ---- the man page ----

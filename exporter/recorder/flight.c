@@ -197,12 +197,12 @@ static void add_name(struct text *name, uint64_t unix_ns)
 
 static bool look_for_name(void *context, const char *name)
 {
-	const char **wanted = context;
+	const char **requested = context;
 
-	if (strcmp(name, *wanted) == 0) {
-		*wanted = NULL;
+	if (strcmp(name, *requested) == 0) {
+		*requested = NULL;
 	}
-	return *wanted != NULL;
+	return *requested != NULL;
 }
 
 /* A path that no recording has yet, not even one from before the clock was set back. */
@@ -210,18 +210,18 @@ static bool find_path(const struct flight_recorder *recorder, struct text *path)
 {
 	uint64_t unix_ns = os_unix_time_ns();
 	struct text name = { 0 };
-	const char *wanted;
+	const char *requested;
 	bool good;
 
 	do {
 		text_clear(&name);
 		add_name(&name, unix_ns);
 		unix_ns += 1000000;
-		wanted = name.data;
+		requested = name.data;
 		if (!name.failed) {
-			os_folder_list(recorder->config.dir, look_for_name, &wanted);
+			os_folder_list(recorder->config.dir, look_for_name, &requested);
 		}
-	} while (!name.failed && !wanted);
+	} while (!name.failed && !requested);
 	good = !name.failed && path_in(recorder, name.data, path);
 	text_free(&name);
 	return good;

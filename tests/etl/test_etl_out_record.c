@@ -35,7 +35,7 @@ static void every_header_is_laid_out_as_documented(void **state)
 	static const struct {
 		const char *name;
 		struct etl_out_record record;
-		const char *bytes; /* of the header; the payload "abc" follows */
+		const char *bytes; /* of the header; the payload follows, "abc" or its own */
 	} cases[] = {
 		{ "system",
 		  { .type = RECORD_SYSTEM, .kernel_time = 0x31, .user_time = 0x32 },
@@ -100,9 +100,15 @@ static void every_header_is_laid_out_as_documented(void **state)
 		{ "message of a component",
 		  { .type = RECORD_MESSAGE, .id = 0x77, .flags = 0x04, .component = 0x66 },
 		  "0f00 0090 7700 0400 66000000" },
-		{ "timed", { .type = RECORD_TIMED }, "0700 0cc0" },
-		{ "error", { .type = RECORD_ERROR }, "0700 0dc0" },
-		{ "of a type that nobody knows", { .type = RECORD_UNKNOWN }, "0700 7fc0" },
+		{ "timed",
+		  { .type = RECORD_TIMED, .payload = "abcd", .payload_size = 4 },
+		  "0800 0cc0" },
+		{ "error",
+		  { .type = RECORD_ERROR, .payload = "abcd", .payload_size = 4 },
+		  "0800 0dc0" },
+		{ "of a type that is unknown",
+		  { .type = RECORD_UNKNOWN, .payload = "abcd", .payload_size = 4 },
+		  "0800 7fc0" },
 	};
 
 	(void)state;
@@ -122,11 +128,14 @@ static void every_header_is_laid_out_as_documented(void **state)
 		record.opcode = 0x2a;
 		record.version = 3;
 		record.provider = &provider;
-		record.payload = "abc";
-		record.payload_size = 3;
+		if (!record.payload) {
+			record.payload = "abc";
+			record.payload_size = 3;
+		}
 		etl_writer_add(writer, &record);
 		b = finish_in_memory(writer, &size) + 1024;
-		snprintf(bytes, sizeof bytes, "%s 616263", cases[i].bytes);
+		snprintf(bytes, sizeof bytes, "%s 616263%s", cases[i].bytes,
+			 record.payload_size == 4 ? "64" : "");
 		size = load_u16(b + 0x48 + (record.type <= RECORD_PERFINFO ? 4 : 0));
 		assert_hex(b + 0x48, size, bytes);
 		assert_int_equal(load_u32(b + 0x30), 0x48 + (size + 7) / 8 * 8);
