@@ -365,15 +365,15 @@ enum { RECORDINGS_MOST = 10000, RECORDER_RULES_MOST = 64, INTERVAL_LEAST_MS = 10
 static bool place_recorder_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct config_recorder_rule *rule = base;
-	struct series_choice choice;
-	struct error why;
+	struct error why = { 0 };
+	struct series_selector *selector = series_selector_of(node->text, &why);
 
 	rule->line = node->line;
 	rule->column = node->column;
-	if (!series_choice_parse(&choice, node->text, &why)) {
+	if (!selector) {
 		return yaml_wrong(in, node, "series: %s", why.text);
 	}
-	series_choice_done(&choice);
+	series_selector_free(selector);
 	return true;
 }
 
@@ -383,7 +383,7 @@ static const struct yaml_row recorder_rule_rows[] = {
 		     .pattern = "^[a-zA-Z_:][a-zA-Z0-9_:]*(\\{.*\\})?$",
 		     .check = place_recorder_rule),
 	  .required = true, YAML_TO(struct config_recorder_rule, series),
-	  .help = "A family, and in braces the labels of the series that count: etw_file_written_bytes_total{process=\"sqlservr\"}. A counter counts by its increase each second, a histogram by its observations each second; the values of all series are added up." },
+	  .help = "A family, and in braces the labels of the series that count, as in PromQL: etw_file_written_bytes_total{process=\"sqlservr\"}. A counter counts by its increase each second, a histogram by its observations each second; the values of all series are added up." },
 	{ "above", YAML_SHAPE(.type = SHAPE_REAL), .required = true,
 	  YAML_TO(struct config_recorder_rule, above),
 	  .help = "The rule fires when the value is above this number." },

@@ -47,7 +47,7 @@ HOMES = {
     "zlib.h": r"exporter/(http/encode|etl/packed)\.c",
     "zstd.h": r"exporter/http/encode\.c",
     "yaml.h": r"config/yaml\.c",
-    "pcre2.h": r"exporter/rules/language/regex\.[ch]",
+    "pcre2.h": r"exporter/base/regex\.[ch]",
     "expat.h": r"exporter/decode/.*",
     "windows.h": r".*_win32\.[ch]",
 }

@@ -1,216 +1,357 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A small recursive-descent reader of selectors.
+ *
+ * The reader moves one pointer over the text and stops at the first thing that it does not expect;
+ * the sentence then says what was expected and shows the rest of the text. Values of labels are
+ * quoted with " or ', with the escapes of PromQL (backslash, quote, n, t). Regular expressions are
+ * compiled once and are bounded when they match (base/regex.h); as that engine ignores case and
+ * matches anywhere, each is wrapped so that it respects case and matches the whole value, as PromQL
+ * does. The labels of a series are read as they stand on a page, where " is the only quote.
+ */
 #include "base/series.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of a text. */
-struct rest {
-	const char *at, *end;
+#include "base/memory.h"
+#include "base/regex.h"
+
+enum { MATCHERS_MOST = 16 };
+
+struct matcher {
+	char *label; /* owned, as is the value */
+	char *value;
+	bool negative;
+	struct regex *regex; /* owned; NULL: the value itself */
 };
 
-static void skip_blanks(struct rest *rest)
+struct series_selector {
+	char *metric; /* owned */
+	struct matcher matchers[MATCHERS_MOST];
+	size_t count;
+	struct regex_matcher *regexes; /* owned; NULL: no matcher needs it */
+};
+
+/* ---- reading ---- */
+
+static void skip_blanks(const char **at)
 {
-	while (rest->at < rest->end && (*rest->at == ' ' || *rest->at == '\t')) {
-		rest->at++;
+	*at += strspn(*at, " \t\r\n");
+}
+
+bool series_take(const char **at, const char *token)
+{
+	skip_blanks(at);
+	if (strncmp(*at, token, strlen(token)) != 0) {
+		return false;
 	}
+	*at += strlen(token);
+	return true;
 }
 
-static bool take(struct rest *rest, char c)
+bool series_expected(struct error *err, const char *what, const char *at)
 {
-	bool there = rest->at < rest->end && *rest->at == c;
-
-	rest->at += there;
-	return there;
-}
-
-/* Letters, digits, underscores and colons, of which a digit is not the first. */
-static size_t name_size(const struct rest *rest)
-{
-	size_t size = 0;
-
-	while (rest->at + size < rest->end) {
-		unsigned char c = (unsigned char)rest->at[size];
-
-		if (!isalpha(c) && c != '_' && c != ':' && (size == 0 || !isdigit(c))) {
-			break;
-		}
-		size++;
+	if (err && err->code == ERROR_NO_MEMORY) {
+		return false;
 	}
-	return size;
+	return *at == '\0' ? error_set(err, ERROR_CONFIG, "expected %s at the end", what) :
+			     error_set(err, ERROR_CONFIG, "expected %s before \"%.40s\"", what, at);
 }
 
-static char *take_name(struct rest *rest)
+static char *read_name(const char **at, bool colons, struct error *err)
 {
-	size_t size = name_size(rest);
-	char *name = size > 0 ? text_duplicate(rest->at, size) : NULL;
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	static const char more[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789:";
+	const char *start;
+	char *name;
+	size_t size;
 
-	rest->at += size;
+	skip_blanks(at);
+	start = *at;
+	size = strspn(start, letters) == 0 ? 0 : strspn(start, more);
+	if (!colons && memchr(start, ':', size)) {
+		return NULL;
+	}
+	if (size == 0) {
+		return NULL;
+	}
+	*at += size;
+	name = text_duplicate(start, size);
+	if (!name) {
+		error_no_memory(err, "a selector");
+	}
 	return name;
 }
 
-/* A text in quotes; \\, \" and \n are escapes. False: it has no end. */
-static bool take_quoted(struct rest *rest, struct text *value)
+/* A quoted text; NULL: there is none, or no memory. */
+static char *read_quoted(const char **at, struct error *err)
 {
-	if (!take(rest, '"')) {
+	struct text out = { 0 };
+	const char *c;
+	char quote;
+
+	skip_blanks(at);
+	c = *at;
+	quote = *c;
+	if (quote != '"' && quote != '\'') {
+		return NULL;
+	}
+	text_add_string(&out, "");
+	for (c++; *c != '\0' && *c != quote; c++) {
+		if (*c == '\\' && c[1] != '\0') {
+			c++;
+			text_add_char(&out, *c == 'n' ? '\n' : *c == 't' ? '\t' : *c);
+		} else {
+			text_add_char(&out, *c);
+		}
+	}
+	if (*c != quote || out.failed) {
+		if (out.failed) {
+			error_no_memory(err, "a selector");
+		}
+		text_free(&out);
+		return NULL;
+	}
+	*at = c + 1;
+	return out.data;
+}
+
+static bool compile(struct series_selector *selector, struct matcher *matcher, struct error *err)
+{
+	struct text whole = { 0 };
+	/* By itself first: "a)|(b" would only be an expression inside the wrapping. */
+	struct regex *alone = regex_new(matcher->value, strlen(matcher->value), err);
+
+	if (!alone) {
+		return error_prefix(err, "\"%s\"", matcher->value);
+	}
+	regex_free(alone);
+	text_add_format(&whole, "(?-i)\\A(?:%s)\\z", matcher->value);
+	if (whole.failed) {
+		return error_no_memory(err, "a selector");
+	}
+	matcher->regex = regex_new(whole.data, whole.size, err);
+	text_free(&whole);
+	if (matcher->regex && !selector->regexes) {
+		selector->regexes = regex_matcher_new(err);
+	}
+	return matcher->regex && selector->regexes;
+}
+
+static bool read_matcher(struct series_selector *selector, const char **at, struct error *err)
+{
+	struct matcher *matcher = &selector->matchers[selector->count];
+	bool regex;
+
+	if (selector->count == MATCHERS_MOST) {
+		return error_set(err, ERROR_CONFIG, "more than %d matchers", MATCHERS_MOST);
+	}
+	matcher->label = read_name(at, false, err);
+	if (!matcher->label) {
+		return series_expected(err, "the name of a label", *at);
+	}
+	selector->count++;
+	skip_blanks(at);
+	regex = strncmp(*at, "=~", 2) == 0 || strncmp(*at, "!~", 2) == 0;
+	matcher->negative = **at == '!';
+	if (!regex && **at != '=' && strncmp(*at, "!=", 2) != 0) {
+		return series_expected(err, "=, !=, =~ or !~", *at);
+	}
+	*at += regex || matcher->negative ? 2 : 1;
+	matcher->value = read_quoted(at, err);
+	if (!matcher->value) {
+		return series_expected(err, "a value in quotes", *at);
+	}
+	return !regex || compile(selector, matcher, err);
+}
+
+static bool read_labels(struct series_selector *selector, const char **at, struct error *err)
+{
+	if (!series_take(at, "{")) {
+		return true;
+	}
+	while (!series_take(at, "}")) {
+		if (!read_matcher(selector, at, err)) {
+			return false;
+		}
+		if (!series_take(at, ",")) {
+			return series_take(at, "}") || series_expected(err, "\",\" or \"}\"", *at);
+		}
+	}
+	return true;
+}
+
+struct series_selector *series_selector_read(const char **at, struct error *err)
+{
+	struct series_selector *selector = calloc(1, sizeof *selector);
+
+	if (!selector) {
+		error_no_memory(err, "a selector");
+		return NULL;
+	}
+	selector->metric = read_name(at, true, err);
+	if (!selector->metric) {
+		series_expected(err, "the name of a series", *at);
+	}
+	if (!selector->metric || !read_labels(selector, at, err)) {
+		series_selector_free(selector);
+		return NULL;
+	}
+	skip_blanks(at);
+	return selector;
+}
+
+struct series_selector *series_selector_of(const char *text, struct error *err)
+{
+	struct series_selector *selector = series_selector_read(&text, err);
+
+	if (selector && *text != '\0') {
+		series_expected(err, "nothing more", text);
+		series_selector_free(selector);
+		return NULL;
+	}
+	return selector;
+}
+
+void series_selector_free(struct series_selector *selector)
+{
+	if (!selector) {
+		return;
+	}
+	for (size_t i = 0; i < selector->count; i++) {
+		free(selector->matchers[i].label);
+		free(selector->matchers[i].value);
+		regex_free(selector->matchers[i].regex);
+	}
+	regex_matcher_free(selector->regexes);
+	free(selector->metric);
+	free(selector);
+}
+
+const char *series_selector_name(const struct series_selector *selector)
+{
+	return selector->metric;
+}
+
+/* ---- labels of a page ---- */
+
+bool series_next_label(const char **at, struct text *name, struct text *value)
+{
+	const char *c = *at;
+	size_t size;
+
+	text_clear(name);
+	text_clear(value);
+	c += *c == ',';
+	size = strcspn(c, "=");
+	if (c[size] != '=' || c[size + 1] != '"') {
 		return false;
 	}
-	while (rest->at < rest->end && *rest->at != '"') {
-		char c = *rest->at++;
-
-		if (c == '\\' && rest->at < rest->end) {
-			c = *rest->at++;
-			c = c == 'n' ? '\n' : c;
+	text_add(name, c, size);
+	text_add_string(value, "");
+	for (c += size + 2; *c != '\0' && *c != '"'; c++) {
+		if (*c == '\\' && c[1] != '\0') {
+			c++;
+			text_add_char(value, *c == 'n' ? '\n' : *c);
+		} else {
+			text_add_char(value, *c);
 		}
-		text_add_char(value, c);
 	}
-	text_add(value, "", 0);
-	return take(rest, '"') && !value->failed;
-}
-
-static bool parse_label(struct rest *rest, struct series_label *label, struct error *err)
-{
-	struct text value = { 0 };
-
-	skip_blanks(rest);
-	label->name = take_name(rest);
-	skip_blanks(rest);
-	label->differs = take(rest, '!');
-	if (!label->name || !take(rest, '=')) {
-		return error_set(err, ERROR_CONFIG,
-				 "a label is written NAME=\"VALUE\" or NAME!=\"VALUE\"");
-	}
-	skip_blanks(rest);
-	if (!take_quoted(rest, &value)) {
-		text_free(&value);
-		return error_set(err, ERROR_CONFIG, "the value of label %s is not in quotes",
-				 label->name);
-	}
-	skip_blanks(rest);
-	label->value = value.data ? value.data : text_duplicate("", 0);
-	return label->value || error_no_memory(err, "a label");
-}
-
-static bool parse_labels(struct rest *rest, struct series_choice *choice, struct error *err)
-{
-	skip_blanks(rest);
-	while (!take(rest, '}')) {
-		if (choice->label_count == SERIES_LABELS_MAX) {
-			return error_set(err, ERROR_CONFIG, "more than %d labels",
-					 SERIES_LABELS_MAX);
-		}
-		if (!parse_label(rest, &choice->labels[choice->label_count++], err)) {
-			return false;
-		}
-		if (!take(rest, ',') && (rest->at == rest->end || *rest->at != '}')) {
-			return error_set(err, ERROR_CONFIG, "a comma or } is missing");
-		}
-		skip_blanks(rest);
+	*at = *c == '"' ? c + 1 : c;
+	if (name->failed || value->failed) {
+		memory_note_loss();
 	}
 	return true;
 }
 
-bool series_choice_parse(struct series_choice *choice, const char *text, struct error *err)
+bool series_find_label(const char *labels, const char *name, struct text *value)
 {
-	struct rest rest = { text, text + strlen(text) };
-	bool good;
+	struct text key = { 0 };
+	bool found = false;
 
-	*choice = (struct series_choice){ 0 };
-	choice->family = take_name(&rest);
-	good = choice->family ||
-	       error_set(err, ERROR_CONFIG, "'%s' does not begin with the name of a family", text);
-	if (good && take(&rest, '{')) {
-		good = parse_labels(&rest, choice, err);
+	while (!found && series_next_label(&labels, &key, value)) {
+		found = key.data && strcmp(key.data, name) == 0;
 	}
-	if (good && rest.at < rest.end) {
-		good = error_set(err, ERROR_CONFIG, "'%s' stands behind the series", rest.at);
+	if (!found) {
+		text_clear(value);
 	}
-	if (!good) {
-		series_choice_done(choice);
-	}
-	return good;
+	text_add_string(value, "");
+	value->failed |= key.failed;
+	text_free(&key);
+	return !value->failed;
 }
 
-void series_choice_done(struct series_choice *choice)
+static bool matches(const struct series_selector *selector, const struct matcher *matcher,
+		    const char *labels, struct text *value)
 {
-	for (size_t i = 0; i < choice->label_count; i++) {
-		free(choice->labels[i].name);
-		free(choice->labels[i].value);
+	bool equal;
+
+	if (!series_find_label(labels, matcher->label, value)) {
+		return false;
 	}
-	free(choice->family);
-	*choice = (struct series_choice){ 0 };
+	equal = matcher->regex ?
+			regex_matches(selector->regexes, matcher->regex, value->data, value->size) :
+			strcmp(value->data, matcher->value) == 0;
+	return equal != matcher->negative;
 }
 
-/* Looks at one label of a line. False: the line is not chosen. */
-static bool label_fits(const struct series_choice *choice, const char *name, size_t size,
-		       const char *value, bool *seen)
+bool series_selector_matches(const struct series_selector *selector, const char *labels)
 {
-	for (size_t i = 0; i < choice->label_count; i++) {
-		const struct series_label *label = &choice->labels[i];
-
-		if (strlen(label->name) != size || memcmp(label->name, name, size) != 0) {
-			continue;
-		}
-		seen[i] = true;
-		if ((strcmp(label->value, value) == 0) == label->differs) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static bool labels_fit(const struct series_choice *choice, struct rest *rest)
-{
-	bool seen[SERIES_LABELS_MAX] = { false };
 	struct text value = { 0 };
-	bool fits = true;
+	bool all = true;
 
-	while (fits && rest->at < rest->end && !take(rest, '}')) {
-		const char *name = rest->at;
-		size_t size = name_size(rest);
-
-		rest->at += size;
-		text_clear(&value);
-		fits = take(rest, '=') && take_quoted(rest, &value) &&
-		       label_fits(choice, name, size, value.data ? value.data : "", seen);
-		take(rest, ',');
+	for (size_t i = 0; i < selector->count && all; i++) {
+		all = matches(selector, &selector->matchers[i], labels, &value);
 	}
 	text_free(&value);
-	for (size_t i = 0; fits && i < choice->label_count; i++) {
-		const struct series_label *label = &choice->labels[i];
-
-		fits = seen[i] || (label->value[0] == '\0') != label->differs;
-	}
-	return fits;
+	return all;
 }
 
-bool series_choice_matches(const struct series_choice *choice, const char *name, const char *line,
-			   size_t size, double *value)
+/* The end of labels in braces: where the closing brace is; NULL: there is none. */
+static const char *end_of_labels(const char *at)
 {
-	struct rest rest = { line, line + size };
-	size_t named = strlen(name);
-	char number[64] = "";
+	bool quoted = false;
 
-	if (size < named || memcmp(line, name, named) != 0) {
+	for (; *at != '\0'; at++) {
+		if (*at == '\\' && quoted && at[1] != '\0') {
+			at++;
+		} else if (*at == '"') {
+			quoted = !quoted;
+		} else if (*at == '}' && !quoted) {
+			return at;
+		}
+	}
+	return NULL;
+}
+
+bool series_selector_matches_line(const struct series_selector *selector, const char *name,
+				  const char *line, double *value)
+{
+	size_t size = strlen(name);
+	const char *labels = "", *end = line + size;
+	struct text copy = { 0 };
+	bool fits;
+
+	if (strncmp(line, name, size) != 0 || (*end != '{' && *end != ' ')) {
 		return false;
 	}
-	rest.at += named;
-	if (!take(&rest, '{')) {
-		struct rest none = { "", NULL };
-
-		none.end = none.at;
-		if (rest.at == rest.end || *rest.at != ' ' || !labels_fit(choice, &none)) {
+	if (*end == '{') {
+		labels = end + 1;
+		end = end_of_labels(labels);
+		if (!end) {
 			return false;
 		}
-	} else if (!labels_fit(choice, &rest)) {
-		return false;
+		text_add(&copy, labels, (size_t)(end - labels));
+		text_add_string(&copy, "");
+		labels = copy.failed ? NULL : copy.data;
+		end++;
 	}
-	skip_blanks(&rest);
-	if (rest.at == rest.end || (size_t)(rest.end - rest.at) >= sizeof number) {
-		return false;
+	fits = labels && series_selector_matches(selector, labels);
+	if (fits) {
+		*value = strtod(end, NULL);
 	}
-	memcpy(number, rest.at, (size_t)(rest.end - rest.at));
-	*value = strtod(number, NULL);
-	return true;
+	text_free(&copy);
+	return fits;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chooses series of a metrics page, as Prometheus writes them:
- * etw_file_written_bytes_total{process="sqlservr",volume!="C:"}.
+ * Selects series of a metrics page as PromQL does:
+ *
+ *     etw_file_written_bytes_total{process="sqlservr",volume!="C:",provider=~"Microsoft-.*"}
+ *
+ * The name of a series, and matchers of its labels with = != =~ !~. A label that a series does not
+ * have counts as empty, and a regular expression must match the whole value.
  */
 #ifndef BASE_SERIES_H
 #define BASE_SERIES_H
@@ -12,31 +16,46 @@
 #include "base/error.h"
 #include "base/text.h"
 
-enum { SERIES_LABELS_MAX = 16 };
+struct series_selector; /* opaque; one thread at a time */
 
-struct series_label {
-	char *name;   /* owned, as value */
-	char *value;  /* with its escapes resolved */
-	bool differs; /* != */
-};
+/* Reads a selector and the blanks behind it; *at is then what follows. NULL with a sentence that
+ * says what was expected, and where; err, if it is not NULL, is zero-initialised. */
+struct series_selector *series_selector_read(const char **at, struct error *err);
+/* The same of a text that holds nothing else. */
+struct series_selector *series_selector_of(const char *text, struct error *err);
+void series_selector_free(struct series_selector *selector); /* NULL is fine */
 
-/* Zero-initialise it. */
-struct series_choice {
-	char *family; /* owned */
-	struct series_label labels[SERIES_LABELS_MAX];
-	size_t label_count;
-};
+const char *series_selector_name(const struct series_selector *selector);
 
-/* The sentence of err says what is wrong with the text. */
-bool series_choice_parse(struct series_choice *choice, const char *text, struct error *err);
-void series_choice_done(struct series_choice *choice);
+/* Whether it selects a series of its name with these labels, as a page has them, without braces. */
+bool series_selector_matches(const struct series_selector *selector, const char *labels);
 
 /*
- * Whether a line of a page in text format 0.0.4 is a sample with this name whose labels are chosen;
- * a label that it does not have counts as empty. Then *value is its value. name: the family's, or
- * that of its samples (`…_count` of a histogram).
+ * Whether a line of a page in text format 0.0.4 is a sample with this name whose labels are
+ * selected. Then *value is its value. name: the selector's, or that of its samples (`…_count` of a
+ * histogram).
  */
-bool series_choice_matches(const struct series_choice *choice, const char *name, const char *line,
-			   size_t size, double *value);
+bool series_selector_matches_line(const struct series_selector *selector, const char *name,
+				  const char *line, double *value);
+
+/* ---- labels of a page ---- */
+
+/*
+ * The next label of a series: *at begins as its labels and moves behind the label. The texts are
+ * replaced; the value is without escapes. False behind the last.
+ */
+bool series_next_label(const char **at, struct text *name, struct text *value);
+
+/* The value of one label, in *value; "" if there is no such label. False without memory. */
+bool series_find_label(const char *labels, const char *name, struct text *value);
+
+/* ---- for readers of texts with selectors in them ---- */
+
+/* Skips blanks, and takes the token if it comes then. */
+bool series_take(const char **at, const char *token);
+/* False, with the sentence "expected WHAT before …", unless err says already that there was no
+ * memory.
+ */
+bool series_expected(struct error *err, const char *what, const char *at);
 
 #endif

@@ -20,7 +20,7 @@
 
 struct trigger {
 	struct config_recorder_rule rule; /* series owned */
-	struct series_choice choice;
+	struct series_selector *selector; /* owned */
 	struct trigger_state state;
 	char *sample; /* owned: the name of its lines; NULL: the page does not have the family */
 	bool rising;
@@ -51,7 +51,8 @@ struct triggers *triggers_new(const struct config_recorder *recorder, struct err
 		if (!trigger->rule.series) {
 			break;
 		}
-		if (!series_choice_parse(&trigger->choice, trigger->rule.series, err)) {
+		trigger->selector = series_selector_of(trigger->rule.series, err);
+		if (!trigger->selector) {
 			triggers_free(triggers);
 			return NULL;
 		}
@@ -72,7 +73,7 @@ void triggers_free(struct triggers *triggers)
 	for (size_t i = 0; i < triggers->count; i++) {
 		struct trigger *trigger = &triggers->list[i];
 
-		series_choice_done(&trigger->choice);
+		series_selector_free(trigger->selector);
 		free(trigger->sample);
 		free((void *)(uintptr_t)trigger->rule.series);
 	}
@@ -124,7 +125,7 @@ static bool is_requested(void *context, const struct family *family)
 		struct trigger *trigger = &triggers->list[i];
 		struct text sample = { 0 };
 
-		if (strcmp(trigger->choice.family, family_name(family)) != 0) {
+		if (strcmp(series_selector_name(trigger->selector), family_name(family)) != 0) {
 			continue;
 		}
 		requested = true;
@@ -140,14 +141,14 @@ static bool is_requested(void *context, const struct family *family)
 	return requested;
 }
 
-static void look_at_line(struct triggers *triggers, const char *line, size_t size)
+static void look_at_line(struct triggers *triggers, const char *line)
 {
 	for (size_t i = 0; i < triggers->count; i++) {
 		struct trigger *trigger = &triggers->list[i];
 		double value;
 
-		if (trigger->sample &&
-		    series_choice_matches(&trigger->choice, trigger->sample, line, size, &value)) {
+		if (trigger->sample && series_selector_matches_line(
+					       trigger->selector, trigger->sample, line, &value)) {
 			trigger->sum += value;
 		}
 	}
@@ -167,7 +168,7 @@ static bool take_chunk(void *context, const char *bytes, size_t size)
 			break;
 		}
 		if (!line->failed && line->data) {
-			look_at_line(triggers, line->data, line->size);
+			look_at_line(triggers, line->data);
 		}
 		text_clear(line);
 		bytes += part + 1;
@@ -207,10 +208,10 @@ const char *triggers_without_family(const struct triggers *triggers, struct regi
 				    size_t *at)
 {
 	while (*at < triggers->count) {
-		const struct trigger *trigger = &triggers->list[(*at)++];
+		const char *family = series_selector_name(triggers->list[(*at)++].selector);
 
-		if (!registry_find_family(registry, trigger->choice.family)) {
-			return trigger->choice.family;
+		if (!registry_find_family(registry, family)) {
+			return family;
 		}
 	}
 	return NULL;

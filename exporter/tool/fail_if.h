@@ -5,11 +5,10 @@
  *     etw_file_written_bytes_total{process="sqlservr",volume!="D:"} > +20 %
  *     sum(etw_process_exits_total{result=~"crash|error"}) >= 1
  *
- * A selector as PromQL writes it: the name of a series, and matchers of its labels with = != =~ !~.
- * A label that a series does not have counts as empty, and a regular expression must match the
- * whole value. In sum(…) all selected series are added up first; otherwise each is judged by
- * itself, and the condition holds if it holds for one. Then a comparison, > >= < <= == !=, with a
- * number, which is about the value in B, or with a percentage, which is about the change from A.
+ * First a selector (base/series.h). In sum(…) all selected series are added up first; otherwise
+ * each is judged by itself, and the condition holds if it holds for one. Then a comparison, > >= <
+ * <= == !=, with a number, which is about the value in B, or with a percentage, which is about the
+ * change from A.
  */
 #ifndef TOOL_FAIL_IF_H
 #define TOOL_FAIL_IF_H

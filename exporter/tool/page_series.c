@@ -252,52 +252,9 @@ void series_table_done(struct series_table *table)
 	*table = (struct series_table){ .rows = NULL };
 }
 
-/* ---- labels ---- */
-
-bool series_next_label(const char **at, struct text *name, struct text *value)
-{
-	const char *c = *at;
-	size_t size;
-
-	text_clear(name);
-	text_clear(value);
-	c += *c == ',';
-	size = strcspn(c, "=");
-	if (c[size] != '=' || c[size + 1] != '"') {
-		return false;
-	}
-	text_add(name, c, size);
-	text_add_string(value, "");
-	for (c += size + 2; *c != '\0' && *c != '"'; c++) {
-		if (*c == '\\' && c[1] != '\0') {
-			c++;
-			text_add_char(value, *c == 'n' ? '\n' : *c);
-		} else {
-			text_add_char(value, *c);
-		}
-	}
-	*at = *c == '"' ? c + 1 : c;
-	if (name->failed || value->failed) {
-		memory_note_loss();
-	}
-	return true;
-}
-
 void series_label(const struct series *series, const char *name, struct text *value)
 {
-	const char *at = series->labels;
-	struct text key = { 0 };
-	bool found = false;
-
-	while (!found && series_next_label(&at, &key, value)) {
-		found = key.data && strcmp(key.data, name) == 0;
-	}
-	if (!found) {
-		text_clear(value);
-	}
-	text_add_string(value, "");
-	value->failed |= key.failed;
-	text_free(&key);
+	series_find_label(series->labels, name, value);
 }
 
 /* ---- quantiles ---- */

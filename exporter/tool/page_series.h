@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/series.h"
 #include "base/text.h"
 #include "metrics/registry.h"
 
@@ -53,12 +54,6 @@ struct series_table {
 bool series_table_add(struct series_table *table, const char *page, unsigned side,
 		      struct error *err);
 void series_table_done(struct series_table *table);
-
-/*
- * The next label of a series: *at begins as its labels and moves behind the label. The texts are
- * replaced; the value is without escapes. False behind the last.
- */
-bool series_next_label(const char **at, struct text *name, struct text *value);
 
 /* The value of one label, in *value; "" if the series does not have it. */
 void series_label(const struct series *series, const char *name, struct text *value);

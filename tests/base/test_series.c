@@ -7,26 +7,21 @@
 
 #include "base/series.h"
 
-static void a_choice_is_a_family_with_labels(void **state)
+static void a_selector_is_a_name_with_labels(void **state)
 {
-	struct series_choice choice;
+	static const char *const texts[] = { "a_total", "a_total{}",
+					     "a_total{ x=\"1, \\\"2\\\"\" , y != '\\\\\\n', } " };
 
 	(void)state;
-	assert_true(series_choice_parse(&choice, "a_total", NULL));
-	assert_string_equal(choice.family, "a_total");
-	assert_int_equal(choice.label_count, 0);
-	series_choice_done(&choice);
-	assert_true(
-		series_choice_parse(&choice, "a{ x=\"1, \\\"2\\\"\" , y != \"\\\\\\n\", }", NULL));
-	assert_int_equal(choice.label_count, 2);
-	assert_string_equal(choice.labels[0].name, "x");
-	assert_string_equal(choice.labels[0].value, "1, \"2\"");
-	assert_false(choice.labels[0].differs);
-	assert_string_equal(choice.labels[1].value, "\\\n");
-	assert_true(choice.labels[1].differs);
-	series_choice_done(&choice);
-	assert_true(series_choice_parse(&choice, "a{}", NULL));
-	series_choice_done(&choice);
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		struct series_selector *selector = series_selector_of(texts[i], NULL);
+
+		assert_non_null(selector);
+		assert_string_equal(series_selector_name(selector), "a_total");
+		assert_int_equal(series_selector_matches(selector, "x=\"1, \\\"2\\\"\""), true);
+		assert_int_equal(series_selector_matches(selector, "x=\"1\""), i < 2);
+		series_selector_free(selector);
+	}
 }
 
 static void mistakes_are_named(void **state)
@@ -34,24 +29,24 @@ static void mistakes_are_named(void **state)
 	static const struct {
 		const char *text, *says;
 	} rows[] = {
-		{ "", "name of a family" },
-		{ "1a", "name of a family" },
-		{ "{x=\"1\"}", "name of a family" },
-		{ "a b", "' b' stands behind" },
-		{ "a{x=1}", "label x is not in quotes" },
-		{ "a{x=\"1}", "label x is not in quotes" },
-		{ "a{x~\"1\"}", "NAME=\"VALUE\"" },
-		{ "a{x=\"1\" y=\"2\"}", "comma or } is missing" },
-		{ "a{x=\"1\"", "comma or } is missing" },
-		{ "a{", "NAME=\"VALUE\"" },
-		{ "a{x=\"1\"} > 3", "stands behind" },
+		{ "", "name of a series at the end" },
+		{ "1a", "name of a series before" },
+		{ "{x=\"1\"}", "name of a series before" },
+		{ "a b", "nothing more before \"b\"" },
+		{ "a{x=1}", "a value in quotes before" },
+		{ "a{x=\"1}", "a value in quotes before" },
+		{ "a{x~\"1\"}", "=, !=, =~ or !~ before" },
+		{ "a{x=\"1\" y=\"2\"}", "\",\" or \"}\" before" },
+		{ "a{x=\"1\"", "\",\" or \"}\" at the end" },
+		{ "a{", "name of a label at the end" },
+		{ "a{x=\"1\"} > 3", "nothing more before \"> 3\"" },
 	};
-	struct series_choice choice;
-	struct error err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		assert_false(series_choice_parse(&choice, rows[i].text, &err));
+		struct error err = { 0 };
+
+		assert_null(series_selector_of(rows[i].text, &err));
 		if (!strstr(err.text, rows[i].says)) {
 			fail_msg("%s: %s", rows[i].text, err.text);
 		}
@@ -80,6 +75,8 @@ static void lines_of_a_page_are_chosen(void **state)
 		{ "a{x!=\"\"}", "a 3", false, 0 },
 		{ "a{x!=\"1\"}", "a 3", true, 3 },
 		{ "a{x!=\"1\"}", "a{x=\"2\"} 3", true, 3 },
+		{ "a{x=~\"1|2\"}", "a{x=\"2\"} 3", true, 3 },
+		{ "a{x=~\"1|2\"}", "a{x=\"12\"} 3", false, 0 },
 		{ "a{x!=\"1\",x!=\"2\"}", "a{x=\"2\"} 3", false, 0 },
 		{ "a{x=\"}\\\"\"}", "a{x=\"}\\\"\",y=\"\"} 1e3", true, 1000 },
 		{ "a{x=\"1\"}", "a{x=\"1", false, 0 },
@@ -87,23 +84,23 @@ static void lines_of_a_page_are_chosen(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct series_choice choice;
+		struct series_selector *selector = series_selector_of(rows[i].choice, NULL);
 		double value = 0;
 
-		assert_true(series_choice_parse(&choice, rows[i].choice, NULL));
-		if (series_choice_matches(&choice, choice.family, rows[i].line,
-					  strlen(rows[i].line), &value) != rows[i].fits ||
+		assert_non_null(selector);
+		if (series_selector_matches_line(selector, series_selector_name(selector),
+						 rows[i].line, &value) != rows[i].fits ||
 		    value < rows[i].value || value > rows[i].value) {
 			fail_msg("%s and %s: %g", rows[i].choice, rows[i].line, value);
 		}
-		series_choice_done(&choice);
+		series_selector_free(selector);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_choice_is_a_family_with_labels),
+		cmocka_unit_test(a_selector_is_a_name_with_labels),
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(lines_of_a_page_are_chosen),
 	};

@@ -26,7 +26,7 @@ printf 'recorder: { dir: nowhere }\n' >"$work/config.yaml"
 	2>"$work/log" && fail "a folder that does not exist is accepted"
 says "nowhere' is not a folder" <"$work/log" || fail "no word about the folder: $(cat "$work/log")"
 config 1s ', on: [{ series: "etw_x{process=a}", above: 1 }]'
-expect_exit 2 'config.yaml:1:.*value of label process is not in quotes' "$ETW_EXPORTER" --config.file="$work/config.yaml" --check-config
+expect_exit 2 'config.yaml:1:.*expected a value in quotes before "a}"' "$ETW_EXPORTER" --config.file="$work/config.yaml" --check-config
 
 # A recording of the newest events, one by one.
 config 1h ''

@@ -18,7 +18,7 @@
 #include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "rules/language/event_pattern.h"
-#include "rules/language/regex.h"
+#include "base/regex.h"
 #include "source/provider_spec.h"
 #include "track/derived_fields.h"
 

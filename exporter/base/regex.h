@@ -7,8 +7,8 @@
  * match needs to work with belongs to one consumer. Matching is bounded: an expression that would
  * try forever on some text does not match it.
  */
-#ifndef RULES_REGEX_H
-#define RULES_REGEX_H
+#ifndef BASE_REGEX_H
+#define BASE_REGEX_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,7 +12,7 @@
  * used. It is tried on an expression that matches anything, and the highest group that it names is
  * compared with the groups of the expression.
  */
-#include "rules/language/regex.h"
+#include "base/regex.h"
 
 #ifndef PCRE2_CODE_UNIT_WIDTH
 #define PCRE2_CODE_UNIT_WIDTH 8
