@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "etl/file.h"
 #include "health.h"
 #include "http/server.h"
 #include "http/web_config.h"
@@ -34,6 +35,7 @@
 #include "runner.h"
 #include "self_test_flags.h"
 #include "setup.h"
+#include "track/repeats.h"
 #include "track/state_gauges.h"
 #include "version.h"
 #include "windows/crash.h"
@@ -49,7 +51,7 @@ struct app {
 	struct options options;
 	struct problems problems; /* of the configuration */
 	struct setup setup;
-	struct web_config *web; /* NULL: none */
+	struct web_config *web;           /* NULL: none */
 	struct flight_recorder *recorder; /* NULL: none */
 	struct runner *runner;
 	struct health *health;
@@ -593,6 +595,7 @@ int main(int argc, char **argv)
 		complain(&err);
 		return EXIT_COULD_NOT_RUN;
 	}
+	etl_file_find_repeats(&repeat_finder);
 	app.argc = argc;
 	app.argv = argv;
 	if (!options_parse(&app.options, argc, argv, &err)) {

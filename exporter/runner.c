@@ -249,7 +249,12 @@ static bool open_recording(struct runner *runner, struct session *session, const
 	if (!session->source) {
 		return false;
 	}
+	if (source_facts(session->source)->doubt) {
+		log_warning("Files of the recording are missing", log_text("file", path),
+			    log_text("doubt", source_facts(session->source)->doubt));
+	}
 	runner_take_facts(session);
+	session->sum.facts.doubt = NULL; /* the source's, which is closed first */
 	return pipeline_make_samples(runner->options.setup->registry, session->consumer->shard,
 				     session->name, err);
 }

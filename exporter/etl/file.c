@@ -30,7 +30,7 @@ enum {
 };
 
 /* Whether a record is a logfile header. */
-static bool is_header(const struct event_record *record)
+bool etl_is_header(const struct event_record *record)
 {
 	return record->type == RECORD_SYSTEM && record->kernel_group == KERNEL_GROUP_EVENT_TRACE &&
 	       record->opcode == OPCODE_HEADER;
@@ -226,7 +226,7 @@ static bool refuse_other_format(struct etl_input *input, struct error *err)
 	return true;
 }
 
-static bool read_header(struct etl_file *file, uint8_t pointer_size, struct error *err)
+bool etl_file_read_header(struct etl_file *file, uint8_t pointer_size, struct error *err)
 {
 	struct etl_damage damage = { 0 };
 	struct etl_scan scan;
@@ -255,7 +255,7 @@ static bool read_header(struct etl_file *file, uint8_t pointer_size, struct erro
 	}
 	etl_format_init(&format, &no_clock, 8, 0);
 	etl_walk_start(&walk, &format, buffer.bytes, buffer.place.end, 0, 0);
-	if (!etl_walk_next(&walk) || !is_header(&walk.record)) {
+	if (!etl_walk_next(&walk) || !etl_is_header(&walk.record)) {
 		error_set(err, ERROR_FORMAT,
 			  "is not a recording: its first record is not a logfile header");
 		goto done;
@@ -273,22 +273,6 @@ done:
 	return good;
 }
 
-struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct error *err)
-{
-	struct etl_file *file = calloc(1, sizeof *file);
-
-	if (!file) {
-		error_no_memory(err, "a recording");
-		return NULL;
-	}
-	if (!etl_input_open(&file->input, path, err) || !read_header(file, pointer_size, err)) {
-		error_prefix(err, "%s", path);
-		etl_file_close(file);
-		return NULL;
-	}
-	return file;
-}
-
 struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_size,
 			       struct error *err)
 {
@@ -299,7 +283,7 @@ struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_s
 		return NULL;
 	}
 	etl_input_over(&file->input, bytes, size);
-	if (!read_header(file, pointer_size, err)) {
+	if (!etl_file_read_header(file, pointer_size, err)) {
 		etl_file_close(file);
 		return NULL;
 	}
@@ -313,6 +297,12 @@ void etl_file_close(struct etl_file *file)
 	}
 	free(file->header.logger_name);
 	free(file->header.log_file_name);
+	for (size_t i = 0; i < file->part_count; i++) {
+		free(file->parts[i].path);
+	}
+	free(file->parts);
+	free(file->set_doubt);
+	chosen_done(&file->passed_over);
 	etl_input_close(&file->input);
 	free(file);
 }

@@ -12,9 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/chosen.h"
 #include "base/error.h"
 #include "etl/record.h"
 #include "etl/scan.h"
+#include "source/repeat_finder.h"
 #include "source/source.h"
 
 /* LogFileMode bits ("Logging Mode Constants", Microsoft Learn). */
@@ -54,16 +56,36 @@ struct etl_header {
 	char *log_file_name;
 };
 
+/* One file of several. */
+struct etl_file_part {
+	char *path; /* owned */
+	uint64_t size_bytes;
+	uint32_t events_lost; /* as in its header */
+	uint32_t buffers_lost;
+};
+
 struct etl_file {
 	struct etl_input input;
+	/* Of several files: the names and the start are those of the first, the rest is of all. */
 	struct etl_header header;
 	struct etl_format format;
 	const char *clock_doubt; /* what is wrong with the clock; NULL: nothing */
+	/* ---- of several files ---- */
+	struct etl_file_part *parts; /* owned, in order; NULL: it is one file */
+	size_t part_count;
+	char *set_doubt;           /* owned; which files are missing; NULL: none */
+	struct chosen passed_over; /* what a file repeats, and all logfile headers but the first */
 };
+
+/* From now on recordings of several files are read without what they repeat. Before there is
+ * another thread; NULL: they are read as they are. */
+void etl_file_find_repeats(const struct repeat_finder *finder);
 
 /*
  * Opens a recording, packed or not (etl_packed_open()), and reads its header. A file whose first
- * record is not a logfile header is no recording.
+ * record is not a logfile header is no recording. A path with * in place of a number is that of
+ * several files (etl/file_set.h), which are one recording: they are read once here, on the clock of
+ * the first. They must be of one machine and boot.
  *
  * @pointer_size: 4 or 8 is used for classic payloads; 0: as recorded.
  */
@@ -72,6 +94,12 @@ struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct er
 struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_size,
 			       struct error *err);
 void etl_file_close(struct etl_file *file); /* NULL is allowed */
+
+/* Reads the header of an input that is open. What is there already is lost on failure. */
+bool etl_file_read_header(struct etl_file *file, uint8_t pointer_size, struct error *err);
+
+/* Whether a record is a logfile header. */
+bool etl_is_header(const struct event_record *record);
 
 /* Starts a scan at the offset of a buffer, which has this number in the file. */
 void etl_file_scan(struct etl_file *file, struct etl_scan *scan, struct etl_damage *damage,

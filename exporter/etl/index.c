@@ -70,6 +70,7 @@ struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct et
 	while (!etl_visitor_stopping(visitor) && etl_walk_next(&walk)) {
 		int64_t time = walk.record.raw_time;
 
+		survey.records++;
 		survey.unordered |= time < last;
 		survey.first_time = time < survey.first_time ? time : survey.first_time;
 		last = time;
@@ -78,8 +79,7 @@ struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct et
 		}
 	}
 	etl_damage_walk(damage, buffer, &walk);
-	survey.records = walk.next_index - so_far->records;
-	etl_so_far_add(so_far, &buffer->place, survey.records);
+	etl_so_far_add(so_far, &buffer->place, walk.next_index - so_far->records);
 	return survey;
 }
 

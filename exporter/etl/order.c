@@ -182,9 +182,8 @@ static bool sort_positions(struct open *open, struct error *err)
 {
 	struct etl_walk *walk = &open->walk;
 	size_t capacity = 0;
-	uint32_t at = walk->at;
 
-	for (; etl_walk_next(walk); at = walk->at) {
+	while (etl_walk_next(walk)) {
 		struct position *positions = array_grow(open->positions, &capacity,
 							open->position_count, sizeof *positions);
 
@@ -194,8 +193,8 @@ static bool sort_positions(struct open *open, struct error *err)
 		open->positions = positions;
 		open->positions[open->position_count] = (struct position){
 			.time = walk->record.raw_time,
-			.at = at,
-			.ordinal = (uint32_t)open->position_count,
+			.at = walk->record_at,
+			.ordinal = (uint32_t)(walk->record.index - open->first_record),
 		};
 		open->position_count++;
 	}

@@ -485,7 +485,7 @@ static inline bool size_stands_at_4(uint8_t type)
 	return type < 32 && (kernel >> type & 1);
 }
 
-bool etl_walk_next(struct etl_walk *walk)
+static inline bool step(struct etl_walk *walk)
 {
 	const uint8_t *at = walk->bytes + walk->at;
 	uint32_t left = walk->end - walk->at;
@@ -527,6 +527,18 @@ bool etl_walk_next(struct etl_walk *walk)
 	/* At least HEADER_MIN forward: the reader of each header type has checked this. */
 	walk->at += (size + 7) & ~7U;
 	return true;
+}
+
+bool etl_walk_next(struct etl_walk *walk)
+{
+	const struct chosen *passed_over = walk->format->passed_over;
+
+	while (step(walk)) {
+		if (!passed_over || !chosen_has(passed_over, walk->record.index)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 bool etl_walk_seek(struct etl_walk *walk, uint32_t at, uint64_t index)

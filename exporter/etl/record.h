@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/chosen.h"
 #include "source/event_record.h"
 #include "source/source.h"
 
@@ -36,6 +37,8 @@ struct etl_format {
 	 */
 	uint64_t short_ticks;
 	double time_per_tick; /* 100 ns */
+	/* Records that walks pass over, by their index; borrowed. NULL: none. */
+	const struct chosen *passed_over;
 };
 
 void etl_format_init(struct etl_format *format, const struct source_clock *clock,

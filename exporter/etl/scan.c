@@ -43,15 +43,45 @@ enum {
 
 /* ---- input ---- */
 
-bool etl_input_open(struct etl_input *input, const char *path, struct error *err)
+static bool add_part(struct etl_input *input, const char *path, struct error *err)
 {
 	struct os_file *file = etl_packed_open(path, &etl_packed_limits, err);
 
 	if (!file) {
 		return false;
 	}
-	*input = (struct etl_input){ .size_bytes = os_file_size(file), .file = file };
+	input->size_bytes += os_file_size(file);
+	input->parts[input->part_count++] = (struct etl_part){ file, input->size_bytes };
 	return true;
+}
+
+static bool make_parts(struct etl_input *input, size_t count, struct error *err)
+{
+	*input = (struct etl_input){ .parts = calloc(count, sizeof *input->parts) };
+	return input->parts || error_no_memory(err, "a recording");
+}
+
+bool etl_input_open(struct etl_input *input, const char *path, struct error *err)
+{
+	if (make_parts(input, 1, err) && add_part(input, path, err)) {
+		return true;
+	}
+	etl_input_close(input);
+	return false;
+}
+
+bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_t count,
+			struct error *err)
+{
+	bool good = make_parts(input, count, err);
+
+	for (size_t i = 0; good && i < count; i++) {
+		good = add_part(input, paths[i], err) || error_prefix(err, "%s", paths[i]);
+	}
+	if (!good) {
+		etl_input_close(input);
+	}
+	return good;
 }
 
 void etl_input_over(struct etl_input *input, const void *bytes, size_t size)
@@ -62,15 +92,69 @@ void etl_input_over(struct etl_input *input, const void *bytes, size_t size)
 void etl_input_close(struct etl_input *input)
 {
 	etl_blocks_done(&input->blocks);
-	os_file_close(input->file);
+	for (size_t i = 0; i < input->part_count; i++) {
+		os_file_close(input->parts[i].file);
+	}
+	free(input->parts);
 	*input = (struct etl_input){ 0 };
+}
+
+/* The number of the file that has the byte at the offset; part_count: none has. */
+static size_t part_at(const struct etl_input *input, uint64_t offset)
+{
+	size_t i = 0;
+
+	while (i < input->part_count && offset >= input->parts[i].end) {
+		i++;
+	}
+	return i;
+}
+
+uint64_t etl_input_file_end(const struct etl_input *input, uint64_t offset)
+{
+	size_t i = part_at(input, offset);
+
+	return i < input->part_count ? input->parts[i].end : input->size_bytes;
+}
+
+const char *etl_input_change(const struct etl_input *input)
+{
+	const char *change = NULL;
+
+	for (size_t i = 0; i < input->part_count && !change; i++) {
+		change = os_file_change(input->parts[i].file);
+	}
+	return change;
+}
+
+static bool read_parts(struct etl_input *input, uint64_t offset, uint8_t *bytes, size_t size,
+		       size_t *got, struct error *err)
+{
+	*got = 0;
+	for (size_t i = part_at(input, offset); i < input->part_count && *got < size; i++) {
+		const struct etl_part *part = &input->parts[i];
+		uint64_t start = i > 0 ? input->parts[i - 1].end : 0;
+		uint64_t left = part->end - (offset + *got);
+		size_t most = size - *got < left ? size - *got : (size_t)left;
+		size_t read;
+
+		if (!os_file_read(part->file, offset + *got - start, bytes + *got, most, &read,
+				  err)) {
+			return false;
+		}
+		*got += read;
+		if (read < most) {
+			break;
+		}
+	}
+	return true;
 }
 
 bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
 		    struct error *err)
 {
-	if (input->file) {
-		return os_file_read(input->file, offset, bytes, size, got, err);
+	if (input->parts) {
+		return read_parts(input, offset, bytes, size, got, err);
 	}
 	if (offset >= input->size_bytes) {
 		*got = 0;
@@ -370,7 +454,7 @@ static enum etl_step next_header(struct etl_scan *scan, struct etl_buffer *buffe
 				 struct error *err)
 {
 	struct etl_buffer_header *header = &buffer->header;
-	uint64_t left = scan->input->size_bytes - scan->offset;
+	uint64_t left = etl_input_file_end(scan->input, scan->offset) - scan->offset;
 	const uint8_t *bytes;
 
 	if (left == 0) {
@@ -423,7 +507,12 @@ static enum etl_step read_buffer(struct etl_scan *scan, struct etl_ahead *ahead,
 	if (scan->offset > scan->input->size_bytes) {
 		return ETL_STEP_END;
 	}
-	step = next_header(scan, buffer, err);
+	/* Where one file of several cannot be followed any more, the next one still can. */
+	while ((step = next_header(scan, buffer, err)) == ETL_STEP_END &&
+	       etl_input_file_end(scan->input, scan->offset) < scan->input->size_bytes) {
+		scan->offset = etl_input_file_end(scan->input, scan->offset);
+		buffer->place.offset = scan->offset;
+	}
 	if (step != ETL_STEP_BUFFER) {
 		return step;
 	}

@@ -28,21 +28,35 @@
  * They are read by position and copied. A recording is never in memory as a whole, and if another
  * program cuts the file meanwhile, reading fails with an error. One thread at a time.
  */
+struct etl_part {
+	struct os_file *file; /* owned */
+	uint64_t end;         /* of its bytes in the input */
+};
+
 struct etl_input {
-	uint64_t size_bytes;      /* fixed when it was opened */
-	struct os_file *file;     /* owned; NULL: memory */
+	uint64_t size_bytes;    /* fixed when it was opened */
+	struct etl_part *parts; /* owned; files, one behind the other; NULL: memory */
+	size_t part_count;
 	const uint8_t *memory;    /* borrowed */
 	struct etl_blocks blocks; /* for packed and unpacked bytes */
 };
 
 /* @path: as for etl_packed_open(). */
 bool etl_input_open(struct etl_input *input, const char *path, struct error *err);
+/* The same for several files; their bytes follow each other. The error has the path. */
+bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_t count,
+			struct error *err);
 void etl_input_over(struct etl_input *input, const void *bytes, size_t size);
 void etl_input_close(struct etl_input *input);
 
 /* Reads up to size bytes at offset; *got < size only at the end of the input. */
 bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
 		    struct error *err);
+
+/* Where the file ends whose bytes are at the offset; size_bytes behind the last one. */
+uint64_t etl_input_file_end(const struct etl_input *input, uint64_t offset);
+/* os_file_change() of one of its files; NULL: none has changed. */
+const char *etl_input_change(const struct etl_input *input);
 
 /* ---- problems ---- */
 
@@ -166,8 +180,8 @@ struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
 void etl_scan_done(struct etl_scan *scan);
 
 /*
- * Whether a buffer of so many packed bytes, its header left out, may unpack to end bytes, its header
- * included. A compressed buffer that may not is dropped.
+ * Whether a buffer of so many packed bytes, its header left out, may unpack to end bytes, its
+ * header included. A compressed buffer that may not is dropped.
  */
 bool etl_packed_is_plausible(uint32_t packed, uint32_t end);
 

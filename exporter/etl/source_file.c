@@ -143,7 +143,7 @@ static const char *base_name(const char *path)
 
 const char *source_file_change(struct source *source)
 {
-	return os_file_change(((struct file_source *)source)->file->input.file);
+	return etl_input_change(&((struct file_source *)source)->file->input);
 }
 
 struct source *source_open_file(const char *path, const struct source_file_options *options,
@@ -186,6 +186,7 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 		.name = source->name,
 		.type = "replay",
 		.mode = etl_header_mode_name(header),
+		.doubt = source->file->set_doubt,
 		.os_build = header->os_build,
 		.processors = header->processors,
 		.clock = source->file->format.clock,

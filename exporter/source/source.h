@@ -163,6 +163,8 @@ struct source_facts {
 	/* for etw_session_info: of a recording a word; of a live session the words of its logging
 	 * mode as Windows answered it, with commas between */
 	const char *mode;
+	/* of a recording: a sentence about files of it that are missing; NULL: none is */
+	const char *doubt;
 	uint32_t os_build;
 	uint32_t processors;
 	struct source_clock clock;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chosen.h"
 #include "base/json.h"
 #include "decode/event_info.h"
 #include "decode/event_schema.h"
@@ -25,7 +26,6 @@
 #include "etl/file.h"
 #include "etl/index.h"
 #include "etl/scan.h"
-#include "tool/chosen.h"
 #include "tool/dump.h"
 #include "tool/event_fields.h"
 #include "tool/tool.h"

@@ -15,8 +15,10 @@
 #include "base/nearest.h"
 #include "base/os.h"
 #include "config/builtin.h"
+#include "etl/file.h"
 #include "etl/packed.h"
 #include "tool/tool.h"
+#include "track/repeats.h"
 #include "version.h"
 
 /* ---- the command line of a command ---- */
@@ -64,11 +66,40 @@ static void collect_options(const struct tool_command *command,
 	options[count].name = NULL;
 }
 
+/* Whether a shell may have made both of one pattern. */
+static bool differ_by_number(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+	bool differ = false;
+
+	while (*a && *b) {
+		size_t x = strspn(a, digits), y = strspn(b, digits);
+
+		if (x == 0 || y == 0) {
+			if (*a++ != *b++) {
+				return false;
+			}
+			continue;
+		}
+		differ = differ || x != y || strncmp(a, b, x) != 0;
+		a += x;
+		b += y;
+	}
+	return *a == *b && differ;
+}
+
 static bool take_word(void *target, const char *word, struct error *err)
 {
 	struct tool_arguments *arguments = target;
 	const char *too_many = arguments->command->too_many;
 
+	if (arguments->word_count == arguments->command->words_most && !too_many &&
+	    differ_by_number(arguments->words[0], word)) {
+		return error_set(err, ERROR_CONFIG,
+				 "one recording at a time, not also \"%s\"; for the files of one "
+				 "recording write * in place of the number, in quotes",
+				 word);
+	}
 	if (arguments->word_count == arguments->command->words_most) {
 		return error_set(err, ERROR_CONFIG, "%s \"%s\"",
 				 too_many ? too_many : "one recording at a time, not also", word);
@@ -125,6 +156,7 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 		return tool_complain(TOOL_FAILED, command->name, "no memory");
 	}
 	arguments->command = command;
+	etl_file_find_repeats(&repeat_finder);
 	etl_packed_keep_start();
 	status = read_and_run(arguments, argc, argv);
 	etl_packed_keep_end();

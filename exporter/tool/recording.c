@@ -185,6 +185,10 @@ static void warn_of_damage(struct recording *recording)
 	}
 	recording->warned = true;
 	source_statistics(recording->source, &statistics);
+	if (source_facts(recording->source)->doubt) {
+		tool_complain(TOOL_DONE, command, "warning: %s",
+			      source_facts(recording->source)->doubt);
+	}
 	if (statistics.truncated) {
 		tool_complain(
 			TOOL_DONE, command,

@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/chosen.h"
 #include "base/map.h"
 #include "etl/mirror.h"
-#include "tool/chosen.h"
-#include "tool/describing.h"
 #include "tool/event_filter.h"
 #include "tool/relog_changes.h"
 #include "tool/set_fields.h"
 #include "tool/split.h"
 #include "tool/tool.h"
+#include "track/describing.h"
 
 struct relog_request {
 	struct tool_arguments arguments; /* first */

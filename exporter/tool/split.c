@@ -29,7 +29,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "source/clock.h"
-#include "tool/describing.h"
+#include "track/describing.h"
 
 enum { PARTS_MOST = 999999, ENTRIES_MOST = ETL_INDEX_MAX };
 

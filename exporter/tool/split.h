@@ -33,7 +33,7 @@ struct split_request {
 
 /*
  * Writes the parts. Each has the records of its time, and of all other times those that describe
- * others (tool/describing.h); a time without any record has no part. Damage of the input is counted
+ * others (track/describing.h); a time without any record has no part. Damage of the input is counted
  * once.
  */
 bool split_recording(struct etl_file *input, const struct split_request *request,

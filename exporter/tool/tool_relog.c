@@ -13,8 +13,8 @@
  * layouts of all events, which takes one more pass before the copy (tool/relog_changes.h).
  *
  * Events without the names of their processes and files, or without their layouts, are of little
- * use. So records that describe others stay too (tool/describing.h), even if the filter leaves them
- * out.
+ * use. So records that describe others stay too (track/describing.h), even if the filter leaves
+ * them out.
  *
  * Names are taken out last (--anonymise), of a recording that is otherwise complete: so it does not
  * matter how a record came into it.
@@ -29,13 +29,18 @@
 
 #include "base/map.h"
 #include "base/os.h"
+#include "etl/file_set.h"
 #include "etl/output.h"
 #include "tool/anonymise_recording.h"
 #include "tool/relog.h"
 
 struct relog {
 	struct relog_request *request;
-	struct etl_file *inputs[TOOL_WORDS_MOST];
+	struct etl_file_set
+		sets[TOOL_WORDS_MOST];       /* of each word; without files for a single one */
+	const char *paths[ETL_FILE_SET_MAX]; /* of the inputs; borrowed */
+	size_t path_count;
+	struct etl_file *inputs[ETL_FILE_SET_MAX];
 	size_t input_count;
 	size_t present; /* input */
 	uint64_t bytes_before;
@@ -54,7 +59,7 @@ struct relog {
 
 static const char *path_of(const struct relog *relog, size_t input)
 {
-	return relog->request->arguments.words[input];
+	return relog->paths[input];
 }
 
 /* ---- what the filter keeps ---- */
@@ -159,6 +164,45 @@ static bool copy(struct relog *relog, struct error *err)
 
 /* ---- the command ---- */
 
+static bool add_path(struct relog *relog, const char *path, struct error *err)
+{
+	if (relog->path_count == ETL_FILE_SET_MAX) {
+		return error_set(err, ERROR_LIMIT, "more than %d recordings",
+				 (int)ETL_FILE_SET_MAX);
+	}
+	relog->paths[relog->path_count++] = path;
+	return true;
+}
+
+/* The files of a set are merged like other recordings. */
+static bool find_inputs(struct relog *relog, struct error *err)
+{
+	const struct tool_arguments *arguments = &relog->request->arguments;
+
+	for (size_t i = 0; i < arguments->word_count; i++) {
+		struct etl_file_set *set = &relog->sets[i];
+		struct text gaps = { 0 };
+		bool good = etl_file_set_find(set, arguments->words[i], err);
+
+		etl_file_set_add_gaps(set, &gaps);
+		if (good && gaps.data) {
+			tool_complain(TOOL_DONE, "relog", "warning: %s: %s", arguments->words[i],
+				      gaps.data);
+		}
+		text_free(&gaps);
+		if (good && set->count == 0) {
+			good = add_path(relog, arguments->words[i], err);
+		}
+		for (size_t j = 0; good && j < set->count; j++) {
+			good = add_path(relog, set->files[j].path, err);
+		}
+		if (!good) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool open_inputs(struct relog *relog, struct error *err)
 {
 	const struct tool_arguments *arguments = &relog->request->arguments;
@@ -166,24 +210,24 @@ static bool open_inputs(struct relog *relog, struct error *err)
 	struct os_file_stamp output, input;
 
 	os_file_stamp(relog->request->output, &output);
-	for (size_t i = 0; i < arguments->word_count; i++) {
+	for (size_t i = 0; i < relog->path_count; i++) {
 		struct etl_file *file =
-			etl_file_open(arguments->words[i], arguments->pointer_size, err);
+			etl_file_open(path_of(relog, i), arguments->pointer_size, err);
 
 		if (!file) {
 			return false;
 		}
 		relog->inputs[relog->input_count++] = file;
 		relog->bytes_total += file->input.size_bytes;
-		os_file_stamp(arguments->words[i], &input);
+		os_file_stamp(path_of(relog, i), &input);
 		if ((output.number != 0 || output.volume != 0) && input.number == output.number &&
 		    input.volume == output.volume) {
 			return error_set(err, ERROR_CONFIG, "%s is also an input",
 					 relog->request->output);
 		}
 		if (!etl_mirror_fits(relog->inputs[0], file, err)) {
-			return error_prefix(err, "%s cannot be merged with %s", arguments->words[i],
-					    arguments->words[0]);
+			return error_prefix(err, "%s cannot be merged with %s", path_of(relog, i),
+					    path_of(relog, 0));
 		}
 		if (i == 0 || file->header.start_time < filter->start) {
 			filter->start = file->header.start_time;
@@ -587,7 +631,7 @@ static int run(struct tool_arguments *arguments)
 		return tool_complain(TOOL_FAILED, "relog", "no memory");
 	}
 	relog->request = request;
-	if (!read_key(relog, &err) || !open_inputs(relog, &err)) {
+	if (!read_key(relog, &err) || !find_inputs(relog, &err) || !open_inputs(relog, &err)) {
 		goto done;
 	}
 	if (event_filter_is_empty(&request->filter)) {
@@ -607,6 +651,9 @@ done:
 	etl_mirror_close(relog->mirror);
 	for (size_t i = 0; i < relog->input_count; i++) {
 		etl_file_close(relog->inputs[i]);
+	}
+	for (size_t i = 0; i < TOOL_WORDS_MOST; i++) {
+		etl_file_set_done(&relog->sets[i]);
 	}
 	relog_decision_done(&relog->decision);
 	relog_changes_free(relog->changes);

@@ -151,6 +151,9 @@ static bool read_recording(struct summary *summary, struct error *err)
 	if (file->clock_doubt) {
 		etl_problem(&summary->problems, "%s", file->clock_doubt);
 	}
+	if (file->set_doubt) {
+		etl_problem(&summary->problems, "%s", file->set_doubt);
+	}
 	progress_start(&summary->progress, "etwtool", tool_summary.name, tool_summary.output);
 	summary->progress.passes = 1;
 	etl_file_scan(file, &scan, &damage, 0, 0);
@@ -210,6 +213,23 @@ static void write_header(struct json *json, const struct etl_header *header)
 	json_member_string(json, "logger_name", header->logger_name);
 	json_member_string(json, "log_file_name", header->log_file_name);
 	json_object_end(json);
+}
+
+/* Of a recording of several files. */
+static void write_files(struct json *json, const struct etl_file *file)
+{
+	json_member_array(json, "files");
+	for (size_t i = 0; i < file->part_count; i++) {
+		const struct etl_file_part *part = &file->parts[i];
+
+		json_object_begin(json);
+		json_member_string(json, "file", os_path_name(part->path));
+		json_member_u64(json, "bytes", part->size_bytes);
+		json_member_u64(json, "events_lost", part->events_lost);
+		json_member_u64(json, "buffers_lost", part->buffers_lost);
+		json_object_end(json);
+	}
+	json_array_end(json);
 }
 
 static void write_buffers(struct json *json, const struct summary *summary)
@@ -389,6 +409,9 @@ static void write_summary(struct text *out, const struct summary *summary, const
 	struct json *json = tool_json_begin(&page);
 
 	json_member_string(json, "file", os_path_name(path));
+	if (summary->file->part_count > 0) {
+		write_files(json, summary->file);
+	}
 	write_header(json, &summary->file->header);
 	write_buffers(json, summary);
 	json_member_u64(json, "records", summary->records);

@@ -115,6 +115,7 @@ static void every_header_is_laid_out_as_documented(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct etl_writer *writer = open_in_memory(&plain_options);
 		struct etl_out_record record = cases[i].record;
+		/* A record has 8 bytes or more (docs/etl-format.md section 3). */
 		char bytes[600];
 		size_t size;
 		const uint8_t *b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tool/chosen.h"
+#include "base/chosen.h"
 
 #include <stdlib.h>
 #include <string.h>

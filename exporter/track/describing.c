@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tool/describing.h"
+#include "track/describing.h"
 
 #include "decode/event_info.h"
 #include "decode/inband_manifests.h"

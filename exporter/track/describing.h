@@ -3,8 +3,8 @@
  * Records of a recording that others cannot be understood without: they describe the session, the
  * machine, the layout of events, or say what an id means.
  */
-#ifndef TOOL_DESCRIBING_H
-#define TOOL_DESCRIBING_H
+#ifndef TRACK_DESCRIBING_H
+#define TRACK_DESCRIBING_H
 
 #include <stdbool.h>
 
