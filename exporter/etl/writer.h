@@ -26,8 +26,10 @@
 
 struct etl_writer; /* opaque */
 
-/* A recording in a file, which is overwritten, or in memory (path NULL). Nothing can be read before
- * etl_writer_finish(). */
+/*
+ * A recording in a file, which is overwritten, or in memory (path NULL). Before etl_writer_finish()
+ * it reads as that of a session that still runs, up to the last buffer that went out.
+ */
 struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_options *options,
 				   struct error *err);
 

@@ -685,6 +685,63 @@ static void what_is_written_is_readable_at_every_moment(void **state)
 	free(input.at);
 }
 
+/* Cuts what is written of a recording so far: a reader gets the records of all whole
+ * buffers, perhaps some of the last one, and notices the cut. */
+static void assert_readable_when_cut(struct bytes image)
+{
+	size_t whole = load_u32(image.at), buffers = 1, before = 0, of_whole = 0, most = 0, next;
+
+	for (; whole < image.size; whole = next, buffers++) {
+		next = whole + load_u32(image.at + whole);
+		assert_true(next <= image.size);
+		for (size_t size = whole; size < next; size += size == whole ? 1 : 5) {
+			struct etl_damage damage = { 0 };
+			struct collected found =
+				read_all((struct bytes){ image.at, size }, &damage);
+
+			if (size == whole) {
+				of_whole = found.count;
+				assert_true(of_whole > before && of_whole >= most);
+				assert_true(damage.bad_buffers == 0 && damage.bad_records == 0);
+			}
+			most = found.count;
+			assert_true(found.count >= of_whole);
+			assert_int_equal(damage.truncated, size > whole);
+			collected_done(&found);
+		}
+		before = of_whole;
+	}
+	assert_true(buffers > 3);
+}
+
+static void a_recording_that_is_cut_while_it_is_written_has_all_whole_buffers(void **state)
+{
+	(void)state;
+	for (unsigned compressed = 0; compressed < 2; compressed++) {
+		struct etl_writer_options options = every_class_options(8, CLOCK_QPC, compressed);
+		struct etl_writer *writer = open_in_memory(&options);
+		struct bytes input = numbered(300, &(struct etl_writer_options){ 0 }), image;
+		struct etl_file *file = etl_file_over(input.at, input.size, 0, NULL);
+		struct etl_mirror *mirror = etl_mirror_open(
+			NULL, compressed ? ETL_FORM_COMPRESSED : ETL_FORM_PLAIN, &file, 1, NULL);
+		struct etl_damage damage = { 0 };
+
+		every_class_add(writer, 8);
+		etl_writer_flush(writer);
+		image.at = (uint8_t *)(uintptr_t)etl_writer_bytes(writer, &image.size);
+		assert_readable_when_cut(image);
+		etl_writer_close(writer);
+
+		assert_true(etl_mirror_copy(mirror, file, &(struct etl_mirror_visitor){ 0 },
+					    &damage, NULL));
+		image.at = (uint8_t *)(uintptr_t)etl_mirror_bytes(mirror, &image.size);
+		assert_readable_when_cut(image);
+		etl_mirror_close(mirror);
+		etl_file_close(file);
+		free(input.at);
+	}
+}
+
 /* ---- files ---- */
 
 static void a_file_has_its_name_only_when_it_is_whole(void **state)
@@ -731,6 +788,7 @@ int main(void)
 		cmocka_unit_test(added_records_come_behind_those_of_the_same_time),
 		cmocka_unit_test(a_damaged_recording_is_copied_as_far_as_it_is_read),
 		cmocka_unit_test(what_is_written_is_readable_at_every_moment),
+		cmocka_unit_test(a_recording_that_is_cut_while_it_is_written_has_all_whole_buffers),
 		cmocka_unit_test(a_file_has_its_name_only_when_it_is_whole),
 	};
 
