@@ -2,11 +2,12 @@
 /*
  * Takes names out of records.
  *
- * What is a name is decided by the type of a field. Every text is one, because
- * no list of fields could be complete; so are SIDs and network addresses. Binary data is cleared.
- * Numbers stay, except in the few fields of number_rows, which are addresses and identifiers in the
- * type of a number. The rows of text_rows change nothing of that: they say under which heading the
- * report counts a text.
+ * What is a name is decided by the type of a field. Every text is one, because no list of fields
+ * could be complete; so are SIDs, network addresses, and GUIDs, which often identify a machine or
+ * a device. Binary data is cleared, and so are lists of small integers, which may be text without
+ * the type of one. Other numbers stay, except in the few fields of number_rows, which are addresses
+ * and identifiers in the type of a number. The rows of text_rows change nothing of that: they say
+ * under which heading the report counts a text.
  *
  * A record whose payload no schema explains is dropped, since it is not known which of its bytes
  * are names. The same holds for a kernel event of a version that the table of kernel classes does
@@ -16,10 +17,13 @@
  *
  * Records that describe events (EventInfo, maps, manifests) stay, as the recording could not be
  * decoded without them. The manifests of an EventSource name the files that they were made from;
- * those are crossed out in their place, also where the value continues in the next chunk.
+ * those are crossed out in their place, also where a value, or the name before it, continues in the
+ * next chunk.
  *
- * Extended items keep their size, so they are changed in place: the SID of an account and the GUID
- * of a container.
+ * Extended items keep their size, so they are changed in place: the SID of an account, the GUID of
+ * a container, all of an item whose meaning is not known, and what is between items. Activities
+ * join events with each other and stay, except GUIDs that have the address of a network adapter in
+ * them (RFC 4122 version 1).
  */
 #include "tool/anonymise.h"
 
@@ -29,6 +33,7 @@
 
 #include "base/cursor.h"
 #include "base/glob.h"
+#include "base/map.h"
 #include "base/utf8.h"
 #include "decode/encode.h"
 #include "decode/event_info.h"
@@ -77,22 +82,38 @@ static const struct {
 
 enum number_form { NUMBER_IP4, NUMBER_BYTES };
 
-/* Fields in the type of a number or a GUID that name a machine or a device. */
+/* Fields in the type of a number that name a machine or a device; addresses in memory have the same
+ * names in events of other providers, which does no harm. */
 static const struct {
 	const char *pattern;
 	uint32_t size; /* of the field, bytes */
 	enum number_form form;
 } number_rows[] = {
 	/* SystemConfig_NIC; its SubnetMask names nothing. */
-	{ "IpAddress", 4, NUMBER_IP4 },         { "DhcpServer", 4, NUMBER_IP4 },
-	{ "Gateway", 4, NUMBER_IP4 },           { "*WinsServer", 4, NUMBER_IP4 },
-	{ "DnsServer*", 4, NUMBER_IP4 },        { "*Ip4Addr*", 4, NUMBER_IP4 },
-	{ "*Ipv4Addr*", 4, NUMBER_IP4 },        { "PhysicalAddr", 8, NUMBER_BYTES },
-	{ "MacAddress", 8, NUMBER_BYTES },      { "*MachineId", 16, NUMBER_BYTES },
-	{ "*MachineGuid", 16, NUMBER_BYTES },   { "*DeviceGuid", 16, NUMBER_BYTES },
-	{ "*InterfaceGuid", 16, NUMBER_BYTES }, { "*VolumeId", 16, NUMBER_BYTES },
-	{ "*VolumeGuid", 16, NUMBER_BYTES },    { "*ContainerId", 16, NUMBER_BYTES },
-	{ "PartitionId", 16, NUMBER_BYTES },    { "ParentId", 16, NUMBER_BYTES },
+	{ "IpAddress", 4, NUMBER_IP4 },
+	{ "DhcpServer", 4, NUMBER_IP4 },
+	{ "Gateway", 4, NUMBER_IP4 },
+	{ "*WinsServer", 4, NUMBER_IP4 },
+	{ "DnsServer?", 4, NUMBER_IP4 },
+	{ "PhysicalAddr", 8, NUMBER_BYTES },
+	/* Others, where the type of the field does not say it. */
+	{ "*Ip4Addr*", 4, NUMBER_IP4 },
+	{ "*Ipv4Addr*", 4, NUMBER_IP4 },
+	{ "?addr", 4, NUMBER_IP4 },
+	{ "Local*Addr", 4, NUMBER_IP4 },
+	{ "Local*Address", 4, NUMBER_IP4 },
+	{ "Remote*Addr", 4, NUMBER_IP4 },
+	{ "Remote*Address", 4, NUMBER_IP4 },
+	{ "Source*Addr", 4, NUMBER_IP4 },
+	{ "Source*Address", 4, NUMBER_IP4 },
+	{ "Dest*Addr", 4, NUMBER_IP4 },
+	{ "Dest*Address", 4, NUMBER_IP4 },
+	{ "Client*Address", 4, NUMBER_IP4 },
+	{ "Server*Address", 4, NUMBER_IP4 },
+	{ "*MacAddr*", 8, NUMBER_BYTES },
+	{ "*SerialNumber*", 4, NUMBER_BYTES },
+	{ "*SerialNumber*", 8, NUMBER_BYTES },
+	{ "*DiskSignature*", 4, NUMBER_BYTES },
 };
 
 static enum anonymised text_heading(const struct field *field)
@@ -114,10 +135,9 @@ struct anonymiser {
 	struct payload payload;
 	struct text old_text;
 	struct field_slice slices[SCHEMA_FIELDS_MOST];
-	/* The source of a manifest chunk that ended inside a value that is crossed out. */
-	bool in_value;
-	struct guid value_provider;
-	uint32_t value_process;
+	/* How far the search in the chunks of a manifest is: hash of provider and process -> bits
+	 * of struct crossing. */
+	struct map manifests;
 	uint8_t record[ETL_RECORD_SIZE_MOST];
 };
 
@@ -198,6 +218,7 @@ static void clear_time_zone_names(uint8_t *bytes, size_t size)
 static void replace_binary(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes,
 			   size_t size)
 {
+	enum { SOCKADDR_IN_USED = 8, SOCKADDR_IN6_SIZE = 28 };
 	struct socket_address address;
 
 	if (field->form == FIELD_FORM_SOCKADDR && socket_address_read(bytes, size, &address)) {
@@ -206,6 +227,12 @@ static void replace_binary(struct anonymiser *anonymiser, const struct field *fi
 		if (address.is_ip6 ? pseudonyms_ip6(anonymiser->pseudonyms, ip) :
 				     pseudonyms_ip4(anonymiser->pseudonyms, ip)) {
 			count(anonymiser, ANONYMISED_ADDRESS);
+		}
+		/* Behind it may be what was in the memory of the sender. */
+		if (size > (address.is_ip6 ? SOCKADDR_IN6_SIZE : SOCKADDR_IN_USED)) {
+			size_t used = address.is_ip6 ? SOCKADDR_IN6_SIZE : SOCKADDR_IN_USED;
+
+			memset(bytes + used, 0, size - used);
 		}
 		return;
 	}
@@ -242,6 +269,48 @@ static void replace_number(struct anonymiser *anonymiser, const struct field *fi
 	}
 }
 
+/* RFC 4122 version 1: the last six bytes are the address of a network adapter. */
+static bool has_hardware_address(const uint8_t *guid)
+{
+	return guid[7] >> 4 == 1 && guid[8] >> 6 == 2;
+}
+
+/* The GUID that relates events. */
+static void replace_activity(struct anonymiser *anonymiser, uint8_t *guid)
+{
+	if (has_hardware_address(guid) &&
+	    pseudonyms_bytes(anonymiser->pseudonyms, guid, sizeof(struct guid))) {
+		count(anonymiser, ANONYMISED_BYTES);
+	}
+}
+
+static void replace_guid(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes)
+{
+	struct guid guid;
+
+	memcpy(&guid, bytes, sizeof guid);
+	if (glob_matches_nocase("*Activity*", field->name)) {
+		replace_activity(anonymiser, bytes);
+	} else if (!glob_matches_nocase("*Provider*", field->name) && !kernel_class_name(&guid) &&
+		   pseudonyms_bytes(anonymiser->pseudonyms, bytes, sizeof guid)) {
+		count(anonymiser, ANONYMISED_BYTES);
+	}
+}
+
+/* A list of integers that may be the bytes or the units of a text. */
+static bool may_be_text(const struct field *field)
+{
+	return field->count_type != FIELD_SCALAR &&
+	       (field->type == FIELD_I8 || field->type == FIELD_U8 || field->type == FIELD_I16 ||
+		field->type == FIELD_U16);
+}
+
+/* In old versions of SystemConfig/NIC the address of the adapter has the type of a text. */
+static bool is_hardware_address(const struct field *field)
+{
+	return field_is_text_of_chars(field) && strcmp(field->name, "PhysicalAddr") == 0;
+}
+
 /* An encode_visitor. */
 static enum encode_answer replace(void *context, const struct field *field,
 				  const struct field_slice *element, struct text *new_value)
@@ -249,7 +318,7 @@ static enum encode_answer replace(void *context, const struct field *field,
 	struct anonymiser *anonymiser = context;
 	uint8_t *bytes;
 
-	if (field_is_text(field)) {
+	if (field_is_text(field) && !is_hardware_address(field)) {
 		return replace_text(anonymiser, field, element, new_value);
 	}
 	text_add(new_value, (const char *)element->at, element->size);
@@ -257,7 +326,24 @@ static enum encode_answer replace(void *context, const struct field *field,
 		return ENCODE_KEEP;
 	}
 	bytes = (uint8_t *)new_value->data;
+	if (may_be_text(field)) {
+		memset(bytes, 0, element->size);
+		count(anonymiser, ANONYMISED_BYTES);
+		return ENCODE_BYTES;
+	}
 	switch (field->type) {
+	case FIELD_GUID:
+		if (element->size == sizeof(struct guid)) {
+			replace_guid(anonymiser, field, bytes);
+		} else {
+			memset(bytes, 0, element->size);
+		}
+		break;
+	case FIELD_WCHAR:
+		if (pseudonyms_bytes(anonymiser->pseudonyms, bytes, element->size)) {
+			count(anonymiser, ANONYMISED_BYTES);
+		}
+		break;
 	case FIELD_IP4:
 		if (element->size == 4 && pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
 			count(anonymiser, ANONYMISED_ADDRESS);
@@ -291,55 +377,84 @@ static enum encode_answer replace(void *context, const struct field *field,
 
 /* ---- records that describe others ---- */
 
-/* Attributes of the instrumentation manifest whose values are paths or links of its maker. */
+/* Attributes of the instrumentation manifest whose values are paths or links of its maker. No other
+ * place of an attribute has its first character. */
 static const char *const crossed_out[] = { "FileName=\"", "helpLink=\"" };
 
-/* Crosses out the letters and digits up to the closing quote; false if there is none. */
-static bool cross_out(char **at, const char *end)
-{
-	for (; *at < end && **at != '"'; ++*at) {
-		char c = **at;
+enum { CROSSED_OUT_COUNT = sizeof crossed_out / sizeof crossed_out[0] };
 
-		if ((c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') ||
-		    (unsigned char)c >= 0x80) {
-			**at = 'x';
+/* How far the search for a value is, between two chunks of a manifest. */
+struct crossing {
+	bool in_value;
+	uint8_t matched[CROSSED_OUT_COUNT]; /* characters of each attribute */
+};
+
+static struct crossing crossing_load(uint64_t bits)
+{
+	struct crossing crossing = { .in_value = (bits & 1) != 0 };
+
+	for (size_t i = 0; i < CROSSED_OUT_COUNT; i++) {
+		crossing.matched[i] = (uint8_t)(bits >> 8 * (i + 1));
+	}
+	return crossing;
+}
+
+static uint64_t crossing_store(const struct crossing *crossing)
+{
+	uint64_t bits = crossing->in_value;
+
+	for (size_t i = 0; i < CROSSED_OUT_COUNT; i++) {
+		bits |= (uint64_t)crossing->matched[i] << 8 * (i + 1);
+	}
+	return bits;
+}
+
+/* Whether a value begins behind this character. */
+static bool value_begins(struct crossing *crossing, char c)
+{
+	bool begins = false;
+
+	for (size_t i = 0; i < CROSSED_OUT_COUNT; i++) {
+		uint8_t *matched = &crossing->matched[i];
+
+		*matched = c == crossed_out[i][*matched] ? *matched + 1 : c == crossed_out[i][0];
+		if (crossed_out[i][*matched] == '\0') {
+			*matched = 0;
+			begins = true;
 		}
 	}
-	return *at < end;
+	return begins;
+}
+
+static bool is_of_a_word(char c)
+{
+	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') ||
+	       (unsigned char)c >= 0x80;
 }
 
 /* xml: in the copy of the record. */
 static void cross_out_files(struct anonymiser *anonymiser, const struct event_record *record,
-			    char *xml, size_t size)
+			    const struct manifest_chunk *chunk, char *xml)
 {
-	char *at = xml, *end = xml + size;
+	enum { MANIFESTS_MOST = 1 << 16 };
+	uint64_t key = guid_hash(record->provider, hash_seed()) ^ hash_u64(record->process_id);
+	uint64_t *state = anonymiser->manifests.count < MANIFESTS_MOST ?
+				  map_put(&anonymiser->manifests, key, NULL) :
+				  map_find(&anonymiser->manifests, key);
+	struct crossing crossing = crossing_load(state && chunk->number > 0 ? *state : 0);
 
-	if (anonymiser->in_value && guid_equal(&anonymiser->value_provider, record->provider) &&
-	    anonymiser->value_process == record->process_id) {
-		anonymiser->in_value = !cross_out(&at, end);
-	}
-	while (at < end) {
-		bool found = false;
-
-		for (size_t i = 0; i < sizeof crossed_out / sizeof crossed_out[0]; i++) {
-			size_t length = strlen(crossed_out[i]);
-
-			found = (size_t)(end - at) >= length &&
-				memcmp(at, crossed_out[i], length) == 0;
-			if (found) {
-				at += length;
-				break;
-			}
-		}
-		if (!found) {
-			at++;
-		} else if (!cross_out(&at, end)) {
-			anonymiser->in_value = true;
-			anonymiser->value_provider = *record->provider;
-			anonymiser->value_process = record->process_id;
-		} else {
+	for (size_t i = 0; i < chunk->xml_size; i++) {
+		if (!crossing.in_value) {
+			crossing.in_value = value_begins(&crossing, xml[i]);
+		} else if (xml[i] == '"') {
+			crossing.in_value = false;
 			count(anonymiser, ANONYMISED_FILE);
+		} else if (is_of_a_word(xml[i])) {
+			xml[i] = 'x';
 		}
+	}
+	if (state) {
+		*state = crossing_store(&crossing);
 	}
 }
 
@@ -370,6 +485,27 @@ static bool is_explained(struct anonymiser *anonymiser, const struct event_recor
 	return rest == 0 && whole == count;
 }
 
+/* Items of numbers, of addresses in memory, and those that describe events (docs/etl-format.md
+ * section 9). */
+static const uint32_t ITEMS_THAT_STAY =
+	1U << EXTENDED_RELATED_ACTIVITY | 1U << EXTENDED_SESSION_ID | 1U << EXTENDED_STACK32 |
+	1U << EXTENDED_STACK64 | 1U << EXTENDED_EVENT_KEY | 1U << EXTENDED_TRACELOGGING |
+	1U << EXTENDED_PROVIDER_TRAITS | 1U << EXTENDED_PROCESS_START_KEY | 1U << 4 | 1U << 7 |
+	1U << 8 | 1U << 9 | 1U << 14 | 1U << 15 | 1U << 17 | 1U << 18;
+
+/* The text of a GUID, or hexadecimal. */
+static void replace_container(struct anonymiser *anonymiser, const struct extended_item *item,
+			      uint8_t *copy)
+{
+	if (!pseudonyms_bytes(anonymiser->pseudonyms, copy, item->size)) {
+		return;
+	}
+	for (size_t i = 0; i < item->size; i++) {
+		copy[i] = item->data[i] == '-' ? '-' : (uint8_t) "0123456789abcdef"[copy[i] % 16];
+	}
+	count(anonymiser, ANONYMISED_BYTES);
+}
+
 static void replace_items(struct anonymiser *anonymiser, const struct event_record *record,
 			  const uint8_t *bytes)
 {
@@ -381,12 +517,21 @@ static void replace_items(struct anonymiser *anonymiser, const struct event_reco
 	}
 	while (record_next_extended(record, &offset, &item)) {
 		uint8_t *copy = anonymiser->record + (item.data - bytes);
+		size_t room = (size_t)(record->extended + offset - item.data);
 
-		if (item.type == EXTENDED_SID &&
-		    pseudonyms_sid(anonymiser->pseudonyms, copy, item.size)) {
-			count(anonymiser, ANONYMISED_ACCOUNT);
-		} else if (item.type == EXTENDED_CONTAINER_ID &&
-			   pseudonyms_bytes(anonymiser->pseudonyms, copy, item.size)) {
+		if (room > item.size) {
+			memset(copy + item.size, 0, room - item.size);
+		}
+		if (item.type == EXTENDED_RELATED_ACTIVITY && item.size >= sizeof(struct guid)) {
+			replace_activity(anonymiser, copy);
+		} else if (item.type == EXTENDED_SID) {
+			if (pseudonyms_sid(anonymiser->pseudonyms, copy, item.size)) {
+				count(anonymiser, ANONYMISED_ACCOUNT);
+			}
+		} else if (item.type == EXTENDED_CONTAINER_ID) {
+			replace_container(anonymiser, &item, copy);
+		} else if (item.type > 31 || (ITEMS_THAT_STAY >> item.type & 1) == 0) {
+			memset(copy, 0, item.size);
 			count(anonymiser, ANONYMISED_BYTES);
 		}
 	}
@@ -440,6 +585,7 @@ static bool make_payload(struct anonymiser *anonymiser, const struct event_recor
 			 const struct schema *schema, struct error *err)
 {
 	struct payload *payload = &anonymiser->payload;
+	struct error failure = { 0 };
 
 	payload_clear(payload);
 	payload->pointer_size = record->pointer_size;
@@ -448,9 +594,10 @@ static bool make_payload(struct anonymiser *anonymiser, const struct event_recor
 		payload_bytes(payload, record->payload, record->payload_size);
 		break;
 	case PAYLOAD_DECODED:
-		if (!encode_changed(schema, record, NULL, 0, replace, anonymiser, payload, err)) {
-			if (err->code == ERROR_NO_MEMORY) {
-				return false;
+		if (!encode_changed(schema, record, NULL, 0, replace, anonymiser, payload,
+				    &failure)) {
+			if (failure.code == ERROR_NO_MEMORY) {
+				return error_set(err, failure.code, "%s", failure.text);
 			}
 			drop_payload(anonymiser, record); /* the new values do not fit */
 		}
@@ -488,10 +635,14 @@ enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 					       anonymiser->record);
 	}
 	if (manifest_chunk_read(record, &chunk)) {
-		cross_out_files(anonymiser, record,
-				(char *)anonymiser->record + (chunk.xml - *bytes), chunk.xml_size);
+		cross_out_files(anonymiser, record, &chunk,
+				(char *)anonymiser->record + (chunk.xml - *bytes));
 	}
 	replace_items(anonymiser, record, *bytes);
+	if (record->activity) {
+		replace_activity(anonymiser,
+				 anonymiser->record + ((const uint8_t *)record->activity - *bytes));
+	}
 	if (new_size == *size && memcmp(anonymiser->record, *bytes, *size) == 0) {
 		return ANONYMISE_SAME;
 	}
@@ -526,6 +677,7 @@ void anonymiser_free(struct anonymiser *anonymiser)
 	if (anonymiser) {
 		pseudonyms_free(anonymiser->pseudonyms);
 		payload_done(&anonymiser->payload);
+		map_done(&anonymiser->manifests);
 		text_free(&anonymiser->old_text);
 		free(anonymiser);
 	}

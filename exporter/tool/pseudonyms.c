@@ -37,7 +37,11 @@
 
 enum {
 	WORD_LETTERS = 10,
-	DIGITS_KEPT = 5,
+	DIGITS_KEPT = 2,
+	SUFFIX_MOST = 3,    /* digits behind a well-known word */
+	ROW_DIGITS = 7,     /* of numbers in a row that say something together … */
+	ROW_GROUPS = 4,     /* … or so many of them */
+	NUMBER_MOST = 32,   /* digits that are changed together */
 	LOWERED_MOST = 256, /* bytes of a word that are hashed; a name of Windows has 255 units */
 };
 
@@ -51,6 +55,11 @@ struct pseudonyms {
 	struct word *words; /* well-known, sorted; owned */
 	size_t word_count;
 };
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
 
 /* ---- the words that stay ---- */
 
@@ -117,7 +126,10 @@ static bool is_well_known(const struct pseudonyms *pseudonyms, char *word, size_
 	if (is_listed(pseudonyms, word, size)) {
 		return true;
 	}
-	while (size > 0 && word[size - 1] >= '0' && word[size - 1] <= '9') {
+	for (unsigned digits = 0; size > 0 && is_digit(word[size - 1]); digits++) {
+		if (digits == SUFFIX_MOST) {
+			return false;
+		}
 		size--;
 	}
 	if (size == 0) {
@@ -190,11 +202,6 @@ static uint32_t lower(uint32_t c)
 	return c == 0x178 ? 0xff : c;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
 	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -226,14 +233,43 @@ static size_t lower_word(const char *word, size_t size, char lowered[LOWERED_MOS
 	return filled;
 }
 
+/*
+ * Makes another number of digits: first each digit is moved as those before it decide, then as
+ * those behind it decide. Both can be undone with the key, so different numbers stay different, of
+ * which there are few.
+ */
+static void permute_digits(const struct pseudonyms *pseudonyms, char *digits, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		char *digit = &digits[i];
+		uint64_t shift = hash_of(pseudonyms, (char)(size % 64), digits, i);
+
+		*digit = (char)('0' + ((uint64_t)(*digit - '0') + shift % 10) % 10);
+	}
+	for (size_t i = size; i-- > 0;) {
+		char *digit = &digits[i];
+		uint64_t shift =
+			hash_of(pseudonyms, (char)(64 + i % 32), digits + i + 1, size - i - 1);
+
+		*digit = (char)('0' + ((uint64_t)(*digit - '0') + shift % 10) % 10);
+	}
+}
+
 static bool add_number(const struct pseudonyms *pseudonyms, const char *digits, size_t size,
 		       struct text *out)
 {
-	uint64_t hash = hash_of(pseudonyms, 'n', digits, size);
+	char permuted[NUMBER_MOST];
 
-	for (size_t i = 0; i < size; i++) {
-		text_add_char(out, (char)('0' + hash % 10));
-		hash = hash_u64(hash / 10 + i);
+	for (size_t at = 0; at < size; at += NUMBER_MOST) {
+		size_t part = size - at < NUMBER_MOST ? size - at : NUMBER_MOST;
+
+		memcpy(permuted, digits + at, part);
+		/* As addresses, it must not become one that stays, and is changed until it is not.
+		 */
+		do {
+			permute_digits(pseudonyms, permuted, part);
+		} while (at == 0 && is_listed(pseudonyms, permuted, part));
+		text_add(out, permuted, part);
 	}
 	return true;
 }
@@ -248,13 +284,14 @@ static bool add_word(const struct pseudonyms *pseudonyms, const char *word, size
 	while (digits < size && is_digit(word[digits])) {
 		digits++;
 	}
-	if (digits == size && size > DIGITS_KEPT) {
-		return add_number(pseudonyms, word, size, out);
-	}
 	lowered_size = lower_word(word, size, lowered);
-	if (digits == size || size == 1 || is_well_known(pseudonyms, lowered, lowered_size)) {
+	if ((digits == size && size <= DIGITS_KEPT) || size == 1 ||
+	    is_well_known(pseudonyms, lowered, lowered_size)) {
 		text_add(out, word, size);
 		return false;
+	}
+	if (digits == size) {
+		return add_number(pseudonyms, word, size, out);
 	}
 	hash = hash_of(pseudonyms, 'w', lowered, lowered_size);
 	for (unsigned i = 0; i < WORD_LETTERS; i++) {
@@ -362,10 +399,60 @@ static size_t add_address(const struct pseudonyms *pseudonyms, const char *at, s
 	return size;
 }
 
+/* "trace.etl.002": the extension of a name. */
+static size_t add_number_extension(const char *at, size_t left, struct text *out)
+{
+	enum { EXTENSION_MOST = 3 };
+	size_t size = 0;
+
+	while (size < left && is_digit(at[size])) {
+		size++;
+	}
+	if (size == 0 || size > EXTENSION_MOST ||
+	    (size < left && (is_word(at[size]) || at[size] == '.'))) {
+		return 0;
+	}
+	text_add(out, at, size);
+	return size;
+}
+
+/* Numbers that say something only together, such as a telephone number or a date. */
+static size_t add_number_row(const struct pseudonyms *pseudonyms, const char *at, size_t left,
+			     struct text *out, bool *changed)
+{
+	char digits[NUMBER_MOST];
+	size_t size = 0, end = 0, count = 0, groups = 0, taken = 0, between, next = 0;
+
+	do {
+		while (end < left && is_digit(at[end]) && count < NUMBER_MOST) {
+			digits[count++] = at[end++];
+		}
+		if (end < left && is_word(at[end])) {
+			break; /* the digits belong to a word, or are too many */
+		}
+		taken = count;
+		size = end;
+		groups++;
+		for (between = 0; end < left && between < 2 && strchr(" .-/()", at[end]);) {
+			end++;
+			between++;
+		}
+	} while (between > 0 && end < left && is_digit(at[end]));
+	if (groups < 2 || (taken < ROW_DIGITS && groups < ROW_GROUPS)) {
+		return 0;
+	}
+	permute_digits(pseudonyms, digits, taken);
+	for (size_t i = 0; i < size; i++) {
+		text_add_char(out, is_digit(at[i]) ? digits[next++] : at[i]);
+	}
+	*changed = true;
+	return size;
+}
+
 bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size_t size,
 		     struct text *out)
 {
-	bool changed = false;
+	bool changed = false, is_name = false; /* the last word has a letter */
 	size_t at = 0;
 
 	while (at < size) {
@@ -381,12 +468,20 @@ bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size
 				taken = add_address(pseudonyms, next, left, out, &changed);
 			}
 		}
+		if (taken == 0 && is_name && at > 0 && next[-1] == '.') {
+			taken = add_number_extension(next, left, out);
+		}
+		if (taken == 0 && is_digit(*next)) {
+			taken = add_number_row(pseudonyms, next, left, out, &changed);
+		}
 		if (taken == 0 && !is_word(*next)) {
 			text_add_char(out, *next);
 			taken = 1;
 		}
 		if (taken == 0) {
+			is_name = false;
 			while (taken < left && is_word(next[taken])) {
+				is_name |= !is_digit(next[taken]);
 				taken++;
 			}
 			changed |= add_word(pseudonyms, next, taken, out);

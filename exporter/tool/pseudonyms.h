@@ -8,8 +8,8 @@
  * file its extension, and "C:\Users\ann\x.txt" in a command line becomes what it becomes as a path.
  *
  * As they are stay: the words of well_known_names.txt, words of one character, numbers of at most
- * five digits, and addresses and SIDs that mean the same on every machine. Numbers that are longer
- * become others of their length. Network addresses keep common prefixes, and private ones stay
+ * two digits, and addresses and SIDs that mean the same on every machine. Numbers that are longer
+ * become others of their length, and so do short ones in a row, such as telephone numbers. Network addresses keep common prefixes, and private ones stay
  * private.
  */
 #ifndef TOOL_PSEUDONYMS_H

@@ -27,7 +27,8 @@ static void start(bool keep_undescribed)
 	struct error err = { 0 };
 
 	anonymiser = anonymiser_new(
-		&(struct anonymise_options){ .key = "k", .key_size = 1, .keep_undescribed = keep_undescribed },
+		&(struct anonymise_options){
+			.key = "k", .key_size = 1, .keep_undescribed = keep_undescribed },
 		&err);
 	assert_non_null(anonymiser);
 	payload_init(&payload, 8);
@@ -197,6 +198,205 @@ static void files_in_a_manifest_are_crossed_out_across_chunks(void **state)
 	assert_true(contains(at, size, "xxxx.xxx\" symbol=\"S\"/>"));
 }
 
+/* Also the name of the attribute may end with a chunk, and chunks of two processes may alternate.
+ */
+static void no_cut_of_a_manifest_and_no_other_manifest_hides_a_file(void **state)
+{
+	static const char xml[] = "<a FileName=\"C:\\ann.dll\" helpLink=\"http://ann/\" b=\"ann\">";
+	static const char wanted[] =
+		"<a FileName=\"x:\\xxx.xxx\" helpLink=\"xxxx://xxx/\" b=\"ann\">";
+	struct etl_out_record out = { .type = RECORD_EVENT,
+				      .provider = &contoso,
+				      .process_id = 5,
+				      .id = 65534,
+				      .opcode = 254,
+				      .task = 65534 };
+	char part[sizeof xml];
+	const uint8_t *at;
+	size_t size;
+
+	(void)state;
+	start(false);
+	for (size_t cut = 1; cut + 1 < sizeof xml; cut++) {
+		size_t rest = sizeof xml - 1 - cut;
+
+		memcpy(part, xml, cut);
+		part[cut] = '\0';
+		add_chunk(0, 2, part);
+		at = anonymised(out, NULL,
+				memcmp(xml, wanted, cut) ? ANONYMISE_REPLACED : ANONYMISE_SAME,
+				&size);
+		assert_memory_equal(at + 8, wanted, cut);
+		out.process_id = 6;
+		add_chunk(0, 2, "<x FileName=\"bob");
+		anonymised(out, NULL, ANONYMISE_REPLACED, &size);
+		out.process_id = 5;
+		add_chunk(1, 2, xml + cut);
+		at = anonymised(out, NULL,
+				memcmp(xml + cut, wanted + cut, rest) ? ANONYMISE_REPLACED :
+									ANONYMISE_SAME,
+				&size);
+		assert_memory_equal(at + 8, wanted + cut, rest);
+	}
+}
+
+static const uint8_t node[16] = { 1,    2, 3,    4,    5,    6,    7,    0x11, /* version 1 */
+				  0x80, 9, 0x00, 0x1a, 0x2b, 0x3c, 0x4d, 0x5e };
+static const uint8_t random_guid[16] = { 1, 2, 3, 4, 5, 6, 7, 0x41, 0x80, 9, 1, 2, 3, 4, 5, 6 };
+
+static void only_activities_with_an_adapter_in_them_are_replaced(void **state)
+{
+	struct etl_out_item item = { .type = EXTENDED_RELATED_ACTIVITY, .size = 16, .data = node };
+	struct etl_out_record out = {
+		.type = RECORD_EVENT, .provider = &contoso, .items = &item, .item_count = 1
+	};
+	const uint8_t *at;
+	size_t size;
+
+	(void)state;
+	start(false);
+	at = anonymised(out, NULL, ANONYMISE_REPLACED, &size);
+	assert_memory_not_equal(at - 6, node + 10, 6);
+	item.data = random_guid;
+	anonymised(out, NULL, ANONYMISE_SAME, &size);
+}
+
+static void items_of_an_unknown_meaning_are_cleared(void **state)
+{
+	static const char secret[8] = "secrets";
+	const struct etl_out_item item = { .type = 40, .size = sizeof secret, .data = secret };
+	const uint8_t *at;
+	size_t size;
+
+	(void)state;
+	start(false);
+	at = anonymised((struct etl_out_record){ .type = RECORD_EVENT,
+						 .provider = &contoso,
+						 .items = &item,
+						 .item_count = 1 },
+			NULL, ANONYMISE_REPLACED, &size);
+	for (size_t i = 1; i <= sizeof secret; i++) {
+		assert_int_equal(at[-(int)i], 0);
+	}
+}
+
+static void the_adapter_of_an_old_nic_event_is_replaced(void **state)
+{
+	const struct etl_out_record out = {
+		.type = RECORD_SYSTEM, .group = 11, .opcode = 13, .version = 1
+	};
+	static const uint8_t address[16] = { 'A', 0x1a, 0x2b, 0x3c, 0x4d, 0x5e };
+	const uint8_t *at;
+	struct guid config;
+	size_t size;
+
+	(void)state;
+	start(false);
+	assert_true(kernel_class_find("SystemConfig", 12, &config));
+	payload_zeros(&payload, 512 + 8);
+	payload_bytes(&payload, address, sizeof address);
+	payload_zeros(&payload, 12 * 4);
+	at = anonymised(out, kernel_schema(&config, 13, 1), ANONYMISE_REPLACED, &size);
+	assert_int_equal(size, payload.size);
+	assert_memory_not_equal(at + 520, address, 2);
+	assert_memory_not_equal(at + 522, address + 2, 4);
+}
+
+/* A payload of one field. */
+static const uint8_t *of_field(struct field field, const void *bytes, size_t bytes_size,
+			       enum anonymise_answer expected)
+{
+	static struct schema schema;
+	static struct field fields[1];
+	size_t size;
+
+	fields[0] = field;
+	schema = (struct schema){
+		.event = "E", .fields = fields, .field_count = 1, .origin = SCHEMA_MANIFEST
+	};
+	schema.first_variable = fields_place(fields, 1);
+	payload_clear(&payload);
+	payload_bytes(&payload, bytes, bytes_size);
+	return anonymised((struct etl_out_record){ .type = RECORD_EVENT, .provider = &contoso },
+			  &schema, expected, &size);
+}
+
+static void guids_of_devices_change_and_those_of_classes_stay(void **state)
+{
+	struct guid image;
+	const uint8_t *at;
+
+	(void)state;
+	start(false);
+	assert_true(kernel_class_find("Image", 5, &image));
+	at = of_field((struct field){ .name = "Volume", .type = FIELD_GUID }, random_guid, 16,
+		      ANONYMISE_REPLACED);
+	assert_memory_not_equal(at, random_guid, 8);
+	of_field((struct field){ .name = "Class", .type = FIELD_GUID }, &image, 16, ANONYMISE_SAME);
+	of_field((struct field){ .name = "ActivityId", .type = FIELD_GUID }, random_guid, 16,
+		 ANONYMISE_SAME);
+	of_field((struct field){ .name = "ActivityId", .type = FIELD_GUID }, node, 16,
+		 ANONYMISE_REPLACED);
+}
+
+static void lists_of_small_integers_are_cleared(void **state)
+{
+	static const uint8_t zeros[6] = { 0 };
+
+	(void)state;
+	start(false);
+	assert_memory_equal(of_field((struct field){ .name = "Name",
+						     .type = FIELD_U8,
+						     .count_type = FIELD_COUNT_FIXED,
+						     .count = 6 },
+				     "secret", 6, ANONYMISE_REPLACED),
+			    zeros, 6);
+	assert_memory_equal(of_field((struct field){ .name = "Name",
+						     .type = FIELD_U16,
+						     .count_type = FIELD_COUNT_FIXED,
+						     .count = 3 },
+				     "s\0e\0c\0", 6, ANONYMISE_REPLACED),
+			    zeros, 6);
+	of_field((struct field){ .name = "Values",
+				 .type = FIELD_U32,
+				 .count_type = FIELD_COUNT_FIXED,
+				 .count = 2 },
+		 "12345678", 8, ANONYMISE_SAME);
+}
+
+static void addresses_in_integers_are_replaced_and_their_lengths_stay(void **state)
+{
+	static const uint8_t address[4] = { 203, 0, 113, 25 };
+
+	(void)state;
+	start(false);
+	of_field((struct field){ .name = "RemoteAddress", .type = FIELD_U32 }, address, 4,
+		 ANONYMISE_REPLACED);
+	of_field((struct field){ .name = "RemoteAddressLength", .type = FIELD_U32 }, address, 4,
+		 ANONYMISE_SAME);
+}
+
+/* SOCKADDR_IN (ws2def.h) has 8 bytes behind the address, which a sender need not set. */
+static void what_is_behind_an_address_of_a_socket_is_cleared(void **state)
+{
+	static const uint8_t address[16] = { 2,   0,   0x01, 0xbb, 203, 0,   113, 25,
+					     's', 'e', 'c',  'r',  'e', 't', 's', 0 };
+	static const uint8_t zeros[8] = { 0 };
+	const uint8_t *at;
+
+	(void)state;
+	start(false);
+	at = of_field((struct field){ .name = "Peer",
+				      .type = FIELD_BINARY,
+				      .form = FIELD_FORM_SOCKADDR,
+				      .length_type = FIELD_LENGTH_FIXED,
+				      .length = 16 },
+		      address, sizeof address, ANONYMISE_REPLACED);
+	assert_memory_equal(at, address, 4);
+	assert_memory_not_equal(at + 4, address + 4, 4);
+	assert_memory_equal(at + 8, zeros, 8);
+}
+
 int main(void)
 {
 #define RUN(test) cmocka_unit_test_teardown(test, tear_down)
@@ -205,6 +405,14 @@ int main(void)
 		RUN(the_account_in_an_extended_item_is_replaced),
 		RUN(what_no_schema_explains_is_dropped_or_kept_as_asked),
 		RUN(files_in_a_manifest_are_crossed_out_across_chunks),
+		RUN(no_cut_of_a_manifest_and_no_other_manifest_hides_a_file),
+		RUN(only_activities_with_an_adapter_in_them_are_replaced),
+		RUN(items_of_an_unknown_meaning_are_cleared),
+		RUN(the_adapter_of_an_old_nic_event_is_replaced),
+		RUN(guids_of_devices_change_and_those_of_classes_stay),
+		RUN(lists_of_small_integers_are_cleared),
+		RUN(addresses_in_integers_are_replaced_and_their_lengths_stay),
+		RUN(what_is_behind_an_address_of_a_socket_is_cleared),
 	};
 
 	return cmocka_run_group_tests_name("anonymise_records", tests, NULL, NULL);

@@ -70,6 +70,61 @@ static void what_every_windows_has_stays(void **state)
 	}
 }
 
+static void numbers_that_may_name_something_change(void **state)
+{
+	static const char *const texts[] = {
+		"4711",                /* a customer, a member of staff */
+		"C:\\Users\\104\\x",   /* likewise */
+		"4111 1111 1111 1111", /* a card: digits in groups are one number */
+		"123-45-6789",
+		"01 23 45 67 89",
+		"+49 (89) 555-12",
+		"203-0-113-25.example",
+		"010.001.002.003", /* no form of an address that we read */
+		"2026-01-31",
+		"disk47114711", /* a well-known word and a serial number */
+	};
+	static const char *const same[] = { "12",         "1.2",  "v4.0.30319",
+					    "harddisk12", "10.0", "windows.log.002" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		const char *result = of(texts[i]);
+		const char *group = texts[i];
+		size_t length;
+
+		assert_string_not_equal(result, texts[i]);
+		for (; *group != '\0'; group += length) { /* no long part of it is left */
+			char part[32];
+
+			group += strcspn(group, "0123456789");
+			length = strspn(group, "0123456789");
+			snprintf(part, sizeof part, "%.*s", (int)length, group);
+			assert_true(length < 3 || strstr(result, part) == NULL);
+		}
+	}
+	for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+		assert_string_equal(of(same[i]), same[i]);
+	}
+	assert_string_equal(of("4111-1111-1111-1112") + 15, of("4111 1111 1111 1112") + 15);
+}
+
+static void different_numbers_stay_different(void **state)
+{
+	bool seen[1000] = { false };
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		char text[8];
+		unsigned long result;
+
+		snprintf(text, sizeof text, "%03u", i);
+		result = strtoul(of(text), NULL, 10);
+		assert_true(result < 1000 && !seen[result]);
+		seen[result] = true;
+	}
+}
+
 static void a_path_keeps_its_depth_and_its_extension(void **state)
 {
 	const char *path = of("C:\\Users\\Ann\\secret plan.docx");
@@ -221,6 +276,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_every_windows_has_stays),
+		cmocka_unit_test(numbers_that_may_name_something_change),
+		cmocka_unit_test(different_numbers_stay_different),
 		cmocka_unit_test(a_path_keeps_its_depth_and_its_extension),
 		cmocka_unit_test(one_name_has_one_pseudonym_wherever_it_stands),
 		cmocka_unit_test(another_key_gives_other_pseudonyms_and_the_same_key_the_same),
