@@ -17,8 +17,7 @@
  *
  * Records that describe events (EventInfo, maps, manifests) stay, as the recording could not be
  * decoded without them. The manifests of an EventSource name the files that they were made from;
- * those are crossed out in their place, also where a value, or the name before it, continues in the
- * next chunk.
+ * those are crossed out (tool/cross_out.h).
  *
  * Extended items keep their size, so they are changed in place: the SID of an account, the GUID of
  * a container, all of an item whose meaning is not known, and what is between items. Activities
@@ -33,7 +32,6 @@
 
 #include "base/cursor.h"
 #include "base/glob.h"
-#include "base/map.h"
 #include "base/utf8.h"
 #include "decode/encode.h"
 #include "decode/event_info.h"
@@ -41,6 +39,7 @@
 #include "decode/kernel_class.h"
 #include "decode/text_forms.h"
 #include "etl/replace_payload.h"
+#include "tool/cross_out.h"
 #include "tool/pseudonyms.h"
 
 /* ---- which fields are names ---- */
@@ -135,9 +134,7 @@ struct anonymiser {
 	struct payload payload;
 	struct text old_text;
 	struct field_slice slices[SCHEMA_FIELDS_MOST];
-	/* How far the search in the chunks of a manifest is: hash of provider and process -> bits
-	 * of struct crossing. */
-	struct map manifests;
+	struct cross_out cross_out;
 	uint8_t record[ETL_RECORD_SIZE_MOST];
 };
 
@@ -375,89 +372,6 @@ static enum encode_answer replace(void *context, const struct field *field,
 	return ENCODE_BYTES;
 }
 
-/* ---- records that describe others ---- */
-
-/* Attributes of the instrumentation manifest whose values are paths or links of its maker. No other
- * place of an attribute has its first character. */
-static const char *const crossed_out[] = { "FileName=\"", "helpLink=\"" };
-
-enum { CROSSED_OUT_COUNT = sizeof crossed_out / sizeof crossed_out[0] };
-
-/* How far the search for a value is, between two chunks of a manifest. */
-struct crossing {
-	bool in_value;
-	uint8_t matched[CROSSED_OUT_COUNT]; /* characters of each attribute */
-};
-
-static struct crossing crossing_load(uint64_t bits)
-{
-	struct crossing crossing = { .in_value = (bits & 1) != 0 };
-
-	for (size_t i = 0; i < CROSSED_OUT_COUNT; i++) {
-		crossing.matched[i] = (uint8_t)(bits >> 8 * (i + 1));
-	}
-	return crossing;
-}
-
-static uint64_t crossing_store(const struct crossing *crossing)
-{
-	uint64_t bits = crossing->in_value;
-
-	for (size_t i = 0; i < CROSSED_OUT_COUNT; i++) {
-		bits |= (uint64_t)crossing->matched[i] << 8 * (i + 1);
-	}
-	return bits;
-}
-
-/* Whether a value begins behind this character. */
-static bool value_begins(struct crossing *crossing, char c)
-{
-	bool begins = false;
-
-	for (size_t i = 0; i < CROSSED_OUT_COUNT; i++) {
-		uint8_t *matched = &crossing->matched[i];
-
-		*matched = c == crossed_out[i][*matched] ? *matched + 1 : c == crossed_out[i][0];
-		if (crossed_out[i][*matched] == '\0') {
-			*matched = 0;
-			begins = true;
-		}
-	}
-	return begins;
-}
-
-static bool is_of_a_word(char c)
-{
-	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') ||
-	       (unsigned char)c >= 0x80;
-}
-
-/* xml: in the copy of the record. */
-static void cross_out_files(struct anonymiser *anonymiser, const struct event_record *record,
-			    const struct manifest_chunk *chunk, char *xml)
-{
-	enum { MANIFESTS_MOST = 1 << 16 };
-	uint64_t key = guid_hash(record->provider, hash_seed()) ^ hash_u64(record->process_id);
-	uint64_t *state = anonymiser->manifests.count < MANIFESTS_MOST ?
-				  map_put(&anonymiser->manifests, key, NULL) :
-				  map_find(&anonymiser->manifests, key);
-	struct crossing crossing = crossing_load(state && chunk->number > 0 ? *state : 0);
-
-	for (size_t i = 0; i < chunk->xml_size; i++) {
-		if (!crossing.in_value) {
-			crossing.in_value = value_begins(&crossing, xml[i]);
-		} else if (xml[i] == '"') {
-			crossing.in_value = false;
-			count(anonymiser, ANONYMISED_FILE);
-		} else if (is_of_a_word(xml[i])) {
-			xml[i] = 'x';
-		}
-	}
-	if (state) {
-		*state = crossing_store(&crossing);
-	}
-}
-
 /* ---- records ---- */
 
 /* Whether the schema says what every byte of the payload is, as far as one can know. */
@@ -635,8 +549,9 @@ enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 					       anonymiser->record);
 	}
 	if (manifest_chunk_read(record, &chunk)) {
-		cross_out_files(anonymiser, record, &chunk,
-				(char *)anonymiser->record + (chunk.xml - *bytes));
+		anonymiser->counts.values[ANONYMISED_FILE] +=
+			cross_out_files(&anonymiser->cross_out, record, &chunk,
+					(char *)anonymiser->record + (chunk.xml - *bytes));
 	}
 	replace_items(anonymiser, record, *bytes);
 	if (record->activity) {
@@ -677,7 +592,7 @@ void anonymiser_free(struct anonymiser *anonymiser)
 	if (anonymiser) {
 		pseudonyms_free(anonymiser->pseudonyms);
 		payload_done(&anonymiser->payload);
-		map_done(&anonymiser->manifests);
+		cross_out_done(&anonymiser->cross_out);
 		text_free(&anonymiser->old_text);
 		free(anonymiser);
 	}
