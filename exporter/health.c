@@ -31,6 +31,7 @@ enum from {
 	FROM_LOG,     /* struct log_statistics */
 	FROM_RELOADS, /* struct reloads */
 	FROM_RECORDER, /* struct flight_statistics; only with a flight recorder */
+	FROM_LAST_RECORDING, /* flight_last_recording(); likewise */
 	FROM_NOTHING, /* show() sets the samples, once for each configuration */
 };
 
@@ -57,9 +58,10 @@ struct reloads {
 struct health {
 	struct registry *registry;
 	struct runner *runner;
-	struct os_mutex lock; /* held by the hook and by a reload; guards the next three */
+	struct os_mutex lock; /* held by the hook and by a reload; guards the next four */
 	const struct setup *setup;
 	struct reloads reloads;
+	uint32_t last_recording[2]; /* labels that are shown; 0: none, no text is empty */
 	struct shard *shard;
 	struct family **families; /* owned; one for each row, NULL where this run has none */
 };
@@ -288,6 +290,9 @@ static const struct row rows[] = {
 	{ RECORDER(last_unix_ns), GAUGE("etw_exporter_recorder_last_recording_timestamp_seconds",
 		"Time when the flight recorder wrote its last recording, since unix epoch in seconds.",
 		.decimals = 9) },
+	{ .from = FROM_LAST_RECORDING, GAUGE("etw_exporter_recorder_last_recording_info",
+		"Name of the file that the flight recorder wrote last, and the rule or request that it was written for; always 1.",
+		LABELS(2, "file", "reason")) },
 	{ ONCE(show_session_info), GAUGE("etw_session_info",
 		"Sessions with their kind, clock and mode; always 1.", LABELS(4, "session", "kind", "clock",
 		"mode")) },
@@ -376,6 +381,30 @@ static void show_rows(struct health *health, enum from from, const void *values,
 	}
 }
 
+static void show_last_recording(struct health *health)
+{
+	struct text file = { 0 }, reason = { 0 };
+	size_t row = 0;
+
+	while (rows[row].from != FROM_LAST_RECORDING) {
+		row++;
+	}
+	if (flight_last_recording(runner_recorder(health->runner), &file, &reason)) {
+		const uint32_t labels[] = { word(health, file.data), word(health, reason.data) };
+
+		if (memcmp(labels, health->last_recording, sizeof labels) != 0) {
+			if (health->last_recording[0] != 0) {
+				family_hide(health->families[row], health->shard,
+					    health->last_recording);
+			}
+			memcpy(health->last_recording, labels, sizeof labels);
+			set(health, health->families[row], labels, 1);
+		}
+	}
+	text_free(&file);
+	text_free(&reason);
+}
+
 static void on_scrape(void *context)
 {
 	struct health *health = context;
@@ -403,6 +432,7 @@ static void on_scrape(void *context)
 
 		flight_statistics(runner_recorder(health->runner), &recorder);
 		show_rows(health, FROM_RECORDER, &recorder, 0, false);
+		show_last_recording(health);
 	}
 	os_mutex_unlock(&health->lock);
 }
@@ -419,7 +449,8 @@ static bool make_families(struct health *health, struct error *err)
 	}
 	for (size_t i = 0; i < ROW_COUNT; i++) {
 		if (rows[i].scope == other ||
-		    (rows[i].from == FROM_RECORDER && !runner_recorder(health->runner))) {
+		    ((rows[i].from == FROM_RECORDER || rows[i].from == FROM_LAST_RECORDING) &&
+		     !runner_recorder(health->runner))) {
 			continue;
 		}
 		health->families[i] = registry_family(health->registry, &rows[i].family, err);

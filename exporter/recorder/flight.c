@@ -54,6 +54,7 @@ struct flight_recorder {
 	char reason[64];                     /* of the last request */
 	enum flight_result result;           /* of the last recording */
 	struct text answer;                  /* likewise */
+	struct text last_file, last_reason;  /* of the last one that was written */
 	struct flight_statistics statistics; /* those of recordings */
 	/* The thread's. */
 	uint64_t next_ns; /* when the next recording may begin */
@@ -318,6 +319,12 @@ static void record(struct flight_recorder *recorder, const char *reason, uint64_
 	recorder->result = result;
 	text_clear(&recorder->answer);
 	text_add_string(&recorder->answer, result == FLIGHT_WRITTEN ? path.data : err.text);
+	if (result == FLIGHT_WRITTEN) {
+		text_clear(&recorder->last_file);
+		text_add_string(&recorder->last_file, os_path_name(path.data));
+		text_clear(&recorder->last_reason);
+		text_add_string(&recorder->last_reason, reason);
+	}
 	recorder->served = number;
 	os_condition_wake_all(&recorder->changed);
 	os_mutex_unlock(&recorder->lock);
@@ -469,6 +476,20 @@ void flight_statistics(struct flight_recorder *recorder, struct flight_statistic
 	}
 }
 
+bool flight_last_recording(struct flight_recorder *recorder, struct text *file, struct text *reason)
+{
+	bool there;
+
+	os_mutex_lock(&recorder->lock);
+	there = recorder->last_file.size > 0 && recorder->last_reason.size > 0;
+	if (there) {
+		text_add_string(file, recorder->last_file.data);
+		text_add_string(reason, recorder->last_reason.data);
+	}
+	os_mutex_unlock(&recorder->lock);
+	return there && !file->failed && !reason->failed;
+}
+
 /* ---- making and ending ---- */
 
 static const char **copy_texts(const char *const *texts, size_t count)
@@ -554,6 +575,8 @@ void flight_free(struct flight_recorder *recorder)
 	free_texts(recorder->config.providers, recorder->config.provider_count);
 	free_texts(recorder->config.processes, recorder->config.process_count);
 	text_free(&recorder->answer);
+	text_free(&recorder->last_file);
+	text_free(&recorder->last_reason);
 	os_condition_done(&recorder->changed);
 	os_mutex_done(&recorder->lock);
 	free(recorder);

@@ -68,4 +68,9 @@ struct flight_statistics {
 };
 void flight_statistics(struct flight_recorder *recorder, struct flight_statistics *statistics);
 
+/* Adds the name of the file that was written last, without its folder, and why it was written.
+ * False: there is none so far, or no memory. Any thread. */
+bool flight_last_recording(struct flight_recorder *recorder, struct text *file,
+			   struct text *reason);
+
 #endif

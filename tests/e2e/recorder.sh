@@ -70,6 +70,9 @@ cmp "$work/expected" "$work/got" || fail "other paths: $(diff "$work/expected" "
 post && [ "$status" = 429 ] && grep -q 'too recent' "$work/answer" || fail "two recordings in an hour: $status"
 [ "$(metric 'etw_exporter_recorder_recordings_total{result="refused"}')" = 1 ] || fail "the refusal is not counted"
 [ "$(metric 'etw_exporter_recorder_recordings_total{result="written"}')" = 1 ] || fail "the recording is not counted"
+curl -fsS "$url/metrics" >"$work/page"
+says -F "etw_exporter_recorder_last_recording_info{file=\"${file##*/}\",reason=\"a request to /-/record\"} 1" <"$work/page" ||
+	fail "no name of the recording for alerts: $(grep last_recording "$work/page")"
 # A storm of requests, as Alertmanager sends them: each is answered, and the disk has one recording.
 cat >"$work/alert.json" <<-'JSON'
 	{ "version": "4", "status": "firing", "receiver": "record", "groupLabels": { "alertname": "EtwLatencyHigh" },
@@ -104,6 +107,7 @@ done
 (cd "$work/rec" && ls $others >/dev/null) || fail "files of others were removed"
 (cd "$work/rec" && rm $others)
 [ "$(recordings | wc -l)" = 2 ] || fail "not two recordings: $(recordings)"
+[ "$(curl -fsS "$url/metrics" | grep -c '^etw_exporter_recorder_last_recording_info')" = 1 ] || fail "not one last recording"
 end_exporter
 
 # Filters: the events of some providers and processes, and what names them.
