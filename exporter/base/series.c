@@ -235,6 +235,11 @@ const char *series_selector_name(const struct series_selector *selector)
 	return selector->metric;
 }
 
+const char *series_selector_label(const struct series_selector *selector, size_t index)
+{
+	return index < selector->count ? selector->matchers[index].label : NULL;
+}
+
 /* ---- labels of a page ---- */
 
 bool series_next_label(const char **at, struct text *name, struct text *value)

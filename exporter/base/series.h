@@ -26,6 +26,8 @@ struct series_selector *series_selector_of(const char *text, struct error *err);
 void series_selector_free(struct series_selector *selector); /* NULL is fine */
 
 const char *series_selector_name(const struct series_selector *selector);
+/* Of its matchers the label at an index, NULL behind the last. */
+const char *series_selector_label(const struct series_selector *selector, size_t index);
 
 /* Whether it selects a series of its name with these labels, as a page has them, without braces. */
 bool series_selector_matches(const struct series_selector *selector, const char *labels);

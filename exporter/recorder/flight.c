@@ -198,12 +198,12 @@ static void add_name(struct text *name, uint64_t unix_ns)
 
 static bool look_for_name(void *context, const char *name)
 {
-	const char **requested = context;
+	const char **sought = context;
 
-	if (strcmp(name, *requested) == 0) {
-		*requested = NULL;
+	if (strcmp(name, *sought) == 0) {
+		*sought = NULL;
 	}
-	return *requested != NULL;
+	return *sought != NULL;
 }
 
 /* A path that no recording has yet, not even one from before the clock was set back. */
@@ -211,18 +211,18 @@ static bool find_path(const struct flight_recorder *recorder, struct text *path)
 {
 	uint64_t unix_ns = os_unix_time_ns();
 	struct text name = { 0 };
-	const char *requested;
+	const char *sought;
 	bool good;
 
 	do {
 		text_clear(&name);
 		add_name(&name, unix_ns);
 		unix_ns += 1000000;
-		requested = name.data;
+		sought = name.data;
 		if (!name.failed) {
-			os_folder_list(recorder->config.dir, look_for_name, &requested);
+			os_folder_list(recorder->config.dir, look_for_name, &sought);
 		}
-	} while (!name.failed && !requested);
+	} while (!name.failed && !sought);
 	good = !name.failed && path_in(recorder, name.data, path);
 	text_free(&name);
 	return good;

@@ -265,17 +265,22 @@ static int64_t start_of(const struct input *first)
 							 time_add(first->next->raw_time, -1);
 }
 
-/* The file, with the clock and the machine of the first record. */
+/* Before there is a file: what the first record so far says about its clock. */
+static void take_clock(struct ring_writer *recording, const struct input *first)
+{
+	recording->clock = first->reader.clock;
+	recording->newest_raw = first->next->raw_time;
+	recording->wait_raw =
+		(int64_t)((double)recording->wait_ns / 1e9 * (double)recording->clock.frequency);
+}
+
+/* The file, with the machine of the first record. */
 static bool begin(struct ring_writer *recording, const struct input *first, struct error *err)
 {
 	struct etl_writer_options options;
 
-	recording->clock = first->reader.clock;
 	recording->start_raw = start_of(first);
 	recording->last_raw = recording->start_raw;
-	recording->newest_raw = recording->start_raw;
-	recording->wait_raw =
-		(int64_t)((double)recording->wait_ns / 1e9 * (double)recording->clock.frequency);
 	options = header_of(recording, first);
 	recording->processors = options.processors;
 	recording->writer = etl_writer_open(recording->path, &options, err);
@@ -382,7 +387,7 @@ static void find_newest(struct ring_writer *recording)
 	for (size_t i = 0; i < recording->count; i++) {
 		const struct input *input = &recording->inputs[i];
 
-		if (input->open && !input->other_clock) {
+		if (input->open && same_clock(&input->reader.clock, &recording->clock)) {
 			int64_t newest = ring_newest(tap_ring(input->tap));
 
 			recording->newest_raw =
@@ -402,11 +407,18 @@ bool ring_writer_follow(struct ring_writer *recording, bool all, struct error *e
 	if (!first) {
 		return true;
 	}
+	if (!recording->writer) {
+		take_clock(recording, first);
+	}
+	find_newest(recording);
+	/* The header has the time of the first record, so that one must be certain. */
+	if (!recording->writer && !all && !is_due(recording, first)) {
+		return true;
+	}
 	if (!recording->writer && !begin(recording, first, err)) {
 		return false;
 	}
 	begin_inputs(recording);
-	find_newest(recording);
 	write_records(recording, all);
 	recording->result.bytes = etl_writer_written(recording->writer);
 	return etl_writer_good(recording->writer, err);

@@ -111,12 +111,12 @@ bool fail_if_sums(const struct fail_if *condition)
 
 const char *fail_if_metric(const struct fail_if *condition)
 {
-	return condition->metric;
+	return series_selector_name(condition->selector);
 }
 
 const char *fail_if_label(const struct fail_if *condition, size_t index)
 {
-	return index < condition->matcher_count ? condition->matchers[index].label : NULL;
+	return series_selector_label(condition->selector, index);
 }
 
 /* ---- evaluation ---- */

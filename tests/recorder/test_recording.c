@@ -253,6 +253,61 @@ static void records_of_two_consumers_are_in_order_of_time(void **state)
 	close_consumer(&consumers[1]);
 }
 
+static void take_at(struct consumer *consumer, uint16_t id, int64_t raw_time)
+{
+	static const uint8_t payload[8];
+	const struct event_record record = { .type = RECORD_EVENT,
+					     .kernel_group = 0xff,
+					     .provider = &provider,
+					     .id = id,
+					     .pointer_size = 8,
+					     .payload = payload,
+					     .payload_size = 8,
+					     .raw_time = raw_time };
+
+	take(consumer, &record);
+}
+
+/* One session is ahead of the other, by less than it is waited for. */
+static void a_recording_that_grows_is_in_order_of_time(void **state)
+{
+	enum { SECOND = 10000000 };
+	struct consumer consumers[] = { open_consumer(), open_consumer() };
+	struct tap *const taps[] = { consumers[0].tap, consumers[1].tap };
+	struct error err = { 0 };
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+	struct ring_writer *writer;
+
+	(void)state;
+	temporary_path(path, "etl");
+	writer = ring_writer_open(path, taps, 2, 1000000000, &err);
+	assert_non_null(writer);
+	assert_true(ring_writer_follow(writer, false, &err)); /* there is nothing */
+	take_at(&consumers[0], 2, SECOND);
+	take_at(&consumers[0], 3, SECOND + 2);
+	assert_true(ring_writer_follow(writer, false, &err));
+	assert_int_equal(ring_writer_result(writer)->records, 0);
+	take_at(&consumers[1], 1, SECOND - 5); /* late */
+	take_at(&consumers[0], 4, 3 * SECOND);
+	assert_true(ring_writer_follow(writer, false, &err));
+	assert_int_equal(ring_writer_result(writer)->records, 3); /* the last one waits */
+	take_at(&consumers[1], 5, 3 * SECOND + 1);
+	assert_true(ring_writer_follow(writer, true, &err));
+	assert_true(ring_writer_finish(writer, 7, 3, &err));
+	assert_int_equal(ring_writer_result(writer)->records, 5);
+	assert_int_equal(ring_writer_result(writer)->lost, 0);
+	ring_writer_close(writer);
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 6);
+	for (unsigned i = 1; i <= 5; i++) {
+		assert_int_equal(copies.list[i].record.id, i);
+	}
+	remove(path);
+	close_consumer(&consumers[0]);
+	close_consumer(&consumers[1]);
+}
+
 /* Process_V3_TypeGroup1, docs/kernel-events.csv. */
 static void take_process(struct consumer *consumer, uint8_t opcode, uint32_t id, const char *name)
 {
@@ -344,6 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_every_type_come_back),
 		cmocka_unit_test(records_of_two_consumers_are_in_order_of_time),
+		cmocka_unit_test(a_recording_that_grows_is_in_order_of_time),
 		cmocka_unit_test(what_existed_before_is_a_rundown),
 		cmocka_unit_test(without_a_record_there_is_no_recording),
 	};

@@ -365,6 +365,74 @@ static void readers_see_whole_records_while_the_consumer_adds(void **state)
 	ring_free(shared.ring);
 }
 
+/* What a reader has that goes on again and again. */
+static void a_reader_that_follows_counts_what_it_misses(void **state)
+{
+	struct shared shared = { .ring = make_ring() };
+	uint64_t seen = 0, next = 0, missing = 0;
+	struct ring_statistics statistics;
+	struct ring_reader reader;
+	struct os_thread thread;
+	bool over = false;
+
+	(void)state;
+	assert_true(ring_reader_open(&reader, shared.ring, NULL));
+	assert_true(os_thread_start(&thread, consume, &shared, NULL));
+	while (!over) {
+		const struct kept_record *kept;
+
+		over = atomic_load(&shared.done); /* then this is the last look */
+		ring_reader_more(&reader);
+		while ((kept = ring_reader_next(&reader)) != NULL) {
+			uint64_t serial = check(kept);
+
+			assert_true(serial >= next);
+			missing += serial - next;
+			next = serial + 1;
+			seen++;
+		}
+		atomic_fetch_add(&shared.read, 1);
+	}
+	os_thread_join(&thread);
+	ring_statistics(shared.ring, &statistics);
+	assert_true(next == statistics.added);
+	assert_true(seen + missing == statistics.added);
+	assert_true(reader.lost == missing);
+	ring_reader_close(&reader);
+	ring_free(shared.ring);
+}
+
+static void a_reader_that_follows_has_each_record_once(void **state)
+{
+	struct ring *ring = make_ring();
+	const struct kept_record *kept;
+	struct ring_reader reader;
+	uint64_t next = 0;
+
+	(void)state;
+	assert_true(ring_reader_open(&reader, ring, NULL));
+	/* Steps of 1 to 40 records end anywhere in a block. */
+	for (uint64_t step = 1, added = 0; step <= 40; step++) {
+		for (uint64_t i = 0; i < step; i++) {
+			add(ring, added++, &no_fact);
+		}
+		assert_null(ring_reader_next(&reader)); /* before it is told to go on */
+		ring_reader_more(&reader);
+		while ((kept = ring_reader_next(&reader)) != NULL) {
+			assert_true(check(kept) == next++);
+		}
+		assert_true(next == added);
+		assert_false(ring_reader_is_late(&reader));
+	}
+	assert_int_equal(reader.lost, 0);
+	for (uint64_t i = 0; i < 3000; i++) {
+		add(ring, i, &no_fact);
+	}
+	assert_true(ring_reader_is_late(&reader));
+	ring_reader_close(&reader);
+	ring_free(ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +444,8 @@ int main(void)
 		cmocka_unit_test(facts_of_one_block_are_taken_in_their_order),
 		cmocka_unit_test(names_do_not_push_out_other_facts),
 		cmocka_unit_test(readers_see_whole_records_while_the_consumer_adds),
+		cmocka_unit_test(a_reader_that_follows_counts_what_it_misses),
+		cmocka_unit_test(a_reader_that_follows_has_each_record_once),
 	};
 
 	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
