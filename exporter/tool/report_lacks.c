@@ -63,35 +63,34 @@ static void add_damage(struct text *html, const struct report *report)
 	}
 }
 
-/* What a row of a remark's counter means: a sentence in two parts, between which the name of the
- * row stands if `after` is set. */
+/* What a row of a remark's counter means: so many of a noun, and a sentence about them in two
+ * parts, between which the name of the row stands if `after` is set. */
 struct remark {
 	const char *sample, *name; /* name NULL: any */
-	const char *before, *after;
+	const char *noun, *before, *after;
 };
 
 /* NULL: nothing is wrong. */
 static const struct remark *find_remark(const char *sample, const char *name)
 {
 	static const struct remark rows[] = {
-		{ "etw_consumer_lost_notifications_total", NULL,
-		  "records in the recording say that events were lost:", "" },
-		{ "etw_consumer_unattributed_events_total", NULL, "events are of a",
+		{ "etw_consumer_lost_notifications_total", NULL, "record",
+		  "saying that events were lost:", "" },
+		{ "etw_consumer_unattributed_events_total", NULL, "event", "of a",
 		  " that no event of the recording names" },
-		{ "etw_consumer_records_total", "no_schema",
-		  "events have no known layout, so their fields could not be read", NULL },
-		{ "etw_consumer_records_total", "undecodable", "events could not be decoded",
+		{ "etw_consumer_records_total", "no_schema", "event",
+		  "without a known layout, whose fields could not be read", NULL },
+		{ "etw_consumer_records_total", "undecodable", "event", "that could not be decoded",
 		  NULL },
-		{ "etw_consumer_records_total", "filtered",
-		  "events were taken out by the filters of the configuration", NULL },
-		{ "etw_decode_errors_total", NULL, "events that a rule could not evaluate, of",
+		{ "etw_consumer_records_total", "filtered", "event",
+		  "taken out by the filters of the configuration", NULL },
+		{ "etw_decode_errors_total", NULL, "event", "that a rule could not evaluate, of",
 		  "" },
-		{ "etw_exporter_series_overflow_total", NULL,
-		  "events counted under the name _other because a limit was reached, in", "" },
-		{ "etw_exporter_series_evicted_total", NULL,
-		  "label sets given back because a limit was near, in", "" },
-		{ "etw_state_evictions_total", NULL,
-		  "entries dropped because this table was full:", "" },
+		{ "etw_exporter_series_overflow_total", NULL, "event",
+		  "counted under the name _other because a limit was reached, in", "" },
+		{ "etw_exporter_series_evicted_total", NULL, "label set",
+		  "given back because a limit was near, in", "" },
+		{ "etw_state_evictions_total", NULL, "item", "dropped from a full table:", "" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -111,7 +110,7 @@ static void add_item(struct text *html, bool *open)
 
 static void add_remark(struct text *html, const struct remark *remark, const struct report_row *row)
 {
-	report_add_number(html, row->total);
+	report_add_counted(html, row->total, remark->noun);
 	text_add_format(html, " %s", remark->before);
 	if (remark->after) {
 		text_add_string(html, " <bdi>");

@@ -198,6 +198,31 @@ const steps = {
 		assert.deepEqual(page.requests, [url]);
 	},
 
+	// Names that are markup, end the script or the style, or are very long: the page has only elements of its own.
+	async names() {
+		const own = new Set(['A', 'BDI', 'BODY', 'BUTTON', 'CAPTION', 'CODE', 'DD', 'DIV', 'DL', 'DT', 'FOOTER', 'H1', 'H2', 'H3', 'HEAD', 'HEADER', 'HTML', 'LI', 'MAIN', 'META',
+			'NAV', 'NOSCRIPT', 'P', 'PRE', 'SCRIPT', 'SECTION', 'SMALL', 'SPAN', 'STRONG', 'STYLE', 'TABLE', 'TBODY', 'TD', 'TH', 'THEAD', 'TITLE', 'TR', 'UL',
+			'line', 'path', 'rect', 'svg', 'text']);
+
+		for (const width of [1000, 360]) {
+			const page = await open({ width });
+
+			await drawn(page);
+			const [tags, attributes, count, text] = await page.evaluate(() => [[...document.querySelectorAll('*')].map(e => e.tagName),
+				[...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames()).filter(name => name.startsWith('on') || name === 'src' || name === 'style'),
+				document.scripts.length, document.querySelector('main').innerText]);
+			assert.deepEqual([...new Set(tags)].filter(tag => !own.has(tag)), []);
+			assert.deepEqual(attributes.filter(name => name !== 'style'), []);
+			assert.equal(count, 3);
+			for (const name of ['</script><img src=x onerror=alert(1)>', '<!--<script>', '"><svg onload=alert(1)>\'', ']]></style><b>', '{{data}}', '&lt;i&gt;&amp;amp;', 'abc\ufffdtxt.exe']) assert.ok(text.includes(name), name);
+			assert.deepEqual(await faultsOfLook(page), []);
+			assert.deepEqual(page.faults, []);
+			assert.deepEqual(page.requests, [url]);
+			await shoot(page, `names-${width}`);
+			await page.close();
+		}
+	},
+
 	async small() {
 		for (const width of [1000, 360]) {
 			const page = await open({ width });

@@ -153,5 +153,6 @@ for recording in "$work"/hostile/*.etl; do
 	small_report "$recording" "$work/h.html" 2>"$work/err" || fail "$name: exit $?: $(cat "$work/err")"
 	[ "$(tail -1 "$work/h.html")" = '</html>' ] || fail "$name: no end of the page"
 	[ "$(wc -c <"$work/h.html")" -lt 3000000 ] || fail "$name: $(wc -c <"$work/h.html") bytes"
+	[ "$name" != names ] || numbers "$recording" "$work/h.html" >/dev/null || fail "$name: see above"
 done
 echo "ok: files, damage, hostile recordings"

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 
-page, exposition = open(sys.argv[1], encoding="utf-8").read(), open(sys.argv[2], encoding="utf-8").read()
+page, exposition = (open(path, encoding="utf-8", newline="").read() for path in sys.argv[1:3])
 data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
 # What the report promises to show where it was recorded.
 PROMISED = [(name, "process") for name in (
@@ -19,7 +19,7 @@ PROMISED = [(name, "process") for name in (
     ("etw_dpc_duration_seconds_sum", "driver"), ("etw_isr_duration_seconds_sum", "driver"), ("etw_events_total", "provider")]
 
 samples = collections.defaultdict(list)
-for line in exposition.splitlines():
+for line in exposition.split("\n"):
     match = re.fullmatch(r"([a-z_]+)\{(.*)\} (\S+)", line)
     if match:
         labels = {name: re.sub(r"\\(.)", lambda c: "\n" if c[1] == "n" else c[1], value)

@@ -30,6 +30,10 @@ END
 "$ETWTOOL" report "$work/<b>x.etl" -o "$work/hostile.html" >/dev/null 2>&1
 step hostile "$work/hostile.html"
 
+"$MAKE_HOSTILE" "$work/hostile"
+"$ETWTOOL" report "$work/hostile/names.etl" -o "$work/names.html" >/dev/null
+step names "$work/names.html"
+
 # Recordings with little in them, and real ones: the page is whole, whatever it shows. LONG_TESTS=1: all.
 small=("$traces"/{gcevents,net.4.5.2.x64}.etl)
 [ -z "${LONG_TESTS:-}" ] || small=("$traces"/*.etl)

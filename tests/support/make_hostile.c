@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * make_hostile DIR: small recordings that are valid but not plausible. Their times stand at both
- * ends of 64 bits, or their compressed buffers hold thousands of times their size. One more has a
- * record of every class.
+ * ends of 64 bits, their compressed buffers hold thousands of times their size, or names are
+ * markup, change the direction of writing, steer a terminal, or are as long as Windows allows. One
+ * more has a record of every class.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -148,6 +149,62 @@ static void write_bomb(const char *name)
 	close_recording(name, writer);
 }
 
+/* ---- names ---- */
+
+enum { LONG_NAME = 30000 };
+
+/* A process of this name writes a file of this name, and crashes. */
+static void add_name(struct kernel_events *k, uint32_t id, const char *name)
+{
+	const struct kernel_process process = { .id = id,
+						.parent_id = 4,
+						.exit_status = 0xc0000005,
+						.image = name,
+						.command_line = "" };
+	const struct kernel_file file = { .irp = id, .object = id, .key = id, .thread_id = id + 1 };
+	char path[LONG_NAME + 64];
+
+	snprintf(path, sizeof path, "\\Device\\HarddiskVolume3\\%s", name);
+	event_process(k, OP_START, &process);
+	event_thread(k, OP_START, &(struct kernel_thread){ .process_id = id, .id = id + 1 });
+	event_file_name(k, OP_FILE_NAME, id, path);
+	event_file_transfer(k, OP_FILE_WRITE, &file, 0, 1000 * id, FILE_IO_CACHED_WRITE);
+	event_process(k, OP_STOP, &process);
+}
+
+static void write_names(const char *name)
+{
+	static const char *const names[] = {
+		"</script><img src=x onerror=alert(1)>",
+		"<!--<script>",
+		"\"><svg onload=alert(1)>'",
+		"]]></style><b>",
+		"{{data}}",
+		"&lt;i&gt;&amp;amp;",
+		"\x1b[31mred\x07\r\n\ttab",
+		"abc\xe2\x80\xaetxt.exe\xe2\x80\xa8",
+		"",
+	};
+	const struct etl_writer_options options = { .buffer_size = 1 << 18,
+						    .session_name = "<u>session</u>" };
+	struct etl_writer *writer = open_recording(name, &options);
+	struct kernel_events k;
+	char longest[LONG_NAME + 1];
+	uint32_t id = 100;
+
+	memset(longest, 'n', LONG_NAME);
+	longest[LONG_NAME] = '\0';
+	kernel_events_init(&k, writer, 8);
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		kernel_events_at(&k, 0, 10000000 * (int64_t)(i + 1), id, id + 1);
+		add_name(&k, id, names[i]);
+		id += 4;
+	}
+	add_name(&k, id, longest);
+	kernel_events_done(&k);
+	close_recording(name, writer);
+}
+
 /* ---- one of everything ---- */
 
 static void write_every_class(const char *name)
@@ -173,6 +230,7 @@ int main(int argc, char **argv)
 		write_times(i);
 	}
 	write_bomb("bomb");
+	write_names("names");
 	write_every_class("every-class");
 	return 0;
 }
