@@ -173,7 +173,8 @@ for sample in ("etw_file_written_bytes_total", "etw_file_read_bytes_total", "etw
     assert sample not in {chart["sample"] for chart in data["charts"]} or \
         any(by_number[int(re.match(r"#c(\d+) ", row[0])[1])]["sample"] == sample for row in tables.rows["glance"][1:]), sample
 
-# Processes: a Start is another one, also where its id was known; any other record is about the one that has the id, or a new one.
+# Processes: a Start is another one, also where its id was known; any other record is about the one that has the id, or a new one. Names
+# are cut at 1024 bytes.
 START, STOP, DC_START, DC_STOP = 1, 2, 3, 4
 processes, running = [], {}
 events = [json.loads(line) for line in open(sys.argv[3], encoding="utf-8")]
@@ -185,7 +186,7 @@ for event in sorted(events, key=lambda event: event["filetime"]):
     if process is None or opcode == START or process["ended"]:
         if process is not None and not process["ended"]:
             process["ended"] = True
-        process = running[fields["ProcessId"]] = {"name": clean(fields.get("ImageFileName") or "(no name)"), "id": fields["ProcessId"], "started": opcode == START,
+        process = running[fields["ProcessId"]] = {"name": clean(fields.get("ImageFileName") or "(no name)")[:1024], "id": fields["ProcessId"], "started": opcode == START,
                                                   "ended": False, "exit": ""}
         processes.append(process)
     if opcode == STOP:
