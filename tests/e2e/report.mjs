@@ -180,6 +180,23 @@ const steps = {
 		assert.deepEqual(page.faults, []);
 	},
 
+	// What README.md shows: the beginning of the page, up to the first chart (docs/report_pictures.sh).
+	async picture() {
+		const page = await open({ width: 900 });
+
+		await drawn(page);
+		for (const scheme of ['light', 'dark']) {
+			await page.looks({ width: 900, scheme });
+			const height = await page.until(() => {
+				const chart = document.querySelector('.chart');
+				return Math.abs(chart.viewBox.baseVal.width - chart.clientWidth) < 2 && Math.ceil(chart.getBoundingClientRect().bottom + scrollY) + 8;
+			});
+			const { data } = await page.call('Page.captureScreenshot', { format: 'webp', quality: 60, captureBeyondViewport: true, clip: { x: 0, y: 0, width: 900, height, scale: 1 } });
+			writeFileSync(`${pictures}/report-${scheme}.webp`, Buffer.from(data, 'base64'));
+		}
+		assert.deepEqual(page.faults, []);
+	},
+
 	async hostile() {
 		const page = await open();
 
