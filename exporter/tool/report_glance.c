@@ -161,31 +161,31 @@ static void add_failures(struct text *html, const struct report *report)
 				"<a href=\"#processes\">Processes</a>.\n",
 				count - FAILURES);
 	}
-	if (count == 0 && report->events.process_count > 0) {
+	if (count == 0 && report->events.process_count > 0 &&
+	    report->events.processes_left_out == 0) {
 		text_add_string(html, "<li>No process ended by an exception.\n");
 	}
 }
 
-/* Within what time so many percent of what the buckets count were done. */
+/* "up to 2.05 ms": how long so many percent of what the buckets count took at most. */
 static void add_within(struct text *html, const struct report_series *series, unsigned percent)
 {
 	uint64_t below = 0, bound;
 	size_t i = 0;
+	bool bounded;
 
-	text_add_string(html, "<span>");
 	for (; i + 1 < report_rows(series); i++) {
 		below += series->rows[i].total;
 		if ((double)below >= (double)series->total * percent / 100) {
 			break;
 		}
 	}
-	if (report_bound(series->rows[i].name, &bound)) {
-		report_add_value(html, REPORT_SECONDS, bound);
-	} else {
-		report_bound(series->rows[i - 1].name, &bound);
-		report_add_value(html, REPORT_SECONDS, bound);
-		text_add_string(html, " and longer");
+	bounded = report_bound(series->rows[i].name, &bound);
+	if (!bounded) {
+		report_bound(series->rows[i - 1].name, &bound); /* the last one that has one */
 	}
+	text_add_format(html, "<span>%s ", bounded ? "up to" : "more than");
+	report_add_value(html, REPORT_SECONDS, bound);
 	text_add_string(html, "</span>");
 }
 
@@ -199,20 +199,21 @@ static void add_disk_times(struct text *html, const struct report *report)
 
 	for (size_t i = 0; i < REPORT_CHARTS; i++) {
 		const struct report_series *series = &report->charted.series[i];
+		uint64_t bound;
 
 		for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
 			const struct report_chart *chart = &report_charts[i];
 
 			if (!chart->only || strcmp(chart->only_value, rows[j].operation) != 0 ||
-			    series->total == 0) {
+			    series->total == 0 || !report_bound(series->rows[0].name, &bound)) {
 				continue;
 			}
-			text_add_format(html, "<li><a href=\"#c%zu\">%s</a>: half took up to ", i,
+			text_add_format(html, "<li><a href=\"#c%zu\">%s</a>: half took ", i,
 					rows[j].what);
 			add_within(html, series, 50);
-			text_add_string(html, ", 95&nbsp;% up to ");
+			text_add_string(html, ", 95&nbsp;% ");
 			add_within(html, series, 95);
-			text_add_string(html, ", the slowest up to ");
+			text_add_string(html, ", the slowest ");
 			add_within(html, series, 100);
 			text_add_string(html, ".\n");
 		}

@@ -70,17 +70,24 @@ static void a_whole_file_takes_the_place_of_the_former_one(void **state)
 	end_place(&place, "new");
 }
 
+/* The place with the former file, and another one beside it. */
+static void begin_replacement(struct replacement *replacement, struct place *place)
+{
+	struct error err;
+
+	make_place(place);
+	assert_true(replacement_init(replacement, place->path, &err));
+	assert_string_equal(replacement->path, place->path);
+	assert_true(os_file_write_whole(replacement->temporary, "new", 3, &err));
+}
+
 static void without_an_end_the_former_file_stays(void **state)
 {
 	struct replacement replacement = { 0 };
 	struct place place;
-	struct error err;
 
 	(void)state;
-	make_place(&place);
-	assert_true(replacement_init(&replacement, place.path, &err));
-	assert_string_equal(replacement.path, place.path);
-	assert_true(os_file_write_whole(replacement.temporary, "half", 4, &err));
+	begin_replacement(&replacement, &place);
 	replacement_done(&replacement);
 	replacement_done(&replacement); /* again: nothing */
 	end_place(&place, "former");
@@ -93,9 +100,7 @@ static void a_file_that_has_its_place_is_not_removed(void **state)
 	struct error err;
 
 	(void)state;
-	make_place(&place);
-	assert_true(replacement_init(&replacement, place.path, &err));
-	assert_true(os_file_write_whole(replacement.temporary, "new", 3, &err));
+	begin_replacement(&replacement, &place);
 	assert_true(replacement_finish(&replacement, &err));
 	replacement_done(&replacement);
 	end_place(&place, "new");

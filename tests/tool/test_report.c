@@ -397,6 +397,49 @@ static void circles_and_long_lines_of_processes_end(void **state)
 	text_free(&html);
 }
 
+/* ---- the first screen ---- */
+
+/* The sentence about disk reads with these buckets, not cumulated; "" without one. */
+static void add_reads(struct text *html, struct report_row *rows, size_t count)
+{
+	static struct report report;
+	static const struct report_colours colours;
+	size_t chart = 0;
+
+	while (!report_charts[chart].only || strcmp(report_charts[chart].only_value, "read") != 0) {
+		chart++;
+	}
+	report = (struct report){ .events.process_count = 0 };
+	report.charted.series[chart] = (struct report_series){ .rows = rows, .count = count };
+	for (size_t i = 0; i < count; i++) {
+		report.charted.series[chart].total += rows[i].total;
+	}
+	text_clear(html);
+	report_add_glance(html, &report, &colours);
+	assert_false(html->failed);
+}
+
+static void response_times_are_said_as_the_buckets_know_them(void **state)
+{
+	char ms[] = "0.001", s[] = "1.0", none[] = "+Inf";
+	struct report_row rows[] = { { .name = ms, .total = 50 },
+				     { .name = s, .total = 45 },
+				     { .name = none, .total = 5 } };
+	struct report_row unbounded = { .name = none, .total = 5 };
+	struct text html = { 0 };
+
+	(void)state;
+	add_reads(&html, rows, 3);
+	assert_non_null(strstr(html.data, "half took <span>up to 1.00 ms</span>"));
+	assert_non_null(strstr(html.data, "95&nbsp;% <span>up to 1.00 s</span>"));
+	assert_non_null(strstr(html.data, "the slowest <span>more than 1.00 s</span>"));
+	add_reads(&html, rows, 1);
+	assert_non_null(strstr(html.data, "the slowest <span>up to 1.00 ms</span>"));
+	add_reads(&html, &unbounded, 1);
+	assert_null(strstr(html.data, "Disk reads"));
+	text_free(&html);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +453,7 @@ int main(void)
 		cmocka_unit_test(names_that_come_and_go_take_bounded_memory),
 		cmocka_unit_test(a_process_stands_below_the_one_that_ran_when_it_began),
 		cmocka_unit_test(circles_and_long_lines_of_processes_end),
+		cmocka_unit_test(response_times_are_said_as_the_buckets_know_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
