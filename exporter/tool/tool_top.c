@@ -654,7 +654,11 @@ const struct tool_command tool_top = {
 		"Without either, the sessions of the configuration run as long as the command (Windows).\n"
 		"\n"
 		"Keys: the first letters of columns and arrows sort, p pauses, / filters, t shows totals,\n"
-		"? shows the others, q quits. Without a terminal, or with TERM=dumb, tables are printed.\n",
+		"? shows the others, q quits. Without a terminal, or with TERM=dumb, tables are printed.\n"
+		"\n"
+		"Exit status: 0 the end of the recording, of --count or by the user (q, Ctrl-C, SIGTERM);\n"
+		"1 the recording cannot be read, the sessions cannot start, or the last page of an\n"
+		"exporter did not come; 2 bad usage or configuration.\n",
 	.options = option_rows,
 	.shared = TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = 1,

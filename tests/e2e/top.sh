@@ -130,10 +130,12 @@ wait "$top" || fail "SIGTERM: exit $?"
 # Without a terminal, and on one without control sequences, there are plain tables.
 "$ETWTOOL" top "$sample" --speed 0 >"$work/out" || fail "without a terminal"
 ! grep -q $'\x1b' "$work/out" || fail "control sequences in a file"
-TERM=dumb script -qec "'$ETWTOOL' top '$sample' --speed 0 --width 40" /dev/null </dev/null | tr -d '\r' >"$work/out"
-grep -q sqlservr "$work/out" || fail "TERM=dumb: $(cat "$work/out")"
-! grep -q $'\x1b' "$work/out" || fail "control sequences for TERM=dumb"
-[ "$(wc -L <"$work/out")" -le 40 ] || fail "--width: $(wc -L <"$work/out")"
+for terminal in TERM=dumb TERM= --unset=TERM; do
+	env "$terminal" script -qec "'$ETWTOOL' top '$sample' --speed 0 --width 40" /dev/null </dev/null | tr -d '\r' >"$work/out"
+	grep -q sqlservr "$work/out" || fail "$terminal: $(cat "$work/out")"
+	! grep -q $'\x1b' "$work/out" || fail "control sequences for $terminal"
+	[ "$(wc -L <"$work/out")" -le 40 ] || fail "--width: $(wc -L <"$work/out")"
+done
 
 expect_exit 1 'no recording and no URL of an exporter is named: only Windows' "$ETWTOOL" top
 expect_exit 1 'nothing.etl.*No such file' "$ETWTOOL" top "$work/nothing.etl"

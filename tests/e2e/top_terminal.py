@@ -11,6 +11,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -249,12 +250,16 @@ class Pages(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def serve(*pages):
-    """The URL of a server that sends these pages."""
-    handler = type("Handler", (Pages,), {"pages": list(pages)})
+def start_server(kind, *pages):
+    """A server that sends these pages, and its URL."""
+    handler = type("Handler", (kind,), {"pages": list(pages)})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{server.server_address[1]}/"
+    return server, f"http://127.0.0.1:{server.server_address[1]}/"
+
+
+def serve(*pages):
+    return start_server(Pages, *pages)[1]
 
 
 def page(*lines):
@@ -413,6 +418,40 @@ def counters(tool):
     top.ends("counters")
 
 
+class Fragile(Pages):
+    """Sends its first page again and again; "CUT" is half of a page that it announces, "NOTHING" no answer at all."""
+
+    def do_GET(self):
+        if self.pages[0] == "CUT":
+            self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Length: 1000\r\n\r\netw_exporter_build_info 1\n")
+        elif self.pages[0] != "NOTHING":
+            super().do_GET()
+
+
+def peers(tool):
+    """An exporter that crashes: its last page stays on the screen, with what is wrong below it; and it is read again when it is back."""
+    def state(written):
+        return page("etw_exporter_build_info 1", f'etw_file_written_bytes_total{{process="p"}} {written}')
+
+    server, url = start_server(Fragile, state(1000))
+    top = Top([tool, "top", url, "--delay", "0.1", "--show", "total"])
+    top.until_shown("1.00k")
+    for fault, written, shown in (("CUT", 2000, "2.00k"), ("NOTHING", 3000, "3.00k")):
+        before = table(top.screen.text())[1]
+        server.RequestHandlerClass.pages[:] = [fault]
+        text = top.until(lambda text: text.count(url) == 2, fault)  # the first line names it, and the message does
+        assert table(text)[1] == before, text
+        server.RequestHandlerClass.pages[:] = [state(written)]
+        top.until_shown(shown)
+    server.shutdown()
+    server.socket.shutdown(socket.SHUT_RDWR)  # the process that stands for the shell has it too
+    server.server_close()
+    text = top.until_shown("refused")
+    assert "3.00k" in text, text
+    top.key("q")
+    top.ends("peers")
+
+
 def foreign(tool):
     """A page of another program, and an exporter that is gone."""
     url = serve(page("node_load1 1"))
@@ -437,7 +476,7 @@ def main():
                        ("ends", lambda: ends(tool, sample)), ("stops", lambda: stops(tool, sample)),
                        ("resizes", lambda: resizes(tool, sample)), ("plays", lambda: plays(tool, sample)),
                        ("hostile", lambda: hostile(tool)), ("counters", lambda: counters(tool)),
-                       ("foreign", lambda: foreign(tool))):
+                       ("peers", lambda: peers(tool)), ("foreign", lambda: foreign(tool))):
         try:
             test()
         except AssertionError as fault:
