@@ -112,6 +112,24 @@ page --replay.single-pass --replay.file="$sample" >"$work/plain"
 page --replay.single-pass --replay.file="$work/sample.etl.gz" | cmp -s "$work/plain" - || fail "a single pass"
 no_file_left
 
+# Nothing is left behind by a program that is ended while it reads a pipe.
+mkfifo "$work/endless"
+exec 9<>"$work/endless" # keeps a writer
+for signal in INT TERM KILL; do
+	# A shell makes its background jobs ignore SIGINT.
+	python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
+		"$ETWTOOL" stats "$work/endless" >"$work/out" 2>&1 &
+	reader=$!
+	pids+=("$reader")
+	head -c 100000 "$sample" >&9
+	has_temporary() { find "/proc/$reader/fd" -lname "$TMPDIR/*" | says .; }
+	until_true 30 has_temporary || fail "$signal: no temporary file"
+	kill -s "$signal" "$reader"
+	wait "$reader" && fail "$signal: it went on"
+	no_file_left
+done
+exec 9>&-
+
 # A loop unpacks once: the packed file may go.
 cp "$work/sample.etl.gz" "$work/loop.etl.gz"
 start_exporter --replay.file="$work/loop.etl.gz" --replay.loop
