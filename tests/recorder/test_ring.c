@@ -416,7 +416,7 @@ static void a_reader_that_follows_has_each_record_once(void **state)
 		for (uint64_t i = 0; i < step; i++) {
 			add(ring, added++, &no_fact);
 		}
-		assert_null(ring_reader_next(&reader)); /* until it is asked to go on */
+		assert_null(ring_reader_next(&reader)); /* before it goes on */
 		ring_reader_more(&reader);
 		while ((kept = ring_reader_next(&reader)) != NULL) {
 			assert_true(check(kept) == next++);
