@@ -29,8 +29,8 @@ struct runner_options {
 	/* Recordings, borrowed during runner_new(); none: the sessions of the configuration run. */
 	const char *const *paths;
 	size_t path_count;
-	/* Borrowed likewise; NULL: there is none. What the recorder of the program says about
-	 * itself is for health; taps may be those of another one. */
+	/* Both borrowed likewise; NULL: there is none. The consumers copy their records into the
+	 * taps; health shows the recorder, which etwtool record does not have. */
 	struct flight_recorder *recorder;
 	struct taps *taps;
 	/* ---- of recordings ---- */
