@@ -114,6 +114,18 @@ static void selectors_select_as_in_promql(void **state)
 	}
 }
 
+static void the_names_of_a_selector_are_shown(void **state)
+{
+	struct fail_if *condition = parse("sum( x{ a = \"1\", b!~'2' } ) > 0");
+
+	(void)state;
+	assert_string_equal(fail_if_metric(condition), "x");
+	assert_string_equal(fail_if_label(condition, 0), "a");
+	assert_string_equal(fail_if_label(condition, 1), "b");
+	assert_null(fail_if_label(condition, 2));
+	fail_if_free(condition);
+}
+
 static void what_is_wrong_is_named(void **state)
 {
 	static const struct {
@@ -168,6 +180,7 @@ int main(void)
 		cmocka_unit_test(comparisons_hold_as_they_read),
 		cmocka_unit_test(a_value_that_is_missing_fulfils_nothing),
 		cmocka_unit_test(selectors_select_as_in_promql),
+		cmocka_unit_test(the_names_of_a_selector_are_shown),
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(an_expression_cannot_leave_its_wrapping),
 	};
