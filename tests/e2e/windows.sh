@@ -129,7 +129,8 @@ exporter --once --replay.file="$strange" >/dev/full 2>"$work/err" && fail "a ful
 [ ! -s "$work/err" ] || fail "a pipe that is closed: $(cat "$work/err")"
 
 # ---- packed recordings, pipes ----
-for recording in "$work/sample.etl" "$traces"/*.etl; do
+# What reads them is the same code for all, and e2e_packed tries it with each recording: here the sample and the largest one.
+for recording in "$work/sample.etl" "$traces/net.4.5.2.x64.etl"; do
 	[ -e "$recording" ] || continue
 	name=$(basename "$recording")
 	"$linux/etwtool" summary "$recording" | sed 2d >"$work/as_linux"
