@@ -18,7 +18,7 @@ const collectors = [
 	['dns', /^etw_dns_/, 'DNS queries', 'provider Microsoft-Windows-DNS-Client'],
 	['http', /^etw_http_/, 'HTTP.sys requests', 'provider Microsoft-Windows-HttpService'],
 	['cpu', /^etw_process_cpu_samples_/, 'CPU samples', kernel('PROFILE')],
-	['sched', /^etw_(process_cpu_seconds|thread_(context|process_context|ready|waits))_/, 'context switches', kernel('CSWITCH, DISPATCHER')],
+	['sched', /^etw_(process_cpu_seconds|thread_(context|process_context|process_waits|ready|waits))_/, 'context switches', kernel('CSWITCH, DISPATCHER')],
 	['image', /^etw_(image|driver|process_image)_/, 'image loads', kernel('IMAGE_LOAD')],
 	['process', /^etw_(process|thread)_/, 'such process events', kernel('PROCESS, THREAD')],
 	['interrupt', /^etw_(dpc|isr)_/, 'DPCs or ISRs', kernel('DPC, INTERRUPT')],
