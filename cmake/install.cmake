@@ -28,7 +28,7 @@ install(DIRECTORY dashboards/grafana dashboards/external dashboards/provisioning
   DESTINATION ${etwx_dashboard_dir} PATTERN *_test.yml EXCLUDE)
 install(FILES dashboards/mixin.libsonnet DESTINATION ${etwx_dashboard_dir})
 install(FILES LICENSE README.md DESTINATION ${etwx_doc_dir})
-install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.png)
+install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.webp)
 install(FILES config/README.md config/METRICS.md DESTINATION ${etwx_doc_dir}/config)
 file(GLOB pictures CONFIGURE_DEPENDS dashboards/*.png)
 install(FILES dashboards/README.md ${pictures} DESTINATION ${etwx_doc_dir}/dashboards)

@@ -180,7 +180,7 @@ const steps = {
 		assert.deepEqual(page.faults, []);
 	},
 
-	// What README.md shows: the beginning of the page, up to the first chart (docs/report_pictures.sh).
+	// What README.md shows: the beginning of the page, up to the first chart (tests/report_pictures.sh).
 	async picture() {
 		const page = await open({ width: 900 });
 
