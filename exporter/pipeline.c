@@ -620,7 +620,8 @@ static void add_configured(struct pipeline *pipeline, struct tracker_options *tr
 	if (observer && observer->probe) {
 		tracker->features |= probe_features(observer->probe);
 	}
-	pipeline->counts = tracker->top_paths || (tracker->features & TRACK_FILES);
+	pipeline->counts = tracker->top_paths || tracker->disk_cause ||
+			   (tracker->features & TRACK_FILES);
 }
 
 /* The former set-up stays in use without memory for the next one, and the pass ends. */

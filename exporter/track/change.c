@@ -39,11 +39,14 @@ bool tracker_prepare_gauges(struct registry *registry, const struct tracker_opti
 {
 	const struct prepared to = { registry, families, count, err };
 
-	_Static_assert(TRACKER_GAUGES == PROCESS_GAUGES + DISKS_FAMILIES + 2, "all of them");
+	_Static_assert(TRACKER_GAUGES == PROCESS_GAUGES + DISKS_FAMILIES + CAUSE_FAMILIES + 2,
+		       "all of them");
 	return (!options->process_gauges || (prepare(&to, &process_gauges_families[0]) &&
 					     prepare(&to, &process_gauges_families[1]))) &&
 	       (!options->disk_info ||
 		(prepare(&to, &disks_families[0]) && prepare(&to, &disks_families[1]))) &&
+	       (!options->disk_cause ||
+		(prepare(&to, &disk_cause_families[0]) && prepare(&to, &disk_cause_families[1]))) &&
 	       (!options->image_info || prepare(&to, &image_info_family)) &&
 	       (!options->top_paths || prepare(&to, &top_paths_family));
 }
@@ -168,6 +171,21 @@ static bool change_top_paths(struct tracker *tracker, const struct tracker_optio
 						     &tracker->files, options->top_path_count, err);
 }
 
+/* What was caused before stays counted, so that the counters go on if they are switched on again.
+ */
+static bool change_disk_cause(struct tracker *tracker, bool was_on, struct error *err)
+{
+	uint64_t evictions = tracker->disk_cause.evictions;
+	bool good = true;
+
+	if (was_on != tracker->options.disk_cause) {
+		disk_cause_clear(&tracker->disk_cause);
+		good = tracker_make_disk_cause(tracker, err);
+		tracker->disk_cause.evictions = evictions;
+	}
+	return good;
+}
+
 static bool change_path_groups(struct tracker *tracker, const struct tracker_options *next,
 			       struct error *err)
 {
@@ -227,6 +245,7 @@ static void take_options(struct tracker_options *options, const struct tracker_o
 	options->process_gauges = taken.process_gauges;
 	options->disk_info = taken.disk_info;
 	options->image_info = taken.image_info;
+	options->disk_cause = taken.disk_cause;
 	options->top_paths = taken.top_paths;
 	options->top_path_count = taken.top_path_count;
 	options->features = taken.features;
@@ -249,6 +268,7 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	good = change_image_info(tracker, before.image_info, err) && good;
 	good = change_disk_info(tracker, before.disk_info, err) && good;
 	good = change_top_paths(tracker, &before, err) && good;
+	good = change_disk_cause(tracker, before.disk_cause, err) && good;
 	good = change_path_groups(tracker, next, err) && good;
 	tracker_publish_all(tracker);
 	return good;

@@ -165,36 +165,3 @@ uint32_t tracker_path_group(struct tracker *tracker)
 	return files_group(&tracker->files, file,
 			   time != RECORD_NO_TIME ? time / second_100ns : INT64_MIN);
 }
-
-static void count_file_bytes(struct tracker *tracker)
-{
-	uint32_t bytes;
-
-	if (payload_u32(tracker, PAYLOAD_SIZE, &bytes)) {
-		uint32_t volume = files_volume(&tracker->files, tracker_file(tracker));
-
-		tracker_add(&tracker->file_bytes[FILE_BYTES_ALL], bytes);
-		if (volume != registry_unknown(tracker->options.registry)) {
-			tracker_add(&tracker->file_bytes[FILE_BYTES_WITH_VOLUME], bytes);
-		}
-	}
-}
-
-void tracker_count(struct tracker *tracker)
-{
-	uint32_t bytes, flags;
-
-	if (tracker->now.attribution->announces & ANNOUNCES_FILE_BYTES) {
-		count_file_bytes(tracker);
-	}
-	if (!tracker->options.top_paths) {
-		return;
-	}
-	top_paths_time(&tracker->top_paths, tracker->now.record->time);
-	if ((tracker->now.attribution->announces & ANNOUNCES_WRITE) &&
-	    payload_u32(tracker, PAYLOAD_SIZE, &bytes) &&
-	    payload_u32(tracker, PAYLOAD_NUMBER, &flags) && (flags & IO_PAGING) == 0) {
-		top_paths_add(&tracker->top_paths, tracker_file(tracker),
-			      tracker_process(tracker, NULL), bytes);
-	}
-}

@@ -66,6 +66,12 @@ static void publish_requests(struct tracker *tracker)
 	publish_table(tracker, TABLE_IRP, tracker->requests.count, tracker->requests.evictions);
 }
 
+void tracker_publish_disk_cause(struct tracker *tracker)
+{
+	publish_table(tracker, TABLE_DISK_CAUSE, disk_cause_entries(&tracker->disk_cause),
+		      tracker->disk_cause.evictions);
+}
+
 void tracker_publish_all(struct tracker *tracker)
 {
 	const struct lifetimes *processes = &tracker->processes.timeline.table;
@@ -86,13 +92,14 @@ void tracker_publish_all(struct tracker *tracker)
 		      keys->evictions + objects->evictions);
 	publish_table(tracker, TABLE_IMAGE, images->count,
 		      images->evictions + tracker->drivers.refused);
+	tracker_publish_disk_cause(tracker);
 	publish_requests(tracker);
 }
 
 const char *tracker_table_name(enum tracker_table table)
 {
-	static const char *const names[TABLE_COUNT] = { "process", "thread", "file", "irp",
-							"image",   "pair",   "gauge" };
+	static const char *const names[TABLE_COUNT] = { "process", "thread",     "file", "irp",
+							"image",   "disk_cause", "pair", "gauge" };
 
 	return names[table];
 }
@@ -161,6 +168,10 @@ uint32_t tracker_enabled_by(const struct tracker_options *options)
 		enabled |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_VOLUME |
 			   ANNOUNCES_WRITE;
 	}
+	if (options->disk_cause) {
+		enabled |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_FILE_USE |
+			   ANNOUNCES_DISK_BYTES;
+	}
 	if (options->image_info) {
 		enabled |= ANNOUNCES_IMAGE | ANNOUNCES_VOLUME;
 	}
@@ -219,6 +230,9 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 						  &tracker->files, options->top_path_count, err)) {
 		return false;
 	}
+	if (!tracker_make_disk_cause(tracker, err)) {
+		return false;
+	}
 	return !options->disk_info || disks_init(&tracker->disks, registry, options->shard, err);
 }
 
@@ -261,6 +275,7 @@ static void clear_tables(struct tracker *tracker)
 	recent_clear(&tracker->requests);
 	scheduler_clear(&tracker->scheduler);
 	services_clear(&tracker->services);
+	disk_cause_clear(&tracker->disk_cause);
 }
 
 void tracker_reset(struct tracker *tracker)

@@ -62,6 +62,7 @@ struct tracker_options {
 	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
 	bool image_info;         /* etw_process_image_info */
 	bool top_paths;          /* etw_file_top_written_bytes */
+	bool disk_cause;         /* etw_disk_caused_read_bytes_total, …_written_bytes_total */
 	uint32_t top_path_count; /* places of that list; 0: 20 */
 	uint32_t features;       /* set of enum tracker_feature; the others are not tracked */
 	/* The source is a live session, which describes disks later than their first transfers. */
@@ -83,7 +84,7 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 
 /* Prepares the families of the state gauges that the options enable (registry_prepare()), and adds
  * them to a list with room for TRACKER_GAUGES more. */
-enum { TRACKER_GAUGES = 6 };
+enum { TRACKER_GAUGES = 8 };
 bool tracker_prepare_gauges(struct registry *registry, const struct tracker_options *options,
 			    struct family **families, size_t *count, struct error *err);
 
@@ -104,7 +105,8 @@ void tracker_release(struct event_class *class);
 void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice);
 bool tracker_skips_ahead(const struct event_record *record);
 
-/* The kernel records that any first pass may need, with every feature enabled: names and lifetimes. */
+/* The kernel records that any first pass may need, with every feature enabled: names and lifetimes.
+ */
 void tracker_choose_announcing(struct kernel_choice *choice);
 
 /*
@@ -128,8 +130,9 @@ void tracker_observe(struct tracker *tracker, const struct event_record *record,
 void tracker_learn(struct tracker *tracker, const struct event_record *record,
 		   const struct event_class *class);
 
-/* After tracker_observe() of a record that no filter takes out: counts its bytes, and adds what it
- * writes to the list of the most written paths. */
+/* After tracker_observe() of a record that no filter takes out: counts its bytes, adds what it
+ * writes to the list of the most written paths, and notes or counts who caused the transfers of
+ * disks. */
 void tracker_count(struct tracker *tracker);
 
 /* No record follows before a tracker_reset(): shows what has not been shown yet. */
@@ -163,8 +166,8 @@ bool tracker_uses_volumes(const struct tracker *tracker);
 bool tracker_uses_disks(const struct tracker *tracker);
 bool tracker_uses_services(const struct tracker *tracker);
 
-/* Reports to the registry which names of processes were alive until now, the time of the record that
- * comes next (registry_alive()). */
+/* Reports to the registry which names of processes were alive until now, the time of the record
+ * that comes next (registry_alive()). */
 void tracker_report_alive(struct tracker *tracker, const struct event_record *next);
 
 /* How many of those processes no event has named yet. */
@@ -199,6 +202,7 @@ enum tracker_table {
 	TABLE_FILE,
 	TABLE_IRP,
 	TABLE_IMAGE,
+	TABLE_DISK_CAUSE,
 	TABLE_PAIR,
 	TABLE_GAUGE,
 	TABLE_COUNT
@@ -217,7 +221,8 @@ struct tracker_statistics {
 };
 
 const char *tracker_table_name(enum tracker_table table); /* "process", "thread", "file", "irp",
-							     "image", "pair", "gauge" */
+							     "image", "disk_cause", "pair",
+							     "gauge" */
 const char *tracker_miss_name(enum tracker_miss miss);    /* "thread", "process", "file", "disk" */
 void tracker_statistics(const struct tracker *tracker, struct tracker_statistics *statistics);
 

@@ -2,7 +2,8 @@
 /*
  * The inside of a tracker, for attribution.c (what event classes announce), tracker.c (its parts
  * and its passes), change.c (another configuration), announce.c (from records into the tables),
- * record_owner.c (process and file of a record) and derived_fields.c (what else rules read of it).
+ * record_owner.c (process and file of a record), count.c (what is counted without rules) and
+ * derived_fields.c (what else rules read of it).
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
@@ -15,6 +16,7 @@
 #include "base/text.h"
 #include "decode/schema.h"
 #include "source/kernel_group.h"
+#include "track/disk_cause.h"
 #include "track/disks.h"
 #include "track/drivers.h"
 #include "track/durations.h"
@@ -24,9 +26,6 @@
 #include "track/services.h"
 #include "track/top_paths.h"
 #include "track/tracker.h"
-
-/* In IoFlags: transfers of memory-mapped files and of the cache. */
-enum { IO_PAGING = 2 };
 
 /* ---- attribution ---- */
 
@@ -60,9 +59,12 @@ enum announcement {
 	ANNOUNCES_TAG = 1 << 16,        /* sub-process tag of a thread */
 	ANNOUNCES_SERVICE = 1 << 17,    /* service behind a tag */
 	ANNOUNCES_FILE_BYTES = 1 << 18, /* bytes read from a file or written to it */
+	ANNOUNCES_FILE_USE = 1 << 19,   /* a request for a file, or its end, for disk_cause */
+	ANNOUNCES_DISK_BYTES = 1 << 20, /* bytes that a disk has read or written */
 
 	/* What tracker_count() reads; no table takes it. */
-	ANNOUNCES_COUNTED = ANNOUNCES_WRITE | ANNOUNCES_FILE_BYTES,
+	ANNOUNCES_COUNTED = ANNOUNCES_WRITE | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE |
+			    ANNOUNCES_DISK_BYTES,
 
 	ANNOUNCES_IN_FIRST_PASS = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
 				  ANNOUNCES_THREAD | ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT |
@@ -80,12 +82,13 @@ enum payload_field {
 	PAYLOAD_FILE_OBJECT,
 	PAYLOAD_IRP,
 	PAYLOAD_ADDRESS,  /* Image: base; PerfInfo: Routine */
-	PAYLOAD_SIZE,     /* Image; FileIo/Read and Write: bytes */
+	PAYLOAD_SIZE,     /* Image; Read and Write of FileIo and DiskIo: bytes */
+	PAYLOAD_OFFSET,   /* FileIo/Read and Write */
 	PAYLOAD_CHECKSUM, /* Image */
 	PAYLOAD_TAG,      /* Thread: of the thread; SystemConfig/Services: of the service */
 	PAYLOAD_DISK,
-	PAYLOAD_NUMBER, /* PhyDisk: bytes per sector; LogDisk: partition; FileIo/Read and Write:
-			   flags */
+	PAYLOAD_NUMBER, /* PhyDisk: bytes per sector; LogDisk: partition; Read and Write of FileIo
+			   and DiskIo: flags */
 	/* The fields before are integers, the others are texts. */
 	PAYLOAD_NAME,
 	PAYLOAD_SECOND_NAME, /* VolumeMapping: the drive; LogDisk: the file system */
@@ -150,6 +153,7 @@ struct tracker {
 	struct disks disks;
 	struct image_info image_info;
 	struct top_paths top_paths;
+	struct disk_cause disk_cause;
 
 	struct tracker_record now;
 	uint32_t request_names[256]; /* label ids by opcode ("FileIo/Read"); INTERN_NONE: not yet */
@@ -191,7 +195,7 @@ static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reaso
 	tracker_add(&tracker->unattributed[reason], 1);
 }
 
-/* ---- tracker.c, for change.c ---- */
+/* ---- tracker.c, for change.c and count.c ---- */
 
 /* Replaces limits of 0 by the defaults of tracker.h. */
 void tracker_set_defaults(struct tracker_options *options);
@@ -200,6 +204,14 @@ uint32_t tracker_enabled_by(const struct tracker_options *options);
 /* There is no current record. */
 void tracker_forget_record(struct tracker *tracker);
 void tracker_publish_all(struct tracker *tracker);
+void tracker_publish_disk_cause(struct tracker *tracker);
+
+/* ---- count.c ---- */
+
+/* Makes the ledger of disk_cause for the options, empty. */
+bool tracker_make_disk_cause(struct tracker *tracker, struct error *err);
+
+/* ---- announce.c and record_owner.c ---- */
 
 /* Hands what the current record announces, of the given announcements, to the tables. */
 void tracker_announce(struct tracker *tracker, uint32_t announces);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tracker counts of records without rules, once filters have let them through: bytes of
+ * files, the most written paths, and who caused the transfers of disks.
+ */
+#include "track/tracker_internal.h"
+
+/* ---- bytes of files ---- */
+
+static void count_file_bytes(struct tracker *tracker)
+{
+	uint32_t bytes;
+
+	if (payload_u32(tracker, PAYLOAD_SIZE, &bytes)) {
+		uint32_t volume = files_volume(&tracker->files, tracker_file(tracker));
+
+		tracker_add(&tracker->file_bytes[FILE_BYTES_ALL], bytes);
+		if (volume != registry_unknown(tracker->options.registry)) {
+			tracker_add(&tracker->file_bytes[FILE_BYTES_WITH_VOLUME], bytes);
+		}
+	}
+}
+
+/* ---- causes of disk transfers ---- */
+
+/* The role of the file of the current record. A path that is not known counts as no miss here. */
+static enum file_role role_of_file(void *context)
+{
+	struct tracker *tracker = context;
+	struct files *files = &tracker->files;
+	uint64_t key, object;
+	bool has_key = payload_u64(tracker, PAYLOAD_FILE_KEY, &key);
+	bool has_object = payload_u64(tracker, PAYLOAD_FILE_OBJECT, &object);
+	uint32_t file = files_find(files, has_key ? &key : NULL, has_object ? &object : NULL,
+				   tracker->now.record->raw_time);
+	size_t size;
+	const char *path = files_path(files, file, &size);
+
+	return path ? file_role_of(path, size) : FILE_ROLE_UNKNOWN;
+}
+
+bool tracker_make_disk_cause(struct tracker *tracker, struct error *err)
+{
+	const struct tracker_options *options = &tracker->options;
+
+	disk_cause_init(&tracker->disk_cause, CAUSE_FILES, role_of_file, tracker);
+	return !options->disk_cause ||
+	       disk_cause_count_in(&tracker->disk_cause, options->registry, options->shard, err);
+}
+
+/* What the current record says of a request or a transfer; false: it has no bytes. */
+static bool read_request(struct tracker *tracker, struct cause_request *request)
+{
+	uint32_t process_id;
+
+	*request = (struct cause_request){ .thread = tracker->now.record->thread_id };
+	payload_u64(tracker, PAYLOAD_FILE_KEY, &request->file);
+	payload_u64(tracker, PAYLOAD_OFFSET, &request->offset);
+	payload_u32(tracker, PAYLOAD_NUMBER, &request->flags);
+	payload_u32(tracker, PAYLOAD_OWNER, &request->thread);
+	request->process = tracker_process(tracker, &process_id);
+	request->for_others = process_id == PROCESS_SYSTEM || process_id == RECORD_NO_ID;
+	return payload_u32(tracker, PAYLOAD_SIZE, &request->bytes);
+}
+
+static void count_transfer(struct tracker *tracker)
+{
+	bool written = tracker->now.record->opcode == KERNEL_OPCODE_DISK_IO_WRITE;
+	struct disk_cause *cause = &tracker->disk_cause;
+	struct cause_part parts[CAUSE_RUNS];
+	struct cause_request transfer;
+	uint32_t disk;
+
+	if (read_request(tracker, &transfer) && payload_u32(tracker, PAYLOAD_DISK, &disk)) {
+		size_t count = written ? disk_cause_write(cause, &transfer, parts) :
+					 disk_cause_read(cause, &transfer, parts);
+
+		disk_cause_add(cause, written, disk, parts, count);
+	}
+}
+
+static void note_file_use(struct tracker *tracker)
+{
+	struct disk_cause *cause = &tracker->disk_cause;
+	struct cause_request request;
+	uint64_t key;
+
+	switch (tracker->now.record->opcode) {
+	case KERNEL_OPCODE_FILE_IO_READ:
+		if (read_request(tracker, &request)) {
+			disk_cause_file_read(cause, &request);
+		}
+		break;
+	case KERNEL_OPCODE_FILE_IO_WRITE:
+		if (read_request(tracker, &request)) {
+			disk_cause_file_write(cause, &request);
+		}
+		break;
+	case KERNEL_OPCODE_FILE_IO_FLUSH:
+		if (payload_u64(tracker, PAYLOAD_FILE_KEY, &key)) {
+			disk_cause_file_flush(cause, key);
+		}
+		break;
+	case KERNEL_OPCODE_FILE_IO_FILE_DELETE:
+		if (payload_u64(tracker, PAYLOAD_FILE_KEY, &key)) {
+			disk_cause_file_gone(cause, key);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+static void count_causes(struct tracker *tracker)
+{
+	uint32_t announces = tracker->now.attribution->announces;
+
+	if (announces & ANNOUNCES_DISK_BYTES) {
+		count_transfer(tracker);
+	} else if (announces & ANNOUNCES_FILE_USE) {
+		note_file_use(tracker);
+	} else {
+		return;
+	}
+	tracker_publish_disk_cause(tracker);
+}
+
+void tracker_count(struct tracker *tracker)
+{
+	uint32_t bytes, flags;
+
+	if (tracker->now.attribution->announces & ANNOUNCES_FILE_BYTES) {
+		count_file_bytes(tracker);
+	}
+	count_causes(tracker);
+	if (!tracker->options.top_paths) {
+		return;
+	}
+	top_paths_time(&tracker->top_paths, tracker->now.record->time);
+	if ((tracker->now.attribution->announces & ANNOUNCES_WRITE) &&
+	    payload_u32(tracker, PAYLOAD_SIZE, &bytes) &&
+	    payload_u32(tracker, PAYLOAD_NUMBER, &flags) && (flags & IO_PAGING) == 0) {
+		top_paths_add(&tracker->top_paths, tracker_file(tracker),
+			      tracker_process(tracker, NULL), bytes);
+	}
+}

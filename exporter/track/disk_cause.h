@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which process caused the bytes that a disk reads and writes: the ledger behind
+ * etw_disk_caused_read_bytes_total and etw_disk_caused_written_bytes_total. One consumer's: no
+ * lock.
+ *
+ * Requests of programs and of the memory manager for files are noted; each transfer of a disk is
+ * then split among the processes that caused it. The parts of a transfer always add up to its
+ * bytes. Processes are label ids; two instances of one program are one process here.
+ *
+ * Source: docs/caused-writes.md.
+ */
+#ifndef TRACK_DISK_CAUSE_H
+#define TRACK_DISK_CAUSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "metrics/registry.h"
+
+/* In the flags of file and disk requests (IRP_NOCACHE, IRP_PAGING_IO). */
+enum { IO_NOT_CACHED = 1, IO_PAGING = 2 };
+
+/* How bytes came to the disk or from it: values of the label `how`. */
+enum cause_way {
+	CAUSE_DIRECT,   /* in the request of the program: unbuffered, or written through */
+	CAUSE_CACHED,   /* through the file cache */
+	CAUSE_MAPPED,   /* pages of memory: mapped files, programs, the page file */
+	CAUSE_METADATA, /* the file system's own files */
+	CAUSE_UNKNOWN,  /* no event says it; the process is the one that issued the transfer */
+	CAUSE_WAYS
+};
+
+/* What a file is for, by its path. */
+enum file_role {
+	FILE_ROLE_UNKNOWN, /* no path is known */
+	FILE_PLAIN,
+	FILE_METADATA,  /* of the file system */
+	FILE_PAGE_FILE, /* pages of memory */
+	FILE_ELSEWHERE, /* on no local disk: pipes, network */
+};
+
+/* path: UTF-8, as recorded. */
+enum file_role file_role_of(const char *path, size_t size);
+
+/* A request for a file (FileIo) or a transfer of a disk (DiskIo). */
+struct cause_request {
+	uint64_t file;    /* the file key; 0: none */
+	uint64_t offset;  /* in the file, of FileIo alone; 2^63 and above: at its end */
+	uint32_t bytes;   /* of the request */
+	uint32_t flags;   /* IO_… */
+	uint32_t process; /* that issued it: label id */
+	uint32_t thread;  /* likewise, of FileIo alone; 0: not known */
+	bool for_others;  /* the process is System, which works for others, or is not known */
+};
+
+/* A part of a transfer. */
+struct cause_part {
+	uint32_t process; /* label id */
+	enum cause_way way;
+	uint64_t bytes;
+};
+
+enum {
+	CAUSE_RUNS =
+		8, /* runs of dirty pages that are remembered of a file, and parts of a transfer */
+	CAUSE_FILES = 32768, /* files that are remembered; 12 MiB when all are */
+	CAUSE_FAMILIES = 2,  /* bytes read, bytes written */
+	CAUSE_DISKS = 64,    /* disk numbers whose labels are remembered */
+};
+
+extern const struct family_options disk_cause_families[CAUSE_FAMILIES];
+
+struct cause_file; /* private */
+
+struct disk_cause {
+	/* The role of the file of the record under way; called once or a few times for a file. */
+	enum file_role (*role)(void *context);
+	void *context;
+
+	struct cause_file *files; /* owned; the first ones are the ends of lists */
+	size_t count;             /* used, those ends included */
+	size_t capacity;
+	uint32_t limit;     /* of files */
+	uint32_t unused;    /* the first of the files that were forgotten */
+	struct map by_key;  /* file key -> number in files */
+	uint64_t evictions; /* files and runs with dirty pages that were dropped for lack of room */
+
+	struct registry *registry; /* borrowed, like the shard; NULL: the ledger alone */
+	struct shard *shard;
+	struct family *families[CAUSE_FAMILIES];
+	uint32_t provider; /* label ids */
+	uint32_t ways[CAUSE_WAYS];
+	uint32_t disks[CAUSE_DISKS]; /* INTERN_NONE: not yet */
+};
+
+/* An empty ledger of at most so many files. Nothing is allocated before the first file. */
+void disk_cause_init(struct disk_cause *cause, uint32_t limit,
+		     enum file_role (*role)(void *context), void *context);
+/* Registers the families. */
+bool disk_cause_count_in(struct disk_cause *cause, struct registry *registry, struct shard *shard,
+			 struct error *err);
+void disk_cause_clear(struct disk_cause *cause); /* forgets all files, frees all memory */
+
+/* ---- what is noted of files ---- */
+
+void disk_cause_file_read(struct disk_cause *cause, const struct cause_request *request);
+void disk_cause_file_write(struct disk_cause *cause, const struct cause_request *request);
+/* A program asks that the file's dirty pages are written. */
+void disk_cause_file_flush(struct disk_cause *cause, uint64_t file);
+/* The key means no file any more; dirty pages of the file that it meant are never written. */
+void disk_cause_file_gone(struct disk_cause *cause, uint64_t file);
+
+/* The number of files that are remembered. */
+size_t disk_cause_entries(const struct disk_cause *cause);
+
+/* ---- transfers of disks ---- */
+
+/*
+ * Splits a transfer among the processes that caused it. Returns the number of parts, at least 1;
+ * their bytes add up to those of the transfer.
+ */
+size_t disk_cause_read(struct disk_cause *cause, const struct cause_request *transfer,
+		       struct cause_part parts[CAUSE_RUNS]);
+size_t disk_cause_write(struct disk_cause *cause, const struct cause_request *transfer,
+			struct cause_part parts[CAUSE_RUNS]);
+
+/* Adds the parts to the family of reads or writes. */
+void disk_cause_add(struct disk_cause *cause, bool written, uint32_t disk,
+		    const struct cause_part *parts, size_t count);
+
+#endif
