@@ -150,6 +150,7 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
 	options->process_gauges = rule_set_on(setup->rules, "process");
 	options->disk_info = rule_set_on(setup->rules, "disk");
 	options->image_info = rule_set_on(setup->rules, "image");
+	options->disk_cause = rule_set_on(setup->rules, "disk_cause");
 	options->top_paths = rule_set_on(setup->rules, "file_top");
 	options->top_path_count = config->limits.top_paths;
 }

@@ -51,7 +51,7 @@ async function fillIn(base, dashboard, { from, to }, chosen) {
 	for (const variable of dashboard.templating.list) {
 		if (variable.type === 'datasource') {
 			variables[variable.name] = { variable, value: 'prometheus', options: [] };
-		} else if (variable.type === 'custom') {
+		} else if (variable.type === 'custom' || variable.type === 'textbox') {
 			const options = variable.options.map(option => option.value);
 			variables[variable.name] = { variable, options, value: chosen[variable.name] ?? variable.current.value };
 		} else {

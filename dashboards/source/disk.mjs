@@ -1,13 +1,17 @@
-import { at, byProcess, closed, dashboard, grown, grownCount, heatmap, quantile, quantiles, query, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { at, byProcess, closed, dashboard, grown, grownCount, heatmap, optIn, quantile, quantiles, query, rate, row, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
 const disk = 'disk=~"$disk"';
 const noInventory = 'No system configuration events in this selection. The collector "disk" learns disks and volumes from them.';
 const outstanding = `sum by (instance, disk) (rate(etw_disk_operation_duration_seconds_sum${at(disk)}[$__rate_interval]))`;
 
+const causedWrites = 'etw_disk_caused_written_bytes_total', causedReads = 'etw_disk_caused_read_bytes_total';
+// Bytes a second, as a share of the bytes that the disk is rated for, in a year. 1 TBW is 10^12 bytes.
+const wear = `sum by (process) (rate(${causedWrites}${at(byProcess, disk)}[$__range] @ end())) * 31536000 / ($tbw * 1e12)`;
+
 export default dashboard({
 	uid: 'etw-disk',
 	description: 'How long physical disks take, which processes wait for them, and which processes fill the queue. Every request is measured; nothing is sampled.',
-	use: ['process', 'disk', 'topn'],
+	use: ['process', 'disk', 'topn', 'tbw'],
 	rows: [
 		row('Response time',
 			heatmap('Reads and writes by response time', 'Time from issue to completion, including the time in the queue. Each column is one interval; brighter cells hold more requests.', 'etw_disk_operation_duration_seconds', { matchers: [disk, 'operation=~"read|write"'] }),
@@ -31,6 +35,16 @@ export default dashboard({
 				['Requests', grownCount('etw_disk_process_operations_total', 'process', byProcess, disk), 'short'],
 			]),
 			timeseries('Requests by process', 'Completed requests by the process whose thread issued them.', 'iops', topRates('etw_disk_process_operations_total', 'process', '{{process}}', byProcess, disk), { width: 24 })),
+		optIn('Who makes the disk busy', ['disk_cause'], 'Delayed writes of the file cache count for the process that wrote the data, not for System; docs/caused-writes.md has the rules.',
+			timeseries('Disk writes by the process that caused them', 'The height of the stack is what the disks wrote.', 'binBps', topRatesAndRest(causedWrites, 'process', '{{process}}', byProcess, disk), { stack: true }),
+			timeseries('Disk reads by the process that caused them', 'Read-ahead counts for the process that reads the file.', 'binBps', topRatesAndRest(causedReads, 'process', '{{process}}', byProcess, disk), { stack: true }),
+			timeseries('Disk writes by how they were caused', 'direct: unbuffered or written through. cached: through the file cache. mapped: pages of memory. metadata: the file system itself. unknown: no event says who caused them.', 'binBps', [query(rate(causedWrites, 'how', byProcess, disk), '{{how}}')], { stack: true }),
+			timeseries('Disk reads by how they were caused', 'unknown: System read ahead for no process that is known.', 'binBps', [query(rate(causedReads, 'how', byProcess, disk), '{{how}}')], { stack: true }),
+			table('Caused in the time range, and the wear of an SSD', 'Wear: the share of a disk\'s rated TBW (terabytes written, chosen above) that a year of such writes uses up. Of one disk: choose it above. What the drive itself writes besides is not included.', { process: 'Process' }, [
+				['Written', grown(causedWrites, 'process', byProcess, disk), 'bytes', { bar: true, width: 150 }],
+				['Read', grown(causedReads, 'process', byProcess, disk), 'bytes'],
+				['Wear in a year', wear, 'percentunit'],
+			], { width: 24 })),
 		row('Hard page faults',
 			timeseries('Hard faults by process', 'Page faults that read from disk. The thread is blocked until the page is in memory.', 'suffix:faults/s', topRates('etw_memory_hard_faults_total', 'process', '{{process}}', byProcess), { width: 8 }),
 			timeseries('Read by hard faults', 'Bytes that hard faults read from disk, by process.', 'binBps', topRates('etw_memory_hard_fault_read_bytes_total', 'process', '{{process}}', byProcess), { width: 8 }),

@@ -8,6 +8,7 @@ const collectors = [
 	['file_groups', /^etw_file_group_/, 'file operations in a path group', kernel('FILE_IO_INIT')],
 	['file_latency', /^etw_file_(process_)?operation_duration_/, 'completed file operations', kernel('FILE_IO, FILE_IO_INIT')],
 	['file_top', /^etw_file_top_/, 'file writes in the last minute', kernel('FILE_IO_INIT')],
+	['disk_cause', /^etw_disk_caused_/, 'disk events', kernel('DISK_IO, FILE_IO_INIT')],
 	['disk', /^etw_disk_/, 'disk events', kernel('DISK_IO')],
 	['memory', /^etw_memory_hard_/, 'hard page faults', kernel('MEMORY_HARD_FAULTS')],
 	['page_faults', /^etw_memory_page_/, 'page faults', kernel('MEMORY_PAGE_FAULTS')],

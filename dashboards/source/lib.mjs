@@ -245,6 +245,10 @@ export const variables = {
 		options: ['5', '10', '20', '50'].map(n => ({ selected: n === '10', text: n, value: n })), query: '5,10,20,50',
 		queryValue: '', skipUrlSync: false, type: 'custom',
 	},
+	tbw: {
+		current: { selected: true, text: '600', value: '600' }, hide: 0, includeAll: false, label: 'Rated TBW', multi: false, name: 'tbw',
+		options: [{ selected: true, text: '600', value: '600' }], query: '600', skipUrlSync: false, type: 'textbox',
+	},
 };
 
 // ---- a dashboard ----

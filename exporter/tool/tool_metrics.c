@@ -50,6 +50,7 @@ static bool declare_state_gauges(struct registry *registry, struct error *err)
 						 .disk_info = true,
 						 .image_info = true,
 						 .top_paths = true,
+						 .disk_cause = true,
 						 .path_groups = &group,
 						 .path_group_count = 1 };
 	struct tracker *tracker = options.shard ? tracker_new(&options, err) : NULL;

@@ -48,7 +48,7 @@ bool tracker_make_disk_cause(struct tracker *tracker, struct error *err)
 	       disk_cause_count_in(&tracker->disk_cause, options->registry, options->shard, err);
 }
 
-/* What the current record says of a request or a transfer; false: it has no bytes. */
+/* What the current record says of a request or a transfer; false: not how many bytes. */
 static bool read_request(struct tracker *tracker, struct cause_request *request)
 {
 	uint32_t process_id;
@@ -83,28 +83,27 @@ static void note_file_use(struct tracker *tracker)
 {
 	struct disk_cause *cause = &tracker->disk_cause;
 	struct cause_request request;
-	uint64_t key;
 
+	/* A record without bytes still has the key. */
+	read_request(tracker, &request);
 	switch (tracker->now.record->opcode) {
 	case KERNEL_OPCODE_FILE_IO_READ:
-		if (read_request(tracker, &request)) {
-			disk_cause_file_read(cause, &request);
-		}
+		disk_cause_file_read(cause, &request);
 		break;
 	case KERNEL_OPCODE_FILE_IO_WRITE:
-		if (read_request(tracker, &request)) {
-			disk_cause_file_write(cause, &request);
-		}
+		disk_cause_file_write(cause, &request);
 		break;
 	case KERNEL_OPCODE_FILE_IO_FLUSH:
-		if (payload_u64(tracker, PAYLOAD_FILE_KEY, &key)) {
-			disk_cause_file_flush(cause, key);
-		}
+		disk_cause_file_flush(cause, request.file);
+		break;
+	case KERNEL_OPCODE_FILE_IO_RENAME:
+		disk_cause_file_rename(cause, request.file);
+		break;
+	case KERNEL_OPCODE_FILE_IO_DELETE:
+		disk_cause_file_delete(cause, request.file);
 		break;
 	case KERNEL_OPCODE_FILE_IO_FILE_DELETE:
-		if (payload_u64(tracker, PAYLOAD_FILE_KEY, &key)) {
-			disk_cause_file_gone(cause, key);
-		}
+		disk_cause_name_gone(cause, request.file);
 		break;
 	default:
 		break;

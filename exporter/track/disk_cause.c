@@ -69,6 +69,7 @@ struct cause_file {
 	uint32_t reader;        /* of the last read */
 	uint32_t mapper;        /* that last read pages of the file without such a request */
 	uint8_t role;           /* enum file_role */
+	bool renaming;
 	uint8_t run_count, share_count;
 	struct cause_run runs[CAUSE_RUNS]; /* the oldest first */
 	struct cause_share shares[CAUSE_RUNS];
@@ -244,8 +245,10 @@ static struct cause_file *use_file(struct disk_cause *cause, uint64_t key)
 
 	if (known) {
 		at = (uint32_t)*known;
-		unlink_file(cause, at);
-		link_file(cause, at, cause->files[at].run_count > 0 ? DIRTY : CLEAN);
+		if (cause->files[at].newer >= LISTS) { /* it is not the newest */
+			unlink_file(cause, at);
+			link_file(cause, at, cause->files[at].run_count > 0 ? DIRTY : CLEAN);
+		}
 		return &cause->files[at];
 	}
 	if (key == 0) {
@@ -496,21 +499,49 @@ void disk_cause_file_write(struct disk_cause *cause, const struct cause_request 
 	}
 }
 
-void disk_cause_file_flush(struct disk_cause *cause, uint64_t file)
+static struct cause_file *find_file(const struct disk_cause *cause, uint64_t key)
 {
-	const uint64_t *at = map_find(&cause->by_key, file);
+	const uint64_t *at = map_find(&cause->by_key, key);
 
-	if (at) {
-		cause->files[*at].writer_thread = 0;
+	return at ? &cause->files[*at] : NULL;
+}
+
+void disk_cause_file_flush(struct disk_cause *cause, uint64_t key)
+{
+	struct cause_file *file = find_file(cause, key);
+
+	if (file) {
+		file->writer_thread = 0;
 	}
 }
 
-void disk_cause_file_gone(struct disk_cause *cause, uint64_t file)
+void disk_cause_file_rename(struct disk_cause *cause, uint64_t key)
 {
-	const uint64_t *at = map_find(&cause->by_key, file);
+	struct cause_file *file = find_file(cause, key);
 
-	if (at) {
-		remove_file(cause, (uint32_t)*at);
+	if (file) {
+		file->renaming = true;
+	}
+}
+
+void disk_cause_file_delete(struct disk_cause *cause, uint64_t key)
+{
+	struct cause_file *file = find_file(cause, key);
+
+	if (file) {
+		file->renaming = false;
+	}
+}
+
+void disk_cause_name_gone(struct disk_cause *cause, uint64_t key)
+{
+	struct cause_file *file = find_file(cause, key);
+
+	if (file && file->renaming) {
+		file->renaming = false;
+		file->role = FILE_ROLE_UNKNOWN; /* the next path says it */
+	} else if (file) {
+		remove_file(cause, (uint32_t)(file - cause->files));
 	}
 }
 

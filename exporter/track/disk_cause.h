@@ -109,9 +109,14 @@ void disk_cause_clear(struct disk_cause *cause); /* forgets all files, frees all
 void disk_cause_file_read(struct disk_cause *cause, const struct cause_request *request);
 void disk_cause_file_write(struct disk_cause *cause, const struct cause_request *request);
 /* A program asks that the file's dirty pages are written. */
-void disk_cause_file_flush(struct disk_cause *cause, uint64_t file);
-/* The key means no file any more; dirty pages of the file that it meant are never written. */
-void disk_cause_file_gone(struct disk_cause *cause, uint64_t file);
+void disk_cause_file_flush(struct disk_cause *cause, uint64_t key);
+/* A program asks that the file gets another name, or that it is deleted when the last program closes
+ * it. */
+void disk_cause_file_rename(struct disk_cause *cause, uint64_t key);
+void disk_cause_file_delete(struct disk_cause *cause, uint64_t key);
+/* The name of the key has ended (FileIo/FileDelete). Unless a rename is under way, the key means no
+ * file any more, and dirty pages of the file that it meant are never written. */
+void disk_cause_name_gone(struct disk_cause *cause, uint64_t key);
 
 /* The number of files that are remembered. */
 size_t disk_cause_entries(const struct disk_cause *cause);

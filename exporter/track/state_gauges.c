@@ -12,5 +12,7 @@ const struct state_gauge state_gauges[] = {
 	{ "etw_file_top_written_bytes", "file_top", "FileIo/Write" },
 	{ "etw_disk_info", "disk", "SystemConfig/PhyDisk" },
 	{ "etw_disk_volume_info", "disk", "SystemConfig/LogDisk" },
+	{ "etw_disk_caused_read_bytes_total", "disk_cause", "DiskIo/Read, FileIo/Read" },
+	{ "etw_disk_caused_written_bytes_total", "disk_cause", "DiskIo/Write, FileIo/Write" },
 	{ NULL, NULL, NULL },
 };

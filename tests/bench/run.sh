@@ -48,12 +48,29 @@ replay() { # name, recording
 	line "replay.$1.rate" "$(awk -v n="$records" -v s="$time" 'BEGIN { printf "%.3f", n / s / 1e6 }')" Mrecords/s
 }
 
+# What a collector adds to the time of a processor that a replay takes, by event of the given kernel classes.
+collector_cost() { # collector, recording, class...
+	local events
+	events=$("$bin/etwtool" summary "$2" | python3 -c 'import json, sys
+print(sum(p["events"] for p in json.load(sys.stdin)["providers"].values() if p["name"] in sys.argv[1:]))' "${@:3}")
+	python3 - "$runs" "$events" "$bin/etw_exporter" --once --replay.file="$2" "--collector.$1" <<-'PYTHON' | while read -r value; do line "$1.event" "$value" ns; done
+		import os, statistics, subprocess, sys
+		runs, events, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+		def processor_seconds(arguments):
+		    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+		    return os.wait4(process.pid, 0)[2].ru_utime
+		pairs = [(processor_seconds(command), processor_seconds(command[:-1])) for _ in range(runs)]
+		print(f"{(statistics.median(p[0] for p in pairs) - statistics.median(p[1] for p in pairs)) / events * 1e9:.0f}")
+	PYTHON
+}
+
 [ -s "$plain" ] || "$bin/make_sample" --plain-size=1GiB "$plain" >/dev/null
 "$bin/make_sample" build/bench/sample.etl >/dev/null
 
 line startup.check_config "$(seconds "$bin/etw_exporter" --check-config | awk '{ printf "%.3f", $1 * 1e3 }')" ms
 replay sample build/bench/sample.etl
 replay plain_1GiB "$plain"
+collector_cost disk_cause "$plain" FileIo DiskIo
 if [ -f "$traces/net.4.5.2.x64.etl" ]; then
 	replay net.4.5.2.x64 "$traces/net.4.5.2.x64.etl"
 	"$bin/etw_bench" decode "$traces/net.4.5.2.x64.etl" "$runs"

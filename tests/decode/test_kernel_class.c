@@ -232,6 +232,8 @@ static void opcodes_in_code_are_those_of_the_table(void **state)
 		{ "FileIo", "FileRundown", KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN },
 		{ "FileIo", "Create", KERNEL_OPCODE_FILE_IO_CREATE },
 		{ "FileIo", "Write", KERNEL_OPCODE_FILE_IO_WRITE },
+		{ "FileIo", "Delete", KERNEL_OPCODE_FILE_IO_DELETE },
+		{ "FileIo", "Rename", KERNEL_OPCODE_FILE_IO_RENAME },
 		{ "FileIo", "Flush", KERNEL_OPCODE_FILE_IO_FLUSH },
 		{ "FileIo", "FSControl", KERNEL_OPCODE_FILE_IO_FS_CONTROL },
 		{ "FileIo", "OperationEnd", KERNEL_OPCODE_FILE_IO_OPERATION_END },

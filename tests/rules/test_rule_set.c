@@ -394,7 +394,7 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 	assert_null(make(typo, false, &err));
 	assert_string_equal(
 		err.text,
-		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, dns, dotnet, events, file, "
+		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, disk_cause, dns, dotnet, events, file, "
 		"file_errors, file_groups, file_latency, file_other, file_top, http, image, interrupt, memory, network, "
 		"page_faults, payload, process, registry, sched, tcp, virtual_alloc");
 	assert_int_equal(err.code, ERROR_CONFIG);

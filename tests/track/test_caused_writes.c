@@ -210,7 +210,7 @@ static void a_file_deleted_before_the_flush_counts_for_no_process(void **state)
 	(void)state;
 	names(KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\a.tmp");
 	writes(ALICE, KEY, 0, 8192, CACHED);
-	file_event(70, ALICE, KEY, 0, 0, 0);
+	file_event(KERNEL_OPCODE_FILE_IO_DELETE, ALICE, KEY, 0, 0, 0);
 	names(KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\a.tmp");
 	names(KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\b.txt");
 	writes(BOB, KEY, 4096, PAGE, CACHED); /* Windows uses the key again */
@@ -236,10 +236,17 @@ static void a_renamed_file_keeps_its_writers(void **state)
 	(void)state;
 	names(KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\a.part");
 	writes(ALICE, KEY, 0, PAGE, CACHED);
-	file_event(71, BOB, KEY, 0, 0, 0);
-	names(KERNEL_OPCODE_FILE_IO_NAME, KEY, "\\Device\\HarddiskVolume3\\a.iso");
+	file_event(KERNEL_OPCODE_FILE_IO_RENAME, BOB, KEY, 0, 0, 0);
+	names(KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\a.part");
+	names(KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\a.iso");
 	flushes(SYSTEM, KEY, 0, PAGE);
 	EXPECT(WRITTEN("alice", "cached", "4096"));
+	writes(ALICE, KEY, 0, PAGE, CACHED);
+	file_event(KERNEL_OPCODE_FILE_IO_RENAME, BOB, KEY, 0, 0, 0);
+	file_event(KERNEL_OPCODE_FILE_IO_DELETE, BOB, KEY, 0, 0, 0);
+	names(KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\b.iso");
+	flushes(SYSTEM, KEY, 0, PAGE); /* of another file */
+	EXPECT(WRITTEN("alice", "cached", "4096"), WRITTEN("System", "unknown", "4096"));
 }
 
 static void compressed_bytes_are_split_as_the_pages_were(void **state)

@@ -347,7 +347,7 @@ static void the_ledger_agrees_with_a_model_of_pages(void **state)
 			model_flushes(&model);
 		}
 		if (random_below(100) == 0) {
-			disk_cause_file_gone(&cause, 7);
+			disk_cause_name_gone(&cause, 7);
 			model = (struct model){ .last_writer = 0 };
 		}
 	}

@@ -38,7 +38,8 @@ enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
 	"etw_session|etw_consumer|etw_exporter|etw_replay|etw_state|etw_schema|etw_decode|process"
 #define OWN_NAMES                                                                         \
 	"etw_process_instances|etw_process_threads|etw_process_image_info|etw_disk_info|" \
-	"etw_disk_volume_info|etw_file_top_written_bytes"
+	"etw_disk_volume_info|etw_disk_caused_read_bytes_total|"                          \
+	"etw_disk_caused_written_bytes_total|etw_file_top_written_bytes"
 
 /* The labels of a rule or a metric, as the schema has them. */
 #define LABELS                                                             \
