@@ -82,10 +82,14 @@ static void count_transfer(struct tracker *tracker)
 static void note_file_use(struct tracker *tracker)
 {
 	struct disk_cause *cause = &tracker->disk_cause;
-	struct cause_request request;
+	struct cause_request request = { 0 };
 
-	/* A record without bytes still has the key. */
-	read_request(tracker, &request);
+	if (tracker->now.record->opcode == KERNEL_OPCODE_FILE_IO_FILE_DELETE) {
+		/* A record of names belongs to no process. */
+		payload_u64(tracker, PAYLOAD_FILE_KEY, &request.file);
+	} else {
+		read_request(tracker, &request); /* one without bytes still has the key */
+	}
 	switch (tracker->now.record->opcode) {
 	case KERNEL_OPCODE_FILE_IO_READ:
 		disk_cause_file_read(cause, &request);

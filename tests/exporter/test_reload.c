@@ -198,7 +198,7 @@ static void expect_lines(const struct text *of, const struct text *in)
 }
 
 static const char *const everything =
-	"collectors: { file_other: on, file_latency: on, file_errors: on, file_top: on, "
+	"collectors: { file_other: on, file_latency: on, file_errors: on, file_top: on, disk_cause: on, "
 	"page_faults: on, virtual_alloc: on, registry: on, cpu: on, image: on, interrupt: on, "
 	"sched: on, dns: on, tcp: on, http: on, dotnet: on, payload: on }\n";
 

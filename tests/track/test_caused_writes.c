@@ -345,6 +345,28 @@ static void read_ahead_counts_for_the_reader(void **state)
 	EXPECT(READ("alice", "cached", "69632"), READ("bob", "direct", "8192"));
 }
 
+static void a_reload_keeps_the_counters_and_starts_the_ledger_anew(void **state)
+{
+	static const struct tracker_options off;
+	struct error err = { 0 };
+
+	(void)state;
+	writes(ALICE, KEY, 0, PAGE, CACHED);
+	flushes(SYSTEM, KEY, 0, PAGE);
+	writes(ALICE, OTHER_KEY, 0, PAGE, CACHED);
+	EXPECT(WRITTEN("alice", "cached", "4096"));
+	assert_true(tracker_change(player.tracker, &options, &err)); /* the same: nothing is lost */
+	flushes(SYSTEM, OTHER_KEY, 0, PAGE);
+	writes(ALICE, KEY, 0, PAGE, CACHED);
+	EXPECT(WRITTEN("alice", "cached", "8192"));
+	assert_true(tracker_change(player.tracker, &off, &err));
+	flushes(SYSTEM, KEY, 0, PAGE); /* not counted */
+	EXPECT(WRITTEN("alice", "cached", "8192"));
+	assert_true(tracker_change(player.tracker, &options, &err));
+	flushes(SYSTEM, KEY, 0, PAGE);
+	EXPECT(WRITTEN("alice", "cached", "8192"), WRITTEN("System", "unknown", "4096"));
+}
+
 /* ---- any stream ---- */
 
 enum { EVENTS = 20000, PLAY_EVERY = 1000, DISKS = 3, KEYS = 6, PROCESSES = 5 };
@@ -472,6 +494,7 @@ int main(void)
 		TEST(a_page_written_while_it_is_flushed_counts_for_its_writer),
 		TEST(a_transfer_whose_paging_write_is_lost_counts_for_all_writers),
 		TEST(read_ahead_counts_for_the_reader),
+		TEST(a_reload_keeps_the_counters_and_starts_the_ledger_anew),
 		TEST(every_byte_of_a_disk_has_one_cause),
 	};
 

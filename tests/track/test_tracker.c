@@ -29,6 +29,7 @@ static const struct tracker_options everything = {
 	.disk_info = true,
 	.image_info = true,
 	.top_paths = true,
+	.disk_cause = true,
 	.features = TRACK_SERVICES | TRACK_FILES | TRACK_REQUESTS | TRACK_DRIVERS | TRACK_SCHEDULER,
 };
 

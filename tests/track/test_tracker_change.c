@@ -12,9 +12,11 @@
 #include "tests/support/tracker_run.h"
 
 static const struct tracker_options none;
-static const struct tracker_options every_gauge = {
-	.process_gauges = true, .disk_info = true, .image_info = true, .top_paths = true
-};
+static const struct tracker_options every_gauge = { .process_gauges = true,
+						    .disk_info = true,
+						    .image_info = true,
+						    .top_paths = true,
+						    .disk_cause = true };
 
 static void change(struct player *player, const struct tracker_options *options)
 {
