@@ -42,7 +42,7 @@
 #include "track/files.h"
 
 enum {
-	PAGE_SIZE = 4096,
+	PAGE_BYTES = 4096,
 	PAGES_MOST = 1 << 28, /* of a share: bytes of a transfer times all shares fit 64 bits */
 };
 
@@ -288,7 +288,7 @@ static uint64_t page_after(uint64_t offset, uint32_t bytes)
 {
 	uint64_t last = offset + (bytes - 1);
 
-	return (last < offset ? UINT64_MAX : last) / PAGE_SIZE + 1;
+	return (last < offset ? UINT64_MAX : last) / PAGE_BYTES + 1;
 }
 
 static void remove_run(struct cause_file *file, unsigned i)
@@ -448,7 +448,7 @@ static void paging_write(struct disk_cause *cause, struct cause_file *file,
 	bool in_request = file->writer_thread != 0 && file->writer_thread == request->thread;
 
 	file->share_count = 0;
-	take_runs(file, request->offset / PAGE_SIZE, page_after(request->offset, request->bytes));
+	take_runs(file, request->offset / PAGE_BYTES, page_after(request->offset, request->bytes));
 	for (unsigned i = 0; i < file->share_count; i++) {
 		/* The thread that wrote also flushes, in the same request: written through. */
 		if (in_request && file->shares[i].process == request->process) {
@@ -464,7 +464,7 @@ static void program_write(struct disk_cause *cause, struct cause_file *file,
 			  const struct cause_request *request)
 {
 	uint64_t offset = request->offset <= INT64_MAX ? request->offset : file->end;
-	struct cause_run run = { .first = offset / PAGE_SIZE,
+	struct cause_run run = { .first = offset / PAGE_BYTES,
 				 .end = page_after(offset, request->bytes),
 				 .process = request->process };
 

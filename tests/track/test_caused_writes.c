@@ -262,12 +262,12 @@ static void compressed_bytes_are_split_as_the_pages_were(void **state)
 
 static void pages_of_a_sparse_file_lie_far_apart(void **state)
 {
-	static const uint64_t far = UINT64_C(1) << 40;
+	static const uint64_t distant = UINT64_C(1) << 40;
 
 	(void)state;
-	writes(ALICE, KEY, far, PAGE, CACHED);
+	writes(ALICE, KEY, distant, PAGE, CACHED);
 	writes(BOB, KEY, 0, PAGE, CACHED);
-	flushes(SYSTEM, KEY, far, PAGE);
+	flushes(SYSTEM, KEY, distant, PAGE);
 	EXPECT(WRITTEN("alice", "cached", "4096"));
 	flushes(SYSTEM, KEY, 0, PAGE);
 	EXPECT(WRITTEN("alice", "cached", "4096"), WRITTEN("bob", "cached", "4096"));
