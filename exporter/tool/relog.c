@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Decides about records.
- *
- * Recordings that are merged often are parts of one (etwtool relog --split, or two filters), and
- * each part has the records that describe the others. The merged recording is to have each of them
- * once: the n-th record with the same bytes in an input stays only if no input before had n of
- * them. So what an input repeats by itself stays repeated.
- */
 #include "tool/relog.h"
 
-#include "base/text.h"
 #include "decode/kernel_class.h"
 #include "etl/replace_payload.h"
 #include "etl/strip_items.h"
 
 enum {
-	/* Of different describing records that are compared between inputs; more are kept. */
-	COMPARED_MOST = 1 << 20,
 	/* docs/etl-format.md section 9: stacks and the keys of stacks. */
 	STACK_ITEMS = 1 << EXTENDED_STACK32 | 1 << EXTENDED_STACK64 | 1 << 17 | 1 << 18,
 };
@@ -25,20 +14,6 @@ bool relog_decision_needed(const struct relog_decision *decision)
 {
 	return decision->filtered || decision->drop_stacks || decision->merging ||
 	       decision->changes;
-}
-
-/* Whether an earlier input had this record, counted. */
-static bool is_repeated(struct relog_decision *decision, const struct event_record *record,
-			const struct etl_mirror_bytes *bytes)
-{
-	uint64_t hash = text_hash((const char *)bytes->at, bytes->size, hash_seed()) ^
-			hash_u64((uint64_t)record->processor + 1);
-	const uint64_t *before = map_find(&decision->earlier, hash);
-	uint64_t *now = decision->present.count < COMPARED_MOST ?
-				map_put(&decision->present, hash, NULL) :
-				map_find(&decision->present, hash);
-
-	return now && ++*now <= (before ? *before : 0);
 }
 
 /* Applies the assignments. *moved: the record with its new payload; its items are the same. */
@@ -77,7 +52,7 @@ enum etl_mirror_action relog_decide(void *context, const struct event_record *re
 	struct event_record moved = *record;
 	size_t size;
 
-	if (decision->merging && describes && is_repeated(decision, record, bytes)) {
+	if (decision->merging && describes && repeats_add(&decision->repeats, record)) {
 		return ETL_MIRROR_DROP;
 	}
 	if (decision->drop_stacks && kernel_class_of(record->provider) == KERNEL_STACK_WALK) {
@@ -102,27 +77,14 @@ enum etl_mirror_action relog_decide(void *context, const struct event_record *re
 
 void relog_next_input(struct relog_decision *decision)
 {
-	const struct map_slot *slot;
-	size_t at = 0;
-
 	chosen_clear(&decision->chosen);
 	describing_done(&decision->describing);
-	while ((slot = map_next(&decision->present, &at)) != NULL) {
-		uint64_t *before = decision->earlier.count < COMPARED_MOST ?
-					   map_put(&decision->earlier, slot->key, NULL) :
-					   map_find(&decision->earlier, slot->key);
-
-		if (before && *before < slot->value) {
-			*before = slot->value;
-		}
-	}
-	map_done(&decision->present);
+	repeats_next_file(&decision->repeats);
 }
 
 void relog_decision_done(struct relog_decision *decision)
 {
 	chosen_done(&decision->chosen);
 	describing_done(&decision->describing);
-	map_done(&decision->earlier);
-	map_done(&decision->present);
+	repeats_done(&decision->repeats);
 }

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "base/chosen.h"
-#include "base/map.h"
 #include "etl/mirror.h"
 #include "tool/event_filter.h"
 #include "tool/relog_changes.h"
@@ -18,6 +17,7 @@
 #include "tool/split.h"
 #include "tool/tool.h"
 #include "track/describing.h"
+#include "track/repeats.h"
 
 struct relog_request {
 	struct tool_arguments arguments; /* first */
@@ -49,10 +49,9 @@ struct relog_decision {
 
 	struct chosen chosen; /* of the present input; owned, as is the rest */
 	struct describing describing;
-	struct map earlier;   /* hash of a describing record -> how often an input before had it */
-	struct map present;   /* likewise, the present input so far */
-	uint64_t changed;     /* records, by assignments */
-	struct error failure; /* of the last ETL_MIRROR_STOP */
+	struct repeats repeats; /* of describing records, when merging */
+	uint64_t changed;       /* records, by assignments */
+	struct error failure;   /* of the last ETL_MIRROR_STOP */
 	uint8_t record[UINT16_MAX + 1];
 };
 

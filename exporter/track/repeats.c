@@ -3,59 +3,12 @@
 
 #include <stdlib.h>
 
-#include "base/map.h"
 #include "base/text.h"
 #include "track/describing.h"
 
 enum { COMPARED_MOST = 1 << 20 /* different records; repetitions of more are not found */ };
 
-struct repeats {
-	struct describing describing;
-	struct map earlier; /* hash of a record -> how often a file before had it */
-	struct map present; /* likewise, this file so far */
-};
-
-static void *repeats_new(void)
-{
-	struct repeats *repeats = calloc(1, sizeof *repeats);
-
-	if (repeats) {
-		describing_init(&repeats->describing);
-	}
-	return repeats;
-}
-
-static void repeats_free(void *context)
-{
-	struct repeats *repeats = context;
-
-	if (repeats) {
-		describing_done(&repeats->describing);
-		map_done(&repeats->earlier);
-		map_done(&repeats->present);
-		free(repeats);
-	}
-}
-
-static void repeats_next_file(void *context)
-{
-	struct repeats *repeats = context;
-	const struct map_slot *slot;
-	size_t at = 0;
-
-	describing_done(&repeats->describing);
-	describing_init(&repeats->describing);
-	while ((slot = map_next(&repeats->present, &at)) != NULL) {
-		uint64_t *before = repeats->earlier.count < COMPARED_MOST ?
-					   map_put(&repeats->earlier, slot->key, NULL) :
-					   map_find(&repeats->earlier, slot->key);
-
-		if (before && *before < slot->value) {
-			*before = slot->value;
-		}
-	}
-	map_done(&repeats->present);
-}
+/* ---- counting ---- */
 
 /* Of all in which records differ. */
 static uint64_t hash_of(const struct event_record *record)
@@ -64,7 +17,11 @@ static uint64_t hash_of(const struct event_record *record)
 		(uint64_t)record->raw_time,
 		(uint64_t)record->processor << 32 | (uint64_t)record->type << 16 | record->id,
 		(uint64_t)record->process_id << 32 | record->thread_id,
-		(uint64_t)record->opcode << 8 | record->version,
+		(uint64_t)record->opcode << 48 | (uint64_t)record->version << 40 |
+			(uint64_t)record->level << 32 | (uint64_t)record->channel << 16 |
+			record->task,
+		record->keyword,
+		record->activity ? guid_hash(record->activity, hash_seed()) : 0,
 		guid_hash(record->provider, hash_seed()),
 		text_hash((const char *)record->payload, record->payload_size, hash_seed()),
 		record->extended ? text_hash((const char *)record->extended, record->extended_size,
@@ -79,25 +36,86 @@ static uint64_t hash_of(const struct event_record *record)
 	return hash;
 }
 
-static bool repeats_has(void *context, const struct event_record *record)
+bool repeats_add(struct repeats *repeats, const struct event_record *record)
 {
-	struct repeats *repeats = context;
-	const uint64_t *before;
-	uint64_t *now, hash;
+	uint64_t hash = hash_of(record);
+	const uint64_t *before = map_find(&repeats->earlier, hash);
+	uint64_t *now = repeats->present.count < COMPARED_MOST ?
+				map_put(&repeats->present, hash, NULL) :
+				map_find(&repeats->present, hash);
 
-	if (!is_describing(&repeats->describing, record)) {
-		return false;
-	}
-	hash = hash_of(record);
-	before = map_find(&repeats->earlier, hash);
-	now = repeats->present.count < COMPARED_MOST ? map_put(&repeats->present, hash, NULL) :
-						       map_find(&repeats->present, hash);
 	return now && ++*now <= (before ? *before : 0);
 }
 
+void repeats_next_file(struct repeats *repeats)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	while ((slot = map_next(&repeats->present, &at)) != NULL) {
+		uint64_t *before = repeats->earlier.count < COMPARED_MOST ?
+					   map_put(&repeats->earlier, slot->key, NULL) :
+					   map_find(&repeats->earlier, slot->key);
+
+		if (before && *before < slot->value) {
+			*before = slot->value;
+		}
+	}
+	map_done(&repeats->present);
+}
+
+void repeats_done(struct repeats *repeats)
+{
+	map_done(&repeats->earlier);
+	map_done(&repeats->present);
+}
+
+/* ---- for readers of several files ---- */
+
+struct finder {
+	struct describing describing;
+	struct repeats repeats;
+};
+
+static void *finder_new(void)
+{
+	struct finder *finder = calloc(1, sizeof *finder);
+
+	if (finder) {
+		describing_init(&finder->describing);
+	}
+	return finder;
+}
+
+static void finder_free(void *context)
+{
+	struct finder *finder = context;
+
+	if (finder) {
+		describing_done(&finder->describing);
+		repeats_done(&finder->repeats);
+		free(finder);
+	}
+}
+
+static void finder_next_file(void *context)
+{
+	struct finder *finder = context;
+
+	describing_done(&finder->describing);
+	repeats_next_file(&finder->repeats);
+}
+
+static bool finder_has(void *context, const struct event_record *record)
+{
+	struct finder *finder = context;
+
+	return is_describing(&finder->describing, record) && repeats_add(&finder->repeats, record);
+}
+
 const struct repeat_finder repeat_finder = {
-	.new_finder = repeats_new,
-	.next_file = repeats_next_file,
-	.is_repeated = repeats_has,
-	.free_finder = repeats_free,
+	.new_finder = finder_new,
+	.next_file = finder_next_file,
+	.is_repeated = finder_has,
+	.free_finder = finder_free,
 };

@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records that several files of one recording have.
+ * Records that several files have which are parts of one recording.
  *
- * Each file that etwtool relog --split wrote has the records that describe its others, also those
- * of another time (track/describing.h). Of the whole they are to be read once: the n-th record with
- * the same contents in a file is a repetition if a file before had n of them. So what a file
- * repeats by itself stays repeated.
+ * Each part that etwtool relog wrote (--split, or two filters) has the records that describe its
+ * others, also those of another time (track/describing.h). Of the whole they are to be read, or
+ * written again, once: the n-th record with the same contents in a file is a repetition if a file
+ * before had n of them. So what a file repeats by itself stays repeated.
  */
 #ifndef TRACK_REPEATS_H
 #define TRACK_REPEATS_H
 
+#include <stdbool.h>
+
+#include "base/map.h"
+#include "source/event_record.h"
 #include "source/repeat_finder.h"
+
+/* A bounded table of the records of one recording's files; beyond it nothing is a repetition.
+ * Zero-initialise it. */
+struct repeats {
+	struct map earlier; /* hash of a record -> how often a file before had it */
+	struct map present; /* likewise, this file so far */
+};
+
+/* Counts a describing record of the present file. Whether a file before has it, too. */
+bool repeats_add(struct repeats *repeats, const struct event_record *record);
+void repeats_next_file(struct repeats *repeats);
+void repeats_done(struct repeats *repeats);
 
 /* For etl_file_find_repeats(); on any thread, one finder each. */
 extern const struct repeat_finder repeat_finder;
