@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/replacement.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 bool replacement_init(struct replacement *replacement, const char *path, struct error *err)
 {
+	static atomic_uint named; /* so far, in this run */
 	size_t path_size = strlen(path), size = path_size + sizeof ".00000000.partial";
 
 	replacement->path = text_duplicate(path, path_size);
@@ -19,7 +21,8 @@ bool replacement_init(struct replacement *replacement, const char *path, struct 
 		return error_no_memory(err, "the name of a file");
 	}
 	/* Another run may write the same file; hash_seed() differs from run to run. */
-	snprintf(replacement->temporary, size, "%s.%08x.partial", path, (unsigned)hash_seed());
+	snprintf(replacement->temporary, size, "%s.%08x.partial", path,
+		 (unsigned)hash_seed() + atomic_fetch_add(&named, 1));
 	return true;
 }
 

@@ -2,9 +2,10 @@
 /*
  * A file that takes the place of another one when it is whole.
  *
- * It is written beside its place, under a name that no other run uses, and renamed. So a program
+ * It is written beside its place, under a name that nothing else uses, and renamed. So a program
  * that is interrupted, or a full disk, leaves what was there before, and a file that another
- * program has open stays readable.
+ * program has open stays readable. A file that is needed only meanwhile is one that never gets its
+ * place.
  */
 #ifndef BASE_REPLACEMENT_H
 #define BASE_REPLACEMENT_H
@@ -20,10 +21,12 @@ struct replacement {
 	char *temporary; /* where it is written; owned; NULL when it has its place */
 };
 
-/* Chooses the temporary name; nothing is written. On failure replacement_done() is due as well. */
+/* Chooses the temporary name, another one at each call; nothing is written. On failure
+ * replacement_done() is due as well. */
 bool replacement_init(struct replacement *replacement, const char *path, struct error *err);
 
-/* Gives the file its place; it must be closed. The error names no path. */
+/* Gives the file its place; it must be closed. It keeps the rights that it was created with, which
+ * are to be those of os_file_create(). The error names no path. */
 bool replacement_finish(struct replacement *replacement, struct error *err);
 
 /* Removes the file if it has not got its place. */

@@ -19,14 +19,10 @@
  */
 #include "etl/mirror.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
-#include "base/os.h"
 #include "base/store.h"
-#include "base/text.h"
 #include "etl/mirror_internal.h"
 #include "source/kernel_group.h"
 
@@ -220,7 +216,6 @@ struct etl_mirror *etl_mirror_open(const char *path, enum etl_mirror_form form,
 {
 	struct etl_mirror *mirror = calloc(1, sizeof *mirror);
 	bool named = path && !etl_output_is_standard(path);
-	size_t temporary_size = named ? strlen(path) + sizeof ".00000000.partial" : 0;
 
 	if (!mirror) {
 		error_no_memory(err, "a recording");
@@ -236,16 +231,8 @@ struct etl_mirror *etl_mirror_open(const char *path, enum etl_mirror_form form,
 	}
 	mirror_header_merge(mirror);
 	mirror->standard_output = path && !named;
-	if (named) {
-		mirror->path = text_duplicate(path, strlen(path));
-		mirror->temporary = malloc(temporary_size);
-		if (!mirror->path || !mirror->temporary) {
-			error_no_memory(err, "the name of a recording");
-			goto fail;
-		}
-		/* Another run may write the same file; hash_seed() differs from run to run. */
-		snprintf(mirror->temporary, temporary_size, "%s.%08x.partial", path,
-			 (unsigned)hash_seed());
+	if (named && !replacement_init(&mirror->file, path, err)) {
+		goto fail;
 	}
 	return mirror;
 
@@ -335,22 +322,18 @@ static bool finish(struct etl_mirror *mirror, struct error *err)
 	    !etl_writer_finish(mirror->writer, err)) {
 		return false;
 	}
-	if (mirror->path) {
-		etl_writer_close(mirror->writer);
-		mirror->writer = NULL;
-		if (!os_file_rename(mirror->temporary, mirror->path, err)) {
-			return false;
-		}
-		free(mirror->temporary);
-		mirror->temporary = NULL;
+	if (!mirror->file.path) {
+		return true;
 	}
-	return true;
+	etl_writer_close(mirror->writer);
+	mirror->writer = NULL;
+	return replacement_finish(&mirror->file, err);
 }
 
 bool etl_mirror_finish(struct etl_mirror *mirror, struct error *err)
 {
 	return finish(mirror, err) ||
-	       (mirror->path ? error_prefix(err, "%s", mirror->path) : false);
+	       (mirror->file.path ? error_prefix(err, "%s", mirror->file.path) : false);
 }
 
 void etl_mirror_counts(const struct etl_mirror *mirror, struct etl_mirror_counts *counts)
@@ -369,11 +352,7 @@ void etl_mirror_close(struct etl_mirror *mirror)
 		return;
 	}
 	etl_writer_close(mirror->writer);
-	if (mirror->temporary) {
-		os_file_remove(mirror->temporary, NULL);
-	}
-	free(mirror->path);
-	free(mirror->temporary);
+	replacement_done(&mirror->file);
 	mirror_piece_done(&mirror->piece);
 	for (size_t i = 0; mirror->pending && i < MIRROR_PENDING_MOST; i++) {
 		mirror_piece_done(&mirror->pending[i]);

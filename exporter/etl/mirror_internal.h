@@ -6,6 +6,7 @@
 #ifndef ETL_MIRROR_INTERNAL_H
 #define ETL_MIRROR_INTERNAL_H
 
+#include "base/replacement.h"
 #include "etl/logfile_header.h"
 #include "etl/mirror.h"
 #include "etl/output.h"
@@ -50,8 +51,7 @@ void mirror_piece_done(struct mirror_piece *piece);
 
 struct etl_mirror {
 	bool standard_output;
-	char *path;      /* owned; NULL: in memory, or to the standard output */
-	char *temporary; /* owned; the name until the end */
+	struct replacement file; /* without a path: in memory, or to the standard output */
 	enum etl_mirror_form form;
 	struct etl_file *const *inputs; /* borrowed */
 	size_t input_count;

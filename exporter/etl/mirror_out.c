@@ -116,8 +116,9 @@ static bool open_writer(struct etl_mirror *mirror, const struct mirror_piece *pi
 	}
 	memset(whole.bytes, 0xff, size);
 	memcpy(whole.bytes, piece->block.bytes, piece->used);
-	mirror->writer = etl_writer_open_with(mirror->standard_output ? "-" : mirror->temporary,
-					      &options, whole.bytes, size, err);
+	mirror->writer =
+		etl_writer_open_with(mirror->standard_output ? "-" : mirror->file.temporary,
+				     &options, whole.bytes, size, err);
 	free(whole.bytes);
 	mirror->output_failed = !mirror->writer;
 	return mirror->writer != NULL;
@@ -130,7 +131,7 @@ static bool is_written(struct etl_mirror *mirror, struct error *err)
 		return true;
 	}
 	mirror->output_failed = true;
-	return !mirror->path ? false : error_prefix(err, "%s", mirror->path);
+	return !mirror->file.path ? false : error_prefix(err, "%s", mirror->file.path);
 }
 
 /* The place of a buffer that is written next: used bytes unpacked, size bytes in the file. */

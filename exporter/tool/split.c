@@ -25,8 +25,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/map.h"
-#include "base/os.h"
+#include "base/replacement.h"
 #include "base/text.h"
 #include "source/clock.h"
 #include "track/describing.h"
@@ -76,8 +75,8 @@ struct split {
 	size_t capacity;
 	const struct entry **by_time; /* owned; in the order of their first times */
 	struct describing describing;
-	char *names_path;       /* owned; of the small file */
-	struct etl_file *names; /* owned */
+	struct replacement small; /* the small file, which never gets its place */
+	struct etl_file *names;   /* the same, to be read; owned */
 
 	struct entry present; /* the buffer that the first pass is in */
 	bool has_records;
@@ -161,8 +160,8 @@ static bool first_pass(struct split *split, struct etl_damage *damage, struct er
 		.buffer_context = split,
 		.on_buffer = note_buffer,
 	};
-	struct etl_mirror *mirror =
-		etl_mirror_open(split->names_path, split->request->form, &split->input, 1, err);
+	struct etl_mirror *mirror = etl_mirror_open(split->small.temporary, split->request->form,
+						    &split->input, 1, err);
 	bool good = mirror && etl_mirror_copy(mirror, split->input, &visitor, damage, err) &&
 		    etl_mirror_finish(mirror, err);
 
@@ -180,7 +179,7 @@ static bool first_pass(struct split *split, struct etl_damage *damage, struct er
 	if (split->count > 0) {
 		qsort(split->by_time, split->count, sizeof(struct entry *), compare_times);
 	}
-	split->names = etl_file_open(split->names_path, 0, err);
+	split->names = etl_file_open(split->small.temporary, 0, err);
 	return split->names != NULL;
 }
 
@@ -373,22 +372,15 @@ bool split_recording(struct etl_file *input, const struct split_request *request
 		     struct etl_damage *damage, struct error *err)
 {
 	struct split split = { .input = input, .request = request };
-	struct text names = { 0 };
 	bool good;
 
 	describing_init(&split.describing);
-	text_add_format(&names, "%s.%08x.names", request->output, (unsigned)hash_seed());
-	if (names.failed) {
-		text_free(&names);
-		return error_no_memory(err, "the name of a file");
-	}
-	split.names_path = names.data;
-	good = first_pass(&split, damage, err) &&
+	good = replacement_init(&split.small, request->output, err) &&
+	       first_pass(&split, damage, err) &&
 	       (request->by.size_bytes > 0 ? by_size(&split, err) : by_duration(&split, err));
 	etl_file_close(split.names);
-	os_file_remove(split.names_path, NULL);
+	replacement_done(&split.small);
 	describing_done(&split.describing);
-	text_free(&names);
 	free(split.by_time);
 	free(split.entries);
 	return good;

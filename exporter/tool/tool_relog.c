@@ -27,8 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/os.h"
+#include "base/replacement.h"
 #include "etl/file_set.h"
 #include "etl/output.h"
 #include "tool/anonymise_recording.h"
@@ -434,22 +434,14 @@ static bool make_parts(struct relog *relog, struct etl_file *input, enum etl_mir
 
 /* A recording between two steps: a file beside the output that is gone at the end. */
 struct between {
-	struct text path;
+	struct replacement place; /* which it never gets */
 	struct etl_file *file;
 };
 
-static bool name_between(struct between *between, const struct relog *relog, const char *step,
-			 struct error *err)
-{
-	text_add_format(&between->path, "%s.%08x.%s", relog->request->output, (unsigned)hash_seed(),
-			step);
-	return !between->path.failed || error_no_memory(err, "the name of a file");
-}
-
 static bool open_between(struct between *between, struct relog *relog, struct error *err)
 {
-	between->file =
-		etl_file_open(between->path.data, relog->request->arguments.pointer_size, err);
+	between->file = etl_file_open(between->place.temporary,
+				      relog->request->arguments.pointer_size, err);
 	relog->present = 0;
 	return between->file != NULL;
 }
@@ -457,10 +449,7 @@ static bool open_between(struct between *between, struct relog *relog, struct er
 static void remove_between(struct between *between)
 {
 	etl_file_close(between->file);
-	if (between->path.data) {
-		os_file_remove(between->path.data, NULL);
-	}
-	text_free(&between->path);
+	replacement_done(&between->place);
 }
 
 /* Whether more is asked for than to take names out of one recording, or to split it. */
@@ -481,16 +470,16 @@ static bool make_in_steps(struct relog *relog, enum etl_mirror_form form, bool s
 	bool good = true, warn = true; /* of damage, which is in the inputs only */
 
 	if (needs_whole(relog)) {
-		good = name_between(&whole, relog, "whole", err) &&
-		       make(relog, whole.path.data, ETL_FORM_AS_READ, &whole_counts, err) &&
+		good = replacement_init(&whole.place, request->output, err) &&
+		       make(relog, whole.place.temporary, ETL_FORM_AS_READ, &whole_counts, err) &&
 		       open_between(&whole, relog, err);
 		input = whole.file;
 		warn = false;
 	}
 	if (good && request->anonymise && split) {
-		good = name_between(&nameless, relog, "nameless", err) &&
-		       make_anonymised(relog, input, nameless.path.data, ETL_FORM_AS_READ, warn,
-				       &counts, err) &&
+		good = replacement_init(&nameless.place, request->output, err) &&
+		       make_anonymised(relog, input, nameless.place.temporary, ETL_FORM_AS_READ,
+				       warn, &counts, err) &&
 		       open_between(&nameless, relog, err);
 		input = nameless.file;
 		warn = false;

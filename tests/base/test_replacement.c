@@ -106,6 +106,27 @@ static void a_file_that_has_its_place_is_not_removed(void **state)
 	end_place(&place, "new");
 }
 
+static void each_has_a_name_of_its_own(void **state)
+{
+	struct replacement a = { 0 }, b = { 0 };
+	struct place place;
+	struct error err;
+
+	(void)state;
+	begin_replacement(&a, &place);
+	assert_true(replacement_init(&b, place.path, &err));
+	assert_string_not_equal(a.temporary, b.temporary);
+	/* Of one beside another, too: the file between two steps is written like any other. */
+	replacement_done(&b);
+	assert_true(replacement_init(&b, a.temporary, &err));
+	assert_true(os_file_write_whole(b.temporary, "newer", 5, &err));
+	assert_true(replacement_finish(&b, &err));
+	replacement_done(&b);
+	assert_true(replacement_finish(&a, &err));
+	replacement_done(&a);
+	end_place(&place, "newer");
+}
+
 static void an_error_names_the_path_and_leaves_nothing(void **state)
 {
 	struct place place;
@@ -126,6 +147,7 @@ int main(void)
 		cmocka_unit_test(a_whole_file_takes_the_place_of_the_former_one),
 		cmocka_unit_test(without_an_end_the_former_file_stays),
 		cmocka_unit_test(a_file_that_has_its_place_is_not_removed),
+		cmocka_unit_test(each_has_a_name_of_its_own),
 		cmocka_unit_test(an_error_names_the_path_and_leaves_nothing),
 	};
 

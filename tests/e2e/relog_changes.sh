@@ -56,6 +56,13 @@ changed "all events" 'if e["tid"] is not None: e["tid"] = 5'
 # Stacks are taken out of changed records too, and parts have the changes.
 relog sample.etl -o out.etl --set '*.@pid=4' --drop-stacks --split 3s
 [ "$("$ETWTOOL" dump out_000002.etl | grep -c '"pid": \([0-35-9]\|4[0-9]\)')" = 0 ] || fail "a part lacks the change"
+# The files between the steps are gone, and what was written is for its owner alone, also in place of a file that others may read.
+[ -z "$(find . -name '*.partial')" ] || fail "left over: $(find . -name '*.partial')"
+[ "$(stat -c %a out_000001.etl)" = 600 ] || fail "rights of a part: $(stat -c %a out_000001.etl)"
+chmod 644 out.etl
+relog sample.etl -o out.etl --anonymise --to 3
+[ "$(stat -c %a out.etl)" = 600 ] || fail "rights: $(stat -c %a out.etl)"
+[ -z "$(find . -name '*.partial')" ] || fail "left over: $(find . -name '*.partial')"
 rm out*.etl
 
 # Events that are taken out and added again.
