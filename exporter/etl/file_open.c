@@ -21,6 +21,7 @@
 #include "etl/file_set.h"
 #include "etl/index.h"
 #include "etl/mirror.h"
+#include "etl/packed.h"
 
 static const struct repeat_finder *finding; /* NULL: repetitions are not found */
 
@@ -194,7 +195,9 @@ static bool open_path(struct etl_file *file, const char *path, uint8_t pointer_s
 		return false;
 	}
 	if (set.count > 0) {
+		etl_packed_keep_start(); /* each file is opened twice */
 		good = open_set(file, &set, pointer_size, err);
+		etl_packed_keep_end();
 	} else {
 		good = (etl_input_open(&file->input, path, err) &&
 			etl_file_read_header(file, pointer_size, err)) ||

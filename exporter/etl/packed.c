@@ -658,16 +658,17 @@ static struct kept {
 	struct os_file *file; /* owned */
 	char *path;           /* owned */
 } * kept_first;
-static bool keeping;
+static unsigned keeping; /* starts without an end */
 
 void etl_packed_keep_start(void)
 {
-	keeping = true;
+	keeping++;
 }
 
 void etl_packed_keep_end(void)
 {
-	while (kept_first) {
+	keeping--;
+	while (keeping == 0 && kept_first) {
 		struct kept *next = kept_first->next;
 
 		os_file_close(kept_first->file);
@@ -675,7 +676,6 @@ void etl_packed_keep_end(void)
 		free(kept_first);
 		kept_first = next;
 	}
-	keeping = false;
 }
 
 /* Without memory nothing is kept. */
@@ -707,7 +707,7 @@ struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits
 		}
 	}
 	file = open_new(path, limits, err);
-	if (file && keeping && os_file_is_temporary(file)) {
+	if (file && keeping > 0 && os_file_is_temporary(file)) {
 		keep(path, file);
 	}
 	return file;

@@ -39,6 +39,7 @@ struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits
 /*
  * From now on each temporary file is kept, and opening the same path again gives the same one:
  * commands read a recording more than once, and a pipe has its bytes only once. The end frees them.
+ * A start within a start needs an end of its own, and the last end frees.
  */
 void etl_packed_keep_start(void);
 void etl_packed_keep_end(void);
