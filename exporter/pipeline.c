@@ -674,8 +674,8 @@ static void show(struct pipeline *pipeline, const struct event_record *record,
 }
 
 /* Shows the record to the flight recorder. */
-static void keep(struct pipeline *pipeline, const struct event_record *record,
-		 const struct event_class *class)
+static NOINLINE void keep(struct pipeline *pipeline, const struct event_record *record,
+			  const struct event_class *class)
 {
 	struct tap *tap = pipeline->options.tap;
 	const char *process = NULL;

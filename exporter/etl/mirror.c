@@ -112,12 +112,12 @@ static bool copy_record(struct copy *copy, const struct etl_walk *walk, struct e
 {
 	const struct etl_mirror_visitor *visitor = copy->visitor;
 	struct etl_mirror_counts *counts = &copy->mirror->counts;
-	struct etl_mirror_bytes bytes = { copy->buffer->bytes + walk->record_at,
-					  walk->record_size };
+	uint32_t at = etl_walk_record_at(walk);
+	struct etl_mirror_bytes bytes = { copy->buffer->bytes + at, walk->record_size };
 	enum etl_mirror_action action = ETL_MIRROR_KEEP;
 
 	if (copy->merged && is_first(copy, walk)) {
-		return begin_piece(copy, walk->record_at, err);
+		return begin_piece(copy, at, err);
 	}
 	if (visitor->decide) {
 		action = visitor->decide(visitor->context, &walk->record, &bytes);
@@ -127,11 +127,11 @@ static bool copy_record(struct copy *copy, const struct etl_walk *walk, struct e
 	}
 	if (action == ETL_MIRROR_DROP && !is_first(copy, walk)) {
 		counts->dropped++;
-		return begin_piece(copy, walk->record_at, err);
+		return begin_piece(copy, at, err);
 	}
 	if (action == ETL_MIRROR_REPLACE) {
 		counts->replaced++;
-		if (!begin_piece(copy, walk->record_at, err)) {
+		if (!begin_piece(copy, at, err)) {
 			return false;
 		}
 	}

@@ -193,7 +193,7 @@ static bool sort_positions(struct open *open, struct error *err)
 		open->positions = positions;
 		open->positions[open->position_count] = (struct position){
 			.time = walk->record.raw_time,
-			.at = walk->record_at,
+			.at = etl_walk_record_at(walk),
 			.ordinal = (uint32_t)(walk->record.index - open->first_record),
 		};
 		open->position_count++;

@@ -522,23 +522,26 @@ static inline bool step(struct etl_walk *walk)
 		return stop(walk, "its marker is none of a record");
 	}
 	walk->record.index = walk->next_index++;
-	walk->record_at = walk->at;
 	walk->record_size = size;
 	/* At least HEADER_MIN forward: the reader of each header type has checked this. */
 	walk->at += (size + 7) & ~7U;
 	return true;
 }
 
+/* Only records of several files are passed over. */
+static RARE bool is_passed_over(const struct etl_walk *walk)
+{
+	return chosen_has(walk->format->passed_over, walk->record.index);
+}
+
 bool etl_walk_next(struct etl_walk *walk)
 {
-	const struct chosen *passed_over = walk->format->passed_over;
-
-	while (step(walk)) {
-		if (!passed_over || !chosen_has(passed_over, walk->record.index)) {
-			return true;
+	do {
+		if (!step(walk)) {
+			return false;
 		}
-	}
-	return false;
+	} while (walk->format->passed_over && is_passed_over(walk));
+	return true;
 }
 
 bool etl_walk_seek(struct etl_walk *walk, uint32_t at, uint64_t index)

@@ -56,8 +56,7 @@ struct etl_walk {
 	const struct etl_format *format;
 	const uint8_t *bytes; /* of the buffer, its header included; borrowed */
 	uint32_t at;          /* offset of the next record in bytes */
-	uint32_t record_at;   /* likewise of the one that the last step reached */
-	uint32_t record_size; /* of that one, its header included, without padding */
+	uint32_t record_size; /* of the record before it, its header included, without padding */
 	uint32_t end;         /* offset where the valid bytes end */
 	uint64_t next_index;
 	const char *stopped;   /* why the rest of the buffer was dropped; NULL: it was not */
@@ -79,6 +78,12 @@ void etl_walk_start(struct etl_walk *walk, const struct etl_format *format, cons
  * record (then `stopped` is the reason).
  */
 bool etl_walk_next(struct etl_walk *walk);
+
+/* The offset in bytes of the record that the last step reached. */
+static inline uint32_t etl_walk_record_at(const struct etl_walk *walk)
+{
+	return walk->at - ((walk->record_size + 7) & ~7U);
+}
 
 /*
  * Goes to the record at an offset that an earlier walk over the same bytes has reached. Returns
