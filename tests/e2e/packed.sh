@@ -78,20 +78,29 @@ no_file_left
 # ---- every command, and the exporter ----
 sample=$work/sample.etl
 gzip -c "$sample" >"$work/sample.etl.gz"
-for command in stats providers 'fields DiskIo/Read' dump 'dump --format csv' 'dump --format text --from 1 --to 3' \
-	'dump --provider *Process*' 'backfill --step 1m' "check config $SOURCE_DIR/config/etw_exporter.yaml --with"; do
-	read -ra words <<<"$command"
-	if [ "${words[0]}" = check ]; then
-		at=("${#words[@]}") # the recording comes last
-	else
-		at=(1)
-	fi
-	run() { "$ETWTOOL" "${words[@]:0:${at[0]}}" "$1" "${words[@]:${at[0]}}" 2>&1 | grep -v ^etw_exporter_config_ | sed "s|sample\.etl\.gz|sample.etl|g"; }
-	run "$sample" >"$work/plain" || fail "$command: $(head -3 "$work/plain")"
-	run "$work/sample.etl.gz" >"$work/got" || fail "$command, packed: $(head -3 "$work/got")"
-	cmp -s "$work/plain" "$work/got" || fail "$command: $(diff "$work/plain" "$work/got" | head -5)"
-	run - <"$work/sample.etl.gz" | sed 's|"-"|"sample.etl"|; s|^- |sample.etl |' >"$work/got" || fail "$command of a pipe"
-	[ "$(wc -l <"$work/plain")" = "$(wc -l <"$work/got")" ] || fail "$command of a pipe: $(head -3 "$work/got")"
+head -c 524288 "$sample" >"$work/half.etl" # whole buffers
+# @ is the recording. A report, a table or a document has its name.
+for command in 'stats @' 'providers @' 'fields @ DiskIo/Read' 'dump @' 'dump @ --format csv' 'dump @ --format text --from 1 --to 3' \
+	'dump @ --provider *Process*' 'backfill @ --step 1m' "check config $SOURCE_DIR/config/etw_exporter.yaml --with @" \
+	'report @ -o -' 'doctor @' 'doctor @ --format json' "diff @ $work/half.etl" "diff $work/half.etl @ --format json" \
+	'top @ --speed 0 --batch --exact'; do
+	run() { # recording, what its name is replaced by
+		read -ra words <<<"${command/@/"$1"}"
+		"$ETWTOOL" "${words[@]}" 2>&1 | grep -v ^etw_exporter_config_ | sed "s|$work/||g; $2"
+	}
+	run "$sample" '' >"$work/plain" || fail "$command: $(head -3 "$work/plain")"
+	[ "$(wc -l <"$work/plain")" -gt 3 ] || fail "$command: $(cat "$work/plain")"
+	run "$work/sample.etl.gz" 's|sample\.etl\.gz|sample.etl|g' >"$work/got" || fail "$command, packed: $(head -3 "$work/got")"
+	cmp -s "$work/plain" "$work/got" || fail "$command: $(diff "$work/plain" "$work/got" | head -5 | cut -c1-300)"
+	run - 's/"-"/"sample.etl"/g; s/^\([AB]: \)\?-\([: ]\)/\1sample.etl\2/; s/ in -,/ in sample.etl,/; s/ on -$/ on sample.etl/
+		s/<\(title\|bdi\)>-/<\1>sample.etl/' \
+		<"$work/sample.etl.gz" >"$work/got" ||
+		fail "$command of a pipe: $(head -3 "$work/got")"
+	cmp -s "$work/plain" "$work/got" || fail "$command of a pipe: $(diff "$work/plain" "$work/got" | head -5 | cut -c1-300)"
+done
+"$ETWTOOL" relog "$sample" -o "$work/plain" --event 'DiskIo/*' >/dev/null
+for recording in "$work/sample.etl.gz" -; do
+	"$ETWTOOL" relog "$recording" -o - --event 'DiskIo/*' <"$work/sample.etl.gz" | cmp "$work/plain" - || fail "relog $recording"
 done
 page() {
 	"$ETW_EXPORTER" --once "${all_collectors[@]}" "$@" 2>"$work/err" >"$work/page" || fail "$*: $(cat "$work/err")"
@@ -110,6 +119,16 @@ done
 wait
 page --replay.single-pass --replay.file="$sample" >"$work/plain"
 page --replay.single-pass --replay.file="$work/sample.etl.gz" | cmp -s "$work/plain" - || fail "a single pass"
+while read -r recording; do
+	[ "$recording" != "$sample" ] || continue
+	page --replay.file="$recording" >"$work/plain"
+	grep -q '^etw_consumer_records_total.* [1-9]' "$work/plain" || fail "$recording: no records"
+	zstd -q -c "$recording" >"$work/real.zst"
+	for packed in "$work/real.zst" -; do
+		page --replay.file="$packed" <"$work/real.zst" >"$work/got"
+		cmp -s "$work/plain" "$work/got" || fail "$recording: $(diff "$work/plain" "$work/got" | head -5)"
+	done
+done < <(some_recordings)
 no_file_left
 
 # Nothing is left behind by a program that is ended while it reads a pipe.
