@@ -75,6 +75,10 @@ const char *measure_suffix(enum measure measure);
 bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct text *name);
 bool diff_row_differs(const struct diff_row *row);
 
+/* Whether any row, shown or not, has a name that the option `metric` matches, and a process that
+ * `process` matches. True for an option that is not given, if there are rows. */
+void diff_find_patterns(const struct diff *diff, bool *metric, bool *process);
+
 /* A value that is not there as 0. */
 double diff_or_zero(double value);
 

@@ -177,22 +177,45 @@ bool diff_make_rows(struct diff *diff, struct error *err)
 	return true;
 }
 
+static bool matches_metric(const struct diff *diff, const struct diff_row *row, struct text *name)
+{
+	const char *pattern = diff->options.metric;
+
+	if (!pattern) {
+		return true;
+	}
+	diff_row_name(diff, row, name);
+	return !name->failed && (glob_matches(pattern, name->data) ||
+				 glob_matches(pattern, diff_row_family(diff, row)));
+}
+
+static bool matches_process(const struct diff *diff, const struct diff_row *row, struct text *name)
+{
+	const char *pattern = diff->options.process;
+
+	if (!pattern) {
+		return true;
+	}
+	series_label(row->series, "process", name);
+	return !name->failed && name->size > 0 && glob_matches_nocase(pattern, name->data);
+}
+
 bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct text *name)
 {
-	const struct diff_options *options = &diff->options;
-	bool shown = options->all || (diff_row_differs(row) && row->weight >= WEIGHT_LEAST &&
-				      row->measure != SUM); /* of interest: count and mean */
+	bool shown = diff->options.all || (diff_row_differs(row) && row->weight >= WEIGHT_LEAST &&
+					   row->measure != SUM); /* of interest: count and mean */
 
-	if (shown && options->metric) {
-		diff_row_name(diff, row, name);
-		shown = !name->failed &&
-			(glob_matches(options->metric, name->data) ||
-			 glob_matches(options->metric, diff_row_family(diff, row)));
+	return shown && matches_metric(diff, row, name) && matches_process(diff, row, name);
+}
+
+void diff_find_patterns(const struct diff *diff, bool *metric, bool *process)
+{
+	struct text name = { 0 };
+
+	*metric = *process = false;
+	for (size_t i = 0; i < diff->count && !(*metric && *process); i++) {
+		*metric |= matches_metric(diff, &diff->rows[i], &name);
+		*process |= matches_process(diff, &diff->rows[i], &name);
 	}
-	if (shown && options->process) {
-		series_label(row->series, "process", name);
-		shown = !name->failed && name->size > 0 &&
-			glob_matches_nocase(options->process, name->data);
-	}
-	return shown;
+	text_free(&name);
 }

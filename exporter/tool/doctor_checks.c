@@ -389,13 +389,13 @@ static void check_decoding(struct doctor *doctor)
 		evicted += doctor->pipeline.tracker.evictions[i];
 	}
 	if (evicted > 0) {
-		text_add_format(&doctor_found(doctor, SEVERITY_NOTE, "evictions",
-					      "Raise `limits` in a configuration and use --config.")
-					 ->what,
-				"%" PRIu64
-				" processes, threads, files or requests did not fit into the "
-				"tables.",
-				evicted);
+		text_add_format(
+			&doctor_found(doctor, SEVERITY_NOTE, "evictions",
+				      "Raise `limits` in a configuration and use --config.file.")
+				 ->what,
+			"%" PRIu64 " processes, threads, files or requests did not fit into the "
+			"tables.",
+			evicted);
 	}
 }
 

@@ -110,8 +110,9 @@ static const struct command_option option_rows[] = {
 	  OPTION_TEXT, AT(options.process) },
 	{ "--fail-if", "CONDITION", "exit status 1 if it holds; repeatable, see below", OPTION_READ,
 	  AT(conditions), .takes = "a condition", .read = read_condition },
-	{ "--config", "FILE", "the configuration of the exporter, instead of the built-in one",
-	  OPTION_TEXT, AT(config) },
+	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
+	  AT(config) },
+	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
 	{ "--collector.", "NAME", "switch a collector on or off; overrides the configuration",
 	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
 	{ "--format", "FORMAT", "text (default), json or csv", OPTION_WORD, AT(format),
@@ -132,6 +133,25 @@ static void warn_beside_csv(const struct diff *diff)
 		tool_complain(TOOL_DONE, "diff", "warning: %.*s", (int)(end - line), line);
 	}
 	text_free(&doubt);
+}
+
+/* A mistyped name would look like "no difference". */
+static void warn_of_patterns(const struct diff *diff)
+{
+	bool metric, process;
+
+	diff_find_patterns(diff, &metric, &process);
+	if (!metric && diff->options.metric) {
+		tool_complain(TOOL_DONE, "diff",
+			      "warning: neither recording has a metric that --metric '%s' matches",
+			      diff->options.metric);
+	}
+	if (!process && diff->options.process) {
+		tool_complain(
+			TOOL_DONE, "diff",
+			"warning: neither recording has a process that --process '%s' matches",
+			diff->options.process);
+	}
 }
 
 static int run(struct tool_arguments *arguments)
@@ -164,6 +184,7 @@ static int run(struct tool_arguments *arguments)
 		if (request->format != FORMAT_TEXT) {
 			warn_beside_csv(&diff);
 		}
+		warn_of_patterns(&diff);
 		status = tool_print("diff", &out);
 		judged = diff_judge(&diff, &request->conditions);
 		status = status == TOOL_DONE ? judged : status;

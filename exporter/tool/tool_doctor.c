@@ -2,9 +2,9 @@
 /*
  * etwtool doctor: what is wrong with a recording, or missing in it, and how a better one is made.
  *
- * For a recording, one replay with all shipped collectors (or those of --config) collects facts,
- * and doctor_checks.c makes findings of them. The report has the findings, then a line for each
- * collector, then how to record what the requested collectors need: those that are on in the
+ * For a recording, one replay with all shipped collectors (or those of --config.file) collects
+ * facts, and doctor_checks.c makes findings of them. The report has the findings, then a line for
+ * each collector, then how to record what the requested collectors need: those that are on in the
  * configuration, by default those that are on as shipped, as --[no-]collector.NAME changes it.
  * For a configuration (a file whose name ends in .yaml or .yml) there is no recording to look at:
  * only that last part is shown, with the providers of its sessions as well.
@@ -234,8 +234,10 @@ static bool look_at_configuration(struct request *request, struct problems *prob
 
 static const struct command_option option_rows[] = {
 	{ "--profile", "FILE", "write the profile for wpr (.wprp)", OPTION_TEXT, AT(profile) },
-	{ "--config", "FILE", "of a recording: the collectors that are on in this configuration",
-	  OPTION_TEXT, AT(config) },
+	{ "--config.file", "FILE",
+	  "of a recording: the collectors that are on in this configuration", OPTION_TEXT,
+	  AT(config) },
+	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
 	{ "--collector.", "NAME", "whether a collector is requested; overrides the configuration",
 	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
 	{ "--strict", NULL, "exit status 1 if there is a warning", OPTION_SET, AT(strict) },
@@ -276,7 +278,7 @@ static int run(struct tool_arguments *arguments)
 	if (!is_configuration(arguments->words[0])) {
 		good = look_at_recording(request, &problems, &out, &status, &err);
 	} else if (request->config) {
-		return tool_complain(TOOL_BAD_USAGE, "doctor", "--config is for a recording");
+		return tool_complain(TOOL_BAD_USAGE, "doctor", "--config.file is for a recording");
 	} else {
 		good = look_at_configuration(request, &problems, &out, &err);
 	}
@@ -309,9 +311,9 @@ const struct tool_command tool_doctor = {
 	.about = "Say what a recording lacks, and how to record what collectors need",
 	.more = "Of a recording: losses, damage, names and schemas that are missing, doubts about its\n"
 		"clock, with what to do; which collectors it feeds; and how to record what the requested\n"
-		"collectors need, those that are on by default or in --config. The last lines say what to\n"
-		"do first. Of a configuration (.yaml, .yml): how to record what its collectors and the\n"
-		"providers of its sessions need.\n"
+		"collectors need, those that are on by default or in --config.file. The last lines say\n"
+		"what to do first. Of a configuration (.yaml, .yml): how to record what its collectors\n"
+		"and the providers of its sessions need.\n"
 		"\n"
 		"A recording may have more events than the rules count: profiles and logman have no\n"
 		"filters by event id.\n"

@@ -108,6 +108,7 @@ static const struct command_option option_rows[] = {
 	{ "--width", "N", "of plain tables: cut lines after N columns", OPTION_COUNT, AT(width) },
 	{ "--config.file", "FILE", "collectors, sessions and limits, as for the exporter",
 	  OPTION_TEXT, AT(config) },
+	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
 	{ "--user", "NAME", "for a URL: user of basic authentication", OPTION_TEXT, AT(user) },
 	{ "--password-file", "FILE", "for a URL: its first line is the user's password",
 	  OPTION_TEXT, AT(password_path) },

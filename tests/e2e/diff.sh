@@ -222,6 +222,23 @@ expect_exit 2 'compares two recordings, not also' "$ETWTOOL" diff a b c
 expect_exit 1 'nothing.etl' "$ETWTOOL" diff "$work/sample.etl" "$work/nothing.etl"
 expect_exit 2 'collector.*nothing' "$ETWTOOL" diff --collector.nothing "$work/sample.etl" "$work/sample.etl"
 
+# A name that nothing has looks like "no difference", so it is said.
+expect_exit 0 "neither recording has a metric that --metric 'etw_no_such_[*]' matches" \
+	"$ETWTOOL" diff "$work/sample.etl" "$work/sample.etl" --metric 'etw_no_such_*'
+expect_exit 0 "neither recording has a process that --process 'sqlserver' matches" \
+	"$ETWTOOL" diff "$work/sample.etl" "$work/sample.etl" --process sqlserver
+"$ETWTOOL" diff "$work/sample.etl" "$work/sample.etl" --process SQLSERVR --metric etw_file_written_bytes_total 2>&1 >/dev/null |
+	says matches && fail "a warning about names that the recordings have"
+
+# The configuration has the flag of the exporter; --config is a short form.
+printf 'collectors: { file: off }\n' >"$work/no_file.yaml"
+for flag in --config.file --config; do
+	"$ETWTOOL" diff "$flag" "$work/no_file.yaml" --all "$work/half.etl" "$work/sample.etl" >"$work/out" 2>/dev/null ||
+		fail "$flag: exit $?"
+	says ' etw_disk_' <"$work/out" || fail "$flag: no disks"
+	says ' etw_file_written' <"$work/out" && fail "$flag: the collector that is off"
+done
+
 # Collectors that are off by default.
 "$ETWTOOL" diff --collector.payload --all "$work/half.etl" "$work/sample.etl" 2>/dev/null | says ' etw_.*payload' || fail "--collector.payload"
 "$ETWTOOL" diff --no-collector.file --all "$work/half.etl" "$work/sample.etl" 2>/dev/null | says ' etw_file_written' && fail "--no-collector.file"

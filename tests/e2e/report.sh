@@ -74,7 +74,7 @@ done
 
 # A section without events says how to record what it shows: of the sample without context switches and interrupts.
 "$ETWTOOL" relog "$work/sample.etl" -o "$work/less.etl" --event 'FileIo/*' >/dev/null
-"$ETWTOOL" report "$work/less.etl" -o "$work/less.html" >/dev/null
+"$ETWTOOL" report "$work/less.etl" --output "$work/less.html" >/dev/null
 python3 - "$work/less.html" <<'END' || fail "a section without events"
 import re, sys
 page = open(sys.argv[1], encoding="utf-8").read()

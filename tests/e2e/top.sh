@@ -144,6 +144,7 @@ expect_exit 2 'takes a number from 0.1' "$ETWTOOL" top "$sample" --delay 0
 expect_exit 2 'one recording or URL at a time' "$ETWTOOL" top "$sample" "$sample"
 expect_exit 2 'bytes|words|written' "$ETWTOOL" top "$sample" --sort name
 expect_exit 1 'none.yaml' "$ETWTOOL" top "$sample" --config.file "$work/none.yaml"
+expect_exit 1 'none.yaml' "$ETWTOOL" top "$sample" --config "$work/none.yaml"
 expect_exit 1 'http://127.0.0.1:1/: .*refused' "$ETWTOOL" top http://127.0.0.1:1/
 expect_exit 2 'a host is missing' "$ETWTOOL" top http://
 
