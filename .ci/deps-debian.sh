@@ -10,7 +10,7 @@ packages=(
 	build-essential ca-certificates cmake dpkg-dev ninja-build pkg-config
 	libcrypt-dev  # bcrypt
 	libcmocka-dev # the generator of the sample shares code with the tests
-	libarchive-dev libexpat1-dev libpcre2-dev libssl-dev libyaml-dev libzstd-dev zlib1g-dev
+	libarchive-dev libexpat1-dev liblzma-dev libpcre2-dev libssl-dev libyaml-dev libzstd-dev zlib1g-dev
 	python3 # writes man pages and completions
 )
 

@@ -43,8 +43,9 @@ set_target_properties(etwx::pcre2 PROPERTIES
 etwx_find(zlib HEADER zlib.h LIBRARY z)
 etwx_find(zstd HEADER zstd.h LIBRARY zstd zstd_static)
 etwx_find(archive HEADER archive.h LIBRARY archive archive_static) # packed recordings (exporter/etl/packed.h)
+etwx_find(lzma HEADER lzma.h LIBRARY lzma)
 if(WIN32)
-  etwx_find(lzma HEADER lzma.h LIBRARY lzma)
+  set_target_properties(etwx::lzma PROPERTIES INTERFACE_COMPILE_DEFINITIONS LZMA_API_STATIC)
   set_target_properties(etwx::archive PROPERTIES INTERFACE_COMPILE_DEFINITIONS LIBARCHIVE_STATIC
     INTERFACE_LINK_LIBRARIES "etwx::lzma;etwx::zlib;etwx::zstd")
 endif()

@@ -14,9 +14,10 @@
  * its end, which therefore can be read in both cases.
  *
  * gzip is unpacked by zlib, because libarchive does not compare the check sum ("XXX TODO" in
- * consume_trailer(), libarchive/libarchive, libarchive/archive_read_support_filter_gzip.c); the
- * others by libarchive, of which only the formats and filters that are needed are registered. zip,
- * xz and zstd have check sums that it compares.
+ * consume_trailer(), libarchive/libarchive, libarchive/archive_read_support_filter_gzip.c). xz is
+ * unpacked by liblzma, because libarchive sets no limit for the memory, which a file may choose up
+ * to 4 GiB. zip and zstd are read by libarchive, of which only these are registered; it compares
+ * their check sums, and libzstd refuses windows above 128 MiB.
  *
  * Archives are untrusted input. What one unpacks to is bounded (struct etl_packed_limits): a few
  * kilobytes can unpack to terabytes. Names in an archive are shown and compared; no file of such a
@@ -30,6 +31,7 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -42,6 +44,7 @@ enum {
 	BLOCK_SIZE = 64 << 10,
 	ENTRIES_MAX = 10000, /* of a zip archive */
 	NAMES_SHOWN = 5,
+	XZ_MEMORY_MAX = 160 << 20, /* xz -9 makes files that need 65 MiB */
 };
 
 const struct etl_packed_limits etl_packed_limits = {
@@ -197,6 +200,70 @@ static bool unpack_gzip(struct unpacking *unpacking, struct error *err)
 	return good;
 }
 
+/* ---- xz ---- */
+
+static bool fail_xz(lzma_ret result, uint64_t at, struct error *err)
+{
+	switch (result) {
+	case LZMA_MEM_ERROR:
+		return error_no_memory(err, "what is packed by xz");
+	case LZMA_MEMLIMIT_ERROR:
+		return error_set(err, ERROR_LIMIT,
+				 "is packed by xz and needs more than %d MiB of memory to be "
+				 "unpacked: unpack it first",
+				 XZ_MEMORY_MAX >> 20);
+	case LZMA_BUF_ERROR:
+		return error_set(err, ERROR_FORMAT, "is packed by xz and cut short");
+	case LZMA_OPTIONS_ERROR:
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "is packed by a kind of xz that is not read here: unpack it "
+				 "first");
+	default:
+		return error_set(err, ERROR_FORMAT, "is packed by xz and damaged at %" PRIu64, at);
+	}
+}
+
+/* Without more input, liblzma is told so: then LZMA_BUF_ERROR says that something is missing. */
+static bool unxz_all(struct unpacking *unpacking, lzma_stream *stream, uint8_t *out,
+		     struct error *err)
+{
+	lzma_action action = LZMA_RUN;
+	lzma_ret result = LZMA_OK;
+
+	while (result == LZMA_OK) {
+		if (stream->avail_in == 0 && action == LZMA_RUN) {
+			if (!next_block(unpacking, &stream->avail_in, err)) {
+				return false;
+			}
+			stream->next_in = unpacking->block;
+			action = stream->avail_in == 0 ? LZMA_FINISH : LZMA_RUN;
+		}
+		stream->next_out = out;
+		stream->avail_out = BLOCK_SIZE;
+		result = lzma_code(stream, action);
+		if (!add(unpacking, out, BLOCK_SIZE - stream->avail_out, err)) {
+			return false;
+		}
+	}
+	return result == LZMA_STREAM_END || fail_xz(result, unpacking->at - stream->avail_in, err);
+}
+
+static bool unpack_xz(struct unpacking *unpacking, struct error *err)
+{
+	uint8_t *out = malloc(BLOCK_SIZE);
+	lzma_stream stream = LZMA_STREAM_INIT;
+	bool good;
+
+	if (!out || lzma_stream_decoder(&stream, XZ_MEMORY_MAX, LZMA_CONCATENATED) != LZMA_OK) {
+		free(out);
+		return error_no_memory(err, "what is packed by xz");
+	}
+	good = unxz_all(unpacking, &stream, out, err);
+	lzma_end(&stream);
+	free(out);
+	return good;
+}
+
 /* ---- libarchive ---- */
 
 static la_ssize_t on_read(struct archive *archive, void *context, const void **block)
@@ -326,17 +393,6 @@ static void support_bytes(struct archive *archive)
 {
 	archive_read_support_format_raw(archive);
 	archive_read_support_format_empty(archive);
-}
-
-static int support_xz(struct archive *archive)
-{
-	support_bytes(archive);
-	return archive_read_support_filter_xz(archive);
-}
-
-static bool unpack_xz(struct unpacking *unpacking, struct error *err)
-{
-	return unpack_filter(unpacking, "packed by xz", support_xz, err);
 }
 
 static int support_zstd(struct archive *archive)

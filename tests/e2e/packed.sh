@@ -207,7 +207,24 @@ change "$work/bad.zst" -4 00000000 # RFC 8878, 3.1.1: Content_Checksum
 refused 'bad\.zst: is packed by zstd that cannot be unpacked: ' "$work/bad.zst"
 cp "$work/sample.etl.xz" "$work/bad.xz"
 change "$work/bad.xz" 30000 00000000
-refused 'bad\.xz: is packed by xz that cannot be unpacked: ' "$work/bad.xz"
+refused 'bad\.xz: is packed by xz and damaged at [0-9]*$' "$work/bad.xz"
+# The size of the dictionary is a byte of each block header ("The .xz File Format" 3.1, 5.3.1): 64 MiB, and 1.5 GiB.
+python3 - "$work/sample.etl.xz" "$work" <<-'PYTHON'
+	import lzma, struct, sys, zlib
+	data, work = open(sys.argv[1], "rb").read(), sys.argv[2]
+	def with_dictionary(bits):
+	    size = 4 * (data[12] + 1) # of the block header, behind that of the stream
+	    header = bytearray(data[12:12 + size - 4])
+	    header[header.index(b"\x21\x01") + 2] = bits
+	    return data[:12] + header + struct.pack("<I", zlib.crc32(header)) + data[12 + size:]
+	open(f"{work}/usual.xz", "wb").write(with_dictionary(28))
+	open(f"{work}/large.xz", "wb").write(with_dictionary(37))
+	open(f"{work}/behind.xz", "wb").write(lzma.compress(b"first") + with_dictionary(37))
+PYTHON
+summary "$work/usual.xz" | cmp -s "$work/plain" - || fail "a dictionary of 64 MiB"
+for name in large behind; do
+	refused "$name\.xz: is packed by xz and needs more than 160 MiB of memory to be unpacked: unpack it first\$" "$work/$name.xz"
+done
 python3 - "$work/sample.etl.zip" "$work" <<-'PYTHON'
 	import struct, sys
 	data, work = bytearray(open(sys.argv[1], "rb").read()), sys.argv[2]
