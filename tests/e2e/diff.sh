@@ -198,9 +198,10 @@ done
 verdict 2 'neither recording has such a series' 'etw_file_written_bytes_total{process="nobody.exe"} > 5'
 verdict 2 "expected a comparison" "$selector"
 
-# The example for CI in README.md: without a crash in either recording it passes, with one in the second it fails.
-sed -n '/^etwtool diff before.etl/,/^```/p' "$SOURCE_DIR/README.md" | grep -v '^```' >"$work/ci.sh"
-[ "$(grep -c fail-if "$work/ci.sh")" = 2 ] || fail "README.md has no example for CI"
+# The example for CI in docs/recordings.md: without a crash in either recording it passes, with one in the second it fails.
+page=$SOURCE_DIR/docs/recordings.md
+sed -n '/^etwtool diff before.etl/,/^```/p' "$page" | grep -v '^```' >"$work/ci.sh"
+[ "$(grep -c fail-if "$work/ci.sh")" = 2 ] || fail "docs/recordings.md has no example for CI"
 ci() { # STATUS BEFORE AFTER
 	local got=0
 	rm -rf "$work/ci"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# etwtool relog: its memory does not grow with the recording, except for what README.md says. By default with 128 MiB; with
+# etwtool relog: its memory does not grow with the recording, except for what docs/relog.md says. By default with 128 MiB; with
 # LONG_TESTS=1 with 10 GiB, or as much as the disk has room for.
 . "${BASH_SOURCE%/*}/lib.bash"
 
