@@ -44,6 +44,7 @@ enum {
 	BLOCK_SIZE = 64 << 10,
 	ENTRIES_MAX = 10000, /* of a zip archive */
 	NAMES_SHOWN = 5,
+	LIST_MAX = 16 << 20,       /* bytes of the list of them, which libarchive keeps in memory */
 	XZ_MEMORY_MAX = 160 << 20, /* xz -9 makes files that need 65 MiB */
 };
 
@@ -58,6 +59,7 @@ struct unpacking {
 	struct os_file *packed; /* borrowed */
 	uint64_t at;            /* what comes next of it */
 	uint64_t taken;         /* bytes that were read, of the present file in it */
+	bool lists;             /* they are the list of files of a zip archive */
 	struct os_file *out;    /* owned */
 	const char *choice;     /* of an archive; NULL: the recording in it */
 	const struct etl_packed_limits *limits;
@@ -223,7 +225,7 @@ static bool fail_xz(lzma_ret result, uint64_t at, struct error *err)
 	}
 }
 
-/* Without more input, liblzma is told so: then LZMA_BUF_ERROR says that something is missing. */
+/* At the end liblzma gets LZMA_FINISH: its LZMA_BUF_ERROR then means that something is missing. */
 static bool unxz_all(struct unpacking *unpacking, lzma_stream *stream, uint8_t *out,
 		     struct error *err)
 {
@@ -266,6 +268,11 @@ static bool unpack_xz(struct unpacking *unpacking, struct error *err)
 
 /* ---- libarchive ---- */
 
+static bool list_is_too_long(const struct unpacking *unpacking)
+{
+	return unpacking->lists && unpacking->taken > LIST_MAX;
+}
+
 static la_ssize_t on_read(struct archive *archive, void *context, const void **block)
 {
 	struct unpacking *unpacking = context;
@@ -275,6 +282,9 @@ static la_ssize_t on_read(struct archive *archive, void *context, const void **b
 	if (!next_block(unpacking, &got, &err)) {
 		archive_set_error(archive, EIO, "%s", err.text);
 		return ARCHIVE_FATAL;
+	}
+	if (list_is_too_long(unpacking)) {
+		return ARCHIVE_FATAL; /* whose text libarchive replaces */
 	}
 	*block = unpacking->block;
 	return (la_ssize_t)got;
@@ -455,11 +465,13 @@ static bool look(struct unpacking *unpacking, struct archive *archive, struct co
 	struct archive_entry *entry;
 	int result;
 
+	unpacking->lists = true; /* libarchive reads all of it before the first file */
 	/* A warning is about a name that cannot be converted. */
 	while ((result = archive_read_next_header(archive, &entry)) == ARCHIVE_OK ||
 	       result == ARCHIVE_WARN) {
 		const char *name = name_of(entry);
 
+		unpacking->lists = false;
 		if (contents->files == ENTRIES_MAX) {
 			text_free(&contents->names);
 			text_free(&all.names);
@@ -481,6 +493,12 @@ static bool look(struct unpacking *unpacking, struct archive *archive, struct co
 		contents->names = all.names; /* it had none of its own */
 	} else {
 		text_free(&all.names);
+	}
+	if (list_is_too_long(unpacking)) {
+		return error_set(err, ERROR_LIMIT,
+				 "is " ZIP
+				 " whose list of files has more than %d MiB: unpack it first",
+				 LIST_MAX >> 20);
 	}
 	return result == ARCHIVE_EOF || fail(archive, ZIP, err);
 }

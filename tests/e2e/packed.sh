@@ -265,6 +265,17 @@ done
 # ---- bombs, a full disk, no folder ----
 head -c 400000000 /dev/zero | zstd -q -c >"$work/bomb.zst"
 refused 'bomb\.zst: unpacks to more than 1000 times its size' "$work/bomb.zst"
+# A list of files of 20 MB (".ZIP File Format Specification" 4.3.7, 4.3.12, 4.3.16).
+python3 - "$work/list.zip" <<-'PYTHON'
+	import struct, sys
+	local = b"PK\3\4" + struct.pack("<HHHHHIIIHH", 20, 0, 0, 0, 0, 0, 0, 0, 5, 0) + b"a.etl"
+	central = b"PK\1\2" + struct.pack("<HHHHHHIIIHHHHHII", 20, 20, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0) + b"a.etl"
+	count = 20000000 // len(central)
+	with open(sys.argv[1], "wb") as file:
+	    file.write(local + central * count)
+	    file.write(b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 65535, 65535, count * len(central), len(local), 0))
+PYTHON
+refused 'list\.zip: is a zip archive whose list of files has more than 16 MiB: unpack it first$' "$work/list.zip"
 (ulimit -f 100 && trap '' XFSZ && exec "$ETWTOOL" summary "$work/sample.etl.gz") >"$work/out" 2>"$work/err" && fail "a full disk"
 grep -q 'sample\.etl\.gz: a temporary file in .*/tmp cannot be written: ' "$work/err" || fail "a full disk: $(cat "$work/err")"
 TMPDIR=$work/none expect_exit 1 'no temporary file can be made in .*/none: No such file' "$ETWTOOL" summary "$work/sample.etl.gz"
