@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROGRESS_AFTER_MS = 2000, PROGRESS_EVERY_MS = 250, PROGRESS_LINE_SIZE = 64 };
+enum { PROGRESS_AFTER_MS = 1000, PROGRESS_EVERY_MS = 250, PROGRESS_LINE_SIZE = 64 };
 
 /* When a command writes its result: at its end, or while it works. */
 enum progress_output { OUTPUT_AT_END, OUTPUT_STREAMS };
@@ -63,8 +63,8 @@ double progress_share(struct progress *progress, uint64_t read, uint64_t size, u
 		      uint64_t total);
 
 /*
- * What progress_show() prints at a time (os_monotonic_ns()): false for nothing, in the first two
- * seconds and between two changes.
+ * What progress_show() prints at a time (os_monotonic_ns()): false for nothing, in the first
+ * second and between two changes.
  */
 bool progress_line(struct progress *progress, double share, uint64_t now_ns,
 		   char line[PROGRESS_LINE_SIZE]);

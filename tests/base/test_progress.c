@@ -10,7 +10,7 @@
 
 #define MS UINT64_C(1000000)
 
-static void two_seconds_pass_before_the_first_line(void **state)
+static void one_second_passes_before_the_first_line(void **state)
 {
 	struct progress progress;
 	char line[PROGRESS_LINE_SIZE] = "";
@@ -19,12 +19,12 @@ static void two_seconds_pass_before_the_first_line(void **state)
 	(void)state;
 	progress_start(&progress, "etwtool", "dump", OUTPUT_STREAMS);
 	start = progress.start_ns;
-	assert_false(progress_line(&progress, 0.1, start + 1999 * MS, line));
-	assert_true(progress_line(&progress, 0.25, start + 2000 * MS, line));
-	assert_string_equal(line, "\retwtool dump:  25 %, 2 s ");
-	assert_false(progress_line(&progress, 0.3, start + 2249 * MS, line));
-	assert_true(progress_line(&progress, 7, start + 2250 * MS, line));
-	assert_string_equal(line, "\retwtool dump: 100 %, 2 s ");
+	assert_false(progress_line(&progress, 0.1, start + 999 * MS, line));
+	assert_true(progress_line(&progress, 0.25, start + 1000 * MS, line));
+	assert_string_equal(line, "\retwtool dump:  25 %, 1 s ");
+	assert_false(progress_line(&progress, 0.3, start + 1249 * MS, line));
+	assert_true(progress_line(&progress, 7, start + 1250 * MS, line));
+	assert_string_equal(line, "\retwtool dump: 100 %, 1 s ");
 	assert_true(progress_line(&progress, -1, start + 12345 * MS, line));
 	assert_string_equal(line, "\retwtool dump:   0 %, 12 s ");
 	assert_false(progress_bytes_line(&progress, 5, start + 12346 * MS, line));
@@ -72,7 +72,7 @@ static void a_line_never_mixes_with_the_result(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_seconds_pass_before_the_first_line),
+		cmocka_unit_test(one_second_passes_before_the_first_line),
 		cmocka_unit_test(the_share_is_that_of_all_passes_over_all_recordings),
 		cmocka_unit_test(a_line_never_mixes_with_the_result),
 	};
