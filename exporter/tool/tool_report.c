@@ -36,10 +36,10 @@ struct request {
 #define AT(member) .offset = offsetof(struct request, member)
 
 static const struct command_option option_rows[] = {
-	{ "--output", "FILE",
-	  "the report; also -o FILE; - is the standard output; default: RECORDING.html",
+	{ "-o", "FILE",
+	  "the report; also --output FILE; - is the standard output; default: RECORDING.html",
 	  OPTION_TEXT, AT(output) },
-	{ "-o", "FILE", NULL, OPTION_TEXT, AT(output) },
+	{ "--output", "FILE", NULL, OPTION_TEXT, AT(output) },
 	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
 	  AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
