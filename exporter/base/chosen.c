@@ -23,13 +23,6 @@ bool chosen_add(struct chosen *chosen, uint64_t index)
 	return true;
 }
 
-void chosen_clear(struct chosen *chosen)
-{
-	if (chosen->size > 0) {
-		memset(chosen->bits, 0, chosen->size);
-	}
-}
-
 void chosen_done(struct chosen *chosen)
 {
 	free(chosen->bits);

@@ -24,8 +24,6 @@ static inline bool chosen_has(const struct chosen *chosen, uint64_t index)
 	return index / 8 < chosen->size && (chosen->bits[index / 8] >> index % 8 & 1) != 0;
 }
 
-/* Empties it and keeps its memory for another recording. */
-void chosen_clear(struct chosen *chosen);
 void chosen_done(struct chosen *chosen);
 
 #endif

@@ -90,6 +90,9 @@ void etl_file_find_repeats(const struct repeat_finder *finder);
  * @pointer_size: 4 or 8 is used for classic payloads; 0: as recorded.
  */
 struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct error *err);
+/* Opens several recordings as one, like the files of a set in this order. The error has the path. */
+struct etl_file *etl_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
+				   struct error *err);
 /* The same over a block of memory, which must outlive it. */
 struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_size,
 			       struct error *err);

@@ -123,17 +123,17 @@ static void merge_header(struct etl_header *header, const struct etl_header *nex
 }
 
 /* Reads the header of each file; all must fit to the first. */
-static bool read_parts(struct etl_file *file, const struct etl_file_set *set, struct error *err)
+static bool read_parts(struct etl_file *file, const char *const *paths, size_t count,
+		       struct error *err)
 {
-	for (size_t i = 0; i < set->count; i++) {
-		const char *path = set->files[i].path;
+	for (size_t i = 0; i < count; i++) {
+		const char *path = paths[i];
 		struct etl_file *next = etl_file_open(path, 0, err);
 		struct etl_file_part *part = &file->parts[i];
 		bool good = next != NULL;
 
 		if (good && i > 0 && !etl_mirror_fits(file, next, err)) {
-			good = error_prefix(err, "%s: does not belong to %s", path,
-					    set->files[0].path);
+			good = error_prefix(err, "%s: does not belong to %s", path, paths[0]);
 		}
 		if (good) {
 			part->path = text_duplicate(path, strlen(path));
@@ -154,6 +154,27 @@ static bool read_parts(struct etl_file *file, const struct etl_file_set *set, st
 	return true;
 }
 
+static bool open_files(struct etl_file *file, const char *const *paths, size_t count,
+		       uint8_t pointer_size, struct error *err)
+{
+	file->parts = calloc(count, sizeof *file->parts);
+	if (!file->parts) {
+		return error_no_memory(err, "a recording");
+	}
+	if (!etl_input_open_all(&file->input, paths, count, err)) {
+		return false;
+	}
+	if (!etl_file_read_header(file, pointer_size, err)) {
+		return error_prefix(err, "%s", paths[0]);
+	}
+	if (!read_parts(file, paths, count, err)) {
+		return false;
+	}
+	file->header.events_lost = sum_losses(file, false);
+	file->header.buffers_lost = sum_losses(file, true);
+	return find_repeats(file, err);
+}
+
 static bool open_set(struct etl_file *file, const struct etl_file_set *set, uint8_t pointer_size,
 		     struct error *err)
 {
@@ -163,24 +184,9 @@ static bool open_set(struct etl_file *file, const struct etl_file_set *set, uint
 	for (size_t i = 0; i < set->count; i++) {
 		paths[i] = set->files[i].path;
 	}
-	file->parts = calloc(set->count, sizeof *file->parts);
-	if (!file->parts) {
-		return error_no_memory(err, "a recording");
-	}
-	if (!etl_input_open_all(&file->input, paths, set->count, err)) {
-		return false;
-	}
-	if (!etl_file_read_header(file, pointer_size, err)) {
-		return error_prefix(err, "%s", paths[0]);
-	}
-	if (!read_parts(file, set, err)) {
-		return false;
-	}
-	file->header.events_lost = sum_losses(file, false);
-	file->header.buffers_lost = sum_losses(file, true);
 	etl_file_set_add_gaps(set, &gaps);
 	file->set_doubt = gaps.data;
-	return find_repeats(file, err);
+	return open_files(file, paths, set->count, pointer_size, err);
 }
 
 /* ---- opening ---- */
@@ -216,6 +222,22 @@ struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct er
 		return NULL;
 	}
 	if (!open_path(file, path, pointer_size, err)) {
+		etl_file_close(file);
+		return NULL;
+	}
+	return file;
+}
+
+struct etl_file *etl_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
+				   struct error *err)
+{
+	struct etl_file *file = calloc(1, sizeof *file);
+
+	if (!file) {
+		error_no_memory(err, "a recording");
+		return NULL;
+	}
+	if (!open_files(file, paths, count, pointer_size, err)) {
 		etl_file_close(file);
 		return NULL;
 	}

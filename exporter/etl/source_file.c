@@ -163,7 +163,10 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 	source->index.keep_bytes = ETL_KEEP_MAX;
 	source->progress.last_time = RECORD_NO_TIME;
 	source->name = text_duplicate(name, strlen(name));
-	if (source->name) {
+	if (source->name && options && options->path_count > 0) {
+		source->file = etl_file_open_all(options->paths, options->path_count,
+						 options->pointer_size, err);
+	} else if (source->name) {
 		source->file = etl_file_open(path, options ? options->pointer_size : 0, err);
 	} else {
 		error_no_memory(err, "a recording");

@@ -6,6 +6,7 @@
 #define ETL_SOURCE_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -16,6 +17,10 @@ struct source_file_options {
 	 */
 	uint8_t pointer_size;
 	bool single_pass; /* no first pass */
+	/* Several recordings that are read as one; borrowed, and the first is the path. 0: it is
+	 * that path alone. */
+	const char *const *paths;
+	size_t path_count;
 };
 
 /*

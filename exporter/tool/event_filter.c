@@ -325,14 +325,9 @@ bool event_filter_found(const struct event_filter *filter, const char *command)
 	return found && (filter->probe || was_met(&filter->process, command, "process"));
 }
 
-void event_filter_next_recording(struct event_filter *filter)
-{
-	map_done(&filter->classes);
-	map_done(&filter->processes);
-}
-
 void event_filter_done(struct event_filter *filter)
 {
 	probe_free(filter->probe);
-	event_filter_next_recording(filter);
+	map_done(&filter->classes);
+	map_done(&filter->processes);
 }

@@ -67,9 +67,6 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
  */
 bool event_filter_found(const struct event_filter *filter, const char *command);
 
-/* Before a run over another recording. Which names were met stays. */
-void event_filter_next_recording(struct event_filter *filter);
-
 void event_filter_done(struct event_filter *filter);
 
 /* ---- on the command line ---- */

@@ -131,7 +131,9 @@ static bool set_up(struct recording *recording, struct configured_manifests *man
 struct recording *recording_open(struct tool_arguments *arguments, const char *path,
 				 const struct recording_options *options, struct error *err)
 {
-	const struct source_file_options file = { .pointer_size = arguments->pointer_size };
+	const struct source_file_options file = { .pointer_size = arguments->pointer_size,
+						  .paths = options->paths,
+						  .path_count = options->path_count };
 	struct recording *recording = calloc(1, sizeof *recording);
 
 	if (!recording) {

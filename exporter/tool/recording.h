@@ -7,6 +7,7 @@
 #define TOOL_RECORDING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -46,6 +47,9 @@ struct recording_options {
 	bool every_collector;
 	struct problems *problems; /* of the configuration, for config_load(); may be NULL */
 	bool derived;              /* recording_derived() is called */
+	/* Several recordings that are read as one; borrowed. 0: the path of recording_open(). */
+	const char *const *paths;
+	size_t path_count;
 	void *context;
 	/* An event class is new, or its struct is used for another one from now on. May be NULL. */
 	void (*on_class)(void *context, const struct event_class *class);

@@ -47,11 +47,13 @@ enum etl_mirror_action relog_decide(void *context, const struct event_record *re
 	struct relog_decision *decision = context;
 	bool describes = (decision->describe || decision->merging) &&
 			 is_describing(&decision->describing, record);
-	bool chosen = !decision->choosing || chosen_has(&decision->chosen, record->index);
+	bool chosen = !decision->choosing ||
+		      chosen_has(&decision->chosen, decision->before + record->index);
 	enum etl_mirror_action action = ETL_MIRROR_KEEP;
 	struct event_record moved = *record;
 	size_t size;
 
+	decision->seen = record->index + 1;
 	if (decision->merging && describes && repeats_add(&decision->repeats, record)) {
 		return ETL_MIRROR_DROP;
 	}
@@ -77,7 +79,9 @@ enum etl_mirror_action relog_decide(void *context, const struct event_record *re
 
 void relog_next_input(struct relog_decision *decision)
 {
-	chosen_clear(&decision->chosen);
+	/* The logfile header of a later input is not shown. */
+	decision->before += decision->seen > 0 ? decision->seen : 1;
+	decision->seen = 0;
 	describing_done(&decision->describing);
 	repeats_next_file(&decision->repeats);
 }

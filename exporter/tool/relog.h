@@ -47,7 +47,9 @@ struct relog_decision {
 	bool merging; /* several inputs: what describes is kept once, not once an input */
 	struct relog_changes *changes; /* of those chosen, or of all; borrowed; NULL: none */
 
-	struct chosen chosen; /* of the present input; owned, as is the rest */
+	struct chosen chosen; /* of all inputs, one behind the other; owned, as is the rest */
+	uint64_t before;      /* records, in the inputs before */
+	uint64_t seen;        /* likewise, in the present one so far */
 	struct describing describing;
 	struct repeats repeats; /* of describing records, when merging */
 	uint64_t changed;       /* records, by assignments */

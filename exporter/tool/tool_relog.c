@@ -4,9 +4,10 @@
  *
  * What is to be left out is decided before anything is written: a filter needs the process of each
  * event and the names that conditions read, so a run of the whole pipeline in time order, as for
- * dump, notes one bit for each record. Then each input is copied in the order of its file
- * (etl/mirror.h), because a reader orders what has the same time by its place in the file. Without
- * a filter there is only the copy.
+ * dump, notes one bit for each record. It reads all inputs as one recording, because a name may
+ * stand in another one than the events that need it. Then each input is copied in the order of its
+ * file (etl/mirror.h), because a reader orders what has the same time by its place in the file.
+ * Without a filter there is only the copy.
  *
  * Assignments (--set) change records on their way through the copy; the filter then says which of
  * them, and leaves none out. Records of files (--add) follow behind the last input. Both need the
@@ -47,6 +48,7 @@ struct relog {
 	uint64_t bytes_total;
 	struct etl_mirror *mirror;
 	struct relog_decision decision;
+	uint64_t bad_buffers, bad_buffers_before; /* of the copies; when the filter chose */
 	struct relog_changes *changes;
 	size_t added; /* records, of the files of --add */
 	struct progress progress;
@@ -81,29 +83,6 @@ static void on_record(void *context, struct recording *recording, const struct e
 		relog->no_memory = true;
 		recording_stop(recording);
 	}
-}
-
-static bool choose(struct relog *relog, struct error *err)
-{
-	struct event_filter *filter = &relog->request->filter;
-	const struct recording_options options = {
-		.probe = filter->probe,
-		.context = relog,
-		.on_class = on_class,
-		.on_record = on_record,
-	};
-	struct recording *recording;
-	bool good;
-
-	event_filter_next_recording(filter);
-	recording = recording_open(&relog->request->arguments, path_of(relog, relog->present),
-				   &options, err);
-	good = recording && recording_run(recording, err);
-	recording_close(recording);
-	if (good && relog->no_memory) {
-		good = error_no_memory(err, "the records that the filter has");
-	}
-	return good;
 }
 
 /* ---- the copy ---- */
@@ -143,9 +122,6 @@ static bool copy(struct relog *relog, struct error *err)
 	struct etl_damage damage = { 0 };
 	bool good;
 
-	if (relog->decision.choosing && !choose(relog, err)) {
-		return false;
-	}
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
 	relog->progress.passes = 1;
 	good = etl_mirror_copy(relog->mirror, relog->inputs[relog->present], &visitor, &damage,
@@ -157,6 +133,7 @@ static bool copy(struct relog *relog, struct error *err)
 	if (good && !relog->decision.choosing) { /* else the run before has said it */
 		warn_of_damage(relog, &damage);
 	}
+	relog->bad_buffers += damage.bad_buffers;
 	relog->bytes_before += relog->inputs[relog->present]->input.size_bytes;
 	relog_next_input(&relog->decision);
 	return good;
@@ -201,6 +178,15 @@ static bool find_inputs(struct relog *relog, struct error *err)
 		}
 	}
 	return true;
+}
+
+static void close_inputs(struct relog *relog)
+{
+	for (size_t i = 0; i < relog->input_count; i++) {
+		etl_file_close(relog->inputs[i]);
+	}
+	relog->input_count = 0;
+	relog->bytes_total = 0;
 }
 
 static bool open_inputs(struct relog *relog, struct error *err)
@@ -296,10 +282,57 @@ static bool names_were_found(const struct relog *relog)
 	return true;
 }
 
+/* Runs over all inputs as one recording: the indexes of an input follow those of the one before. */
+static bool choose(struct relog *relog, struct error *err)
+{
+	const struct recording_options options = {
+		.probe = relog->request->filter.probe,
+		.context = relog,
+		.on_class = on_class,
+		.on_record = on_record,
+		.paths = relog->paths,
+		.path_count = relog->path_count > 1 ? relog->path_count : 0,
+	};
+	struct source_statistics statistics;
+	struct recording *recording;
+	bool good;
+
+	/* So that each file is open once. Changes have read what they need, and go on with it. */
+	if (!relog->changes) {
+		close_inputs(relog);
+	}
+	recording = recording_open(&relog->request->arguments, path_of(relog, 0), &options, err);
+	good = recording && recording_run(recording, err);
+	if (good) {
+		recording_statistics(recording, &statistics);
+		relog->bad_buffers_before = statistics.bad_buffers;
+	}
+	recording_close(recording);
+	if (good && relog->no_memory) {
+		good = error_no_memory(err, "the records that the filter has");
+	}
+	return good && (relog->changes || open_inputs(relog, err));
+}
+
+/*
+ * Whether the records have the same indexes in the copies as when the filter chose. They have not
+ * if a damaged buffer was left out only once, which may be where buffers unpack to very much.
+ */
+static bool indexes_agree(const struct relog *relog, struct error *err)
+{
+	return !relog->decision.choosing || relog->bad_buffers == relog->bad_buffers_before ||
+	       error_set(err, ERROR_FORMAT,
+			 "the recordings are damaged in such a way that a filter cannot read them "
+			 "together: filter each by itself");
+}
+
 /* Writes the recording that is made from all inputs. */
 static bool make(struct relog *relog, const char *path, enum etl_mirror_form form,
 		 struct etl_mirror_counts *counts, struct error *err)
 {
+	if (relog->decision.choosing && !choose(relog, err)) {
+		return false;
+	}
 	relog->mirror = etl_mirror_open(path, form, relog->inputs, relog->input_count, err);
 	for (; relog->mirror && relog->present < relog->input_count; relog->present++) {
 		if (!copy(relog, err)) {
@@ -308,7 +341,7 @@ static bool make(struct relog *relog, const char *path, enum etl_mirror_form for
 				       error_prefix(err, "%s", path_of(relog, relog->present));
 		}
 	}
-	if (!relog->mirror || !names_were_found(relog)) {
+	if (!relog->mirror || !indexes_agree(relog, err) || !names_were_found(relog)) {
 		return false;
 	}
 	if (relog->changes && etl_mirror_writer(relog->mirror)) {
@@ -638,9 +671,7 @@ done:
 				       "relog", "%s", err.text);
 	}
 	etl_mirror_close(relog->mirror);
-	for (size_t i = 0; i < relog->input_count; i++) {
-		etl_file_close(relog->inputs[i]);
-	}
+	close_inputs(relog);
 	for (size_t i = 0; i < TOOL_WORDS_MOST; i++) {
 		etl_file_set_done(&relog->sets[i]);
 	}
@@ -702,7 +733,8 @@ static const char more[] =
 	"events say together, such as the duration of an operation, is lost with one of them.\n"
 	"\n"
 	"Several recordings of one machine and one boot, with the same clock, become one; what\n"
-	"describes the rest and is in several of them is kept once.\n"
+	"describes the rest and is in several of them is kept once. A filter reads them as one, so it\n"
+	"knows in each what another one names.\n"
 	"\n" EVENT_FILTER_HELP "\n"
 	"--set takes an event as in a rule (Class/Event, Provider/Event, Provider/ID, * for all), a\n"
 	"field as etwtool fields shows it, and a number, a text, or JSON for lists. With an @ it is a\n"
