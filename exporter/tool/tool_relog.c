@@ -42,6 +42,7 @@ struct relog {
 	const char *paths[ETL_FILE_SET_MAX]; /* of the inputs; borrowed */
 	size_t path_count;
 	struct etl_file *inputs[ETL_FILE_SET_MAX];
+	struct os_file_stamp stamps[ETL_FILE_SET_MAX]; /* of the inputs */
 	size_t input_count;
 	size_t present; /* input */
 	uint64_t bytes_before;
@@ -189,11 +190,36 @@ static void close_inputs(struct relog *relog)
 	relog->bytes_total = 0;
 }
 
+/* Pipes and what does not exist have no stamp. */
+static bool is_same_file(const struct os_file_stamp *a, const struct os_file_stamp *b)
+{
+	return (a->number != 0 || a->volume != 0) && a->number == b->number &&
+	       a->volume == b->volume;
+}
+
+/* What would count events twice, or destroy what is read. */
+static bool check_stamps(const struct relog *relog, size_t input,
+			 const struct os_file_stamp *output, struct error *err)
+{
+	const struct os_file_stamp *stamp = &relog->stamps[input];
+
+	if (is_same_file(output, stamp)) {
+		return error_set(err, ERROR_CONFIG, "%s is also an input", relog->request->output);
+	}
+	for (size_t i = 0; i < input; i++) {
+		if (is_same_file(&relog->stamps[i], stamp)) {
+			return error_set(err, ERROR_CONFIG, "%s and %s are the same file",
+					 path_of(relog, i), path_of(relog, input));
+		}
+	}
+	return true;
+}
+
 static bool open_inputs(struct relog *relog, struct error *err)
 {
 	const struct tool_arguments *arguments = &relog->request->arguments;
 	struct event_filter *filter = &relog->request->filter;
-	struct os_file_stamp output, input;
+	struct os_file_stamp output;
 
 	os_file_stamp(relog->request->output, &output);
 	for (size_t i = 0; i < relog->path_count; i++) {
@@ -205,11 +231,9 @@ static bool open_inputs(struct relog *relog, struct error *err)
 		}
 		relog->inputs[relog->input_count++] = file;
 		relog->bytes_total += file->input.size_bytes;
-		os_file_stamp(path_of(relog, i), &input);
-		if ((output.number != 0 || output.volume != 0) && input.number == output.number &&
-		    input.volume == output.volume) {
-			return error_set(err, ERROR_CONFIG, "%s is also an input",
-					 relog->request->output);
+		os_file_stamp(path_of(relog, i), &relog->stamps[i]);
+		if (!check_stamps(relog, i, &output, err)) {
+			return false;
 		}
 		if (!etl_mirror_fits(relog->inputs[0], file, err)) {
 			return error_prefix(err, "%s cannot be merged with %s", path_of(relog, i),

@@ -228,6 +228,7 @@ expect_exit 2 'exclude each other' "$ETWTOOL" relog "$sample" -o "$work/x.etl" -
 expect_exit 2 'sample.etl is also an input' "$ETWTOOL" relog "$sample" -o "$sample"
 ln "$sample" "$work/other_name.etl"
 expect_exit 2 'other_name.etl is also an input' "$ETWTOOL" relog "$sample" -o "$work/other_name.etl"
+expect_exit 2 'sample.etl and .*other_name.etl are the same file' "$ETWTOOL" relog "$sample" "$work/other_name.etl" -o "$work/twice.etl"
 expect_exit 2 '--to is not later than --from' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --from 2 --to 1
 expect_exit 1 "no process 'sqlserv'; did you mean 'sqlservr'" "$ETWTOOL" relog "$sample" -o "$work/x.etl" --process sqlserv
 expect_exit 1 'No such file' "$ETWTOOL" relog "$work/none.etl" -o "$work/x.etl"
