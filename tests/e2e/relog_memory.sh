@@ -27,7 +27,8 @@ END
 "$MAKE_SAMPLE" --plain-size=$small "$work/small.etl" >/dev/null
 "$MAKE_SAMPLE" --plain-size=$large "$work/large.etl" >/dev/null
 large=$(stat -c %s "$work/large.etl")
-for options in "" --compress --drop-stacks "--split 64MiB" "--process svchost" "--set DiskIo/Read.TransferSize=512"; do
+# An eighth, because every part has what describes others in the whole recording, here a hundredth of it.
+for options in "" --compress --drop-stacks "--split $((large >> 23))MiB" "--process svchost" "--set DiskIo/Read.TransferSize=512"; do
 	# shellcheck disable=SC2086
 	for of in small large; do
 		declare "$of"_peak="$(peak "$ETWTOOL" relog "$work/$of.etl" -o "$work/out.etl" $options)"
