@@ -595,6 +595,7 @@ int main(int argc, char **argv)
 		complain(&err);
 		return EXIT_COULD_NOT_RUN;
 	}
+	os_share_heaps(); /* each reload runs on another thread of the web server */
 	etl_file_find_repeats(&repeat_finder);
 	app.argc = argc;
 	app.argv = argv;

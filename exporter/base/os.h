@@ -127,6 +127,9 @@ void os_once(struct os_once *once, void (*run)(void));
 bool os_set_faults_fatal(bool fatal);
 bool os_faults_fatal(void);
 
+/* How many processors this program may use at once; at least 1. */
+unsigned os_processors(void);
+
 uint64_t os_monotonic_ns(void);
 uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
 
@@ -162,6 +165,21 @@ struct os_process_stats {
 };
 
 void os_process_stats(struct os_process_stats *stats);
+
+/*
+ * Memory that is a multiple of OS_LARGE_PAGE_SIZE, for much data that comes at once: its content is
+ * undefined, it does not come from the C library, and the system may back it by large pages, each
+ * of which is there at its first touch. NULL without memory. The size is that of the allocation.
+ */
+enum { OS_LARGE_PAGE_SIZE = 2 << 20 };
+void *os_large_alloc(size_t size);
+void os_large_free(void *memory, size_t size);
+
+/*
+ * For a program with many threads that seldom allocate: they share few heaps of the C library, so
+ * that what one of them frees is there for the others. Call it before there are threads.
+ */
+void os_share_heaps(void);
 
 /* Returns freed memory to the system, if the C library keeps it. It is slow; call it after large
  * amounts of work. */

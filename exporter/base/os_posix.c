@@ -13,6 +13,7 @@
  * values of process metrics come from /proc; a value that cannot be read is UINT64_MAX. The lock
  * functions only fail after mistakes in our own code, so their results are asserted.
  */
+#define _DEFAULT_SOURCE /* madvise(), MAP_ANONYMOUS */
 #include "base/os.h"
 
 #include <assert.h>
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -438,6 +440,42 @@ static uint64_t count_open_fds(void)
 	}
 	closedir(directory);
 	return count - 1; /* without the descriptor of the directory */
+}
+
+void *os_large_alloc(size_t size)
+{
+	/* Room to begin at a multiple of the page's size: only whole large pages can be used. */
+	size_t mapped = size + OS_LARGE_PAGE_SIZE;
+	char *start =
+		mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before;
+
+	if (start == MAP_FAILED) {
+		return NULL;
+	}
+	before = OS_LARGE_PAGE_SIZE - (uintptr_t)start % OS_LARGE_PAGE_SIZE;
+	munmap(start, before);
+	if (mapped - before > size) {
+		munmap(start + before + size, mapped - before - size);
+	}
+#if defined(MADV_HUGEPAGE)
+	/* Without large pages it is memory like any other. */
+	madvise(start + before, size, MADV_HUGEPAGE);
+#endif
+	return start + before;
+}
+
+void os_large_free(void *memory, size_t size)
+{
+	munmap(memory, size);
+}
+
+void os_share_heaps(void)
+{
+#if defined(__GLIBC__)
+	/* By default there are up to eight for each processor. */
+	mallopt(M_ARENA_MAX, 2);
+#endif
 }
 
 void os_release_memory(void)

@@ -459,6 +459,20 @@ static uint64_t cpu_ns_of(HANDLE thread)
 	return (filetime_100ns(&kernel) + filetime_100ns(&user)) * 100;
 }
 
+unsigned os_processors(void)
+{
+	DWORD_PTR own, all;
+	unsigned count = 0;
+
+	if (!GetProcessAffinityMask(GetCurrentProcess(), &own, &all)) {
+		return 1;
+	}
+	for (; own != 0; own &= own - 1) {
+		count++;
+	}
+	return count > 0 ? count : 1; /* 0: the process has threads in several processor groups */
+}
+
 uint64_t os_thread_cpu_ns(void)
 {
 	return cpu_ns_of(GetCurrentThread());
@@ -518,6 +532,23 @@ void os_process_stats(struct os_process_stats *stats)
 	if (GetProcessHandleCount(self, &handles)) {
 		stats->open_fds = handles;
 	}
+}
+
+/* Large pages of Windows need a privilege that programs seldom have. */
+void *os_large_alloc(size_t size)
+{
+	return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
+
+void os_large_free(void *memory, size_t size)
+{
+	(void)size;
+	VirtualFree(memory, 0, MEM_RELEASE);
+}
+
+void os_share_heaps(void)
+{
+	/* There is one. */
 }
 
 void os_release_memory(void)
