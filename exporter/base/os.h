@@ -222,9 +222,17 @@ bool os_random(void *bytes, size_t size);
  * folder that cannot be read counts as empty. Returns the last result of each; true without a call.
  */
 bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context);
+/* The same where no name may be missing: false when a folder that exists cannot be read to its end.
+ */
+bool os_folder_read(const char *path, bool (*each)(void *context, const char *name), void *context,
+		    struct error *err);
 
-/* Makes a folder, whose parent must exist; one that exists is fine. */
-bool os_folder_make(const char *path, struct error *err);
+/* Makes a folder, whose parent must exist; one that exists is fine. made: whether there was none;
+ * may be NULL. */
+bool os_folder_make(const char *path, bool *made, struct error *err);
+
+/* Removes a folder if it is empty. */
+void os_folder_remove(const char *path);
 
 /* As fopen(); the path is UTF-8. The error is in errno. */
 FILE *os_file_stream(const char *path, const char *mode);

@@ -599,31 +599,64 @@ bool os_random(void *bytes, size_t size)
 	return done;
 }
 
-bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
+/* Returns 0, or why the folder could not be read to its end. */
+static int read_folder(const char *path, bool (*each)(void *context, const char *name),
+		       void *context, bool *more)
 {
 	DIR *folder = opendir(path);
 	const struct dirent *entry;
-	bool more = true;
+	int number = 0;
 
+	*more = true;
 	if (!folder) {
-		return true;
+		return errno;
 	}
-	while (more && (entry = readdir(folder))) {
-		more = each(context, entry->d_name);
-	}
+	do {
+		errno = 0;
+		entry = readdir(folder);
+		*more = !entry || each(context, entry->d_name);
+	} while (entry && *more);
+	number = *more ? errno : 0;
 	closedir(folder);
+	return number;
+}
+
+bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
+{
+	bool more;
+
+	read_folder(path, each, context, &more);
 	return more;
 }
 
-bool os_folder_make(const char *path, struct error *err)
+bool os_folder_read(const char *path, bool (*each)(void *context, const char *name), void *context,
+		    struct error *err)
 {
+	bool more;
+
+	errno = read_folder(path, each, context, &more);
+	return errno == 0 || errno == ENOENT || errno == ENOTDIR ||
+	       error_set(err, errno == ENOMEM ? ERROR_NO_MEMORY : ERROR_SYSTEM,
+			 "%s: the folder cannot be read: %m", path);
+}
+
+bool os_folder_make(const char *path, bool *made, struct error *err)
+{
+	bool new = mkdir(path, 0700) == 0;
 	struct stat facts;
 
-	if (mkdir(path, 0700) == 0 ||
-	    (errno == EEXIST && stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))) {
-		return true;
+	if (!new && (errno != EEXIST || stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode))) {
+		return error_set(err, ERROR_SYSTEM, "%s: the folder cannot be made: %m", path);
 	}
-	return error_set(err, ERROR_SYSTEM, "%s: the folder cannot be made: %m", path);
+	if (made) {
+		*made = new;
+	}
+	return true;
+}
+
+void os_folder_remove(const char *path)
+{
+	rmdir(path);
 }
 
 FILE *os_file_stream(const char *path, const char *mode)

@@ -643,46 +643,84 @@ bool os_random(void *bytes, size_t size)
 	return true;
 }
 
-bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
+/* Returns ERROR_SUCCESS, or why the folder could not be read to its end. */
+static DWORD read_folder(const char *path, bool (*each)(void *context, const char *name),
+			 void *context, bool *more)
 {
 	size_t size = strlen(path) + sizeof "\\*";
 	char *pattern = calloc(size, 1);
 	wchar_t *wide;
 	WIN32_FIND_DATAW entry;
 	HANDLE search;
-	bool more = true;
+	DWORD number = ERROR_NOT_ENOUGH_MEMORY;
 
+	*more = true;
 	if (!pattern) {
-		return true;
+		return number;
 	}
 	snprintf(pattern, size, "%s\\*", path);
 	wide = wide_from(pattern);
 	free(pattern);
-	search = wide ? FindFirstFileW(wide, &entry) : INVALID_HANDLE_VALUE;
+	if (!wide) {
+		return number;
+	}
+	search = FindFirstFileW(wide, &entry);
+	number = search == INVALID_HANDLE_VALUE ? GetLastError() : ERROR_SUCCESS;
 	free(wide);
 	if (search == INVALID_HANDLE_VALUE) {
-		return true;
+		return number;
 	}
 	do {
 		char *name = narrow_from(entry.cFileName);
 
-		more = !name || each(context, name);
+		if (name) {
+			*more = each(context, name);
+		} else {
+			number = ERROR_NOT_ENOUGH_MEMORY;
+		}
 		free(name);
-	} while (more && FindNextFileW(search, &entry));
+	} while (*more && FindNextFileW(search, &entry));
+	if (*more && GetLastError() != ERROR_NO_MORE_FILES) {
+		number = GetLastError();
+	}
 	FindClose(search);
+	return number;
+}
+
+bool os_folder_list(const char *path, bool (*each)(void *context, const char *name), void *context)
+{
+	bool more;
+
+	read_folder(path, each, context, &more);
 	return more;
 }
 
-bool os_folder_make(const char *path, struct error *err)
+bool os_folder_read(const char *path, bool (*each)(void *context, const char *name), void *context,
+		    struct error *err)
+{
+	bool more;
+	DWORD number = read_folder(path, each, context, &more);
+	char text[256];
+
+	if (number == ERROR_SUCCESS || number == ERROR_FILE_NOT_FOUND ||
+	    number == ERROR_PATH_NOT_FOUND) {
+		return true;
+	}
+	os_error_text((int)number, text, sizeof text);
+	return error_set(err, number == ERROR_NOT_ENOUGH_MEMORY ? ERROR_NO_MEMORY : ERROR_SYSTEM,
+			 "%s: the folder cannot be read: %s", path, text);
+}
+
+bool os_folder_make(const char *path, bool *made, struct error *err)
 {
 	wchar_t *wide = wide_from(path);
 	DWORD attributes;
-	bool there;
+	bool new, there;
 
 	if (!wide) {
 		return error_no_memory(err, "a folder");
 	}
-	there = CreateDirectoryW(wide, NULL);
+	there = new = CreateDirectoryW(wide, NULL);
 	if (!there) {
 		error_set_last(err, path);
 		error_prefix(err, "the folder cannot be made");
@@ -690,8 +728,21 @@ bool os_folder_make(const char *path, struct error *err)
 		there = attributes != INVALID_FILE_ATTRIBUTES &&
 			(attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
 	}
+	if (there && made) {
+		*made = new;
+	}
 	free(wide);
 	return there;
+}
+
+void os_folder_remove(const char *path)
+{
+	wchar_t *wide = wide_from(path);
+
+	if (wide) {
+		RemoveDirectoryW(wide);
+	}
+	free(wide);
 }
 
 FILE *os_file_stream(const char *path, const char *mode)

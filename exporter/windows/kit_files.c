@@ -36,14 +36,14 @@ static char *choose_folder(const char *folder, struct error *err)
 {
 	struct text path = { 0 };
 
-	if (!os_folder_make(folder, err)) {
+	if (!os_folder_make(folder, NULL, err)) {
 		return NULL;
 	}
 	text_add_string(&path, folder);
 	for (unsigned run = 2; !path.failed && !is_empty(path.data); run++) {
 		text_clear(&path);
 		text_add_format(&path, "%s/run-%u", folder, run);
-		if (run > RUNS_MAX || path.failed || !os_folder_make(path.data, err)) {
+		if (run > RUNS_MAX || path.failed || !os_folder_make(path.data, NULL, err)) {
 			text_free(&path);
 			return NULL;
 		}

@@ -403,13 +403,16 @@ static void folders_and_files_are_written(void **state)
 	struct os_file *file;
 	char bytes[8];
 	size_t got;
+	bool made;
 
 	snprintf(inside, sizeof inside, "%s/\xc3\xa9.txt", place->path);
 	assert_false(os_file_write_whole(inside, "x", 1, &err)); /* no folder */
 	assert_int_equal(err.code, ERROR_SYSTEM);
 	assert_null(strstr(err.text, place->path));
-	assert_true(os_folder_make(place->path, &err));
-	assert_true(os_folder_make(place->path, &err)); /* it exists */
+	assert_true(os_folder_make(place->path, &made, &err));
+	assert_true(made);
+	assert_true(os_folder_make(place->path, &made, &err)); /* it exists */
+	assert_false(made);
 	assert_true(os_file_write_whole(inside, "longer", 6, &err));
 	assert_true(os_file_write_whole(inside, "abc", 3, &err));
 	file = os_file_open(inside, &err);
@@ -418,11 +421,13 @@ static void folders_and_files_are_written(void **state)
 	assert_int_equal(got, 3);
 	assert_memory_equal(bytes, "abc", 3);
 	os_file_close(file);
-	assert_false(os_folder_make(inside, &err)); /* a file */
+	assert_false(os_folder_make(inside, NULL, &err)); /* a file */
 	assert_non_null(strstr(err.text, inside));
 	assert_true(os_file_write_whole(inside, NULL, 0, &err));
+	os_folder_remove(place->path); /* it is not empty */
 	assert_true(system_remove_file(inside));
-	assert_true(system_remove_folder(place->path));
+	os_folder_remove(place->path);
+	assert_false(system_remove_folder(place->path)); /* it is gone */
 }
 
 static void the_names_in_a_folder_are_listed(void **state)
@@ -433,13 +438,14 @@ static void the_names_in_a_folder_are_listed(void **state)
 	char paths[2][2 * TEMPORARY_PATH_SIZE];
 
 	assert_true(os_folder_list(place->path, see_entry, &all)); /* not there */
+	assert_true(os_folder_read(place->path, see_entry, &all, NULL));
 	assert_int_equal(all.calls, 0);
 	assert_true(system_make_folder(place->path));
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(paths[i], sizeof paths[i], "%s/%s", place->path, names[i]);
 		assert_true(system_make_folder(paths[i]));
 	}
-	assert_true(os_folder_list(place->path, see_entry, &all));
+	assert_true(os_folder_read(place->path, see_entry, &all, NULL));
 	assert_false(os_folder_list(place->path, see_entry, &first));
 	for (size_t i = 0; i < 2; i++) {
 		assert_true(system_remove_folder(paths[i]));

@@ -215,7 +215,7 @@ static void a_temporary_file_is_gone_when_its_last_handle_is_closed(void **state
 
 	(void)state;
 	temporary_path(folder, "folder");
-	assert_true(os_folder_make(folder, &err));
+	assert_true(os_folder_make(folder, NULL, &err));
 	wide = wide_from(folder);
 	assert_non_null(wide);
 	assert_true(GetFullPathNameW(wide, MAX_PATH, full, NULL) > 0);

@@ -28,7 +28,7 @@ static void make_place(struct place *place)
 
 	temporary_path(place->folder, "folder");
 	snprintf(place->path, sizeof place->path, "%s/a.html", place->folder);
-	assert_true(os_folder_make(place->folder, &err));
+	assert_true(os_folder_make(place->folder, NULL, &err));
 	assert_true(os_file_write_whole(place->path, "former", 6, &err));
 }
 
