@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "runner.h"
 #include "version.h"
@@ -29,6 +30,7 @@ enum from {
 	FROM_TOTALS,  /* struct runner_totals */
 	FROM_PROCESS, /* struct os_process_stats */
 	FROM_LOG,     /* struct log_statistics */
+	FROM_MEMORY,  /* struct memory_statistics */
 	FROM_RELOADS, /* struct reloads */
 	FROM_RECORDER, /* struct flight_statistics; only with a flight recorder */
 	FROM_LAST_RECORDING, /* flight_last_recording(); likewise */
@@ -186,6 +188,7 @@ static void show_replay_info(struct health *health, struct family *family)
 #define TOTALS(member) .from = FROM_TOTALS, .offset = offsetof(struct runner_totals, member)
 #define PROCESS(member) .from = FROM_PROCESS, .offset = offsetof(struct os_process_stats, member)
 #define LOG(member) .from = FROM_LOG, .offset = offsetof(struct log_statistics, member)
+#define MEMORY(member) .from = FROM_MEMORY, .offset = offsetof(struct memory_statistics, member)
 #define RELOADS(member) .from = FROM_RELOADS, .offset = offsetof(struct reloads, member)
 #define RECORDER(member) .from = FROM_RECORDER, .offset = offsetof(struct flight_statistics, member)
 #define ONCE(function) .from = FROM_NOTHING, .show = (function)
@@ -264,6 +267,8 @@ static const struct row rows[] = {
 		"Maximum number of open file descriptors.", NO_LABELS) },
 	{ LOG(suppressed), COUNTER("etw_exporter_log_lines_suppressed_total",
 		"Log lines that were not written because their message repeated.", NO_LABELS) },
+	{ MEMORY(losses), COUNTER("etw_exporter_memory_losses_total",
+		"How often there was no memory for something, so that events, names or labels may be missing.", NO_LABELS) },
 	{ RELOADS(successful), GAUGE("etw_exporter_config_last_reload_successful",
 		"State of the last reload of the configuration, or of the start: 1 when it was put in force, otherwise 0.", NO_LABELS) },
 	{ RELOADS(success_time_unix_ns), GAUGE("etw_exporter_config_last_reload_success_timestamp_seconds",
@@ -410,6 +415,7 @@ static void on_scrape(void *context)
 	struct health *health = context;
 	struct runner_totals totals;
 	struct os_process_stats process;
+	struct memory_statistics memory;
 	struct log_statistics log;
 
 	os_mutex_lock(&health->lock);
@@ -426,6 +432,8 @@ static void on_scrape(void *context)
 	show_rows(health, FROM_PROCESS, &process, 0, false);
 	log_statistics(&log);
 	show_rows(health, FROM_LOG, &log, 0, false);
+	memory_statistics(&memory);
+	show_rows(health, FROM_MEMORY, &memory, 0, false);
 	show_rows(health, FROM_RELOADS, &health->reloads, 0, false);
 	if (runner_recorder(health->runner)) {
 		struct flight_statistics recorder;

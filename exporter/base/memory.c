@@ -3,14 +3,19 @@
 
 #include <stdatomic.h>
 
-static atomic_bool losses;
+static _Atomic uint64_t losses;
 
 void memory_note_loss(void)
 {
-	atomic_store_explicit(&losses, true, memory_order_relaxed);
+	atomic_fetch_add_explicit(&losses, 1, memory_order_relaxed);
 }
 
 bool memory_has_losses(void)
 {
-	return atomic_load_explicit(&losses, memory_order_relaxed);
+	return atomic_load_explicit(&losses, memory_order_relaxed) > 0;
+}
+
+void memory_statistics(struct memory_statistics *statistics)
+{
+	statistics->losses = atomic_load_explicit(&losses, memory_order_relaxed);
 }

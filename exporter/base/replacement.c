@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
 
@@ -28,6 +29,9 @@ bool replacement_init(struct replacement *replacement, const char *path, struct 
 
 bool replacement_finish(struct replacement *replacement, struct error *err)
 {
+	if (memory_has_losses()) {
+		return error_no_memory(err, "everything in it");
+	}
 	if (!os_file_rename(replacement->temporary, replacement->path, err)) {
 		return false;
 	}

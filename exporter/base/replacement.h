@@ -25,8 +25,9 @@ struct replacement {
  * replacement_done() is due as well. */
 bool replacement_init(struct replacement *replacement, const char *path, struct error *err);
 
-/* Gives the file its place; it must be closed. It keeps the rights that it was created with, which
- * are to be those of os_file_create(). The error names no path. */
+/* Gives the file its place; it must be closed. Not if the program has lacked memory for something
+ * (base/memory.h): the file may look whole without it. It keeps the rights that it was created
+ * with, which are to be those of os_file_create(). The error names no path. */
 bool replacement_finish(struct replacement *replacement, struct error *err);
 
 /* Removes the file if it has not got its place. */

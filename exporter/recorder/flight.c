@@ -117,6 +117,7 @@ struct listing {
 	const char *stays; /* a name that is left out; NULL: none */
 	size_t count;
 	char *oldest; /* owned */
+	bool failed;  /* no memory for a name */
 };
 
 static bool look_at_name(void *context, const char *name)
@@ -130,8 +131,9 @@ static bool look_at_name(void *context, const char *name)
 	if (!listing->oldest || strcmp(name, listing->oldest) < 0) {
 		free(listing->oldest);
 		listing->oldest = text_duplicate(name, strlen(name));
+		listing->failed = !listing->oldest;
 	}
-	return true;
+	return !listing->failed; /* the next name may not be that of the oldest one */
 }
 
 /* Removes the oldest files with this end until only `keep` are left beside the one that stays. */
@@ -446,6 +448,7 @@ enum flight_result flight_request(struct flight_recorder *recorder, const char *
 	} else {
 		result = recorder->result;
 		text_add_string(answer, recorder->answer.data ? recorder->answer.data : "");
+		answer->failed |= recorder->answer.failed;
 	}
 	os_mutex_unlock(&recorder->lock);
 	return result;

@@ -31,7 +31,8 @@ struct finding {
 struct findings {
 	struct finding *rows; /* owned */
 	size_t count, capacity;
-	bool failed; /* no memory for one */
+	bool failed;         /* no memory for one */
+	struct finding lost; /* takes its texts */
 };
 
 void findings_done(struct findings *findings);

@@ -37,6 +37,8 @@ void findings_done(struct findings *findings)
 		text_free(&findings->rows[i].what);
 		text_free(&findings->rows[i].to_do);
 	}
+	text_free(&findings->lost.what);
+	text_free(&findings->lost.to_do);
 	free(findings->rows);
 	*findings = (struct findings){ .rows = NULL };
 }
@@ -60,16 +62,14 @@ const char *severity_name(enum severity severity)
 struct finding *doctor_found(struct doctor *doctor, enum severity severity, const char *id,
 			     const char *to_do)
 {
-	static struct finding lost;
 	struct findings *findings = &doctor->findings;
 	struct finding *grown =
 		array_grow(findings->rows, &findings->capacity, findings->count, sizeof *grown);
 
 	if (!grown) {
 		findings->failed = true;
-		text_free(&lost.what);
-		text_free(&lost.to_do);
-		return &lost;
+		text_clear(&findings->lost.what);
+		return &findings->lost;
 	}
 	findings->rows = grown;
 	grown = &grown[findings->count++];

@@ -169,7 +169,9 @@ static bool add_chunk(void *context, const char *bytes, size_t size)
 
 void text_add_exposition(struct text *out, struct registry *registry)
 {
-	exposition_write(registry, add_chunk, out);
+	const struct exposition_options options = { .format = EXPOSITION_TEXT_0_0_4 };
+
+	out->failed |= !exposition_write_as(registry, &options, add_chunk, out);
 }
 
 void text_add_openmetrics(struct text *out, struct registry *registry)

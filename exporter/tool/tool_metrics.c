@@ -247,6 +247,10 @@ static void add_to_lines(struct line *lines, size_t *count, const char *label, c
 	for (size_t k = 0; k < values->count; k++) {
 		text_add_format(&text, "%s%s", k > 0 ? ", " : "", values->list[k]);
 	}
+	if (text.failed) { /* which ends the command: base/memory.h */
+		text_free(&text);
+		return;
+	}
 	while (i < *count && strcmp(lines[i].values.data, text.data) != 0) {
 		i++;
 	}

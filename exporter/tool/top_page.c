@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 /* clang-format off */
@@ -173,6 +174,8 @@ static struct top_process *process_of(struct top_page *page, const struct text *
 		if (more) {
 			page->processes = more;
 			page->room = room;
+		} else if (page->count < TOP_PROCESSES_MOST) {
+			memory_note_loss();
 		}
 	}
 	index = map_find(&page->by_name, text_hash(text, name->size, hash_seed()));

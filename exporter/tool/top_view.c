@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 #include "source/event_record.h"
@@ -374,6 +375,9 @@ static void collect_rows(struct table *table, const struct top_view *view,
 {
 	table->known = view->totals || frame->seconds > 0;
 	table->rows = table->known ? calloc(frame->now.count + 1, sizeof *table->rows) : NULL;
+	if (table->known && !table->rows) {
+		memory_note_loss();
+	}
 	for (size_t i = 0; table->rows && i < frame->now.count; i++) {
 		const struct top_process *process = &frame->now.processes[i];
 		struct shown *row = &table->rows[table->count];

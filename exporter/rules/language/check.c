@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "decode/event_schema.h"
 #include "decode/field_path.h"
@@ -269,6 +270,9 @@ static bool unknown_field(struct checker *checker, const struct rule *rule,
 	if (rule->span && rule->span->captured_count > 0 &&
 	    strncmp(field->name, SPAN_PREFIX, strlen(SPAN_PREFIX)) == 0) {
 		return unknown_captured(checker, rule->span, field);
+	}
+	if (memory_has_losses()) { /* the layout that has it may have found none */
+		return error_no_memory(checker->err, "the layouts of events");
 	}
 
 	for (size_t i = 0; i < known->count; i++) {
