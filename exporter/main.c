@@ -22,6 +22,7 @@
 #include "base/print.h"
 #include "etl/file.h"
 #include "health.h"
+#include "http/crypto.h"
 #include "http/server.h"
 #include "http/web_config.h"
 #include "landing.h"
@@ -596,6 +597,7 @@ int main(int argc, char **argv)
 		return EXIT_COULD_NOT_RUN;
 	}
 	os_share_heaps(); /* each reload runs on another thread of the web server */
+	crypto_note_losses();
 	etl_file_find_repeats(&repeat_finder);
 	app.argc = argc;
 	app.argv = argv;

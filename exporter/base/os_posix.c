@@ -590,13 +590,20 @@ char *os_path_absolute(const char *path)
 
 bool os_random(void *bytes, size_t size)
 {
-	FILE *file = fopen("/dev/urandom", "rb");
-	bool done = file && fread(bytes, 1, size, file) == size;
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	uint8_t *at = bytes;
+	ssize_t got = 0;
 
-	if (file) {
-		fclose(file);
+	/* read(2) of it may be interrupted, and then gives fewer bytes. */
+	while (fd >= 0 && size > 0 &&
+	       ((got = read(fd, at, size)) > 0 || (got < 0 && errno == EINTR))) {
+		at += got > 0 ? got : 0;
+		size -= got > 0 ? (size_t)got : 0;
 	}
-	return done;
+	if (fd >= 0) {
+		close(fd);
+	}
+	return fd >= 0 && size == 0;
 }
 
 /* Returns 0, or why the folder could not be read to its end. */

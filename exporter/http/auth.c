@@ -406,7 +406,9 @@ struct auth *auth_new(uint64_t (*clock_ns)(void), struct error *err)
 		return NULL;
 	}
 	auth->clock_ns = clock_ns ? clock_ns : os_monotonic_ns;
-	if (!crypto_random(auth->key, sizeof auth->key)) {
+	/* Not of OpenSSL, which crashes if it lacks memory when it first makes random numbers
+	 * (observed in 3.0.19). */
+	if (!os_random(auth->key, sizeof auth->key)) {
 		error_set(err, ERROR_SYSTEM, "the system gives no random numbers");
 		free(auth);
 		return NULL;

@@ -4,13 +4,54 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool crypto_random(uint8_t *bytes, size_t size)
+#include "base/memory.h"
+
+static _Thread_local bool lacked_memory;
+
+static void *noted(void *block, size_t size)
 {
-	return RAND_bytes(bytes, (int)size) == 1;
+	if (!block && size > 0) {
+		lacked_memory = true;
+		memory_note_loss();
+	}
+	return block;
+}
+
+static void *allocate(size_t size, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	return noted(malloc(size), size);
+}
+
+static void *reallocate(void *block, size_t size, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	return noted(realloc(block, size), size);
+}
+
+static void release(void *block, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	free(block);
+}
+
+void crypto_note_losses(void)
+{
+	CRYPTO_set_mem_functions(allocate, reallocate, release);
+}
+
+bool crypto_lacked_memory(void)
+{
+	bool lacked = lacked_memory;
+
+	lacked_memory = false;
+	return lacked;
 }
 
 bool crypto_digest(const uint8_t key[DIGEST_SIZE], const char *bytes, size_t size,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What authentication needs of OpenSSL. Any thread. */
+/* What authentication needs of OpenSSL, and its memory. Any thread. */
 #ifndef EXPORTER_HTTP_CRYPTO_H
 #define EXPORTER_HTTP_CRYPTO_H
 
@@ -9,8 +9,12 @@
 
 enum { DIGEST_SIZE = 32 };
 
-/* Unpredictable bytes. */
-bool crypto_random(uint8_t *bytes, size_t size);
+/* From now on what OpenSSL finds no memory for is noted, there and in base/memory.h. Call it once,
+ * before anything else of OpenSSL. */
+void crypto_note_losses(void);
+/* Whether OpenSSL has found no memory in this thread since the last call. What it says of it itself
+ * may be anything: that a key does not belong to its certificate, for example. */
+bool crypto_lacked_memory(void);
 
 /* HMAC with SHA-256 (RFC 2104). Returns false without memory. */
 bool crypto_digest(const uint8_t key[DIGEST_SIZE], const char *bytes, size_t size,

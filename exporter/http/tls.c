@@ -40,6 +40,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "http/crypto.h"
 
 /* A name that a client's certificate must have. */
 struct allowed_san {
@@ -490,6 +491,7 @@ static struct tls_context *make_context(const struct tls_options *options, struc
 		return NULL;
 	}
 	atomic_init(&context->holders, 1);
+	crypto_lacked_memory();
 	ERR_clear_error();
 	context->ssl = SSL_CTX_new(TLS_server_method());
 	if (!context->ssl) {
@@ -517,6 +519,9 @@ static struct tls_context *make_context(const struct tls_options *options, struc
 	return context;
 
 fail:
+	if (crypto_lacked_memory()) {
+		error_no_memory(err, "TLS");
+	}
 	release_context(context);
 	return NULL;
 }
