@@ -63,6 +63,8 @@ struct unpacking {
 	struct os_file *out;    /* owned */
 	const char *choice;     /* of an archive; NULL: the recording in it */
 	const struct etl_packed_limits *limits;
+	/* Owned. libarchive 3.6.2 has one of its own, but uses it unchecked if it had no memory. */
+	struct archive_entry *entry;
 	struct progress progress;
 	uint8_t block[BLOCK_SIZE];
 };
@@ -321,6 +323,9 @@ static bool fail(struct archive *archive, const char *format_name, struct error 
 {
 	const char *text = archive_error_string(archive);
 
+	if (archive_errno(archive) == ENOMEM) {
+		return error_no_memory(err, format_name);
+	}
 	return error_set(err, ERROR_FORMAT, "is %s that cannot be unpacked: %s", format_name,
 			 text ? text : "it is damaged");
 }
@@ -331,8 +336,12 @@ static struct archive *open_archive(struct unpacking *unpacking, const char *for
 {
 	struct archive *archive = archive_read_new();
 
-	if (!archive) {
+	if (!unpacking->entry) {
+		unpacking->entry = archive_entry_new();
+	}
+	if (!archive || !unpacking->entry) {
 		error_no_memory(err, format_name);
+		archive_read_free(archive);
 		return NULL;
 	}
 	unpacking->at = 0;
@@ -342,7 +351,12 @@ static struct archive *open_archive(struct unpacking *unpacking, const char *for
 	    archive_read_set_skip_callback(archive, on_skip) != ARCHIVE_OK ||
 	    archive_read_set_callback_data(archive, unpacking) != ARCHIVE_OK ||
 	    archive_read_open1(archive) != ARCHIVE_OK) {
-		fail(archive, format_name, err);
+		/* Some functions of libarchive say nothing when they have no memory. */
+		if (archive_error_string(archive)) {
+			fail(archive, format_name, err);
+		} else {
+			error_no_memory(err, format_name);
+		}
 		archive_read_free(archive);
 		return NULL;
 	}
@@ -378,14 +392,13 @@ static bool unpack_filter(struct unpacking *unpacking, const char *format_name,
 			  int (*support)(struct archive *archive), struct error *err)
 {
 	struct archive *archive = open_archive(unpacking, format_name, support, err);
-	struct archive_entry *entry;
 	int result;
 	bool good;
 
 	if (!archive) {
 		return false;
 	}
-	result = archive_read_next_header(archive, &entry);
+	result = archive_read_next_header2(archive, unpacking->entry);
 	/* The filter, and the one that reads the bytes. */
 	if (result == ARCHIVE_OK && archive_filter_count(archive) > 2) {
 		good = error_set(err, ERROR_FORMAT, "is packed more than once: unpack it first");
@@ -399,16 +412,15 @@ static bool unpack_filter(struct unpacking *unpacking, const char *format_name,
 }
 
 /* A filter has any bytes behind it, or none. */
-static void support_bytes(struct archive *archive)
+static bool support_bytes(struct archive *archive)
 {
-	archive_read_support_format_raw(archive);
-	archive_read_support_format_empty(archive);
+	return archive_read_support_format_raw(archive) == ARCHIVE_OK &&
+	       archive_read_support_format_empty(archive) == ARCHIVE_OK;
 }
 
 static int support_zstd(struct archive *archive)
 {
-	support_bytes(archive);
-	return archive_read_support_filter_zstd(archive);
+	return support_bytes(archive) ? archive_read_support_filter_zstd(archive) : ARCHIVE_FATAL;
 }
 
 static bool unpack_zstd(struct unpacking *unpacking, struct error *err)
@@ -461,13 +473,13 @@ static void show_name(struct contents *contents, const char *name)
 static bool look(struct unpacking *unpacking, struct archive *archive, struct contents *contents,
 		 struct error *err)
 {
+	struct archive_entry *entry = unpacking->entry;
 	struct contents all = { 0 };
-	struct archive_entry *entry;
 	int result;
 
 	unpacking->lists = true; /* libarchive reads all of it before the first file */
 	/* A warning is about a name that cannot be converted. */
-	while ((result = archive_read_next_header(archive, &entry)) == ARCHIVE_OK ||
+	while ((result = archive_read_next_header2(archive, entry)) == ARCHIVE_OK ||
 	       result == ARCHIVE_WARN) {
 		const char *name = name_of(entry);
 
@@ -524,9 +536,9 @@ static bool must_be_one(const struct unpacking *unpacking, const struct contents
 }
 
 /* Copies the present file of the archive, after what its header says. */
-static bool copy_file(struct unpacking *unpacking, struct archive *archive,
-		      struct archive_entry *entry, struct error *err)
+static bool copy_file(struct unpacking *unpacking, struct archive *archive, struct error *err)
 {
+	struct archive_entry *entry = unpacking->entry;
 	/* "ZIP 2.0 (deflation)" */
 	const char *method = archive_format_name(archive);
 
@@ -551,7 +563,6 @@ static bool copy_file(struct unpacking *unpacking, struct archive *archive,
 static bool unpack_zip(struct unpacking *unpacking, struct error *err)
 {
 	struct contents contents = { 0 };
-	struct archive_entry *entry;
 	struct archive *archive =
 		open_archive(unpacking, ZIP, archive_read_support_format_zip_seekable, err);
 	bool good = archive && look(unpacking, archive, &contents, err) &&
@@ -564,7 +575,7 @@ static bool unpack_zip(struct unpacking *unpacking, struct error *err)
 	}
 	archive = open_archive(unpacking, ZIP, archive_read_support_format_zip_seekable, err);
 	for (size_t i = 0; archive && i <= contents.index; i++) {
-		int result = archive_read_next_header(archive, &entry);
+		int result = archive_read_next_header2(archive, unpacking->entry);
 
 		if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
 			fail(archive, ZIP, err);
@@ -572,7 +583,7 @@ static bool unpack_zip(struct unpacking *unpacking, struct error *err)
 			return false;
 		}
 	}
-	good = archive && copy_file(unpacking, archive, entry, err);
+	good = archive && copy_file(unpacking, archive, err);
 	archive_read_free(archive);
 	return good;
 }
@@ -667,6 +678,7 @@ static struct os_file *spool(struct os_file *from, const struct packing *packing
 	} else {
 		os_file_close(unpacking->out);
 	}
+	archive_entry_free(unpacking->entry);
 	free(unpacking);
 	return out;
 }
