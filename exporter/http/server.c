@@ -166,6 +166,11 @@ static void run_reception(const struct mg_context *context)
 	reception_run(server_of(context)->reception);
 }
 
+static void no_reception(const struct mg_context *context)
+{
+	reception_stop(server_of(context)->reception);
+}
+
 static void *next_connection(const struct mg_context *context)
 {
 	return reception_next(server_of(context)->reception);
@@ -387,6 +392,7 @@ static bool start_civetweb(struct http_server *server, struct error *err)
 		.http_error = on_error,
 		.log_message = on_message,
 		.run_master = run_reception,
+		.no_master = no_reception,
 		.next_connection = next_connection,
 		.read_connection = read_connection,
 		.write_connection = write_connection,
