@@ -16,8 +16,12 @@
 
 #define NEVER UINT64_MAX
 
-/* Live sessions, those included that a reload has ended. */
-enum { SESSIONS_MAX = SHARDS_MAX };
+/*
+ * Live sessions, those included that a reload has ended. Windows runs as many, those of other
+ * programs included (docs/windows.md section 1).
+ */
+enum { SESSIONS_MAX = 64 };
+_Static_assert(SESSIONS_MAX + 4 <= SHARDS_MAX, "shards for the consumers, health and web server");
 
 struct session {
 	struct consumer *consumer;

@@ -119,7 +119,7 @@ static size_t take_waiting(const struct registry *registry, struct waiting *all)
 {
 	size_t count = 0;
 
-	for (unsigned w = 0; w < registry->shard_count; w++) {
+	for (unsigned w = 0; w < registry_shards(registry); w++) {
 		for (size_t i = 0; i < (size_t)2 * PLACES; i++) {
 			uint64_t place = atomic_exchange_explicit(&registry->shards[w]->waiting[i],
 								  0, memory_order_relaxed);
@@ -190,7 +190,7 @@ static uint64_t amount_of(const struct family *family, uint32_t sample)
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
 
-	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		const cell *cells = family_segment(family, w, segment);
 
 		for (size_t i = 0; cells && i < counts; i++) {

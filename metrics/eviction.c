@@ -88,7 +88,7 @@ struct look eviction_look(const struct family *family, uint32_t sample)
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
 
-	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		const cell *cells = family_segment(family, w, segment);
 
 		if (!cells) {
@@ -398,7 +398,7 @@ static bool consumers_have_passed(const struct registry *registry)
 {
 	uint64_t epoch = atomic_load(&registry->eviction.epoch);
 
-	for (unsigned i = 0; i < registry->shard_count; i++) {
+	for (unsigned i = 0; i < registry_shards(registry); i++) {
 		const struct shard *shard = registry->shards[i];
 		/* Pairs with the stores in shard_enter() and shard_leave(). */
 		uint64_t seen = atomic_load(&shard->seen);
@@ -471,7 +471,7 @@ static void clear_cells(const struct family *family, uint32_t sample)
 	uint32_t index, count = family_value_cells(family);
 	unsigned segment = segment_of(sample, &index);
 
-	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		cell *cells = family_segment(family, w, segment);
 
 		if (!cells) {

@@ -156,15 +156,15 @@ void registry_take_limits(struct registry *registry, const struct registry_limit
 void registry_set_limits(struct registry *registry, const struct registry_limits *limits)
 {
 	struct family *family;
-	size_t prefix_bytes;
+	size_t prefix_bytes, former;
 
 	os_mutex_lock(&registry->mutex);
 	registry_take_limits(registry, limits);
 	/* The budget of text grows with the limit and does not shrink with it. */
 	prefix_bytes = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
-	if (prefix_bytes > registry->prefix_bytes) {
-		atomic_fetch_add_explicit(&registry->prefix_bytes_left,
-					  prefix_bytes - registry->prefix_bytes,
+	former = atomic_load_explicit(&registry->prefix_bytes, memory_order_relaxed);
+	if (prefix_bytes > former) {
+		atomic_fetch_add_explicit(&registry->prefix_bytes_left, prefix_bytes - former,
 					  memory_order_relaxed);
 		atomic_store_explicit(&registry->prefix_bytes, prefix_bytes, memory_order_relaxed);
 	}

@@ -54,7 +54,7 @@ static inline struct columns columns_of(const struct family *family, unsigned se
 {
 	struct columns columns = { .prefixes = family->prefixes[segment] };
 
-	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		cell *cells = family_segment(family, w, segment);
 
 		if (cells) {

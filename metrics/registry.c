@@ -587,8 +587,10 @@ struct registry *registry_new(const struct registry_limits *limits, struct error
 		registry->limits.strings_bytes = (size_t)64 << 20;
 	}
 	eviction_init(registry);
-	registry->prefix_bytes = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
-	registry->prefix_bytes_left = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
+	atomic_init(&registry->prefix_bytes,
+		    (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES);
+	atomic_init(&registry->prefix_bytes_left,
+		    (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES);
 	registry->strings = intern_new(registry->limits.strings_bytes, err);
 	if (!registry->strings) {
 		goto fail;
@@ -659,15 +661,16 @@ struct shard *registry_shard(struct registry *registry, bool shared, struct erro
 	struct shard *shard = NULL;
 
 	os_mutex_lock(&registry->mutex);
-	if (registry->shard_count == SHARD_SLOTS) {
+	if (registry_shards(registry) == SHARD_SLOTS) {
 		error_set(err, ERROR_LIMIT, "more than %d threads that count", SHARDS_MAX);
 	} else {
 		shard = arena_alloc(&registry->arena, sizeof *shard, sizeof(void *));
 		if (shard && budget_shard(registry, shard)) {
 			shard->registry = registry;
-			shard->index = registry->shard_count++;
+			shard->index = registry_shards(registry);
 			shard->shared = shared;
 			registry->shards[shard->index] = shard;
+			atomic_fetch_add_explicit(&registry->shard_count, 1, memory_order_relaxed);
 		} else {
 			no_memory(err);
 			shard = NULL;

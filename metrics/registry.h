@@ -31,7 +31,7 @@ enum family_type { FAMILY_COUNTER, FAMILY_GAUGE, FAMILY_HISTOGRAM };
 enum {
 	FAMILY_LABELS_MAX = 8,
 	FAMILY_BUCKETS_MAX = 64,
-	SHARDS_MAX = 16,
+	SHARDS_MAX = 72, /* 64 consumers, the web server, what the program says of itself */
 };
 
 struct registry_limits {

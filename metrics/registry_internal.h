@@ -256,7 +256,7 @@ struct registry {
 	_Atomic(size_t) prefix_bytes; /* the budget of text */
 	_Atomic(size_t) prefix_bytes_left;
 	struct shard *shards[SHARD_SLOTS];
-	unsigned shard_count;
+	_Atomic(unsigned) shard_count; /* see registry_shards() */
 
 	struct eviction eviction;
 
@@ -322,6 +322,15 @@ static inline unsigned segment_of(uint32_t sample, uint32_t *index)
 
 	*index = sample ^ (1u << segment);
 	return segment;
+}
+
+/*
+ * How many shards there are: what has counted is below it. Without the mutex the number may lack
+ * one that has just come, as if its first counts came a moment later.
+ */
+static inline unsigned registry_shards(const struct registry *registry)
+{
+	return atomic_load_explicit(&registry->shard_count, memory_order_relaxed);
 }
 
 /* The cells of a shard for a segment; NULL if the shard has none there. */

@@ -352,10 +352,10 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 	uint32_t index;
 	unsigned segment = segment_of(sample, &index);
 
-	if (sample == family->free_sample) {
-		family->free_sample = (uint32_t)life->sum;
-	}
 	if (life) {
+		if (sample == family->free_sample) {
+			family->free_sample = (uint32_t)life->sum;
+		}
 		life->sum = 0;
 		life->changed = TIME_UNKNOWN;
 		life->amount = 0;
@@ -390,9 +390,10 @@ static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limi
 {
 	struct registry *registry = family->registry;
 	struct prefix *prefix = make_prefix(family, ids);
+	size_t left = atomic_load_explicit(&registry->prefix_bytes_left, memory_order_relaxed);
 	uint32_t sample = NO_SAMPLE;
 
-	if (prefix && !(limited && prefix->size > registry->prefix_bytes_left)) {
+	if (prefix && !(limited && prefix->size > left)) {
 		sample = reserve_sample(family);
 	}
 	if (sample == NO_SAMPLE) {
@@ -609,7 +610,7 @@ bool family_fold(struct family *family, uint32_t sample)
 		return false;
 	}
 	cells += (size_t)to_index * family->cells_per_sample;
-	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		const cell *from = family_segment(family, w, from_segment);
 
 		if (!from) {
@@ -839,7 +840,7 @@ static bool value_of(const struct family *family, uint32_t sample, int64_t *valu
 	unsigned segment = segment_of(sample, &index);
 
 	offset += (size_t)index * family->cells_per_sample;
-	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		cell *cells = family_segment(family, w, segment);
 
 		if (cells) {
@@ -905,7 +906,7 @@ static size_t segment_memory(const struct family *family, unsigned segment)
 	if (family->lives[segment]) {
 		bytes += samples * sizeof *family->lives[segment];
 	}
-	for (unsigned w = 0; w < SHARD_SLOTS; w++) {
+	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
 		if (family_segment(family, w, segment)) {
 			bytes += samples * family->cells_per_sample * sizeof(cell);
 		}

@@ -226,7 +226,7 @@ static void a_sample_is_the_sum_over_its_writers(void **state)
 	assert_true(family_value(family, ids, &value));
 	assert_int_equal(value, SHARDS_MAX * (SHARDS_MAX + 1) / 2);
 	assert_null(registry_shard(registry, false, &err));
-	assert_string_equal(err.text, "more than 16 threads that count");
+	assert_string_equal(err.text, "more than 72 threads that count");
 	registry_free(registry);
 }
 
