@@ -47,6 +47,8 @@ struct connection {
 	bool wants_writing;   /* TLS waits until it can write, even in order to read */
 	uint64_t since_ns;    /* idle since, or queued since, or being answered since */
 	uint64_t deadline_ns; /* of the state */
+	uint64_t active_ns;   /* when the reception last had something from it, or answered */
+	bool in_slices;       /* of wait_set.c */
 	size_t index;         /* in the list of the reception */
 	struct connection *next, *previous; /* in a list of dispatch.c */
 

@@ -18,8 +18,8 @@
  * makes room as well, and if that does not help, the listeners are left alone for a moment instead
  * of spinning.
  *
- * A pass of the loop looks at every connection. That costs less than the system call which waits
- * for them.
+ * A pass of the loop looks at every entry of the list, which is cheap. Asking the system for all of
+ * their sockets is not, so wait_set.h chooses which are asked for in a pass.
  */
 #include "http/reception.h"
 
@@ -30,6 +30,7 @@
 #include "http/connection_list.h"
 #include "http/dispatch.h"
 #include "http/handshake_turns.h"
+#include "http/wait_set.h"
 
 #define MS UINT64_C(1000000)
 
@@ -50,12 +51,11 @@ enum {
 };
 
 struct reception {
-	struct reception_options options; /* with arrays of its own */
+	struct reception_options options; /* listeners: in `others`; allowed: owned */
 	struct dispatch *dispatch;
 	struct waker *waker;
-	struct socket_set *set;
-	struct connection **waited; /* those in the set, from `first_waited` on */
-	size_t first_waited, waited_count;
+	struct wait_set *wait_set;
+	socket_handle *others; /* of the wait set: the waker, then the listeners */
 	struct connection_list list;
 	struct handshake_turns turns;
 	uint64_t paused_until_ns; /* no descriptors: nothing is accepted */
@@ -80,7 +80,7 @@ static void drain(struct connection *connection, enum close_reason reason, uint6
 	connection->state = CONNECTION_DRAINING;
 	connection->wants_writing = false;
 	connection->reason = reason;
-	connection->since_ns = now_ns;
+	connection->since_ns = connection->active_ns = now_ns;
 	connection->deadline_ns = now_ns + DRAIN_NS;
 	free(connection->bytes);
 	connection->bytes = NULL;
@@ -248,6 +248,7 @@ static void read_rest(struct reception *reception, struct connection *connection
 
 static void serve(struct reception *reception, struct connection *connection, uint64_t now_ns)
 {
+	connection->active_ns = now_ns;
 	if (connection->state == CONNECTION_HANDSHAKE) {
 		shake_hands(reception, connection, now_ns);
 	} else if (connection->state == CONNECTION_READING) {
@@ -266,7 +267,7 @@ static void read_next(struct reception *reception, struct connection *connection
 	connection->seen = 0;
 	connection->state = CONNECTION_READING;
 	connection->wants_writing = false;
-	connection->since_ns = now_ns;
+	connection->since_ns = connection->active_ns = now_ns;
 	connection->deadline_ns = now_ns + (connection->size > 0 ? HEAD_NS : IDLE_NS);
 	if (look(reception, connection, now_ns)) {
 		/* TLS may have bytes that the socket no longer shows. */
@@ -406,61 +407,36 @@ static void accept_some(struct reception *reception, socket_handle listener, uin
 
 /* ---- the loop ---- */
 
-/* Fills the set: the waker, the listeners, then the connections that are waited for. Returns
- * whether the listeners are in it. */
-static bool fill_set(struct reception *reception, uint64_t now_ns)
-{
-	struct socket_set *set = reception->set;
-	bool accepts = now_ns >= reception->paused_until_ns;
-
-	socket_set_clear(set);
-	socket_set_add(set, waker_socket(reception->waker), false);
-	for (size_t i = 0; accepts && i < reception->options.listener_count; i++) {
-		socket_set_add(set, reception->options.listeners[i], false);
-	}
-	reception->first_waited = 1 + (accepts ? reception->options.listener_count : 0);
-	reception->waited_count = 0;
-	for (size_t i = 0; i < reception->list.count; i++) {
-		struct connection *c = reception->list.connections[i];
-
-		if (connection_is_idle(c)) {
-			socket_set_add(set, c->socket, c->wants_writing);
-			reception->waited[reception->waited_count++] = c;
-		}
-	}
-	return accepts;
-}
-
 static void pass(struct reception *reception)
 {
-	struct socket_set *set = reception->set;
+	struct wait_set *set = reception->wait_set;
 	uint64_t now_ns = os_monotonic_ns();
+	bool accepts = now_ns >= reception->paused_until_ns;
+	size_t listeners = accepts ? reception->options.listener_count : 0, count;
+	struct connection *const *ready;
 	unsigned wait_ms;
-	bool accepts;
 
 	take_back(reception, now_ns);
 	wait_ms = check_deadlines(reception, now_ns);
 	if (dispatch_relieve(reception->dispatch, now_ns) && wait_ms > LOOK_MS) {
 		wait_ms = LOOK_MS;
 	}
-	accepts = fill_set(reception, now_ns);
 	if (!accepts && wait_ms > PAUSE_NS / MS) {
 		wait_ms = PAUSE_NS / MS;
 	}
-	socket_set_wait(set, wait_ms);
+	wait_set_wait(set, reception->others, 1 + listeners, &reception->list, wait_ms, now_ns);
 	now_ns = os_monotonic_ns();
 	handshake_turns_begin(&reception->turns);
-	if (socket_set_ready(set, 0)) {
+	if (wait_set_other_ready(set, 0)) {
 		waker_clear(reception->waker);
 	}
 	/* Each of these can only end itself; accepting can end any. */
-	for (size_t i = 0; i < reception->waited_count; i++) {
-		if (socket_set_ready(set, reception->first_waited + i)) {
-			serve(reception, reception->waited[i], now_ns);
-		}
+	ready = wait_set_ready(set, &count);
+	for (size_t i = 0; i < count; i++) {
+		serve(reception, ready[i], now_ns);
 	}
-	for (size_t i = 0; accepts && i < reception->options.listener_count; i++) {
-		if (socket_set_ready(set, 1 + i)) {
+	for (size_t i = 0; i < listeners; i++) {
+		if (wait_set_other_ready(set, 1 + i)) {
 			accept_some(reception, reception->options.listeners[i], now_ns);
 		}
 	}
@@ -480,20 +456,18 @@ struct reception *reception_new(const struct reception_options *options, struct 
 	struct reception *reception = calloc(1, sizeof *reception);
 	size_t most = sockets_limit() < CONNECTIONS_MAX ? sockets_limit() : CONNECTIONS_MAX;
 	struct address_range *allowed = NULL;
-	socket_handle *listeners = NULL;
 
 	if (!reception) {
 		error_no_memory(err, "the web server");
 		return NULL;
 	}
-	reception->set = socket_set_new(1 + options->listener_count + most);
+	reception->wait_set = wait_set_new(1 + options->listener_count, most);
 	reception->list = (struct connection_list){
 		.context = options->context,
 		.closed = options->closed,
 		.opened = options->opened,
 	};
-	reception->waited = calloc(most, sizeof *reception->waited);
-	listeners = calloc(options->listener_count, sizeof *listeners);
+	reception->others = calloc(1 + options->listener_count, sizeof *reception->others);
 	allowed = calloc(options->allowed_count + 1, sizeof *allowed);
 	reception->waker = waker_new(err);
 	reception->dispatch = reception->waker ? dispatch_new(options->workers, options->most_large,
@@ -503,22 +477,23 @@ struct reception *reception_new(const struct reception_options *options, struct 
 		goto fail;
 	}
 	if (!connection_list_init(&reception->list, most) ||
-	    !handshake_turns_init(&reception->turns, most) || !reception->set ||
-	    !reception->waited || !listeners || !allowed) {
+	    !handshake_turns_init(&reception->turns, most) || !reception->wait_set ||
+	    !reception->others || !allowed) {
 		error_no_memory(err, "the web server");
 		goto fail;
 	}
-	memcpy(listeners, options->listeners, options->listener_count * sizeof *listeners);
+	reception->others[0] = waker_socket(reception->waker);
+	memcpy(reception->others + 1, options->listeners,
+	       options->listener_count * sizeof *options->listeners);
 	if (options->allowed_count > 0) {
 		memcpy(allowed, options->allowed, options->allowed_count * sizeof *allowed);
 	}
 	reception->options = *options;
-	reception->options.listeners = listeners;
+	reception->options.listeners = reception->others + 1;
 	reception->options.allowed = allowed;
 	return reception;
 
 fail:
-	free(listeners);
 	free(allowed);
 	reception_free(reception);
 	return NULL;
@@ -536,10 +511,9 @@ void reception_free(struct reception *reception)
 	}
 	dispatch_free(reception->dispatch);
 	waker_free(reception->waker);
-	socket_set_free(reception->set);
-	free(reception->options.listeners);
+	wait_set_free(reception->wait_set);
 	free(reception->options.allowed);
-	free(reception->waited);
+	free(reception->others);
 	free(reception);
 }
 

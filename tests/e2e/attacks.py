@@ -9,10 +9,11 @@ while all attackers are at it. A probe that is ended without an answer tries aga
 send its request in time makes room for others. With --limit it fails also when one takes longer than LIMIT seconds, or five
 times as long as the longest without attack, unless there are more attackers than the server has room for.
 
-With --rounds it measures the consumer of ours instead: N times each attack, and as long without, in turns. It prints how the
-medians of the records a CPU second of the consumer compare.
+With --rounds (at least 2) it measures the consumer of ours instead: N times each attack, and as long without before and after. It
+prints the median of how the records a CPU second of the consumer compare with those of the two windows beside it.
 """
 import argparse
+import os
 import resource
 import selectors
 import socket
@@ -79,7 +80,11 @@ class Client:
 
 
 def attack(name, port):
-    """Until the standard input ends. A line when each client has connected once."""
+    """Until the standard input ends. A line when each client has connected once.
+
+    Real attackers have processors of their own; here they leave ours to the server and to the probes.
+    """
+    os.nice(10)
     count, first, more, rate = ATTACKS[name]
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     clients = [Client(port, first) for _ in range(count)]
@@ -225,14 +230,16 @@ def check(name, window, alone, alive, limit):
 
 
 def compare_consumer(server, seconds, rounds):
+    """Each attack stands between two windows without: the speed of the machine drifts more than an attack costs."""
     for name in ATTACKS:
-        alone, attacked = [], []
+        ratios, before = [], Window(server).probe(seconds).speed()
         for _ in range(rounds):
-            alone.append(Window(server).probe(seconds).speed())
-            attacked.append(run_attack(name, server, seconds)[0].speed())
-        ratio = statistics.median(attacked) / statistics.median(alone)
-        print(f"consumer: {name}: {ratio:.3f} of the speed without (attacked {min(attacked):.2f} to {max(attacked):.2f} M, "
-              f"without {min(alone):.2f} to {max(alone):.2f} M records a CPU second)", flush=True)
+            attacked = run_attack(name, server, seconds)[0].speed()
+            after = Window(server).probe(seconds).speed()
+            ratios.append(2 * attacked / (before + after))
+            before = after
+        low, median, high = statistics.quantiles(ratios, n=4)
+        print(f"consumer: {name}: {median:.3f} of the speed without (quartiles of {rounds}: {low:.3f} to {high:.3f})", flush=True)
 
 
 def main():

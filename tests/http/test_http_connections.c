@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "http/server.h"
+#include "http/wait_set.h"
 #include "tests/support/system.h"
 
 struct fixture {
@@ -149,6 +150,37 @@ static void a_connection_serves_many_requests(void **state)
 	connection_close(c);
 	text_free(&reply);
 	wait_until_closed(*state, "done", 1);
+}
+
+/* More than are waited for in each pass, each silent for longer than it counts as active. */
+static void silent_connections_that_wake_up_are_answered(void **state)
+{
+	enum { CLIENTS = 2 * (WAIT_SET_FEW + WAIT_SET_KEPT) };
+	connection clients[CLIENTS];
+	struct text reply = { 0 };
+
+	for (int i = 0; i < CLIENTS; i++) {
+		clients[i] = dial(*state);
+		send_text(clients[i], GET("/-/healthy"));
+		receive(clients[i], "\r\n\r\nHealthy\n", &reply);
+	}
+	for (int round = 0; round < 2; round++) {
+		system_sleep_ms(2 * WAIT_SET_SILENT_MS);
+		for (int i = 0; i < CLIENTS; i++) {
+			send_text(clients[i], GET("/-/healthy"));
+		}
+		for (int i = 0; i < CLIENTS; i++) {
+			receive(clients[i], "\r\n\r\nHealthy\n", &reply);
+			expect(&reply, "HTTP/1.1 200 OK\r\n");
+		}
+	}
+	/* That they leave is noticed as well. */
+	system_sleep_ms(2 * WAIT_SET_SILENT_MS);
+	for (int i = 0; i < CLIENTS; i++) {
+		connection_close(clients[i]);
+	}
+	text_free(&reply);
+	wait_until_closed(*state, "done", CLIENTS);
 }
 
 static void a_connection_does_not_last_for_ever(void **state)
@@ -379,6 +411,7 @@ int main(void)
 #define with_server(test) cmocka_unit_test_setup_teardown(test, start_server, stop_server)
 	const struct CMUnitTest tests[] = {
 		with_server(a_connection_serves_many_requests),
+		with_server(silent_connections_that_wake_up_are_answered),
 		with_server(a_connection_does_not_last_for_ever),
 		with_server(requests_in_a_row_are_answered_in_order),
 		with_server(some_answers_end_the_connection),
