@@ -35,7 +35,9 @@ static const uint64_t RELIEF_NS = 10 * MS, MEASURE_NS = 250 * MS;
 enum {
 	KEPT_FOR_SMALL = 8,
 	SLOW_BYTES_PER_S = 1000000,
-	LOOK_MS = 25, /* how often a worker that waits looks whether it is to give up */
+	/* How often a worker that waits looks at its deadlines. One whose client is cut off is
+	   woken. */
+	LOOK_MS = 250,
 };
 
 struct list {
@@ -178,6 +180,9 @@ void dispatch_give_back(struct dispatch *dispatch, struct connection *connection
 	list_remove(&dispatch->answering, connection);
 	dispatch->answering_count--;
 	dispatch->answering_large -= connection->is_large;
+	if (atomic_load_explicit(&connection->cut, memory_order_relaxed)) {
+		connection->keep = false; /* our side has ended, perhaps behind a whole answer */
+	}
 	connection->next = dispatch->returned;
 	dispatch->returned = connection;
 	os_mutex_unlock(&dispatch->mutex);
@@ -273,6 +278,7 @@ static void cut_slowest(struct dispatch *dispatch, bool large, uint64_t now_ns)
 	}
 	if (slowest) {
 		atomic_store_explicit(&slowest->cut, true, memory_order_relaxed);
+		socket_end_writing(slowest->socket);
 		dispatch->relieved_ns = now_ns;
 	}
 }
@@ -298,6 +304,9 @@ void dispatch_stop(struct dispatch *dispatch)
 {
 	os_mutex_lock(&dispatch->mutex);
 	atomic_store(&dispatch->stopping, true);
+	for (struct connection *c = dispatch->answering.first; c; c = c->next) {
+		socket_end_writing(c->socket);
+	}
 	os_condition_wake_all(&dispatch->condition);
 	os_mutex_unlock(&dispatch->mutex);
 }
@@ -345,7 +354,10 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 			bytes += part;
 			size -= part;
 		} else if (result == TLS_CLOSED) {
-			return fail(connection, CLOSED_CLIENT);
+			return fail(connection,
+				    atomic_load_explicit(&connection->cut, memory_order_relaxed) ?
+					    CLOSED_SLOW :
+					    CLOSED_CLIENT);
 		} else {
 			atomic_store_explicit(&connection->waits, true, memory_order_relaxed);
 			socket_wait(connection->socket, result == TLS_WANT_WRITE, LOOK_MS);

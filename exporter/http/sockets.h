@@ -62,7 +62,9 @@ enum socket_result socket_peek(socket_handle socket, char *byte);
  */
 void socket_wait(socket_handle socket, bool for_writing, unsigned timeout_ms);
 
-void socket_end_writing(socket_handle socket); /* what was written before still arrives */
+/* What was written before still arrives. Ends a wait for writing of another thread at once; that it
+ * does on Windows is assumed. */
+void socket_end_writing(socket_handle socket);
 void socket_close(socket_handle socket);
 void socket_reset(socket_handle socket); /* closes, and drops what the client has not taken */
 
