@@ -200,7 +200,7 @@ done:
 void etl_index_done(struct etl_index *index)
 {
 	for (size_t i = 0; i < index->count; i++) {
-		free(index->entries[i].unpacked);
+		etl_block_free(index->entries[i].unpacked);
 	}
 	free(index->entries);
 	*index = (struct etl_index){ .entries_max = index->entries_max,

@@ -259,7 +259,8 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 		.offset = place->offset,
 		.first_record = first_record,
 		.disk_size = place->disk_size,
-		.cost_bytes = sizeof *open + sizeof *block + block->capacity,
+		/* Not the capacity, which depends on what the pool had: the order must not. */
+		.cost_bytes = sizeof *open + sizeof *block + place->end,
 	};
 	etl_walk_start(&open->walk, &pass->file->format, block->bytes, place->end, place->processor,
 		       first_record);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacks compressed buffers, on the thread of the caller or ahead of it on a helper thread, and
- * reuses the blocks of memory for the bytes of buffers.
+ * Unpacks compressed buffers, on the thread of the caller or ahead of it on a helper thread.
  *
  * Source: MS-XCA, "LZ77 Compression Algorithm" and "Plain LZ77 Decompression Algorithm Details",
  * Microsoft Learn; docs/etl-format.md section 2.
@@ -13,33 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- blocks ---- */
-
-/*
- * Blocks of memory for the bytes of buffers. A recording has thousands of buffers, mostly of one
- * size, so a few unused blocks are kept for the next buffers. One thread.
- */
-struct etl_block {
-	struct etl_block *next; /* while unused */
-	size_t capacity;
-	uint8_t bytes[];
-};
-
-/* Zero-initialise it. */
-struct etl_blocks {
-	struct etl_block *unused; /* owned */
-	size_t unused_bytes;
-};
-
-/*
- * A block of at least size bytes with undefined content; NULL without memory. The caller returns it
- * with etl_block_put(), or frees it with free().
- */
-struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size);
-void etl_block_put(struct etl_blocks *blocks, struct etl_block *block); /* NULL is allowed */
-void etl_blocks_done(struct etl_blocks *blocks);
-
-/* ---- unpacking ---- */
+#include "etl/block.h"
 
 /*
  * Unpacks `in` until there are out_size bytes or the input ends between two items. Fails if an item
