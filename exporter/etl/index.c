@@ -52,35 +52,29 @@ bool etl_buffer_is_plausible(const struct etl_file *file, const struct etl_buffe
 	return etl_so_far_admits(so_far, place, records);
 }
 
-struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
-				    struct etl_so_far *so_far, struct etl_damage *damage,
-				    const struct etl_visitor *visitor)
+struct etl_times etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
+				   struct etl_so_far *so_far, struct etl_damage *damage,
+				   const struct etl_visitor *visitor)
 {
-	struct etl_survey survey = { .first_time = INT64_MAX };
+	struct etl_times times = { .first_time = INT64_MAX, .last_time = INT64_MIN };
 	struct etl_walk walk;
-	int64_t last = INT64_MIN;
 
 	if (!etl_buffer_is_plausible(file, buffer, so_far)) {
 		etl_damage_implausible(damage, buffer);
-		return survey;
+		return times;
 	}
 	etl_walk_start(&walk, &file->format, buffer->bytes, buffer->place.end,
 		       buffer->place.processor, so_far->records);
 	walk.only = visitor->only;
-	while (!etl_visitor_stopping(visitor) && etl_walk_next(&walk)) {
-		int64_t time = walk.record.raw_time;
-
-		survey.records++;
-		survey.unordered |= time < last;
-		survey.first_time = time < survey.first_time ? time : survey.first_time;
-		last = time;
-		if (visitor->on_record && !walk.left_out) {
+	walk.only_ids = visitor->only_ids;
+	while (!etl_visitor_stopping(visitor) && etl_walk_survey(&walk, &times)) {
+		if (visitor->on_record) {
 			visitor->on_record(visitor->record_context, &walk.record);
 		}
 	}
 	etl_damage_walk(damage, buffer, &walk);
 	etl_so_far_add(so_far, &buffer->place, walk.next_index - so_far->records);
-	return survey;
+	return times;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -111,7 +105,7 @@ void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_d
 
 /* Adds the buffer that the scan is at. */
 static bool add_buffer(struct etl_index *index, struct etl_scan *scan,
-		       const struct etl_buffer *buffer, const struct etl_survey *survey,
+		       const struct etl_buffer *buffer, const struct etl_times *times,
 		       uint64_t first_record, struct error *err)
 {
 	const struct etl_place *place = &buffer->place;
@@ -126,12 +120,12 @@ static bool add_buffer(struct etl_index *index, struct etl_scan *scan,
 	*entry = (struct etl_entry){
 		.offset = place->offset,
 		.first_record = first_record,
-		.first_time = survey->first_time,
+		.first_time = times->first_time,
 		.disk_size = place->disk_size,
 		.end = place->end,
 		.processor = place->processor,
 		.compressed = place->compressed,
-		.unordered = survey->unordered,
+		.unordered = times->unordered,
 	};
 	if (place->compressed &&
 	    scan->unpacked->capacity <= index->keep_bytes - index->kept_bytes) {
@@ -154,7 +148,7 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 	etl_file_scan(file, &scan, damage, 0, 0);
 	index->complete = true;
 	while (!etl_visitor_stopping(visitor)) {
-		struct etl_survey survey = { 0 };
+		struct etl_times times = { 0 };
 		uint64_t first_record = so_far.records;
 
 		step = etl_scan_next(&scan, &buffer, err);
@@ -168,14 +162,14 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 			index->rest = so_far;
 		}
 		if (buffer.bytes) {
-			survey = etl_survey_buffer(file, &buffer, &so_far, damage, visitor);
+			times = etl_survey_buffer(file, &buffer, &so_far, damage, visitor);
 		}
-		if (survey.records > 0 && index->complete &&
-		    !add_buffer(index, &scan, &buffer, &survey, first_record, err)) {
+		if (times.records > 0 && index->complete &&
+		    !add_buffer(index, &scan, &buffer, &times, first_record, err)) {
 			goto done;
 		}
 		index->buffers++;
-		index->empty_buffers += index->complete && survey.records == 0;
+		index->empty_buffers += index->complete && times.records == 0;
 		if (visitor->on_buffer) {
 			visitor->on_buffer(visitor->buffer_context,
 					   buffer.place.offset + buffer.place.disk_size);

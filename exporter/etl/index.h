@@ -84,8 +84,9 @@ bool etl_buffer_is_plausible(const struct etl_file *file, const struct etl_buffe
 struct etl_visitor {
 	void *record_context;
 	void (*on_record)(void *context, const struct event_record *record);
-	/* In a pass in file order, other kernel records than these are not shown. */
+	/* In a pass in file order, other records than these are not shown; see struct etl_walk. */
 	const struct kernel_choice *only;
+	const struct id_choice *only_ids;
 	void *buffer_context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
 	const atomic_bool *stopping; /* checked before every record: true ends the pass */
@@ -97,21 +98,14 @@ static inline bool etl_visitor_stopping(const struct etl_visitor *visitor)
 	return visitor->stopping && atomic_load_explicit(visitor->stopping, memory_order_acquire);
 }
 
-/* The result of a survey of one buffer. */
-struct etl_survey {
-	uint64_t records;
-	int64_t first_time; /* raw; the lowest */
-	bool unordered;     /* times go backwards */
-};
-
 /*
  * Walks the buffer that follows those so far, shows the records to the visitor, counts and reports
  * damage, and adds the buffer to those so far. A compressed buffer that unpacks to implausibly much
  * (ETL_WORK_FREE) counts as damaged, and none of its records is shown.
  */
-struct etl_survey etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
-				    struct etl_so_far *so_far, struct etl_damage *damage,
-				    const struct etl_visitor *visitor);
+struct etl_times etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
+				   struct etl_so_far *so_far, struct etl_damage *damage,
+				   const struct etl_visitor *visitor);
 
 /*
  * Reports a closed recording that has fewer buffers than were written according to its header: it

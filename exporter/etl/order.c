@@ -323,11 +323,11 @@ static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, str
 {
 	static const struct etl_visitor no_visitor;
 	uint64_t first_record = pass->so_far.records;
-	struct etl_survey survey =
+	struct etl_times times =
 		etl_survey_buffer(pass->file, buffer, &pass->so_far, pass->damage, &no_visitor);
 	struct etl_block *block;
 
-	if (survey.records == 0) {
+	if (times.records == 0) {
 		buffer_done(pass, buffer->place.disk_size);
 		return true;
 	}
@@ -340,7 +340,7 @@ static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, str
 		}
 		memcpy(block->bytes, buffer->bytes, buffer->place.end);
 	}
-	return open_buffer(pass, &buffer->place, block, first_record, survey.unordered, err);
+	return open_buffer(pass, &buffer->place, block, first_record, times.unordered, err);
 }
 
 /* Reads ahead, in file order, until the window is full. */

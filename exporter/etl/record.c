@@ -9,8 +9,8 @@
  * its header and is inside the valid bytes of the buffer, so every fixed offset below is inside the
  * record. Otherwise the walk stops, because without a size the next record cannot be found.
  *
- * Walking is the hot path of a first pass: millions of records a second. So kernel records that are
- * not chosen are stepped over, the time is computed without a division, and the bytes ahead are
+ * Walking is the hot path of a first pass: millions of records a second. So records that are not
+ * chosen are stepped over, the time is computed without a division, and the bytes ahead are
  * prefetched.
  */
 #include "etl/record.h"
@@ -204,28 +204,11 @@ static inline void clear(struct event_record *record, enum record_type type, uin
 	record->extended_size = 0;
 }
 
-static inline int64_t kernel_raw_time(const uint8_t *at, enum record_type type)
-{
-	return (int64_t)load_u64(at + (type == RECORD_PERFINFO ? 0x08 : 0x10));
-}
-
 /* The header size, with the parts after the fixed one according to the version word. */
 static inline uint32_t whole_header_size(uint32_t fixed_size, uint16_t version)
 {
 	return fixed_size + (version & VERSION_PEBS_INDEX ? 8 : 0) +
 	       8 * ((uint32_t)(version & VERSION_COUNTERS) >> VERSION_COUNTERS_SHIFT);
-}
-
-/* A kernel record that is not chosen: only its time is read. */
-static NOINLINE bool leave_out(struct etl_walk *walk, const uint8_t *at, uint32_t size,
-			       enum record_type type, uint32_t header_size)
-{
-	if (size < whole_header_size(header_size, load_u16(at))) {
-		return stop(walk, size_below_header);
-	}
-	walk->record.raw_time = kernel_raw_time(at, type);
-	walk->left_out = true;
-	return true;
 }
 
 /* SYSTEM, COMPACT and PERFINFO differ in the parts between the group and the payload. */
@@ -238,9 +221,6 @@ static inline bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_
 
 	if (size < header_size) {
 		return stop(walk, size_below_header);
-	}
-	if (walk->only && !kernel_chosen(walk->only, at[7], at[6])) {
-		return leave_out(walk, at, size, type, header_size);
 	}
 	clear(record, type, pointer_size);
 	set_classic(walk, pointer_size);
@@ -257,7 +237,7 @@ static inline bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_
 		record->thread_id = load_u32(at + 0x08);
 		record->process_id = load_u32(at + 0x0c);
 	}
-	set_raw_time(walk, kernel_raw_time(at, type));
+	set_raw_time(walk, (int64_t)load_u64(at + (type == RECORD_PERFINFO ? 0x08 : 0x10)));
 	if (!payload_after(record, at, size, whole_header_size(header_size, version))) {
 		return stop(walk, size_below_header);
 	}
@@ -265,8 +245,8 @@ static inline bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_
 }
 
 /* FULL_HEADER and INSTANCE: the events of MOF classes. */
-static bool read_classic(struct etl_walk *walk, const uint8_t *at, uint32_t size,
-			 enum record_type type, uint32_t header_size, uint8_t pointer_size)
+static inline bool read_classic(struct etl_walk *walk, const uint8_t *at, uint32_t size,
+				enum record_type type, uint32_t header_size, uint8_t pointer_size)
 {
 	struct event_record *record = &walk->record;
 
@@ -293,7 +273,7 @@ static bool read_classic(struct etl_walk *walk, const uint8_t *at, uint32_t size
  * and the payload to the bytes after them. After an invalid item the payload cannot be found, so it
  * is left empty.
  */
-static void read_extended(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+static NOINLINE void read_extended(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	struct event_record *record = &walk->record;
 	uint32_t offset = HEADER_EVENT;
@@ -325,8 +305,8 @@ static void read_extended(struct etl_walk *walk, const uint8_t *at, uint32_t siz
 	}
 }
 
-static bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t size,
-		       uint8_t pointer_size)
+static inline bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t size,
+			      uint8_t pointer_size)
 {
 	struct event_record *record = &walk->record;
 	uint16_t flags;
@@ -435,33 +415,34 @@ static RARE bool read_opaque(struct etl_walk *walk, const uint8_t *at, uint32_t 
 	return payload_after(record, at, size, HEADER_MIN);
 }
 
-static bool read_typed(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+static NOINLINE bool read_typed(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
-	switch (at[2]) {
-	case TYPE_PERFINFO64:
-		return read_kernel(walk, at, size, RECORD_PERFINFO, HEADER_PERFINFO, 8);
-	case TYPE_SYSTEM64:
-		return read_kernel(walk, at, size, RECORD_SYSTEM, HEADER_SYSTEM, 8);
-	case TYPE_EVENT64:
-		return read_event(walk, at, size, 8);
-	case TYPE_EVENT32:
-		return read_event(walk, at, size, 4);
-	case TYPE_FULL64:
-		return read_classic(walk, at, size, RECORD_FULL, HEADER_FULL, 8);
-	case TYPE_FULL32:
-		return read_classic(walk, at, size, RECORD_FULL, HEADER_FULL, 4);
-	case TYPE_INSTANCE64:
-		return read_classic(walk, at, size, RECORD_INSTANCE, HEADER_INSTANCE, 8);
-	case TYPE_INSTANCE32:
-		return read_classic(walk, at, size, RECORD_INSTANCE, HEADER_INSTANCE, 4);
+	uint8_t type = at[2];
+
+	switch (type) {
 	case TYPE_PERFINFO32:
-		return read_kernel(walk, at, size, RECORD_PERFINFO, HEADER_PERFINFO, 4);
+	case TYPE_PERFINFO64:
+		return read_kernel(walk, at, size, RECORD_PERFINFO, HEADER_PERFINFO,
+				   type == TYPE_PERFINFO64 ? 8 : 4);
 	case TYPE_SYSTEM32:
-		return read_kernel(walk, at, size, RECORD_SYSTEM, HEADER_SYSTEM, 4);
-	case TYPE_COMPACT64:
-		return read_kernel(walk, at, size, RECORD_COMPACT, HEADER_COMPACT, 8);
+	case TYPE_SYSTEM64:
+		return read_kernel(walk, at, size, RECORD_SYSTEM, HEADER_SYSTEM,
+				   type == TYPE_SYSTEM64 ? 8 : 4);
 	case TYPE_COMPACT32:
-		return read_kernel(walk, at, size, RECORD_COMPACT, HEADER_COMPACT, 4);
+	case TYPE_COMPACT64:
+		return read_kernel(walk, at, size, RECORD_COMPACT, HEADER_COMPACT,
+				   type == TYPE_COMPACT64 ? 8 : 4);
+	case TYPE_EVENT32:
+	case TYPE_EVENT64:
+		return read_event(walk, at, size, type == TYPE_EVENT64 ? 8 : 4);
+	case TYPE_FULL32:
+	case TYPE_FULL64:
+		return read_classic(walk, at, size, RECORD_FULL, HEADER_FULL,
+				    type == TYPE_FULL64 ? 8 : 4);
+	case TYPE_INSTANCE32:
+	case TYPE_INSTANCE64:
+		return read_classic(walk, at, size, RECORD_INSTANCE, HEADER_INSTANCE,
+				    type == TYPE_INSTANCE64 ? 8 : 4);
 	case TYPE_TIMED:
 		return read_opaque(walk, at, size, RECORD_TIMED);
 	case TYPE_ERROR:
@@ -475,17 +456,45 @@ static bool read_typed(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 	}
 }
 
-/* Kernel headers start with their version and have the size after the marker. */
-static inline bool size_stands_at_4(uint8_t type)
-{
-	const uint32_t kernel = 1U << TYPE_SYSTEM32 | 1U << TYPE_SYSTEM64 | 1U << TYPE_COMPACT32 |
-				1U << TYPE_COMPACT64 | 1U << TYPE_PERFINFO32 |
-				1U << TYPE_PERFINFO64;
+/*
+ * Where typed records have what a walk needs of those that it leaves out. Kernel headers start with
+ * their version and have the size after the marker.
+ */
+static const struct header_parts {
+	uint8_t size_offset;
+	uint8_t time_offset;
+	uint8_t header_size; /* 0: records of this type are never left out */
+	bool kernel;
+} header_parts[UINT8_MAX + 1] = {
+	[TYPE_SYSTEM32] = { 4, 0x10, HEADER_SYSTEM, true },
+	[TYPE_SYSTEM64] = { 4, 0x10, HEADER_SYSTEM, true },
+	[TYPE_COMPACT32] = { 4, 0x10, HEADER_COMPACT, true },
+	[TYPE_COMPACT64] = { 4, 0x10, HEADER_COMPACT, true },
+	[TYPE_PERFINFO32] = { 4, 0x08, HEADER_PERFINFO, true },
+	[TYPE_PERFINFO64] = { 4, 0x08, HEADER_PERFINFO, true },
+	[TYPE_EVENT32] = { 0, 0x10, HEADER_EVENT, false },
+	[TYPE_EVENT64] = { 0, 0x10, HEADER_EVENT, false },
+};
 
-	return type < 32 && (kernel >> type & 1);
+/* Whether the record is neither chosen, nor has a size below that of its header. */
+static inline bool is_left_out(const struct etl_walk *walk, const struct header_parts *parts,
+			       const uint8_t *at, uint32_t size)
+{
+	if (parts->header_size == 0 || size < parts->header_size) {
+		return false;
+	}
+	if (parts->kernel) {
+		uint16_t version = load_u16(at);
+
+		return walk->only && !kernel_chosen(walk->only, at[7], at[6]) &&
+		       ((version & (VERSION_PEBS_INDEX | VERSION_COUNTERS)) == 0 ||
+			size >= whole_header_size(parts->header_size, version));
+	}
+	return walk->only_ids && !id_chosen(walk->only_ids, load_u16(at + 0x28)) &&
+	       (load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED)) == 0;
 }
 
-static inline bool step(struct etl_walk *walk)
+static inline bool step(struct etl_walk *walk, bool may_leave_out)
 {
 	const uint8_t *at = walk->bytes + walk->at;
 	uint32_t left = walk->end - walk->at;
@@ -498,11 +507,16 @@ static inline bool step(struct etl_walk *walk)
 	walk->left_out = false;
 	marker = load_u32(at);
 	if (marker >> 24 == MARKER_TYPED) {
-		size = load_u16(size_stands_at_4(at[2]) ? at + 4 : at);
+		const struct header_parts *parts = &header_parts[at[2]];
+
+		size = load_u16(at + parts->size_offset);
 		if (size > left) {
 			return stop(walk, size_beyond_end);
 		}
-		if (!read_typed(walk, at, size)) {
+		if (may_leave_out && is_left_out(walk, parts, at, size)) {
+			walk->record.raw_time = (int64_t)load_u64(at + parts->time_offset);
+			walk->left_out = true;
+		} else if (!read_typed(walk, at, size)) {
 			return false;
 		}
 	} else if (marker >> 24 == MARKER_MESSAGE) {
@@ -537,11 +551,34 @@ static RARE bool is_passed_over(const struct etl_walk *walk)
 bool etl_walk_next(struct etl_walk *walk)
 {
 	do {
-		if (!step(walk)) {
+		if (!step(walk, walk->only != NULL)) {
 			return false;
 		}
 	} while (walk->format->passed_over && is_passed_over(walk));
 	return true;
+}
+
+/* The loop of a first pass, most records of which are left out. */
+bool etl_walk_survey(struct etl_walk *walk, struct etl_times *times)
+{
+	const struct chosen *passed_over = walk->format->passed_over;
+	bool may_leave_out = walk->only || walk->only_ids;
+
+	while (step(walk, may_leave_out)) {
+		int64_t time = walk->record.raw_time;
+
+		if (passed_over && is_passed_over(walk)) {
+			continue;
+		}
+		times->records++;
+		times->unordered |= time < times->last_time;
+		times->first_time = time < times->first_time ? time : times->first_time;
+		times->last_time = time;
+		if (!walk->left_out) {
+			return true;
+		}
+	}
+	return false;
 }
 
 bool etl_walk_seek(struct etl_walk *walk, uint32_t at, uint64_t index)

@@ -52,6 +52,9 @@ struct etl_walk {
 	/* Of other kernel records than these, only raw_time and index are read. Borrowed, set after
 	 * the start. NULL: all are read completely. */
 	const struct kernel_choice *only;
+	/* Likewise, of events with an EVENT_HEADER that are not classic and have no extended items.
+	 */
+	const struct id_choice *only_ids;
 	bool left_out; /* the last step reached such a record */
 	const struct etl_format *format;
 	const uint8_t *bytes; /* of the buffer, its header included; borrowed */
@@ -78,6 +81,17 @@ void etl_walk_start(struct etl_walk *walk, const struct etl_format *format, cons
  * record (then `stopped` is the reason).
  */
 bool etl_walk_next(struct etl_walk *walk);
+
+/* What a walk notes about the records that it reaches. */
+struct etl_times {
+	uint64_t records;
+	int64_t first_time; /* raw; the lowest. INT64_MAX before the first record */
+	int64_t last_time;  /* raw. INT64_MIN before the first record */
+	bool unordered;     /* times go backwards */
+};
+
+/* Steps to the next record that is not left out, and notes all that it reaches on the way. */
+bool etl_walk_survey(struct etl_walk *walk, struct etl_times *times);
 
 /* The offset in bytes of the record that the last step reached. */
 static inline uint32_t etl_walk_record_at(const struct etl_walk *walk)

@@ -68,6 +68,7 @@ static bool first_pass(struct file_source *source, const struct event_sink *sink
 		.record_context = sink->context,
 		.on_record = sink->on_first_pass,
 		.only = sink->first_pass_choice,
+		.only_ids = sink->first_pass_ids,
 		.buffer_context = source,
 		.on_buffer = on_buffer,
 		.stopping = &source->source.stopping,

@@ -79,6 +79,21 @@ struct event_record {
 	uint64_t index;
 };
 
+/* Some events, by id: bit id % 8 of byte id / 8. */
+struct id_choice {
+	uint8_t ids[(UINT16_MAX + 1) / 8];
+};
+
+static inline void id_choose(struct id_choice *choice, uint16_t id)
+{
+	choice->ids[id / 8] |= (uint8_t)(1U << id % 8);
+}
+
+static inline bool id_chosen(const struct id_choice *choice, uint16_t id)
+{
+	return choice->ids[id / 8] >> id % 8 & 1;
+}
+
 /* Extended item types (EVENT_HEADER_EXT_TYPE_*). */
 enum extended_type {
 	EXTENDED_RELATED_ACTIVITY = 1,

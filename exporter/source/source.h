@@ -33,6 +33,9 @@ struct event_sink {
 	/* The kernel records that on_first_pass needs; the others, by far the most, are then not
 	 * read. Borrowed; NULL: all. */
 	const struct kernel_choice *first_pass_choice;
+	/* Likewise, of the events with an EVENT_HEADER that are not classic and have no extended
+	 * items, the ids that on_first_pass needs. */
+	const struct id_choice *first_pass_ids;
 	void (*on_first_pass_end)(void *context);
 	void (*on_event)(void *context, const struct event_record *record);
 	void (*on_buffer)(void *context);
