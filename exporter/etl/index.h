@@ -89,6 +89,11 @@ struct etl_visitor {
 	const struct id_choice *only_ids;
 	void *buffer_context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
+	/* In a pass in time order: takes over a block whose records were shown, or are not shown
+	 * any more, and returns it to the pool of the file later; what those records borrow stays
+	 * until then. NULL: the pass returns it at once. */
+	void *block_context;
+	void (*on_block)(void *context, struct etl_block *block);
 	const atomic_bool *stopping; /* checked before every record: true ends the pass */
 };
 

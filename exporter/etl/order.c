@@ -89,8 +89,9 @@ static bool heap_push(struct heap *heap, struct key key, struct open *open)
 	return true;
 }
 
-/* Moves an entry down from the top to its place. */
-static void sink(struct heap *heap, struct heap_entry entry)
+/* Moves an entry down from the top to its place. Its parts come in registers, see heap_top_later().
+ */
+static void sink(struct heap *heap, struct key key, struct open *open)
 {
 	size_t at = 0;
 
@@ -104,27 +105,33 @@ static void sink(struct heap *heap, struct heap_entry entry)
 		    key_before(&heap->entries[child + 1].key, &heap->entries[child].key)) {
 			child++;
 		}
-		if (!key_before(&heap->entries[child].key, &entry.key)) {
+		if (!key_before(&heap->entries[child].key, &key)) {
 			break;
 		}
 		heap->entries[at] = heap->entries[child];
 		at = child;
 	}
-	heap->entries[at] = entry;
+	heap->entries[at] = (struct heap_entry){ .key = key, .open = open };
 }
 
 static void heap_pop(struct heap *heap)
 {
 	heap->count--;
 	if (heap->count > 0) {
-		sink(heap, heap->entries[heap->count]);
+		sink(heap, heap->entries[heap->count].key, heap->entries[heap->count].open);
 	}
 }
 
-/* Restores the heap after entries[0].key has grown. */
-static void heap_top_changed(struct heap *heap)
+/*
+ * The time of the top has grown. It is not stored first: a processor that reads an entry whose
+ * parts were stored one by one waits until they and all stores before them are written, such as the
+ * copy of a record that another processor has read last.
+ */
+static void heap_top_later(struct heap *heap, int64_t time)
 {
-	sink(heap, heap->entries[0]);
+	const struct heap_entry *top = &heap->entries[0];
+
+	sink(heap, (struct key){ time, top->key.offset }, top->open);
 }
 
 /* The key after that of the top; NULL if there is no other. */
@@ -151,8 +158,7 @@ struct pass {
 	struct open *unused; /* owned */
 	size_t open_bytes;
 	size_t open_bytes_max;
-	bool blocked;      /* the next buffer is due, but too many are open */
-	int64_t last_time; /* raw, of the latest record shown */
+	bool blocked; /* the next buffer is due, but too many are open */
 	uint64_t bytes_read;
 
 	struct etl_index *index; /* NULL: none */
@@ -223,7 +229,11 @@ static inline bool next_record(struct open *open)
 static void close_buffer(struct pass *pass, struct open *open)
 {
 	pass->open_bytes -= open->cost_bytes;
-	etl_block_put(&pass->file->input.blocks, open->block);
+	if (pass->visitor->on_block) {
+		pass->visitor->on_block(pass->visitor->block_context, open->block);
+	} else {
+		etl_block_put(&pass->file->input.blocks, open->block);
+	}
 	free(open->positions);
 	open->next_unused = pass->unused;
 	pass->unused = open;
@@ -417,8 +427,7 @@ static bool run_top(struct pass *pass)
 {
 	const struct etl_visitor *visitor = pass->visitor;
 	struct etl_progress *progress = pass->progress;
-	struct heap_entry *top = &pass->heap.entries[0];
-	struct open *open = top->open;
+	struct open *open = pass->heap.entries[0].open;
 	const struct event_record *record = &open->walk.record;
 	int64_t until = top_until(pass);
 	bool more;
@@ -427,23 +436,14 @@ static bool run_top(struct pass *pass)
 		if (etl_visitor_stopping(visitor)) {
 			return false;
 		}
-		if (record->raw_time >= pass->last_time) {
-			pass->last_time = record->raw_time;
-		} else if (record->raw_time != RECORD_NO_TIME) {
-			progress->late_records++;
-		}
-		if (record->time != RECORD_NO_TIME) {
-			progress->last_time = record->time;
-		}
-		progress->records++;
+		etl_progress_add(progress, record);
 		if (visitor->on_record) {
 			visitor->on_record(visitor->record_context, record);
 		}
 		more = next_record(open);
 	} while (more && record->raw_time <= until);
 	if (more) {
-		top->key.time = record->raw_time;
-		heap_top_changed(&pass->heap);
+		heap_top_later(&pass->heap, record->raw_time);
 	}
 	return more;
 }
@@ -502,13 +502,13 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 		.visitor = visitor,
 		.progress = progress,
 		.open_bytes_max = open_bytes_max,
-		.last_time = INT64_MIN,
 		.index = index,
 		.window_bytes = ETL_WINDOW_MAX < open_bytes_max ? ETL_WINDOW_MAX : open_bytes_max,
 		.damage = &known,
 	};
 	bool good;
 
+	progress->newest_raw = INT64_MIN;
 	etl_file_scan(file, &pass.scan, &known, index->rest_offset, index->rest_sequence);
 	pass.so_far = index->rest;
 	pass.streaming = !index->complete;
@@ -531,13 +531,13 @@ bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_dam
 		.file = file,
 		.visitor = visitor,
 		.progress = progress,
-		.last_time = INT64_MIN,
 		.streaming = true,
 		.window_bytes = window_bytes,
 		.damage = damage,
 	};
 	bool good;
 
+	progress->newest_raw = INT64_MIN;
 	etl_file_scan(file, &pass.scan, damage, 0, 0);
 	good = run(&pass, err);
 	if (good && !pass.streaming) {

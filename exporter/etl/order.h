@@ -26,8 +26,24 @@ struct etl_progress {
 	uint64_t buffers;
 	uint64_t records;
 	uint64_t late_records;
-	int64_t last_time; /* 100 ns since 1601 UTC; records without time do not change it */
+	int64_t last_time;  /* 100 ns since 1601 UTC; records without time do not change it */
+	int64_t newest_raw; /* of this pass, in ticks: a record below it is late */
 };
+
+/* Before the record is shown. */
+static inline void etl_progress_add(struct etl_progress *progress,
+				    const struct event_record *record)
+{
+	if (record->raw_time >= progress->newest_raw) {
+		progress->newest_raw = record->raw_time;
+	} else if (record->raw_time != RECORD_NO_TIME) {
+		progress->late_records++;
+	}
+	if (record->time != RECORD_NO_TIME) {
+		progress->last_time = record->time;
+	}
+	progress->records++;
+}
 
 /*
  * Shows every record of an indexed recording to the visitor, in time order, and frees the unpacked

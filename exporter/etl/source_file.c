@@ -7,6 +7,11 @@
  * beginning. The second pass delivers the records in time order. With the option single_pass
  * there is one pass, ordered within a window.
  *
+ * A pass in time order is read by a thread of its own where that pays (reading_thread.h): with a
+ * second processor, and records enough to make up for the start of a thread. The first pass stays
+ * on the thread of the sink, because the sink may change its choice of records at each of them, and
+ * hardly any is shown: nearly all of its time is the walk over the others.
+ *
  * Damage is counted in the pass that reads the file in its order, for each run anew: the file may
  * have changed since the run before. Delivered records and buffers are counted over all runs.
  * The statistics belong to the thread of the source and are published to other threads once for
@@ -21,7 +26,11 @@
 #include "etl/file.h"
 #include "etl/index.h"
 #include "etl/order.h"
+#include "etl/reading_thread.h"
 #include "source/source_internal.h"
+
+/* Bytes from which on a thread saves more than it costs (docs/overhead.md). */
+enum { THREAD_FROM = 4 << 20 };
 
 struct file_source {
 	struct source source; /* first */
@@ -29,6 +38,7 @@ struct file_source {
 	struct etl_index index;
 	bool indexed;
 	bool single_pass;
+	uint8_t threads; /* as in struct source_file_options */
 	char *name;
 	struct etl_damage damage;
 	struct etl_progress progress;
@@ -86,6 +96,43 @@ static bool first_pass(struct file_source *source, const struct event_sink *sink
 	return true;
 }
 
+/* ---- passes in time order: etl_pass ---- */
+
+static bool run_index(void *context, struct etl_progress *progress, struct etl_damage *damage,
+		      const struct etl_visitor *visitor, struct error *err)
+{
+	struct file_source *source = context;
+
+	(void)damage; /* the first pass has counted it */
+	return etl_order_run(source->file, &source->index, ETL_OPEN_MAX, progress, visitor, err);
+}
+
+static bool run_stream(void *context, struct etl_progress *progress, struct etl_damage *damage,
+		       const struct etl_visitor *visitor, struct error *err)
+{
+	struct file_source *source = context;
+
+	return etl_order_stream(source->file, ETL_WINDOW_MAX, damage, progress, visitor, err);
+}
+
+static bool in_time_order(struct file_source *source, etl_pass *pass,
+			  const struct etl_visitor *visitor, struct error *err)
+{
+	struct etl_input *input = &source->file->input;
+	const struct etl_reading reading = {
+		.pass = pass,
+		.context = source,
+		.blocks = &input->blocks,
+		.progress = &source->progress,
+		.damage = &source->damage,
+	};
+	bool aside = source->threads > 1 || (source->threads == 0 && os_processors() > 1 &&
+					     input->size_bytes >= THREAD_FROM);
+
+	return aside ? etl_read_aside(&reading, visitor, err) :
+		       etl_read_here(&reading, visitor, err);
+}
+
 static bool file_run(struct source *base, const struct event_sink *sink, struct error *err)
 {
 	struct file_source *source = (struct file_source *)base;
@@ -101,13 +148,11 @@ static bool file_run(struct source *base, const struct event_sink *sink, struct 
 	source->sink = sink;
 	if (source->single_pass) {
 		source->damage = (struct etl_damage){ 0 };
-		good = etl_order_stream(source->file, ETL_WINDOW_MAX, &source->damage,
-					&source->progress, &visitor, err);
+		good = in_time_order(source, run_stream, &visitor, err);
 	} else {
 		good = (source->indexed && !sink->on_first_pass) || first_pass(source, sink, err);
 		if (good && source->indexed) {
-			good = etl_order_run(source->file, &source->index, ETL_OPEN_MAX,
-					     &source->progress, &visitor, err);
+			good = in_time_order(source, run_index, &visitor, err);
 		}
 	}
 	publish(source, good && !source_stopping(base) ? source->statistics.bytes_total :
@@ -160,6 +205,7 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 	}
 	source_init(&source->source, &operations);
 	source->single_pass = options && options->single_pass;
+	source->threads = options ? options->threads : 0;
 	source->index.entries_max = ETL_INDEX_MAX;
 	source->index.keep_bytes = ETL_KEEP_MAX;
 	source->progress.last_time = RECORD_NO_TIME;

@@ -24,7 +24,18 @@
 
 enum { RECORDS = 2000, PROCESSORS = 3 };
 
+/* Every test of a source runs with one thread, and with two. */
+static uint8_t threads;
+
 static char path[TEMPORARY_PATH_SIZE];
+
+static struct source *open_source(bool single_pass, struct error *err)
+{
+	const struct source_file_options options = { .single_pass = single_pass,
+						     .threads = threads };
+
+	return source_open_file(path, &options, err);
+}
 
 static int make_path(void **state)
 {
@@ -169,7 +180,7 @@ static void the_first_pass_is_in_file_order_and_delivery_in_time_order(void **st
 
 	(void)state;
 	etl_writer_close(build(path, RECORDS, true));
-	source = source_open_file(path, NULL, &err);
+	source = open_source(false, &err);
 	assert_non_null(source);
 	source_statistics(source, &statistics);
 	assert_int_equal(statistics.events_lost, 7);
@@ -209,7 +220,7 @@ static void facts_are_those_of_the_header(void **state)
 
 	(void)state;
 	etl_writer_close(build(path, 1, false));
-	source = source_open_file(path, NULL, &err);
+	source = open_source(false, &err);
 	assert_non_null(source);
 	facts = source_facts(source);
 	assert_string_equal(facts->name, strrchr(path, '/') + 1);
@@ -240,8 +251,6 @@ static void a_second_run_delivers_the_same(void **state)
 	(void)state;
 	for (int look = 0; look < 2; look++) {
 		for (int single_pass = 0; single_pass < 2; single_pass++) {
-			struct source_file_options options = { .single_pass = single_pass };
-
 			etl_writer_close(build(path, RECORDS, true));
 			file = fopen(path, "r+b");
 			assert_non_null(file);
@@ -254,7 +263,7 @@ static void a_second_run_delivers_the_same(void **state)
 				to.on_first_pass = NULL;
 				to.on_first_pass_end = NULL;
 			}
-			source = source_open_file(path, &options, &err);
+			source = open_source(single_pass, &err);
 			assert_non_null(source);
 			assert_true(source_run(source, &to, &err));
 			source_statistics(source, &first);
@@ -298,8 +307,9 @@ static void a_file_that_another_program_cuts_short_meanwhile_is_an_error(void **
 	struct error err;
 
 	(void)state;
-	etl_writer_close(build(path, RECORDS, false));
-	source = source_open_file(path, NULL, &err);
+	/* More of them than another thread reads ahead. */
+	etl_writer_close(build(path, 100 * RECORDS, false));
+	source = open_source(false, &err);
 	assert_non_null(source);
 	to.on_event = on_event_after_change;
 	assert_false(source_run(source, &to, &err));
@@ -330,7 +340,7 @@ static void a_source_stops_at_the_next_record_and_stays_stopped(void **state)
 
 	(void)state;
 	etl_writer_close(build(path, RECORDS, false));
-	shared = source_open_file(path, NULL, &err);
+	shared = open_source(false, &err);
 	assert_non_null(shared);
 	to.on_event = on_event_stop;
 	assert_false(source_stopping(shared));
@@ -469,7 +479,7 @@ static void kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass(vo
 		struct event_sink to = sink_to(&sink);
 		struct source_statistics statistics;
 		struct error err;
-		struct source *source = source_open_file(path, NULL, &err);
+		struct source *source = open_source(false, &err);
 
 		print_message("  %s\n", cases[i].name);
 		assert_non_null(source);
@@ -486,18 +496,72 @@ static void kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass(vo
 	}
 }
 
+/* Of those without extended items, which every second record has. */
+static unsigned plain_events(unsigned count)
+{
+	unsigned events = 0;
+
+	for (unsigned i = 0; i < count; i += 2) {
+		events += i % RECORD_UNKNOWN == RECORD_EVENT;
+	}
+	return events;
+}
+
+static void events_whose_ids_are_not_chosen_are_left_out_of_the_first_pass(void **state)
+{
+	static const struct id_choice nothing;
+	struct id_choice id_14 = nothing; /* the first event without extended items */
+	const struct {
+		const char *name;
+		const struct id_choice *choice;
+		size_t left_out;
+	} cases[] = {
+		{ "all are wanted", NULL, 0 },
+		{ "one is chosen", &id_14, plain_events(RECORDS) - 1 },
+		{ "none is", &nothing, plain_events(RECORDS) },
+	};
+
+	(void)state;
+	id_choose(&id_14, 14);
+	etl_writer_close(build(path, RECORDS, false));
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct sink sink = { 0 };
+		struct event_sink to = sink_to(&sink);
+		struct error err;
+		struct source *source = open_source(false, &err);
+
+		print_message("  %s\n", cases[i].name);
+		assert_non_null(source);
+		to.first_pass_ids = cases[i].choice;
+		assert_true(source_run(source, &to, &err));
+		assert_int_equal(sink.looked.count, RECORDS + 1 - cases[i].left_out);
+		assert_int_equal(sink.delivered.count, RECORDS + 1);
+		source_close(source);
+		sink_done(&sink);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_pass_is_in_file_order_and_delivery_in_time_order),
 		cmocka_unit_test(kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass),
+		cmocka_unit_test(events_whose_ids_are_not_chosen_are_left_out_of_the_first_pass),
 		cmocka_unit_test(facts_are_those_of_the_header),
 		cmocka_unit_test(a_second_run_delivers_the_same),
 		cmocka_unit_test(a_file_that_another_program_cuts_short_meanwhile_is_an_error),
 		cmocka_unit_test(a_source_stops_at_the_next_record_and_stays_stopped),
+	};
+	const struct CMUnitTest passes[] = {
 		cmocka_unit_test(truncation_at_every_byte_is_survived),
 		cmocka_unit_test(every_field_at_its_ends_is_survived),
 	};
 
-	return cmocka_run_group_tests_name("source_file", tests, make_path, remove_path);
+	int failed = cmocka_run_group_tests_name("source_file_passes", passes, NULL, NULL);
+
+	for (threads = 1; threads <= 2; threads++) {
+		print_message("with %u threads\n", (unsigned)threads);
+		failed += cmocka_run_group_tests_name("source_file", tests, make_path, remove_path);
+	}
+	return failed;
 }

@@ -75,8 +75,9 @@ static void count(void *context, const struct event_record *record)
 	++*records;
 }
 
-static void any_thread_may_read_statistics_and_stop(void **state)
+static void watch_and_stop(uint8_t threads)
 {
+	const struct source_file_options options = { .threads = threads };
 	uint64_t records = 0;
 	struct event_sink sink = { .context = &records, .on_event = count };
 	struct watched watched = { 0 };
@@ -84,8 +85,7 @@ static void any_thread_may_read_statistics_and_stop(void **state)
 	struct os_thread thread;
 	struct error err;
 
-	(void)state;
-	watched.source = source_open_file(path, NULL, &err);
+	watched.source = source_open_file(path, &options, &err);
 	assert_non_null(watched.source);
 	assert_true(os_thread_start(&thread, watch, &watched, &err));
 	while (!source_stopping(watched.source)) {
@@ -98,6 +98,13 @@ static void any_thread_may_read_statistics_and_stop(void **state)
 	assert_int_equal(statistics.records, records);
 	assert_true(records >= RUNS * (RECORDS + 1));
 	source_close(watched.source);
+}
+
+static void any_thread_may_read_statistics_and_stop(void **state)
+{
+	(void)state;
+	watch_and_stop(1);
+	watch_and_stop(2);
 }
 
 int main(void)
