@@ -191,6 +191,28 @@ static bool open_set(struct etl_file *file, const struct etl_file_set *set, uint
 
 /* ---- opening ---- */
 
+/* path: of one file, or with * and ? in place of a part of its name. */
+static bool open_single(struct etl_file *file, const char *path, uint8_t pointer_size,
+			struct error *err)
+{
+	struct etl_file_set matches;
+	bool good = etl_file_set_match(&matches, path, err);
+
+	if (good && matches.count > 1) {
+		good = error_set(err, ERROR_CONFIG,
+				 "%s: %zu files have such a name, %s and %s first; name one of "
+				 "them",
+				 path, matches.count, matches.files[0].path, matches.files[1].path);
+	} else if (good) {
+		path = matches.count > 0 ? matches.files[0].path : path;
+		good = (etl_input_open(&file->input, path, err) &&
+			etl_file_read_header(file, pointer_size, err)) ||
+		       error_prefix(err, "%s", path);
+	}
+	etl_file_set_done(&matches);
+	return good;
+}
+
 static bool open_path(struct etl_file *file, const char *path, uint8_t pointer_size,
 		      struct error *err)
 {
@@ -205,9 +227,7 @@ static bool open_path(struct etl_file *file, const char *path, uint8_t pointer_s
 		good = open_set(file, &set, pointer_size, err);
 		etl_packed_keep_end();
 	} else {
-		good = (etl_input_open(&file->input, path, err) &&
-			etl_file_read_header(file, pointer_size, err)) ||
-		       error_prefix(err, "%s", path);
+		good = open_single(file, path, pointer_size, err);
 	}
 	etl_file_set_done(&set);
 	return good;

@@ -6,15 +6,17 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/glob.h"
 #include "base/os.h"
 
-/* The * is at path[star]; name is the last component. */
 struct search {
 	struct etl_file_set *set;
+	/* Whether the file of this name is wanted, and its number. */
+	bool (*takes)(const struct search *search, const char *name, uint64_t *number);
 	size_t capacity;
 	const char *path;
 	size_t folder_size; /* of the path, up to its last component */
-	size_t star;
+	size_t star;        /* of a set: where in the path the * is */
 	struct error *err;
 	bool failed;
 };
@@ -35,6 +37,15 @@ static bool number_of(const struct search *search, const char *name, uint64_t *n
 	       parse_u64(name + before_size, digits, number);
 }
 
+/* As in shells, * and ? do not show files that begin with a dot. */
+static bool matches(const struct search *search, const char *name, uint64_t *number)
+{
+	const char *pattern = search->path + search->folder_size;
+
+	*number = 0;
+	return (name[0] != '.' || pattern[0] == '.') && glob_matches_nocase(pattern, name);
+}
+
 static bool on_name(void *context, const char *name)
 {
 	struct search *search = context;
@@ -43,7 +54,7 @@ static bool on_name(void *context, const char *name)
 	struct text path = { 0 };
 	uint64_t number;
 
-	if (!number_of(search, name, &number)) {
+	if (!search->takes(search, name, &number)) {
 		return true;
 	}
 	if (set->count == ETL_FILE_SET_MAX) {
@@ -68,8 +79,37 @@ static bool on_name(void *context, const char *name)
 static int compare(const void *a, const void *b)
 {
 	const struct etl_numbered *x = a, *y = b;
+	int order = (x->number > y->number) - (x->number < y->number);
 
-	return (x->number > y->number) - (x->number < y->number);
+	return order ? order : strcmp(x->path, y->path);
+}
+
+static bool is_there(const char *path)
+{
+	struct os_file_stamp stamp;
+
+	os_file_stamp(path, &stamp);
+	return stamp.number != 0 || stamp.volume != 0;
+}
+
+/* Fills the set with the files of the folder that the search takes. */
+static bool look(struct search *search)
+{
+	struct etl_file_set *set = search->set;
+	struct text folder = { 0 };
+
+	text_add(&folder, search->path, search->folder_size);
+	text_add_string(&folder, "."); /* also of "C:" */
+	if (folder.failed) {
+		text_free(&folder);
+		return error_no_memory(search->err, "the name of a folder");
+	}
+	search->failed |= !os_folder_read(folder.data, on_name, search, search->err);
+	text_free(&folder);
+	if (set->count > 0) {
+		qsort(set->files, set->count, sizeof *set->files, compare);
+	}
+	return !search->failed;
 }
 
 static bool check_numbers(const struct etl_file_set *set, struct error *err)
@@ -88,39 +128,46 @@ bool etl_file_set_find(struct etl_file_set *set, const char *path, struct error 
 {
 	struct search search = {
 		.set = set,
+		.takes = number_of,
 		.path = path,
 		.folder_size = (size_t)(os_path_name(path) - path),
 		.err = err,
 	};
 	const char *star = strchr(path + search.folder_size, '*');
-	struct os_file_stamp stamp;
-	struct text folder = { 0 };
 
 	*set = (struct etl_file_set){ 0 };
-	if (!star || strchr(star + 1, '*')) {
+	if (!star || strchr(star + 1, '*') || is_there(path)) {
 		return true;
 	}
 	search.star = (size_t)(star - path);
-	os_file_stamp(path, &stamp);
-	if (stamp.number != 0 || stamp.volume != 0) {
-		return true;
-	}
-	text_add(&folder, path, search.folder_size);
-	text_add_string(&folder, "."); /* also of "C:" */
-	if (folder.failed) {
-		text_free(&folder);
-		return error_no_memory(err, "the name of a folder");
-	}
-	os_folder_list(folder.data, on_name, &search);
-	text_free(&folder);
-	if (set->count > 0) {
-		qsort(set->files, set->count, sizeof *set->files, compare);
-	}
-	if (search.failed || !check_numbers(set, err)) {
+	if (!look(&search) || !check_numbers(set, err)) {
 		etl_file_set_done(set);
 		return false;
 	}
 	return true;
+}
+
+bool etl_file_set_match(struct etl_file_set *set, const char *path, struct error *err)
+{
+	struct search search = {
+		.set = set,
+		.takes = matches,
+		.path = path,
+		.folder_size = (size_t)(os_path_name(path) - path),
+		.err = err,
+	};
+	const char *name = path + search.folder_size;
+
+	*set = (struct etl_file_set){ 0 };
+	/* Behind a colon is the name of a file in an archive. */
+	if (!strpbrk(name, "*?") || strchr(name, ':') || is_there(path)) {
+		return true;
+	}
+	if (!look(&search)) {
+		etl_file_set_done(set);
+		return false;
+	}
+	return set->count > 0 || error_set(err, ERROR_SYSTEM, "%s: no file has such a name", path);
 }
 
 void etl_file_set_done(struct etl_file_set *set)

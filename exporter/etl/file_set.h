@@ -30,6 +30,14 @@ struct etl_file_set {
  * with the same number, or no memory.
  */
 bool etl_file_set_find(struct etl_file_set *set, const char *path, struct error *err);
+
+/*
+ * Finds the files that a shell would put in the place of a path with * or ? in its last component,
+ * by name: those of Windows, cmd and PowerShell, do not. They are recordings of their own, with the
+ * number 0. None if the path has neither, or a file has that very name, or it names a file in an
+ * archive. False when no file matches, there are too many, or no memory.
+ */
+bool etl_file_set_match(struct etl_file_set *set, const char *path, struct error *err);
 void etl_file_set_done(struct etl_file_set *set);
 
 /* Adds a sentence about numbers that are not there; nothing if all are. */

@@ -96,7 +96,23 @@ rm "$work/set/p_000001.etl" "$work/set/p_000003.etl"
 
 # What a shell makes of the pattern; what is no set.
 expect_exit 2 'one recording at a time.*write \* in place of the number, in quotes$' "$ETWTOOL" stats "$work/set"/p_*.etl
-expect_exit 1 'none_\*\.etl: .*No such file or directory$' "$ETWTOOL" stats "$work/set/none_*.etl"
+expect_exit 1 'none_\*\.etl: no file has such a name$' "$ETWTOOL" stats "$work/set/none_*.etl"
+# What a shell would make of it, as those of Windows do not: relog takes all, other commands the only one.
+mkdir "$work/any"
+"$ETWTOOL" relog "$sample" -o "$work/any/b.etl" --exact --to 10 >/dev/null
+"$ETWTOOL" relog "$sample" -o "$work/any/A.ETL" --exact --from 10 >/dev/null
+cp "$sample" "$work/any/.hidden.etl"
+for pattern in '*.etl' '?.etl'; do
+	"$ETWTOOL" relog "$work/any/$pattern" -o "$work/all.etl" >"$work/got" 2>"$work/err" || fail "$pattern: $(cat "$work/err")"
+	"$ETWTOOL" relog "$work/any/A.ETL" "$work/any/b.etl" -o "$work/both.etl" >/dev/null
+	cmp "$work/all.etl" "$work/both.etl" || fail "$pattern is not A.ETL and b.etl"
+done
+expect_exit 1 'x\*\.etl: no file has such a name$' "$ETWTOOL" relog "$work/any/x*.etl" -o "$work/all.etl"
+expect_exit 1 '\*\.etl: 2 files have such a name, .*A\.ETL and .*b\.etl first; name one of them$' "$ETWTOOL" stats "$work/any/*.etl"
+expect_exit 2 '2 files have such a name' "$ETW_EXPORTER" --once --replay.file="$work/any/*.etl"
+rm "$work/any/b.etl"
+"$ETWTOOL" stats "$work/any/*.etl" >"$work/got" || fail "the only file that matches"
+"$ETWTOOL" stats "$work/any/A.ETL" | tail -n +2 | cmp - <(tail -n +2 "$work/got") || fail "the only file that matches is another recording"
 cp "$sample" "$work/set/p_000003.etl"
 head -c 4000 "$sample" >"$work/set/p_000004.etl"
 "$ETWTOOL" summary "$set" | says 'cut short' || fail "a file that is cut short"

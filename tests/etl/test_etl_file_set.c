@@ -247,6 +247,43 @@ static void one_star_in_the_last_component_is_a_number(void **state)
 	remove_files(&set);
 }
 
+/* The shells of Windows do not put the files in the place of a pattern. */
+static void a_pattern_stands_for_the_files_that_match_by_name(void **state)
+{
+	static const struct part parts[FILES_MOST] = { { .number = 3 },
+						       { .number = 1 },
+						       { .number = 22 } };
+	static const struct {
+		const char *end;
+		size_t count;
+		size_t files[FILES_MOST];
+	} cases[] = {
+		{ "_*.etl", 3, { 1, 2, 0 } }, { "_?.ETL", 2, { 1, 0 } },
+		{ "*2.et?", 1, { 2 } },       { "_1.etl", 0, { 0 } }, /* a name, not a pattern */
+		{ ".zip:*.etl", 0, { 0 } },                           /* of an archive */
+	};
+	struct etl_file_set found;
+	struct error err = { 0 };
+	char path[TEMPORARY_PATH_SIZE + 32];
+	struct set set;
+
+	(void)state;
+	make(&set, parts);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		snprintf(path, sizeof path, "%s%s", set.start, cases[i].end);
+		assert_true(etl_file_set_match(&found, path, &err));
+		assert_int_equal(found.count, cases[i].count);
+		for (size_t j = 0; j < found.count; j++) {
+			assert_string_equal(found.files[j].path, set.paths[cases[i].files[j]]);
+		}
+		etl_file_set_done(&found);
+	}
+	snprintf(path, sizeof path, "%s_*4.etl", set.start);
+	assert_false(etl_file_set_match(&found, path, &err));
+	assert_non_null(strstr(err.text, "_*4.etl: no file has such a name"));
+	remove_files(&set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +292,7 @@ int main(void)
 		cmocka_unit_test(losses_are_those_of_all_files),
 		cmocka_unit_test(files_that_do_not_belong_together_are_refused),
 		cmocka_unit_test(one_star_in_the_last_component_is_a_number),
+		cmocka_unit_test(a_pattern_stands_for_the_files_that_match_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
