@@ -46,12 +46,19 @@ enum {
 static bool add_part(struct etl_input *input, const char *path, struct error *err)
 {
 	struct os_file *file = etl_packed_open(path, &etl_packed_limits, err);
+	char *copy;
 
 	if (!file) {
 		return false;
 	}
+	copy = text_duplicate(path, strlen(path));
+	if (!copy) {
+		os_file_close(file);
+		return error_no_memory(err, "a recording");
+	}
 	input->size_bytes += os_file_size(file);
-	input->parts[input->part_count++] = (struct etl_part){ file, input->size_bytes };
+	input->parts[input->part_count++] =
+		(struct etl_part){ .file = file, .path = copy, .end = input->size_bytes };
 	return true;
 }
 
@@ -89,11 +96,29 @@ void etl_input_over(struct etl_input *input, const void *bytes, size_t size)
 	*input = (struct etl_input){ .size_bytes = size, .memory = bytes };
 }
 
+static void (*report_change)(const char *path, const char *change); /* NULL: nothing is reported */
+
+void etl_input_report_changes(void (*report)(const char *path, const char *change))
+{
+	report_change = report;
+}
+
+static void close_part(struct etl_part *part)
+{
+	const char *change = report_change ? os_file_change(part->file) : NULL;
+
+	if (change) {
+		report_change(part->path, change);
+	}
+	os_file_close(part->file);
+	free(part->path);
+}
+
 void etl_input_close(struct etl_input *input)
 {
 	etl_blocks_done(&input->blocks);
 	for (size_t i = 0; i < input->part_count; i++) {
-		os_file_close(input->parts[i].file);
+		close_part(&input->parts[i]);
 	}
 	free(input->parts);
 	*input = (struct etl_input){ 0 };

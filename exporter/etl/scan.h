@@ -30,6 +30,7 @@
  */
 struct etl_part {
 	struct os_file *file; /* owned */
+	char *path;           /* owned */
 	uint64_t end;         /* of its bytes in the input */
 };
 
@@ -57,6 +58,9 @@ bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_
 uint64_t etl_input_file_end(const struct etl_input *input, uint64_t offset);
 /* os_file_change() of one of its files; NULL: none has changed. */
 const char *etl_input_change(const struct etl_input *input);
+/* From now on a file that has changed since it was opened, or since etl_input_change(), is reported
+ * when it is closed, on that thread. Before there is another thread; NULL: it is not. */
+void etl_input_report_changes(void (*report)(const char *path, const char *change));
 
 /* ---- problems ---- */
 

@@ -146,6 +146,18 @@ static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
 	return command->run(arguments);
 }
 
+/* Results may mix what the file was with what it has become. It may have been open several times.
+ */
+static void warn_of_change(const char *path, const char *change)
+{
+	static char said[1024];
+
+	if (strncmp(said, path, sizeof said - 1) != 0) {
+		snprintf(said, sizeof said, "%s", path);
+		tool_complain(TOOL_DONE, NULL, "warning: %s %s while it was read", path, change);
+	}
+}
+
 /* argv[0] is the command. Returns an exit status. */
 static int run_command(const struct tool_command *command, int argc, char **argv)
 {
@@ -157,6 +169,7 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 	}
 	arguments->command = command;
 	etl_file_find_repeats(&repeat_finder);
+	etl_input_report_changes(warn_of_change);
 	etl_packed_keep_start();
 	status = read_and_run(arguments, argc, argv);
 	etl_packed_keep_end();
