@@ -77,6 +77,7 @@ bool os_program_start(int *argc, char ***argv, struct error *err)
 	(void)argc;
 	(void)argv;
 	(void)err;
+	signal(SIGXFSZ, SIG_IGN);
 	return true;
 }
 

@@ -91,6 +91,15 @@ static bool print_all(struct etl_output *output, const uint8_t *start, size_t si
 	return good;
 }
 
+/* A network drive may report only here that its disk is full. */
+static bool close_file(struct etl_output *output)
+{
+	FILE *file = output->file;
+
+	output->file = NULL;
+	return fclose(file) == 0;
+}
+
 bool etl_output_rewrite_start(struct etl_output *output, const uint8_t *bytes, size_t size,
 			      struct error *err)
 {
@@ -101,11 +110,11 @@ bool etl_output_rewrite_start(struct etl_output *output, const uint8_t *bytes, s
 		memcpy(output->memory, bytes, size);
 		return true;
 	}
-	if (fseek(output->file, 0, SEEK_SET) != 0 || fwrite(bytes, 1, size, output->file) != size ||
-	    fflush(output->file) != 0) {
+	if (fseek(output->file, 0, SEEK_SET) != 0 || fwrite(bytes, 1, size, output->file) != size) {
 		return error_set(err, ERROR_SYSTEM, "cannot write: %s", strerror(errno));
 	}
-	return true;
+	return close_file(output) ||
+	       error_set(err, ERROR_SYSTEM, "cannot write: %s", strerror(errno));
 }
 
 void etl_output_close(struct etl_output *output)

@@ -9,10 +9,12 @@
  * enough, so no complaint follows, but the command still ends. JSON for people is written compactly
  * first and then indented, which keeps the writer of base/json.h simple.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "base/print.h"
 #include "base/progress.h"
 #include "metrics/exposition.h"
@@ -53,6 +55,45 @@ int tool_print(const char *command, struct text *text)
 
 	text_free(text);
 	return status;
+}
+
+bool tool_may_replace(const char *path, struct error *err)
+{
+	struct os_file_stamp stamp;
+	struct os_file *file;
+
+	os_file_stamp(path, &stamp);
+	if (stamp.number == 0 && stamp.volume == 0) {
+		return true;
+	}
+	file = os_file_open(path, err);
+	os_file_close(file);
+	return file || error_prefix(err, "%s", path);
+}
+
+bool tool_may_write(const char *path, const char *start, const char *refusal, bool *replaces,
+		    struct error *err)
+{
+	char bytes[256];
+	size_t size = strlen(start), got = 0;
+	struct os_file_stamp stamp;
+	struct os_file *file;
+	bool read;
+
+	assert(size <= sizeof bytes);
+	os_file_stamp(path, &stamp);
+	*replaces = memcmp(&stamp, &(struct os_file_stamp){ 0 }, sizeof stamp) != 0;
+	if (!*replaces) {
+		return true;
+	}
+	file = os_file_open(path, err);
+	read = file && os_file_read(file, 0, bytes, size, &got, err);
+	os_file_close(file);
+	if (!read) {
+		return error_prefix(err, "%s", path);
+	}
+	return (got == size && memcmp(bytes, start, size) == 0) ||
+	       error_set(err, ERROR_SYSTEM, "%s exists and is %s", path, refusal);
 }
 
 /* ---- JSON for people ---- */

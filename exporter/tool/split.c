@@ -368,6 +368,20 @@ static bool by_size(struct split *split, struct error *err)
 	return good;
 }
 
+/* After a failure: those that are there would look like all of them. */
+static void remove_parts(struct split *split)
+{
+	for (; split->parts > 0; split->parts--) {
+		struct text path = { 0 };
+
+		add_part_path(&path, split->request->output, split->parts);
+		if (!path.failed) {
+			os_file_remove(path.data, NULL);
+		}
+		text_free(&path);
+	}
+}
+
 bool split_recording(struct etl_file *input, const struct split_request *request,
 		     struct etl_damage *damage, struct error *err)
 {
@@ -378,6 +392,9 @@ bool split_recording(struct etl_file *input, const struct split_request *request
 	good = replacement_init(&split.small, request->output, err) &&
 	       first_pass(&split, damage, err) &&
 	       (request->by.size_bytes > 0 ? by_size(&split, err) : by_duration(&split, err));
+	if (!good) {
+		remove_parts(&split);
+	}
 	etl_file_close(split.names);
 	replacement_done(&split.small);
 	describing_done(&split.describing);

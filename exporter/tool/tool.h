@@ -85,6 +85,19 @@ int tool_complain(int status, const char *command, const char *format, ...) PRIN
  */
 bool tool_write(const char *command, const struct text *text);
 
+/*
+ * Whether a file may take the place of the path: of nothing, or of a file. A name that exists and
+ * is something else, such as a device, must not become a file.
+ */
+bool tool_may_replace(const char *path, struct error *err);
+
+/*
+ * Whether a command may write to the path: it has no file, or one that begins as those that the
+ * command writes (*replaces). Else the error reads "PATH exists and is REFUSAL".
+ */
+bool tool_may_write(const char *path, const char *start, const char *refusal, bool *replaces,
+		    struct error *err);
+
 /* Writes and frees text; returns an exit status. */
 int tool_print(const char *command, struct text *text);
 

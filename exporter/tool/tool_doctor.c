@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
+#include "base/replacement.h"
 #include "config/problems.h"
 #include "rules/language/rule_set.h"
 #include "setup.h"
@@ -46,10 +46,10 @@ static bool write_profile(const struct request *request, const struct record_nee
 				 "--profile: the requested collectors need nothing");
 	}
 	text_add_wprp(&profile, needs);
-	good = profile.failed ?
-		       error_no_memory(err, "the profile") :
-		       os_file_write_whole(request->profile, profile.data, profile.size, err) ||
-			       error_prefix(err, "%s", request->profile);
+	good = profile.failed ? error_no_memory(err, "the profile") :
+				tool_may_replace(request->profile, err) &&
+					replacement_write_whole(request->profile, profile.data,
+								profile.size, err);
 	text_free(&profile);
 	return good;
 }

@@ -31,6 +31,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "base/replacement.h"
 #include "live/live_source.h"
 #include "live/running.h"
 #include "recorder/recording.h"
@@ -62,6 +63,8 @@ struct request {
 struct run {
 	const struct request *request;
 	const char *path;
+	struct replacement file; /* under its own name when it is whole */
+	struct recording_result result;
 	struct problems problems;
 	struct setup setup;
 	struct config_recorder everything;
@@ -137,7 +140,7 @@ static bool open_recording(struct run *run, struct error *err)
 	struct tap *taps[TAPS_MOST];
 	size_t count = taps_list(run->taps, taps);
 
-	run->recording = ring_writer_open(run->path, taps, count, SESSION_WAIT, err);
+	run->recording = ring_writer_open(run->file.temporary, taps, count, SESSION_WAIT, err);
 	return run->recording != NULL;
 }
 
@@ -148,6 +151,7 @@ static bool follow_once(struct run *run, uint64_t start_ns)
 
 	if (run->recording && !ring_writer_follow(run->recording, false, &run->err)) {
 		run->failed = true;
+		error_prefix(&run->err, "%s", run->path);
 		os_stop_ask("the recording cannot be written");
 		return false;
 	}
@@ -204,8 +208,14 @@ static bool finish(struct run *run, uint64_t *lost, struct error *err)
 		buffers +=
 			session.statistics.buffers_lost + session.statistics.realtime_buffers_lost;
 	}
-	return ring_writer_follow(run->recording, true, err) &&
-	       ring_writer_finish(run->recording, *lost, buffers, err);
+	if (!ring_writer_follow(run->recording, true, err) ||
+	    !ring_writer_finish(run->recording, *lost, buffers, err)) {
+		return error_prefix(err, "%s", run->path);
+	}
+	run->result = *ring_writer_result(run->recording);
+	ring_writer_close(run->recording);
+	run->recording = NULL;
+	return replacement_finish(&run->file, err) || error_prefix(err, "%s", run->path);
 }
 
 /* ---- the command ---- */
@@ -216,18 +226,33 @@ static void show_problem(void *context, const char *sentence, bool warning)
 	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "record", "%s", sentence);
 }
 
-/* Whether the file can be written: found out before anything runs. A new one can be read by its
- * owner alone. */
-static bool check_path(const char *path, struct error *err)
+/* Whether the file can be written: found out before anything runs. It can be read by its owner
+ * alone. What has its name stays there until the recording is whole. */
+static bool open_file(struct run *run, struct error *err)
 {
-	return os_file_write_whole(path, "", 0, err) || error_prefix(err, "%s", path);
+	return tool_may_replace(run->path, err) &&
+	       ((replacement_init(&run->file, run->path, err) &&
+		 os_file_write_whole(run->file.temporary, "", 0, err)) ||
+		error_prefix(err, "%s", run->path));
+}
+
+/* After a failure: what was recorded until then stays, under its temporary name. */
+static void keep_file(struct run *run)
+{
+	if (run->result.bytes > 0 ||
+	    (run->recording && ring_writer_result(run->recording)->bytes > 0)) {
+		tool_complain(TOOL_FAILED, "record", "what was recorded until then is in %s",
+			      run->file.temporary);
+		free(run->file.temporary);
+		run->file.temporary = NULL;
+	}
 }
 
 static bool record(struct run *run, uint64_t *lost, struct error *err)
 {
 	bool good;
 
-	if (!etw_here(err) || !open_set_up(run, err) || !check_path(run->path, err) ||
+	if (!etw_here(err) || !open_set_up(run, err) || !open_file(run, err) ||
 	    !open_runner(run, err) ||
 	    (run->request->ring_bytes == 0 && !open_recording(run, err)) ||
 	    !os_thread_start(&run->thread, follow, run, err)) {
@@ -247,7 +272,7 @@ static bool record(struct run *run, uint64_t *lost, struct error *err)
 
 static int print_result(const struct run *run, uint64_t lost)
 {
-	const struct recording_result *result = ring_writer_result(run->recording);
+	const struct recording_result *result = &run->result;
 	struct text out = { 0 };
 
 	text_add_format(&out,
@@ -279,6 +304,7 @@ static int print_result(const struct run *run, uint64_t lost)
 static void run_done(struct run *run)
 {
 	ring_writer_close(run->recording);
+	replacement_done(&run->file);
 	runner_free(run->runner);
 	taps_free(run->taps);
 	setup_close(&run->setup);
@@ -317,6 +343,7 @@ static int run(struct tool_arguments *arguments)
 		if (run.problems.errors == 0) {
 			tool_complain(status, "record", "%s", err.text);
 		}
+		keep_file(&run);
 	}
 	run_done(&run);
 	return status;

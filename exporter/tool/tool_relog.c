@@ -30,20 +30,14 @@
 
 #include "base/os.h"
 #include "base/replacement.h"
-#include "etl/file_set.h"
 #include "etl/output.h"
 #include "tool/anonymise_recording.h"
 #include "tool/relog.h"
+#include "tool/relog_inputs.h"
 
 struct relog {
 	struct relog_request *request;
-	struct etl_file_set
-		sets[TOOL_WORDS_MOST];       /* of each word; without files for a single one */
-	const char *paths[ETL_FILE_SET_MAX]; /* of the inputs; borrowed */
-	size_t path_count;
-	struct etl_file *inputs[ETL_FILE_SET_MAX];
-	struct os_file_stamp stamps[ETL_FILE_SET_MAX]; /* of the inputs */
-	size_t input_count;
+	struct relog_inputs inputs;
 	size_t present; /* input */
 	uint64_t bytes_before;
 	uint64_t bytes_total;
@@ -62,7 +56,7 @@ struct relog {
 
 static const char *path_of(const struct relog *relog, size_t input)
 {
-	return relog->paths[input];
+	return relog->inputs.paths[input];
 }
 
 /* ---- what the filter keeps ---- */
@@ -92,8 +86,9 @@ static void on_buffer(void *context, uint64_t bytes_read)
 {
 	struct relog *relog = context;
 
-	progress_show(&relog->progress, bytes_read, relog->inputs[relog->present]->input.size_bytes,
-		      relog->bytes_before, relog->bytes_total);
+	progress_show(&relog->progress, bytes_read,
+		      relog->inputs.files[relog->present]->input.size_bytes, relog->bytes_before,
+		      relog->bytes_total);
 }
 
 static void warn_of_damage(const struct relog *relog, const struct etl_damage *damage)
@@ -125,8 +120,8 @@ static bool copy(struct relog *relog, struct error *err)
 
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
 	relog->progress.passes = 1;
-	good = etl_mirror_copy(relog->mirror, relog->inputs[relog->present], &visitor, &damage,
-			       err);
+	good = etl_mirror_copy(relog->mirror, relog->inputs.files[relog->present], &visitor,
+			       &damage, err);
 	progress_end(&relog->progress);
 	if (relog->decision.failure.code != ERROR_NONE) {
 		*err = relog->decision.failure;
@@ -135,130 +130,24 @@ static bool copy(struct relog *relog, struct error *err)
 		warn_of_damage(relog, &damage);
 	}
 	relog->bad_buffers += damage.bad_buffers;
-	relog->bytes_before += relog->inputs[relog->present]->input.size_bytes;
+	relog->bytes_before += relog->inputs.files[relog->present]->input.size_bytes;
 	relog_next_input(&relog->decision);
 	return good;
 }
 
 /* ---- the command ---- */
 
-static bool add_path(struct relog *relog, const char *path, struct error *err)
-{
-	if (relog->path_count == ETL_FILE_SET_MAX) {
-		return error_set(err, ERROR_LIMIT, "more than %d recordings",
-				 (int)ETL_FILE_SET_MAX);
-	}
-	relog->paths[relog->path_count++] = path;
-	return true;
-}
-
-/* The files of a set are merged like other recordings. */
-static bool find_inputs(struct relog *relog, struct error *err)
-{
-	const struct tool_arguments *arguments = &relog->request->arguments;
-
-	for (size_t i = 0; i < arguments->word_count; i++) {
-		struct etl_file_set *set = &relog->sets[i];
-		struct text gaps = { 0 };
-		bool good = etl_file_set_find(set, arguments->words[i], err);
-
-		etl_file_set_add_gaps(set, &gaps);
-		if (good && gaps.data) {
-			tool_complain(TOOL_DONE, "relog", "warning: %s: %s", arguments->words[i],
-				      gaps.data);
-		}
-		text_free(&gaps);
-		if (good && set->count == 0) {
-			good = add_path(relog, arguments->words[i], err);
-		}
-		for (size_t j = 0; good && j < set->count; j++) {
-			good = add_path(relog, set->files[j].path, err);
-		}
-		if (!good) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static void close_inputs(struct relog *relog)
-{
-	for (size_t i = 0; i < relog->input_count; i++) {
-		etl_file_close(relog->inputs[i]);
-	}
-	relog->input_count = 0;
-	relog->bytes_total = 0;
-}
-
-/* Pipes and what does not exist have no stamp. */
-static bool is_same_file(const struct os_file_stamp *a, const struct os_file_stamp *b)
-{
-	return (a->number != 0 || a->volume != 0) && a->number == b->number &&
-	       a->volume == b->volume;
-}
-
-/* What would count events twice, or destroy what is read. */
-static bool check_stamps(const struct relog *relog, size_t input,
-			 const struct os_file_stamp *output, struct error *err)
-{
-	const struct os_file_stamp *stamp = &relog->stamps[input];
-
-	if (is_same_file(output, stamp)) {
-		return error_set(err, ERROR_CONFIG, "%s is also an input", relog->request->output);
-	}
-	for (size_t i = 0; i < input; i++) {
-		if (is_same_file(&relog->stamps[i], stamp)) {
-			return error_set(err, ERROR_CONFIG, "%s and %s are the same file",
-					 path_of(relog, i), path_of(relog, input));
-		}
-	}
-	return true;
-}
-
 static bool open_inputs(struct relog *relog, struct error *err)
 {
-	const struct tool_arguments *arguments = &relog->request->arguments;
-	struct event_filter *filter = &relog->request->filter;
-	struct os_file_stamp output;
+	struct relog_request *request = relog->request;
 
-	os_file_stamp(relog->request->output, &output);
-	for (size_t i = 0; i < relog->path_count; i++) {
-		struct etl_file *file =
-			etl_file_open(path_of(relog, i), arguments->pointer_size, err);
-
-		if (!file) {
-			return false;
-		}
-		relog->inputs[relog->input_count++] = file;
-		relog->bytes_total += file->input.size_bytes;
-		os_file_stamp(path_of(relog, i), &relog->stamps[i]);
-		if (!check_stamps(relog, i, &output, err)) {
-			return false;
-		}
-		if (!etl_mirror_fits(relog->inputs[0], file, err)) {
-			return error_prefix(err, "%s cannot be merged with %s", path_of(relog, i),
-					    path_of(relog, 0));
-		}
-		if (i == 0 || file->header.start_time < filter->start) {
-			filter->start = file->header.start_time;
-		}
+	if (!relog_inputs_open(&relog->inputs, request->arguments.pointer_size, request->output,
+			       err)) {
+		return false;
 	}
+	request->filter.start = relog_inputs_start(&relog->inputs);
+	relog->bytes_total = relog->inputs.size_bytes;
 	return true;
-}
-
-/* A name that exists and is no file, such as a device, must not be replaced by one. */
-static bool check_output(const char *path, struct error *err)
-{
-	struct os_file_stamp stamp;
-	struct os_file *file;
-
-	os_file_stamp(path, &stamp);
-	if (etl_output_is_standard(path) || (stamp.number == 0 && stamp.volume == 0)) {
-		return true;
-	}
-	file = os_file_open(path, err);
-	os_file_close(file);
-	return file || error_prefix(err, "%s", path);
 }
 
 /* part: what is not in it is in other parts. Nothing is printed into the recording itself. */
@@ -272,6 +161,10 @@ static bool print_result(const struct relog *relog, const char *path,
 		return true;
 	}
 	os_file_stamp(path, &stamp);
+	if (stamp.number == 0 && stamp.volume == 0) {
+		tool_complain(TOOL_FAILED, "relog", "%s was written and is not there", path);
+		return false;
+	}
 	text_add_shown(&out, path);
 	text_add_format(&out, ": %" PRIu64, counts->records);
 	if (!part) {
@@ -314,8 +207,8 @@ static bool choose(struct relog *relog, struct error *err)
 		.context = relog,
 		.on_class = on_class,
 		.on_record = on_record,
-		.paths = relog->paths,
-		.path_count = relog->path_count > 1 ? relog->path_count : 0,
+		.paths = relog->inputs.paths,
+		.path_count = relog->inputs.path_count > 1 ? relog->inputs.path_count : 0,
 	};
 	struct source_statistics statistics;
 	struct recording *recording;
@@ -323,7 +216,7 @@ static bool choose(struct relog *relog, struct error *err)
 
 	/* So that each file is open once. Changes have read what they need, and go on with it. */
 	if (!relog->changes) {
-		close_inputs(relog);
+		relog_inputs_close(&relog->inputs);
 	}
 	recording = recording_open(&relog->request->arguments, path_of(relog, 0), &options, err);
 	good = recording && recording_run(recording, err);
@@ -357,8 +250,8 @@ static bool make(struct relog *relog, const char *path, enum etl_mirror_form for
 	if (relog->decision.choosing && !choose(relog, err)) {
 		return false;
 	}
-	relog->mirror = etl_mirror_open(path, form, relog->inputs, relog->input_count, err);
-	for (; relog->mirror && relog->present < relog->input_count; relog->present++) {
+	relog->mirror = etl_mirror_open(path, form, relog->inputs.files, relog->inputs.count, err);
+	for (; relog->mirror && relog->present < relog->inputs.count; relog->present++) {
 		if (!copy(relog, err)) {
 			return etl_mirror_output_failed(relog->mirror) ?
 				       false :
@@ -523,7 +416,7 @@ static bool make_in_steps(struct relog *relog, enum etl_mirror_form form, bool s
 	const struct relog_request *request = relog->request;
 	struct etl_mirror_counts counts = { 0 }, whole_counts = { 0 };
 	struct between whole = { .file = NULL }, nameless = { .file = NULL };
-	struct etl_file *input = relog->inputs[0];
+	struct etl_file *input = relog->inputs.files[0];
 	bool good = true, warn = true; /* of damage, which is in the inputs only */
 
 	if (needs_whole(relog)) {
@@ -562,7 +455,7 @@ static bool make_all(struct relog *relog, struct error *err)
 	bool split = request->split.size_bytes > 0 || request->split.duration_ms > 0;
 	struct etl_mirror_counts counts;
 
-	if (!check_output(request->output, err)) {
+	if (!etl_output_is_standard(request->output) && !tool_may_replace(request->output, err)) {
 		return false;
 	}
 	if (request->anonymise && etl_output_is_standard(request->output) && needs_whole(relog)) {
@@ -585,8 +478,8 @@ static bool prepare_changes(struct relog *relog, struct error *err)
 		.set = &request->set,
 		.added = &request->added,
 		.manifests = &request->arguments.manifests,
-		.inputs = relog->inputs,
-		.input_count = relog->input_count,
+		.inputs = relog->inputs.files,
+		.input_count = relog->inputs.count,
 	};
 	bool good = true;
 
@@ -599,8 +492,8 @@ static bool prepare_changes(struct relog *relog, struct error *err)
 	}
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
 	relog->progress.passes = 1;
-	for (; good && relog->present < relog->input_count; relog->present++) {
-		struct etl_file *input = relog->inputs[relog->present];
+	for (; good && relog->present < relog->inputs.count; relog->present++) {
+		struct etl_file *input = relog->inputs.files[relog->present];
 
 		good = relog_changes_learn(relog->changes, input, on_buffer, relog, err) ||
 		       error_prefix(err, "%s", path_of(relog, relog->present));
@@ -656,7 +549,7 @@ static void start_decision(struct relog *relog)
 	decision->filtered = decision->choosing && request->set.count == 0;
 	decision->describe = decision->filtered && !request->exact;
 	decision->drop_stacks = request->drop_stacks;
-	decision->merging = relog->input_count > 1;
+	decision->merging = relog->inputs.count > 1;
 	decision->changes = request->set.count > 0 ? relog->changes : NULL;
 	describing_init(&decision->describing);
 }
@@ -677,7 +570,9 @@ static int run(struct tool_arguments *arguments)
 		return tool_complain(TOOL_FAILED, "relog", "no memory");
 	}
 	relog->request = request;
-	if (!read_key(relog, &err) || !find_inputs(relog, &err) || !open_inputs(relog, &err)) {
+	if (!read_key(relog, &err) ||
+	    !relog_inputs_find(&relog->inputs, &request->arguments, &err) ||
+	    !open_inputs(relog, &err)) {
 		goto done;
 	}
 	if (event_filter_is_empty(&request->filter)) {
@@ -695,10 +590,7 @@ done:
 				       "relog", "%s", err.text);
 	}
 	etl_mirror_close(relog->mirror);
-	close_inputs(relog);
-	for (size_t i = 0; i < TOOL_WORDS_MOST; i++) {
-		etl_file_set_done(&relog->sets[i]);
-	}
+	relog_inputs_done(&relog->inputs);
 	relog_decision_done(&relog->decision);
 	relog_changes_free(relog->changes);
 	free(relog->key);

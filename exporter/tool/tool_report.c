@@ -164,31 +164,13 @@ static bool make_report(struct request *request, struct text *html, struct error
 
 /* ---- the file ---- */
 
-/* Whether the path has no file, or one that a report may replace. */
 static bool may_write(const char *path, struct error *err)
 {
-	struct os_file_stamp stamp;
-	struct os_file *file;
-	char start[sizeof REPORT_MARK - 1];
-	size_t size = 0;
+	static const char refusal[] = "no report, so it stays as it is: remove it, or name another "
+				      "file with -o";
+	bool replaces;
 
-	os_file_stamp(path, &stamp);
-	if (memcmp(&stamp, &(struct os_file_stamp){ 0 }, sizeof stamp) == 0) {
-		return true;
-	}
-	file = os_file_open(path, err);
-	if (!file || !os_file_read(file, 0, start, sizeof start, &size, err)) {
-		os_file_close(file);
-		return error_prefix(err, "%s", path);
-	}
-	os_file_close(file);
-	if (size != sizeof start || memcmp(start, REPORT_MARK, size) != 0) {
-		return error_set(err, ERROR_SYSTEM,
-				 "%s exists and is no report, so it stays as it is: remove it, or "
-				 "name another file with -o",
-				 path);
-	}
-	return true;
+	return tool_may_write(path, REPORT_MARK, refusal, &replaces, err);
 }
 
 static int write_report(struct request *request, const char *path, struct error *err)
