@@ -28,6 +28,7 @@ enum { OPTIONS_MOST = 32, HELP_COLUMN = 22 };
 #define AT(member) .offset = offsetof(struct tool_arguments, member)
 
 static const char *const pointer_sizes[] = { "4", "8", NULL };
+static const char *const threads[] = { "1", "2", "3", "4", "5", "6", "7", "8", NULL };
 static const char *const formats[] = { "text", "json", NULL };
 
 static bool read_schema(void *manifests, const char *path, struct error *err)
@@ -45,6 +46,9 @@ static const struct command_option shared_options[] = {
 	{ "--builtin", NULL, "use the built-in manifests", OPTION_SET, AT(builtin) },
 	{ "--format", "FORMAT", "text (default) or json", OPTION_WORD, AT(as_json),
 	  .words = formats },
+	{ "--threads", "N",
+	  "threads, 1 to 8, where work can be divided (default: as many as are faster)",
+	  OPTION_DIGIT, AT(threads), .words = threads },
 	{ "--help", NULL, "print this help", OPTION_HELP, AT(help) },
 };
 

@@ -32,7 +32,8 @@ enum tool_shared {
 	TOOL_SCHEMA = 2,
 	TOOL_BUILTIN = 4,
 	TOOL_TEXT_OR_JSON = 8, /* --format */
-	TOOL_FILE = 16,        /* no option: the first word is a recording and must be there */
+	TOOL_THREADS = 16,
+	TOOL_FILE = 32, /* no option: the first word is a recording and must be there */
 };
 
 enum { TOOL_WORDS_MOST = 64 };
@@ -43,6 +44,7 @@ struct tool_arguments {
 	const char *words[TOOL_WORDS_MOST]; /* the first is the recording, in most commands */
 	size_t word_count;
 	uint8_t pointer_size; /* 0: as recorded */
+	uint8_t threads;      /* 0: as many as are faster */
 	unsigned as_json;     /* 0: text, 1: JSON */
 	bool builtin;         /* the built-in manifests are used */
 	bool help;

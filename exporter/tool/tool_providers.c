@@ -163,7 +163,7 @@ const struct tool_command tool_providers = {
 	.more = "The names are those that the rules of collectors use: kernel events as shown, other\n"
 		"events with their provider in front, as Provider/Name.\n",
 	.options = option_rows,
-	.shared = TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
+	.shared = TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
 	.words_most = 1,
 	.size = sizeof(struct request),
 	.run = run,
