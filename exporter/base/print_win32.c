@@ -13,6 +13,8 @@ bool print_reader_is_gone(void)
 	case ERROR_NO_DATA: /* "The pipe is being closed." */
 	case ERROR_PIPE_NOT_CONNECTED:
 		return true;
+	case ERROR_SUCCESS: /* it took a part of the bytes, as Wine does when a reader goes then */
+		return GetFileType(GetStdHandle(STD_OUTPUT_HANDLE)) == FILE_TYPE_PIPE;
 	default:
 		return false;
 	}

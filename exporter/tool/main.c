@@ -266,8 +266,29 @@ static int unknown_command(const char *name)
 			     nearest.best ? nearest.best : "", nearest.best ? "?" : "");
 }
 
+static const struct tool_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(name, commands[i]->name) == 0) {
+			return commands[i];
+		}
+	}
+	return NULL;
+}
+
+/* "help COMMAND" is "COMMAND --help". */
+static int help_with(char *name)
+{
+	static char flag[] = "--help";
+	char *words[] = { name, flag, NULL };
+	const struct tool_command *command = find_command(name);
+
+	return command ? run_command(command, 2, words) : unknown_command(name);
+}
+
 int main(int argc, char **argv)
 {
+	const struct tool_command *command;
 	struct error err = { 0 };
 	struct text out = { 0 };
 	const char *name;
@@ -278,6 +299,9 @@ int main(int argc, char **argv)
 	name = argc > 1 ? argv[1] : NULL;
 	if (!name) {
 		return tool_complain(TOOL_BAD_USAGE, NULL, "which command? try etwtool --help");
+	}
+	if (strcmp(name, "help") == 0 && argc > 2) {
+		return help_with(argv[2]);
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
 		add_usage(&out);
@@ -293,10 +317,6 @@ int main(int argc, char **argv)
 				program_version.arch);
 		return tool_print(NULL, &out);
 	}
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (strcmp(name, commands[i]->name) == 0) {
-			return run_command(commands[i], argc - 1, argv + 1);
-		}
-	}
-	return unknown_command(name);
+	command = find_command(name);
+	return command ? run_command(command, argc - 1, argv + 1) : unknown_command(name);
 }

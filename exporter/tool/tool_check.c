@@ -276,6 +276,12 @@ static int run(struct tool_arguments *arguments)
 	if (arguments->word_count != skipped + 1) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "takes one configuration file");
 	}
+	if (text_ends_nocase(path, strlen(path), ".etl", 4)) {
+		return tool_complain(TOOL_BAD_USAGE, "check",
+				     "%s is a recording; etwtool check CONFIG --with %s tries a "
+				     "configuration on it",
+				     path, path);
+	}
 	if (arguments->as_json && !request->recording) {
 		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
 	}

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/progress.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 #include "config/problems.h"
@@ -536,18 +537,37 @@ static bool print_frame(struct top *top)
 	return (top->tables == 1 || print_bytes("\n", 1, &top->err)) && show(top);
 }
 
+/* A replay reads the whole recording before its first table, and at full speed once more. */
+static void show_progress(struct top *top, struct progress *progress)
+{
+	enum { WHOLE = 1000000 };
+	uint64_t done = (uint64_t)(feed_progress(top->feed) * WHOLE);
+
+	if (feed_is_replay(top->feed) && !top->has_frame) {
+		progress_show(progress, done, WHOLE, 0, WHOLE);
+	}
+}
+
 static void run_plain(struct top *top)
 {
+	struct progress progress;
 	bool good = true;
 
+	progress_start(&progress, "etwtool", tool_top.name, OUTPUT_AT_END);
+	progress.passes = top->view.speed == 0 ? 2 : 1;
 	while (good && !is_done(top) && !(top->last && !top->requested)) {
 		tick(top);
 		if (look_for_page(top)) {
+			progress_end(&progress);
 			good = !top->failed && print_frame(top);
-		} else if (os_stop_wait_for(wait_ns(top))) {
-			return;
+			continue;
+		}
+		show_progress(top, &progress);
+		if (os_stop_wait_for(wait_ns(top))) {
+			break;
 		}
 	}
+	progress_end(&progress);
 }
 
 static void show_problem(void *context, const char *sentence, bool warning)

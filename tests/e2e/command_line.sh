@@ -86,6 +86,10 @@ grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
 "$ETW_EXPORTER" --version | says '^etw_exporter ' || fail "--version"
 "$ETW_EXPORTER" --check-config | says valid || fail "--check-config"
 "$ETWTOOL" --help | says summary || fail "etwtool --help"
+"$ETWTOOL" help report | diff - <("$ETWTOOL" report --help) || fail "help COMMAND is not COMMAND --help"
+expect_exit 2 '^etwtool: unknown command "repot"; did you mean report\?$' "$ETWTOOL" help repot
+expect_exit 2 '^etwtool check: .*sample\.etl is a recording; etwtool check CONFIG --with .*sample\.etl tries a configuration on it$' \
+	"$ETWTOOL" check "$work/sample.etl"
 # What cannot be written is an error, whatever it is: a full disk, or no standard output at all.
 for arguments in --help --version --check-config "--once --replay.file=$work/sample.etl"; do
 	for output in /dev/full -; do

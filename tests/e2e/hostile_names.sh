@@ -75,7 +75,7 @@ commands = [
     (["dump", path, "--where", "\u202e\x1b gt 1"], "\\u202e"),
     (["dump", path, "--from", "\u202e\x1b"], "?"),
     (["backfill", path + "x"], "?"),
-    (["check", path], "?"),
+    (["check", path], "\\u202e"),
     (["\u202e\x1b[2J"], "\\u202e"),
 ]
 

@@ -6,6 +6,37 @@
 mapfile -t files < <(some_recordings)
 sample=$work/sample.etl
 
+# A replay whose first table needs more than a second shows on a terminal how far it is. It is held up again and again until it does.
+"$MAKE_SAMPLE" --plain-size=64MiB "$work/long.etl" >/dev/null
+python3 - "$ETWTOOL" "$work/long.etl" "$work/table" <<'END' || fail "top --batch shows no progress on a terminal"
+import os, pty, re, select, signal, subprocess, sys, time
+
+tool, path, table = sys.argv[1:]
+terminal, errors = pty.openpty()
+with open(table, "w") as output:
+    top = subprocess.Popen([tool, "top", path, "--batch", "--speed", "0"], stdout=output, stderr=errors)
+os.close(errors)
+
+while top.poll() is None and not select.select([terminal], [], [], 0)[0]:
+    top.send_signal(signal.SIGSTOP)
+    time.sleep(0.1)
+    top.send_signal(signal.SIGCONT)
+    time.sleep(0.003)
+said = b""
+while True:
+    try:
+        piece = os.read(terminal, 65536)
+    except OSError: # Linux: the other end is closed
+        break
+    if not piece:
+        break
+    said += piece
+assert top.wait() == 0, said
+assert re.search(rb"etwtool top: +[0-9]+ %, [0-9]+ s", said), said
+assert "WRITTEN" in open(table).read()
+END
+rm "$work/long.etl"
+
 # Reads the tables that "top --batch --exact" printed, and pages; both by rules of its own.
 cat >"$work/top_tables.py" <<'END'
 import re, sys

@@ -132,6 +132,32 @@ static void the_account_in_an_extended_item_is_replaced(void **state)
 	assert_memory_not_equal(at - 20, sid + 12, 12);
 }
 
+/* The id of a container is a GUID as text, which Windows writes without braces. */
+static void the_container_in_an_extended_item_is_replaced(void **state)
+{
+	static const char id[] = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9";
+	enum { SIZE = sizeof id - 1, PADDED = 40 };
+	const struct etl_out_item item = { EXTENDED_CONTAINER_ID, SIZE, id };
+	const uint8_t *at;
+	unsigned same = 0;
+	size_t size;
+
+	(void)state;
+	start(false);
+	at = anonymised((struct etl_out_record){ .type = RECORD_EVENT,
+						 .provider = &contoso,
+						 .items = &item,
+						 .item_count = 1 },
+			NULL, ANONYMISE_REPLACED, &size) -
+	     PADDED;
+	for (size_t i = 0; i < SIZE; i++) {
+		assert_int_equal(at[i] == '-', id[i] == '-');
+		assert_non_null(strchr("0123456789abcdef-", at[i]));
+		same += at[i] == id[i];
+	}
+	assert_true(same < SIZE / 2); /* 4 are dashes; of the rest one in 16 by chance */
+}
+
 static void what_no_schema_explains_is_dropped_or_kept_as_asked(void **state)
 {
 	const struct etl_out_record out = { .type = RECORD_EVENT, .provider = &contoso };
@@ -376,6 +402,41 @@ static void addresses_in_integers_are_replaced_and_their_lengths_stay(void **sta
 		 ANONYMISE_SAME);
 }
 
+static void an_address_in_bytes_is_replaced(void **state)
+{
+	static const uint8_t address[16] = { 0x20, 0x01, 0x0d, 0xb8, 1, 2, 3, 4,
+					     5,    6,    7,    8,    9, 1, 2, 3 };
+	const struct field field = { .name = "Peer",
+				     .type = FIELD_BINARY,
+				     .form = FIELD_FORM_IP6,
+				     .length_type = FIELD_LENGTH_FIXED,
+				     .length = 16 };
+
+	(void)state;
+	start(false);
+	assert_memory_not_equal(of_field(field, address, sizeof address, ANONYMISE_REPLACED) + 8,
+				address + 8, 8);
+}
+
+/* A payload that ends within a text: nothing of the rest is left, and it is as long as before. */
+static void a_text_that_is_cut_is_crossed_out(void **state)
+{
+	static const char wide[] = "s\0e\0c\0r\0e\0t";
+	const struct field counted = { .name = "Name", .type = FIELD_WCOUNTED };
+	const struct field narrow = { .name = "Name", .type = FIELD_ACOUNTED };
+
+	(void)state;
+	start(false);
+	assert_memory_equal(of_field(counted, "\x40\0s\0e\0c\0r\0e\0t\0", 14, ANONYMISE_REPLACED) +
+				    2,
+			    "x\0x\0x\0x\0x\0x\0", 12);
+	assert_memory_equal(of_field(narrow, "\x40\0secret", 8, ANONYMISE_REPLACED) + 2, "xxxxxx",
+			    6);
+	assert_memory_not_equal(of_field((struct field){ .name = "Name", .type = FIELD_WSTRING },
+					 wide, sizeof wide, ANONYMISE_REPLACED),
+				wide, 6);
+}
+
 /* SOCKADDR_IN (ws2def.h) has 8 bytes behind the address, which a sender need not set. */
 static void what_is_behind_an_address_of_a_socket_is_cleared(void **state)
 {
@@ -403,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RUN(bytes_behind_the_nul_of_a_text_are_cleared),
 		RUN(the_account_in_an_extended_item_is_replaced),
+		RUN(the_container_in_an_extended_item_is_replaced),
 		RUN(what_no_schema_explains_is_dropped_or_kept_as_asked),
 		RUN(files_in_a_manifest_are_crossed_out_across_chunks),
 		RUN(no_cut_of_a_manifest_and_no_other_manifest_hides_a_file),
@@ -412,6 +474,8 @@ int main(void)
 		RUN(guids_of_devices_change_and_those_of_classes_stay),
 		RUN(lists_of_small_integers_are_cleared),
 		RUN(addresses_in_integers_are_replaced_and_their_lengths_stay),
+		RUN(an_address_in_bytes_is_replaced),
+		RUN(a_text_that_is_cut_is_crossed_out),
 		RUN(what_is_behind_an_address_of_a_socket_is_cleared),
 	};
 
