@@ -439,11 +439,12 @@ static bool copy_words(struct ring_reader *reader, uint64_t number, uint64_t fro
 /* Copies the next block. False: it was overwritten. */
 static bool copy_block(struct ring_reader *reader)
 {
-	uint64_t used, first_index;
+	uint64_t number = reader->next++, used, first_index;
 
-	if (!copy_words(reader, reader->next++, 0, &used, &first_index)) {
+	if (!copy_words(reader, number, 0, &used, &first_index)) {
 		return false;
 	}
+	reader->copied = number;
 	if (first_index > reader->expected) {
 		reader->lost += first_index - reader->expected;
 	}
@@ -478,9 +479,9 @@ void ring_reader_more(struct ring_reader *reader)
 	uint64_t used, first_index;
 
 	set_end(reader);
-	/* The block that was copied last may have got more records. */
-	if (reader->count > 0 &&
-	    copy_words(reader, reader->next - 1, reader->count, &used, &first_index)) {
+	/* The block that was copied last may have got more records, or its first. */
+	if (reader->copied != 0 && reader->copied == reader->next - 1 &&
+	    copy_words(reader, reader->copied, reader->count, &used, &first_index)) {
 		reader->count = (size_t)used;
 	}
 }

@@ -71,7 +71,8 @@ struct ring_reader {
 	uint64_t expected;      /* running number of the next record */
 	uint64_t last_index;    /* of the record behind the last */
 	uint64_t *words;        /* owned: the copy of one block */
-	size_t count, at;       /* words of it; the next record */
+	uint64_t copied;        /* number of that block; 0: none was copied */
+	size_t count, at;       /* words of it, 0 if it had no record yet; the next record */
 	uint64_t lost;          /* records that were overwritten before they could be read */
 };
 

@@ -16,7 +16,7 @@
 #include "base/store.h"
 #include "recorder/ring.h"
 
-enum { PAYLOAD_MAX = 600, RECORDS = 60000 };
+enum { PAYLOAD_MAX = 600, RECORDS = 60000, LARGE_PAYLOAD = 60000, LARGE_RECORDS = 5000 };
 
 static const struct source_clock clock_100ns = { .type = CLOCK_QPC,
 						 .frequency = 10000000,
@@ -433,6 +433,57 @@ static void a_reader_that_follows_has_each_record_once(void **state)
 	ring_free(ring);
 }
 
+/* Adds records so large that a block holds two of them, and never runs away from the reader. */
+static void consume_large(void *context)
+{
+	static const uint8_t payload[LARGE_PAYLOAD];
+	struct shared *shared = context;
+
+	for (uint32_t serial = 0; serial < LARGE_RECORDS; serial++) {
+		const struct event_record record = {
+			.provider = &provider,
+			.payload = payload,
+			.payload_size = sizeof payload,
+			.pointer_size = 8,
+			.type = RECORD_EVENT,
+			.kernel_group = 0xff,
+			.raw_time = serial,
+		};
+
+		while (serial - atomic_load(&shared->read) > 4) {
+			continue;
+		}
+		ring_add(shared->ring, &record, &no_fact);
+	}
+}
+
+/* The copy of a large record takes long, so that the reader often looks at a block that has been
+ * begun and holds no record yet. */
+static void a_block_that_was_seen_empty_is_read_when_it_is_filled(void **state)
+{
+	struct shared shared = { .ring = make_ring() };
+	struct ring_reader reader;
+	struct os_thread thread;
+	uint32_t next = 0;
+
+	(void)state;
+	assert_true(ring_reader_open(&reader, shared.ring, NULL));
+	assert_true(os_thread_start(&thread, consume_large, &shared, NULL));
+	while (next < LARGE_RECORDS) {
+		const struct kept_record *kept;
+
+		ring_reader_more(&reader);
+		while ((kept = ring_reader_next(&reader)) != NULL) {
+			assert_true(kept->raw_time == next++);
+		}
+		assert_int_equal(reader.lost, 0);
+		atomic_store(&shared.read, next);
+	}
+	os_thread_join(&thread);
+	ring_reader_close(&reader);
+	ring_free(shared.ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -446,6 +497,7 @@ int main(void)
 		cmocka_unit_test(readers_see_whole_records_while_the_consumer_adds),
 		cmocka_unit_test(a_reader_that_follows_counts_what_it_misses),
 		cmocka_unit_test(a_reader_that_follows_has_each_record_once),
+		cmocka_unit_test(a_block_that_was_seen_empty_is_read_when_it_is_filled),
 	};
 
 	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
