@@ -438,11 +438,11 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 	live->sink = sink;
 	live->ended = false;
 	if (!snapshot_start(live, err)) {
-		return error_prefix(err, "session %s", live->name);
+		goto fail;
 	}
 	if (!os_thread_start(&live->watcher, watch, live, err)) {
 		snapshot_stop(live);
-		return error_prefix(err, "session %s", live->name);
+		goto fail;
 	}
 	harvest_start(live);
 	consume_until_stopped(live, sink);
@@ -461,6 +461,11 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 				 live->name);
 	}
 	return true;
+
+fail: /* a session that nothing consumes only takes the room of others */
+	consume_close(live);
+	session_stop(live);
+	return error_prefix(err, "session %s", live->name);
 }
 
 static void live_stop(struct source *base)

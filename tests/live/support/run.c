@@ -111,7 +111,7 @@ static void on_session_event(void *context, enum session_event event, const char
 	os_mutex_unlock(&run->lock);
 }
 
-static void run_thread(void *context)
+void run_source_thread(void *context)
 {
 	struct run *run = context;
 	const struct event_sink sink = { .context = run,
@@ -158,7 +158,7 @@ void run_open(struct run *run, const struct live_options *options)
 void run_start(struct run *run, const struct live_options *options)
 {
 	run_open(run, options);
-	assert_true(os_thread_start(&run->thread, run_thread, run, NULL));
+	assert_true(os_thread_start(&run->thread, run_source_thread, run, NULL));
 }
 
 void run_start_and_wait(struct run *run, const struct live_options *options)

@@ -72,6 +72,7 @@ void run_begin(struct run *run);
 void run_open(struct run *run, const struct live_options *options);
 void run_start(struct run *run, const struct live_options *options);
 void run_start_and_wait(struct run *run, const struct live_options *options); /* until consumed */
+void run_source_thread(void *run); /* for a source that the test has opened itself */
 void run_stop(struct run *run);
 /* Closes the source, if there is one; nothing of the fake is open then. */
 void run_end(struct run *run);
