@@ -2,16 +2,17 @@
 /*
  * Well-known providers and system providers.
  *
- * The first table has providers that the program needs by GUID or shows by name: for rules that
- * name a provider, and for recordings that contain only its GUID. A provider that is not in the
- * table gets its name from a manifest or from the operating system.
+ * The first table has the providers that the program needs by GUID. Others that are well known are
+ * in a file that the build makes a table of (well_known_providers.txt): rules and sessions may name
+ * them, and recordings often contain only their GUIDs. What is in neither table gets its name from
+ * a manifest or from the operating system.
  *
- * The second table says which keyword of which system provider replaces which kernel flag. Several
+ * The last table says which keyword of which system provider replaces which kernel flag. Several
  * flags can belong to one provider, so system_provider() collects the keywords of a provider for a
  * set of flags. A flag without a row stays a flag of the session.
  *
- * Source: the providers' manifests as registered in Windows 10 (`logman query providers`); the
- * first provider is our own.
+ * Source of the first table: the providers' manifests as registered in Windows 10 (`logman query
+ * providers`); the first provider is our own.
  */
 #include "source/provider_names.h"
 
@@ -41,25 +42,63 @@ const struct known_provider_row known_providers[KNOWN_PROVIDERS] = {
 			     GUID_PARTS(0x2f07e2ee, 0x15db, 0x40f1, 0x90ef, 0x9d7ba282188a) },
 };
 
-bool provider_guid(const char *name, struct guid *guid)
+/* The row with this name, without regard to case; NULL: none. */
+static const struct known_provider_row *find_name(const struct known_provider_row *rows,
+						  size_t count, const char *name)
 {
-	for (size_t i = 0; i < KNOWN_PROVIDERS; i++) {
-		const char *known = known_providers[i].name;
-
-		if (text_equal_nocase(name, strlen(name), known, strlen(known))) {
-			*guid = known_providers[i].guid;
-			return true;
+	for (size_t i = 0; i < count; i++) {
+		if (text_equal_nocase(name, strlen(name), rows[i].name, strlen(rows[i].name))) {
+			return &rows[i];
 		}
 	}
-	return false;
+	return NULL;
+}
+
+bool provider_guid(const char *name, struct guid *guid)
+{
+	const struct known_provider_row *row = find_name(known_providers, KNOWN_PROVIDERS, name);
+
+	if (!row) {
+		row = find_name(well_known_providers, well_known_provider_count, name);
+	}
+	if (row) {
+		*guid = row->guid;
+	}
+	return row != NULL;
+}
+
+/* In the order of their texts, in which the first three parts are little-endian numbers. */
+static int compare(const struct guid *a, const struct guid *b)
+{
+	static const uint8_t order[sizeof a->bytes] = { 3, 2, 1,  0,  5,  4,  7,  6,
+							8, 9, 10, 11, 12, 13, 14, 15 };
+
+	for (size_t i = 0; i < sizeof order; i++) {
+		if (a->bytes[order[i]] != b->bytes[order[i]]) {
+			return a->bytes[order[i]] < b->bytes[order[i]] ? -1 : 1;
+		}
+	}
+	return 0;
 }
 
 const char *provider_name(const struct guid *guid)
 {
+	size_t first = 0, end = well_known_provider_count;
+
 	for (unsigned i = 0; i < KNOWN_PROVIDERS; i++) {
 		if (provider_is(guid, (enum known_provider)i)) {
 			return known_providers[i].name;
 		}
+	}
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+		int found = compare(&well_known_providers[middle].guid, guid);
+
+		if (found == 0) {
+			return well_known_providers[middle].name;
+		}
+		first = found < 0 ? middle + 1 : first;
+		end = found < 0 ? end : middle;
 	}
 	return NULL;
 }

@@ -38,6 +38,11 @@ extern const struct known_provider_row {
 	struct guid guid;
 } known_providers[KNOWN_PROVIDERS];
 
+/* Other well-known providers, in the order of the texts of their GUIDs. The build makes the table
+ * of well_known_providers.txt. */
+extern const struct known_provider_row well_known_providers[];
+extern const size_t well_known_provider_count;
+
 static inline bool provider_is(const struct guid *guid, enum known_provider provider)
 {
 	return guid_equal(guid, &known_providers[provider].guid);

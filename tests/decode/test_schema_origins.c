@@ -23,6 +23,7 @@ static const struct guid alpha = { { 0xa1 } };
 static const struct guid beta = { { 0xbe } };
 static const struct guid process_class =
 	GUID_INIT(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
+static const struct guid services = GUID_PARTS(0x0063715b, 0xeeda, 0x4007, 0x9429, 0xad526f62696e);
 static const struct guid kernel_process =
 	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
 
@@ -287,6 +288,7 @@ static void a_recording_names_its_providers(void **state)
 
 	assert_name(fixture, false, &alpha, "none"); /* the system is not asked */
 	assert_name(fixture, false, &kernel_process, "Microsoft-Windows-Kernel-Process");
+	assert_name(fixture, false, &services, "Microsoft-Windows-Services");
 	give(fixture->builtin, "Builtin", "x", 1);
 	assert_name(fixture, false, &alpha, "Builtin");
 	give(fixture->configured, "Configured", "x", 1);
@@ -300,6 +302,16 @@ static void a_recording_names_its_providers(void **state)
 	assert_name(fixture, false, &beta, "Claimed");
 	announce(fixture, true, HONEST, "Held", "x", 1);
 	assert_name(fixture, false, &alpha, "Held");
+}
+
+/* Dumps and summaries show what the recording itself says. */
+static void names_of_the_table_can_be_left_out(void **state)
+{
+	struct schema_origins origins = origins_of(*state, false);
+
+	assert_string_equal(event_provider_name(&origins, &services), "Microsoft-Windows-Services");
+	origins.builtin_names = false;
+	assert_null(event_provider_name(&origins, &services));
 }
 
 static void a_name_that_events_claim_serves_when_none_is_known(void **state)
@@ -346,6 +358,7 @@ int main(void)
 		TEST(another_provider_of_the_same_process_is_left_alone),
 		TEST(the_system_is_queried_for_what_only_it_can_know),
 		TEST(a_recording_names_its_providers),
+		TEST(names_of_the_table_can_be_left_out),
 		TEST(a_name_that_events_claim_serves_when_none_is_known),
 		TEST(manifests_of_one_provider_complete_each_other),
 	};

@@ -70,7 +70,7 @@ static void state_is_captured_again_and_again(void **state)
 
 static void a_provider_is_found_by_name(void **state)
 {
-	struct provider_spec specs[2];
+	struct provider_spec specs[3];
 	struct run *run = *state;
 	struct fake_etw_session session;
 	struct error err = { 0 };
@@ -78,11 +78,13 @@ static void a_provider_is_found_by_name(void **state)
 	fake_etw_tdh_provider(&some_provider, "Some-Provider", true);
 	assert_true(provider_spec_parse(&specs[0], "some-provider", NULL));
 	assert_true(provider_spec_parse(&specs[1], "Microsoft-Windows-DNS-Client", NULL));
+	/* Of the table, and not registered here. */
+	assert_true(provider_spec_parse(&specs[2], "microsoft-windows-powershell", NULL));
 	run->options.providers = specs;
-	run->options.provider_count = 2;
+	run->options.provider_count = 3;
 	run_open(run, &run->options);
 	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.providers, 2);
+	assert_int_equal(session.providers, 3);
 	source_close(run->source);
 	run->source = NULL;
 	provider_spec_done(&specs[1]);
@@ -94,6 +96,7 @@ static void a_provider_is_found_by_name(void **state)
 	run_end(run);
 	provider_spec_done(&specs[0]);
 	provider_spec_done(&specs[1]);
+	provider_spec_done(&specs[2]);
 }
 
 static void a_provider_that_cannot_be_enabled_is_reported(void **state)
