@@ -34,7 +34,8 @@ void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *a
 	vsnprintf(sentence, sizeof sentence, format, arguments);
 	va_end(arguments);
 	reader->refused = true;
-	error_set(&reader->why, ERROR_FORMAT, "%u:%u: %s", at->line, at->column, sentence);
+	reader->why_at = *at;
+	error_set(&reader->why, ERROR_FORMAT, "%s", sentence);
 }
 
 uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, uint64_t type,

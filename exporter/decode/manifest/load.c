@@ -8,26 +8,40 @@
  * configuration. A path may name a file or a folder of manifests.
  *
  * Files are limited in size before they are read. The built-in manifests are compiled into the
- * program, so they need no path and cannot be missing.
+ * program, so they need no path and cannot be missing. Reading all of them was a quarter of the
+ * start of the program, and a run needs few: each is read when something first needs its events.
+ * Until then the set knows its provider by the name of the file and the GUID in its text. Any
+ * thread may be the first that needs one, so it is read under a lock and then published.
  */
 #include "decode/manifest/load.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/os.h"
 #include "base/text.h"
 #include "config/builtin.h"
 #include "config/files.h"
 
+/* A manifest, maybe a built-in one that is not read yet. */
+struct source {
+	_Atomic(struct manifest *) manifest; /* owned; NULL: not read yet */
+	const struct builtin_file *file;     /* NULL: no built-in manifest */
+	struct os_mutex reading;
+};
+
 struct entry {
 	struct guid guid;
-	const struct manifest *manifest; /* one of manifests */
-	size_t index;                    /* of the provider in it */
+	struct source *source; /* one of sources */
+	size_t index;          /* of the provider in its manifest */
 };
 
 struct manifest_set {
-	struct manifest **manifests; /* owned, as are they */
-	size_t manifest_count;
+	struct source **sources; /* owned, as are they */
+	size_t source_count;
 	struct entry *entries; /* owned */
 	size_t entry_count;
 };
@@ -47,10 +61,12 @@ void manifest_set_free(struct manifest_set *set)
 	if (!set) {
 		return;
 	}
-	for (size_t i = 0; i < set->manifest_count; i++) {
-		manifest_free(set->manifests[i]);
+	for (size_t i = 0; i < set->source_count; i++) {
+		manifest_free(atomic_load(&set->sources[i]->manifest));
+		os_mutex_done(&set->sources[i]->reading);
+		free(set->sources[i]);
 	}
-	free(set->manifests);
+	free(set->sources);
 	free(set->entries);
 	free(set);
 }
@@ -67,35 +83,100 @@ static void insert(struct manifest_set *set, const struct entry *entry)
 	set->entries[at] = *entry;
 }
 
+/* Adds a source with room for the entries of its providers. NULL without memory. */
+static struct source *add_source(struct manifest_set *set, size_t providers)
+{
+	struct source **sources =
+		realloc(set->sources, (set->source_count + 1) * sizeof(struct source *));
+	struct entry *entries = NULL;
+	struct source *source;
+
+	if (sources) {
+		set->sources = sources;
+		entries = realloc(set->entries, (set->entry_count + providers) * sizeof *entries);
+	}
+	if (entries) {
+		set->entries = entries;
+	}
+	source = entries ? calloc(1, sizeof *source) : NULL;
+	if (source) {
+		os_mutex_init(&source->reading);
+		set->sources[set->source_count++] = source;
+	}
+	return source;
+}
+
 bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struct error *err)
 {
 	size_t count = manifest_provider_count(manifest);
-	struct manifest **manifests =
-		realloc(set->manifests, (set->manifest_count + 1) * sizeof(struct manifest *));
-	struct entry *entries;
+	struct source *source = add_source(set, count);
 
-	if (!manifests) {
-		goto fail;
+	if (!source) {
+		manifest_free(manifest);
+		return error_no_memory(err, "manifests");
 	}
-	set->manifests = manifests;
-	entries = realloc(set->entries, (set->entry_count + count) * sizeof *entries);
-	if (!entries) {
-		goto fail;
-	}
-	set->entries = entries;
-	set->manifests[set->manifest_count++] = manifest;
+	atomic_init(&source->manifest, manifest);
 	for (size_t i = 0; i < count; i++) {
-		struct entry entry = { .manifest = manifest, .index = i };
+		struct entry entry = { .source = source, .index = i };
 
 		if (manifest_provider_guid(manifest, i, &entry.guid)) {
 			insert(set, &entry);
 		}
 	}
 	return true;
+}
 
-fail:
-	manifest_free(manifest);
-	return error_no_memory(err, "manifests");
+/* Adds a built-in manifest, which has one provider: that of the file's name, with the first GUID in
+ * the text. */
+static bool add_unread(struct manifest_set *set, const struct builtin_file *file, struct error *err)
+{
+	static const char before[] = " guid=\"";
+	char guid[GUID_TEXT_SIZE + 2] = ""; /* in braces */
+	const char *at = strstr(file->text, before);
+	struct entry entry = { .index = 0 };
+
+	if (at) {
+		snprintf(guid, sizeof guid, "%.*s", (int)sizeof guid - 1, at + sizeof before - 1);
+	}
+	if (!guid_parse(guid, &entry.guid)) {
+		return error_set(err, ERROR_CONFIG, "%s: no GUID of a provider", file->name);
+	}
+	entry.source = add_source(set, 1);
+	if (!entry.source) {
+		return error_no_memory(err, "manifests");
+	}
+	entry.source->file = file;
+	insert(set, &entry);
+	return true;
+}
+
+/* The manifest of a source, read now if it was not; NULL without memory. */
+static const struct manifest *manifest_of(struct source *source)
+{
+	/* Pairs with the release below. */
+	struct manifest *manifest = atomic_load_explicit(&source->manifest, memory_order_acquire);
+
+	if (manifest) {
+		return manifest;
+	}
+	os_mutex_lock(&source->reading);
+	manifest = atomic_load_explicit(&source->manifest, memory_order_relaxed);
+	if (!manifest) {
+		manifest = manifest_read_checked(source->file->text, source->file->size, NULL);
+		atomic_store_explicit(&source->manifest, manifest, memory_order_release);
+	}
+	os_mutex_unlock(&source->reading);
+	if (!manifest) {
+		memory_note_loss();
+	}
+	return manifest;
+}
+
+static const char *name_of(const struct entry *entry)
+{
+	return entry->source->file ?
+		       entry->source->file->name :
+		       manifest_provider_name(manifest_of(entry->source), entry->index);
 }
 
 /* The first entry of a provider; entry_count: none. */
@@ -128,10 +209,13 @@ const struct schema *manifest_set_schema(const struct manifest_set *set,
 	}
 	for (size_t i = find(set, provider);
 	     !schema && i < set->entry_count && guid_equal(&set->entries[i].guid, provider); i++) {
-		const struct entry *entry = &set->entries[i];
+		size_t index = set->entries[i].index;
+		const struct manifest *manifest = manifest_of(set->entries[i].source);
 
-		schema = older ? manifest_schema_older(entry->manifest, entry->index, id, version) :
-				 manifest_schema(entry->manifest, entry->index, id, version);
+		if (manifest) {
+			schema = older ? manifest_schema_older(manifest, index, id, version) :
+					 manifest_schema(manifest, index, id, version);
+		}
 	}
 	return schema;
 }
@@ -144,7 +228,7 @@ const char *manifest_set_provider_name(const struct manifest_set *set, const str
 	if (!set || at == set->entry_count) {
 		return NULL;
 	}
-	name = manifest_provider_name(set->entries[at].manifest, set->entries[at].index);
+	name = name_of(&set->entries[at]);
 	return name[0] ? name : NULL;
 }
 
@@ -155,14 +239,18 @@ bool manifest_set_provider(const struct manifest_set *set, size_t number,
 		return false;
 	}
 	*provider = (struct manifest_set_provider){ &set->entries[number].guid,
-						    set->entries[number].manifest,
-						    set->entries[number].index };
+						    name_of(&set->entries[number]) };
 	return true;
 }
 
-/* ---- reading them ---- */
+const struct manifest *manifest_set_manifest(const struct manifest_set *set, size_t number,
+					     size_t *index)
+{
+	*index = set->entries[number].index;
+	return manifest_of(set->entries[number].source);
+}
 
-enum { FILE_SIZE_MOST = 16 << 20 };
+/* ---- reading them ---- */
 
 static bool add_text(struct manifest_set *set, const char *name, const char *xml, size_t size,
 		     struct error *err)
@@ -184,7 +272,7 @@ static bool add_file(struct manifest_set *set, const char *path, struct error *e
 	char *xml;
 	bool added;
 
-	if (!file_read_whole(path, FILE_SIZE_MOST, &xml, &size, err)) {
+	if (!file_read_whole(path, MANIFEST_FILE_SIZE_MOST, &xml, &size, err)) {
 		return error_prefix(err, "%s", path);
 	}
 	added = add_text(set, path, xml, size, err);
@@ -238,9 +326,7 @@ bool configured_manifests_add_builtin(struct configured_manifests *configured, s
 		return configured->builtin != NULL;
 	}
 	for (size_t i = 0; i < builtin_manifest_count; i++) {
-		const struct builtin_file *file = &builtin_manifests[i];
-
-		if (!add_text(set, file->name, file->text, file->size, err)) {
+		if (!add_unread(set, &builtin_manifests[i], err)) {
 			manifest_set_free(set);
 			return false;
 		}

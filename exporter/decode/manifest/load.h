@@ -3,8 +3,9 @@
  * Configured manifests: those of the configuration and the command line, and those built into the
  * program (config/manifests).
  *
- * A set is filled before the first consumer starts; after that, any thread may read it. A look-up
- * in NULL, or in an empty set, finds nothing.
+ * A set is filled before the first consumer starts; after that, any thread may read it. A built-in
+ * manifest is only read when it is first needed; without memory for it, its events have no schema,
+ * which memory_note_loss() notes. A look-up in NULL, or in an empty set, finds nothing.
  */
 #ifndef DECODE_MANIFEST_LOAD_H
 #define DECODE_MANIFEST_LOAD_H
@@ -18,6 +19,8 @@
 #include "config/config.h"
 #include "decode/manifest/manifest.h"
 #include "decode/schema.h"
+
+enum { MANIFEST_FILE_SIZE_MOST = 16 << 20 };
 
 struct manifest_set; /* opaque */
 
@@ -41,13 +44,17 @@ const struct schema *manifest_set_schema(const struct manifest_set *set,
 /* A provider of the set. One that is in several manifests is listed once for each. */
 struct manifest_set_provider {
 	const struct guid *guid;
-	const struct manifest *manifest;
-	size_t index; /* in the manifest */
+	const char *name; /* as manifest_provider_name() */
 };
 
 /* Lists the providers by number from 0. Returns false after the last. set may be NULL. */
 bool manifest_set_provider(const struct manifest_set *set, size_t number,
 			   struct manifest_set_provider *provider);
+
+/* The manifest of a provider that was listed, and the provider's index in it; NULL without memory.
+ */
+const struct manifest *manifest_set_manifest(const struct manifest_set *set, size_t number,
+					     size_t *index);
 
 /* The name of the provider in its first manifest; NULL: none. */
 const char *manifest_set_provider_name(const struct manifest_set *set, const struct guid *provider);

@@ -22,9 +22,10 @@ enum {
 	NO_TEXT = UINT32_MAX,
 };
 
-/* Where an element begins; both numbers start at 1. */
+/* Where an element begins: so many bytes into the document; below 0: the document as a whole. Its
+ * line and column are only looked for when there is something to say about it. */
 struct manifest_at {
-	uint32_t line, column;
+	int64_t offset;
 };
 
 /* Elements with a name and a number. */
@@ -116,8 +117,9 @@ struct manifest_reader {
 	uint64_t seed;
 	struct manifest_at at; /* the current element */
 	bool failed;           /* no memory */
-	bool refused;          /* `why` is set */
+	bool refused;          /* `why` is set, without the place */
 	struct error why;
+	struct manifest_at why_at;
 };
 
 /* The attributes of an element; NULL: the element does not have it. */
@@ -136,7 +138,7 @@ static inline const char *manifest_text(const struct manifest *manifest, uint32_
 	return offset != NO_TEXT ? manifest->texts.data + offset : NULL;
 }
 
-/* Stops the reader with the error "line:column: sentence". */
+/* Stops the reader with an error, which gets its "line:column: " in front at the end. */
 void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *at,
 		     const char *format, ...) PRINTF_LIKE(3, 4);
 

@@ -230,10 +230,7 @@ static void begin_element(struct manifest_reader *reader, enum place place,
 
 static void note_place(struct document *document)
 {
-	document->reader.at = (struct manifest_at){
-		.line = (uint32_t)XML_GetCurrentLineNumber(document->parser),
-		.column = (uint32_t)XML_GetCurrentColumnNumber(document->parser) + 1,
-	};
+	document->reader.at.offset = (int64_t)XML_GetCurrentByteIndex(document->parser);
 }
 
 static void on_start(void *context, const char *name, const char **pairs)
@@ -291,17 +288,96 @@ static void on_doctype(void *context, const char *name, const char *system_id,
 	(void)public_id;
 	(void)has_internal_subset;
 	note_place(document);
-	document->reader.at.column = 1; /* expat reports some place inside it */
 	manifest_refuse(&document->reader, &document->reader.at,
 			"a document type declaration is not allowed");
 	stop_if_over(document);
+}
+
+/* ---- the place of a mistake ---- */
+
+/* A search for the line and the column of a place in a document, which is parsed again for it: to
+ * count lines up to each element would cost a tenth of the first parse. */
+struct place_search {
+	XML_Parser parser;
+	int64_t offset;
+	unsigned line, column; /* both start at 1; 0: not found yet */
+};
+
+static void take_place(struct place_search *search)
+{
+	search->line = (unsigned)XML_GetCurrentLineNumber(search->parser);
+	search->column = (unsigned)XML_GetCurrentColumnNumber(search->parser) + 1;
+}
+
+static void look_at_place(struct place_search *search)
+{
+	if (search->line == 0 && XML_GetCurrentByteIndex(search->parser) == search->offset) {
+		take_place(search);
+		XML_StopParser(search->parser, XML_FALSE);
+	}
+}
+
+static void on_start_again(void *context, const char *name, const char **pairs)
+{
+	(void)name;
+	(void)pairs;
+	look_at_place(context);
+}
+
+static void on_doctype_again(void *context, const char *name, const char *system_id,
+			     const char *public_id, int has_internal_subset)
+{
+	struct place_search *search = context;
+
+	(void)name;
+	(void)system_id;
+	(void)public_id;
+	(void)has_internal_subset;
+	look_at_place(search);
+	search->column = 1; /* expat reports some place inside it */
+	XML_StopParser(search->parser, XML_FALSE);
+}
+
+/* Finds an element, the document type, or else the place where the XML is wrong. */
+static bool find_place(struct place_search *search, const char *xml, size_t size)
+{
+	search->parser = XML_ParserCreate(NULL);
+	if (!search->parser) {
+		return false;
+	}
+	XML_SetUserData(search->parser, search);
+	XML_SetStartElementHandler(search->parser, on_start_again);
+	XML_SetStartDoctypeDeclHandler(search->parser, on_doctype_again);
+	(void)XML_Parse(search->parser, xml, (int)size, 1);
+	if (search->line == 0) {
+		take_place(search);
+	}
+	XML_ParserFree(search->parser);
+	return true;
+}
+
+static void describe_refusal(const struct manifest_reader *reader, const char *xml, size_t size,
+			     struct error *err)
+{
+	struct place_search search = { .offset = reader->why_at.offset };
+
+	if (!err) {
+		return;
+	}
+	if (search.offset < 0) {
+		search.line = search.column = 1;
+	} else if (!find_place(&search, xml, size)) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to read a manifest");
+		return;
+	}
+	error_set(err, reader->why.code, "%u:%u: %s", search.line, search.column, reader->why.text);
 }
 
 /* ---- the whole document ---- */
 
 static bool parse(struct document *document, const char *xml, size_t size)
 {
-	static const struct manifest_at top = { 1, 1 };
+	static const struct manifest_at top = { .offset = -1 };
 	struct manifest_reader *reader = &document->reader;
 	enum XML_Status status = XML_Parse(document->parser, xml, (int)size, 1);
 
@@ -364,7 +440,7 @@ static struct manifest *read_manifest(const char *xml, size_t size, bool checked
 	if (!done) {
 		manifest_free(reader->manifest);
 		if (reader->refused) {
-			error_set(err, reader->why.code, "%s", reader->why.text);
+			describe_refusal(reader, xml, size, err);
 		} else {
 			error_set(err, ERROR_NO_MEMORY, "no memory to read a manifest");
 		}

@@ -85,8 +85,10 @@ struct event_walk {
 	size_t number;  /* of the next provider */
 	size_t index;   /* of the next event */
 	bool described; /* a provider was met */
+	bool failed;    /* no memory for its manifest */
 	struct manifest_set_provider at;
-	const char *provider;
+	const struct manifest *manifest; /* of this provider; NULL without memory */
+	size_t in_manifest;              /* the provider's index in it */
 	const struct schema *schema;
 	struct event_class class; /* of the event, as far as patterns look at it */
 	struct text name;
@@ -95,9 +97,11 @@ struct event_walk {
 static bool next_provider(struct event_walk *walk)
 {
 	while (manifest_set_provider(walk->set, walk->number++, &walk->at)) {
-		walk->provider = manifest_provider_name(walk->at.manifest, walk->at.index);
-		walk->index = 0;
-		if (event_pattern_is_provider(walk->pattern, walk->provider, walk->at.guid)) {
+		if (event_pattern_is_provider(walk->pattern, walk->at.name, walk->at.guid)) {
+			walk->index = 0;
+			walk->manifest = manifest_set_manifest(walk->set, walk->number - 1,
+							       &walk->in_manifest);
+			walk->failed |= !walk->manifest;
 			walk->described = true;
 			return true;
 		}
@@ -109,8 +113,8 @@ static bool next_event(struct event_walk *walk)
 {
 	struct manifest_event event;
 
-	while (!walk->described ||
-	       !manifest_event(walk->at.manifest, walk->at.index, walk->index, &event)) {
+	while (!walk->manifest ||
+	       !manifest_event(walk->manifest, walk->in_manifest, walk->index, &event)) {
 		if (!next_provider(walk)) {
 			return false;
 		}
@@ -123,9 +127,9 @@ static bool next_event(struct event_walk *walk)
 					    .version = event.version,
 					    .opcode = event.opcode,
 					    .schema = event.schema,
-					    .provider_name = walk->provider,
+					    .provider_name = walk->at.name,
 					    .event_name = walk->name.data ? walk->name.data : "" };
-	manifest_provider_guid(walk->at.manifest, walk->at.index, &walk->class.provider);
+	walk->class.provider = *walk->at.guid;
 	return true;
 }
 
@@ -139,7 +143,7 @@ static bool find_configured(struct known_events *known, const struct event_patte
 			add_schema(known, walk.schema);
 		}
 	}
-	known->failed |= walk.name.failed;
+	known->failed |= walk.name.failed || walk.failed;
 	text_free(&walk.name);
 	return walk.described;
 }
@@ -182,7 +186,7 @@ static void known_events_nearest(const struct event_pattern *pattern,
 			const char *before = nearest.best;
 
 			if (!pattern->by_guid) {
-				size_t size = strlen(walk.provider);
+				size_t size = strlen(walk.at.name);
 
 				/* Events by name have slashes as well. */
 				nearest.word = pattern->provider + size + 1;
@@ -191,7 +195,7 @@ static void known_events_nearest(const struct event_pattern *pattern,
 			nearest_offer(&nearest, walk.class.event_name);
 			if (nearest.best != before) {
 				text_clear(out);
-				text_add_format(out, "%s/%s", walk.provider, walk.class.event_name);
+				text_add_format(out, "%s/%s", walk.at.name, walk.class.event_name);
 				nearest.best = walk.schema->event; /* stays */
 				*distance = nearest.distance;
 			}

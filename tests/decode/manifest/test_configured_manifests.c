@@ -21,6 +21,7 @@
 #include "decode/manifest/manifest.h"
 #include "decode/trace_schemas.h"
 #include "etl/source_file.h"
+#include "source/provider_names.h"
 
 #define REFERENCE SOURCE_DIR "/../shared/reference/manifests"
 #define RECORDING SOURCE_DIR "/../shared/traces/net.4.5.2.x64.etl"
@@ -98,6 +99,7 @@ static void every_manifest_at_hand_loads(void **state)
 static void every_built_in_manifest_loads(void **state)
 {
 	struct configured_manifests configured = { .configured = NULL };
+	struct manifest_set_provider provider;
 	struct error err = { 0 };
 
 	(void)state;
@@ -105,6 +107,50 @@ static void every_built_in_manifest_loads(void **state)
 	assert_true(configured_manifests_add_builtin(&configured, &err)); /* once is enough */
 	assert_int_equal(count_providers(configured.builtin), builtin_manifest_count);
 	assert_int_equal(builtin_manifest_count, 10);
+	for (size_t i = 0; manifest_set_provider(configured.builtin, i, &provider); i++) {
+		size_t index;
+		const struct manifest *manifest =
+			manifest_set_manifest(configured.builtin, i, &index);
+		struct guid guid;
+
+		assert_non_null(manifest);
+		/* What is known of it before it is read. */
+		assert_int_equal(manifest_provider_count(manifest), 1);
+		assert_int_equal(index, 0);
+		assert_string_equal(provider.name, manifest_provider_name(manifest, 0));
+		assert_true(manifest_provider_guid(manifest, 0, &guid));
+		assert_true(guid_equal(provider.guid, &guid));
+	}
+	configured_manifests_done(&configured);
+}
+
+static void assert_names_agree(const struct manifest_set *set)
+{
+	struct manifest_set_provider provider;
+
+	for (size_t i = 0; manifest_set_provider(set, i, &provider); i++) {
+		const char *name = provider.name, *known = provider_name(provider.guid);
+		struct guid guid;
+
+		if (known) {
+			assert_string_equal(known, name);
+		}
+		if (provider_guid(name, &guid)) {
+			assert_true(guid_equal(&guid, provider.guid));
+		}
+	}
+}
+
+static void manifests_and_the_table_of_providers_agree(void **state)
+{
+	struct configured_manifests configured = { .configured = NULL };
+
+	(void)state;
+	assert_true(configured_manifests_add_builtin(&configured, NULL));
+	assert_names_agree(configured.builtin);
+	if (configured_manifests_add(&configured, REFERENCE, NULL)) {
+		assert_names_agree(configured.configured);
+	}
 	configured_manifests_done(&configured);
 }
 
@@ -127,16 +173,19 @@ static void assert_same_layout(const struct schema *a, const struct schema *b)
 	}
 }
 
-static size_t compare_events(const struct configured_manifests *configured,
+static size_t compare_events(const struct configured_manifests *configured, size_t number,
 			     const struct manifest_set_provider *provider)
 {
-	const char *name = manifest_provider_name(provider->manifest, provider->index);
+	size_t index;
+	const struct manifest *manifest =
+		manifest_set_manifest(configured->builtin, number, &index);
+	const char *name = provider->name;
 	struct manifest_event event;
 	size_t compared = 0;
 
 	assert_string_equal(name,
 			    manifest_set_provider_name(configured->configured, provider->guid));
-	for (size_t i = 0; manifest_event(provider->manifest, provider->index, i, &event); i++) {
+	for (size_t i = 0; manifest_event(manifest, index, i, &event); i++) {
 		const struct schema *real = manifest_set_schema(
 			configured->configured, provider->guid, event.id, event.version, false);
 
@@ -159,7 +208,7 @@ static void the_built_in_manifests_say_what_the_real_ones_say(void **state)
 	skip_without_reference();
 	configured = load_all();
 	for (size_t i = 0; manifest_set_provider(configured.builtin, i, &provider); i++) {
-		compared += compare_events(&configured, &provider);
+		compared += compare_events(&configured, i, &provider);
 	}
 	assert_true(compared > 150);
 	configured_manifests_done(&configured);
@@ -281,6 +330,7 @@ static void an_event_has_the_same_fields_by_whichever_schema(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(manifests_and_the_table_of_providers_agree),
 		cmocka_unit_test(every_manifest_at_hand_loads),
 		cmocka_unit_test(every_built_in_manifest_loads),
 		cmocka_unit_test(the_built_in_manifests_say_what_the_real_ones_say),
