@@ -70,9 +70,11 @@ bool event_info_view(const uint8_t *bytes, uint32_t size, struct event_info *inf
 	read.event_class = take_guid(&c);
 	read.id = cursor_u16(&c);
 	read.version = cursor_u8(&c);
-	cursor_skip(&c, 1 + 1); /* channel, level */
+	cursor_skip(&c, 1); /* channel */
+	read.level = cursor_u8(&c);
 	read.opcode = cursor_u8(&c);
-	cursor_skip(&c, 2 + 8); /* task, keyword */
+	read.task = cursor_u16(&c);
+	read.keywords = cursor_u64(&c);
 	read.source = cursor_u32(&c);
 	read.provider_name = cursor_u32(&c);
 	cursor_skip(&c, 4 + 4 + 4); /* names of level, channel, keywords */
@@ -164,6 +166,16 @@ bool event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset, str
 	return true;
 }
 
+bool event_info_string_ends(const uint8_t *bytes, uint32_t size, uint32_t offset)
+{
+	for (size_t at = offset; offset % 2 == 0 && at + 2 <= size; at += 2) {
+		if (load_u16(bytes + at) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* ---- maps ---- */
 
 enum {
@@ -177,6 +189,8 @@ struct value_map *event_map_make(const struct event_map *map)
 	size_t names_size = map->entry_count * sizeof(struct value_name);
 	struct value_map *made = NULL;
 	struct text text = { 0 };
+	size_t name_at;
+	bool named;
 
 	if (map->flag != MAP_VALUES && map->flag != MAP_BITS) {
 		return NULL;
@@ -190,6 +204,9 @@ struct value_map *event_map_make(const struct event_map *map)
 		}
 		text_add_char(&text, '\0');
 	}
+	name_at = text.size;
+	named = event_info_string(map->bytes, map->size, map->name, &text);
+	text_add_char(&text, '\0');
 	if (!text.failed) {
 		made = malloc(sizeof *made + names_size + text.size);
 		if (!made) {
@@ -200,10 +217,9 @@ struct value_map *event_map_make(const struct event_map *map)
 		char *at = (char *)(made + 1) + names_size;
 
 		*made = (struct value_map){ .names = (struct value_name *)(made + 1),
+					    .name = named ? at + name_at : NULL,
 					    .bits = map->flag == MAP_BITS };
-		if (text.size > 0) {
-			memcpy(at, text.data, text.size);
-		}
+		memcpy(at, text.data, text.size);
 		for (uint32_t i = 0; i < map->entry_count; i++, at += strlen(at) + 1) {
 			struct event_map_entry entry;
 

@@ -39,7 +39,10 @@ struct event_info {
 	struct guid event_class;
 	uint16_t id;
 	uint8_t version;
+	uint8_t level;
 	uint8_t opcode;
+	uint16_t task;
+	uint64_t keywords;
 	uint32_t source; /* enum event_info_source */
 	/* Offsets of strings; 0: absent. */
 	uint32_t provider_name;
@@ -127,5 +130,8 @@ void event_info_name(const struct event_info *info, struct text *out);
  * is 0 or outside.
  */
 bool event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset, struct text *out);
+
+/* Whether the string at an offset, which is a multiple of 2, ends within the bytes with a NUL. */
+bool event_info_string_ends(const uint8_t *bytes, uint32_t size, uint32_t offset);
 
 #endif

@@ -106,6 +106,7 @@ struct value_map {
 	struct value_name *names; /* owned as the maker of the map defines */
 	uint32_t count;
 	bool bits;
+	const char *name; /* of the map, UTF-8; borrowed; NULL: not known */
 };
 
 /*

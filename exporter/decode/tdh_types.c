@@ -63,28 +63,31 @@ static const struct in_type in_types[] = {
 
 enum { IN_TYPES = sizeof in_types / sizeof in_types[0] };
 
+/* What an out-type makes of a field type, or of another one. */
+static const struct {
+	uint32_t out;
+	uint8_t from, or_from, to;
+} changes[] = {
+	{ TDH_OUT_STRING, FIELD_I8, FIELD_U8, FIELD_ACHAR },
+	{ TDH_OUT_STRING, FIELD_I16, FIELD_U16, FIELD_WCHAR },
+	{ TDH_OUT_BOOLEAN, FIELD_I8, FIELD_U8, FIELD_BOOL8 },
+	{ TDH_OUT_BOOLEAN, FIELD_I16, FIELD_U16, FIELD_BOOL16 },
+	{ TDH_OUT_BOOLEAN, FIELD_I32, FIELD_U32, FIELD_BOOL32 },
+	{ TDH_OUT_PORT, FIELD_I16, FIELD_U16, FIELD_PORT },
+	{ TDH_OUT_IP4, FIELD_I32, FIELD_U32, FIELD_IP4 },
+	{ TDH_OUT_UTF8, FIELD_I8, FIELD_U8, FIELD_ACHAR },
+	{ TDH_OUT_JSON, FIELD_I8, FIELD_U8, FIELD_ACHAR },
+	{ TDH_OUT_JSON, FIELD_U16, FIELD_U16, FIELD_WCHAR },
+	{ TDH_OUT_XML, FIELD_I8, FIELD_U8, FIELD_ACHAR },
+	{ TDH_OUT_XML, FIELD_U16, FIELD_U16, FIELD_WCHAR },
+	{ TDH_OUT_FILETIME, FIELD_I64, FIELD_U64, FIELD_FILETIME },
+};
+
+enum { CHANGES = sizeof changes / sizeof changes[0] };
+
 void tdh_apply_out(struct field *field, unsigned out)
 {
-	static const struct {
-		uint32_t out;
-		uint8_t from, or_from, to;
-	} changes[] = {
-		{ TDH_OUT_STRING, FIELD_I8, FIELD_U8, FIELD_ACHAR },
-		{ TDH_OUT_STRING, FIELD_I16, FIELD_U16, FIELD_WCHAR },
-		{ TDH_OUT_BOOLEAN, FIELD_I8, FIELD_U8, FIELD_BOOL8 },
-		{ TDH_OUT_BOOLEAN, FIELD_I16, FIELD_U16, FIELD_BOOL16 },
-		{ TDH_OUT_BOOLEAN, FIELD_I32, FIELD_U32, FIELD_BOOL32 },
-		{ TDH_OUT_PORT, FIELD_I16, FIELD_U16, FIELD_PORT },
-		{ TDH_OUT_IP4, FIELD_I32, FIELD_U32, FIELD_IP4 },
-		{ TDH_OUT_UTF8, FIELD_I8, FIELD_U8, FIELD_ACHAR },
-		{ TDH_OUT_JSON, FIELD_I8, FIELD_U8, FIELD_ACHAR },
-		{ TDH_OUT_JSON, FIELD_U16, FIELD_U16, FIELD_WCHAR },
-		{ TDH_OUT_XML, FIELD_I8, FIELD_U8, FIELD_ACHAR },
-		{ TDH_OUT_XML, FIELD_U16, FIELD_U16, FIELD_WCHAR },
-		{ TDH_OUT_FILETIME, FIELD_I64, FIELD_U64, FIELD_FILETIME },
-	};
-
-	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+	for (size_t i = 0; i < CHANGES; i++) {
 		if (changes[i].out == out &&
 		    (changes[i].from == field->type || changes[i].or_from == field->type)) {
 			field->type = changes[i].to;
@@ -126,12 +129,34 @@ void tdh_field_finish(struct field *field, unsigned out_type)
 	}
 }
 
-/* Whether a name, without its XML namespace prefix, which can be any text, is the known one. */
-static bool is_name(const char *known, const char *name)
+/* The names of out-types that change something. A reader ignores the prefix. */
+static const struct {
+	const char *name;
+	int number;
+} out_types[] = {
+	{ "xs:string", TDH_OUT_STRING },
+	{ "xs:boolean", TDH_OUT_BOOLEAN },
+	{ "xs:GUID", TDH_OUT_GUID },
+	{ "win:Port", TDH_OUT_PORT },
+	{ "win:IPv4", TDH_OUT_IP4 },
+	{ "win:IPv6", TDH_OUT_IP6 },
+	{ "win:SocketAddress", TDH_OUT_SOCKADDR },
+};
+
+enum { OUT_TYPES = sizeof out_types / sizeof out_types[0] };
+
+static const char *without_prefix(const char *name)
 {
 	const char *colon = strrchr(name, ':');
 
-	name = colon ? colon + 1 : name;
+	return colon ? colon + 1 : name;
+}
+
+/* Whether a name is the known one; the prefix of an XML namespace can be any text. */
+static bool is_name(const char *known, const char *name)
+{
+	known = without_prefix(known);
+	name = without_prefix(name);
 	return text_equal_nocase(known, strlen(known), name, strlen(name));
 }
 
@@ -147,23 +172,60 @@ int tdh_in_type(const char *name)
 
 int tdh_out_type(const char *name)
 {
-	static const struct {
-		const char *name;
-		int number;
-	} out_types[] = {
-		{ "string", TDH_OUT_STRING },
-		{ "boolean", TDH_OUT_BOOLEAN },
-		{ "GUID", TDH_OUT_GUID },
-		{ "Port", TDH_OUT_PORT },
-		{ "IPv4", TDH_OUT_IP4 },
-		{ "IPv6", TDH_OUT_IP6 },
-		{ "SocketAddress", TDH_OUT_SOCKADDR },
-	};
-
-	for (size_t i = 0; i < sizeof out_types / sizeof out_types[0]; i++) {
+	for (size_t i = 0; i < OUT_TYPES; i++) {
 		if (is_name(out_types[i].name, name)) {
 			return out_types[i].number;
 		}
 	}
 	return TDH_OUT_DEFAULT;
+}
+
+/* ---- names of a field ---- */
+
+/* The first in-type with these bytes; NULL: none. */
+static const char *in_type_of(uint8_t type, bool rest)
+{
+	for (size_t i = 0; i < IN_TYPES; i++) {
+		if (in_types[i].type == type && in_types[i].name[0] &&
+		    (in_types[i].length_type == FIELD_LENGTH_REST) == rest) {
+			return in_types[i].name;
+		}
+	}
+	return NULL;
+}
+
+static const char *out_type_of(uint32_t number)
+{
+	for (size_t i = 0; i < OUT_TYPES; i++) {
+		if ((uint32_t)out_types[i].number == number) {
+			return out_types[i].name;
+		}
+	}
+	return NULL;
+}
+
+bool tdh_names_of(const struct field *field, struct tdh_names *names)
+{
+	bool rest = field_has_length(field) && field->length_type == FIELD_LENGTH_REST;
+	struct tdh_names found = { .in_type = in_type_of(field->type, rest) };
+
+	if (field->type == FIELD_IP6) {
+		/* tdh_field_finish() makes it of binary data. */
+		found = (struct tdh_names){ in_type_of(FIELD_BINARY, false),
+					    out_type_of(TDH_OUT_IP6), 16 };
+	} else if (field->form != FIELD_FORM_PLAIN) {
+		found.out_type =
+			out_type_of(field->form == FIELD_FORM_IP6 ? TDH_OUT_IP6 : TDH_OUT_SOCKADDR);
+	}
+	for (size_t i = 0; i < CHANGES && !found.in_type; i++) {
+		if (changes[i].to == field->type && out_type_of(changes[i].out)) {
+			found.in_type = in_type_of(changes[i].or_from, false);
+			found.out_type = out_type_of(changes[i].out);
+		}
+	}
+	if (!found.in_type) {
+		return false;
+	}
+	*names = found;
+	return true;
 }

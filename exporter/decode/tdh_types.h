@@ -52,4 +52,18 @@ void tdh_field_finish(struct field *field, unsigned out_type);
 int tdh_in_type(const char *name);
 int tdh_out_type(const char *name);
 
+/* How a manifest writes the type of a field. */
+struct tdh_names {
+	const char *in_type;  /* "UInt16"; its prefix is "win:" */
+	const char *out_type; /* "win:Port"; NULL: the one that the in-type has by itself */
+	uint16_t length;      /* in bytes, of binary data that the type has a size for; 0: none */
+};
+
+/*
+ * The opposite of the functions above: what is read from these names is the type, the form and, if
+ * it is not that of a number or of another field, the length type of the field. Returns false if a
+ * manifest has no names for it, as for structures.
+ */
+bool tdh_names_of(const struct field *field, struct tdh_names *names);
+
 #endif

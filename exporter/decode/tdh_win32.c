@@ -245,21 +245,11 @@ static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *quer
 
 /* ---- answers ---- */
 
-static bool ends_inside(const uint8_t *bytes, ULONG size, uint32_t offset)
-{
-	for (size_t at = offset; offset % 2 == 0 && at + 2 <= size; at += 2) {
-		if (load_u16(bytes + at) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool add_maps(struct tdh *tdh, struct answer *answer, EVENT_RECORD *query,
 		     const uint32_t *names, ULONG size)
 {
 	for (uint16_t i = 0; i < answer->made.fields.count; i++) {
-		if (names[i] == 0 || !ends_inside(tdh->buffer, size, names[i])) {
+		if (names[i] == 0 || !event_info_string_ends(tdh->buffer, size, names[i])) {
 			continue;
 		}
 		if (!answer->maps) {
@@ -505,7 +495,7 @@ static void describe(void *context, const struct event_record *record,
 
 		event_info_property(&to.info, i, &property);
 		if ((property.flags & PropertyStruct) == 0 && property.map_name != 0 &&
-		    ends_inside(tdh->buffer, size, property.map_name)) {
+		    event_info_string_ends(tdh->buffer, size, property.map_name)) {
 			describe_map(&to, tdh->buffer + property.map_name);
 		}
 	}

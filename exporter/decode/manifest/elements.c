@@ -209,7 +209,8 @@ void manifest_read_map(struct manifest_reader *reader, const struct manifest_att
 	}
 	manifest->maps[manifest->maps_count++] =
 		(struct manifest_map){ .map = { .bits = bits },
-				       .first = reader->map_entries_count };
+				       .first = reader->map_entries_count,
+				       .name = keep_text(reader, a->name) };
 	*known = manifest->maps_count;
 }
 

@@ -82,6 +82,7 @@ static void resolve_maps(struct manifest_reader *reader)
 		struct manifest_map *map = &manifest->maps[i];
 		uint32_t count = map->map.count;
 
+		map->map.name = manifest_text(manifest, map->name);
 		map->map.names = manifest->value_names + map->first;
 		map->map.count = 0;
 		for (uint32_t j = 0; j < count; j++) {
@@ -154,6 +155,29 @@ static const struct {
 	{ UINT64_C(1) << 55, "win:EventlogClassic", WORD_KEYWORD },
 };
 
+enum { STANDARD = sizeof standard / sizeof standard[0] };
+
+bool manifest_standard_value(enum manifest_word word, const char *name, uint64_t *value)
+{
+	for (size_t i = 0; i < STANDARD; i++) {
+		if (standard[i].word == word && strcmp(standard[i].name, name) == 0) {
+			*value = standard[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *manifest_standard_name(enum manifest_word word, uint64_t value)
+{
+	for (size_t i = 0; i < STANDARD; i++) {
+		if (standard[i].word == word && standard[i].value == value) {
+			return standard[i].name;
+		}
+	}
+	return NULL;
+}
+
 static uint64_t named_value(const struct manifest_reader *reader, uint64_t key)
 {
 	const uint64_t *known = map_find(&reader->known_named, key);
@@ -177,12 +201,10 @@ static uint64_t value_of(const struct manifest_reader *reader, uint32_t provider
 	if (value == UINT64_MAX) {
 		value = named_value(reader, key);
 	}
-	for (size_t i = 0; i < sizeof standard / sizeof standard[0] && value == UINT64_MAX; i++) {
-		if (standard[i].word == word && strcmp(standard[i].name, name) == 0) {
-			value = standard[i].value;
-		}
+	if (value == UINT64_MAX && !manifest_standard_value(word, name, &value)) {
+		return 0;
 	}
-	return value != UINT64_MAX ? value : 0;
+	return value;
 }
 
 /* The union of the masks of names with blanks between them. It cuts the text. */
@@ -410,6 +432,8 @@ bool manifest_event(const struct manifest *manifest, size_t index, size_t number
 	row = &manifest->events[provider->first_event + number];
 	*event = (struct manifest_event){
 		.schema = &row->schema,
+		.task_name = manifest_text(manifest, row->task_name),
+		.opcode_name = manifest_text(manifest, row->opcode_name),
 		.keywords = row->keywords,
 		.id = row->id,
 		.task = row->task,

@@ -62,7 +62,8 @@ const struct schema *manifest_schema_older(const struct manifest *manifest, size
 					   uint16_t id, uint8_t version);
 
 struct manifest_event {
-	const struct schema *schema; /* borrowed from the manifest */
+	const struct schema *schema;         /* borrowed from the manifest, like the names */
+	const char *task_name, *opcode_name; /* as written; NULL: none */
 	uint64_t keywords;
 	uint16_t id;
 	uint16_t task; /* the number is 0 if the manifest does not define the name */

@@ -65,6 +65,7 @@ struct manifest_provider {
 struct manifest_map {
 	struct value_map map; /* its names are among value_names */
 	size_t first;
+	uint32_t name;
 };
 
 struct manifest_map_entry {
@@ -176,6 +177,11 @@ void manifest_open_struct(struct manifest_reader *reader, const struct manifest_
 void manifest_close_template(struct manifest_reader *reader);
 
 /* ---- manifest.c ---- */
+
+/* The value of a name that every manifest has ("win:Start"); false: it is none of them. */
+bool manifest_standard_value(enum manifest_word word, const char *name, uint64_t *value);
+/* The opposite; NULL: every manifest must define such a value itself. */
+const char *manifest_standard_name(enum manifest_word word, uint64_t value);
 
 /* Call it after the last element. Returns false if the reader failed or refused. */
 bool manifest_resolve(struct manifest_reader *reader);
