@@ -108,7 +108,7 @@ const struct schema *event_schema(const struct schema_origins *origins,
 		return NULL;
 	}
 	if (record->classic) {
-		schema = kernel_schema(record->provider, record->opcode, record->version);
+		schema = kernel_schema_of(record);
 	} else if (tracelogging_metadata(record, &metadata)) {
 		return tracelogging_schema(tracelogging, &metadata);
 	}

@@ -47,6 +47,7 @@ struct kernel_layout {
 	struct schema schema;
 	uint8_t opcodes[256 / 8]; /* bit opcode % 8 of byte opcode / 8 */
 	uint8_t version;
+	bool sized; /* a payload of another size has another layout, or an unknown one */
 };
 
 struct class_row {
@@ -194,7 +195,7 @@ static void add_event(struct class_row *class, const char *opcode, const char *n
 static struct kernel_layout *add_layout(struct reader *reader)
 {
 	char *opcodes = next_word(reader);
-	char *version = next_word(reader);
+	char *version = next_word(reader), *name;
 	struct kernel_layout *layout =
 		&table.layouts[take(&table.layout_count, LAYOUTS_MOST, opcodes)];
 
@@ -202,7 +203,12 @@ static struct kernel_layout *add_layout(struct reader *reader)
 		damaged(version, "is no version");
 	}
 	layout->version = byte_of(version + 1);
-	layout->schema.event = next_word(reader);
+	name = next_word(reader);
+	layout->sized = strcmp(name, "sized") == 0;
+	if (layout->sized && reader->class->layout_count >= KERNEL_FORM_UNKNOWN - 1) {
+		damaged(name, "stands behind more layouts than kernel_form() can count");
+	}
+	layout->schema.event = layout->sized ? next_word(reader) : name;
 	layout->schema.fields = &table.fields[table.field_count];
 	while (opcodes) {
 		char *others = cut(opcodes, ',');
@@ -421,6 +427,11 @@ const char *kernel_class_at(unsigned index, struct guid *guid)
 	return table.classes[index].name;
 }
 
+static bool has_opcode(const struct kernel_layout *layout, uint8_t opcode)
+{
+	return layout->opcodes[opcode / 8] >> opcode % 8 & 1;
+}
+
 const struct schema *kernel_schema_at(const struct guid *guid, uint8_t opcode, unsigned index,
 				      uint8_t *version)
 {
@@ -428,9 +439,8 @@ const struct schema *kernel_schema_at(const struct guid *guid, uint8_t opcode, u
 
 	for (unsigned i = 0; class && i < class->layout_count; i++) {
 		const struct kernel_layout *layout = &class->layouts[i];
-		bool has_opcode = layout->opcodes[opcode / 8] >> opcode % 8 & 1;
 
-		if (has_opcode && index-- == 0) {
+		if (has_opcode(layout, opcode) && index-- == 0) {
 			if (version) {
 				*version = layout->version;
 			}
@@ -440,20 +450,66 @@ const struct schema *kernel_schema_at(const struct guid *guid, uint8_t opcode, u
 	return NULL;
 }
 
+/* Whether a version of a layout is nearer to that of an event than the best one so far. */
+static bool is_nearer(uint8_t version, uint8_t best, uint8_t event)
+{
+	return version <= event ? best > event || version >= best : version < best;
+}
+
 const struct schema *kernel_schema(const struct guid *guid, uint8_t opcode, uint8_t version)
 {
 	const struct schema *best = NULL, *next;
 	uint8_t best_version = 0, next_version;
 
 	for (unsigned i = 0; (next = kernel_schema_at(guid, opcode, i, &next_version)); i++) {
-		bool nearer = next_version <= version ?
-				      best_version > version || next_version >= best_version :
-				      next_version < best_version;
-
-		if (!best || nearer) {
+		if (!best || is_nearer(next_version, best_version, version)) {
 			best = next;
 			best_version = next_version;
 		}
 	}
 	return best;
+}
+
+/* The fields of a sized layout have constant offsets. */
+static uint32_t size_of(const struct kernel_layout *layout, bool wide)
+{
+	const struct field *last = &layout->schema.fields[layout->schema.field_count - 1];
+
+	return (uint32_t)last->offset[wide] + last->size[wide];
+}
+
+uint8_t kernel_form(const struct event_record *record)
+{
+	const struct class_row *class = record->classic ? find_class(record->provider) : NULL;
+	uint8_t form = 0, best_version = 0;
+
+	for (unsigned i = 0; class && i < class->layout_count; i++) {
+		const struct kernel_layout *layout = &class->layouts[i];
+
+		if (!layout->sized || !has_opcode(layout, record->opcode)) {
+			continue;
+		}
+		if (form == 0) {
+			form = KERNEL_FORM_UNKNOWN;
+		}
+		if (size_of(layout, record->pointer_size == 8) == record->payload_size &&
+		    (form == KERNEL_FORM_UNKNOWN ||
+		     is_nearer(layout->version, best_version, record->version))) {
+			form = (uint8_t)(i + 1);
+			best_version = layout->version;
+		}
+	}
+	return form;
+}
+
+const struct schema *kernel_schema_of(const struct event_record *record)
+{
+	uint8_t form = kernel_form(record);
+
+	if (form == 0) {
+		return kernel_schema(record->provider, record->opcode, record->version);
+	}
+	return form == KERNEL_FORM_UNKNOWN ?
+		       NULL :
+		       &find_class(record->provider)->layouts[form - 1].schema;
 }

@@ -72,9 +72,21 @@ const char *kernel_class_at(unsigned index, struct guid *guid);
 
 /*
  * The layout of an event: of the exact version; else of the highest known version below it; else of
- * the lowest known one. NULL: no layout is known.
+ * the lowest known one. NULL: no layout is known. For events whose layout depends on the size of
+ * the payload, one of their layouts: kernel_schema_of() finds that of a record.
  */
 const struct schema *kernel_schema(const struct guid *guid, uint8_t opcode, uint8_t version);
+
+/*
+ * A few events have layouts that differ by the size of the payload alone ("sized" in
+ * kernel_classes.txt): the number of the layout of a record, KERNEL_FORM_UNKNOWN for a size of none
+ * of them, 0 for all other events.
+ */
+enum { KERNEL_FORM_UNKNOWN = UINT8_MAX };
+uint8_t kernel_form(const struct event_record *record);
+
+/* The layout of a record, as kernel_schema(), or by its size. NULL: no layout is known. */
+const struct schema *kernel_schema_of(const struct event_record *record);
 
 /*
  * Lists the layouts of an opcode by number, to check rules. NULL after the last. version may be

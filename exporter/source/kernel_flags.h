@@ -16,7 +16,8 @@
  * A row for each flag: ROW(name, value, keyword). The keyword enables the same events in a profile
  * of Windows Performance Recorder, where one may stand for several flags ("Keyword (in
  * SystemProvider)" and "WPRControlProfiles Schema", Microsoft Learn; that DISK_FILE_IO is Filename
- * and NETWORK_TCPIP is NetworkTrace is expected from the names).
+ * and NETWORK_TCPIP is NetworkTrace is expected from the names; VAMap: profiles of
+ * Siemens-Healthineers/ETWAnalyzer).
  */
 #define KERNEL_FLAGS(ROW)                                   \
 	ROW(PROCESS, 0x00000001, "ProcessThread")           \
@@ -30,6 +31,7 @@
 	ROW(MEMORY_HARD_FAULTS, 0x00002000, "HardFaults")   \
 	ROW(MEMORY_PAGE_FAULTS, 0x00001000, "AllFaults")    \
 	ROW(VIRTUAL_ALLOC, 0x00004000, "VirtualAllocation") \
+	ROW(VAMAP, 0x00008000, "VAMap")                     \
 	ROW(PROFILE, 0x01000000, "SampledProfile")          \
 	ROW(CSWITCH, 0x00000010, "CSwitch")                 \
 	ROW(DISPATCHER, 0x00000800, "ReadyThread")          \
@@ -40,9 +42,31 @@
 #define KERNEL_FLAG_CONSTANT(name, value, keyword) KERNEL_FLAG_##name = (value),
 enum kernel_flag { KERNEL_FLAGS(KERNEL_FLAG_CONSTANT) };
 
-enum { KERNEL_FLAG_COUNT = 17, KERNEL_GROUP_COUNT = 5 };
+/*
+ * A row for each group beyond the 32 flags: ROW(name, word, bit, keyword). Windows itself uses a
+ * bit in one of eight words (PERFINFO_GROUPMASK), the first of which contains the flags.
+ *
+ * Source: winsiderss/phnt, ntwmi.h (PERF_*: the top three bits of a value are the word); not
+ * documented by Microsoft. Keywords as above.
+ */
+#define KERNEL_FLAG_GROUPS(ROW)                        \
+	ROW(PRIORITY, 1, 0x2000, "ThreadPriority")     \
+	ROW(POOL, 1, 0x40, "Pool")                     \
+	ROW(OB_HANDLE, 4, 0x40, "Handle")              \
+	ROW(OB_OBJECT, 4, 0x80, "Object")              \
+	ROW(POWER, 4, 0x8000, "Power")                 \
+	ROW(FLT_IO_INIT, 4, 0x80000, "FilterIOInit")   \
+	ROW(FLT_IO, 4, 0x100000, "FilterIO")           \
+	ROW(FLT_FASTIO, 4, 0x200000, "FilterIOFastIO") \
+	ROW(FLT_IO_FAILURE, 4, 0x400000, "FilterIOFailure")
 
-/* The names of the flags, then those of the groups; a NULL follows the last. */
+/* The index of each group; in a set of groups it has the bit 1 << index. */
+#define KERNEL_GROUP_CONSTANT(name, word, bit, keyword) KERNEL_GROUP_##name,
+enum kernel_group_index { KERNEL_FLAG_GROUPS(KERNEL_GROUP_CONSTANT) KERNEL_GROUP_COUNT };
+
+enum { KERNEL_FLAG_COUNT = 18 };
+
+/* The names of the flags, then those of the groups by index; a NULL follows the last. */
 extern const char *const kernel_flag_names[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1];
 extern const unsigned kernel_flag_values[KERNEL_FLAG_COUNT];
 
@@ -57,17 +81,10 @@ static inline bool kernel_flag_among(unsigned number, uint32_t flags, uint32_t g
 					    (groups >> (number - KERNEL_FLAG_COUNT) & 1) != 0;
 }
 
-/*
- * Groups beyond the 32 flags, in the order of their names. In a set of groups, each has the bit
- * 1 << index. Windows itself uses a bit in one of eight words (PERFINFO_GROUPMASK); the first word
- * contains the flags.
- *
- * Source: winsiderss/phnt, ntwmi.h (PERF_*); not documented by Microsoft.
- */
 struct kernel_group {
 	unsigned word;
 	uint32_t bit;
 };
-extern const struct kernel_group kernel_groups[KERNEL_GROUP_COUNT];
+extern const struct kernel_group kernel_groups[KERNEL_GROUP_COUNT]; /* by index */
 
 #endif

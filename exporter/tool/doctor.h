@@ -78,7 +78,7 @@ struct doctor {
 	/* Group masks that the recording states, or-ed; only if there is a record with them. */
 	bool has_masks;
 	uint32_t mask_flags, mask_groups;
-	uint32_t seen_flags;                 /* of which there are events */
+	uint32_t seen_flags, seen_groups;    /* of which there are events */
 	struct collector_report *collectors; /* owned */
 	size_t collector_count;
 	struct findings findings;

@@ -50,10 +50,11 @@ static bool has_provider(const struct doctor *doctor, const struct provider_spec
 static bool add_missing(struct doctor *doctor, struct collector_report *report, struct error *err)
 {
 	uint32_t seen = doctor->seen_flags | (doctor->has_masks ? doctor->mask_flags : 0);
+	uint32_t seen_groups = doctor->seen_groups | (doctor->has_masks ? doctor->mask_groups : 0);
 	const struct record_needs *needs = &report->needs;
 
 	report->missing.flags = needs->flags & ~seen;
-	report->missing.groups = needs->groups & ~(doctor->has_masks ? doctor->mask_groups : 0);
+	report->missing.groups = needs->groups & ~seen_groups;
 	for (size_t i = 0; i < needs->count; i++) {
 		if (!has_provider(doctor, &needs->providers[i]) &&
 		    !record_needs_add_provider(&report->missing, &needs->providers[i],
@@ -152,7 +153,10 @@ bool doctor_report_collectors(struct doctor *doctor, const struct recording *rec
 	const struct rule_set *set = recording_setup(recording)->rules;
 
 	for (size_t i = 0; i < doctor->classes.count; i++) {
-		doctor->seen_flags |= class_row_kernel_flag(&doctor->classes.rows[i]);
+		uint32_t groups;
+
+		doctor->seen_flags |= class_row_kernel_flag(&doctor->classes.rows[i], &groups);
+		doctor->seen_groups |= groups;
 	}
 	doctor->collectors = calloc(set->collector_count + 1, sizeof *doctor->collectors);
 	if (!doctor->collectors) {

@@ -357,11 +357,40 @@ static bool read_raw(struct event_lines *lines, const struct json_value *raw, st
 	return encode_value(&bytes, raw, &lines->payload, err) || error_prefix(err, "raw");
 }
 
-static const struct schema *find_schema(const struct event_lines *lines,
-					const struct etl_out_record *record, bool classic)
+static bool encode(struct event_lines *lines, const struct schema *schema,
+		   const struct json_value *fields, size_t size, struct error *err)
 {
-	const struct event_record like = {
+	payload_clear(&lines->payload);
+	return encode_fields(schema, fields, size, &lines->payload, err) ||
+	       error_prefix(err, "fields");
+}
+
+/* The first layout of a kernel event that takes the values, where only the size of the payload says
+ * which layout it has, and the line has no size. */
+static const struct schema *find_by_fields(struct event_lines *lines,
+					   const struct event_record *like,
+					   const struct json_value *fields)
+{
+	const struct schema *schema;
+
+	for (unsigned i = 0;
+	     (schema = kernel_schema_at(like->provider, like->opcode, i, NULL)) != NULL; i++) {
+		if (encode(lines, schema, fields, 0, NULL)) {
+			break;
+		}
+	}
+	return schema;
+}
+
+/* size: of the payload; 0: not known. */
+static const struct schema *find_schema(struct event_lines *lines,
+					const struct etl_out_record *record, bool classic,
+					const struct json_value *fields, size_t size)
+{
+	struct event_record like = {
 		.provider = &lines->provider,
+		.process_id = record->process_id, /* the manifests of processes can differ */
+		.time = clock_time(lines->options.clock, record->raw_time),
 		.payload = (const uint8_t *)"",
 		.id = record->id,
 		.task = record->task,
@@ -375,15 +404,11 @@ static const struct schema *find_schema(const struct event_lines *lines,
 		.keyword = record->keyword,
 	};
 
+	if (kernel_form(&like) != 0) {
+		like.payload_size = (uint32_t)size; /* which kernel_schema_of() alone reads */
+		return size == 0 ? find_by_fields(lines, &like, fields) : kernel_schema_of(&like);
+	}
 	return event_schema(lines->options.origins, lines->tracelogging, &like, NULL);
-}
-
-static bool encode(struct event_lines *lines, const struct schema *schema,
-		   const struct json_value *fields, size_t size, struct error *err)
-{
-	payload_clear(&lines->payload);
-	return encode_fields(schema, fields, size, &lines->payload, err) ||
-	       error_prefix(err, "fields");
 }
 
 static void use_layout(struct event_lines *lines, const uint8_t *metadata, size_t size)
@@ -461,10 +486,10 @@ static bool make_fields(struct event_lines *lines, const struct json_value *root
 		return wrong("fields", "an object", fields, err);
 	}
 	if (!tracelogging) {
-		schema = find_schema(lines, record, classic);
+		schema = find_schema(lines, record, classic, fields, (size_t)size);
 	}
 	if (!tracelogging && !schema && record->type == RECORD_EVENT) {
-		schema = find_schema(lines, record, true);
+		schema = find_schema(lines, record, true, fields, (size_t)size);
 		record->flags |= schema ? EVENT_IS_CLASSIC : 0;
 	}
 	if (schema) {

@@ -25,12 +25,12 @@ void seen_class(struct seen *seen, const struct configured_manifests *manifests,
 		const struct event_class *class);
 void seen_record(struct seen *seen, const struct event_record *record);
 
-/* The flag of the kernel (KERNEL_FLAG_*) that brings the events of a row; 0: of no kernel event
- * that a collector can need. */
-uint32_t class_row_kernel_flag(const struct class_row *row);
+/* The flag of the kernel (KERNEL_FLAG_*) that brings the events of a row, and *groups, the set of
+ * kernel_groups[] that bring them; both 0: of no kernel event that a collector can need. */
+uint32_t class_row_kernel_flag(const struct class_row *row, uint32_t *groups);
 
 /* Adds the lines of a collector that begin with `needs`; of a kernel event
- * that no flag of `needs` brings, none. */
+ * that no flag or group of `needs` brings, none. */
 void text_add_needs(struct text *out, const struct class_row *row, const struct seen *seen);
 
 #endif

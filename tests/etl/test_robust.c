@@ -65,8 +65,7 @@ static void read_bytes(struct consumer *consumer, const uint8_t *bytes, size_t s
 
 static void decode(struct consumer *consumer, const struct event_record *record)
 {
-	const struct schema *schema =
-		kernel_schema(record->provider, record->opcode, record->version);
+	const struct schema *schema = kernel_schema_of(record);
 	struct field_slice slices[64];
 	uint8_t *copy;
 	struct event_record exact = *record;

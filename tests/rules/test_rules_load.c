@@ -118,8 +118,8 @@ static void needs_are_flags_and_providers(void **state)
 	assert_good(
 		HEAD
 		"needs: { kernel: [PROCESS, THREAD, IMAGE_LOAD, DISK_IO, DISK_FILE_IO, FILE_IO, FILE_IO_INIT,\n"
-		"  NETWORK_TCPIP, MEMORY_HARD_FAULTS, MEMORY_PAGE_FAULTS, VIRTUAL_ALLOC, PROFILE, CSWITCH,\n"
-		"  DISPATCHER, DPC, INTERRUPT, REGISTRY] }\n");
+		"  NETWORK_TCPIP, MEMORY_HARD_FAULTS, MEMORY_PAGE_FAULTS, VIRTUAL_ALLOC, VAMAP, PROFILE,\n"
+		"  CSWITCH, DISPATCHER, DPC, INTERRUPT, REGISTRY] }\n");
 	assert_good(HEAD
 		    "needs: { providers: [A, 'A:4', 'A:4:1,2', 'A:4:1:0x10:0x20', 'A::::0x1',\n"
 		    "  '{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:5'] }\n");

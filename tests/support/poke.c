@@ -13,8 +13,7 @@
 static struct field_slice find(const struct event_record *record, const char *name,
 			       const struct field **field)
 {
-	const struct schema *schema =
-		kernel_schema(record->provider, record->opcode, record->version);
+	const struct schema *schema = kernel_schema_of(record);
 	int index = schema ? schema_find_field(schema, name) : -1;
 	struct field_slice slice;
 

@@ -156,6 +156,41 @@ static void a_short_line_is_a_kernel_event(void **state)
 	event_lines_free(lines);
 }
 
+/* Requests of minifilters have two layouts, which differ by size: a line without `len` is of the
+ * one that has its fields. */
+static void fields_choose_the_layout_that_a_size_would(void **state)
+{
+	static const struct {
+		const char *fields;
+		uint32_t size; /* of the payload; 0: refused */
+	} cases[] = {
+#define ALL_HAVE "{\"IrpPtr\": 1, \"FileObject\": 2, \"FileKey\": 3, \"TTID\": 4, "
+		{ ALL_HAVE "\"Offset\": 0, \"IoSize\": 4096, \"IoFlags\": 0}", 44 },
+		{ ALL_HAVE "\"ExtraInfo\": 0, \"InfoClass\": 4}", 40 },
+		{ ALL_HAVE "\"ExtraInfo\": 0, \"IoSize\": 4096}", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct event_lines *lines = lines_by_hand();
+		struct etl_out_record out;
+		struct error err = { 0 };
+		char line[320];
+		bool good;
+
+		snprintf(line, sizeof line,
+			 "{\"provider_name\": \"FileIo\", \"opcode\": 84, \"version\": 3, "
+			 "\"filetime\": 132404548206236267, \"fields\": %s}",
+			 cases[i].fields);
+		good = event_lines_read(lines, line, strlen(line), &out, &err);
+		assert_int_equal(good, cases[i].size != 0);
+		if (good) {
+			assert_int_equal(out.payload_size, cases[i].size);
+		}
+		event_lines_free(lines);
+	}
+}
+
 static void an_unknown_event_gets_the_layout_of_its_values(void **state)
 {
 	static const char line[] =
@@ -287,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_line_of_a_dump_becomes_a_record_that_dumps_alike),
 		cmocka_unit_test(a_short_line_is_a_kernel_event),
+		cmocka_unit_test(fields_choose_the_layout_that_a_size_would),
 		cmocka_unit_test(an_unknown_event_gets_the_layout_of_its_values),
 		cmocka_unit_test(a_file_is_read_line_by_line),
 		cmocka_unit_test(mistakes_name_their_key),

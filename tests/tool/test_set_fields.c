@@ -55,7 +55,7 @@ static void make(struct made *made, const struct etl_out_record *out)
 		.pointer_size = 8,
 		.classic = record->classic,
 		.kernel_class = (uint8_t)kernel_class_of(record->provider),
-		.schema = kernel_schema(record->provider, record->opcode, record->version),
+		.schema = kernel_schema_of(record),
 	};
 	made->class.provider_name = made->class.schema ? "Windows Kernel" : "Contoso";
 	made->class.event_name = made->class.schema ? "Image/Load" : "5";
