@@ -27,6 +27,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "decode/manifest_holds.h"
 #include "source/kernel_group.h"
 
 enum {
@@ -410,6 +411,13 @@ static void on_forget(void *context, uint32_t manifest_id)
 	event_table_drop(pipeline->event_table, manifest_id, release_class, NULL);
 }
 
+/* Whether learn() has anything to do. */
+static inline bool may_teach(const struct event_record *record)
+{
+	return record->extended || record->id == MANIFEST_EVENT_ID ||
+	       process_change_possible(record);
+}
+
 /* Takes over what the record announces about its provider, when there was no first pass. */
 static void learn(struct pipeline *pipeline, const struct event_record *record)
 {
@@ -417,6 +425,9 @@ static void learn(struct pipeline *pipeline, const struct event_record *record)
 
 	if (record->extended) {
 		trace_schemas_look_at_name(pipeline->schemas, record);
+	}
+	if (process_change_possible(record)) {
+		inband_manifests_look(pipeline->inband, record, !pipeline->options.live);
 	}
 	name = inband_manifests_add(pipeline->inband, record);
 	if (name) {
@@ -716,7 +727,7 @@ static void on_event(void *context, const struct event_record *record)
 	if (pipeline->options.on_time) {
 		pipeline->options.on_time(pipeline->options.time_context, record->time);
 	}
-	if (!pipeline->schemas_known) {
+	if (!pipeline->schemas_known && may_teach(record)) {
 		learn(pipeline, record);
 	}
 	if (!is_prepared_for(pipeline, record)) {
@@ -923,11 +934,15 @@ void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statis
 		[ENGINE_SPANS] = TABLE_PAIR,
 		[ENGINE_GAUGES] = TABLE_GAUGE,
 	};
+	struct trace_schemas_statistics trace;
 	struct rule_engine_statistics engine;
 
 	event_table_statistics(pipeline->event_table, &statistics->event_table);
 	inband_manifests_statistics(pipeline->inband, &statistics->inband);
 	tracker_statistics(pipeline->tracker, &statistics->tracker);
+	trace_schemas_statistics(pipeline->schemas, &trace);
+	statistics->inband.dropped += trace.dropped_manifests;
+	statistics->dropped_descriptions = trace.dropped_descriptions;
 	rule_engine_statistics(pipeline->engine, &engine);
 	for (unsigned i = 0; i < ENGINE_TABLES; i++) {
 		statistics->tracker.entries[tables[i]] = engine.entries[i];

@@ -119,7 +119,8 @@ void pipeline_reset(struct pipeline *pipeline);
 /* All members are uint64_t. Any thread may ask. */
 struct pipeline_statistics {
 	struct event_table_statistics event_table;
-	struct inband_statistics inband;
+	struct inband_statistics inband; /* dropped: also of those that a first pass collected */
+	uint64_t dropped_descriptions;   /* see struct trace_schemas_statistics */
 	struct tracker_statistics tracker;
 };
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics);

@@ -64,7 +64,7 @@ static const struct schema *ask_manifest_id(const struct schema_origins *origins
 	if (!origins->inband || record->classic || !terms) {
 		return NULL;
 	}
-	schema = inband_manifests_find(origins->inband, record, &found);
+	schema = inband_manifests_find(origins->inband, record, !origins->live, &found);
 	if (schema) {
 		terms->manifest_id = found;
 	}
@@ -83,7 +83,8 @@ static const struct schema *search_origins(const struct schema_origins *origins,
 			schema = ask_system(origins, record, terms);
 		}
 	} else if (origins->trace) {
-		schema = trace_schemas_find(origins->trace, record);
+		schema = trace_schemas_find(origins->trace, record,
+					    terms ? &terms->manifest_id : NULL);
 	}
 	if (!schema) {
 		schema = ask_manifest_id(origins, record, terms);
@@ -113,6 +114,24 @@ const struct schema *event_schema(const struct schema_origins *origins,
 		return tracelogging_schema(tracelogging, &metadata);
 	}
 	return schema || !origins ? schema : search_origins(origins, record, terms);
+}
+
+uint32_t event_schema_manifest_id(const struct schema_origins *origins,
+				  const struct event_record *record)
+{
+	bool trace = !origins->live && origins->trace && trace_schemas_differ(origins->trace);
+	bool inband = origins->inband && inband_manifests_any(origins->inband);
+	struct extended_item metadata;
+	uint32_t manifest_id = 0;
+
+	if ((!trace && !inband) || record->classic || record->type >= RECORD_MESSAGE ||
+	    tracelogging_metadata(record, &metadata) ||
+	    (trace && trace_schemas_find(origins->trace, record, &manifest_id)) || !inband) {
+		return manifest_id;
+	}
+	return inband_manifests_find(origins->inband, record, !origins->live, &manifest_id) ?
+		       manifest_id :
+		       0;
 }
 
 bool event_schema_overridable(const struct schema_origins *origins,

@@ -7,7 +7,10 @@
  *
  * a recording              a live session
  * -----------------------  -------------------------------------------------
- * its manifests            configured manifests
+ * the manifest of the      configured manifests
+ *   event's process, else
+ *   the newest of all that
+ *   has the event
  * its EventInfo            built-in manifests
  * configured manifests     the operating system (TDH)
  * built-in manifests       the in-band manifest of the event's process for the provider
@@ -16,7 +19,7 @@
  * used.
  *
  * In a recording that can be read only once, a manifest is known from its place in the recording
- * on, and it is an in-band manifest of its process as in a live session.
+ * on. Otherwise it is the same: its own process first, then the newest one.
  *
  * A recording is trusted to describe itself (docs/etl-format.md section 13). A live session is not:
  * any process may register any enabled GUID and write any event under it. So the in-band manifest
@@ -83,8 +86,10 @@ struct schema_origins {
 };
 
 struct schema_terms {
-	uint32_t manifest_id; /* not 0: valid as long as inband_manifests_find() says */
-	bool later;           /* the system was not queried; a later event may get a schema */
+	/* Not 0: events of other processes may have another schema. One that is above
+	 * TRACE_MANIFESTS_MOST is valid as long as inband_manifests_find() says. */
+	uint32_t manifest_id;
+	bool later; /* the system was not queried; a later event may get a schema */
 };
 
 /*
@@ -94,6 +99,13 @@ struct schema_terms {
 const struct schema *event_schema(const struct schema_origins *origins,
 				  struct tracelogging_cache *tracelogging,
 				  const struct event_record *record, struct schema_terms *terms);
+
+/*
+ * The manifest_id of the terms, for a record of an event class of which other records were seen. It
+ * costs little if there is no such manifest.
+ */
+uint32_t event_schema_manifest_id(const struct schema_origins *origins,
+				  const struct event_record *record);
 
 /* Whether an in-band manifest may override this schema, which is not from one. */
 bool event_schema_overridable(const struct schema_origins *origins,

@@ -2,14 +2,17 @@
 /*
  * The event table is a hash table with open addressing. Its key is the provider, id, version,
  * opcode, pointer size and header family of a record, the metadata of a TraceLogging event (many of
- * those share an id), and the in-band manifest that the schema is from.
+ * those share an id), and the in-band manifest that the schema is from, if other processes may have
+ * another one.
  *
  * Every event causes one look-up, so the common cases are short. A slot holds the hash of the key
  * beside the pointer, and a class is only read when the hashes agree. Most records are the kernel's
  * and have a group and an opcode instead of a GUID: these two index `recent`, which holds the
- * class of the last such record. Other records without extended items first try `usual`, a small
- * direct-mapped cache under a cheap hash of the whole key. Both caches hold pointers to classes of
- * the table, so remove_class() removes a class from the table and from both.
+ * class of the last such record. Other records without extended items, all records of live sessions
+ * among them, first try `usual`, a small direct-mapped cache: it compares the provider and a word
+ * of the record's header as they are, so that records of one class may have several places. Both
+ * caches hold pointers to classes of the table, so remove_class() removes a class from the table
+ * and from both.
  *
  * A class is resolved again when it has become stale: its provider got a name, the operating system
  * may be asked by now, or its schema was freed. The struct of the class stays the same then, so the
@@ -39,13 +42,21 @@ struct slot {
 
 enum { GROUPS = 32, OPCODES = 256, USUAL_BITS = 8, USUAL = 1 << USUAL_BITS };
 
+/* What the class of a record without extended items is found by. */
+struct usual {
+	uint64_t low, high;        /* the provider */
+	uint64_t header;           /* usual_header() */
+	struct event_class *class; /* NULL: none */
+	uint32_t payload_size;     /* decides where the class has a kernel_form */
+};
+
 struct event_table {
 	struct slot *slots; /* owned */
 	/* By kernel group and opcode: the class of the last such record; owned. */
 	struct event_class *(*recent)[OPCODES];
 	/* By a cheap hash: the class of the last record without extended items. Never a class
-	 * whose schema is from an in-band manifest. */
-	struct event_class *usual[USUAL];
+	 * with a manifest id, because the process is not compared. */
+	struct usual usual[USUAL];
 	size_t mask; /* slots - 1 */
 	size_t count;
 	size_t most;
@@ -67,7 +78,7 @@ enum {
 };
 
 /* The key without the provider, in one word. */
-static uint64_t class_word(const struct event_record *record)
+static inline uint64_t class_word(const struct event_record *record)
 {
 	return (uint64_t)record->id | (uint64_t)record->version << 16 |
 	       (uint64_t)record->opcode << 24 | (uint64_t)record->pointer_size << 32 |
@@ -77,20 +88,23 @@ static uint64_t class_word(const struct event_record *record)
 
 /* Compares the key. The metadata of TraceLogging events are not compared: their hash is part of the
  * slot's hash, which has agreed already. */
-static bool class_is(const struct event_class *class, const struct event_record *record)
+static inline bool class_is(const struct event_class *class, const struct event_record *record,
+			    uint64_t word)
 {
-	return class->id == record->id && class->opcode == record->opcode &&
-	       class->version == record->version && class->pointer_size == record->pointer_size &&
-	       class->classic == record->classic &&
-	       (class->record_type == RECORD_MESSAGE) == (record->type == RECORD_MESSAGE) &&
-	       (class->record_type >= RECORD_TIMED) == (record->type >= RECORD_TIMED) &&
-	       guid_equal(&class->provider, record->provider);
+	return class->word == word && guid_equal(&class->provider, record->provider) &&
+	       (class->kernel_form == 0 || class->kernel_form == kernel_form(record));
 }
 
-/* Classes whose schemas are from different in-band manifests have different hashes. */
+/* Classes with different manifest ids have different hashes. */
 static uint64_t inband_hash(uint64_t hash, uint32_t manifest_id)
 {
 	return manifest_id != 0 ? hash ^ hash_u64(manifest_id) : hash;
+}
+
+/* Likewise of different layouts by size. */
+static uint64_t hash_of_form(uint8_t form)
+{
+	return form != 0 ? hash_u64(form) : 0;
 }
 
 static void place(struct slot *slots, size_t mask, const struct slot *slot)
@@ -122,29 +136,39 @@ static bool grow(struct event_table *table)
 	return true;
 }
 
-static void publish(struct event_table *table)
+static NOINLINE void publish(struct event_table *table)
 {
 	atomic_store_explicit(&table->shown_entries, table->count, memory_order_relaxed);
 	atomic_store_explicit(&table->shown_hits, table->hits, memory_order_relaxed);
 }
 
-static void count_hit(struct event_table *table, struct event_class *class)
+static NOINLINE struct event_class *publish_hit(struct event_table *table,
+						struct event_class *class)
 {
+	publish(table);
+	return class;
+}
+
+/* The class was there. */
+static inline struct event_class *hit(struct event_table *table, struct event_class *class,
+				      bool *added)
+{
+	*added = false;
 	class->used = true;
-	if (++table->hits % PUBLISH_EVERY == 0) {
-		publish(table);
-	}
+	return ++table->hits % PUBLISH_EVERY == 0 ? publish_hit(table, class) : class;
 }
 
 static inline struct event_class *probe(const struct event_table *table,
 					const struct event_record *record, uint64_t hash,
 					uint32_t manifest_id)
 {
+	uint64_t word = class_word(record);
+
 	for (size_t at = hash & table->mask; table->slots[at].class; at = (at + 1) & table->mask) {
 		struct event_class *class = table->slots[at].class;
 
 		if (table->slots[at].hash == hash && class->manifest_id == manifest_id &&
-		    class_is(class, record)) {
+		    class_is(class, record, word)) {
 			return class;
 		}
 	}
@@ -216,6 +240,7 @@ static bool fill_class(const struct event_table *table, const struct event_recor
 	}
 	*class = (struct event_class){
 		.provider = *record->provider,
+		.word = class_word(record),
 		.id = record->id,
 		.version = record->version,
 		.opcode = record->opcode,
@@ -232,6 +257,7 @@ static bool fill_class(const struct event_table *table, const struct event_recor
 		.provider_name = provider,
 		.event_name = event,
 	};
+	class->kernel_form = kernel_form(record);
 	if (record->classic && record->type < RECORD_MESSAGE) {
 		class->kernel_class = (uint8_t)kernel_class_of(record->provider);
 	}
@@ -320,8 +346,8 @@ static void remove_class(struct event_table *table, size_t at)
 		}
 	}
 	for (size_t i = 0; i < USUAL; i++) {
-		if (table->usual[i] == class) {
-			table->usual[i] = NULL;
+		if (table->usual[i].class == class) {
+			table->usual[i].class = NULL;
 		}
 	}
 	remove_slot(table, at);
@@ -408,21 +434,8 @@ static RARE struct event_class *resolve(struct event_table *table,
 
 /* ---- finding ---- */
 
-/* The in-band manifest of the event's process that describes the event; 0: there is none. */
-static uint32_t manifest_id_of(const struct event_table *table, const struct event_record *record)
-{
-	uint32_t manifest_id = 0;
-
-	if (!table->origins.inband || !inband_manifests_any(table->origins.inband) ||
-	    !event_schema_overridable(&table->origins, record, NULL) ||
-	    !inband_manifests_find(table->origins.inband, record, &manifest_id)) {
-		return 0;
-	}
-	return manifest_id;
-}
-
-static struct event_class *find(struct event_table *table, const struct event_record *record,
-				bool *added)
+static NOINLINE struct event_class *find(struct event_table *table,
+					 const struct event_record *record, bool *added)
 {
 	uint64_t hash = hash_seeded(guid_hash(record->provider, table->seed) ^ class_word(record),
 				    table->seed);
@@ -431,75 +444,102 @@ static struct event_class *find(struct event_table *table, const struct event_re
 	if (record->extended) {
 		hash ^= tracelogging_hash(record, table->seed);
 	}
+	hash ^= hash_of_form(kernel_form(record));
 	class = probe(table, record, hash, 0);
-	if (!class || class->overridable) {
-		uint32_t manifest_id = manifest_id_of(table, record);
+	/* A class without a manifest id exists, so the manifests of a recording agree on it. */
+	if (!class || (class->overridable && inband_manifests_any(table->origins.inband))) {
+		uint32_t manifest_id = event_schema_manifest_id(&table->origins, record);
 
 		if (manifest_id != 0) {
 			class = probe(table, record, inband_hash(hash, manifest_id), manifest_id);
 		}
 	}
 	if (class && (class->stale == 0 || !class_changed(table, record, class))) {
-		*added = false;
-		count_hit(table, class);
-		return class;
+		return hit(table, class, added);
 	}
 	*added = true;
 	return resolve(table, record, hash);
 }
 
-/* This hash has no seed, because keys with equal hashes only cost a look-up in the table. */
-static inline struct event_class **usual_place(struct event_table *table,
-					       const struct event_record *record)
+/* What distinguishes the records of a provider. Unlike class_word() it has the type of the record
+ * as it is. */
+static inline uint64_t usual_header(const struct event_record *record)
+{
+	return (uint64_t)record->id | (uint64_t)record->version << 16 |
+	       (uint64_t)record->opcode << 24 | (uint64_t)record->pointer_size << 32 |
+	       (uint64_t)record->type << 40 | (uint64_t)record->classic << 48;
+}
+
+static NOINLINE struct event_class *find_unusual(struct event_table *table,
+						 const struct event_record *record, bool *added,
+						 struct usual *usual)
+{
+	struct event_class *class = find(table, record, added);
+
+	if (class && class->manifest_id == 0) {
+		*usual = (struct usual){ .low = load_u64(record->provider->bytes),
+					 .high = load_u64(record->provider->bytes + 8),
+					 .header = usual_header(record),
+					 .class = class,
+					 .payload_size = record->payload_size };
+	}
+	return class;
+}
+
+/* The class of the same header, if the process of the record announced no manifest of its own. */
+static NOINLINE struct event_class *find_overridable(struct event_table *table,
+						     const struct event_record *record, bool *added,
+						     struct usual *usual)
+{
+	return inband_manifests_any(table->origins.inband) ?
+		       find_unusual(table, record, added, usual) :
+		       hit(table, usual->class, added);
+}
+
+/* The hash has no seed, because keys with equal hashes only cost a look-up in the table. */
+static inline struct event_class *find_usual(struct event_table *table,
+					     const struct event_record *record, bool *added)
 {
 	uint64_t low = load_u64(record->provider->bytes);
 	uint64_t high = load_u64(record->provider->bytes + 8);
-	uint64_t key = (low ^ high ^ class_word(record)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t header = usual_header(record);
+	uint64_t hash = (low ^ high ^ header) * UINT64_C(0x9e3779b97f4a7c15);
+	struct usual *usual = &table->usual[hash >> (64 - USUAL_BITS)];
+	struct event_class *class = usual->class;
 
-	return &table->usual[key >> (64 - USUAL_BITS)];
+	if (usual->low != low || usual->high != high || usual->header != header || !class ||
+	    class->stale != 0 ||
+	    (class->kernel_form != 0 && usual->payload_size != record->payload_size)) {
+		return find_unusual(table, record, added, usual);
+	}
+	return class->overridable ? find_overridable(table, record, added, usual) :
+				    hit(table, class, added);
 }
 
-static struct event_class *find_usual(struct event_table *table, const struct event_record *record,
-				      bool *added)
+/* Group and opcode determine the provider. */
+static NOINLINE struct event_class *find_kernel(struct event_table *table,
+						const struct event_record *record, bool *added)
 {
-	struct event_class **usual = usual_place(table, record);
-	struct event_class *class = *usual;
+	struct event_class **recent = &table->recent[record->kernel_group][record->opcode];
+	struct event_class *class = *recent;
 
-	if (class && class_is(class, record) && class->stale == 0 &&
-	    (!class->overridable || !inband_manifests_any(table->origins.inband))) {
-		*added = false;
-		count_hit(table, class);
-		return class;
+	if (class && class->version == record->version &&
+	    class->pointer_size == record->pointer_size && class->stale == 0) {
+		return hit(table, class, added);
 	}
 	class = find(table, record, added);
-	if (class && class->manifest_id == 0) {
-		*usual = class;
-	}
+	*recent = class && class->kernel_form == 0 ? class : NULL;
 	return class;
 }
 
+/* Nothing but calls at the ends of the paths, so that the frequent ones save no registers. */
 struct event_class *event_table_find(struct event_table *table, const struct event_record *record,
 				     bool *added)
 {
-	struct event_class **recent;
-	struct event_class *class;
-
-	if (record->kernel_group >= GROUPS) {
-		return record->extended ? find(table, record, added) :
-					  find_usual(table, record, added);
+	if (record->kernel_group < GROUPS) {
+		return find_kernel(table, record, added);
 	}
-	recent = &table->recent[record->kernel_group][record->opcode];
-	class = *recent;
-	/* Group and opcode determine the provider. */
-	if (class && class->version == record->version &&
-	    class->pointer_size == record->pointer_size && class->stale == 0) {
-		*added = false;
-		count_hit(table, class);
-		return class;
-	}
-	class = find(table, record, added);
-	*recent = class;
-	return class;
+	return record->extended ? find(table, record, added) : find_usual(table, record, added);
 }
 
 struct event_table *event_table_new(size_t most, const struct schema_origins *origins,

@@ -8,7 +8,7 @@
  * Classes in use stay.
  *
  * Events that are decoded by an in-band manifest of their process are a class of their own for each
- * such manifest.
+ * such manifest; in a recording only events whose manifests differ, for each layout.
  */
 #ifndef DECODE_EVENT_TABLE_H
 #define DECODE_EVENT_TABLE_H
@@ -37,7 +37,7 @@ enum event_class_stale {
 
 /*
  * What all events of one provider with the same id, version, opcode, pointer size and header family
- * have in common.
+ * have in common; of a few events of the kernel those whose payloads have the same size.
  *
  * It is resolved once, from the first record of the class and from the schemas that are known by
  * then, and serves every later event: the layout of the payload, the values of the labels
@@ -45,6 +45,7 @@ enum event_class_stale {
  */
 struct event_class {
 	struct guid provider;
+	uint64_t word; /* the key without the provider; for event_table.c alone */
 	uint16_t id;
 	uint8_t version;
 	uint8_t opcode;
@@ -53,6 +54,7 @@ struct event_class {
 	uint8_t record_type;  /* enum record_type of the first record; RECORD_TIMED and above are
 				 never decoded */
 	uint8_t kernel_class; /* enum kernel_class; KERNEL_NONE for others */
+	uint8_t kernel_form;  /* kernel_form() of its records */
 	bool overridable;     /* An in-band manifest of the emitting process may override this
 				 schema; such events get an entry of their own. */
 	bool used;            /* an event used the entry since the eviction hand passed it; for
@@ -60,7 +62,8 @@ struct event_class {
 	uint8_t stale;        /* bits of enum event_class_stale */
 	bool again;           /* resolved once more: what the layers above have is of this class */
 	uint64_t names;       /* number of provider names that were known when it was resolved */
-	uint32_t manifest_id; /* in-band manifest of the schema; 0: the schema is from elsewhere */
+	uint32_t manifest_id; /* in-band manifest of the schema, if it depends on the process of the
+				 event (struct schema_terms); else 0 */
 	const struct schema *schema; /* NULL: no layout known */
 	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
 				      owned */

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Manifests in events: first their chunks are assembled, then the complete texts are kept.
- *
- * An EventSource writes its manifest as events of one id, each with a part of the XML and the
- * number of parts. The parts of one manifest arrive in the order of their numbers, but parts of
- * other processes and providers may be between them. So there is a stream for each process and
- * provider. If a part is missing, the stream is dropped and starts again with the next part 0.
- *
- * A recording can contain any number of incomplete manifests, so streams are bounded in number and
- * bytes. If a process has too many streams, one of its own is dropped; if there are too many in
- * total, the oldest one is.
- *
- * The texts are kept in two tables: the texts themselves, and which text each process announced
- * last for a provider.
+ * Keeps the manifests that arrive as events, once their chunks are together (manifest_chunks.h), in
+ * two tables: the texts themselves, and which text each process announced last for a provider.
  *
  * Texts are compared whole, so that processes with the same text share one slot and one parsed
  * manifest. A slot has a manifest id, made of its index and a serial number, so that an id never
@@ -22,9 +11,12 @@
  * that no schema of it stays in use.
  *
  * In the second table an announcement can have any place, so none is lost while a place is free.
- * This matters because an EventSource does not repeat its manifest while its events flow. Entries
- * of processes that have ended need no removal, because a full table replaces the entry that was
- * used longest ago.
+ * This matters because an EventSource does not repeat its manifest while its events flow. A start
+ * or an end of a process removes the entries of its id; where a session does not have these events,
+ * a full table replaces the entry that was used longest ago.
+ *
+ * The texts of a provider are a list, the one that was announced last first. Only trusted records,
+ * those of a recording, are decoded by the text of another process.
  */
 #include "decode/inband_manifests.h"
 
@@ -32,195 +24,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cursor.h"
 #include "base/guid.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "decode/manifest/manifest.h"
-
-/* ---- assembling chunks ---- */
-
-enum {
-	CHUNK_FORMAT = 1,
-	CHUNK_MAGIC = 0x5b,
-	STREAMS_MOST = 256,
-	STREAMS_MOST_OF_PROCESS = 32,
-	MANIFEST_SIZE_MOST = 16 << 20, /* docs/etl-format.md section 18 */
-	ASSEMBLY_SIZE_MOST = 64 << 20,
-};
-
-struct manifest_stream {
-	struct guid provider;
-	uint32_t process_id;
-	uint16_t total; /* 0: free, or waiting for a chunk 0 */
-	uint16_t next;
-	struct text xml;
-};
-
-bool manifest_chunk_read(const struct event_record *record, struct manifest_chunk *chunk)
-{
-	struct cursor c = cursor_over(record->payload, record->payload_size);
-	struct manifest_chunk read = { 0 };
-	struct extended_item item;
-
-	if (record->type != RECORD_EVENT || record->classic || record->id != MANIFEST_EVENT_ID ||
-	    record_find_extended(record, EXTENDED_TRACELOGGING, &item)) {
-		return false;
-	}
-	read.format = cursor_u8(&c);
-	read.major = cursor_u8(&c);
-	read.minor = cursor_u8(&c);
-	read.magic = cursor_u8(&c);
-	read.total = cursor_u16(&c);
-	read.number = cursor_u16(&c);
-	if (c.overrun || read.format != CHUNK_FORMAT || read.magic != CHUNK_MAGIC ||
-	    read.number >= read.total) {
-		return false;
-	}
-	read.xml = c.at;
-	read.xml_size = (uint32_t)cursor_left(&c);
-	*chunk = read;
-	return true;
-}
-
-static struct manifest_stream *find_stream(struct manifest_assembly *assembly,
-					   const struct event_record *record)
-{
-	for (size_t i = 0; i < assembly->count; i++) {
-		struct manifest_stream *stream = &assembly->streams[i];
-
-		if (stream->total != 0 && stream->process_id == record->process_id &&
-		    guid_equal(&stream->provider, record->provider)) {
-			return stream;
-		}
-	}
-	return NULL;
-}
-
-static void give_up(struct manifest_assembly *assembly, struct manifest_stream *stream)
-{
-	assembly->bytes -= stream->xml.size;
-	text_free(&stream->xml);
-	*stream = (struct manifest_stream){ .total = 0 };
-}
-
-static void give_up_oldest(struct manifest_assembly *assembly)
-{
-	give_up(assembly, &assembly->streams[assembly->oldest]);
-	assembly->oldest = (assembly->oldest + 1) % assembly->count;
-}
-
-/* A stream of the process to drop if the process has too many; else NULL. */
-static struct manifest_stream *stream_too_many(struct manifest_assembly *assembly,
-					       uint32_t process_id)
-{
-	struct manifest_stream *own = NULL;
-	unsigned count = 0;
-
-	for (size_t i = 0; i < assembly->count; i++) {
-		struct manifest_stream *stream = &assembly->streams[i];
-
-		if (stream->total != 0 && stream->process_id == process_id) {
-			own = stream;
-			count++;
-		}
-	}
-	return count < STREAMS_MOST_OF_PROCESS ? NULL : own;
-}
-
-/* Returns a free stream; drops one if needed. NULL without memory. */
-static struct manifest_stream *new_stream(struct manifest_assembly *assembly, uint32_t process_id)
-{
-	struct manifest_stream *stream;
-
-	if (!assembly->streams) {
-		assembly->streams = calloc(STREAMS_MOST, sizeof *assembly->streams);
-		if (!assembly->streams) {
-			memory_note_loss();
-			return NULL;
-		}
-	}
-	stream = stream_too_many(assembly, process_id);
-	if (stream) {
-		give_up(assembly, stream);
-		return stream;
-	}
-	for (size_t i = 0; i < assembly->count; i++) {
-		if (assembly->streams[i].total == 0) {
-			return &assembly->streams[i];
-		}
-	}
-	if (assembly->count < STREAMS_MOST) {
-		return &assembly->streams[assembly->count++];
-	}
-	stream = &assembly->streams[assembly->oldest];
-	give_up_oldest(assembly);
-	return stream;
-}
-
-bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
-			   struct text *xml)
-{
-	struct manifest_stream *stream;
-	size_t most = assembly->size_most ? assembly->size_most : MANIFEST_SIZE_MOST;
-	struct manifest_chunk chunk;
-
-	if (!manifest_chunk_read(record, &chunk)) {
-		return false;
-	}
-	stream = find_stream(assembly, record);
-	if (stream && (chunk.number != stream->next || chunk.total != stream->total ||
-		       chunk.xml_size > most - stream->xml.size)) {
-		give_up(assembly, stream);
-		stream = NULL;
-	}
-	if (!stream) {
-		if (chunk.number != 0 || chunk.xml_size > most) {
-			return false;
-		}
-		stream = new_stream(assembly, record->process_id);
-		if (!stream) {
-			return false;
-		}
-		stream->provider = *record->provider;
-		stream->process_id = record->process_id;
-		stream->total = chunk.total;
-	}
-	text_add(&stream->xml, (const char *)chunk.xml, chunk.xml_size);
-	assembly->bytes += chunk.xml_size;
-	stream->next++;
-	if (stream->xml.failed) {
-		assembly->bytes -= chunk.xml_size;
-		give_up(assembly, stream);
-		return false;
-	}
-	if (stream->next == stream->total) {
-		*xml = stream->xml;
-		assembly->bytes -= stream->xml.size;
-		*stream = (struct manifest_stream){ .total = 0 };
-		return true;
-	}
-	while (assembly->bytes > ASSEMBLY_SIZE_MOST) {
-		give_up_oldest(assembly);
-	}
-	return false;
-}
-
-void manifest_assembly_done(struct manifest_assembly *assembly)
-{
-	for (size_t i = 0; i < assembly->count; i++) {
-		text_free(&assembly->streams[i].xml);
-	}
-	free(assembly->streams);
-	*assembly = (struct manifest_assembly){ .size_most = assembly->size_most };
-}
+#include "decode/manifest_holds.h"
+#include "decode/trace_manifests.h"
 
 /* ---- the tables ---- */
 
 /* The text of a manifest, and the manifest that was parsed from it. */
 struct slot {
-	uint32_t manifest_id; /* 0: free; its low bits are the index of the slot */
+	/* 0: free; its low bits are the index of the slot. It is above those of trace_manifests.h,
+	 * so that one event table can have both. */
+	uint32_t manifest_id;
 	struct guid provider;
 	struct text xml;           /* owned */
 	struct manifest *manifest; /* owned; NULL: the text is no valid manifest */
@@ -229,6 +47,8 @@ struct slot {
 	int64_t time;        /* … and when, 100 ns since 1601 UTC */
 	bool shared;         /* others announced it too: the first process cannot replace it */
 	uint64_t used;
+	uint32_t older; /* index + 1 of the text of the provider that was announced before; 0: none
+			 */
 };
 
 /* Which text a process announced last for a provider. */
@@ -237,6 +57,7 @@ struct announcement {
 	struct guid provider;
 	uint32_t process_id;
 	uint32_t manifest_id; /* its slot may be reused by now */
+	int64_t time;         /* of the last chunk, 100 ns since 1601 UTC */
 	uint64_t used;
 };
 
@@ -245,6 +66,7 @@ struct inband_manifests {
 	void *context;
 	struct manifest_assembly assembly;
 	struct slot slots[INBAND_MOST];
+	struct map newest; /* hash of a provider -> index + 1 of the slot announced last */
 	/* INBAND_ANNOUNCED_MOST of them; owned; NULL until the first one. */
 	struct announcement *announcements;
 	size_t announced;
@@ -294,6 +116,7 @@ void inband_manifests_free(struct inband_manifests *inband)
 	}
 	manifest_assembly_done(&inband->assembly);
 	map_done(&inband->by_key);
+	map_done(&inband->newest);
 	free(inband->announcements);
 	free(inband);
 }
@@ -305,12 +128,57 @@ static void count(_Atomic(uint64_t) *counter, uint64_t delta)
 			      memory_order_relaxed);
 }
 
+/* ---- the texts of a provider ---- */
+
+static uint64_t provider_key(const struct inband_manifests *inband, const struct guid *provider)
+{
+	return guid_hash(provider, inband->seed);
+}
+
+/* The slot with this number of a list. */
+static struct slot *slot_at(struct inband_manifests *inband, uint64_t number)
+{
+	return number > 0 ? &inband->slots[number - 1] : NULL;
+}
+
+static void remove_from_list(struct inband_manifests *inband, const struct slot *slot)
+{
+	uint64_t key = provider_key(inband, &slot->provider);
+	uint64_t *newest = map_find(&inband->newest, key);
+	struct slot *at = slot_at(inband, newest ? *newest : 0);
+
+	if (at == slot && slot->older == 0) {
+		map_remove(&inband->newest, key);
+	} else if (at == slot && newest) {
+		*newest = slot->older;
+	}
+	for (; at; at = slot_at(inband, at->older)) {
+		if (slot_at(inband, at->older) == slot) {
+			at->older = slot->older;
+		}
+	}
+}
+
+static void put_first(struct inband_manifests *inband, struct slot *slot)
+{
+	uint64_t *newest;
+
+	remove_from_list(inband, slot);
+	slot->older = 0;
+	newest = map_put(&inband->newest, provider_key(inband, &slot->provider), NULL);
+	if (newest) {
+		slot->older = (uint32_t)*newest;
+		*newest = (uint64_t)(slot - inband->slots) + 1;
+	}
+}
+
 static void forget(struct inband_manifests *inband, struct slot *slot)
 {
 	if (inband->on_forget) {
 		inband->on_forget(inband->context, slot->manifest_id);
 	}
 	inband->bytes -= slot->bytes;
+	remove_from_list(inband, slot);
 	empty(slot);
 	count(&inband->entries, (uint64_t)-1);
 	count(&inband->dropped, 1);
@@ -353,6 +221,7 @@ static size_t need_place(struct inband_manifests *inband)
 		}
 	}
 	map_remove(&inband->by_key, inband->announcements[oldest].key);
+	count(&inband->dropped, 1);
 	return oldest;
 }
 
@@ -377,6 +246,7 @@ static void note_announcement(struct inband_manifests *inband, const struct even
 							       .provider = *record->provider,
 							       .process_id = record->process_id,
 							       .manifest_id = slot->manifest_id,
+							       .time = record->time,
 							       .used = inband->clock };
 }
 
@@ -470,7 +340,7 @@ static struct slot *keep_text(struct inband_manifests *inband, const struct even
 	do {
 		inband->serial++;
 		slot->manifest_id = inband->serial * INBAND_MOST + (uint32_t)(slot - inband->slots);
-	} while (slot->manifest_id == 0);
+	} while (slot->manifest_id <= TRACE_MANIFESTS_MOST);
 	slot->provider = *record->provider;
 	slot->xml = *xml;
 	slot->manifest = manifest;
@@ -497,11 +367,17 @@ static bool make_announcements(struct inband_manifests *inband)
 
 const char *inband_manifests_add(struct inband_manifests *inband, const struct event_record *record)
 {
+	uint64_t incomplete = inband->assembly.dropped;
 	struct text xml = { 0 };
 	struct slot *slot;
+	bool whole;
 
-	if (record->id != MANIFEST_EVENT_ID ||
-	    !manifest_assembly_add(&inband->assembly, record, &xml)) {
+	if (record->id != MANIFEST_EVENT_ID) {
+		return NULL;
+	}
+	whole = manifest_assembly_add(&inband->assembly, record, &xml);
+	count(&inband->dropped, inband->assembly.dropped - incomplete);
+	if (!whole) {
 		return NULL;
 	}
 	slot = xml.size > 0 && make_announcements(inband) ?
@@ -519,6 +395,7 @@ const char *inband_manifests_add(struct inband_manifests *inband, const struct e
 	}
 	slot->shared |= slot->process_id != record->process_id;
 	slot->used = ++inband->clock;
+	put_first(inband, slot);
 	note_announcement(inband, record, slot);
 	return slot->manifest ? manifest_provider_name(slot->manifest, 0) : NULL;
 }
@@ -528,8 +405,44 @@ bool inband_manifests_any(const struct inband_manifests *inband)
 	return inband->announcements != NULL;
 }
 
-const struct schema *inband_manifests_find(struct inband_manifests *inband,
-					   const struct event_record *record, uint32_t *manifest_id)
+/* Removes an announcement; the last one takes its place. */
+static void remove_announcement(struct inband_manifests *inband, size_t index)
+{
+	struct announcement *announcement = &inband->announcements[index];
+	const struct announcement *last = &inband->announcements[--inband->announced];
+
+	map_remove(&inband->by_key, announcement->key);
+	if (announcement != last) {
+		uint64_t *moved = map_find(&inband->by_key, last->key);
+
+		*announcement = *last;
+		if (moved) {
+			*moved = index;
+		}
+	}
+}
+
+void inband_manifests_look(struct inband_manifests *inband, const struct event_record *record,
+			   bool trusted)
+{
+	uint32_t process_id;
+	int64_t time;
+
+	if (inband->announced == 0 || (!trusted && !record->classic) ||
+	    !process_change_read(record, &process_id, &time)) {
+		return;
+	}
+	for (size_t i = inband->announced; i-- > 0;) {
+		const struct announcement *announcement = &inband->announcements[i];
+
+		if (announcement->process_id == process_id && announcement->time < time) {
+			remove_announcement(inband, i);
+		}
+	}
+}
+
+/* The text that the event's process announced; NULL: none that is a manifest. */
+static struct slot *find_own(struct inband_manifests *inband, const struct event_record *record)
 {
 	struct announcement *announcement = find_announcement(inband, record);
 	struct slot *slot;
@@ -541,9 +454,60 @@ const struct schema *inband_manifests_find(struct inband_manifests *inband,
 	if (slot->manifest_id != announcement->manifest_id || !slot->manifest) {
 		return NULL;
 	}
-	announcement->used = slot->used = ++inband->clock;
-	*manifest_id = slot->manifest_id;
-	return manifest_schema(slot->manifest, 0, record->id, record->version);
+	announcement->used = ++inband->clock;
+	return slot;
+}
+
+static const struct schema *find_exact(const struct slot *slot, const struct event_record *record,
+				       uint8_t version)
+{
+	return slot && slot->manifest ?
+		       manifest_schema_exact(slot->manifest, 0, record->id, version) :
+		       NULL;
+}
+
+/* In the own text if *slot is one, else in the list of the provider; sets *slot. */
+static const struct schema *find_newest(struct inband_manifests *inband,
+					const struct event_record *record, uint8_t version,
+					uint64_t newest, struct slot **slot)
+{
+	const struct schema *schema = find_exact(*slot, record, version);
+
+	for (struct slot *at = slot_at(inband, newest); at && !schema;
+	     at = slot_at(inband, at->older)) {
+		schema = guid_equal(&at->provider, record->provider) ?
+				 find_exact(at, record, version) :
+				 NULL;
+		*slot = schema ? at : *slot;
+	}
+	return schema;
+}
+
+const struct schema *inband_manifests_find(struct inband_manifests *inband,
+					   const struct event_record *record, bool trusted,
+					   uint32_t *manifest_id)
+{
+	const uint64_t *newest = map_find(&inband->newest, provider_key(inband, record->provider));
+	const struct schema *schema = NULL;
+	struct slot *slot;
+
+	if (!newest) {
+		return NULL; /* no process has announced this provider */
+	}
+	slot = find_own(inband, record);
+	if (trusted) {
+		schema = find_newest(inband, record, record->version, *newest, &slot);
+		if (!schema && record->version != 0) {
+			schema = find_newest(inband, record, 0, *newest, &slot);
+		}
+	} else if (slot) {
+		schema = manifest_schema(slot->manifest, 0, record->id, record->version);
+	}
+	if (slot) {
+		slot->used = ++inband->clock;
+		*manifest_id = slot->manifest_id;
+	}
+	return schema;
 }
 
 void inband_manifests_statistics(const struct inband_manifests *inband,

@@ -6,15 +6,16 @@
  * Every record of a recording passes here before anything is decoded, so the common record costs a
  * few comparisons. A recording contains descriptions once for each process and session, so each is
  * recognised by a hash of what distinguishes it and kept once. Maps may come after the descriptions
- * that use them; the uses are noted and resolved at the end, in trace_schemas_finish(). Of several
- * manifests of one provider the last one is kept.
+ * that use them; the uses are noted and resolved at the end, in trace_schemas_finish(). Manifests
+ * are assembled here and kept by trace_manifests.c, because a provider may have several.
  *
  * A provider may have names from three origins, of which the best is shown. Everything that is kept
- * is bounded in number and bytes. Beyond a bound, new items are not kept, and the recording is
- * still decoded with those that are.
+ * is bounded in number and bytes. Beyond a bound, new items are not kept but counted, and the
+ * recording is still decoded with those that are.
  */
 #include "decode/trace_schemas.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,9 @@
 #include "base/text.h"
 #include "decode/event_info.h"
 #include "decode/inband_manifests.h"
-#include "decode/manifest/manifest.h"
+#include "decode/manifest_holds.h"
+#include "decode/trace_manifests.h"
+#include "source/provider_names.h"
 
 enum {
 	PROVIDERS_MOST = 1 << 13,
@@ -40,9 +43,8 @@ enum name_origin { FROM_MANIFEST, FROM_EVENT_INFO, CLAIMED, ORIGINS };
 
 struct provider {
 	struct guid guid;
-	char *names[ORIGINS];      /* owned; NULL: none */
-	struct manifest *manifest; /* owned; NULL: none; its first provider is this one */
-	uint32_t next;             /* index + 1 of the next provider with the same hash; 0: none */
+	char *names[ORIGINS]; /* owned; NULL: none */
+	uint32_t next;        /* index + 1 of the next provider with the same hash; 0: none */
 };
 
 /* A field whose values have names, and the hash that identifies the map of these names. */
@@ -72,14 +74,17 @@ struct trace_schemas {
 	struct description **descriptions; /* owned, as are they */
 	size_t description_count;
 	size_t description_capacity;
-	size_t bytes;    /* of manifests, descriptions and maps, about */
+	size_t bytes;    /* of descriptions and maps, about */
 	struct map maps; /* hash that identifies a map -> index + 1; 0: counted only */
 	struct value_map **value_maps; /* owned, as are they */
 	size_t value_map_count;
 	size_t value_map_capacity;
 	struct manifest_assembly assembly;
+	struct trace_manifests *kept; /* owned */
 	uint64_t manifests;
 	uint64_t name_count; /* of all names, those that replaced others included */
+	uint64_t homeless;   /* manifests whose provider had no room */
+	_Atomic(uint64_t) dropped_manifests, dropped_descriptions; /* see the statistics */
 };
 
 struct trace_schemas *trace_schemas_new(struct error *err)
@@ -88,6 +93,12 @@ struct trace_schemas *trace_schemas_new(struct error *err)
 
 	if (!schemas) {
 		error_no_memory(err, "the schemas of a recording");
+		return NULL;
+	}
+	schemas->kept = trace_manifests_new(err);
+	if (!schemas->kept) {
+		free(schemas);
+		return NULL;
 	}
 	return schemas;
 }
@@ -108,7 +119,6 @@ void trace_schemas_free(struct trace_schemas *schemas)
 		for (unsigned origin = 0; origin < ORIGINS; origin++) {
 			free(schemas->providers[i].names[origin]);
 		}
-		manifest_free(schemas->providers[i].manifest);
 	}
 	for (size_t i = 0; i < schemas->description_count; i++) {
 		free_description(schemas->descriptions[i]);
@@ -123,6 +133,7 @@ void trace_schemas_free(struct trace_schemas *schemas)
 	map_done(&schemas->event_infos);
 	map_done(&schemas->maps);
 	manifest_assembly_done(&schemas->assembly);
+	trace_manifests_free(schemas->kept);
 	free(schemas);
 }
 
@@ -170,6 +181,26 @@ static struct provider *need_provider(struct trace_schemas *schemas, const struc
 	return provider;
 }
 
+/* ---- what is not kept; only the owner writes the counters ---- */
+
+static void drop_description(struct trace_schemas *schemas)
+{
+	uint64_t before =
+		atomic_load_explicit(&schemas->dropped_descriptions, memory_order_relaxed);
+
+	atomic_store_explicit(&schemas->dropped_descriptions, before + 1, memory_order_relaxed);
+}
+
+static void publish_dropped_manifests(struct trace_schemas *schemas)
+{
+	atomic_store_explicit(&schemas->dropped_manifests,
+			      schemas->homeless + schemas->assembly.dropped +
+				      trace_manifests_dropped(schemas->kept),
+			      memory_order_relaxed);
+}
+
+/* ---- names and descriptions ---- */
+
 /* Takes over the text of name, and makes it the name of a provider unless it is empty. */
 static void name_provider(struct trace_schemas *schemas, const struct guid *guid,
 			  enum name_origin origin, struct text *name)
@@ -184,6 +215,7 @@ static void name_provider(struct trace_schemas *schemas, const struct guid *guid
 			schemas->name_count++;
 			return;
 		}
+		drop_description(schemas);
 	}
 	text_free(name);
 }
@@ -268,12 +300,19 @@ static struct description *new_description(const struct event_info *info)
 	return description;
 }
 
+/* Whether the schemas that are kept take all the memory that they may. */
+static bool is_full(const struct trace_schemas *schemas)
+{
+	return schemas->bytes + trace_manifests_bytes(schemas->kept) > BYTES_MOST;
+}
+
 /* Returns its index + 1; 0: past the bounds or without memory. */
 static uint64_t keep_description(struct trace_schemas *schemas, const struct event_info *info)
 {
 	struct description *description, **grown;
 
-	if (schemas->description_count == SCHEMAS_MOST || schemas->bytes > BYTES_MOST) {
+	if (schemas->description_count == SCHEMAS_MOST || is_full(schemas)) {
+		drop_description(schemas);
 		return 0;
 	}
 	grown = array_grow(schemas->descriptions, &schemas->description_capacity,
@@ -308,6 +347,8 @@ static void look_at_event_info(struct trace_schemas *schemas, const struct event
 			       &added);
 	if (known && added) {
 		*known = keep_description(schemas, &info);
+	} else if (!known) {
+		drop_description(schemas);
 	}
 	event_info_string(info.bytes, info.size, info.provider_name, &name);
 	name_provider(schemas, &info.provider, FROM_EVENT_INFO, &name);
@@ -318,7 +359,8 @@ static uint64_t keep_value_map(struct trace_schemas *schemas, const struct event
 {
 	struct value_map *made, **grown;
 
-	if (schemas->value_map_count == SCHEMAS_MOST || schemas->bytes > BYTES_MOST) {
+	if (schemas->value_map_count == SCHEMAS_MOST || is_full(schemas)) {
+		drop_description(schemas);
 		return 0;
 	}
 	grown = array_grow(schemas->value_maps, &schemas->value_map_capacity,
@@ -349,45 +391,48 @@ static void look_at_event_map(struct trace_schemas *schemas, const struct event_
 	known = count_distinct(&schemas->maps, key, &added);
 	if (known && added) {
 		*known = keep_value_map(schemas, &map);
+	} else if (!known) {
+		drop_description(schemas);
 	}
 }
 
-/* The last manifest of a provider wins. Past the bound only its name is kept. */
-static void keep_manifest(struct trace_schemas *schemas, const struct guid *guid,
-			  struct manifest *manifest)
+static uint32_t number_of(const struct trace_schemas *schemas, const struct provider *provider)
 {
-	struct provider *provider = need_provider(schemas, guid);
-	size_t bytes = manifest_bytes(manifest);
-
-	if (provider && provider->manifest) {
-		schemas->bytes -= manifest_bytes(provider->manifest);
-		manifest_free(provider->manifest);
-		provider->manifest = NULL;
-	}
-	if (!provider || bytes > BYTES_MOST || schemas->bytes > BYTES_MOST - bytes) {
-		manifest_free(manifest);
-		return;
-	}
-	schemas->bytes += bytes;
-	provider->manifest = manifest;
+	return (uint32_t)(provider - schemas->providers);
 }
 
 static void look_at_manifest(struct trace_schemas *schemas, const struct event_record *record)
 {
 	struct text xml = { 0 }, name = { 0 };
-	struct manifest *manifest;
+	struct announced_manifest announced = { .process_id = record->process_id, .xml = &xml };
+	struct provider *provider;
 
 	if (!manifest_assembly_add(&schemas->assembly, record, &xml)) {
+		publish_dropped_manifests(schemas);
 		return;
 	}
 	schemas->manifests++;
-	manifest = xml.size > 0 ? manifest_read(xml.data, xml.size, NULL) : NULL;
-	if (manifest) {
-		text_add_string(&name, manifest_provider_name(manifest, 0));
+	provider = xml.size > 0 ? need_provider(schemas, record->provider) : NULL;
+	if (provider) {
+		announced.provider = number_of(schemas, provider);
+		announced.time = schemas->assembly.began;
+		trace_manifests_add(schemas->kept, &announced,
+				    schemas->bytes < BYTES_MOST ? BYTES_MOST - schemas->bytes : 0,
+				    &name);
 		name_provider(schemas, record->provider, FROM_MANIFEST, &name);
-		keep_manifest(schemas, record->provider, manifest);
+	} else if (xml.size > 0) {
+		schemas->homeless++;
 	}
+	publish_dropped_manifests(schemas);
 	text_free(&xml);
+}
+
+static void look_at_process(struct trace_schemas *schemas, const struct event_record *record)
+{
+	if (process_change_possible(record)) {
+		trace_manifests_look(schemas->kept, record);
+		publish_dropped_manifests(schemas);
+	}
 }
 
 void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record)
@@ -411,6 +456,13 @@ void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct even
 	}
 }
 
+void trace_schemas_choose_ids(struct id_choice *ids)
+{
+	id_choose(ids, MANIFEST_EVENT_ID);
+	id_choose(ids, PROCESS_EVENT_START); /* process_change_possible() */
+	id_choose(ids, PROCESS_EVENT_STOP);
+}
+
 void trace_schemas_look(struct trace_schemas *schemas, const struct event_record *record)
 {
 	if (record->classic) {
@@ -418,9 +470,11 @@ void trace_schemas_look(struct trace_schemas *schemas, const struct event_record
 			look_at_event_info(schemas, record);
 			look_at_event_map(schemas, record);
 		}
+		look_at_process(schemas, record);
 		return;
 	}
 	trace_schemas_look_at_name(schemas, record);
+	look_at_process(schemas, record);
 	if (record->id == MANIFEST_EVENT_ID) {
 		look_at_manifest(schemas, record);
 	}
@@ -458,6 +512,7 @@ void trace_schemas_finish(struct trace_schemas *schemas)
 	for (size_t i = 0; i < schemas->description_count; i++) {
 		resolve_maps(schemas, schemas->descriptions[i]);
 	}
+	trace_manifests_finish(schemas->kept);
 	manifest_assembly_done(&schemas->assembly); /* incomplete manifests are dropped */
 }
 
@@ -509,19 +564,28 @@ static const struct schema *find_description(const struct trace_schemas *schemas
 }
 
 const struct schema *trace_schemas_find(const struct trace_schemas *schemas,
-					const struct event_record *record)
+					const struct event_record *record, uint32_t *manifest_id)
 {
 	const struct schema *schema = NULL;
+	uint32_t found = 0;
 
 	if (!record->classic) {
 		const struct provider *provider = find_provider(schemas, record->provider);
 
-		if (provider && provider->manifest) {
-			schema =
-				manifest_schema(provider->manifest, 0, record->id, record->version);
+		if (provider) {
+			schema = trace_manifests_find(schemas->kept, number_of(schemas, provider),
+						      record, &found);
 		}
 	}
+	if (manifest_id) {
+		*manifest_id = found;
+	}
 	return schema ? schema : find_description(schemas, record);
+}
+
+bool trace_schemas_differ(const struct trace_schemas *schemas)
+{
+	return trace_manifests_differ(schemas->kept);
 }
 
 void trace_schemas_count(const struct trace_schemas *schemas, struct trace_schemas_counts *counts)
@@ -531,4 +595,13 @@ void trace_schemas_count(const struct trace_schemas *schemas, struct trace_schem
 		.event_infos = schemas->event_infos.count,
 		.maps = schemas->maps.count,
 	};
+}
+
+void trace_schemas_statistics(const struct trace_schemas *schemas,
+			      struct trace_schemas_statistics *statistics)
+{
+	statistics->dropped_manifests =
+		atomic_load_explicit(&schemas->dropped_manifests, memory_order_relaxed);
+	statistics->dropped_descriptions =
+		atomic_load_explicit(&schemas->dropped_descriptions, memory_order_relaxed);
 }

@@ -4,12 +4,13 @@
  * and EventMapInfo structures, provider traits.
  *
  * The first pass shows it every record, in any order, before any event is decoded, because such
- * records are often the last ones. It belongs to one consumer and is bounded against hostile
- * recordings (docs/etl-format.md section 18).
+ * records are often the last ones. It belongs to one consumer, except for the statistics, and is
+ * bounded against hostile recordings (docs/etl-format.md section 18).
  */
 #ifndef DECODE_TRACE_SCHEMAS_H
 #define DECODE_TRACE_SCHEMAS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -29,6 +30,10 @@ struct trace_schemas *trace_schemas_new(struct error *err);
 void trace_schemas_free(struct trace_schemas *schemas);
 
 void trace_schemas_look(struct trace_schemas *schemas, const struct event_record *record);
+
+/* Adds the ids of the events without extended items that trace_schemas_look() needs, except classic
+ * ones: it needs all of these. */
+void trace_schemas_choose_ids(struct id_choice *ids);
 
 /*
  * For records that can be read only once, before they are decoded: takes only the name of the
@@ -56,13 +61,30 @@ const char *trace_schemas_claimed_name(const struct trace_schemas *schemas,
 uint64_t trace_schemas_name_count(const struct trace_schemas *schemas);
 
 /*
- * The schema of an event from the manifest of its provider, else from a description; of a classic
- * event from the description of its class. NULL: the recording has none. Call it after
- * trace_schemas_finish(); from then on schemas are not freed any more.
+ * The schema of an event from the manifest of its process for its provider, else from the newest
+ * manifest of the provider that has the event, else from a description; of a classic event from the
+ * description of its class. NULL: the recording has none. Call it after trace_schemas_finish();
+ * from then on schemas are not freed any more.
+ *
+ * If the events of other processes may have another schema, *manifest_id becomes the same number
+ * for all events that have this one, at most TRACE_MANIFESTS_MOST; else 0. It may be NULL.
  */
 const struct schema *trace_schemas_find(const struct trace_schemas *schemas,
-					const struct event_record *record);
+					const struct event_record *record, uint32_t *manifest_id);
+
+/* Whether trace_schemas_find() gives a number other than 0 for any event. */
+bool trace_schemas_differ(const struct trace_schemas *schemas);
 
 void trace_schemas_count(const struct trace_schemas *schemas, struct trace_schemas_counts *counts);
+
+/* What is not kept because of the bounds. Any thread. */
+struct trace_schemas_statistics {
+	/* Manifests in chunks, announcements of them, starts and ends of processes. */
+	uint64_t dropped_manifests;
+	/* Descriptions of events, of maps and names of providers, each time that they come. */
+	uint64_t dropped_descriptions;
+};
+void trace_schemas_statistics(const struct trace_schemas *schemas,
+			      struct trace_schemas_statistics *statistics);
 
 #endif

@@ -8,8 +8,9 @@
  * with the fields that make up the key: the id of a process, the id of a thread, process and
  * address of an image, the key of a file. Facts without such fields (descriptions of events, the
  * configuration of the system) have a hash of their payload as key, so that one that comes again
- * takes no further room. Keys are hashes with a seed, because the author of a payload must not be
- * able to replace the facts of others.
+ * takes no further room. A manifest decodes the events of the process that announced it, so the key
+ * of its chunks contains the process. Keys are hashes with a seed, because the author of a payload
+ * must not be able to replace the facts of others.
  *
  * A file that only FileIo/Create has named is no fact: its record says nothing about a file key,
  * and a copy of it at the start of a recording would count as one more operation.
@@ -29,7 +30,7 @@
 #include "decode/kernel_class.h"
 #include "source/payload.h"
 
-enum key_type { KEY_FIELDS, KEY_PAYLOAD };
+enum key_type { KEY_FIELDS, KEY_PAYLOAD, KEY_PAYLOAD_OF_PROCESS };
 
 struct fact_row {
 	enum kernel_class kernel_class;
@@ -188,7 +189,7 @@ static void find_fact(struct tap_class *to, const struct event_class *class)
 {
 	if (class->record_type == RECORD_EVENT && class->id == MANIFEST_EVENT_ID) {
 		to->type = FACT_SYSTEM;
-		to->key_type = KEY_PAYLOAD;
+		to->key_type = KEY_PAYLOAD_OF_PROCESS;
 	}
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct fact_row *row = &rows[i];
@@ -257,11 +258,14 @@ static bool find_key(const struct tap *tap, const struct event_record *record,
 	const struct tap_class *what = class->tap;
 	uint64_t parts[2] = { 0, 0 };
 
-	if (what->key_type == KEY_PAYLOAD) {
+	if (what->key_type != KEY_FIELDS) {
 		parts[0] =
 			text_hash((const char *)record->payload, record->payload_size, tap->seed);
 		parts[1] = text_hash((const char *)record->provider, sizeof(struct guid),
 				     record->opcode);
+		if (what->key_type == KEY_PAYLOAD_OF_PROCESS) {
+			parts[1] ^= hash_seeded(record->process_id, tap->seed);
+		}
 	} else if (!field_read_u64(&what->key[0], class->schema, record, &parts[0]) ||
 		   (what->key[1].size > 0 &&
 		    !field_read_u64(&what->key[1], class->schema, record, &parts[1]))) {

@@ -373,6 +373,8 @@ static void check_drivers(struct doctor *doctor)
 static void check_decoding(struct doctor *doctor)
 {
 	uint64_t undecodable = doctor->outcomes[OUTCOME_UNDECODABLE], evicted = 0;
+	uint64_t undescribed =
+		doctor->pipeline.inband.dropped + doctor->pipeline.dropped_descriptions;
 
 	if (undecodable > 0) {
 		text_add_format(
@@ -396,6 +398,18 @@ static void check_decoding(struct doctor *doctor)
 			"%" PRIu64 " processes, threads, files or requests did not fit into the "
 			"tables.",
 			evicted);
+	}
+	if (undescribed > 0) {
+		text_add_format(
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "descriptions_dropped",
+				 "Split the recording with etwtool relog --split, and look at the "
+				 "parts.")
+				 ->what,
+			"The recording has more manifests and descriptions of events than are "
+			"kept: %" PRIu64
+			" were left out, and events that need them may have no fields.",
+			undescribed);
 	}
 }
 

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "source/kernel_group.h"
+
 enum { MOST = 512, HONEST = 40, HOSTILE = 66, HONEST_CLASSES = 40, ROUNDS = 4000 };
 
 static const struct guid alpha = { { 0xa1 } };
@@ -126,6 +128,50 @@ static void kernel_event_classes_are_evicted_like_others(void **state)
 		}
 		find(event_table, &record, &added);
 	}
+	event_table_free(event_table);
+}
+
+/* A minifilter's request has one of two layouts, or none that is known. The records of all three
+ * come in turn, in both ways in which classes are found. */
+static void a_layout_that_the_size_decides_is_that_of_each_record(void **state)
+{
+	static const uint8_t zeros[64];
+	static const struct {
+		uint32_t size;
+		const char *layout;
+	} sizes[] = {
+		{ 44, "FileIo_ReadWrite" }, { 40, "FileIo_Info" }, { 43, NULL }, { 64, NULL }
+	};
+	enum { FILE_IO = 4, SIZES = sizeof sizes / sizeof sizes[0] };
+	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
+	unsigned resolved = 0;
+
+	(void)state;
+	assert_non_null(event_table);
+	for (unsigned i = 0; i < 10 * SIZES; i++) {
+		const char *layout = sizes[i * 3 % SIZES].layout;
+		struct event_record record = event(kernel_group_guid(FILE_IO), 0, 0);
+		const struct event_class *class;
+		bool added;
+
+		record.type = RECORD_PERFINFO;
+		record.classic = true;
+		record.opcode = KERNEL_OPCODE_FILE_IO_FLT_WRITE;
+		record.version = 3;
+		record.kernel_group = i / SIZES % 2 ? FILE_IO : 0xff;
+		record.payload = zeros;
+		record.payload_size = sizes[i * 3 % SIZES].size;
+		class = find(event_table, &record, &added);
+		if (layout) {
+			assert_non_null(class->schema);
+			assert_string_equal(class->schema->event, layout);
+		} else {
+			assert_null(class->schema);
+		}
+		assert_string_equal(class->event_name, "FileIo/FltWrite");
+		resolved += added;
+	}
+	assert_int_equal(resolved, 3); /* those of unknown sizes share a class */
 	event_table_free(event_table);
 }
 
@@ -253,6 +299,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_makes_up_event_classes_evicts_no_other),
 		cmocka_unit_test(more_event_classes_in_use_than_there_is_room_for_are_all_found),
 		cmocka_unit_test(kernel_event_classes_are_evicted_like_others),
+		cmocka_unit_test(a_layout_that_the_size_decides_is_that_of_each_record),
 		cmocka_unit_test(an_event_class_is_resolved_again_when_the_system_was_busy),
 		cmocka_unit_test(an_event_class_has_the_provider_name_once_it_is_announced),
 		cmocka_unit_test(made_up_metadata_blanks_no_event_of_others),

@@ -16,6 +16,8 @@
 #include <cmocka.h>
 
 #include "decode/event_table.h"
+#include "source/kernel_group.h"
+#include "source/provider_names.h"
 #include "tests/support/inband_manifest.h"
 
 enum { HONEST = 40, OTHER = 44, HOSTILE = 66, FORGOTTEN_MOST = 1000, SECOND = 10000000 };
@@ -185,6 +187,76 @@ static void every_process_keeps_its_manifest_until_all_places_are_taken(void **s
 	assert_called(fixture, FIRST, "Told");
 }
 
+/* Process/Start and Process/End of the kernel, or what Kernel-Process says. */
+static void change_process(struct fixture *fixture, bool kernel, uint8_t number,
+			   uint32_t process_id, bool trusted)
+{
+	const uint8_t payload[12] = {
+		[0] = kernel ? 1 : (uint8_t)process_id, [8] = (uint8_t)process_id
+	};
+	const struct event_record record = {
+		.provider = kernel ? kernel_group_guid(KERNEL_GROUP_PROCESS) :
+				     &known_providers[PROVIDER_KERNEL_PROCESS].guid,
+		.type = kernel ? RECORD_SYSTEM : RECORD_EVENT,
+		.classic = kernel,
+		.id = kernel ? 0 : number,
+		.opcode = kernel ? number : 0,
+		.version = kernel ? 4 : 0,
+		.payload = payload,
+		.payload_size = sizeof payload,
+		.pointer_size = 8,
+		.time = fixture->now
+	};
+
+	inband_manifests_look(fixture->inband, &record, trusted);
+}
+
+static void a_process_with_a_former_id_has_not_announced_anything(void **state)
+{
+	enum { OF_KERNEL_PROCESS, OF_KERNEL };
+	struct fixture *fixture = *state;
+	struct guid other = { { 0xbe } };
+
+	for (unsigned number = KERNEL_OPCODE_START; number <= KERNEL_OPCODE_STOP; number++) {
+		for (unsigned trusted = 0; trusted < 2; trusted++) {
+			announce(fixture, OTHER, "Other");
+			announce(fixture, HONEST, "Told");
+			fixture->now += SECOND;
+			change_process(fixture, OF_KERNEL, (uint8_t)number, OTHER + 1, trusted);
+			assert_called(fixture, HONEST, "Told");
+			change_process(fixture, OF_KERNEL_PROCESS, (uint8_t)number, HONEST, false);
+			assert_called(fixture, HONEST, "Told"); /* any process can write that */
+			change_process(fixture, trusted ? OF_KERNEL_PROCESS : OF_KERNEL,
+				       (uint8_t)number, HONEST, trusted);
+			assert_called(fixture, HONEST, "1");
+			assert_called(fixture, OTHER, "Other");
+		}
+	}
+	/* A start that is delivered late is that of the process that announced. */
+	announce(fixture, HONEST, "Told");
+	fixture->now -= SECOND;
+	change_process(fixture, OF_KERNEL, KERNEL_OPCODE_START, HONEST, false);
+	fixture->now += SECOND;
+	assert_called(fixture, HONEST, "Told");
+	/* All of them, in any place. */
+	for (unsigned i = 0; i < 20; i++) {
+		const struct inband_manifest manifest = { .provider = &other,
+							  .process_id = i % 2 ? HONEST : 1000 + i,
+							  .time = fixture->now,
+							  .name = "Other",
+							  .inside = "" };
+
+		other.bytes[1] = (uint8_t)i;
+		announce_chunks(&manifest, look, fixture);
+	}
+	fixture->now += SECOND;
+	change_process(fixture, OF_KERNEL, KERNEL_OPCODE_START, HONEST, false);
+	assert_called(fixture, HONEST, "1");
+	assert_called(fixture, OTHER, "Other");
+	announce(fixture, HONEST, "Later");
+	assert_called(fixture, HONEST, "Later");
+}
+
 static void a_process_that_announces_too_much_has_to_wait(void **state)
 {
 	struct fixture *fixture = *state;
@@ -316,6 +388,24 @@ static void the_only_event_class_of_a_table_is_dropped_as_well(void **state)
 	assert_called(fixture, HONEST, "1");
 }
 
+static void a_chunk_may_arrive_after_the_next_one(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct inband_manifest honest = {
+		.provider = &alpha,
+		.process_id = HONEST,
+		.name = "Alpha",
+		.inside = "<events><event value='1' symbol='Whole'/></events>"
+	};
+	struct text whole = { 0 };
+
+	inband_manifest_xml(&whole, &honest);
+	announce_chunk(&honest, 1, 2, whole.data + 20, whole.size - 20, look, fixture);
+	announce_chunk(&honest, 0, 2, whole.data, 20, look, fixture);
+	assert_called(fixture, HONEST, "Whole");
+	text_free(&whole);
+}
+
 static void incomplete_manifests_are_bounded_by_process(void **state)
 {
 	static const char xml[] = "<x/>";
@@ -339,6 +429,7 @@ static void incomplete_manifests_are_bounded_by_process(void **state)
 	}
 	announce_chunk(&honest, 1, 2, whole.data + 20, whole.size - 20, look, fixture);
 	assert_called(fixture, HONEST, "Whole");
+	assert_int_equal(statistics_of(fixture).dropped, 1000 - 32); /* of a process 32 wait */
 	text_free(&whole);
 }
 
@@ -350,6 +441,7 @@ int main(void)
 		TEST(events_decode_once_their_process_has_announced_a_manifest),
 		TEST(processes_with_equal_manifests_share_one),
 		TEST(every_process_keeps_its_manifest_until_all_places_are_taken),
+		TEST(a_process_with_a_former_id_has_not_announced_anything),
 		TEST(a_process_that_announces_too_much_has_to_wait),
 		TEST(a_manifest_that_others_announced_too_stays_when_the_first_ends),
 		TEST(garbage_counts_like_any_other_text),
@@ -357,6 +449,7 @@ int main(void)
 		TEST(bytes_are_bounded),
 		TEST(event_classes_of_a_freed_manifest_are_dropped),
 		TEST(the_only_event_class_of_a_table_is_dropped_as_well),
+		TEST(a_chunk_may_arrive_after_the_next_one),
 		TEST(incomplete_manifests_are_bounded_by_process),
 	};
 

@@ -218,15 +218,44 @@ static void an_inband_manifest_decodes_the_events_of_its_process_alone(void **st
 		assert_schema(fixture, live, &honest, "none");
 	}
 	announce(fixture, false, HOSTILE, "Mine", "told-badly", 9);
-	for (unsigned live = 0; live < 2; live++) {
-		assert_schema(fixture, live, &honest, "none");
-		assert_schema(fixture, live, &hostile, "told-badly");
-	}
+	assert_schema(fixture, true, &honest, "none");
+	assert_schema(fixture, true, &hostile, "told-badly");
+	assert_schema(fixture, false, &hostile, "told-badly");
 	announce(fixture, false, HONEST, "Alpha", "told", 9);
 	announce(fixture, false, HOSTILE, "Mine", "told-worse", 9);
 	for (unsigned live = 0; live < 2; live++) {
 		assert_schema(fixture, live, &honest, "told");
 		assert_schema(fixture, live, &hostile, "told-worse");
+	}
+}
+
+/* A recording is trusted, so what one process says about a provider helps all; the newest first. */
+static void an_inband_manifest_of_a_recording_helps_where_the_own_one_lacks_an_event(void **state)
+{
+	enum { SILENT = 70 };
+	static const struct {
+		uint16_t id;
+		uint32_t process_id;
+		const char *name, *live;
+	} cases[] = {
+		{ 1, HONEST, "told-short", "told-short" }, { 5, HONEST, "told-new", "none" },
+		{ 1, HOSTILE, "told-new", "told-new" },    { 9, HOSTILE, "told-long", "none" },
+		{ 1, SILENT, "told-new", "none" },         { 5, SILENT, "told-new", "none" },
+		{ 9, SILENT, "told-long", "none" },        { 10, SILENT, "none", "none" },
+	};
+	struct fixture *fixture = *state;
+
+	announce(fixture, false, 71, "Alpha", "told-long", 9);
+	announce(fixture, false, HOSTILE, "Alpha", "told-new", 5);
+	announce(fixture, false, HONEST, "Alpha", "told-short", 1);
+	announce(fixture, false, HOSTILE, "Alpha", "told-new", 5); /* again: the newest */
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct event_record record = event(cases[i].id, cases[i].process_id);
+
+		assert_schema(fixture, false, &record, cases[i].name);
+		if (cases[i].id > 4) { /* the system of the fixture knows the others */
+			assert_schema(fixture, true, &record, cases[i].live);
+		}
 	}
 }
 
@@ -355,6 +384,7 @@ int main(void)
 		TEST(the_descriptions_of_a_recording_come_before_all_others),
 		TEST(a_live_session_prefers_origins_that_events_cannot_change),
 		TEST(an_inband_manifest_decodes_the_events_of_its_process_alone),
+		TEST(an_inband_manifest_of_a_recording_helps_where_the_own_one_lacks_an_event),
 		TEST(another_provider_of_the_same_process_is_left_alone),
 		TEST(the_system_is_queried_for_what_only_it_can_know),
 		TEST(a_recording_names_its_providers),

@@ -52,6 +52,16 @@ static void assert_counts(const struct trace_schemas *schemas, uint64_t manifest
 }
 
 /* Shows a record whose payload and items end where their heap blocks end. */
+static void assert_dropped(const struct trace_schemas *schemas, uint64_t manifests,
+			   uint64_t descriptions)
+{
+	struct trace_schemas_statistics statistics;
+
+	trace_schemas_statistics(schemas, &statistics);
+	assert_int_equal(statistics.dropped_manifests, manifests);
+	assert_int_equal(statistics.dropped_descriptions, descriptions);
+}
+
 static void look(struct trace_schemas *schemas, struct event_record record,
 		 const struct payload *payload, const struct payload *items)
 {
@@ -277,7 +287,7 @@ static void values_have_the_names_of_their_maps(void **state)
 	}
 	trace_schemas_finish(schemas);
 	assert_counts(schemas, 0, 1, 3);
-	schema = trace_schemas_find(schemas, &record);
+	schema = trace_schemas_find(schemas, &record, NULL);
 	assert_decoded(schema, "\7\0\0\0\x45\4\0\0\0A\0\0\0\1\3", 15, 8,
 		       "Colour=blue Rights=Read|Run|0x40 Shape=4 Text=A Colours=red,3", 0);
 	assert_decoded(schema, "\2\0\0\0\0\1\0\0\0\0\0\0\0", 13, 8,
@@ -330,7 +340,7 @@ static void chunks_come_together_by_provider_and_process(void **state)
 	trace_schemas_free(schemas);
 }
 
-static void a_gap_starts_over_at_the_next_first_chunk(void **state)
+static void a_manifest_that_lacks_a_chunk_is_none_until_it_comes_again(void **state)
 {
 	static const char xml[] = MANIFEST("Whole");
 	struct trace_schemas *schemas = schemas_new();
@@ -338,16 +348,19 @@ static void a_gap_starts_over_at_the_next_first_chunk(void **state)
 
 	(void)state;
 	look_at_chunk(schemas, &alpha, 1, 1, 2, xml + half, rest); /* no first chunk */
-	look_at_chunk(schemas, &alpha, 1, 0, 3, xml, half);
-	look_at_chunk(schemas, &alpha, 1, 2, 3, xml + half, rest); /* 1 is missing */
-	look_at_chunk(schemas, &alpha, 1, 0, 2, xml, half);
-	look_at_chunk(schemas, &alpha, 1, 1, 3, xml + half, rest); /* of another total */
+	look_at_chunk(schemas, &alpha, 2, 0, 3, xml, half);
+	look_at_chunk(schemas, &alpha, 2, 2, 3, xml + half, rest); /* 1 is missing */
+	look_at_chunk(schemas, &alpha, 3, 0, 2, xml, half);
+	look_at_chunk(schemas, &alpha, 3, 1, 3, xml + half, rest); /* of another total */
+	look_at_chunk(schemas, &alpha, 4, 0, 2, xml, half);
+	look_at_chunk(schemas, &beta, 4, 1, 2, xml + half, rest); /* of another provider */
 	assert_counts(schemas, 0, 0, 0);
 	assert_null(trace_schemas_provider_name(schemas, &alpha));
-	look_at_chunk(schemas, &alpha, 1, 0, 2, "garbage", 7);
-	look_at_chunk(schemas, &alpha, 1, 0, 2, xml, half); /* again from the start */
-	look_at_chunk(schemas, &alpha, 1, 1, 2, xml + half, rest);
+	look_at_chunk(schemas, &alpha, 5, 0, 2, "garbage", 7);
+	look_at_chunk(schemas, &alpha, 5, 0, 2, xml, half); /* again from the start */
+	look_at_chunk(schemas, &alpha, 5, 1, 2, xml + half, rest);
 	assert_counts(schemas, 1, 0, 0);
+	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "Whole");
 	trace_schemas_free(schemas);
 }
 
@@ -363,6 +376,9 @@ static void manifests_that_never_end_are_bounded(void **state)
 	for (uint16_t number = 0; number < 1000; number++) { /* more than a manifest may have */
 		look_at_chunk(schemas, &beta, 1, number, 60000, block, sizeof block);
 	}
+	/* 256 of the processes stay, until one of them makes room for beta. A manifest has at most
+	 * 16 MiB, 279 blocks; the next one drops it. */
+	assert_dropped(schemas, 2000 - 256 + 1 + 1000 / (279 + 1), 0);
 	look_at_manifest(schemas, &alpha, MANIFEST("Still served"));
 	assert_counts(schemas, 1, 0, 0);
 	trace_schemas_free(schemas);
@@ -487,9 +503,41 @@ static void providers_are_bounded(void **state)
 		look_at_traits(schemas, &guid, "Many", 0);
 	}
 	assert_null(trace_schemas_claimed_name(schemas, &guid));
+	assert_dropped(schemas, 0, 10000 - (1 << 13));
+	look_at_manifest(schemas, &guid, MANIFEST("Of a provider without a place"));
+	assert_dropped(schemas, 1, 10000 - (1 << 13));
 	memset(guid.bytes + 4, 0, 4);
 	assert_string_equal(trace_schemas_claimed_name(schemas, &guid), "Many");
 	trace_schemas_free(schemas);
+}
+
+static void descriptions_beyond_the_bound_are_counted(void **state)
+{
+	enum { MOST = 1 << 16 };
+	struct trace_schemas *schemas = schemas_new();
+	struct guid guid = { { 2 } };
+
+	(void)state;
+	for (uint32_t i = 0; i < MOST + 7; i++) {
+		guid.bytes[4] = (uint8_t)(i >> 10);
+		look_at_event_info(schemas, &guid, &beta, i & 1023, EVENT_INFO_MANIFEST, NULL, 0);
+	}
+	assert_counts(schemas, 0, MOST + 7, 0);
+	assert_dropped(schemas, 0, 7);
+	trace_schemas_free(schemas);
+}
+
+/* Records of other ids may be stepped over before the first pass sees them. */
+static void the_ids_that_are_needed_are_chosen(void **state)
+{
+	struct id_choice ids = { { 0 } };
+
+	(void)state;
+	trace_schemas_choose_ids(&ids);
+	for (unsigned id = 0; id <= UINT16_MAX; id++) {
+		/* Chunks of manifests, and ProcessStart and ProcessStop of Kernel-Process. */
+		assert_int_equal(id_chosen(&ids, (uint16_t)id), id == 0xfffe || id == 1 || id == 2);
+	}
 }
 
 int main(void)
@@ -502,13 +550,15 @@ int main(void)
 		cmocka_unit_test(descriptions_that_are_not_whole_do_not_count),
 		cmocka_unit_test(the_last_manifest_of_a_provider_wins),
 		cmocka_unit_test(chunks_come_together_by_provider_and_process),
-		cmocka_unit_test(a_gap_starts_over_at_the_next_first_chunk),
+		cmocka_unit_test(a_manifest_that_lacks_a_chunk_is_none_until_it_comes_again),
 		cmocka_unit_test(manifests_that_never_end_are_bounded),
 		cmocka_unit_test(what_only_looks_like_a_manifest_is_left_alone),
 		cmocka_unit_test(manifest_xml_is_refused_with_a_reason),
 		cmocka_unit_test(manifest_xml_names_the_first_provider),
 		cmocka_unit_test(traits_end_where_they_say_and_inside_their_item),
 		cmocka_unit_test(providers_are_bounded),
+		cmocka_unit_test(descriptions_beyond_the_bound_are_counted),
+		cmocka_unit_test(the_ids_that_are_needed_are_chosen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,7 +165,7 @@ static void look_at_one(struct trace_schemas *schemas, struct cursor *c)
 	(void)trace_schemas_provider_name(schemas, record.provider);
 	/* Schemas are usually looked up at the end; here none is kept. */
 	record.version = 0;
-	(void)trace_schemas_find(schemas, &record);
+	(void)trace_schemas_find(schemas, &record, NULL);
 	visit_strings(&record);
 	free(payload);
 	free(extended);

@@ -12,14 +12,16 @@
 #include <cmocka.h>
 
 #include "decode/event_table.h"
+#include "decode/inband_manifests.h"
 #include "decode/kernel_class.h"
 #include "etl/source_file.h"
 #include "recorder/recording.h"
 #include "recorder/tap.h"
 #include "source/payload.h"
+#include "tests/support/decoded_text.h"
 #include "tests/support/temporary.h"
 
-enum { RECORDS_MOST = 64, PAYLOAD_MOST = 256, FLOOD = 200000 };
+enum { RECORDS_MOST = 64, PAYLOAD_MOST = 1024, FLOOD = 200000 };
 #define MEMORY (UINT64_C(4) << 20)
 
 static const struct guid provider = { { 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1 } };
@@ -382,6 +384,121 @@ static void what_existed_before_is_a_rundown(void **state)
 	close_consumer(&consumer);
 }
 
+/* The layouts are those of docs/kernel-events.csv; what nothing is known of is 0 or empty. */
+static void what_a_live_session_found_is_recorded(void **state)
+{
+	static const struct {
+		enum kernel_class class;
+		uint8_t opcode;
+		const char *fields;
+	} expected[] = {
+		{ KERNEL_SYS_CONFIG, 35, "NtPath=\\Device\\HarddiskVolume3\\ DosPath=C:\\" },
+		{ KERNEL_SYSTEM_CONFIG, 11,
+		  "DiskNumber=1 BytesPerSector=4096 SectorsPerTrack=0 TracksPerCylinder=0 Cylinders=0 "
+		  "SCSIPort=0 SCSIPath=0 SCSITarget=0 SCSILun=0 Manufacturer=A disk PartitionCount=0 "
+		  "WriteCacheEnabled=0 Pad=0 BootDriveLetter= Spare=" },
+		{ KERNEL_SYSTEM_CONFIG, 12,
+		  "StartOffset=0 PartitionSize=0 DiskNumber=1 Size=0 DriveType=0 DriveLetterString=D: "
+		  "Pad1=0 PartitionNumber=2 SectorsPerCluster=0 BytesPerSector=0 Pad2=0 "
+		  "NumberOfFreeClusters=0 TotalNumberOfClusters=0 FileSystem=NTFS VolumeExt=0 Pad3=0" },
+		{ KERNEL_SYSTEM_CONFIG, 15,
+		  "ProcessId=300 ServiceState=4 SubProcessTag=7 ServiceName=Spooler DisplayName= "
+		  "ProcessName=" },
+	};
+	const size_t count = sizeof expected / sizeof expected[0];
+	const struct event_record record = {
+		.type = RECORD_EVENT,
+		.kernel_group = 0xff,
+		.provider = &provider,
+		.payload = (const uint8_t *)"",
+		.pointer_size = 8,
+		.raw_time = 1000,
+	};
+	struct consumer consumer = open_consumer();
+	struct recording_result result;
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	tap_know_volume(consumer.tap, "\\Device\\HarddiskVolume3\\", "C:\\");
+	tap_know_disk(consumer.tap, 1, "A disk", 4096);
+	tap_know_partition(consumer.tap, 1, 2, "D:", "NTFS");
+	tap_know_service(consumer.tap, 300, 7, "Spooler");
+	/* Nothing is known of these, or a record has no place for it. */
+	tap_know_volume(consumer.tap, "\\Device\\HarddiskVolume4\\", NULL);
+	tap_know_disk(consumer.tap, 2, NULL, 512);
+	tap_know_partition(consumer.tap, 1, 3, "E:", NULL);
+	tap_know_partition(consumer.tap, 1, SOURCE_NO_PARTITION, "F:", "NTFS");
+	tap_know_partition(consumer.tap, 1, 4, "C:\\mounted", "NTFS");
+	tap_know_service(consumer.tap, 301, 0, "Alone");
+	tap_know_service(consumer.tap, 302, 8, NULL);
+	take(&consumer, &record);
+
+	temporary_path(path, "etl");
+	write_to(path, &consumer, 1, &result);
+	assert_int_equal(result.facts, count);
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 1 + count + 1); /* the header, the facts, the record */
+	for (size_t i = 0; i < count; i++) {
+		struct copy *copy = &copies.list[1 + i];
+
+		copy->record.provider = &copy->provider;
+		assert_int_equal(kernel_class_of(&copy->provider), expected[i].class);
+		assert_int_equal(copy->record.opcode, expected[i].opcode);
+		assert_decoded(kernel_schema_of(&copy->record), copy->payload,
+			       copy->record.payload_size, 8, expected[i].fields, 0);
+	}
+	remove(path);
+	close_consumer(&consumer);
+}
+
+/* Two versions of an EventSource can begin with the same chunk. */
+static void each_process_keeps_its_chunks_of_manifests(void **state)
+{
+	struct consumer consumer = open_consumer();
+	struct recording_result result;
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	for (unsigned turn = 0; turn < 2; turn++) { /* what comes again is kept once */
+		for (uint8_t i = 0; i < 4; i++) {
+			const uint8_t number = i % 2, process = i / 2;
+			const uint8_t chunk[] = { 1,      0, 0,
+						  0x5b,   2, 0,
+						  number, 0, number ? 'x' + process : '<' };
+			const struct event_record record = { .type = RECORD_EVENT,
+							     .kernel_group = 0xff,
+							     .provider = &provider,
+							     .id = MANIFEST_EVENT_ID,
+							     .process_id = 100U + process,
+							     .pointer_size = 8,
+							     .payload = chunk,
+							     .payload_size = sizeof chunk,
+							     .raw_time = 10 };
+
+			take(&consumer, &record);
+		}
+	}
+	for (unsigned i = 0; i < FLOOD; i++) {
+		take_at(&consumer, 1, 1000 + i);
+	}
+	temporary_path(path, "etl");
+	write_to(path, &consumer, 1, &result);
+	assert_int_equal(result.facts, 4);
+	read_again(path, &copies);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct copy *copy = &copies.list[1 + i];
+
+		assert_int_equal(copy->record.id, MANIFEST_EVENT_ID);
+		assert_int_equal(copy->record.process_id, 100 + i / 2);
+		assert_int_equal(copy->payload[6], i % 2);
+		assert_int_equal(copy->payload[8], i % 2 ? 'x' + i / 2 : '<');
+	}
+	remove(path);
+	close_consumer(&consumer);
+}
+
 static void without_a_record_there_is_no_recording(void **state)
 {
 	struct consumer consumer = open_consumer();
@@ -401,6 +518,8 @@ int main(void)
 		cmocka_unit_test(records_of_two_consumers_are_in_order_of_time),
 		cmocka_unit_test(a_recording_that_grows_is_in_order_of_time),
 		cmocka_unit_test(what_existed_before_is_a_rundown),
+		cmocka_unit_test(what_a_live_session_found_is_recorded),
+		cmocka_unit_test(each_process_keeps_its_chunks_of_manifests),
 		cmocka_unit_test(without_a_record_there_is_no_recording),
 	};
 

@@ -396,6 +396,12 @@ static const struct schema *find_event(const struct manifest *manifest,
 	return event->id == id && event->version == version ? &event->schema : NULL;
 }
 
+const struct schema *manifest_schema_exact(const struct manifest *manifest, size_t index,
+					   uint16_t id, uint8_t version)
+{
+	return find_event(manifest, &manifest->providers[index], id, version);
+}
+
 const struct schema *manifest_schema(const struct manifest *manifest, size_t index, uint16_t id,
 				     uint8_t version)
 {

@@ -54,6 +54,10 @@ bool manifest_provider_guid(const struct manifest *manifest, size_t index, struc
 const struct schema *manifest_schema(const struct manifest *manifest, size_t index, uint16_t id,
 				     uint8_t version);
 
+/* The same without version 0 in the place of another. */
+const struct schema *manifest_schema_exact(const struct manifest *manifest, size_t index,
+					   uint16_t id, uint8_t version);
+
 /*
  * The layout of the latest version before this one; NULL: none. Versions mostly append fields, so
  * an older layout is better than none.

@@ -281,7 +281,7 @@ static void compare(void *context, const struct event_record *record)
 	if (record->classic || record->type >= RECORD_MESSAGE) {
 		return;
 	}
-	recorded = trace_schemas_find(comparison->trace, record);
+	recorded = trace_schemas_find(comparison->trace, record, NULL);
 	if (!recorded || recorded->origin != SCHEMA_EVENT_INFO) {
 		return;
 	}
