@@ -17,6 +17,7 @@
 #include "config/builtin.h"
 #include "etl/file.h"
 #include "etl/packed.h"
+#include "tool/recording.h"
 #include "tool/tool.h"
 #include "track/repeats.h"
 #include "version.h"
@@ -70,43 +71,14 @@ static void collect_options(const struct tool_command *command,
 	options[count].name = NULL;
 }
 
-/* Whether a shell may have made both of one pattern. */
-static bool differ_by_number(const char *a, const char *b)
-{
-	static const char digits[] = "0123456789";
-	bool differ = false;
-
-	while (*a && *b) {
-		size_t x = strspn(a, digits), y = strspn(b, digits);
-
-		if (x == 0 || y == 0) {
-			if (*a++ != *b++) {
-				return false;
-			}
-			continue;
-		}
-		differ = differ || x != y || strncmp(a, b, x) != 0;
-		a += x;
-		b += y;
-	}
-	return *a == *b && differ;
-}
-
 static bool take_word(void *target, const char *word, struct error *err)
 {
 	struct tool_arguments *arguments = target;
 	const char *too_many = arguments->command->too_many;
 
-	if (arguments->word_count == arguments->command->words_most && !too_many &&
-	    differ_by_number(arguments->words[0], word)) {
-		return error_set(err, ERROR_CONFIG,
-				 "one recording at a time, not also \"%s\"; for the files of one "
-				 "recording write * in place of the number, in quotes",
-				 word);
-	}
 	if (arguments->word_count == arguments->command->words_most) {
-		return error_set(err, ERROR_CONFIG, "%s \"%s\"",
-				 too_many ? too_many : "one recording at a time, not also", word);
+		return too_many ? error_set(err, ERROR_CONFIG, "%s \"%s\"", too_many, word) :
+				  recording_refuse_second(arguments->words[0], word, err);
 	}
 	arguments->words[arguments->word_count++] = word;
 	return true;

@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "etl/source_file.h"
 #include "setup.h"
@@ -31,6 +32,37 @@ struct recording {
 	struct progress progress;
 	bool warned; /* of damage, where there is any */
 };
+
+/* Whether a shell may have made both of one pattern. */
+static bool differ_by_number(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+	bool differ = false;
+
+	while (*a && *b) {
+		size_t x = strspn(a, digits), y = strspn(b, digits);
+
+		if (x == 0 || y == 0) {
+			if (*a++ != *b++) {
+				return false;
+			}
+			continue;
+		}
+		differ = differ || x != y || strncmp(a, b, x) != 0;
+		a += x;
+		b += y;
+	}
+	return *a == *b && differ;
+}
+
+bool recording_refuse_second(const char *first, const char *second, struct error *err)
+{
+	return error_set(err, ERROR_CONFIG, "one recording at a time, not also \"%s\"%s", second,
+			 differ_by_number(first, second) ?
+				 "; for the files of one recording write * in place of the number, "
+				 "in quotes" :
+				 "");
+}
 
 void record_times_add(struct record_times *times, const struct event_record *record)
 {

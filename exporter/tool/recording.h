@@ -86,6 +86,9 @@ bool recording_run(struct recording *recording, struct error *err);
 /* Ends recording_run() soon. */
 void recording_stop(struct recording *recording);
 
+/* The sentence about a second recording on the command line of a command that takes one; false. */
+bool recording_refuse_second(const char *first, const char *second, struct error *err);
+
 /*
  * Opens the recording that is the first word of the arguments, with the built-in manifests too, as
  * rules do, and runs it once. NULL after a complaint.

@@ -8,12 +8,18 @@
  * then the providers that are registered on this Windows are listed (tool_sessions.c). An event is
  * a row of class_rows.h, so all its versions are one row, with the fields of its largest schema.
  * The number of rows is limited; records beyond them are counted and reported at the end.
+ *
+ * With --export-manifests nothing is listed: manifests are written, of what the recording contains
+ * or of what Windows has registered (export_manifests.h).
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/os.h"
+#include "live/running.h"
 #include "tool/class_rows.h"
 #include "tool/event_fields.h"
+#include "tool/export_manifests.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
 
@@ -136,18 +142,63 @@ static int list(struct tool_arguments *arguments)
 struct request {
 	struct tool_arguments arguments;
 	bool installed;
+	const char *export; /* the folder; NULL: none */
 };
 
 static const struct command_option option_rows[] = {
 	{ "--installed", NULL,
 	  "list those registered on this Windows; a word in place of FILE filters", OPTION_SET,
 	  .offset = offsetof(struct request, installed) },
+	{ "--export-manifests", "DIR",
+	  "write a manifest (.man) for each provider that FILE describes, or that is registered",
+	  OPTION_TEXT, .offset = offsetof(struct request, export) },
 	{ NULL },
 };
 
+static bool is_file(const char *path)
+{
+	struct os_file_stamp stamp;
+
+	os_file_stamp(path, &stamp);
+	return stamp.volume != 0 || stamp.number != 0;
+}
+
+/* Without --installed, the first word is a recording where there is such a file, and on every
+ * machine that has no registered providers. */
+static int run_export(struct request *request)
+{
+	struct tool_arguments *arguments = &request->arguments;
+	struct error err = { 0 };
+	bool here = etw_here(&err);
+	bool installed = request->installed || arguments->word_count == 0 ||
+			 (here && !is_file(arguments->words[0]));
+
+	if (arguments->as_json) {
+		return tool_complain(TOOL_BAD_USAGE, "providers",
+				     "--format is of no use with --export-manifests");
+	}
+	if (installed && !here) {
+		return tool_complain(TOOL_BAD_USAGE, "providers",
+				     "which recording? Without one, the manifests of this machine "
+				     "are exported, but %s",
+				     err.text);
+	}
+	return export_manifests(arguments, request->export, installed);
+}
+
 static int run(struct tool_arguments *arguments)
 {
-	if (((struct request *)arguments)->installed) {
+	struct request *request = (struct request *)arguments;
+	struct error err;
+
+	if (request->export) {
+		return run_export(request);
+	}
+	if (arguments->word_count > 1) {
+		recording_refuse_second(arguments->words[0], arguments->words[1], &err);
+		return tool_complain(TOOL_BAD_USAGE, "providers", "%s", err.text);
+	}
+	if (request->installed) {
 		return tool_installed(arguments->words[0], arguments->as_json != 0);
 	}
 	if (arguments->word_count == 0) {
@@ -158,13 +209,19 @@ static int run(struct tool_arguments *arguments)
 
 const struct tool_command tool_providers = {
 	.name = "providers",
-	.synopsis = "FILE | --installed [WORD]",
+	.synopsis = "FILE | --installed [WORD] | --export-manifests DIR [FILE] [NAME…]",
 	.about = "List the providers of a recording, their events and fields",
 	.more = "The names are those that the rules of collectors use: kernel events as shown, other\n"
-		"events with their provider in front, as Provider/Name.\n",
+		"events with their provider in front, as Provider/Name.\n"
+		"\n"
+		"--export-manifests takes what a recording contains: the manifests of EventSources, and\n"
+		"the descriptions that a merge adds. On Windows, without FILE, it takes all that is\n"
+		"registered. NAME limits it to providers of that name or GUID, with * and ?. The\n"
+		"folder is then a value of --schema and of schemas: in a configuration. A file of\n"
+		"an earlier export is replaced, any other stays.\n",
 	.options = option_rows,
 	.shared = TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
-	.words_most = 1,
+	.words_most = TOOL_WORDS_MOST,
 	.size = sizeof(struct request),
 	.run = run,
 };

@@ -124,6 +124,10 @@ const struct kit_assumption kit_assumptions[] = {
 	{ "M13", "ContainerType exists in process-isolated containers only",
 	  CANNOT("it needs a container; the facts of the machine say whether this is one") },
 
+	/* TDH */
+	{ "T4", "TdhGetEventMapInformation finds maps for a record without a payload",
+	  CANNOT("etwtool providers --export-manifests shows it: fields have maps") },
+
 	/* recordings */
 	{ "L1", "a private system logger may write a file beside real time",
 	  CANNOT("the recording of this run shows it") },

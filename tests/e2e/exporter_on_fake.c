@@ -128,6 +128,7 @@ static const EVENT_DESCRIPTOR described_event = { .Id = 7, .Version = 2, .Level 
 
 static void describe_machine(void)
 {
+	static const GUID classic = { 0x10adf00d, 0x10ad, 0x10ad, { 1, 2, 3, 4, 5, 6, 7, 10 } };
 	static const struct blob_map_entry state_names[] = { { 1, "Up" }, { 2, "Down" } };
 	static const struct blob_property properties[] = { { "State", 0, 8, 0, 1, 4 } };
 	static const char *const maps[] = { "States" };
@@ -156,6 +157,9 @@ static void describe_machine(void)
 	fake_etw_tdh_map(&described, states.name, payload.bytes + sizeof provider,
 			 payload.size - sizeof provider);
 	payload_done(&payload);
+	fake_etw_tdh_provider(&described, event.provider_name, true);
+	fake_etw_tdh_keyword(&described, "Changes", described_event.Keyword);
+	fake_etw_tdh_provider(&classic, "Contoso-Classic", false);
 	fake_etw_attach_disk(5, "Contoso", "Disk of a test", 4096);
 	/* Windows is asked for the tags of services that share a process. */
 	fake_etw_add_service("ContosoService", 4712, 77);

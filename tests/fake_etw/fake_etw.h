@@ -433,5 +433,6 @@ void fake_etw_tdh_event(const GUID *provider, const EVENT_DESCRIPTOR *descriptor
 void fake_etw_tdh_map(const GUID *provider, const char *name, const void *map,
 		      size_t size); /* an EVENT_MAP_INFO */
 void fake_etw_tdh_provider(const GUID *provider, const char *name, bool manifest);
+void fake_etw_tdh_keyword(const GUID *provider, const char *name, uint64_t mask);
 
 #endif

@@ -41,7 +41,9 @@ enum {
 				call(Process32NextW) call(Thread32First) call(Thread32Next) call(                \
 					QueryDosDeviceW) call(GetLogicalDrives) call(OpenProcessToken)           \
 					call(LookupPrivilegeValueW) call(AdjustTokenPrivileges) call(            \
-						TdhEnumerateManifestProviderEvents) call(TdhCreatePayloadFilter) \
+						TdhEnumerateManifestProviderEvents) call(                        \
+						TdhGetManifestEventInformation) call(                            \
+						TdhEnumerateProviderFieldInformation) call(TdhCreatePayloadFilter) \
 						call(TdhAggregatePayloadFilters) call(                           \
 							FindFirstVolumeW) call(FindNextVolumeW)                  \
 							call(GetVolumePathNamesForVolumeNameW) call(             \

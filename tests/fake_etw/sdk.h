@@ -93,6 +93,8 @@ typedef struct _PROVIDER_EVENT_INFO {
 
 ULONG WINAPI TdhEnumerateManifestProviderEvents(LPGUID provider, PPROVIDER_EVENT_INFO buffer,
 						ULONG *size);
+ULONG WINAPI TdhGetManifestEventInformation(LPGUID provider, PEVENT_DESCRIPTOR descriptor,
+					    PTRACE_EVENT_INFO buffer, ULONG *size);
 ULONG WINAPI TdhCreatePayloadFilter(LPCGUID provider, const EVENT_DESCRIPTOR *event, BOOLEAN any,
 				    ULONG count, PPAYLOAD_FILTER_PREDICATE predicates,
 				    PVOID *filter);

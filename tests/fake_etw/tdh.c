@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENTRIES = 256 };
+enum { ENTRIES = 4096 };
 
 struct event {
 	GUID provider;
@@ -22,6 +22,12 @@ struct map {
 	ULONG size;
 };
 
+struct keyword {
+	GUID provider;
+	WCHAR name[256];
+	uint64_t mask;
+};
+
 struct provider {
 	GUID guid;
 	WCHAR name[256];
@@ -32,6 +38,8 @@ static struct event events[ENTRIES];
 static size_t event_count;
 static struct map maps[ENTRIES];
 static size_t map_count;
+static struct keyword keywords[ENTRIES];
+static size_t keyword_count;
 static struct provider providers[ENTRIES];
 static size_t provider_count;
 
@@ -56,6 +64,7 @@ void fake_tdh_reset(void)
 		free(maps[--map_count].bytes);
 	}
 	provider_count = 0;
+	keyword_count = 0;
 	fake_unlock();
 }
 
@@ -81,6 +90,19 @@ void fake_etw_tdh_map(const GUID *provider, const char *name, const void *map, s
 	maps[map_count].bytes = copy_of(map, size);
 	maps[map_count].size = (ULONG)size;
 	map_count++;
+	fake_unlock();
+}
+
+void fake_etw_tdh_keyword(const GUID *provider, const char *name, uint64_t mask)
+{
+	fake_lock();
+	if (keyword_count == ENTRIES ||
+	    !fake_wide_from_utf8(name, keywords[keyword_count].name, 256)) {
+		abort();
+	}
+	keywords[keyword_count].provider = *provider;
+	keywords[keyword_count].mask = mask;
+	keyword_count++;
 	fake_unlock();
 }
 
@@ -262,16 +284,88 @@ ULONG WINAPI TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO buffer, ULONG *siz
 	return error;
 }
 
+ULONG WINAPI TdhGetManifestEventInformation(LPGUID provider, PEVENT_DESCRIPTOR descriptor,
+					    PTRACE_EVENT_INFO buffer, ULONG *size)
+{
+	uint32_t error = fake_enter(CALL_TdhGetManifestEventInformation);
+
+	if (error == 0 && (!provider || !descriptor || !size)) {
+		error = ERROR_INVALID_PARAMETER;
+	}
+	if (error == 0) {
+		EVENT_RECORD record = { .EventHeader = { .ProviderId = *provider,
+							 .EventDescriptor = *descriptor } };
+
+		error = ERROR_NOT_FOUND;
+		for (size_t i = 0; i < event_count; i++) {
+			if (same_event(&events[i], &record)) {
+				error = answer(events[i].bytes, events[i].size, buffer, size);
+				break;
+			}
+		}
+	}
+	fake_unlock();
+	return error;
+}
+
+/* The keywords of a provider; the fake knows no other fields. */
+static uint32_t enumerate_keywords(const GUID *provider, PPROVIDER_FIELD_INFOARRAY buffer,
+				   ULONG *size)
+{
+	size_t header = offsetof(PROVIDER_FIELD_INFOARRAY, FieldInfoArray);
+	size_t count = 0, names, total;
+	PROVIDER_FIELD_INFOARRAY *list;
+	uint32_t error;
+
+	for (size_t i = 0; i < keyword_count; i++) {
+		count += fake_guid_equal(&keywords[i].provider, provider);
+	}
+	if (count == 0) {
+		return ERROR_NOT_FOUND;
+	}
+	names = header + count * sizeof list->FieldInfoArray[0];
+	total = names + count * sizeof keywords[0].name;
+	list = calloc(1, total);
+	if (!list) {
+		abort();
+	}
+	list->FieldType = EventKeywordInformation;
+	for (size_t i = 0; i < keyword_count; i++) {
+		if (fake_guid_equal(&keywords[i].provider, provider)) {
+			size_t length = (fake_wide_length(keywords[i].name) + 1) * sizeof(WCHAR);
+
+			list->FieldInfoArray[list->NumberOfElements++] =
+				(PROVIDER_FIELD_INFO){ .NameOffset = (ULONG)names,
+						       .Value = keywords[i].mask };
+			memcpy((uint8_t *)list + names, keywords[i].name, length);
+			names += length;
+		}
+	}
+	error = answer(list, (ULONG)names, buffer, size);
+	free(list);
+	return error;
+}
+
 ULONG WINAPI TdhEnumerateProviderFieldInformation(LPGUID provider, EVENT_FIELD_TYPE field_type,
 						  PPROVIDER_FIELD_INFOARRAY buffer, ULONG *size)
 {
-	(void)field_type;
-	(void)buffer;
-	return provider && size ? ERROR_NOT_FOUND : ERROR_INVALID_PARAMETER;
+	uint32_t error = fake_enter(CALL_TdhEnumerateProviderFieldInformation);
+
+	if (error == 0 && (!provider || !size)) {
+		error = ERROR_INVALID_PARAMETER;
+	}
+	if (error == 0) {
+		error = field_type == EventKeywordInformation ?
+				enumerate_keywords(provider, buffer, size) :
+				ERROR_NOT_FOUND;
+	}
+	fake_unlock();
+	return error;
 }
 
 IMPORTED(TdhGetEventInformation);
 IMPORTED(TdhGetEventMapInformation);
+IMPORTED(TdhGetManifestEventInformation);
 IMPORTED(TdhEnumerateManifestProviderEvents);
 IMPORTED(TdhEnumerateProviders);
 IMPORTED(TdhEnumerateProviderFieldInformation);

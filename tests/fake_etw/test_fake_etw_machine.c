@@ -736,6 +736,66 @@ static void providers_have_names(void **state)
 	assert_int_equal(information->TraceProviderInfoArray[0].SchemaSource, 0);
 }
 
+static void manifests_describe_their_events(void **state)
+{
+	static const TRACE_EVENT_INFO information = { .PropertyCount = 1 };
+	static const EVENT_MAP_INFO map = { .EntryCount = 1 };
+	EVENT_DESCRIPTOR descriptor = { .Id = 7, .Version = 2 };
+	EVENT_RECORD record = { .EventHeader = { .ProviderId = some_provider,
+						 .EventDescriptor = descriptor } };
+	GUID provider = some_provider;
+	WCHAR name[] = u"States";
+	EVENT_MAP_INFO got_map;
+	TRACE_EVENT_INFO got;
+	ULONG size = 0;
+
+	(void)state;
+	fake_etw_tdh_event(&some_provider, &descriptor, false, &information, sizeof(information));
+	fake_etw_tdh_map(&some_provider, "States", &map, sizeof(map));
+	assert_int_equal(TdhGetManifestEventInformation(&provider, &descriptor, NULL, &size),
+			 ERROR_INSUFFICIENT_BUFFER);
+	assert_int_equal(size, sizeof(information));
+	assert_int_equal(TdhGetManifestEventInformation(&provider, &descriptor, &got, &size), 0);
+	assert_int_equal(got.PropertyCount, 1);
+	size = sizeof(got_map);
+	assert_int_equal(TdhGetEventMapInformation(&record, name, &got_map, &size), 0);
+	descriptor.Version = 3;
+	assert_int_equal(TdhGetManifestEventInformation(&provider, &descriptor, &got, &size),
+			 ERROR_NOT_FOUND);
+	assert_int_equal(TdhGetManifestEventInformation(NULL, &descriptor, &got, &size),
+			 ERROR_INVALID_PARAMETER);
+}
+
+static void providers_list_their_keywords(void **state)
+{
+	uint8_t bytes[256];
+	PROVIDER_FIELD_INFOARRAY *list = (PROVIDER_FIELD_INFOARRAY *)(void *)bytes;
+	GUID provider = some_provider, other = other_provider;
+	ULONG size = 0;
+
+	(void)state;
+	fake_etw_tdh_keyword(&some_provider, "Reads", 1);
+	fake_etw_tdh_keyword(&other_provider, "Other", 2);
+	fake_etw_tdh_keyword(&some_provider, "Writes", 0x30);
+	assert_int_equal(TdhEnumerateProviderFieldInformation(&provider, EventKeywordInformation,
+							      NULL, &size),
+			 ERROR_INSUFFICIENT_BUFFER);
+	assert_int_equal(size, 8 + 2 * 16 + 6 * 2 + 7 * 2);
+	assert_int_equal(TdhEnumerateProviderFieldInformation(&provider, EventKeywordInformation,
+							      list, &size),
+			 0);
+	assert_int_equal(list->NumberOfElements, 2);
+	assert_int_equal(list->FieldInfoArray[1].Value, 0x30);
+	assert_memory_equal(bytes + list->FieldInfoArray[1].NameOffset, u"Writes", 14);
+	fake_etw_reset(NULL);
+	assert_int_equal(TdhEnumerateProviderFieldInformation(&other, EventKeywordInformation, list,
+							      &size),
+			 ERROR_NOT_FOUND);
+	assert_int_equal(TdhEnumerateProviderFieldInformation(NULL, EventKeywordInformation, list,
+							      &size),
+			 ERROR_INVALID_PARAMETER);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, reset, all_is_closed)
@@ -764,6 +824,8 @@ int main(void)
 		ROW(schemas_are_queried_twice_for_their_size),
 		ROW(maps_have_names),
 		ROW(providers_have_names),
+		ROW(manifests_describe_their_events),
+		ROW(providers_list_their_keywords),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_machine", tests, NULL, NULL);
 

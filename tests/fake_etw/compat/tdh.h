@@ -251,6 +251,8 @@ TDHSTATUS WINAPI TdhEnumerateProviderFieldInformation(LPGUID provider, EVENT_FIE
 						      ULONG *size);
 TDHSTATUS WINAPI TdhEnumerateManifestProviderEvents(LPGUID provider, PPROVIDER_EVENT_INFO buffer,
 						    ULONG *size);
+TDHSTATUS WINAPI TdhGetManifestEventInformation(LPGUID provider, PEVENT_DESCRIPTOR descriptor,
+						PTRACE_EVENT_INFO buffer, ULONG *size);
 TDHSTATUS WINAPI TdhCreatePayloadFilter(LPCGUID provider, const EVENT_DESCRIPTOR *event,
 					BOOLEAN any, ULONG count,
 					PPAYLOAD_FILTER_PREDICATE predicates, PVOID *filter);
