@@ -6,8 +6,8 @@
  * label of a process is its image name in one spelling. Events write the same name in different
  * cases, and a series keeps its labels, so the spelling that is seen first wins; struct names is a
  * hash table of these spellings, in which a name that collides takes one of the next hashes. When
- * it is full it begins anew: a name that comes again may then get the spelling of that event. In the
- * first pass of a recording this rule cannot be applied at once, because records arrive in file
+ * it is full it begins anew: a name that comes again may then get the spelling of that event. In
+ * the first pass of a recording this rule cannot be applied at once, because records arrive in file
  * order. The timeline therefore stores the names as recorded, and processes_build() assigns labels
  * after sorting: first to start and rundown records, then to stop records, and last to the names
  * from the other provider.
@@ -16,21 +16,35 @@
  * kernel, the events of Microsoft-Windows-Kernel-Process, and the list of processes that a live
  * session found when it started. Only the first source creates instances. Threads have two
  * sources: the thread events of the kernel, and the list of a live session.
+ *
+ * The stop events of Microsoft-Windows-Kernel-Process cut names at 14 characters, so the name of a
+ * process of which nothing else is known may lack its end. One program must have one series.
+ * Therefore struct names also knows how its names begin, and such a name is completed by the only
+ * known name that begins so. If several begin so, the process has no name. If none does, the name
+ * stands as it is where all names are known, after the first pass of a recording; a live session
+ * may still meet the longer one, and leaves the process without a name.
  */
 #include "track/processes.h"
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 /* ---- spellings of names ---- */
 
 enum { PROBES = 32 }; /* names of one hash; by chance there are never so many */
 
+enum { CUT_CHARACTERS = 14 }; /* of a name that is cut */
+
+#define SEVERAL_NAMES UINT32_MAX /* no label id */
+
 struct names {
 	struct registry *registry; /* borrowed */
 	/* hash of the name in lower case, or one of the numbers after it -> label id */
 	struct map by_hash;
+	/* hash of the first CUT_CHARACTERS in lower case -> label id, or SEVERAL_NAMES */
+	struct map by_start;
 	size_t most;
 	bool lower_case;
 };
@@ -49,10 +63,16 @@ struct names *names_new(struct registry *registry, size_t most, bool lower_case,
 	return names;
 }
 
+static void forget_names(struct names *names)
+{
+	map_done(&names->by_hash);
+	map_done(&names->by_start);
+}
+
 void names_free(struct names *names)
 {
 	if (names) {
-		map_done(&names->by_hash);
+		forget_names(names);
 		free(names);
 	}
 }
@@ -77,11 +97,68 @@ static uint32_t add_label(struct names *names, const char *name, size_t size)
 	return label;
 }
 
+/* The label of a name without ".exe"; INTERN_NONE if it is not known. *hash is then where it
+ * belongs; *room is false if too many names have that hash. */
+static uint32_t find_name(const struct names *names, const char *name, size_t size, uint64_t *hash,
+			  bool *room)
+{
+	*hash = text_hash_nocase(name, size, hash_seed());
+	for (unsigned probe = 0; probe < PROBES; probe++, ++*hash) {
+		const uint64_t *slot = map_find(&names->by_hash, *hash);
+		size_t known_size;
+		const char *known;
+
+		if (!slot) {
+			*room = true;
+			return INTERN_NONE;
+		}
+		known = intern_text(registry_strings(names->registry), (uint32_t)*slot,
+				    &known_size);
+		if (text_equal_nocase(known, known_size, name, size)) {
+			return (uint32_t)*slot;
+		}
+	}
+	*room = false;
+	return INTERN_NONE;
+}
+
+/* The bytes of the first CUT_CHARACTERS of a name (UTF-8); 0 if it has fewer. */
+static size_t start_size(const char *name, size_t size)
+{
+	unsigned characters = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		bool continues = ((unsigned char)name[i] & 0xc0) == 0x80;
+
+		if (!continues && characters++ == CUT_CHARACTERS) {
+			return i;
+		}
+	}
+	return characters == CUT_CHARACTERS ? size : 0;
+}
+
+/* Remembers that a name begins so, for names that are cut there. */
+static void note_start(struct names *names, const char *name, size_t size, uint32_t label)
+{
+	size_t start = start_size(name, size);
+	uint64_t *slot = NULL;
+	bool added;
+
+	if (start > 0) {
+		slot = map_put(&names->by_start, text_hash_nocase(name, start, hash_seed()),
+			       &added);
+	}
+	if (slot) {
+		*slot = added ? label : SEVERAL_NAMES;
+	}
+}
+
 uint32_t names_label(struct names *names, const char *image, size_t size)
 {
 	uint64_t hash;
-	uint64_t *slot = NULL;
+	uint64_t *slot;
 	uint32_t label;
+	bool room;
 
 	if (size == 0) {
 		return INTERN_NONE;
@@ -92,33 +169,98 @@ uint32_t names_label(struct names *names, const char *image, size_t size)
 	if (size == 0) {
 		return registry_unknown(names->registry);
 	}
-	hash = text_hash_nocase(image, size, hash_seed());
-	for (unsigned probe = 0; probe < PROBES; probe++, hash++) {
-		size_t known_size;
-		const char *known;
+	label = find_name(names, image, size, &hash, &room);
+	if (label != INTERN_NONE) {
+		return label;
+	}
+	if (room && names->by_hash.count >= names->most) {
+		forget_names(names);
+	}
+	label = room ? add_label(names, image, size) : INTERN_FULL;
+	slot = label != INTERN_FULL ? map_put(&names->by_hash, hash, NULL) : NULL;
+	if (!slot) {
+		return registry_other(names->registry);
+	}
+	*slot = label;
+	note_start(names, image, size, label);
+	return label;
+}
 
-		slot = map_find(&names->by_hash, hash);
-		if (!slot) {
-			break;
-		}
-		known = intern_text(registry_strings(names->registry), (uint32_t)*slot,
-				    &known_size);
-		if (text_equal_nocase(known, known_size, image, size)) {
-			return (uint32_t)*slot;
-		}
-	}
-	if (!slot && names->by_hash.count >= names->most) {
-		map_done(&names->by_hash);
-	}
-	label = slot ? INTERN_FULL : add_label(names, image, size);
-	if (label != INTERN_FULL) {
-		slot = map_put(&names->by_hash, hash, NULL);
-		if (slot) {
-			*slot = label;
-			return label;
+/* ---- names that are cut ---- */
+
+/* How many bytes at the end of a cut name are the beginning of ".exe". */
+static size_t part_of_exe(const char *image, size_t size)
+{
+	for (size_t part = 3; part > 0; part--) {
+		if (text_ends_nocase(image, size, ".exe", part)) {
+			return part;
 		}
 	}
-	return registry_other(names->registry);
+	return 0;
+}
+
+/* Whether the image name (UTF-8) in a stop event may lack its end. */
+static bool may_be_cut(const char *image, size_t size)
+{
+	return (size == CUT_CHARACTERS || (size > 0 && start_size(image, size) == size)) &&
+	       !text_ends_nocase(image, size, ".exe", 4);
+}
+
+/* Whether a whole image name may be what was cut, as far as both are ASCII: the cut one is in a
+ * code page that is not known. */
+static bool begins_so(const char *whole, size_t whole_size, const char *image, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if ((unsigned char)image[i] >= 0x80 ||
+		    (i < whole_size && (unsigned char)whole[i] >= 0x80)) {
+			return true; /* written in two ways, which cannot be compared */
+		}
+		if (i >= whole_size || ascii_lower(whole[i]) != ascii_lower(image[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The one known name that begins so; INTERN_NONE: no name does, SEVERAL_NAMES: not only one. */
+static uint32_t longer_name(const struct names *names, const char *image, size_t size)
+{
+	const uint64_t *slot =
+		map_find(&names->by_start, text_hash_nocase(image, size, hash_seed()));
+	size_t known_size;
+	const char *known;
+
+	if (!slot) {
+		return INTERN_NONE;
+	}
+	if (*slot == SEVERAL_NAMES) {
+		return SEVERAL_NAMES;
+	}
+	known = intern_text(registry_strings(names->registry), (uint32_t)*slot, &known_size);
+	return text_starts_nocase(known, known_size, image, size) ? (uint32_t)*slot : INTERN_NONE;
+}
+
+uint32_t names_complete(struct names *names, const char *image, size_t size, bool all_known)
+{
+	size_t stem = size - part_of_exe(image, size);
+	uint32_t longer = longer_name(names, image, size);
+	uint32_t whole = INTERN_NONE; /* a known name of which only ".exe" is cut */
+	uint64_t hash;
+	bool room;
+
+	if (stem == 0) {
+		return INTERN_NONE;
+	}
+	if (stem < size) {
+		whole = find_name(names, image, stem, &hash, &room);
+	}
+	if (longer == SEVERAL_NAMES || (longer != INTERN_NONE && whole != INTERN_NONE)) {
+		return INTERN_NONE;
+	}
+	if (longer != INTERN_NONE) {
+		return longer;
+	}
+	return stem < size || all_known ? names_label(names, image, stem) : INTERN_NONE;
 }
 
 /* ---- threads ---- */
@@ -145,12 +287,12 @@ uint32_t threads_process_otherwise(const struct threads *threads, uint32_t threa
 
 /* ---- processes ---- */
 
-enum { TEXTS_BYTES = 16 << 20 };
-
 void processes_init(struct processes *processes, struct registry *registry, struct names *names,
-		    uint32_t limit)
+		    uint32_t limit, size_t texts_bytes)
 {
-	*processes = (struct processes){ .registry = registry, .names = names };
+	*processes = (struct processes){ .registry = registry,
+					 .names = names,
+					 .texts_bytes = texts_bytes };
 	timeline_init(&processes->timeline, limit);
 	timeline_init(&processes->images, limit);
 	processes->idle = names_label(names, "Idle", 4);
@@ -175,7 +317,7 @@ void processes_clear(struct processes *processes)
 
 bool processes_begin_first_pass(struct processes *processes)
 {
-	processes->texts = intern_new(TEXTS_BYTES, NULL);
+	processes->texts = intern_new(processes->texts_bytes, NULL);
 	if (processes->texts) {
 		timeline_begin_first_pass(&processes->timeline);
 		timeline_begin_first_pass(&processes->images);
@@ -197,19 +339,50 @@ void processes_announce(struct processes *processes, enum lifetime_change change
 			  value_of(processes, name, name_size));
 }
 
+static uint32_t found_label(struct processes *processes, uint32_t process_id);
+
+/*
+ * The label of a process whose stop has brought the first name. The name that was found running may
+ * be that of an earlier process with this id: it must begin as the cut one does.
+ */
+static uint32_t label_of_cut(struct processes *processes, uint32_t process_id, const char *name,
+			     size_t size)
+{
+	const uint64_t *found = map_find(&processes->found, process_id);
+	size_t whole_size;
+	const char *whole;
+	uint32_t label;
+
+	if (found) {
+		whole = intern_text(processes->found_texts, (uint32_t)*found, &whole_size);
+		if (begins_so(whole, whole_size, name, size)) {
+			return found_label(processes, process_id);
+		}
+	}
+	label = names_complete(processes->names, name, size, processes->images.table.frozen);
+	return label == INTERN_NONE && found ? registry_unknown(processes->registry) : label;
+}
+
 void processes_announce_image(struct processes *processes, enum lifetime_change change,
 			      uint32_t process_id, int64_t time, const char *path, size_t path_size)
 {
 	size_t name = path_size;
+	uint32_t value;
 
 	while (name > 0 && path[name - 1] != '\\') {
 		name--;
 	}
+	path_size -= name;
 	if (name > 0) {
 		path += name;
 	}
-	timeline_announce(&processes->images, change, process_id, time,
-			  value_of(processes, path, path_size - name));
+	if (change == LIFETIME_STOP && !processes->images.in_first_pass &&
+	    may_be_cut(path, path_size)) {
+		value = label_of_cut(processes, process_id, path, path_size);
+	} else {
+		value = value_of(processes, path, path_size);
+	}
+	timeline_announce(&processes->images, change, process_id, time, value);
 }
 
 /* The label of a recorded name, resolved once for each name: labels[] is by text id, INTERN_NONE if
@@ -229,16 +402,34 @@ static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t
 	return labels[text];
 }
 
+/* The same for the name in a stop record of images, when all whole names have their labels. */
+static uint32_t label_of_stop(struct processes *processes, uint32_t *labels, uint32_t text)
+{
+	size_t size = 0;
+	const char *name = text != INTERN_FULL ? intern_text(processes->texts, text, &size) : NULL;
+
+	return name && may_be_cut(name, size) ? names_complete(processes->names, name, size, true) :
+						label_of(processes, labels, text);
+}
+
 /* Replaces text ids by label ids, either in stop records or in all others. */
 static void label_changes(struct processes *processes, struct timeline *timeline, uint32_t *labels,
 			  bool stops)
 {
+	bool images_stop = stops && timeline == &processes->images;
+
 	for (size_t i = 0; i < timeline->count; i++) {
 		struct timeline_change *change = &timeline->changes[i];
 
-		if ((timeline_change_of(change) == LIFETIME_STOP) == stops) {
-			change->value = labels ? label_of(processes, labels, change->value) :
-						 registry_other(processes->registry);
+		if ((timeline_change_of(change) == LIFETIME_STOP) != stops) {
+			continue;
+		}
+		if (!labels) {
+			change->value = registry_other(processes->registry);
+		} else if (images_stop) {
+			change->value = label_of_stop(processes, labels, change->value);
+		} else {
+			change->value = label_of(processes, labels, change->value);
 		}
 	}
 }
@@ -251,6 +442,9 @@ void processes_build(struct processes *processes)
 		return;
 	}
 	labels = calloc(intern_count(processes->texts), sizeof *labels);
+	if (!labels) {
+		memory_note_loss();
+	}
 	timeline_sort(&processes->timeline);
 	timeline_sort(&processes->images);
 	/* The first spelling wins: start and rundown records come first, then stop records, then
@@ -272,7 +466,7 @@ void processes_found(struct processes *processes, uint32_t process_id, const cha
 	uint64_t *value;
 
 	if (!processes->found_texts) {
-		processes->found_texts = intern_new(TEXTS_BYTES, NULL);
+		processes->found_texts = intern_new(processes->texts_bytes, NULL);
 	}
 	if (!processes->found_texts) {
 		return;

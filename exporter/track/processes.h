@@ -41,6 +41,15 @@ void names_set_limit(struct names *names, size_t most); /* for the next name tha
  */
 uint32_t names_label(struct names *names, const char *image, size_t size);
 
+/*
+ * The label of an image name that may be cut at 14 characters, as in the stop events of
+ * Microsoft-Windows-Kernel-Process (docs/etl-format.md section 17, 17b): that of the only known
+ * name that begins so. A name that ends in the middle of ".exe" lacks no more than that, unless a
+ * longer name is known. INTERN_NONE: several known names begin so, or none does; in the latter case
+ * all_known says that the name is taken as it stands.
+ */
+uint32_t names_complete(struct names *names, const char *image, size_t size, bool all_known);
+
 /* ---- threads ---- */
 
 /* Thread id 0 is the idle thread of every processor. It belongs to process 0 without any event. */
@@ -105,6 +114,7 @@ struct processes {
 	struct timeline images; /* the same, from another provider: for processes without a name */
 	struct registry *registry; /* borrowed */
 	struct names *names;       /* borrowed */
+	size_t texts_bytes;        /* budget of the texts below, each */
 	struct intern *texts;      /* owned; image names as recorded; only in the first pass */
 	/* Processes that a live session found running; used if no event names them. */
 	struct map found;           /* process id -> text id in found_texts | label id << 32 */
@@ -113,9 +123,12 @@ struct processes {
 	uint32_t system;
 };
 
-/* limit: instances. */
+/*
+ * limit: instances. texts_bytes: for the names that a first pass collects, of which those beyond it
+ * read "_other", and for those that a live session found running, where they are left out.
+ */
 void processes_init(struct processes *processes, struct registry *registry, struct names *names,
-		    uint32_t limit);
+		    uint32_t limit, size_t texts_bytes);
 
 /* Drops all instances and frees their memory. */
 void processes_clear(struct processes *processes);
@@ -130,6 +143,8 @@ void processes_announce(struct processes *processes, enum lifetime_change change
 /*
  * Announces a change from Microsoft-Windows-Kernel-Process; path is that of the image. It creates
  * no instances of processes, but names those that the events of the kernel leave without a name.
+ * The name of a stop may be cut; then names_complete() completes it, if the process was not found
+ * running under a name that begins so.
  */
 void processes_announce_image(struct processes *processes, enum lifetime_change change,
 			      uint32_t process_id, int64_t time, const char *path,

@@ -200,7 +200,8 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 	if (!names) {
 		return false;
 	}
-	processes_init(&tracker->processes, registry, names, options->processes);
+	processes_init(&tracker->processes, registry, names, options->processes,
+		       options->strings_bytes);
 	threads_init(&tracker->threads, options->threads);
 	drivers_init(&tracker->drivers, registry);
 	recent_init(&tracker->requests, REQUEST_SETS);

@@ -45,7 +45,8 @@ static struct etl_writer *open_recording(void)
 	return writer;
 }
 
-/* An event of Microsoft-Windows-Kernel-Process: ProcessID, ImageName. */
+/* An event of Microsoft-Windows-Kernel-Process: ProcessID, ImageName. That of a stop is in ANSI,
+ * and cut. */
 static void add_image(struct etl_writer *writer, int64_t time, uint16_t id, uint32_t process_id,
 		      const char *image)
 {
@@ -59,7 +60,14 @@ static void add_image(struct etl_writer *writer, int64_t time, uint16_t id, uint
 
 	payload_init(&payload, 8);
 	payload_u32(&payload, process_id);
-	payload_wstring(&payload, image);
+	if (id == STOP) {
+		char cut[15];
+
+		snprintf(cut, sizeof cut, "%.14s", image);
+		payload_astring(&payload, cut);
+	} else {
+		payload_wstring(&payload, image);
+	}
 	etl_writer_add_payload(writer, &record, &payload);
 	payload_done(&payload);
 }
@@ -82,6 +90,10 @@ static void add_schemas(struct etl_writer *writer, int64_t time)
 		{ "ProcessID", 0, 8, 20, 1, 4 },
 		{ "ImageName", 0, 1, 1, 1, 0 },
 	};
+	static const struct blob_property stop_properties[] = {
+		{ "ProcessID", 0, 8, 20, 1, 4 },
+		{ "ImageName", 0, 2, 1, 1, 0 },
+	};
 	static const uint16_t ids[] = { START, STOP, RUNDOWN };
 
 	for (size_t i = 0; i < COUNT(ids); i++) {
@@ -94,7 +106,7 @@ static void add_schemas(struct etl_writer *writer, int64_t time)
 			.id = ids[i],
 			.task = "Process",
 			.opcode_name = ids[i] == START ? "win:Start" : "win:Info",
-			.properties = properties,
+			.properties = ids[i] == STOP ? stop_properties : properties,
 			.property_count = COUNT(properties),
 			.top_level_count = COUNT(properties),
 		};
@@ -163,6 +175,58 @@ static void images_name_processes_that_nothing_else_names(void **state)
 	text_free(&page);
 }
 
+static void a_stop_completes_its_name_from_others(void **state)
+{
+	const struct kernel_process kernel = { .id = 700,
+					       .parent_id = 4,
+					       .exit_status = 259,
+					       .image = "backgroundTaskHost.exe",
+					       .command_line = "" };
+	struct etl_writer *writer = open_recording();
+	struct kernel_events events;
+	struct text page;
+
+	(void)state;
+	kernel_events_init(&events, writer, 8);
+	/* The first event of this process is its stop. Later events name the program. */
+	add_event(writer, 1000, 100);
+	add_image(writer, 1100, STOP, 100, "SearchProtocolHost.exe");
+	add_event(writer, 1200, 100);
+	add_image(writer, 2000, START, 200, "\\Device\\HarddiskVolume3\\SearchProtocolHost.exe");
+	add_event(writer, 2100, 200);
+	add_image(writer, 2200, STOP, 200, "SearchProtocolHost.exe");
+	/* Another process names it in a rundown, and one that the kernel names. */
+	add_event(writer, 3000, 300);
+	add_image(writer, 3100, STOP, 300, "StartMenuExperienceHost.exe");
+	add_image(writer, 3200, RUNDOWN, 301, "C:\\x\\StartMenuExperienceHost.exe");
+	add_event(writer, 3300, 400);
+	add_image(writer, 3400, STOP, 400, "backgroundTaskHost.exe");
+	kernel_events_at(&events, 0, 9000, 4, 8);
+	event_process(&events, OP_DC_STOP, &kernel);
+	/* Two programs begin so. */
+	add_image(writer, 4000, RUNDOWN, 501, "C:\\x\\SkypeBackgroundHost.exe");
+	add_image(writer, 4000, RUNDOWN, 502, "C:\\x\\SkypeBackgroundUpdater.exe");
+	add_event(writer, 4100, 500);
+	add_image(writer, 4200, STOP, 500, "SkypeBackgroundHost.exe");
+	/* No other event names it. */
+	add_event(writer, 5000, 600);
+	add_image(writer, 5100, STOP, 600, "RuntimeBroker.exe");
+	add_event(writer, 5200, 601);
+	add_image(writer, 5300, STOP, 601, "MemCompression");
+	add_schemas(writer, 6000);
+	kernel_events_done(&events);
+	page = page_of(writer);
+	assert_int_equal(events_of(&page, "SearchProtocolHost"), 3);
+	assert_int_equal(events_of(&page, "StartMenuExperienceHost"), 1);
+	assert_int_equal(events_of(&page, "backgroundTaskHost"), 1);
+	assert_int_equal(events_of(&page, "RuntimeBroker"), 1);
+	assert_int_equal(events_of(&page, "MemCompression"), 1);
+	assert_int_equal(events_of(&page, "_unknown"), 1);
+	assert_null(strstr(page.data, "process=\"SearchProtocol\""));
+	assert_null(strstr(page.data, "process=\"SkypeBackgroun\""));
+	text_free(&page);
+}
+
 static void the_kernels_names_go_first(void **state)
 {
 	const struct kernel_process process = { .id = 100,
@@ -207,6 +271,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(images_name_processes_that_nothing_else_names),
+		cmocka_unit_test(a_stop_completes_its_name_from_others),
 		cmocka_unit_test(the_kernels_names_go_first),
 		cmocka_unit_test(without_a_schema_there_is_no_name),
 	};

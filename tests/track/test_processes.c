@@ -58,6 +58,8 @@ static void put_line(struct tape *tape, const char *line)
 
 static const struct tracker_options defaults;
 
+enum { TEXTS_BYTES = 16 << 20 };
+
 #define PLAY(stories, options) \
 	play_stories(stories, sizeof stories / sizeof stories[0], options, put_line)
 
@@ -168,8 +170,7 @@ static void past_the_limit_each_name_still_has_its_label(void **state)
 	static const struct tracker_options few = { .processes = 4 }; /* Idle and System are two */
 	static const struct story stories[] = {
 		{ "a third name has a label of its own",
-		  { "1 + 7 a.exe", "2 + 8 b.exe", "3 + 9 c.exe", "4 ? 7 a", "4 ? 8 b",
-		    "4 ? 9 c" },
+		  { "1 + 7 a.exe", "2 + 8 b.exe", "3 + 9 c.exe", "4 ? 7 a", "4 ? 8 b", "4 ? 9 c" },
 		  TWO_PASSES },
 		{ "a name that is known needs no room",
 		  { "1 + 7 a.exe", "2 + 8 b.exe", "3 + 9 A.EXE", "4 ? 9 a" },
@@ -245,6 +246,181 @@ static void recordings_that_share_names_share_their_spelling(void **state)
 	registry_free(registry);
 }
 
+static void a_cut_name_is_that_of_the_only_program_that_begins_so(void **state)
+{
+	static const struct {
+		const char *known[4]; /* by other events, whole */
+		const char *cut;
+		const char *recording, *live; /* the label; "": none */
+	} cases[] = {
+		{ { "SearchProtocolHost.exe" },
+		  "SearchProtocol",
+		  "SearchProtocolHost",
+		  "SearchProtocolHost" },
+		{ { "SEARCHPROTOCOLHOST.EXE" },
+		  "searchprotocol",
+		  "SEARCHPROTOCOLHOST",
+		  "SEARCHPROTOCOLHOST" },
+		{ { "SearchProtocolHost" },
+		  "SearchProtocol",
+		  "SearchProtocolHost",
+		  "SearchProtocolHost" },
+		{ { "SearchProtocolHost.exe", "SearchProtocolHoster.exe" },
+		  "SearchProtocol",
+		  "",
+		  "" },
+		/* The same program in two spellings is one. */
+		{ { "SearchProtocolHost.exe", "searchprotocolhost.exe" },
+		  "SearchProtocol",
+		  "SearchProtocolHost",
+		  "SearchProtocolHost" },
+		/* Nothing else begins so: whole, or of a program that comes later. */
+		{ { "SearchIndexer.exe", "Search.exe" }, "SearchProtocol", "SearchProtocol", "" },
+		{ { NULL }, "MemCompression", "MemCompression", "" },
+		/* Fourteen characters that are whole, and known to be. */
+		{ { "MemCompression" }, "MemCompression", "MemCompression", "MemCompression" },
+		{ { "MemCompression", "MemCompressionTool.exe" }, "MemCompression", "", "" },
+		{ { "taskhostex.exe.vir.exe" }, "taskhostex.exe", "taskhostex", "taskhostex" },
+		/* Cut inside ".exe". */
+		{ { NULL }, "RuntimeBroker.", "RuntimeBroker", "RuntimeBroker" },
+		{ { NULL }, "WinStore.App.e", "WinStore.App", "WinStore.App" },
+		{ { NULL }, "fontdrvhost.EX", "fontdrvhost", "fontdrvhost" },
+		{ { "RuntimeBroker.exe" }, "RuntimeBroker.", "RuntimeBroker", "RuntimeBroker" },
+		{ { "RuntimeBroker.Beta.exe" },
+		  "RuntimeBroker.",
+		  "RuntimeBroker.Beta",
+		  "RuntimeBroker.Beta" },
+		{ { "RuntimeBroker.exe", "RuntimeBroker.Beta.exe" }, "RuntimeBroker.", "", "" },
+		/* Shorter or longer than a cut name: whole. */
+		{ { "svchosts.exe" }, "svchost.exe", "svchost", "svchost" },
+		{ { "SearchProtocolHost.exe" }, "SearchProtoco", "SearchProtoco", "SearchProtoco" },
+		{ { "SearchProtocolHost.exe" },
+		  "SearchProtocolH",
+		  "SearchProtocolH",
+		  "SearchProtocolH" },
+		{ { "SearchProtocolHost.exe" }, ".exe", "_unknown", "_unknown" },
+		{ { "SearchProtocolHost.exe" }, "", "", "" },
+		/* A code page that is like Latin-1, as UTF-8: 14 characters are more bytes. */
+		{ { "Gr\xc3\xb6\xc3\x9f"
+		    "enrechner12.exe" },
+		  "Gr\xc3\xb6\xc3\x9f"
+		  "enrechner1",
+		  "Gr\xc3\xb6\xc3\x9f"
+		  "enrechner12",
+		  "Gr\xc3\xb6\xc3\x9f"
+		  "enrechner12" },
+		{ { NULL },
+		  "Gr\xc3\xb6\xc3\x9f"
+		  "enrechner1",
+		  "Gr\xc3\xb6\xc3\x9f"
+		  "enrechner1",
+		  "" },
+		/* The code page is UTF-8: 14 bytes. */
+		{ { NULL },
+		  "Gr\xc3\xb6\xc3\x9f"
+		  "enrechne",
+		  "Gr\xc3\xb6\xc3\x9f"
+		  "enrechne",
+		  "" },
+	};
+	static const struct registry_limits limits;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		for (unsigned pass = 0; pass < 2; pass++) {
+			bool recording = pass == 0;
+			struct registry *registry = registry_new(&limits, NULL);
+			struct names *names = names_new(registry, 100, false, NULL);
+			struct processes processes;
+			uint32_t label;
+
+			print_message("  %s\n", cases[i].cut);
+			processes_init(&processes, registry, names, 100, TEXTS_BYTES);
+			if (recording) {
+				assert_true(processes_begin_first_pass(&processes));
+				/* Its place in the file makes no difference. */
+				processes_announce_image(&processes, LIFETIME_STOP, 7, 20,
+							 cases[i].cut, strlen(cases[i].cut));
+			}
+			for (unsigned j = 0; j < 4 && cases[i].known[j]; j++) {
+				processes_announce(&processes, LIFETIME_START, 100 + j, 30,
+						   cases[i].known[j], strlen(cases[i].known[j]));
+			}
+			if (recording) {
+				processes_build(&processes);
+			} else {
+				processes_announce_image(&processes, LIFETIME_STOP, 7, 20,
+							 cases[i].cut, strlen(cases[i].cut));
+			}
+			label = processes_label(&processes, 7, 15, NULL);
+			assert_string_equal(intern_text(registry_strings(registry), label, NULL),
+					    recording ? cases[i].recording : cases[i].live);
+			processes_clear(&processes);
+			names_free(names);
+			registry_free(registry);
+		}
+	}
+}
+
+static void a_cut_name_never_renames_a_process(void **state)
+{
+	static const struct registry_limits limits;
+	static const char cut[] = "SearchProtocol", whole[] = "\\a\\SearchProtocolHost.exe";
+	struct registry *registry = registry_new(&limits, NULL);
+	struct names *names = names_new(registry, 100, false, NULL);
+	const size_t cut_size = sizeof cut - 1;
+	struct processes processes;
+	uint32_t host, other;
+
+	(void)state;
+	processes_init(&processes, registry, names, 100, TEXTS_BYTES);
+	/* Started, known by a rundown, found running, and named by the kernel. */
+	processes_announce_image(&processes, LIFETIME_START, 1, 10, whole, sizeof whole - 1);
+	processes_announce_image(&processes, LIFETIME_EXISTS, 2, 10, whole, sizeof whole - 1);
+	processes_found(&processes, 3, "SearchProtocolHost.exe", 22);
+	processes_announce(&processes, LIFETIME_START, 4, 10, "SearchProtocolHost.exe", 22);
+	/* This id belonged to another process before. */
+	processes_found(&processes, 5, "notepad.exe", 11);
+	processes_announce(&processes, LIFETIME_START, 6, 10, "SearchProtocolFilter.exe", 24);
+	host = names_label(names, "SearchProtocolHost", 18);
+	other = names_label(names, "notepad", 7);
+	assert_int_equal(processes_label(&processes, 3, 15, NULL), host);
+	assert_int_equal(processes_label(&processes, 5, 15, NULL), other);
+	for (uint32_t id = 1; id <= 5; id++) {
+		processes_announce_image(&processes, LIFETIME_STOP, id, 20, cut, cut_size);
+	}
+	for (uint32_t id = 1; id <= 4; id++) {
+		assert_int_equal(processes_label(&processes, id, 15, NULL), host);
+		assert_int_equal(processes_label(&processes, id, 25, NULL), host);
+	}
+	assert_int_equal(processes_label(&processes, 5, 25, NULL), registry_unknown(registry));
+	/* A name in a code page cannot be compared behind the first such character. */
+	processes_found(&processes, 8, "Se\xc3\xa1rchProtocolHost.exe", 23);
+	processes_announce_image(&processes, LIFETIME_STOP, 8, 20, "Se\xc3\xa1rchProtocol", 15);
+	assert_int_equal(processes_label(&processes, 8, 25, NULL),
+			 names_label(names, "Se\xc3\xa1rchProtocolHost", 19));
+	processes_clear(&processes);
+	names_free(names);
+	registry_free(registry);
+}
+
+static void past_the_limit_of_names_beginnings_are_learnt_again(void **state)
+{
+	static const struct registry_limits limits;
+	struct registry *registry = registry_new(&limits, NULL);
+	struct names *names = names_new(registry, 2, false, NULL);
+	uint32_t host = names_label(names, "SearchProtocolHost.exe", 22);
+
+	(void)state;
+	names_label(names, "SearchProtocolFilter.exe", 24);
+	assert_int_equal(names_complete(names, "SearchProtocol", 14, false), INTERN_NONE);
+	names_label(names, "c.exe", 5);
+	assert_int_equal(names_label(names, "SearchProtocolHost.exe", 22), host);
+	assert_int_equal(names_complete(names, "SearchProtocol", 14, false), host);
+	names_free(names);
+	registry_free(registry);
+}
+
 static void payloads_that_end_early_give_the_fields_they_contain(void **state)
 {
 	enum { NAME_AT = 64 };
@@ -279,6 +455,36 @@ static void payloads_that_end_early_give_the_fields_they_contain(void **state)
 	tape_done(&tape);
 }
 
+/* A name takes about 95 bytes. */
+static void the_first_pass_has_as_many_names_as_the_budget_allows(void **state)
+{
+	enum { MANY = 200000 };
+	struct error err = { 0 };
+	struct registry *registry = registry_new(NULL, &err);
+	struct names *names = names_new(registry, MANY + 10, false, &err);
+	struct processes processes;
+	char name[32];
+
+	(void)state;
+	processes_init(&processes, registry, names, MANY, (size_t)2 * TEXTS_BYTES);
+	assert_true(processes_begin_first_pass(&processes));
+	for (uint32_t i = 0; i < MANY; i++) {
+		int size = snprintf(name, sizeof name, "name-%u.exe", (unsigned)i);
+
+		processes_announce(&processes, LIFETIME_START, 8 + i, 10 + i, name, (size_t)size);
+	}
+	processes_build(&processes);
+	for (uint32_t i = 0; i < MANY; i += MANY - 1) {
+		uint32_t label = processes_label(&processes, 8 + i, 10 + i, NULL);
+
+		snprintf(name, sizeof name, "name-%u", (unsigned)i);
+		assert_string_equal(intern_text(registry_strings(registry), label, NULL), name);
+	}
+	processes_clear(&processes);
+	names_free(names);
+	registry_free(registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +495,10 @@ int main(void)
 		cmocka_unit_test(a_thread_id_leads_to_its_owner),
 		cmocka_unit_test(names_keep_their_spelling_in_the_next_pass),
 		cmocka_unit_test(recordings_that_share_names_share_their_spelling),
+		cmocka_unit_test(a_cut_name_is_that_of_the_only_program_that_begins_so),
+		cmocka_unit_test(a_cut_name_never_renames_a_process),
+		cmocka_unit_test(past_the_limit_of_names_beginnings_are_learnt_again),
+		cmocka_unit_test(the_first_pass_has_as_many_names_as_the_budget_allows),
 		cmocka_unit_test(payloads_that_end_early_give_the_fields_they_contain),
 	};
 
