@@ -28,7 +28,7 @@
 #include "base/text.h"
 #include "config/yaml_rows.h"
 
-enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000 };
+enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000, SHARES_MOST = 1000 };
 #define STRINGS_LEAST (UINT64_C(64) << 10)
 #define STRINGS_MOST  (UINT64_C(64) << 30)
 
@@ -264,6 +264,9 @@ static const struct yaml_row limit_rows[] = {
 	{ LIMIT(files, "200000"), .help = "Maximum number of names in the file table." },
 	{ "top_paths", YAML_NUMBER(1, TOP_PATHS_MOST), YAML_TO(struct config_limits, top_paths),
 	  .fallback = "20", .help = "Maximum number of paths that the collector file_top lists." },
+	{ "shares", YAML_NUMBER(0, SHARES_MOST), YAML_TO(struct config_limits, shares),
+	  .fallback = "0",
+	  .help = "Number of network shares with a value of their own in the label volume, \\\\server\\share; further ones read network. 0: files on the network are under their device, Mup." },
 	{ "strings", YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST),
 	  YAML_TO(struct config_limits, strings_bytes), .fallback = "64MiB",
 	  .help = "Memory for the text of labels, from 64KiB to 64GiB." },

@@ -53,6 +53,7 @@ struct config_limits {
 	uint32_t threads;
 	uint32_t files;
 	uint32_t top_paths; /* places of etw_file_top_written_bytes */
+	uint32_t shares;    /* of the network with a label of their own; 0: none */
 	uint64_t strings_bytes;
 	uint32_t budget;  /* 0: none */
 	uint64_t idle_ms; /* 0: label sets that do not change stay */

@@ -142,6 +142,7 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
 	options->processes = config->limits.processes;
 	options->threads = config->limits.threads;
 	options->files = config->limits.files;
+	options->shares = config->limits.shares;
 	options->strings_bytes = config->limits.strings_bytes;
 	options->path_groups = config->path_groups;
 	options->path_group_count = config->path_group_count;

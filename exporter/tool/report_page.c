@@ -57,11 +57,13 @@ static const struct section {
 	void (*add)(struct page *page); /* behind the charts; NULL: nothing */
 } sections[] = {
 	{ "writes", "Who wrote what, and when",
-	  "Bytes that programs ask to write to files, into the cache as well.", "file",
-	  add_written_files },
+	  "Bytes that programs ask to write to files, into the cache as well. Pipes and mail slots "
+	  "count like files; by volume they are rows of their own.",
+	  "file", add_written_files },
 	{ "reads", "Who read what",
-	  "Bytes that programs ask to read from files, out of the cache as well.", "file",
-	  add_read_files },
+	  "Bytes that programs ask to read from files, out of the cache as well. Pipes and mail slots "
+	  "count like files; by volume they are rows of their own.",
+	  "file", add_read_files },
 	{ "disks", "Disks", "What reached the disks, and how long they took for it.", "disk",
 	  NULL },
 	{ "network", "Network", "Payload of TCP and UDP, without headers of packets.", "network",

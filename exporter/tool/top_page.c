@@ -19,9 +19,9 @@
 
 /* clang-format off */
 const struct top_column_row top_columns[TOP_COLUMNS] = {
-	[TOP_WRITTEN] = { "WRITTEN", 'w', UNIT_BYTES, "bytes written to files, without paging I/O",
+	[TOP_WRITTEN] = { "WRITTEN", 'w', UNIT_BYTES, "bytes written to files and pipes, without paging I/O",
 		{ "etw_file_written_bytes_total" } },
-	[TOP_READ] = { "READ", 'r', UNIT_BYTES, "bytes read from files, without paging I/O",
+	[TOP_READ] = { "READ", 'r', UNIT_BYTES, "bytes read from files and pipes, without paging I/O",
 		{ "etw_file_read_bytes_total" } },
 	[TOP_FILE_OPERATIONS] = { "FILEOPS", 'o', UNIT_COUNT, "file operations, with paging I/O",
 		{ "etw_file_operations_total" } },

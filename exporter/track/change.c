@@ -208,6 +208,7 @@ static void set_limits(struct tracker *tracker)
 	threads_set_limit(&tracker->threads, options->threads);
 	timeline_set_limit(&tracker->files.keys, options->files);
 	timeline_set_limit(&tracker->files.objects, options->files);
+	files_set_shares(&tracker->files, options->shares);
 }
 
 /* gone: what is no longer announced, a set of enum announcement. */
@@ -248,6 +249,7 @@ static void take_options(struct tracker_options *options, const struct tracker_o
 	options->disk_cause = taken.disk_cause;
 	options->top_paths = taken.top_paths;
 	options->top_path_count = taken.top_path_count;
+	options->shares = taken.shares;
 	options->features = taken.features;
 }
 

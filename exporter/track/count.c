@@ -14,6 +14,9 @@ static void count_file_bytes(struct tracker *tracker)
 	if (payload_u32(tracker, PAYLOAD_SIZE, &bytes)) {
 		uint32_t volume = files_volume(&tracker->files, tracker_file(tracker));
 
+		if (tracker->options.shares > 0) {
+			tracker_publish_shares(tracker);
+		}
 		tracker_add(&tracker->file_bytes[FILE_BYTES_ALL], bytes);
 		if (volume != registry_unknown(tracker->options.registry)) {
 			tracker_add(&tracker->file_bytes[FILE_BYTES_WITH_VOLUME], bytes);

@@ -108,17 +108,12 @@ static bool names_own_stream(const char *path, size_t size)
 
 enum file_role file_role_of(const char *path, size_t size)
 {
-	static const char *const elsewhere[] = { "\\Device\\NamedPipe", "\\Device\\Mup",
-						 "\\Device\\Mailslot", "\\Device\\LanmanRedirector",
-						 "\\\\" };
-	size_t prefix = volumes_prefix(path, size);
+	size_t prefix = volumes_prefix(path, size, false);
 	const char *name;
 	size_t name_size;
 
-	for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++) {
-		if (starts_with(path, size, elsewhere[i])) {
-			return FILE_ELSEWHERE;
-		}
+	if (path_medium(path, size, NULL) != MEDIUM_VOLUME) {
+		return FILE_ELSEWHERE;
 	}
 	name = path + prefix;
 	name_size = size - prefix;

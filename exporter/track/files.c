@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files, their paths, their volumes and their path groups.
+ * Files, their paths and their path groups.
  *
  * The kernel identifies a file by a file key and an open file by a file object, and reuses both.
  * Two timelines therefore map keys and objects to paths by time. A path is stored once, as the id
@@ -8,12 +8,6 @@
  * paths is bounded. When it is spent, only the prefix that determines the volume is stored, in a
  * second, small table: a long session meets more paths than it can store, but only few volumes.
  * The top bit of a file number marks such a prefix.
- *
- * Paths in events are native ("\Device\HarddiskVolume3\logs\a"). Volume mappings, from records
- * or from the live system, lead from a device to a drive. Deeper mappings are possible, so the
- * mappings are sorted by the length of the native path and the longest one that matches wins. Live,
- * a mapping may change or go, and may lead to the folder in which a volume without a letter is
- * mounted.
  *
  * The labels of volume and path group are cached by path. A new mapping can change them, so it
  * empties the caches. A path is in the first path group of the configuration that has a matching
@@ -33,253 +27,9 @@
 #include "base/text.h"
 #include "source/clock.h"
 
-/* ---- volumes ---- */
-
-struct volume_mapping {
-	char *nt_path; /* owned; without its trailing backslash */
-	size_t nt_size;
-	char *dos_path; /* owned; likewise, the drive in upper case */
-	size_t dos_size;
-	size_t volume_size; /* of the part of dos_path that is the label of the volume */
-};
-
-enum { MAPPINGS = 256 }; /* a machine has a few dozen at most */
-
-static const char device[] = "\\Device\\";
-static const char dos_devices[] = "\\??\\";
-
-/* Each backup makes one with the next number, so that a name for each would never end. */
-static const char shadow_copy[] = "HarddiskVolumeShadowCopy";
-
-enum {
-	DEVICE_SIZE = sizeof device - 1,
-	DOS_DEVICES_SIZE = sizeof dos_devices - 1,
-	SHADOW_COPY_SIZE = sizeof shadow_copy - 1,
-	DRIVE_SIZE = 2, /* "C:" */
-};
-
-/* The drive letter at the start of a path, in upper case; 0 if there is none. */
-static char drive_of(const char *path, size_t size)
-{
-	char letter = size >= 2 && path[1] == ':' ? ascii_lower(path[0]) : 0;
-
-	return letter >= 'a' && letter <= 'z' ? (char)(letter - 'a' + 'A') : 0;
-}
-
-static void free_mapping(struct volume_mapping *mapping)
-{
-	free(mapping->nt_path);
-	free(mapping->dos_path);
-}
-
-static size_t without_backslash(const char *path, size_t size)
-{
-	return size > 0 && path[size - 1] == '\\' ? size - 1 : size;
-}
-
-/* The place of a native path among the mappings, or the one where it belongs. */
-static size_t mapping_place(const struct volumes *volumes, const char *nt_path, size_t nt_size,
-			    bool *known)
-{
-	size_t at = 0;
-
-	*known = false;
-	for (; at < volumes->count && volumes->mappings[at].nt_size >= nt_size; at++) {
-		const struct volume_mapping *mapping = &volumes->mappings[at];
-
-		if (text_equal_nocase(mapping->nt_path, mapping->nt_size, nt_path, nt_size)) {
-			*known = true;
-			break;
-		}
-	}
-	return at;
-}
-
-static bool insert_mapping(struct volumes *volumes, size_t at, const struct volume_mapping *mapping)
-{
-	struct volume_mapping *grown = NULL;
-
-	if (volumes->count < MAPPINGS) {
-		grown = array_grow(volumes->mappings, &volumes->capacity, volumes->count,
-				   sizeof *grown);
-	}
-	if (!grown) {
-		return false;
-	}
-	volumes->mappings = grown;
-	memmove(grown + at + 1, grown + at, (volumes->count - at) * sizeof *grown);
-	grown[at] = *mapping;
-	volumes->count++;
-	return true;
-}
-
-bool volumes_map(struct volumes *volumes, const char *nt_path, size_t nt_size, const char *dos_path,
-		 size_t dos_size, bool folders)
-{
-	char drive = drive_of(dos_path, dos_size);
-	struct volume_mapping mapping = { .nt_size = without_backslash(nt_path, nt_size),
-					  .dos_size = without_backslash(dos_path, dos_size) };
-	struct volume_mapping *old;
-	bool known, changed;
-	size_t at;
-
-	if (!drive || mapping.nt_size == 0) {
-		return false;
-	}
-	mapping.volume_size = folders ? mapping.dos_size : DRIVE_SIZE;
-	mapping.nt_path = text_duplicate(nt_path, mapping.nt_size);
-	mapping.dos_path = text_duplicate(dos_path, mapping.dos_size);
-	if (!mapping.nt_path || !mapping.dos_path) {
-		free_mapping(&mapping);
-		return false;
-	}
-	mapping.dos_path[0] = drive;
-	at = mapping_place(volumes, nt_path, mapping.nt_size, &known);
-	if (known) {
-		old = &volumes->mappings[at];
-		changed = old->dos_size != mapping.dos_size ||
-			  memcmp(old->dos_path, mapping.dos_path, old->dos_size) != 0;
-		free_mapping(old);
-		*old = mapping;
-		return changed;
-	}
-	if (!insert_mapping(volumes, at, &mapping)) {
-		free_mapping(&mapping);
-		return false;
-	}
-	return true;
-}
-
-bool volumes_unmap(struct volumes *volumes, const char *nt_path, size_t nt_size)
-{
-	bool known;
-	size_t at = mapping_place(volumes, nt_path, without_backslash(nt_path, nt_size), &known);
-
-	if (known) {
-		free_mapping(&volumes->mappings[at]);
-		volumes->count--;
-		memmove(&volumes->mappings[at], &volumes->mappings[at + 1],
-			(volumes->count - at) * sizeof volumes->mappings[0]);
-	}
-	return known;
-}
-
-void volumes_done(struct volumes *volumes)
-{
-	for (size_t i = 0; i < volumes->count; i++) {
-		free_mapping(&volumes->mappings[i]);
-	}
-	free(volumes->mappings);
-	volumes->mappings = NULL;
-	volumes->count = 0;
-	volumes->capacity = 0;
-}
-
-static uint32_t label_of(const struct volumes *volumes, const char *text, size_t size)
-{
-	uint32_t label = intern_add(registry_strings(volumes->registry), text, size);
-
-	return label == INTERN_FULL ? registry_other(volumes->registry) : label;
-}
-
-static uint32_t drive_label(const struct volumes *volumes, char drive)
-{
-	const char text[DRIVE_SIZE] = { drive, ':' };
-
-	return label_of(volumes, text, sizeof text);
-}
-
-static const struct volume_mapping *find_mapping(const struct volumes *volumes, const char *path,
-						 size_t size)
-{
-	for (size_t i = 0; i < volumes->count; i++) {
-		const struct volume_mapping *mapping = &volumes->mappings[i];
-
-		if (text_starts_nocase(path, size, mapping->nt_path, mapping->nt_size) &&
-		    (size == mapping->nt_size || path[mapping->nt_size] == '\\')) {
-			return mapping;
-		}
-	}
-	return NULL;
-}
-
-static bool is_shadow_copy(const char *name, size_t size)
-{
-	size_t at = SHADOW_COPY_SIZE;
-
-	while (at < size && name[at] >= '0' && name[at] <= '9') {
-		at++;
-	}
-	return at == size && text_starts_nocase(name, size, shadow_copy, SHADOW_COPY_SIZE);
-}
-
-uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size)
-{
-	const struct volume_mapping *mapping = find_mapping(volumes, path, size);
-
-	if (mapping) {
-		return label_of(volumes, mapping->dos_path, mapping->volume_size);
-	}
-	if (text_starts_nocase(path, size, device, DEVICE_SIZE)) {
-		const char *name = path + DEVICE_SIZE;
-		const char *end = memchr(name, '\\', size - DEVICE_SIZE);
-		size_t name_size = end ? (size_t)(end - name) : size - DEVICE_SIZE;
-
-		if (is_shadow_copy(name, name_size)) {
-			return label_of(volumes, shadow_copy, SHADOW_COPY_SIZE);
-		}
-		if (name_size > 0) {
-			return label_of(volumes, name, name_size);
-		}
-	} else {
-		if (text_starts_nocase(path, size, dos_devices, DOS_DEVICES_SIZE)) {
-			path += DOS_DEVICES_SIZE;
-			size -= DOS_DEVICES_SIZE;
-		}
-		if (drive_of(path, size)) {
-			return drive_label(volumes, drive_of(path, size));
-		}
-	}
-	return registry_unknown(volumes->registry);
-}
-
-void volumes_dos_path(const struct volumes *volumes, const char *path, size_t size,
-		      struct text *out)
-{
-	const struct volume_mapping *mapping = find_mapping(volumes, path, size);
-
-	if (mapping) {
-		text_add(out, mapping->dos_path, mapping->dos_size);
-		path += mapping->nt_size;
-		size -= mapping->nt_size;
-	} else if (text_starts_nocase(path, size, dos_devices, DOS_DEVICES_SIZE) &&
-		   drive_of(path + DOS_DEVICES_SIZE, size - DOS_DEVICES_SIZE)) {
-		path += DOS_DEVICES_SIZE;
-		size -= DOS_DEVICES_SIZE;
-	}
-	text_add(out, path, size);
-}
-
-size_t volumes_prefix(const char *path, size_t size)
-{
-	unsigned components = size > 0 && path[0] == '\\' ? 3 : 1;
-	const char *at = path;
-
-	for (;; at++) {
-		at = memchr(at, '\\', size - (size_t)(at - path));
-		if (!at) {
-			return size;
-		}
-		if (--components == 0) {
-			return (size_t)(at - path);
-		}
-	}
-}
-
-/* ---- files ---- */
-
 enum {
 	PREFIXES_BYTES = 1 << 20,
+	PREFIXES_WITH_SHARE = 4000, /* the rest of the room is for volumes */
 	/* Of a longer path no group is looked for: programs choose paths, and thereby the cost. */
 	GROUPED_PATH_SIZE_MAX = 1024,
 	/*
@@ -344,12 +94,14 @@ bool files_set_groups(struct files *files, const struct config_path_group *group
 		return error_no_memory(err, "path groups");
 	}
 	for (size_t i = 0; i < count; i++) {
-		uint32_t label = label_of(&files->volumes, groups[i].name, strlen(groups[i].name));
+		struct registry *registry = files->volumes.registry;
+		uint32_t label = intern_string(registry_strings(registry), groups[i].name);
 
 		for (size_t j = 0; j < groups[i].glob_count; j++) {
 			const char *glob = groups[i].globs[j];
 			struct group_glob *to = &files->globs[files->glob_count];
 
+			label = label == INTERN_FULL ? registry_other(registry) : label;
 			*to = (struct group_glob){ text_duplicate(glob, strlen(glob)),
 						   path_glob_end_size(glob), label };
 			if (!to->glob) {
@@ -393,7 +145,10 @@ static uint32_t keep_path(struct files *files, const char *path, size_t size)
 	uint32_t id = intern_add(files->texts, path, size);
 
 	if (id == INTERN_FULL || (id & PREFIX)) {
-		id = intern_add(files->prefixes, path, volumes_prefix(path, size));
+		bool shares = files->volumes.share_limit > 0 &&
+			      intern_count(files->prefixes) < PREFIXES_WITH_SHARE;
+
+		id = intern_add(files->prefixes, path, volumes_prefix(path, size, shares));
 		return id == INTERN_FULL ? FILE_UNKNOWN : id | PREFIX;
 	}
 	return id;
@@ -441,6 +196,14 @@ void files_find_volume(struct files *files, const char *nt_path, const char *dos
 				   true) :
 		       volumes_unmap(&files->volumes, nt_path, nt_size)) {
 		forget_labels(files);
+	}
+}
+
+void files_set_shares(struct files *files, uint32_t limit)
+{
+	if (files->volumes.share_limit != limit) {
+		files->volumes.share_limit = limit;
+		forget(&files->volume_labels);
 	}
 }
 
@@ -537,6 +300,18 @@ static uint32_t group_label(struct files *files, const char *path, size_t size)
 	return registry_none(files->volumes.registry);
 }
 
+/* The same for a file on the network, as "\\server\share\a"; else otherwise. */
+static uint32_t unc_group_label(struct files *files, uint32_t file, uint32_t otherwise)
+{
+	size_t size;
+	const char *path = intern_text(files->texts, file, &size);
+
+	text_clear(&files->scratch);
+	return volumes_unc_path(path, size, &files->scratch) && !files->scratch.failed ?
+		       group_label(files, files->scratch.data, files->scratch.size) :
+		       otherwise;
+}
+
 /* Each second of event time has its own steps. A minute back, the clock was set back. */
 static void allow_steps(struct files *files, int64_t second)
 {
@@ -601,6 +376,9 @@ uint32_t files_group(struct files *files, uint32_t file, int64_t second)
 		}
 		allow_steps(files, second);
 		*label = group_label(files, files->scratch.data, files->scratch.size);
+		if (*label == registry_none(files->volumes.registry)) {
+			*label = unc_group_label(files, file, *label);
+		}
 		if (*label == INTERN_NONE) { /* the next event of the file tries again */
 			count_ungrouped(files, UNGROUPED_WORK);
 			return unknown;

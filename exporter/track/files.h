@@ -20,60 +20,7 @@
 #include "config/config.h"
 #include "metrics/registry.h"
 #include "track/lifetimes.h"
-
-/* ---- volumes ---- */
-
-/*
- * The drive or device of a native path, as a label value.
- *
- * Source: docs/etl-format.md section 16.3, "Volume of a name".
- */
-struct volume_mapping; /* private */
-
-struct volumes {
-	struct registry *registry;       /* borrowed */
-	struct volume_mapping *mappings; /* owned; longest native path first */
-	size_t count;
-	size_t capacity;
-};
-
-static inline void volumes_init(struct volumes *volumes, struct registry *registry)
-{
-	*volumes = (struct volumes){ .registry = registry };
-}
-
-void volumes_done(struct volumes *volumes);
-
-/*
- * Adds a mapping from a native path to a drive; both paths are UTF-8. A later mapping of the same
- * native path replaces the earlier one. Mappings to something other than a drive are ignored.
- * folders: the label is the whole path, which may be that of a mount folder ("D:\data"); otherwise
- * it is its drive. Returns true if something changed, so that labels which were found before may be
- * wrong now.
- */
-bool volumes_map(struct volumes *volumes, const char *nt_path, size_t nt_size, const char *dos_path,
-		 size_t dos_size, bool folders);
-/* Removes the mapping; false if there was none. */
-bool volumes_unmap(struct volumes *volumes, const char *nt_path, size_t nt_size);
-
-/*
- * The label value of the volume of a path: "C:", "HarddiskVolume3", "_unknown". Shadow copies, of
- * which each backup makes a new one, are one volume: "HarddiskVolumeShadowCopy".
- */
-uint32_t volumes_label(const struct volumes *volumes, const char *path, size_t size);
-
-/*
- * Appends the path to out as users write it, with the drive in place of the device ("D:\logs\a").
- * A path on a volume without a drive stays as it is.
- */
-void volumes_dos_path(const struct volumes *volumes, const char *path, size_t size,
-		      struct text *out);
-
-/* The size of the part of a path that determines its volume: the device or drive at its start. A
- * mapping to a deeper folder is not considered. */
-size_t volumes_prefix(const char *path, size_t size);
-
-/* ---- files ---- */
+#include "track/volumes.h"
 
 struct group_glob; /* private */
 
@@ -136,6 +83,9 @@ void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
 
 /* A live session found that the device has this letter or mount folder; NULL: none any more. */
 void files_find_volume(struct files *files, const char *nt_path, const char *dos_path);
+
+/* How many shares of the network get a label of their own; see volumes_label(). */
+void files_set_shares(struct files *files, uint32_t limit);
 
 /* The number of the file that a key and an object meant at a time; NULL for one that the record
  * does not have. FILE_UNKNOWN if no path is known. */

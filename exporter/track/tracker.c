@@ -72,6 +72,12 @@ void tracker_publish_disk_cause(struct tracker *tracker)
 		      tracker->disk_cause.evictions);
 }
 
+void tracker_publish_shares(struct tracker *tracker)
+{
+	publish_table(tracker, TABLE_SHARE, tracker->files.volumes.shares.count,
+		      tracker->files.volumes.refused_shares);
+}
+
 void tracker_publish_all(struct tracker *tracker)
 {
 	const struct lifetimes *processes = &tracker->processes.timeline.table;
@@ -93,13 +99,15 @@ void tracker_publish_all(struct tracker *tracker)
 	publish_table(tracker, TABLE_IMAGE, images->count,
 		      images->evictions + tracker->drivers.refused);
 	tracker_publish_disk_cause(tracker);
+	tracker_publish_shares(tracker);
 	publish_requests(tracker);
 }
 
 const char *tracker_table_name(enum tracker_table table)
 {
-	static const char *const names[TABLE_COUNT] = { "process", "thread",     "file", "irp",
-							"image",   "disk_cause", "pair", "gauge" };
+	static const char *const names[TABLE_COUNT] = { "process", "thread", "file",
+							"irp",     "image",  "disk_cause",
+							"share",   "pair",   "gauge" };
 
 	return names[table];
 }
@@ -214,6 +222,7 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 			      err)) {
 		return false;
 	}
+	files_set_shares(&tracker->files, options->shares);
 	if (options->path_group_count > 0 &&
 	    !files_count_ungrouped(&tracker->files, options->shard, err)) {
 		return false;

@@ -64,6 +64,7 @@ struct tracker_options {
 	bool top_paths;          /* etw_file_top_written_bytes */
 	bool disk_cause;         /* etw_disk_caused_read_bytes_total, …_written_bytes_total */
 	uint32_t top_path_count; /* places of that list; 0: 20 */
+	uint32_t shares;         /* of the network that are volumes of their own; 0: none */
 	uint32_t features;       /* set of enum tracker_feature; the others are not tracked */
 	/* The source is a live session, which describes disks later than their first transfers. */
 	bool live;
@@ -203,6 +204,7 @@ enum tracker_table {
 	TABLE_IRP,
 	TABLE_IMAGE,
 	TABLE_DISK_CAUSE,
+	TABLE_SHARE,
 	TABLE_PAIR,
 	TABLE_GAUGE,
 	TABLE_COUNT
@@ -221,8 +223,8 @@ struct tracker_statistics {
 };
 
 const char *tracker_table_name(enum tracker_table table); /* "process", "thread", "file", "irp",
-							     "image", "disk_cause", "pair",
-							     "gauge" */
+							     "image", "disk_cause",
+							     "share", "pair", "gauge" */
 const char *tracker_miss_name(enum tracker_miss miss);    /* "thread", "process", "file", "disk" */
 void tracker_statistics(const struct tracker *tracker, struct tracker_statistics *statistics);
 

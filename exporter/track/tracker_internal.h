@@ -205,6 +205,7 @@ uint32_t tracker_enabled_by(const struct tracker_options *options);
 void tracker_forget_record(struct tracker *tracker);
 void tracker_publish_all(struct tracker *tracker);
 void tracker_publish_disk_cause(struct tracker *tracker);
+void tracker_publish_shares(struct tracker *tracker);
 
 /* ---- count.c ---- */
 

@@ -129,6 +129,7 @@ static void the_defaults_are_those_of_the_page(void **state)
 	assert_int_equal(config->limits.threads, 200000);
 	assert_int_equal(config->limits.files, 200000);
 	assert_int_equal(config->limits.top_paths, 20);
+	assert_int_equal(config->limits.shares, 0);
 	assert_int_equal(config->limits.strings_bytes, 64 << 20);
 	assert_false(config->lower_case_processes);
 	assert_int_equal(config->log_level, LOG_INFO);
@@ -367,6 +368,7 @@ static void limits_case_log_and_web_are_read(void **state)
 					  "  threads: 4\n"
 					  "  files: 5\n"
 					  "  top_paths: 6\n"
+					  "  shares: 1000\n"
 					  "  strings: 1GiB\n"
 					  "process_case: lower\n"
 					  "sessions: {}\n"
@@ -383,6 +385,7 @@ static void limits_case_log_and_web_are_read(void **state)
 	assert_int_equal(config->limits.threads, 4);
 	assert_int_equal(config->limits.files, 5);
 	assert_int_equal(config->limits.top_paths, 6);
+	assert_int_equal(config->limits.shares, 1000);
 	assert_int_equal(config->limits.strings_bytes, 1 << 30);
 	assert_true(config->lower_case_processes);
 	assert_int_equal(config->log_level, LOG_DEBUG);

@@ -34,7 +34,7 @@ sessions:
         capture_state: { at_start: 1, every: 60s }
       - Microsoft-Windows-TCPIP
 process_case: lower
-limits: { series_per_family: 10, series: 0x64, processes: 30, threads: 40, files: 50, top_paths: 7, strings: 128 KiB }
+limits: { series_per_family: 10, series: 0x64, processes: 30, threads: 40, files: 50, top_paths: 7, shares: 8, strings: 128 KiB }
 path_groups:
   - { name: 7, match: ['C:\logs\**', "**\\a'b: c.txt"] }
   - { name: 'on', match: [\x\*] }

@@ -446,7 +446,7 @@ static void what_decides_the_volume_is_the_start_of_the_path(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		assert_int_equal(volumes_prefix(cases[i].path, strlen(cases[i].path)),
+		assert_int_equal(volumes_prefix(cases[i].path, strlen(cases[i].path), false),
 				 strlen(cases[i].prefix));
 	}
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Volumes: the label value of what a path of a file leads to. That is a volume, under its drive or
+ * its device, or something that is no volume: a pipe, a mail slot, a file on the network. One
+ * consumer's: no lock. Paths are UTF-8.
+ *
+ * Source: docs/etl-format.md section 16.3, "Volume of a name".
+ */
+#ifndef TRACK_VOLUMES_H
+#define TRACK_VOLUMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "metrics/registry.h"
+
+enum medium {
+	MEDIUM_VOLUME, /* or unknown */
+	MEDIUM_PIPE,
+	MEDIUM_MAILSLOT,
+	MEDIUM_NETWORK,
+};
+
+/* What a path leads to. *rest, if not NULL, is where it goes on behind the name of the device. */
+enum medium path_medium(const char *path, size_t size, size_t *rest);
+
+struct volume_mapping; /* private */
+
+struct volumes {
+	struct registry *registry;       /* borrowed */
+	struct volume_mapping *mappings; /* owned; longest native path first */
+	size_t count;
+	size_t capacity;
+	struct map shares;       /* hash of "\\server\share" -> label id */
+	uint32_t share_limit;    /* 0: files on the network are under their device */
+	uint64_t refused_shares; /* look-ups of a share that had no place */
+};
+
+static inline void volumes_init(struct volumes *volumes, struct registry *registry)
+{
+	*volumes = (struct volumes){ .registry = registry };
+}
+
+/* Forgets mappings and shares. */
+void volumes_done(struct volumes *volumes);
+
+/*
+ * Adds a mapping from a native path to a drive; both paths are UTF-8. A later mapping of the same
+ * native path replaces the earlier one. Mappings to something other than a drive are ignored.
+ * folders: the label is the whole path, which may be that of a mount folder ("D:\data"); otherwise
+ * it is its drive. Returns true if something changed, so that labels which were found before may be
+ * wrong now.
+ */
+bool volumes_map(struct volumes *volumes, const char *nt_path, size_t nt_size, const char *dos_path,
+		 size_t dos_size, bool folders);
+/* Removes the mapping; false if there was none. */
+bool volumes_unmap(struct volumes *volumes, const char *nt_path, size_t nt_size);
+
+/*
+ * The label value of a path: "C:", "HarddiskVolume3", "_unknown". Shadow copies, of which each
+ * backup makes a new one, are one volume: "HarddiskVolumeShadowCopy". Named pipes are "pipe", mail
+ * slots "mailslot". A file on the network is under its share, "\\server\share" in lower case
+ * (ASCII), if there is a place for it, else "network"; with a limit of 0, under its device ("Mup").
+ */
+uint32_t volumes_label(struct volumes *volumes, const char *path, size_t size);
+
+/*
+ * Appends the path to out as users write it, with the drive in place of the device ("D:\logs\a").
+ * A path on a volume without a drive stays as it is.
+ */
+void volumes_dos_path(const struct volumes *volumes, const char *path, size_t size,
+		      struct text *out);
+
+/* Appends the path of a file on the network as users write it, with server and share in front
+ * ("\\server\share\a"). False, and nothing is appended: it is none, or it does not name both. */
+bool volumes_unc_path(const char *path, size_t size, struct text *out);
+
+/* The size of the part of a path that determines its volume: the device or drive at its start, or
+ * if `shares`, server and share too. A mapping to a deeper folder is not considered. */
+size_t volumes_prefix(const char *path, size_t size, bool shares);
+
+#endif
