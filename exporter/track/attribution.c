@@ -42,6 +42,8 @@ static const struct attribution_row rows[] = {
 	  .fields = { [PAYLOAD_OWNER] = "ProcessId", [PAYLOAD_ABOUT] = "ProcessId" } },
 	{ KERNEL_PROCESS, KERNEL_OPCODE_START, KERNEL_OPCODE_DC_STOP,
 	  .announces = ANNOUNCES_PROCESS, .fields = { [PAYLOAD_NAME] = "ImageFileName" } },
+	{ KERNEL_PROCESS, KERNEL_OPCODE_START, KERNEL_OPCODE_STOP,
+	  .announces = ANNOUNCES_ID_CHANGE },
 	{ KERNEL_PROCESS, ONLY(KERNEL_OPCODE_STOP), .change = LIFETIME_STOP },
 	{ KERNEL_PROCESS, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, .change = LIFETIME_EXISTS },
 
@@ -104,6 +106,11 @@ static const struct attribution_row rows[] = {
 	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_DELETE), .change = LIFETIME_STOP,
 	  .announces = ANNOUNCES_FILE_USE },
 	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN), .change = LIFETIME_EXISTS },
+	/* Here too FileObject is the file key (docs/etl-format.md section 16.4). */
+	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_MAP_FILE, KERNEL_OPCODE_FILE_IO_MAP_FILE_DC_STOP,
+	  .owner = OWNER_PROCESS_ID, .announces = ANNOUNCES_VIEW,
+	  .fields = { [PAYLOAD_OWNER] = "ProcessId", [PAYLOAD_FILE_KEY] = "FileObject",
+		      [PAYLOAD_ADDRESS] = "ViewBase", [PAYLOAD_NUMBER] = "MiscInfo" } },
 	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_CREATE, UINT8_MAX,
 	  .owner = OWNER_THREAD_WITHOUT_HEADER,
 	  .fields = { [PAYLOAD_OWNER] = "TTID", [PAYLOAD_FILE_KEY] = "FileKey",

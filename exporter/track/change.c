@@ -175,7 +175,7 @@ static bool change_top_paths(struct tracker *tracker, const struct tracker_optio
  */
 static bool change_disk_cause(struct tracker *tracker, bool was_on, struct error *err)
 {
-	uint64_t evictions = tracker->disk_cause.evictions;
+	uint64_t evictions = disk_cause_evictions(&tracker->disk_cause);
 	bool good = true;
 
 	if (was_on != tracker->options.disk_cause) {

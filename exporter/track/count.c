@@ -117,6 +117,34 @@ static void note_file_use(struct tracker *tracker)
 	}
 }
 
+static void note_view(struct tracker *tracker)
+{
+	struct disk_cause *cause = &tracker->disk_cause;
+	uint64_t key = 0, address = 0, info = 0;
+	uint32_t process_id, process = tracker_process(tracker, &process_id);
+
+	payload_u64(tracker, PAYLOAD_FILE_KEY, &key);
+	if (!payload_u64(tracker, PAYLOAD_ADDRESS, &address) ||
+	    !payload_u64(tracker, PAYLOAD_NUMBER, &info)) {
+		return;
+	}
+	if (tracker->now.record->opcode == KERNEL_OPCODE_FILE_IO_UNMAP_FILE) {
+		disk_cause_view_unmapped(cause, process_id, address);
+	} else if (file_view_is_writable(info)) {
+		disk_cause_view_mapped(cause, key, process_id, address, process);
+	}
+}
+
+/* The id means another process before its start, and none after its end. */
+static void note_id_change(struct tracker *tracker)
+{
+	uint32_t process_id;
+
+	if (payload_u32(tracker, PAYLOAD_ABOUT, &process_id)) {
+		disk_cause_process_ended(&tracker->disk_cause, process_id);
+	}
+}
+
 static void count_causes(struct tracker *tracker)
 {
 	uint32_t announces = tracker->now.attribution->announces;
@@ -125,6 +153,10 @@ static void count_causes(struct tracker *tracker)
 		count_transfer(tracker);
 	} else if (announces & ANNOUNCES_FILE_USE) {
 		note_file_use(tracker);
+	} else if (announces & ANNOUNCES_VIEW) {
+		note_view(tracker);
+	} else if (announces & ANNOUNCES_ID_CHANGE) {
+		note_id_change(tracker);
 	} else {
 		return;
 	}

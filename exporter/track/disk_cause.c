@@ -23,10 +23,12 @@
  * file that one process writes, this changes no result. A look-up is a hash and a walk over at most
  * eight runs.
  *
- * A paging write without dirty pages is that of the last writer (a page that was written while it
- * was flushed), of the file system itself, of the process that issues it (FlushViewOfFile), or of
- * the process that last read pages of the file into its memory. Reads need no runs: what System
- * reads ahead is for the process that last asked to read the file.
+ * A store into a mapped page makes no event. A paging write without dirty pages is therefore that
+ * of the processes that have the file mapped so that they may store to it (file_views.h), in equal
+ * shares. If there are none, it is that of the last writer (a page that was written while it was
+ * flushed), of the file system itself, of the process that issues it (FlushViewOfFile), or of the
+ * process that last had the file mapped so or read pages of it into its memory. Reads need no runs:
+ * what System reads ahead is for the process that last asked to read the file.
  *
  * The number of files is bounded. Files without dirty pages are dropped first, those that were not
  * used for the longest time before others. Dropping dirty pages counts as an eviction.
@@ -67,7 +69,8 @@ struct cause_file {
 	uint32_t writer_thread; /* of that write; 0: a flush came after it */
 	uint32_t direct_writer; /* of the last write without the cache */
 	uint32_t reader;        /* of the last read */
-	uint32_t mapper;        /* that last read pages of the file without such a request */
+	uint32_t mapper;        /* that last read pages of the file without such a request, or whose
+				   view of it ended last */
 	uint8_t role;           /* enum file_role */
 	bool renaming;
 	uint8_t run_count, share_count;
@@ -150,6 +153,7 @@ void disk_cause_init(struct disk_cause *cause, uint32_t limit,
 		     enum file_role (*role)(void *context), void *context)
 {
 	*cause = (struct disk_cause){ .limit = limit, .role = role, .context = context };
+	file_views_init(&cause->views, CAUSE_VIEWS);
 }
 
 void disk_cause_clear(struct disk_cause *cause)
@@ -159,11 +163,17 @@ void disk_cause_clear(struct disk_cause *cause)
 	cause->count = cause->capacity = 0;
 	cause->unused = 0;
 	map_done(&cause->by_key);
+	file_views_clear(&cause->views);
 }
 
 size_t disk_cause_entries(const struct disk_cause *cause)
 {
-	return cause->by_key.count;
+	return cause->by_key.count + cause->views.by_place.count;
+}
+
+uint64_t disk_cause_evictions(const struct disk_cause *cause)
+{
+	return cause->evictions + cause->views.evictions;
 }
 
 static void unlink_file(struct disk_cause *cause, uint32_t at)
@@ -412,7 +422,18 @@ void disk_cause_file_read(struct disk_cause *cause, const struct cause_request *
 	}
 }
 
-/* The cause of paging I/O of which no dirty page is known. */
+/* The processes that may store to the file through a view become its shares. */
+static void take_views(const struct disk_cause *cause, struct cause_file *file)
+{
+	uint32_t processes[CAUSE_RUNS];
+	size_t count = file_views_of(&cause->views, file->key, processes, CAUSE_RUNS);
+
+	for (size_t i = 0; i < count; i++) {
+		add_share(file, processes[i], CAUSE_MAPPED, 1);
+	}
+}
+
+/* The cause of paging I/O of which no dirty page and no view is known. */
 static struct cause_share best_guess(struct disk_cause *cause, struct cause_file *file,
 				     const struct cause_request *request)
 {
@@ -437,6 +458,18 @@ static struct cause_share best_guess(struct disk_cause *cause, struct cause_file
 	return share;
 }
 
+/* The shares of a file whose dirty pages, if there are any, are its shares already. */
+static void guess_shares(struct disk_cause *cause, struct cause_file *file,
+			 const struct cause_request *request)
+{
+	if (file->share_count == 0 && request->for_others) {
+		take_views(cause, file);
+	}
+	if (file->share_count == 0) {
+		file->shares[file->share_count++] = best_guess(cause, file, request);
+	}
+}
+
 static void paging_write(struct disk_cause *cause, struct cause_file *file,
 			 const struct cause_request *request)
 {
@@ -450,9 +483,7 @@ static void paging_write(struct disk_cause *cause, struct cause_file *file,
 			file->shares[i].way = CAUSE_DIRECT;
 		}
 	}
-	if (file->share_count == 0) {
-		file->shares[file->share_count++] = best_guess(cause, file, request);
-	}
+	guess_shares(cause, file, request);
 }
 
 static void program_write(struct disk_cause *cause, struct cause_file *file,
@@ -535,8 +566,49 @@ void disk_cause_name_gone(struct disk_cause *cause, uint64_t key)
 	if (file && file->renaming) {
 		file->renaming = false;
 		file->role = FILE_ROLE_UNKNOWN; /* the next path says it */
-	} else if (file) {
+		return;
+	}
+	if (file) {
 		remove_file(cause, (uint32_t)(file - cause->files));
+	}
+	file_views_forget_file(&cause->views, key);
+}
+
+/* ---- views of files ---- */
+
+void disk_cause_view_mapped(struct disk_cause *cause, uint64_t key, uint32_t process_id,
+			    uint64_t address, uint32_t process)
+{
+	file_views_add(&cause->views, key, process_id, address, process);
+}
+
+/* What a process has stored is written later, often when its view is gone. */
+static void remember_mapper(struct disk_cause *cause, uint64_t key, uint32_t process)
+{
+	struct cause_file *file = use_file(cause, key);
+
+	if (file) {
+		file->mapper = process;
+	}
+}
+
+void disk_cause_view_unmapped(struct disk_cause *cause, uint32_t process_id, uint64_t address)
+{
+	uint32_t process;
+	uint64_t key = file_views_remove(&cause->views, process_id, address, &process);
+
+	if (key != 0) {
+		remember_mapper(cause, key, process);
+	}
+}
+
+void disk_cause_process_ended(struct disk_cause *cause, uint32_t process_id)
+{
+	uint32_t process;
+	uint64_t key;
+
+	while ((key = file_views_remove_one(&cause->views, process_id, &process)) != 0) {
+		remember_mapper(cause, key, process);
 	}
 }
 
@@ -575,7 +647,7 @@ size_t disk_cause_write(struct disk_cause *cause, const struct cause_request *tr
 {
 	struct cause_file *file = use_file(cause, transfer->file);
 	bool paging = (transfer->flags & IO_PAGING) != 0;
-	struct cause_share guess;
+	struct cause_file guess;
 
 	if (!paging && !transfer->for_others) {
 		return one_part(parts, transfer->process, CAUSE_DIRECT, transfer->bytes);
@@ -590,14 +662,11 @@ size_t disk_cause_write(struct disk_cause *cause, const struct cause_request *tr
 		return split(file, transfer->bytes, parts);
 	}
 	/* No paging write led to this transfer: it was lost, or comes late. */
-	if (file->run_count > 0) {
-		struct cause_file all = *file;
-
-		take_runs(&all, 0, UINT64_MAX);
-		return split(&all, transfer->bytes, parts);
-	}
-	guess = best_guess(cause, file, transfer);
-	return one_part(parts, guess.process, guess.way, transfer->bytes);
+	role_of(cause, file);
+	guess = *file;
+	take_runs(&guess, 0, UINT64_MAX);
+	guess_shares(cause, &guess, transfer);
+	return split(&guess, transfer->bytes, parts);
 }
 
 size_t disk_cause_read(struct disk_cause *cause, const struct cause_request *transfer,

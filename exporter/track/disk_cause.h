@@ -19,6 +19,7 @@
 
 #include "base/map.h"
 #include "metrics/registry.h"
+#include "track/file_views.h"
 
 /* In the flags of file and disk requests (IRP_NOCACHE, IRP_PAGING_IO). */
 enum { IO_NOT_CACHED = 1, IO_PAGING = 2 };
@@ -67,6 +68,7 @@ enum {
 	CAUSE_RUNS =
 		8, /* runs of dirty pages that are remembered of a file, and parts of a transfer */
 	CAUSE_FILES = 32768, /* files that are remembered; 12 MiB when all are */
+	CAUSE_VIEWS = 16384, /* views of files that are remembered; 2 MiB when all are */
 	CAUSE_FAMILIES = 2,  /* bytes read, bytes written */
 	CAUSE_DISKS = 64,    /* disk numbers whose labels are remembered */
 };
@@ -87,6 +89,7 @@ struct disk_cause {
 	uint32_t unused;    /* the first of the files that were forgotten */
 	struct map by_key;  /* file key -> number in files */
 	uint64_t evictions; /* files and runs with dirty pages that were dropped for lack of room */
+	struct file_views views; /* that processes may store to */
 
 	struct registry *registry; /* borrowed, like the shard; NULL: the ledger alone */
 	struct shard *shard;
@@ -118,8 +121,18 @@ void disk_cause_file_delete(struct disk_cause *cause, uint64_t key);
  * file any more, and dirty pages of the file that it meant are never written. */
 void disk_cause_name_gone(struct disk_cause *cause, uint64_t key);
 
-/* The number of files that are remembered. */
+/* A process maps a file into its memory so that it may store to it, or has it mapped so already. */
+void disk_cause_view_mapped(struct disk_cause *cause, uint64_t key, uint32_t process_id,
+			    uint64_t address, uint32_t process);
+/* The view at the address ends, if it is one of these. */
+void disk_cause_view_unmapped(struct disk_cause *cause, uint32_t process_id, uint64_t address);
+/* All views of the process end. */
+void disk_cause_process_ended(struct disk_cause *cause, uint32_t process_id);
+
+/* The number of files and views that are remembered, and how many were dropped although they were
+ * needed. */
 size_t disk_cause_entries(const struct disk_cause *cause);
+uint64_t disk_cause_evictions(const struct disk_cause *cause);
 
 /* ---- transfers of disks ---- */
 

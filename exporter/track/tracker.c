@@ -69,7 +69,7 @@ static void publish_requests(struct tracker *tracker)
 void tracker_publish_disk_cause(struct tracker *tracker)
 {
 	publish_table(tracker, TABLE_DISK_CAUSE, disk_cause_entries(&tracker->disk_cause),
-		      tracker->disk_cause.evictions);
+		      disk_cause_evictions(&tracker->disk_cause));
 }
 
 void tracker_publish_shares(struct tracker *tracker)
@@ -178,7 +178,7 @@ uint32_t tracker_enabled_by(const struct tracker_options *options)
 	}
 	if (options->disk_cause) {
 		enabled |= ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT | ANNOUNCES_FILE_USE |
-			   ANNOUNCES_DISK_BYTES;
+			   ANNOUNCES_DISK_BYTES | ANNOUNCES_VIEW | ANNOUNCES_ID_CHANGE;
 	}
 	if (options->image_info) {
 		enabled |= ANNOUNCES_IMAGE | ANNOUNCES_VOLUME;

@@ -61,10 +61,12 @@ enum announcement {
 	ANNOUNCES_FILE_BYTES = 1 << 18, /* bytes read from a file or written to it */
 	ANNOUNCES_FILE_USE = 1 << 19,   /* a request for a file, or its end, for disk_cause */
 	ANNOUNCES_DISK_BYTES = 1 << 20, /* bytes that a disk has read or written */
+	ANNOUNCES_VIEW = 1 << 21,       /* view of a file, or its end, for disk_cause */
+	ANNOUNCES_ID_CHANGE = 1 << 22,  /* a process id begins or ends, likewise */
 
 	/* What tracker_count() reads; no table takes it. */
 	ANNOUNCES_COUNTED = ANNOUNCES_WRITE | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE |
-			    ANNOUNCES_DISK_BYTES,
+			    ANNOUNCES_DISK_BYTES | ANNOUNCES_VIEW | ANNOUNCES_ID_CHANGE,
 
 	ANNOUNCES_IN_FIRST_PASS = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
 				  ANNOUNCES_THREAD | ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT |
@@ -81,14 +83,16 @@ enum payload_field {
 	PAYLOAD_FILE_KEY,
 	PAYLOAD_FILE_OBJECT,
 	PAYLOAD_IRP,
-	PAYLOAD_ADDRESS,  /* Image: base; PerfInfo: Routine */
+	/* Image: base; PerfInfo: Routine; FileIo/MapFile: of the view; calls of minifilters:
+	   RoutineAddr */
+	PAYLOAD_ADDRESS,
 	PAYLOAD_SIZE,     /* Image; Read and Write of FileIo and DiskIo: bytes */
 	PAYLOAD_OFFSET,   /* FileIo/Read and Write */
 	PAYLOAD_CHECKSUM, /* Image */
 	PAYLOAD_TAG,      /* Thread: of the thread; SystemConfig/Services: of the service */
 	PAYLOAD_DISK,
 	PAYLOAD_NUMBER, /* PhyDisk: bytes per sector; LogDisk: partition; Read and Write of FileIo
-			   and DiskIo: flags */
+			   and DiskIo: flags; FileIo/MapFile: MiscInfo */
 	/* The fields before are integers, the others are texts. */
 	PAYLOAD_NAME,
 	PAYLOAD_SECOND_NAME, /* VolumeMapping: the drive; LogDisk: the file system */

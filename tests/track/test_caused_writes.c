@@ -19,12 +19,14 @@
 #include "source/kernel_group.h"
 #include "tests/support/page.h"
 #include "tests/support/tracker_run.h"
+#include "track/disk_cause.h"
 
 /* Threads have ten times the id of their process. */
 enum { SYSTEM = 4, ALICE = 8, BOB = 12 };
 enum { CACHED = 0x60a00, NOT_CACHED = 0x60a01, PAGING = 0x43, DIRECT = 0x60a01 };
 
 enum { PAGE = 4096, KEY = 0x1000, OTHER_KEY = 0x2000 };
+enum { PLAY_EVERY = 1000 }; /* events of a long stream */
 
 static struct tape tape;
 static struct player player;
@@ -89,6 +91,36 @@ static void writes(uint32_t process, uint64_t key, uint64_t offset, uint32_t byt
 static void reads(uint32_t process, uint64_t key, uint64_t offset, uint32_t bytes, uint32_t flags)
 {
 	file_event(KERNEL_OPCODE_FILE_IO_READ, process, key, offset, bytes, flags);
+}
+
+enum { READ_ONLY = 1, READ_WRITE = 4, WRITE_COPY = 5, PROGRAM = 0x47 };
+
+/* protection: bits 48 and above of MiscInfo. */
+static void views(uint8_t opcode, uint32_t process, uint64_t key, uint64_t address,
+		  uint64_t protection)
+{
+	struct tape_event *event = tape_zeros(&tape, "FileIo", opcode, 3, ++now);
+
+	tape_poke(event, "FileObject", key);
+	tape_poke(event, "ProcessId", process);
+	tape_poke(event, "ViewBase", address);
+	tape_poke(event, "MiscInfo", protection << 48);
+}
+
+static void maps(uint32_t process, uint64_t key, uint64_t address, uint64_t protection)
+{
+	views(KERNEL_OPCODE_FILE_IO_MAP_FILE, process, key, address, protection);
+}
+
+static void unmaps(uint32_t process, uint64_t key, uint64_t address)
+{
+	views(KERNEL_OPCODE_FILE_IO_UNMAP_FILE, process, key, address, READ_WRITE);
+}
+
+static void ends(uint32_t id, const char *image)
+{
+	tape_thread(&tape, KERNEL_OPCODE_STOP, ++now, 10 * id, id);
+	tape_process(&tape, KERNEL_OPCODE_STOP, ++now, id, image);
 }
 
 static void disk_event(uint8_t opcode, uint32_t process, uint64_t key, uint32_t bytes,
@@ -205,6 +237,69 @@ static void pages_of_a_mapped_file_count_for_the_process_that_has_them(void **st
 	       WRITTEN("bob", "mapped", "12288"));
 }
 
+static void what_is_stored_to_a_mapped_file_counts_for_the_process_that_maps_it(void **state)
+{
+	(void)state;
+	maps(ALICE, KEY, 0x10000, READ_WRITE);
+	maps(BOB, KEY, 0x10000, READ_ONLY);   /* a virus scanner, */
+	reads(BOB, KEY, 0, 2 * PAGE, PAGING); /* which reads it all */
+	maps(BOB, KEY, 0x20000, WRITE_COPY);
+	maps(BOB, KEY, 0x30000, PROGRAM);
+	flushes(SYSTEM, KEY, 0, PAGE);
+	EXPECT(WRITTEN("alice", "mapped", "4096"));
+	views(KERNEL_OPCODE_FILE_IO_MAP_FILE_DC_START, BOB, OTHER_KEY, 0x40000, READ_WRITE);
+	disk_writes(SYSTEM, OTHER_KEY, PAGE, PAGING); /* its paging write is lost */
+	EXPECT(WRITTEN("alice", "mapped", "4096"), WRITTEN("bob", "mapped", "4096"));
+}
+
+static void several_processes_that_map_a_file_share_it_equally(void **state)
+{
+	(void)state;
+	maps(ALICE, KEY, 0x10000, READ_WRITE);
+	maps(ALICE, KEY, 0x20000, READ_WRITE); /* another part of it */
+	maps(BOB, KEY, 0x10000, READ_WRITE);
+	flushes(SYSTEM, KEY, 0, 2 * PAGE);
+	flushes(BOB, KEY, 0, PAGE); /* FlushViewOfFile() */
+	EXPECT(WRITTEN("alice", "mapped", "4096"), WRITTEN("bob", "mapped", "8192"));
+}
+
+static void dirty_pages_come_before_views(void **state)
+{
+	(void)state;
+	maps(ALICE, KEY, 0x10000, READ_WRITE);
+	writes(BOB, KEY, 0, PAGE, CACHED);
+	flushes(SYSTEM, KEY, 0, PAGE);
+	EXPECT(WRITTEN("bob", "cached", "4096"));
+	flushes(SYSTEM, KEY, 4 * PAGE, PAGE);
+	EXPECT(WRITTEN("bob", "cached", "4096"), WRITTEN("alice", "mapped", "4096"));
+}
+
+static void the_view_that_ended_last_counts_until_the_file_has_another_one(void **state)
+{
+	(void)state;
+	maps(ALICE, KEY, 0x10000, READ_WRITE);
+	maps(BOB, KEY, 0x10000, READ_WRITE);
+	unmaps(ALICE, KEY, 0x10000);
+	flushes(SYSTEM, KEY, 0, PAGE);
+	EXPECT(WRITTEN("bob", "mapped", "4096"));
+	ends(BOB, "bob.exe"); /* without FileIo/UnmapFile */
+	flushes(SYSTEM, KEY, 0, PAGE);
+	EXPECT(WRITTEN("bob", "mapped", "8192"));
+	starts(BOB, "carol.exe"); /* Windows uses the id again */
+	maps(ALICE, KEY, 0x10000, READ_WRITE);
+	flushes(SYSTEM, KEY, 0, PAGE);
+	EXPECT(WRITTEN("bob", "mapped", "8192"), WRITTEN("alice", "mapped", "4096"));
+}
+
+static void views_of_a_deleted_file_say_nothing_about_the_next_one(void **state)
+{
+	(void)state;
+	maps(ALICE, KEY, 0x10000, READ_WRITE);
+	names(KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\a.tmp");
+	flushes(SYSTEM, KEY, 0, PAGE);
+	EXPECT(WRITTEN("System", "unknown", "4096"));
+}
+
 static void a_file_deleted_before_the_flush_counts_for_no_process(void **state)
 {
 	(void)state;
@@ -297,8 +392,7 @@ static void a_process_that_has_ended_keeps_its_name(void **state)
 {
 	(void)state;
 	writes(ALICE, KEY, 0, PAGE, CACHED);
-	tape_thread(&tape, KERNEL_OPCODE_STOP, ++now, 10 * ALICE, ALICE);
-	tape_process(&tape, KERNEL_OPCODE_STOP, ++now, ALICE, "alice.exe");
+	ends(ALICE, "alice.exe");
 	starts(ALICE, "carol.exe"); /* Windows uses the id again */
 	flushes(SYSTEM, KEY, 0, PAGE);
 	EXPECT(WRITTEN("alice", "cached", "4096"));
@@ -367,9 +461,42 @@ static void a_reload_keeps_the_counters_and_starts_the_ledger_anew(void **state)
 	EXPECT(WRITTEN("alice", "cached", "8192"), WRITTEN("System", "unknown", "4096"));
 }
 
+static uint64_t evictions(void)
+{
+	struct tracker_statistics statistics;
+
+	tracker_statistics(player.tracker, &statistics);
+	return statistics.evictions[TABLE_DISK_CAUSE];
+}
+
+static void a_reload_keeps_the_number_of_mappings_that_were_dropped(void **state)
+{
+	static const struct tracker_options off;
+	struct error err = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < CAUSE_VIEWS + 10; i++) {
+		maps(ALICE, KEY + i % 100, i << 16, READ_WRITE);
+		if (i % PLAY_EVERY == PLAY_EVERY - 1) {
+			player_play(&player, &tape, ONE_PASS);
+			tape_rewind(&tape);
+		}
+	}
+	player_play(&player, &tape, ONE_PASS);
+	tape_rewind(&tape);
+	assert_int_equal(evictions(), 10);
+	assert_true(tracker_change(player.tracker, &off, &err));
+	assert_int_equal(evictions(), 10);
+	assert_true(tracker_change(player.tracker, &options, &err));
+	maps(ALICE, KEY, 0x10000, READ_WRITE);
+	player_play(&player, &tape, ONE_PASS);
+	tape_rewind(&tape);
+	assert_int_equal(evictions(), 10);
+}
+
 /* ---- any stream ---- */
 
-enum { EVENTS = 20000, PLAY_EVERY = 1000, DISKS = 3, KEYS = 6, PROCESSES = 5 };
+enum { EVENTS = 20000, DISKS = 3, KEYS = 6, PROCESSES = 5 };
 
 static uint64_t random_state;
 
@@ -396,6 +523,7 @@ static void random_event(void)
 					     "\\Device\\NamedPipe\\a", "C:\\a", "" };
 	static const uint8_t name_opcodes[] = { 0, 32, 35, 36 };
 	static const uint8_t simple[] = { 65, 66, 69, 70, 71, KERNEL_OPCODE_FILE_IO_FLUSH };
+	static const uint8_t protections[] = { READ_ONLY, READ_WRITE, READ_WRITE, PROGRAM };
 	uint32_t process = 4 * random_below(PROCESSES), disk = random_below(DISKS),
 		 written = random_below(2), bytes;
 	uint64_t key = random_below(KEYS);
@@ -403,7 +531,7 @@ static void random_event(void)
 						  random_below(40) * UINT64_C(1000);
 
 	bytes = random_below(50) == 0 ? UINT32_MAX : random_below(100000);
-	switch (random_below(10)) {
+	switch (random_below(11)) {
 	case 0:
 		names(name_opcodes[random_below(4)], key, paths[random_below(5)]);
 		break;
@@ -415,12 +543,16 @@ static void random_event(void)
 			     ++now, process, random_below(2) ? "x.exe" : "y.exe");
 		break;
 	case 3:
+		views((uint8_t)(KERNEL_OPCODE_FILE_IO_MAP_FILE + random_below(4)), process, key,
+		      random_below(3), protections[random_below(4)]);
+		break;
 	case 4:
+	case 5:
 		reads(process, key, offset, bytes, random_flags());
 		break;
-	case 5:
 	case 6:
 	case 7:
+	case 8:
 		writes(process, key, offset, bytes, random_flags());
 		break;
 	default:
@@ -482,6 +614,11 @@ int main(void)
 		TEST(unbuffered_and_written_through_is_direct),
 		TEST(a_flush_by_another_process_counts_for_the_writer),
 		TEST(pages_of_a_mapped_file_count_for_the_process_that_has_them),
+		TEST(what_is_stored_to_a_mapped_file_counts_for_the_process_that_maps_it),
+		TEST(several_processes_that_map_a_file_share_it_equally),
+		TEST(dirty_pages_come_before_views),
+		TEST(the_view_that_ended_last_counts_until_the_file_has_another_one),
+		TEST(views_of_a_deleted_file_say_nothing_about_the_next_one),
 		TEST(a_file_deleted_before_the_flush_counts_for_no_process),
 		TEST(two_writers_of_one_page_share_it),
 		TEST(a_renamed_file_keeps_its_writers),
@@ -495,6 +632,7 @@ int main(void)
 		TEST(a_transfer_whose_paging_write_is_lost_counts_for_all_writers),
 		TEST(read_ahead_counts_for_the_reader),
 		TEST(a_reload_keeps_the_counters_and_starts_the_ledger_anew),
+		TEST(a_reload_keeps_the_number_of_mappings_that_were_dropped),
 		TEST(every_byte_of_a_disk_has_one_cause),
 	};
 

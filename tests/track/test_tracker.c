@@ -116,6 +116,10 @@ static const struct owner_case owner_cases[] = {
 	{ "FileIo operation end", "FileIo", 76, 3, NULL, 0, NONE, NONE, "_none", "_none" },
 	{ "FileIo operation end: header's thread", "FileIo", 76, 3, NULL, 0, NONE, 1000, "alpha",
 	  "_none" },
+	{ "FileIo map file: payload before header", "FileIo", 37, 2, "ProcessId", 200, 100, 1000,
+	  "beta", "_none" },
+	{ "FileIo unmap file of version 3", "FileIo", 38, 3, "ProcessId", 200, 100, 1000, "beta",
+	  "_none" },
 	{ "FileIo name record: header", "FileIo", 36, 2, NULL, 0, 100, 1000, "alpha", "_none" },
 	/* The header. */
 	{ "header process", "Registry", 10, 2, NULL, 0, 100, 2000, "alpha", "_none" },
