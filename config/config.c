@@ -426,7 +426,8 @@ static const struct yaml_row recorder_rows[] = {
 
 static const char default_session[] = "etw_exporter";
 
-/* Puts the session with kernel events first: the default one, or the one at an index. */
+/* Puts the session that gets what the collectors need first: the default one, or the one at an
+ * index. */
 static bool put_first(struct yaml_reader *in, struct config *config, size_t kernel)
 {
 	struct config_session first = { 0 }, *sessions = config->sessions;
@@ -444,6 +445,7 @@ static bool put_first(struct yaml_reader *in, struct config *config, size_t kern
 			free(first.name);
 			return false;
 		}
+		first.logger = config->kernel_events ? first.logger : LOGGER_USER;
 		config->session_count++;
 	} else {
 		first = sessions[kernel];
@@ -473,6 +475,13 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 			taken = session_has_name(&sessions[i], default_session) ? entry : taken;
 			continue;
 		}
+		if (!config->kernel_events) {
+			return yaml_wrong(in, entry->key,
+					  "session '%s' would have kernel events, which "
+					  "`kernel_events: off` leaves out; it must be `logger: "
+					  "user`",
+					  sessions[i].name);
+		}
 		if (kernel < count) {
 			return yaml_wrong(
 				in, entry->key,
@@ -482,6 +491,9 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 				sessions[i].name, sessions[kernel].name);
 		}
 		kernel = i;
+	}
+	if (!config->kernel_events && count > 0) {
+		return true;
 	}
 	if (kernel == count && taken) {
 		return yaml_wrong(in, taken->key,
@@ -550,6 +562,10 @@ static const struct yaml_row config_rows[] = {
 	{ "process_case", YAML_WORDS(process_cases), YAML_TO(struct config, lower_case_processes),
 	  .fallback = "keep",
 	  .help = "keep: process names in their first spelling; lower: in lower case (ASCII)." },
+	/* Before the sessions, whose check reads it. */
+	{ "kernel_events", &yaml_switch_shape, YAML_TO(struct config, kernel_events),
+	  .fallback = "on",
+	  .help = "off: live sessions have no kernel events, for accounts or machines that may not start such sessions. Collectors then use providers in their place where they can (Microsoft-Windows-Kernel-File for files), and all sessions must be logger: user." },
 	{ "sessions", &sessions_shape, YAML_TO_LIST(struct config, sessions, session_count) },
 	{ .key = "log", .shape = YAML_MAP_OF(log_rows) },
 	{ .key = "web", .shape = YAML_MAP_OF(web_rows) },

@@ -104,9 +104,11 @@ struct config {
 	struct config_limits limits;
 	bool native_histograms;
 	bool lower_case_processes;
+	bool kernel_events; /* off: every live session is a user session */
 	/*
-	 * Live sessions. Index 0 is the one that is not a user session; it gets what the collectors
-	 * need. config_default() and config_load() ensure that it exists.
+	 * Live sessions. Index 0 gets what the collectors need. It is the one that is not a user
+	 * session, or with kernel_events: off the first one. config_default() and config_load()
+	 * ensure that it exists.
 	 */
 	struct config_session *sessions;
 	size_t session_count;

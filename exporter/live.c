@@ -5,10 +5,11 @@
  * The first session of the configuration takes the kernel events and every provider that collectors
  * need and that the configuration names in no session. The other sessions take only their own
  * providers. Entries of collectors for the same provider are merged, because Windows would keep
- * only the later call. An entry of the configuration is never merged: it is used as it is. A user
- * session also enables the provider of process names, because it has no kernel events. Each session
- * writes canaries, counts their delays in a histogram, and queries TDH for schemas that neither
- * events nor manifests contain. What the watcher of a session reports is logged here.
+ * only the later call. Where no session has kernel events, the providers that collectors name in
+ * their place are needed too. An entry of the configuration is never merged: it is used as it is. A
+ * user session also enables the provider of process names, because it has no kernel events. Each
+ * session writes canaries, counts their delays in a histogram, and queries TDH for schemas that
+ * neither events nor manifests contain. What the watcher of a session reports is logged here.
  *
  * Source: Microsoft-Windows-Kernel-Process as registered in Windows 10 (WINEVENT_KEYWORD_PROCESS:
  * starts and exits, and the processes that run when its state is captured).
@@ -136,13 +137,29 @@ static void add_names(struct live_providers *providers)
 	}
 }
 
+/* What the collectors need, by number: providers, and where no session has kernel events those that
+ * take their place. NULL behind the last. */
+static const struct provider_spec *need_of(const struct config *config,
+					   const struct rule_set *rules, size_t number)
+{
+	size_t count = 0;
+
+	while (rule_set_provider(rules, count)) {
+		count++;
+	}
+	if (number < count) {
+		return rule_set_provider(rules, number);
+	}
+	return config->kernel_events ? NULL : rule_set_substitute(rules, number - count);
+}
+
 bool live_providers_init(struct live_providers *providers, const struct config *config,
 			 const struct rule_set *rules, size_t index, struct error *err)
 {
 	const struct config_session *session = &config->sessions[index];
 	size_t needed = 0;
 
-	while (index == 0 && rule_set_provider(rules, needed)) {
+	while (index == 0 && need_of(config, rules, needed)) {
 		needed++;
 	}
 	*providers = (struct live_providers){ .list = calloc(session->provider_count + needed + 1,
@@ -151,7 +168,7 @@ bool live_providers_init(struct live_providers *providers, const struct config *
 		return error_no_memory(err, "the providers of a session");
 	}
 	for (size_t i = 0; i < needed; i++) {
-		const struct provider_spec *need = rule_set_provider(rules, i);
+		const struct provider_spec *need = need_of(config, rules, i);
 
 		if (!configured(config, need)) {
 			add_need(providers, need);
@@ -256,13 +273,14 @@ static bool fill_options(struct live_session *session, const struct live_session
 	const struct setup *setup = options->setup;
 	const struct config_session *configured = &setup->config->sessions[options->index];
 	bool first = options->index == 0;
+	bool kernel = first && setup->config->kernel_events;
 
 	*live = (struct live_options){
 		.name = options->name,
 		.logger = loggers[configured->logger],
 		.takeover = configured->takeover,
-		.kernel_flags = first ? rule_set_kernel_flags(setup->rules) : 0,
-		.kernel_groups = first ? rule_set_kernel_groups(setup->rules) : 0,
+		.kernel_flags = kernel ? rule_set_kernel_flags(setup->rules) : 0,
+		.kernel_groups = kernel ? rule_set_kernel_groups(setup->rules) : 0,
 		.buffer_size_bytes = configured->buffer_size_bytes,
 		.buffers_min = configured->buffers_min,
 		.buffers_max = configured->buffers_max,

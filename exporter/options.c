@@ -247,7 +247,11 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
 
 	memset(options, 0, sizeof *options);
 	options->timeout_offset_ns = 500000000; /* as blackbox_exporter */
-	return command_line_read(&line, argc, argv, options, err);
+	if (!command_line_read(&line, argc, argv, options, err)) {
+		return false;
+	}
+	options->setup.live = options->runner.path_count == 0;
+	return true;
 }
 
 void options_done(struct options *options)

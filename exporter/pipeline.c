@@ -76,6 +76,7 @@ struct pipeline {
 	struct event_table *ahead;
 	struct event_table *event_table;
 	struct kernel_choice ahead_at;    /* the kernel records of the first pass */
+	struct id_choice ahead_ids;       /* and the ids of other events */
 	struct deferred_records deferred; /* of the first pass that is under way */
 	struct tracker *tracker;
 	struct rule_engine *engine;
@@ -334,6 +335,28 @@ static void prepare_for(struct pipeline *pipeline, const struct event_record *re
 
 /* ---- first pass: schemas and names, in file order ---- */
 
+/*
+ * Names of files are too many to wait for the end of the pass, when the recording's own description
+ * of them is known; the built-in manifest says the same of these versions.
+ */
+static bool prepare_ahead(struct pipeline *pipeline, struct event_class *class)
+{
+	const struct configured_manifests *manifests = &pipeline->options.setup->manifests;
+	bool knew = tracker_has_file_requests(pipeline->tracker);
+
+	if (!class->schema && tracker_names_files(class)) {
+		class->schema = manifest_set_schema(manifests->builtin, &class->provider, class->id,
+						    class->version, false);
+	}
+	if (!tracker_prepare(pipeline->tracker, class)) {
+		return false;
+	}
+	if (!knew && tracker_has_file_requests(pipeline->tracker)) {
+		tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
+	}
+	return true;
+}
+
 static void on_first_pass(void *context, const struct event_record *record)
 {
 	struct pipeline *pipeline = context;
@@ -351,7 +374,7 @@ static void on_first_pass(void *context, const struct event_record *record)
 	if (class && added) {
 		tracker_release(class);
 	}
-	if (!class || (added && !tracker_prepare(pipeline->tracker, class))) {
+	if (!class || (added && !prepare_ahead(pipeline, class))) {
 		stop_without_memory(pipeline);
 		return;
 	}
@@ -625,6 +648,8 @@ static void add_configured(struct pipeline *pipeline, struct tracker_options *tr
 	const struct pipeline_observer *observer = pipeline->options.observer;
 
 	setup_tracker_options(pipeline->options.setup, tracker);
+	tracker->has_file_requests = pipeline->options.user_session &&
+				     setup_enables_file_requests(pipeline->options.setup);
 	if (observer) {
 		tracker->features |= observer->features;
 	}
@@ -788,6 +813,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.context = pipeline,
 		.on_first_pass = on_first_pass,
 		.first_pass_choice = &pipeline->ahead_at,
+		.first_pass_ids = &pipeline->ahead_ids,
 		.on_first_pass_end = on_first_pass_end,
 		.on_event = on_event,
 		.on_buffer = on_buffer,
@@ -863,6 +889,8 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		return false;
 	}
 	tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
+	tracker_choose_ids_ahead(&pipeline->ahead_ids);
+	trace_schemas_choose_ids(&pipeline->ahead_ids);
 	engine.tracker = pipeline->tracker;
 	pipeline->engine = rule_engine_new(&engine, err);
 	pipeline->schemas = pipeline->engine ? trace_schemas_new(err) : NULL;

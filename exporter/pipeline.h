@@ -76,7 +76,8 @@ struct pipeline_options {
 	 * RECORD_NO_TIME. May be NULL. */
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
-	bool live; /* the source is a live session, whose events are not to be trusted */
+	bool live;         /* the source is a live session, whose events are not to be trusted */
+	bool user_session; /* it is one without kernel events, which another one may have */
 	struct schema_system system; /* live only */
 	bool names_only;             /* see struct rule_engine_options */
 	/*

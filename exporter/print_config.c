@@ -83,14 +83,15 @@ static void add_collectors(struct changes *changes, const struct rule_set *rules
 	}
 }
 
-/* The session of the kernel events, which is there although no file has it. */
+/* The session of the kernel events, which is there although no file has it. Without kernel events
+ * it is a user session with the providers of the collectors alone, as which no file can have it. */
 static void add_session(struct changes *changes, const struct config *config)
 {
 	const struct yaml_node *sessions = yaml_find(yaml_root(config->tree), "sessions");
 	size_t configured = sessions ? sessions->size : 0;
 	struct yaml_node *map, *session;
 
-	if (configured == config->session_count) {
+	if (configured == config->session_count || !config->kernel_events) {
 		return;
 	}
 	map = override(changes, "sessions", YAML_MAP);

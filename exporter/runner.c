@@ -160,6 +160,7 @@ bool runner_make_pipeline(struct session *session, struct error *err)
 		.on_time = runner->options.on_time,
 		.time_context = runner->options.time_context,
 		.live = session->path == NULL,
+		.user_session = session->path == NULL && session->started.logger == LOGGER_USER,
 		.names_only = session->names_only,
 		.on_ready = runner_on_named,
 		.on_snapshot = on_snapshot,
@@ -501,6 +502,7 @@ static struct runner_session session_now(const struct session *session, uint64_t
 	for (unsigned i = 0; i < MISS_COUNT; i++) {
 		now.unattributed[i] += pipeline.tracker.unattributed[i];
 	}
+	now.repeated += pipeline.tracker.repeated;
 	now.with_volume_millionths = millionths(pipeline.tracker.file_bytes[FILE_BYTES_WITH_VOLUME],
 						pipeline.tracker.file_bytes[FILE_BYTES_ALL]);
 	return now;

@@ -117,6 +117,7 @@ struct runner_session {
 	uint64_t lag_ns;
 	uint64_t busy_ns; /* CPU time of the consumer spent on the session */
 	uint64_t unattributed[MISS_COUNT];
+	uint64_t repeated; /* see struct tracker_statistics */
 	/* Share of the bytes of files whose volume is known, since the session was started last or
 	 * in this pass of a recording; UINT64_MAX: no bytes so far. */
 	uint64_t with_volume_millionths;

@@ -72,6 +72,11 @@ bool runner_reload_prepare(struct runner *runner, const struct setup *next, stru
 	size_t added = 0;
 	bool good = true;
 
+	if (runner_is_live(runner) &&
+	    config->kernel_events != runner->options.setup->config->kernel_events) {
+		return error_set(err, ERROR_CONFIG,
+				 "kernel_events: a reload cannot change it; restart the exporter");
+	}
 	runner->next = next;
 	for (size_t i = 0; good && runner_is_live(runner) && i < config->session_count; i++) {
 		const struct config_session *configured = &config->sessions[i];

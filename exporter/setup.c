@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/yaml.h"
+#include "source/kernel_flags.h"
 
 bool setup_add_switch(struct config_switch **switches, size_t *count, const char *argument,
 		      struct error *err)
@@ -83,6 +84,27 @@ static bool load_rules(struct setup *setup, const struct setup_options *options,
 	return setup->rules != NULL;
 }
 
+static void warn_of_idle_collectors(const struct setup *setup)
+{
+	const struct yaml_tree *tree = setup->config->tree;
+	const struct collector_info *info;
+	struct text names = { 0 };
+
+	for (size_t i = 0; (info = rule_set_collector(setup->rules, i)) != NULL; i++) {
+		if (info->on && rule_set_only_kernel(setup->rules, i)) {
+			text_add_format(&names, "%s%s", names.size > 0 ? ", " : "", info->name);
+		}
+	}
+	if (names.size > 0 && !names.failed) {
+		yaml_warning(tree, yaml_find(yaml_root(tree), "kernel_events"),
+			     "with `kernel_events: off` these collectors count nothing, because "
+			     "only kernel events report what they count: %s; turn them off under "
+			     "`collectors:`",
+			     names.data);
+	}
+	text_free(&names);
+}
+
 /* The set-up has its configuration, and maybe the registry of another one. */
 static bool open_rest(struct setup *setup, const struct setup_options *options, struct error *err)
 {
@@ -96,6 +118,9 @@ static bool open_rest(struct setup *setup, const struct setup_options *options, 
 	}
 	good = load_manifests(setup, options, &why) && load_rules(setup, options, &why);
 	if (good && !config->broken) {
+		if (options->live && !config->kernel_events) {
+			warn_of_idle_collectors(setup);
+		}
 		return true;
 	}
 	if (good || why.code == ERROR_CONFIG) {
@@ -154,6 +179,12 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
 	options->disk_cause = rule_set_on(setup->rules, "disk_cause");
 	options->top_paths = rule_set_on(setup->rules, "file_top");
 	options->top_path_count = config->limits.top_paths;
+}
+
+bool setup_enables_file_requests(const struct setup *setup)
+{
+	return setup->config->kernel_events &&
+	       (rule_set_kernel_flags(setup->rules) & KERNEL_FLAG_FILE_IO_INIT) != 0;
 }
 
 /* The families of the rules and of the state gauges. */

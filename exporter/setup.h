@@ -27,6 +27,9 @@ struct setup_options {
 	size_t switch_count;
 	bool disable_defaults; /* collectors are off unless they are switched on */
 	bool every_collector;  /* collectors are on unless they are switched off */
+	/* The sessions of the configuration are to run: warns of collectors that no session of it
+	 * can feed. */
+	bool live;
 	/* Collectors of the caller, in addition to the shipped ones; borrowed during setup_open().
 	 */
 	const struct builtin_file *collectors;
@@ -87,5 +90,8 @@ void setup_add_collectors(const struct setup *setup, struct text *text);
 
 /* What the configuration says about trackers; the rest of the options stays. */
 void setup_tracker_options(const struct setup *setup, struct tracker_options *options);
+
+/* Whether a live session of the configuration gets the kernel's FileIo requests. */
+bool setup_enables_file_requests(const struct setup *setup);
 
 #endif

@@ -86,8 +86,14 @@ uint32_t rule_set_kernel_flags(const struct rule_set *set);
 /* Likewise the groups beyond the flags: a set of the kernel_groups[] (source/kernel_flags.h). */
 uint32_t rule_set_kernel_groups(const struct rule_set *set);
 
+/* Whether the collector with this number counts nothing where no session has kernel events: its
+ * rules and state gauges are about these alone, and no provider takes their place. */
+bool rule_set_only_kernel(const struct rule_set *set, size_t index);
+
 /* Providers that the collectors which are on need of a live session; NULL behind the last. */
 const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index);
+/* Likewise those that take the place of kernel events, where no live session has these. */
+const struct provider_spec *rule_set_substitute(const struct rule_set *set, size_t index);
 
 struct rule_engine; /* opaque; one consumer's */
 

@@ -33,6 +33,29 @@ enum known_provider {
 /* Event ids of PROVIDER_KERNEL_PROCESS, as in its manifest. */
 enum { PROCESS_EVENT_START = 1, PROCESS_EVENT_STOP = 2, PROCESS_EVENT_RUNDOWN = 15 };
 
+/* Likewise those of PROVIDER_KERNEL_FILE, the second source of file events (docs/windows.md section
+ * 12). Version 1 differs from version 0 in its layouts, not in its meaning. */
+enum {
+	FILE_EVENT_NAME_CREATE = 10,
+	FILE_EVENT_NAME_DELETE = 11,
+	FILE_EVENT_CREATE = 12,
+	FILE_EVENT_CLEANUP = 13,
+	FILE_EVENT_CLOSE = 14,
+	FILE_EVENT_READ = 15,
+	FILE_EVENT_WRITE = 16,
+	FILE_EVENT_SET_INFORMATION = 17,
+	FILE_EVENT_SET_DELETE = 18,
+	FILE_EVENT_RENAME = 19,
+	FILE_EVENT_DIR_ENUM = 20,
+	FILE_EVENT_FLUSH = 21,
+	FILE_EVENT_QUERY_INFORMATION = 22,
+	FILE_EVENT_FSCTL = 23,
+	FILE_EVENT_OPERATION_END = 24,
+	FILE_EVENT_DIR_NOTIFY = 25,
+	FILE_EVENT_DELETE_PATH = 26,
+	FILE_EVENT_CREATE_NEW_FILE = 30,
+};
+
 extern const struct known_provider_row {
 	const char *name;
 	struct guid guid;

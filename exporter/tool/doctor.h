@@ -54,6 +54,7 @@ struct collector_report {
 	const struct collector_info *info;
 	bool requested; /* the user cares: on in the configuration, or switched on */
 	enum collector_state state;
+	bool too_little; /* fed by few of the events that take the place of its kernel events */
 	size_t rules, rules_with_events;
 	uint64_t events, counted;
 	struct record_needs needs;

@@ -20,6 +20,7 @@
 #include "rules/language/rule_set.h"
 #include "source/kernel_flags.h"
 #include "tool/needs.h"
+#include "track/state_gauges.h"
 
 const char *collector_state_name(enum collector_state state)
 {
@@ -123,10 +124,20 @@ static void add_not_fed(struct doctor *doctor, const struct collector_report *re
 	text_add_char(&finding->what, '.');
 }
 
+/* Whether the collector got a few events of the providers that take the place of its kernel events,
+ * and not what it counts otherwise: fewer than half of the rules for one of the two sources. */
+static bool gets_too_little(const struct collector_report *report)
+{
+	return report->state == COLLECTOR_FED && report->missing.flags != 0 &&
+	       report->collector->substitute_count > 0 &&
+	       4 * report->rules_with_events < report->rules;
+}
+
 static bool report_collector(struct doctor *doctor, const struct recording *recording,
 			     struct collector_report *report, struct error *err)
 {
-	bool lacks;
+	const char *name = report->collector->name;
+	bool lacks, counted;
 
 	count_rules(recording, report);
 	if (!record_needs_add_collector(&report->needs, report->collector, doctor->manifests,
@@ -135,12 +146,15 @@ static bool report_collector(struct doctor *doctor, const struct recording *reco
 		return false;
 	}
 	lacks = !record_needs_empty(&report->missing);
+	counted = report->counted > 0 ||
+		  state_gauges_have_series(recording_registry(recording), name);
 	report->state = !report->info->on                    ? COLLECTOR_OFF :
-			report->counted > 0                  ? COLLECTOR_FED :
+			counted                              ? COLLECTOR_FED :
 			lacks                                ? COLLECTOR_NOT_FED :
 			report->collector->metric_count == 0 ? COLLECTOR_FED :
 							       COLLECTOR_IDLE;
-	if (report->state == COLLECTOR_NOT_FED && report->requested) {
+	report->too_little = gets_too_little(report);
+	if (report->requested && (report->state == COLLECTOR_NOT_FED || report->too_little)) {
 		add_not_fed(doctor, report);
 	}
 	return true;

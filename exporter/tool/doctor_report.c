@@ -165,7 +165,7 @@ static void add_collector_text(struct text *out, const struct collector_report *
 	}
 	add_missing_text(out, report);
 	text_add_char(out, '\n');
-	if (report->state == COLLECTOR_NOT_FED) {
+	if (report->state == COLLECTOR_NOT_FED || report->too_little) {
 		text_add_logman_start(out, "      ", &report->needs);
 	}
 }

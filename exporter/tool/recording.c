@@ -301,7 +301,7 @@ static const char *label_text(const struct recording *recording, uint32_t id)
 /* The value of the payload field that a derived field is computed from. */
 static bool read_origin(struct derived_read *read, const struct schema *schema)
 {
-	int index = schema ? schema_find_field(schema, read->row->origin) : -1;
+	int index = derived_origin(read->row, schema);
 	struct field_slice slice;
 
 	if (index < 0 || !field_locate(schema, (unsigned)index, read->record, &slice)) {

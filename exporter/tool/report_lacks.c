@@ -200,17 +200,7 @@ static bool is_fed(const struct report *report, const char *collector)
 			return true;
 		}
 	}
-	for (size_t i = 0; state_gauges[i].family; i++) {
-		const struct family *family =
-			strcmp(state_gauges[i].collector, collector) == 0 ?
-				registry_find_family(report->registry, state_gauges[i].family) :
-				NULL;
-
-		if (family && family_series(family) > 0) {
-			return true;
-		}
-	}
-	return false;
+	return state_gauges_have_series(report->registry, collector);
 }
 
 static void add_needs(struct text *html, const struct collector *collector)

@@ -66,7 +66,8 @@ static void add_family(struct text *out, const struct declared_family *family)
 
 static bool describe(struct request *request, const char *path, struct text *out, struct error *err)
 {
-	const struct setup_options options = { .manifests = &request->arguments.manifests };
+	const struct setup_options options = { .manifests = &request->arguments.manifests,
+					       .live = true };
 	struct setup setup;
 	const struct rule_set *set;
 

@@ -260,12 +260,26 @@ static void announce_transfer(struct tracker *tracker)
 /* What the owner of a request is, for the table of requests. */
 enum { REQUEST_OF_PROCESS, REQUEST_OF_THREAD };
 
+/* The IRP. The two sources of file events report the start and the end of one request each, and a
+ * start must not meet the end of the other source. */
+static bool read_request_key(struct tracker *tracker, uint64_t *key)
+{
+	if (tracker_is_repeated(tracker) || !payload_u64(tracker, PAYLOAD_IRP, key)) {
+		return false;
+	}
+	if (tracker->now.attribution->second_source) {
+		*key = ~*key;
+	}
+	return true;
+}
+
 static void announce_request(struct tracker *tracker)
 {
 	const struct event_record *record = tracker->now.record;
-	struct recent_entry begin = { .time = record->raw_time, .tag = record->opcode };
+	struct recent_entry begin = { .time = record->raw_time,
+				      .tag = tracker->now.attribution->opcode };
 
-	if (!payload_u64(tracker, PAYLOAD_IRP, &begin.key)) {
+	if (!read_request_key(tracker, &begin.key)) {
 		return;
 	}
 	tracker_process(tracker, &begin.owner);
@@ -300,7 +314,7 @@ static void announce_request_end(struct tracker *tracker)
 	struct recent_entry begin;
 	uint64_t irp;
 
-	if (!payload_u64(tracker, PAYLOAD_IRP, &irp)) {
+	if (!read_request_key(tracker, &irp)) {
 		return;
 	}
 	if (!recent_end(&tracker->requests, irp, now->record->raw_time, &begin)) {

@@ -12,8 +12,9 @@
  * that contains its opcode, so one row can hold for a whole class and further rows add what only
  * some opcodes have. Fields are found by their names in the layout of the event class; therefore a
  * row serves all versions of an event, and a version without a field has no reader for it. To
- * attribute another kernel event, add a row. The two providers with manifests that describe
- * processes follow behind the rows.
+ * attribute another kernel event, add a row. Providers with manifests follow behind the rows: two
+ * that describe processes, and Microsoft-Windows-Kernel-File, whose events say the same as those of
+ * the kernel's class FileIo.
  *
  * What no enabled feature needs is not announced: tracker->enabled limits the announcements. The
  * first pass of a recording uses the same rows to choose which records it reads at all.
@@ -117,6 +118,7 @@ static const struct attribution_row rows[] = {
 		      [PAYLOAD_FILE_OBJECT] = "FileObject", [PAYLOAD_IRP] = "IrpPtr" } },
 	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_CREATE, KERNEL_OPCODE_FILE_IO_FS_CONTROL,
 	  .announces = ANNOUNCES_REQUEST },
+	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_DIR_NOTIFY), .announces = ANNOUNCES_REQUEST },
 	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_OPERATION_END),
 	  .announces = ANNOUNCES_REQUEST_END },
 	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_READ, KERNEL_OPCODE_FILE_IO_WRITE,
@@ -149,11 +151,61 @@ static const struct attribution_row rows[] = {
 	  .announces = ANNOUNCES_VOLUME,
 	  .fields = { [PAYLOAD_NAME] = "NtPath", [PAYLOAD_SECOND_NAME] = "DosPath" } },
 };
+
+/*
+ * The events of Microsoft-Windows-Kernel-File, with the opcode of the FileIo event that says the
+ * same (docs/windows.md section 12). The others of the provider are neither requests that FileIo
+ * reports too, nor do they name a file.
+ */
+static const struct file_row {
+	uint16_t id;
+	uint8_t opcode;
+	enum lifetime_change change;
+	uint32_t announces;
+	const char *name; /* field of the path; NULL: it names no file */
+} file_rows[] = {
+	{ FILE_EVENT_NAME_CREATE, KERNEL_OPCODE_FILE_IO_FILE_CREATE, LIFETIME_START,
+	  ANNOUNCES_FILE_KEY, "FileName" },
+	{ FILE_EVENT_NAME_DELETE, KERNEL_OPCODE_FILE_IO_FILE_DELETE, LIFETIME_STOP,
+	  ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_USE, "FileName" },
+	{ FILE_EVENT_CREATE, KERNEL_OPCODE_FILE_IO_CREATE, LIFETIME_START,
+	  ANNOUNCES_FILE_OBJECT | ANNOUNCES_REQUEST, "FileName" },
+	{ FILE_EVENT_CLEANUP, KERNEL_OPCODE_FILE_IO_CLEANUP, .announces = ANNOUNCES_REQUEST },
+	{ FILE_EVENT_CLOSE, KERNEL_OPCODE_FILE_IO_CLOSE, .announces = ANNOUNCES_REQUEST },
+	{ FILE_EVENT_READ, KERNEL_OPCODE_FILE_IO_READ,
+	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE },
+	{ FILE_EVENT_WRITE, KERNEL_OPCODE_FILE_IO_WRITE,
+	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE |
+		       ANNOUNCES_WRITE },
+	{ FILE_EVENT_SET_INFORMATION, KERNEL_OPCODE_FILE_IO_SET_INFO,
+	  .announces = ANNOUNCES_REQUEST },
+	{ FILE_EVENT_SET_DELETE, KERNEL_OPCODE_FILE_IO_DELETE,
+	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_USE },
+	{ FILE_EVENT_RENAME, KERNEL_OPCODE_FILE_IO_RENAME,
+	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_USE },
+	{ FILE_EVENT_DIR_ENUM, KERNEL_OPCODE_FILE_IO_DIR_ENUM, .announces = ANNOUNCES_REQUEST },
+	{ FILE_EVENT_FLUSH, KERNEL_OPCODE_FILE_IO_FLUSH,
+	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_USE },
+	{ FILE_EVENT_QUERY_INFORMATION, KERNEL_OPCODE_FILE_IO_QUERY_INFO,
+	  .announces = ANNOUNCES_REQUEST },
+	{ FILE_EVENT_FSCTL, KERNEL_OPCODE_FILE_IO_FS_CONTROL, .announces = ANNOUNCES_REQUEST },
+	{ FILE_EVENT_OPERATION_END, KERNEL_OPCODE_FILE_IO_OPERATION_END,
+	  .announces = ANNOUNCES_REQUEST_END },
+	{ FILE_EVENT_DIR_NOTIFY, KERNEL_OPCODE_FILE_IO_DIR_NOTIFY,
+	  .announces = ANNOUNCES_REQUEST },
+	{ FILE_EVENT_DELETE_PATH, KERNEL_OPCODE_FILE_IO_DELETE_PATH, LIFETIME_EXISTS,
+	  ANNOUNCES_FILE_KEY, "FilePath" },
+	/* No request of its own: the Create before it was one. */
+	{ FILE_EVENT_CREATE_NEW_FILE, KERNEL_OPCODE_FILE_IO_CREATE_NEW, LIFETIME_START,
+	  ANNOUNCES_FILE_OBJECT, "FileName" },
+};
 /* clang-format on */
+
+enum { NAMES_OF_FILES = ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT };
 
 const struct attribution no_attribution = { .texts = { -1, -1 } };
 
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROWS = sizeof rows / sizeof rows[0], FILE_ROWS = sizeof file_rows / sizeof file_rows[0] };
 
 static void find_field(struct attribution *attribution, const struct event_class *class,
 		       enum payload_field field, const char *name)
@@ -193,16 +245,83 @@ static void attribute_kernel_class(struct attribution *attribution, const struct
 	}
 }
 
-static bool announces_process_image(const struct guid *provider, uint16_t id)
+/* NULL: no such event of Microsoft-Windows-Kernel-File. */
+static const struct file_row *file_row_of(const struct guid *provider, uint16_t id)
 {
-	return (id == PROCESS_EVENT_START || id == PROCESS_EVENT_STOP ||
-		id == PROCESS_EVENT_RUNDOWN) &&
-	       provider_is(provider, PROVIDER_KERNEL_PROCESS);
+	if (!provider_is(provider, PROVIDER_KERNEL_FILE)) {
+		return NULL;
+	}
+	for (size_t i = 0; i < FILE_ROWS; i++) {
+		if (file_rows[i].id == id) {
+			return &file_rows[i];
+		}
+	}
+	return NULL;
 }
 
-static void attribute_manifest_class(struct attribution *attribution,
-				     const struct event_class *class)
+static void attribute_file_class(struct attribution *attribution, const struct event_class *class,
+				 const struct file_row *row)
 {
+	/* Version 0 has ThreadId, a pointer, in place of IssuingThreadId. */
+	static const char *const names[PAYLOAD_FIELDS] = {
+		[PAYLOAD_OWNER] = "IssuingThreadId",
+		[PAYLOAD_FILE_KEY] = "FileKey",
+		[PAYLOAD_FILE_OBJECT] = "FileObject",
+		[PAYLOAD_IRP] = "Irp",
+		[PAYLOAD_SIZE] = "IOSize",
+		[PAYLOAD_NUMBER] = "IOFlags",
+		[PAYLOAD_OFFSET] = "ByteOffset",
+	};
+
+	for (unsigned field = 0; field < PAYLOAD_FIELDS; field++) {
+		if (names[field]) {
+			find_field(attribution, class, (enum payload_field)field, names[field]);
+		}
+	}
+	if (attribution->integers[PAYLOAD_OWNER].size == 0) {
+		find_field(attribution, class, PAYLOAD_OWNER, "ThreadId");
+	}
+	if (row->name) {
+		find_field(attribution, class, PAYLOAD_NAME, row->name);
+	}
+	attribution->change = row->change;
+	attribution->announces = row->announces;
+}
+
+/* Of the events of Microsoft-Windows-Kernel-Process. */
+static const uint16_t process_image_ids[] = { PROCESS_EVENT_START, PROCESS_EVENT_STOP,
+					      PROCESS_EVENT_RUNDOWN };
+
+enum { PROCESS_IMAGE_IDS = sizeof process_image_ids / sizeof process_image_ids[0] };
+
+static bool announces_process_image(const struct guid *provider, uint16_t id)
+{
+	unsigned i = 0;
+
+	while (i < PROCESS_IMAGE_IDS && process_image_ids[i] != id) {
+		i++;
+	}
+	return i < PROCESS_IMAGE_IDS && provider_is(provider, PROVIDER_KERNEL_PROCESS);
+}
+
+void tracker_choose_ids_ahead(struct id_choice *ids)
+{
+	for (unsigned i = 0; i < PROCESS_IMAGE_IDS; i++) {
+		id_choose(ids, process_image_ids[i]);
+	}
+	for (size_t i = 0; i < FILE_ROWS; i++) {
+		if (file_rows[i].name) {
+			id_choose(ids, file_rows[i].id);
+		}
+	}
+}
+
+/* enabled: what the tracker collects. */
+static void attribute_manifest_class(struct attribution *attribution,
+				     const struct event_class *class, uint32_t enabled)
+{
+	const struct file_row *row;
+
 	if (class->record_type == RECORD_EVENT &&
 	    announces_process_image(&class->provider, class->id)) {
 		if (!class->schema) {
@@ -215,10 +334,31 @@ static void attribute_manifest_class(struct attribution *attribution,
 				      class->id == PROCESS_EVENT_STOP  ? LIFETIME_STOP :
 									 LIFETIME_EXISTS;
 		attribution->announces = ANNOUNCES_PROCESS_IMAGE;
+	} else if (class->record_type == RECORD_EVENT &&
+		   (row = file_row_of(&class->provider, class->id)) != NULL) {
+		attribution->opcode = row->opcode;
+		attribution->second_source = true;
+		if (class->schema) {
+			attribute_file_class(attribution, class, row);
+		} else if (row->announces & enabled & NAMES_OF_FILES) {
+			attribution->announces = ANNOUNCES_LATER;
+		}
 	} else if (class->schema && provider_is(&class->provider, PROVIDER_TCPIP)) {
 		/* Any thread may work on a connection; only the payload names its process. */
 		find_field(attribution, class, PAYLOAD_ABOUT, "ProcessId");
 	}
+}
+
+static bool is_file_request(const struct event_class *class)
+{
+	return class->kernel_class == KERNEL_FILE_IO &&
+	       class->opcode >= KERNEL_OPCODE_FILE_IO_CREATE &&
+	       class->opcode <= KERNEL_OPCODE_FILE_IO_FS_CONTROL;
+}
+
+bool tracker_has_file_requests(const struct tracker *tracker)
+{
+	return tracker->has_file_requests;
 }
 
 bool tracker_prepare(struct tracker *tracker, struct event_class *class)
@@ -231,10 +371,12 @@ bool tracker_prepare(struct tracker *tracker, struct event_class *class)
 	}
 	*class->attribution = no_attribution;
 	class->attribution->schema = class->schema;
+	class->attribution->opcode = class->opcode;
 	if (!class->classic) {
-		attribute_manifest_class(class->attribution, class);
+		attribute_manifest_class(class->attribution, class, tracker->enabled);
 	} else if (class->schema) {
 		attribute_kernel_class(class->attribution, class);
+		tracker->has_file_requests |= is_file_request(class);
 	}
 	class->attribution->announces &= tracker->enabled;
 	return true;
@@ -269,7 +411,18 @@ static void choose(struct kernel_choice *choice, uint32_t announcements)
 
 void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice)
 {
+	const struct tracker_options *options = &tracker->options;
+	bool asks = (options->features & TRACK_SOURCES) || options->top_paths ||
+		    options->disk_cause;
+
 	choose(choice, tracker->enabled & ANNOUNCES_IN_FIRST_PASS);
+	if (!asks || tracker->has_file_requests) {
+		return;
+	}
+	for (unsigned opcode = KERNEL_OPCODE_FILE_IO_CREATE;
+	     opcode <= KERNEL_OPCODE_FILE_IO_FS_CONTROL; opcode++) {
+		kernel_choose(choice, KERNEL_GROUP_FILE_IO, (uint8_t)opcode);
+	}
 }
 
 void tracker_choose_announcing(struct kernel_choice *choice)
@@ -279,5 +432,19 @@ void tracker_choose_announcing(struct kernel_choice *choice)
 
 bool tracker_skips_ahead(const struct event_record *record)
 {
-	return !record->classic && !announces_process_image(record->provider, record->id);
+	const struct file_row *row;
+
+	if (record->classic || announces_process_image(record->provider, record->id)) {
+		return false;
+	}
+	row = file_row_of(record->provider, record->id);
+	return !row || !row->name;
+}
+
+bool tracker_names_files(const struct event_class *class)
+{
+	const struct file_row *row = class->classic ? NULL :
+						      file_row_of(&class->provider, class->id);
+
+	return row && row->name;
 }

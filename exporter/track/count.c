@@ -68,7 +68,7 @@ static bool read_request(struct tracker *tracker, struct cause_request *request)
 
 static void count_transfer(struct tracker *tracker)
 {
-	bool written = tracker->now.record->opcode == KERNEL_OPCODE_DISK_IO_WRITE;
+	bool written = tracker->now.attribution->opcode == KERNEL_OPCODE_DISK_IO_WRITE;
 	struct disk_cause *cause = &tracker->disk_cause;
 	struct cause_part parts[CAUSE_RUNS];
 	struct cause_request transfer;
@@ -86,14 +86,15 @@ static void note_file_use(struct tracker *tracker)
 {
 	struct disk_cause *cause = &tracker->disk_cause;
 	struct cause_request request = { 0 };
+	uint8_t opcode = tracker->now.attribution->opcode;
 
-	if (tracker->now.record->opcode == KERNEL_OPCODE_FILE_IO_FILE_DELETE) {
+	if (opcode == KERNEL_OPCODE_FILE_IO_FILE_DELETE) {
 		/* A record of names belongs to no process. */
 		payload_u64(tracker, PAYLOAD_FILE_KEY, &request.file);
 	} else {
 		read_request(tracker, &request); /* one without bytes still has the key */
 	}
-	switch (tracker->now.record->opcode) {
+	switch (opcode) {
 	case KERNEL_OPCODE_FILE_IO_READ:
 		disk_cause_file_read(cause, &request);
 		break;
@@ -165,20 +166,27 @@ static void count_causes(struct tracker *tracker)
 
 void tracker_count(struct tracker *tracker)
 {
+	uint32_t announces = tracker->now.attribution->announces;
 	uint32_t bytes, flags;
 
-	if (tracker->now.attribution->announces & ANNOUNCES_FILE_BYTES) {
+	if (tracker->options.top_paths) {
+		top_paths_time(&tracker->top_paths, tracker->now.record->time);
+	}
+	if (tracker_is_repeated(tracker)) {
+		return;
+	}
+	if (announces & ANNOUNCES_FILE_BYTES) {
 		count_file_bytes(tracker);
 	}
 	count_causes(tracker);
-	if (!tracker->options.top_paths) {
-		return;
-	}
-	top_paths_time(&tracker->top_paths, tracker->now.record->time);
-	if ((tracker->now.attribution->announces & ANNOUNCES_WRITE) &&
+	if (tracker->options.top_paths && (announces & ANNOUNCES_WRITE) &&
 	    payload_u32(tracker, PAYLOAD_SIZE, &bytes) &&
 	    payload_u32(tracker, PAYLOAD_NUMBER, &flags) && (flags & IO_PAGING) == 0) {
-		top_paths_add(&tracker->top_paths, tracker_file(tracker),
-			      tracker_process(tracker, NULL), bytes);
+		top_paths_add(&tracker->top_paths,
+			      &(const struct top_write){
+				      .file = tracker_file(tracker),
+				      .process = tracker_process(tracker, NULL),
+				      .second_source = tracker->now.attribution->second_source,
+				      .bytes = bytes });
 	}
 }

@@ -136,6 +136,17 @@ static enum derived_result read_path(struct derived_read *read)
 	return path ? DERIVED_FOUND : DERIVED_UNKNOWN;
 }
 
+/* 1: rules leave the event out, because they count the kernel's event of the same request. */
+static enum derived_result read_also_kernel(struct derived_read *read)
+{
+	bool repeated = tracker_is_repeated(read->tracker);
+
+	if (repeated) {
+		tracker_add(&read->tracker->repeated, 1);
+	}
+	return found(read, repeated);
+}
+
 static enum derived_result read_paging(struct derived_read *read)
 {
 	return found(read, (read->number & IO_PAGING) != 0);
@@ -177,11 +188,12 @@ static enum derived_result read_duration(struct derived_read *read)
 					     DERIVED_UNKNOWN;
 }
 
-/* The event that started the request ("FileIo/Read"); names are interned when first seen. */
+/* The event that started the request ("FileIo/Read", of the second source too); names are interned
+ * when first seen. */
 static enum derived_result read_started(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
-	const struct guid *provider = read->record->provider;
+	const struct guid *provider = kernel_group_guid(KERNEL_GROUP_FILE_IO);
 	uint8_t opcode = tracker->now.start_opcode;
 
 	if (!ends_request(tracker)) {
@@ -402,6 +414,11 @@ static const struct derived_events about_file[] = {
 };
 static const struct derived_events request_end[] = {
 	{ .kernel_class = KERNEL_FILE_IO, .opcode = KERNEL_OPCODE_FILE_IO_OPERATION_END },
+	{ .provider = &known_providers[PROVIDER_KERNEL_FILE], .id = FILE_EVENT_OPERATION_END },
+	{ 0 },
+};
+static const struct derived_events second_source[] = {
+	{ .provider = &known_providers[PROVIDER_KERNEL_FILE] },
 	{ 0 },
 };
 static const struct derived_events context_switch[] = {
@@ -437,7 +454,10 @@ static const struct derived_field fields[] = {
 	{ "Volume", TYPE_TEXT, FORM_ID, .features = TRACK_FILES, .events = about_file,
 	  .read = read_volume },
 	{ "Paging", TYPE_INTEGER, FORM_NUMBER, .events = about_file, .origin = "IoFlags",
-	  .reads_origin = true, .read = read_paging },
+	  .or_origin = "IOFlags", .reads_origin = true, .read = read_paging },
+	{ "AlsoKernel", TYPE_INTEGER, FORM_NUMBER, .role = ROLE_SECOND_SOURCE,
+	  .before_layout = true, .features = TRACK_SOURCES, .events = second_source,
+	  .read = read_also_kernel },
 	{ "ExitResult", TYPE_TEXT, FORM_ID, .origin = "ExitStatus", .reads_origin = true,
 	  .read = read_exit_result, .words = exit_results },
 	{ "Driver", TYPE_TEXT, FORM_ID, .features = TRACK_DRIVERS, .origin = "Routine",
@@ -497,7 +517,8 @@ const struct derived_field *derived_find(const char *name)
 static bool is_listed(const struct derived_events *events, const struct event_class *class)
 {
 	for (; events->kernel_class != KERNEL_NONE || events->provider; events++) {
-		if (events->provider ? guid_equal(&events->provider->guid, &class->provider) :
+		if (events->provider ? guid_equal(&events->provider->guid, &class->provider) &&
+					       (events->id == 0 || events->id == class->id) :
 				       events->kernel_class == class->kernel_class &&
 					       (events->opcode == EVERY_OPCODE ||
 						events->opcode == class->opcode)) {
@@ -507,11 +528,19 @@ static bool is_listed(const struct derived_events *events, const struct event_cl
 	return false;
 }
 
-static bool layout_has(const struct schema *schema, const char *name, bool integer)
+static bool layout_has(const struct schema *schema, const char *name)
 {
-	int index = schema ? schema_find_field(schema, name) : -1;
+	return schema && schema_find_field(schema, name) >= 0;
+}
 
-	return index >= 0 && (!integer || field_is_integer(&schema->fields[index]));
+int derived_origin(const struct derived_field *row, const struct schema *schema)
+{
+	int index = schema ? schema_find_field(schema, row->origin) : -1;
+
+	if (schema && index < 0 && row->or_origin) {
+		index = schema_find_field(schema, row->or_origin);
+	}
+	return index >= 0 && field_is_integer(&schema->fields[index]) ? index : -1;
 }
 
 bool derived_applies(const struct derived_field *row, const struct event_class *class)
@@ -519,11 +548,11 @@ bool derived_applies(const struct derived_field *row, const struct event_class *
 	if (row->events && !is_listed(row->events, class)) {
 		return false;
 	}
-	if (!row->before_layout && layout_has(class->schema, row->name, false)) {
+	if (!row->before_layout && layout_has(class->schema, row->name)) {
 		return false;
 	}
 	return !row->origin || ((row->events || class->kernel_class != KERNEL_NONE) &&
-				layout_has(class->schema, row->origin, true));
+				derived_origin(row, class->schema) >= 0);
 }
 
 uint32_t derived_features(void)

@@ -38,6 +38,7 @@ struct derived_events {
 	enum kernel_class kernel_class; /* KERNEL_NONE: a provider with a manifest */
 	int opcode;                     /* of the class; EVERY_OPCODE: all of them */
 	const struct known_provider_row *provider;
+	uint16_t id; /* of the provider; 0: all of them */
 };
 
 enum { EVERY_OPCODE = -1 };
@@ -72,8 +73,9 @@ struct derived_class {
 /* A derived field with a special meaning for rules. */
 enum derived_role {
 	ROLE_PLAIN,
-	ROLE_PROVIDER, /* a label of it distinguishes the sources of a family */
-	ROLE_DURATION, /* a rule with a pair reads the pair's time instead */
+	ROLE_PROVIDER,      /* a label of it distinguishes the sources of a family */
+	ROLE_DURATION,      /* a rule with a pair reads the pair's time instead */
+	ROLE_SECOND_SOURCE, /* 1: another source of the family counts the same */
 };
 
 struct derived_field {
@@ -91,6 +93,7 @@ struct derived_field {
 	 */
 	const struct derived_events *events;
 	const char *origin;        /* integer field that a layout must have; NULL: none */
+	const char *or_origin;     /* what other events call it; NULL: the same */
 	bool reads_origin;         /* its value is computed from that of origin */
 	const struct field *field; /* how the bytes of an extended item are read; NULL: no item */
 	enum extended_type item;   /* for those that one item holds */
@@ -111,6 +114,10 @@ const struct derived_field *derived_find(const char *name);
  * their layout has no field of the name that goes before it.
  */
 bool derived_applies(const struct derived_field *row, const struct event_class *class);
+
+/* The index of the origin of a derived field that has one; -1: the layout has none, or no integer.
+ */
+int derived_origin(const struct derived_field *row, const struct schema *schema);
 
 /* What the tracker must collect for all of them (enum tracker_feature). */
 uint32_t derived_features(void);

@@ -4,6 +4,7 @@
 #include "decode/event_info.h"
 #include "decode/inband_manifests.h"
 #include "decode/kernel_class.h"
+#include "source/provider_names.h"
 #include "track/tracker.h"
 
 enum { PROVIDERS_MOST = 1 << 16 };
@@ -50,8 +51,11 @@ static uint8_t group_of(const struct event_record *record)
 
 bool is_file_open(const struct event_record *record)
 {
-	return record->classic && record->opcode == KERNEL_OPCODE_FILE_IO_CREATE &&
-	       kernel_class_of(record->provider) == KERNEL_FILE_IO;
+	return record->classic ? record->opcode == KERNEL_OPCODE_FILE_IO_CREATE &&
+					 kernel_class_of(record->provider) == KERNEL_FILE_IO :
+				 (record->id == FILE_EVENT_CREATE ||
+				  record->id == FILE_EVENT_CREATE_NEW_FILE) &&
+					 provider_is(record->provider, PROVIDER_KERNEL_FILE);
 }
 
 bool is_describing(struct describing *describing, const struct event_record *record)

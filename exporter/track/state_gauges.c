@@ -2,17 +2,45 @@
 #include "track/state_gauges.h"
 
 #include <stddef.h>
+#include <string.h>
 
 const struct state_gauge state_gauges[] = {
-	{ "etw_process_instances", "process", "Process/*, Microsoft-Windows-Kernel-Process" },
+	{ "etw_process_instances", "process", "Process/*, Microsoft-Windows-Kernel-Process", true },
 	{ "etw_process_threads", "process",
-	  "Thread/Start, Thread/Stop, Thread/DCStart, Thread/DCStop" },
+	  "Thread/Start, Thread/Stop, Thread/DCStart, Thread/DCStop", false },
 	{ "etw_process_image_info", "image",
-	  "Process/Start, Process/DCStart, Image/Load, Image/DCStart" },
-	{ "etw_file_top_written_bytes", "file_top", "FileIo/Write" },
-	{ "etw_disk_info", "disk", "SystemConfig/PhyDisk" },
-	{ "etw_disk_volume_info", "disk", "SystemConfig/LogDisk" },
-	{ "etw_disk_caused_read_bytes_total", "disk_cause", "DiskIo/Read, FileIo/Read" },
-	{ "etw_disk_caused_written_bytes_total", "disk_cause", "DiskIo/Write, FileIo/Write" },
-	{ NULL, NULL, NULL },
+	  "Process/Start, Process/DCStart, Image/Load, Image/DCStart", false },
+	{ "etw_file_top_written_bytes", "file_top",
+	  "FileIo/Write, Microsoft-Windows-Kernel-File/16", true },
+	{ "etw_disk_info", "disk", "SystemConfig/PhyDisk", false },
+	{ "etw_disk_volume_info", "disk", "SystemConfig/LogDisk", false },
+	{ "etw_disk_caused_read_bytes_total", "disk_cause",
+	  "DiskIo/Read, FileIo/Read, FileIo/FltRead", false },
+	{ "etw_disk_caused_written_bytes_total", "disk_cause",
+	  "DiskIo/Write, FileIo/Write, FileIo/FltWrite, FileIo/MapFile", false },
+	{ NULL, NULL, NULL, false },
 };
+
+bool state_gauges_without_kernel(const char *collector)
+{
+	for (const struct state_gauge *row = state_gauges; row->family; row++) {
+		if (row->without_kernel && strcmp(row->collector, collector) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool state_gauges_have_series(struct registry *registry, const char *collector)
+{
+	for (const struct state_gauge *row = state_gauges; row->family; row++) {
+		const struct family *family = strcmp(row->collector, collector) == 0 ?
+						      registry_find_family(registry, row->family) :
+						      NULL;
+
+		if (family && family_series(family) > 0) {
+			return true;
+		}
+	}
+	return false;
+}

@@ -3,9 +3,10 @@
  * The most written paths.
  *
  * Counting every path would need memory for every path. A sketch counts only the heaviest ones; its
- * key has the label id of the process in its upper half and the file number in its lower half. The
- * sketch knows for each key an upper bound of the bytes and the greatest possible error, and the
- * difference is shown: at least these bytes were written.
+ * key has the label id of the process in its upper half, with the source of the event in the top
+ * bit, and the file number in its lower half. The sketch knows for each key an upper bound of the
+ * bytes and the greatest possible error, and the difference is shown: at least these bytes were
+ * written.
  *
  * The last minute is a ring of slices of ten seconds, each with a sketch of its own. An event adds
  * to the sketch of the present slice alone. When a slice ends, the sketches of the whole minute are
@@ -30,9 +31,13 @@
 
 #include "base/text.h"
 #include "source/event_record.h"
+#include "source/provider_names.h"
 
 /* With 1000 counters a sketch contains every path with more than a thousandth of its bytes. */
 enum { LABELS = 3, COUNTERS_PER_PLACE = 10, COUNTERS_LEAST = 1000 };
+
+/* Of the upper half of a key. No label id is that high: their texts would not fit into memory. */
+#define SECOND_SOURCE UINT32_C(0x80000000)
 
 struct top_path {
 	uint64_t key;
@@ -65,7 +70,9 @@ bool top_paths_init(struct top_paths *top, struct registry *registry, struct sha
 				   .files = files,
 				   .places = places,
 				   .start = RECORD_NO_TIME };
-	top->provider = intern_string(registry_strings(registry), "Windows Kernel");
+	top->providers[0] = intern_string(registry_strings(registry), "Windows Kernel");
+	top->providers[1] = intern_string(registry_strings(registry),
+					  known_providers[PROVIDER_KERNEL_FILE].name);
 	top->family = registry_family(registry, &top_paths_family, err);
 	counters = counters > COUNTERS_LEAST ? counters : COUNTERS_LEAST;
 	for (unsigned i = 0; i < TOP_PATHS_SLICES; i++) {
@@ -211,8 +218,8 @@ static void find_labels(struct top_paths *top, struct top_path *path)
 	bool overflowed = false;
 
 	path->ids[0] = path_label(top, (uint32_t)path->key);
-	path->ids[1] = (uint32_t)(path->key >> 32);
-	path->ids[2] = top->provider;
+	path->ids[1] = (uint32_t)(path->key >> 32) & ~SECOND_SOURCE;
+	path->ids[2] = top->providers[(path->key >> 63) & 1];
 	family_cells(top->family, top->shard, path->ids, &overflowed);
 	if (overflowed) {
 		path->ids[0] = path->ids[1] = registry_other(top->registry);
@@ -296,9 +303,12 @@ void top_paths_time(struct top_paths *top, int64_t time)
 	next_slice(top);
 }
 
-void top_paths_add(struct top_paths *top, uint32_t file, uint32_t process, uint64_t bytes)
+void top_paths_add(struct top_paths *top, const struct top_write *write)
 {
-	top_sketch_add(&top->slices[top->present], (uint64_t)process << 32 | file, bytes);
+	uint32_t upper = write->process | (write->second_source ? SECOND_SOURCE : 0);
+
+	top_sketch_add(&top->slices[top->present], (uint64_t)upper << 32 | write->file,
+		       write->bytes);
 }
 
 void top_paths_end(struct top_paths *top)

@@ -35,7 +35,7 @@ struct top_paths {
 	struct shard *shard;
 	const struct files *files;
 	struct family *family;                      /* NULL: not enabled */
-	uint32_t provider;                          /* label id */
+	uint32_t providers[2];                      /* label ids; [1]: of the second source */
 	struct top_sketch slices[TOP_PATHS_SLICES]; /* a ring */
 	unsigned present;                           /* the slice under way, the last of the ring */
 	struct top_ranked *order;                   /* owned; used while a list is made */
@@ -59,8 +59,14 @@ void top_paths_clear(struct top_paths *top);
  */
 void top_paths_time(struct top_paths *top, int64_t time);
 
-/* file: number in files; process: label id. */
-void top_paths_add(struct top_paths *top, uint32_t file, uint32_t process, uint64_t bytes);
+struct top_write {
+	uint32_t file;      /* number in files */
+	uint32_t process;   /* label id */
+	bool second_source; /* Microsoft-Windows-Kernel-File reports it, not the kernel's FileIo */
+	uint64_t bytes;
+};
+
+void top_paths_add(struct top_paths *top, const struct top_write *write);
 
 /* No event follows: shows the minute up to now. */
 void top_paths_end(struct top_paths *top);

@@ -135,6 +135,7 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 		statistics->file_bytes[i] =
 			atomic_load_explicit(&tracker->file_bytes[i], memory_order_relaxed);
 	}
+	statistics->repeated = atomic_load_explicit(&tracker->repeated, memory_order_relaxed);
 }
 
 /* ---- making and ending ---- */
@@ -152,6 +153,7 @@ static const struct {
 	{ TRACK_SCHEDULER, ANNOUNCES_SWITCH | ANNOUNCES_READY,
 	  KERNEL_FLAG_CSWITCH | KERNEL_FLAG_DISPATCHER },
 	{ TRACK_SERVICES, ANNOUNCES_TAG | ANNOUNCES_SERVICE, 0 },
+	{ TRACK_SOURCES, 0, 0 },
 };
 
 uint32_t tracker_kernel_flags(uint32_t enabled)
@@ -266,6 +268,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 	tracker->options = *options;
 	tracker_set_defaults(&tracker->options);
 	tracker->enabled = tracker_enabled_by(options);
+	tracker->has_file_requests = options->has_file_requests;
 	tracker->observed_time = RECORD_NO_TIME;
 	tracker_forget_record(tracker);
 	if (!make_parts(tracker, err)) {

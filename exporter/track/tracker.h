@@ -37,6 +37,7 @@ enum tracker_feature {
 	TRACK_DRIVERS = 1 << 2,   /* images of drivers by address */
 	TRACK_SCHEDULER = 1 << 3, /* context switches */
 	TRACK_SERVICES = 1 << 4,  /* services of the threads of svchost */
+	TRACK_SOURCES = 1 << 5,   /* which source of file events there is */
 };
 
 /* The kernel flags (KERNEL_FLAG_*) that a live session needs for a set of features. */
@@ -68,6 +69,9 @@ struct tracker_options {
 	uint32_t features;       /* set of enum tracker_feature; the others are not tracked */
 	/* The source is a live session, which describes disks later than their first transfers. */
 	bool live;
+	/* Another live session gets the kernel's FileIo requests. Otherwise they are known when
+	 * they come; a first pass looks for them. */
+	bool has_file_requests;
 };
 
 struct tracker *tracker_new(const struct tracker_options *options, struct error *err);
@@ -101,10 +105,20 @@ void tracker_release(struct event_class *class);
 
 /*
  * What need not be shown to tracker_first_pass(), because it announces nothing there: the kernel
- * records that are not in *choice, and records that tracker_skips_ahead() is true for.
+ * records that are not in *choice, other events whose ids are not among those that are added to
+ * *ids, and records that tracker_skips_ahead() is true for.
  */
 void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice);
+void tracker_choose_ids_ahead(struct id_choice *ids);
 bool tracker_skips_ahead(const struct event_record *record);
+
+/* Whether requests of the kernel's FileIo are known to exist. Once they are, fewer records need be
+ * shown: tracker_choose_ahead() chooses others. */
+bool tracker_has_file_requests(const struct tracker *tracker);
+
+/* Whether records of an event class name so many files that their layout must be known in the first
+ * pass already, because too many of them would have to wait for its end. */
+bool tracker_names_files(const struct event_class *class);
 
 /* The kernel records that any first pass may need, with every feature enabled: names and lifetimes.
  */
@@ -220,6 +234,9 @@ struct tracker_statistics {
 	uint64_t unattributed[MISS_COUNT]; /* events whose thread, process, file or disk no event
 					      had named */
 	uint64_t file_bytes[FILE_BYTES_COUNT]; /* counted with TRACK_FILES */
+	/* Events of Microsoft-Windows-Kernel-File that rules left out, because the kernel's FileIo
+	 * events report the same (AlsoKernel). */
+	uint64_t repeated;
 };
 
 const char *tracker_table_name(enum tracker_table table); /* "process", "thread", "file", "irp",

@@ -103,6 +103,10 @@ enum payload_field {
 struct attribution {
 	const struct schema *schema; /* of the event class; NULL: none, and no field is found */
 	uint32_t announces;
+	/* The opcode of a kernel event. An event of Microsoft-Windows-Kernel-File has the opcode of
+	 * the FileIo event that says the same. */
+	uint8_t opcode;
+	bool second_source;          /* it is such an event */
 	enum lifetime_change change; /* of what it announces */
 	enum owner owner;
 	struct field_reader integers[PAYLOAD_NAME];
@@ -143,6 +147,9 @@ struct tracker {
 	struct text scratch;  /* owned: texts of the current record */
 	struct text second_scratch;
 	bool in_first_pass;
+	/* The kernel's FileIo requests are events of this consumer, or of another one of this
+	 * program: events of the second source report them once more. */
+	bool has_file_requests;
 	int64_t observed_time; /* raw, of the last record observed */
 
 	struct names *own_names; /* owned; NULL: they are shared */
@@ -166,6 +173,7 @@ struct tracker {
 	_Atomic(uint64_t) evictions[TABLE_COUNT];
 	_Atomic(uint64_t) unattributed[MISS_COUNT];
 	_Atomic(uint64_t) file_bytes[FILE_BYTES_COUNT];
+	_Atomic(uint64_t) repeated;
 };
 
 /* Read a field of the current record. False, and *value left alone: it does not have the field. */
@@ -192,6 +200,12 @@ static inline void tracker_add(_Atomic(uint64_t) *number, uint64_t value)
 {
 	atomic_store_explicit(number, atomic_load_explicit(number, memory_order_relaxed) + value,
 			      memory_order_relaxed);
+}
+
+/* Whether the current record reports what an event of the kernel's FileIo reports too. */
+static inline bool tracker_is_repeated(const struct tracker *tracker)
+{
+	return tracker->now.attribution->second_source && tracker->has_file_requests;
 }
 
 static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reason)

@@ -435,6 +435,7 @@ static void what_is_not_on_the_page_is_refused_at_its_place(void **state)
 		  "1:11: unknown key 'series_per_famly'; did you mean 'series_per_family'?" },
 		{ "limits: { series: 0 }\n", "1:19: series: 0 is not from 1 to 100000000" },
 		{ "limits: { top_paths: 1001 }\n", "1:22: top_paths: 1001 is not from 1 to 1000" },
+		{ "limits: { shares: 1001 }\n", "1:19: shares: 1001 is not from 0 to 1000" },
 		{ "limits: { threads: many }\n", "1:20: threads: 'many' is not a number" },
 		{ "limits: { strings: 1KiB }\n",
 		  "1:20: strings: 1KiB is not from 65536 to 68719476736" },
@@ -666,6 +667,23 @@ static void user_sessions_run_beside_the_default_one(void **state)
 	config_free(config);
 }
 
+/* The default session is a user session then, and there is none beside those of the file. */
+static void without_kernel_events_all_sessions_are_user_sessions(void **state)
+{
+	struct config *config = load_good("kernel_events: off\n");
+
+	(void)state;
+	assert_int_equal(config->session_count, 1);
+	assert_string_equal(config->sessions[0].name, "etw_exporter");
+	assert_int_equal(config->sessions[0].logger, LOGGER_USER);
+	config_free(config);
+	config = load_good("sessions: { etw_exporter: { logger: user, providers: [P] }, "
+			   "b: { logger: user, providers: [P] } }\nkernel_events: off\n");
+	assert_int_equal(config->session_count, 2);
+	assert_string_equal(config->sessions[0].name, "etw_exporter");
+	config_free(config);
+}
+
 static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **state)
 {
 	static const struct {
@@ -693,6 +711,9 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "session may have them, others are `logger: user`" },
 		{ "sessions: { a: {}, A: { logger: user, providers: [P] } }\n",
 		  "1:20: sessions: two sessions have this name; upper and lower case are the same (first in line 1)" },
+		{ "kernel_events: off\nsessions: { a: {} }\n",
+		  "2:13: session 'a' would have kernel events, which `kernel_events: off` leaves "
+		  "out; it must be `logger: user`" },
 		{ "sessions: { Etw_Exporter: { logger: user, providers: [P] } }\n",
 		  "1:13: 'etw_exporter' is the session of the kernel events; a user session needs "
 		  "another name" },
@@ -804,6 +825,7 @@ int main(void)
 		cmocka_unit_test(every_key_of_a_session_is_read),
 		cmocka_unit_test(every_logger_has_its_word),
 		cmocka_unit_test(user_sessions_run_beside_the_default_one),
+		cmocka_unit_test(without_kernel_events_all_sessions_are_user_sessions),
 		cmocka_unit_test(a_session_that_windows_would_refuse_is_refused_at_its_place),
 		cmocka_unit_test(
 			conditions_on_payloads_that_make_no_sense_are_refused_at_their_place),

@@ -138,6 +138,21 @@ path.yaml:1:19: collector_files: 'my-colectors/disk.yaml' cannot be opened: No s
 path.yaml:2:11: schemas: 'disk.man' cannot be opened: No such file or directory; there is 'clash.yaml', for example
 END
 
+# ---- collectors that no session feeds ----
+
+printf 'log: { level: info }\nkernel_events: off\n' >user.yaml
+warning='user.yaml:2:16: warning: with `kernel_events: off` these collectors count nothing, because only kernel events report what '\
+'they count: disk, memory, network; turn them off under `collectors:`'
+"$ETWTOOL" check user.yaml >out 2>err || fail "etwtool refuses kernel_events: off: $(cat err)"
+printf '%s\n' "$warning" | diff - err || fail "etwtool does not warn"
+"$ETW_EXPORTER" --check-config --config.file=user.yaml >out 2>err || fail "etw_exporter refuses kernel_events: off: $(cat err)"
+grep -Fxq "etw_exporter: $warning" err || fail "--check-config does not warn: $(cat err)"
+printf 'collectors: { disk: off, memory: off, network: off, file_top: on }\nkernel_events: off\n' >fed.yaml
+"$ETWTOOL" check fed.yaml >out 2>err || fail "$(cat err)"
+[ ! -s err ] || fail "a warning without cause: $(cat err)"
+"$ETW_EXPORTER" --config.file=user.yaml --once --replay.file=sample.etl >out 2>err || fail "it does not replay"
+! grep -q "count nothing" err || fail "a replay needs no session: $(cat err)"
+
 # ---- spellings of comparisons ----
 
 printf 'collector_files: [signs.yaml]\nsessions: { u: { logger: user, providers: [{ provider: Contoso, payload: [%s] }] } }\n' \

@@ -70,6 +70,8 @@ has() {
 	done
 }
 
+echo 'kernel_events: off' >"$work/no kernel.yaml"
+same without_kernel --config.file "$work/no kernel.yaml"
 same defaults
 has defaults '  cpu: off' '  disk: on' 'collector_files: []' '  series_per_family: 2000' '  etw_exporter:' '    logger: auto' \
 	'      size: 256KiB' '    rundown: on' '    providers: []' '  level: info' "    - ':9189'" '  telemetry_path: /metrics'

@@ -197,6 +197,50 @@ static void names_of_processes_are_enabled_unless_they_are_configured(void **sta
 	close_providers(&enabled);
 }
 
+/* Where no session has kernel events, the first user session gets what collectors need. */
+static void without_kernel_events_their_substitutes_are_enabled(void **state)
+{
+#define SUBSTITUTE                                                                              \
+	"collector: x\nhelp: Test.\ndefault: on\nneeds: { kernel: [FILE_IO], providers: ['" DNS \
+	":3::1'], without_kernel: ['Other:4::0x30'] }\nmetrics: []\n"
+	static const struct {
+		const char *config, *expected[2];
+		bool names_only;
+	} cases[] = {
+		{ "sessions: { a: { logger: user, providers: ['Third:5::8'] } }\n",
+		  { DNS ":3:1", "Third:5:8 " NAMES ":4:10" },
+		  false },
+		{ "kernel_events: off\n", { DNS ":3:1 Other:4:30 " NAMES ":4:10", NULL }, true },
+		{ "kernel_events: off\nsessions: { a: { logger: user, providers: ['Third:5::8'] }, "
+		  "b: { logger: user, providers: ['Fourth:5::8'] } }\n",
+		  { DNS ":3:1 Other:4:30 Third:5:8 " NAMES ":4:10", "Fourth:5:8 " NAMES ":4:10" },
+		  true },
+		/* The configuration says where and how a substitute is enabled. */
+		{ "kernel_events: off\nsessions: { a: { logger: user, providers: ['Third:5::8'] }, "
+		  "b: { logger: user, providers: ['Other:5::8'] } }\n",
+		  { DNS ":3:1 Third:5:8 " NAMES ":4:10", "Other:5:8 " NAMES ":4:10" },
+		  true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *const texts[3] = { SUBSTITUTE, NULL, NULL };
+		struct enabled enabled = { .config = config_of(cases[i].config) };
+		struct error err = { 0 };
+
+		enabled.registry = registry_new(&(struct registry_limits){ 0 }, NULL);
+		enabled.rules = three_collectors(texts, enabled.config, enabled.registry, &err);
+		assert_string_equal(err.text, "");
+		assert_session(&enabled, 0, cases[i].expected[0], cases[i].names_only);
+		if (cases[i].expected[1]) {
+			assert_session(&enabled, 1, cases[i].expected[1], true);
+		} else {
+			assert_int_equal(enabled.config->session_count, 1);
+		}
+		close_providers(&enabled);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +251,7 @@ int main(void)
 		cmocka_unit_test(a_provider_is_enabled_where_the_configuration_has_it),
 		cmocka_unit_test(the_configuration_says_how_the_first_session_has_a_provider),
 		cmocka_unit_test(names_of_processes_are_enabled_unless_they_are_configured),
+		cmocka_unit_test(without_kernel_events_their_substitutes_are_enabled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,6 +319,7 @@ static void what_cannot_work_changes_nothing(void **state)
 		{ "sessions: { more: { logger: user, providers: ['" OTHER_PROVIDER
 		  "'] }, noise: { logger: user, providers: ['Nobody-Knows-This'] } }\n",
 		  "no provider called 'Nobody-Knows-This'" },
+		{ "kernel_events: off\n", "kernel_events: a reload cannot change it" },
 	};
 	struct reloading reloading;
 	struct fake_etw_session before, after;

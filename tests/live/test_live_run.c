@@ -282,6 +282,73 @@ static void user_sessions_run_beside_the_kernel_session(void **state)
 	end_live(&side);
 }
 
+/* As many as Windows runs at a time ("Event Tracing Sessions", Microsoft Learn). */
+enum { SESSIONS = 64 };
+
+/* Each session has a provider of its own: Windows gives the events of one to eight sessions. */
+static void add_sessions(struct text *config, unsigned count)
+{
+	text_add_string(config, "kernel_events: off\nsessions:\n");
+	for (unsigned i = 0; i < count; i++) {
+		text_add_format(config,
+				"  noise_%02u: { logger: user, providers: "
+				"['{%08x-2222-3333-4444-555555555555}'] }\n",
+				i, i + 1);
+	}
+	assert_false(config->failed);
+}
+
+static void as_many_sessions_run_as_windows_has(void **state)
+{
+	struct fake_etw_event event = { .provider = some_provider,
+					.descriptor = { .Id = 7, .Level = 4 } };
+	struct text config = { 0 };
+	struct side side;
+	char line[160];
+
+	(void)state;
+	add_sessions(&config, SESSIONS);
+	open_side(&side, config.data);
+	open_live_unwatched(&side);
+	for (unsigned i = 0; i < SESSIONS; i++) {
+		snprintf(line, sizeof line, "noise_%02u", i);
+		assert_true(fake_etw_wait_consumer(line, WAIT_MS));
+	}
+	for (unsigned i = 0; i < SESSIONS; i++) {
+		event.provider.Data1 = i + 1;
+		for (unsigned events = 0; events <= i; events++) {
+			assert_int_equal(fake_etw_emit(&event), 1);
+		}
+	}
+	for (unsigned i = 0; i < SESSIONS; i++) {
+		snprintf(line, sizeof line, "noise_%02u", i);
+		assert_true(fake_etw_drain(line, WAIT_MS));
+		snprintf(line, sizeof line,
+			 "\netw_consumer_events_total{session=\"noise_%02u\",provider="
+			 "\"%08x-2222-3333-4444-555555555555\"} ",
+			 i, i + 1);
+		assert_int_equal(value_of(&side, line), i + 1);
+	}
+	end_live(&side);
+	text_free(&config);
+}
+
+static void more_sessions_than_windows_has_are_refused(void **state)
+{
+	struct text config = { 0 };
+	struct error err = { 0 };
+	struct side side;
+
+	(void)state;
+	add_sessions(&config, SESSIONS + 1);
+	open_side(&side, config.data);
+	assert_null(runner_new(&(struct runner_options){ .setup = &side.program.setup }, &err));
+	assert_string_equal(err.text, "more than 64 sessions");
+	assert_int_equal(fake_etw_open_things().sessions, 0);
+	close_side(&side);
+	text_free(&config);
+}
+
 static const GUID kernel_process = {
 	0x22fb2cd6, 0x0e7b, 0x422b, { 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16 }
 };
@@ -441,6 +508,8 @@ int main(void)
 				       run_reset_manual),
 		cmocka_unit_test_setup(user_sessions_run_beside_the_kernel_session,
 				       run_reset_manual),
+		cmocka_unit_test_setup(as_many_sessions_run_as_windows_has, run_reset_manual),
+		cmocka_unit_test_setup(more_sessions_than_windows_has_are_refused, run_reset),
 		cmocka_unit_test_setup(a_start_counts_once_however_many_sessions_need_names,
 				       run_reset_manual),
 		cmocka_unit_test_setup(a_second_session_that_cannot_start_stops_the_first,

@@ -480,8 +480,8 @@ static void what_rules_ask_for_is_tracked(void **state)
 		uint32_t features;
 	} cases[] = {
 		{ "+events", 0 },
-		{ "+file", TRACK_FILES },
-		{ "+file_latency", TRACK_REQUESTS },
+		{ "+file", TRACK_FILES | TRACK_SOURCES },
+		{ "+file_latency", TRACK_REQUESTS | TRACK_SOURCES },
 		{ "+interrupt", TRACK_DRIVERS },
 		{ "+sched", TRACK_SCHEDULER },
 	};

@@ -204,6 +204,11 @@ static void a_pair_has_start_stop_and_key(void **state)
 		  "x.yaml:9:122: timeout: '30' is not a duration such as 1s" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], end: x }"),
 		  "x.yaml:9:113: unknown key 'end'; known: start, stop, key, timeout, carry, carried_by" },
+		{ PAIR("{ start: Thread/CSwitch, stop: Process/Stop, key: [OnCpu] }"),
+		  "x.yaml:9:102: field 'OnCpu' is a duration and cannot be a key" },
+		{ SECONDS
+		  "  - { event: Registry/37, value: Duration, pair: { start: Registry/30, stop: Registry/37, key: [Hive] } }\n",
+		  "x.yaml:9:97: key 'Hive' is text at the start, a number at the stop" },
 		{ CARRY("carry: []"), "x.yaml:9:119: carry: expected a map, found a list" },
 		{ CARRY("carry: {}"), "x.yaml:9:119: carry: from 1 to 4 labels" },
 		{ CARRY("carry: { a: Cpu, b: Cpu, c: Cpu, d: Cpu, e: Cpu }"),
@@ -699,12 +704,18 @@ static void derived_fields_are_accepted_only_for_their_events(void **state)
 		{ "Paging", "FileIo/Read", true },
 		{ "Paging", "FileIo/Write", true },
 		{ "Paging", "FileIo/Create", false },
+		{ "Paging", "Microsoft-Windows-Kernel-File/16", true },
+		{ "AlsoKernel", "Microsoft-Windows-Kernel-File/16", true },
+		{ "AlsoKernel", "FileIo/Write", false },
+		{ "AlsoKernel", "*", false },
 		{ "ExitResult", "Process/Stop", true },
 		{ "ExitResult", "Thread/Stop", false },
 		{ "Driver", "PerfInfo/DPC", true },
 		{ "Driver", "PerfInfo/SampleProf", false },
 		{ "Started", "FileIo/OperationEnd", true },
 		{ "Started", "FileIo/Read", false },
+		{ "Started", "Microsoft-Windows-Kernel-File/24", true },
+		{ "Started", "Microsoft-Windows-Kernel-File/OperationEnd", true },
 		{ "StartedBy", "FileIo/OperationEnd", true },
 		{ "StartedBy", "FileIo/Read", false },
 		{ "OldProcess", "Thread/CSwitch", true },
@@ -781,12 +792,19 @@ static void a_family_of_two_sources_distinguishes_them(void **state)
 		{ EVENTS
 		  "  - { event: FileIo/Read }\n  - { event: Microsoft-Windows-Kernel-File/15 }\n",
 		  "x.yaml:10:14: a second source of 'a_total', whose first is FileIo/Read in x.yaml:9: it needs the label 'provider'" },
+		{ EVENTS
+		  "  - { event: FileIo/Read }\n  - { event: Microsoft-Windows-Kernel-File/15, "
+		  "where: [{ field: AlsoKernel, eq: 1 }] }\n",
+		  "x.yaml:10:14: a second source of 'a_total', whose first is FileIo/Read in x.yaml:9: it needs the label 'provider'" },
 		{ EVENTS "  - { event: A-B/1 }\n  - { event: A-C/1 }\n",
 		  "x.yaml:10:14: a second source of 'a_total', whose first is A-B/1 in x.yaml:9: it needs the label 'provider'" },
 	};
 	static const char *const good[] = {
 		EVENTS "  - { event: DiskIo/Read }\n  - { event: FileIo/Read }\n",
 		EVENTS "  - { event: A-B/1 }\n  - { event: a-b/2 }\n",
+		/* It counts only where the first source does not. */
+		EVENTS "  - { event: FileIo/Read }\n  - { event: Microsoft-Windows-Kernel-File/15, "
+		       "where: [{ field: AlsoKernel, eq: 0 }] }\n",
 		METRIC "  labels: { provider: Provider }\n  events: [{ event: '*' }]\n",
 		METRIC
 		"  labels: { provider: Provider }\n  events: [{ event: FileIo/Read }, { event: A-B/* }]\n",

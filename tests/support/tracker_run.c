@@ -300,8 +300,13 @@ static void release(void *context, struct event_class *class)
 }
 
 /* As a recording's source and the pipeline leave records out of the first pass. */
-static bool is_left_out(const struct kernel_choice *choice, const struct event_record *record)
+static bool is_left_out(const struct kernel_choice *choice, const struct id_choice *ids,
+			const struct event_record *record)
 {
+	if (record->type == RECORD_EVENT && !record->classic && !record->extended &&
+	    !id_chosen(ids, record->id)) {
+		return true;
+	}
 	for (uint8_t group = 0; record->classic && group < KERNEL_GROUPS; group++) {
 		if (guid_equal(kernel_record_guid(group, record->opcode), record->provider)) {
 			return !kernel_chosen(choice, group, record->opcode);
@@ -315,14 +320,16 @@ void player_play(struct player *player, struct tape *tape, enum passes passes)
 	struct tape_event **sorted = calloc(tape->count + 1, sizeof(struct tape_event *));
 	struct event_table *event_table = event_table_new(1000, NULL, NULL);
 	struct kernel_choice choice;
+	struct id_choice ids = { 0 };
 
 	assert_true(sorted && event_table);
 	tracker_choose_ahead(player->tracker, &choice);
+	tracker_choose_ids_ahead(&ids);
 	for (size_t i = 0; i < tape->count; i++) {
 		struct tape_event *event = &tape->events[i];
 
 		sorted[i] = event;
-		if (passes == TWO_PASSES && !is_left_out(&choice, &event->record)) {
+		if (passes == TWO_PASSES && !is_left_out(&choice, &ids, &event->record)) {
 			tracker_first_pass(player->tracker, &event->record,
 					   type_of(player, event_table, &event->record));
 		}

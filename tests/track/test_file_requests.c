@@ -105,11 +105,49 @@ static void failures_count_for_the_process_that_started_them(void **state)
 	rule_run_close(&run);
 }
 
+/* FileIo/DirNotify version 3: IrpPtr, FileObject, FileKey, TTID, Length, InfoClass, FileIndex,
+ * FileName. It waits until something changes in a directory. */
+static void watch(struct rule_run *run, int64_t time, uint32_t process)
+{
+	rule_run_event(run, "FileIo/DirNotify");
+	run->record.raw_time = time;
+	run->record.process_id = process;
+	payload_u64(&run->payload, irp);
+	payload_u64(&run->payload, 1);
+	payload_u64(&run->payload, 2);
+	payload_u32(&run->payload, 10 * process);
+	payload_u32(&run->payload, 4096);
+	payload_u32(&run->payload, 0);
+	payload_u32(&run->payload, 0);
+	payload_wstring(&run->payload, "");
+	assert_int_not_equal(rule_run_feed(run), OUTCOME_UNDECODABLE);
+}
+
+/* Its end is not that of an older request with the same IRP, whose end was lost. */
+static void watching_a_directory_is_a_request(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open_shipped(&run, "file_latency");
+	start_processes(&run);
+	request(&run, STARTS + 1000, OTHER);
+	watch(&run, STARTS + 1000 + 100 * MICROSECONDS, READER);
+	end(&run, STARTS + 1000 + 300 * MICROSECONDS, 0);
+	rule_run_expect(&run, "etw_file_operation_duration_seconds_sum{operation=\"dir_notify\"} "
+			      "0.0002");
+	rule_run_expect(&run, "etw_file_process_operation_duration_seconds_sum{process=\"reader\","
+			      "provider=\"Windows Kernel\",operation=\"dir_notify\"} 0.0002");
+	rule_run_expect(&run, "etw_file_operation_duration_seconds_count{operation=\"read\"} 0");
+	rule_run_close(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations_count_for_the_process_that_started_them),
 		cmocka_unit_test(failures_count_for_the_process_that_started_them),
+		cmocka_unit_test(watching_a_directory_is_a_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,10 +302,11 @@ static void an_operation_ends_with_the_irp_it_began_with(void **state)
 	event = put_request(&tape, 76, 220, 0x1000);
 	event->duration = 1000;
 	event->started = 75;
-	event = put_request(&tape, 77, 230, 0x3000); /* DirNotify begins nothing that is timed */
-	event->duration = NOT_KNOWN;
+	put_request(&tape, 68, 225, 0x3000); /* likewise */
+	put_request(&tape, 77, 230, 0x3000); /* DirNotify, which waits for a change */
 	event = put_request(&tape, 76, 240, 0x3000);
-	event->started = -2;
+	event->duration = 1000;
+	event->started = 77;
 	event = tape_header(&tape, 250, 1, 1);
 	event->duration = NOT_KNOWN;
 	event->started = -2;

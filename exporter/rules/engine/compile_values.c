@@ -247,9 +247,9 @@ static uint16_t add_derived_value(struct builder *builder, const struct derived_
 						 .session = builder->engine->session });
 	}
 	if (row->origin) {
-		int index = layout_index(builder, row->origin);
+		int index = derived_origin(row, builder->compiled->schema);
 
-		if (index < 0 || !field_is_integer(&builder->compiled->schema->fields[index])) {
+		if (index < 0) {
 			return NO_VALUE;
 		}
 		if (row->reads_origin) {

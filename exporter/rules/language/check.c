@@ -243,7 +243,10 @@ static bool is_listed(const struct derived_events *events, const struct event_pa
 	for (; events->kernel_class != KERNEL_NONE || events->provider; events++) {
 		if (events->provider ?
 			    event_pattern_is_provider(pattern, events->provider->name,
-						      &events->provider->guid) :
+						      &events->provider->guid) &&
+				    (events->id == 0 ||
+				     (!pattern->every &&
+				      (!pattern->by_id || pattern->id == events->id))) :
 			    event_pattern_is_class(pattern, events->kernel_class) &&
 				    (events->opcode == EVERY_OPCODE ||
 				     (!pattern->every && pattern->opcode == events->opcode))) {
@@ -260,7 +263,8 @@ static bool derived_fits(const struct derived_field *derived, const struct event
 		return false;
 	}
 	if (derived->origin && pattern->scope == EVENTS_KERNEL) {
-		return layout_has(pattern, derived->origin);
+		return layout_has(pattern, derived->origin) ||
+		       (derived->or_origin && layout_has(pattern, derived->or_origin));
 	}
 	return !derived->origin || derived->events;
 }

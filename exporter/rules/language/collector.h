@@ -208,6 +208,9 @@ struct collector {
 	uint32_t kernel_groups;          /* needs: a set of the kernel_groups[] */
 	struct provider_spec *providers; /* needs; their texts are owned */
 	size_t provider_count;
+	/* needs: in place of the kernel flags, where no session has kernel events; likewise */
+	struct provider_spec *substitutes;
+	size_t substitute_count;
 	struct metric *metrics;
 	size_t metric_count;
 	struct regex **regexes; /* owned */

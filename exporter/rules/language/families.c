@@ -127,6 +127,22 @@ static bool order_labels(const struct collector *collector, struct rule *rule,
 	return true;
 }
 
+/* Whether the rule leaves out what the family's first source counts, so that no event of both
+ * counts twice. */
+static bool stands_back(const struct rule *rule)
+{
+	for (size_t i = 0; i < rule->condition_count; i++) {
+		const struct condition *condition = &rule->conditions[i];
+
+		if (field_has_role(&condition->field, ROLE_SECOND_SOURCE) &&
+		    condition->comparison == COMPARE_EQ && condition->literals[0].integer &&
+		    condition->literals[0].number == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool check_source(const struct collector *collector, const struct rule *rule,
 			 const struct declared_family *declared, struct error *err)
 {
@@ -141,7 +157,7 @@ static bool check_source(const struct collector *collector, const struct rule *r
 				  "'%s' of every provider needs the label 'provider'",
 				  declared->metric->name);
 	}
-	if (!event_pattern_same_source(&first->event, &rule->event)) {
+	if (!event_pattern_same_source(&first->event, &rule->event) && !stands_back(rule)) {
 		return yaml_error(
 			collector->tree, rule->event_at, err,
 			"a second source of '%s', whose first is %s in %s: it needs the label 'provider'",

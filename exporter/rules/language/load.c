@@ -626,6 +626,9 @@ static const struct yaml_row need_rows[] = {
 	{ "providers", YAML_SHAPE(.type = SHAPE_LIST, .item = &provider_text_shape),
 	  YAML_TO_LIST(struct collector, providers, provider_count),
 	  .help = "Providers to enable." },
+	{ "without_kernel", YAML_SHAPE(.type = SHAPE_LIST, .item = &provider_text_shape),
+	  YAML_TO_LIST(struct collector, substitutes, substitute_count),
+	  .help = "Providers to enable in place of the kernel flags when the configuration says kernel_events: off." },
 };
 
 /* Until then the name is that of the file. */
@@ -702,6 +705,9 @@ void collector_free(struct collector *collector)
 	free(collector->regexes);
 	for (size_t i = 0; i < collector->provider_count; i++) {
 		provider_spec_done(&collector->providers[i]);
+	}
+	for (size_t i = 0; i < collector->substitute_count; i++) {
+		provider_spec_done(&collector->substitutes[i]);
 	}
 	yaml_close(collector->tree);
 	free(collector);

@@ -27,6 +27,7 @@
 #include "base/text.h"
 #include "config/builtin.h"
 #include "source/kernel_flags.h"
+#include "track/state_gauges.h"
 
 static struct collector **find_collector(struct rule_set *set, const char *name)
 {
@@ -542,6 +543,21 @@ uint32_t collector_kernel_flags(const struct collector *collector)
 	return flags | tracker_kernel_flags(features);
 }
 
+bool rule_set_only_kernel(const struct rule_set *set, size_t index)
+{
+	const struct collector *collector = set->collectors[index];
+
+	for (size_t i = 0; i < collector->metric_count; i++) {
+		for (size_t k = 0; k < collector->metrics[i].rule_count; k++) {
+			if (collector->metrics[i].rules[k].event.scope != EVENTS_KERNEL) {
+				return false;
+			}
+		}
+	}
+	return collector_kernel_flags(collector) != 0 && collector->substitute_count == 0 &&
+	       !state_gauges_without_kernel(collector->name);
+}
+
 uint32_t rule_set_kernel_flags(const struct rule_set *set)
 {
 	uint32_t flags = 0;
@@ -554,18 +570,33 @@ uint32_t rule_set_kernel_flags(const struct rule_set *set)
 	return flags;
 }
 
-const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index)
+/* The provider with this number among those that the collectors which are on list. */
+static const struct provider_spec *needed_provider(const struct rule_set *set, size_t index,
+						   bool substitutes)
 {
 	for (size_t i = 0; i < set->collector_count; i++) {
 		const struct collector *collector = set->collectors[i];
+		size_t count = substitutes ? collector->substitute_count :
+					     collector->provider_count;
 
 		if (!set->infos[i].on) {
 			continue;
 		}
-		if (index < collector->provider_count) {
-			return &collector->providers[index];
+		if (index < count) {
+			return substitutes ? &collector->substitutes[index] :
+					     &collector->providers[index];
 		}
-		index -= collector->provider_count;
+		index -= count;
 	}
 	return NULL;
+}
+
+const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index)
+{
+	return needed_provider(set, index, false);
+}
+
+const struct provider_spec *rule_set_substitute(const struct rule_set *set, size_t index)
+{
+	return needed_provider(set, index, true);
 }
