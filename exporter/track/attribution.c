@@ -125,6 +125,16 @@ static const struct attribution_row rows[] = {
 	  .announces = ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE,
 	  .fields = { [PAYLOAD_SIZE] = "IoSize", [PAYLOAD_NUMBER] = "IoFlags",
 		      [PAYLOAD_OFFSET] = "Offset" } },
+	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FLT_READ, KERNEL_OPCODE_FILE_IO_FLT_QUERY_INFO,
+	  .announces = ANNOUNCES_REQUEST },
+	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FLT_READ, KERNEL_OPCODE_FILE_IO_FLT_WRITE,
+	  .announces = ANNOUNCES_FILE_USE,
+	  .fields = { [PAYLOAD_SIZE] = "IoSize", [PAYLOAD_NUMBER] = "IoFlags",
+		      [PAYLOAD_OFFSET] = "Offset" } },
+	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT,
+	  KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE,
+	  .owner = OWNER_RUNNING,
+	  .fields = { [PAYLOAD_ADDRESS] = "RoutineAddr" } },
 	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_DELETE, KERNEL_OPCODE_FILE_IO_RENAME,
 	  .announces = ANNOUNCES_FILE_USE },
 	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FLUSH), .announces = ANNOUNCES_FILE_USE },
@@ -239,7 +249,8 @@ static void attribute_kernel_class(struct attribution *attribution, const struct
 		if (row->change != LIFETIME_START) {
 			attribution->change = row->change;
 		}
-		if (row->owner != OWNER_HEADER && attribution->integers[PAYLOAD_OWNER].size > 0) {
+		if (row->owner == OWNER_RUNNING ||
+		    (row->owner != OWNER_HEADER && attribution->integers[PAYLOAD_OWNER].size > 0)) {
 			attribution->owner = row->owner;
 		}
 	}

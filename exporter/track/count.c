@@ -96,9 +96,11 @@ static void note_file_use(struct tracker *tracker)
 	}
 	switch (opcode) {
 	case KERNEL_OPCODE_FILE_IO_READ:
+	case KERNEL_OPCODE_FILE_IO_FLT_READ:
 		disk_cause_file_read(cause, &request);
 		break;
 	case KERNEL_OPCODE_FILE_IO_WRITE:
+	case KERNEL_OPCODE_FILE_IO_FLT_WRITE:
 		disk_cause_file_write(cause, &request);
 		break;
 	case KERNEL_OPCODE_FILE_IO_FLUSH:

@@ -461,7 +461,7 @@ static const struct derived_field fields[] = {
 	{ "ExitResult", TYPE_TEXT, FORM_ID, .origin = "ExitStatus", .reads_origin = true,
 	  .read = read_exit_result, .words = exit_results },
 	{ "Driver", TYPE_TEXT, FORM_ID, .features = TRACK_DRIVERS, .origin = "Routine",
-	  .read = read_driver },
+	  .or_origin = "RoutineAddr", .read = read_driver },
 	{ "Service", TYPE_TEXT, FORM_ID, .features = TRACK_SERVICES, .read = read_service },
 	{ "Duration", TYPE_DURATION, FORM_NUMBER, .role = ROLE_DURATION, .features = TRACK_REQUESTS,
 	  .events = request_end, .read = read_duration },

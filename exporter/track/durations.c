@@ -147,6 +147,15 @@ static struct scheduler_processor *processor_at(struct scheduler *scheduler, uin
 	return &scheduler->processors[number];
 }
 
+bool scheduler_running(const struct scheduler *scheduler, uint16_t processor, uint32_t *thread_id)
+{
+	if (processor >= scheduler->processor_count || !scheduler->processors[processor].known) {
+		return false;
+	}
+	*thread_id = scheduler->processors[processor].thread_id;
+	return true;
+}
+
 void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t old_thread,
 		      uint32_t new_thread, int64_t time, struct scheduler_switch *out)
 {

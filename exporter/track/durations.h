@@ -80,6 +80,9 @@ struct scheduler_switch {
 	uint64_t ready; /* how long the new thread had been ready */
 };
 
+/* The thread that was switched in last on a processor. False: none is known. */
+bool scheduler_running(const struct scheduler *scheduler, uint16_t processor, uint32_t *thread_id);
+
 void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t old_thread,
 		      uint32_t new_thread, int64_t time, struct scheduler_switch *out);
 

@@ -33,7 +33,7 @@ static uint32_t owner_process(struct tracker *tracker)
 {
 	const struct event_record *record = tracker->now.record;
 	enum owner owner = tracker->now.attribution->owner;
-	uint32_t id = RECORD_NO_ID;
+	uint32_t id = RECORD_NO_ID, thread_id = record->thread_id;
 
 	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
 	    (owner == OWNER_THREAD_WITHOUT_HEADER && record->process_id == RECORD_NO_ID)) {
@@ -42,9 +42,12 @@ static uint32_t owner_process(struct tracker *tracker)
 	if (id == RECORD_NO_ID) {
 		id = record->process_id;
 	}
-	if (id == RECORD_NO_ID && record->thread_id != RECORD_NO_ID) {
-		id = threads_process(&tracker->threads, record->thread_id, record->raw_time);
-		if (id == RECORD_NO_ID && owner == OWNER_HEADER) {
+	if (id == RECORD_NO_ID && owner == OWNER_RUNNING && thread_id == RECORD_NO_ID) {
+		scheduler_running(&tracker->scheduler, record->processor, &thread_id);
+	}
+	if (id == RECORD_NO_ID && thread_id != RECORD_NO_ID) {
+		id = threads_process(&tracker->threads, thread_id, record->raw_time);
+		if (id == RECORD_NO_ID && (owner == OWNER_HEADER || owner == OWNER_RUNNING)) {
 			tracker_miss(tracker, MISS_THREAD);
 		}
 	}

@@ -36,6 +36,9 @@ enum owner {
 	OWNER_PROCESS_ID,            /* PAYLOAD_OWNER is a process id */
 	OWNER_THREAD_ID,             /* PAYLOAD_OWNER is a thread id */
 	OWNER_THREAD_WITHOUT_HEADER, /* likewise, if the header has no process id */
+	/* The header, and where it has no ids the thread that runs on the processor, if context
+	 * switches are tracked. */
+	OWNER_RUNNING,
 };
 
 /* What events of a class announce; bits. */

@@ -29,6 +29,12 @@ const struct kit_assumption kit_assumptions[] = {
 	  CANNOT("rows of the self-test show it") },
 	{ "W10", "sessions with kernel events may be started on GitHub's machines",
 	  CANNOT("the run of the workflow shows it") },
+	{ "W11a", "calls of minifilters come by group mask, with a thread, a start in the session's clock and one event each",
+	  CANNOT("a recording with the collector minifilter shows it (etwtool record)") },
+	{ "W11b", "requests of minifilters come with FILE_IO_INIT, and have payloads of 44 or 40 bytes",
+	  CANNOT("the recording of this run shows it, if a minifilter made any") },
+	{ "W12", "events of Microsoft-Windows-Kernel-File say what those of FileIo say",
+	  CANNOT("a run with `kernel_events: off` shows it") },
 
 	/* sessions */
 	{ "S1a", "StartTraceW: 87 for an empty name, no traced GUID, ClientContext above 3", BY(probe_start_arguments) },

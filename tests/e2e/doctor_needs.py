@@ -19,9 +19,12 @@ FLAGS = {
     "PROCESS": (0x1, "ProcessThread"), "THREAD": (0x2, "ProcessThread"), "IMAGE_LOAD": (0x4, "Loader"), "CSWITCH": (0x10, "CSwitch"),
     "DPC": (0x20, "DPC"), "INTERRUPT": (0x40, "Interrupt"), "DISK_IO": (0x100, "DiskIO"), "DISK_FILE_IO": (0x200, "Filename"),
     "DISPATCHER": (0x800, "ReadyThread"), "MEMORY_PAGE_FAULTS": (0x1000, "AllFaults"), "MEMORY_HARD_FAULTS": (0x2000, "HardFaults"),
-    "VIRTUAL_ALLOC": (0x4000, "VirtualAllocation"), "NETWORK_TCPIP": (0x10000, "NetworkTrace"), "REGISTRY": (0x20000, "Registry"),
+    "VIRTUAL_ALLOC": (0x4000, "VirtualAllocation"), "VAMAP": (0x8000, "VAMap"), "NETWORK_TCPIP": (0x10000, "NetworkTrace"), "REGISTRY": (0x20000, "Registry"),
     "PROFILE": (0x1000000, "SampledProfile"), "FILE_IO": (0x2000000, "FileIO"), "FILE_IO_INIT": (0x4000000, "FileIOInit"),
 }
+# Groups beyond the flags, which logman cannot enable; the keywords are those of "WPRControlProfiles Schema", Microsoft Learn.
+GROUPS = {"FLT_IO": "FilterIO", "FLT_FASTIO": "FilterIOFastIO", "FLT_IO_FAILURE": "FilterIOFailure"}
+KEYWORDS = {name: keyword for name, (_, keyword) in FLAGS.items()} | GROUPS
 # Names of processes need these, whatever else a collector counts.
 ALWAYS = {"PROCESS", "THREAD"}
 ALL_KEYWORDS = 0xffffffffffffffff
@@ -64,9 +67,13 @@ def check(tool, config, profile, collectors, guid_of):
     assert kernel <= flags <= kernel | ALWAYS, (kernel, flags)
     assert {p["guid"]: (p["level"], int(p["keywords"], 0)) for p in record["providers"]} == providers, (record["providers"], providers)
 
+    groups = flags & set(GROUPS)
     lines = record["logman"].splitlines()
+    refused = [line for line in lines if "cannot enable" in line]
+    assert {name for line in refused for name in re.findall(r"FLT_\w+", line)} == groups and len(refused) == bool(groups), lines
+    lines = [line for line in lines if line not in refused]
     masks = [re.search(r'"Windows Kernel Trace" (0x[0-9a-f]+) ', line) for line in lines]
-    assert [int(m[1], 0) for m in masks if m] == ([sum(FLAGS[f][0] for f in flags)] if flags else []), lines
+    assert [int(m[1], 0) for m in masks if m] == ([sum(FLAGS[f][0] for f in flags - groups)] if flags else []), lines
     shown = [re.search(r'-p "{([0-9a-f-]+)}" (0x[0-9a-f]+) ([0-9]+) ', line) for line in lines]
     assert {m[1]: (int(m[3]), int(m[2], 0)) for m in shown if m} == providers, lines
     starts, stops = ([re.search(r'^logman %s ("[^"]+"|\S+)' % verb, line) for line in lines] for verb in ("start", "stop"))
@@ -76,7 +83,7 @@ def check(tool, config, profile, collectors, guid_of):
     if root is None:
         assert not flags and not providers
         return
-    assert {e.get("Value") for e in root.findall("Profiles/SystemProvider/Keywords/Keyword")} == {FLAGS[f][1] for f in flags}
+    assert {e.get("Value") for e in root.findall("Profiles/SystemProvider/Keywords/Keyword")} == {KEYWORDS[f] for f in flags}
     events = root.findall("Profiles/EventProvider")
     assert {e.get("Name"): (int(e.get("Level")), int(e.find("Keywords/Keyword").get("Value"), 0)) for e in events} == providers
     assert (root.find("Profiles/SystemCollector") is not None) == bool(flags)

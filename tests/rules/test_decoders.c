@@ -48,6 +48,15 @@ static void numbers_are_read(void **state)
 		uint64_t number;
 		const char *text;
 	} cases[] = {
+		{ "irp_major", &u64, 0, "create" },
+		{ "irp_major", &u64, 5, "query_info" },
+		{ "irp_major", &u64, 27, "pnp" },
+		{ "irp_major", &u64, 28, "28" },
+		/* ((UCHAR)-1) and ((UCHAR)-20) of fltKernel.h */
+		{ "irp_major", &u64, 255, "acquire_for_section_synchronization" },
+		{ "irp_major", &u64, 236, "volume_dismount" },
+		{ "irp_major", &u64, UINT64_MAX, "18446744073709551615" },
+		{ "irp_major", &i32, (uint64_t)-1, "-1" },
 		{ "bits", &u64, 0, "none" },
 		{ "bits", &u64, 0x21, "0|5" },
 		{ "bits", &u64, UINT64_C(1) << 63, "63" },

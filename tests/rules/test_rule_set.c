@@ -30,6 +30,10 @@ static const struct {
 	{ "etw_file_operations_total", FAMILY_COUNTER, true, "process provider operation", "file" },
 	{ "etw_file_read_bytes_total", FAMILY_COUNTER, true, "process provider volume", "file" },
 	{ "etw_file_written_bytes_total", FAMILY_COUNTER, true, "process provider volume", "file" },
+	{ "etw_file_filter_read_bytes_total", FAMILY_COUNTER, true, "process provider volume",
+	  "file" },
+	{ "etw_file_filter_written_bytes_total", FAMILY_COUNTER, true, "process provider volume",
+	  "file" },
 	{ "etw_file_paging_read_bytes_total", FAMILY_COUNTER, true, "process provider volume",
 	  "file" },
 	{ "etw_file_paging_written_bytes_total", FAMILY_COUNTER, true, "process provider volume",
@@ -83,6 +87,14 @@ static const struct {
 	{ "etw_thread_waits_total", FAMILY_COUNTER, false, "reason mode", "sched" },
 	{ "etw_dpc_duration_seconds", FAMILY_HISTOGRAM, false, "driver", "interrupt" },
 	{ "etw_isr_duration_seconds", FAMILY_HISTOGRAM, false, "driver", "interrupt" },
+	{ "etw_minifilter_seconds_total", FAMILY_COUNTER, false,
+	  "process provider driver operation", "minifilter" },
+	{ "etw_minifilter_calls_total", FAMILY_COUNTER, false, "process provider driver operation",
+	  "minifilter" },
+	{ "etw_minifilter_call_duration_seconds", FAMILY_HISTOGRAM, false, "driver operation",
+	  "minifilter" },
+	{ "etw_minifilter_failures_total", FAMILY_COUNTER, false,
+	  "process provider driver operation status", "minifilter" },
 	{ "etw_registry_operations_total", FAMILY_COUNTER, false,
 	  "process provider operation result", "registry" },
 	{ "etw_registry_operation_duration_seconds", FAMILY_HISTOGRAM, false, "operation",
@@ -395,7 +407,7 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 	assert_string_equal(
 		err.text,
 		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, disk_cause, dns, dotnet, events, file, "
-		"file_errors, file_groups, file_latency, file_other, file_top, http, image, interrupt, memory, network, "
+		"file_errors, file_groups, file_latency, file_other, file_top, http, image, interrupt, memory, minifilter, network, "
 		"page_faults, payload, process, registry, sched, tcp, virtual_alloc");
 	assert_int_equal(err.code, ERROR_CONFIG);
 	use_empty_file(path);
@@ -483,6 +495,7 @@ static void what_rules_ask_for_is_tracked(void **state)
 		{ "+file", TRACK_FILES | TRACK_SOURCES },
 		{ "+file_latency", TRACK_REQUESTS | TRACK_SOURCES },
 		{ "+interrupt", TRACK_DRIVERS },
+		{ "+minifilter", TRACK_DRIVERS },
 		{ "+sched", TRACK_SCHEDULER },
 	};
 

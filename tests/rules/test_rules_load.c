@@ -607,7 +607,7 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		{ LABELS "    a: { field: Cpu, decode: [hxe] }\n",
 		  "x.yaml:10:31: unknown decoder 'hxe'; did you mean 'hex'?" },
 		{ LABELS "    a: { field: Cpu, decode: [regex] }\n",
-		  "x.yaml:10:31: unknown decoder 'regex'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, bits, ip, port, guid, sid, hresult" },
+		  "x.yaml:10:31: unknown decoder 'regex'; known: hex, lower, basename, directory, extension, drive, ntstatus, win32_error, irp_major, bits, ip, port, guid, sid, hresult" },
 		{ LABELS "    a: { field: Cpu, decode: [sid] }\n",
 		  "x.yaml:10:31: decoder 'sid' cannot read a number" },
 		{ LABELS "    a: { field: Cpu, decode: [guid] }\n",

@@ -439,6 +439,31 @@ static void read_ahead_counts_for_the_reader(void **state)
 	EXPECT(READ("alice", "cached", "69632"), READ("bob", "direct", "8192"));
 }
 
+/* A request that a minifilter makes itself, in a thread of the process: exactly as long as one of a
+ * program. */
+static void filter_event(uint8_t opcode, uint32_t process, uint64_t key, uint32_t bytes,
+			 uint32_t flags)
+{
+	payload_u64(&tape.payload, 0);
+	payload_pointer(&tape.payload, 0);
+	payload_pointer(&tape.payload, 0);
+	payload_pointer(&tape.payload, key);
+	payload_u32(&tape.payload, 10 * process);
+	payload_u32(&tape.payload, bytes);
+	payload_u32(&tape.payload, flags);
+	tape_add(&tape, "FileIo", opcode, 3, ++now);
+}
+
+static void what_a_minifilter_does_itself_counts_for_the_process_that_it_does_it_in(void **state)
+{
+	(void)state;
+	filter_event(KERNEL_OPCODE_FILE_IO_FLT_WRITE, ALICE, KEY, PAGE, CACHED);
+	flushes(SYSTEM, KEY, 0, PAGE);
+	filter_event(KERNEL_OPCODE_FILE_IO_FLT_READ, BOB, OTHER_KEY, PAGE, CACHED);
+	disk_reads(SYSTEM, OTHER_KEY, 2 * PAGE, PAGING);
+	EXPECT(WRITTEN("alice", "cached", "4096"), READ("bob", "cached", "8192"));
+}
+
 static void a_reload_keeps_the_counters_and_starts_the_ledger_anew(void **state)
 {
 	static const struct tracker_options off;
@@ -631,6 +656,7 @@ int main(void)
 		TEST(a_page_written_while_it_is_flushed_counts_for_its_writer),
 		TEST(a_transfer_whose_paging_write_is_lost_counts_for_all_writers),
 		TEST(read_ahead_counts_for_the_reader),
+		TEST(what_a_minifilter_does_itself_counts_for_the_process_that_it_does_it_in),
 		TEST(a_reload_keeps_the_counters_and_starts_the_ledger_anew),
 		TEST(a_reload_keeps_the_number_of_mappings_that_were_dropped),
 		TEST(every_byte_of_a_disk_has_one_cause),

@@ -390,6 +390,38 @@ static void a_thread_runs_from_its_switch_in_to_its_switch_out(void **state)
 	player_done(&player);
 }
 
+/* A call of a minifilter has the thread in its header; where that has none, it is the one that runs
+ * on the processor. */
+static void a_call_of_a_minifilter_is_of_the_thread_that_runs(void **state)
+{
+	struct player player;
+	struct tape tape;
+	struct tape_event *event;
+
+	(void)state;
+	player_init(&player, &everything);
+	tape_init(&tape, 8);
+	put_two_processes(&tape);
+	tape_zeros(&tape, "FileIo", 98, 3, 10)->process = "_none"; /* before the first switch */
+	tape_switch(&tape, 20, 0, 0, 1000);
+	tape_switch(&tape, 21, 1, 0, 2000);
+	tape_zeros(&tape, "FileIo", 98, 3, 30)->process = "alpha";
+	event = tape_zeros(&tape, "FileIo", 99, 3, 31);
+	event->record.processor = 1;
+	event->process = "beta";
+	event = tape_zeros(&tape, "FileIo", 101, 3, 32); /* the header goes before */
+	event->record.thread_id = 2000;
+	event->process = "beta";
+	event = tape_zeros(&tape, "FileIo", 98, 3, 33);
+	event->record.processor = 7; /* no switch was seen there */
+	event->process = "_none";
+	/* Other records without ids are of no process. */
+	tape_zeros(&tape, "PerfInfo", 68, 2, 34)->process = "_none";
+	player_play(&player, &tape, TWO_PASSES);
+	tape_done(&tape);
+	player_done(&player);
+}
+
 /* ---- drivers ---- */
 
 static void put_image(struct tape *tape, uint8_t opcode, int64_t time, uint32_t process_id,
@@ -718,6 +750,7 @@ int main(void)
 		cmocka_unit_test(an_operation_ends_with_the_irp_it_began_with),
 		cmocka_unit_test(requests_that_never_end_make_room_and_are_counted),
 		cmocka_unit_test(a_thread_runs_from_its_switch_in_to_its_switch_out),
+		cmocka_unit_test(a_call_of_a_minifilter_is_of_the_thread_that_runs),
 		cmocka_unit_test(a_routine_lies_in_the_kernel_image_of_the_time),
 		cmocka_unit_test(a_rundown_at_the_end_names_drivers_for_earlier_events),
 		cmocka_unit_test(any_number_of_images_is_bounded),

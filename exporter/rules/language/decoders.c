@@ -240,6 +240,60 @@ static const char *code_hresult(uint32_t result)
 	return name || result >> 31 == 1 ? name : "success";
 }
 
+/* ---- operations of file systems ---- */
+
+/*
+ * The major function of a request, which minifilters register for: "IRP Major Function Codes" and
+ * "FLT_PARAMETERS structure", Microsoft Learn; the numbers from wdm.h and fltKernel.h, where those
+ * from 236 on stand for calls without an IRP. What the collector `file` counts has its words; the
+ * others are the constants without IRP_MJ_.
+ */
+static const struct code_name irp_majors[] = {
+	{ 0, "create" },
+	{ 1, "create_named_pipe" },
+	{ 2, "close" },
+	{ 3, "read" },
+	{ 4, "write" },
+	{ 5, "query_info" },
+	{ 6, "set_info" },
+	{ 7, "query_ea" },
+	{ 8, "set_ea" },
+	{ 9, "flush" },
+	{ 10, "query_volume_info" },
+	{ 11, "set_volume_info" },
+	{ 12, "directory_control" },
+	{ 13, "fs_control" },
+	{ 14, "device_control" },
+	{ 15, "internal_device_control" },
+	{ 16, "shutdown" },
+	{ 17, "lock_control" },
+	{ 18, "cleanup" },
+	{ 19, "create_mailslot" },
+	{ 20, "query_security" },
+	{ 21, "set_security" },
+	{ 22, "power" },
+	{ 23, "system_control" },
+	{ 24, "device_change" },
+	{ 25, "query_quota" },
+	{ 26, "set_quota" },
+	{ 27, "pnp" },
+	{ 236, "volume_dismount" },
+	{ 237, "volume_mount" },
+	{ 238, "mdl_write_complete" },
+	{ 239, "prepare_mdl_write" },
+	{ 240, "mdl_read_complete" },
+	{ 241, "mdl_read" },
+	{ 242, "network_query_open" },
+	{ 243, "fast_io_check_if_possible" },
+	{ 249, "query_open" },
+	{ 250, "release_for_cc_flush" },
+	{ 251, "acquire_for_cc_flush" },
+	{ 252, "release_for_mod_write" },
+	{ 253, "acquire_for_mod_write" },
+	{ 254, "release_for_section_synchronization" },
+	{ 255, "acquire_for_section_synchronization" },
+};
+
 /* ---- numbers ---- */
 
 static void decode_hex(const struct decoded *from, struct text *out)
@@ -255,6 +309,19 @@ static void decode_ntstatus(const struct decoded *from, struct text *out)
 static void decode_win32_error(const struct decoded *from, struct text *out)
 {
 	const char *name = code_win32((uint32_t)from->number);
+
+	if (name) {
+		text_add_string(out, name);
+	} else {
+		add_number(from, out);
+	}
+}
+
+/* The name of the operation, else the number. */
+static void decode_irp_major(const struct decoded *from, struct text *out)
+{
+	const char *name =
+		find_code(irp_majors, sizeof irp_majors / sizeof irp_majors[0], from->number);
 
 	if (name) {
 		text_add_string(out, name);
@@ -613,6 +680,7 @@ static const struct decoder decoders[] = {
 	{ "drive", READS_TEXT, decode_drive, false, NULL },
 	{ "ntstatus", READS_NUMBERS, decode_ntstatus, false, ntstatus_text_at },
 	{ "win32_error", READS_NUMBERS, decode_win32_error, false, NULL },
+	{ "irp_major", READS_NUMBERS, decode_irp_major, false, NULL },
 	{ "bits", READS_NUMBERS, decode_bits, false, NULL },
 	{ "ip", READS_ALL, decode_ip, false, NULL },
 	{ "port", READS_ALL, decode_port, false, NULL },

@@ -70,9 +70,11 @@ const struct yaml_shape load_field_shape = {
 	.name = "field",
 	.help = "A field of the event, or a derived one: Process, ProcessId, ThreadId, Cpu, Level, "
 		"Opcode, PayloadSize, Session, Provider, Event; OfProcess (Process, Thread, Image); "
-		"Path, PathGroup, Volume, Paging (files); Duration, Started, StartedBy "
-		"(FileIo/OperationEnd); OldProcess, OnCpu, Ready (Thread/CSwitch); ExitResult (with "
-		"ExitStatus); Driver (with Routine); Service (svchost); Event.Sid, "
+		"Path, PathGroup, Volume, Paging (files); AlsoKernel "
+		"(Microsoft-Windows-Kernel-File); Duration, Started, StartedBy "
+		"(FileIo/OperationEnd, Microsoft-Windows-Kernel-File/24); OldProcess, OnCpu, Ready "
+		"(Thread/CSwitch); ExitResult (with ExitStatus); Driver (with Routine or "
+		"RoutineAddr); Service (svchost); Event.Sid, "
 		"Event.TerminalSession, Event.ProcessStartKey, Event.ContainerId, Event.ActivityId, "
 		"Event.RelatedActivityId, Event.EventKey, Event.StackDepth, Event.StackMatchId. Inside a "
 		"field: a.b a member, a[0] an element, a.count the number of elements, [3] the fourth "
@@ -335,7 +337,7 @@ static const char *decoder_word(size_t index)
 static const struct yaml_shape decoder_word_shape = {
 	.type = SHAPE_WORD,
 	.word = decoder_word,
-	.help = "For numbers: hex, ntstatus, win32_error, hresult, bits. For numbers, binary data and text: ip, port. For binary data and text: guid, sid. For text: lower, basename, directory, extension, drive.",
+	.help = "For numbers: hex, ntstatus, win32_error, irp_major, hresult, bits. For numbers, binary data and text: ip, port. For binary data and text: guid, sid. For text: lower, basename, directory, extension, drive.",
 };
 
 static bool read_step(struct yaml_reader *in, const struct yaml_node *node,
