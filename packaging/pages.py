@@ -43,7 +43,7 @@ ABOUT = {
             '--help lists them.',
             'A recording may be packed (.gz, .xz, .zst, or in a .zip) or come from a pipe; - is the standard input.'],
         'EXIT STATUS': STATUS,
-        'EXAMPLES': [('etwtool stats server.etl', 'Lists the processes, providers and events with the most records.'),
+        'EXAMPLES': [('etwtool stats server.etl', 'Lists the processes, providers and events with the most records, and who makes the disks busy.'),
                      ('etwtool relog server.etl -o small.etl --process sqlservr', 'Writes a recording with the events of a process.'),
                      ('etwtool relog server.etl -o for-a-bug.etl --anonymise', 'Writes it with hashes in the place of names.'),
                      ('etwtool doctor server.etl', 'Says what the recording lacks, and what would have recorded it.'),

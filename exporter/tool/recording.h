@@ -43,7 +43,9 @@ struct recording_options {
 	 */
 	bool collectors;
 	const char *config_path;
-	const struct collector_switches *switches; /* NULL: none */
+	/* NULL: none. Without `collectors` and a configuration, those alone are on that they switch
+	 * on, and there is no dry run. */
+	const struct collector_switches *switches;
 	bool every_collector;
 	struct problems *problems; /* of the configuration, for config_load(); may be NULL */
 	bool derived;              /* recording_derived() is called */

@@ -6,9 +6,10 @@
 
 #include "tool/report_series.h"
 
-#define FILE_WRITTEN "etw_file_written_bytes_total"
-#define FILE_READ    "etw_file_read_bytes_total"
-#define DISK_LATENCY "etw_disk_operation_duration_seconds_bucket"
+#define FILE_WRITTEN        "etw_file_written_bytes_total"
+#define FILE_READ           "etw_file_read_bytes_total"
+#define DISK_CAUSED_WRITTEN "etw_disk_caused_written_bytes_total"
+#define DISK_LATENCY        "etw_disk_operation_duration_seconds_bucket"
 #define STACK(section, title, sample, label, unit)                                           \
 	{                                                                                    \
 		section, title, sample, label, NULL, NULL, REPORT_##unit, REPORT_STACK, NULL \
@@ -42,10 +43,15 @@ static const struct report_chart chart_rows[] = {
 		"requests"),
 	STACK_TIME("disks", "Time of disk requests, by process",
 		   "etw_disk_process_io_seconds_total", "process", "in flight"),
-	STACK("disks", "Written to disks, by process", "etw_disk_process_written_bytes_total",
+	STACK("disks", "Written to disks, by the process that caused it", DISK_CAUSED_WRITTEN,
 	      "process", BYTES),
-	STACK("disks", "Read from disks, by process", "etw_disk_process_read_bytes_total",
-	      "process", BYTES),
+	STACK("disks", "Written to disks, by the process that issued it",
+	      "etw_disk_process_written_bytes_total", "process", BYTES),
+	STACK("disks", "Read from disks, by the process that caused it",
+	      "etw_disk_caused_read_bytes_total", "process", BYTES),
+	STACK("disks", "Read from disks, by the process that issued it",
+	      "etw_disk_process_read_bytes_total", "process", BYTES),
+	STACK("disks", "Written to disks, by how it was caused", DISK_CAUSED_WRITTEN, "how", BYTES),
 	STACK("disks", "Written, by disk", "etw_disk_written_bytes_total", "disk", BYTES),
 	STACK("disks", "Read, by disk", "etw_disk_read_bytes_total", "disk", BYTES),
 	STACK("network", "Sent, by process", "etw_network_sent_bytes_total", "process", BYTES),

@@ -220,6 +220,55 @@ static void add_disk_times(struct text *html, const struct report *report)
 	}
 }
 
+/* The chart of a sample by a label; NULL: it has nothing to show. */
+static const struct report_series *chart_by(const struct report *report, const char *sample,
+					    const char *label)
+{
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		const struct report_series *series = &report->charted.series[i];
+
+		if (strcmp(report_charts[i].sample, sample) == 0 &&
+		    strcmp(report_charts[i].label, label) == 0 && series->total > 0) {
+			return series;
+		}
+	}
+	return NULL;
+}
+
+static uint64_t total_of_row(const struct report_series *series, const char *name)
+{
+	for (size_t i = 0; series && i < series->count; i++) {
+		if (strcmp(series->rows[i].name, name) == 0) {
+			return series->rows[i].total;
+		}
+	}
+	return 0;
+}
+
+/* Who made the disks write, where the recording can say it of most bytes. */
+static void add_disk_cause(struct text *html, const struct report *report)
+{
+	static const char caused[] = "etw_disk_caused_written_bytes_total";
+	const struct report_series *processes = chart_by(report, caused, "process");
+	uint64_t unknown = total_of_row(chart_by(report, caused, "how"), "unknown");
+	double whole = processes ? (double)processes->total : 1;
+
+	if (!processes || unknown > processes->total / 2) {
+		return;
+	}
+	text_add_format(html, "<li><a href=\"#c%zu\">Written to disks</a>: <strong><bdi>",
+			(size_t)(processes - report->charted.series));
+	text_add_html(html, processes->rows[0].name);
+	text_add_format(html, "</bdi></strong> caused %.0f&nbsp;%% of ",
+			100 * (double)processes->rows[0].total / whole);
+	report_add_value(html, REPORT_BYTES, processes->total);
+	if (unknown > 0) {
+		text_add_format(html, "; the cause of %.1f&nbsp;%% is not known",
+				100 * (double)unknown / whole);
+	}
+	text_add_string(html, ".\n");
+}
+
 /* ---- who was first in what ---- */
 
 static const struct {
@@ -229,6 +278,8 @@ static const struct {
 	{ "etw_file_written_bytes_total", "Written to files", NULL },
 	{ "etw_file_read_bytes_total", "Read from files", NULL },
 	{ "etw_disk_process_io_seconds_total", "Waited for disks", NULL },
+	{ "etw_disk_caused_written_bytes_total", "Made disks write", NULL },
+	{ "etw_disk_caused_read_bytes_total", "Made disks read", NULL },
 	{ "etw_memory_hard_fault_read_bytes_total", "Read by hard page faults", NULL },
 	{ "etw_dotnet_contention_seconds_total", "Waited for .NET locks", NULL },
 	{ "etw_thread_process_waits_total", "Waits of threads", NULL },
@@ -295,6 +346,7 @@ void report_add_glance(struct text *html, const struct report *report,
 
 	add_failures(&list, report);
 	add_disk_times(&list, report);
+	add_disk_cause(&list, report);
 	if (list.size > 0) {
 		text_add_format(html, "<ul class=\"happened\">\n%s</ul>\n", list.data);
 	}

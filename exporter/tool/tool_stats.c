@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool stats: which processes, providers and events have most records in a recording.
+ * etwtool stats: which processes, providers and events have most records in a recording, and which
+ * processes made its disks busy.
  *
  * One run of the pipeline counts records per process name and per event. Afterwards three tables
  * are filled from these counts, each sorted by records: processes as they are, events under the
@@ -10,6 +11,9 @@
  * of processes, with the events that have them, because they are often its first row.
  * Names in the tables are borrowed from the recording and from the rows of class_rows.h, so both
  * stay until the tables are written.
+ *
+ * The table of disk bytes is what the collectors disk and disk_cause count, which run beside. It is
+ * left out where no disk has read or written anything.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +21,7 @@
 
 #include "base/os.h"
 #include "tool/class_rows.h"
+#include "tool/disk_use.h"
 #include "tool/recording.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
@@ -49,6 +54,7 @@ struct stats {
 	struct record_times times;
 	uint64_t events_lost, buffers_lost; /* by the header */
 	struct table tables[STATS_TABLES];
+	struct disk_use disks;
 	uint64_t top; /* rows of each table that are shown */
 };
 
@@ -214,6 +220,58 @@ static void add_text_table(struct text *out, const struct stats *stats, const st
 	}
 }
 
+static void add_disk_row(struct text *out, const uint64_t bytes[DISK_USE_COLUMNS])
+{
+	for (unsigned column = 0; column < DISK_USE_COLUMNS; column++) {
+		text_add_format(out, "%15" PRIu64 " ", bytes[column]);
+	}
+	text_add_char(out, ' ');
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+static bool has_disk_bytes(const struct disk_use *disks)
+{
+	return disks->total[DISK_CAUSED_WRITTEN] + disks->total[DISK_CAUSED_READ] > 0;
+}
+
+static void add_disk_text(struct text *out, const struct stats *stats)
+{
+	const struct disk_use *disks = &stats->disks;
+	size_t shown = disks->count < stats->top ? disks->count : (size_t)stats->top;
+	uint64_t others[DISK_USE_COLUMNS];
+
+	memcpy(others, disks->total, sizeof others);
+	text_add_string(out,
+			"\nwho makes the disks busy: bytes that the process caused, and bytes of "
+			"requests that its threads issued\n");
+	text_add_format(out, "%15s %15s %15s %15s  process\n", "written: caused", "issued",
+			"read: caused", "issued");
+	for (size_t i = 0; i < shown; i++) {
+		add_disk_row(out, disks->rows[i].bytes);
+		text_add_shown(out, disks->rows[i].process);
+		text_add_char(out, '\n');
+		for (unsigned column = 0; column < DISK_USE_COLUMNS; column++) {
+			others[column] -= disks->rows[i].bytes[column];
+		}
+	}
+	if (disks->count > shown) {
+		add_disk_row(out, others);
+		text_add_format(out, "(%zu more)\n", disks->count - shown);
+	}
+	add_disk_row(out, disks->total);
+	text_add_format(out, "(all %zu)\n", disks->count);
+	text_add_format(
+		out,
+		"  cause unknown: %.1f %% of the bytes written, %.1f %% of the bytes read; they "
+		"stay with the process that issued them\n",
+		share(disks->unknown_written, disks->total[DISK_CAUSED_WRITTEN]),
+		share(disks->unknown_read, disks->total[DISK_CAUSED_READ]));
+}
+
 static void add_text(struct text *out, const struct stats *stats)
 {
 	char first[UTC_TEXT_SIZE], last[UTC_TEXT_SIZE];
@@ -230,6 +288,9 @@ static void add_text(struct text *out, const struct stats *stats)
 			stats->events_lost, stats->buffers_lost);
 	for (size_t i = 0; i < STATS_TABLES; i++) {
 		add_text_table(out, stats, &stats->tables[i]);
+	}
+	if (has_disk_bytes(&stats->disks)) {
+		add_disk_text(out, stats);
 	}
 }
 
@@ -248,6 +309,36 @@ static void add_json_table(struct json *json, const struct stats *stats, const s
 	json_array_end(json);
 }
 
+static const char *const disk_keys[DISK_USE_COLUMNS] = {
+	[DISK_CAUSED_WRITTEN] = "caused_written_bytes",
+	[DISK_ISSUED_WRITTEN] = "issued_written_bytes",
+	[DISK_CAUSED_READ] = "caused_read_bytes",
+	[DISK_ISSUED_READ] = "issued_read_bytes",
+};
+
+static void add_disk_json(struct json *json, const struct stats *stats)
+{
+	const struct disk_use *disks = &stats->disks;
+
+	json_member_object(json, "disks");
+	for (unsigned column = 0; column < DISK_USE_COLUMNS; column++) {
+		json_member_u64(json, disk_keys[column], disks->total[column]);
+	}
+	json_member_u64(json, "unknown_written_bytes", disks->unknown_written);
+	json_member_u64(json, "unknown_read_bytes", disks->unknown_read);
+	json_member_array(json, "processes");
+	for (size_t i = 0; i < disks->count && i < stats->top; i++) {
+		json_object_begin(json);
+		json_member_string(json, "name", disks->rows[i].process);
+		for (unsigned column = 0; column < DISK_USE_COLUMNS; column++) {
+			json_member_u64(json, disk_keys[column], disks->rows[i].bytes[column]);
+		}
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
 static void add_json(struct text *out, const struct stats *stats)
 {
 	struct tool_json page;
@@ -264,6 +355,7 @@ static void add_json(struct text *out, const struct stats *stats)
 	for (size_t i = 0; i < STATS_TABLES; i++) {
 		add_json_table(json, stats, &stats->tables[i]);
 	}
+	add_disk_json(json, stats);
 	tool_json_end(&page, out);
 }
 
@@ -274,6 +366,29 @@ static const struct command_option option_rows[] = {
 	  .offset = offsetof(struct request, top) },
 	{ NULL },
 };
+
+/* After the run. False without memory. */
+static bool finish(struct stats *stats, struct recording *recording, struct error *err)
+{
+	struct source_statistics source;
+
+	recording_statistics(recording, &source);
+	stats->events_lost = source.events_lost;
+	stats->buffers_lost = source.buffers_lost;
+	class_rows_sort(&stats->classes);
+	return (fill_tables(stats) || error_no_memory(err, "a table")) &&
+	       disk_use_read(&stats->disks, recording_registry(recording), err);
+}
+
+static void stats_done(struct stats *stats)
+{
+	for (size_t i = 0; i < STATS_TABLES; i++) {
+		free(stats->tables[i].rows);
+	}
+	disk_use_done(&stats->disks);
+	class_rows_done(&stats->classes);
+	map_done(&stats->processes);
+}
 
 static int run(struct tool_arguments *arguments)
 {
@@ -286,40 +401,37 @@ static int run(struct tool_arguments *arguments)
 			    [EVENTS] = { .title = "event", .key = "events" } },
 		.top = request->top ? request->top : TOP_DEFAULT,
 	};
-	struct recording *recording =
-		recording_read(arguments, &(struct recording_options){ .context = &stats,
-								       .on_class = on_class,
-								       .on_record = on_record });
+	struct collector_switches collectors = { .rows = NULL };
+	struct recording *recording = NULL;
 	struct text out = { 0 };
+	struct error err = { 0 };
 	int status = TOOL_FAILED;
 
-	if (recording) {
-		struct source_statistics source;
-
-		recording_statistics(recording, &source);
-		stats.events_lost = source.events_lost;
-		stats.buffers_lost = source.buffers_lost;
-		class_rows_sort(&stats.classes);
-		if (fill_tables(&stats)) {
-			(arguments->as_json ? add_json : add_text)(&out, &stats);
-			status = tool_print("stats", &out);
-		} else {
-			tool_complain(TOOL_FAILED, "stats", "no memory for a table");
-		}
+	if (!disk_use_collectors(&collectors, &err)) {
+		tool_complain(TOOL_FAILED, "stats", "%s", err.text);
+	} else {
+		recording = recording_read(arguments,
+					   &(struct recording_options){ .switches = &collectors,
+									.context = &stats,
+									.on_class = on_class,
+									.on_record = on_record });
 	}
-	for (size_t i = 0; i < STATS_TABLES; i++) {
-		free(stats.tables[i].rows);
+	if (recording && !finish(&stats, recording, &err)) {
+		tool_complain(TOOL_FAILED, "stats", "%s", err.text);
+	} else if (recording) {
+		(arguments->as_json ? add_json : add_text)(&out, &stats);
+		status = tool_print("stats", &out);
 	}
-	class_rows_done(&stats.classes);
-	map_done(&stats.processes);
+	stats_done(&stats);
 	recording_close(recording);
+	collector_switches_done(&collectors);
 	return status;
 }
 
 const struct tool_command tool_stats = {
 	.name = "stats",
 	.synopsis = "FILE",
-	.about = "List the processes, providers and events with the most records",
+	.about = "List who and what has the most records, and who makes the disks busy",
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
 	.words_most = 1,

@@ -12,11 +12,12 @@ data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</s
 PROMISED = [(name, "process") for name in (
     "etw_file_written_bytes_total", "etw_file_paging_written_bytes_total", "etw_file_read_bytes_total",
     "etw_memory_hard_fault_read_bytes_total", "etw_disk_process_io_seconds_total", "etw_disk_process_written_bytes_total",
-    "etw_disk_process_read_bytes_total", "etw_network_sent_bytes_total", "etw_network_received_bytes_total",
+    "etw_disk_process_read_bytes_total", "etw_disk_caused_written_bytes_total", "etw_disk_caused_read_bytes_total",
+    "etw_network_sent_bytes_total", "etw_network_received_bytes_total",
     "etw_process_cpu_seconds_total", "etw_process_cpu_samples_total", "etw_thread_process_waits_total", "etw_dotnet_allocated_bytes_total",
     "etw_dotnet_gc_collections_total", "etw_dotnet_exceptions_total", "etw_events_total")] + [
     ("etw_file_written_bytes_total", "volume"), ("etw_file_read_bytes_total", "volume"), ("etw_thread_waits_total", "reason"),
-    ("etw_dpc_duration_seconds_sum", "driver"), ("etw_isr_duration_seconds_sum", "driver"), ("etw_events_total", "provider")]
+    ("etw_disk_caused_written_bytes_total", "how"), ("etw_dpc_duration_seconds_sum", "driver"), ("etw_isr_duration_seconds_sum", "driver"), ("etw_events_total", "provider")]
 
 samples = collections.defaultdict(list)
 for line in exposition.split("\n"):
@@ -73,6 +74,18 @@ for name, sample in ("written", "etw_file_written_bytes_total"), ("read", "etw_f
     assert bytes == total if len(files) < 20 else bytes <= total, f"{name}: {bytes} of {total}"
 lost = [int(value) for labels, value in samples["etw_session_events_lost_total"]]
 assert [data["events_lost"]] == lost and ("Lost when the recording was made" in page) == (lost[0] > 0 or data["buffers_lost"] > 0)
+
+# The sentence about who caused the disk writes: where the cause of at least half of them is known, and only there.
+caused, unknown = collections.Counter(), 0
+for labels, value in samples["etw_disk_caused_written_bytes_total"]:
+    caused[labels["process"]] += int(value)
+    unknown += int(value) if labels["how"] == "unknown" else 0
+sentence = re.search(r"Written to disks</a>: <strong><bdi>(.*?)</bdi></strong> caused (\d+)&nbsp;% of ([^;<]*|<.*?>[^;<]*)(?:; the cause of ([\d.]+)&nbsp;% is not known)?", page)
+assert (sentence is not None) == (0 < caused.total() >= 2 * unknown), (sentence, caused, unknown)
+if sentence:
+    assert abs(int(sentence[2]) - 100 * max(caused.values()) / caused.total()) <= 0.5001 and max(caused.values()) in [
+        value for name, value in caused.items() if html.unescape(sentence[1]) == name], (sentence, caused)
+    assert (sentence[4] is None) == (unknown == 0) and abs(float(sentence[4] or 0) - 100 * unknown / caused.total()) <= 0.05001, sentence[0]
 assert data["records"] == sum(int(value) for _, value in samples["etw_consumer_records_total"])
 
 

@@ -18,7 +18,7 @@ def run(*command):
 
 records = json.loads(run(tool, "summary", path))["records"]
 providers = json.loads(run(tool, "providers", path, "--format", "json"))["providers"]
-page = run(exporter, "--once", "--replay.file=" + path)
+page = run(exporter, "--once", "--collector.disk_cause", "--replay.file=" + path)
 
 def family(name, label):
     """The sums of a family by one of its labels."""
@@ -55,10 +55,45 @@ header = json.loads(run(tool, "summary", path))["header"]
 if (stats["events_lost"], stats["buffers_lost"]) != (header["events_lost"], header["buffers_lost"]):
     sys.exit("stats: losses are not those of the header")
 
+# Bytes of disks by process: those of the exporter, in JSON and in the text.
+disks = stats["disks"]
+columns = {key: re.sub("(caused|issued)_(.*)", lambda m: f"etw_disk_{m[1].replace('issued', 'process')}_{m[2]}_total", key) for key in
+    ("caused_written_bytes", "issued_written_bytes", "caused_read_bytes", "issued_read_bytes")}
+for key, name in columns.items():
+    if +collections.Counter({row["name"]: row[key] for row in disks["processes"]}) != family(name, "process"):
+        sys.exit(f"stats: {key} by process are not those of the exporter")
+    if disks[key] != sum(row[key] for row in disks["processes"]):
+        sys.exit(f"stats: the sum of {key}")
+for way in "written", "read":
+    unknown = family(f"etw_disk_caused_{way}_bytes_total", "how")["unknown"]
+    if disks[f"unknown_{way}_bytes"] != unknown or disks[f"caused_{way}_bytes"] != disks[f"issued_{way}_bytes"]:
+        sys.exit(f"stats: {unknown} bytes {way} have no known cause, and as many are caused as issued: {disks}")
+order = [max(row["caused_written_bytes"] + row["caused_read_bytes"], row["issued_written_bytes"] + row["issued_read_bytes"]) for row in disks["processes"]]
+if order != sorted(order, reverse=True):
+    sys.exit("stats: disks are not in order")
+
+
+def check_disks(top, table):
+    what, title, *lines, note = table.rstrip("\n").split("\n")
+    rows = [re.fullmatch(r" *(\d+) +(\d+) +(\d+) +(\d+)  (.+)", line) for line in lines]
+    if not what.startswith("who makes the disks busy") or not all(rows):
+        sys.exit(f"stats: the table of disks\n{table}")
+    *shown, total = [[int(cell) for cell in row.groups()[:4]] for row in rows]
+    if total != [disks[key] for key in columns] or [sum(column) for column in zip(*shown)] != total:
+        sys.exit(f"stats: the disks do not add up:\n{table}")
+    if shown[:top] != [[row[key] for key in columns] for row in disks["processes"][:top]]:
+        sys.exit(f"stats: the disks are not the first {top}:\n{table}")
+    shares = [f"{100 * disks[f'unknown_{way}_bytes'] / max(disks[f'caused_{way}_bytes'], 1):.1f} % of the bytes {way}" for way in ("written", "read")]
+    if not all(share in note for share in shares):
+        sys.exit(f"stats: {note}, wanted {shares}")
+
+
 # The text: the same numbers in columns, rows that add up, and a line about what is no process.
 for top in (1, 3, 10):
     text = run(tool, "stats", path, "--top", str(top))
     head, *tables = text.split("\n\n")
+    if sum(row["caused_written_bytes"] + row["caused_read_bytes"] for row in stats["disks"]["processes"]):
+        check_disks(top, tables.pop())
     if f": {records} records" not in head or f"lost while it was recorded: {stats['events_lost']} events, {stats['buffers_lost']} buffers" not in head:
         sys.exit(f"stats: {head}")
     for key, table in zip(("processes", "providers", "events"), tables, strict=True):
