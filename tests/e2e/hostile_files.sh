@@ -20,7 +20,7 @@ run() {
 for recording in "$work"/hostile/*.etl; do
 	name=$(basename "$recording" .etl)
 	run "$ETW_EXPORTER" --once --collector.image --collector.cpu --collector.interrupt --collector.sched \
-		--collector.file_top --replay.file="$recording"
+		--collector.file_top --collector.minifilter --replay.file="$recording"
 	! grep -E '^[^#].* (-|.*[nN]a[nN])' "$work/out" || fail "$name: a negative value"
 	mv "$work/out" "$work/page"
 	mv "$work/err" "$work/said"

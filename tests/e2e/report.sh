@@ -59,7 +59,9 @@ import collections, csv, json, re, sys
 data = json.loads(re.search(r'id="data">(.*?)</script>', open(sys.argv[1], encoding="utf-8").read(), re.S).group(1))
 expected = collections.Counter()
 for row in csv.DictReader(open(sys.argv[2], encoding="utf-8")):
-    path = re.sub(r"^\\Device\\[^\\]*", lambda _: row["Volume"], row["Path"])
+    path = row["Path"]
+    if re.fullmatch("[A-Z]:", row["Volume"]):
+        path = re.sub(r"^\\Device\\[^\\]*", lambda _: row["Volume"], path)
     expected[(path, row["process"])] += int(row["IoSize"])
 found = [((file["path"], file["process"]), file["bytes"]) for file in data["written"]]
 assert found == sorted(expected.items(), key=lambda row: (-row[1], row[0]))[:20], found

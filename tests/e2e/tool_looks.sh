@@ -185,7 +185,7 @@ done
 
 # The question "which file, which volume, how long, for which process" is answered by what fields offers, marked as derived.
 "$ETWTOOL" fields "$work/sample.etl" FileIo/Write >"$work/write"
-for line in 'path: Path  *# derived, text: ' 'volume: Volume  *# derived, text: D:, C:$' 'paging: Paging  *# derived, integer: 0, 1$' \
+for line in 'path: Path  *# derived, text: ' 'volume: Volume  *# derived, text: D:, C:, pipe$' 'paging: Paging  *# derived, integer: 0, 1$' \
 	'io_flags: IoFlags  *# u32: 0x0, 0x60a00'; do
 	grep -Eq "^      # $line" "$work/write" || fail "FileIo/Write does not offer $line: $(cat "$work/write")"
 done

@@ -144,6 +144,19 @@ static void file_bytes_are_those_of_the_simulation_by_volume(void **state)
 			       p->name, volumes[disk]);
 		}
 	}
+	for (size_t i = 0; i < totals.process_count; i++) {
+		const struct sample_process_totals *p = &totals.processes[i];
+
+		expect(p->pipe_read_bytes,
+		       "etw_file_read_bytes_total{process=\"%s\"," KERNEL ",volume=\"pipe\"}",
+		       p->name);
+		expect(p->pipe_written_bytes,
+		       "etw_file_written_bytes_total{process=\"%s\"," KERNEL ",volume=\"pipe\"}",
+		       p->name);
+		expect(p->network_written_bytes,
+		       "etw_file_written_bytes_total{process=\"%s\"," KERNEL ",volume=\"Mup\"}",
+		       p->name);
+	}
 	/* Every file is named, if only at the end: no bytes are left without a volume. */
 	assert_null(strstr(page.data, "volume=\"_unknown\""));
 }
@@ -224,6 +237,62 @@ static void network_traffic_is_that_of_the_simulation(void **state)
 		       p->name);
 	}
 	expect(totals.connect_failures, "etw_tcp_connect_failures_total");
+}
+
+/* The time of all calls of a minifilter that the page has for an operation, in seconds. */
+static double seconds_in(const char *driver, const char *operation)
+{
+	char series[160];
+	const char *at;
+
+	snprintf(series, sizeof series,
+		 "\netw_minifilter_call_duration_seconds_sum{driver=\"%s\",operation=\"%s\"} ",
+		 driver, operation);
+	at = strstr(page.data, series);
+	return at ? strtod(at + strlen(series), NULL) : 0;
+}
+
+static void minifilters_cost_what_they_cost_in_the_simulation(void **state)
+{
+	static const char *const drivers[SAMPLE_FILTERS] = { "wdfilter.sys", "luafv.sys" };
+	static const char *const volumes[SAMPLE_DISKS] = { "C:", "D:" };
+	uint64_t ticks[SAMPLE_FILTERS] = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < totals.process_count; i++) {
+		const struct sample_process_totals *p = &totals.processes[i];
+
+		for (size_t j = 0; j < SAMPLE_FILTERS; j++) {
+			ticks[j] += p->filters[j].ticks;
+#define OF_FILTER(family)                                                         \
+	"etw_minifilter_" family "_total{process=\"%s\"," KERNEL ",driver=\"%s\"" \
+	",operation=\"%s\""
+			expect(p->filters[j].create_calls, OF_FILTER("calls") "}", p->name,
+			       drivers[j], "create");
+			expect(p->filters[j].write_calls, OF_FILTER("calls") "}", p->name,
+			       drivers[j], "write");
+			expect(p->filters[j].failures,
+			       OF_FILTER("failures") ",status=\"object_name_not_found\"}", p->name,
+			       drivers[j], "create");
+#undef OF_FILTER
+		}
+		for (size_t disk = 0; disk < SAMPLE_DISKS; disk++) {
+			expect(p->filter_read_bytes[disk],
+			       "etw_file_filter_read_bytes_total{process=\"%s\"," KERNEL
+			       ",volume=\"%s\"}",
+			       p->name, volumes[disk]);
+		}
+		expect(p->filter_reads,
+		       "etw_file_operations_total{process=\"%s\"," KERNEL
+		       ",operation=\"flt_read\"}",
+		       p->name);
+	}
+	for (size_t j = 0; j < SAMPLE_FILTERS; j++) {
+		double seconds = seconds_in(drivers[j], "create") + seconds_in(drivers[j], "write");
+
+		assert_true(ticks[j] > 0);
+		assert_int_equal((uint64_t)(seconds * 1e7 + 0.5), ticks[j]);
+	}
 }
 
 static void hard_faults_are_those_of_the_simulation(void **state)
@@ -515,6 +584,7 @@ int main(void)
 		cmocka_unit_test(file_bytes_are_those_of_the_simulation_by_volume),
 		cmocka_unit_test(disk_transfers_are_those_of_the_simulation),
 		cmocka_unit_test(network_traffic_is_that_of_the_simulation),
+		cmocka_unit_test(minifilters_cost_what_they_cost_in_the_simulation),
 		cmocka_unit_test(hard_faults_are_those_of_the_simulation),
 		cmocka_unit_test(every_record_is_counted_once),
 		cmocka_unit_test(opt_in_collectors_find_their_events),

@@ -137,6 +137,19 @@ void event_file_name(struct kernel_events *k, enum file_opcode opcode, uint64_t 
 	add_file(k, opcode);
 }
 
+void event_view(struct kernel_events *k, enum file_opcode opcode, const struct kernel_view *view)
+{
+	struct payload *p = &k->payload;
+
+	payload_pointer(p, view->base);
+	payload_pointer(p, view->file_key);
+	payload_u64(p, (uint64_t)view->protection << 48); /* docs/etl-format.md section 16.4 */
+	payload_pointer(p, view->size);
+	payload_u64(p, 0); /* ByteOffset */
+	payload_u32(p, view->process_id);
+	add_file(k, opcode);
+}
+
 void event_file_create(struct kernel_events *k, const struct kernel_file *file, const char *path,
 		       uint32_t options, uint32_t share)
 {
@@ -166,6 +179,26 @@ void event_file_transfer(struct kernel_events *k, enum file_opcode opcode,
 	payload_u32(p, size);
 	payload_u32(p, flags);
 	add_file(k, opcode);
+}
+
+void event_filter_call(struct kernel_events *k, enum filter_opcode opcode,
+		       const struct kernel_filter_call *call)
+{
+	struct payload *p = &k->payload;
+
+	if (opcode != OP_FILTER_POST_FAILURE) {
+		payload_u64(p, (uint64_t)call->initial_raw);
+	}
+	payload_pointer(p, call->routine);
+	payload_pointer(p, call->object);
+	payload_pointer(p, call->object ^ 0x7f0); /* FileContext */
+	payload_pointer(p, call->irp);
+	payload_pointer(p, call->irp ^ 0x30); /* CallbackDataPtr */
+	payload_u32(p, call->major);
+	if (opcode == OP_FILTER_POST_FAILURE) {
+		payload_u32(p, call->status);
+	}
+	event_add(k, RECORD_SYSTEM, GROUP_FILE_IO, (uint8_t)opcode, 3);
 }
 
 static void add_file_identifiers(struct payload *p, const struct kernel_file *file)

@@ -109,6 +109,9 @@ enum file_opcode {
 	OP_FILE_NAME_CREATE = 32,
 	OP_FILE_NAME_DELETE = 35,
 	OP_FILE_NAME_RUNDOWN = 36,
+	OP_FILE_MAP = 37,
+	OP_FILE_UNMAP = 38,
+	OP_FILE_MAP_DC_START = 39,
 	OP_FILE_CREATE = 64,
 	OP_FILE_CLEANUP = 65,
 	OP_FILE_CLOSE = 66,
@@ -125,6 +128,7 @@ enum file_opcode {
 	OP_FILE_DIR_NOTIFY = 77,
 	OP_FILE_DELETE_PATH = 79,
 	OP_FILE_RENAME_PATH = 80,
+	OP_FILE_FLT_READ = 83, /* as OP_FILE_READ, of a minifilter itself */
 };
 
 /* IoFlags of reads and writes. */
@@ -159,6 +163,38 @@ void event_file_dir_enum(struct kernel_events *k, enum file_opcode opcode,
 			 const struct kernel_file *file, uint32_t length, uint32_t info_class,
 			 const char *pattern);
 void event_file_end(struct kernel_events *k, uint64_t irp, uint64_t extra, uint32_t status);
+
+enum view_protection { VIEW_READ_ONLY = 1, VIEW_READ_WRITE = 4 };
+
+/* A file that a process has mapped into its memory. */
+struct kernel_view {
+	uint64_t base; /* address */
+	uint64_t file_key;
+	uint64_t size;
+	uint32_t process_id;
+	enum view_protection protection;
+};
+
+void event_view(struct kernel_events *k, enum file_opcode opcode, const struct kernel_view *view);
+
+enum filter_opcode {
+	OP_FILTER_PRE_COMPLETION = 98,
+	OP_FILTER_POST_COMPLETION = 99,
+	OP_FILTER_POST_FAILURE = 101,
+};
+
+/* The end of a call of a minifilter. Its header has the thread (docs/windows.md section 11). */
+struct kernel_filter_call {
+	int64_t initial_raw; /* when the call began */
+	uint64_t routine;
+	uint64_t object;
+	uint64_t irp;
+	uint32_t major;  /* IRP_MJ_… */
+	uint32_t status; /* NTSTATUS, of a failure */
+};
+
+void event_filter_call(struct kernel_events *k, enum filter_opcode opcode,
+		       const struct kernel_filter_call *call);
 
 enum disk_opcode {
 	OP_DISK_READ = 10,

@@ -84,6 +84,11 @@ static void add_moment(struct kernel_events *k, int64_t raw_time)
 	event_ready_thread(k, SERVER + 1);
 	event_dpc(k, 68, INT64_MIN, 0xfffff80000001000);
 	event_isr(k, INT64_MAX, 0xfffff80000001000, 1, true);
+	event_filter_call(k, OP_FILTER_PRE_COMPLETION,
+			  &(struct kernel_filter_call){ .initial_raw = INT64_MIN,
+							.routine = 0xfffff80000001000,
+							.major = UINT32_MAX });
+	event_file_transfer(k, OP_FILE_FLT_READ, &file, UINT64_MAX, UINT32_MAX, 0);
 }
 
 enum { MOMENTS_MOST = 12 };

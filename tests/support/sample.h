@@ -22,6 +22,7 @@ enum {
 	SAMPLE_NAMES_MOST = 32,
 	SAMPLE_SOFT_FAULTS = 4,
 	SAMPLE_GENERATIONS = 3,
+	SAMPLE_FILTERS = 2,       /* wdfilter.sys, luafv.sys */
 	SAMPLE_HTTP_ANSWERS = 16, /* two sites by five codes, and some room */
 };
 
@@ -34,6 +35,7 @@ struct sample_process_totals {
 	uint64_t file_reads, file_writes, file_creates, file_deletes, file_renames, file_flushes;
 	uint64_t file_read_bytes[SAMPLE_DISKS],
 		file_written_bytes[SAMPLE_DISKS]; /* application; 0: C:, 1: D: */
+	uint64_t pipe_read_bytes, pipe_written_bytes, network_written_bytes;
 	uint64_t paging_read_bytes[SAMPLE_DISKS], paging_written_bytes[SAMPLE_DISKS];
 	uint64_t disk_reads, disk_writes, disk_flushes, disk_read_bytes, disk_written_bytes;
 	uint64_t tcp_sent_bytes, tcp_received_bytes, udp_sent_bytes, udp_received_bytes;
@@ -45,6 +47,12 @@ struct sample_process_totals {
 		soft_faults[SAMPLE_SOFT_FAULTS]; /* transition, demand zero, copy on write, guard */
 	uint64_t virtual_allocated_bytes, virtual_freed_bytes;
 	uint64_t registry_operations, registry_failures; /* the latter are among the former */
+
+	struct {
+		uint64_t create_calls, write_calls, failures;
+		uint64_t ticks; /* of all its calls, in 100 ns */
+	} filters[SAMPLE_FILTERS];
+	uint64_t filter_reads, filter_read_bytes[SAMPLE_DISKS]; /* of minifilters themselves */
 
 	uint64_t dns_queries, dns_failures;
 	uint64_t tcp_refused; /* outbound connections that could not be made */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/support/sample_machine.h"
+#include "tests/support/sample_remarks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -148,6 +148,7 @@ struct open_file file_open(struct machine *m, const struct process *process, str
 	op = operation(m, &open);
 	event_file_create(&m->events, &op, file->path, fresh ? 0x05000060 : 0x01000060, 7);
 	process->totals->file_creates++;
+	remark_filtered_open(m, process, &op, file);
 	if (fresh) {
 		pass(m, between(m, 4000, 9000));
 		event_file_name(&m->events, OP_FILE_NAME_CREATE, file->key, file->path);
@@ -164,6 +165,7 @@ void file_not_found(struct machine *m, const struct process *process, const char
 
 	event_file_create(&m->events, &op, path, 0x01000060, 7);
 	process->totals->file_creates++;
+	remark_filtered_open(m, process, &op, NULL);
 	end_at_once(m, op.irp, 0, STATUS_OBJECT_NAME_NOT_FOUND);
 }
 
@@ -199,6 +201,7 @@ void file_write(struct machine *m, const struct open_file *open, uint64_t offset
 	struct kernel_file op =
 		transfer_event(m, OP_FILE_WRITE, open, offset, size, FILE_IO_CACHED_WRITE);
 
+	remark_filtered_write(m, open->process, &op);
 	open->file->dirty_bytes += size;
 	if (offset + size > open->file->size) {
 		open->file->size = offset + size;

@@ -175,6 +175,8 @@ enum driver_routine {
 	ROUTINE_NIC_ISR,
 	ROUTINE_NIC_DPC,
 	ROUTINE_TIMER_DPC,
+	ROUTINE_SCANNER,        /* of wdfilter.sys */
+	ROUTINE_VIRTUALISATION, /* of luafv.sys */
 	ROUTINE_KERNEL
 };
 uint64_t driver_routine(enum driver_routine routine);

@@ -40,9 +40,17 @@ static const struct known_image drivers[] = {
 	{ "\\SystemRoot\\System32\\drivers\\fltmgr.sys", 0xfffff80a4be10000, 0x72000, 0x7a2f4 },
 	{ "\\SystemRoot\\system32\\drivers\\wd\\WdFilter.sys", 0xfffff80a4c4a0000, 0x5e000,
 	  0x62b1f },
+	{ "\\SystemRoot\\system32\\drivers\\luafv.sys", 0xfffff80a4e2b0000, 0x27000, 0x2c9d1 },
 };
 
-enum { DRIVER_KERNEL = 0, DRIVER_STORPORT = 2, DRIVER_STORAHCI = 3, DRIVER_NDIS = 4 };
+enum {
+	DRIVER_KERNEL = 0,
+	DRIVER_STORPORT = 2,
+	DRIVER_STORAHCI = 3,
+	DRIVER_NDIS = 4,
+	DRIVER_SCANNER = 8,
+	DRIVER_VIRTUALISATION = 9,
+};
 
 uint64_t driver_routine(enum driver_routine routine)
 {
@@ -57,6 +65,10 @@ uint64_t driver_routine(enum driver_routine routine)
 		return drivers[DRIVER_NDIS].base + 0x3b80;
 	case ROUTINE_TIMER_DPC:
 		return drivers[DRIVER_KERNEL].base + 0x7e3a0;
+	case ROUTINE_SCANNER:
+		return drivers[DRIVER_SCANNER].base + 0x4c10;
+	case ROUTINE_VIRTUALISATION:
+		return drivers[DRIVER_VIRTUALISATION].base + 0x1d70;
 	case ROUTINE_KERNEL:
 		break;
 	}

@@ -101,6 +101,8 @@ void remarks_begin(struct machine *m)
 	}
 	m->remarks->random = UINT64_C(0x7e4a51c09d23);
 	m->remarks->next_address = UINT64_C(0x1f4a2c00000);
+	m->remarks->filter_random = UINT64_C(0x5d2e41f0b7c3);
+	m->remarks->next_irp = UINT64_C(0xffffe00fa1004010);
 	remark_runtime(m, m->scenario->web, true);
 	network_remarks_begin(m);
 	kernel_remarks_begin(m);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the other providers of the sample's session say about its story: the .NET runtime, the DNS
- * client, TCPIP and HTTP.sys, and the kernel about soft page faults, address space and the
- * registry.
+ * client, TCPIP and HTTP.sys, and the kernel about soft page faults, address space, the registry,
+ * pipes and files on the network.
  *
  * A remark follows the story and never changes it: it takes no processor time and draws its random
  * numbers from a sequence of its own. So further remarks add records to the recording, and leave
@@ -39,6 +39,9 @@ struct remarks {
 	size_t runtime_count;
 	uint64_t lookups_under_way; /* a bit for each row of the table of lookups */
 	uint64_t next_address;
+	uint64_t filter_random;  /* the sequence of minifilters alone, which have many remarks */
+	uint64_t next_irp;       /* of their requests */
+	uint64_t next_elsewhere; /* number of a file that is on no disk */
 };
 
 /* Where the story's next record stands, kept while remarks are made. */
@@ -103,8 +106,17 @@ void remark_script_fails(struct machine *m, uint64_t delay_ns, struct process *p
 /* The web site is about to crash: exceptions, and answers with the code 500. */
 bool remark_web_fails(const struct machine *m);
 
-/* --- sample_remarks_kernel.c: soft faults, address space, the registry ------------------------ */
+/* --- sample_remarks_kernel.c: soft faults, address space, the registry, pipes, the network ---- */
 
 void kernel_remarks_begin(struct machine *m);
+
+/* --- sample_remarks_filters.c: minifilters ---------------------------------------------------- */
+
+/* A program opens a file (NULL: one that does not exist), or writes to one; operation: its request.
+ */
+void remark_filtered_open(struct machine *m, const struct process *process,
+			  const struct kernel_file *operation, const struct file *file);
+void remark_filtered_write(struct machine *m, const struct process *process,
+			   const struct kernel_file *operation);
 
 #endif

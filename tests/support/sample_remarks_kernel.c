@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Remarks of the kernel on memory and the registry: the running threads touch new pages, programs
- * take address space and give it back, services read their settings.
+ * Remarks of the kernel on memory, the registry and files that are on no disk: the running threads
+ * touch new pages, programs take address space and give it back, services read their settings, the
+ * web site asks the database through a pipe, which copies its log to another machine.
  */
 #include "tests/support/sample_remarks.h"
 
@@ -179,9 +180,69 @@ static void settings(struct machine *m, void *subject, uint64_t unused)
 	remark_end(m, &place);
 }
 
+/* --- pipes and the network -------------------------------------------------------------------- */
+
+enum { PIPE_BYTES = 1024, LOG_COPY_BYTES = 65536 };
+
+/* A program opens a file that is on no disk, reads or writes, and closes it. The random numbers
+ * that it draws are drawn again, so that all other remarks stay as they were without it. */
+static void use_elsewhere(struct machine *m, const struct process *process, const char *path,
+			  enum file_opcode opcode, uint32_t size)
+{
+	uint64_t random = m->remarks->random;
+	struct remark_place place = remark_begin(m, process, process->threads[0]);
+	uint64_t number = m->remarks->next_elsewhere++;
+	const struct kernel_file file = { .irp = UINT64_C(0xffffc88b7e000010) + number * 0x1b0,
+					  .object = UINT64_C(0xffffc88b7f004080) + number * 0x150,
+					  .key = UINT64_C(0xffffa30b7a401170) + number * 0x290,
+					  .thread_id = process->threads[0] };
+
+	event_file_create(&m->events, &file, path, 0x01000060, 7);
+	event_file_end(&m->events, file.irp, 1, 0);
+	event_file_transfer(&m->events, opcode, &file, 0, size, FILE_IO_CACHED_WRITE);
+	event_file_end(&m->events, file.irp, size, 0);
+	event_file_simple(&m->events, OP_FILE_CLEANUP, &file);
+	event_file_end(&m->events, file.irp, 0, 0);
+	event_file_simple(&m->events, OP_FILE_CLOSE, &file);
+	event_file_end(&m->events, file.irp, 0, 0);
+	process->totals->file_creates++;
+	process->totals->file_reads += opcode == OP_FILE_READ;
+	process->totals->file_writes += opcode == OP_FILE_WRITE;
+	remark_end(m, &place);
+	m->remarks->random = random;
+}
+
+static void ask_through_pipe(struct machine *m, void *subject, uint64_t unused)
+{
+	static const char pipe[] = "\\Device\\NamedPipe\\sql\\query";
+	struct scenario *s = m->scenario;
+
+	(void)unused;
+	if (s->web->alive) {
+		use_elsewhere(m, s->web, pipe, OP_FILE_WRITE, PIPE_BYTES);
+		use_elsewhere(m, s->database, pipe, OP_FILE_READ, PIPE_BYTES);
+		s->web->totals->pipe_written_bytes += PIPE_BYTES;
+		s->database->totals->pipe_read_bytes += PIPE_BYTES;
+	}
+	machine_schedule(m, 1500 * MS, ask_through_pipe, subject, 0);
+}
+
+static void copy_log(struct machine *m, void *subject, uint64_t unused)
+{
+	struct process *database = m->scenario->database;
+
+	(void)unused;
+	use_elsewhere(m, database, "\\Device\\Mup\\backup01\\Logs\\Shop_log.trn", OP_FILE_WRITE,
+		      LOG_COPY_BYTES);
+	database->totals->network_written_bytes += LOG_COPY_BYTES;
+	machine_schedule(m, 6 * SECOND, copy_log, subject, 0);
+}
+
 void kernel_remarks_begin(struct machine *m)
 {
 	machine_schedule(m, 23 * MS, soft_faults, NULL, 0);
 	machine_schedule(m, 150 * MS, take_space, NULL, 0);
 	machine_schedule(m, 90 * MS, settings, NULL, 0);
+	machine_schedule(m, 700 * MS, ask_through_pipe, NULL, 0);
+	machine_schedule(m, 3 * SECOND, copy_log, NULL, 0);
 }

@@ -382,4 +382,5 @@ void scenario_begin(struct machine *m)
 	machine_schedule(m, 25500 * MS, load_driver, s, 0);
 	machine_schedule(m, 41300 * MS, web_crash, s, 0);
 	jobs_begin(m, s->scheduler);
+	views_begin(m);
 }

@@ -50,6 +50,9 @@ struct process *cast_start_web(struct machine *m, struct process *parent);
 /* sample_scenario.c: everything begins. */
 void scenario_begin(struct machine *m);
 
+/* sample_views.c: a database that is mapped into memory. */
+void views_begin(struct machine *m);
+
 /* sample_jobs.c: processes that come and go, started by parent. */
 void jobs_begin(struct machine *m, struct process *parent);
 void jobs_report_crash(struct machine *m, struct process *parent);

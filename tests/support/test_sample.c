@@ -53,8 +53,7 @@ static void see_ahead(void *context, const struct event_record *record)
 /* Whether the payload is exactly what the layout says: all fields whole, nothing left. */
 static bool fits_its_layout(const struct event_record *record)
 {
-	const struct schema *schema =
-		kernel_schema(record->provider, record->opcode, record->version);
+	const struct schema *schema = kernel_schema_of(record);
 	struct field_slice slices[64];
 	uint32_t rest = 0;
 
@@ -269,6 +268,10 @@ static void the_sample_feeds_every_kernel_family(void **state)
 		{ "directory listing", GROUP_FILE_IO, 72, 1 },
 		{ "file flush", GROUP_FILE_IO, 73, 1 },
 		{ "end of a file operation", GROUP_FILE_IO, 76, 1000 },
+		{ "read of a minifilter", GROUP_FILE_IO, 83, 100 },
+		{ "call of a minifilter before", GROUP_FILE_IO, 98, 1000 },
+		{ "call of a minifilter after", GROUP_FILE_IO, 99, 1000 },
+		{ "failed call of a minifilter", GROUP_FILE_IO, 101, 10 },
 		{ "disk read", GROUP_DISK_IO, 10, 1000 },
 		{ "disk write", GROUP_DISK_IO, 11, 1000 },
 		{ "disk flush", GROUP_DISK_IO, 14, 1 },
@@ -330,6 +333,9 @@ static void the_sample_has_processes_that_end_in_every_way(void **state)
 		all.exits_error += one->exits_error;
 		all.exits_crash += one->exits_crash;
 		alive += one->alive;
+		all.pipe_read_bytes += one->pipe_read_bytes;
+		all.pipe_written_bytes += one->pipe_written_bytes;
+		all.network_written_bytes += one->network_written_bytes;
 		for (size_t disk = 0; disk < SAMPLE_DISKS; disk++) {
 			all.file_read_bytes[disk] += one->file_read_bytes[disk];
 			all.file_written_bytes[disk] += one->file_written_bytes[disk];
@@ -348,9 +354,10 @@ static void the_sample_has_processes_that_end_in_every_way(void **state)
 		assert_true(all.paging_read_bytes[disk] + all.paging_written_bytes[disk] > 0);
 	}
 	assert_true(sample->seen->sums.file_read_bytes ==
-		    all.file_read_bytes[0] + all.file_read_bytes[1]);
+		    all.file_read_bytes[0] + all.file_read_bytes[1] + all.pipe_read_bytes);
 	assert_true(sample->seen->sums.file_written_bytes ==
-		    all.file_written_bytes[0] + all.file_written_bytes[1]);
+		    all.file_written_bytes[0] + all.file_written_bytes[1] + all.pipe_written_bytes +
+			    all.network_written_bytes);
 	assert_true(sample->seen->sums.paging_read_bytes ==
 		    all.paging_read_bytes[0] + all.paging_read_bytes[1]);
 }
