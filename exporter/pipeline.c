@@ -88,7 +88,6 @@ struct pipeline {
 	uint32_t session;                /* label id */
 	struct session_cells cells;
 	bool schemas_known;     /* an earlier pass has collected them */
-	bool counts;            /* the tracker counts something of records, see tracker_count() */
 	bool awaits_names;      /* of processes that a live session found */
 	bool failed;            /* no memory for an event class: the pass is stopped and reported */
 	struct event_sink sink; /* of the source that runs */
@@ -218,7 +217,7 @@ static void free_classes(struct event_table *event_table)
 	}
 }
 
-static void stop_without_memory(struct pipeline *pipeline)
+static RARE void stop_without_memory(struct pipeline *pipeline)
 {
 	pipeline->failed = true;
 	source_stop(pipeline->options.source);
@@ -314,7 +313,7 @@ static inline bool is_prepared_for(const struct pipeline *pipeline,
 }
 
 /* Every ten seconds of event time, looks for label sets to give back. */
-static void prepare_for(struct pipeline *pipeline, const struct event_record *record)
+static NOINLINE void prepare_for(struct pipeline *pipeline, const struct event_record *record)
 {
 	enter(pipeline);
 	if (record->time == RECORD_NO_TIME) {
@@ -442,7 +441,7 @@ static inline bool may_teach(const struct event_record *record)
 }
 
 /* Takes over what the record announces about its provider, when there was no first pass. */
-static void learn(struct pipeline *pipeline, const struct event_record *record)
+static NOINLINE void learn(struct pipeline *pipeline, const struct event_record *record)
 {
 	const char *name;
 
@@ -477,8 +476,8 @@ static void describe_class(struct pipeline *pipeline, const struct event_record 
 	}
 }
 
-static bool prepare_class(struct pipeline *pipeline, const struct event_record *record,
-			  struct event_class *class)
+static NOINLINE bool prepare_class(struct pipeline *pipeline, const struct event_record *record,
+				   struct event_class *class)
 {
 	class->lost = lost_cell(&pipeline->cells, class);
 	if (pipeline->options.observer && pipeline->options.observer->on_class) {
@@ -496,7 +495,7 @@ static bool prepare_class(struct pipeline *pipeline, const struct event_record *
 }
 
 /* The cell of etw_consumer_events_total for the provider of the class. */
-static cell *provider_cell(struct pipeline *pipeline, struct event_class *class)
+static NOINLINE cell *provider_cell(struct pipeline *pipeline, struct event_class *class)
 {
 	uint32_t provider = intern_string(registry_strings(pipeline->options.setup->registry),
 					  class->provider_name);
@@ -656,12 +655,10 @@ static void add_configured(struct pipeline *pipeline, struct tracker_options *tr
 	if (observer && observer->probe) {
 		tracker->features |= probe_features(observer->probe);
 	}
-	pipeline->counts = tracker->top_paths || tracker->disk_cause ||
-			   (tracker->features & TRACK_FILES);
 }
 
 /* The former set-up stays in use without memory for the next one, and the pass ends. */
-static void take_reload(struct pipeline *pipeline)
+static RARE void take_reload(struct pipeline *pipeline)
 {
 	struct pipeline_options *options = &pipeline->options;
 	struct pipeline_reload next = options->on_reload(options->reload_context);
@@ -699,8 +696,8 @@ static inline void reload_when_due(struct pipeline *pipeline)
 
 /* ---- each event ---- */
 
-static void show(struct pipeline *pipeline, const struct event_record *record,
-		 const struct event_class *class)
+static NOINLINE void show(struct pipeline *pipeline, const struct event_record *record,
+			  const struct event_class *class)
 {
 	const struct pipeline_observer *observer = pipeline->options.observer;
 
@@ -724,7 +721,7 @@ static NOINLINE void keep(struct pipeline *pipeline, const struct event_record *
 }
 
 /* Waits until the record is due, and takes over what a reload brings meanwhile. False: stopped. */
-static bool wait_until_due(struct pipeline *pipeline, const struct event_record *record)
+static NOINLINE bool wait_until_due(struct pipeline *pipeline, const struct event_record *record)
 {
 	struct pace *pace = pipeline->options.pace;
 
@@ -743,7 +740,7 @@ static void on_event(void *context, const struct event_record *record)
 	struct event_class *class;
 	enum record_outcome outcome;
 	cell *events;
-	bool added;
+	bool added, counts;
 
 	if (pipeline->options.pace && !wait_until_due(pipeline, record)) {
 		return; /* it is not counted, nor is it delivered */
@@ -771,13 +768,13 @@ static void on_event(void *context, const struct event_record *record)
 	if (class->lost) {
 		cell_add(class->lost, 1);
 	}
-	tracker_observe(pipeline->tracker, record, class);
+	counts = tracker_observe(pipeline->tracker, record, class);
 	if (pipeline->options.tap) {
 		keep(pipeline, record, class);
 	}
 	outcome = rule_engine_apply(pipeline->engine, record, class);
 	cell_add(pipeline->cells.outcomes[outcome], 1);
-	if (pipeline->counts && outcome != OUTCOME_FILTERED) {
+	if (counts && outcome != OUTCOME_FILTERED) {
 		tracker_count(pipeline->tracker);
 	}
 	if (pipeline->options.observer) {

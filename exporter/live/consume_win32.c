@@ -28,7 +28,7 @@
 
 #include "live/live_source_internal_win32.h"
 
-enum { ITEM_HEADER = 8 };
+enum { ITEM_HEADER = 8, COUNTS_100NS = 10000000 };
 
 static const uint8_t no_payload[8];
 
@@ -84,15 +84,25 @@ uint8_t consume_pointer_size(USHORT flags)
 }
 
 /* A report about one of our sessions, by the process that the sink knows. */
-static void observe_change(const struct live *live, const struct event_record *record)
+static NOINLINE void observe_change(const struct live *live, const struct event_record *record)
 {
 	const struct event_sink *sink = live->sink;
 
-	if (!record->classic && guid_equal(record->provider, &session_changes_provider)) {
-		session_changes_observe(live->options.changes, record, GetCurrentProcessId(),
-					sink->process_name ? sink->process_name(sink->context) :
-							     NULL);
+	session_changes_observe(live->options.changes, record, GetCurrentProcessId(),
+				sink->process_name ? sink->process_name(sink->context) : NULL);
+}
+
+/* clock_time() at the frequency that the performance counter has under Windows 10 and later, for
+ * times that cannot overflow. */
+static inline int64_t time_of(const struct source_clock *clock, int64_t raw)
+{
+	static const int64_t most = INT64_MAX / 2;
+
+	if (clock->frequency == COUNTS_100NS && raw >= clock->anchor_raw && raw < most &&
+	    clock->anchor_raw >= 0 && clock->anchor_time >= 0 && clock->anchor_time < most) {
+		return clock->anchor_time + (raw - clock->anchor_raw);
 	}
+	return clock_time(clock, raw);
 }
 
 static void deliver(const EVENT_RECORD *from)
@@ -133,11 +143,11 @@ static void deliver(const EVENT_RECORD *from)
 		record.keyword = descriptor->Keyword;
 		record.activity = (const struct guid *)(const void *)&header->ActivityId;
 	}
-	record.time = clock_time(&live->clock, record.raw_time);
+	record.time = time_of(&live->clock, record.raw_time);
 	if (from->ExtendedDataCount > 0 && from->ExtendedData) {
 		read_items(live, from, &record);
 	}
-	if (live->canary) {
+	if (live->canary && !record.classic) {
 		canaries_arrival(live, &record);
 	}
 	if (known_is_file_name(header)) {
@@ -152,7 +162,9 @@ static void deliver(const EVENT_RECORD *from)
 		live->late_records++;
 	}
 	live->sink->on_event(live->sink->context, &record);
-	observe_change(live, &record);
+	if (!record.classic && guid_equal(record.provider, &session_changes_provider)) {
+		observe_change(live, &record);
+	}
 }
 
 /* Between buffers, so that the times of one buffer go by one anchor. */

@@ -321,20 +321,25 @@ void snapshot_announce(struct live *live)
 	}
 }
 
-void snapshot_announce_changes(struct live *live)
+static NOINLINE void take_changes(struct live *live, struct snapshot *snapshot)
 {
-	struct snapshot *snapshot = live->snapshot;
 	struct machine now;
 
-	if (!snapshot || !atomic_load_explicit(&snapshot->changes, memory_order_acquire)) {
-		return;
-	}
 	os_mutex_lock(&snapshot->lock);
 	atomic_store_explicit(&snapshot->changes, false, memory_order_relaxed);
 	now = snapshot->latest;
 	snapshot->latest = (struct machine){ .count = 0 };
 	os_mutex_unlock(&snapshot->lock);
 	report(live, &now);
+}
+
+void snapshot_announce_changes(struct live *live)
+{
+	struct snapshot *snapshot = live->snapshot;
+
+	if (snapshot && atomic_load_explicit(&snapshot->changes, memory_order_acquire)) {
+		take_changes(live, snapshot);
+	}
 }
 
 void snapshot_choose(struct live *live)

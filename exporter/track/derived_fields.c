@@ -45,7 +45,7 @@ static enum derived_result found(struct derived_read *read, uint64_t number)
 
 static enum derived_result read_process(struct derived_read *read)
 {
-	return found(read, tracker_process(read->tracker, NULL));
+	return found(read, tracker_process_label(read->tracker));
 }
 
 static enum derived_result read_process_id(struct derived_read *read)
@@ -427,8 +427,8 @@ static const struct derived_events context_switch[] = {
 };
 
 static const struct derived_field fields[] = {
-	{ "Process", TYPE_TEXT, FORM_ID, .of_record = true, .before_layout = true,
-	  .read = read_process },
+	{ "Process", TYPE_TEXT, FORM_ID, .role = ROLE_PROCESS, .of_record = true,
+	  .before_layout = true, .read = read_process },
 	{ "ProcessId", TYPE_INTEGER, FORM_NUMBER, .of_record = true, .none_if_unknown = true,
 	  .read = read_process_id },
 	{ "OfProcess", TYPE_TEXT, FORM_ID, .before_layout = true, .events = about_process,

@@ -73,6 +73,7 @@ struct derived_class {
 /* A derived field with a special meaning for rules. */
 enum derived_role {
 	ROLE_PLAIN,
+	ROLE_PROCESS,       /* its value is always known: tracker_process_label() */
 	ROLE_PROVIDER,      /* a label of it distinguishes the sources of a family */
 	ROLE_DURATION,      /* a rule with a pair reads the pair's time instead */
 	ROLE_SECOND_SOURCE, /* 1: another source of the family counts the same */

@@ -140,6 +140,23 @@ const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64
 	return items(slot) + (at == slot->count ? 0 : at);
 }
 
+const struct lifetime *lifetimes_during(struct lifetimes *table, uint64_t key, int64_t time,
+					int64_t *from, int64_t *to)
+{
+	const struct lifetime *instance = lifetimes_at(table, key, time);
+	struct lifetimes_key *slot = find(table, key);
+	size_t at;
+
+	if (!instance) {
+		return NULL;
+	}
+	at = (size_t)(instance - items(slot));
+	/* The first instance is that of all times before it, too. */
+	*from = at == 0 ? INT64_MIN : instance->start;
+	*to = at + 1 == slot->count ? INT64_MAX : instance[1].start - 1;
+	return instance;
+}
+
 void lifetimes_each_at(const struct lifetimes *table, int64_t time,
 		       void (*visit)(void *context, uint64_t key, const struct lifetime *instance),
 		       void *context)
@@ -555,6 +572,7 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 	struct lifetimes_key *slot = find(table, key);
 	struct lifetime *last = slot ? last_item(slot) : NULL;
 
+	table->changes++;
 	if (slot && table->frozen && shown(slot, change, time, value)) {
 		return true;
 	}
@@ -626,6 +644,7 @@ void lifetimes_clear(struct lifetimes *table)
 	lifetimes_init(&empty, table->limit, table->evict);
 	empty.evictions = table->evictions;
 	empty.serial = table->serial;
+	empty.changes = table->changes + 1;
 	for (uint32_t i = 0; i < table->key_count; i++) {
 		free(table->keys[i].many);
 	}

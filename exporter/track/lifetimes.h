@@ -79,6 +79,9 @@ struct lifetimes {
 	 * already has, which will be announced again in time order, and makes room when full. */
 	bool frozen;
 	uint64_t evictions; /* instances that were dropped or refused */
+	/* Rises with each announcement and each clearing. While it stays, so does the result of
+	 * every look-up, and a key that was looked up still counts as looked up recently. */
+	uint64_t changes;
 
 	uint64_t last_key; /* the key of the last look-up … */
 	uint32_t last;     /* … and its slot; UINT32_MAX: none */
@@ -102,6 +105,11 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 /* The instance that a key meant at a time; NULL if no change named the key. Valid until the next
  * change. */
 const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64_t time);
+
+/* As lifetimes_at(). It is the instance of the key at all times from *from to *to, both included,
+ * until table->changes rises; NULL leaves both alone. */
+const struct lifetime *lifetimes_during(struct lifetimes *table, uint64_t key, int64_t time,
+					int64_t *from, int64_t *to);
 
 /* Calls visit for each instance, in no order. It must not change the table. */
 void lifetimes_each(const struct lifetimes *table,

@@ -4,16 +4,22 @@
  *
  * Both are resolved at the first look-up and kept until the next record, because several rules use
  * the same process, and many records match no rule at all. The attribution of the event class says
- * where the process id is: in the payload, behind a thread id of the payload, or in the header of
- * the record. Process ids are reused, so the name is that of the instance that ran at the time of
- * the record. A record whose thread, process or file no event has named is counted by its reason.
+ * where the process id is: in the payload, behind a thread id of the payload, in the header of the
+ * record, or behind the thread that runs on its processor. Process ids are reused, so the name is
+ * that of the instance that ran at the time of the record. A record whose thread, process or file
+ * no event has named is counted by its reason.
+ *
+ * Most records lead to one of a few processes, by the same id as a record shortly before. So the
+ * last processes are kept, each with the times at which the id means it. A process or thread that
+ * starts or ends makes all of them void. Only what tables know is kept: an id that leads to nothing
+ * is looked up each time, because it is counted each time.
  *
  * Source: docs/etl-format.md sections 16.1 and 16.3.
  */
 #include "track/tracker_internal.h"
 
 /* The process that an id in the payload leads to; RECORD_NO_ID: none. */
-static uint32_t payload_process(struct tracker *tracker)
+static NOINLINE uint32_t payload_process(struct tracker *tracker)
 {
 	uint32_t id;
 
@@ -29,7 +35,7 @@ static uint32_t payload_process(struct tracker *tracker)
 	return id;
 }
 
-static uint32_t owner_process(struct tracker *tracker)
+static inline uint32_t owner_process(struct tracker *tracker)
 {
 	const struct event_record *record = tracker->now.record;
 	enum owner owner = tracker->now.attribution->owner;
@@ -62,15 +68,15 @@ uint32_t tracker_label(struct tracker *tracker, uint32_t process_id)
 	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
 }
 
-static void find_process(struct tracker *tracker)
+/* Through all tables. */
+static NOINLINE void resolve_process(struct tracker *tracker)
 {
 	struct tracker_record *now = &tracker->now;
 
-	now->process_known = true;
 	now->instance = 0;
 	now->process_id = owner_process(tracker);
 	if (now->process_id == RECORD_NO_ID) {
-		now->process = registry_none(tracker->options.registry);
+		now->process = tracker->none;
 		return;
 	}
 	now->process = processes_label(&tracker->processes, now->process_id, now->record->raw_time,
@@ -81,15 +87,127 @@ static void find_process(struct tracker *tracker)
 	}
 }
 
+/* ---- the last processes ---- */
+
+#define OF_PROCESS (UINT64_C(1) << 32)
+#define OF_THREAD  (UINT64_C(2) << 32)
+#define OF_NOTHING (UINT64_C(3) << 32) /* the record has no id */
+
+/* What leads to the process, as owner_process() finds it out first; 0: it has to. */
+static inline uint64_t owner_key(const struct tracker *tracker)
+{
+	const struct event_record *record = tracker->now.record;
+	const struct attribution *attribution = tracker->now.attribution;
+	const struct field_reader *reader = &attribution->integers[PAYLOAD_OWNER];
+	enum owner owner = attribution->owner;
+	uint32_t id = record->process_id;
+
+	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
+	    (owner == OWNER_THREAD_WITHOUT_HEADER && id == RECORD_NO_ID)) {
+		if (reader->size != 4 || reader->end > record->payload_size) {
+			return 0;
+		}
+		id = load_u32(record->payload + reader->offset);
+		if (id == RECORD_NO_ID) {
+			return 0;
+		}
+		return (owner == OWNER_PROCESS_ID ? OF_PROCESS : OF_THREAD) | id;
+	}
+	if (id != RECORD_NO_ID) {
+		return OF_PROCESS | id;
+	}
+	id = record->thread_id;
+	if (id != RECORD_NO_ID) {
+		return OF_THREAD | id;
+	}
+	return owner == OWNER_RUNNING ? 0 : OF_NOTHING;
+}
+
+static inline uint64_t owner_changes(const struct tracker *tracker)
+{
+	return tracker->processes.timeline.table.changes + tracker->threads.timeline.table.changes;
+}
+
+/* Ids of Windows are multiples of four. */
+static inline struct recent_owner *recent_owner(struct tracker *tracker, uint64_t key)
+{
+	return &tracker->recent_owners[(key >> 2 ^ key >> 32) % RECENT_OWNERS];
+}
+
+/* Keeps the process that was found, if the key led to it. */
+static void keep_owner(struct tracker *tracker, uint64_t key)
+{
+	const struct tracker_record *now = &tracker->now;
+	int64_t time = now->record->raw_time, from = INT64_MIN, to = INT64_MAX;
+	struct recent_owner owner = { .key = key,
+				      .changes = owner_changes(tracker),
+				      .process_id = (uint32_t)key,
+				      .process = now->process,
+				      .instance = now->instance };
+	const struct lifetime *instance;
+
+	/* Thread 0 is that of process 0. */
+	if ((key & OF_THREAD) && (uint32_t)key != 0) {
+		instance = lifetimes_during(&tracker->threads.timeline.table, (uint32_t)key, time,
+					    &from, &to);
+		owner.process_id = instance ? instance->value - 1 : RECORD_NO_ID;
+	}
+	instance = lifetimes_during(&tracker->processes.timeline.table, now->process_id, time,
+				    &owner.from, &owner.to);
+	if (owner.process_id != now->process_id || !instance || instance->value == INTERN_NONE) {
+		return;
+	}
+	owner.from = owner.from > from ? owner.from : from;
+	owner.to = owner.to < to ? owner.to : to;
+	*recent_owner(tracker, key) = owner;
+}
+
+static NOINLINE uint32_t find_process(struct tracker *tracker, uint64_t key)
+{
+	resolve_process(tracker);
+	if (key != 0 && tracker->now.instance != 0) {
+		keep_owner(tracker, key);
+	}
+	return tracker->now.process;
+}
+
+uint32_t tracker_process_label(struct tracker *tracker)
+{
+	struct tracker_record *now = &tracker->now;
+	const struct recent_owner *recent;
+	int64_t time = now->record->raw_time;
+	uint64_t key;
+
+	if (now->process_known) {
+		return now->process;
+	}
+	now->process_known = true;
+	key = owner_key(tracker);
+	if (key == OF_NOTHING) {
+		now->process = tracker->none;
+		now->process_id = RECORD_NO_ID;
+		now->instance = 0;
+		return tracker->none;
+	}
+	recent = recent_owner(tracker, key);
+	if (recent->key != key || recent->changes != owner_changes(tracker) ||
+	    time < recent->from || time > recent->to || key == 0) {
+		return find_process(tracker, key);
+	}
+	now->process_id = recent->process_id;
+	now->process = recent->process;
+	now->instance = recent->instance;
+	return now->process;
+}
+
 uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id)
 {
-	if (!tracker->now.process_known) {
-		find_process(tracker);
-	}
+	uint32_t process = tracker_process_label(tracker);
+
 	if (process_id) {
 		*process_id = tracker->now.process_id;
 	}
-	return tracker->now.process;
+	return process;
 }
 
 bool tracker_has_gone(struct tracker *tracker, uint32_t process_id)
@@ -112,9 +230,7 @@ bool tracker_outlived(struct tracker *tracker)
 
 uint64_t tracker_instance(struct tracker *tracker)
 {
-	if (!tracker->now.process_known) {
-		find_process(tracker);
-	}
+	tracker_process(tracker, NULL);
 	return tracker->now.instance;
 }
 

@@ -269,6 +269,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 	tracker_set_defaults(&tracker->options);
 	tracker->enabled = tracker_enabled_by(options);
 	tracker->has_file_requests = options->has_file_requests;
+	tracker->none = registry_none(options->registry);
 	tracker->observed_time = RECORD_NO_TIME;
 	tracker_forget_record(tracker);
 	if (!make_parts(tracker, err)) {
@@ -375,28 +376,41 @@ void tracker_first_pass_end(struct tracker *tracker)
 
 /* ---- in time order ---- */
 
-void tracker_observe(struct tracker *tracker, const struct event_record *record,
+/* Whether tracker_count() is to be called for the record. */
+static inline bool has_counts(const struct tracker *tracker, uint32_t announces)
+{
+	return (announces & ANNOUNCES_COUNTED) || tracker->options.top_paths;
+}
+
+/* Few events announce something. */
+static NOINLINE bool announce_observed(struct tracker *tracker, uint32_t announces)
+{
+	uint32_t now = announces & ~(uint32_t)ANNOUNCES_COUNTED;
+
+	tracker->now.started = false;
+	tracker->now.switched = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
+	tracker_announce(tracker, now);
+	if (now & (ANNOUNCES_IN_FIRST_PASS | ANNOUNCES_PARTITION)) {
+		tracker_publish_all(tracker);
+	} else if (now & (ANNOUNCES_REQUEST | ANNOUNCES_REQUEST_END)) {
+		publish_requests(tracker);
+	}
+	return has_counts(tracker, announces);
+}
+
+bool tracker_observe(struct tracker *tracker, const struct event_record *record,
 		     const struct event_class *class)
 {
 	struct tracker_record *now = &tracker->now;
-	uint32_t announces = class->attribution->announces & ~(uint32_t)ANNOUNCES_COUNTED;
+	uint32_t announces = class->attribution->announces;
 
 	now->record = record;
 	now->attribution = class->attribution;
 	now->process_known = false;
 	now->file_known = false;
 	tracker->observed_time = record->raw_time;
-	if (announces == 0) {
-		return;
-	}
-	now->started = false;
-	now->switched = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
-	tracker_announce(tracker, announces);
-	if (announces & (ANNOUNCES_IN_FIRST_PASS | ANNOUNCES_PARTITION)) {
-		tracker_publish_all(tracker);
-	} else if (announces & (ANNOUNCES_REQUEST | ANNOUNCES_REQUEST_END)) {
-		publish_requests(tracker);
-	}
+	return announces & ~(uint32_t)ANNOUNCES_COUNTED ? announce_observed(tracker, announces) :
+							  has_counts(tracker, announces);
 }
 
 void tracker_learn(struct tracker *tracker, const struct event_record *record,

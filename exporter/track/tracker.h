@@ -133,8 +133,8 @@ bool tracker_first_pass(struct tracker *tracker, const struct event_record *reco
 void tracker_first_pass_end(struct tracker *tracker);
 
 /* Before the rules see the record. What the record says is remembered; derived fields of this
- * record can then be read. */
-void tracker_observe(struct tracker *tracker, const struct event_record *record,
+ * record can then be read. Returns whether tracker_count() has something to do for the record. */
+bool tracker_observe(struct tracker *tracker, const struct event_record *record,
 		     const struct event_class *class);
 
 /*
@@ -193,6 +193,8 @@ size_t tracker_unseen_processes(struct tracker *tracker);
 /* The process the record belongs to, by section 16.1: label id (`_none`, `_unknown` included).
  * *process_id, if not NULL: its id or RECORD_NO_ID. */
 uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id);
+/* Its label id alone. */
+uint32_t tracker_process_label(struct tracker *tracker);
 
 /* An id for the running instance of the record's process, different after an exit and a start with
  * the same pid; 0: none known. For `set` gauges. */

@@ -121,6 +121,18 @@ extern const struct attribution no_attribution;
 
 /* ---- the tracker ---- */
 
+/* The process that an id led to, by record_owner.c. */
+struct recent_owner {
+	uint64_t key;     /* the id, and whether it is of a process or a thread; 0: none */
+	uint64_t changes; /* of the tables of processes and threads when it was found */
+	int64_t from, to; /* the times at which it is this process */
+	uint32_t process_id;
+	uint32_t process;  /* label id */
+	uint32_t instance; /* number in processes */
+};
+
+enum { RECENT_OWNERS = 64 };
+
 /* The record last observed: what was found out when it was observed or when it was first needed. */
 struct tracker_record {
 	const struct event_record *record;
@@ -149,6 +161,7 @@ struct tracker {
 	struct intern *texts; /* owned: paths */
 	struct text scratch;  /* owned: texts of the current record */
 	struct text second_scratch;
+	uint32_t none; /* label id: `_none` */
 	bool in_first_pass;
 	/* The kernel's FileIo requests are events of this consumer, or of another one of this
 	 * program: events of the second source report them once more. */
@@ -170,6 +183,7 @@ struct tracker {
 	struct disk_cause disk_cause;
 
 	struct tracker_record now;
+	struct recent_owner recent_owners[RECENT_OWNERS];
 	uint32_t request_names[256]; /* label ids by opcode ("FileIo/Read"); INTERN_NONE: not yet */
 
 	_Atomic(uint64_t) entries[TABLE_COUNT];

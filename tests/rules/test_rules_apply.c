@@ -489,6 +489,33 @@ static void many_values_of_a_label_keep_apart(void **state)
 	rule_run_close(&run);
 }
 
+/* Three labels with the same few values, in every order, each label set twice in a row. */
+static void more_labels_than_a_key_holds_keep_apart(void **state)
+{
+	enum { VALUES = 7, SETS = VALUES * VALUES * VALUES, ROUNDS = 3 };
+	struct rule_run run;
+	char text[128];
+
+	(void)state;
+	rule_run_open(&run,
+		      COUNTER("d: DiskNumber, f: IrpFlags, s: TransferSize",
+			      "{ event: DiskIo/Read }"),
+		      NULL);
+	for (uint32_t i = 0; i < 2 * SETS * ROUNDS; i++) {
+		uint32_t set = i / 2 % SETS;
+
+		disk(&run, "DiskIo/Read", set % VALUES, set / VALUES % VALUES,
+		     set / VALUES / VALUES, 0);
+		assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
+	}
+	for (unsigned set = 0; set < SETS; set++) {
+		snprintf(text, sizeof text, "a_total{d=\"%u\",f=\"%u\",s=\"%u\"} %d", set % VALUES,
+			 set / VALUES % VALUES, set / VALUES / VALUES, 2 * ROUNDS);
+		rule_run_expect(&run, text);
+	}
+	rule_run_close(&run);
+}
+
 static void rules_of_one_event_keep_their_labels_apart(void **state)
 {
 	struct rule_run run;
@@ -930,6 +957,7 @@ int main(void)
 		cmocka_unit_test(labels_are_made_of_numbers_and_text),
 		cmocka_unit_test(what_a_regular_expression_cannot_take_is_unknown),
 		cmocka_unit_test(many_values_of_a_label_keep_apart),
+		cmocka_unit_test(more_labels_than_a_key_holds_keep_apart),
 		cmocka_unit_test(rules_of_one_event_keep_their_labels_apart),
 		cmocka_unit_test(exit_statuses_fall_into_classes),
 		cmocka_unit_test(a_field_that_an_old_layout_lacks_is_resolved_once),

@@ -341,10 +341,13 @@ void player_play(struct player *player, struct tape *tape, enum passes passes)
 		qsort(sorted, tape->count, sizeof(struct tape_event *), by_time);
 	}
 	for (size_t i = 0; i < tape->count; i++) {
-		tracker_observe(player->tracker, &sorted[i]->record,
-				type_of(player, event_table, &sorted[i]->record));
+		bool counts = tracker_observe(player->tracker, &sorted[i]->record,
+					      type_of(player, event_table, &sorted[i]->record));
+
 		check(player, sorted[i]);
-		tracker_count(player->tracker);
+		if (counts) {
+			tracker_count(player->tracker);
+		}
 		if (player->ask_all) {
 			ask_all(player, &sorted[i]->record);
 		}

@@ -192,6 +192,39 @@ static void a_late_change_does_not_touch_a_newer_instance(void **state)
 	lifetimes_clear(&table);
 }
 
+/* Every time in the span gives the same instance, and the times around it give others. */
+static void an_instance_comes_with_the_times_at_which_it_is_meant(void **state)
+{
+	enum { LAST = 60 };
+	static const struct change changes[] = { { 10, '+', 1 }, { 20, '-', 0 }, { 30, '+', 2 },
+						 { 30, '+', 3 }, { 50, '+', 4 } };
+	struct lifetimes table;
+	uint64_t before;
+
+	(void)state;
+	lifetimes_init(&table, PLENTY, true);
+	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+		before = table.changes;
+		announce(&table, KEY, &changes[i]);
+		assert_true(table.changes > before);
+		for (int64_t time = 0; time <= LAST; time++) {
+			int64_t from = 7, to = 7;
+			const struct lifetime *instance =
+				lifetimes_during(&table, KEY, time, &from, &to);
+
+			assert_ptr_equal(instance, lifetimes_at(&table, KEY, time));
+			assert_true(from <= time && time <= to);
+			for (int64_t other = 0; other <= LAST; other++) {
+				assert_true((lifetimes_at(&table, KEY, other) == instance) ==
+					    (from <= other && other <= to));
+			}
+		}
+	}
+	before = table.changes;
+	lifetimes_clear(&table);
+	assert_true(table.changes > before);
+}
+
 static void the_instance_that_ended_at_a_time_is_found(void **state)
 {
 	struct lifetimes table;
@@ -559,6 +592,7 @@ int main(void)
 		cmocka_unit_test(late_changes_give_what_changes_in_time_give),
 		cmocka_unit_test(what_late_changes_insert_is_evicted_too),
 		cmocka_unit_test(a_late_change_does_not_touch_a_newer_instance),
+		cmocka_unit_test(an_instance_comes_with_the_times_at_which_it_is_meant),
 		cmocka_unit_test(the_instance_that_ended_at_a_time_is_found),
 		cmocka_unit_test(
 			any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twice),

@@ -202,6 +202,54 @@ static void a_payload_is_believed_only_of_a_classic_event(void **state)
 	player_done(&player);
 }
 
+/* An event of the process or, without it, of the thread. */
+static void put_asked(struct tape *tape, int64_t time, uint32_t process_id, uint32_t thread_id,
+		      const char *process)
+{
+	tape_header(tape, time, process_id, thread_id)->process = process;
+}
+
+/*
+ * The process of an id is kept from record to record, and an id means another one later, and also
+ * of a record that comes late.
+ */
+static void an_id_that_was_asked_for_before_is_reused(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &everything);
+	tape_init(&tape, 8);
+	tape_process(&tape, 1, 10, 100, "alpha.exe");
+	tape_process(&tape, 1, 10, 200, "beta.exe");
+	tape_thread(&tape, 1, 11, 1000, 100);
+	put_asked(&tape, 12, 100, 1000, "alpha");
+	put_asked(&tape, 13, RECORD_NO_ID, 1000, "alpha");
+	put_asked(&tape, 14, RECORD_NO_ID, RECORD_NO_ID, "_none");
+	put_asked(&tape, 15, 100, 1000, "alpha");
+	tape_thread(&tape, 2, 20, 1000, 100);
+	tape_thread(&tape, 1, 21, 1000, 200); /* the thread's id is reused … */
+	put_asked(&tape, 22, RECORD_NO_ID, 1000, "beta");
+	put_asked(&tape, 23, 100, 1000, "alpha");
+	put_asked(&tape, 19, RECORD_NO_ID, 1000, "alpha"); /* late */
+	put_asked(&tape, 24, RECORD_NO_ID, 1000, "beta");
+	tape_process(&tape, 2, 30, 100, "alpha.exe");
+	tape_process(&tape, 1, 31, 100, "gamma.exe"); /* … and the process's */
+	put_asked(&tape, 32, 100, 1, "gamma");
+	put_asked(&tape, 33, 100, 1, "gamma");
+	put_asked(&tape, 29, 100, 1, "alpha"); /* late */
+	put_asked(&tape, 34, 100, 1, "gamma");
+	tape_process(&tape, 1, 25, 300, "delta.exe"); /* a start that comes late */
+	put_asked(&tape, 35, 300, 1, "delta");
+	put_asked(&tape, 36, 400, 1, "_unknown");
+	tape_process(&tape, 3, 37, 400, "epsilon.exe");
+	put_asked(&tape, 38, 400, 1, "epsilon");
+	player_play(&player, &tape, UNSORTED);
+	tape_done(&tape);
+	player_done(&player);
+}
+
 static void instances_have_numbers_of_their_own(void **state)
 {
 	struct player player;
@@ -746,6 +794,7 @@ int main(void)
 		cmocka_unit_test(every_derived_field_is_whole),
 		cmocka_unit_test(an_event_belongs_to_the_process_that_section_16_1_says),
 		cmocka_unit_test(a_payload_is_believed_only_of_a_classic_event),
+		cmocka_unit_test(an_id_that_was_asked_for_before_is_reused),
 		cmocka_unit_test(instances_have_numbers_of_their_own),
 		cmocka_unit_test(an_operation_ends_with_the_irp_it_began_with),
 		cmocka_unit_test(requests_that_never_end_make_room_and_are_counted),

@@ -35,7 +35,7 @@ static bool filter_keeps(struct rule_engine *engine, uint32_t process)
 }
 
 /* The verdict about a process, found once for each name. */
-static bool keeps_process(struct rule_engine *engine)
+static NOINLINE bool keeps_process(struct rule_engine *engine)
 {
 	uint32_t process = tracker_process(engine->tracker, NULL);
 
@@ -170,32 +170,9 @@ static void add(struct rule_engine *engine, const struct compiled_rule *rule, ce
 	}
 }
 
-/* Reads the labels of a cache and finds the entry of the label set, once for an event. */
-static void find_label_set(struct rule_engine *engine, struct compiled_rules *compiled,
-			   const struct event_record *record, struct label_set_cache *cache)
+/* The entry of a label set, emptied if it was that of another one. */
+static inline void choose_entry(struct label_set_cache *cache, uint64_t key, unsigned place)
 {
-	uint64_t key = 0;
-	unsigned place;
-
-	cache->generation = compiled->generation;
-	cache->state = VALUE_KNOWN;
-	for (unsigned i = 0; i < cache->label_count; i++) {
-		struct compiled_label *label = cache->labels[i];
-
-		if (label_get(engine, compiled, record, label) == VALUE_CUT) {
-			cache->state = VALUE_CUT;
-			return;
-		}
-		key = key << 32 | label->id;
-	}
-	if (cache->label_count == 0) {
-		return; /* one label set, one entry */
-	}
-	if (!cache->keyed) {
-		memset(cache->entry, 0, cache->rule_count * sizeof(cell *));
-		return;
-	}
-	place = (unsigned)(hash_u64(key) % CACHED_LABEL_SETS);
 	cache->entry = &cache->entries[(size_t)place * cache->rule_count];
 	if ((cache->used >> place & 1) == 0 || cache->keys[place] != key) {
 		memset(cache->entry, 0, cache->rule_count * sizeof(cell *));
@@ -204,9 +181,66 @@ static void find_label_set(struct rule_engine *engine, struct compiled_rules *co
 	}
 }
 
+/* Likewise of more ids than a key has room for: the entry is emptied if they are others. */
+static void choose_hashed_entry(struct label_set_cache *cache, uint64_t hash)
+{
+	unsigned place = (unsigned)(hash % CACHED_LABEL_SETS);
+	uint32_t *ids = &cache->ids[(size_t)place * cache->label_count];
+
+	for (unsigned i = 0; i < cache->label_count; i++) {
+		if (ids[i] != cache->labels[i]->id) {
+			ids[i] = cache->labels[i]->id;
+			cache->used &= ~(UINT32_C(1) << place);
+		}
+	}
+	choose_entry(cache, hash, place);
+}
+
+/* Reads the labels of a cache, several or none, and finds the entry of the label set. */
+static NOINLINE void find_label_set_of(struct rule_engine *engine, struct compiled_rules *compiled,
+				       const struct event_record *record,
+				       struct label_set_cache *cache)
+{
+	uint64_t key = 0, hash = 0;
+
+	for (unsigned i = 0; i < cache->label_count; i++) {
+		struct compiled_label *label = cache->labels[i];
+
+		if (label_get(engine, compiled, record, label) == VALUE_CUT) {
+			cache->state = VALUE_CUT;
+			return;
+		}
+		key = key << 32 | label->id;
+		hash = hash_u64(hash + label->id);
+	}
+	if (cache->label_count == 0) {
+		return; /* one label set, one entry */
+	}
+	if (cache->keyed) {
+		choose_entry(cache, key, (unsigned)(hash_u64(key) % CACHED_LABEL_SETS));
+	} else {
+		choose_hashed_entry(cache, hash);
+	}
+}
+
+/* Once for an event. */
+static inline void find_label_set(struct rule_engine *engine, struct compiled_rules *compiled,
+				  const struct event_record *record, struct label_set_cache *cache)
+{
+	cache->generation = compiled->generation;
+	cache->state = VALUE_KNOWN;
+	if (cache->label_count == 1 && cache->labels[0]->process) {
+		/* Most rules are by process. Ids are small numbers, in the order of the names. */
+		cache->labels[0]->id = tracker_process_label(engine->tracker);
+		choose_entry(cache, cache->labels[0]->id, cache->labels[0]->id % CACHED_LABEL_SETS);
+	} else {
+		find_label_set_of(engine, compiled, record, cache);
+	}
+}
+
 /* The cells of a rule's sample that are not in the cache, or not yet. */
-static cell *find_cells(struct rule_engine *engine, const struct compiled_rules *compiled,
-			struct compiled_rule *rule)
+static NOINLINE cell *find_cells(struct rule_engine *engine, const struct compiled_rules *compiled,
+				 struct compiled_rule *rule)
 {
 	uint32_t *ids = label_set_ids(compiled, &rule->labels);
 	bool overflowed;
@@ -219,10 +253,10 @@ static cell *find_cells(struct rule_engine *engine, const struct compiled_rules 
 }
 
 /* APPLIED: all conditions hold. */
-static enum event_result check_conditions(struct rule_engine *engine,
-					  struct compiled_rules *compiled,
-					  const struct compiled_rule *rule,
-					  const struct event_record *record)
+static NOINLINE enum event_result check_conditions(struct rule_engine *engine,
+						   struct compiled_rules *compiled,
+						   const struct compiled_rule *rule,
+						   const struct event_record *record)
 {
 	for (unsigned i = 0; i < rule->condition_count; i++) {
 		const struct compiled_condition *condition = &rule->conditions[i];
@@ -238,8 +272,38 @@ static enum event_result check_conditions(struct rule_engine *engine,
 	return APPLIED;
 }
 
-static enum event_result apply_rule(struct rule_engine *engine, struct compiled_rules *compiled,
-				    struct compiled_rule *rule, const struct event_record *record)
+/* The label set was read: the cells of the rule in it; NULL: no memory, counted as overflow. */
+static inline cell *get_cells(struct rule_engine *engine, const struct compiled_rules *compiled,
+			      struct compiled_rule *rule)
+{
+	cell *cells = rule->cache->entry[rule->index];
+
+	return cells ? cells : find_cells(engine, compiled, rule);
+}
+
+/* A rule that is not plain, once its value and its label set were read. */
+static NOINLINE enum event_result add_amount(struct rule_engine *engine,
+					     struct compiled_rules *compiled,
+					     struct compiled_rule *rule,
+					     const struct event_record *record)
+{
+	uint64_t amount;
+	cell *cells;
+
+	if (!find_amount(engine, compiled, rule, record, &amount)) {
+		return NOT_APPLIED;
+	}
+	cells = get_cells(engine, compiled, rule);
+	if (cells) {
+		add(engine, rule, cells, amount, record);
+	}
+	return APPLIED;
+}
+
+static inline enum event_result apply_rule(struct rule_engine *engine,
+					   struct compiled_rules *compiled,
+					   struct compiled_rule *rule,
+					   const struct event_record *record)
 {
 	struct label_set_cache *cache = rule->cache;
 	uint64_t amount = 1;
@@ -266,20 +330,12 @@ static enum event_result apply_rule(struct rule_engine *engine, struct compiled_
 	if (cache->state == VALUE_CUT) {
 		return CUT_SHORT;
 	}
-	if (!rule->plain && !find_amount(engine, compiled, rule, record, &amount)) {
-		return NOT_APPLIED;
+	if (!rule->plain) {
+		return add_amount(engine, compiled, rule, record);
 	}
-	cells = cache->entry[rule->index];
-	if (!cells) {
-		cells = find_cells(engine, compiled, rule);
-		if (!cells) {
-			return APPLIED; /* no memory: counted as overflow */
-		}
-	}
-	if (rule->plain) {
+	cells = get_cells(engine, compiled, rule);
+	if (cells) {
 		cell_add(cells, amount);
-	} else {
-		add(engine, rule, cells, amount, record);
 	}
 	return APPLIED;
 }
@@ -330,8 +386,8 @@ static enum value_state read_key(struct rule_engine *engine, struct compiled_rul
 }
 
 /* Before the rules. */
-static void stop_spans(struct rule_engine *engine, struct compiled_rules *compiled,
-		       const struct event_record *record)
+static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rules *compiled,
+				const struct event_record *record)
 {
 	for (size_t i = 0; i < compiled->stop_count; i++) {
 		struct compiled_span *stop = &compiled->stops[i];
@@ -390,8 +446,8 @@ static bool start_span(struct rule_engine *engine, struct compiled_rules *compil
 }
 
 /* After the rules. True: the payload ends within a key or a captured label. */
-static bool start_spans(struct rule_engine *engine, struct compiled_rules *compiled,
-			const struct event_record *record)
+static NOINLINE bool start_spans(struct rule_engine *engine, struct compiled_rules *compiled,
+				 const struct event_record *record)
 {
 	bool cut = false;
 
@@ -404,57 +460,75 @@ static bool start_spans(struct rule_engine *engine, struct compiled_rules *compi
 
 /* ---- one record ---- */
 
+/* What the rules of a class came to for a record. */
+struct applied {
+	bool counted; /* a rule that is not for every event has counted it */
+	bool cut;     /* the payload ends before a field that a rule needs */
+};
+
+/* dry_run: NULL where there is none. */
+static inline struct applied run_rules(struct rule_engine *engine, struct compiled_rules *compiled,
+				       const struct event_record *record, struct dry_run *dry_run)
+{
+	const struct compiled_rule *end = compiled->rules + compiled->rule_count;
+	struct applied applied = { 0 };
+
+	for (struct compiled_rule *rule = compiled->rules; rule < end; rule++) {
+		enum event_result result = APPLIED;
+
+		if (rule->only && *rule->only) {
+			cell_add(*rule->only, 1);
+		} else {
+			result = apply_rule(engine, compiled, rule, record);
+		}
+		if (dry_run) {
+			dry_run_result(dry_run, compiled, rule, result);
+		}
+		applied.counted |= result == APPLIED && rule->named;
+		applied.cut |= result == CUT_SHORT;
+	}
+	return applied;
+}
+
+/* An event that no rule has counted but those for every event. */
+static inline enum record_outcome not_counted(const struct compiled_rules *compiled)
+{
+	return compiled->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
+}
+
 static enum record_outcome apply_rules(struct rule_engine *engine, struct compiled_rules *compiled,
 				       const struct event_record *record)
 {
-	bool counted = false, cut = false;
+	struct dry_run *dry_run = engine->dry_run;
+	struct applied applied;
 
 	if (compiled->dropped || (engine->filters_processes && !keeps_process(engine))) {
 		return OUTCOME_FILTERED;
 	}
 	compiled->generation++;
-	if (engine->dry_run) {
-		dry_run_event(engine->dry_run, compiled);
+	if (dry_run) {
+		dry_run_event(dry_run, compiled);
 	}
 	if (compiled->stop_count > 0) {
 		stop_spans(engine, compiled, record);
 	}
-	for (size_t i = 0; i < compiled->rule_count; i++) {
-		enum event_result result =
-			apply_rule(engine, compiled, &compiled->rules[i], record);
-
-		if (engine->dry_run) {
-			dry_run_result(engine->dry_run, compiled, &compiled->rules[i], result);
-		}
-		switch (result) {
-		case APPLIED:
-			counted |= compiled->rules[i].named;
-			break;
-		case NOT_APPLIED:
-			break;
-		case CUT_SHORT:
-			cut = true;
-			break;
-		}
-	}
+	applied = run_rules(engine, compiled, record, dry_run);
 	if (compiled->start_count > 0 && start_spans(engine, compiled, record)) {
-		cut = true;
+		applied.cut = true;
 	}
-	if (compiled->undecodable || cut) {
-		engine_count_problem(engine, compiled, cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
+	if (compiled->undecodable || applied.cut) {
+		engine_count_problem(engine, compiled,
+				     applied.cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
 		return OUTCOME_UNDECODABLE;
 	}
 	if (compiled->lacks_schema) {
 		engine_count_problem(engine, compiled, PROBLEM_NO_SCHEMA);
 	}
-	if (counted) {
-		return OUTCOME_COUNTED;
-	}
-	return compiled->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
+	return applied.counted ? OUTCOME_COUNTED : not_counted(compiled);
 }
 
 /* What a process has set leaves its samples when the process ends. */
-static void end_instance(struct rule_engine *engine, const struct event_record *record)
+static NOINLINE void end_instance(struct rule_engine *engine, const struct event_record *record)
 {
 	uint64_t instance;
 	uint32_t process_id;
@@ -470,20 +544,47 @@ static void end_instance(struct rule_engine *engine, const struct event_record *
 	engine_publish(engine);
 }
 
-enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
-				      const struct event_class *class)
+static NOINLINE enum record_outcome apply_all(struct rule_engine *engine,
+					      struct compiled_rules *compiled,
+					      const struct event_record *record)
 {
-	struct compiled_rules *compiled = class->compiled;
-	enum record_outcome outcome;
+	enum record_outcome outcome = apply_rules(engine, compiled, record);
 
-	if (!compiled) {
-		return OUTCOME_UNDECODABLE;
-	}
-	outcome = apply_rules(engine, compiled, record);
 	if (compiled->ends_instance) {
 		end_instance(engine, record);
 	}
 	return outcome;
+}
+
+/* The same for a class whose events need nothing but their rules. */
+static NOINLINE enum record_outcome apply_usual(struct rule_engine *engine,
+						struct compiled_rules *compiled,
+						const struct event_record *record)
+{
+	struct applied applied;
+
+	compiled->generation++;
+	applied = run_rules(engine, compiled, record, NULL);
+	if (applied.cut) {
+		engine_count_problem(engine, compiled, PROBLEM_TRUNCATED);
+		return OUTCOME_UNDECODABLE;
+	}
+	return applied.counted ? OUTCOME_COUNTED : not_counted(compiled);
+}
+
+enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
+				      const struct event_class *class)
+{
+	struct compiled_rules *compiled = class->compiled;
+
+	if (!compiled) {
+		return OUTCOME_UNDECODABLE;
+	}
+	if (!compiled->usual || engine->filters_processes) {
+		return apply_all(engine, compiled, record);
+	}
+	return compiled->rule_count == 0 ? not_counted(compiled) :
+					   apply_usual(engine, compiled, record);
 }
 
 bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,

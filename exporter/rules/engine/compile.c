@@ -313,9 +313,15 @@ static bool label_has_cache(const struct compiled_label *label, const struct val
 
 static size_t entry_count(const struct label_set_cache *cache)
 {
-	size_t sets = cache->label_count <= CACHED_LABELS_MAX ? CACHED_LABEL_SETS : 1;
+	return (size_t)CACHED_LABEL_SETS * cache->rule_count;
+}
 
-	return sets * cache->rule_count;
+/* How many ids the cache compares. */
+static size_t id_count(const struct label_set_cache *cache)
+{
+	return cache->label_count <= CACHED_LABELS_MAX ?
+		       0 :
+		       (size_t)CACHED_LABEL_SETS * cache->label_count;
 }
 
 /* A block of memory that is filled from its start; without bytes it is only measured. */
@@ -324,6 +330,7 @@ struct block {
 	size_t size;
 	struct cache *caches; /* of conditions and labels */
 	cell **entries;       /* of the label-set caches */
+	uint32_t *ids;        /* likewise */
 };
 
 /* Copies items into the block, or leaves room of zeros if there are none. */
@@ -343,7 +350,7 @@ static void *place(struct block *block, const void *items, size_t count, size_t 
 static struct compiled_rules *place_compiled(struct block *block, const struct compiled_rules *from)
 {
 	struct compiled_rules to = *from, *placed = place(block, NULL, 1, sizeof *placed);
-	size_t caches = 0, entries = 0;
+	size_t caches = 0, entries = 0, ids = 0;
 
 	for (size_t i = 0; i < from->condition_count; i++) {
 		caches += condition_has_cache(&from->conditions[i], from->values);
@@ -353,6 +360,7 @@ static struct compiled_rules *place_compiled(struct block *block, const struct c
 	}
 	for (size_t i = 0; i < from->cache_count; i++) {
 		entries += entry_count(&from->caches[i]);
+		ids += id_count(&from->caches[i]);
 	}
 	to.values = place(block, from->values, from->value_count, sizeof *to.values);
 	to.parts = place(block, from->parts, from->part_count, sizeof *to.parts);
@@ -367,12 +375,14 @@ static struct compiled_rules *place_compiled(struct block *block, const struct c
 	to.notes = place(block, from->notes, from->note_count, sizeof *to.notes);
 	block->caches = place(block, NULL, caches, sizeof *block->caches);
 	block->entries = place(block, NULL, entries, sizeof *block->entries);
+	block->ids = place(block, NULL, ids, sizeof *block->ids);
 	if (placed) {
 		*placed = to;
 	}
 	return placed;
 }
 
+/* After link_cache() of its cache. */
 static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rule)
 {
 	bool counter = rule->op == GAUGE_NONE && !rule->histogram;
@@ -383,6 +393,10 @@ static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rul
 	}
 	rule->plain = counter && rule->amount_type < AMOUNT_REAL &&
 		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
+	if (rule->plain && !rule->value && rule->condition_count == 0 &&
+	    rule->cache->label_count == 0) {
+		rule->only = &rule->cache->entries[rule->index];
+	}
 }
 
 static void link_cache(struct compiled_rules *compiled, struct block *block,
@@ -394,6 +408,8 @@ static void link_cache(struct compiled_rules *compiled, struct block *block,
 	cache->keyed = cache->label_count <= CACHED_LABELS_MAX;
 	cache->entries = cache->entry = block->entries;
 	block->entries += entry_count(cache);
+	cache->ids = cache->keyed ? NULL : block->ids;
+	block->ids += id_count(cache);
 }
 
 /* Nothing moves any more: indexes become pointers. */
@@ -546,6 +562,9 @@ bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class)
 		return false;
 	}
 	class->compiled->reported = reported;
+	class->compiled->usual = !draft->dropped && !draft->undecodable && !draft->lacks_schema &&
+				 draft->stop_count == 0 && draft->start_count == 0 &&
+				 !draft->ends_instance && !engine->dry_run;
 	if (builder.problem_rule) {
 		report(engine, class->compiled, PROBLEM_RULE);
 	}

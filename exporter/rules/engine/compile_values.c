@@ -420,6 +420,8 @@ static enum rule_result compile_label(struct builder *builder, const struct labe
 	}
 	value = &builder->compiled->values[compiled.value_index];
 	compiled.plain = value->form == FORM_ID && label->source == LABEL_FIELD;
+	compiled.process = compiled.plain && value->type == VALUE_DERIVED &&
+			   value->read.row->role == ROLE_PROCESS;
 	result = map_numbers(builder, value, &compiled);
 	if (result == RULE_APPLIES && value->type == VALUE_CONSTANT) {
 		set->ids[position] = compiled.plain ?

@@ -84,6 +84,7 @@ struct compiled_label {
 	uint32_t id;   /* label value */
 	uint8_t state; /* enum value_state: VALUE_KNOWN or VALUE_CUT */
 	bool plain;    /* the value is the id already */
+	bool process;  /* the value is the process of the record, which is always known */
 	uint16_t value_index;
 	uint32_t number_index; /* as in compiled_condition */
 	const struct label *label;
@@ -100,13 +101,14 @@ struct label_set_cache {
 	uint64_t generation; /* of the event that entry and state are about */
 	cell **entry;  /* of this label set: a cell * for each rule, NULL until a rule needs it */
 	uint8_t state; /* enum value_state: VALUE_KNOWN or VALUE_CUT */
-	bool keyed;    /* few enough labels for a key; else nothing is cached */
+	bool keyed; /* few enough labels for a key of their ids; else the key is a hash of them */
 	uint16_t label_count;
 	uint16_t rule_count;
 	uint32_t used; /* bit i: entry i is taken */
 	struct compiled_label *labels[FAMILY_LABELS_MAX];
 	uint16_t label_indexes[FAMILY_LABELS_MAX]; /* rising */
 	cell **entries;                            /* rule_count each */
+	uint32_t *ids; /* of each entry label_count ids, which decide; NULL: keyed */
 	uint64_t keys[CACHED_LABEL_SETS];
 };
 
@@ -126,6 +128,9 @@ struct compiled_rule {
 	struct compiled_condition *conditions; /* of compiled.conditions */
 	struct value *value;                   /* NULL: 1 */
 	struct label_set_cache *cache;
+	/* The only entry of the cache, of a rule that counts each event of the class in one sample.
+	 * NULL: another rule. */
+	cell **only;
 	struct family *family;
 	uint64_t factor; /* the value times this; 0: ticks of frequency */
 	uint64_t frequency;
@@ -206,6 +211,8 @@ struct compiled_rules {
 	bool dropped;                  /* by the configuration */
 	bool ends_instance;            /* a process has ended */
 	bool undecodable;              /* nothing but the header is known */
+	bool usual;                    /* its events need nothing but their rules: no spans, no dry
+					  run, nothing of the above */
 	bool lacks_schema;             /* a rule needs fields, and no layout is known */
 	uint32_t provider;             /* label id */
 	unsigned whole_fields;         /* of the walk */
@@ -296,6 +303,10 @@ static inline enum value_state label_get(struct rule_engine *engine,
 					 const struct event_record *record,
 					 struct compiled_label *label)
 {
+	if (label->process) { /* the most frequent label, by far */
+		label->id = tracker_process_label(engine->tracker);
+		return VALUE_KNOWN;
+	}
 	if (label->generation != compiled->generation) {
 		label_read(engine, compiled, record, label);
 	}

@@ -74,8 +74,9 @@ static void walk_once(struct rule_engine *engine, struct compiled_rules *compile
 	}
 }
 
-static enum value_state read_walked(struct rule_engine *engine, struct compiled_rules *compiled,
-				    const struct event_record *record, struct value *value)
+static NOINLINE enum value_state read_walked(struct rule_engine *engine,
+					     struct compiled_rules *compiled,
+					     const struct event_record *record, struct value *value)
 {
 	walk_once(engine, compiled, record);
 	if (value->index >= compiled->whole_fields) {
@@ -87,8 +88,9 @@ static enum value_state read_walked(struct rule_engine *engine, struct compiled_
 
 /* An array without the element that a rule needs is counted as a problem, because its value is not
  * 0. */
-static enum value_state read_part(struct rule_engine *engine, struct compiled_rules *compiled,
-				  const struct event_record *record, struct value *value)
+static NOINLINE enum value_state read_part(struct rule_engine *engine,
+					   struct compiled_rules *compiled,
+					   const struct event_record *record, struct value *value)
 {
 	const struct field_path *path = &compiled->parts[value->index];
 	struct field_slice slice;
@@ -114,8 +116,9 @@ static enum value_state read_part(struct rule_engine *engine, struct compiled_ru
 	return VALUE_KNOWN;
 }
 
-static enum value_state read_derived(struct rule_engine *engine, struct compiled_rules *compiled,
-				     const struct event_record *record, struct value *value)
+static inline enum value_state read_derived(struct rule_engine *engine,
+					    struct compiled_rules *compiled,
+					    const struct event_record *record, struct value *value)
 {
 	enum derived_result result;
 
@@ -128,8 +131,10 @@ static enum value_state read_derived(struct rule_engine *engine, struct compiled
 }
 
 /* A derived field that is computed from a field of the payload. */
-static enum value_state read_computed(struct rule_engine *engine, struct compiled_rules *compiled,
-				      const struct event_record *record, struct value *value)
+static NOINLINE enum value_state read_computed(struct rule_engine *engine,
+					       struct compiled_rules *compiled,
+					       const struct event_record *record,
+					       struct value *value)
 {
 	struct value *origin = &compiled->values[value->index];
 	enum value_state state = value_get(engine, compiled, record, origin);
@@ -152,8 +157,10 @@ static enum value_state read_captured(const struct compiled_rules *compiled, str
 	return value->read.number != INTERN_NONE ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
-static enum value_state read_by_source(struct rule_engine *engine, struct compiled_rules *compiled,
-				       const struct event_record *record, struct value *value)
+static inline enum value_state read_by_source(struct rule_engine *engine,
+					      struct compiled_rules *compiled,
+					      const struct event_record *record,
+					      struct value *value)
 {
 	switch ((enum value_source)value->type) {
 	case VALUE_CONSTANT:
