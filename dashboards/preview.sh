@@ -27,7 +27,8 @@ fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash .ci/deps-debian.sh
 bash .ci/deps-dashboards.sh preview
-export PATH=${XDG_CACHE_HOME:-$HOME/.cache}/etw_exporter/$(uname -m)/bin:$PATH
+PATH=${XDG_CACHE_HOME:-$HOME/.cache}/etw_exporter/$(uname -m)/bin:$PATH
+export PATH
 cmake --preset release
 cmake --build --preset release
 

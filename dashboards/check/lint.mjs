@@ -10,8 +10,9 @@ import { expand, leftOver, panelsOf } from './queries.mjs';
 
 // The units in use, as Grafana spells them (valueFormats/categories.ts); a word it does not know is printed behind the number.
 const units = new Set(['short', 'bytes', 'binBps', 's', 'percentunit', 'ops', 'iops', 'cps', 'pps', 'reqps', 'dateTimeFromNow']);
-// CPU belongs on the first screen of a host and of a process, where its panels say which collector to turn on.
-const shownAnyway = new Set(['cpu']);
+// CPU belongs on the first screen of a host and of a process, where its panels say which collector to turn on. Panels of disk_cause show
+// what the collector disk counts where disk_cause is off.
+const shownAnyway = new Set(['cpu', 'disk_cause']);
 const transformations = new Set(['merge', 'organize']);
 const builtins = { __interval: '30s', __interval_ms: '30000', __rate_interval: '1m', __range: '1h', __range_s: '3600', __range_ms: '3600000' };
 const everywhere = ['job', 'instance'];

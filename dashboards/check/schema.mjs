@@ -1,4 +1,4 @@
-// Layer 1a: each dashboard against the types that Grafana 10, 11 and 12 publish. Nobody publishes a JSON schema; it is made from the types.
+// Layer 1a: each dashboard against the types that Grafana 10, 11 and 12 publish. There is no published JSON schema, so one is made from the types.
 import Ajv from 'ajv';
 import fs from 'node:fs';
 import path from 'node:path';

@@ -6,7 +6,21 @@ const outstanding = `sum by (instance, disk) (rate(etw_disk_operation_duration_s
 
 const causedWrites = 'etw_disk_caused_written_bytes_total', causedReads = 'etw_disk_caused_read_bytes_total';
 // Bytes a second, as a share of the bytes that the disk is rated for, in a year. 1 TBW is 10^12 bytes.
-const wear = `sum by (process) (rate(${causedWrites}${at(byProcess, disk)}[$__range] @ end())) * 31536000 / ($tbw * 1e12)`;
+const causedPerSecond = `sum by (process) (rate(${causedWrites}${at(byProcess, disk)}[$__range] @ end()))`;
+const wear = `${causedPerSecond} * 31536000 / ($tbw * 1e12)`;
+
+// By the process that caused it; of hosts where disk_cause is off by the one that issued it, and the legend says so.
+const busiest = (caused, issued) => {
+	const off = `unless on (job, instance) ${caused}${at()}`;
+	const top = `topk($topn, sum by (process) (increase(${issued}${at(byProcess, disk)}[$__range] @ end()) ${off} @ end()) > 0)`;
+
+	return [
+		...topRatesAndRest(caused, 'process', '{{process}}', byProcess, disk),
+		query(`sum by (process) (rate(${issued}${at(byProcess, disk)}[$__rate_interval]) ${off}) and on (process) ${top}`, '{{process}} (issued)'),
+	];
+};
+const fallback = 'Hosts where the collector disk_cause is off show the process whose thread issued the request instead, as "(issued)".';
+const noTransfers = 'No disk events in this selection. They come from the collector "disk_cause" (kernel flags DISK_IO, FILE_IO_INIT, VAMAP), or where it is off from the collector "disk".';
 
 export default dashboard({
 	uid: 'etw-disk',
@@ -26,8 +40,8 @@ export default dashboard({
 		row('By process',
 			timeseries('Disk response time by process, per second', 'Sum of the response times of the requests that threads of the process issued. Requests that overlap count in full, so this can grow faster than real time.', 's',
 				topRatesAndRest('etw_disk_process_io_seconds_total', 'process', '{{process}}', byProcess), { stack: true, width: 24 }),
-			timeseries('Written to disk by process', 'Cached data is written later by the lazy writer and counts for System.', 'binBps', topRatesAndRest('etw_disk_process_written_bytes_total', 'process', '{{process}}', byProcess, disk), { stack: true }),
-			timeseries('Read from disk by process', 'Reads served from the cache do not reach the disk and are not counted.', 'binBps', topRatesAndRest('etw_disk_process_read_bytes_total', 'process', '{{process}}', byProcess, disk), { stack: true }),
+			timeseries('Who makes the disk write', `By the process that caused it, also through the file cache. ${fallback} Cached data then counts for System, which writes it later.`, 'binBps', busiest(causedWrites, 'etw_disk_process_written_bytes_total'), { stack: true, noValue: noTransfers }),
+			timeseries('Who makes the disk read', `By the process that it reads for, ahead too. ${fallback} Reads served from the cache do not reach the disk and are not counted.`, 'binBps', busiest(causedReads, 'etw_disk_process_read_bytes_total'), { stack: true, noValue: noTransfers }),
 			table('Totals in the time range', 'Disk use by process, including the first values of processes that started in the time range.', { process: 'Process' }, [
 				['Response time', grown('etw_disk_process_io_seconds_total', 'process', byProcess), 's', { bar: true, width: 150 }],
 				['Written', grown('etw_disk_process_written_bytes_total', 'process', byProcess, disk), 'bytes'],
@@ -36,13 +50,12 @@ export default dashboard({
 			]),
 			timeseries('Requests by process', 'Completed requests by the process whose thread issued them.', 'iops', topRates('etw_disk_process_operations_total', 'process', '{{process}}', byProcess, disk), { width: 24 })),
 		optIn('Who makes the disk busy', ['disk_cause'], 'Delayed writes of the file cache count for the process that wrote the data, not for System; docs/caused-writes.md has the rules.',
-			timeseries('Disk writes by the process that caused them', 'The height of the stack is what the disks wrote.', 'binBps', topRatesAndRest(causedWrites, 'process', '{{process}}', byProcess, disk), { stack: true }),
-			timeseries('Disk reads by the process that caused them', 'Read-ahead counts for the process that reads the file.', 'binBps', topRatesAndRest(causedReads, 'process', '{{process}}', byProcess, disk), { stack: true }),
 			timeseries('Disk writes by how they were caused', 'direct: unbuffered or written through. cached: through the file cache. mapped: pages of memory. metadata: the file system itself. unknown: no event says who caused them.', 'binBps', [query(rate(causedWrites, 'how', byProcess, disk), '{{how}}')], { stack: true }),
 			timeseries('Disk reads by how they were caused', 'unknown: System read ahead for no process that is known.', 'binBps', [query(rate(causedReads, 'how', byProcess, disk), '{{how}}')], { stack: true }),
 			table('Caused in the time range, and the wear of an SSD', 'Wear: the share of a disk\'s rated TBW (terabytes written, chosen above) that a year of such writes uses up. Of one disk: choose it above. What the drive itself writes besides is not included.', { process: 'Process' }, [
 				['Written', grown(causedWrites, 'process', byProcess, disk), 'bytes', { bar: true, width: 150 }],
 				['Read', grown(causedReads, 'process', byProcess, disk), 'bytes'],
+				['Written a day', `${causedPerSecond} * 86400`, 'bytes'],
 				['Wear in a year', wear, 'percentunit'],
 			], { width: 24 })),
 		row('Hard page faults',

@@ -3,12 +3,12 @@
 // Rows in the order in which they are tried; lint.mjs compares the families with config/METRICS.md.
 const kernel = flags => `kernel flag${flags.includes(',') ? 's' : ''} ${flags}`;
 const collectors = [
-	['file', /^etw_file_(operations|(paging_)?(read|written)_bytes)_total$/, 'file events', kernel('FILE_IO_INIT')],
+	['file', /^etw_file_(operations|((paging|filter)_)?(read|written)_bytes)_total$/, 'file events', kernel('FILE_IO_INIT')],
 	['file_errors', /^etw_file_operation_errors_/, 'failed file operations', kernel('FILE_IO, FILE_IO_INIT')],
 	['file_groups', /^etw_file_group_/, 'file operations in a path group', kernel('FILE_IO_INIT')],
 	['file_latency', /^etw_file_(process_)?operation_duration_/, 'completed file operations', kernel('FILE_IO, FILE_IO_INIT')],
 	['file_top', /^etw_file_top_/, 'file writes in the last minute', kernel('FILE_IO_INIT')],
-	['disk_cause', /^etw_disk_caused_/, 'disk events', kernel('DISK_IO, FILE_IO_INIT')],
+	['disk_cause', /^etw_disk_caused_/, 'disk events', kernel('DISK_IO, FILE_IO_INIT, VAMAP')],
 	['disk', /^etw_disk_/, 'disk events', kernel('DISK_IO')],
 	['memory', /^etw_memory_hard_/, 'hard page faults', kernel('MEMORY_HARD_FAULTS')],
 	['page_faults', /^etw_memory_page_/, 'page faults', kernel('MEMORY_PAGE_FAULTS')],
@@ -22,6 +22,7 @@ const collectors = [
 	['sched', /^etw_(process_cpu_seconds|thread_(context|process_context|process_waits|ready|waits))_/, 'context switches', kernel('CSWITCH, DISPATCHER')],
 	['image', /^etw_(image|driver|process_image)_/, 'image loads', kernel('IMAGE_LOAD')],
 	['process', /^etw_(process|thread)_/, 'such process events', kernel('PROCESS, THREAD')],
+	['minifilter', /^etw_minifilter_/, 'calls of minifilters', 'kernel groups FLT_IO, FLT_FASTIO, FLT_IO_FAILURE'],
 	['interrupt', /^etw_(dpc|isr)_/, 'DPCs or ISRs', kernel('DPC, INTERRUPT')],
 	['registry', /^etw_registry_/, 'registry operations', kernel('REGISTRY')],
 	['dotnet', /^etw_dotnet_/, 'such .NET events', 'provider Microsoft-Windows-DotNETRuntime'],

@@ -1,4 +1,4 @@
-import { alertList, at, bars, dashboard, grown, grownCount, hostPage, instant, linkTo, query, rate, row, stat, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { alertList, at, bars, dashboard, grown, grownCount, hostPage, instant, linkTo, ofFiles, query, rate, row, stat, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
 const up = 'up{job=~"$job", instance=~"$instance"}';
 const events = (...matchers) => `sum by (instance) (rate(etw_events_total${at(...matchers)}[$__range]))`;
@@ -29,17 +29,17 @@ export default dashboard({
 				['Busy', `max by (instance) (rate(etw_consumer_busy_seconds_total${at()}[$__range]))`, 'percentunit', { width: 70, decimals: 1, steps: [[0.5, 'orange'], [0.8, 'red']] }],
 				['Unattributed', `(${events('process="_unknown"')} or 0 * ${events()}) / (${events()} > 0)`, 'percentunit', { width: 106, decimals: 1, steps: [[0.05, 'orange']] }],
 				['Crashes', grownCount('etw_process_exits_total', 'instance', 'result="crash"'), 'short', { width: 74, steps: [[1, 'orange']] }],
-				['Written', grown('etw_file_written_bytes_total', 'instance'), 'bytes', { width: 120, bar: true }],
+				['Written', grown('etw_file_written_bytes_total', 'instance', ofFiles), 'bytes', { width: 120, bar: true }],
 				['Series', `sum by (instance) (etw_exporter_series${at()})`, 'short', { width: 68 }],
 			], { links: { instance: links }, sortBy: 'Written', height: 12 })),
 		row('Comparison',
-			timeseries('Written to files by host', 'Bytes that programs wrote to files, cached or not. Paging I/O is not included.', 'binBps', topRates('etw_file_written_bytes_total', 'instance', '{{instance}}')),
+			timeseries('Written to files by host', 'Bytes that programs wrote to files, cached or not. Paging I/O is not included.', 'binBps', topRates('etw_file_written_bytes_total', 'instance', '{{instance}}', ofFiles)),
 			timeseries('Events by host', 'Events of all providers.', 'suffix:ev/s', topRates('etw_events_total', 'instance', '{{instance}}')),
 			timeseries('Slowest disks', '99th percentile of reads and writes over 5 minutes, from the recording rules.', 's',
 				[query(`topk($topn, max by (instance, disk) (instance_disk_operation:etw_disk_operation_duration_seconds:p99_5m${at('operation=~"read|write"')}))`, '{{instance}} disk {{disk}}')]),
 			timeseries('Network traffic by host', 'TCP and UDP payload, sent and received.', 'binBps', [
 				query(`${rate('etw_network_sent_bytes_total', 'instance')} + ${rate('etw_network_received_bytes_total', 'instance')}`, '{{instance}}')]),
-			timeseries('Written to files by process, all hosts', 'Processes with the same name on different hosts count together.', 'binBps', topRatesAndRest('etw_file_written_bytes_total', 'process', '{{process}}'), { stack: true }),
+			timeseries('Written to files by process, all hosts', 'Processes with the same name on different hosts count together.', 'binBps', topRatesAndRest('etw_file_written_bytes_total', 'process', '{{process}}', ofFiles), { stack: true }),
 			bars('Hosts by exporter version', 'Number of hosts that run each version.', 'short', [instant(`count by (version) (etw_exporter_build_info${at()})`, '{{version}}')])),
 	],
 });

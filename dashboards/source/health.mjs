@@ -36,8 +36,8 @@ export default dashboard({
 			timeseries('Unattributed events by reason', 'Events that refer to a thread, process, file or disk that no earlier event described.', 'suffix:ev/s', [query(rate('etw_consumer_unattributed_events_total', 'reason'), '{{reason}}')], quarter),
 			timeseries('File bytes with a known volume', 'Share of the bytes read from and written to files since the session was started. It is low while files that were open before have no names.', 'percentunit', [gaugeBySession('etw_consumer_file_bytes_with_volume_ratio')], { ...quarter, max: 1 }),
 			timeseries('Decoding errors', 'Events that a rule could not read, by provider and reason.', 'suffix:ev/s', [query(orNone(`sum by (provider, reason) (rate(etw_decode_errors_total${at()}[$__rate_interval])) > 0`, 'reason'), '{{provider}} {{reason}}')], quarter),
-			timeseries('Invalid and late input', 'Buffers and records that are invalid, and records that came too late to be put in order.', 'ops', [
-				bySession('etw_consumer_bad_buffers_total', 'invalid buffers'), bySession('etw_consumer_bad_records_total', 'invalid records'), bySession('etw_consumer_late_records_total', 'late records')], quarter),
+			timeseries('Invalid, late and repeated input', 'Buffers and records that are invalid, records that came too late to be put in order, and events of Microsoft-Windows-Kernel-File that the kernel reports too.', 'ops', [
+				bySession('etw_consumer_bad_buffers_total', 'invalid buffers'), bySession('etw_consumer_bad_records_total', 'invalid records'), bySession('etw_consumer_late_records_total', 'late records'), bySession('etw_consumer_repeated_events_total', 'repeated events')], quarter),
 			timeseries('Events by kind', 'The most frequent events. They are candidates for `filters` in etw_exporter.yaml.', 'suffix:ev/s', topRates('etw_provider_events_total', 'provider, event', '{{provider}} {{event}}'), { width: 24, height: 10 })),
 		closed('Buffers (live sessions)', 'For a replay, the figures are those of the recording\'s header.',
 			timeseries('Buffers of the session', 'Free buffers are the reserve: events are lost when none is left.', 'short', [
@@ -79,7 +79,8 @@ export default dashboard({
 			timeseries('Scrapes by status', 'Scrapes answered, by HTTP status. 499: the client closed the connection before the end.', 'reqps', [query(rate('etw_exporter_scrapes_total', 'code'), '{{code}}')], third),
 			timeseries('Scrape duration', 'Median and 99th percentile of the time to render and send a page.', 's', quantiles('etw_exporter_scrape_duration_seconds', '', ''), third),
 			timeseries('Page size', 'Size of the last page of metrics, without compression.', 'bytes', [query(gauge('etw_exporter_scrape_size_bytes', 'instance'), '{{instance}}')], third),
-			timeseries('Log lines suppressed', 'Lines that were not written because their message came more often than 30 times in a minute. The log has their number.', 'suffix:lines/s', [query(rate('etw_exporter_log_lines_suppressed_total', 'instance'), '{{instance}}')], { width: 24, height: 6 }),
+			timeseries('Log lines suppressed', 'Lines that were not written because their message came more often than 30 times in a minute. The log has their number.', 'suffix:lines/s', [query(rate('etw_exporter_log_lines_suppressed_total', 'instance'), '{{instance}}')], { width: 12, height: 6 }),
+			timeseries('Without memory', 'How often an allocation failed. Events, names or labels may be missing since.', 'short', [query(gauge('etw_exporter_memory_losses_total', 'instance'), '{{instance}}')], { width: 12, height: 6 }),
 			table('Versions', 'What runs on each host.', { instance: 'Host', version: 'Version', revision: 'Revision', compiler: 'Compiler', arch: 'Architecture' }, [],
 				{ info: `max by (instance, version, revision, compiler, arch) (etw_exporter_build_info${at()})`, height: 6 }),
 			table('Sessions', 'Kind, clock and mode of each session.', { instance: 'Host', session: 'Session', kind: 'Kind', clock: 'Clock', mode: 'Mode' }, [],

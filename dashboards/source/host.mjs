@@ -1,4 +1,4 @@
-import { alertList, at, dashboard, grown, grownCount, instant, quantile, query, row, stat, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { alertList, at, dashboard, grown, grownCount, instant, ofFiles, quantile, query, row, stat, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
 const sum = (metric, ...matchers) => `sum(rate(${metric}${at(...matchers)}[$__rate_interval]))`;
 const most = (metric, ...matchers) => `sum by (process) (rate(${metric}${at(...matchers)}[$__rate_interval]))`;
@@ -30,13 +30,13 @@ export default dashboard({
 		row('Now, and who does most of it',
 			total('CPU', 'Share of the time of all processors in which a thread ran, by samples.', 'percentunit', `${sum(samples)} / (${allSamples} > 0)`, { steps: [[0.8, 'orange'], [0.95, 'red']], decimals: 1, noValue: cpuOff }),
 			total('Faults', 'Hard page faults: those that read the disk. The thread waits meanwhile.', 'suffix:/s', sum('etw_memory_hard_faults_total'), { steps: [[500, 'orange'], [2000, 'red']], decimals: 0 }),
-			total('Writes', 'Written to files by programs, cached or not. Paging is left out.', 'binBps', sum('etw_file_written_bytes_total'), { decimals: 1, noValue: 'no file events' }),
+			total('Writes', 'Written to files by programs, cached or not. Paging is left out.', 'binBps', sum('etw_file_written_bytes_total', ofFiles), { decimals: 1, noValue: 'no file events' }),
 			total('Disks', 'Read from and written to physical disks.', 'binBps', diskBytes.map(metric => sum(metric)).join(' + '), { decimals: 1 }),
 			total('Disk p99', '99th percentile of the duration of reads and writes, all disks. Orange at 50 ms, red at 100 ms, where the alert EtwDiskSlow begins.', 's', quantile(0.99, 'etw_disk_operation_duration_seconds', '', 'operation=~"read|write"'), { steps: [[0.05, 'orange'], [0.1, 'red']], decimals: 1 }),
 			total('Network', 'Sent and received over TCP and UDP, loopback included.', 'binBps', networkBytes.map(metric => sum(metric)).join(' + '), { decimals: 1 }),
 			busiest('Top CPU', 'Share of the time of all processors.', 'percentunit', `${most(samples)} / on () group_left () (${allSamples} > 0)`, { decimals: 1, noValue: cpuOff }),
 			busiest('Top faults', 'Hard page faults a second.', 'suffix:/s', most('etw_memory_hard_faults_total', names), { decimals: 1 }),
-			busiest('Top writer', 'Bytes a second to files, cached or not.', 'binBps', most('etw_file_written_bytes_total', names), { decimals: 0 }),
+			busiest('Top writer', 'Bytes a second to files, cached or not.', 'binBps', most('etw_file_written_bytes_total', names, ofFiles), { decimals: 0 }),
 			busiest('Top disk', 'Bytes a second that its threads read and write. System writes what others have written to the cache.', 'binBps', mostOfBoth(...diskProcessBytes, names), { decimals: 0 }),
 			busiest('Disk queue', 'Disk operations under way at a time, on average: the sum of their durations a second.', 'short', most('etw_disk_process_io_seconds_total', names), { decimals: 2 }),
 			busiest('Top talker', 'Bytes a second sent and received over the network, loopback included.', 'binBps', mostOfBoth(...networkBytes, names), { decimals: 0 })),
@@ -52,7 +52,7 @@ export default dashboard({
 			timeseries('CPU by process', 'Share of the time of all processors, by samples. What is missing up to 100 % was idle.', 'percentunit', [
 				query(`${most(samples)} / on () group_left () (${allSamples} > 0) and on (process) topk($topn, sum by (process) (increase(${samples}${at()}[$__range] @ end())))`, '{{process}}')], { stack: true, width: 8, height: 7 }),
 			timeseries('Hard page faults by process', 'Page faults that read the disk.', 'suffix:faults/s', topRates('etw_memory_hard_faults_total', 'process', '{{process}}'), { width: 8, height: 7 }),
-			timeseries('Written to files by process', 'By programs, cached or not.', 'binBps', topRatesAndRest('etw_file_written_bytes_total', 'process', '{{process}}'), { stack: true, width: 8, height: 7 }),
+			timeseries('Written to files by process', 'By programs, cached or not.', 'binBps', topRatesAndRest('etw_file_written_bytes_total', 'process', '{{process}}', ofFiles), { stack: true, width: 8, height: 7 }),
 			timeseries('Disk traffic', 'By physical disk.', 'binBps', [
 				query(`sum by (disk) (rate(etw_disk_read_bytes_total${at()}[$__rate_interval]))`, 'disk {{disk}} read'),
 				query(`sum by (disk) (rate(etw_disk_written_bytes_total${at()}[$__rate_interval]))`, 'disk {{disk}} written')], { width: 8, height: 7 }),
@@ -62,8 +62,8 @@ export default dashboard({
 		row('Processes',
 			table('Processes in the time range', 'One line for each process. Its link leads to the page of the process. Network: sent and received.', { process: 'Process' }, [
 				['CPU', `sum by (process) (increase(${samples}${at()}[$__range])) / on () group_left () (sum(increase(etw_provider_events_total${at('event="PerfInfo/SampleProf"')}[$__range])) > 0)`, 'percentunit', { width: 70, decimals: 2 }],
-				['Written', grown('etw_file_written_bytes_total', 'process'), 'bytes', { bar: true, width: 118 }],
-				['Read', grown('etw_file_read_bytes_total', 'process'), 'bytes', { width: 78 }],
+				['Written', grown('etw_file_written_bytes_total', 'process', ofFiles), 'bytes', { bar: true, width: 118 }],
+				['Read', grown('etw_file_read_bytes_total', 'process', ofFiles), 'bytes', { width: 78 }],
 				['Disk wait', grown('etw_disk_process_io_seconds_total', 'process'), 's', { width: 80 }],
 				['Network', eitherOf(...networkBytes.map(metric => grown(metric, 'process'))), 'bytes', { width: 80 }],
 				['Page faults', grownCount('etw_memory_hard_faults_total', 'process'), 'short', { width: 90 }],

@@ -12,6 +12,8 @@ const datasource = { type: 'prometheus', uid: '${datasource}' };
 export const at = (...more) => `{${['job=~"$job"', 'instance=~"$instance"', ...more].join(', ')}}`;
 export const byProcess = 'process=~"$process"';
 export const ofProcess = 'process="$process"'; // on the page of one process
+// Pipes and mail slots are written with the same requests, but to no file.
+export const ofFiles = 'volume!~"pipe|mailslot"';
 
 export const rate = (metric, by, ...matchers) => `sum by (${by}) (rate(${metric}${at(...matchers)}[$__rate_interval]))`;
 
@@ -238,7 +240,7 @@ export const variables = {
 	process: choice('process', 'Process', 'label_values(etw_events_total{job=~"$job", instance=~"$instance"}, process)'),
 	// One process: stands behind =, because Grafana escapes no name for a regular expression where only one can be chosen.
 	oneProcess: { ...choice('process', 'Process', 'label_values(etw_events_total{job=~"$job", instance=~"$instance", process!~"_none|Idle"}, process)'), allValue: undefined, current: { selected: false, text: '', value: '' }, includeAll: false, multi: false },
-	volume: choice('volume', 'Volume', 'label_values(etw_file_written_bytes_total{job=~"$job", instance=~"$instance"}, volume)'),
+	volume: choice('volume', 'Volume', `label_values(etw_file_written_bytes_total{job=~"$job", instance=~"$instance", ${ofFiles}}, volume)`),
 	disk: choice('disk', 'Disk', 'label_values(etw_disk_operations_total{job=~"$job", instance=~"$instance"}, disk)'),
 	topn: {
 		current: { selected: true, text: '10', value: '10' }, hide: 0, includeAll: false, label: 'Top', multi: false, name: 'topn',

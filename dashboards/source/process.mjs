@@ -1,4 +1,4 @@
-import { at, dashboard, grown, grownCount, grownSince, hostPage, instant, ofProcess, optIn, quantile, quantiles, query, rate, row, stat, table, timeseries } from './lib.mjs';
+import { at, dashboard, grown, grownCount, grownSince, hostPage, instant, ofFiles, ofProcess, optIn, quantile, quantiles, query, rate, row, stat, table, timeseries } from './lib.mjs';
 
 // Of the process that is chosen; `by` are labels, none for one series.
 const its = (metric, by, legend, ...matchers) => query(rate(metric, by, ofProcess, ...matchers), legend);
@@ -23,8 +23,8 @@ export default dashboard({
 			stat('Starts', 'In the time range.', 'short', countInRange('etw_process_starts_total'), { ...figure, decimals: 0 }),
 			stat('Crashes', 'Exits with an exception code in the time range.', 'short', countInRange('etw_process_exits_total', 'result="crash"'), { ...figure, decimals: 0, steps: [[1, 'red']] }),
 			stat('Failures', 'Exits with another code than 0 in the time range, crashes left out.', 'short', countInRange('etw_process_exits_total', 'result="error"'), { ...figure, decimals: 0 }),
-			stat('Written', 'To files in the time range, cached or not.', 'bytes', inRange('etw_file_written_bytes_total'), { ...figure, decimals: 1 }),
-			stat('Read', 'From files in the time range, cached or not.', 'bytes', inRange('etw_file_read_bytes_total'), { ...figure, decimals: 1 }),
+			stat('Written', 'To files in the time range, cached or not.', 'bytes', inRange('etw_file_written_bytes_total', ofFiles), { ...figure, decimals: 1 }),
+			stat('Read', 'From files in the time range, cached or not.', 'bytes', inRange('etw_file_read_bytes_total', ofFiles), { ...figure, decimals: 1 }),
 			stat('Events', 'All events of this process a second, from all providers.', 'suffix:ev/s', query(`sum(rate(etw_events_total${at(ofProcess)}[$__rate_interval]))`), { ...figure, decimals: 0 })),
 		row('Processor and memory',
 			timeseries('CPU', 'Share of the time of all processors of a host, by samples.', 'percentunit', [query(`sum by (instance) (rate(${samples}${at(ofProcess)}[$__rate_interval])) / ${allSamples('instance', '$__rate_interval')}`, '{{instance}}')], third),
@@ -36,8 +36,8 @@ export default dashboard({
 			timeseries('Instances and threads', 'Instances that run, and their threads.', 'short', [gauge('etw_process_instances', 'process', 'instances'), gauge('etw_process_threads', 'process', 'threads')], { ...third, decimals: 0 }),
 			timeseries('Thread starts', 'Threads started in each interval. Many of them point to a program that starts a thread for each piece of work.', 'short', [increases('etw_thread_starts_total', 'instance', '{{instance}}')], { ...third, bars: true })),
 		row('Files',
-			timeseries('Read and written', 'Bytes that the program asked for, cached or not.', 'binBps', [its('etw_file_written_bytes_total', 'process', 'written'), its('etw_file_read_bytes_total', 'process', 'read')], half),
-			timeseries('By volume', 'The same, by volume.', 'binBps', [its('etw_file_written_bytes_total', 'volume', '{{volume}} written'), its('etw_file_read_bytes_total', 'volume', '{{volume}} read')], half),
+			timeseries('Read and written', 'Bytes that the program asked for, cached or not.', 'binBps', [its('etw_file_written_bytes_total', 'process', 'written', ofFiles), its('etw_file_read_bytes_total', 'process', 'read', ofFiles)], half),
+			timeseries('By volume', 'The same by volume, and pipes and mail slots.', 'binBps', [its('etw_file_written_bytes_total', 'volume', '{{volume}} written'), its('etw_file_read_bytes_total', 'volume', '{{volume}} read')], half),
 			timeseries('Operations', 'Requested, whether they succeed or not. Creates include opens.', 'ops', [its('etw_file_operations_total', 'operation', '{{operation}}')], half),
 			timeseries('Paging', 'Memory-mapped files and programs that are loaded.', 'binBps', [its('etw_file_paging_read_bytes_total', 'process', 'paged in'), its('etw_file_paging_written_bytes_total', 'process', 'paged out')], half)),
 		row('Disks',
@@ -53,7 +53,7 @@ export default dashboard({
 				['Running', `sum by (instance) (etw_process_instances${at(ofProcess)})`, 'short', { width: 80 }],
 				['Starts', grownCount('etw_process_starts_total', 'instance', ofProcess), 'short', { width: 60 }],
 				['Crashes', grownCount('etw_process_exits_total', 'instance', ofProcess, 'result="crash"'), 'short', { width: 75, steps: [[1, 'red']] }],
-				['Written', grown('etw_file_written_bytes_total', 'instance', ofProcess), 'bytes', { width: 80 }],
+				['Written', grown('etw_file_written_bytes_total', 'instance', ofProcess, ofFiles), 'bytes', { width: 80 }],
 			], { height: 5, links: { instance: hostPage('${__data.fields.instance}', '__data.fields.instance') } }),
 			timeseries('Events by provider', 'Events that the process writes itself, and those that the kernel writes about it.', 'suffix:ev/s', [its('etw_events_total', 'provider', '{{provider}}')], { width: 24, height: 8 })),
 		optIn('Scheduler', ['sched'], '',

@@ -1,7 +1,7 @@
-import { at, bars, byProcess, dashboard, grown, grownCount, heatmap, instant, optIn, quantile, query, rate, row, stat, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
+import { at, bars, byProcess, dashboard, grown, grownCount, heatmap, instant, ofFiles, optIn, quantile, query, rate, row, stat, table, timeseries, topRates, topRatesAndRest } from './lib.mjs';
 
-const written = 'etw_file_written_bytes_total', volume = 'volume=~"$volume"';
-const shareOfWritten = matcher => query(`(sum(rate(${written}${at(matcher)}[$__rate_interval])) or on () vector(0)) / (sum(rate(${written}${at()}[$__rate_interval])) > 0)`);
+const written = 'etw_file_written_bytes_total', volume = `volume=~"$volume", ${ofFiles}`;
+const shareOfWritten = matcher => query(`(sum(rate(${written}${at(matcher, ofFiles)}[$__rate_interval])) or on () vector(0)) / (sum(rate(${written}${at(ofFiles)}[$__rate_interval])) > 0)`);
 
 export default dashboard({
 	uid: 'etw-process-io',
@@ -30,12 +30,16 @@ export default dashboard({
 					query(`sum(rate(etw_file_paging_read_bytes_total${at(byProcess, volume)}[$__rate_interval]))`, 'paged in'),
 				]),
 			timeseries('Paging writes by process', 'Bytes written for the cache manager and for memory-mapped files.', 'binBps', topRates('etw_file_paging_written_bytes_total', 'process', '{{process}}', byProcess, volume)),
-			timeseries('Paging reads by process', 'Bytes read for the cache manager and for memory-mapped files.', 'binBps', topRates('etw_file_paging_read_bytes_total', 'process', '{{process}}', byProcess, volume))),
+			timeseries('Paging reads by process', 'Bytes read for the cache manager and for memory-mapped files.', 'binBps', topRates('etw_file_paging_read_bytes_total', 'process', '{{process}}', byProcess, volume)),
+			timeseries('Read and written by minifilters', 'What virus scanners and other minifilters read and write themselves, by the process in whose thread they do it. It is part of no other panel.', 'binBps', [
+				...topRates('etw_file_filter_read_bytes_total', 'process', '{{process}} read', byProcess, volume), ...topRates('etw_file_filter_written_bytes_total', 'process', '{{process}} written', byProcess, volume)], { width: 24 })),
 		row('Operations and volumes',
 			timeseries('File operations by kind', 'Operations requested, whether they succeeded or not. create includes opening an existing file.', 'ops', [query(rate('etw_file_operations_total', 'operation', byProcess), '{{operation}}')]),
 			timeseries('File operations by process', 'All kinds together.', 'ops', topRates('etw_file_operations_total', 'process', '{{process}}', byProcess)),
 			timeseries('Written by volume', 'Bytes that programs wrote to files on each volume.', 'binBps', [query(rate(written, 'volume', byProcess, volume), '{{volume}}')], { stack: true }),
-			timeseries('Creates, deletes and renames by process', 'Processes that open, create and remove many files.', 'ops', topRates('etw_file_operations_total', 'process', '{{process}}', byProcess, 'operation=~"create|delete|rename"'))),
+			timeseries('Creates, deletes and renames by process', 'Processes that open, create and remove many files.', 'ops', topRates('etw_file_operations_total', 'process', '{{process}}', byProcess, 'operation=~"create|delete|rename"')),
+			timeseries('Written to pipes and mail slots by process', 'Programs that talk to other programs of the same machine. The panels about files leave these bytes out.', 'binBps', topRates(written, 'process', '{{process}}', byProcess, 'volume=~"pipe|mailslot"')),
+			timeseries('Written to other machines', 'Bytes that programs wrote to files on the network, by share if `limits.shares` of etw_exporter.yaml allows some, else by redirector.', 'binBps', topRates(written, 'volume', '{{volume}}', byProcess, 'volume=~"network|Mup|.*Redirector|RdpDr|P9Rdr|vmsmb|hgfs|VBoxMiniRdr|[^A-Za-z_].*"'))),
 		row('Short-lived programs and disk writes',
 			timeseries('Written in the last 5 minutes, including first values', 'From the recording rules. A program that wrote once and ended within one scrape interval is visible here, but not in a rate.',
 				'bytes', [query(`topk($topn, sum by (process) (instance_process:etw_file_written_bytes:increase5m${at(byProcess)}))`, '{{process}}')]),
@@ -53,6 +57,15 @@ export default dashboard({
 			table('Most written files of the last minute', 'The figures are lower bounds: at least so many bytes were written. Paging I/O is not included.', { path: 'Path', process: 'Process' }, [
 				['Written', `topk($topn, sum by (path, process) (etw_file_top_written_bytes${at(byProcess)}))`, 'bytes', { bar: true, width: 150 }],
 			], { widths: { process: 160 } })),
+		optIn('What minifilters cost', ['minifilter'], 'Virus scanners, backup, encryption and the like hold each file operation up; docs/minifilters.md has more questions. Two events for each operation and minifilter.',
+			timeseries('Time in minifilters by driver', 'Seconds a second by which threads of all processes were held up.', 's', [query(rate('etw_minifilter_call_duration_seconds_sum', 'driver'), '{{driver}}')], { stack: true }),
+			timeseries('Time in minifilters by process', 'Seconds a second by which threads of the process were held up, by all minifilters together.', 's', topRatesAndRest('etw_minifilter_seconds_total', 'process', '{{process}}', byProcess), { stack: true }),
+			timeseries('p99 duration of a call by driver', '99th percentile of the calls before and after all operations. Buckets are a factor of 4 apart, so a flat line means "within one bucket", not a fixed duration.', 's', [query(quantile(0.99, 'etw_minifilter_call_duration_seconds', 'driver'), '{{driver}}')]),
+			timeseries('Failures by driver and status', 'Calls that ended with a failure of the operation. Files that do not exist are part of normal work.', 'ops', topRates('etw_minifilter_failures_total', 'driver, status', '{{driver}}: {{status}}', byProcess)),
+			table('Minifilters in the time range', 'By driver and operation, for the selected processes.', { driver: 'Driver', operation: 'Operation' }, [
+				['Time', grown('etw_minifilter_seconds_total', 'driver, operation', byProcess), 's', { bar: true, width: 150 }],
+				['Calls', grownCount('etw_minifilter_calls_total', 'driver, operation', byProcess), 'short'],
+			], { width: 24 })),
 		optIn('Latency and failures', ['file_latency', 'file_errors'], 'Each of them needs one more event for each operation.',
 			heatmap('File operations by duration', 'Time from the request of an operation to its end. Each column is one interval; brighter cells hold more operations.', 'etw_file_operation_duration_seconds'),
 			timeseries('p99 duration by operation', '99th percentile. Buckets are a factor of 4 apart, so a flat line means "within one bucket", not a fixed duration.', 's', [query(quantile(0.99, 'etw_file_operation_duration_seconds', 'operation'), '{{operation}}')]),
