@@ -56,8 +56,15 @@ int bench_etl(int argc, char **argv);           /* etl FILE RUNS: the reader …
 int bench_replay(int argc, char **argv);        /* … and from the file to the samples */
 int bench_decode(int argc, char **argv);        /* decode FILE RUNS: all fields of all events */
 int bench_recorder(int argc, char **argv); /* recorder FILE RUNS: with and without it */
+int bench_live(int argc, char **argv); /* live FILE ROUNDS [ROW...]: events of a live session */
 int bench_groups(int argc, char **argv);        /* groups RUNS: path groups by length of the path */
 int bench_rules(int argc, char **argv); /* rules CONFIG FILE RUNS: of a recording it builds */
+int bench_files(int argc, char **argv); /* files FILE RUNS: likewise, file events by their source */
+
+/* A recording that is built must not overwrite a file of another program. */
+bool bench_is_there(const char *path);
+
+int bench_minifilter(int argc, char **argv); /* minifilter FILE RUNS: of a recording it builds */
 
 /* The data set above in a registry with room for it; to be freed with registry_free(). */
 struct registry;

@@ -42,7 +42,7 @@ static void add_payload(struct payload *payload, uint64_t number)
 	payload_u8(payload, (uint8_t)(random >> 36 & 7));
 }
 
-static bool is_there(const char *path)
+bool bench_is_there(const char *path)
 {
 	FILE *file = fopen(path, "rb");
 
@@ -128,7 +128,7 @@ int bench_rules(int argc, char **argv)
 			RUNS_MOST);
 		return 2;
 	}
-	if (is_there(argv[1])) {
+	if (bench_is_there(argv[1])) {
 		/* Its writer would begin it anew: a file of another program must not be
 		 * overwritten. */
 		fprintf(stderr, "etw_bench: %s exists; rules makes a recording there\n", argv[1]);

@@ -65,12 +65,15 @@ int main(int argc, char **argv)
 		{ "etl", bench_recording },
 		{ "decode", bench_decode },
 		{ "rules", bench_rules },
+		{ "minifilter", bench_minifilter },
+		{ "files", bench_files },
 		{ "groups", bench_groups },
 		{ "recorder", bench_recorder },
 		{ "observe", bench_observe },
 		{ "encode", bench_encode },
 		{ "scrape", bench_scrape },
 		{ "beside_replay", bench_beside_replay },
+		{ "live", bench_live },
 	};
 	int status = 2;
 
@@ -83,7 +86,8 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"usage: %s render SERIES RUNS | hist LINES RUNS | counter | beside SERIES | mem SERIES |"
 			" serve SERIES ADDRESS | etl FILE RUNS | decode FILE RUNS | rules CONFIG NEW_FILE RUNS |"
-			" groups RUNS | recorder FILE RUNS | observe | encode SERIES RUNS | scrape SERIES RUNS CLIENTS | beside_replay FILE SERIES RUNS\n",
+			" minifilter NEW_FILE RUNS | groups RUNS | recorder FILE RUNS | observe | encode SERIES RUNS | scrape SERIES RUNS CLIENTS | beside_replay FILE SERIES RUNS |"
+			" live FILE ROUNDS [ROW...]\n",
 			argv[0]);
 	}
 	return status;

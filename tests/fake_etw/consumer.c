@@ -159,6 +159,9 @@ static bool deliver(const struct fake_trace *trace, const struct fake_stored *st
 	}
 	record->ExtendedData = items;
 	record->ExtendedDataCount = stored->item_count;
+	if (trace->kept) {
+		fake_keep(trace->kept, record);
+	}
 	if (trace->log.EventRecordCallback) {
 		done = fake_guard(call_record, &call);
 	}
@@ -346,6 +349,10 @@ static bool wait_for_buffers(struct delivery *delivery)
 		if (trace->end_with != 0) {
 			return false;
 		}
+		if (trace->task) {
+			fake_run_task(trace);
+			continue;
+		}
 		if (session && !trace->session_gone && !trace->closing) {
 			fake_buffer_tick(session, now);
 			due = fake_buffer_due_ns(session);
@@ -415,6 +422,8 @@ static uint32_t process(struct fake_trace *trace, struct fake_session *session)
 	free(delivery.open);
 	fake_queue_done(&trace->queue);
 	trace->processing = false;
+	trace->task = NULL;
+	trace->kept = NULL;
 	if (trace->closing) {
 		*trace = (struct fake_trace){ 0 };
 	}

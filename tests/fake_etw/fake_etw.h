@@ -370,6 +370,57 @@ bool fake_etw_clock_like(const char *path, struct error *err);
  */
 bool fake_etw_exist_like(const char *path, struct error *err);
 
+/* --- delivering again: for measurements --- */
+
+struct fake_etw_kept_record {
+	EVENT_RECORD record;   /* points into the block that this begins */
+	bool begins_with_time; /* its payload does, by the clock of the session */
+};
+
+/* Zero-initialise it. */
+struct fake_etw_kept {
+	struct fake_etw_kept_record **records; /* owned, as are its elements */
+	size_t count, capacity;
+};
+
+/*
+ * From now on copies of the records that the session's consumer gets are kept, behind those that
+ * are kept already; NULL: no more. They are for this consumer alone, whose UserContext they have.
+ * False: the session has no consumer.
+ */
+bool fake_etw_keep(const char *name, struct fake_etw_kept *kept);
+void fake_etw_kept_done(struct fake_etw_kept *kept);
+
+/* The event happens at another time; a time at the start of its payload moves with it. */
+void fake_etw_restamp(struct fake_etw_kept_record *kept, int64_t raw_time);
+
+/* The index behind the last record of a buffer of that many bytes that begins with a record. */
+size_t fake_etw_kept_buffer(const struct fake_etw_kept *kept, size_t from, size_t size);
+
+/*
+ * Calls a function on the consumer's thread, inside ProcessTrace and between two deliveries, and
+ * waits for it. It may call the callbacks of the log file. False: the session has no consumer, or
+ * it ended before.
+ */
+bool fake_etw_run_on_consumer(const char *name,
+			      void (*run)(void *context, EVENT_TRACE_LOGFILEW *log_file),
+			      void *context);
+
+struct fake_etw_paced {
+	uint64_t delivered;
+	uint64_t ns;
+	uint64_t consumer_cpu_ns; /* of its thread */
+	uint64_t process_cpu_ns;  /* of the whole program */
+};
+
+/*
+ * The session's consumer gets what is kept, over and over, for that time and at that many events a
+ * second: a buffer whenever one is full, and each second what is there. A consumer that is too slow
+ * gets fewer. False: there is nothing kept, or as above.
+ */
+bool fake_etw_pace(const char *name, struct fake_etw_kept *kept, uint64_t rate, unsigned seconds,
+		   struct fake_etw_paced *paced);
+
 /* --- the machine --- */
 
 void fake_etw_add_process(uint32_t pid, uint32_t parent, const char *image); /* "svchost.exe" */

@@ -190,6 +190,8 @@ struct fake_trace {
 	/* Read between events without the lock. */
 	_Atomic(uint32_t) end_with; /* fake_etw_end_consumer(); 0: not asked */
 	_Atomic(bool) held;         /* fake_etw_hold_consumer() */
+	_Atomic(struct fake_etw_kept *) kept; /* fake_etw_keep(); NULL: nothing is kept */
+	struct fake_task *task;               /* fake_etw_run_on_consumer(); NULL: none */
 	uint64_t session;           /* handle while processing */
 	struct fake_queue queue;
 	uint64_t lost_reported;
@@ -331,6 +333,11 @@ void fake_consumer_queue(struct fake_session *session, struct fake_buffer *buffe
 void fake_consumer_session_gone(uint64_t session);
 unsigned fake_consumer_count(const struct fake_session *session);
 uint64_t fake_consumer_waiting(const struct fake_session *session); /* events in queues */
+
+/* kept.c */
+void fake_keep(struct fake_etw_kept *kept, const EVENT_RECORD *record); /* without the lock */
+/* Calls the function of fake_etw_run_on_consumer(); the lock is released meanwhile. */
+void fake_run_task(struct fake_trace *trace);
 
 /* guard.c */
 void fake_guard_begin(void); /* before calls of fake_guard() */

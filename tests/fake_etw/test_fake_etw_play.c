@@ -439,6 +439,123 @@ static void the_end_of_a_recording_is_reported_at_stop_only(void **state)
 	assert_int_equal(remove(path), 0);
 }
 
+/* An interrupt that began 3 ticks before its record, and an event of a provider with an item. */
+static void build_two(void)
+{
+	static const int64_t began = START_RAW + 7;
+	static const uint64_t start_key = 42;
+	static const struct etl_out_item items[] = { { EXTENDED_PROCESS_START_KEY,
+						       sizeof(start_key), &start_key } };
+	const struct etl_out_record records[] = {
+		{ .type = RECORD_PERFINFO,
+		  .group = 15,
+		  .opcode = 67,
+		  .version = 2,
+		  .payload = &began,
+		  .payload_size = sizeof(began) },
+		{ .type = RECORD_EVENT,
+		  .provider = &some_provider,
+		  .id = 7,
+		  .process_id = 9,
+		  .items = items,
+		  .item_count = 1,
+		  .payload = &began,
+		  .payload_size = sizeof(began) },
+	};
+
+	build(records, 2);
+}
+
+/* The consumer "one", which has got both; they are kept. */
+static void consume_two(struct recorder *recorder, struct fake_etw_kept *kept)
+{
+	struct fake_etw_play_options options = { .only = "one" };
+	struct fake_etw_played played;
+
+	build_two();
+	assert_int_equal(recorder_start(u"one", true, EVENT_TRACE_FLAG_PROCESS, NULL), 0);
+	assert_false(fake_etw_keep("one", kept)); /* there is no consumer */
+	consume(recorder, u"one", "one");
+	assert_true(fake_etw_keep("one", kept));
+	play(&options, &played);
+	assert_true(fake_etw_drain("one", WAIT_MS));
+	assert_true(fake_etw_keep("one", NULL));
+	assert_int_equal(kept->count, 2);
+}
+
+static void deliver_later(void *context, EVENT_TRACE_LOGFILEW *log_file)
+{
+	struct fake_etw_kept *kept = context;
+
+	for (size_t i = 0; i < kept->count; i++) {
+		struct fake_etw_kept_record *record = kept->records[i];
+
+		fake_etw_restamp(record, record->record.EventHeader.TimeStamp.QuadPart + 1000);
+		log_file->EventRecordCallback(&record->record);
+	}
+}
+
+static int64_t first_number(const struct recorded *event)
+{
+	int64_t number;
+
+	assert_int_equal(event->payload_size, sizeof(number));
+	memcpy(&number, event->payload, sizeof(number));
+	return number;
+}
+
+static void what_was_delivered_can_be_delivered_again(void **state)
+{
+	struct recorder recorder = { 0 };
+	struct fake_etw_kept kept = { 0 };
+	const struct recorded *event;
+
+	(void)state;
+	consume_two(&recorder, &kept);
+	assert_true(fake_etw_run_on_consumer("one", deliver_later, &kept));
+	assert_int_equal(fake_etw_kept_buffer(&kept, 0, 65536), 2);
+	assert_int_equal(fake_etw_kept_buffer(&kept, 0, 1), 1); /* one fits any buffer */
+	fake_etw_kept_done(&kept);
+	finish(&recorder, u"one", "one");
+	assert_int_equal(recorder.count, 4);
+	for (size_t i = 0; i < 2; i++) { /* first those that were played */
+		event = &recorder.events[i];
+		assert_int_equal(event->header.TimeStamp.QuadPart, START_RAW + 10 * (i + 1));
+		assert_int_equal(first_number(event), START_RAW + 7);
+	}
+	event = &recorder.events[2];
+	assert_int_equal(event->header.ProviderId.Data1, 0xce1dbfb4);
+	assert_int_equal(event->header.TimeStamp.QuadPart, START_RAW + 10 + 1000);
+	assert_int_equal(first_number(event), START_RAW + 7 + 1000);
+	event = &recorder.events[3];
+	assert_int_equal(event->header.TimeStamp.QuadPart, START_RAW + 20 + 1000);
+	assert_int_equal(first_number(event), START_RAW + 7); /* a number of a provider */
+	assert_int_equal(event->item_count, 1);
+	assert_int_equal(event->item_starts[0], 42);
+	assert_false(fake_etw_run_on_consumer("one", deliver_later, &kept)); /* it has ended */
+	recorder_close(&recorder);
+	assert_int_equal(remove(path), 0);
+}
+
+static void what_was_delivered_can_be_delivered_at_a_pace(void **state)
+{
+	struct recorder recorder = { 0 };
+	struct fake_etw_kept kept = { 0 };
+	struct fake_etw_paced paced, none;
+
+	(void)state;
+	consume_two(&recorder, &kept);
+	assert_true(fake_etw_pace("one", &kept, 100, 1, &paced));
+	assert_true(paced.delivered <= 100); /* fewer on a busy machine */
+	assert_true(paced.ns >= 1000000000);
+	fake_etw_kept_done(&kept);
+	assert_false(fake_etw_pace("one", &kept, 100, 1, &none)); /* nothing is kept */
+	finish(&recorder, u"one", "one");
+	assert_int_equal(recorder.count, 2 + paced.delivered);
+	recorder_close(&recorder);
+	assert_int_equal(remove(path), 0);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup(test, reset)
@@ -452,6 +569,8 @@ int main(void)
 		ROW(a_test_may_skip_records),
 		ROW(records_can_happen_when_they_are_played),
 		ROW(the_end_of_a_recording_is_reported_at_stop_only),
+		ROW(what_was_delivered_can_be_delivered_again),
+		ROW(what_was_delivered_can_be_delivered_at_a_pace),
 	};
 	int failed = cmocka_run_group_tests_name("fake_etw_play", tests, NULL, NULL);
 
