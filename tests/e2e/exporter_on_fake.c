@@ -10,11 +10,18 @@
  * SECONDS" plays the recording over and over, and writes events of a provider, as fast as the
  * sessions take them: the writer waits for a buffer. "overflow FILE COUNT" does the same
  * without waiting, while the consumers are held up until every session has lost that many events;
- * then they go on, beside the writers.
+ * then they go on, beside the writers. "burst FILE COUNT" plays it once and writes that many
+ * events, as "flood" does.
+ *
+ * "pace FILE RATE SECONDS" lets one consumer have the records of the recording at that many a
+ * second, without a copy of the fake's: for measurements. Its line says what was delivered, and
+ * how much time of the processor the program took, and the consumer's thread alone. The first such
+ * line also plays the recording once, which fills the tables.
  *
  * Behind each, when everything has been delivered or lost, one line of JSON a session says on
- * standard output what it was given and what it lost since it started. The line "quit", or the end
- * of the input, ends the thread, which the end of the program waits for. With --self-test or
+ * standard output what it was given and what it lost since it started. The line "stop" ends the
+ * program. The line "quit", or the end of the input, ends the thread, which the end of the program
+ * waits for unless it has failed. With --self-test or
  * --version as the first argument there is no such thread.
  */
 #include <stdatomic.h>
@@ -27,7 +34,7 @@
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/event_info_blob.h"
 
-enum { SESSIONS = 64, LINE = 4096 };
+enum { SESSIONS = 64, LINE = 4096, A_MOMENT_MS = 10 };
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -44,22 +51,28 @@ bool etw_here(struct error *err)
 /* main() of main.c. */
 int PROGRAM_MAIN(int argc, char **argv);
 
+static atomic_bool has_ended; /* the program, except for the thread */
+
 /* What both writers are to do. */
 struct work {
 	const char *recording;
 	bool waiting;            /* for a buffer */
 	_Atomic(uint64_t) until; /* os_monotonic_ns() */
+	unsigned events;         /* of the provider; 0: any number */
 	atomic_bool failed;
 };
 
 static bool over(const struct work *work)
 {
-	return os_monotonic_ns() >= atomic_load(&work->until);
+	return os_monotonic_ns() >= atomic_load(&work->until) || atomic_load(&has_ended);
 }
 
+/* A program that has ended says itself why. */
 static void fail(struct work *work, const char *what)
 {
-	fprintf(stderr, "exporter_on_fake: %s\n", what);
+	if (!atomic_load(&has_ended)) {
+		fprintf(stderr, "exporter_on_fake: %s\n", what);
+	}
 	atomic_store(&work->failed, true);
 	atomic_store(&work->until, 0);
 }
@@ -81,11 +94,11 @@ static void play(void *context)
 	struct fake_etw_played played;
 	struct error err = { 0 };
 
-	while (!over(work)) {
+	do {
 		if (!fake_etw_play(work->recording, &options, &played, &err)) {
 			fail(work, err.text);
 		}
-	}
+	} while (!over(work) && work->events == 0);
 }
 
 /* A TraceLogging provider "Contoso-Load" and its event Work { UInt32 value; }. */
@@ -111,7 +124,7 @@ static void write_events(void *context)
 		.payload_size = sizeof value,
 	};
 
-	while (!over(work)) {
+	while (!over(work) && (work->events == 0 || value < work->events)) {
 		value++;
 		if (!work->waiting) {
 			fake_etw_emit(&event);
@@ -197,7 +210,7 @@ static bool each_session(bool (*done)(void *context, const char *name), void *co
 static bool wait_consumer(void *context, const char *name)
 {
 	(void)context;
-	return fake_etw_wait_consumer(name, WAIT_MS);
+	return fake_etw_wait_consumer(name, A_MOMENT_MS);
 }
 
 static bool hold(void *context, const char *name)
@@ -217,7 +230,7 @@ static bool has_lost(void *context, const char *name)
 static bool drain(void *context, const char *name)
 {
 	(void)context;
-	return fake_etw_drain(name, WAIT_MS);
+	return fake_etw_drain(name, A_MOMENT_MS);
 }
 
 struct phase {
@@ -260,18 +273,32 @@ static void lose(struct work *work, uint64_t count)
 	}
 }
 
-/* Waits until a session runs and all are consumed. */
-static bool wait_consumers(void)
+/* Waits until that is so of all sessions, and that there is one. */
+static bool wait_for_sessions(bool (*done)(void *context, const char *name))
 {
 	uint64_t give_up = os_monotonic_ns() + WAIT_MS / 1000 * NS_PER_S;
 
-	while (!each_session(wait_consumer, NULL)) {
-		if (os_monotonic_ns() > give_up) {
+	while (!each_session(done, NULL)) {
+		if (os_monotonic_ns() > give_up || atomic_load(&has_ended)) {
 			return false;
 		}
 		Sleep(1);
 	}
 	return true;
+}
+
+/* Waits until all is delivered or lost, and says what came of it. */
+static bool report(struct phase *phase, struct work *work, uint64_t began)
+{
+	/* A program that records up to a size ends its sessions meanwhile. */
+	if (fake_etw_open_things().sessions > 0 && !wait_for_sessions(drain) &&
+	    fake_etw_open_things().sessions > 0) {
+		fail(work, "the sessions are not drained");
+	}
+	phase->ns = os_monotonic_ns() - began;
+	each_session(print_totals, phase);
+	fflush(stdout);
+	return !atomic_load(&work->failed);
 }
 
 /* False when something went wrong, which was said. */
@@ -281,9 +308,15 @@ static bool run_phase(const char *name, struct work *work, uint64_t lost)
 	struct os_thread machine, provider;
 	uint64_t began = os_monotonic_ns();
 
-	if (!wait_consumers()) {
+	if (!wait_for_sessions(wait_consumer)) {
 		fail(work, "nobody consumes the sessions");
 		return false;
+	}
+	if (work->events > 0) {
+		play(work);
+		write_described();
+		write_events(work);
+		return report(&phase, work, began);
 	}
 	if (!os_thread_start(&machine, play, work, NULL)) {
 		fail(work, "no thread");
@@ -299,27 +332,90 @@ static bool run_phase(const char *name, struct work *work, uint64_t lost)
 		fail(work, "no thread");
 	}
 	os_thread_join(&machine);
-	/* A program that records up to a size ends its sessions meanwhile. */
-	if (fake_etw_open_things().sessions > 0 && !each_session(drain, NULL) &&
-	    fake_etw_open_things().sessions > 0) {
-		fail(work, "the sessions are not drained");
-	}
-	phase.ns = os_monotonic_ns() - began;
-	each_session(print_totals, &phase);
-	fflush(stdout);
-	return !atomic_load(&work->failed);
+	return report(&phase, work, began);
 }
+
+/* ---- at a pace ---- */
+
+/* The records of the recording, as the session's consumer gets them. */
+static bool keep_records(struct work *work, const char *session, struct fake_etw_kept *kept)
+{
+	const struct fake_etw_play_options options = { .only = session };
+	struct fake_etw_played played;
+	struct error err = { 0 };
+
+	if (!fake_etw_keep(session, kept)) {
+		fail(work, "nobody consumes the session");
+		return false;
+	}
+	if (!fake_etw_play(work->recording, &options, &played, &err) ||
+	    !fake_etw_drain(session, WAIT_MS)) {
+		fail(work, err.text[0] ? err.text : "the session is not drained");
+		return false;
+	}
+	return fake_etw_keep(session, NULL);
+}
+
+static void run_pace(struct work *work, struct fake_etw_kept *kept, unsigned rate, unsigned seconds)
+{
+	char names[SESSIONS][64];
+	struct fake_etw_paced paced;
+
+	if (!wait_for_sessions(wait_consumer) || fake_etw_sessions(names, SESSIONS) == 0) {
+		fail(work, "nobody consumes the sessions");
+		return;
+	}
+	if (kept->count == 0 && !keep_records(work, names[0], kept)) {
+		return;
+	}
+	if (!fake_etw_pace(names[0], kept, rate, seconds, &paced)) {
+		fail(work, "the session ended");
+		return;
+	}
+	printf("{\"phase\":\"pace\",\"session\":\"%s\",\"asked\":%u,\"delivered\":%llu,"
+	       "\"seconds\":%.3f,\"cpu_seconds\":%.4f,\"consumer_cpu_seconds\":%.4f}\n",
+	       names[0], rate, (unsigned long long)paced.delivered, (double)paced.ns / 1e9,
+	       (double)paced.process_cpu_ns / 1e9, (double)paced.consumer_cpu_ns / 1e9);
+	fflush(stdout);
+}
+
+#if defined(_WIN32)
+static void spare_thread(void)
+{
+}
+#else
+/* Of the library of tests/e2e/failing_calls.c, where that is preloaded. */
+void failing_calls_spare_thread(void) __attribute__((weak));
+
+/* The calls of the machine do not fail. */
+static void spare_thread(void)
+{
+	if (failing_calls_spare_thread) {
+		failing_calls_spare_thread();
+	}
+}
+#endif
 
 static void control(void *context)
 {
 	char line[LINE], name[16], recording[LINE];
-	unsigned number;
+	struct fake_etw_kept kept = { 0 };
+	unsigned number, seconds;
 	bool good = true;
 
+	spare_thread();
 	while (good && fgets(line, sizeof line, stdin) && strcmp(line, "quit\n") != 0) {
 		struct work work = { .recording = recording };
+		int words;
 
-		if (sscanf(line, "%15s %4095s %u", name, recording, &number) != 3) {
+		if (strcmp(line, "stop\n") == 0) {
+			os_stop_ask("the test has ended");
+			continue;
+		}
+		words = sscanf(line, "%15s %4095s %u %u", name, recording, &number, &seconds);
+		if (words == 4 && strcmp(name, "pace") == 0) {
+			run_pace(&work, &kept, number, seconds);
+		} else if (words != 3) {
 			fail(&work, "a command is a word, a file and a number");
 		} else if (strcmp(name, "flood") == 0) {
 			work.waiting = true;
@@ -328,13 +424,26 @@ static void control(void *context)
 		} else if (strcmp(name, "overflow") == 0) {
 			atomic_store(&work.until, UINT64_MAX);
 			run_phase(name, &work, number);
+		} else if (strcmp(name, "burst") == 0) {
+			work.waiting = true;
+			work.events = number;
+			atomic_store(&work.until, UINT64_MAX);
+			run_phase(name, &work, 0);
 		} else {
-			fail(&work, "what is to be done: flood or overflow");
+			fail(&work, "what is to be done: flood, overflow, burst or pace");
 		}
 		good = !atomic_load(&work.failed);
 	}
+	fake_etw_kept_done(&kept);
 	*(bool *)context = good;
 }
+
+/* ThreadSanitizer reports a thread that is left; the input of its tests ends. */
+#if defined(__SANITIZE_THREAD__)
+enum { JOINS_ALWAYS = true };
+#else
+enum { JOINS_ALWAYS = false };
+#endif
 
 int main(int argc, char **argv)
 {
@@ -358,6 +467,10 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	status = PROGRAM_MAIN(argc, argv);
+	atomic_store(&has_ended, true);
+	if (status != EXIT_SUCCESS && !JOINS_ALWAYS) {
+		return status;
+	}
 	os_thread_join(&thread);
 	if (fake_etw_open_things().sessions + fake_etw_open_things().traces > 0) {
 		fprintf(stderr, "exporter_on_fake: sessions are left behind\n");

@@ -55,6 +55,17 @@ expect_exit() {
 	grep -Eq -- "$pattern" "$work/err" || fail "$*: \"$(cat "$work/err")\" does not match $pattern"
 }
 
+# peak COMMAND...: its largest resident size in bytes. What it prints is in the file peak_output, if there is one.
+peak() {
+	python3 - "${peak_output:-/dev/null}" "$@" <<'END'
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], "wb"))
+if done.returncode:
+    sys.exit(f"{sys.argv[2:]}: exit {done.returncode}")
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+END
+}
+
 # start_exporter ARGUMENTS...: starts it on a free port; sets exporter_pid and url.
 start_exporter() {
 	: >"$work/log"
@@ -88,6 +99,32 @@ start_prometheus() {
 		kill "$prometheus_pid" 2>/dev/null || true
 	done
 	fail "Prometheus does not start: $(tail -3 "$work/prometheus.log")"
+}
+
+# tls_files: in $work an authority.pem, two certificates of it for 127.0.0.1 with their keys (server.crt, renewed.crt), and web.yml,
+# a web configuration with the first of them, in tls/, and the user prometheus with the password "fakepassword".
+tls_files() {
+	local name
+
+	(
+		cd "$work"
+		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout authority.key -out authority.pem -days 30 \
+			-subj /CN=authority -addext basicConstraints=critical,CA:TRUE
+		for name in server renewed; do
+			openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $name.key -out $name.csr -subj /CN=$name
+			openssl x509 -req -in $name.csr -CA authority.pem -CAkey authority.key -CAcreateserial -days 30 \
+				-extfile <(echo subjectAltName=IP:127.0.0.1) -out $name.crt
+		done
+		mkdir tls
+		cp server.crt tls/tls.crt
+		cp server.key tls/tls.key
+		# The hash is in prometheus/exporter-toolkit, web/handler.go.
+		cat >web.yml <<-'YAML'
+			tls_server_config: { cert_file: tls/tls.crt, key_file: tls/tls.key }
+			basic_auth_users: { prometheus: '$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi' }
+		YAML
+		[ -s renewed.crt ]
+	) >"$work/openssl.log" 2>&1 || fail "openssl: $(cat "$work/openssl.log")"
 }
 
 # no_folders FILE...: no name of the folder of the sources, or of a temporary one where a set-up script built a library. Each build

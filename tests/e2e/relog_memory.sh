@@ -13,17 +13,6 @@ small=$((16 << 20))
 # What a sanitizer keeps of freed memory is not ours.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1:malloc_context_size=0
 
-# peak COMMAND...: its largest resident size in bytes.
-peak() {
-	python3 - "$@" <<'END'
-import resource, subprocess, sys
-done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
-if done.returncode:
-    sys.exit(f"{sys.argv[1:]}: exit {done.returncode}")
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
-END
-}
-
 "$MAKE_SAMPLE" --plain-size=$small "$work/small.etl" >/dev/null
 "$MAKE_SAMPLE" --plain-size=$large "$work/large.etl" >/dev/null
 large=$(stat -c %s "$work/large.etl")
