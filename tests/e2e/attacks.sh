@@ -13,7 +13,7 @@ if [[ $ETW_EXPORTER == *.exe ]]; then
 	end_signal=KILL # SIGTERM ends only the main thread under Wine
 fi
 
-"${runner[@]}" "$MAKE_MANY" "$work/many.etl" 9000
+"${runner[@]}" "$MAKE_MANY" "$work/many.etl" pages 9000
 printf 'limits: { series_per_family: 100000, series: 1000000 }\n' >"$work/config.yaml"
 start_exporter --config.file="$work/config.yaml" --replay.file="$work/many.etl" --replay.loop --replay.speed=1
 complete() { [ "$(curl -fsS "$url/metrics" | wc -c)" -gt 18000000 ]; }

@@ -1,0 +1,554 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Keeps two exporters busy for a time and says whether they stay as they are: soak.py WORK SECONDS, run by soak.sh.
+
+One replays a recording in a loop, with TLS and users; the other has sessions of the fake ETW, which are given events in bursts.
+Threads of this program scrape, reload and misbehave. A counter of one page is never above the same counter of a later page, in
+whatever formats the two are; and the same holds for sums that must agree, such as events by process and events by session.
+After each burst the sums of the sessions are what the fake machine says it emitted, exactly.
+
+Memory is flat when the median of the last quarter of the run is not above that of the second quarter by more than RSS_RATIO and
+RSS_BYTES; the first quarter is the warm-up. Files and threads come and go with clients, so their minimum is compared; and when
+the clients are gone at the end, there are no more than before they came.
+"""
+import base64
+import gzip
+import json
+import math
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import ssl
+import statistics
+import struct
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+EXPORTER, ON_FAKE, WORK, SECONDS = os.environ["ETW_EXPORTER"], os.environ["EXPORTER_ON_FAKE"], Path(sys.argv[1]), float(sys.argv[2])
+PATIENCE_S = 600  # for what takes milliseconds on an idle machine
+RSS_RATIO, RSS_BYTES = 1.02, 1 << 20
+MEMORY_FROM_S = 300
+SAMPLES = 400  # of memory, files and threads
+BURST = 500
+USER = {"Authorization": "Basic " + base64.b64encode(b"prometheus:fakepassword").decode()}
+TEXT, OPENMETRICS = "text/plain;version=0.0.4", "application/openmetrics-text;version=1.0.0"
+PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
+
+
+class Fault(Exception):
+    pass
+
+
+class Faults:
+    def __init__(self):
+        self.lock, self.sentences = threading.Lock(), []
+
+    def add(self, sentence):
+        with self.lock:
+            self.sentences.append(sentence)
+            print("FAULT:", sentence, flush=True)
+
+
+faults = Faults()
+counts = {}  # of what was done
+counts_lock = threading.Lock()
+
+
+def count(name):
+    with counts_lock:
+        counts[name] = counts.get(name, 0) + 1
+
+
+# ---- pages: {(name, labels): value} of counters ----
+
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
+
+
+def key_of(name, labels):
+    """The bound of a bucket is written as 1 in one format, and as 1.0 in another."""
+    return name, tuple(sorted((label, str(float(text))) if label == "le" else (label, text) for label, text in labels))
+
+
+def read_text(page):
+    counters, kind = {}, None
+    for line in page.decode().split("\n"):
+        if line.startswith("# TYPE "):
+            _, _, family, kind = line.split(" ")
+        elif line and not line.startswith("#") and kind in ("counter", "histogram"):
+            series, value = line.split(" # ")[0].rsplit(" ", 1)
+            name, _, labels = series.partition("{")
+            if name.endswith("_created"):
+                continue
+            pairs = [(label, re.sub(r'\\[\\"n]', lambda found: ESCAPES[found.group()], text)) for label, text in LABEL.findall(labels)]
+            counters[key_of(name, pairs)] = float(value)
+    return counters
+
+
+def fields_of(data):
+    """(number, value) of the fields of a message of Protocol Buffers: bytes, or a number."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        number = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return number
+
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            value = varint()
+        elif tag & 7 == 1:
+            value, at = struct.unpack_from("<d", data, at)[0], at + 8
+        elif tag & 7 == 2:
+            size = varint()
+            value, at = data[at:at + size], at + size
+        else:
+            raise Fault(f"a protobuf page has a field of type {tag & 7}")
+        yield tag >> 3, value
+
+
+COUNTER, HISTOGRAM = 0, 4  # MetricType of prometheus/client_model, io/prometheus/client/metrics.proto
+
+
+def read_protobuf(page):
+    """The fields are those of MetricFamily, Metric, Counter, Histogram, Bucket and LabelPair there."""
+    counters = {}
+    for _, family in fields_of(prefixed(page)):
+        values = list(fields_of(family))
+        name = dict(values)[1].decode()
+        kind = dict(values).get(3, COUNTER)
+        for number, metric in values:
+            if number != 4 or kind not in (COUNTER, HISTOGRAM):
+                continue
+            parts = list(fields_of(metric))
+            labels = []
+            for label in [part for number, part in parts if number == 1]:
+                pair = dict(fields_of(label))
+                labels.append((pair[1].decode(), pair.get(2, b"").decode()))
+            if kind == COUNTER:
+                counters[key_of(name, labels)] = dict(fields_of(dict(parts)[3])).get(1, 0.0)
+                continue
+            histogram = list(fields_of(dict(parts)[7]))
+            counters[key_of(name + "_count", labels)] = float(dict(histogram).get(1, 0))
+            counters[key_of(name + "_sum", labels)] = dict(histogram).get(2, 0.0)
+            for bucket in [dict(fields_of(part)) for number, part in histogram if number == 3]:
+                counters[key_of(name + "_bucket", [*labels, ("le", str(bucket[2]))])] = float(bucket.get(1, 0))
+    return counters
+
+
+def prefixed(page):
+    """Delimited messages, as the repeated field 1 of one message."""
+    out, at = bytearray(), 0
+    while at < len(page):
+        start = at
+        while page[at] > 127:
+            at += 1
+        at += 1
+        size = sum((byte & 127) << 7 * i for i, byte in enumerate(page[start:at]))
+        out += b"\x0a" + page[start:at + size]
+        at += size
+    return bytes(out)
+
+
+FORMATS = {"text": (TEXT, read_text), "openmetrics": (OPENMETRICS, read_text), "protobuf": (PROTOBUF, read_protobuf)}
+
+
+def sum_of(counters, name, **labels):
+    wanted = set(labels.items())
+    return sum(value for (found, pairs), value in counters.items() if found == name and wanted <= set(pairs))
+
+
+# ---- an exporter ----
+
+
+class Exporter:
+    def __init__(self, name, program, *arguments, tls=False):
+        self.name, self.tls, self.folder = name, tls, WORK / name
+        self.config = self.folder / "config.yaml"
+        self.log = self.folder / "log"
+        self.samples = []  # (time, bytes, files, threads)
+        self.context = ssl.create_default_context(cafile=WORK / "authority.pem")
+        self.arguments = [program, f"--config.file={self.config}", "--web.enable-lifecycle", "--web.listen-address=127.0.0.1:0", *arguments]
+
+    def start(self):
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        self.until(lambda: b"Listening" in self.log.read_bytes(), "it does not listen")
+        self.port = int(re.search(rb"Listening.* port=(\d+)", self.log.read_bytes()).group(1))
+
+    def until(self, condition, why):
+        end = time.monotonic() + PATIENCE_S
+        while not condition():
+            if self.process.poll() is not None:
+                raise Fault(f"{self.name} has ended, status {self.process.returncode}: {self.log.read_bytes()[-500:].decode()}")
+            if time.monotonic() > end:
+                raise Fault(f"{self.name}: {why}: {self.log.read_bytes()[-500:].decode()}")
+            time.sleep(0.01)
+
+    def connect(self, receive_bytes=0, own="127.0.0.1"):
+        connection = socket.socket()
+        connection.bind((own, 0))
+        if receive_bytes:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        connection.settimeout(PATIENCE_S)
+        connection.connect(("127.0.0.1", self.port))
+        return connection
+
+    def secured(self, connection):
+        return self.context.wrap_socket(connection, server_hostname="127.0.0.1") if self.tls else connection
+
+    def ask(self, method, path, headers=()):
+        """Status, headers and body of an answer. After a change of the web configuration passwords are hashed again, few at a time; and
+        on a busy machine a client that does not send its request in time makes room for others."""
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            answer = self.ask_once(method, path, headers)
+            if answer and (answer[0] != 503 or "retry-after" not in answer[1]):
+                return answer
+            if time.monotonic() > end:
+                raise Fault(f"{self.name}: {method} {path} is not answered: {answer}")
+            count("requests that were to be tried again")
+            time.sleep(0.1)
+
+    def ask_once(self, method, path, headers):
+        given = {"Host": "127.0.0.1", "Connection": "close", **USER, **dict(headers)}
+        head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in given.items()) + "Content-Length: 0\r\n\r\n"
+        data = bytearray()
+        try:
+            with self.secured(self.connect()) as connection:
+                connection.sendall(head.encode())
+                while part := connection.recv(1 << 18):
+                    data += part
+        except OSError:
+            if data:
+                raise
+        if not data:
+            return None
+        head, _, body = bytes(data).partition(b"\r\n\r\n")
+        fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head.decode().split("\r\n")[1:])}
+        if fields.get("transfer-encoding") == "chunked":
+            body = unchunked(body)
+        elif len(body) != int(fields.get("content-length", 0)):
+            raise Fault(f"{self.name}: {method} {path}: an answer is cut short")
+        return int(head.split(b" ")[1]), fields, body
+
+    def counters(self, name, encoding="identity"):
+        accept, read = FORMATS[name]
+        status, fields, body = self.ask("GET", "/metrics", {"Accept": accept, "Accept-Encoding": encoding})
+        if status != 200:
+            raise Fault(f"{self.name}: a scrape is answered with {status}: {body[:200]}")
+        coding = fields.get("content-encoding", "identity")
+        if coding == "gzip":
+            body = gzip.decompress(body)
+        elif coding == "zstd":
+            body = subprocess.run(["zstd", "-dcq"], input=body, capture_output=True, check=True).stdout
+        count(f"scrapes, {name}, {coding}")
+        return read(body)
+
+    def sample(self):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        rss = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) << 10
+        threads = int(re.search(r"Threads:\s+(\d+)", status).group(1))
+        self.samples.append((time.monotonic() - started, rss, len(os.listdir(f"/proc/{self.process.pid}/fd")), threads))
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.stdin.close()
+        status = self.process.wait(PATIENCE_S)
+        if status != 0:
+            faults.add(f"{self.name} ends with status {status}: {self.log.read_bytes()[-500:].decode()}")
+
+
+def unchunked(body):
+    out, at = bytearray(), 0
+    while True:
+        end = body.index(b"\r\n", at)
+        size = int(body[at:end], 16)
+        if size == 0:
+            return bytes(out)
+        out += body[end + 2:end + 2 + size]
+        at = end + 2 + size + 2
+
+
+# ---- what happens to it ----
+
+
+def compare(exporter, before, after, what):
+    """No counter is above the same one of a later page, and none is missing in it."""
+    for key, value in before.items():
+        if key in after and after[key] < value and not math.isclose(after[key], value, rel_tol=1e-12):
+            faults.add(f"{exporter.name}: {what}: {key} went back from {value} to {after[key]}")
+
+
+def scrape(exporter, choose):
+    """Pages of random formats, one after another; the sums in them agree as far as they can."""
+    last = {}
+    while not over.is_set():
+        now = exporter.counters(choose.choice(list(FORMATS)), choose.choice(["identity", "gzip", "zstd"]))
+        compare(exporter, last, now, "two scrapes")
+        events, by_session = sum_of(last, "etw_events_total"), sum_of(last, "etw_consumer_events_total")
+        if events > sum_of(now, "etw_consumer_events_total") or by_session > sum_of(now, "etw_events_total"):
+            faults.add(f"{exporter.name}: {events} events by process and {by_session} by session do not fit to the next page")
+        last = now
+        over.wait(0.05)
+
+
+def compare_formats(exporter, choose):
+    """A page between two of another format: each counter of the outer ones is in it, with a value between theirs."""
+    while not over.is_set():
+        outer, inner = choose.sample(list(FORMATS), 2)
+        before, between, after = (exporter.counters(name) for name in (outer, inner, outer))
+        compare(exporter, before, between, f"{outer} and {inner}")
+        compare(exporter, between, after, f"{inner} and {outer}")
+        families = {name for name, _ in between}  # a reload switches whole collectors
+        lost = [key for key in before if key in after and key not in between and key[0] in families and ("le", "inf") not in key[1]]
+        if lost:
+            faults.add(f"{exporter.name}: {len(lost)} series of {outer} are missing in {inner}: {lost[:3]}")
+        count("comparisons of formats")
+        over.wait(0.2)
+
+
+CONFIGS = {
+    "good": ["collectors: { network: on }", "collectors: { network: off }", "collectors: { network: on, cpu: on }"],
+    "bad": ["collectors: { network: of }", "unknown: 1", "limits: { series: many }", "{"],
+}
+
+
+def reload(exporter, choose):
+    """Good files and bad ones, by signal and by request."""
+    while not over.is_set():
+        quality = choose.choice(list(CONFIGS))
+        lines = exporter.config.read_text().split("\n#\n")[0]
+        replace(exporter.config, f"{lines}\n#\n{choose.choice(CONFIGS[quality])}\n".encode())
+        if choose.random() < 0.5:
+            status, _, body = exporter.ask("POST", "/-/reload")
+            if (status == 200) != (quality == "good"):
+                faults.add(f"{exporter.name}: a {quality} file is answered with {status}: {body[:200]}")
+            count(f"reloads by request, {quality}")
+        else:
+            exporter.process.send_signal(signal.SIGHUP)
+            count(f"reloads by signal, {quality}")
+        over.wait(choose.uniform(0.2, 2))
+
+
+def replace(path, data):
+    new = path.with_suffix(".new")
+    new.write_bytes(data)
+    os.replace(new, path)
+
+
+def renew(exporter, choose):
+    """Another certificate; sometimes one whose key is not there yet."""
+    while not over.is_set():
+        name = choose.choice(["server", "renewed"])
+        for end in choose.sample(["crt", "key"], 2):
+            replace(exporter.folder / "tls" / f"tls.{end}", (WORK / f"{name}.{end}").read_bytes())
+            over.wait(choose.choice([0, 1.5]))
+        count("certificates")
+        over.wait(choose.uniform(1, 5))
+
+
+def send_nothing(exporter, connection):
+    return connection
+
+
+def send_half_a_head(exporter, connection):
+    secured = exporter.secured(connection)
+    secured.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ")
+    return secured
+
+
+def send_garbage(exporter, connection):
+    connection.sendall(os.urandom(200))
+    return connection
+
+
+def read_slowly(exporter, connection):
+    """A page through a window of a few bytes, some of it."""
+    secured = exporter.secured(connection)
+    secured.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: " + USER["Authorization"].encode() + b"\r\n\r\n")
+    for _ in range(20):
+        if not secured.recv(100) or over.wait(0.05):
+            break
+    return secured
+
+
+def guess_passwords(exporter, connection):
+    wrong = base64.b64encode(b"prometheus:wrong").decode()
+    secured = exporter.secured(connection)
+    secured.sendall(f"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {wrong}\r\n\r\n".encode())
+    secured.recv(100)
+    return secured
+
+
+def send_slow_bodies(exporter, connection):
+    secured = exporter.secured(connection)
+    secured.sendall(b"POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+    for _ in range(5):
+        secured.sendall(b"y" * 100)
+        over.wait(0.1)
+    return secured
+
+
+RUDE = [send_nothing, send_half_a_head, send_garbage, read_slowly, guess_passwords, send_slow_bodies]
+
+
+def misbehave(exporter, choose):
+    """Half of the connections are closed as usual, the others reset. Where passwords are guessed, logins have to wait: that is another
+    address than the one that scrapes."""
+    while not over.is_set():
+        way = choose.choice(RUDE)
+        connection = exporter.connect(receive_bytes=2048, own="127.0.0.2")
+        try:
+            connection = way(exporter, connection)
+            if choose.random() < 0.5:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        except OSError:
+            pass  # the server has refused it
+        connection.close()
+        count(f"clients that {way.__name__.replace('_', ' ')}")
+        over.wait(choose.uniform(0, 0.3))
+
+
+SESSIONS = ("etw_exporter", "providers")
+
+
+def next_totals(exporter):
+    """What the machine gave each of the sessions. It may also have a line about the session that is there for a moment, which describes
+    files and disks."""
+    totals = {}
+    while len(totals) < len(SESSIONS):
+        each = json.loads(exporter.process.stdout.readline())
+        if each["session"] in SESSIONS:
+            totals[each["session"]] = each
+    return list(totals.values())
+
+
+def burst(exporter, choose):
+    """The sessions are given events, and count all of them."""
+    while not over.is_set():
+        exporter.process.stdin.write(f"burst {WORK / 'sample.etl'} {BURST}\n".encode())
+        exporter.process.stdin.flush()
+        totals = next_totals(exporter)
+
+        def counted():
+            page = exporter.counters("text")
+            return all(sum_of(page, "etw_consumer_events_total", session=each["session"])
+                       - sum_of(page, "etw_consumer_lost_notifications_total", session=each["session"])
+                       + sum_of(page, "etw_session_events_lost_total", session=each["session"]) == each["emitted"] for each in totals)
+
+        exporter.until(counted, f"not counted as the machine says: {totals}")
+        count("bursts that were counted exactly")
+        over.wait(choose.uniform(0, 2))
+
+
+# ---- the run ----
+
+
+def guarded(work, exporter, seed):
+    try:
+        work(exporter, random.Random(seed))
+    except Exception as error:  # pylint: disable=broad-except
+        if not isinstance(error, Fault):
+            error = f"{exporter.name}: {work.__name__}: {error!r}"
+        faults.add(str(error))
+        over.set()
+
+
+def check_flat(exporter):
+    """Memory, files and threads of the last quarter against the second."""
+    quarter = len(exporter.samples) // 4
+    early, late = exporter.samples[quarter:2 * quarter], exporter.samples[-quarter:]
+    rows = []
+    for column, name, of, most in ((1, "bytes of memory", statistics.median, lambda value: value * RSS_RATIO + RSS_BYTES),
+                                   (2, "open files", min, lambda value: value), (3, "threads", min, lambda value: value)):
+        before, after = (of(row[column] for row in part) for part in (early, late))
+        rows.append(f"{name}: {before:.0f}, then {after:.0f}")
+        if after > most(before) and (column != 1 or exporter.samples[-1][0] >= MEMORY_FROM_S):
+            faults.add(f"{exporter.name}: {name} grow from {before:.0f} to {after:.0f}")
+    print(f"{exporter.name}: {'; '.join(rows)}; {len(exporter.samples)} samples", flush=True)
+
+
+def check_end(exporter, files, threads):
+    """When the clients are gone, nothing of them is left, and nothing was lost."""
+    def quiet():
+        exporter.sample()
+        return exporter.samples[-1][2] <= files and exporter.samples[-1][3] <= threads
+
+    exporter.until(quiet, f"{exporter.samples[-1][2:]} files and threads stay, before the clients {files}, {threads}")
+    losses = sum_of(exporter.counters("text"), "etw_exporter_memory_losses_total")
+    if losses:
+        faults.add(f"{exporter.name}: {losses} losses for want of memory")
+    exporter.end()
+
+
+def prepare(name, config, tls=False):
+    folder = WORK / name
+    folder.mkdir()
+    (folder / "config.yaml").write_text(config)
+    if tls:
+        (folder / "tls").mkdir()
+        shutil.copy(WORK / "web.yml", folder / "web.yml")
+        for end in ("crt", "key"):
+            shutil.copy(WORK / f"server.{end}", folder / "tls" / f"tls.{end}")
+    return folder
+
+
+over = threading.Event()
+started = time.monotonic()
+
+
+def main():
+    seed = int(os.environ.get("SOAK_SEED", random.SystemRandom().randrange(1 << 31)))
+    print(f"{SECONDS:.0f} s; SOAK_SEED={seed}", flush=True)
+    folder = prepare("replay", "path_groups: [ { name: logs, match: [ 'C:/logs/**' ] } ]", tls=True)
+    provider = "providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ]"
+    prepare("live", f"sessions:\n  etw_exporter: {{ {provider} }}\n  providers: {{ logger: user, {provider} }}")
+    replay = Exporter("replay", EXPORTER, f"--replay.file={WORK / 'sample.etl'}", "--replay.loop", "--replay.speed=20",
+                      f"--web.config.file={folder / 'web.yml'}", tls=True)
+    live = Exporter("live", ON_FAKE)
+    work = [(replay, [scrape, scrape, compare_formats, reload, renew, misbehave, misbehave]),
+            (live, [burst, scrape, compare_formats, reload, misbehave])]
+    threads, before = [], {}
+    for exporter, jobs in work:
+        exporter.start()
+        exporter.counters("text")
+        exporter.sample()
+        before[exporter] = exporter.samples[0][2:]
+        for job in jobs:
+            seed += 1
+            threads.append(threading.Thread(target=guarded, args=(job, exporter, seed)))
+            threads[-1].start()
+    while not over.wait(SECONDS / SAMPLES) and time.monotonic() - started < SECONDS:
+        for exporter, _ in work:
+            exporter.sample()
+    over.set()
+    for thread in threads:
+        thread.join()
+    for exporter, _ in work:
+        check_flat(exporter)
+        try:
+            check_end(exporter, *before[exporter])
+        except Fault as fault:
+            faults.add(str(fault))
+            exporter.process.kill()
+    for name in sorted(counts):
+        print(f"  {counts[name]:7} {name}")
+    print(f"{time.monotonic() - started:.0f} s, {len(faults.sentences)} faults")
+    sys.exit(bool(faults.sentences))
+
+
+main()
