@@ -413,6 +413,14 @@ static bool take_count(const struct walk *walk, const struct field *field, const
 	return true;
 }
 
+/* A payload that ends behind the count of an array ended inside the array. */
+static void only_count(bool has_count, const uint8_t *at, struct field_slice *slice)
+{
+	if (has_count && !slice->at) {
+		*slice = (struct field_slice){ .at = at, .cut = true };
+	}
+}
+
 /* Strings and binary data, which end as `length_type` says or in the way of their type. */
 static uint32_t take_with_length(const struct walk *walk, const struct field *field,
 				 const uint8_t *at, uint32_t left, uint32_t count,
@@ -487,6 +495,7 @@ static bool take(const struct walk *walk, const struct field *field, uint32_t *o
 		size = take_one_own(field->type, at, left, slice);
 	}
 	*offset += (uint32_t)(at - start) + size;
+	only_count(at != start, at, slice);
 	return slice->at && !slice->cut;
 }
 
@@ -541,6 +550,7 @@ static bool take_structs(struct walk *walk, unsigned index, uint32_t *offset)
 	if (!taken.cut || left > 0) {
 		*slice = taken;
 	}
+	only_count(at != start, at, slice);
 	return slice->at && !slice->cut;
 }
 
