@@ -127,29 +127,19 @@ edges() { # [folder]: this one alone, by file
 	}'
 }
 
-fuzz_one() { # program
-	local name corpus seeds=()
+fuzz_one() { # target
+	local folder folders=()
 
-	name=$(basename "$1")
-	corpus=build/fuzz/corpus/$name # grows from run to run
-	mkdir -p "$corpus" build/fuzz/findings
-	# Seeds of a target of its own stand in a folder of its name.
-	if [ -d "build/fuzz/seeds/$name" ]; then
-		seeds=("build/fuzz/seeds/$name")
-	elif [ -d build/fuzz/seeds ]; then
-		seeds=(build/fuzz/seeds)
-	fi
-	heading "$name, $fuzz_seconds s; $((SECONDS / 60)) min so far"
-	# An input takes milliseconds; a minute is not reached because the machine is busy.
-	if "$1" -max_total_time="$fuzz_seconds" -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
-		-artifact_prefix="build/fuzz/findings/$name-" "$corpus" "${seeds[@]}" >"build/fuzz/$name.log" 2>&1; then
+	heading "$1, $fuzz_seconds s; $((SECONDS / 60)) min so far"
+	if bash tests/fuzz/run.sh --seconds "$fuzz_seconds" "$1"; then
 		pass
-		grep -E '^(stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)|Done )' "build/fuzz/$name.log"
-		"build/fuzz-coverage/$name" -runs=0 -print_coverage=1 "$corpus" "${seeds[@]}" >"build/fuzz/$name.coverage" 2>&1
-		edges <"build/fuzz/$name.coverage"
+		for folder in "build/fuzz/corpus/$1" "tests/fuzz/corpus/$1" "build/fuzz/seeds/$1"; do
+			[ ! -d "$folder" ] || folders+=("$folder")
+		done
+		"build/fuzz-coverage/$1" -runs=0 -print_coverage=1 "${folders[@]}" >"build/fuzz/$1.coverage" 2>&1
+		edges <"build/fuzz/$1.coverage"
 	else
-		tail -n 40 "build/fuzz/$name.log"
-		fail "$name: see build/fuzz/$name.log; the input is in build/fuzz/findings"
+		fail "$1: see build/fuzz/$1.log; the input is in build/fuzz/findings"
 	fi
 }
 
@@ -158,7 +148,7 @@ build_fuzzers() {
 }
 
 run_fuzzers() {
-	local program
+	local target
 
 	if ! compgen -G 'tests/fuzz/fuzz_*.c' >/dev/null; then
 		skip "fuzzing: no targets in tests/fuzz"
@@ -169,14 +159,8 @@ run_fuzzers() {
 		fail "fuzz: does not build"
 		return
 	fi
-	if [ -x build/release/fuzz_seeds ]; then
-		rm -rf build/fuzz/seeds
-		mkdir -p build/fuzz/seeds
-		build/release/fuzz_seeds build/fuzz/seeds || fail "fuzz_seeds"
-	fi
-	for program in tests/fuzz/fuzz_*.c; do
-		program=build/fuzz/$(basename "$program" .c)
-		fuzz_one "$program"
+	for target in tests/fuzz/fuzz_*.c; do
+		fuzz_one "$(basename "$target" .c)"
 	done
 	heading "edges that the fuzz targets reach together"
 	cat build/fuzz/fuzz_*.coverage | edges

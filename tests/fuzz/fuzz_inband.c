@@ -3,7 +3,9 @@
  * What processes and the operating system announce to a live session: manifests and answers of
  * anything at all, in any order, with few places for event classes, and all that is kept of them.
  *
- * The input is a row of steps: a byte that says which, then what it takes (see take_step()).
+ * The input is a row of steps: a byte that says which, then what it takes (see take_step()). The
+ * same steps are then a recording, which is read twice. There a slow search through all
+ * announcements says which manifest decodes each event, and the tables must agree with it.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -14,12 +16,14 @@
 #include "decode/event_info.h"
 #include "decode/event_table.h"
 #include "decode/inband_manifests.h"
+#include "decode/manifest/manifest.h"
+#include "source/kernel_group.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CLASSES_MOST = 6, ANSWERS_MOST = 32, CHUNK_SIZE = 4096, QUARTER_100NS = 2500000 };
 
-enum step { ANNOUNCE, EVENT, WAIT, ANSWER, MAP, STEPS };
+enum step { ANNOUNCE, EVENT, WAIT, ANSWER, MAP, CHANGE, STEPS };
 
 struct session {
 	struct inband_manifests *inband;
@@ -108,6 +112,21 @@ static void announce(struct session *session, struct event_record *record, const
 	}
 }
 
+/* The start or, with the highest bit, the end of a process; its id is ProcessId of version 0. */
+static struct event_record process_change(uint8_t number, int64_t now, uint8_t payload[8])
+{
+	payload[0] = number / 4U % 4;
+	return (struct event_record){ .provider = kernel_group_guid(KERNEL_GROUP_PROCESS),
+				      .type = RECORD_SYSTEM,
+				      .classic = true,
+				      .opcode = number & 0x80 ? KERNEL_OPCODE_STOP :
+								KERNEL_OPCODE_START,
+				      .payload = payload,
+				      .payload_size = 8,
+				      .pointer_size = 8,
+				      .time = now };
+}
+
 static void add_answer(struct session *session, const uint8_t *bytes, size_t size)
 {
 	uint32_t maps[SCHEMA_FIELDS_MOST];
@@ -142,6 +161,7 @@ static void take_step(struct session *session, struct cursor *c)
 				       .pointer_size = 8,
 				       .kernel_group = 0xff };
 	const uint8_t *bytes = c->at;
+	uint8_t process[8] = { 0 };
 	size_t size = 0;
 	bool added;
 
@@ -169,9 +189,216 @@ static void take_step(struct session *session, struct cursor *c)
 	case MAP:
 		view_map(bytes, size);
 		break;
+	case CHANGE:
+		record = process_change(number, session->now, process);
+		inband_manifests_look(session->inband, &record, false);
+		break;
 	case STEPS:
 		break;
 	}
+}
+
+/* ---- the same steps as a recording ---- */
+
+enum { ANNOUNCEMENTS_MOST = 64, CHANGES_MOST = 64 };
+
+struct announcement {
+	uint8_t provider;
+	uint32_t process_id;
+	int64_t time;
+	struct manifest *manifest; /* owned */
+};
+
+struct recording {
+	struct trace_schemas *trace;
+	struct event_table *event_table;
+	struct announcement announcements[ANNOUNCEMENTS_MOST]; /* in order of time */
+	size_t announcement_count;
+	struct {
+		uint32_t process_id;
+		int64_t from; /* the id means another process */
+	} changes[CHANGES_MOST];
+	size_t change_count;
+	int64_t now;
+	bool full; /* the slow search does not know everything */
+};
+
+static void announce_recorded(struct recording *recording, const struct event_record *record,
+			      uint8_t provider, const uint8_t *xml, size_t size)
+{
+	struct manifest *manifest = size > 0 ? manifest_read((const char *)xml, size, NULL) : NULL;
+	uint8_t chunk[8 + CHUNK_SIZE] = { 1, 1, 0, 0x5b, 1 };
+	struct event_record whole = *record;
+
+	if (size == 0 || size > CHUNK_SIZE) {
+		manifest_free(manifest);
+		return;
+	}
+	memcpy(chunk + 8, xml, size);
+	whole.id = MANIFEST_EVENT_ID;
+	whole.payload = chunk;
+	whole.payload_size = (uint32_t)(8 + size);
+	trace_schemas_look(recording->trace, &whole);
+	recording->full |= manifest && recording->announcement_count == ANNOUNCEMENTS_MOST;
+	if (!manifest || recording->full) {
+		manifest_free(manifest);
+		return;
+	}
+	recording->announcements[recording->announcement_count++] =
+		(struct announcement){ provider, record->process_id, record->time, manifest };
+}
+
+static void change_recorded(struct recording *recording, uint8_t number)
+{
+	uint8_t payload[8] = { 0 };
+	const struct event_record record = process_change(number, recording->now, payload);
+	size_t at = recording->change_count;
+
+	trace_schemas_look(recording->trace, &record);
+	recording->full |= at == CHANGES_MOST;
+	if (!recording->full) {
+		recording->changes[at].process_id = payload[0];
+		recording->changes[at].from =
+			recording->now + (record.opcode == KERNEL_OPCODE_STOP);
+		recording->change_count++;
+	}
+}
+
+/* Whether a change of the process is after the first time, and not after the second one. */
+static bool changed_between(const struct recording *recording, uint32_t process_id, int64_t first,
+			    int64_t second)
+{
+	for (size_t i = 0; i < recording->change_count; i++) {
+		if (recording->changes[i].process_id == process_id &&
+		    recording->changes[i].from > first && recording->changes[i].from <= second) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The announcement of the event's process: the last one by then, else the first one after it. */
+static const struct announcement *own_of(const struct recording *recording, uint8_t provider,
+					 const struct event_record *record)
+{
+	const struct announcement *own = NULL;
+
+	for (size_t i = 0; i < recording->announcement_count; i++) {
+		const struct announcement *at = &recording->announcements[i];
+		bool before = at->time <= record->time;
+
+		if (at->provider == provider && at->process_id == record->process_id &&
+		    !changed_between(recording, at->process_id, before ? at->time : record->time,
+				     before ? record->time : at->time) &&
+		    (before || !own)) {
+			own = at;
+		}
+	}
+	return own;
+}
+
+static const struct schema *search(const struct recording *recording, uint8_t provider,
+				   const struct event_record *record, uint8_t version)
+{
+	const struct announcement *own = own_of(recording, provider, record);
+	const struct schema *schema =
+		own ? manifest_schema_exact(own->manifest, 0, record->id, version) : NULL;
+
+	for (size_t i = recording->announcement_count; i-- > 0 && !schema;) {
+		const struct announcement *at = &recording->announcements[i];
+
+		if (at->provider == provider) {
+			schema = manifest_schema_exact(at->manifest, 0, record->id, version);
+		}
+	}
+	return schema;
+}
+
+static void check_event(struct recording *recording, uint8_t provider,
+			const struct event_record *record)
+{
+	const struct schema *wanted = search(recording, provider, record, record->version);
+	const struct event_class *class;
+	bool added;
+
+	if (!wanted && record->version != 0) {
+		wanted = search(recording, provider, record, 0);
+	}
+	class = event_table_find(recording->event_table, record, &added);
+	check(class != NULL);
+	if (recording->full) {
+		return;
+	}
+	check((class->schema == NULL) == (wanted == NULL));
+	if (wanted) {
+		check(strcmp(class->schema->event, wanted->event) == 0 &&
+		      class->schema->field_count == wanted->field_count);
+		for (unsigned i = 0; i < wanted->field_count; i++) {
+			check(strcmp(class->schema->fields[i].name, wanted->fields[i].name) == 0 &&
+			      class->schema->fields[i].type == wanted->fields[i].type);
+		}
+	}
+}
+
+static void read_step(struct recording *recording, struct cursor *c, bool first_pass)
+{
+	enum step step = (enum step)(cursor_u8(c) % STEPS);
+	uint8_t number = cursor_u8(c);
+	const struct guid provider = provider_of(number);
+	struct event_record record = { .provider = &provider,
+				       .type = RECORD_EVENT,
+				       .process_id = number / 4U % 4,
+				       .time = recording->now,
+				       .version = number >> 6,
+				       .payload = (const uint8_t *)"",
+				       .pointer_size = 8,
+				       .kernel_group = 0xff };
+	size_t size;
+
+	if (step == ANNOUNCE || step == ANSWER || step == MAP) {
+		size = cursor_u16(c);
+		size = size < cursor_left(c) ? size : cursor_left(c);
+		if (step == ANNOUNCE && first_pass) {
+			announce_recorded(recording, &record, number % 4, c->at, size);
+		}
+		cursor_skip(c, size);
+	} else if (step == EVENT) {
+		record.id = cursor_u8(c);
+		if (!first_pass) {
+			check_event(recording, number % 4, &record);
+		}
+	} else if (step == WAIT) {
+		recording->now += (int64_t)number * QUARTER_100NS;
+	} else if (first_pass) {
+		change_recorded(recording, number);
+	}
+}
+
+static void read_recording(const uint8_t *data, size_t size)
+{
+	struct recording *recording = calloc(1, sizeof *recording);
+	struct schema_origins origins = { .live = false };
+
+	check(recording != NULL);
+	recording->trace = trace_schemas_new(NULL);
+	origins.trace = recording->trace;
+	recording->event_table = event_table_new(CLASSES_MOST, &origins, NULL);
+	check(recording->trace && recording->event_table);
+	for (unsigned pass = 0; pass < 2; pass++) {
+		struct cursor c = cursor_over(data, size);
+
+		recording->now = 0;
+		while (c.at < c.end && !c.overrun) {
+			read_step(recording, &c, pass == 0);
+		}
+		trace_schemas_finish(recording->trace);
+	}
+	event_table_free(recording->event_table);
+	trace_schemas_free(recording->trace);
+	for (size_t i = 0; i < recording->announcement_count; i++) {
+		manifest_free(recording->announcements[i].manifest);
+	}
+	free(recording);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -205,5 +432,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		described_schema_done(&session->answers[i]);
 	}
 	free(session);
+	read_recording(data, size);
 	return 0;
 }

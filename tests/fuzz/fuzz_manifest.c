@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "decode/event_schema.h"
 #include "decode/manifest/manifest.h"
+#include "decode/manifest/write.h"
 #include "decode/schema.h"
 #include "tests/fuzz/failing_memory.h"
 
@@ -87,6 +88,29 @@ static void check_manifest(const struct manifest *manifest, const struct event_r
 	}
 }
 
+/* What is written of a manifest is read again with all of its events, or the writer says why not.
+ */
+static void check_written(const struct manifest *manifest)
+{
+	for (size_t i = 0; i < manifest_provider_count(manifest) && i < 8; i++) {
+		struct guid guid = { { 0xa1 } };
+		struct manifest_writer *writer;
+		struct error err = { 0 };
+		struct text xml = { 0 };
+		bool written;
+
+		manifest_provider_guid(manifest, i, &guid);
+		writer = manifest_writer_new(&guid, "Alpha", &err);
+		check(writer != NULL);
+		manifest_writer_provider(writer, manifest, i);
+		written = manifest_writer_finish(writer, &xml, &err);
+		check(written == (err.text[0] == '\0'));
+		check(written || err.code == ERROR_LIMIT || xml.size > 1 << 20);
+		manifest_writer_free(writer);
+		text_free(&xml);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *xml = malloc(size > 0 ? size : 1);
@@ -108,6 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_manifest(given, &record);
 	}
 	if (found) {
+		check_written(found);
 		check_manifest(found, &record);
 	}
 	manifest_free(given);

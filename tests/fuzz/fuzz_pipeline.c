@@ -13,8 +13,7 @@
  * (tests/support/page_oracle.h), and each record that the reader delivered is counted exactly once
  * in each family that counts all of them.
  *
- * Random bytes are hardly ever a recording. So an input that has not even the header of a buffer is
- * mutated into a recording of tests/support/every_class.h; this makes an empty corpus useful.
+ * recording_mutator.c mutates the inputs.
  */
 #define _GNU_SOURCE /* memfd_create, fopencookie */
 #include <stddef.h>
@@ -31,13 +30,10 @@
 #include "metrics/exposition.h"
 #include "runner.h"
 #include "setup.h"
-#include "tests/support/every_class.h"
 #include "tests/support/page_oracle.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most); /* of libFuzzer */
 int etwtool_main(int argc, char **argv); /* main() of exporter/tool/main.c */
 
 enum { WORDS_MOST = 10, OUTPUT_MOST = 8 << 20 /* bytes; then the disk is full */ };
@@ -178,6 +174,8 @@ static const char *const commands[][WORDS_MOST] = {
 	{ "top", recording_path, "--speed", "0", "--batch" },
 	{ "check", "config", config_path, "--with", recording_path },
 	{ "check", "config", config_path, "--with", recording_path, "--format", "json" },
+	{ "relog", recording_path, "-o", relogged_path, "--anonymise", "--keep-undescribed" },
+	{ "relog", recording_path, "-o", relogged_path, "--set", "*.@pid=7" },
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], REPLAYS = 11 };
@@ -264,39 +262,6 @@ static void run(const char *const words[WORDS_MOST])
 	}
 }
 
-/* ---- recordings to begin with ---- */
-
-/* Writes a recording to data; returns its size, or 0 if it has more than `most` bytes. */
-static size_t build_recording(unsigned number, uint8_t *data, size_t most)
-{
-	static void (*const parts[])(struct etl_writer *, uint8_t) = {
-		every_class_add,
-		every_class_add_kernel,
-		every_class_add_programs,
-		every_class_add_rare,
-	};
-	uint8_t pointer_size = number % 2 == 0 ? 8 : 4;
-	enum clock_type clock = CLOCK_QPC + number / 2 % 3;
-	bool compressed = number / 6 % 2 == 1;
-	struct etl_writer_options options = every_class_options(pointer_size, clock, compressed);
-	struct error err = { 0 };
-	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
-	const uint8_t *bytes;
-	size_t size = 0;
-
-	if (writer) {
-		parts[number / 12 % (sizeof parts / sizeof parts[0])](writer, pointer_size);
-	}
-	if (!writer || !etl_writer_finish(writer, &err)) {
-		fail("no recording", err.text, strlen(err.text));
-	}
-	bytes = etl_writer_bytes(writer, &size);
-	size = size <= most ? size : 0;
-	memcpy(data, bytes, size);
-	etl_writer_close(writer);
-	return size;
-}
-
 /* ---- libFuzzer ---- */
 
 static void remove_relogged(void)
@@ -336,23 +301,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		run(commands[choice - REPLAYS]);
 	}
 	return 0;
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
-{
-	enum { BUFFER_HEADER_SIZE = 72 };
-	size_t built;
-
-	if (size < BUFFER_HEADER_SIZE && most > BUFFER_HEADER_SIZE) {
-		built = build_recording(seed, data, most - 1);
-		if (built > 0) {
-			data[built] = (uint8_t)(seed >> 8); /* the choice of a command */
-			return built + 1;
-		}
-	}
-	if (size > 0 && seed % 8 == 0) {
-		data[size - 1] = (uint8_t)(seed >> 8);
-		return size;
-	}
-	return LLVMFuzzerMutate(data, size, most);
 }

@@ -25,7 +25,7 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 BASE_SIZE_MOST = 64 << 10  # of a recording before it is damaged: a run is to take some milliseconds
 CPU_SECONDS = 60
 OUTPUT_BYTES = 256 << 20
-COLLECTORS = ["image", "cpu", "interrupt", "sched", "file_top", "disk_cause"]
+COLLECTORS = ["image", "cpu", "interrupt", "sched", "file_top", "disk_cause", "minifilter"]
 INTERESTING = [0, 1, 7, 8, 0x48, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000,
                0xFFFFFFFF, 0x100000000, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0x8000000000000001, 0xFFFFFFFFFFFFFFFF]
 
@@ -40,6 +40,7 @@ def commands(build, path):
         [tool, "summary", path],
         [tool, "stats", path],
         [tool, "providers", path, "--format", "json"],
+        [tool, "providers", path, "--export-manifests", path + ".manifests"],
         [tool, "fields", path, "*"],
         [tool, "fields", path, "*/Read"],
         [tool, "dump", path],

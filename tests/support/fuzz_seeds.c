@@ -9,6 +9,7 @@
  * payloads. fuzz_inband: what is announced to a session. fuzz_manifest: manifests, with every
  * element somewhere. fuzz_yaml: collectors, with every word of the language somewhere. fuzz_http:
  * requests, headers and web configurations. fuzz_archive: something packed, in each format.
+ * fuzz_arguments: what the flags of both programs take.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "source/payload.h"
 #include "tests/support/every_class.h"
 #include "tests/support/fuzz_seeds_archive.h"
+#include "tests/support/fuzz_seeds_arguments.h"
 #include "tests/support/fuzz_seeds_events.h"
 #include "tests/support/fuzz_seeds_http.h"
 #include "tests/support/fuzz_seeds_inband.h"
@@ -69,7 +71,7 @@ typedef void add_fn(struct etl_writer *writer, uint8_t pointer_size);
 /* The last byte is the number of a command: see fuzz_pipeline. */
 static void write_for_commands(const char *recording, struct payload *whole)
 {
-	enum { COMMANDS = 40 }; /* and ways to replay */
+	enum { COMMANDS = 42 }; /* and ways to replay */
 	bool all = strcmp(recording, "all-64.etl") == 0 ||
 		   strcmp(recording, "all-32-packed.etl") == 0;
 	char name[64];
@@ -277,8 +279,7 @@ static void take_payload(void *context, const struct event_record *record)
 
 	take_event(payloads, record);
 	if (record->classic) {
-		layout = layout_number(
-			kernel_schema(record->provider, record->opcode, record->version));
+		layout = layout_number(kernel_schema_of(record));
 	}
 	if (layout >= 0) {
 		write_layout(payloads, record, layout);
@@ -479,6 +480,7 @@ int main(int argc, char **argv)
 	write_all("fuzz_events", fuzz_events_seed);
 	write_all("fuzz_inband", fuzz_inband_seed);
 	write_all("fuzz_http", fuzz_http_seed);
+	write_all("fuzz_arguments", fuzz_arguments_seed);
 	write_archives();
 	write_instructions();
 	write_failing();

@@ -6,8 +6,8 @@
 #include "tests/support/inband_manifest.h"
 
 /* The steps of the target, and which processes and providers there are. */
-enum { ANNOUNCE, EVENT, WAIT, ANSWER, MAP };
-enum { HONEST = 0, HOSTILE = 4, OTHER_PROVIDER = 1 };
+enum { ANNOUNCE, EVENT, WAIT, ANSWER, MAP, CHANGE };
+enum { HONEST = 0, HOSTILE = 4, SILENT = 8, OTHER_PROVIDER = 1, VERSION_1 = 0x40, ENDS = 0x80 };
 
 static const struct guid provider = { { 0, 0xfe } };
 
@@ -91,12 +91,50 @@ static void add_answers(struct payload *seed)
 	event(seed, HONEST, 5);
 }
 
+/* Events 2 and 3 in both versions, of all processes. */
+static void add_events(struct payload *seed)
+{
+	for (uint8_t process = HONEST; process <= SILENT; process += HOSTILE) {
+		for (uint8_t id = 2; id <= 3; id++) {
+			event(seed, process, id);
+			event(seed, process | VERSION_1, id);
+		}
+	}
+}
+
+/* Two versions of one EventSource, and a process id that is reused. */
+static void add_versions(struct payload *seed)
+{
+	static const char before[] = "<events><event value='2' symbol='S' template='t'/>"
+				     "<event value='3' symbol='Only'/></events><templates>"
+				     "<template tid='t'><data name='n' inType='win:UInt32'/>"
+				     "</template></templates>";
+	static const char later[] = "<events><event value='2' symbol='X'/>"
+				    "<event value='2' version='1' symbol='V'/></events>";
+
+	add_events(seed);
+	announce(seed, HONEST, before);
+	step(seed, WAIT, 1);
+	announce(seed, HOSTILE, later);
+	add_events(seed);
+	step(seed, CHANGE, HONEST | ENDS);
+	step(seed, WAIT, 1);
+	step(seed, CHANGE, HONEST);
+	add_events(seed);
+	step(seed, WAIT, 1);
+	announce(seed, HONEST, later);
+	announce(seed, HOSTILE, before);
+	add_events(seed);
+}
+
 bool fuzz_inband_seed(unsigned index, struct payload *seed, const char **name)
 {
 	static const struct {
 		const char *name;
 		void (*add)(struct payload *seed);
-	} seeds[] = { { "tellers", add_manifest_ids }, { "answers", add_answers } };
+	} seeds[] = { { "tellers", add_manifest_ids },
+		      { "answers", add_answers },
+		      { "versions", add_versions } };
 
 	if (index >= sizeof seeds / sizeof seeds[0]) {
 		return false;

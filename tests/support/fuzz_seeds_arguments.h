@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arguments of command lines to fuzz from.
+ */
+#ifndef SUPPORT_FUZZ_SEEDS_ARGUMENTS_H
+#define SUPPORT_FUZZ_SEEDS_ARGUMENTS_H
+
+#include <stdbool.h>
+
+#include "source/payload.h"
+
+/* Adds the seed of an index, in the form that fuzz_arguments takes, and its name, which is valid
+ * until the next call; false behind the last. */
+bool fuzz_arguments_seed(unsigned index, struct payload *seed, const char **name);
+
+#endif
