@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the set-up scripts: installs packages through apt and npm, fetches source packages without leaving a source list
 # behind. Sets `cache`, the folder of what we build ourselves, and `work`, a temporary folder.
 set -euo pipefail

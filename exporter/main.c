@@ -616,8 +616,8 @@ int main(int argc, char **argv)
 				program_version.compiler, program_version.arch);
 		status = print(&out);
 	} else {
-		return start(&app);
+		return (int)start(&app);
 	}
 	app_done(&app);
-	return status;
+	return (int)status;
 }

@@ -164,7 +164,7 @@ void json_double(struct json *json, double value)
 
 		snprintf(number, sizeof number, "%.*g", precision, value);
 		back = strtod(number, NULL);
-		if (memcmp(&back, &value, sizeof value) == 0) {
+		if (back == value) {
 			break;
 		}
 	}

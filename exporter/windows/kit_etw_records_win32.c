@@ -82,7 +82,9 @@ static void check_callback(struct kit_finding *finding, struct probe_provider *p
 		finding_check(finding, false, "no callback");
 		return;
 	}
-	finding_check(finding, memcmp(&last, expected, sizeof last) == 0,
+	finding_check(finding,
+		      last.code == expected->code && last.level == expected->level &&
+			      last.any == expected->any && last.all == expected->all,
 		      "callback code %lu, level %u, keywords 0x%llx, all 0x%llx",
 		      (unsigned long)last.code, last.level, (unsigned long long)last.any,
 		      (unsigned long long)last.all);

@@ -54,6 +54,7 @@ inside etwtool summary /tmp/sample.etl | grep '"records"' >/dev/null || say "etw
 inside etwtool check config /etc/etw_exporter/etw_exporter.yaml
 
 # It serves the recording.
+: >"$work/log"
 "${enter[@]}" etw_exporter --config.file=/etc/etw_exporter/etw_exporter.yaml --web.listen-address=127.0.0.1:0 \
 	--replay.file=/tmp/sample.etl 2>"$work/log" &
 exporter=$!
