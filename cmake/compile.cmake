@@ -47,3 +47,9 @@ if(ETWX_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
   add_compile_options(-Wno-missing-field-initializers) # clang's is for the { NULL } that ends a table, too
 endif()
+if(ETWX_COVERAGE)
+  # Up to eight files for a program; processes that end at the same time each find a free one, to which they add.
+  set(profiles -fprofile-instr-generate=${PROJECT_BINARY_DIR}/profiles/%8m.profraw)
+  add_compile_options(${profiles} -fcoverage-mapping)
+  add_link_options(${profiles})
+endif()

@@ -2,7 +2,9 @@
 # Installs what is missing, then runs every test: all of them in release and asan, those labelled "threads" in tsan, the
 # Windows build's under Wine, a hostile provider and every fuzz target for 15 s (--long: 10 minutes), every command on
 # 20 damaged recordings (10,000), some commands on four recordings (all), each attack on the web server for 5 s (a minute), and
-# the recordings in ../shared/traces against their expected results. --long also draws the dashboards, and builds the packages twice.
+# the recordings in ../shared/traces against their expected results. --long also reads recordings of 100 GB and of a million processes,
+# prints which lines and branches all tests together reach, draws the dashboards, builds the packages twice, and keeps two exporters
+# busy for SOAK_SECONDS (8 hours).
 # A failure does not stop the rest. A line a minute says how far it is. The last line is the sum; the exit status is 0 when
 # nothing failed and something ran.
 set -uo pipefail
@@ -19,7 +21,7 @@ exec </dev/null
 passed=0 failed=0 skipped=0
 failures=()
 steps=(set-up release asan tsan "hostile provider" "damaged recordings" windows-mingw fuzz recordings)
-[ "$fuzz_seconds" -eq 15 ] || steps+=(dashboards packages)
+[ "$fuzz_seconds" -eq 15 ] || steps+=(coverage dashboards packages)
 step=0
 
 # Compilers and Wine leave files behind when they are ended early.
@@ -221,6 +223,15 @@ check_recordings() {
 	fi
 }
 
+# What all tests together reach, dashboards and the like left out, which are no code of ours.
+print_coverage() {
+	if bash tests/coverage.sh -E '^(e2e_(dashboards|mixin|package|systemd|workflows))$'; then
+		pass
+	else
+		fail "tests/coverage.sh"
+	fi
+}
+
 # Pictures in build/preview, to be looked at.
 preview_dashboards() {
 	if bash dashboards/preview.sh --once; then
@@ -259,6 +270,8 @@ if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards
 		"$part"
 	done
 	if [ "$fuzz_seconds" -ne 15 ]; then
+		next_step
+		print_coverage
 		next_step
 		preview_dashboards
 		next_step
