@@ -10,6 +10,14 @@
 
 static_assert(sizeof(socket_handle) == sizeof(SOCKET), "a handle holds a SOCKET");
 
+/*
+ * A page that waits for its client takes this much of the kernel's memory. Windows otherwise makes
+ * the buffer as large as the connection seems to need ("SIO_IDEAL_SEND_BACKLOG_QUERY", Microsoft
+ * Learn), and Wine has the several MB of Linux: 64 clients that do not read then cost the time of
+ * many whole pages at once.
+ */
+enum { SEND_BUFFER_BYTES = 256 * 1024 };
+
 bool sockets_start(struct error *err)
 {
 	WSADATA data;
@@ -68,6 +76,7 @@ static SOCKET listen_on(const struct listen_address *address, bool ipv6, int *er
 	union any_address binary;
 	int size = address_of(address, ipv6, &binary);
 	DWORD on = 1, only = address->family == LISTEN_IPV6;
+	int buffer = SEND_BUFFER_BYTES;
 	SOCKET socket_number;
 
 	if (size == 0) {
@@ -90,6 +99,8 @@ static SOCKET listen_on(const struct listen_address *address, bool ipv6, int *er
 				 sizeof on);
 		(void)setsockopt(socket_number, SOL_SOCKET, SO_KEEPALIVE, (const char *)&on,
 				 sizeof on);
+		(void)setsockopt(socket_number, SOL_SOCKET, SO_SNDBUF, (const char *)&buffer,
+				 sizeof buffer);
 		return socket_number;
 	}
 	*error_number = WSAGetLastError();
