@@ -31,6 +31,9 @@ PAGE = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 MORE_THAN_WORKERS = "slow readers, more than workers"
 MORE_THAN_ROOM = "silent connections, more than one address may have"
 
+# The reason for which the server must have closed a connection before the attack ends, however slow the machine makes the attackers.
+ANSWERED_BY = {MORE_THAN_ROOM: "evicted"}
+
 # name: clients, what each sends at first, what it sends again and again, how many bytes it reads a second
 ATTACKS = {
     "silent connections": (2000, b"", b"", 0),
@@ -143,6 +146,7 @@ class Window:
 
     def __init__(self, server):
         self.server, self.longest, self.missed, self.again = server, {}, 0, 0
+        self.unanswered = False  # the server closed no connection for the reason in ANSWERED_BY
         self.before = server.state()
 
     def probe(self, seconds):
@@ -197,6 +201,16 @@ class Server:
                 state[name] += float(line.rpartition(" ")[2])
         return state
 
+    def has_closed(self, reason):
+        begun, closed = time.monotonic(), f'etw_exporter_http_connections_closed_total{{reason="{reason}"}} '
+        while time.monotonic() < begun + PATIENCE:
+            answer = fetch(self.port, "/metrics")
+            lines = answer[1].decode().splitlines() if answer else []
+            if any(float(line.rpartition(" ")[2]) > 0 for line in lines if line.startswith(closed)):
+                return True
+            time.sleep(PAUSE)
+        return False
+
     def peak_mb(self):
         if not self.pid:
             return 0
@@ -209,6 +223,8 @@ def run_attack(name, server, seconds):
                           stdout=subprocess.PIPE, text=True) as attackers:
         connected = attackers.stdout.readline().strip()
         window = Window(server).probe(seconds)
+        if server.ours and name in ANSWERED_BY:
+            window.unanswered = not server.has_closed(ANSWERED_BY[name])
         alive = attackers.poll() is None
         attackers.stdin.close()
         attackers.wait()
@@ -220,6 +236,8 @@ def check(name, window, alone, alive, limit):
     faults = []
     if not alive:
         faults.append(f"{name}: the attackers ended")
+    if window.unanswered:
+        faults.append(f"{name}: no connection was closed for the reason {ANSWERED_BY[name]}")
     # More slow readers than workers: what waits too long gets a 503.
     if (window.missed and name != MORE_THAN_WORKERS) or set(window.longest) != set(window.server.paths):
         faults.append(f"{name}: {window.missed} probes without an answer")
