@@ -47,6 +47,7 @@ struct scrape {
 	struct accepted_format accepted;
 	enum content_encoding encoding;
 	struct encoder *encoder; /* owned; NULL: identity */
+	struct text out;	 /* what the next write sends; kept for its memory */
 	uint64_t deadline_ns;
 	size_t size; /* of the page, before it is compressed */
 	bool chunked;
@@ -54,10 +55,17 @@ struct scrape {
 	bool refused;
 };
 
-static bool send_all(struct scrape *scrape, const char *bytes, size_t size)
+/* Sends scrape->out and empties it. False without memory, which is no refusal. */
+static bool send_out(struct scrape *scrape)
 {
+	if (scrape->out.failed) {
+		return false;
+	}
+	scrape->begun = true;
 	scrape->refused |= os_monotonic_ns() > scrape->deadline_ns;
-	scrape->refused |= scrape->refused || !answer_send(scrape->request, bytes, size);
+	scrape->refused |= scrape->refused ||
+			   !answer_send(scrape->request, scrape->out.data, scrape->out.size);
+	text_clear(&scrape->out);
 	return !scrape->refused;
 }
 
@@ -84,29 +92,24 @@ static void add_metrics_head(struct text *out, const struct scrape *scrape)
 }
 
 /*
- * Chunked, so that a page cut short is known to be cut short. What stands between the bytes of two
- * chunks goes out with one write.
+ * Chunked, so that a page cut short is known to be cut short. A chunk goes out with one write,
+ * together with what stands between it and the one before: a write of a few bytes would cost as much
+ * as one of a whole chunk, and a packet of its own.
  */
 static bool send_chunk(void *context, const char *bytes, size_t size)
 {
 	struct scrape *scrape = context;
-	struct text frame = { 0 };
-	bool sent;
 
 	if (!scrape->begun) {
-		add_metrics_head(&frame, scrape);
+		add_metrics_head(&scrape->out, scrape);
 	} else if (scrape->chunked) {
-		text_add_string(&frame, "\r\n");
+		text_add_string(&scrape->out, "\r\n");
 	}
 	if (scrape->chunked) {
-		text_add_format(&frame, "%zx\r\n", size);
+		text_add_format(&scrape->out, "%zx\r\n", size);
 	}
-	scrape->begun = true;
-	scrape->refused |= frame.failed;
-	sent = !scrape->refused && (frame.size == 0 || send_all(scrape, frame.data, frame.size)) &&
-	       send_all(scrape, bytes, size);
-	text_free(&frame);
-	return sent;
+	text_add(&scrape->out, bytes, size);
+	return send_out(scrape);
 }
 
 /* The sink of the exposition. */
@@ -119,35 +122,32 @@ static bool take_page(void *context, const char *bytes, size_t size)
 				 send_chunk(scrape, bytes, size);
 }
 
-static int answer_metrics_head(const struct scrape *scrape)
+static int answer_metrics_head(struct scrape *scrape)
 {
-	struct text head = { 0 };
-
-	add_metrics_head(&head, scrape);
-	if (!head.failed && answer_send(scrape->request, head.data, head.size)) {
+	add_metrics_head(&scrape->out, scrape);
+	if (send_out(scrape)) {
 		answer_end(scrape->request);
 	}
-	text_free(&head);
 	return 200;
 }
 
 /* The last chunk; also the head, if the page has no family. */
-static void send_end(struct scrape *scrape)
+static bool send_end(struct scrape *scrape)
 {
-	static const char end[] = "\r\n0\r\n\r\n";
-	struct text head = { 0 };
-
-	if (scrape->begun && scrape->chunked) {
-		send_all(scrape, end, sizeof end - 1);
-	} else if (!scrape->begun) {
-		add_metrics_head(&head, scrape);
-		text_add_string(&head, scrape->chunked ? end + 2 : "");
-		scrape->refused |= head.failed || !send_all(scrape, head.data, head.size);
-		text_free(&head);
+	if (!scrape->begun) {
+		add_metrics_head(&scrape->out, scrape);
+	} else if (scrape->chunked) {
+		text_add_string(&scrape->out, "\r\n");
 	}
-	if (!scrape->refused) {
-		answer_end(scrape->request);
+	if (scrape->chunked) {
+		text_add_string(&scrape->out, "0\r\n\r\n");
 	}
+	/* Without chunks the end of the connection is that of the page. */
+	if ((scrape->chunked || !scrape->begun) && !send_out(scrape)) {
+		return false;
+	}
+	answer_end(scrape->request);
+	return true;
 }
 
 void scrape_count(struct http_server *server, int status)
@@ -177,10 +177,7 @@ static bool send_page(struct scrape *scrape, const struct http_server *server,
 		}
 	}
 	written = exposition_write_as(server->registry, &options, take_page, scrape) &&
-		  (!scrape->encoder || encoder_end(scrape->encoder));
-	if (written) {
-		send_end(scrape);
-	}
+		  (!scrape->encoder || encoder_end(scrape->encoder)) && send_end(scrape);
 	encoder_free(scrape->encoder);
 	return written;
 }
@@ -209,7 +206,9 @@ int scrape_answer(struct http_server *server, const struct http_request *request
 	int status = 200;
 
 	if (request->is_head) {
-		return answer_metrics_head(&scrape);
+		status = answer_metrics_head(&scrape);
+		text_free(&scrape.out);
+		return status;
 	}
 	if (!send_page(&scrape, server, options) && !scrape.refused) {
 		code = no_memory;
@@ -217,6 +216,7 @@ int scrape_answer(struct http_server *server, const struct http_request *request
 	} else if (scrape.refused) {
 		code = client_left;
 	}
+	text_free(&scrape.out);
 	code_id = intern_string(registry_strings(server->registry), code);
 	family_add(server->families[SCRAPE_COUNT], server->shard, &code_id, 1);
 	family_observe(server->families[SCRAPE_DURATION], server->shard, NULL,
