@@ -561,7 +561,7 @@ static bool may_read_ahead(struct etl_scan *scan)
 		return false;
 	}
 	return scan->ahead_count == 0 ||
-	       (scan->unpacker.helper && !ahead_at(scan, scan->ahead_count - 1)->buffer.bytes);
+	       (scan->unpacker.jobs && !ahead_at(scan, scan->ahead_count - 1)->buffer.bytes);
 }
 
 enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err)

@@ -12,17 +12,14 @@
  * as fast, and neither block needs padding.
  *
  * Unpacking is most of the work on a compressed recording and needs only the bytes, so a second
- * core can do it; reading, merging and delivery stay on the thread of the source. A caller that
- * waits for a job does queued jobs itself meanwhile, so both cores are busy and a slow helper does
- * not delay it. The helper thread starts after the first few compressed buffers of a recording.
+ * core can do it (base/jobs.h); reading, merging and delivery stay on the thread of the source. The
+ * helper thread starts after the first few compressed buffers of a recording.
  */
 #include "etl/unpack.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cursor.h"
-#include "base/os.h"
 #include "etl/record.h"
 
 /* ---- the stream ---- */
@@ -248,22 +245,9 @@ bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_
 	return good;
 }
 
-/* ---- the helper ---- */
-
-#define WAIT_NS                                                                          \
-	UINT64_C(1000000000) /* every wait is woken; this bounds the cost of a lost wake \
-			      */
+/* ---- jobs ---- */
 
 enum { HELPER_FROM = 4 }; /* buffers; for fewer a thread costs more than it saves */
-
-struct etl_helper {
-	struct os_thread thread;
-	struct os_mutex mutex; /* guards the members below, and the jobs */
-	struct os_condition changed;
-	struct etl_unpack_job *first; /* queued, in the order in which they are needed */
-	struct etl_unpack_job **last;
-	bool stopping;
-};
 
 void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t packed_size)
 {
@@ -277,96 +261,31 @@ void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t pa
 	job->end = ETL_BUFFER_HEADER_SIZE + (uint32_t)made;
 }
 
-/* Does the first queued job. The caller holds the lock. */
-static void run_first(struct etl_helper *helper)
+static void unpack(void *context, struct job *link, unsigned thread)
 {
-	struct etl_unpack_job *job = helper->first;
+	struct etl_unpack_job *job = (struct etl_unpack_job *)(void *)link;
 
-	helper->first = job->next;
-	if (!helper->first) {
-		helper->last = &helper->first;
-	}
-	os_mutex_unlock(&helper->mutex);
+	(void)context;
+	(void)thread;
 	etl_unpack_now(job, job->packed->bytes, job->packed_size);
-	os_mutex_lock(&helper->mutex);
-	job->done = true;
-	os_condition_wake_all(&helper->changed);
-}
-
-/* Does jobs until *until is true. */
-static void run_until(struct etl_helper *helper, const bool *until)
-{
-	os_mutex_lock(&helper->mutex);
-	while (!*until) {
-		if (helper->first) {
-			run_first(helper);
-		} else {
-			os_condition_wait(&helper->changed, &helper->mutex, WAIT_NS);
-		}
-	}
-	os_mutex_unlock(&helper->mutex);
-}
-
-static void help(void *context)
-{
-	struct etl_helper *helper = context;
-
-	run_until(helper, &helper->stopping);
-}
-
-static void free_helper(struct etl_helper *helper)
-{
-	os_condition_done(&helper->changed);
-	os_mutex_done(&helper->mutex);
-	free(helper);
-}
-
-/* Returns NULL if there is no thread. This is no error: the caller unpacks without a helper. */
-static struct etl_helper *start_helper(void)
-{
-	struct etl_helper *helper = calloc(1, sizeof *helper);
-
-	if (!helper) {
-		return NULL;
-	}
-	os_mutex_init(&helper->mutex);
-	os_condition_init(&helper->changed);
-	helper->last = &helper->first;
-	if (!os_thread_start(&helper->thread, help, helper, NULL)) {
-		free_helper(helper);
-		return NULL;
-	}
-	return helper;
 }
 
 bool etl_unpacker_expect(struct etl_unpacker *unpacker)
 {
 	if (unpacker->buffers < HELPER_FROM && ++unpacker->buffers == HELPER_FROM) {
-		unpacker->helper = start_helper();
+		unpacker->jobs = jobs_start(2, unpack, NULL);
 	}
-	return unpacker->helper != NULL;
+	return unpacker->jobs != NULL;
 }
 
 void etl_unpacker_submit(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
 {
-	struct etl_helper *helper = unpacker->helper;
-
-	job->next = NULL;
-	job->submitted = true;
-	job->done = false;
-	os_mutex_lock(&helper->mutex);
-	*helper->last = job;
-	helper->last = &job->next;
-	os_condition_wake_all(&helper->changed);
-	os_mutex_unlock(&helper->mutex);
+	jobs_submit(unpacker->jobs, &job->job);
 }
 
 void etl_unpacker_wait(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
 {
-	if (job->submitted) {
-		run_until(unpacker->helper, &job->done);
-		job->submitted = false;
-	}
+	jobs_wait(unpacker->jobs, &job->job);
 	etl_block_put(unpacker->blocks, job->packed);
 	job->packed = NULL;
 }
@@ -380,16 +299,6 @@ void etl_unpacker_drop(struct etl_unpacker *unpacker, struct etl_unpack_job *job
 
 void etl_unpacker_done(struct etl_unpacker *unpacker)
 {
-	struct etl_helper *helper = unpacker->helper;
-
-	unpacker->helper = NULL;
-	if (!helper) {
-		return;
-	}
-	os_mutex_lock(&helper->mutex);
-	helper->stopping = true;
-	os_condition_wake_all(&helper->changed);
-	os_mutex_unlock(&helper->mutex);
-	os_thread_join(&helper->thread);
-	free_helper(helper);
+	jobs_stop(unpacker->jobs);
+	unpacker->jobs = NULL;
 }

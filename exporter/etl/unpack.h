@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/jobs.h"
 #include "etl/block.h"
 
 /*
@@ -27,25 +28,20 @@ enum {
 	ETL_UNPACK_AHEAD_MAX = 1 << 20, /* bytes of such a buffer: few are larger */
 };
 
-/*
- * One buffer to unpack. It belongs to the submitter, which may read only `submitted` between
- * submission and the end of the wait.
- */
+/* One buffer to unpack. */
 struct etl_unpack_job {
+	struct job job;           /* the first member */
 	struct etl_block *packed; /* owned */
 	size_t packed_size;       /* of the bytes in packed, header included */
 	struct etl_block *out;    /* owned */
 	uint32_t end;             /* header included; first as requested, then as unpacked */
 	bool good;                /* after unpacking: the stream was valid up to there */
-	bool submitted;           /* and not waited for yet */
-	bool done;                /* guarded by the lock of the helper */
-	struct etl_unpack_job *next;
 };
 
 /* Unpacks the buffers of one pass. Set blocks and zero the rest. One thread uses it. */
 struct etl_unpacker {
 	struct etl_blocks *blocks; /* borrowed */
-	struct etl_helper *helper; /* owned; NULL until there were enough compressed buffers */
+	struct jobs *jobs;         /* owned; NULL until there were enough compressed buffers */
 	unsigned buffers;          /* compressed ones so far, counted until the helper starts */
 };
 

@@ -12,8 +12,6 @@
 
 struct dump_lines; /* opaque */
 
-enum { DUMP_THREADS_MOST = 8 };
-
 /*
  * Starts the other threads, so that there are so many with the caller's. The origins are those of
  * the whole recording: complete, only read from now on, and borrowed. NULL without a thread or
