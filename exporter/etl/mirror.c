@@ -159,8 +159,8 @@ static bool copy_buffer(struct copy *copy, const struct etl_buffer *buffer,
 {
 	static const struct kernel_choice none;
 	struct etl_mirror *mirror = copy->mirror;
-	bool same_form = mirror->form == ETL_FORM_AS_READ ||
-			 (mirror->form == ETL_FORM_COMPRESSED) == buffer->header.compressed;
+	bool same_form = mirror->form.packing == ETL_AS_READ ||
+			 (mirror->form.packing == ETL_COMPRESSED) == buffer->header.compressed;
 	struct mirror_piece *piece = &mirror->piece;
 	struct etl_walk walk;
 	bool done = false;
@@ -210,7 +210,7 @@ static bool copy_without_records(struct copy *copy, const struct etl_buffer *buf
 
 /* ---- a mirror ---- */
 
-struct etl_mirror *etl_mirror_open(const char *path, enum etl_mirror_form form,
+struct etl_mirror *etl_mirror_open(const char *path, struct etl_mirror_form form,
 				   struct etl_file *const *inputs, size_t input_count,
 				   struct error *err)
 {
@@ -351,6 +351,11 @@ void etl_mirror_close(struct etl_mirror *mirror)
 	if (!mirror) {
 		return;
 	}
+	jobs_stop(mirror->jobs);
+	for (size_t i = 0; i < MIRROR_PACKS; i++) {
+		mirror_piece_done(&mirror->packs[i].piece);
+		free(mirror->packs[i].packed.bytes);
+	}
 	etl_writer_close(mirror->writer);
 	replacement_done(&mirror->file);
 	mirror_piece_done(&mirror->piece);
@@ -358,6 +363,6 @@ void etl_mirror_close(struct etl_mirror *mirror)
 		mirror_piece_done(&mirror->pending[i]);
 	}
 	free(mirror->pending);
-	free(mirror->packed.bytes);
+	free(mirror->as_it_is.bytes);
 	free(mirror);
 }

@@ -6,7 +6,7 @@
  * for byte, in their order; so a reader delivers both in the same order, records of the same time
  * included. This is the shape of Windows' ITraceRelogger: open, etl_mirror_copy() with a callback
  * per record, further records by etl_mirror_writer(), finish, close. Memory is bounded by the
- * largest buffer. One thread.
+ * largest buffer, and sixteen of at most 1 MiB that other threads pack. One thread.
  */
 #ifndef ETL_MIRROR_H
 #define ETL_MIRROR_H
@@ -68,10 +68,17 @@ struct etl_mirror_visitor {
 /* ---- a mirror ---- */
 
 /* How buffers are stored. */
-enum etl_mirror_form {
-	ETL_FORM_AS_READ,
-	ETL_FORM_PLAIN,
-	ETL_FORM_COMPRESSED, /* where that makes them smaller */
+enum etl_packing {
+	ETL_AS_READ,
+	ETL_PLAIN,
+	ETL_COMPRESSED, /* where that makes them smaller */
+};
+
+struct etl_mirror_form {
+	enum etl_packing packing;
+	/* So many threads pack buffers, the caller's among them; 0: one for each processor. The
+	 * result has the same bytes. */
+	unsigned threads;
 };
 
 struct etl_mirror_counts {
@@ -94,7 +101,7 @@ bool etl_mirror_fits(const struct etl_file *a, const struct etl_file *b, struct 
  * @inputs: what it is made from; they must fit together and outlive it. The header is that of the
  * first one with the least start, the greatest end and the sums of the losses.
  */
-struct etl_mirror *etl_mirror_open(const char *path, enum etl_mirror_form form,
+struct etl_mirror *etl_mirror_open(const char *path, struct etl_mirror_form form,
 				   struct etl_file *const *inputs, size_t input_count,
 				   struct error *err);
 

@@ -78,9 +78,9 @@ void mirror_header_merge(struct etl_mirror *mirror)
 		header->events_lost = add_losses(header->events_lost, next->events_lost);
 		header->buffers_lost = add_losses(header->buffers_lost, next->buffers_lost);
 	}
-	if (mirror->form == ETL_FORM_PLAIN) {
+	if (mirror->form.packing == ETL_PLAIN) {
 		header->log_file_mode &= ~(uint32_t)MIRROR_COMPRESSED;
-	} else if (mirror->form == ETL_FORM_COMPRESSED) {
+	} else if (mirror->form.packing == ETL_COMPRESSED) {
 		header->log_file_mode |= MIRROR_COMPRESSED;
 	}
 }

@@ -6,15 +6,17 @@
 #ifndef ETL_MIRROR_INTERNAL_H
 #define ETL_MIRROR_INTERNAL_H
 
+#include "base/jobs.h"
 #include "base/replacement.h"
 #include "etl/logfile_header.h"
 #include "etl/mirror.h"
 #include "etl/output.h"
 
 enum {
-	MIRROR_USUAL_SIZE = 64 << 10,   /* of a buffer */
-	MIRROR_STANDARD_MAX = 1 << 20,  /* of a buffer size in a header that is believed */
-	MIRROR_PENDING_MOST = 256,      /* pieces that wait */
+	MIRROR_USUAL_SIZE = 64 << 10,  /* of a buffer */
+	MIRROR_STANDARD_MAX = 1 << 20, /* of a buffer size in a header that is believed */
+	MIRROR_PENDING_MOST = 256,     /* pieces that wait for more of the same */
+	MIRROR_PACKS = 2 * JOBS_THREADS_MOST,
 	MIRROR_COMPRESSED = 0x04000000, /* LogFileMode: buffers are compressed */
 };
 
@@ -47,12 +49,20 @@ struct mirror_piece {
 bool mirror_add_time(struct mirror_piece *piece, int64_t time, struct error *err);
 void mirror_piece_done(struct mirror_piece *piece);
 
+/* A piece that is packed before it is written, perhaps by another thread. */
+struct mirror_pack {
+	struct job job; /* the first member */
+	struct mirror_piece piece;
+	struct mirror_block packed;
+	uint32_t size; /* of the packed buffer, header included */
+};
+
 /* ---- a mirror ---- */
 
 struct etl_mirror {
 	bool standard_output;
 	struct replacement file; /* without a path: in memory, or to the standard output */
-	enum etl_mirror_form form;
+	struct etl_mirror_form form;
 	struct etl_file *const *inputs; /* borrowed */
 	size_t input_count;
 	bool begun; /* the first copy has begun */
@@ -65,11 +75,14 @@ struct etl_mirror {
 	struct etl_writer *writer; /* owned; NULL until the first buffer is complete */
 	struct etl_so_far written; /* as a reader of the result sees it */
 	struct etl_mirror_counts counts;
-	struct mirror_piece piece; /* of the buffer that is being copied */
-	struct mirror_block packed;
+	struct mirror_piece piece;    /* of the buffer that is being copied */
+	struct mirror_block as_it_is; /* a buffer that keeps its bytes */
 	struct mirror_piece *pending; /* owned, NULL or MIRROR_PENDING_MOST; in the order in which
 					 they are to be written */
 	size_t pending_count;         /* those behind keep their memory */
+	struct jobs *jobs;            /* owned; NULL until there were enough pieces to pack */
+	struct mirror_pack packs[MIRROR_PACKS]; /* a ring; those not in use keep their memory */
+	uint64_t packs_begun, packs_written;
 };
 
 /* What a buffer may have when nothing else says: as much as buffers of this recording have. */
@@ -90,7 +103,7 @@ bool mirror_header_store(struct etl_mirror *mirror, uint8_t *bytes, bool running
 
 /* ---- writing (mirror_out.c) ---- */
 
-/* Writes mirror->piece at once. */
+/* Writes mirror->piece behind all that waits, or lets it be packed for that. */
 bool mirror_write(struct etl_mirror *mirror, struct error *err);
 
 /* The same, or keeps it to be joined with later ones. The piece is empty afterwards. */
@@ -104,7 +117,7 @@ bool mirror_write_as_it_is(struct etl_mirror *mirror, struct etl_file *input,
 			   const struct etl_buffer *buffer, uint64_t records, bool *done,
 			   struct error *err);
 
-/* Writes the pieces that wait for others. */
+/* Writes the pieces that wait for others, and those that are being packed. */
 bool mirror_flush(struct etl_mirror *mirror, struct error *err);
 
 #endif

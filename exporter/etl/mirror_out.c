@@ -11,18 +11,24 @@
  * written at once, because it is large or unchanged, is preceded by all that waits.
  *
  * A buffer that was packed in the input is packed again, if its content has changed, by our own
- * compression. Compressed buffers may unpack to only so much for their place in the file
- * (etl/index.h); beyond that, a buffer is written plain.
+ * compression. That takes several times as long as all the rest, and needs nothing but the buffer,
+ * so it is a job for other threads (base/jobs.h); pieces under way are a ring and are written in
+ * their order. Compressed buffers may unpack to only so much for their place in the file
+ * (etl/index.h), which is known when they are written; beyond that, a buffer is written plain.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/os.h"
 #include "base/store.h"
 #include "etl/mirror_internal.h"
 #include "etl/pack.h"
 
-enum { FLAG_COMPRESSED = 0x40 };
+enum {
+	FLAG_COMPRESSED = 0x40,
+	THREADS_FROM = 4, /* pieces to pack; for fewer a thread costs more than it saves */
+};
 
 /* ---- memory ---- */
 
@@ -100,7 +106,7 @@ static bool open_writer(struct etl_mirror *mirror, const struct mirror_piece *pi
 		.pointer_size = first->pointer_size == 4 ? 4 : 8,
 		.processors = processors < UINT16_MAX ? (uint16_t)processors : UINT16_MAX,
 		.processor_index = processors > UINT8_MAX + 1,
-		.compressed = mirror->form == ETL_FORM_COMPRESSED,
+		.compressed = mirror->form.packing == ETL_COMPRESSED,
 		.clock = mirror->inputs[0]->format.clock.type,
 		.perf_frequency = mirror->inputs[0]->format.clock.perf_frequency,
 		.cpu_mhz = first->cpu_mhz,
@@ -164,64 +170,118 @@ static void store_sizes(const struct mirror_piece *piece, uint8_t *bytes, uint32
 	store_u16(bytes + 0x34, flags);
 }
 
-/* Packs the buffer into mirror->packed. Returns its size on disk; 0: it stays plain. */
-static uint32_t pack(struct etl_mirror *mirror, const struct mirror_piece *piece, struct error *err)
+static bool write_plain(struct etl_mirror *mirror, struct mirror_piece *piece, struct error *err)
 {
-	uint32_t body = piece->used - ETL_BUFFER_HEADER_SIZE;
-	size_t size;
-	struct etl_place place;
-
-	if (!mirror_reserve(&mirror->packed, ETL_BUFFER_HEADER_SIZE + etl_compress_bound(body),
-			    err)) {
-		return 0;
-	}
-	size = ETL_BUFFER_HEADER_SIZE + etl_compress(piece->block.bytes + ETL_BUFFER_HEADER_SIZE,
-						     body,
-						     mirror->packed.bytes + ETL_BUFFER_HEADER_SIZE);
-	place = place_of(mirror, piece->used, (uint32_t)size, true);
-	if (size >= piece->used ||
-	    !etl_packed_is_plausible((uint32_t)size - ETL_BUFFER_HEADER_SIZE, piece->used) ||
-	    !etl_so_far_admits(&mirror->written, &place, piece->records)) {
-		return 0;
-	}
-	memcpy(mirror->packed.bytes, piece->block.bytes, ETL_BUFFER_HEADER_SIZE);
-	return (uint32_t)size;
-}
-
-/* Writes a piece in the form that it is to have. */
-static bool write_piece(struct etl_mirror *mirror, struct mirror_piece *piece, struct error *err)
-{
-	uint16_t flags = piece->from.header.flags & (uint16_t)~FLAG_COMPRESSED;
-	bool packed = mirror->form == ETL_FORM_AS_READ ? piece->from.header.compressed :
-							 mirror->form == ETL_FORM_COMPRESSED;
-	uint32_t size = plain_size(mirror, piece), packed_size = 0;
+	uint32_t size = plain_size(mirror, piece);
 	struct etl_place place = place_of(mirror, piece->used, size, false);
-	struct error failure = { 0 };
-	bool first = !mirror->writer;
 
-	if (packed && !first) {
-		packed_size = pack(mirror, piece, &failure);
-	}
-	if (failure.code != ERROR_NONE) {
-		return error_set(err, failure.code, "%s", failure.text);
-	}
-	if (packed_size > 0) {
-		place = place_of(mirror, piece->used, packed_size, true);
-		store_sizes(piece, mirror->packed.bytes, packed_size, flags | FLAG_COMPRESSED);
-		etl_writer_add_buffer(mirror->writer, mirror->packed.bytes, packed_size,
-				      packed_size);
-	} else {
-		store_sizes(piece, piece->block.bytes, size, flags);
-		if (first && !open_writer(mirror, piece, size, err)) {
-			return false;
-		}
-		if (!first) {
-			etl_writer_add_buffer(mirror->writer, piece->block.bytes, piece->used,
-					      size);
-		}
+	store_sizes(piece, piece->block.bytes, size,
+		    piece->from.header.flags & (uint16_t)~FLAG_COMPRESSED);
+	if (mirror->writer) {
+		etl_writer_add_buffer(mirror->writer, piece->block.bytes, piece->used, size);
+	} else if (!open_writer(mirror, piece, size, err)) {
+		return false;
 	}
 	count(mirror, &place, piece->records);
 	return is_written(mirror, err);
+}
+
+/* ---- packing ---- */
+
+static void pack(void *context, struct job *job, unsigned thread)
+{
+	struct mirror_pack *pack = (struct mirror_pack *)(void *)job;
+
+	(void)context;
+	(void)thread;
+	pack->size = ETL_BUFFER_HEADER_SIZE +
+		     (uint32_t)etl_compress(pack->piece.block.bytes + ETL_BUFFER_HEADER_SIZE,
+					    pack->piece.used - ETL_BUFFER_HEADER_SIZE,
+					    pack->packed.bytes + ETL_BUFFER_HEADER_SIZE);
+}
+
+/* Writes a piece that was packed, unless it has to stay plain. */
+static bool write_packed(struct etl_mirror *mirror, struct mirror_pack *pack, struct error *err)
+{
+	struct mirror_piece *piece = &pack->piece;
+	struct etl_place place = place_of(mirror, piece->used, pack->size, true);
+
+	if (pack->size >= piece->used ||
+	    !etl_packed_is_plausible(pack->size - ETL_BUFFER_HEADER_SIZE, piece->used) ||
+	    !etl_so_far_admits(&mirror->written, &place, piece->records)) {
+		return write_plain(mirror, piece, err);
+	}
+	memcpy(pack->packed.bytes, piece->block.bytes, ETL_BUFFER_HEADER_SIZE);
+	store_sizes(piece, pack->packed.bytes, pack->size,
+		    piece->from.header.flags | FLAG_COMPRESSED);
+	etl_writer_add_buffer(mirror->writer, pack->packed.bytes, pack->size, pack->size);
+	count(mirror, &place, piece->records);
+	return is_written(mirror, err);
+}
+
+static bool write_oldest_pack(struct etl_mirror *mirror, struct error *err)
+{
+	struct mirror_pack *pack = &mirror->packs[mirror->packs_written++ % MIRROR_PACKS];
+
+	jobs_wait(mirror->jobs, &pack->job);
+	return write_packed(mirror, pack, err);
+}
+
+static bool write_packs(struct etl_mirror *mirror, struct error *err)
+{
+	bool good = true;
+
+	while (good && mirror->packs_written < mirror->packs_begun) {
+		good = write_oldest_pack(mirror, err);
+	}
+	return good;
+}
+
+/* Takes the piece, which is empty afterwards, and packs it or has it packed. */
+static bool begin_pack(struct etl_mirror *mirror, struct mirror_piece *piece, struct error *err)
+{
+	struct mirror_pack *next = &mirror->packs[mirror->packs_begun % MIRROR_PACKS];
+	struct mirror_piece empty;
+	size_t body = piece->used - ETL_BUFFER_HEADER_SIZE;
+
+	if (mirror->packs_begun - mirror->packs_written == MIRROR_PACKS &&
+	    !write_oldest_pack(mirror, err)) {
+		return false;
+	}
+	if (!mirror_reserve(&next->packed, ETL_BUFFER_HEADER_SIZE + etl_compress_bound(body),
+			    err)) {
+		return false;
+	}
+	empty = next->piece;
+	next->piece = *piece;
+	*piece = empty;
+	piece->used = 0;
+	mirror->packs_begun++;
+	if (mirror->packs_begun == THREADS_FROM) {
+		unsigned threads = mirror->form.threads;
+
+		mirror->jobs = jobs_start(threads ? threads : os_processors(), pack, NULL);
+	}
+	if (!mirror->jobs || body > MIRROR_STANDARD_MAX) {
+		pack(NULL, &next->job, 0);
+		return write_packs(mirror, err);
+	}
+	jobs_submit(mirror->jobs, &next->job);
+	return true;
+}
+
+/* ---- writing ---- */
+
+/* Writes a piece in the form that it is to have, behind those before it. */
+static bool write_piece(struct etl_mirror *mirror, struct mirror_piece *piece, struct error *err)
+{
+	bool packed = mirror->form.packing == ETL_AS_READ ? piece->from.header.compressed :
+							    mirror->form.packing == ETL_COMPRESSED;
+
+	if (packed && mirror->writer) {
+		return begin_pack(mirror, piece, err);
+	}
+	return write_packs(mirror, err) && write_plain(mirror, piece, err);
 }
 
 bool mirror_write_as_it_is(struct etl_mirror *mirror, struct etl_file *input,
@@ -245,15 +305,15 @@ bool mirror_write_as_it_is(struct etl_mirror *mirror, struct etl_file *input,
 	}
 	if (from->compressed || !bytes) {
 		size = from->disk_size;
-		if (!mirror_reserve(&mirror->packed, size, err) ||
-		    !etl_input_read(&input->input, from->offset, mirror->packed.bytes, size, &got,
+		if (!mirror_reserve(&mirror->as_it_is, size, err) ||
+		    !etl_input_read(&input->input, from->offset, mirror->as_it_is.bytes, size, &got,
 				    err)) {
 			return false;
 		}
 		if (got < size) {
 			return error_set(err, ERROR_SYSTEM, "has become shorter");
 		}
-		bytes = mirror->packed.bytes;
+		bytes = mirror->as_it_is.bytes;
 	}
 	etl_writer_add_buffer(mirror->writer, bytes, size, from->disk_size);
 	*done = true;
@@ -261,14 +321,6 @@ bool mirror_write_as_it_is(struct etl_mirror *mirror, struct etl_file *input,
 		count(mirror, &place, records);
 	}
 	return is_written(mirror, err);
-}
-
-bool mirror_write(struct etl_mirror *mirror, struct error *err)
-{
-	bool good = mirror_flush(mirror, err) && write_piece(mirror, &mirror->piece, err);
-
-	mirror->piece.used = 0;
-	return good;
 }
 
 /* ---- joining ---- */
@@ -381,9 +433,22 @@ static bool write_pending(struct etl_mirror *mirror, size_t count, struct error 
 	return good;
 }
 
-bool mirror_flush(struct etl_mirror *mirror, struct error *err)
+static bool write_all_pending(struct etl_mirror *mirror, struct error *err)
 {
 	return write_pending(mirror, mirror->pending_count, err);
+}
+
+bool mirror_flush(struct etl_mirror *mirror, struct error *err)
+{
+	return write_all_pending(mirror, err) && write_packs(mirror, err);
+}
+
+bool mirror_write(struct etl_mirror *mirror, struct error *err)
+{
+	bool good = write_all_pending(mirror, err) && write_piece(mirror, &mirror->piece, err);
+
+	mirror->piece.used = 0;
+	return good;
 }
 
 /* Lets the piece wait, behind the others. */
@@ -397,7 +462,7 @@ static bool wait_for_more(struct etl_mirror *mirror, struct error *err)
 			return error_no_memory(err, "buffers of the recording");
 		}
 	}
-	if (mirror->pending_count == MIRROR_PENDING_MOST && !mirror_flush(mirror, err)) {
+	if (mirror->pending_count == MIRROR_PENDING_MOST && !write_all_pending(mirror, err)) {
 		return false;
 	}
 	pending = &mirror->pending[mirror->pending_count++];

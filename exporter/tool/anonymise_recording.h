@@ -19,7 +19,7 @@ struct anonymise_request {
 	/* Layouts besides those of the recording and of the kernel; borrowed. */
 	const struct configured_manifests *manifests;
 	const char *output;
-	enum etl_mirror_form form;
+	struct etl_mirror_form form;
 	void *context;
 	/* After each buffer, in both passes over the input; may be NULL. */
 	void (*on_buffer)(void *context, uint64_t bytes_read);

@@ -120,7 +120,7 @@ static void note_buffer(void *context, uint64_t bytes_read)
 
 	if (split->has_records && split->count < ENTRIES_MOST) {
 		present->size = bytes_read - present->place.offset;
-		if (split->request->form == ETL_FORM_PLAIN && present->size < usual) {
+		if (split->request->form.packing == ETL_PLAIN && present->size < usual) {
 			present->size = usual;
 		}
 		entries =

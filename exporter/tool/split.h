@@ -24,7 +24,7 @@ bool split_by_read(void *by, const char *text, struct error *err);
 struct split_request {
 	struct split_by by;
 	const char *output; /* "out.etl" gives out_000001.etl and so on */
-	enum etl_mirror_form form;
+	struct etl_mirror_form form;
 	void *context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* of the input, in a pass over it */
 	/* A part is there. */

@@ -244,7 +244,7 @@ static bool indexes_agree(const struct relog *relog, struct error *err)
 }
 
 /* Writes the recording that is made from all inputs. */
-static bool make(struct relog *relog, const char *path, enum etl_mirror_form form,
+static bool make(struct relog *relog, const char *path, struct etl_mirror_form form,
 		 struct etl_mirror_counts *counts, struct error *err)
 {
 	if (relog->decision.choosing && !choose(relog, err)) {
@@ -304,8 +304,8 @@ static void print_replaced(const struct anonymise_counts *counts)
 
 /* Takes the names out of the only input, or of what was made from several, or with a filter. */
 static bool make_anonymised(struct relog *relog, struct etl_file *input, const char *path,
-			    enum etl_mirror_form form, bool warn, struct etl_mirror_counts *counts,
-			    struct error *err)
+			    struct etl_mirror_form form, bool warn,
+			    struct etl_mirror_counts *counts, struct error *err)
 {
 	const struct anonymise_request request = {
 		.options = { .key = relog->key,
@@ -350,7 +350,7 @@ static void on_part(void *context, const char *path, const struct etl_mirror_cou
 }
 
 /* Splits the only input, or what was made from several, or with a filter. */
-static bool make_parts(struct relog *relog, struct etl_file *input, enum etl_mirror_form form,
+static bool make_parts(struct relog *relog, struct etl_file *input, struct etl_mirror_form form,
 		       bool warn, struct error *err)
 {
 	const struct split_request request = {
@@ -410,10 +410,11 @@ static bool needs_whole(const struct relog *relog)
 
 /* Several inputs and filters make one recording first; then names are taken out; then it is split.
  */
-static bool make_in_steps(struct relog *relog, enum etl_mirror_form form, bool split,
+static bool make_in_steps(struct relog *relog, struct etl_mirror_form form, bool split,
 			  struct error *err)
 {
 	const struct relog_request *request = relog->request;
+	const struct etl_mirror_form as_read = { ETL_AS_READ, form.threads };
 	struct etl_mirror_counts counts = { 0 }, whole_counts = { 0 };
 	struct between whole = { .file = NULL }, nameless = { .file = NULL };
 	struct etl_file *input = relog->inputs.files[0];
@@ -421,15 +422,15 @@ static bool make_in_steps(struct relog *relog, enum etl_mirror_form form, bool s
 
 	if (needs_whole(relog)) {
 		good = replacement_init(&whole.place, request->output, err) &&
-		       make(relog, whole.place.temporary, ETL_FORM_AS_READ, &whole_counts, err) &&
+		       make(relog, whole.place.temporary, as_read, &whole_counts, err) &&
 		       open_between(&whole, relog, err);
 		input = whole.file;
 		warn = false;
 	}
 	if (good && request->anonymise && split) {
 		good = replacement_init(&nameless.place, request->output, err) &&
-		       make_anonymised(relog, input, nameless.place.temporary, ETL_FORM_AS_READ,
-				       warn, &counts, err) &&
+		       make_anonymised(relog, input, nameless.place.temporary, as_read, warn,
+				       &counts, err) &&
 		       open_between(&nameless, relog, err);
 		input = nameless.file;
 		warn = false;
@@ -449,9 +450,12 @@ static bool make_in_steps(struct relog *relog, enum etl_mirror_form form, bool s
 static bool make_all(struct relog *relog, struct error *err)
 {
 	struct relog_request *request = relog->request;
-	enum etl_mirror_form form = request->compress ? ETL_FORM_COMPRESSED :
-				    request->plain    ? ETL_FORM_PLAIN :
-							ETL_FORM_AS_READ;
+	const struct etl_mirror_form form = {
+		.packing = request->compress ? ETL_COMPRESSED :
+			   request->plain    ? ETL_PLAIN :
+					       ETL_AS_READ,
+		.threads = request->arguments.threads,
+	};
 	bool split = request->split.size_bytes > 0 || request->split.duration_ms > 0;
 	struct etl_mirror_counts counts;
 
@@ -683,7 +687,7 @@ const struct tool_command tool_relog = {
 	.about = "Write a recording again: filtered, merged, changed, compressed",
 	.more = more,
 	.options = option_rows,
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA | TOOL_BUILTIN,
 	.words_most = TOOL_WORDS_MOST,
 	.too_many = "too many recordings at",
 	.size = sizeof(struct relog_request),

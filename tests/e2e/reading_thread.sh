@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Threads change nothing that is printed: pages, tables, lines and reports with one, and with one that reads ahead, or more that make lines.
+# Threads change nothing that is printed: pages, tables, lines and reports with one, and with one that reads ahead, or more that make lines or compress buffers.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 # What a run says about itself is another each time.
@@ -32,6 +32,9 @@ for recording in $(some_recordings); do
 	for threads in 2 3 8; do
 		"$ETWTOOL" dump --threads $threads "$recording" 2>/dev/null | cmp -s "$work/lines" - || fail "$name: other lines with $threads threads"
 	done
+	"$ETWTOOL" relog --threads 1 --compress -o "$work/packed" "$recording" >/dev/null 2>&1 || fail "$name: relog --compress"
+	"$ETWTOOL" relog --threads 3 --compress -o - "$recording" 2>/dev/null | cmp -s "$work/packed" - ||
+		fail "$name: relog --compress writes other bytes with three threads"
 done
 { "$ETWTOOL" dump --threads 3 "$work/sample.etl" 2>"$work/err" || true; } | head -1 >/dev/null
 [ ! -s "$work/err" ] || fail "a closed pipe: $(cat "$work/err")"

@@ -142,7 +142,7 @@ static struct numbers numbers_of(struct bytes recording, uint32_t of)
 
 /* ---- mirrors ---- */
 
-static struct bytes mirrored(const struct bytes *inputs, size_t count, enum etl_mirror_form form,
+static struct bytes mirrored(const struct bytes *inputs, size_t count, struct etl_mirror_form form,
 			     const struct etl_mirror_visitor *visitor, struct etl_damage *damage)
 {
 	static const struct etl_mirror_visitor nothing;
@@ -173,11 +173,12 @@ static struct bytes mirrored(const struct bytes *inputs, size_t count, enum etl_
 	return copy;
 }
 
-static struct bytes mirror_one(struct bytes input, enum etl_mirror_form form,
+static struct bytes mirror_one(struct bytes input, enum etl_packing packing,
 			       const struct etl_mirror_visitor *visitor)
 {
 	struct etl_damage damage = { 0 };
-	struct bytes copy = mirrored(&input, 1, form, visitor, &damage);
+	struct bytes copy =
+		mirrored(&input, 1, (struct etl_mirror_form){ packing, 0 }, visitor, &damage);
 
 	assert_true(damage.bad_buffers == 0 && damage.bad_records == 0 && !damage.truncated);
 	return copy;
@@ -204,12 +205,12 @@ static void nothing_changed_gives_the_same_bytes(void **state)
 	(void)state;
 	for (unsigned compressed = 0; compressed < 2; compressed++) {
 		struct bytes input = every_class(compressed);
-		struct bytes copy = mirror_one(input, ETL_FORM_AS_READ, NULL);
+		struct bytes copy = mirror_one(input, ETL_AS_READ, NULL);
 
 		assert_int_equal(copy.size, input.size);
 		assert_memory_equal(copy.at, input.at, input.size);
 		free(copy.at);
-		copy = mirror_one(input, compressed ? ETL_FORM_COMPRESSED : ETL_FORM_PLAIN, NULL);
+		copy = mirror_one(input, compressed ? ETL_COMPRESSED : ETL_PLAIN, NULL);
 		assert_int_equal(copy.size, input.size);
 		assert_memory_equal(copy.at, input.at, input.size);
 		free(copy.at);
@@ -220,14 +221,13 @@ static void nothing_changed_gives_the_same_bytes(void **state)
 static void ten_generations_have_the_records_of_the_first(void **state)
 {
 	struct bytes first = every_class(false);
-	struct bytes last = mirror_one(first, ETL_FORM_AS_READ, NULL);
+	struct bytes last = mirror_one(first, ETL_AS_READ, NULL);
 	size_t packed_size = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
 		bool pack = i % 2 == 0;
-		struct bytes next =
-			mirror_one(last, pack ? ETL_FORM_COMPRESSED : ETL_FORM_PLAIN, NULL);
+		struct bytes next = mirror_one(last, pack ? ETL_COMPRESSED : ETL_PLAIN, NULL);
 
 		assert_same_records(first, next);
 		assert_true(pack ? next.size < first.size : next.size == first.size);
@@ -258,7 +258,7 @@ static void what_a_reader_would_not_believe_stays_plain(void **state)
 		etl_writer_add(writer, &record);
 	}
 	input = take(writer);
-	copy = mirror_one(input, ETL_FORM_COMPRESSED, NULL);
+	copy = mirror_one(input, ETL_COMPRESSED, NULL);
 	assert_same_records(input, copy);
 	free(copy.at);
 	free(input.at);
@@ -281,7 +281,7 @@ static void what_stays_is_in_order_and_empty_buffers_are_gone(void **state)
 	struct bytes input = numbered(1000, NULL);
 	uint32_t of = 999; /* 0 on one processor, 999 on the other */
 	struct etl_mirror_visitor visitor = { .context = &of, .decide = keep_multiples };
-	struct bytes copy = mirror_one(input, ETL_FORM_AS_READ, &visitor);
+	struct bytes copy = mirror_one(input, ETL_AS_READ, &visitor);
 	struct numbers numbers = numbers_of(copy, 1);
 
 	(void)state;
@@ -307,19 +307,47 @@ static void small_rests_of_one_processor_are_joined(void **state)
 		struct etl_mirror_visitor visitor = { .context = &of, .decide = keep_multiples };
 		struct numbers expected = numbers_of(input, of);
 
-		for (unsigned form = ETL_FORM_AS_READ; form <= ETL_FORM_COMPRESSED; form++) {
-			struct bytes copy = mirror_one(input, (enum etl_mirror_form)form, &visitor);
+		for (unsigned packing = ETL_AS_READ; packing <= ETL_COMPRESSED; packing++) {
+			struct bytes copy = mirror_one(input, (enum etl_packing)packing, &visitor);
 			struct numbers numbers = numbers_of(copy, 1);
 
 			assert_int_equal(numbers.count, expected.count);
 			assert_int_equal(numbers.order, expected.order);
-			if (form == ETL_FORM_PLAIN && of == 1000) {
+			if (packing == ETL_PLAIN && of == 1000) {
 				assert_int_equal(copy.size, 2 * 8192);
 			}
 			free(copy.at);
 		}
 	}
 	free(input.at);
+}
+
+/* Large pieces and joined ones, and such as go out with the bytes that they have. */
+static void any_number_of_threads_gives_the_same_bytes(void **state)
+{
+	(void)state;
+	for (uint32_t of = 1; of <= 100; of += 33) {
+		const struct etl_writer_options options = { .buffer_size = 4096,
+							    .compressed = of == 34 };
+		struct bytes input = numbered(20000, &options), first = { NULL, 0 };
+		struct etl_mirror_visitor visitor = { .context = &of, .decide = keep_multiples };
+
+		for (unsigned threads = 1; threads <= 8; threads *= 2) {
+			const struct etl_mirror_form form = { ETL_COMPRESSED, threads };
+			struct etl_damage damage = { 0 };
+			struct bytes copy = mirrored(&input, 1, form, &visitor, &damage);
+
+			if (threads == 1) {
+				first = copy;
+				continue;
+			}
+			assert_int_equal(copy.size, first.size);
+			assert_memory_equal(copy.at, first.at, first.size);
+			free(copy.at);
+		}
+		free(first.at);
+		free(input.at);
+	}
 }
 
 /* Replaces every record by one with a payload of 400 bytes that begins with the same number. */
@@ -348,14 +376,14 @@ static void records_that_grow_split_a_buffer_and_keep_the_order(void **state)
 
 	(void)state;
 	assert_int_equal(expected.count, 1000);
-	for (unsigned form = ETL_FORM_AS_READ; form <= ETL_FORM_COMPRESSED; form++) {
-		struct bytes copy = mirror_one(input, (enum etl_mirror_form)form, &visitor);
+	for (unsigned packing = ETL_AS_READ; packing <= ETL_COMPRESSED; packing++) {
+		struct bytes copy = mirror_one(input, (enum etl_packing)packing, &visitor);
 		struct numbers numbers = numbers_of(copy, 1);
 
 		assert_int_equal(numbers.order, expected.order);
 		assert_int_equal(numbers.count, 1000);
 		assert_int_equal(numbers.size, 400);
-		if (form == ETL_FORM_PLAIN) {
+		if (packing == ETL_PLAIN) {
 			/* 9 of 416 bytes in each 4096: at least 112 buffers and the first. */
 			assert_true(copy.size >= 113 * 4096);
 			assert_int_equal(copy.size % 4096, 0);
@@ -379,7 +407,8 @@ static void a_record_that_no_recording_can_have_is_an_error(void **state)
 {
 	struct bytes input = numbered(10, NULL);
 	struct etl_file *file = etl_file_over(input.at, input.size, 0, NULL);
-	struct etl_mirror *mirror = etl_mirror_open(NULL, ETL_FORM_AS_READ, &file, 1, NULL);
+	struct etl_mirror *mirror =
+		etl_mirror_open(NULL, (struct etl_mirror_form){ ETL_AS_READ, 0 }, &file, 1, NULL);
 	uint8_t *large = calloc(1, 65536);
 	struct etl_mirror_visitor visitor = { .context = large, .decide = too_large };
 	struct etl_damage damage = { 0 };
@@ -409,7 +438,8 @@ static void a_callback_can_end_the_copy(void **state)
 {
 	struct bytes input = numbered(10, NULL);
 	struct etl_file *file = etl_file_over(input.at, input.size, 0, NULL);
-	struct etl_mirror *mirror = etl_mirror_open(NULL, ETL_FORM_AS_READ, &file, 1, NULL);
+	struct etl_mirror *mirror =
+		etl_mirror_open(NULL, (struct etl_mirror_form){ ETL_AS_READ, 0 }, &file, 1, NULL);
 	unsigned shown = 0;
 	struct etl_mirror_visitor visitor = { .context = &shown, .decide = stop_at_third };
 	struct etl_damage damage = { 0 };
@@ -437,7 +467,7 @@ static void the_logfile_header_always_stays(void **state)
 {
 	struct bytes input = numbered(100, NULL);
 	struct etl_mirror_visitor visitor = { .decide = drop_all };
-	struct bytes copy = mirror_one(input, ETL_FORM_COMPRESSED, &visitor);
+	struct bytes copy = mirror_one(input, ETL_COMPRESSED, &visitor);
 	struct etl_damage damage = { 0 };
 	struct collected found = read_all(copy, &damage);
 
@@ -528,7 +558,7 @@ static void merged_recordings_have_the_records_and_losses_of_both(void **state)
 	second.end_time = 2000000001;
 	inputs[0] = numbered(100, &first);
 	inputs[1] = numbered(60, &second);
-	copy = mirrored(inputs, 2, ETL_FORM_AS_READ, NULL, &damage);
+	copy = mirrored(inputs, 2, (struct etl_mirror_form){ ETL_AS_READ, 0 }, NULL, &damage);
 	found = read_all(copy, &damage);
 	assert_int_equal(found.count, 1 + 100 + 60);
 	assert_true(damage.bad_records == 0 && !damage.truncated);
@@ -564,7 +594,8 @@ static void recordings_that_do_not_fit_are_refused(void **state)
 		struct error err = { 0 };
 
 		files[1] = etl_file_over(second.at, second.size, 0, NULL);
-		assert_null(etl_mirror_open(NULL, ETL_FORM_AS_READ, files, 2, &err));
+		assert_null(etl_mirror_open(NULL, (struct etl_mirror_form){ ETL_AS_READ, 0 }, files,
+					    2, &err));
 		assert_string_equal(err.text, cases[i].sentence);
 		etl_file_close(files[1]);
 		free(second.at);
@@ -579,7 +610,8 @@ static void added_records_come_behind_those_of_the_same_time(void **state)
 {
 	struct bytes input = numbered(80, NULL);
 	struct etl_file *file = etl_file_over(input.at, input.size, 0, NULL);
-	struct etl_mirror *mirror = etl_mirror_open(NULL, ETL_FORM_AS_READ, &file, 1, NULL);
+	struct etl_mirror *mirror =
+		etl_mirror_open(NULL, (struct etl_mirror_form){ ETL_AS_READ, 0 }, &file, 1, NULL);
 	struct etl_mirror_visitor visitor = { 0 };
 	struct etl_damage damage = { 0 };
 	uint32_t number = 5000;
@@ -633,7 +665,9 @@ static void a_damaged_recording_is_copied_as_far_as_it_is_read(void **state)
 				continue;
 			}
 			etl_file_close(file);
-			copy = mirrored(&cut, 1, (enum etl_mirror_form)(size % 3), NULL, &damage);
+			copy = mirrored(&cut, 1,
+					(struct etl_mirror_form){ (enum etl_packing)(size % 3), 0 },
+					NULL, &damage);
 			assert_same_records(cut, copy);
 			assert_true(damage.truncated);
 			found = read_all(copy, &of_copy);
@@ -671,7 +705,9 @@ static void what_is_written_is_readable_at_every_moment(void **state)
 {
 	struct bytes input = numbered(500, NULL);
 	struct etl_file *file = etl_file_over(input.at, input.size, 0, NULL);
-	struct watch watch = { etl_mirror_open(NULL, ETL_FORM_COMPRESSED, &file, 1, NULL), 0 };
+	struct watch watch = { etl_mirror_open(NULL, (struct etl_mirror_form){ ETL_COMPRESSED, 0 },
+					       &file, 1, NULL),
+			       0 };
 	struct etl_mirror_visitor visitor = { .buffer_context = &watch,
 					      .on_buffer = read_what_is_there };
 	struct etl_damage damage = { 0 };
@@ -723,7 +759,9 @@ static void a_recording_that_is_cut_while_it_is_written_has_all_whole_buffers(vo
 		struct bytes input = numbered(300, &(struct etl_writer_options){ 0 }), image;
 		struct etl_file *file = etl_file_over(input.at, input.size, 0, NULL);
 		struct etl_mirror *mirror = etl_mirror_open(
-			NULL, compressed ? ETL_FORM_COMPRESSED : ETL_FORM_PLAIN, &file, 1, NULL);
+			NULL,
+			(struct etl_mirror_form){ compressed ? ETL_COMPRESSED : ETL_PLAIN, 0 },
+			&file, 1, NULL);
 		struct etl_damage damage = { 0 };
 
 		every_class_add(writer, 8);
@@ -755,7 +793,8 @@ static void a_file_has_its_name_only_when_it_is_whole(void **state)
 	(void)state;
 	temporary_path(path, "etl");
 	for (unsigned finished = 0; finished < 2; finished++) {
-		struct etl_mirror *mirror = etl_mirror_open(path, ETL_FORM_AS_READ, &file, 1, NULL);
+		struct etl_mirror *mirror = etl_mirror_open(
+			path, (struct etl_mirror_form){ ETL_AS_READ, 0 }, &file, 1, NULL);
 
 		assert_true(etl_mirror_copy(mirror, file, &visitor, &damage, NULL));
 		assert_null(etl_file_open(path, 0, NULL));
@@ -778,6 +817,7 @@ int main(void)
 		cmocka_unit_test(what_a_reader_would_not_believe_stays_plain),
 		cmocka_unit_test(what_stays_is_in_order_and_empty_buffers_are_gone),
 		cmocka_unit_test(small_rests_of_one_processor_are_joined),
+		cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
 		cmocka_unit_test(records_that_grow_split_a_buffer_and_keep_the_order),
 		cmocka_unit_test(a_record_that_no_recording_can_have_is_an_error),
 		cmocka_unit_test(a_callback_can_end_the_copy),

@@ -114,7 +114,7 @@ static enum etl_mirror_action decide(void *context, const struct event_record *r
 	return ETL_MIRROR_REPLACE;
 }
 
-static struct etl_mirror *mirror(const uint8_t *bytes, size_t size, enum etl_mirror_form form,
+static struct etl_mirror *mirror(const uint8_t *bytes, size_t size, enum etl_packing packing,
 				 const struct etl_mirror_visitor *visitor, struct etl_file **file)
 {
 	struct error err = { 0 };
@@ -123,7 +123,7 @@ static struct etl_mirror *mirror(const uint8_t *bytes, size_t size, enum etl_mir
 
 	*file = etl_file_over(bytes, size, 0, &err);
 	must(*file != NULL);
-	mirror = etl_mirror_open(NULL, form, file, 1, &err);
+	mirror = etl_mirror_open(NULL, (struct etl_mirror_form){ packing, 0 }, file, 1, &err);
 	must(mirror != NULL);
 	must(etl_mirror_copy(mirror, *file, visitor, &damage, &err));
 	must(etl_mirror_finish(mirror, &err));
@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct decision decision;
 	unsigned choice = size ? data[size - 1] : 0;
-	enum etl_mirror_form form = (enum etl_mirror_form)(choice % 3);
+	enum etl_packing packing = (enum etl_packing)(choice % 3);
 	const struct etl_mirror_visitor visitor = { .context = &decision,
 						    .decide = choice & 4 ? decide : NULL };
 	const struct etl_mirror_visitor all = { 0 };
@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		after[i].all = true;
 	}
 	read_both(data, size, before, &damage);
-	first = mirror(data, size, form, &visitor, &file);
+	first = mirror(data, size, packing, &visitor, &file);
 	bytes = etl_mirror_bytes(first, &bytes_size);
 	read_both(bytes, bytes_size, after, &rest);
 	for (unsigned i = 0; i < 2; i++) {
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	must(!rest.truncated && rest.bad_buffers == 0 && rest.bad_records <= damage.bad_records);
 
-	second = mirror(bytes, bytes_size, ETL_FORM_AS_READ, &all, &second_file);
+	second = mirror(bytes, bytes_size, ETL_AS_READ, &all, &second_file);
 	again = etl_mirror_bytes(second, &again_size);
 	must(again_size == bytes_size && memcmp(again, bytes, bytes_size) == 0);
 	etl_mirror_close(second);

@@ -310,8 +310,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bytes = etl_writer_bytes(writer, &size);
 		read_and_compare(bytes, size, &given);
 		file = etl_file_over(bytes, size, 0, &err);
-		mirror = etl_mirror_open(NULL, (enum etl_mirror_form)(choice >> 6) % 3, &file, 1,
-					 &err);
+		mirror = etl_mirror_open(
+			NULL, (struct etl_mirror_form){ (enum etl_packing)((choice >> 6) % 3), 0 },
+			&file, 1, &err);
 		must(mirror && etl_mirror_copy(mirror, file, &all, &damage, &err) &&
 		     etl_mirror_finish(mirror, &err));
 		bytes = etl_mirror_bytes(mirror, &size);
