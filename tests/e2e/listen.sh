@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the exporter listens on, and to whom: several addresses, IPv6, sockets of systemd, --web.allow, few descriptors.
+# What the exporter listens on, and to whom: several addresses, IPv6, sockets of systemd, --web.allow, few descriptors, no time.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 command -v curl >/dev/null || skip "curl is not installed"
@@ -109,6 +109,42 @@ if command -v python3 >/dev/null; then
 		assert spent < 0.5, f"{spent} s of 2 s"
 		resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
 		assert all(healthy(s) for s in waiting)
+	PYTHON
+	end_exporter
+fi
+
+# ---- no time: on a busy machine the exporter looks late at what a client has sent in time ----
+if command -v python3 >/dev/null; then
+	start_exporter --replay.file="$work/sample.etl"
+	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "without time"
+		import os, signal, socket, sys, time, urllib.request
+
+		port, pid, limit_s = int(sys.argv[1]), int(sys.argv[2]), 5  # HEAD_NS of reception.c
+
+		def is_open():  # the client's connection, beside that of the scrape
+		    page = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read()
+		    return b"\netw_exporter_http_connections 2\n" in page
+
+		def is_stopped():
+		    return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "T"
+
+		while True:  # again if this machine is so busy that the client has no time left
+		    begun = time.monotonic()
+		    client = socket.create_connection(("127.0.0.1", port))
+		    while not is_open() and time.monotonic() < begun + limit_s:
+		        time.sleep(0.01)
+		    os.kill(pid, signal.SIGSTOP)
+		    while not is_stopped():
+		        time.sleep(0.01)
+		    if time.monotonic() < begun + limit_s / 2:
+		        break
+		    os.kill(pid, signal.SIGCONT)
+		    client.close()
+		client.sendall(b"GET /-/healthy HTTP/1.0\r\n\r\n")
+		time.sleep(limit_s + 1)
+		os.kill(pid, signal.SIGCONT)
+		answer = client.makefile("rb").read()
+		assert answer.endswith(b"Healthy\n"), answer
 	PYTHON
 	end_exporter
 fi
