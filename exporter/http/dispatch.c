@@ -18,7 +18,8 @@
  * is taken back and answered with 503.
  *
  * Independent of other requests an answer has PAGE_NS in all, and ends when its client has taken
- * nothing for STALL_NS.
+ * nothing for STALL_NS, in which the worker has looked STALL_LOOKS times: on a busy machine it is the
+ * worker that may be late, or both.
  */
 #include "http/dispatch.h"
 
@@ -38,6 +39,7 @@ enum {
 	/* How often a worker that waits looks at its deadlines. One whose client is cut off is
 	   woken. */
 	LOOK_MS = 250,
+	STALL_LOOKS = 20,
 };
 
 struct list {
@@ -334,6 +336,7 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 		   size_t size)
 {
 	uint64_t moved_ns = os_monotonic_ns();
+	unsigned looks = 0; /* since then */
 
 	while (size > 0 && !connection->failed) {
 		uint64_t now_ns = os_monotonic_ns();
@@ -343,7 +346,8 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 		measure(connection, now_ns);
 		if (atomic_load_explicit(&connection->cut, memory_order_relaxed) ||
 		    atomic_load_explicit(&dispatch->stopping, memory_order_relaxed) ||
-		    now_ns > connection->deadline_ns || now_ns > moved_ns + STALL_NS) {
+		    now_ns > connection->deadline_ns ||
+		    (looks >= STALL_LOOKS && now_ns > moved_ns + STALL_NS)) {
 			return fail(connection, CLOSED_SLOW);
 		}
 		result = connection_write(connection, bytes, size, &part);
@@ -351,6 +355,7 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 			atomic_store_explicit(&connection->waits, false, memory_order_relaxed);
 			connection->measured_bytes += part;
 			moved_ns = now_ns;
+			looks = 0;
 			bytes += part;
 			size -= part;
 		} else if (result == TLS_CLOSED) {
@@ -361,6 +366,7 @@ bool dispatch_send(struct dispatch *dispatch, struct connection *connection, con
 		} else {
 			atomic_store_explicit(&connection->waits, true, memory_order_relaxed);
 			socket_wait(connection->socket, result == TLS_WANT_WRITE, LOOK_MS);
+			looks++;
 		}
 	}
 	return !connection->failed;

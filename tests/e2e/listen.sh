@@ -113,38 +113,71 @@ if command -v python3 >/dev/null; then
 	end_exporter
 fi
 
-# ---- no time: on a busy machine the exporter looks late at what a client has sent in time ----
+# ---- no time: on a busy machine the exporter looks late at what a client has sent, or taken, in time ----
 if command -v python3 >/dev/null; then
-	start_exporter --replay.file="$work/sample.etl"
+	"$MAKE_MANY" "$work/many.etl" pages 2000 # a page of some MB, which no socket takes whole
+	printf 'limits: { series_per_family: 100000, series: 1000000 }\n' >"$work/many.yaml"
+	start_exporter --config.file="$work/many.yaml" --replay.file="$work/many.etl"
+	until_true 60 finished || fail "the replay does not finish"
 	python3 - "${url##*:}" "$exporter_pid" <<-'PYTHON' || fail "without time"
-		import os, signal, socket, sys, time, urllib.request
+		import array, fcntl, os, signal, socket, sys, termios, time, urllib.request
 
-		port, pid, limit_s = int(sys.argv[1]), int(sys.argv[2]), 5  # HEAD_NS of reception.c
+		port, pid, limit_s = int(sys.argv[1]), int(sys.argv[2]), 5  # HEAD_NS of reception.c, STALL_NS of dispatch.c
+
+		def connect():
+		    client = socket.socket()
+		    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+		    client.settimeout(600)
+		    client.connect(("127.0.0.1", port))
+		    return client
 
 		def is_open():  # the client's connection, beside that of the scrape
-		    page = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read()
+		    page = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics?collect[]=exporter").read()
 		    return b"\netw_exporter_http_connections 2\n" in page
 
-		def is_stopped():
-		    return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "T"
+		def stop():
+		    os.kill(pid, signal.SIGSTOP)
+		    while open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] != "T":
+		        time.sleep(0.01)
+
+		def go_on_late():
+		    time.sleep(limit_s + 1)
+		    os.kill(pid, signal.SIGCONT)
 
 		while True:  # again if this machine is so busy that the client has no time left
-		    begun = time.monotonic()
-		    client = socket.create_connection(("127.0.0.1", port))
+		    begun, client = time.monotonic(), connect()
 		    while not is_open() and time.monotonic() < begun + limit_s:
 		        time.sleep(0.01)
-		    os.kill(pid, signal.SIGSTOP)
-		    while not is_stopped():
-		        time.sleep(0.01)
-		    if time.monotonic() < begun + limit_s / 2:
+		    stop()
+		    if time.monotonic() < begun + limit_s - 1:
 		        break
 		    os.kill(pid, signal.SIGCONT)
 		    client.close()
 		client.sendall(b"GET /-/healthy HTTP/1.0\r\n\r\n")
-		time.sleep(limit_s + 1)
-		os.kill(pid, signal.SIGCONT)
+		go_on_late()
 		answer = client.makefile("rb").read()
 		assert answer.endswith(b"Healthy\n"), answer
+
+		def arrived():
+		    count = array.array("i", [0])
+		    fcntl.ioctl(client, termios.FIONREAD, count)
+		    return count[0]
+
+		while True:  # again if the exporter has ended the answer before it was stopped
+		    client, before = connect(), 0
+		    client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		    while arrived() == 0 or arrived() != before:  # until the exporter waits for the client
+		        before, moved = arrived(), time.monotonic()
+		        time.sleep(0.2)
+		    stop()
+		    if time.monotonic() < moved + limit_s - 1:
+		        break
+		    os.kill(pid, signal.SIGCONT)
+		    client.close()
+		answer = client.recv(1 << 20)
+		go_on_late()
+		answer += client.makefile("rb").read()
+		assert answer.endswith(b"\r\n0\r\n\r\n"), f"{len(answer)} bytes, which end with {answer[-50:]}"
 	PYTHON
 	end_exporter
 fi
