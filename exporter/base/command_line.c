@@ -73,31 +73,22 @@ static void offer_switch(struct nearest *nearest, const struct command_option *o
 	}
 }
 
-/* Suggests the nearest name, or else the first that begins like this. */
 static bool unknown(const struct command_option *options, const char *name, size_t size,
 		    struct error *err)
 {
 	struct nearest nearest = { .word = name, .size = size };
-	const char *longer = NULL, *meant;
 	char spellings[2][FLAG_SIZE];
 
 	for (const struct command_option *option = options; option->name; option++) {
 		if (option->type == OPTION_SWITCH) {
 			offer_switch(&nearest, option, spellings);
-			continue;
-		}
-		if (!option->help) {
-			continue;
-		}
-		nearest_offer(&nearest, option->name);
-		if (!longer && size > 2 && strncmp(option->name, name, size) == 0) {
-			longer = option->name;
+		} else if (option->help) {
+			nearest_offer(&nearest, option->name);
 		}
 	}
-	meant = nearest.best ? nearest.best : longer;
 	return error_set(err, ERROR_CONFIG, "unknown flag %.*s%s%s%s (--help lists all)", (int)size,
-			 name, meant ? "; did you mean " : "", meant ? meant : "",
-			 meant ? "?" : "");
+			 name, nearest.best ? "; did you mean " : "",
+			 nearest.best ? nearest.best : "", nearest.best ? "?" : "");
 }
 
 static bool refuse(const struct command_option *option, const char *value, const char *takes,

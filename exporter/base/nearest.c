@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Nearness is the number of letters to add, drop, change or swap; a third of the word may differ.
- */
 #include "base/nearest.h"
 
 #include <string.h>
 
 #include "base/text.h"
 
-enum { WORD_SIZE_MAX = 64 };
+enum { WORD_SIZE_MAX = 64, BEGINNING_SIZE_MIN = 3 };
 
 static unsigned least(unsigned a, unsigned b)
 {
@@ -42,23 +39,43 @@ static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size
 	return rows[a_size % 3][b_size];
 }
 
+/* The lower, the nearer: a word that begins with the other is between one and two letters away. */
+static unsigned rank(unsigned distance, bool begins)
+{
+	return begins && distance > 1 ? 3 : 2 * distance;
+}
+
+static bool is_nearer(const struct nearest *nearest, unsigned distance, bool begins)
+{
+	unsigned best = rank(nearest->distance, nearest->begins);
+	unsigned offered = rank(distance, begins);
+
+	return !nearest->best || offered < best ||
+	       (offered == best && distance < nearest->distance);
+}
+
 void nearest_offer(struct nearest *nearest, const char *known)
 {
 	size_t size = nearest->size;
 	size_t known_size = strlen(known);
 	size_t longer = size > known_size ? size - known_size : known_size - size;
-	unsigned distance;
+	unsigned most = (unsigned)(size + 2) / 3, distance;
+	bool begins;
 
+	if (size > WORD_SIZE_MAX || known_size > WORD_SIZE_MAX || size == 0) {
+		return;
+	}
+	begins = size >= BEGINNING_SIZE_MIN &&
+		 text_starts_nocase(known, known_size, nearest->word, size);
 	/* At least as many letters differ as one word has more than the other. Comparing the sizes
 	 * first saves time: all class names are offered for every event of every collector. */
-	if (size > WORD_SIZE_MAX || known_size > WORD_SIZE_MAX || size == 0 ||
-	    longer > (size + 2) / 3) {
+	if (longer > most && !begins) {
 		return;
 	}
-	distance = edits(nearest->word, size, known, known_size);
-	if (distance > (size + 2) / 3 || (nearest->best && distance >= nearest->distance)) {
-		return;
+	distance = begins ? (unsigned)longer : edits(nearest->word, size, known, known_size);
+	if ((begins || distance <= most) && is_nearer(nearest, distance, begins)) {
+		nearest->best = known;
+		nearest->distance = distance;
+		nearest->begins = begins;
 	}
-	nearest->best = known;
-	nearest->distance = distance;
 }

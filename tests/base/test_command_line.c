@@ -150,7 +150,7 @@ static void the_first_wrong_argument_is_named(void **state)
 		{ "-x --bogus", "unknown flag -x (--help lists all)", true },
 		{ "--txet=1", "unknown flag --txet; did you mean --text? (--help lists all)",
 		  true },
-		{ "--c", "unknown flag --c; did you mean --colour? (--help lists all)", true },
+		{ "--c", "unknown flag --c; did you mean --count? (--help lists all)", true },
 		{ "--part.", "unknown flag --part.; did you mean --part.all? (--help lists all)",
 		  true },
 		{ "--set=1", "--set takes no value", true },

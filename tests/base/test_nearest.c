@@ -24,6 +24,9 @@ static void nearness_counts_letters(void **state)
 		{ "xyz", "read", false, 0 },
 		{ "", "read", false, 0 },
 		{ "TransfreSize", "TransferSize", true, 1 },
+		{ "transfer", "TransferSize", true, 4 },
+		{ "tr", "TransferSize", false, 0 },
+		{ "read", "ThreadId", false, 0 },
 	};
 
 	(void)state;
@@ -36,10 +39,39 @@ static void nearness_counts_letters(void **state)
 	}
 }
 
+/* In either order. */
+static void
+a_word_that_begins_with_the_other_is_nearer_than_one_with_two_other_letters(void **state)
+{
+	static const struct {
+		const char *word, *nearer, *farther;
+	} cases[] = {
+		{ "Disk", "DiskIo/Read", "ISR" },
+		{ "disk", "DiskIo/Read", "desc" },
+		{ "disk", "DiskIo/Read", "DiskIo/Write" },
+		{ "dist", "disk", "distances" },
+		{ "file", "file", "files" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+		const char *word = cases[i / 2].word, *nearer = cases[i / 2].nearer;
+		const char *farther = cases[i / 2].farther;
+		struct nearest nearest = { .word = word, .size = strlen(word) };
+
+		nearest_offer(&nearest, i % 2 ? nearer : farther);
+		assert_non_null(nearest.best);
+		nearest_offer(&nearest, i % 2 ? farther : nearer);
+		assert_string_equal(nearest.best, nearer);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nearness_counts_letters),
+		cmocka_unit_test(
+			a_word_that_begins_with_the_other_is_nearer_than_one_with_two_other_letters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

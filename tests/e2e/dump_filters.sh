@@ -160,6 +160,7 @@ sample=$work/sample.etl
 expect_exit 1 "no provider 'Contoso.Shpo'; did you mean 'Contoso.Shop'" "$ETWTOOL" dump "$sample" --provider Contoso.Shpo
 expect_exit 1 "no event 'Contoso.Shpo/OrderPlaced'; did you mean 'Contoso.Shop/OrderPlaced'" "$ETWTOOL" dump "$sample" --event Contoso.Shpo/OrderPlaced
 expect_exit 1 "no event 'FileIo/Wriet'; did you mean 'FileIo/Write'" "$ETWTOOL" dump "$sample" --event FileIo/Wriet
+expect_exit 1 "no event 'Disk'; did you mean 'DiskIo/Read'" "$ETWTOOL" fields "$sample" Disk
 expect_exit 1 "no process 'sqlserv'; did you mean 'sqlservr'" "$ETWTOOL" dump "$sample" --process sqlserv
 expect_exit 1 "no field 'TransferSiz'; did you mean 'TransferSize'" "$ETWTOOL" dump "$sample" --where 'TransferSiz gt 1'
 expect_exit 2 "unknown comparison 'gtt'; did you mean 'gt'" "$ETWTOOL" dump "$sample" --where 'TransferSize gtt 1'
