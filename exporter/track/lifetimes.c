@@ -6,9 +6,9 @@
  * look-ups. A hash map leads from the key to a slot of 64 bytes, one line of the cache. Most keys
  * have exactly one instance, which is stored in the slot itself. File objects can have hundreds of
  * instances; these are in a sorted array of their own, which grows at its end and shrinks at its
- * front, both in constant time. Each slot remembers the instance that was found last, and a search
- * starts there, because records arrive in time order and the next look-up usually finds the same
- * instance or the next one.
+ * front, both in constant time on average. Each slot remembers the instance that was found last,
+ * and a search starts there, because records arrive in time order and the next look-up usually
+ * finds the same instance or the next one.
  *
  * Instances that ended are also queued, in the order in which they ended, so that a full table
  * drops the one that ended longest ago. A queue entry can be out of date, since a slot may have
@@ -60,6 +60,7 @@ enum {
 	STEPS = 8,            /* instances to step over before a binary search */
 	TIES = 16,            /* instances of one tick to examine */
 	LATE_MOST = 64,       /* instances behind the place of a late change */
+	ARRAY_LEAST = 4,      /* instances that an array of its own has room for */
 };
 
 static struct lifetime *items(struct lifetimes_key *slot)
@@ -186,6 +187,25 @@ static void remove_key(struct lifetimes *table, struct lifetimes_key *slot)
 	}
 }
 
+/* Gives back an array that is hardly used any more: a key that was reused often for a while would
+ * otherwise keep room for all of it, beyond the limit of the table. */
+static void shrink(struct lifetimes_key *slot)
+{
+	uint32_t capacity = slot->capacity / 2;
+	struct lifetime *many;
+
+	if (!slot->many || capacity < ARRAY_LEAST || slot->count > slot->capacity / 8) {
+		return;
+	}
+	memmove(slot->many, slot->many + slot->first, slot->count * sizeof *slot->many);
+	slot->first = 0;
+	many = realloc(slot->many, capacity * sizeof *many);
+	if (many) { /* else it stays as it is */
+		slot->many = many;
+		slot->capacity = capacity;
+	}
+}
+
 static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)
 {
 	table->count--;
@@ -196,6 +216,7 @@ static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)
 	slot->first++;
 	slot->count--;
 	slot->hint = slot->hint > 0 ? (slot->hint - 1) & NO_SLOT : 0;
+	shrink(slot);
 }
 
 /* Whether the instance is one of the first of its key. */
@@ -330,7 +351,7 @@ static bool grow(struct lifetimes_key *slot)
 		slot->first = 0;
 		return true;
 	}
-	capacity = slot->many ? 2 * slot->capacity : 4;
+	capacity = slot->many ? 2 * slot->capacity : ARRAY_LEAST;
 	many = realloc(slot->many, capacity * sizeof *many);
 	if (!many) {
 		memory_note_loss();

@@ -13,6 +13,10 @@
 
 #include <cmocka.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 enum { PLENTY = 1000, KEY = 7 };
 
 struct change {
@@ -521,6 +525,28 @@ static void memory_stays_within_the_limit_for_any_input(void **state)
 	}
 }
 
+/* A file object that was opened often for a while, then the next one, as in a session of weeks. */
+static void keys_that_were_used_often_do_not_keep_the_memory_of_that(void **state)
+{
+#if defined(__GLIBC__)
+	enum { MANY = 200, INSTANCES = 1000, BYTES_MOST = 256 * 1024 };
+	struct lifetimes table;
+	size_t before = mallinfo2().uordblks;
+
+	(void)state;
+	lifetimes_init(&table, INSTANCES, true);
+	for (int64_t time = 0; time < MANY * INSTANCES; time++) {
+		announce(&table, (uint64_t)time / INSTANCES, &(struct change){ time, '+', 1 });
+	}
+	assert_in_range(mallinfo2().uordblks - before, 0, BYTES_MOST);
+	assert_int_equal(table.count, INSTANCES);
+	lifetimes_clear(&table);
+#else
+	(void)state;
+	skip();
+#endif
+}
+
 static void a_key_used_very_often_stays_fast(void **state)
 {
 	enum { OFTEN = 200000 };
@@ -601,6 +627,7 @@ int main(void)
 		cmocka_unit_test(
 			a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second),
 		cmocka_unit_test(memory_stays_within_the_limit_for_any_input),
+		cmocka_unit_test(keys_that_were_used_often_do_not_keep_the_memory_of_that),
 		cmocka_unit_test(a_key_used_very_often_stays_fast),
 		cmocka_unit_test(a_timeline_announced_in_file_order_reads_in_time_order),
 		cmocka_unit_test(a_timeline_that_refused_a_change_is_announced_again),
