@@ -12,28 +12,36 @@ python3 - "$ETWTOOL" "$work/long.etl" "$work/table" <<'END' || fail "top --batch
 import os, pty, re, select, signal, subprocess, sys, time
 
 tool, path, table = sys.argv[1:]
-terminal, errors = pty.openpty()
-with open(table, "w") as output:
-    top = subprocess.Popen([tool, "top", path, "--batch", "--speed", "0"], stdout=output, stderr=errors)
-os.close(errors)
 
-while top.poll() is None and not select.select([terminal], [], [], 0)[0]:
-    top.send_signal(signal.SIGSTOP)
-    time.sleep(0.1)
-    top.send_signal(signal.SIGCONT)
-    time.sleep(0.003)
-said = b""
-while True:
-    try:
-        piece = os.read(terminal, 65536)
-    except OSError: # Linux: the other end is closed
-        break
-    if not piece:
-        break
-    said += piece
-assert top.wait() == 0, said
+def run():
+    """What it says on the terminal."""
+    terminal, errors = pty.openpty()
+    with open(table, "w") as output:
+        top = subprocess.Popen([tool, "top", path, "--batch", "--speed", "0"], stdout=output, stderr=errors)
+    os.close(errors)
+    while top.poll() is None and not select.select([terminal], [], [], 0)[0]:
+        top.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        top.send_signal(signal.SIGCONT)
+        time.sleep(0.003)
+    said = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError: # Linux: the other end is closed
+            break
+        if not piece:
+            break
+        said += piece
+    os.close(terminal)
+    assert top.wait() == 0, said
+    assert "WRITTEN" in open(table).read()
+    return said
+
+# On a busy machine it may be this script that is held up, and the replay over within a second: then there is nothing to show.
+while not (said := run()):
+    pass
 assert re.search(rb"etwtool top: +[0-9]+ %, [0-9]+ s", said), said
-assert "WRITTEN" in open(table).read()
 END
 rm "$work/long.etl"
 
