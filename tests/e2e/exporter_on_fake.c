@@ -8,7 +8,8 @@
  *
  * A thread beside it makes the machine's events, as lines on standard input say. "flood FILE
  * SECONDS" plays the recording over and over, and writes events of a provider, as fast as the
- * sessions take them: the writer waits for a buffer. "overflow FILE COUNT" does the same
+ * sessions take them: the writer waits for a buffer. It goes on until there are FLOOD_LEAST events
+ * of the provider, however slow the machine is. "overflow FILE COUNT" does the same
  * without waiting, while the consumers are held up until every session has lost that many events;
  * then they go on, beside the writers. "burst FILE COUNT" plays it once and writes that many
  * events, as "flood" does.
@@ -34,7 +35,7 @@
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/event_info_blob.h"
 
-enum { SESSIONS = 64, LINE = 4096, A_MOMENT_MS = 10 };
+enum { SESSIONS = 64, LINE = 4096, A_MOMENT_MS = 10, FLOOD_LEAST = 20000 };
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -59,12 +60,16 @@ struct work {
 	bool waiting;            /* for a buffer */
 	_Atomic(uint64_t) until; /* os_monotonic_ns() */
 	unsigned events;         /* of the provider; 0: any number */
+	unsigned least;          /* before `until` counts */
+	atomic_uint written;
 	atomic_bool failed;
 };
 
 static bool over(const struct work *work)
 {
-	return os_monotonic_ns() >= atomic_load(&work->until) || atomic_load(&has_ended);
+	return atomic_load(&work->failed) || atomic_load(&has_ended) ||
+	       (atomic_load(&work->written) >= work->least &&
+		os_monotonic_ns() >= atomic_load(&work->until));
 }
 
 /* A program that has ended says itself why. */
@@ -74,7 +79,6 @@ static void fail(struct work *work, const char *what)
 		fprintf(stderr, "exporter_on_fake: %s\n", what);
 	}
 	atomic_store(&work->failed, true);
-	atomic_store(&work->until, 0);
 }
 
 /* ---- writers ---- */
@@ -131,6 +135,7 @@ static void write_events(void *context)
 		} else if (!fake_etw_emit_waiting(&event, WAIT_MS)) {
 			fail(work, "nobody makes room for an event");
 		}
+		atomic_store(&work->written, value);
 	}
 }
 
@@ -419,6 +424,7 @@ static void control(void *context)
 			fail(&work, "a command is a word, a file and a number");
 		} else if (strcmp(name, "flood") == 0) {
 			work.waiting = true;
+			work.least = FLOOD_LEAST;
 			atomic_store(&work.until, os_monotonic_ns() + number * NS_PER_S);
 			run_phase(name, &work, 0);
 		} else if (strcmp(name, "overflow") == 0) {
