@@ -81,9 +81,8 @@ echo 'scrape_configs: []' >"$work/none.yml"
 prometheus --config.file="$work/none.yml" --storage.tsdb.path="$work/data" --storage.tsdb.retention.time=100y \
 	--web.listen-address=127.0.0.1:0 </dev/null >"$work/prometheus.log" 2>&1 &
 pids+=("$!")
-listens() { grep -q 'Listening on" address=127.0.0.1:[0-9]' "$work/prometheus.log"; }
-until_true 30 listens || fail "Prometheus does not listen: $(tail -3 "$work/prometheus.log")"
-url=http://127.0.0.1:$(sed -n 's/.*Listening on" address=127.0.0.1:\([0-9]*\).*/\1/p' "$work/prometheus.log" | head -1)
+until_true 30 prometheus_listens || fail "Prometheus does not listen: $(tail -3 "$work/prometheus.log")"
+url=$prometheus
 until_true 30 curl -fsS "$url/-/ready" || fail "Prometheus is not ready"
 python3 - "$url" "$trace.metrics.json" "$work/samples.om" <<'PYTHON' || fail "PromQL disagrees with another decoder"
 import json, re, sys, urllib.parse, urllib.request

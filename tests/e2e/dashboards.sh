@@ -53,23 +53,21 @@ sed 's/^groups:/&\n  - name: test\n    rules: [ { alert: EtwTest, expr: "etw_ses
 prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:0 \
 	</dev/null >"$work/prometheus.log" 2>&1 &
 pids+=("$!")
-listens() { grep -q 'Listening on" address=127.0.0.1:[0-9]' "$work/prometheus.log"; }
-until_true 30 listens || fail "Prometheus does not listen: $(tail -5 "$work/prometheus.log")"
-prometheus_url=http://127.0.0.1:$(sed -n 's/.*Listening on" address=127.0.0.1:\([0-9]*\).*/\1/p' "$work/prometheus.log" | head -1)
+until_true 30 prometheus_listens || fail "Prometheus does not listen: $(tail -5 "$work/prometheus.log")"
 holds() { # query: has a result
-	curl -fsS --get --data-urlencode "query=$1" "$prometheus_url/api/v1/query" | says '"value":\['
+	curl -fsS --get --data-urlencode "query=$1" "$prometheus/api/v1/query" | says '"value":\['
 }
 # The sample lasts a minute: once around, and into the next. A busy machine misses scrapes, which do not count.
 until_true 30 holds 'up{job="etw"} == 1' || fail "Prometheus cannot scrape: $(tail -3 "$work/prometheus.log")"
 until_true 150 holds 'sum_over_time(up{job="etw"}[15m]) >= 75' || fail "too few scrapes"
-quiet node "$check/live.mjs" panels "$prometheus_url" 1 1000
-quiet node "$check/live.mjs" rules "$prometheus_url"
-quiet node "$check/live.mjs" annotations "$prometheus_url" 5
+quiet node "$check/live.mjs" panels "$prometheus" 1 1000
+quiet node "$check/live.mjs" rules "$prometheus"
+quiet node "$check/live.mjs" annotations "$prometheus" 5
 echo "ok: every query of every panel, annotation and rule answers, every default panel has data"
 curl -fsS "$still_url/metrics" >"$work/page"
-quiet node "$check/live.mjs" sums "$prometheus_url" still "$work/page"
+quiet node "$check/live.mjs" sums "$prometheus" still "$work/page"
 echo "ok: sums from PromQL equal the page's"
-quiet node "$check/live.mjs" counters "$prometheus_url" etw 3m 0
+quiet node "$check/live.mjs" counters "$prometheus" etw 3m 0
 echo "ok: no counter went back, through the end of the recording and its start"
 
 # The same address again: Prometheus sees one target restart.
@@ -81,6 +79,6 @@ wait "$exporter_pid" || fail "exit $? after SIGTERM"
 pids+=("$!")
 until_true 60 holds "count_over_time((process_start_time_seconds{job=\"etw\"} >= $long_after_the_first)[10m:1s]) >= 7" ||
 	fail "Prometheus did not see the restart: $(tail -3 "$work/log")"
-quiet node "$check/live.mjs" counters "$prometheus_url" etw 10m 1
+quiet node "$check/live.mjs" counters "$prometheus" etw 10m 1
 holds 'min(instance_process:etw_file_written_bytes:increase5m) >= 0' || fail "a restart made a negative increase"
 echo "ok: a restart is one reset, and no rate is negative"

@@ -76,12 +76,16 @@ start_exporter() {
 	url=http://127.0.0.1:$(sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$work/log" | head -1)
 }
 
+# The log says the port; sets prometheus.
+prometheus_listens() {
+	prometheus=$(sed -n 's|.*Listening on" address=\(127.0.0.1:[0-9]*\).*|http://\1|p' "$work/prometheus.log" | head -1)
+	[ -n "$prometheus" ]
+}
+
 # start_prometheus [YAML]: starts a Prometheus, with prometheus_flags, on a free port that scrapes the exporter each second, with
 # further settings of the scrape; sets prometheus_pid and prometheus.
 prometheus_flags=()
 start_prometheus() {
-	local attempt
-
 	cat >"$work/prometheus.yml" <<-YAML
 		global: { scrape_interval: 1s }
 		scrape_configs:
@@ -89,16 +93,13 @@ start_prometheus() {
 		    static_configs: [ { targets: [ "${url#*://}" ] } ]
 		$(sed 's/^/    /' <<<"${1-}")
 	YAML
-	for attempt in 1 2 3; do
-		prometheus=http://127.0.0.1:$((20000 + RANDOM % 20000))
-		prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb$attempt" \
-			--web.listen-address="${prometheus#http://}" "${prometheus_flags[@]}" </dev/null >"$work/prometheus.log" 2>&1 &
-		prometheus_pid=$!
-		pids+=("$prometheus_pid")
-		until_true 30 curl -fsS "$prometheus/-/ready" && return
-		kill "$prometheus_pid" 2>/dev/null || true
-	done
-	fail "Prometheus does not start: $(tail -3 "$work/prometheus.log")"
+	rm -f "$work/prometheus.log" # of one before
+	prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:0 \
+		"${prometheus_flags[@]}" </dev/null >"$work/prometheus.log" 2>&1 &
+	prometheus_pid=$!
+	pids+=("$prometheus_pid")
+	until_true 30 prometheus_listens || fail "Prometheus does not listen: $(tail -3 "$work/prometheus.log")"
+	until_true 30 curl -fsS "$prometheus/-/ready" || fail "Prometheus does not start: $(tail -3 "$work/prometheus.log")"
 }
 
 # tls_files: in $work an authority.pem, two certificates of it for 127.0.0.1 with their keys (server.crt, renewed.crt), and web.yml,

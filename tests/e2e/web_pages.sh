@@ -108,9 +108,7 @@ YAML
 prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:0 \
 	</dev/null >"$work/prometheus.log" 2>&1 &
 pids+=("$!")
-listens() { grep -q 'Listening on" address=127.0.0.1:[0-9]' "$work/prometheus.log"; }
-until_true 30 listens || fail "Prometheus does not listen: $(tail -5 "$work/prometheus.log")"
-prometheus=http://127.0.0.1:$(sed -n 's/.*Listening on" address=127.0.0.1:\([0-9]*\).*/\1/p' "$work/prometheus.log" | head -1)
+until_true 30 prometheus_listens || fail "Prometheus does not listen: $(tail -5 "$work/prometheus.log")"
 has() { query "$1" | says '"value":\['; }
 until_true 30 has 'up{job="etw"} == 1' || fail "Prometheus cannot scrape: $(tail -3 "$work/prometheus.log")"
 until_true 30 has 'sum(etw_file_written_bytes_total) > 0' || fail "no bytes written"
