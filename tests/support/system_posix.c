@@ -133,18 +133,25 @@ size_t connection_send(connection c, const void *bytes, size_t size)
 	return sent > 0 ? (size_t)sent : 0;
 }
 
+/* A socket with a timeout ends the call when the process is stopped and goes on: signal(7). */
+static size_t receive(connection c, void *bytes, size_t size, int flags)
+{
+	ssize_t got;
+
+	do {
+		got = recv((int)c, bytes, size, flags);
+	} while (got < 0 && errno == EINTR);
+	return got > 0 ? (size_t)got : 0;
+}
+
 size_t connection_receive(connection c, void *bytes, size_t size)
 {
-	ssize_t got = recv((int)c, bytes, size, 0);
-
-	return got > 0 ? (size_t)got : 0;
+	return receive(c, bytes, size, 0);
 }
 
 size_t connection_peek(connection c, void *bytes, size_t size)
 {
-	ssize_t got = recv((int)c, bytes, size, MSG_PEEK);
-
-	return got > 0 ? (size_t)got : 0;
+	return receive(c, bytes, size, MSG_PEEK);
 }
 
 bool connection_is_readable(connection c)
