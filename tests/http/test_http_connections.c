@@ -333,12 +333,28 @@ static void the_date_is_that_of_today(void **state)
 
 /* ---- ending ---- */
 
+/* Again, with another server, if the machine is so busy that the head does not even begin in time. */
 static void a_head_that_does_not_end_is_answered_with_408(void **state)
 {
-	connection c = dial(*state), silent = dial(*state);
+	const uint64_t time_ns = UINT64_C(5000000000); /* HEAD_NS of reception.c */
 	struct text reply = { 0 };
+	connection c, silent;
+	bool in_time = false;
 
-	send_text(c, "GET / HTTP/1.1\r\nHost: ");
+	while (!in_time) {
+		uint64_t begun_ns = os_monotonic_ns();
+
+		c = dial(*state);
+		silent = dial(*state);
+		send_text(c, "GET / HTTP/1.1\r\nHost: ");
+		in_time = os_monotonic_ns() - begun_ns < time_ns;
+		if (!in_time) {
+			connection_close(c);
+			connection_close(silent);
+			stop_server(state);
+			start_server(state);
+		}
+	}
 	receive(c, NULL, &reply);
 	expect(&reply, "HTTP/1.1 408 ");
 	receive(silent, NULL, &reply);
