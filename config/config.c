@@ -23,6 +23,7 @@
 #include "base/client_address.h"
 #include "base/glob.h"
 #include "base/listen_address.h"
+#include "base/missing_path.h"
 #include "base/os.h"
 #include "base/series.h"
 #include "base/text.h"
@@ -72,7 +73,7 @@ static bool add_files(struct yaml_reader *in, const struct yaml_node *node, cons
 	}
 	if (file_is_pattern(node->text)) {
 		if (files->count == before) {
-			file_list_explain(name, node->text, &instead);
+			missing_path_explain(name, node->text, &instead);
 			yaml_warning(in->tree, node, "%s: '%s' matches no file%s", key, node->text,
 				     instead.data ? instead.data : "");
 			text_free(&instead);
@@ -82,7 +83,7 @@ static bool add_files(struct yaml_reader *in, const struct yaml_node *node, cons
 	file = os_file_open(files->paths[before], &why);
 	good = file || file_is_folder(files->paths[before]);
 	if (!good) {
-		file_list_explain(name, node->text, &instead);
+		missing_path_explain(name, node->text, &instead);
 		yaml_wrong(in, node, "%s: '%s' %s%s", key, node->text, why.text,
 			   instead.data ? instead.data : "");
 		text_free(&instead);

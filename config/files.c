@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/glob.h"
-#include "base/nearest.h"
 #include "base/os.h"
 
 enum { FILES_MAX = 1024 };
@@ -144,110 +143,17 @@ bool file_is_pattern(const char *path)
 	return strpbrk(os_path_name(path), "*?") != NULL;
 }
 
-/* ---- the nearest existing path ---- */
-
-/* The entries of a folder, searched for a name that it does not contain. */
-struct look {
-	bool exists;
-	struct nearest nearest;
-	struct text best;  /* nearest.best */
-	struct text first; /* of its names without a dot in front, in the order of strcmp() */
-};
-
-static bool look_at(void *context, const char *name)
+static bool is_there(void *context, const char *name)
 {
-	struct look *look = context;
-	const char *best = look->nearest.best;
-
-	look->exists = true;
-	if (name[0] == '.') {
-		return true;
-	}
-	nearest_offer(&look->nearest, name);
-	if (look->nearest.best != best) {
-		text_clear(&look->best);
-		text_add_string(&look->best, name);
-		look->nearest.best = look->best.data;
-	}
-	if (!look->first.data || strcmp(name, look->first.data) < 0) {
-		text_clear(&look->first);
-		text_add_string(&look->first, name);
-	}
-	return true;
-}
-
-static void look_into(struct look *look, const char *folder, const char *name)
-{
-	*look = (struct look){ .nearest = { .word = name, .size = strlen(name) } };
-	os_folder_list(folder[0] != '\0' ? folder : ".", look_at, look);
-}
-
-static void look_done(struct look *look)
-{
-	text_free(&look->best);
-	text_free(&look->first);
+	(void)name;
+	*(bool *)context = true;
+	return false;
 }
 
 bool file_is_folder(const char *path)
 {
-	struct look look;
+	bool exists = false;
 
-	look_into(&look, path, "");
-	look_done(&look);
-	return look.exists;
-}
-
-/* The last component of a path, without separators behind it, which are cut off. */
-static char *cut_name(char *path)
-{
-	char *end = path + strlen(path);
-
-	while (end > path && (end[-1] == '/' || end[-1] == '\\')) {
-		*--end = '\0';
-	}
-	return path + folder_size(path);
-}
-
-/* Says that a name is not in a folder. shown: the folder as the user wrote it. */
-static void explain(struct text *out, const char *shown, const char *name, bool whole,
-		    const struct look *look)
-{
-	if (look->nearest.best) {
-		text_add_format(out, "%s%s%s%s; did you mean '%s%s'?",
-				whole ? "" : "; there is no folder '", whole ? "" : shown,
-				whole ? "" : name, whole ? "" : "'", shown, look->nearest.best);
-	} else if (!whole) {
-		text_add_format(out, "; there is no folder '%s%s'", shown, name);
-	} else if (look->first.data) {
-		text_add_format(out, "; there is '%s%s', for example", shown, look->first.data);
-	} else {
-		text_add_string(out, "; the folder is empty");
-	}
-}
-
-void file_list_explain(const char *beside, const char *pattern, struct text *out)
-{
-	size_t own = os_path_is_absolute(pattern) ? 0 : folder_size(beside);
-	struct text path = { 0 };
-	bool whole = true; /* it is the last component that is not there */
-
-	/* From the last component up to the first whose folder exists. */
-	for (bool more = join(&path, beside, pattern); more; whole = false) {
-		char *name = cut_name(path.data);
-		char *folder = text_duplicate(path.data, (size_t)(name - path.data));
-		struct look look = { .exists = false };
-
-		more = folder && name > path.data + own;
-		if (folder) {
-			look_into(&look, folder, name);
-		}
-		if (look.exists) {
-			explain(out, folder + (strlen(folder) < own ? 0 : own), name, whole, &look);
-			more = false;
-		}
-		look_done(&look);
-		free(folder);
-		*name = '\0';
-	}
-	text_free(&path);
+	os_folder_list(path[0] != '\0' ? path : ".", is_there, &exists);
+	return exists;
 }

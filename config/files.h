@@ -37,10 +37,4 @@ bool file_is_pattern(const char *path);
 /* Whether there is a folder of this path that can be read. */
 bool file_is_folder(const char *path);
 
-/*
- * Adds a hint about a path or pattern that names no file: "; there is no folder
- * 'my-colectors'; did you mean 'my-collectors'?". Adds nothing if there is no hint.
- */
-void file_list_explain(const char *beside, const char *pattern, struct text *out);
-
 #endif

@@ -37,6 +37,7 @@
 #include <zlib.h>
 
 #include "base/glob.h"
+#include "base/missing_path.h"
 #include "base/progress.h"
 #include "base/text.h"
 
@@ -683,6 +684,19 @@ static struct os_file *spool(struct os_file *from, const struct packing *packing
 	return out;
 }
 
+/* Adds to an error what may have been meant by a path that names no file. */
+static void suggest(const char *path, struct error *err)
+{
+	const struct error why = *err;
+	struct text hint = { 0 };
+
+	missing_path_suggest("", path, &hint);
+	if (hint.data && !hint.failed) {
+		error_set(err, why.code, "%s%s", why.text, hint.data);
+	}
+	text_free(&hint);
+}
+
 /*
  * Opens the file; *name becomes what the path chooses of an archive, or NULL. A colon may stand in
  * the name of a file, too: the path as a whole comes first.
@@ -708,6 +722,8 @@ static struct os_file *open_path(const char *path, const char **name, struct err
 	}
 	if (file && err) {
 		*err = (struct error){ 0 };
+	} else if (err) {
+		suggest(path, err);
 	}
 	return file;
 }

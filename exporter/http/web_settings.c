@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/missing_path.h"
 #include "base/text.h"
 #include "config/files.h"
 #include "config/yaml_rows.h"
@@ -167,7 +168,7 @@ static bool read_pem(struct yaml_reader *in, struct web_settings *settings, enum
 		if (why.code == ERROR_NO_MEMORY) {
 			return error_no_memory(in->err, pem_file_keys[which]);
 		}
-		file_list_explain(yaml_name(in->tree), pem->file, &hint);
+		missing_path_explain(yaml_name(in->tree), pem->file, &hint);
 		good = yaml_wrong(in, pem->at, "%s %s%s", pem->name, why.text,
 				  hint.data ? hint.data : "");
 		text_free(&hint);

@@ -9,6 +9,10 @@ mkdir "$work/folder"
 bzip2 -c "$work/sample.etl" >"$work/sample.etl.bz2"
 
 expect_exit 1 'no-such\.etl: .*No such file' "$ETW_EXPORTER" --once --replay.file="$work/no-such.etl"
+for command in "$ETW_EXPORTER --once --replay.file=" "$ETWTOOL dump " "$ETWTOOL relog -o $work/out.etl " "$ETWTOOL diff $work/sample.etl " "$ETWTOOL summary " \
+	"$ETWTOOL doctor " "$ETWTOOL report "; do
+	expect_exit 1 "/sampel\.etl: cannot be opened: .*; did you mean '$work/sample\.etl'\?\$" $command"$work/sampel.etl"
+done
 expect_exit 1 'folder: .*directory' "$ETW_EXPORTER" --once --replay.file="$work/folder"
 expect_exit 1 'empty\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/empty.etl"
 expect_exit 1 'text\.etl: ' "$ETW_EXPORTER" --once --replay.file="$work/text.etl"
