@@ -68,14 +68,7 @@ created=$(grep -cE '^[a-z0-9_]+_created[{ ]' "$work/openmetrics.identity")
 [ "$totals" = "$created" ] || fail "$totals counters and histograms, but $created _created"
 [ "$(tail -1 "$work/openmetrics.identity")" = '# EOF' ] || fail "no # EOF"
 
-python=
-for candidate in python3 /usr/bin/python3; do # another Python before the system's does not see its packages
-	if "$candidate" -c 'import google.protobuf, prometheus_client' 2>/dev/null; then
-		python=$candidate
-		break
-	fi
-done
-if [ -n "$python" ]; then
+if python_with prometheus_client; then
 	"$python" - "$work/openmetrics.identity" <<-'PYTHON' || fail "the OpenMetrics parser refuses the page"
 		import sys
 		from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -84,13 +77,12 @@ if [ -n "$python" ]; then
 		assert any(f.type == "histogram" and f.unit == "seconds" for f in families)
 		print(f"ok: the OpenMetrics parser reads {len(families)} families")
 	PYTHON
-	proto=${XDG_CACHE_HOME:-~/.cache}/etw_exporter/$(uname -m)/share/client_model/metrics.proto
-	if command -v protoc >/dev/null && [ -e "$proto" ]; then
-		"$python" -B "$SOURCE_DIR/tests/e2e/read_protobuf.py" "$proto" "$work/protobuf.identity" "$work/text.identity" >"$work/read" ||
-			fail "protobuf: $(tail -3 "$work/read")"
-		echo "ok: protoc-made code reads $(cat "$work/read")"
-		grep -Eq ', [1-9][0-9]* native histograms' "$work/read" || fail "no native histograms"
-	fi
+fi
+if has_protobuf_reader; then
+	"$python" -B "$SOURCE_DIR/tests/e2e/read_protobuf.py" "$metrics_proto" "$work/protobuf.identity" "$work/text.identity" >"$work/read" ||
+		fail "protobuf: $(tail -3 "$work/read")"
+	echo "ok: protoc-made code reads $(cat "$work/read")"
+	grep -Eq ', [1-9][0-9]* native histograms' "$work/read" || fail "no native histograms"
 fi
 
 # promtool imports the page when its samples have timestamps.
@@ -112,10 +104,10 @@ page openmetrics identity
 if grep -Eq '_created[{ ]' "$work/openmetrics.identity"; then
 	fail "--web.disable-created-samples leaves $(grep -m 1 _created "$work/openmetrics.identity")"
 fi
-if [ -n "$python" ] && command -v protoc >/dev/null && [ -e "$proto" ]; then
+if has_protobuf_reader; then
 	"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --config.file="$work/off.yaml" >"$work/text"
 	"$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --config.file="$work/off.yaml" --once.format=protobuf >"$work/pb"
-	"$python" -B "$SOURCE_DIR/tests/e2e/read_protobuf.py" "$proto" "$work/pb" "$work/text" >"$work/read" || fail "protobuf: $(tail -3 "$work/read")"
+	"$python" -B "$SOURCE_DIR/tests/e2e/read_protobuf.py" "$metrics_proto" "$work/pb" "$work/text" >"$work/read" || fail "protobuf: $(tail -3 "$work/read")"
 	grep -q ', 0 native histograms' "$work/read" || fail "native_histograms: off: $(cat "$work/read")"
 fi
 kill -TERM "$exporter_pid"

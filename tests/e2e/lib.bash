@@ -128,6 +128,18 @@ tls_files() {
 	) >"$work/openssl.log" 2>&1 || fail "openssl: $(cat "$work/openssl.log")"
 }
 
+# python_with MODULE...: sets python to one that has these modules; false if there is none.
+python_with() {
+	for python in python3 /usr/bin/python3; do # another Python before the system's does not see its packages
+		"$python" -c "import $(IFS=,; echo "$*")" 2>/dev/null && return
+	done
+	return 1
+}
+
+# The published description of the protobuf format, which a set-up script fetches. Read with it: read_protobuf.py.
+metrics_proto=${XDG_CACHE_HOME:-~/.cache}/etw_exporter/$(uname -m)/share/client_model/metrics.proto
+has_protobuf_reader() { python_with google.protobuf prometheus_client && command -v protoc >/dev/null && [ -e "$metrics_proto" ]; }
+
 # no_folders FILE...: no name of the folder of the sources, or of a temporary one where a set-up script built a library. Each build
 # would be another one.
 no_folders() {

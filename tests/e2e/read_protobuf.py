@@ -17,6 +17,7 @@ from pathlib import Path
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+COUNTER, GAUGE, HISTOGRAM = 0, 1, 4  # MetricType
 MOVING = ("process_", "etw_exporter_config_", "etw_exporter_http_", "etw_exporter_s", "etw_consumer_busy_", "etw_consumer_lag_")  # other values at each page
 
 
@@ -104,14 +105,14 @@ def series_of(family):
     """(name, labels, value) as the text format has them."""
     for metric in family.metric:
         labels = tuple(sorted((pair.name, pair.value) for pair in metric.label))
-        if family.type == 0:
+        if family.type == COUNTER:
             assert metric.counter.created_timestamp.seconds > 1_500_000_000, family.name
             yield family.name, labels, metric.counter.value
-        elif family.type == 1:
+        elif family.type == GAUGE:
             yield family.name, labels, metric.gauge.value
         else:
             histogram = metric.histogram
-            assert family.type == 4 and histogram.created_timestamp.seconds > 1_500_000_000, family.name
+            assert family.type == HISTOGRAM and histogram.created_timestamp.seconds > 1_500_000_000, family.name
             for bucket in histogram.bucket:
                 yield family.name + "_bucket", with_le(labels, bucket.upper_bound), bucket.cumulative_count
             yield family.name + "_bucket", with_le(labels, math.inf), histogram.sample_count
@@ -131,7 +132,7 @@ def main():
         for unit in ("seconds", "bytes", "ratio"):
             assert (family.unit == unit) == stem.endswith("_" + unit), (family.name, family.unit)
         for metric in family.metric:
-            if family.type == 4 and metric.histogram.zero_threshold:
+            if family.type == HISTOGRAM and metric.histogram.zero_threshold:
                 native += 1
                 buckets += check_native(family.name, metric.histogram)
         for name, labels, value in series_of(family):
@@ -143,4 +144,5 @@ def main():
     print(f"{len(names)} families, {compared} series, {native} native histograms with {buckets} buckets")
 
 
-main()
+if __name__ == "__main__":
+    main()

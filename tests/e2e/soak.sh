@@ -14,4 +14,9 @@ seconds=${SOAK_SECONDS:-$seconds}
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 tls_files
-python3 "$SOURCE_DIR/tests/e2e/soak.py" "$work" "$seconds"
+if has_protobuf_reader; then
+	"$python" -B "$SOURCE_DIR/tests/e2e/soak.py" "$work" "$seconds" "$metrics_proto"
+else
+	echo "without the protobuf format: what reads it is not installed"
+	python3 "$SOURCE_DIR/tests/e2e/soak.py" "$work" "$seconds"
+fi
