@@ -460,8 +460,9 @@ def main():
     seed = int(os.environ.get("SOAK_SEED", random.SystemRandom().randrange(1 << 31)))
     print(f"{SECONDS:.0f} s; SOAK_SEED={seed}", flush=True)
     folder = prepare("replay", "path_groups: [ { name: logs, match: [ 'C:/logs/**' ] } ]", tls=True)
-    provider = "providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ]"
-    prepare("live", f"sessions:\n  etw_exporter: {{ {provider} }}\n  providers: {{ logger: user, {provider} }}")
+    settings = "buffers: { size: 64KiB, min: 16, max: 32 }, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ]"
+    prepare("live", f"sessions:\n  etw_exporter: {{ {settings} }}\n  providers: {{ logger: user, {settings} }}\n"
+            "limits: { processes: 500, threads: 2000, files: 5000 }")
     replay = Exporter("replay", EXPORTER, f"--replay.file={WORK / 'sample.etl'}", "--replay.loop", "--replay.speed=20",
                       f"--web.config.file={folder / 'web.yml'}", tls=True)
     live = Exporter("live", ON_FAKE)
