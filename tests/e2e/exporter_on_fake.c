@@ -20,9 +20,10 @@
  * line also plays the recording once, which fills the tables.
  *
  * Behind each, when everything has been delivered or lost, one line of JSON a session says on
- * standard output what it was given and what it lost since it started. The line "stop" ends the
- * program. The line "quit", or the end of the input, ends the thread, which the end of the program
- * waits for unless it has failed. With --self-test or
+ * standard output what it was given and what it lost since it started. The line "totals" asks for
+ * these once more: sessions also get events about other sessions, at any time. The line "stop" ends
+ * the program. The line "quit", or the end of the input, ends the thread, which the end of the
+ * program waits for unless it has failed. With --self-test or
  * --version as the first argument there is no such thread.
  */
 #include <stdatomic.h>
@@ -418,7 +419,9 @@ static void control(void *context)
 			continue;
 		}
 		words = sscanf(line, "%15s %4095s %u %u", name, recording, &number, &seconds);
-		if (words == 4 && strcmp(name, "pace") == 0) {
+		if (words == 1 && strcmp(name, "totals") == 0) {
+			report(&(struct phase){ .name = name }, &work, os_monotonic_ns());
+		} else if (words == 4 && strcmp(name, "pace") == 0) {
 			run_pace(&work, &kept, number, seconds);
 		} else if (words != 3) {
 			fail(&work, "a command is a word, a file and a number");
@@ -436,7 +439,7 @@ static void control(void *context)
 			atomic_store(&work.until, UINT64_MAX);
 			run_phase(name, &work, 0);
 		} else {
-			fail(&work, "what is to be done: flood, overflow, burst or pace");
+			fail(&work, "what is to be done: flood, overflow, burst, pace or totals");
 		}
 		good = !atomic_load(&work.failed);
 	}

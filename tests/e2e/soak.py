@@ -8,10 +8,11 @@ whatever formats the two are; and the same holds for sums that must agree, such 
 After each burst the sums of the sessions are what the fake machine says it emitted, exactly.
 
 Memory is flat when the median of the last quarter of the run is not above that of the second quarter by more than RSS_RATIO and
-RSS_BYTES; the first quarter is the warm-up. Files and threads come and go with clients, so their minimum is compared; and when
-the clients are gone at the end, there are no more than before they came.
+RSS_BYTES; the first quarter is the warm-up, in which whatever has a limit reaches it. Files and threads come and go with clients, so
+their minimum is compared; and when the clients are gone at the end, there are no more than before they came.
 """
 import base64
+import collections
 import gzip
 import json
 import math
@@ -35,12 +36,16 @@ WORK, SECONDS = Path(sys.argv[1]), float(sys.argv[2])
 METRICS_PROTO = sys.argv[3] if len(sys.argv) > 3 else None  # without it the protobuf format is left out
 PATIENCE_S = 600  # for what takes milliseconds on an idle machine
 RSS_RATIO, RSS_BYTES = 1.02, 1 << 20
-MEMORY_FROM_S = 300
+FLAT_FROM_S = 300  # shorter runs are not compared: memory is still being filled, and a client may be there in each sample
 SAMPLES = 400  # of memory, files and threads
 BURST = 500
 USER = {"Authorization": "Basic " + base64.b64encode(b"prometheus:fakepassword").decode()}
 TEXT, OPENMETRICS = "text/plain;version=0.0.4", "application/openmetrics-text;version=1.0.0"
 PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
+
+
+over = threading.Event()  # the threads are to end
+started = time.monotonic()
 
 
 class Fault(Exception):
@@ -118,29 +123,37 @@ def sum_of(counters, name, **labels):
 
 # ---- an exporter ----
 
+Sample = collections.namedtuple("Sample", "time memory files threads")  # seconds from the start; bytes
+
 
 class Exporter:
     def __init__(self, name, program, *arguments, tls=False):
         self.name, self.tls, self.folder = name, tls, WORK / name
         self.config = self.folder / "config.yaml"
         self.log = self.folder / "log"
-        self.samples = []  # (time, bytes, files, threads)
+        self.samples = []
         self.context = ssl.create_default_context(cafile=WORK / "authority.pem")
         self.arguments = [program, f"--config.file={self.config}", "--web.enable-lifecycle", "--web.listen-address=127.0.0.1:0", *arguments]
 
     def start(self):
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
-        self.until(lambda: b"Listening" in self.log.read_bytes(), "it does not listen")
+        self.until(lambda: b"Listening" in self.log.read_bytes(), lambda: "it does not listen")
         self.port = int(re.search(rb"Listening.* port=(\d+)", self.log.read_bytes()).group(1))
+
+    def last_lines(self):
+        return self.log.read_bytes()[-500:].decode(errors="replace")
+
+    def check_running(self):
+        if self.process.poll() is not None:
+            raise Fault(f"{self.name} has ended, status {self.process.returncode}: {self.last_lines()}")
 
     def until(self, condition, why):
         end = time.monotonic() + PATIENCE_S
         while not condition():
-            if self.process.poll() is not None:
-                raise Fault(f"{self.name} has ended, status {self.process.returncode}: {self.log.read_bytes()[-500:].decode()}")
+            self.check_running()
             if time.monotonic() > end:
-                raise Fault(f"{self.name}: {why}: {self.log.read_bytes()[-500:].decode()}")
+                raise Fault(f"{self.name}: {why()}: {self.last_lines()}")
             time.sleep(0.01)
 
     def connect(self, receive_bytes=0, own="127.0.0.1"):
@@ -163,6 +176,7 @@ class Exporter:
             answer = self.ask_once(method, path, headers)
             if answer and (answer[0] != 503 or "retry-after" not in answer[1]):
                 return answer
+            self.check_running()
             if time.monotonic() > end:
                 raise Fault(f"{self.name}: {method} {path} is not answered: {answer}")
             count("requests that were to be tried again")
@@ -204,17 +218,18 @@ class Exporter:
         return read(body)
 
     def sample(self):
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        rss = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) << 10
-        threads = int(re.search(r"Threads:\s+(\d+)", status).group(1))
-        self.samples.append((time.monotonic() - started, rss, len(os.listdir(f"/proc/{self.process.pid}/fd")), threads))
+        self.check_running()
+        process = Path(f"/proc/{self.process.pid}")
+        status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+        self.samples.append(Sample(time.monotonic() - started, memory=int(status["VmRSS"].split()[0]) << 10,
+                                   files=len(os.listdir(process / "fd")), threads=int(status["Threads"])))
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.stdin.close()
         status = self.process.wait(PATIENCE_S)
         if status != 0:
-            faults.add(f"{self.name} ends with status {status}: {self.log.read_bytes()[-500:].decode()}")
+            faults.add(f"{self.name} ends with status {status}: {self.last_lines()}")
 
 
 def unchunked(body):
@@ -272,12 +287,15 @@ CONFIGS = {
 }
 
 
+MARK = "\n#\n"  # in a configuration: behind it stands what each reload changes
+
+
 def reload(exporter, choose):
     """Good files and bad ones, by signal and by request."""
     while not over.is_set():
         quality = choose.choice(list(CONFIGS))
-        lines = exporter.config.read_text().split("\n#\n")[0]
-        replace(exporter.config, f"{lines}\n#\n{choose.choice(CONFIGS[quality])}\n".encode())
+        stays = exporter.config.read_text().split(MARK)[0]
+        replace(exporter.config, f"{stays}{MARK}{choose.choice(CONFIGS[quality])}\n".encode())
         if choose.random() < 0.5:
             status, _, body = exporter.ask("POST", "/-/reload")
             if (status == 200) != (quality == "good"):
@@ -371,31 +389,39 @@ def misbehave(exporter, choose):
 SESSIONS = ("etw_exporter", "providers")
 
 
-def next_totals(exporter):
-    """What the machine gave each of the sessions. It may also have a line about the session that is there for a moment, which describes
-    files and disks."""
-    totals = {}
-    while len(totals) < len(SESSIONS):
+def tell_machine(exporter, line):
+    """Returns what the machine has given each of the sessions, {name: events}. It may also have a line about the session that is there
+    for a moment, which describes files and disks."""
+    exporter.process.stdin.write(f"{line}\n".encode())
+    exporter.process.stdin.flush()
+    emitted = {}
+    while len(emitted) < len(SESSIONS):
         each = json.loads(exporter.process.stdout.readline())
         if each["session"] in SESSIONS:
-            totals[each["session"]] = each
-    return list(totals.values())
+            emitted[each["session"]] = each["emitted"]
+    return emitted
+
+
+def counted(page, session):
+    return (sum_of(page, "etw_consumer_events_total", session=session)
+            - sum_of(page, "etw_consumer_lost_notifications_total", session=session)
+            + sum_of(page, "etw_session_events_lost_total", session=session))
 
 
 def burst(exporter, choose):
-    """The sessions are given events, and count all of them."""
+    """The sessions are given events, and count all of them. They also get some about each other, behind the burst."""
+    emitted = seen = None
+
+    def all_are_counted():
+        nonlocal emitted, seen
+        emitted = tell_machine(exporter, "totals")
+        page = exporter.counters("text")
+        seen = {session: counted(page, session) for session in SESSIONS}
+        return seen == emitted
+
     while not over.is_set():
-        exporter.process.stdin.write(f"burst {WORK / 'sample.etl'} {BURST}\n".encode())
-        exporter.process.stdin.flush()
-        totals = next_totals(exporter)
-
-        def counted():
-            page = exporter.counters("text")
-            return all(sum_of(page, "etw_consumer_events_total", session=each["session"])
-                       - sum_of(page, "etw_consumer_lost_notifications_total", session=each["session"])
-                       + sum_of(page, "etw_session_events_lost_total", session=each["session"]) == each["emitted"] for each in totals)
-
-        exporter.until(counted, f"not counted as the machine says: {totals}")
+        tell_machine(exporter, f"burst {WORK / 'sample.etl'} {BURST}")
+        exporter.until(all_are_counted, lambda: f"counted {seen}, emitted {emitted}")
         count("bursts that were counted exactly")
         over.wait(choose.uniform(0, 2))
 
@@ -418,76 +444,93 @@ def check_flat(exporter):
     quarter = len(exporter.samples) // 4
     early, late = exporter.samples[quarter:2 * quarter], exporter.samples[-quarter:]
     rows = []
-    for column, name, of, most in ((1, "bytes of memory", statistics.median, lambda value: value * RSS_RATIO + RSS_BYTES),
-                                   (2, "open files", min, lambda value: value), (3, "threads", min, lambda value: value)):
-        before, after = (of(row[column] for row in part) for part in (early, late))
-        rows.append(f"{name}: {before:.0f}, then {after:.0f}")
-        if after > most(before) and (column != 1 or exporter.samples[-1][0] >= MEMORY_FROM_S):
-            faults.add(f"{exporter.name}: {name} grow from {before:.0f} to {after:.0f}")
+
+    def compare_quarters(name, what, summary, most):
+        before, after = (summary(getattr(sample, name) for sample in part) for part in (early, late))
+        rows.append(f"{what}: {before:.0f}, then {after:.0f}")
+        if after > most(before) and exporter.samples[-1].time >= FLAT_FROM_S:
+            faults.add(f"{exporter.name}: {what} grow from {before:.0f} to {after:.0f}")
+
+    compare_quarters("memory", "bytes of memory", statistics.median, lambda before: before * RSS_RATIO + RSS_BYTES)
+    compare_quarters("files", "open files", min, lambda before: before)
+    compare_quarters("threads", "threads", min, lambda before: before)
     print(f"{exporter.name}: {'; '.join(rows)}; {len(exporter.samples)} samples", flush=True)
 
 
-def check_end(exporter, files, threads):
-    """When the clients are gone, nothing of them is left, and nothing was lost."""
+def check_end(exporter, before):
+    """When the clients are gone, there are no more files and threads than before they came, and nothing was lost."""
     def quiet():
         exporter.sample()
-        return exporter.samples[-1][2] <= files and exporter.samples[-1][3] <= threads
+        return exporter.samples[-1].files <= before.files and exporter.samples[-1].threads <= before.threads
 
-    exporter.until(quiet, f"{exporter.samples[-1][2:]} files and threads stay, before the clients {files}, {threads}")
+    exporter.until(quiet, lambda: f"{exporter.samples[-1]} stays, before the clients {before}")
     losses = sum_of(exporter.counters("text"), "etw_exporter_memory_losses_total")
     if losses:
         faults.add(f"{exporter.name}: {losses} losses for want of memory")
     exporter.end()
 
 
-def prepare(name, config, tls=False):
-    folder = WORK / name
-    folder.mkdir()
-    (folder / "config.yaml").write_text(config)
-    if tls:
-        (folder / "tls").mkdir()
-        shutil.copy(WORK / "web.yml", folder / "web.yml")
-        for end in ("crt", "key"):
-            shutil.copy(WORK / f"server.{end}", folder / "tls" / f"tls.{end}")
-    return folder
+def make_replay():
+    exporter = Exporter("replay", EXPORTER, f"--replay.file={WORK / 'sample.etl'}", "--replay.loop", "--replay.speed=20",
+                        f"--web.config.file={WORK / 'replay' / 'web.yml'}", tls=True)
+    (exporter.folder / "tls").mkdir(parents=True)
+    exporter.config.write_text("path_groups: [ { name: logs, match: [ 'C:/logs/**' ] } ]")
+    shutil.copy(WORK / "web.yml", exporter.folder / "web.yml")
+    for end in ("crt", "key"):
+        shutil.copy(WORK / f"server.{end}", exporter.folder / "tls" / f"tls.{end}")
+    return exporter
 
 
-over = threading.Event()
-started = time.monotonic()
+def make_live():
+    """Its buffers, which are the fake's, and its tables are small, so that the first bursts fill them."""
+    exporter = Exporter("live", ON_FAKE)
+    session = "buffers: { size: 64KiB, min: 16, max: 32 }, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ]"
+    exporter.folder.mkdir()
+    exporter.config.write_text(f"sessions:\n  etw_exporter: {{ {session} }}\n  providers: {{ logger: user, {session} }}\n"
+                               "limits: { processes: 500, threads: 2000, files: 5000 }")
+    return exporter
+
+
+JOBS = {
+    "replay": [scrape, scrape, compare_formats, reload, renew, misbehave, misbehave],
+    "live": [burst, scrape, compare_formats, reload, misbehave],
+}
+
+
+def run(exporters, seed):
+    """Keeps them busy for the time, and takes samples."""
+    threads = []
+    for exporter in exporters:
+        for job in JOBS[exporter.name]:
+            seed += 1
+            threads.append(threading.Thread(target=guarded, args=(job, exporter, seed)))
+            threads[-1].start()
+    try:
+        while not over.wait(SECONDS / SAMPLES) and time.monotonic() - started < SECONDS:
+            for exporter in exporters:
+                exporter.sample()
+    except Fault as fault:
+        faults.add(str(fault))
+    finally:
+        over.set()
+    for thread in threads:
+        thread.join()
 
 
 def main():
     seed = int(os.environ.get("SOAK_SEED", random.SystemRandom().randrange(1 << 31)))
     print(f"{SECONDS:.0f} s; SOAK_SEED={seed}", flush=True)
-    folder = prepare("replay", "path_groups: [ { name: logs, match: [ 'C:/logs/**' ] } ]", tls=True)
-    settings = "buffers: { size: 64KiB, min: 16, max: 32 }, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ]"
-    prepare("live", f"sessions:\n  etw_exporter: {{ {settings} }}\n  providers: {{ logger: user, {settings} }}\n"
-            "limits: { processes: 500, threads: 2000, files: 5000 }")
-    replay = Exporter("replay", EXPORTER, f"--replay.file={WORK / 'sample.etl'}", "--replay.loop", "--replay.speed=20",
-                      f"--web.config.file={folder / 'web.yml'}", tls=True)
-    live = Exporter("live", ON_FAKE)
-    work = [(replay, [scrape, scrape, compare_formats, reload, renew, misbehave, misbehave]),
-            (live, [burst, scrape, compare_formats, reload, misbehave])]
-    threads, before = [], {}
-    for exporter, jobs in work:
+    exporters = [make_replay(), make_live()]
+    for exporter in exporters:
         exporter.start()
         exporter.counters("text")
         exporter.sample()
-        before[exporter] = exporter.samples[0][2:]
-        for job in jobs:
-            seed += 1
-            threads.append(threading.Thread(target=guarded, args=(job, exporter, seed)))
-            threads[-1].start()
-    while not over.wait(SECONDS / SAMPLES) and time.monotonic() - started < SECONDS:
-        for exporter, _ in work:
-            exporter.sample()
-    over.set()
-    for thread in threads:
-        thread.join()
-    for exporter, _ in work:
-        check_flat(exporter)
+    run(exporters, seed)
+    for exporter in exporters:
+        if not faults.sentences:
+            check_flat(exporter)
         try:
-            check_end(exporter, *before[exporter])
+            check_end(exporter, exporter.samples[0])
         except Fault as fault:
             faults.add(str(fault))
             exporter.process.kill()
