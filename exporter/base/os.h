@@ -120,10 +120,15 @@ void os_condition_wake_one(struct os_condition *condition);
 void os_once(struct os_once *once, void (*run)(void));
 
 /*
- * Whether a fault of the calling thread (an access violation and the like) must end the process,
- * even if code further up its stack would catch the exception and go on. Off at first. Returns what
- * was set before. windows/crash.h acts on it; other systems end the process anyway.
+ * A fault of the calling thread (an access violation and the like) must end the process while
+ * *fatal, even if code further up its stack would catch the exception and go on. The thread owns
+ * the flag and writes it as it likes, for instance at the begin and the end of a callback that is
+ * called for every event. NULL, as at first: its faults are not fatal. windows/crash.h acts on it;
+ * other systems end the process anyway.
  */
+void os_use_fault_flag(volatile bool *fatal);
+
+/* Writes the flag of the calling thread, if it has one. Returns what it was. */
 bool os_set_faults_fatal(bool fatal);
 bool os_faults_fatal(void);
 

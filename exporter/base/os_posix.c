@@ -203,19 +203,26 @@ const char *os_stop_wait_for(uint64_t timeout_ns)
 	return NULL;
 }
 
-static _Thread_local bool fatal_faults;
+static _Thread_local volatile bool *fault_flag;
+
+void os_use_fault_flag(volatile bool *fatal)
+{
+	fault_flag = fatal;
+}
 
 bool os_set_faults_fatal(bool fatal)
 {
-	bool before = fatal_faults;
+	bool before = os_faults_fatal();
 
-	fatal_faults = fatal;
+	if (fault_flag) {
+		*fault_flag = fatal;
+	}
 	return before;
 }
 
 bool os_faults_fatal(void)
 {
-	return fatal_faults;
+	return fault_flag && *fault_flag;
 }
 
 static void *thread_main(void *argument)

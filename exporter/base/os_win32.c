@@ -278,32 +278,46 @@ const char *os_stop_wait(void (*on_reload)(void *context), void *context)
 
 /* Not thread-local variables: the first use of one by a thread allocates memory, and a thread that
  * faults cannot. */
-static DWORD fatal_faults = TLS_OUT_OF_INDEXES; /* NULL: not fatal */
-static struct os_once fatal_faults_once = { OS_ONCE_INIT };
+static DWORD fault_flags = TLS_OUT_OF_INDEXES; /* the address of the thread's flag, or NULL */
+static struct os_once fault_flags_once = { OS_ONCE_INIT };
 
-static void allocate_fatal_faults(void)
+static void allocate_fault_flags(void)
 {
-	fatal_faults = TlsAlloc();
+	fault_flags = TlsAlloc();
+}
+
+void os_use_fault_flag(volatile bool *fatal)
+{
+	os_once(&fault_flags_once, allocate_fault_flags);
+	TlsSetValue(fault_flags, (void *)(uintptr_t)fatal);
+}
+
+/* TlsGetValue() sets the last error, which the code that raised an exception may still need. */
+static volatile bool *fault_flag(void)
+{
+	DWORD error = GetLastError();
+	volatile bool *flag = fault_flags != TLS_OUT_OF_INDEXES ? TlsGetValue(fault_flags) : NULL;
+
+	SetLastError(error);
+	return flag;
 }
 
 bool os_set_faults_fatal(bool fatal)
 {
-	bool before;
+	volatile bool *flag = fault_flag();
+	bool before = flag && *flag;
 
-	os_once(&fatal_faults_once, allocate_fatal_faults);
-	before = TlsGetValue(fatal_faults) != NULL;
-	TlsSetValue(fatal_faults, fatal ? (void *)1 : NULL);
+	if (flag) {
+		*flag = fatal;
+	}
 	return before;
 }
 
-/* TlsGetValue() sets the last error, which the code that raised an exception may still need. */
 bool os_faults_fatal(void)
 {
-	DWORD error = GetLastError();
-	bool fatal = fatal_faults != TLS_OUT_OF_INDEXES && TlsGetValue(fatal_faults) != NULL;
+	volatile bool *flag = fault_flag();
 
-	SetLastError(error);
-	return fatal;
+	return flag && *flag;
 }
 
 /* Of the stack of each thread, for what runs when the rest has overflowed. */

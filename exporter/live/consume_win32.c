@@ -15,7 +15,7 @@
  *
  * ProcessTrace() catches exceptions of callbacks, and returns ERROR_NOACCESS. What a callback was
  * doing is then half done, and a lock may still be held. So a fault in a callback ends the process
- * (os_set_faults_fatal()), and where ProcessTrace() caught it nevertheless, nothing of ours is
+ * (os_use_fault_flag()), and where ProcessTrace() caught it nevertheless, nothing of ours is
  * touched before on_fault().
  *
  * ProcessTrace() runs on the consumer thread until the session ends. Another thread makes it return
@@ -105,9 +105,8 @@ static inline int64_t time_of(const struct source_clock *clock, int64_t raw)
 	return clock_time(clock, raw);
 }
 
-static void deliver(const EVENT_RECORD *from)
+static inline void deliver(struct live *live, const EVENT_RECORD *from)
 {
-	struct live *live = from->UserContext;
 	const EVENT_HEADER *header = &from->EventHeader;
 	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
 	struct event_record record = {
@@ -167,6 +166,19 @@ static void deliver(const EVENT_RECORD *from)
 	}
 }
 
+/* What a callback does, between the two calls, is ours: a fault of it ends the process. */
+static inline void enter_callback(struct live *live)
+{
+	live->in_callback = true;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void leave_callback(struct live *live)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	live->in_callback = false;
+}
+
 /* Between buffers, so that the times of one buffer go by one anchor. */
 static void take_anchor(struct live *live)
 {
@@ -182,16 +194,18 @@ static void take_anchor(struct live *live)
 
 static VOID WINAPI on_record(PEVENT_RECORD from)
 {
-	os_set_faults_fatal(true);
-	deliver(from);
-	os_set_faults_fatal(false);
+	struct live *live = from->UserContext;
+
+	enter_callback(live);
+	deliver(live, from);
+	leave_callback(live);
 }
 
 static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
 {
 	struct live *live = log_file->Context;
 
-	os_set_faults_fatal(true);
+	enter_callback(live);
 	live->buffers++;
 	take_anchor(live);
 	snapshot_choose(live);
@@ -202,7 +216,7 @@ static ULONG WINAPI on_buffer(PEVENT_TRACE_LOGFILEW log_file)
 	if (live->sink->on_buffer) {
 		live->sink->on_buffer(live->sink->context);
 	}
-	os_set_faults_fatal(false);
+	leave_callback(live);
 	return TRUE; /* FALSE would end ProcessTrace() */
 }
 
@@ -243,11 +257,13 @@ ULONG consume_run(struct live *live)
 	ULONG status;
 
 	counters_up(live, true);
+	os_use_fault_flag(&live->in_callback);
 	status = ProcessTrace(&trace, 1, NULL, NULL);
 	if (status == ERROR_NOACCESS) {
 		live->faulted = true;
 		live->options.on_fault("an exception in a callback of ProcessTrace (error 998)");
 	}
+	os_use_fault_flag(NULL);
 	counters_up(live, false);
 	counters_delivered(live);
 	return status;

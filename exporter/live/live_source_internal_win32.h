@@ -239,6 +239,7 @@ struct live {
 	uint64_t last_anchor_ns; /* when it was taken */
 
 	/* For the consumer thread alone. */
+	volatile bool in_callback; /* of ProcessTrace; the flag of os_use_fault_flag() */
 	const struct event_sink *sink;
 	struct source_clock clock; /* of events: that of the facts, anchored anew since */
 	uint64_t records;

@@ -157,6 +157,38 @@ static void the_cpu_time_of_a_running_thread_is_known(void **state)
 	assert_true(seen <= spinner.cpu_ns);
 }
 
+static void see_no_flag(void *context)
+{
+	bool *fatal = context;
+
+	*fatal = os_faults_fatal() || os_set_faults_fatal(true) || os_faults_fatal();
+}
+
+static void faults_are_fatal_while_the_flag_of_the_thread_says_so(void **state)
+{
+	volatile bool flag = false;
+	bool fatal_elsewhere = true;
+	struct os_thread other;
+	struct error err;
+
+	(void)state;
+	assert_false(os_faults_fatal());
+	os_use_fault_flag(&flag);
+	assert_false(os_faults_fatal());
+	flag = true;
+	assert_true(os_faults_fatal());
+	assert_true(os_thread_start(&other, see_no_flag, &fatal_elsewhere, &err));
+	os_thread_join(&other);
+	assert_false(fatal_elsewhere);
+	assert_true(os_set_faults_fatal(false));
+	assert_false(flag);
+	assert_false(os_set_faults_fatal(true));
+	assert_true(flag);
+	os_use_fault_flag(NULL);
+	assert_false(os_faults_fatal());
+	assert_true(flag);
+}
+
 static void do_nothing(void *context)
 {
 	(void)context;
@@ -567,6 +599,7 @@ int main(void)
 		cmocka_unit_test(clocks_go_forward),
 		cmocka_unit_test(the_cpu_time_of_a_running_thread_is_known),
 		cmocka_unit_test(a_thread_that_has_ended_has_no_cpu_time),
+		cmocka_unit_test(faults_are_fatal_while_the_flag_of_the_thread_says_so),
 		cmocka_unit_test(facts_about_ourselves_are_plausible),
 		cmocka_unit_test_setup_teardown(a_file_is_read_by_position, make_place,
 						remove_place),

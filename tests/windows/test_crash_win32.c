@@ -56,17 +56,21 @@ static LONG CALLBACK catch_and_end_thread(EXCEPTION_POINTERS *exception)
 
 static void fault_in_callback(void *fatal)
 {
+	volatile bool in_callback = fatal != NULL;
+
 	AddVectoredExceptionHandler(0, catch_and_end_thread);
-	os_set_faults_fatal(fatal != NULL);
+	os_use_fault_flag(&in_callback);
 	die_of_fault(NULL);
 }
 
 /* C++ raises this code for what it throws, and a handler of the program catches it. */
 static void raise_in_callback(void *unused)
 {
+	volatile bool in_callback = true;
+
 	(void)unused;
 	AddVectoredExceptionHandler(0, catch_and_end_thread);
-	os_set_faults_fatal(true);
+	os_use_fault_flag(&in_callback);
 	RaiseException(0xe06d7363, 0, 0, NULL);
 }
 
