@@ -191,7 +191,7 @@ static inline void clear(struct event_record *record, enum record_type type, uin
 	record->type = (uint8_t)type;
 	record->pointer_size = pointer_size;
 	record->classic = false;
-	record->kernel_group = 0xff;
+	record->kernel_group = RECORD_NO_GROUP;
 	record->id = 0;
 	record->task = 0;
 	record->version = 0;
@@ -318,7 +318,7 @@ static inline bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t
 	record->type = RECORD_EVENT;
 	record->pointer_size = pointer_size;
 	record->classic = false;
-	record->kernel_group = 0xff;
+	record->kernel_group = RECORD_NO_GROUP;
 	record->thread_id = load_u32(at + 0x08);
 	record->process_id = load_u32(at + 0x0c);
 	record->provider = (const struct guid *)(at + 0x18);

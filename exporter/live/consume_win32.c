@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Consumes a session: every EVENT_RECORD becomes a struct event_record and goes to the sink.
- * Between two records the sink gets what the snapshot has found meanwhile (snapshot_win32.c).
+ * Between two buffers the sink gets what the snapshot has found meanwhile (snapshot_win32.c).
  *
  * Windows delivers extended items as an array of pointers, and a struct event_record has them as
  * they are in recordings. So they are copied into that form, into one buffer that is reused for
@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "live/live_source_internal_win32.h"
+#include "source/kernel_group.h"
 
 enum { ITEM_HEADER = 8, COUNTS_100NS = 10000000 };
 
@@ -75,14 +76,6 @@ static void read_items(struct live *live, const EVENT_RECORD *from, struct event
 	}
 }
 
-uint8_t consume_pointer_size(USHORT flags)
-{
-	if (flags & EVENT_HEADER_FLAG_32_BIT_HEADER) {
-		return 4;
-	}
-	return flags & EVENT_HEADER_FLAG_64_BIT_HEADER ? 8 : (uint8_t)sizeof(void *);
-}
-
 /* A report about one of our sessions, by the process that the sink knows. */
 static NOINLINE void observe_change(const struct live *live, const struct event_record *record)
 {
@@ -92,77 +85,131 @@ static NOINLINE void observe_change(const struct live *live, const struct event_
 				sink->process_name ? sink->process_name(sink->context) : NULL);
 }
 
-/* clock_time() at the frequency that the performance counter has under Windows 10 and later, for
- * times that cannot overflow. */
-static inline int64_t time_of(const struct source_clock *clock, int64_t raw)
+/*
+ * clock_time() at the frequency that the performance counter has under Windows 10 and later, for
+ * times that cannot overflow: the same distance from the raw time for all of them.
+ */
+void consume_use_clock(struct live *live, const struct source_clock *clock)
 {
 	static const int64_t most = INT64_MAX / 2;
 
-	if (clock->frequency == COUNTS_100NS && raw >= clock->anchor_raw && raw < most &&
-	    clock->anchor_raw >= 0 && clock->anchor_time >= 0 && clock->anchor_time < most) {
-		return clock->anchor_time + (raw - clock->anchor_raw);
+	live->clock = *clock;
+	live->even_count = 0;
+	if (clock->frequency == COUNTS_100NS && clock->anchor_raw >= 0 &&
+	    clock->anchor_raw < most && clock->anchor_time >= 0 && clock->anchor_time < most) {
+		live->even_first = clock->anchor_raw;
+		live->even_count = (uint64_t)(most - clock->anchor_raw);
+		live->even_distance = clock->anchor_time - clock->anchor_raw;
 	}
-	return clock_time(clock, raw);
+}
+
+static inline int64_t time_of(const struct live *live, int64_t raw)
+{
+	return (uint64_t)raw - (uint64_t)live->even_first < live->even_count ?
+		       raw + live->even_distance :
+		       clock_time(&live->clock, raw);
+}
+
+static RARE void set_no_payload(struct event_record *record)
+{
+	record->payload = no_payload;
+	record->payload_size = 0;
+}
+
+/* What all headers have. */
+static inline void read_common(struct event_record *record, const EVENT_RECORD *from)
+{
+	const EVENT_HEADER *header = &from->EventHeader;
+
+	/* A GUID is 16 bytes in the same order as ours; its alignment is the stricter one. */
+	record->provider = (const struct guid *)(const void *)&header->ProviderId;
+	record->thread_id = header->ThreadId;
+	record->process_id = header->ProcessId;
+	record->processor = header->Flags & EVENT_HEADER_FLAG_PROCESSOR_INDEX ?
+				    from->BufferContext.ProcessorIndex :
+				    from->BufferContext.ProcessorNumber;
+	record->level = header->EventDescriptor.Level;
+	record->payload = from->UserData;
+	record->payload_size = from->UserDataLength;
+	if (!record->payload) {
+		set_no_payload(record);
+	}
+}
+
+/* The other members of the header have no meaning in a classic event. */
+static inline void read_classic(struct event_record *record, const EVENT_HEADER *header)
+{
+	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
+
+	record->class_key = record_class_key(0, descriptor->Version, descriptor->Opcode,
+					     consume_pointer_size(header->Flags), RECORD_FULL, true,
+					     RECORD_NO_GROUP);
+	record->task = 0;
+	record->channel = 0;
+	record->keyword = 0;
+	record->activity = NULL;
+}
+
+static inline void read_described(struct event_record *record, const EVENT_HEADER *header)
+{
+	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
+	enum record_type type = header->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE ? RECORD_MESSAGE :
+										  RECORD_EVENT;
+
+	record->class_key =
+		record_class_key(descriptor->Id, descriptor->Version, descriptor->Opcode,
+				 consume_pointer_size(header->Flags), type, false, RECORD_NO_GROUP);
+	record->task = descriptor->Task;
+	record->channel = descriptor->Channel;
+	record->keyword = descriptor->Keyword;
+	record->activity = (const struct guid *)(const void *)&header->ActivityId;
+}
+
+static NOINLINE void deliver_with_items(struct live *live, const EVENT_RECORD *from)
+{
+	struct event_record *record = &live->record;
+
+	read_items(live, from, record);
+	live->sink->on_event(live->sink->context, record);
+	record->extended = NULL;
+	record->extended_size = 0;
 }
 
 static inline void deliver(struct live *live, const EVENT_RECORD *from)
 {
 	const EVENT_HEADER *header = &from->EventHeader;
-	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
-	struct event_record record = {
-		/* A GUID is 16 bytes in the same order as ours; its alignment is the stricter one.
-		 */
-		.provider = (const struct guid *)(const void *)&header->ProviderId,
-		.payload = from->UserData && from->UserDataLength > 0 ? from->UserData : no_payload,
-		.payload_size = from->UserData ? from->UserDataLength : 0,
-		.process_id = header->ProcessId,
-		.thread_id = header->ThreadId,
-		.processor = header->Flags & EVENT_HEADER_FLAG_PROCESSOR_INDEX ?
-				     from->BufferContext.ProcessorIndex :
-				     from->BufferContext.ProcessorNumber,
-		.version = descriptor->Version,
-		.opcode = descriptor->Opcode,
-		.level = descriptor->Level,
-		.pointer_size = consume_pointer_size(header->Flags),
-		.type = RECORD_EVENT,
-		.kernel_group = 0xff,
-		.raw_time = header->TimeStamp.QuadPart,
-		.index = live->records,
-	};
+	int64_t raw_time = header->TimeStamp.QuadPart;
+	struct event_record *record = &live->record;
 
+	read_common(record, from);
+	record->raw_time = raw_time;
+	record->time = time_of(live, raw_time);
+	record->index = live->records++;
 	if (header->Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER) {
-		record.type = RECORD_FULL;
-		record.classic = true;
+		read_classic(record, header);
+		if (header->EventDescriptor.Opcode == KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN &&
+		    known_is_file_name(header)) {
+			live->names[NAMES_RUNDOWN_PROVIDER]++;
+		}
 	} else {
-		record.type = header->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE ? RECORD_MESSAGE :
-										RECORD_EVENT;
-		record.id = descriptor->Id;
-		record.task = descriptor->Task;
-		record.channel = descriptor->Channel;
-		record.keyword = descriptor->Keyword;
-		record.activity = (const struct guid *)(const void *)&header->ActivityId;
+		read_described(record, header);
+		if (live->canary) {
+			canaries_arrival(live, record);
+		}
 	}
-	record.time = time_of(&live->clock, record.raw_time);
-	if (from->ExtendedDataCount > 0 && from->ExtendedData) {
-		read_items(live, from, &record);
-	}
-	if (live->canary && !record.classic) {
-		canaries_arrival(live, &record);
-	}
-	if (known_is_file_name(header)) {
-		live->names[NAMES_RUNDOWN_PROVIDER]++;
-	}
-	known_deliver_due(live, record.raw_time);
-	snapshot_announce_changes(live);
-	live->records++;
-	if (record.raw_time >= live->newest_raw) {
-		live->newest_raw = record.raw_time;
+	known_deliver_due(live, raw_time);
+	if (raw_time >= live->newest_raw) {
+		live->newest_raw = raw_time;
 	} else {
 		live->late_records++;
 	}
-	live->sink->on_event(live->sink->context, &record);
-	if (!record.classic && guid_equal(record.provider, &session_changes_provider)) {
-		observe_change(live, &record);
+	if (from->ExtendedDataCount > 0 && from->ExtendedData) {
+		deliver_with_items(live, from);
+	} else {
+		live->sink->on_event(live->sink->context, record);
+	}
+	if (!record->classic && guid_equal(record->provider, &session_changes_provider)) {
+		observe_change(live, record);
 	}
 }
 
@@ -187,7 +234,7 @@ static void take_anchor(struct live *live)
 		return;
 	}
 	os_mutex_lock(&live->lock);
-	live->clock = live->anchored;
+	consume_use_clock(live, &live->anchored);
 	atomic_store_explicit(&live->anchored_anew, false, memory_order_relaxed);
 	os_mutex_unlock(&live->lock);
 }

@@ -202,7 +202,7 @@ static void deliver_one(struct live *live, const struct known_record *known)
 		.pointer_size = known->pointer_size,
 		.type = RECORD_FULL,
 		.classic = true,
-		.kernel_group = 0xff,
+		.kernel_group = RECORD_NO_GROUP,
 		.raw_time = known->raw_time,
 		.time = clock_time(&live->clock, known->raw_time),
 	};

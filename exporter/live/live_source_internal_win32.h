@@ -241,7 +241,13 @@ struct live {
 	/* For the consumer thread alone. */
 	volatile bool in_callback; /* of ProcessTrace; the flag of os_use_fault_flag() */
 	const struct event_sink *sink;
-	struct source_clock clock; /* of events: that of the facts, anchored anew since */
+	struct event_record record; /* that is delivered; without items except while it is */
+	struct source_clock clock;  /* of events: that of the facts, anchored anew since */
+	/* By that clock, the times that follow from raw times by an addition; see
+	 * consume_use_clock(). */
+	int64_t even_first;
+	uint64_t even_count;
+	int64_t even_distance;
 	uint64_t records;
 	uint64_t buffers;
 	uint64_t bad_records;
@@ -374,7 +380,16 @@ void known_first_buffer(struct live *live);
 /* ---- consuming ---- */
 
 /* The pointer size of the program that wrote the event; without a flag it is that of the kernel. */
-uint8_t consume_pointer_size(USHORT flags);
+static inline uint8_t consume_pointer_size(USHORT flags)
+{
+	if (flags & EVENT_HEADER_FLAG_32_BIT_HEADER) {
+		return 4;
+	}
+	return flags & EVENT_HEADER_FLAG_64_BIT_HEADER ? 8 : (uint8_t)sizeof(void *);
+}
+
+/* The clock of the events from now on. */
+void consume_use_clock(struct live *live, const struct source_clock *clock);
 
 /* Opens the trace of the running session, unless it is open. */
 ULONG consume_open(struct live *live);
@@ -391,7 +406,7 @@ bool snapshot_start(struct live *live, struct error *err);
 void snapshot_stop(struct live *live);
 /* At the start of a session: processes, threads, drives, and what was read so far. */
 void snapshot_announce(struct live *live);
-/* Between two records: what was read since, if it is different. */
+/* Between two buffers: what was read since, if it is different. */
 void snapshot_announce_changes(struct live *live);
 /* Between two buffers: what is read depends on the kernel events, which a reload may change. */
 void snapshot_choose(struct live *live);

@@ -589,7 +589,7 @@ static void set_facts(struct live *live, uint32_t processors)
 		.processors = processors,
 	};
 	consume_clock(&live->source.facts.clock);
-	live->clock = live->source.facts.clock;
+	consume_use_clock(live, &live->source.facts.clock);
 	live->last_anchor = live->clock;
 	live->last_anchor_ns = os_monotonic_ns();
 }

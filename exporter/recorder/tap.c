@@ -378,7 +378,7 @@ static void know(struct tap *tap, const struct found *found, struct payload *pay
 		.pointer_size = payload->pointer_size,
 		.type = RECORD_FULL,
 		.classic = true,
-		.kernel_group = 0xff,
+		.kernel_group = RECORD_NO_GROUP,
 		.raw_time = tap->raw_time,
 	};
 	const struct ring_fact fact = {

@@ -40,6 +40,9 @@ const char *record_type_name(enum record_type type);
 /* The mark of Windows for a missing id in a header; also used if a record has no such field. */
 #define RECORD_NO_ID UINT32_MAX
 
+/* The kernel group of a record that has none. */
+enum { RECORD_NO_GROUP = 0xff };
+
 /* The time of a record without a time (a WPP message); it sorts before all other times. */
 #define RECORD_NO_TIME INT64_MIN
 
@@ -50,24 +53,31 @@ struct event_record {
 	 */
 	const struct guid *provider;
 	const uint8_t *payload; /* borrowed; never NULL, even when payload_size is 0 */
+	/* What distinguishes the event classes of a provider. */
+	union {
+		struct {
+			/* event id; 0 for classic and kernel events, the number of a message */
+			uint16_t id;
+			uint8_t version;
+			uint8_t opcode;
+			uint8_t pointer_size; /* 4 or 8: of this record's payload */
+			uint8_t type;         /* enum record_type */
+			/* the provider GUID names an event class, and the opcode identifies the
+			 * event in it (MOF) */
+			bool classic;
+			/* of SYSTEM, COMPACT, PERFINFO: the group (docs/etl-format.md section 8);
+			 * else RECORD_NO_GROUP */
+			uint8_t kernel_group;
+		};
+		uint64_t class_key; /* all of these as one number, to compare */
+	};
 	uint32_t payload_size;
-	uint32_t process_id; /* of the header; RECORD_NO_ID if it has none */
-	uint32_t thread_id;  /* likewise */
-	/* event id; 0 for classic and kernel events, the number of a message */
-	uint16_t id;
+	uint32_t thread_id;  /* of the header; RECORD_NO_ID if it has none */
+	uint32_t process_id; /* likewise */
 	uint16_t task;
 	uint16_t processor;
-	uint8_t version;
-	uint8_t opcode;
 	uint8_t level;
 	uint8_t channel;
-	uint8_t pointer_size; /* 4 or 8: of this record's payload */
-	uint8_t type;         /* enum record_type */
-	/* the provider GUID names an event class, and the opcode identifies the event in it (MOF)
-	 */
-	bool classic;
-	/* of SYSTEM, COMPACT, PERFINFO: the group (docs/etl-format.md section 8); else 0xff */
-	uint8_t kernel_group;
 	int64_t raw_time; /* ticks of the clock of the source, or RECORD_NO_TIME */
 	int64_t time;     /* 100 ns since 1601-01-01 UTC; RECORD_NO_TIME if raw_time is */
 	uint64_t keyword;
@@ -78,6 +88,24 @@ struct event_record {
 	/* number of the record in its file, from 0, in file order; live: a running number */
 	uint64_t index;
 };
+
+/*
+ * The class_key of a record with these members. A source writes it at once where it is read soon
+ * after: a processor waits before it reads a number of which it has just written the parts.
+ */
+static inline uint64_t record_class_key(uint16_t id, uint8_t version, uint8_t opcode,
+					uint8_t pointer_size, enum record_type type, bool classic,
+					uint8_t kernel_group)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return (uint64_t)id << 48 | (uint64_t)version << 40 | (uint64_t)opcode << 32 |
+	       (uint64_t)pointer_size << 24 | (uint64_t)type << 16 | (uint64_t)classic << 8 |
+	       kernel_group;
+#else
+	return (uint64_t)kernel_group << 56 | (uint64_t)classic << 48 | (uint64_t)type << 40 |
+	       (uint64_t)pointer_size << 32 | (uint64_t)opcode << 24 | (uint64_t)version << 16 | id;
+#endif
+}
 
 /* Some events, by id: bit id % 8 of byte id / 8. */
 struct id_choice {

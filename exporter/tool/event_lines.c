@@ -400,7 +400,7 @@ static const struct schema *find_schema(struct event_lines *lines,
 		.pointer_size = lines->payload.pointer_size,
 		.type = (uint8_t)record->type,
 		.classic = classic,
-		.kernel_group = record->type <= RECORD_PERFINFO ? record->group : 0xff,
+		.kernel_group = record->type <= RECORD_PERFINFO ? record->group : RECORD_NO_GROUP,
 		.keyword = record->keyword,
 	};
 

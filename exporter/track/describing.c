@@ -40,7 +40,7 @@ static uint8_t group_of(const struct event_record *record)
 {
 	uint8_t group = 0;
 
-	if (record->kernel_group != 0xff) {
+	if (record->kernel_group != RECORD_NO_GROUP) {
 		return record->kernel_group;
 	}
 	while (group < KERNEL_GROUPS && !guid_equal(kernel_group_guid(group), record->provider)) {
