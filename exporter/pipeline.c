@@ -75,6 +75,7 @@ struct pipeline {
 	 */
 	struct event_table *ahead;
 	struct event_table *event_table;
+	struct usual_classes *usual;      /* of event_table */
 	struct kernel_choice ahead_at;    /* the kernel records of the first pass */
 	struct id_choice ahead_ids;       /* and the ids of other events */
 	struct deferred_records deferred; /* of the first pass that is under way */
@@ -686,10 +687,8 @@ static RARE void take_reload(struct pipeline *pipeline)
 
 static inline void reload_when_due(struct pipeline *pipeline)
 {
-	const atomic_bool *due = pipeline->options.reload_due;
-
 	/* Pairs with the release of what sets it: the next set-up is complete. */
-	if (due && atomic_load_explicit(due, memory_order_acquire)) {
+	if (atomic_load_explicit(pipeline->options.reload_due, memory_order_acquire)) {
 		take_reload(pipeline);
 	}
 }
@@ -734,52 +733,88 @@ static NOINLINE bool wait_until_due(struct pipeline *pipeline, const struct even
 	return true;
 }
 
-static void on_event(void *context, const struct event_record *record)
+/* The class of a record that event_table_usual() does not find. NULL: the pass is stopped. */
+static NOINLINE struct event_class *find_class(struct pipeline *pipeline,
+					       const struct event_record *record)
 {
-	struct pipeline *pipeline = context;
+	bool added;
+	struct event_class *class = event_table_find(pipeline->event_table, record, &added);
+
+	if (!class || (added && !prepare_class(pipeline, record, class))) {
+		stop_without_memory(pipeline);
+		return NULL;
+	}
+	return class;
+}
+
+/*
+ * What every event goes through. extras: the pipeline has something that most have not; see
+ * has_extras().
+ */
+static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct event_record *record,
+				     bool extras)
+{
+	const struct pipeline_options *options = &pipeline->options;
 	struct event_class *class;
 	enum record_outcome outcome;
 	cell *events;
-	bool added, counts;
+	bool counts;
 
-	if (pipeline->options.pace && !wait_until_due(pipeline, record)) {
+	if (extras && options->pace && !wait_until_due(pipeline, record)) {
 		return; /* it is not counted, nor is it delivered */
 	}
 	reload_when_due(pipeline);
-	if (pipeline->options.on_time) {
-		pipeline->options.on_time(pipeline->options.time_context, record->time);
+	if (extras && options->on_time) {
+		options->on_time(options->time_context, record->time);
 	}
-	if (!pipeline->schemas_known && may_teach(record)) {
+	class = event_table_usual(pipeline->usual, record);
+	if (!class && !pipeline->schemas_known && may_teach(record)) {
 		learn(pipeline, record);
 	}
 	if (!is_prepared_for(pipeline, record)) {
 		prepare_for(pipeline, record);
 	}
 	pipeline->time = record->time;
-	class = event_table_find(pipeline->event_table, record, &added);
-	if (!class || (added && !prepare_class(pipeline, record, class))) {
-		stop_without_memory(pipeline);
-		return;
+	if (!class) {
+		class = find_class(pipeline, record);
+		if (!class) {
+			return;
+		}
 	}
 	events = class->records ? class->records : provider_cell(pipeline, class);
 	if (events) {
-		cell_add(events, 1);
+		cell_count(events);
 	}
 	if (class->lost) {
-		cell_add(class->lost, 1);
+		cell_count(class->lost);
 	}
 	counts = tracker_observe(pipeline->tracker, record, class);
-	if (pipeline->options.tap) {
+	if (extras && options->tap) {
 		keep(pipeline, record, class);
 	}
 	outcome = rule_engine_apply(pipeline->engine, record, class);
-	cell_add(pipeline->cells.outcomes[outcome], 1);
+	cell_count(pipeline->cells.outcomes[outcome]);
 	if (counts && outcome != OUTCOME_FILTERED) {
 		tracker_count(pipeline->tracker);
 	}
-	if (pipeline->options.observer) {
+	if (extras && options->observer) {
 		show(pipeline, record, class);
 	}
+}
+
+static bool has_extras(const struct pipeline_options *options)
+{
+	return options->pace || options->on_time || options->tap || options->observer;
+}
+
+static void on_event(void *context, const struct event_record *record)
+{
+	take_event(context, record, false);
+}
+
+static void on_event_with_extras(void *context, const struct event_record *record)
+{
+	take_event(context, record, true);
 }
 
 static void on_buffer(void *context)
@@ -812,7 +847,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.first_pass_choice = &pipeline->ahead_at,
 		.first_pass_ids = &pipeline->ahead_ids,
 		.on_first_pass_end = on_first_pass_end,
-		.on_event = on_event,
+		.on_event = has_extras(&pipeline->options) ? on_event_with_extras : on_event,
 		.on_buffer = on_buffer,
 		.on_restart = on_restart,
 		.on_process = on_process,
@@ -829,7 +864,6 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		pace_start(pipeline->options.pace);
 	}
 	done = source_run(pipeline->options.source, &pipeline->sink, err);
-	event_table_publish(pipeline->event_table);
 	enter(pipeline);
 	tracker_end(pipeline->tracker);
 	leave(pipeline);
@@ -905,8 +939,15 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	pipeline->ahead = pipeline->inband ? event_table_new(CLASSES_MAX, NULL, err) : NULL;
 	pipeline->event_table =
 		pipeline->ahead ? event_table_new(CLASSES_MAX, &pipeline->origins, err) : NULL;
-	return pipeline->event_table != NULL;
+	if (!pipeline->event_table) {
+		return false;
+	}
+	pipeline->usual = event_table_usual_classes(pipeline->event_table);
+	return true;
 }
+
+/* Of a pipeline that is never reloaded. */
+static const atomic_bool never_due;
 
 struct pipeline *pipeline_new(const struct pipeline_options *options, struct error *err)
 {
@@ -917,6 +958,9 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 		return NULL;
 	}
 	pipeline->options = *options;
+	if (!options->reload_due) {
+		pipeline->options.reload_due = &never_due;
+	}
 	pipeline->epoch = registry_epoch(options->setup->registry);
 	pipeline->time = RECORD_NO_TIME;
 	pipeline->tended_time = RECORD_NO_TIME;

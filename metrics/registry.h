@@ -168,6 +168,16 @@ static inline void cell_add(cell *at, uint64_t amount)
 			      memory_order_relaxed);
 }
 
+/* Adds 1 to such a cell. */
+static inline void cell_count(cell *at)
+{
+	uint64_t value = atomic_load_explicit(at, memory_order_relaxed);
+
+	if (value != UINT64_MAX) {
+		atomic_store_explicit(at, value + 1, memory_order_relaxed);
+	}
+}
+
 /* Adds to a cell of a gauge that only the calling thread writes. The amount is in two's complement,
  * so it may be negative; the sum wraps around, so that what is taken back leaves nothing. */
 static inline void cell_move(cell *at, uint64_t amount)

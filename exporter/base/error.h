@@ -21,9 +21,12 @@
 #if defined(__GNUC__)
 #define NOINLINE __attribute__((noinline))
 #define RARE     __attribute__((noinline, cold)) /* hardly called: kept out of the hot path */
+/* For a function with a constant argument that decides what remains of it. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 #else
 #define NOINLINE
 #define RARE
+#define ALWAYS_INLINE inline
 #endif
 
 enum error_code {

@@ -9,10 +9,9 @@
  * beside the pointer, and a class is only read when the hashes agree. Most records are the kernel's
  * and have a group and an opcode instead of a GUID: these two index `recent`, which holds the
  * class of the last such record. Other records without extended items, all records of live sessions
- * among them, first try `usual`, a small direct-mapped cache: it compares the provider and a word
- * of the record's header as they are, so that records of one class may have several places. Both
- * caches hold pointers to classes of the table, so remove_class() removes a class from the table
- * and from both.
+ * among them, first try `usual` (event_table_usual()), and most of them are found there without
+ * a call. Both caches hold pointers to classes of the table, so remove_class() removes a class from
+ * the table and from both.
  *
  * A class is resolved again when it has become stale: its provider got a name, the operating system
  * may be asked by now, or its schema was freed. The struct of the class stays the same then, so the
@@ -30,50 +29,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cursor.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "decode/manifest_chunks.h"
+#include "decode/manifest_holds.h"
 
 struct slot {
 	uint64_t hash;
 	struct event_class *class; /* owned; NULL: free */
 };
 
-enum { GROUPS = 32, OPCODES = 256, USUAL_BITS = 8, USUAL = 1 << USUAL_BITS };
-
-/* What the class of a record without extended items is found by. */
-struct usual {
-	uint64_t low, high;        /* the provider */
-	uint64_t header;           /* usual_header() */
-	struct event_class *class; /* NULL: none */
-	uint32_t payload_size;     /* decides where the class has a kernel_form */
-};
+enum { OPCODES = 256 };
 
 struct event_table {
 	struct slot *slots; /* owned */
 	/* By kernel group and opcode: the class of the last such record; owned. */
 	struct event_class *(*recent)[OPCODES];
-	/* By a cheap hash: the class of the last record without extended items. Never a class
-	 * with a manifest id, because the process is not compared. */
-	struct usual usual[USUAL];
+	/* Never a class with a manifest id, because the process is not compared. */
+	struct usual_classes usual;
 	size_t mask; /* slots - 1 */
 	size_t count;
 	size_t most;
 	uint64_t seed;
 	struct schema_origins origins;
 	struct tracelogging_cache *tracelogging; /* owned */
-	size_t hand;   /* slot that the last search for an eviction ended at */
-	uint64_t hits; /* for the consumer alone; published every PUBLISH_EVERY look-ups */
+	size_t hand; /* slot that the last search for an eviction ended at */
 	_Atomic(uint64_t) shown_entries;
-	_Atomic(uint64_t) shown_hits;
 	_Atomic(uint64_t) shown_misses;
 	_Atomic(uint64_t) shown_evictions;
 };
 
 enum {
 	FIRST_SLOTS = 256,
-	PUBLISH_EVERY = 4096,
 	LOOKED_AT_MOST = 64, /* classes in use that an eviction passes before it takes one */
 };
 
@@ -136,17 +124,9 @@ static bool grow(struct event_table *table)
 	return true;
 }
 
-static NOINLINE void publish(struct event_table *table)
+static void publish(struct event_table *table)
 {
 	atomic_store_explicit(&table->shown_entries, table->count, memory_order_relaxed);
-	atomic_store_explicit(&table->shown_hits, table->hits, memory_order_relaxed);
-}
-
-static NOINLINE struct event_class *publish_hit(struct event_table *table,
-						struct event_class *class)
-{
-	publish(table);
-	return class;
 }
 
 /* The class was there. */
@@ -154,8 +134,8 @@ static inline struct event_class *hit(struct event_table *table, struct event_cl
 				      bool *added)
 {
 	*added = false;
-	class->used = true;
-	return ++table->hits % PUBLISH_EVERY == 0 ? publish_hit(table, class) : class;
+	usual_hit(&table->usual, class);
+	return class;
 }
 
 static inline struct event_class *probe(const struct event_table *table,
@@ -261,6 +241,8 @@ static bool fill_class(const struct event_table *table, const struct event_recor
 	if (record->classic && record->type < RECORD_MESSAGE) {
 		class->kernel_class = (uint8_t)kernel_class_of(record->provider);
 	}
+	class->usual = class->stale == 0 && class->kernel_form == 0 && !class->overridable &&
+		       record->id != MANIFEST_EVENT_ID && !process_change_possible(record);
 	return true;
 }
 
@@ -340,14 +322,14 @@ static void remove_class(struct event_table *table, size_t at)
 {
 	const struct event_class *class = table->slots[at].class;
 
-	for (unsigned group = 0; group < GROUPS; group++) {
+	for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
 		if (table->recent[group][class->opcode] == class) {
 			table->recent[group][class->opcode] = NULL;
 		}
 	}
-	for (size_t i = 0; i < USUAL; i++) {
-		if (table->usual[i].class == class) {
-			table->usual[i].class = NULL;
+	for (size_t i = 0; i < USUAL_PLACES; i++) {
+		if (table->usual.places[i].class == class) {
+			table->usual.places[i] = (struct usual_class){ .class = NULL };
 		}
 	}
 	remove_slot(table, at);
@@ -375,6 +357,14 @@ static struct event_class *place_class(struct event_table *table, uint64_t hash)
 	return slot.class;
 }
 
+/* The schema is freed: the class is resolved again when its next record comes. */
+static void let_schema_go(struct event_class *class)
+{
+	class->schema = NULL;
+	class->stale |= STALE_SCHEMA;
+	class->usual = false;
+}
+
 /*
  * Frees the cached metadata of all TraceLogging events when the cache is full; each class reads its
  * metadata again from its next event. Only for live sessions: tools read the schemas of a recording
@@ -391,8 +381,7 @@ static void make_room_for_metadata(struct event_table *table)
 		struct event_class *class = table->slots[i].class;
 
 		if (class && class->schema && class->schema->origin == SCHEMA_TRACELOGGING) {
-			class->schema = NULL;
-			class->stale |= STALE_SCHEMA;
+			let_schema_go(class);
 			gone++;
 		}
 	}
@@ -461,59 +450,35 @@ static NOINLINE struct event_class *find(struct event_table *table,
 	return resolve(table, record, hash);
 }
 
-/* What distinguishes the records of a provider. Unlike class_word() it has the type of the record
- * as it is. */
-static inline uint64_t usual_header(const struct event_record *record)
-{
-	return (uint64_t)record->id | (uint64_t)record->version << 16 |
-	       (uint64_t)record->opcode << 24 | (uint64_t)record->pointer_size << 32 |
-	       (uint64_t)record->type << 40 | (uint64_t)record->classic << 48;
-}
-
-static NOINLINE struct event_class *find_unusual(struct event_table *table,
-						 const struct event_record *record, bool *added,
-						 struct usual *usual)
+static struct event_class *find_unusual(struct event_table *table,
+					const struct event_record *record, bool *added,
+					struct usual_class *place)
 {
 	struct event_class *class = find(table, record, added);
 
 	if (class && class->manifest_id == 0) {
-		*usual = (struct usual){ .low = load_u64(record->provider->bytes),
-					 .high = load_u64(record->provider->bytes + 8),
-					 .header = usual_header(record),
-					 .class = class,
-					 .payload_size = record->payload_size };
+		class->payload_size = record->payload_size;
+		*place = (struct usual_class){ .low = load_u64(record->provider->bytes),
+					       .high = load_u64(record->provider->bytes + 8),
+					       .class_key = record->class_key,
+					       .class = class };
 	}
 	return class;
 }
 
-/* The class of the same header, if the process of the record announced no manifest of its own. */
-static NOINLINE struct event_class *find_overridable(struct event_table *table,
-						     const struct event_record *record, bool *added,
-						     struct usual *usual)
+/* Without extended items. The process of the record may have announced a manifest of its own. */
+static struct event_class *find_usual(struct event_table *table, const struct event_record *record,
+				      bool *added)
 {
-	return inband_manifests_any(table->origins.inband) ?
-		       find_unusual(table, record, added, usual) :
-		       hit(table, usual->class, added);
-}
+	struct usual_class *place = usual_place(&table->usual, record);
+	const struct event_class *class = place->class;
 
-/* The hash has no seed, because keys with equal hashes only cost a look-up in the table. */
-static inline struct event_class *find_usual(struct event_table *table,
-					     const struct event_record *record, bool *added)
-{
-	uint64_t low = load_u64(record->provider->bytes);
-	uint64_t high = load_u64(record->provider->bytes + 8);
-	uint64_t header = usual_header(record);
-	uint64_t hash = (low ^ high ^ header) * UINT64_C(0x9e3779b97f4a7c15);
-	struct usual *usual = &table->usual[hash >> (64 - USUAL_BITS)];
-	struct event_class *class = usual->class;
-
-	if (usual->low != low || usual->high != high || usual->header != header || !class ||
-	    class->stale != 0 ||
-	    (class->kernel_form != 0 && usual->payload_size != record->payload_size)) {
-		return find_unusual(table, record, added, usual);
+	if (!usual_place_is(place, record) || class->stale != 0 ||
+	    (class->kernel_form != 0 && class->payload_size != record->payload_size) ||
+	    (class->overridable && inband_manifests_any(table->origins.inband))) {
+		return find_unusual(table, record, added, place);
 	}
-	return class->overridable ? find_overridable(table, record, added, usual) :
-				    hit(table, class, added);
+	return hit(table, place->class, added);
 }
 
 /* Group and opcode determine the provider. */
@@ -532,11 +497,10 @@ static NOINLINE struct event_class *find_kernel(struct event_table *table,
 	return class;
 }
 
-/* Nothing but calls at the ends of the paths, so that the frequent ones save no registers. */
 struct event_class *event_table_find(struct event_table *table, const struct event_record *record,
 				     bool *added)
 {
-	if (record->kernel_group < GROUPS) {
+	if (record->kernel_group < KERNEL_GROUPS) {
 		return find_kernel(table, record, added);
 	}
 	return record->extended ? find(table, record, added) : find_usual(table, record, added);
@@ -549,7 +513,7 @@ struct event_table *event_table_new(size_t most, const struct schema_origins *or
 
 	if (table) {
 		table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
-		table->recent = calloc(GROUPS, sizeof *table->recent);
+		table->recent = calloc(KERNEL_GROUPS, sizeof *table->recent);
 		table->tracelogging = tracelogging_cache_new(NULL);
 	}
 	if (!table || !table->slots || !table->recent || !table->tracelogging) {
@@ -595,8 +559,7 @@ void event_table_renew(struct event_table *table, const struct schema_origins *o
 	}
 	for (size_t i = 0; i <= table->mask; i++) {
 		if (table->slots[i].class) {
-			table->slots[i].class->schema = NULL;
-			table->slots[i].class->stale |= STALE_SCHEMA;
+			let_schema_go(table->slots[i].class);
 		}
 	}
 }
@@ -630,16 +593,16 @@ void event_table_free(struct event_table *table)
 	free(table);
 }
 
-void event_table_publish(struct event_table *table)
+struct usual_classes *event_table_usual_classes(struct event_table *table)
 {
-	publish(table);
+	return &table->usual;
 }
 
 void event_table_statistics(const struct event_table *table,
 			    struct event_table_statistics *statistics)
 {
 	statistics->entries = atomic_load_explicit(&table->shown_entries, memory_order_relaxed);
-	statistics->hits = atomic_load_explicit(&table->shown_hits, memory_order_relaxed);
+	statistics->hits = atomic_load_explicit(&table->usual.hits, memory_order_relaxed);
 	statistics->misses = atomic_load_explicit(&table->shown_misses, memory_order_relaxed);
 	statistics->evictions = atomic_load_explicit(&table->shown_evictions, memory_order_relaxed);
 }

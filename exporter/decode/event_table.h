@@ -13,16 +13,19 @@
 #ifndef DECODE_EVENT_TABLE_H
 #define DECODE_EVENT_TABLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cursor.h"
 #include "base/error.h"
 #include "base/guid.h"
 #include "decode/event_schema.h"
 #include "decode/kernel_class.h"
 #include "metrics/registry.h"
 #include "source/event_record.h"
+#include "source/kernel_group.h"
 
 struct attribution;    /* track/ */
 struct compiled_rules; /* rules/ */
@@ -51,17 +54,19 @@ struct event_class {
 	uint8_t opcode;
 	uint8_t pointer_size;
 	bool classic;
-	uint8_t record_type;  /* enum record_type of the first record; RECORD_TIMED and above are
-				 never decoded */
-	uint8_t kernel_class; /* enum kernel_class; KERNEL_NONE for others */
-	uint8_t kernel_form;  /* kernel_form() of its records */
-	bool overridable;     /* An in-band manifest of the emitting process may override this
-				 schema; such events get an entry of their own. */
-	bool used;            /* an event used the entry since the eviction hand passed it; for
-				 event_table.c alone */
-	uint8_t stale;        /* bits of enum event_class_stale */
-	bool again;           /* resolved once more: what the layers above have is of this class */
-	uint64_t names;       /* number of provider names that were known when it was resolved */
+	uint8_t record_type;   /* enum record_type of the first record; RECORD_TIMED and above are
+				  never decoded */
+	uint8_t kernel_class;  /* enum kernel_class; KERNEL_NONE for others */
+	uint8_t kernel_form;   /* kernel_form() of its records */
+	bool overridable;      /* An in-band manifest of the emitting process may override this
+				  schema; such events get an entry of their own. */
+	bool used;             /* an event used the entry since the eviction hand passed it; for
+				  event_table.c alone */
+	bool usual;            /* its records may be found by event_table_usual() */
+	uint8_t stale;         /* bits of enum event_class_stale */
+	bool again;            /* resolved once more: what the layers above have is of this class */
+	uint32_t payload_size; /* of a record, which decides where there is a kernel_form */
+	uint64_t names;        /* number of provider names that were known when it was resolved */
 	uint32_t manifest_id; /* in-band manifest of the schema, if it depends on the process of the
 				 event (struct schema_terms); else 0 */
 	const struct schema *schema; /* NULL: no layout known */
@@ -75,12 +80,32 @@ struct event_class {
 	struct attribution *attribution;
 	struct compiled_rules *compiled;
 	struct tap_class *tap; /* NULL without a flight recorder */
-	cell *records; /* etw_consumer_events_total of the provider; NULL until resolved */
-	cell *lost;    /* etw_consumer_lost_notifications_total; NULL if this event does not report
-			  loss */
+	cell *records;         /* etw_consumer_events_total of the provider; NULL until resolved */
+	cell *lost; /* etw_consumer_lost_notifications_total; NULL if this event does not report
+		       loss */
 };
 
 struct event_table; /* opaque; one consumer's */
+
+/*
+ * The classes of the last records, for event_table_usual(): a direct-mapped cache. It compares the
+ * provider and the class key of a record as they are, so that records of one class may have several
+ * places. It has places for some more classes than a machine uses at a time, because two of them
+ * that share one take turns in it.
+ */
+enum { USUAL_BITS = 10, USUAL_PLACES = 1 << USUAL_BITS };
+
+struct usual_class {
+	uint64_t low, high;        /* the provider */
+	uint64_t class_key;        /* of the record; 0: the place is free */
+	struct event_class *class; /* of the table */
+};
+
+struct usual_classes {
+	struct usual_class places[USUAL_PLACES];
+	/* Found at once, here or in the table. The consumer's thread writes, any thread reads. */
+	_Atomic(uint64_t) hits;
+};
 
 /*
  * most: classes, at least 1. origins: of provider names and schemas; NULL for none.
@@ -90,6 +115,60 @@ struct event_table; /* opaque; one consumer's */
 struct event_table *event_table_new(size_t most, const struct schema_origins *origins,
 				    struct error *err);
 void event_table_free(struct event_table *table);
+
+/* Of the table; valid until event_table_free(). */
+struct usual_classes *event_table_usual_classes(struct event_table *table);
+
+/* The place that a record may have; the hash has no seed, because keys with equal hashes only cost
+ * a look-up in the table. */
+static inline struct usual_class *usual_place(struct usual_classes *classes,
+					      const struct event_record *record)
+{
+	uint64_t key = load_u64(record->provider->bytes) ^ load_u64(record->provider->bytes + 8) ^
+		       record->class_key;
+
+	return &classes->places[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - USUAL_BITS)];
+}
+
+static inline bool usual_place_is(const struct usual_class *place,
+				  const struct event_record *record)
+{
+	return place->low == load_u64(record->provider->bytes) &&
+	       place->high == load_u64(record->provider->bytes + 8) &&
+	       place->class_key == record->class_key;
+}
+
+static inline void usual_hit(struct usual_classes *classes, struct event_class *class)
+{
+	class->used = true;
+	atomic_store_explicit(&classes->hits,
+			      atomic_load_explicit(&classes->hits, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+/*
+ * The class of a record, like event_table_find(), if it can be found without a call; else NULL.
+ * That is so for nearly all records of a live session, and of a recording for those that have a
+ * GUID. Records that may announce something about the classes of others are not found: the id or
+ * opcode is that of a manifest, or of the start or the end of a process.
+ */
+static inline struct event_class *event_table_usual(struct usual_classes *classes,
+						    const struct event_record *record)
+{
+	const struct usual_class *place;
+	struct event_class *class;
+
+	if (record->extended || record->kernel_group < KERNEL_GROUPS) {
+		return NULL;
+	}
+	place = usual_place(classes, record);
+	class = place->class;
+	if (!usual_place_is(place, record) || !class->usual) {
+		return NULL;
+	}
+	usual_hit(classes, class);
+	return class;
+}
 
 /*
  * The class of a record; valid until the next call. *added is true when the class was resolved now:
@@ -126,9 +205,5 @@ struct event_table_statistics {
 };
 void event_table_statistics(const struct event_table *table,
 			    struct event_table_statistics *statistics);
-
-/* Makes the statistics exact. While events flow they may lag by a few thousand look-ups, so the
- * consumer calls this when it is idle. */
-void event_table_publish(struct event_table *table);
 
 #endif

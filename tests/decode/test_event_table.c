@@ -36,9 +36,15 @@ static struct event_record event(const struct guid *provider, uint32_t process_i
 static struct event_class *find(struct event_table *event_table, const struct event_record *record,
 				bool *added)
 {
+	struct event_class *usual =
+		event_table_usual(event_table_usual_classes(event_table), record);
 	struct event_class *class = event_table_find(event_table, record, added);
 
 	assert_non_null(class);
+	if (usual) {
+		assert_ptr_equal(usual, class);
+		assert_false(*added);
+	}
 	assert_int_equal(class->id, record->id);
 	assert_int_equal(class->version, record->version);
 	assert_int_equal(class->opcode, record->opcode);
@@ -77,7 +83,6 @@ static void a_process_that_makes_up_event_classes_evicts_no_other(void **state)
 		worked_out += added;
 	}
 	assert_in_range(worked_out, HONEST_CLASSES, 2 * HONEST_CLASSES);
-	event_table_publish(event_table);
 	event_table_statistics(event_table, &statistics);
 	assert_int_equal(statistics.entries, MOST);
 	assert_int_equal(statistics.hits, ROUNDS - worked_out);
@@ -293,6 +298,75 @@ static void made_up_metadata_blanks_no_event_of_others(void **state)
 	event_table_free(event_table);
 }
 
+static bool is_usual(struct event_table *event_table, const struct event_record *record)
+{
+	return event_table_usual(event_table_usual_classes(event_table), record) != NULL;
+}
+
+/* An event of the kernel in a live session: its provider has a name at once. */
+static struct event_record thread_event(uint8_t opcode)
+{
+	struct event_record record = event(kernel_record_guid(3, opcode), HONEST, 0);
+
+	record.type = RECORD_FULL;
+	record.classic = true;
+	record.opcode = opcode;
+	return record;
+}
+
+static void a_usual_event_class_is_found_without_a_call_until_it_is_resolved_again(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t opcode;
+		bool extended, usual;
+	} cases[] = {
+		{ "an event that announces nothing", 50, false, true },
+		{ "the start of a process", 1, false, false },
+		{ "the end of a process", 2, false, false },
+		{ "extended items", 50, true, false },
+	};
+	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
+	uint8_t items[32];
+	bool added;
+
+	(void)state;
+	assert_non_null(event_table);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct event_record record = thread_event(cases[i].opcode);
+
+		print_message("  %s\n", cases[i].name);
+		if (cases[i].extended) {
+			record.extended = self_describing(&alpha, items, 0).extended;
+			record.extended_size = sizeof items;
+		}
+		find(event_table, &record, &added);
+		assert_int_equal(is_usual(event_table, &record), cases[i].usual);
+		event_table_renew(event_table, NULL);
+		assert_false(is_usual(event_table, &record));
+		find(event_table, &record, &added);
+		assert_true(added);
+		assert_int_equal(is_usual(event_table, &record), cases[i].usual);
+	}
+	event_table_free(event_table);
+}
+
+static void the_class_key_is_that_of_the_members(void **state)
+{
+	const struct event_record record = {
+		.class_key = record_class_key(0x1234, 5, 6, 8, RECORD_FULL, true, RECORD_NO_GROUP)
+	};
+
+	(void)state;
+	assert_int_equal(record.id, 0x1234);
+	assert_int_equal(record.version, 5);
+	assert_int_equal(record.opcode, 6);
+	assert_int_equal(record.pointer_size, 8);
+	assert_int_equal(record.type, RECORD_FULL);
+	assert_true(record.classic);
+	assert_int_equal(record.kernel_group, RECORD_NO_GROUP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +377,9 @@ int main(void)
 		cmocka_unit_test(an_event_class_is_resolved_again_when_the_system_was_busy),
 		cmocka_unit_test(an_event_class_has_the_provider_name_once_it_is_announced),
 		cmocka_unit_test(made_up_metadata_blanks_no_event_of_others),
+		cmocka_unit_test(
+			a_usual_event_class_is_found_without_a_call_until_it_is_resolved_again),
+		cmocka_unit_test(the_class_key_is_that_of_the_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,7 +275,6 @@ static void decode(struct consumer *consumer, const struct records *records)
 		}
 		look_at_class(class);
 	}
-	event_table_publish(consumer->event_table);
 	event_table_statistics(consumer->event_table, &statistics);
 	event_table_each(consumer->event_table, visit, &count);
 	check(count >= statistics.entries && statistics.entries <= CLASSES_MOST);

@@ -421,7 +421,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		take_step(session, &c);
 		event_table_each(session->event_table, visit, &count);
-		event_table_publish(session->event_table);
 		event_table_statistics(session->event_table, &statistics);
 		check(count == statistics.entries && count <= CLASSES_MOST);
 	}
