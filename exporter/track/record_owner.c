@@ -92,8 +92,9 @@ static NOINLINE void resolve_process(struct tracker *tracker)
 #define OF_PROCESS (UINT64_C(1) << 32)
 #define OF_THREAD  (UINT64_C(2) << 32)
 #define OF_NOTHING (UINT64_C(3) << 32) /* the record has no id */
+#define OF_UNKNOWN (UINT64_C(4) << 32) /* owner_process() has to find it out */
 
-/* What leads to the process, as owner_process() finds it out first; 0: it has to. */
+/* What leads to the process, as owner_process() finds it out first. */
 static inline uint64_t owner_key(const struct tracker *tracker)
 {
 	const struct event_record *record = tracker->now.record;
@@ -105,11 +106,11 @@ static inline uint64_t owner_key(const struct tracker *tracker)
 	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
 	    (owner == OWNER_THREAD_WITHOUT_HEADER && id == RECORD_NO_ID)) {
 		if (reader->size != 4 || reader->end > record->payload_size) {
-			return 0;
+			return OF_UNKNOWN;
 		}
 		id = load_u32(record->payload + reader->offset);
 		if (id == RECORD_NO_ID) {
-			return 0;
+			return OF_UNKNOWN;
 		}
 		return (owner == OWNER_PROCESS_ID ? OF_PROCESS : OF_THREAD) | id;
 	}
@@ -120,7 +121,7 @@ static inline uint64_t owner_key(const struct tracker *tracker)
 	if (id != RECORD_NO_ID) {
 		return OF_THREAD | id;
 	}
-	return owner == OWNER_RUNNING ? 0 : OF_NOTHING;
+	return owner == OWNER_RUNNING ? OF_UNKNOWN : OF_NOTHING;
 }
 
 static inline uint64_t owner_changes(const struct tracker *tracker)
@@ -128,10 +129,10 @@ static inline uint64_t owner_changes(const struct tracker *tracker)
 	return tracker->processes.timeline.table.changes + tracker->threads.timeline.table.changes;
 }
 
-/* Ids of Windows are multiples of four. */
+/* Ids of Windows are multiples of four; a process and a thread do not have the same one. */
 static inline struct recent_owner *recent_owner(struct tracker *tracker, uint64_t key)
 {
-	return &tracker->recent_owners[(key >> 2 ^ key >> 32) % RECENT_OWNERS];
+	return &tracker->recent_owners[(key >> 2) % RECENT_OWNERS];
 }
 
 /* Keeps the process that was found, if the key led to it. */
@@ -165,7 +166,7 @@ static void keep_owner(struct tracker *tracker, uint64_t key)
 static NOINLINE uint32_t find_process(struct tracker *tracker, uint64_t key)
 {
 	resolve_process(tracker);
-	if (key != 0 && tracker->now.instance != 0) {
+	if (key != OF_UNKNOWN && tracker->now.instance != 0) {
 		keep_owner(tracker, key);
 	}
 	return tracker->now.process;
@@ -191,7 +192,7 @@ uint32_t tracker_process_label(struct tracker *tracker)
 	}
 	recent = recent_owner(tracker, key);
 	if (recent->key != key || recent->changes != owner_changes(tracker) ||
-	    time < recent->from || time > recent->to || key == 0) {
+	    time < recent->from || time > recent->to) {
 		return find_process(tracker, key);
 	}
 	now->process_id = recent->process_id;

@@ -126,8 +126,8 @@ struct recent_owner {
 	uint64_t key;     /* the id, and whether it is of a process or a thread; 0: none */
 	uint64_t changes; /* of the tables of processes and threads when it was found */
 	int64_t from, to; /* the times at which it is this process */
+	uint32_t process; /* label id */
 	uint32_t process_id;
-	uint32_t process;  /* label id */
 	uint32_t instance; /* number in processes */
 };
 
@@ -138,13 +138,12 @@ struct tracker_record {
 	const struct event_record *record;
 	const struct attribution *attribution; /* never NULL */
 
-	bool process_known;
+	bool process_known, file_known;
+	bool learned;     /* by tracker_learn() */
 	uint32_t process; /* label id */
 	uint32_t process_id;
 	uint32_t instance; /* number in processes; 0: none */
 
-	bool file_known;
-	bool learned; /* by tracker_learn() */
 	uint32_t file;
 
 	bool started; /* FileIo/OperationEnd: its start was found */

@@ -223,19 +223,30 @@ static NOINLINE void find_label_set_of(struct rule_engine *engine, struct compil
 	}
 }
 
+/* Most rules are by process. Ids are small numbers, in the order of the names. */
+static inline void find_process_set(struct rule_engine *engine,
+				    const struct compiled_rules *compiled,
+				    struct label_set_cache *cache)
+{
+	uint32_t id = tracker_process_label(engine->tracker);
+
+	cache->generation = compiled->generation;
+	cache->state = VALUE_KNOWN;
+	cache->labels[0]->id = id;
+	choose_entry(cache, id, id % CACHED_LABEL_SETS);
+}
+
 /* Once for an event. */
 static inline void find_label_set(struct rule_engine *engine, struct compiled_rules *compiled,
 				  const struct event_record *record, struct label_set_cache *cache)
 {
+	if (cache->label_count == 1 && cache->labels[0]->process) {
+		find_process_set(engine, compiled, cache);
+		return;
+	}
 	cache->generation = compiled->generation;
 	cache->state = VALUE_KNOWN;
-	if (cache->label_count == 1 && cache->labels[0]->process) {
-		/* Most rules are by process. Ids are small numbers, in the order of the names. */
-		cache->labels[0]->id = tracker_process_label(engine->tracker);
-		choose_entry(cache, cache->labels[0]->id, cache->labels[0]->id % CACHED_LABEL_SETS);
-	} else {
-		find_label_set_of(engine, compiled, record, cache);
-	}
+	find_label_set_of(engine, compiled, record, cache);
 }
 
 /* The cells of a rule's sample that are not in the cache, or not yet. */
@@ -466,21 +477,55 @@ struct applied {
 	bool cut;     /* the payload ends before a field that a rule needs */
 };
 
-/* dry_run: NULL where there is none. */
-static inline struct applied run_rules(struct rule_engine *engine, struct compiled_rules *compiled,
-				       const struct event_record *record, struct dry_run *dry_run)
+/* For a rule whose label set was found, but not yet its cells. */
+static NOINLINE void count_anew(struct rule_engine *engine, struct compiled_rules *compiled,
+				size_t index)
 {
-	const struct compiled_rule *end = compiled->rules + compiled->rule_count;
+	cell *at = find_cells(engine, compiled, &compiled->rules[index]);
+
+	if (at) {
+		cell_count(at);
+	}
+}
+
+/* Counts the event for rules of which rule i has cells[i]. */
+static inline void count_in(struct rule_engine *engine, struct compiled_rules *compiled,
+			    size_t first, size_t count, cell *const *cells)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (cells[i]) {
+			cell_count(cells[i]);
+		} else {
+			count_anew(engine, compiled, first + i);
+		}
+	}
+}
+
+/* The rules that count each event of the class. */
+static inline void count_always(struct rule_engine *engine, struct compiled_rules *compiled)
+{
+	size_t in_one = compiled->in_one_count, by_process = compiled->by_process_count;
+
+	if (by_process > 0) {
+		find_process_set(engine, compiled, compiled->by_process);
+		count_in(engine, compiled, in_one, by_process, compiled->by_process->entry);
+	}
+	if (in_one > 0) {
+		count_in(engine, compiled, 0, in_one, compiled->in_one);
+	}
+}
+
+/* The rules from the first one on. dry_run: NULL where there is none. */
+static inline struct applied run_rules(struct rule_engine *engine, struct compiled_rules *compiled,
+				       const struct event_record *record, size_t first,
+				       struct dry_run *dry_run)
+{
+	struct compiled_rule *end = compiled->rules + compiled->rule_count;
 	struct applied applied = { 0 };
 
-	for (struct compiled_rule *rule = compiled->rules; rule < end; rule++) {
-		enum event_result result = APPLIED;
+	for (struct compiled_rule *rule = compiled->rules + first; rule < end; rule++) {
+		enum event_result result = apply_rule(engine, compiled, rule, record);
 
-		if (rule->only && *rule->only) {
-			cell_add(*rule->only, 1);
-		} else {
-			result = apply_rule(engine, compiled, rule, record);
-		}
 		if (dry_run) {
 			dry_run_result(dry_run, compiled, rule, result);
 		}
@@ -512,7 +557,7 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 	if (compiled->stop_count > 0) {
 		stop_spans(engine, compiled, record);
 	}
-	applied = run_rules(engine, compiled, record, dry_run);
+	applied = run_rules(engine, compiled, record, 0, dry_run);
 	if (compiled->start_count > 0 && start_spans(engine, compiled, record)) {
 		applied.cut = true;
 	}
@@ -556,20 +601,30 @@ static NOINLINE enum record_outcome apply_all(struct rule_engine *engine,
 	return outcome;
 }
 
-/* The same for a class whose events need nothing but their rules. */
-static NOINLINE enum record_outcome apply_usual(struct rule_engine *engine,
-						struct compiled_rules *compiled,
-						const struct event_record *record)
+/* The rules that do not count each event of the class, after those that do. */
+static NOINLINE enum record_outcome apply_others(struct rule_engine *engine,
+						 struct compiled_rules *compiled,
+						 const struct event_record *record)
 {
-	struct applied applied;
+	struct applied applied = run_rules(engine, compiled, record, compiled->always_count, NULL);
 
-	compiled->generation++;
-	applied = run_rules(engine, compiled, record, NULL);
 	if (applied.cut) {
 		engine_count_problem(engine, compiled, PROBLEM_TRUNCATED);
 		return OUTCOME_UNDECODABLE;
 	}
-	return applied.counted ? OUTCOME_COUNTED : not_counted(compiled);
+	return applied.counted ? OUTCOME_COUNTED : (enum record_outcome)compiled->always_outcome;
+}
+
+/* Of a class whose events need nothing but their rules. */
+static NOINLINE enum record_outcome apply_usual(struct rule_engine *engine,
+						struct compiled_rules *compiled,
+						const struct event_record *record)
+{
+	compiled->generation++;
+	count_always(engine, compiled);
+	return compiled->always_count == compiled->rule_count ?
+		       (enum record_outcome)compiled->always_outcome :
+		       apply_others(engine, compiled, record);
 }
 
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
@@ -580,10 +635,10 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 	if (!compiled) {
 		return OUTCOME_UNDECODABLE;
 	}
-	if (!compiled->usual || engine->filters_processes) {
+	if (!compiled->usual) {
 		return apply_all(engine, compiled, record);
 	}
-	return compiled->rule_count == 0 ? not_counted(compiled) :
+	return compiled->rule_count == 0 ? (enum record_outcome)compiled->always_outcome :
 					   apply_usual(engine, compiled, record);
 }
 

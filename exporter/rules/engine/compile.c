@@ -254,6 +254,61 @@ static enum rule_result try_rule(struct builder *builder, size_t index)
 	return result;
 }
 
+/* In the order of compiled.rules. */
+enum rule_sort { COUNTS_IN_ONE, COUNTS_BY_PROCESS, OTHER_RULE };
+
+static enum rule_sort sort_of(const struct compiled_rules *compiled,
+			      const struct compiled_rule *rule)
+{
+	const struct label_set_cache *cache = &compiled->caches[rule->cache_index];
+
+	if (rule->op != GAUGE_NONE || rule->histogram || rule->amount_type != AMOUNT_ONE ||
+	    rule->condition_count > 0) {
+		return OTHER_RULE;
+	}
+	if (cache->label_count == 0) {
+		return COUNTS_IN_ONE;
+	}
+	return cache->label_count == 1 && compiled->labels[cache->label_indexes[0]].process ?
+		       COUNTS_BY_PROCESS :
+		       OTHER_RULE;
+}
+
+/* Rules with conditions keep their order, in which their conditions lie. */
+static void sort_rules(struct compiled_rules *compiled)
+{
+	struct compiled_rule *rules = compiled->rules;
+	bool named = false;
+
+	for (size_t i = 1; i < compiled->rule_count; i++) {
+		struct compiled_rule rule = rules[i];
+		size_t at = i;
+
+		for (; at > 0 && sort_of(compiled, &rules[at - 1]) > sort_of(compiled, &rule);
+		     at--) {
+			rules[at] = rules[at - 1];
+		}
+		rules[at] = rule;
+	}
+	for (size_t i = 0; i < compiled->cache_count; i++) {
+		compiled->caches[i].rule_count = 0;
+	}
+	for (size_t i = 0; i < compiled->rule_count; i++) {
+		enum rule_sort sort = sort_of(compiled, &rules[i]);
+
+		rules[i].index = compiled->caches[rules[i].cache_index].rule_count++;
+		compiled->in_one_count += sort == COUNTS_IN_ONE;
+		compiled->by_process_count += sort == COUNTS_BY_PROCESS;
+		named |= sort != OTHER_RULE && rules[i].named;
+	}
+	compiled->always_count = compiled->in_one_count + compiled->by_process_count;
+	if (named) {
+		compiled->always_outcome = OUTCOME_COUNTED;
+	} else {
+		compiled->always_outcome = compiled->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
+	}
+}
+
 static bool compile_rules(struct builder *builder)
 {
 	const struct rule_set *set = builder->engine->set;
@@ -283,6 +338,7 @@ static bool compile_rules(struct builder *builder)
 			return false;
 		}
 	}
+	sort_rules(compiled);
 	return true;
 }
 
@@ -393,10 +449,6 @@ static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rul
 	}
 	rule->plain = counter && rule->amount_type < AMOUNT_REAL &&
 		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
-	if (rule->plain && !rule->value && rule->condition_count == 0 &&
-	    rule->cache->label_count == 0) {
-		rule->only = &rule->cache->entries[rule->index];
-	}
 }
 
 static void link_cache(struct compiled_rules *compiled, struct block *block,
@@ -443,6 +495,12 @@ static void link_compiled(struct compiled_rules *compiled, struct block *block)
 		conditions += compiled->rules[i].condition_count;
 	}
 	compiled->probe.conditions = conditions;
+	if (compiled->in_one_count > 0) {
+		compiled->in_one = compiled->rules[0].cache->entries;
+	}
+	if (compiled->by_process_count > 0) {
+		compiled->by_process = compiled->rules[compiled->in_one_count].cache;
+	}
 }
 
 /* NULL without memory. */
@@ -564,7 +622,8 @@ bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class)
 	class->compiled->reported = reported;
 	class->compiled->usual = !draft->dropped && !draft->undecodable && !draft->lacks_schema &&
 				 draft->stop_count == 0 && draft->start_count == 0 &&
-				 !draft->ends_instance && !engine->dry_run;
+				 !draft->ends_instance && !engine->dry_run &&
+				 !engine->filters_processes;
 	if (builder.problem_rule) {
 		report(engine, class->compiled, PROBLEM_RULE);
 	}

@@ -128,9 +128,6 @@ struct compiled_rule {
 	struct compiled_condition *conditions; /* of compiled.conditions */
 	struct value *value;                   /* NULL: 1 */
 	struct label_set_cache *cache;
-	/* The only entry of the cache, of a rule that counts each event of the class in one sample.
-	 * NULL: another rule. */
-	cell **only;
 	struct family *family;
 	uint64_t factor; /* the value times this; 0: ticks of frequency */
 	uint64_t frequency;
@@ -196,10 +193,19 @@ struct compiled_rules {
 	size_t label_count;
 	struct label_set_cache *caches;
 	size_t cache_count;
+	/*
+	 * First the rules that count each event of the class in one sample, then those that count
+	 * it by process, and the others in their order. Of the first two sorts, rule i has place i
+	 * in each entry of its cache.
+	 */
 	struct compiled_rule *rules;
-	size_t rule_count;
-	struct compiled_rule probe; /* its conditions are all it has */
-	bool probed;                /* events of the class can fulfil them */
+	size_t rule_count, in_one_count, by_process_count;
+	size_t always_count;                /* of the first two sorts together */
+	cell **in_one;                      /* the only entry of the first sort's cache */
+	struct label_set_cache *by_process; /* the cache of the second sort */
+	uint8_t always_outcome;             /* of an event that no other rule counts */
+	struct compiled_rule probe;         /* its conditions are all it has */
+	bool probed;                        /* events of the class can fulfil them */
 	struct compiled_span *starts, *stops;
 	size_t start_count, stop_count;
 	struct dry_run_note *notes; /* empty without a dry run */
