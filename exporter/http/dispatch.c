@@ -18,8 +18,8 @@
  * is taken back and answered with 503.
  *
  * Independent of other requests an answer has PAGE_NS in all, and ends when its client has taken
- * nothing for STALL_NS, in which the worker has looked STALL_LOOKS times: on a busy machine it is the
- * worker that may be late, or both.
+ * nothing for STALL_NS, in which the worker has looked STALL_LOOKS times: on a busy machine it is
+ * the worker that may be late, or both.
  */
 #include "http/dispatch.h"
 

@@ -310,9 +310,9 @@ static void expire(struct reception *reception, struct connection *connection, u
 }
 
 /*
- * Looks at what has arrived meanwhile. On a busy machine it is this thread that is late, and a client
- * whose request came in time is answered. False: there is no reason left to end the connection, or
- * it has ended.
+ * Looks at what has arrived meanwhile. On a busy machine it is this thread that is late, and a
+ * client whose request came in time is answered. False: there is no reason left to end the
+ * connection, or it has ended.
  */
 static bool is_still_overdue(struct reception *reception, struct connection *connection,
 			     uint64_t now_ns)

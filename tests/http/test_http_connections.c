@@ -333,7 +333,8 @@ static void the_date_is_that_of_today(void **state)
 
 /* ---- ending ---- */
 
-/* Again, with another server, if the machine is so busy that the head does not even begin in time. */
+/* Again, with another server, if the machine is so busy that the head does not even begin in time.
+ */
 static void a_head_that_does_not_end_is_answered_with_408(void **state)
 {
 	const uint64_t time_ns = UINT64_C(5000000000); /* HEAD_NS of reception.c */

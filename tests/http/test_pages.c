@@ -516,8 +516,8 @@ static connection begin_scrape(const struct fixture *fixture)
 /* A page that no socket takes whole. */
 enum { LONG_PAGE = 50000 };
 
-/* The clients of the first two do not read, so one of them is cut off for the third; and the other one
- * where the machine is so busy that it has not read for STALL_NS of dispatch.c. */
+/* The clients of the first two do not read, so one of them is cut off for the third; and the other
+ * one where the machine is so busy that it has not read for STALL_NS of dispatch.c. */
 static void of_more_scrapes_than_allowed_the_slowest_ends(void **state)
 {
 	struct fixture fixture;
@@ -558,8 +558,9 @@ static void of_more_scrapes_than_allowed_the_slowest_ends(void **state)
 	stop(&fixture);
 }
 
-/* The page is cut off: Prometheus has given up by then, and the client takes little. On a busy machine
- * a short time is over before the answer begins, so longer ones follow until it has begun. */
+/* The page is cut off: Prometheus has given up by then, and the client takes little. On a busy
+ * machine a short time is over before the answer begins, so longer ones follow until it has begun.
+ */
 static void a_scrape_ends_with_the_time_of_its_client(void **state)
 {
 	struct fixture fixture;

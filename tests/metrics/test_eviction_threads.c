@@ -72,10 +72,10 @@ static void consume(void *context)
 	const _Atomic(uint64_t) *epoch = registry_epoch(shared->registry);
 	uint64_t entered = 0;
 
-	/* At least until there was a page, and until something was given back twice, however late the
-	 * threads begin that this takes. */
-	for (unsigned round = 0; round < ROUNDS || atomic_load(&shared->pages) == 0 ||
-				 consumer->forgotten < 2;
+	/* At least until there was a page, and until something was given back twice, however late
+	 * the threads begin that this takes. */
+	for (unsigned round = 0;
+	     round < ROUNDS || atomic_load(&shared->pages) == 0 || consumer->forgotten < 2;
 	     round++) {
 		unsigned first = (round * 23 + consumer->number * 31) % (NAMES - CACHED);
 		int64_t now;
