@@ -38,7 +38,24 @@ static const struct schema *schema_of(struct layout *layout, const struct field 
 	return &layout->schema;
 }
 
-/* Makes a payload of values; compares its bytes, or the sentence when bytes is NULL. */
+/* Compares the bytes of a payload, or the sentence when bytes is NULL; frees the payload. */
+static void assert_result(bool made, struct payload *out, const struct error *err,
+			  const void *bytes, size_t size, const char *sentence)
+{
+	if (bytes) {
+		if (!made) {
+			fail_msg("%s", err->text);
+		}
+		assert_int_equal(out->size, size);
+		assert_memory_equal(out->bytes, bytes, size);
+	} else {
+		assert_false(made);
+		assert_string_equal(err->text, sentence);
+	}
+	payload_done(out);
+}
+
+/* Makes a payload of values, and compares it. */
 static void assert_made(const struct field *fields, uint8_t pointer_size, const char *json,
 			const void *bytes, size_t size, const char *sentence)
 {
@@ -53,21 +70,11 @@ static void assert_made(const struct field *fields, uint8_t pointer_size, const 
 	assert_non_null(values);
 	payload_init(&out, pointer_size);
 	made = encode_fields(schema, values, 0, &out, &err);
-	if (bytes) {
-		if (!made) {
-			fail_msg("%s", err.text);
-		}
-		assert_int_equal(out.size, size);
-		assert_memory_equal(out.bytes, bytes, size);
-	} else {
-		assert_false(made);
-		assert_string_equal(err.text, sentence);
-	}
-	payload_done(&out);
+	assert_result(made, &out, &err, bytes, size, sentence);
 	json_document_done(&document);
 }
 
-/* Changes one field of a payload; likewise. */
+/* Changes one field of a payload, and compares it. */
 static void assert_changed(const struct field *fields, const void *payload, size_t payload_size,
 			   const char *name, const char *json, const void *bytes, size_t size,
 			   const char *sentence)
@@ -89,17 +96,7 @@ static void assert_changed(const struct field *fields, const void *payload, size
 
 	payload_init(&out, 8);
 	made = encode_changed(schema, &record, &change, 1, NULL, NULL, &out, &err);
-	if (bytes) {
-		if (!made) {
-			fail_msg("%s", err.text);
-		}
-		assert_int_equal(out.size, size);
-		assert_memory_equal(out.bytes, bytes, size);
-	} else {
-		assert_false(made);
-		assert_string_equal(err.text, sentence);
-	}
-	payload_done(&out);
+	assert_result(made, &out, &err, bytes, size, sentence);
 	json_document_done(&document);
 	free(copy);
 }

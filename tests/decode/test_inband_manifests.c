@@ -388,15 +388,17 @@ static void the_only_event_class_of_a_table_is_dropped_as_well(void **state)
 	assert_called(fixture, HONEST, "1");
 }
 
+/* Announced in two chunks, the first of which has 20 bytes. */
+static const struct inband_manifest honest = {
+	.provider = &alpha,
+	.process_id = HONEST,
+	.name = "Alpha",
+	.inside = "<events><event value='1' symbol='Whole'/></events>"
+};
+
 static void a_chunk_may_arrive_after_the_next_one(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct inband_manifest honest = {
-		.provider = &alpha,
-		.process_id = HONEST,
-		.name = "Alpha",
-		.inside = "<events><event value='1' symbol='Whole'/></events>"
-	};
 	struct text whole = { 0 };
 
 	inband_manifest_xml(&whole, &honest);
@@ -410,12 +412,6 @@ static void incomplete_manifests_are_bounded_by_process(void **state)
 {
 	static const char xml[] = "<x/>";
 	struct fixture *fixture = *state;
-	const struct inband_manifest honest = {
-		.provider = &alpha,
-		.process_id = HONEST,
-		.name = "Alpha",
-		.inside = "<events><event value='1' symbol='Whole'/></events>"
-	};
 	struct text whole = { 0 };
 
 	inband_manifest_xml(&whole, &honest);

@@ -182,24 +182,14 @@ static void put_end(struct making *making, uint64_t irp, uint32_t status)
 
 static struct text replay_with(struct making *making, const char *config, bool single_pass)
 {
-	const char *const paths[] = { making->path };
-	struct program program;
 	struct error err = { 0 };
-	struct text page;
 
 	kernel_events_done(&making->k);
 	payload_done(&making->payload);
 	assert_true(etl_writer_finish(making->writer, &err));
 	etl_writer_close(making->writer);
-	program_set_up(&program, config, &(struct setup_options){ 0 });
-	program_run(&program, (struct runner_options){ .paths = paths,
-						       .path_count = 1,
-						       .file = { .single_pass = single_pass } });
-	assert_true(runner_run(program.runner, &err));
-	page = program_page(&program);
-	program_close(&program);
-	remove(making->path);
-	return page;
+	return program_replay(making->path, config, &(struct setup_options){ 0 },
+			      (struct runner_options){ .file = { .single_pass = single_pass } });
 }
 
 static void expect(const struct text *page, const char *line)

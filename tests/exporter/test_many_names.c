@@ -109,20 +109,8 @@ static void run_odd_programs(struct making *making, unsigned count)
 
 static struct text replay(const struct making *making, const char *config, bool single_pass)
 {
-	const char *const paths[] = { making->path };
-	struct program program;
-	struct error err = { 0 };
-	struct text page;
-
-	program_set_up(&program, config, &(struct setup_options){ .no_manifests = true });
-	program_run(&program, (struct runner_options){ .paths = paths,
-						       .path_count = 1,
-						       .file = { .single_pass = single_pass } });
-	assert_true(runner_run(program.runner, &err));
-	page = program_page(&program);
-	program_close(&program);
-	remove(making->path);
-	return page;
+	return program_replay(making->path, config, &(struct setup_options){ .no_manifests = true },
+			      (struct runner_options){ .file = { .single_pass = single_pass } });
 }
 
 /* 2,010 programs run once; 15 minutes later a service starts and writes 1 GiB. */

@@ -28,19 +28,13 @@ static struct text page;
 static int replay_sample(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
-	const char *paths[] = { path };
 	struct error err = { 0 };
-	struct program program;
 
 	(void)state;
 	temporary_path(path, "etl");
 	assert_true(sample_write(path, &totals, &err));
-	program_set_up(&program, NULL, &(struct setup_options){ .every_collector = true });
-	program_run(&program, (struct runner_options){ .paths = paths, .path_count = 1 });
-	assert_true(runner_run(program.runner, &err));
-	page = program_page(&program);
-	program_close(&program);
-	remove(path);
+	page = program_replay(path, NULL, &(struct setup_options){ .every_collector = true },
+			      (struct runner_options){ 0 });
 	return 0;
 }
 

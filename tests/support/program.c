@@ -71,6 +71,25 @@ struct text program_page(struct program *program)
 	return page_of(program->setup.registry);
 }
 
+struct text program_replay(const char *path, const char *config, const struct setup_options *setup,
+			   struct runner_options options)
+{
+	const char *const paths[] = { path };
+	struct error err = { 0 };
+	struct program program;
+	struct text page;
+
+	options.paths = paths;
+	options.path_count = 1;
+	program_set_up(&program, config, setup);
+	program_run(&program, options);
+	assert_true(runner_run(program.runner, &err));
+	page = program_page(&program);
+	program_close(&program);
+	remove(path);
+	return page;
+}
+
 /* memchr() and not strchr(), which the address sanitizer makes read the whole page for each line.
  */
 bool page_next_line(const struct text *page, struct page_line *line)

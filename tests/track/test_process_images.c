@@ -122,19 +122,12 @@ static void add_schemas(struct etl_writer *writer, int64_t time)
 /* The exposition of the recording, which is removed. */
 static struct text page_of(struct etl_writer *writer)
 {
-	const char *const paths[] = { path };
 	struct error err = { 0 };
-	struct program program;
-	struct text page;
 
 	assert_true(etl_writer_finish(writer, &err));
 	etl_writer_close(writer);
-	program_open(&program, paths, 1, false);
-	assert_true(runner_run(program.runner, &err));
-	page = program_page(&program);
-	program_close(&program);
-	remove(path);
-	return page;
+	return program_replay(path, NULL, &(struct setup_options){ .no_manifests = true },
+			      (struct runner_options){ 0 });
 }
 
 static uint64_t events_of(const struct text *page, const char *process)
