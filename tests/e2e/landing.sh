@@ -43,17 +43,7 @@ until_true 60 finished || fail "the replay does not finish"
 step empty "$url/" "No process writes at the moment" finished
 
 # Live sessions, which lose nothing at first, then more than 1000 events.
-ETW_EXPORTER=$EXPORTER_ON_FAKE
-end_signal=KILL # asked to end, it waits for the end of its input
-cat >"$work/config.yaml" <<-'YAML'
-	sessions:
-	  etw_exporter: { providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
-	  providers: { logger: user, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
-YAML
-mkfifo "$work/commands"
-exec 3<>"$work/commands"
-exporter_input=$work/commands
-start_exporter --config.file="$work/config.yaml"
+start_live_exporter
 step section "$url/" "No event was lost since the exporter started." live-nothing-lost
 echo "overflow $work/sample.etl 1000" >&3
 until_true 60 grep -q '"phase":"overflow"' "$work/stdout" || fail "nothing was lost: $(tail -3 "$work/log")"

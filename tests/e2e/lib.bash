@@ -82,6 +82,22 @@ prometheus_listens() {
 	[ -n "$prometheus" ]
 }
 
+# start_live_exporter: starts one with two sessions of the fake ETW; file descriptor 3 takes what the machine is to do
+# (exporter_on_fake.c).
+start_live_exporter() {
+	ETW_EXPORTER=$EXPORTER_ON_FAKE
+	end_signal=KILL # asked to end, it waits for the end of its input
+	cat >"$work/config.yaml" <<-'YAML'
+		sessions:
+		  etw_exporter: { providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
+		  providers: { logger: user, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
+	YAML
+	mkfifo "$work/commands"
+	exec 3<>"$work/commands"
+	exporter_input=$work/commands
+	start_exporter --config.file="$work/config.yaml"
+}
+
 # start_prometheus [YAML]: starts a Prometheus, with prometheus_flags, on a free port that scrapes the exporter each second, with
 # further settings of the scrape; sets prometheus_pid and prometheus.
 prometheus_flags=()

@@ -9,22 +9,12 @@ command -v prometheus >/dev/null || skip "prometheus is not installed"
 if [[ $ETW_EXPORTER == *.exe ]]; then
 	runner=("${WINE64:-/usr/lib/wine/wine64}")
 fi
-ETW_EXPORTER=$EXPORTER_ON_FAKE
-end_signal=KILL # asked to end, it waits for the end of its input
 flood_s=20
 lost_least=50000
 sessions=(etw_exporter providers)
 
 "${runner[@]}" "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
-cat >"$work/config.yaml" <<-'YAML'
-	sessions:
-	  etw_exporter: { providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
-	  providers: { logger: user, providers: [ '{10adf00d-10ad-10ad-0102-030405060708}' ] }
-YAML
-mkfifo "$work/commands"
-exec 3<>"$work/commands"
-exporter_input=$work/commands
-start_exporter --config.file="$work/config.yaml"
+start_live_exporter
 
 start_prometheus
 
