@@ -197,13 +197,15 @@ static void shrink(struct lifetimes_key *slot)
 	if (!slot->many || capacity < ARRAY_LEAST || slot->count > slot->capacity / 8) {
 		return;
 	}
-	memmove(slot->many, slot->many + slot->first, slot->count * sizeof *slot->many);
-	slot->first = 0;
-	many = realloc(slot->many, capacity * sizeof *many);
-	if (many) { /* else it stays as it is */
-		slot->many = many;
-		slot->capacity = capacity;
+	many = malloc(capacity * sizeof *many);
+	if (!many) {
+		return; /* it stays as it is */
 	}
+	memcpy(many, slot->many + slot->first, slot->count * sizeof *many);
+	free(slot->many);
+	slot->many = many;
+	slot->first = 0;
+	slot->capacity = capacity;
 }
 
 static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)

@@ -76,12 +76,6 @@ start_exporter() {
 	url=http://127.0.0.1:$(sed -n 's/.*Listening.* port=\([0-9]*\).*/\1/p' "$work/log" | head -1)
 }
 
-# The log says the port; sets prometheus.
-prometheus_listens() {
-	prometheus=$(sed -n 's|.*Listening on" address=\(127.0.0.1:[0-9]*\).*|http://\1|p' "$work/prometheus.log" | head -1)
-	[ -n "$prometheus" ]
-}
-
 # start_live_exporter: starts one with two sessions of the fake ETW; file descriptor 3 takes what the machine is to do
 # (exporter_on_fake.c).
 start_live_exporter() {
@@ -96,6 +90,12 @@ start_live_exporter() {
 	exec 3<>"$work/commands"
 	exporter_input=$work/commands
 	start_exporter --config.file="$work/config.yaml"
+}
+
+# The log says the port; sets prometheus.
+prometheus_listens() {
+	prometheus=$(sed -n 's|.*Listening on" address=\(127.0.0.1:[0-9]*\).*|http://\1|p' "$work/prometheus.log" | head -1)
+	[ -n "$prometheus" ]
 }
 
 # start_prometheus [YAML]: starts a Prometheus, with prometheus_flags, on a free port that scrapes the exporter each second, with
