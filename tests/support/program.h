@@ -38,7 +38,7 @@ void program_run(struct program *program, struct runner_options options);
 void program_close(struct program *program);
 
 /* The exposition of one recording when it has been replayed, to be freed with text_free(). The
- * recording is removed. options: but for the path. */
+ * recording is removed. options: except for the path. */
 struct text program_replay(const char *path, const char *config, const struct setup_options *setup,
 			   struct runner_options options);
 
