@@ -21,7 +21,7 @@ until_true 60 complete || fail "the page stays small"
 servers=("exporter=${url##*:},$exporter_pid")
 
 if [ ${#runner[@]} -eq 0 ] && command -v prometheus-node-exporter >/dev/null; then
-	for attempt in 1 2 3; do
+	for _ in 1 2 3; do
 		port=$((20000 + RANDOM % 20000))
 		prometheus-node-exporter --web.listen-address="127.0.0.1:$port" </dev/null >"$work/node" 2>&1 &
 		pids+=($!)
