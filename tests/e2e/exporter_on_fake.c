@@ -457,9 +457,10 @@ enum { JOINS_ALWAYS = false };
 int main(int argc, char **argv)
 {
 	static const struct fake_etw_options machine = { .processors = 8 };
+	/* The thread may outlive this function: a program that has failed does not wait for it. */
+	static bool good;
 	struct os_thread thread;
 	struct error err = { 0 };
-	bool good = false;
 	int status;
 
 	/* The self-test makes its own events, and its children need none. */
