@@ -901,6 +901,7 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.clock = clock,
 		.names = options->names,
 		.live = options->live,
+		.late_ms = options->late_ms,
 	};
 	struct rule_engine_options engine = {
 		.set = setup->rules,

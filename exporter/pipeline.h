@@ -78,6 +78,7 @@ struct pipeline_options {
 	void *time_context;
 	bool live;         /* the source is a live session, whose events are not to be trusted */
 	bool user_session; /* it is one without kernel events, which another one may have */
+	uint64_t late_ms;  /* how late it may deliver an event; 0: all come in time order */
 	struct schema_system system; /* live only */
 	bool names_only;             /* see struct rule_engine_options */
 	/*

@@ -33,6 +33,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "source/clock.h"
 
 /* ---- look-up ---- */
 
@@ -232,6 +233,12 @@ static bool among_first(struct lifetimes_key *slot, uint32_t serial)
 	return false;
 }
 
+/* Whether an event that comes now or later may mean the instance. */
+static bool may_be_meant(const struct lifetimes *table, const struct lifetime *item, int64_t now)
+{
+	return time_between(item->end, now) <= table->grace_ticks;
+}
+
 /* Drops the instance that ended longest ago. False if none has ended before now. */
 static bool evict_ended(struct lifetimes *table, int64_t now)
 {
@@ -247,8 +254,8 @@ static bool evict_ended(struct lifetimes *table, int64_t now)
 			if (table->frozen && items(slot)->end > now) {
 				return false;
 			}
+			table->evictions += may_be_meant(table, items(slot), now);
 			remove_first(table, slot);
-			table->evictions++;
 		}
 		/* The entry of an instance behind the one that was dropped stays. */
 		if (first || !dropped) {
@@ -655,9 +662,11 @@ const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key,
 
 void lifetimes_init(struct lifetimes *table, uint32_t limit, bool evict)
 {
-	*table = (struct lifetimes){
-		.limit = limit > 0 ? limit : 1, .evict = evict, .free = NO_SLOT, .last = UINT32_MAX
-	};
+	*table = (struct lifetimes){ .limit = limit > 0 ? limit : 1,
+				     .evict = evict,
+				     .free = NO_SLOT,
+				     .last = UINT32_MAX,
+				     .grace_ticks = UINT64_MAX };
 }
 
 void lifetimes_clear(struct lifetimes *table)
@@ -665,6 +674,7 @@ void lifetimes_clear(struct lifetimes *table)
 	struct lifetimes empty;
 
 	lifetimes_init(&empty, table->limit, table->evict);
+	empty.grace_ticks = table->grace_ticks;
 	empty.evictions = table->evictions;
 	empty.serial = table->serial;
 	empty.changes = table->changes + 1;

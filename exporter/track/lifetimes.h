@@ -22,7 +22,8 @@
  * Both are bounded by a number of instances. `evict` decides what a full table does before
  * it is frozen: it makes room, or it refuses new instances. It makes room by dropping the
  * instance that ended longest ago or, if none has ended, a key that was not looked up recently.
- * Both cases count as evictions.
+ * Both count as evictions, except for an instance that ended so long ago that no event can mean it
+ * any more: a table of file objects is always full of those, and nothing is lost with them.
  *
  * Source: docs/etl-format.md sections 16.2 and 16.3.
  */
@@ -78,7 +79,10 @@ struct lifetimes {
 	/* Set by the owner at the end of a first pass: the table recognises the changes that it
 	 * already has, which will be announced again in time order, and makes room when full. */
 	bool frozen;
-	uint64_t evictions; /* instances that were dropped or refused */
+	/* How long after its end, in the ticks of the times, an event may still mean an instance;
+	 * set by the owner. UINT64_MAX: for ever. */
+	uint64_t grace_ticks;
+	uint64_t evictions; /* instances that were dropped or refused while they may be meant */
 	/* Rises with each announcement and each clearing. While it stays, so does the result of
 	 * every look-up, and a key that was looked up still counts as looked up recently. */
 	uint64_t changes;

@@ -36,6 +36,9 @@ enum {
 	THREADS = 200000,
 	FILES = 200000,
 	REQUEST_SETS = 8192,
+	/* An instance that ended longer ago than an event may be late, and this, has no more
+	 * events: what a full table drops of those is no loss. */
+	GRACE_MS = 10000,
 };
 
 #define STRINGS_BYTES ((size_t)64 << 20)
@@ -197,6 +200,22 @@ void tracker_forget_record(struct tracker *tracker)
 		(struct tracker_record){ .record = &no_record, .attribution = &no_attribution };
 }
 
+static void set_grace(struct tracker *tracker)
+{
+	const struct tracker_options *options = &tracker->options;
+	struct timeline *timelines[] = {
+		&tracker->processes.timeline, &tracker->processes.images,
+		&tracker->threads.timeline,   &tracker->services.tags,
+		&tracker->files.keys,         &tracker->files.objects,
+		&tracker->drivers.timeline,
+	};
+
+	for (size_t i = 0; i < sizeof timelines / sizeof timelines[0]; i++) {
+		timelines[i]->table.grace_ticks =
+			ticks_of_ms(options->late_ms + GRACE_MS, options->clock->frequency);
+	}
+}
+
 static bool make_parts(struct tracker *tracker, struct error *err)
 {
 	const struct tracker_options *options = &tracker->options;
@@ -225,6 +244,7 @@ static bool make_parts(struct tracker *tracker, struct error *err)
 		return false;
 	}
 	files_set_shares(&tracker->files, options->shares);
+	set_grace(tracker);
 	if (options->path_group_count > 0 &&
 	    !files_count_ungrouped(&tracker->files, options->shard, err)) {
 		return false;

@@ -69,6 +69,7 @@ struct tracker_options {
 	uint32_t features;       /* set of enum tracker_feature; the others are not tracked */
 	/* The source is a live session, which describes disks later than their first transfers. */
 	bool live;
+	uint64_t late_ms; /* how late it may deliver an event; 0: all come in time order */
 	/* Another live session gets the kernel's FileIo requests. Otherwise they are known when
 	 * they come; a first pass looks for them. */
 	bool has_file_requests;

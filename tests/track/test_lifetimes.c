@@ -453,6 +453,39 @@ static void a_full_table_lets_the_instance_go_that_ended_longest_ago(void **stat
 	lifetimes_clear(&table);
 }
 
+static void what_ended_too_long_ago_to_be_meant_is_dropped_without_a_count(void **state)
+{
+	enum { GRACE = 10, LIMIT = 4 };
+	struct lifetimes table;
+
+	(void)state;
+	lifetimes_init(&table, LIMIT, true);
+	table.grace_ticks = GRACE;
+	lifetimes_clear(&table); /* keeps it */
+	/* A file object that is used again and again, at most twice within the grace. */
+	for (int64_t time = 100; time < 1000; time += GRACE / 2) {
+		assert_true(announce(&table, 1, &(struct change){ time, '+', 7 }));
+		assert_true(announce(&table, 1, &(struct change){ time + 1, '-', 0 }));
+		assert_true(table.count <= LIMIT);
+	}
+	assert_int_equal(table.evictions, 0);
+	/* What ended GRACE ago may still be meant. */
+	announce(&table, 2, &(struct change){ 1100, '+', 8 });
+	announce(&table, 2, &(struct change){ 1200, '-', 0 });
+	announce(&table, 3, &(struct change){ 1201, '+', 9 });
+	announce(&table, 4, &(struct change){ 1202, '+', 9 });
+	announce(&table, 5, &(struct change){ 1203, '+', 9 });
+	assert_int_equal(table.evictions, 0);
+	announce(&table, 6, &(struct change){ 1200 + GRACE, '+', 9 });
+	assert_int_equal(table.evictions, 1);
+	assert_null(lifetimes_at(&table, 2, 1210));
+	/* So may what has not ended. */
+	announce(&table, 7, &(struct change){ 2000, '+', 9 });
+	assert_int_equal(table.evictions, 2);
+	assert_int_equal(table.count, LIMIT);
+	lifetimes_clear(&table);
+}
+
 static void if_no_instance_has_ended_an_unused_key_is_evicted(void **state)
 {
 	struct lifetimes table;
@@ -623,6 +656,7 @@ int main(void)
 		cmocka_unit_test(
 			any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twice),
 		cmocka_unit_test(a_full_table_lets_the_instance_go_that_ended_longest_ago),
+		cmocka_unit_test(what_ended_too_long_ago_to_be_meant_is_dropped_without_a_count),
 		cmocka_unit_test(if_no_instance_has_ended_an_unused_key_is_evicted),
 		cmocka_unit_test(
 			a_full_table_refuses_in_the_first_pass_and_makes_room_in_the_second),
