@@ -131,7 +131,7 @@ struct recent_owner {
 	uint32_t instance; /* number in processes */
 };
 
-enum { RECENT_OWNERS = 64 };
+enum { RECENT_OWNERS = 1024 };
 
 /* The record last observed: what was found out when it was observed or when it was first needed. */
 struct tracker_record {
