@@ -60,6 +60,9 @@ static void announce_process(struct tracker *tracker)
 
 		processes_announce(&tracker->processes, change, process_id,
 				   tracker->now.record->raw_time, name->data, name->size);
+		if (!tracker->in_first_pass) {
+			tracker_process_changed(tracker, process_id);
+		}
 	}
 	if (tracker->in_first_pass ||
 	    is_outdated(&tracker->processes.timeline, change, process_id)) {
@@ -101,7 +104,12 @@ static void announce_thread(struct tracker *tracker)
 		return;
 	}
 	payload_u32(tracker, PAYLOAD_ABOUT, &process_id);
-	threads_announce(&tracker->threads, change, thread_id, time, process_id);
+	if (!tracker->threads.timeline.complete) {
+		threads_announce(&tracker->threads, change, thread_id, time, process_id);
+		if (!tracker->in_first_pass) {
+			tracker_thread_changed(tracker, thread_id);
+		}
+	}
 	if (tracker->in_first_pass || !tracker->options.process_gauges ||
 	    thread_id == RECORD_NO_ID ||
 	    (thread_id != 0 && is_outdated(&tracker->threads.timeline, change, thread_id))) {

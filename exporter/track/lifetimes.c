@@ -183,6 +183,7 @@ static void remove_key(struct lifetimes *table, struct lifetimes_key *slot)
 	free(slot->many);
 	*slot = (struct lifetimes_key){ .hint = table->free & NO_SLOT };
 	table->free = number;
+	table->drops++;
 	if (table->last == number) {
 		table->last = UINT32_MAX;
 	}
@@ -216,6 +217,7 @@ static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)
 		remove_key(table, slot);
 		return;
 	}
+	table->drops++;
 	slot->first++;
 	slot->count--;
 	slot->hint = slot->hint > 0 ? (slot->hint - 1) & NO_SLOT : 0;
@@ -602,7 +604,6 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 	struct lifetimes_key *slot = find(table, key);
 	struct lifetime *last = slot ? last_item(slot) : NULL;
 
-	table->changes++;
 	if (slot && table->frozen && shown(slot, change, time, value)) {
 		return true;
 	}
@@ -677,7 +678,7 @@ void lifetimes_clear(struct lifetimes *table)
 	empty.grace_ticks = table->grace_ticks;
 	empty.evictions = table->evictions;
 	empty.serial = table->serial;
-	empty.changes = table->changes + 1;
+	empty.drops = table->drops + 1;
 	for (uint32_t i = 0; i < table->key_count; i++) {
 		free(table->keys[i].many);
 	}
@@ -799,4 +800,5 @@ void timeline_build(struct timeline *timeline)
 	timeline->in_first_pass = false;
 	timeline->complete = timeline->refused == 0;
 	timeline->table.frozen = true;
+	timeline->table.drops++;
 }

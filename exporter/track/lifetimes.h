@@ -83,9 +83,10 @@ struct lifetimes {
 	 * set by the owner. UINT64_MAX: for ever. */
 	uint64_t grace_ticks;
 	uint64_t evictions; /* instances that were dropped or refused while they may be meant */
-	/* Rises with each announcement and each clearing. While it stays, so does the result of
-	 * every look-up, and a key that was looked up still counts as looked up recently. */
-	uint64_t changes;
+	/* Rises when an instance is dropped, and when the table is cleared or built. While it
+	 * stays, an announcement can change the results of look-ups of its own key only, and a key
+	 * that was looked up still counts as looked up recently. */
+	uint64_t drops;
 
 	uint64_t last_key; /* the key of the last look-up … */
 	uint32_t last;     /* … and its slot; UINT32_MAX: none */
@@ -111,7 +112,7 @@ bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, ui
 const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64_t time);
 
 /* As lifetimes_at(). It is the instance of the key at all times from *from to *to, both included,
- * until table->changes rises; NULL leaves both alone. */
+ * until a change of the key or a rise of table->drops; NULL leaves both alone. */
 const struct lifetime *lifetimes_during(struct lifetimes *table, uint64_t key, int64_t time,
 					int64_t *from, int64_t *to);
 

@@ -10,9 +10,10 @@
  * no event has named is counted by its reason.
  *
  * Most records lead to one of a few processes, by the same id as a record shortly before. So the
- * last processes are kept, each with the times at which the id means it. A process or thread that
- * starts or ends makes all of them void. Only what tables know is kept: an id that leads to nothing
- * is looked up each time, because it is counted each time.
+ * last processes are kept, each with the times at which the id means it. A process that starts or
+ * ends makes those void that lead to its id, a thread that of its own id, and an eviction from the
+ * tables all of them. Only what tables know is kept: an id that leads to nothing is looked up each
+ * time, because it is counted each time.
  *
  * Source: docs/etl-format.md sections 16.1 and 16.3.
  */
@@ -124,15 +125,37 @@ static inline uint64_t owner_key(const struct tracker *tracker)
 	return owner == OWNER_RUNNING ? OF_UNKNOWN : OF_NOTHING;
 }
 
-static inline uint64_t owner_changes(const struct tracker *tracker)
-{
-	return tracker->processes.timeline.table.changes + tracker->threads.timeline.table.changes;
-}
-
 /* Ids of Windows are multiples of four; a process and a thread do not have the same one. */
 static inline struct recent_owner *recent_owner(struct tracker *tracker, uint64_t key)
 {
 	return &tracker->recent_owners[(key >> 2) % RECENT_OWNERS];
+}
+
+void tracker_note_drops(struct tracker *tracker)
+{
+	/* Neither falls, so the sum stays only if both do. */
+	tracker->drops =
+		tracker->processes.timeline.table.drops + tracker->threads.timeline.table.drops;
+}
+
+void tracker_process_changed(struct tracker *tracker, uint32_t process_id)
+{
+	tracker_note_drops(tracker);
+	for (size_t i = 0; i < RECENT_OWNERS; i++) {
+		if (tracker->recent_owners[i].process_id == process_id) {
+			tracker->recent_owners[i].key = 0;
+		}
+	}
+}
+
+void tracker_thread_changed(struct tracker *tracker, uint32_t thread_id)
+{
+	struct recent_owner *recent = recent_owner(tracker, OF_THREAD | thread_id);
+
+	tracker_note_drops(tracker);
+	if (recent->key == (OF_THREAD | thread_id)) {
+		recent->key = 0;
+	}
 }
 
 /* Keeps the process that was found, if the key led to it. */
@@ -141,7 +164,7 @@ static void keep_owner(struct tracker *tracker, uint64_t key)
 	const struct tracker_record *now = &tracker->now;
 	int64_t time = now->record->raw_time, from = INT64_MIN, to = INT64_MAX;
 	struct recent_owner owner = { .key = key,
-				      .changes = owner_changes(tracker),
+				      .drops = tracker->drops,
 				      .process_id = (uint32_t)key,
 				      .process = now->process,
 				      .instance = now->instance };
@@ -191,8 +214,8 @@ uint32_t tracker_process_label(struct tracker *tracker)
 		return tracker->none;
 	}
 	recent = recent_owner(tracker, key);
-	if (recent->key != key || recent->changes != owner_changes(tracker) ||
-	    time < recent->from || time > recent->to) {
+	if (recent->key != key || recent->drops != tracker->drops || time < recent->from ||
+	    time > recent->to) {
 		return find_process(tracker, key);
 	}
 	now->process_id = recent->process_id;

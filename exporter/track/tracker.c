@@ -304,6 +304,7 @@ static void clear_tables(struct tracker *tracker)
 {
 	processes_clear(&tracker->processes);
 	threads_clear(&tracker->threads);
+	tracker_note_drops(tracker);
 	files_clear(&tracker->files);
 	drivers_clear(&tracker->drivers);
 	recent_clear(&tracker->requests);
@@ -390,6 +391,7 @@ void tracker_first_pass_end(struct tracker *tracker)
 	tracker_forget_record(tracker);
 	processes_build(&tracker->processes);
 	for_each_timeline(tracker, timeline_build);
+	tracker_note_drops(tracker);
 	drivers_sort(&tracker->drivers);
 	tracker_publish_all(tracker);
 }

@@ -124,7 +124,7 @@ extern const struct attribution no_attribution;
 /* The process that an id led to, by record_owner.c. */
 struct recent_owner {
 	uint64_t key;     /* the id, and whether it is of a process or a thread; 0: none */
-	uint64_t changes; /* of the tables of processes and threads when it was found */
+	uint64_t drops;   /* as in the tracker when it was found */
 	int64_t from, to; /* the times at which it is this process */
 	uint32_t process; /* label id */
 	uint32_t process_id;
@@ -183,6 +183,7 @@ struct tracker {
 
 	struct tracker_record now;
 	struct recent_owner recent_owners[RECENT_OWNERS];
+	uint64_t drops; /* of the tables of processes and threads: tracker_note_drops() */
 	uint32_t request_names[256]; /* label ids by opcode ("FileIo/Read"); INTERN_NONE: not yet */
 
 	_Atomic(uint64_t) entries[TABLE_COUNT];
@@ -250,6 +251,12 @@ bool tracker_make_disk_cause(struct tracker *tracker, struct error *err);
 
 /* Hands what the current record announces, of the given announcements, to the tables. */
 void tracker_announce(struct tracker *tracker, uint32_t announces);
+
+/* The tables of processes and threads may have dropped instances: what was kept of them is void. */
+void tracker_note_drops(struct tracker *tracker);
+/* A process or thread was announced: what its id led to before is void. */
+void tracker_process_changed(struct tracker *tracker, uint32_t process_id);
+void tracker_thread_changed(struct tracker *tracker, uint32_t thread_id);
 
 /* Whether the process that an id meant at the time of the current record has ended since: the
  * record came late, or is the end. Known of live sessions only. */

@@ -203,14 +203,11 @@ static void an_instance_comes_with_the_times_at_which_it_is_meant(void **state)
 	static const struct change changes[] = { { 10, '+', 1 }, { 20, '-', 0 }, { 30, '+', 2 },
 						 { 30, '+', 3 }, { 50, '+', 4 } };
 	struct lifetimes table;
-	uint64_t before;
 
 	(void)state;
 	lifetimes_init(&table, PLENTY, true);
 	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-		before = table.changes;
 		announce(&table, KEY, &changes[i]);
-		assert_true(table.changes > before);
 		for (int64_t time = 0; time <= LAST; time++) {
 			int64_t from = 7, to = 7;
 			const struct lifetime *instance =
@@ -224,9 +221,7 @@ static void an_instance_comes_with_the_times_at_which_it_is_meant(void **state)
 			}
 		}
 	}
-	before = table.changes;
 	lifetimes_clear(&table);
-	assert_true(table.changes > before);
 }
 
 static void the_instance_that_ended_at_a_time_is_found(void **state)
@@ -427,6 +422,41 @@ static void what_late_changes_insert_is_evicted_too(void **state)
 		assert_true(!oldest || oldest->end > 19000);
 	}
 	lifetimes_clear(&table);
+}
+
+/* A caller may keep what look-ups gave until the key changes or the number of drops rises. */
+static void a_change_alters_other_keys_only_with_a_drop(void **state)
+{
+	enum { LIMIT = 12, OTHER_KEYS = 8, MOMENTS = 40 };
+	uint32_t kept[OTHER_KEYS][MOMENTS] = { { 0 } };
+	struct lifetimes table;
+	uint64_t seed = 5, drops = 0, undropped = 0;
+
+	(void)state;
+	lifetimes_init(&table, LIMIT, true);
+	for (int64_t now = 0; now < 2000; now++) {
+		uint64_t key = next_random(&seed) % OTHER_KEYS;
+		struct change change = { now - next_random(&seed) % 4,
+					 "+=-"[next_random(&seed) % 3], next_random(&seed) % 4 };
+		bool dropped;
+
+		announce(&table, key, &change);
+		dropped = table.drops != drops;
+		drops = table.drops;
+		undropped += !dropped;
+		for (uint64_t other = 0; other < OTHER_KEYS; other++) {
+			for (int64_t back = 0; back < MOMENTS; back++) {
+				uint32_t value = value_at(&table, other, back * 50);
+
+				assert_true(dropped || other == key || kept[other][back] == value);
+				kept[other][back] = value;
+			}
+		}
+	}
+	assert_true(drops > 100);
+	assert_true(undropped > 100);
+	lifetimes_clear(&table);
+	assert_true(table.drops > drops);
 }
 
 static void a_full_table_lets_the_instance_go_that_ended_longest_ago(void **state)
@@ -655,6 +685,7 @@ int main(void)
 		cmocka_unit_test(the_instance_that_ended_at_a_time_is_found),
 		cmocka_unit_test(
 			any_sequence_gives_the_same_as_a_plain_list_also_when_announced_twice),
+		cmocka_unit_test(a_change_alters_other_keys_only_with_a_drop),
 		cmocka_unit_test(a_full_table_lets_the_instance_go_that_ended_longest_ago),
 		cmocka_unit_test(what_ended_too_long_ago_to_be_meant_is_dropped_without_a_count),
 		cmocka_unit_test(if_no_instance_has_ended_an_unused_key_is_evicted),

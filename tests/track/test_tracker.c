@@ -250,6 +250,62 @@ static void an_id_that_was_asked_for_before_is_reused(void **state)
 	player_done(&player);
 }
 
+/* A thread that was asked for belongs to a process whose id is reused, and other processes and
+ * threads come and go meanwhile. */
+static void a_thread_that_was_asked_for_before_has_another_process(void **state)
+{
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &everything);
+	tape_init(&tape, 8);
+	tape_process(&tape, 1, 10, 100, "alpha.exe");
+	tape_thread(&tape, 1, 11, 1000, 100);
+	put_asked(&tape, 12, RECORD_NO_ID, 1000, "alpha");
+	tape_process(&tape, 1, 13, 104, "beta.exe");
+	tape_thread(&tape, 1, 14, 1004, 104);
+	put_asked(&tape, 15, RECORD_NO_ID, 1000, "alpha");
+	put_asked(&tape, 15, RECORD_NO_ID, 1004, "beta");
+	tape_thread(&tape, 2, 16, 1004, 104);
+	/* The same place as 1000, by the last digits of the id. */
+	tape_thread(&tape, 1, 17, 1000 + 4 * 1024, 104);
+	put_asked(&tape, 18, RECORD_NO_ID, 1000, "alpha");
+	put_asked(&tape, 18, RECORD_NO_ID, 1000 + 4 * 1024, "beta");
+	put_asked(&tape, 18, RECORD_NO_ID, 1000, "alpha");
+	tape_process(&tape, 1, 20, 100, "gamma.exe"); /* the stop of alpha was lost */
+	put_asked(&tape, 21, RECORD_NO_ID, 1000, "gamma");
+	put_asked(&tape, 19, RECORD_NO_ID, 1000, "alpha"); /* late */
+	put_asked(&tape, 22, RECORD_NO_ID, 1000, "gamma");
+	player_play(&player, &tape, UNSORTED);
+	tape_done(&tape);
+	player_done(&player);
+}
+
+/* Places of tables that others need are those of the last processes too. */
+static void what_was_asked_for_before_can_be_evicted(void **state)
+{
+	const struct tracker_options two = { .processes = 2, .threads = 2 };
+	struct player player;
+	struct tape tape;
+
+	(void)state;
+	player_init(&player, &two);
+	tape_init(&tape, 8);
+	tape_process(&tape, 1, 10, 100, "alpha.exe");
+	put_asked(&tape, 11, 100, 1, "alpha");
+	tape_process(&tape, 2, 12, 100, "alpha.exe");
+	put_asked(&tape, 13, 100, 1, "alpha");
+	tape_process(&tape, 1, 14, 200, "beta.exe");
+	put_asked(&tape, 15, 100, 1, "alpha");
+	tape_process(&tape, 1, 16, 304, "gamma.exe");
+	put_asked(&tape, 17, 100, 1, "_unknown");
+	put_asked(&tape, 17, 200, 1, "beta");
+	player_play(&player, &tape, UNSORTED);
+	tape_done(&tape);
+	player_done(&player);
+}
+
 static void instances_have_numbers_of_their_own(void **state)
 {
 	struct player player;
@@ -795,6 +851,8 @@ int main(void)
 		cmocka_unit_test(an_event_belongs_to_the_process_that_section_16_1_says),
 		cmocka_unit_test(a_payload_is_believed_only_of_a_classic_event),
 		cmocka_unit_test(an_id_that_was_asked_for_before_is_reused),
+		cmocka_unit_test(a_thread_that_was_asked_for_before_has_another_process),
+		cmocka_unit_test(what_was_asked_for_before_can_be_evicted),
 		cmocka_unit_test(instances_have_numbers_of_their_own),
 		cmocka_unit_test(an_operation_ends_with_the_irp_it_began_with),
 		cmocka_unit_test(requests_that_never_end_make_room_and_are_counted),
