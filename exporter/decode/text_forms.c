@@ -3,7 +3,7 @@
  * UTF-16, security identifiers and network addresses as text.
  *
  * The bytes are those of a payload: they have no alignment and can have any value. UTF-16 is
- * converted for almost every path and name, and these are nearly always ASCII, so four units at a
+ * converted for almost every path and name, and these are nearly always ASCII, so eight units at a
  * time are tested and converted, and only the rest takes the slow way, one code point at a time.
  * Nothing fails: an unpaired surrogate becomes U+FFFD.
  *
@@ -14,29 +14,73 @@
 
 #include <string.h>
 
+#ifdef __SSE2__ /* every x86-64 */
+#include <emmintrin.h>
+#endif
+
 #include "base/cursor.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
 /* ---- UTF-16 ---- */
 
-/* Whether one of the four units of a word is 0 (Bit Twiddling Hacks, "has a zero byte"). */
-static uint64_t has_nul(uint64_t word)
+enum { AT_ONCE = 8 }; /* units */
+
+#ifdef __SSE2__
+
+static inline bool has_nul(const uint8_t *at)
+{
+	__m128i units = _mm_loadu_si128((const __m128i *)(const void *)at);
+
+	return _mm_movemask_epi8(_mm_cmpeq_epi16(units, _mm_setzero_si128())) != 0;
+}
+
+/* Writes eight units as bytes, unless one of them is not ASCII. */
+static inline bool convert_ascii(const uint8_t *at, char out[AT_ONCE])
+{
+	__m128i units = _mm_loadu_si128((const __m128i *)(const void *)at);
+	__m128i others = _mm_and_si128(units, _mm_set1_epi16(~0x7f));
+
+	if (_mm_movemask_epi8(_mm_cmpeq_epi16(others, _mm_setzero_si128())) != 0xffff) {
+		return false;
+	}
+	_mm_storel_epi64((__m128i *)(void *)out, _mm_packus_epi16(units, units));
+	return true;
+}
+
+#else
+
+/* Not 0 if one of the four units of a word is 0 (Bit Twiddling Hacks, "has a zero byte"). */
+static inline uint64_t nul_in_word(uint64_t word)
 {
 	return (word - UINT64_C(0x0001000100010001)) & ~word & UINT64_C(0x8000800080008000);
 }
 
-static bool is_ascii(uint64_t word)
+static inline bool has_nul(const uint8_t *at)
 {
-	return (word & UINT64_C(0xff80ff80ff80ff80)) == 0;
+	return (nul_in_word(load_u64(at)) | nul_in_word(load_u64(at + 8))) != 0;
 }
+
+/* Writes eight units as bytes, unless one of them is not ASCII. */
+static inline bool convert_ascii(const uint8_t *at, char out[AT_ONCE])
+{
+	if (((load_u64(at) | load_u64(at + 8)) & UINT64_C(0xff80ff80ff80ff80)) != 0) {
+		return false;
+	}
+	for (unsigned i = 0; i < AT_ONCE; i++) {
+		out[i] = (char)at[2 * i];
+	}
+	return true;
+}
+
+#endif
 
 size_t utf16_length(const uint8_t *at, size_t units)
 {
 	size_t length = 0;
 
-	while (units - length >= 4 && !has_nul(load_u64(at + 2 * length))) {
-		length += 4;
+	while (units - length >= AT_ONCE && !has_nul(at + 2 * length)) {
+		length += AT_ONCE;
 	}
 	while (length < units && (at[2 * length] | at[2 * length + 1]) != 0) {
 		length++;
@@ -56,27 +100,26 @@ static bool is_trail(uint32_t unit)
 
 void text_add_utf16(struct text *text, const uint8_t *at, size_t units)
 {
-	char block[128];
+	char block[256];
 	size_t filled = 0;
 
 	for (size_t i = 0; i < units;) {
-		uint64_t word = units - i >= 4 ? load_u64(at + 2 * i) : UINT64_MAX;
 		uint32_t codepoint;
 
-		if (sizeof block - filled < 4) {
+		if (sizeof block - filled < AT_ONCE) {
 			text_add(text, block, filled);
 			filled = 0;
 		}
-		if (is_ascii(word)) {
-			block[filled] = (char)word;
-			block[filled + 1] = (char)(word >> 16);
-			block[filled + 2] = (char)(word >> 32);
-			block[filled + 3] = (char)(word >> 48);
-			filled += 4;
-			i += 4;
+		if (units - i >= AT_ONCE && convert_ascii(at + 2 * i, block + filled)) {
+			filled += AT_ONCE;
+			i += AT_ONCE;
 			continue;
 		}
 		codepoint = load_u16(at + 2 * i++);
+		if (codepoint < 0x80) {
+			block[filled++] = (char)codepoint;
+			continue;
+		}
 		if (is_lead(codepoint) && i < units && is_trail(load_u16(at + 2 * i))) {
 			codepoint = 0x10000 + ((codepoint - 0xd800) << 10) +
 				    (load_u16(at + 2 * i++) - 0xdc00u);

@@ -124,11 +124,60 @@ static void length_ends_at_the_first_whole_nul(void **state)
 	}
 }
 
+/* One unit that is not ASCII, or a NUL, at each place of texts of each length. */
+static void every_place_of_a_text_is_looked_at(void **state)
+{
+	static const struct {
+		uint16_t unit;
+		const char *utf8;
+	} others[] = { { 0, "" },
+		       { 0x7f, "\x7f" },
+		       { 0x80, "\xc2\x80" },
+		       { 0xff, "\xc3\xbf" },
+		       { 0x100, "\xc4\x80" },
+		       { 0x161, "\xc5\xa1" },
+		       { 0x2161, "\xe2\x85\xa1" },
+		       { 0x8061, "\xe8\x81\xa1" },
+		       { 0xdc61, "\xef\xbf\xbd" } };
+	enum { LONGEST = 40 };
+
+	(void)state;
+	for (size_t units = 1; units <= LONGEST; units++) {
+		for (size_t place = 0; place < units * COUNT(others); place++) {
+			uint16_t unit = others[place / units].unit;
+			const char *utf8 = others[place / units].utf8;
+			size_t before = place % units, size = unit == 0 ? 1 : strlen(utf8);
+			uint8_t bytes[2 * LONGEST] = { 0 };
+			struct text text = { 0 };
+			uint8_t *copy;
+
+			for (size_t i = 0; i < units; i++) {
+				bytes[2 * i] = (uint8_t)('a' + i % 26);
+			}
+			bytes[2 * before] = (uint8_t)unit;
+			bytes[2 * before + 1] = (uint8_t)(unit >> 8);
+			copy = exact_copy(bytes, 2 * units);
+			assert_int_equal(utf16_length(copy, units), unit == 0 ? before : units);
+			text_add_utf16(&text, copy, units);
+			assert_int_equal(text.size, units - 1 + size);
+			assert_memory_equal(text.data + before, utf8, size);
+			for (size_t i = 0; i < units; i++) {
+				size_t at = i < before ? i : i + size - 1;
+
+				assert_true(i == before || text.data[at] == (char)('a' + i % 26));
+			}
+			text_free(&text);
+			free(copy);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_becomes_utf8),
 		cmocka_unit_test(long_text_is_whole),
+		cmocka_unit_test(every_place_of_a_text_is_looked_at),
 		cmocka_unit_test(length_ends_at_the_first_whole_nul),
 	};
 
