@@ -30,14 +30,8 @@ static void count_file_bytes(struct tracker *tracker)
 static enum file_role role_of_file(void *context)
 {
 	struct tracker *tracker = context;
-	struct files *files = &tracker->files;
-	uint64_t key, object;
-	bool has_key = payload_u64(tracker, PAYLOAD_FILE_KEY, &key);
-	bool has_object = payload_u64(tracker, PAYLOAD_FILE_OBJECT, &object);
-	uint32_t file = files_find(files, has_key ? &key : NULL, has_object ? &object : NULL,
-				   tracker->now.record->raw_time);
 	size_t size;
-	const char *path = files_path(files, file, &size);
+	const char *path = files_path(&tracker->files, tracker_find_file(tracker), &size);
 
 	return path ? file_role_of(path, size) : FILE_ROLE_UNKNOWN;
 }

@@ -207,17 +207,6 @@ void files_set_shares(struct files *files, uint32_t limit)
 	}
 }
 
-uint32_t files_find(struct files *files, const uint64_t *key, const uint64_t *object, int64_t time)
-{
-	const struct lifetime *instance = key ? lifetimes_at(&files->keys.table, *key, time) : NULL;
-
-	if (instance && instance->value != FILE_UNKNOWN) {
-		return instance->value;
-	}
-	instance = object ? lifetimes_at(&files->objects.table, *object, time) : NULL;
-	return instance ? instance->value : FILE_UNKNOWN;
-}
-
 const char *files_path(const struct files *files, uint32_t file, size_t *size)
 {
 	if (file == FILE_UNKNOWN || (file & PREFIX)) {
@@ -229,12 +218,13 @@ const char *files_path(const struct files *files, uint32_t file, size_t *size)
 /* The place of a path in a cache of labels; NULL without memory. */
 static uint32_t *label_place(const struct files *files, struct path_labels *labels, uint32_t file)
 {
-	size_t count = intern_count(files->texts);
 	uint32_t *ids;
+	size_t count;
 
 	if (file < labels->count) {
 		return &labels->ids[file];
 	}
+	count = intern_count(files->texts);
 	count += count / 2;
 	ids = realloc(labels->ids, count * sizeof *ids);
 	if (!ids) {
@@ -247,7 +237,7 @@ static uint32_t *label_place(const struct files *files, struct path_labels *labe
 	return &ids[file];
 }
 
-uint32_t files_volume(struct files *files, uint32_t file)
+uint32_t files_resolve_volume(struct files *files, uint32_t file)
 {
 	const char *path;
 	uint32_t *label;

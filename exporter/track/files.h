@@ -87,13 +87,35 @@ void files_find_volume(struct files *files, const char *nt_path, const char *dos
 /* How many shares of the network get a label of their own; see volumes_label(). */
 void files_set_shares(struct files *files, uint32_t limit);
 
-/* The number of the file that a key and an object meant at a time; NULL for one that the record
- * does not have. FILE_UNKNOWN if no path is known. */
-uint32_t files_find(struct files *files, const uint64_t *key, const uint64_t *object, int64_t time);
+/* The number of the file that a key, or an object, meant at a time. FILE_UNKNOWN if no path is
+ * known. */
+static inline uint32_t files_of_key(struct files *files, uint64_t key, int64_t time)
+{
+	const struct lifetime *instance = lifetimes_at(&files->keys.table, key, time);
+
+	return instance ? instance->value : FILE_UNKNOWN;
+}
+
+static inline uint32_t files_of_object(struct files *files, uint64_t object, int64_t time)
+{
+	const struct lifetime *instance = lifetimes_at(&files->objects.table, object, time);
+
+	return instance ? instance->value : FILE_UNKNOWN;
+}
 
 /* NULL if the path is not known or no longer fitted into the budget. */
 const char *files_path(const struct files *files, uint32_t file, size_t *size);
-uint32_t files_volume(struct files *files, uint32_t file);
+/* The label of the volume, resolved at the first look-up. */
+uint32_t files_resolve_volume(struct files *files, uint32_t file);
+
+/* The same; `_unknown` for a file without a known path. */
+static inline uint32_t files_volume(struct files *files, uint32_t file)
+{
+	const struct path_labels *labels = &files->volume_labels;
+	uint32_t label = file < labels->count ? labels->ids[file] : INTERN_NONE;
+
+	return label != INTERN_NONE ? label : files_resolve_volume(files, file);
+}
 
 /* Appends the path to out as users write it, with the drive. Only for a file for which
  * files_path() is not NULL. */

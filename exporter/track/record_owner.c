@@ -279,19 +279,29 @@ bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64
 
 /* ---- files ---- */
 
+uint32_t tracker_find_file(struct tracker *tracker)
+{
+	int64_t time = tracker->now.record->raw_time;
+	uint32_t file = FILE_UNKNOWN;
+	uint64_t id;
+
+	if (payload_u64(tracker, PAYLOAD_FILE_KEY, &id)) {
+		file = files_of_key(&tracker->files, id, time);
+	}
+	if (file == FILE_UNKNOWN && payload_u64(tracker, PAYLOAD_FILE_OBJECT, &id)) {
+		file = files_of_object(&tracker->files, id, time);
+	}
+	return file;
+}
+
 uint32_t tracker_file(struct tracker *tracker)
 {
 	struct tracker_record *now = &tracker->now;
-	uint64_t key, object;
-	bool has_key, has_object;
 
 	if (now->file_known) {
 		return now->file;
 	}
-	has_key = payload_u64(tracker, PAYLOAD_FILE_KEY, &key);
-	has_object = payload_u64(tracker, PAYLOAD_FILE_OBJECT, &object);
-	now->file = files_find(&tracker->files, has_key ? &key : NULL, has_object ? &object : NULL,
-			       now->record->raw_time);
+	now->file = tracker_find_file(tracker);
 	now->file_known = true;
 	if (now->file == FILE_UNKNOWN) {
 		tracker_miss(tracker, MISS_FILE);

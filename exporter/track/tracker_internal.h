@@ -265,7 +265,9 @@ bool tracker_has_gone(struct tracker *tracker, uint32_t process_id);
 /* The label of a process id at the time of the current record; `_unknown`: it has no name. */
 uint32_t tracker_label(struct tracker *tracker, uint32_t process_id);
 
-/* The file of the current record, as files_find() returns it. */
+/* The file of the current record: by its key, or else by its object; FILE_UNKNOWN if no path is
+ * known. tracker_file() keeps it for the record, and counts one that is not known. */
+uint32_t tracker_find_file(struct tracker *tracker);
 uint32_t tracker_file(struct tracker *tracker);
 
 /* The label of the path group of that file, as files_group() returns it. */

@@ -536,7 +536,7 @@ static void a_found_name_is_true_at_its_time(void **state)
 						step->path, size);
 			} else if (step->what == ASK) {
 				const char *path = files_path(
-					&files, files_find(&files, &key, NULL, step->time), &size);
+					&files, files_of_key(&files, key, step->time), &size);
 
 				assert_non_null(path);
 				assert_string_equal(path, step->path);

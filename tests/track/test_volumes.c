@@ -323,7 +323,7 @@ static void a_file_on_a_share_is_in_the_group_of_its_unc_path(void **state)
 
 		files_name_key(&files, LIFETIME_START, key, 1, cases[i].path,
 			       strlen(cases[i].path));
-		file = files_find(&files, &key, NULL, 2);
+		file = files_of_key(&files, key, 2);
 		assert_string_equal(intern_text(registry_strings(registry),
 						files_group(&files, file, 1), NULL),
 				    cases[i].group);
