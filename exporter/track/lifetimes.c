@@ -777,11 +777,51 @@ static int by_time(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/*
+ * A merge sort, which leaves what is in order where it is: the changes of a buffer are in order,
+ * and buffers that overlap in time are near each other in the file. Changes at the same time stay
+ * in file order. spare: room for half of them.
+ */
+static void sort_changes(struct timeline_change *changes, size_t count,
+			 struct timeline_change *spare)
+{
+	size_t ordered = 1, half = count / 2, left, right = half;
+
+	while (ordered < count && changes[ordered - 1].time <= changes[ordered].time) {
+		ordered++;
+	}
+	if (ordered >= count) {
+		return;
+	}
+	sort_changes(changes, half, spare);
+	sort_changes(changes + half, count - half, spare);
+	/* What is not later than the first of the second half stays. */
+	left = half;
+	while (left > 0 && changes[left - 1].time > changes[half].time) {
+		left--;
+	}
+	memcpy(spare + left, changes + left, (half - left) * sizeof *spare);
+	for (size_t at = left; left < half; at++) {
+		changes[at] = right < count && changes[right].time < spare[left].time ?
+				      changes[right++] :
+				      spare[left++];
+	}
+}
+
 void timeline_sort(struct timeline *timeline)
 {
+	struct timeline_change *spare = NULL;
+
 	if (timeline->count > 1 && !timeline->sorted) {
-		qsort(timeline->changes, timeline->count, sizeof *timeline->changes, by_time);
+		spare = malloc(timeline->count / 2 * sizeof *spare);
+		if (spare) {
+			sort_changes(timeline->changes, timeline->count, spare);
+		} else {
+			qsort(timeline->changes, timeline->count, sizeof *timeline->changes,
+			      by_time);
+		}
 	}
+	free(spare);
 	timeline->sorted = true;
 }
 

@@ -650,6 +650,38 @@ static void a_timeline_announced_in_file_order_reads_in_time_order(void **state)
 	timeline_clear(&timeline);
 }
 
+/* Changes come in any order, or as those of buffers do: in runs that overlap in time. */
+static void changes_are_sorted_by_time_and_those_of_one_time_stay_in_file_order(void **state)
+{
+	uint64_t seed = 9;
+
+	(void)state;
+	for (size_t count = 0; count < 200; count++) {
+		unsigned run = next_random(&seed) % 20; /* 0: no runs */
+		uint32_t span = 1 + next_random(&seed) % 100;
+		struct timeline timeline;
+
+		timeline_init(&timeline, PLENTY);
+		timeline_begin_first_pass(&timeline);
+		for (size_t i = 0; i < count; i++) {
+			int64_t time = run == 0 ? next_random(&seed) % span :
+						  (int64_t)(i / run % 4 * 5 + i % run * 3 + i / 50);
+
+			timeline_announce(&timeline, LIFETIME_START, KEY, time, 1);
+		}
+		timeline_sort(&timeline);
+		assert_int_equal(timeline.count, count);
+		for (size_t i = 1; i < count; i++) {
+			const struct timeline_change *change = &timeline.changes[i];
+
+			assert_true(change[-1].time < change->time ||
+				    (change[-1].time == change->time &&
+				     change[-1].order < change->order));
+		}
+		timeline_clear(&timeline);
+	}
+}
+
 static void a_timeline_that_refused_a_change_is_announced_again(void **state)
 {
 	enum { LIMIT = 4 };
@@ -695,6 +727,8 @@ int main(void)
 		cmocka_unit_test(keys_that_were_used_often_do_not_keep_the_memory_of_that),
 		cmocka_unit_test(a_key_used_very_often_stays_fast),
 		cmocka_unit_test(a_timeline_announced_in_file_order_reads_in_time_order),
+		cmocka_unit_test(
+			changes_are_sorted_by_time_and_those_of_one_time_stay_in_file_order),
 		cmocka_unit_test(a_timeline_that_refused_a_change_is_announced_again),
 	};
 
