@@ -3,12 +3,12 @@
  * The table of lifetimes, and the timeline that brings changes into time order.
  *
  * Almost every event looks up a thread, a process or a file here, so the table is built for fast
- * look-ups. A hash map leads from the key to a slot of 64 bytes, one line of the cache. Most keys
- * have exactly one instance, which is stored in the slot itself. File objects can have hundreds of
- * instances; these are in a sorted array of their own, which grows at its end and shrinks at its
- * front, both in constant time on average. Each slot remembers the instance that was found last,
- * and a search starts there, because records arrive in time order and the next look-up usually
- * finds the same instance or the next one.
+ * look-ups. A hash map leads from the key to a slot. Most keys have exactly one instance, which is
+ * stored in the slot itself; what a look-up reads of it is together, so that it is mostly in one
+ * line of the cache. File objects can have hundreds of instances; these are in a sorted array of
+ * their own, which grows at its end and shrinks at its front, both in constant time on average.
+ * Each slot remembers the instance that was found last, and a search starts there, because records
+ * arrive in time order and the next look-up usually finds the same instance or the next one.
  *
  * Instances that ended are also queued, in the order in which they ended, so that a full table
  * drops the one that ended longest ago. A queue entry can be out of date, since a slot may have
@@ -37,16 +37,16 @@
 
 /* ---- look-up ---- */
 
-/* 64 bytes, so that a look-up of a key with one instance reads one line of the cache. */
+/* A look-up of a key with one instance reads from one.value to hint. */
 struct lifetimes_key {
-	uint64_t key;
 	struct lifetime one;   /* the only instance, while many is NULL */
 	struct lifetime *many; /* owned; the instances start at index first */
+	uint32_t count;        /* instances; 0: the slot is free */
+	uint32_t hint : 31;    /* instance found last; in a free slot: the next free slot */
+	uint32_t used : 1;     /* looked up since the CLOCK hand last passed */
 	uint32_t first;
-	uint32_t count; /* instances; 0: the slot is free */
 	uint32_t capacity;
-	uint32_t hint : 31; /* instance found last; in a free slot: the next free slot */
-	uint32_t used : 1;  /* looked up since the CLOCK hand last passed */
+	uint64_t key;
 };
 
 #define SERIAL_MOST UINT32_C(0x7fffffff)
@@ -126,33 +126,35 @@ static uint32_t latest(struct lifetimes_key *slot, int64_t time)
 	return low - 1;
 }
 
+/* Index of the instance that the key meant at a time: the latest one that did not begin after it,
+ * or else the first. */
+static inline uint32_t meant(struct lifetimes_key *slot, int64_t time)
+{
+	uint32_t at = slot->count == 1 ? 0 : latest(slot, time);
+
+	slot->used = 1;
+	return at == slot->count ? 0 : at;
+}
+
 const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64_t time)
 {
 	struct lifetimes_key *slot = find(table, key);
-	uint32_t at;
 
-	if (!slot) {
-		return NULL;
-	}
-	slot->used = 1;
-	if (slot->count == 1) {
-		return items(slot);
-	}
-	at = latest(slot, time);
-	return items(slot) + (at == slot->count ? 0 : at);
+	return slot ? items(slot) + meant(slot, time) : NULL;
 }
 
 const struct lifetime *lifetimes_during(struct lifetimes *table, uint64_t key, int64_t time,
 					int64_t *from, int64_t *to)
 {
-	const struct lifetime *instance = lifetimes_at(table, key, time);
 	struct lifetimes_key *slot = find(table, key);
-	size_t at;
+	const struct lifetime *instance;
+	uint32_t at;
 
-	if (!instance) {
+	if (!slot) {
 		return NULL;
 	}
-	at = (size_t)(instance - items(slot));
+	at = meant(slot, time);
+	instance = items(slot) + at;
 	/* The first instance is that of all times before it, too. */
 	*from = at == 0 ? INT64_MIN : instance->start;
 	*to = at + 1 == slot->count ? INT64_MAX : instance[1].start - 1;
