@@ -357,35 +357,37 @@ static void announce_ready(struct tracker *tracker)
 	}
 }
 
+typedef void announce_function(struct tracker *tracker);
+
+#define ROW(announcement) [__builtin_ctz(announcement)] /* the number of the bit */
+
 void tracker_announce(struct tracker *tracker, uint32_t announces)
 {
-	/* The most frequent first: the loop ends when all announcements of the record are done. */
-	static const struct {
-		uint32_t announcement;
-		void (*announce)(struct tracker *tracker);
-	} rows[] = {
-		{ ANNOUNCES_TRANSFER, announce_transfer },
-		{ ANNOUNCES_SWITCH, announce_switch },
-		{ ANNOUNCES_READY, announce_ready },
-		{ ANNOUNCES_REQUEST, announce_request },
-		{ ANNOUNCES_REQUEST_END, announce_request_end },
-		{ ANNOUNCES_FILE_KEY, announce_file_key },
-		{ ANNOUNCES_FILE_OBJECT, announce_file_object },
-		{ ANNOUNCES_THREAD, announce_thread },
-		{ ANNOUNCES_TAG, announce_tag },
-		{ ANNOUNCES_IMAGE, announce_image },
-		{ ANNOUNCES_PROCESS, announce_process },
-		{ ANNOUNCES_PROCESS_IMAGE, announce_process_image },
-		{ ANNOUNCES_SERVICE, announce_service },
-		{ ANNOUNCES_VOLUME, announce_volume },
-		{ ANNOUNCES_DISK, announce_disk },
-		{ ANNOUNCES_PARTITION, announce_partition },
+	static announce_function *const rows[32] = {
+		ROW(ANNOUNCES_PROCESS) = announce_process,
+		ROW(ANNOUNCES_PROCESS_IMAGE) = announce_process_image,
+		ROW(ANNOUNCES_THREAD) = announce_thread,
+		ROW(ANNOUNCES_TAG) = announce_tag,
+		ROW(ANNOUNCES_SERVICE) = announce_service,
+		ROW(ANNOUNCES_FILE_KEY) = announce_file_key,
+		ROW(ANNOUNCES_FILE_OBJECT) = announce_file_object,
+		ROW(ANNOUNCES_VOLUME) = announce_volume,
+		ROW(ANNOUNCES_REQUEST) = announce_request,
+		ROW(ANNOUNCES_REQUEST_END) = announce_request_end,
+		ROW(ANNOUNCES_IMAGE) = announce_image,
+		ROW(ANNOUNCES_SWITCH) = announce_switch,
+		ROW(ANNOUNCES_READY) = announce_ready,
+		ROW(ANNOUNCES_DISK) = announce_disk,
+		ROW(ANNOUNCES_PARTITION) = announce_partition,
+		ROW(ANNOUNCES_TRANSFER) = announce_transfer,
 	};
 
-	for (size_t i = 0; announces != 0 && i < sizeof rows / sizeof rows[0]; i++) {
-		if (announces & rows[i].announcement) {
-			rows[i].announce(tracker);
-			announces &= ~rows[i].announcement;
+	while (announces != 0) {
+		announce_function *announce = rows[__builtin_ctz(announces)];
+
+		announces &= announces - 1;
+		if (announce) {
+			announce(tracker);
 		}
 	}
 }
