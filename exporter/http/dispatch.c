@@ -17,6 +17,11 @@
  * come again after they were cut off stand behind the others. What waits for longer than QUEUE_NS
  * is taken back and answered with 503.
  *
+ * A request is given to the worker that became idle last, so that no more of them are ever used
+ * than there were requests at once. Each that is used keeps memory: the stack that it has touched,
+ * and what it has freed, which the C library keeps for the next allocations of the same thread. If
+ * they took turns, memory would grow for hours, until each of them has done everything once.
+ *
  * Independent of other requests an answer has PAGE_NS in all, and ends when its client has taken
  * nothing for STALL_NS, in which the worker has looked STALL_LOOKS times: on a busy machine it is
  * the worker that may be late, or both.
@@ -46,14 +51,21 @@ struct list {
 	struct connection *first, *last;
 };
 
+/* Of a worker that waits in dispatch_next(), which owns it. */
+struct idle_worker {
+	struct os_condition condition; /* woken */
+	bool woken;
+	struct idle_worker *next;
+};
+
 struct dispatch {
 	struct os_mutex mutex;
-	struct os_condition condition; /* a request, or the stop */
 	struct waker *waker;
 	size_t workers;
 	size_t most_large;
 
 	/* Under the mutex. */
+	struct idle_worker *idle; /* the one that became idle last comes first */
 	struct list small, large; /* queued, oldest first */
 	struct list answering;
 	size_t answering_count, answering_large;
@@ -100,7 +112,6 @@ struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *w
 		return NULL;
 	}
 	os_mutex_init(&dispatch->mutex);
-	os_condition_init(&dispatch->condition);
 	dispatch->waker = waker;
 	assert(workers > KEPT_FOR_SMALL);
 	dispatch->workers = workers;
@@ -114,7 +125,6 @@ struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *w
 void dispatch_free(struct dispatch *dispatch)
 {
 	if (dispatch) {
-		os_condition_done(&dispatch->condition);
 		os_mutex_done(&dispatch->mutex);
 		free(dispatch);
 	}
@@ -122,13 +132,38 @@ void dispatch_free(struct dispatch *dispatch)
 
 /* ---- the queue ---- */
 
+/* Under the mutex. */
+static void wake_worker(struct dispatch *dispatch)
+{
+	struct idle_worker *worker = dispatch->idle;
+
+	if (worker) {
+		dispatch->idle = worker->next;
+		worker->woken = true;
+		os_condition_wake_one(&worker->condition);
+	}
+}
+
+/* Under the mutex, until there is a request, or the stop. */
+static void wait_for_request(struct dispatch *dispatch)
+{
+	struct idle_worker worker = { .next = dispatch->idle };
+
+	os_condition_init(&worker.condition);
+	dispatch->idle = &worker;
+	while (!worker.woken) {
+		os_condition_wait(&worker.condition, &dispatch->mutex, 3600000 * MS);
+	}
+	os_condition_done(&worker.condition);
+}
+
 void dispatch_add(struct dispatch *dispatch, struct connection *connection)
 {
 	connection->state = CONNECTION_WHOLE;
 	connection->since_ns = os_monotonic_ns();
 	os_mutex_lock(&dispatch->mutex);
 	list_add(connection->is_large ? &dispatch->large : &dispatch->small, connection);
-	os_condition_wake_one(&dispatch->condition);
+	wake_worker(dispatch);
 	os_mutex_unlock(&dispatch->mutex);
 }
 
@@ -169,10 +204,22 @@ struct connection *dispatch_next(struct dispatch *dispatch)
 
 	os_mutex_lock(&dispatch->mutex);
 	while (!atomic_load(&dispatch->stopping) && (connection = take(dispatch)) == NULL) {
-		os_condition_wait(&dispatch->condition, &dispatch->mutex, 3600000 * MS);
+		wait_for_request(dispatch);
 	}
 	os_mutex_unlock(&dispatch->mutex);
 	return connection;
+}
+
+size_t dispatch_idle(struct dispatch *dispatch)
+{
+	size_t count = 0;
+
+	os_mutex_lock(&dispatch->mutex);
+	for (const struct idle_worker *worker = dispatch->idle; worker; worker = worker->next) {
+		count++;
+	}
+	os_mutex_unlock(&dispatch->mutex);
+	return count;
 }
 
 /* The caller is a worker, and takes what waits for one with its next call of dispatch_next(). */
@@ -309,7 +356,9 @@ void dispatch_stop(struct dispatch *dispatch)
 	for (struct connection *c = dispatch->answering.first; c; c = c->next) {
 		socket_end_writing(c->socket);
 	}
-	os_condition_wake_all(&dispatch->condition);
+	while (dispatch->idle) {
+		wake_worker(dispatch);
+	}
 	os_mutex_unlock(&dispatch->mutex);
 }
 

@@ -41,6 +41,8 @@ bool dispatch_relieve(struct dispatch *dispatch, uint64_t now_ns);
 void dispatch_stop(struct dispatch *dispatch);
 /* Waits for a request; NULL after a stop. */
 struct connection *dispatch_next(struct dispatch *dispatch);
+/* How many workers wait so. */
+size_t dispatch_idle(struct dispatch *dispatch);
 void dispatch_give_back(struct dispatch *dispatch, struct connection *connection);
 /* Sends a part of the answer, by the worker that has the connection. False: the client did not take
  * it, or must not have more. */

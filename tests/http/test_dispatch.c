@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of a connection whose client is cut off. The connections have no sockets.
+ * What becomes of a connection whose client is cut off, and who answers. The connections have no
+ * sockets.
  */
 #include "http/dispatch.h"
 
@@ -95,6 +96,73 @@ static void a_connection_that_is_cut_off_behind_its_answer_is_not_kept(void **st
 	assert_ptr_equal(dispatch_next(fixture->dispatch), fixture->waiting);
 }
 
+/* ---- who answers ---- */
+
+enum { CREW = 16, REQUESTS = 200 };
+
+struct worker {
+	struct dispatch *dispatch;
+	struct os_thread thread;
+	unsigned answers;
+};
+
+static void answer_all(void *context)
+{
+	struct worker *worker = context;
+	struct connection *connection;
+
+	while ((connection = dispatch_next(worker->dispatch)) != NULL) {
+		worker->answers++;
+		dispatch_give_back(worker->dispatch, connection);
+	}
+}
+
+/* A worker that is used keeps memory: if they took turns, all of them would. */
+static void requests_one_after_another_have_one_worker(void **state)
+{
+	static const struct client_address address;
+	struct worker workers[CREW] = { 0 };
+	struct connection *connection = connection_new(SOCKET_NONE, &address);
+	struct error err;
+	struct waker *waker;
+	struct dispatch *dispatch;
+	unsigned used = 0, answers = 0;
+
+	(void)state;
+	assert_non_null(connection);
+	assert_true(sockets_start(&err));
+	waker = waker_new(&err);
+	assert_non_null(waker);
+	dispatch = dispatch_new(CREW, 0, waker, &err);
+	assert_non_null(dispatch);
+	for (size_t i = 0; i < CREW; i++) {
+		workers[i].dispatch = dispatch;
+		assert_true(os_thread_start(&workers[i].thread, answer_all, &workers[i], &err));
+	}
+	for (size_t i = 0; i < REQUESTS; i++) {
+		while (dispatch_idle(dispatch) < CREW) {
+			socket_wait(waker_socket(waker), false, 1);
+		}
+		dispatch_add(dispatch, connection);
+		while (dispatch_returned(dispatch) != connection) {
+			socket_wait(waker_socket(waker), false, 1000);
+			waker_clear(waker);
+		}
+	}
+	dispatch_stop(dispatch);
+	for (size_t i = 0; i < CREW; i++) {
+		os_thread_join(&workers[i].thread);
+		used += workers[i].answers > 0;
+		answers += workers[i].answers;
+	}
+	connection_free(connection, false);
+	dispatch_free(dispatch);
+	waker_free(waker);
+	sockets_stop();
+	assert_int_equal(answers, REQUESTS);
+	assert_int_equal(used, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +170,7 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(
 			a_connection_that_is_cut_off_behind_its_answer_is_not_kept, begin, end),
+		cmocka_unit_test(requests_one_after_another_have_one_worker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
