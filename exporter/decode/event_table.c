@@ -6,12 +6,10 @@
  * another one.
  *
  * Every event causes one look-up, so the common cases are short. A slot holds the hash of the key
- * beside the pointer, and a class is only read when the hashes agree. Most records are the kernel's
- * and have a group and an opcode instead of a GUID: these two index `recent`, which holds the
- * class of the last such record. Other records without extended items, all records of live sessions
- * among them, first try `usual` (event_table_usual()), and most of them are found there without
- * a call. Both caches hold pointers to classes of the table, so remove_class() removes a class from
- * the table and from both.
+ * beside the pointer, and a class is only read when the hashes agree. Records without extended
+ * items, which are most, first try `usual` (event_table_usual()), where nearly all of them are found
+ * without a call. It holds pointers to classes of the table, so remove_class() removes a class from
+ * the table and from there.
  *
  * A class is resolved again when it has become stale: its provider got a name, the operating system
  * may be asked by now, or its schema was freed. The struct of the class stays the same then, so the
@@ -40,12 +38,8 @@ struct slot {
 	struct event_class *class; /* owned; NULL: free */
 };
 
-enum { OPCODES = 256 };
-
 struct event_table {
 	struct slot *slots; /* owned */
-	/* By kernel group and opcode: the class of the last such record; owned. */
-	struct event_class *(*recent)[OPCODES];
 	/* Never a class with a manifest id, because the process is not compared. */
 	struct usual_classes usual;
 	size_t mask; /* slots - 1 */
@@ -323,8 +317,8 @@ static void remove_class(struct event_table *table, size_t at)
 	const struct event_class *class = table->slots[at].class;
 
 	for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
-		if (table->recent[group][class->opcode] == class) {
-			table->recent[group][class->opcode] = NULL;
+		if (table->usual.kernel[group][class->opcode] == class) {
+			table->usual.kernel[group][class->opcode] = NULL;
 		}
 	}
 	for (size_t i = 0; i < USUAL_PLACES; i++) {
@@ -481,19 +475,17 @@ static struct event_class *find_usual(struct event_table *table, const struct ev
 	return hit(table, place->class, added);
 }
 
-/* Group and opcode determine the provider. */
 static NOINLINE struct event_class *find_kernel(struct event_table *table,
 						const struct event_record *record, bool *added)
 {
-	struct event_class **recent = &table->recent[record->kernel_group][record->opcode];
-	struct event_class *class = *recent;
+	struct event_class *class = usual_kernel_class(&table->usual, record);
 
-	if (class && class->version == record->version &&
-	    class->pointer_size == record->pointer_size && class->stale == 0) {
+	if (class && class->stale == 0) {
 		return hit(table, class, added);
 	}
 	class = find(table, record, added);
-	*recent = class && class->kernel_form == 0 ? class : NULL;
+	table->usual.kernel[record->kernel_group][record->opcode] =
+		class && class->kernel_form == 0 ? class : NULL;
 	return class;
 }
 
@@ -513,14 +505,12 @@ struct event_table *event_table_new(size_t most, const struct schema_origins *or
 
 	if (table) {
 		table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
-		table->recent = calloc(KERNEL_GROUPS, sizeof *table->recent);
 		table->tracelogging = tracelogging_cache_new(NULL);
 	}
-	if (!table || !table->slots || !table->recent || !table->tracelogging) {
+	if (!table || !table->slots || !table->tracelogging) {
 		if (table) {
 			tracelogging_cache_free(table->tracelogging);
 			free(table->slots);
-			free(table->recent);
 		}
 		free(table);
 		error_no_memory(err, "the event table");
@@ -589,7 +579,6 @@ void event_table_free(struct event_table *table)
 	event_table_each(table, free_class, NULL);
 	tracelogging_cache_free(table->tracelogging);
 	free(table->slots);
-	free(table->recent);
 	free(table);
 }
 

@@ -88,12 +88,14 @@ struct event_class {
 struct event_table; /* opaque; one consumer's */
 
 /*
- * The classes of the last records, for event_table_usual(): a direct-mapped cache. It compares the
- * provider and the class key of a record as they are, so that records of one class may have several
- * places. It has places for some more classes than a machine uses at a time, because two of them
- * that share one take turns in it.
+ * The classes of the last records, for event_table_usual(). Those of kernel records are found by
+ * group and opcode, which determine the provider.
+ *
+ * The others are in a direct-mapped cache. It compares the provider and the class key of a record
+ * as they are, so that records of one class may have several places. It has places for some more
+ * classes than a machine uses at a time, because two of them that share one take turns in it.
  */
-enum { USUAL_BITS = 10, USUAL_PLACES = 1 << USUAL_BITS };
+enum { USUAL_BITS = 10, USUAL_PLACES = 1 << USUAL_BITS, KERNEL_OPCODES = 256 };
 
 struct usual_class {
 	uint64_t low, high;        /* the provider */
@@ -103,6 +105,7 @@ struct usual_class {
 
 struct usual_classes {
 	struct usual_class places[USUAL_PLACES];
+	struct event_class *kernel[KERNEL_GROUPS][KERNEL_OPCODES]; /* NULL: none yet */
 	/* Found at once, here or in the table. The consumer's thread writes, any thread reads. */
 	_Atomic(uint64_t) hits;
 };
@@ -146,25 +149,42 @@ static inline void usual_hit(struct usual_classes *classes, struct event_class *
 			      memory_order_relaxed);
 }
 
+/* The class of a kernel record, if it is that of the last record of this group and opcode; else
+ * NULL. */
+static inline struct event_class *usual_kernel_class(const struct usual_classes *classes,
+						     const struct event_record *record)
+{
+	struct event_class *class = classes->kernel[record->kernel_group][record->opcode];
+
+	return class && class->version == record->version &&
+			       class->pointer_size == record->pointer_size ?
+		       class :
+		       NULL;
+}
+
 /*
  * The class of a record, like event_table_find(), if it can be found without a call; else NULL.
- * That is so for nearly all records of a live session, and of a recording for those that have a
- * GUID. Records that may announce something about the classes of others are not found: the id or
- * opcode is that of a manifest, or of the start or the end of a process.
+ * That is so for nearly all records without extended items. Records that may announce something
+ * about the classes of others are not found: the id or opcode is that of a manifest, or of the
+ * start or the end of a process.
  */
 static inline struct event_class *event_table_usual(struct usual_classes *classes,
 						    const struct event_record *record)
 {
-	const struct usual_class *place;
 	struct event_class *class;
 
-	if (record->extended || record->kernel_group < KERNEL_GROUPS) {
-		return NULL;
-	}
-	place = usual_place(classes, record);
-	class = place->class;
-	if (!usual_place_is(place, record) || !class->usual) {
-		return NULL;
+	if (record->kernel_group < KERNEL_GROUPS) {
+		class = usual_kernel_class(classes, record);
+		if (!class || !class->usual) {
+			return NULL;
+		}
+	} else {
+		const struct usual_class *place = usual_place(classes, record);
+
+		class = place->class;
+		if (record->extended || !usual_place_is(place, record) || !class->usual) {
+			return NULL;
+		}
 	}
 	usual_hit(classes, class);
 	return class;

@@ -319,12 +319,15 @@ static void a_usual_event_class_is_found_without_a_call_until_it_is_resolved_aga
 	static const struct {
 		const char *name;
 		uint8_t opcode;
+		uint8_t group;
 		bool extended, usual;
 	} cases[] = {
-		{ "an event that announces nothing", 50, false, true },
-		{ "the start of a process", 1, false, false },
-		{ "the end of a process", 2, false, false },
-		{ "extended items", 50, true, false },
+		{ "an event that announces nothing", 50, RECORD_NO_GROUP, false, true },
+		{ "the start of a process", 1, RECORD_NO_GROUP, false, false },
+		{ "the end of a process", 2, RECORD_NO_GROUP, false, false },
+		{ "extended items", 50, RECORD_NO_GROUP, true, false },
+		{ "a kernel record that announces nothing", 51, 3, false, true },
+		{ "a kernel record with the start of a process", 1, 3, false, false },
 	};
 	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
 	uint8_t items[32];
@@ -336,6 +339,7 @@ static void a_usual_event_class_is_found_without_a_call_until_it_is_resolved_aga
 		struct event_record record = thread_event(cases[i].opcode);
 
 		print_message("  %s\n", cases[i].name);
+		record.kernel_group = cases[i].group;
 		if (cases[i].extended) {
 			record.extended = self_describing(&alpha, items, 0).extended;
 			record.extended_size = sizeof items;
@@ -348,6 +352,33 @@ static void a_usual_event_class_is_found_without_a_call_until_it_is_resolved_aga
 		assert_true(added);
 		assert_int_equal(is_usual(event_table, &record), cases[i].usual);
 	}
+	event_table_free(event_table);
+}
+
+/* Records of one group and opcode that differ in version or pointer size are of two classes. */
+static void a_usual_kernel_record_is_of_the_last_event_class(void **state)
+{
+	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
+	struct event_record first = thread_event(50), second, third;
+	bool added;
+
+	(void)state;
+	assert_non_null(event_table);
+	first.kernel_group = 3;
+	second = third = first;
+	second.version++;
+	third.pointer_size = 4;
+	find(event_table, &first, &added);
+	assert_true(is_usual(event_table, &first));
+	assert_false(is_usual(event_table, &second));
+	assert_false(is_usual(event_table, &third));
+	find(event_table, &second, &added);
+	assert_true(added);
+	assert_false(is_usual(event_table, &first));
+	assert_true(is_usual(event_table, &second));
+	find(event_table, &first, &added);
+	assert_false(added);
+	assert_true(is_usual(event_table, &first));
 	event_table_free(event_table);
 }
 
@@ -379,6 +410,7 @@ int main(void)
 		cmocka_unit_test(made_up_metadata_blanks_no_event_of_others),
 		cmocka_unit_test(
 			a_usual_event_class_is_found_without_a_call_until_it_is_resolved_again),
+		cmocka_unit_test(a_usual_kernel_record_is_of_the_last_event_class),
 		cmocka_unit_test(the_class_key_is_that_of_the_members),
 	};
 
