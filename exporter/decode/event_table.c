@@ -235,8 +235,10 @@ static bool fill_class(const struct event_table *table, const struct event_recor
 	if (record->classic && record->type < RECORD_MESSAGE) {
 		class->kernel_class = (uint8_t)kernel_class_of(record->provider);
 	}
-	class->usual = class->stale == 0 && class->kernel_form == 0 && !class->overridable &&
-		       record->id != MANIFEST_EVENT_ID && !process_change_possible(record);
+	if (class->stale == 0 && class->kernel_form == 0 && record->id != MANIFEST_EVENT_ID &&
+	    !process_change_possible(record)) {
+		class->usual = class->overridable ? USUAL_UNTIL_INBAND : ALWAYS_USUAL;
+	}
 	return true;
 }
 
@@ -356,7 +358,7 @@ static void let_schema_go(struct event_class *class)
 {
 	class->schema = NULL;
 	class->stale |= STALE_SCHEMA;
-	class->usual = false;
+	class->usual = NEVER_USUAL;
 }
 
 /*
@@ -492,6 +494,10 @@ static NOINLINE struct event_class *find_kernel(struct event_table *table,
 struct event_class *event_table_find(struct event_table *table, const struct event_record *record,
 				     bool *added)
 {
+	/* The record of a manifest comes here, so this is known before the next record. */
+	if (table->origins.inband && inband_manifests_any(table->origins.inband)) {
+		table->usual.unusual = USUAL_UNTIL_INBAND;
+	}
 	if (record->kernel_group < KERNEL_GROUPS) {
 		return find_kernel(table, record, added);
 	}

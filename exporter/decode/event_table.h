@@ -38,6 +38,13 @@ enum event_class_stale {
 	STALE_SCHEMA = 4, /* the schema was freed */
 };
 
+/* Whether event_table_usual() may find the records of a class. */
+enum event_class_usual {
+	NEVER_USUAL,
+	USUAL_UNTIL_INBAND, /* while there is no in-band manifest: one may override its schema */
+	ALWAYS_USUAL,
+};
+
 /*
  * What all events of one provider with the same id, version, opcode, pointer size and header family
  * have in common; of a few events of the kernel those whose payloads have the same size.
@@ -62,7 +69,7 @@ struct event_class {
 				  schema; such events get an entry of their own. */
 	bool used;             /* an event used the entry since the eviction hand passed it; for
 				  event_table.c alone */
-	bool usual;            /* its records may be found by event_table_usual() */
+	uint8_t usual;         /* enum event_class_usual */
 	uint8_t stale;         /* bits of enum event_class_stale */
 	bool again;            /* resolved once more: what the layers above have is of this class */
 	uint32_t payload_size; /* of a record, which decides where there is a kernel_form */
@@ -106,6 +113,7 @@ struct usual_class {
 struct usual_classes {
 	struct usual_class places[USUAL_PLACES];
 	struct event_class *kernel[KERNEL_GROUPS][KERNEL_OPCODES]; /* NULL: none yet */
+	uint8_t unusual; /* enum event_class_usual: records of classes up to this are not found */
 	/* Found at once, here or in the table. The consumer's thread writes, any thread reads. */
 	_Atomic(uint64_t) hits;
 };
@@ -166,7 +174,8 @@ static inline struct event_class *usual_kernel_class(const struct usual_classes 
  * The class of a record, like event_table_find(), if it can be found without a call; else NULL.
  * That is so for nearly all records without extended items. Records that may announce something
  * about the classes of others are not found: the id or opcode is that of a manifest, or of the
- * start or the end of a process.
+ * start or the end of a process. So event_table_find() learns of the first in-band manifest before
+ * the next record comes.
  */
 static inline struct event_class *event_table_usual(struct usual_classes *classes,
 						    const struct event_record *record)
@@ -175,14 +184,15 @@ static inline struct event_class *event_table_usual(struct usual_classes *classe
 
 	if (record->kernel_group < KERNEL_GROUPS) {
 		class = usual_kernel_class(classes, record);
-		if (!class || !class->usual) {
+		if (!class || class->usual <= classes->unusual) {
 			return NULL;
 		}
 	} else {
 		const struct usual_class *place = usual_place(classes, record);
 
 		class = place->class;
-		if (record->extended || !usual_place_is(place, record) || !class->usual) {
+		if (record->extended || !usual_place_is(place, record) ||
+		    class->usual <= classes->unusual) {
 			return NULL;
 		}
 	}

@@ -388,6 +388,33 @@ static void the_only_event_class_of_a_table_is_dropped_as_well(void **state)
 	assert_called(fixture, HONEST, "1");
 }
 
+/* Of a provider that has a name: without one, an event class waits for it. */
+static void an_event_that_a_manifest_may_describe_is_usual_until_there_is_one(void **state)
+{
+	struct fixture *fixture = *state;
+	struct schema_origins origins = { .builtin_names = true, .inband = fixture->inband };
+	struct event_table *event_table = event_table_new(16, &origins, NULL);
+	struct usual_classes *usual;
+	struct event_record record = event(HONEST), classic;
+	bool added;
+
+	assert_non_null(event_table);
+	usual = event_table_usual_classes(event_table);
+	record.provider = &known_providers[PROVIDER_HTTP_SERVICE].guid;
+	record.id = 5;
+	classic = record;
+	classic.classic = true;
+	assert_true(event_table_find(event_table, &record, &added)->overridable);
+	assert_false(event_table_find(event_table, &classic, &added)->overridable);
+	assert_non_null(event_table_usual(usual, &record));
+	assert_non_null(event_table_usual(usual, &classic));
+	announce(fixture, HONEST, "Told");
+	event_table_find(event_table, &classic, &added); /* any record, such as the manifest's */
+	assert_null(event_table_usual(usual, &record));
+	assert_non_null(event_table_usual(usual, &classic));
+	event_table_free(event_table);
+}
+
 /* Announced in two chunks, the first of which has 20 bytes. */
 static const struct inband_manifest honest = {
 	.provider = &alpha,
@@ -445,6 +472,7 @@ int main(void)
 		TEST(bytes_are_bounded),
 		TEST(event_classes_of_a_freed_manifest_are_dropped),
 		TEST(the_only_event_class_of_a_table_is_dropped_as_well),
+		TEST(an_event_that_a_manifest_may_describe_is_usual_until_there_is_one),
 		TEST(a_chunk_may_arrive_after_the_next_one),
 		TEST(incomplete_manifests_are_bounded_by_process),
 	};
