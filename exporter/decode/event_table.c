@@ -7,9 +7,9 @@
  *
  * Every event causes one look-up, so the common cases are short. A slot holds the hash of the key
  * beside the pointer, and a class is only read when the hashes agree. Records without extended
- * items, which are most, first try `usual` (event_table_usual()), where nearly all of them are found
- * without a call. It holds pointers to classes of the table, so remove_class() removes a class from
- * the table and from there.
+ * items, which are most, first try `usual` (event_table_usual()), where nearly all of them are
+ * found without a call. It holds pointers to classes of the table, so remove_class() removes a
+ * class from the table and from there.
  *
  * A class is resolved again when it has become stale: its provider got a name, the operating system
  * may be asked by now, or its schema was freed. The struct of the class stays the same then, so the

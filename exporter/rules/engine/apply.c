@@ -143,6 +143,15 @@ static uint64_t gauge_instance(struct rule_engine *engine)
 	return instance;
 }
 
+static NOINLINE void set_gauge(struct rule_engine *engine, cell *cells, uint64_t amount,
+			       const struct event_record *record)
+{
+	if (!tracker_outlived(engine->tracker)) {
+		gauges_set(engine->gauges, gauge_instance(engine), cells, amount, record->raw_time);
+		engine_publish(engine);
+	}
+}
+
 static void add(struct rule_engine *engine, const struct compiled_rule *rule, cell *cells,
 		uint64_t amount, const struct event_record *record)
 {
@@ -161,122 +170,155 @@ static void add(struct rule_engine *engine, const struct compiled_rule *rule, ce
 		cell_move(cells, 0 - amount);
 		break;
 	case GAUGE_SET:
-		if (!tracker_outlived(engine->tracker)) {
-			gauges_set(engine->gauges, gauge_instance(engine), cells, amount,
-				   record->raw_time);
-			engine_publish(engine);
-		}
+		set_gauge(engine, cells, amount, record);
 		break;
 	}
 }
 
+static NOINLINE void empty_entry(const struct label_set_cache *cache, union entry_word *entry,
+				 uint64_t key)
+{
+	memset(entry, 0, cache->entry_size * sizeof *entry);
+	entry->key = key;
+}
+
 /* The entry of a label set, emptied if it was that of another one. */
-static inline void choose_entry(struct label_set_cache *cache, uint64_t key, unsigned place)
+static inline void choose_entry(struct label_set_cache *cache, uint64_t key, uint64_t place)
 {
-	cache->entry = &cache->entries[(size_t)place * cache->rule_count];
-	if ((cache->used >> place & 1) == 0 || cache->keys[place] != key) {
-		memset(cache->entry, 0, cache->rule_count * sizeof(cell *));
-		cache->keys[place] = key;
-		cache->used |= UINT32_C(1) << place;
+	union entry_word *entry = &cache->entries[place * cache->entry_size];
+
+	cache->entry = entry;
+	if (entry->key != key) {
+		empty_entry(cache, entry, key);
 	}
 }
 
-/* Likewise of more ids than a key has room for: the entry is emptied if they are others. */
-static void choose_hashed_entry(struct label_set_cache *cache, uint64_t hash)
+/* Reads one or two labels, and finds the entry of the label set. */
+static NOINLINE enum value_state find_keyed(struct rule_engine *engine,
+					    struct compiled_rules *compiled,
+					    const struct event_record *record,
+					    struct label_set_cache *cache)
 {
-	unsigned place = (unsigned)(hash % CACHED_LABEL_SETS);
-	uint32_t *ids = &cache->ids[(size_t)place * cache->label_count];
+	uint32_t first, second = 0;
+	uint64_t key;
+
+	if (!label_get(engine, compiled, record, cache->labels[0], &first) ||
+	    (cache->label_count > 1 &&
+	     !label_get(engine, compiled, record, cache->labels[1], &second))) {
+		return VALUE_CUT;
+	}
+	key = (uint64_t)second << 32 | first;
+	/* The highest bits of the product depend on all bits of both ids. */
+	choose_entry(cache, key, key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - LABEL_SETS_BITS));
+	return VALUE_KNOWN;
+}
+
+/* Likewise of more labels than a key has room for: their ids are compared instead. */
+static NOINLINE enum value_state find_hashed(struct rule_engine *engine,
+					     struct compiled_rules *compiled,
+					     const struct event_record *record,
+					     struct label_set_cache *cache)
+{
+	uint32_t ids[FAMILY_LABELS_MAX], *kept;
+	size_t size = cache->label_count * sizeof ids[0];
+	uint64_t hash = 0, place;
 
 	for (unsigned i = 0; i < cache->label_count; i++) {
-		if (ids[i] != cache->labels[i]->id) {
-			ids[i] = cache->labels[i]->id;
-			cache->used &= ~(UINT32_C(1) << place);
+		if (!label_get(engine, compiled, record, cache->labels[i], &ids[i])) {
+			return VALUE_CUT;
 		}
+		hash = hash_u64(hash + ids[i]);
 	}
-	choose_entry(cache, hash, place);
+	place = hash % CACHED_LABEL_SETS;
+	kept = &cache->ids[place * cache->label_count];
+	choose_entry(cache, 0, place);
+	if (memcmp(kept, ids, size) != 0) {
+		memcpy(kept, ids, size);
+		empty_entry(cache, cache->entry, 0);
+	}
+	return VALUE_KNOWN;
 }
 
-/* Reads the labels of a cache, several or none, and finds the entry of the label set. */
-static NOINLINE void find_label_set_of(struct rule_engine *engine, struct compiled_rules *compiled,
-				       const struct event_record *record,
-				       struct label_set_cache *cache)
-{
-	uint64_t key = 0, hash = 0;
-
-	for (unsigned i = 0; i < cache->label_count; i++) {
-		struct compiled_label *label = cache->labels[i];
-
-		if (label_get(engine, compiled, record, label) == VALUE_CUT) {
-			cache->state = VALUE_CUT;
-			return;
-		}
-		key = key << 32 | label->id;
-		hash = hash_u64(hash + label->id);
-	}
-	if (cache->label_count == 0) {
-		return; /* one label set, one entry */
-	}
-	if (cache->keyed) {
-		choose_entry(cache, key, (unsigned)(hash_u64(key) % CACHED_LABEL_SETS));
-	} else {
-		choose_hashed_entry(cache, hash);
-	}
-}
-
-/* Most rules are by process. Ids are small numbers, in the order of the names. */
-static inline void find_process_set(struct rule_engine *engine,
-				    const struct compiled_rules *compiled,
-				    struct label_set_cache *cache)
-{
-	uint32_t id = tracker_process_label(engine->tracker);
-
-	cache->generation = compiled->generation;
-	cache->state = VALUE_KNOWN;
-	cache->labels[0]->id = id;
-	choose_entry(cache, id, id % CACHED_LABEL_SETS);
-}
-
-/* Once for an event. */
+/* Once for an event. Most rules are by process; ids are small numbers, in the order of the names.
+ */
 static inline void find_label_set(struct rule_engine *engine, struct compiled_rules *compiled,
 				  const struct event_record *record, struct label_set_cache *cache)
 {
-	if (cache->label_count == 1 && cache->labels[0]->process) {
-		find_process_set(engine, compiled, cache);
-		return;
-	}
+	uint32_t process;
+
 	cache->generation = compiled->generation;
-	cache->state = VALUE_KNOWN;
-	find_label_set_of(engine, compiled, record, cache);
+	switch ((enum label_set_type)cache->type) {
+	case SET_CONSTANT:
+		break;
+	case SET_BY_PROCESS:
+		process = tracker_process_label(engine->tracker);
+		choose_entry(cache, process, process % CACHED_PROCESSES);
+		break;
+	case SET_KEYED:
+		cache->state = (uint8_t)find_keyed(engine, compiled, record, cache);
+		break;
+	case SET_HASHED:
+		cache->state = (uint8_t)find_hashed(engine, compiled, record, cache);
+		break;
+	}
+}
+
+/* The ids of a set, whose labels were read. */
+static uint32_t *label_set_ids(struct rule_engine *engine, const struct compiled_rules *compiled,
+			       struct compiled_label_set *set)
+{
+	for (unsigned i = 0; i < set->varying_count; i++) {
+		const struct compiled_label *label = &compiled->labels[set->varying[i].label];
+
+		set->ids[set->varying[i].position] =
+			label->process ? tracker_process_label(engine->tracker) : label->id;
+	}
+	return set->ids;
 }
 
 /* The cells of a rule's sample that are not in the cache, or not yet. */
 static NOINLINE cell *find_cells(struct rule_engine *engine, const struct compiled_rules *compiled,
 				 struct compiled_rule *rule)
 {
-	uint32_t *ids = label_set_ids(compiled, &rule->labels);
+	uint32_t *ids = label_set_ids(engine, compiled, &rule->labels);
 	bool overflowed;
 	cell *cells = family_cells(rule->family, engine->shard, ids, &overflowed);
 
 	if (!overflowed) {
-		rule->cache->entry[rule->index] = cells;
+		rule->cache->entry[rule->index].cells = cells;
 	}
 	return cells;
 }
 
-/* APPLIED: all conditions hold. */
-static NOINLINE enum event_result check_conditions(struct rule_engine *engine,
-						   struct compiled_rules *compiled,
-						   const struct compiled_rule *rule,
-						   const struct event_record *record)
+static inline bool condition_fits(struct rule_engine *engine,
+				  const struct compiled_condition *condition,
+				  const struct value *value)
 {
-	for (unsigned i = 0; i < rule->condition_count; i++) {
-		const struct compiled_condition *condition = &rule->conditions[i];
+	switch ((enum condition_type)condition->type) {
+	case NUMBER_IS:
+		return value->read.number == condition->equal;
+	case NUMBER_IS_NOT:
+		return value->read.number != condition->equal;
+	case CONDITION_OTHER:
+		break;
+	}
+	return condition_holds(engine, condition, value);
+}
+
+/* APPLIED: all conditions hold. */
+static inline enum event_result check_conditions(struct rule_engine *engine,
+						 struct compiled_rules *compiled,
+						 const struct compiled_rule *rule,
+						 const struct event_record *record)
+{
+	for (const struct compiled_condition *condition = rule->conditions;
+	     condition < rule->conditions_end; condition++) {
 		enum value_state state = value_get(engine, compiled, record, condition->value);
 
 		if (state != VALUE_KNOWN) {
 			return state == VALUE_CUT ? CUT_SHORT : NOT_APPLIED;
 		}
-		if (!condition_holds(engine, condition, condition->value)) {
+		if (!condition_fits(engine, condition, condition->value)) {
 			return NOT_APPLIED;
 		}
 	}
@@ -287,7 +329,7 @@ static NOINLINE enum event_result check_conditions(struct rule_engine *engine,
 static inline cell *get_cells(struct rule_engine *engine, const struct compiled_rules *compiled,
 			      struct compiled_rule *rule)
 {
-	cell *cells = rule->cache->entry[rule->index];
+	cell *cells = rule->cache->entry[rule->index].cells;
 
 	return cells ? cells : find_cells(engine, compiled, rule);
 }
@@ -316,16 +358,13 @@ static inline enum event_result apply_rule(struct rule_engine *engine,
 					   struct compiled_rule *rule,
 					   const struct event_record *record)
 {
-	struct label_set_cache *cache = rule->cache;
+	enum event_result held = check_conditions(engine, compiled, rule, record);
+	struct label_set_cache *cache;
 	uint64_t amount = 1;
 	cell *cells;
 
-	if (rule->condition_count > 0) {
-		enum event_result held = check_conditions(engine, compiled, rule, record);
-
-		if (held != APPLIED) {
-			return held;
-		}
+	if (held != APPLIED) {
+		return held;
 	}
 	if (rule->value) {
 		enum value_state state = value_get(engine, compiled, record, rule->value);
@@ -335,6 +374,7 @@ static inline enum event_result apply_rule(struct rule_engine *engine,
 		}
 		amount = rule->value->read.number;
 	}
+	cache = rule->cache;
 	if (cache->generation != compiled->generation) {
 		find_label_set(engine, compiled, record, cache);
 	}
@@ -424,12 +464,13 @@ static bool capture(struct rule_engine *engine, struct compiled_rules *compiled,
 {
 	for (unsigned i = 0; i < span->labels.varying_count; i++) {
 		struct compiled_label *label = &compiled->labels[span->labels.varying[i].label];
+		uint32_t id;
 
-		if (label_get(engine, compiled, record, label) == VALUE_CUT) {
+		if (!label_get(engine, compiled, record, label, &id)) {
 			return false;
 		}
 	}
-	memcpy(captured, label_set_ids(compiled, &span->labels),
+	memcpy(captured, label_set_ids(engine, compiled, &span->labels),
 	       span->captured_count * sizeof *captured);
 	return true;
 }
@@ -471,57 +512,50 @@ static NOINLINE bool start_spans(struct rule_engine *engine, struct compiled_rul
 
 /* ---- one record ---- */
 
-/* What the rules of a class came to for a record. */
-struct applied {
-	bool counted; /* a rule that is not for every event has counted it */
-	bool cut;     /* the payload ends before a field that a rule needs */
-};
-
-/* For a rule whose label set was found, but not yet its cells. */
+/* For rules whose label set was found, but not yet the cells of all. */
 static NOINLINE void count_anew(struct rule_engine *engine, struct compiled_rules *compiled,
-				size_t index)
+				size_t first)
 {
-	cell *at = find_cells(engine, compiled, &compiled->rules[index]);
+	for (size_t i = first; i < compiled->always_count; i++) {
+		cell *at = get_cells(engine, compiled, &compiled->rules[i]);
 
-	if (at) {
-		cell_count(at);
-	}
-}
-
-/* Counts the event for rules of which rule i has cells[i]. */
-static inline void count_in(struct rule_engine *engine, struct compiled_rules *compiled,
-			    size_t first, size_t count, cell *const *cells)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (cells[i]) {
-			cell_count(cells[i]);
-		} else {
-			count_anew(engine, compiled, first + i);
+		if (at) {
+			cell_count(at);
 		}
 	}
 }
 
 /* The rules that count each event of the class. */
-static inline void count_always(struct rule_engine *engine, struct compiled_rules *compiled)
+static inline void count_always(struct rule_engine *engine, struct compiled_rules *compiled,
+				const struct event_record *record, struct label_set_cache *cache)
 {
-	size_t in_one = compiled->in_one_count, by_process = compiled->by_process_count;
+	size_t count = compiled->always_count;
+	const union entry_word *word, *end;
 
-	if (by_process > 0) {
-		find_process_set(engine, compiled, compiled->by_process);
-		count_in(engine, compiled, in_one, by_process, compiled->by_process->entry);
-	}
-	if (in_one > 0) {
-		count_in(engine, compiled, 0, in_one, compiled->in_one);
-	}
+	find_label_set(engine, compiled, record, cache);
+	word = cache->entry + 1;
+	end = word + count;
+	do {
+		if (!word->cells) {
+			count_anew(engine, compiled, count - (size_t)(end - word));
+			return;
+		}
+		cell_count(word->cells);
+		word++;
+	} while (word < end);
 }
 
-/* The rules from the first one on. dry_run: NULL where there is none. */
-static inline struct applied run_rules(struct rule_engine *engine, struct compiled_rules *compiled,
-				       const struct event_record *record, size_t first,
-				       struct dry_run *dry_run)
+/*
+ * The rules from the first one on. dry_run: NULL where there is none. APPLIED: a rule that is not
+ * for every event has counted it; CUT_SHORT: the payload ends before a field that a rule needs;
+ * bits.
+ */
+static inline unsigned run_rules(struct rule_engine *engine, struct compiled_rules *compiled,
+				 const struct event_record *record, size_t first,
+				 struct dry_run *dry_run)
 {
 	struct compiled_rule *end = compiled->rules + compiled->rule_count;
-	struct applied applied = { 0 };
+	unsigned seen = NOT_APPLIED;
 
 	for (struct compiled_rule *rule = compiled->rules + first; rule < end; rule++) {
 		enum event_result result = apply_rule(engine, compiled, rule, record);
@@ -529,10 +563,9 @@ static inline struct applied run_rules(struct rule_engine *engine, struct compil
 		if (dry_run) {
 			dry_run_result(dry_run, compiled, rule, result);
 		}
-		applied.counted |= result == APPLIED && rule->named;
-		applied.cut |= result == CUT_SHORT;
+		seen |= result & rule->seen_mask;
 	}
-	return applied;
+	return seen;
 }
 
 /* An event that no rule has counted but those for every event. */
@@ -545,7 +578,8 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 				       const struct event_record *record)
 {
 	struct dry_run *dry_run = engine->dry_run;
-	struct applied applied;
+	unsigned seen;
+	bool cut;
 
 	if (compiled->dropped || (engine->filters_processes && !keeps_process(engine))) {
 		return OUTCOME_FILTERED;
@@ -557,19 +591,19 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 	if (compiled->stop_count > 0) {
 		stop_spans(engine, compiled, record);
 	}
-	applied = run_rules(engine, compiled, record, 0, dry_run);
+	seen = run_rules(engine, compiled, record, 0, dry_run);
 	if (compiled->start_count > 0 && start_spans(engine, compiled, record)) {
-		applied.cut = true;
+		seen |= CUT_SHORT;
 	}
-	if (compiled->undecodable || applied.cut) {
-		engine_count_problem(engine, compiled,
-				     applied.cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
+	cut = (seen & CUT_SHORT) != 0;
+	if (compiled->undecodable || cut) {
+		engine_count_problem(engine, compiled, cut ? PROBLEM_TRUNCATED : PROBLEM_BAD_TYPE);
 		return OUTCOME_UNDECODABLE;
 	}
 	if (compiled->lacks_schema) {
 		engine_count_problem(engine, compiled, PROBLEM_NO_SCHEMA);
 	}
-	return applied.counted ? OUTCOME_COUNTED : not_counted(compiled);
+	return (seen & APPLIED) != 0 ? OUTCOME_COUNTED : not_counted(compiled);
 }
 
 /* What a process has set leaves its samples when the process ends. */
@@ -606,13 +640,14 @@ static NOINLINE enum record_outcome apply_others(struct rule_engine *engine,
 						 struct compiled_rules *compiled,
 						 const struct event_record *record)
 {
-	struct applied applied = run_rules(engine, compiled, record, compiled->always_count, NULL);
+	unsigned seen = run_rules(engine, compiled, record, compiled->always_count, NULL);
 
-	if (applied.cut) {
+	if ((seen & CUT_SHORT) != 0) {
 		engine_count_problem(engine, compiled, PROBLEM_TRUNCATED);
 		return OUTCOME_UNDECODABLE;
 	}
-	return applied.counted ? OUTCOME_COUNTED : (enum record_outcome)compiled->always_outcome;
+	return (seen & APPLIED) != 0 ? OUTCOME_COUNTED :
+				       (enum record_outcome)compiled->always_outcome;
 }
 
 /* Of a class whose events need nothing but their rules. */
@@ -621,7 +656,9 @@ static NOINLINE enum record_outcome apply_usual(struct rule_engine *engine,
 						const struct event_record *record)
 {
 	compiled->generation++;
-	count_always(engine, compiled);
+	if (compiled->always) {
+		count_always(engine, compiled, record, compiled->always);
+	}
 	return compiled->always_count == compiled->rule_count ?
 		       (enum record_outcome)compiled->always_outcome :
 		       apply_others(engine, compiled, record);

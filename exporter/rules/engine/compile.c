@@ -56,6 +56,20 @@ static enum rule_result condition_numbers(struct builder *builder, const struct 
 	return RULE_APPLIES;
 }
 
+/* Whether the condition is a comparison with one number that the value can be. */
+static enum condition_type type_of(const struct compiled_condition *compiled,
+				   const struct value *value)
+{
+	const struct number_literal *number = compiled->numbers;
+	enum comparison comparison = compiled->condition->comparison;
+
+	if (value->form != FORM_NUMBER || (comparison != COMPARE_EQ && comparison != COMPARE_NE) ||
+	    number->negative != (value->is_signed && (int64_t)number->number < 0)) {
+		return CONDITION_OTHER;
+	}
+	return comparison == COMPARE_EQ ? NUMBER_IS : NUMBER_IS_NOT;
+}
+
 static enum rule_result compile_condition(struct builder *builder,
 					  const struct condition *condition,
 					  struct compiled_rule *rule)
@@ -83,6 +97,10 @@ static enum rule_result compile_condition(struct builder *builder,
 		to->number_count = compiled.number_index;
 		return condition_compute(builder->engine, &compiled, value) ? RULE_APPLIES :
 									      RULE_NEVER;
+	}
+	compiled.type = (uint8_t)type_of(&compiled, value);
+	if (compiled.type != CONDITION_OTHER) {
+		compiled.equal = compiled.numbers->number;
 	}
 	conditions = array_grow(to->conditions, &builder->engine->draft.condition_capacity,
 				to->condition_count, sizeof *conditions);
@@ -167,7 +185,7 @@ static enum rule_result compile_rule(struct builder *builder, const struct activ
 
 	*rule = (struct compiled_rule){
 		.family = active->declared->family,
-		.named = from->event.scope != EVENTS_ALL,
+		.seen_mask = CUT_SHORT | (from->event.scope != EVENTS_ALL ? APPLIED : 0),
 		.histogram = from->metric->type == FAMILY_HISTOGRAM,
 		.op = (uint8_t)from->op,
 	};
@@ -255,7 +273,7 @@ static enum rule_result try_rule(struct builder *builder, size_t index)
 }
 
 /* In the order of compiled.rules. */
-enum rule_sort { COUNTS_IN_ONE, COUNTS_BY_PROCESS, OTHER_RULE };
+enum rule_sort { COUNTS_BY_PROCESS, COUNTS_IN_ONE, OTHER_RULE };
 
 static enum rule_sort sort_of(const struct compiled_rules *compiled,
 			      const struct compiled_rule *rule)
@@ -266,19 +284,16 @@ static enum rule_sort sort_of(const struct compiled_rules *compiled,
 	    rule->condition_count > 0) {
 		return OTHER_RULE;
 	}
-	if (cache->label_count == 0) {
+	if (cache->type == SET_CONSTANT) {
 		return COUNTS_IN_ONE;
 	}
-	return cache->label_count == 1 && compiled->labels[cache->label_indexes[0]].process ?
-		       COUNTS_BY_PROCESS :
-		       OTHER_RULE;
+	return cache->type == SET_BY_PROCESS ? COUNTS_BY_PROCESS : OTHER_RULE;
 }
 
 /* Rules with conditions keep their order, in which their conditions lie. */
-static void sort_rules(struct compiled_rules *compiled)
+static void sort_rules(const struct compiled_rules *compiled)
 {
 	struct compiled_rule *rules = compiled->rules;
-	bool named = false;
 
 	for (size_t i = 1; i < compiled->rule_count; i++) {
 		struct compiled_rule rule = rules[i];
@@ -290,22 +305,37 @@ static void sort_rules(struct compiled_rules *compiled)
 		}
 		rules[at] = rule;
 	}
-	for (size_t i = 0; i < compiled->cache_count; i++) {
-		compiled->caches[i].rule_count = 0;
-	}
-	for (size_t i = 0; i < compiled->rule_count; i++) {
-		enum rule_sort sort = sort_of(compiled, &rules[i]);
+}
 
-		rules[i].index = compiled->caches[rules[i].cache_index].rule_count++;
-		compiled->in_one_count += sort == COUNTS_IN_ONE;
-		compiled->by_process_count += sort == COUNTS_BY_PROCESS;
-		named |= sort != OTHER_RULE && rules[i].named;
+/* Counts the rules that count each event, and gives them one cache. */
+static void join_always(struct compiled_rules *compiled)
+{
+	struct compiled_rule *rules = compiled->rules;
+	unsigned seen = NOT_APPLIED;
+
+	while (compiled->always_count < compiled->rule_count &&
+	       sort_of(compiled, &rules[compiled->always_count]) != OTHER_RULE) {
+		seen |= rules[compiled->always_count++].seen_mask & APPLIED;
 	}
-	compiled->always_count = compiled->in_one_count + compiled->by_process_count;
-	if (named) {
+	for (size_t i = 1; i < compiled->always_count; i++) {
+		rules[i].cache_index = rules[0].cache_index;
+	}
+	if (seen == APPLIED) {
 		compiled->always_outcome = OUTCOME_COUNTED;
 	} else {
 		compiled->always_outcome = compiled->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
+	}
+}
+
+/* Gives each rule its place in the entries of its cache. */
+static void place_in_entries(struct compiled_rules *compiled)
+{
+	for (size_t i = 0; i < compiled->rule_count; i++) {
+		struct compiled_rule *rule = &compiled->rules[i];
+		struct label_set_cache *cache = &compiled->caches[rule->cache_index];
+
+		rule->index = ++cache->rule_count; /* behind the key */
+		cache->entry_size = cache->rule_count + 1;
 	}
 }
 
@@ -339,6 +369,8 @@ static bool compile_rules(struct builder *builder)
 		}
 	}
 	sort_rules(compiled);
+	join_always(compiled);
+	place_in_entries(compiled);
 	return true;
 }
 
@@ -367,26 +399,19 @@ static bool label_has_cache(const struct compiled_label *label, const struct val
 	return !label->plain && values[label->value_index].form != FORM_TEXT;
 }
 
-static size_t entry_count(const struct label_set_cache *cache)
-{
-	return (size_t)CACHED_LABEL_SETS * cache->rule_count;
-}
-
 /* How many ids the cache compares. */
 static size_t id_count(const struct label_set_cache *cache)
 {
-	return cache->label_count <= CACHED_LABELS_MAX ?
-		       0 :
-		       (size_t)CACHED_LABEL_SETS * cache->label_count;
+	return cache->type == SET_HASHED ? (size_t)CACHED_LABEL_SETS * cache->label_count : 0;
 }
 
 /* A block of memory that is filled from its start; without bytes it is only measured. */
 struct block {
 	uint8_t *bytes;
 	size_t size;
-	struct cache *caches; /* of conditions and labels */
-	cell **entries;       /* of the label-set caches */
-	uint32_t *ids;        /* likewise */
+	struct cache *caches;      /* of conditions and labels */
+	union entry_word *entries; /* of the label-set caches */
+	uint32_t *ids;             /* likewise */
 };
 
 /* Copies items into the block, or leaves room of zeros if there are none. */
@@ -415,7 +440,7 @@ static struct compiled_rules *place_compiled(struct block *block, const struct c
 		caches += label_has_cache(&from->labels[i], from->values);
 	}
 	for (size_t i = 0; i < from->cache_count; i++) {
-		entries += entry_count(&from->caches[i]);
+		entries += label_set_words(&from->caches[i]);
 		ids += id_count(&from->caches[i]);
 	}
 	to.values = place(block, from->values, from->value_count, sizeof *to.values);
@@ -457,11 +482,20 @@ static void link_cache(struct compiled_rules *compiled, struct block *block,
 	for (unsigned i = 0; i < cache->label_count; i++) {
 		cache->labels[i] = &compiled->labels[cache->label_indexes[i]];
 	}
-	cache->keyed = cache->label_count <= CACHED_LABELS_MAX;
 	cache->entries = cache->entry = block->entries;
-	block->entries += entry_count(cache);
-	cache->ids = cache->keyed ? NULL : block->ids;
+	block->entries += label_set_words(cache);
+	cache->ids = block->ids;
 	block->ids += id_count(cache);
+}
+
+/* Returns those of the next rule. */
+static struct compiled_condition *link_conditions(struct compiled_rule *rule,
+						  struct compiled_condition *conditions)
+{
+	rule->conditions = conditions;
+	conditions += rule->condition_count;
+	rule->conditions_end = conditions;
+	return conditions;
 }
 
 /* Nothing moves any more: indexes become pointers. */
@@ -491,15 +525,11 @@ static void link_compiled(struct compiled_rules *compiled, struct block *block)
 	}
 	for (size_t i = 0; i < compiled->rule_count; i++) {
 		link_rule(compiled, &compiled->rules[i]);
-		compiled->rules[i].conditions = conditions;
-		conditions += compiled->rules[i].condition_count;
+		conditions = link_conditions(&compiled->rules[i], conditions);
 	}
-	compiled->probe.conditions = conditions;
-	if (compiled->in_one_count > 0) {
-		compiled->in_one = compiled->rules[0].cache->entries;
-	}
-	if (compiled->by_process_count > 0) {
-		compiled->by_process = compiled->rules[compiled->in_one_count].cache;
+	link_conditions(&compiled->probe, conditions);
+	if (compiled->always_count > 0) {
+		compiled->always = compiled->rules[0].cache;
 	}
 }
 

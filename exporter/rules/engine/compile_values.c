@@ -434,6 +434,18 @@ static enum rule_result compile_label(struct builder *builder, const struct labe
 	return result;
 }
 
+static enum label_set_type type_of(const struct compiled_rules *compiled,
+				   const struct label_set_cache *cache)
+{
+	if (cache->label_count == 0) {
+		return SET_CONSTANT;
+	}
+	if (cache->label_count == 1 && compiled->labels[cache->label_indexes[0]].process) {
+		return SET_BY_PROCESS;
+	}
+	return cache->label_count <= 2 ? SET_KEYED : SET_HASHED;
+}
+
 /* Gives the rule the cache of its labels, which it shares. */
 static enum rule_result join_cache(struct builder *builder, struct compiled_rule *rule)
 {
@@ -450,6 +462,7 @@ static enum rule_result join_cache(struct builder *builder, struct compiled_rule
 			}
 		}
 	}
+	cache.type = (uint8_t)type_of(compiled, &cache);
 	for (index = 0; index < compiled->cache_count; index++) {
 		if (compiled->caches[index].label_count == cache.label_count &&
 		    memcmp(compiled->caches[index].label_indexes, cache.label_indexes,
@@ -467,7 +480,6 @@ static enum rule_result join_cache(struct builder *builder, struct compiled_rule
 		caches[compiled->cache_count++] = cache;
 	}
 	rule->cache_index = (uint16_t)index;
-	rule->index = compiled->caches[index].rule_count++;
 	return RULE_APPLIES;
 }
 

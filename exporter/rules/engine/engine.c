@@ -166,10 +166,7 @@ void rule_engine_forget_cells(struct event_class *class)
 	for (size_t i = 0; compiled && i < compiled->cache_count; i++) {
 		struct label_set_cache *cache = &compiled->caches[i];
 
-		cache->used = 0;
-		if (cache->label_count == 0) { /* the only entry */
-			memset(cache->entries, 0, cache->rule_count * sizeof(cell *));
-		}
+		memset(cache->entries, 0, label_set_words(cache) * sizeof cache->entries[0]);
 	}
 	if (compiled) {
 		memset(compiled->problems, 0, sizeof compiled->problems);

@@ -54,7 +54,7 @@ struct value {
 };
 
 /* A direct-mapped cache: the last results of a few keys. */
-enum { CACHE_SIZE = 32, CACHED_LABEL_SETS = 32, CACHED_LABELS_MAX = 2 };
+enum { CACHE_SIZE = 32 };
 
 struct cache {
 	uint64_t keys[CACHE_SIZE];
@@ -67,13 +67,18 @@ struct number_literal {
 	bool negative;
 };
 
+/* How a condition is checked: most compare a number with one that it can be. */
+enum condition_type { CONDITION_OTHER, NUMBER_IS, NUMBER_IS_NOT };
+
 struct compiled_condition {
 	const struct condition *condition;
 	uint64_t owner;      /* a number unique in the engine, for text_entry */
 	struct value *value; /* of compiled.values */
 	uint16_t value_index;
+	uint8_t type;                   /* enum condition_type */
 	uint32_t number_index;          /* of the first of numbers in compiled.numbers */
 	struct number_literal *numbers; /* of the literals, FORM_NUMBER */
+	uint64_t equal;                 /* NUMBER_IS, NUMBER_IS_NOT: the literal */
 	struct cache *cache;            /* verdicts by label id, FORM_ID; NULL: none */
 };
 
@@ -93,24 +98,56 @@ struct compiled_label {
 	struct cache *cache;            /* ids by value, FORM_NUMBER and FORM_ID; NULL: none */
 };
 
+/* What the labels of a label-set cache are. */
+enum label_set_type {
+	SET_CONSTANT,   /* none: one label set, one entry */
+	SET_BY_PROCESS, /* one, the process of the record */
+	SET_KEYED,      /* one or two others: a key of their ids */
+	SET_HASHED,     /* more: their ids are kept, and the keys are 0 */
+};
+
+/* Sets of several labels are more than processes. */
+enum { CACHED_PROCESSES = 64, LABEL_SETS_BITS = 7, CACHED_LABEL_SETS = 1 << LABEL_SETS_BITS };
+
+/*
+ * An entry of a label-set cache begins with its key, and has then a cell * for each rule of the
+ * cache, NULL until the rule needs it. So an entry of zeros is one of the key 0.
+ */
+union entry_word {
+	uint64_t key;
+	cell *cells;
+};
+
 /*
  * The label-set cache of the rules whose samples differ by the same labels. It has an entry for
- * each of the last few label sets, and in the entry the cells of each rule.
+ * each of the last few label sets.
  */
 struct label_set_cache {
-	uint64_t generation; /* of the event that entry and state are about */
-	cell **entry;  /* of this label set: a cell * for each rule, NULL until a rule needs it */
-	uint8_t state; /* enum value_state: VALUE_KNOWN or VALUE_CUT */
-	bool keyed; /* few enough labels for a key of their ids; else the key is a hash of them */
+	uint64_t generation;     /* of the event that entry and state are about */
+	union entry_word *entry; /* of this label set */
+	union entry_word *entries;
+	uint32_t entry_size; /* words */
+	uint32_t rule_count;
 	uint16_t label_count;
-	uint16_t rule_count;
-	uint32_t used; /* bit i: entry i is taken */
+	uint8_t type;  /* enum label_set_type */
+	uint8_t state; /* enum value_state: VALUE_KNOWN or VALUE_CUT */
 	struct compiled_label *labels[FAMILY_LABELS_MAX];
 	uint16_t label_indexes[FAMILY_LABELS_MAX]; /* rising */
-	cell **entries;                            /* rule_count each */
-	uint32_t *ids; /* of each entry label_count ids, which decide; NULL: keyed */
-	uint64_t keys[CACHED_LABEL_SETS];
+	uint32_t *ids; /* SET_HASHED: of each entry label_count ids, which decide */
 };
+
+/* How many words all entries have; 0: no rule uses the cache. */
+static inline size_t label_set_words(const struct label_set_cache *cache)
+{
+	static const size_t entries[] = {
+		[SET_CONSTANT] = 1,
+		[SET_BY_PROCESS] = CACHED_PROCESSES,
+		[SET_KEYED] = CACHED_LABEL_SETS,
+		[SET_HASHED] = CACHED_LABEL_SETS,
+	};
+
+	return cache->rule_count > 0 ? entries[cache->type] * cache->entry_size : 0;
+}
 
 /* Labels in their order: ids that are the same for all events, and what the others are made of. */
 struct compiled_label_set {
@@ -125,27 +162,27 @@ struct compiled_label_set {
 enum amount_type { AMOUNT_ONE, AMOUNT_VALUE, AMOUNT_REAL, AMOUNT_SINCE };
 
 struct compiled_rule {
-	struct compiled_condition *conditions; /* of compiled.conditions */
-	struct value *value;                   /* NULL: 1 */
+	const struct compiled_condition *conditions, *conditions_end; /* of compiled.conditions */
+	struct value *value;                                          /* NULL: 1 */
 	struct label_set_cache *cache;
 	struct family *family;
 	uint64_t factor; /* the value times this; 0: ticks of frequency */
 	uint64_t frequency;
 	uint16_t condition_count;
-	uint16_t index;      /* in the entries of the cache */
+	uint32_t index;      /* in the entries of the cache, in words */
 	uint8_t amount_type; /* enum amount_type */
 	uint8_t op;          /* enum gauge_op */
 	bool histogram;
-	bool plain;      /* a counter of events, or of a field as it is */
-	bool named;      /* not for every event */
-	uint32_t number; /* in the set's rules */
+	bool plain;        /* a counter of events, or of a field as it is */
+	uint8_t seen_mask; /* of an enum event_result: what it says about the event */
+	uint32_t number;   /* in the set's rules */
 	/* From here on for samples that are not in the cache. */
 	uint16_t value_index, cache_index;
 	struct compiled_label_set labels;
 };
 
-/* What became of a rule for one event. */
-enum event_result { APPLIED, NOT_APPLIED, CUT_SHORT };
+/* What became of a rule for one event; bits, so that those of several rules can be joined. */
+enum event_result { NOT_APPLIED = 0, APPLIED = 1, CUT_SHORT = 2 };
 
 /* For a dry run: a rule that is about the class, or a field that the class lacks. */
 struct dry_run_note {
@@ -194,18 +231,17 @@ struct compiled_rules {
 	struct label_set_cache *caches;
 	size_t cache_count;
 	/*
-	 * First the rules that count each event of the class in one sample, then those that count
-	 * it by process, and the others in their order. Of the first two sorts, rule i has place i
-	 * in each entry of its cache.
+	 * First the rules that count each event of the class, by process or in one sample, then the
+	 * others in their order. The first ones share a cache: that by process, if one of them
+	 * counts so. In each entry of it the cells of rule i follow those of rule i - 1.
 	 */
 	struct compiled_rule *rules;
-	size_t rule_count, in_one_count, by_process_count;
-	size_t always_count;                /* of the first two sorts together */
-	cell **in_one;                      /* the only entry of the first sort's cache */
-	struct label_set_cache *by_process; /* the cache of the second sort */
-	uint8_t always_outcome;             /* of an event that no other rule counts */
-	struct compiled_rule probe;         /* its conditions are all it has */
-	bool probed;                        /* events of the class can fulfil them */
+	size_t rule_count;
+	size_t always_count;            /* of the first ones */
+	struct label_set_cache *always; /* their cache; NULL: there are none */
+	uint8_t always_outcome;         /* of an event that no other rule counts */
+	struct compiled_rule probe;     /* its conditions are all it has */
+	bool probed;                    /* events of the class can fulfil them */
 	struct compiled_span *starts, *stops;
 	size_t start_count, stop_count;
 	struct dry_run_note *notes; /* empty without a dry run */
@@ -304,29 +340,20 @@ static inline enum value_state value_get(struct rule_engine *engine,
 void label_read(struct rule_engine *engine, struct compiled_rules *compiled,
 		const struct event_record *record, struct compiled_label *label);
 
-static inline enum value_state label_get(struct rule_engine *engine,
-					 struct compiled_rules *compiled,
-					 const struct event_record *record,
-					 struct compiled_label *label)
+/* The id of a label. False: the payload ends before its value. */
+static inline bool label_get(struct rule_engine *engine, struct compiled_rules *compiled,
+			     const struct event_record *record, struct compiled_label *label,
+			     uint32_t *id)
 {
 	if (label->process) { /* the most frequent label, by far */
-		label->id = tracker_process_label(engine->tracker);
-		return VALUE_KNOWN;
+		*id = tracker_process_label(engine->tracker);
+		return true;
 	}
 	if (label->generation != compiled->generation) {
 		label_read(engine, compiled, record, label);
 	}
-	return (enum value_state)label->state;
-}
-
-/* The ids of a set, whose labels were read. */
-static inline uint32_t *label_set_ids(const struct compiled_rules *compiled,
-				      struct compiled_label_set *set)
-{
-	for (unsigned i = 0; i < set->varying_count; i++) {
-		set->ids[set->varying[i].position] = compiled->labels[set->varying[i].label].id;
-	}
-	return set->ids;
+	*id = label->id;
+	return label->state != VALUE_CUT;
 }
 
 /* Whether the value fulfils the condition. */
