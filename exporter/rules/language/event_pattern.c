@@ -206,8 +206,8 @@ bool event_pattern_matches(const struct event_pattern *pattern, const struct eve
 		return provider_matches(pattern, class);
 	}
 	if (pattern->by_id) {
-		return provider_matches(pattern, class) &&
-		       pattern->id == (class->classic ? class->opcode : class->id);
+		return pattern->id == (class->classic ? class->opcode : class->id) &&
+		       provider_matches(pattern, class);
 	}
 	if (event_matches(pattern, class, class->event_name)) {
 		return true;
