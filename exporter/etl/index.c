@@ -73,7 +73,7 @@ struct etl_times etl_survey_buffer(const struct etl_file *file, const struct etl
 		}
 	}
 	etl_damage_walk(damage, buffer, &walk);
-	etl_so_far_add(so_far, &buffer->place, walk.next_index - so_far->records);
+	etl_so_far_add(so_far, &buffer->place, etl_walk_next_index(&walk) - so_far->records);
 	return times;
 }
 

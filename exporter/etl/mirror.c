@@ -178,7 +178,7 @@ static bool copy_buffer(struct copy *copy, const struct etl_buffer *buffer,
 		}
 	}
 	etl_damage_walk(damage, buffer, &walk);
-	etl_so_far_add(so_far, &buffer->place, walk.next_index - so_far->records);
+	etl_so_far_add(so_far, &buffer->place, etl_walk_next_index(&walk) - so_far->records);
 	piece->whole = piece->used == 0 && is_whole(buffer, &walk);
 	if (piece->whole && same_form &&
 	    !mirror_write_as_it_is(mirror, copy->input, buffer, piece->records, &done, err)) {

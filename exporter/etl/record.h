@@ -22,6 +22,7 @@ enum {
 	ETL_BUFFER_HEADER_SIZE = 0x48, /* in front of the records of a buffer */
 	ETL_RECORD_SIZE_MIN = 8,       /* bytes, of any header type */
 	ETL_BUFFER_MAX = 16 << 20, /* valid bytes of a buffer, unpacked; a larger one is corrupt */
+	ETL_HEADER_TYPES = 0x16,   /* header types that are known, and some that are not */
 };
 
 /* What all records of a recording share. Fill it with etl_format_init(); immutable afterwards. */
@@ -36,7 +37,10 @@ struct etl_format {
 	 * etl_format_time().
 	 */
 	uint64_t short_ticks;
+	uint64_t plain_ticks; /* the same, and a tick is 100 ns; 0: it is not */
 	double time_per_tick; /* 100 ns */
+	/* By header type, the parts of class_key that all of its records share; the rest is 0. */
+	uint64_t class_keys[ETL_HEADER_TYPES];
 	/* Records that walks pass over, by their index; borrowed. NULL: none. */
 	const struct chosen *passed_over;
 };
@@ -55,13 +59,11 @@ struct etl_walk {
 	/* Likewise, of events with an EVENT_HEADER that are not classic and have no extended items.
 	 */
 	const struct id_choice *only_ids;
-	bool left_out; /* the last step reached such a record */
 	const struct etl_format *format;
-	const uint8_t *bytes; /* of the buffer, its header included; borrowed */
-	uint32_t at;          /* offset of the next record in bytes */
-	uint32_t record_size; /* of the record before it, its header included, without padding */
-	uint32_t end;         /* offset where the valid bytes end */
-	uint64_t next_index;
+	const uint8_t *bytes;  /* of the buffer, its header included; borrowed */
+	uint32_t at;           /* offset of the next record in bytes */
+	uint32_t record_size;  /* of the record before it, its header included, without padding */
+	uint32_t end;          /* offset where the valid bytes end */
 	const char *stopped;   /* why the rest of the buffer was dropped; NULL: it was not */
 	uint32_t stopped_at;   /* offset of the record that stopped the walk */
 	uint32_t bad_items;    /* records whose payload was dropped with bad extended items */
@@ -92,6 +94,12 @@ struct etl_times {
 
 /* Steps to the next record that is not left out, and notes all that it reaches on the way. */
 bool etl_walk_survey(struct etl_walk *walk, struct etl_times *times);
+
+/* The index in the file of the record after those that were reached. */
+static inline uint64_t etl_walk_next_index(const struct etl_walk *walk)
+{
+	return walk->record.index + 1;
+}
 
 /* The offset in bytes of the record that the last step reached. */
 static inline uint32_t etl_walk_record_at(const struct etl_walk *walk)

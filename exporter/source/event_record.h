@@ -72,19 +72,19 @@ struct event_record {
 		uint64_t class_key; /* all of these as one number, to compare */
 	};
 	uint32_t payload_size;
-	uint32_t thread_id;  /* of the header; RECORD_NO_ID if it has none */
-	uint32_t process_id; /* likewise */
-	uint16_t task;
+	uint32_t extended_size; /* bytes of all extended items */
+	uint32_t thread_id;     /* of the header; RECORD_NO_ID if it has none */
+	uint32_t process_id;    /* likewise */
 	uint16_t processor;
-	uint8_t level;
+	uint16_t task;
 	uint8_t channel;
+	uint8_t level;
 	int64_t raw_time; /* ticks of the clock of the source, or RECORD_NO_TIME */
 	int64_t time;     /* 100 ns since 1601-01-01 UTC; RECORD_NO_TIME if raw_time is */
 	uint64_t keyword;
 	const struct guid *activity; /* 16 bytes in the record; NULL if its header has none */
 	/* the first extended item as on disk (section 9), already checked; NULL: none */
 	const uint8_t *extended;
-	uint32_t extended_size; /* bytes of all items */
 	/* number of the record in its file, from 0, in file order; live: a running number */
 	uint64_t index;
 };

@@ -116,20 +116,33 @@ static inline const struct guid *kernel_record_guid(uint8_t group, uint8_t opcod
 	return kernel_group_guid(group);
 }
 
-/* Some kernel records, by group and opcode: bit opcode % 8 of byte opcode / 8. */
+/* Some kernel records, by hook id: bit id % 32 of word id / 32. */
 struct kernel_choice {
-	uint8_t opcodes[KERNEL_GROUPS][256 / 8];
+	uint32_t hooks[KERNEL_GROUPS * 256 / 32];
 };
+
+/* As in the header of a record (docs/etl-format.md section 8). */
+static inline uint16_t kernel_hook(uint8_t group, uint8_t opcode)
+{
+	return (uint16_t)(group << 8 | opcode);
+}
 
 static inline void kernel_choose(struct kernel_choice *choice, uint8_t group, uint8_t opcode)
 {
-	choice->opcodes[group][opcode / 8] |= (uint8_t)(1U << opcode % 8);
+	unsigned hook = kernel_hook(group, opcode);
+
+	choice->hooks[hook / 32] |= 1U << hook % 32;
 }
 
 /* Records of unknown groups are always chosen. */
+static inline bool hook_chosen(const struct kernel_choice *choice, unsigned hook)
+{
+	return hook >= KERNEL_GROUPS << 8 || (choice->hooks[hook / 32] >> hook % 32 & 1);
+}
+
 static inline bool kernel_chosen(const struct kernel_choice *choice, uint8_t group, uint8_t opcode)
 {
-	return group >= KERNEL_GROUPS || (choice->opcodes[group][opcode / 8] >> opcode % 8 & 1);
+	return hook_chosen(choice, kernel_hook(group, opcode));
 }
 
 #endif

@@ -395,6 +395,48 @@ static void an_override_of_the_pointer_size_is_for_classic_payloads(void **state
 	free(b);
 }
 
+static void a_record_has_nothing_of_the_one_before_it(void **state)
+{
+	/* After an event, which has all members, with an extended item. */
+	static const uint8_t types[] = { 0x02, 0x04, 0x11, 0x14, 0x15, 0x0d };
+	struct etl_format format = bytes_format(8, 0);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+		bool kernel = i < 3, classic = i == 3 || i == 4;
+		struct record_bytes *b = bytes_new();
+		struct etl_walk walk;
+		uint8_t *copy;
+
+		bytes_event(b, 0x13, 0x0001);
+		bytes_item(b, 8, 1, 0, 0);
+		bytes_text(b, "abc");
+		bytes_end(b, 0);
+		if (classic) {
+			bytes_classic(b, types[i]);
+		} else {
+			bytes_kernel(b, types[i], 2, 46, 0x0f);
+		}
+		bytes_put(b, 0, 8);
+		bytes_end(b, kernel ? 4 : 0);
+		copy = bytes_walk(&walk, b, &format);
+		assert_true(etl_walk_next(&walk));
+		assert_non_null(walk.record.extended);
+		assert_true(etl_walk_next(&walk));
+		assert_int_equal(walk.record.classic, kernel || classic);
+		assert_int_equal(walk.record.id, 0);
+		assert_int_equal(walk.record.task, 0);
+		assert_int_equal(walk.record.channel, 0);
+		assert_true(walk.record.keyword == 0);
+		assert_null(walk.record.activity);
+		assert_null(walk.record.extended);
+		assert_int_equal(walk.record.extended_size, 0);
+		assert_int_equal(walk.record.index, 101);
+		free(copy);
+		free(b);
+	}
+}
+
 static void a_walk_can_go_back_to_a_record(void **state)
 {
 	struct etl_format format = bytes_format(8, 0);
@@ -442,6 +484,7 @@ int main(void)
 		cmocka_unit_test(a_message_has_the_parts_that_its_flags_name),
 		cmocka_unit_test(record_types_that_are_not_read_are_delivered_by_size),
 		cmocka_unit_test(an_override_of_the_pointer_size_is_for_classic_payloads),
+		cmocka_unit_test(a_record_has_nothing_of_the_one_before_it),
 		cmocka_unit_test(a_walk_can_go_back_to_a_record),
 		cmocka_unit_test(record_types_have_the_names_of_the_summaries),
 	};

@@ -157,7 +157,7 @@ static void a_record_that_makes_no_sense_stops_the_walk(void **state)
 		assert_non_null(walk.stopped);
 		assert_int_equal(walk.stopped_at, 88);
 		assert_false(etl_walk_next(&walk));
-		assert_int_equal(walk.next_index, 101);
+		assert_int_equal(etl_walk_next_index(&walk), 101);
 		free(copy);
 		free(b);
 	}

@@ -117,6 +117,27 @@ static void times_of_all_magnitudes_are_exact(void **state)
 	}
 }
 
+/* A tick is a unit of time then, but a raw time before the anchor may not wrap to one after it. */
+static void times_of_10_mhz_are_exact_at_the_ends(void **state)
+{
+	static const int64_t ends[] = { INT64_MIN + 1,   INT64_MIN + 100, -1, 0, 1,
+					INT64_MAX - 100, INT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		struct source_clock clock = { CLOCK_QPC, 10000000, 1, ends[i], 0 };
+
+		for (size_t j = 0; j < sizeof ends / sizeof ends[0]; j++) {
+			clock.anchor_time = 132404548206236167;
+			check(&clock, ends[j]);
+			clock.anchor_time = ends[j];
+			check(&clock, ends[i]);
+			check(&clock, 5);
+		}
+		check(&clock, RECORD_NO_TIME);
+	}
+}
+
 static void times_saturate_at_the_ends(void **state)
 {
 	struct source_clock clock = { CLOCK_QPC, 1, 1, 0, 0 };
@@ -233,6 +254,7 @@ int main(void)
 		cmocka_unit_test(a_time_is_rounded_down),
 		cmocka_unit_test(long_recordings_of_a_fast_clock_do_not_overflow),
 		cmocka_unit_test(times_of_all_magnitudes_are_exact),
+		cmocka_unit_test(times_of_10_mhz_are_exact_at_the_ends),
 		cmocka_unit_test(times_saturate_at_the_ends),
 		cmocka_unit_test(durations_are_exact),
 		cmocka_unit_test(a_distance_between_any_two_times_is_exact),

@@ -77,7 +77,7 @@ static void pass(struct events *events, struct etl_file *file,
 		etl_walk_start(&records_of, &file->format, buffer.bytes, buffer.place.end,
 			       buffer.place.processor, records);
 		walk(events, &records_of, on_event);
-		records = records_of.next_index;
+		records = etl_walk_next_index(&records_of);
 	}
 	etl_scan_done(&scan);
 	if (step != ETL_STEP_END) {
