@@ -4,9 +4,11 @@
  * open buffer, with the time of its next record as the key, so the buffer at the top of the heap
  * has the next record.
  *
- * The heap changes only when another buffer is next. Until the time of the top passes the next key
- * (of the heap, or of the first buffer that is still closed), its records follow each other, and
- * these are nearly always many. The loop over them, run_top(), is the hot path of a replay.
+ * The heap changes only when another buffer is next. Until the time of the top reaches that of the
+ * second entry, or of the first buffer that is still closed, its records follow each other without
+ * a look at the heap. Where processors are equally busy, another buffer is next after every other
+ * record, so what a change costs matters as much. The loop over both, run_open(), is the hot path
+ * of a replay.
  *
  * Buffers have two origins. Those of the index are opened when the merge reaches their first time;
  * this order is exact as long as the buffers that overlap fit into memory. Buffers that are not
@@ -47,13 +49,8 @@ struct open {
  * Open buffers by the time of their next record, ties by their place in the file; the earliest is
  * entries[0].
  */
-struct key {
-	int64_t time;    /* raw, of the next record */
-	uint64_t offset; /* of the buffer in the file */
-};
-
 struct heap_entry {
-	struct key key;
+	int64_t time;      /* raw, of the next record */
 	struct open *open; /* borrowed */
 };
 
@@ -64,13 +61,13 @@ struct heap {
 	size_t capacity;
 };
 
-static inline bool key_before(const struct key *a, const struct key *b)
+static inline bool is_before(int64_t time, const struct open *open, const struct heap_entry *other)
 {
-	return a->time < b->time || (a->time == b->time && a->offset < b->offset);
+	return time < other->time || (time == other->time && open->offset < other->open->offset);
 }
 
 /* Returns false without memory. */
-static bool heap_push(struct heap *heap, struct key key, struct open *open)
+static bool heap_push(struct heap *heap, int64_t time, struct open *open)
 {
 	size_t at = heap->count;
 	struct heap_entry *entries =
@@ -81,71 +78,52 @@ static bool heap_push(struct heap *heap, struct key key, struct open *open)
 	}
 	heap->entries = entries;
 	heap->count++;
-	while (at > 0 && key_before(&key, &heap->entries[(at - 1) / 2].key)) {
-		heap->entries[at] = heap->entries[(at - 1) / 2];
+	while (at > 0 && is_before(time, open, &entries[(at - 1) / 2])) {
+		entries[at] = entries[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
-	heap->entries[at] = (struct heap_entry){ .key = key, .open = open };
+	entries[at] = (struct heap_entry){ .time = time, .open = open };
 	return true;
 }
 
-/* Moves an entry down from the top to its place. Its parts come in registers, see heap_top_later().
- */
-static void sink(struct heap *heap, struct key key, struct open *open)
+/* The earlier one of the entries below another one; heap->count or more: there is none. */
+static inline size_t earlier_child(const struct heap *heap, size_t at)
 {
-	size_t at = 0;
+	size_t child = 2 * at + 1;
+	const struct heap_entry *entries = heap->entries;
 
-	for (;;) {
-		size_t child = 2 * at + 1;
+	return child + 1 < heap->count && is_before(entries[child + 1].time,
+						    entries[child + 1].open, &entries[child]) ?
+		       child + 1 :
+		       child;
+}
 
-		if (child >= heap->count) {
-			break;
-		}
-		if (child + 1 < heap->count &&
-		    key_before(&heap->entries[child + 1].key, &heap->entries[child].key)) {
-			child++;
-		}
-		if (!key_before(&heap->entries[child].key, &key)) {
-			break;
-		}
-		heap->entries[at] = heap->entries[child];
+/*
+ * Moves an entry down from a place that is free, whose earlier child is known. Its parts come in
+ * registers, and nothing is stored on the way that is read again: a processor that reads an entry
+ * whose parts were stored one by one waits until they and all stores before them are written, such
+ * as the copy of a record that another processor has read last.
+ */
+static inline void sink(struct heap *heap, size_t at, size_t child, int64_t time, struct open *open)
+{
+	struct heap_entry *entries = heap->entries;
+
+	while (child < heap->count && !is_before(time, open, &entries[child])) {
+		entries[at] = entries[child];
 		at = child;
+		child = earlier_child(heap, at);
 	}
-	heap->entries[at] = (struct heap_entry){ .key = key, .open = open };
+	entries[at] = (struct heap_entry){ .time = time, .open = open };
 }
 
 static void heap_pop(struct heap *heap)
 {
 	heap->count--;
 	if (heap->count > 0) {
-		sink(heap, heap->entries[heap->count].key, heap->entries[heap->count].open);
+		const struct heap_entry last = heap->entries[heap->count];
+
+		sink(heap, 0, earlier_child(heap, 0), last.time, last.open);
 	}
-}
-
-/*
- * The time of the top has grown. It is not stored first: a processor that reads an entry whose
- * parts were stored one by one waits until they and all stores before them are written, such as the
- * copy of a record that another processor has read last.
- */
-static void heap_top_later(struct heap *heap, int64_t time)
-{
-	const struct heap_entry *top = &heap->entries[0];
-
-	sink(heap, (struct key){ time, top->key.offset }, top->open);
-}
-
-/* The key after that of the top; NULL if there is no other. */
-static const struct key *heap_second(const struct heap *heap)
-{
-	const struct heap_entry *entries = heap->entries;
-
-	if (heap->count < 2) {
-		return NULL;
-	}
-	if (heap->count > 2 && key_before(&entries[2].key, &entries[1].key)) {
-		return &entries[2].key;
-	}
-	return &entries[1].key;
 }
 
 /* ---- a pass ---- */
@@ -158,11 +136,14 @@ struct pass {
 	struct open *unused; /* owned */
 	size_t open_bytes;
 	size_t open_bytes_max;
-	bool blocked; /* the next buffer is due, but too many are open */
 	uint64_t bytes_read;
 
 	struct etl_index *index; /* NULL: none */
 	size_t next_entry;
+	/* Where the heap has come to when the next entry must be opened; the last of all keys if
+	 * there is none, or until a buffer is at its end, because too many are open. */
+	int64_t due_time;
+	uint64_t due_offset;
 	struct etl_loader loader;
 
 	bool streaming;
@@ -277,8 +258,7 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 	good = !unordered || sort_positions(open, err);
 	pass->open_bytes += open->cost_bytes;
 	if (good && next_record(open)) {
-		if (heap_push(&pass->heap, (struct key){ open->walk.record.raw_time, open->offset },
-			      open)) {
+		if (heap_push(&pass->heap, open->walk.record.raw_time, open)) {
 			return true;
 		}
 		good = error_no_memory(err, "another open buffer");
@@ -303,29 +283,37 @@ static bool open_entry(struct pass *pass, const struct etl_entry *entry, struct 
 	       open_buffer(pass, &place, block, entry->first_record, entry->unordered, err);
 }
 
+/* Whether the top of the heap comes before the next buffer that is closed. */
+static inline bool top_is_next(const struct pass *pass)
+{
+	const struct heap_entry *top = &pass->heap.entries[0];
+
+	return top->time < pass->due_time ||
+	       (top->time == pass->due_time && top->open->offset < pass->due_offset);
+}
+
 /* Opens the buffers of the index that are due. */
 static bool open_due(struct pass *pass, struct error *err)
 {
 	const struct etl_index *index = pass->index;
-	const struct heap *heap = &pass->heap;
 
-	pass->blocked = false;
-	while (pass->next_entry < index->count) {
+	for (; pass->next_entry < index->count; pass->next_entry++) {
 		const struct etl_entry *entry = &index->entries[pass->next_entry];
-		struct key key = { entry->first_time, entry->offset };
 
-		if (heap->count > 0 && !key_before(&key, &heap->entries[0].key)) {
-			break;
+		pass->due_time = entry->first_time;
+		pass->due_offset = entry->offset;
+		if (pass->heap.count > 0 && top_is_next(pass)) {
+			return true;
 		}
-		if (heap->count > 0 && pass->open_bytes + entry->end > pass->open_bytes_max) {
-			pass->blocked = true;
+		if (pass->heap.count > 0 && pass->open_bytes + entry->end > pass->open_bytes_max) {
 			break;
 		}
 		if (!open_entry(pass, entry, err)) {
 			return false;
 		}
-		pass->next_entry++;
 	}
+	pass->due_time = INT64_MAX;
+	pass->due_offset = UINT64_MAX;
 	return true;
 }
 
@@ -378,7 +366,8 @@ static bool fill_window(struct pass *pass, struct error *err)
 	return true;
 }
 
-/* Makes sure that the top of the heap has the next record. */
+/* Makes sure that the top of the heap has the next record. What is due changes when a buffer is at
+ * its end or the top reaches it, not otherwise. */
 static bool fill(struct pass *pass, struct error *err)
 {
 	if (pass->index && !open_due(pass, err)) {
@@ -390,62 +379,48 @@ static bool fill(struct pass *pass, struct error *err)
 	return fill_window(pass, err);
 }
 
-/* Lowers *last, the time up to which the top continues, to the limit that another key sets. */
-static void limit(int64_t *last, const struct key *top, const struct key *other)
+/* The time below which the top's records follow each other. At that time itself the place in the
+ * file decides. */
+static inline int64_t top_until(const struct pass *pass, size_t second)
 {
-	/* A top that is later in the file loses ties. Its time is lower then, so the subtraction
-	 * cannot overflow. */
-	int64_t until = top->offset < other->offset ? other->time : other->time - 1;
+	const struct heap *heap = &pass->heap;
+	int64_t until = pass->due_time;
 
-	if (until < *last) {
-		*last = until;
-	}
+	return second < heap->count && heap->entries[second].time < until ?
+		       heap->entries[second].time :
+		       until;
 }
 
-/* The time up to which the top's records follow each other. */
-static int64_t top_until(const struct pass *pass)
+/*
+ * Shows the records of the open buffers until a closed one is due, and returns true; or until the
+ * top is at its end, or the visitor stops, and returns false.
+ */
+static bool run_open(struct pass *pass)
 {
-	const struct key *top = &pass->heap.entries[0].key;
-	const struct key *second = heap_second(&pass->heap);
-	int64_t last = INT64_MAX;
-
-	if (second) {
-		limit(&last, top, second);
-	}
-	if (pass->index && pass->next_entry < pass->index->count && !pass->blocked) {
-		const struct etl_entry *entry = &pass->index->entries[pass->next_entry];
-		struct key key = { entry->first_time, entry->offset };
-
-		limit(&last, top, &key);
-	}
-	return last;
-}
-
-/* Shows the records of the top until another buffer is next. Returns false if the buffer is at its
- * end, or the visitor stops. */
-static bool run_top(struct pass *pass)
-{
-	const struct etl_visitor *visitor = pass->visitor;
+	const struct etl_visitor visitor = *pass->visitor;
 	struct etl_progress *progress = pass->progress;
-	struct open *open = pass->heap.entries[0].open;
-	const struct event_record *record = &open->walk.record;
-	int64_t until = top_until(pass);
-	bool more;
 
 	do {
-		if (etl_visitor_stopping(visitor)) {
-			return false;
-		}
-		etl_progress_add(progress, record);
-		if (visitor->on_record) {
-			visitor->on_record(visitor->record_context, record);
-		}
-		more = next_record(open);
-	} while (more && record->raw_time <= until);
-	if (more) {
-		heap_top_later(&pass->heap, record->raw_time);
-	}
-	return more;
+		struct open *open = pass->heap.entries[0].open;
+		const struct event_record *record = &open->walk.record;
+		size_t second = earlier_child(&pass->heap, 0);
+		int64_t until = top_until(pass, second);
+
+		do {
+			if (etl_visitor_stopping(&visitor)) {
+				return false;
+			}
+			etl_progress_add(progress, record);
+			if (visitor.on_record) {
+				visitor.on_record(visitor.record_context, record);
+			}
+			if (!next_record(open)) {
+				return false;
+			}
+		} while (record->raw_time < until);
+		sink(&pass->heap, 0, second, record->raw_time, open);
+	} while (top_is_next(pass));
+	return true;
 }
 
 static bool run(struct pass *pass, struct error *err)
@@ -460,7 +435,7 @@ static bool run(struct pass *pass, struct error *err)
 		if (pass->heap.count == 0 || etl_visitor_stopping(pass->visitor)) {
 			return true;
 		}
-		if (run_top(pass)) {
+		if (run_open(pass)) {
 			continue;
 		}
 		if (etl_visitor_stopping(pass->visitor)) {
@@ -531,6 +506,8 @@ bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_dam
 		.file = file,
 		.visitor = visitor,
 		.progress = progress,
+		.due_time = INT64_MAX,
+		.due_offset = UINT64_MAX,
 		.streaming = true,
 		.window_bytes = window_bytes,
 		.damage = damage,
