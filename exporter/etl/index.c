@@ -170,7 +170,8 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 		}
 		index->buffers++;
 		index->empty_buffers += index->complete && times.records == 0;
-		if (visitor->on_buffer) {
+		/* As in time order, a buffer in which the visitor stopped has no end. */
+		if (visitor->on_buffer && !etl_visitor_stopping(visitor)) {
 			visitor->on_buffer(visitor->buffer_context,
 					   buffer.place.offset + buffer.place.disk_size);
 		}

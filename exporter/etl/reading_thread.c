@@ -24,12 +24,19 @@
  * What the pass has counted is ahead of what was shown. A batch therefore notes it at its start
  * and at the end of each buffer. Where the visitor stops, the records shown since then are counted
  * again.
+ *
+ * The first pass, in file order, differs in three ways. Its buffers do not stay, and few of its
+ * records are shown, so what these borrow is copied into the batch. It counts nothing but damage.
+ * And the visitor may choose fewer records at any of them: the reading thread learns of that with a
+ * later batch, and what it has sent too much is not shown.
  */
 #include "etl/reading_thread.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/os.h"
+#include "source/kernel_group.h"
 
 enum {
 	BATCH_RECORDS = 1024,
@@ -39,6 +46,7 @@ enum {
 	HELD_MAX = 8 << 20, /* bytes of blocks in all batches; with more the reading thread waits */
 	PREFETCH_AHEAD = 4, /* records, whose bytes are read */
 	WRITE_AHEAD = 8,    /* records, which are written */
+	COPIES = 128 << 10, /* bytes of a batch in file order; a record needs less than 64 KiB */
 };
 
 #define WAIT_NS UINT64_C(1000000000)
@@ -55,6 +63,8 @@ struct batch {
 	struct event_record records[BATCH_RECORDS];
 	/* Of records whose provider is not in the bytes of their buffer. */
 	struct guid providers[BATCH_RECORDS];
+	uint8_t *copies; /* owned; what records borrow. NULL: their buffers stay */
+	size_t copied_bytes;
 	size_t count;
 	struct mark marks[BATCH_MARKS];
 	size_t mark_count;
@@ -71,17 +81,19 @@ struct aside {
 	struct etl_damage damage;
 	struct error err;
 	bool good;
-	struct batch *filling; /* NULL: the caller shows no more records */
-	unsigned cleared;      /* batches whose blocks were returned to the pool, of those sent */
-	size_t held_bytes;     /* of blocks in batches */
+	struct batch *filling;     /* NULL: the caller shows no more records */
+	struct kernel_choice only; /* as it was when the batch was begun */
+	unsigned cleared;  /* batches whose blocks were returned to the pool, of those sent */
+	size_t held_bytes; /* of blocks in batches */
 	/* ---- of both threads, with the lock ---- */
 	struct os_mutex lock;
 	struct os_condition changed;
 	unsigned sent, returned; /* batches; the first one not returned is returned % BATCHES */
 	unsigned most;           /* the reading thread sleeps until so many are not returned */
 	bool reader_sleeps, caller_sleeps;
-	bool stopped;  /* the caller shows no more records */
-	bool finished; /* all batches were sent */
+	struct kernel_choice chosen; /* by the caller, when it took its last batch */
+	bool stopped;                /* the caller shows no more records */
+	bool finished;               /* all batches were sent */
 	struct batch batches[BATCHES];
 };
 
@@ -99,6 +111,7 @@ static void clear_batch(struct aside *aside, struct batch *batch)
 	batch->block_bytes = 0;
 	batch->count = 0;
 	batch->mark_count = 0;
+	batch->copied_bytes = 0;
 }
 
 /* Waits until there is a batch to fill, with the lock. */
@@ -135,6 +148,7 @@ static NOINLINE void send_batch(struct aside *aside)
 	sent = aside->sent;
 	returned = aside->returned;
 	stopped = aside->stopped;
+	aside->only = aside->chosen;
 	os_mutex_unlock(&aside->lock);
 	for (; aside->cleared != returned; aside->cleared++) {
 		clear_batch(aside, &aside->batches[aside->cleared % BATCHES]);
@@ -185,6 +199,51 @@ static FETCHES_TO_WRITE void add_record(void *context, const struct event_record
 	}
 }
 
+/* The copy of bytes that a record borrows. */
+static const uint8_t *copy_bytes(struct batch *batch, const uint8_t *bytes, size_t size)
+{
+	uint8_t *copy = batch->copies + batch->copied_bytes;
+
+	memcpy(copy, bytes, size);
+	batch->copied_bytes += size;
+	return copy;
+}
+
+/* Of a buffer that does not stay. */
+static void add_copy(void *context, const struct event_record *record)
+{
+	struct aside *aside = context;
+	size_t size = (size_t)record->payload_size + record->extended_size + sizeof(struct guid);
+	struct event_record *copy;
+	struct batch *batch;
+
+	if (aside->filling && size > COPIES - aside->filling->copied_bytes) {
+		send_batch(aside);
+	}
+	batch = aside->filling;
+	if (!batch) {
+		return;
+	}
+	copy = &batch->records[batch->count];
+	*copy = *record;
+	copy->payload = copy_bytes(batch, record->payload, record->payload_size);
+	if (record->extended) {
+		copy->extended = copy_bytes(batch, record->extended, record->extended_size);
+	}
+	if (record->activity) {
+		copy->activity = (const struct guid *)copy_bytes(batch, record->activity->bytes,
+								 sizeof(struct guid));
+	}
+	if (record->type > RECORD_PERFINFO) { /* else it is in a table of the program */
+		batch->providers[batch->count] = *record->provider;
+		copy->provider = &batch->providers[batch->count];
+	}
+	batch->count++;
+	if (batch->count == BATCH_RECORDS) {
+		send_batch(aside);
+	}
+}
+
 static void add_mark(void *context, uint64_t bytes_read)
 {
 	struct aside *aside = context;
@@ -223,7 +282,9 @@ static void read_aside(void *context)
 	const struct etl_reading *reading = aside->reading;
 	const struct etl_visitor visitor = {
 		.record_context = aside,
-		.on_record = add_record,
+		.on_record = reading->in_file_order ? add_copy : add_record,
+		.only = aside->visitor->only ? &aside->only : NULL,
+		.only_ids = aside->visitor->only_ids,
 		.buffer_context = aside,
 		.on_buffer = add_mark,
 		.block_context = aside,
@@ -248,6 +309,9 @@ static struct batch *take_batch(struct aside *aside, const struct batch *before)
 	struct batch *batch = NULL;
 
 	os_mutex_lock(&aside->lock);
+	if (aside->visitor->only) {
+		aside->chosen = *aside->visitor->only;
+	}
 	if (before) {
 		aside->returned++;
 		if (aside->reader_sleeps && aside->sent - aside->returned <= aside->most) {
@@ -290,11 +354,19 @@ static inline void prefetch(const struct batch *batch, size_t at)
 #endif
 }
 
+/* Whether the visitor has chosen fewer records since this one was sent. */
+static inline bool is_chosen(const struct etl_visitor *visitor, const struct event_record *record)
+{
+	return !visitor->only || record->type > RECORD_PERFINFO ||
+	       kernel_chosen(visitor->only, record->kernel_group, record->opcode);
+}
+
 /* Shows the records before the end of a buffer, or of the batch. False: the visitor is stopping,
  * and *progress has what it was shown. */
-static bool show_records(const struct etl_visitor *visitor, const struct batch *batch, size_t from,
-			 size_t until, struct etl_progress *progress)
+static bool show_records(const struct aside *aside, const struct batch *batch, size_t from,
+			 size_t until)
 {
+	const struct etl_visitor *visitor = aside->visitor;
 	size_t at = from;
 
 	while (!etl_visitor_stopping(visitor)) {
@@ -302,13 +374,13 @@ static bool show_records(const struct etl_visitor *visitor, const struct batch *
 			return true;
 		}
 		prefetch(batch, at + PREFETCH_AHEAD);
-		if (visitor->on_record) {
+		if (visitor->on_record && is_chosen(visitor, &batch->records[at])) {
 			visitor->on_record(visitor->record_context, &batch->records[at]);
 		}
 		at++;
 	}
-	for (size_t i = from; i < at; i++) {
-		etl_progress_add(progress, &batch->records[i]);
+	for (size_t i = from; i < at && !aside->reading->in_file_order; i++) {
+		etl_progress_add(aside->reading->progress, &batch->records[i]);
 	}
 	return false;
 }
@@ -323,7 +395,7 @@ static bool show_batch(const struct aside *aside, const struct batch *batch)
 	for (size_t i = 0; i < batch->mark_count; i++) {
 		const struct mark *mark = &batch->marks[i];
 
-		if (!show_records(visitor, batch, from, mark->at, progress)) {
+		if (!show_records(aside, batch, from, mark->at)) {
 			return false;
 		}
 		from = mark->at;
@@ -333,7 +405,7 @@ static bool show_batch(const struct aside *aside, const struct batch *batch)
 			visitor->on_buffer(visitor->buffer_context, mark->bytes_read);
 		}
 	}
-	return show_records(visitor, batch, from, batch->count, progress);
+	return show_records(aside, batch, from, batch->count);
 }
 
 static void free_aside(struct aside *aside)
@@ -345,6 +417,7 @@ static void free_aside(struct aside *aside)
 			aside->batches[i].blocks = block->next;
 			etl_block_free(block);
 		}
+		free(aside->batches[i].copies);
 	}
 	os_condition_done(&aside->changed);
 	os_mutex_done(&aside->lock);
@@ -355,6 +428,7 @@ static void free_aside(struct aside *aside)
 static struct aside *new_aside(const struct etl_reading *reading, const struct etl_visitor *visitor)
 {
 	struct aside *aside = calloc(1, sizeof *aside);
+	bool good = aside != NULL;
 
 	if (!aside) {
 		return NULL;
@@ -366,8 +440,20 @@ static struct aside *new_aside(const struct etl_reading *reading, const struct e
 	aside->damage = *reading->damage;
 	aside->filling = &aside->batches[0];
 	aside->filling->before = aside->progress;
+	if (visitor->only) {
+		aside->only = *visitor->only;
+		aside->chosen = *visitor->only;
+	}
+	for (unsigned i = 0; reading->in_file_order && i < BATCHES; i++) {
+		aside->batches[i].copies = malloc(COPIES);
+		good = good && aside->batches[i].copies;
+	}
 	os_mutex_init(&aside->lock);
 	os_condition_init(&aside->changed);
+	if (!good) {
+		free_aside(aside);
+		return NULL;
+	}
 	return aside;
 }
 

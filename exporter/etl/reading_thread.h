@@ -13,8 +13,9 @@
 #include "etl/order.h"
 
 /*
- * A pass over a recording in time order: etl_order_run() or etl_order_stream(), with what they need
- * in the context. It counts in *progress what it shows, and damage in *damage.
+ * A pass over a recording: etl_order_run() or etl_order_stream(), in time order, or
+ * etl_index_build(), in file order, with what they need in the context. In time order it counts in
+ * *progress what it shows; it counts damage in *damage.
  */
 typedef bool etl_pass(void *context, struct etl_progress *progress, struct etl_damage *damage,
 		      const struct etl_visitor *visitor, struct error *err);
@@ -27,6 +28,9 @@ struct etl_reading {
 	struct etl_blocks *blocks;
 	struct etl_progress *progress;
 	struct etl_damage *damage;
+	/* Then the visitor may take kernel records out of its choice (only), but add none, while it
+	 * is shown a record. only_ids does not change. */
+	bool in_file_order;
 };
 
 /* Runs the pass on this thread. */
@@ -39,6 +43,8 @@ bool etl_read_here(const struct etl_reading *reading, const struct etl_visitor *
  * what was shown so far whenever it gets on_buffer(), and in the end. When the visitor is stopping,
  * it is not called again. The results and the errors are those of the pass. If there is no thread
  * or no memory for it, the pass runs on this thread.
+ *
+ * In file order, a record and what it borrows are valid only during the callback.
  *
  * The pass is ahead of the visitor by less than 8192 records, and by 8 MiB and one buffer of bytes
  * whose buffer is at its end; what it has open itself is bounded as ever.

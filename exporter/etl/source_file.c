@@ -7,10 +7,9 @@
  * beginning. The second pass delivers the records in time order. With the option single_pass
  * there is one pass, ordered within a window.
  *
- * A pass in time order is read by a thread of its own where that pays (reading_thread.h): with a
- * second processor, and records enough to make up for the start of a thread. The first pass stays
- * on the thread of the sink, because the sink may change its choice of records at each of them, and
- * hardly any is shown: nearly all of its time is the walk over the others.
+ * Each pass is read by a thread of its own where that pays (reading_thread.h): with a second
+ * processor, and records enough to make up for the start of a thread. In the first pass the sink
+ * may take records out of its choice at each of them, and the rest of these is not shown.
  *
  * Damage is counted in the pass that reads the file in its order, for each run anew: the file may
  * have changed since the run before. Delivered records and buffers are counted over all runs.
@@ -71,32 +70,16 @@ static void on_buffer(void *context, uint64_t bytes_read)
 	}
 }
 
-/* The first pass: builds the index and shows the records to the sink. */
-static bool first_pass(struct file_source *source, const struct event_sink *sink, struct error *err)
+/* ---- passes: etl_pass ---- */
+
+static bool build_index(void *context, struct etl_progress *progress, struct etl_damage *damage,
+			const struct etl_visitor *visitor, struct error *err)
 {
-	struct etl_visitor visitor = {
-		.record_context = sink->context,
-		.on_record = sink->on_first_pass,
-		.only = sink->first_pass_choice,
-		.only_ids = sink->first_pass_ids,
-		.buffer_context = source,
-		.on_buffer = on_buffer,
-		.stopping = &source->source.stopping,
-	};
+	struct file_source *source = context;
 
-	source->damage = (struct etl_damage){ 0 };
-	source->indexed = false;
-	if (!etl_index_build(&source->index, source->file, &source->damage, &visitor, err)) {
-		return false;
-	}
-	source->indexed = !source_stopping(&source->source);
-	if (source->indexed && sink->on_first_pass_end) {
-		sink->on_first_pass_end(sink->context);
-	}
-	return true;
+	(void)progress; /* nothing is delivered */
+	return etl_index_build(&source->index, source->file, damage, visitor, err);
 }
-
-/* ---- passes in time order: etl_pass ---- */
 
 static bool run_index(void *context, struct etl_progress *progress, struct etl_damage *damage,
 		      const struct etl_visitor *visitor, struct error *err)
@@ -115,8 +98,8 @@ static bool run_stream(void *context, struct etl_progress *progress, struct etl_
 	return etl_order_stream(source->file, ETL_WINDOW_MAX, damage, progress, visitor, err);
 }
 
-static bool in_time_order(struct file_source *source, etl_pass *pass,
-			  const struct etl_visitor *visitor, struct error *err)
+static bool run_pass(struct file_source *source, etl_pass *pass, const struct etl_visitor *visitor,
+		     struct error *err)
 {
 	struct etl_input *input = &source->file->input;
 	const struct etl_reading reading = {
@@ -125,12 +108,38 @@ static bool in_time_order(struct file_source *source, etl_pass *pass,
 		.blocks = &input->blocks,
 		.progress = &source->progress,
 		.damage = &source->damage,
+		.in_file_order = pass == build_index,
 	};
 	bool aside = source->threads > 1 || (source->threads == 0 && os_processors() > 1 &&
 					     input->size_bytes >= THREAD_FROM);
 
 	return aside ? etl_read_aside(&reading, visitor, err) :
 		       etl_read_here(&reading, visitor, err);
+}
+
+/* The first pass: builds the index and shows the records to the sink. */
+static bool first_pass(struct file_source *source, const struct event_sink *sink, struct error *err)
+{
+	struct etl_visitor visitor = {
+		.record_context = sink->context,
+		.on_record = sink->on_first_pass,
+		.only = sink->first_pass_choice,
+		.only_ids = sink->first_pass_ids,
+		.buffer_context = source,
+		.on_buffer = on_buffer,
+		.stopping = &source->source.stopping,
+	};
+
+	source->damage = (struct etl_damage){ 0 };
+	source->indexed = false;
+	if (!run_pass(source, build_index, &visitor, err)) {
+		return false;
+	}
+	source->indexed = !source_stopping(&source->source);
+	if (source->indexed && sink->on_first_pass_end) {
+		sink->on_first_pass_end(sink->context);
+	}
+	return true;
 }
 
 static bool file_run(struct source *base, const struct event_sink *sink, struct error *err)
@@ -148,11 +157,11 @@ static bool file_run(struct source *base, const struct event_sink *sink, struct 
 	source->sink = sink;
 	if (source->single_pass) {
 		source->damage = (struct etl_damage){ 0 };
-		good = in_time_order(source, run_stream, &visitor, err);
+		good = run_pass(source, run_stream, &visitor, err);
 	} else {
 		good = (source->indexed && !sink->on_first_pass) || first_pass(source, sink, err);
 		if (good && source->indexed) {
-			good = in_time_order(source, run_index, &visitor, err);
+			good = run_pass(source, run_index, &visitor, err);
 		}
 	}
 	publish(source, good && !source_stopping(base) ? source->statistics.bytes_total :

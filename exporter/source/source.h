@@ -31,10 +31,10 @@ struct event_sink {
 	void *context;
 	void (*on_first_pass)(void *context, const struct event_record *record);
 	/* The kernel records that on_first_pass needs; the others, by far the most, are then not
-	 * read. Borrowed; NULL: all. */
+	 * read. on_first_pass may take some out, but add none. Borrowed; NULL: all. */
 	const struct kernel_choice *first_pass_choice;
 	/* Likewise, of the events with an EVENT_HEADER that are not classic and have no extended
-	 * items, the ids that on_first_pass needs. */
+	 * items, the ids that on_first_pass needs; they do not change during the pass. */
 	const struct id_choice *first_pass_ids;
 	void (*on_first_pass_end)(void *context);
 	void (*on_event)(void *context, const struct event_record *record);

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "etl/writer.h"
+#include "source/kernel_group.h"
 #include "tests/support/collected.h"
 
 /* So many records, and no more, are ahead of the visitor (etl/reading_thread.h). */
@@ -38,6 +39,10 @@ struct seen {
 	atomic_bool stopping;
 	size_t stop_after;         /* records; 0: never */
 	size_t stop_after_buffers; /* likewise */
+	/* In file order: after so many records only opcode 46 is left of the choice; 0: all are
+	 * shown always */
+	size_t choose_less_after;
+	struct kernel_choice choice;
 	bool good;
 	struct error err;
 };
@@ -47,6 +52,10 @@ static void see_record(void *context, const struct event_record *record)
 	struct seen *seen = context;
 
 	collect(&seen->records, record);
+	if (seen->records.count == seen->choose_less_after) {
+		seen->choice = (struct kernel_choice){ 0 };
+		kernel_choose(&seen->choice, 0x0f, 46);
+	}
 	if (seen->records.count == seen->stop_after) {
 		atomic_store(&seen->stopping, true);
 	}
@@ -104,6 +113,9 @@ static void assert_same(const struct seen *here, const struct seen *aside)
 	}
 }
 
+static bool run_first(void *context, struct etl_progress *progress, struct etl_damage *damage,
+		      const struct etl_visitor *visitor, struct error *err);
+
 typedef bool read_in_a_way(const struct etl_reading *reading, const struct etl_visitor *visitor,
 			   struct error *err);
 
@@ -114,6 +126,7 @@ static void see(read_in_a_way *read, etl_pass *pass, void *context, struct etl_b
 	const struct etl_visitor visitor = {
 		.record_context = seen,
 		.on_record = see_record,
+		.only = seen->choose_less_after > 0 ? &seen->choice : NULL,
 		.buffer_context = seen,
 		.on_buffer = see_buffer,
 		.stopping = &seen->stopping,
@@ -124,8 +137,11 @@ static void see(read_in_a_way *read, etl_pass *pass, void *context, struct etl_b
 		.blocks = blocks,
 		.progress = &seen->progress,
 		.damage = &seen->damage,
+		.in_file_order = pass == run_first,
 	};
 
+	kernel_choose(&seen->choice, 0x0f, 46);
+	kernel_choose(&seen->choice, 0x0f, 47);
 	seen->progress.last_time = RECORD_NO_TIME;
 	seen->good = read(&reading, &visitor, &seen->err);
 }
@@ -161,7 +177,7 @@ static struct etl_writer *build(unsigned records, uint32_t buffer_size, bool com
 			.processor = (uint16_t)chance(4),
 			.raw_time = chance(500) == 0 ? time - 900 : time,
 			.group = 0x0f,
-			.opcode = 46,
+			.opcode = chance(4) ? 46 : 47,
 			.payload = payload,
 			.payload_size = (size_t)chance(sizeof payload),
 		};
@@ -218,6 +234,15 @@ static bool run_index(void *context, struct etl_progress *progress, struct etl_d
 			     visitor, err);
 }
 
+static bool run_first(void *context, struct etl_progress *progress, struct etl_damage *damage,
+		      const struct etl_visitor *visitor, struct error *err)
+{
+	struct recording *recording = context;
+
+	(void)progress;
+	return etl_index_build(&recording->index, recording->file, damage, visitor, err);
+}
+
 static bool run_stream(void *context, struct etl_progress *progress, struct etl_damage *damage,
 		       const struct etl_visitor *visitor, struct error *err)
 {
@@ -232,9 +257,11 @@ static void compare(const struct etl_writer *writer, etl_pass *pass, size_t open
 		    const struct seen *limits)
 {
 	struct seen here = { .stop_after = limits->stop_after,
-			     .stop_after_buffers = limits->stop_after_buffers };
+			     .stop_after_buffers = limits->stop_after_buffers,
+			     .choose_less_after = limits->choose_less_after };
 	struct seen aside = { .stop_after = limits->stop_after,
-			      .stop_after_buffers = limits->stop_after_buffers };
+			      .stop_after_buffers = limits->stop_after_buffers,
+			      .choose_less_after = limits->choose_less_after };
 	struct recording recording;
 
 	open_recording(&recording, writer);
@@ -264,6 +291,24 @@ static void records_buffers_and_counts_are_the_same(void **state)
 		compare(writer, run_index, ETL_OPEN_MAX, &no_limits);
 		compare(writer, run_index, 10000, &no_limits);
 		compare(writer, run_stream, 0, &no_limits);
+		compare(writer, run_first, ETL_OPEN_MAX, &no_limits);
+		etl_writer_close(writer);
+	}
+}
+
+static void a_choice_that_shrinks_is_that_of_the_next_record(void **state)
+{
+	static const size_t counts[] = { 1, BATCH - 1, BATCH, BATCH + 1, AHEAD_MAX, 14999 };
+
+	(void)state;
+	for (unsigned compressed = 0; compressed < 2; compressed++) {
+		struct etl_writer *writer = build(20000, 4096, compressed);
+
+		for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+			const struct seen limits = { .choose_less_after = counts[i] };
+
+			compare(writer, run_first, ETL_OPEN_MAX, &limits);
+		}
 		etl_writer_close(writer);
 	}
 }
@@ -282,6 +327,8 @@ static void a_visitor_that_stops_has_seen_and_counted_the_same(void **state)
 		compare(writer, run_index, ETL_OPEN_MAX, &after_records);
 		compare(writer, run_stream, 0, &after_records);
 		compare(writer, run_index, ETL_OPEN_MAX, &after_buffers);
+		compare(writer, run_first, ETL_OPEN_MAX, &after_records);
+		compare(writer, run_first, ETL_OPEN_MAX, &after_buffers);
 	}
 	etl_writer_close(writer);
 }
@@ -418,8 +465,11 @@ static void reading_is_ahead_by_a_bounded_number_of_records_and_bytes(void **sta
 	for (size_t i = 0; i < 2; i++) {
 		const struct etl_visitor visitor = { .record_context = passes[i],
 						     .on_record = show_late };
-		const struct etl_reading reading = { make, passes[i], &passes[i]->blocks, &progress,
-						     &damage };
+		const struct etl_reading reading = { .pass = make,
+						     .context = passes[i],
+						     .blocks = &passes[i]->blocks,
+						     .progress = &progress,
+						     .damage = &damage };
 
 		assert_true(etl_read_aside(&reading, &visitor, &err));
 		assert_int_equal(passes[i]->shown, passes[i]->records);
@@ -432,6 +482,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_buffers_and_counts_are_the_same),
+		cmocka_unit_test(a_choice_that_shrinks_is_that_of_the_next_record),
 		cmocka_unit_test(a_visitor_that_stops_has_seen_and_counted_the_same),
 		cmocka_unit_test(any_number_of_records_and_buffers_fits),
 		cmocka_unit_test(an_error_comes_after_the_records_before_it),
