@@ -84,12 +84,12 @@ static const char *const size_below_header = "its size is below that of its head
 static const char *const size_beyond_end = "its size goes beyond the end of the data";
 
 /* Which function reads a record. */
-enum header_kind {
-	KIND_OPAQUE, /* of all types that are not in the table: only its size is known */
-	KIND_PERFINFO,
-	KIND_KERNEL, /* SYSTEM and COMPACT */
-	KIND_EVENT,
-	KIND_CLASSIC,
+enum header_form {
+	FORM_OPAQUE, /* of all types that are not in the table: only its size is known */
+	FORM_PERFINFO,
+	FORM_KERNEL, /* SYSTEM and COMPACT */
+	FORM_EVENT,
+	FORM_CLASSIC,
 };
 
 /*
@@ -99,23 +99,23 @@ enum header_kind {
 static const struct header_parts {
 	uint8_t size_offset;
 	uint8_t time_offset;
-	uint8_t kind;         /* enum header_kind */
+	uint8_t form;         /* enum header_form */
 	uint8_t record_type;  /* enum record_type */
 	uint8_t pointer_size; /* 0: of an opaque one */
 	uint16_t header_size; /* no record of this type is shorter */
 } header_parts[UINT8_MAX + 1] = {
-	[TYPE_SYSTEM32] = { 4, 0x10, KIND_KERNEL, RECORD_SYSTEM, 4, HEADER_SYSTEM },
-	[TYPE_SYSTEM64] = { 4, 0x10, KIND_KERNEL, RECORD_SYSTEM, 8, HEADER_SYSTEM },
-	[TYPE_COMPACT32] = { 4, 0x10, KIND_KERNEL, RECORD_COMPACT, 4, HEADER_COMPACT },
-	[TYPE_COMPACT64] = { 4, 0x10, KIND_KERNEL, RECORD_COMPACT, 8, HEADER_COMPACT },
-	[TYPE_PERFINFO32] = { 4, 0x08, KIND_PERFINFO, RECORD_PERFINFO, 4, HEADER_PERFINFO },
-	[TYPE_PERFINFO64] = { 4, 0x08, KIND_PERFINFO, RECORD_PERFINFO, 8, HEADER_PERFINFO },
-	[TYPE_EVENT32] = { 0, 0x10, KIND_EVENT, RECORD_EVENT, 4, HEADER_EVENT },
-	[TYPE_EVENT64] = { 0, 0x10, KIND_EVENT, RECORD_EVENT, 8, HEADER_EVENT },
-	[TYPE_FULL32] = { 0, 0x10, KIND_CLASSIC, RECORD_FULL, 4, HEADER_FULL },
-	[TYPE_FULL64] = { 0, 0x10, KIND_CLASSIC, RECORD_FULL, 8, HEADER_FULL },
-	[TYPE_INSTANCE32] = { 0, 0x10, KIND_CLASSIC, RECORD_INSTANCE, 4, HEADER_INSTANCE },
-	[TYPE_INSTANCE64] = { 0, 0x10, KIND_CLASSIC, RECORD_INSTANCE, 8, HEADER_INSTANCE },
+	[TYPE_SYSTEM32] = { 4, 0x10, FORM_KERNEL, RECORD_SYSTEM, 4, HEADER_SYSTEM },
+	[TYPE_SYSTEM64] = { 4, 0x10, FORM_KERNEL, RECORD_SYSTEM, 8, HEADER_SYSTEM },
+	[TYPE_COMPACT32] = { 4, 0x10, FORM_KERNEL, RECORD_COMPACT, 4, HEADER_COMPACT },
+	[TYPE_COMPACT64] = { 4, 0x10, FORM_KERNEL, RECORD_COMPACT, 8, HEADER_COMPACT },
+	[TYPE_PERFINFO32] = { 4, 0x08, FORM_PERFINFO, RECORD_PERFINFO, 4, HEADER_PERFINFO },
+	[TYPE_PERFINFO64] = { 4, 0x08, FORM_PERFINFO, RECORD_PERFINFO, 8, HEADER_PERFINFO },
+	[TYPE_EVENT32] = { 0, 0x10, FORM_EVENT, RECORD_EVENT, 4, HEADER_EVENT },
+	[TYPE_EVENT64] = { 0, 0x10, FORM_EVENT, RECORD_EVENT, 8, HEADER_EVENT },
+	[TYPE_FULL32] = { 0, 0x10, FORM_CLASSIC, RECORD_FULL, 4, HEADER_FULL },
+	[TYPE_FULL64] = { 0, 0x10, FORM_CLASSIC, RECORD_FULL, 8, HEADER_FULL },
+	[TYPE_INSTANCE32] = { 0, 0x10, FORM_CLASSIC, RECORD_INSTANCE, 4, HEADER_INSTANCE },
+	[TYPE_INSTANCE64] = { 0, 0x10, FORM_CLASSIC, RECORD_INSTANCE, 8, HEADER_INSTANCE },
 };
 
 static inline bool is_kernel(const struct header_parts *parts)
@@ -128,7 +128,7 @@ static void set_class_keys(struct etl_format *format)
 {
 	for (unsigned i = 0; i < ETL_HEADER_TYPES; i++) {
 		const struct header_parts *parts = &header_parts[i];
-		bool classic = parts->kind != KIND_EVENT;
+		bool classic = parts->form != FORM_EVENT;
 		uint8_t forced = classic ? format->classic_pointer_size : 0;
 
 		format->class_keys[i] = record_class_key(0, 0, 0,
@@ -546,15 +546,15 @@ static inline bool has_next(const struct etl_walk *walk)
 
 static NOINLINE bool read_other(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
-	switch ((enum header_kind)header_parts[at[2]].kind) {
-	case KIND_EVENT:
+	switch ((enum header_form)header_parts[at[2]].form) {
+	case FORM_EVENT:
 		return read_event(walk, at, size);
-	case KIND_PERFINFO:
-	case KIND_KERNEL:
+	case FORM_PERFINFO:
+	case FORM_KERNEL:
 		return read_kernel(walk, at, size);
-	case KIND_CLASSIC:
+	case FORM_CLASSIC:
 		return read_classic(walk, at, size);
-	case KIND_OPAQUE:
+	case FORM_OPAQUE:
 		break;
 	}
 	return read_opaque(walk, at, size);
@@ -581,7 +581,7 @@ static inline bool step(struct etl_walk *walk)
 	if (size < parts->header_size) {
 		return stop(walk, size_below_header);
 	}
-	if (parts->kind == KIND_PERFINFO && !has_counters(load_u16(at))) {
+	if (parts->form == FORM_PERFINFO && !has_counters(load_u16(at))) {
 		return read_perfinfo(walk, at, size);
 	}
 	return read_other(walk, at, size);
@@ -614,7 +614,7 @@ static inline uint32_t size_left_out(const struct etl_walk *walk, const uint8_t 
 		    (has_counters(load_u16(at)) && !has_whole_header(at, size))) {
 			return 0;
 		}
-	} else if (parts->kind != KIND_EVENT || !walk->only_ids ||
+	} else if (parts->form != FORM_EVENT || !walk->only_ids ||
 		   id_chosen(walk->only_ids, load_u16(at + 0x28)) ||
 		   (load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED))) {
 		return 0;
