@@ -633,7 +633,7 @@ static RARE bool is_passed_over(const struct etl_walk *walk)
 static bool step_or_leave_out(struct etl_walk *walk, bool *left_out)
 {
 	const uint8_t *at = walk->bytes + walk->at;
-	int64_t raw_time;
+	int64_t raw_time = 0;
 	uint32_t size = has_next(walk) ? size_left_out(walk, at, walk->end - walk->at, &raw_time) :
 					 0;
 
