@@ -181,7 +181,8 @@ static bool print_chunk(void *context, const char *bytes, size_t size)
 
 static bool run_once(struct app *app, struct error *err)
 {
-	const struct exposition_options page = { .format = app->options.once_format };
+	const struct exposition_options page = { .format = app->options.once_format,
+						 .sorted = true };
 	struct printing printing = { .err = err };
 	struct progress progress;
 	bool done;

@@ -158,6 +158,101 @@ static void page_add_string(struct page *page, const char *string)
 	page_add(page, string, strlen(string));
 }
 
+/* ---- walks over the samples of a family ---- */
+
+struct row_key {
+	const struct prefix *prefix;
+	uint32_t sample;
+};
+
+/* The last one first. */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct prefix *x = ((const struct row_key *)a)->prefix;
+	const struct prefix *y = ((const struct row_key *)b)->prefix;
+	size_t size = x->size < y->size ? x->size : y->size;
+	int order = memcmp(y->text, x->text, size);
+
+	return order != 0 ? order : (y->size > x->size) - (y->size < x->size);
+}
+
+/* False without memory. */
+static bool sort_rows(struct rows *rows)
+{
+	uint32_t count = 0;
+
+	rows->order = malloc(rows->left * sizeof *rows->order);
+	if (!rows->order) {
+		return false;
+	}
+	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + rows->left; sample++) {
+		const struct prefix *prefix = sample_prefix(rows->family, sample);
+
+		if (prefix) {
+			rows->order[count++] = (struct row_key){ prefix, sample };
+		}
+	}
+	rows->left = count;
+	if (count > 0) {
+		qsort(rows->order, count, sizeof *rows->order, compare_rows);
+	}
+	return true;
+}
+
+struct rows rows_of(struct page *page, const struct family *family)
+{
+	struct rows rows = { .family = family, .segment = SEGMENT_FIRST - 1 };
+
+	/* Pairs with the release in begin_sample(). */
+	rows.left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
+	if (page->options->sorted && rows.left > 1 && !sort_rows(&rows)) {
+		page->refused = true;
+		rows.left = 0;
+	}
+	return rows;
+}
+
+/* The next sample of a sorted walk: columns that begin with it. */
+static void take_sample(struct rows *rows)
+{
+	const struct family *family = rows->family;
+	uint32_t index;
+	unsigned segment = segment_of(rows->order[--rows->left].sample, &index);
+
+	rows->count = 1;
+	rows->columns = columns_of(family, segment);
+	rows->columns.prefixes += index;
+	for (unsigned i = 0; i < rows->columns.count; i++) {
+		rows->columns.cells[i] += (size_t)index * family->cells_per_sample;
+	}
+	rows->created = family->created_ms[segment] ? family->created_ms[segment] + index : NULL;
+}
+
+void rows_done(struct rows *rows)
+{
+	free(rows->order);
+	rows->order = NULL;
+}
+
+bool next_rows(struct rows *rows)
+{
+	unsigned segment = ++rows->segment;
+
+	if (rows->left == 0) {
+		rows_done(rows);
+		return false;
+	}
+	if (rows->order) {
+		take_sample(rows);
+		return true;
+	}
+	rows->count = rows->left < 1u << segment ? rows->left : 1u << segment;
+	rows->left -= rows->count;
+	rows->columns = columns_of(rows->family, segment);
+	rows->created = rows->family->created_ms[segment];
+	return true;
+}
+
 /* ---- heads of families ---- */
 
 static bool is_openmetrics(const struct exposition_options *options)
@@ -381,7 +476,7 @@ static void add_text_family(struct page *page, const struct family *family)
 	bool headed = family->type != FAMILY_GAUGE; /* of gauges all may be hidden */
 	bool with_created = is_openmetrics(page->options) && !page->options->no_created &&
 			    (family->type == FAMILY_HISTOGRAM || is_openmetrics_counter(family));
-	struct rows rows = rows_of(family);
+	struct rows rows = rows_of(page, family);
 
 	if (family_series(family) > 0 && headed) {
 		add_head(page, family);
@@ -398,6 +493,7 @@ static void add_text_family(struct page *page, const struct family *family)
 			counter_lines(page, &rows, family->decimals);
 		}
 	}
+	rows_done(&rows);
 }
 
 /* ---- the page ---- */

@@ -3,9 +3,9 @@
  * Renders a registry in the formats that Prometheus scrapes: its text format 0.0.4, OpenMetrics,
  * and protobuf with native histograms.
  *
- * Families are in the order of their names, samples in the order in which they were made. The page
- * is passed to a sink in chunks and is never in memory as a whole, so a scrape of a million series
- * needs no more memory than a small one.
+ * Families are in the order of their names, samples in the order in which they were made, or in
+ * that of their labels. The page is passed to a sink in chunks and is never in memory as a whole,
+ * so a scrape of a million series needs no more memory than a small one.
  */
 #ifndef METRICS_EXPOSITION_H
 #define METRICS_EXPOSITION_H
@@ -41,6 +41,9 @@ struct exposition_options {
 	enum exposition_format format;
 	/* Leaves out the samples `_created` of OpenMetrics, which Prometheus stores as series. */
 	bool no_created;
+	/* Samples in the order of their labels, not in that in which they were made. No other
+	 * thread gives samples back meanwhile. */
+	bool sorted;
 	/* Whether a family is rendered; NULL: every family is. It is called on the thread of the
 	 * scrape. */
 	bool (*requested)(void *context, const struct family *family);

@@ -93,10 +93,14 @@ static inline bool gauge_at(const struct columns *columns, size_t index, int64_t
 	return true;
 }
 
-/* The samples of one segment of a family, for a walk over all of them: rows_of(), next_rows(). */
+/* The samples of one segment of a family, or a single one, for a walk over all of them: rows_of(),
+ * next_rows(). */
 struct rows {
 	const struct family *family;
 	uint32_t left; /* samples after these */
+	/* Of a walk in the order of labels: those samples in reverse; owned. NULL: in that in which
+	 * they were made. */
+	struct row_key *order;
 
 	unsigned segment;
 	uint32_t count;
@@ -104,29 +108,11 @@ struct rows {
 	const _Atomic(uint64_t) *created; /* NULL: unknown, or not to be shown */
 };
 
-static inline struct rows rows_of(const struct family *family)
-{
-	struct rows rows = { .family = family, .segment = SEGMENT_FIRST - 1 };
-
-	/* Pairs with the release in begin_sample(). */
-	rows.left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
-	return rows;
-}
-
-/* False after the last segment. */
-static inline bool next_rows(struct rows *rows)
-{
-	unsigned segment = ++rows->segment;
-
-	if (rows->left == 0) {
-		return false;
-	}
-	rows->count = rows->left < 1u << segment ? rows->left : 1u << segment;
-	rows->left -= rows->count;
-	rows->columns = columns_of(rows->family, segment);
-	rows->created = rows->family->created_ms[segment];
-	return true;
-}
+/* Begins a walk. Without memory the page is refused, and there are no rows. */
+struct rows rows_of(struct page *page, const struct family *family);
+/* False after the last segment or sample; what the walk owns is freed then. */
+bool next_rows(struct rows *rows);
+void rows_done(struct rows *rows); /* of a walk that ends early */
 
 /* The prefix of a sample; NULL: the sample was given back. */
 static inline const char *row_prefix(const struct rows *rows, uint32_t index, size_t *size)

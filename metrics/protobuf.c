@@ -392,7 +392,7 @@ static void send_message(struct page *page)
 void protobuf_family(struct page *page, const struct family *family)
 {
 	struct label_fields fields;
-	struct rows rows = rows_of(family);
+	struct rows rows = rows_of(page, family);
 	uint64_t unit = 1;
 
 	label_fields_of(family, &fields);
@@ -411,7 +411,7 @@ void protobuf_family(struct page *page, const struct family *family)
 				continue;
 			}
 			if (first ? !begin_message(page, family) : !make_room(page, METRIC_ROOM)) {
-				return;
+				break;
 			}
 			end = put_metric(page->at, &rows, i, prefix, &fields, unit);
 			page->at = first && end == page->at ? page->start : end;
@@ -420,7 +420,8 @@ void protobuf_family(struct page *page, const struct family *family)
 			}
 		}
 	}
-	if (page->at != page->start) {
+	rows_done(&rows);
+	if (!page->refused && page->at != page->start) {
 		send_message(page);
 	}
 }

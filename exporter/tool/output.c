@@ -210,7 +210,8 @@ static bool add_chunk(void *context, const char *bytes, size_t size)
 
 void text_add_exposition(struct text *out, struct registry *registry)
 {
-	const struct exposition_options options = { .format = EXPOSITION_TEXT_0_0_4 };
+	const struct exposition_options options = { .format = EXPOSITION_TEXT_0_0_4,
+						    .sorted = true };
 
 	out->failed |= !exposition_write_as(registry, &options, add_chunk, out);
 }
