@@ -138,10 +138,13 @@ struct pass {
 	size_t open_bytes_max;
 	uint64_t bytes_read;
 
+	struct etl_range range; /* records before and after it are not shown */
+
 	struct etl_index *index; /* NULL: none */
 	size_t next_entry;
-	/* Where the heap has come to when the next entry must be opened; the last of all keys if
-	 * there is none, or until a buffer is at its end, because too many are open. */
+	/* Where the heap has come to when the next entry must be opened; the end of the range if
+	 * there is none; the last of all keys until a buffer is at its end, because too many are
+	 * open. */
 	int64_t due_time;
 	uint64_t due_offset;
 	struct etl_loader loader;
@@ -229,6 +232,17 @@ static void buffer_done(struct pass *pass, uint32_t disk_size)
 	}
 }
 
+/* Goes to the first record that is in the range. */
+static bool first_of_range(const struct pass *pass, struct open *open)
+{
+	bool there;
+
+	do {
+		there = next_record(open);
+	} while (there && open->walk.record.raw_time < pass->range.from);
+	return there;
+}
+
 /* Adds a buffer to the merge. The pass takes over the block, also on failure. */
 static bool open_buffer(struct pass *pass, const struct etl_place *place, struct etl_block *block,
 			uint64_t first_record, bool unordered, struct error *err)
@@ -257,13 +271,14 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 		       first_record);
 	good = !unordered || sort_positions(open, err);
 	pass->open_bytes += open->cost_bytes;
-	if (good && next_record(open)) {
+	if (good && first_of_range(pass, open)) {
 		if (heap_push(&pass->heap, open->walk.record.raw_time, open)) {
 			return true;
 		}
 		good = error_no_memory(err, "another open buffer");
 	}
-	/* A sorted buffer without a record: the file was changed since the first pass. */
+	/* No record of the range; or a buffer without one: the file was changed since the first
+	 * pass. */
 	close_buffer(pass, open);
 	return good;
 }
@@ -292,6 +307,13 @@ static inline bool top_is_next(const struct pass *pass)
 	       (top->time == pass->due_time && top->open->offset < pass->due_offset);
 }
 
+/* No buffer is due before this time. */
+static void be_due(struct pass *pass, int64_t time)
+{
+	pass->due_time = time;
+	pass->due_offset = time == INT64_MAX ? UINT64_MAX : 0;
+}
+
 /* Opens the buffers of the index that are due. */
 static bool open_due(struct pass *pass, struct error *err)
 {
@@ -306,14 +328,14 @@ static bool open_due(struct pass *pass, struct error *err)
 			return true;
 		}
 		if (pass->heap.count > 0 && pass->open_bytes + entry->end > pass->open_bytes_max) {
-			break;
+			be_due(pass, INT64_MAX);
+			return true;
 		}
 		if (!open_entry(pass, entry, err)) {
 			return false;
 		}
 	}
-	pass->due_time = INT64_MAX;
-	pass->due_offset = UINT64_MAX;
+	be_due(pass, pass->range.until);
 	return true;
 }
 
@@ -432,7 +454,9 @@ static bool run(struct pass *pass, struct error *err)
 		if (!fill(pass, err)) {
 			return false;
 		}
-		if (pass->heap.count == 0 || etl_visitor_stopping(pass->visitor)) {
+		/* If the top is not next, with all buffers open, it is behind the range. */
+		if (pass->heap.count == 0 || !top_is_next(pass) ||
+		    etl_visitor_stopping(pass->visitor)) {
 			return true;
 		}
 		if (run_open(pass)) {
@@ -464,12 +488,14 @@ static void pass_done(struct pass *pass)
 		pass->unused = next;
 	}
 	free(pass->heap.entries);
-	etl_blocks_done(&pass->file->input.blocks);
+	if (!pass->index || !pass->index->borrows) {
+		etl_blocks_done(&pass->file->input.blocks);
+	}
 }
 
-bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_bytes_max,
-		   struct etl_progress *progress, const struct etl_visitor *visitor,
-		   struct error *err)
+static bool run_index(struct etl_file *file, struct etl_index *index, const struct etl_range *range,
+		      size_t open_bytes_max, struct etl_progress *progress,
+		      const struct etl_visitor *visitor, struct error *err)
 {
 	struct etl_damage known = { 0 }; /* the first pass has counted it already */
 	struct pass pass = {
@@ -477,6 +503,7 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 		.visitor = visitor,
 		.progress = progress,
 		.open_bytes_max = open_bytes_max,
+		.range = *range,
 		.index = index,
 		.window_bytes = ETL_WINDOW_MAX < open_bytes_max ? ETL_WINDOW_MAX : open_bytes_max,
 		.damage = &known,
@@ -498,6 +525,22 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 	return good;
 }
 
+static const struct etl_range whole = { INT64_MIN, INT64_MAX };
+
+bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_bytes_max,
+		   struct etl_progress *progress, const struct etl_visitor *visitor,
+		   struct error *err)
+{
+	return run_index(file, index, &whole, open_bytes_max, progress, visitor, err);
+}
+
+bool etl_order_run_range(struct etl_file *file, struct etl_index *index,
+			 const struct etl_range *range, struct etl_progress *progress,
+			 const struct etl_visitor *visitor, struct error *err)
+{
+	return run_index(file, index, range, ETL_OPEN_MAX, progress, visitor, err);
+}
+
 bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_damage *damage,
 		      struct etl_progress *progress, const struct etl_visitor *visitor,
 		      struct error *err)
@@ -506,6 +549,7 @@ bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_dam
 		.file = file,
 		.visitor = visitor,
 		.progress = progress,
+		.range = whole,
 		.due_time = INT64_MAX,
 		.due_offset = UINT64_MAX,
 		.streaming = true,

@@ -57,6 +57,20 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 		   struct etl_progress *progress, const struct etl_visitor *visitor,
 		   struct error *err);
 
+/* The records from one raw time on, and below another one; until INT64_MAX: all that follow. */
+struct etl_range {
+	int64_t from, until;
+};
+
+/*
+ * The same for some of the records. index: the entries of all buffers that have records of the
+ * range, in their order; other buffers do no harm. Several threads may run ranges of one recording
+ * at once, each with a copy of the file that has blocks of its own, which stay after the pass.
+ */
+bool etl_order_run_range(struct etl_file *file, struct etl_index *index,
+			 const struct etl_range *range, struct etl_progress *progress,
+			 const struct etl_visitor *visitor, struct error *err);
+
 /*
  * The same in one pass without an index: a window of window_bytes is read ahead and ordered. Damage
  * and a wrong number of buffers are counted and reported here, because there is no first pass.

@@ -9,7 +9,8 @@
  *
  * Each pass is read by a thread of its own where that pays (reading_thread.h): with a second
  * processor, and records enough to make up for the start of a thread. In the first pass the sink
- * may take records out of its choice at each of them, and the rest of these is not shown.
+ * may take records out of its choice at each of them, and the rest of these is not shown. For a
+ * sink with helpers, the second pass is read in ranges of time by several threads (ranges.h).
  *
  * Damage is counted in the pass that reads the file in its order, for each run anew: the file may
  * have changed since the run before. Delivered records and buffers are counted over all runs.
@@ -25,6 +26,7 @@
 #include "etl/file.h"
 #include "etl/index.h"
 #include "etl/order.h"
+#include "etl/ranges.h"
 #include "etl/reading_thread.h"
 #include "source/source_internal.h"
 
@@ -142,26 +144,43 @@ static bool first_pass(struct file_source *source, const struct event_sink *sink
 	return true;
 }
 
-static bool file_run(struct source *base, const struct event_sink *sink, struct error *err)
+/* The pass in time order. */
+static bool second_pass(struct file_source *source, etl_pass *pass, const struct event_sink *sink,
+			struct error *err)
 {
-	struct file_source *source = (struct file_source *)base;
 	struct etl_visitor visitor = {
 		.record_context = sink->context,
 		.on_record = sink->on_event,
 		.buffer_context = source,
 		.on_buffer = on_buffer,
-		.stopping = &base->stopping,
+		.stopping = &source->source.stopping,
 	};
+	struct etl_ranges ranges;
+	bool good;
+
+	if (pass != run_index || sink->helper_count == 0 ||
+	    !etl_ranges_choose(&source->index, sink->helper_count, &ranges)) {
+		return run_pass(source, pass, &visitor, err);
+	}
+	good = etl_order_run_ranges(source->file, &source->index, &ranges, sink->helpers,
+				    sink->helper_count, &source->progress, &visitor, err);
+	etl_ranges_done(&ranges);
+	return good;
+}
+
+static bool file_run(struct source *base, const struct event_sink *sink, struct error *err)
+{
+	struct file_source *source = (struct file_source *)base;
 	bool good;
 
 	source->sink = sink;
 	if (source->single_pass) {
 		source->damage = (struct etl_damage){ 0 };
-		good = run_pass(source, run_stream, &visitor, err);
+		good = second_pass(source, run_stream, sink, err);
 	} else {
 		good = (source->indexed && !sink->on_first_pass) || first_pass(source, sink, err);
 		if (good && source->indexed) {
-			good = run_pass(source, run_index, &visitor, err);
+			good = second_pass(source, run_index, sink, err);
 		}
 	}
 	publish(source, good && !source_stopping(base) ? source->statistics.bytes_total :

@@ -272,7 +272,8 @@ static void unpack(void *context, struct job *link, unsigned thread)
 
 bool etl_unpacker_expect(struct etl_unpacker *unpacker)
 {
-	if (unpacker->buffers < HELPER_FROM && ++unpacker->buffers == HELPER_FROM) {
+	if (!unpacker->no_thread && unpacker->buffers < HELPER_FROM &&
+	    ++unpacker->buffers == HELPER_FROM) {
 		unpacker->jobs = jobs_start(2, unpack, NULL);
 	}
 	return unpacker->jobs != NULL;
