@@ -107,6 +107,7 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->probe = options->probe;
 	engine->names_only = options->names_only;
 	engine->dry_run = options->dry_run;
+	engine->helps = options->helps;
 	engine->registry = options->registry;
 	engine->strings = registry_strings(options->registry);
 	engine->shard = options->shard;
