@@ -28,70 +28,15 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "decode/manifest_holds.h"
-#include "source/kernel_group.h"
+#include "pipeline_internal.h"
 
 enum {
-	LOST_TYPES = 3,
 	/* Event classes that one consumer remembers; real machines have a few thousand. */
 	CLASSES_MAX = 32768,
 	DEFERRED_CLASSES_MAX = 64,
 	DEFERRED_RECORDS_MAX = 1 << 18,
 	DEFERRED_PAYLOADS_MAX = 64 << 20, /* bytes */
 	TEND_EVERY = 10 * 10000000,       /* 100 ns */
-};
-
-/* A copy of a record that the first pass cannot decode yet. */
-struct deferred_record {
-	struct event_record record; /* its pointers lead into this struct */
-	struct guid provider;
-	uint8_t payload[];
-};
-
-/*
- * The few records that can only be decoded at the end of the first pass, when the recording has
- * announced their schemas. The list is bounded: a record that does not fit is left out.
- */
-struct deferred_records {
-	struct deferred_record **records; /* owned, as are its elements */
-	size_t count, capacity;
-	size_t payload_bytes;
-};
-
-/* The counters of one session, at 0 before the first event where all labels are known. */
-struct session_cells {
-	struct family *events; /* by provider */
-	cell *outcomes[OUTCOME_COUNT];
-	cell *lost[LOST_TYPES]; /* by the type of a record that reports loss */
-};
-
-struct pipeline {
-	struct pipeline_options options;
-	struct trace_schemas *schemas;
-	struct inband_manifests *inband; /* of a source without a first pass */
-	struct schema_origins origins;
-	/*
-	 * Two event tables, one for each pass: the name of a class can depend on records that only
-	 * the first pass finds. The statistics show the second one, whose classes have rules.
-	 */
-	struct event_table *ahead;
-	struct event_table *event_table;
-	struct usual_classes *usual;      /* of event_table */
-	struct kernel_choice ahead_at;    /* the kernel records of the first pass */
-	struct id_choice ahead_ids;       /* and the ids of other events */
-	struct deferred_records deferred; /* of the first pass that is under way */
-	struct tracker *tracker;
-	struct rule_engine *engine;
-	/* See shard_enter() and shard_tend(). */
-	const _Atomic(uint64_t) *epoch;  /* the registry's */
-	uint64_t entered;                /* what shard_enter() returned; 0: left */
-	int64_t time, tended_time;       /* of the last record; of the last shard_tend() */
-	const struct event_record *next; /* for report_alive() */
-	uint32_t session;                /* label id */
-	struct session_cells cells;
-	bool schemas_known;     /* an earlier pass has collected them */
-	bool awaits_names;      /* of processes that a live session found */
-	bool failed;            /* no memory for an event class: the pass is stopped and reported */
-	struct event_sink sink; /* of the source that runs */
 };
 
 /* ---- what every pipeline counts, independent of the rules ---- */
@@ -299,7 +244,7 @@ static void enter(struct pipeline *pipeline)
 	}
 }
 
-static void leave(struct pipeline *pipeline)
+void pipeline_leave(struct pipeline *pipeline)
 {
 	pipeline->entered = 0;
 	shard_leave(pipeline->options.shard);
@@ -313,7 +258,19 @@ static inline bool is_prepared_for(const struct pipeline *pipeline,
 	       (uint64_t)record->time - (uint64_t)pipeline->tended_time < (uint64_t)TEND_EVERY;
 }
 
-/* Every ten seconds of event time, looks for label sets to give back. */
+/* Looks for label sets to give back. With helpers it only looks whether some will have to be: the
+ * order of the records, which decides about that, is not that in which they are counted. */
+static void tend(struct pipeline *pipeline, const struct event_record *record)
+{
+	if (pipeline_is_crowded(pipeline)) {
+		source_stop(pipeline->options.source);
+	}
+	pipeline->next = record;
+	shard_tend(pipeline->options.shard, pipeline->time, record->time);
+	enter(pipeline);
+}
+
+/* Every ten seconds of event time, tends the label sets. */
 static NOINLINE void prepare_for(struct pipeline *pipeline, const struct event_record *record)
 {
 	enter(pipeline);
@@ -324,11 +281,9 @@ static NOINLINE void prepare_for(struct pipeline *pipeline, const struct event_r
 	    time_between(record->time, pipeline->tended_time) < (uint64_t)TEND_EVERY) {
 		return; /* a record that comes late */
 	}
-	if (pipeline->tended_time != RECORD_NO_TIME &&
+	if (pipeline->tended_time != RECORD_NO_TIME && !pipeline->lead &&
 	    (!pipeline->options.observer || pipeline->options.observer->gives_back)) {
-		pipeline->next = record;
-		shard_tend(pipeline->options.shard, pipeline->time, record->time);
-		enter(pipeline);
+		tend(pipeline, record);
 	}
 	pipeline->tended_time = record->time;
 }
@@ -420,6 +375,7 @@ static void on_first_pass_end(void *context)
 	enter(pipeline);
 	show_deferred_records(pipeline);
 	tracker_first_pass_end(pipeline->tracker);
+	pipeline_make_helpers(pipeline);
 	if (pipeline->options.on_ready) {
 		pipeline->options.on_ready(pipeline->options.ready_context);
 	}
@@ -488,6 +444,7 @@ static NOINLINE bool prepare_class(struct pipeline *pipeline, const struct event
 	    !rule_engine_prepare(pipeline->engine, class)) {
 		return false;
 	}
+	class->shared = tracker_shares(pipeline->tracker, class) && rule_engine_shares(class);
 	if (!pipeline->options.tap) {
 		return true;
 	}
@@ -749,10 +706,11 @@ static NOINLINE struct event_class *find_class(struct pipeline *pipeline,
 
 /*
  * What every event goes through. extras: the pipeline has something that most have not; see
- * has_extras().
+ * pipeline_has_extras(). helps: it is a helper. False: it leaves the record to the pipeline that it
+ * helps.
  */
-static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct event_record *record,
-				     bool extras)
+static ALWAYS_INLINE bool take_event(struct pipeline *pipeline, const struct event_record *record,
+				     bool extras, bool helps)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	struct event_class *class;
@@ -761,7 +719,7 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct eve
 	bool counts;
 
 	if (extras && options->pace && !wait_until_due(pipeline, record)) {
-		return; /* it is not counted, nor is it delivered */
+		return true; /* it is not counted, nor is it delivered */
 	}
 	reload_when_due(pipeline);
 	if (extras && options->on_time) {
@@ -778,8 +736,12 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct eve
 	if (!class) {
 		class = find_class(pipeline, record);
 		if (!class) {
-			return;
+			return true;
 		}
+	}
+	if (helps && !class->shared) {
+		pipeline->left++;
+		return false;
 	}
 	events = class->records ? class->records : provider_cell(pipeline, class);
 	if (events) {
@@ -800,21 +762,27 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct eve
 	if (extras && options->observer) {
 		show(pipeline, record, class);
 	}
+	return true;
 }
 
-static bool has_extras(const struct pipeline_options *options)
+bool pipeline_has_extras(const struct pipeline_options *options)
 {
 	return options->pace || options->on_time || options->tap || options->observer;
 }
 
 static void on_event(void *context, const struct event_record *record)
 {
-	take_event(context, record, false);
+	take_event(context, record, false, false);
 }
 
 static void on_event_with_extras(void *context, const struct event_record *record)
 {
-	take_event(context, record, true);
+	take_event(context, record, true, false);
+}
+
+bool pipeline_help_with(void *context, const struct event_record *record)
+{
+	return take_event(context, record, false, true);
 }
 
 static void on_buffer(void *context)
@@ -834,7 +802,7 @@ static void on_buffer(void *context)
 			pipeline->options.on_ready(pipeline->options.ready_context);
 		}
 	}
-	leave(pipeline); /* the source may wait for the next buffer */
+	pipeline_leave(pipeline); /* the source may wait for the next buffer */
 }
 
 bool pipeline_run(struct pipeline *pipeline, struct error *err)
@@ -847,7 +815,8 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.first_pass_choice = &pipeline->ahead_at,
 		.first_pass_ids = &pipeline->ahead_ids,
 		.on_first_pass_end = on_first_pass_end,
-		.on_event = has_extras(&pipeline->options) ? on_event_with_extras : on_event,
+		.on_event = pipeline_has_extras(&pipeline->options) ? on_event_with_extras :
+								      on_event,
 		.on_buffer = on_buffer,
 		.on_restart = on_restart,
 		.on_process = on_process,
@@ -866,7 +835,8 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 	done = source_run(pipeline->options.source, &pipeline->sink, err);
 	enter(pipeline);
 	tracker_end(pipeline->tracker);
-	leave(pipeline);
+	pipeline_leave(pipeline);
+	pipeline_end_helpers(pipeline);
 	if (pipeline->failed) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for another event class");
 	}
@@ -877,9 +847,10 @@ void pipeline_reset(struct pipeline *pipeline)
 {
 	enter(pipeline);
 	deferred_done(&pipeline->deferred); /* of a first pass that was stopped */
+	pipeline_free_helpers(pipeline);
 	tracker_reset(pipeline->tracker);
 	rule_engine_reset(pipeline->engine);
-	leave(pipeline);
+	pipeline_leave(pipeline);
 }
 
 /* ---- making and ending ---- */
@@ -890,29 +861,16 @@ static void on_schema_mismatch(void *context, const char *sentence)
 	log_warning("Rule does not apply to an event", log_text("rule", sentence));
 }
 
-static bool make_parts(struct pipeline *pipeline, struct error *err)
+static bool make_tracker(struct pipeline *pipeline, struct error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
-	const struct setup *setup = options->setup;
-	const struct source_clock *clock = &source_facts(options->source)->clock;
 	struct tracker_options tracker = {
-		.registry = setup->registry,
+		.registry = options->setup->registry,
 		.shard = options->shard,
-		.clock = clock,
+		.clock = &source_facts(options->source)->clock,
 		.names = options->names,
 		.live = options->live,
 		.late_ms = options->late_ms,
-	};
-	struct rule_engine_options engine = {
-		.set = setup->rules,
-		.registry = setup->registry,
-		.shard = options->shard,
-		.clock = clock,
-		.session = options->session,
-		.names_only = options->names_only,
-		.probe = options->observer ? options->observer->probe : NULL,
-		.on_schema_mismatch = on_schema_mismatch,
-		.dry_run = options->observer ? options->observer->dry_run : NULL,
 	};
 
 	add_configured(pipeline, &tracker);
@@ -923,27 +881,75 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
 	tracker_choose_ids_ahead(&pipeline->ahead_ids);
 	trace_schemas_choose_ids(&pipeline->ahead_ids);
-	engine.tracker = pipeline->tracker;
-	pipeline->engine = rule_engine_new(&engine, err);
-	pipeline->schemas = pipeline->engine ? trace_schemas_new(err) : NULL;
-	pipeline->inband = pipeline->schemas ? inband_manifests_new(on_forget, pipeline, err) :
-					       NULL;
-	pipeline->origins = (struct schema_origins){
-		.live = options->live,
-		.trace = pipeline->schemas,
-		.inband = pipeline->inband,
-		.configured = setup->manifests.configured,
-		.builtin = setup->manifests.builtin,
-		.builtin_names = true,
-		.system = options->system,
+	return true;
+}
+
+bool pipeline_make_engine(struct pipeline *pipeline, struct error *err)
+{
+	const struct pipeline_options *options = &pipeline->options;
+	const struct rule_engine_options engine = {
+		.set = options->setup->rules,
+		.registry = options->setup->registry,
+		.shard = options->shard,
+		.tracker = pipeline->tracker,
+		.clock = &source_facts(options->source)->clock,
+		.session = options->session,
+		.names_only = options->names_only,
+		.probe = options->observer ? options->observer->probe : NULL,
+		.on_schema_mismatch = pipeline->lead ? NULL : on_schema_mismatch,
+		.dry_run = options->observer ? options->observer->dry_run : NULL,
+		.helps = pipeline->lead != NULL,
 	};
-	pipeline->ahead = pipeline->inband ? event_table_new(CLASSES_MAX, NULL, err) : NULL;
+
+	pipeline->engine = rule_engine_new(&engine, err);
 	pipeline->event_table =
-		pipeline->ahead ? event_table_new(CLASSES_MAX, &pipeline->origins, err) : NULL;
+		pipeline->engine ? event_table_new(CLASSES_MAX, &pipeline->origins, err) : NULL;
 	if (!pipeline->event_table) {
 		return false;
 	}
 	pipeline->usual = event_table_usual_classes(pipeline->event_table);
+	return true;
+}
+
+/* Those of a pipeline that is no helper. */
+static bool make_parts(struct pipeline *pipeline, struct error *err)
+{
+	const struct pipeline_options *options = &pipeline->options;
+
+	if (!make_tracker(pipeline, err)) {
+		return false;
+	}
+	pipeline->schemas = trace_schemas_new(err);
+	pipeline->inband = pipeline->schemas ? inband_manifests_new(on_forget, pipeline, err) :
+					       NULL;
+	pipeline->ahead = pipeline->inband ? event_table_new(CLASSES_MAX, NULL, err) : NULL;
+	pipeline->origins = (struct schema_origins){
+		.live = options->live,
+		.trace = pipeline->schemas,
+		.inband = pipeline->inband,
+		.configured = options->setup->manifests.configured,
+		.builtin = options->setup->manifests.builtin,
+		.builtin_names = true,
+		.system = options->system,
+	};
+	return pipeline->ahead && pipeline_make_engine(pipeline, err);
+}
+
+bool pipeline_attend(struct pipeline *pipeline, struct error *err)
+{
+	const struct pipeline_options *options = &pipeline->options;
+	struct registry *registry = options->setup->registry;
+
+	pipeline->epoch = registry_epoch(registry);
+	pipeline->time = RECORD_NO_TIME;
+	pipeline->tended_time = RECORD_NO_TIME;
+	pipeline->session = intern_string(registry_strings(registry), options->session);
+	if (!make_cells(registry, options->shard, options->session, &pipeline->cells, err)) {
+		return false;
+	}
+	shard_attend(options->shard, &(struct shard_owner){ .context = pipeline,
+							    .forget_cells = forget_cells,
+							    .report_alive = report_alive });
 	return true;
 }
 
@@ -962,24 +968,11 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 	if (!options->reload_due) {
 		pipeline->options.reload_due = &never_due;
 	}
-	pipeline->epoch = registry_epoch(options->setup->registry);
-	pipeline->time = RECORD_NO_TIME;
-	pipeline->tended_time = RECORD_NO_TIME;
-	pipeline->session =
-		intern_string(registry_strings(options->setup->registry), options->session);
-	if (!make_cells(options->setup->registry, options->shard, options->session,
-			&pipeline->cells, err) ||
-	    !make_parts(pipeline, err)) {
-		goto fail;
+	if (!make_parts(pipeline, err) || !pipeline_attend(pipeline, err)) {
+		pipeline_free(pipeline);
+		return NULL;
 	}
-	shard_attend(options->shard, &(struct shard_owner){ .context = pipeline,
-							    .forget_cells = forget_cells,
-							    .report_alive = report_alive });
 	return pipeline;
-
-fail:
-	pipeline_free(pipeline);
-	return NULL;
 }
 
 void pipeline_free(struct pipeline *pipeline)
@@ -987,6 +980,7 @@ void pipeline_free(struct pipeline *pipeline)
 	if (!pipeline) {
 		return;
 	}
+	pipeline_free_helpers(pipeline);
 	shard_attend(pipeline->options.shard, NULL);
 	free_classes(pipeline->ahead);
 	free_classes(pipeline->event_table);
@@ -1008,8 +1002,14 @@ void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statis
 	struct rule_engine_statistics engine;
 
 	event_table_statistics(pipeline->event_table, &statistics->event_table);
+	statistics->event_table.hits += pipeline->helped.hits;
+	statistics->event_table.misses += pipeline->helped.misses;
+	statistics->helped = pipeline->helped.hits + pipeline->helped.misses;
 	inband_manifests_statistics(pipeline->inband, &statistics->inband);
 	tracker_statistics(pipeline->tracker, &statistics->tracker);
+	for (size_t i = 0; i < pipeline->helper_count; i++) {
+		tracker_statistics_add_helper(&statistics->tracker, pipeline->helpers[i]->tracker);
+	}
 	trace_schemas_statistics(pipeline->schemas, &trace);
 	statistics->inband.dropped += trace.dropped_manifests;
 	statistics->dropped_descriptions = trace.dropped_descriptions;
