@@ -3,16 +3,16 @@
 # Windows build's under Wine, a hostile provider and every fuzz target for 15 s (--long: 10 minutes), every command on
 # 20 damaged recordings (10,000), some commands on four recordings (all), each attack on the web server for 5 s (a minute), and
 # the recordings in ../shared/traces against their expected results. --long also reads recordings of 100 GB and of a million processes,
-# prints which lines and branches all tests together reach, draws the dashboards, builds the packages twice, and keeps two exporters
-# busy for SOAK_SECONDS (8 hours).
+# prints which lines and branches all tests together reach, and which edges the fuzz targets do, draws the dashboards, builds the
+# packages twice, and keeps two exporters busy for SOAK_SECONDS (8 hours).
 # A failure does not stop the rest. A line a minute says how far it is. The last line is the sum; the exit status is 0 when
 # nothing failed and something ran.
 set -uo pipefail
 
-fuzz_seconds=15 mutants=20
+fuzz_seconds=15 mutants=20 long=0
 case "$*" in
 "") ;;
---long) fuzz_seconds=600 mutants=10000; export ATTACK_SECONDS=60 LONG_TESTS=1 ;;
+--long) fuzz_seconds=600 mutants=10000 long=1; export ATTACK_SECONDS=60 LONG_TESTS=1 ;;
 *) echo "usage: bash tests/run.sh [--long]" >&2; exit 2 ;;
 esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -21,7 +21,7 @@ exec </dev/null
 passed=0 failed=0 skipped=0
 failures=()
 steps=(set-up release asan tsan "hostile provider" "damaged recordings" windows-mingw fuzz recordings)
-[ "$fuzz_seconds" -eq 15 ] || steps+=(coverage dashboards packages)
+[ "$long" -eq 0 ] || steps+=(coverage dashboards packages)
 step=0
 
 # Compilers and Wine leave files behind when they are ended early.
@@ -129,24 +129,33 @@ edges() { # [folder]: this one alone, by file
 	}'
 }
 
-fuzz_one() { # target
+# Of a target that has run: counts the edges that all its inputs reach.
+count_edges() { # target
 	local folder folders=()
 
-	heading "$1, $fuzz_seconds s; $((SECONDS / 60)) min so far"
-	if bash tests/fuzz/run.sh --seconds "$fuzz_seconds" "$1"; then
-		pass
-		for folder in "build/fuzz/corpus/$1" "tests/fuzz/corpus/$1" "build/fuzz/seeds/$1"; do
-			[ ! -d "$folder" ] || folders+=("$folder")
-		done
-		"build/fuzz-coverage/$1" -runs=0 -print_coverage=1 "${folders[@]}" >"build/fuzz/$1.coverage" 2>&1
-		edges <"build/fuzz/$1.coverage"
-	else
-		fail "$1: see build/fuzz/$1.log; the input is in build/fuzz/findings"
-	fi
+	for folder in "build/fuzz/corpus/$1" "tests/fuzz/corpus/$1" "build/fuzz/seeds/$1"; do
+		[ ! -d "$folder" ] || folders+=("$folder")
+	done
+	"build/fuzz-coverage/$1" -runs=0 -print_coverage=1 "${folders[@]}" >"build/fuzz/$1.coverage" 2>&1
+	edges <"build/fuzz/$1.coverage"
 }
 
+# Prints all that it has to say at once, because another target runs beside it; leaves build/fuzz/TARGET.passed if nothing was found.
+fuzz_one() { # target
+	local said
+
+	said=$(
+		bash tests/fuzz/run.sh --seconds "$fuzz_seconds" "$1" || exit 1
+		[ "$long" -eq 0 ] || count_edges "$1"
+	) && touch "build/fuzz/$1.passed"
+	heading "$1, $fuzz_seconds s; $((SECONDS / 60)) min so far"
+	printf '%s\n' "$said"
+}
+
+# The build that counts edges takes minutes, and is for --long only.
 build_fuzzers() {
-	cmake --preset fuzz && cmake --build --preset fuzz && cmake --preset fuzz-coverage && cmake --build --preset fuzz-coverage
+	cmake --preset fuzz && cmake --build --preset fuzz || return 1
+	[ "$long" -eq 0 ] || { cmake --preset fuzz-coverage && cmake --build --preset fuzz-coverage; }
 }
 
 run_fuzzers() {
@@ -156,18 +165,30 @@ run_fuzzers() {
 		skip "fuzzing: no targets in tests/fuzz"
 		return
 	fi
-	rm -f build/fuzz/*.coverage # of targets that there may not be any more
+	rm -f build/fuzz/*.{coverage,passed} # of targets that there may not be any more
 	if ! build_fuzzers 2>&1 | show_progress fuzz; then
 		fail "fuzz: does not build"
 		return
 	fi
-	for target in tests/fuzz/fuzz_*.c; do
-		fuzz_one "$(basename "$target" .c)"
+	for target in tests/fuzz/fuzz_*.c; do # two at once: a target uses one processor
+		[ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
+		fuzz_one "$(basename "$target" .c)" &
 	done
-	heading "edges that the fuzz targets reach together"
-	cat build/fuzz/fuzz_*.coverage | edges
-	heading "edges of exporter/decode that the fuzz targets reach together"
-	cat build/fuzz/fuzz_*.coverage | edges decode
+	wait
+	for target in tests/fuzz/fuzz_*.c; do
+		target=$(basename "$target" .c)
+		if [ -e "build/fuzz/$target.passed" ]; then
+			pass
+		else
+			fail "$target: see build/fuzz/$target.log; the input is in build/fuzz/findings"
+		fi
+	done
+	if [ "$long" -eq 1 ]; then
+		heading "edges that the fuzz targets reach together"
+		cat build/fuzz/fuzz_*.coverage | edges
+		heading "edges of exporter/decode that the fuzz targets reach together"
+		cat build/fuzz/fuzz_*.coverage | edges decode
+	fi
 }
 
 # What ctest tries for some seconds, for longer.
@@ -269,7 +290,7 @@ if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards
 		next_step
 		"$part"
 	done
-	if [ "$fuzz_seconds" -ne 15 ]; then
+	if [ "$long" -eq 1 ]; then
 		next_step
 		print_coverage
 		next_step

@@ -30,12 +30,14 @@ fi
 
 work=build/fuzz
 mkdir -p $work/findings
-if [ build/release/fuzz_seeds -nt $work/seeds/made ]; then
+make_seeds() {
+	flock 9 # two may run at once
+	[ build/release/fuzz_seeds -nt $work/seeds/made ] || return 0
 	rm -rf $work/seeds
 	mkdir -p $work/seeds
-	build/release/fuzz_seeds $work/seeds || exit 1
-	touch $work/seeds/made
-fi
+	build/release/fuzz_seeds $work/seeds && touch $work/seeds/made
+}
+make_seeds 9>$work/seeds.lock || exit 1
 
 folders_of() { # target: the folders of its inputs, the one that grows first
 	local folder
