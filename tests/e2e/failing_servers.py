@@ -77,12 +77,13 @@ class Server:
         return self.process.poll() is None
 
     def until(self, condition):
-        """Waits for it, or for the end of the program."""
-        end = time.monotonic() + PATIENCE_S
+        """Waits for it, or for the end of the program. Looks less and less often: a look may be a scrape, or a connection with TLS."""
+        end, pause_s = time.monotonic() + PATIENCE_S, 0.002
         while not condition():
             if not self.runs() or time.monotonic() > end:
                 return bool(condition())
-            time.sleep(0.002)
+            time.sleep(pause_s)
+            pause_s = min(1.5 * pause_s, 0.05)
         return True
 
     def connect(self):
