@@ -29,7 +29,7 @@ same() {
 	grep -q '^exit 0$' "$work/page" || fail "$name: $(cat "$work/page" "$work/said")"
 	mv "$work/page" "$work/page.1"
 	mv "$work/said" "$work/said.1"
-	for threads in 3 5 9; do
+	for threads in $counts; do
 		count $threads "$@"
 		cmp -s "$work/page.1" "$work/page" || fail "$name: $threads threads: $* differs: $(diff "$work/page.1" "$work/page" | head -5)"
 		cmp -s "$work/said.1" "$work/said" || fail "$name: $threads threads: other messages: $(diff "$work/said.1" "$work/said" | head -5)"
@@ -47,10 +47,13 @@ same() {
 	done
 }
 
+counts="3 5 9"
+[ -e "${FAILING_CALLS_LIBRARY:-}" ] || counts=3 # a build with sanitizers, which is slow
+
 # Small ranges are not worth a thread, so a recording for them has some size.
 plain=$work/plain.etl switches=$work/switches.etl packed=$work/packed.etl
-records=$("$MAKE_SAMPLE" --plain-size=24MiB "$plain" | grep -o '[0-9]*' | head -1)
-"$MAKE_SAMPLE" --plain-size=24MiB --switches "$switches" >/dev/null
+records=$("$MAKE_SAMPLE" --plain-size=16MiB "$plain" | grep -o '[0-9]*' | head -1)
+"$MAKE_SAMPLE" --plain-size=16MiB --switches "$switches" >/dev/null
 "$ETWTOOL" relog --compress -o "$packed" "$plain" >/dev/null 2>&1
 
 # Collectors that need every record in its order are below.
@@ -74,10 +77,10 @@ for recording in $(recordings); do
 done
 
 # Whoever counts, a recording that was cut or damaged is reported once, and what follows the damage is counted.
-head -c 17000000 "$plain" >"$work/cut.etl"
+head -c 12000000 "$plain" >"$work/cut.etl"
 same helped "a cut recording" --replay.file="$work/cut.etl"
 cp "$plain" "$work/damaged.etl"
-for place in 5000000 9000000 13000000 20000000; do
+for place in 5000000 9000000 13000000; do
 	head -c 300 /dev/zero | tr '\0' '\377' | dd of="$work/damaged.etl" bs=1 seek=$place conv=notrunc status=none
 done
 same helped "a damaged recording" --replay.file="$work/damaged.etl"
