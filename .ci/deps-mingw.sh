@@ -122,13 +122,37 @@ build_libarchive() {
 	build libarchive "$here/libarchive" -DLIBARCHIVE_SOURCE_DIR="$1"
 }
 
+build_library() { # library, source folder
+	local stamp
+
+	stamp=$(stamp_of "$1")
+	say "building $1 in $prefix"
+	"build_$1" "$2"
+	printf '%s\n' "$stamp" >"$prefix/$1.stamp"
+}
+
+build_stale() { # library...
+	local library
+
+	for library in "$@"; do
+		[ -z "${sources[$library]:-}" ] || build_library "$library" "${sources[$library]}"
+	done
+}
+
 install_packages "${packages[@]}"
 lock_cache
 mkdir -p "$prefix"
+declare -A sources
 for library in civetweb cmocka libyaml expat pcre2 zlib libzstd libxcrypt xz-utils libarchive openssl; do
-	stamp=$(stamp_of $library)
-	[ "$(cat "$prefix/$library.stamp" 2>/dev/null)" != "$stamp" ] || continue
-	say "building $library in $prefix"
-	build_$library "$(fetch_source $library)"
-	printf '%s\n' "$stamp" >"$prefix/$library.stamp"
+	[ "$(cat "$prefix/$library.stamp" 2>/dev/null)" != "$(stamp_of $library)" ] || continue
+	sources[$library]=$(fetch_source $library)
 done
+# OpenSSL beside all others, which use one processor while CMake looks at the compiler. libarchive needs some of those before it.
+build_stale civetweb cmocka libyaml expat pcre2 zlib libzstd libxcrypt xz-utils libarchive &
+others=$!
+build_stale openssl &
+openssl=$!
+failed=0
+wait "$others" || failed=1
+wait "$openssl" || failed=1
+[ "$failed" -eq 0 ] || die "not all libraries were built"
