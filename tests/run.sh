@@ -18,6 +18,9 @@ esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 exec </dev/null
 
+# Python itself: what stands for it on some machines, to choose a version, takes several times as long to start.
+PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))' 2>/dev/null || echo /usr/bin):$PATH
+
 passed=0 failed=0 skipped=0
 failures=()
 steps=(set-up release asan tsan "hostile provider" "damaged recordings" windows-mingw fuzz recordings)
