@@ -328,7 +328,7 @@ static bool open_due(struct pass *pass, struct error *err)
 			return true;
 		}
 		if (pass->heap.count > 0 && pass->open_bytes + entry->end > pass->open_bytes_max) {
-			be_due(pass, INT64_MAX);
+			be_due(pass, pass->range.until); /* until one is at its end */
 			return true;
 		}
 		if (!open_entry(pass, entry, err)) {

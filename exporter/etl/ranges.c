@@ -11,8 +11,8 @@
  * Each thread takes the next range, and shows its records to its helper. What
  * the helper leaves to the visitor is copied into chunks, which form a queue for each range. The
  * caller empties the queues in the order of the ranges. What waits in them is bounded: a thread
- * that would add more waits, unless its range is the one that the caller is at, which therefore
- * always goes on.
+ * that would add more waits. The range that the caller is at has a bound of its own, so that it
+ * goes on however much of the others waits.
  */
 #include "etl/ranges.h"
 
@@ -23,13 +23,20 @@
 #include "base/os.h"
 
 enum {
-	RANGE_LEAST = 4 << 20, /* bytes of a range */
-	RANGE_MOST = 64 << 20,
+	RANGE_LEAST = 4 << 20,   /* bytes of a range */
+	RANGE_USUAL = 16 << 20,  /* at most; what is left of a larger one has no room to wait */
+	RANGE_MOST = 64 << 20,   /* where buffers are so many that smaller ones overlap */
 	RANGES_PER_THREAD = 8,   /* so that the threads end at about the same time */
 	CHUNK_BYTES = 128 << 10, /* the largest record needs less than 66 KiB */
-	QUEUES_BYTES = 16 << 20, /* of all chunks that wait */
-	OVERLAP_MOST = 4,        /* no more than one byte in so many is in another range, too */
+	QUEUES_BYTES = 16 << 20, /* of all chunks that wait … */
+	SHOWN_BYTES = 4 << 20,   /* … and of those of the range that the caller is at */
+	OVERLAP_MOST = 6,        /* no more than one byte in so many is in another range, too */
 };
+
+/* Bytes of the buffers that all threads have open: half of what one thread may have, because a
+ * buffer takes more memory than its bytes. Then no thread comes to that limit, at which records
+ * come late. */
+#define OPEN_MOST ((uint64_t)ETL_OPEN_MAX / 2)
 
 #define WAIT_NS UINT64_C(1000000000)
 
@@ -100,26 +107,76 @@ static uint64_t overlap_bytes(const struct etl_index *index, const struct etl_ra
 	return bytes;
 }
 
+/* The usual size of a range. */
+static uint64_t usual_bytes(uint64_t bytes, size_t threads)
+{
+	uint64_t usual = bytes / threads / RANGES_PER_THREAD;
+
+	return usual < RANGE_LEAST ? RANGE_LEAST : usual > RANGE_USUAL ? RANGE_USUAL : usual;
+}
+
+/* A buffer that is open until a time. */
+struct opened {
+	int64_t until;
+	uint32_t bytes;
+};
+
+static int compare_opened(const void *a, const void *b)
+{
+	int64_t x = ((const struct opened *)a)->until, y = ((const struct opened *)b)->until;
+
+	return (x > y) - (x < y);
+}
+
+/* Whether the buffers that have records before and after any time fit into so many bytes. Without
+ * memory they do not. */
+static bool open_buffers_fit(const struct etl_index *index, uint64_t most)
+{
+	struct opened *opened = malloc(index->count * sizeof *opened);
+	uint64_t bytes = 0;
+	size_t closed = 0;
+	bool fit = opened != NULL;
+
+	for (size_t i = 0; fit && i < index->count; i++) {
+		const struct etl_entry *entry = &index->entries[i];
+
+		opened[i] = (struct opened){ entry->last_time, entry->end };
+	}
+	if (fit) {
+		qsort(opened, index->count, sizeof *opened, compare_opened);
+	}
+	/* The entries are in the order of their first times. */
+	for (size_t i = 0; fit && i < index->count; i++) {
+		while (opened[closed].until < index->entries[i].first_time) {
+			bytes -= opened[closed++].bytes;
+		}
+		bytes += index->entries[i].end;
+		fit = bytes <= most;
+	}
+	free(opened);
+	return fit;
+}
+
 bool etl_ranges_choose(const struct etl_index *index, size_t threads, struct etl_ranges *ranges)
 {
-	uint64_t bytes = 0, range_bytes;
+	uint64_t bytes = 0;
 
 	*ranges = (struct etl_ranges){ .starts = NULL };
 	for (size_t i = 0; i < index->count; i++) {
 		bytes += index->entries[i].end;
 	}
-	if (!index->complete || threads == 0 || bytes < 2 * RANGE_LEAST) {
+	if (!index->complete || threads == 0 || bytes < 2 * RANGE_LEAST ||
+	    !open_buffers_fit(index, OPEN_MOST / threads)) {
 		return false;
 	}
-	range_bytes = bytes / threads / RANGES_PER_THREAD;
-	range_bytes = range_bytes < RANGE_LEAST ? RANGE_LEAST : range_bytes;
-	range_bytes = range_bytes > RANGE_MOST ? RANGE_MOST : range_bytes;
-	if (!choose_starts(index, range_bytes, ranges) || ranges->count < 2 ||
-	    overlap_bytes(index, ranges) > bytes / OVERLAP_MOST) {
+	for (uint64_t size = usual_bytes(bytes, threads); size <= RANGE_MOST; size *= 2) {
+		if (choose_starts(index, size, ranges) && ranges->count > 1 &&
+		    overlap_bytes(index, ranges) <= bytes / OVERLAP_MOST) {
+			return true;
+		}
 		etl_ranges_done(ranges);
-		return false;
 	}
-	return true;
+	return false;
 }
 
 void etl_ranges_done(struct etl_ranges *ranges)
@@ -140,6 +197,7 @@ struct chunk {
 /* A range that a thread reads, or has read, until the caller has shown what was left of it. */
 struct range {
 	struct chunk *first, *last; /* owned: complete chunks */
+	size_t queued_bytes;        /* of them */
 	bool ended;
 	struct etl_progress progress; /* once it has ended */
 	uint64_t file_bytes;          /* of the buffers that begin in it */
@@ -193,11 +251,17 @@ static void fail(struct range_pass *pass, const struct error *err)
 
 /* ---- the threads: what is left to the visitor ---- */
 
+/* Whether there is no room for another chunk of a range; with the lock. */
+static bool is_full(const struct range_pass *pass, const struct range *range)
+{
+	return range == pass->shown ? range->queued_bytes >= SHOWN_BYTES :
+				      pass->queued_bytes >= QUEUES_BYTES;
+}
+
 /* Whether a thread may not give another chunk to the caller; with the lock. */
 static bool must_wait(const struct range_pass *pass, const struct range *range)
 {
-	return pass->queued_bytes >= QUEUES_BYTES && range != pass->shown && !pass->failed &&
-	       !is_stopping(pass);
+	return is_full(pass, range) && !pass->failed && !is_stopping(pass);
 }
 
 /* Gives the chunk to the caller, when there is room for it. */
@@ -221,6 +285,7 @@ static void send_chunk(struct range_thread *thread)
 		range->first = chunk;
 	}
 	range->last = chunk;
+	range->queued_bytes += sizeof *chunk;
 	pass->queued_bytes += sizeof *chunk;
 	if (range == pass->shown) {
 		os_condition_wake_all(&pass->changed);
@@ -460,9 +525,10 @@ static struct chunk *take_chunk(struct range_pass *pass, struct range *range, st
 	if (chunk) {
 		range->first = chunk->next;
 		range->last = range->first ? range->last : NULL;
-		if (pass->queued_bytes >= QUEUES_BYTES) {
+		if (is_full(pass, range) || pass->queued_bytes >= QUEUES_BYTES) {
 			os_condition_wake_all(&pass->changed);
 		}
+		range->queued_bytes -= sizeof *chunk;
 		pass->queued_bytes -= sizeof *chunk;
 	}
 	os_mutex_unlock(&pass->lock);
@@ -475,7 +541,9 @@ static void show_chunk(const struct etl_visitor *visitor, const struct chunk *ch
 		const struct event_record *record = (const void *)(chunk->bytes + at);
 
 		at += size_of(record);
-		visitor->on_record(visitor->record_context, record);
+		if (visitor->on_record) {
+			visitor->on_record(visitor->record_context, record);
+		}
 	}
 }
 
@@ -485,6 +553,7 @@ static bool show_range(struct range_pass *pass, struct range *range, struct etl_
 {
 	const struct etl_visitor *visitor = pass->visitor;
 	struct chunk *chunk = NULL;
+	bool failed;
 
 	os_mutex_lock(&pass->lock);
 	pass->shown = range;
@@ -493,7 +562,10 @@ static bool show_range(struct range_pass *pass, struct range *range, struct etl_
 	while ((chunk = take_chunk(pass, range, chunk)) != NULL) {
 		show_chunk(visitor, chunk);
 	}
-	if (pass->failed || is_stopping(pass)) {
+	os_mutex_lock(&pass->lock);
+	failed = pass->failed;
+	os_mutex_unlock(&pass->lock);
+	if (failed || is_stopping(pass)) {
 		return false;
 	}
 	progress->records += range->progress.records;

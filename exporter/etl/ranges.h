@@ -22,7 +22,8 @@ struct etl_ranges {
 
 /*
  * Chooses ranges for so many threads. False: there are none, because the recording is small, or not
- * all of it is indexed, or too many buffers would belong to several ranges; or there is no memory.
+ * all of it is indexed, or too many buffers would belong to several ranges or be open at once; or
+ * there is no memory.
  */
 bool etl_ranges_choose(const struct etl_index *index, size_t threads, struct etl_ranges *ranges);
 void etl_ranges_done(struct etl_ranges *ranges);
@@ -34,7 +35,7 @@ void etl_ranges_done(struct etl_ranges *ranges);
  * during the callback. It gets on_buffer at the end of each range. If no thread can be started, the
  * pass is that of etl_order_run().
  *
- * Memory: what the helpers have left is copied, up to 16 MiB of it; and each has its own open
+ * Memory: what the helpers have left is copied, up to 20 MiB of it; and each has its own open
  * buffers.
  */
 bool etl_order_run_ranges(struct etl_file *file, struct etl_index *index,

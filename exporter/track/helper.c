@@ -10,16 +10,19 @@
  * What the second pass does change stays with the tracker alone: requests under way, the scheduler,
  * and the state that gauges show. The records that change or read it are for the tracker's thread
  * (tracker_shares()). Where even a look-up depends on what came before, there are no helpers
- * (tracker_may_have_helpers()): shares of the network take places, path groups have a budget of
- * work, services are announced again, program files are hidden when their processes end, and the
- * list of the most written paths wants every record.
+ * (tracker_may_have_helpers()): a table that is too small for the recording drops old files for new
+ * ones, shares of the network take places, path groups have a budget of work, services are
+ * announced again, program files are hidden when their processes end, and the list of the most
+ * written paths wants every record.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "track/tracker_internal.h"
 
-/* What records of several threads may announce: they only add to a sum. */
-enum { SHARED_ANNOUNCEMENTS = ANNOUNCES_FILE_BYTES };
+/* What records of several threads may announce: they only add to a sum. The disks that a recording
+ * describes are known after the first pass. */
+enum { SHARED_ANNOUNCEMENTS = ANNOUNCES_FILE_BYTES | ANNOUNCES_TRANSFER };
 
 bool tracker_may_have_helpers(const struct tracker *tracker)
 {
@@ -28,14 +31,9 @@ bool tracker_may_have_helpers(const struct tracker *tracker)
 	return !tracker->in_first_pass && tracker->processes.timeline.complete &&
 	       tracker->processes.images.complete && tracker->threads.timeline.complete &&
 	       tracker->drivers.timeline.complete && tracker->drivers.refused == 0 &&
+	       tracker->files.keys.complete && tracker->files.objects.complete &&
 	       options->shares == 0 && options->path_group_count == 0 && !options->top_paths &&
 	       !options->image_info && !(options->features & TRACK_SERVICES);
-}
-
-/* Otherwise the second pass makes room for files that are new, and forgets others. */
-static bool knows_all_files(const struct tracker *tracker)
-{
-	return tracker->files.keys.complete && tracker->files.objects.complete;
 }
 
 bool tracker_shares(const struct tracker *tracker, const struct event_class *class)
@@ -43,12 +41,10 @@ bool tracker_shares(const struct tracker *tracker, const struct event_class *cla
 	const struct attribution *attribution = class->attribution;
 	bool by_scheduler = attribution->owner == OWNER_RUNNING &&
 			    (tracker->enabled & ANNOUNCES_SWITCH);
-	bool of_files = attribution->integers[PAYLOAD_FILE_KEY].size > 0 ||
-			attribution->integers[PAYLOAD_FILE_OBJECT].size > 0;
 
 	/* Whether a second source repeats the kernel may not be known from the beginning. */
 	return (attribution->announces & ~(uint32_t)SHARED_ANNOUNCEMENTS) == 0 && !by_scheduler &&
-	       !attribution->second_source && !(of_files && !knows_all_files(tracker));
+	       !attribution->second_source;
 }
 
 static bool view_timeline(struct timeline *view, const struct timeline *timeline)
@@ -57,16 +53,10 @@ static bool view_timeline(struct timeline *view, const struct timeline *timeline
 	return lifetimes_view(&view->table, &timeline->table);
 }
 
-static bool view_files(struct tracker *helper, const struct tracker *tracker)
-{
-	return !knows_all_files(tracker) ||
-	       (view_timeline(&helper->files.keys, &tracker->files.keys) &&
-		view_timeline(&helper->files.objects, &tracker->files.objects));
-}
-
 static bool view_tables(struct tracker *helper, const struct tracker *tracker)
 {
-	return view_files(helper, tracker) &&
+	return view_timeline(&helper->files.keys, &tracker->files.keys) &&
+	       view_timeline(&helper->files.objects, &tracker->files.objects) &&
 	       view_timeline(&helper->processes.timeline, &tracker->processes.timeline) &&
 	       view_timeline(&helper->processes.images, &tracker->processes.images) &&
 	       view_timeline(&helper->threads.timeline, &tracker->threads.timeline) &&
@@ -97,6 +87,7 @@ struct tracker *tracker_new_helper(const struct tracker *tracker)
 					    .image_count = drivers->image_count,
 					    .bases = drivers->bases,
 					    .base_count = drivers->base_count };
+	memcpy(helper->disks.named, tracker->disks.named, sizeof helper->disks.named);
 	tracker_forget_record(helper);
 	if (!view_tables(helper, tracker)) {
 		tracker_free(helper);
