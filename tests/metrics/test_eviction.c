@@ -686,6 +686,221 @@ static void a_hundred_thousand_names_take_bounded_room(void **state)
 	registry_free(fixture.registry);
 }
 
+/* ---- whether the order of the events decides ---- */
+
+static struct registry *registry_with(const struct registry_limits *limits, struct shard **shard)
+{
+	struct registry *registry = registry_new(limits, NULL);
+
+	assert_non_null(registry);
+	*shard = registry_shard(registry, false, NULL);
+	assert_non_null(*shard);
+	return registry;
+}
+
+static void add_label(struct registry *registry, struct shard *shard, struct family *family,
+		      const char *text, size_t size)
+{
+	const uint32_t ids[] = { intern_add(registry_strings(registry), text, size),
+				 intern_string(registry_strings(registry), "p") };
+
+	family_add(family, shard, ids, 1);
+}
+
+static void add_number(struct registry *registry, struct shard *shard, struct family *family,
+		       unsigned number)
+{
+	char text[16];
+	int size = snprintf(text, sizeof text, "n%u", number);
+
+	add_label(registry, shard, family, text, (size_t)size);
+}
+
+/* A limit is near when half of it is used: from then on label sets may have to make room. */
+static void a_registry_is_crowded_at_half_of_the_limit_of_a_family(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	for (unsigned i = 0; i < LIMIT / 2; i++) {
+		assert_false(registry_is_crowded(fixture.registry));
+		count(&fixture, "odd", i, 1);
+		count(&fixture, "odd", i, 1); /* the same label set */
+	}
+	assert_true(registry_is_crowded(fixture.registry));
+	registry_free(fixture.registry);
+}
+
+static void a_limit_of_the_family_itself_counts(void **state)
+{
+	struct family_options options = by_process;
+	struct fixture fixture;
+
+	(void)state;
+	options.max_series = 4 * LIMIT;
+	set_up(&fixture, &options, 0);
+	for (unsigned i = 0; i < 2 * LIMIT; i++) {
+		assert_false(registry_is_crowded(fixture.registry));
+		count(&fixture, "odd", i, 1);
+	}
+	assert_true(registry_is_crowded(fixture.registry));
+	registry_free(fixture.registry);
+}
+
+static void fixed_labels_crowd_no_registry(void **state)
+{
+	struct family_options options = by_process;
+	struct fixture fixture;
+
+	(void)state;
+	options.dynamic_labels = 0;
+	set_up(&fixture, &options, 0);
+	for (unsigned i = 0; i < 4 * LIMIT; i++) {
+		count(&fixture, "fixed", i, 1);
+	}
+	assert_int_equal(family_series(fixture.family), 4 * LIMIT);
+	assert_false(registry_is_crowded(fixture.registry));
+	registry_free(fixture.registry);
+}
+
+/* Of several families, none of which is near a limit of its own. */
+static void a_registry_is_crowded_at_half_of_its_own_limit(void **state)
+{
+	enum { FAMILIES = 4, EACH = 25 };
+	const struct registry_limits limits = { .series = 2 * FAMILIES * EACH };
+	static const char *const names[FAMILIES] = { "a_total", "b_total", "c_total", "d_total" };
+	struct shard *shard;
+	struct registry *registry = registry_with(&limits, &shard);
+
+	(void)state;
+	for (unsigned i = 0; i < FAMILIES; i++) {
+		struct family_options options = by_process;
+		struct family *family;
+
+		options.name = names[i];
+		family = registry_family(registry, &options, NULL);
+		assert_non_null(family);
+		assert_false(registry_is_crowded(registry));
+		for (unsigned j = 0; j < EACH; j++) {
+			add_number(registry, shard, family, j);
+		}
+	}
+	assert_true(registry_is_crowded(registry));
+	registry_free(registry);
+}
+
+/* The text of the label sets has a limit, too: 512 bytes for each of the registry's limit. */
+static void a_few_very_long_labels_crowd_a_registry(void **state)
+{
+	enum { SERIES = 40, LONG = 3000, NEEDED = (SERIES * 512 / 2 + LONG - 1) / LONG };
+	const struct registry_limits limits = { .series = SERIES };
+	struct shard *shard;
+	struct registry *registry = registry_with(&limits, &shard);
+	struct family *family = registry_family(registry, &by_process, NULL);
+	char text[LONG];
+
+	(void)state;
+	assert_non_null(family);
+	memset(text, 'x', sizeof text);
+	for (unsigned i = 0; i < NEEDED; i++) {
+		assert_false(registry_is_crowded(registry));
+		text[0] = (char)('a' + i);
+		add_label(registry, shard, family, text, sizeof text);
+	}
+	assert_true(registry_is_crowded(registry));
+	assert_true(family_series(family) < SERIES / 2);
+	registry_free(registry);
+}
+
+static void a_registry_that_refused_a_text_is_crowded(void **state)
+{
+	const struct registry_limits limits = { .strings_bytes = 16384 };
+	struct shard *shard;
+	struct registry *registry = registry_with(&limits, &shard);
+	char text[2048];
+	uint32_t id = 0;
+
+	(void)state;
+	memset(text, 'x', sizeof text);
+	for (unsigned i = 0; i < 26 && id != INTERN_FULL; i++) {
+		assert_false(registry_is_crowded(registry));
+		text[0] = (char)('a' + i);
+		id = intern_add(registry_strings(registry), text, sizeof text);
+	}
+	assert_int_equal(id, INTERN_FULL);
+	assert_true(registry_is_crowded(registry));
+	registry_free(registry);
+}
+
+/* What is still for a time, or competes for a budget, depends on when each event was counted. */
+static void with_an_idle_limit_or_a_budget_a_registry_is_always_crowded(void **state)
+{
+	static const struct registry_limits limits[] = { { .idle_100ns = 1 },
+							 { .idle_100ns = 100 * MINUTE },
+							 { .budget = 1000 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+		struct shard *shard;
+		struct registry *registry = registry_with(&limits[i], &shard);
+
+		assert_true(registry_is_crowded(registry));
+		registry_free(registry);
+	}
+}
+
+static void what_is_given_back_does_not_end_it(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	fill(&fixture);
+	assert_true(registry_is_crowded(fixture.registry));
+	for (int64_t minute = 11; minute < 200; minute += 11) {
+		shard_tend(fixture.shard, (minute - 1) * MINUTE, minute * MINUTE);
+	}
+	assert_in_range(family_series(fixture.family), 1, LIMIT - 1);
+	assert_true(registry_is_crowded(fixture.registry));
+	registry_free(fixture.registry);
+}
+
+static bool append(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+/* A page in the order of labels leaves out what was given back, and keeps the order with what took
+ * its place. */
+static void a_sorted_page_has_no_samples_that_were_given_back(void **state)
+{
+	const struct exposition_options options = { .sorted = true };
+	struct fixture fixture;
+	struct text page = { 0 };
+	const char *last = "", *line;
+	unsigned lines = 0;
+
+	(void)state;
+	set_up(&fixture, &by_process, 0);
+	fill(&fixture);
+	shard_tend(fixture.shard, 10 * SECOND, 11 * MINUTE);
+	count(&fixture, "nnn", 0, 1);
+	assert_true(exposition_write_as(fixture.registry, &options, append, &page));
+	for (line = strstr(page.data, "etw_events_total{"); line;
+	     line = strstr(line + 1, "\netw_events_total{"), lines++) {
+		line += *line == '\n';
+		assert_true(strncmp(last, line, strcspn(line, " ")) < 0);
+		last = line;
+	}
+	assert_int_equal(lines, family_series(fixture.family));
+	assert_true(lines < LIMIT);
+	assert_non_null(strstr(page.data, "etw_events_total{process=\"nnn0\",provider=\"p\"} 1\n"));
+	text_free(&page);
+	registry_free(fixture.registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -709,6 +924,15 @@ int main(void)
 		cmocka_unit_test(label_sets_with_room_do_not_wait_for_others),
 		cmocka_unit_test(a_budget_that_is_enough_gives_nothing_back),
 		cmocka_unit_test(a_hundred_thousand_names_take_bounded_room),
+		cmocka_unit_test(a_registry_is_crowded_at_half_of_the_limit_of_a_family),
+		cmocka_unit_test(a_limit_of_the_family_itself_counts),
+		cmocka_unit_test(fixed_labels_crowd_no_registry),
+		cmocka_unit_test(a_registry_is_crowded_at_half_of_its_own_limit),
+		cmocka_unit_test(a_few_very_long_labels_crowd_a_registry),
+		cmocka_unit_test(a_registry_that_refused_a_text_is_crowded),
+		cmocka_unit_test(with_an_idle_limit_or_a_budget_a_registry_is_always_crowded),
+		cmocka_unit_test(what_is_given_back_does_not_end_it),
+		cmocka_unit_test(a_sorted_page_has_no_samples_that_were_given_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

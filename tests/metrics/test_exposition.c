@@ -15,6 +15,7 @@
 
 #include "base/decimal.h"
 #include "tests/support/page.h"
+#include "tests/support/page_oracle.h"
 
 struct fixture {
 	struct registry *registry;
@@ -367,6 +368,285 @@ static void only_requested_families_are_rendered(void **state)
 	text_free(&chunks.page);
 }
 
+/* ---- in the order of labels ---- */
+
+static struct text sorted_page(struct fixture *fixture, enum exposition_format format)
+{
+	const struct exposition_options options = { .format = format, .sorted = true };
+	struct chunks chunks = { 0 };
+
+	assert_true(exposition_write_as(fixture->registry, &options, take_chunk, &chunks));
+	return chunks.page;
+}
+
+/* The rest of the page, from a text on. */
+static const char *page_from(const struct text *page, const char *text)
+{
+	const char *at = strstr(page->data, text);
+
+	assert_non_null(at);
+	return at;
+}
+
+static void expect_start(const char *at, const char *text)
+{
+	if (strncmp(at, text, strlen(text)) != 0) {
+		fail_msg("%s", at);
+	}
+}
+
+static void sorted_samples_are_in_the_order_of_their_labels(void **state)
+{
+	static const char *const values[][2] = { { "b", "2" }, { "", "9" },  { "a", "10" },
+						 { "b", "1" }, { "ab", "" }, { "a", "1" },
+						 { "B", "" },  { "b", "" } };
+	struct fixture *fixture = *state;
+	struct family *family = declare(fixture, &(struct family_options){ .name = "x_total",
+									   .help = "X.",
+									   .type = FAMILY_COUNTER,
+									   .labels = { "a", "b" },
+									   .label_count = 2 });
+	struct text page;
+
+	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+		const uint32_t ids[] = { id_of(fixture, values[i][0]),
+					 id_of(fixture, values[i][1]) };
+
+		family_add(family, fixture->shard, ids, i);
+	}
+	page = sorted_page(fixture, EXPOSITION_TEXT_0_0_4);
+	/* By the bytes of the line: a quote comes before any letter or digit. */
+	expect_start(page_from(&page, "# HELP x_total"), "# HELP x_total X.\n"
+							 "# TYPE x_total counter\n"
+							 "x_total{a=\"\",b=\"9\"} 1\n"
+							 "x_total{a=\"B\",b=\"\"} 6\n"
+							 "x_total{a=\"a\",b=\"1\"} 5\n"
+							 "x_total{a=\"a\",b=\"10\"} 2\n"
+							 "x_total{a=\"ab\",b=\"\"} 4\n"
+							 "x_total{a=\"b\",b=\"\"} 7\n"
+							 "x_total{a=\"b\",b=\"1\"} 3\n"
+							 "x_total{a=\"b\",b=\"2\"} 0\n");
+	text_free(&page);
+	/* Without the option they stay as they were made. */
+	page_expect(fixture->registry, "x_total{a=\"b\",b=\"2\"} 0\n"
+				       "x_total{a=\"\",b=\"9\"} 1\n");
+}
+
+static void sorted_gauges_and_histograms_are_whole(void **state)
+{
+	static const uint64_t bound = 10;
+	struct fixture *fixture = *state;
+	struct family *histogram =
+		declare(fixture, &(struct family_options){ .name = "d_bytes",
+							   .help = "D.",
+							   .type = FAMILY_HISTOGRAM,
+							   .labels = { "a" },
+							   .label_count = 1,
+							   .buckets = &bound,
+							   .bucket_count = 1 });
+	struct family *gauge = declare(fixture, &(struct family_options){ .name = "g",
+									  .help = "G.",
+									  .type = FAMILY_GAUGE,
+									  .labels = { "a" },
+									  .label_count = 1 });
+	uint32_t ids[] = { id_of(fixture, "z"), id_of(fixture, "m"), id_of(fixture, "c") };
+	struct text page;
+
+	for (uint64_t i = 0; i < 3; i++) {
+		family_observe(histogram, fixture->shard, &ids[i], 5 + i * 10);
+		family_set(gauge, fixture->shard, &ids[i], 7 - (int64_t)i);
+	}
+	family_hide(gauge, fixture->shard, &ids[1]);
+	page = sorted_page(fixture, EXPOSITION_TEXT_0_0_4);
+	expect_start(page_from(&page, "# TYPE d_bytes"), "# TYPE d_bytes histogram\n"
+							 "d_bytes_bucket{a=\"c\",le=\"10\"} 0\n"
+							 "d_bytes_bucket{a=\"c\",le=\"+Inf\"} 1\n"
+							 "d_bytes_sum{a=\"c\"} 25\n"
+							 "d_bytes_count{a=\"c\"} 1\n"
+							 "d_bytes_bucket{a=\"m\",le=\"10\"} 0\n"
+							 "d_bytes_bucket{a=\"m\",le=\"+Inf\"} 1\n"
+							 "d_bytes_sum{a=\"m\"} 15\n"
+							 "d_bytes_count{a=\"m\"} 1\n"
+							 "d_bytes_bucket{a=\"z\",le=\"10\"} 1\n"
+							 "d_bytes_bucket{a=\"z\",le=\"+Inf\"} 1\n"
+							 "d_bytes_sum{a=\"z\"} 5\n"
+							 "d_bytes_count{a=\"z\"} 1\n");
+	expect_start(page_from(&page, "# TYPE g gauge"), "# TYPE g gauge\n"
+							 "g{a=\"c\"} 5\n"
+							 "g{a=\"z\"} 7\n");
+	text_free(&page);
+	family_hide(gauge, fixture->shard, &ids[0]);
+	family_hide(gauge, fixture->shard, &ids[2]);
+	page = sorted_page(fixture, EXPOSITION_TEXT_0_0_4);
+	assert_null(strstr(page.data, "# TYPE g gauge")); /* no sample of it is shown */
+	text_free(&page);
+}
+
+/* A family of each type, whose samples are in segments of all sizes, in two shards. */
+static void fill_by_chance(struct fixture *fixture, uint32_t count)
+{
+	static const uint64_t bounds[] = { 10, 1000 };
+	static const char *const names[] = { "c_total", "g", "h" };
+	struct shard *other = registry_shard(fixture->registry, true, NULL);
+	struct family *families[3];
+	uint64_t random = 5;
+
+	for (unsigned i = 0; i < 3; i++) {
+		families[i] = declare(fixture,
+				      &(struct family_options){ .name = names[i],
+								.help = "H.",
+								.type = (enum family_type)i,
+								.labels = { "a", "b" },
+								.label_count = 2,
+								.buckets = i == 2 ? bounds : NULL,
+								.bucket_count = i == 2 ? 2 : 0 });
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct shard *shard = i % 3 ? fixture->shard : other;
+		char text[32];
+		uint32_t ids[2];
+
+		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		snprintf(text, sizeof text, "%u", (unsigned)(random >> 40) % 1000);
+		ids[0] = id_of(fixture, text);
+		snprintf(text, sizeof text, "%x", (unsigned)(random >> 50));
+		ids[1] = id_of(fixture, text);
+		family_add(families[0], shard, ids, random >> 44);
+		family_set(families[1], shard, ids, (int64_t)(random >> 33));
+		family_observe(families[2], shard, ids, random >> 52);
+	}
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Cuts a page into its lines, in its order. */
+static size_t lines_of(struct text *page, char ***lines)
+{
+	size_t count = 0, at = 0;
+
+	for (size_t i = 0; i < page->size; i++) {
+		count += page->data[i] == '\n';
+	}
+	*lines = calloc(count, sizeof **lines);
+	assert_non_null(*lines);
+	for (size_t i = 0, start = 0; i < page->size; i++) {
+		if (page->data[i] == '\n') {
+			page->data[i] = '\0';
+			(*lines)[at++] = page->data + start;
+			start = i + 1;
+		}
+	}
+	return count;
+}
+
+/* Of all lines that begin so, each is above the one before, up to the value. */
+static void assert_rising(char **lines, size_t count, const char *start)
+{
+	const char *last = "";
+
+	for (size_t i = 0; i < count; i++) {
+		if (strncmp(lines[i], start, strlen(start)) == 0) {
+			assert_true(strncmp(last, lines[i], strcspn(lines[i], " ")) < 0);
+			last = lines[i];
+		}
+	}
+	assert_true(last[0] != '\0');
+}
+
+static void assert_same_lines(char **lines, char **others, size_t count)
+{
+	qsort((void *)lines, count, sizeof *lines, compare_lines);
+	qsort((void *)others, count, sizeof *others, compare_lines);
+	for (size_t i = 0; i < count; i++) {
+		assert_string_equal(lines[i], others[i]);
+	}
+}
+
+static void a_sorted_page_has_the_lines_of_one_that_is_not(void **state)
+{
+	static const enum exposition_format formats[] = { EXPOSITION_TEXT_0_0_4,
+							  EXPOSITION_OPENMETRICS_1_0_0 };
+	struct fixture *fixture = *state;
+
+	fill_by_chance(fixture, 3000);
+	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+		const struct exposition_options plain = { .format = formats[i] };
+		struct text sorted = sorted_page(fixture, formats[i]);
+		struct chunks chunks = { 0 };
+		char **lines, **plain_lines;
+		const char *fault;
+		size_t count;
+
+		assert_true(exposition_write_as(fixture->registry, &plain, take_chunk, &chunks));
+		assert_int_equal(sorted.size, chunks.page.size);
+		assert_true(memcmp(sorted.data, chunks.page.data, sorted.size) != 0);
+		if (i == 0) {
+			assert_null(page_fault(sorted.data, sorted.size, &fault));
+		}
+		count = lines_of(&sorted, &lines);
+		assert_int_equal(lines_of(&chunks.page, &plain_lines), count);
+		assert_rising(lines, count, "c_total{");
+		assert_rising(lines, count, "g{");
+		assert_rising(lines, count, "h_count{");
+		assert_same_lines(lines, plain_lines, count);
+		free((void *)lines);
+		free((void *)plain_lines);
+		text_free(&sorted);
+		text_free(&chunks.page);
+	}
+}
+
+/* Two registries that count the same label sets, in opposite orders. */
+static void a_sorted_page_does_not_depend_on_the_order_of_counting(void **state)
+{
+	enum { COUNT = 500 };
+	struct fixture fixtures[2] = { { NULL } };
+	struct text pages[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct family *family;
+
+		fixtures[i].registry = registry_new(NULL, NULL);
+		assert_non_null(fixtures[i].registry);
+		fixtures[i].shard = registry_shard(fixtures[i].registry, false, NULL);
+		family = declare(&fixtures[i], &(struct family_options){ .name = "x_total",
+									 .help = "X.",
+									 .labels = { "a" },
+									 .label_count = 1 });
+		for (unsigned j = 0; j < COUNT; j++) {
+			unsigned number = i == 0 ? j : COUNT - 1 - j;
+			char text[16];
+			uint32_t id;
+
+			snprintf(text, sizeof text, "%u", number);
+			id = id_of(&fixtures[i], text);
+			family_add(family, fixtures[i].shard, &id, number);
+		}
+		pages[i] = sorted_page(&fixtures[i], EXPOSITION_TEXT_0_0_4);
+	}
+	assert_string_equal(pages[0].data, pages[1].data);
+	for (unsigned i = 0; i < 2; i++) {
+		text_free(&pages[i]);
+		registry_free(fixtures[i].registry);
+	}
+}
+
+static void sorted_rendering_ends_when_the_client_is_gone(void **state)
+{
+	const struct exposition_options options = { .sorted = true };
+	struct fixture *fixture = *state;
+	struct chunks chunks = { .refuse_at = 2 };
+
+	fill(fixture, 20000);
+	assert_int_equal(exposition_write_as(fixture->registry, &options, take_chunk, &chunks), 0);
+	assert_int_equal(chunks.count, 2);
+	text_free(&chunks.page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +663,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_big_page_goes_out_in_chunks, make, done),
 		cmocka_unit_test_setup_teardown(rendering_ends_when_the_client_is_gone, make, done),
 		cmocka_unit_test_setup_teardown(only_requested_families_are_rendered, make, done),
+		cmocka_unit_test_setup_teardown(sorted_samples_are_in_the_order_of_their_labels,
+						make, done),
+		cmocka_unit_test_setup_teardown(sorted_gauges_and_histograms_are_whole, make, done),
+		cmocka_unit_test_setup_teardown(a_sorted_page_has_the_lines_of_one_that_is_not,
+						make, done),
+		cmocka_unit_test(a_sorted_page_does_not_depend_on_the_order_of_counting),
+		cmocka_unit_test_setup_teardown(sorted_rendering_ends_when_the_client_is_gone, make,
+						done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

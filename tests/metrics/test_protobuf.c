@@ -156,15 +156,21 @@ static bool is_under_test(void *context, const struct family *family)
 	return strncmp(family_name(family), "etw_exporter_", 13) != 0;
 }
 
-static struct text page_of(struct fixture *fixture)
+static struct text page_in_order(struct fixture *fixture, bool sorted)
 {
 	const struct exposition_options options = { .format = EXPOSITION_PROTOBUF,
+						    .sorted = sorted,
 						    .requested = is_under_test };
 	struct text page = { 0 };
 
 	assert_true(exposition_write_as(fixture->registry, &options, append, &page));
 	assert_false(page.failed);
 	return page;
+}
+
+static struct text page_of(struct fixture *fixture)
+{
+	return page_in_order(fixture, false);
 }
 
 /* ---- a reader of messages ---- */
@@ -604,6 +610,91 @@ static void no_native_count_is_lost_between_threads(void **state)
 	assert_int_equal(count_of_page(fixture), COUNTERS * OBSERVATIONS);
 }
 
+/* ---- in the order of labels ---- */
+
+static void sorted_metrics_are_in_the_order_of_their_labels(void **state)
+{
+	static const char *const values[] = { "m", "", "z", "a", "M" };
+	static const char *const sorted[] = { "", "M", "a", "m", "z" };
+	enum { VALUES = sizeof values / sizeof values[0] };
+	struct fixture *fixture = *state;
+	struct family *family = declare(fixture, &(struct family_options){ .name = "b",
+									   .help = "B.",
+									   .type = FAMILY_HISTOGRAM,
+									   .labels = { "x" },
+									   .label_count = 1 });
+	struct bytes message, histogram;
+	struct text page;
+
+	for (uint64_t i = 0; i < VALUES; i++) {
+		uint32_t id = intern_string(registry_strings(fixture->registry), values[i]);
+
+		for (size_t j = 0; j < 1 + strlen(values[i]); j++) {
+			family_observe(family, fixture->shard, &id, 1 + (uint64_t)values[i][0]);
+		}
+	}
+	page = page_in_order(fixture, true);
+	message = first_message(&page);
+	for (unsigned i = 0; i < VALUES; i++) {
+		struct bytes metric = part_of(message, 4, i);
+
+		expect_text(part_of(part_of(metric, 1, 0), 2, 0), sorted[i]);
+		histogram = part_of(metric, 7, 0);
+		assert_int_equal(count_of_histogram(histogram), 1 + strlen(sorted[i]));
+		assert_true(double_of(histogram, 2) ==
+			    (double)(1 + strlen(sorted[i])) * (1 + sorted[i][0]));
+	}
+	assert_false(has(message, 4, VALUES));
+	text_free(&page);
+}
+
+static void a_great_family_is_sorted_over_its_messages(void **state)
+{
+	enum { SERIES = 60000 };
+	struct fixture *fixture = *state;
+	struct family *family = declare(fixture, &(struct family_options){ .name = "x_total",
+									   .help = "X.",
+									   .type = FAMILY_COUNTER,
+									   .labels = { "a" },
+									   .label_count = 1 });
+	unsigned messages = 0, next = 0;
+	struct bytes all;
+	struct text page;
+
+	for (unsigned i = 0; i < SERIES; i++) {
+		unsigned number = (unsigned)((uint64_t)i * 7919 % SERIES);
+		char name[64];
+		uint32_t id;
+
+		snprintf(name, sizeof name, "%060u", number);
+		id = intern_string(registry_strings(fixture->registry), name);
+		family_add(family, fixture->shard, &id, number);
+	}
+	page = page_in_order(fixture, true);
+	all = (struct bytes){ (const unsigned char *)page.data,
+			      (const unsigned char *)page.data + page.size };
+	for (; all.at < all.end; messages++) {
+		struct bytes message = read_bytes(&all);
+
+		while (message.at < message.end) {
+			uint64_t tag = read_varint(&message);
+
+			if ((tag & 7) == 0) {
+				read_varint(&message);
+			} else if (tag >> 3 == 4) {
+				struct bytes metric = read_bytes(&message);
+
+				assert_true(double_of(part_of(metric, 3, 0), 1) == next++);
+			} else {
+				read_bytes(&message);
+			}
+		}
+	}
+	assert_int_equal(next, SERIES);
+	assert_in_range(messages, 2, 3);
+	text_free(&page);
+}
+
 static void forget(void *context)
 {
 	(void)context;
@@ -663,6 +754,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_great_family_comes_in_several_messages, make,
 						done),
 		cmocka_unit_test_setup_teardown(no_native_count_is_lost_between_threads, make,
+						done),
+		cmocka_unit_test_setup_teardown(sorted_metrics_are_in_the_order_of_their_labels,
+						make, done),
+		cmocka_unit_test_setup_teardown(a_great_family_is_sorted_over_its_messages, make,
 						done),
 		cmocka_unit_test(a_budget_keeps_the_native_counts),
 	};

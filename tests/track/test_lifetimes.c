@@ -626,6 +626,149 @@ static void a_key_used_very_often_stays_fast(void **state)
 	lifetimes_clear(&table);
 }
 
+/* ---- views ---- */
+
+static void assert_same_instance(const struct lifetime *a, const struct lifetime *b)
+{
+	assert_int_equal(a != NULL, b != NULL);
+	if (a && b) {
+		assert_true(a->start == b->start && a->end == b->end);
+		assert_int_equal(a->value, b->value);
+		assert_int_equal(a->serial, b->serial);
+		assert_int_equal(a->started, b->started);
+	}
+}
+
+/* Asks both, in one of the two orders. */
+static void assert_both_find_the_same(struct lifetimes *first, struct lifetimes *second,
+				      uint64_t key, int64_t time)
+{
+	int64_t from[2] = { 7, 7 }, to[2] = { 7, 7 };
+
+	assert_same_instance(lifetimes_at(first, key, time), lifetimes_at(second, key, time));
+	assert_same_instance(lifetimes_during(first, key, time, &from[0], &to[0]),
+			     lifetimes_during(second, key, time, &from[1], &to[1]));
+	assert_true(from[0] == from[1] && to[0] == to[1]);
+}
+
+/* Of all keys, and of one that no change named. What one of them was asked before, and the other
+ * was not, makes no difference. */
+static void compare_look_ups(struct lifetimes *table, struct lifetimes *view, uint64_t *seed)
+{
+	for (uint64_t key = 0; key <= KEYS; key++) {
+		for (int64_t time = 0; time < TIMES; time++) {
+			assert_both_find_the_same(table, view, key, time);
+		}
+	}
+	for (unsigned i = 0; i < 2 * KEYS * TIMES; i++) {
+		uint64_t key = next_random(seed) % (KEYS + 1);
+		int64_t time = next_random(seed) % TIMES;
+
+		switch (next_random(seed) % 4) {
+		case 0:
+			lifetimes_at(table, key, time);
+			break;
+		case 1:
+			lifetimes_at(view, key, time);
+			break;
+		case 2:
+			assert_both_find_the_same(table, view, key, time);
+			break;
+		default:
+			assert_both_find_the_same(view, table, key, time);
+		}
+	}
+}
+
+static void announce_all(struct lifetimes *table, const struct change *changes,
+			 const uint64_t *keys, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		announce(table, keys[i], &changes[i]);
+	}
+}
+
+/* Tables with room and tables that drop instances, with one view and with two. */
+static void a_view_finds_what_the_table_finds(void **state)
+{
+	static struct change changes[CHANGES];
+	static uint64_t keys[CHANGES];
+	uint64_t seed = 3;
+
+	(void)state;
+	for (unsigned round = 0; round < 60; round++) {
+		size_t count = random_changes(&seed, changes, keys);
+		struct lifetimes table, view, other;
+
+		lifetimes_init(&table, round % 2 ? 8 : PLENTY, true);
+		announce_all(&table, changes, keys, count);
+		table.frozen = round % 3 == 0;
+		assert_true(lifetimes_view(&view, &table));
+		compare_look_ups(&table, &view, &seed);
+		assert_true(lifetimes_view(&other, &table));
+		compare_look_ups(&view, &other, &seed);
+		lifetimes_view_done(&view);
+		compare_look_ups(&table, &other, &seed);
+		lifetimes_view_done(&other);
+		lifetimes_clear(&table);
+	}
+}
+
+static void a_view_of_an_empty_table_finds_nothing(void **state)
+{
+	struct lifetimes table, view;
+	int64_t from = 7, to = 7;
+
+	(void)state;
+	lifetimes_init(&table, PLENTY, true);
+	for (unsigned round = 0; round < 2; round++) {
+		assert_true(lifetimes_view(&view, &table));
+		for (uint64_t key = 0; key <= KEYS; key++) {
+			assert_null(lifetimes_at(&view, key, 10));
+			assert_null(lifetimes_during(&view, key, 10, &from, &to));
+		}
+		assert_true(from == 7 && to == 7);
+		lifetimes_view_done(&view);
+		/* Then one that had something. */
+		announce(&table, KEY, &(struct change){ 10, '+', 1 });
+		lifetimes_clear(&table);
+	}
+}
+
+/* A second table, of which nothing was ever a view, is given the same changes. */
+static void a_table_goes_on_after_a_view_as_without_it(void **state)
+{
+	static struct change changes[CHANGES];
+	static uint64_t keys[CHANGES];
+	uint64_t seed = 4;
+
+	(void)state;
+	for (unsigned round = 0; round < 60; round++) {
+		uint32_t limit = round % 2 ? 8 : PLENTY;
+		size_t count = random_changes(&seed, changes, keys);
+		size_t before = count / 2;
+		struct lifetimes table, other, view;
+
+		lifetimes_init(&table, limit, true);
+		lifetimes_init(&other, limit, true);
+		announce_all(&table, changes, keys, before);
+		announce_all(&other, changes, keys, before);
+		assert_true(lifetimes_view(&view, &table));
+		for (unsigned i = 0; i < 100; i++) {
+			lifetimes_at(&view, next_random(&seed) % KEYS, next_random(&seed) % TIMES);
+		}
+		compare_look_ups(&table, &other, &seed);
+		lifetimes_view_done(&view);
+		announce_all(&table, changes + before, keys + before, count - before);
+		announce_all(&other, changes + before, keys + before, count - before);
+		compare_look_ups(&table, &other, &seed);
+		assert_int_equal(table.count, other.count);
+		assert_int_equal(table.evictions, other.evictions);
+		lifetimes_clear(&table);
+		lifetimes_clear(&other);
+	}
+}
+
 static void a_timeline_announced_in_file_order_reads_in_time_order(void **state)
 {
 	struct timeline timeline;
@@ -726,6 +869,9 @@ int main(void)
 		cmocka_unit_test(memory_stays_within_the_limit_for_any_input),
 		cmocka_unit_test(keys_that_were_used_often_do_not_keep_the_memory_of_that),
 		cmocka_unit_test(a_key_used_very_often_stays_fast),
+		cmocka_unit_test(a_view_finds_what_the_table_finds),
+		cmocka_unit_test(a_view_of_an_empty_table_finds_nothing),
+		cmocka_unit_test(a_table_goes_on_after_a_view_as_without_it),
 		cmocka_unit_test(a_timeline_announced_in_file_order_reads_in_time_order),
 		cmocka_unit_test(
 			changes_are_sorted_by_time_and_those_of_one_time_stay_in_file_order),
