@@ -358,7 +358,7 @@ static void leave_record(struct range_thread *thread, const struct event_record 
 	}
 	to = thread->chunk->bytes + thread->chunk->used;
 	thread->chunk->used += size;
-	copy = (struct event_record *)to;
+	copy = (void *)to;
 	*copy = *record;
 	to += sizeof *copy;
 	copy->provider =
@@ -623,7 +623,7 @@ bool etl_order_run_ranges(struct etl_file *file, struct etl_index *index,
 		threads[count] = (struct range_thread){ .pass = &pass, .helper = &helpers[i] };
 		count += os_thread_start(&threads[count].thread, run_thread, &threads[count], NULL);
 	}
-	if (count == 0) {
+	if (!pass.ranges || count == 0) {
 		free_ranges(&pass);
 		return etl_order_run(file, index, ETL_OPEN_MAX, progress, visitor, err);
 	}
