@@ -258,13 +258,19 @@ static inline bool is_prepared_for(const struct pipeline *pipeline,
 	       (uint64_t)record->time - (uint64_t)pipeline->tended_time < (uint64_t)TEND_EVERY;
 }
 
-/* Looks for label sets to give back. With helpers it only looks whether some will have to be: the
- * order of the records, which decides about that, is not that in which they are counted. */
-static void tend(struct pipeline *pipeline, const struct event_record *record)
+/* With helpers the order of the records, which decides what gives way near a limit, is not that in
+ * which they are counted. */
+static void stop_if_crowded(struct pipeline *pipeline)
 {
 	if (pipeline_is_crowded(pipeline)) {
 		source_stop(pipeline->options.source);
 	}
+}
+
+/* Looks for label sets to give back. */
+static void tend(struct pipeline *pipeline, const struct event_record *record)
+{
+	stop_if_crowded(pipeline);
 	pipeline->next = record;
 	shard_tend(pipeline->options.shard, pipeline->time, record->time);
 	enter(pipeline);
@@ -802,6 +808,7 @@ static void on_buffer(void *context)
 			pipeline->options.on_ready(pipeline->options.ready_context);
 		}
 	}
+	stop_if_crowded(pipeline);
 	pipeline_leave(pipeline); /* the source may wait for the next buffer */
 }
 
