@@ -137,12 +137,13 @@ class Server:
         return self.port
 
     def has_replayed(self):
-        """The recording has been read, or could not be. The line of the log may be what was lost."""
+        """The recording has been read, or could not be. The line of the log may be what was lost; of a session that has not begun yet, the
+        same look at it finds no buffers."""
         if re.search(rb"Replay (finished|failed|ended)", self.said()) or "--replay.loop" in self.kind.further:
             return True
         _, page = self.ask("GET", "/metrics")
         return (re.search(rb'^etw_session_up\{session="[^"]*"\} 0$', page, re.M)
-                and re.search(rb"^etw_consumer_records_total\{.* [1-9]", page, re.M))
+                and re.search(rb"^etw_consumer_buffers_total\{.* [1-9]", page, re.M))
 
     def command(self, line):
         """Says something to the fake machine; nothing if it has ended."""
