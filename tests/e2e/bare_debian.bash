@@ -24,6 +24,7 @@ bare_debian() {
 	if [ ! -d "$bare" ]; then
 		command -v debootstrap >/dev/null || skip "debootstrap is not installed: the package was not installed"
 		mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Identifier: Packages' | sed -n 's/^bookworm //p' | sed -n 1p)
+		rm -rf "$bare.new" # of a run that was ended early
 		debootstrap --variant=minbase --include="$1" bookworm "$bare.new" "$mirror" >"$work/debootstrap" 2>&1 ||
 			{ rm -rf "$bare.new"; skip "debootstrap failed, the package was not installed: $(tail -1 "$work/debootstrap")"; }
 		mv "$bare.new" "$bare"
