@@ -225,4 +225,13 @@ some_recordings() {
 	done
 }
 
+# All of them; some in a build with sanitizers, which is slow: it shows how memory is used, the release build what is printed.
+recordings_for_build() {
+	if [ -z "${SANITIZERS:-}" ]; then
+		recordings
+	else
+		some_recordings
+	fi
+}
+
 all_collectors=(--collector.image --collector.cpu --collector.interrupt --collector.sched)

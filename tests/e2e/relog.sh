@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # etwtool relog: a recording that is written again reads like the one before, in each form and through generations; with filters it
 # has what dump shows with them; parts that are merged are the whole again; what cannot be done is said.
-# Large recordings are compared as dumps, all others in every view. LONG_TESTS=1: every view, every filter, on each.
+# Large recordings are compared as dumps, all others in every view; with sanitizers only some of them. LONG_TESTS=1: every view, every
+# filter, on each.
 . "${BASH_SOURCE%/*}/lib.bash"
 long=${LONG_TESTS:-}
 
@@ -30,7 +31,7 @@ same() { # file, file, view...
 }
 packed() { "$ETWTOOL" summary "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["buffer_stats"].get("compressed", 0))'; }
 
-for file in $(recordings); do
+for file in $(recordings_for_build); do
 	name=$(basename "$file")
 	damaged=
 	"$ETWTOOL" summary "$file" | says '"problems": \[\]' || damaged=yes

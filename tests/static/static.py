@@ -6,8 +6,8 @@
 
 The files are the product files of a build (compile_commands.json): of a Windows build those of Windows, *_win32.c, of another one all
 others, and the scripts. The analysers see C files as that build compiles them, but with assertions, which tell them what cannot happen,
-and with facts.h, which tells them what functions of other files return. The static analyser of clang takes minutes: it runs only with
-LONG_TESTS=1, or for the FILEs that are named. What was reported of a C file is kept in the folder of the set-up scripts, by a hash of
+and with facts.h, which tells them what functions of other files return. The static analysers of clang and GCC take minutes: they run only
+with LONG_TESTS=1, or for the FILEs that are named. What was reported of a C file is kept in the folder of the set-up scripts, by a hash of
 all that it depends on, so that a second run looks only at what has changed.
 """
 import hashlib
@@ -170,7 +170,7 @@ FOR_C = {
                                     "-Xclang", f"-analyzer-checker={CHECKERS}",
                                     "-Xclang", f"-analyzer-disable-checker={NOT_CHECKERS}", unit.file],
 }
-TAKE_MINUTES = {"clang-analyzer"}
+TAKE_MINUTES = {"clang-analyzer", "gcc"}
 
 # Tool -> its command, and the files that it is run for at once, of any build but that for Windows.
 AT_ONCE = {
