@@ -51,9 +51,11 @@ void pipeline_make_helpers(struct pipeline *pipeline)
 {
 	const struct pipeline_options *options = &pipeline->options;
 
+	if (options->helper_count == 0) {
+		return; /* another thread may ask for the statistics */
+	}
 	pipeline_free_helpers(pipeline);
-	if (options->helper_count == 0 || pipeline_has_extras(options) ||
-	    !tracker_may_have_helpers(pipeline->tracker) ||
+	if (pipeline_has_extras(options) || !tracker_may_have_helpers(pipeline->tracker) ||
 	    registry_is_crowded(options->setup->registry)) {
 		return;
 	}
@@ -112,6 +114,9 @@ void pipeline_end_helpers(struct pipeline *pipeline)
 
 void pipeline_free_helpers(struct pipeline *pipeline)
 {
+	if (pipeline->helper_count == 0) {
+		return;
+	}
 	for (size_t i = 0; i < pipeline->helper_count; i++) {
 		pipeline_free(pipeline->helpers[i]);
 	}
