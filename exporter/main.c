@@ -210,7 +210,7 @@ static bool replay(struct app *app, unsigned helping, struct error *err)
 	return runner_run(app->runner, err);
 }
 
-/* Counts again from nothing: what problems the configuration has was shown. */
+/* Counts again from nothing. The problems of the configuration have been shown already. */
 static bool replay_again(struct app *app, struct error *err)
 {
 	struct problems problems = { 0 };

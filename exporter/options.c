@@ -153,7 +153,7 @@ static const struct command_option flags[] = {
 	  "Pointer size of kernel events, if the recording states a wrong one.",
 	  OPTION_DIGIT, AT(runner.file.pointer_size), .words = pointer_sizes },
 	{ "--replay.threads", "N",
-	  "Threads, 1 to 9: 2 read ahead; more, with --once, count in parts. Default, for a large recording: one a processor, and one.",
+	  "Threads, 1 to 9: 2 read ahead; more, with --once, count in parts. Default, for a large recording: 2; with --once one a processor, and one.",
 	  OPTION_DIGIT, AT(runner.file.threads), .words = replay_threads },
 	{ "--once", NULL, "Replay, print the metrics on standard output, and exit.",
 	  OPTION_SET, AT(once) },

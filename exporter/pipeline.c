@@ -258,25 +258,7 @@ static inline bool is_prepared_for(const struct pipeline *pipeline,
 	       (uint64_t)record->time - (uint64_t)pipeline->tended_time < (uint64_t)TEND_EVERY;
 }
 
-/* With helpers the order of the records, which decides what gives way near a limit, is not that in
- * which they are counted. */
-static void stop_if_crowded(struct pipeline *pipeline)
-{
-	if (pipeline_is_crowded(pipeline)) {
-		source_stop(pipeline->options.source);
-	}
-}
-
-/* Looks for label sets to give back. */
-static void tend(struct pipeline *pipeline, const struct event_record *record)
-{
-	stop_if_crowded(pipeline);
-	pipeline->next = record;
-	shard_tend(pipeline->options.shard, pipeline->time, record->time);
-	enter(pipeline);
-}
-
-/* Every ten seconds of event time, tends the label sets. */
+/* Every ten seconds of event time, looks for label sets to give back. */
 static NOINLINE void prepare_for(struct pipeline *pipeline, const struct event_record *record)
 {
 	enter(pipeline);
@@ -289,7 +271,9 @@ static NOINLINE void prepare_for(struct pipeline *pipeline, const struct event_r
 	}
 	if (pipeline->tended_time != RECORD_NO_TIME && !pipeline->lead &&
 	    (!pipeline->options.observer || pipeline->options.observer->gives_back)) {
-		tend(pipeline, record);
+		pipeline->next = record;
+		shard_tend(pipeline->options.shard, pipeline->time, record->time);
+		enter(pipeline);
 	}
 	pipeline->tended_time = record->time;
 }
@@ -808,7 +792,9 @@ static void on_buffer(void *context)
 			pipeline->options.on_ready(pipeline->options.ready_context);
 		}
 	}
-	stop_if_crowded(pipeline);
+	if (pipeline_is_crowded(pipeline)) {
+		source_stop(pipeline->options.source); /* then it is counted again */
+	}
 	pipeline_leave(pipeline); /* the source may wait for the next buffer */
 }
 
@@ -903,7 +889,7 @@ bool pipeline_make_engine(struct pipeline *pipeline, struct error *err)
 		.session = options->session,
 		.names_only = options->names_only,
 		.probe = options->observer ? options->observer->probe : NULL,
-		.on_schema_mismatch = pipeline->lead ? NULL : on_schema_mismatch,
+		.on_schema_mismatch = on_schema_mismatch,
 		.dry_run = options->observer ? options->observer->dry_run : NULL,
 		.helps = pipeline->lead != NULL,
 	};

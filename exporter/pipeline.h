@@ -111,10 +111,8 @@ struct pipeline_options {
 	 * if pipeline_is_crowded() in the end, and shows nothing of the registry before.
 	 */
 	struct shard *const *helper_shards;
-	size_t helper_count; /* those beyond PIPELINE_HELPERS_MAX are left alone */
+	size_t helper_count; /* at most EVENT_HELPERS_MAX */
 };
-
-enum { PIPELINE_HELPERS_MAX = 16 };
 
 struct pipeline; /* opaque */
 

@@ -60,7 +60,7 @@ void pipeline_make_helpers(struct pipeline *pipeline)
 		return;
 	}
 	/* Fewer than asked for without memory for more. */
-	for (size_t i = 0; i < options->helper_count && i < PIPELINE_HELPERS_MAX; i++) {
+	for (size_t i = 0; i < options->helper_count && i < EVENT_HELPERS_MAX; i++) {
 		struct pipeline *helper = new_helper(pipeline, options->helper_shards[i]);
 
 		if (!helper) {
@@ -89,7 +89,7 @@ bool pipeline_is_crowded(struct pipeline *pipeline)
 /* The look-ups of the helpers, except those of records that they left. */
 static void count_lookups(struct pipeline *pipeline)
 {
-	const struct event_table *others[PIPELINE_HELPERS_MAX + 1] = { pipeline->event_table };
+	const struct event_table *others[EVENT_HELPERS_MAX + 1] = { pipeline->event_table };
 
 	for (size_t i = 0; i < pipeline->helper_count; i++) {
 		const struct pipeline *helper = pipeline->helpers[i];

@@ -64,9 +64,9 @@ struct pipeline {
 	 * Helpers count some of the records of a second pass on other threads (pipeline_helpers.c).
 	 * A helper is a pipeline, too, and lead is the one that it helps.
 	 */
-	const struct pipeline *lead;                         /* NULL: it is no helper */
-	struct pipeline *helpers[PIPELINE_HELPERS_MAX];      /* owned */
-	struct event_helper receivers[PIPELINE_HELPERS_MAX]; /* the same, for the source */
+	const struct pipeline *lead;                      /* NULL: it is no helper */
+	struct pipeline *helpers[EVENT_HELPERS_MAX];      /* owned */
+	struct event_helper receivers[EVENT_HELPERS_MAX]; /* the same, for the source */
 	size_t helper_count;
 	uint64_t left; /* records, by a helper */
 	/* Look-ups of records that helpers have counted. A miss is that of a class that no other

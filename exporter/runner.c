@@ -268,7 +268,7 @@ static bool add_helper_shards(struct runner *runner, struct consumer *consumer, 
 {
 	unsigned most = runner->options.helping_threads;
 
-	while (consumer->helper_count < PIPELINE_HELPERS_MAX && consumer->helper_count < most) {
+	while (consumer->helper_count < EVENT_HELPERS_MAX && consumer->helper_count < most) {
 		struct shard *shard = registry_shard(runner->registry, false, err);
 
 		if (!shard) {

@@ -239,7 +239,6 @@ bool next_rows(struct rows *rows)
 	unsigned segment = ++rows->segment;
 
 	if (rows->left == 0) {
-		rows_done(rows);
 		return false;
 	}
 	if (rows->order) {

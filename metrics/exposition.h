@@ -5,7 +5,8 @@
  *
  * Families are in the order of their names, samples in the order in which they were made, or in
  * that of their labels. The page is passed to a sink in chunks and is never in memory as a whole,
- * so a scrape of a million series needs no more memory than a small one.
+ * so a scrape of a million series, in the order in which they were made, needs no more memory than
+ * a small one.
  */
 #ifndef METRICS_EXPOSITION_H
 #define METRICS_EXPOSITION_H
@@ -41,8 +42,8 @@ struct exposition_options {
 	enum exposition_format format;
 	/* Leaves out the samples `_created` of OpenMetrics, which Prometheus stores as series. */
 	bool no_created;
-	/* Samples in the order of their labels, not in that in which they were made. No other
-	 * thread gives samples back meanwhile. */
+	/* Samples in the order of their labels, not in that in which they were made. It takes 16
+	 * bytes for each sample of a family. No other thread gives samples back meanwhile. */
 	bool sorted;
 	/* Whether a family is rendered; NULL: every family is. It is called on the thread of the
 	 * scrape. */

@@ -98,8 +98,8 @@ static inline bool gauge_at(const struct columns *columns, size_t index, int64_t
 struct rows {
 	const struct family *family;
 	uint32_t left; /* samples after these */
-	/* Of a walk in the order of labels: those samples in reverse; owned. NULL: in that in which
-	 * they were made. */
+	/* Of a walk in the order of labels: the samples that are left, the next one last; owned.
+	 * NULL: they come in the order in which they were made. */
 	struct row_key *order;
 
 	unsigned segment;
@@ -108,11 +108,11 @@ struct rows {
 	const _Atomic(uint64_t) *created; /* NULL: unknown, or not to be shown */
 };
 
-/* Begins a walk. Without memory the page is refused, and there are no rows. */
+/* Begins a walk, which rows_done() ends. Without memory the page is refused, and there are no rows.
+ */
 struct rows rows_of(struct page *page, const struct family *family);
-/* False after the last segment or sample; what the walk owns is freed then. */
-bool next_rows(struct rows *rows);
-void rows_done(struct rows *rows); /* of a walk that ends early */
+bool next_rows(struct rows *rows); /* false after the last segment or sample */
+void rows_done(struct rows *rows);
 
 /* The prefix of a sample; NULL: the sample was given back. */
 static inline const char *row_prefix(const struct rows *rows, uint32_t index, size_t *size)

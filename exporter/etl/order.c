@@ -143,8 +143,7 @@ struct pass {
 	struct etl_index *index; /* NULL: none */
 	size_t next_entry;
 	/* Where the heap has come to when the next entry must be opened; the end of the range if
-	 * there is none; the last of all keys until a buffer is at its end, because too many are
-	 * open. */
+	 * there is none, or until a buffer is at its end, because too many are open. */
 	int64_t due_time;
 	uint64_t due_offset;
 	struct etl_loader loader;
@@ -538,7 +537,7 @@ bool etl_order_run_range(struct etl_file *file, struct etl_index *index,
 			 const struct etl_range *range, struct etl_progress *progress,
 			 const struct etl_visitor *visitor, struct error *err)
 {
-	return run_index(file, index, range, ETL_OPEN_MAX, progress, visitor, err);
+	return run_index(file, index, range, SIZE_MAX, progress, visitor, err);
 }
 
 bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_damage *damage,

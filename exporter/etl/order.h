@@ -64,9 +64,10 @@ struct etl_range {
 
 /*
  * The same for some of the records. index: the entries of all buffers that have records of the
- * range, in their order; others that begin before its end do no harm. Several threads may run
- * ranges of one recording at once, each with a copy of the file that has blocks of its own, which
- * stay after the pass.
+ * range, in their order; others that begin before its end do no harm. How many bytes are open at
+ * once has no limit here: at one, records would come late, and be shown in no range. Several
+ * threads may run ranges of one recording at once, each with a copy of the file that has blocks of
+ * its own, which stay after the pass.
  */
 bool etl_order_run_range(struct etl_file *file, struct etl_index *index,
 			 const struct etl_range *range, struct etl_progress *progress,

@@ -30,12 +30,12 @@ enum {
 	CHUNK_BYTES = 128 << 10, /* the largest record needs less than 66 KiB */
 	QUEUES_BYTES = 16 << 20, /* of all chunks that wait … */
 	SHOWN_BYTES = 4 << 20,   /* … and of those of the range that the caller is at */
+	OPEN_COST = 1 << 10,     /* of an open buffer, besides its bytes; rather too much */
 	OVERLAP_MOST = 6,        /* no more than one byte in so many is in another range, too */
 };
 
-/* Bytes of the buffers that all threads have open: half of what one thread may have, because a
- * buffer takes more memory than its bytes. Then no thread comes to that limit, at which records
- * come late. */
+/* Of the buffers that all threads have open: half of what one thread may have, because a buffer
+ * takes more memory than its bytes. */
 #define OPEN_MOST ((uint64_t)ETL_OPEN_MAX / 2)
 
 #define WAIT_NS UINT64_C(1000000000)
@@ -140,7 +140,7 @@ static bool open_buffers_fit(const struct etl_index *index, uint64_t most)
 	for (size_t i = 0; fit && i < index->count; i++) {
 		const struct etl_entry *entry = &index->entries[i];
 
-		opened[i] = (struct opened){ entry->last_time, entry->end };
+		opened[i] = (struct opened){ entry->last_time, entry->end + OPEN_COST };
 	}
 	if (fit) {
 		qsort(opened, index->count, sizeof *opened, compare_opened);
@@ -150,7 +150,7 @@ static bool open_buffers_fit(const struct etl_index *index, uint64_t most)
 		while (opened[closed].until < index->entries[i].first_time) {
 			bytes -= opened[closed++].bytes;
 		}
-		bytes += index->entries[i].end;
+		bytes += index->entries[i].end + OPEN_COST;
 		fit = bytes <= most;
 	}
 	free(opened);
@@ -611,7 +611,7 @@ bool etl_order_run_ranges(struct etl_file *file, struct etl_index *index,
 	struct range_pass pass = {
 		.file = file, .index = index, .chosen = ranges, .visitor = visitor
 	};
-	struct range_thread threads[ETL_RANGE_THREADS_MAX] = { { NULL } };
+	struct range_thread threads[EVENT_HELPERS_MAX] = { { NULL } };
 	size_t count = 0, shown = 0;
 	uint64_t bytes_read = 0;
 	bool good = true;
@@ -619,7 +619,7 @@ bool etl_order_run_ranges(struct etl_file *file, struct etl_index *index,
 	os_mutex_init(&pass.lock);
 	os_condition_init(&pass.changed);
 	pass.ranges = calloc(ranges->count, sizeof *pass.ranges);
-	for (size_t i = 0; pass.ranges && i < helper_count && i < ETL_RANGE_THREADS_MAX; i++) {
+	for (size_t i = 0; pass.ranges && i < helper_count && i < EVENT_HELPERS_MAX; i++) {
 		threads[count] = (struct range_thread){ .pass = &pass, .helper = &helpers[i] };
 		count += os_thread_start(&threads[count].thread, run_thread, &threads[count], NULL);
 	}

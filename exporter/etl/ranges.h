@@ -12,8 +12,6 @@
 #include "etl/order.h"
 #include "source/source.h"
 
-enum { ETL_RANGE_THREADS_MAX = 16 };
-
 /* Where the ranges of a recording begin: range i has the times from starts[i] on. */
 struct etl_ranges {
 	int64_t *starts; /* owned; rising, the first one is INT64_MIN */
@@ -33,7 +31,7 @@ void etl_ranges_done(struct etl_ranges *ranges);
  * helpers, each of which has a thread of its own. A helper is shown whole ranges. What helpers
  * leave to the visitor it is shown on this thread, in time order; what it is shown is valid only
  * during the callback. It gets on_buffer at the end of each range. If no thread can be started, the
- * pass is that of etl_order_run().
+ * pass is that of etl_order_run(). helper_count: from 1 to EVENT_HELPERS_MAX.
  *
  * Memory: what the helpers have left is copied, up to 20 MiB of it; and each has its own open
  * buffers.

@@ -144,8 +144,8 @@ static bool first_pass(struct file_source *source, const struct event_sink *sink
 	return true;
 }
 
-/* The pass in time order. */
-static bool second_pass(struct file_source *source, etl_pass *pass, const struct event_sink *sink,
+/* The pass in time order; of a single-pass source the only one. */
+static bool second_pass(struct file_source *source, const struct event_sink *sink,
 			struct error *err)
 {
 	struct etl_visitor visitor = {
@@ -158,9 +158,12 @@ static bool second_pass(struct file_source *source, etl_pass *pass, const struct
 	struct etl_ranges ranges;
 	bool good;
 
-	if (pass != run_index || sink->helper_count == 0 ||
+	if (source->single_pass) {
+		return run_pass(source, run_stream, &visitor, err);
+	}
+	if (sink->helper_count == 0 ||
 	    !etl_ranges_choose(&source->index, sink->helper_count, &ranges)) {
-		return run_pass(source, pass, &visitor, err);
+		return run_pass(source, run_index, &visitor, err);
 	}
 	good = etl_order_run_ranges(source->file, &source->index, &ranges, sink->helpers,
 				    sink->helper_count, &source->progress, &visitor, err);
@@ -176,11 +179,11 @@ static bool file_run(struct source *base, const struct event_sink *sink, struct 
 	source->sink = sink;
 	if (source->single_pass) {
 		source->damage = (struct etl_damage){ 0 };
-		good = second_pass(source, run_stream, sink, err);
+		good = second_pass(source, sink, err);
 	} else {
 		good = (source->indexed && !sink->on_first_pass) || first_pass(source, sink, err);
 		if (good && source->indexed) {
-			good = second_pass(source, run_index, sink, err);
+			good = second_pass(source, sink, err);
 		}
 	}
 	publish(source, good && !source_stopping(base) ? source->statistics.bytes_total :

@@ -45,7 +45,7 @@ struct event_sink {
 	 * and on_buffer is called less often.
 	 */
 	const struct event_helper *helpers; /* borrowed */
-	size_t helper_count;
+	size_t helper_count;                /* at most EVENT_HELPERS_MAX */
 	/*
 	 * Only for live sessions; called between records, like on_buffer; each may be NULL.
 	 * on_restart: the session was started again, and the events since it stopped are lost.
@@ -83,6 +83,8 @@ struct event_sink {
 	 * NULL if it is not known. */
 	const char *(*process_name)(void *context);
 };
+
+enum { EVENT_HELPERS_MAX = 16 };
 
 /*
  * A receiver of records on a thread of its own. It is shown the records of parts of the recording,

@@ -120,7 +120,7 @@ void json_member_guid(struct json *json, const char *key, const struct guid *gui
 /* Adds a cell of CSV (RFC 4180), in quotes if it needs them. */
 void text_add_csv(struct text *out, const char *text, size_t size);
 
-/* Adds the page that a scrape of the registry would show. */
+/* Adds the page that --once would print of the registry. */
 void text_add_exposition(struct text *out, struct registry *registry);
 /* The same as OpenMetrics, without _created. */
 void text_add_openmetrics(struct text *out, struct registry *registry);

@@ -15,6 +15,7 @@
 
 #include "base/cursor.h"
 #include "etl/pack.h"
+#include "tests/support/chance.h"
 #include "tests/support/exact_copy.h"
 
 enum { STREAM_MAX = 1 << 20 };
@@ -222,16 +223,6 @@ static bool unpack_both(const uint8_t *in, size_t in_size, size_t out_size, cons
 	free(out);
 	free(slow);
 	return good;
-}
-
-static uint64_t state_of_chance = 1;
-
-static uint64_t chance(uint64_t below)
-{
-	state_of_chance ^= state_of_chance << 13;
-	state_of_chance ^= state_of_chance >> 7;
-	state_of_chance ^= state_of_chance << 17;
-	return (state_of_chance >> 11) % below;
 }
 
 static void every_length_form_unpacks(void **state)

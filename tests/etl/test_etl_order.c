@@ -13,17 +13,8 @@
 #include <cmocka.h>
 
 #include "etl/writer.h"
+#include "tests/support/chance.h"
 #include "tests/support/collected.h"
-
-static uint64_t state_of_chance = 7;
-
-static uint64_t chance(uint64_t below)
-{
-	state_of_chance ^= state_of_chance << 13;
-	state_of_chance ^= state_of_chance >> 7;
-	state_of_chance ^= state_of_chance << 17;
-	return (state_of_chance >> 11) % below;
-}
 
 /* How the times of a processor's records run. */
 enum shape {

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/os.h"
 #include "etl/writer.h"
+#include "tests/support/chance.h"
 #include "tests/support/collected.h"
 #include "tests/support/temporary.h"
 
@@ -28,16 +29,6 @@ enum {
 		20 * MIB, /* what may wait for the visitor: of the range that it is at 4 MiB */
 	CHUNKS_MOST = 18 * 128 << 10, /* one that each thread fills, and two on their way */
 };
-
-static uint64_t state_of_chance = 7;
-
-static uint64_t chance(uint64_t below)
-{
-	state_of_chance ^= state_of_chance << 13;
-	state_of_chance ^= state_of_chance >> 7;
-	state_of_chance ^= state_of_chance << 17;
-	return (state_of_chance >> 11) % below;
-}
 
 /* ---- recordings ---- */
 
@@ -306,8 +297,8 @@ struct seen_range {
 /* Helpers, and the visitor of what they leave. */
 struct team {
 	enum leaving leaving;
-	struct hand hands[ETL_RANGE_THREADS_MAX];
-	struct event_helper helpers[ETL_RANGE_THREADS_MAX];
+	struct hand hands[EVENT_HELPERS_MAX];
+	struct event_helper helpers[EVENT_HELPERS_MAX];
 	size_t count;
 	struct collected left; /* by the visitor */
 	struct etl_progress progress;
@@ -523,7 +514,7 @@ static void compare(struct recording *recording, const struct etl_ranges *ranges
 
 enum { CUTS_MOST = 12 };
 
-static const size_t thread_counts[] = { 1, 2, 5, ETL_RANGE_THREADS_MAX };
+static const size_t thread_counts[] = { 1, 2, 5, EVENT_HELPERS_MAX };
 
 enum { THREAD_COUNTS = sizeof thread_counts / sizeof thread_counts[0] };
 
@@ -885,7 +876,7 @@ static void see_late(void *context, const struct event_record *record)
 static void run_slowly(struct recording *recording, size_t threads)
 {
 	struct backlog backlog = { .until = threads == 1 ? 3 * MIB : 12 * MIB };
-	struct event_helper helpers[ETL_RANGE_THREADS_MAX];
+	struct event_helper helpers[EVENT_HELPERS_MAX];
 	struct etl_progress progress = { .last_time = RECORD_NO_TIME };
 	const struct etl_visitor visitor = { .record_context = &backlog, .on_record = see_late };
 	struct etl_ranges ranges;

@@ -94,6 +94,31 @@ static void buffers_that_last_too_long_have_no_ranges(void **state)
 	assert_false(are_chosen(&index, 4));
 }
 
+/* In the middle of 20 GiB, 300 MiB are open at once: little is read twice, but threads with a
+ * quarter of 256 MiB each have no room for it. */
+static void more_open_buffers_than_there_is_room_for_have_no_ranges(void **state)
+{
+	enum { COUNT = 20480, OPEN = 300 };
+	struct etl_entry *entries = calloc(COUNT, sizeof *entries);
+	struct etl_index index = { .entries = entries, .count = COUNT, .complete = true };
+
+	(void)state;
+	assert_non_null(entries);
+	for (size_t i = 0; i < COUNT; i++) {
+		entries[i] = (struct etl_entry){ .offset = i * MIB,
+						 .first_time = (int64_t)i * 10,
+						 .last_time = (int64_t)i * 10 + 9,
+						 .disk_size = MIB,
+						 .end = MIB };
+	}
+	assert_true(are_chosen(&index, 4));
+	for (size_t i = 0; i < OPEN; i++) {
+		entries[COUNT / 2 + i].last_time = (COUNT / 2 + OPEN) * 10;
+	}
+	assert_false(are_chosen(&index, 4));
+	free(entries);
+}
+
 static void what_has_no_times_has_no_ranges(void **state)
 {
 	static struct etl_entry entries[MADE_MOST];
@@ -130,7 +155,7 @@ static void ranges_begin_with_a_buffer_and_are_enough_for_all_threads(void **sta
 
 	(void)state;
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-		for (size_t threads = 1; threads <= ETL_RANGE_THREADS_MAX; threads++) {
+		for (size_t threads = 1; threads <= EVENT_HELPERS_MAX; threads++) {
 			size_t most = counts[i] * BUFFER / (4 * MIB);
 			struct etl_ranges ranges;
 			struct etl_index index;
@@ -155,6 +180,7 @@ int main(void)
 		cmocka_unit_test(a_small_recording_has_no_ranges),
 		cmocka_unit_test(an_incomplete_index_has_no_ranges),
 		cmocka_unit_test(buffers_that_last_too_long_have_no_ranges),
+		cmocka_unit_test(more_open_buffers_than_there_is_room_for_have_no_ranges),
 		cmocka_unit_test(what_has_no_times_has_no_ranges),
 		cmocka_unit_test(ranges_begin_with_a_buffer_and_are_enough_for_all_threads),
 	};

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "etl/writer.h"
 #include "source/kernel_group.h"
+#include "tests/support/chance.h"
 #include "tests/support/collected.h"
 
 /* So many records, and no more, are ahead of the visitor (etl/reading_thread.h). */
@@ -147,16 +148,6 @@ static void see(read_in_a_way *read, etl_pass *pass, void *context, struct etl_b
 }
 
 /* ---- recordings ---- */
-
-static uint64_t state_of_chance = 7;
-
-static uint64_t chance(uint64_t below)
-{
-	state_of_chance ^= state_of_chance << 13;
-	state_of_chance ^= state_of_chance >> 7;
-	state_of_chance ^= state_of_chance << 17;
-	return (state_of_chance >> 11) % below;
-}
 
 /* Of 4 processors, with records out of order, with messages, whose provider may be in no buffer. */
 static struct etl_writer *build(unsigned records, uint32_t buffer_size, bool compressed)
