@@ -137,13 +137,17 @@ class Server:
         return self.port
 
     def has_replayed(self):
-        """The recording has been read, or could not be. The line of the log may be what was lost; of a session that has not begun yet, the
-        same look at it finds no buffers."""
+        """The recording has been read, or could not be. The line of the log may be what was lost, which a counter says; of a session that
+        has not begun yet, the same look at it finds no buffers."""
         if re.search(rb"Replay (finished|failed|ended)", self.said()) or "--replay.loop" in self.kind.further:
             return True
         _, page = self.ask("GET", "/metrics")
+        if re.search(rb"^etw_replay_finished 1$", page, re.M):
+            return True
+        # It is over a moment before the page says that it is finished.
         return (re.search(rb'^etw_session_up\{session="[^"]*"\} 0$', page, re.M)
-                and re.search(rb"^etw_consumer_buffers_total\{.* [1-9]", page, re.M))
+                and re.search(rb"^etw_consumer_buffers_total\{.* [1-9]", page, re.M)
+                and self.signs() > 0)
 
     def command(self, line):
         """Says something to the fake machine; nothing if it has ended."""
