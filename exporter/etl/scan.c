@@ -336,6 +336,14 @@ struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan)
 	return block;
 }
 
+/* Of a window that has room for size bytes: no more than a small input has. */
+static size_t window_capacity(const struct etl_input *input, size_t size)
+{
+	size_t most = input->size_bytes < WINDOW_SIZE ? (size_t)input->size_bytes : WINDOW_SIZE;
+
+	return size > most ? size : most;
+}
+
 /* Returns size bytes at an offset inside the input; NULL if they cannot be read. */
 static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, struct error *err)
 {
@@ -347,7 +355,7 @@ static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, 
 		return scan->window + skip;
 	}
 	if (size > scan->window_capacity || !scan->window) {
-		size_t capacity = size > WINDOW_SIZE ? size : WINDOW_SIZE;
+		size_t capacity = window_capacity(scan->input, size);
 
 		free(scan->window);
 		scan->window_size = 0;
