@@ -72,11 +72,16 @@ while read -r recording; do
 	done
 	summary - <"$recording" | cmp -s "$work/plain" - || fail "$name: redirected"
 	rm -f "$work/$name".{gz,xz,zip}
-done < <(recordings)
+done < <(recordings_for_build)
 no_file_left
 
 # ---- every command, and the exporter ----
 sample=$work/sample.etl
+real=$(some_recordings | grep -vF "$sample") || true
+if [ -n "${SANITIZERS:-}" ]; then # a quarter of it is quicker to print
+	"$ETWTOOL" relog "$sample" -o "$work/quarter.etl" --to 15 >/dev/null
+	mv "$work/quarter.etl" "$sample"
+fi
 gzip -c "$sample" >"$work/sample.etl.gz"
 head -c 524288 "$sample" >"$work/half.etl" # whole buffers
 # @ is the recording. A report, a table or a document has its name.
@@ -119,8 +124,7 @@ done
 wait
 page --replay.single-pass --replay.file="$sample" >"$work/plain"
 page --replay.single-pass --replay.file="$work/sample.etl.gz" | cmp -s "$work/plain" - || fail "a single pass"
-while read -r recording; do
-	[ "$recording" != "$sample" ] || continue
+for recording in $real; do
 	page --replay.file="$recording" >"$work/plain"
 	grep -q '^etw_consumer_records_total.* [1-9]' "$work/plain" || fail "$recording: no records"
 	zstd -q -c "$recording" >"$work/real.zst"
@@ -128,7 +132,7 @@ while read -r recording; do
 		page --replay.file="$packed" <"$work/real.zst" >"$work/got"
 		cmp -s "$work/plain" "$work/got" || fail "$recording: $(diff "$work/plain" "$work/got" | head -5)"
 	done
-done < <(some_recordings)
+done
 no_file_left
 
 # Nothing is left behind by a program that is ended while it reads a pipe.
