@@ -24,15 +24,19 @@ is_again() { grep -q 'msg="A limit of label sets is near' "$work/err"; }
 same() {
 	local how=$1 name=$2 threads
 	shift 2
-	count 1 "$@"
-	[ "$(helped | sort -u)" = 0 ] || [ -z "$(helped)" ] || fail "$name: one thread has helpers: $(helped)"
-	grep -q '^exit 0$' "$work/page" || fail "$name: $(cat "$work/page" "$work/said")"
-	mv "$work/page" "$work/page.1"
-	mv "$work/said" "$work/said.1"
+	if [ -n "$compares" ]; then
+		count 1 "$@"
+		[ "$(helped | sort -u)" = 0 ] || [ -z "$(helped)" ] || fail "$name: one thread has helpers: $(helped)"
+		mv "$work/page" "$work/page.1"
+		mv "$work/said" "$work/said.1"
+	fi
 	for threads in $counts; do
 		count $threads "$@"
-		cmp -s "$work/page.1" "$work/page" || fail "$name: $threads threads: $* differs: $(diff "$work/page.1" "$work/page" | head -5)"
-		cmp -s "$work/said.1" "$work/said" || fail "$name: $threads threads: other messages: $(diff "$work/said.1" "$work/said" | head -5)"
+		grep -q '^exit 0$' "$work/page" || fail "$name: $(cat "$work/page" "$work/said")"
+		if [ -n "$compares" ]; then
+			cmp -s "$work/page.1" "$work/page" || fail "$name: $threads threads: $* differs: $(diff "$work/page.1" "$work/page" | head -5)"
+			cmp -s "$work/said.1" "$work/said" || fail "$name: $threads threads: other messages: $(diff "$work/said.1" "$work/said" | head -5)"
+		fi
 		case $how in
 		helped)
 			[ "$(helped | sort -n | head -1)" -gt $((records / 2)) ] || fail "$name: $threads threads: only $(helped) records of $records were helped with"
@@ -47,8 +51,8 @@ same() {
 	done
 }
 
-counts="3 5 9"
-[ -z "${SANITIZERS:-}" ] || counts=3 # they are slow
+counts="3 5 9" compares=yes
+[ -z "${SANITIZERS:-}" ] || counts=3 compares='' # they are slow, and look at the threads, not at the page
 
 # Small ranges are not worth a thread, so a recording for them has some size.
 plain=$work/plain.etl switches=$work/switches.etl packed=$work/packed.etl
