@@ -52,7 +52,7 @@ same() {
 }
 
 counts="3 5 9" compares=yes
-[ -z "${SANITIZERS:-}" ] || counts=3 compares='' # they are slow, and look at the threads, not at the page
+! is_slow || counts=3 compares=''
 
 # Small ranges are not worth a thread, so a recording for them has some size.
 plain=$work/plain.etl switches=$work/switches.etl packed=$work/packed.etl

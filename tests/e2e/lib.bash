@@ -225,12 +225,16 @@ some_recordings() {
 	done
 }
 
-# All of them; some in a build with sanitizers, which is slow: it shows how memory is used, the release build what is printed.
+# A build with sanitizers is slow: it shows how memory and threads are used, the release build what is printed. With LONG_TESTS=1 no
+# build leaves anything out.
+is_slow() { [ -n "${SANITIZERS:-}" ] && [ "${LONG_TESTS:-0}" = 0 ]; }
+
+# All of them; some in a slow build.
 recordings_for_build() {
-	if [ -z "${SANITIZERS:-}" ]; then
-		recordings
-	else
+	if is_slow; then
 		some_recordings
+	else
+		recordings
 	fi
 }
 

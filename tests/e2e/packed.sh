@@ -78,7 +78,7 @@ no_file_left
 # ---- every command, and the exporter ----
 sample=$work/sample.etl
 real=$(some_recordings | grep -vF "$sample") || true
-if [ -n "${SANITIZERS:-}" ]; then # a quarter of it is quicker to print
+if is_slow; then # a quarter of it is quicker to print
 	"$ETWTOOL" relog "$sample" -o "$work/quarter.etl" --to 15 >/dev/null
 	mv "$work/quarter.etl" "$sample"
 fi
