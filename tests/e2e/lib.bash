@@ -229,13 +229,4 @@ some_recordings() {
 # build leaves anything out.
 is_slow() { [ -n "${SANITIZERS:-}" ] && [ "${LONG_TESTS:-0}" = 0 ]; }
 
-# All of them; some in a slow build.
-recordings_for_build() {
-	if is_slow; then
-		some_recordings
-	else
-		recordings
-	fi
-}
-
 all_collectors=(--collector.image --collector.cpu --collector.interrupt --collector.sched)

@@ -25,6 +25,7 @@
 #include "tests/support/page_oracle.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary.h"
+#include "tests/support/thorough.h"
 
 static struct {
 	struct program program; /* its set-up alone */
@@ -124,8 +125,17 @@ static void remove_recording(struct recording *recording)
 	free(recording->bytes);
 }
 
+/* A recording is damaged at each place, or at each fifth: odd, so that all bytes of a field have
+ * their turn. */
+static size_t places_apart(void)
+{
+	return is_thorough() ? 1 : 5;
+}
+
 static void a_cut_recording_is_counted_as_far_as_it_goes(void **state)
 {
+	const size_t apart = 3 * places_apart();
+
 	(void)state;
 	for (unsigned form = 0; form < 3; form++) {
 		struct recording recording = make_recording(form == 1 ? 4 : 8, form == 2);
@@ -133,7 +143,7 @@ static void a_cut_recording_is_counted_as_far_as_it_goes(void **state)
 		run(recording.path);
 		for (size_t size = recording.size; size-- > 0;) {
 			assert_int_equal(truncate(recording.path, (off_t)size), 0);
-			if (size % 3 == form) {
+			if (size % apart == form) {
 				run(recording.path);
 			}
 		}
@@ -145,12 +155,13 @@ static void a_cut_recording_is_counted_as_far_as_it_goes(void **state)
 static void wrong_words_anywhere_are_harmless(void **state)
 {
 	static const uint16_t words[] = { 0, 0xffff, 0x7fff, 0x0101 };
+	const size_t apart = 2 * places_apart();
 
 	(void)state;
 	for (unsigned form = 0; form < 3; form++) {
 		struct recording recording = make_recording(form == 1 ? 4 : 8, form == 2);
 
-		for (size_t at = 0; at + 2 <= recording.size; at += 2) {
+		for (size_t at = 0; at + 2 <= recording.size; at += apart) {
 			uint16_t right = load_u16(recording.bytes + at);
 
 			if (load_u32(recording.bytes + (at & ~(size_t)3)) == UINT32_MAX) {

@@ -28,6 +28,7 @@
 #include "tests/support/kernel_events.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
+#include "tests/support/thorough.h"
 
 enum { LINES_MAX = 5000 };
 
@@ -754,14 +755,11 @@ static bool is_playable(const char *name, const struct machine *machine)
 	return !machine->options.end_rundown_at_stop || strcmp(name, "process_data_64_v2.etl") != 0;
 }
 
-/* Builds with sanitizers are slow: they leave the two largest recordings to the release build. */
-static bool is_for_release(const char *name)
+/* The two largest recordings. */
+static bool takes_long(const char *name)
 {
-	const char *sanitizers = getenv("SANITIZERS");
-
-	return sanitizers && *sanitizers && !getenv("LONG_TESTS") &&
-	       (strcmp(name, "net.4.5.2.x64.etl") == 0 ||
-		strcmp(name, "ShutdownPerfDiagLogger.etl") == 0);
+	return strcmp(name, "net.4.5.2.x64.etl") == 0 ||
+	       strcmp(name, "ShutdownPerfDiagLogger.etl") == 0;
 }
 
 static bool try_recording(void *context, const char *name)
@@ -772,7 +770,7 @@ static bool try_recording(void *context, const char *name)
 	char path[1024];
 	struct side replay;
 
-	if (!ending || strcmp(ending, ".etl") != 0 || is_for_release(name)) {
+	if (!ending || strcmp(ending, ".etl") != 0 || (takes_long(name) && !is_thorough())) {
 		return true;
 	}
 	folder->recordings++;
