@@ -1,5 +1,7 @@
 // Headless Chromium over its DevTools protocol, through two pipes: nothing but Node.js is needed, and no port is open.
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 
 const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--no-default-browser-check',
 	'--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-extensions', '--hide-scrollbars',
@@ -9,15 +11,18 @@ export class Browser {
 	#process;
 	#next = 1;
 	#calls = new Map();
-	#listeners = [];
+	#context; // of the pages that are opened
+	#pages = new Map(); // by session
+	#pictures;
 
-	// profile: an empty folder that is the caller's to remove.
-	static start(profile) {
+	// profile: an empty folder that is the caller's to remove. pictures: a folder for what keep() is given.
+	static start(profile, pictures) {
 		const browser = new Browser();
 		const child = spawn(process.env.CHROMIUM ?? 'chromium', [`--user-data-dir=${profile}`, ...flags], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
 		let rest = '';
 
 		browser.#process = child;
+		browser.#pictures = pictures;
 		child.stdio[4].setEncoding('utf8').on('data', text => {
 			const messages = (rest + text).split('\0');
 
@@ -32,7 +37,7 @@ export class Browser {
 
 	#take({ id, method, params, sessionId, result, error }) {
 		if (!id) {
-			for (const listener of this.#listeners) listener(method, params, sessionId);
+			this.#pages.get(sessionId)?.take(method, params);
 			return;
 		}
 		const { resolve, reject, what } = this.#calls.get(id);
@@ -50,16 +55,36 @@ export class Browser {
 		});
 	}
 
-	on(listener) { this.#listeners.push(listener); }
+	// Calls what opens pages. They are closed after it, and nothing that they have stored or set is there for the next one.
+	async isolated(what) {
+		const { browserContextId } = await this.call('Target.createBrowserContext');
+
+		this.#context = browserContextId;
+		await what();
+		this.#pages.clear();
+		await this.call('Target.disposeBrowserContext', { browserContextId });
+	}
 
 	async open() {
-		const { targetId } = await this.call('Target.createTarget', { url: 'about:blank' });
+		const { targetId } = await this.call('Target.createTarget', { url: 'about:blank', browserContextId: this.#context });
 		const { sessionId } = await this.call('Target.attachToTarget', { targetId, flatten: true });
 		const page = new Page(this, targetId, sessionId);
 
+		this.#pages.set(sessionId, page);
 		for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await page.call(`${domain}.enable`);
 		return page;
 	}
+
+	// Opens a page with an address.
+	async show(address, look = {}) {
+		const page = await this.open();
+
+		await page.looks(look);
+		await page.go(address);
+		return page;
+	}
+
+	keep(name, data) { writeFileSync(`${this.#pictures}/${name}`, data); }
 
 	async stop() {
 		const ended = new Promise(resolve => this.#process.on('exit', resolve));
@@ -72,16 +97,16 @@ export class Browser {
 export class Page {
 	faults = []; // what the console shows as errors, violations of the Content Security Policy included
 	requests = []; // addresses
+	#loaded = () => {};
 
-	constructor(browser, target, session) {
-		Object.assign(this, { browser, target, session });
-		browser.on((method, params, sessionId) => {
-			if (sessionId !== session) return;
-			if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
-			if (method === 'Runtime.exceptionThrown') this.faults.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
-			if (method === 'Runtime.consoleAPICalled' && ['error', 'warning'].includes(params.type)) this.faults.push(params.args.map(argument => argument.value).join(' '));
-			if (method === 'Log.entryAdded' && params.entry.level !== 'verbose') this.faults.push(`${params.entry.text} ${params.entry.url ?? ''}`);
-		});
+	constructor(browser, target, session) { Object.assign(this, { browser, target, session }); }
+
+	take(method, params) {
+		if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
+		if (method === 'Runtime.exceptionThrown') this.faults.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
+		if (method === 'Runtime.consoleAPICalled' && ['error', 'warning'].includes(params.type)) this.faults.push(params.args.map(argument => argument.value).join(' '));
+		if (method === 'Log.entryAdded' && params.entry.level !== 'verbose') this.faults.push(`${params.entry.text} ${params.entry.url ?? ''}`);
+		if (method === 'Page.loadEventFired') this.#loaded();
 	}
 
 	call(method, params) { return this.browser.call(method, params, this.session); }
@@ -106,9 +131,7 @@ export class Page {
 	}
 
 	async go(url) {
-		const loaded = new Promise(resolve => this.browser.on((method, _, sessionId) => {
-			if (sessionId === this.session && method === 'Page.loadEventFired') resolve();
-		}));
+		const loaded = new Promise(resolve => { this.#loaded = resolve; });
 		const { errorText } = await this.call('Page.navigate', { url });
 
 		if (errorText) throw new Error(`${url}: ${errorText}`);
@@ -120,12 +143,18 @@ export class Page {
 		await this.call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
 	}
 
-	// The whole page as PNG.
-	async picture() {
-		const { cssContentSize: { width, height } } = await this.call('Page.getLayoutMetrics');
-		const { data } = await this.call('Page.captureScreenshot', { captureBeyondViewport: true, clip: { x: 0, y: 0, width, height, scale: 1 } });
+	// Keeps a picture of a part of the page, which may be outside of the window.
+	async shootPart(name, clip, options = {}) {
+		const { data } = await this.call('Page.captureScreenshot', { captureBeyondViewport: true, clip: { x: 0, y: 0, scale: 1, ...clip }, ...options });
 
-		return Buffer.from(data, 'base64');
+		this.browser.keep(name, Buffer.from(data, 'base64'));
+	}
+
+	// The whole page.
+	async shoot(name) {
+		const { cssContentSize: { width, height } } = await this.call('Page.getLayoutMetrics');
+
+		await this.shootPart(`${name}.png`, { width, height });
 	}
 
 	async press(key, code = key) {
@@ -134,6 +163,36 @@ export class Page {
 	}
 
 	close() { return this.browser.call('Target.closeTarget', { targetId: this.target }); }
+}
+
+// Runs the steps that the command line names: node SCRIPT PROFILE PICTURES STEP ADDRESS MORE... [-- STEP ADDRESS MORE...]... They run
+// one after another in one Chromium, isolated from each other, up to the first that fails. ADDRESS may be that of a file. steps: by
+// name, functions of the browser, the address as URL, and MORE.
+export async function run(steps) {
+	const [profile, pictures, ...words] = process.argv.slice(2);
+	const calls = [[]];
+	let at;
+
+	for (const word of words) {
+		if (word === '--') calls.push([]);
+		else calls.at(-1).push(word);
+	}
+	const browser = Browser.start(profile, pictures);
+	try {
+		for (const call of calls) {
+			const [step, address, ...more] = call;
+
+			at = call.join(' ');
+			await browser.isolated(() => steps[step](browser, URL.canParse(address) ? address : pathToFileURL(address).href, ...more));
+			console.log(`ok: ${at}`);
+		}
+	} catch (error) {
+		console.error(`${at}: ${error.stack}`);
+		process.exitCode = 1;
+	} finally {
+		await browser.stop();
+		process.exit(); // what a step that failed has left open would keep the program running
+	}
 }
 
 // Text whose contrast with its background is below that of WCAG 2, level AA, and lines and areas of charts; text that runs out of the

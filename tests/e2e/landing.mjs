@@ -1,21 +1,7 @@
-// The landing page in headless Chromium: node landing.mjs PROFILE PICTURES STEP URL [MORE]. Each step is a function below; landing.sh
-// starts the exporters that they need.
+// Steps for browser.mjs: the landing page in headless Chromium. landing.sh starts the exporters that they need.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
-import { Browser, faultsOfLook } from './browser.mjs';
-
-const [profile, pictures, step, url, ...more] = process.argv.slice(2);
-const browser = Browser.start(profile);
-
-const open = async (address, look = {}) => {
-	const page = await browser.open();
-
-	await page.looks(look);
-	await page.go(address);
-	return page;
-};
-const shoot = async (page, name) => writeFileSync(`${pictures}/landing-${name}.png`, await page.picture());
+import { faultsOfLook, run } from './browser.mjs';
 
 const rows = page => page.evaluate(() => [...document.querySelectorAll('#writers tbody tr')].map(row => [...row.children].map(cell => cell.textContent)));
 const hasRows = page => page.until(() => document.querySelectorAll('#writers tbody tr').length > 0);
@@ -23,10 +9,10 @@ const hasLine = page => page.until(() => document.querySelector('#writers .chart
 const status = page => page.evaluate(() => document.querySelector('#writers [role=status]').textContent);
 const says = (page, part) => page.until(text => document.querySelector('#writers [role=status]').textContent.includes(text), part);
 
-const steps = {
+await run({
 	// A replay as recorded: the chart moves, in both themes, on a phone.
-	async live() {
-		const page = await open(url);
+	async live(browser, url, ...paths) {
+		const page = await browser.show(url);
 
 		await hasRows(page);
 		await hasLine(page);
@@ -43,17 +29,17 @@ const steps = {
 				await page.looks({ width, scheme });
 				await page.until(w => Math.abs(document.querySelector('.chart').viewBox.baseVal.width - document.querySelector('.chart').clientWidth) < 2 && innerWidth === w, width);
 				assert.deepEqual(await faultsOfLook(page), [], `${scheme}, ${width} px`);
-				await shoot(page, `${scheme}-${width}`);
+				await page.shoot(`landing-${scheme}-${width}`);
 			}
 		}
 		assert.deepEqual(page.faults, []);
 		assert.deepEqual(page.requests.filter(address => !address.startsWith(`${new URL(url).origin}/`)), []);
-		assert.deepEqual([...new Set(page.requests.map(address => new URL(address).pathname))].sort(), more.sort());
+		assert.deepEqual([...new Set(page.requests.map(address => new URL(address).pathname))].sort(), paths.sort());
 	},
 
 	// What a screen reader and a keyboard meet.
-	async access() {
-		const page = await open(url);
+	async access(browser, url) {
+		const page = await browser.show(url);
 
 		await hasRows(page);
 		await page.call('Accessibility.enable');
@@ -82,8 +68,8 @@ const steps = {
 	},
 
 	// Names of processes that are markup, quotes, and letters that turn the direction of writing.
-	async hostile() {
-		const page = await open(url);
+	async hostile(browser, url) {
+		const page = await browser.show(url);
 
 		await hasLine(page);
 		// Each when it has begun to write.
@@ -95,11 +81,11 @@ const steps = {
 		assert.equal(await page.evaluate(() => /[\u202a-\u202e\u2066-\u2069]/.test(document.documentElement.outerHTML)), false);
 		assert.match(await page.evaluate(() => document.querySelector('.chart').getAttribute('aria-label')), /<script>"'\\x \d/);
 		assert.deepEqual(page.faults, []);
-		await shoot(page, 'hostile');
+		await page.shoot('landing-hostile');
 	},
 
 	// Known counters, two seconds apart: sums over volumes, a counter that begins again, escapes, lines that are no samples.
-	async numbers() {
+	async numbers(browser, url) {
 		const line = (process, volume, value) => `etw_file_written_bytes_total{process="${process}",provider="Windows Kernel",volume="${volume}"} ${value}\n`;
 		const noise = '# HELP etw_file_written_bytes_total A.\netw_file_written_bytes_totals{process="no"} 7\netw_file_written_bytes_total{process="cut\n' +
 			`${line('nan', 'C:', 'NaN')}etw_file_read_bytes_total{process="no"} 7\n\n`;
@@ -128,7 +114,7 @@ const steps = {
 	},
 
 	// The part that is there without JavaScript.
-	async static() {
+	async static(browser, url) {
 		const page = await browser.open();
 
 		await page.call('Emulation.setScriptExecutionDisabled', { value: true });
@@ -139,11 +125,11 @@ const steps = {
 		const { outerHTML } = await page.call('DOM.getOuterHTML', { nodeId: body });
 		for (const part of ['No event was lost', 'The chart needs JavaScript', 'sample.etl', 'Collectors', 'collect%5B%5D=file']) assert.ok(outerHTML.includes(part), part);
 		assert.deepEqual(page.faults, []);
-		await shoot(page, 'without-javascript');
+		await page.shoot('landing-without-javascript');
 	},
 
 	// Behind a reverse proxy that takes its prefix off, and is known to the exporter as its external URL.
-	async proxy() {
+	async proxy(browser, url) {
 		const target = new URL(url);
 		const proxy = createServer((incoming, outgoing) => {
 			if (!incoming.url.startsWith('/behind/')) {
@@ -157,7 +143,7 @@ const steps = {
 		});
 
 		await new Promise(resolve => proxy.listen(0, '127.0.0.1', resolve));
-		const page = await open(`http://127.0.0.1:${proxy.address().port}/behind/`);
+		const page = await browser.show(`http://127.0.0.1:${proxy.address().port}/behind/`);
 		await hasLine(page);
 		assert.deepEqual(page.faults, []);
 		// A page of plain text has no icon: the browser may look for one where the proxy has none, which is no fault of ours.
@@ -168,8 +154,8 @@ const steps = {
 	},
 
 	// A hidden page asks for nothing; one whose exporter does not answer asks less and less often, and goes on by itself.
-	async pauses() {
-		const page = await open(url);
+	async pauses(browser, url) {
+		const page = await browser.show(url);
 		const scrapes = () => page.requests.filter(address => address.includes('/metrics')).length;
 		const hide = hidden => page.evaluate(value => {
 			Object.defineProperty(document, 'hidden', { value, configurable: true });
@@ -193,36 +179,26 @@ const steps = {
 		const from = scrapes(), at = Date.now();
 		while (scrapes() < from + 2) await new Promise(resolve => setTimeout(resolve, 50));
 		assert.ok(Date.now() - at >= 5900, `two attempts within ${Date.now() - at} ms`);
-		await shoot(page, 'no-answer');
+		await page.shoot('landing-no-answer');
 		await page.call('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
 		await says(page, 'has written most');
 	},
 
-	// Nothing to draw: MORE is what the page says about it, and the name of its picture.
-	async empty() {
-		const page = await open(url);
+	// Nothing to draw: what the page says about it, and the name of its picture.
+	async empty(browser, url, text, picture) {
+		const page = await browser.show(url);
 
-		await says(page, more[0]);
+		await says(page, text);
 		assert.deepEqual(await faultsOfLook(page), []);
-		await shoot(page, more[1]);
+		await page.shoot(`landing-${picture}`);
 	},
 
-	// Only the text of a section, and a picture: MORE is a part of the text, and the name.
-	async section() {
-		const page = await open(url);
+	// Only a part of the text of a section, and a picture.
+	async section(browser, url, part, picture) {
+		const page = await browser.show(url);
 
-		await page.until(text => document.body.innerText.includes(text), more[0]);
+		await page.until(text => document.body.innerText.includes(text), part);
 		assert.deepEqual(await faultsOfLook(page), []);
-		await shoot(page, more[1]);
+		await page.shoot(`landing-${picture}`);
 	},
-};
-
-try {
-	await steps[step]();
-} catch (error) {
-	console.error(`${step}: ${error.stack}`);
-	process.exitCode = 1;
-} finally {
-	await browser.stop();
-	process.exit(); // what a step that failed has left open would keep the program running
-}
+});

@@ -6,20 +6,6 @@
 in_chromium landing.mjs landing
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
-start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1
-step live "$url/" / /icon.svg /metrics /script.js /style.css
-step access "$url/"
-step numbers "$url/"
-step static "$url/"
-step pauses "$url/"
-
-# Behind a prefix.
-start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1 --web.route-prefix=/etw --web.telemetry-path=/m
-step live "$url/etw/" /etw/ /etw/icon.svg /etw/m /etw/script.js /etw/style.css
-
-start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1 --web.external-url=http://proxy.example/behind --web.route-prefix=/
-step proxy "$url/"
-
 # Names of the two programs that write most become hostile, with as many bytes.
 python3 - "$work/sample.etl" "$work/hostile.etl" <<'END'
 import sys
@@ -31,20 +17,39 @@ for old, new in (b"sqlservr.exe", b"<script>\"'\\x"), (b"powershell.exe", "abcd\
     data = data.replace(old, new)
 open(sys.argv[2], "wb").write(data)
 END
-start_exporter --replay.file="$work/hostile.etl" --replay.loop --replay.speed=1
-step hostile "$url/"
 
-# States without a chart.
-start_exporter --replay.file="$work/sample.etl" --no-collector.file
-step empty "$url/" "Collector 'file' is off" file-off
+# All exporters first, since a Chromium for all steps takes much less than one for each.
 start_exporter --replay.file="$work/sample.etl"
-finished() { curl -fsS "$url/metrics" | says '^etw_replay_finished 1$'; }
-until_true 60 finished || fail "the replay does not finish"
-step empty "$url/" "No process writes at the moment" finished
-
-# Live sessions, which lose nothing at first, then more than 1000 events.
+ending=$url
+start_exporter --replay.file="$work/sample.etl" --no-collector.file
+without_files=$url
+start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1
+looping=$url
+start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1 --web.route-prefix=/etw --web.telemetry-path=/m
+prefixed=$url
+start_exporter --replay.file="$work/sample.etl" --replay.loop --replay.speed=1 --web.external-url=http://proxy.example/behind --web.route-prefix=/
+proxied=$url
+start_exporter --replay.file="$work/hostile.etl" --replay.loop --replay.speed=1
+hostile=$url
 start_live_exporter
-step section "$url/" "No event was lost since the exporter started." live-nothing-lost
+live=$url
+
+# "Collector 'file' is off" is a state without a chart. The live sessions lose nothing at first.
+steps hostile "$hostile/" \
+	-- live "$looping/" / /icon.svg /metrics /script.js /style.css \
+	-- access "$looping/" \
+	-- numbers "$looping/" \
+	-- static "$looping/" \
+	-- pauses "$looping/" \
+	-- live "$prefixed/etw/" /etw/ /etw/icon.svg /etw/m /etw/script.js /etw/style.css \
+	-- proxy "$proxied/" \
+	-- empty "$without_files/" "Collector 'file' is off" file-off \
+	-- section "$live/" "No event was lost since the exporter started." live-nothing-lost
+
+# Another state without a chart, and live sessions that have lost more than 1000 events.
+finished() { curl -fsS "$ending/metrics" | says '^etw_replay_finished 1$'; }
+until_true 60 finished || fail "the replay does not finish"
 echo "overflow $work/sample.etl 1000" >&3
 until_true 60 grep -q '"phase":"overflow"' "$work/stdout" || fail "nothing was lost: $(tail -3 "$work/log")"
-step section "$url/" "events. The counters are too low" live-lost
+steps empty "$ending/" "No process writes at the moment" finished \
+	-- section "$live/" "events. The counters are too low" live-lost

@@ -169,8 +169,9 @@ no_folders() {
 # query PROMQL: what the Prometheus answers.
 query() { curl -fsS --get --data-urlencode "query=$1" "$prometheus/api/v1/query"; }
 
-# in_chromium SCRIPT FOLDER: for tests of a page in headless Chromium. After it, `step STEP ARGUMENTS...` runs a step of the script,
-# which leaves pictures to look at in BUILD_DIR/FOLDER.
+# in_chromium SCRIPT FOLDER: for tests of a page in headless Chromium. After it, `steps STEP ADDRESS MORE... [-- STEP ADDRESS MORE...]...`
+# runs steps of the script in one Chromium, which takes more than a second of processor time to start; browser.mjs isolates them from
+# each other. Pictures to look at are left in BUILD_DIR/FOLDER.
 in_chromium() {
 	local tool
 
@@ -183,13 +184,9 @@ in_chromium() {
 	mkdir -p "$pictures"
 }
 
-step() {
-	local status=0
-
+steps() {
 	profiles=$((profiles + 1))
-	node "$SOURCE_DIR/tests/e2e/$chromium_script" "$work/profile$profiles" "$pictures" "$@" >"$work/out" 2>&1 || status=$?
-	[ "$status" = 0 ] || fail "$(head -40 "$work/out")"
-	echo "ok: $*"
+	node "$SOURCE_DIR/tests/e2e/$chromium_script" "$work/profile$profiles" "$pictures" "$@" 2>"$work/out" || fail "$(head -40 "$work/out")"
 }
 
 # The reference recordings and manifests, which not every machine has.

@@ -1,24 +1,9 @@
-// The page of etwtool report in headless Chromium: node report.mjs PROFILE PICTURES STEP FILE. Each step is a function below;
-// report_page.sh makes the pages that they need.
+// Steps for browser.mjs: the page of etwtool report in headless Chromium. report_page.sh makes the pages that they need.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { Browser, faultsOfLook } from './browser.mjs';
+import { faultsOfLook, run } from './browser.mjs';
 
-const [profile, pictures, step, file] = process.argv.slice(2);
-const browser = Browser.start(profile);
-const url = pathToFileURL(file).href;
-
-const open = async (look = {}) => {
-	const page = await browser.open();
-
-	await page.looks(look);
-	await page.go(url);
-	return page;
-};
 const drawn = page => page.until(() => document.querySelector('.graph path, .graph .heat rect') !== null);
-const shoot = async (page, name) => writeFileSync(`${pictures}/${name}.png`, await page.picture());
 // The first chart: who wrote what.
 const shape = page => page.evaluate(() => document.querySelector('.graph path').getAttribute('d'));
 const shownTimes = page => page.evaluate(() => document.querySelector('.zoomed').hidden ? '' : document.querySelector('.zoomed span:nth-child(2)').textContent);
@@ -43,10 +28,10 @@ const press = async (page, key) => {
 	}
 };
 
-const steps = {
+await run({
 	// Three widths, both themes. The page asks for nothing but itself.
-	async look() {
-		const page = await open();
+	async look(browser, url) {
+		const page = await browser.show(url);
 
 		await drawn(page);
 		for (const scheme of ['light', 'dark']) {
@@ -56,8 +41,7 @@ const steps = {
 				assert.equal(await page.evaluate(() => innerWidth), width, 'something makes the page wider');
 				assert.deepEqual(await faultsOfLook(page), [], `${scheme}, ${width} px`);
 				await page.evaluate(() => scrollTo(0, 0));
-				const { data } = await page.call('Page.captureScreenshot', { captureBeyondViewport: true, clip: { x: 0, y: 0, width, height: 2400, scale: 1 } });
-				writeFileSync(`${pictures}/report-${scheme}-${width}.png`, Buffer.from(data, 'base64'));
+				await page.shootPart(`report-${scheme}-${width}.png`, { width, height: 2400 });
 			}
 		}
 		// What the eye meets first: who wrote most, in the colour of the chart.
@@ -70,15 +54,15 @@ const steps = {
 	},
 
 	// Hover, zoom by dragging, back by a double click; a name that stands out.
-	async pointer() {
-		const page = await open();
+	async pointer(browser, url) {
+		const page = await browser.show(url);
 
 		await drawn(page);
 		const before = await shape(page);
 		await page.evaluate(() => document.querySelector('.graph').scrollIntoView({ block: 'center' }));
 		await mouse(page, 'mouseMoved', 0.8, { buttons: 0, button: 'none' });
 		assert.match(await tip(page), /^07:00:4\d\.\d+ sqlservr [\d.]+ [kM]B\/s .*All: [\d.]+ [kM]B\/s$/);
-		await shoot(page, 'hover');
+		await page.shoot('hover');
 		await mouse(page, 'mousePressed', 0.4);
 		await mouse(page, 'mouseMoved', 0.5);
 		await mouse(page, 'mouseReleased', 0.6);
@@ -87,7 +71,7 @@ const steps = {
 		// All charts show the same time.
 		assert.ok(await page.evaluate(() => [...document.querySelectorAll('.graph')].every(graph => [...graph.querySelectorAll('text')].every(text => !['07:00:00', '07:00:50'].includes(text.textContent)))));
 		assert.deepEqual(await faultsOfLook(page), []);
-		await shoot(page, 'zoomed');
+		await page.shoot('zoomed');
 		await mouse(page, 'mousePressed', 0.5);
 		await mouse(page, 'mouseReleased', 0.5);
 		await mouse(page, 'mousePressed', 0.5, { clickCount: 2 });
@@ -102,8 +86,8 @@ const steps = {
 	},
 
 	// The same with keys; what is said of a step is what the pointer shows.
-	async keys() {
-		const page = await open(), value = () => page.evaluate(() => document.activeElement.getAttribute('aria-valuetext'));
+	async keys(browser, url) {
+		const page = await browser.show(url), value = () => page.evaluate(() => document.activeElement.getAttribute('aria-valuetext'));
 
 		await drawn(page);
 		const before = await shape(page);
@@ -126,8 +110,8 @@ const steps = {
 	},
 
 	// What a screen reader meets.
-	async access() {
-		const page = await open();
+	async access(browser, url) {
+		const page = await browser.show(url);
 
 		await drawn(page);
 		await page.call('Accessibility.enable');
@@ -144,7 +128,7 @@ const steps = {
 	},
 
 	// Tables without JavaScript.
-	async static() {
+	async static(browser, url) {
 		const page = await browser.open();
 
 		await page.call('Emulation.setScriptExecutionDisabled', { value: true });
@@ -157,8 +141,8 @@ const steps = {
 	},
 
 	// On paper: light, all rows, nothing that is only for a screen; not cut off at the right.
-	async print() {
-		const page = await open({ scheme: 'dark' });
+	async print(browser, url) {
+		const page = await browser.show(url, { scheme: 'dark' });
 
 		await drawn(page);
 		await page.call('Emulation.setEmulatedMedia', { media: 'print', features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
@@ -176,13 +160,13 @@ const steps = {
 		await page.evaluate(() => dispatchEvent(new Event('afterprint')));
 		assert.equal(await drawnWidth(), width);
 		const { data } = await page.call('Page.printToPDF', { paperWidth: 8.27, paperHeight: 11.69 });
-		writeFileSync(`${pictures}/report.pdf`, Buffer.from(data, 'base64'));
+		browser.keep('report.pdf', Buffer.from(data, 'base64'));
 		assert.deepEqual(page.faults, []);
 	},
 
 	// What README.md shows: the beginning of the page, up to the first chart (tests/report_pictures.sh).
-	async picture() {
-		const page = await open({ width: 900 });
+	async picture(browser, url) {
+		const page = await browser.show(url, { width: 900 });
 
 		await drawn(page);
 		for (const scheme of ['light', 'dark']) {
@@ -191,14 +175,13 @@ const steps = {
 				const chart = document.querySelector('.chart');
 				return Math.abs(chart.viewBox.baseVal.width - chart.clientWidth) < 2 && Math.ceil(chart.getBoundingClientRect().bottom + scrollY) + 8;
 			});
-			const { data } = await page.call('Page.captureScreenshot', { format: 'webp', quality: 60, captureBeyondViewport: true, clip: { x: 0, y: 0, width: 900, height, scale: 1 } });
-			writeFileSync(`${pictures}/report-${scheme}.webp`, Buffer.from(data, 'base64'));
+			await page.shootPart(`report-${scheme}.webp`, { width: 900, height }, { format: 'webp', quality: 60 });
 		}
 		assert.deepEqual(page.faults, []);
 	},
 
-	async hostile() {
-		const page = await open();
+	async hostile(browser, url) {
+		const page = await browser.show(url);
 
 		await drawn(page);
 		assert.equal(await page.evaluate(() => document.querySelectorAll('b, x, s').length), 0);
@@ -216,13 +199,13 @@ const steps = {
 	},
 
 	// Names that are markup, end the script or the style, or are very long: the page has only elements of its own.
-	async names() {
+	async names(browser, url) {
 		const own = new Set(['A', 'BDI', 'BODY', 'BUTTON', 'CAPTION', 'CODE', 'DD', 'DIV', 'DL', 'DT', 'FOOTER', 'H1', 'H2', 'H3', 'HEAD', 'HEADER', 'HTML', 'LI', 'MAIN', 'META',
 			'NAV', 'NOSCRIPT', 'P', 'PRE', 'SCRIPT', 'SECTION', 'SMALL', 'SPAN', 'STRONG', 'STYLE', 'TABLE', 'TBODY', 'TD', 'TH', 'THEAD', 'TITLE', 'TR', 'UL',
 			'line', 'path', 'rect', 'svg', 'text']);
 
 		for (const width of [1000, 360]) {
-			const page = await open({ width });
+			const page = await browser.show(url, { width });
 
 			await drawn(page);
 			const [tags, attributes, count, text] = await page.evaluate(() => [[...document.querySelectorAll('*')].map(e => e.tagName),
@@ -235,30 +218,21 @@ const steps = {
 			assert.deepEqual(await faultsOfLook(page), []);
 			assert.deepEqual(page.faults, []);
 			assert.deepEqual(page.requests, [url]);
-			await shoot(page, `names-${width}`);
+			await page.shoot(`names-${width}`);
 			await page.close();
 		}
 	},
 
-	async small() {
+	async small(browser, url) {
 		for (const width of [1000, 360]) {
-			const page = await open({ width });
+			const page = await browser.show(url, { width });
 
 			await page.until(() => document.readyState === 'complete');
 			assert.ok(await page.evaluate(() => document.querySelectorAll('#losses, #glance, #lacks').length === 3));
 			assert.deepEqual(await faultsOfLook(page), []);
 			assert.deepEqual(page.faults, []);
-			if (width === 1000) await shoot(page, `small-${basename(file, '.html')}`);
+			if (width === 1000) await page.shoot(`small-${basename(url, '.html')}`);
 			await page.close();
 		}
 	},
-};
-
-try {
-	await steps[step]();
-} catch (error) {
-	console.error(`${step}: ${error.stack}`);
-	process.exitCode = 1;
-} finally {
-	await browser.stop();
-}
+});

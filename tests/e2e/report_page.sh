@@ -7,12 +7,6 @@ in_chromium report.mjs report
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 "$ETWTOOL" report "$work/sample.etl" -o "$work/sample.html" >/dev/null
-step look "$work/sample.html"
-step pointer "$work/sample.html"
-step keys "$work/sample.html"
-step access "$work/sample.html"
-step static "$work/sample.html"
-step print "$work/sample.html"
 
 # Names of programs, of a file and of the recording are markup, end the data block, or turn the direction of writing.
 python3 - "$work/sample.etl" "$work/<b>x.etl" <<'END'
@@ -28,19 +22,28 @@ for old, new in (b"sqlservr.exe", b"</script><x>"), (b"powershell.exe", "abcd\u2
 open(sys.argv[2], "wb").write(data[:2500000])
 END
 "$ETWTOOL" report "$work/<b>x.etl" -o "$work/hostile.html" >/dev/null 2>&1
-step hostile "$work/hostile.html"
 
 "$MAKE_HOSTILE" "$work/hostile"
 "$ETWTOOL" report "$work/hostile/names.etl" -o "$work/names.html" >/dev/null
-step names "$work/names.html"
 
 # Recordings with little in them, and real ones: the page is whole, whatever it shows. LONG_TESTS=1: all.
 small=("$traces"/{gcevents,net.4.5.2.x64}.etl)
 [ -z "${LONG_TESTS:-}" ] || small=("$traces"/*.etl)
 head -c 66000 "$work/sample.etl" >"$work/begun.etl"
+small_steps=()
 for recording in "$work/begun.etl" "${small[@]}"; do
 	[ -e "$recording" ] || continue
 	name=$(basename "$recording" .etl)
 	"$ETWTOOL" report "$recording" -o "$work/$name.html" >/dev/null 2>&1 || fail "$name: no report"
-	step small "$work/$name.html"
+	small_steps+=(-- small "$work/$name.html")
 done
+
+steps look "$work/sample.html" \
+	-- pointer "$work/sample.html" \
+	-- keys "$work/sample.html" \
+	-- access "$work/sample.html" \
+	-- static "$work/sample.html" \
+	-- print "$work/sample.html" \
+	-- hostile "$work/hostile.html" \
+	-- names "$work/names.html" \
+	"${small_steps[@]}"
