@@ -2,15 +2,16 @@
 # What an event of a live session costs, by collector, and what share of a processor the exporter takes at several rates of events. The live
 # code runs as it ships; in place of Windows stands tests/fake_etw, without a copy of its own (tests/bench/bench_live.c, tests/fake_etw/kept.c).
 # Instructions, counted by callgrind, hardly differ from run to run; compare times of one run only.
-# usage: bash tests/bench/live.sh [--rounds N] [--seconds N] [--times] [RECORDING...]
+# usage: bash tests/bench/live.sh [--rounds N] [--seconds N] [--times] [--beside BUILD]... [RECORDING...]
 # --rounds: for each collector (7). --seconds: for each rate (20; 0: no rates). --times: no instructions, which take minutes.
+# --beside: the rates of another build, too, in turn with those of this one.
 # RECORDING: whose events they are; the sample if there is none. BUILD_DIR in the environment: another build than build/release; a Windows
 # build runs under Wine, without instructions.
 set -euo pipefail
 shopt -s inherit_errexit # a program that fails ends the whole
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=${BUILD_DIR:-build/release} rounds=7 seconds=20 runner=() exe=
+build=${BUILD_DIR:-build/release} rounds=7 seconds=20 runner=() exe='' beside=()
 if [ -f "$build/etw_bench.exe" ]; then
 	exe=.exe runner=("${WINE64:-/usr/lib/wine/wine64}")
 fi
@@ -23,6 +24,7 @@ while [[ ${1-} == --* ]]; do
 	--rounds) rounds=$2 && shift ;;
 	--seconds) seconds=$2 && shift ;;
 	--times) count_instructions= ;;
+	--beside) beside+=("$2") && shift ;;
 	*) sed -n '/^# usage/s/^# //p' "${BASH_SOURCE[0]}" >&2 && exit 2 ;;
 	esac
 	shift
@@ -62,36 +64,46 @@ table() { # recording
 		{ name = substr($1, 6); ns = $2; least = $5; most = $7 }' "$work/times"
 }
 
-# The whole program, with the default collectors and without scrapes; 0 events a second is what it takes when nothing happens.
-rates() { # recording
-	local rate pid
+# The whole program of a build, with the default collectors and without scrapes, is given so many events a second; one line of JSON.
+paced() { # build, recording, events a second
+	local pid
 
+	rm -f "$work/commands"
 	mkfifo "$work/commands"
-	"${runner[@]}" "$build/tests/exporter_on_fake$exe" --web.listen-address=127.0.0.1:0 <"$work/commands" >"$work/paced" 2>"$work/log" &
+	"${runner[@]}" "$1/tests/exporter_on_fake$exe" --web.listen-address=127.0.0.1:0 <"$work/commands" >"$work/paced" 2>"$work/log" &
 	pid=$!
 	exec 3>"$work/commands"
 	until grep -q 'msg="*Listening' "$work/log"; do
 		kill -0 "$pid" 2>/dev/null || { cat "$work/log" >&2 && exit 1; }
 		sleep 0.1
 	done
-	for rate in 0 10000 100000 1000000; do
-		echo "pace $1 $rate $seconds" >&3
-	done
+	echo "pace $2 $3 $seconds" >&3
 	echo quit >&3
 	exec 3>&-
-	until [ "$(wc -l <"$work/paced")" -ge 4 ]; do
+	until [ -s "$work/paced" ]; do
 		kill -0 "$pid" 2>/dev/null || { cat "$work/log" >&2 && exit 1; }
 		sleep 0.2
 	done
 	kill -INT "$pid"
 	wait "$pid" || true
-	printf '\n%12s %16s %22s %28s\n' 'events/s' 'delivered/s' '% of a processor' '% of it in the consumer'
-	tr -d '\r' <"$work/paced" | python3 -c '
+	tr -d '\r' <"$work/paced"
+}
+
+# Several builds in turn, so that what else the machine does meets all of them. 0 events a second is what the program takes when
+# nothing happens.
+rates() { # recording
+	local rate measured
+
+	printf '\n%12s %16s %22s %28s  %s\n' 'events/s' 'delivered/s' '% of a processor' '% of it in the consumer' build
+	for rate in 0 10000 100000 1000000; do
+		for measured in "${beside[@]}" "$build"; do
+			paced "$measured" "$1" "$rate" | python3 -c '
 import json, sys
-for line in sys.stdin:
-    row = json.loads(line)
-    print("%12d %16.0f %22.2f %28.0f" % (row["asked"], row["delivered"] / row["seconds"], 100 * row["cpu_seconds"] / row["seconds"],
-                                        100 * row["consumer_cpu_seconds"] / max(row["cpu_seconds"], 1e-9)))'
+row = json.loads(sys.stdin.readline())
+print("%12d %16.0f %22.2f %28.0f  %s" % (row["asked"], row["delivered"] / row["seconds"], 100 * row["cpu_seconds"] / row["seconds"],
+                                         100 * row["consumer_cpu_seconds"] / max(row["cpu_seconds"], 1e-9), sys.argv[1]))' "$measured"
+		done
+	done
 }
 
 if [ $# -eq 0 ]; then
