@@ -11,6 +11,8 @@ given is counted, or counted as lost.
 
 A call site counts once, in the first scenario that reaches it; sites differ by the line that calls, and the one that called that.
 What the parts in FAILING_CALLS_ELSEWHERE reach does not count at all.
+A run takes a third of the call sites, chosen by their names, each day another one; FAILING_CALLS_SHARE (0, 1, 2) chooses one, or all of
+them ("all").
 With LONG_TESTS=1 they differ by two more callers, each scenario has its own, and each call of a site fails, not only its first;
 the runs then come in random order, by FAILING_CALLS_SEED, and end after FAILING_CALLS_SECONDS (default 1200).
 """
@@ -20,6 +22,7 @@ import random
 import sys
 import threading
 import time
+import zlib
 from pathlib import Path
 
 import failing_commands
@@ -28,6 +31,8 @@ from failing_core import ACTIONS, ERROR, FILE_CHANGES, LONG, WORK, Control, faul
 
 LONG_S = float(os.environ.get("FAILING_CALLS_SECONDS", 1200))
 SEED = int(os.environ.get("FAILING_CALLS_SEED", random.SystemRandom().randrange(1 << 31)))
+SHARES = 3
+SHARE = os.environ.get("FAILING_CALLS_SHARE", "all" if LONG else str(int(time.time()) // 86400 % SHARES))
 PARTS = {
     "commands": failing_commands.commands,
     "further": failing_commands.further_commands,
@@ -84,6 +89,10 @@ class Workers:
 workers = Workers()
 
 
+def is_of_share(site):
+    return SHARE == "all" or zlib.crc32(" ".join(site.key()).encode()) % SHARES == int(SHARE)
+
+
 def choices(scenario, site, tried):
     """The ways in which the calls of a site are to fail: (action, number of the call). A file that changes is another matter for each
     command, and when it is read for the first time and for the last."""
@@ -110,7 +119,7 @@ def learn(pool, scenarios, tried):
     jobs = []
     for scenario, sites in zip(scenarios, pool.map(learn_one, scenarios)):
         before = len(jobs)
-        sites = [site for site in sites if not site.of_fake()]
+        sites = [site for site in sites if not site.of_fake() and is_of_share(site)]
         for site in sites:
             jobs += [(scenario, site, action, call) for action, call in choices(scenario, site, tried)]
         print(f"{len(jobs) - before:5} runs, {len(sites):4} call sites: {scenario.name:.110}", flush=True)
@@ -142,6 +151,8 @@ def of_parts(names):
 def main():
     scenarios, elsewhere = (of_parts(names) for names in (sys.argv[2:], os.environ.get("FAILING_CALLS_ELSEWHERE", "").split()))
     tried = set()
+    if SHARE != "all":
+        print(f"a third of the call sites: FAILING_CALLS_SHARE={SHARE} repeats it, FAILING_CALLS_SHARE=all takes every one", flush=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         learn(pool, elsewhere, tried)
         jobs = learn(pool, scenarios, tried)
