@@ -80,7 +80,7 @@ paced() { # build, recording, events a second
 	echo "pace $2 $3 $seconds" >&3
 	echo quit >&3
 	exec 3>&-
-	until [ -s "$work/paced" ]; do
+	until [ "$(wc -l <"$work/paced")" -gt 0 ]; do
 		kill -0 "$pid" 2>/dev/null || { cat "$work/log" >&2 && exit 1; }
 		sleep 0.2
 	done

@@ -51,5 +51,5 @@ finished() { curl -fsS "$ending/metrics" | says '^etw_replay_finished 1$'; }
 until_true 60 finished || fail "the replay does not finish"
 echo "overflow $work/sample.etl 1000" >&3
 until_true 60 grep -q '"phase":"overflow"' "$work/stdout" || fail "nothing was lost: $(tail -3 "$work/log")"
-steps empty "$ending/" "No process writes at the moment" finished \
-	-- section "$live/" "events. The counters are too low" live-lost
+steps section "$live/" "events. The counters are too low" live-lost \
+	-- empty "$ending/" "No process writes at the moment" finished

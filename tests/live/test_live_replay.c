@@ -767,7 +767,7 @@ static bool try_recording(void *context, const char *name)
 	struct folder *folder = context;
 	const char *ending = strrchr(name, '.');
 	enum likeness likeness = is_named_at_the_end(name) ? OTHER_NAMES : UNKNOWN_PROCESSES;
-	/* As documented and in disorder: enough for what a sanitizer sees. */
+	/* Or a part of them: as documented, and in disorder. */
 	const size_t tried_machines = is_thorough() ? MACHINES : 2;
 	char path[1024];
 	struct side replay;
