@@ -185,6 +185,10 @@ def same(request, answer, reference):
     return OF_ITSELF.sub(b"", answer[1]) == OF_ITSELF.sub(b"", reference[1])
 
 
+def differ(answer, reference):
+    return difference(OF_ITSELF.sub(b"", answer[1]), OF_ITSELF.sub(b"", reference[1]))
+
+
 class Request:
     """A request to a server that runs. It goes on, and the next answer is whole."""
 
@@ -223,14 +227,14 @@ class Request:
             return f"the exporter has ended, status {server.process.returncode}: {server.tail()}"
         if not same(self.request, answer, self.reference):
             if answer[0] == 200:
-                return f"status {answer[0]} with another page: {difference(answer[1], self.reference[1])}"
+                return f"status {answer[0]} with another page: {differ(answer, self.reference)}"
             # What a client is refused, it is told; of scrapes and reloads the exporter keeps account besides.
             accounted = self.request[1].startswith(("/metrics", "/-/reload"))
             if accounted and failed and answer[0] >= 500 and not server.until(lambda: server.signs() != signs):
                 return f"status {answer[0]}, and no word about it: {answer[1][:200]!r}"
         again = server.ask(*self.request)
         if not same(self.request, again, self.reference):
-            return f"the next request is answered by {again[0]}: {difference(again[1], self.reference[1])}"
+            return f"the next request is answered by {again[0]}: {differ(again, self.reference)}"
         if not server.until(lambda: server.open_files() <= files):
             return "a file stays open"
         return None
