@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what the tests need besides .ci/deps-debian.sh: clang for fuzzing and analysis, Python packages, linters, valgrind, shells with
-# completion, systemd-analyze, Prometheus, Chromium for the landing page.
+# Installs what the tests need besides .ci/deps-debian.sh: clang for fuzzing and analysis, a quick linker, Python packages, linters, valgrind,
+# shells with completion, systemd-analyze, Prometheus, Chromium for the landing page.
 # Does nothing, without network or root, when all is there.
 . "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
 
 install_packages \
-	clang clang-tidy libclang-rt-dev llvm \
+	clang clang-tidy libclang-rt-dev lld llvm \
 	bzip2 cppcheck curl fish git libprotobuf-dev man-db mandoc openssl protobuf-compiler pyflakes3 python3 python3-jsonschema python3-prometheus-client \
 	python3-protobuf python3-yaml shellcheck systemd valgrind yamllint xz-utils zsh zstd
 bash "$here/deps-prometheus.sh"

@@ -7,8 +7,8 @@
 The files are the product files of a build (compile_commands.json): of a Windows build those of Windows, *_win32.c, of another one all
 others, and the scripts. The analysers see C files as that build compiles them, but with assertions, which tell them what cannot happen,
 and with facts.h, which tells them what functions of other files return. Some of them take minutes (TAKE_MINUTES): they run
-only with LONG_TESTS=1, or for the FILEs that are named. What was reported of a C file is kept in the folder of the set-up scripts, by a
-hash of all that it depends on, so that a second run looks only at what has changed.
+only with LONG_TESTS=1, or for the FILEs that are named. What was reported is kept in the folder of the set-up scripts, by a hash of all that
+it depends on, so that a second run looks only at what has changed.
 """
 import hashlib
 import json
@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -31,7 +32,7 @@ LONG = os.environ.get("LONG_TESTS", "0") != "0"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "etw_exporter" / "static"
 
 Report = namedtuple("Report", "tool check file line function text")
-Unit = namedtuple("Unit", "file compiler arguments")
+Unit = namedtuple("Unit", "file compiler arguments")  # arguments is a tuple
 
 # FILE:LINE:COLUMN: SEVERITY: TEXT [CHECK], as GCC writes it, and all others do or can be asked to.
 LINE = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+):(?:\d+:)? (?P<severity>[a-z ]+): (?P<text>.*?)(?: \[(?P<check>[^][]+)\])?$")
@@ -100,7 +101,7 @@ def units_of(build):
             words = shlex.split(entry["command"])
             if "ccache" in Path(words[0]).name:
                 words = words[1:]
-            units[file] = Unit(file, words[0], arguments_of(file, words[1:]))
+            units[file] = Unit(file, words[0], tuple(arguments_of(file, words[1:])))
     windows = any("mingw" in unit.compiler for unit in units.values())
     return [unit for file, unit in sorted(units.items()) if file.endswith("_win32.c") == windows], windows
 
@@ -134,7 +135,7 @@ def reports_of(tool, what, status, output):
 
 def clang_arguments(unit):
     target = ["--target=x86_64-w64-mingw32"] if "mingw" in unit.compiler else []
-    return target + unit.arguments
+    return [*target, *unit.arguments]
 
 
 CHECKERS = "core,deadcode,nullability,optin.portability,security,unix,valist"
@@ -193,11 +194,10 @@ def scripts():
     return tracked("*.sh", "*.bash", ".ci/run", "packaging/debian/p*")
 
 
-def output_for(tool, version, unit):
-    """Status and output of an analyser for a file, kept by the hash of all that they depend on."""
-    command = FOR_C[tool](unit)
-    text = run([unit.compiler, *unit.arguments, "-E", unit.file]).stdout
-    parts = [version, shlex.join(command), text, (ROOT / ".clang-tidy").read_text() if tool == "clang-tidy" else ""]
+def kept_output(command, parts):
+    """Status and output of an analyser, kept by the hash of all that they depend on: its version, its command, PARTS."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    parts = [version_of(command[0]), shlex.join(command), *parts]
     kept = CACHE / hashlib.sha256("\0".join(parts).encode()).hexdigest()
     if not kept.exists():
         done = run(command)
@@ -209,18 +209,27 @@ def output_for(tool, version, unit):
     return json.loads(kept.read_text())
 
 
+@cache
+def version_of(program):
+    return run([program, "--version"]).stdout
+
+
+@cache
+def preprocessed(unit):
+    return run([unit.compiler, *unit.arguments, "-E", unit.file]).stdout
+
+
 def analyse_each(tool, units):
-    CACHE.mkdir(parents=True, exist_ok=True)
-    version = run([FOR_C[tool](units[0])[0], "--version"]).stdout
+    also = [(ROOT / ".clang-tidy").read_text()] if tool == "clang-tidy" else []
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
-        outputs = pool.map(lambda unit: output_for(tool, version, unit), units)
+        outputs = pool.map(lambda unit: kept_output(FOR_C[tool](unit), [preprocessed(unit), *also]), units)
         reports = [report for unit, output in zip(units, outputs) for report in reports_of(tool, unit.file, *output)]
     return list({report[:5]: report for report in reports}.values())
 
 
 def analyse_at_once(tool, files):
-    done = run([*AT_ONCE[tool][0], *files])
-    return reports_of(tool, "", done.returncode, done.stdout + done.stderr)
+    includes = tracked("*.h") if tool == "cppcheck" else []
+    return reports_of(tool, "", *kept_output([*AT_ONCE[tool][0], *files], [(ROOT / file).read_text() for file in [*files, *includes]]))
 
 
 # ---- the table ----
