@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, then runs every test: all of them in release, those in which a sanitizer sees more in asan (--long: more
 # of them), those labelled "threads" in tsan, the Windows build's under Wine, a hostile provider and every fuzz target for 15 s
-# (--long: 10 minutes), every command on 20 damaged recordings (10,000), some commands on four recordings (all), each attack on
-# the web server for 5 s (a minute), and the recordings in ../shared/traces against their expected results. --long also reads
+# (--long: 10 minutes), every command on 20 damaged recordings (10,000), some commands on a few recordings (all), each attack on
+# the web server for 3 s (a minute), and the recordings in ../shared/traces against their expected results. --long also reads
 # recordings of 100 GB and of a million processes, prints which lines and branches all tests together reach, and which edges the
 # fuzz targets do, draws the dashboards, builds the packages twice, and keeps two exporters busy for SOAK_SECONDS (8 hours).
 # A failure does not stop the rest. A line a minute says how far it is. The last line is the sum; the exit status is 0 when

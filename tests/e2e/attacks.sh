@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Hostile clients against the exporter, while it replays a recording whose page has 20 MB; node_exporter beside it for
-# comparison. Every probe is answered while all attackers are at it; the longest of each is printed. ATTACK_SECONDS (5): how
+# comparison. Every probe is answered while all attackers are at it; the longest of each is printed. ATTACK_SECONDS (3): how
 # long each attack lasts; from 60 on a probe may take 0.2 s, or five times as long as without attack.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 command -v python3 >/dev/null || skip "python3 is not installed"
-seconds=${ATTACK_SECONDS:-5}
+seconds=${ATTACK_SECONDS:-3}
 limit=()
 [ "$seconds" -lt 60 ] || limit=(--limit)
 if [[ $ETW_EXPORTER == *.exe ]]; then

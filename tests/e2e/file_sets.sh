@@ -16,7 +16,9 @@ same() { # command, its words before and behind the recording
 	[ -s "$work/err" ] && fail "$*: $(cat "$work/err")"
 	sed -E 's/p_\*\.etl/sample.etl/g; /EventTrace\/Header/d; /^etw_(consumer_buffers|session_buffers_written|exporter_config)_/d' "$work/got"
 }
-for command in stats providers 'dump --format text' 'dump --format csv' 'dump --process sqlservr --format text' 'backfill --step 10s'; do
+commands=(stats 'dump --process sqlservr --format text' 'backfill --step 10s')
+is_slow || commands+=(providers 'dump --format text' 'dump --format csv')
+for command in "${commands[@]}"; do
 	read -ra words <<<"$command"
 	same "${words[0]}" "$sample" "${words[@]:1}" >"$work/whole"
 	same "${words[0]}" "$set" "${words[@]:1}" >"$work/parts"
