@@ -12,7 +12,7 @@ compare() { # original, anonymised
 
 for file in $(recordings); do
 	name=$(basename "$file")
-	if [ -z "${LONG_TESTS-}" ] && [ "$(stat -c %s "$file")" -gt 4000000 ] && [ "$name" != sample.etl ]; then
+	if ! is_long && [ "$(stat -c %s "$file")" -gt 4000000 ] && [ "$name" != sample.etl ]; then
 		echo "left out: $name, which LONG_TESTS=1 tries"
 		continue
 	fi

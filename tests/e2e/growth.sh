@@ -8,7 +8,7 @@
 command -v valgrind >/dev/null || skip "valgrind is not installed: bash .ci/deps-tests.sh"
 
 count=500 names=10000 others=50000
-[ -z "${LONG_TESTS:-}" ] || count=100000 names=100000 others=100000
+! is_long || count=100000 names=100000 others=100000
 
 # Of tables nothing is dropped, so that all of them grow.
 cat >"$work/all.yaml" <<-'YAML'

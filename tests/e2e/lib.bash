@@ -209,12 +209,15 @@ recordings() {
 	ls "$traces"/*.etl 2>/dev/null || true
 }
 
+# With LONG_TESTS=1, as tests/run.sh --long sets it.
+is_long() { [ "${LONG_TESTS:-0}" != 0 ]; }
+
 # For tests that run many programs on each recording: the sample and three real ones, of the kernel with losses, of .NET with the
-# kernel, and one without processes. With LONG_TESTS=1, as tests/run.sh --long sets it: all of them.
+# kernel, and one without processes. In a long run: all of them.
 some_recordings() {
 	local name
 
-	[ "${LONG_TESTS:-0}" = 0 ] || { recordings; return; }
+	! is_long || { recordings; return; }
 	"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 	echo "$work/sample.etl"
 	for name in synthetic-qpc net.4.5.2.x64 SelfDescribingSingleEvent; do
@@ -224,6 +227,6 @@ some_recordings() {
 
 # A build with sanitizers is slow: it shows how memory and threads are used, the release build what is printed. With LONG_TESTS=1 no
 # build leaves anything out.
-is_slow() { [ -n "${SANITIZERS:-}" ] && [ "${LONG_TESTS:-0}" = 0 ]; }
+is_slow() { [ -n "${SANITIZERS:-}" ] && ! is_long; }
 
 all_collectors=(--collector.image --collector.cpu --collector.interrupt --collector.sched)

@@ -6,7 +6,7 @@
 
 [ -e "${LONG_RECORDING_LIBRARY:-}" ] || skip "no library to preload"
 megabytes=64
-[ -z "${LONG_TESTS:-}" ] || megabytes=10000
+! is_long || megabytes=10000
 
 template=$work/long.etl
 records=$("$MAKE_SAMPLE" --plain-size=4MiB "$template")

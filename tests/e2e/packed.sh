@@ -41,7 +41,7 @@ while read -r recording; do
 	name=$(basename "$recording")
 	summary "$recording" >"$work/plain"
 	grep -q '"records"' "$work/plain" || fail "$name: no summary"
-	if [ -z "${LONG_TESTS-}" ] && [ "$name" != sample.etl ]; then
+	if ! is_long && [ "$name" != sample.etl ]; then
 		form=${forms[tried++ % ${#forms[@]}]}
 		case $form in
 		gz) gzip -1 -c "$recording" ;;

@@ -6,8 +6,8 @@
 # What a run says about itself is another each time.
 of_itself='^(# (HELP|TYPE) )?(process_|etw_consumer_busy|etw_consumer_lag|etw_exporter_(config|scrape|http|memory))'
 
-counts="1 2"
-! is_slow || counts=2
+counts="1 2" dump_counts="2 3 8"
+! is_slow || counts=2 dump_counts=3
 
 # same NAME COMMAND...: prints the same with both, and exits alike.
 same() {
@@ -33,10 +33,8 @@ for recording in $(if is_slow; then recordings | head -1; else some_recordings; 
 		same "$name" "$ETWTOOL" $command --threads THREADS "$recording"
 	done
 	same "$name" "$ETWTOOL" report --threads THREADS "$recording" -o -
-	lines="2 3 8"
-	! is_slow || lines=3
 	"$ETWTOOL" dump --threads 1 "$recording" >"$work/lines" 2>/dev/null
-	for threads in $lines; do
+	for threads in $dump_counts; do
 		"$ETWTOOL" dump --threads $threads "$recording" 2>/dev/null | cmp -s "$work/lines" - || fail "$name: other lines with $threads threads"
 	done
 	"$ETWTOOL" relog --threads 1 --compress -o "$work/packed" "$recording" >/dev/null 2>&1 || fail "$name: relog --compress"

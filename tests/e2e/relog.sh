@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # etwtool relog: a recording that is written again reads like the one before, in each form and through generations; with filters it
 # has what dump shows with them; parts that are merged are the whole again; what cannot be done is said.
-# Large recordings are compared as dumps, all others in every view. LONG_TESTS=1: every view, every filter, on each.
+# Large recordings are compared as dumps, all others in every view. LONG_TESTS=1: every view, every filter, on each, and more generations.
 . "${BASH_SOURCE%/*}/lib.bash"
-long=${LONG_TESTS:-} generations=4
-[ -z "$long" ] || generations=10
+long='' generations=4
+! is_long || long=yes generations=10
 
 relog() { "$ETWTOOL" relog "$@" >"$work/relog.out" 2>"$work/relog.err" || fail "relog $*: exit $?: $(cat "$work/relog.err")"; }
 # What the programs say about a recording; the header record says whether buffers are packed, and how many there are.
@@ -20,20 +20,17 @@ s["header"]["log_file_mode"] &= ~0x4000000
 for form in ("plain", "compressed"): b.pop(form, 0)
 print(json.dumps([s, b], indent=1))'
 }
-declare -A shown # view -> the file of which it was made last, as the first of two
+declare -A shown # view -> the file that the last comparison began with, whose view is kept
 same() { # file, file, view...
 	local a=$1 b=$2 view
 	shift 2
 	for view; do
-		if [ "${shown[$view]:-}" = "$a" ]; then
-			cp "$work/shown.$view" "$work/a"
-		else
-			"$view" "$a" >"$work/a"
-			cp "$work/a" "$work/shown.$view"
+		if [ "${shown[$view]:-}" != "$a" ]; then
+			"$view" "$a" >"$work/first.$view"
 			shown[$view]=$a
 		fi
 		"$view" "$b" >"$work/b"
-		cmp "$work/a" "$work/b" || fail "$view of $a and $b: $(diff "$work/a" "$work/b" | head -5 | cut -c1-300)"
+		cmp "$work/first.$view" "$work/b" || fail "$view of $a and $b: $(diff "$work/first.$view" "$work/b" | head -5 | cut -c1-300)"
 	done
 }
 packed() { "$ETWTOOL" summary "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["buffer_stats"].get("compressed", 0))'; }

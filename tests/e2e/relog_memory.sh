@@ -4,7 +4,7 @@
 . "${BASH_SOURCE%/*}/lib.bash"
 
 large=$((128 << 20))
-if [ -n "${LONG_TESTS:-}" ]; then
+if is_long; then
 	free=$(($(df --output=avail -B1 "$work" | tail -n 1) / 4))
 	large=$((10 << 30))
 	[ "$large" -lt "$free" ] || large=$free

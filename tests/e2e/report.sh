@@ -18,7 +18,7 @@ numbers() {
 
 # A large one, a damaged one and the sample; LONG_TESTS=1: all.
 for recording in $(recordings); do
-	[[ -n "${LONG_TESTS:-}" || $recording =~ /(sample|net\.4\.5\.2\.x64|synthetic-cycles-cut)\.etl$ ]] || continue
+	is_long || [[ $recording =~ /(sample|net\.4\.5\.2\.x64|synthetic-cycles-cut)\.etl$ ]] || continue
 	name=$(basename "$recording" .etl)
 	"$ETWTOOL" report "$recording" -o "$work/$name.html" >"$work/said" 2>"$work/err" || fail "$name: exit $?: $(cat "$work/err")"
 	grep -qE "^$work/$name.html: [0-9]+ kB$" "$work/said" || fail "$name: it says $(cat "$work/said")"
@@ -128,7 +128,7 @@ grep -q 'Lost when the recording was made:</span> 12,345 events, 7 buffers with 
 ! grep -q 'No event was lost' "$work/lossy.html" || fail "lost, and not lost"
 # Not closed: the header says nothing of losses, nor how long the recording is; and a header can lie about that.
 ends=(unclosed:0 soon:133601436010000000)
-[ -z "${LONG_TESTS:-}" ] || ends+=(late:133601472000000000 never:9223372036854775807) # test_report has their steps as well
+! is_long || ends+=(late:133601472000000000 never:9223372036854775807) # test_report has their steps as well
 for change in "${ends[@]}"; do
 	name=${change%:*}
 	change "$work/$name.etl" q 0x10 "${change#*:}"

@@ -28,7 +28,7 @@ END
 
 # Recordings with little in them, and real ones: the page is whole, whatever it shows. LONG_TESTS=1: all.
 small=("$traces"/{gcevents,net.4.5.2.x64}.etl)
-[ -z "${LONG_TESTS:-}" ] || small=("$traces"/*.etl)
+! is_long || small=("$traces"/*.etl)
 head -c 66000 "$work/sample.etl" >"$work/begun.etl"
 small_steps=()
 for recording in "$work/begun.etl" "${small[@]}"; do

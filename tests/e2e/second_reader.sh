@@ -6,7 +6,7 @@
 command -v python3 >/dev/null || skip "python3 is not installed"
 export PYTHONDONTWRITEBYTECODE=1
 count=40
-[ "${LONG_TESTS:-0}" = 0 ] || count=2000
+! is_long || count=2000
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 "$MAKE_HOSTILE" "$work/hostile"
 rm "$work/hostile/bomb.etl" # millions of records

@@ -9,7 +9,7 @@ for tool in python3 openssl zstd; do
 	command -v "$tool" >/dev/null || skip "$tool is not installed"
 done
 seconds=10
-[ "${LONG_TESTS:-0}" = 0 ] || seconds=28800
+! is_long || seconds=28800
 seconds=${SOAK_SECONDS:-$seconds}
 
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null

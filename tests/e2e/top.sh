@@ -7,6 +7,7 @@ mapfile -t files < <(some_recordings)
 sample=$work/sample.etl
 
 # A replay whose first table needs more than a second shows on a terminal how far it is. It is held up again and again until it does.
+# A slow build needs as long for a smaller one.
 mib=64
 ! is_slow || mib=16
 "$MAKE_SAMPLE" --plain-size=${mib}MiB "$work/long.etl" >/dev/null

@@ -86,7 +86,7 @@ good() { # what, output, command...
 
 # All commands on the sample and the largest recording; with LONG_TESTS=1 on all.
 some=$work/sample.etl$'\n'$traces/net.4.5.2.x64.etl
-[ "${LONG_TESTS:-0}" = 0 ] || some=$(recordings)
+! is_long || some=$(recordings)
 for file in $(recordings); do
 	name=$(basename "$file")
 	good "$name" "$work/linux" "$linux/etw_exporter" --once --replay.file="$file" "${all_collectors[@]}"

@@ -7,8 +7,8 @@
 The files are the product files of a build (compile_commands.json): of a Windows build those of Windows, *_win32.c, of another one all
 others, and the scripts. The analysers see C files as that build compiles them, but with assertions, which tell them what cannot happen,
 and with facts.h, which tells them what functions of other files return. Some of them take minutes (TAKE_MINUTES): they run
-only with LONG_TESTS=1, or for the FILEs that are named. What was reported is kept in the folder of the set-up scripts, by a hash of all that
-it depends on, so that a second run looks only at what has changed.
+only with LONG_TESTS=1, or for the FILEs that are named. What was reported is kept in the folder of the set-up scripts, by a hash of all
+that it depends on, so that a second run looks only at what has changed.
 """
 import hashlib
 import json
@@ -32,7 +32,7 @@ LONG = os.environ.get("LONG_TESTS", "0") != "0"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "etw_exporter" / "static"
 
 Report = namedtuple("Report", "tool check file line function text")
-Unit = namedtuple("Unit", "file compiler arguments")  # arguments is a tuple
+Unit = namedtuple("Unit", "file compiler arguments")  # the arguments are a tuple, so that preprocessed() can keep what it returns
 
 # FILE:LINE:COLUMN: SEVERITY: TEXT [CHECK], as GCC writes it, and all others do or can be asked to.
 LINE = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+):(?:\d+:)? (?P<severity>[a-z ]+): (?P<text>.*?)(?: \[(?P<check>[^][]+)\])?$")
@@ -194,10 +194,10 @@ def scripts():
     return tracked("*.sh", "*.bash", ".ci/run", "packaging/debian/p*")
 
 
-def kept_output(command, parts):
-    """Status and output of an analyser, kept by the hash of all that they depend on: its version, its command, PARTS."""
+def kept_output(command, texts):
+    """Status and output of an analyser, kept by the hash of all that they depend on: its version, its command, the texts that it reads."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    parts = [version_of(command[0]), shlex.join(command), *parts]
+    parts = [version_of(command[0]), shlex.join(command), *texts]
     kept = CACHE / hashlib.sha256("\0".join(parts).encode()).hexdigest()
     if not kept.exists():
         done = run(command)
@@ -220,9 +220,9 @@ def preprocessed(unit):
 
 
 def analyse_each(tool, units):
-    also = [(ROOT / ".clang-tidy").read_text()] if tool == "clang-tidy" else []
+    settings = [(ROOT / ".clang-tidy").read_text()] if tool == "clang-tidy" else []
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
-        outputs = pool.map(lambda unit: kept_output(FOR_C[tool](unit), [preprocessed(unit), *also]), units)
+        outputs = pool.map(lambda unit: kept_output(FOR_C[tool](unit), [preprocessed(unit), *settings]), units)
         reports = [report for unit, output in zip(units, outputs) for report in reports_of(tool, unit.file, *output)]
     return list({report[:5]: report for report in reports}.values())
 
