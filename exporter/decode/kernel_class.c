@@ -101,19 +101,26 @@ static unsigned take(unsigned *count, unsigned most, const char *word)
 	return (*count)++;
 }
 
-/* Empty at the end of the table. */
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Empty at the end of the table. Without strspn(), since AddressSanitizer checks the whole rest of
+ * the table in each call of it. */
 static char *next_word(struct reader *reader)
 {
-	static const char space[] = " \t\r\n";
-	char *at = reader->at + strspn(reader->at, space);
+	char *at = reader->at;
+	bool comment = false;
 	char *word;
 
-	while (*at == '#') {
-		at += strcspn(at, "\n");
-		at += strspn(at, space);
+	for (; *at && (comment || is_space(*at) || *at == '#'); at++) {
+		comment = *at != '\n' && (comment || *at == '#');
 	}
 	word = at;
-	at += strcspn(at, space);
+	while (*at && !is_space(*at)) {
+		at++;
+	}
 	if (*at) {
 		*at++ = '\0';
 	}

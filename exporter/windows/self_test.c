@@ -207,8 +207,9 @@ static bool is_counted(const char *line, const char *end, const struct row *row,
 {
 	size_t name_size = strlen(row->family);
 
-	if (strncmp(line, row->family, name_size) != 0 || line[name_size] != '{' ||
-	    !has_label(line, end, process) || !has_label(line, end, volume)) {
+	if ((size_t)(end - line) <= name_size || memcmp(line, row->family, name_size) != 0 ||
+	    line[name_size] != '{' || !has_label(line, end, process) ||
+	    !has_label(line, end, volume)) {
 		return false;
 	}
 	for (size_t i = 0; i < sizeof row->labels / sizeof row->labels[0]; i++) {
@@ -220,25 +221,23 @@ static bool is_counted(const char *line, const char *end, const struct row *row,
 }
 
 /* process, volume: parts of a line such as `process="etw_exporter"`; "": any. */
-static uint64_t sum_of(const char *page, const struct row *row, const char *process,
+static uint64_t sum_of(const struct text *page, const struct row *row, const char *process,
 		       const char *volume)
 {
+	const char *line = page->data, *page_end = page->data + page->size, *end;
 	uint64_t sum = 0;
 
-	for (const char *line = page; line && *line; line = strchr(line, '\n')) {
-		const char *end;
-
-		line += *line == '\n';
-		end = strchr(line, '\n');
-		if (end && is_counted(line, end, row, process, volume)) {
+	while ((end = memchr(line, '\n', (size_t)(page_end - line))) != NULL) {
+		if (is_counted(line, end, row, process, volume)) {
 			sum += line_value(line, end);
 		}
+		line = end + 1;
 	}
 	return sum;
 }
 
 /* Counts what is on a page. done: what was done so far, for the volumes. */
-static bool count_page(const char *page, const char *process, const struct activity *done,
+static bool count_page(const struct text *page, const char *process, const struct activity *done,
 		       struct counts *counts)
 {
 	static const struct row sent = { .family = "etw_session_canary_sent_total" };
@@ -279,7 +278,7 @@ static bool read_counts(struct registry *registry, const struct self_test_option
 {
 	text_clear(page);
 	return (exposition_write(registry, add_chunk, page) > 0 && !page->failed &&
-		count_page(page->data, options->process, done, counts)) ||
+		count_page(page, options->process, done, counts)) ||
 	       error_no_memory(err, "the metrics");
 }
 

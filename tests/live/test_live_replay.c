@@ -166,12 +166,13 @@ static bool is_compared(const char *text, bool durations)
 static void read_page(struct lines *lines, const struct text *page, bool durations)
 {
 	char *at = page->data;
+	const char *page_end = at + page->size;
 
 	lines->count = 0;
 	lines->lines = calloc(LINES_MAX, sizeof *lines->lines);
 	assert_non_null(lines->lines);
-	while (at && *at) {
-		char *end = strchr(at, '\n');
+	while (at < page_end) {
+		char *end = memchr(at, '\n', (size_t)(page_end - at));
 
 		assert_non_null(end);
 		*end = '\0';
