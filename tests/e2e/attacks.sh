@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Hostile clients against the exporter, while it replays a recording whose page has 20 MB; node_exporter beside it for
-# comparison. Every probe is answered while all attackers are at it; the longest of each is printed. ATTACK_SECONDS (3): how
-# long each attack lasts; from 60 on a probe may take 0.2 s, or five times as long as without attack.
+# Hostile clients against the exporter, while it replays a recording whose page has 20 MB. Every probe is answered while all attackers
+# are at it; the longest of each is printed. ATTACK_SECONDS (3): how long each attack lasts; from 60 on a probe may take 0.2 s, or five
+# times as long as without attack, and node_exporter is attacked, too, for comparison.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 command -v python3 >/dev/null || skip "python3 is not installed"
@@ -20,7 +20,7 @@ complete() { [ "$(curl -fsS "$url/metrics" | wc -c)" -gt 18000000 ]; }
 until_true 60 complete || fail "the page stays small"
 servers=("exporter=${url##*:},$exporter_pid")
 
-if [ ${#runner[@]} -eq 0 ] && command -v prometheus-node-exporter >/dev/null; then
+if [ ${#limit[@]} -gt 0 ] && [ ${#runner[@]} -eq 0 ] && command -v prometheus-node-exporter >/dev/null; then
 	for _ in 1 2 3; do
 		port=$((20000 + RANDOM % 20000))
 		prometheus-node-exporter --web.listen-address="127.0.0.1:$port" </dev/null >"$work/node" 2>&1 &

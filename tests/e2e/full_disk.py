@@ -70,8 +70,10 @@ class Room:
     def __enter__(self):
         if WAY == "disk" and self.size is not None:
             statistics = os.statvfs(self.filler.parent)
+            rest = statistics.f_bavail * statistics.f_frsize - self.size
             with open(self.filler, "wb") as file:
-                file.write(bytes(max(0, statistics.f_bavail * statistics.f_frsize - self.size)))
+                if rest > 0:
+                    os.posix_fallocate(file.fileno(), 0, rest)
         return self
 
     def __exit__(self, *_):
