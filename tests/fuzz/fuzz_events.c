@@ -25,7 +25,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { RECORDS_MOST = 64, ITEMS_MOST = 3, CLASSES_MOST = 6 };
+enum { RECORDS_MOST = 64, ITEMS_MOST = 3, CLASSES_MOST = 6, FIELDS_LOOKED_AT = 4 };
 
 enum how {
 	IS_LIVE = 1,
@@ -180,20 +180,24 @@ static void look_by_path(const struct schema *schema, const char *name,
 	text_free(&text);
 }
 
-/* Fields by name, elements, counts, places. */
-static void look_at_fields(const struct schema *schema, const struct event_record *record)
+/* Fields by name, elements, counts, places. The first ones or the last ones, because each is looked
+ * up in many ways. */
+static void look_at_fields(const struct schema *schema, bool last,
+			   const struct event_record *record)
 {
 	static const char *const behind[] = { "", "[0]", "[1].b", ".count", "[2]x", "." };
+	unsigned count = schema->field_count;
+	unsigned first = last && count > FIELDS_LOOKED_AT ? count - FIELDS_LOOKED_AT : 0;
 	struct text name = { 0 };
 
-	for (unsigned i = 0; i < schema->field_count && i < 24; i++) {
+	for (unsigned i = first; i < count && i < first + FIELDS_LOOKED_AT; i++) {
 		for (size_t j = 0; j < sizeof behind / sizeof behind[0]; j++) {
 			text_clear(&name);
 			text_add_string(&name, schema->fields[i].name);
 			text_add_string(&name, behind[j]);
 			look_by_path(schema, name.data, record);
 		}
-		for (unsigned j = 0; j < 4 && i + j < schema->field_count; j++) {
+		for (unsigned j = 0; j < 4 && i + j < count; j++) {
 			text_clear(&name);
 			text_add_format(&name, "%s[%u].%s", schema->fields[i].name, j & 1,
 					schema->fields[i + j].name);
@@ -253,7 +257,7 @@ static void visit(void *context, struct event_class *class)
 	++*count;
 }
 
-static void decode(struct consumer *consumer, const struct records *records)
+static void decode(struct consumer *consumer, const struct records *records, bool last)
 {
 	struct event_table_statistics statistics;
 	size_t count = 0;
@@ -271,7 +275,7 @@ static void decode(struct consumer *consumer, const struct records *records)
 		consumer->manifest_id = class->manifest_id ? class->manifest_id :
 							     consumer->manifest_id;
 		if (class->schema) {
-			look_at_fields(class->schema, record);
+			look_at_fields(class->schema, last, record);
 		}
 		look_at_class(class);
 	}
@@ -344,9 +348,9 @@ static void consume(struct consumer *consumer, unsigned how, const struct record
 	for (size_t i = 0; (how & ANNOUNCED_MEANWHILE) && i < records->count; i++) {
 		(void)inband_manifests_add(consumer->inband, &records->all[i]);
 	}
-	decode(consumer, records);
+	decode(consumer, records, false);
 	on_forget(consumer, consumer->manifest_id ? consumer->manifest_id : 1);
-	decode(consumer, records);
+	decode(consumer, records, true);
 	inband_manifests_statistics(consumer->inband, &inband);
 }
 

@@ -28,6 +28,10 @@ if [ ${#targets[@]} -eq 0 ]; then
 	done
 fi
 
+# AddressSanitizer would keep 256 MB of freed memory from being used again, and give memory back to the system. Most of the time would
+# then go into page faults.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=16:allocator_release_to_os_interval_ms=-1
+
 work=build/fuzz
 mkdir -p $work/findings
 make_seeds() {
