@@ -311,17 +311,20 @@ static void more_slow_readers_than_workers_are_cut_off(void **state)
 		      attack.name, (double)healthy_ns / 1e9, (double)page_ns / 1e9);
 }
 
-/* Above the limit of one address. */
+/* Above the limit of one address. The clients have had an answer, since one that is kept for its
+ * next request may be silent for two minutes: those that never sent a head are ended after five
+ * seconds, in which a busy machine does not open so many. */
 static void the_oldest_silent_clients_make_room(void **state)
 {
 	enum { CLIENTS = 2100, ROOM = 2048 };
-	struct attack attack = { .name = "silent clients", .clients = CLIENTS };
+	struct attack attack = { .name = "kept clients",
+				 .clients = CLIENTS,
+				 .text = "GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n" };
 	struct fixture *fixture = *state;
 
 	start_attack(&attack, fixture);
 	probe(fixture, "/-/healthy", 1, 1);
 	assert_true(value_of(fixture, "etw_exporter_http_connections", NULL) <= ROOM);
-	/* On a busy machine the first ones reach their deadline before the last ones come. */
 	for (int i = 0;
 	     i < WAIT_MS &&
 	     value_of(fixture, "etw_exporter_http_connections_closed_total", "evicted") == 0;
