@@ -101,7 +101,11 @@ npm_packages() { # folder with a lock file
 	touch "$stamp"
 }
 
-# All that our civetweb is made from besides its source package.
+# All that our civetweb and our libarchive are made from besides their source packages.
 civetweb_recipe() {
 	cat "$here"/civetweb/{CMakeLists.txt,*.inl,patches/*} "$here/../cmake/hardening.cmake"
+}
+
+libarchive_recipe() {
+	cat "$here/libarchive/CMakeLists.txt" "$here/hardened.cmake" "$here/../cmake/hardening.cmake"
 }

@@ -37,7 +37,7 @@ OF_ITSELF = re.compile(rb"^(# (HELP|TYPE) )?(process_|etw_consumer_busy_seconds|
 # In our words, in those of a library, and in those of the system when it is a thread that needs it.
 WORDS_OF_MEMORY = re.compile(r"memory|allocate|temporarily unavailable|initialize ZIP", re.I)
 # libarchive ends the program where it lacks memory for a name.
-ENDED_BY_LIBRARY = "Fatal Internal Error in libarchive: Out of memory"
+ENDED_BY_LIBRARY = "Fatal Internal Error in libarchive: "  # "Out of memory", or "No memory"
 
 
 class Places:
