@@ -57,13 +57,13 @@ expect_exit() {
 
 # peak COMMAND...: its largest resident size in bytes. What it prints is in the file peak_output, if there is one.
 peak() {
-	python3 - "${peak_output:-/dev/null}" "$@" <<'END'
-import resource, subprocess, sys
-done = subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], "wb"))
-if done.returncode:
-    sys.exit(f"{sys.argv[2:]}: exit {done.returncode}")
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
-END
+	# A process has the size of the one that starts it until it becomes another program: therefore a small shell starts this one.
+	# shellcheck disable=SC2016 # it expands these
+	sh -c 'out=$1
+		shift
+		"$@" >"$out" || { echo "$*: exit $?" >&2; exit 1; }
+		exec python3 -c "import resource; print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
+	' sh "${peak_output:-/dev/null}" "$@"
 }
 
 # start_exporter ARGUMENTS...: starts it on a free port; sets exporter_pid and url.
