@@ -131,9 +131,13 @@ def fortified(library, objects, windows):
 
 
 def callers(program, symbol):
-    """(Static library, object) that the program has and that call the function."""
-    return [(os.path.basename(library), name) for library, objects in linked_objects(program).items()
-            for name, symbols in undefined_by_object(library, False).items() if name in objects and symbol in symbols]
+    """(Static library, object) that the program has and that call the function; of objects outside of libraries ("", path)."""
+    folder = os.path.dirname(os.path.abspath(program))
+    with open(program + ".map", encoding="utf-8") as file:
+        own = [os.path.join(folder, name) for name in re.findall(r"^LOAD (\S+\.o)$", file.read(), flags=re.M)]
+    return [("", name) for name in own if symbol in undefined(name)] + [
+        (os.path.basename(library), name) for library, objects in linked_objects(program).items()
+        for name, symbols in undefined_by_object(library, False).items() if name in objects and symbol in symbols]
 
 
 def undefined_by_object(library, windows):

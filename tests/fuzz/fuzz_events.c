@@ -180,14 +180,14 @@ static void look_by_path(const struct schema *schema, const char *name,
 	text_free(&text);
 }
 
-/* Fields by name, elements, counts, places. The first ones or the last ones, because each is looked
- * up in many ways. */
-static void look_at_fields(const struct schema *schema, bool last,
+/* Fields by name, elements, counts, places. The first ones, or some that the size of the payload
+ * chooses, because each is looked up in many ways. */
+static void look_at_fields(const struct schema *schema, bool chosen,
 			   const struct event_record *record)
 {
 	static const char *const behind[] = { "", "[0]", "[1].b", ".count", "[2]x", "." };
 	unsigned count = schema->field_count;
-	unsigned first = last && count > FIELDS_LOOKED_AT ? count - FIELDS_LOOKED_AT : 0;
+	unsigned first = chosen && count > 0 ? record->payload_size % count : 0;
 	struct text name = { 0 };
 
 	for (unsigned i = first; i < count && i < first + FIELDS_LOOKED_AT; i++) {
@@ -257,7 +257,7 @@ static void visit(void *context, struct event_class *class)
 	++*count;
 }
 
-static void decode(struct consumer *consumer, const struct records *records, bool last)
+static void decode(struct consumer *consumer, const struct records *records, bool chosen)
 {
 	struct event_table_statistics statistics;
 	size_t count = 0;
@@ -275,7 +275,7 @@ static void decode(struct consumer *consumer, const struct records *records, boo
 		consumer->manifest_id = class->manifest_id ? class->manifest_id :
 							     consumer->manifest_id;
 		if (class->schema) {
-			look_at_fields(class->schema, last, record);
+			look_at_fields(class->schema, chosen, record);
 		}
 		look_at_class(class);
 	}

@@ -39,28 +39,34 @@ static const char *name_of(const struct yaml_tree *tree)
 
 /* ---- events for the rules ---- */
 
-enum { OPCODES = 128, CLASSES_MOST = 8192 };
+enum { PROVIDERS_MOST = 128, OPCODES = 128, CLASSES_MOST = PROVIDERS_MOST * OPCODES };
 
-/* One event of every kernel event class that has a layout, and of one without of each provider.
- * They and their classes stay from one input to the next, since finding them takes a hundred times
- * as long as a collector. */
+/* One event of every kernel event class that has a layout or a name, and of one that has neither of
+ * each provider. They and their classes stay from one input to the next, since finding them takes a
+ * hundred times as long as a collector. The table has room for all, so that no class is evicted. */
 static struct event {
 	struct event_record record;
 	struct event_class *class;
 } events[CLASSES_MOST];
 static size_t event_count;
-static struct guid providers[OPCODES];
+static struct guid providers[PROVIDERS_MOST];
 static struct event_table *event_table;
 
 static void find_events(void)
 {
+	struct guid guid;
+
 	event_table = event_table_new(CLASSES_MOST, NULL, NULL);
 	if (!event_table) {
 		abort();
 	}
-	for (unsigned i = 0; i < OPCODES && kernel_class_at(i, &providers[i]); i++) {
-		bool unknown = false; /* one without a layout is there */
+	for (unsigned i = 0; kernel_class_at(i, &guid); i++) {
+		bool unknown = false; /* one that has neither is there */
 
+		if (i == PROVIDERS_MOST) {
+			abort();
+		}
+		providers[i] = guid;
 		for (unsigned opcode = 0; opcode < OPCODES; opcode++) {
 			const struct event_record record = {
 				.provider = &providers[i],
@@ -74,14 +80,15 @@ static void find_events(void)
 				.process_id = 4,
 				.thread_id = 8,
 			};
-			bool added;
+			bool added, known;
 			struct event_class *class = event_table_find(event_table, &record, &added);
 
 			if (!class) {
 				abort();
 			}
-			if (class->schema || !unknown) {
-				unknown = unknown || !class->schema;
+			known = class->schema || kernel_event_name(&guid, record.opcode);
+			if (known || !unknown) {
+				unknown = unknown || !known;
 				events[event_count++] = (struct event){ record, class };
 			}
 		}
