@@ -18,8 +18,8 @@ esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 exec </dev/null
 
-# Python itself: what stands for it on some machines, to choose a version, takes several times as long to start.
-PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))' 2>/dev/null || echo /usr/bin):$PATH
+# What set-up installs comes first: another Python does not see the packages, and may take several times as long to start.
+PATH=/usr/bin:$PATH
 
 passed=0 failed=0 skipped=0
 failures=()

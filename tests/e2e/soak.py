@@ -8,8 +8,9 @@ whatever formats the two are; and the same holds for sums that must agree, such 
 After each burst the sums of the sessions are what the fake machine says it emitted, exactly.
 
 Memory is flat when the median of the last quarter of the run is not above that of the second quarter by more than RSS_RATIO and
-RSS_BYTES; the first quarter is the warm-up, in which whatever has a limit reaches it. Files and threads come and go with clients, so
-their minimum is compared; and when the clients are gone at the end, there are no more than before they came.
+RSS_BYTES; the first quarter is the warm-up, in which whatever has a limit reaches it. The fake machine is in the same process and
+takes 6 to 9 MB while it plays a burst, the longer the busier the computer is: samples are taken between bursts. Files and threads come
+and go with clients, so their minimum is compared; and when the clients are gone at the end, there are no more than before they came.
 """
 import base64
 import collections
@@ -132,6 +133,7 @@ class Exporter:
         self.config = self.folder / "config.yaml"
         self.log = self.folder / "log"
         self.samples = []
+        self.between_bursts = threading.Lock()
         self.context = ssl.create_default_context(cafile=WORK / "authority.pem")
         self.arguments = [program, f"--config.file={self.config}", "--web.enable-lifecycle", "--web.listen-address=127.0.0.1:0", *arguments]
 
@@ -220,9 +222,10 @@ class Exporter:
     def sample(self):
         self.check_running()
         process = Path(f"/proc/{self.process.pid}")
-        status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
-        self.samples.append(Sample(time.monotonic() - started, memory=int(status["VmRSS"].split()[0]) << 10,
-                                   files=len(os.listdir(process / "fd")), threads=int(status["Threads"])))
+        with self.between_bursts:
+            status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+            self.samples.append(Sample(time.monotonic() - started, memory=int(status["VmRSS"].split()[0]) << 10,
+                                       files=len(os.listdir(process / "fd")), threads=int(status["Threads"])))
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
@@ -423,8 +426,9 @@ def burst(exporter, choose):
         return seen == emitted and sums[0] == sums[1]
 
     while not over.is_set():
-        tell_machine(exporter, f"burst {WORK / 'sample.etl'} {BURST}")
-        exporter.until(all_are_counted, lambda: f"counted {seen}, emitted {emitted}; {sums} by process and by session")
+        with exporter.between_bursts:
+            tell_machine(exporter, f"burst {WORK / 'sample.etl'} {BURST}")
+            exporter.until(all_are_counted, lambda: f"counted {seen}, emitted {emitted}; {sums} by process and by session")
         count("bursts that were counted exactly")
         over.wait(choose.uniform(0, 2))
 
