@@ -309,7 +309,7 @@ static void a_big_page_goes_out_in_chunks(void **state)
 	enum { COUNT = 20000 };
 	struct fixture *fixture = *state;
 	struct chunks chunks = { 0 };
-	const char *at;
+	const char *at, *end;
 	size_t size;
 
 	fill(fixture, COUNT);
@@ -318,15 +318,17 @@ static void a_big_page_goes_out_in_chunks(void **state)
 	assert_true(chunks.count > 10);
 	assert_true(chunks.largest < 80 * 1024);
 	at = strstr(chunks.page.data, "\nmany_total{");
+	end = chunks.page.data + chunks.page.size;
 	for (uint32_t i = 0; i < COUNT; i++) {
 		char expected[64];
 
 		assert_non_null(at);
 		snprintf(expected, sizeof expected, "\nmany_total{a=\"%ux", i);
-		assert_int_equal(strncmp(at, expected, strlen(expected)), 0);
-		at = strchr(at + 1, '\n');
+		assert_memory_equal(at, expected, strlen(expected));
+		at = memchr(at + 1, '\n', (size_t)(end - at) - 1);
+		assert_non_null(at);
 		snprintf(expected, sizeof expected, "\"} %u", i);
-		assert_int_equal(strncmp(at - strlen(expected), expected, strlen(expected)), 0);
+		assert_memory_equal(at - strlen(expected), expected, strlen(expected));
 	}
 	assert_string_equal(at, "\n");
 	text_free(&chunks.page);
