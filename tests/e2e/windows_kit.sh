@@ -12,6 +12,7 @@ tidy() {
 	local status=$?
 	set +e
 	rm -f "$system/tar.exe"
+	[ "$status" -eq 0 ] || tail -n 40 "$work"/*/{log,summary}.txt # which parts failed, and why
 	(exit "$status") # which finish() ends with
 	finish
 }
