@@ -87,8 +87,10 @@ static bool run_diskpart(const struct activity_work *work, const char *script, s
 	}
 	_snwprintf(arguments, MAX_PATH + 16, L"/s \"%ls\"", path);
 	process = activity_start(program, arguments, NULL, err);
-	good = process && (activity_wait(process, DISKPART_WAIT_MS) ||
-			   error_set(err, ERROR_SYSTEM, "diskpart.exe reports a failure"));
+	good = process && activity_wait(process, DISKPART_WAIT_MS, err);
+	if (process && !good) {
+		error_prefix(err, "diskpart.exe");
+	}
 	DeleteFileW(path);
 	return good;
 }

@@ -107,17 +107,22 @@ HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE j
 	return child.hProcess;
 }
 
-bool activity_wait(HANDLE process, DWORD ms)
+bool activity_wait(HANDLE process, DWORD ms, struct error *err)
 {
+	bool ended = WaitForSingleObject(process, ms) == WAIT_OBJECT_0;
 	DWORD status = 1;
 
-	if (WaitForSingleObject(process, ms) == WAIT_OBJECT_0) {
+	if (ended) {
 		GetExitCodeProcess(process, &status);
 	} else {
 		TerminateProcess(process, status);
 	}
 	CloseHandle(process);
-	return status == 0;
+	if (!ended) {
+		return error_set(err, ERROR_SYSTEM, "a child process did not end in time");
+	}
+	return status == 0 ||
+	       error_set(err, ERROR_SYSTEM, "a child process ended with status 0x%lx", status);
 }
 
 /* This program as a child of the tree. */
@@ -139,11 +144,6 @@ static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned numbe
 	}
 	free(program);
 	return child;
-}
-
-static bool child_failed(struct error *err)
-{
-	return error_set(err, ERROR_SYSTEM, "a child process did not end as it should");
 }
 
 /* A job object whose processes end when it is closed, so that none of a tree is left over when one
@@ -180,10 +180,11 @@ static bool run_tree(struct activity_work *work, struct activity *done, struct e
 	good = started == branches;
 	for (unsigned i = 0; i < started; i++) {
 		ULONGLONG now = GetTickCount64();
+		DWORD left = now < deadline ? (DWORD)(deadline - now) : 0;
+		struct error why = { 0 };
 
-		if (!activity_wait(children[i], now < deadline ? (DWORD)(deadline - now) : 0) &&
-		    good) {
-			good = child_failed(err);
+		if (!activity_wait(children[i], left, &why) && good) {
+			good = error_set(err, why.code, "%s", why.text);
 		}
 	}
 	if (job) {
@@ -268,7 +269,7 @@ bool activity_child(const char *work, struct error *err)
 	for (unsigned i = 1; good && i <= child.leaves; i++) {
 		HANDLE leaf = start_child(folder, child.branch, i, 0, NULL, err);
 
-		good = leaf && (activity_wait(leaf, LEAF_WAIT_MS) || child_failed(err));
+		good = leaf && activity_wait(leaf, LEAF_WAIT_MS, err);
 	}
 	free(folder);
 	return good;

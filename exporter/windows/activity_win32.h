@@ -37,9 +37,9 @@ bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_
  */
 HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE job,
 		      struct error *err);
-/* Waits until the process has ended, closes the handle, and returns whether its status was 0. A
- * process that does not end in time is ended. */
-bool activity_wait(HANDLE process, DWORD ms);
+/* Waits until the process has ended, and closes the handle. False, with the reason, if its status
+ * was not 0, or if it did not end in time; then it is ended here. */
+bool activity_wait(HANDLE process, DWORD ms, struct error *err);
 
 /* ---- activity_files_win32.c ---- */
 

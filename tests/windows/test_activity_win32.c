@@ -151,8 +151,7 @@ static void a_file_that_exists_ends_or_skips_what_would_create_it(void **state)
 	/* A process of the tree fails, and the one that started it with it. */
 	put_file(L"tree-0-1.dat");
 	assert_false(activity_run(work, &done, &err));
-	assert_string_equal(err.text,
-			    "tree of processes: a child process did not end as it should");
+	assert_string_equal(err.text, "tree of processes: a child process ended with status 0x1");
 	activity_close(work);
 }
 
@@ -267,7 +266,7 @@ static void a_volume_is_attached_used_and_detached(void **state)
 	work = activity_open(&options, &err);
 	assert_true(activity_run(work, &done, &err));
 	assert_string_equal(done.skipped[ACTIVITY_LATER_VOLUME],
-			    "virtual disk: diskpart.exe reports a failure");
+			    "virtual disk: diskpart.exe: a child process ended with status 0x3");
 	assert_int_equal(done.processes, 2);
 	activity_close(work);
 	assert_int_equal(temporary_folders(), folders);
@@ -305,8 +304,7 @@ static void a_tree_that_hangs_is_ended_with_all_its_processes(void **state)
 	SetEnvironmentVariableW(hang, L"1");
 	assert_false(activity_run(work, &done, &err));
 	SetEnvironmentVariableW(hang, NULL);
-	assert_string_equal(err.text,
-			    "tree of processes: a child process did not end as it should");
+	assert_string_equal(err.text, "tree of processes: a child process did not end in time");
 	assert_int_equal(done.processes, 0);
 	activity_close(work);
 	for (unsigned i = 0; i < 1000 && processes_of_ours() > before; i++) {
