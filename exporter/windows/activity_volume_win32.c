@@ -88,7 +88,7 @@ static bool run_diskpart(const struct activity_work *work, const char *script, s
 	_snwprintf(arguments, MAX_PATH + 16, L"/s \"%ls\"", path);
 	process = activity_start(program, arguments, NULL, err);
 	good = process && activity_wait(process, DISKPART_WAIT_MS, err);
-	if (process && !good) {
+	if (!good) {
 		error_prefix(err, "diskpart.exe");
 	}
 	DeleteFileW(path);
