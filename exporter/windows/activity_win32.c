@@ -32,7 +32,8 @@ enum {
 	LEAVES_MOST = 999,
 	LEAF_BYTES = 1000,
 	LEAF_WAIT_MS = 60000,
-	TREE_WAIT_MS = 180000,
+	TREE_WAIT_MS = 90000, /* more than LEAF_WAIT_MS: a branch says itself what its leaf did */
+	TREE_LOOK_MS = 250,
 	VOLUME_MS = 15000,
 	FOLDERS = 100, /* names that are tried */
 	LINE = 1024,
@@ -162,11 +163,47 @@ static HANDLE make_job(void)
 	return job;
 }
 
+static unsigned count_tree_files(const struct activity_work *work)
+{
+	wchar_t pattern[MAX_PATH];
+	WIN32_FIND_DATAW found;
+	unsigned count = 0;
+	HANDLE search;
+
+	_snwprintf(pattern, MAX_PATH, L"%ls\\tree-*.dat", work->folder);
+	search = FindFirstFileW(pattern, &found);
+	if (search == INVALID_HANDLE_VALUE) {
+		return 0;
+	}
+	do {
+		count++;
+	} while (FindNextFileW(search, &found));
+	FindClose(search);
+	return count;
+}
+
+/* Waits until a branch has ended, or until no process of the tree has written its file for a while:
+ * how long all of them take depends on the machine and on what else it does. */
+static void await_branch(const struct activity_work *work, HANDLE branch)
+{
+	unsigned files = count_tree_files(work);
+	ULONGLONG since = GetTickCount64();
+
+	while (WaitForSingleObject(branch, TREE_LOOK_MS) == WAIT_TIMEOUT &&
+	       GetTickCount64() - since < work->options.tree_ms) {
+		unsigned now = count_tree_files(work);
+
+		if (now != files) {
+			files = now;
+			since = GetTickCount64();
+		}
+	}
+}
+
 static bool run_tree(struct activity_work *work, struct activity *done, struct error *err)
 {
 	unsigned branches = work->options.branches;
 	unsigned processes = branches * (1 + work->options.leaves);
-	ULONGLONG deadline = GetTickCount64() + work->options.tree_ms;
 	HANDLE children[BRANCHES_MOST];
 	HANDLE job = make_job();
 	unsigned started = 0;
@@ -179,11 +216,10 @@ static bool run_tree(struct activity_work *work, struct activity *done, struct e
 	}
 	good = started == branches;
 	for (unsigned i = 0; i < started; i++) {
-		ULONGLONG now = GetTickCount64();
-		DWORD left = now < deadline ? (DWORD)(deadline - now) : 0;
 		struct error why = { 0 };
 
-		if (!activity_wait(children[i], left, &why) && good) {
+		await_branch(work, children[i]);
+		if (!activity_wait(children[i], 0, &why) && good) {
 			good = error_set(err, why.code, "%s", why.text);
 		}
 	}

@@ -62,7 +62,7 @@ struct activity_work; /* opaque; the folder of its files, what is open */
 struct activity_work_options {
 	unsigned branches;  /* children that start children of their own; 0: 2 */
 	unsigned leaves;    /* that each of them starts; 0: 99 */
-	uint32_t tree_ms;   /* for all of them, at most; 0: 3 minutes */
+	uint32_t tree_ms;   /* at most, without a further file of the tree; 0: 90 s */
 	bool no_new_volume; /* ACTIVITY_LATER_VOLUME is skipped */
 	uint32_t volume_ms; /* for the exporter to see a new volume; 0: 15 s */
 	/* Waits; false if the program was requested to stop meanwhile. NULL: nothing asks it to. */
@@ -119,7 +119,7 @@ struct self_test_options {
 	 * (the activity); may be NULL. */
 	void (*on_page)(void *result_context, const char *moment, const struct text *page);
 	void *result_context;
-	uint32_t watch_ms; /* for tests: see struct runner_options */
+	uint32_t watch_ms;     /* for tests: see struct runner_options */
 	bool system_providers; /* the session has them in place of kernel flags */
 	/* A recording (.etl) that the session writes beside real time; NULL: none. */
 	const char *recording_path;

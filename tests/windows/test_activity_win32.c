@@ -313,6 +313,31 @@ static void a_tree_that_hangs_is_ended_with_all_its_processes(void **state)
 	assert_int_equal(processes_of_ours(), before);
 }
 
+static const WCHAR slow[] = L"ETW_EXPORTER_TEST_SLOW"; /* how many ms children that find it take */
+
+static void a_tree_may_take_as_long_as_it_goes_on(void **state)
+{
+	/* 18 processes, one after another: together longer than the limit, each far below it. */
+	const struct activity_work_options options = {
+		.branches = 1, .leaves = 17, .tree_ms = 8000, .no_new_volume = true
+	};
+	struct activity done = { 0 };
+	struct error err = { 0 };
+	struct activity_work *work = activity_open(&options, &err);
+	ULONGLONG since = GetTickCount64();
+	bool good;
+
+	(void)state;
+	SetEnvironmentVariableW(slow, L"500");
+	good = activity_run(work, &done, &err);
+	SetEnvironmentVariableW(slow, NULL);
+	assert_string_equal(err.text, "");
+	assert_true(good);
+	assert_int_equal(done.processes, 18);
+	assert_true(GetTickCount64() - since > options.tree_ms);
+	activity_close(work);
+}
+
 static void a_child_takes_what_the_activity_gives_it_alone(void **state)
 {
 	static const char *const wrong[] = { "",
@@ -355,6 +380,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_request_to_stop_ends_the_activity),
 		cmocka_unit_test(a_volume_is_attached_used_and_detached),
 		cmocka_unit_test(a_tree_that_hangs_is_ended_with_all_its_processes),
+		cmocka_unit_test(a_tree_may_take_as_long_as_it_goes_on),
 		cmocka_unit_test(a_child_takes_what_the_activity_gives_it_alone),
 		cmocka_unit_test(the_process_is_named_as_the_label_has_it),
 	};
@@ -365,7 +391,11 @@ int main(int argc, char **argv)
 	/* A child that the activity starts: this program again. */
 	if (argc == 2 && strncmp(argv[1], child, sizeof child - 1) == 0) {
 		bool good = activity_child(argv[1] + sizeof child - 1, NULL);
+		WCHAR ms[16];
 
+		if (GetEnvironmentVariableW(slow, ms, 16) > 0) {
+			Sleep(wcstoul(ms, NULL, 10));
+		}
 		while (GetEnvironmentVariableW(hang, NULL, 0) > 0) {
 			Sleep(1000);
 		}
