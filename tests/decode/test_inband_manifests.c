@@ -456,6 +456,35 @@ static void incomplete_manifests_are_bounded_by_process(void **state)
 	text_free(&whole);
 }
 
+/* All together take at most 64 MiB, whichever processes they are of; the oldest go first. */
+static void incomplete_manifests_are_bounded_by_bytes(void **state)
+{
+	enum { MANIFESTS = 90, OF_PROCESS = 30, CHUNKS = 17, PART = 60000, WAIT = 65 };
+	static char part[PART];
+	struct fixture *fixture = *state;
+	struct text whole = { 0 };
+
+	memset(part, 'x', sizeof part);
+	inband_manifest_xml(&whole, &honest);
+	announce_chunk(&honest, 0, 2, whole.data, 20, look, fixture);
+	for (unsigned i = 0; i < MANIFESTS; i++) {
+		struct guid guid = { { (uint8_t)i, 0, 1 } };
+		const struct inband_manifest manifest = { .provider = &guid,
+							  .process_id = HOSTILE + i / OF_PROCESS };
+
+		for (uint16_t number = 0; number < CHUNKS; number++) {
+			announce_chunk(&manifest, number, CHUNKS + 1, part, sizeof part, look,
+				       fixture);
+		}
+	}
+	assert_int_equal(statistics_of(fixture).dropped, 1 + MANIFESTS - WAIT);
+	announce_chunk(&honest, 1, 2, whole.data + 20, whole.size - 20, look, fixture);
+	assert_called(fixture, HONEST, "1"); /* it has no name: its first chunk was the oldest */
+	announce_chunk(&honest, 0, 2, whole.data, 20, look, fixture);
+	assert_called(fixture, HONEST, "Whole");
+	text_free(&whole);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -475,6 +504,7 @@ int main(void)
 		TEST(an_event_that_a_manifest_may_describe_is_usual_until_there_is_one),
 		TEST(a_chunk_may_arrive_after_the_next_one),
 		TEST(incomplete_manifests_are_bounded_by_process),
+		TEST(incomplete_manifests_are_bounded_by_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
