@@ -242,7 +242,8 @@ static const struct row rows[] = {
 		"Buffers skipped because their header or compressed data is invalid.",
 		BY_SESSION) },
 	{ SOURCE(bad_records), COUNTER("etw_consumer_bad_records_total",
-		"Malformed records; the rest of their buffer was skipped.",
+		"Malformed records. In a recording the rest of the buffer is skipped, in a live "
+		"session an item that Windows adds to an event.",
 		BY_SESSION) },
 	{ TOTALS(pipeline.event_table.entries), GAUGE("etw_schema_cache_entries",
 		"Event classes in the schema cache.", NO_LABELS) },

@@ -295,10 +295,11 @@ static void store(struct fake_session *session, struct fake_buffer *buffer,
 	at += sizeof(*stored);
 	for (size_t i = 0; i < write->item_count; i++) {
 		struct fake_item item = { write->item_types[i], (uint16_t)write->items[i].size,
-					  (uint32_t)aligned(write->items[i].size) };
+					  (uint32_t)aligned(write->items[i].size),
+					  !write->items[i].at };
 
 		memcpy(at, &item, sizeof(item));
-		if (item.size > 0) {
+		if (item.size > 0 && !item.missing) {
 			memcpy(at + sizeof(item), write->items[i].at, item.size);
 		}
 		at += sizeof(item) + item.padded;

@@ -81,14 +81,16 @@ unsigned fake_consumer_count(const struct fake_session *session)
 
 /* --- one record --- */
 
+/* NULL when there is nothing to copy. */
 static void *copy_of(const void *bytes, size_t size)
 {
-	void *copy = malloc(size > 0 ? size : 1);
+	void *copy = NULL;
 
-	if (!copy) {
-		abort();
-	}
 	if (size > 0) {
+		copy = malloc(size);
+		if (!copy) {
+			abort();
+		}
 		memcpy(copy, bytes, size);
 	}
 	return copy;
@@ -154,7 +156,8 @@ static bool deliver(const struct fake_trace *trace, const struct fake_stored *st
 		items[i].ExtType = item.type;
 		items[i].Linkage = i + 1u < stored->item_count;
 		items[i].DataSize = item.size;
-		items[i].DataPtr = (ULONGLONG)(ULONG_PTR)copy_of(at + sizeof(item), item.size);
+		items[i].DataPtr = (ULONGLONG)(ULONG_PTR)copy_of(at + sizeof(item),
+								 item.missing ? 0 : item.size);
 		at += sizeof(item) + item.padded;
 	}
 	record->ExtendedData = items;

@@ -230,7 +230,7 @@ void fake_etw_jump_system_time(int64_t delta_100ns);
 struct fake_etw_item {
 	uint16_t type; /* EVENT_HEADER_EXT_TYPE_* */
 	uint16_t size;
-	const void *data;
+	const void *data; /* NULL: the record says the size, and points to no data */
 };
 
 /* One event. Everything is borrowed for the length of the call. */

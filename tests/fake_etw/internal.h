@@ -95,6 +95,7 @@ struct fake_item {
 	uint16_t type;
 	uint16_t size;
 	uint32_t padded;
+	bool missing; /* the record points to no data */
 };
 
 struct fake_queue {

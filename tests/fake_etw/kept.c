@@ -69,12 +69,16 @@ static struct fake_etw_kept_record *copy_record(const EVENT_RECORD *record)
 	for (unsigned i = 0; i < record->ExtendedDataCount; i++) {
 		EVENT_HEADER_EXTENDED_DATA_ITEM *item = &copy->record.ExtendedData[i];
 
-		memcpy(at, (const void *)(ULONG_PTR)item->DataPtr, item->DataSize);
-		item->DataPtr = (ULONGLONG)(ULONG_PTR)at;
+		if (item->DataPtr != 0) {
+			memcpy(at, (const void *)(ULONG_PTR)item->DataPtr, item->DataSize);
+			item->DataPtr = (ULONGLONG)(ULONG_PTR)at;
+		}
 		at += padded(item->DataSize);
 	}
-	memcpy(at, record->UserData, record->UserDataLength);
-	copy->record.UserData = at;
+	if (record->UserData) {
+		memcpy(at, record->UserData, record->UserDataLength);
+		copy->record.UserData = at;
+	}
 	return copy;
 }
 

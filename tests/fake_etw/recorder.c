@@ -60,17 +60,23 @@ static VOID WINAPI on_record(PEVENT_RECORD record)
 		kept->header = record->EventHeader;
 		kept->context = record->BufferContext;
 		kept->payload_size = record->UserDataLength;
-		memcpy(kept->payload, record->UserData,
-		       record->UserDataLength < RECORDER_PAYLOAD ? record->UserDataLength :
-								   RECORDER_PAYLOAD);
+		kept->has_payload = record->UserData != NULL;
+		if (kept->has_payload) {
+			memcpy(kept->payload, record->UserData,
+			       record->UserDataLength < RECORDER_PAYLOAD ? record->UserDataLength :
+									   RECORDER_PAYLOAD);
+		}
 		kept->item_count = record->ExtendedDataCount;
 		for (unsigned i = 0; i < record->ExtendedDataCount && i < 8; i++) {
 			const EVENT_HEADER_EXTENDED_DATA_ITEM *item = &record->ExtendedData[i];
 
 			kept->item_types[i] = item->ExtType;
 			kept->item_sizes[i] = item->DataSize;
-			memcpy(&kept->item_starts[i], (const void *)(ULONG_PTR)item->DataPtr,
-			       item->DataSize < 8 ? item->DataSize : 8);
+			if (item->DataPtr != 0) {
+				memcpy(&kept->item_starts[i],
+				       (const void *)(ULONG_PTR)item->DataPtr,
+				       item->DataSize < 8 ? item->DataSize : 8);
+			}
 		}
 	}
 	recorder->count++;

@@ -30,6 +30,7 @@ struct recorded {
 	EVENT_HEADER header;
 	ETW_BUFFER_CONTEXT context;
 	USHORT payload_size;
+	bool has_payload; /* UserData is not NULL */
 	uint8_t payload[RECORDER_PAYLOAD];
 	USHORT item_count;
 	USHORT item_types[8];

@@ -329,7 +329,17 @@ static void records_have_what_was_emitted(void **state)
 						      EVENT_HEADER_FLAG_PROCESSOR_INDEX);
 	assert_int_equal(event->context.ProcessorIndex, 3);
 	assert_int_equal(event->payload_size, 4);
+	assert_true(event->has_payload);
 	assert_int_equal(event->payload[0], 77);
+	/* It points to nothing where there is nothing. */
+	assert_int_equal(fake_etw_emit(&(struct fake_etw_event){ .provider = process_class,
+								 .descriptor = { .Opcode = 1 },
+								 .classic = true }),
+			 1);
+	fake_etw_flush("test");
+	assert_true(recorder_wait(&recorder, 2));
+	assert_int_equal(recorder.events[1].payload_size, 0);
+	assert_false(recorder.events[1].has_payload);
 	CloseTrace(recorder.trace);
 	recorder_join(&recorder);
 	recorder_close(&recorder);

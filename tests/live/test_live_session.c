@@ -378,6 +378,41 @@ static void an_event_arrives_as_it_was_written(void **state)
 	provider_spec_done(&provider);
 }
 
+static void an_item_without_its_data_is_left_out_and_counted(void **state)
+{
+	static const uint64_t key = 0x1122334455667788;
+	const struct fake_etw_item items[] = {
+		{ .type = EXTENDED_SID, .size = 5 },
+		{ .type = EXTENDED_SESSION_ID },
+		{ .type = EXTENDED_PROCESS_START_KEY, .size = sizeof key, .data = &key },
+	};
+	const struct fake_etw_event event = { .provider = some_provider,
+					      .descriptor = { .Id = 300 },
+					      .items = items,
+					      .item_count = 3 };
+	struct provider_spec provider;
+	struct run *run = *state;
+	struct extended_item item;
+
+	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	run->options.providers = &provider;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_int_equal(run->record.id, 300);
+	assert_int_equal(run->record.payload_size, 0);
+	assert_int_equal(run_statistics(run).bad_records, 1);
+	assert_false(record_find_extended(&run->record, EXTENDED_SID, &item));
+	assert_true(record_find_extended(&run->record, EXTENDED_SESSION_ID, &item));
+	assert_int_equal(item.size, 0);
+	assert_true(record_find_extended(&run->record, EXTENDED_PROCESS_START_KEY, &item));
+	assert_memory_equal(item.data, &key, 8);
+	run_end(run);
+	provider_spec_done(&provider);
+}
+
 static void a_kernel_event_is_a_classic_one(void **state)
 {
 	struct run *run = *state;
@@ -621,6 +656,8 @@ int main(void)
 		cmocka_unit_test_setup(all_eight_system_loggers_in_use_are_reported, run_set_up),
 		cmocka_unit_test_setup(the_number_of_sessions_is_that_of_the_machine, run_reset),
 		cmocka_unit_test_setup(an_event_arrives_as_it_was_written, run_set_up),
+		cmocka_unit_test_setup(an_item_without_its_data_is_left_out_and_counted,
+				       run_set_up),
 		cmocka_unit_test_setup(a_kernel_event_is_a_classic_one, run_set_up),
 		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,
 				       run_set_up_manual),
