@@ -499,18 +499,24 @@ void session_know_masks(struct live *live)
 
 /* ---- other kernel events ---- */
 
-/* Enables what the session is for, and disables what it was for and is for no longer; what other
- * programs have enabled stays. The first word holds what system providers do not. */
-static ULONG exchange_masks(TRACEHANDLE session, const ULONG former[KERNEL_MASKS],
-			    const ULONG next[KERNEL_MASKS])
+/* Enables what the session is for, but for what system providers enable, and disables what it was
+ * for and is for no longer, also what was set in place of a system provider; what other programs
+ * have enabled stays. */
+static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
+			    const ULONG former[KERNEL_MASKS])
 {
-	ULONG masks[KERNEL_MASKS];
+	ULONG masks[KERNEL_MASKS], next[KERNEL_MASKS];
 
 	if (!ask_masks(session, masks)) {
 		return ERROR_NOT_SUPPORTED;
 	}
+	requested_masks(live, next);
 	for (size_t i = 0; i < KERNEL_MASKS; i++) {
-		masks[i] = (masks[i] & ~(former[i] & ~next[i])) | next[i];
+		masks[i] &= ~(former[i] & ~next[i]);
+	}
+	next[0] &= ~(ULONG)system_flags(live);
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		masks[i] |= next[i];
 	}
 	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
 }
@@ -542,7 +548,7 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 {
 	uint32_t former_flags = system_flags(live);
 	TRACEHANDLE session = session_running(live);
-	ULONG former[KERNEL_MASKS], next[KERNEL_MASKS];
+	ULONG former[KERNEL_MASKS];
 	ULONG status;
 	char text[160];
 
@@ -551,7 +557,6 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 		return;
 	}
 	requested_masks(live, former);
-	former[0] &= ~(ULONG)former_flags;
 	atomic_store_explicit(&live->kernel_flags, flags, memory_order_relaxed);
 	atomic_store_explicit(&live->kernel_groups, groups, memory_order_relaxed);
 	os_mutex_lock(&live->lock);
@@ -563,9 +568,7 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	if (flags & EVENT_TRACE_FLAG_PROFILE) {
 		enable_profile_privilege();
 	}
-	requested_masks(live, next);
-	next[0] &= ~(ULONG)system_flags(live);
-	status = exchange_masks(session, former, next);
+	status = exchange_masks(live, session, former);
 	if (status == ERROR_SUCCESS) {
 		status = enable_system_providers(live, session);
 	}

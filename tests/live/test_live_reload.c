@@ -223,6 +223,56 @@ static void kernel_events_follow_the_collectors(void **state)
 	end(&reloading);
 }
 
+/* How many sessions take an event of the class Thread. */
+static unsigned emit_thread(uint8_t opcode)
+{
+	static const GUID thread_class = {
+		0x3d6fa8d1, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
+	};
+
+	return fake_etw_emit(&(struct fake_etw_event){
+		.provider = thread_class, .descriptor = { .Opcode = opcode }, .classic = true });
+}
+
+static const char by_provider[] = "sessions: { etw_exporter: { logger: system_providers, rundown: "
+				  "off } }\n";
+static const char by_provider_with_sched[] =
+	"sessions: { etw_exporter: { logger: system_providers, rundown: off } }\n"
+	"collectors: { sched: on }\n";
+
+static void system_providers_follow_the_collectors(void **state)
+{
+	enum { START = 1, CONTEXT_SWITCH = 36 };
+	struct reloading reloading;
+
+	(void)state;
+	begin_consumed(&reloading, by_provider_with_sched, true);
+	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, 0);
+	assert_int_equal(emit_thread(CONTEXT_SWITCH), 1);
+	reload_with(&reloading, by_provider);
+	assert_int_equal(emit_thread(CONTEXT_SWITCH), 0);
+	assert_int_equal(emit_thread(START), 1); /* the provider of threads stays */
+	reload_with(&reloading, by_provider_with_sched);
+	assert_int_equal(emit_thread(CONTEXT_SWITCH), 1);
+	end(&reloading);
+}
+
+static void flags_in_place_of_refused_providers_follow_the_collectors(void **state)
+{
+	struct reloading reloading;
+
+	(void)state;
+	fake_etw_fail_always("EnableTraceEx2", ERROR_ACCESS_DENIED);
+	begin_consumed(&reloading, by_provider_with_sched, true);
+	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, KERNEL_FLAG_CSWITCH);
+	reload_with(&reloading, by_provider);
+	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, 0);
+	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_PROCESS, KERNEL_FLAG_PROCESS);
+	reload_with(&reloading, by_provider_with_sched);
+	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, KERNEL_FLAG_CSWITCH);
+	end(&reloading);
+}
+
 static void what_stays_is_left_alone(void **state)
 {
 	/* No harvest, which enables a provider, too. */
@@ -455,6 +505,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(every_event_counts_while_providers_come_and_go, set_up),
 		cmocka_unit_test_setup(kernel_events_follow_the_collectors, set_up),
+		cmocka_unit_test_setup(system_providers_follow_the_collectors, set_up),
+		cmocka_unit_test_setup(flags_in_place_of_refused_providers_follow_the_collectors,
+				       set_up),
 		cmocka_unit_test_setup(what_stays_is_left_alone, set_up),
 		cmocka_unit_test_setup(a_session_that_waits_is_reloaded_without_it, set_up),
 		cmocka_unit_test_setup(sessions_come_and_go, set_up),
