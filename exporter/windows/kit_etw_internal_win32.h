@@ -83,8 +83,8 @@ struct probe_consumer {
 ULONG probe_consume(struct probe_consumer *consumer, const WCHAR *session);
 uint64_t probe_consumer_records(struct probe_consumer *consumer);
 /* Waits until the consumer has ended by itself, which it does when its session was stopped; after
- * some seconds its trace is closed. */
-void probe_consumer_end(struct probe_consumer *consumer);
+ * some seconds its trace is closed. False: it had not ended by then. */
+bool probe_consumer_end(struct probe_consumer *consumer);
 
 /* Calls until() each few milliseconds; false: it did not hold within that time. */
 bool probe_wait(bool (*until)(void *context), void *context, unsigned ms);
@@ -160,6 +160,8 @@ PROBE(probe_query_all)
 PROBE(probe_filter_data)
 PROBE(probe_changes)
 PROBE(probe_own_stop)
+PROBE(probe_session_end)
+PROBE(probe_empty_payload)
 #undef PROBE
 
 #endif

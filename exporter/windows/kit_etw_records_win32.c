@@ -346,6 +346,8 @@ void probe_system_profile(struct kit_finding *finding)
 struct got {
 	_Atomic(unsigned) events;
 	_Atomic(unsigned) marks;
+	_Atomic(unsigned) empty;      /* without payload */
+	_Atomic(unsigned) pointing;   /* of those, with a pointer to one */
 	_Atomic(unsigned) item_count; /* of the last event */
 	_Atomic(unsigned) items[8];
 };
@@ -355,8 +357,12 @@ static void on_own(void *context, const EVENT_RECORD *record)
 	struct got *got = context;
 	uint32_t number;
 
-	if (memcmp(&record->EventHeader.ProviderId, &probe_provider_guid, sizeof(GUID)) != 0 ||
-	    record->UserDataLength != sizeof number) {
+	if (memcmp(&record->EventHeader.ProviderId, &probe_provider_guid, sizeof(GUID)) != 0) {
+		return;
+	}
+	if (record->UserDataLength != sizeof number) {
+		atomic_fetch_add(&got->pointing, record->UserDataLength == 0 && record->UserData);
+		atomic_fetch_add(&got->empty, record->UserDataLength == 0);
 		return;
 	}
 	memcpy(&number, record->UserData, sizeof number);
@@ -505,6 +511,87 @@ void probe_items(struct kit_finding *finding)
 		probe_stop(&session);
 	}
 	probe_provider_close(&provider);
+}
+
+/* The provider, a session that has it enabled, and a consumer that gets its events. */
+struct own {
+	struct probe_provider provider;
+	struct probe_session session;
+	struct probe_consumer consumer;
+	struct got got;
+};
+
+/* What was opened stays open only if all was. */
+static bool own_begin(struct kit_finding *finding, struct own *own)
+{
+	if (!opened(finding, &own->provider)) {
+		return false;
+	}
+	own->consumer.on_record = on_own;
+	own->consumer.context = &own->got;
+	if (started(finding, &own->session, 1, &user)) {
+		if (good(finding, "enabling",
+			 probe_enable(&own->session, &probe_provider_guid,
+				      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0)) &&
+		    good(finding, "OpenTraceW", probe_consume(&own->consumer, own->session.name))) {
+			if (wait_for_marks(&own->provider, &own->session, &own->got, 1)) {
+				return true;
+			}
+			finding_skip(finding, "no event arrives", ERROR_TIMEOUT);
+		}
+		probe_stop(&own->session);
+		probe_consumer_end(&own->consumer);
+	}
+	probe_provider_close(&own->provider);
+	return false;
+}
+
+/* Whether the consumer ended when its session was stopped. */
+static bool own_end(struct own *own)
+{
+	bool ended;
+
+	probe_stop(&own->session);
+	ended = probe_consumer_end(&own->consumer);
+	probe_provider_close(&own->provider);
+	return ended;
+}
+
+void probe_session_end(struct kit_finding *finding)
+{
+	struct own own = { 0 };
+
+	if (own_begin(finding, &own)) {
+		bool ended = own_end(&own);
+
+		finding_check(finding, ended, "ProcessTrace %s",
+			      ended ? "returned" : "returned only when its trace was closed");
+	}
+}
+
+void probe_empty_payload(struct kit_finding *finding)
+{
+	const EVENT_DESCRIPTOR descriptor = { .Id = 2, .Level = 4, .Keyword = 1 };
+	struct own own = { 0 };
+	ULONG status;
+	bool came;
+
+	if (!own_begin(finding, &own)) {
+		return;
+	}
+	atomic_store(&own.got.marks, 0);
+	status = EventWriteTransfer(own.provider.handle, &descriptor, NULL, NULL, 0, NULL);
+	came = wait_for_marks(&own.provider, &own.session, &own.got, 1);
+	own_end(&own);
+	if (good(finding, "EventWriteTransfer", status)) {
+		if (!came || atomic_load(&own.got.empty) == 0) {
+			finding_skip(finding, "the event does not arrive", ERROR_TIMEOUT);
+		} else {
+			finding_check(finding, atomic_load(&own.got.pointing) == 0,
+				      "UserData is %s",
+				      atomic_load(&own.got.pointing) ? "not NULL" : "NULL");
+		}
+	}
 }
 
 /* ---- what is done to sessions ---- */

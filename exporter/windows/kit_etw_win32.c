@@ -291,23 +291,26 @@ uint64_t probe_consumer_records(struct probe_consumer *consumer)
 	return records;
 }
 
-void probe_consumer_end(struct probe_consumer *consumer)
+bool probe_consumer_end(struct probe_consumer *consumer)
 {
 	uint64_t until = os_monotonic_ns() + CONSUMER_END_MS * NS_PER_MS;
+	bool ended;
 
 	if (!consumer->runs) {
-		return;
+		return false;
 	}
 	os_mutex_lock(&consumer->lock);
 	while (!consumer->ended && os_monotonic_ns() < until) {
 		os_condition_wait(&consumer->changed, &consumer->lock, 100 * NS_PER_MS);
 	}
+	ended = consumer->ended;
 	os_mutex_unlock(&consumer->lock);
 	CloseTrace(consumer->trace);
 	os_thread_join(&consumer->thread);
 	os_condition_done(&consumer->changed);
 	os_mutex_done(&consumer->lock);
 	consumer->runs = false;
+	return ended;
 }
 
 bool probe_wait(bool (*until)(void *context), void *context, unsigned ms)

@@ -245,6 +245,23 @@ static void process_trace_returns_when_the_session_stops(void **state)
 	recorder_close(&recorder);
 }
 
+static void process_trace_may_not_notice_the_end(void **state)
+{
+	struct recorder recorder = { 0 };
+
+	(void)state;
+	fake_etw_otherwise("C9a");
+	start();
+	consume(&recorder, 0);
+	emit_process(1, 0, 0);
+	assert_int_equal(recorder_stop(u"test"), 0);
+	assert_true(recorder_wait(&recorder, 1)); /* what it had is delivered */
+	assert_int_equal(CloseTrace(recorder.trace), ERROR_CTX_CLOSE_PENDING);
+	assert_int_equal(recorder_join(&recorder), 0);
+	assert_int_equal(recorder.count, 1);
+	recorder_close(&recorder);
+}
+
 static void buffer_callback_cancels(void **state)
 {
 	struct recorder recorder = { .cancel_at = 2 };
@@ -592,6 +609,7 @@ int main(void)
 		ROW(close_trace_may_drop_what_was_flushed),
 		ROW(close_trace_knows_its_handles),
 		ROW(process_trace_returns_when_the_session_stops),
+		ROW(process_trace_may_not_notice_the_end),
 		ROW(buffer_callback_cancels),
 		ROW(process_trace_ends_with_what_a_test_asks_for),
 		ROW(a_fault_in_a_callback_ends_process_trace_and_nothing_else),

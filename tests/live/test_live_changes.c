@@ -129,6 +129,20 @@ static void alone_a_session_does_not_know_who_stopped_it(void **state)
 	assert_string_equal(run_sentence(run, SESSION_EXPLAINED), "");
 }
 
+static void a_consumer_that_does_not_notice_the_end_is_ended(void **state)
+{
+	struct run *run = *state;
+
+	fake_etw_otherwise("C9a");
+	start_sessions(run, NULL);
+	assert_true(fake_etw_other_stop("etw_test"));
+	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
+	emit_process_start(8);
+	assert_true(run_wait(run, &run->events, 1));
+	end_sessions(run, NULL);
+	assert_int_equal(run->restarts, 1);
+}
+
 static void a_session_reports_who_changed_it(void **state)
 {
 	struct run *run = *state;
@@ -206,6 +220,8 @@ int main(void)
 		cmocka_unit_test_setup(the_last_events_of_a_session_may_report_its_stop,
 				       run_set_up),
 		cmocka_unit_test_setup(alone_a_session_does_not_know_who_stopped_it, run_set_up),
+		cmocka_unit_test_setup(a_consumer_that_does_not_notice_the_end_is_ended,
+				       run_set_up),
 		cmocka_unit_test_setup(a_session_reports_who_changed_it, run_set_up_manual),
 		cmocka_unit_test_setup(who_disabled_a_provider_is_reported, run_set_up_manual),
 		cmocka_unit_test_setup(our_own_changes_are_no_news, run_set_up_manual),
