@@ -93,8 +93,8 @@ struct restore_budget {
 struct provider_watchdog {
 	enum {
 		WATCHDOG_FINE,
-		WATCHDOG_DOUBT,    /* was enabled again at the last check */
-		WATCHDOG_GIVEN_UP, /* is not reported as enabled right after we enabled it */
+		WATCHDOG_DOUBT,    /* was not reported as enabled right after we enabled it */
+		WATCHDOG_GIVEN_UP, /* nor at the next check: the reports cannot be relied on */
 	} state;
 	struct restore_budget budget;
 	uint64_t capture_due_ns; /* when its state is captured again; 0: not known yet */
@@ -451,6 +451,8 @@ uint32_t running_places(void);
  * registered it. False when Windows knows no such process, or its answer makes no sense.
  */
 bool running_each_enabled(const GUID *provider, running_enabled *each, void *context);
+/* Whether processes have registered the provider, and none has it enabled for the session. */
+bool running_is_disabled(const GUID *provider, TRACEHANDLE session);
 
 /* ---- providers ---- */
 

@@ -49,31 +49,6 @@ enum {
 
 /* ---- providers that another program disabled ---- */
 
-enum { LOGGER_ID = 0xffff }; /* of a session's handle: TRACE_ENABLE_CONTEXT, evntrace.h */
-
-struct enabled_search {
-	USHORT logger;
-	bool found;
-};
-
-static bool find_logger(void *context, const GUID *provider, const TRACE_ENABLE_INFO *info)
-{
-	struct enabled_search *search = context;
-
-	(void)provider;
-	search->found = info->LoggerId == search->logger;
-	return !search->found;
-}
-
-/* Whether no process that registered the provider has it enabled for the session. */
-static bool is_disabled(const struct provider_spec *provider, TRACEHANDLE session)
-{
-	GUID guid = live_windows_guid(&provider->guid);
-	struct enabled_search search = { .logger = (USHORT)(session & LOGGER_ID) };
-
-	return running_each_enabled(&guid, find_logger, &search) && !search.found;
-}
-
 /* A provider that is enabled for some processes only; for the others the check has no meaning. */
 static bool is_for_some(const struct provider_spec *provider)
 {
@@ -84,6 +59,7 @@ static bool is_for_some(const struct provider_spec *provider)
 static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
 	const struct provider_spec *provider = &live->list.providers[index];
+	GUID guid = live_windows_guid(&provider->guid);
 	struct provider_watchdog *watchdog = &live->list.watchdogs[index];
 	char text[GUID_TEXT_SIZE + 2], who[SESSION_CHANGES_WHO];
 	const char *label = provider_spec_label(provider, text);
@@ -91,19 +67,24 @@ static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size
 	if (watchdog->state == WATCHDOG_GIVEN_UP || is_for_some(provider)) {
 		return true;
 	}
-	if (!is_disabled(provider, session)) {
+	if (!running_is_disabled(&guid, session)) {
 		watchdog->state = WATCHDOG_FINE;
 		return true;
 	}
 	if (watchdog->state == WATCHDOG_DOUBT) {
 		watchdog->state = WATCHDOG_GIVEN_UP;
+		live_report(live, SESSION_PROVIDER_FAILED,
+			    "Windows does not report provider %s as enabled after it was enabled: "
+			    "whether another program disables it is not seen",
+			    label);
 		return true;
 	}
 	/* Windows reuses handles: first make sure that the session is still ours. */
 	if (session_watch(live) == ERROR_SUCCESS && session_running(live) == session &&
 	    restore_again(live, &watchdog->budget, label) &&
 	    enable_provider(live, session, index) == ERROR_SUCCESS) {
-		watchdog->state = WATCHDOG_DOUBT;
+		watchdog->state = running_is_disabled(&guid, session) ? WATCHDOG_DOUBT :
+									WATCHDOG_FINE;
 		counters_restart(live, RESTART_FLAGS_CHANGED);
 		live_report(live, SESSION_RESTORED, "%s disabled provider %s: enabled again",
 			    session_changes_who(live->change, CHANGE_DISABLED, &provider->guid,

@@ -181,6 +181,29 @@ bool running_each_enabled(const GUID *provider, running_enabled *each, void *con
 	return whole;
 }
 
+enum { LOGGER_ID = 0xffff }; /* of a session's handle: TRACE_ENABLE_CONTEXT, evntrace.h */
+
+struct enabled_search {
+	USHORT logger;
+	bool found;
+};
+
+static bool find_logger(void *context, const GUID *provider, const TRACE_ENABLE_INFO *info)
+{
+	struct enabled_search *search = context;
+
+	(void)provider;
+	search->found = info->LoggerId == search->logger;
+	return !search->found;
+}
+
+bool running_is_disabled(const GUID *provider, TRACEHANDLE session)
+{
+	struct enabled_search search = { .logger = (USHORT)(session & LOGGER_ID) };
+
+	return running_each_enabled(provider, find_logger, &search) && !search.found;
+}
+
 struct reading {
 	struct running_sessions *sessions;
 	bool no_memory;

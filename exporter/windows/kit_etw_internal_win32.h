@@ -162,6 +162,7 @@ PROBE(probe_changes)
 PROBE(probe_own_stop)
 PROBE(probe_session_end)
 PROBE(probe_empty_payload)
+PROBE(probe_enabled_is_reported)
 #undef PROBE
 
 #endif

@@ -594,6 +594,24 @@ void probe_empty_payload(struct kit_finding *finding)
 	}
 }
 
+void probe_enabled_is_reported(struct kit_finding *finding)
+{
+	struct own own = { 0 };
+
+	if (!own_begin(finding, &own)) {
+		return;
+	}
+	if (good(finding, "enabling again",
+		 probe_enable(&own.session, &probe_provider_guid,
+			      EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, 0, 0))) {
+		bool disabled = running_is_disabled(&probe_provider_guid, own.session.handle);
+
+		finding_check(finding, !disabled, "it is %s",
+			      disabled ? "not reported" : "reported");
+	}
+	own_end(&own);
+}
+
 /* ---- what is done to sessions ---- */
 
 /* Microsoft-Windows-Kernel-EventTracing */

@@ -119,6 +119,7 @@ const struct kit_assumption kit_assumptions[] = {
 
 	/* information, machine */
 	{ "I1", "group masks of a session that is no system logger: 87", BY(probe_masks_of_user_session) },
+	{ "I4a", "a provider is reported as enabled right after it was enabled", BY(probe_enabled_is_reported) },
 	{ "M1", "Process32FirstW with a wrong dwSize: 24", BY(probe_snapshot_size) },
 	{ "M1a", "a snapshot of processes lists no threads", BY(probe_snapshot_lists) },
 	{ "M6", "FindFirstVolumeW: 206 for too little room",

@@ -242,7 +242,7 @@ static ULONG enable_infos(const GUID *guid, TRACE_ENABLE_INFO *infos)
 		const struct fake_enable *enable = session->used ? fake_enable_of(session, guid) :
 								   NULL;
 
-		if (enable) {
+		if (enable && !fake_otherwise("I4a")) {
 			infos[count++] =
 				(TRACE_ENABLE_INFO){ .IsEnabled = 1,
 						     .Level = enable->level,

@@ -39,7 +39,7 @@ static const struct {
 	{ "P17", STATUS },    { "P17a", STATUS },    { "P18", OTHERWISE },  { "I1", STATUS },
 	{ "M1", STATUS },     { "M1a", OTHERWISE },  { "S25", STATUS },     { "S31", STATUS },
 	{ "P11a", STATUS },   { "P21", STATUS },     { "P21a", OTHERWISE }, { "W2b", NOTHING },
-	{ "C9a", OTHERWISE }, { "C12a", OTHERWISE },
+	{ "C9a", OTHERWISE }, { "C12a", OTHERWISE }, { "I4a", OTHERWISE },
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
