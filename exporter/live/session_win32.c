@@ -499,9 +499,9 @@ void session_know_masks(struct live *live)
 
 /* ---- other kernel events ---- */
 
-/* Enables what the session is for, but for what system providers enable, and disables what it was
- * for and is for no longer, also what was set in place of a system provider; what other programs
- * have enabled stays. */
+/* Enables what the session is for, except for what system providers enable, and disables what it
+ * was for and is for no longer, also what was set in place of a system provider; what other
+ * programs have enabled stays. */
 static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
 			    const ULONG former[KERNEL_MASKS])
 {
