@@ -381,6 +381,78 @@ static void a_signed_field_meets_its_code_in_hex(void **state)
 	rule_run_close(&run);
 }
 
+#define INTEGERS_GUID "a1a1a1a1-0000-0000-0000-000000000002"
+#define INTEGERS      "event: '{" INTEGERS_GUID "}/1'"
+
+static const char integers[] = "<events><event value='1' symbol='Integers' template='t'/></events>"
+			       "<templates><template tid='t'><data name='s' inType='win:Int64'/>"
+			       "<data name='u' inType='win:UInt64'/>"
+			       "<data name='small' inType='win:Int16'/></template></templates>";
+
+/* The same bits in each field, as far as they fit. */
+static void feed_bits(struct rule_run *run, uint64_t bits)
+{
+	rule_run_other(run, INTEGERS_GUID, 1);
+	payload_u64(&run->payload, bits);
+	payload_u64(&run->payload, bits);
+	payload_u16(&run->payload, (uint16_t)bits);
+	run->record.process_id = 100;
+	rule_run_feed(run);
+}
+
+/* All bits are set: -1, or the highest number. */
+static void literals_mean_the_bits_of_a_field_or_its_number(void **state)
+{
+	static const struct {
+		const char *condition;
+		bool holds;
+	} cases[] = {
+		{ "{ field: s, eq: -1 }", true },
+		{ "{ field: s, eq: 0xffffffffffffffff }", true },
+		{ "{ field: s, ne: 0xffffffffffffffff }", false },
+		{ "{ field: s, in: [5, 0xffffffffffffffff] }", true },
+		{ "{ field: s, lt: 0 }", true },
+		{ "{ field: s, gt: -2 }", true },
+		{ "{ field: s, le: 0x7fffffffffffffff }", true },
+		{ "{ field: s, ge: 0x8000000000000000 }", true }, /* the lowest one */
+		{ "{ field: small, eq: -1 }", true },
+		{ "{ field: small, eq: 0xffff }", true },
+		{ "{ field: small, ne: 0xffff }", false },
+		{ "{ field: small, lt: 0x7fff }", true },
+		/* Of more bits than the field has: no value of it. */
+		{ "{ field: small, eq: 0x1ffff }", false },
+		{ "{ field: small, ne: 0x1ffff }", true },
+		{ "{ field: small, lt: 0x1ffff }", true },
+		{ "{ field: u, eq: -1 }", false },
+		{ "{ field: u, ne: -1 }", true },
+		{ "{ field: u, in: [-1, 5] }", false },
+		{ "{ field: u, gt: -1 }", true },
+		{ "{ field: u, le: -1 }", false },
+		{ "{ field: u, eq: 0xffffffffffffffff }", true },
+		{ "{ field: u, ge: 18446744073709551615 }", true },
+		{ "{ field: u, lt: 0xffffffffffffffff }", false },
+		{ "{ field: u, has: 0x8000000000000001 }", true },
+		{ "{ field: s, lacks: 0x8000000000000000 }", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct rule_run run;
+		char text[256];
+
+		print_message("  %s\n", cases[i].condition);
+		snprintf(text, sizeof text, COUNTER("", "{ " INTEGERS ", where: [%s] }"),
+			 cases[i].condition);
+		rule_run_open(&run, text, NULL);
+		rule_run_announce(&run, INTEGERS_GUID, "Alpha", integers);
+		for (unsigned j = 0; j < 2; j++) {
+			feed_bits(&run, UINT64_MAX);
+		}
+		rule_run_expect(&run, cases[i].holds ? "a_total 2" : "a_total 0");
+		rule_run_close(&run);
+	}
+}
+
 static void labels_are_made_of_numbers_and_text(void **state)
 {
 	static const struct {
@@ -793,6 +865,75 @@ static void gauges_go_up_and_down(void **state)
 	rule_run_close(&run);
 }
 
+static const char signed_families[] = X
+	"- { name: inc, type: gauge, help: h, op: inc, events: [{ " INTEGERS ", value: s }] }\n"
+	"- { name: dec, type: gauge, help: h, op: dec, events: [{ " INTEGERS ", value: s }] }\n"
+	"- { name: set, type: gauge, help: h, op: set, events: [{ " INTEGERS ", value: s }] }\n"
+	"- { name: kb_bytes, type: gauge, help: h, op: inc, events: [{ " INTEGERS
+	", value: s, unit: KB }] }\n"
+	"- { name: ms_seconds, type: gauge, help: h, op: set, events: [{ " INTEGERS
+	", value: s, unit: ms }] }\n"
+	"- { name: ticks_seconds, type: gauge, help: h, op: set, events: [{ " INTEGERS
+	", value: s, unit: ticks }] }\n"
+	"- { name: since_seconds, type: gauge, help: h, op: set, events: [{ " INTEGERS
+	", since: s }] }\n"
+	"- { name: unsigned, type: gauge, help: h, op: set, events: [{ " INTEGERS
+	", value: u }] }\n"
+	"- { name: a_total, type: counter, help: h, events: [{ " INTEGERS ", value: s }] }\n"
+	"- { name: sizes, type: histogram, help: h, buckets: [1], events: [{ " INTEGERS
+	", value: s }] }\n";
+
+static void gauges_take_amounts_below_0_and_counters_do_not(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run, signed_families, NULL);
+	rule_run_announce(&run, INTEGERS_GUID, "Alpha", integers);
+	feed_bits(&run, 0 - UINT64_C(5));
+	rule_run_expect(&run, "inc -5");
+	rule_run_expect(&run, "dec 5");
+	rule_run_expect(&run, "set -5");
+	rule_run_expect(&run, "kb_bytes -5120");
+	rule_run_expect(&run, "ms_seconds -0.005");
+	/* Of 100 ns. */
+	rule_run_expect(&run, "ticks_seconds -0.0000005");
+	rule_run_expect(&run, "a_total 0");
+	rule_run_expect(&run, "sizes_count 0");
+	rule_run_expect(&run, "etw_decode_errors_total{provider=\"Alpha\",reason=\"bad_type\"} 2");
+	feed_bits(&run, 7);
+	rule_run_expect(&run, "inc 2");
+	rule_run_expect(&run, "dec -2");
+	rule_run_expect(&run, "set 7");
+	rule_run_expect(&run, "kb_bytes 2048");
+	rule_run_expect(&run, "ms_seconds 0.007");
+	rule_run_expect(&run, "ticks_seconds 0.0000007");
+	rule_run_expect(&run, "a_total 7");
+	rule_run_expect(&run, "sizes_sum 7");
+	rule_run_close(&run);
+}
+
+/* 2^63 - 1 is the most that a gauge can be. */
+static void an_amount_that_no_gauge_can_hold_keeps_its_sign(void **state)
+{
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run, signed_families, NULL);
+	rule_run_announce(&run, INTEGERS_GUID, "Alpha", integers);
+	feed_bits(&run, INT64_MAX);
+	rule_run_expect(&run, "kb_bytes 9223372036854775807");
+	rule_run_expect(&run, "ms_seconds 9223372036.854775807");
+	rule_run_expect(&run, "ticks_seconds 9223372036.854775807");
+	feed_bits(&run, UINT64_C(1) << 63);
+	rule_run_expect(&run, "since_seconds 9223372036.854775807");
+	rule_run_expect(&run, "unsigned 9223372036854775807");
+	rule_run_expect(&run, "kb_bytes 0");
+	rule_run_expect(&run, "ms_seconds -9223372036.854775807");
+	rule_run_expect(&run, "ticks_seconds -9223372036.854775807");
+	rule_run_close(&run);
+}
+
 /* A set gauge is the sum over the processes that run. */
 static void a_set_gauge_drops_processes_that_exit(void **state)
 {
@@ -1010,6 +1151,7 @@ int main(void)
 		cmocka_unit_test(conditions_hold_or_not),
 		cmocka_unit_test(conditions_read_text_of_payloads),
 		cmocka_unit_test(a_signed_field_meets_its_code_in_hex),
+		cmocka_unit_test(literals_mean_the_bits_of_a_field_or_its_number),
 		cmocka_unit_test(labels_are_made_of_numbers_and_text),
 		cmocka_unit_test(what_a_regular_expression_cannot_take_is_unknown),
 		cmocka_unit_test(many_values_of_a_label_keep_apart),
@@ -1024,6 +1166,8 @@ int main(void)
 		cmocka_unit_test(samples_with_fixed_labels_are_0_from_the_start),
 		cmocka_unit_test(dynamic_labels_read_other_at_the_limit_and_fixed_ones_stay),
 		cmocka_unit_test(gauges_go_up_and_down),
+		cmocka_unit_test(gauges_take_amounts_below_0_and_counters_do_not),
+		cmocka_unit_test(an_amount_that_no_gauge_can_hold_keeps_its_sign),
 		cmocka_unit_test(a_set_gauge_drops_processes_that_exit),
 		cmocka_unit_test(only_rules_that_add_are_shared),
 		cmocka_unit_test(processes_without_a_name_are_instances_by_their_id),

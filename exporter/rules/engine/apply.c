@@ -82,6 +82,15 @@ static bool real_amount(struct rule_engine *engine, struct compiled_rules *compi
 	return true;
 }
 
+/* In the unit that is counted. A gauge has a sign and takes at most 2^63 - 1 at once. */
+static uint64_t scaled(const struct compiled_rule *rule, uint64_t value)
+{
+	uint64_t amount = rule->factor ? times(value, rule->factor) :
+					 ticks_to_ns(value, rule->frequency);
+
+	return rule->op != GAUGE_NONE && amount > INT64_MAX ? INT64_MAX : amount;
+}
+
 /* The amount to add. False when it is unknown for this record. */
 static bool find_amount(struct rule_engine *engine, struct compiled_rules *compiled,
 			const struct compiled_rule *rule, const struct event_record *record,
@@ -101,8 +110,7 @@ static bool find_amount(struct rule_engine *engine, struct compiled_rules *compi
 			return false;
 		}
 		/* A start after the end, as clocks of two processors can have it, took no time. */
-		*amount = ticks_to_ns(time_between((int64_t)value->read.number, record->raw_time),
-				      rule->frequency);
+		*amount = scaled(rule, time_between((int64_t)value->read.number, record->raw_time));
 		return true;
 	}
 	if (value->is_signed && (int64_t)value->read.number < 0) {
@@ -110,11 +118,10 @@ static bool find_amount(struct rule_engine *engine, struct compiled_rules *compi
 			engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
 			return false;
 		}
-		*amount = 0 - times(0 - value->read.number, rule->factor ? rule->factor : 1);
+		*amount = 0 - scaled(rule, 0 - value->read.number);
 		return true;
 	}
-	*amount = rule->factor ? times(value->read.number, rule->factor) :
-				 ticks_to_ns(value->read.number, rule->frequency);
+	*amount = scaled(rule, value->read.number);
 	return true;
 }
 
