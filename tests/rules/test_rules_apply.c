@@ -1096,6 +1096,48 @@ static void filters_take_events_out_before_any_counter(void **state)
 	rule_run_close(&run);
 }
 
+/* Its events then have the name _other, and that is what filters see. */
+static void a_process_whose_name_has_no_room_is_filtered_as_other(void **state)
+{
+	static const struct {
+		const char *filters;
+		enum record_outcome outcome;
+	} cases[] = {
+		{ "include: ['^a']", OUTCOME_FILTERED },
+		{ "exclude: ['^a']", OUTCOME_COUNTED },
+		{ "include: ['^_other$']", OUTCOME_COUNTED },
+		{ "exclude: ['^_other$']", OUTCOME_FILTERED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct rule_run run;
+		char text[128], name[220];
+
+		snprintf(text, sizeof text,
+			 "filters: { processes: { %s } }\nlimits: { strings: 64KiB }\n",
+			 cases[i].filters);
+		rule_run_open(&run,
+			      COUNTER("process: Process", "{ event: PageFault/VirtualAlloc }"),
+			      text);
+		for (uint32_t process = 100; process < 500; process++) {
+			snprintf(name, sizeof name, "a%u%0200u.exe", (unsigned)process, 0U);
+			rule_run_process(&run, "Process/Start", process, name, 259);
+		}
+		for (unsigned j = 0; j < 2; j++) {
+			rule_run_blank(&run, "PageFault/VirtualAlloc");
+			rule_run_set(&run, "ProcessId", 499);
+			assert_int_equal(rule_run_feed(&run), cases[i].outcome);
+		}
+		if (cases[i].outcome == OUTCOME_COUNTED) {
+			rule_run_expect(&run, "a_total{process=\"_other\"} 2");
+		} else {
+			rule_run_expect_none(&run, "a_total{process=\"_other\"}");
+		}
+		rule_run_close(&run);
+	}
+}
+
 static void an_expression_that_would_try_forever_matches_nothing(void **state)
 {
 	struct rule_run run;
@@ -1172,6 +1214,7 @@ int main(void)
 		cmocka_unit_test(only_rules_that_add_are_shared),
 		cmocka_unit_test(processes_without_a_name_are_instances_by_their_id),
 		cmocka_unit_test(filters_take_events_out_before_any_counter),
+		cmocka_unit_test(a_process_whose_name_has_no_room_is_filtered_as_other),
 		cmocka_unit_test(an_expression_that_would_try_forever_matches_nothing),
 		cmocka_unit_test(label_text_is_cut_and_bounded),
 	};

@@ -170,6 +170,44 @@ static void a_field_that_is_missing_counts_once(void **state)
 	rule_run_close(&run);
 }
 
+static void filters_that_are_different_are_asked_again(void **state)
+{
+	static const char collector[] = X
+		"- { name: c_total, type: counter, help: h, labels: { process: Process }, "
+		"events: [{ event: PageFault/VirtualAlloc }] }\n";
+	struct rule_run run;
+
+	(void)state;
+	rule_run_open(&run, collector, "filters: { processes: { include: ['^a'] } }\n");
+	rule_run_process(&run, "Process/Start", 100, "a.exe", 259);
+	rule_run_process(&run, "Process/Start", 101, "b.exe", 259);
+	for (uint32_t process = 100; process <= 101; process++) {
+		allocate(&run, process, 1);
+	}
+	rule_run_expect(&run, "c_total{process=\"a\"} 1");
+	rule_run_expect_none(&run, "c_total{process=\"b\"}");
+	rule_run_reload_with(&run, collector, "filters: { processes: { include: ['^b'] } }\n");
+	for (uint32_t process = 100; process <= 101; process++) {
+		allocate(&run, process, 1);
+	}
+	rule_run_expect(&run, "c_total{process=\"a\"} 1");
+	rule_run_expect(&run, "c_total{process=\"b\"} 1");
+	/* Without filters, and with them again. */
+	rule_run_reload_with(&run, collector, NULL);
+	for (uint32_t process = 100; process <= 101; process++) {
+		allocate(&run, process, 1);
+	}
+	rule_run_expect(&run, "c_total{process=\"a\"} 2");
+	rule_run_expect(&run, "c_total{process=\"b\"} 2");
+	rule_run_reload_with(&run, collector, "filters: { processes: { exclude: ['^b'] } }\n");
+	for (uint32_t process = 100; process <= 101; process++) {
+		allocate(&run, process, 1);
+	}
+	rule_run_expect(&run, "c_total{process=\"a\"} 3");
+	rule_run_expect(&run, "c_total{process=\"b\"} 2");
+	rule_run_close(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +216,7 @@ int main(void)
 		cmocka_unit_test(values_of_gauges_that_stay_are_those_of_their_processes),
 		cmocka_unit_test(counters_go_on_and_gauges_that_count_begin_again),
 		cmocka_unit_test(a_field_that_is_missing_counts_once),
+		cmocka_unit_test(filters_that_are_different_are_asked_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

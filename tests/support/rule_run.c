@@ -163,6 +163,15 @@ void rule_run_reload(struct rule_run *run, const char *collector)
 	rule_set_free(former);
 }
 
+void rule_run_reload_with(struct rule_run *run, const char *collector, const char *configuration)
+{
+	struct config *former = run->config;
+
+	run->config = load_config(configuration);
+	rule_run_reload(run, collector);
+	config_free(former);
+}
+
 static void release(void *context, struct event_class *class)
 {
 	(void)context;

@@ -46,6 +46,8 @@ void rule_run_close(struct rule_run *run);
 
 /* From the next record on, another collector takes the place of the first, as in a reload. */
 void rule_run_reload(struct rule_run *run, const char *collector);
+/* The same with another configuration. */
+void rule_run_reload_with(struct rule_run *run, const char *collector, const char *configuration);
 
 /* What the rules do is noted in the dry run, which ends after the run; before the first record. */
 void rule_run_try(struct rule_run *run, struct dry_run *dry_run);
