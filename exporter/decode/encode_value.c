@@ -12,8 +12,6 @@
  */
 #include "decode/encode_value.h"
 
-#include <errno.h>
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -119,7 +117,8 @@ static bool put_integer(const struct field *field, const struct json_value *valu
 	return true;
 }
 
-static bool read_floating(const struct json_value *value, double *number)
+/* False for a number that the type can only take for infinite. */
+static bool read_floating(const struct field *field, const struct json_value *value, double *number)
 {
 	char *end;
 
@@ -130,8 +129,11 @@ static bool read_floating(const struct json_value *value, double *number)
 	if ((value->type != JSON_NUMBER && value->type != JSON_TEXT) || value->size == 0) {
 		return false;
 	}
-	*number = strtod(value->text, &end);
-	return end == value->text + value->size;
+	/* A float that is shown with few digits is itself only when it is read as a float. */
+	*number = field->type == FIELD_FLOAT ? (double)strtof(value->text, &end) :
+					       strtod(value->text, &end);
+	return end == value->text + value->size &&
+	       (!isinf(*number) || !strpbrk(value->text, "0123456789"));
 }
 
 static bool put_floating(const struct field *field, const struct json_value *value,
@@ -142,8 +144,7 @@ static bool put_floating(const struct field *field, const struct json_value *val
 	uint32_t bits32;
 	uint64_t bits64;
 
-	if (!read_floating(value, &number) || (isinf(number) && value->type == JSON_NUMBER) ||
-	    (field->type == FIELD_FLOAT && isfinite(number) && fabs(number) > (double)FLT_MAX)) {
+	if (!read_floating(field, value, &number)) {
 		return wrong(field->type == FIELD_FLOAT ? "a number of single precision" :
 							  "a number of double precision",
 			     value, err);
@@ -342,7 +343,7 @@ bool encode_is_same(const struct field *field, const struct field_slice *element
 		double old = field_double(field, element);
 
 		return value->type == JSON_NULL ? !isfinite(old) :
-						  read_floating(value, &real) && real == old;
+						  read_floating(field, value, &real) && real == old;
 	}
 	if (field->type == FIELD_NULL || (field->type == FIELD_KERNEL_SID && element->size == 0)) {
 		return value->type == JSON_NULL;

@@ -5,6 +5,7 @@
  */
 #include "decode/encode.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,6 +139,75 @@ static void values_become_their_bytes(void **state)
 	assert_made(ONE(.type = FIELD_BINARY16), 8, "{\"F\": \"deAD\"}", BYTES("\x02\0\xde\xad"));
 }
 
+/* As a command line gives them. */
+static void numbers_may_be_written_as_texts(void **state)
+{
+	(void)state;
+	assert_made(ONE(.type = FIELD_BOOL8), 8, "{\"F\": \"true\"}", BYTES("\x01"));
+	assert_made(ONE(.type = FIELD_BOOL16), 8, "{\"F\": \"false\"}", BYTES("\0\0"));
+	assert_made(ONE(.type = FIELD_BOOL32), 8, "{\"F\": 258}", BYTES("\x02\x01\0\0"));
+	assert_made(ONE(.type = FIELD_I64), 8, "{\"F\": \"-9223372036854775808\"}",
+		    BYTES("\0\0\0\0\0\0\0\x80"));
+	assert_made(ONE(.type = FIELD_DOUBLE), 8, "{\"F\": \"-0.5\"}",
+		    BYTES("\0\0\0\0\0\0\xe0\xbf"));
+	assert_made(ONE(.type = FIELD_DOUBLE), 8, "{\"F\": \"-inf\"}",
+		    BYTES("\0\0\0\0\0\0\xf0\xff"));
+	assert_made(ONE(.type = FIELD_FLOAT), 8, "{\"F\": \"inf\"}", BYTES("\0\0\x80\x7f"));
+	/* The highest number of single precision, exactly and as it is shown. */
+	assert_made(ONE(.type = FIELD_FLOAT), 8, "{\"F\": 3.4028234663852886e+38}",
+		    BYTES("\xff\xff\x7f\x7f"));
+	assert_made(ONE(.type = FIELD_FLOAT), 8, "{\"F\": \"-3.4028235e+38\"}",
+		    BYTES("\xff\xff\x7f\xff"));
+}
+
+/* A dump has null for what JSON cannot say; it becomes a NaN. */
+static void null_is_no_number_and_no_sid(void **state)
+{
+	struct layout layout;
+	const struct schema *schema = schema_of(&layout, ONE(.type = FIELD_DOUBLE));
+	struct field_slice slice = { .size = 8 };
+	struct json_document document = { 0 };
+	const struct json_value *values = json_read(&document, "{\"F\": null}", 11, NULL);
+	struct payload out;
+	struct error err;
+
+	(void)state;
+	payload_init(&out, 8);
+	assert_true(encode_fields(schema, values, 0, &out, &err));
+	slice.at = out.bytes;
+	assert_true(isnan(field_double(&schema->fields[0], &slice)));
+	payload_done(&out);
+	json_document_done(&document);
+	/* What is infinite stays so, since its dump has null, too. */
+	assert_changed(ONE(.type = FIELD_DOUBLE), "\0\0\0\0\0\0\xf0\x7f", 8, "F", "null",
+		       BYTES("\0\0\0\0\0\0\xf0\x7f"));
+	assert_made(ONE(.type = FIELD_NULL), 8, "{\"F\": null}", BYTES(""));
+	assert_made(ONE(.type = FIELD_NULL), 8, "{\"F\": 0}", REFUSED("F: expected null, found 0"));
+	assert_made(ONE(.type = FIELD_SID), 8, "{\"F\": null}",
+		    REFUSED("F: expected a SID such as S-1-5-18, found null"));
+}
+
+/* A TOKEN_USER in front of it: two pointers, which a SID that is changed keeps. */
+static void a_changed_sid_keeps_what_the_kernel_writes_in_front(void **state)
+{
+	static const char system[] = "\x10\x32\x54\x76\x98\xba\xdc\xfe\x07\0\0\0\0\0\0\0"
+				     "\x01\x01\0\0\0\0\0\x05\x12\0\0\0";
+
+	(void)state;
+	assert_changed(ONE(.type = FIELD_KERNEL_SID), system, sizeof system - 1, "F",
+		       "\"S-1-5-19\"",
+		       BYTES("\x10\x32\x54\x76\x98\xba\xdc\xfe\x07\0\0\0\0\0\0\0"
+			     "\x01\x01\0\0\0\0\0\x05\x13\0\0\0"));
+	assert_changed(ONE(.type = FIELD_KERNEL_SID), system, sizeof system - 1, "F", "null",
+		       BYTES("\0\0\0\0"));
+	/* Where none was, there must be something that is not 0. */
+	assert_changed(ONE(.type = FIELD_KERNEL_SID), "\0\0\0\0", 4, "F", "\"S-1-5-19\"",
+		       BYTES("\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0\0\0\0\0"
+			     "\x01\x01\0\0\0\0\0\x05\x13\0\0\0"));
+	assert_changed(ONE(.type = FIELD_KERNEL_SID), "\0\0\0\0", 4, "F", "null",
+		       BYTES("\0\0\0\0"));
+}
+
 static void texts_have_the_end_that_their_type_has(void **state)
 {
 	(void)state;
@@ -179,6 +249,57 @@ static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 		    REFUSED("F: expected a SID such as S-1-5-18, found \"S-1\""));
 	assert_made(ONE(.type = FIELD_BINARY), 8, "{\"F\": \"abc\"}",
 		    REFUSED("F: expected bytes in hexadecimal, two digits each, found \"abc\""));
+	assert_made(ONE(.type = FIELD_I64), 8, "{\"F\": true}",
+		    REFUSED("F: expected a whole number from -9223372036854775808 to "
+			    "9223372036854775807, found true"));
+	assert_made(ONE(.type = FIELD_U64), 8, "{\"F\": 18446744073709551616}",
+		    REFUSED("F: expected a whole number from 0 to 18446744073709551615, found "
+			    "18446744073709551616"));
+	assert_made(ONE(.type = FIELD_U8), 8, "{\"F\": -1}",
+		    REFUSED("F: expected a whole number from 0 to 255, found -1"));
+	assert_made(ONE(.type = FIELD_PORT), 8, "{\"F\": 65536}",
+		    REFUSED("F: expected a whole number from 0 to 65535, found 65536"));
+	assert_made(ONE(.type = FIELD_DOUBLE), 8, "{\"F\": 1e400}",
+		    REFUSED("F: expected a number of double precision, found 1e400"));
+	assert_made(ONE(.type = FIELD_DOUBLE), 8, "{\"F\": \"-1e400\"}",
+		    REFUSED("F: expected a number of double precision, found \"-1e400\""));
+	assert_made(ONE(.type = FIELD_FLOAT), 8, "{\"F\": \"1e39\"}",
+		    REFUSED("F: expected a number of single precision, found \"1e39\""));
+	assert_made(ONE(.type = FIELD_DOUBLE), 8, "{\"F\": \"\"}",
+		    REFUSED("F: expected a number of double precision, found \"\""));
+	assert_made(ONE(.type = FIELD_DOUBLE), 8, "{\"F\": \"1.5 \"}",
+		    REFUSED("F: expected a number of double precision, found \"1.5 \""));
+	assert_made(ONE(.type = FIELD_DOUBLE), 8, "{\"F\": [1]}",
+		    REFUSED("F: expected a number of double precision, found a list"));
+	assert_made(ONE(.type = FIELD_IP4), 8, "{\"F\": \"::1\"}",
+		    REFUSED("F: expected an address such as 10.0.0.1, found \"::1\""));
+	assert_made(ONE(.type = FIELD_IP4), 8, "{\"F\": \"10.0.0\"}",
+		    REFUSED("F: expected an address such as 10.0.0.1, found \"10.0.0\""));
+	assert_made(ONE(.type = FIELD_IP6), 8, "{\"F\": \"10.0.0.1\"}",
+		    REFUSED("F: expected an address such as 2001:db8::1, found \"10.0.0.1\""));
+	assert_made(ONE(.type = FIELD_IP6), 8, "{\"F\": \"fe80::/10\"}",
+		    REFUSED("F: expected an address such as 2001:db8::1, found \"fe80::/10\""));
+	assert_made(ONE(.type = FIELD_IP6), 8, "{\"F\": 1}",
+		    REFUSED("F: expected an address such as 2001:db8::1, found 1"));
+	assert_made(ONE(.type = FIELD_GUID), 8, "{\"F\": \"01020304\"}",
+		    REFUSED("F: expected a GUID such as 01020304-0506-0708-090a-0b0c0d0e0f10, "
+			    "found \"01020304\""));
+	assert_made(ONE(.type = FIELD_SYSTEMTIME), 8, "{\"F\": \"2021-09-09T14:59:35\"}",
+		    REFUSED("F: expected a time such as 2021-09-09T14:59:35.799, found "
+			    "\"2021-09-09T14:59:35\""));
+	assert_made(ONE(.type = FIELD_SYSTEMTIME), 8, "{\"F\": \"65536-01-01T00:00:00.0\"}",
+		    REFUSED("F: expected a time such as 2021-09-09T14:59:35.799, found "
+			    "\"65536-01-01T00:00:00.0\""));
+	assert_made(ONE(.type = FIELD_SYSTEMTIME), 8, "{\"F\": \"2021-09-09T14:59:35.799Z\"}",
+		    REFUSED("F: expected a time such as 2021-09-09T14:59:35.799, found "
+			    "\"2021-09-09T14:59:35.799Z\""));
+	assert_made(ONE(.type = FIELD_BINARY16), 8, "{\"F\": \"0x12\"}",
+		    REFUSED("F: expected bytes in hexadecimal, two digits each, found \"0x12\""));
+	assert_made(ONE(.type = FIELD_BINARY, .length_type = FIELD_LENGTH_FIXED, .length = 3), 8,
+		    "{\"F\": \"aabb\"}", REFUSED("F: it has 2 bytes, but the place for it has 3"));
+	assert_made(ONE(.type = FIELD_ACHAR, .count_type = FIELD_COUNT_FIXED, .count = 2), 8,
+		    "{\"F\": \"abc\"}",
+		    REFUSED("F: it has 3 bytes of UTF-8, but the place for it has 2"));
 	assert_made(ONE(.type = FIELD_WSTRING), 8, "{\"F\": 5}",
 		    REFUSED("F: expected a text, found 5"));
 	assert_made(ONE(.type = FIELD_WSTRING), 8, "{\"F\": \"a\\u0000b\"}",
@@ -188,8 +309,15 @@ static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 		    REFUSED("F: it has 3 UTF-16 units, but the place for it has 2"));
 	assert_made(ONE(.type = FIELD_U8, .count_type = FIELD_COUNT_FIXED, .count = 2), 8,
 		    "{\"F\": [1]}", REFUSED("F: expected a list of 2 elements, found 1"));
+	assert_made(ONE(.type = FIELD_U8, .count_type = FIELD_COUNT_FIXED, .count = 2), 8,
+		    "{\"F\": 1}", REFUSED("F: expected a list, found a number"));
 	assert_made(ONE(.type = FIELD_U8), 8, "{\"F\": 1, \"G\": 1}",
 		    REFUSED("the event has no field G"));
+	assert_made(ONE(.type = FIELD_U8), 8, "[1]", REFUSED("expected an object, found a list"));
+	assert_made(ONE(.type = FIELD_U8), 8, "{\"F\": 1, \"_rest\": 65536}",
+		    REFUSED("_rest: expected a whole number from 0 to 65535"));
+	assert_made(ONE(.type = FIELD_U8), 8, "{\"F\": 1, \"_rest\": \"1\"}",
+		    REFUSED("_rest: expected a whole number from 0 to 65535"));
 }
 
 static const struct field counted_text[] = {
@@ -428,6 +556,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_become_their_bytes),
+		cmocka_unit_test(numbers_may_be_written_as_texts),
+		cmocka_unit_test(null_is_no_number_and_no_sid),
+		cmocka_unit_test(a_changed_sid_keeps_what_the_kernel_writes_in_front),
 		cmocka_unit_test(texts_have_the_end_that_their_type_has),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
 		cmocka_unit_test(a_length_follows_its_text),
