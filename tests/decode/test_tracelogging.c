@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TraceLogging: metadata by hand, every in-type, the out-types that change what bytes mean, arrays,
- * structures, and metadata that is not what it says.
+ * structures, metadata that is not what it says, and metadata that is built for values.
  */
 #include "decode/tracelogging.h"
 
@@ -14,7 +14,10 @@
 
 #include <cmocka.h>
 
+#include "base/json_read.h"
 #include "base/text.h"
+#include "decode/encode.h"
+#include "decode/tracelogging_build.h"
 #include "source/payload.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/exact_copy.h"
@@ -413,9 +416,171 @@ static void schemas_are_cached_by_content_up_to_a_bound(void **state)
 	tracelogging_cache_free(cache);
 }
 
+/* Builds the layout of an event from its values; false with a sentence. */
+static bool build(const char *event, const char *json, struct payload *metadata,
+		  struct json_document *document, const struct json_value **fields,
+		  struct error *err)
+{
+	struct json_document name = { 0 };
+	const struct json_value *name_value = json_read(&name, event, strlen(event), NULL);
+	bool built;
+
+	assert_non_null(name_value);
+	*fields = json_read(document, json, strlen(json), NULL);
+	assert_non_null(*fields);
+	payload_init(metadata, 8);
+	*err = (struct error){ 0 };
+	built = tracelogging_build(name_value, *fields, metadata, err);
+	json_document_done(&name);
+	return built;
+}
+
+/* The values come back from a payload that is made of them. */
+static void assert_built(const char *json, const char *expected)
+{
+	struct tracelogging_cache *cache = cache_new();
+	struct json_document document = { 0 };
+	struct extended_item item = { .type = EXTENDED_TRACELOGGING };
+	const struct json_value *fields;
+	const struct schema *schema;
+	struct payload metadata, out;
+	struct error err;
+
+	if (!build("\"E\"", json, &metadata, &document, &fields, &err)) {
+		fail_msg("%s", err.text);
+	}
+	item.data = metadata.bytes;
+	item.size = (uint16_t)metadata.size;
+	schema = tracelogging_schema(cache, &item);
+	assert_non_null(schema);
+	assert_string_equal(schema->event, "E");
+	payload_init(&out, 8);
+	if (!encode_fields(schema, fields, 0, &out, &err)) {
+		fail_msg("%s", err.text);
+	}
+	assert_values(schema, out.bytes, out.size, expected, 0);
+	payload_done(&out);
+	payload_done(&metadata);
+	json_document_done(&document);
+	tracelogging_cache_free(cache);
+}
+
+static void assert_not_built(const char *event, const char *json, const char *sentence)
+{
+	struct json_document document = { 0 };
+	const struct json_value *fields;
+	struct payload metadata;
+	struct error err;
+
+	assert_false(build(event, json, &metadata, &document, &fields, &err));
+	assert_string_equal(err.text, sentence);
+	payload_done(&metadata);
+	json_document_done(&document);
+}
+
+static void a_layout_is_built_for_values(void **state)
+{
+	static const struct {
+		const char *json;
+		const char *expected;
+	} cases[] = {
+		{ "{\"a\": 1, \"b\": -1, \"c\": 1.5, \"d\": true, \"e\": \"x\", \"f\": null}",
+		  "a=1 b=-1 c=1.5 d=1 e=x f=" },
+		{ "{\"n\": 18446744073709551615, \"m\": -9223372036854775808}",
+		  "n=18446744073709551615 m=-9223372036854775808" },
+		{ "{\"l\": [1, -1, 2], \"after\": 1}", "l=1,-1,2 after=1" },
+		{ "{\"l\": [1, -1, 0.5], \"after\": 1}", "l=1,-1,0.5 after=1" },
+		{ "{\"l\": [0.5, -1], \"after\": 1}", "l=0.5,-1 after=1" },
+		{ "{\"l\": [], \"after\": 1}", "l= after=1" },
+		{ "{\"l\": [\"a\", \"\", \"b\"], \"after\": 1}", "l=a,,b after=1" },
+		{ "{\"l\": [true, false], \"after\": 1}", "l=1,0 after=1" },
+		{ "{\"s\": {\"x\": 1, \"y\": {\"z\": \"t\"}}, \"after\": 1}",
+		  "s={x=1 y={z=t}} after=1" },
+		{ "{\"s\": [{\"x\": 1}, {\"x\": 2}], \"after\": 1}", "s={x=1}{x=2} after=1" },
+		{ "{\"s\": {}, \"after\": 1}", "s={} after=1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		print_message("  %s\n", cases[i].json);
+		assert_built(cases[i].json, cases[i].expected);
+	}
+}
+
+/* {"s": {"s": … 1 … }} with a number of structures. */
+static void nest(struct text *json, unsigned levels)
+{
+	text_clear(json);
+	for (unsigned i = 0; i <= levels; i++) {
+		text_add_string(json, "{\"s\": ");
+	}
+	text_add_char(json, '1');
+	for (unsigned i = 0; i <= levels; i++) {
+		text_add_char(json, '}');
+	}
+}
+
+/* A structure with a number of members. */
+static void widen(struct text *json, unsigned members)
+{
+	text_clear(json);
+	text_add_string(json, "{\"s\": {");
+	for (unsigned i = 0; i < members; i++) {
+		text_add_format(json, "%s\"m%u\": 1", i > 0 ? ", " : "", i);
+	}
+	text_add_string(json, "}}");
+}
+
+/* The number of members is in seven bits; the depth is that of every schema. */
+static void a_layout_that_no_metadata_can_say_is_refused(void **state)
+{
+	struct text json = { 0 }, expected = { 0 };
+
+	(void)state;
+	nest(&json, 16);
+	for (unsigned i = 0; i < 16; i++) {
+		text_add_string(&expected, "s={");
+	}
+	text_add_string(&expected, "s=1");
+	for (unsigned i = 0; i < 16; i++) {
+		text_add_char(&expected, '}');
+	}
+	assert_built(json.data, expected.data);
+	nest(&json, 17);
+	assert_not_built("\"E\"", json.data,
+			 "s: s: s: s: s: s: s: s: s: s: s: s: s: s: s: s: s: a structure has at "
+			 "most 127 members and 16 levels");
+
+	widen(&json, 127);
+	text_clear(&expected);
+	text_add_string(&expected, "s={");
+	for (unsigned i = 0; i < 127; i++) {
+		text_add_format(&expected, "%sm%u=1", i > 0 ? " " : "", i);
+	}
+	text_add_char(&expected, '}');
+	assert_built(json.data, expected.data);
+	widen(&json, 128);
+	assert_not_built("\"E\"", json.data,
+			 "s: a structure has at most 127 members and 16 levels");
+
+	assert_not_built("\"E\"", "{\"a\": 1, \"l\": [[1]]}", "l: a list of lists has no type");
+	assert_not_built("\"E\\u0000F\"", "{}", "a name cannot contain a NUL");
+	text_clear(&json);
+	text_add_string(&json, "{\"");
+	for (unsigned i = 0; i < 65536; i++) {
+		text_add_char(&json, 'a');
+	}
+	text_add_string(&json, "\": 1}");
+	assert_not_built("\"E\"", json.data, "the names of its fields are too long");
+	text_free(&json);
+	text_free(&expected);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_layout_is_built_for_values),
+		cmocka_unit_test(a_layout_that_no_metadata_can_say_is_refused),
 		cmocka_unit_test(a_nested_structure_as_one_was_recorded),
 		cmocka_unit_test(primitive_types_as_they_were_recorded),
 		cmocka_unit_test(every_in_type),
