@@ -363,6 +363,45 @@ static void a_length_follows_its_text(void **state)
 			  "a\0b\0\0\0!"));
 }
 
+static void lengths_of_other_forms_follow_too(void **state)
+{
+	static const struct field big_endian[] = {
+		{ .name = "Length", .type = FIELD_PORT },
+		{ .name = "Name",
+		  .type = FIELD_ASTRING,
+		  .length_type = FIELD_LENGTH_FIELD,
+		  .length = 0 },
+		{ .name = NULL },
+	};
+	static const struct field list[] = {
+		{ .name = "Length", .type = FIELD_U16 },
+		{ .name = "Names",
+		  .type = FIELD_WSTRING,
+		  .count_type = FIELD_COUNT_FIXED,
+		  .count = 2,
+		  .length_type = FIELD_LENGTH_FIELD,
+		  .length = 0 },
+		{ .name = NULL },
+	};
+
+	(void)state;
+	assert_changed(big_endian,
+		       "\0\x02"
+		       "ab",
+		       4, "Name", "\"xyz\"",
+		       BYTES("\0\x03"
+			     "xyz"));
+	/* All texts of a list have the length that is given. */
+	assert_made(list, 8, "{\"Length\": 2, \"Names\": [\"a\", \"bc\"]}",
+		    BYTES("\x02\0a\0\0\0b\0c\0"));
+	assert_made(list, 8, "{\"Length\": 2, \"Names\": [\"a\", \"bcd\"]}",
+		    REFUSED("Names: it has 3 UTF-16 units, but the place for it has 2"));
+	assert_changed(list, "\x01\0a\0b\0", 6, "Length", "2",
+		       REFUSED("Names: Length gives the length of this field; change this field, "
+			       "and Length follows"));
+	assert_changed(list, "\x01\0a\0b\0", 6, "Names", "[\"x\", \"y\"]", BYTES("\x01\0x\0y\0"));
+}
+
 static void a_length_that_is_too_short_for_its_text_is_refused(void **state)
 {
 	char json[400] = "\"", *at = json + 1;
@@ -417,6 +456,13 @@ static void each_element_has_its_own_lengths(void **state)
 		       BYTES("\x01\0\x01\xaayz\0"));
 	assert_made(structures, 8, "{\"Items\": [{\"Size\": 0}], \"After\": \"x\"}",
 		    REFUSED("Items: its member Data is missing"));
+	assert_made(structures, 8, "{\"Items\": {\"Size\": 0, \"Data\": \"\"}, \"After\": \"x\"}",
+		    REFUSED("Items: expected a list of objects, found an object"));
+	assert_made(structures, 8, "{\"Items\": [\"\"], \"After\": \"x\"}",
+		    REFUSED("Items: expected an object, found a text"));
+	assert_made(structures, 8,
+		    "{\"Items\": [{\"Size\": 256, \"Data\": \"\"}], \"After\": \"x\"}",
+		    REFUSED("Items: Size: expected a whole number from 0 to 255, found 256"));
 }
 
 static void a_payload_that_ends_early_ends_there_again(void **state)
@@ -478,6 +524,16 @@ static void a_payload_is_no_longer_than_an_event_can_be(void **state)
 		    REFUSED("the payload would have 65537 bytes, but an event has at most 65535"));
 	assert_made(ONE(.type = FIELD_ACOUNTED), 8, json.data,
 		    REFUSED("F: it has 65536 bytes, but its count cannot exceed 65535"));
+	assert_made(ONE(.type = FIELD_ACHAR, .count_type = FIELD_COUNT_PREFIX), 8, json.data,
+		    REFUSED("F: it has 65536 characters, but its count cannot exceed 65535"));
+	text_clear(&json);
+	text_add_string(&json, "{\"F\": [0");
+	for (unsigned i = 1; i < 65536; i++) {
+		text_add_string(&json, ",0");
+	}
+	text_add_string(&json, "]}");
+	assert_made(ONE(.type = FIELD_U8, .count_type = FIELD_COUNT_PREFIX), 8, json.data,
+		    REFUSED("F: a list of 65536 elements is too long"));
 	text_free(&json);
 }
 
@@ -562,6 +618,7 @@ int main(void)
 		cmocka_unit_test(texts_have_the_end_that_their_type_has),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
 		cmocka_unit_test(a_length_follows_its_text),
+		cmocka_unit_test(lengths_of_other_forms_follow_too),
 		cmocka_unit_test(a_length_that_is_too_short_for_its_text_is_refused),
 		cmocka_unit_test(two_lists_with_one_count_must_change_together),
 		cmocka_unit_test(each_element_has_its_own_lengths),
