@@ -103,7 +103,11 @@ static bool add_collector_files(struct yaml_reader *in, const struct yaml_node *
 	for (size_t i = first; good && i < files->count; i++) {
 		const char *path = files->paths[i];
 
-		if (file_is_folder(path)) {
+		if (file_is_folder(path) && file_is_pattern(node->text)) {
+			good = yaml_wrong(in, node,
+					  "collector_files: '%s', which '%s' matches, is a folder",
+					  path, node->text);
+		} else if (file_is_folder(path)) {
 			good = yaml_wrong(in, node,
 					  "collector_files: '%s' is a folder; '%s/*.yaml' takes "
 					  "its files",

@@ -248,6 +248,66 @@ static void collector_files_are_found_beside_the_configuration(void **state)
 	remove_file(".d.yaml");
 }
 
+/* The sentence is about a file in the folder. */
+static void assert_file_refused(const char *files, const char *place, const char *name,
+				const char *what)
+{
+	char text[80], path[128], sentence[300];
+
+	snprintf(text, sizeof text, "collector_files: [%s]\n", files);
+	path_in(path, name);
+	snprintf(sentence, sizeof sentence, "%s: collector_files: '%s'%s", place, path, what);
+	assert_refused(text, sentence);
+}
+
+static void collector_files_are_files_that_are_called_yaml(void **state)
+{
+	static const char is_folder[] = " is a folder; 'folder.yaml/*.yaml' takes its files";
+	char path[128];
+
+	(void)state;
+	path_in(path, "folder.yaml");
+	assert_true(system_make_folder(path));
+	write_file("a.yaml", "");
+	write_file("a.yml", "");
+	assert_file_refused("a.yaml, a.yml", "1:27", "a.yml", " is not called NAME.yaml");
+	/* An empty one. */
+	assert_file_refused("a.yaml, folder.yaml", "1:27", "folder.yaml", is_folder);
+	write_file("folder.yaml/b.yaml", "");
+	assert_file_refused("folder.yaml", "1:19", "folder.yaml", is_folder);
+	/* No pattern can be in the name of a folder, so none is proposed. */
+	assert_file_refused("'f*.yaml'", "1:19", "folder.yaml",
+			    ", which 'f*.yaml' matches, is a folder");
+	remove_file("folder.yaml/b.yaml");
+	assert_true(system_remove_folder(path));
+	remove_file("a.yaml");
+	remove_file("a.yml");
+}
+
+static void more_files_than_the_most_are_refused_where_they_stand(void **state)
+{
+	struct text text = { 0 };
+	struct config *config;
+	size_t size;
+
+	(void)state;
+	write_file("a.yaml", "");
+	text_add_string(&text, "collector_files: [a.yaml");
+	for (unsigned i = 1; i < 1024; i++) {
+		text_add_string(&text, ",\n a.yaml");
+	}
+	size = text.size;
+	text_add_string(&text, "]\n");
+	config = load_good(text.data);
+	assert_int_equal(config->collector_files.count, 1024);
+	config_free(config);
+	text.size = size;
+	text_add_string(&text, ",\n '*.yaml']\n");
+	assert_refused(text.data, "1025:2: collector_files: more than 1024 files");
+	text_free(&text);
+	remove_file("a.yaml");
+}
+
 static void schemas_are_found_beside_the_configuration(void **state)
 {
 	struct config *config;
@@ -738,6 +798,10 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		{ "sessions: { a: { providers: [P, 'p:4'] } }\n",
 		  "1:33: providers: a provider is listed twice; Windows would use only the last "
 		  "entry (first in line 1)" },
+		{ "sessions: { a: { providers: ['{a1a1a1a1-0000-0000-0000-000000000001}', "
+		  "'{A1A1A1A1-0000-0000-0000-000000000001}:4'] } }\n",
+		  "1:72: providers: a provider is listed twice; Windows would use only the last "
+		  "entry (first in line 1)" },
 		{ "sessions: { a: { providers: [{ level: 4 }] } }\n",
 		  "1:30: providers: 'provider' is missing" },
 		{ "sessions: { a: { providers: [{ provider: '' }] } }\n",
@@ -751,6 +815,8 @@ static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **s
 		  "1:58: process_ids: at most 8 process ids" },
 		{ "sessions: { a: { providers: [{ provider: P, executables: ['a;b'] }] } }\n",
 		  "1:59: 'a;b' is not the name of an executable" },
+		{ "sessions: { a: { providers: [{ provider: P, executables: [''] }] } }\n",
+		  "1:59: '' is not the name of an executable" },
 		{ "sessions: { a: { providers: [{ provider: P, properties: [all] }] } }\n",
 		  "1:58: unknown property 'all'; known: sid, session_id, stack, "
 		  "process_start_key, no_keyword_0" },
@@ -815,6 +881,8 @@ int main(void)
 		cmocka_unit_test(the_shipped_file_has_every_key),
 		cmocka_unit_test(collectors_are_switched),
 		cmocka_unit_test(collector_files_are_found_beside_the_configuration),
+		cmocka_unit_test(collector_files_are_files_that_are_called_yaml),
+		cmocka_unit_test(more_files_than_the_most_are_refused_where_they_stand),
 		cmocka_unit_test(schemas_are_found_beside_the_configuration),
 		cmocka_unit_test(what_names_no_file_is_told_with_what_is_there),
 		cmocka_unit_test(filters_keep_their_place),

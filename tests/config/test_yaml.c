@@ -87,6 +87,7 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 		{ "a: 1\nb: *x\n", "f.yaml:2:4: aliases are not supported" },
 		{ "a: !!str 1\n", "f.yaml:1:4: tags are not supported" },
 		{ "a: !x { b: 1 }\n", "f.yaml:1:4: tags are not supported" },
+		{ "%TAG !e! tag:x:\n---\na: 1\n", "f.yaml:1:1: tags are not supported" },
 		{ "a: 1\n---\nb: 1\n", "f.yaml:2:1: a second document; only one is allowed" },
 		{ "a: 1\nb: 2\na: 3\n", "f.yaml:3:1: 'a' appears twice, first in line 1" },
 		{ "[a]: 1\n", "f.yaml:1:1: a key must be text" },
