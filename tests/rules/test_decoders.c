@@ -188,6 +188,33 @@ static void text_is_read(void **state)
 		{ "sid", "S-1-5-18 x", "_unknown" },
 		{ "sid", "S-1-", "_unknown" },
 		{ "sid", "", "_unknown" },
+		{ "ip", "::1::2:3:4:5:6:7:8", "_unknown" }, /* nine colons */
+		{ "ip", "10.0.0.1:", "10.0.0.1" },
+		{ "ip", "10.0.0.1000", "_unknown" },
+		{ "lower", "C:\\Dir\\\xc3\x84.TXT", "c:\\dir\\\xc3\x84.txt" }, /* ASCII only */
+		{ "basename", "C:\\Dir/A.TXT", "A.TXT" },
+		{ "basename", "C:\\Dir\\", "" },
+		{ "basename", "A.TXT", "A.TXT" },
+		{ "directory", "C:\\Dir\\A.TXT", "C:\\Dir" },
+		{ "directory", "C:\\Dir\\", "C:\\Dir" },
+		{ "directory", "\\A.TXT", "" },
+		{ "directory", "A.TXT", "" },
+		{ "extension", "C:\\Dir.d\\A.tar.GZ", "GZ" },
+		{ "extension", "C:\\Dir.d\\A", "" },
+		{ "extension", "C:\\Dir\\A.", "" },
+		{ "extension", "C:\\Dir\\.profile", "profile" },
+		{ "drive", "C:\\Dir\\A.TXT", "C:" },
+		{ "drive", "c:", "C:" },
+		{ "drive", "\\??\\d:\\A.TXT", "D:" },
+		{ "drive", "1:\\A.TXT", "_unknown" },
+		{ "drive", "\\\\server\\share\\A.TXT", "_unknown" },
+		{ "drive", "\\device\\HarddiskVolume3\\A.TXT", "HarddiskVolume3" },
+		{ "drive", "\\Device\\HarddiskVolume3", "HarddiskVolume3" },
+		{ "drive", "\\Device\\", "_unknown" },
+		{ "drive", "\\Device\\\\A.TXT", "_unknown" },
+		{ "drive", "\\??\\", "_unknown" },
+		{ "drive", "C", "_unknown" },
+		{ "drive", "", "_unknown" },
 		/* Decoders of numbers leave text as it is. */
 		{ "bits", "0x5", "0x5" },
 		{ "hresult", "abc", "abc" },
@@ -202,6 +229,60 @@ static void text_is_read(void **state)
 		print_message("  %s\n", cases[i].from);
 		assert_decodes(&step, &from, cases[i].text);
 		free(text);
+	}
+}
+
+/* Text with a count may have a NUL inside, where no address and no SID has one. */
+static void text_with_a_nul_is_neither_address_nor_sid(void **state)
+{
+	static const struct {
+		const char *decoder;
+		const char *from;
+		size_t size;
+	} cases[] = {
+		{ "ip", "fe80::\0007", 8 },
+		{ "ip", "10.0.0.1\0", 9 },
+		{ "port", "10.0.0.1:80\0", 12 },
+		{ "port", "80\0", 3 },
+		{ "sid", "S-1-5-\00018", 9 },
+		{ "guid", "12345678-9abc-def0-0102-030405060708\0", 37 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct decode_step step = { .decoder = decoder_find(cases[i].decoder) };
+		uint8_t *text = exact_copy(cases[i].from, cases[i].size);
+		struct decoded from = { .text = (const char *)text, .size = cases[i].size };
+
+		print_message("  %s\n", cases[i].from);
+		assert_decodes(&step, &from, "_unknown");
+		free(text);
+	}
+}
+
+/* A label has at most 1024 bytes, and no part of a character. */
+static void text_is_cut_between_characters(void **state)
+{
+	static const struct {
+		size_t character; /* where one of four bytes begins */
+		size_t size, expected;
+	} cases[] = {
+		{ 1022, 1022, 1022 }, { 1022, 1026, 1022 }, { 1022, 1040, 1022 },
+		{ 1021, 1040, 1021 }, { 1020, 1024, 1024 }, { 1020, 1040, 1024 },
+		{ 1024, 1040, 1024 },
+	};
+	const struct decode_step step = { .decoder = decoder_find("lower") };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char text[1040], expected[1041];
+		struct decoded from = { .text = text, .size = cases[i].size };
+
+		memset(text, 'x', sizeof text);
+		memcpy(text + cases[i].character, "\xf0\x9f\x98\x80", 4);
+		memcpy(expected, text, sizeof text);
+		expected[cases[i].expected] = '\0';
+		assert_decodes(&step, &from, expected);
 	}
 }
 
@@ -241,6 +322,8 @@ int main(void)
 		cmocka_unit_test(numbers_are_read),
 		cmocka_unit_test(bytes_are_read),
 		cmocka_unit_test(text_is_read),
+		cmocka_unit_test(text_with_a_nul_is_neither_address_nor_sid),
+		cmocka_unit_test(text_is_cut_between_characters),
 		cmocka_unit_test(bits_have_names),
 	};
 

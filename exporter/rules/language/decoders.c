@@ -427,7 +427,7 @@ static bool is_ip6(const char *text, size_t size)
 	unsigned colons = 0;
 
 	for (size_t i = 0; i < size; i++) {
-		if (!strchr("0123456789abcdefABCDEF.:", text[i])) {
+		if (text[i] == '\0' || !strchr("0123456789abcdefABCDEF.:", text[i])) {
 			return false;
 		}
 		colons += text[i] == ':';
@@ -544,7 +544,7 @@ static void decode_guid(const struct decoded *from, struct text *out)
 	} else if (!from->bytes && from->size > 0 && from->size <= TEXT_MOST) {
 		memcpy(text, from->text, from->size);
 		text[from->size] = '\0';
-		if (!guid_parse(text, &guid)) {
+		if (strlen(text) != from->size || !guid_parse(text, &guid)) {
 			add_unknown(out);
 			return;
 		}
@@ -562,7 +562,7 @@ static bool is_sid_text(const char *text, size_t size)
 		return false;
 	}
 	for (size_t i = 4; i < size; i++) {
-		if (!strchr("0123456789-", text[i])) {
+		if (text[i] == '\0' || !strchr("0123456789-", text[i])) {
 			return false;
 		}
 	}
