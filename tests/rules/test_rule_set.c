@@ -458,6 +458,74 @@ static void a_file_takes_the_place_of_the_shipped_collector(void **state)
 	assert_true(system_remove_folder(folder));
 }
 
+/*
+ * Two files of own collectors, in two folders, of which the second is refused. The sentence ends
+ * with the name of the first one and `behind` it; NULL: without it.
+ */
+static void assert_second_refused(const char *const names[2], const char *const texts[2],
+				  const char *sentence, const char *behind)
+{
+	char folder[TEMPORARY_PATH_SIZE], inner[TEMPORARY_PATH_SIZE + 8];
+	char files[2][TEMPORARY_PATH_SIZE + 32], expected[512];
+	char *paths[] = { files[0], files[1] };
+	char empty[TEMPORARY_PATH_SIZE];
+	struct error err = { 0 };
+
+	use_empty_file(empty);
+	temporary_path(folder, "folder");
+	snprintf(inner, sizeof inner, "%s/inner", folder);
+	assert_true(system_make_folder(folder) && system_make_folder(inner));
+	snprintf(files[0], sizeof files[0], "%s/%s", folder, names[0]);
+	snprintf(files[1], sizeof files[1], "%s/%s", inner, names[1]);
+	for (unsigned i = 0; i < 2; i++) {
+		temporary_write(files[i], texts[i], strlen(texts[i]));
+	}
+	config->collector_files.paths = paths;
+	config->collector_files.count = 2;
+	assert_null(make(NULL, false, &err));
+	config->collector_files.paths = NULL;
+	config->collector_files.count = 0;
+	snprintf(expected, sizeof expected, "%s:%s%s%s", files[1], sentence, behind ? files[0] : "",
+		 behind ? behind : "");
+	assert_string_equal(err.text, expected);
+	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_true(remove(files[0]) == 0 && remove(files[1]) == 0);
+	assert_true(system_remove_folder(inner) && system_remove_folder(folder));
+}
+
+#define COUNTER(name, family, help)                                            \
+	"collector: " name "\nhelp: h\ndefault: on\nmetrics:\n- name: " family \
+	"\n  type: counter\n  help: " help                                     \
+	"\n  labels: { a: Cpu }\n  events:\n  - { event: DiskIo/Read }\n"
+
+static void what_two_files_define_differently_is_refused(void **state)
+{
+	static const char *const same[] = { "my.yaml", "my.yaml" };
+	static const char *const other[] = { "my.yaml", "other.yaml" };
+	static const char mine[] = COUNTER("my", "my_reads_total", "h");
+
+	(void)state;
+	assert_second_refused(same, (const char *[]){ mine, mine },
+			      "1:12: collector 'my' is already defined in ", "");
+	assert_second_refused(other,
+			      (const char *[]){ mine, COUNTER("other", "my_reads_total", "x") },
+			      "5:9: 'my_reads_total' has another help than in ", ":5");
+	assert_second_refused(
+		other, (const char *[]){ mine, COUNTER("other", "etw_disk_operations_total", "h") },
+		"5:9: 'etw_disk_operations_total' is already a family of the shipped "
+		"collector 'disk', with another help",
+		NULL);
+	/* The shipped family has the labels disk and operation. */
+	assert_second_refused(
+		other,
+		(const char *[]){ mine, COUNTER("other", "etw_disk_operations_total",
+						"Completed requests to physical disks, by disk and "
+						"operation.") },
+		"10:5: 'etw_disk_operations_total' has 1 labels here, 2 in the shipped collector "
+		"'disk'",
+		NULL);
+}
+
 static void filters_that_cannot_be_read_are_refused_at_their_place(void **state)
 {
 	char bad[] = "(a", event[] = "FileIo/Raed", path[TEMPORARY_PATH_SIZE];
@@ -527,6 +595,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			an_unknown_collector_is_refused_and_the_known_are_named, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_takes_the_place_of_the_shipped_collector,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_two_files_define_differently_is_refused,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			filters_that_cannot_be_read_are_refused_at_their_place, set_up, tear_down),

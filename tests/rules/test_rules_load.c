@@ -796,12 +796,23 @@ static void a_family_of_two_sources_distinguishes_them(void **state)
 		  "  - { event: FileIo/Read }\n  - { event: Microsoft-Windows-Kernel-File/15, "
 		  "where: [{ field: AlsoKernel, eq: 1 }] }\n",
 		  "x.yaml:10:14: a second source of 'a_total', whose first is FileIo/Read in x.yaml:9: it needs the label 'provider'" },
+		/* A GUID and a name may be those of one provider, which is not known here. */
+		{ EVENTS "  - { event: A-B/1 }\n"
+			 "  - { event: '{a1a1a1a1-0000-0000-0000-000000000001}/1' }\n",
+		  "x.yaml:10:14: a second source of 'a_total', whose first is A-B/1 in x.yaml:9: it needs the label 'provider'" },
+		{ EVENTS "  - { event: '{a1a1a1a1-0000-0000-0000-000000000001}/1' }\n"
+			 "  - { event: '{a1a1a1a1-0000-0000-0000-000000000002}/1' }\n",
+		  "x.yaml:10:14: a second source of 'a_total', whose first is {a1a1a1a1-0000-0000-0000-000000000001}/1 in x.yaml:9: it needs the label 'provider'" },
+		{ EVENTS "  - { event: Process/Start }\n  - { event: A-B/1 }\n",
+		  "x.yaml:10:14: a second source of 'a_total', whose first is Process/Start in x.yaml:9: it needs the label 'provider'" },
 		{ EVENTS "  - { event: A-B/1 }\n  - { event: A-C/1 }\n",
 		  "x.yaml:10:14: a second source of 'a_total', whose first is A-B/1 in x.yaml:9: it needs the label 'provider'" },
 	};
 	static const char *const good[] = {
 		EVENTS "  - { event: DiskIo/Read }\n  - { event: FileIo/Read }\n",
 		EVENTS "  - { event: A-B/1 }\n  - { event: a-b/2 }\n",
+		EVENTS "  - { event: '{a1a1a1a1-0000-0000-0000-000000000001}/1' }\n"
+		       "  - { event: '{A1A1A1A1-0000-0000-0000-000000000001}/2' }\n",
 		/* It counts only where the first source does not. */
 		EVENTS "  - { event: FileIo/Read }\n  - { event: Microsoft-Windows-Kernel-File/15, "
 		       "where: [{ field: AlsoKernel, eq: 0 }] }\n",

@@ -9,6 +9,9 @@
 
 #include <cmocka.h>
 
+#include "config/config.h"
+#include "config/problems.h"
+#include "config/yaml.h"
 #include "tests/support/rule_run.h"
 
 #define PROVIDER      "a1a1a1a1-0000-0000-0000-000000000001"
@@ -170,6 +173,33 @@ static void a_field_that_is_missing_counts_once(void **state)
 	rule_run_close(&run);
 }
 
+static void keep_sentence(void *context, const char *sentence, bool warning)
+{
+	assert_true(warning);
+	snprintf(context, 200, "%s", sentence);
+}
+
+static void a_help_that_is_different_waits_for_a_restart(void **state)
+{
+#define HELP(help) \
+	X "- { name: z_total, type: counter, help: " help ", events: [{ event: " START " }] }\n"
+	char sentence[200] = "";
+	struct rule_run run;
+
+	(void)state;
+	open(&run, HELP("former"));
+	feed(&run, 1, SECOND, 7);
+	rule_run_reload(&run, HELP("next"));
+	feed(&run, 1, SECOND, 7);
+	rule_run_expect(&run, "# HELP z_total former");
+	rule_run_expect(&run, "z_total 2");
+	problems_show(yaml_problems(run.config->tree), keep_sentence, sentence);
+	assert_string_equal(sentence,
+			    "x.yaml:5:11: warning: the new help of 'z_total' needs a restart");
+	rule_run_close(&run);
+#undef HELP
+}
+
 static void filters_that_are_different_are_asked_again(void **state)
 {
 	static const char collector[] = X
@@ -216,6 +246,7 @@ int main(void)
 		cmocka_unit_test(values_of_gauges_that_stay_are_those_of_their_processes),
 		cmocka_unit_test(counters_go_on_and_gauges_that_count_begin_again),
 		cmocka_unit_test(a_field_that_is_missing_counts_once),
+		cmocka_unit_test(a_help_that_is_different_waits_for_a_restart),
 		cmocka_unit_test(filters_that_are_different_are_asked_again),
 	};
 
