@@ -13,6 +13,10 @@
  * are made comparable: the rank of a label set is its part of what its family counted in the last
  * minute. Gauges that are not 0 stay, like everywhere else.
  *
+ * A family that is full by its own limit is a contest of its own: series of others make no room in
+ * it, so it gives back at most an eighth of its own ones for those that wait for it, and label sets
+ * of other families neither wait nor go because of it.
+ *
  * Which label sets wait is not remembered exactly, for there may be any number of them. Each shard
  * has a table of places. A label set has one place by its hash; another one of the same place takes
  * from its count, and at 0 the place is taken over. So a label set with most of the events of a
@@ -45,10 +49,26 @@ bool budget_shard(struct registry *registry, struct shard *shard)
 	return registry->limits.budget == 0 || shard->waiting;
 }
 
-/* Never 0. */
+/* Of the tag of a label set that waits: its family is full by its own limit. */
+#define OF_FULL UINT32_C(2)
+
+/* Never 0, and without OF_FULL. */
 static uint32_t tag_of(const struct family *family, const uint32_t *ids)
 {
-	return (uint32_t)(hash_seeded(family_hash(family, ids), hash_seed()) >> 32) | 1;
+	uint32_t hash = (uint32_t)(hash_seeded(family_hash(family, ids), hash_seed()) >> 32);
+
+	return (hash & ~OF_FULL) | 1;
+}
+
+static bool is_full(const struct family *family)
+{
+	return atomic_load_explicit(&family->limited_count, memory_order_relaxed) >=
+	       atomic_load_explicit(&family->max_series, memory_order_relaxed);
+}
+
+static bool is_contested(const struct family *family)
+{
+	return atomic_load_explicit(&family->contested, memory_order_relaxed);
 }
 
 /* Two label sets that share a place in one round do not share it in the next. */
@@ -71,7 +91,8 @@ bool budget_admits(const struct family *family, const struct shard *shard, const
 	uint32_t tag;
 
 	if (family->dynamic_labels == 0 || !shard->waiting ||
-	    !atomic_load_explicit(&family->registry->eviction.contested, memory_order_relaxed)) {
+	    (!is_contested(family) &&
+	     !atomic_load_explicit(&family->registry->eviction.contested, memory_order_relaxed))) {
 		return true;
 	}
 	tag = tag_of(family, ids);
@@ -87,7 +108,8 @@ void budget_wait(const struct family *family, const struct shard *shard, const u
 	if (family->dynamic_labels == 0 || !shard->waiting) {
 		return;
 	}
-	tag = tag_of(family, ids);
+	/* What a full family has given back is for those that wait for it. */
+	tag = tag_of(family, ids) | (is_full(family) || is_contested(family) ? OF_FULL : 0);
 	at = place_of(family, shard, tag);
 	place = atomic_load_explicit(at, memory_order_relaxed);
 	count = (uint32_t)place;
@@ -107,10 +129,14 @@ struct waiting {
 	uint32_t tag, count;
 };
 
+/* Those of full families come last. */
 static int compare_counts(const void *a, const void *b)
 {
 	const struct waiting *x = a, *y = b;
 
+	if ((x->tag & OF_FULL) != (y->tag & OF_FULL)) {
+		return (x->tag & OF_FULL) == 0 ? -1 : 1;
+	}
 	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
 }
 
@@ -134,50 +160,87 @@ static size_t take_waiting(const struct registry *registry, struct waiting *all)
 	return count;
 }
 
-/* How many more label sets have room without others making it. Of a full family none has. */
-static size_t room_left(struct registry *registry)
+/* How many more label sets have room without others making it. */
+static size_t room_left(const struct registry *registry)
 {
 	uint32_t used = atomic_load_explicit(&registry->series, memory_order_relaxed);
 	uint32_t most = atomic_load_explicit(&registry->series_limit, memory_order_relaxed);
 
-	for (struct family *family = registry_next_family(registry, NULL); family;
-	     family = registry_next_family(registry, family)) {
-		if (family->dynamic_labels != 0 &&
-		    atomic_load_explicit(&family->limited_count, memory_order_relaxed) >=
-			    atomic_load_explicit(&family->max_series, memory_order_relaxed)) {
-			return 0;
-		}
-	}
 	return used < most ? most - used : 0;
 }
 
-/* Begins to count anew, and admits those with the most events, at most an eighth of the budget.
- * None if there is room for all by now. Returns how many they are. */
-static size_t admit(struct registry *registry)
+/* How many samples a full family gives back for the label sets that wait for it, each of which has
+ * had an event; 0: it is not full. */
+static size_t full_room(const struct family *family)
+{
+	uint64_t waited = atomic_load_explicit(&family->overflow, memory_order_relaxed) -
+			  family->round_overflow;
+	size_t room = atomic_load_explicit(&family->max_series, memory_order_relaxed) / ROOM;
+
+	if (family->dynamic_labels == 0 || !is_full(family)) {
+		return 0;
+	}
+	room = room > 0 ? room : 1;
+	return room < waited ? room : (size_t)waited;
+}
+
+static size_t all_full_room(struct registry *registry)
+{
+	size_t room = 0;
+
+	for (struct family *family = registry_next_family(registry, NULL); family;
+	     family = registry_next_family(registry, family)) {
+		room += full_room(family);
+	}
+	return room;
+}
+
+static void admit_first(const struct waiting *waiting, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t tag = waiting[i].tag & ~OF_FULL;
+
+		atomic_store_explicit(admission_of(waiting[i].shard, tag), tag,
+				      memory_order_relaxed);
+	}
+}
+
+/* How many label sets a round admits. */
+struct admitted {
+	size_t of_all;  /* because of the budget; none if there is room for all by now */
+	size_t of_full; /* because of the limits of their families */
+};
+
+/* Begins to count anew, and admits those with the most events, at most an eighth of the budget, and
+ * of full families as many as these give back. */
+static struct admitted admit(struct registry *registry)
 {
 	struct waiting *all = calloc((size_t)SHARD_SLOTS * PLACES, sizeof *all);
-	size_t count = 0, room = registry->limits.budget / ROOM;
+	size_t count = 0, of_all = 0, room = registry->limits.budget / ROOM;
+	struct admitted admitted;
 
 	if (all) {
 		os_mutex_lock(&registry->mutex); /* no shard comes meanwhile */
 		count = take_waiting(registry, all);
 		os_mutex_unlock(&registry->mutex);
 	}
-	if (count <= room_left(registry)) {
-		count = 0;
-	}
 	if (count > 0) {
 		qsort(all, count, sizeof *all, compare_counts);
 	}
+	while (of_all < count && (all[of_all].tag & OF_FULL) == 0) {
+		of_all++;
+	}
 	room = room > 0 ? room : 1;
-	count = count < room ? count : room;
-	for (size_t i = 0; i < count; i++) {
-		atomic_store_explicit(admission_of(all[i].shard, all[i].tag), all[i].tag,
-				      memory_order_relaxed);
+	admitted.of_full = all_full_room(registry);
+	admitted.of_full = count - of_all < admitted.of_full ? count - of_all : admitted.of_full;
+	admitted.of_all = of_all <= room_left(registry) ? 0 : of_all < room ? of_all : room;
+	if (count > 0) {
+		admit_first(all, admitted.of_all);
+		admit_first(all + of_all, admitted.of_full);
 	}
 	free(all);
 	atomic_fetch_add_explicit(&registry->eviction.round, 1, memory_order_relaxed);
-	return count;
+	return admitted;
 }
 
 /* ---- who has a series ---- */
@@ -260,38 +323,58 @@ static int compare_families(const void *a, const void *b)
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
-/* How often label sets found no room, in all families, shown or not, so that it never falls. */
-static uint64_t all_overflow(struct registry *registry)
+/* Whether label sets found no room since the last round. */
+static bool any_overflowed(struct registry *registry)
 {
-	uint64_t sum = 0;
-	struct family *family = atomic_load_explicit(&registry->families, memory_order_acquire);
+	struct family *family = registry_next_family(registry, NULL);
 
-	for (; family; family = atomic_load_explicit(&family->next, memory_order_acquire)) {
-		sum += atomic_load_explicit(&family->overflow, memory_order_relaxed);
+	while (family && atomic_load_explicit(&family->overflow, memory_order_relaxed) ==
+				 family->round_overflow) {
+		family = registry_next_family(registry, family);
 	}
-	return sum;
+	return family != NULL;
+}
+
+/* Ranks the samples of a family. Of a full one the last must go, at most `most`; returns how many.
+ */
+static size_t choose_of_family(struct choice *choice, struct family *family, size_t most)
+{
+	size_t first = choice->count, room = full_room(family);
+
+	room = room < most ? room : most;
+	family->round_overflow = atomic_load_explicit(&family->overflow, memory_order_relaxed);
+	rank_family(choice, family);
+	atomic_store_explicit(&family->contested, room > 0, memory_order_relaxed);
+	room = room < choice->count - first ? room : choice->count - first;
+	if (room > 0) {
+		qsort(choice->candidates + first, choice->count - first, sizeof *choice->candidates,
+		      compare_shares);
+	}
+	for (size_t i = 0; i < room; i++) {
+		choice->candidates[first + i].share = -1;
+	}
+	return room;
 }
 
 void budget_choose(struct registry *registry, struct choice *choice)
 {
 	struct eviction *eviction = &registry->eviction;
 	uint64_t since_round = (uint64_t)choice->now - (uint64_t)eviction->round_time;
-	uint64_t overflow;
-	size_t room = 0;
+	struct admitted admitted = { 0 };
+	size_t room;
 
 	if (registry->limits.budget == 0 || since_round < (uint64_t)ROUND) {
 		return;
 	}
 	eviction->round_time = choice->now;
-	overflow = all_overflow(registry);
-	if (overflow != eviction->round_overflow) {
-		room = admit(registry);
+	if (any_overflowed(registry)) {
+		admitted = admit(registry);
 	}
-	eviction->round_overflow = overflow;
+	room = admitted.of_all;
 	atomic_store_explicit(&eviction->contested, room > 0, memory_order_relaxed);
 	for (struct family *family = registry_next_family(registry, NULL); family;
 	     family = registry_next_family(registry, family)) {
-		rank_family(choice, family);
+		room += choose_of_family(choice, family, admitted.of_full);
 	}
 	if (choice->count > room) {
 		qsort(choice->candidates, choice->count, sizeof *choice->candidates,

@@ -172,6 +172,11 @@ struct family {
 
 	_Atomic(uint64_t) overflow; /* events counted in the overflow series */
 	_Atomic(uint64_t) evicted;  /* samples that were on the page and were given back */
+
+	/* budget.c: at the last round; whether the family was full then and only label sets that
+	 * the round admitted have room. */
+	uint64_t round_overflow;
+	_Atomic(bool) contested;
 };
 
 /*
@@ -220,7 +225,6 @@ struct eviction {
 	uint64_t idle_100ns;     /* of the limits; UINT64_MAX: never */
 	/* Of the thread that tends: the last round of budget.c. */
 	int64_t round_time;
-	uint64_t round_overflow;
 	_Atomic(bool) contested; /* only label sets that the last round admitted have room */
 	_Atomic(uint32_t) round; /* its number */
 	/* With the mutex of the registry. */

@@ -651,6 +651,62 @@ static void a_budget_that_is_enough_gives_nothing_back(void **state)
 	registry_free(fixture.registry);
 }
 
+/*
+ * A family has a limit of its own, and more label sets than that. Series of others make no room in
+ * it; of its own ones the greatest stay.
+ */
+static void a_full_family_makes_room_for_its_own_label_sets_only(void **state)
+{
+	enum { BUDGET = 64, OTHERS = 20, SMALL = 30, GREAT = 2, MOST = 8, MINUTES = 20 };
+	struct registry_limits limits = { .budget = BUDGET };
+	struct family_options options = by_process;
+	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
+	struct family *full, *others;
+	uint64_t full_sum = 0;
+	uint32_t ids[2];
+
+	(void)state;
+	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
+	others = registry_family(fixture.registry, &options, NULL);
+	options.name = "etw_bytes_total";
+	options.max_series = MOST;
+	full = registry_family(fixture.registry, &options, NULL);
+	for (unsigned minute = 0; minute < MINUTES; minute++) {
+		struct text page;
+		size_t lines;
+
+		/* In each minute another one is new. */
+		for (unsigned i = 0; i < OTHERS + minute; i++) {
+			label(&fixture, "other", i, ids);
+			family_add(others, fixture.shard, ids, 1);
+		}
+		for (unsigned i = 0; i < SMALL; i++) {
+			label(&fixture, "small", (i * 7 + minute) % SMALL, ids);
+			family_add(full, fixture.shard, ids, 1);
+		}
+		for (unsigned i = 0; i < GREAT * 10; i++) {
+			label(&fixture, "great", i % GREAT, ids);
+			family_add(full, fixture.shard, ids, 100);
+		}
+		full_sum += SMALL + GREAT * 1000;
+		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
+		page = page_of(fixture.registry);
+		text_add_char(&page, '\0');
+		assert_int_equal(page_sum(page.data, "etw_bytes_total", &lines), full_sum);
+		assert_true(lines <= MOST + 1);
+		assert_null(strstr(page.data, "etw_events_total{process=\"_other\""));
+		text_free(&page);
+	}
+	assert_int_equal(family_series(others), OTHERS + MINUTES - 1);
+	page_expect_none(fixture.registry,
+			 "etw_exporter_series_evicted_total{metric=\"etw_events_total\"}");
+	fixture.family = full;
+	for (unsigned i = 0; i < GREAT; i++) {
+		assert_true(has_series(&fixture, "great", i));
+	}
+	registry_free(fixture.registry);
+}
+
 /* ---- for a long time ---- */
 
 static void a_hundred_thousand_names_take_bounded_room(void **state)
@@ -922,6 +978,7 @@ int main(void)
 		cmocka_unit_test(a_budget_keeps_the_greatest_and_all_sums),
 		cmocka_unit_test(a_series_of_the_name_other_is_not_added_to_itself),
 		cmocka_unit_test(label_sets_with_room_do_not_wait_for_others),
+		cmocka_unit_test(a_full_family_makes_room_for_its_own_label_sets_only),
 		cmocka_unit_test(a_budget_that_is_enough_gives_nothing_back),
 		cmocka_unit_test(a_hundred_thousand_names_take_bounded_room),
 		cmocka_unit_test(a_registry_is_crowded_at_half_of_the_limit_of_a_family),
