@@ -575,6 +575,36 @@ static void a_budget_keeps_the_greatest_and_all_sums(void **state)
 	registry_free(fixture.registry);
 }
 
+/* What a budget takes from a gauge is 0 or hidden, so nothing of it is added to "_other". */
+static void a_budget_adds_no_gauge_to_another(void **state)
+{
+	enum { BUDGET = 8, NAMES = 40, MINUTES = 5 };
+	struct registry_limits limits = { .budget = BUDGET };
+	struct family_options options = gauge_options();
+	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
+	uint32_t ids[2];
+
+	(void)state;
+	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
+	fixture.family = registry_family(fixture.registry, &options, NULL);
+	label(&fixture, "open", 0, ids);
+	cell_move(family_cells(fixture.family, fixture.shard, ids, NULL), 5);
+	for (unsigned minute = 0; minute < MINUTES; minute++) {
+		for (unsigned i = 0; i < NAMES; i++) {
+			label(&fixture, "odd", (i * 7 + minute * 11) % NAMES, ids);
+			cell_move(family_cells(fixture.family, fixture.shard, ids, NULL), 1);
+			cell_move(family_cells(fixture.family, fixture.shard, ids, NULL),
+				  UINT64_MAX); /* one less */
+		}
+		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
+		page_expect(fixture.registry, "etw_things{process=\"open0\",provider=\"p\"} 5\n");
+		page_expect(fixture.registry, "etw_things{process=\"_other\",provider=\"p\"} 0\n");
+		assert_true(family_series(fixture.family) <= BUDGET + 1);
+	}
+	page_expect(fixture.registry, "etw_exporter_series_evicted_total{metric=\"etw_things\"}");
+	registry_free(fixture.registry);
+}
+
 /* A program whose name is "_other" has a series to which others may be added. */
 static void a_series_of_the_name_other_is_not_added_to_itself(void **state)
 {
@@ -976,6 +1006,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_comes_back_meanwhile_keeps_its_counts),
 		cmocka_unit_test(a_scrape_never_shows_the_labels_of_one_with_the_value_of_another),
 		cmocka_unit_test(a_budget_keeps_the_greatest_and_all_sums),
+		cmocka_unit_test(a_budget_adds_no_gauge_to_another),
 		cmocka_unit_test(a_series_of_the_name_other_is_not_added_to_itself),
 		cmocka_unit_test(label_sets_with_room_do_not_wait_for_others),
 		cmocka_unit_test(a_full_family_makes_room_for_its_own_label_sets_only),

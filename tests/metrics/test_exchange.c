@@ -164,6 +164,22 @@ static void names_that_collide_change_nothing(void **state)
 	registry_free(fixture.registry);
 }
 
+static void a_set_cannot_have_two_families_of_one_name(void **state)
+{
+	struct fixture fixture = open_registry(NULL);
+	struct family *next[] = { prepare(&fixture, &counter), prepare(&fixture, &other_counter) };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_false(registry_exchange(fixture.registry, NULL, 0, next, 2, &err));
+	assert_string_equal(err.text, "a_total: the name collides with the family a_total");
+	page_expect_exactly(fixture.registry, "");
+	/* Each of them alone can be shown. */
+	exchange(&fixture, NULL, next[1]);
+	exchange(&fixture, next[1], next[0]);
+	registry_free(fixture.registry);
+}
+
 static void a_gauge_starts_again_at_0(void **state)
 {
 	struct fixture fixture = open_registry(NULL);
@@ -337,6 +353,7 @@ int main(void)
 		cmocka_unit_test(what_returns_goes_on_where_it_was),
 		cmocka_unit_test(another_declaration_of_a_name_is_another_family),
 		cmocka_unit_test(names_that_collide_change_nothing),
+		cmocka_unit_test(a_set_cannot_have_two_families_of_one_name),
 		cmocka_unit_test(a_gauge_starts_again_at_0),
 		cmocka_unit_test(limits_are_those_of_the_set_in_force),
 		cmocka_unit_test(series_made_while_a_family_is_not_shown_count_once),

@@ -117,7 +117,45 @@ static void a_family_is_declared_twice_only_if_it_is_the_same(void **state)
 	other = by_process;
 	other.decimals = 9;
 	assert_null(registry_family(registry, &other, NULL));
+	other = by_process;
+	other.dynamic_labels = 3;
+	assert_null(registry_family(registry, &other, NULL));
 	registry_free(registry);
+}
+
+static void a_histogram_is_the_same_only_with_the_same_buckets(void **state)
+{
+	static const uint64_t bounds[] = { 1, 5 }, same[] = { 1, 5 }, others[] = { 1, 6 };
+	struct registry *registry = registry_with(0, 0);
+	struct family_options histogram = { .name = "d",
+					    .help = "D.",
+					    .type = FAMILY_HISTOGRAM,
+					    .buckets = bounds,
+					    .bucket_count = 2 };
+	struct family *family = declare(registry, &histogram);
+	struct error err = { 0 };
+
+	(void)state;
+	histogram.buckets = same;
+	assert_ptr_equal(declare(registry, &histogram), family);
+	histogram.buckets = others;
+	assert_null(registry_family(registry, &histogram, &err));
+	assert_int_equal(err.code, ERROR_CONFIG);
+	histogram.buckets = bounds;
+	histogram.bucket_count = 1;
+	assert_null(registry_family(registry, &histogram, NULL));
+	registry_free(registry);
+}
+
+static void a_budget_for_texts_has_room_for_the_reserved_ones(void **state)
+{
+	struct registry_limits limits = { .strings_bytes = 8 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_null(registry_new(&limits, &err));
+	assert_string_equal(err.text, "a budget of 8 bytes for texts is too small");
+	assert_int_equal(err.code, ERROR_CONFIG);
 }
 
 static void a_histogram_takes_the_names_of_its_lines(void **state)
@@ -582,6 +620,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_and_labels_follow_the_data_model),
 		cmocka_unit_test(a_family_is_declared_twice_only_if_it_is_the_same),
+		cmocka_unit_test(a_histogram_is_the_same_only_with_the_same_buckets),
+		cmocka_unit_test(a_budget_for_texts_has_room_for_the_reserved_ones),
 		cmocka_unit_test(a_histogram_takes_the_names_of_its_lines),
 		cmocka_unit_test(each_label_set_has_cells_of_its_own),
 		cmocka_unit_test(a_family_without_labels_has_one_sample),
