@@ -188,7 +188,10 @@ void payload_sid(struct payload *payload, const char *text)
 	for (bool more = true; more;) {
 		size_t length = strcspn(at, "-");
 
-		if (count == 17 || !parse_u64(at, length, &numbers[count])) {
+		if (count == 17 || !parse_u64(at, length, &numbers[count]) ||
+		    numbers[count] > (count == 0 ? UINT8_MAX :
+				      count == 1 ? UINT64_MAX >> 16 :
+						   UINT32_MAX)) {
 			payload->failed = true;
 			return;
 		}

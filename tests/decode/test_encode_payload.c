@@ -135,6 +135,9 @@ static void values_become_their_bytes(void **state)
 		    BYTES("\xe5\x07\x09\0\x04\0\x09\0\x0e\0\x3b\0\x23\0\x1f\x03"));
 	assert_made(ONE(.type = FIELD_SID), 8, "{\"F\": \"S-1-5-18\"}",
 		    BYTES("\x01\x01\0\0\0\0\0\x05\x12\0\0\0"));
+	/* The authority has six bytes in network order, each number behind it four. */
+	assert_made(ONE(.type = FIELD_SID), 8, "{\"F\": \"S-1-281474976710655-4294967295-1\"}",
+		    BYTES("\x01\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\0\0\0"));
 	assert_made(ONE(.type = FIELD_KERNEL_SID), 8, "{\"F\": null}", BYTES("\0\0\0\0"));
 	assert_made(ONE(.type = FIELD_BINARY16), 8, "{\"F\": \"deAD\"}", BYTES("\x02\0\xde\xad"));
 }
@@ -247,6 +250,23 @@ static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 		    REFUSED("F: expected an address such as 10.0.0.1, found \"10.0.0.0/8\""));
 	assert_made(ONE(.type = FIELD_SID), 8, "{\"F\": \"S-1\"}",
 		    REFUSED("F: expected a SID such as S-1-5-18, found \"S-1\""));
+	assert_made(ONE(.type = FIELD_SID), 8, "{\"F\": \"18\"}",
+		    REFUSED("F: expected a SID such as S-1-5-18, found \"18\""));
+	assert_made(ONE(.type = FIELD_SID), 8, "{\"F\": \"S-1-5-4294967296\"}",
+		    REFUSED("F: expected a SID such as S-1-5-18, found \"S-1-5-4294967296\""));
+	assert_made(ONE(.type = FIELD_SID), 8, "{\"F\": \"S-257-5-18\"}",
+		    REFUSED("F: expected a SID such as S-1-5-18, found \"S-257-5-18\""));
+	assert_made(
+		ONE(.type = FIELD_SID), 8, "{\"F\": \"S-1-281474976710656-18\"}",
+		REFUSED("F: expected a SID such as S-1-5-18, found \"S-1-281474976710656-18\""));
+	assert_made(ONE(.type = FIELD_SID), 8, "{\"F\": \"S-2-5-18\"}",
+		    REFUSED("F: expected a SID such as S-1-5-18, found \"S-2-5-18\""));
+	assert_made(ONE(.type = FIELD_SID), 8, "{\"F\": \"S-1-5-18-\"}",
+		    REFUSED("F: expected a SID such as S-1-5-18, found \"S-1-5-18-\""));
+	assert_made(ONE(.type = FIELD_SID), 8,
+		    "{\"F\": \"S-1-5-1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16\"}",
+		    REFUSED("F: expected a SID such as S-1-5-18, found "
+			    "\"S-1-5-1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16\""));
 	assert_made(ONE(.type = FIELD_BINARY), 8, "{\"F\": \"abc\"}",
 		    REFUSED("F: expected bytes in hexadecimal, two digits each, found \"abc\""));
 	assert_made(ONE(.type = FIELD_I64), 8, "{\"F\": true}",
