@@ -175,6 +175,13 @@ static void any_text_reads_as_itself(void **state)
 		"C:\\x\\*",
 		"\\",
 		"a\\nb",
+		"a\"b\\c\n",
+		"\"\xe2\x80\xae\\",
+		"'\t\"'",
+		"\\\xef\xbb\xbf\\n\xf0\x9f\x98\x80",
+		"\xef\xbf\xbe",
+		"\xf3\xa0\x80\x81",
+		"\xf4\x8f\xbf\xbf\n",
 	};
 
 	(void)state;
