@@ -161,6 +161,57 @@ static void values_and_conditions_read_them_too(void **state)
 	rule_run_close(&run);
 }
 
+/* Each is read by itself, also when several rules ask for neighbours. */
+static void parts_of_one_event_keep_apart(void **state)
+{
+	static const struct {
+		const char *field;
+		unsigned sum; /* of one event with three elements */
+	} parts[] = {
+		{ "plain[0]", 100 },
+		{ "plain[1]", 99 },
+		{ "plain[2]", 98 },
+		{ "plain.count", 3 },
+		{ "names.count", 2 },
+		{ "row[0].size", 1000 },
+		{ "row[1].size", 2000 },
+		{ "row[2].size", 3000 },
+		{ "row[1].pair[0]", 10 },
+		{ "row[1].pair[1]", 11 },
+		{ "row[2].pair[0]", 20 },
+		{ "row[2].pair[1]", 21 },
+		{ "row[2].pair.count", 2 },
+		{ "row.count", 3 },
+		/* The first ones again, by another rule and by number. */
+		{ "plain[1]", 99 },
+		{ "[1][1]", 99 },
+		{ "row[0].size", 1000 },
+	};
+	struct text collector = { 0 };
+	struct rule_run run;
+
+	(void)state;
+	text_add_string(&collector, X);
+	for (unsigned i = 0; i < COUNT(parts); i++) {
+		text_add_format(&collector,
+				"- { name: a%u_total, type: counter, help: h, events: [{ " EVENT
+				", value: '%s' }] }\n",
+				i, parts[i].field);
+	}
+	open(&run, collector.data);
+	for (unsigned fed = 1; fed <= 2; fed++) {
+		assert_int_equal(feed(&run, 3, SIZE_MAX), OUTCOME_COUNTED);
+		for (unsigned i = 0; i < COUNT(parts); i++) {
+			char line[64];
+
+			snprintf(line, sizeof line, "a%u_total %u", i, fed * parts[i].sum);
+			rule_run_expect(&run, line);
+		}
+	}
+	rule_run_close(&run);
+	text_free(&collector);
+}
+
 /* ---- names of values ---- */
 
 static const char mapped[] =
@@ -483,6 +534,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels_read_elements_members_and_counts),
 		cmocka_unit_test(values_and_conditions_read_them_too),
+		cmocka_unit_test(parts_of_one_event_keep_apart),
 		cmocka_unit_test(conditions_know_values_by_name),
 		cmocka_unit_test(maps_know_values_by_name),
 		cmocka_unit_test(one_rule_set_may_read_many_of_them),
