@@ -142,11 +142,28 @@ static void what_is_no_condition_is_refused(void **state)
 	probe_free(NULL);
 }
 
+static void more_conditions_than_a_probe_holds_are_refused(void **state)
+{
+	struct error err = { 0 };
+	struct probe *probe = probe_new(&err);
+
+	(void)state;
+	assert_non_null(probe);
+	for (unsigned i = 0; i < PROBE_CONDITIONS_MOST; i++) {
+		assert_true(probe_add(probe, "TransferSize gt 4096", &err));
+	}
+	assert_false(probe_add(probe, "TransferSize gt 4096", &err));
+	assert_string_equal(err.text, "more than 64 conditions");
+	assert_int_equal(err.code, ERROR_LIMIT);
+	probe_free(probe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(conditions_are_those_of_rules),
 		cmocka_unit_test(what_is_no_condition_is_refused),
+		cmocka_unit_test(more_conditions_than_a_probe_holds_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

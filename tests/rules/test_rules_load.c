@@ -153,6 +153,12 @@ static void a_metric_has_name_type_help_and_events(void **state)
 		  "metrics:\n- name: a_count\n  type: gauge\n  help: h\n  events: [{ event: '*' }]\n",
 		  "x.yaml:5:9: 'a_count': the suffixes _count, _sum and _bucket are reserved for histograms" },
 		{ HEAD
+		  "metrics:\n- name: a_sum\n  type: gauge\n  help: h\n  events: [{ event: '*' }]\n",
+		  "x.yaml:5:9: 'a_sum': the suffixes _count, _sum and _bucket are reserved for histograms" },
+		{ HEAD
+		  "metrics:\n- name: a_bucket\n  type: histogram\n  help: h\n  events: [{ event: '*' }]\n",
+		  "x.yaml:5:9: 'a_bucket': the suffixes _count, _sum and _bucket are reserved for histograms" },
+		{ HEAD
 		  "metrics:\n- name: etw_session_x_total\n  type: counter\n  help: h\n  events: [{ event: '*' }]\n",
 		  "x.yaml:5:9: 'etw_session_x_total' is reserved for the metrics of the program itself" },
 		{ HEAD
@@ -581,6 +587,8 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		{ LABELS "    1a: Process\n", "x.yaml:10:5: '1a' is not the name of a label" },
 		{ LABELS "    __a: Process\n", "x.yaml:10:5: '__a' is not the name of a label" },
 		{ LABELS "    le: Process\n", "x.yaml:10:5: label 'le' is reserved by Prometheus" },
+		{ LABELS "    quantile: Process\n",
+		  "x.yaml:10:5: label 'quantile' is reserved by Prometheus" },
 		{ LABELS "    a: Proces\n",
 		  "x.yaml:10:8: event 'DiskIo/Read' has no field 'Proces'; did you mean 'Process'?" },
 		{ LABELS "    a: read\n", "x.yaml:10:8: event 'DiskIo/Read' has no field 'read'" },
