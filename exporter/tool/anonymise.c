@@ -302,10 +302,12 @@ static bool may_be_text(const struct field *field)
 		field->type == FIELD_U16);
 }
 
-/* In old versions of SystemConfig/NIC the address of the adapter has the type of a text. */
+/* In old versions of SystemConfig/NIC the address of the adapter has the type of a text of 8 units.
+ */
 static bool is_hardware_address(const struct field *field)
 {
-	return field_is_text_of_chars(field) && strcmp(field->name, "PhysicalAddr") == 0;
+	return field->type == FIELD_WSTRING && field->length_type == FIELD_LENGTH_FIXED &&
+	       field->length == 8 && strcmp(field->name, "PhysicalAddr") == 0;
 }
 
 /* An encode_visitor. */
@@ -336,7 +338,7 @@ static enum encode_answer replace(void *context, const struct field *field,
 			memset(bytes, 0, element->size);
 		}
 		break;
-	case FIELD_WCHAR:
+	case FIELD_WSTRING: /* a hardware address */
 		if (pseudonyms_bytes(anonymiser->pseudonyms, bytes, element->size)) {
 			count(anonymiser, ANONYMISED_BYTES);
 		}
@@ -407,6 +409,20 @@ static const uint32_t ITEMS_THAT_STAY =
 	1U << EXTENDED_PROVIDER_TRAITS | 1U << EXTENDED_PROCESS_START_KEY | 1U << 4 | 1U << 7 |
 	1U << 8 | 1U << 9 | 1U << 14 | 1U << 15 | 1U << 17 | 1U << 18;
 
+/* What is no SID, and what is behind it, is cleared. */
+static void replace_account(struct anonymiser *anonymiser, uint8_t *copy, size_t size)
+{
+	size_t used = sid_size(copy, size);
+
+	if (pseudonyms_sid(anonymiser->pseudonyms, copy, size)) {
+		count(anonymiser, ANONYMISED_ACCOUNT);
+	}
+	if (used < size) {
+		memset(copy + used, 0, size - used);
+		count(anonymiser, ANONYMISED_BYTES);
+	}
+}
+
 /* The text of a GUID, or hexadecimal. */
 static void replace_container(struct anonymiser *anonymiser, const struct extended_item *item,
 			      uint8_t *copy)
@@ -439,9 +455,7 @@ static void replace_items(struct anonymiser *anonymiser, const struct event_reco
 		if (item.type == EXTENDED_RELATED_ACTIVITY && item.size >= sizeof(struct guid)) {
 			replace_activity(anonymiser, copy);
 		} else if (item.type == EXTENDED_SID) {
-			if (pseudonyms_sid(anonymiser->pseudonyms, copy, item.size)) {
-				count(anonymiser, ANONYMISED_ACCOUNT);
-			}
+			replace_account(anonymiser, copy, item.size);
 		} else if (item.type == EXTENDED_CONTAINER_ID) {
 			replace_container(anonymiser, &item, copy);
 		} else if (item.type > 31 || (ITEMS_THAT_STAY >> item.type & 1) == 0) {

@@ -132,6 +132,42 @@ static void the_account_in_an_extended_item_is_replaced(void **state)
 	assert_memory_not_equal(at - 20, sid + 12, 12);
 }
 
+/* Also what is no SID, because it is cut or of another revision, and what is behind one. */
+static void an_item_of_an_account_keeps_nothing_but_the_form_of_a_sid(void **state)
+{
+	static const struct {
+		const char *bytes;
+		uint16_t size;
+		uint16_t clear_from;
+	} cases[] = {
+		/* S-1-5-18, which every Windows has, with a name behind it. */
+		{ "\1\1\0\0\0\0\0\5\x12\0\0\0secret.", 20, 12 },
+		/* S-1-5-21-…, of whose five numbers two are there. */
+		{ "\1\5\0\0\0\0\0\5\x15\0\0\0secr", 16, 0 },
+		{ "\2\1\0\0\0\0\0\5secr", 12, 0 },
+		{ "secret", 6, 0 },
+	};
+	const uint8_t *at;
+	size_t size;
+
+	(void)state;
+	start(false);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct etl_out_item item = { EXTENDED_SID, cases[i].size, cases[i].bytes };
+
+		at = anonymised((struct etl_out_record){ .type = RECORD_EVENT,
+							 .provider = &contoso,
+							 .items = &item,
+							 .item_count = 1 },
+				NULL, ANONYMISE_REPLACED, &size);
+		at -= (cases[i].size + 7) / 8 * 8;
+		assert_memory_equal(at, cases[i].bytes, cases[i].clear_from);
+		for (unsigned j = cases[i].clear_from; j < cases[i].size; j++) {
+			assert_int_equal(at[j], 0);
+		}
+	}
+}
+
 /* The id of a container is a GUID as text, which Windows writes without braces. */
 static void the_container_in_an_extended_item_is_replaced(void **state)
 {
@@ -328,6 +364,44 @@ static void the_adapter_of_an_old_nic_event_is_replaced(void **state)
 	assert_memory_not_equal(at + 522, address + 2, 4);
 }
 
+/*
+ * The eight units of the address are bytes, no text: 02-00-4C-4F-4F-50, the usual address of the
+ * loopback adapter of Windows, has a control character in the first unit, and each unit of
+ * 41-00-2D-00-42-00 would stay in a text.
+ */
+static void all_units_of_the_adapter_of_an_old_nic_event_are_replaced(void **state)
+{
+	static const uint8_t addresses[][16] = {
+		{ 0x02, 0x00, 0x4c, 0x4f, 0x4f, 0x50 },
+		{ 0x41, 0x00, 0x2d, 0x00, 0x42, 0x00 },
+	};
+	struct guid config;
+	const uint8_t *at;
+	size_t size;
+
+	(void)state;
+	start(false);
+	assert_true(kernel_class_find("SystemConfig", 12, &config));
+	for (uint8_t version = 0; version < 2; version++) {
+		for (size_t i = 0; i < 2; i++) {
+			payload_clear(&payload);
+			payload_zeros(&payload, 512 + 8);
+			payload_bytes(&payload, addresses[i], sizeof addresses[i]);
+			payload_zeros(&payload, 12 * 4);
+			at = anonymised((struct etl_out_record){ .type = RECORD_SYSTEM,
+								 .group = 11,
+								 .opcode = 13,
+								 .version = version },
+					kernel_schema(&config, 13, version), ANONYMISE_REPLACED,
+					&size);
+			assert_int_equal(size, payload.size);
+			assert_memory_not_equal(at + 520, addresses[i], 2);
+			assert_memory_not_equal(at + 522, addresses[i] + 2, 2);
+			assert_memory_not_equal(at + 524, addresses[i] + 4, 2);
+		}
+	}
+}
+
 /* A payload of one field. */
 static const uint8_t *of_field(struct field field, const void *bytes, size_t bytes_size,
 			       enum anonymise_answer expected)
@@ -464,6 +538,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RUN(bytes_behind_the_nul_of_a_text_are_cleared),
 		RUN(the_account_in_an_extended_item_is_replaced),
+		RUN(an_item_of_an_account_keeps_nothing_but_the_form_of_a_sid),
 		RUN(the_container_in_an_extended_item_is_replaced),
 		RUN(what_no_schema_explains_is_dropped_or_kept_as_asked),
 		RUN(files_in_a_manifest_are_crossed_out_across_chunks),
@@ -471,6 +546,7 @@ int main(void)
 		RUN(only_activities_with_an_adapter_in_them_are_replaced),
 		RUN(items_of_an_unknown_meaning_are_cleared),
 		RUN(the_adapter_of_an_old_nic_event_is_replaced),
+		RUN(all_units_of_the_adapter_of_an_old_nic_event_are_replaced),
 		RUN(guids_of_devices_change_and_those_of_classes_stay),
 		RUN(lists_of_small_integers_are_cleared),
 		RUN(addresses_in_integers_are_replaced_and_their_lengths_stay),
