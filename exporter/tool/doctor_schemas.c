@@ -86,6 +86,7 @@ void doctor_check_schemas(struct doctor *doctor)
 		text_add_format(&doctor_found(doctor, SEVERITY_NOTE, "no_schema",
 					      "etwtool providers lists all of them.")
 					 ->what,
-				"Events of %zu more providers have no layout.", more);
+				"Events of %zu more provider%s have no layout.", more,
+				more == 1 ? "" : "s");
 	}
 }

@@ -25,6 +25,11 @@ def patch(name, form, offset, value):
 patch("unclosed.etl", "<q", 16, 0)
 patch("lost.etl", "<I", 48, 1234)
 patch("circular.etl", "<I", 32, 2)
+patch("buffers_lost.etl", "<I", 0x114, 5)
+patch("no_frequency.etl", "<q", 0x100, 0)
+patch("clock.etl", "<I", 0x110, 7) # 1 to 3 are clocks
+start, = struct.unpack_from("<q", whole, header + 0x108)
+patch("later.etl", "<q", 0x108, start + 30 * 10**7) # and the end stays
 write("half.etl", whole[:len(whole) // size // 2 * size])
 write("cut.etl", whole[:-size // 2])
 damaged = bytearray(whole)
@@ -64,6 +69,82 @@ done >"$work/chunks.jsonl"
 "$ETWTOOL" relog "$sample" -o "$work/chunks.etl" --add "$work/chunks.jsonl" >/dev/null || fail "no recording with chunks of manifests"
 finds chunks.etl warning descriptions_dropped
 says 'than are kept: 44 were left out' <"$work/text" || fail "$(grep kept "$work/text")"
+finds buffers_lost.etl warning events_lost
+says '^warning: 0 events (0.00 % of all) and 5 buffers were lost' <"$work/text" || fail "$(grep lost "$work/text")"
+finds no_frequency.etl warning clock_doubt
+says 'doubtful: its header has no performance counter frequency: taken as 10 MHz\.$' <"$work/text" || fail "$(grep doubtful "$work/text")"
+finds clock.etl warning clock_doubt
+says 'doubtful: its header has an unknown clock type' <"$work/text" || fail "$(grep doubtful "$work/text")"
+# All times are half a minute later, so a record is outside if it was more than 31 s before the end of the session, one second of which may differ.
+finds later.etl note outside
+end=$("$ETWTOOL" summary "$sample" | python3 -c 'import json, sys; print(json.load(sys.stdin)["header"]["end_filetime"] - 29 * 10**7)')
+count=$("$ETWTOOL" dump "$sample" | python3 -c 'import json, sys; print(sum(json.loads(line)["filetime"] > int(sys.argv[1]) for line in sys.stdin))' "$end")
+says "^note: $count records have times before the start" <"$work/text" || fail "$count records are later: $(grep 'have times' "$work/text")"
+
+# A recording of operations on files alone, and events that are added to it: of a provider GUID with an id and so on, so many seconds after the
+# start.
+start=$("$ETWTOOL" summary "$sample" | python3 -c 'import json, sys; print(json.load(sys.stdin)["header"]["start_filetime"])')
+event() { # SECONDS PROVIDER MEMBERS: a line of an event without a payload
+	printf '{"filetime": %d, "provider": "%s", %s, "raw": ""}\n' $((start + $1 * 10000000)) "$2" "$3"
+}
+with() { # RECORDING ARGUMENTS...: a part of the sample with the lines of the standard input
+	cat >"$work/lines.jsonl"
+	"$ETWTOOL" relog "$sample" -o "$work/$1" --exact "${@:2}" --add "$work/lines.jsonl" >/dev/null || fail "no recording $1"
+}
+for second in 10 40 3640 3641; do
+	event $second 11111111-1111-1111-1111-111111111111 '"id": 1'
+done | with gap.etl --event 'FileIo/*' --to 2
+python3 - "$work/gap.etl" $((start + 36410000000)) <<'END' || fail "a recording of an hour"
+import struct, sys
+with open(sys.argv[1], "r+b") as file:
+    file.seek(0x68 + 16)
+    file.write(struct.pack("<q", int(sys.argv[2])))
+END
+finds gap.etl note gap
+says '^note: For 3600 s there is no record, from 2024-05-14T07:00:40.0000000Z\.$' <"$work/text" || fail "$(grep 'no record' "$work/text")"
+# Lost events, buffers and files (docs/kernel-event-names.csv).
+for opcode in 32 33 34; do
+	event 1 6a399ae0-4bc6-4de9-870b-3657f8947e7e "\"kind\": \"full\", \"opcode\": $opcode"
+done | with notified.etl --event 'FileIo/*' --to 2
+finds notified.etl warning loss_notifications
+says '^warning: 3 records report lost events or buffers' <"$work/text" || fail "$(grep 'lost' "$work/text")"
+# The reads have no names, and a list of open files is there.
+event 1 90cbdc39-4a3e-11d1-84f4-0000f80464e3 '"kind": "perfinfo", "opcode": 36' | with volumes.etl --event FileIo/Read --to 2
+finds volumes.etl warning unknown_volumes
+says '^warning: 100.0 % of the bytes of files have no volume' <"$work/text" || fail "$(grep volume "$work/text")"
+# Microsoft-Windows-Kernel-Process writes a list of processes as well, event 15.
+event 1 22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716 '"id": 15' | with processes.etl --event 'FileIo/*' --to 2
+finds processes.etl warning unknown_processes
+! grep -q no_process_rundown "$work/json" || fail "a list of processes is not seen"
+: | with calls.etl --event 'PerfInfo/*' --to 2
+finds calls.etl warning no_drivers
+count=$("$ETWTOOL" dump "$work/calls.etl" | grep -c '"event": "\(DPC\|ThreadedDPC\|TimerDPC\|ISR\)"')
+says "^warning: $count DPCs and interrupts" <"$work/text" || fail "$count: $(grep DPC "$work/text")"
+# Of providers without a layout 20 are named.
+providers() { # COUNT
+	for ((i = 0; i < $1; i++)); do
+		event 1 "11111111-1111-1111-1111-1111111111$((10 + i))" '"id": 1' | sed 's/"raw": ""/"raw": "00"/'
+	done
+}
+providers 21 | with many.etl --event 'PerfInfo/*' --to 2
+finds many.etl note no_schema
+says '^note: Events of 1 more provider have no layout\.$' <"$work/text" || fail "$(grep 'more provider' "$work/text")"
+[ "$(grep -c '^note: The fields of 1 record (1 event) of ' "$work/text")" = 20 ] || fail "the providers that are named"
+providers 23 | with many.etl --event 'PerfInfo/*' --to 2
+finds many.etl note no_schema
+says '^note: Events of 3 more providers have no layout\.$' <"$work/text" || fail "$(grep 'more provider' "$work/text")"
+# A collector that lacks kernel flags and a provider.
+"$ETWTOOL" doctor "$work/calls.etl" --collector.dns >"$work/text" || fail "a recording without events of DNS"
+says '^warning: Collector dns counts nothing, because .*: PROCESS, THREAD; there is no event of the provider Microsoft-Windows-DNS-Client\.$' \
+	<"$work/text" || fail "$(grep 'Collector dns' "$work/text")"
+# Tables that are too small: as many entries as the exporter counts.
+printf 'limits: { files: 100, processes: 16, threads: 16 }\n' >"$work/limits.yaml"
+"$ETWTOOL" doctor "$sample" --config.file "$work/limits.yaml" >"$work/text" || fail "small tables"
+count=$("$ETW_EXPORTER" --once --replay.file="$sample" --config.file="$work/limits.yaml" 2>/dev/null |
+	awk '/^etw_state_evictions_total/ { sum += $NF } END { print sum }')
+says "^note: $count processes, threads, files or requests did not fit" <"$work/text" || fail "$count: $(grep 'did not fit' "$work/text")"
+printf 'collectors: { disk: off, events: off, file: off, memory: off, network: off, process: off }\n' >"$work/none.yaml"
+"$ETWTOOL" doctor "$work/none.yaml" | says '^The requested collectors need nothing of a session\.$' || fail "a configuration that needs nothing"
 finds cut.etl warning cut_short
 finds damaged.etl warning damaged
 advice() { sed -n "/^warning: $1/,+1s/^    do: //p" "$work/text" | grep .; } # WORDS: of the warning that begins so
@@ -164,7 +245,7 @@ for collector in report["collectors"]:
         assert set(missing["kernel"]) <= set(collector["needs"]["kernel"])
         assert "logman start" in collector["logman"]
 END
-for recording in "${files[@]}"; do
+for recording in "${files[@]}" "$work"/{gap,notified,volumes,processes,calls}.etl; do
 	"$ETWTOOL" doctor "$recording" >"$work/text" 2>"$work/err" || fail "$recording: $(cat "$work/err")"
 	python3 "$work/compare.py" "$ETWTOOL" "$ETW_EXPORTER" "$SOURCE_DIR" "$recording" || fail "$recording: other numbers"
 done
