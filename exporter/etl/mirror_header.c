@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/store.h"
 #include "etl/mirror_internal.h"
@@ -43,6 +44,35 @@ static uint32_t add_losses(uint32_t a, uint32_t b)
 	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
+static bool are_of_one_session(const struct etl_header *a, const struct etl_header *b)
+{
+	return a->start_time == b->start_time && a->raw_time == b->raw_time &&
+	       strcmp(a->logger_name, b->logger_name) == 0;
+}
+
+/*
+ * Adds the losses of an input. Those of a part of a session are taken as those of the session up to
+ * there, unless there are fewer than in the part before: so are those of --split, and the files of
+ * one recording (file_open.c).
+ */
+static void merge_losses(struct etl_mirror *mirror, size_t input)
+{
+	const struct etl_header *next = &mirror->inputs[input]->header;
+	uint32_t events = next->events_lost, buffers = next->buffers_lost;
+
+	for (size_t i = input; i-- > 0;) {
+		const struct etl_header *before = &mirror->inputs[i]->header;
+
+		if (are_of_one_session(before, next)) {
+			events -= events >= before->events_lost ? before->events_lost : 0;
+			buffers -= buffers >= before->buffers_lost ? before->buffers_lost : 0;
+			break;
+		}
+	}
+	mirror->header.events_lost = add_losses(mirror->header.events_lost, events);
+	mirror->header.buffers_lost = add_losses(mirror->header.buffers_lost, buffers);
+}
+
 void mirror_header_merge(struct etl_mirror *mirror)
 {
 	const struct etl_header *first = &mirror->inputs[0]->header;
@@ -75,8 +105,7 @@ void mirror_header_merge(struct etl_mirror *mirror)
 			header->processors = next->processors;
 		}
 		header->log_file_mode |= next->mode & MIRROR_COMPRESSED;
-		header->events_lost = add_losses(header->events_lost, next->events_lost);
-		header->buffers_lost = add_losses(header->buffers_lost, next->buffers_lost);
+		merge_losses(mirror, i);
 	}
 	if (mirror->form.packing == ETL_PLAIN) {
 		header->log_file_mode &= ~(uint32_t)MIRROR_COMPRESSED;

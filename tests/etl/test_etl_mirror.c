@@ -63,7 +63,7 @@ static struct bytes numbered(unsigned count, const struct etl_writer_options *gi
 	struct etl_writer_options options = given ? *given : (struct etl_writer_options){ 0 };
 	struct etl_writer *writer;
 
-	options.processors = 2;
+	options.processors = options.processors ? options.processors : 2;
 	options.buffer_size = options.buffer_size ? options.buffer_size : 1024;
 	options.start_raw = START;
 	writer = open_in_memory(&options);
@@ -572,6 +572,69 @@ static void merged_recordings_have_the_records_and_losses_of_both(void **state)
 	free(inputs[1].at);
 }
 
+/* Each part of --split has the losses of the whole. Losses that never fall are those of the session
+ * so far, as in a recording of several files; those of another session come besides. */
+static void parts_of_a_session_have_its_losses_only_once(void **state)
+{
+	static const struct {
+		uint32_t lost[3];
+		const char *names[3];
+		uint32_t all;
+	} cases[] = {
+		{ { 4, 4, 4 }, { "S", "S", "S" }, 4 },  { { 1, 5, 5 }, { "S", "S", "S" }, 5 },
+		{ { 7, 0, 2 }, { "S", "S", "S" }, 9 },  { { 4, 4, 4 }, { "S", "Other", "S" }, 8 },
+		{ { 4, 4, 4 }, { "S", "T", "U" }, 12 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct bytes inputs[3], copy;
+		struct etl_damage damage = { 0 };
+
+		for (size_t j = 0; j < 3; j++) {
+			inputs[j] = numbered(10, &(struct etl_writer_options){
+							 .session_name = cases[i].names[j],
+							 .file_name = "x.etl",
+							 .events_lost = cases[i].lost[j],
+							 .buffers_lost = cases[i].lost[j] });
+		}
+		copy = mirrored(inputs, 3, (struct etl_mirror_form){ ETL_AS_READ, 0 }, NULL,
+				&damage);
+		assert_int_equal(load_u32(copy.at + 0x68 + 0x30), cases[i].all);  /* EventsLost */
+		assert_int_equal(load_u32(copy.at + 0x68 + 0x114), cases[i].all); /* BuffersLost */
+		free(copy.at);
+		for (size_t j = 0; j < 3; j++) {
+			free(inputs[j].at);
+		}
+	}
+}
+
+/* The result is as large and has as many processors as the largest input, wherever that stands. */
+static void a_merged_recording_has_the_bounds_of_the_larger_one(void **state)
+{
+	(void)state;
+	for (size_t larger = 0; larger < 2; larger++) {
+		struct bytes inputs[2], copy;
+		struct etl_damage damage = { 0 };
+		struct etl_file *file;
+
+		inputs[larger] = numbered(10, &(struct etl_writer_options){ .buffer_size = 4096,
+									    .processors = 6 });
+		inputs[1 - larger] = numbered(10, &(struct etl_writer_options){ .buffer_size = 1024,
+										.processors = 2 });
+		copy = mirrored(inputs, 2, (struct etl_mirror_form){ ETL_AS_READ, 0 }, NULL,
+				&damage);
+		file = etl_file_over(copy.at, copy.size, 0, NULL);
+		assert_non_null(file);
+		assert_int_equal(file->header.buffer_size_bytes, 4096);
+		assert_int_equal(file->header.processors, 6);
+		etl_file_close(file);
+		free(copy.at);
+		free(inputs[0].at);
+		free(inputs[1].at);
+	}
+}
+
 static void recordings_that_do_not_fit_are_refused(void **state)
 {
 	static const struct {
@@ -824,6 +887,8 @@ int main(void)
 		cmocka_unit_test(the_logfile_header_always_stays),
 		cmocka_unit_test(stacks_are_taken_out_and_other_items_stay),
 		cmocka_unit_test(merged_recordings_have_the_records_and_losses_of_both),
+		cmocka_unit_test(parts_of_a_session_have_its_losses_only_once),
+		cmocka_unit_test(a_merged_recording_has_the_bounds_of_the_larger_one),
 		cmocka_unit_test(recordings_that_do_not_fit_are_refused),
 		cmocka_unit_test(added_records_come_behind_those_of_the_same_time),
 		cmocka_unit_test(a_damaged_recording_is_copied_as_far_as_it_is_read),
