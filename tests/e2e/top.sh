@@ -232,4 +232,8 @@ expect_exit 1 "${url#https://}: " "$ETWTOOL" top "http://${url#https://}" --coun
 
 # ---- a terminal ----
 
-python3 "${BASH_SOURCE%/*}/top_terminal.py" "$ETWTOOL" "$sample" || fail "on a terminal"
+head -c 3000000 "$sample" >"$work/cut.etl"
+printf '{"filetime": %d, "provider": "11111111-1111-1111-1111-111111111111", "id": 1, "raw": ""}\n' \
+	$((133601436000000000 + 36000 * 10000000)) >"$work/line.jsonl" # the sample starts at 7:00:00
+"$ETWTOOL" relog "$sample" -o "$work/sparse.etl" --exact --event 'FileIo/*' --to 0.2 --add "$work/line.jsonl" >/dev/null || fail "a sparse recording"
+python3 "${BASH_SOURCE%/*}/top_terminal.py" "$ETWTOOL" "$sample" "$work/sparse.etl" "$work/cut.etl" || fail "on a terminal"

@@ -382,6 +382,53 @@ def plays(tool, sample):
     top.ends("played")
 
 
+def jumps(tool, sparse):
+    """A recording whose last event comes ten hours after the others: the last line names the key j, which goes there at once."""
+    top = Top([tool, "top", sparse, "--delay", "0.1"], 100, 30)
+    top.until_shown("speed 1", "no events for a while: j jumps to the next one")
+    top.key("j")
+    text = top.until_shown("end of the recording", "totals")
+    assert "17:00:00" in text, text
+    before = len(top.raw)
+    top.key("jt")  # there is no further event
+    top.until(lambda text: len(top.raw) > before and "per second" in text, "j at the end")
+    top.key("q")
+    top.ends("jumped")
+
+
+def warns(tool, cut):
+    """What the exporter logs is the last line, until a key is pressed."""
+    top = Top([tool, "top", cut, "--speed", "0"], 200, 30)
+    message = 'level=warning msg="Recording is '
+    text = top.until_shown("end of the recording", message)
+    assert message in text.splitlines()[-1], text
+    top.key("x")
+    top.until(lambda text: message not in text, "a key ends the message")
+    top.key("q")
+    top.ends("warned")
+
+
+def scrolls(tool, sample):
+    """Pages of a screen with 14 lines, and no further than the last row."""
+    top = Top([tool, "top", sample, "--speed", "0"], 80, 14)
+    top.until_shown("= all of", "sqlservr")
+    first = table(top.screen.text())[1]
+    top.key("\x1b[6~")  # page down
+    down = table(top.until(lambda text: table(text)[1] != first, "page down"))[1]
+    assert down[0] in first[1:], f"the page leaves a row out above {down[0]}"
+    top.key("\x1b[5~")  # page up
+    top.until(lambda text: table(text)[1] == first, "page up")
+    top.key("\x1b[5~\x1b[A")  # not above the first row
+    top.key("\x1b[F")
+    last = table(top.until(lambda text: table(text)[1] != first, "end"))[1]
+    assert len(last) == 1, last
+    top.key("\x1b[B\x1b[6~\x1b[A")  # not below the last one, and one row up
+    text = top.until(lambda text: len(table(text)[1]) == 2, "up")
+    assert table(text)[1][1] == last[0], text
+    top.key("q")
+    top.ends("scrolled")
+
+
 def hostile(tool):
     names = ["a\x1b[2J\x1b]0;x\x07", "b\r\\\n\x9b", "\u202ec\u200b", "d" * 500, "漢字" * 100, "e\u0301" * 100, "😀" * 90, "\udcff\udcfe"]
     lines = ["etw_exporter_build_info 1", "etw_session_events_lost_total 7", "etw_consumer_bad_buffers_total 3"]
@@ -474,10 +521,12 @@ def foreign(tool):
 
 
 def main():
-    tool, sample = sys.argv[1:3]
+    tool, sample, sparse, cut = sys.argv[1:5]
     for name, test in (("sizes", lambda: sizes(tool, sample)), ("keys", lambda: keys(tool, sample)),
                        ("ends", lambda: ends(tool, sample)), ("stops", lambda: stops(tool, sample)),
                        ("resizes", lambda: resizes(tool, sample)), ("plays", lambda: plays(tool, sample)),
+                       ("jumps", lambda: jumps(tool, sparse)),
+                       ("warns", lambda: warns(tool, cut)), ("scrolls", lambda: scrolls(tool, sample)),
                        ("hostile", lambda: hostile(tool)), ("counters", lambda: counters(tool)),
                        ("peers", lambda: peers(tool)), ("foreign", lambda: foreign(tool))):
         try:
