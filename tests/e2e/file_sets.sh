@@ -112,6 +112,15 @@ done
 expect_exit 1 'x\*\.etl: no file has such a name$' "$ETWTOOL" relog "$work/any/x*.etl" -o "$work/all.etl"
 expect_exit 1 '\*\.etl: 2 files have such a name, .*A\.ETL and .*b\.etl first; name one of them$' "$ETWTOOL" stats "$work/any/*.etl"
 expect_exit 2 '2 files have such a name' "$ETW_EXPORTER" --once --replay.file="$work/any/*.etl"
+# All files of a set are open at once, so there are 900 at most; relog counts those of all its sets.
+mkdir "$work/many"
+touch "$work/many/"{a,b}_{1..500}.etl
+expect_exit 1 'more than 900 recordings$' "$ETWTOOL" relog "$work/many/a_*.etl" "$work/many/b_*.etl" -o "$work/all.etl"
+touch "$work/many/a_"{501..901}.etl
+for words in stats 'relog -o all.etl'; do
+	read -ra words <<<"$words"
+	expect_exit 1 'a_\*\.etl: has more than 900 files$' "$ETWTOOL" "${words[@]}" "$work/many/a_*.etl"
+done
 rm "$work/any/b.etl"
 "$ETWTOOL" stats "$work/any/*.etl" >"$work/got" || fail "the only file that matches"
 "$ETWTOOL" stats "$work/any/A.ETL" | tail -n +2 | cmp - <(tail -n +2 "$work/got") || fail "the only file that matches is another recording"

@@ -54,6 +54,15 @@ if command -v python3 >/dev/null; then
 	until_true 30 grep -q 'Listening.* address=systemd' "$work/log" || fail "no socket of systemd: $(cat "$work/log")"
 	healthy "http://127.0.0.1:$(ports)" || fail "the socket of systemd does not answer"
 	end_exporter
+	for count in 0 -1 x 1x ''; do
+		expect_exit 2 'there are no sockets of systemd' python3 "$work/activate.py" "$count" \
+			"$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
+	done
+	expect_exit 2 'systemd passed 1000 sockets; at most [0-9]* are possible' python3 "$work/activate.py" 1000 \
+		"$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
+	# The second of two is none: descriptor 4 is closed.
+	expect_exit 2 'descriptor 4 of systemd is no socket that listens' python3 "$work/activate.py" 2 \
+		bash -c 'exec 4<&-; exec "$@"' bash "$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
 	# Standard input is no socket that listens.
 	expect_exit 2 'descriptor 3 of systemd is no socket that listens' python3 "$work/activate.py" 1 \
 		bash -c 'exec 3</dev/null; exec "$@"' bash "$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"

@@ -178,6 +178,17 @@ refused 'is a zip archive without "three\.etl"; it contains a/one\.etl, two\.etl
 refused 'of 2 recordings: choose one' "$work/two.zip:*.etl"
 make_zip "$work/none.zip" "notes.txt=-"
 refused 'is a zip archive without a recording \(\.etl\); it contains notes\.txt$' "$work/none.zip"
+# Of many names the first five are shown.
+python3 - "$work" <<-'PYTHON'
+	import sys, zipfile
+	for name, count, ending in (("six", 6, "etl"), ("full", 10000, "txt"), ("many", 10001, "txt")):
+	    with zipfile.ZipFile(f"{sys.argv[1]}/{name}.zip", "w") as archive:
+	        for i in range(count):
+	            archive.writestr(f"{i}.{ending}", b"")
+PYTHON
+refused 'of 6 recordings: choose one by ARCHIVE:NAME, of 0\.etl, 1\.etl, 2\.etl, 3\.etl, 4\.etl, \.\.\.$' "$work/six.zip"
+refused 'without a recording \(\.etl\); it contains 0\.txt, .*, 4\.txt, \.\.\.$' "$work/full.zip"
+refused 'many\.zip: is a zip archive of more than 10000 files: unpack it first$' "$work/many.zip"
 make_zip "$work/empty.zip"
 refused 'empty\.zip: is an empty zip archive, not a recording' "$work/empty.zip"
 make_zip "$work/names.zip" "/etc/absolute.etl=$sample" "../../up.txt=-" $'\e[31mred.txt=-'

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/os.h"
+#include "http/server_internal.h"
 #include "tests/support/http_client.h"
 #include "tests/support/system.h"
 #include "version.h"
@@ -269,6 +270,34 @@ static void the_landing_page_allows_nothing_from_elsewhere(void **state)
 	expect_header(&fixture, "GET", "/script.js",
 		      "Content-Type: text/javascript; charset=utf-8");
 	expect_header(&fixture, "GET", "/icon.svg", "Content-Type: image/svg+xml");
+	stop(&fixture);
+}
+
+/* Days and hours, hours and minutes, or minutes; each case has half a minute for the request at
+ * least. */
+static void the_landing_page_says_how_long_the_program_runs(void **state)
+{
+	enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
+	static const struct {
+		uint64_t seconds;
+		const char *text;
+	} cases[] = {
+		{ MINUTE, ">1 min<" },
+		{ 59 * MINUTE + 5, ">59 min<" },
+		{ HOUR + 5 * MINUTE, ">1 h 5 min<" },
+		{ 23 * HOUR + 59 * MINUTE, ">23 h 59 min<" },
+		{ DAY, ">1 d 0 h<" },
+		{ 400 * (uint64_t)DAY + 23 * HOUR + 30 * MINUTE, ">400 d 23 h<" },
+	};
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, (struct http_options){ 0 }, 1);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		fixture.server->started_ns =
+			os_monotonic_ns() - cases[i].seconds * UINT64_C(1000000000);
+		expect(&fixture, "GET", "/", "", 200, cases[i].text);
+	}
 	stop(&fixture);
 }
 
@@ -599,6 +628,7 @@ int main(void)
 		cmocka_unit_test(the_version_is_there_as_json),
 		cmocka_unit_test(options_is_answered_with_the_methods),
 		cmocka_unit_test(the_landing_page_allows_nothing_from_elsewhere),
+		cmocka_unit_test(the_landing_page_says_how_long_the_program_runs),
 		cmocka_unit_test(page_and_files_are_small),
 		cmocka_unit_test(lifecycle_pages_are_off_unless_switched_on),
 		cmocka_unit_test(post_and_put_reload_and_quit),
