@@ -239,42 +239,32 @@ void reload_log_problem(void *context, const char *sentence, bool warning)
 		   log_text(warning ? "warning" : "error", sentence));
 }
 
-/* Joins sentences, as many as there is room for. */
-struct joining {
-	char text[sizeof((struct error *)0)->text];
-	size_t size, left_out;
-};
-
-static void join_error(void *context, const char *sentence, bool warning)
-{
-	enum { REST = 32 }; /* room for "; and N more" */
-	struct joining *joining = context;
-	size_t size = strlen(sentence) + (joining->size > 0 ? 2 : 0);
-
-	if (warning) {
-		return;
-	}
-	if (joining->left_out > 0 || joining->size + size + REST > sizeof joining->text) {
-		joining->left_out++;
-		return;
-	}
-	joining->size += (size_t)snprintf(joining->text + joining->size,
-					  sizeof joining->text - joining->size, "%s%s",
-					  joining->size > 0 ? "; " : "", sentence);
-}
-
-/* All errors in one sentence; err stays where there is room for none of them. */
+/* The errors in one sentence, as many as there is room for; err stays if that is none of them. */
 static void join_errors(const struct problems *problems, struct error *err)
 {
-	struct joining joining = { .size = 0 };
+	enum { REST = 32 }; /* room for "; and N more" */
+	char text[sizeof err->text];
+	size_t size = 0, joined = 0;
 
-	problems_show(problems, join_error, &joining);
-	if (joining.size > 0 && joining.left_out > 0) {
-		snprintf(joining.text + joining.size, sizeof joining.text - joining.size,
-			 "; and %zu more", joining.left_out);
+	for (size_t i = 0; i < problems->count; i++) {
+		const struct problem *problem = &problems->list[i];
+
+		if (problem->warning) {
+			continue;
+		}
+		if (size + 2 + strlen(problem->sentence) + REST > sizeof text) {
+			break;
+		}
+		size += (size_t)snprintf(text + size, sizeof text - size, "%s%s",
+					 joined > 0 ? "; " : "", problem->sentence);
+		joined++;
 	}
-	if (joining.size > 0) {
-		error_set(err, ERROR_CONFIG, "%s", joining.text);
+	if (joined > 0 && joined < problems->errors) {
+		snprintf(text + size, sizeof text - size, "; and %zu more",
+			 problems->errors - joined);
+	}
+	if (joined > 0) {
+		error_set(err, ERROR_CONFIG, "%s", text);
 	}
 }
 

@@ -365,6 +365,38 @@ static int remove_files(void **state)
 	return remove(recording);
 }
 
+/* A page of the web server shows them: as many as one sentence has room for, and how many others
+ * there are, also of those that the log does not show. */
+static void errors_that_have_no_room_are_counted(void **state)
+{
+	enum { ERRORS = 60 }; /* more than the log shows, PROBLEMS_SHOWN */
+	struct running running;
+	struct error err = { 0 };
+	struct text config = { 0 };
+	char rest[32];
+	size_t shown = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < ERRORS; i++) {
+		text_add_format(&config, "nothing_%02u: 1\n", i);
+	}
+	start(&running, "{}\n", 0, true);
+	finish(&running);
+	write_config(config.data);
+	log_configure(LOG_ERROR + 1, LOG_LOGFMT);
+	assert_false(reload_now(running.reload, &err));
+	log_configure(LOG_INFO, LOG_LOGFMT);
+	for (const char *at = err.text; (at = strstr(at, "'nothing_")) != NULL; at++) {
+		shown++;
+	}
+	assert_in_range(shown, 1, ERRORS - 1);
+	snprintf(rest, sizeof rest, "; and %zu more", ERRORS - shown);
+	assert_true(strlen(err.text) > strlen(rest));
+	assert_string_equal(err.text + strlen(err.text) - strlen(rest), rest);
+	text_free(&config);
+	close_running(&running);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +404,7 @@ int main(void)
 		cmocka_unit_test(what_two_configurations_both_count_goes_on),
 		cmocka_unit_test(a_replay_that_waits_is_reloaded_at_once),
 		cmocka_unit_test(a_configuration_with_errors_changes_nothing),
+		cmocka_unit_test(errors_that_have_no_room_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, make_recording, remove_files);
