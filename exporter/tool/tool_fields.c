@@ -57,10 +57,11 @@ static void add_scalar(struct text *out, const char *text)
 	json_string(&json, text);
 }
 
-/* "TransferSize" becomes transfer_size, "st[0].x" st_0_x. */
+/* "TransferSize" becomes transfer_size, "st[0].x" st_0_x, and what has no such letter field. */
 static void add_label_name(struct text *out, const char *field)
 {
 	bool small = false, gap = false;
+	size_t start = out->size;
 
 	for (const char *at = field; *at; at++) {
 		bool digit = *at >= '0' && *at <= '9';
@@ -79,7 +80,7 @@ static void add_label_name(struct text *out, const char *field)
 		gap = false;
 		small = !upper;
 	}
-	if (field[0] == '\0') {
+	if (out->size == start) {
 		text_add_string(out, "field");
 	}
 }

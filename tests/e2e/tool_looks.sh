@@ -196,6 +196,18 @@ grep -q '^        # value: IoSize  ' "$work/write" || fail "the amount: $(cat "$
 "$ETWTOOL" fields "$work/sample.etl" FileIo/OperationEnd >"$work/end"
 grep -Eq '^      process: StartedBy  *# derived' "$work/end" || fail "StartedBy: $(cat "$work/end")"
 grep -Eq '^      # nt_status: NtStatus  *# u32: 0x0, 0xc0000034; by name: \{ field: NtStatus, decode: \[ntstatus\] \}$' "$work/end" || fail "NtStatus: $(cat "$work/end")"
+# Names that are no label of Prometheus: each gets one that is, and the collector takes all of them.
+printf '%s\n' '{"filetime": 133601436010000000, "provider": "11111111-1111-1111-1111-111111111111", "provider_name": "Contoso", "event": "Sold",
+	"fields": {"名前": "tea", "1st": "a", "_a": "b", "$1": "c", "x y": "d", "HTTPCode": "e"}}' | tr -d '\n' >"$work/names.jsonl"
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/names.etl" --exact --event FileIo/Read --to 0.1 --add "$work/names.jsonl" >/dev/null || fail "a recording with odd names"
+"$ETWTOOL" fields "$work/names.etl" Contoso/Sold >"$work/text"
+for line in 'field: "名前"' 'field_1st: "1st"' '_a: _a' '_1: "\$1"' 'x_y: "x y"' 'httpcode: HTTPCode'; do
+	grep -Eq "^      # $line  " "$work/text" || fail "no label $line: $(cat "$work/text")"
+done
+sed -E 's/^      # ([a-z0-9_]+: .*)$/      \1/' "$work/text" >"$work/my_collector.yaml"
+"$ETW_EXPORTER" --once --config.file="$work/config.yaml" --replay.file="$work/names.etl" >"$work/page" || fail "the labels: $(cat "$work/my_collector.yaml")"
+grep '^etw_my_events_total{' "$work/page" | grep 'field="tea"' | grep 'field_1st="a"' | grep '_a="b"' | grep '_1="c"' | grep 'x_y="d"' |
+	says 'httpcode="e".* 1$' || fail "the labels: $(grep etw_my "$work/page")"
 # The start of a disk request comes with a flag that no collector can need, so none is suggested.
 "$MAKE_HOSTILE" "$work"
 "$ETWTOOL" fields "$work/every-class.etl" DiskIo/Read | grep -q '^needs: { kernel: \[DISK_IO\] }' || fail "needs of DiskIo/Read"
