@@ -150,6 +150,43 @@ static void one_name_has_one_pseudonym_wherever_it_stands(void **state)
 	assert_string_equal(of("\xd0\x98\xd0\xb2"), of("\xd0\xb8\xd0\xb2"));
 }
 
+/* Upper-case and lower-case letters of Latin, Greek and Cyrillic ("Unicode Character Database",
+ * UnicodeData.txt): names that differ by them alone are one name for Windows. */
+static void the_case_of_letters_of_other_languages_makes_no_difference(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "\u00c5sa", "\u00e5sa" }, /* Å */
+		{ "\u0100x", "\u0101x" },   /* Ā, the first of Latin Extended-A */
+		{ "\u0136x", "\u0137x" },   /* Ķ */
+		{ "\u0139x", "\u013ax" },   /* Ĺ: from here on, the odd ones are upper-case */
+		{ "\u0141\u00f3d\u017a", "\u0142\u00d3D\u0179" }, /* Łódź */
+		{ "\u0147x", "\u0148x" },                         /* Ň */
+		{ "\u014ax", "\u014bx" },                         /* Ŋ: the even ones again */
+		{ "\u0160koda", "\u0161koda" },                   /* Š */
+		{ "\u0176x", "\u0177x" },                         /* Ŷ */
+		{ "\u0178x", "\u00ffx" },                         /* Ÿ */
+		{ "\u017di\u017eka", "\u017ei\u017dka" },         /* Ž */
+		{ "\u0391\u03a9", "\u03b1\u03c9" },               /* Α Ω */
+		{ "\u0401\u0416", "\u0451\u0436" },               /* Ё Ж */
+		{ "\u0400\u040f", "\u0450\u045f" },               /* Ѐ Џ */
+		{ "\u0410\u042f", "\u0430\u044f" },               /* А Я */
+	};
+	/* No pair of case: the multiplication sign and the division sign, dotless i, kra. */
+	static const char *const others[][2] = { { "x\u00d7", "x\u00f7" },
+						 { "\u0130x", "\u0131x" },
+						 { "\u0138x", "\u0137x" },
+						 { "\u0149x", "\u0148x" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		assert_string_equal(of(pairs[i][0]), of(pairs[i][1]));
+		assert_string_not_equal(of(pairs[i][0]), pairs[i][0]);
+	}
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+		assert_string_not_equal(of(others[i][0]), of(others[i][1]));
+	}
+}
+
 static void another_key_gives_other_pseudonyms_and_the_same_key_the_same(void **state)
 {
 	struct error err = { 0 };
@@ -216,6 +253,9 @@ static void addresses_keep_common_prefixes(void **state)
 		{ { 8, 8, 8, 8 }, { 9, 9, 9, 9 } },
 		{ { 10, 20, 7, 88 }, { 10, 20, 7, 89 } },
 		{ { 192, 168, 1, 1 }, { 192, 168, 2, 1 } },
+		{ { 172, 16, 0, 1 }, { 172, 31, 255, 254 } },
+		{ { 172, 15, 0, 1 }, { 172, 32, 255, 254 } }, /* of no private network */
+		{ { 169, 254, 1, 1 }, { 169, 254, 1, 2 } },
 	};
 
 	(void)state;
@@ -229,6 +269,9 @@ static void addresses_keep_common_prefixes(void **state)
 		assert_int_equal(common_bits(a, b, 32), common_bits(pairs[i][0], pairs[i][1], 32));
 		assert_int_equal(a[0] == 10, pairs[i][0][0] == 10);
 		assert_int_equal(a[0] == 192 && a[1] == 168, pairs[i][0][0] == 192);
+		assert_int_equal(a[0] == 172 && a[1] / 16 == 1,
+				 pairs[i][0][0] == 172 && pairs[i][0][1] == 16);
+		assert_int_equal(a[0] == 169 && a[1] == 254, pairs[i][0][0] == 169);
 	}
 }
 
@@ -246,6 +289,45 @@ static void an_address_reads_the_same_in_a_text_and_in_bytes(void **state)
 	assert_int_equal(ip6[0] & 0xe0, 0x20);
 	assert_string_not_equal(of("2001:db8::7"), "2001:db8::7");
 	assert_int_equal(strspn(of("2001:db8::7"), "0123456789abcdef:"), strlen(of("2001:db8::7")));
+}
+
+/* How many bits of an address of IPv6 say what it is for, by RFC 4291 and RFC 4193; the next ones
+ * change. */
+static void an_address_of_ip6_keeps_what_it_is_for(void **state)
+{
+	static const struct {
+		uint8_t address[16];
+		unsigned bits;
+	} cases[] = {
+		{ { 0x20, 0x01, 0x0d, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3 }, 3 },
+		{ { 0xfd, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6 }, 8 },
+		{ { 0xfc, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6 }, 8 },
+		{ { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 0x1a, 0x2b, 0xff, 0xfe, 0x3c, 0x4d, 0x5e },
+		  64 },
+	};
+	uint8_t multicast[16] = { 0xff, 2, [15] = 1 };
+	uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 93, 184, 216, 34 };
+	uint8_t mapped_loopback[16] = { [10] = 0xff, [11] = 0xff, 127, 0, 0, 1 };
+	uint8_t ip4[4] = { 93, 184, 216, 34 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		uint8_t address[16];
+
+		memcpy(address, cases[i].address, sizeof address);
+		assert_true(pseudonyms_ip6(pseudonyms, address));
+		assert_true(common_bits(address, cases[i].address, 128) >= cases[i].bits);
+		assert_memory_not_equal(address + 8, cases[i].address + 8, 8);
+	}
+	assert_false(pseudonyms_ip6(pseudonyms, multicast));
+	assert_false(pseudonyms_ip6(pseudonyms, mapped_loopback));
+	/* An address of IPv4 in the form of IPv6 is the same one. */
+	assert_true(pseudonyms_ip6(pseudonyms, mapped));
+	assert_true(pseudonyms_ip4(pseudonyms, ip4));
+	assert_memory_equal(mapped + 12, ip4, 4);
+	assert_int_equal(mapped[10], 0xff);
+	assert_int_equal(mapped[11], 0xff);
+	assert_string_equal(of("::ffff:93.184.216.34") + 7, of("93.184.216.34"));
 }
 
 static void accounts_of_one_domain_stay_together(void **state)
@@ -280,10 +362,12 @@ int main(void)
 		cmocka_unit_test(different_numbers_stay_different),
 		cmocka_unit_test(a_path_keeps_its_depth_and_its_extension),
 		cmocka_unit_test(one_name_has_one_pseudonym_wherever_it_stands),
+		cmocka_unit_test(the_case_of_letters_of_other_languages_makes_no_difference),
 		cmocka_unit_test(another_key_gives_other_pseudonyms_and_the_same_key_the_same),
 		cmocka_unit_test(long_numbers_and_identifiers_keep_their_form),
 		cmocka_unit_test(addresses_keep_common_prefixes),
 		cmocka_unit_test(an_address_reads_the_same_in_a_text_and_in_bytes),
+		cmocka_unit_test(an_address_of_ip6_keeps_what_it_is_for),
 		cmocka_unit_test(accounts_of_one_domain_stay_together),
 	};
 
