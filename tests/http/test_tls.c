@@ -589,6 +589,56 @@ static const X509 *certificate_of_server(const struct tls_pair *pair)
 	return SSL_get0_peer_certificate(pair->client);
 }
 
+/* Whether a client that trusts only the authority takes what the server has sent. */
+static bool is_trusted(const struct tls_pair *pair, const struct certificate *authority)
+{
+	X509_STORE *store = X509_STORE_new();
+	X509_STORE_CTX *check = X509_STORE_CTX_new();
+	bool trusted;
+
+	assert_true(store && check && X509_STORE_add_cert(store, authority->cert) == 1);
+	assert_int_equal(X509_STORE_CTX_init(check, store, SSL_get0_peer_certificate(pair->client),
+					     SSL_get_peer_cert_chain(pair->client)),
+			 1);
+	trusted = X509_verify_cert(check) == 1;
+	X509_STORE_CTX_free(check);
+	X509_STORE_free(store);
+	return trusted;
+}
+
+/* The file has the certificate of the server first, then those that lead to the authority: so
+ * public authorities give them out. */
+static void certificates_of_authorities_between_are_sent(void **state)
+{
+	struct certificate *between = certificate_make(&(const struct certificate_options){
+		.name = "between", .issuer = of.ca, .authority = true });
+	struct certificate *server = make("server below", between, "serverAuth", false);
+	struct tls_options options = plain_options();
+	struct text chain = { 0 };
+
+	(void)state;
+	text_add_string(&chain, server->cert_pem);
+	text_add_string(&chain, between->cert_pem);
+	options.key = pem(server->key_pem, "key_file");
+	for (unsigned whole = 0; whole < 2; whole++) {
+		struct tls_server *tls;
+		struct tls_pair pair;
+
+		options.cert = pem(whole ? chain.data : server->cert_pem, "cert_file");
+		tls = serve(&options);
+		tls_pair_open(&pair, tls, &(const struct tls_client_options){ 0 });
+		assert_true(tls_pair_handshake(&pair));
+		assert_int_equal(X509_cmp(SSL_get0_peer_certificate(pair.client), server->cert), 0);
+		assert_int_equal(is_trusted(&pair, of.ca), whole == 1);
+		assert_false(is_trusted(&pair, of.other_ca));
+		tls_pair_close(&pair);
+		tls_server_free(tls);
+	}
+	text_free(&chain);
+	certificate_free(server);
+	certificate_free(between);
+}
+
 static void an_exchange_is_for_later_connections(void **state)
 {
 	struct certificate *newer = make("server", of.ca, "serverAuth", false);
@@ -806,6 +856,7 @@ int main(void)
 		cmocka_unit_test(versions_are_kept),
 		cmocka_unit_test(suites_and_curves_are_chosen),
 		cmocka_unit_test(the_protocol_is_http_1_1),
+		cmocka_unit_test(certificates_of_authorities_between_are_sent),
 		cmocka_unit_test(an_exchange_is_for_later_connections),
 		cmocka_unit_test(after_an_error_the_server_keeps_what_it_has),
 		cmocka_unit_test(sessions_are_not_resumed),
