@@ -221,6 +221,18 @@ grep -Fq 'sum(etw_process_exits_total{result="crash"}) > 0 holds: all selected s
 expect_exit 2 'takes two recordings' "$ETWTOOL" diff "$work/sample.etl"
 expect_exit 2 'compares two recordings, not also' "$ETWTOOL" diff a b c
 expect_exit 1 'nothing.etl' "$ETWTOOL" diff "$work/sample.etl" "$work/nothing.etl"
+many=()
+for _ in {1..33}; do
+	many+=(--fail-if 'etw_process_exits_total > 1')
+done
+expect_exit 2 'more than 32 --fail-if$' "$ETWTOOL" diff "$work/sample.etl" "$work/sample.etl" "${many[@]}"
+# Two records at the start: what lasts no time has no rates.
+printf '{"filetime": 133601436000000000, "provider": "11111111-1111-1111-1111-111111111111", "id": 1, "raw": ""}\n' >"$work/line.jsonl"
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/moment.etl" --exact --event FileIo/Read --to 0.0001 --add "$work/line.jsonl" >/dev/null || fail "a recording of a moment"
+"$ETWTOOL" diff "$work/moment.etl" "$work/sample.etl" >"$work/out" 2>/dev/null || fail "a recording of a moment: exit $?"
+grep -q '^A: moment.etl: 2 records in 0.0 s$' "$work/out" || fail "a moment: $(head -3 "$work/out")"
+grep -q '^A lasts no time, so nothing can be divided by it: totals are compared$' "$work/out" || fail "no word about totals: $(head -3 "$work/out")"
+"$ETWTOOL" diff "$work/moment.etl" "$work/sample.etl" --format json 2>/dev/null | says '"per_second": false' || fail "totals in JSON"
 expect_exit 2 'collector.*nothing' "$ETWTOOL" diff --collector.nothing "$work/sample.etl" "$work/sample.etl"
 
 # A name that nothing has looks like "no difference", so it is said.

@@ -144,6 +144,7 @@ count=$("$ETW_EXPORTER" --once --replay.file="$sample" --config.file="$work/limi
 	awk '/^etw_state_evictions_total/ { sum += $NF } END { print sum }')
 says "^note: $count processes, threads, files or requests did not fit" <"$work/text" || fail "$count: $(grep 'did not fit' "$work/text")"
 printf 'collectors: { disk: off, events: off, file: off, memory: off, network: off, process: off }\n' >"$work/none.yaml"
+expect_exit 2 'the requested collectors need nothing$' "$ETWTOOL" doctor "$work/none.yaml" --profile "$work/none.wprp"
 "$ETWTOOL" doctor "$work/none.yaml" | says '^The requested collectors need nothing of a session\.$' || fail "a configuration that needs nothing"
 finds cut.etl warning cut_short
 finds damaged.etl warning damaged

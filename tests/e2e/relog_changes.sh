@@ -128,6 +128,18 @@ wrong '"Image/Load.FileName=x": what the filter keeps has no such event' --set '
 wrong 'none.jsonl: .*No such file' --add none.jsonl
 expect_exit 2 '--set: expected EVENT.FIELD=VALUE' "$ETWTOOL" relog sample.etl -o x.etl --set Image/Load
 expect_exit 2 '--set: "Image/Load.@cpu=1": a header has no value @cpu' "$ETWTOOL" relog sample.etl -o x.etl --set Image/Load.@cpu=1
+expect_exit 2 '"Image/Load.FileName=\{": the value is no JSON: ' "$ETWTOOL" relog sample.etl -o x.etl --set 'Image/Load.FileName={'
+expect_exit 2 '-o - and --anonymise together take one recording and nothing else' \
+	"$ETWTOOL" relog sample.etl -o - --anonymise --set Image/Load.FileName=x
+# A value of a header has the size of its place, which is known when the record is; 40,000 letters are 80,000 bytes.
+expect_exit 2 'version=256": expected a number from 0 to 255$' "$ETWTOOL" relog sample.etl -o x.etl --set FileIo/Read.@version=256
+expect_exit 1 'an event has at most 65535$' "$ETWTOOL" relog sample.etl -o x.etl --set "Process/Start.CommandLine=$(printf '%040000d' 0)"
+[ ! -e x.etl ] || fail "a recording was written in spite of the mistake"
+many=()
+for _ in {1..17}; do
+	many+=(--add sample.etl)
+done
+expect_exit 2 '--add: more than 16 files$' "$ETWTOOL" relog sample.etl -o x.etl "${many[@]}"
 expect_exit 2 '--exact is of no use with --set' "$ETWTOOL" relog sample.etl -o x.etl --set '*.@pid=1' --exact --process sqlservr
 image='"provider_name": "Image", "opcode": 10, "version": 2, "filetime": 133601436010000000'
 line() { # PATTERN LINE: the second line of a file is wrong
