@@ -27,7 +27,10 @@ struct part {
 	uint32_t events_lost;
 	int64_t boot_time;
 	unsigned records;
-	size_t cut; /* bytes that are missing at its end */
+	size_t cut;           /* bytes that are missing at its end */
+	uint32_t buffer_size; /* 0: BUFFER_SIZE */
+	uint16_t processors;
+	int64_t end_time;
 };
 
 struct set {
@@ -44,7 +47,9 @@ static void make(struct set *set, const struct part parts[FILES_MOST])
 	snprintf(set->pattern, sizeof set->pattern, "%s_*.etl", set->start);
 	for (size_t i = 0; i < FILES_MOST; i++) {
 		const struct etl_writer_options options = {
-			.buffer_size = BUFFER_SIZE,
+			.buffer_size = parts[i].buffer_size ? parts[i].buffer_size : BUFFER_SIZE,
+			.processors = parts[i].processors,
+			.end_time = parts[i].end_time,
 			.events_lost = parts[i].events_lost,
 			.boot_time = parts[i].boot_time,
 			.start_raw = time,
@@ -197,6 +202,41 @@ static void losses_are_those_of_all_files(void **state)
 	}
 }
 
+/* The bounds are those of the largest file, and the end is that of the last one. */
+static void the_header_of_a_set_is_true_of_all_files(void **state)
+{
+	enum { END = 2000000000 };
+	static const struct part parts[FILES_MOST] = {
+		{ .number = 1, .records = 10, .processors = 2, .end_time = END + 1 },
+		{ .number = 2,
+		  .records = 1000,
+		  .processors = 6,
+		  .buffer_size = 8 * BUFFER_SIZE,
+		  .end_time = END + 2 },
+		{ .number = 3, .records = 10, .processors = 4, .end_time = END + 3 },
+	};
+	struct error err = { 0 };
+	struct etl_damage damage = { 0 };
+	struct etl_file *file;
+	struct found found;
+	struct set set;
+
+	(void)state;
+	make(&set, parts);
+	file = etl_file_open(set.pattern, 0, &err);
+	assert_non_null(file);
+	assert_int_equal(file->header.buffer_size_bytes, 8 * BUFFER_SIZE);
+	assert_int_equal(file->header.processors, 6);
+	assert_true(file->header.end_time == END + 3);
+	read_all(file, &found, &damage);
+	assert_int_equal(found.records[0], 10);
+	assert_int_equal(found.records[1], 1000);
+	assert_int_equal(found.records[2], 10);
+	assert_true(damage.bad_buffers == 0 && damage.bad_records == 0);
+	etl_file_close(file);
+	remove_files(&set);
+}
+
 static void files_that_do_not_belong_together_are_refused(void **state)
 {
 	static const struct part parts[FILES_MOST] = { { .number = 1 },
@@ -290,6 +330,7 @@ int main(void)
 		cmocka_unit_test(files_are_one_recording_in_the_order_of_their_numbers),
 		cmocka_unit_test(what_is_cut_off_a_file_costs_the_others_nothing),
 		cmocka_unit_test(losses_are_those_of_all_files),
+		cmocka_unit_test(the_header_of_a_set_is_true_of_all_files),
 		cmocka_unit_test(files_that_do_not_belong_together_are_refused),
 		cmocka_unit_test(one_star_in_the_last_component_is_a_number),
 		cmocka_unit_test(a_pattern_stands_for_the_files_that_match_by_name),
