@@ -356,6 +356,81 @@ static void a_description_may_be_cut_anywhere(void **state)
 	assert_false(whole);
 }
 
+/* EVENT_MAP_INFO of tdh.h whose entries have the values 0, 1 and so on; behind them a text. */
+static struct value_map *map_of(uint32_t flag, const uint32_t *names, uint32_t count,
+				const char *text)
+{
+	struct payload payload;
+	struct event_map map;
+	struct value_map *made;
+	uint8_t *bytes;
+
+	payload_init(&payload, 8);
+	payload_u32(&payload, 0); /* the map has no name */
+	payload_u32(&payload, flag);
+	payload_u32(&payload, count);
+	payload_u32(&payload, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		payload_u32(&payload, names[i]);
+		payload_u32(&payload, i);
+	}
+	payload_wstring(&payload, text);
+	assert_false(payload.failed);
+	bytes = exact_copy(payload.bytes, payload.size);
+	assert_true(event_map_view(&provider, bytes, (uint32_t)payload.size, &map));
+	made = event_map_make(&map);
+	free(bytes);
+	payload_done(&payload);
+	return made;
+}
+
+static void a_map_names_the_values_whose_names_are_in_it(void **state)
+{
+	enum { TEXT = 16 + 5 * 8 };
+	/* One without a name, one behind the end, and one that the text before it contains. */
+	static const uint32_t names[] = { TEXT, 0, 10000, TEXT + 2 * 2, TEXT + 2 * 6 };
+	struct value_map *map = map_of(1, names, COUNT(names), "Small  ");
+	struct text text = { 0 };
+
+	(void)state;
+	assert_non_null(map);
+	assert_null(map->name);
+	assert_false(map->bits);
+	assert_int_equal(map->count, 2);
+	assert_true(value_map_text(map, 0, &text));
+	assert_true(value_map_text(map, 3, &text));
+	assert_string_equal(text.data, "Smallall");
+	assert_false(value_map_text(map, 1, &text));
+	assert_false(value_map_text(map, 4, &text)); /* only blanks */
+	free(map);
+	text_free(&text);
+	/* Neither values nor bits, such as a pattern map. */
+	assert_null(map_of(4, names, COUNT(names), "Small"));
+}
+
+/* All entries may have one long name, so that a few bytes become very many. */
+static void the_names_of_a_map_take_bounded_room(void **state)
+{
+	enum { ENTRIES = 3000, NAME = 200 };
+	uint32_t *names = malloc(ENTRIES * sizeof *names);
+	char name[NAME + 1] = { 0 };
+	struct value_map *map;
+
+	(void)state;
+	assert_non_null(names);
+	memset(name, 'x', NAME);
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		names[i] = 16 + ENTRIES * 8;
+	}
+	map = map_of(1, names, ENTRIES, name);
+	assert_non_null(map);
+	assert_true(map->count > 0);
+	assert_true(map->count * NAME <= (1 << 18) + NAME);
+	assert_string_equal(map->names[0].name, name);
+	free(map);
+	free(names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +441,8 @@ int main(void)
 		cmocka_unit_test(ranges_that_lead_astray_end_the_fields),
 		cmocka_unit_test(the_name_is_task_and_opcode),
 		cmocka_unit_test(a_description_may_be_cut_anywhere),
+		cmocka_unit_test(a_map_names_the_values_whose_names_are_in_it),
+		cmocka_unit_test(the_names_of_a_map_take_bounded_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
