@@ -133,8 +133,9 @@ static void add_remarks(struct text *html, const struct report *report)
 	}
 	if (report->clock_doubt) {
 		add_item(html, &open);
+		text_add_string(html, "The clock of the recording is doubtful: ");
 		text_add_html(html, report->clock_doubt);
-		text_add_char(html, '\n');
+		text_add_string(html, ".\n");
 	}
 	if (steps->outside > 0) {
 		add_item(html, &open);

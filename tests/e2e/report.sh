@@ -141,6 +141,27 @@ grep -q 'Losses are not known' "$work/unclosed.html" || fail "not closed, and th
 steps=$(sed -n 's/.*"steps":\([0-9]*\),"events_lost.*/\1/p' "$work/unclosed.html")
 [ "$steps" -ge 120 ] && [ "$steps" -le 240 ] || fail "not closed: $steps steps"
 
+# A clock without a frequency (docs/etl-format.md section 6).
+change "$work/clock.etl" q 0x100 0
+"$ETWTOOL" report "$work/clock.etl" -o "$work/clock.html" >/dev/null || fail "a clock without a frequency"
+grep -q '^<li>The clock of the recording is doubtful: its header has no performance counter frequency: taken as 10 MHz\.$' "$work/clock.html" ||
+	fail "a doubtful clock, and the page does not say so: $(grep -i frequency "$work/clock.html")"
+
+# A thousand processes are listed, and the others that start are counted: 1100 that start and end, and those of the sample.
+python3 - >"$work/many.jsonl" <<'END'
+import json
+start = 133601436000000000
+for i in range(1100):
+    for opcode in (1, 2):
+        fields = {"UniqueProcessKey": 4096 * (i + 1), "ProcessId": 100000 + 4 * i, "ParentId": 4, "SessionId": 0, "ExitStatus": 0, "DirectoryTableBase": 0,
+                  "Flags": 0, "UserSID": None, "ImageFileName": "many.exe", "CommandLine": "many", "PackageFullName": "", "ApplicationId": ""}
+        print(json.dumps({"filetime": start + 10 ** 8 + i * 1000 + opcode, "provider_name": "Process", "opcode": opcode, "version": 4, "fields": fields}))
+END
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/many.etl" --exact --event 'Process/*' --add "$work/many.jsonl" >/dev/null || fail "a recording of many processes"
+"$ETWTOOL" report "$work/many.etl" -o "$work/many.html" >/dev/null || fail "many processes"
+count=$("$ETWTOOL" dump "$work/many.etl" --event 'Process/*' | grep -cE '"opcode": (1|3),') # Start and DCStart
+grep -q "The list is limited: at least $((count - 1000)) later ones are not in it" "$work/many.html" || fail "$count processes: $(grep 'is limited' "$work/many.html")"
+
 # Recordings of years, of no time, of impossible times: a page each, in bounded memory (the sanitizers need more than the program).
 small_report() { # FILE OUT
 	python3 - "$ETWTOOL" "$@" <<'END'
