@@ -80,15 +80,15 @@ struct consumer {
 	struct event_table *classes;
 };
 
-static struct consumer open_consumer(void)
+static struct consumer open_consumer_of_clock(uint64_t frequency)
 {
 	const struct source_facts facts = {
 		.name = "test",
 		.os_build = 19045,
 		.processors = 4,
 		.clock = { .type = CLOCK_QPC,
-			   .frequency = 10000000,
-			   .perf_frequency = 10000000,
+			   .frequency = frequency,
+			   .perf_frequency = frequency,
 			   .anchor_raw = 0,
 			   .anchor_time = INT64_C(133601436000000000) },
 	};
@@ -99,6 +99,11 @@ static struct consumer open_consumer(void)
 	assert_non_null(consumer.classes);
 	tap_begin(consumer.tap, &facts);
 	return consumer;
+}
+
+static struct consumer open_consumer(void)
+{
+	return open_consumer_of_clock(10000000);
 }
 
 static void release(void *context, struct event_class *class)
@@ -268,6 +273,46 @@ static void take_at(struct consumer *consumer, uint16_t id, int64_t raw_time)
 					     .raw_time = raw_time };
 
 	take(consumer, &record);
+}
+
+/* A recording has one clock, that of its first record. What another session has by another clock is
+ * left out and counted, also what comes later. */
+static void records_by_another_clock_are_left_out(void **state)
+{
+	struct consumer consumers[] = { open_consumer(), open_consumer_of_clock(3000000) };
+	struct tap *const taps[] = { consumers[0].tap, consumers[1].tap };
+	struct error err = { 0 };
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+	struct ring_writer *writer;
+
+	(void)state;
+	temporary_path(path, "etl");
+	writer = ring_writer_open(path, taps, 2, 0, &err);
+	assert_non_null(writer);
+	for (uint16_t i = 0; i < 3; i++) {
+		take_at(&consumers[0], 1 + i, 1000 + i);
+		take_at(&consumers[1], 100 + i, 2000 + i);
+	}
+	assert_true(ring_writer_follow(writer, true, &err));
+	assert_int_equal(ring_writer_result(writer)->records, 3);
+	assert_int_equal(ring_writer_result(writer)->left_out, 3);
+	take_at(&consumers[1], 103, 3000);
+	take_at(&consumers[0], 4, 3001);
+	assert_true(ring_writer_follow(writer, true, &err));
+	assert_true(ring_writer_finish(writer, 0, 0, &err));
+	assert_int_equal(ring_writer_result(writer)->records, 4);
+	assert_int_equal(ring_writer_result(writer)->left_out, 4);
+	assert_int_equal(ring_writer_result(writer)->lost, 0);
+	ring_writer_close(writer);
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 5);
+	for (unsigned i = 1; i <= 4; i++) {
+		assert_int_equal(copies.list[i].record.id, i);
+	}
+	remove(path);
+	close_consumer(&consumers[0]);
+	close_consumer(&consumers[1]);
 }
 
 /* One session is ahead of the other, by less than it is waited for. */
@@ -516,6 +561,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_every_type_come_back),
 		cmocka_unit_test(records_of_two_consumers_are_in_order_of_time),
+		cmocka_unit_test(records_by_another_clock_are_left_out),
 		cmocka_unit_test(a_recording_that_grows_is_in_order_of_time),
 		cmocka_unit_test(what_existed_before_is_a_rundown),
 		cmocka_unit_test(what_a_live_session_found_is_recorded),
