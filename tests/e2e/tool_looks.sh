@@ -208,6 +208,20 @@ sed -E 's/^      # ([a-z0-9_]+: .*)$/      \1/' "$work/text" >"$work/my_collecto
 "$ETW_EXPORTER" --once --config.file="$work/config.yaml" --replay.file="$work/names.etl" >"$work/page" || fail "the labels: $(cat "$work/my_collector.yaml")"
 grep '^etw_my_events_total{' "$work/page" | grep 'field="tea"' | grep 'field_1st="a"' | grep '_a="b"' | grep '_1="c"' | grep 'x_y="d"' |
 	says 'httpcode="e".* 1$' || fail "the labels: $(grep etw_my "$work/page")"
+# Events whose names mean something else in a rule, without a layout, or classic: each collector counts its event, and no other one.
+python3 - >"$work/events.jsonl" <<'END'
+import json
+for number, event in enumerate(({"kind": "full", "opcode": 7, "raw": "0011"}, {"id": 5, "version": 2, "raw": "0011"}, {"provider_name": "A:B", "event": "E"},
+                                {"provider_name": "A/B", "event": "E/F"}, {"provider_name": "Image", "event": "Load"})):
+    event = {"fields": {"a": 1}, **event} if "raw" not in event else event
+    print(json.dumps({"filetime": 133601436010000000, "provider": f"{number + 1}1111111-1111-1111-1111-111111111111", **event}))
+END
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/events.etl" --exact --event Image/Load --add "$work/events.jsonl" >/dev/null || fail "a recording with odd events"
+for event in '{11111111-1111-1111-1111-111111111111}/7' '{21111111-1111-1111-1111-111111111111}/5' A:B/E A/B/E/F '{51111111-1111-1111-1111-111111111111}/Load'; do
+	"$ETWTOOL" fields "$work/events.etl" "$event" >"$work/my_collector.yaml" || fail "$event"
+	"$ETW_EXPORTER" --once --config.file="$work/config.yaml" --replay.file="$work/events.etl" >"$work/page" || fail "$event: $(cat "$work/my_collector.yaml")"
+	grep '^etw_my_events_total' "$work/page" | diff - <(echo 'etw_my_events_total{process="Idle"} 1') || fail "$event: $(cat "$work/my_collector.yaml")"
+done
 # The start of a disk request comes with a flag that no collector can need, so none is suggested.
 "$MAKE_HOSTILE" "$work"
 "$ETWTOOL" fields "$work/every-class.etl" DiskIo/Read | grep -q '^needs: { kernel: \[DISK_IO\] }' || fail "needs of DiskIo/Read"
