@@ -180,6 +180,22 @@ writes=$(count --event FileIo/Write)
 [ "$(count --event 'FileIo/Writ?')" = "$writes" ] || fail "FileIo/Writ?"
 [ "$(count --event 'Contoso.Shop/OrderPlaced')" = "$(count --provider 'contoso.*' --event orderplaced)" ] || fail "OrderPlaced"
 
+# A table has 4096 columns of fields at most; of 41 events with 100 fields each it takes one, and the fields of no other one.
+python3 - >"$work/wide.jsonl" <<'END'
+import json
+for e in range(41):
+    print(json.dumps({"filetime": 133601436010000000, "provider": "11111111-1111-1111-1111-111111111111", "event": f"E{e}",
+                      "fields": {f"e{e}f{i}": e * 1000 + i for i in range(100)}}))
+END
+"$ETWTOOL" relog "$sample" -o "$work/wide.etl" --exact --event FileIo/Read --to 0.1 --add "$work/wide.jsonl" >/dev/null || fail "a recording of many fields"
+expect_exit 1 'too many different fields for one table: pick events with --event$' "$ETWTOOL" dump "$work/wide.etl" --format csv
+"$ETWTOOL" dump "$work/wide.etl" --format csv --event E40 >"$work/csv" || fail "the fields of one event"
+python3 - "$work/csv" <<'END' || fail "the table of one event: $(head -c 400 "$work/csv")"
+import csv, sys
+row, = csv.DictReader(open(sys.argv[1]))
+assert {name: value for name, value in row.items() if name.startswith("e") and name != "event"} == {f"e40f{i}": str(40000 + i) for i in range(100)}, row
+END
+
 # Colours on a terminal only, and not where NO_COLOR says so.
 if command -v script >/dev/null; then
 	dump="$ETWTOOL dump $sample --format text --per-kind 1 --event DiskIo/Read"
