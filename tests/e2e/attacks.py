@@ -29,17 +29,18 @@ BODY = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\
 PAGE = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 HEALTHY = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n"
 
+HALF_HEADS = "half heads"
 MORE_THAN_WORKERS = "slow readers, more than workers"
 MORE_THAN_ROOM = "kept connections, more than one address may have"
 
 # The reason for which the server must have closed a connection before the attack ends, however slow the machine makes the attackers:
 # those of MORE_THAN_ROOM have had an answer, so that they may be silent for two minutes, and not only for five seconds.
-ANSWERED_BY = {MORE_THAN_ROOM: "evicted"}
+ANSWERED_BY = {HALF_HEADS: "timeout", MORE_THAN_ROOM: "evicted"}
 
 # name: clients, what each sends at first, what it sends again and again, how many bytes it reads a second
 ATTACKS = {
     "silent connections": (2000, b"", b"", 0),
-    "half heads": (200, b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ", b"y", 0),
+    HALF_HEADS: (200, b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ", b"y", 0),
     "slow bodies": (64, BODY, b"y", 0),
     "slow readers": (64, PAGE, b"", 100_000),
     MORE_THAN_WORKERS: (200, PAGE, b"", 100_000),
