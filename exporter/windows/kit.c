@@ -397,7 +397,7 @@ static void on_page(void *context, const char *moment, const struct text *page)
 			at == BEFORE ? "the metrics page before the known activity" :
 				       "the metrics page after the known activity",
 			&copy);
-	if (at == AFTER && !sums->known) {
+	if (!sums->known && (at == BEFORE || kit->sums[BEFORE].known)) { /* once */
 		part_failed(kit, "ratios.csv", err.text);
 	}
 }

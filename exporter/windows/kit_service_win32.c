@@ -96,16 +96,22 @@ static bool kill(DWORD id)
 	return killed;
 }
 
-static void remove_service(struct cycle *cycle)
+/* False with GetLastError(). */
+static bool remove_service(struct cycle *cycle)
 {
 	SERVICE_STATUS status;
+	DWORD error;
+	bool removed;
 
 	if (ControlService(cycle->service, SERVICE_CONTROL_STOP, &status)) {
 		reaches(cycle, SERVICE_STOPPED, 0);
 	}
-	DeleteService(cycle->service);
+	removed = DeleteService(cycle->service);
+	error = GetLastError();
 	CloseServiceHandle(cycle->service);
 	cycle->service = NULL;
+	SetLastError(error);
+	return removed;
 }
 
 static bool install(struct cycle *cycle, const wchar_t *line)
@@ -195,8 +201,7 @@ bool kit_service_cycle(const char *config_file, struct text *csv, struct error *
 	if (step(&cycle, "service manager", cycle.manager != NULL)) {
 		done = install(&cycle, line) && live(&cycle);
 		if (cycle.service) {
-			remove_service(&cycle);
-			step(&cycle, "remove", true);
+			done = step(&cycle, "remove", remove_service(&cycle)) && done;
 		}
 		CloseServiceHandle(cycle.manager);
 	}
