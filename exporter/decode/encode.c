@@ -678,6 +678,30 @@ static bool finish(struct encoder *encoder, bool done)
 }
 
 /*
+ * Shows the visitor the whole elements of a list of numbers that the payload cut short. What is
+ * left of the next element is not copied.
+ */
+static bool visit_cut_list(struct encoder *encoder, unsigned index)
+{
+	const struct field *field = &encoder->schema->fields[index];
+	const struct field_slice *list = &encoder->slices[index];
+	const uint8_t *payload = encoder->record->payload;
+	uint32_t prefix = (uint32_t)(list->at - payload) - encoder->position;
+	struct old_bytes old;
+	uint32_t offset = 0;
+
+	payload_bytes(encoder->out, payload + encoder->position, prefix); /* the count */
+	encoder->position += prefix;
+	while (next_old(field, list, &offset, &old)) {
+		encoder->position += old.size;
+		if (!visit_element(encoder, index, &old)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
  * Shows the visitor the values in the field that the payload cut short, and those of its structure
  * before it. Only values can be shown: an array of structures ends it.
  */
@@ -701,11 +725,10 @@ static bool visit_cut(struct encoder *encoder, unsigned first, unsigned whole)
 			}
 			continue;
 		}
-		if (field_is_list(field) &&
-		    field->type <= FIELD_DOUBLE) { /* numbers are no names */
-			payload_bytes(encoder->out, payload + encoder->position,
-				      encoder->record->payload_size - encoder->position);
-			encoder->position = encoder->record->payload_size;
+		if (field_is_list(field) && field->type <= FIELD_DOUBLE) {
+			if (!visit_cut_list(encoder, i)) {
+				return field_error(encoder, i);
+			}
 		} else if (!field_is_list(field)) {
 			struct old_bytes old = { .at = payload + encoder->position,
 						 .size = (uint32_t)(slice->at - payload) +

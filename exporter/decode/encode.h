@@ -49,7 +49,8 @@ size_t encode_room(const struct field *field, const struct field_slice *element)
  * written again. A payload that ends early ends there again.
  *
  * @visit:  NULL or a visitor of all values that have no change; bytes behind the last field then
- *          become zero, and those of a structure that is cut become 0xff, which leaves it cut.
+ *          become zero, and those of a structure or an element of a list that is cut become 0xff,
+ *          which leaves it cut.
  * @out:    gets the payload; payload_init() with the pointer size of the record.
  *
  * False, with a sentence that names the field, when a value does not fit.

@@ -457,6 +457,24 @@ static void lists_of_small_integers_are_cleared(void **state)
 						     .count = 3 },
 				     "s\0e\0c\0", 6, ANONYMISE_REPLACED),
 			    zeros, 6);
+	/* Also when the payload ends before the list does, within an element or not. */
+	assert_memory_equal(of_field((struct field){ .name = "Name",
+						     .type = FIELD_U8,
+						     .count_type = FIELD_COUNT_FIXED,
+						     .count = 10 },
+				     "secret", 6, ANONYMISE_REPLACED),
+			    zeros, 6);
+	assert_memory_equal(of_field((struct field){ .name = "Name",
+						     .type = FIELD_U16,
+						     .count_type = FIELD_COUNT_FIXED,
+						     .count = 9 },
+				     "s\0e\0c\0", 6, ANONYMISE_REPLACED),
+			    zeros, 6);
+	assert_memory_equal(of_field((struct field){ .name = "Name",
+						     .type = FIELD_U16,
+						     .count_type = FIELD_COUNT_PREFIX },
+				     "\x09\0s\0e\0c", 7, ANONYMISE_REPLACED),
+			    "\x09\0\0\0\0\0\xff", 7);
 	of_field((struct field){ .name = "Values",
 				 .type = FIELD_U32,
 				 .count_type = FIELD_COUNT_FIXED,
