@@ -247,15 +247,28 @@ static void replace_binary(struct anonymiser *anonymiser, const struct field *fi
 	count(anonymiser, ANONYMISED_BYTES);
 }
 
+/* Half an address is no address: nothing of it is left. */
+static void clear_cut(struct anonymiser *anonymiser, enum anonymised heading, uint8_t *bytes,
+		      size_t size)
+{
+	memset(bytes, 0, size);
+	count(anonymiser, heading);
+}
+
 static void replace_number(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes,
-			   size_t size)
+			   size_t size, bool cut)
 {
 	for (size_t i = 0; i < sizeof number_rows / sizeof number_rows[0]; i++) {
-		if (number_rows[i].size != size ||
+		bool address = number_rows[i].form == NUMBER_IP4;
+
+		if ((cut ? number_rows[i].size <= size : number_rows[i].size != size) ||
 		    !glob_matches_nocase(number_rows[i].pattern, field->name)) {
 			continue;
 		}
-		if (number_rows[i].form == NUMBER_IP4) {
+		if (cut) {
+			clear_cut(anonymiser, address ? ANONYMISED_ADDRESS : ANONYMISED_BYTES,
+				  bytes, size);
+		} else if (address) {
 			if (pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
 				count(anonymiser, ANONYMISED_ADDRESS);
 			}
@@ -344,12 +357,16 @@ static enum encode_answer replace(void *context, const struct field *field,
 		}
 		break;
 	case FIELD_IP4:
-		if (element->size == 4 && pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
+		if (element->size != 4) {
+			clear_cut(anonymiser, ANONYMISED_ADDRESS, bytes, element->size);
+		} else if (pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
 			count(anonymiser, ANONYMISED_ADDRESS);
 		}
 		break;
 	case FIELD_IP6:
-		if (element->size == 16 && pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
+		if (element->size != 16) {
+			clear_cut(anonymiser, ANONYMISED_ADDRESS, bytes, element->size);
+		} else if (pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
 			count(anonymiser, ANONYMISED_ADDRESS);
 		}
 		break;
@@ -368,7 +385,7 @@ static enum encode_answer replace(void *context, const struct field *field,
 		replace_binary(anonymiser, field, bytes, element->size);
 		break;
 	default:
-		replace_number(anonymiser, field, bytes, element->size);
+		replace_number(anonymiser, field, bytes, element->size, element->cut);
 		break;
 	}
 	return ENCODE_BYTES;

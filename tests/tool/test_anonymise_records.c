@@ -494,6 +494,35 @@ static void addresses_in_integers_are_replaced_and_their_lengths_stay(void **sta
 		 ANONYMISE_SAME);
 }
 
+/* Half an address is no address, so nothing of it is left, and each half is counted. */
+static void an_address_that_is_cut_is_cleared(void **state)
+{
+	static const struct {
+		struct field field;
+		uint32_t size;
+	} cases[] = {
+		{ { .name = "Peer", .type = FIELD_IP6 }, 15 },
+		{ { .name = "Peer", .type = FIELD_IP4 }, 3 },
+		{ { .name = "RemoteAddress", .type = FIELD_U32 }, 3 },
+		{ { .name = "PhysicalAddr", .type = FIELD_U64 }, 6 },
+	};
+	static const uint8_t address[16] = { 203, 0, 113, 25, 4, 5, 6, 7, 8, 9 };
+	static const uint8_t zeros[16] = { 0 };
+	struct anonymise_counts counts;
+
+	(void)state;
+	start(false);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_memory_equal(of_field(cases[i].field, address, cases[i].size,
+					     ANONYMISE_REPLACED),
+				    zeros, cases[i].size);
+	}
+	of_field((struct field){ .name = "Size", .type = FIELD_U32 }, address, 3, ANONYMISE_SAME);
+	anonymiser_counts(anonymiser, &counts);
+	assert_int_equal(counts.values[ANONYMISED_ADDRESS], 3);
+	assert_int_equal(counts.values[ANONYMISED_BYTES], 1);
+}
+
 static void an_address_in_bytes_is_replaced(void **state)
 {
 	static const uint8_t address[16] = { 0x20, 0x01, 0x0d, 0xb8, 1, 2, 3, 4,
@@ -568,6 +597,7 @@ int main(void)
 		RUN(guids_of_devices_change_and_those_of_classes_stay),
 		RUN(lists_of_small_integers_are_cleared),
 		RUN(addresses_in_integers_are_replaced_and_their_lengths_stay),
+		RUN(an_address_that_is_cut_is_cleared),
 		RUN(an_address_in_bytes_is_replaced),
 		RUN(a_text_that_is_cut_is_crossed_out),
 		RUN(what_is_behind_an_address_of_a_socket_is_cleared),
