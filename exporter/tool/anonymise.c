@@ -199,12 +199,16 @@ static enum encode_answer replace_text(struct anonymiser *anonymiser, const stru
 	return ENCODE_TEXT;
 }
 
-/* "TIME_ZONE_INFORMATION structure", Microsoft Learn: its two names say where the machine is. */
+/*
+ * "TIME_ZONE_INFORMATION structure", Microsoft Learn: its two names say where the machine is. It
+ * has 172 bytes, in EventTrace/Header with 4 of padding; what is larger under its name is something
+ * else, such as DYNAMIC_TIME_ZONE_INFORMATION.
+ */
 static void clear_time_zone_names(uint8_t *bytes, size_t size)
 {
-	enum { STANDARD_NAME = 4, DAYLIGHT_NAME = 88, NAME_SIZE = 64 };
+	enum { STANDARD_NAME = 4, DAYLIGHT_NAME = 88, NAME_SIZE = 64, SIZE_MOST = 176 };
 
-	if (size >= DAYLIGHT_NAME + NAME_SIZE) {
+	if (size >= DAYLIGHT_NAME + NAME_SIZE && size <= SIZE_MOST) {
 		memset(bytes + STANDARD_NAME, 0, NAME_SIZE);
 		memset(bytes + DAYLIGHT_NAME, 0, NAME_SIZE);
 	} else {

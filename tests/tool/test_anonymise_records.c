@@ -539,6 +539,24 @@ static void an_address_in_bytes_is_replaced(void **state)
 				address + 8, 8);
 }
 
+/* DYNAMIC_TIME_ZONE_INFORMATION has a third name, behind what TIME_ZONE_INFORMATION has. */
+static void other_time_zones_are_cleared_as_a_whole(void **state)
+{
+	static const uint8_t zeros[432] = { 0 };
+	uint8_t zone[432] = { 0xc4, 0xff, 0xff, 0xff };
+
+	(void)state;
+	start(false);
+	memcpy(zone + 4, "s\0e\0c\0", 6);
+	memcpy(zone + 172, "s\0e\0c\0", 6);
+	assert_memory_equal(of_field((struct field){ .name = "TimeZoneInformation",
+						     .type = FIELD_BINARY,
+						     .length_type = FIELD_LENGTH_FIXED,
+						     .length = sizeof zone },
+				     zone, sizeof zone, ANONYMISE_REPLACED),
+			    zeros, sizeof zone);
+}
+
 /* A payload that ends within a text: nothing of the rest is left, and it is as long as before. */
 static void a_text_that_is_cut_is_crossed_out(void **state)
 {
@@ -599,6 +617,7 @@ int main(void)
 		RUN(addresses_in_integers_are_replaced_and_their_lengths_stay),
 		RUN(an_address_that_is_cut_is_cleared),
 		RUN(an_address_in_bytes_is_replaced),
+		RUN(other_time_zones_are_cleared_as_a_whole),
 		RUN(a_text_that_is_cut_is_crossed_out),
 		RUN(what_is_behind_an_address_of_a_socket_is_cleared),
 	};
