@@ -4,8 +4,11 @@
  *
  * A text is read once, from left to right. At the beginning of each word it is decided what it is:
  * a name of the list, an account's identifier, the beginning of a path, or a word that stays. A
- * path is read part by part up to a character that ends it. In expositions and JSON a backslash is
- * written twice, so a run of separators counts as one, and is copied as it stands.
+ * path is read part by part up to a character that ends it. A name of a file may have spaces,
+ * commas, braces and apostrophes in it. Between double quotes, where expositions, JSON and the log
+ * write every value with such characters, they do not end a path; elsewhere most of them have to.
+ * In expositions and JSON a backslash is written twice, so a run of separators counts as one, and
+ * is copied as it stands.
  *
  * Pseudonyms are numbers in the order of the first occurrence. They are stored under the hash of
  * the name without case, because Windows compares names so. A hash that two names share would give
@@ -93,10 +96,21 @@ static bool in_word(char c)
 	return is_alphanumeric(c) || c == '_' || c == '-' || c == '.' || c == '$';
 }
 
-static bool ends_path(char c)
+/* Whether the character at `at` belongs to no path. */
+static bool ends_path(const char *at, const char *end, bool quoted)
 {
-	return c == '\0' || c == '\n' || c == '\r' || c == '\t' ||
-	       strchr("\"',;|<>*:{}", c) != NULL;
+	char c = *at;
+
+	if (c == '\0' || strchr("\n\r\t\"|<>*:", c)) {
+		return true;
+	}
+	if (quoted) {
+		return false;
+	}
+	if (c == '\'') { /* "Anna's" goes on */
+		return at + 1 == end || !is_alphanumeric(at[1]);
+	}
+	return strchr(",;{}", c) != NULL;
 }
 
 /* Whether " name=" follows, the next field of a line of the log. */
@@ -108,6 +122,27 @@ static bool field_follows(const char *at, const char *end)
 	for (at++; at < end && ((*at >= 'a' && *at <= 'z') || *at == '_'); at++) {
 	}
 	return at < end && *at == '=';
+}
+
+static bool is_separator(char c, bool slashes)
+{
+	return c == '\\' || (slashes && c == '/');
+}
+
+static bool path_ends(const char *at, const char *end, bool quoted)
+{
+	return at == end || ends_path(at, end, quoted) || (!quoted && field_follows(at, end));
+}
+
+/* Whether the quote at `at` is part of a text between quotes: \". */
+static bool is_escaped(const char *text, const char *at)
+{
+	const char *from = at;
+
+	while (from > text && from[-1] == '\\') {
+		from--;
+	}
+	return (at - from) % 2 == 1;
 }
 
 /* ---- parts of paths ---- */
@@ -152,9 +187,11 @@ static uint64_t number_of(struct map *map, const char *text, size_t size)
 	return number ? *number : 0;
 }
 
-static void add_part(struct kit_mask *mask, struct text *out, const char *part, size_t size)
+/* The extension stays only of the last part: that of a folder may be a name ("anna.lee"). */
+static void add_part(struct kit_mask *mask, struct text *out, const char *part, size_t size,
+		     bool last)
 {
-	size_t extension = extension_size(part, size);
+	size_t extension = last ? extension_size(part, size) : 0;
 
 	if (size == 0 || is_public(part, size)) {
 		text_add(out, part, size);
@@ -172,21 +209,21 @@ static void add_part(struct kit_mask *mask, struct text *out, const char *part, 
 
 /* Copies separators and replaces parts until the path ends; returns what follows. */
 static const char *add_path(struct kit_mask *mask, struct text *out, const char *at,
-			    const char *end, bool slashes)
+			    const char *end, bool slashes, bool quoted)
 {
-	while (at < end && !ends_path(*at) && !field_follows(at, end)) {
+	while (!path_ends(at, end, quoted)) {
 		const char *from = at;
 
-		while (at < end && (*at == '\\' || (slashes && *at == '/'))) {
+		while (at < end && is_separator(*at, slashes)) {
 			at++;
 		}
 		text_add(out, from, (size_t)(at - from));
 		from = at;
-		while (at < end && *at != '\\' && !(slashes && *at == '/') && !ends_path(*at) &&
-		       !field_follows(at, end)) {
+		while (!path_ends(at, end, quoted) && !is_separator(*at, slashes)) {
 			at++;
 		}
-		add_part(mask, out, from, (size_t)(at - from));
+		add_part(mask, out, from, (size_t)(at - from),
+			 at == end || !is_separator(*at, slashes));
 	}
 	return at;
 }
@@ -228,7 +265,7 @@ static const char *add_account(struct kit_mask *mask, struct text *out, const ch
 
 /* At the beginning of a word; returns what follows it. */
 static const char *add_word(struct kit_mask *mask, struct text *out, const char *at,
-			    const char *end)
+			    const char *end, bool quoted)
 {
 	const struct mask_name *name = listed(mask, at, end);
 	const char *next = add_account(mask, out, at, end);
@@ -239,12 +276,12 @@ static const char *add_word(struct kit_mask *mask, struct text *out, const char 
 	if (end - at > DRIVE_SIZE && is_alphanumeric(at[0]) && at[1] == ':' &&
 	    (at[2] == '\\' || at[2] == '/')) {
 		text_add(out, at, DRIVE_SIZE);
-		return add_path(mask, out, at + DRIVE_SIZE, end, true);
+		return add_path(mask, out, at + DRIVE_SIZE, end, true, quoted);
 	}
 	for (next = at; next < end && in_word(*next); next++) {
 	}
 	if (next < end && *next == '\\') {
-		return add_path(mask, out, at, end, false);
+		return add_path(mask, out, at, end, false, quoted);
 	}
 	if (name) {
 		text_add_string(out, name->pseudonym);
@@ -261,8 +298,14 @@ static const char *add_word(struct kit_mask *mask, struct text *out, const char 
 void kit_mask_add(struct kit_mask *mask, struct text *out, const char *text, size_t size)
 {
 	const char *end = text + size;
+	bool quoted = false; /* between double quotes, which end with the line */
 
 	for (const char *at = text; at < end;) {
-		at = add_word(mask, out, at, end);
+		if (*at == '\n') {
+			quoted = false;
+		} else if (*at == '"' && !is_escaped(text, at)) {
+			quoted = !quoted;
+		}
+		at = add_word(mask, out, at, end, quoted);
 	}
 }

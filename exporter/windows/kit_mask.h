@@ -6,11 +6,12 @@
  * Replaced are: the names that kit_mask_name() was called with, as whole words; security
  * identifiers of accounts (S-1-5-21-…); and each part of what looks like a path, which is what has
  * a backslash, or begins with a drive and a slash. Of a path stay its separators, drives, the names
- * of devices, some folders that every Windows has, and the extension. Names of programs that do not
- * stand in a path stay, as do addresses.
+ * of devices, some folders that every Windows has, and the extension of its last part. Names of
+ * programs that do not stand in a path stay, as do addresses.
  *
  * When in doubt a text is replaced: what follows a path without a separator is taken for a part of
- * it. One thread at a time.
+ * it, between double quotes up to the next one or a character that no name of a file can have. One
+ * thread at a time.
  */
 #ifndef WINDOWS_KIT_MASK_H
 #define WINDOWS_KIT_MASK_H

@@ -53,6 +53,10 @@ static void names_parts_and_accounts_get_pseudonyms(void **state)
 		  "S-1-5-21-account1 S-1-5-18 S-1-5-21-account1" },
 		{ "http://127.0.0.1:9189/metrics", "http://127.0.0.1:9189/metrics" },
 		{ "7 x 8", "7 x 8" },
+		{ "\"D:\\\\a b, c;d\",x=\"y\" file='D:\\e', z=1\n",
+		  "\"D:\\\\name7\",x=\"y\" file='D:\\name8', z=1\n" },
+		{ "a \"line that ends\nfile=D:/e level=info",
+		  "a \"line that ends\nfile=D:/name8 level=info" },
 	};
 	struct kit_mask *mask = mask_with_names();
 
@@ -87,11 +91,44 @@ static void no_cut_discloses_a_name(void **state)
 	}
 }
 
+/* What else a name of a file may have in it: signs that end a path elsewhere, and dots. */
+static void no_sign_in_a_name_discloses_what_follows(void **state)
+{
+	static const char *const texts[] = {
+		"\"C:\\Deals\\Sale of Acme, price to Initech.docx\"",
+		"{\"a\":\"b\",\"c\":\"C:\\\\Deals\\\\Sale of {Acme}; price to Initech.docx\"}",
+		"msg=\"cannot read \\\"C:\\\\Deals\\\\Acme, Initech.docx\\\"\"",
+		"\"C:\\x\\bonus list=high.txt\"",
+		"C:\\Deals\\Anna's salaries.etl",
+		"D:\\Profiles\\anna.lee\\x",
+		"D:/Profiles/anna.lee/x",
+	};
+	static const char *const secrets[] = { "Initech", "salaries", "high", "lee" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		struct kit_mask *mask = kit_mask_new();
+		struct text out = { 0 };
+
+		assert_non_null(mask);
+		kit_mask_add(mask, &out, texts[i], strlen(texts[i]));
+		assert_false(out.failed);
+		for (size_t j = 0; j < sizeof secrets / sizeof secrets[0]; j++) {
+			if (strstr(out.data, secrets[j])) {
+				fail_msg("%s is in %s", secrets[j], out.data);
+			}
+		}
+		text_free(&out);
+		kit_mask_free(mask);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_parts_and_accounts_get_pseudonyms),
 		cmocka_unit_test(no_cut_discloses_a_name),
+		cmocka_unit_test(no_sign_in_a_name_discloses_what_follows),
 	};
 
 	return cmocka_run_group_tests_name("kit_mask", tests, NULL, NULL);
