@@ -65,6 +65,8 @@ struct run {
 	const char *path;
 	struct replacement file; /* under its own name when it is whole */
 	struct recording_result result;
+	/* By the sessions; Windows does not count the events in a lost buffer. */
+	uint64_t events_lost, buffers_lost;
 	struct problems problems;
 	struct setup setup;
 	struct config_recorder everything;
@@ -196,20 +198,18 @@ static void end_sessions(struct run *run)
 	os_thread_join(&run->thread);
 }
 
-static bool finish(struct run *run, uint64_t *lost, struct error *err)
+static bool finish(struct run *run, struct error *err)
 {
-	uint64_t buffers = 0;
-
 	for (size_t i = 0; i < runner_session_count(run->runner); i++) {
 		struct runner_session session;
 
 		runner_session(run->runner, i, &session);
-		*lost += session.statistics.events_lost;
-		buffers +=
+		run->events_lost += session.statistics.events_lost;
+		run->buffers_lost +=
 			session.statistics.buffers_lost + session.statistics.realtime_buffers_lost;
 	}
 	if (!ring_writer_follow(run->recording, true, err) ||
-	    !ring_writer_finish(run->recording, *lost, buffers, err)) {
+	    !ring_writer_finish(run->recording, run->events_lost, run->buffers_lost, err)) {
 		return error_prefix(err, "%s", run->path);
 	}
 	run->result = *ring_writer_result(run->recording);
@@ -248,7 +248,7 @@ static void keep_file(struct run *run)
 	}
 }
 
-static bool record(struct run *run, uint64_t *lost, struct error *err)
+static bool record(struct run *run, struct error *err)
 {
 	bool good;
 
@@ -267,10 +267,10 @@ static bool record(struct run *run, uint64_t *lost, struct error *err)
 		*err = run->err;
 	}
 	return good && !run->failed && (run->recording || open_recording(run, err)) &&
-	       finish(run, lost, err);
+	       finish(run, err);
 }
 
-static int print_result(const struct run *run, uint64_t lost)
+static int print_result(const struct run *run)
 {
 	const struct recording_result *result = &run->result;
 	struct text out = { 0 };
@@ -281,12 +281,19 @@ static int print_result(const struct run *run, uint64_t lost)
 			" events lost\n",
 			run->path, result->records, result->span_ns / UINT64_C(1000000000),
 			result->span_ns / UINT64_C(100000000) % 10, result->facts, result->bytes,
-			lost + result->lost);
-	if (lost > 0) {
+			run->events_lost + result->lost);
+	if (run->events_lost > 0) {
 		tool_complain(TOOL_DONE, "record",
 			      "warning: the sessions lost %" PRIu64
 			      " events: more buffers (sessions: NAME: buffers) help",
-			      lost);
+			      run->events_lost);
+	}
+	if (run->buffers_lost > 0) {
+		tool_complain(TOOL_DONE, "record",
+			      "warning: the sessions lost %" PRIu64
+			      " buffers, and the events in them, which are not in the number of "
+			      "events lost: more buffers (sessions: NAME: buffers) help",
+			      run->buffers_lost);
 	}
 	if (result->lost > 0) {
 		tool_complain(TOOL_DONE, "record",
@@ -318,7 +325,6 @@ static int run(struct tool_arguments *arguments)
 	const struct request *request = (const struct request *)arguments;
 	struct run run = { .request = request, .path = arguments->words[0] };
 	struct error err = { 0 };
-	uint64_t lost = 0;
 	int status;
 	bool good;
 
@@ -333,11 +339,11 @@ static int run(struct tool_arguments *arguments)
 	os_mutex_init(&run.lock);
 	os_condition_init(&run.changed);
 	progress_start(&run.progress, "etwtool", "record", OUTPUT_AT_END);
-	good = record(&run, &lost, &err);
+	good = record(&run, &err);
 	progress_end(&run.progress);
 	problems_show(&run.problems, show_problem, NULL);
 	if (good) {
-		status = print_result(&run, lost);
+		status = print_result(&run);
 	} else {
 		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 		if (run.problems.errors == 0) {

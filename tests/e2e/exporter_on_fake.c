@@ -12,7 +12,8 @@
  * of the provider, however slow the machine is. "overflow FILE COUNT" does the same
  * without waiting, while the consumers are held up until every session has lost that many events;
  * then they go on, beside the writers. "burst FILE COUNT" plays it once and writes that many
- * events, as "flood" does.
+ * events, as "flood" does. "lose FILE COUNT" makes nothing: the next buffers of each session, so
+ * many, will be lost.
  *
  * "pace FILE RATE SECONDS" lets one consumer have the records of the recording at that many a
  * second, without a copy of the fake's: for measurements. Its line says what was delivered, and
@@ -239,6 +240,12 @@ static bool drain(void *context, const char *name)
 	return fake_etw_drain(name, A_MOMENT_MS);
 }
 
+static bool lose_buffers(void *context, const char *name)
+{
+	fake_etw_lose_buffers(name, *(const unsigned *)context);
+	return true;
+}
+
 struct phase {
 	const char *name;
 	uint64_t ns;
@@ -438,8 +445,14 @@ static void control(void *context)
 			work.events = number;
 			atomic_store(&work.until, UINT64_MAX);
 			run_phase(name, &work, 0);
+		} else if (strcmp(name, "lose") == 0) {
+			if (!wait_for_sessions(wait_consumer)) {
+				fail(&work, "nobody consumes the sessions");
+			}
+			each_session(lose_buffers, &number);
 		} else {
-			fail(&work, "what is to be done: flood, overflow, burst, pace or totals");
+			fail(&work, "what is to be done: flood, overflow, burst, lose, pace or "
+				    "totals");
 		}
 		good = !atomic_load(&work.failed);
 	}
