@@ -5,8 +5,8 @@
  * A description names its value maps, which may come later in the recording, so descriptions are
  * kept as bytes and become events of a manifest at the end. The same description and the same
  * manifest come once for each process and session; each is kept once. Two processes can have two
- * versions of one EventSource: then the events of the manifest that was announced last are taken, as
- * in decoding (decode/trace_manifests.h), and of the other one those that only it has.
+ * versions of one EventSource: then the events of the manifest that was announced last are taken,
+ * as in decoding (decode/trace_manifests.h), and of the other one those that only it has.
  *
  * Everything comes from the recording, so number and bytes of what is kept are bounded. What there
  * is no room for is counted, and the command says so.
@@ -24,6 +24,7 @@
 enum {
 	ENTRIES_MOST = 1 << 16, /* and as many maps */
 	BYTES_MOST = 256 << 20,
+	KNOWN_MOST = 1 << 20, /* what is remembered, also without room for it; of maps likewise */
 };
 
 /* A manifest, or the payload of an EventInfo record. */
@@ -39,12 +40,12 @@ struct entry {
 struct recorded_schemas {
 	struct entry *entries; /* owned, with what they own */
 	size_t count, capacity;
-	size_t orders; /* the next order of an entry */
+	size_t orders;           /* the next order of an entry */
 	struct value_map **maps; /* owned, as are they */
 	size_t map_count, map_capacity;
 	/* Hashes of descriptions and texts of manifests -> index + 1; 0: there was no room. */
 	struct map known;
-	struct map map_keys; /* hash of provider and name -> index + 1 */
+	struct map map_keys; /* hash of provider and name -> index + 1; 0: no room, no such map */
 	struct manifest_assembly assembly;
 	size_t bytes;
 	uint64_t refused;
@@ -102,16 +103,24 @@ static bool has_room(struct recorded_schemas *recorded, size_t count, size_t siz
 	return true;
 }
 
-/* Finds or adds what has this hash; *added: nothing with it was there before. NULL without memory.
+/*
+ * Finds or adds what has this hash; *added: nothing with it was there before. NULL without memory,
+ * or if no more is remembered: then it is counted as refused.
  */
-static uint64_t *find_known(struct recorded_schemas *recorded, uint64_t hash, bool *added)
+static uint64_t *find_known(struct recorded_schemas *recorded, struct map *known, uint64_t hash,
+			    bool *added)
 {
-	uint64_t *known;
+	uint64_t *found;
 
 	*added = false;
-	known = map_put(&recorded->known, hash, added);
-	recorded->failed |= !known;
-	return known;
+	if (known->count >= KNOWN_MOST) {
+		found = map_find(known, hash);
+		recorded->refused += !found;
+		return found;
+	}
+	found = map_put(known, hash, added);
+	recorded->failed |= !found;
+	return found;
 }
 
 /* Takes over what the entry owns. Returns its index + 1; 0: without memory. */
@@ -141,7 +150,7 @@ static void look_at_info(struct recorded_schemas *recorded, const struct event_r
 	if (!event_info_read(record, &info) || info.source != EVENT_INFO_MANIFEST) {
 		return;
 	}
-	find_known(recorded,
+	find_known(recorded, &recorded->known,
 		   guid_hash(&info.provider, recorded->seed) ^
 			   hash_seeded((uint64_t)info.id << 8 | info.version, recorded->seed),
 		   &added);
@@ -179,18 +188,20 @@ static void look_at_map(struct recorded_schemas *recorded, const struct event_re
 	struct event_map map;
 	struct value_map **grown;
 	uint64_t key, *known;
+	bool added;
 
 	if (!event_map_read(record, &map) ||
-	    !map_key(recorded, &map.provider, map.bytes, map.size, map.name, &key) ||
-	    map_find(&recorded->map_keys, key) ||
-	    !has_room(recorded, recorded->map_count, 2 * (size_t)map.size)) {
+	    !map_key(recorded, &map.provider, map.bytes, map.size, map.name, &key)) {
 		return;
 	}
-	known = map_put(&recorded->map_keys, key, NULL);
+	known = find_known(recorded, &recorded->map_keys, key, &added);
+	if (!added || !has_room(recorded, recorded->map_count, 2 * (size_t)map.size)) {
+		return;
+	}
 	grown = array_grow(recorded->maps, &recorded->map_capacity, recorded->map_count,
 			   sizeof(struct value_map *));
 	recorded->maps = grown ? grown : recorded->maps;
-	if (!known || !grown) {
+	if (!grown) {
 		recorded->failed = true;
 		return;
 	}
@@ -237,7 +248,7 @@ static void look_at_chunk(struct recorded_schemas *recorded, const struct event_
 	}
 	recorded->failed |= xml.failed;
 	if (xml.size > 0 && !xml.failed) {
-		known = find_known(recorded,
+		known = find_known(recorded, &recorded->known,
 				   text_hash(xml.data, xml.size,
 					     guid_hash(record->provider, recorded->seed)),
 				   &added);

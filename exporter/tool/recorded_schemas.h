@@ -33,7 +33,8 @@ typedef void recorded_schemas_take(void *context, const struct guid *provider, c
 bool recorded_schemas_each(struct recorded_schemas *recorded, recorded_schemas_take *take,
 			   void *context, struct error *err);
 
-/* Descriptions of an event, maps and manifests for which there was no room. */
+/* Descriptions of an event, maps and manifests for which there was no room: each once, except those
+ * beyond the number that is remembered, whose repetitions count as well. */
 uint64_t recorded_schemas_refused(const struct recorded_schemas *recorded);
 
 #endif

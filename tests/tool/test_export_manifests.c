@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of the files that manifests are exported to, and which of two manifests is exported. */
+/*
+ * Names of the files that manifests are exported to, which of two manifests is exported, and what
+ * becomes of more descriptions than there is room for.
+ */
 #include "tool/export_manifests.h"
 
 #include <setjmp.h>
@@ -10,6 +13,9 @@
 
 #include <cmocka.h>
 
+#include "base/store.h"
+#include "decode/event_info.h"
+#include "tests/support/event_info_blob.h"
 #include "tests/support/inband_manifest.h"
 #include "tool/recorded_schemas.h"
 
@@ -150,6 +156,76 @@ static void the_manifest_that_was_announced_last_is_exported(void **state)
 	}
 }
 
+/* Shows payloads that differ in the provider with which they begin: numbers first … end - 1. */
+static void look_at_providers(struct recorded_schemas *recorded, uint8_t opcode,
+			      struct payload *payload, uint32_t first, uint32_t end)
+{
+	static const struct guid meta_data = META_DATA_CLASS;
+	const struct event_record record = {
+		.provider = &meta_data,
+		.type = RECORD_FULL,
+		.classic = true,
+		.opcode = opcode,
+		.payload = payload->bytes,
+		.payload_size = (uint32_t)payload->size,
+	};
+
+	assert_false(payload->failed);
+	for (uint32_t i = first; i < end; i++) {
+		store_u32(payload->bytes, i);
+		recorded_schemas_look(recorded, &record);
+	}
+}
+
+static const struct guid provider_of_many = { { 0xa2 } };
+
+static void a_map_without_room_is_counted_once(void **state)
+{
+	enum { ROOM = 1 << 16, MORE = 10 };
+	static const struct blob_map_entry entry = { 1, "Small" };
+	static const struct event_map_blob blob = {
+		.provider = &provider_of_many, .name = "Sizes", .entries = &entry, .entry_count = 1
+	};
+	struct recorded_schemas *recorded = recorded_schemas_new(NULL);
+	struct payload payload;
+
+	(void)state;
+	assert_non_null(recorded);
+	payload_init(&payload, 8);
+	payload_event_map(&payload, &blob);
+	for (unsigned again = 0; again < 2; again++) {
+		look_at_providers(recorded, META_DATA_EVENT_MAP_INFO, &payload, 0, ROOM + MORE);
+		assert_int_equal(recorded_schemas_refused(recorded), MORE);
+	}
+	payload_done(&payload);
+	recorded_schemas_free(recorded);
+}
+
+/* Which descriptions were there is remembered of so many; others are new each time. */
+static void a_bounded_number_of_descriptions_is_remembered(void **state)
+{
+	enum { ROOM = 1 << 16, KNOWN = 1 << 20, MORE = 10 };
+	static const struct event_info_blob blob = { .provider = &provider_of_many,
+						     .id = 1,
+						     .source = EVENT_INFO_MANIFEST,
+						     .provider_name = "Alpha" };
+	struct recorded_schemas *recorded = recorded_schemas_new(NULL);
+	struct payload payload;
+
+	(void)state;
+	assert_non_null(recorded);
+	payload_init(&payload, 8);
+	payload_event_info(&payload, &blob);
+	look_at_providers(recorded, META_DATA_EVENT_INFO, &payload, 0, KNOWN + MORE);
+	assert_int_equal(recorded_schemas_refused(recorded), KNOWN - ROOM + MORE);
+	look_at_providers(recorded, META_DATA_EVENT_INFO, &payload, 0, KNOWN);
+	assert_int_equal(recorded_schemas_refused(recorded), KNOWN - ROOM + MORE);
+	look_at_providers(recorded, META_DATA_EVENT_INFO, &payload, KNOWN, KNOWN + MORE);
+	assert_int_equal(recorded_schemas_refused(recorded), KNOWN - ROOM + 2 * MORE);
+	payload_done(&payload);
+	recorded_schemas_free(recorded);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +235,8 @@ int main(void)
 		cmocka_unit_test(letters_beyond_ascii_bring_the_guid),
 		cmocka_unit_test(long_names_are_cut_between_characters),
 		cmocka_unit_test(the_manifest_that_was_announced_last_is_exported),
+		cmocka_unit_test(a_map_without_room_is_counted_once),
+		cmocka_unit_test(a_bounded_number_of_descriptions_is_remembered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
