@@ -453,7 +453,8 @@ static ULONG enable(struct live *live, TRACEHANDLE session, const struct provide
 static ULONG capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
 		     uint64_t keywords)
 {
-	uint64_t any = provider->any | keywords;
+	/* Keywords of 0 are all keywords, those of the state among them. */
+	uint64_t any = provider->any != 0 ? provider->any | keywords : 0;
 	ULONG enabled = enable(live, session, provider, any, CAPTURE_WAIT_MS);
 	ULONG captured;
 

@@ -79,8 +79,8 @@ enum provider_property {
 struct provider_spec {
 	char *name;       /* owned; NULL: by GUID alone */
 	struct guid guid; /* all zero: not resolved from the name yet */
-	uint8_t level;
-	uint64_t any; /* keywords; 0: events without keyword; all ones: all events */
+	uint8_t level;    /* 0: all levels (assumed, docs/windows.md section 3) */
+	uint64_t any;     /* keywords; 0 (likewise assumed) or all ones: all events */
 	uint64_t all;
 	uint16_t ids[PROVIDER_IDS_MAX];
 	size_t id_count; /* 0: every event */

@@ -48,6 +48,36 @@ static void providers_are_requested_to_capture_their_state(void **state)
 	provider_spec_done(&spec);
 }
 
+/* Keywords of 0 are all keywords: those of the state are among them. */
+static void a_capture_leaves_all_keywords_enabled(void **state)
+{
+	struct fake_etw_callback callbacks[16];
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct provider_spec spec;
+	struct run *run = *state;
+	size_t count;
+
+	assert_true(provider_spec_parse(&spec, SOME_PROVIDER ":5::0", NULL));
+	spec.capture_at_start = 2;
+	spec.capture_at_stop = 4;
+	run->options.providers = &spec;
+	run->options.provider_count = 1;
+	run->options.logger = LIVE_USER;
+	run->options.kernel_flags = 0;
+	run_start_and_wait(run, &run->options);
+	run_stop(run);
+	assert_true(fake_etw_wait_idle(WAIT_MS));
+	count = fake_etw_provider_callbacks(provider, callbacks, 16);
+	assert_int_equal(count, 7);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(callbacks[i].match_any,
+				 callbacks[i].is_enabled == 1 ? UINT64_MAX : 0);
+	}
+	run_end(run);
+	fake_etw_provider_close(provider);
+	provider_spec_done(&spec);
+}
+
 static void state_is_captured_again_and_again(void **state)
 {
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
@@ -375,6 +405,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(providers_are_requested_to_capture_their_state, run_set_up),
+		cmocka_unit_test_setup(a_capture_leaves_all_keywords_enabled, run_set_up),
 		cmocka_unit_test_setup(state_is_captured_again_and_again, run_set_up),
 		cmocka_unit_test_setup(a_provider_is_found_by_name, run_set_up),
 		cmocka_unit_test_setup(a_provider_that_is_not_registered_delivers_when_it_appears,
