@@ -105,9 +105,7 @@ static void merge_ids(struct provider_spec *into, const struct provider_spec *fr
 /* What both request; needs have the short form only. */
 static void merge(struct provider_spec *into, const struct provider_spec *from)
 {
-	into->level = from->level > into->level ? from->level : into->level;
-	into->any |= from->any;
-	into->all &= from->all;
+	provider_spec_widen(into, from);
 	merge_ids(into, from);
 }
 

@@ -55,6 +55,18 @@ void provider_spec_init(struct provider_spec *spec)
 	*spec = (struct provider_spec){ .level = PROVIDER_LEVEL_DEFAULT, .any = UINT64_MAX };
 }
 
+void provider_spec_widen(struct provider_spec *spec, const struct provider_spec *other)
+{
+	if (spec->level == 0 || other->level == 0) {
+		spec->level = 0; /* all levels */
+	} else if (other->level > spec->level) {
+		spec->level = other->level;
+	}
+	/* A mask of 0 is that of all keywords, and no other one widens it. */
+	spec->any = spec->any == 0 || other->any == 0 ? 0 : spec->any | other->any;
+	spec->all &= other->all;
+}
+
 void provider_spec_done(struct provider_spec *spec)
 {
 	free(spec->name);

@@ -107,6 +107,9 @@ void provider_spec_done(struct provider_spec *spec);
  */
 bool provider_spec_parse(struct provider_spec *spec, const char *text, struct error *err);
 
+/* Extends level and keywords so that the events of the other pass, too. */
+void provider_spec_widen(struct provider_spec *spec, const struct provider_spec *other);
+
 /* Sets the name, or the GUID if the text is one in braces. */
 bool provider_spec_name(struct provider_spec *spec, const char *text, size_t size,
 			struct error *err);

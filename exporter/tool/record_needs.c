@@ -80,9 +80,7 @@ bool record_needs_add_provider(struct record_needs *needs, const struct provider
 		struct provider_spec *known = &needs->providers[i];
 
 		if (is_same(known, &spec)) {
-			known->level = spec.level > known->level ? spec.level : known->level;
-			known->any |= spec.any;
-			known->all &= spec.all;
+			provider_spec_widen(known, &spec);
 			known->properties |= spec.properties;
 			known->capture_at_start |= spec.capture_at_start;
 			known->capture_at_stop |= spec.capture_at_stop;

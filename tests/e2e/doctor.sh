@@ -356,6 +356,9 @@ if "$ETWTOOL" check "$work/my.yaml" >"$work/check" 2>&1; then
 	profile ProcessThread,ThreadPriority,Pool '11111111-2222-3333-4444-555555555555/3/0x30,A<B & "C"--D/2/0xFFFFFFFFFFFFFFFF,22222222-2222-3333-4444-555555555555/1/0xFFFFFFFFFFFFFFFF' "$work/my.yaml"
 	grep -q '^true' "$work/stacks" || fail "no stack in the profile"
 	grep -q '(logman cannot enable PRIORITY, POOL; wpr can)' "$work/text" || fail "groups: $(cat "$work/text")"
+	# A collector needs all levels and keywords of one of them; the configuration enables fewer.
+	sed -i "s/^needs: .*/needs: { providers: ['{11111111-2222-3333-4444-555555555555}:0::0'] }/" "$work/mine.yaml"
+	profile ProcessThread '11111111-2222-3333-4444-555555555555/0/,A<B & "C"--D/2/0xFFFFFFFFFFFFFFFF,22222222-2222-3333-4444-555555555555/1/0xFFFFFFFFFFFFFFFF' "$work/my.yaml"
 else
 	fail "the configuration of the test: $(cat "$work/check")"
 fi

@@ -105,6 +105,27 @@ static void one_provider_that_two_collectors_need_is_enabled_for_both(void **sta
 	close_providers(&enabled);
 }
 
+/* A level of 0 and keywords of 0 are all of them, whatever the other collector needs. */
+static void all_that_one_collector_needs_is_enabled_for_both(void **state)
+{
+	static const struct {
+		const char *x, *y, *both;
+	} cases[] = {
+		{ DNS ":0::0", DNS ":4::2", DNS ":0:0" }, { DNS ":4::2", DNS ":0::0", DNS ":0:0" },
+		{ DNS ":0::1", DNS ":4::2", DNS ":0:3" }, { DNS ":4::2", DNS ":0::1", DNS ":0:3" },
+		{ DNS ":3::0", DNS ":4::2", DNS ":4:0" }, { DNS ":4::2", DNS ":3::0", DNS ":4:0" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct enabled enabled;
+
+		open_providers(&enabled, cases[i].x, cases[i].y, "sessions: {}\n");
+		assert_session(&enabled, 0, cases[i].both, false);
+		close_providers(&enabled);
+	}
+}
+
 /* A filter by id takes 64 of them: what the collectors have in common counts once, and when there
  * are more, every event is delivered. */
 static void ids_that_two_collectors_need_count_once(void **state)
@@ -246,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_collectors_need_goes_into_the_first_session),
 		cmocka_unit_test(one_provider_that_two_collectors_need_is_enabled_for_both),
+		cmocka_unit_test(all_that_one_collector_needs_is_enabled_for_both),
 		cmocka_unit_test(ids_that_two_collectors_need_count_once),
 		cmocka_unit_test(who_needs_every_event_of_a_provider_gets_them),
 		cmocka_unit_test(a_provider_is_enabled_where_the_configuration_has_it),
