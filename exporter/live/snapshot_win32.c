@@ -51,6 +51,7 @@ struct snapshot {
 	/* For the thread alone. */
 	struct machine parts[PARTS];
 	struct machine_disks disks;
+	bool disks_due; /* volumes have changed since the disks were read, or that failed */
 };
 
 /* ---- processes and threads ---- */
@@ -130,20 +131,21 @@ static bool read_services(struct snapshot *snapshot)
 	return keep_part(snapshot, PART_SERVICES, &read, good);
 }
 
-static bool read_disks(struct snapshot *snapshot, bool volumes_changed)
+static bool read_disks(struct snapshot *snapshot)
 {
 	struct machine_disks now = snapshot->disks;
 	struct machine read = { .count = 0 };
 	bool good;
 
 	machine_list_disks(&now);
-	if (!volumes_changed && memcmp(&now, &snapshot->disks, sizeof now) == 0) {
+	if (!snapshot->disks_due && memcmp(&now, &snapshot->disks, sizeof now) == 0) {
 		return false;
 	}
 	good = machine_read_disks(&read, &now, &snapshot->parts[PART_VOLUMES]);
 	if (good) {
 		snapshot->disks = now;
 	}
+	snapshot->disks_due = !good;
 	return keep_part(snapshot, PART_DISKS, &read, good);
 }
 
@@ -178,7 +180,9 @@ static void read_all(struct snapshot *snapshot)
 	if (volumes_changed || services_changed) {
 		publish(snapshot);
 	}
-	if (snapshot->reads[PART_DISKS] && read_disks(snapshot, volumes_changed)) {
+	/* Also while no one needs the disks: they may be needed later. */
+	snapshot->disks_due |= volumes_changed;
+	if (snapshot->reads[PART_DISKS] && read_disks(snapshot)) {
 		publish(snapshot);
 	}
 }

@@ -421,6 +421,44 @@ static void a_refused_return_leaves_the_program_ready(void **state)
 	end(&reloading);
 }
 
+/* What was found on the machine is shown between two records: canaries, if no others. */
+static bool page_now_has(struct reloading *reloading, const char *text)
+{
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	return strstr(page_now(reloading), text) != NULL;
+}
+
+static void volumes_that_change_while_no_one_needs_disks_are_known_later(void **state)
+{
+	static const struct fake_etw_volume volume = { .device = "\\Device\\HarddiskVolume3",
+						       .file_system = "NTFS",
+						       .disks = { 0 },
+						       .disk_count = 1,
+						       .partition = 1 };
+	struct reloading reloading;
+	unsigned reads;
+
+	(void)state;
+	fake_etw_attach_disk(0, NULL, "Disk", 512);
+	fake_etw_attach_volume(&volume);
+	fake_etw_add_volume("E:", volume.device);
+	begin_consumed(&reloading, "{}\n", true);
+	WAIT_UNTIL(page_now_has(&reloading, "\netw_disk_volume_info{disk=\"0\",partition=\"1\","
+					    "volume=\"E:\","));
+	reload_with(&reloading, "collectors: { disk: off }\n");
+	WAIT_UNTIL(!page_now_has(&reloading, "\netw_disk_volume_info{"));
+	fake_etw_remove_drive("E:");
+	fake_etw_add_volume("F:", volume.device);
+	/* The volumes were read from beginning to end since then. */
+	reads = fake_etw_calls("FindFirstVolumeW");
+	WAIT_UNTIL(fake_etw_calls("FindFirstVolumeW") >= reads + 3);
+	reload_with(&reloading, "{}\n");
+	WAIT_UNTIL(page_now_has(&reloading, "\netw_disk_volume_info{disk=\"0\",partition=\"1\","
+					    "volume=\"F:\","));
+	assert_null(strstr(page_now(&reloading), "volume=\"E:\""));
+	end(&reloading);
+}
+
 /* What is logged about settings; other threads log, too. */
 static struct os_mutex lines_lock;
 static char lines[4096];
@@ -513,6 +551,8 @@ int main(void)
 		cmocka_unit_test_setup(sessions_come_and_go, set_up),
 		cmocka_unit_test_setup(what_cannot_work_changes_nothing, set_up),
 		cmocka_unit_test_setup(a_refused_return_leaves_the_program_ready, set_up),
+		cmocka_unit_test_setup(volumes_that_change_while_no_one_needs_disks_are_known_later,
+				       set_up),
 		cmocka_unit_test_setup(settings_that_need_a_restart_are_named_each_time, set_up),
 	};
 
