@@ -51,7 +51,8 @@ struct snapshot {
 	/* For the thread alone. */
 	struct machine parts[PARTS];
 	struct machine_disks disks;
-	bool disks_due; /* volumes have changed since the disks were read, or that failed */
+	bool folders_known; /* volumes were listed at least once */
+	bool disks_due;     /* volumes have changed since the disks were read, or that failed */
 };
 
 /* ---- processes and threads ---- */
@@ -118,8 +119,11 @@ static bool read_volumes(struct snapshot *snapshot)
 {
 	struct machine read = { .count = 0 };
 	bool good = machine_read_letters(&read);
+	bool folders = machine_read_folders(&read);
 
-	good = machine_read_folders(&read) && good;
+	/* As long as Windows has listed no volumes, letters alone are better than nothing. */
+	good = good && (folders || !snapshot->folders_known);
+	snapshot->folders_known |= good && folders;
 	return keep_part(snapshot, PART_VOLUMES, &read, good);
 }
 

@@ -622,6 +622,25 @@ static void without_the_service_manager_services_are_unknown(void **state)
 	end_live(&side);
 }
 
+/* Where Windows does not list volumes, their letters stay known, and follow changes. */
+static void without_a_list_of_volumes_letters_are_known(void **state)
+{
+	struct side side;
+
+	(void)state;
+	fake_etw_fail_always("FindFirstVolumeW", ERROR_ACCESS_DENIED);
+	fake_etw_add_volume("E:", "\\Device\\HarddiskVolume7");
+	fake_etw_add_service("Dnscache", 8, 5);
+	start_with_services(&side);
+	name_file(7, "\\Device\\HarddiskVolume7\\a");
+	name_file(9, "\\Device\\HarddiskVolume9\\a");
+	WAIT_UNTIL(works_for(&side, 80, "Dnscache")); /* what was read has been reported */
+	assert_true(goes_to(&side, 7, "E:"));
+	fake_etw_add_volume("F:", "\\Device\\HarddiskVolume9");
+	WAIT_UNTIL(goes_to(&side, 9, "F:"));
+	end_live(&side);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup(test, run_reset_manual)
@@ -645,6 +664,7 @@ int main(void)
 		TEST(a_process_with_one_service_works_for_it),
 		TEST(more_services_than_one_answer_holds_are_all_known),
 		TEST(without_the_service_manager_services_are_unknown),
+		TEST(without_a_list_of_volumes_letters_are_known),
 	};
 
 	return cmocka_run_group_tests_name("live_volumes", tests, NULL, NULL);
