@@ -97,18 +97,21 @@ static void enable_changed(struct live_change *change, TRACEHANDLE session)
 	}
 }
 
-/* A provider that stays keeps what is known of it. */
+/* A provider that stays keeps what is known of it. One that is different is captured when it is
+ * enabled again, and from then on at its new interval. */
 static void keep_known(struct provider_list *list, const struct provider_list *former)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		size_t before = find(former, &list->providers[i]);
 
-		if (before < former->count) {
-			list->watchdogs[i] = former->watchdogs[before];
+		if (before == former->count) {
+			continue;
 		}
-		if (before < former->count &&
-		    provider_spec_equal(&list->providers[i], &former->providers[before])) {
+		list->watchdogs[i] = former->watchdogs[before];
+		if (provider_spec_equal(&list->providers[i], &former->providers[before])) {
 			list->payloads[i].refused = former->payloads[before].refused;
+		} else {
+			list->watchdogs[i].capture_due_ns = 0;
 		}
 	}
 }

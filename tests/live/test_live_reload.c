@@ -459,6 +459,37 @@ static void volumes_that_change_while_no_one_needs_disks_are_known_later(void **
 	end(&reloading);
 }
 
+/* ---- state that is captured ---- */
+
+#define CAPTURED(every)                       \
+	SESSION("{ provider: '" SOME_PROVIDER \
+		"', any: 1, capture_state: { at_start: 2, every: " every " } }")
+
+static void a_shorter_interval_of_captures_holds_at_once(void **state)
+{
+	static const char lost[] = "\netw_session_events_lost_total{session=\"noise\"} ";
+	struct fake_etw_provider *provider;
+	struct reloading reloading;
+	size_t before;
+
+	(void)state;
+	provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	begin_consumed(&reloading, CAPTURED("24h"), true);
+	assert_true(fake_etw_wait_consumer("noise", WAIT_MS));
+	/* The watcher has come by and knows when the next capture is due. */
+	for (uint64_t i = 1; i <= 2; i++) {
+		fake_etw_lose_events("noise", 1);
+		WAIT_UNTIL(value_now(&reloading, lost) == i);
+	}
+	reload_with(&reloading, CAPTURED("1s"));
+	assert_true(fake_etw_wait_idle(WAIT_MS));
+	before = fake_etw_provider_callbacks(provider, NULL, 0);
+	/* A capture makes three: with its keywords, the request, and without them. */
+	WAIT_UNTIL(fake_etw_provider_callbacks(provider, NULL, 0) >= before + 6);
+	end(&reloading);
+	fake_etw_provider_close(provider);
+}
+
 /* What is logged about settings; other threads log, too. */
 static struct os_mutex lines_lock;
 static char lines[4096];
@@ -553,6 +584,7 @@ int main(void)
 		cmocka_unit_test_setup(a_refused_return_leaves_the_program_ready, set_up),
 		cmocka_unit_test_setup(volumes_that_change_while_no_one_needs_disks_are_known_later,
 				       set_up),
+		cmocka_unit_test_setup(a_shorter_interval_of_captures_holds_at_once, set_up),
 		cmocka_unit_test_setup(settings_that_need_a_restart_are_named_each_time, set_up),
 	};
 
