@@ -122,15 +122,21 @@ bool regex_check_replacement(const struct regex *regex, const char *replacement,
 	PCRE2_UCHAR out[REPLACED_SIZE_MAX];
 	PCRE2_SIZE size = sizeof out;
 	uint32_t groups = 0;
+	unsigned highest = highest_group(replacement);
 	pcre2_code *empty;
 	PCRE2_SIZE offset;
 	int result;
 
 	pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups);
-	if (highest_group(replacement) > groups) {
+	if (highest > groups) {
 		return error_set(err, ERROR_CONFIG,
 				 "replacement '%s': the expression has %u groups", replacement,
 				 (unsigned)groups);
+	}
+	/* The match data of a consumer has no room for more; group 0 is the whole match. */
+	if (highest >= GROUPS_MAX) {
+		return error_set(err, ERROR_CONFIG, "replacement '%s': groups up to %d are allowed",
+				 replacement, GROUPS_MAX - 1);
 	}
 	/* An expression that matches anything shows whether the replacement can be read at all. */
 	empty = pcre2_compile((PCRE2_SPTR) "", 0, PCRE2_UTF, &result, &offset, NULL);

@@ -21,6 +21,9 @@
 #define HISTOGRAM HEAD "metrics:\n- name: a_seconds\n  type: histogram\n  help: h\n"
 #define LABELS    METRIC "  events: [{ event: DiskIo/Read }]\n  labels:\n"
 
+#define GROUPS_8  "()()()()()()()()"
+#define GROUPS_32 GROUPS_8 GROUPS_8 GROUPS_8 GROUPS_8
+
 struct refusal {
 	const char *text;
 	const char *error;
@@ -646,6 +649,9 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		  "x.yaml:10:44: regular expression '[': missing terminating ] for character class at character 2" },
 		{ LABELS "    a: { field: Process, decode: [{ regex: a, replace: $1 }] }\n",
 		  "x.yaml:10:56: replacement '$1': the expression has 0 groups" },
+		{ LABELS "    a: { field: Process, decode: [{ regex: '" GROUPS_32
+			 "', replace: $32 }] }\n",
+		  "x.yaml:10:121: replacement '$32': groups up to 31 are allowed" },
 		{ LABELS "    a: { field: Process, decode: [{ regex: a, replace: '${' }] }\n",
 		  "x.yaml:10:56: replacement '${' cannot be read" },
 		{ METRIC
@@ -673,6 +679,8 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		"    a: { field: Process, decode: [lower, basename, directory, extension, drive] }\n",
 		LABELS
 		"    a: { field: Process, decode: [{ regex: '(?<x>a)(b)', replace: '${x}$2$$' }] }\n",
+		LABELS "    a: { field: Process, decode: [{ regex: '" GROUPS_32
+		       "', replace: $31 }] }\n",
 	};
 
 	(void)state;
