@@ -105,7 +105,7 @@ static void one_provider_that_two_collectors_need_is_enabled_for_both(void **sta
 	close_providers(&enabled);
 }
 
-/* A level of 0 and keywords of 0 are all of them, whatever the other collector needs. */
+/* A level of 0 and keywords of 0 are all of them, however little the other collector needs. */
 static void all_that_one_collector_needs_is_enabled_for_both(void **state)
 {
 	static const struct {
