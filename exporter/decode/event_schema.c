@@ -92,7 +92,13 @@ static const struct schema *search_origins(const struct schema_origins *origins,
 	if (!schema && !origins->live) {
 		schema = configured(origins, record, false);
 	}
-	return schema ? schema : configured(origins, record, true);
+	if (!schema) {
+		schema = configured(origins, record, true);
+		if (terms) {
+			terms->older = schema != NULL;
+		}
+	}
+	return schema;
 }
 
 const struct schema *event_schema(const struct schema_origins *origins,

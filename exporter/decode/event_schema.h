@@ -90,6 +90,7 @@ struct schema_terms {
 	 * TRACE_MANIFESTS_MOST is valid as long as inband_manifests_find() says. */
 	uint32_t manifest_id;
 	bool later; /* the system was not queried; a later event may get a schema */
+	bool older; /* it is that of an earlier version of the event */
 };
 
 /*

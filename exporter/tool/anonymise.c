@@ -10,9 +10,9 @@
  * under which heading the report counts a text.
  *
  * A record whose payload no schema explains is dropped, since it is not known which of its bytes
- * are names. The same holds for a kernel event of a version that the table of kernel classes does
- * not have, unless the nearest layout explains it to the last byte: a field that was inserted would
- * move the texts behind it to where the layout has numbers. Bytes behind the last field are
+ * are names. The same holds for an event of a version that neither the table of kernel classes nor
+ * a manifest has, unless the nearest layout explains it to the last byte: a field that was inserted
+ * would move the texts behind it to where the layout has numbers. Bytes behind the last field are
  * cleared.
  *
  * Records that describe events (EventInfo, maps, manifests) stay, as the recording could not be
@@ -399,7 +399,7 @@ static enum encode_answer replace(void *context, const struct field *field,
 
 /* Whether the schema says what every byte of the payload is, as far as one can know. */
 static bool is_explained(struct anonymiser *anonymiser, const struct event_record *record,
-			 const struct schema *schema)
+			 const struct schema *schema, bool older)
 {
 	uint32_t rest = record->payload_size;
 	unsigned whole = 0, count = schema ? schema->field_count : 0;
@@ -408,10 +408,11 @@ static bool is_explained(struct anonymiser *anonymiser, const struct event_recor
 	if (!schema) {
 		return record->payload_size == 0;
 	}
-	if (schema->origin != SCHEMA_KERNEL) {
+	if (schema->origin != SCHEMA_KERNEL && !older) {
 		return true;
 	}
-	for (unsigned i = 0; kernel_schema_at(record->provider, record->opcode, i, &version); i++) {
+	for (unsigned i = 0;
+	     !older && kernel_schema_at(record->provider, record->opcode, i, &version); i++) {
 		if (version == record->version) {
 			return true;
 		}
@@ -502,14 +503,14 @@ enum treatment {
 };
 
 static enum treatment treatment_of(struct anonymiser *anonymiser, const struct event_record *record,
-				   const struct schema *schema)
+				   const struct schema *schema, bool older)
 {
 	struct manifest_chunk chunk;
 
 	if (manifest_chunk_read(record, &chunk) || describes_events(record)) {
 		return PAYLOAD_STAYS;
 	}
-	if (is_explained(anonymiser, record, schema)) {
+	if (is_explained(anonymiser, record, schema, older)) {
 		return schema ? PAYLOAD_DECODED : PAYLOAD_STAYS;
 	}
 	if (anonymiser->options.keep_undescribed) {
@@ -531,14 +532,14 @@ static void drop_payload(struct anonymiser *anonymiser, const struct event_recor
 
 /* Makes the new payload. False without memory. */
 static bool make_payload(struct anonymiser *anonymiser, const struct event_record *record,
-			 const struct schema *schema, struct error *err)
+			 const struct schema *schema, bool older, struct error *err)
 {
 	struct payload *payload = &anonymiser->payload;
 	struct error failure = { 0 };
 
 	payload_clear(payload);
 	payload->pointer_size = record->pointer_size;
-	switch (treatment_of(anonymiser, record, schema)) {
+	switch (treatment_of(anonymiser, record, schema, older)) {
 	case PAYLOAD_STAYS:
 		payload_bytes(payload, record->payload, record->payload_size);
 		break;
@@ -560,8 +561,8 @@ static bool make_payload(struct anonymiser *anonymiser, const struct event_recor
 
 enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 				       const struct event_record *record,
-				       const struct schema *schema, const uint8_t **bytes,
-				       size_t *size, struct error *err)
+				       const struct schema *schema, bool older,
+				       const uint8_t **bytes, size_t *size, struct error *err)
 {
 	struct payload *payload = &anonymiser->payload;
 	struct manifest_chunk chunk;
@@ -573,7 +574,7 @@ enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 		anonymiser->counts.damaged++;
 		return ANONYMISE_DROPPED;
 	}
-	if (!make_payload(anonymiser, record, schema, err)) {
+	if (!make_payload(anonymiser, record, schema, older, err)) {
 		return ANONYMISE_FAILED;
 	}
 	new_size = etl_replace_payload(record, *bytes, *size, payload->bytes, payload->size,

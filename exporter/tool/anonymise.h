@@ -65,13 +65,14 @@ enum anonymise_answer {
  * Decides about one record of a recording, in file order. The logfile header is one, too.
  *
  * @schema:  NULL: unknown.
+ * @older:   the schema is that of an earlier version of the event.
  * @bytes:   the whole record, header included, of which *record was read; then the new one, the
  *           anonymiser's until the next call.
  */
 enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 				       const struct event_record *record,
-				       const struct schema *schema, const uint8_t **bytes,
-				       size_t *size, struct error *err);
+				       const struct schema *schema, bool older,
+				       const uint8_t **bytes, size_t *size, struct error *err);
 
 void anonymiser_counts(const struct anonymiser *anonymiser, struct anonymise_counts *counts);
 

@@ -54,13 +54,14 @@ static enum etl_mirror_action replace(void *context, const struct event_record *
 {
 	struct passes *passes = context;
 	const struct schema *schema;
+	struct schema_terms terms;
 
 	if (passes->failure.code != ERROR_NONE) {
 		return ETL_MIRROR_DROP;
 	}
-	schema = event_schema(&passes->origins, passes->tracelogging, record, NULL);
-	switch (anonymise_record(passes->anonymiser, record, schema, &bytes->at, &bytes->size,
-				 &passes->failure)) {
+	schema = event_schema(&passes->origins, passes->tracelogging, record, &terms);
+	switch (anonymise_record(passes->anonymiser, record, schema, terms.older, &bytes->at,
+				 &bytes->size, &passes->failure)) {
 	case ANONYMISE_SAME:
 	case ANONYMISE_REPLACED:
 		return ETL_MIRROR_REPLACE;

@@ -274,7 +274,7 @@ static void anonymise_one(void *context, const struct seen_event *event)
 	struct error err = { 0 };
 	struct event_record again;
 	enum anonymise_answer answer = anonymise_record(run->anonymiser, event->record,
-							event->schema, &bytes, &size, &err);
+							event->schema, false, &bytes, &size, &err);
 
 	assert_true(answer == ANONYMISE_SAME || answer == ANONYMISE_REPLACED);
 	run->records++;

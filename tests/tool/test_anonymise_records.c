@@ -43,6 +43,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static bool older_layout; /* the schemas of records are those of earlier versions */
+
 /* The new bytes of a record with the payload above, and where their payload starts. */
 static const uint8_t *anonymised(struct etl_out_record out, const struct schema *schema,
 				 enum anonymise_answer expected, size_t *payload_size)
@@ -56,8 +58,8 @@ static const uint8_t *anonymised(struct etl_out_record out, const struct schema 
 	one_record_make(&one, &out);
 	size = one.size;
 	header = size - payload.size;
-	assert_int_equal(anonymise_record(anonymiser, &one.walk.record, schema, &bytes, &size,
-					  &err),
+	assert_int_equal(anonymise_record(anonymiser, &one.walk.record, schema, older_layout,
+					  &bytes, &size, &err),
 			 expected);
 	*payload_size = size - header;
 	assert_int_equal(load_u16(bytes + (out.type <= RECORD_PERFINFO ? 4 : 0)), size);
@@ -227,6 +229,41 @@ static void what_no_schema_explains_is_dropped_or_kept_as_asked(void **state)
 	assert_int_equal(size, 7);
 	anonymiser_counts(anonymiser, &counts);
 	assert_int_equal(counts.kept, 1);
+}
+
+/* A field that a newer version has in front moves the text to where the layout has a number. */
+static void a_layout_of_an_earlier_version_must_explain_every_byte(void **state)
+{
+	struct field fields[] = { { .name = "Number", .type = FIELD_U64 },
+				  { .name = "Name", .type = FIELD_WSTRING } };
+	struct schema schema = {
+		.event = "Work", .fields = fields, .field_count = 2, .origin = SCHEMA_MANIFEST
+	};
+	const struct guid provider = { { 1 } };
+	const struct etl_out_record out = { .type = RECORD_EVENT, .provider = &provider, .id = 1 };
+	struct anonymise_counts counts;
+	const uint8_t *at;
+	size_t size;
+	bool kept;
+
+	(void)state;
+	schema.first_variable = fields_place(fields, 2);
+	start(false);
+	older_layout = true;
+	payload_u64(&payload, 7);
+	payload_wstring(&payload, "secret");
+	at = anonymised(out, &schema, ANONYMISE_REPLACED, &size);
+	kept = size > 8 && load_u64(at) == 7; /* a name may become longer or shorter */
+	payload_clear(&payload);
+	payload_wstring(&payload, "secret");
+	payload_u64(&payload, 7);
+	payload_u64(&payload, 7);
+	anonymised(out, &schema, ANONYMISE_REPLACED, &size);
+	older_layout = false;
+	assert_true(kept);
+	assert_int_equal(size, 0);
+	anonymiser_counts(anonymiser, &counts);
+	assert_int_equal(counts.dropped, 1);
 }
 
 static void add_chunk(uint16_t number, uint16_t total, const char *xml)
@@ -606,6 +643,7 @@ int main(void)
 		RUN(an_item_of_an_account_keeps_nothing_but_the_form_of_a_sid),
 		RUN(the_container_in_an_extended_item_is_replaced),
 		RUN(what_no_schema_explains_is_dropped_or_kept_as_asked),
+		RUN(a_layout_of_an_earlier_version_must_explain_every_byte),
 		RUN(files_in_a_manifest_are_crossed_out_across_chunks),
 		RUN(no_cut_of_a_manifest_and_no_other_manifest_hides_a_file),
 		RUN(only_activities_with_an_adapter_in_them_are_replaced),
