@@ -95,7 +95,7 @@ struct fake_item {
 	uint16_t type;
 	uint16_t size;
 	uint32_t padded;
-	bool missing; /* the record points to no data */
+	uint64_t missing; /* not 0: the record points to no data; 64 bits, to stay aligned */
 };
 
 struct fake_queue {
