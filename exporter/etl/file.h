@@ -90,7 +90,8 @@ void etl_file_find_repeats(const struct repeat_finder *finder);
  * @pointer_size: 4 or 8 is used for classic payloads; 0: as recorded.
  */
 struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct error *err);
-/* Opens several recordings as one, like the files of a set in this order. The error has the path. */
+/* Opens several recordings as one, like the files of a set in this order. The error has the path.
+ */
 struct etl_file *etl_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
 				   struct error *err);
 /* The same over a block of memory, which must outlive it. */
@@ -116,5 +117,28 @@ struct source_clock etl_header_clock(const struct etl_header *header, const char
 
 /* A word for the mode: circular, sequential, … */
 const char *etl_header_mode_name(const struct etl_header *header);
+
+/*
+ * Adds up the losses of the parts of one session, in their order. Whether the losses in the header
+ * of a part are its own or those of the session up to there is not documented [assumed: the latter,
+ * unless a part has fewer than the one before]. Zero-initialise it.
+ */
+struct etl_losses {
+	uint64_t sum;
+	uint32_t last;
+	bool fell;
+};
+
+static inline void etl_losses_add(struct etl_losses *losses, uint32_t lost)
+{
+	losses->fell |= lost < losses->last;
+	losses->last = lost;
+	losses->sum += lost;
+}
+
+static inline uint64_t etl_losses_of_all(const struct etl_losses *losses)
+{
+	return losses->fell ? losses->sum : losses->last;
+}
 
 #endif

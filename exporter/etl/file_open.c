@@ -86,25 +86,18 @@ static bool find_repeats(struct etl_file *file, struct error *err)
 	return step == ETL_STEP_END;
 }
 
-/*
- * Whether the losses in the header of a file are its own or those of the session up to there is not
- * documented [assumed: the latter, unless a file has fewer than the one before].
- */
 static uint32_t sum_losses(const struct etl_file *file, bool of_buffers)
 {
-	uint64_t sum = 0;
-	uint32_t before = 0;
-	bool running = true;
+	struct etl_losses losses = { 0 };
+	uint64_t all;
 
 	for (size_t i = 0; i < file->part_count; i++) {
 		const struct etl_file_part *part = &file->parts[i];
-		uint32_t lost = of_buffers ? part->buffers_lost : part->events_lost;
 
-		running = running && lost >= before;
-		before = lost;
-		sum += lost;
+		etl_losses_add(&losses, of_buffers ? part->buffers_lost : part->events_lost);
 	}
-	return running ? before : sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+	all = etl_losses_of_all(&losses);
+	return all > UINT32_MAX ? UINT32_MAX : (uint32_t)all;
 }
 
 static void merge_header(struct etl_header *header, const struct etl_header *next)

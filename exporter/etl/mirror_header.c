@@ -39,38 +39,36 @@ bool etl_mirror_fits(const struct etl_file *a, const struct etl_file *b, struct 
 	return true;
 }
 
-static uint32_t add_losses(uint32_t a, uint32_t b)
-{
-	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
-}
-
 static bool are_of_one_session(const struct etl_header *a, const struct etl_header *b)
 {
 	return a->start_time == b->start_time && a->raw_time == b->raw_time &&
 	       strcmp(a->logger_name, b->logger_name) == 0;
 }
 
-/*
- * Adds the losses of an input. Those of a part of a session are taken as those of the session up to
- * there, unless there are fewer than in the part before: so are those of --split, and the files of
- * one recording (file_open.c).
- */
-static void merge_losses(struct etl_mirror *mirror, size_t input)
+/* Of the parts of a session, such as --split makes, as of the files of one recording. */
+static uint32_t merged_losses(const struct etl_mirror *mirror, bool of_buffers)
 {
-	const struct etl_header *next = &mirror->inputs[input]->header;
-	uint32_t events = next->events_lost, buffers = next->buffers_lost;
+	uint64_t sum = 0;
 
-	for (size_t i = input; i-- > 0;) {
-		const struct etl_header *before = &mirror->inputs[i]->header;
+	for (size_t i = 0; i < mirror->input_count; i++) {
+		const struct etl_header *first = &mirror->inputs[i]->header;
+		struct etl_losses losses = { 0 };
+		bool counted = false;
 
-		if (are_of_one_session(before, next)) {
-			events -= events >= before->events_lost ? before->events_lost : 0;
-			buffers -= buffers >= before->buffers_lost ? before->buffers_lost : 0;
-			break;
+		for (size_t j = 0; j < i && !counted; j++) {
+			counted = are_of_one_session(&mirror->inputs[j]->header, first);
 		}
+		for (size_t j = i; j < mirror->input_count && !counted; j++) {
+			const struct etl_header *part = &mirror->inputs[j]->header;
+
+			if (are_of_one_session(first, part)) {
+				etl_losses_add(&losses,
+					       of_buffers ? part->buffers_lost : part->events_lost);
+			}
+		}
+		sum += etl_losses_of_all(&losses);
 	}
-	mirror->header.events_lost = add_losses(mirror->header.events_lost, events);
-	mirror->header.buffers_lost = add_losses(mirror->header.buffers_lost, buffers);
+	return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
 }
 
 void mirror_header_merge(struct etl_mirror *mirror)
@@ -84,8 +82,8 @@ void mirror_header_merge(struct etl_mirror *mirror)
 		.log_file_mode = first->mode,
 		.start_time = first->start_time,
 		.end_time = first->end_time,
-		.events_lost = first->events_lost,
-		.buffers_lost = first->buffers_lost,
+		.events_lost = merged_losses(mirror, false),
+		.buffers_lost = merged_losses(mirror, true),
 	};
 	mirror->start_raw = first->raw_time;
 	for (size_t i = 1; i < mirror->input_count; i++) {
@@ -105,7 +103,6 @@ void mirror_header_merge(struct etl_mirror *mirror)
 			header->processors = next->processors;
 		}
 		header->log_file_mode |= next->mode & MIRROR_COMPRESSED;
-		merge_losses(mirror, i);
 	}
 	if (mirror->form.packing == ETL_PLAIN) {
 		header->log_file_mode &= ~(uint32_t)MIRROR_COMPRESSED;

@@ -411,8 +411,7 @@ static bool is_explained(struct anonymiser *anonymiser, const struct event_recor
 	if (schema->origin != SCHEMA_KERNEL && !older) {
 		return true;
 	}
-	for (unsigned i = 0;
-	     !older && kernel_schema_at(record->provider, record->opcode, i, &version); i++) {
+	for (unsigned i = 0; kernel_schema_at(record->provider, record->opcode, i, &version); i++) {
 		if (version == record->version) {
 			return true;
 		}

@@ -581,9 +581,12 @@ static void parts_of_a_session_have_its_losses_only_once(void **state)
 		const char *names[3];
 		uint32_t all;
 	} cases[] = {
-		{ { 4, 4, 4 }, { "S", "S", "S" }, 4 },  { { 1, 5, 5 }, { "S", "S", "S" }, 5 },
-		{ { 7, 0, 2 }, { "S", "S", "S" }, 9 },  { { 4, 4, 4 }, { "S", "Other", "S" }, 8 },
+		{ { 4, 4, 4 }, { "S", "S", "S" }, 4 },
+		{ { 1, 5, 5 }, { "S", "S", "S" }, 5 },
+		{ { 7, 0, 2 }, { "S", "S", "S" }, 9 },
+		{ { 4, 4, 4 }, { "S", "Other", "S" }, 8 },
 		{ { 4, 4, 4 }, { "S", "T", "U" }, 12 },
+		{ { 5, 3, 4 }, { "S", "S", "S" }, 12 }, /* they fell once: each has its own */
 	};
 
 	(void)state;
