@@ -9,8 +9,8 @@
  * is a consumer's own.
  *
  * A replacement is checked when rules are read, because PCRE2 reports a bad one only when it is
- * used. It is tried on an expression that matches anything, and the highest group that it names is
- * compared with the groups of the expression.
+ * used. It is tried on an expression that matches anything, and the groups that it names are looked
+ * for in the expression.
  */
 #include "base/regex.h"
 
@@ -18,6 +18,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #endif
 #include <pcre2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ enum {
 	DEPTH_LIMIT = 1000,
 	HEAP_LIMIT_KIB = 256,
 	GROUPS_MAX = 32,
+	GROUP_NAME_SIZE = 129, /* PCRE2 10.44 and later; earlier ones have names up to 32 */
 	REPLACED_SIZE_MAX = 4096
 };
 
@@ -87,34 +89,64 @@ void regex_free(struct regex *regex)
 	}
 }
 
-/* The highest group number that a replacement names; names of groups count as none. */
-static unsigned highest_group(const char *replacement)
+/*
+ * The number of the group that `*at` begins with, as a number or as a name, and `*at` after it.
+ * What is neither has the number 0, the whole match: the replacement is tried as a whole later.
+ */
+static bool group_number(const struct regex *regex, const char **at, unsigned *group,
+			 struct error *err)
 {
-	unsigned highest = 0;
+	size_t digits = strspn(*at, "0123456789");
+	size_t size = strspn(*at, "0123456789_abcdefghijklmnopqrstuvwxyz"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	char name[GROUP_NAME_SIZE];
+	int number;
 
-	for (const char *at = replacement; *at != '\0'; at++) {
-		unsigned group = 0;
+	*group = 0;
+	if (digits > 0) {
+		for (size_t i = 0; i < digits && *group < 10000; i++) {
+			*group = *group * 10 + (unsigned)((*at)[i] - '0');
+		}
+		*at += digits;
+		return true;
+	}
+	if (size == 0) {
+		return true;
+	}
+	snprintf(name, sizeof name, "%.*s", (int)size, *at);
+	number = size < sizeof name ?
+			 pcre2_substring_number_from_name(regex->code, (PCRE2_SPTR)name) :
+			 PCRE2_ERROR_NOSUBSTRING;
+	if (number == PCRE2_ERROR_NOSUBSTRING) {
+		return error_set(err, ERROR_CONFIG, "the expression has no group '%.*s'", (int)size,
+				 *at);
+	}
+	/* Groups that share a name have no number of their own: the first that is set is taken. */
+	*group = number > 0 ? (unsigned)number : 0;
+	*at += size;
+	return true;
+}
 
-		if (*at != '$') {
+/* The highest number of a group that a replacement names. */
+static bool highest_group(const struct regex *regex, const char *replacement, unsigned *highest,
+			  struct error *err)
+{
+	*highest = 0;
+	for (const char *at = strchr(replacement, '$'); at; at = strchr(at, '$')) {
+		unsigned group;
+
+		at++;
+		if (*at == '$') {
+			at++;
 			continue;
 		}
-		at++;
-		if (*at == '{') {
-			at++;
+		at += *at == '{';
+		if (!group_number(regex, &at, &group, err)) {
+			return error_prefix(err, "replacement '%s'", replacement);
 		}
-		while (*at >= '0' && *at <= '9' && group < 10000) {
-			group = group * 10 + (unsigned)(*at++ - '0');
-		}
-		highest = group > highest ? group : highest;
-		if (*at == '\0') {
-			break;
-		}
-		/* The loop steps over one more: the character after `$$`, or a brace. */
-		if (*at != '$' && *at != '}') {
-			at--;
-		}
+		*highest = group > *highest ? group : *highest;
 	}
-	return highest;
+	return true;
 }
 
 bool regex_check_replacement(const struct regex *regex, const char *replacement, struct error *err)
@@ -122,12 +154,15 @@ bool regex_check_replacement(const struct regex *regex, const char *replacement,
 	PCRE2_UCHAR out[REPLACED_SIZE_MAX];
 	PCRE2_SIZE size = sizeof out;
 	uint32_t groups = 0;
-	unsigned highest = highest_group(replacement);
+	unsigned highest;
 	pcre2_code *empty;
 	PCRE2_SIZE offset;
 	int result;
 
 	pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+	if (!highest_group(regex, replacement, &highest, err)) {
+		return false;
+	}
 	if (highest > groups) {
 		return error_set(err, ERROR_CONFIG,
 				 "replacement '%s': the expression has %u groups", replacement,

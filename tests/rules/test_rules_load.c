@@ -652,6 +652,12 @@ static void labels_are_fields_texts_maps_or_decoded(void **state)
 		{ LABELS "    a: { field: Process, decode: [{ regex: '" GROUPS_32
 			 "', replace: $32 }] }\n",
 		  "x.yaml:10:121: replacement '$32': groups up to 31 are allowed" },
+		{ LABELS "    a: { field: Process, decode: [{ regex: '" GROUPS_32
+			 "(?<last>b)', replace: '$1${last}' }] }\n",
+		  "x.yaml:10:131: replacement '$1${last}': groups up to 31 are allowed" },
+		{ LABELS
+		  "    a: { field: Process, decode: [{ regex: '(?<name>a)', replace: $nmae }] }\n",
+		  "x.yaml:10:67: replacement '$nmae': the expression has no group 'nmae'" },
 		{ LABELS "    a: { field: Process, decode: [{ regex: a, replace: '${' }] }\n",
 		  "x.yaml:10:56: replacement '${' cannot be read" },
 		{ METRIC
