@@ -622,7 +622,7 @@ bool rule_engine_shares(const struct event_class *class)
 {
 	const struct compiled_rules *compiled = class->compiled;
 	bool shares = compiled->start_count == 0 && compiled->stop_count == 0 &&
-		      !compiled->ends_instance;
+		      !compiled->ends_instance && compiled->reported == 0;
 
 	for (size_t i = 0; shares && i < compiled->rule_count; i++) {
 		shares = compiled->rules[i].op == GAUGE_NONE;
