@@ -20,11 +20,11 @@
 #include "base/cursor.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "etl/logfile_header.h"
 #include "source/kernel_group.h"
 
 enum {
 	OPCODE_HEADER = 0,
-	TIME_ZONE_REST = 168, /* TIME_ZONE_INFORMATION without its Bias */
 	DEFAULT_FREQUENCY = 10000000,
 	NAME_CHARACTERS_MAX = 1024, /* ETW's own limit; longer ones are cut */
 };
@@ -96,7 +96,7 @@ static bool read_header_record(struct etl_header *header, const struct event_rec
 	cursor_pointer(&c, record->pointer_size); /* LoggerName */
 	cursor_pointer(&c, record->pointer_size); /* LogFileName */
 	header->timezone_bias_minutes = (int32_t)cursor_u32(&c);
-	cursor_skip(&c, TIME_ZONE_REST + 4); /* and padding */
+	cursor_skip(&c, LOGFILE_TIME_ZONE_REST + 4); /* and padding */
 	header->boot_time = (int64_t)cursor_u64(&c);
 	header->perf_frequency = (int64_t)cursor_u64(&c);
 	header->start_time = (int64_t)cursor_u64(&c);

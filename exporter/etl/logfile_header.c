@@ -36,28 +36,6 @@ static int64_t wall_time(const struct etl_writer_options *options, int64_t raw)
 	return (int64_t)((uint64_t)options->start_time + ticks / frequency * 10000000 + rest);
 }
 
-/* A SYSTEMTIME that says "the week-th Sunday of a month": how time zones state their change. */
-static void add_change_of_time(struct payload *payload, uint16_t month, uint16_t week,
-			       uint16_t hour)
-{
-	const uint16_t words[8] = { 0, month, 0, week, hour };
-
-	for (size_t i = 0; i < 8; i++) {
-		payload_u16(payload, words[i]);
-	}
-}
-
-static void add_time_zone(struct payload *payload, int32_t bias_minutes)
-{
-	payload_u32(payload, (uint32_t)bias_minutes);
-	payload_wchars(payload, "@tzres.dll,-322", 32);
-	add_change_of_time(payload, 10, 5, 3);
-	payload_u32(payload, 0);
-	payload_wchars(payload, "@tzres.dll,-321", 32);
-	add_change_of_time(payload, 3, 5, 2);
-	payload_u32(payload, (uint32_t)-60);
-}
-
 void logfile_header_build(struct payload *payload, const struct etl_writer_options *options,
 			  const struct logfile_ending *ending, const char *session_name,
 			  const char *file_name)
@@ -86,7 +64,8 @@ void logfile_header_build(struct payload *payload, const struct etl_writer_optio
 	payload_u32(payload, options->cpu_mhz);
 	payload_pointer(payload, 0);
 	payload_pointer(payload, 0);
-	add_time_zone(payload, options->bias_minutes);
+	payload_u32(payload, (uint32_t)options->bias_minutes);
+	payload_bytes(payload, options->time_zone_rest, sizeof options->time_zone_rest);
 	payload_u32(payload, 0); /* padding to 8 */
 	payload_u64(payload, (uint64_t)options->boot_time);
 	payload_u64(payload, options->perf_frequency);

@@ -13,6 +13,8 @@
 #include "source/clock.h"
 #include "source/payload.h"
 
+enum { LOGFILE_TIME_ZONE_REST = 168 }; /* bytes of TIME_ZONE_INFORMATION behind its Bias */
+
 /* What a recording says about itself. Zero-initialised fields take the value behind the colon. */
 struct etl_writer_options {
 	uint8_t pointer_size;        /* of the traced kernel and of records that do not say: 8 */
@@ -32,6 +34,9 @@ struct etl_writer_options {
 	int64_t end_time;        /* likewise: that of the latest record */
 	int64_t boot_time;       /* likewise: an hour before the start */
 	int32_t bias_minutes;    /* UTC = local time + bias: 0 */
+	/* names and rules of standard and daylight saving time, as in the header of the session: no
+	   names, and no daylight saving time */
+	uint8_t time_zone_rest[LOGFILE_TIME_ZONE_REST];
 
 	const char *session_name; /* UTF-8: empty; borrowed until etl_writer_open() returns */
 	const char *file_name;    /* likewise */

@@ -246,6 +246,7 @@ static struct etl_writer_options header_of(const struct ring_writer *recording,
 		.session_name = first->facts.session,
 	};
 
+	memcpy(options.time_zone_rest, first->facts.time_zone_rest, sizeof options.time_zone_rest);
 	options.processors = 1;
 	for (size_t i = 0; i < recording->count; i++) {
 		uint32_t processors = recording->inputs[i].facts.processors;

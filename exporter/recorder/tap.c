@@ -317,7 +317,10 @@ static void learn_header(struct tap *tap, const struct event_record *record,
 	tap->facts.cpu_mhz = (uint32_t)header_field(record, class, "CPUSpeed");
 	tap->facts.os_major = (uint8_t)version;
 	tap->facts.os_minor = (uint8_t)(version >> 8);
-	tap->facts.bias_minutes = zone.at && zone.size >= 4 ? (int32_t)load_u32(zone.at) : 0;
+	if (zone.at && zone.size >= 4 + LOGFILE_TIME_ZONE_REST) {
+		tap->facts.bias_minutes = (int32_t)load_u32(zone.at);
+		memcpy(tap->facts.time_zone_rest, zone.at + 4, LOGFILE_TIME_ZONE_REST);
+	}
 	os_mutex_unlock(&tap->lock);
 }
 

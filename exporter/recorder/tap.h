@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "config/config.h"
 #include "decode/event_table.h"
+#include "etl/logfile_header.h"
 #include "recorder/ring.h"
 #include "source/source.h"
 
@@ -64,6 +65,7 @@ struct tap_facts {
 	/* Of the header that the source delivered; 0 without one. */
 	int64_t boot_time;
 	int32_t bias_minutes;
+	uint8_t time_zone_rest[LOGFILE_TIME_ZONE_REST];
 	uint32_t cpu_mhz;
 	uint8_t os_major, os_minor;
 };

@@ -87,6 +87,11 @@ static void the_first_buffer_is_as_documented(void **state)
 	assert_int_equal(load_u32(b + 0x30), 7); /* EventsLost */
 	assert_int_equal(load_u32(b + 0x34), 3592);
 	assert_int_equal(load_u32(b + 0x48), 480); /* Bias */
+	/* Names, and month 0 in both dates: no daylight saving time ("TIME_ZONE_INFORMATION
+	 * structure", Microsoft Learn). */
+	for (unsigned i = 0x4c; i < 0xf8; i++) {
+		assert_int_equal(b[i], 0);
+	}
 	assert_true(load_u64(b + 0xf8) == UINT64_C(132404546264872939));
 	assert_true(load_u64(b + 0x100) == 10000000);
 	assert_true(load_u64(b + 0x108) == UINT64_C(132404548206236167));

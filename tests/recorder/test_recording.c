@@ -544,6 +544,76 @@ static void each_process_keeps_its_chunks_of_manifests(void **state)
 	close_consumer(&consumer);
 }
 
+enum {
+	TIME_ZONE = 172,     /* bytes of TIME_ZONE_INFORMATION */
+	TIME_ZONE_64 = 0x48, /* where it is in the header of a log file; docs/etl-format.md 5 */
+};
+
+/* A SYSTEMTIME that says "the week-th Sunday of a month". */
+static void add_change_of_time(struct payload *payload, uint16_t month, uint16_t week)
+{
+	const uint16_t words[8] = { 0, month, 0, week, 2 };
+
+	for (size_t i = 0; i < 8; i++) {
+		payload_u16(payload, words[i]);
+	}
+}
+
+/* The header that a session delivers first, of a machine in New York. */
+static void take_header(struct consumer *consumer, uint8_t zone[TIME_ZONE])
+{
+	struct payload payload;
+	struct event_record record = { .type = RECORD_SYSTEM,
+				       .classic = true,
+				       .kernel_group = KERNEL_GROUP_EVENT_TRACE,
+				       .version = 2,
+				       .pointer_size = 8 };
+
+	payload_init(&payload, 8);
+	payload_zeros(&payload, TIME_ZONE_64);
+	payload_u32(&payload, 300);
+	payload_wchars(&payload, "@tzres.dll,-112", 32);
+	add_change_of_time(&payload, 11, 1);
+	payload_u32(&payload, 0);
+	payload_wchars(&payload, "@tzres.dll,-111", 32);
+	add_change_of_time(&payload, 3, 2);
+	payload_u32(&payload, (uint32_t)-60);
+	assert_int_equal(payload.size, TIME_ZONE_64 + TIME_ZONE);
+	payload_zeros(&payload, 4 + 3 * 8 + 2 * 4 + 2 * 2);
+	memcpy(zone, payload.bytes + TIME_ZONE_64, TIME_ZONE);
+	record.payload = payload.bytes;
+	record.payload_size = (uint32_t)payload.size;
+	record.provider = kernel_record_guid(record.kernel_group, record.opcode);
+	take(consumer, &record);
+	payload_done(&payload);
+}
+
+/* Readers show local times by the bias and by the rules of daylight saving time. */
+static void the_time_zone_is_that_of_the_machine(void **state)
+{
+	(void)state;
+	for (unsigned known = 0; known <= 1; known++) {
+		struct consumer consumer = open_consumer();
+		struct recording_result result;
+		static struct copies copies;
+		uint8_t zone[TIME_ZONE] = { 0 }; /* UTC, without daylight saving time */
+		char path[TEMPORARY_PATH_SIZE];
+
+		if (known) {
+			take_header(&consumer, zone);
+		}
+		take_at(&consumer, 1, 1000);
+		temporary_path(path, "etl");
+		write_to(path, &consumer, 1, &result);
+		read_again(path, &copies);
+		assert_int_equal(copies.count, 2);
+		assert_int_equal(copies.list[0].record.pointer_size, 8);
+		assert_memory_equal(copies.list[0].payload + TIME_ZONE_64, zone, TIME_ZONE);
+		remove(path);
+		close_consumer(&consumer);
+	}
+}
+
 static void without_a_record_there_is_no_recording(void **state)
 {
 	struct consumer consumer = open_consumer();
@@ -566,6 +636,7 @@ int main(void)
 		cmocka_unit_test(what_existed_before_is_a_rundown),
 		cmocka_unit_test(what_a_live_session_found_is_recorded),
 		cmocka_unit_test(each_process_keeps_its_chunks_of_manifests),
+		cmocka_unit_test(the_time_zone_is_that_of_the_machine),
 		cmocka_unit_test(without_a_record_there_is_no_recording),
 	};
 
