@@ -63,13 +63,23 @@ static struct etl_block *cut(struct etl_blocks *blocks, size_t size)
 	return block;
 }
 
+static size_t capacity_for(size_t size)
+{
+	return (size + GRAIN - 1) / GRAIN * GRAIN;
+}
+
+size_t etl_block_cost(size_t size)
+{
+	return sizeof(struct etl_block) + capacity_for(size);
+}
+
 struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size)
 {
-	size_t capacity = (size + GRAIN - 1) / GRAIN * GRAIN;
+	size_t capacity = capacity_for(size);
 	struct etl_block **link = &blocks->unused, *block;
 
 	/* Most files have buffers of one size, and the last of each processor is shorter. A block
-	 * has at most twice the size, so that limits on the bytes of buffers bound memory, too. */
+	 * has at most twice the size, so that limits on what blocks cost bound memory, too. */
 	for (unsigned i = 0; i < LOOK_AT && *link; i++, link = &(*link)->next) {
 		block = *link;
 		if (block->capacity >= size && block->capacity / 2 <= capacity) {

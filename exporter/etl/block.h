@@ -32,6 +32,8 @@ struct etl_blocks {
  * with etl_block_put(), or frees it with etl_block_free(). NULL is allowed for both.
  */
 struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size);
+/* The memory that a block of size bytes takes, if it is none that was used before. */
+size_t etl_block_cost(size_t size);
 void etl_block_put(struct etl_blocks *blocks, struct etl_block *block);
 void etl_block_free(struct etl_block *block);
 

@@ -195,6 +195,21 @@ static bool sort_positions(struct open *open, struct error *err)
 	return true;
 }
 
+/* The memory of an open buffer that is in order. Its block may be larger, which depends on what the
+ * pool had: the order must not. */
+static size_t cost_in_order(uint32_t end)
+{
+	return sizeof(struct open) + etl_block_cost(end);
+}
+
+uint64_t etl_open_cost(const struct etl_entry *entry)
+{
+	/* The capacity of an array doubles. */
+	uint64_t positions = entry->unordered ? 2 * (entry->end / ETL_RECORD_SIZE_MIN) : 0;
+
+	return cost_in_order(entry->end) + positions * sizeof(struct position);
+}
+
 static inline bool next_record(struct open *open)
 {
 	const struct position *position;
@@ -263,8 +278,7 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 		.offset = place->offset,
 		.first_record = first_record,
 		.disk_size = place->disk_size,
-		/* Not the capacity, which depends on what the pool had: the order must not. */
-		.cost_bytes = sizeof *open + sizeof *block + place->end,
+		.cost_bytes = cost_in_order(place->end),
 	};
 	etl_walk_start(&open->walk, &pass->file->format, block->bytes, place->end, place->processor,
 		       first_record);
@@ -326,7 +340,8 @@ static bool open_due(struct pass *pass, struct error *err)
 		if (pass->heap.count > 0 && top_is_next(pass)) {
 			return true;
 		}
-		if (pass->heap.count > 0 && pass->open_bytes + entry->end > pass->open_bytes_max) {
+		if (pass->heap.count > 0 &&
+		    pass->open_bytes + cost_in_order(entry->end) > pass->open_bytes_max) {
 			be_due(pass, pass->range.until); /* until one is at its end */
 			return true;
 		}

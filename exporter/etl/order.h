@@ -21,6 +21,9 @@
 
 enum { ETL_OPEN_MAX = 512 << 20, ETL_WINDOW_MAX = 32 << 20 };
 
+/* The most memory that a buffer takes while it is open. */
+uint64_t etl_open_cost(const struct etl_entry *entry);
+
 /* The progress of a pass. The caller owns it; it is updated before each on_buffer. */
 struct etl_progress {
 	uint64_t buffers;
@@ -47,9 +50,9 @@ static inline void etl_progress_add(struct etl_progress *progress,
 
 /*
  * Shows every record of an indexed recording to the visitor, in time order, and frees the unpacked
- * buffers of the index after use. If more than open_bytes_max of buffers would have to be open at
- * once, the order is best effort, and late records are counted. Buffers that are not indexed come
- * last, ordered within a window as by etl_order_stream().
+ * buffers of the index after use. If open buffers would take more than open_bytes_max of memory,
+ * the order is best effort, and late records are counted. Buffers that are not indexed come last,
+ * ordered within a window as by etl_order_stream().
  *
  * Also returns true if the visitor stopped it; false if the file cannot be read, or without memory.
  */

@@ -30,12 +30,11 @@ enum {
 	CHUNK_BYTES = 128 << 10, /* the largest record needs less than 66 KiB */
 	QUEUES_BYTES = 16 << 20, /* of all chunks that wait … */
 	SHOWN_BYTES = 4 << 20,   /* … and of those of the range that the caller is at */
-	OPEN_COST = 1 << 10,     /* of an open buffer, besides its bytes; rather too much */
 	OVERLAP_MOST = 6,        /* no more than one byte in so many is in another range, too */
 };
 
-/* Of the buffers that all threads have open: half of what one thread may have, because a buffer
- * takes more memory than its bytes. */
+/* Of the buffers that all threads have open: half of what one thread may have, because each thread
+ * has unused blocks, too. */
 #define OPEN_MOST ((uint64_t)ETL_OPEN_MAX / 2)
 
 #define WAIT_NS UINT64_C(1000000000)
@@ -118,7 +117,7 @@ static uint64_t usual_bytes(uint64_t bytes, size_t threads)
 /* A buffer that is open until a time. */
 struct opened {
 	int64_t until;
-	uint32_t bytes;
+	uint64_t bytes;
 };
 
 static int compare_opened(const void *a, const void *b)
@@ -140,7 +139,7 @@ static bool open_buffers_fit(const struct etl_index *index, uint64_t most)
 	for (size_t i = 0; fit && i < index->count; i++) {
 		const struct etl_entry *entry = &index->entries[i];
 
-		opened[i] = (struct opened){ entry->last_time, entry->end + OPEN_COST };
+		opened[i] = (struct opened){ entry->last_time, etl_open_cost(entry) };
 	}
 	if (fit) {
 		qsort(opened, index->count, sizeof *opened, compare_opened);
@@ -150,7 +149,7 @@ static bool open_buffers_fit(const struct etl_index *index, uint64_t most)
 		while (opened[closed].until < index->entries[i].first_time) {
 			bytes -= opened[closed++].bytes;
 		}
-		bytes += index->entries[i].end + OPEN_COST;
+		bytes += etl_open_cost(&index->entries[i]);
 		fit = bytes <= most;
 	}
 	free(opened);

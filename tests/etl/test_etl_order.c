@@ -272,6 +272,47 @@ static void a_recording_as_in_life_stays_in_order_with_few_buffers_open(void **s
 	etl_writer_close(writer);
 }
 
+/* A block of memory is larger than a small buffer: what is open is bounded by the blocks. */
+static void small_buffers_count_as_the_blocks_that_they_take(void **state)
+{
+	enum { BUFFERS = 500 };
+	const struct etl_writer_options options = { .buffer_size = 512 };
+	struct error err;
+	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
+	struct etl_blocks blocks = { .unused = NULL };
+	struct etl_block *block = etl_block_get(&blocks, 1);
+	struct etl_out_record record = { .type = RECORD_PERFINFO, .group = 0x0f };
+	struct run run;
+
+	(void)state;
+	assert_non_null(writer);
+	assert_non_null(block);
+	/* Each is open until all have been opened. */
+	for (unsigned i = 0; i < BUFFERS; i++) {
+		record.raw_time = 1 + i;
+		etl_writer_add(writer, &record);
+		record.raw_time = 1 + BUFFERS + i;
+		etl_writer_add(writer, &record);
+		etl_writer_flush(writer);
+	}
+	assert_true(etl_writer_finish(writer, &err));
+	open_run(&run, writer);
+	look(&run);
+	deliver(&run, BUFFERS / 2 * block->capacity);
+	assert_true(run.progress.late_records > 0);
+	run.progress = (struct etl_progress){ 0 };
+	collected_done(&run.delivered);
+	stream(&run, BUFFERS / 2 * block->capacity);
+	assert_true(run.progress.late_records > 0);
+	run.progress = (struct etl_progress){ 0 };
+	collected_done(&run.delivered);
+	deliver(&run, BUFFERS * 2 * block->capacity);
+	assert_int_equal(run.progress.late_records, 0);
+	close_run(&run);
+	etl_block_free(block);
+	etl_writer_close(writer);
+}
+
 struct stop_after {
 	struct collected collected;
 	size_t count;
@@ -398,6 +439,7 @@ int main(void)
 		cmocka_unit_test(a_window_that_holds_all_gives_the_same_order),
 		cmocka_unit_test(beyond_a_limit_the_order_is_best_effort),
 		cmocka_unit_test(a_recording_as_in_life_stays_in_order_with_few_buffers_open),
+		cmocka_unit_test(small_buffers_count_as_the_blocks_that_they_take),
 		cmocka_unit_test(buffers_that_unpack_to_too_much_are_dropped),
 		cmocka_unit_test(records_that_differ_are_all_delivered),
 		cmocka_unit_test(a_pass_that_is_stopped_ends_at_the_record),

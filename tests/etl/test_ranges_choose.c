@@ -94,29 +94,63 @@ static void buffers_that_last_too_long_have_no_ranges(void **state)
 	assert_false(are_chosen(&index, 4));
 }
 
+enum { LARGE = 20480 };
+
+/* An index of buffers of 1 MiB, together 20 GiB, one behind the other. */
+static struct etl_index make_large_index(void)
+{
+	struct etl_index index = { .count = LARGE, .complete = true };
+
+	index.entries = calloc(LARGE, sizeof *index.entries);
+	assert_non_null(index.entries);
+	for (size_t i = 0; i < LARGE; i++) {
+		index.entries[i] = (struct etl_entry){ .offset = i * MIB,
+						       .first_time = (int64_t)i * 10,
+						       .last_time = (int64_t)i * 10 + 9,
+						       .disk_size = MIB,
+						       .end = MIB };
+	}
+	return index;
+}
+
 /* In the middle of 20 GiB, 300 MiB are open at once: little is read twice, but threads with a
  * quarter of 256 MiB each have no room for it. */
 static void more_open_buffers_than_there_is_room_for_have_no_ranges(void **state)
 {
-	enum { COUNT = 20480, OPEN = 300 };
-	struct etl_entry *entries = calloc(COUNT, sizeof *entries);
-	struct etl_index index = { .entries = entries, .count = COUNT, .complete = true };
+	enum { OPEN = 300 };
+	struct etl_index index = make_large_index();
+	struct etl_entry *entries = index.entries;
 
 	(void)state;
-	assert_non_null(entries);
-	for (size_t i = 0; i < COUNT; i++) {
-		entries[i] = (struct etl_entry){ .offset = i * MIB,
-						 .first_time = (int64_t)i * 10,
-						 .last_time = (int64_t)i * 10 + 9,
-						 .disk_size = MIB,
-						 .end = MIB };
-	}
 	assert_true(are_chosen(&index, 4));
 	for (size_t i = 0; i < OPEN; i++) {
-		entries[COUNT / 2 + i].last_time = (COUNT / 2 + OPEN) * 10;
+		entries[LARGE / 2 + i].last_time = (LARGE / 2 + OPEN) * 10;
 	}
 	assert_false(are_chosen(&index, 4));
 	free(entries);
+}
+
+/* The order of the records of a buffer whose times go backwards takes up to four times its size:
+ * 16 bytes for each record of 8, in an array that doubles. */
+static void open_buffers_that_are_not_in_order_take_more_room(void **state)
+{
+	struct etl_index index = make_large_index();
+
+	(void)state;
+	for (size_t i = LARGE - 10; i < LARGE; i++) {
+		index.entries[i].last_time = INT64_MAX;
+		index.entries[i].unordered = true;
+	}
+	assert_true(are_chosen(&index, 2)); /* 50 MiB, of the half of 256 */
+	for (size_t i = LARGE - 60; i < LARGE; i++) {
+		index.entries[i].last_time = INT64_MAX;
+	}
+	assert_true(are_chosen(&index, 2)); /* 100 MiB */
+	for (size_t i = LARGE - 60; i < LARGE; i++) {
+		index.entries[i].unordered = true;
+	}
+	assert_false(are_chosen(&index, 2)); /* 300 MiB */
+	free(index.entries);
 }
 
 static void what_has_no_times_has_no_ranges(void **state)
@@ -181,6 +215,7 @@ int main(void)
 		cmocka_unit_test(an_incomplete_index_has_no_ranges),
 		cmocka_unit_test(buffers_that_last_too_long_have_no_ranges),
 		cmocka_unit_test(more_open_buffers_than_there_is_room_for_have_no_ranges),
+		cmocka_unit_test(open_buffers_that_are_not_in_order_take_more_room),
 		cmocka_unit_test(what_has_no_times_has_no_ranges),
 		cmocka_unit_test(ranges_begin_with_a_buffer_and_are_enough_for_all_threads),
 	};
