@@ -40,17 +40,17 @@ bool etl_buffer_is_plausible(const struct etl_file *file, const struct etl_buffe
 {
 	const struct etl_place *place = &buffer->place;
 	struct etl_walk walk;
-	uint64_t records = 0;
 
 	if (!place->compressed ||
 	    etl_so_far_admits(so_far, place, place->end / ETL_RECORD_SIZE_MIN)) {
 		return true;
 	}
+	/* What the walk passes over has an index, too. */
 	etl_walk_start(&walk, &file->format, buffer->bytes, place->end, place->processor, 0);
-	while (etl_so_far_admits(so_far, place, records) && etl_walk_next(&walk)) {
-		records++;
+	while (etl_so_far_admits(so_far, place, etl_walk_next_index(&walk)) &&
+	       etl_walk_next(&walk)) {
 	}
-	return etl_so_far_admits(so_far, place, records);
+	return etl_so_far_admits(so_far, place, etl_walk_next_index(&walk));
 }
 
 struct etl_times etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,

@@ -416,6 +416,33 @@ static void buffers_that_unpack_to_too_much_are_dropped(void **state)
 	etl_writer_close(writer);
 }
 
+/* What a walk passes over is work, too: else the passes before and after it is known, which number
+ * the records, would drop different buffers. */
+static void records_that_are_passed_over_count_as_work(void **state)
+{
+	enum { RECORDS = 16 * (((1 << 20) - 72) / 32) }; /* 16 full buffers */
+	struct etl_writer *writer = build_full(RECORDS, 0);
+	struct chosen passed_over = { .bits = NULL };
+	struct run before, run;
+
+	(void)state;
+	for (unsigned i = 1; i <= RECORDS; i++) {
+		assert_true(chosen_add(&passed_over, i));
+	}
+	open_run(&before, writer);
+	open_run(&run, writer);
+	run.file->format.passed_over = &passed_over;
+	before.looked.count_only = run.looked.count_only = true;
+	look(&before);
+	look(&run);
+	assert_true(before.damage.bad_buffers > 0);
+	assert_int_equal(run.damage.bad_buffers, before.damage.bad_buffers);
+	close_run(&run);
+	close_run(&before);
+	chosen_done(&passed_over);
+	etl_writer_close(writer);
+}
+
 static void records_that_differ_are_all_delivered(void **state)
 {
 	struct etl_writer *writer = build_full(2 * ETL_WORK_FREE, 1);
@@ -441,6 +468,7 @@ int main(void)
 		cmocka_unit_test(a_recording_as_in_life_stays_in_order_with_few_buffers_open),
 		cmocka_unit_test(small_buffers_count_as_the_blocks_that_they_take),
 		cmocka_unit_test(buffers_that_unpack_to_too_much_are_dropped),
+		cmocka_unit_test(records_that_are_passed_over_count_as_work),
 		cmocka_unit_test(records_that_differ_are_all_delivered),
 		cmocka_unit_test(a_pass_that_is_stopped_ends_at_the_record),
 	};
