@@ -318,4 +318,14 @@ bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct
 /* The same file once more, to be closed as well. */
 struct os_file *os_file_share(const struct os_file *file, struct error *err);
 
+/* ---- text ---- */
+
+/*
+ * Until the end, functions of the C library take text for UTF-8 on this thread, if the system has
+ * such a locale. On Windows nothing changes: there the manifest of the programs says so. Returns
+ * what the end takes.
+ */
+void *os_utf8_start(void);
+void os_utf8_end(void *started);
+
 #endif

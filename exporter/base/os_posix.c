@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -975,4 +976,24 @@ bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t siz
 	}
 	*got = done;
 	return true;
+}
+
+/* ---- text ---- */
+
+void *os_utf8_start(void)
+{
+	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+
+	if (utf8) {
+		uselocale(utf8);
+	}
+	return utf8;
+}
+
+void os_utf8_end(void *started)
+{
+	if (started) {
+		uselocale(LC_GLOBAL_LOCALE);
+		freelocale(started);
+	}
 }

@@ -1205,6 +1205,16 @@ char *narrow_from(const wchar_t *wide)
 	return text;
 }
 
+void *os_utf8_start(void)
+{
+	return NULL;
+}
+
+void os_utf8_end(void *started)
+{
+	(void)started;
+}
+
 wchar_t *wide_program_path(void)
 {
 	wchar_t *path = calloc(PATH_CHARACTERS, sizeof *path);

@@ -446,7 +446,9 @@ static const char *name_of(struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry);
 
-	return name ? name : "?"; /* not to be had in the character set of the program */
+	/* It is not to be had in the character set of the program. */
+	name = name ? name : archive_entry_pathname_utf8(entry);
+	return name ? name : "?";
 }
 
 static bool is_chosen(const char *choice, const char *name)
@@ -561,7 +563,7 @@ static bool copy_file(struct unpacking *unpacking, struct archive *archive, stru
 	return copy_data(unpacking, archive, ZIP, err);
 }
 
-static bool unpack_zip(struct unpacking *unpacking, struct error *err)
+static bool unpack_one(struct unpacking *unpacking, struct error *err)
 {
 	struct contents contents = { 0 };
 	struct archive *archive =
@@ -586,6 +588,16 @@ static bool unpack_zip(struct unpacking *unpacking, struct error *err)
 	}
 	good = archive && copy_file(unpacking, archive, err);
 	archive_read_free(archive);
+	return good;
+}
+
+/* libarchive converts names, most of which are in UTF-8, to the character set of the thread. */
+static bool unpack_zip(struct unpacking *unpacking, struct error *err)
+{
+	void *utf8 = os_utf8_start();
+	bool good = unpack_one(unpacking, err);
+
+	os_utf8_end(utf8);
 	return good;
 }
 

@@ -194,6 +194,12 @@ refused 'empty\.zip: is an empty zip archive, not a recording' "$work/empty.zip"
 make_zip "$work/names.zip" "/etc/absolute.etl=$sample" "../../up.txt=-" $'\e[31mred.txt=-'
 summary "$work/names.zip" | cmp -s "$work/plain" - || fail "an absolute name"
 refused 'it contains .*\?\[31mred\.txt' "$work/names.zip:x"
+# Names may be in UTF-8 (".ZIP File Format Specification" 4.4.4, bit 11), whatever the locale of the program.
+make_zip "$work/utf8.zip" "Überlast.etl=$sample"
+summary "$work/utf8.zip" | cmp -s "$work/plain" - || fail "a name that is not in ASCII"
+make_zip "$work/both.zip" "Überlast.etl=$sample" "last.etl=$sample"
+refused 'both\.zip: is a zip archive of 2 recordings: choose one by ARCHIVE:NAME, of Überlast\.etl, last\.etl$' "$work/both.zip"
+summary "$work/both.zip:Über*" | cmp -s "$work/plain" - || fail "both.zip:Über*"
 cp "$sample" "$work/with:colon.etl"
 summary "$work/with:colon.etl" | cmp -s "$work/plain" - || fail "a colon in a name"
 refused 'no\.zip:a\.etl: cannot be opened: ' "$work/no.zip:a.etl"
