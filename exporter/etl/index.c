@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sort.h"
 
 bool etl_so_far_admits(const struct etl_so_far *so_far, const struct etl_place *place,
 		       uint64_t records)
@@ -185,7 +186,7 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 		etl_check_count(file, index->buffers, damage);
 	}
 	if (index->count > 0) {
-		qsort(index->entries, index->count, sizeof *index->entries, compare_entries);
+		sort_items(index->entries, index->count, sizeof *index->entries, compare_entries);
 	}
 	good = true;
 

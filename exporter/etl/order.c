@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sort.h"
 
 /* A record of a buffer whose times go backwards. */
 struct position {
@@ -189,8 +190,8 @@ static bool sort_positions(struct open *open, struct error *err)
 	}
 	open->cost_bytes += capacity * sizeof *open->positions;
 	if (open->position_count > 0) {
-		qsort(open->positions, open->position_count, sizeof *open->positions,
-		      compare_positions);
+		sort_items(open->positions, open->position_count, sizeof *open->positions,
+			   compare_positions);
 	}
 	return true;
 }

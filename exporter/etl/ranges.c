@@ -21,6 +21,7 @@
 
 #include "base/array.h"
 #include "base/os.h"
+#include "base/sort.h"
 
 enum {
 	RANGE_LEAST = 4 << 20,   /* bytes of a range */
@@ -142,7 +143,7 @@ static bool open_buffers_fit(const struct etl_index *index, uint64_t most)
 		opened[i] = (struct opened){ entry->last_time, etl_open_cost(entry) };
 	}
 	if (fit) {
-		qsort(opened, index->count, sizeof *opened, compare_opened);
+		sort_items(opened, index->count, sizeof *opened, compare_opened);
 	}
 	/* The entries are in the order of their first times. */
 	for (size_t i = 0; fit && i < index->count; i++) {

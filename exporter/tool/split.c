@@ -26,6 +26,7 @@
 
 #include "base/array.h"
 #include "base/replacement.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "source/clock.h"
 #include "track/describing.h"
@@ -177,7 +178,7 @@ static bool first_pass(struct split *split, struct etl_damage *damage, struct er
 		split->by_time[i] = &split->entries[i];
 	}
 	if (split->count > 0) {
-		qsort(split->by_time, split->count, sizeof(struct entry *), compare_times);
+		sort_items(split->by_time, split->count, sizeof(struct entry *), compare_times);
 	}
 	split->names = etl_file_open(split->small.temporary, 0, err);
 	return split->names != NULL;
