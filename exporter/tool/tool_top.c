@@ -8,7 +8,8 @@
  *
  * Each tick of the clock (--delay) requests the next page; the frame is shown when the page is
  * there. In between, keys change the view, and the frame on the screen is laid out again from the
- * same two pages. A pause requests no page: a replay then stands still, live sessions go on unseen.
+ * same two pages. A pause requests no page, except for a jump to the next event: a replay then
+ * stands still, live sessions go on unseen.
  *
  * Every way out leads through terminal_close(), and what is to be said on standard error is said
  * after it. The log of live sessions, which would write into the screen, goes to the last line
@@ -129,6 +130,11 @@ struct top {
 	bool has_frame;
 	bool requested; /* a page */
 	bool last;      /* no further page is requested: the replay has ended */
+	enum {
+		JUMP_NONE,
+		JUMP_BY_KEY,    /* to the next event, once no page is requested */
+		JUMP_UNDER_WAY, /* the page is that of the next event */
+	} jump;
 	uint64_t next_ns;
 	uint64_t frames;  /* shown, or whose page did not come */
 	uint64_t tables;  /* printed */
@@ -262,6 +268,7 @@ static bool look_for_page(struct top *top)
 	case FEED_PAGE:
 		top->requested = false;
 		top->last_failed = false;
+		top->jump = top->jump == JUMP_UNDER_WAY ? JUMP_NONE : top->jump;
 		take_page(top, &page);
 		if (page.text.failed) {
 			fail(top, ERROR_NO_MEMORY, "no memory for a page");
@@ -293,11 +300,35 @@ static void request_page(struct top *top, int64_t advance)
 	top->requested = true;
 }
 
+/* Requests the page of the next event, if there is one. */
+static void request_jump(struct top *top)
+{
+	int64_t event = feed_next_event(top->feed);
+
+	top->jump = JUMP_NONE;
+	if (event != RECORD_NO_TIME && top->has_frame && !top->last) {
+		uint64_t gap = time_between(top->frame.time, event);
+
+		request_page(top, gap < INT64_MAX ? (int64_t)gap + 1 : INT64_MAX);
+		top->next_ns = os_monotonic_ns() + (uint64_t)(top->request->delay_s * NS_PER_S);
+		top->jump = JUMP_UNDER_WAY;
+	}
+}
+
+/* What was requested before a pause waits for its end, unless a jump goes on from there. */
+static bool takes_pages(const struct top *top)
+{
+	return !top->view.paused || top->jump != JUMP_NONE;
+}
+
 static void tick(struct top *top)
 {
 	double delay_s = top->request->delay_s;
 	uint64_t now = os_monotonic_ns();
 
+	if (top->jump == JUMP_BY_KEY && !top->requested) {
+		request_jump(top);
+	}
 	if (now < top->next_ns || top->requested || top->last || top->view.paused) {
 		return;
 	}
@@ -312,7 +343,7 @@ static uint64_t wait_ns(const struct top *top)
 {
 	uint64_t now = os_monotonic_ns();
 
-	if (top->last || top->view.paused) {
+	if (top->last || !takes_pages(top)) {
 		return UINT64_C(1000000000);
 	}
 	if (top->requested) {
@@ -374,13 +405,8 @@ static void change_speed(struct top *top, double factor)
 
 static void jump(struct top *top)
 {
-	int64_t event = feed_next_event(top->feed);
-
-	if (event != RECORD_NO_TIME && top->has_frame && !top->requested && !top->last) {
-		uint64_t gap = time_between(top->frame.time, event);
-
-		request_page(top, gap < INT64_MAX ? (int64_t)gap + 1 : INT64_MAX);
-		top->next_ns = os_monotonic_ns() + (uint64_t)(top->request->delay_s * NS_PER_S);
+	if (feed_is_replay(top->feed) && top->jump == JUMP_NONE && !top->last) {
+		top->jump = JUMP_BY_KEY;
 	}
 }
 
@@ -507,7 +533,7 @@ static void run_on_terminal(struct top *top)
 			changed = !top->has_frame; /* its progress */
 			break;
 		}
-		if (!top->view.paused && look_for_page(top)) {
+		if (takes_pages(top) && look_for_page(top)) {
 			top->frames++;
 			changed = true;
 		}

@@ -375,6 +375,9 @@ def plays(tool, sample):
     top.key("rt")
     text = top.until_shown("totals", ">READ")
     assert moment in text, f"{moment} is over:\n{text}"
+    first = table(text)[1]
+    top.key("\x1b[B")  # down
+    top.until(lambda text: table(text)[1][0] == first[1] and moment in text, "down in a pause")
     top.key("t" + 10 * "+" + "p")
     text = top.until_shown("end of the recording", "totals")
     assert "07:01:00" in text, text
@@ -384,6 +387,17 @@ def plays(tool, sample):
 
 def jumps(tool, sparse):
     """A recording whose last event comes ten hours after the others: the last line names the key j, which goes there at once."""
+    # In a pause too, which goes on: the time of the page is that of the event.
+    top = Top([tool, "top", sparse, "--delay", "0.1"], 100, 30)
+    top.until_shown("speed 1", "no events for a while: j jumps to the next one")
+    top.key("p")
+    top.until_shown("PAUSED", "07:00:")
+    top.key("j")
+    top.until_shown("PAUSED", "17:00:00", "totals")
+    top.key("p")
+    top.until_shown("end of the recording", "17:00:00")
+    top.key("q")
+    top.ends("jumped in a pause")
     top = Top([tool, "top", sparse, "--delay", "0.1"], 100, 30)
     top.until_shown("speed 1", "no events for a while: j jumps to the next one")
     top.key("j")
