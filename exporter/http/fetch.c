@@ -107,6 +107,23 @@ static bool trust(struct fetch *fetch, const char *path, struct error *err)
 	return true;
 }
 
+/* Without a path, also before a query, the page is that of the metrics. */
+static bool complete_path(struct fetch *fetch)
+{
+	struct text path = { 0 };
+	bool good;
+
+	if (fetch->path[0] != '/' || (fetch->path[1] != '\0' && fetch->path[1] != '?')) {
+		return true;
+	}
+	text_add_format(&path, "/metrics%s", fetch->path + 1);
+	OPENSSL_free(fetch->path);
+	fetch->path = path.failed ? NULL : OPENSSL_strdup(path.data);
+	good = fetch->path != NULL;
+	text_free(&path);
+	return good;
+}
+
 /* An address of IPv6 is in brackets in a URL and for connections, not for certificates. */
 static bool read_url(struct fetch *fetch, bool *is_https, struct error *err)
 {
@@ -120,16 +137,15 @@ static bool read_url(struct fetch *fetch, bool *is_https, struct error *err)
 	if (fetch->host[0] == '\0') {
 		return error_set(err, ERROR_CONFIG, "%s: a host is missing", fetch->url);
 	}
-	if (strcmp(fetch->path, "/") == 0) {
-		OPENSSL_free(fetch->path);
-		fetch->path = OPENSSL_strdup("/metrics");
+	if (!complete_path(fetch)) {
+		return error_no_memory(err, "an address");
 	}
 	text_add_string(&address, strchr(fetch->host, ':') ? "[" : "");
 	text_add_string(&address, fetch->host);
 	text_add_string(&address, strchr(fetch->host, ':') ? "]" : "");
 	fetch->address = address.failed ? NULL : address.data;
 	*is_https = tls != 0;
-	return (fetch->path && fetch->address) || error_no_memory(err, "an address");
+	return fetch->address || error_no_memory(err, "an address");
 }
 
 struct fetch *fetch_open(const struct fetch_options *options, struct error *err)
@@ -220,6 +236,8 @@ static BIO *connect_to(struct fetch *fetch, time_t until)
 
 /* ---- a page ---- */
 
+static const char elsewhere[] = "that of the metrics is another one, /metrics by default";
+
 /* The rest of an answer, to its end. */
 static bool read_rest(BIO *answer, struct text *page, const char *url, struct error *err)
 {
@@ -258,16 +276,32 @@ static bool ask(struct fetch *fetch, BIO *connection, struct text *page, struct 
 	OSSL_HTTP_REQ_CTX *request = OSSL_HTTP_open(fetch->host, fetch->port, NULL, NULL, 0,
 						    connection, NULL, NULL, NULL, 0, WAIT_S);
 	BIO *answer = NULL;
+	char *leads_to = NULL;
 	bool good;
 
 	if (request && OSSL_HTTP_set1_request(request, fetch->path, fetch->headers, NULL, NULL,
 					      NULL, 0, 0, WAIT_S, 0) == 1) {
-		answer = OSSL_HTTP_exchange(request, NULL);
+		answer = OSSL_HTTP_exchange(request, &leads_to);
 	}
-	good = answer ? read_rest(answer, page, fetch->url, err) : set_error(err, fetch->url);
+	if (answer) {
+		good = read_rest(answer, page, fetch->url, err);
+	} else if (leads_to) {
+		good = error_set(err, ERROR_FORMAT, "%s: this address leads to %s; %s", fetch->url,
+				 leads_to, elsewhere);
+		ERR_clear_error();
+	} else {
+		good = set_error(err, fetch->url);
+	}
+	OPENSSL_free(leads_to);
 	BIO_free(answer);
 	OSSL_HTTP_close(request, good);
 	return good;
+}
+
+static bool is_for_browsers(const struct text *page)
+{
+	return text_starts_nocase(page->data, page->size, "<!doctype html", 14) ||
+	       text_starts_nocase(page->data, page->size, "<html", 5);
 }
 
 bool fetch_page(struct fetch *fetch, struct text *page, struct error *err)
@@ -279,6 +313,10 @@ bool fetch_page(struct fetch *fetch, struct text *page, struct error *err)
 	connection = connect_to(fetch, time(NULL) + WAIT_S);
 	good = connection ? ask(fetch, connection, page, err) : set_error(err, fetch->url);
 	BIO_free_all(connection);
+	if (good && is_for_browsers(page)) {
+		return error_set(err, ERROR_FORMAT, "%s: this is a page for browsers; %s",
+				 fetch->url, elsewhere);
+	}
 	if (good && (page->size < 6 || memcmp(page->data + page->size - 6, "# EOF\n", 6) != 0)) {
 		return error_set(err, ERROR_FORMAT,
 				 "%s: the page is cut short, or not that of an etw_exporter",

@@ -697,7 +697,8 @@ const struct tool_command tool_top = {
 	.name = "top",
 	.synopsis = "[FILE|URL]",
 	.about = "Show the processes that write, read, send, compute or wait most",
-	.more = "FILE is a recording, which is replayed. URL is an exporter that runs (http://host:9189/).\n"
+	.more = "FILE is a recording, which is replayed. URL is an exporter that runs (http://host:9189),\n"
+		"whose page is /metrics unless the URL has a path.\n"
 		"Without either, the sessions of the configuration run as long as the command (Windows).\n"
 		"\n"
 		"Keys: the first letters of columns and arrows sort, p pauses, / filters, t shows totals,\n"

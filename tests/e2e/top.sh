@@ -230,6 +230,20 @@ expect_exit 1 '404' "$ETWTOOL" top "${url}nothing" "${trusted[@]}" --count 1
 expect_exit 1 'cut short, or not that of an etw_exporter' "$ETWTOOL" top "${url}-/healthy" "${trusted[@]}" --count 1
 expect_exit 1 "${url#https://}: " "$ETWTOOL" top "http://${url#https://}" --count 1
 
+# Without a path the page is /metrics, also with a query. What is another page of the exporter is named.
+start_exporter --replay.file="$sample" --replay.speed=0 --collector.sched
+until_true 30 grep -q 'Replay finished' "$work/log" || fail "the replay does not end: $(cat "$work/log")"
+curl -fsS "$url/metrics" >"$work/page" || fail "no page"
+for address in "$url" "$url/" "$url?x" "$url/?x&y=1"; do
+	"$ETWTOOL" top "$address" --batch --count 1 --show total --exact >"$work/frames" 2>"$work/err" || fail "$address: $(cat "$work/err")"
+	same "$work/frames" "$work/page" || fail "$address"
+done
+expect_exit 1 '/\?collect\[\]=none: .*code=400' "$ETWTOOL" top "$url/?collect[]=none" --count 1
+start_exporter --replay.file="$sample" --web.route-prefix=/etw --web.telemetry-path=/numbers
+expect_exit 1 '/etw/: this is a page for browsers; .*/metrics' "$ETWTOOL" top "$url/etw/" --count 1
+expect_exit 1 '/etw: this address leads to /etw/; .*/metrics' "$ETWTOOL" top "$url/etw" --count 1
+"$ETWTOOL" top "$url/etw/numbers" --batch --count 1 --show total >"$work/out" 2>"$work/err" || fail "$url/etw/numbers: $(cat "$work/err")"
+
 # ---- a terminal ----
 
 head -c 3000000 "$sample" >"$work/cut.etl"
