@@ -29,7 +29,8 @@ enum auth_result {
 struct auth_statistics {
 	uint64_t denied;
 	uint64_t busy, later;
-	uint64_t hashes; /* that were computed */
+	uint64_t hashes;  /* that were computed */
+	uint64_t digests; /* of what clients sent, to look for it in the cache */
 };
 
 enum {
@@ -53,9 +54,9 @@ bool auth_set_users(struct auth *auth, const struct auth_user *users, size_t cou
 		    struct error *err);
 
 /*
- * Checks the Authorization header of a request (NULL: there is none) of a client. May wait for other
- * checks and compute a hash, which takes as long as one password_matches() for each of AUTH_PLACES
- * at most.
+ * Checks the Authorization header of a request (NULL: there is none) of a client. May wait for
+ * other checks and compute a hash, which takes as long as one password_matches() for each of
+ * AUTH_PLACES at most.
  */
 enum auth_result auth_check(struct auth *auth, const char *authorization,
 			    const struct client_address *client);

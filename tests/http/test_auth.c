@@ -251,6 +251,26 @@ static void an_unknown_user_costs_what_a_known_one_costs(void **state)
 	auth_free(auth);
 }
 
+/* Nor does a client that has to wait learn it from the time in which it is refused. */
+static void the_cache_is_searched_for_an_unknown_user_too(void **state)
+{
+	const char *const logins[] = { wrong, unknown };
+	struct auth *auth = users(alice, 1);
+	struct auth_statistics before, after;
+
+	(void)state;
+	assert_int_equal(check(auth, right, "192.0.2.2"), AUTH_GRANTED);
+	assert_int_equal(check(auth, wrong, "192.0.2.1"), AUTH_DENIED);
+	for (size_t i = 0; i < sizeof logins / sizeof logins[0]; i++) {
+		auth_statistics(auth, &before);
+		assert_int_equal(check(auth, logins[i], "192.0.2.1"), AUTH_LATER);
+		auth_statistics(auth, &after);
+		assert_int_equal(after.hashes, before.hashes);
+		assert_int_equal(after.digests, before.digests + 1);
+	}
+	auth_free(auth);
+}
+
 static void a_new_hash_ends_the_old_password(void **state)
 {
 	static const struct auth_user later[] = { { "alice", HASH_OF_FAKEPASSWORD } };
@@ -500,6 +520,7 @@ int main(void)
 		cmocka_unit_test(without_users_everything_is_granted),
 		cmocka_unit_test(a_right_password_is_hashed_once),
 		cmocka_unit_test(an_unknown_user_costs_what_a_known_one_costs),
+		cmocka_unit_test(the_cache_is_searched_for_an_unknown_user_too),
 		cmocka_unit_test(a_new_hash_ends_the_old_password),
 		cmocka_unit_test(the_cache_is_bounded),
 		cmocka_unit_test(a_wrong_password_makes_its_client_wait),
