@@ -51,6 +51,7 @@ struct connection {
 	bool in_slices;       /* of wait_set.c */
 	size_t index;         /* in the list of the reception */
 	struct connection *next, *previous; /* in a list of dispatch.c */
+	uint64_t turn;                      /* in its queues */
 
 	char *bytes; /* owned; what has arrived and is not answered */
 	size_t size, capacity, seen;

@@ -13,9 +13,14 @@
  * MEASURE_NS, one of the address that holds the most workers, and of these the slowest. What a
  * client took on average would not do, because the first MB of a page only fill sockets. No more
  * are cut off than requests wait, and one each RELIEF_NS, so that an attack cannot make us render
- * pages all the time only to throw them away. Requests are answered oldest first, so clients that
- * come again after they were cut off stand behind the others. What waits for longer than QUEUE_NS
- * is taken back and answered with 503.
+ * pages all the time only to throw them away. What waits for longer than QUEUE_NS is taken back and
+ * answered with 503.
+ *
+ * Clients take turns by address: a request stands one turn behind the last one of its address that
+ * waits or is being answered. Of the same turn small pages come first, then the older request. So
+ * a client that sends hundreds of requests at once, for small pages or large ones, or comes again
+ * after it was cut off, does not keep others waiting. (This is start-time fair queueing in which
+ * each request costs the same.)
  *
  * A request is given to the worker that became idle last, so that no more of them are ever used
  * than there were requests at once. Each that is used keeps memory: the stack that it has touched,
@@ -66,7 +71,8 @@ struct dispatch {
 
 	/* Under the mutex. */
 	struct idle_worker *idle; /* the one that became idle last comes first */
-	struct list small, large; /* queued, oldest first */
+	struct list small, large; /* queued, by their turns */
+	uint64_t turn;            /* of what was taken last; no later request has an earlier one */
 	struct list answering;
 	size_t answering_count, answering_large;
 	struct connection *returned;
@@ -75,16 +81,23 @@ struct dispatch {
 	atomic_bool stopping;
 };
 
-static void list_add(struct list *list, struct connection *connection)
+/* before: the one in front of it; NULL: it comes first. */
+static void list_insert(struct list *list, struct connection *before, struct connection *connection)
 {
-	connection->next = NULL;
-	connection->previous = list->last;
-	if (list->last) {
-		list->last->next = connection;
+	struct connection *behind = before ? before->next : list->first;
+
+	connection->previous = before;
+	connection->next = behind;
+	if (before) {
+		before->next = connection;
 	} else {
 		list->first = connection;
 	}
-	list->last = connection;
+	if (behind) {
+		behind->previous = connection;
+	} else {
+		list->last = connection;
+	}
 }
 
 static void list_remove(struct list *list, struct connection *connection)
@@ -157,12 +170,41 @@ static void wait_for_request(struct dispatch *dispatch)
 	os_condition_done(&worker.condition);
 }
 
+/* The turn behind the last request of the same address in a list, or `turn` if that is later. */
+static uint64_t turn_behind(const struct list *list, const struct client_address *address,
+			    uint64_t turn)
+{
+	const struct connection *c = list->last;
+
+	while (c && !client_address_alike(&c->address, address)) {
+		c = c->previous;
+	}
+	return c && c->turn >= turn ? c->turn + 1 : turn;
+}
+
+/* Under the mutex. */
+static void enqueue(struct dispatch *dispatch, struct connection *connection)
+{
+	struct list *list = connection->is_large ? &dispatch->large : &dispatch->small;
+	const struct client_address *address = &connection->address;
+	struct connection *before = list->last;
+	uint64_t turn = turn_behind(&dispatch->answering, address, dispatch->turn);
+
+	turn = turn_behind(&dispatch->small, address, turn);
+	turn = turn_behind(&dispatch->large, address, turn);
+	while (before && before->turn > turn) {
+		before = before->previous;
+	}
+	connection->turn = turn;
+	list_insert(list, before, connection);
+}
+
 void dispatch_add(struct dispatch *dispatch, struct connection *connection)
 {
 	connection->state = CONNECTION_WHOLE;
 	connection->since_ns = os_monotonic_ns();
 	os_mutex_lock(&dispatch->mutex);
-	list_add(connection->is_large ? &dispatch->large : &dispatch->small, connection);
+	enqueue(dispatch, connection);
 	wake_worker(dispatch);
 	os_mutex_unlock(&dispatch->mutex);
 }
@@ -175,16 +217,18 @@ static bool large_may_begin(const struct dispatch *dispatch)
 /* Under the mutex. Returns what a free worker is to answer; NULL: nothing. */
 static struct connection *take(struct dispatch *dispatch)
 {
-	struct list *list = &dispatch->small;
-	struct connection *connection = list->first;
+	struct connection *connection = dispatch->small.first, *large = dispatch->large.first;
 
-	if (!connection && large_may_begin(dispatch)) {
-		list = &dispatch->large;
-		connection = list->first;
+	if (large && large_may_begin(dispatch) && (!connection || large->turn < connection->turn)) {
+		connection = large;
 	}
 	if (connection) {
-		list_remove(list, connection);
-		list_add(&dispatch->answering, connection);
+		list_remove(connection->is_large ? &dispatch->large : &dispatch->small, connection);
+		/* A large one may have been passed over. */
+		if (dispatch->turn < connection->turn) {
+			dispatch->turn = connection->turn;
+		}
+		list_insert(&dispatch->answering, dispatch->answering.last, connection);
 		dispatch->answering_count++;
 		dispatch->answering_large += connection->is_large;
 		connection->since_ns = os_monotonic_ns();
@@ -252,16 +296,17 @@ struct connection *dispatch_returned(struct dispatch *dispatch)
 struct connection *dispatch_overdue(struct dispatch *dispatch, uint64_t now_ns)
 {
 	struct list *const lists[] = { &dispatch->small, &dispatch->large };
-	struct connection *overdue = NULL;
+	struct connection *overdue = NULL, *next;
 
 	os_mutex_lock(&dispatch->mutex);
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-		struct connection *first;
-
-		while ((first = lists[i]->first) != NULL && now_ns > first->since_ns + QUEUE_NS) {
-			list_remove(lists[i], first);
-			first->next = overdue;
-			overdue = first;
+		for (struct connection *c = lists[i]->first; c; c = next) {
+			next = c->next;
+			if (now_ns > c->since_ns + QUEUE_NS) {
+				list_remove(lists[i], c);
+				c->next = overdue;
+				overdue = c;
+			}
 		}
 	}
 	os_mutex_unlock(&dispatch->mutex);

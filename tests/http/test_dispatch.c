@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of a connection whose client is cut off, and who answers. The connections have no
- * sockets.
+ * What becomes of a connection whose client is cut off, which request is answered next, and by
+ * whom. The connections have no sockets.
  */
 #include "http/dispatch.h"
 
@@ -96,6 +96,101 @@ static void a_connection_that_is_cut_off_behind_its_answer_is_not_kept(void **st
 	assert_ptr_equal(dispatch_next(fixture->dispatch), fixture->waiting);
 }
 
+/* ---- which is answered next ---- */
+
+enum { OF_ONE = 5 };
+
+/* One client sends many requests at once, then another one sends one, and both send more. */
+static void clients_take_turns(bool one_large, bool other_large)
+{
+	static const struct client_address one = { .bytes = { [15] = 1 } },
+					   other = { .bytes = { [0] = 1 } };
+	struct connection *of_one[OF_ONE], *of_other = connection_new(SOCKET_NONE, &other);
+	struct dispatch *dispatch;
+	struct waker *waker;
+	struct error err;
+
+	assert_non_null(of_other);
+	assert_true(sockets_start(&err));
+	waker = waker_new(&err);
+	assert_non_null(waker);
+	dispatch = dispatch_new(WORKERS, 1, waker, &err);
+	assert_non_null(dispatch);
+	of_other->is_large = other_large;
+	for (size_t i = 0; i < OF_ONE; i++) {
+		of_one[i] = connection_new(SOCKET_NONE, &one);
+		assert_non_null(of_one[i]);
+		of_one[i]->is_large = one_large;
+		dispatch_add(dispatch, of_one[i]);
+	}
+	for (size_t i = 0; i < OF_ONE; i++) {
+		assert_ptr_equal(dispatch_next(dispatch), of_one[i]);
+		dispatch_add(dispatch, of_other);
+		dispatch_give_back(dispatch, of_one[i]);
+		assert_ptr_equal(dispatch_returned(dispatch), of_one[i]);
+		dispatch_add(dispatch, of_one[i]);
+		assert_ptr_equal(dispatch_next(dispatch), of_other);
+		dispatch_give_back(dispatch, of_other);
+		assert_ptr_equal(dispatch_returned(dispatch), of_other);
+	}
+	for (size_t i = 0; i < OF_ONE; i++) {
+		assert_ptr_equal(dispatch_next(dispatch), of_one[i]);
+		dispatch_give_back(dispatch, of_one[i]);
+		connection_free(of_one[i], false);
+	}
+	connection_free(of_other, false);
+	dispatch_free(dispatch);
+	waker_free(waker);
+	sockets_stop();
+}
+
+static void a_client_with_many_requests_keeps_no_other_waiting(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		clients_take_turns(i & 1, i & 2);
+	}
+}
+
+/* What has waited for too long is found behind what has not. */
+static void overdue_requests_are_found_in_any_order(void **state)
+{
+	static const struct client_address one = { .bytes = { [15] = 1 } },
+					   other = { .bytes = { [0] = 1 } };
+	struct connection *first = connection_new(SOCKET_NONE, &one);
+	struct connection *second = connection_new(SOCKET_NONE, &one);
+	struct connection *last = connection_new(SOCKET_NONE, &other);
+	struct connection *overdue;
+	struct dispatch *dispatch;
+	struct waker *waker;
+	struct error err;
+	uint64_t after_ns;
+
+	(void)state;
+	assert_true(first && second && last);
+	assert_true(sockets_start(&err));
+	waker = waker_new(&err);
+	assert_non_null(waker);
+	dispatch = dispatch_new(WORKERS, 0, waker, &err);
+	assert_non_null(dispatch);
+	dispatch_add(dispatch, first);
+	dispatch_add(dispatch, second);
+	after_ns = os_monotonic_ns();
+	while (os_monotonic_ns() == after_ns) {
+	}
+	dispatch_add(dispatch, last);
+	overdue = dispatch_overdue(dispatch, after_ns + UINT64_C(5000000001));
+	assert_true(overdue && overdue->next && !overdue->next->next);
+	assert_true(overdue != last && overdue->next != last);
+	assert_ptr_equal(dispatch_next(dispatch), last);
+	connection_free(first, false);
+	connection_free(second, false);
+	connection_free(last, false);
+	dispatch_free(dispatch);
+	waker_free(waker);
+	sockets_stop();
+}
+
 /* ---- who answers ---- */
 
 enum { CREW = 16, REQUESTS = 200 };
@@ -170,6 +265,8 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(
 			a_connection_that_is_cut_off_behind_its_answer_is_not_kept, begin, end),
+		cmocka_unit_test(a_client_with_many_requests_keeps_no_other_waiting),
+		cmocka_unit_test(overdue_requests_are_found_in_any_order),
 		cmocka_unit_test(requests_one_after_another_have_one_worker),
 	};
 
