@@ -16,6 +16,7 @@
 
 enum { WAIT_S = 10, CHUNK = 16384, PASSWORD_MOST = 1024 };
 #define PAGE_MOST ((size_t)256 << 20)
+#define HEAD_MOST ((size_t)256 << 10)
 
 struct fetch {
 	const char *url; /* borrowed, for errors */
@@ -24,6 +25,7 @@ struct fetch {
 	char *address;                  /* the host, an IPv6 address in brackets */
 	STACK_OF(CONF_VALUE) * headers; /* owned; NULL: none */
 	SSL_CTX *context;               /* owned; NULL: no TLS */
+	size_t may_read;                /* so many bytes from the connection */
 };
 
 bool fetch_is_url(const char *word)
@@ -234,6 +236,30 @@ static BIO *connect_to(struct fetch *fetch, time_t until)
 	return fetch->context ? add_tls(fetch, connection) : connection;
 }
 
+/*
+ * OpenSSL reads lines of a head in one call for as long as there are any, and looks at the time
+ * only when it has to wait. It calls this before and after each read from the connection; what is
+ * returned before a read is its result.
+ */
+static long bound_reads(BIO *connection, int operation, const char *bytes, size_t size, int command,
+			long argument, int result, size_t *processed)
+{
+	struct fetch *fetch = (void *)BIO_get_callback_arg(connection);
+
+	(void)bytes;
+	(void)size;
+	(void)command;
+	(void)argument;
+	if (operation == BIO_CB_READ && fetch->may_read == 0) {
+		BIO_clear_retry_flags(connection);
+		return 0;
+	}
+	if (operation == (BIO_CB_READ | BIO_CB_RETURN) && result > 0) {
+		fetch->may_read -= *processed < fetch->may_read ? *processed : fetch->may_read;
+	}
+	return result;
+}
+
 /* ---- a page ---- */
 
 static const char elsewhere[] = "that of the metrics is another one, /metrics by default";
@@ -279,15 +305,24 @@ static bool ask(struct fetch *fetch, BIO *connection, struct text *page, struct 
 	char *leads_to = NULL;
 	bool good;
 
+	BIO_set_callback_ex(connection, bound_reads);
+	BIO_set_callback_arg(connection, (char *)fetch);
+	fetch->may_read = HEAD_MOST;
 	if (request && OSSL_HTTP_set1_request(request, fetch->path, fetch->headers, NULL, NULL,
 					      NULL, 0, 0, WAIT_S, 0) == 1) {
 		answer = OSSL_HTTP_exchange(request, &leads_to);
 	}
 	if (answer) {
+		fetch->may_read = SIZE_MAX; /* read_rest() counts */
 		good = read_rest(answer, page, fetch->url, err);
 	} else if (leads_to) {
 		good = error_set(err, ERROR_FORMAT, "%s: this address leads to %s; %s", fetch->url,
 				 leads_to, elsewhere);
+		ERR_clear_error();
+	} else if (fetch->may_read == 0) {
+		good = error_set(err, ERROR_LIMIT,
+				 "%s: the head of the answer is longer than %zu KiB", fetch->url,
+				 HEAD_MOST >> 10);
 		ERR_clear_error();
 	} else {
 		good = set_error(err, fetch->url);

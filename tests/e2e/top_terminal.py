@@ -516,8 +516,23 @@ def peers(tool):
     top.ends("peers")
 
 
+class Endless(Pages):
+    """An answer whose head has no end."""
+
+    def do_GET(self):
+        self.wfile.write(b"HTTP/1.0 200 OK\r\n")
+        try:
+            while True:
+                self.wfile.write(b"A: b\r\n" * 10000)
+        except OSError:
+            pass  # the client has left
+
+
 def foreign(tool):
-    """A page of another program, and an exporter that is gone."""
+    """A page of another program, an answer without end, and an exporter that is gone."""
+    url = start_server(Endless, "")[1]
+    done = subprocess.run([tool, "top", url, "--batch", "--count", "1"], capture_output=True, text=True, timeout=WAIT_S)
+    assert done.returncode == 1 and done.stderr.startswith(f"etwtool top: {url}: "), done
     url = serve(page("node_load1 1"))
     done = subprocess.run([tool, "top", url, "--batch"], capture_output=True, text=True)
     assert done.returncode == 1 and "not that of an etw_exporter" in done.stderr, done
