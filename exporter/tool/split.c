@@ -16,6 +16,10 @@
  * Cuts by size follow the buffers in the order of their first times. A buffer that reaches over a
  * cut counts for both parts, as if each had it whole, so a part gets smaller than the limit rather
  * than larger.
+ *
+ * The notes of the first pass are limited: at the limit two and two of them become one, which
+ * stands for all buffers from the first to the last of both. Parts then have the same records, but
+ * more of the input is read for each, and a cut by size is between such runs of buffers.
  */
 #include "tool/split.h"
 
@@ -31,7 +35,7 @@
 #include "source/clock.h"
 #include "track/describing.h"
 
-enum { PARTS_MOST = 999999, ENTRIES_MOST = ETL_INDEX_MAX };
+enum { PARTS_MOST = 999999 };
 
 bool split_by_read(void *target, const char *text, struct error *err)
 {
@@ -61,9 +65,10 @@ bool split_by_read(void *target, const char *text, struct error *err)
 
 /* ---- the first pass ---- */
 
-/* A buffer with records. */
+/* A buffer with records, or several that follow each other in the file. */
 struct entry {
 	struct etl_mirror_place place;
+	uint64_t end;        /* offset of what follows it */
 	int64_t first, last; /* raw times, the lowest and the highest */
 	uint64_t size;       /* of its copy, in bytes, about */
 };
@@ -87,7 +92,8 @@ struct split {
 	bool open_end;    /* … unless it is the last one */
 	size_t next;      /* entry that the part looks at next */
 	uint64_t kept;    /* records of its own time */
-	int64_t later;    /* the first time behind it in the buffers that it has looked at */
+	bool goes_on;     /* the buffers that it has looked at have records behind its time … */
+	int64_t later;    /* … from this time on */
 	unsigned parts;
 };
 
@@ -113,26 +119,56 @@ static enum etl_mirror_action keep_describing(void *context, const struct event_
 		       ETL_MIRROR_DROP;
 }
 
-static void note_buffer(void *context, uint64_t bytes_read)
+/* Two and two entries become one. */
+static void join_entries(struct split *split)
 {
-	struct split *split = context;
+	size_t count = 0;
+
+	for (size_t i = 0; i < split->count; i += 2) {
+		struct entry joined = split->entries[i];
+
+		if (i + 1 < split->count) {
+			const struct entry *other = &split->entries[i + 1];
+
+			joined.end = other->end;
+			joined.first = other->first < joined.first ? other->first : joined.first;
+			joined.last = other->last > joined.last ? other->last : joined.last;
+			joined.size += other->size;
+		}
+		split->entries[count++] = joined;
+	}
+	split->count = count;
+}
+
+static void add_entry(struct split *split, uint64_t end)
+{
 	struct entry *present = &split->present, *entries;
 	uint64_t usual = split->input->header.buffer_size_bytes;
 
-	if (split->has_records && split->count < ENTRIES_MOST) {
-		present->size = bytes_read - present->place.offset;
-		if (split->request->form.packing == ETL_PLAIN && present->size < usual) {
-			present->size = usual;
-		}
-		entries =
-			array_grow(split->entries, &split->capacity, split->count, sizeof *entries);
-		if (entries) {
-			entries[split->count++] = *present;
-			split->entries = entries;
-		}
-		split->no_memory |= !entries;
-	} else {
-		split->no_memory |= split->has_records;
+	present->end = end;
+	present->size = end - present->place.offset;
+	if (split->request->form.packing == ETL_PLAIN && present->size < usual) {
+		present->size = usual;
+	}
+	if (split->count == split->request->notes_most) {
+		join_entries(split);
+	}
+	entries = array_grow(split->entries, &split->capacity, split->count, sizeof *entries);
+	if (!entries) {
+		split->no_memory = true;
+		return;
+	}
+	entries[split->count++] = *present;
+	split->entries = entries;
+}
+
+static void note_buffer(void *context, uint64_t bytes_read)
+{
+	struct split *split = context;
+	struct entry *present = &split->present;
+
+	if (split->has_records) {
+		add_entry(split, bytes_read);
 	}
 	split->has_records = false;
 	present->place.offset = bytes_read;
@@ -205,7 +241,9 @@ static enum etl_mirror_action keep_inside(void *context, const struct event_reco
 
 	(void)bytes;
 	if (!is_inside(split, record->raw_time)) {
-		if (record->raw_time >= split->to && record->raw_time < split->later) {
+		if (record->raw_time >= split->to &&
+		    (!split->goes_on || record->raw_time < split->later)) {
+			split->goes_on = true;
 			split->later = record->raw_time;
 		}
 		return ETL_MIRROR_DROP;
@@ -222,9 +260,11 @@ static bool seek_inside(void *context, struct etl_mirror_place *place)
 	while (split->next < split->count) {
 		const struct entry *entry = &split->entries[split->next];
 
-		if (entry->place.offset >= place->offset && entry->last >= split->from &&
+		if (entry->end > place->offset && entry->last >= split->from &&
 		    (split->open_end || entry->first < split->to)) {
-			*place = entry->place;
+			if (entry->place.offset > place->offset) {
+				*place = entry->place;
+			}
 			return true;
 		}
 		split->next++;
@@ -262,7 +302,7 @@ static bool write_part(struct split *split, struct error *err)
 	}
 	split->next = 0;
 	split->kept = 0;
-	split->later = INT64_MAX;
+	split->goes_on = false;
 	mirror = etl_mirror_open(path.data, split->request->form, &split->names, 1, err);
 	good = mirror && etl_mirror_copy(mirror, split->names, &outside, &known, err) &&
 	       etl_mirror_copy(mirror, split->input, &inside, &known, err);
@@ -290,7 +330,7 @@ static bool by_duration(struct split *split, struct error *err)
 {
 	const struct source_clock *clock = &split->input->format.clock;
 	uint64_t ticks = ticks_of_ms(split->request->by.duration_ms, clock->frequency);
-	int64_t start = clock->anchor_raw, later;
+	int64_t start = clock->anchor_raw;
 	size_t next = 0;
 
 	if (ticks == 0 || ticks > INT64_MAX) {
@@ -298,6 +338,8 @@ static bool by_duration(struct split *split, struct error *err)
 	}
 	split->from = INT64_MIN; /* what is before the start belongs to the first part */
 	for (;;) {
+		uint64_t passed;
+
 		split->open_end = start > INT64_MAX - (int64_t)ticks;
 		split->to = split->open_end ? INT64_MAX : start + (int64_t)ticks;
 		if (split->parts >= PARTS_MOST) {
@@ -310,12 +352,16 @@ static bool by_duration(struct split *split, struct error *err)
 			next++;
 		}
 		/* The next time that has a record is in a buffer of this part, or begins one. */
-		later = next < split->count ? split->by_time[next]->first : INT64_MAX;
-		later = split->later < later ? split->later : later;
-		if (split->open_end || later == INT64_MAX) {
+		if (next < split->count &&
+		    (!split->goes_on || split->by_time[next]->first < split->later)) {
+			split->goes_on = true;
+			split->later = split->by_time[next]->first;
+		}
+		if (split->open_end || !split->goes_on) {
 			return true;
 		}
-		start += (int64_t)(((uint64_t)later - (uint64_t)start) / ticks * ticks);
+		passed = (uint64_t)split->later - (uint64_t)start;
+		start = (int64_t)((uint64_t)start + passed / ticks * ticks);
 		split->from = start;
 	}
 }

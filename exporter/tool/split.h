@@ -25,6 +25,9 @@ struct split_request {
 	struct split_by by;
 	const char *output; /* "out.etl" gives out_000001.etl and so on */
 	struct etl_mirror_form form;
+	/* So many places and times of buffers are noted, at least 2; with more buffers a note is
+	 * about several. */
+	size_t notes_most;
 	void *context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* of the input, in a pass over it */
 	/* A part is there. */
@@ -33,8 +36,8 @@ struct split_request {
 
 /*
  * Writes the parts. Each has the records of its time, and of all other times those that describe
- * others (track/describing.h); a time without any record has no part. Damage of the input is counted
- * once.
+ * others (track/describing.h); a time without any record has no part. Damage of the input is
+ * counted once.
  */
 bool split_recording(struct etl_file *input, const struct split_request *request,
 		     struct etl_damage *damage, struct error *err);

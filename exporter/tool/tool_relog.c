@@ -30,6 +30,7 @@
 
 #include "base/os.h"
 #include "base/replacement.h"
+#include "etl/index.h"
 #include "etl/output.h"
 #include "tool/anonymise_recording.h"
 #include "tool/relog.h"
@@ -357,6 +358,7 @@ static bool make_parts(struct relog *relog, struct etl_file *input, struct etl_m
 		.by = relog->request->split,
 		.output = relog->request->output,
 		.form = form,
+		.notes_most = ETL_INDEX_MAX,
 		.context = relog,
 		.on_buffer = on_buffer,
 		.on_part = on_part,
