@@ -99,7 +99,8 @@ bool etl_mirror_fits(const struct etl_file *a, const struct etl_file *b, struct 
  * before: then all of it, from a temporary file.
  *
  * @inputs: what it is made from; they must fit together and outlive it. The header is that of the
- * first one with the least start, the greatest end and the sums of the losses.
+ * first one with the least start, the greatest end and the sums of the losses. A record that is
+ * added later than that (etl_mirror_writer()) moves the end.
  */
 struct etl_mirror *etl_mirror_open(const char *path, struct etl_mirror_form form,
 				   struct etl_file *const *inputs, size_t input_count,

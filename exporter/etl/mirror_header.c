@@ -131,12 +131,22 @@ bool mirror_header_find(struct etl_mirror *mirror, const uint8_t *bytes, uint32_
 	return true;
 }
 
+/* That of the inputs, or of a later record that was added; 0 for a session that was not stopped. */
+static int64_t end_time(const struct etl_mirror *mirror)
+{
+	int64_t latest = etl_writer_latest_raw(mirror->writer);
+	int64_t added = clock_time(&mirror->inputs[0]->format.clock, latest);
+	int64_t end = mirror->header.end_time;
+
+	return end != 0 && latest > mirror->start_raw && added > end ? added : end;
+}
+
 bool mirror_header_store(struct etl_mirror *mirror, uint8_t *bytes, bool running, struct error *err)
 {
 	struct logfile_changes header = mirror->header;
 
 	header.buffers_written = running ? 1 : etl_writer_buffers(mirror->writer);
-	header.end_time = running ? 0 : header.end_time;
+	header.end_time = running ? 0 : end_time(mirror);
 	if (!logfile_header_change(bytes + mirror->header_payload, mirror->header_payload_size,
 				   mirror->header_pointer_size, &header)) {
 		return error_set(err, ERROR_FORMAT, "its logfile header is too short");

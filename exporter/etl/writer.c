@@ -493,6 +493,11 @@ struct etl_writer *etl_writer_open_with(const char *path, const struct etl_write
 	return open_writer(path, options, first, size, err);
 }
 
+int64_t etl_writer_latest_raw(const struct etl_writer *writer)
+{
+	return writer->latest_raw;
+}
+
 bool etl_writer_failed(const struct etl_writer *writer)
 {
 	return failed(writer);

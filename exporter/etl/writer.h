@@ -79,6 +79,10 @@ void etl_writer_set_compressed(struct etl_writer *writer, bool compressed);
 /* The losses that the header will report; replaces those of the options. */
 void etl_writer_set_losses(struct etl_writer *writer, uint32_t events, uint32_t buffers);
 
+/* The latest raw time of the records that were added, whole buffers left out; not before that of
+ * the header. */
+int64_t etl_writer_latest_raw(const struct etl_writer *writer);
+
 /* Bytes of the recording so far, open buffers left out. */
 uint64_t etl_writer_written(const struct etl_writer *writer);
 

@@ -712,6 +712,60 @@ static void added_records_come_behind_those_of_the_same_time(void **state)
 	free(input.at);
 }
 
+/* The header of what is made of a recording and of one more record. */
+static struct etl_header header_with_record_at(const struct etl_writer_options *options,
+					       int64_t raw_time)
+{
+	struct bytes input = numbered(80, options), copy;
+	struct etl_file *file = etl_file_over(input.at, input.size, 0, NULL), *made;
+	struct etl_mirror *mirror =
+		etl_mirror_open(NULL, (struct etl_mirror_form){ ETL_AS_READ, 0 }, &file, 1, NULL);
+	const struct etl_mirror_visitor visitor = { 0 };
+	const struct etl_out_record record = {
+		.type = RECORD_PERFINFO, .raw_time = raw_time, .group = 0x0f, .opcode = 46
+	};
+	struct etl_damage damage = { 0 };
+	struct etl_header header;
+
+	assert_true(etl_mirror_copy(mirror, file, &visitor, &damage, NULL));
+	etl_writer_add(etl_mirror_writer(mirror), &record);
+	assert_true(etl_mirror_finish(mirror, NULL));
+	copy.at = (uint8_t *)(uintptr_t)etl_mirror_bytes(mirror, &copy.size);
+	made = etl_file_over(copy.at, copy.size, 0, NULL);
+	assert_non_null(made);
+	header = made->header;
+	etl_file_close(made);
+	etl_mirror_close(mirror);
+	etl_file_close(file);
+	free(input.at);
+	return header;
+}
+
+/* A tick is 100 ns, and the recording ends 9 ticks after its start. */
+static void an_added_record_moves_the_end_if_it_is_later(void **state)
+{
+	static const struct {
+		int64_t after; /* in ticks */
+		bool unclosed;
+		int64_t end; /* after the start; -1: none */
+	} cases[] = {
+		{ 5, false, 9 },    { 9, false, 9 },
+		{ 10, false, 10 },  { 5000000, false, 5000000 },
+		{ -100, false, 9 }, { 10, true, -1 },
+	};
+	const int64_t start = INT64_C(133601436000000000);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct etl_writer_options options = { .start_time = start,
+							    .unclosed = cases[i].unclosed };
+		struct etl_header header = header_with_record_at(&options, START + cases[i].after);
+
+		assert_true(header.start_time == start);
+		assert_true(header.end_time == (cases[i].end < 0 ? 0 : start + cases[i].end));
+	}
+}
+
 /* ---- damage ---- */
 
 static void a_damaged_recording_is_copied_as_far_as_it_is_read(void **state)
@@ -894,6 +948,7 @@ int main(void)
 		cmocka_unit_test(a_merged_recording_has_the_bounds_of_the_larger_one),
 		cmocka_unit_test(recordings_that_do_not_fit_are_refused),
 		cmocka_unit_test(added_records_come_behind_those_of_the_same_time),
+		cmocka_unit_test(an_added_record_moves_the_end_if_it_is_later),
 		cmocka_unit_test(a_damaged_recording_is_copied_as_far_as_it_is_read),
 		cmocka_unit_test(what_is_written_is_readable_at_every_moment),
 		cmocka_unit_test(a_recording_that_is_cut_while_it_is_written_has_all_whole_buffers),
