@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/store.h"
+#include "decode/schema.h"
 
 /* TlgIn_t of TraceLoggingProvider.h. */
 enum in_type {
@@ -64,18 +65,28 @@ static enum in_type element_type(const struct json_value *list)
 	return type == IN_WSTRING ? IN_COUNTED_WSTRING : type;
 }
 
-static bool add_members(const struct json_value *object, unsigned depth, struct payload *metadata,
+struct layout {
+	struct payload *metadata;
+	unsigned fields; /* so far, structures and their members included */
+};
+
+static bool add_members(const struct json_value *object, unsigned depth, struct layout *layout,
 			struct error *err);
 
-static bool add_field(const struct json_value *value, unsigned depth, struct payload *metadata,
+static bool add_field(const struct json_value *value, unsigned depth, struct layout *layout,
 		      struct error *err)
 {
+	struct payload *metadata = layout->metadata;
 	bool list = value->type == JSON_ARRAY;
 	const struct json_value *one = list ? value->first : value;
 	enum in_type type = list ? element_type(value) : type_of(value);
 
 	if (list && one && one->type == JSON_ARRAY) {
 		return error_set(err, ERROR_FORMAT, "a list of lists has no type");
+	}
+	if (layout->fields++ == SCHEMA_FIELDS_MOST) {
+		return error_set(err, ERROR_LIMIT, "an event has at most %d fields",
+				 (int)SCHEMA_FIELDS_MOST);
 	}
 	payload_astring(metadata, value->key);
 	payload_u8(metadata, (uint8_t)(type | (list ? IN_COUNTED_ARRAY : 0) |
@@ -88,14 +99,14 @@ static bool add_field(const struct json_value *value, unsigned depth, struct pay
 				 "a structure has at most 127 members and 16 levels");
 	}
 	payload_u8(metadata, (uint8_t)one->count);
-	return add_members(one, depth + 1, metadata, err);
+	return add_members(one, depth + 1, layout, err);
 }
 
-static bool add_members(const struct json_value *object, unsigned depth, struct payload *metadata,
+static bool add_members(const struct json_value *object, unsigned depth, struct layout *layout,
 			struct error *err)
 {
 	for (const struct json_value *value = object->first; value; value = value->next) {
-		if (!add_field(value, depth, metadata, err)) {
+		if (!add_field(value, depth, layout, err)) {
 			return error_prefix(err, "%.100s", value->key);
 		}
 	}
@@ -105,6 +116,7 @@ static bool add_members(const struct json_value *object, unsigned depth, struct 
 bool tracelogging_build(const struct json_value *event, const struct json_value *fields,
 			struct payload *metadata, struct error *err)
 {
+	struct layout layout = { .metadata = metadata };
 	size_t start = metadata->size;
 
 	payload_u16(metadata, 0); /* the size, below */
@@ -113,7 +125,7 @@ bool tracelogging_build(const struct json_value *event, const struct json_value 
 		return error_set(err, ERROR_FORMAT, "a name cannot contain a NUL");
 	}
 	payload_astring(metadata, event->text);
-	if (!add_members(fields, 0, metadata, err)) {
+	if (!add_members(fields, 0, &layout, err)) {
 		return false;
 	}
 	if (metadata->failed) {

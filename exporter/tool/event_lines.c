@@ -563,16 +563,19 @@ static void add_item(struct event_lines *lines, struct etl_out_record *record,
 }
 
 /* The layout of a TraceLogging event, and the name of its provider. */
-static void add_items(struct event_lines *lines, const struct json_value *root,
-		      struct etl_out_record *record)
+static bool add_items(struct event_lines *lines, const struct json_value *root,
+		      struct etl_out_record *record, struct error *err)
 {
 	const struct json_value *name = json_member(root, "provider_name");
 	bool has_layout = lines->metadata.size > 0;
 
 	record->items = lines->items;
-	if (name && name->type == JSON_TEXT && name->size > 0 && name->size < 1024 &&
-	    strlen(name->text) == name->size && record->type == RECORD_EVENT &&
+	if (name && name->type == JSON_TEXT && name->size > 0 && record->type == RECORD_EVENT &&
 	    (json_member(root, "ext") ? has_item(root, EXTENDED_PROVIDER_TRAITS) : has_layout)) {
+		if (name->size > UINT16_MAX - 3 || strlen(name->text) != name->size) {
+			return wrong("provider_name", "at most 65532 bytes without a NUL", name,
+				     err);
+		}
 		payload_clear(&lines->traits);
 		payload_u16(&lines->traits, (uint16_t)(3 + name->size));
 		payload_astring(&lines->traits, name->text);
@@ -581,6 +584,7 @@ static void add_items(struct event_lines *lines, const struct json_value *root,
 	if (has_layout) {
 		add_item(lines, record, EXTENDED_TRACELOGGING, &lines->metadata);
 	}
+	return true;
 }
 
 bool event_lines_read(struct event_lines *lines, const char *line, size_t size,
@@ -604,10 +608,9 @@ bool event_lines_read(struct event_lines *lines, const char *line, size_t size,
 	if (made.type == RECORD_EVENT && kernel_class_name(&lines->provider)) {
 		made.flags = EVENT_IS_CLASSIC;
 	}
-	if (!make_payload(lines, root, &made, err)) {
+	if (!make_payload(lines, root, &made, err) || !add_items(lines, root, &made, err)) {
 		return false;
 	}
-	add_items(lines, root, &made);
 	made.provider = &lines->provider;
 	made.payload = lines->payload.bytes;
 	made.payload_size = lines->payload.size;

@@ -227,6 +227,87 @@ static void an_unknown_event_gets_the_layout_of_its_values(void **state)
 	event_lines_free(lines);
 }
 
+/* A line about an unknown event with so many fields, half of them in structures. */
+static void add_line_of_fields(struct text *line, unsigned count)
+{
+	text_add_string(line, "{\"provider\": \"11111111-2222-3333-4444-555555550002\", \"ts\": 5, "
+			      "\"event\": \"Wide\", \"fields\": {");
+	for (unsigned i = 0; i < count; i += 2) {
+		text_add_format(line, "%s\"f%u\": {\"m\": 1}", i > 0 ? ", " : "", i);
+	}
+	text_add_string(line, "}}");
+}
+
+/* docs/etl-format.md section 18: a reader takes 1,024 fields. */
+static void an_event_of_too_many_fields_is_refused_as_such(void **state)
+{
+	struct event_lines *lines = lines_by_hand();
+	struct text line = { 0 };
+	struct etl_out_record out;
+	struct error err = { 0 };
+
+	(void)state;
+	add_line_of_fields(&line, 1024);
+	if (!event_lines_read(lines, line.data, line.size, &out, &err)) {
+		fail_msg("%s", err.text);
+	}
+	assert_int_equal(out.payload_size, 512 * 8);
+	text_clear(&line);
+	add_line_of_fields(&line, 1026);
+	assert_false(event_lines_read(lines, line.data, line.size, &out, &err));
+	assert_string_equal(err.text, "fields: f1024: an event has at most 1024 fields");
+	text_free(&line);
+	event_lines_free(lines);
+}
+
+static void the_name_of_a_provider_is_taken_as_a_whole_or_refused(void **state)
+{
+	static const struct {
+		size_t size;
+		const char *end, *sentence; /* NULL: it is taken */
+	} cases[] = {
+		{ 1, "", NULL },
+		{ 1023, "", NULL },
+		{ 1024, "", NULL },
+		{ 60000, "", NULL },
+		{ 65532, "", "the record would be longer than 65535 bytes" },
+		{ 65533, "",
+		  "provider_name: expected at most 65532 bytes without a NUL, found "
+		  "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn" },
+		{ 2, "\\u0000x",
+		  "provider_name: expected at most 65532 bytes without a NUL, found nn" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct event_lines *lines = lines_by_hand();
+		struct text line = { 0 };
+		struct etl_out_record out;
+		struct error err = { 0 };
+		bool good;
+
+		text_add_string(&line, "{\"provider\": \"11111111-2222-3333-4444-555555550002\", "
+				       "\"ts\": 5, \"event\": \"E\", \"fields\": {\"a\": 1}, "
+				       "\"provider_name\": \"");
+		for (size_t j = 0; j < cases[i].size; j++) {
+			text_add_char(&line, 'n');
+		}
+		text_add_format(&line, "%s\"}", cases[i].end);
+		good = event_lines_read(lines, line.data, line.size, &out, &err);
+		assert_string_equal(err.text, cases[i].sentence ? cases[i].sentence : "");
+		assert_true(good == !cases[i].sentence);
+		if (good) {
+			assert_int_equal(out.item_count, 2);
+			assert_int_equal(out.items[0].type, EXTENDED_PROVIDER_TRAITS);
+			/* The size of all, the name and its NUL. */
+			assert_int_equal(out.items[0].size, 2 + cases[i].size + 1);
+			assert_int_equal(load_u16(out.items[0].data), out.items[0].size);
+		}
+		text_free(&line);
+		event_lines_free(lines);
+	}
+}
+
 static bool count_line(void *context, const struct etl_out_record *record, struct error *err)
 {
 	unsigned *count = context;
@@ -358,6 +439,8 @@ int main(void)
 		cmocka_unit_test(a_short_line_is_a_kernel_event),
 		cmocka_unit_test(fields_choose_the_layout_that_a_size_would),
 		cmocka_unit_test(an_unknown_event_gets_the_layout_of_its_values),
+		cmocka_unit_test(an_event_of_too_many_fields_is_refused_as_such),
+		cmocka_unit_test(the_name_of_a_provider_is_taken_as_a_whole_or_refused),
 		cmocka_unit_test(a_file_is_read_line_by_line),
 		cmocka_unit_test(mistakes_name_their_key),
 	};
