@@ -278,7 +278,7 @@ static void count_recording(struct flight_recorder *recorder, enum flight_result
 	if (result == FLIGHT_WRITTEN) {
 		recorder->statistics.bytes += written->bytes;
 		recorder->statistics.lost += written->lost;
-		recorder->statistics.left_out += written->left_out;
+		recorder->statistics.left_out += written->too_large + written->other_clock;
 		recorder->statistics.last_unix_ns = os_unix_time_ns();
 	}
 }

@@ -60,7 +60,7 @@ struct flight_statistics {
 	uint64_t records;     /* copied into the rings */
 	uint64_t overwritten; /* fell out of the rings */
 	uint64_t lost;        /* were overwritten while a recording was written */
-	uint64_t left_out;    /* too large for a recording */
+	uint64_t left_out;    /* too large for a recording, or with another clock */
 	uint64_t facts_dropped;
 	uint64_t span_ns;      /* of the ring that reaches back least; rings without records are
 				  left out */

@@ -80,7 +80,8 @@ static void describe_existing(struct event_record *record, enum fact_type type)
 	}
 }
 
-static void write_record(struct ring_writer *to, const struct event_record *record)
+/* False: it is left out and counted. */
+static bool write_record(struct ring_writer *to, const struct event_record *record)
 {
 	struct etl_out_item items[ITEMS_MAX];
 	struct etl_out_record out = {
@@ -121,11 +122,12 @@ static void write_record(struct ring_writer *to, const struct event_record *reco
 								 .data = item.data };
 	}
 	if (etl_out_record_size(&out) > RECORD_SIZE_MAX) {
-		to->result.left_out++;
-		return;
+		to->result.too_large++;
+		return false;
 	}
 	to->last_raw = out.raw_time;
 	etl_writer_add(to->writer, &out);
+	return true;
 }
 
 /* ---- the two parts ---- */
@@ -144,8 +146,7 @@ static void write_facts(struct ring_writer *to, struct input *input)
 		/* In one buffer they stay in the order in which they became true. */
 		record.raw_time = to->last_raw;
 		record.processor = 0;
-		write_record(to, &record);
-		to->result.facts++;
+		to->result.facts += write_record(to, &record);
 		at += kept->words;
 	}
 	input->facts_written = true;
@@ -175,7 +176,7 @@ static void advance(struct ring_writer *recording, struct input *input)
 {
 	input->next = ring_reader_next(&input->reader);
 	while (input->next && input->other_clock) {
-		recording->result.left_out++;
+		recording->result.other_clock++;
 		input->next = ring_reader_next(&input->reader);
 	}
 }
@@ -206,11 +207,10 @@ static void write_records(struct ring_writer *to, bool all)
 		kept_read(input->next, &record);
 		if (input->next->known) {
 			describe_existing(&record, (enum fact_type)input->next->fact);
-			to->result.facts++;
+			to->result.facts += write_record(to, &record);
 		} else {
-			to->result.records++;
+			to->result.records += write_record(to, &record);
 		}
-		write_record(to, &record);
 		advance(to, input);
 	}
 }
@@ -376,7 +376,7 @@ static void begin_inputs(struct ring_writer *recording)
 		if (!input->other_clock) {
 			write_facts(recording, input);
 		} else if (input->next) {
-			recording->result.left_out++;
+			recording->result.other_clock++;
 			advance(recording, input);
 		}
 		input->facts_written = true;

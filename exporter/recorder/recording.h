@@ -15,10 +15,12 @@
 
 struct recording_result {
 	uint64_t bytes;
-	uint64_t facts;    /* records that say what existed before */
-	uint64_t records;  /* those of the rings */
-	uint64_t lost;     /* were overwritten before they could be read */
-	uint64_t left_out; /* cannot stand in a recording, or have another clock than the others */
+	uint64_t facts;   /* records that say what existed before */
+	uint64_t records; /* those of the rings */
+	uint64_t lost;    /* were overwritten before they could be read */
+	/* Left out: larger than the records of a recording, although a ring takes them. */
+	uint64_t too_large;
+	uint64_t other_clock; /* left out: of a session with another clock than the others */
 	uint64_t span_ns;
 };
 

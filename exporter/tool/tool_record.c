@@ -67,6 +67,7 @@ struct run {
 	struct recording_result result;
 	/* By the sessions; Windows does not count the events in a lost buffer. */
 	uint64_t events_lost, buffers_lost;
+	uint64_t too_large; /* events that no ring takes */
 	struct problems problems;
 	struct setup setup;
 	struct config_recorder everything;
@@ -200,6 +201,15 @@ static void end_sessions(struct run *run)
 
 static bool finish(struct run *run, struct error *err)
 {
+	struct tap *taps[TAPS_MOST];
+	size_t count = taps_list(run->taps, taps);
+
+	for (size_t i = 0; i < count; i++) {
+		struct ring_statistics ring;
+
+		ring_statistics(tap_ring(taps[i]), &ring);
+		run->too_large += ring.too_large;
+	}
 	for (size_t i = 0; i < runner_session_count(run->runner); i++) {
 		struct runner_session session;
 
@@ -300,10 +310,19 @@ static int print_result(const struct run *run)
 			      "warning: %" PRIu64 " events came faster than %s could be written",
 			      result->lost, run->path);
 	}
-	if (result->left_out > 0) {
-		tool_complain(TOOL_DONE, "record",
-			      "warning: %" PRIu64 " events are too large for a recording",
-			      result->left_out);
+	if (run->too_large + result->too_large > 0) {
+		tool_complain(
+			TOOL_DONE, "record",
+			"warning: %" PRIu64
+			" events are left out: they are larger than a recording can have them",
+			run->too_large + result->too_large);
+	}
+	if (result->other_clock > 0) {
+		tool_complain(
+			TOOL_DONE, "record",
+			"warning: %" PRIu64
+			" events are left out: their session has another clock than the first",
+			result->other_clock);
 	}
 	return tool_print("record", &out);
 }

@@ -61,7 +61,8 @@ of_machine() { sed -n 's/.*"session":"etw_exporter-record".*"emitted":\([0-9]*\)
 # Until Ctrl-C: all events, whose number the machine knows. They are fewer than the rings hold, so that a slow disk costs none.
 count=300000
 ! is_slow || count=30000
-start_record "$work/whole.etl"
+# Another 584 years would also end it: nanoseconds that 64 bits cannot count.
+start_record --duration 18446744073710ms "$work/whole.etl"
 emit burst $count
 kill -INT "$record_pid"
 end_record 0

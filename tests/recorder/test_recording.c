@@ -215,7 +215,7 @@ static void records_of_every_type_come_back(void **state)
 	temporary_path(path, "etl");
 	write_to(path, &consumer, 1, &result);
 	assert_int_equal(result.records, count);
-	assert_int_equal(result.lost + result.left_out + result.facts, 0);
+	assert_int_equal(result.lost + result.too_large + result.other_clock + result.facts, 0);
 	read_again(path, &copies);
 	assert_int_equal(copies.count, 1 + count); /* the header */
 	for (size_t i = 0; i < count; i++) {
@@ -296,13 +296,14 @@ static void records_by_another_clock_are_left_out(void **state)
 	}
 	assert_true(ring_writer_follow(writer, true, &err));
 	assert_int_equal(ring_writer_result(writer)->records, 3);
-	assert_int_equal(ring_writer_result(writer)->left_out, 3);
+	assert_int_equal(ring_writer_result(writer)->other_clock, 3);
 	take_at(&consumers[1], 103, 3000);
 	take_at(&consumers[0], 4, 3001);
 	assert_true(ring_writer_follow(writer, true, &err));
 	assert_true(ring_writer_finish(writer, 0, 0, &err));
 	assert_int_equal(ring_writer_result(writer)->records, 4);
-	assert_int_equal(ring_writer_result(writer)->left_out, 4);
+	assert_int_equal(ring_writer_result(writer)->other_clock, 4);
+	assert_int_equal(ring_writer_result(writer)->too_large, 0);
 	assert_int_equal(ring_writer_result(writer)->lost, 0);
 	ring_writer_close(writer);
 	read_again(path, &copies);
@@ -313,6 +314,43 @@ static void records_by_another_clock_are_left_out(void **state)
 	remove(path);
 	close_consumer(&consumers[0]);
 	close_consumer(&consumers[1]);
+}
+
+/* A record has a size of 16 bits: a payload that leaves no room for the header of its event cannot
+ * be written. It is counted as that and not as one of the recording. */
+static void records_that_are_too_large_are_left_out(void **state)
+{
+	static const uint8_t payload[UINT16_MAX];
+	struct consumer consumer = open_consumer();
+	struct tap *const taps[] = { consumer.tap };
+	struct event_record record = { .provider = &provider,
+				       .type = RECORD_EVENT,
+				       .pointer_size = 8,
+				       .payload = payload,
+				       .kernel_group = RECORD_NO_GROUP };
+	struct recording_result result;
+	struct error err = { 0 };
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	for (uint16_t i = 0; i < 4; i++) {
+		record.id = i;
+		record.raw_time = 1000 + i;
+		record.payload_size = i % 2 == 0 ? 100 : UINT16_MAX;
+		take(&consumer, &record);
+	}
+	temporary_path(path, "etl");
+	assert_true(recording_write(path, taps, 1, NULL, &result, &err));
+	assert_int_equal(result.records, 2);
+	assert_int_equal(result.too_large, 2);
+	assert_int_equal(result.other_clock + result.lost, 0);
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 1 + 2); /* the header */
+	assert_int_equal(copies.list[1].record.id, 0);
+	assert_int_equal(copies.list[2].record.id, 2);
+	remove(path);
+	close_consumer(&consumer);
 }
 
 /* One session is ahead of the other, by less than it is waited for. */
@@ -632,6 +670,7 @@ int main(void)
 		cmocka_unit_test(records_of_every_type_come_back),
 		cmocka_unit_test(records_of_two_consumers_are_in_order_of_time),
 		cmocka_unit_test(records_by_another_clock_are_left_out),
+		cmocka_unit_test(records_that_are_too_large_are_left_out),
 		cmocka_unit_test(a_recording_that_grows_is_in_order_of_time),
 		cmocka_unit_test(what_existed_before_is_a_rundown),
 		cmocka_unit_test(what_a_live_session_found_is_recorded),
