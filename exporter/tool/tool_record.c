@@ -162,7 +162,7 @@ static bool follow_once(struct run *run, uint64_t start_ns)
 		progress_show_bytes(&run->progress, ring_writer_result(run->recording)->bytes);
 	}
 	if ((request->duration_ms > 0 &&
-	     os_monotonic_ns() - start_ns >= request->duration_ms * NS_PER_MS) ||
+	     (os_monotonic_ns() - start_ns) / NS_PER_MS >= request->duration_ms) ||
 	    (run->recording && request->size_bytes > 0 &&
 	     ring_writer_result(run->recording)->bytes >= request->size_bytes)) {
 		os_stop_ask("the recording is complete");
