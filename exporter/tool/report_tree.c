@@ -130,6 +130,9 @@ static unsigned place(const struct report_steps *steps, int64_t time, unsigned o
 	if (time == RECORD_NO_TIME || span == 0) {
 		return otherwise;
 	}
+	if (time >= steps->last) {
+		return BAR_WIDTH; /* it may be after 9999, which the steps leave out */
+	}
 	return (unsigned)((double)time_between(steps->first, time) / (double)span * BAR_WIDTH);
 }
 
@@ -140,8 +143,6 @@ static void add_bar(struct text *html, const struct report *report,
 	unsigned start = place(steps, process->start, 0);
 	unsigned end = place(steps, process->end, BAR_WIDTH);
 
-	end = end > BAR_WIDTH ? BAR_WIDTH : end;
-	start = start > BAR_WIDTH ? BAR_WIDTH : start;
 	end = end > start + 4 ? end : start + 4; /* a short life is seen, too */
 	text_add_format(
 		html,

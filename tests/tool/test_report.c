@@ -303,16 +303,22 @@ static void names_that_come_and_go_take_bounded_memory(void **state)
 /* ---- processes ---- */
 
 /* The table of these processes, which are all listed and named by a letter each. */
-static void add_tree(struct text *html, struct report_process *processes, size_t count)
+static void add_tree_until(struct text *html, struct report_process *processes, size_t count,
+			   int64_t last)
 {
 	static struct report report;
 
 	report = (struct report){ .events.processes = processes, .events.process_count = count };
 	report.charted.steps.first = START;
-	report.charted.steps.last = START + 60 * SECOND;
+	report.charted.steps.last = last;
 	report.charted.steps.step = SECOND;
 	report_add_processes(html, &report);
 	assert_false(html->failed);
+}
+
+static void add_tree(struct text *html, struct report_process *processes, size_t count)
+{
+	add_tree_until(html, processes, count, START + 60 * SECOND);
 }
 
 static struct report_process process(char *name, uint32_t id, uint32_t parent, int64_t start,
@@ -397,6 +403,35 @@ static void circles_and_long_lines_of_processes_end(void **state)
 	text_free(&html);
 }
 
+/* A record may have a time after 9999, which the steps leave out. */
+static void a_lifetime_is_drawn_within_the_recording(void **state)
+{
+	static const struct {
+		int64_t last, start, end;
+		const char *bar;
+	} cases[] = {
+		{ START + 60 * SECOND, START + 15 * SECOND, START + 30 * SECOND,
+		  "x=\"250\" y=\"0\" width=\"250\"" },
+		{ START + 1, RECORD_NO_TIME, INT64_MAX, "x=\"0\" y=\"0\" width=\"1000\"" },
+		{ START + 1, START, START + 20000 * YEAR, "x=\"0\" y=\"0\" width=\"1000\"" },
+		{ START + 1, START - 1, INT64_MAX, "x=\"0\" y=\"0\" width=\"1000\"" },
+		{ START + 1, INT64_MAX, INT64_MAX, "x=\"1000\" y=\"0\" width=\"4\"" },
+	};
+	char name[] = "x";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct report_process one = process(name, 1, 0, cases[i].start, cases[i].end);
+		struct text html = { 0 };
+
+		add_tree_until(&html, &one, 1, cases[i].last);
+		if (!strstr(html.data, cases[i].bar)) {
+			fail_msg("case %zu: no %s in %s", i, cases[i].bar, html.data);
+		}
+		text_free(&html);
+	}
+}
+
 /* ---- the first screen ---- */
 
 /* The sentence about disk reads with these buckets, not cumulated; "" without one. */
@@ -453,6 +488,7 @@ int main(void)
 		cmocka_unit_test(names_that_come_and_go_take_bounded_memory),
 		cmocka_unit_test(a_process_stands_below_the_one_that_ran_when_it_began),
 		cmocka_unit_test(circles_and_long_lines_of_processes_end),
+		cmocka_unit_test(a_lifetime_is_drawn_within_the_recording),
 		cmocka_unit_test(response_times_are_said_as_the_buckets_know_them),
 	};
 
