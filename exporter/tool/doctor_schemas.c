@@ -7,12 +7,34 @@
  * MOF file for classic ones, and the developer's symbols for messages of software tracing (WPP). A
  * recording can name any number of providers, so only the first ones, which have most records, get
  * a note of their own.
+ *
+ * The name of a provider comes from the recording, and people paste command lines into a shell. So
+ * a line has only a name that is the same word in every shell.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "decode/inband_manifests.h"
 #include "tool/doctor.h"
+
+/* The command with a name that no shell takes apart or runs; names of providers may have spaces. */
+static void add_dump_command(struct text *out, const char *name)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789.-_";
+	static const char command[] = ": PerfView UserCommand DumpRegisteredManifest ";
+	static const char quoted[] = " {}";
+	bool word = name[strspn(name, plain)] == '\0', safe = name[0] != '\0' && name[0] != '-';
+
+	for (const char *at = name; *at != '\0'; at++) {
+		safe = safe && (strchr(plain, *at) || strchr(quoted, *at));
+	}
+	if (!safe) {
+		text_add_string(out, ", by its user command DumpRegisteredManifest.");
+	} else {
+		text_add_format(out, word ? "%s%s." : "%s\"%s\".", command, name);
+	}
+}
 
 /* What such events of a provider are called, and which description would help. */
 static void add_missing_schema(struct doctor *doctor, const struct class_row *row, uint64_t records,
@@ -29,7 +51,7 @@ static void add_missing_schema(struct doctor *doctor, const struct class_row *ro
 		row->classic ? "Leave them, or decode them with tracerpt where the provider is "
 			       "installed: they are classic events, which no manifest describes." :
 			       "Give the instrumentation manifest of the provider with --schema; "
-			       "PerfView writes it where the provider is registered: ");
+			       "PerfView writes it where the provider is registered");
 	char guid[GUID_TEXT_SIZE];
 
 	guid_format(&row->guid, guid);
@@ -41,9 +63,7 @@ static void add_missing_schema(struct doctor *doctor, const struct class_row *ro
 	}
 	text_add_string(&finding->what, " cannot be read, because no layout is known.");
 	if (!kernel && !row->classic && row->record_type != RECORD_MESSAGE) {
-		text_add_string(&finding->to_do, "PerfView UserCommand DumpRegisteredManifest ");
-		text_add_shown(&finding->to_do, row->provider);
-		text_add_char(&finding->to_do, '.');
+		add_dump_command(&finding->to_do, row->provider);
 	}
 }
 

@@ -133,6 +133,26 @@ says '^note: Events of 1 more provider have no layout\.$' <"$work/text" || fail 
 providers 23 | with many.etl --event 'PerfInfo/*' --to 2
 finds many.etl note no_schema
 says '^note: Events of 3 more providers have no layout\.$' <"$work/text" || fail "$(grep 'more provider' "$work/text")"
+# A command line with the name of a provider can be pasted into a shell: the name comes from the recording.
+named() { # GUID NAME
+	event 1 "$1" "\"id\": 1, \"provider_name\": \"$2\", \"ext\": [[12, 0]]" | sed 's/"raw": ""/"raw": "00"/'
+}
+{
+	named 11111111-1111-1111-1111-111111111101 Contoso-Plain.Name_1
+	named 11111111-1111-1111-1111-111111111102 'Contoso Windows Firewall'
+	named 11111111-1111-1111-1111-111111111103 'Contoso&calc.exe'
+	named 11111111-1111-1111-1111-111111111104 'Contoso\" $(calc)'
+	named 11111111-1111-1111-1111-111111111105 '-Contoso'
+} | with named.etl --event 'PerfInfo/*' --to 2
+finds named.etl note no_schema
+sed -n 's/.*where the provider is registered\(.*\)/\1/p' "$work/text" | LC_ALL=C sort >"$work/commands"
+diff - "$work/commands" <<'END' || fail "command lines with names of providers"
+, by its user command DumpRegisteredManifest.
+, by its user command DumpRegisteredManifest.
+, by its user command DumpRegisteredManifest.
+: PerfView UserCommand DumpRegisteredManifest "Contoso Windows Firewall".
+: PerfView UserCommand DumpRegisteredManifest Contoso-Plain.Name_1.
+END
 # A collector that lacks kernel flags and a provider.
 "$ETWTOOL" doctor "$work/calls.etl" --collector.dns >"$work/text" || fail "a recording without events of DNS"
 says '^warning: Collector dns counts nothing, because .*: PROCESS, THREAD; there is no event of the provider Microsoft-Windows-DNS-Client\.$' \
