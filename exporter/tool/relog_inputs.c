@@ -58,17 +58,24 @@ static bool is_same_file(const struct os_file_stamp *a, const struct os_file_sta
 	       a->volume == b->volume;
 }
 
-/* What would count events twice, or destroy what is read. */
-static bool check_stamps(const struct relog_inputs *inputs, size_t input, const char *output,
-			 struct error *err)
+bool relog_inputs_spare(const struct relog_inputs *inputs, const char *path, struct error *err)
 {
-	const struct os_file_stamp *stamp = &inputs->stamps[input];
 	struct os_file_stamp written;
 
-	os_file_stamp(output, &written);
-	if (is_same_file(&written, stamp)) {
-		return error_set(err, ERROR_CONFIG, "%s is also an input", output);
+	os_file_stamp(path, &written);
+	for (size_t i = 0; i < inputs->path_count; i++) {
+		if (is_same_file(&written, &inputs->stamps[i])) {
+			return error_set(err, ERROR_CONFIG, "%s is also an input", path);
+		}
 	}
+	return true;
+}
+
+/* What would count events twice. */
+static bool check_stamps(const struct relog_inputs *inputs, size_t input, struct error *err)
+{
+	const struct os_file_stamp *stamp = &inputs->stamps[input];
+
 	for (size_t i = 0; i < input; i++) {
 		if (is_same_file(&inputs->stamps[i], stamp)) {
 			return error_set(err, ERROR_CONFIG, "%s and %s are the same file",
@@ -91,7 +98,7 @@ bool relog_inputs_open(struct relog_inputs *inputs, uint8_t pointer_size, const 
 		inputs->files[inputs->count++] = file;
 		inputs->size_bytes += file->input.size_bytes;
 		os_file_stamp(path, &inputs->stamps[i]);
-		if (!check_stamps(inputs, i, output, err)) {
+		if (!relog_inputs_spare(inputs, output, err) || !check_stamps(inputs, i, err)) {
 			return false;
 		}
 		if (!etl_mirror_fits(inputs->files[0], file, err)) {

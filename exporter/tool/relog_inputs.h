@@ -41,6 +41,10 @@ bool relog_inputs_find(struct relog_inputs *inputs, const struct tool_arguments 
 bool relog_inputs_open(struct relog_inputs *inputs, uint8_t pointer_size, const char *output,
 		       struct error *err);
 
+/* Whether a file of this name may be written: false if it is one of them. Also after
+ * relog_inputs_close(). */
+bool relog_inputs_spare(const struct relog_inputs *inputs, const char *path, struct error *err);
+
 /* When the first of them started; 100 ns since 1601 UTC. They are open. */
 int64_t relog_inputs_start(const struct relog_inputs *inputs);
 

@@ -303,6 +303,11 @@ static bool write_part(struct split *split, struct error *err)
 	split->next = 0;
 	split->kept = 0;
 	split->goes_on = false;
+	if (split->request->may_write &&
+	    !split->request->may_write(split->request->context, path.data, err)) {
+		text_free(&path);
+		return false;
+	}
 	mirror = etl_mirror_open(path.data, split->request->form, &split->names, 1, err);
 	good = mirror && etl_mirror_copy(mirror, split->names, &outside, &known, err) &&
 	       etl_mirror_copy(mirror, split->input, &inside, &known, err);

@@ -30,6 +30,8 @@ struct split_request {
 	size_t notes_most;
 	void *context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* of the input, in a pass over it */
+	/* Whether a part may be written there; a file that has the name is replaced. */
+	bool (*may_write)(void *context, const char *path, struct error *err);
 	/* A part is there. */
 	void (*on_part)(void *context, const char *path, const struct etl_mirror_counts *counts);
 };

@@ -341,6 +341,14 @@ static bool make_anonymised(struct relog *relog, struct etl_file *input, const c
 
 /* ---- parts ---- */
 
+/* A set of parts that is split anew has the same names. */
+static bool may_write(void *context, const char *path, struct error *err)
+{
+	const struct relog *relog = context;
+
+	return relog_inputs_spare(&relog->inputs, path, err);
+}
+
 static void on_part(void *context, const char *path, const struct etl_mirror_counts *counts)
 {
 	struct relog *relog = context;
@@ -361,6 +369,7 @@ static bool make_parts(struct relog *relog, struct etl_file *input, struct etl_m
 		.notes_most = ETL_INDEX_MAX,
 		.context = relog,
 		.on_buffer = on_buffer,
+		.may_write = may_write,
 		.on_part = on_part,
 	};
 	struct etl_damage damage = { 0 };

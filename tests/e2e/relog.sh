@@ -216,6 +216,10 @@ for by in 20s 1MB; do
 	cmp "$work/b" "$work/c" || fail "--split $by: $(diff "$work/b" "$work/c" | head -4 | cut -c1-300)"
 	relog "$work/parts"/*.etl -o "$work/whole.etl"
 	"$ETWTOOL" dump "$work/whole.etl" --format text | sed '/EventTrace\/Header/d' | sort >"$work/b"
+	# Parts that are split anew would take their own places.
+	(cd "$work/parts" && cksum *) >"$work/before"
+	expect_exit 2 'p_000001.etl is also an input' "$ETWTOOL" relog "$work/parts"/*.etl -o "$work/parts/p.etl" --split 10s
+	(cd "$work/parts" && cksum *) | cmp - "$work/before" || fail "--split $by: parts that are inputs were changed"
 	cmp "$work/a" "$work/b" || fail "--split $by, merged: $(diff "$work/a" "$work/b" | head -4 | cut -c1-300)"
 done
 # Through pipes.
