@@ -52,7 +52,8 @@ struct os_once {
 
 /*
  * Call first in main(). It converts the arguments to UTF-8 and prevents any conversion of standard
- * output and standard error. The arguments are valid until the program ends.
+ * output and standard error. The arguments are valid until the program ends. Standard streams that
+ * are closed stay unusable, and no file that is opened later takes their place.
  */
 bool os_program_start(int *argc, char ***argv, struct error *err);
 

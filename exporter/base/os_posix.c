@@ -73,13 +73,29 @@ static uint64_t clock_ns(clockid_t clock)
 	return clock_gettime(clock, &now) == 0 ? timespec_ns(&now) : 0;
 }
 
+/*
+ * A program can be started with closed standard streams. The next file or socket that it opens
+ * would get the number, and warnings would be written into it. So these numbers get a file that is
+ * open for the wrong direction: reading or writing the stream fails with EBADF, as before.
+ */
+static bool hold_standard_streams(struct error *err)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		/* The lowest free number is the one that open() returns. */
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
+			return error_set(err, ERROR_SYSTEM, "/dev/null cannot be opened: %m");
+		}
+	}
+	return true;
+}
+
 bool os_program_start(int *argc, char ***argv, struct error *err)
 {
 	(void)argc;
 	(void)argv;
-	(void)err;
 	signal(SIGXFSZ, SIG_IGN);
-	return true;
+	return hold_standard_streams(err);
 }
 
 static const struct {

@@ -231,6 +231,13 @@ expect_exit 2 '--split makes several files, which - cannot be' "$ETWTOOL" relog 
 expect_exit 1 'no temporary file can be made in /dev/null' env TMPDIR=/dev/null "$ETWTOOL" relog "$sample" -o -
 [ ! -e /dev/full ] || { "$ETWTOOL" relog "$sample" -o - >/dev/full || true; } 2>&1 | says 'standard output cannot be written: No space' || fail "a full output"
 
+# A program that is started with closed streams gives their numbers to no file: its warning would go into the recording.
+head -c 100000 "$sample" >"$work/cut.etl"
+"$ETWTOOL" relog "$work/cut.etl" -o "$work/open.etl" >/dev/null 2>"$work/err"
+says 'is cut short' <"$work/err" || fail "no warning: $(cat "$work/err")"
+"$ETWTOOL" relog "$work/cut.etl" -o "$work/closed.etl" >/dev/null <&- 2>&-
+cmp "$work/open.etl" "$work/closed.etl" || fail "closed streams"
+
 expect_exit 1 'leaves no room for other records' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --split 1KB
 expect_exit 2 'a size such as 100MB, or a duration such as 1m' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --split 1x
 expect_exit 2 'a size such as 100MB, or a duration such as 1m' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --split 0MB
