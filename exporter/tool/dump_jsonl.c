@@ -417,6 +417,10 @@ static int dump_recording(const struct dump_request *request, const struct chose
 	for (size_t i = 0; i < dump.problems.count; i++) {
 		tool_complain(TOOL_DONE, "dump", "warning: %s", dump.problems.sentences[i]);
 	}
+	if (dump.problems.dropped > 0) {
+		tool_complain(TOOL_DONE, "dump", "warning: and %" PRIu64 " more like these",
+			      dump.problems.dropped);
+	}
 	text_free(&dump.out);
 	map_done(&dump.limit.shown);
 	etl_problems_done(&dump.problems);

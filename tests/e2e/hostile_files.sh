@@ -53,5 +53,10 @@ for recording in "$work"/hostile/*.etl; do
 	if [ "$name" = bomb ]; then
 		! grep -q '^etw_consumer_bad_buffers_total{.*} 0$' "$work/page" || fail "bomb: no buffer was dropped"
 		[ "$(grep -c 'level=warning.*damaged' "$work/said")" = 1 ] || fail "bomb: $(cat "$work/said")"
+		# A dump has a warning for each, but not for any number of them: the exporter says how many there are.
+		bad=$(sed -n 's/^etw_consumer_bad_buffers_total{.*} //p' "$work/page")
+		run "$ETWTOOL" dump "$recording" --per-kind 1
+		listed=$(grep -c 'warning: buffer' "$work/err")
+		says "warning: and $((bad - listed)) more like these" <"$work/err" || fail "bomb: $bad bad buffers, $listed warnings: $(tail -1 "$work/err")"
 	fi
 done
