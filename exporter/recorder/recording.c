@@ -202,10 +202,11 @@ static void write_records(struct ring_writer *to, bool all)
 
 	while (!etl_writer_failed(to->writer) && !is_stopped(to) &&
 	       (input = earliest(to)) != NULL && (all || is_due(to, input))) {
+		bool known = input->next->known;
 		struct event_record record;
 
 		kept_read(input->next, &record);
-		if (input->next->known) {
+		if (known) {
 			describe_existing(&record, (enum fact_type)input->next->fact);
 			to->result.facts += write_record(to, &record);
 		} else {

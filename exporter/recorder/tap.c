@@ -390,7 +390,7 @@ static void know(struct tap *tap, const struct found *found, struct payload *pay
 		.known = true,
 	};
 
-	if (!payload->failed && payload->size <= UINT16_MAX &&
+	if (!payload->failed &&
 	    (found->kernel_class == KERNEL_META_DATA ||
 	     kernel_class_find(found->class_name, strlen(found->class_name), &provider))) {
 		add(tap, &record, &fact);

@@ -535,6 +535,47 @@ static void what_a_live_session_found_is_recorded(void **state)
 	close_consumer(&consumer);
 }
 
+/* A record of a recording has 16 bits for its size, header included (docs/etl-format.md section 3):
+ * a payload of 65,535 bytes fits into the rings alone, and a larger one not even into them. */
+static void what_no_recording_can_hold_is_counted_as_left_out_alone(void **state)
+{
+	static const uint8_t payload[1 << 17];
+	struct event_record record = {
+		.type = RECORD_EVENT,
+		.kernel_group = 0xff,
+		.provider = &provider,
+		.payload = payload,
+		.payload_size = UINT16_MAX,
+		.pointer_size = 8,
+		.raw_time = 1000,
+	};
+	struct consumer consumer = open_consumer();
+	struct recording_result result;
+	struct ring_statistics ring;
+	static struct copies copies;
+	char path[TEMPORARY_PATH_SIZE];
+
+	(void)state;
+	tap_know_description(consumer.tap, 32, payload, UINT16_MAX);
+	tap_know_description(consumer.tap, 32, payload, sizeof payload);
+	tap_know_description(consumer.tap, 32, payload, 100);
+	take(&consumer, &record);
+	record.payload_size = 8;
+	take(&consumer, &record);
+
+	ring_statistics(tap_ring(consumer.tap), &ring);
+	assert_int_equal(ring.too_large, 1);
+	temporary_path(path, "etl");
+	write_to(path, &consumer, 1, &result);
+	assert_int_equal(result.too_large, 2);
+	assert_int_equal(result.facts, 1);
+	assert_int_equal(result.records, 1);
+	read_again(path, &copies);
+	assert_int_equal(copies.count, 1 + 2); /* the header */
+	remove(path);
+	close_consumer(&consumer);
+}
+
 /* Two versions of an EventSource can begin with the same chunk. */
 static void each_process_keeps_its_chunks_of_manifests(void **state)
 {
@@ -674,6 +715,7 @@ int main(void)
 		cmocka_unit_test(a_recording_that_grows_is_in_order_of_time),
 		cmocka_unit_test(what_existed_before_is_a_rundown),
 		cmocka_unit_test(what_a_live_session_found_is_recorded),
+		cmocka_unit_test(what_no_recording_can_hold_is_counted_as_left_out_alone),
 		cmocka_unit_test(each_process_keeps_its_chunks_of_manifests),
 		cmocka_unit_test(the_time_zone_is_that_of_the_machine),
 		cmocka_unit_test(without_a_record_there_is_no_recording),
