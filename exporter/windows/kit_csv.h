@@ -7,10 +7,11 @@
 
 #include "base/text.h"
 
-/* Adds a value, in quotes if it needs them; without a separator. */
+/* Adds a value, in quotes if it needs them, or may be a path: where one ends is then certain
+ * (windows/kit_mask.h). Without a separator. */
 static inline void csv_add(struct text *csv, const char *value)
 {
-	if (value[strcspn(value, ",\"\r\n")] == '\0') {
+	if (value[strcspn(value, ",\"\r\n\\/")] == '\0') {
 		text_add_string(csv, value);
 		return;
 	}

@@ -5,10 +5,14 @@
  * A text is read once, from left to right. At the beginning of each word it is decided what it is:
  * a name of the list, an account's identifier, the beginning of a path, or a word that stays. A
  * path is read part by part up to a character that ends it. A name of a file may have spaces,
- * commas, braces and apostrophes in it. Between double quotes, where expositions, JSON and the log
- * write every value with such characters, they do not end a path; elsewhere most of them have to.
- * In expositions and JSON a backslash is written twice, so a run of separators counts as one, and
- * is copied as it stands.
+ * commas, braces, equals signs and apostrophes in it, so these end a path only where the text shows
+ * it: an apostrophe if the path stands behind one, the next field of a line of the log if it stands
+ * behind an equals sign, and neither between double quotes. A colon is part of a path if it may
+ * begin the name of a stream.
+ *
+ * In expositions, JSON and the log a backslash is written twice, and \" is a quote inside a value.
+ * A table has each once, and \" is the end of a path and of its value. Which of them it is shows
+ * the separator before it. So a run of separators counts as one, and is copied as it stands.
  *
  * Pseudonyms are numbers in the order of the first occurrence. They are stored under the hash of
  * the name without case, because Windows compares names so. A hash that two names share would give
@@ -35,6 +39,19 @@ struct kit_mask {
 	size_t name_count;
 	struct map parts; /* hash of a part of a path -> its number */
 	struct map accounts;
+};
+
+/* A text, and how far it is known. */
+struct reading {
+	const char *text, *end;
+	bool quoted;        /* between double quotes, which end with the line */
+	const char *closes; /* a quote that ends its value, with a backslash before it or not */
+};
+
+/* What a path is part of, which says how it ends. */
+struct place {
+	char opened; /* the character before the path; NUL: there is none */
+	bool quoted;
 };
 
 /* Parts of paths that say nothing about a machine. */
@@ -97,20 +114,17 @@ static bool in_word(char c)
 }
 
 /* Whether the character at `at` belongs to no path. */
-static bool ends_path(const char *at, const char *end, bool quoted)
+static bool ends_path(const char *at, const char *end, struct place place)
 {
-	char c = *at;
-
-	if (c == '\0' || strchr("\n\r\t\"|<>*:", c)) {
-		return true;
-	}
-	if (quoted) {
-		return false;
-	}
-	if (c == '\'') { /* "Anna's" goes on */
+	switch (*at) {
+	case ':': /* "a.txt:stream" goes on */
 		return at + 1 == end || !is_alphanumeric(at[1]);
+	case '\'': /* "Anna's" goes on */
+		return place.opened == '\'' && !place.quoted &&
+		       (at + 1 == end || !is_alphanumeric(at[1]));
+	default:
+		return *at == '\0' || strchr("\n\r\t\"|<>*", *at) != NULL;
 	}
-	return strchr(",;{}", c) != NULL;
 }
 
 /* Whether " name=" follows, the next field of a line of the log. */
@@ -129,9 +143,10 @@ static bool is_separator(char c, bool slashes)
 	return c == '\\' || (slashes && c == '/');
 }
 
-static bool path_ends(const char *at, const char *end, bool quoted)
+static bool path_ends(const char *at, const char *end, struct place place)
 {
-	return at == end || ends_path(at, end, quoted) || (!quoted && field_follows(at, end));
+	return at == end || ends_path(at, end, place) ||
+	       (place.opened == '=' && !place.quoted && field_follows(at, end));
 }
 
 /* Whether the quote at `at` is part of a text between quotes: \". */
@@ -207,23 +222,40 @@ static void add_part(struct kit_mask *mask, struct text *out, const char *part, 
 	text_add(out, part + size - extension, extension);
 }
 
-/* Copies separators and replaces parts until the path ends; returns what follows. */
-static const char *add_path(struct kit_mask *mask, struct text *out, const char *at,
-			    const char *end, bool slashes, bool quoted)
+/*
+ * Copies separators and replaces parts until the path ends; returns what follows. The path begins
+ * at `start`, and its first separator or part at `at`.
+ */
+static const char *add_path(struct kit_mask *mask, struct text *out, struct reading *reading,
+			    const char *start, const char *at, bool slashes)
 {
-	while (!path_ends(at, end, quoted)) {
+	const struct place place = { .opened = start > reading->text ? start[-1] : '\0',
+				     .quoted = reading->quoted };
+	const char *end = reading->end;
+	size_t run = 0, former = 0; /* separators before the last part, and before the one before */
+
+	while (!path_ends(at, end, place)) {
 		const char *from = at;
 
 		while (at < end && is_separator(*at, slashes)) {
 			at++;
 		}
 		text_add(out, from, (size_t)(at - from));
+		if (from > start) { /* in front of a name of a machine there are always two */
+			former = run;
+			run = (size_t)(at - from);
+		}
 		from = at;
-		while (!path_ends(at, end, quoted) && !is_separator(*at, slashes)) {
+		while (!path_ends(at, end, place) && !is_separator(*at, slashes)) {
 			at++;
 		}
 		add_part(mask, out, from, (size_t)(at - from),
 			 at == end || !is_separator(*at, slashes));
+	}
+	if (at < end && *at == '"' && is_escaped(reading->text, at) &&
+	    (former > 0 ? former % 2 == 1 :
+			  place.opened == '"' && !is_escaped(reading->text, start - 1))) {
+		reading->closes = at;
 	}
 	return at;
 }
@@ -264,9 +296,10 @@ static const char *add_account(struct kit_mask *mask, struct text *out, const ch
 }
 
 /* At the beginning of a word; returns what follows it. */
-static const char *add_word(struct kit_mask *mask, struct text *out, const char *at,
-			    const char *end, bool quoted)
+static const char *add_word(struct kit_mask *mask, struct text *out, struct reading *reading,
+			    const char *at)
 {
+	const char *end = reading->end;
 	const struct mask_name *name = listed(mask, at, end);
 	const char *next = add_account(mask, out, at, end);
 
@@ -276,12 +309,12 @@ static const char *add_word(struct kit_mask *mask, struct text *out, const char 
 	if (end - at > DRIVE_SIZE && is_alphanumeric(at[0]) && at[1] == ':' &&
 	    (at[2] == '\\' || at[2] == '/')) {
 		text_add(out, at, DRIVE_SIZE);
-		return add_path(mask, out, at + DRIVE_SIZE, end, true, quoted);
+		return add_path(mask, out, reading, at, at + DRIVE_SIZE, true);
 	}
 	for (next = at; next < end && in_word(*next); next++) {
 	}
 	if (next < end && *next == '\\') {
-		return add_path(mask, out, at, end, false, quoted);
+		return add_path(mask, out, reading, at, at, false);
 	}
 	if (name) {
 		text_add_string(out, name->pseudonym);
@@ -297,15 +330,14 @@ static const char *add_word(struct kit_mask *mask, struct text *out, const char 
 
 void kit_mask_add(struct kit_mask *mask, struct text *out, const char *text, size_t size)
 {
-	const char *end = text + size;
-	bool quoted = false; /* between double quotes, which end with the line */
+	struct reading reading = { .text = text, .end = text + size };
 
-	for (const char *at = text; at < end;) {
+	for (const char *at = text; at < reading.end;) {
 		if (*at == '\n') {
-			quoted = false;
-		} else if (*at == '"' && !is_escaped(text, at)) {
-			quoted = !quoted;
+			reading.quoted = false;
+		} else if (*at == '"' && (at == reading.closes || !is_escaped(text, at))) {
+			reading.quoted = !reading.quoted;
 		}
-		at = add_word(mask, out, at, end, quoted);
+		at = add_word(mask, out, &reading, at);
 	}
 }

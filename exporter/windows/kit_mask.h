@@ -10,7 +10,7 @@
  * programs that do not stand in a path stay, as do addresses.
  *
  * When in doubt a text is replaced: what follows a path without a separator is taken for a part of
- * it, between double quotes up to the next one or a character that no name of a file can have. One
+ * it, up to a character that no name of a file can have, or whose meaning there is certain. One
  * thread at a time.
  */
 #ifndef WINDOWS_KIT_MASK_H

@@ -57,6 +57,9 @@ static void names_parts_and_accounts_get_pseudonyms(void **state)
 		  "\"D:\\\\name7\",x=\"y\" file='D:\\name8', z=1\n" },
 		{ "a \"line that ends\nfile=D:/e level=info",
 		  "a \"line that ends\nfile=D:/name8 level=info" },
+		{ "\"D:\\e\\\",7,\"e\"\n", "\"D:\\name8\\\",7,\"e\"\n" },
+		{ "a=\"not \\\"D:\\\\e\\\", but \\\"D:\\\\e\\\\\\\"\" b=D:/e c=1\n",
+		  "a=\"not \\\"D:\\\\name8\\\", but \\\"D:\\\\name8\\\\\\\"\" b=D:/name8 c=1\n" },
 	};
 	struct kit_mask *mask = mask_with_names();
 
@@ -102,6 +105,20 @@ static void no_sign_in_a_name_discloses_what_follows(void **state)
 		"C:\\Deals\\Anna's salaries.etl",
 		"D:\\Profiles\\anna.lee\\x",
 		"D:/Profiles/anna.lee/x",
+		/* without quotes */
+		"summary: C:\\Deals\\Acme, Initech.docx: access is denied",
+		"C:\\Deals\\Acme; Initech.docx",
+		"D:/Deals/{Acme} Initech.docx",
+		"CORP\\Acme,Initech",
+		"C:\\x\\bonus list=high.txt",
+		"C:\\Deals\\the staff' salaries.etl",
+		/* a stream of a file */
+		"\"C:\\Deals\\list.txt:salaries\"",
+		/* in a table, where a backslash is written once: the quote behind it ends the value
+		 */
+		"\"C:\\dir\\\",1,\"--out=C:\\x\\bonus list=high.txt\"",
+		"\"C:\\\",1,\"--out=C:\\x\\bonus list=high.txt\"",
+		"\"\\\\nas\\dir\\\",1,\"--out=C:\\x\\bonus list=high.txt\"",
 	};
 	static const char *const secrets[] = { "Initech", "salaries", "high", "lee" };
 
