@@ -411,6 +411,12 @@ static ULONG enable_property(uint32_t properties)
 	return property;
 }
 
+/* Whether Windows took a call: a provider that does not answer in time gets it later. */
+static bool was_taken(ULONG status)
+{
+	return status == ERROR_SUCCESS || status == ERROR_TIMEOUT;
+}
+
 /* Sends an EVENT_CONTROL_CODE_* and keywords to a provider, which has timeout_ms to answer. A
  * filter by payload that Windows refuses is left out: too many events are better than none. */
 static ULONG control(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
@@ -429,14 +435,14 @@ static ULONG control(struct live *live, TRACEHANDLE session, const struct provid
 	parameters.EnableFilterDesc = parameters.FilterDescCount > 0 ? filters.descriptors : NULL;
 	status = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
 				timeout_ms, &parameters);
-	if (!by_payload || status == ERROR_SUCCESS || status == ERROR_TIMEOUT) {
+	if (!by_payload || was_taken(status)) {
 		return status;
 	}
 	parameters.FilterDescCount = filters.count;
 	parameters.EnableFilterDesc = filters.count > 0 ? filters.descriptors : NULL;
 	without = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
 				 timeout_ms, &parameters);
-	if (without == ERROR_SUCCESS && filter_give_up(live, provider)) {
+	if (was_taken(without) && filter_give_up(live, provider)) {
 		complain(live, provider, "its events are not filtered by their payload", status);
 	}
 	return without;
@@ -458,11 +464,9 @@ static ULONG capture(struct live *live, TRACEHANDLE session, const struct provid
 	ULONG enabled = enable(live, session, provider, any, CAPTURE_WAIT_MS);
 	ULONG captured;
 
-	if (enabled != ERROR_SUCCESS && enabled != ERROR_TIMEOUT) {
+	if (!was_taken(enabled)) {
 		return enabled;
 	}
-	/* A provider that did not answer in time is nevertheless enabled, and gets the request
-	 * later. */
 	captured = control(live, session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE, any,
 			   enabled == ERROR_TIMEOUT ? NO_WAIT : CAPTURE_WAIT_MS);
 	complain(live, provider, "its state could not be captured",

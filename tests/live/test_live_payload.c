@@ -262,6 +262,29 @@ static void what_windows_refuses_is_reported_once_and_left_out(void **state)
 	}
 }
 
+/* The provider is enabled without the filter, although it does not answer in time. */
+static void a_refused_filter_is_reported_when_the_provider_answers_late(void **state)
+{
+	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
+	struct config *config;
+	struct run run;
+
+	(void)state;
+	describe_events();
+	fake_etw_provider_block(provider, true);
+	fake_etw_fail("EnableTraceEx2", ERROR_INVALID_PARAMETER, 0);
+	config = start(&run, "[{ event: 7, all: [{ field: Name, is: x }] }], "
+			     "capture_state: { at_start: 0x1 }");
+	assert_true(passes(7, 1, "a", 0));
+	assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED),
+			    "provider " SOME_PROVIDER
+			    ": its events are not filtered by their payload: a parameter is not "
+			    "valid (error 87)");
+	fake_etw_provider_block(provider, false);
+	finish(&run, config);
+	fake_etw_provider_close(provider);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +296,8 @@ int main(void)
 			a_version_that_cannot_be_filtered_is_reported_once_and_comes_whole,
 			run_reset),
 		cmocka_unit_test_setup(what_windows_refuses_is_reported_once_and_left_out,
+				       run_reset),
+		cmocka_unit_test_setup(a_refused_filter_is_reported_when_the_provider_answers_late,
 				       run_reset),
 	};
 
