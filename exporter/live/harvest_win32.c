@@ -512,7 +512,7 @@ void harvest_change(struct live *live, bool services)
 	bool needed = is_needed(flags, services);
 
 	os_mutex_lock(&live->lock);
-	/* Like a harvest because of losses: it adds to what the stream says. */
+	/* Like a harvest because of losses, unless it is the first of the session. */
 	if ((needed && !harvest->needed) || (names && !harvest->names)) {
 		harvest->lost = true;
 		harvest->due_ns = 0;

@@ -327,15 +327,23 @@ static void a_harvest_session_that_a_crash_left_is_stopped(void **state)
 	run_end(run);
 }
 
+/* From before any harvest. */
+static void emit_old(void)
+{
+	const struct fake_etw_event old = { .provider = process_class,
+					    .descriptor = { .Opcode = 1, .Version = 4 },
+					    .classic = true,
+					    .timed = true,
+					    .raw_time = 1000,
+					    .payload = "0000",
+					    .payload_size = 4 };
+
+	fake_etw_emit(&old);
+	fake_etw_flush("etw_test");
+}
+
 static void losses_bring_another_which_waits_for_the_stream(void **state)
 {
-	struct fake_etw_event old = { .provider = process_class,
-				      .descriptor = { .Opcode = 1, .Version = 4 },
-				      .classic = true,
-				      .timed = true,
-				      .raw_time = 1000,
-				      .payload = "0000",
-				      .payload_size = 4 };
 	struct run *run = begin(&never);
 	uint64_t events;
 
@@ -347,8 +355,7 @@ static void losses_bring_another_which_waits_for_the_stream(void **state)
 	fake_etw_lose_events("etw_test", 5);
 	WAIT_UNTIL(harvests(run, HARVEST_DONE) == 2);
 	events = run->events;
-	fake_etw_emit(&old);
-	fake_etw_flush("etw_test");
+	emit_old();
 	assert_true(run_wait(run, &run->events, events + 2)); /* one says that there were losses */
 	assert_int_equal(run->known_files, NAMES);
 	deliver_one(run);
@@ -361,9 +368,11 @@ static void losses_bring_another_which_waits_for_the_stream(void **state)
 	run_end(run);
 }
 
-static void a_restart_brings_another(void **state)
+/* The new session has said nothing yet that must come first. */
+static void a_restart_brings_another_which_is_used_at_once(void **state)
 {
 	struct run *run = begin(&never);
+	uint64_t events;
 
 	(void)state;
 	add_machine();
@@ -373,6 +382,10 @@ static void a_restart_brings_another(void **state)
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	deliver_one(run);
 	WAIT_UNTIL(harvests(run, HARVEST_DONE) == 2);
+	events = run->events;
+	emit_old();
+	assert_true(run_wait(run, &run->events, events + 1));
+	assert_int_equal(run->known_files, 2 * NAMES);
 	run_stop(run);
 	run_end(run);
 }
@@ -649,7 +662,7 @@ int main(void)
 		cmocka_unit_test(a_machine_that_reports_nothing_is_said),
 		cmocka_unit_test(a_harvest_session_that_a_crash_left_is_stopped),
 		cmocka_unit_test(losses_bring_another_which_waits_for_the_stream),
-		cmocka_unit_test(a_restart_brings_another),
+		cmocka_unit_test(a_restart_brings_another_which_is_used_at_once),
 		cmocka_unit_test(what_is_not_needed_is_not_harvested),
 		cmocka_unit_test(a_program_that_dies_in_a_harvest_leaves_no_session),
 		cmocka_unit_test(a_thousand_sessions_with_harvests_leave_nothing),
