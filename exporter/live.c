@@ -249,6 +249,8 @@ static void on_session_event(void *context, enum session_event event, const char
 		[SESSION_PROVIDER_FAILED] = { LOG_WARNING,
 					      "Optional session feature is not available" },
 		[SESSION_STOPPED] = { LOG_INFO, "Session stopped" },
+		[SESSION_NOT_STOPPED] = { LOG_WARNING,
+					  "Session cannot be stopped and goes on running" },
 		[SESSION_RECORDING_ENDED] = { LOG_WARNING, "Session is recorded no longer" },
 	};
 

@@ -40,6 +40,7 @@ enum session_event {
 	SESSION_NOT_RESTARTED,   /* starting it again failed; it is tried again later */
 	SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
 	SESSION_STOPPED,
+	SESSION_NOT_STOPPED,     /* Windows refuses to stop it: it goes on running, unread */
 	SESSION_RECORDING_ENDED, /* the session runs on without its recording */
 };
 

@@ -871,6 +871,7 @@ void session_stop(struct live *live)
 	TRACEHANDLE session;
 	bool drained, other;
 	ULONG status;
+	char text[160];
 
 	os_mutex_lock(&live->lock);
 	drained = live->drained;
@@ -890,6 +891,8 @@ void session_stop(struct live *live)
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 		live_report(live, SESSION_STOPPED, "stopped");
+	} else if (status != ERROR_WMI_INSTANCE_NOT_FOUND) {
+		live_report(live, SESSION_NOT_STOPPED, "%s", live_error_text(status, text));
 	}
 }
 

@@ -586,6 +586,21 @@ static void a_dying_process_stops_its_sessions_and_no_others(void **state)
 	}
 }
 
+static void a_session_that_cannot_be_stopped_is_said(void **state)
+{
+	struct run *run = *state;
+	struct fake_etw_session session;
+
+	run_start_and_wait(run, &run->options);
+	fake_etw_fail_always("ControlTraceW", ERROR_ACCESS_DENIED);
+	run_stop(run);
+	assert_string_equal(run_sentence(run, SESSION_NOT_STOPPED), "access is denied (error 5)");
+	assert_true(fake_etw_session("etw_test", &session));
+	fake_etw_fail_never("ControlTraceW");
+	assert_true(fake_etw_other_stop("etw_test"));
+	run_end(run);
+}
+
 /* More than 64, which is the number of sessions only where EtwMaxLoggers is not set. */
 static void a_dying_process_stops_all_its_sessions(void **state)
 {
@@ -737,6 +752,7 @@ int main(void)
 		cmocka_unit_test_setup(a_stolen_kernel_logger_is_not_stolen_back, run_set_up),
 		cmocka_unit_test_setup(the_kernel_logger_is_taken_over_when_configured, run_set_up),
 		cmocka_unit_test_setup(a_dying_process_stops_its_sessions_and_no_others, run_reset),
+		cmocka_unit_test_setup(a_session_that_cannot_be_stopped_is_said, run_set_up),
 		cmocka_unit_test_setup(a_dying_process_stops_all_its_sessions, run_reset),
 		cmocka_unit_test_setup(in_a_container_the_sentence_names_it, run_set_up),
 		cmocka_unit_test_setup(raw_times_and_the_lag_stay_right_when_the_system_time_jumps,
