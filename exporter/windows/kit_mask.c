@@ -282,16 +282,22 @@ static const struct mask_name *listed(const struct kit_mask *mask, const char *a
 static const char *add_account(struct kit_mask *mask, struct text *out, const char *at,
 			       const char *end)
 {
-	static const char start[] = "S-1-5-21-";
+	/* Of a machine or domain, and of Microsoft Entra ID. */
+	static const char *const starts[] = { "S-1-5-21-", "S-1-12-1-" };
 	const char *from = at;
 
-	if (!text_starts_nocase(at, (size_t)(end - at), start, sizeof start - 1)) {
-		return at;
+	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+		size_t size = strlen(starts[i]);
+
+		if (!text_starts_nocase(from, (size_t)(end - from), starts[i], size)) {
+			continue;
+		}
+		for (at += size; at < end && ((*at >= '0' && *at <= '9') || *at == '-'); at++) {
+		}
+		text_add_format(out, "%saccount%" PRIu64, starts[i],
+				number_of(&mask->accounts, from, (size_t)(at - from)));
+		break;
 	}
-	for (at += sizeof start - 1; at < end && ((*at >= '0' && *at <= '9') || *at == '-'); at++) {
-	}
-	text_add_format(out, "S-1-5-21-account%" PRIu64,
-			number_of(&mask->accounts, from, (size_t)(at - from)));
 	return at;
 }
 

@@ -51,6 +51,7 @@ static void names_parts_and_accounts_get_pseudonyms(void **state)
 		{ "CORP\\jdoe", "name6\\user1" },
 		{ "S-1-5-21-1-2-3-500 S-1-5-18 S-1-5-21-1-2-3-500",
 		  "S-1-5-21-account1 S-1-5-18 S-1-5-21-account1" },
+		{ "S-1-12-1-1111-2222-3333-4444, S-1-12-1", "S-1-12-1-account2, S-1-12-1" },
 		{ "http://127.0.0.1:9189/metrics", "http://127.0.0.1:9189/metrics" },
 		{ "7 x 8", "7 x 8" },
 		{ "\"D:\\\\a b, c;d\",x=\"y\" file='D:\\e', z=1\n",
