@@ -314,7 +314,8 @@ static int print_result(const struct run *run)
 		tool_complain(
 			TOOL_DONE, "record",
 			"warning: %" PRIu64
-			" events are left out: they are larger than a recording can have them",
+			" events or descriptions of events are left out: they are larger than a "
+			"recording can have them",
 			run->too_large + result->too_large);
 	}
 	if (result->other_clock > 0) {

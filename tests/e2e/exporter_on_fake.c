@@ -4,7 +4,9 @@
  * ask of Windows it asks of tests/fake_etw. Arguments are the exporter's. Built with another
  * PROGRAM_MAIN it is etwtool on the fake.
  *
- * The machine has a disk, a service, and a provider whose events Windows alone can describe.
+ * The machine has a disk, a service, and a provider whose events Windows alone can describe; with
+ * FAKE_LARGE_DESCRIPTION in the environment the description is too large for a record of a
+ * recording.
  *
  * A thread beside it makes the machine's events, as lines on standard input say. "flood FILE
  * SECONDS" plays the recording over and over, and writes events of a provider, as fast as the
@@ -170,6 +172,9 @@ static void describe_machine(void)
 	memcpy(&provider, &described, sizeof provider);
 	payload_init(&payload, 8);
 	payload_event_info(&payload, &event);
+	if (getenv("FAKE_LARGE_DESCRIPTION")) {
+		payload_zeros(&payload, 1 << 16);
+	}
 	fake_etw_tdh_event(&described, &described_event, false, payload.bytes, payload.size);
 	payload_clear(&payload);
 	payload_event_map(&payload, &states);

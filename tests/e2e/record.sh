@@ -110,6 +110,15 @@ says -E 'gaps.etl: [0-9]+ events in .*, [0-9]+ events lost' <"$work/stdout" || f
 says -E 'warning: the sessions lost [3-6] buffers, and the events in them' <"$work/log" || fail "no warning of lost buffers: $(cat "$work/log")"
 rm "$work/gaps.etl"
 
+# Windows has no limit for the description of an event, and a record has one.
+FAKE_LARGE_DESCRIPTION=1 start_record "$work/large.etl"
+emit burst 1000
+kill -INT "$record_pid"
+end_record 0
+says -F 'warning: 1 events or descriptions of events are left out: they are larger than a recording can have them' <"$work/log" ||
+	fail "no warning of what was left out: $(cat "$work/log")"
+rm "$work/large.etl"
+
 # A time, and a size.
 start_record --duration 1s "$work/time.etl"
 end_record 0
