@@ -324,8 +324,9 @@ static ULONG harvest_in_time(struct live *live, struct harvest_run *run)
 	}
 }
 
-/* first: since the session was started. Returns false when it is to be tried again. */
-static bool harvest_now(struct live *live, bool first)
+/* at_once: nothing in the stream must come before what it finds. Returns false when it is to be
+ * tried again. */
+static bool harvest_now(struct live *live, bool at_once)
 {
 	struct harvest_run run;
 	ULONG status = harvest_in_time(live, &run);
@@ -345,7 +346,7 @@ static bool harvest_now(struct live *live, bool first)
 	lost = run.lost + (run.batch ? known_refused(run.batch) : 0);
 	if (result == HARVEST_DONE) {
 		live->harvest.failure_reported = false;
-		known_publish(live, run.batch, first);
+		known_publish(live, run.batch, at_once);
 	} else {
 		report_failure(live, result, status);
 		known_free(run.batch);
@@ -356,9 +357,15 @@ static bool harvest_now(struct live *live, bool first)
 
 /* ---- when ---- */
 
-/* Waits until a harvest is due. False: the source ends. *first: the first one since the session was
- * started; *lost: there were losses. */
-static bool wait_until_due(struct live *live, bool *first, bool *lost)
+/* Why a harvest is due. */
+struct reasons {
+	bool started; /* the consumer has just begun */
+	bool first;   /* it is the first one of the session */
+	bool lost;    /* there were losses */
+};
+
+/* Waits until a harvest is due. False: the source ends. */
+static bool wait_until_due(struct live *live, struct reasons *reasons)
 {
 	struct harvest *harvest = &live->harvest;
 	bool ending;
@@ -375,9 +382,11 @@ static bool wait_until_due(struct live *live, bool *first, bool *lost)
 		}
 		wait_until(live, now, due_ns);
 	}
-	*first = harvest->started;
-	*lost = harvest->lost;
+	*reasons = (struct reasons){ .started = harvest->started,
+				     .first = harvest->first,
+				     .lost = harvest->lost };
 	harvest->started = false;
+	harvest->first = false;
 	harvest->lost = false;
 	harvest->due_ns = UINT64_MAX;
 	os_mutex_unlock(&live->lock);
@@ -386,13 +395,13 @@ static bool wait_until_due(struct live *live, bool *first, bool *lost)
 
 /* With the lock held: the time to the harvest after this one, if there will be a reason. It doubles
  * while harvests follow each other as soon as they may. */
-static void choose_interval(struct live *live, bool first)
+static void choose_interval(struct live *live, bool started)
 {
 	struct harvest *harvest = &live->harvest;
 	uint64_t least = live->options.harvest_again_ms * NS_PER_MS;
 	uint64_t now = os_monotonic_ns();
 
-	if (first || now - harvest->last_ns > 2 * harvest->interval_ns) {
+	if (started || now - harvest->last_ns > 2 * harvest->interval_ns) {
 		harvest->interval_ns = least;
 	} else {
 		harvest->interval_ns = 2 * harvest->interval_ns < INTERVAL_MOST ?
@@ -415,20 +424,20 @@ static void harvester(void *context)
 {
 	struct live *live = context;
 	struct harvest *harvest = &live->harvest;
-	bool first, lost;
+	struct reasons reasons;
 
-	while (wait_until_due(live, &first, &lost)) {
+	while (wait_until_due(live, &reasons)) {
 		bool done;
 
-		if (first) {
+		if (reasons.started) {
 			ask_provider(live);
 		}
-		done = harvest_now(live, first);
-		if (!done && lost) {
+		done = harvest_now(live, reasons.first);
+		if (!done && reasons.lost) {
 			ask_provider(live); /* again, because nothing else names files */
 		}
 		os_mutex_lock(&live->lock);
-		choose_interval(live, first);
+		choose_interval(live, reasons.started);
 		if (!done) {
 			harvest->due_ns = harvest->last_ns + harvest->interval_ns;
 		}

@@ -159,7 +159,8 @@ struct harvest {
 
 	/* Guarded by lock. */
 	bool needed;      /* something that a harvest finds is needed */
-	bool started;     /* a first buffer was delivered, and no harvest has begun since */
+	bool started;     /* the consumer got a first buffer, and no harvest has begun since */
+	bool first;       /* no harvest has begun since the session was started */
 	bool lost;        /* events or buffers, since the last harvest */
 	uint64_t due_ns;  /* of the next harvest because of losses or a failure; UINT64_MAX: none */
 	uint64_t last_ns; /* when the last harvest ended */

@@ -444,6 +444,7 @@ static ULONG start_and_enable(struct live *live)
 	live->masks_known = false;
 	live->identity = identity;
 	live->session = session;
+	live->harvest.first = true;
 	live->emergency_number = emergency_stop_add(live->wide_name, session, &identity);
 	os_mutex_unlock(&live->lock);
 	add_groups(live, session);

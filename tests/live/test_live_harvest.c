@@ -390,6 +390,31 @@ static void a_restart_brings_another_which_is_used_at_once(void **state)
 	run_end(run);
 }
 
+/* The session still holds what came before the harvest. */
+static void a_consumer_that_ends_brings_another_which_waits_for_the_stream(void **state)
+{
+	struct run *run = begin(&never);
+	uint64_t events;
+
+	(void)state;
+	add_machine();
+	start_and_harvest(run);
+	fake_etw_end_consumer("etw_test", ERROR_CANCELLED);
+	WAIT_UNTIL(run_statistics(run).restarts[RESTART_ERROR] == 1);
+	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
+	deliver_one(run);
+	WAIT_UNTIL(harvests(run, HARVEST_DONE) == 2);
+	assert_int_equal(run->restarts, 0);
+	events = run->events;
+	emit_old();
+	assert_true(run_wait(run, &run->events, events + 1));
+	assert_int_equal(run->known_files, NAMES);
+	deliver_one(run);
+	assert_int_equal(run->known_files, 2 * NAMES);
+	run_stop(run);
+	run_end(run);
+}
+
 static void what_is_not_needed_is_not_harvested(void **state)
 {
 	static const struct {
@@ -663,6 +688,7 @@ int main(void)
 		cmocka_unit_test(a_harvest_session_that_a_crash_left_is_stopped),
 		cmocka_unit_test(losses_bring_another_which_waits_for_the_stream),
 		cmocka_unit_test(a_restart_brings_another_which_is_used_at_once),
+		cmocka_unit_test(a_consumer_that_ends_brings_another_which_waits_for_the_stream),
 		cmocka_unit_test(what_is_not_needed_is_not_harvested),
 		cmocka_unit_test(a_program_that_dies_in_a_harvest_leaves_no_session),
 		cmocka_unit_test(a_thousand_sessions_with_harvests_leave_nothing),
