@@ -81,9 +81,10 @@ static bool choose_starts(const struct etl_index *index, uint64_t range_bytes,
 	for (size_t i = 0; good && i < index->count; i++) {
 		const struct etl_entry *entry = &index->entries[i];
 
-		/* Records without a time come first, all in one range. */
+		/* Records without a time come first, all in one range. None begins at INT64_MAX:
+		 * one until there includes it (struct etl_range). */
 		if (bytes >= range_bytes && entry->first_time > ranges->starts[ranges->count - 1] &&
-		    entry->first_time != INT64_MIN) {
+		    entry->first_time != INT64_MAX) {
 			good = add_start(ranges, &capacity, entry->first_time);
 			bytes = 0;
 		}

@@ -153,6 +153,23 @@ static void open_buffers_that_are_not_in_order_take_more_room(void **state)
 	free(index.entries);
 }
 
+/* A range until the last time of all includes it (struct etl_range), so none begins there. */
+static void no_range_begins_at_the_last_time(void **state)
+{
+	static struct etl_entry entries[MADE_MOST];
+	struct etl_index index;
+	struct etl_ranges ranges;
+
+	(void)state;
+	make_index(&index, entries, MADE_MOST, 9);
+	for (size_t i = MADE_MOST - 32 * MIB / BUFFER; i < MADE_MOST; i++) {
+		entries[i].first_time = entries[i].last_time = INT64_MAX;
+	}
+	assert_true(etl_ranges_choose(&index, 4, &ranges));
+	assert_true(ranges.starts[ranges.count - 1] < INT64_MAX);
+	etl_ranges_done(&ranges);
+}
+
 static void what_has_no_times_has_no_ranges(void **state)
 {
 	static struct etl_entry entries[MADE_MOST];
@@ -216,6 +233,7 @@ int main(void)
 		cmocka_unit_test(buffers_that_last_too_long_have_no_ranges),
 		cmocka_unit_test(more_open_buffers_than_there_is_room_for_have_no_ranges),
 		cmocka_unit_test(open_buffers_that_are_not_in_order_take_more_room),
+		cmocka_unit_test(no_range_begins_at_the_last_time),
 		cmocka_unit_test(what_has_no_times_has_no_ranges),
 		cmocka_unit_test(ranges_begin_with_a_buffer_and_are_enough_for_all_threads),
 	};
