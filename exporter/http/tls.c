@@ -22,6 +22,10 @@
  * configuration that names one of TLS 1.3 gets those it names; one that names none gets all three.
  * A configuration that names suites, but none of TLS 1.2, gets no connections of TLS 1.2, as in Go.
  *
+ * By default OpenSSL also exchanges keys in finite fields, where a hello of 1.3 KB asks for 0.2 s
+ * of the thread that serves all handshakes (ffdhe8192). Go does not have these groups, and they
+ * cannot be configured, so they are off.
+ *
  * OpenSSL takes records in one call until one has data, and there is no end to those without any:
  * KeyUpdate, or a hello of TLS 1.2 that begins a renegotiation and is refused. One client could so
  * keep the thread that reads for all. Therefore a call reads from the socket READS_AT_ONCE times at
@@ -406,13 +410,25 @@ static bool set_suites(SSL_CTX *ssl, const struct tls_options *options, bool *of
 	return good;
 }
 
+/* Those of Go, of which OpenSSL has the first one from 3.5 on. */
+static bool set_default_curves(SSL_CTX *ssl, struct error *err)
+{
+	char all[] = "X25519MLKEM768:X25519:P-256:P-384:P-521";
+	bool good = SSL_CTX_set1_groups_list(ssl, all) == 1 ||
+		    SSL_CTX_set1_groups_list(ssl, strchr(all, ':') + 1) == 1 ||
+		    openssl_failed(err, "the curves");
+
+	ERR_clear_error();
+	return good;
+}
+
 static bool set_curves(SSL_CTX *ssl, const struct tls_options *options, struct error *err)
 {
 	struct text list = { 0 };
 	bool good;
 
 	if (options->curve_count == 0) {
-		return true;
+		return set_default_curves(ssl, err);
 	}
 	for (size_t i = 0; i < options->curve_count; i++) {
 		add_name(&list, curves[options->curves[i]].openssl);

@@ -52,7 +52,7 @@ struct tls_options {
 	const unsigned *suites; /* indexes for tls_suite_name(), in order of preference */
 	size_t suite_count;     /* 0: the defaults, which are those of Go */
 	const unsigned *curves; /* indexes for tls_curve_name(), in order of preference */
-	size_t curve_count;     /* 0: the defaults of OpenSSL */
+	size_t curve_count;     /* 0: the defaults, which are those of Go */
 	bool prefer_server_suites;
 };
 
