@@ -24,9 +24,9 @@ for recording in "$work"/hostile/*.etl; do
 	! grep -E '^[^#].* (-|.*[nN]a[nN])' "$work/out" || fail "$name: a negative value"
 	mv "$work/out" "$work/page"
 	mv "$work/err" "$work/said"
-	commands=(summary stats 'dump --format text --from 5 --to 100000' 'backfill --step 1h' 'top --batch --speed 0')
+	commands=(summary stats doctor 'report -o -' 'dump --format text --from 5 --to 100000' 'backfill --step 1h' 'top --batch --speed 0')
 	case $name in
-	bomb) commands=(summary) ;;
+	bomb) commands=(summary doctor 'report -o -') ;;
 	span) commands+=(providers 'fields DiskIo/Read' dump 'dump --format csv --from 2024-05-14T07:00:00Z' 'dump --per-kind 1') ;;
 	esac
 	for command in "${commands[@]}"; do
