@@ -11,7 +11,8 @@ rem system_providers: the session of the self-test has them (Windows 11, Server 
 rem FOLDER:    a new folder for the files; the archive is FOLDER.zip. Default: in your user folder.
 rem
 rem It ends with the status of the self-test: 0, or 1 when a row of its table failed. 2: it is not
-rem run as administrator, or the program is missing. 3: the archive could not be packed.
+rem run as administrator, the program is missing, or FOLDER has files, which would be in the archive
+rem whether they are masked or not. 3: the archive could not be packed.
 setlocal EnableExtensions DisableDelayedExpansion
 
 set "program=%~dp0etw_exporter.exe"
@@ -46,8 +47,17 @@ if errorlevel 1 (
 	echo This must run as administrator: right-click collect.cmd, "Run as administrator".
 	exit /b 2
 )
-if defined out goto run
+if defined out goto look
 for /l %%n in (1,1,99) do if not defined out if not exist "%USERPROFILE%\etw_exporter-self-test-%%n" set "out=%USERPROFILE%\etw_exporter-self-test-%%n"
+goto run
+
+:look
+for /f "delims=" %%f in ('dir /b /a "%out%" 2^>nul') do goto full
+goto run
+
+:full
+echo "%out%" has files: name a new folder.
+exit /b 2
 
 :run
 echo This takes about two minutes. Ctrl-C stops it and keeps what was collected.

@@ -96,6 +96,15 @@ machine=$(sed -n 's/.*"ComputerName"="\(.*\)"/\1/p' "$WINEPREFIX/system.reg" | h
 grep -rqiw -- "$machine" "$work/masked" && fail "the name of the machine: $(grep -rnwi -- "$machine" "$work/masked" | head -3)"
 says 'pseudonyms' "$work/masked/README.txt"
 
+# ---- a folder with files: of an earlier run, which masked nothing ----
+status=0
+rm -f "$out.zip"
+collect as_administrator.cmd private noservice "$(windows_path "$out")" || status=$?
+[ "$status" = 2 ] || fail "exit $status for a folder that has files"
+says 'has files' "$work/out"
+[ ! -e "$out.zip" ] || fail "files of an earlier run are in an archive"
+[ ! -e "$out/run-2" ] || fail "it was run all the same"
+
 # ---- no tar.exe, no PowerShell ----
 rm "$system/tar.exe"
 status=0
