@@ -250,9 +250,12 @@ FILE *os_file_stream(const char *path, const char *mode);
  */
 FILE *os_file_create(const char *path, struct error *err);
 
-/* Gives a file another name on the same disk, in place of one that has it. The error names no path.
+/*
+ * Gives a file that is complete another name on the same disk, in place of one that has it. Its
+ * bytes are on the disk before, so that after a loss of power the name stands for all of them or
+ * not for this file. Waits for the disk. The error names no path.
  */
-bool os_file_rename(const char *from, const char *to, struct error *err);
+bool os_file_publish(const char *from, const char *to, struct error *err);
 /* Removes a file; one that does not exist is fine. */
 bool os_file_remove(const char *path, struct error *err);
 /* Bytes that this program may still write to the disk of a folder; UINT64_MAX: not known. */

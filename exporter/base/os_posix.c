@@ -715,8 +715,25 @@ FILE *os_file_create(const char *path, struct error *err)
 	return file;
 }
 
-bool os_file_rename(const char *from, const char *to, struct error *err)
+/* False: errno says why. */
+static bool flush_to_disk(const char *path)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	bool flushed = fd >= 0 && fsync(fd) == 0;
+	int error = errno;
+
+	if (fd >= 0) {
+		close(fd);
+	}
+	errno = error;
+	return flushed;
+}
+
+bool os_file_publish(const char *from, const char *to, struct error *err)
+{
+	if (!flush_to_disk(from)) {
+		return error_set(err, ERROR_SYSTEM, "cannot be written to the disk: %m");
+	}
 	return rename(from, to) == 0 || error_set(err, ERROR_SYSTEM, "cannot be renamed: %m");
 }
 

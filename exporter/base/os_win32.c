@@ -820,14 +820,34 @@ FILE *os_file_create(const char *path, struct error *err)
 	return file;
 }
 
-bool os_file_rename(const char *from, const char *to, struct error *err)
+static bool flush_to_disk(const wchar_t *path, struct error *err)
+{
+	HANDLE file = CreateFileW(path, GENERIC_WRITE,
+				  FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+				  OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
+	bool flushed = file != INVALID_HANDLE_VALUE && FlushFileBuffers(file);
+
+	if (!flushed) {
+		error_set_last(err, "cannot be written to the disk");
+	}
+	if (file != INVALID_HANDLE_VALUE) {
+		CloseHandle(file);
+	}
+	return flushed;
+}
+
+bool os_file_publish(const char *from, const char *to, struct error *err)
 {
 	wchar_t *wide_from_name = wide_from(from), *wide_to_name = wide_from(to);
-	bool good = wide_from_name && wide_to_name &&
-		    MoveFileExW(wide_from_name, wide_to_name, MOVEFILE_REPLACE_EXISTING);
+	bool good = wide_from_name && wide_to_name;
 
 	if (!good) {
 		error_set_last(err, "cannot be renamed");
+	} else if (!flush_to_disk(wide_from_name, err)) {
+		good = false;
+	} else if (!MoveFileExW(wide_from_name, wide_to_name, MOVEFILE_REPLACE_EXISTING)) {
+		error_set_last(err, "cannot be renamed");
+		good = false;
 	}
 	free(wide_from_name);
 	free(wide_to_name);

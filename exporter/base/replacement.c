@@ -32,7 +32,7 @@ bool replacement_finish(struct replacement *replacement, struct error *err)
 	if (memory_has_losses()) {
 		return error_no_memory(err, "everything in it");
 	}
-	if (!os_file_rename(replacement->temporary, replacement->path, err)) {
+	if (!os_file_publish(replacement->temporary, replacement->path, err)) {
 		return false;
 	}
 	free(replacement->temporary);

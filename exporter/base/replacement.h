@@ -2,10 +2,10 @@
 /*
  * A file that takes the place of another one when it is whole.
  *
- * It is written beside its place, under a name that nothing else uses, and renamed. So a program
- * that is interrupted, or a full disk, leaves what was there before, and a file that another
- * program has open stays readable. A file that is needed only meanwhile is one that never gets its
- * place.
+ * It is written beside its place, under a name that nothing else uses, and renamed when it is on
+ * the disk. So a program that is interrupted, a full disk, or a loss of power leaves what was there
+ * before, and a file that another program has open stays readable. A file that is needed only
+ * meanwhile is one that never gets its place.
  */
 #ifndef BASE_REPLACEMENT_H
 #define BASE_REPLACEMENT_H

@@ -2,12 +2,12 @@
 /*
  * The thread of the flight recorder, its folder and its requests.
  *
- * A recording is written under a temporary name and renamed when it is whole, so that what has the
- * name of a recording can be read. Names contain the time, so their order is that of time, and the
- * oldest go when there are more than `keep`; the one that was just written stays, even if the clock
- * was set back. Only names of exactly this form count: an operator may keep copies in the folder
- * under others. Files of a program that was ended while it wrote are removed at the next start.
- * Recordings hold what the machine does, so only their owner may read them.
+ * A recording is written under a temporary name and renamed when it is whole and on the disk, so
+ * that what has the name of a recording can be read. Names contain the time, so their order is that
+ * of time, and the oldest go when there are more than `keep`; the one that was just written stays,
+ * even if the clock was set back. Only names of exactly this form count: an operator may keep
+ * copies in the folder under others. Files of a program that was ended while it wrote are removed
+ * at the next start. Recordings hold what the machine does, so only their owner may read them.
  *
  * Two things keep a recorder from filling a disk or a processor: recordings have a distance in time
  * (`interval`; after one that failed, five seconds), and none is begun when the disk has less than
@@ -262,7 +262,7 @@ static bool write_file(struct flight_recorder *recorder, struct text *path,
 		       os_file_write_whole(partial.data, "", 0, err) &&
 		       recording_write(partial.data, taps, taps_list(recorder->taps, taps),
 				       &recorder->stopping, result, err) &&
-		       os_file_rename(partial.data, path->data, err);
+		       os_file_publish(partial.data, path->data, err);
 		if (!good) {
 			os_file_remove(partial.data, NULL);
 		}

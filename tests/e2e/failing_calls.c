@@ -598,6 +598,7 @@ FAILING(int, fstat64, CAN_ERROR, because(EIO), (int fd, struct stat64 *facts), (
 FAILING(int, statvfs64, CAN_ERROR, because(EIO), (const char *path, struct statvfs64 *facts),
 	(path, facts))
 FAILING(int, rename, CAN_ERROR, because(EACCES), (const char *from, const char *to), (from, to))
+FAILING(int, fsync, CAN_ERROR, because(EIO), (int fd), (fd))
 FAILING(int, unlink, CAN_ERROR, because(EACCES), (const char *path), (path))
 FAILING(int, mkdir, CAN_ERROR, because(ENOSPC), (const char *path, mode_t mode), (path, mode))
 FAILING(char *, getcwd, CAN_ERROR, (because(ENOENT), NULL), (char *path, size_t size), (path, size))
