@@ -23,6 +23,7 @@
 #include "base/cursor.h"
 #include "base/glob.h"
 #include "base/map.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "decode/event_info.h"
@@ -390,9 +391,10 @@ static void know(struct tap *tap, const struct found *found, struct payload *pay
 		.known = true,
 	};
 
-	if (!payload->failed &&
-	    (found->kernel_class == KERNEL_META_DATA ||
-	     kernel_class_find(found->class_name, strlen(found->class_name), &provider))) {
+	if (payload->failed) {
+		memory_note_loss();
+	} else if (found->kernel_class == KERNEL_META_DATA ||
+		   kernel_class_find(found->class_name, strlen(found->class_name), &provider)) {
 		add(tap, &record, &fact);
 	}
 }
