@@ -90,6 +90,11 @@ for place in $((mib * 300000)) $((mib * 550000)) $((mib * 800000)); do
 done
 same helped "a damaged recording" --replay.file="$work/damaged.etl"
 
+for seed in $(if is_slow; then echo 1; else seq 8; fi); do
+	python3 "$SOURCE_DIR/tests/e2e/damage.py" "$plain" "$seed" >"$work/random.etl"
+	same any "damaged, seed $seed" --replay.file="$work/random.etl" "${most[@]}"
+done
+
 # Events DiskIo/Write in version 0, which has no duration: two rules do not apply, which is reported and counted once, whoever counts the
 # records. A record begins with its version: 3 becomes 0.
 python3 - "$plain" >"$work/old.etl" <<'END'
