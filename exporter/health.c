@@ -26,15 +26,15 @@
 
 /* Where the value of a row is read. */
 enum from {
-	FROM_SESSION, /* struct runner_session, one sample for each session */
-	FROM_TOTALS,  /* struct runner_totals */
-	FROM_PROCESS, /* struct os_process_stats */
-	FROM_LOG,     /* struct log_statistics */
-	FROM_MEMORY,  /* struct memory_statistics */
-	FROM_RELOADS, /* struct reloads */
-	FROM_RECORDER, /* struct flight_statistics; only with a flight recorder */
+	FROM_SESSION,        /* struct runner_session, one sample for each session */
+	FROM_TOTALS,         /* struct runner_totals */
+	FROM_PROCESS,        /* struct os_process_stats */
+	FROM_LOG,            /* struct log_statistics */
+	FROM_MEMORY,         /* struct memory_statistics */
+	FROM_RELOADS,        /* struct reloads */
+	FROM_RECORDER,       /* struct flight_statistics; only with a flight recorder */
 	FROM_LAST_RECORDING, /* flight_last_recording(); likewise */
-	FROM_NOTHING, /* show() sets the samples, once for each configuration */
+	FROM_NOTHING,        /* show() sets the samples, once for each configuration */
 };
 
 /* The runs that have the family. */
@@ -68,9 +68,10 @@ struct health {
 	struct family **families; /* owned; one for each row, NULL where this run has none */
 };
 
+/* A text of the program or of its configuration. */
 static uint32_t word(const struct health *health, const char *text)
 {
-	return intern_string(registry_strings(health->registry), text);
+	return intern_own(registry_strings(health->registry), text);
 }
 
 static void set(struct health *health, struct family *family, const uint32_t *labels,
@@ -158,7 +159,7 @@ static uint32_t number(const struct health *health, uint32_t value)
 	char text[16];
 
 	snprintf(text, sizeof text, "%" PRIu32, value);
-	return word(health, text);
+	return intern_string(registry_strings(health->registry), text);
 }
 
 static void show_replay_info(struct health *health, struct family *family)
@@ -400,7 +401,9 @@ static void show_last_recording(struct health *health)
 		row++;
 	}
 	if (flight_last_recording(runner_recorder(health->runner), &file, &reason)) {
-		const uint32_t labels[] = { word(health, file.data), word(health, reason.data) };
+		struct intern *strings = registry_strings(health->registry);
+		const uint32_t labels[] = { intern_string(strings, file.data),
+					    intern_string(strings, reason.data) };
 
 		if (memcmp(labels, health->last_recording, sizeof labels) != 0) {
 			if (health->last_recording[0] != 0) {

@@ -213,7 +213,7 @@ struct family *live_delay_family(struct registry *registry, struct error *err)
 /* The histogram of its canaries exists at 0 from the start. */
 static bool make_delay(struct live_session *session, struct registry *registry, struct error *err)
 {
-	uint32_t label = intern_string(registry_strings(registry), session->name);
+	uint32_t label = intern_own(registry_strings(registry), session->name);
 	struct family *delay = live_delay_family(registry, err);
 
 	if (!delay) {

@@ -84,7 +84,7 @@ static bool make_cells(struct registry *registry, struct shard *shard, const cha
 		       struct session_cells *cells, struct error *err)
 {
 	struct intern *strings = registry_strings(registry);
-	uint32_t labels[] = { intern_string(strings, session), 0 };
+	uint32_t labels[] = { intern_own(strings, session), 0 };
 	struct family *families[PIPELINE_FAMILIES];
 	bool good = true;
 
@@ -93,12 +93,12 @@ static bool make_cells(struct registry *registry, struct shard *shard, const cha
 	}
 	cells->events = families[CONSUMER_EVENTS];
 	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
-		labels[1] = intern_string(strings, record_outcome_name(i));
+		labels[1] = intern_own(strings, record_outcome_name(i));
 		cells->outcomes[i] = family_cells(families[CONSUMER_RECORDS], shard, labels, NULL);
 		good = good && cells->outcomes[i];
 	}
 	for (unsigned i = 0; i < LOST_TYPES; i++) {
-		labels[1] = intern_string(strings, lost_types[i].type);
+		labels[1] = intern_own(strings, lost_types[i].type);
 		cells->lost[i] = family_cells(families[CONSUMER_LOST], shard, labels, NULL);
 		good = good && cells->lost[i];
 	}
@@ -118,7 +118,7 @@ void pipeline_add_outcomes(struct registry *registry, const char *session,
 			   uint64_t outcomes[OUTCOME_COUNT])
 {
 	struct intern *strings = registry_strings(registry);
-	uint32_t labels[] = { intern_string(strings, session), 0 };
+	uint32_t labels[] = { intern_own(strings, session), 0 };
 	struct family *families[PIPELINE_FAMILIES];
 	int64_t value;
 
@@ -126,7 +126,7 @@ void pipeline_add_outcomes(struct registry *registry, const char *session,
 		return;
 	}
 	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
-		labels[1] = intern_string(strings, record_outcome_name(i));
+		labels[1] = intern_own(strings, record_outcome_name(i));
 		if (family_value(families[CONSUMER_RECORDS], labels, &value)) {
 			outcomes[i] += (uint64_t)value;
 		}
@@ -936,7 +936,7 @@ bool pipeline_attend(struct pipeline *pipeline, struct error *err)
 	pipeline->epoch = registry_epoch(registry);
 	pipeline->time = RECORD_NO_TIME;
 	pipeline->tended_time = RECORD_NO_TIME;
-	pipeline->session = intern_string(registry_strings(registry), options->session);
+	pipeline->session = intern_own(registry_strings(registry), options->session);
 	if (!make_cells(registry, options->shard, options->session, &pipeline->cells, err)) {
 		return false;
 	}

@@ -189,7 +189,7 @@ bool runner_make_pipeline(struct session *session, struct error *err)
 static const char *kept_text(const struct runner *runner, const char *text)
 {
 	struct intern *strings = registry_strings(runner->registry);
-	uint32_t id = intern_string(strings, text);
+	uint32_t id = intern_own(strings, text);
 
 	return id != INTERN_FULL ? intern_text(strings, id, NULL) : "";
 }

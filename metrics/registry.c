@@ -704,7 +704,7 @@ static void refresh_count(struct registry *registry, struct family *about,
 	uint64_t value = atomic_load_explicit(count, memory_order_relaxed);
 
 	if (value > 0) {
-		uint32_t id = intern_add(registry->strings, family->name, family->name_size);
+		uint32_t id = intern_own(registry->strings, family->name);
 
 		family_set(about, registry->self, &id, (int64_t)value);
 	}

@@ -253,7 +253,7 @@ static const char *keep_text(struct intern *intern, const char *text, size_t siz
 static bool affordable(const struct intern *intern, size_t size)
 {
 	size_t spent = atomic_load_explicit(&intern->spent_bytes, memory_order_relaxed);
-	size_t left = intern->budget_bytes - spent;
+	size_t left = spent < intern->budget_bytes ? intern->budget_bytes - spent : 0;
 
 	return size < UINT32_MAX && left >= TEXT_OVERHEAD_SIZE && size < left - TEXT_OVERHEAD_SIZE;
 }
@@ -265,7 +265,7 @@ static uint32_t add_new(struct intern *intern, const char *text, size_t size, ui
 	struct entry *entry;
 	const char *copy;
 
-	if (id == INTERN_FULL || !affordable(intern, size)) {
+	if (id == INTERN_FULL || size >= UINT32_MAX) {
 		return INTERN_FULL;
 	}
 	entry = reserve_entry(intern, id);
@@ -344,7 +344,8 @@ void intern_free(struct intern *intern)
 	free(intern);
 }
 
-uint32_t intern_add(struct intern *intern, const char *text, size_t size)
+/* own: also beyond the budget. */
+static uint32_t find_or_add(struct intern *intern, const char *text, size_t size, bool own)
 {
 	uint32_t hash, id;
 
@@ -356,15 +357,16 @@ uint32_t intern_add(struct intern *intern, const char *text, size_t size)
 	if (id != INTERN_NONE) {
 		return id;
 	}
-	if (!affordable(intern, size)) {
-		/* add_new() checks this as well; here a flood of new texts does not wait for the
+	if (!own && !affordable(intern, size)) {
+		/* It is checked below as well; here a flood of new texts does not wait for the
 		 * mutex. */
 		id = INTERN_FULL;
 	} else {
 		os_mutex_lock(&intern->mutex);
 		id = find(intern, text, size, hash);
 		if (id == INTERN_NONE) {
-			id = add_new(intern, text, size, hash);
+			id = own || affordable(intern, size) ? add_new(intern, text, size, hash) :
+							       INTERN_FULL;
 		}
 		os_mutex_unlock(&intern->mutex);
 	}
@@ -374,9 +376,19 @@ uint32_t intern_add(struct intern *intern, const char *text, size_t size)
 	return id;
 }
 
+uint32_t intern_add(struct intern *intern, const char *text, size_t size)
+{
+	return find_or_add(intern, text, size, false);
+}
+
 uint32_t intern_string(struct intern *intern, const char *string)
 {
 	return intern_add(intern, string, strlen(string));
+}
+
+uint32_t intern_own(struct intern *intern, const char *string)
+{
+	return find_or_add(intern, string, strlen(string), true);
 }
 
 const char *intern_text(const struct intern *intern, uint32_t id, size_t *size)

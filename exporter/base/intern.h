@@ -37,6 +37,13 @@ uint32_t intern_add(struct intern *intern, const char *text, size_t size);
 uint32_t intern_string(struct intern *intern, const char *string);
 
 /*
+ * Like intern_string(), for a text of the program or of its configuration: it is added though the
+ * budget is used up, because events do not decide how many of these there are. INTERN_FULL only
+ * without memory.
+ */
+uint32_t intern_own(struct intern *intern, const char *string);
+
+/*
  * The text of an id that intern_add() returned (not INTERN_FULL): NUL-terminated, unchanged until
  * intern_free(). size may be NULL. If another thread called intern_add(), the id must be handed
  * over through a lock or with release and acquire.

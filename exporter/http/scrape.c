@@ -31,7 +31,7 @@ bool scrape_open(struct http_server *server, struct error *err)
 		return false;
 	}
 	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-		uint32_t id = intern_string(registry_strings(server->registry), codes[i]);
+		uint32_t id = intern_own(registry_strings(server->registry), codes[i]);
 
 		family_add(server->families[SCRAPE_COUNT], server->shard, &id, 0);
 	}
@@ -47,7 +47,7 @@ struct scrape {
 	struct accepted_format accepted;
 	enum content_encoding encoding;
 	struct encoder *encoder; /* owned; NULL: identity */
-	struct text out;	 /* what the next write sends; kept for its memory */
+	struct text out;         /* what the next write sends; kept for its memory */
 	uint64_t deadline_ns;
 	size_t size; /* of the page, before it is compressed */
 	bool chunked;
@@ -93,8 +93,8 @@ static void add_metrics_head(struct text *out, const struct scrape *scrape)
 
 /*
  * Chunked, so that a page cut short is known to be cut short. A chunk goes out with one write,
- * together with what stands between it and the one before: a write of a few bytes would cost as much
- * as one of a whole chunk, and a packet of its own.
+ * together with what stands between it and the one before: a write of a few bytes would cost as
+ * much as one of a whole chunk, and a packet of its own.
  */
 static bool send_chunk(void *context, const char *bytes, size_t size)
 {
@@ -156,7 +156,7 @@ void scrape_count(struct http_server *server, int status)
 	uint32_t id;
 
 	snprintf(code, sizeof code, "%d", status);
-	id = intern_string(registry_strings(server->registry), code);
+	id = intern_own(registry_strings(server->registry), code);
 	family_add(server->families[SCRAPE_COUNT], server->shard, &id, 1);
 }
 
@@ -217,7 +217,7 @@ int scrape_answer(struct http_server *server, const struct http_request *request
 		code = client_left;
 	}
 	text_free(&scrape.out);
-	code_id = intern_string(registry_strings(server->registry), code);
+	code_id = intern_own(registry_strings(server->registry), code);
 	family_add(server->families[SCRAPE_COUNT], server->shard, &code_id, 1);
 	family_observe(server->families[SCRAPE_DURATION], server->shard, NULL,
 		       os_monotonic_ns() - start_ns);

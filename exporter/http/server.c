@@ -251,7 +251,7 @@ static uint32_t reason_id(const struct http_server *server, enum close_reason re
 		[CLOSED_BUSY] = "busy",
 	};
 
-	return intern_string(registry_strings(server->registry), names[reason]);
+	return intern_own(registry_strings(server->registry), names[reason]);
 }
 
 static void count_closed(void *context, enum close_reason reason)

@@ -294,7 +294,7 @@ void web_config_add_headers(struct web_config *config, struct text *out)
 static void set(struct web_config *config, enum web_family family, const char *label,
 		uint64_t value)
 {
-	uint32_t id = label ? intern_string(registry_strings(config->registry), label) : 0;
+	uint32_t id = label ? intern_own(registry_strings(config->registry), label) : 0;
 
 	family_set(config->families[family], config->shard, label ? &id : NULL, (int64_t)value);
 }

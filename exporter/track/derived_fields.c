@@ -210,7 +210,7 @@ static enum derived_result read_started(struct derived_read *read)
 			snprintf(name, sizeof name, "%s/%u", class ? class : "", opcode);
 		}
 		tracker->request_names[opcode] =
-			intern_string(registry_strings(tracker->options.registry), name);
+			intern_own(registry_strings(tracker->options.registry), name);
 	}
 	return found(read, tracker->request_names[opcode]);
 }
@@ -271,7 +271,7 @@ static enum derived_result read_exit_result(struct derived_read *read)
 {
 	struct intern *strings = registry_strings(read->tracker->options.registry);
 
-	return found(read, intern_string(strings, exit_result((uint32_t)read->number)));
+	return found(read, intern_own(strings, exit_result((uint32_t)read->number)));
 }
 
 /* ---- the record's header ---- */

@@ -722,9 +722,9 @@ bool disk_cause_count_in(struct disk_cause *cause, struct registry *registry, st
 
 	cause->registry = registry;
 	cause->shard = shard;
-	cause->provider = intern_string(registry_strings(registry), "Windows Kernel");
+	cause->provider = intern_own(registry_strings(registry), "Windows Kernel");
 	for (unsigned i = 0; i < CAUSE_WAYS; i++) {
-		cause->ways[i] = intern_string(registry_strings(registry), ways[i]);
+		cause->ways[i] = intern_own(registry_strings(registry), ways[i]);
 	}
 	for (unsigned i = 0; i < CAUSE_FAMILIES; i++) {
 		cause->families[i] = registry_family(registry, &disk_cause_families[i], err);

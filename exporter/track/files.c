@@ -95,7 +95,7 @@ bool files_set_groups(struct files *files, const struct config_path_group *group
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct registry *registry = files->volumes.registry;
-		uint32_t label = intern_string(registry_strings(registry), groups[i].name);
+		uint32_t label = intern_own(registry_strings(registry), groups[i].name);
 
 		for (size_t j = 0; j < groups[i].glob_count; j++) {
 			const char *glob = groups[i].globs[j];
@@ -334,7 +334,7 @@ bool files_count_ungrouped(struct files *files, struct shard *shard, struct erro
 	struct family *family = registry_family(registry, &options, err);
 
 	for (unsigned i = 0; family && i < UNGROUPED_COUNT; i++) {
-		uint32_t id = intern_string(registry_strings(registry), reasons[i]);
+		uint32_t id = intern_own(registry_strings(registry), reasons[i]);
 
 		files->ungrouped[i] = family_cells(family, shard, &id, NULL);
 	}

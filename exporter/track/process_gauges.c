@@ -64,7 +64,7 @@ bool process_gauges_init(struct process_gauges *gauges, struct registry *registr
 	};
 	gauges->instances = registry_family(registry, &process_gauges_families[0], err);
 	gauges->threads = registry_family(registry, &process_gauges_families[1], err);
-	gauges->provider = intern_string(registry_strings(registry), "Windows Kernel");
+	gauges->provider = intern_own(registry_strings(registry), "Windows Kernel");
 	return gauges->instances && gauges->threads;
 }
 
@@ -285,7 +285,7 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 {
 	*info = (struct image_info){ .registry = registry, .shard = shard, .limit = limit };
 	info->family = registry_family(registry, &image_info_family, err);
-	info->provider = intern_string(registry_strings(registry), "Windows Kernel");
+	info->provider = intern_own(registry_strings(registry), "Windows Kernel");
 	return info->family != NULL;
 }
 

@@ -70,9 +70,9 @@ bool top_paths_init(struct top_paths *top, struct registry *registry, struct sha
 				   .files = files,
 				   .places = places,
 				   .start = RECORD_NO_TIME };
-	top->providers[0] = intern_string(registry_strings(registry), "Windows Kernel");
-	top->providers[1] = intern_string(registry_strings(registry),
-					  known_providers[PROVIDER_KERNEL_FILE].name);
+	top->providers[0] = intern_own(registry_strings(registry), "Windows Kernel");
+	top->providers[1] =
+		intern_own(registry_strings(registry), known_providers[PROVIDER_KERNEL_FILE].name);
 	top->family = registry_family(registry, &top_paths_family, err);
 	counters = counters > COUNTERS_LEAST ? counters : COUNTERS_LEAST;
 	for (unsigned i = 0; i < TOP_PATHS_SLICES; i++) {

@@ -142,6 +142,27 @@ static void a_spent_budget_refuses_only_what_is_new(void **state)
 	intern_free(intern);
 }
 
+static void a_text_of_the_program_is_kept_beyond_the_budget(void **state)
+{
+	struct intern *intern = intern_new(1000, NULL);
+	char text[32];
+	uint32_t id;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) { /* far beyond the budget */
+		snprintf(text, sizeof text, "own %u", i);
+		id = intern_own(intern, text);
+		assert_int_not_equal(id, INTERN_FULL);
+		assert_string_equal(intern_text(intern, id, NULL), text);
+		assert_int_equal(intern_own(intern, text), id);
+		assert_int_equal(intern_string(intern, text), id);
+	}
+	assert_int_equal(intern_refused(intern), 0);
+	assert_int_equal(intern_string(intern, "of an event"), INTERN_FULL);
+	assert_int_equal(intern_own(intern, ""), INTERN_NONE);
+	intern_free(intern);
+}
+
 static void a_text_larger_than_the_budget_is_refused(void **state)
 {
 	struct intern *intern = intern_new(1000, NULL);
@@ -170,6 +191,7 @@ int main(void)
 		cmocka_unit_test(texts_do_not_move_while_the_table_grows),
 		cmocka_unit_test(texts_of_every_size_are_kept_whole),
 		cmocka_unit_test(a_spent_budget_refuses_only_what_is_new),
+		cmocka_unit_test(a_text_of_the_program_is_kept_beyond_the_budget),
 		cmocka_unit_test(a_text_larger_than_the_budget_is_refused),
 		cmocka_unit_test(freeing_nothing_is_fine),
 	};

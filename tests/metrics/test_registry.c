@@ -550,6 +550,36 @@ static void text_without_room_reads_other(void **state)
 	registry_free(registry);
 }
 
+/* Names of families are texts of the program: a full table of texts does not mix their overflow. */
+static void overflow_names_its_families_when_texts_are_full(void **state)
+{
+	struct registry_limits limits = { .strings_bytes = 2000 };
+	struct registry *registry = registry_new(&limits, NULL);
+	struct shard *shard = registry_shard(registry, false, NULL);
+	struct family *events = declare(registry, &by_process);
+	struct family_options options = by_process;
+	struct family *starts;
+	uint32_t ids[2] = { 0, registry_none(registry) };
+	char text[16];
+
+	(void)state;
+	options.name = "etw_starts_total";
+	starts = declare(registry, &options);
+	for (unsigned i = 0; ids[0] != INTERN_FULL; i++) {
+		snprintf(text, sizeof text, "process%u", i);
+		ids[0] = id_of(registry, text);
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		family_add(i < 3 ? events : starts, shard, ids, 1);
+	}
+	for (unsigned i = 0; i < 2; i++) { /* a page does not add to the counts of the next */
+		page_expect(registry,
+			    "etw_exporter_series_overflow_total{metric=\"etw_events_total\"} 3\n"
+			    "etw_exporter_series_overflow_total{metric=\"etw_starts_total\"} 2\n");
+	}
+	registry_free(registry);
+}
+
 static void prefixes_have_a_budget(void **state)
 {
 	struct registry *registry = registry_with(0, 10); /* 5120 bytes of prefixes */
@@ -635,6 +665,7 @@ int main(void)
 		cmocka_unit_test(all_families_share_a_limit),
 		cmocka_unit_test(too_many_overflow_series_become_one),
 		cmocka_unit_test(text_without_room_reads_other),
+		cmocka_unit_test(overflow_names_its_families_when_texts_are_full),
 		cmocka_unit_test(prefixes_have_a_budget),
 		cmocka_unit_test(what_is_not_utf8_counts_as_its_cleaned_text),
 		cmocka_unit_test(scrape_hooks_are_bounded),

@@ -402,7 +402,7 @@ static enum rule_result compile_label(struct builder *builder, const struct labe
 	enum rule_result result;
 
 	if (label->source == LABEL_TEXT) {
-		set->ids[position] = intern_string(builder->engine->strings, label->text);
+		set->ids[position] = intern_own(builder->engine->strings, label->text);
 		return RULE_APPLIES;
 	}
 	compiled.value_index = compile_find_value(builder, &label->field);

@@ -87,8 +87,8 @@ static bool make_spans(struct rule_engine *engine, struct error *err)
 				  ticks_of_ms(CLOCK_SKEW_MS, engine->clock.frequency), err);
 	free(timeouts);
 	for (unsigned i = 0; engine->spans && i < 2; i++) {
-		uint32_t ids[] = { intern_string(engine->strings, "pair"),
-				   intern_string(engine->strings, sides[i]) };
+		uint32_t ids[] = { intern_own(engine->strings, "pair"),
+				   intern_own(engine->strings, sides[i]) };
 
 		engine->unmatched[i] = family_cells(set->unmatched, engine->shard, ids, NULL);
 	}
@@ -114,7 +114,7 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->tracker = options->tracker;
 	engine->clock = *options->clock;
 	engine->seed = os_monotonic_ns();
-	engine->session = intern_string(engine->strings, options->session);
+	engine->session = intern_own(engine->strings, options->session);
 	engine->unknown = registry_unknown(options->registry);
 	engine->none = registry_none(options->registry);
 	engine->filters_processes = filters_look_at_processes(options->set);

@@ -37,7 +37,7 @@ void engine_count_problem(struct rule_engine *engine, struct compiled_rules *com
 
 	if (!at) {
 		uint32_t ids[] = { compiled->provider,
-				   intern_string(engine->strings, problem_names[problem]) };
+				   intern_own(engine->strings, problem_names[problem]) };
 		bool overflowed;
 
 		at = family_cells(engine->set->decode_errors, engine->shard, ids, &overflowed);
@@ -501,7 +501,7 @@ uint32_t label_compute(struct rule_engine *engine, const struct compiled_label *
 	}
 	from = decoded_of(engine, value);
 	if (label->source == LABEL_MAP) {
-		return intern_string(engine->strings, map_text(compiled, value, &from));
+		return intern_own(engine->strings, map_text(compiled, value, &from));
 	}
 	if (label->step_count == 0) {
 		name_number(engine, value, &from);

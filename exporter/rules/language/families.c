@@ -425,7 +425,7 @@ static void make_fixed(const struct active_rule *active, struct intern *strings)
 		size_t i = 0;
 
 		for (size_t j = 0; j < rule->label_count; j++) {
-			ids[j] = intern_string(strings, fixed_text(&rule->labels[j], digits[j]));
+			ids[j] = intern_own(strings, fixed_text(&rule->labels[j], digits[j]));
 		}
 		family_keep(active->declared->family, ids);
 		while (i < rule->label_count && !fixed_text(&rule->labels[i], ++digits[i])) {
