@@ -340,6 +340,7 @@ static const struct row rows[] = {
 	{ STATE_EVICTIONS, TOTALS(pipeline.event_table.evictions), .text = "kind" },
 	{ STATE_EVICTIONS, TOTALS(pipeline.inband.dropped), .text = "manifest" },
 	{ STATE_EVICTIONS, TOTALS(pipeline.dropped_descriptions), .text = "description" },
+	{ STATE_EVICTIONS, TOTALS(refused_texts), .text = "label" },
 	{ ONCE(show_replay_info), .scope = OF_REPLAY, GAUGE("etw_replay_info",
 		"Recordings with the Windows build and CPU count of the machine that wrote them; always 1.",
 		LABELS(3, "file", "os_build", "cpus")) },

@@ -881,4 +881,5 @@ void runner_totals(struct runner *runner, struct runner_totals *totals)
 			(uint64_t)((double)bytes / (double)runner->bytes_total * 1e6) :
 			1000000;
 	totals->position_100ns = time_since_1970(position);
+	totals->refused_texts = intern_refused(registry_strings(runner->registry));
 }

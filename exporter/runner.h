@@ -140,6 +140,7 @@ struct runner_totals {
 	uint64_t progress_millionths;        /* of the bytes of all recordings, in this pass */
 	uint64_t position_100ns; /* since 1970 UTC, of the last event; 0 before the first */
 	uint64_t finished;       /* 1 when every recording has been replayed */
+	uint64_t refused_texts;  /* of labels, for which limits.strings has no room */
 };
 
 bool runner_is_live(const struct runner *runner);

@@ -371,7 +371,7 @@ static uint32_t find_or_add(struct intern *intern, const char *text, size_t size
 		os_mutex_unlock(&intern->mutex);
 	}
 	if (id == INTERN_FULL) {
-		atomic_fetch_add_explicit(&intern->refused, 1, memory_order_relaxed);
+		intern_refuse(intern);
 	}
 	return id;
 }
@@ -426,4 +426,9 @@ size_t intern_count(const struct intern *intern)
 uint64_t intern_refused(const struct intern *intern)
 {
 	return atomic_load_explicit(&intern->refused, memory_order_relaxed);
+}
+
+void intern_refuse(struct intern *intern)
+{
+	atomic_fetch_add_explicit(&intern->refused, 1, memory_order_relaxed);
 }

@@ -62,5 +62,7 @@ size_t intern_spent(const struct intern *intern); /* of the budget, bytes */
 /* For health metrics: the number of texts, with the empty one, and the number of refused calls. */
 size_t intern_count(const struct intern *intern);
 uint64_t intern_refused(const struct intern *intern);
+/* Counts one for a text that did not get as far as this table. */
+void intern_refuse(struct intern *intern);
 
 #endif

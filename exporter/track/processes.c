@@ -393,6 +393,7 @@ static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t
 	size_t size;
 
 	if (text == INTERN_FULL) {
+		intern_refuse(registry_strings(processes->registry));
 		return registry_other(processes->registry);
 	}
 	if (labels[text] == INTERN_NONE) {

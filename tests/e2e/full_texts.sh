@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# More names than limits.strings has room for: what is counted stays complete, and no word of the program or of a rule is replaced.
+# More names than limits.strings has room for: what is counted stays complete, no word of the program or of a rule is replaced, and
+# the names without room are counted.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 "$MAKE_MANY" "$work/names.etl" names 3000
@@ -30,8 +31,10 @@ def sums(path):
 
 
 full, wide = sums(sys.argv[1]), sums(sys.argv[2])
-if not re.search('process="_other"', open(sys.argv[1], encoding="utf-8").read()):
-    sys.exit("the names have room")
+names = {labels for line in open(sys.argv[1], encoding="utf-8") for labels in re.findall(r'^etw_process_starts_total\{process="(program-\d+)"', line)}
+refused = ("etw_state_evictions_total", (("table", "label"),))
+if wide.pop(refused, None) != 0 or full.pop(refused, 0) < 3000 - len(names) or len(names) == 3000:
+    sys.exit(f"{len(names)} of 3000 names have room, which the page does not say")
 wrong = {key: (full.get(key), wide.get(key)) for key in full | wide if full.get(key) != wide.get(key)}
 print(f"{len(wide)} sums" if not wrong else list(wrong.items())[:5])
 sys.exit(bool(wrong))
