@@ -6,14 +6,11 @@
 
 #include "base/map.h"
 
-/* Names of files are many and come and go; they must not push out what everything else needs. */
-enum fact_list { LIST_NAMES, LIST_OTHERS, LISTS };
-
 struct fact {
 	struct fact *older, *newer;
 	uint64_t key;
 	size_t words;
-	enum fact_list list;
+	uint8_t type;      /* enum fact_type; its list */
 	uint64_t order;    /* when it became true, among all facts */
 	uint64_t record[]; /* struct kept_record and what follows it */
 };
@@ -25,9 +22,9 @@ struct list {
 
 struct facts {
 	struct map by_key; /* key -> struct fact *, owned */
-	struct list lists[LISTS];
-	size_t list_bytes_max;
-	size_t words; /* of all */
+	struct list lists[FACT_TYPES];
+	size_t bytes_max;
+	size_t bytes, words; /* of all */
 	uint64_t order;
 	uint64_t dropped;
 };
@@ -41,7 +38,7 @@ struct facts *facts_new(size_t memory_bytes, struct error *err)
 		return NULL;
 	}
 	facts->by_key.seed = hash_seed();
-	facts->list_bytes_max = memory_bytes / LISTS;
+	facts->bytes_max = memory_bytes;
 	return facts;
 }
 
@@ -53,11 +50,12 @@ static size_t bytes_of(const struct fact *fact)
 
 static void remove_fact(struct facts *facts, struct fact *fact)
 {
-	struct list *list = &facts->lists[fact->list];
+	struct list *list = &facts->lists[fact->type];
 
 	*(fact->older ? &fact->older->newer : &list->oldest) = fact->newer;
 	*(fact->newer ? &fact->newer->older : &list->newest) = fact->older;
 	list->bytes -= bytes_of(fact);
+	facts->bytes -= bytes_of(fact);
 	facts->words -= fact->words;
 	map_remove(&facts->by_key, fact->key);
 	free(fact);
@@ -65,7 +63,7 @@ static void remove_fact(struct facts *facts, struct fact *fact)
 
 void facts_clear(struct facts *facts)
 {
-	for (unsigned i = 0; i < LISTS; i++) {
+	for (unsigned i = 0; i < FACT_TYPES; i++) {
 		while (facts->lists[i].oldest) {
 			remove_fact(facts, facts->lists[i].oldest);
 		}
@@ -93,6 +91,23 @@ uint64_t facts_dropped(const struct facts *facts)
 	return facts->dropped;
 }
 
+/* Images, threads and names of files are many, and any program may describe events: they do not
+ * push out processes. */
+static void make_room(struct facts *facts)
+{
+	while (facts->bytes > facts->bytes_max) {
+		struct list *largest = &facts->lists[0];
+
+		for (unsigned i = 1; i < FACT_TYPES; i++) {
+			if (facts->lists[i].bytes > largest->bytes) {
+				largest = &facts->lists[i];
+			}
+		}
+		remove_fact(facts, largest->oldest);
+		facts->dropped++;
+	}
+}
+
 static bool add(struct facts *facts, uint64_t key, const struct kept_record *record)
 {
 	struct fact *fact = malloc(sizeof *fact + record->words * sizeof(uint64_t));
@@ -107,20 +122,18 @@ static bool add(struct facts *facts, uint64_t key, const struct kept_record *rec
 	*value = (uint64_t)(uintptr_t)fact;
 	fact->key = key;
 	fact->words = record->words;
-	fact->list = record->fact == FACT_NAME ? LIST_NAMES : LIST_OTHERS;
+	fact->type = record->fact;
 	fact->order = facts->order++;
 	memcpy(fact->record, record, fact->words * sizeof(uint64_t));
-	list = &facts->lists[fact->list];
+	list = &facts->lists[fact->type];
 	fact->newer = NULL;
 	fact->older = list->newest;
 	*(list->newest ? &list->newest->newer : &list->oldest) = fact;
 	list->newest = fact;
 	list->bytes += bytes_of(fact);
+	facts->bytes += bytes_of(fact);
 	facts->words += fact->words;
-	while (list->bytes > facts->list_bytes_max) {
-		remove_fact(facts, list->oldest);
-		facts->dropped++;
-	}
+	make_room(facts);
 	return true;
 }
 
@@ -137,25 +150,26 @@ bool facts_take(struct facts *facts, const struct kept_record *record)
 
 bool facts_copy(const struct facts *facts, struct fact_copy *copy, struct error *err)
 {
-	const struct fact *next[LISTS];
+	const struct fact *next[FACT_TYPES];
 	size_t count = 0;
 
 	*copy = (struct fact_copy){ .words = malloc((facts->words + 1) * sizeof(uint64_t)) };
 	if (!copy->words) {
 		return error_no_memory(err, "a recording");
 	}
-	for (unsigned i = 0; i < LISTS; i++) {
+	for (unsigned i = 0; i < FACT_TYPES; i++) {
 		next[i] = facts->lists[i].oldest;
 	}
 	for (;;) {
-		unsigned first = LISTS;
+		unsigned first = FACT_TYPES;
 
-		for (unsigned i = 0; i < LISTS; i++) {
-			if (next[i] && (first == LISTS || next[i]->order < next[first]->order)) {
+		for (unsigned i = 0; i < FACT_TYPES; i++) {
+			if (next[i] &&
+			    (first == FACT_TYPES || next[i]->order < next[first]->order)) {
 				first = i;
 			}
 		}
-		if (first == LISTS) {
+		if (first == FACT_TYPES) {
 			break;
 		}
 		memcpy(copy->words + count, next[first]->record,

@@ -5,7 +5,8 @@
  * system, descriptions of events. Each is a record of the source, kept under a key; a later record
  * with the same key replaces it, and one that ends the fact removes it.
  *
- * Bounded; beyond its memory the oldest facts of the same class go first. For one thread at a time.
+ * Bounded; beyond its memory the oldest facts of the type that takes most of it go first. For one
+ * thread at a time.
  */
 #ifndef RECORDER_FACTS_H
 #define RECORDER_FACTS_H

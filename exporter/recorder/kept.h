@@ -16,10 +16,14 @@
 /* What a record says about the machine. */
 enum fact_type {
 	FACT_NONE,
-	FACT_EXISTS, /* a process, thread or image exists: a start, a load, a rundown */
+	/* It exists: a start, a load, a rundown. */
+	FACT_PROCESS,
+	FACT_THREAD,
+	FACT_IMAGE,
 	FACT_NAME,   /* the name of a file */
 	FACT_SYSTEM, /* volumes, disks, services, descriptions of events */
 	FACT_ENDS,   /* the fact with the key is over */
+	FACT_TYPES,
 };
 
 enum kept_flag {

@@ -68,7 +68,7 @@ struct ring_writer {
 /* The record as a rundown writes it. */
 static void describe_existing(struct event_record *record, enum fact_type type)
 {
-	if (type == FACT_EXISTS) {
+	if (type == FACT_PROCESS || type == FACT_THREAD || type == FACT_IMAGE) {
 		/* A load is a record of the process group (docs/etl-format.md section 8). */
 		if (record->kernel_group == KERNEL_GROUP_PROCESS &&
 		    record->opcode == KERNEL_OPCODE_IMAGE_LOAD) {

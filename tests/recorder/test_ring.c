@@ -225,7 +225,7 @@ static uint64_t only_fact(struct ring *ring)
 
 static void facts_outlive_their_records_until_they_end(void **state)
 {
-	const struct ring_fact exists = { .type = FACT_EXISTS, .key = 77 };
+	const struct ring_fact exists = { .type = FACT_PROCESS, .key = 77 };
 	const struct ring_fact ends = { .type = FACT_ENDS, .key = 77 };
 	struct ring *ring = make_ring();
 	uint64_t serial = 1;
@@ -254,7 +254,8 @@ static void facts_of_one_block_are_taken_in_their_order(void **state)
 
 	(void)state;
 	for (; serial < 50; serial++) {
-		add(ring, serial, &(struct ring_fact){ .type = FACT_EXISTS, .key = 1000 + serial });
+		add(ring, serial,
+		    &(struct ring_fact){ .type = FACT_PROCESS, .key = 1000 + serial });
 	}
 	/* The even ones end. */
 	for (uint64_t key = 1000; key < 1050; key += 2) {
@@ -274,27 +275,31 @@ static void facts_of_one_block_are_taken_in_their_order(void **state)
 	ring_free(ring);
 }
 
-static void names_do_not_push_out_other_facts(void **state)
+/* What there is most of makes room for itself. */
+static void many_facts_do_not_push_out_those_of_other_types(void **state)
 {
-	const struct ring_fact process = { .type = FACT_EXISTS, .key = 1 };
-	struct ring *ring = make_ring();
-	struct ring_statistics statistics;
-	struct ring_reader reader;
-	const struct kept_record *kept;
+	static const enum fact_type many[] = { FACT_THREAD, FACT_IMAGE, FACT_NAME, FACT_SYSTEM };
+	const struct ring_fact process = { .type = FACT_PROCESS, .key = 1 };
 
 	(void)state;
-	add(ring, 0, &process);
-	for (uint64_t serial = 1; serial < RECORDS; serial++) {
-		add(ring, serial, &(struct ring_fact){ .type = FACT_NAME, .key = 1 + serial });
+	for (size_t i = 0; i < sizeof many / sizeof many[0]; i++) {
+		struct ring *ring = make_ring();
+		struct ring_statistics statistics;
+		struct ring_reader reader;
+
+		add(ring, 0, &process);
+		for (uint64_t serial = 1; serial < RECORDS; serial++) {
+			add(ring, serial,
+			    &(struct ring_fact){ .type = many[i], .key = 1 + serial });
+		}
+		ring_statistics(ring, &statistics);
+		assert_true(statistics.facts_dropped > 0);
+		assert_true(ring_reader_open(&reader, ring, NULL));
+		assert_int_equal(check((const void *)reader.facts.words), 0);
+		assert_true(reader.facts.count * 8 < RING_BYTES_LEAST / 4);
+		ring_reader_close(&reader);
+		ring_free(ring);
 	}
-	ring_statistics(ring, &statistics);
-	assert_true(statistics.facts_dropped > 0);
-	assert_true(ring_reader_open(&reader, ring, NULL));
-	kept = (const void *)reader.facts.words;
-	assert_int_equal(check(kept), 0);
-	assert_true(reader.facts.count * 8 < RING_BYTES_LEAST / 4);
-	ring_reader_close(&reader);
-	ring_free(ring);
 }
 
 /* ---- threads ---- */
@@ -311,7 +316,7 @@ static void consume(void *context)
 
 	/* Until readers have read often enough, so that they meet the consumer. */
 	for (uint64_t serial = 0; serial < RECORDS || atomic_load(&shared->read) < 20; serial++) {
-		const struct ring_fact fact = { .type = serial % 50 == 0 ? FACT_EXISTS : FACT_NONE,
+		const struct ring_fact fact = { .type = serial % 50 == 0 ? FACT_PROCESS : FACT_NONE,
 						.key = 1 + serial % 1000 };
 
 		add(shared->ring, serial, &fact);
@@ -493,7 +498,7 @@ int main(void)
 		cmocka_unit_test(a_record_that_no_recording_can_hold_is_counted),
 		cmocka_unit_test(facts_outlive_their_records_until_they_end),
 		cmocka_unit_test(facts_of_one_block_are_taken_in_their_order),
-		cmocka_unit_test(names_do_not_push_out_other_facts),
+		cmocka_unit_test(many_facts_do_not_push_out_those_of_other_types),
 		cmocka_unit_test(readers_see_whole_records_while_the_consumer_adds),
 		cmocka_unit_test(a_reader_that_follows_counts_what_it_misses),
 		cmocka_unit_test(a_reader_that_follows_has_each_record_once),
