@@ -429,28 +429,6 @@ static bool read_fallbacks(struct yaml_reader *in, const struct yaml_shape *shap
 	return true;
 }
 
-static bool check_keys(struct yaml_reader *in, const struct yaml_node *node,
-		       const struct yaml_shape *shape)
-{
-	bool good = true;
-
-	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
-		size_t index;
-		const char *needs;
-
-		if (!find_word(shape, entry->key->text, &index)) {
-			good = unknown_word(in, entry->key, "key", shape);
-			continue;
-		}
-		needs = shape->rows[index].needs;
-		if (needs && !yaml_find(node, needs)) {
-			good = yaml_wrong(in, entry->key, "'%s' is only allowed with '%s'",
-					  entry->key->text, needs);
-		}
-	}
-	return good;
-}
-
 /* Whether a key of the map is unknown and resembles this one most: then it is reported already. */
 static bool is_misspelt(const struct yaml_node *node, const struct yaml_shape *shape,
 			const char *key)
@@ -472,6 +450,30 @@ static bool is_misspelt(const struct yaml_node *node, const struct yaml_shape *s
 		}
 	}
 	return false;
+}
+
+static bool check_keys(struct yaml_reader *in, const struct yaml_node *node,
+		       const struct yaml_shape *shape)
+{
+	bool good = true;
+
+	for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+		size_t index;
+		const char *needs;
+
+		if (!find_word(shape, entry->key->text, &index)) {
+			good = unknown_word(in, entry->key, "key", shape);
+			continue;
+		}
+		needs = shape->rows[index].needs;
+		if (needs && !yaml_find(node, needs)) {
+			good = is_misspelt(node, shape, needs) ?
+				       false :
+				       yaml_wrong(in, entry->key, "'%s' is only allowed with '%s'",
+						  entry->key->text, needs);
+		}
+	}
+	return good;
 }
 
 static bool check_required(struct yaml_reader *in, const struct yaml_node *node,

@@ -339,6 +339,7 @@ static const struct yaml_row rows[] = {
 static const struct yaml_row needy_rows[] = {
 	{ .key = "one", .shape = &yaml_scalar_shape },
 	{ .key = "two", .shape = &yaml_scalar_shape, .required = true },
+	{ .key = "three", .shape = &yaml_scalar_shape, .needs = "two" },
 };
 
 static const struct yaml_shape shapes_shape = {
@@ -488,7 +489,7 @@ static void all_errors_of_a_file_are_found_at_once(void **state)
 static void a_misspelt_key_is_not_missing_too(void **state)
 {
 	static const struct yaml_shape shape = { .type = SHAPE_MAP, YAML_ROWS(needy_rows) };
-	static const char text[] = "tow: 1\n";
+	static const char text[] = "tow: 1\nthree: 1\n";
 	struct problems problems = { 0 };
 	struct shapes shapes;
 	struct yaml_tree *tree = yaml_open_text("f.yaml", text, strlen(text), &problems, NULL);
