@@ -506,11 +506,19 @@ static bool check_sessions(struct yaml_reader *in, const struct yaml_node *node,
 				  "another name",
 				  default_session);
 	}
+	if (kernel == count && count == CONFIG_SESSIONS_MAX) {
+		return yaml_wrong(
+			in, node,
+			"sessions: at most %d sessions, with the one of the kernel events",
+			CONFIG_SESSIONS_MAX);
+	}
 	return put_first(in, config, kernel);
 }
 
 static const struct yaml_shape sessions_shape = {
 	.type = SHAPE_NAMES,
+	.most = CONFIG_SESSIONS_MAX,
+	.items = "sessions",
 	.item = &session_shape,
 	.same = same_session,
 	.twice = "two sessions have this name; upper and lower case are the same",

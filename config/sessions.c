@@ -446,14 +446,14 @@ static const struct yaml_row session_rows[] = {
 	  .help = "Whether to request the names of the files that are open when the session starts, disks and "
 		  "services; a private session starts a second one, NAME_harvest, for a moment." },
 	{ "providers",
-	  YAML_SHAPE(.type = SHAPE_LIST,
+	  YAML_SHAPE(.type = SHAPE_LIST, .most = CONFIG_PROVIDERS_MAX, .items = "providers",
 		     .item = YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(provider_rows),
 					.before = begin_provider, .other = &provider_text_shape,
 					.name = "provider"),
 		     .same = same_provider,
 		     .twice = "a provider is listed twice; Windows would use only the last entry"),
 	  YAML_TO_LIST(struct config_session, providers, provider_count),
-	  .help = "Providers to enable in addition to those that the collectors need." },
+	  .help = "Providers to enable in addition to those that the collectors need; at most 1024." },
 };
 
 static bool check_name(struct yaml_reader *in, const struct yaml_node *key)

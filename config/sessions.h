@@ -11,6 +11,10 @@
 
 #include "source/provider_spec.h"
 
+/* Windows runs 64 sessions (docs/windows.md section 1). The providers are bounded because each is
+ * compared with all others. */
+enum { CONFIG_SESSIONS_MAX = 64, CONFIG_PROVIDERS_MAX = 1024 };
+
 /* The type of a session, "Sessions" in config/README.md. */
 enum config_logger {
 	LOGGER_AUTO,             /* private */

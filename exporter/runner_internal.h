@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/os.h"
+#include "config/sessions.h"
 #include "live.h"
 #include "replay_log.h"
 #include "runner.h"
@@ -20,7 +21,7 @@
  * Live sessions, those included that a reload has ended. Windows runs as many, those of other
  * programs included (docs/windows.md section 1).
  */
-enum { SESSIONS_MAX = 64 };
+enum { SESSIONS_MAX = CONFIG_SESSIONS_MAX };
 _Static_assert(SESSIONS_MAX + 4 <= SHARDS_MAX, "shards for the consumers, health and web server");
 
 struct session {

@@ -744,6 +744,43 @@ static void without_kernel_events_all_sessions_are_user_sessions(void **state)
 	config_free(config);
 }
 
+/* One of a list or map with so many entries of a form that takes their numbers. */
+static void check_number(const char *begin, const char *entry, const char *end, unsigned count,
+			 const char *sentence)
+{
+	struct text text = { 0 };
+
+	text_add_string(&text, begin);
+	for (unsigned i = 0; i < count; i++) {
+		text_add_format(&text, "%s%u%s", i > 0 ? ", x" : "x", i, entry);
+	}
+	text_add_string(&text, end);
+	assert_false(text.failed);
+	if (sentence) {
+		assert_refused(text.data, sentence);
+	} else {
+		config_free(load_good(text.data));
+	}
+	text_free(&text);
+}
+
+static void the_numbers_of_sessions_and_of_their_providers_are_bounded(void **state)
+{
+	static const char user[] = ": { logger: user, providers: [P] }";
+	static const char providers[] = "sessions: { etw_exporter: { providers: [";
+
+	(void)state;
+	/* The session of the kernel events is one of them, and is added here. */
+	check_number("sessions: { ", user, " }\n", 63, NULL);
+	check_number("sessions: { ", user, " }\n", 64,
+		     "1:11: sessions: at most 64 sessions, with the one of the kernel events");
+	check_number("kernel_events: off\nsessions: { ", user, " }\n", 64, NULL);
+	check_number("kernel_events: off\nsessions: { ", user, " }\n", 65,
+		     "2:11: sessions: at most 64 sessions");
+	check_number(providers, "", "] } }\n", 1024, NULL);
+	check_number(providers, "", "] } }\n", 1025, "1:40: providers: at most 1024 providers");
+}
+
 static void a_session_that_windows_would_refuse_is_refused_at_its_place(void **state)
 {
 	static const struct {
@@ -894,6 +931,7 @@ int main(void)
 		cmocka_unit_test(every_logger_has_its_word),
 		cmocka_unit_test(user_sessions_run_beside_the_default_one),
 		cmocka_unit_test(without_kernel_events_all_sessions_are_user_sessions),
+		cmocka_unit_test(the_numbers_of_sessions_and_of_their_providers_are_bounded),
 		cmocka_unit_test(a_session_that_windows_would_refuse_is_refused_at_its_place),
 		cmocka_unit_test(
 			conditions_on_payloads_that_make_no_sense_are_refused_at_their_place),
