@@ -26,6 +26,7 @@ expect_exit 2 'wrong.yaml:1' "$ETWTOOL_ON_FAKE" record --config "$work/wrong.yam
 
 # start_record ARGUMENTS...: etwtool record, with the machine's events from file descriptor 3.
 start_record() {
+	: >"$work/stdout" # what the run before has said is no answer of this one, which begins later
 	"$ETWTOOL_ON_FAKE" record --config.file="$work/config.yaml" "$@" <"$work/commands" >"$work/stdout" 2>"$work/log" &
 	record_pid=$!
 	pids+=("$record_pid")
