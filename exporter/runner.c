@@ -395,11 +395,7 @@ struct runner *runner_new(const struct runner_options *options, struct error *er
 	runner->registry = options->setup->registry;
 	/* A reload may add live sessions; each needs a shard. */
 	runner->room = live ? SESSIONS_MAX : options->path_count;
-	if (live && options->setup->config->session_count > runner->room) {
-		error_set(err, ERROR_LIMIT, "more than %d sessions", SESSIONS_MAX);
-		free(runner);
-		return NULL;
-	}
+	assert(!live || options->setup->config->session_count <= runner->room);
 	runner->position = RECORD_NO_TIME;
 	os_mutex_init(&runner->lock);
 	os_condition_init(&runner->changed);

@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from failing_core import (CONFIG, ENDED_BY_LIBRARY, EXPORTER, FILE_CHANGES, INTERRUPTED, MEMORY, OF_ITSELF, PATIENCE_S, RECORDING, SHORT, TOOL,
-                          TOOL_ON_FAKE, WORDS_OF_MEMORY, WORK, difference, faults, leak)
+from failing_core import (CONFIG, ENDED_BY_LIBRARY, EXPORTER, FILE_CHANGES, INTERRUPTED, MEASURED, MEMORY, OF_ITSELF, PATIENCE_S,
+                          RECORDING, SHORT, TOOL, TOOL_ON_FAKE, WORDS_OF_MEMORY, WORK, difference, faults, leak)
 
 
 class Run:
@@ -31,7 +31,7 @@ class Run:
         control.disarm()
         self.status = process.returncode
         self.whole_out = out
-        self.out = OF_ITSELF.sub(b"", out)
+        self.out = MEASURED.sub(b"", OF_ITSELF.sub(b"", out))
         self.blocks = control.blocks(command.program)
         self.files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

@@ -33,6 +33,8 @@ MEMORY = ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc")
 OF_ITSELF = re.compile(rb"^(# (HELP|TYPE) )?(process_|etw_consumer_busy_seconds|etw_consumer_lag|etw_exporter_config_|"
                        rb"etw_exporter_scrape|etw_exporter_http|etw_exporter_memory_losses|etw_exporter_series|"
                        rb"etw_exporter_log_lines_|etw_exporter_tls_|etw_exporter_web_config_|etw_exporter_recorder_|\w+_created[{ ]).*\n", re.M)
+# A share of a processor that was measured.
+MEASURED = re.compile(rb'"cpu_percent":[-+.0-9e]+')
 
 # In our words, in those of a library, and in those of the system when it is a thread that needs it.
 WORDS_OF_MEMORY = re.compile(r"memory|allocate|temporarily unavailable|initialize ZIP", re.I)

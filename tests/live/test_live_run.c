@@ -333,22 +333,6 @@ static void as_many_sessions_run_as_windows_has(void **state)
 	text_free(&config);
 }
 
-static void more_sessions_than_windows_has_are_refused(void **state)
-{
-	struct text config = { 0 };
-	struct error err = { 0 };
-	struct side side;
-
-	(void)state;
-	add_sessions(&config, SESSIONS + 1);
-	open_side(&side, config.data);
-	assert_null(runner_new(&(struct runner_options){ .setup = &side.program.setup }, &err));
-	assert_string_equal(err.text, "more than 64 sessions");
-	assert_int_equal(fake_etw_open_things().sessions, 0);
-	close_side(&side);
-	text_free(&config);
-}
-
 static const GUID kernel_process = {
 	0x22fb2cd6, 0x0e7b, 0x422b, { 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16 }
 };
@@ -509,7 +493,6 @@ int main(void)
 		cmocka_unit_test_setup(user_sessions_run_beside_the_kernel_session,
 				       run_reset_manual),
 		cmocka_unit_test_setup(as_many_sessions_run_as_windows_has, run_reset_manual),
-		cmocka_unit_test_setup(more_sessions_than_windows_has_are_refused, run_reset),
 		cmocka_unit_test_setup(a_start_counts_once_however_many_sessions_need_names,
 				       run_reset_manual),
 		cmocka_unit_test_setup(a_second_session_that_cannot_start_stops_the_first,
