@@ -453,7 +453,7 @@ static const struct yaml_row session_rows[] = {
 		     .same = same_provider,
 		     .twice = "a provider is listed twice; Windows would use only the last entry"),
 	  YAML_TO_LIST(struct config_session, providers, provider_count),
-	  .help = "Providers to enable in addition to those that the collectors need; at most 1024." },
+	  .help = "Providers to enable in addition to those that the collectors need." },
 };
 
 static bool check_name(struct yaml_reader *in, const struct yaml_node *key)
