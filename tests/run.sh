@@ -196,7 +196,7 @@ run_fuzzers() {
 
 # What ctest tries for some seconds, for longer.
 run_hostile() {
-	if HOSTILE_SECONDS=$fuzz_seconds build/asan/tests/test_live_hostile; then
+	if HOSTILE_SECONDS=$fuzz_seconds build/asan/tests/tests_live test_live_hostile; then
 		pass
 	else
 		fail "test_live_hostile: its seed stands above"

@@ -47,9 +47,9 @@ in_terminal() {
 	script -qc "$(printf '%q ' "${runner[@]}" "$@")" /dev/null </dev/null | sed 's/\x1b\[[?0-9;]*[a-zA-Z]//g' || true
 }
 if command -v script >/dev/null; then
-	in_terminal "$BUILD_DIR/tests/test_os_win32.exe" >"$work/terminal"
+	in_terminal "$BUILD_DIR/tests/tests_base.exe" test_os_win32 >"$work/terminal"
 	grep -q 'OK.*a_console_shows_utf_8_and_is_left_as_it_was' "$work/terminal" || fail "a console: $(tail -5 "$work/terminal")"
-	in_terminal "$BUILD_DIR/tests/test_terminal_win32.exe" >"$work/terminal"
+	in_terminal "$BUILD_DIR/tests/tests_base.exe" test_terminal_win32 >"$work/terminal"
 	grep -qE 'PASSED *\] *1 *test' "$work/terminal" || fail "keys: $(tail -5 "$work/terminal")"
 	in_terminal "$ETW_EXPORTER" --once --replay.file='größe.etl' >"$work/terminal"
 	grep -q 'größe\.etl' "$work/terminal" || fail "not UTF-8 in a console: $(cat "$work/terminal")"

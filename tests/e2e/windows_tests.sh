@@ -12,12 +12,12 @@ says_line() { tr -d '\r' <"$work/out" | grep -Fxq -- "$1" || fail "no line \"$1\
 
 grep -q $'[^\r]$' "$SOURCE_DIR/tests/windows/run_tests.cmd" && fail "run_tests.cmd has lines that do not end in CR LF"
 mkdir -p "$work/build/tests"
-cp "$BUILD_DIR/tests/source_dir.txt" "$BUILD_DIR"/tests/test_{array,config}.exe "$work/build/tests" # config reads the repository
+cp "$BUILD_DIR/tests/source_dir.txt" "$BUILD_DIR"/tests/tests_{source,config}.exe "$work/build/tests" # config reads the repository
 build=$(windows_path "$work/build")
 
 run_tests "$build" || fail "tests that pass: $(cat "$work/out")"
-says_line 'ok: test_array'
-says_line 'ok: test_config'
+says_line 'ok: tests_source'
+says_line 'ok: tests_config'
 says_line '2 passed, 0 failed, 0 skipped'
 
 cp "$ETWTOOL" "$work/build/tests/test_bad.exe" # without arguments it fails
@@ -30,7 +30,7 @@ run_tests "$build" && fail "what is no program: $(cat "$work/out")"
 grep -q '^FAILED: test_empty, ' "$work/out" || fail "what is no program: $(cat "$work/out")"
 says_line '2 passed, 2 failed, 0 skipped'
 
-run_tests "$build" 'test_arr*' || fail "a pattern: $(cat "$work/out")"
+run_tests "$build" 'tests_sou*' || fail "a pattern: $(cat "$work/out")"
 says_line '1 passed, 0 failed, 0 skipped'
 run_tests "$build" 'test_nothing*' && fail "no test: $(cat "$work/out")"
 says_line '0 passed, 0 failed, 0 skipped'

@@ -2,12 +2,12 @@
 rem SPDX-License-Identifier: MIT
 rem run_tests.cmd BUILD [PATTERN]: runs the unit tests of a cross-built tree on this Windows, without CMake.
 rem
-rem BUILD is the folder of etw_exporter.exe, tests\test_*.exe and tests\source_dir.txt; PATTERN chooses tests, test_* by default.
+rem BUILD is the folder of etw_exporter.exe, tests\test*.exe and tests\source_dir.txt; PATTERN chooses programs, test* by default.
 rem Some tests read files of the repository. They know its folder on the machine that built them, from the root of the drive:
 rem where this machine has no such folder, that name leads to the repository that this script is in (a junction).
 rem
-rem Prints a line for each test, and the output of those that fail. The exit status is 1 when one failed or none ran. Tests of
-rem live sessions (test_live_*, test_fake_etw_*) contain an in-memory ETW and start no session of Windows.
+rem Prints a line for each program, and the output of those that fail. The exit status is 1 when one failed or none ran. Programs
+rem with tests of live sessions (tests_live, tests_windows_live, tests_fake_etw) contain an in-memory ETW and start no session of Windows.
 setlocal EnableExtensions
 if "%~1"=="" (
 	echo usage: run_tests.cmd BUILD [PATTERN]
@@ -15,7 +15,7 @@ if "%~1"=="" (
 )
 set "build=%~f1"
 set "pattern=%~2"
-if not defined pattern set "pattern=test_*"
+if not defined pattern set "pattern=test*"
 set "repository=%~dp0..\.."
 set "source="
 set /p source=<"%build%\tests\source_dir.txt"
