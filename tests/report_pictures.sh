@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Draws the pictures of README.md that show the report of the sample, light and dark, in headless Chromium: docs/report-*.webp.
-# It needs the release build, and what tests need (.ci/deps-tests.sh).
+# It needs the release build, and Chromium (.ci/deps-dashboards.sh).
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,19 +1,57 @@
 #!/usr/bin/env bash
-# Installs what is missing, then runs every test: all of them in release, those in which a sanitizer sees more in asan (--long: more
-# of them), those labelled "threads" in tsan, the Windows build's under Wine, a hostile provider and every fuzz target for 15 s
-# (--long: 10 minutes), every command on 20 damaged recordings (10,000), some commands on a few recordings (all), each attack on
-# the web server for 3 s (a minute), and the recordings in ../shared/traces against their expected results. --long also reads
-# recordings of 100 GB and of a million processes, prints which lines and branches all tests together reach, and which edges the
-# fuzz targets do, draws the dashboards, builds the packages twice, and keeps two exporters busy for SOAK_SECONDS (8 hours).
-# A failure does not stop the rest. A line a minute says how far it is. The last line is the sum; the exit status is 0 when
-# nothing failed and something ran.
+# Tests this clone: installs what is missing, builds, runs tests, prints a sum. "bash tests/run.sh --help" lists the steps.
+# A failure does not stop the rest. A line a minute says how far it is. The last line is the sum and what was not run; the exit status is
+# 0 when nothing failed and something ran.
 set -uo pipefail
 
-fuzz_seconds=15 mutants=20 long=0
-case "$*" in
-"") ;;
---long) fuzz_seconds=600 mutants=10000 long=1; export ATTACK_SECONDS=60 LONG_TESTS=1 ;;
-*) echo "usage: bash tests/run.sh [--long]" >&2; exit 2 ;;
+usage() {
+	cat <<'TEXT'
+usage: bash tests/run.sh [--all | --long | STEP...]
+
+Without arguments it is the short run: every C test, every rule about the tree, and the scripts that show the main paths of the programs,
+in an optimised build. It takes 3 minutes on two idle processors, 5 with the build, and a minute more when packages have to be installed
+(TINY download).
+
+  --all    all steps but the last three: what continuous integration runs. 15 to 20 minutes; the first time about 35.
+  --long   all steps. Fuzzing takes 10 minutes a target, 10,000 recordings are damaged, tests leave nothing out, and two exporters are
+           kept busy for SOAK_SECONDS (8 hours).
+
+  step         what it does, and what it needs besides the packages of the short run (download)
+  release      every test on the optimised build (clang, analysers, Prometheus, Chromium, Node.js, debootstrap, npm packages: 500 MB)
+  asan         those tests in which AddressSanitizer and UndefinedBehaviorSanitizer see more
+  tsan         tests of threads under ThreadSanitizer
+  hostile      a hostile provider on the build of asan, for 15 seconds
+  damaged      every command on 20 damaged recordings, on the build of asan
+  windows      the Windows build under Wine (MinGW, Wine, sources of eleven libraries: 250 MB; its first build takes 5 minutes)
+  fuzz         every fuzz target for 15 seconds (clang)
+  recordings   the recordings of ../shared/traces against the results of another decoder, where they are at hand
+  coverage     which lines and branches all tests reach together
+  dashboards   pictures of the dashboards in build/preview (1 GB of npm packages)
+  packages     the packages, built twice
+
+Packages come through apt and npm. A script that cannot install something counts as one failure; the tests that need it are skipped.
+TEXT
+}
+
+fuzz_seconds=15 mutants=20 long=0 steps=()
+all=(release asan tsan hostile damaged windows fuzz recordings)
+long_steps=(coverage dashboards packages)
+left=() # what this run does not do
+case "${1:-}" in
+--help) usage; exit 0 ;;
+'') steps=(quick) left=(sanitizers Wine fuzzing) ;;
+--all) steps=("${all[@]}") ;;
+--long) steps=("${all[@]}" "${long_steps[@]}") fuzz_seconds=600 mutants=10000 long=1; export ATTACK_SECONDS=60 LONG_TESTS=1 ;;
+*)
+	for name; do
+		[[ " ${all[*]} ${long_steps[*]} " == *" $name "* ]] || { echo "tests/run.sh: there is no step '$name'; try --help" >&2; exit 2; }
+		steps+=("$name")
+	done
+	left=("other steps")
+	;;
+esac
+case "${1:-}" in
+--*) [ $# -eq 1 ] || { echo "tests/run.sh: '$2' after $1; try --help" >&2; exit 2; } ;;
 esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 exec </dev/null
@@ -23,20 +61,14 @@ PATH=/usr/bin:$PATH
 
 passed=0 failed=0 skipped=0
 failures=()
-steps=(set-up release asan tsan "hostile provider" "damaged recordings" windows-mingw fuzz recordings)
-[ "$long" -eq 0 ] || steps+=(coverage dashboards packages)
-step=0
 
 # Compilers and Wine leave files behind when they are ended early.
 TMPDIR=$(mktemp -d) || exit 1
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
+minutes() { echo "$((SECONDS / 60)) min $((SECONDS % 60)) s"; }
 heading() { printf '\n== %s\n' "$*"; }
-next_step() {
-	step=$((step + 1))
-	heading "step $step of ${#steps[@]}: ${steps[step - 1]}; $((SECONDS / 60)) min so far, $passed passed, $failed failed, $skipped skipped"
-}
 pass() { passed=$((passed + 1)); }
 skip() { skipped=$((skipped + 1)); echo "skipped: $*"; }
 fail() { failed=$((failed + 1)); failures+=("$*"); echo "FAILED: $*"; }
@@ -45,10 +77,9 @@ count_of() { # attribute, JUnit file: its number of tests of that kind
 	sed -n "/<testsuite/,/>/s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$2" | head -n 1
 }
 
-# Passes on what ninja and ctest print, but for ninja's lines of progress. Says how far they are each minute, also while they
-# print nothing.
+# Passes on what programs print, but for ninja's lines of progress. Says how far they are each minute, also while they print nothing.
 show_progress() { # name
-	local line='' part at='not yet built' status said=$SECONDS
+	local line='' part at=started status said=$SECONDS
 	local built='^\[([0-9]+/[0-9]+)\] ' tested='^ *([0-9]+/[0-9]+) Test +#'
 
 	while true; do
@@ -69,31 +100,56 @@ show_progress() { # name
 		fi
 		if ((SECONDS - said >= 60)); then
 			said=$SECONDS
-			echo "$1: $at, $((SECONDS / 60)) min so far"
+			echo "$1: $at, $(minutes) so far"
 		fi
 	done
 }
 
-# Configures, builds and tests a preset; the numbers come from the JUnit file that the test preset asks for.
-run_preset() {
-	local junit=build/$1/tests.xml status=0 total bad without
+# Runs each set-up script that has not run yet. The tests that need what a failed one did not install skip themselves.
+declare -A prepared
+set_up() { # NAME of .ci/deps-NAME.sh...
+	local name
+
+	for name; do
+		[ -z "${prepared[$name]:-}" ] || continue
+		prepared[$name]=1
+		bash ".ci/deps-$name.sh" 2>&1 | show_progress "set-up ($name)" || fail "set-up: .ci/deps-$name.sh; tests that need what it installs are skipped"
+	done
+}
+
+# Configures and builds a preset, or these targets of it, once.
+declare -A built
+build() { # preset, target...
+	local preset=$1
+
+	shift
+	[ -z "${built[$preset]:-}" ] || return 0
+	cmake --preset "$preset" 2>&1 | show_progress "$preset" &&
+		cmake --build --preset "$preset" ${1:+--target "$@"} 2>&1 | show_progress "$preset" || return 1
+	[ $# -gt 0 ] || built[$preset]=1
+}
+
+# Builds and tests a preset; the numbers come from the JUnit file that the test preset asks for.
+test_preset() { # preset, option of ctest...
+	local preset=$1 junit=build/$1/tests.xml status=0 total bad without
 
 	rm -f "$junit"
-	cmake --workflow --preset "$1" 2>&1 | show_progress "$1" || status=$?
+	build "$preset" && ctest --preset "$@" 2>&1 | show_progress "$preset" || status=$?
 	if [ ! -s "$junit" ]; then
-		fail "$1: no test ran (status $status)"
+		fail "$preset: no test ran (status $status)"
 		return
 	fi
 	total=$(count_of tests "$junit") bad=$(count_of failures "$junit")
 	without=$(($(count_of skipped "$junit") + $(count_of disabled "$junit")))
 	passed=$((passed + total - bad - without)) skipped=$((skipped + without))
-	sed -n 's/^SKIP: /skipped: /p' "build/$1/Testing/Temporary/LastTest.log"
-	sed -n 's/^\(live load\|attack\): /  /p' "build/$1/Testing/Temporary/LastTest.log" # rates, which nothing fails on
+	# Reasons of skipped tests, and rates, on which nothing fails.
+	sed -nE 's/^[0-9]+\/[0-9]+ Test: (.*)/\1/;T said;h;d;:said;/^SKIP: /{G;s/^SKIP: (.*)\n(.*)/\2 skipped: \1/p};s/^(live load|attack): /  /p' \
+		"build/$preset/Testing/Temporary/LastTest.log"
 	if [ "$bad" -gt 0 ]; then
 		failed=$((failed + bad))
-		failures+=("$1: $(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$junit" | paste -sd ' ')")
+		failures+=("$preset: $(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$junit" | paste -sd ' ')")
 	elif [ "$status" -ne 0 ]; then
-		fail "$1: ctest ended with status $status"
+		fail "$preset: ctest ended with status $status"
 	fi
 }
 
@@ -151,25 +207,74 @@ fuzz_one() { # target
 		bash tests/fuzz/run.sh --seconds "$fuzz_seconds" "$1" || exit 1
 		[ "$long" -eq 0 ] || count_edges "$1"
 	) && touch "build/fuzz/$1.passed"
-	heading "$1, $fuzz_seconds s; $((SECONDS / 60)) min so far"
+	heading "$1, $fuzz_seconds s; $(minutes) so far"
 	printf '%s\n' "$said"
 }
 
-# The build that counts edges takes minutes, and is for --long only.
-build_fuzzers() {
-	cmake --preset fuzz && cmake --build --preset fuzz || return 1
-	[ "$long" -eq 0 ] || { cmake --preset fuzz-coverage && cmake --build --preset fuzz-coverage; }
+# ---- the steps ----
+
+step_quick() {
+	set_up debian tests
+	test_preset release --label-exclude '^slow$'
+	left+=("$(ctest --preset release --show-only --label-regex '^slow$' | sed -n 's/^Total Tests: //p') slow tests")
 }
 
-run_fuzzers() {
-	local target
+step_release() {
+	set_up debian tests more-tests prometheus dashboards workflows packages
+	test_preset release
+}
 
-	if ! compgen -G 'tests/fuzz/fuzz_*.c' >/dev/null; then
-		skip "fuzzing: no targets in tests/fuzz"
+step_asan() {
+	set_up debian tests more-tests
+	test_preset asan
+}
+
+step_tsan() {
+	set_up debian tests more-tests
+	test_preset tsan
+}
+
+# What ctest tries for some seconds, for longer.
+step_hostile() {
+	set_up debian
+	if build asan tests_live && HOSTILE_SECONDS=$fuzz_seconds build/asan/tests/tests_live test_live_hostile; then
+		pass
+	else
+		fail "test_live_hostile: its seed stands above"
+	fi
+}
+
+# What fuzz_pipeline tries inside one process, for the programs as they are.
+step_damaged() {
+	set_up debian
+	if build asan etw_exporter etwtool make_hostile make_sample && python3 tests/fuzz/mutate.py build/asan --count "$mutants"; then
+		pass
+	else
+		fail "tests/fuzz/mutate.py: the recordings are in build/fuzz/findings"
+	fi
+}
+
+# Its output is compared with that of release.
+step_windows() {
+	if [ "$(uname -m)" != x86_64 ]; then
+		skip "the Windows build: its programs run on x86_64 only"
 		return
 	fi
+	set_up debian tests prometheus packages mingw
+	if build release etw_exporter etwtool make_sample make_hostile; then
+		test_preset windows-mingw
+	else
+		fail "windows: the release build, with which it is compared"
+	fi
+}
+
+step_fuzz() {
+	local target
+
+	set_up debian more-tests
 	rm -f build/fuzz/*.{coverage,passed} # of targets that there may not be any more
-	if ! build_fuzzers 2>&1 | show_progress fuzz; then
+	# The build that counts edges takes minutes, and is for --long only.
+	if ! build release fuzz_seeds || ! build fuzz || ! { [ "$long" -eq 0 ] || build fuzz-coverage; }; then
 		fail "fuzz: does not build"
 		return
 	fi
@@ -194,35 +299,6 @@ run_fuzzers() {
 	fi
 }
 
-# What ctest tries for some seconds, for longer.
-run_hostile() {
-	if HOSTILE_SECONDS=$fuzz_seconds build/asan/tests/tests_live test_live_hostile; then
-		pass
-	else
-		fail "test_live_hostile: its seed stands above"
-	fi
-}
-
-# What fuzz_pipeline tries inside one process, for the programs as they are.
-run_mutants() {
-	if python3 tests/fuzz/mutate.py build/asan --count "$mutants"; then
-		pass
-	else
-		fail "tests/fuzz/mutate.py: the recordings are in build/fuzz/findings"
-	fi
-}
-
-# After release, whose output it is compared with.
-run_windows() {
-	if [ "$(uname -m)" != x86_64 ]; then
-		skip "the Windows build: its programs run on x86_64 only"
-	elif bash .ci/deps-mingw.sh; then
-		run_preset windows-mingw
-	else
-		fail "set-up (.ci/deps-mingw.sh)"
-	fi
-}
-
 # Prints the first of the files that comparing the recordings needs and that is absent.
 absent_reference() {
 	local recording file
@@ -234,13 +310,16 @@ absent_reference() {
 	done
 }
 
-check_recordings() {
+step_recordings() {
 	local absent
 
 	absent=$(absent_reference)
 	if [ -n "$absent" ]; then
 		skip "$absent is absent: recordings were not compared with their expected results"
-	elif CHECK_TIMEOUT=1800 python3 ../shared/traces/check.py build/release ../shared/traces; then
+		return
+	fi
+	set_up debian
+	if build release etw_exporter etwtool && CHECK_TIMEOUT=1800 python3 ../shared/traces/check.py build/release ../shared/traces; then
 		pass
 	else
 		fail "recordings disagree with their expected results"
@@ -248,8 +327,9 @@ check_recordings() {
 }
 
 # What all tests together reach, dashboards and the like left out, which are no code of ours.
-print_coverage() {
-	if bash tests/coverage.sh -E '^(e2e_(dashboards|mixin|package|systemd|workflows))$'; then
+step_coverage() {
+	set_up debian tests more-tests prometheus
+	if bash tests/coverage.sh -E '^(e2e_(dashboards|mixin|package|workflows))$'; then
 		pass
 	else
 		fail "tests/coverage.sh"
@@ -257,7 +337,7 @@ print_coverage() {
 }
 
 # Pictures in build/preview, to be looked at.
-preview_dashboards() {
+step_dashboards() {
 	if bash dashboards/preview.sh --once; then
 		pass
 	else
@@ -266,7 +346,7 @@ preview_dashboards() {
 }
 
 # Both systems from nothing, here and from a clone in another folder: the same bytes.
-build_packages() {
+step_packages() {
 	if [ -n "$(git status --porcelain 2>&1)" ]; then
 		skip "no repository, or changes that are not committed: packages were not built twice"
 	elif git clone -q . "$TMPDIR/elsewhere" && bash .ci/package.sh "$TMPDIR/packages" &&
@@ -277,39 +357,25 @@ build_packages() {
 	fi
 }
 
-plan="${#steps[@]} steps:"
-for name in "${steps[@]}"; do
-	plan+=" $name,"
-done
-echo "${plan%,}. README.md, \"Test it\", says what this takes."
-next_step
-if bash .ci/deps-debian.sh && bash .ci/deps-tests.sh && bash .ci/deps-dashboards.sh && bash .ci/deps-workflows.sh &&
-	bash .ci/deps-packages.sh; then
-	for preset in release asan tsan; do
-		next_step
-		run_preset "$preset"
-	done
-	for part in run_hostile run_mutants run_windows run_fuzzers check_recordings; do
-		next_step
-		"$part"
-	done
-	if [ "$long" -eq 1 ]; then
-		next_step
-		print_coverage
-		next_step
-		preview_dashboards
-		next_step
-		build_packages
-	fi
+if [ "${steps[*]}" = quick ]; then
+	echo "The short run, 5 minutes on two idle processors. --all runs everything; --help lists the steps."
 else
-	fail "set-up (.ci/deps-debian.sh, .ci/deps-tests.sh, .ci/deps-dashboards.sh, .ci/deps-workflows.sh, .ci/deps-packages.sh)"
+	echo "${#steps[@]} steps: ${steps[*]}. --help says what they take."
 fi
+for ((step = 0; step < ${#steps[@]}; step++)); do
+	heading "step $((step + 1)) of ${#steps[@]}: ${steps[step]}; $(minutes) so far, $passed passed, $failed failed, $skipped skipped"
+	"step_${steps[step]}"
+done
 
 if [ ${#failures[@]} -gt 0 ]; then
 	heading "failed"
 	printf '%s\n' "${failures[@]}"
 fi
-echo
-echo "$((SECONDS / 60)) min"
-echo "$passed passed, $failed failed, $skipped skipped"
+sum="$passed passed, $failed failed, $skipped skipped"
+printf '\n%s\n%s\n' "$(minutes)" "$sum"
+if [ ${#left[@]} -gt 0 ]; then
+	printf '%s; not run: ' "$sum"
+	printf '%s, ' "${left[@]:0:${#left[@]}-1}"
+	echo "${left[-1]} (bash tests/run.sh --all)"
+fi
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

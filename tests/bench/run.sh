@@ -17,6 +17,7 @@ runs=${1:-5}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bash .ci/deps-debian.sh
 bash .ci/deps-tests.sh
+bash .ci/deps-more-tests.sh
 cmake --preset release >/dev/null
 cmake --build --preset release >/dev/null
 bin=$PWD/build/release

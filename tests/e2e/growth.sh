@@ -5,7 +5,7 @@
 # With LONG_TESTS=1: a million processes, files and names, which are ten million series; it takes two hours.
 . "${BASH_SOURCE%/*}/lib.bash"
 
-command -v valgrind >/dev/null || skip "valgrind is not installed: bash .ci/deps-tests.sh"
+command -v valgrind >/dev/null || skip "valgrind is not installed: bash .ci/deps-more-tests.sh"
 
 count=500 names=10000 others=50000
 ! is_long || count=100000 names=100000 others=100000

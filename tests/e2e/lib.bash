@@ -176,7 +176,7 @@ in_chromium() {
 	local tool
 
 	for tool in node chromium; do
-		command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-tests.sh, bash .ci/deps-dashboards.sh"
+		command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-dashboards.sh"
 	done
 	chromium_script=$1
 	pictures=$BUILD_DIR/$2

@@ -4,7 +4,7 @@
 
 lint=$SOURCE_DIR/tests/workflows
 for tool in node yamllint shellcheck; do
-	command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-tests.sh; bash .ci/deps-workflows.sh"
+	command -v "$tool" >/dev/null || skip "$tool is not installed: bash .ci/deps-more-tests.sh; bash .ci/deps-workflows.sh"
 done
 [ -d "$lint/node_modules" ] || skip "npm's packages are not installed: bash .ci/deps-workflows.sh"
 

@@ -282,7 +282,7 @@ def main():
     for tool in FOR_C:
         program = FOR_C[tool](units[0])[0]
         if not shutil.which(program):
-            print(f"SKIP: {program} is not installed: bash .ci/deps-tests.sh")
+            print(f"SKIP: {program} is not installed: bash .ci/deps-more-tests.sh")
             return 77
         if LONG or named or tool not in left_out:
             faults += judge(tool, files, analyse_each(tool, units), known)
