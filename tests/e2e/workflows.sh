@@ -85,6 +85,16 @@ finds 'does more than draft a release' 's/spdx.json} /spdx.json} ; bash /'
 finds 'does more than draft a release' 's/actions\/download-artifact@/actions\/checkout@/'
 finds "release-note.sh .* is nothing that tests/run.sh runs" 's/release-notes\.sh/release-note.sh/'
 
+file=dependabot.yml
+finds 'npm: the folders with a package-lock.json are /dashboards/check' '/tests.workflows$/d'
+finds 'has no interval' '/interval/d; s/schedule:/schedule: {}/'
+
+file=ISSUE_TEMPLATE/bug.yml
+finds 'the form has no description' '/^description/d'
+finds 'unknown type textaera' 's/type: textarea/type: textaera/'
+finds 'unknown key lable' 's/^      label:/      lable:/'
+finds 'two elements have the id what' 's/id: how/id: what/'
+
 check_all "$work"/*-changed.yml >"$work/out" 2>&1 && fail "no fault at all"
 for i in "${!changes[@]}"; do
 	grep -E "(^|/)$i-changed\.yml:" "$work/out" | says -E -- "${patterns[i]}" ||
