@@ -44,7 +44,11 @@ static const struct command_option shared_options[] = {
 	  AT(pointer_size), .words = pointer_sizes },
 	{ "--schema", "FILE|DIR", "an instrumentation manifest (.man, .xml) or a folder of them",
 	  OPTION_READ, AT(manifests), .read = read_schema },
-	{ "--builtin", NULL, "use the built-in manifests", OPTION_SET, AT(builtin) },
+	{ "--builtin", NULL,
+	  "use the built-in manifests where the default is not to: jsonl, summary", OPTION_SET,
+	  AT(builtin) },
+	{ "--no-builtin", NULL, "use only what the recording and --schema describe", OPTION_SET,
+	  AT(no_builtin) },
 	{ "--format", "FORMAT", "text (default) or json", OPTION_WORD, AT(as_json),
 	  .words = formats },
 	{ "--threads", "N",
@@ -116,10 +120,19 @@ static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
 	if ((command->shared & TOOL_FILE) != 0 && arguments->word_count == 0) {
 		return tool_complain(TOOL_BAD_USAGE, command->name, "which recording?");
 	}
-	if (arguments->builtin && !configured_manifests_add_builtin(&arguments->manifests, &err)) {
-		return tool_complain(TOOL_FAILED, command->name, "%s", err.text);
-	}
 	return command->run(arguments);
+}
+
+bool tool_use_builtin(struct tool_arguments *arguments)
+{
+	struct error err;
+
+	if (!arguments->no_builtin &&
+	    !configured_manifests_add_builtin(&arguments->manifests, &err)) {
+		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
+		return false;
+	}
+	return true;
 }
 
 /* Results may mix what the file was with what it has become. It may have been open several times.

@@ -28,7 +28,8 @@ struct recording {
 	struct shard *shard;       /* the registry's */
 	struct pipeline *pipeline; /* of the last run */
 	struct pipeline_observer observer;
-	struct tracker *tracker; /* the pipeline's; describes the record that is shown */
+	struct tracker *tracker;   /* the pipeline's; describes the record that is shown */
+	struct record_times times; /* of the last run */
 	struct progress progress;
 	bool warned; /* of damage, where there is any */
 };
@@ -64,18 +65,23 @@ bool recording_refuse_second(const char *first, const char *second, struct error
 				 "");
 }
 
-void record_times_add(struct record_times *times, const struct event_record *record)
+static void add_time(struct record_times *times, int64_t time)
 {
 	times->records++;
-	if (record->time == RECORD_NO_TIME) {
+	if (time == RECORD_NO_TIME) {
 		return;
 	}
-	if (times->first == RECORD_NO_TIME || record->time < times->first) {
-		times->first = record->time;
+	if (times->first == RECORD_NO_TIME || time < times->first) {
+		times->first = time;
 	}
-	if (times->last == RECORD_NO_TIME || record->time > times->last) {
-		times->last = record->time;
+	if (times->last == RECORD_NO_TIME || time > times->last) {
+		times->last = time;
 	}
+}
+
+void record_times_add(struct record_times *times, const struct event_record *record)
+{
+	add_time(times, record->time);
 }
 
 double record_times_seconds(const struct record_times *times)
@@ -119,6 +125,13 @@ static void on_record(void *context, const struct event_record *record,
 		recording->tracker = tracker;
 		recording->options.on_record(recording->options.context, recording, record, class);
 	}
+}
+
+static void on_time(void *context, int64_t time)
+{
+	struct recording *recording = context;
+
+	add_time(&recording->times, time);
 }
 
 static void on_buffer(void *context)
@@ -245,9 +258,12 @@ bool recording_run(struct recording *recording, struct error *err)
 		.session = source_facts(recording->source)->name,
 		.shard = recording->shard,
 		.observer = &recording->observer,
+		.on_time = on_time,
+		.time_context = recording,
 	};
 	bool done;
 
+	recording->times = RECORD_TIMES_NONE;
 	pipeline_free(recording->pipeline);
 	recording->pipeline = pipeline_new(&options, err);
 	if (!recording->pipeline) {
@@ -284,6 +300,11 @@ struct recording *recording_read(struct tool_arguments *arguments,
 		return NULL;
 	}
 	return recording;
+}
+
+const struct record_times *recording_times(const struct recording *recording)
+{
+	return &recording->times;
 }
 
 void recording_statistics(const struct recording *recording, struct source_statistics *statistics)

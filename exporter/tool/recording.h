@@ -98,6 +98,9 @@ bool recording_refuse_second(const char *first, const char *second, struct error
 struct recording *recording_read(struct tool_arguments *arguments,
 				 const struct recording_options *options);
 
+/* After a run: of all records, also those that the probe left out. */
+const struct record_times *recording_times(const struct recording *recording);
+
 /* After a run: what the source counted, losses among it. */
 void recording_statistics(const struct recording *recording, struct source_statistics *statistics);
 

@@ -30,10 +30,10 @@ enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 enum tool_shared {
 	TOOL_POINTER_SIZE = 1,
 	TOOL_SCHEMA = 2,
-	TOOL_BUILTIN = 4,
-	TOOL_TEXT_OR_JSON = 8, /* --format */
-	TOOL_THREADS = 16,
-	TOOL_FILE = 32, /* no option: the first word is a recording and must be there */
+	TOOL_BUILTIN = 4 | 8,   /* --builtin, --no-builtin */
+	TOOL_TEXT_OR_JSON = 16, /* --format */
+	TOOL_THREADS = 32,
+	TOOL_FILE = 64, /* no option: the first word is a recording and must be there */
 };
 
 enum { TOOL_WORDS_MOST = 64 };
@@ -46,7 +46,8 @@ struct tool_arguments {
 	uint8_t pointer_size; /* 0: as recorded */
 	uint8_t threads;      /* 0: as many as are faster */
 	unsigned as_json;     /* 0: text, 1: JSON */
-	bool builtin;         /* the built-in manifests are used */
+	bool builtin;         /* --builtin */
+	bool no_builtin;      /* --no-builtin; it wins */
 	bool help;
 	struct configured_manifests manifests; /* owned */
 };
@@ -74,6 +75,10 @@ struct tool_command {
 extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_providers,
 	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill, tool_top, tool_diff,
 	tool_doctor, tool_relog, tool_report, tool_record;
+
+/* Adds the built-in manifests, unless the command line has --no-builtin. False after a complaint.
+ */
+bool tool_use_builtin(struct tool_arguments *arguments);
 
 /* ---- output (output.c) ---- */
 

@@ -51,6 +51,7 @@ struct relog {
 	char *key; /* owned */
 	size_t key_size;
 	unsigned parts;
+	struct record_times times; /* of the run that chose */
 	bool no_memory;
 	bool unprinted;
 };
@@ -190,7 +191,7 @@ static bool names_were_found(const struct relog *relog)
 	const char *where = filter ? "what the filter keeps" : "the recording";
 	struct error err = { 0 };
 
-	if (filter && !event_filter_found(&relog->request->filter, "relog")) {
+	if (filter && !event_filter_found(&relog->request->filter, &relog->times, "relog")) {
 		return false;
 	}
 	if (!set_fields_found(&relog->request->set, where, &err)) {
@@ -224,6 +225,7 @@ static bool choose(struct relog *relog, struct error *err)
 	if (good) {
 		recording_statistics(recording, &statistics);
 		relog->bad_buffers_before = statistics.bad_buffers;
+		relog->times = *recording_times(recording);
 	}
 	recording_close(recording);
 	if (good && relog->no_memory) {
@@ -321,9 +323,6 @@ static bool make_anonymised(struct relog *relog, struct etl_file *input, const c
 	struct anonymise_result result;
 	bool good;
 
-	if (!configured_manifests_add_builtin(&relog->request->arguments.manifests, err)) {
-		return false;
-	}
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
 	relog->bytes_before = 0;
 	relog->bytes_total = input->input.size_bytes;
@@ -580,6 +579,9 @@ static int run(struct tool_arguments *arguments)
 	if (mistake) {
 		return tool_complain(TOOL_BAD_USAGE, "relog", "%s", mistake);
 	}
+	if (!tool_use_builtin(arguments)) {
+		return TOOL_FAILED;
+	}
 	relog = calloc(1, sizeof *relog);
 	if (!relog) {
 		return tool_complain(TOOL_FAILED, "relog", "no memory");
@@ -689,8 +691,8 @@ static const char more[] =
 	"there is replaced. The standard output gets all of it at the end, from a temporary file in\n"
 	"TMPDIR, because the header of a recording is complete only then. A damaged recording is\n"
 	"copied as far as it can be read, with a warning.\n"
-	"A name that is nowhere in the recordings, an event or field of --set that no record has, and a\n"
-	"wrong line of --add end it with status 1; nothing is written then.\n";
+	"A name that is nowhere in the recordings, a time range outside them, an event or field of --set\n"
+	"that no record has, and a wrong line of --add end it with status 1; nothing is written then.\n";
 
 const struct tool_command tool_relog = {
 	.name = "relog",

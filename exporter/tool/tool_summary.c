@@ -426,11 +426,15 @@ static void write_summary(struct text *out, const struct summary *summary, const
 
 static int run(struct tool_arguments *arguments)
 {
-	struct summary summary = { .manifests = arguments->manifests };
+	struct summary summary = { .manifests = { NULL } };
 	struct error err = { 0 };
 	struct text out = { 0 };
 	int status = TOOL_FAILED;
 
+	if (arguments->builtin && !tool_use_builtin(arguments)) {
+		return TOOL_FAILED;
+	}
+	summary.manifests = arguments->manifests;
 	/* No override of the pointer size: headers are counted as recorded. */
 	summary.file = etl_file_open(arguments->words[0], 0, &err);
 	summary.schemas = summary.file ? trace_schemas_new(&err) : NULL;
