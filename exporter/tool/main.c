@@ -54,6 +54,8 @@ static const struct command_option shared_options[] = {
 	{ "--threads", "N",
 	  "threads, 1 to 8, where work can be divided (default: as many as are faster)",
 	  OPTION_DIGIT, AT(threads), .words = threads },
+	{ "--collector.", "NAME", "switch a collector on or off; overrides the configuration",
+	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
 	{ "--help", NULL, "print this help", OPTION_HELP, AT(help) },
 };
 
@@ -172,6 +174,7 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 		command->done(arguments);
 	}
 	configured_manifests_done(&arguments->manifests);
+	collector_switches_done(&arguments->switches);
 	free(arguments);
 	return status;
 }

@@ -24,16 +24,6 @@
 struct recording; /* opaque */
 struct setup;
 
-/* --[no-]collector.NAME of a command line. Zero-initialise it. */
-struct collector_switches {
-	struct config_switch *rows; /* owned, with their names */
-	size_t count;
-};
-
-/* An option_read of OPTION_SWITCH: the argument "--collector.cpu" or "--no-collector.cpu". */
-bool collector_switches_read(void *switches, const char *argument, struct error *err);
-void collector_switches_done(struct collector_switches *switches);
-
 struct recording_options {
 	const struct probe *probe; /* borrowed; NULL: every record is shown */
 	/*

@@ -18,11 +18,24 @@
 #include "decode/manifest/load.h"
 
 struct config;
+struct config_switch;
 struct registered_providers;
 struct registry;
 struct running_sessions;
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
+
+/* ---- collectors that a command line switches (recording.c) ---- */
+
+/* --[no-]collector.NAME. Zero-initialise it. */
+struct collector_switches {
+	struct config_switch *rows; /* owned, with their names */
+	size_t count;
+};
+
+/* An option_read of OPTION_SWITCH: the argument "--collector.cpu" or "--no-collector.cpu". */
+bool collector_switches_read(void *switches, const char *argument, struct error *err);
+void collector_switches_done(struct collector_switches *switches);
 
 /* ---- commands and their arguments (main.c) ---- */
 
@@ -33,7 +46,8 @@ enum tool_shared {
 	TOOL_BUILTIN = 4 | 8,   /* --builtin, --no-builtin */
 	TOOL_TEXT_OR_JSON = 16, /* --format */
 	TOOL_THREADS = 32,
-	TOOL_FILE = 64, /* no option: the first word is a recording and must be there */
+	TOOL_COLLECTORS = 64, /* --[no-]collector.NAME */
+	TOOL_FILE = 128,      /* no option: the first word is a recording and must be there */
 };
 
 enum { TOOL_WORDS_MOST = 64 };
@@ -49,6 +63,7 @@ struct tool_arguments {
 	bool builtin;         /* --builtin */
 	bool no_builtin;      /* --no-builtin; it wins */
 	bool help;
+	struct collector_switches switches;    /* owned */
 	struct configured_manifests manifests; /* owned */
 };
 

@@ -151,6 +151,20 @@ bool utc_parse_duration(const char *text, int64_t *time_100ns)
 	return false;
 }
 
+bool utc_parse_ms(const char *text, uint64_t *ms)
+{
+	int64_t time_100ns;
+
+	if (parse_duration(text, strlen(text), ms)) {
+		return true;
+	}
+	if (!utc_parse_duration(text, &time_100ns)) {
+		return false;
+	}
+	*ms = (uint64_t)time_100ns / (SECOND / 1000);
+	return true;
+}
+
 const char *utc_lacks(const char *text)
 {
 	/* A 0 is a digit; a fraction of a second may follow. */

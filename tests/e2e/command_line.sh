@@ -115,3 +115,28 @@ head -c 100000 "$work/sample.etl" >"$work/cut.etl"
 "$ETW_EXPORTER" --once --replay.file="$work/cut.etl" >"$work/out" 2>"$work/err" || fail "cut short: $(cat "$work/err")"
 grep -q 'level=warning.*cut short' "$work/err" || fail "cut short, and no warning: $(cat "$work/err")"
 grep -q '^etw_events_total' "$work/out" || fail "cut short, and no metrics"
+
+# Collectors are switched by the same options in every command that runs some.
+printf 'collectors: { cpu: off }\n' >"$work/file.yaml"
+shows() { # COMMAND...
+	"$@" >"$work/out" 2>"$work/err" || fail "$*: $(cat "$work/err")"
+}
+shows "$ETWTOOL" backfill "$work/sample.etl" --step 1h --collector.cpu --no-collector.file
+grep -q '^etw_process_cpu_samples_total' "$work/out" || fail "backfill --collector.cpu"
+grep -q '^etw_file_written_bytes_total' "$work/out" && fail "backfill --no-collector.file"
+shows "$ETWTOOL" report "$work/sample.etl" -o - --no-collector.dns
+cp "$work/out" "$work/without"
+shows "$ETWTOOL" report "$work/sample.etl" -o - --collector.dns
+[ "$(wc -c <"$work/without")" -lt "$(wc -c <"$work/out")" ] || fail "report --no-collector.dns"
+shows "$ETWTOOL" top "$work/sample.etl" --speed 0 --batch --no-collector.file --exact
+awk '$1 == "PROCESS" { for (i = 1; i <= NF; i++) if ($i == "WRITTEN") at = i } at && $1 == "sqlservr" && $at != 0 && $at != "-" { exit 1 }' "$work/out" ||
+	fail "top --no-collector.file: $(cat "$work/out")"
+shows "$ETWTOOL" check "$work/file.yaml" --collector.cpu --no-collector.file
+grep -q '^collectors on: cpu, disk, ' "$work/out" || fail "check --collector.cpu: $(cat "$work/out")"
+shows "$ETWTOOL" check "$work/file.yaml" --with "$work/sample.etl" --collector.cpu
+grep -q '^etw_process_cpu_samples_total' "$work/out" || fail "check --with --collector.cpu"
+# shellcheck disable=SC2086 # several words
+for command in "backfill $work/sample.etl" "report $work/sample.etl" "top $work/sample.etl --batch" "check $work/file.yaml" "diff $work/sample.etl $work/sample.etl" \
+	"doctor $work/sample.etl"; do
+	expect_exit 2 'nosuch' "$ETWTOOL" $command --collector.nosuch
+done
