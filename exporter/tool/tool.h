@@ -151,6 +151,9 @@ void text_add_openmetrics(struct text *out, struct registry *registry);
 void add_sessions(struct text *out, const struct running_sessions *sessions,
 		  const struct registered_providers *names, bool as_json);
 
+/* Whether a text contains the word, in any case of letters. */
+bool tool_has_word(const char *text, const char *word);
+
 /* Sorts the providers and adds those whose name or GUID contains the word, in any case of letters.
  */
 void add_installed(struct text *out, struct registered_providers *providers, const char *word,
