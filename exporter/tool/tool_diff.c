@@ -101,6 +101,7 @@ static const char *const formats[] = { "text", "json", "csv", NULL };
 
 static const struct command_option option_rows[] = {
 	{ "--absolute", NULL, "compare totals, not rates", OPTION_SET, AT(options.absolute) },
+	{ "--exact", NULL, "all digits in place of 12.3M", OPTION_SET, AT(options.exact) },
 	{ "--all", NULL, "also series that differ little or not at all", OPTION_SET,
 	  AT(options.all) },
 	{ "--metric", "PATTERN", "only metrics whose name matches: * any text, ? one character",
@@ -182,7 +183,9 @@ static int run(struct tool_arguments *arguments)
 			warn_beside_csv(&diff);
 		}
 		warn_of_patterns(&diff);
-		status = tool_print("diff", &out);
+		/* The table would hide a mistake. */
+		status = diff_has_mistake(&diff, &request->conditions) ? TOOL_DONE :
+									 tool_print("diff", &out);
 		judged = diff_judge(&diff, &request->conditions);
 		status = status == TOOL_DONE ? judged : status;
 	} else {
