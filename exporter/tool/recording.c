@@ -12,7 +12,6 @@
  */
 #include "tool/recording.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,10 +242,12 @@ static void warn_of_damage(struct recording *recording)
 			"warning: the recording is cut short; everything up to there is read");
 	}
 	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
-		tool_complain(TOOL_DONE, command,
-			      "warning: the recording is damaged: %" PRIu64 " buffers and %" PRIu64
-			      " records are left out",
-			      statistics.bad_buffers, statistics.bad_records);
+		struct text damage = { 0 };
+
+		text_add_damage(&damage, statistics.bad_buffers, statistics.bad_records);
+		tool_complain(TOOL_DONE, command, "warning: the recording is damaged: %s left out",
+			      damage.data ? damage.data : "");
+		text_free(&damage);
 	}
 }
 

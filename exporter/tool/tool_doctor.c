@@ -26,7 +26,7 @@
 struct request {
 	struct tool_arguments arguments;
 	const char *config, *profile; /* NULL: not given */
-	bool strict;
+	bool strict, all;
 };
 
 /* ---- the profile ---- */
@@ -116,6 +116,7 @@ static bool look_at_recording(struct request *request, struct problems *problems
 {
 	struct doctor doctor = { .path = request->arguments.words[0],
 				 .profile = request->profile,
+				 .all = request->all,
 				 .times = RECORD_TIMES_NONE,
 				 .previous = RECORD_NO_TIME,
 				 .manifests = &request->arguments.manifests };
@@ -238,6 +239,8 @@ static const struct command_option option_rows[] = {
 	  "of a recording: the collectors that are on in this configuration", OPTION_TEXT,
 	  AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
+	{ "--all", NULL, "the logman lines of all collectors, not only of those requested",
+	  OPTION_SET, AT(all) },
 	{ "--strict", NULL, "exit status 1 if there is a warning", OPTION_SET, AT(strict) },
 	{ NULL },
 };

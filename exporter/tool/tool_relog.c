@@ -102,10 +102,12 @@ static void warn_of_damage(const struct relog *relog, const struct etl_damage *d
 			      "warning: %s is cut short; everything up to there is copied", path);
 	}
 	if (damage->bad_buffers > 0 || damage->bad_records > 0) {
-		tool_complain(TOOL_DONE, "relog",
-			      "warning: %s is damaged: %" PRIu64 " buffers and %" PRIu64
-			      " records are left out",
-			      path, damage->bad_buffers, damage->bad_records);
+		struct text lost = { 0 };
+
+		text_add_damage(&lost, damage->bad_buffers, damage->bad_records);
+		tool_complain(TOOL_DONE, "relog", "warning: %s is damaged: %s left out", path,
+			      lost.data ? lost.data : "");
+		text_free(&lost);
 	}
 }
 
@@ -645,7 +647,8 @@ static const struct command_option option_rows[] = {
 	  OPTION_READ, AT(added), .read = added_files_read },
 	{ "--drop-stacks", NULL, "leave out call stacks", OPTION_SET, AT(drop_stacks) },
 	{ "--split", "SIZE|TIME",
-	  "several recordings, FILE_000001.etl and so on, each of at most 100MB or 1m, say",
+	  "several recordings, FILE_000001.etl and so on, with so many bytes (100MB) or so much time "
+	  "(1m) of records in each",
 	  OPTION_READ, AT(split), .takes = "a size such as 100MB, or a duration such as 1m",
 	  .read = split_by_read },
 	{ "--anonymise", NULL, "replace names by keyed hashes, see below", OPTION_SET,
@@ -677,8 +680,9 @@ static const char more[] =
 	"`provider` (a GUID, or a kernel class as `provider_name`), `id` or `opcode`, `version`, and\n"
 	"`filetime` or `ts` are enough. Readers see the events in order of time.\n"
 	"\n"
-	"Each part of a split recording has the records of its time, and of other times those that\n"
-	"describe others. The losses in its header are those of the whole.\n"
+	"Each part of a split recording has the records of its time range, and those of the others that\n"
+	"name processes, files and layouts of events, so many small parts are larger together than the\n"
+	"whole, and each may be larger than asked for. The losses in its header are those of the whole.\n"
 	"\n"
 	"--anonymise replaces the names of machines, users, programs, files, addresses and accounts,\n"
 	"command lines, and all other text. The same name becomes the same hash, also in other\n"
