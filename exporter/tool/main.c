@@ -181,10 +181,26 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 
 /* ---- commands ---- */
 
-static const struct tool_command *const commands[] = {
-	&tool_sessions, &tool_summary, &tool_stats,   &tool_providers, &tool_fields,
-	&tool_dump,     &tool_check,   &tool_metrics, &tool_backfill,  &tool_top,
-	&tool_diff,     &tool_doctor,  &tool_relog,   &tool_report,    &tool_record,
+/* In the order of --help. A group begins where there is a title. */
+static const struct {
+	const char *title;
+	const struct tool_command *command;
+} commands[] = {
+	{ "look at recordings", &tool_report },
+	{ NULL, &tool_stats },
+	{ NULL, &tool_top },
+	{ NULL, &tool_summary },
+	{ NULL, &tool_doctor },
+	{ NULL, &tool_diff },
+	{ NULL, &tool_providers },
+	{ NULL, &tool_fields },
+	{ NULL, &tool_dump },
+	{ "change and convert recordings", &tool_relog },
+	{ NULL, &tool_backfill },
+	{ "configure the exporter", &tool_check },
+	{ NULL, &tool_metrics },
+	{ "on Windows", &tool_record },
+	{ NULL, &tool_sessions },
 };
 
 static const char about[] =
@@ -194,9 +210,13 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void add_usage(struct text *out)
 {
-	text_add_string(out, "usage: etwtool COMMAND …\n\n");
+	text_add_string(out, "usage: etwtool COMMAND …\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		text_add_format(out, "  %-10s %s\n", commands[i]->name, commands[i]->about);
+		if (commands[i].title) {
+			text_add_format(out, "\n%s:\n", commands[i].title);
+		}
+		text_add_format(out, "  %-10s %s\n", commands[i].command->name,
+				commands[i].command->about);
 	}
 	text_add_string(
 		out,
@@ -227,12 +247,12 @@ static void add_description(struct text *out)
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		struct command_option options[OPTIONS_MOST];
 
-		collect_options(commands[i], options);
+		collect_options(commands[i].command, options);
 		json_object_begin(&json);
-		json_member_string(&json, "name", commands[i]->name);
-		json_member_string(&json, "synopsis", commands[i]->synopsis);
-		json_member_string(&json, "about", commands[i]->about);
-		json_member_string(&json, "more", commands[i]->more);
+		json_member_string(&json, "name", commands[i].command->name);
+		json_member_string(&json, "synopsis", commands[i].command->synopsis);
+		json_member_string(&json, "about", commands[i].command->about);
+		json_member_string(&json, "more", commands[i].command->more);
 		json_key(&json, "options");
 		command_line_describe(&json, options);
 		json_object_end(&json);
@@ -247,7 +267,7 @@ static int unknown_command(const char *name)
 	struct nearest nearest = { .word = name, .size = strlen(name) };
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		nearest_offer(&nearest, commands[i]->name);
+		nearest_offer(&nearest, commands[i].command->name);
 	}
 	return tool_complain(TOOL_BAD_USAGE, NULL, "unknown command \"%s\"%s%s%s", name,
 			     nearest.best ? "; did you mean " : ": try etwtool --help",
@@ -257,8 +277,8 @@ static int unknown_command(const char *name)
 static const struct tool_command *find_command(const char *name)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (strcmp(name, commands[i]->name) == 0) {
-			return commands[i];
+		if (strcmp(name, commands[i].command->name) == 0) {
+			return commands[i].command;
 		}
 	}
 	return NULL;

@@ -89,7 +89,13 @@ grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
 "$ETW_EXPORTER" --help | says -- --replay.file || fail "--help does not name --replay.file"
 "$ETW_EXPORTER" --version | says '^etw_exporter ' || fail "--version"
 "$ETW_EXPORTER" --check-config | says valid || fail "--check-config"
-"$ETWTOOL" --help | says summary || fail "etwtool --help"
+# Every command, in the group of what it is for; a newcomer's first one comes first.
+"$ETWTOOL" --help >"$work/out" || fail "etwtool --help"
+sed -n '3,/^  --version/s/^\([a-zA-Z].*:\|  [a-z]*\).*/\1/p' "$work/out" | tr -s '\n ' ' ' >"$work/groups"
+echo 'look at recordings: report stats top summary doctor diff providers fields dump change and convert recordings: relog backfill configure the exporter: check metrics on Windows: record sessions ' |
+	diff - <(cat "$work/groups"; echo) || fail "etwtool --help: $(cat "$work/out")"
+"$ETWTOOL" --describe | python3 -c 'import json, sys
+print(*(c["name"] for c in json.load(sys.stdin)["commands"]), sep="\n")' | sort | diff - <(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out" | sort) || fail "etwtool --help has not all commands"
 "$ETWTOOL" help report | diff - <("$ETWTOOL" report --help) || fail "help COMMAND is not COMMAND --help"
 expect_exit 2 '^etwtool: unknown command "repot"; did you mean report\?$' "$ETWTOOL" help repot
 expect_exit 2 '^etwtool check: .*sample\.etl is a recording; etwtool check CONFIG --with .*sample\.etl tries a configuration on it$' \
