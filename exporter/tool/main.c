@@ -125,18 +125,6 @@ static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
 	return command->run(arguments);
 }
 
-bool tool_use_builtin(struct tool_arguments *arguments)
-{
-	struct error err;
-
-	if (!arguments->no_builtin &&
-	    !configured_manifests_add_builtin(&arguments->manifests, &err)) {
-		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
-		return false;
-	}
-	return true;
-}
-
 /* Results may mix what the file was with what it has become. It may have been open several times.
  */
 static void warn_of_change(const char *path, const char *change)

@@ -106,6 +106,18 @@ void collector_switches_done(struct collector_switches *switches)
 	*switches = (struct collector_switches){ .rows = NULL };
 }
 
+bool tool_use_builtin(struct tool_arguments *arguments)
+{
+	struct error err;
+
+	if (!arguments->no_builtin &&
+	    !configured_manifests_add_builtin(&arguments->manifests, &err)) {
+		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
+		return false;
+	}
+	return true;
+}
+
 static void on_class(void *context, const struct event_class *class)
 {
 	struct recording *recording = context;

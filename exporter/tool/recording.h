@@ -78,6 +78,10 @@ bool recording_run(struct recording *recording, struct error *err);
 /* Ends recording_run() soon. */
 void recording_stop(struct recording *recording);
 
+/* Adds the built-in manifests, unless the command line has --no-builtin. False after a complaint.
+ */
+bool tool_use_builtin(struct tool_arguments *arguments);
+
 /* The sentence about a second recording on the command line of a command that takes one; false. */
 bool recording_refuse_second(const char *first, const char *second, struct error *err);
 

@@ -91,10 +91,6 @@ extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_p
 	tool_fields, tool_dump, tool_check, tool_metrics, tool_backfill, tool_top, tool_diff,
 	tool_doctor, tool_relog, tool_report, tool_record;
 
-/* Adds the built-in manifests, unless the command line has --no-builtin. False after a complaint.
- */
-bool tool_use_builtin(struct tool_arguments *arguments);
-
 /* ---- output (output.c) ---- */
 
 /* Prints "etwtool COMMAND: SENTENCE" on standard error and returns status. command may be NULL. */
