@@ -178,8 +178,8 @@ static bool add_collector_text(struct text *out, const struct collector_report *
 	return lacks && !report->requested && !all;
 }
 
-/* Which collectors that nobody has asked for would count something. */
-static void add_good_news(struct text *out, const struct doctor *doctor)
+/* Collectors that are not requested, although the recording feeds them. */
+static void add_fed_but_off(struct text *out, const struct doctor *doctor)
 {
 	const char *first = NULL;
 
@@ -214,7 +214,7 @@ void doctor_add_text(struct text *out, const struct doctor *doctor,
 				record_times_seconds(&doctor->times));
 	}
 	text_add_char(out, '\n');
-	add_good_news(out, doctor);
+	add_fed_but_off(out, doctor);
 	text_add_format(out,
 			"process _unknown: %.1f %% of all records; no process (_none): %.1f %%\n",
 			percent_of(doctor->of_unknown_process, doctor->times.records),
