@@ -21,6 +21,7 @@ struct diff_options {
 	const char *metric, *process; /* patterns of what is shown; NULL: all */
 	bool all;                     /* also what differs little or not at all */
 	bool absolute;                /* counters are not divided */
+	bool exact;                   /* numbers of the table with all digits */
 };
 
 struct diff_side {
@@ -98,6 +99,9 @@ struct conditions {
  * memory. */
 bool diff_declare(struct diff *diff, const struct rule_set *set, struct error *err);
 void diff_declared_done(struct declared_names *names);
+
+/* Whether a condition selects nothing by mistake, so that diff_judge() will say so. */
+bool diff_has_mistake(const struct diff *diff, const struct conditions *conditions);
 
 /* Judges the conditions by all rows, and complains about each that holds or that selects nothing.
  * Returns an exit status: TOOL_BAD_USAGE before TOOL_FAILED before TOOL_DONE. */

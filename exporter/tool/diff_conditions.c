@@ -93,7 +93,11 @@ static const struct declared_name *find_declared(const struct declared_names *na
 	return found;
 }
 
-static bool has_label(const struct series *series, const char *label)
+enum { NEAR_SIZE = 65 }; /* longer words are near none */
+
+/* nearest: gets the other labels; its best is then in best. May be NULL. */
+static bool has_label(const struct series *series, const char *label, struct nearest *nearest,
+		      char best[NEAR_SIZE])
 {
 	const char *at = series->labels;
 	struct text name = { 0 }, value = { 0 };
@@ -101,14 +105,23 @@ static bool has_label(const struct series *series, const char *label)
 
 	while (!found && series_next_label(&at, &name, &value)) {
 		found = name.data && strcmp(name.data, label) == 0;
+		if (nearest && name.data) {
+			nearest_offer(nearest, name.data);
+		}
+		if (nearest && nearest->best == name.data) {
+			snprintf(best, NEAR_SIZE, "%s", name.data);
+			nearest->best = best;
+		}
 	}
 	text_free(&name);
 	text_free(&value);
 	return found;
 }
 
-/* How many rows have the metric of a condition, and with `label` not NULL: that label too. */
-static size_t rows_of(const struct diff *diff, const struct fail_if *condition, const char *label)
+/* How many rows have the metric of a condition, and with `label` not NULL: that label too. nearest
+ * and best as has_label() has them. */
+static size_t rows_of(const struct diff *diff, const struct fail_if *condition, const char *label,
+		      struct nearest *nearest, char best[NEAR_SIZE])
 {
 	struct text name = { 0 };
 	size_t count = 0;
@@ -116,7 +129,7 @@ static size_t rows_of(const struct diff *diff, const struct fail_if *condition, 
 	for (size_t i = 0; i < diff->count; i++) {
 		diff_row_name(diff, &diff->rows[i], &name);
 		count += !name.failed && strcmp(name.data, fail_if_metric(condition)) == 0 &&
-			 (!label || has_label(diff->rows[i].series, label));
+			 (!label || has_label(diff->rows[i].series, label, nearest, best));
 	}
 	text_free(&name);
 	return count;
@@ -124,27 +137,23 @@ static size_t rows_of(const struct diff *diff, const struct fail_if *condition, 
 
 /* ---- a condition that selects nothing ---- */
 
-static int complain(const struct fail_if *condition, const char *sentence)
-{
-	return tool_complain(TOOL_BAD_USAGE, "diff", "--fail-if %s: %s", fail_if_text(condition),
-			     sentence);
-}
+enum { SENTENCE_SIZE = 512 };
 
-static int complain_of_metric(const struct diff *diff, const struct fail_if *condition)
+static bool is_wrong_metric(const struct diff *diff, const struct fail_if *condition,
+			    char sentence[SENTENCE_SIZE])
 {
 	const char *metric = fail_if_metric(condition);
 	const struct declared_name *declared = find_declared(&diff->declared, metric);
 	struct nearest nearest = { .word = metric, .size = strlen(metric) };
-	char sentence[512];
 
 	if (declared && declared->on) {
-		return TOOL_DONE;
+		return false;
 	}
 	if (declared) {
-		snprintf(sentence, sizeof sentence,
+		snprintf(sentence, SENTENCE_SIZE,
 			 "the collector of this metric is off: --collector.%s switches it on",
 			 declared->collector);
-		return complain(condition, sentence);
+		return true;
 	}
 	for (size_t i = 0; i < diff->declared.count; i++) {
 		nearest_offer(&nearest, diff->declared.rows[i].name);
@@ -154,37 +163,47 @@ static int complain_of_metric(const struct diff *diff, const struct fail_if *con
 			nearest_offer(&nearest, diff->table.families[i].name);
 		}
 	}
-	snprintf(sentence, sizeof sentence, "no collector has the metric '%s'%s%s%s", metric,
+	snprintf(sentence, SENTENCE_SIZE, "no collector has the metric '%s'%s%s%s", metric,
 		 nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
 		 nearest.best ? "'?" : "");
-	return complain(condition, sentence);
+	return true;
 }
 
-/* Why a condition selects nothing, as an exit status; TOOL_DONE: it is a sum, which is 0. */
-static int explain_nothing(const struct diff *diff, const struct fail_if *condition)
+static bool is_wrong_label(const struct diff *diff, const struct fail_if *condition,
+			   const char *label, char sentence[SENTENCE_SIZE])
+{
+	struct nearest nearest = { .word = label, .size = strlen(label) };
+	char best[NEAR_SIZE];
+
+	if (rows_of(diff, condition, label, &nearest, best) > 0) {
+		return false;
+	}
+	snprintf(sentence, SENTENCE_SIZE, "no series of the metric has the label '%s'%s%s%s", label,
+		 nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+		 nearest.best ? "'?" : "");
+	return true;
+}
+
+/* Whether it is a mistake that a condition selects nothing; false: it is a sum, which is 0. */
+static bool is_mistake(const struct diff *diff, const struct fail_if *condition,
+		       char sentence[SENTENCE_SIZE])
 {
 	const char *label;
-	char sentence[512];
 
-	if (rows_of(diff, condition, NULL) == 0) {
-		int status = complain_of_metric(diff, condition);
-
-		if (status != TOOL_DONE) {
-			return status;
+	if (rows_of(diff, condition, NULL, NULL, NULL) == 0) {
+		if (is_wrong_metric(diff, condition, sentence)) {
+			return true;
 		}
 	} else {
 		for (size_t i = 0; (label = fail_if_label(condition, i)) != NULL; i++) {
-			if (rows_of(diff, condition, label) == 0) {
-				snprintf(sentence, sizeof sentence,
-					 "no series of the metric has the label '%s'", label);
-				return complain(condition, sentence);
+			if (is_wrong_label(diff, condition, label, sentence)) {
+				return true;
 			}
 		}
 	}
-	return fail_if_sums(condition) ?
-		       TOOL_DONE :
-		       complain(condition,
-				"neither recording has such a series (only sum(…) of none is 0)");
+	snprintf(sentence, SENTENCE_SIZE,
+		 "neither recording has such a series (only sum(…) of none is 0)");
+	return !fail_if_sums(condition);
 }
 
 /* ---- judgement ---- */
@@ -199,7 +218,7 @@ static void say_held(const struct fail_if *condition, const struct diff *diff,
 		diff_row_name(diff, row, &name);
 		text_add_format(&name, "{%.300s}", row->series->labels);
 	}
-	tool_complain(TOOL_FAILED, "diff", "%s holds: %s was %.6g in A and is %.6g in B",
+	tool_complain(TOOL_FAILED, "diff", "%s holds: %s was %.15g in A and is %.15g in B",
 		      fail_if_text(condition), name.failed ? "a series" : name.data, a, b);
 	text_free(&name);
 }
@@ -208,6 +227,7 @@ static void say_held(const struct fail_if *condition, const struct diff *diff,
 static int judge(const struct fail_if *condition, const struct diff *diff)
 {
 	struct text name = { 0 };
+	char sentence[SENTENCE_SIZE];
 	double a = 0, b = 0;
 	size_t selected = 0;
 	int status = TOOL_DONE;
@@ -229,14 +249,42 @@ static int judge(const struct fail_if *condition, const struct diff *diff)
 		}
 	}
 	text_free(&name);
-	if (selected == 0) {
-		status = explain_nothing(diff, condition);
+	if (selected == 0 && is_mistake(diff, condition, sentence)) {
+		status = tool_complain(TOOL_BAD_USAGE, "diff", "--fail-if %s: %s",
+				       fail_if_text(condition), sentence);
 	}
 	if (status == TOOL_DONE && fail_if_sums(condition) && fail_if_holds(condition, a, b)) {
 		status = TOOL_FAILED;
 		say_held(condition, diff, NULL, a, b);
 	}
 	return status;
+}
+
+/* Whether a condition selects a row. */
+static bool selects_any(const struct fail_if *condition, const struct diff *diff)
+{
+	struct text name = { 0 };
+	bool selects = false;
+
+	for (size_t i = 0; !selects && i < diff->count; i++) {
+		diff_row_name(diff, &diff->rows[i], &name);
+		selects = !name.failed &&
+			  fail_if_selects(condition, name.data, diff->rows[i].series);
+	}
+	text_free(&name);
+	return selects;
+}
+
+bool diff_has_mistake(const struct diff *diff, const struct conditions *conditions)
+{
+	char sentence[SENTENCE_SIZE];
+	bool mistake = false;
+
+	for (size_t i = 0; !mistake && i < conditions->count; i++) {
+		mistake = !selects_any(conditions->rows[i], diff) &&
+			  is_mistake(diff, conditions->rows[i], sentence);
+	}
+	return mistake;
 }
 
 int diff_judge(const struct diff *diff, const struct conditions *conditions)

@@ -16,6 +16,7 @@
 #include "tool/diff.h"
 #include "tool/fail_if.h"
 #include "tool/tool.h"
+#include "tool/top_view.h"
 
 static void add_side_text(struct text *out, const struct diff *diff, unsigned number)
 {
@@ -72,20 +73,35 @@ static void add_percent(struct text *out, const struct diff_row *row)
 	}
 }
 
-static void add_number(struct text *out, double number, bool with_sign)
+/* As etwtool top has them; what is small, such as a duration, with its first digits. */
+static void add_number(struct text *out, double number, bool with_sign, bool exact)
 {
+	struct text digits = { 0 };
+
 	if (isnan(number)) {
-		text_add_format(out, " %14s", "-");
+		text_add_char(&digits, '-');
 	} else {
-		text_add_format(out, with_sign ? " %+14.6g" : " %14.6g", number);
+		text_add_string(&digits, number < 0 ? "-" : with_sign ? "+" : "");
+		number = fabs(number);
+		if (exact) {
+			text_add_format(&digits, "%.15g", number);
+		} else if (number >= 999.5) {
+			top_add_scaled(&digits, number);
+		} else {
+			text_add_format(&digits, "%.3g", number);
+		}
 	}
+	text_add_format(out, " %14s", digits.failed ? "" : digits.data);
+	out->failed |= digits.failed;
+	text_free(&digits);
 }
 
-static void add_row_text(struct text *out, const struct diff_row *row, const struct text *name)
+static void add_row_text(struct text *out, const struct diff_row *row, const struct text *name,
+			 bool exact)
 {
-	add_number(out, row->values[0], false);
-	add_number(out, row->values[1], false);
-	add_number(out, row->values[1] - row->values[0], true);
+	add_number(out, row->values[0], false, exact);
+	add_number(out, row->values[1], false, exact);
+	add_number(out, row->values[1] - row->values[0], true, exact);
 	add_percent(out, row);
 	text_add_string(out, "  ");
 	text_add_string(out, name->data);
@@ -124,7 +140,7 @@ void diff_add_text(struct text *out, const struct diff *diff)
 		if (name.failed) {
 			break;
 		}
-		add_row_text(out, row, &name);
+		add_row_text(out, row, &name, diff->options.exact);
 	}
 	if (shown == 0) {
 		text_add_string(out,

@@ -63,6 +63,7 @@ struct collector_report {
 
 struct doctor {
 	const char *path, *profile; /* of the recording, and of the .wprp or NULL; borrowed */
+	bool all; /* the report has the lines of logman of all collectors that lack something */
 	const struct configured_manifests *manifests; /* borrowed */
 	struct class_rows classes;                    /* sorted */
 	struct record_times times;

@@ -29,6 +29,10 @@
 /* A gap that is worth a note, and shares that are worth a warning. */
 enum { GAP_SECONDS = 60, UNKNOWN_PERCENT = 1, NO_VOLUME_PERCENT = 5 };
 
+#define END_PROPERLY                                                                   \
+	"end it with logman stop or wpr -stop (not by a crash or power-off), because " \
+	"Windows writes "
+
 /* ---- findings ---- */
 
 void findings_done(struct findings *findings)
@@ -182,9 +186,9 @@ static void check_losses(struct doctor *doctor)
 			&doctor_found(doctor, SEVERITY_WARNING, "loss_notifications",
 				      "Record with more and larger buffers, or with fewer events.")
 				 ->what,
-			"%" PRIu64 " records report lost events or buffers, although the header "
-			"counts none.",
-			notified);
+			"%" PRIu64 " record%s lost events or buffers, although the header counts "
+			"none.",
+			notified, notified == 1 ? " reports" : "s report");
 	}
 }
 
@@ -199,10 +203,18 @@ static void check_damage(struct doctor *doctor)
 				"The file is cut short; everything up to there is read.");
 	}
 	if (source->bad_buffers > 0 || source->bad_records > 0) {
-		text_add_format(&doctor_found(doctor, SEVERITY_WARNING, "damaged", to_do)->what,
-				"%" PRIu64 " buffers and the rest of %" PRIu64
-				" records cannot be read and are left out.",
-				source->bad_buffers, source->bad_records);
+		struct text *what = &doctor_found(doctor, SEVERITY_WARNING, "damaged", to_do)->what;
+		bool one = source->bad_buffers + source->bad_records == 1;
+
+		if (source->bad_buffers > 0) {
+			text_add_counted(what, source->bad_buffers, "buffer");
+			text_add_string(what, source->bad_records > 0 ? " and " : "");
+		}
+		if (source->bad_records > 0) {
+			text_add_string(what, "the rest of ");
+			text_add_counted(what, source->bad_records, "record");
+		}
+		text_add_format(what, " cannot be read and %s left out.", one ? "is" : "are");
 	}
 }
 
@@ -259,9 +271,8 @@ static void check_clock(struct doctor *doctor)
 				 "The clock jumped, or these records carry times of their own; "
 				 "use --from and --to of etwtool dump to see them.")
 				 ->what,
-			"%" PRIu64 " records have times before the start of the session or "
-			"after its end.",
-			doctor->outside);
+			"%" PRIu64 " record%s before the start of the session or after its end.",
+			doctor->outside, doctor->outside == 1 ? " has a time" : "s have times");
 	}
 	if (doctor->source.late_records > 0) {
 		text_add_format(
@@ -269,8 +280,8 @@ static void check_clock(struct doctor *doctor)
 				 doctor, SEVERITY_NOTE, "late_records",
 				 "Durations that begin or end with such a record may be missing.")
 				 ->what,
-			"%" PRIu64 " records could not be put into the order of time.",
-			doctor->source.late_records);
+			"%" PRIu64 " record%s could not be put into the order of time.",
+			doctor->source.late_records, doctor->source.late_records == 1 ? "" : "s");
 	}
 }
 
@@ -301,11 +312,11 @@ static void check_processes(struct doctor *doctor)
 				 doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE,
 				 "no_process_rundown",
 				 "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
-				 "and stop the session regularly.")
+				 "and " END_PROPERLY "the list at the end.")
 				 ->what,
-			"The recording has no list of the processes that ran before it; %" PRIu64
-			" records (%.1f %%) belong to a process without a name (_unknown).",
-			doctor->of_unknown_process, unknown);
+			"The recording has no list of the processes that ran before it; %.1f %% of "
+			"its records belong to a process without a name (_unknown).",
+			unknown);
 	} else if (many) {
 		text_add_format(
 			&doctor_found(
@@ -313,9 +324,8 @@ static void check_processes(struct doctor *doctor)
 				 "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
 				 "and look for losses.")
 				 ->what,
-			"%" PRIu64 " records (%.1f %%) belong to a process that no event names "
-			"(_unknown).",
-			doctor->of_unknown_process, unknown);
+			"%.1f %% of the records belong to a process that no event names (_unknown).",
+			unknown);
 	}
 }
 
@@ -335,8 +345,8 @@ static void check_files(struct doctor *doctor)
 		text_add_format(
 			&doctor_found(
 				 doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE, "no_file_rundown",
-				 "Record with the kernel flag DISK_FILE_IO (wpr: Filename), and stop the "
-				 "session regularly: Windows writes the names when it ends.")
+				 "Record with the kernel flag DISK_FILE_IO (wpr: Filename), and " END_PROPERLY
+				 "the names at the end.")
 				 ->what,
 			"The recording has no list of the files that were open; %.1f %% of the bytes "
 			"of files have no volume.",
@@ -383,9 +393,10 @@ static void check_decoding(struct doctor *doctor)
 				 "Compare the fields with etwtool fields, and the pointer size with "
 				 "--pointer-size.")
 				 ->what,
-			"%" PRIu64 " records have a header that is not documented, or a payload "
-			"too short for a field that a rule needs.",
-			undecodable);
+			"%" PRIu64
+			" record%s a header that is not documented, or a payload too short "
+			"for a field that a rule needs.",
+			undecodable, undecodable == 1 ? " has" : "s have");
 	}
 	for (unsigned i = 0; i < TABLE_COUNT; i++) {
 		evicted += doctor->pipeline.tracker.evictions[i];

@@ -5,7 +5,8 @@
  * first: what the first warnings advise.
  *
  * For people warnings come before notes, and each finding is followed by what to do. The line of a
- * collector that is not fed is followed by the lines of logman that would feed it alone. Sentences
+ * collector that is requested and not fed is followed by the lines of logman that would feed it
+ * alone. Sentences
  * with names of a recording were made safe for a terminal when they were written.
  */
 #include <inttypes.h>
@@ -155,18 +156,47 @@ static void add_missing_text(struct text *out, const struct collector_report *re
 	}
 }
 
-static void add_collector_text(struct text *out, const struct collector_report *report)
+/* all: with the lines of logman, also if it is not requested. Whether it had to leave lines out. */
+static bool add_collector_text(struct text *out, const struct collector_report *report, bool all)
 {
+	bool lacks = report->state == COLLECTOR_NOT_FED || report->too_little;
+
 	text_add_format(out, "  %-14s %-4s %-8s", report->collector->name,
 			report->requested ? "on" : "off", collector_state_name(report->state));
-	if (report->rules > 0) {
+	if (report->rules == 0 && report->state == COLLECTOR_FED &&
+	    record_needs_empty(&report->missing)) {
+		text_add_string(out, " has no rules; all that it needs is there");
+	} else if (report->rules > 0) {
 		text_add_format(out, " %10" PRIu64 " counted, events for %zu of %zu rules",
 				report->counted, report->rules_with_events, report->rules);
 	}
 	add_missing_text(out, report);
 	text_add_char(out, '\n');
-	if (report->state == COLLECTOR_NOT_FED || report->too_little) {
+	if (lacks && (report->requested || all)) {
 		text_add_logman_start(out, "      ", &report->needs);
+	}
+	return lacks && !report->requested && !all;
+}
+
+/* Collectors that are not requested, although the recording feeds them. */
+static void add_fed_but_off(struct text *out, const struct doctor *doctor)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < doctor->collector_count; i++) {
+		const struct collector_report *report = &doctor->collectors[i];
+
+		if (!report->requested && report->state == COLLECTOR_FED) {
+			text_add_string(out, first ? ", " : "It feeds collectors that are off: ");
+			text_add_string(out, report->collector->name);
+			first = first ? first : report->collector->name;
+		}
+	}
+	if (first) {
+		text_add_format(out,
+				". Switch them on with --collector.NAME: etw_exporter --once "
+				"--replay.file=FILE --collector.%s\n",
+				first);
 	}
 }
 
@@ -174,15 +204,19 @@ void doctor_add_text(struct text *out, const struct doctor *doctor,
 		     const struct record_needs *needs)
 {
 	char first[UTC_TEXT_SIZE], last[UTC_TEXT_SIZE];
+	bool left_out = false;
 
 	text_add_shown(out, os_path_name(doctor->path));
-	text_add_format(out, ": %" PRIu64 " records", doctor->times.records);
+	text_add_string(out, ": ");
+	text_add_counted(out, doctor->times.records, "record");
 	if (utc_format(doctor->times.first, first) && utc_format(doctor->times.last, last)) {
 		text_add_format(out, " from %s to %s, %.1f s", first, last,
 				record_times_seconds(&doctor->times));
 	}
+	text_add_char(out, '\n');
+	add_fed_but_off(out, doctor);
 	text_add_format(out,
-			"\nprocess _unknown: %.1f %% of all records; no process (_none): %.1f %%\n",
+			"process _unknown: %.1f %% of all records; no process (_none): %.1f %%\n",
 			percent_of(doctor->of_unknown_process, doctor->times.records),
 			percent_of(doctor->of_no_process, doctor->times.records));
 	text_add_string(out, doctor->findings.count > 0 ? "\n" : "\nNothing was found.\n");
@@ -193,7 +227,11 @@ void doctor_add_text(struct text *out, const struct doctor *doctor,
 			"\ncollectors (on: requested; idle: what it needs was enabled, but nothing "
 			"happened that it counts):\n");
 	for (size_t i = 0; i < doctor->collector_count; i++) {
-		add_collector_text(out, &doctor->collectors[i]);
+		left_out |= add_collector_text(out, &doctor->collectors[i], doctor->all);
+	}
+	if (left_out) {
+		text_add_string(out,
+				"  (--all shows the logman lines of those that are off, too)\n");
 	}
 	doctor_add_how_text(out, doctor->profile, needs);
 	add_first_text(out, &doctor->findings);

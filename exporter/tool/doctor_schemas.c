@@ -22,7 +22,7 @@ static void add_dump_command(struct text *out, const char *name)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789.-_";
-	static const char command[] = ": PerfView UserCommand DumpRegisteredManifest ";
+	static const char command[] = ": etwtool providers --export-manifests DIR ";
 	static const char quoted[] = " {}";
 	bool word = name[strspn(name, plain)] == '\0', safe = name[0] != '\0' && name[0] != '-';
 
@@ -30,7 +30,7 @@ static void add_dump_command(struct text *out, const char *name)
 		safe = safe && (strchr(plain, *at) || strchr(quoted, *at));
 	}
 	if (!safe) {
-		text_add_string(out, ", by its user command DumpRegisteredManifest.");
+		text_add_string(out, ", with --export-manifests.");
 	} else {
 		text_add_format(out, word ? "%s%s." : "%s\"%s\".", command, name);
 	}
@@ -43,15 +43,17 @@ static void add_missing_schema(struct doctor *doctor, const struct class_row *ro
 	bool kernel = row->kernel_class != KERNEL_NONE;
 	struct finding *finding = doctor_found(
 		doctor, SEVERITY_NOTE, "no_schema",
-		kernel ? "Report it with the build of Windows: this program does not know the "
-			 "layout." :
+		kernel ?
+			"Report it with the build of Windows: this program does not know the "
+			"layout." :
 		row->record_type == RECORD_MESSAGE ?
-			 "Leave them, or decode them with tracefmt and the developer's PDB or TMF "
-			 "files: they are messages of software tracing (WPP)." :
-		row->classic ? "Leave them, or decode them with tracerpt where the provider is "
-			       "installed: they are classic events, which no manifest describes." :
-			       "Give the instrumentation manifest of the provider with --schema; "
-			       "PerfView writes it where the provider is registered");
+			"Leave them, or decode them with tracefmt and the developer's PDB or TMF "
+			"files: they are messages of software tracing (WPP)." :
+		row->classic ?
+			"Leave them, or decode them with tracerpt where the provider is "
+			"installed: they are classic events, which no manifest describes." :
+			"Give the instrumentation manifest of the provider with --schema; "
+			"etwtool providers writes it on a Windows where the provider is registered");
 	char guid[GUID_TEXT_SIZE];
 
 	guid_format(&row->guid, guid);

@@ -278,11 +278,23 @@ void dump_add_line(struct text *out, const struct event_record *record,
 
 /* ---- what a filter keeps ---- */
 
+struct marks {
+	struct chosen chosen;
+	bool hidden; /* a manifest that is not used for lines describes one of them */
+};
+
 static bool mark(struct dump_pass *pass, const struct event_record *record,
 		 const struct event_class *class)
 {
-	(void)class;
-	if (!chosen_add(pass->context, record->index)) {
+	const struct tool_arguments *arguments = &pass->request->arguments;
+	struct marks *marks = pass->context;
+
+	if (!marks->hidden && !arguments->builtin && class->schema && !class->classic) {
+		marks->hidden = class->schema == manifest_set_schema(arguments->manifests.builtin,
+								     &class->provider, class->id,
+								     class->version, false);
+	}
+	if (!chosen_add(&marks->chosen, record->index)) {
 		tool_complain(TOOL_FAILED, "dump", "no memory for the records to show");
 		return false;
 	}
@@ -400,7 +412,9 @@ static int dump_recording(const struct dump_request *request, const struct chose
 	dump.schemas = dump.file ? trace_schemas_new(&err) : NULL;
 	dump.origins = (struct schema_origins){ .trace = dump.schemas,
 						.configured = arguments->manifests.configured,
-						.builtin = arguments->manifests.builtin };
+						.builtin = arguments->builtin ?
+								   arguments->manifests.builtin :
+								   NULL };
 	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
 	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);
@@ -432,8 +446,8 @@ static int dump_recording(const struct dump_request *request, const struct chose
 
 int dump_jsonl(struct dump_request *request)
 {
-	struct chosen chosen = { .bits = NULL };
-	struct dump_pass pass = { .request = request, .context = &chosen, .show = mark };
+	struct marks marks = { .hidden = false };
+	struct dump_pass pass = { .request = request, .context = &marks, .show = mark };
 	int status = TOOL_FAILED;
 	bool chosen_all;
 
@@ -443,8 +457,13 @@ int dump_jsonl(struct dump_request *request)
 	chosen_all = dump_pass_run(&pass);
 	dump_pass_done(&pass);
 	if (chosen_all) {
-		status = dump_recording(request, &chosen);
+		status = dump_recording(request, &marks.chosen);
 	}
-	chosen_done(&chosen);
+	if (status == TOOL_DONE && marks.hidden) {
+		tool_complain(TOOL_DONE, "dump",
+			      "the built-in manifests know fields of these events: --builtin shows "
+			      "them");
+	}
+	chosen_done(&marks.chosen);
 	return status;
 }

@@ -29,11 +29,15 @@
 bool filter_time_read(void *target, const char *text, struct error *err)
 {
 	struct filter_time *time = target;
+	const char *lacks = utc_lacks(text);
 
-	(void)err;
-	time->relative = utc_parse_seconds(text, &time->time_100ns);
+	time->relative = utc_parse_duration(text, &time->time_100ns);
 	time->set = time->relative || utc_parse(text, &time->time_100ns);
-	return time->set;
+	return time->set ||
+	       (lacks &&
+		error_set(err, ERROR_CONFIG,
+			  "times are in UTC and written as 2020-07-29T00:07:00Z, but \"%s\" %s",
+			  text, lacks));
 }
 
 bool event_filter_where(void *target, const char *text, struct error *err)
@@ -245,6 +249,12 @@ static bool keeps_process(struct event_filter *filter, const struct recording *r
 	return *verdict != 0;
 }
 
+static double seconds_after(int64_t start, int64_t time)
+{
+	return time < start ? -(double)time_between(time, start) / 1e7 :
+			      (double)time_between(start, time) / 1e7;
+}
+
 static int64_t wall_time(const struct event_filter *filter, const struct filter_time *time)
 {
 	return time->relative ? time_add(filter->start, time->time_100ns) : time->time_100ns;
@@ -314,7 +324,40 @@ static bool was_met(const struct requested_name *requested, const char *command,
 	return false;
 }
 
-bool event_filter_found(const struct event_filter *filter, const char *command)
+enum { ROUNDED = 10000 }; /* a millisecond: times are copied with fewer digits */
+
+/* Whether a record may be in the time range; else it complains. */
+static bool range_was_met(const struct event_filter *filter, const struct record_times *times,
+			  const char *command)
+{
+	char first[UTC_TEXT_SIZE], last[UTC_TEXT_SIZE];
+
+	if (!filter->from.set && !filter->to.set) {
+		return true;
+	}
+	if (times->first == RECORD_NO_TIME) {
+		tool_complain(TOOL_FAILED, command,
+			      "no event of the recording has a time, so none is in the time range");
+		return false;
+	}
+	if ((!filter->from.set ||
+	     wall_time(filter, &filter->from) < time_add(times->last, ROUNDED)) &&
+	    (!filter->to.set ||
+	     wall_time(filter, &filter->to) > times->first - times->first % ROUNDED)) {
+		return true;
+	}
+	tool_complain(TOOL_FAILED, command,
+		      "the time range is outside the recording, which has events from %s to %s "
+		      "(second %.1f to %.1f)",
+		      utc_format(times->first, first) ? first : "an impossible time",
+		      utc_format(times->last, last) ? last : "an impossible time",
+		      seconds_after(filter->start, times->first),
+		      seconds_after(filter->start, times->last));
+	return false;
+}
+
+bool event_filter_found(const struct event_filter *filter, const struct record_times *times,
+			const char *command)
 {
 	bool found = was_met(&filter->provider, command, "provider") &&
 		     was_met(&filter->event, command, "event");
@@ -322,7 +365,8 @@ bool event_filter_found(const struct event_filter *filter, const char *command)
 	for (size_t i = 0; found && filter->probe && probe_field(filter->probe, i); i++) {
 		found = was_met(&filter->fields[i], command, "field");
 	}
-	return found && (filter->probe || was_met(&filter->process, command, "process"));
+	return found && (filter->probe || was_met(&filter->process, command, "process")) &&
+	       range_was_met(filter, times, command);
 }
 
 void event_filter_done(struct event_filter *filter)

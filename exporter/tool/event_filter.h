@@ -37,14 +37,15 @@ struct event_filter {
 	struct filter_time from;        /* the first moment … */
 	struct filter_time to;          /* … and the first one behind */
 	struct probe *probe;            /* owned; NULL: no conditions */
-	int64_t start;                  /* of the recording; 100 ns since 1601 */
+	int64_t start; /* of the recording, where there are times; 100 ns since 1601 */
 
 	struct map classes;   /* of struct event_class * -> 1: requested, 0: not */
 	struct map processes; /* label ids of processes that were offered as near */
 	struct requested_name fields[PROBE_CONDITIONS_MOST]; /* of the probe */
 };
 
-/* Reads a struct filter_time: "2020-07-29T00:07:00Z" or seconds from the start. An option_read. */
+/* Reads a struct filter_time: "2020-07-29T00:07:00Z", or "10", "10s", "1m" from the start. An
+ * option_read. */
 bool filter_time_read(void *time, const char *text, struct error *err);
 
 /* Adds a condition to a struct event_filter, as probe_add() takes it. An option_read. */
@@ -62,10 +63,11 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
 			const struct event_record *record, const struct event_class *class);
 
 /*
- * After a run: false, with a line that suggests the nearest name, if a name on the command line did
- * not occur in the recording.
+ * After a run with these times of records: false, with a line, if a name on the command line did
+ * not occur in the recording, or the recording is outside the time range.
  */
-bool event_filter_found(const struct event_filter *filter, const char *command);
+bool event_filter_found(const struct event_filter *filter, const struct record_times *times,
+			const char *command);
 
 void event_filter_done(struct event_filter *filter);
 
@@ -87,7 +89,7 @@ void event_filter_done(struct event_filter *filter);
 		  .read = event_filter_where },                                                   \
 		{ "--from",                                                                       \
 		  "TIME",                                                                         \
-		  "start of the time range: 2020-07-29T00:07:00Z or seconds",                     \
+		  "start of the time range: 2020-07-29T00:07:00Z, or seconds (also 500ms, 1m)",   \
 		  OPTION_READ,                                                                    \
 		  .offset = offsetof(type, filter.from),                                          \
 		  .takes = EVENT_FILTER_TIME,                                                     \
@@ -97,7 +99,7 @@ void event_filter_done(struct event_filter *filter);
 			.offset = offsetof(type, filter.to), .takes = EVENT_FILTER_TIME,          \
 			.read = filter_time_read                                                  \
 	}
-#define EVENT_FILTER_TIME "a time such as 2020-07-29T00:07:00Z, or seconds"
+#define EVENT_FILTER_TIME "a time such as 2020-07-29T00:07:00Z, or seconds such as 10 or 10s"
 
 /* What --help says about them below the options. */
 #define EVENT_FILTER_HELP                                                                                 \
@@ -108,7 +110,7 @@ void event_filter_done(struct event_filter *filter);
 	"  == != < <= > >= =~ are other spellings of eq ne lt le gt ge matches.\n"                        \
 	"  Fields are those of the events, as etwtool fields shows them, and those that rules have\n"     \
 	"  besides: Process, Path, Volume, Level, Cpu, ThreadId, Duration and so on.\n"                   \
-	"Seconds count from the start of the recording.\n"
+	"Seconds count from the start of the recording. Times are in UTC.\n"
 
 /* ---- names of event classes, for other commands ---- */
 

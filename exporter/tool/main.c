@@ -44,12 +44,18 @@ static const struct command_option shared_options[] = {
 	  AT(pointer_size), .words = pointer_sizes },
 	{ "--schema", "FILE|DIR", "an instrumentation manifest (.man, .xml) or a folder of them",
 	  OPTION_READ, AT(manifests), .read = read_schema },
-	{ "--builtin", NULL, "use the built-in manifests", OPTION_SET, AT(builtin) },
+	{ "--builtin", NULL,
+	  "use the built-in manifests where the default is not to: jsonl, summary", OPTION_SET,
+	  AT(builtin) },
+	{ "--no-builtin", NULL, "use only what the recording and --schema describe", OPTION_SET,
+	  AT(no_builtin) },
 	{ "--format", "FORMAT", "text (default) or json", OPTION_WORD, AT(as_json),
 	  .words = formats },
 	{ "--threads", "N",
 	  "threads, 1 to 8, where work can be divided (default: as many as are faster)",
 	  OPTION_DIGIT, AT(threads), .words = threads },
+	{ "--collector.", "NAME", "switch a collector on or off; overrides the configuration",
+	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
 	{ "--help", NULL, "print this help", OPTION_HELP, AT(help) },
 };
 
@@ -116,9 +122,6 @@ static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
 	if ((command->shared & TOOL_FILE) != 0 && arguments->word_count == 0) {
 		return tool_complain(TOOL_BAD_USAGE, command->name, "which recording?");
 	}
-	if (arguments->builtin && !configured_manifests_add_builtin(&arguments->manifests, &err)) {
-		return tool_complain(TOOL_FAILED, command->name, "%s", err.text);
-	}
 	return command->run(arguments);
 }
 
@@ -159,16 +162,33 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 		command->done(arguments);
 	}
 	configured_manifests_done(&arguments->manifests);
+	collector_switches_done(&arguments->switches);
 	free(arguments);
 	return status;
 }
 
 /* ---- commands ---- */
 
-static const struct tool_command *const commands[] = {
-	&tool_sessions, &tool_summary, &tool_stats,   &tool_providers, &tool_fields,
-	&tool_dump,     &tool_check,   &tool_metrics, &tool_backfill,  &tool_top,
-	&tool_diff,     &tool_doctor,  &tool_relog,   &tool_report,    &tool_record,
+/* In the order of --help. A group begins where there is a title. */
+static const struct {
+	const char *title;
+	const struct tool_command *command;
+} commands[] = {
+	{ "look at recordings", &tool_report },
+	{ NULL, &tool_stats },
+	{ NULL, &tool_top },
+	{ NULL, &tool_summary },
+	{ NULL, &tool_doctor },
+	{ NULL, &tool_diff },
+	{ NULL, &tool_providers },
+	{ NULL, &tool_fields },
+	{ NULL, &tool_dump },
+	{ "change and convert recordings", &tool_relog },
+	{ NULL, &tool_backfill },
+	{ "configure the exporter", &tool_check },
+	{ NULL, &tool_metrics },
+	{ "on Windows", &tool_record },
+	{ NULL, &tool_sessions },
 };
 
 static const char about[] =
@@ -178,9 +198,13 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void add_usage(struct text *out)
 {
-	text_add_string(out, "usage: etwtool COMMAND …\n\n");
+	text_add_string(out, "usage: etwtool COMMAND …\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		text_add_format(out, "  %-10s %s\n", commands[i]->name, commands[i]->about);
+		if (commands[i].title) {
+			text_add_format(out, "\n%s:\n", commands[i].title);
+		}
+		text_add_format(out, "  %-10s %s\n", commands[i].command->name,
+				commands[i].command->about);
 	}
 	text_add_string(
 		out,
@@ -211,12 +235,12 @@ static void add_description(struct text *out)
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		struct command_option options[OPTIONS_MOST];
 
-		collect_options(commands[i], options);
+		collect_options(commands[i].command, options);
 		json_object_begin(&json);
-		json_member_string(&json, "name", commands[i]->name);
-		json_member_string(&json, "synopsis", commands[i]->synopsis);
-		json_member_string(&json, "about", commands[i]->about);
-		json_member_string(&json, "more", commands[i]->more);
+		json_member_string(&json, "name", commands[i].command->name);
+		json_member_string(&json, "synopsis", commands[i].command->synopsis);
+		json_member_string(&json, "about", commands[i].command->about);
+		json_member_string(&json, "more", commands[i].command->more);
 		json_key(&json, "options");
 		command_line_describe(&json, options);
 		json_object_end(&json);
@@ -231,7 +255,7 @@ static int unknown_command(const char *name)
 	struct nearest nearest = { .word = name, .size = strlen(name) };
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		nearest_offer(&nearest, commands[i]->name);
+		nearest_offer(&nearest, commands[i].command->name);
 	}
 	return tool_complain(TOOL_BAD_USAGE, NULL, "unknown command \"%s\"%s%s%s", name,
 			     nearest.best ? "; did you mean " : ": try etwtool --help",
@@ -241,8 +265,8 @@ static int unknown_command(const char *name)
 static const struct tool_command *find_command(const char *name)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (strcmp(name, commands[i]->name) == 0) {
-			return commands[i];
+		if (strcmp(name, commands[i].command->name) == 0) {
+			return commands[i].command;
 		}
 	}
 	return NULL;

@@ -10,6 +10,7 @@
  * first and then indented, which keeps the writer of base/json.h simple.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -175,6 +176,25 @@ void json_member_guid(struct json *json, const char *key, const struct guid *gui
 
 	guid_format(guid, text);
 	json_member_string(json, key, text);
+}
+
+void text_add_counted(struct text *out, uint64_t number, const char *noun)
+{
+	text_add_format(out, "%" PRIu64 " %s%s", number, noun, number == 1 ? "" : "s");
+}
+
+void text_add_damage(struct text *out, uint64_t buffers, uint64_t records)
+{
+	if (buffers > 0) {
+		text_add_counted(out, buffers, "buffer");
+	}
+	if (records > 0) {
+		text_add_string(out, buffers > 0 ? " and " : "");
+		text_add_counted(out, records, "record");
+	}
+	text_add_string(out, (buffers == 1 && records == 0) || (buffers == 0 && records == 1) ?
+				     " is" :
+				     " are");
 }
 
 /* ---- CSV ---- */

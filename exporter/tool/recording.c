@@ -12,7 +12,6 @@
  */
 #include "tool/recording.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,8 @@ struct recording {
 	struct shard *shard;       /* the registry's */
 	struct pipeline *pipeline; /* of the last run */
 	struct pipeline_observer observer;
-	struct tracker *tracker; /* the pipeline's; describes the record that is shown */
+	struct tracker *tracker;   /* the pipeline's; describes the record that is shown */
+	struct record_times times; /* of the last run */
 	struct progress progress;
 	bool warned; /* of damage, where there is any */
 };
@@ -64,18 +64,23 @@ bool recording_refuse_second(const char *first, const char *second, struct error
 				 "");
 }
 
-void record_times_add(struct record_times *times, const struct event_record *record)
+static void add_time(struct record_times *times, int64_t time)
 {
 	times->records++;
-	if (record->time == RECORD_NO_TIME) {
+	if (time == RECORD_NO_TIME) {
 		return;
 	}
-	if (times->first == RECORD_NO_TIME || record->time < times->first) {
-		times->first = record->time;
+	if (times->first == RECORD_NO_TIME || time < times->first) {
+		times->first = time;
 	}
-	if (times->last == RECORD_NO_TIME || record->time > times->last) {
-		times->last = record->time;
+	if (times->last == RECORD_NO_TIME || time > times->last) {
+		times->last = time;
 	}
+}
+
+void record_times_add(struct record_times *times, const struct event_record *record)
+{
+	add_time(times, record->time);
 }
 
 double record_times_seconds(const struct record_times *times)
@@ -101,6 +106,18 @@ void collector_switches_done(struct collector_switches *switches)
 	*switches = (struct collector_switches){ .rows = NULL };
 }
 
+bool tool_use_builtin(struct tool_arguments *arguments)
+{
+	struct error err;
+
+	if (!arguments->no_builtin &&
+	    !configured_manifests_add_builtin(&arguments->manifests, &err)) {
+		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
+		return false;
+	}
+	return true;
+}
+
 static void on_class(void *context, const struct event_class *class)
 {
 	struct recording *recording = context;
@@ -119,6 +136,13 @@ static void on_record(void *context, const struct event_record *record,
 		recording->tracker = tracker;
 		recording->options.on_record(recording->options.context, recording, record, class);
 	}
+}
+
+static void on_time(void *context, int64_t time)
+{
+	struct recording *recording = context;
+
+	add_time(&recording->times, time);
 }
 
 static void on_buffer(void *context)
@@ -230,10 +254,12 @@ static void warn_of_damage(struct recording *recording)
 			"warning: the recording is cut short; everything up to there is read");
 	}
 	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
-		tool_complain(TOOL_DONE, command,
-			      "warning: the recording is damaged: %" PRIu64 " buffers and %" PRIu64
-			      " records are left out",
-			      statistics.bad_buffers, statistics.bad_records);
+		struct text damage = { 0 };
+
+		text_add_damage(&damage, statistics.bad_buffers, statistics.bad_records);
+		tool_complain(TOOL_DONE, command, "warning: the recording is damaged: %s left out",
+			      damage.data ? damage.data : "");
+		text_free(&damage);
 	}
 }
 
@@ -245,9 +271,12 @@ bool recording_run(struct recording *recording, struct error *err)
 		.session = source_facts(recording->source)->name,
 		.shard = recording->shard,
 		.observer = &recording->observer,
+		.on_time = on_time,
+		.time_context = recording,
 	};
 	bool done;
 
+	recording->times = RECORD_TIMES_NONE;
 	pipeline_free(recording->pipeline);
 	recording->pipeline = pipeline_new(&options, err);
 	if (!recording->pipeline) {
@@ -284,6 +313,11 @@ struct recording *recording_read(struct tool_arguments *arguments,
 		return NULL;
 	}
 	return recording;
+}
+
+const struct record_times *recording_times(const struct recording *recording)
+{
+	return &recording->times;
 }
 
 void recording_statistics(const struct recording *recording, struct source_statistics *statistics)

@@ -24,16 +24,6 @@
 struct recording; /* opaque */
 struct setup;
 
-/* --[no-]collector.NAME of a command line. Zero-initialise it. */
-struct collector_switches {
-	struct config_switch *rows; /* owned, with their names */
-	size_t count;
-};
-
-/* An option_read of OPTION_SWITCH: the argument "--collector.cpu" or "--no-collector.cpu". */
-bool collector_switches_read(void *switches, const char *argument, struct error *err);
-void collector_switches_done(struct collector_switches *switches);
-
 struct recording_options {
 	const struct probe *probe; /* borrowed; NULL: every record is shown */
 	/*
@@ -88,6 +78,10 @@ bool recording_run(struct recording *recording, struct error *err);
 /* Ends recording_run() soon. */
 void recording_stop(struct recording *recording);
 
+/* Adds the built-in manifests, unless the command line has --no-builtin. False after a complaint.
+ */
+bool tool_use_builtin(struct tool_arguments *arguments);
+
 /* The sentence about a second recording on the command line of a command that takes one; false. */
 bool recording_refuse_second(const char *first, const char *second, struct error *err);
 
@@ -97,6 +91,9 @@ bool recording_refuse_second(const char *first, const char *second, struct error
  */
 struct recording *recording_read(struct tool_arguments *arguments,
 				 const struct recording_options *options);
+
+/* After a run: of all records, also those that the probe left out. */
+const struct record_times *recording_times(const struct recording *recording);
 
 /* After a run: what the source counted, losses among it. */
 void recording_statistics(const struct recording *recording, struct source_statistics *statistics);

@@ -215,7 +215,7 @@ static void add_disk_times(struct text *html, const struct report *report)
 			add_within(html, series, 95);
 			text_add_string(html, ", the slowest ");
 			add_within(html, series, 100);
-			text_add_string(html, ".\n");
+			text_add_string(html, " (limits of histogram buckets).\n");
 		}
 	}
 }

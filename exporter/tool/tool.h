@@ -18,11 +18,24 @@
 #include "decode/manifest/load.h"
 
 struct config;
+struct config_switch;
 struct registered_providers;
 struct registry;
 struct running_sessions;
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
+
+/* ---- collectors that a command line switches (recording.c) ---- */
+
+/* --[no-]collector.NAME. Zero-initialise it. */
+struct collector_switches {
+	struct config_switch *rows; /* owned, with their names */
+	size_t count;
+};
+
+/* An option_read of OPTION_SWITCH: the argument "--collector.cpu" or "--no-collector.cpu". */
+bool collector_switches_read(void *switches, const char *argument, struct error *err);
+void collector_switches_done(struct collector_switches *switches);
 
 /* ---- commands and their arguments (main.c) ---- */
 
@@ -30,10 +43,11 @@ enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 enum tool_shared {
 	TOOL_POINTER_SIZE = 1,
 	TOOL_SCHEMA = 2,
-	TOOL_BUILTIN = 4,
-	TOOL_TEXT_OR_JSON = 8, /* --format */
-	TOOL_THREADS = 16,
-	TOOL_FILE = 32, /* no option: the first word is a recording and must be there */
+	TOOL_BUILTIN = 4 | 8,   /* --builtin, --no-builtin */
+	TOOL_TEXT_OR_JSON = 16, /* --format */
+	TOOL_THREADS = 32,
+	TOOL_COLLECTORS = 64, /* --[no-]collector.NAME */
+	TOOL_FILE = 128,      /* no option: the first word is a recording and must be there */
 };
 
 enum { TOOL_WORDS_MOST = 64 };
@@ -46,8 +60,10 @@ struct tool_arguments {
 	uint8_t pointer_size; /* 0: as recorded */
 	uint8_t threads;      /* 0: as many as are faster */
 	unsigned as_json;     /* 0: text, 1: JSON */
-	bool builtin;         /* the built-in manifests are used */
+	bool builtin;         /* --builtin */
+	bool no_builtin;      /* --no-builtin; it wins */
 	bool help;
+	struct collector_switches switches;    /* owned */
 	struct configured_manifests manifests; /* owned */
 };
 
@@ -117,6 +133,12 @@ void tool_json_end(struct tool_json *page, struct text *out);
 
 void json_member_guid(struct json *json, const char *key, const struct guid *guid);
 
+/* Adds a number and what it counts: "1 record", "2 records". */
+void text_add_counted(struct text *out, uint64_t number, const char *noun);
+
+/* Adds the damage of a recording: "1 buffer is", "2 buffers and 1 record are". */
+void text_add_damage(struct text *out, uint64_t buffers, uint64_t records);
+
 /* Adds a cell of CSV (RFC 4180), in quotes if it needs them. */
 void text_add_csv(struct text *out, const char *text, size_t size);
 
@@ -130,6 +152,9 @@ void text_add_openmetrics(struct text *out, struct registry *registry);
 /* names: of providers; those that it lacks show their GUID. */
 void add_sessions(struct text *out, const struct running_sessions *sessions,
 		  const struct registered_providers *names, bool as_json);
+
+/* Whether a text contains the word, in any case of letters. */
+bool tool_has_word(const char *text, const char *word);
 
 /* Sorts the providers and adds those whose name or GUID contains the word, in any case of letters.
  */

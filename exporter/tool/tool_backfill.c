@@ -31,6 +31,7 @@
 #include "source/event_record.h"
 #include "tool/page_times.h"
 #include "tool/tool.h"
+#include "tool/utc.h"
 
 enum {
 	STEP_DEFAULT_MS = 15000,
@@ -52,14 +53,14 @@ static bool read_step(void *step_ms, const char *value, struct error *err)
 	uint64_t *ms = step_ms;
 
 	(void)err;
-	return parse_duration(value, strlen(value), ms) && *ms > 0 && *ms <= STEP_MOST_MS;
+	return utc_parse_ms(value, ms) && *ms > 0 && *ms <= STEP_MOST_MS;
 }
 
 #define AT(member) .offset = offsetof(struct request, member)
 
 static const struct command_option option_rows[] = {
-	{ "--step", "DURATION", "time between two samples, such as 500ms; default 15s", OPTION_READ,
-	  AT(step_ms), .takes = "a duration from 1ms to 1h", .read = read_step },
+	{ "--step", "DURATION", "time between two samples, such as 500ms or 5s; default 15s",
+	  OPTION_READ, AT(step_ms), .takes = "a duration from 1ms to 1h", .read = read_step },
 	{ "--pages", "N", "maximum number of samples of a series; default 100000", OPTION_COUNT,
 	  AT(pages) },
 	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
@@ -281,7 +282,9 @@ static void show_problem(void *context, const char *sentence, bool warning)
 
 static bool set_up_and_replay(struct backfill *backfill, struct request *request, struct error *err)
 {
-	const struct setup_options setup = { .manifests = &request->arguments.manifests };
+	const struct setup_options setup = { .manifests = &request->arguments.manifests,
+					     .switches = request->arguments.switches.rows,
+					     .switch_count = request->arguments.switches.count };
 	struct progress progress;
 	const struct runner_options replay = {
 		.setup = &backfill->setup,
@@ -357,7 +360,7 @@ const struct tool_command tool_backfill = {
 		"Where nothing was recorded for more than 5 minutes there are no samples, as of an exporter\n"
 		"that was stopped. Output that is not whole has no \"# EOF\" at its end, and promtool refuses it.\n",
 	.options = option_rows,
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,
 	.output = OUTPUT_STREAMS,
 	.size = sizeof(struct request),

@@ -67,6 +67,8 @@ static void add_family(struct text *out, const struct declared_family *family)
 static bool describe(struct request *request, const char *path, struct text *out, struct error *err)
 {
 	const struct setup_options options = { .manifests = &request->arguments.manifests,
+					       .switches = request->arguments.switches.rows,
+					       .switch_count = request->arguments.switches.count,
 					       .live = true };
 	struct setup setup;
 	const struct rule_set *set;
@@ -227,6 +229,7 @@ static bool try_on_recording(struct request *request, const char *path, struct t
 			     struct error *err)
 {
 	const struct recording_options options = { .config_path = path,
+						   .switches = &request->arguments.switches,
 						   .problems = &request->problems,
 						   .context = request,
 						   .on_record = on_record };
@@ -311,7 +314,8 @@ const struct tool_command tool_check = {
 		"each family its series, samples a second at a scrape interval of 15 s, bytes of a\n"
 		"scrape, memory and processor time.\n",
 	.options = option_rows,
-	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE | TOOL_THREADS,
+	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE | TOOL_THREADS |
+		  TOOL_COLLECTORS,
 	.words_most = 2,
 	.too_many = "takes one configuration file, not also",
 	.size = sizeof(struct request),

@@ -22,7 +22,6 @@ enum diff_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 struct request {
 	struct tool_arguments arguments;
 	const char *config; /* NULL: not given */
-	struct collector_switches switches;
 	struct conditions conditions;
 	struct diff_options options;
 	unsigned format; /* enum diff_format */
@@ -53,7 +52,7 @@ static bool read_side(struct diff *diff, struct request *request, unsigned numbe
 	const struct recording_options options = { .collectors = true,
 						   .config_path = request->config,
 						   .problems = problems,
-						   .switches = &request->switches,
+						   .switches = &request->arguments.switches,
 						   .context = side,
 						   .on_record = on_record };
 	struct recording *recording;
@@ -102,6 +101,7 @@ static const char *const formats[] = { "text", "json", "csv", NULL };
 
 static const struct command_option option_rows[] = {
 	{ "--absolute", NULL, "compare totals, not rates", OPTION_SET, AT(options.absolute) },
+	{ "--exact", NULL, "all digits in place of 12.3M", OPTION_SET, AT(options.exact) },
 	{ "--all", NULL, "also series that differ little or not at all", OPTION_SET,
 	  AT(options.all) },
 	{ "--metric", "PATTERN", "only metrics whose name matches: * any text, ? one character",
@@ -113,8 +113,6 @@ static const struct command_option option_rows[] = {
 	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
 	  AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
-	{ "--collector.", "NAME", "switch a collector on or off; overrides the configuration",
-	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
 	{ "--format", "FORMAT", "text (default), json or csv", OPTION_WORD, AT(format),
 	  .words = formats },
 	{ NULL },
@@ -185,7 +183,9 @@ static int run(struct tool_arguments *arguments)
 			warn_beside_csv(&diff);
 		}
 		warn_of_patterns(&diff);
-		status = tool_print("diff", &out);
+		/* The table would hide a mistake. */
+		status = diff_has_mistake(&diff, &request->conditions) ? TOOL_DONE :
+									 tool_print("diff", &out);
 		judged = diff_judge(&diff, &request->conditions);
 		status = status == TOOL_DONE ? judged : status;
 	} else {
@@ -208,7 +208,6 @@ static void done(struct tool_arguments *arguments)
 	for (size_t i = 0; i < request->conditions.count; i++) {
 		fail_if_free(request->conditions.rows[i]);
 	}
-	collector_switches_done(&request->switches);
 }
 
 const struct tool_command tool_diff = {
@@ -233,7 +232,7 @@ const struct tool_command tool_diff = {
 		"usage or configuration, no collector has the metric or label of a condition, or neither\n"
 		"recording has a series that a condition without sum(…) selects.\n",
 	.options = option_rows,
-	.shared = TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
+	.shared = TOOL_COLLECTORS | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
 	.words_most = SIDES,
 	.too_many = "compares two recordings, not also",
 	.size = sizeof(struct request),

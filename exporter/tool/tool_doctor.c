@@ -26,8 +26,7 @@
 struct request {
 	struct tool_arguments arguments;
 	const char *config, *profile; /* NULL: not given */
-	struct collector_switches switches;
-	bool strict;
+	bool strict, all;
 };
 
 /* ---- the profile ---- */
@@ -117,13 +116,14 @@ static bool look_at_recording(struct request *request, struct problems *problems
 {
 	struct doctor doctor = { .path = request->arguments.words[0],
 				 .profile = request->profile,
+				 .all = request->all,
 				 .times = RECORD_TIMES_NONE,
 				 .previous = RECORD_NO_TIME,
 				 .manifests = &request->arguments.manifests };
 	const struct recording_options options = { .collectors = true,
 						   .config_path = request->config,
 						   .problems = problems,
-						   .switches = &request->switches,
+						   .switches = &request->arguments.switches,
 						   .every_collector = !request->config,
 						   .context = &doctor,
 						   .on_class = on_class,
@@ -137,7 +137,8 @@ static bool look_at_recording(struct request *request, struct problems *problems
 					   &options, err);
 	}
 	good = recording && recording_run(recording, err) &&
-	       doctor_judge(&doctor, recording, !request->config, &request->switches, err) &&
+	       doctor_judge(&doctor, recording, !request->config, &request->arguments.switches,
+			    err) &&
 	       add_requested(&needs, &doctor, err) && write_profile(request, &needs, err);
 	if (good) {
 		(request->arguments.as_json ? doctor_add_json : doctor_add_text)(out, &doctor,
@@ -208,8 +209,8 @@ static bool look_at_configuration(struct request *request, struct problems *prob
 {
 	struct configured_manifests *manifests = &request->arguments.manifests;
 	const struct setup_options options = { .manifests = manifests,
-					       .switches = request->switches.rows,
-					       .switch_count = request->switches.count };
+					       .switches = request->arguments.switches.rows,
+					       .switch_count = request->arguments.switches.count };
 	struct record_needs needs = { .flags = 0 };
 	struct setup setup;
 	bool good;
@@ -238,8 +239,8 @@ static const struct command_option option_rows[] = {
 	  "of a recording: the collectors that are on in this configuration", OPTION_TEXT,
 	  AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
-	{ "--collector.", "NAME", "whether a collector is requested; overrides the configuration",
-	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
+	{ "--all", NULL, "the logman lines of all collectors, not only of those requested",
+	  OPTION_SET, AT(all) },
 	{ "--strict", NULL, "exit status 1 if there is a warning", OPTION_SET, AT(strict) },
 	{ NULL },
 };
@@ -300,11 +301,6 @@ static int run(struct tool_arguments *arguments)
 	return printed != TOOL_DONE ? printed : status;
 }
 
-static void done(struct tool_arguments *arguments)
-{
-	collector_switches_done(&((struct request *)arguments)->switches);
-}
-
 const struct tool_command tool_doctor = {
 	.name = "doctor",
 	.synopsis = "FILE|CONFIG",
@@ -322,10 +318,10 @@ const struct tool_command tool_doctor = {
 		"read, the profile cannot be written, or --strict is given and there is a warning; 2 bad\n"
 		"usage or configuration.\n",
 	.options = option_rows,
-	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE | TOOL_THREADS,
+	.shared = TOOL_COLLECTORS | TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE |
+		  TOOL_THREADS,
 	.words_most = 1,
 	.too_many = "one recording or configuration at a time, not also",
 	.size = sizeof(struct request),
 	.run = run,
-	.done = done,
 };

@@ -167,7 +167,8 @@ bool dump_pass_run(struct dump_pass *pass)
 		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
 		return false;
 	}
-	return !pass->stopped && event_filter_found(filter, "dump");
+	return !pass->stopped &&
+	       event_filter_found(filter, recording_times(pass->recording), "dump");
 }
 
 void dump_pass_done(struct dump_pass *pass)
@@ -334,14 +335,15 @@ static const struct command_option option_rows[] = {
 
 static const char more[] = EVENT_FILTER_HELP
 	"\n"
-	"jsonl: each record as it stands in the file, in file order, names as the layout has them.\n"
+	"jsonl: each record as it stands in the file, in file order, names as the layout has them;\n"
+	"fields that only the built-in manifests know are shown with --builtin.\n"
 	"csv: a column for each field of the events shown; text: a line an event. Both in time order,\n"
 	"with the process that an event belongs to and the names that rules take, and with derived\n"
 	"fields (Path, Volume, Duration in ns and so on; in text behind a |). Text shows pointers, flags\n"
 	"and statuses in hexadecimal. Characters that control a terminal are shown as \\u001b; text in\n"
 	"a cell of csv that a spreadsheet would take for a formula (= + - @) has a ' in front.\n"
 	"\n"
-	"A name that is nowhere in the recording ends it with status 1.\n";
+	"A name that is nowhere in the recording, and a time range outside it, end it with status 1.\n";
 
 /* NO_COLOR: "NO_COLOR: disabling ANSI color output by default", no-color.org. */
 static bool wants_colour(void)
@@ -351,14 +353,14 @@ static bool wants_colour(void)
 	return (!no || !no[0]) && os_has_colours(stdout);
 }
 
-/* Times in seconds count from the start in the header of the recording. */
+/* Seconds count from the start in the header of the recording. */
 static bool find_start(struct dump_request *request)
 {
 	struct event_filter *filter = &request->filter;
 	struct etl_file *file;
 	struct error err;
 
-	if (!filter->from.relative && !filter->to.relative) {
+	if (!filter->from.set && !filter->to.set) {
 		return true;
 	}
 	file = etl_file_open(request->arguments.words[0], 0, &err);
@@ -381,7 +383,7 @@ static int run(struct tool_arguments *arguments)
 	if (request->colour == COLOUR_AUTO && wants_colour()) {
 		request->colour = COLOUR_ALWAYS;
 	}
-	if (!find_start(request)) {
+	if (!find_start(request) || !tool_use_builtin(arguments)) {
 		return TOOL_FAILED;
 	}
 	if (event_filter_is_empty(&request->filter)) {

@@ -351,6 +351,55 @@ static void add_collector(struct text *out, const char *file, const struct searc
 	out->failed |= samples->failed;
 }
 
+/* ---- JSON ---- */
+
+static void add_field_json(struct json *json, const struct sampled_field *field)
+{
+	json_object_begin(json);
+	json_member_string(json, "name", field->name);
+	json_member_string(json, "type", field->structures ? "structure" : field->type);
+	json_key(json, "list");
+	json_bool(json, field->list || field->structures);
+	json_key(json, "address");
+	json_bool(json, field->address);
+	json_member_string(json, "decode", field->decoder); /* null: none */
+	json_member_array(json, "values");
+	for (size_t i = 0; i < field->sample_count; i++) {
+		json_text(json, field->samples[i].data ? field->samples[i].data : "",
+			  field->samples[i].size);
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static void add_json(struct text *out, const struct search *search)
+{
+	const struct class_row *row = &search->rows.rows[0];
+	const struct field_samples *samples = &search->samples;
+	struct tool_json page;
+	struct json *json = tool_json_begin(&page);
+
+	json_member_string(json, "event", row->name);
+	json_member_string(json, "provider", row->provider);
+	json_member_guid(json, "guid", &row->guid);
+	json_member_u64(json, row->classic ? "opcode" : "id", row->number);
+	json_member_u64(json, "records", row->records);
+	json_member_array(json, "derived");
+	for (unsigned i = 0; i < DERIVED_MOST; i++) {
+		if (samples->derived[i].name) {
+			add_field_json(json, &samples->derived[i]);
+		}
+	}
+	json_array_end(json);
+	json_member_array(json, "fields");
+	for (size_t i = 0; i < samples->count; i++) {
+		add_field_json(json, &samples->fields[i]);
+	}
+	json_array_end(json);
+	tool_json_end(&page, out);
+	out->failed |= samples->failed;
+}
+
 /* ---- the command ---- */
 
 static void on_class(void *context, const struct event_class *class)
@@ -396,7 +445,7 @@ static int complain_of_several(const struct search *search)
 	return TOOL_BAD_USAGE;
 }
 
-static int print(struct search *search, const char *path)
+static int print(struct search *search, const char *path, bool as_json)
 {
 	struct text out = { 0 };
 
@@ -415,7 +464,11 @@ static int print(struct search *search, const char *path)
 	if (search->rows.count > 1) {
 		return complain_of_several(search);
 	}
-	add_collector(&out, os_path_name(path), search);
+	if (as_json) {
+		add_json(&out, search);
+	} else {
+		add_collector(&out, os_path_name(path), search);
+	}
 	return tool_print("fields", &out);
 }
 
@@ -441,7 +494,7 @@ static int run(struct tool_arguments *arguments)
 								       .on_class = on_class,
 								       .on_record = on_record });
 	if (recording) {
-		status = print(&search, words[0]);
+		status = print(&search, words[0], arguments->as_json != 0);
 	}
 	class_rows_done(&search.rows);
 	field_samples_done(&search.samples);
@@ -455,7 +508,7 @@ const struct tool_command tool_fields = {
 	.about = "Show the fields of an event, as a collector to start from",
 	.more = "PROVIDER is a name or GUID. EVENT is a name or an id, or without PROVIDER the event as\n"
 		"in a rule: DiskIo/Read. In both, * matches any text and ? one character.\n",
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
+	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
 	.words_most = 3,
 	.too_many = "one event at a time, not also",
 	.size = sizeof(struct tool_arguments),

@@ -117,9 +117,29 @@ static void add_json(struct text *out, const struct class_rows *rows)
 	tool_json_end(&page, out);
 }
 
-static int list(struct tool_arguments *arguments)
+/* Brings the rows to the front whose provider or event has the word, in their order; their number.
+ */
+static size_t pick(struct class_rows *rows, const char *word)
 {
-	struct class_rows rows = { .count = 0 };
+	size_t picked = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct class_row row = rows->rows[i];
+		char guid[GUID_TEXT_SIZE];
+
+		guid_format(&row.guid, guid);
+		if (tool_has_word(row.provider, word) || tool_has_word(guid, word) ||
+		    tool_has_word(row.name, word)) {
+			rows->rows[i] = rows->rows[picked];
+			rows->rows[picked++] = row;
+		}
+	}
+	return picked;
+}
+
+static int list(struct tool_arguments *arguments, const char *word)
+{
+	struct class_rows rows = { .count = 0 }, shown;
 	struct recording *recording =
 		recording_read(arguments, &(struct recording_options){ .context = &rows,
 								       .on_class = class_rows_class,
@@ -129,7 +149,14 @@ static int list(struct tool_arguments *arguments)
 
 	if (recording) {
 		class_rows_sort(&rows);
-		(arguments->as_json ? add_json : add_text)(&out, &rows);
+		shown = rows;
+		shown.count = word ? pick(&rows, word) : rows.count;
+	}
+	if (recording && word && shown.count == 0) {
+		tool_complain(TOOL_FAILED, "providers",
+			      "the recording has no provider or event with '%s' in its name", word);
+	} else if (recording) {
+		(arguments->as_json ? add_json : add_text)(&out, &shown);
 		status = tool_print("providers", &out);
 	}
 	class_rows_done(&rows);
@@ -189,14 +216,20 @@ static int run_export(struct request *request)
 static int run(struct tool_arguments *arguments)
 {
 	struct request *request = (struct request *)arguments;
+	size_t words_most = request->installed ? 1 : 2;
 	struct error err;
 
 	if (request->export) {
 		return run_export(request);
 	}
-	if (arguments->word_count > 1) {
+	if (arguments->word_count > 1 && !request->installed && is_file(arguments->words[1])) {
 		recording_refuse_second(arguments->words[0], arguments->words[1], &err);
 		return tool_complain(TOOL_BAD_USAGE, "providers", "%s", err.text);
+	}
+	if (arguments->word_count > words_most) {
+		return tool_complain(TOOL_BAD_USAGE, "providers",
+				     "one word at a time, not also \"%s\"",
+				     arguments->words[words_most]);
 	}
 	if (request->installed) {
 		return tool_installed(arguments->words[0], arguments->as_json != 0);
@@ -204,15 +237,16 @@ static int run(struct tool_arguments *arguments)
 	if (arguments->word_count == 0) {
 		return tool_complain(TOOL_BAD_USAGE, "providers", "which recording?");
 	}
-	return list(arguments);
+	return list(arguments, arguments->words[1]);
 }
 
 const struct tool_command tool_providers = {
 	.name = "providers",
-	.synopsis = "FILE | --installed [WORD] | --export-manifests DIR [FILE] [NAME…]",
+	.synopsis = "FILE [WORD] | --installed [WORD] | --export-manifests DIR [FILE] [NAME…]",
 	.about = "List the providers of a recording, their events and fields",
 	.more = "The names are those that the rules of collectors use: kernel events as shown, other\n"
-		"events with their provider in front, as Provider/Name.\n"
+		"events with their provider in front, as Provider/Name. WORD shows those only that have it in\n"
+		"their name or GUID, or in that of their provider.\n"
 		"\n"
 		"--export-manifests takes what a recording contains: the manifests of EventSources, and\n"
 		"the descriptions that a merge adds. On Windows, without FILE, it takes all that is\n"

@@ -41,6 +41,7 @@
 #include "tool/recording.h"
 #include "tool/split.h"
 #include "tool/tool.h"
+#include "tool/utc.h"
 #include "windows/crash.h"
 
 #define NS_PER_MS       UINT64_C(1000000)
@@ -53,7 +54,6 @@
 struct request {
 	struct tool_arguments arguments;
 	const char *config;
-	struct collector_switches switches;
 	uint64_t duration_ms; /* 0: until it is ended */
 	uint64_t size_bytes;  /* likewise */
 	uint64_t ring_bytes;  /* 0: everything is written */
@@ -109,8 +109,8 @@ static bool open_set_up(struct run *run, struct error *err)
 {
 	const struct request *request = run->request;
 	const struct setup_options options = {
-		.switches = request->switches.rows,
-		.switch_count = request->switches.count,
+		.switches = request->arguments.switches.rows,
+		.switch_count = request->arguments.switches.count,
 	};
 
 	return setup_open(&run->setup, setup_config(request->config, &run->problems, err), &options,
@@ -375,17 +375,12 @@ static int run(struct tool_arguments *arguments)
 	return status;
 }
 
-static void done(struct tool_arguments *arguments)
-{
-	collector_switches_done(&((struct request *)arguments)->switches);
-}
-
 /* ---- options ---- */
 
 static bool read_duration(void *ms, const char *value, struct error *err)
 {
 	(void)err;
-	return parse_duration(value, strlen(value), ms) && *(uint64_t *)ms > 0;
+	return utc_parse_ms(value, ms) && *(uint64_t *)ms > 0;
 }
 
 static bool read_size(uint64_t *bytes, const char *value, uint64_t least)
@@ -425,8 +420,6 @@ static const struct command_option option_rows[] = {
 	{ "--config.file", "FILE", "collectors, sessions and limits, as for the exporter",
 	  OPTION_TEXT, AT(config) },
 	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
-	{ "--collector.", "NAME", "switch a collector on or off; overrides the configuration",
-	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
 	{ NULL },
 };
 
@@ -441,9 +434,9 @@ const struct tool_command tool_record = {
 		"Events that the sessions lose, or that come faster than they can be written, are counted\n"
 		"and reported in the header of the file.\n",
 	.options = option_rows,
+	.shared = TOOL_COLLECTORS,
 	.words_most = 1,
 	.too_many = "writes one recording, not also",
 	.size = sizeof(struct request),
 	.run = run,
-	.done = done,
 };

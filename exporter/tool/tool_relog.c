@@ -51,6 +51,7 @@ struct relog {
 	char *key; /* owned */
 	size_t key_size;
 	unsigned parts;
+	struct record_times times; /* of the run that chose */
 	bool no_memory;
 	bool unprinted;
 };
@@ -101,10 +102,12 @@ static void warn_of_damage(const struct relog *relog, const struct etl_damage *d
 			      "warning: %s is cut short; everything up to there is copied", path);
 	}
 	if (damage->bad_buffers > 0 || damage->bad_records > 0) {
-		tool_complain(TOOL_DONE, "relog",
-			      "warning: %s is damaged: %" PRIu64 " buffers and %" PRIu64
-			      " records are left out",
-			      path, damage->bad_buffers, damage->bad_records);
+		struct text lost = { 0 };
+
+		text_add_damage(&lost, damage->bad_buffers, damage->bad_records);
+		tool_complain(TOOL_DONE, "relog", "warning: %s is damaged: %s left out", path,
+			      lost.data ? lost.data : "");
+		text_free(&lost);
 	}
 }
 
@@ -190,7 +193,7 @@ static bool names_were_found(const struct relog *relog)
 	const char *where = filter ? "what the filter keeps" : "the recording";
 	struct error err = { 0 };
 
-	if (filter && !event_filter_found(&relog->request->filter, "relog")) {
+	if (filter && !event_filter_found(&relog->request->filter, &relog->times, "relog")) {
 		return false;
 	}
 	if (!set_fields_found(&relog->request->set, where, &err)) {
@@ -224,6 +227,7 @@ static bool choose(struct relog *relog, struct error *err)
 	if (good) {
 		recording_statistics(recording, &statistics);
 		relog->bad_buffers_before = statistics.bad_buffers;
+		relog->times = *recording_times(recording);
 	}
 	recording_close(recording);
 	if (good && relog->no_memory) {
@@ -321,9 +325,6 @@ static bool make_anonymised(struct relog *relog, struct etl_file *input, const c
 	struct anonymise_result result;
 	bool good;
 
-	if (!configured_manifests_add_builtin(&relog->request->arguments.manifests, err)) {
-		return false;
-	}
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
 	relog->bytes_before = 0;
 	relog->bytes_total = input->input.size_bytes;
@@ -580,6 +581,9 @@ static int run(struct tool_arguments *arguments)
 	if (mistake) {
 		return tool_complain(TOOL_BAD_USAGE, "relog", "%s", mistake);
 	}
+	if (!tool_use_builtin(arguments)) {
+		return TOOL_FAILED;
+	}
 	relog = calloc(1, sizeof *relog);
 	if (!relog) {
 		return tool_complain(TOOL_FAILED, "relog", "no memory");
@@ -643,7 +647,8 @@ static const struct command_option option_rows[] = {
 	  OPTION_READ, AT(added), .read = added_files_read },
 	{ "--drop-stacks", NULL, "leave out call stacks", OPTION_SET, AT(drop_stacks) },
 	{ "--split", "SIZE|TIME",
-	  "several recordings, FILE_000001.etl and so on, each of at most 100MB or 1m, say",
+	  "several recordings, FILE_000001.etl and so on, with so many bytes (100MB) or so much time "
+	  "(1m) of records in each",
 	  OPTION_READ, AT(split), .takes = "a size such as 100MB, or a duration such as 1m",
 	  .read = split_by_read },
 	{ "--anonymise", NULL, "replace names by keyed hashes, see below", OPTION_SET,
@@ -675,8 +680,9 @@ static const char more[] =
 	"`provider` (a GUID, or a kernel class as `provider_name`), `id` or `opcode`, `version`, and\n"
 	"`filetime` or `ts` are enough. Readers see the events in order of time.\n"
 	"\n"
-	"Each part of a split recording has the records of its time, and of other times those that\n"
-	"describe others. The losses in its header are those of the whole.\n"
+	"Each part of a split recording has the records of its time range, and those of the others that\n"
+	"name processes, files and layouts of events, so many small parts are larger together than the\n"
+	"whole, and each may be larger than asked for. The losses in its header are those of the whole.\n"
 	"\n"
 	"--anonymise replaces the names of machines, users, programs, files, addresses and accounts,\n"
 	"command lines, and all other text. The same name becomes the same hash, also in other\n"
@@ -689,8 +695,8 @@ static const char more[] =
 	"there is replaced. The standard output gets all of it at the end, from a temporary file in\n"
 	"TMPDIR, because the header of a recording is complete only then. A damaged recording is\n"
 	"copied as far as it can be read, with a warning.\n"
-	"A name that is nowhere in the recordings, an event or field of --set that no record has, and a\n"
-	"wrong line of --add end it with status 1; nothing is written then.\n";
+	"A name that is nowhere in the recordings, a time range outside them, an event or field of --set\n"
+	"that no record has, and a wrong line of --add end it with status 1; nothing is written then.\n";
 
 const struct tool_command tool_relog = {
 	.name = "relog",

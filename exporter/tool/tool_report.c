@@ -134,6 +134,8 @@ static void show_problem(void *context, const char *sentence, bool warning)
 static bool make_report(struct request *request, struct text *html, struct error *err)
 {
 	const struct setup_options setup = { .manifests = &request->arguments.manifests,
+					     .switches = request->arguments.switches.rows,
+					     .switch_count = request->arguments.switches.count,
 					     .every_collector = true };
 	const char *path = request->arguments.words[0];
 	struct making *making = calloc(1, sizeof *making);
@@ -232,7 +234,7 @@ const struct tool_command tool_report = {
 		"It has names of processes, files, users and machines as the recording has them.\n"
 		"A file of the same name is replaced if it is a report, and else left alone.\n",
 	.options = option_rows,
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,
 	.output = OUTPUT_AT_END,
 	.size = sizeof(struct request),

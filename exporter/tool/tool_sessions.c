@@ -191,7 +191,7 @@ static int compare_names(const void *a, const void *b)
 	return order != 0 ? order : memcmp(&one->guid, &two->guid, sizeof one->guid);
 }
 
-static bool has_word(const char *text, const char *word)
+bool tool_has_word(const char *text, const char *word)
 {
 	for (; *text; text++) {
 		if (text_starts_nocase(text, strlen(text), word, strlen(word))) {
@@ -210,7 +210,7 @@ next_installed(const struct registered_providers *providers, const char *word, s
 		const struct registered_provider *provider = &providers->list[(*at)++];
 
 		guid_format(&provider->guid, guid);
-		if (!word || has_word(provider->name, word) || has_word(guid, word)) {
+		if (!word || tool_has_word(provider->name, word) || tool_has_word(guid, word)) {
 			return provider;
 		}
 	}

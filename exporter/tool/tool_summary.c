@@ -23,6 +23,7 @@
 #include "etl/file.h"
 #include "etl/index.h"
 #include "etl/scan.h"
+#include "tool/recording.h"
 #include "tool/tool.h"
 #include "tool/utc.h"
 
@@ -319,7 +320,7 @@ static void write_times(struct json *json, const struct summary *summary)
 }
 
 /* A kernel class has its own name; other providers that of the recording, or else of a manifest. */
-static const char *provider_name(const struct summary *summary, const struct guid *provider)
+static const char *name_of_provider(const struct summary *summary, const struct guid *provider)
 {
 	const char *name = kernel_class_name(provider);
 	const struct schema_origins origins = { .trace = summary->schemas,
@@ -344,7 +345,7 @@ static void write_providers(struct json *json, const struct summary *summary)
 		}
 		guid_format(provider, text);
 		json_member_object(json, text);
-		json_member_string(json, "name", provider_name(summary, provider));
+		json_member_string(json, "name", name_of_provider(summary, provider));
 		json_member_u64(json, "events", records);
 		json_object_end(json);
 	}
@@ -426,11 +427,15 @@ static void write_summary(struct text *out, const struct summary *summary, const
 
 static int run(struct tool_arguments *arguments)
 {
-	struct summary summary = { .manifests = arguments->manifests };
+	struct summary summary = { .manifests = { NULL } };
 	struct error err = { 0 };
 	struct text out = { 0 };
 	int status = TOOL_FAILED;
 
+	if (arguments->builtin && !tool_use_builtin(arguments)) {
+		return TOOL_FAILED;
+	}
+	summary.manifests = arguments->manifests;
 	/* No override of the pointer size: headers are counted as recorded. */
 	summary.file = etl_file_open(arguments->words[0], 0, &err);
 	summary.schemas = summary.file ? trace_schemas_new(&err) : NULL;

@@ -31,6 +31,7 @@
 #include "tool/tool.h"
 #include "tool/top_feed.h"
 #include "tool/top_view.h"
+#include "tool/utc.h"
 
 #define NS_PER_S    1e9
 #define UNITS_PER_S 1e7 /* of 100 ns */
@@ -79,9 +80,14 @@ static bool read_speed(void *target, const char *value, struct error *err)
 static bool read_delay(void *target, const char *value, struct error *err)
 {
 	double *delay = target;
+	int64_t time_100ns;
 
 	(void)err;
-	return read_number(value, 3600, delay) && *delay >= 0.1;
+	if (!utc_parse_duration(value, &time_100ns)) {
+		return false;
+	}
+	*delay = (double)time_100ns / UNITS_PER_S;
+	return *delay >= 0.1 && *delay <= 3600;
 }
 
 #define AT(member) .offset = offsetof(struct request, member)
@@ -95,8 +101,9 @@ static const struct command_option option_rows[] = {
 	{ "--speed", "N", "of a replay: 1 as recorded (default), 0 as fast as possible, to its end",
 	  OPTION_READ, AT(arguments), .takes = "0, or a number from 0.001 to 1000000000",
 	  .read = read_speed },
-	{ "--delay", "SECONDS", "time between two frames; default 1", OPTION_READ, AT(delay_s),
-	  .takes = "a number from 0.1 to 3600", .read = read_delay },
+	{ "--delay", "TIME", "time between two frames, such as 0.5 or 2s; default 1s", OPTION_READ,
+	  AT(delay_s), .takes = "a number from 0.1 to 3600, or a time such as 500ms or 2s",
+	  .read = read_delay },
 	{ "--sort", "COLUMN",
 	  "written (default), read, fileops, net, cpu, waits, disk, faults or events", OPTION_WORD,
 	  AT(sort), .words = sort_words },
@@ -708,7 +715,7 @@ const struct tool_command tool_top = {
 		"1 the recording cannot be read, the sessions cannot start, or the last page of an\n"
 		"exporter did not come; 2 bad usage or configuration.\n",
 	.options = option_rows,
-	.shared = TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
+	.shared = TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,
 	.too_many = "one recording or URL at a time, not also",
 	.output = OUTPUT_STREAMS,

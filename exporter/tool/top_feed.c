@@ -178,18 +178,26 @@ static bool open_exporter(struct feed *feed, const struct feed_options *options,
 }
 
 /* For a recording, what costs a live session much is on as well: only a replay needs longer. */
+static bool switch_sched_on(struct collector_switches *switches, struct error *err)
+{
+	for (size_t i = 0; i < switches->count; i++) {
+		if (strcmp(switches->rows[i].collector, "sched") == 0) {
+			return true; /* as the command line says */
+		}
+	}
+	return collector_switches_read(switches, "--collector.sched", err);
+}
+
 static bool open_set_up(struct feed *feed, const struct feed_options *options, struct error *err)
 {
-	static char sched[] = "sched";
-	static const struct config_switch replay_switches[] = { { .collector = sched,
-								  .on = true } };
-	const struct setup_options setup = {
-		.manifests = &options->arguments->manifests,
-		.switches = replay_switches,
-		.switch_count = feed->is_replay && !options->config ?
-					sizeof replay_switches / sizeof replay_switches[0] :
-					0,
-	};
+	struct collector_switches *switches = &options->arguments->switches;
+	struct setup_options setup = { .manifests = &options->arguments->manifests };
+
+	if (feed->is_replay && !options->config && !switch_sched_on(switches, err)) {
+		return false;
+	}
+	setup.switches = switches->rows;
+	setup.switch_count = switches->count;
 
 	return setup_open(&feed->setup, setup_config(options->config, options->problems, err),
 			  &setup, err);

@@ -57,8 +57,7 @@ unsigned top_add_cut(struct text *out, const char *string, unsigned columns)
 	return used;
 }
 
-/* Three digits and a unit: 1.23k, 12.3k, 123k. */
-static void add_scaled(struct text *out, double value)
+void top_add_scaled(struct text *out, double value)
 {
 	static const char units[] = { 'k', 'M', 'G', 'T', 'P', 'E' };
 	size_t unit = 0;
@@ -87,7 +86,7 @@ void top_add_value(struct text *out, double value, enum top_unit unit, bool rate
 	if (exact) {
 		text_add_format(out, "%.*f", unit == UNIT_SECONDS || rate ? 3 : 0, value);
 	} else if (value >= 999.5) {
-		add_scaled(out, value);
+		top_add_scaled(out, value);
 	} else if (unit == UNIT_SECONDS || (rate && value > 0 && value < 9.95)) {
 		text_add_format(out, "%.*f", value < 99.95 ? 1 : 0, value);
 	} else {

@@ -57,6 +57,9 @@ size_t top_view_count(const struct top_view *view, const struct top_frame *frame
  * exact. */
 void top_add_value(struct text *out, double value, enum top_unit unit, bool rate, bool exact);
 
+/* Adds three digits and a unit of a value from 999.5 on: "1.23k", "12.3M", "123G". */
+void top_add_scaled(struct text *out, double value);
+
 /* Adds text for people, cut so that it takes at most `columns` of a terminal; what steers it
  * becomes an escape. Returns the columns. */
 unsigned top_add_cut(struct text *out, const char *string, unsigned columns);

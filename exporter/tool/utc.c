@@ -119,21 +119,77 @@ bool utc_parse(const char *text, int64_t *time_100ns)
 	return true;
 }
 
-bool utc_parse_seconds(const char *text, int64_t *time_100ns)
+bool utc_parse_duration(const char *text, int64_t *time_100ns)
 {
+	/* In 1/1000 of a second, so that all are integers. */
+	static const struct {
+		const char *name;
+		int64_t thousandths;
+	} units[] = { { "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
 	const int64_t most = 100 * 366 * DAY;
 	size_t digits = strspn(text, "0123456789");
 	const char *at = text + digits;
-	uint64_t seconds;
+	uint64_t number;
 	int64_t fraction;
 
-	if (digits > 10 || !parse_u64(text, digits, &seconds)) {
+	if (digits > 10 || !parse_u64(text, digits, &number)) {
 		return false;
 	}
 	fraction = take_fraction(&at);
-	if (fraction < 0 || *at != '\0' || (int64_t)seconds > most / SECOND) {
+	for (size_t i = 0; i < sizeof units / sizeof units[0] && fraction >= 0; i++) {
+		int64_t unit = units[i].thousandths * (SECOND / 1000);
+
+		if (strcmp(at, units[i].name) == 0) {
+			if ((int64_t)number > most / unit) {
+				return false;
+			}
+			*time_100ns =
+				(int64_t)number * unit + fraction * units[i].thousandths / 1000;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool utc_parse_ms(const char *text, uint64_t *ms)
+{
+	int64_t time_100ns;
+
+	if (parse_duration(text, strlen(text), ms)) {
+		return true;
+	}
+	if (!utc_parse_duration(text, &time_100ns)) {
 		return false;
 	}
-	*time_100ns = (int64_t)seconds * SECOND + fraction;
+	*ms = (uint64_t)time_100ns / (SECOND / 1000);
 	return true;
+}
+
+const char *utc_lacks(const char *text)
+{
+	/* A 0 is a digit; a fraction of a second may follow. */
+	static const struct {
+		const char *form, *lacks;
+	} forms[] = {
+		{ "00:00", "lacks the date and the Z" },
+		{ "00:00:00", "lacks the date and the Z" },
+		{ "0000-00-00", "lacks the time" },
+		{ "0000-00-00T00:00", "lacks the seconds and the Z" },
+		{ "0000-00-00T00:00Z", "lacks the seconds" },
+		{ "0000-00-00T00:00:00", "lacks the Z" },
+		{ "0000-00-00 00:00:00", "has a blank in place of the T, and lacks the Z" },
+		{ "0000-00-00 00:00:00Z", "has a blank in place of the T" },
+	};
+
+	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		const char *form = forms[i].form, *at = text;
+
+		for (; *form && (*form == '0' ? *at >= '0' && *at <= '9' : *at == *form); form++) {
+			at++;
+		}
+		if (*form == '\0' && take_fraction(&at) >= 0 && *at == '\0') {
+			return forms[i].lacks;
+		}
+	}
+	return NULL;
 }

@@ -21,7 +21,13 @@ void utc_member(struct json *json, const char *key, int64_t time_100ns);
 /* The other way round, with any number of digits behind the seconds, of which seven count. */
 bool utc_parse(const char *text, int64_t *time_100ns);
 
-/* "12", "0.5": seconds, from 0 to a hundred years. */
-bool utc_parse_seconds(const char *text, int64_t *time_100ns);
+/* "12", "0.5": seconds; "500ms", "10s", "5m", "2h". From 0 to a hundred years. */
+bool utc_parse_duration(const char *text, int64_t *time_100ns);
+
+/* Likewise, in milliseconds, and longer ones if they are whole and have a unit. */
+bool utc_parse_ms(const char *text, uint64_t *ms);
+
+/* What a text that is nearly a time lacks: "lacks the Z"; NULL: it is not nearly one. */
+const char *utc_lacks(const char *text);
 
 #endif

@@ -89,7 +89,13 @@ grep -q 'standard output' "$work/err" || fail "a full disk: $(cat "$work/err")"
 "$ETW_EXPORTER" --help | says -- --replay.file || fail "--help does not name --replay.file"
 "$ETW_EXPORTER" --version | says '^etw_exporter ' || fail "--version"
 "$ETW_EXPORTER" --check-config | says valid || fail "--check-config"
-"$ETWTOOL" --help | says summary || fail "etwtool --help"
+# Every command, in the group of what it is for; a newcomer's first one comes first.
+"$ETWTOOL" --help >"$work/out" || fail "etwtool --help"
+sed -n '3,/^  --version/s/^\([a-zA-Z].*:\|  [a-z]*\).*/\1/p' "$work/out" | tr -s '\n ' ' ' >"$work/groups"
+echo 'look at recordings: report stats top summary doctor diff providers fields dump change and convert recordings: relog backfill configure the exporter: check metrics on Windows: record sessions ' |
+	diff - <(cat "$work/groups"; echo) || fail "etwtool --help: $(cat "$work/out")"
+"$ETWTOOL" --describe | python3 -c 'import json, sys
+print(*(c["name"] for c in json.load(sys.stdin)["commands"]), sep="\n")' | sort | diff - <(sed -n 's/^  \([a-z]*\) .*/\1/p' "$work/out" | sort) || fail "etwtool --help has not all commands"
 "$ETWTOOL" help report | diff - <("$ETWTOOL" report --help) || fail "help COMMAND is not COMMAND --help"
 expect_exit 2 '^etwtool: unknown command "repot"; did you mean report\?$' "$ETWTOOL" help repot
 expect_exit 2 '^etwtool check: .*sample\.etl is a recording; etwtool check CONFIG --with .*sample\.etl tries a configuration on it$' \
@@ -115,3 +121,28 @@ head -c 100000 "$work/sample.etl" >"$work/cut.etl"
 "$ETW_EXPORTER" --once --replay.file="$work/cut.etl" >"$work/out" 2>"$work/err" || fail "cut short: $(cat "$work/err")"
 grep -q 'level=warning.*cut short' "$work/err" || fail "cut short, and no warning: $(cat "$work/err")"
 grep -q '^etw_events_total' "$work/out" || fail "cut short, and no metrics"
+
+# Collectors are switched by the same options in every command that runs some.
+printf 'collectors: { cpu: off }\n' >"$work/file.yaml"
+shows() { # COMMAND...
+	"$@" >"$work/out" 2>"$work/err" || fail "$*: $(cat "$work/err")"
+}
+shows "$ETWTOOL" backfill "$work/sample.etl" --step 1h --collector.cpu --no-collector.file
+grep -q '^etw_process_cpu_samples_total' "$work/out" || fail "backfill --collector.cpu"
+grep -q '^etw_file_written_bytes_total' "$work/out" && fail "backfill --no-collector.file"
+shows "$ETWTOOL" report "$work/sample.etl" -o - --no-collector.dns
+cp "$work/out" "$work/without"
+shows "$ETWTOOL" report "$work/sample.etl" -o - --collector.dns
+[ "$(wc -c <"$work/without")" -lt "$(wc -c <"$work/out")" ] || fail "report --no-collector.dns"
+shows "$ETWTOOL" top "$work/sample.etl" --speed 0 --batch --no-collector.file --exact
+awk '$1 == "PROCESS" { for (i = 1; i <= NF; i++) if ($i == "WRITTEN") at = i } at && $1 == "sqlservr" && $at != 0 && $at != "-" { exit 1 }' "$work/out" ||
+	fail "top --no-collector.file: $(cat "$work/out")"
+shows "$ETWTOOL" check "$work/file.yaml" --collector.cpu --no-collector.file
+grep -q '^collectors on: cpu, disk, ' "$work/out" || fail "check --collector.cpu: $(cat "$work/out")"
+shows "$ETWTOOL" check "$work/file.yaml" --with "$work/sample.etl" --collector.cpu
+grep -q '^etw_process_cpu_samples_total' "$work/out" || fail "check --with --collector.cpu"
+# shellcheck disable=SC2086 # several words
+for command in "backfill $work/sample.etl" "report $work/sample.etl" "top $work/sample.etl --batch" "check $work/file.yaml" "diff $work/sample.etl $work/sample.etl" \
+	"doctor $work/sample.etl"; do
+	expect_exit 2 'nosuch' "$ETWTOOL" $command --collector.nosuch
+done

@@ -175,11 +175,24 @@ verdict 2 "no collector has the metric 'etw_disk_operation_duration_seconds'; di
 	'etw_disk_operation_duration_seconds > 5'
 verdict 2 "no collector has the metric 'etw_no_such_thing'$" 'sum(etw_no_such_thing) > 5'
 verdict 2 "the collector of this metric is off: --collector.cpu switches it on" 'sum(etw_process_cpu_samples_total) > 5'
-verdict 2 "no series of the metric has the label 'proces'" 'sum(etw_file_written_bytes_total{proces="sqlservr"}) > 5'
+verdict 2 "no series of the metric has the label 'proces'; did you mean 'process'\?$" 'sum(etw_file_written_bytes_total{proces="sqlservr"}) > 5'
 verdict 0 '' 'sum(etw_file_written_bytes_total{process="nobody.exe"}) > 0' 'sum(etw_file_written_bytes_total{process="nobody.exe"}) > 0 %'
 verdict 1 'all selected series together was 0 in A and is 0 in B' 'sum(etw_file_written_bytes_total{process="nobody.exe"}) < 1'
 # All conditions are judged, and a mistake in one outweighs another one that holds.
 verdict 2 'holds' "$selector > 0" 'etw_no_such_thing > 5'
+# A mistake in a condition ends it before the table, one that holds comes after it.
+[ ! -s "$work/out" ] || fail "a table in spite of a mistake: $(head -3 "$work/out")"
+verdict 1 'holds' "$selector > 0"
+[ -s "$work/out" ] || fail "no table beside a condition that holds"
+# The table has numbers as top and report have them; --exact has all digits.
+plain="$ETWTOOL diff $work/half.etl $work/sample.etl --absolute --metric etw_disk_process_written_bytes_total --process sqlservr"
+$plain >"$work/out" || fail "$plain"
+grep -q '[0-9]e[+-]' "$work/out" && fail "numbers with an exponent: $(cat "$work/out")"
+short() { awk -v v="$1" 'BEGIN { split("k M G T", unit, " "); for (i = 0; v >= 999.5; i++) v /= 1000
+	printf v < 9.995 ? "%.2f%s" : v < 99.95 ? "%.1f%s" : "%.0f%s", v, unit[i] }'; }
+grep -qE "^ +$(short "$a" | sed 's/[.]/[.]/') +$(short "$b" | sed 's/[.]/[.]/') +[+]$(short $((b - a))) " "$work/out" || fail "$a and $b: $(cat "$work/out")"
+$plain --exact >"$work/out" || fail "$plain --exact"
+grep -qE "^ +$a +$b +[+]$((b - a)) " "$work/out" || fail "--exact, $a and $b: $(cat "$work/out")"
 # Spaces, signs and percentages.
 for condition in "$selector>+$((percent - 1))%" "  $selector   >   $((percent - 1))   %  " "sum( $selector )>=$b" "$selector > 1e0" "$selector > -5 %"; do
 	verdict 1 holds "$condition"

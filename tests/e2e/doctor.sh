@@ -147,12 +147,13 @@ named() { # GUID NAME
 finds named.etl note no_schema
 sed -n 's/.*where the provider is registered\(.*\)/\1/p' "$work/text" | LC_ALL=C sort >"$work/commands"
 diff - "$work/commands" <<'END' || fail "command lines with names of providers"
-, by its user command DumpRegisteredManifest.
-, by its user command DumpRegisteredManifest.
-, by its user command DumpRegisteredManifest.
-: PerfView UserCommand DumpRegisteredManifest "Contoso Windows Firewall".
-: PerfView UserCommand DumpRegisteredManifest Contoso-Plain.Name_1.
+, with --export-manifests.
+, with --export-manifests.
+, with --export-manifests.
+: etwtool providers --export-manifests DIR "Contoso Windows Firewall".
+: etwtool providers --export-manifests DIR Contoso-Plain.Name_1.
 END
+grep -q PerfView "$work/text" && fail "another program than ours"
 # A collector that lacks kernel flags and a provider.
 "$ETWTOOL" doctor "$work/calls.etl" --collector.dns >"$work/text" || fail "a recording without events of DNS"
 says '^warning: Collector dns counts nothing, because .*: PROCESS, THREAD; there is no event of the provider Microsoft-Windows-DNS-Client\.$' \
@@ -273,18 +274,48 @@ done
 
 # What a recording lacks is said with the flag that was off, as its group masks state.
 if [ -e "$traces/net.4.5.2.x64.etl" ]; then
-	"$ETWTOOL" doctor "$traces/net.4.5.2.x64.etl" >"$work/text"
+	"$ETWTOOL" doctor "$traces/net.4.5.2.x64.etl" --all >"$work/text"
 	# It has creates of Microsoft-Windows-Kernel-File, and nothing else of files.
 	says '^warning: Collector file counts too little, because these kernel flags were off: FILE_IO_INIT\.$' <"$work/text" || fail "file"
 	# PROCESS 1, THREAD 2, DISK_FILE_IO 0x200 and FILE_IO_INIT 0x4000000 of evntrace.h.
 	grep -A1 '^  file  ' "$work/text" | says -- '-p "Windows Kernel Trace" 0x4000203 ' || fail "the line for file"
 	grep -A2 '^  http  ' "$work/text" | says -- '-p "{dd5ef90a-6398-47a4-ad34-4dcecdef795f}" 0x116 4 ' || fail "the line for http"
+	# Without --all, only those that were asked for have lines.
+	"$ETWTOOL" doctor "$traces/net.4.5.2.x64.etl" >"$work/text"
+	grep -A1 '^  file  ' "$work/text" | says '^      logman start ' || fail "the line for file, without --all"
+	grep -A1 '^  http  ' "$work/text" | says '^      logman start ' && fail "a line for http, without --all"
+	says '^  (--all shows the logman lines of those that are off, too)$' <"$work/text" || fail "no word of --all: $(cat "$work/text")"
 	# A collector without rules that counts something is fed, although one of its kernel flags was off.
 	"$ETWTOOL" doctor "$traces/net.4.5.2.x64.etl" --collector.disk_cause >"$work/text"
 	grep -q '^  disk_cause  *on  *fed  *missing: .*VAMAP' "$work/text" || fail "disk_cause: $(grep disk_cause "$work/text")"
 	! grep '^warning: Collector disk_cause' "$work/text" || fail "disk_cause counts what there is"
 	"$ETWTOOL" doctor "$traces/net.4.5.2.x64.etl" --no-collector.file --strict >/dev/null 2>&1 || fail "a collector that is not requested"
 fi
+
+# What a recording has for collectors that are off comes first.
+if [ -e "$traces/gcevents.etl" ]; then
+	"$ETWTOOL" doctor "$traces/gcevents.etl" >"$work/text"
+	sed -n 2p "$work/text" | says -Fx 'It feeds collectors that are off: dotnet, payload. Switch them on with --collector.NAME: etw_exporter --once --replay.file=FILE --collector.dotnet' ||
+		fail "the good news: $(head -3 "$work/text")"
+	"$ETWTOOL" doctor "$traces/gcevents.etl" --collector.dotnet --collector.payload >"$work/text"
+	says '^It feeds collectors' <"$work/text" && fail "news of collectors that are on"
+	[ "$(grep -c 'logman start' "$work/text")" -lt 15 ] || fail "lines of collectors that are off: $(grep -c 'logman start' "$work/text")"
+fi
+"$ETWTOOL" doctor "$sample" >"$work/text"
+for collector in disk_cause file_top; do
+	says "^  $collector  *off  *fed  *has no rules; all that it needs is there\$" <"$work/text" || fail "$collector: $(grep "^  $collector " "$work/text")"
+done
+
+# English: an adverb that a reader could take for a schedule, and one of many.
+"$ETWTOOL" doctor "$work/half.etl" >"$work/text"
+says 'regularly' <"$work/text" && fail "$(grep regularly "$work/text")"
+says '^    do: .*, and end it with logman stop or wpr -stop (not by a crash or power-off), because Windows writes .* at the end\.$' <"$work/text" ||
+	fail "no advice how to end a session: $(cat "$work/text")"
+"$ETWTOOL" doctor "$work/damaged.etl" >"$work/text" 2>"$work/err"
+says '^etwtool doctor: warning: the recording is damaged: 1 buffer is left out$' <"$work/err" || fail "$(cat "$work/err")"
+says '^warning: 1 buffer cannot be read and is left out\.$' <"$work/text" || fail "$(grep 'left out' "$work/text")"
+"$ETWTOOL" relog "$work/damaged.etl" -o "$work/mended.etl" >/dev/null 2>"$work/err"
+says ' is damaged: 1 buffer is left out$' <"$work/err" || fail "$(cat "$work/err")"
 
 # Profiles: well-formed, elements in the order of "WPRControlProfiles Schema" (Microsoft Learn), keywords of its enumeration,
 # and VAMap, which that lacks (Siemens-Healthineers/ETWAnalyzer, its documentation of mapped files).

@@ -265,6 +265,11 @@ ln "$sample" "$work/other_name.etl"
 expect_exit 2 'other_name.etl is also an input' "$ETWTOOL" relog "$sample" -o "$work/other_name.etl"
 expect_exit 2 'sample.etl and .*other_name.etl are the same file' "$ETWTOOL" relog "$sample" "$work/other_name.etl" -o "$work/twice.etl"
 expect_exit 2 '--to is not later than --from' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --from 2 --to 1
+expect_exit 1 'the time range is outside the recording, which has events from 2024-05-14T07:00:00\.0000000Z to ' "$ETWTOOL" relog "$sample" -o "$work/x.etl" --from 100
+[ ! -e "$work/x.etl" ] || fail "a recording of a range outside"
+relog "$sample" -o "$work/x.etl" --exact --event QueryCompleted --where 'QueryStatus > 0' --from 0s --to 1m # the built-in manifests know both
+expect_exit 1 "no event 'QueryCompleted'" "$ETWTOOL" relog "$sample" -o "$work/y.etl" --event QueryCompleted --no-builtin
+rm "$work/x.etl"
 expect_exit 1 "no process 'sqlserv'; did you mean 'sqlservr'" "$ETWTOOL" relog "$sample" -o "$work/x.etl" --process sqlserv
 expect_exit 1 'No such file' "$ETWTOOL" relog "$work/none.etl" -o "$work/x.etl"
 expect_exit 1 '^etwtool relog: [^ ]*none/x.etl[^ ]*: cannot create: No such file' "$ETWTOOL" relog "$sample" -o "$work/none/x.etl"

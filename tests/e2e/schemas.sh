@@ -123,13 +123,15 @@ dump
 if grep -q 'AllocationAmount\|DotNETRuntime' "$work/dump"; then fail "dump shows what the recording does not contain"; fi
 "$ETWTOOL" summary "$traces/gcevents.etl" --builtin >"$work/summary"
 grep -q '"Microsoft-Windows-DotNETRuntime"' "$work/summary" || fail "summary --builtin names no provider"
+"$ETWTOOL" dump "$traces/gcevents.etl" --format text >"$work/dump"
+grep -q 'GCAllocationTick.*AllocationAmount=' "$work/dump" || fail "text has no fields of the built-in manifests"
 "$ETWTOOL" summary "$traces/gcevents.etl" >"$work/summary"
 if grep -q DotNETRuntime "$work/summary"; then fail "summary shows what the recording does not contain"; fi
 
 # The documentation of .NET calls the task GC, the manifest GarbageCollection; a part of a name is no answer to a whole one.
 for name in GC/Start gc/start GarbageColection/Start; do
 	expect_exit 1 "no event '$name'; did you mean 'GarbageCollection/Start'\?" "$ETWTOOL" fields "$traces/gcevents.etl" "$name"
-	expect_exit 1 "no event '$name'; did you mean 'GarbageCollection/Start'\?" "$ETWTOOL" dump "$traces/gcevents.etl" --builtin --event "$name"
+	expect_exit 1 "no event '$name'; did you mean 'GarbageCollection/Start'\?" "$ETWTOOL" dump "$traces/gcevents.etl" --event "$name"
 done
 
 # Another manifest of the same provider comes before the built-in one, for all that look at events as rules do.

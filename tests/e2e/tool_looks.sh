@@ -256,6 +256,36 @@ expect_exit 2 "'Contoso.Shop' is a provider; which of its events" "$ETWTOOL" fie
 expect_exit 2 'which event' "$ETWTOOL" fields "$sample"
 expect_exit 2 'not also "x"' "$ETWTOOL" fields "$sample" a b x
 expect_exit 2 'which recording' "$ETWTOOL" providers
+# A word picks providers and events, as with --installed.
+"$ETWTOOL" providers "$sample" dns-cli >"$work/out" || fail "providers FILE WORD"
+grep -q '^Microsoft-Windows-DNS-Client {' "$work/out" && grep -q QueryCompleted "$work/out" || fail "providers dns-cli: $(cat "$work/out")"
+[ "$(grep -c ' events$' "$work/out")" = 1 ] || fail "providers dns-cli has others: $(cat "$work/out")"
+"$ETWTOOL" providers "$sample" DISKIO/ --format json | python3 -c 'import json, sys
+provider, = json.load(sys.stdin)["providers"]
+sys.exit(provider["name"] != "Windows Kernel" or not provider["events"] or not all(e["event"].startswith("DiskIo/") for e in provider["events"]))' || fail "providers DISKIO/"
+expect_exit 1 "^etwtool providers: the recording has no provider or event with 'nosuch' in its name\$" "$ETWTOOL" providers "$sample" nosuch
+expect_exit 2 '^etwtool providers: one word at a time, not also "b"$' "$ETWTOOL" providers "$sample" a b
+expect_exit 2 'one recording at a time' "$ETWTOOL" providers "$sample" "$sample"
+
+# fields as JSON has what the collector has.
+"$ETWTOOL" fields "$sample" FileIo/Write >"$work/yaml"
+"$ETWTOOL" fields "$sample" FileIo/Write --format json >"$work/json" || fail "fields --format json"
+python3 - "$work/json" "$work/yaml" <<'END' || fail "fields --format json: $(cat "$work/json")"
+import json, re, sys
+
+found = json.load(open(sys.argv[1], encoding="utf-8"))
+yaml = open(sys.argv[2], encoding="utf-8").read()
+records, opcode = re.search(r"^# FileIo/Write: (\d+) events in \S+, opcode (\d+), version", yaml).groups()
+assert (found["event"], found["provider"], found["opcode"], found["records"]) == ("FileIo/Write", "Windows Kernel", int(opcode), int(records)), found
+assert found["guid"] == "90cbdc39-4a3e-11d1-84f4-0000f80464e3", found["guid"]
+rows = {field["name"]: field for field in found["fields"] + found["derived"]}
+assert rows["IoSize"]["type"] == "u32" and not rows["IoSize"]["list"], rows["IoSize"]
+for name, comment in re.findall(r"^      # \w+: (\w+) +# (.*)$", yaml, re.M):
+    kind, _, values = comment.partition(": ")
+    field = rows[name]
+    assert kind.removeprefix("derived, ").removeprefix("list of ").split(";")[0] == field["type"] and all(value in values for value in field["values"][:1]), (comment, field)
+assert "Path" in {field["name"] for field in found["derived"]} and "IrpPtr" in {field["name"] for field in found["fields"]}
+END
 expect_exit 2 'did you mean --top' "$ETWTOOL" stats "$sample" --tpo 3
 expect_exit 2 'a number above 0, not "0"' "$ETWTOOL" stats "$sample" --top 0
 expect_exit 2 'did you mean json' "$ETWTOOL" stats "$sample" --format jsn

@@ -160,6 +160,7 @@ END
 
 # What ends it: a number of frames, a reader who has seen enough, a signal.
 [ "$("$ETWTOOL" top "$sample" --speed 10 --delay 0.1 --batch --count 3 | grep -c PROCESS)" = 3 ] || fail "--count"
+[ "$("$ETWTOOL" top "$sample" --speed 10 --delay 100ms --batch --count 2 | grep -c PROCESS)" = 2 ] || fail "--delay 100ms"
 "$ETWTOOL" top "$sample" --delay 0.1 --batch | head -1 >/dev/null || fail "a closed pipe"
 rm -f "$work/out"
 "$ETWTOOL" top "$sample" --batch --delay 0.1 >"$work/out" 2>"$work/err" &

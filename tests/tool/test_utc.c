@@ -91,24 +91,57 @@ static void what_is_no_time_is_refused(void **state)
 	assert_false(utc_format(INT64_MAX, text));
 }
 
-static void seconds_are_numbers_without_sign(void **state)
+static void durations_are_seconds_or_have_a_unit(void **state)
 {
+	static const struct {
+		const char *text;
+		int64_t time; /* 100 ns */
+	} good[] = {
+		{ "0", 0 },
+		{ "12.25", 122500000 },
+		{ "3162240000", 31622400000000000 }, /* a hundred years of 366 days */
+		{ "10s", 100000000 },
+		{ "0.5s", 5000000 },
+		{ "500ms", 5000000 },
+		{ "0.5ms", 5000 },
+		{ "1m", 600000000 },
+		{ "1.5m", 900000000 },
+		{ "2h", 72000000000 },
+		{ "878400h", 31622400000000000 },
+	};
+	static const char *const bad[] = { "3162240001",  "878401h", "99999999999999999999",
+					   "9999999999h", "",        "s",
+					   "-1",          "1.",      "1.s",
+					   "1 s",         "1d",      "10ss" };
 	int64_t time = 7;
 
 	(void)state;
-	assert_true(utc_parse_seconds("0", &time));
-	assert_int_equal(time, 0);
-	assert_true(utc_parse_seconds("12.25", &time));
-	assert_int_equal(time, 122500000);
-	assert_true(utc_parse_seconds("3162240000", &time));
+	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+		print_message("  %s\n", good[i].text);
+		assert_true(utc_parse_duration(good[i].text, &time));
+		assert_int_equal(time, good[i].time);
+	}
 	time = 7;
-	assert_false(utc_parse_seconds("3162240001", &time));
-	assert_false(utc_parse_seconds("99999999999999999999", &time));
-	assert_false(utc_parse_seconds("", &time));
-	assert_false(utc_parse_seconds("-1", &time));
-	assert_false(utc_parse_seconds("1.", &time));
-	assert_false(utc_parse_seconds("1s", &time));
-	assert_int_equal(time, 7);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		print_message("  %s\n", bad[i]);
+		assert_false(utc_parse_duration(bad[i], &time));
+		assert_int_equal(time, 7);
+	}
+}
+
+static void what_is_nearly_a_time_says_what_it_lacks(void **state)
+{
+	(void)state;
+	assert_string_equal(utc_lacks("07:00"), "lacks the date and the Z");
+	assert_string_equal(utc_lacks("07:00:10.5"), "lacks the date and the Z");
+	assert_string_equal(utc_lacks("2024-05-14"), "lacks the time");
+	assert_string_equal(utc_lacks("2024-05-14T07:00:10"), "lacks the Z");
+	assert_string_equal(utc_lacks("2024-05-14 07:00:10Z"), "has a blank in place of the T");
+	assert_null(utc_lacks(""));
+	assert_null(utc_lacks("yesterday"));
+	assert_null(utc_lacks("07:00:"));
+	assert_null(utc_lacks("07:00:10."));
+	assert_null(utc_lacks("2024-13-14T07:00:10Z"));
 }
 
 int main(void)
@@ -117,7 +150,8 @@ int main(void)
 		cmocka_unit_test(times_go_both_ways),
 		cmocka_unit_test(fractions_are_of_any_length),
 		cmocka_unit_test(what_is_no_time_is_refused),
-		cmocka_unit_test(seconds_are_numbers_without_sign),
+		cmocka_unit_test(durations_are_seconds_or_have_a_unit),
+		cmocka_unit_test(what_is_nearly_a_time_says_what_it_lacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
