@@ -12,6 +12,7 @@ import io
 import re
 import sys
 import tokenize
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,6 +73,12 @@ def rows(where):
 ROWS = {where: rows(where) for where in (NAMES, COMMENTS, STRINGS)}
 
 
+@cache
+def name_matches(name):
+    """Whether a row may match an identifier; most identifiers occur many times."""
+    return any(pattern.search(name) or pattern.search(name_text(name)) for pattern, _, _ in ROWS[NAMES])
+
+
 def line_of(text, offset):
     return text.count("\n", 0, offset) + 1
 
@@ -80,7 +87,7 @@ def c_parts(text):
     """(where, body, line) of each name, comment and string."""
     for token in TOKEN.finditer(text):
         where = {"com": COMMENTS, "str": STRINGS, "id": NAMES}.get(token.lastgroup)
-        if where:
+        if where and (where != NAMES or name_matches(token.group())):
             yield where, token.group(), line_of(text, token.start())
 
 

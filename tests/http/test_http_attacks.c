@@ -105,7 +105,7 @@ static bool request(connection c, const char *path)
 	return c >= 0 && connection_send(c, text, (size_t)size) == (size_t)size;
 }
 
-/* Fetches a page whole; returns the status, 0 for none, and how long it took. */
+/* Fetches a page whole; returns the status, 0 for no answer, and how long it took. */
 static int fetch(const struct fixture *fixture, const char *path, size_t least_size,
 		 uint64_t *duration_ns)
 {
@@ -115,7 +115,10 @@ static int fetch(const struct fixture *fixture, const char *path, size_t least_s
 	size_t all = 0, size;
 	int status = 0;
 
-	assert_true(request(c, path));
+	if (!request(c, path)) { /* the server has closed it already */
+		connection_close(c);
+		return 0;
+	}
 	while ((size = connection_receive(c, part, sizeof part)) > 0) {
 		if (all == 0) {
 			memcpy(first, part, size < sizeof first - 1 ? size : sizeof first - 1);
@@ -321,16 +324,23 @@ static void the_oldest_silent_clients_make_room(void **state)
 				 .clients = CLIENTS,
 				 .text = "GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n" };
 	struct fixture *fixture = *state;
+	uint64_t duration;
+	int tries = 0;
 
 	start_attack(&attack, fixture);
-	probe(fixture, "/-/healthy", 1, 1);
-	assert_true(value_of(fixture, "etw_exporter_http_connections", NULL) <= ROOM);
 	for (int i = 0;
 	     i < WAIT_MS &&
 	     value_of(fixture, "etw_exporter_http_connections_closed_total", "evicted") == 0;
 	     i++) {
 		system_sleep_ms(1);
 	}
+	assert_true(value_of(fixture, "etw_exporter_http_connections", NULL) <= ROOM);
+	/* On a busy machine this client may become the oldest one itself, and has to come again. */
+	while (tries < WAIT_MS && fetch(fixture, "/-/healthy", 1, &duration) != 200) {
+		tries++;
+		system_sleep_ms(1);
+	}
+	assert_true(tries < WAIT_MS);
 	end_attack(&attack);
 	assert_true(value_of(fixture, "etw_exporter_http_connections_closed_total", "evicted") > 0);
 	assert_int_equal(value_of(fixture, "etw_exporter_http_connections_closed_total", "full"),
