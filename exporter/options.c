@@ -215,7 +215,7 @@ static const struct command_option flags[] = {
 	  "With --self-test: leave files in DIR that show which assumptions about Windows hold.",
 	  OPTION_TEXT, AT(self_test_folder) },
 	{ "--self-test.private", NULL,
-	  "Mask names of the machine, of users and in paths; no recording and no event logs.",
+	  "Mask names of the machine, of users and in paths; no event logs.",
 	  OPTION_SET, AT(self_test_private) },
 	{ "--self-test.service", NULL,
 	  "Also install, run and remove a service named etw_exporter_probe.",
