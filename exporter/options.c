@@ -162,8 +162,6 @@ static const struct command_option flags[] = {
 	{ "--web.listen-address", "ADDRESS",
 	  "Address to listen on. Repeatable. Default: :9189.",
 	  OPTION_READ, .read = read_listen_address },
-	{ "--web.systemd-socket", NULL, "Linux: listen on the sockets that systemd passes.",
-	  OPTION_SET, AT(systemd_sockets) },
 	{ "--web.allow", "CIDR",
 	  "Range of addresses that may connect, such as 10.0.0.0/8. Repeatable. Default: all.",
 	  OPTION_READ, .read = read_allowed },
