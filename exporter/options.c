@@ -232,6 +232,8 @@ static const struct command_option flags[] = {
 	{ "--help", NULL, "Print this help and exit.", OPTION_HELP, AT(help) },
 	{ "--collector.", "NAME", "Switch a collector on or off; overrides the configuration.",
 	  OPTION_SWITCH, .read = read_switch },
+	{ "--web.systemd-socket",
+	  .gone = "name the address of the socket with --web.listen-address, and disable the socket unit" },
 	{ NULL },
 };
 /* clang-format on */
