@@ -121,9 +121,7 @@ make_deb() {
 	DESTDIR=$stage cmake --install "$linux" --prefix /usr --strip >/dev/null
 	mv "$stage/usr/etc" "$stage/etc"
 	mv "$stage/usr/share/doc/etw_exporter" "$stage/usr/share/doc/etw-exporter"
-	mkdir "$stage/lib"
-	mv "$stage/usr/lib/systemd" "$stage/lib/systemd" # where Debian 12 has it
-	ln -s etw-exporter "$stage/usr/share/doc/etw_exporter" # the name that the unit and the pages know
+	ln -s etw-exporter "$stage/usr/share/doc/etw_exporter" # the name that the pages know
 	rm "$stage/usr/share/doc/etw-exporter/LICENSE"
 	fill "$root/packaging/debian/copyright.in" "licence=$(sed '1,4d; s/^$/./; s/^/ /' "$root/LICENSE")" \
 		>"$stage/usr/share/doc/etw-exporter/copyright"
@@ -139,7 +137,6 @@ make_deb() {
 	size=$(find "$stage" -type f -printf '%s\n' | awk '{ sum += int(($1 + 1023) / 1024) } END { print sum }') # KiB
 	fill "$root/packaging/debian/control.in" "version=$version" "architecture=$architecture" "size=$size" \
 		"depends=$(dependencies "$stage"/usr/bin/*)" >"$stage/DEBIAN/control"
-	install -m 755 "$root"/packaging/debian/{postinst,prerm,postrm} "$stage/DEBIAN/"
 	(cd "$stage" && find etc -type f | sort | sed 's|^|/|') >"$stage/DEBIAN/conffiles"
 	(cd "$stage" && find . -path ./DEBIAN -prune -o -path ./etc -prune -o -type f -print0 | sort -z | xargs -0 md5sum | sed 's|  \./|  |') \
 		>"$stage/DEBIAN/md5sums"

@@ -38,8 +38,6 @@ if(WIN32) # a debugger finds the debug files beside the programs (cmake/windows.
   install(PROGRAMS exporter/windows/collect.cmd DESTINATION ${etwx_bin_dir})
 else()
   install(FILES config/schema.json DESTINATION ${etwx_data_dir})
-  install(FILES packaging/systemd/etw_exporter.service DESTINATION lib/systemd/system)
-  install(FILES packaging/systemd/etw_exporter.default DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/default RENAME etw_exporter)
 endif()
 
 include(cmake/pages.cmake)

@@ -275,11 +275,15 @@ static const struct yaml_row limit_rows[] = {
 	{ "strings", YAML_SHAPE(.type = SHAPE_SIZE, .least = STRINGS_LEAST, .most = STRINGS_MOST),
 	  YAML_TO(struct config_limits, strings_bytes), .fallback = "64MiB",
 	  .help = "Memory for the text of labels, from 64KiB to 64GiB." },
-	{ "budget", &limit_shape, YAML_TO(struct config_limits, budget),
-	  .help = "Number of label sets of all families together that have a series of their own: those with the greatest part of what their family counts; the others count as _other." },
 	{ "idle", YAML_SHAPE(.type = SHAPE_DURATION, .least = IDLE_LEAST_MS, .most = IDLE_MOST_MS),
 	  YAML_TO(struct config_limits, idle_ms),
 	  .help = "How long a label set whose values come from events may stay unchanged before it is given back, from 1m to 8760h. Without it, label sets are given back only by a family that is nearly full." },
+};
+
+static const struct yaml_gone gone_limits[] = {
+	{ "budget",
+	  "limit the label sets of all families with 'series', and let 'idle' give back those that do not change" },
+	{ NULL, NULL },
 };
 
 static const char *const process_cases[] = { "keep", "lower", NULL };
@@ -567,7 +571,8 @@ static const struct yaml_row config_rows[] = {
 		     .twice = "two groups have this name"),
 	  YAML_TO_LIST(struct config, path_groups, path_group_count),
 	  .help = "Groups of files by path, for the field PathGroup. A file belongs to the first group that matches. At most 64 groups with 256 patterns in all." },
-	{ "limits", YAML_MAP_OF(limit_rows), YAML_TO(struct config, limits),
+	{ "limits", YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(limit_rows), .gone = gone_limits),
+	  YAML_TO(struct config, limits),
 	  .help = "Limits on memory. Beyond them, labels read _other and tables drop their oldest entries; both are counted." },
 	{ "native_histograms", &yaml_switch_shape, YAML_TO(struct config, native_histograms),
 	  .fallback = "on",

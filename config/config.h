@@ -55,7 +55,6 @@ struct config_limits {
 	uint32_t top_paths; /* places of etw_file_top_written_bytes */
 	uint32_t shares;    /* of the network with a label of their own; 0: none */
 	uint64_t strings_bytes;
-	uint32_t budget;  /* 0: none */
 	uint64_t idle_ms; /* 0: label sets that do not change stay */
 };
 
@@ -71,8 +70,8 @@ struct config_recorder_rule {
 struct config_recorder {
 	const char *dir;
 	uint64_t memory_bytes;
-	uint32_t keep;        /* recordings */
-	uint64_t interval_ms; /* between two recordings */
+	uint32_t keep;          /* recordings */
+	uint64_t interval_ms;   /* between two recordings */
 	const char **providers; /* patterns of names, or GUIDs in braces; none: all */
 	size_t provider_count;
 	const char **processes; /* likewise of names */

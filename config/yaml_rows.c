@@ -452,6 +452,18 @@ static bool is_misspelt(const struct yaml_node *node, const struct yaml_shape *s
 	return false;
 }
 
+static bool refuse_key(struct yaml_reader *in, const struct yaml_node *key,
+		       const struct yaml_shape *shape)
+{
+	for (const struct yaml_gone *gone = shape->gone; gone && gone->key; gone++) {
+		if (strcmp(gone->key, key->text) == 0) {
+			return yaml_wrong(in, key, "'%s' no longer exists; %s", gone->key,
+					  gone->instead);
+		}
+	}
+	return unknown_word(in, key, "key", shape);
+}
+
 static bool check_keys(struct yaml_reader *in, const struct yaml_node *node,
 		       const struct yaml_shape *shape)
 {
@@ -462,7 +474,7 @@ static bool check_keys(struct yaml_reader *in, const struct yaml_node *node,
 		const char *needs;
 
 		if (!find_word(shape, entry->key->text, &index)) {
-			good = unknown_word(in, entry->key, "key", shape);
+			good = refuse_key(in, entry->key, shape);
 			continue;
 		}
 		needs = shape->rows[index].needs;

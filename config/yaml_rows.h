@@ -50,10 +50,10 @@ enum yaml_shape_type {
 struct yaml_shape {
 	enum yaml_shape_type type;
 	uint64_t least, most;
-	uint64_t multiple;        /* SHAPE_SIZE, SHAPE_DURATION: of which it is one; 0: any */
-	const char *what;         /* in errors, in place of the key */
-	bool path;                /* SHAPE_TEXT: of a file; a relative one starts at the YAML file */
-	const char *const *words; /* SHAPE_WORD: the last is NULL */
+	uint64_t multiple; /* SHAPE_SIZE, SHAPE_DURATION: of which it is one; 0: any */
+	const char *what;  /* in errors, in place of the key */
+	bool path;         /* SHAPE_TEXT: of a file; a relative one starts at the YAML file */
+	const char *const *words;          /* SHAPE_WORD: the last is NULL */
 	const char *(*word)(size_t index); /* SHAPE_WORD, instead of words; NULL behind the last */
 
 	/* SHAPE_LIST, SHAPE_NAMES */
@@ -68,6 +68,8 @@ struct yaml_shape {
 	const struct yaml_row *rows;
 	size_t row_count;
 	const struct yaml_shape *other; /* of a value that is no map; NULL: it is an error */
+	/* Keys that earlier versions had, the last one NULL; NULL: there are none. */
+	const struct yaml_gone *gone;
 	/* Called with the structure before any value is read. Some keys may be unknown ones, and
 	 * required ones missing. `whole`: it is about which keys stand together, so after an
 	 * unknown key neither it is called nor anything in the map read. */
@@ -85,6 +87,12 @@ struct yaml_shape {
 	const char
 		*pattern; /* regular expression of a text, which is then in quotes if it must be */
 	const char *json; /* further members, with ' in place of " */
+};
+
+/* A key that no longer exists. */
+struct yaml_gone {
+	const char *key;
+	const char *instead; /* the second half of the error: what to do now */
 };
 
 /* A key of a map. */

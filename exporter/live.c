@@ -251,7 +251,6 @@ static void on_session_event(void *context, enum session_event event, const char
 		[SESSION_STOPPED] = { LOG_INFO, "Session stopped" },
 		[SESSION_NOT_STOPPED] = { LOG_WARNING,
 					  "Session cannot be stopped and goes on running" },
-		[SESSION_RECORDING_ENDED] = { LOG_WARNING, "Session is recorded no longer" },
 	};
 
 	log_line(lines[event].level, lines[event].message, log_text("session", session->name),
@@ -289,9 +288,6 @@ static bool fill_options(struct live_session *session, const struct live_session
 		.services = first && (rule_set_features(setup->rules) & TRACK_SERVICES) != 0,
 		.providers = providers->list,
 		.provider_count = providers->count,
-		.recording_path = options->recording_path,
-		.recording_required = options->recording_required,
-		.recording_max_bytes = options->recording_max_bytes,
 		.canary = options->canary,
 		.on_canary = on_canary,
 		.canary_context = session,

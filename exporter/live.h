@@ -45,13 +45,10 @@ void live_providers_done(struct live_providers *providers);
 struct live_session_options {
 	/* Borrowed until the source is closed. */
 	const struct setup *setup;
-	size_t index;               /* of the session in the configuration */
-	const char *name;           /* the session's, as the configuration has it */
-	struct shard *shard;        /* of its consumer */
-	struct canary *canary;      /* NULL: none */
-	const char *recording_path; /* see live/live_source.h; NULL: none */
-	bool recording_required;
-	uint64_t recording_max_bytes;
+	size_t index;                         /* of the session in the configuration */
+	const char *name;                     /* the session's, as the configuration has it */
+	struct shard *shard;                  /* of its consumer */
+	struct canary *canary;                /* NULL: none */
 	void (*on_fault)(const char *reason); /* likewise */
 	struct session_changes *changes;      /* likewise */
 	/* For tests; see live/live_source.h. */

@@ -29,7 +29,6 @@
 #include "landing.h"
 #include "live/live_source.h"
 #include "metrics/exposition.h"
-#include "notify.h"
 #include "options.h"
 #include "print_config.h"
 #include "recorder/flight.h"
@@ -43,6 +42,9 @@
 #include "windows/crash.h"
 #include "windows/self_test.h"
 #include "windows/service.h"
+
+/* How often the log says what it has suppressed. */
+#define SUPPRESSED_EVERY_NS UINT64_C(10000000000)
 
 enum exit_status { EXIT_DONE = 0, EXIT_COULD_NOT_RUN = 1, EXIT_BAD_USAGE = 2 };
 
@@ -59,7 +61,6 @@ struct app {
 	struct health *health;
 	struct reload *reload;
 	struct http_server *server;
-	struct heartbeat *heartbeat;
 };
 
 static bool print_line(const char *line, struct error *err)
@@ -402,12 +403,8 @@ static void record_for_service(void *context)
 static bool reload(void *context, struct error *err)
 {
 	const struct app *app = context;
-	bool reloaded;
 
-	notify_reloading();
-	reloaded = reload_now(app->reload, err);
-	notify_ready();
-	return reloaded;
+	return reload_now(app->reload, err);
 }
 
 /* What is wrong is logged. */
@@ -427,7 +424,6 @@ static bool start_server(struct app *app, struct error *err)
 		.listen_address_count = options->listen_address_count ?
 						options->listen_address_count :
 						config->listen_address_count,
-		.systemd_sockets = options->systemd_sockets,
 		.allowed = options->allowed_count ? options->allowed :
 						    (const char *const *)config->allowed,
 		.allowed_count = options->allowed_count ? options->allowed_count :
@@ -461,14 +457,23 @@ static bool start_server(struct app *app, struct error *err)
 	if (!app->server) {
 		return false;
 	}
-	for (size_t i = 0; i < http_listener_count(app->server); i++) {
-		log_info("Listening",
-			 log_text("address",
-				  http.systemd_sockets ? "systemd" : http.listen_addresses[i]),
+	for (size_t i = 0; i < http.listen_address_count; i++) {
+		log_info("Listening", log_text("address", http.listen_addresses[i]),
 			 log_u64("port", http_port(app->server, i)),
 			 log_text("path", http.telemetry_path));
 	}
 	return true;
+}
+
+/* Returns the reason. Reloads when requested, and logs regularly what the log has suppressed. */
+static const char *wait_for_stop(struct app *app)
+{
+	const char *reason;
+
+	while ((reason = os_stop_wait(SUPPRESSED_EVERY_NS, reload_on_signal, app)) == NULL) {
+		log_report_suppressed(false);
+	}
+	return reason;
 }
 
 /* Serves until the program is requested to stop. */
@@ -493,20 +498,16 @@ static bool serve(struct app *app, struct error *err)
 		return false;
 	}
 	log_recordings(LOG_INFO, app->runner);
-	app->heartbeat = heartbeat_start(app->runner, err);
-	if (!app->heartbeat || !open_reload(app, err) ||
-	    (app->recorder && !flight_start(app->recorder, err)) || !start_server(app, err) ||
-	    !runner_start(app->runner, err)) {
+	if (!open_reload(app, err) || (app->recorder && !flight_start(app->recorder, err)) ||
+	    !start_server(app, err) || !runner_start(app->runner, err)) {
 		return false;
 	}
 	if (app->recorder) {
 		service_on_record(record_for_service, app);
 	}
 	service_move_to(PHASE_SERVING);
-	notify_ready();
-	log_info("Stopping", log_text("reason", os_stop_wait(reload_on_signal, app)));
+	log_info("Stopping", log_text("reason", wait_for_stop(app)));
 	service_move_to(PHASE_STOPPING);
-	notify_stopping();
 	service_on_record(NULL, NULL);
 	flight_stop(app->recorder);
 	runner_stop(app->runner);
@@ -563,7 +564,6 @@ static bool run(struct app *app, struct error *err)
 static void app_done(struct app *app)
 {
 	/* These go first: their threads read what the others own. */
-	heartbeat_stop(app->heartbeat);
 	flight_stop(app->recorder);
 	http_stop(app->server);
 	web_config_close(app->web);

@@ -162,8 +162,6 @@ static const struct command_option flags[] = {
 	{ "--web.listen-address", "ADDRESS",
 	  "Address to listen on. Repeatable. Default: :9189.",
 	  OPTION_READ, .read = read_listen_address },
-	{ "--web.systemd-socket", NULL, "Linux: listen on the sockets that systemd passes.",
-	  OPTION_SET, AT(systemd_sockets) },
 	{ "--web.allow", "CIDR",
 	  "Range of addresses that may connect, such as 10.0.0.0/8. Repeatable. Default: all.",
 	  OPTION_READ, .read = read_allowed },
@@ -215,7 +213,7 @@ static const struct command_option flags[] = {
 	  "With --self-test: leave files in DIR that show which assumptions about Windows hold.",
 	  OPTION_TEXT, AT(self_test_folder) },
 	{ "--self-test.private", NULL,
-	  "Mask names of the machine, of users and in paths; no recording and no event logs.",
+	  "Mask names of the machine, of users and in paths; no event logs.",
 	  OPTION_SET, AT(self_test_private) },
 	{ "--self-test.service", NULL,
 	  "Also install, run and remove a service named etw_exporter_probe.",
@@ -234,6 +232,8 @@ static const struct command_option flags[] = {
 	{ "--help", NULL, "Print this help and exit.", OPTION_HELP, AT(help) },
 	{ "--collector.", "NAME", "Switch a collector on or off; overrides the configuration.",
 	  OPTION_SWITCH, .read = read_switch },
+	{ "--web.systemd-socket",
+	  .gone = "name the address of the socket with --web.listen-address, and disable the socket unit" },
 	{ NULL },
 };
 /* clang-format on */

@@ -26,7 +26,6 @@ struct options {
 	enum exposition_format once_format;
 	const char **listen_addresses; /* owned array; none: those of the configuration */
 	size_t listen_address_count;
-	bool systemd_sockets;
 	const char **allowed; /* owned array */
 	size_t allowed_count;
 	const char *telemetry_path; /* NULL: that of the configuration */

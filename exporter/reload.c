@@ -40,7 +40,7 @@ struct fixed {
 	char *listen_addresses; /* owned: all of them, with blanks between */
 	char *allowed;          /* owned: likewise */
 	char *telemetry_path;   /* owned */
-	uint64_t strings_bytes, idle_ms, budget;
+	uint64_t strings_bytes, idle_ms;
 	char *recorder; /* owned */
 	bool native_histograms;
 	bool lower_case_processes;
@@ -112,7 +112,6 @@ static bool keep_fixed(struct fixed *fixed, const struct config *config)
 	fixed->recorder = describe_recorder(config);
 	fixed->strings_bytes = config->limits.strings_bytes;
 	fixed->idle_ms = config->limits.idle_ms;
-	fixed->budget = config->limits.budget;
 	fixed->native_histograms = config->native_histograms;
 	fixed->lower_case_processes = config->lower_case_processes;
 	return fixed->listen_addresses && fixed->allowed && fixed->telemetry_path &&
@@ -147,7 +146,6 @@ static void warn_of_fixed(const struct reload *reload, const struct config *conf
 			  strcmp(next.telemetry_path, fixed->telemetry_path) != 0 },
 		{ "limits.strings", next.strings_bytes != fixed->strings_bytes },
 		{ "limits.idle", next.idle_ms != fixed->idle_ms },
-		{ "limits.budget", next.budget != fixed->budget },
 		{ "recorder", kept && strcmp(next.recorder, fixed->recorder) != 0 },
 		{ "native_histograms", next.native_histograms != fixed->native_histograms },
 		{ "process_case", next.lower_case_processes != fixed->lower_case_processes },

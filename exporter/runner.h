@@ -48,9 +48,6 @@ struct runner_options {
 	 */
 	struct progress *progress;
 	/* ---- of live sessions, see live/live_source.h ---- */
-	const char *recording_path; /* of the first session, borrowed during runner_new() */
-	bool recording_required;
-	uint64_t recording_max_bytes;
 	void (*on_fault)(const char *reason);
 	/* For tests. */
 	uint32_t watch_ms;
@@ -73,9 +70,9 @@ void runner_free(struct runner *runner);
 bool runner_run(struct runner *runner, struct error *err);
 
 /*
- * After runner_run(), which then may have ended early: with so many threads that count, a limit came
- * so near that other label sets than with one thread may have a place. Count again, with another
- * registry and one thread.
+ * After runner_run(), which then may have ended early: with so many threads that count, a limit
+ * came so near that other label sets than with one thread may have a place. Count again, with
+ * another registry and one thread.
  */
 bool runner_is_crowded(const struct runner *runner);
 

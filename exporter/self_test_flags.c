@@ -16,7 +16,7 @@
 static bool wait_unless_stopped(void *context, uint64_t ms)
 {
 	(void)context;
-	return os_stop_wait_for(ms * 1000000) == NULL;
+	return os_stop_wait(ms * 1000000, NULL, NULL) == NULL;
 }
 
 /* Without --self-test.out a table, else a summary of the files. */

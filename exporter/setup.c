@@ -57,7 +57,6 @@ static struct registry_limits limits_of(const struct setup *setup)
 		.series = setup->config->limits.series,
 		.strings_bytes = setup->config->limits.strings_bytes,
 		.native_histograms = setup->config->native_histograms,
-		.budget = setup->config->limits.budget,
 		.idle_100ns = setup->config->limits.idle_ms * 10000,
 	};
 }

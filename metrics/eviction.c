@@ -21,8 +21,7 @@
  *     for events has seen 0: it will forget its caches before its next record. A label set that
  *     comes back meanwhile is put into the table again with its counts (eviction_revive()).
  *  2. When all consumers have passed, nothing can write into the samples. One whose sum has changed
- *     is put back; with a budget each is added to "_other" instead (budget.c). What is not put back
- *     loses its prefix, so that scrapes leave it out.
+ *     is put back. The others lose their prefix, so that scrapes leave them out.
  *  3. When all scrapes that began before have ended, the cells are zero, and the number and the
  *     text are free. So no scrape shows the labels of one sample with the value of another.
  *
@@ -44,6 +43,31 @@
 enum {
 	WATCHED = 2,      /* a limit of which less than this part is left is near enough to watch */
 	NEARLY_FULL = 16, /* one of which less than this part is left is nearly full */
+	ROOM = 8,         /* the part of a limit that is given back at once */
+};
+
+/* What the cells of a sample say. */
+struct look {
+	uint64_t sum; /* of all its cells */
+	bool hidden;
+	bool needed; /* a gauge that is not 0, or is held */
+};
+
+/* A sample that may be given back. */
+struct candidate {
+	struct family *family;
+	uint32_t sample;
+	int64_t alive; /* when it was last alive */
+	uint64_t sum;
+};
+
+/* The samples to give back, those of each family next to each other. */
+struct choice {
+	int64_t before; /* the last event before now */
+	int64_t now;
+	uint64_t idle_100ns;
+	struct candidate *candidates; /* owned */
+	size_t count, capacity;
 };
 
 void eviction_init(struct registry *registry)
@@ -51,7 +75,6 @@ void eviction_init(struct registry *registry)
 	struct eviction *eviction = &registry->eviction;
 
 	atomic_init(&eviction->epoch, 1);
-	eviction->round_time = TIME_UNKNOWN;
 	eviction->scrape_clock = 1;
 	eviction->idle_100ns = registry->limits.idle_100ns ? registry->limits.idle_100ns :
 							     UINT64_MAX;
@@ -82,7 +105,13 @@ static struct sample_life *life_of(const struct family *family, uint32_t sample)
 	return &family->lives[segment][index];
 }
 
-struct look eviction_look(const struct family *family, uint32_t sample)
+/* The cells of a sample that have values: all but the address of its native cells, the last. */
+static uint32_t value_cells(const struct family *family)
+{
+	return family->cells_per_sample - (family->native ? 1 : 0);
+}
+
+static struct look look_at(const struct family *family, uint32_t sample)
 {
 	struct look look = { .sum = 0 };
 	uint32_t index;
@@ -95,7 +124,7 @@ struct look eviction_look(const struct family *family, uint32_t sample)
 			continue;
 		}
 		cells += (size_t)index * family->cells_per_sample;
-		for (uint32_t i = 0; i < family_value_cells(family); i++) {
+		for (uint32_t i = 0; i < value_cells(family); i++) {
 			uint64_t value = atomic_load_explicit(&cells[i], memory_order_relaxed);
 
 			look.sum += value;
@@ -201,8 +230,8 @@ bool registry_is_crowded(struct registry *registry)
 {
 	struct family *family = NULL;
 
-	if (registry->eviction.idle_100ns != UINT64_MAX || registry->limits.budget > 0 ||
-	    registry_is_short(registry, WATCHED) || intern_refused(registry->strings) > 0) {
+	if (registry->eviction.idle_100ns != UINT64_MAX || registry_is_short(registry, WATCHED) ||
+	    intern_refused(registry->strings) > 0) {
 		return true;
 	}
 	do {
@@ -227,7 +256,7 @@ static uint32_t room_needed(const struct family *family)
 	return room > 0 ? room : 1;
 }
 
-void choice_add(struct choice *choice, const struct candidate *candidate)
+static void choice_add(struct choice *choice, const struct candidate *candidate)
 {
 	struct candidate *grown =
 		array_grow(choice->candidates, &choice->capacity, choice->count, sizeof *grown);
@@ -275,7 +304,7 @@ static void look_at_family(struct choice *choice, struct family *family)
 		if (atomic_load_explicit(&life->state, memory_order_relaxed) != LIFE_COUNTED) {
 			continue;
 		}
-		look = eviction_look(family, sample);
+		look = look_at(family, sample);
 		now = look_again(choice, life, &look);
 		if (look.needed || (!now && room == 0)) {
 			continue;
@@ -424,12 +453,6 @@ static bool consumers_have_passed(const struct registry *registry)
 	return true;
 }
 
-/* Whether samples that are given back are added to their overflow series. */
-static bool folds(const struct registry *registry)
-{
-	return registry->limits.budget > 0;
-}
-
 /* With the mutex, step 2: puts back what has changed, and takes the rest off the page. */
 static void hide_batch(struct registry *registry)
 {
@@ -439,12 +462,11 @@ static void hide_batch(struct registry *registry)
 	for (size_t i = 0; i < eviction->batch_count; i++) {
 		const struct retired_sample *retired = &eviction->batch[i];
 		struct family *family = retired->family;
-		struct look look = eviction_look(family, retired->sample);
+		struct look look = look_at(family, retired->sample);
 		uint32_t index;
 		unsigned segment = segment_of(retired->sample, &index);
 
-		if (look.needed || (folds(registry) ? !family_fold(family, retired->sample) :
-						      look.sum != retired->sum)) {
+		if (look.needed || look.sum != retired->sum) {
 			family_put_back(family, retired->sample);
 			continue;
 		}
@@ -482,7 +504,7 @@ static bool scrapes_have_ended(const struct eviction *eviction)
 
 static void clear_cells(const struct family *family, uint32_t sample)
 {
-	uint32_t index, count = family_value_cells(family);
+	uint32_t index, count = value_cells(family);
 	unsigned segment = segment_of(sample, &index);
 
 	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
@@ -525,9 +547,7 @@ static void move_on(struct registry *registry)
 	struct eviction *eviction = &registry->eviction;
 
 	os_mutex_lock(&registry->mutex);
-	/* A scrape must not read a sample and then the series to which it was added. */
-	if (eviction->stage == BATCH_RETIRED && consumers_have_passed(registry) &&
-	    !(folds(registry) && eviction->scrapes)) {
+	if (eviction->stage == BATCH_RETIRED && consumers_have_passed(registry)) {
 		hide_batch(registry);
 	}
 	if (eviction->stage == BATCH_HIDDEN && scrapes_have_ended(eviction)) {
@@ -648,9 +668,6 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 			reported = true;
 			look_at_family(&choice, family);
 		}
-	}
-	if (choice.count == 0) {
-		budget_choose(registry, &choice);
 	}
 	if (choice.count > 0 && !atomic_load(&eviction->pending)) {
 		retire(registry, &choice);

@@ -147,9 +147,6 @@ void registry_take_limits(struct registry *registry, const struct registry_limit
 	own->series_per_family = limits->series_per_family ? limits->series_per_family :
 							     SERIES_PER_FAMILY;
 	own->series = limits->series ? limits->series : SERIES;
-	if (own->budget > 0 && own->budget < own->series) {
-		own->series = own->budget;
-	}
 	atomic_store_explicit(&registry->series_limit, own->series, memory_order_relaxed);
 }
 

@@ -153,23 +153,6 @@ static bool is_lost(const cell *at)
 	return (uintptr_t)atomic_load_explicit(at, memory_order_acquire) == (uintptr_t)&lost;
 }
 
-void native_fold(struct registry *registry, cell *to, const cell *from)
-{
-	if (is_lost(from)) {
-		mark_lost(to);
-		return;
-	}
-	for (unsigned i = 0; i < NATIVE_POSITIONS; i++) {
-		const cell *at = native_cell(from, i);
-		uint64_t count = at ? atomic_load_explicit(at, memory_order_relaxed) : 0;
-		cell *sum = count > 0 ? make_with_mutex(registry, to, i) : NULL;
-
-		if (sum) {
-			cell_add(sum, count);
-		}
-	}
-}
-
 void native_clear(cell *at)
 {
 	/* The next label set has lost nothing. */

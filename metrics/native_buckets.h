@@ -82,10 +82,6 @@ static inline cell *native_cell(const cell *at, unsigned position)
  */
 cell *native_make(struct registry *registry, cell *at, unsigned position);
 
-/* With the mutex: adds the counts of a sample in one shard to those of another sample of the
- * family. No other thread may use the cells. */
-void native_fold(struct registry *registry, cell *to, const cell *from);
-
 /* Sets the counts of a sample in one shard to 0, for another label set. No other thread may use the
  * cells. */
 void native_clear(cell *at);

@@ -553,7 +553,7 @@ static bool add_self_families(struct registry *registry, struct error *err)
 	};
 	const struct family_options evicted = {
 		.name = "etw_exporter_series_evicted_total",
-		.help = "Label sets that were given back because a limit was near, or because of limits.idle or limits.budget, by metric family. Absent while there are none.",
+		.help = "Label sets that were given back because a limit was near, or because of limits.idle, by metric family. Absent while there are none.",
 		.type = FAMILY_COUNTER,
 		.labels = { "metric" },
 		.label_count = 1,
@@ -665,7 +665,7 @@ struct shard *registry_shard(struct registry *registry, bool shared, struct erro
 		error_set(err, ERROR_LIMIT, "more than %d threads that count", SHARDS_MAX);
 	} else {
 		shard = arena_alloc(&registry->arena, sizeof *shard, sizeof(void *));
-		if (shard && budget_shard(registry, shard)) {
+		if (shard) {
 			shard->registry = registry;
 			shard->index = registry_shards(registry);
 			shard->shared = shared;
@@ -673,7 +673,6 @@ struct shard *registry_shard(struct registry *registry, bool shared, struct erro
 			atomic_fetch_add_explicit(&registry->shard_count, 1, memory_order_relaxed);
 		} else {
 			no_memory(err);
-			shard = NULL;
 		}
 	}
 	os_mutex_unlock(&registry->mutex);

@@ -40,8 +40,6 @@ struct registry_limits {
 	size_t strings_bytes;       /* budget of interned label text; 0: 64 MiB */
 	/* Label sets that did not change for so long are given back; 0: none for this reason. */
 	uint64_t idle_100ns;
-	/* Takes the place of a greater `series`, and lets label sets compete; 0: no budget. */
-	uint32_t budget;
 	bool native_histograms; /* histograms count native buckets as well */
 };
 

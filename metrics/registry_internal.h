@@ -85,8 +85,6 @@ struct sample_life {
 	/* Written by the thread that tends, or before the sample is published. */
 	uint64_t sum;    /* of all cells when they were last looked at; LIFE_FREE: the next free */
 	int64_t changed; /* time of the last change, as far as it was looked at; 100 ns */
-	uint64_t amount; /* in the last round of budget.c */
-	bool ranked;     /* it was there then */
 	_Atomic(uint8_t) state; /* enum life_state; written with the mutex */
 };
 
@@ -98,8 +96,6 @@ struct shard {
 	struct shard_owner owner; /* forget_cells NULL: none */
 	uint64_t passed;          /* the owner's: it has no older cells */
 	_Atomic(uint64_t) seen;   /* the epoch that its owner has passed; 0: it waits */
-	/* See budget.c; written by the owner and the thread that tends. NULL without a budget. */
-	_Atomic(uint64_t) *waiting;
 };
 
 /* The cells of one shard in one family. */
@@ -172,11 +168,6 @@ struct family {
 
 	_Atomic(uint64_t) overflow; /* events counted in the overflow series */
 	_Atomic(uint64_t) evicted;  /* samples that were on the page and were given back */
-
-	/* budget.c: at the last round; whether the family was full then and only label sets that
-	 * the round admitted have room. */
-	uint64_t round_overflow;
-	_Atomic(bool) contested;
 };
 
 /*
@@ -223,10 +214,6 @@ struct eviction {
 	_Atomic(bool) tending;   /* a thread looks at the samples, or moves the batch on */
 	_Atomic(bool) pending;   /* there is a batch */
 	uint64_t idle_100ns;     /* of the limits; UINT64_MAX: never */
-	/* Of the thread that tends: the last round of budget.c. */
-	int64_t round_time;
-	_Atomic(bool) contested; /* only label sets that the last round admitted have room */
-	_Atomic(uint32_t) round; /* its number */
 	/* With the mutex of the registry. */
 	enum batch_stage stage;
 	struct retired_sample *batch; /* owned; RETIRED_MAX */
@@ -347,12 +334,6 @@ static inline cell *family_segment(const struct family *family, size_t shard, un
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
-/* The cells of a sample that have values: all but the address of its native cells, the last. */
-static inline uint32_t family_value_cells(const struct family *family)
-{
-	return family->cells_per_sample - (family->native ? 1 : 0);
-}
-
 /* native_buckets.c: the scale of families with so many decimals; call it with the mutex. NULL
  * without memory. */
 const struct native_scale *registry_native_scale(struct registry *registry, unsigned decimals);
@@ -388,44 +369,13 @@ void family_free_tables(struct sample_table *table);
 /* samples.c, with the mutex: a retired sample is in the table again and counts against the limits.
  */
 void family_put_back(struct family *family, uint32_t sample);
-/* samples.c, with the mutex: adds a sample to the overflow series of its labels. False without
- * memory. */
-bool family_fold(struct family *family, uint32_t sample);
 /* samples.c: frees what is not in the arena. */
 void family_free(struct family *family);
 
 /* Runs the hooks and updates the families about the registry itself. */
 void registry_refresh(struct registry *registry);
 
-/* What the cells of a sample say. */
-struct look {
-	uint64_t sum; /* of all its cells */
-	bool hidden;
-	bool needed; /* a gauge that is not 0, or is held */
-};
-
-/* A sample that may be given back. */
-struct candidate {
-	struct family *family;
-	uint32_t sample;
-	int64_t alive; /* when it was last alive; of a choice by rank: 0 */
-	double share;  /* of its family, in a choice by rank */
-	uint64_t sum;
-};
-
-/* The samples to give back: of each family they lie together. */
-struct choice {
-	int64_t before; /* the last event before now */
-	int64_t now;
-	uint64_t idle_100ns;
-	struct candidate *candidates; /* owned */
-	size_t count, capacity;
-};
-
 /* eviction.c */
-enum { ROOM = 8 }; /* the part of a limit that is given back at once */
-struct look eviction_look(const struct family *family, uint32_t sample);
-void choice_add(struct choice *choice, const struct candidate *candidate);
 void eviction_init(struct registry *registry);
 void eviction_done(struct registry *registry);
 
@@ -438,18 +388,6 @@ void scrape_end(struct registry *registry, struct scrape *scrape);
  * and stays; NO_SAMPLE if there is none.
  */
 uint32_t eviction_revive(struct family *family, const uint32_t *ids);
-
-/* samples.c: a hash of a label set of a family. */
-uint64_t family_hash(const struct family *family, const uint32_t *ids);
-
-/* budget.c. Makes what a new shard needs, with the mutex; false without memory. */
-bool budget_shard(struct registry *registry, struct shard *shard);
-/* For the owner of the shard: whether a new label set may have a series of its own; and that one
- * has found none. */
-bool budget_admits(const struct family *family, const struct shard *shard, const uint32_t *ids);
-void budget_wait(const struct family *family, const struct shard *shard, const uint32_t *ids);
-/* Chooses by rank, once a minute of event time. The caller tends. */
-void budget_choose(struct registry *registry, struct choice *choice);
 
 /* exposition.c: the texts of a family and its samples. */
 struct text;

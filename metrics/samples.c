@@ -134,11 +134,6 @@ static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_
 	atomic_store_explicit(&table->buckets[i], bucket, memory_order_release);
 }
 
-uint64_t family_hash(const struct family *family, const uint32_t *ids)
-{
-	return sample_hash(ids, family->label_count) + (uintptr_t)family;
-}
-
 /* ---- making ---- */
 
 enum {
@@ -358,8 +353,6 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 		}
 		life->sum = 0;
 		life->changed = TIME_UNKNOWN;
-		life->amount = 0;
-		life->ranked = false;
 		atomic_store_explicit(&life->state, limited ? LIFE_COUNTED : LIFE_KEPT,
 				      memory_order_relaxed);
 	}
@@ -533,26 +526,21 @@ static void replace_labels(const struct family *family, uint32_t *ids, enum over
  * The sample for a label set that is not in the table: a new one, the overflow series, or one with
  * cleaned labels. NO_SAMPLE without memory. Sets *overflowed.
  */
-static uint32_t make_sample(struct family *family, const struct shard *shard, const uint32_t *ids,
-			    bool *overflowed)
+static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *overflowed)
 {
 	const struct registry *registry = family->registry;
 	uint32_t clean[FAMILY_LABELS_MAX] = { 0 }, sample = NO_SAMPLE;
-	bool admitted = budget_admits(family, shard, ids);
 
 	*overflowed = false;
 	for (uint32_t i = 0; i < family->label_count; i++) {
 		clean[i] = clean_id(registry, ids[i]);
 		*overflowed |= clean[i] == registry->other && ids[i] != registry->other;
 	}
-	for (int overflow = admitted ? OVERFLOW_NONE : OVERFLOW_DYNAMIC;
-	     overflow <= OVERFLOW_ALL && sample == NO_SAMPLE; overflow++) {
+	for (int overflow = OVERFLOW_NONE; overflow <= OVERFLOW_ALL && sample == NO_SAMPLE;
+	     overflow++) {
 		replace_labels(family, clean, (enum overflow)overflow);
 		*overflowed |= overflow != OVERFLOW_NONE;
 		sample = find_or_add(family, clean);
-	}
-	if (*overflowed) {
-		budget_wait(family, shard, ids);
 	}
 	return sample;
 }
@@ -587,47 +575,6 @@ static cell *make_segment(struct family *family, const struct shard *shard, unsi
 	return made;
 }
 
-/* The overflow series has cells of the registry's own shard, which nothing else writes. */
-bool family_fold(struct family *family, uint32_t sample)
-{
-	uint32_t ids[FAMILY_LABELS_MAX] = { 0 }, to = NO_SAMPLE, from_index, to_index;
-	unsigned from_segment = segment_of(sample, &from_index), to_segment;
-	cell *cells;
-
-	if (family->type == FAMILY_GAUGE) {
-		return true; /* it is 0, or hidden */
-	}
-	memcpy(ids, sample_ids(family, sample, family->label_count),
-	       family->label_count * sizeof *ids);
-	for (int overflow = OVERFLOW_DYNAMIC; overflow <= OVERFLOW_ALL && to == NO_SAMPLE;
-	     overflow++) {
-		replace_labels(family, ids, (enum overflow)overflow);
-		to = add_with_mutex(family, ids);
-	}
-	to_segment = to != NO_SAMPLE ? segment_of(to, &to_index) : 0;
-	cells = to != NO_SAMPLE ? make_segment(family, family->registry->self, to_segment) : NULL;
-	if (!cells) {
-		return false;
-	}
-	cells += (size_t)to_index * family->cells_per_sample;
-	for (unsigned w = 0; w < registry_shards(family->registry); w++) {
-		const cell *from = family_segment(family, w, from_segment);
-
-		if (!from) {
-			continue;
-		}
-		from += (size_t)from_index * family->cells_per_sample;
-		for (uint32_t i = 0; i < family_value_cells(family); i++) {
-			cell_add(&cells[i], atomic_load_explicit(&from[i], memory_order_relaxed));
-		}
-		if (family->native) {
-			native_fold(family->registry, &cells[family_value_cells(family)],
-				    &from[family_value_cells(family)]);
-		}
-	}
-	return true;
-}
-
 /* ---- the per-event path ---- */
 
 /* The cells of a sample; NULL if the shard uses its segment for the first time. */
@@ -659,7 +606,7 @@ static RARE cell *make_cells(struct family *family, const struct shard *shard, c
 
 	*overflowed = false;
 	if (sample == NO_SAMPLE) {
-		sample = make_sample(family, shard, ids, overflowed);
+		sample = make_sample(family, ids, overflowed);
 	}
 	if (sample != NO_SAMPLE) {
 		cells = cells_of(family, shard, sample);

@@ -76,22 +76,12 @@ void os_stop_ask(const char *reason);
 /* Requests a reload, as SIGHUP does. Any thread, likewise. */
 void os_reload_ask(void);
 /*
- * Waits for a request to end the program and returns its reason ("SIGTERM"). For each request to
- * reload before that, calls on_reload on this thread, once for those that came meanwhile; NULL:
- * such requests are ignored. On Linux only the main thread may call it, on Windows any thread.
- * os_stop_wait_for() ignores requests to reload, and returns NULL after the timeout.
+ * Waits for a request to end the program and returns its reason ("SIGTERM"), or NULL after the
+ * timeout; with UINT64_MAX there is no timeout. For each request to reload before that, calls
+ * on_reload on this thread, once for those that came meanwhile; NULL: such requests are ignored. On
+ * Linux only the main thread may call it, on Windows any thread.
  */
-const char *os_stop_wait(void (*on_reload)(void *context), void *context);
-const char *os_stop_wait_for(uint64_t timeout_ns);
-
-/*
- * Reports lines such as "READY=1" to the service manager that started this program (sd_notify(3)).
- * True without such a manager, and on Windows. Waits for a manager that is busy, some seconds at
- * most. Any thread.
- */
-bool os_service_notify(const char *lines, struct error *err);
-/* The time after which the manager ends a program from which it hears nothing; 0: it does not. */
-uint64_t os_service_watchdog_ns(void);
+const char *os_stop_wait(uint64_t timeout_ns, void (*on_reload)(void *context), void *context);
 
 /* The thread starts with all signals blocked except those of faults; the main thread takes them. */
 bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,

@@ -3,11 +3,10 @@
  * The operating system layer for Linux.
  *
  * Signals need most care. SIGTERM and the other requests to end are blocked before any thread
- * starts, so that no thread is interrupted by them; the main thread takes them with sigwait() in
- * os_stop_wait(). Threads inherit the blocked signals. SIGHUP means two things, see
- * asks_to_reload(). Only the signals that a fault of the thread
- * itself raises stay enabled, and SIGPROF for profilers. A request from inside the program sends
- * SIGTERM to itself and stores its reason.
+ * starts, so that no thread is interrupted by them; the main thread takes them in os_stop_wait().
+ * Threads inherit the blocked signals. SIGHUP means two things, see asks_to_reload(). Only the
+ * signals that a fault of the thread itself raises stay enabled, and SIGPROF for profilers. A
+ * request from inside the program sends SIGTERM to itself and stores its reason.
  *
  * Waits use the monotonic clock, so that setting the time of the machine does not change them. The
  * values of process metrics come from /proc; a value that cannot be read is UINT64_MAX. The lock
@@ -185,38 +184,26 @@ void os_reload_ask(void)
 	kill(getpid(), SIGHUP);
 }
 
-const char *os_stop_wait(void (*on_reload)(void *context), void *context)
-{
-	sigset_t signals;
-	int number = 0;
-
-	stop_signal_set(&signals);
-	while (sigwait(&signals, &number) != 0 || asks_to_reload(number)) {
-		if (on_reload && number == SIGHUP) {
-			on_reload(context);
-		}
-	}
-	return reason_of(number);
-}
-
-const char *os_stop_wait_for(uint64_t timeout_ns)
+const char *os_stop_wait(uint64_t timeout_ns, void (*on_reload)(void *context), void *context)
 {
 	uint64_t start = os_monotonic_ns(), passed = 0;
 	sigset_t signals;
-	int number;
 
 	stop_signal_set(&signals);
 	do {
 		const uint64_t left = timeout_ns - passed;
 		const struct timespec timeout = { .tv_sec = (time_t)(left / NS_PER_SECOND),
 						  .tv_nsec = (long)(left % NS_PER_SECOND) };
+		int number = sigtimedwait(&signals, NULL, &timeout);
 
-		number = sigtimedwait(&signals, NULL, &timeout);
 		if (number > 0 && !asks_to_reload(number)) {
 			return reason_of(number);
 		}
+		if (number > 0 && on_reload) {
+			on_reload(context);
+		}
 		passed = os_monotonic_ns() - start;
-	} while (number > 0 && passed < timeout_ns);
+	} while (passed < timeout_ns);
 	return NULL;
 }
 

@@ -249,29 +249,29 @@ static DWORD whole_ms(uint64_t timeout_ns)
 	return ms < INFINITE ? (DWORD)ms : INFINITE - 1;
 }
 
-const char *os_stop_wait_for(uint64_t timeout_ns)
-{
-	return WaitForSingleObject(stop_event, whole_ms(timeout_ns)) == WAIT_OBJECT_0 ?
-		       stop_reason :
-		       NULL;
-}
-
 void os_reload_ask(void)
 {
 	SetEvent(reload_event);
 }
 
-const char *os_stop_wait(void (*on_reload)(void *context), void *context)
+const char *os_stop_wait(uint64_t timeout_ns, void (*on_reload)(void *context), void *context)
 {
 	/* Of two events that are set, the first one counts. */
 	const HANDLE events[] = { stop_event, reload_event };
+	uint64_t start = os_monotonic_ns(), passed = 0;
+	DWORD set;
 
-	while (WaitForMultipleObjects(2, events, FALSE, INFINITE) == WAIT_OBJECT_0 + 1) {
-		if (on_reload) {
+	do {
+		set = WaitForMultipleObjects(2, events, FALSE, whole_ms(timeout_ns - passed));
+		if (set == WAIT_OBJECT_0) {
+			return stop_reason;
+		}
+		if (set == WAIT_OBJECT_0 + 1 && on_reload) {
 			on_reload(context);
 		}
-	}
-	return stop_reason;
+		passed = os_monotonic_ns() - start;
+	} while (passed < timeout_ns);
+	return NULL;
 }
 
 /* ---- threads ---- */
@@ -616,19 +616,6 @@ const char *os_path_name(const char *path)
 bool os_path_is_absolute(const char *path)
 {
 	return is_separator(path[0]) || has_drive(path);
-}
-
-/* Windows services have an interface of their own: windows/service.h. */
-bool os_service_notify(const char *lines, struct error *err)
-{
-	(void)lines;
-	(void)err;
-	return true;
-}
-
-uint64_t os_service_watchdog_ns(void)
-{
-	return 0;
 }
 
 char *os_path_absolute(const char *path)

@@ -178,7 +178,7 @@ enum terminal_event terminal_wait(struct terminal *terminal, uint64_t timeout_ns
 
 		passed = os_monotonic_ns() - start;
 		left_ms = passed < timeout_ns ? (timeout_ns - passed) / NS_PER_MS + 1 : 0;
-		if (terminal->gone || os_stop_wait_for(0)) {
+		if (terminal->gone || os_stop_wait(0, NULL, NULL)) {
 			return TERMINAL_STOP;
 		}
 		if (WaitForSingleObject(terminal->input,

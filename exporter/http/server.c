@@ -318,10 +318,6 @@ static bool listen_on(const char *text, socket_handle *listener, struct error *e
 static bool open_listeners(const struct http_options *options, socket_handle *listeners,
 			   size_t *count, struct error *err)
 {
-	if (options->systemd_sockets) {
-		*count = sockets_inherited(listeners, ADDRESSES_MAX, err);
-		return *count > 0;
-	}
 	if (options->listen_address_count == 0 || options->listen_address_count > ADDRESSES_MAX) {
 		return error_set(err, ERROR_CONFIG, "%zu listen addresses; 1 to %d are possible",
 				 options->listen_address_count, ADDRESSES_MAX);
@@ -446,11 +442,6 @@ struct http_server *http_start(const struct http_options *options, struct regist
 fail:
 	http_stop(server);
 	return NULL;
-}
-
-size_t http_listener_count(const struct http_server *server)
-{
-	return server->listener_count;
 }
 
 unsigned http_port(const struct http_server *server, size_t index)

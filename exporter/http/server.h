@@ -31,8 +31,6 @@ struct http_options {
 	 * most 16 */
 	const char *const *listen_addresses;
 	size_t listen_address_count;
-	/* Instead of these, the sockets that systemd passes. */
-	bool systemd_sockets;
 	/* The addresses that may connect, as in "10.0.0.0/8"; none: all. */
 	const char *const *allowed;
 	size_t allowed_count;
@@ -90,9 +88,6 @@ struct http_server; /* opaque */
  * etw_exporter_scrape* families to it. */
 struct http_server *http_start(const struct http_options *options, struct registry *registry,
 			       struct error *err);
-
-/* How many sockets listen: one for each address, or those of systemd. */
-size_t http_listener_count(const struct http_server *server);
 
 /* The port of listener i (for ":0", the one the system gave). */
 unsigned http_port(const struct http_server *server, size_t index);

@@ -32,12 +32,6 @@ size_t sockets_limit(void);
  */
 socket_handle socket_listen(const struct listen_address *address, int *error_number);
 
-/*
- * The sockets that systemd opened for this program, listening ("systemd.socket" in
- * sd_listen_fds(3)). Returns how many; none is an error.
- */
-size_t sockets_inherited(socket_handle *sockets, size_t most, struct error *err);
-
 unsigned socket_port(socket_handle listener); /* 0: it has none */
 
 enum socket_accepted {

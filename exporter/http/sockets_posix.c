@@ -123,51 +123,6 @@ socket_handle socket_listen(const struct listen_address *address, int *error_num
 	return listener;
 }
 
-/* The whole number in a variable of the environment; -1: there is none. */
-static long environment_number(const char *name)
-{
-	const char *text = getenv(name);
-	char *end;
-	long number = text ? strtol(text, &end, 10) : -1;
-
-	return text && end != text && *end == '\0' ? number : -1;
-}
-
-size_t sockets_inherited(socket_handle *sockets, size_t most, struct error *err)
-{
-	enum { FIRST = 3 }; /* SD_LISTEN_FDS_START */
-	long count = environment_number("LISTEN_FDS");
-
-	if (environment_number("LISTEN_PID") != (long)getpid() || count <= 0) {
-		error_set(err, ERROR_CONFIG,
-			  "there are no sockets of systemd: LISTEN_PID and LISTEN_FDS do not "
-			  "name this process");
-		return 0;
-	}
-	if ((unsigned long)count > most) {
-		error_set(err, ERROR_CONFIG, "systemd passed %ld sockets; at most %zu are possible",
-			  count, most);
-		return 0;
-	}
-	for (int i = 0; i < (int)count; i++) {
-		int descriptor = FIRST + i, listening = 0;
-		socklen_t size = sizeof listening;
-
-		if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 ||
-		    !listening || fcntl(descriptor, F_SETFL, O_NONBLOCK) != 0 ||
-		    fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) {
-			error_set(err, ERROR_CONFIG,
-				  "descriptor %d of systemd is no socket that listens "
-				  "(ListenStream=, Accept=no)",
-				  descriptor);
-			return 0;
-		}
-		set_for_clients(descriptor);
-		sockets[i] = descriptor;
-	}
-	return (size_t)count;
-}
-
 unsigned socket_port(socket_handle listener)
 {
 	union any_address address = { .any = { 0 } };

@@ -121,14 +121,6 @@ socket_handle socket_listen(const struct listen_address *address, int *error_num
 	return (socket_handle)listener;
 }
 
-size_t sockets_inherited(socket_handle *sockets, size_t most, struct error *err)
-{
-	(void)sockets;
-	(void)most;
-	error_set(err, ERROR_UNSUPPORTED, "systemd passes sockets on Linux only");
-	return 0;
-}
-
 unsigned socket_port(socket_handle listener)
 {
 	union any_address address = { .any = { 0 } };

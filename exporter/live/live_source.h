@@ -40,8 +40,7 @@ enum session_event {
 	SESSION_NOT_RESTARTED,   /* starting it again failed; it is tried again later */
 	SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
 	SESSION_STOPPED,
-	SESSION_NOT_STOPPED,     /* Windows refuses to stop it: it goes on running, unread */
-	SESSION_RECORDING_ENDED, /* the session runs on without its recording */
+	SESSION_NOT_STOPPED, /* Windows refuses to stop it: it goes on running, unread */
 };
 
 struct live_options {
@@ -60,15 +59,6 @@ struct live_options {
 	bool services; /* names of services are needed, even without events of files and disks */
 	const struct provider_spec *providers;
 	size_t provider_count;
-	/*
-	 * Windows also writes the session's records into this file (.etl, UTF-8), which is
-	 * overwritten; NULL: no file. A session that is started again goes on in NAME.2.etl and so
-	 * on. The recording is complete when the session has stopped. When the maximum is reached,
-	 * the session runs on without it; likewise when the file cannot be written.
-	 */
-	const char *recording_path;
-	bool recording_required; /* a first file that cannot be written is an error of opening */
-	uint64_t recording_max_bytes; /* of all these files together, at least 1 MiB; 0: 1 GiB */
 	/*
 	 * The provider of the session's canaries; borrowed until source_close(). NULL: no canaries.
 	 * The NT Kernel Logger takes no providers, so it gets no canaries; nor does a ninth

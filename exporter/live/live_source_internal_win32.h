@@ -11,7 +11,6 @@
  *   services_win32.c     services, read directly
  *   running_win32.c      what runs and is registered on the machine
  *   enable_win32.c       providers: enabling, filters, capturing state
- *   recording_win32.c    the file that Windows writes of the session beside real time
  *   session_win32.c      the session: start, stale sessions, stop, changes by other programs
  *   harvest_win32.c      a second session for a moment: names of open files, disks, services
  *   reload_win32.c       other providers and kernel events while the session runs
@@ -129,19 +128,6 @@ struct session_identity {
 	bool guid_known; /* false: that query failed, and the first one that succeeds answers it */
 };
 
-/* The recordings of a session: see recording_win32.c. */
-struct recording {
-	char *path;             /* UTF-8, owned; NULL: none */
-	uint64_t maximum_bytes; /* of all files */
-	bool refused;           /* the file that is required could not be written */
-	/* Guarded by the session's lock. */
-	unsigned files;      /* so far */
-	uint64_t left_bytes; /* of the maximum for the last file */
-	uint64_t last_bytes; /* of the last file, when it was last looked at */
-	bool runs;           /* the session that runs, or ran last, has a file */
-	bool over;           /* no more files */
-};
-
 enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
 
 enum { MODE_TEXT_SIZE = 320 }; /* every word of a logging mode, and a comma behind each */
@@ -187,7 +173,6 @@ struct live {
 	GUID guid;         /* Wnode.Guid; all zero: Windows chooses one */
 	ULONG buffers_min; /* as requested from Windows */
 	ULONG buffers_max;
-	struct recording recording;
 	struct session_change_member *change; /* owned; may be NULL */
 	struct canary *canary;                /* borrowed; NULL: none */
 	uint32_t canary_slot;
@@ -479,30 +464,6 @@ void enable_rundown(struct live *live, TRACEHANDLE session);
  * cannot be enabled, nothing is known of who made a change, and nothing is said. */
 void enable_changes(struct live *live, TRACEHANDLE session, bool on);
 void disable_provider(struct live *live, TRACEHANDLE session, const struct provider_spec *provider);
-
-/* ---- the recording; these functions take the lock ---- */
-
-struct text;
-
-/* False: the path cannot be that of a file, or no memory. */
-bool recording_init(struct live *live, const struct live_options *options, struct error *err);
-void recording_done(struct live *live);
-/*
- * Adds the next file to the properties of a session that starts; false: it has none. Not for an
- * UPDATE, which takes the name as that of another file ("ControlTraceW function").
- */
-bool recording_fill(struct live *live, struct session_properties *properties);
-/* The session with that file has started. */
-void recording_begin(struct live *live);
-/*
- * Windows starts the session without that file only: status says why. True: the session goes on
- * without one. False: the file is required.
- */
-bool recording_refuse(struct live *live, ULONG status);
-/* Whether the session's file has reached the maximum, which is reported once. Any thread. */
-bool recording_is_full(struct live *live);
-/* Adds ", recording to NAME", or nothing. */
-void recording_describe(struct live *live, struct text *text);
 
 /* ---- the session; these functions take the lock ---- */
 

@@ -298,13 +298,8 @@ static void watch(void *context)
 
 static void report_start(struct live *live)
 {
-	struct text sentence = { 0 };
-
-	text_add_string(&sentence,
-			system_flags(live) != 0 ? "started, with system providers" : "started");
-	recording_describe(live, &sentence);
-	live_report(live, SESSION_STARTED, "%s", sentence.failed ? "started" : sentence.data);
-	text_free(&sentence);
+	live_report(live, SESSION_STARTED, "%s",
+		    system_flags(live) != 0 ? "started, with system providers" : "started");
 }
 
 /* Starts the session. A failure is reported once, until another one replaces it. */
@@ -356,9 +351,6 @@ static void handle_end(struct live *live, ULONG status)
 	counters_restart(live, reason);
 	if (reason == RESTART_ERROR) {
 		live_report(live, SESSION_LOST, "%s", live_error_text(status, text));
-	} else if (reason == RESTART_STOPPED && recording_is_full(live)) {
-		live_report(live, SESSION_LOST,
-			    "its recording is full, or another program stopped it");
 	} else {
 		live_report(live, SESSION_LOST, "%s %s it",
 			    session_changes_who(live->change, CHANGE_STOPPED, NULL, who),
@@ -469,7 +461,6 @@ static void live_close(struct source *base)
 	session_changes_leave(live->change);
 	provider_list_done(&live->list);
 	free(live->items);
-	recording_done(live);
 	machine_clear(&live->announced);
 	free(live->name);
 	os_condition_done(&live->changed);
@@ -612,7 +603,6 @@ struct source *source_open_live(const struct live_options *options, struct error
 	atomic_init(&live->kernel_flags, options->kernel_flags);
 	atomic_init(&live->kernel_groups, options->kernel_groups);
 	live->newest_raw = RECORD_NO_TIME;
-	live->options.recording_path = NULL;
 	atomic_init(&live->known_due, INT64_MAX);
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);
@@ -625,7 +615,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 			  live->name);
 		goto fail;
 	}
-	if (!recording_init(live, options, err) || !system_choose(live, err)) {
+	if (!system_choose(live, err)) {
 		goto fail;
 	}
 	set_defaults(live, processors);

@@ -358,42 +358,15 @@ static struct session_identity first_query(struct live *live, TRACEHANDLE sessio
 	return identity;
 }
 
-/*
- * Calls StartTraceW(), with the session's next recording if it has one. Windows does not say
- * whether it refuses the session or its file, so a session that is refused is tried without.
- */
-static ULONG start_with_recording(struct live *live, ULONG mode, TRACEHANDLE *session,
-				  struct session_properties *properties)
-{
-	ULONG with_file, status;
-
-	fill_properties(live, mode, properties);
-	if (!recording_fill(live, properties)) {
-		return StartTraceW(session, live->wide_name, &properties->base);
-	}
-	with_file = StartTraceW(session, live->wide_name, &properties->base);
-	if (with_file == ERROR_SUCCESS) {
-		recording_begin(live);
-	}
-	if (with_file == ERROR_SUCCESS || with_file == ERROR_ALREADY_EXISTS) {
-		return with_file;
-	}
-	fill_properties(live, mode, properties);
-	status = StartTraceW(session, live->wide_name, &properties->base);
-	if (status != ERROR_SUCCESS || recording_refuse(live, with_file)) {
-		return status;
-	}
-	session_properties_init(properties);
-	ControlTraceW(*session, NULL, &properties->base, EVENT_TRACE_CONTROL_STOP);
-	return with_file;
-}
-
 /* StartTraceW(); a session of that name that is left over, or may be taken, is stopped before. */
 static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 			 struct session_properties *properties)
 {
 	for (unsigned tries = 0;; tries++) {
-		ULONG status = start_with_recording(live, mode, session, properties);
+		ULONG status;
+
+		fill_properties(live, mode, properties);
+		status = StartTraceW(session, live->wide_name, &properties->base);
 
 		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
 		    (live->options.logger == LIVE_NT_KERNEL && !live->options.takeover)) {
@@ -599,10 +572,6 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	char text[160];
 
 	live_error_text(status, text);
-	if (live->recording.refused) {
-		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be recorded in %s: %s",
-				 live->name, live->recording.path, text);
-	}
 	if (is_kernel(live) && windows_in_container() &&
 	    (status == ERROR_ACCESS_DENIED || status == ERROR_INVALID_PARAMETER)) {
 		return error_set(err, ERROR_SYSTEM,
@@ -753,7 +722,6 @@ ULONG session_watch(struct live *live)
 			restore_masks(live, session);
 			restore_real_time(live, session, &properties.base);
 		}
-		recording_is_full(live);
 	}
 	return status;
 }

@@ -34,7 +34,7 @@ enum known_provider {
 enum { PROCESS_EVENT_START = 1, PROCESS_EVENT_STOP = 2, PROCESS_EVENT_RUNDOWN = 15 };
 
 /* Likewise those of PROVIDER_KERNEL_FILE, the second source of file events (docs/windows.md section
- * 12). Version 1 differs from version 0 in its layouts, not in its meaning. */
+ * 7). Version 1 differs from version 0 in its layouts, not in its meaning. */
 enum {
 	FILE_EVENT_NAME_CREATE = 10,
 	FILE_EVENT_NAME_DELETE = 11,

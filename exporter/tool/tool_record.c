@@ -270,7 +270,7 @@ static bool record(struct run *run, struct error *err)
 	}
 	good = runner_start(run->runner, err);
 	if (good) {
-		os_stop_wait(NULL, NULL);
+		os_stop_wait(UINT64_MAX, NULL, NULL);
 	}
 	end_sessions(run);
 	if (run->failed) {

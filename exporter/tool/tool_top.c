@@ -596,7 +596,7 @@ static void run_plain(struct top *top)
 			continue;
 		}
 		show_progress(top, &progress);
-		if (os_stop_wait_for(wait_ns(top))) {
+		if (os_stop_wait(wait_ns(top), NULL, NULL)) {
 			break;
 		}
 	}

@@ -164,7 +164,7 @@ static const struct attribution_row rows[] = {
 
 /*
  * The events of Microsoft-Windows-Kernel-File, with the opcode of the FileIo event that says the
- * same (docs/windows.md section 12). The others of the provider are neither requests that FileIo
+ * same (docs/windows.md section 7). The others of the provider are neither requests that FileIo
  * reports too, nor do they name a file.
  */
 static const struct file_row {

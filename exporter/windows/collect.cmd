@@ -5,7 +5,7 @@ rem Runs the self-test of etw_exporter on this machine and packs what it leaves 
 rem
 rem   collect.cmd [private] [noservice] [system_providers] [FOLDER]
 rem
-rem private:   names of the machine, of users and in paths are masked; no recording, no event logs.
+rem private:   names of the machine, of users and in paths are masked; no event logs.
 rem noservice: no service is installed, run and removed.
 rem system_providers: the session of the self-test has them (Windows 11, Server 2022).
 rem FOLDER:    a new folder for the files; the archive is FOLDER.zip. Default: in your user folder.

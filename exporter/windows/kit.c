@@ -8,7 +8,7 @@
  * the calling thread: it has time limits of its own and stops when the program is requested to.
  *
  * Texts are written through kit_files_write(), which masks names. Files that other programs write
- * (the recording, event logs) cannot be masked, and are left out when names are to be masked.
+ * (event logs) cannot be masked, and are left out when names are to be masked.
  *
  * The summary is written last and is read first: at most 30 lines, the refuted assumptions and the
  * parts that failed on top. The files have the details.
@@ -457,7 +457,6 @@ static void write_ratios(struct kit *kit)
 static void run_self_test(struct kit *kit)
 {
 	struct self_test_options options = kit->options->self_test;
-	char *recording = kit->mask ? NULL : kit_files_path(kit->files, "recording.etl");
 	struct kit_samples *samples = NULL;
 	struct text csv = { 0 };
 	struct error err = { 0 };
@@ -465,7 +464,6 @@ static void run_self_test(struct kit *kit)
 	options.on_result = on_result;
 	options.on_page = on_page;
 	options.result_context = kit;
-	options.recording_path = recording;
 	text_add_string(&kit->results, "what,expected,counted,comparison,state,look_at\n");
 	if (stopping(kit) || kit->hangs) {
 		part_failed(kit, "self-test",
@@ -494,11 +492,6 @@ static void run_self_test(struct kit *kit)
 				&kit->results);
 		write_ratios(kit);
 	}
-	if (recording && is_file(recording)) {
-		kit_files_list(kit->files, "recording.etl",
-			       "all events of that session, to be replayed");
-	}
-	free(recording);
 }
 
 /* ---- Windows ---- */

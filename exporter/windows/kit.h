@@ -19,11 +19,11 @@
 
 struct kit_options {
 	const char *folder; /* made if it does not exist; one with files gets a new folder in it */
-	bool private_names; /* names are masked; no recording and no event logs */
+	bool private_names; /* names are masked; no event logs */
 	uint32_t call_ms;   /* that a part may take that calls event tracing; 0: a minute */
 	bool service;       /* install, run and remove a service of a name of its own */
-	/* What the self-test does. on_result, on_page, result_context and recording_path are the
-	 * kit's. wait() also says whether the program was requested to stop. */
+	/* What the self-test does. on_result, on_page, result_context are the kit's. wait() also
+	 * says whether the program was requested to stop. */
 	struct self_test_options self_test;
 };
 

@@ -147,13 +147,12 @@ void kit_files_finish(struct kit_files *files)
 	for (size_t i = 0; i < files->count; i++) {
 		text_add_format(&index, "%-22s %s\n", files->files[i].name, files->files[i].what);
 	}
-	text_add_string(&index,
-			files->mask ? "\nNames of the machine, of users and in paths are "
-				      "pseudonyms; equal names have equal ones. The recording\nand "
-				      "the event logs were left out, because they cannot be "
-				      "masked.\n" :
-				      "\nThe files have names of this machine, of its users, "
-				      "programs and files. --self-test.private\nmasks them.\n");
+	text_add_string(&index, files->mask ?
+					"\nNames of the machine, of users and in paths are "
+					"pseudonyms; equal names have equal ones. The event\nlogs "
+					"were left out, because they cannot be masked.\n" :
+					"\nThe files have names of this machine, of its users, "
+					"programs and files. --self-test.private\nmasks them.\n");
 	kit_files_write(files, "README.txt", "this index", &index);
 }
 

@@ -324,9 +324,7 @@ static bool self_test_open(struct self_test *test, const struct self_test_option
 			   struct error *err)
 {
 	const struct runner_options runner = { .setup = &test->setup,
-					       .watch_ms = options->watch_ms,
-					       .recording_path = options->recording_path };
-
+					       .watch_ms = options->watch_ms };
 	const struct setup_options setup = {
 		.collectors = builtin_self_test_collectors,
 		.collector_count = builtin_self_test_collector_count,

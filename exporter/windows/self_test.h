@@ -121,8 +121,6 @@ struct self_test_options {
 	void *result_context;
 	uint32_t watch_ms;     /* for tests: see struct runner_options */
 	bool system_providers; /* the session has them in place of kernel flags */
-	/* A recording (.etl) that the session writes beside real time; NULL: none. */
-	const char *recording_path;
 };
 
 /*

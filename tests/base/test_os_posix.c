@@ -59,7 +59,7 @@ static void a_signal_is_kept_until_os_stop_wait(void **state)
 	assert_true(os_stop_catch(NULL));
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		kill(getpid(), cases[i].number);
-		assert_string_equal(os_stop_wait(NULL, NULL), cases[i].name);
+		assert_string_equal(os_stop_wait(UINT64_MAX, NULL, NULL), cases[i].name);
 	}
 }
 
@@ -76,13 +76,13 @@ static void a_hang_up_asks_to_reload_while_there_is_a_terminal_or_none_at_all(vo
 {
 	(void)state;
 	kill(getpid(), SIGHUP);
-	assert_string_equal(os_stop_wait(on_reload, NULL), "SIGTERM");
+	assert_string_equal(os_stop_wait(UINT64_MAX, on_reload, NULL), "SIGTERM");
 	assert_int_equal(reloads, 1);
 	kill(getpid(), SIGHUP);
-	assert_null(os_stop_wait_for(1000000));
+	assert_null(os_stop_wait(1000000, NULL, NULL));
 	kill(getpid(), SIGHUP);
 	kill(getpid(), SIGINT);
-	assert_string_equal(os_stop_wait(NULL, NULL), "SIGINT");
+	assert_string_equal(os_stop_wait(UINT64_MAX, NULL, NULL), "SIGINT");
 }
 
 static void stop_after_reload(void *context)
@@ -97,18 +97,18 @@ static void the_program_asks_itself_to_reload(void **state)
 
 	(void)state;
 	os_reload_ask();
-	assert_string_equal(os_stop_wait(stop_after_reload, &count), "reloaded");
+	assert_string_equal(os_stop_wait(UINT64_MAX, stop_after_reload, &count), "reloaded");
 	assert_int_equal(count, 1);
 }
 
 static void the_wait_returns_the_reason_of_the_stop(void **state)
 {
 	(void)state;
-	assert_null(os_stop_wait_for(1000000));
+	assert_null(os_stop_wait(1000000, NULL, NULL));
 	os_stop_ask("service stop");
-	assert_string_equal(os_stop_wait_for(UINT64_C(60000000000)), "service stop");
+	assert_string_equal(os_stop_wait(UINT64_C(60000000000), NULL, NULL), "service stop");
 	os_stop_ask("shutdown");
-	assert_string_equal(os_stop_wait(NULL, NULL), "shutdown");
+	assert_string_equal(os_stop_wait(UINT64_MAX, NULL, NULL), "shutdown");
 }
 
 static void descriptors_and_memory_are_counted(void **state)

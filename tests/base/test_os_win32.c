@@ -134,7 +134,7 @@ static void the_program_asks_itself_to_reload(void **state)
 	(void)state;
 	assert_true(os_stop_catch_service(&err));
 	os_reload_ask();
-	assert_string_equal(os_stop_wait(stop_after_reload, &count), "reloaded");
+	assert_string_equal(os_stop_wait(UINT64_MAX, stop_after_reload, &count), "reloaded");
 	assert_int_equal(count, 1);
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tries what config/etw_exporter.yaml shows in comments: each example takes the place of the value that it is about.
 
-An example is one of three: a key behind a number sign (`# budget: 1000`), a block of lines of the same name as the key that
+An example is one of three: a key behind a number sign (`# idle: 24h`), a block of lines of the same name as the key that
 follows it (`#   sessions:`), or what `e.g.` says of the key on its line or of the one below the comment. `etwtool check` must
 accept the file with the blocks, with each of the others besides, and with all of them. Prints what it refuses and exits 1.
 """

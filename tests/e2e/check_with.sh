@@ -52,7 +52,7 @@ assert rule["events"] == int(sys.argv[1]) == rule["counted"] + rule["left_out"]
 assert open("expected").read() == "".join(line + "\n" for line in report["exposition"].splitlines() if line.startswith("x_"))
 END
 
-# The budget: what the page of the exporter has, for so many hosts.
+# What the series cost: what the page of the exporter has, for so many hosts.
 check 0 my.yaml --with sample.etl --hosts 2000
 series=$(grep -c ^x_writes expected)
 bytes=$("$ETW_EXPORTER" --config.file=my.yaml --once --replay.file=sample.etl | grep -e '^x_writes' -e '^# [A-Z]* x_writes' | wc -c)

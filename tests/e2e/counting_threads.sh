@@ -120,7 +120,6 @@ same again "two recordings" --replay.file="$plain" --replay.file="$packed" --con
 
 # What needs every record in its order is counted by one thread from the beginning.
 same alone "an idle limit" --replay.file="$plain" --config.file="$(with idle 'limits: { idle: 1m }')"
-same alone "a budget" --replay.file="$plain" --config.file="$(with budget 'limits: { budget: 100 }')"
 same alone "shares" --replay.file="$plain" --config.file="$(with shares 'limits: { shares: 5 }')"
 same alone "path groups" --replay.file="$plain" --collector.file_groups \
 	--config.file="$(with groups "path_groups: [ { name: logs, match: ['**\\\\*.log'] } ]")"

@@ -61,12 +61,10 @@ if [ "${suffix:-}" = .exe ]; then
 	cmp "$SOURCE_DIR/exporter/windows/collect.cmd" "$bin/collect.cmd" || fail "collect.cmd is not beside the program"
 fi
 if [ -z "${suffix:-}" ]; then
-	cmp "$SOURCE_DIR/packaging/systemd/etw_exporter.service" "$prefix/lib/systemd/system/etw_exporter.service" || fail "the unit is not installed"
 	for file in man/man1/etw_exporter.1 man/man1/etwtool.1 bash-completion/completions/etwtool zsh/site-functions/_etwtool \
 		fish/vendor_completions.d/etwtool.fish etw_exporter/completion/etwtool.ps1; do
 		[ -s "$prefix/share/$file" ] || fail "$file is not installed"
 	done
-	grep -q '^ARGS=' "$prefix/etc/default/etw_exporter" || fail "the flags of the unit are not installed"
 fi
 if command -v promtool >/dev/null; then
 	promtool check config "$data/prometheus/scrape/one-host.yml" >"$work/out" 2>&1 || fail "Prometheus refuses it: $(cat "$work/out")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the exporter listens on, and to whom: several addresses, IPv6, sockets of systemd, --web.allow, few descriptors, no time.
+# What the exporter listens on, and to whom: several addresses, IPv6, --web.allow, few descriptors, no time.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 command -v curl >/dev/null || skip "curl is not installed"
@@ -32,41 +32,6 @@ healthy "$url" || fail "an address of --web.allow was not answered"
 end_exporter
 expect_exit 2 '"10\.0\.0\.1/8" is not a range of addresses' "$ETW_EXPORTER" --web.allow=10.0.0.1/8 \
 	--web.listen-address=127.0.0.1:0 --replay.file="$work/sample.etl"
-
-# ---- sockets of systemd ----
-expect_exit 2 'there are no sockets of systemd' "$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
-if command -v python3 >/dev/null; then
-	cat >"$work/activate.py" <<-'PYTHON'
-		import os, socket, sys
-
-		listener = socket.socket()
-		listener.bind(("127.0.0.1", 0))
-		listener.listen()
-		os.dup2(listener.fileno(), 3)
-		os.environ["LISTEN_FDS"] = sys.argv[1]
-		os.environ["LISTEN_PID"] = str(os.getpid())
-		os.execvp(sys.argv[2], sys.argv[2:])
-	PYTHON
-	: >"$work/log"
-	python3 "$work/activate.py" 1 "$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl" 2>"$work/log" &
-	exporter_pid=$!
-	pids+=("$exporter_pid")
-	until_true 30 grep -q 'Listening.* address=systemd' "$work/log" || fail "no socket of systemd: $(cat "$work/log")"
-	healthy "http://127.0.0.1:$(ports)" || fail "the socket of systemd does not answer"
-	end_exporter
-	for count in 0 -1 x 1x ''; do
-		expect_exit 2 'there are no sockets of systemd' python3 "$work/activate.py" "$count" \
-			"$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
-	done
-	expect_exit 2 'systemd passed 1000 sockets; at most [0-9]* are possible' python3 "$work/activate.py" 1000 \
-		"$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
-	# The second of two is none: descriptor 4 is closed.
-	expect_exit 2 'descriptor 4 of systemd is no socket that listens' python3 "$work/activate.py" 2 \
-		bash -c 'exec 4<&-; exec "$@"' bash "$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
-	# Standard input is no socket that listens.
-	expect_exit 2 'descriptor 3 of systemd is no socket that listens' python3 "$work/activate.py" 1 \
-		bash -c 'exec 3</dev/null; exec "$@"' bash "$ETW_EXPORTER" --web.systemd-socket --replay.file="$work/sample.etl"
-fi
 
 # ---- few descriptors: new clients take the place of idle ones, and waiting costs no processor ----
 if command -v python3 >/dev/null; then

@@ -195,6 +195,8 @@ static void what_is_wrong_is_named(void **state)
 		  "--web.timeout-offset takes a number of seconds from 0 to 60, not \"61\"" },
 		{ "--web.timeout-offset=-1",
 		  "--web.timeout-offset takes a number of seconds from 0 to 60, not \"-1\"" },
+		{ "--web.systemd-socket",
+		  "--web.systemd-socket no longer exists; name the address of the socket with --web.listen-address, and disable the socket unit" },
 		{ "--log.level=loud",
 		  "--log.level takes debug, info, warning or error, not \"loud\"" },
 		{ "--log.format=xml", "--log.format takes logfmt or json, not \"xml\"" },

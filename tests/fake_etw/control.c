@@ -13,7 +13,7 @@ void fake_properties_fill(const struct fake_session *session, EVENT_TRACE_PROPER
 	properties->BufferSize = session->buffer_size_kb;
 	properties->MinimumBuffers = session->minimum_buffers;
 	properties->MaximumBuffers = session->maximum_buffers;
-	properties->MaximumFileSize = fake_log_maximum_mb(session);
+	properties->MaximumFileSize = 0;
 	properties->LogFileMode = session->mode;
 	properties->FlushTimer = session->flush_timer;
 	properties->EnableFlags = session->masks[0];
@@ -21,7 +21,7 @@ void fake_properties_fill(const struct fake_session *session, EVENT_TRACE_PROPER
 	properties->FreeBuffers = session->free;
 	properties->EventsLost = (ULONG)session->lost;
 	properties->BuffersWritten = session->written;
-	properties->LogBuffersLost = session->log_buffers_lost;
+	properties->LogBuffersLost = 0;
 	properties->RealTimeBuffersLost = session->realtime_lost;
 	properties->LoggerThreadId = (HANDLE)(ULONG_PTR)(0x1000u + session->id * 4u);
 }
@@ -29,20 +29,18 @@ void fake_properties_fill(const struct fake_session *session, EVENT_TRACE_PROPER
 /* Copies the names behind the properties; false when there is no room for them. */
 static bool copy_names(const struct fake_session *session, EVENT_TRACE_PROPERTIES *properties)
 {
-	const WCHAR *path = fake_log_path(session);
 	size_t size = (fake_wide_length(session->name) + 1) * sizeof(WCHAR);
-	size_t file_size = (fake_wide_length(path) + 1) * sizeof(WCHAR);
 	ULONG at = properties->LoggerNameOffset;
 	ULONG file = properties->LogFileNameOffset;
 	size_t end = file > at ? file : properties->Wnode.BufferSize;
 
 	if (at == 0 || end - at < size ||
-	    (file != 0 ? properties->Wnode.BufferSize - file < file_size : session->log != NULL)) {
+	    (file != 0 && properties->Wnode.BufferSize - file < sizeof(WCHAR))) {
 		return false;
 	}
 	memcpy((char *)properties + at, session->name, size);
 	if (file != 0) {
-		memcpy((char *)properties + file, path, file_size);
+		memset((char *)properties + file, 0, sizeof(WCHAR)); /* it writes no file */
 	}
 	return true;
 }
@@ -61,19 +59,6 @@ static bool offset_valid(const EVENT_TRACE_PROPERTIES *properties, ULONG offset)
 	       (offset >= sizeof(*properties) && offset < properties->Wnode.BufferSize);
 }
 
-/* A session goes on in another file. One that writes none has no file to change. */
-static uint32_t change_log(struct fake_session *session, const WCHAR *path)
-{
-	uint32_t maximum_mb = fake_log_maximum_mb(session);
-
-	if (!session->log || *path == 0 || fake_wide_equal(fake_log_path(session), path)) {
-		return ERROR_BAD_PATHNAME;
-	}
-	fake_buffer_flush(session);
-	fake_log_close(session);
-	return fake_log_open(session, path, maximum_mb);
-}
-
 static uint32_t update(struct fake_session *session, const EVENT_TRACE_PROPERTIES *properties)
 {
 	if ((properties->Wnode.Flags & WNODE_FLAG_TRACED_GUID) == 0) {
@@ -87,13 +72,7 @@ static uint32_t update(struct fake_session *session, const EVENT_TRACE_PROPERTIE
 		return ERROR_PRIVILEGE_NOT_HELD;
 	}
 	if (properties->LogFileNameOffset != 0) {
-		const char *start = (const char *)properties;
-		uint32_t error =
-			change_log(session, (const WCHAR *)(start + properties->LogFileNameOffset));
-
-		if (error != 0) {
-			return error;
-		}
+		return ERROR_BAD_PATHNAME; /* it writes no file that could be changed */
 	}
 	if (session->system_logger) {
 		fake_session_set_mask(session, 0, properties->EnableFlags);

@@ -31,8 +31,7 @@ static bool look(struct fake_session *from, struct fake_etw_session *session)
 					      .consumers = fake_consumer_count(from),
 					      .providers = from->enable_count,
 					      .stack_events = from->stack_event_count,
-					      .withheld = from->withheld,
-					      .log_buffers_lost = from->log_buffers_lost };
+					      .withheld = from->withheld };
 	memcpy(session->masks, from->masks, sizeof(session->masks));
 	return true;
 }

@@ -81,10 +81,6 @@ struct fake_etw_options {
 	bool own_stop_is_reported; /* a session also gets the event that it is stopped itself */
 	uint32_t clock_type_error; /* of a third type of clock before build 15063:
 				      ERROR_INVALID_PARAMETER */
-	uint64_t log_disk_bytes;   /* free on the disk of the log files: as much as they need */
-	/* A log file that has reached its maximum ends alone; else its session ends with it. */
-	bool full_log_ends_alone;
-	bool no_log_in_real_time; /* a system logger in real time may not write one */
 	enum fake_etw_rundown_provider rundown_provider; /* at once */
 	bool end_rundown_at_stop; /* fake_etw_play() leaves out what a recording reports of its end:
 				     see fake_etw_exist_like() */
@@ -157,7 +153,6 @@ struct fake_etw_session {
 	uint32_t stack_events; /* TraceStackTracingInfo */
 	uint64_t withheld;     /* events that it did not get because another session had no room for
 				  them; Windows counts them nowhere */
-	uint32_t log_buffers_lost;
 };
 
 /* False when no session of that name runs. */
@@ -189,9 +184,6 @@ unsigned fake_etw_stops_while_consumed(void);
 
 /* The next buffers that would go to a consumer are lost. */
 void fake_etw_lose_buffers(const char *name, unsigned count);
-
-/* From now on the disk takes that many bytes of each log file; 0: all. */
-void fake_etw_set_log_disk(uint64_t bytes);
 
 /* While held, ProcessTrace of that session makes no callback, as if the consumer got no processor
  * time. A session that is stopped, or a trace that is closed, ends when hold is taken back. */

@@ -31,28 +31,27 @@ enum {
 };
 
 /* Every function of the API, for failures and counts. */
-#define FAKE_CALLS(call)                                                                                         \
-	call(StartTraceW) call(ControlTraceW) call(QueryAllTracesW) call(EnableTraceEx2) call(                   \
-		TraceSetInformation) call(TraceQueryInformation) call(EnumerateTraceGuidsEx)                     \
-		call(OpenTraceW) call(ProcessTrace) call(CloseTrace) call(EventRegister) call(                   \
-			EventUnregister) call(EventSetInformation) call(EventWriteTransfer)                      \
-			call(TdhGetEventInformation) call(TdhGetEventMapInformation) call(                       \
-				TdhEnumerateProviders) call(CreateToolhelp32Snapshot) call(Process32FirstW)      \
-				call(Process32NextW) call(Thread32First) call(Thread32Next) call(                \
-					QueryDosDeviceW) call(GetLogicalDrives) call(OpenProcessToken)           \
-					call(LookupPrivilegeValueW) call(AdjustTokenPrivileges) call(            \
-						TdhEnumerateManifestProviderEvents) call(                        \
-						TdhGetManifestEventInformation) call(                            \
-						TdhEnumerateProviderFieldInformation) call(TdhCreatePayloadFilter) \
-						call(TdhAggregatePayloadFilters) call(                           \
-							FindFirstVolumeW) call(FindNextVolumeW)                  \
-							call(GetVolumePathNamesForVolumeNameW) call(             \
-								GetVolumeInformationW) call(CreateFileW)         \
-								call(DeviceIoControl) call(                      \
-									OpenSCManagerW)                          \
-									call(EnumServicesStatusExW) call(        \
-										I_QueryTagInformation)           \
-										call(RegGetValueW)
+#define FAKE_CALLS(call)                                                                                                 \
+	call(StartTraceW) call(ControlTraceW) call(QueryAllTracesW) call(EnableTraceEx2) call(                           \
+		TraceSetInformation) call(TraceQueryInformation) call(EnumerateTraceGuidsEx)                             \
+		call(OpenTraceW) call(ProcessTrace) call(CloseTrace) call(EventRegister) call(                           \
+			EventUnregister) call(EventSetInformation) call(EventWriteTransfer)                              \
+			call(TdhGetEventInformation) call(TdhGetEventMapInformation) call(                               \
+				TdhEnumerateProviders) call(CreateToolhelp32Snapshot) call(Process32FirstW)              \
+				call(Process32NextW) call(Thread32First) call(Thread32Next) call(                        \
+					QueryDosDeviceW) call(GetLogicalDrives) call(OpenProcessToken)                   \
+					call(LookupPrivilegeValueW) call(AdjustTokenPrivileges) call(                    \
+						TdhEnumerateManifestProviderEvents) call(TdhGetManifestEventInformation) \
+						call(TdhEnumerateProviderFieldInformation) call(                         \
+							TdhCreatePayloadFilter) call(TdhAggregatePayloadFilters)         \
+							call(FindFirstVolumeW) call(FindNextVolumeW) call(               \
+								GetVolumePathNamesForVolumeNameW)                        \
+								call(GetVolumeInformationW) call(                        \
+									CreateFileW) call(DeviceIoControl)               \
+									call(OpenSCManagerW) call(                       \
+										EnumServicesStatusExW)                   \
+										call(I_QueryTagInformation)              \
+											call(RegGetValueW)
 
 enum fake_call {
 #define FAKE_CALL(name) CALL_##name,
@@ -174,9 +173,6 @@ struct fake_session {
 	unsigned enable_count;
 	CLASSIC_EVENT_ID *stack_events; /* owned */
 	unsigned stack_event_count;
-
-	struct fake_log_file *log; /* owned; NULL: it writes no file */
-	uint32_t log_buffers_lost;
 };
 
 struct fake_trace {
@@ -189,11 +185,11 @@ struct fake_trace {
 	bool raw;
 	bool wants_more; /* BufferCallback's answer; the consumer's thread alone */
 	/* Read between events without the lock. */
-	_Atomic(uint32_t) end_with; /* fake_etw_end_consumer(); 0: not asked */
-	_Atomic(bool) held;         /* fake_etw_hold_consumer() */
+	_Atomic(uint32_t) end_with;           /* fake_etw_end_consumer(); 0: not asked */
+	_Atomic(bool) held;                   /* fake_etw_hold_consumer() */
 	_Atomic(struct fake_etw_kept *) kept; /* fake_etw_keep(); NULL: nothing is kept */
 	struct fake_task *task;               /* fake_etw_run_on_consumer(); NULL: none */
-	uint64_t session;           /* handle while processing */
+	uint64_t session;                     /* handle while processing */
 	struct fake_queue queue;
 	uint64_t lost_reported;
 	uint32_t buffers_lost_reported;
@@ -219,8 +215,7 @@ struct fake_etw {
 	unsigned handles;          /* snapshots and tokens */
 	uint32_t profile_interval; /* 100 ns */
 	unsigned stops_while_consumed;
-	bool full_logs;            /* of some session: see fake_log_end_full_sessions() */
-	const char *otherwise[8];  /* rows of fake_etw_otherwise() */
+	const char *otherwise[8]; /* rows of fake_etw_otherwise() */
 };
 
 extern struct fake_etw fake;
@@ -229,7 +224,7 @@ extern struct fake_etw fake;
 void fake_lock(void);
 void fake_unlock(void);
 uint32_t fake_enter(enum fake_call call);
-BOOL fake_leave(uint32_t error); /* ends a call that returns BOOL and sets the last error */
+BOOL fake_leave(uint32_t error);      /* ends a call that returns BOOL and sets the last error */
 bool fake_otherwise(const char *row); /* whether fake_etw_otherwise() named it */
 void fake_refuse(const char *call,
 		 const char *what); /* says on stderr what the fake cannot imitate */
@@ -318,22 +313,10 @@ void fake_queue_add(struct fake_queue *queue, struct fake_buffer *buffer);
 void fake_queue_done(struct fake_queue *queue);
 const struct fake_stored *fake_buffer_at(const struct fake_buffer *buffer, size_t offset);
 
-/* log_file.c: of a session that writes one, unless they say otherwise */
-/* Any session that has none. Returns 0, or the error of StartTraceW. */
-uint32_t fake_log_open(struct fake_session *session, const WCHAR *path, uint32_t maximum_mb);
-/* What the buffer holds; beyond the maximum nothing. */
-void fake_log_write(struct fake_session *session, const struct fake_buffer *buffer);
-/* Stops the sessions whose file has reached its maximum, where the machine does that. */
-void fake_log_end_full_sessions(void);
-const WCHAR *fake_log_path(const struct fake_session *session);   /* any session; "": none */
-uint32_t fake_log_maximum_mb(const struct fake_session *session); /* likewise; 0: none */
-void fake_log_close(struct fake_session *session);                /* any session */
-
 /* consumer.c */
 void fake_consumer_queue(struct fake_session *session, struct fake_buffer *buffer);
 void fake_consumer_session_gone(uint64_t session);
 unsigned fake_consumer_count(const struct fake_session *session);
-uint64_t fake_consumer_waiting(const struct fake_session *session); /* events in queues */
 
 /* kept.c */
 void fake_keep(struct fake_etw_kept *kept, const EVENT_RECORD *record); /* without the lock */

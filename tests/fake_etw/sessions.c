@@ -11,7 +11,7 @@
 	 EVENT_TRACE_INDEPENDENT_SESSION_MODE | EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING | \
 	 EVENT_TRACE_USE_MS_FLUSH_TIMER | EVENT_TRACE_USE_PAGED_MEMORY |                 \
 	 EVENT_TRACE_STOP_ON_HYBRID_SHUTDOWN | EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN |  \
-	 EVENT_TRACE_BUFFERING_MODE | EVENT_TRACE_FILE_MODE_SEQUENTIAL)
+	 EVENT_TRACE_BUFFERING_MODE)
 
 static const WCHAR kernel_logger_name[] = u"NT Kernel Logger";
 
@@ -95,13 +95,12 @@ static uint32_t check_offsets(const EVENT_TRACE_PROPERTIES *properties, const WC
 	return (fake_wide_length(name) + 1) * sizeof(WCHAR) <= room ? 0 : ERROR_BAD_LENGTH;
 }
 
-/* The log file's name; NULL: there is none. */
-static const WCHAR *file_of(const EVENT_TRACE_PROPERTIES *properties)
+static bool names_file(const EVENT_TRACE_PROPERTIES *properties)
 {
 	const WCHAR *file =
 		(const WCHAR *)((const char *)properties + properties->LogFileNameOffset);
 
-	return properties->LogFileNameOffset != 0 && *file != 0 ? file : NULL;
+	return properties->LogFileNameOffset != 0 && *file != 0;
 }
 
 static uint32_t check_modes(const EVENT_TRACE_PROPERTIES *properties, bool system_logger)
@@ -112,17 +111,14 @@ static uint32_t check_modes(const EVENT_TRACE_PROPERTIES *properties, bool syste
 		fake_refuse("StartTraceW", "this LogFileMode");
 		return ERROR_NOT_SUPPORTED;
 	}
-	if (!file_of(properties) &&
-	    ((mode & (EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_BUFFERING_MODE)) == 0 ||
-	     (mode & EVENT_TRACE_FILE_MODE_SEQUENTIAL) != 0)) {
+	if (names_file(properties)) {
+		fake_refuse("StartTraceW", "a log file");
+		return ERROR_NOT_SUPPORTED;
+	}
+	if ((mode & (EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_BUFFERING_MODE)) == 0) {
 		return ERROR_BAD_PATHNAME;
 	}
-	if ((mode & EVENT_TRACE_BUFFERING_MODE) != 0 &&
-	    ((mode & EVENT_TRACE_REAL_TIME_MODE) != 0 || file_of(properties))) {
-		return ERROR_INVALID_PARAMETER;
-	}
-	if (system_logger && file_of(properties) && (mode & EVENT_TRACE_REAL_TIME_MODE) != 0 &&
-	    fake.options.no_log_in_real_time) {
+	if ((mode & EVENT_TRACE_BUFFERING_MODE) != 0 && (mode & EVENT_TRACE_REAL_TIME_MODE) != 0) {
 		return ERROR_INVALID_PARAMETER;
 	}
 	if (system_logger && (mode & EVENT_TRACE_USE_PAGED_MEMORY) != 0) {
@@ -329,15 +325,6 @@ uint32_t fake_session_start(TRACEHANDLE *handle, const WCHAR *name,
 			(session->mode & EVENT_TRACE_USE_MS_FLUSH_TIMER) != 0 ? 1000 : 1;
 	}
 	set_buffers(session, properties);
-	if (file_of(properties)) {
-		session->mode |= EVENT_TRACE_FILE_MODE_SEQUENTIAL;
-		error = fake_log_open(session, file_of(properties), properties->MaximumFileSize);
-		if (error != 0) {
-			session->used = false;
-			free_lists(session);
-			return error;
-		}
-	}
 	session->next_flush_ns = fake_clock_monotonic_ns();
 	fake_buffer_tick(session, session->next_flush_ns); /* the timer starts now */
 	fake_session_set_mask(session, 0, properties->EnableFlags);
@@ -400,7 +387,6 @@ void fake_session_stop(struct fake_session *session, uint32_t pid)
 	session->used = false;
 	fake_consumer_session_gone(session->handle);
 	fake_buffer_done(session);
-	fake_log_close(session);
 	free_lists(session);
 	os_condition_wake_all(&fake.changed);
 }

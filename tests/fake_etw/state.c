@@ -29,9 +29,6 @@ void fake_lock(void)
 
 void fake_unlock(void)
 {
-	if (fake.full_logs) {
-		fake_log_end_full_sessions();
-	}
 	os_mutex_unlock(&fake.lock);
 }
 

@@ -498,245 +498,6 @@ static void a_scrape_never_shows_the_labels_of_one_with_the_value_of_another(voi
 	registry_free(fixture.registry);
 }
 
-/* ---- the budget ---- */
-
-static uint64_t page_sum(const char *page, const char *name, size_t *lines)
-{
-	size_t size = strlen(name);
-	uint64_t sum = 0;
-
-	*lines = 0;
-	for (const char *line = page; line && *line; line = strchr(line, '\n') + 1) {
-		if (strncmp(line, name, size) == 0 && line[size] == '{') {
-			sum += strtoull(strstr(line, "} ") + 2, NULL, 10);
-			++*lines;
-		}
-	}
-	return sum;
-}
-
-/*
- * Four programs write most of the bytes and four others make most of the events; a hundred more,
- * which come first, do a little. Half an hour later it does not matter who came first.
- */
-static void a_budget_keeps_the_greatest_and_all_sums(void **state)
-{
-	enum { BUDGET = 32, SMALL = 100, GREAT = 4, MINUTES = 30 };
-	struct registry_limits limits = { .budget = BUDGET };
-	struct family_options options = by_process;
-	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
-	struct family *events, *bytes;
-	uint64_t event_sum = 0, byte_sum = 0;
-	size_t event_lines, byte_lines;
-	uint32_t ids[2];
-	struct text page;
-
-	(void)state;
-	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
-	events = registry_family(fixture.registry, &options, NULL);
-	options.name = "etw_bytes_total";
-	bytes = registry_family(fixture.registry, &options, NULL);
-	for (unsigned minute = 0; minute < MINUTES; minute++) {
-		for (unsigned i = 0; i < SMALL; i++) {
-			/* In another order each minute. */
-			label(&fixture, "small", (i * 37 + minute * 11) % SMALL, ids);
-			family_add(events, fixture.shard, ids, 1);
-			family_add(bytes, fixture.shard, ids, 10);
-			event_sum += 1;
-			byte_sum += 10;
-		}
-		for (unsigned i = 0; i < GREAT; i++) {
-			for (unsigned j = 0; j < 10; j++) {
-				label(&fixture, "writer", i, ids);
-				family_add(bytes, fixture.shard, ids, 100000);
-				label(&fixture, "caller", i, ids);
-				family_add(events, fixture.shard, ids, 1);
-			}
-			event_sum += 10;
-			byte_sum += 1000000;
-		}
-		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
-		page = page_of(fixture.registry);
-		text_add_char(&page, '\0');
-		assert_int_equal(page_sum(page.data, "etw_events_total", &event_lines), event_sum);
-		assert_int_equal(page_sum(page.data, "etw_bytes_total", &byte_lines), byte_sum);
-		/* One "_other" each is beside the budget. */
-		assert_true(event_lines + byte_lines <= BUDGET + 2);
-		text_free(&page);
-	}
-	fixture.family = events;
-	for (unsigned i = 0; i < GREAT; i++) {
-		assert_true(has_series(&fixture, "caller", i));
-	}
-	fixture.family = bytes;
-	for (unsigned i = 0; i < GREAT; i++) {
-		assert_true(has_series(&fixture, "writer", i));
-	}
-	registry_free(fixture.registry);
-}
-
-/* What a budget takes from a gauge is 0 or hidden, so nothing of it is added to "_other". */
-static void a_budget_adds_no_gauge_to_another(void **state)
-{
-	enum { BUDGET = 8, NAMES = 40, MINUTES = 5 };
-	struct registry_limits limits = { .budget = BUDGET };
-	struct family_options options = gauge_options();
-	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
-	uint32_t ids[2];
-
-	(void)state;
-	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
-	fixture.family = registry_family(fixture.registry, &options, NULL);
-	label(&fixture, "open", 0, ids);
-	cell_move(family_cells(fixture.family, fixture.shard, ids, NULL), 5);
-	for (unsigned minute = 0; minute < MINUTES; minute++) {
-		for (unsigned i = 0; i < NAMES; i++) {
-			label(&fixture, "odd", (i * 7 + minute * 11) % NAMES, ids);
-			cell_move(family_cells(fixture.family, fixture.shard, ids, NULL), 1);
-			cell_move(family_cells(fixture.family, fixture.shard, ids, NULL),
-				  UINT64_MAX); /* one less */
-		}
-		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
-		page_expect(fixture.registry, "etw_things{process=\"open0\",provider=\"p\"} 5\n");
-		page_expect(fixture.registry, "etw_things{process=\"_other\",provider=\"p\"} 0\n");
-		assert_true(family_series(fixture.family) <= BUDGET + 1);
-	}
-	page_expect(fixture.registry, "etw_exporter_series_evicted_total{metric=\"etw_things\"}");
-	registry_free(fixture.registry);
-}
-
-/* A program whose name is "_other" has a series to which others may be added. */
-static void a_series_of_the_name_other_is_not_added_to_itself(void **state)
-{
-	enum { BUDGET = 8, NAMES = 40, MINUTES = 10 };
-	struct registry_limits limits = { .budget = BUDGET };
-	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
-	uint32_t ids[] = { registry_other(fixture.registry),
-			   intern_string(registry_strings(fixture.registry), "q") };
-	uint64_t sum = 1;
-
-	(void)state;
-	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
-	fixture.family = registry_family(fixture.registry, &by_process, NULL);
-	family_add(fixture.family, fixture.shard, ids, 1);
-	for (unsigned minute = 0; minute < MINUTES; minute++) {
-		struct text page;
-		size_t lines;
-
-		for (unsigned i = 0; i < NAMES; i++) {
-			count(&fixture, "odd", (i * 7 + minute * 11) % NAMES, 10);
-			sum += 10;
-		}
-		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
-		page = page_of(fixture.registry);
-		text_add_char(&page, '\0');
-		assert_int_equal(page_sum(page.data, "etw_events_total", &lines), sum);
-		assert_true(lines <= BUDGET + 2);
-		text_free(&page);
-	}
-	registry_free(fixture.registry);
-}
-
-/* A minute with more than fit; then a few new programs each minute, for which there is room. */
-static void label_sets_with_room_do_not_wait_for_others(void **state)
-{
-	enum { BUDGET = 64 };
-	struct registry_limits limits = { .budget = BUDGET, .idle_100ns = 5 * MINUTE };
-	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
-	int64_t minute = 0;
-
-	(void)state;
-	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
-	fixture.family = registry_family(fixture.registry, &by_process, NULL);
-	for (unsigned i = 0; i < 2 * BUDGET; i++) {
-		count(&fixture, "odd", i, 1);
-	}
-	for (; minute < 20; minute++) {
-		count(&fixture, "short", (unsigned)minute, 1);
-		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
-	}
-	assert_true(family_series(fixture.family) < BUDGET / 2);
-	count(&fixture, "short", 20, 1);
-	assert_true(has_series(&fixture, "short", 20));
-	registry_free(fixture.registry);
-}
-
-static void a_budget_that_is_enough_gives_nothing_back(void **state)
-{
-	enum { BUDGET = 32 };
-	struct registry_limits limits = { .budget = BUDGET };
-	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
-
-	(void)state;
-	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
-	fixture.family = registry_family(fixture.registry, &by_process, NULL);
-	for (unsigned minute = 0; minute < 9; minute++) {
-		for (unsigned i = 0; i < BUDGET; i++) {
-			count(&fixture, "odd", i, i * i);
-		}
-		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
-	}
-	assert_int_equal(family_series(fixture.family), BUDGET);
-	page_expect_none(fixture.registry, "_other");
-	registry_free(fixture.registry);
-}
-
-/*
- * A family has a limit of its own, and more label sets than that. Series of others make no room in
- * it; of its own ones the greatest stay.
- */
-static void a_full_family_makes_room_for_its_own_label_sets_only(void **state)
-{
-	enum { BUDGET = 64, OTHERS = 20, SMALL = 30, GREAT = 2, MOST = 8, MINUTES = 20 };
-	struct registry_limits limits = { .budget = BUDGET };
-	struct family_options options = by_process;
-	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
-	struct family *full, *others;
-	uint64_t full_sum = 0;
-	uint32_t ids[2];
-
-	(void)state;
-	fixture.shard = consumer(fixture.registry, &fixture.forgotten);
-	others = registry_family(fixture.registry, &options, NULL);
-	options.name = "etw_bytes_total";
-	options.max_series = MOST;
-	full = registry_family(fixture.registry, &options, NULL);
-	for (unsigned minute = 0; minute < MINUTES; minute++) {
-		struct text page;
-		size_t lines;
-
-		/* In each minute another one is new. */
-		for (unsigned i = 0; i < OTHERS + minute; i++) {
-			label(&fixture, "other", i, ids);
-			family_add(others, fixture.shard, ids, 1);
-		}
-		for (unsigned i = 0; i < SMALL; i++) {
-			label(&fixture, "small", (i * 7 + minute) % SMALL, ids);
-			family_add(full, fixture.shard, ids, 1);
-		}
-		for (unsigned i = 0; i < GREAT * 10; i++) {
-			label(&fixture, "great", i % GREAT, ids);
-			family_add(full, fixture.shard, ids, 100);
-		}
-		full_sum += SMALL + GREAT * 1000;
-		shard_tend(fixture.shard, minute * MINUTE, (minute + 1) * MINUTE);
-		page = page_of(fixture.registry);
-		text_add_char(&page, '\0');
-		assert_int_equal(page_sum(page.data, "etw_bytes_total", &lines), full_sum);
-		assert_true(lines <= MOST + 1);
-		assert_null(strstr(page.data, "etw_events_total{process=\"_other\""));
-		text_free(&page);
-	}
-	assert_int_equal(family_series(others), OTHERS + MINUTES - 1);
-	page_expect_none(fixture.registry,
-			 "etw_exporter_series_evicted_total{metric=\"etw_events_total\"}");
-	fixture.family = full;
-	for (unsigned i = 0; i < GREAT; i++) {
-		assert_true(has_series(&fixture, "great", i));
-	}
-	registry_free(fixture.registry);
-}
-
 /* ---- for a long time ---- */
 
 static void a_hundred_thousand_names_take_bounded_room(void **state)
@@ -919,12 +680,11 @@ static void a_registry_that_refused_a_text_is_crowded(void **state)
 	registry_free(registry);
 }
 
-/* What is still for a time, or competes for a budget, depends on when each event was counted. */
-static void with_an_idle_limit_or_a_budget_a_registry_is_always_crowded(void **state)
+/* What is still for a time depends on when each event was counted. */
+static void with_an_idle_limit_a_registry_is_always_crowded(void **state)
 {
 	static const struct registry_limits limits[] = { { .idle_100ns = 1 },
-							 { .idle_100ns = 100 * MINUTE },
-							 { .budget = 1000 } };
+							 { .idle_100ns = 100 * MINUTE } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
@@ -1005,12 +765,6 @@ int main(void)
 		cmocka_unit_test(nothing_waits_for_a_consumer_that_waits),
 		cmocka_unit_test(a_name_that_comes_back_meanwhile_keeps_its_counts),
 		cmocka_unit_test(a_scrape_never_shows_the_labels_of_one_with_the_value_of_another),
-		cmocka_unit_test(a_budget_keeps_the_greatest_and_all_sums),
-		cmocka_unit_test(a_budget_adds_no_gauge_to_another),
-		cmocka_unit_test(a_series_of_the_name_other_is_not_added_to_itself),
-		cmocka_unit_test(label_sets_with_room_do_not_wait_for_others),
-		cmocka_unit_test(a_full_family_makes_room_for_its_own_label_sets_only),
-		cmocka_unit_test(a_budget_that_is_enough_gives_nothing_back),
 		cmocka_unit_test(a_hundred_thousand_names_take_bounded_room),
 		cmocka_unit_test(a_registry_is_crowded_at_half_of_the_limit_of_a_family),
 		cmocka_unit_test(a_limit_of_the_family_itself_counts),
@@ -1018,7 +772,7 @@ int main(void)
 		cmocka_unit_test(a_registry_is_crowded_at_half_of_its_own_limit),
 		cmocka_unit_test(a_few_very_long_labels_crowd_a_registry),
 		cmocka_unit_test(a_registry_that_refused_a_text_is_crowded),
-		cmocka_unit_test(with_an_idle_limit_or_a_budget_a_registry_is_always_crowded),
+		cmocka_unit_test(with_an_idle_limit_a_registry_is_always_crowded),
 		cmocka_unit_test(what_is_given_back_does_not_end_it),
 		cmocka_unit_test(a_sorted_page_has_no_samples_that_were_given_back),
 	};

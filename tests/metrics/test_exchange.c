@@ -259,29 +259,6 @@ static void series_made_while_a_family_is_not_shown_count_once(void **state)
 	registry_free(fixture.registry);
 }
 
-static void a_reload_leaves_the_budget_in_force(void **state)
-{
-	const struct registry_limits start = { .budget = 4 };
-	const struct registry_limits next = { .series = 100, .budget = 50 };
-	const struct registry_limits lower = { .series = 2 };
-	struct fixture fixture = open_registry(&start);
-	struct family *family = registry_family(fixture.registry, &counter, NULL);
-
-	(void)state;
-	registry_set_limits(fixture.registry, &next);
-	add_names(&fixture, family, 0, 5);
-	assert_int_equal(family_series(family), 4 + 1);
-	page_expect(fixture.registry, "a_total{process=\"_other\"} 1\n");
-	registry_free(fixture.registry);
-
-	fixture = open_registry(&start);
-	family = registry_family(fixture.registry, &counter, NULL);
-	registry_set_limits(fixture.registry, &lower);
-	add_names(&fixture, family, 0, 5);
-	assert_int_equal(family_series(family), 2 + 1);
-	registry_free(fixture.registry);
-}
-
 /* ---- pages meanwhile ---- */
 
 enum { EXCHANGES = 2000 };
@@ -357,7 +334,6 @@ int main(void)
 		cmocka_unit_test(a_gauge_starts_again_at_0),
 		cmocka_unit_test(limits_are_those_of_the_set_in_force),
 		cmocka_unit_test(series_made_while_a_family_is_not_shown_count_once),
-		cmocka_unit_test(a_reload_leaves_the_budget_in_force),
 		cmocka_unit_test(no_page_has_families_of_both_sets),
 	};
 

@@ -695,52 +695,6 @@ static void a_great_family_is_sorted_over_its_messages(void **state)
 	text_free(&page);
 }
 
-static void forget(void *context)
-{
-	(void)context;
-}
-
-/* What is given back is added to "_other", in the native buckets as well. */
-static void a_budget_keeps_the_native_counts(void **state)
-{
-	enum { MINUTES = 10, NAMES = 40 };
-	const struct registry_limits limits = { .budget = 8, .native_histograms = true };
-	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
-	const int64_t minute = INT64_C(60) * 10000000;
-	struct family *family;
-	uint32_t metric;
-	int64_t evicted;
-
-	(void)state;
-	assert_non_null(fixture.registry);
-	fixture.shard = registry_shard(fixture.registry, false, NULL);
-	shard_attend(fixture.shard, &(struct shard_owner){ .forget_cells = forget });
-	family = declare(&fixture, &(struct family_options){ .name = "b",
-							     .help = "B.",
-							     .type = FAMILY_HISTOGRAM,
-							     .labels = { "process" },
-							     .label_count = 1,
-							     .dynamic_labels = 1 });
-	for (unsigned i = 0; i < MINUTES; i++) {
-		for (unsigned j = 0; j < NAMES; j++) {
-			char name[16];
-			uint32_t id;
-
-			snprintf(name, sizeof name, "n%u", (j * 7 + i * 11) % NAMES);
-			id = intern_string(registry_strings(fixture.registry), name);
-			family_observe(family, fixture.shard, &id, (uint64_t)1 << j);
-		}
-		shard_tend(fixture.shard, i * minute, (i + 1) * minute);
-		assert_int_equal(count_of_page(&fixture), (i + 1) * NAMES);
-	}
-	metric = intern_string(registry_strings(fixture.registry), "b");
-	assert_true(family_value(registry_find_family(fixture.registry,
-						      "etw_exporter_series_evicted_total"),
-				 &metric, &evicted));
-	assert_true(evicted > 0);
-	registry_free(fixture.registry);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -759,7 +713,6 @@ int main(void)
 						make, done),
 		cmocka_unit_test_setup_teardown(a_great_family_is_sorted_over_its_messages, make,
 						done),
-		cmocka_unit_test(a_budget_keeps_the_native_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,6 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "etl/source_file.h"
 #include "etl/writer.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/kernel_events.h"
@@ -69,9 +68,7 @@ struct script {
 	bool stop;            /* the program is requested to end */
 	unsigned hold_for;    /* the consumer gets nothing for so many looks at the page */
 	uint32_t patience_ms; /* 0: WAIT_MS */
-	bool recording;
-	char recording_path[TEMPORARY_PATH_SIZE]; /* of the recording */
-	unsigned looks;                           /* so far */
+	unsigned looks;       /* so far */
 	bool acted;
 };
 
@@ -416,7 +413,6 @@ static bool run(struct script *script, struct text *report, bool *passed, struct
 		.on_result = on_result,
 		.on_page = on_page,
 		.result_context = told,
-		.recording_path = script->recording ? script->recording_path : NULL
 	};
 
 	return self_test_run(&options, report, passed, err);
@@ -622,25 +618,6 @@ static void counts_wait_until_everything_has_been_delivered(void **state)
 	text_free(&outcome.report);
 }
 
-static void the_session_makes_a_recording_if_one_is_wanted(void **state)
-{
-	struct script script = { .recording = true };
-	struct outcome outcome;
-	struct source *recording;
-	struct error err = { 0 };
-
-	(void)state;
-	temporary_path(script.recording_path, "etl");
-	outcome = measure(&script);
-	assert_true(outcome.passed);
-	recording =
-		source_open_file(script.recording_path, &(struct source_file_options){ 0 }, &err);
-	assert_string_equal(err.text, "");
-	source_close(recording);
-	remove(script.recording_path);
-	text_free(&outcome.report);
-}
-
 static void what_cannot_be_tried_is_one_sentence(void **state)
 {
 	static const struct {
@@ -686,8 +663,6 @@ int main(void)
 			what_this_machine_cannot_do_is_skipped_with_the_reason, start,
 			nothing_is_left),
 		cmocka_unit_test_setup_teardown(counts_wait_until_everything_has_been_delivered,
-						start, nothing_is_left),
-		cmocka_unit_test_setup_teardown(the_session_makes_a_recording_if_one_is_wanted,
 						start, nothing_is_left),
 		cmocka_unit_test_setup_teardown(what_cannot_be_tried_is_one_sentence, start,
 						nothing_is_left),
