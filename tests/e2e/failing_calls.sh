@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every command of both programs, and a server, with each call that can fail failing once (failing_calls.py), a third of the call sites in
+# Every command of both programs, and a server, with each call that can fail failing once (failing_calls.py), a sixth of the call sites in
 # a run; and with a full disk behind standard output, and with a closed one. Nothing is ended by a signal, nothing leaks memory, and
 # nothing ends with status 0 and another output.
 . "${BASH_SOURCE%/*}/lib.bash"
