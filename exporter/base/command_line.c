@@ -186,6 +186,10 @@ static bool read_option(const struct command_option *option, int argc, char **ar
 	const char *equals = strchr(argument, '=');
 	const char *value = equals ? equals + 1 : NULL;
 
+	if (option->gone) {
+		return error_set(err, ERROR_CONFIG, "%s no longer exists; %s", option->name,
+				 option->gone);
+	}
 	if (option->type == OPTION_SWITCH) {
 		value = argument;
 	} else if (!option->value && value) {

@@ -45,6 +45,9 @@ struct command_option {
 	unsigned first;    /* of OPTION_WORD: the number of the first word */
 	const char *takes; /* of OPTION_READ: what a good value is, "a number from 0" */
 	option_read *read; /* of OPTION_READ and OPTION_SWITCH */
+	/* An option that no longer exists: the second half of the error, which says what to do now.
+	 */
+	const char *gone;
 };
 
 struct command_line {

@@ -270,8 +270,7 @@ static void unpack(struct job *link)
 
 bool etl_unpacker_expect(struct etl_unpacker *unpacker)
 {
-	if (!unpacker->no_thread && unpacker->buffers < HELPER_FROM &&
-	    ++unpacker->buffers == HELPER_FROM) {
+	if (unpacker->buffers < HELPER_FROM && ++unpacker->buffers == HELPER_FROM) {
 		unpacker->jobs = jobs_start(2, unpack);
 	}
 	return unpacker->jobs != NULL;

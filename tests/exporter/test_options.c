@@ -197,6 +197,8 @@ static void what_is_wrong_is_named(void **state)
 		  "--web.timeout-offset takes a number of seconds from 0 to 60, not \"-1\"" },
 		{ "--log.level=loud",
 		  "--log.level takes debug, info, warning or error, not \"loud\"" },
+		{ "--replay.threads=2",
+		  "--replay.threads no longer exists; one thread reads and counts a recording, so leave the flag out" },
 		{ "--log.format=xml", "--log.format takes logfmt or json, not \"xml\"" },
 		{ "--collector.",
 		  "unknown flag --collector.; did you mean --collector.disable-defaults? (--help lists all)" },
