@@ -21,7 +21,6 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "etl/file.h"
-#include "etl/packed.h"
 #include "health.h"
 #include "http/crypto.h"
 #include "http/server.h"
@@ -99,24 +98,17 @@ static void show_problems(const struct app *app, struct error *err)
 	}
 }
 
-/* Reads the configuration, and makes the registry and the rules. */
-static bool open_setup(struct app *app, struct problems *problems, struct error *err)
+static bool set_up(struct app *app, struct error *err)
 {
 	const struct options *options = &app->options;
-	struct config *config = setup_config(options->config_file, problems, err);
+	struct config *config = setup_config(options->config_file, &app->problems, err);
+	bool good;
 
 	if (config) {
 		log_configure(options->log_level_set ? options->log_level : config->log_level,
 			      options->log_format_set ? options->log_format : config->log_format);
 	}
-	return setup_open(&app->setup, config, &options->setup, err);
-}
-
-static bool set_up(struct app *app, struct error *err)
-{
-	const struct options *options = &app->options;
-	bool good = open_setup(app, &app->problems, err);
-
+	good = setup_open(&app->setup, config, &options->setup, err);
 	if (options->web_config_file) {
 		struct error *first = good ? err : NULL;
 
@@ -188,46 +180,6 @@ static bool print_chunk(void *context, const char *bytes, size_t size)
 	return !printing->failed;
 }
 
-/* How many threads may count beside the one that counts what needs the order. */
-static unsigned helping_threads(const struct options *options)
-{
-	unsigned threads = options->runner.file.threads;
-
-	if (threads == 0) {
-		unsigned processors = os_processors();
-
-		return processors > 1 ? processors : 0;
-	}
-	return threads > 2 ? threads - 1 : 0;
-}
-
-static bool replay(struct app *app, unsigned helping, struct error *err)
-{
-	app->options.runner.helping_threads = helping;
-	if (!open_sources(app, err)) {
-		return false;
-	}
-	log_recordings(LOG_DEBUG, app->runner);
-	return runner_run(app->runner, err);
-}
-
-/* Counts again from nothing. The problems of the configuration have been shown already. */
-static bool replay_again(struct app *app, struct error *err)
-{
-	struct problems problems = { 0 };
-	bool good;
-
-	log_debug("A limit of label sets is near; the recordings are counted again by one thread");
-	health_free(app->health);
-	app->health = NULL;
-	runner_free(app->runner);
-	app->runner = NULL;
-	setup_close(&app->setup);
-	good = open_setup(app, &problems, err) && replay(app, 0, err);
-	problems_done(&problems);
-	return good;
-}
-
 static bool run_once(struct app *app, struct error *err)
 {
 	const struct exposition_options page = { .format = app->options.once_format,
@@ -246,12 +198,11 @@ static bool run_once(struct app *app, struct error *err)
 	log_start(LOG_DEBUG, app);
 	app->options.runner.progress = &progress;
 	progress_start(&progress, "etw_exporter", NULL, OUTPUT_AT_END);
-	etl_packed_keep_start(); /* a pipe can be read only once */
-	done = replay(app, helping_threads(&app->options), err);
-	if (done && runner_is_crowded(app->runner)) {
-		done = replay_again(app, err);
+	done = open_sources(app, err);
+	if (done) {
+		log_recordings(LOG_DEBUG, app->runner);
+		done = runner_run(app->runner, err);
 	}
-	etl_packed_keep_end();
 	progress_end(&progress);
 	if (!done) {
 		return false;

@@ -127,7 +127,6 @@ static bool read_switch(void *target, const char *argument, struct error *err)
 #define AT(member) .offset = offsetof(struct options, member)
 
 static const char *const pointer_sizes[] = { "4", "8", NULL };
-static const char *const replay_threads[] = { "1", "2", "3", "4", "5", "6", "7", "8", "9", NULL };
 /* In the order of enum exposition_format. */
 static const char *const once_formats[] = { "text", "openmetrics", "protobuf", NULL };
 static const char *const log_levels[] = { "debug", "info", "warning", "error", NULL };
@@ -152,9 +151,6 @@ static const struct command_option flags[] = {
 	{ "--replay.pointer-size", "4|8",
 	  "Pointer size of kernel events, if the recording states a wrong one.",
 	  OPTION_DIGIT, AT(runner.file.pointer_size), .words = pointer_sizes },
-	{ "--replay.threads", "N",
-	  "Threads, 1 to 9: 2 read ahead; more, with --once, count in parts. Default, for a large recording: 2; with --once one a processor, and one.",
-	  OPTION_DIGIT, AT(runner.file.threads), .words = replay_threads },
 	{ "--once", NULL, "Replay, print the metrics on standard output, and exit.",
 	  OPTION_SET, AT(once) },
 	{ "--once.format", "FORMAT", "With --once: text, openmetrics or protobuf. Default: text.",
@@ -234,6 +230,7 @@ static const struct command_option flags[] = {
 	  OPTION_SWITCH, .read = read_switch },
 	{ "--web.systemd-socket",
 	  .gone = "name the address of the socket with --web.listen-address, and disable the socket unit" },
+	{ "--replay.threads", .gone = "one thread reads and counts a recording, so leave the flag out" },
 	{ NULL },
 };
 /* clang-format on */

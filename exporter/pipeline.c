@@ -28,15 +28,71 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "decode/manifest_holds.h"
-#include "pipeline_internal.h"
+#include "decode/trace_schemas.h"
+#include "source/kernel_group.h"
 
 enum {
+	LOST_TYPES = 3,
 	/* Event classes that one consumer remembers; real machines have a few thousand. */
 	CLASSES_MAX = 32768,
 	DEFERRED_CLASSES_MAX = 64,
 	DEFERRED_RECORDS_MAX = 1 << 18,
 	DEFERRED_PAYLOADS_MAX = 64 << 20, /* bytes */
 	TEND_EVERY = 10 * 10000000,       /* 100 ns */
+};
+
+/* A copy of a record that the first pass cannot decode yet. */
+struct deferred_record {
+	struct event_record record; /* its pointers lead into this struct */
+	struct guid provider;
+	uint8_t payload[];
+};
+
+/*
+ * The few records that can only be decoded at the end of the first pass, when the recording has
+ * announced their schemas. The list is bounded: a record that does not fit is left out.
+ */
+struct deferred_records {
+	struct deferred_record **records; /* owned, as are its elements */
+	size_t count, capacity;
+	size_t payload_bytes;
+};
+
+/* The counters of one session, at 0 before the first event where all labels are known. */
+struct session_cells {
+	struct family *events; /* by provider */
+	cell *outcomes[OUTCOME_COUNT];
+	cell *lost[LOST_TYPES]; /* by the type of a record that reports loss */
+};
+
+struct pipeline {
+	struct pipeline_options options;
+	struct trace_schemas *schemas;
+	struct inband_manifests *inband; /* of a source without a first pass */
+	struct schema_origins origins;
+	/*
+	 * Two event tables, one for each pass: the name of a class can depend on records that only
+	 * the first pass finds. The statistics show the second one, whose classes have rules.
+	 */
+	struct event_table *ahead;
+	struct event_table *event_table;
+	struct usual_classes *usual;      /* of event_table */
+	struct kernel_choice ahead_at;    /* the kernel records of the first pass */
+	struct id_choice ahead_ids;       /* and the ids of other events */
+	struct deferred_records deferred; /* of the first pass that is under way */
+	struct tracker *tracker;
+	struct rule_engine *engine;
+	/* See shard_enter() and shard_tend(). */
+	const _Atomic(uint64_t) *epoch;  /* the registry's */
+	uint64_t entered;                /* what shard_enter() returned; 0: left */
+	int64_t time, tended_time;       /* of the last record; of the last shard_tend() */
+	const struct event_record *next; /* for report_alive() */
+	uint32_t session;                /* label id */
+	struct session_cells cells;
+	bool schemas_known;     /* an earlier pass has collected them */
+	bool awaits_names;      /* of processes that a live session found */
+	bool failed;            /* no memory for an event class: the pass is stopped and reported */
+	struct event_sink sink; /* of the source that runs */
 };
 
 /* ---- what every pipeline counts, independent of the rules ---- */
@@ -244,7 +300,7 @@ static void enter(struct pipeline *pipeline)
 	}
 }
 
-void pipeline_leave(struct pipeline *pipeline)
+static void leave(struct pipeline *pipeline)
 {
 	pipeline->entered = 0;
 	shard_leave(pipeline->options.shard);
@@ -269,7 +325,7 @@ static NOINLINE void prepare_for(struct pipeline *pipeline, const struct event_r
 	    time_between(record->time, pipeline->tended_time) < (uint64_t)TEND_EVERY) {
 		return; /* a record that comes late */
 	}
-	if (pipeline->tended_time != RECORD_NO_TIME && !pipeline->lead &&
+	if (pipeline->tended_time != RECORD_NO_TIME &&
 	    (!pipeline->options.observer || pipeline->options.observer->gives_back)) {
 		pipeline->next = record;
 		shard_tend(pipeline->options.shard, pipeline->time, record->time);
@@ -365,7 +421,6 @@ static void on_first_pass_end(void *context)
 	enter(pipeline);
 	show_deferred_records(pipeline);
 	tracker_first_pass_end(pipeline->tracker);
-	pipeline_make_helpers(pipeline);
 	if (pipeline->options.on_ready) {
 		pipeline->options.on_ready(pipeline->options.ready_context);
 	}
@@ -434,7 +489,6 @@ static NOINLINE bool prepare_class(struct pipeline *pipeline, const struct event
 	    !rule_engine_prepare(pipeline->engine, class)) {
 		return false;
 	}
-	class->shared = tracker_shares(pipeline->tracker, class) && rule_engine_shares(class);
 	if (!pipeline->options.tap) {
 		return true;
 	}
@@ -696,11 +750,10 @@ static NOINLINE struct event_class *find_class(struct pipeline *pipeline,
 
 /*
  * What every event goes through. extras: the pipeline has something that most have not; see
- * pipeline_has_extras(). helps: it is a helper. False: it leaves the record to the pipeline that it
- * helps.
+ * has_extras().
  */
-static ALWAYS_INLINE bool take_event(struct pipeline *pipeline, const struct event_record *record,
-				     bool extras, bool helps)
+static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct event_record *record,
+				     bool extras)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	struct event_class *class;
@@ -709,7 +762,7 @@ static ALWAYS_INLINE bool take_event(struct pipeline *pipeline, const struct eve
 	bool counts;
 
 	if (extras && options->pace && !wait_until_due(pipeline, record)) {
-		return true; /* it is not counted, nor is it delivered */
+		return; /* it is not counted, nor is it delivered */
 	}
 	reload_when_due(pipeline);
 	if (extras && options->on_time) {
@@ -726,12 +779,8 @@ static ALWAYS_INLINE bool take_event(struct pipeline *pipeline, const struct eve
 	if (!class) {
 		class = find_class(pipeline, record);
 		if (!class) {
-			return true;
+			return;
 		}
-	}
-	if (helps && !class->shared) {
-		pipeline->left++;
-		return false;
 	}
 	events = class->records ? class->records : provider_cell(pipeline, class);
 	if (events) {
@@ -752,27 +801,21 @@ static ALWAYS_INLINE bool take_event(struct pipeline *pipeline, const struct eve
 	if (extras && options->observer) {
 		show(pipeline, record, class);
 	}
-	return true;
 }
 
-bool pipeline_has_extras(const struct pipeline_options *options)
+static bool has_extras(const struct pipeline_options *options)
 {
 	return options->pace || options->on_time || options->tap || options->observer;
 }
 
 static void on_event(void *context, const struct event_record *record)
 {
-	take_event(context, record, false, false);
+	take_event(context, record, false);
 }
 
 static void on_event_with_extras(void *context, const struct event_record *record)
 {
-	take_event(context, record, true, false);
-}
-
-bool pipeline_help_with(void *context, const struct event_record *record)
-{
-	return take_event(context, record, false, true);
+	take_event(context, record, true);
 }
 
 static void on_buffer(void *context)
@@ -792,10 +835,7 @@ static void on_buffer(void *context)
 			pipeline->options.on_ready(pipeline->options.ready_context);
 		}
 	}
-	if (pipeline_is_crowded(pipeline)) {
-		source_stop(pipeline->options.source); /* then it is counted again */
-	}
-	pipeline_leave(pipeline); /* the source may wait for the next buffer */
+	leave(pipeline); /* the source may wait for the next buffer */
 }
 
 bool pipeline_run(struct pipeline *pipeline, struct error *err)
@@ -808,8 +848,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 		.first_pass_choice = &pipeline->ahead_at,
 		.first_pass_ids = &pipeline->ahead_ids,
 		.on_first_pass_end = on_first_pass_end,
-		.on_event = pipeline_has_extras(&pipeline->options) ? on_event_with_extras :
-								      on_event,
+		.on_event = has_extras(&pipeline->options) ? on_event_with_extras : on_event,
 		.on_buffer = on_buffer,
 		.on_restart = on_restart,
 		.on_process = on_process,
@@ -828,8 +867,7 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 	done = source_run(pipeline->options.source, &pipeline->sink, err);
 	enter(pipeline);
 	tracker_end(pipeline->tracker);
-	pipeline_leave(pipeline);
-	pipeline_end_helpers(pipeline);
+	leave(pipeline);
 	if (pipeline->failed) {
 		return error_set(err, ERROR_NO_MEMORY, "no memory for another event class");
 	}
@@ -840,10 +878,9 @@ void pipeline_reset(struct pipeline *pipeline)
 {
 	enter(pipeline);
 	deferred_done(&pipeline->deferred); /* of a first pass that was stopped */
-	pipeline_free_helpers(pipeline);
 	tracker_reset(pipeline->tracker);
 	rule_engine_reset(pipeline->engine);
-	pipeline_leave(pipeline);
+	leave(pipeline);
 }
 
 /* ---- making and ending ---- */
@@ -877,7 +914,7 @@ static bool make_tracker(struct pipeline *pipeline, struct error *err)
 	return true;
 }
 
-bool pipeline_make_engine(struct pipeline *pipeline, struct error *err)
+static bool make_engine(struct pipeline *pipeline, struct error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	const struct rule_engine_options engine = {
@@ -891,7 +928,6 @@ bool pipeline_make_engine(struct pipeline *pipeline, struct error *err)
 		.probe = options->observer ? options->observer->probe : NULL,
 		.on_schema_mismatch = on_schema_mismatch,
 		.dry_run = options->observer ? options->observer->dry_run : NULL,
-		.helps = pipeline->lead != NULL,
 	};
 
 	pipeline->engine = rule_engine_new(&engine, err);
@@ -904,7 +940,6 @@ bool pipeline_make_engine(struct pipeline *pipeline, struct error *err)
 	return true;
 }
 
-/* Those of a pipeline that is no helper. */
 static bool make_parts(struct pipeline *pipeline, struct error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
@@ -925,10 +960,10 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 		.builtin_names = true,
 		.system = options->system,
 	};
-	return pipeline->ahead && pipeline_make_engine(pipeline, err);
+	return pipeline->ahead && make_engine(pipeline, err);
 }
 
-bool pipeline_attend(struct pipeline *pipeline, struct error *err)
+static bool attend(struct pipeline *pipeline, struct error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	struct registry *registry = options->setup->registry;
@@ -961,7 +996,7 @@ struct pipeline *pipeline_new(const struct pipeline_options *options, struct err
 	if (!options->reload_due) {
 		pipeline->options.reload_due = &never_due;
 	}
-	if (!make_parts(pipeline, err) || !pipeline_attend(pipeline, err)) {
+	if (!make_parts(pipeline, err) || !attend(pipeline, err)) {
 		pipeline_free(pipeline);
 		return NULL;
 	}
@@ -973,7 +1008,6 @@ void pipeline_free(struct pipeline *pipeline)
 	if (!pipeline) {
 		return;
 	}
-	pipeline_free_helpers(pipeline);
 	shard_attend(pipeline->options.shard, NULL);
 	free_classes(pipeline->ahead);
 	free_classes(pipeline->event_table);
@@ -995,14 +1029,8 @@ void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statis
 	struct rule_engine_statistics engine;
 
 	event_table_statistics(pipeline->event_table, &statistics->event_table);
-	statistics->event_table.hits += pipeline->helped.hits;
-	statistics->event_table.misses += pipeline->helped.misses;
-	statistics->helped = pipeline->helped.hits + pipeline->helped.misses;
 	inband_manifests_statistics(pipeline->inband, &statistics->inband);
 	tracker_statistics(pipeline->tracker, &statistics->tracker);
-	for (size_t i = 0; i < pipeline->helper_count; i++) {
-		tracker_statistics_add_helper(&statistics->tracker, pipeline->helpers[i]->tracker);
-	}
 	trace_schemas_statistics(pipeline->schemas, &trace);
 	statistics->inband.dropped += trace.dropped_manifests;
 	statistics->dropped_descriptions = trace.dropped_descriptions;

@@ -105,13 +105,6 @@ struct pipeline_options {
 	void (*on_buffer)(void *context);
 	void *buffer_context;
 	const struct pipeline_observer *observer; /* may be NULL */
-	/*
-	 * Of a recording: so many other threads may count some of its records, each in one of these
-	 * shards, which are for nothing else. Only for a caller that can count again without them,
-	 * if pipeline_is_crowded() in the end, and shows nothing of the registry before.
-	 */
-	struct shard *const *helper_shards;
-	size_t helper_count; /* at most EVENT_HELPERS_MAX */
 };
 
 struct pipeline; /* opaque */
@@ -122,19 +115,14 @@ void pipeline_free(struct pipeline *pipeline);
 /* One pass over the source, on the calling thread. Call pipeline_reset() between two passes. */
 bool pipeline_run(struct pipeline *pipeline, struct error *err);
 
-/* Whether what was counted may be other than without helpers, because a limit of the registry is
- * near. Then a run with helpers stops early. The pipeline's thread. */
-bool pipeline_is_crowded(struct pipeline *pipeline);
-
 /* Forgets what the trackers know and sets state gauges to 0; counters go on. */
 void pipeline_reset(struct pipeline *pipeline);
 
-/* All members are uint64_t. Any thread may ask; of a pipeline with helpers its own thread alone. */
+/* All members are uint64_t. Any thread may ask. */
 struct pipeline_statistics {
 	struct event_table_statistics event_table;
 	struct inband_statistics inband; /* dropped: also of those that a first pass collected */
 	uint64_t dropped_descriptions;   /* see struct trace_schemas_statistics */
-	uint64_t helped;                 /* records that helpers have counted */
 	struct tracker_statistics tracker;
 };
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics);

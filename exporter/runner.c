@@ -173,8 +173,6 @@ bool runner_make_pipeline(struct session *session, struct error *err)
 		.on_buffer = runner->options.progress ? on_buffer : NULL,
 		.buffer_context = consumer,
 		.observer = runner->options.observer,
-		.helper_shards = consumer->helper_shards,
-		.helper_count = consumer->helper_count,
 	};
 
 	if (session->live.tdh) {
@@ -263,28 +261,11 @@ static bool open_recording(struct runner *runner, struct session *session, const
 				     session->name, err);
 }
 
-/* Shards for the threads that count beside the consumer. */
-static bool add_helper_shards(struct runner *runner, struct consumer *consumer, struct error *err)
-{
-	unsigned most = runner->options.helping_threads;
-
-	while (consumer->helper_count < EVENT_HELPERS_MAX && consumer->helper_count < most) {
-		struct shard *shard = registry_shard(runner->registry, false, err);
-
-		if (!shard) {
-			return false;
-		}
-		consumer->helper_shards[consumer->helper_count++] = shard;
-	}
-	return true;
-}
-
 static bool open_recordings(struct runner *runner, struct error *err)
 {
 	const struct runner_options *options = &runner->options;
 
-	if (!add_consumer(runner, options->path_count, err) ||
-	    !add_helper_shards(runner, runner->consumers, err)) {
+	if (!add_consumer(runner, options->path_count, err)) {
 		return false;
 	}
 	for (size_t i = 0; i < options->path_count; i++) {
@@ -538,7 +519,6 @@ static void end_pass(struct runner *runner, struct session *session, bool change
 	source_statistics(session->source, &pass);
 	os_mutex_lock(&runner->lock);
 	session->sum = session_now(session, os_thread_cpu_ns());
-	session->sum.helped = pipeline.helped;
 	if (changed) {
 		session->sum.statistics.bad_buffers = before.bad_buffers + pass.bad_buffers;
 		session->sum.statistics.bad_records = before.bad_records + pass.bad_records;
@@ -573,17 +553,13 @@ static bool run_session(struct session *session, bool last, struct error *err)
 		 * session which the configuration no longer has. */
 		pipeline_reset(consumer->pipeline);
 	}
-	if (pipeline_is_crowded(consumer->pipeline)) { /* never of a live session */
-		runner->crowded = true;
-	}
 	runner_free_pipeline(consumer);
-	if (!session->path || (done && runner->crowded)) { /* then it is counted again */
+	if (!session->path) {
 		return done;
 	}
 	log_debug("Recording was read", log_text("file", session->path),
 		  log_u64("records", session->sum.statistics.records),
-		  log_u64("buffers", session->sum.statistics.buffers),
-		  log_u64("helped", session->sum.helped));
+		  log_u64("buffers", session->sum.statistics.buffers));
 	replay_log_change(&session->said, session->path, change);
 	replay_log_damage(&session->said, session->path, &session->sum.statistics);
 	return done || error_prefix(err, "%s", session->path);
@@ -597,8 +573,7 @@ static bool run_sessions(struct consumer *consumer, struct error *err)
 	os_mutex_lock(&runner->lock);
 	consumer->bytes_before = 0;
 	os_mutex_unlock(&runner->lock);
-	for (size_t i = 0;
-	     i < consumer->session_count && !runner_stopping(runner) && !runner->crowded; i++) {
+	for (size_t i = 0; i < consumer->session_count && !runner_stopping(runner); i++) {
 		struct session *session = &consumer->sessions[i];
 
 		if (!run_session(session, !loop && i + 1 == consumer->session_count, err)) {
@@ -685,11 +660,6 @@ bool runner_run(struct runner *runner, struct error *err)
 	done = run_consumer(runner->consumers, err);
 	log_totals(LOG_DEBUG, "Replay finished", runner, start_ns);
 	return done;
-}
-
-bool runner_is_crowded(const struct runner *runner)
-{
-	return runner->crowded;
 }
 
 static void consumer_thread(void *context)

@@ -41,9 +41,6 @@ struct runner_options {
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
 	const struct pipeline_observer *observer; /* borrowed until runner_free(); may be NULL */
-	/* Threads that count beside that of runner_run(), at most; for a caller that looks at
-	 * runner_is_crowded() before it shows anything. */
-	unsigned helping_threads;
 	/* Shows how far runner_run() is; started and ended by the caller. NULL: nothing is shown.
 	 */
 	struct progress *progress;
@@ -68,13 +65,6 @@ void runner_free(struct runner *runner);
 
 /* Replays on the calling thread until the recordings end (never, in a loop) or runner_stop(). */
 bool runner_run(struct runner *runner, struct error *err);
-
-/*
- * After runner_run(), which then may have ended early: with so many threads that count, a limit
- * came so near that other label sets than with one thread may have a place. Count again, with
- * another registry and one thread.
- */
-bool runner_is_crowded(const struct runner *runner);
 
 /* Runs every consumer on a thread of its own. Failures of a run are logged there. */
 bool runner_start(struct runner *runner, struct error *err);
@@ -123,7 +113,6 @@ struct runner_session {
 	uint64_t lost_buffers;
 	uint64_t lag_ns;
 	uint64_t busy_ns; /* CPU time of the consumer spent on the session */
-	uint64_t helped;  /* records of the last pass that threads beside it have counted */
 	uint64_t unattributed[MISS_COUNT];
 	uint64_t repeated; /* see struct tracker_statistics */
 	/* Share of the bytes of files whose volume is known, since the session was started last or

@@ -51,9 +51,6 @@ struct consumer {
 	struct session *sessions; /* the runner's */
 	size_t session_count;
 	struct shard *shard; /* the registry's, as are the others */
-	/* For other threads that count the same recording. */
-	struct shard *helper_shards[EVENT_HELPERS_MAX];
-	size_t helper_count;
 	struct names *names; /* owned; one spelling for all sessions of the consumer */
 	uint64_t flush_ns;
 	_Atomic(bool) named;           /* the names of processes are known */
@@ -85,7 +82,6 @@ struct runner {
 	struct pace *pace;               /* owned; NULL at full speed */
 	struct canary *canary;           /* owned; NULL: none could be registered */
 	struct session_changes *changes; /* owned; of the live sessions */
-	bool crowded;                    /* of the thread of runner_run() */
 	_Atomic(bool) stopping;
 	struct os_mutex lock;
 	struct os_condition changed; /* a stop is requested, or a consumer has taken a set-up */

@@ -226,20 +226,6 @@ static bool is_watched(const struct family *family)
 		registry_is_short(registry, WATCHED));
 }
 
-bool registry_is_crowded(struct registry *registry)
-{
-	struct family *family = NULL;
-
-	if (registry->eviction.idle_100ns != UINT64_MAX || registry_is_short(registry, WATCHED) ||
-	    intern_refused(registry->strings) > 0) {
-		return true;
-	}
-	do {
-		family = registry_next_family(registry, family);
-	} while (family && !is_watched(family));
-	return family != NULL;
-}
-
 /* How many samples of the family are to make room. */
 static uint32_t room_needed(const struct family *family)
 {

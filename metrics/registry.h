@@ -267,11 +267,6 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now);
 /* The process whose name is this label value was alive at a time; see shard_tend(). */
 void registry_alive(struct registry *registry, uint32_t id, int64_t time);
 
-/* Whether a limit of label sets is so near, or limits of time and memory are set, that the order of
- * the records decides which label sets have samples of their own; also when samples were hidden,
- * which are given back after some time. Once it is so, it stays so. Any thread. */
-bool registry_is_crowded(struct registry *registry);
-
 /* Sets a gauge back to 0, as far as this shard has counted: nothing was counted while it was not
  * shown. */
 void family_restart(struct family *family, const struct shard *shard);

@@ -8,16 +8,9 @@
 /* Every wait is woken; this bounds the cost of a lost wake. */
 #define WAIT_NS UINT64_C(1000000000)
 
-struct helper {
-	struct jobs *jobs;
-	struct os_thread thread;
-	unsigned number; /* from 1 on */
-};
-
 struct jobs {
 	jobs_do *run;
-	void *context;
-	struct helper helpers[JOBS_THREADS_MOST - 1];
+	struct os_thread helpers[JOBS_THREADS_MOST - 1];
 	unsigned helper_count;
 	struct os_mutex lock; /* guards what follows, and `done` of the jobs */
 	struct os_condition changed;
@@ -27,7 +20,7 @@ struct jobs {
 };
 
 /* Does the first job that no thread has begun. With the lock. */
-static void do_first(struct jobs *jobs, unsigned thread)
+static void do_first(struct jobs *jobs)
 {
 	struct job *job = jobs->first;
 
@@ -36,19 +29,19 @@ static void do_first(struct jobs *jobs, unsigned thread)
 		jobs->last = &jobs->first;
 	}
 	os_mutex_unlock(&jobs->lock);
-	jobs->run(jobs->context, job, thread);
+	jobs->run(job);
 	os_mutex_lock(&jobs->lock);
 	job->done = true;
 	os_condition_wake_all(&jobs->changed);
 }
 
 /* Does jobs until *until, which the lock guards, is true. */
-static void do_until(struct jobs *jobs, const bool *until, unsigned thread)
+static void do_until(struct jobs *jobs, const bool *until)
 {
 	os_mutex_lock(&jobs->lock);
 	while (!*until) {
 		if (jobs->first) {
-			do_first(jobs, thread);
+			do_first(jobs);
 		} else {
 			os_condition_wait(&jobs->changed, &jobs->lock, WAIT_NS);
 		}
@@ -58,12 +51,12 @@ static void do_until(struct jobs *jobs, const bool *until, unsigned thread)
 
 static void help(void *context)
 {
-	struct helper *helper = context;
+	struct jobs *jobs = context;
 
-	do_until(helper->jobs, &helper->jobs->stopping, helper->number);
+	do_until(jobs, &jobs->stopping);
 }
 
-struct jobs *jobs_start(unsigned threads, jobs_do *run, void *context)
+struct jobs *jobs_start(unsigned threads, jobs_do *run)
 {
 	struct jobs *jobs = calloc(1, sizeof *jobs);
 
@@ -71,17 +64,11 @@ struct jobs *jobs_start(unsigned threads, jobs_do *run, void *context)
 		return NULL;
 	}
 	jobs->run = run;
-	jobs->context = context;
 	jobs->last = &jobs->first;
 	os_mutex_init(&jobs->lock);
 	os_condition_init(&jobs->changed);
-	while (jobs->helper_count + 1 < threads && jobs->helper_count + 1 < JOBS_THREADS_MOST) {
-		struct helper *helper = &jobs->helpers[jobs->helper_count];
-
-		*helper = (struct helper){ .jobs = jobs, .number = jobs->helper_count + 1 };
-		if (!os_thread_start(&helper->thread, help, helper, NULL)) {
-			break;
-		}
+	while (jobs->helper_count + 1 < threads && jobs->helper_count + 1 < JOBS_THREADS_MOST &&
+	       os_thread_start(&jobs->helpers[jobs->helper_count], help, jobs, NULL)) {
 		jobs->helper_count++;
 	}
 	if (jobs->helper_count == 0) {
@@ -104,7 +91,7 @@ void jobs_submit(struct jobs *jobs, struct job *job)
 void jobs_wait(struct jobs *jobs, struct job *job)
 {
 	if (job->submitted) {
-		do_until(jobs, &job->done, 0);
+		do_until(jobs, &job->done);
 		job->submitted = false;
 	}
 }
@@ -119,7 +106,7 @@ void jobs_stop(struct jobs *jobs)
 	os_condition_wake_all(&jobs->changed);
 	os_mutex_unlock(&jobs->lock);
 	for (unsigned i = 0; i < jobs->helper_count; i++) {
-		os_thread_join(&jobs->helpers[i].thread);
+		os_thread_join(&jobs->helpers[i]);
 	}
 	os_condition_done(&jobs->changed);
 	os_mutex_done(&jobs->lock);

@@ -26,11 +26,7 @@ struct job {
 	bool done;      /* with the lock */
 };
 
-/*
- * Does a job. thread is 0 on the submitter's thread and 1, 2, … on those of the helpers, for what
- * each thread has of its own.
- */
-typedef void jobs_do(void *context, struct job *job, unsigned thread);
+typedef void jobs_do(struct job *job);
 
 struct jobs; /* opaque */
 
@@ -39,7 +35,7 @@ struct jobs; /* opaque */
  * or fewer if the system has no more. NULL without memory, or without any helper: the caller does
  * its jobs itself then.
  */
-struct jobs *jobs_start(unsigned threads, jobs_do *run, void *context);
+struct jobs *jobs_start(unsigned threads, jobs_do *run);
 
 /* The submitter's thread: submits a job, which must stay where it is until jobs_wait(). */
 void jobs_submit(struct jobs *jobs, struct job *job);

@@ -593,39 +593,6 @@ struct usual_classes *event_table_usual_classes(struct event_table *table)
 	return &table->usual;
 }
 
-/* Whether a table has the class of a slot of another one. */
-static bool has_class(const struct event_table *table, const struct slot *slot)
-{
-	for (size_t at = slot->hash & table->mask; table->slots[at].class;
-	     at = (at + 1) & table->mask) {
-		const struct event_class *class = table->slots[at].class;
-
-		if (table->slots[at].hash == slot->hash && class->word == slot->class->word &&
-		    class->manifest_id == slot->class->manifest_id &&
-		    class->kernel_form == slot->class->kernel_form &&
-		    guid_equal(&class->provider, &slot->class->provider)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-size_t event_table_own_classes(const struct event_table *table,
-			       const struct event_table *const *others, size_t count)
-{
-	size_t own = 0;
-
-	for (size_t at = 0; at <= table->mask; at++) {
-		bool known = !table->slots[at].class;
-
-		for (size_t i = 0; !known && i < count; i++) {
-			known = has_class(others[i], &table->slots[at]);
-		}
-		own += !known;
-	}
-	return own;
-}
-
 void event_table_statistics(const struct event_table *table,
 			    struct event_table_statistics *statistics)
 {

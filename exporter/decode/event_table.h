@@ -88,7 +88,6 @@ struct event_class {
 	struct compiled_rules *compiled;
 	struct tap_class *tap; /* NULL without a flight recorder */
 	cell *records;         /* etw_consumer_events_total of the provider; NULL until resolved */
-	bool shared;           /* records may be counted by helpers of a pipeline */
 	cell *lost; /* etw_consumer_lost_notifications_total; NULL if this event does not report
 		       loss */
 };
@@ -236,9 +235,5 @@ struct event_table_statistics {
 };
 void event_table_statistics(const struct event_table *table,
 			    struct event_table_statistics *statistics);
-
-/* How many classes of a table none of the others has. No thread uses the tables. */
-size_t event_table_own_classes(const struct event_table *table,
-			       const struct event_table *const *others, size_t count);
 
 #endif

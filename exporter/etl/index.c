@@ -123,7 +123,6 @@ static bool add_buffer(struct etl_index *index, struct etl_scan *scan,
 		.offset = place->offset,
 		.first_record = first_record,
 		.first_time = times->first_time,
-		.last_time = times->unordered ? INT64_MAX : times->last_time,
 		.disk_size = place->disk_size,
 		.end = place->end,
 		.processor = place->processor,
@@ -211,8 +210,7 @@ void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct
 {
 	*loader = (struct etl_loader){ .input = input,
 				       .index = index,
-				       .unpacker = { .blocks = &input->blocks,
-						     .no_thread = index->borrows } };
+				       .unpacker = { .blocks = &input->blocks } };
 }
 
 static struct etl_unpack_job *job_of(struct etl_loader *loader, size_t entry)
@@ -294,20 +292,6 @@ static void submit_ahead(struct etl_loader *loader, size_t entry)
 	}
 }
 
-/* A copy of what another index has unpacked. */
-static struct etl_block *copy_unpacked(struct etl_loader *loader, const struct etl_entry *entry,
-				       struct error *err)
-{
-	struct etl_block *block = etl_block_get(loader->unpacker.blocks, entry->end);
-
-	if (!block) {
-		error_no_memory(err, "a buffer of the recording");
-		return NULL;
-	}
-	memcpy(block->bytes, entry->unpacked->bytes, entry->end);
-	return block;
-}
-
 struct etl_block *etl_loader_take(struct etl_loader *loader, size_t i, uint32_t *end,
 				  struct error *err)
 {
@@ -316,10 +300,6 @@ struct etl_block *etl_loader_take(struct etl_loader *loader, size_t i, uint32_t 
 	struct etl_block *block = entry->unpacked;
 	bool helped;
 
-	if (block && loader->index->borrows) {
-		*end = entry->end;
-		return copy_unpacked(loader, entry, err);
-	}
 	if (block) {
 		entry->unpacked = NULL;
 		loader->index->kept_bytes -= block->capacity;

@@ -3,7 +3,7 @@
  * The first pass over a recording: which buffers it has, and from which time on each one is needed.
  *
  * With the index, the second pass can deliver records in time order with little memory: a buffer is
- * read when the merge reaches its first time, not earlier. The index takes 56 bytes for each
+ * read when the merge reaches its first time, not earlier. The index takes 48 bytes for each
  * buffer; buffers beyond ETL_INDEX_MAX are not indexed.
  */
 #ifndef ETL_INDEX_H
@@ -23,7 +23,6 @@ struct etl_entry {
 	uint64_t offset;
 	uint64_t first_record; /* index in the file of the buffer's first record */
 	int64_t first_time;    /* raw; the lowest in the buffer */
-	int64_t last_time;     /* raw; none in the buffer is above it */
 	/* owned; the unpacked bytes, kept from the first pass. NULL: the buffer must be read */
 	struct etl_block *unpacked;
 	uint32_t disk_size;
@@ -61,9 +60,6 @@ struct etl_index {
 	uint64_t rest_offset;
 	uint64_t rest_sequence;
 	struct etl_so_far rest;
-	/* It is a copy of some entries of another index, whose unpacked buffers it borrows; nothing
-	 * of it is freed. */
-	bool borrows;
 	uint64_t buffers;       /* scanned */
 	uint64_t empty_buffers; /* of those before rest_offset: the ones without an entry */
 };
@@ -93,11 +89,6 @@ struct etl_visitor {
 	const struct id_choice *only_ids;
 	void *buffer_context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
-	/* In a pass in time order: takes over a block whose records were shown, or are not shown
-	 * any more, and returns it to the pool of the file later; what those records borrow stays
-	 * until then. NULL: the pass returns it at once. */
-	void *block_context;
-	void (*on_block)(void *context, struct etl_block *block);
 	const atomic_bool *stopping; /* checked before every record: true ends the pass */
 };
 
@@ -135,7 +126,7 @@ void etl_index_done(struct etl_index *index);
 
 /*
  * Loads the buffers of an index for the second pass, in the order of the index; compressed ones are
- * unpacked ahead, on a thread of their own, unless the index borrows.
+ * unpacked ahead, on a thread of their own.
  */
 struct etl_loader {
 	struct etl_input *input; /* borrowed, as is what follows */

@@ -188,12 +188,10 @@ static bool write_plain(struct etl_mirror *mirror, struct mirror_piece *piece, s
 
 /* ---- packing ---- */
 
-static void pack(void *context, struct job *job, unsigned thread)
+static void pack(struct job *job)
 {
 	struct mirror_pack *pack = (struct mirror_pack *)(void *)job;
 
-	(void)context;
-	(void)thread;
 	pack->size = ETL_BUFFER_HEADER_SIZE +
 		     (uint32_t)etl_compress(pack->piece.block.bytes + ETL_BUFFER_HEADER_SIZE,
 					    pack->piece.used - ETL_BUFFER_HEADER_SIZE,
@@ -260,10 +258,10 @@ static bool begin_pack(struct etl_mirror *mirror, struct mirror_piece *piece, st
 	if (mirror->packs_begun == THREADS_FROM) {
 		unsigned threads = mirror->form.threads;
 
-		mirror->jobs = jobs_start(threads ? threads : os_processors(), pack, NULL);
+		mirror->jobs = jobs_start(threads ? threads : os_processors(), pack);
 	}
 	if (!mirror->jobs || body > MIRROR_STANDARD_MAX) {
-		pack(NULL, &next->job, 0);
+		pack(&next->job);
 		return write_packs(mirror, err);
 	}
 	jobs_submit(mirror->jobs, &next->job);

@@ -102,8 +102,7 @@ static inline size_t earlier_child(const struct heap *heap, size_t at)
 /*
  * Moves an entry down from a place that is free, whose earlier child is known. Its parts come in
  * registers, and nothing is stored on the way that is read again: a processor that reads an entry
- * whose parts were stored one by one waits until they and all stores before them are written, such
- * as the copy of a record that another processor has read last.
+ * whose parts were stored one by one waits until they and all stores before them are written.
  */
 static inline void sink(struct heap *heap, size_t at, size_t child, int64_t time, struct open *open)
 {
@@ -133,18 +132,17 @@ struct pass {
 	struct etl_file *file;
 	const struct etl_visitor *visitor;
 	struct etl_progress *progress;
+	int64_t newest_raw; /* in ticks: a record below it is late */
 	struct heap heap;
 	struct open *unused; /* owned */
 	size_t open_bytes;
 	size_t open_bytes_max;
 	uint64_t bytes_read;
 
-	struct etl_range range; /* records before and after it are not shown */
-
 	struct etl_index *index; /* NULL: none */
 	size_t next_entry;
-	/* Where the heap has come to when the next entry must be opened; the end of the range if
-	 * there is none, or until a buffer is at its end, because too many are open. */
+	/* Where the heap has come to when the next entry must be opened; INT64_MAX and UINT64_MAX
+	 * if there is none, or until a buffer is at its end, because too many are open. */
 	int64_t due_time;
 	uint64_t due_offset;
 	struct etl_loader loader;
@@ -203,14 +201,6 @@ static size_t cost_in_order(uint32_t end)
 	return sizeof(struct open) + etl_block_cost(end);
 }
 
-uint64_t etl_open_cost(const struct etl_entry *entry)
-{
-	/* The capacity of an array doubles. */
-	uint64_t positions = entry->unordered ? 2 * (entry->end / ETL_RECORD_SIZE_MIN) : 0;
-
-	return cost_in_order(entry->end) + positions * sizeof(struct position);
-}
-
 static inline bool next_record(struct open *open)
 {
 	const struct position *position;
@@ -228,11 +218,7 @@ static inline bool next_record(struct open *open)
 static void close_buffer(struct pass *pass, struct open *open)
 {
 	pass->open_bytes -= open->cost_bytes;
-	if (pass->visitor->on_block) {
-		pass->visitor->on_block(pass->visitor->block_context, open->block);
-	} else {
-		etl_block_put(&pass->file->input.blocks, open->block);
-	}
+	etl_block_put(&pass->file->input.blocks, open->block);
 	free(open->positions);
 	open->next_unused = pass->unused;
 	pass->unused = open;
@@ -245,17 +231,6 @@ static void buffer_done(struct pass *pass, uint32_t disk_size)
 	if (pass->visitor->on_buffer) {
 		pass->visitor->on_buffer(pass->visitor->buffer_context, pass->bytes_read);
 	}
-}
-
-/* Goes to the first record that is in the range. */
-static bool first_of_range(const struct pass *pass, struct open *open)
-{
-	bool there;
-
-	do {
-		there = next_record(open);
-	} while (there && open->walk.record.raw_time < pass->range.from);
-	return there;
 }
 
 /* Adds a buffer to the merge. The pass takes over the block, also on failure. */
@@ -285,14 +260,13 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 		       first_record);
 	good = !unordered || sort_positions(open, err);
 	pass->open_bytes += open->cost_bytes;
-	if (good && first_of_range(pass, open)) {
+	if (good && next_record(open)) {
 		if (heap_push(&pass->heap, open->walk.record.raw_time, open)) {
 			return true;
 		}
 		good = error_no_memory(err, "another open buffer");
 	}
-	/* No record of the range; or a buffer without one: the file was changed since the first
-	 * pass. */
+	/* A buffer without a record: the file was changed since the first pass. */
 	close_buffer(pass, open);
 	return good;
 }
@@ -321,13 +295,6 @@ static inline bool top_is_next(const struct pass *pass)
 	       (top->time == pass->due_time && top->open->offset < pass->due_offset);
 }
 
-/* No buffer is due before this time. */
-static void be_due(struct pass *pass, int64_t time)
-{
-	pass->due_time = time;
-	pass->due_offset = time == INT64_MAX ? UINT64_MAX : 0;
-}
-
 /* Opens the buffers of the index that are due. */
 static bool open_due(struct pass *pass, struct error *err)
 {
@@ -343,14 +310,14 @@ static bool open_due(struct pass *pass, struct error *err)
 		}
 		if (pass->heap.count > 0 &&
 		    pass->open_bytes + cost_in_order(entry->end) > pass->open_bytes_max) {
-			be_due(pass, pass->range.until); /* until one is at its end */
-			return true;
+			break; /* until one is at its end */
 		}
 		if (!open_entry(pass, entry, err)) {
 			return false;
 		}
 	}
-	be_due(pass, pass->range.until);
+	pass->due_time = INT64_MAX;
+	pass->due_offset = UINT64_MAX;
 	return true;
 }
 
@@ -428,6 +395,21 @@ static inline int64_t top_until(const struct pass *pass, size_t second)
 		       until;
 }
 
+static inline void count_record(struct pass *pass, const struct event_record *record)
+{
+	struct etl_progress *progress = pass->progress;
+
+	if (record->raw_time >= pass->newest_raw) {
+		pass->newest_raw = record->raw_time;
+	} else if (record->raw_time != RECORD_NO_TIME) {
+		progress->late_records++;
+	}
+	if (record->time != RECORD_NO_TIME) {
+		progress->last_time = record->time;
+	}
+	progress->records++;
+}
+
 /*
  * Shows the records of the open buffers until a closed one is due, and returns true; or until the
  * top is at its end, or the visitor stops, and returns false.
@@ -435,7 +417,6 @@ static inline int64_t top_until(const struct pass *pass, size_t second)
 static bool run_open(struct pass *pass)
 {
 	const struct etl_visitor visitor = *pass->visitor;
-	struct etl_progress *progress = pass->progress;
 
 	do {
 		struct open *open = pass->heap.entries[0].open;
@@ -447,7 +428,7 @@ static bool run_open(struct pass *pass)
 			if (etl_visitor_stopping(&visitor)) {
 				return false;
 			}
-			etl_progress_add(progress, record);
+			count_record(pass, record);
 			if (visitor.on_record) {
 				visitor.on_record(visitor.record_context, record);
 			}
@@ -469,9 +450,7 @@ static bool run(struct pass *pass, struct error *err)
 		if (!fill(pass, err)) {
 			return false;
 		}
-		/* If the top is not next, with all buffers open, it is behind the range. */
-		if (pass->heap.count == 0 || !top_is_next(pass) ||
-		    etl_visitor_stopping(pass->visitor)) {
+		if (pass->heap.count == 0 || etl_visitor_stopping(pass->visitor)) {
 			return true;
 		}
 		if (run_open(pass)) {
@@ -503,29 +482,26 @@ static void pass_done(struct pass *pass)
 		pass->unused = next;
 	}
 	free(pass->heap.entries);
-	if (!pass->index || !pass->index->borrows) {
-		etl_blocks_done(&pass->file->input.blocks);
-	}
+	etl_blocks_done(&pass->file->input.blocks);
 }
 
-static bool run_index(struct etl_file *file, struct etl_index *index, const struct etl_range *range,
-		      size_t open_bytes_max, struct etl_progress *progress,
-		      const struct etl_visitor *visitor, struct error *err)
+bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_bytes_max,
+		   struct etl_progress *progress, const struct etl_visitor *visitor,
+		   struct error *err)
 {
 	struct etl_damage known = { 0 }; /* the first pass has counted it already */
 	struct pass pass = {
 		.file = file,
 		.visitor = visitor,
 		.progress = progress,
+		.newest_raw = INT64_MIN,
 		.open_bytes_max = open_bytes_max,
-		.range = *range,
 		.index = index,
 		.window_bytes = ETL_WINDOW_MAX < open_bytes_max ? ETL_WINDOW_MAX : open_bytes_max,
 		.damage = &known,
 	};
 	bool good;
 
-	progress->newest_raw = INT64_MIN;
 	etl_file_scan(file, &pass.scan, &known, index->rest_offset, index->rest_sequence);
 	pass.so_far = index->rest;
 	pass.streaming = !index->complete;
@@ -540,22 +516,6 @@ static bool run_index(struct etl_file *file, struct etl_index *index, const stru
 	return good;
 }
 
-static const struct etl_range whole = { INT64_MIN, INT64_MAX };
-
-bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_bytes_max,
-		   struct etl_progress *progress, const struct etl_visitor *visitor,
-		   struct error *err)
-{
-	return run_index(file, index, &whole, open_bytes_max, progress, visitor, err);
-}
-
-bool etl_order_run_range(struct etl_file *file, struct etl_index *index,
-			 const struct etl_range *range, struct etl_progress *progress,
-			 const struct etl_visitor *visitor, struct error *err)
-{
-	return run_index(file, index, range, SIZE_MAX, progress, visitor, err);
-}
-
 bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_damage *damage,
 		      struct etl_progress *progress, const struct etl_visitor *visitor,
 		      struct error *err)
@@ -564,7 +524,7 @@ bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_dam
 		.file = file,
 		.visitor = visitor,
 		.progress = progress,
-		.range = whole,
+		.newest_raw = INT64_MIN,
 		.due_time = INT64_MAX,
 		.due_offset = UINT64_MAX,
 		.streaming = true,
@@ -573,7 +533,6 @@ bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_dam
 	};
 	bool good;
 
-	progress->newest_raw = INT64_MIN;
 	etl_file_scan(file, &pass.scan, damage, 0, 0);
 	good = run(&pass, err);
 	if (good && !pass.streaming) {

@@ -21,32 +21,13 @@
 
 enum { ETL_OPEN_MAX = 512 << 20, ETL_WINDOW_MAX = 32 << 20 };
 
-/* The most memory that a buffer takes while it is open. */
-uint64_t etl_open_cost(const struct etl_entry *entry);
-
 /* The progress of a pass. The caller owns it; it is updated before each on_buffer. */
 struct etl_progress {
 	uint64_t buffers;
 	uint64_t records;
 	uint64_t late_records;
-	int64_t last_time;  /* 100 ns since 1601 UTC; records without time do not change it */
-	int64_t newest_raw; /* of this pass, in ticks: a record below it is late */
+	int64_t last_time; /* 100 ns since 1601 UTC; records without time do not change it */
 };
-
-/* Before the record is shown. */
-static inline void etl_progress_add(struct etl_progress *progress,
-				    const struct event_record *record)
-{
-	if (record->raw_time >= progress->newest_raw) {
-		progress->newest_raw = record->raw_time;
-	} else if (record->raw_time != RECORD_NO_TIME) {
-		progress->late_records++;
-	}
-	if (record->time != RECORD_NO_TIME) {
-		progress->last_time = record->time;
-	}
-	progress->records++;
-}
 
 /*
  * Shows every record of an indexed recording to the visitor, in time order, and frees the unpacked
@@ -59,22 +40,6 @@ static inline void etl_progress_add(struct etl_progress *progress,
 bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_bytes_max,
 		   struct etl_progress *progress, const struct etl_visitor *visitor,
 		   struct error *err);
-
-/* The records from one raw time on, and below another one; until INT64_MAX: all that follow. */
-struct etl_range {
-	int64_t from, until;
-};
-
-/*
- * The same for some of the records. index: the entries of all buffers that have records of the
- * range, in their order; others that begin before its end do no harm. How many bytes are open at
- * once has no limit here: at one, records would come late, and be shown in no range. Several
- * threads may run ranges of one recording at once, each with a copy of the file that has blocks of
- * its own, which stay after the pass.
- */
-bool etl_order_run_range(struct etl_file *file, struct etl_index *index,
-			 const struct etl_range *range, struct etl_progress *progress,
-			 const struct etl_visitor *visitor, struct error *err);
 
 /*
  * The same in one pass without an index: a window of window_bytes is read ahead and ordered. Damage

@@ -7,11 +7,6 @@
  * beginning. The second pass delivers the records in time order. With the option single_pass
  * there is one pass, ordered within a window.
  *
- * Each pass is read by a thread of its own where that pays (reading_thread.h): with a second
- * processor, and records enough to make up for the start of a thread. In the first pass the sink
- * may take records out of its choice at each of them, and the rest of these is not shown. For a
- * sink with helpers, the second pass is read in ranges of time by several threads (ranges.h).
- *
  * Damage is counted in the pass that reads the file in its order, for each run anew: the file may
  * have changed since the run before. Delivered records and buffers are counted over all runs.
  * The statistics belong to the thread of the source and are published to other threads once for
@@ -26,12 +21,7 @@
 #include "etl/file.h"
 #include "etl/index.h"
 #include "etl/order.h"
-#include "etl/ranges.h"
-#include "etl/reading_thread.h"
 #include "source/source_internal.h"
-
-/* Bytes from which on a thread saves more than it costs (docs/overhead.md). */
-enum { THREAD_FROM = 4 << 20 };
 
 struct file_source {
 	struct source source; /* first */
@@ -39,7 +29,6 @@ struct file_source {
 	struct etl_index index;
 	bool indexed;
 	bool single_pass;
-	uint8_t threads; /* as in struct source_file_options */
 	char *name;
 	struct etl_damage damage;
 	struct etl_progress progress;
@@ -72,53 +61,6 @@ static void on_buffer(void *context, uint64_t bytes_read)
 	}
 }
 
-/* ---- passes: etl_pass ---- */
-
-static bool build_index(void *context, struct etl_progress *progress, struct etl_damage *damage,
-			const struct etl_visitor *visitor, struct error *err)
-{
-	struct file_source *source = context;
-
-	(void)progress; /* nothing is delivered */
-	return etl_index_build(&source->index, source->file, damage, visitor, err);
-}
-
-static bool run_index(void *context, struct etl_progress *progress, struct etl_damage *damage,
-		      const struct etl_visitor *visitor, struct error *err)
-{
-	struct file_source *source = context;
-
-	(void)damage; /* the first pass has counted it */
-	return etl_order_run(source->file, &source->index, ETL_OPEN_MAX, progress, visitor, err);
-}
-
-static bool run_stream(void *context, struct etl_progress *progress, struct etl_damage *damage,
-		       const struct etl_visitor *visitor, struct error *err)
-{
-	struct file_source *source = context;
-
-	return etl_order_stream(source->file, ETL_WINDOW_MAX, damage, progress, visitor, err);
-}
-
-static bool run_pass(struct file_source *source, etl_pass *pass, const struct etl_visitor *visitor,
-		     struct error *err)
-{
-	struct etl_input *input = &source->file->input;
-	const struct etl_reading reading = {
-		.pass = pass,
-		.context = source,
-		.blocks = &input->blocks,
-		.progress = &source->progress,
-		.damage = &source->damage,
-		.in_file_order = pass == build_index,
-	};
-	bool aside = source->threads > 1 || (source->threads == 0 && os_processors() > 1 &&
-					     input->size_bytes >= THREAD_FROM);
-
-	return aside ? etl_read_aside(&reading, visitor, err) :
-		       etl_read_here(&reading, visitor, err);
-}
-
 /* The first pass: builds the index and shows the records to the sink. */
 static bool first_pass(struct file_source *source, const struct event_sink *sink, struct error *err)
 {
@@ -134,7 +76,7 @@ static bool first_pass(struct file_source *source, const struct event_sink *sink
 
 	source->damage = (struct etl_damage){ 0 };
 	source->indexed = false;
-	if (!run_pass(source, build_index, &visitor, err)) {
+	if (!etl_index_build(&source->index, source->file, &source->damage, &visitor, err)) {
 		return false;
 	}
 	source->indexed = !source_stopping(&source->source);
@@ -155,20 +97,13 @@ static bool second_pass(struct file_source *source, const struct event_sink *sin
 		.on_buffer = on_buffer,
 		.stopping = &source->source.stopping,
 	};
-	struct etl_ranges ranges;
-	bool good;
 
 	if (source->single_pass) {
-		return run_pass(source, run_stream, &visitor, err);
+		return etl_order_stream(source->file, ETL_WINDOW_MAX, &source->damage,
+					&source->progress, &visitor, err);
 	}
-	if (sink->helper_count == 0 ||
-	    !etl_ranges_choose(&source->index, sink->helper_count, &ranges)) {
-		return run_pass(source, run_index, &visitor, err);
-	}
-	good = etl_order_run_ranges(source->file, &source->index, &ranges, sink->helpers,
-				    sink->helper_count, &source->progress, &visitor, err);
-	etl_ranges_done(&ranges);
-	return good;
+	return etl_order_run(source->file, &source->index, ETL_OPEN_MAX, &source->progress,
+			     &visitor, err);
 }
 
 static bool file_run(struct source *base, const struct event_sink *sink, struct error *err)
@@ -236,7 +171,6 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 	}
 	source_init(&source->source, &operations);
 	source->single_pass = options && options->single_pass;
-	source->threads = options ? options->threads : 0;
 	source->index.entries_max = ETL_INDEX_MAX;
 	source->index.keep_bytes = ETL_KEEP_MAX;
 	source->progress.last_time = RECORD_NO_TIME;

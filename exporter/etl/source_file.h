@@ -17,9 +17,6 @@ struct source_file_options {
 	 */
 	uint8_t pointer_size;
 	bool single_pass; /* no first pass */
-	/* that read the recording and show its records to the sink: 1, the caller's; more: another
-	 * one that reads ahead; 0: that one where it is faster */
-	uint8_t threads;
 	/* Several recordings that are read as one; borrowed, and the first is the path. 0: it is
 	 * that path alone. */
 	const char *const *paths;

@@ -261,20 +261,17 @@ void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t pa
 	job->end = ETL_BUFFER_HEADER_SIZE + (uint32_t)made;
 }
 
-static void unpack(void *context, struct job *link, unsigned thread)
+static void unpack(struct job *link)
 {
 	struct etl_unpack_job *job = (struct etl_unpack_job *)(void *)link;
 
-	(void)context;
-	(void)thread;
 	etl_unpack_now(job, job->packed->bytes, job->packed_size);
 }
 
 bool etl_unpacker_expect(struct etl_unpacker *unpacker)
 {
-	if (!unpacker->no_thread && unpacker->buffers < HELPER_FROM &&
-	    ++unpacker->buffers == HELPER_FROM) {
-		unpacker->jobs = jobs_start(2, unpack, NULL);
+	if (unpacker->buffers < HELPER_FROM && ++unpacker->buffers == HELPER_FROM) {
+		unpacker->jobs = jobs_start(2, unpack);
 	}
 	return unpacker->jobs != NULL;
 }

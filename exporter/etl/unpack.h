@@ -43,7 +43,6 @@ struct etl_unpacker {
 	struct etl_blocks *blocks; /* borrowed */
 	struct jobs *jobs;         /* owned; NULL until there were enough compressed buffers */
 	unsigned buffers;          /* compressed ones so far, counted until the helper starts */
-	bool no_thread;            /* there is never a helper */
 };
 
 /* Counts a compressed buffer. Returns whether there is a helper thread for jobs. */

@@ -117,9 +117,6 @@ struct rule_engine_options {
 	 */
 	void (*on_schema_mismatch)(void *context, const char *sentence);
 	void *schema_mismatch_context;
-	/* Another engine is given the event classes that rule_engine_shares() is false for, and
-	 * counts and reports what is wrong with a class as a whole. */
-	bool helps;
 };
 
 struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err);
@@ -137,10 +134,6 @@ bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next
 /* Compiles the rules for a new event class into class->compiled. False without memory. */
 bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class);
 void rule_engine_release(struct event_class *class); /* frees class->compiled */
-/* Whether the rules of a class only add to counters and histograms, so that several engines may
- * apply them to its records, each to some of them and in any order. A class that some rule does not
- * fit is left to the engine that reports it. */
-bool rule_engine_shares(const struct event_class *class);
 /* Forgets the cells of families with dynamic labels that class->compiled has in caches. */
 void rule_engine_forget_cells(struct event_class *class);
 

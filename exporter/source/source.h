@@ -40,13 +40,6 @@ struct event_sink {
 	void (*on_event)(void *context, const struct event_record *record);
 	void (*on_buffer)(void *context);
 	/*
-	 * Helpers of the second pass, from on_first_pass_end on. Where a source can use them, each
-	 * record is first shown to one of them; on_event then gets, in time order, what they leave,
-	 * and on_buffer is called less often.
-	 */
-	const struct event_helper *helpers; /* borrowed */
-	size_t helper_count;                /* at most EVENT_HELPERS_MAX */
-	/*
 	 * Only for live sessions; called between records, like on_buffer; each may be NULL.
 	 * on_restart: the session was started again, and the events since it stopped are lost.
 	 * Then, as at the first start, on_process, on_thread and on_volume report the processes,
@@ -82,19 +75,6 @@ struct event_sink {
 	/* Right after on_event: the name of the process of that record, valid until the next one;
 	 * NULL if it is not known. */
 	const char *(*process_name)(void *context);
-};
-
-enum { EVENT_HELPERS_MAX = 16 };
-
-/*
- * A receiver of records on a thread of its own. It is shown the records of parts of the recording,
- * in time order within each part. on_event returns false for a record that it leaves to the sink.
- * on_idle, which may be NULL, is called between parts and at the end.
- */
-struct event_helper {
-	void *context;
-	bool (*on_event)(void *context, const struct event_record *record);
-	void (*on_idle)(void *context);
 };
 
 #define SOURCE_NO_PARTITION UINT32_MAX

@@ -6,9 +6,6 @@
  * needs one more pass in time order before these, because only that shows to which process an event
  * belongs; the pass leaves one bit for each record, and nothing else here grows with the recording.
  *
- * Of a large recording the lines are made by as many threads as there are processors
- * (dump_lines.h): that takes nearly all of the time.
- *
  * A line has the record's header first, keys in the order in which a reader looks for them: who and
  * when, then what. The payload follows, decoded as far as the schemas of the recording allow, or in
  * hexadecimal. Records that describe other events (EventInfo, ManifestData) are shown decoded, too.
@@ -31,7 +28,6 @@
 #include "etl/index.h"
 #include "etl/scan.h"
 #include "tool/dump.h"
-#include "tool/dump_lines.h"
 #include "tool/event_fields.h"
 #include "tool/tool.h"
 
@@ -303,9 +299,6 @@ static bool mark(struct dump_pass *pass, const struct event_record *record,
 
 /* ---- the passes ---- */
 
-/* Bytes of a recording from which on a thread saves more than it costs (docs/overhead.md). */
-enum { THREAD_FROM = 256 << 10 };
-
 struct dump {
 	struct etl_file *file;
 	struct trace_schemas *schemas;
@@ -316,7 +309,6 @@ struct dump {
 	struct dump_limit limit;
 	struct progress progress;
 	struct text out;
-	struct dump_lines *lines; /* owned; NULL: lines are made by this thread, in out */
 	bool failed;
 	atomic_bool stopping; /* what a visitor looks at; one thread only */
 };
@@ -330,9 +322,6 @@ static void look(void *context, const struct event_record *record)
 
 static bool add_line(struct dump *dump, const struct event_record *record)
 {
-	if (dump->lines) {
-		return dump_lines_add(dump->lines, record);
-	}
 	if (tracelogging_cache_full(dump->tracelogging)) {
 		tracelogging_cache_clear(dump->tracelogging); /* no line needs another's schema */
 	}
@@ -385,20 +374,6 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct ev
 	return step != ETL_STEP_FAILED;
 }
 
-/* How many threads make lines. */
-static unsigned threads_of(const struct dump *dump, const struct tool_arguments *arguments)
-{
-	if (arguments->threads > 0) {
-		return arguments->threads;
-	}
-	return dump->file->input.size_bytes >= THREAD_FROM ? os_processors() : 1;
-}
-
-static bool finish_lines(struct dump *dump)
-{
-	return dump->lines ? dump_lines_finish(dump->lines) : tool_write("dump", &dump->out);
-}
-
 static int dump_recording(const struct dump_request *request, const struct chosen *chosen)
 {
 	struct dump dump = { .chosen = chosen, .limit.per_class = request->per_class };
@@ -418,11 +393,10 @@ static int dump_recording(const struct dump_request *request, const struct chose
 	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
 	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);
-		dump.lines = dump_lines_start(&dump.origins, threads_of(&dump, arguments));
-		if (pass(&dump, show, NULL, &err) && !dump.failed && finish_lines(&dump)) {
+		if (pass(&dump, show, NULL, &err) && !dump.failed &&
+		    tool_write("dump", &dump.out)) {
 			status = TOOL_DONE;
 		}
-		dump_lines_free(dump.lines);
 	}
 	progress_end(&dump.progress);
 	if (err.code != ERROR_NONE) {

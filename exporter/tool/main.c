@@ -29,7 +29,6 @@ enum { OPTIONS_MOST = 32, HELP_COLUMN = 22 };
 #define AT(member) .offset = offsetof(struct tool_arguments, member)
 
 static const char *const pointer_sizes[] = { "4", "8", NULL };
-static const char *const threads[] = { "1", "2", "3", "4", "5", "6", "7", "8", NULL };
 static const char *const formats[] = { "text", "json", NULL };
 
 static bool read_schema(void *manifests, const char *path, struct error *err)
@@ -37,7 +36,7 @@ static bool read_schema(void *manifests, const char *path, struct error *err)
 	return configured_manifests_add(manifests, path, err);
 }
 
-/* By bit of enum tool_shared; --help comes last and is always there. */
+/* By bit of enum tool_shared; the last two are always there. */
 static const struct command_option shared_options[] = {
 	{ "--pointer-size", "4|8",
 	  "pointer size of classic events, if the recording states a wrong one", OPTION_DIGIT,
@@ -51,15 +50,13 @@ static const struct command_option shared_options[] = {
 	  AT(no_builtin) },
 	{ "--format", "FORMAT", "text (default) or json", OPTION_WORD, AT(as_json),
 	  .words = formats },
-	{ "--threads", "N",
-	  "threads, 1 to 8, where work can be divided (default: as many as are faster)",
-	  OPTION_DIGIT, AT(threads), .words = threads },
 	{ "--collector.", "NAME", "switch a collector on or off; overrides the configuration",
 	  OPTION_SWITCH, AT(switches), .read = collector_switches_read },
 	{ "--help", NULL, "print this help", OPTION_HELP, AT(help) },
+	{ "--threads", .gone = "one thread reads a recording, so leave the flag out" },
 };
 
-enum { SHARED_COUNT = sizeof shared_options / sizeof shared_options[0] };
+enum { SHARED_COUNT = sizeof shared_options / sizeof shared_options[0], ALWAYS_THERE = 2 };
 
 static void collect_options(const struct tool_command *command,
 			    struct command_option options[OPTIONS_MOST])
@@ -70,7 +67,7 @@ static void collect_options(const struct tool_command *command,
 		options[count] = command->options[count];
 	}
 	for (unsigned i = 0; i < SHARED_COUNT; i++) {
-		if (i + 1 == SHARED_COUNT || (command->shared >> i & 1) != 0) {
+		if (i + ALWAYS_THERE >= SHARED_COUNT || (command->shared >> i & 1) != 0) {
 			options[count++] = shared_options[i];
 		}
 	}
@@ -94,10 +91,10 @@ static int print_help(const struct tool_command *command, const struct command_o
 {
 	struct text out = { 0 };
 
-	/* The last option is --help, which every command has. */
+	/* Every command has the last two, --help and one that is not shown. */
 	text_add_format(&out, "usage: etwtool %s%s%s%s\n\n%s.\n\n", command->name,
-			options[1].name ? " [OPTIONS]" : "", command->synopsis[0] ? " " : "",
-			command->synopsis, command->about);
+			options[ALWAYS_THERE].name ? " [OPTIONS]" : "",
+			command->synopsis[0] ? " " : "", command->synopsis, command->about);
 	command_line_help(&out, options, ' ', HELP_COLUMN);
 	if (command->more) {
 		text_add_format(&out, "\n%s", command->more);

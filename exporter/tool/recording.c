@@ -188,7 +188,6 @@ struct recording *recording_open(struct tool_arguments *arguments, const char *p
 				 const struct recording_options *options, struct error *err)
 {
 	const struct source_file_options file = { .pointer_size = arguments->pointer_size,
-						  .threads = arguments->threads,
 						  .paths = options->paths,
 						  .path_count = options->path_count };
 	struct recording *recording = calloc(1, sizeof *recording);

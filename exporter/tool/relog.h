@@ -24,6 +24,7 @@ struct relog_request {
 	struct event_filter filter;
 	const char *output;
 	bool compress;
+	uint8_t threads; /* that compress; 0: one for each processor */
 	bool plain;
 	bool drop_stacks;
 	struct split_by split;

@@ -45,9 +45,8 @@ enum tool_shared {
 	TOOL_SCHEMA = 2,
 	TOOL_BUILTIN = 4 | 8,   /* --builtin, --no-builtin */
 	TOOL_TEXT_OR_JSON = 16, /* --format */
-	TOOL_THREADS = 32,
-	TOOL_COLLECTORS = 64, /* --[no-]collector.NAME */
-	TOOL_FILE = 128,      /* no option: the first word is a recording and must be there */
+	TOOL_COLLECTORS = 32,   /* --[no-]collector.NAME */
+	TOOL_FILE = 64,         /* no option: the first word is a recording and must be there */
 };
 
 enum { TOOL_WORDS_MOST = 64 };
@@ -58,7 +57,6 @@ struct tool_arguments {
 	const char *words[TOOL_WORDS_MOST]; /* the first is the recording, in most commands */
 	size_t word_count;
 	uint8_t pointer_size; /* 0: as recorded */
-	uint8_t threads;      /* 0: as many as are faster */
 	unsigned as_json;     /* 0: text, 1: JSON */
 	bool builtin;         /* --builtin */
 	bool no_builtin;      /* --no-builtin; it wins */

@@ -290,8 +290,7 @@ static bool set_up_and_replay(struct backfill *backfill, struct request *request
 		.setup = &backfill->setup,
 		.paths = request->arguments.words,
 		.path_count = 1,
-		.file = { .pointer_size = request->arguments.pointer_size,
-			  .threads = request->arguments.threads },
+		.file = { .pointer_size = request->arguments.pointer_size },
 		.on_time = on_time,
 		.time_context = backfill,
 		.progress = &progress,
@@ -360,7 +359,7 @@ const struct tool_command tool_backfill = {
 		"Where nothing was recorded for more than 5 minutes there are no samples, as of an exporter\n"
 		"that was stopped. Output that is not whole has no \"# EOF\" at its end, and promtool refuses it.\n",
 	.options = option_rows,
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA | TOOL_COLLECTORS,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,
 	.output = OUTPUT_STREAMS,
 	.size = sizeof(struct request),

@@ -314,8 +314,7 @@ const struct tool_command tool_check = {
 		"each family its series, samples a second at a scrape interval of 15 s, bytes of a\n"
 		"scrape, memory and processor time.\n",
 	.options = option_rows,
-	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE | TOOL_THREADS |
-		  TOOL_COLLECTORS,
+	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE | TOOL_COLLECTORS,
 	.words_most = 2,
 	.too_many = "takes one configuration file, not also",
 	.size = sizeof(struct request),

@@ -232,7 +232,7 @@ const struct tool_command tool_diff = {
 		"usage or configuration, no collector has the metric or label of a condition, or neither\n"
 		"recording has a series that a condition without sum(…) selects.\n",
 	.options = option_rows,
-	.shared = TOOL_COLLECTORS | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
+	.shared = TOOL_COLLECTORS | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = SIDES,
 	.too_many = "compares two recordings, not also",
 	.size = sizeof(struct request),

@@ -318,8 +318,7 @@ const struct tool_command tool_doctor = {
 		"read, the profile cannot be written, or --strict is given and there is a warning; 2 bad\n"
 		"usage or configuration.\n",
 	.options = option_rows,
-	.shared = TOOL_COLLECTORS | TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE |
-		  TOOL_THREADS,
+	.shared = TOOL_COLLECTORS | TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
 	.words_most = 1,
 	.too_many = "one recording or configuration at a time, not also",
 	.size = sizeof(struct request),

@@ -508,7 +508,7 @@ const struct tool_command tool_fields = {
 	.about = "Show the fields of an event, as a collector to start from",
 	.more = "PROVIDER is a name or GUID. EVENT is a name or an id, or without PROVIDER the event as\n"
 		"in a rule: DiskIo/Read. In both, * matches any text and ? one character.\n",
-	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
+	.shared = TOOL_FILE | TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = 3,
 	.too_many = "one event at a time, not also",
 	.size = sizeof(struct tool_arguments),

@@ -254,7 +254,7 @@ const struct tool_command tool_providers = {
 		"folder is then a value of --schema and of schemas: in a configuration. A file of\n"
 		"an earlier export is replaced, any other stays.\n",
 	.options = option_rows,
-	.shared = TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA,
+	.shared = TOOL_TEXT_OR_JSON | TOOL_POINTER_SIZE | TOOL_SCHEMA,
 	.words_most = TOOL_WORDS_MOST,
 	.size = sizeof(struct request),
 	.run = run,

@@ -466,7 +466,7 @@ static bool make_all(struct relog *relog, struct error *err)
 		.packing = request->compress ? ETL_COMPRESSED :
 			   request->plain    ? ETL_PLAIN :
 					       ETL_AS_READ,
-		.threads = request->arguments.threads,
+		.threads = request->threads,
 	};
 	bool split = request->split.size_bytes > 0 || request->split.duration_ms > 0;
 	struct etl_mirror_counts counts;
@@ -632,6 +632,8 @@ static bool read_assignment(void *set, const char *text, struct error *err)
 	return set_fields_add(set, text, err) || error_prefix(err, "--set");
 }
 
+static const char *const threads[] = { "1", "2", "3", "4", "5", "6", "7", "8", NULL };
+
 static const struct command_option option_rows[] = {
 	{ "--output", "FILE",
 	  "the recording to write, required; also -o FILE; - is the standard output", OPTION_TEXT,
@@ -658,6 +660,8 @@ static const struct command_option option_rows[] = {
 	{ "--keep-undescribed", NULL, "keep payloads that no layout describes", OPTION_SET,
 	  AT(keep_undescribed) },
 	{ "--compress", NULL, "compress the buffers", OPTION_SET, AT(compress) },
+	{ "--threads", "N", "threads that compress, 1 to 8; default: one a processor", OPTION_DIGIT,
+	  AT(threads), .words = threads },
 	{ "--plain", NULL, "do not compress them; neither: as they are", OPTION_SET, AT(plain) },
 	{ NULL },
 };
@@ -704,7 +708,7 @@ const struct tool_command tool_relog = {
 	.about = "Write a recording again: filtered, merged, changed, compressed",
 	.more = more,
 	.options = option_rows,
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA | TOOL_BUILTIN,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
 	.words_most = TOOL_WORDS_MOST,
 	.too_many = "too many recordings at",
 	.size = sizeof(struct relog_request),

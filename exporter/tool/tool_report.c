@@ -94,8 +94,7 @@ static bool replay(struct making *making, struct request *request, struct text *
 		.setup = &making->setup,
 		.paths = request->arguments.words,
 		.path_count = 1,
-		.file = { .pointer_size = request->arguments.pointer_size,
-			  .threads = request->arguments.threads },
+		.file = { .pointer_size = request->arguments.pointer_size },
 		.on_time = on_time,
 		.time_context = making,
 		.observer = &observer,
@@ -234,7 +233,7 @@ const struct tool_command tool_report = {
 		"It has names of processes, files, users and machines as the recording has them.\n"
 		"A file of the same name is replaced if it is a report, and else left alone.\n",
 	.options = option_rows,
-	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA | TOOL_COLLECTORS,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,
 	.output = OUTPUT_AT_END,
 	.size = sizeof(struct request),

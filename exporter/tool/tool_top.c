@@ -715,7 +715,7 @@ const struct tool_command tool_top = {
 		"1 the recording cannot be read, the sessions cannot start, or the last page of an\n"
 		"exporter did not come; 2 bad usage or configuration.\n",
 	.options = option_rows,
-	.shared = TOOL_POINTER_SIZE | TOOL_THREADS | TOOL_SCHEMA | TOOL_COLLECTORS,
+	.shared = TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,
 	.too_many = "one recording or URL at a time, not also",
 	.output = OUTPUT_STREAMS,

@@ -209,8 +209,7 @@ static bool open_runner(struct feed *feed, const struct feed_options *options, s
 		.setup = &feed->setup,
 		.paths = options->arguments->words,
 		.path_count = feed->is_replay,
-		.file = { .pointer_size = options->arguments->pointer_size,
-			  .threads = options->arguments->threads },
+		.file = { .pointer_size = options->arguments->pointer_size },
 		.on_time = feed->is_replay ? on_time : NULL,
 		.time_context = feed,
 	};

@@ -690,35 +690,6 @@ void lifetimes_clear(struct lifetimes *table)
 	*table = empty;
 }
 
-/* ---- a view for another thread ---- */
-
-/* Look-ups write into the keys alone. */
-bool lifetimes_view(struct lifetimes *view, const struct lifetimes *table)
-{
-	size_t size = table->key_count * sizeof *table->keys;
-
-	lifetimes_init(view, table->limit, false);
-	if (size == 0) {
-		return true;
-	}
-	view->keys = malloc(size);
-	if (!view->keys) {
-		return false;
-	}
-	memcpy(view->keys, table->keys, size);
-	view->key_count = table->key_count;
-	view->count = table->count;
-	view->index = table->index;
-	view->frozen = true;
-	return true;
-}
-
-void lifetimes_view_done(struct lifetimes *view)
-{
-	free(view->keys);
-	lifetimes_init(view, view->limit, false);
-}
-
 /* ---- changes in file order ---- */
 
 enum { CHANGES_PER_INSTANCE = 4, ORDER_MOST = (1 << 30) - 1 };

@@ -116,14 +116,6 @@ const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64
 const struct lifetime *lifetimes_during(struct lifetimes *table, uint64_t key, int64_t time,
 					int64_t *from, int64_t *to);
 
-/*
- * Makes *view a second table for another thread, which looks up the same instances beside the first
- * one: what a look-up notes is its own. Until lifetimes_view_done() the table takes no change, and
- * of the view only look-ups are allowed. False without memory, and *view is empty.
- */
-bool lifetimes_view(struct lifetimes *view, const struct lifetimes *table);
-void lifetimes_view_done(struct lifetimes *view);
-
 /* Calls visit for each instance, in no order. It must not change the table. */
 void lifetimes_each(const struct lifetimes *table,
 		    void (*visit)(void *context, uint64_t key, const struct lifetime *instance),

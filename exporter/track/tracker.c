@@ -335,10 +335,6 @@ void tracker_free(struct tracker *tracker)
 	if (!tracker) {
 		return;
 	}
-	if (tracker->helps) {
-		tracker_free_helper(tracker);
-		return;
-	}
 	clear_tables(tracker);
 	files_done(&tracker->files);
 	process_gauges_done(&tracker->gauges);

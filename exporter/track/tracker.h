@@ -151,23 +151,6 @@ void tracker_learn(struct tracker *tracker, const struct event_record *record,
  * disks. */
 void tracker_count(struct tracker *tracker);
 
-/*
- * ---- helpers: trackers of other threads that count records of the same recording ----
- *
- * A helper looks up what the tracker knows. It is made between tracker_first_pass_end() and the
- * first record that is observed, on the tracker's thread, and freed before the tracker is reset or
- * freed. It observes records and counts them, but only those of classes that tracker_shares(); the
- * tracker observes the others, all of them, and of the shared ones those that no helper does.
- */
-
-/* After the first pass: whether records may be counted by helpers in any order. */
-bool tracker_may_have_helpers(const struct tracker *tracker);
-/* NULL without memory. Free it with tracker_free(). */
-struct tracker *tracker_new_helper(const struct tracker *tracker);
-/* Whether the records of a class, which was prepared, may be observed by a helper. It is the same
- * for all of them. */
-bool tracker_shares(const struct tracker *tracker, const struct event_class *class);
-
 /* No record follows before a tracker_reset(): shows what has not been shown yet. */
 void tracker_end(struct tracker *tracker);
 
@@ -264,8 +247,5 @@ const char *tracker_table_name(enum tracker_table table); /* "process", "thread"
 							     "share", "pair", "gauge" */
 const char *tracker_miss_name(enum tracker_miss miss);    /* "thread", "process", "file", "disk" */
 void tracker_statistics(const struct tracker *tracker, struct tracker_statistics *statistics);
-/* Adds what a helper has counted besides. */
-void tracker_statistics_add_helper(struct tracker_statistics *statistics,
-				   const struct tracker *helper);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * The inside of a tracker, for attribution.c (what event classes announce), tracker.c (its parts
  * and its passes), change.c (another configuration), announce.c (from records into the tables),
- * record_owner.c (process and file of a record), count.c (what is counted without rules),
- * derived_fields.c (what else rules read of it) and helper.c (trackers of other threads).
+ * record_owner.c (process and file of a record), count.c (what is counted without rules) and
+ * derived_fields.c (what else rules read of it).
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
@@ -156,7 +156,6 @@ struct tracker_record {
 
 struct tracker {
 	struct tracker_options options;
-	bool helps;           /* it borrows what another tracker knows: helper.c */
 	uint32_t enabled;     /* enum announcement: what the tracker collects */
 	struct intern *texts; /* owned: paths */
 	struct text scratch;  /* owned: texts of the current record */
@@ -242,10 +241,6 @@ void tracker_forget_record(struct tracker *tracker);
 void tracker_publish_all(struct tracker *tracker);
 void tracker_publish_disk_cause(struct tracker *tracker);
 void tracker_publish_shares(struct tracker *tracker);
-
-/* ---- helper.c, for tracker_free() ---- */
-
-void tracker_free_helper(struct tracker *helper);
 
 /* ---- count.c ---- */
 

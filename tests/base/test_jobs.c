@@ -25,35 +25,23 @@ struct sum {
 	unsigned times;
 };
 
-struct threads {
-	atomic_bool busy[JOBS_THREADS_MOST]; /* a thread that does a job */
-	atomic_bool shared;                  /* two threads had one number */
-};
-
-static void add_up(void *context, struct job *job, unsigned thread)
+static void add_up(struct job *job)
 {
-	struct threads *threads = context;
 	struct sum *sum = (struct sum *)(void *)job;
 
-	if (thread >= JOBS_THREADS_MOST || atomic_exchange(&threads->busy[thread], true)) {
-		atomic_store(&threads->shared, true);
-		return;
-	}
 	sum->result = 0;
 	for (uint64_t i = 1; i <= sum->to; i++) {
 		sum->result += i;
 	}
 	sum->times++;
-	atomic_store(&threads->busy[thread], false);
 }
 
 static void each_job_is_done_once(void **state)
 {
 	(void)state;
 	for (unsigned count = 2; count <= JOBS_THREADS_MOST; count += 3) {
-		struct threads threads = { .shared = false };
 		struct sum ring[RING] = { { .to = 0 } };
-		struct jobs *jobs = jobs_start(count, add_up, &threads);
+		struct jobs *jobs = jobs_start(count, add_up);
 
 		assert_non_null(jobs);
 		for (uint64_t i = 0; i < JOBS + RING; i++) {
@@ -71,27 +59,20 @@ static void each_job_is_done_once(void **state)
 			}
 		}
 		jobs_stop(jobs);
-		assert_false(atomic_load(&threads.shared));
 	}
 }
 
 /* ---- a helper that is stuck ---- */
 
 struct stuck {
-	atomic_bool begun;
-	atomic_bool released;
-	struct job first, second;
-	unsigned thread_of_second;
+	struct job job; /* the first member */
+	atomic_bool begun, released;
 };
 
-static void get_stuck(void *context, struct job *job, unsigned thread)
+static void get_stuck(struct job *job)
 {
-	struct stuck *stuck = context;
+	struct stuck *stuck = (struct stuck *)(void *)job;
 
-	if (job == &stuck->second) {
-		stuck->thread_of_second = thread;
-		return;
-	}
 	atomic_store(&stuck->begun, true);
 	while (!atomic_load(&stuck->released)) {
 		system_sleep_ms(1);
@@ -100,29 +81,28 @@ static void get_stuck(void *context, struct job *job, unsigned thread)
 
 static void the_submitter_does_what_no_other_thread_has_begun(void **state)
 {
-	struct stuck stuck = { .thread_of_second = JOBS_THREADS_MOST };
-	struct jobs *jobs = jobs_start(2, get_stuck, &stuck);
+	struct stuck first = { .released = false }, second = { .released = true };
+	struct jobs *jobs = jobs_start(2, get_stuck);
 
 	(void)state;
 	assert_non_null(jobs);
-	jobs_submit(jobs, &stuck.first);
-	for (int i = 0; i < WAIT_MS && !atomic_load(&stuck.begun); i++) {
+	jobs_submit(jobs, &first.job);
+	for (int i = 0; i < WAIT_MS && !atomic_load(&first.begun); i++) {
 		system_sleep_ms(1);
 	}
-	assert_true(atomic_load(&stuck.begun));
-	jobs_submit(jobs, &stuck.second);
-	jobs_wait(jobs, &stuck.second);
-	assert_int_equal(stuck.thread_of_second, 0);
-	atomic_store(&stuck.released, true);
-	jobs_wait(jobs, &stuck.first);
+	assert_true(atomic_load(&first.begun));
+	jobs_submit(jobs, &second.job);
+	jobs_wait(jobs, &second.job); /* while the only helper is stuck */
+	assert_true(atomic_load(&second.begun));
+	atomic_store(&first.released, true);
+	jobs_wait(jobs, &first.job);
 	jobs_stop(jobs);
 }
 
 static void jobs_that_no_thread_has_begun_can_be_left(void **state)
 {
-	struct threads threads = { .shared = false };
 	struct sum ring[RING] = { { .to = 0 } };
-	struct jobs *jobs = jobs_start(2, add_up, &threads);
+	struct jobs *jobs = jobs_start(2, add_up);
 
 	(void)state;
 	assert_non_null(jobs);
@@ -142,7 +122,7 @@ static void one_thread_needs_no_jobs(void **state)
 	struct job job = { .next = NULL };
 
 	(void)state;
-	assert_null(jobs_start(1, add_up, NULL));
+	assert_null(jobs_start(1, add_up));
 	jobs_wait(NULL, &job); /* which was not submitted */
 }
 

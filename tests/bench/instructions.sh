@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Instructions of the processor a record, for replays of recordings (one thread, both passes, default collectors, without the start of the program and
+# Instructions of the processor a record, for replays of recordings (both passes, default collectors, without the start of the program and
 # the thread that unpacks), and of the start itself. Unlike times they hardly differ from run to run, so that a change of 1 % is seen. Wants valgrind and the release build.
 # usage: bash tests/bench/instructions.sh RECORDING...
 set -euo pipefail
@@ -18,5 +18,5 @@ printf '%-46s %14s instructions\n' startup.check_config "$(count "" --check-conf
 for recording in "$@"; do
 	records=$("$bin/etwtool" summary "$recording" | python3 -c 'import json, sys; print(json.load(sys.stdin)["records"])')
 	printf '%-46s %14s instructions a record\n' "replay.$(basename "$recording" .etl)" \
-		$(($(count pipeline_run --once --replay.threads=1 --replay.file="$recording") / records))
+		$(($(count pipeline_run --once --replay.file="$recording") / records))
 done

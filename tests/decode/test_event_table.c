@@ -398,88 +398,6 @@ static void the_class_key_is_that_of_the_members(void **state)
 	assert_int_equal(record.kernel_group, RECORD_NO_GROUP);
 }
 
-/* Classes of three tables, which have some of them in common; how many of the last one's are its
- * own depends on which others are counted, and not on how often or when a class was found. */
-static void the_own_classes_of_a_table_are_those_that_no_other_has(void **state)
-{
-	struct event_table *first = event_table_new(MOST, NULL, NULL);
-	struct event_table *second = event_table_new(MOST, NULL, NULL);
-	struct event_table *third = event_table_new(MOST, NULL, NULL);
-	const struct event_table *others[] = { first, second };
-	bool added;
-
-	(void)state;
-	assert_true(first && second && third);
-	assert_int_equal(event_table_own_classes(third, NULL, 0), 0);
-	assert_int_equal(event_table_own_classes(third, others, 2), 0);
-	/* Ids from 0, 20 and 30 on: 40 of each. */
-	for (uint16_t i = 0; i < 40; i++) {
-		const struct event_record of_first = event(&alpha, HONEST, i);
-		const struct event_record of_second = event(&alpha, HOSTILE, 20 + i);
-		const struct event_record of_third = event(&alpha, HONEST, 69 - i);
-
-		find(first, &of_first, &added);
-		find(second, &of_second, &added);
-		find(third, &of_third, &added);
-		find(third, &of_third, &added);
-		assert_false(added);
-	}
-	assert_int_equal(event_table_own_classes(third, NULL, 0), 40);
-	assert_int_equal(event_table_own_classes(third, others, 1), 30); /* not 30 to 39 */
-	assert_int_equal(event_table_own_classes(third, others, 2), 10); /* not 30 to 59 */
-	assert_int_equal(event_table_own_classes(first, others + 1, 1), 20);
-	assert_int_equal(event_table_own_classes(first, others, 1), 0); /* all are in itself */
-	event_table_free(first);
-	event_table_free(second);
-	event_table_free(third);
-}
-
-/* The records are of different classes. */
-static void expect_own(const struct event_record *record, const struct event_record *other_record)
-{
-	struct event_table *one = event_table_new(MOST, NULL, NULL);
-	struct event_table *other = event_table_new(MOST, NULL, NULL);
-	const struct event_table *others[] = { other };
-	bool added;
-
-	assert_true(one && other);
-	find(one, record, &added);
-	find(other, other_record, &added);
-	assert_int_equal(event_table_own_classes(one, others, 1), 1);
-	find(other, record, &added);
-	assert_true(added);
-	assert_int_equal(event_table_own_classes(one, others, 1), 0);
-	event_table_free(one);
-	event_table_free(other);
-}
-
-static void classes_that_differ_in_anything_are_no_common_ones(void **state)
-{
-	enum { DIFFERENT = 7 };
-	struct event_record records[DIFFERENT];
-	const struct event_record plain = event(&alpha, HONEST, 7);
-	uint8_t bytes[32], other_bytes[32];
-	struct event_record described, otherwise;
-
-	(void)state;
-	for (size_t i = 0; i < DIFFERENT; i++) {
-		records[i] = plain;
-	}
-	records[0].provider = &evil;
-	records[1].id++;
-	records[2].version++;
-	records[3].opcode++;
-	records[4].pointer_size = 4;
-	records[5].type = RECORD_MESSAGE;
-	records[6].classic = true;
-	for (size_t i = 0; i < DIFFERENT; i++) {
-		expect_own(&plain, &records[i]);
-	}
-	described = self_describing(&alpha, bytes, 1);
-	otherwise = self_describing(&alpha, other_bytes, 2);
-	expect_own(&described, &otherwise);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,8 +412,6 @@ int main(void)
 			a_usual_event_class_is_found_without_a_call_until_it_is_resolved_again),
 		cmocka_unit_test(a_usual_kernel_record_is_of_the_last_event_class),
 		cmocka_unit_test(the_class_key_is_that_of_the_members),
-		cmocka_unit_test(the_own_classes_of_a_table_are_those_that_no_other_has),
-		cmocka_unit_test(classes_that_differ_in_anything_are_no_common_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ expect_exit 1 'sample\.etl\.bz2: is packed by bzip2: unpack it first' "$ETW_EXPO
 expect_exit 1 '\-\-replay\.file' "$ETW_EXPORTER" --once
 expect_exit 1 '\-\-replay\.file' "$ETW_EXPORTER"
 expect_exit 2 'unknown flag --replay\.fiel' "$ETW_EXPORTER" --replay.fiel=x
+expect_exit 2 '^etw_exporter: --replay\.threads no longer exists; one thread reads' "$ETW_EXPORTER" --once --replay.threads=1 --replay.file="$work/sample.etl"
 expect_exit 2 'nosuch' "$ETW_EXPORTER" --once --replay.file="$work/sample.etl" --collector.nosuch
 expect_exit 1 'no-such\.yaml' "$ETW_EXPORTER" --config.file="$work/no-such.yaml" --check-config
 printf 'limits: { series: many }\n' >"$work/bad.yaml"
@@ -53,6 +54,7 @@ for tool in summary dump; do
 done
 expect_exit 2 'sumary.*did you mean summary' "$ETWTOOL" sumary "$work/sample.etl"
 expect_exit 2 'unknown flag --per-kin; did you mean --per-kind' "$ETWTOOL" dump --per-kin=3 "$work/sample.etl"
+expect_exit 2 '^etwtool dump: --threads no longer exists; one thread reads' "$ETWTOOL" dump --threads 2 "$work/sample.etl"
 expect_exit 2 '\-\-per-kind needs a value: N' "$ETWTOOL" dump "$work/sample.etl" --per-kind
 expect_exit 2 'one recording at a time' "$ETWTOOL" dump "$work/sample.etl" "$work/empty.etl"
 expect_exit 1 '^etwtool dump: --per-kind: ' "$ETWTOOL" dump -- --per-kind

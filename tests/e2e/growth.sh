@@ -79,14 +79,12 @@ done
 memory "$names" names "etw_exporter, names" "${once[@]}"
 memory "$others" processes "etw_exporter, processes" "${once[@]}"
 memory 100000 files "etw_exporter, files" "${once[@]}"
-# Tables that are full: what comes takes the place of something, or counts as _other. On one thread: the large recording would be
-# counted by several and, near a limit, once more by one; the small one would not.
-cost "$count" names "etw_exporter, names beyond the limits" "$ETW_EXPORTER" --once --replay.threads=1 "--replay.file={}"
+# Tables that are full: what comes takes the place of something, or counts as _other.
+cost "$count" names "etw_exporter, names beyond the limits" "$ETW_EXPORTER" --once "--replay.file={}"
 cost "$count" starts "etwtool stats, starts" "$ETWTOOL" stats "{}"
 cost $((count / 10)) names "etwtool report, names" "$ETWTOOL" report "{}" -o "$work/report.html"
 cost "$count" names "etwtool top, names" "$ETWTOOL" top "{}" --batch --speed 0 --count 1
-# On one thread: the large recording would be read by another one, the small one would not.
-cost 25 processors "etw_exporter, processors" "${once[@]}" --replay.threads=1
+cost 25 processors "etw_exporter, processors" "${once[@]}"
 cost "$((count < 1000 ? 10 : 50))" set "etwtool stats, files of one recording" "$ETWTOOL" stats "{}"
 
 # memory_of_sessions COUNT: the largest resident size of an exporter on the fake ETW with so many sessions besides one.

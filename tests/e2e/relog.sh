@@ -235,6 +235,10 @@ for seed in 1 2 3 4 5; do
 	counts "$work/merged/d.etl" >"$work/b"
 	cmp "$work/a" "$work/b" || fail "damaged, seed $seed: $(diff "$work/a" "$work/b" | head -4)"
 done
+# Whatever number of threads compresses, the bytes are the same.
+for threads in 1 3; do relog "$sample" --compress --threads $threads -o "$work/compressed.$threads"; done
+cmp "$work/compressed.1" "$work/compressed.3" || fail "three threads compress to other bytes"
+expect_exit 2 '\-\-threads takes .*8, not "9"' "$ETWTOOL" relog "$sample" --threads 9 -o "$work/none"
 # Through pipes.
 "$ETWTOOL" relog - -o - <"$sample" 2>"$work/err" | cmp - "$sample" || fail "through pipes: $(cat "$work/err")"
 "$ETWTOOL" relog - -o - --compress --process sqlservr <"$sample" | "$ETWTOOL" dump - >"$work/a"

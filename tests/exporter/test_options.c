@@ -199,6 +199,8 @@ static void what_is_wrong_is_named(void **state)
 		  "--web.systemd-socket no longer exists; name the address of the socket with --web.listen-address, and disable the socket unit" },
 		{ "--log.level=loud",
 		  "--log.level takes debug, info, warning or error, not \"loud\"" },
+		{ "--replay.threads=2",
+		  "--replay.threads no longer exists; one thread reads and counts a recording, so leave the flag out" },
 		{ "--log.format=xml", "--log.format takes logfmt or json, not \"xml\"" },
 		{ "--collector.",
 		  "unknown flag --collector.; did you mean --collector.disable-defaults? (--help lists all)" },

@@ -981,62 +981,6 @@ static void a_set_gauge_drops_processes_that_exit(void **state)
 	rule_run_close(&run);
 }
 
-/* Whether several engines may apply the rules to events like this one. */
-static bool shares(struct rule_run *run, const char *event)
-{
-	struct event_class *class;
-	bool added;
-
-	rule_run_blank(run, event);
-	rule_run_feed(run);
-	run->record.payload = (const uint8_t *)"";
-	run->record.payload_size = 0;
-	class = event_table_find(run->event_table, &run->record, &added);
-	assert_false(added);
-	return rule_engine_shares(class);
-}
-
-/* What only adds can be added in any order. What a gauge shows, and what an exit takes out of it,
- * depends on what came before. */
-static void only_rules_that_add_are_shared(void **state)
-{
-	static const struct {
-		const char *rules;
-		const char *event;
-		bool shared;
-	} cases[] = {
-		{ COUNTER("", "{ event: DiskIo/Read }"), "DiskIo/Read", true },
-		{ COUNTER("process: Process", "{ event: DiskIo/Read, value: TransferSize }"),
-		  "DiskIo/Read", true },
-		{ X "- { name: a_seconds, type: histogram, help: h, buckets: [1],\n"
-		    "    events: [{ event: PageFault/HardFault, since: InitialTime }] }\n",
-		  "PageFault/HardFault", true },
-		{ COUNTER("", "{ event: DiskIo/Read }"), "DiskIo/Write", true }, /* no rule */
-		{ GAUGE("", "{ event: DiskIo/Read, op: inc }"), "DiskIo/Read", false },
-		{ GAUGE("", "{ event: DiskIo/Read, op: dec }"), "DiskIo/Read", false },
-		{ GAUGE("process: Process", "{ event: DiskIo/Read, op: set, value: TransferSize }"),
-		  "DiskIo/Read", false },
-		{ GAUGE("", "{ event: DiskIo/Read, op: inc }"), "DiskIo/Write", true },
-		{ COUNTER("",
-			  "{ event: DiskIo/Read }") "- { name: a, type: gauge, help: h, events: [{ event: DiskIo/Read, op: inc }] }\n",
-		  "DiskIo/Read", false },
-		{ COUNTER("", "{ event: Process/Start }"), "Process/Start", false },
-		{ COUNTER("", "{ event: Process/Stop }"), "Process/Stop", false },
-		{ COUNTER("", "{ event: DiskIo/Read }"), "Process/Stop", false },
-		{ COUNTER("", "{ event: Process/DCStart }"), "Process/DCStart", true },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct rule_run run;
-
-		print_message("  %s of: %s\n", cases[i].event, cases[i].rules + strlen(X));
-		rule_run_open(&run, cases[i].rules, NULL);
-		assert_int_equal(shares(&run, cases[i].event), cases[i].shared);
-		rule_run_close(&run);
-	}
-}
-
 static void processes_without_a_name_are_instances_by_their_id(void **state)
 {
 	struct rule_run run;
@@ -1211,7 +1155,6 @@ int main(void)
 		cmocka_unit_test(gauges_take_amounts_below_0_and_counters_do_not),
 		cmocka_unit_test(an_amount_that_no_gauge_can_hold_keeps_its_sign),
 		cmocka_unit_test(a_set_gauge_drops_processes_that_exit),
-		cmocka_unit_test(only_rules_that_add_are_shared),
 		cmocka_unit_test(processes_without_a_name_are_instances_by_their_id),
 		cmocka_unit_test(filters_take_events_out_before_any_counter),
 		cmocka_unit_test(a_process_whose_name_has_no_room_is_filtered_as_other),

@@ -354,38 +354,6 @@ static void spans_that_capture_differently_are_two(void **state)
 	rule_run_close(&run);
 }
 
-static bool shares(struct rule_run *run, uint16_t event)
-{
-	struct event_class *class;
-	bool added;
-
-	ask(run, event, 0, "one", 1);
-	rule_run_other(run, PROVIDER, event);
-	run->record.payload = (const uint8_t *)"";
-	run->record.payload_size = 0;
-	class = event_table_find(run->event_table, &run->record, &added);
-	assert_false(added);
-	return rule_engine_shares(class);
-}
-
-/* A start must come before its stop, and what is captured in between too. */
-static void events_of_pairs_are_not_shared(void **state)
-{
-	struct rule_run run;
-
-	(void)state;
-	open(&run, SECONDS "events: [{ event: " STOP ", value: Duration, " PAIR " }] }\n");
-	assert_false(shares(&run, 1));
-	assert_false(shares(&run, 2));
-	assert_true(shares(&run, 3));
-	rule_run_close(&run);
-	open(&run, X "- { name: c_total, type: counter, help: h, events: [{ event: " STOP
-		     " }, { event: " START " }] }\n");
-	assert_true(shares(&run, 1));
-	assert_true(shares(&run, 2));
-	rule_run_close(&run);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,7 +369,6 @@ int main(void)
 		cmocka_unit_test(what_is_cut_short_or_empty_captures_nothing),
 		cmocka_unit_test(spans_that_capture_differently_are_two),
 		cmocka_unit_test(tables_of_the_rules_show_their_size),
-		cmocka_unit_test(events_of_pairs_are_not_shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,15 +24,11 @@
 
 enum { RECORDS = 2000, PROCESSORS = 3 };
 
-/* Every test of a source runs with one thread, and with two. */
-static uint8_t threads;
-
 static char path[TEMPORARY_PATH_SIZE];
 
 static struct source *open_source(bool single_pass, struct error *err)
 {
-	const struct source_file_options options = { .single_pass = single_pass,
-						     .threads = threads };
+	const struct source_file_options options = { .single_pass = single_pass };
 
 	return source_open_file(path, &options, err);
 }
@@ -496,6 +492,51 @@ static void kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass(vo
 	}
 }
 
+struct shrinking {
+	struct sink sink; /* the first member */
+	struct kernel_choice choice;
+	size_t records, kernel_records; /* after nothing is chosen any more */
+};
+
+static void look_and_choose_less(void *context, const struct event_record *record)
+{
+	static const struct kernel_choice nothing;
+	struct shrinking *shrinking = context;
+
+	if (shrinking->sink.looked.count >= RECORDS / 2) {
+		shrinking->records++;
+		shrinking->kernel_records += record->kernel_group != RECORD_NO_GROUP;
+	}
+	on_first_pass(context, record);
+	if (shrinking->sink.looked.count == RECORDS / 2) {
+		shrinking->choice = nothing;
+	}
+}
+
+static void a_choice_that_shrinks_is_that_of_the_next_record(void **state)
+{
+	(void)state;
+	for (unsigned compressed = 0; compressed < 2; compressed++) {
+		struct shrinking shrinking = { .records = 0 };
+		struct event_sink to = sink_to(&shrinking.sink);
+		struct error err;
+		struct source *source;
+
+		etl_writer_close(build(path, RECORDS, compressed));
+		source = open_source(false, &err);
+		assert_non_null(source);
+		kernel_choose(&shrinking.choice, 0x0f, 46);
+		to.first_pass_choice = &shrinking.choice;
+		to.on_first_pass = look_and_choose_less;
+		assert_true(source_run(source, &to, &err));
+		assert_true(shrinking.records > 0);
+		assert_int_equal(shrinking.kernel_records, 0);
+		assert_int_equal(shrinking.sink.delivered.count, RECORDS + 1);
+		source_close(source);
+		sink_done(&shrinking.sink);
+	}
+}
+
 /* Of those without extended items, which every second record has. */
 static unsigned plain_events(unsigned count)
 {
@@ -546,6 +587,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_pass_is_in_file_order_and_delivery_in_time_order),
 		cmocka_unit_test(kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass),
+		cmocka_unit_test(a_choice_that_shrinks_is_that_of_the_next_record),
 		cmocka_unit_test(events_whose_ids_are_not_chosen_are_left_out_of_the_first_pass),
 		cmocka_unit_test(facts_are_those_of_the_header),
 		cmocka_unit_test(a_second_run_delivers_the_same),
@@ -557,11 +599,6 @@ int main(void)
 		cmocka_unit_test(every_field_at_its_ends_is_survived),
 	};
 
-	int failed = cmocka_run_group_tests_name("source_file_passes", passes, NULL, NULL);
-
-	for (threads = 1; threads <= 2; threads++) {
-		print_message("with %u threads\n", (unsigned)threads);
-		failed += cmocka_run_group_tests_name("source_file", tests, make_path, remove_path);
-	}
-	return failed;
+	return cmocka_run_group_tests_name("source_file_passes", passes, NULL, NULL) +
+	       cmocka_run_group_tests_name("source_file", tests, make_path, remove_path);
 }

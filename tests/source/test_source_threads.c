@@ -75,9 +75,8 @@ static void count(void *context, const struct event_record *record)
 	++*records;
 }
 
-static void watch_and_stop(uint8_t threads)
+static void any_thread_may_read_statistics_and_stop(void **state)
 {
-	const struct source_file_options options = { .threads = threads };
 	uint64_t records = 0;
 	struct event_sink sink = { .context = &records, .on_event = count };
 	struct watched watched = { 0 };
@@ -85,7 +84,8 @@ static void watch_and_stop(uint8_t threads)
 	struct os_thread thread;
 	struct error err;
 
-	watched.source = source_open_file(path, &options, &err);
+	(void)state;
+	watched.source = source_open_file(path, NULL, &err);
 	assert_non_null(watched.source);
 	assert_true(os_thread_start(&thread, watch, &watched, &err));
 	while (!source_stopping(watched.source)) {
@@ -98,13 +98,6 @@ static void watch_and_stop(uint8_t threads)
 	assert_int_equal(statistics.records, records);
 	assert_true(records >= RUNS * (RECORDS + 1));
 	source_close(watched.source);
-}
-
-static void any_thread_may_read_statistics_and_stop(void **state)
-{
-	(void)state;
-	watch_and_stop(1);
-	watch_and_stop(2);
 }
 
 int main(void)

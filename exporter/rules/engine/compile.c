@@ -618,23 +618,11 @@ void rule_engine_release(struct event_class *class)
 	class->compiled = NULL;
 }
 
-bool rule_engine_shares(const struct event_class *class)
-{
-	const struct compiled_rules *compiled = class->compiled;
-	bool shares = compiled->start_count == 0 && compiled->stop_count == 0 &&
-		      !compiled->ends_instance && compiled->reported == 0;
-
-	for (size_t i = 0; shares && i < compiled->rule_count; i++) {
-		shares = compiled->rules[i].op == GAUGE_NONE;
-	}
-	return shares;
-}
-
 /* Counts a problem of the class as a whole, once however often it is compiled. */
 static void report(struct rule_engine *engine, struct compiled_rules *compiled,
 		   enum decode_problem problem)
 {
-	if ((compiled->reported >> problem & 1) == 0 && !engine->helps) {
+	if ((compiled->reported >> problem & 1) == 0) {
 		engine_count_problem(engine, compiled, problem);
 	}
 	compiled->reported |= (uint8_t)(1U << problem);

@@ -107,7 +107,6 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->probe = options->probe;
 	engine->names_only = options->names_only;
 	engine->dry_run = options->dry_run;
-	engine->helps = options->helps;
 	engine->registry = options->registry;
 	engine->strings = registry_strings(options->registry);
 	engine->shard = options->shard;
@@ -118,7 +117,7 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->unknown = registry_unknown(options->registry);
 	engine->none = registry_none(options->registry);
 	engine->filters_processes = filters_look_at_processes(options->set);
-	engine->on_schema_mismatch = options->helps ? NULL : options->on_schema_mismatch;
+	engine->on_schema_mismatch = options->on_schema_mismatch;
 	engine->schema_mismatch_context = options->schema_mismatch_context;
 	engine->texts = calloc(TEXTS_SIZE, sizeof *engine->texts);
 	engine->mismatches_reported =

@@ -311,7 +311,6 @@ struct rule_engine {
 	bool *mismatches_reported; /* owned; by rule of the set: it was reported */
 	uint64_t seed, owners;
 	bool names_only;
-	bool helps;       /* as in the options */
 	uint32_t session; /* label ids … */
 	uint32_t unknown, none;
 	struct text text, scratch; /* being made */
