@@ -220,7 +220,7 @@ static bool is_counted(const char *line, const char *end, const struct row *row,
 	return true;
 }
 
-/* process, volume: parts of a line such as `process="etw_exporter"`; "": any. */
+/* process, volume: parts of a line such as `process="etw_selftest"`; "": any. */
 static uint64_t sum_of(const struct text *page, const struct row *row, const char *process,
 		       const char *volume)
 {

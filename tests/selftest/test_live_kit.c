@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of --self-test.out against tests/fake_etw: which there are, what the summary says of
+ * The files of etw_selftest --out against tests/fake_etw: which there are, what the summary says of
  * failures, and that nothing is left behind.
  */
 #include "selftest/kit.h"
@@ -113,7 +113,7 @@ static bool run_limited(const struct place *place, struct script *script, bool p
 					     .call_ms = call_ms,
 					     .self_test = { .act = act,
 							    .context = script,
-							    .process = "etw_exporter",
+							    .process = "etw_selftest",
 							    .wait = wait_a_little,
 							    .idle_ms = 1,
 							    .duration_ms = WAIT_MS,

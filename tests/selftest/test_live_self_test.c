@@ -171,9 +171,9 @@ static void add_tree(struct kernel_events *k, const struct script *script)
 			continue;
 		}
 		snprintf(path, sizeof path, FOLDER "tree-1-%u.dat", i);
-		lifetime(k, OP_START, id, 259, "etw_exporter.exe");
+		lifetime(k, OP_START, id, 259, "etw_selftest.exe");
 		write_file(k, 100 + i, id, nameless ? NULL : path, TREE_FILE, FILE_IO_CACHED_WRITE);
-		lifetime(k, OP_STOP, id, 0, "etw_exporter.exe");
+		lifetime(k, OP_STOP, id, 0, "etw_selftest.exe");
 	}
 }
 
@@ -228,11 +228,11 @@ static void write_events(const char *path, const struct script *script)
 	assert_non_null(writer);
 	now = 0;
 	kernel_events_init(&k, writer, 8);
-	lifetime(&k, OP_DC_START, OURS, 259, "etw_exporter.exe");
+	lifetime(&k, OP_DC_START, OURS, 259, "etw_selftest.exe");
 	lifetime(&k, OP_DC_START, HOST, 259, "svchost.exe");
 	add_machine(&k, script);
-	lifetime(&k, OP_START, CHILD, 259, "etw_exporter.exe");
-	lifetime(&k, OP_STOP, CHILD, script->child_crashes ? 0xc0000005 : 0, "etw_exporter.exe");
+	lifetime(&k, OP_START, CHILD, 259, "etw_selftest.exe");
+	lifetime(&k, OP_STOP, CHILD, script->child_crashes ? 0xc0000005 : 0, "etw_selftest.exe");
 	add_files(&k, script);
 	add_tree(&k, script);
 	add_connections(&k, script);
@@ -405,7 +405,7 @@ static bool run(struct script *script, struct text *report, bool *passed, struct
 		.prepare = prepare,
 		.act = act,
 		.context = script,
-		.process = "etw_exporter",
+		.process = "etw_selftest",
 		.wait = wait_a_little,
 		.idle_ms = 1, /* names come with the activity */
 		.duration_ms = script->patience_ms > 0 ? script->patience_ms : WAIT_MS,
