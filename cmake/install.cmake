@@ -19,7 +19,11 @@ else()
   set(etwx_doc_dir ${CMAKE_INSTALL_DOCDIR})
 endif()
 
-install(TARGETS etw_exporter etwtool RUNTIME DESTINATION ${etwx_bin_dir})
+set(etwx_programs etw_exporter etwtool)
+if(WIN32) # elsewhere the self-test has no events to compare
+  list(APPEND etwx_programs etw_selftest)
+endif()
+install(TARGETS ${etwx_programs} RUNTIME DESTINATION ${etwx_bin_dir})
 # Editors find schema.json beside the configuration and above the collectors.
 install(FILES config/etw_exporter.yaml config/schema.json DESTINATION ${etwx_config_dir})
 # The shipped collectors are built in; these are to read, and to copy.
@@ -34,8 +38,10 @@ file(GLOB pictures CONFIGURE_DEPENDS dashboards/*.png)
 install(FILES dashboards/README.md ${pictures} DESTINATION ${etwx_doc_dir}/dashboards)
 
 if(WIN32) # a debugger finds the debug files beside the programs (cmake/windows.cmake)
-  install(FILES ${PROJECT_BINARY_DIR}/etw_exporter.debug ${PROJECT_BINARY_DIR}/etwtool.debug DESTINATION ${etwx_bin_dir})
-  install(PROGRAMS exporter/windows/collect.cmd DESTINATION ${etwx_bin_dir})
+  foreach(program IN LISTS etwx_programs)
+    install(FILES ${PROJECT_BINARY_DIR}/${program}.debug DESTINATION ${etwx_bin_dir})
+  endforeach()
+  install(PROGRAMS selftest/collect.cmd DESTINATION ${etwx_bin_dir})
 else()
   install(FILES config/schema.json DESTINATION ${etwx_data_dir})
 endif()
@@ -53,4 +59,4 @@ include(CPack)
 
 # All that `cmake --install` needs, and no tests.
 add_custom_target(installed)
-add_dependencies(installed etw_exporter etwtool pages)
+add_dependencies(installed ${etwx_programs} pages)

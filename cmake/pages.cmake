@@ -13,20 +13,22 @@ endif()
 
 set(share ${PROJECT_BINARY_DIR}/share)
 set(pages)
-foreach(program etw_exporter etwtool)
-  list(APPEND pages ${share}/man/man1/${program}.1 ${share}/bash-completion/completions/${program}
-    ${share}/zsh/site-functions/_${program} ${share}/fish/vendor_completions.d/${program}.fish
-    ${share}/etw_exporter/completion/${program}.ps1)
-endforeach()
+set(commands)
 # Windows programs are run by what runs the tests.
 string(REPLACE ";" "|" emulator "${CMAKE_CROSSCOMPILING_EMULATOR}")
 if(NOT emulator STREQUAL "")
   string(APPEND emulator "|")
 endif()
+foreach(program IN LISTS etwx_programs)
+  list(APPEND pages ${share}/man/man1/${program}.1 ${share}/bash-completion/completions/${program}
+    ${share}/zsh/site-functions/_${program} ${share}/fish/vendor_completions.d/${program}.fish
+    ${share}/etw_exporter/completion/${program}.ps1)
+  list(APPEND commands "${emulator}$<TARGET_FILE:${program}>")
+endforeach()
 add_custom_command(OUTPUT ${pages}
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/packaging/pages.py ${PROJECT_BINARY_DIR} "${date}"
-    "${emulator}$<TARGET_FILE:etw_exporter>" "${emulator}$<TARGET_FILE:etwtool>"
-  DEPENDS ${PROJECT_SOURCE_DIR}/packaging/pages.py etw_exporter etwtool
+    ${commands}
+  DEPENDS ${PROJECT_SOURCE_DIR}/packaging/pages.py ${etwx_programs}
   COMMENT "Man pages and shell completions" VERBATIM)
 add_custom_target(pages ALL DEPENDS ${pages})
 

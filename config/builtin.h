@@ -24,8 +24,8 @@ extern const size_t builtin_manifest_count;
 /* exporter/decode/kernel_classes.txt alone; read by decode/kernel_class.c. */
 extern const struct builtin_file builtin_kernel_tables[];
 extern const size_t builtin_kernel_table_count;
-/* exporter/windows/self_test.yaml alone, a collector that no other run has; read by
- * exporter/windows/self_test.c. */
+/* selftest/self_test.yaml alone, a collector that no other run has; read by
+ * selftest/self_test.c. */
 extern const struct builtin_file builtin_self_test_collectors[];
 extern const size_t builtin_self_test_collector_count;
 /* exporter/http/page: the landing page and what it loads; read by exporter/http/landing_page.c. */

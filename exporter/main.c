@@ -3,12 +3,12 @@
  * etw_exporter reads the command line, sets up configuration and rules, runs its sources and the
  * web server, and waits to be stopped.
  *
- * There are five ways to run it, and run() chooses one of them: install or remove the service, test
- * itself, check a configuration, replay and print once, or serve. All but the first two set up the
- * same way (setup.h) and all that consume have a runner (runner.h), which knows whether it replays
- * recordings or consumes live sessions. The parts of a run are in struct app and are freed in
- * one place, also after a failure. As a service the same code runs on a thread of the service
- * manager, and errors are logged, because nothing reads the standard error of a service.
+ * There are four ways to run it, and run() chooses one of them: install or remove the service,
+ * check a configuration, replay and print once, or serve. All but the first set up the same way
+ * (setup.h) and all that consume have a runner (runner.h), which knows whether it replays
+ * recordings or consumes live sessions. The parts of a run are in struct app and are freed in one
+ * place, also after a failure. As a service the same code runs on a thread of the service manager,
+ * and errors are logged, because nothing reads the standard error of a service.
  *
  * Exit status: 0 done, 1 could not run, 2 bad usage or configuration.
  */
@@ -33,13 +33,11 @@
 #include "recorder/flight.h"
 #include "reload.h"
 #include "runner.h"
-#include "self_test_flags.h"
 #include "setup.h"
 #include "track/repeats.h"
 #include "track/state_gauges.h"
 #include "version.h"
 #include "windows/crash.h"
-#include "windows/self_test.h"
 #include "windows/service.h"
 
 /* How often the log says what it has suppressed. */
@@ -479,17 +477,8 @@ static bool print_configuration(const struct app *app, struct error *err)
 
 static bool run(struct app *app, struct error *err)
 {
-	if (app->options.self_test_child) {
-		return activity_child(app->options.self_test_child, err);
-	}
 	if (app->options.service == SERVICE_UNINSTALL) {
 		return service_uninstall(err) && print_line("The service is removed.", err);
-	}
-	if (!self_test_flags_fit(&app->options, err)) {
-		return false;
-	}
-	if (app->options.self_test) {
-		return self_test_flags_run(&app->options, err);
 	}
 	if (app->options.once_format != EXPOSITION_TEXT_0_0_4 && !app->options.once) {
 		return error_set(err, ERROR_CONFIG, "--once.format needs --once");

@@ -125,6 +125,8 @@ static bool read_switch(void *target, const char *argument, struct error *err)
 /* ---- the flags ---- */
 
 #define AT(member) .offset = offsetof(struct options, member)
+/* command: what does the same now. */
+#define SELFTEST(command) "run " command ", which is in the folder of etw_exporter on Windows"
 
 static const char *const pointer_sizes[] = { "4", "8", NULL };
 /* In the order of enum exposition_format. */
@@ -198,22 +200,6 @@ static const struct command_option flags[] = {
 	{ "--print-config", NULL,
 	  "Print the configuration that applies, with the defaults and the other flags, and exit.",
 	  OPTION_SET, AT(print_config) },
-	{ "--self-test", NULL,
-	  "Windows: perform a known activity, compare it with the counts, and exit.",
-	  OPTION_SET, AT(self_test) },
-	{ "--self-test.child", "WORK", NULL, OPTION_TEXT, AT(self_test_child) },
-	{ "--self-test.system-providers", NULL,
-	  "With --self-test: a session with system providers (Windows 11, Server 2022).",
-	  OPTION_SET, AT(self_test_system_providers) },
-	{ "--self-test.out", "DIR",
-	  "With --self-test: leave files in DIR that show which assumptions about Windows hold.",
-	  OPTION_TEXT, AT(self_test_folder) },
-	{ "--self-test.private", NULL,
-	  "Mask names of the machine, of users and in paths; no event logs.",
-	  OPTION_SET, AT(self_test_private) },
-	{ "--self-test.service", NULL,
-	  "Also install, run and remove a service named etw_exporter_probe.",
-	  OPTION_SET, AT(self_test_service) },
 	{ "--service", "ACTION",
 	  "Windows service: install (with the other flags) or uninstall. Only the service manager "
 	  "uses run.",
@@ -228,6 +214,13 @@ static const struct command_option flags[] = {
 	{ "--help", NULL, "Print this help and exit.", OPTION_HELP, AT(help) },
 	{ "--collector.", "NAME", "Switch a collector on or off; overrides the configuration.",
 	  OPTION_SWITCH, .read = read_switch },
+	/* The self-test is a program of its own. */
+	{ "--self-test", .gone = SELFTEST("etw_selftest") },
+	{ "--self-test.child", .gone = SELFTEST("etw_selftest") },
+	{ "--self-test.out", .gone = SELFTEST("etw_selftest --out=DIR") },
+	{ "--self-test.private", .gone = SELFTEST("etw_selftest --out=DIR --private") },
+	{ "--self-test.service", .gone = SELFTEST("etw_selftest --out=DIR --service") },
+	{ "--self-test.system-providers", .gone = SELFTEST("etw_selftest --system-providers") },
 	{ "--web.systemd-socket",
 	  .gone = "name the address of the socket with --web.listen-address, and disable the socket unit" },
 	{ "--replay.threads", .gone = "one thread reads and counts a recording, so leave the flag out" },

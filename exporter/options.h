@@ -42,12 +42,6 @@ struct options {
 	struct setup_options setup;     /* --collector… */
 	bool check_config;
 	bool print_config;
-	bool self_test;
-	const char *self_test_child;  /* what a child of the self-test does; NULL: it is none */
-	const char *self_test_folder; /* NULL: only the table is printed */
-	bool self_test_private;
-	bool self_test_service;
-	bool self_test_system_providers;
 	enum service_action service;
 	bool log_level_set, log_format_set;
 	enum log_level log_level;

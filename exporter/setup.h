@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The set-up of a run: configuration, manifests, registry and rules, made in this order and freed
- * in reverse. The program, its self-test, the tool and the tests all set up here, so they count
+ * in reverse. The program, the self-test, the tool and the tests all set up here, so they count
  * alike. Everything is finished before the first consumer starts and only read afterwards. A reload
  * makes another set-up with the same registry, which takes the place of the first as a whole.
  */

@@ -53,6 +53,12 @@ ABOUT = {
                      ('etwtool check my.yaml --with server.etl', 'Tries the rules of a configuration on a recording.')],
         'SEE ALSO': ['etw_exporter(1)'],
     },
+    'etw_selftest': {  # only the packages for Windows have it, and these have no man pages
+        'summary': 'compares what etw_exporter counts with a known activity',
+        'DESCRIPTION': ['etw_selftest starts a trace session of its own, performs a known activity and compares it with the counts.'],
+        'EXIT STATUS': STATUS,
+        'SEE ALSO': ['etw_exporter(1)'],
+    },
 }
 # Options that a program with commands has beside them.
 COMMON = [{'name': '--help', 'value': None, 'words': None, 'is_switch': False, 'help': 'print this help'},

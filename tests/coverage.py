@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRODUCT = ("exporter", "metrics", "config")
+PRODUCT = ("exporter", "metrics", "config", "selftest")
 WORST_FILES = 25
 WORST_FUNCTIONS = 25
 

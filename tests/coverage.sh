@@ -27,7 +27,7 @@ done
 llvm-profdata merge -sparse --failure-mode=all -o $build/all.profdata $build/profiles 2>$build/profdata.log ||
 	{ cat $build/profdata.log; exit 1; }
 objects=()
-for program in etwtool tests/exporter_on_fake tests/etwtool_on_fake; do
+for program in etwtool etw_selftest tests/exporter_on_fake tests/etwtool_on_fake tests/selftest_on_fake; do
 	objects+=(-object "$build/$program")
 done
 llvm-cov export -instr-profile $build/all.profdata $build/etw_exporter "${objects[@]}" >$build/coverage.json 2>$build/cov.log &&

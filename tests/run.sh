@@ -160,7 +160,7 @@ edges() { # [folder]: this one alone, by file
 		for (i = 1; i < NF; i++) {
 			if ($i == "edges:") { split($(i + 1), n, "/"); name = $(i + 2); file = $(i + 3) }
 		}
-		if (!match(file, /\/(exporter|metrics|config)\//)) next
+		if (!match(file, /\/(exporter|metrics|config|selftest)\//)) next
 		folder = substr(file, RSTART + 1)
 		sub(/\/[^\/]*$/, "", folder)
 		sub(/^exporter\//, "", folder)

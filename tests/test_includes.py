@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRODUCT = ("exporter", "metrics", "config")
+PRODUCT = ("exporter", "metrics", "config", "selftest")
 FUNCTION_LINES_MAX = 80
 
 # folder -> folders whose headers it may include, besides its own
@@ -31,6 +31,8 @@ PROGRAM = LAYERS["rules"] | {"rules", "recorder", "etl", "", "windows"}
 LAYERS[""] = PROGRAM | {"http"}  # main.c alone includes http, see below
 LAYERS["windows"] = PROGRAM
 LAYERS["tool"] = PROGRAM | {"http"}  # top_feed.c, likewise
+# A program of its own, which nothing includes: no test code is in the exporter.
+LAYERS["selftest"] = {"base", "metrics", "live", "config", "", "windows"}
 LAYERS["http"] = {"base", "metrics", "config", ""}
 HTTP_HEADERS = {"health.h", "version.h"}  # what http/ may see of the program
 HTTP_CLIENT = ("exporter/tool/top_feed.c", "http/fetch.h")

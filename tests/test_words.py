@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRODUCT = ("exporter", "metrics", "config")
+PRODUCT = ("exporter", "metrics", "config", "selftest")
 TESTS = "tests"
 PACKAGING = ("packaging", ".ci")
 

@@ -30,9 +30,9 @@ PINNED = re.compile(r"^\s*(?:- )?uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+
 # command (expressions read *) -> what runs, and the words with which a script of tests/e2e runs it under Wine
 WINDOWS = {
     r"tests\windows\run_tests.cmd build\windows-mingw": ("tests/windows/run_tests.cmd", "windows/run_tests.cmd"),
-    r"build\windows-mingw\etw_exporter.exe --self-test": ("exporter/windows/self_test.c", "exporter --self-test"),
-    r"copy exporter\windows\collect.cmd build\windows-mingw": ("exporter/windows/collect.cmd", "exporter/windows/collect.cmd"),
-    r"build\windows-mingw\collect.cmd * kit": ("exporter/windows/collect.cmd", "collect.cmd"),
+    r"build\windows-mingw\etw_selftest.exe": ("selftest/main.c", "selftest --log.level"),
+    r"copy selftest\collect.cmd build\windows-mingw": ("selftest/collect.cmd", "selftest/collect.cmd"),
+    r"build\windows-mingw\collect.cmd * kit": ("selftest/collect.cmd", "collect.cmd"),
 }
 
 # What a container of GitHub needs before a script of the tree can run; only GitHub has such a container.

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What other systems have in place of the Windows code: services and the self-test fail. */
+/* What other systems have in place of the Windows code: services fail. */
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "windows/crash.h"
-#include "windows/self_test.h"
 #include "windows/service.h"
 
 /* ---- service.h ---- */
@@ -37,51 +36,6 @@ bool service_run(int (*run)(void *context), void *context, int *status, struct e
 void service_move_to(enum service_phase phase)
 {
 	(void)phase;
-}
-
-/* ---- self_test.h ---- */
-
-static bool no_self_test(struct error *err)
-{
-	return error_set(err, ERROR_UNSUPPORTED,
-			 "--self-test is for Windows: it counts an activity in a live session");
-}
-
-struct activity_work *activity_open(const struct activity_work_options *options, struct error *err)
-{
-	(void)options;
-	no_self_test(err);
-	return NULL;
-}
-
-void activity_close(struct activity_work *work)
-{
-	(void)work;
-}
-
-bool activity_prepare(void *context, struct error *err)
-{
-	(void)context;
-	return no_self_test(err);
-}
-
-bool activity_run(void *context, struct activity *done, struct error *err)
-{
-	(void)context;
-	(void)done;
-	return no_self_test(err);
-}
-
-bool activity_child(const char *work, struct error *err)
-{
-	(void)work;
-	return no_self_test(err);
-}
-
-char *activity_process(struct error *err)
-{
-	no_self_test(err);
-	return NULL;
 }
 
 /* ---- crash.h ---- */

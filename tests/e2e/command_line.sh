@@ -28,11 +28,19 @@ expect_exit 2 'bad\.yaml:1:' "$ETW_EXPORTER" --config.file="$work/bad.yaml" --ch
 for action in install uninstall run; do
 	expect_exit 2 '--service is for Windows' "$ETW_EXPORTER" --service=$action
 done
-expect_exit 1 '--self-test is for Windows' "$ETW_EXPORTER" --self-test
-expect_exit 1 '--self-test is for Windows' "$ETW_EXPORTER" --self-test.child=0-0,0,/tmp
-"$ETW_EXPORTER" --help | grep -q 'self-test\.child' && fail "--help shows what only the self-test uses"
-expect_exit 2 '^etw_exporter: --self-test\.out needs --self-test$' "$ETW_EXPORTER" --self-test.out=x
-expect_exit 2 '^etw_exporter: --self-test\.private needs --self-test\.out=DIR$' "$ETW_EXPORTER" --self-test --self-test.private
+expect_exit 2 '^etw_exporter: --self-test no longer exists; run etw_selftest, which is in the folder of etw_exporter on Windows$' \
+	"$ETW_EXPORTER" --self-test --self-test.out=x
+expect_exit 1 '^etw_selftest: the self-test is for Windows' "$SELFTEST"
+expect_exit 1 '^etw_selftest: the self-test is for Windows' "$SELFTEST" --child=0-0,0,/tmp
+expect_exit 2 '^etw_selftest: --private needs --out=DIR$' "$SELFTEST" --private
+expect_exit 2 '^etw_selftest: --service needs --out=DIR$' "$SELFTEST" --service --system-providers
+expect_exit 2 '^etw_selftest: unknown flag --prviate; did you mean --private' "$SELFTEST" --prviate
+expect_exit 2 '^etw_selftest: --log\.level takes debug, info, warning or error, not "loud"$' "$SELFTEST" --log.level=loud
+expect_exit 2 '^etw_selftest: .*DIR' "$SELFTEST" DIR
+"$SELFTEST" --help >"$work/out" || fail "etw_selftest --help"
+grep -q -e '--out=DIR  ' "$work/out" || fail "etw_selftest --help: $(cat "$work/out")"
+grep -q -e '--child' "$work/out" && fail "etw_selftest --help shows what only its own processes use"
+"$SELFTEST" --version | grep -q '^etw_selftest [0-9]' || fail "etw_selftest --version"
 expect_exit 1 '^etw_exporter: /none/web\.yml: cannot be opened: ' "$ETW_EXPORTER" --check-config --web.config.file=/none/web.yml
 expect_exit 2 'unknown flag --confg\.file; did you mean --config\.file' "$ETW_EXPORTER" --confg.file=x
 expect_exit 2 '^etw_exporter: --replay\.file needs a value: FILE$' "$ETW_EXPORTER" --once --replay.file=

@@ -26,8 +26,8 @@
  * standard output what it was given and what it lost since it started. The line "totals" asks for
  * these once more: sessions also get events about other sessions, at any time. The line "stop" ends
  * the program. The line "quit", or the end of the input, ends the thread, which the end of the
- * program waits for unless it has failed. With --self-test or
- * --version as the first argument there is no such thread.
+ * program waits for unless it has failed. With --version as the first argument there is no such
+ * thread.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -481,9 +481,7 @@ int main(int argc, char **argv)
 	struct error err = { 0 };
 	int status;
 
-	/* The self-test makes its own events, and its children need none. */
-	if (argc > 1 && (strncmp(argv[1], "--self-test", sizeof "--self-test" - 1) == 0 ||
-			 strcmp(argv[1], "--version") == 0)) {
+	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
 		return PROGRAM_MAIN(argc, argv);
 	}
 	fake_etw_reset(&machine);

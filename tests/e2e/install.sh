@@ -38,7 +38,7 @@ diff <(counted page) <(counted page_of_build) || fail "the installed program cou
 if [ -n "${suffix:-}" ]; then
 	run "$exporter" --version
 	python3 "$SOURCE_DIR/tests/test_windows_programs.py" "$(sed -n 's/^etw_exporter \([^ ]*\).*/\1/p' said)" \
-		"$exporter" "$tool" >"$work/out" || fail "the installed programs: $(cat "$work/out")"
+		"$exporter" "$tool" "$bin/etw_selftest.exe" >"$work/out" || fail "the installed programs: $(cat "$work/out")"
 fi
 
 # The rest is what the sources have.
@@ -58,9 +58,11 @@ for file in "$config/schema.json" "$collectors/../schema.json" "$data/mixin.libs
 	[ -s "$file" ] || fail "$file is not installed"
 done
 if [ "${suffix:-}" = .exe ]; then
-	cmp "$SOURCE_DIR/exporter/windows/collect.cmd" "$bin/collect.cmd" || fail "collect.cmd is not beside the program"
-fi
-if [ -z "${suffix:-}" ]; then
+	cmp "$SOURCE_DIR/selftest/collect.cmd" "$bin/collect.cmd" || fail "collect.cmd is not beside the program"
+	[ -s "$prefix/completion/etw_selftest.ps1" ] || fail "etw_selftest.ps1 is not installed"
+else
+	found=$(find "$prefix" -name '*selftest*')
+	[ -z "$found" ] || fail "the self-test, which is for Windows, is installed: $found"
 	for file in man/man1/etw_exporter.1 man/man1/etwtool.1 bash-completion/completions/etwtool zsh/site-functions/_etwtool \
 		fish/vendor_completions.d/etwtool.fish etw_exporter/completion/etwtool.ps1; do
 		[ -s "$prefix/share/$file" ] || fail "$file is not installed"

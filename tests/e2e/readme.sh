@@ -48,11 +48,12 @@ fi
 	"$ETW_EXPORTER" --help
 	for tool in $("$ETWTOOL" --help | awk '/^  [a-z]/ { print $1 }'); do "$ETWTOOL" "$tool" --help; done
 	"$ETWTOOL" --help
+	"$SELFTEST" --help
 	for file in "$SOURCE_DIR"/config/collectors/*.yaml; do
 		echo "--collector.$(basename "$file" .yaml) --no-collector.$(basename "$file" .yaml)"
 	done
 } | grep -oE -e '--[a-z][a-z.-]*[a-z]' | sort -u >known
-grep -E 'etw_exporter|etwtool|^`--' "$page" | grep -vE 'cmake|tests/run\.sh' | grep -oE -e '--[a-z][a-z.-]*[a-z]' | sort -u >named
+grep -E 'etw_exporter|etwtool|etw_selftest|^`--' "$page" | grep -vE 'cmake|tests/run\.sh' | grep -oE -e '--[a-z][a-z.-]*[a-z]' | sort -u >named
 [ "$(wc -l <named)" -ge 12 ] || fail "the page names $(wc -l <named) flags"
 unknown=$(comm -23 named known)
 [ -z "$unknown" ] || fail "no program has the flags" $unknown

@@ -13,8 +13,9 @@ MAKE_SAMPLE=$linux/make_sample # for recordings()
 windows() { "${runner[@]}" "$@" </dev/null; }
 exporter() { windows "$ETW_EXPORTER" "$@"; }
 tool() { windows "$ETWTOOL" "$@"; }
+selftest() { windows "$SELFTEST" "$@"; }
 
-for program in "$ETW_EXPORTER" "$ETWTOOL"; do
+for program in "$ETW_EXPORTER" "$ETWTOOL" "$SELFTEST"; do
 	x86_64-w64-mingw32-objdump -p "$program" | sed -n 's/.*DLL Name: //p' |
 		grep -viE '^(advapi32|kernel32|msvcrt|ntdll|shell32|tdh|user32|ws2_32)\.dll$' >"$work/dlls" || true
 	[ ! -s "$work/dlls" ] || fail "$program needs $(paste -sd ' ' "$work/dlls")"
@@ -34,9 +35,9 @@ expect_exit 1 '^etwtool sessions: Wine has no event tracing' tool sessions
 expect_exit 1 '^etwtool top: no recording .*: Wine has no event tracing' tool top --batch
 expect_exit 1 '^etwtool providers: Wine has no event tracing' tool providers --installed Kernel
 # Wine starts a session and has nothing to consume it with.
-expect_exit 1 '^etw_exporter: Wine has no event tracing' exporter --self-test --self-test.out="$work/kit"
-[ ! -e "$work/kit" ] || fail "--self-test.out left a folder"
-expect_exit 1 'etw_exporter_self_test: access is denied .*: run as administrator$' exporter --self-test --log.level=error
+expect_exit 1 '^etw_selftest: Wine has no event tracing' selftest --out="$work/kit"
+[ ! -e "$work/kit" ] || fail "etw_selftest --out left a folder"
+expect_exit 1 'etw_exporter_self_test: access is denied .*: run as administrator$' selftest --log.level=error
 grep -q $'\r' "$work/version" "$work/help" "$work/err" && fail "lines end in CR LF"
 exporter --config.file="$SOURCE_DIR/config/etw_exporter.yaml" --check-config >"$work/out" || fail "--check-config"
 

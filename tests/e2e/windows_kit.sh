@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# collect.cmd under Wine, with the exporter on the fake: the whole way of a person who runs it, up to the archive. On Windows
+# collect.cmd under Wine, with the self-test and the exporter on the fake: the whole way of a person who runs it, up to the archive. On Windows
 # itself the machine's own programs pack; here a stand-in does.
 . "${BASH_SOURCE%/*}/lib.bash"
 
@@ -40,8 +40,9 @@ pids+=($!)
 # A path with a blank, as "Program Files" has one.
 place="$work/the program"
 mkdir "$place"
-cp "$EXPORTER_ON_FAKE" "$place/etw_exporter.exe"
-cp "$SOURCE_DIR/exporter/windows/collect.cmd" "$place"
+cp "$SELFTEST_ON_FAKE" "$place/etw_selftest.exe"
+cp "$EXPORTER_ON_FAKE" "$place/etw_exporter.exe" # which the service of the cycle runs
+cp "$SOURCE_DIR/selftest/collect.cmd" "$place"
 
 # As an administrator: with the key that only they can read. Wine loses it when its last process ends.
 printf '@reg add "HKU\\S-1-5-19" /f >nul\r\n@collect.cmd %%*\r\n' >"$place/as_administrator.cmd"
@@ -105,11 +106,12 @@ says 'has files' "$work/out"
 [ ! -e "$out.zip" ] || fail "files of an earlier run are in an archive"
 [ ! -e "$out/run-2" ] || fail "it was run all the same"
 
-# ---- no tar.exe, no PowerShell ----
-rm "$system/tar.exe"
+# ---- no tar.exe, no PowerShell, no exporter for the service ----
+rm "$system/tar.exe" "$place/etw_exporter.exe"
 status=0
-collect as_administrator.cmd noservice "$(windows_path "$work/unpacked")" || status=$?
+collect as_administrator.cmd "$(windows_path "$work/unpacked")" || status=$?
 [ "$status" = 3 ] || fail "exit $status when nothing can pack"
 says 'could not be packed' "$work/out"
 [ -f "$work/unpacked/summary.txt" ] || fail "the files are gone"
+says '^  service\.csv: .*etw_exporter\.exe is missing: it must be in the folder of this program' "$work/unpacked/summary.txt"
 echo "ok: collected, masked, packed"

@@ -14,7 +14,7 @@ package() { # folder, variables of the environment...
 package first
 package second
 diff -r "$work/first" "$work/second" || fail "two runs made different packages"
-no_folders "$BUILD_DIR"/{etw_exporter,etwtool}.debug # whose check sums the programs have in themselves
+no_folders "$BUILD_DIR"/{etw_exporter,etwtool,etw_selftest}.debug # whose check sums the programs have in themselves
 package newer PACKAGE_VERSION=99.0.0
 python3 "$SOURCE_DIR/tests/e2e/check_packages.py" "$work/first" >"$work/out" 2>&1 || fail "check_packages.py: $(cat "$work/out")"
 

@@ -61,7 +61,7 @@ finds 'has no timeout-minutes' '/timeout-minutes/d'
 finds 'has no concurrency' '/^concurrency/,/cancel-in-progress/d'
 finds 'in a fork that did not ask for it' '/repository\.fork/d'
 finds 'is nothing that tests/run.sh runs' 's/- run: bash .ci.deps-mingw.sh/- run: apt-get install mingw-w64/'
-finds 'has no row in tests/test_workflows.py' 's/--self-test$/--self-tset/'
+finds 'has no row in tests/test_workflows.py' 's/etw_selftest.exe$/etw_selftset.exe/'
 finds 'trailing spaces' 's/^jobs:/jobs: /'
 
 file=workflows/linux.yml

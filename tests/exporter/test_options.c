@@ -78,10 +78,6 @@ static void every_flag_without_a_value_sets_its_switch(void **state)
 						 "--replay.single-pass",
 						 "--collector.disable-defaults",
 						 "--check-config",
-						 "--self-test",
-						 "--self-test.private",
-						 "--self-test.service",
-						 "--self-test.system-providers",
 						 "--version",
 						 "--help",
 						 NULL };
@@ -90,9 +86,7 @@ static void every_flag_without_a_value_sets_its_switch(void **state)
 	(void)state;
 	assert_true(parse(&options, arguments, NULL));
 	assert_true(options.once && options.runner.loop && options.runner.file.single_pass);
-	assert_true(options.setup.disable_defaults && options.check_config && options.self_test);
-	assert_true(options.self_test_private && options.self_test_service &&
-		    options.self_test_system_providers);
+	assert_true(options.setup.disable_defaults && options.check_config);
 	assert_true(options.version && options.help);
 	options_done(&options);
 }
@@ -195,6 +189,20 @@ static void what_is_wrong_is_named(void **state)
 		  "--web.timeout-offset takes a number of seconds from 0 to 60, not \"61\"" },
 		{ "--web.timeout-offset=-1",
 		  "--web.timeout-offset takes a number of seconds from 0 to 60, not \"-1\"" },
+		{ "--self-test",
+		  "--self-test no longer exists; run etw_selftest, which is in the folder of etw_exporter on Windows" },
+		{ "--self-test=x",
+		  "--self-test no longer exists; run etw_selftest, which is in the folder of etw_exporter on Windows" },
+		{ "--self-test.out=x",
+		  "--self-test.out no longer exists; run etw_selftest --out=DIR, which is in the folder of etw_exporter on Windows" },
+		{ "--self-test.private",
+		  "--self-test.private no longer exists; run etw_selftest --out=DIR --private, which is in the folder of etw_exporter on Windows" },
+		{ "--self-test.service",
+		  "--self-test.service no longer exists; run etw_selftest --out=DIR --service, which is in the folder of etw_exporter on Windows" },
+		{ "--self-test.system-providers",
+		  "--self-test.system-providers no longer exists; run etw_selftest --system-providers, which is in the folder of etw_exporter on Windows" },
+		{ "--self-test.child=1",
+		  "--self-test.child no longer exists; run etw_selftest, which is in the folder of etw_exporter on Windows" },
 		{ "--web.systemd-socket",
 		  "--web.systemd-socket no longer exists; name the address of the socket with --web.listen-address, and disable the socket unit" },
 		{ "--log.level=loud",

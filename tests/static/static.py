@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PRODUCT = ("config/", "exporter/", "metrics/")
+PRODUCT = ("config/", "exporter/", "metrics/", "selftest/")
 KNOWN = "tests/static/known.txt"
 FACTS = "tests/static/facts.h"
 WITHOUT_FACTS = ("exporter/base/error.c",)  # has the definitions

@@ -7,7 +7,7 @@ rem Some tests read files of the repository. They know its folder on the machine
 rem where this machine has no such folder, that name leads to the repository that this script is in (a junction).
 rem
 rem Prints a line for each program, and the output of those that fail. The exit status is 1 when one failed or none ran. Programs
-rem with tests of live sessions (tests_live, tests_windows_live, tests_fake_etw) contain an in-memory ETW and start no session of Windows.
+rem with tests of live sessions (tests_live, tests_selftest_live, tests_fake_etw) contain an in-memory ETW and start no session of Windows.
 setlocal EnableExtensions
 if "%~1"=="" (
 	echo usage: run_tests.cmd BUILD [PATTERN]

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Known activity for the self-test: a table of steps, a tree of processes, and the folder that all
+ * files are in.
+ *
+ * Every step counts what Windows confirmed, in the order of the table. A step that must succeed
+ * ends the activity with its reason; of any other the reason is kept, its rows are skipped, and the
+ * activity goes on. The file that was opened before the session comes late, because the exporter
+ * learns names of open files shortly after its start; so does the file on the new volume, because
+ * the exporter looks for new volumes only now and then.
+ *
+ * The tree has branches that run at the same time. Each branch is this program again; it writes a
+ * file and starts its leaves one after another, this program as well, which write a file each and
+ * end. What a child does is the value of --child: "BRANCH-NUMBER,LEAVES,FOLDER". So
+ * hundreds of processes start and end within seconds, and each must be known by its name when its
+ * only file is written.
+ */
+#include "selftest/activity_win32.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/os.h"
+#include "base/os_win32.h"
+
+enum {
+	BRANCHES = 2,
+	LEAVES = 99,
+	BRANCHES_MOST = 16,
+	LEAVES_MOST = 999,
+	LEAF_BYTES = 1000,
+	LEAF_WAIT_MS = 60000,
+	TREE_WAIT_MS = 90000, /* more than LEAF_WAIT_MS: a branch says itself what its leaf did */
+	TREE_LOOK_MS = 250,
+	VOLUME_MS = 15000,
+	FOLDERS = 100, /* names that are tried */
+	LINE = 1024,
+};
+
+char *activity_process(struct error *err)
+{
+	wchar_t *wide = wide_program_path();
+	char *path = wide ? narrow_from(wide) : NULL;
+	char *process = NULL;
+
+	if (path) {
+		const char *name = os_path_name(path);
+		size_t size = strlen(name);
+
+		size -= text_ends_nocase(name, size, ".exe", 4) ? 4 : 0;
+		process = text_duplicate(name, size);
+	}
+	if (!process) {
+		error_no_memory(err, "the self-test");
+	}
+	free(path);
+	free(wide);
+	return process;
+}
+
+bool activity_sleep(const struct activity_work *work, uint64_t ms, struct error *err)
+{
+	if (!work->options.wait) {
+		Sleep((DWORD)ms);
+		return true;
+	}
+	return work->options.wait(work->options.wait_context, ms) ||
+	       error_set(err, ERROR_SYSTEM, "the self-test was stopped");
+}
+
+bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
+		   struct error *err)
+{
+	int size = _snwprintf(path, MAX_PATH, L"%ls\\%ls", work->folder, name);
+
+	return (size > 0 && size < MAX_PATH) ||
+	       error_set(err, ERROR_SYSTEM, "the path of the temporary folder is too long");
+}
+
+/* ---- processes ---- */
+
+HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE job,
+		      struct error *err)
+{
+	wchar_t line[LINE];
+	STARTUPINFOW start = { .cb = sizeof start };
+	PROCESS_INFORMATION child;
+	int size = _snwprintf(line, LINE, L"\"%ls\" %ls", program, arguments);
+
+	if (size <= 0 || size >= LINE) {
+		error_set(err, ERROR_SYSTEM, "a command line is too long");
+		return NULL;
+	}
+	if (!CreateProcessW(program, line, NULL, NULL, FALSE,
+			    CREATE_NO_WINDOW | (job ? CREATE_SUSPENDED : 0), NULL, NULL, &start,
+			    &child)) {
+		error_set_last(err, "a child process cannot be started");
+		return NULL;
+	}
+	if (job) {
+		/* It starts nothing before it belongs to the job. That it cannot does no harm. */
+		AssignProcessToJobObject(job, child.hProcess);
+		ResumeThread(child.hThread);
+	}
+	CloseHandle(child.hThread);
+	return child.hProcess;
+}
+
+bool activity_wait(HANDLE process, DWORD ms, struct error *err)
+{
+	bool ended = WaitForSingleObject(process, ms) == WAIT_OBJECT_0;
+	DWORD status = 1;
+
+	if (ended) {
+		GetExitCodeProcess(process, &status);
+	} else {
+		TerminateProcess(process, status);
+	}
+	CloseHandle(process);
+	if (!ended) {
+		return error_set(err, ERROR_SYSTEM, "a child process did not end in time");
+	}
+	return status == 0 ||
+	       error_set(err, ERROR_SYSTEM, "a child process ended with status 0x%lx", status);
+}
+
+/* This program as a child of the tree. */
+static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned number, unsigned leaves,
+			  HANDLE job, struct error *err)
+{
+	wchar_t *program = wide_program_path();
+	wchar_t arguments[LINE];
+	int size = _snwprintf(arguments, LINE, L"\"--child=%u-%u,%u,%ls\"", branch, number, leaves,
+			      folder);
+	HANDLE child = NULL;
+
+	if (!program) {
+		error_no_memory(err, "the self-test");
+	} else if (size <= 0 || size >= LINE) {
+		error_set(err, ERROR_SYSTEM, "the path of the temporary folder is too long");
+	} else {
+		child = activity_start(program, arguments, job, err);
+	}
+	free(program);
+	return child;
+}
+
+/* A job object whose processes end when it is closed, so that none of a tree is left over when one
+ * of it hangs, or when this process ends. NULL: they are on their own. */
+static HANDLE make_job(void)
+{
+	JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {
+		.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	};
+	HANDLE job = CreateJobObjectW(NULL, NULL);
+
+	if (job) {
+		SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits,
+					sizeof limits);
+	}
+	return job;
+}
+
+static unsigned count_tree_files(const struct activity_work *work)
+{
+	wchar_t pattern[MAX_PATH];
+	WIN32_FIND_DATAW found;
+	unsigned count = 0;
+	HANDLE search;
+
+	_snwprintf(pattern, MAX_PATH, L"%ls\\tree-*.dat", work->folder);
+	search = FindFirstFileW(pattern, &found);
+	if (search == INVALID_HANDLE_VALUE) {
+		return 0;
+	}
+	do {
+		count++;
+	} while (FindNextFileW(search, &found));
+	FindClose(search);
+	return count;
+}
+
+/* Waits until a branch has ended, or until no process of the tree has written its file for a while:
+ * how long all of them take depends on the machine and on what else it does. */
+static void await_branch(const struct activity_work *work, HANDLE branch)
+{
+	unsigned files = count_tree_files(work);
+	ULONGLONG since = GetTickCount64();
+
+	while (WaitForSingleObject(branch, TREE_LOOK_MS) == WAIT_TIMEOUT &&
+	       GetTickCount64() - since < work->options.tree_ms) {
+		unsigned now = count_tree_files(work);
+
+		if (now != files) {
+			files = now;
+			since = GetTickCount64();
+		}
+	}
+}
+
+static bool run_tree(struct activity_work *work, struct activity *done, struct error *err)
+{
+	unsigned branches = work->options.branches;
+	unsigned processes = branches * (1 + work->options.leaves);
+	HANDLE children[BRANCHES_MOST];
+	HANDLE job = make_job();
+	unsigned started = 0;
+	bool good;
+
+	while (started < branches &&
+	       (children[started] = start_child(work->folder, started, 0, work->options.leaves, job,
+						err)) != NULL) {
+		started++;
+	}
+	good = started == branches;
+	for (unsigned i = 0; i < started; i++) {
+		struct error why = { 0 };
+
+		await_branch(work, children[i]);
+		if (!activity_wait(children[i], 0, &why) && good) {
+			good = error_set(err, why.code, "%s", why.text);
+		}
+	}
+	if (job) {
+		CloseHandle(job);
+	}
+	if (good) {
+		done->processes += processes;
+		done->written_bytes[ACTIVITY_TREE] += (uint64_t)processes * LEAF_BYTES;
+	}
+	return good;
+}
+
+/* ---- a child ---- */
+
+struct child {
+	unsigned branch, number;
+	unsigned leaves;
+	const char *folder; /* behind the numbers */
+};
+
+/* A number in front of `end`; *at moves behind it. */
+static bool take_number(const char **at, char end, unsigned most, unsigned *number)
+{
+	char *behind;
+	unsigned long value = strtoul(*at, &behind, 10);
+
+	if (behind == *at || **at < '0' || **at > '9' || *behind != end || value > most) {
+		return false;
+	}
+	*number = (unsigned)value;
+	*at = behind + 1;
+	return true;
+}
+
+static bool parse_child(const char *work, struct child *child)
+{
+	if (!take_number(&work, '-', BRANCHES_MOST, &child->branch) ||
+	    !take_number(&work, ',', LEAVES_MOST, &child->number) ||
+	    !take_number(&work, ',', LEAVES_MOST, &child->leaves)) {
+		return false;
+	}
+	child->folder = work;
+	return work[0] != '\0';
+}
+
+static bool write_tree_file(const wchar_t *folder, const struct child *child, struct error *err)
+{
+	static const char bytes[LEAF_BYTES];
+	wchar_t path[MAX_PATH];
+	int size = _snwprintf(path, MAX_PATH, L"%ls\\tree-%u-%u.dat", folder, child->branch,
+			      child->number);
+	HANDLE file = size > 0 && size < MAX_PATH ?
+			      CreateFileW(path, GENERIC_WRITE, 0, NULL, CREATE_NEW,
+					  FILE_ATTRIBUTE_TEMPORARY, NULL) :
+			      INVALID_HANDLE_VALUE;
+	DWORD written = 0;
+
+	if (file == INVALID_HANDLE_VALUE) {
+		return error_set_last(err, "a file of the self-test cannot be created");
+	}
+	if (!WriteFile(file, bytes, sizeof bytes, &written, NULL) || written != sizeof bytes) {
+		error_set_last(err, "a file of the self-test cannot be written");
+	}
+	CloseHandle(file);
+	return written == sizeof bytes;
+}
+
+bool activity_child(const char *work, struct error *err)
+{
+	struct child child;
+	wchar_t *folder;
+	bool good;
+
+	if (!parse_child(work, &child)) {
+		return error_set(err, ERROR_CONFIG, "--child is for the self-test itself");
+	}
+	folder = wide_from(child.folder);
+	if (!folder) {
+		return error_no_memory(err, "the self-test");
+	}
+	good = write_tree_file(folder, &child, err);
+	for (unsigned i = 1; good && i <= child.leaves; i++) {
+		HANDLE leaf = start_child(folder, child.branch, i, 0, NULL, err);
+
+		good = leaf && activity_wait(leaf, LEAF_WAIT_MS, err);
+	}
+	free(folder);
+	return good;
+}
+
+/* ---- the folder ---- */
+
+static bool make_folder(struct activity_work *work, struct error *err)
+{
+	wchar_t temporary[MAX_PATH + 1];
+
+	if (GetTempPathW(MAX_PATH + 1, temporary) == 0) {
+		return error_set_last(err, "there is no temporary folder");
+	}
+	for (unsigned i = 0; i < FOLDERS; i++) {
+		/* Room is left for the names of files. */
+		int size = _snwprintf(work->folder, MAX_PATH - 32, L"%lsetw_self_test_%lu_%u",
+				      temporary, (unsigned long)GetCurrentProcessId(), i);
+
+		if (size <= 0 || size >= MAX_PATH - 32) {
+			work->folder[0] = L'\0';
+			return error_set(err, ERROR_SYSTEM,
+					 "the path of the temporary folder is too long");
+		}
+		if (CreateDirectoryW(work->folder, NULL)) {
+			return true;
+		}
+		if (GetLastError() != ERROR_ALREADY_EXISTS) {
+			break;
+		}
+	}
+	work->folder[0] = L'\0';
+	return error_set_last(err, "a temporary folder cannot be created");
+}
+
+/* The label of the volume of the folder: "C:". */
+static void name_volume(const struct activity_work *work, struct activity *done)
+{
+	wchar_t root[MAX_PATH];
+	char *volume;
+	size_t size;
+
+	if (!GetVolumePathNameW(work->folder, root, MAX_PATH)) {
+		return;
+	}
+	size = wcslen(root);
+	if (size > 0 && root[size - 1] == L'\\') {
+		root[size - 1] = L'\0';
+	}
+	volume = narrow_from(root);
+	if (volume && strlen(volume) < sizeof done->volume) {
+		strcpy(done->volume, volume);
+	}
+	free(volume);
+}
+
+struct activity_work *activity_open(const struct activity_work_options *options, struct error *err)
+{
+	struct activity_work *work = calloc(1, sizeof *work);
+
+	if (!work) {
+		error_no_memory(err, "the self-test");
+		return NULL;
+	}
+	work->held = INVALID_HANDLE_VALUE;
+	work->options = *options;
+	if (work->options.branches == 0 || work->options.branches > BRANCHES_MOST) {
+		work->options.branches = BRANCHES;
+	}
+	if (work->options.leaves == 0 || work->options.leaves > LEAVES_MOST) {
+		work->options.leaves = LEAVES;
+	}
+	if (work->options.tree_ms == 0) {
+		work->options.tree_ms = TREE_WAIT_MS;
+	}
+	if (work->options.volume_ms == 0) {
+		work->options.volume_ms = VOLUME_MS;
+	}
+	if (!make_folder(work, err)) {
+		free(work);
+		return NULL;
+	}
+	return work;
+}
+
+void activity_close(struct activity_work *work)
+{
+	struct activity unused = { 0 };
+
+	if (!work) {
+		return;
+	}
+	if (work->held != INVALID_HANDLE_VALUE) {
+		CloseHandle(work->held);
+	}
+	activity_detach_volume(work);
+	activity_delete_files(work, &unused, NULL);
+	RemoveDirectoryW(work->folder);
+	free(work);
+}
+
+/* ---- the steps ---- */
+
+struct step {
+	const char *name; /* in front of the reason why it could not be done */
+	enum activity_part part;
+	bool required; /* what cannot be done ends the activity */
+	bool (*run)(struct activity_work *work, struct activity *done, struct error *err);
+};
+
+static const struct step steps[] = {
+	{ "virtual disk", ACTIVITY_LATER_VOLUME, false, activity_attach_volume },
+	{ "tree of processes", ACTIVITY_TREE, true, run_tree },
+	{ "cached writes", ACTIVITY_CACHED, true, activity_cached },
+	{ "write-through", ACTIVITY_WRITE_THROUGH, false, activity_write_through },
+	{ "unbuffered writes", ACTIVITY_UNBUFFERED, false, activity_unbuffered },
+	{ "mapped file", ACTIVITY_MAPPED, false, activity_mapped },
+	{ "IPv4", ACTIVITY_BASICS, true, activity_ipv4 },
+	{ "IPv6", ACTIVITY_IPV6, false, activity_ipv6 },
+	{ "file opened earlier", ACTIVITY_HELD_FILE, false, activity_held_file },
+	{ "virtual disk", ACTIVITY_LATER_VOLUME, false, activity_use_volume },
+	{ "deleting", ACTIVITY_BASICS, true, activity_delete_files },
+};
+
+bool activity_prepare(void *context, struct error *err)
+{
+	return activity_open_held_file(context, err);
+}
+
+bool activity_run(void *context, struct activity *done, struct error *err)
+{
+	struct activity_work *work = context;
+
+	name_volume(work, done);
+	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+		char *skipped = done->skipped[steps[i].part];
+		struct error why = { 0 };
+
+		if (!activity_sleep(work, 0, err)) {
+			return false;
+		}
+		if (skipped[0] != '\0' || steps[i].run(work, done, &why)) {
+			continue;
+		}
+		error_prefix(&why, "%s", steps[i].name);
+		if (steps[i].required) {
+			return error_set(err, why.code, "%s", why.text);
+		}
+		snprintf(skipped, ACTIVITY_TEXT, "%.*s", ACTIVITY_TEXT - 1, why.text);
+	}
+	return true;
+}

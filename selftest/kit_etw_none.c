@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Systems without event tracing have no assumptions to test. Tests link kit_etw_*_win32.c instead
+ * of this file, with an event tracing of their own. */
+#include "selftest/kit_etw.h"
+
+const struct kit_assumption kit_assumptions[] = { { .row = NULL } };
+
+void kit_probe(const struct kit_assumption *assumption, struct kit_finding *finding)
+{
+	(void)assumption;
+	(void)finding;
+}
+
+void kit_timeline(struct text *csv)
+{
+	(void)csv;
+}
+
+void kit_loggers(struct text *csv, bool without_rights)
+{
+	(void)csv;
+	(void)without_rights;
+}
+
+void kit_sessions(struct text *csv)
+{
+	(void)csv;
+}
+
+void kit_etw_facts(struct text *csv)
+{
+	(void)csv;
+}
+
+void kit_etw_clean(void)
+{
+}
+
+struct kit_samples *kit_samples_start(const char *session, struct error *err)
+{
+	(void)session;
+	error_set(err, ERROR_UNSUPPORTED, "only Windows has event tracing");
+	return NULL;
+}
+
+void kit_samples_end(struct kit_samples *samples, struct text *csv)
+{
+	(void)samples;
+	(void)csv;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probes of sessions: arguments that Windows should refuse with a certain status, numbers that it
+ * should change, and what a running session answers.
+ *
+ * Each probe makes the calls of one row of tests/fake_etw/BEHAVIOUR.md and compares the statuses. A
+ * call that should fail but works is a refutation like another status; the session that it started
+ * is stopped. When a step fails that is not the question (no rights, no free place), the assumption
+ * is not tested, and the finding says which step it was.
+ */
+#include "selftest/kit_etw_internal_win32.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tlhelp32.h>
+
+/* Starts a prepared session, which Windows should refuse with this status; 0: not at all. */
+static void answers(struct kit_finding *finding, const char *what, ULONG expected,
+		    struct probe_session *session)
+{
+	ULONG status = probe_start_prepared(session);
+
+	if (status == ERROR_ACCESS_DENIED && expected != ERROR_ACCESS_DENIED) {
+		finding_skip(finding, what, status);
+		return;
+	}
+	finding_status(finding, what, expected, status);
+	probe_stop(session);
+}
+
+/* Starts one that the probe needs. */
+static bool started(struct kit_finding *finding, struct probe_session *session, unsigned number,
+		    const struct probe_settings *settings)
+{
+	ULONG status = probe_start(session, number, settings);
+
+	if (status != ERROR_SUCCESS) {
+		finding_skip(finding, "a probe session cannot be started", status);
+	}
+	return status == ERROR_SUCCESS;
+}
+
+static const struct probe_settings user = { 0 };
+static const struct probe_settings system_logger = { .mode = PROBE_SYSTEM };
+
+/* ---- starting ---- */
+
+void probe_start_arguments(struct kit_finding *finding)
+{
+	struct probe_session session;
+
+	probe_prepare(&session, 1, &user);
+	session.name[0] = 0;
+	answers(finding, "StartTraceW with an empty name", ERROR_INVALID_PARAMETER, &session);
+	probe_prepare(&session, 1, &user);
+	session.properties.base.Wnode.Flags = 0;
+	answers(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, &session);
+	probe_prepare(&session, 1, &user);
+	session.properties.base.Wnode.ClientContext = 4;
+	answers(finding, "with ClientContext 4", ERROR_INVALID_PARAMETER, &session);
+}
+
+void probe_long_name(struct kit_finding *finding)
+{
+	static struct {
+		EVENT_TRACE_PROPERTIES base;
+		WCHAR name[SESSION_NAME_MAX + 8];
+	} properties;
+	static WCHAR name[SESSION_NAME_MAX + 2];
+	TRACEHANDLE handle = 0;
+	struct probe_session like;
+	ULONG status;
+
+	probe_prepare(&like, 1, &user);
+	properties.base = like.properties.base;
+	properties.base.Wnode.BufferSize = (ULONG)sizeof properties;
+	properties.base.LoggerNameOffset = (ULONG)sizeof properties.base;
+	for (size_t i = 0; i <= SESSION_NAME_MAX; i++) { /* one more than Windows takes */
+		name[i] = 'n';
+	}
+	name[SESSION_NAME_MAX + 1] = 0;
+	status = StartTraceW(&handle, name, &properties.base);
+	finding_status(finding, "StartTraceW with a name of 1025 characters", ERROR_BAD_LENGTH,
+		       status);
+	if (status == ERROR_SUCCESS) {
+		like.handle = handle;
+		probe_stop(&like);
+	}
+}
+
+void probe_buffer_numbers(struct kit_finding *finding)
+{
+	/* One buffer for all processors: little memory on machines with many of them. */
+	static const struct {
+		struct probe_settings settings;
+		ULONG kb;
+	} cases[] = {
+		{ { .buffer_kb = 1 }, 4 },
+		{ { .buffer_kb = 0 }, 64 },
+		{ { .buffer_kb = 20000 }, 16384 },
+	};
+	struct probe_session session;
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct probe_settings settings = cases[i].settings;
+
+		settings.mode = EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING;
+		if (!started(finding, &session, 1, &settings)) {
+			return;
+		}
+		finding_check(finding, session.properties.base.BufferSize == cases[i].kb,
+			      "BufferSize %lu became %lu, expected %lu",
+			      (unsigned long)settings.buffer_kb,
+			      (unsigned long)session.properties.base.BufferSize,
+			      (unsigned long)cases[i].kb);
+		probe_stop(&session);
+	}
+	if (started(finding, &session, 1,
+		    &(struct probe_settings){
+			    .buffers_min = 200, .buffers_max = 150, .buffer_kb = 4 })) {
+		const EVENT_TRACE_PROPERTIES *base = &session.properties.base;
+
+		finding_check(finding, base->MaximumBuffers == base->MinimumBuffers,
+			      "buffers 200 to 150 became %lu to %lu",
+			      (unsigned long)base->MinimumBuffers,
+			      (unsigned long)base->MaximumBuffers);
+		probe_stop(&session);
+	}
+}
+
+void probe_modes(struct kit_finding *finding)
+{
+	struct probe_session session;
+
+	probe_prepare(&session, 1,
+		      &(struct probe_settings){ .mode = EVENT_TRACE_REAL_TIME_MODE |
+							EVENT_TRACE_BUFFERING_MODE });
+	answers(finding, "REAL_TIME with BUFFERING", ERROR_INVALID_PARAMETER, &session);
+}
+
+void probe_log_user(struct kit_finding *finding)
+{
+	struct probe_session session;
+
+	if (!started(finding, &session, 1, &user)) {
+		return;
+	}
+	probe_stop(&session);
+	if (probe_start(&session, 1, &system_logger) == ERROR_SUCCESS) {
+		probe_stop(&session);
+		finding_say(finding, "this account may control system loggers: run as a member of "
+				     "Performance Log Users that is no administrator");
+		return;
+	}
+	answers(finding, "a system logger of a member of Performance Log Users",
+		ERROR_ACCESS_DENIED, &session);
+}
+
+void probe_ninth_logger(struct kit_finding *finding)
+{
+	static struct probe_session sessions[PROBE_SESSIONS];
+	unsigned count = 0;
+	ULONG status = ERROR_SUCCESS;
+
+	while (count < PROBE_SESSIONS && status == ERROR_SUCCESS) {
+		status = probe_start(&sessions[count], count + 1, &system_logger);
+		count += status == ERROR_SUCCESS;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		probe_stop(&sessions[i]);
+	}
+	if (status == ERROR_ACCESS_DENIED) {
+		finding_skip(finding, "a system logger cannot be started", status);
+		return;
+	}
+	finding_say(finding, "%u system loggers could be started", count);
+	finding_status(finding, "one more", ERROR_NO_SYSTEM_RESOURCES, status);
+}
+
+void probe_logger_guid(struct kit_finding *finding)
+{
+	struct probe_session session;
+
+	probe_prepare(&session, 1,
+		      &(struct probe_settings){ .mode = PROBE_SYSTEM, .no_guid = true });
+	answers(finding, "a system logger without GUID", ERROR_INVALID_PARAMETER, &session);
+	probe_prepare(&session, 1,
+		      &(struct probe_settings){ .mode = PROBE_SYSTEM |
+							EVENT_TRACE_USE_PAGED_MEMORY });
+	answers(finding, "a system logger in paged memory", ERROR_INVALID_PARAMETER, &session);
+}
+
+void probe_flags_of_user_session(struct kit_finding *finding)
+{
+	struct probe_session session;
+
+	probe_prepare(&session, 1, &(struct probe_settings){ .flags = EVENT_TRACE_FLAG_PROCESS });
+	answers(finding, "EnableFlags of a session that is no system logger",
+		ERROR_INVALID_PARAMETER, &session);
+}
+
+void probe_profile(struct kit_finding *finding)
+{
+	static const struct probe_settings profile = { .mode = PROBE_SYSTEM,
+						       .flags = EVENT_TRACE_FLAG_PROFILE };
+	struct probe_session session;
+	bool held = probe_profile_privilege(false);
+
+	probe_prepare(&session, 1, &profile);
+	answers(finding, "PROFILE without SeSystemProfilePrivilege", ERROR_PRIVILEGE_NOT_HELD,
+		&session);
+	if (held && !finding->skipped && probe_profile_privilege(true)) {
+		ULONG status = probe_start(&session, 1, &profile);
+
+		finding_status(finding, "with it", ERROR_SUCCESS, status);
+		probe_stop(&session);
+		probe_profile_privilege(false);
+	}
+}
+
+/* ---- control ---- */
+
+void probe_handles(struct kit_finding *finding)
+{
+	struct probe_session first, second;
+	ULONG status;
+
+	if (!started(finding, &first, 1, &user)) {
+		return;
+	}
+	second = first;
+	probe_stop(&first);
+	first.handle = second.handle;
+	status = probe_control(&first, EVENT_TRACE_CONTROL_QUERY);
+	finding_status(finding, "QUERY by the handle of a stopped session",
+		       ERROR_WMI_INSTANCE_NOT_FOUND, status);
+	if (!started(finding, &second, 1, &user)) {
+		return;
+	}
+	finding_check(finding, second.handle != first.handle,
+		      "the next session's handle is %s one (0x%llx, 0x%llx)",
+		      second.handle != first.handle ? "another" : "the same",
+		      (unsigned long long)first.handle, (unsigned long long)second.handle);
+	probe_stop(&second);
+}
+
+void probe_name_room(struct kit_finding *finding)
+{
+	struct session_properties properties = { 0 };
+	struct probe_session session;
+	ULONG status;
+
+	if (!started(finding, &session, 1, &user)) {
+		return;
+	}
+	properties.base.Wnode.BufferSize = (ULONG)sizeof properties;
+	properties.base.Wnode.Flags = WNODE_FLAG_TRACED_GUID;
+	status = ControlTraceW(session.handle, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY);
+	finding_status(finding, "QUERY with LoggerNameOffset 0", ERROR_MORE_DATA, status);
+	probe_stop(&session);
+}
+
+/* An UPDATE of a running session with one thing changed. */
+static void update(struct kit_finding *finding, const char *what, ULONG expected, ULONG wnode_flags,
+		   ULONG enable_flags, bool file)
+{
+	struct session_properties properties;
+	struct probe_session session;
+	ULONG status;
+
+	if (!started(finding, &session, 1, &user)) {
+		return;
+	}
+	properties = session.properties;
+	properties.base.Wnode.Flags = wnode_flags;
+	properties.base.EnableFlags = enable_flags;
+	properties.base.LogFileNameOffset =
+		file ? (ULONG)offsetof(struct session_properties, log_file_name) : 0;
+	status = ControlTraceW(session.handle, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
+	finding_status(finding, what, expected, status);
+	probe_stop(&session);
+}
+
+void probe_update(struct kit_finding *finding)
+{
+	update(finding, "UPDATE with flags of no system logger", ERROR_INVALID_PARAMETER,
+	       WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FLAG_PROCESS, false);
+	update(finding, "without WNODE_FLAG_TRACED_GUID", ERROR_INVALID_PARAMETER, 0, 0, false);
+	update(finding, "with a file name offset", ERROR_BAD_PATHNAME, WNODE_FLAG_TRACED_GUID, 0,
+	       true);
+}
+
+void probe_masks_of_user_session(struct kit_finding *finding)
+{
+	struct probe_session session;
+	ULONG masks[KERNEL_MASKS];
+
+	if (!started(finding, &session, 1, &user)) {
+		return;
+	}
+	finding_status(finding, "group masks of a session that is no system logger",
+		       ERROR_INVALID_PARAMETER, probe_masks(session.handle, masks));
+	probe_stop(&session);
+}
+
+/* ---- consumers and snapshots ---- */
+
+void probe_open_nothing(struct kit_finding *finding)
+{
+	WCHAR name[SESSION_NAME_MAX] = L"etw_exporter_probe_none";
+	struct probe_consumer consumer = { 0 };
+	ULONG status = probe_consume(&consumer, name);
+
+	finding_status(finding, "OpenTraceW of a session that does not run",
+		       ERROR_WMI_INSTANCE_NOT_FOUND, status);
+	if (status == ERROR_SUCCESS) {
+		probe_consumer_end(&consumer);
+		finding_say(finding, "ProcessTrace then: %lu", (unsigned long)consumer.status);
+	}
+}
+
+void probe_snapshot_size(struct kit_finding *finding)
+{
+	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+	PROCESSENTRY32W entry = { .dwSize = 0 };
+
+	if (snapshot == INVALID_HANDLE_VALUE) {
+		finding_skip(finding, "no snapshot", GetLastError());
+		return;
+	}
+	SetLastError(ERROR_SUCCESS);
+	finding_status(finding, "Process32FirstW with dwSize 0", ERROR_BAD_LENGTH,
+		       Process32FirstW(snapshot, &entry) ? ERROR_SUCCESS : GetLastError());
+	CloseHandle(snapshot);
+}
+
+void probe_snapshot_lists(struct kit_finding *finding)
+{
+	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+	THREADENTRY32 entry = { .dwSize = sizeof entry };
+
+	if (snapshot == INVALID_HANDLE_VALUE) {
+		finding_skip(finding, "no snapshot", GetLastError());
+		return;
+	}
+	finding_status(finding, "Thread32First in a snapshot of processes", ERROR_NO_MORE_FILES,
+		       Thread32First(snapshot, &entry) ? ERROR_SUCCESS : GetLastError());
+	CloseHandle(snapshot);
+}
+
+/* ---- what QUERY answers ---- */
+
+void probe_query_guid(struct kit_finding *finding)
+{
+	struct probe_session session;
+	GUID guid;
+	ULONG status;
+
+	if (!started(finding, &session, 1, &system_logger)) {
+		return;
+	}
+	guid = session.properties.base.Wnode.Guid;
+	status = probe_control(&session, EVENT_TRACE_CONTROL_QUERY);
+	if (status != ERROR_SUCCESS) {
+		finding_skip(finding, "QUERY", status);
+	} else {
+		const WNODE_HEADER *node = &session.properties.base.Wnode;
+
+		finding_check(finding, memcmp(&guid, &node->Guid, sizeof guid) == 0,
+			      "QUERY answers {%08lx-...}, StartTraceW {%08lx-...}",
+			      (unsigned long)node->Guid.Data1, (unsigned long)guid.Data1);
+		finding_check(finding, node->HistoricalContext == session.handle,
+			      "HistoricalContext 0x%llx, handle 0x%llx",
+			      (unsigned long long)node->HistoricalContext,
+			      (unsigned long long)session.handle);
+	}
+	probe_stop(&session);
+}
+
+void probe_our_modes(struct kit_finding *finding)
+{
+	struct probe_session session;
+
+	probe_prepare(&session, 1,
+		      &(struct probe_settings){ .mode = PROBE_SYSTEM |
+							EVENT_TRACE_INDEPENDENT_SESSION_MODE |
+							EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN });
+	answers(finding, "a session with INDEPENDENT and PERSIST_ON_HYBRID_SHUTDOWN", ERROR_SUCCESS,
+		&session);
+}
+
+void probe_query_all(struct kit_finding *finding)
+{
+	enum { LOGGERS = 64, LOGGERS_MAX = 256 };
+	/* All answers go to one place: only the status is looked at. */
+	static struct session_properties properties;
+	EVENT_TRACE_PROPERTIES *array[LOGGERS_MAX + 1];
+	ULONG loggers = 0, returned = 0, count = 0;
+
+	if (TraceQueryInformation(0, TraceMaxLoggersQuery, &loggers, sizeof loggers, &returned) !=
+		    ERROR_SUCCESS ||
+	    loggers > LOGGERS_MAX) {
+		loggers = LOGGERS;
+	}
+	properties.base.Wnode.BufferSize = (ULONG)sizeof properties;
+	properties.base.LoggerNameOffset = (ULONG)offsetof(struct session_properties, logger_name);
+	properties.base.LogFileNameOffset =
+		(ULONG)offsetof(struct session_properties, log_file_name);
+	for (ULONG i = 0; i <= loggers; i++) {
+		array[i] = &properties.base;
+	}
+	finding_say(finding, "this machine has %lu loggers", (unsigned long)loggers);
+	finding_status(finding, "QueryAllTracesW for one more", ERROR_INVALID_PARAMETER,
+		       QueryAllTracesW(array, loggers + 1, &count));
+}
+
+/* The modes that QUERY answers for a session that was started with these. */
+static bool modes_of(struct kit_finding *finding, ULONG mode, ULONG *answered)
+{
+	struct probe_session session;
+	ULONG status;
+
+	if (!started(finding, &session, 1, &(struct probe_settings){ .mode = mode })) {
+		return false;
+	}
+	status = probe_control(&session, EVENT_TRACE_CONTROL_QUERY);
+	*answered = session.properties.base.LogFileMode;
+	probe_stop(&session);
+	if (status != ERROR_SUCCESS) {
+		finding_skip(finding, "QUERY", status);
+	}
+	return status == ERROR_SUCCESS;
+}
+
+void probe_independent(struct kit_finding *finding)
+{
+	const ULONG independent = EVENT_TRACE_INDEPENDENT_SESSION_MODE;
+	ULONG alone, together;
+
+	if (modes_of(finding, EVENT_TRACE_REAL_TIME_MODE | independent, &alone) &&
+	    modes_of(finding,
+		     EVENT_TRACE_REAL_TIME_MODE | independent |
+			     EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN,
+		     &together)) {
+		finding_say(finding, "INDEPENDENT alone: QUERY answers 0x%08lx",
+			    (unsigned long)alone);
+		finding_check(finding, (together & independent) != 0,
+			      "with PERSIST_ON_HYBRID_SHUTDOWN: 0x%08lx", (unsigned long)together);
+	}
+}
+
+void probe_masks_stay(struct kit_finding *finding)
+{
+	enum { LATER_MS = 200 };
+	const ULONG flags = EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_THREAD |
+			    EVENT_TRACE_FLAG_DISK_IO;
+	ULONG masks[KERNEL_MASKS], later[KERNEL_MASKS];
+	struct probe_session session;
+	ULONG status;
+
+	if (!started(finding, &session, 1,
+		     &(struct probe_settings){ .mode = PROBE_SYSTEM, .flags = flags })) {
+		return;
+	}
+	status = probe_masks(session.handle, masks);
+	Sleep(LATER_MS);
+	if (status == ERROR_SUCCESS) {
+		status = probe_masks(session.handle, later);
+	}
+	if (status != ERROR_SUCCESS) {
+		finding_skip(finding, "group masks", status);
+	} else {
+		finding_check(finding, masks[0] == flags,
+			      "flags 0x%08lx: the first mask is 0x%08lx", (unsigned long)flags,
+			      (unsigned long)masks[0]);
+		finding_check(finding, memcmp(masks, later, sizeof masks) == 0,
+			      "200 ms later it is 0x%08lx", (unsigned long)later[0]);
+	}
+	probe_stop(&session);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of the kit (selftest/kit.h) that need Windows, but not event tracing: facts about the
+ * machine, performance counters, child processes, rights, and a service. On other systems they
+ * fail.
+ */
+#ifndef SELFTEST_KIT_MACHINE_H
+#define SELFTEST_KIT_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+/* Adds lines "name,value" about the machine, the account and its rights. */
+void kit_machine_facts(struct text *csv);
+
+/* Calls each with the names of the machine and of its users, and what they are ("machine",
+ * "user"). A name is valid during the call. */
+void kit_machine_names(void (*each)(void *context, const char *name, const char *what),
+		       void *context);
+
+/*
+ * Calls run(context) on this thread without the rights of administrators: with a token that has
+ * neither the group nor privileges. False: this is not possible, and run was not called.
+ */
+bool kit_without_rights(void (*run)(void *context), void *context, struct error *err);
+
+/* Bytes since some moment in the past, as Windows counts them. */
+enum kit_counter {
+	KIT_DISK_READ,
+	KIT_DISK_WRITTEN,
+	KIT_IO_READ,
+	KIT_IO_WRITTEN,
+	KIT_NETWORK_SENT,
+	KIT_NETWORK_RECEIVED,
+	KIT_COUNTERS
+};
+
+struct kit_counter_value {
+	bool known;
+	uint64_t bytes;
+};
+
+/* English path of a performance counter. */
+const char *kit_counter_name(enum kit_counter counter);
+/* Reads all counters; false: there are none on this machine. */
+bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct error *err);
+
+/*
+ * Runs a program of Windows (without its folder and .exe) with arguments, the last is NULL, without
+ * a window and without its output. After that many ms it is ended. False if it could not run, was
+ * ended, or did not return 0.
+ */
+bool kit_child(const char *program, const char *const *arguments, uint32_t ms, struct error *err);
+
+/*
+ * Installs a service of a name of its own that runs the etw_exporter.exe of this program's folder
+ * with the given configuration,
+ * starts it, kills its process, sees it restarted, stops it and removes it. Adds a line of CSV for
+ * each step. Returns false when a step failed; the service is removed in any case.
+ */
+bool kit_service_cycle(const char *config_file, struct text *csv, struct error *err);
+
+#endif

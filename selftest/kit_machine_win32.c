@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kit needs of Windows besides event tracing: facts of the machine and the account,
+ * performance counters, child processes, a thread without rights.
+ *
+ * Every call may fail on some Windows; then its line is missing, and nothing else. Performance
+ * counters are read through pdh.dll, which is loaded when it is needed, so that the program does
+ * not depend on it. They are added by their English paths: "typeperf" wants the names in the
+ * language of the machine. Raw values are the sums that Windows keeps, so that two readings give
+ * exactly the bytes between them.
+ *
+ * Source: "PdhAddEnglishCounterW function", "PdhGetRawCounterArrayW function",
+ * "CreateRestrictedToken function", "ImpersonateLoggedOnUser function", "GetTokenInformation
+ * function", "RegGetValueW function", Microsoft Learn.
+ */
+#include "selftest/kit_machine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+#include <windows.h>
+
+#include <pdh.h>
+
+#include "base/os.h"
+#include "base/os_win32.h"
+#include "selftest/kit_csv.h"
+#include "windows/service.h"
+
+enum { TEXT_CHARACTERS = 512, PROFILES_MAX = 200 };
+
+/* ---- facts ---- */
+
+static void add_text(struct text *csv, const char *name, const wchar_t *value)
+{
+	char *narrow = narrow_from(value);
+
+	if (narrow) {
+		text_add_format(csv, "%s,", name);
+		csv_add(csv, narrow);
+		text_add_char(csv, '\n');
+	}
+	free(narrow);
+}
+
+static void add_number(struct text *csv, const char *name, uint64_t value)
+{
+	text_add_format(csv, "%s,%" PRIu64 "\n", name, value);
+}
+
+/* A value of HKEY_LOCAL_MACHINE; nothing when it is not there. */
+static void add_registry(struct text *csv, const char *name, const wchar_t *key,
+			 const wchar_t *value)
+{
+	wchar_t words[TEXT_CHARACTERS];
+	DWORD number = 0;
+	DWORD size = sizeof words;
+
+	if (RegGetValueW(HKEY_LOCAL_MACHINE, key, value, RRF_RT_REG_SZ, NULL, words, &size) ==
+	    ERROR_SUCCESS) {
+		add_text(csv, name, words);
+		return;
+	}
+	size = sizeof number;
+	if (RegGetValueW(HKEY_LOCAL_MACHINE, key, value, RRF_RT_REG_DWORD, NULL, &number, &size) ==
+	    ERROR_SUCCESS) {
+		add_number(csv, name, number);
+	}
+}
+
+static void add_privileges(struct text *csv, HANDLE token)
+{
+	DWORD size = 0;
+	TOKEN_PRIVILEGES *privileges;
+
+	GetTokenInformation(token, TokenPrivileges, NULL, 0, &size);
+	privileges = calloc(1, size + 1);
+	if (privileges && GetTokenInformation(token, TokenPrivileges, privileges, size, &size)) {
+		for (DWORD i = 0; i < privileges->PrivilegeCount; i++) {
+			LUID_AND_ATTRIBUTES *privilege = &privileges->Privileges[i];
+			wchar_t wide[64];
+			DWORD wide_size = sizeof wide / sizeof wide[0];
+			char *name =
+				LookupPrivilegeNameW(NULL, &privilege->Luid, wide, &wide_size) ?
+					narrow_from(wide) :
+					NULL;
+
+			text_add_format(csv, "privilege %s,%s\n", name ? name : "unknown",
+					privilege->Attributes & SE_PRIVILEGE_ENABLED ? "enabled" :
+										       "disabled");
+			free(name);
+		}
+	}
+	free(privileges);
+}
+
+static bool is_administrator(void)
+{
+	SID_IDENTIFIER_AUTHORITY authority = { SECURITY_NT_AUTHORITY };
+	BOOL member = FALSE;
+	PSID group;
+
+	if (AllocateAndInitializeSid(&authority, 2, SECURITY_BUILTIN_DOMAIN_RID,
+				     DOMAIN_ALIAS_RID_ADMINS, 0, 0, 0, 0, 0, 0, &group)) {
+		CheckTokenMembership(NULL, group, &member);
+		FreeSid(group);
+	}
+	return member;
+}
+
+void kit_machine_facts(struct text *csv)
+{
+	static const wchar_t windows[] = L"SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion";
+	static const wchar_t bios[] = L"HARDWARE\\DESCRIPTION\\System\\BIOS";
+	MEMORYSTATUSEX memory = { .dwLength = sizeof memory };
+	HANDLE token;
+
+	add_registry(csv, "product", windows, L"ProductName");
+	add_registry(csv, "display_version", windows, L"DisplayVersion");
+	add_registry(csv, "revision_of_build", windows, L"UBR");
+	add_registry(csv, "installation", windows, L"InstallationType");
+	/* A virtual machine says so here: "Virtual Machine", "VMware…", "KVM". */
+	add_registry(csv, "manufacturer", bios, L"SystemManufacturer");
+	add_registry(csv, "model", bios, L"SystemProductName");
+	add_registry(csv, "container_type", L"SYSTEM\\CurrentControlSet\\Control",
+		     L"ContainerType");
+	add_registry(csv, "EtwMaxLoggers", L"SYSTEM\\CurrentControlSet\\Control\\WMI",
+		     L"EtwMaxLoggers");
+	if (GlobalMemoryStatusEx(&memory)) {
+		add_number(csv, "memory_bytes", memory.ullTotalPhys);
+	}
+	add_number(csv, "uptime_ms", GetTickCount64());
+	text_add_format(csv, "administrator,%s\n", is_administrator() ? "yes" : "no");
+	if (OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) {
+		add_privileges(csv, token);
+		CloseHandle(token);
+	}
+}
+
+/* ---- names ---- */
+
+static void each_of_environment(void (*each)(void *context, const char *name, const char *what),
+				void *context, const wchar_t *variable, const char *what)
+{
+	wchar_t value[TEXT_CHARACTERS];
+	DWORD size = GetEnvironmentVariableW(variable, value, TEXT_CHARACTERS);
+	char *name = size > 0 && size < TEXT_CHARACTERS ? narrow_from(value) : NULL;
+
+	if (name) {
+		each(context, name, what);
+	}
+	free(name);
+}
+
+struct profiles {
+	void (*each)(void *context, const char *name, const char *what);
+	void *context;
+	unsigned count;
+};
+
+/* Folders of users that say nothing about the machine. */
+static bool each_profile(void *context, const char *name)
+{
+	static const char *const public_names[] = { ".",          "..",           "Public",
+						    "Default",    "Default User", "All Users",
+						    "desktop.ini" };
+	struct profiles *profiles = context;
+
+	for (size_t i = 0; i < sizeof public_names / sizeof public_names[0]; i++) {
+		if (strcmp(name, public_names[i]) == 0) {
+			return true;
+		}
+	}
+	profiles->each(profiles->context, name, "user");
+	return ++profiles->count < PROFILES_MAX;
+}
+
+void kit_machine_names(void (*each)(void *context, const char *name, const char *what),
+		       void *context)
+{
+	static const COMPUTER_NAME_FORMAT formats[] = { ComputerNameNetBIOS,
+							ComputerNameDnsHostname,
+							ComputerNameDnsDomain,
+							ComputerNameDnsFullyQualified };
+	struct profiles profiles = { .each = each, .context = context };
+	wchar_t wide[TEXT_CHARACTERS];
+	char *folder;
+
+	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+		DWORD size = TEXT_CHARACTERS;
+		char *name = GetComputerNameExW(formats[i], wide, &size) ? narrow_from(wide) : NULL;
+
+		if (name) {
+			each(context, name, i == 2 ? "domain" : "machine");
+		}
+		free(name);
+	}
+	each_of_environment(each, context, L"USERNAME", "user");
+	each_of_environment(each, context, L"USERDOMAIN", "domain");
+	each_of_environment(each, context, L"USERDNSDOMAIN", "domain");
+	if (ExpandEnvironmentStringsW(L"%SystemDrive%\\Users", wide, TEXT_CHARACTERS) > 0) {
+		folder = narrow_from(wide);
+		if (folder) {
+			os_folder_list(folder, each_profile, &profiles);
+		}
+		free(folder);
+	}
+}
+
+/* ---- rights ---- */
+
+bool kit_without_rights(void (*run)(void *context), void *context, struct error *err)
+{
+	SID_IDENTIFIER_AUTHORITY authority = { SECURITY_NT_AUTHORITY };
+	SID_AND_ATTRIBUTES disabled = { 0 };
+	HANDLE token = NULL, restricted = NULL;
+	bool done = false;
+
+	if (!AllocateAndInitializeSid(&authority, 2, SECURITY_BUILTIN_DOMAIN_RID,
+				      DOMAIN_ALIAS_RID_ADMINS, 0, 0, 0, 0, 0, 0, &disabled.Sid)) {
+		return error_set_last(err, "not tested: no group of administrators");
+	}
+	/* The thread gets a copy of the token of the process, and then a copy with less. */
+	if (!ImpersonateSelf(SecurityImpersonation) ||
+	    !OpenThreadToken(GetCurrentThread(), TOKEN_ALL_ACCESS, TRUE, &token) ||
+	    !CreateRestrictedToken(token, DISABLE_MAX_PRIVILEGE, 1, &disabled, 0, NULL, 0, NULL,
+				   &restricted) ||
+	    !SetThreadToken(NULL, restricted)) {
+		error_set_last(err, "not tested: no token without rights");
+	} else {
+		run(context);
+		done = true;
+	}
+	RevertToSelf();
+	if (restricted) {
+		CloseHandle(restricted);
+	}
+	if (token) {
+		CloseHandle(token);
+	}
+	FreeSid(disabled.Sid);
+	return done;
+}
+
+/* ---- performance counters ---- */
+
+static const struct {
+	const wchar_t *path;
+	const char *name;
+} counters[KIT_COUNTERS] = {
+#define COUNTER(text)         \
+	{                     \
+		L##text, text \
+	}
+	[KIT_DISK_READ] = COUNTER("\\PhysicalDisk(_Total)\\Disk Read Bytes/sec"),
+	[KIT_DISK_WRITTEN] = COUNTER("\\PhysicalDisk(_Total)\\Disk Write Bytes/sec"),
+	[KIT_IO_READ] = COUNTER("\\Process(_Total)\\IO Read Bytes/sec"),
+	[KIT_IO_WRITTEN] = COUNTER("\\Process(_Total)\\IO Write Bytes/sec"),
+	[KIT_NETWORK_SENT] = COUNTER("\\Network Interface(*)\\Bytes Sent/sec"),
+	[KIT_NETWORK_RECEIVED] = COUNTER("\\Network Interface(*)\\Bytes Received/sec"),
+#undef COUNTER
+};
+
+const char *kit_counter_name(enum kit_counter counter)
+{
+	return counters[counter].name;
+}
+
+struct pdh {
+	HMODULE library;
+	PDH_STATUS(WINAPI *open)(LPCWSTR source, DWORD_PTR user, PDH_HQUERY *query);
+	PDH_STATUS(WINAPI *add)
+	(PDH_HQUERY query, LPCWSTR path, DWORD_PTR user, PDH_HCOUNTER *counter);
+	PDH_STATUS(WINAPI *collect)(PDH_HQUERY query);
+	PDH_STATUS(WINAPI *raw)
+	(PDH_HCOUNTER counter, LPDWORD size, LPDWORD count, PPDH_RAW_COUNTER_ITEM_W items);
+	PDH_STATUS(WINAPI *close)(PDH_HQUERY query);
+};
+
+/* A function by its name. A copy, because a cast between pointers of functions is a warning. */
+static bool find(const struct pdh *pdh, const char *name, void *function)
+{
+	FARPROC found = GetProcAddress(pdh->library, name);
+
+	memcpy(function, &found, sizeof found);
+	return found != NULL;
+}
+
+static bool load_pdh(struct pdh *pdh)
+{
+	pdh->library = LoadLibraryExW(L"pdh.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+	return pdh->library && find(pdh, "PdhOpenQueryW", &pdh->open) &&
+	       find(pdh, "PdhAddEnglishCounterW", &pdh->add) &&
+	       find(pdh, "PdhCollectQueryData", &pdh->collect) &&
+	       find(pdh, "PdhGetRawCounterArrayW", &pdh->raw) &&
+	       find(pdh, "PdhCloseQuery", &pdh->close);
+}
+
+/* The sum over all instances of a counter. */
+static struct kit_counter_value raw_sum(const struct pdh *pdh, PDH_HCOUNTER counter)
+{
+	struct kit_counter_value value = { 0 };
+	PDH_RAW_COUNTER_ITEM_W *items;
+	DWORD size = 0, count = 0;
+
+	pdh->raw(counter, &size, &count, NULL);
+	items = calloc(1, size + 1);
+	if (items && size > 0 && pdh->raw(counter, &size, &count, items) == ERROR_SUCCESS) {
+		for (DWORD i = 0; i < count; i++) {
+			value.bytes += (uint64_t)items[i].RawValue.FirstValue;
+		}
+		value.known = count > 0;
+	}
+	free(items);
+	return value;
+}
+
+bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct error *err)
+{
+	PDH_HCOUNTER handles[KIT_COUNTERS] = { 0 };
+	struct pdh pdh = { 0 };
+	PDH_HQUERY query = NULL;
+	bool any = false;
+
+	memset(values, 0, KIT_COUNTERS * sizeof values[0]);
+	if (load_pdh(&pdh) && pdh.open(NULL, 0, &query) == ERROR_SUCCESS) {
+		for (unsigned i = 0; i < KIT_COUNTERS; i++) {
+			if (pdh.add(query, counters[i].path, 0, &handles[i]) != ERROR_SUCCESS) {
+				handles[i] = NULL;
+			}
+		}
+		if (pdh.collect(query) == ERROR_SUCCESS) {
+			for (unsigned i = 0; i < KIT_COUNTERS; i++) {
+				if (handles[i]) {
+					values[i] = raw_sum(&pdh, handles[i]);
+					any = any || values[i].known;
+				}
+			}
+		}
+		pdh.close(query);
+	}
+	if (pdh.library) {
+		FreeLibrary(pdh.library);
+	}
+	return any || error_set(err, ERROR_SYSTEM, "this machine has no performance counters");
+}
+
+/* ---- child processes ---- */
+
+/* The command line of a program in the folder of the system. */
+static wchar_t *child_line(const char *program, const char *const *arguments)
+{
+	wchar_t folder[MAX_PATH];
+	UINT size = GetSystemDirectoryW(folder, MAX_PATH);
+	char *narrow = size > 0 && size < MAX_PATH ? narrow_from(folder) : NULL;
+	struct text path = { 0 };
+	struct text line = { 0 };
+	wchar_t *wide = NULL;
+
+	text_add_format(&path, "%s\\%s.exe", narrow ? narrow : "", program);
+	if (narrow && !path.failed) {
+		service_add_argument(&line, path.data);
+		for (; *arguments; arguments++) {
+			text_add_char(&line, ' ');
+			service_add_argument(&line, *arguments);
+		}
+		wide = line.failed ? NULL : wide_from(line.data);
+	}
+	text_free(&line);
+	text_free(&path);
+	free(narrow);
+	return wide;
+}
+
+bool kit_child(const char *program, const char *const *arguments, uint32_t ms, struct error *err)
+{
+	wchar_t *line = child_line(program, arguments);
+	STARTUPINFOW start = { .cb = sizeof start };
+	PROCESS_INFORMATION child;
+	DWORD status = 1;
+	bool ended;
+
+	if (!line) {
+		return error_no_memory(err, "a child process");
+	}
+	if (!CreateProcessW(NULL, line, NULL, NULL, FALSE, CREATE_NO_WINDOW, NULL, NULL, &start,
+			    &child)) {
+		error_set_last(err, program);
+		free(line);
+		return false;
+	}
+	free(line);
+	ended = WaitForSingleObject(child.hProcess, ms) == WAIT_OBJECT_0;
+	if (!ended) {
+		TerminateProcess(child.hProcess, 1);
+		error_set(err, ERROR_SYSTEM, "%s did not end within %u seconds", program,
+			  (unsigned)(ms / 1000));
+	} else if (!GetExitCodeProcess(child.hProcess, &status) || status != 0) {
+		error_set(err, ERROR_SYSTEM, "%s ended with status %lu", program,
+			  (unsigned long)status);
+	}
+	CloseHandle(child.hThread);
+	CloseHandle(child.hProcess);
+	return ended && status == 0;
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The self-test runs a live session of its own, as the program does, and performs an activity whose
+ * size is known: processes, files that are written in several ways, and connections. Then it
+ * compares what was counted with what was done. Everything is read from the exposition, so the
+ * whole way from the event to the page is tested. A row of the table names the family, the labels
+ * to look for, what is expected, and what to look at when the row fails.
+ *
+ * The families of the shipped collectors count the whole process, which may write more than the
+ * activity (lines of its log, for instance), so they hold at least what was done. The collector
+ * self_test.yaml, which no other run has, counts the files and connections of the activity alone,
+ * each type of file apart from the others, so its numbers are exact. Rows of our process count from
+ * the moment before the activity, because other events of the process may come earlier; the others
+ * count from the start of the session.
+ *
+ * The last page is read before the session stops, because losses are normal while Windows writes
+ * what it writes at a stop. Canaries show when everything before it has been delivered. Two flush
+ * intervals after the activity, the watcher has looked at the session at least once, and counts
+ * every canary as sent that was written before it looked. When all of these have come back, so has
+ * what was written before them, on any processor.
+ */
+#include "selftest/self_test.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/builtin.h"
+#include "health.h"
+#include "metrics/exposition.h"
+#include "runner.h"
+#include "setup.h"
+
+enum {
+	LOOK_MS = 20,       /* canaries are on their way most of the time */
+	DELIVERY_MS = 2000, /* two flush intervals, and longer than the watcher waits */
+	REPORT_COLUMNS = 80,
+	ADVICE_COLUMN = 6,
+};
+
+/* What is run, owned. */
+struct self_test {
+	struct setup setup;
+	struct runner *runner;
+	struct health *health;
+};
+
+/* What rows expect, by offset. */
+struct expected {
+	uint64_t none;     /* 0 */
+	uint64_t some;     /* 1 */
+	uint64_t canaries; /* that were sent, and at least 1: a session without has no provider */
+	uint64_t written_bytes;      /* by programs, to all files */
+	struct activity_network tcp; /* of both versions of IP */
+	struct activity done;
+};
+
+enum comparison { EXACTLY, AT_LEAST };
+
+/* A row sums the samples of a family that have these labels. */
+struct row {
+	const char *what;
+	const char *family;
+	const char *labels[2];
+	enum comparison comparison;
+	bool of_process; /* samples of our process, and what came since the activity began */
+	size_t volume;   /* offset in struct expected of the value of the label volume; 0: any */
+	size_t expected; /* likewise, of the number */
+	enum activity_part part; /* that the row needs */
+	const char *look_at;     /* when the row does not hold */
+};
+
+#define EXPECT(member)   .expected = offsetof(struct expected, member)
+#define WRITTEN(of_part) EXPECT(done.written_bytes[of_part]), .part = (of_part)
+#define VOLUME(member)   .volume = offsetof(struct expected, done.member)
+#define LABELS(...)      .labels = { __VA_ARGS__ }
+#define FILES            "etw_self_test_written_bytes_total"
+#define NETWORK          "etw_self_test_network_bytes_total"
+#define CONNECTIONS      "etw_self_test_connections_total"
+#define HARVESTED        "etw_session_names_harvested_total"
+#define OF_US            .of_process = true
+#define BY_PROGRAM       "io=\"program\""
+#define BY_PAGING        "io=\"paging\""
+
+/* clang-format off */
+static const struct row rows[] = {
+	{ "event records delivered", "etw_consumer_records_total", .comparison = AT_LEAST, EXPECT(some),
+	  .look_at = "the log, and whether another program stops the session: nothing arrives" },
+	{ "processes started", "etw_process_starts_total", OF_US, EXPECT(done.processes),
+	  .look_at = "kernel flag PROCESS, class Process opcode 1" },
+	{ "processes exited with status 0", "etw_process_exits_total", OF_US, EXPECT(done.processes),
+	  LABELS("result=\"success\""), .look_at = "class Process opcode 2, its ExitStatus" },
+	{ "bytes written to files", "etw_file_written_bytes_total", OF_US, .comparison = AT_LEAST,
+	  EXPECT(written_bytes),
+	  .look_at = "kernel flag FILE_IO_INIT, class FileIo opcode 68: IoSize, IoFlags" },
+	{ "bytes read from a file", "etw_file_read_bytes_total", OF_US, .comparison = AT_LEAST,
+	  EXPECT(done.read_bytes), .look_at = "class FileIo opcode 67: IoSize, IoFlags" },
+	{ "files deleted", "etw_file_operations_total", OF_US, .comparison = AT_LEAST, EXPECT(done.deletes),
+	  LABELS("operation=\"delete\""), .look_at = "class FileIo opcode 70" },
+	{ "bytes of cached writes", FILES, OF_US, WRITTEN(ACTIVITY_CACHED),
+	  LABELS("file=\"cached\"", BY_PROGRAM),
+	  .look_at = "class FileIo opcode 64: whether it names the file; opcode 68: FileKey, IoFlags" },
+	{ "... under the volume of the file", FILES, OF_US, WRITTEN(ACTIVITY_CACHED), VOLUME(volume),
+	  LABELS("file=\"cached\"", BY_PROGRAM),
+	  .look_at = "QueryDosDevice of the drive, and label volume of etw_file_written_bytes_total" },
+	{ "bytes of a file opened earlier", FILES, OF_US, WRITTEN(ACTIVITY_HELD_FILE), VOLUME(volume),
+	  LABELS("file=\"held\"", BY_PROGRAM),
+	  .look_at = "class FileIo opcode 36: names of files that were open before the session started" },
+	{ "bytes of write-through writes", FILES, OF_US, WRITTEN(ACTIVITY_WRITE_THROUGH),
+	  LABELS("file=\"through\"", BY_PROGRAM), .look_at = "class FileIo opcode 68: IoFlags" },
+	{ "... written to disk by the cache", FILES, WRITTEN(ACTIVITY_WRITE_THROUGH), .comparison = AT_LEAST,
+	  LABELS("file=\"through\"", BY_PAGING),
+	  .look_at = "class FileIo opcode 68: IoFlags bit 2 (paging I/O) of writes by the cache, and their FileKey" },
+	{ "bytes of unbuffered writes", FILES, OF_US, WRITTEN(ACTIVITY_UNBUFFERED),
+	  LABELS("file=\"unbuffered\"", BY_PROGRAM), .look_at = "class FileIo opcode 68: IoFlags" },
+	{ "bytes of a mapped file, paging", FILES, WRITTEN(ACTIVITY_MAPPED), .comparison = AT_LEAST,
+	  LABELS("file=\"mapped\"", BY_PAGING),
+	  .look_at = "class FileIo opcode 68 of the process that flushes, or of System: IoFlags bit 2, FileKey" },
+	{ "bytes by the tree of processes", FILES, OF_US, WRITTEN(ACTIVITY_TREE),
+	  LABELS("file=\"tree\"", BY_PROGRAM),
+	  .look_at = "rows of processes above; TTID of FileIo events, and the process of a thread that ended" },
+	{ "bytes on a volume that came later", FILES, OF_US, WRITTEN(ACTIVITY_LATER_VOLUME),
+	  VOLUME(later_volume), LABELS("file=\"later\"", BY_PROGRAM),
+	  .look_at = "how soon a new drive is known: label volume of etw_file_written_bytes_total" },
+	{ "TCP bytes sent", "etw_network_sent_bytes_total", OF_US, .comparison = AT_LEAST,
+	  EXPECT(tcp.sent_bytes), LABELS("protocol=\"tcp\""),
+	  .look_at = "kernel flag NETWORK_TCPIP, class TcpIp opcodes 10 and 26: PID, size" },
+	{ "TCP bytes received", "etw_network_received_bytes_total", OF_US, .comparison = AT_LEAST,
+	  EXPECT(tcp.received_bytes), LABELS("protocol=\"tcp\""),
+	  .look_at = "class TcpIp opcodes 11 and 27: PID, size" },
+	{ "TCP connections made", "etw_tcp_connections_total", OF_US, .comparison = AT_LEAST,
+	  EXPECT(tcp.connects), LABELS("direction=\"outbound\""), .look_at = "class TcpIp opcodes 12 and 28" },
+	{ "TCP connections accepted", "etw_tcp_connections_total", OF_US, .comparison = AT_LEAST,
+	  EXPECT(tcp.accepts), LABELS("direction=\"inbound\""), .look_at = "class TcpIp opcodes 15 and 31" },
+	{ "bytes sent over IPv4", NETWORK, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv4.sent_bytes),
+	  LABELS("ip=\"4\"", "direction=\"sent\""), .look_at = "class TcpIp opcode 10: PID, size" },
+	{ "bytes received over IPv4", NETWORK, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv4.received_bytes),
+	  LABELS("ip=\"4\"", "direction=\"received\""), .look_at = "class TcpIp opcode 11: PID, size" },
+	{ "connections made over IPv4", CONNECTIONS, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv4.connects),
+	  LABELS("ip=\"4\"", "direction=\"outbound\""), .look_at = "class TcpIp opcode 12" },
+	{ "bytes sent over IPv6", NETWORK, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv6.sent_bytes),
+	  .part = ACTIVITY_IPV6, LABELS("ip=\"6\"", "direction=\"sent\""),
+	  .look_at = "class TcpIp opcode 26: PID, size" },
+	{ "bytes received over IPv6", NETWORK, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv6.received_bytes),
+	  .part = ACTIVITY_IPV6, LABELS("ip=\"6\"", "direction=\"received\""),
+	  .look_at = "class TcpIp opcode 27: PID, size" },
+	{ "connections made over IPv6", CONNECTIONS, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv6.connects),
+	  .part = ACTIVITY_IPV6, LABELS("ip=\"6\"", "direction=\"outbound\""),
+	  .look_at = "class TcpIp opcode 28" },
+	{ "names of open files announced", HARVESTED, .comparison = AT_LEAST, EXPECT(some),
+	  .look_at = "class FileIo opcode 36, which Windows writes when a session stops" },
+	{ "disks described", "etw_disk_info", .comparison = AT_LEAST, EXPECT(some),
+	  .look_at = "class SystemConfig opcode 11, which Windows writes when a session stops" },
+	{ "events of services with a name", "etw_self_test_service_events_total", .comparison = AT_LEAST,
+	  EXPECT(some),
+	  .look_at = "class SystemConfig opcode 15; class Thread: SubProcessTag" },
+	{ "own test events that came back", "etw_session_canary_received_total", EXPECT(canaries),
+	  .look_at = "etw_session_events_lost_total: losses that Windows does not report, or a provider that is not enabled" },
+	{ "events that did not decode", "etw_consumer_records_total", EXPECT(none),
+	  LABELS("outcome=\"undecodable\""),
+	  .look_at = "etw_decode_errors_total of a run, which names them: a layout differs" },
+	{ "events that Windows lost", "etw_session_events_lost_total", EXPECT(none),
+	  .look_at = "buffers of the session in the configuration: a machine this busy needs more" },
+};
+/* clang-format on */
+
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+struct counts {
+	uint64_t counted[ROWS];
+	uint64_t canaries_sent, canaries_received;
+};
+
+/* ---- counts ---- */
+
+static bool add_chunk(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+/* Whether a line has this text among its labels. */
+static bool has_label(const char *line, const char *end, const char *label)
+{
+	size_t size = strlen(label);
+
+	while ((size_t)(end - line) >= size && memcmp(line, label, size) != 0) {
+		line++;
+	}
+	return (size_t)(end - line) >= size;
+}
+
+/* The value at the end of a line of an exposition; all values here are integers. */
+static uint64_t line_value(const char *line, const char *end)
+{
+	const char *at = end;
+
+	while (at > line && at[-1] != ' ') {
+		at--;
+	}
+	return strtoull(at, NULL, 10);
+}
+
+/* Whether a line is a sample of the family that the row sums. */
+static bool is_counted(const char *line, const char *end, const struct row *row,
+		       const char *process, const char *volume)
+{
+	size_t name_size = strlen(row->family);
+
+	if ((size_t)(end - line) <= name_size || memcmp(line, row->family, name_size) != 0 ||
+	    line[name_size] != '{' || !has_label(line, end, process) ||
+	    !has_label(line, end, volume)) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof row->labels / sizeof row->labels[0]; i++) {
+		if (row->labels[i] && !has_label(line, end, row->labels[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* process, volume: parts of a line such as `process="etw_selftest"`; "": any. */
+static uint64_t sum_of(const struct text *page, const struct row *row, const char *process,
+		       const char *volume)
+{
+	const char *line = page->data, *page_end = page->data + page->size, *end;
+	uint64_t sum = 0;
+
+	while ((end = memchr(line, '\n', (size_t)(page_end - line))) != NULL) {
+		if (is_counted(line, end, row, process, volume)) {
+			sum += line_value(line, end);
+		}
+		line = end + 1;
+	}
+	return sum;
+}
+
+/* Counts what is on a page. done: what was done so far, for the volumes. */
+static bool count_page(const struct text *page, const char *process, const struct activity *done,
+		       struct counts *counts)
+{
+	static const struct row sent = { .family = "etw_session_canary_sent_total" };
+	static const struct row received = { .family = "etw_session_canary_received_total" };
+	const struct expected expected = { .done = *done };
+	struct text of_process = { 0 }, of_volume = { 0 };
+	bool good = true;
+
+	text_add_format(&of_process, "process=\"%s\"", process);
+	for (size_t i = 0; i < ROWS; i++) {
+		text_clear(&of_volume);
+		text_add_string(&of_volume, "");
+		if (rows[i].volume != 0) {
+			const char *volume = (const char *)&expected + rows[i].volume;
+
+			text_add_string(&of_volume, "volume=\"");
+			text_add_label_value(&of_volume, volume, strlen(volume));
+			text_add_char(&of_volume, '"');
+		}
+		good = good && !of_process.failed && !of_volume.failed;
+		if (good) {
+			counts->counted[i] = sum_of(page, &rows[i],
+						    rows[i].of_process ? of_process.data : "",
+						    of_volume.data);
+		}
+	}
+	counts->canaries_sent = sum_of(page, &sent, "", "");
+	counts->canaries_received = sum_of(page, &received, "", "");
+	text_free(&of_process);
+	text_free(&of_volume);
+	return good;
+}
+
+/* Reads the counts, and leaves the page that they are from in *page, which the caller frees. */
+static bool read_counts(struct registry *registry, const struct self_test_options *options,
+			const struct activity *done, struct counts *counts, struct text *page,
+			struct error *err)
+{
+	text_clear(page);
+	return (exposition_write(registry, add_chunk, page) > 0 && !page->failed &&
+		count_page(page, options->process, done, counts)) ||
+	       error_no_memory(err, "the metrics");
+}
+
+static void show_page(const struct self_test_options *options, const char *moment,
+		      const struct text *page)
+{
+	if (options->on_page) {
+		options->on_page(options->result_context, moment, page);
+	}
+}
+
+/* ---- the session ---- */
+
+/* The built-in configuration, with another name for its session. */
+static struct config *make_config(const struct self_test_options *options, struct error *err)
+{
+	struct config *config = config_default(err);
+	char *name = text_duplicate(SELF_TEST_SESSION, strlen(SELF_TEST_SESSION));
+
+	if (config && name) {
+		free(config->sessions[0].name);
+		config->sessions[0].name = name;
+		config->sessions[0].logger = options->system_providers ? LOGGER_SYSTEM_PROVIDERS :
+									 LOGGER_AUTO;
+		return config;
+	}
+	if (config) {
+		error_set(err, ERROR_NO_MEMORY, "no memory for the self-test");
+	}
+	free(name);
+	config_free(config);
+	return NULL;
+}
+
+static void self_test_close(struct self_test *test)
+{
+	health_free(test->health);
+	runner_free(test->runner);
+	setup_close(&test->setup);
+}
+
+static bool self_test_open(struct self_test *test, const struct self_test_options *options,
+			   struct error *err)
+{
+	const struct runner_options runner = { .setup = &test->setup,
+					       .watch_ms = options->watch_ms };
+	const struct setup_options setup = {
+		.collectors = builtin_self_test_collectors,
+		.collector_count = builtin_self_test_collector_count,
+	};
+
+	if (!setup_open(&test->setup, make_config(options, err), &setup, err)) {
+		return false;
+	}
+	test->runner = runner_new(&runner, err);
+	test->health = test->runner ? health_new(&test->setup, test->runner, err) : NULL;
+	return test->health && runner_start(test->runner, err);
+}
+
+static bool stopped(struct error *err)
+{
+	return error_set(err, ERROR_SYSTEM, "the self-test was stopped");
+}
+
+static bool wait_until_ready(struct self_test *test, const struct self_test_options *options,
+			     struct error *err)
+{
+	for (uint32_t ms = 0; ms < options->idle_ms && !runner_ready(test->runner); ms += LOOK_MS) {
+		if (!options->wait(options->context, LOOK_MS)) {
+			return stopped(err);
+		}
+	}
+	return true;
+}
+
+/* Reads the counts after the activity again and again, until all of it has been delivered. */
+static bool wait_for_delivery(struct self_test *test, const struct self_test_options *options,
+			      const struct activity *done, struct counts *after, struct text *page,
+			      struct error *err)
+{
+	for (uint32_t ms = 0; ms < options->duration_ms; ms += LOOK_MS) {
+		if (!options->wait(options->context, LOOK_MS)) {
+			return stopped(err);
+		}
+		if (ms < DELIVERY_MS) {
+			continue;
+		}
+		if (!read_counts(test->setup.registry, options, done, after, page, err)) {
+			return false;
+		}
+		if (after->canaries_sent > 0 && after->canaries_received == after->canaries_sent) {
+			return true;
+		}
+	}
+	return read_counts(test->setup.registry, options, done, after, page, err);
+}
+
+/* Reads the counts before and after the activity. */
+static bool measure(struct self_test *test, const struct self_test_options *options,
+		    struct activity *done, struct counts *before, struct counts *after,
+		    struct error *err)
+{
+	struct text page = { 0 };
+	bool good = wait_until_ready(test, options, err) &&
+		    read_counts(test->setup.registry, options, done, before, &page, err);
+
+	if (good) {
+		show_page(options, "before", &page);
+		good = options->act(options->context, done, err) &&
+		       wait_for_delivery(test, options, done, after, &page, err);
+	}
+	if (good) {
+		show_page(options, "after", &page);
+	}
+	text_free(&page);
+	return good;
+}
+
+/* ---- the table ---- */
+
+static void add_network(struct activity_network *sum, const struct activity_network *more)
+{
+	sum->sent_bytes += more->sent_bytes;
+	sum->received_bytes += more->received_bytes;
+	sum->connects += more->connects;
+	sum->accepts += more->accepts;
+}
+
+static struct expected expect(const struct activity *done, const struct counts *after)
+{
+	struct expected expected = { .some = 1,
+				     .canaries = after->canaries_sent > 0 ? after->canaries_sent :
+									    1,
+				     .done = *done };
+
+	for (unsigned i = 0; i < ACTIVITY_PARTS; i++) {
+		/* Stores to a mapped file are no requests of the program. */
+		expected.written_bytes += i == ACTIVITY_MAPPED ? 0 : done->written_bytes[i];
+	}
+	add_network(&expected.tcp, &done->ipv4);
+	add_network(&expected.tcp, &done->ipv6);
+	return expected;
+}
+
+/* Adds words in lines that begin at ADVICE_COLUMN. */
+static void add_advice(struct text *report, const char *words)
+{
+	size_t column = 0;
+
+	while (*words != '\0') {
+		size_t size = strcspn(words, " ");
+
+		if (column > 0 && column + 1 + size <= REPORT_COLUMNS) {
+			text_add_char(report, ' ');
+			column += 1 + size;
+		} else {
+			text_add_format(report, "%s%*s", column > 0 ? "\n" : "", ADVICE_COLUMN, "");
+			column = ADVICE_COLUMN + size;
+		}
+		text_add(report, words, size);
+		words += size + (words[size] == ' ');
+	}
+	text_add_char(report, '\n');
+}
+
+static void add_row(struct text *report, const struct self_test_result *result)
+{
+	if (result->state == SELF_TEST_SKIPPED) {
+		text_add_format(report, "  %-36s %30s  skipped\n", result->what, "");
+	} else {
+		text_add_format(report, "  %-36s %s %10" PRIu64 " %10" PRIu64 "  %s\n",
+				result->what, result->at_least ? "at least" : "        ",
+				result->expected, result->counted,
+				result->state == SELF_TEST_OK ? "ok" : "FAILED");
+	}
+	if (result->state != SELF_TEST_OK) {
+		struct text advice = { 0 };
+
+		text_add_format(&advice, "%s%s", result->state == SELF_TEST_FAILED ? "check " : "",
+				result->look_at);
+		add_advice(report, advice.data ? advice.data : "");
+		text_free(&advice);
+	}
+}
+
+/* The texts of the result are those of the row and of *expected. */
+static struct self_test_result result_of(const struct row *row, const struct expected *expected,
+					 uint64_t counted)
+{
+	const char *skipped = expected->done.skipped[row->part];
+	struct self_test_result result = {
+		.what = row->what,
+		.counted = counted,
+		.at_least = row->comparison == AT_LEAST,
+		.look_at = "",
+	};
+	bool holds;
+
+	memcpy(&result.expected, (const char *)expected + row->expected, sizeof result.expected);
+	holds = result.at_least ? counted >= result.expected : counted == result.expected;
+	if (skipped[0] != '\0') {
+		result.state = SELF_TEST_SKIPPED;
+		result.look_at = skipped;
+	} else if (!holds) {
+		result.state = SELF_TEST_FAILED;
+		result.look_at = row->look_at;
+	}
+	return result;
+}
+
+/* Adds every row to the report, and gives it to on_result(). Returns whether none failed. */
+static bool show_results(const struct self_test_options *options, struct text *report,
+			 const struct activity *done, const struct counts *before,
+			 const struct counts *after)
+{
+	const struct expected expected = expect(done, after);
+	unsigned failed = 0, skipped = 0;
+
+	text_add_format(report, "Self-test of etw_exporter: what process \"%s\" did.\n\n",
+			options->process);
+	text_add_format(report, "  %-36s          %10s %10s\n", "", "expected", "counted");
+	for (size_t i = 0; i < ROWS; i++) {
+		uint64_t earlier = rows[i].of_process ? before->counted[i] : 0;
+		struct self_test_result result =
+			result_of(&rows[i], &expected, after->counted[i] - earlier);
+
+		failed += result.state == SELF_TEST_FAILED;
+		skipped += result.state == SELF_TEST_SKIPPED;
+		add_row(report, &result);
+		if (options->on_result) {
+			options->on_result(options->result_context, &result);
+		}
+	}
+	text_add_string(report, failed == 0 ? "\nAll counts are as expected" :
+					      "\nSome counts are not as expected");
+	if (skipped > 0) {
+		text_add_format(report, "; rows skipped: %u", skipped);
+	}
+	text_add_string(report, ".\n");
+	return failed == 0;
+}
+
+bool self_test_run(const struct self_test_options *options, struct text *report, bool *passed,
+		   struct error *err)
+{
+	struct self_test test = { 0 };
+	struct activity done = { 0 };
+	struct counts before, after;
+	bool measured = (!options->prepare || options->prepare(options->context, err)) &&
+			self_test_open(&test, options, err) &&
+			measure(&test, options, &done, &before, &after, err);
+
+	if (test.runner) {
+		runner_stop(test.runner);
+		runner_join(test.runner);
+	}
+	self_test_close(&test);
+	if (!measured) {
+		return false;
+	}
+	*passed = show_results(options, report, &done, &before, &after);
+	return !report->failed || error_set(err, ERROR_NO_MEMORY, "no memory for the table");
+}
