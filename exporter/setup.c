@@ -121,6 +121,9 @@ static bool open_rest(struct setup *setup, const struct setup_options *options, 
 		if (options->live && !config->kernel_events) {
 			warn_of_idle_collectors(setup);
 		}
+		if (options->live) {
+			rule_set_warn_of_needs(setup->rules, config, &setup->manifests);
+		}
 		return true;
 	}
 	if (good || why.code == ERROR_CONFIG) {

@@ -227,6 +227,7 @@ static bool try_on_recording(struct request *request, const char *path, struct t
 			     struct error *err)
 {
 	const struct recording_options options = { .config_path = path,
+						   .live = true,
 						   .problems = &request->problems,
 						   .context = request,
 						   .on_record = on_record };

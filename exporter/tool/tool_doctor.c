@@ -208,6 +208,7 @@ static bool look_at_configuration(struct request *request, struct problems *prob
 {
 	struct configured_manifests *manifests = &request->arguments.manifests;
 	const struct setup_options options = { .manifests = manifests,
+					       .live = true,
 					       .switches = request->switches.rows,
 					       .switch_count = request->switches.count };
 	struct record_needs needs = { .flags = 0 };

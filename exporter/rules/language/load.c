@@ -691,6 +691,7 @@ struct collector *collector_load(struct yaml_tree *tree, const char *name, struc
 		collector_free(collector);
 		return NULL;
 	}
+	collector_add_event_flags(collector);
 	return collector;
 }
 
