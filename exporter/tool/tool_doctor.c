@@ -296,6 +296,7 @@ static int run(struct tool_arguments *arguments)
 		text_free(&out);
 		return status;
 	}
+	status = request->strict && problems.count > 0 ? TOOL_FAILED : status;
 	problems_done(&problems);
 	printed = tool_print("doctor", &out);
 	return printed != TOOL_DONE ? printed : status;

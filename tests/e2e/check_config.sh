@@ -150,6 +150,14 @@ grep -Fxq "etw_exporter: $warning" err || fail "--check-config does not warn: $(
 printf 'collectors: { disk: off, memory: off, network: off, file_top: on }\nkernel_events: off\n' >fed.yaml
 "$ETWTOOL" check fed.yaml >out 2>err || fail "$(cat err)"
 [ ! -s err ] || fail "a warning without cause: $(cat err)"
+"$ETWTOOL" check --strict fed.yaml >out 2>err || fail "--strict fails without a warning: $(cat err)"
+status=0
+"$ETWTOOL" check --strict user.yaml >out 2>err || status=$?
+[ "$status" = 1 ] || fail "check --strict: status $status with a warning"
+grep -q '^user.yaml: good' out || fail "check --strict prints no report"
+status=0
+"$ETWTOOL" doctor --strict user.yaml >out 2>err || status=$?
+[ "$status" = 1 ] || fail "doctor --strict: status $status with a warning"
 "$ETW_EXPORTER" --config.file=user.yaml --once --replay.file=sample.etl >out 2>err || fail "it does not replay"
 ! grep -q "count nothing" err || fail "a replay needs no session: $(cat err)"
 
