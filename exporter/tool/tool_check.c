@@ -15,13 +15,17 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "config/config.h"
+#include "config/files.h"
 #include "config/problems.h"
+#include "config/yaml.h"
+#include "recorder_rules.h"
 #include "rules/language/collector.h"
 #include "rules/language/rule_set.h"
 #include "setup.h"
@@ -69,6 +73,22 @@ static void add_family(struct text *out, const struct declared_family *family)
 	text_add_string(out, family->label_count > 0 ? "}\n" : "\n");
 }
 
+/* What of a configuration makes its flight recorder useless. The folder need only exist where the
+ * exporter runs, which may be another machine; there --check-config refuses the configuration. */
+static void warn_of_recorder(const struct setup *setup)
+{
+	const struct config *config = setup->config;
+	const struct yaml_node *recorder = yaml_find(yaml_root(config->tree), "recorder");
+	char *dir = config->recorder.dir ? file_beside(config->path, config->recorder.dir) : NULL;
+
+	if (dir && !file_is_folder(dir)) {
+		yaml_warning(config->tree, yaml_find(recorder, "dir"),
+			     "recorder: dir: '%s' is not a folder here", dir);
+	}
+	free(dir);
+	recorder_rules_warn(setup);
+}
+
 static bool describe(struct request *request, const char *path, struct text *out, struct error *err)
 {
 	const struct setup_options options = { .manifests = &request->arguments.manifests,
@@ -79,6 +99,7 @@ static bool describe(struct request *request, const char *path, struct text *out
 	if (!setup_open(&setup, config_load(path, &request->problems, err), &options, err)) {
 		return false;
 	}
+	warn_of_recorder(&setup);
 	set = setup.rules;
 	text_add_shown(out, path);
 	text_add_string(out, ": good\n");
@@ -338,6 +359,7 @@ static bool try_on_recording(struct request *request, const char *path, struct t
 		add_report(request, path, recording, out);
 	}
 	if (done) {
+		warn_of_recorder(recording_setup(recording));
 		count_unfit(request, recording);
 	}
 	recording_close(recording);

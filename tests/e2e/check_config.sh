@@ -264,6 +264,41 @@ done
 "$ETW_EXPORTER" --config.file=needs_config.yaml --once --replay.file=sample.etl >out 2>err || fail "it does not replay"
 ! grep -q "no session" err || fail "a replay needs no session: $(cat err)"
 
+# ---- a flight recorder that would never record ----
+
+mkdir rec
+recorder() { # DIR SERIES...: recorder.yaml
+	printf 'recorder:\n  dir: %s\n  on:\n' "$1" >recorder.yaml
+	shift
+	printf '    - { series: %s, above: 5 }\n' "$@" >>recorder.yaml
+}
+recorder rec etw_file_written_bytes_total "'etw_file_operations_total{operation=\"read\"}'" etw_session_events_lost_total etw_disk_info \
+	etw_exporter_series_overflow_total etw_disk_operation_duration_seconds
+warned recorder.yaml
+recorder rec "'etw_file_writen_bytes_total{process=\"x\"}'" etw_nonsense "'etw_file_written_bytes_total{proces=\"x\"}'" \
+	etw_dns_queries_total etw_file_top_written_bytes "'etw_session_events_lost_total{sesion=\"x\"}'"
+warned recorder.yaml \
+	"recorder.yaml:4:17: warning: this rule never fires: there is no metric 'etw_file_writen_bytes_total'; did you mean 'etw_file_written_bytes_total'?" \
+	"recorder.yaml:5:17: warning: this rule never fires: there is no metric 'etw_nonsense'" \
+	"recorder.yaml:6:17: warning: 'etw_file_written_bytes_total' has no label 'proces'; did you mean 'process'?" \
+	"recorder.yaml:7:17: warning: this rule never fires: the collector of 'etw_dns_queries_total' is off: dns" \
+	"recorder.yaml:8:17: warning: this rule never fires: the collector of 'etw_file_top_written_bytes' is off: file_top" \
+	"recorder.yaml:9:17: warning: 'etw_session_events_lost_total' has no label 'sesion'; did you mean 'session'?"
+"$ETWTOOL" check recorder.yaml --with sample.etl >out 2>err || fail "$(cat err)"
+[ "$(grep -c '^recorder.yaml:.*warning' err)" = 6 ] || fail "check --with says: $(cat err)"
+# Without a folder there is no recorder, and its rules do not matter.
+sed -i '/dir:/d' recorder.yaml
+warned recorder.yaml
+# The folder of a recorder is needed where it runs. Other machines, on which configurations are checked as well, need not have it.
+recorder nowhere etw_file_written_bytes_total
+"$ETWTOOL" check recorder.yaml >out 2>err || fail "etwtool refuses a folder that this machine does not have: $(cat err)"
+[ "$(cat err)" = "recorder.yaml:2:8: warning: recorder: dir: 'nowhere' is not a folder here" ] || fail "$(cat err)"
+status=0
+"$ETW_EXPORTER" --check-config --config.file=recorder.yaml >out 2>err || status=$?
+[ "$status" = 2 ] || fail "--check-config: status $status without the folder of the recorder"
+[ "$(cat err)" = "etw_exporter: recorder.yaml:2:8: recorder: dir: 'nowhere' is not a folder" ] || fail "$(cat err)"
+[ ! -s out ] || fail "--check-config calls it valid: $(cat out)"
+
 # ---- spellings of comparisons ----
 
 printf 'collector_files: [signs.yaml]\nsessions: { u: { logger: user, providers: [{ provider: Contoso, payload: [%s] }] } }\n' \
