@@ -115,3 +115,17 @@ head -c 100000 "$work/sample.etl" >"$work/cut.etl"
 "$ETW_EXPORTER" --once --replay.file="$work/cut.etl" >"$work/out" 2>"$work/err" || fail "cut short: $(cat "$work/err")"
 grep -q 'level=warning.*cut short' "$work/err" || fail "cut short, and no warning: $(cat "$work/err")"
 grep -q '^etw_events_total' "$work/out" || fail "cut short, and no metrics"
+
+# One file given in the place of another is called what it is.
+expect_exit 2 'sample\.etl is a recording; --config\.file takes a configuration \(\.yaml\)$' "$ETW_EXPORTER" --check-config --config.file="$work/sample.etl"
+expect_exit 2 'sample\.etl is a recording; --config\.file takes a configuration \(\.yaml\)$' "$ETWTOOL" report --config.file "$work/sample.etl" \
+	"$work/sample.etl" -o "$work/out.html"
+printf 'collector: mine\nhelp: M.\ndefault: on\nmetrics: []\n' >"$work/mine.yaml"
+printf 'collector_files: [mine.yaml]\n' >"$work/my.yaml"
+for command in "$ETWTOOL check" "$ETWTOOL doctor" "$ETW_EXPORTER --check-config --config.file"; do
+	expect_exit 2 'mine\.yaml:1:1: this is a collector; a configuration names it under collector_files$' $command "$work/mine.yaml"
+	$command "$work/my.yaml" >"$work/out" 2>&1 || fail "$command my.yaml: $(cat "$work/out")"
+done
+printf 'collector_files: [my.yaml]\n' >"$work/wrong.yaml"
+expect_exit 2 'my\.yaml:1:1: this is a configuration, not a collector$' "$ETWTOOL" check "$work/wrong.yaml"
+"$ETW_EXPORTER" --help | grep -A2 -e --web.enable-lifecycle | tr '\n' ' ' | grep -q 'POST /-/record' || fail "--help does not name /-/record"
