@@ -18,7 +18,8 @@ struct check {
 };
 
 static void warn(const struct check *check, const struct config_recorder_rule *rule,
-		 const char *before, const char *name, const char *after, const struct nearest *near)
+		 const char *before, const char *name, const char *after,
+		 const struct nearest *near)
 {
 	const struct yaml_node at = { .line = rule->line, .column = rule->column };
 	const char *meant = near ? near->best : NULL;
@@ -82,8 +83,7 @@ static void check_rule(const struct check *check, const struct config_recorder_r
 		       const struct series_selector *selector)
 {
 	const char *name = series_selector_name(selector);
-	const struct declared_family *declared =
-		rule_set_find_family(check->setup->rules, name);
+	const struct declared_family *declared = rule_set_find_family(check->setup->rules, name);
 	const struct family *family = registry_find_family(check->own, name);
 
 	for (const struct state_gauge *gauge = state_gauges; gauge->family; gauge++) {

@@ -313,8 +313,7 @@ static bool listen_on(const char *text, socket_handle *listener, struct error *e
 	return error_set(err, ERROR_SYSTEM,
 			 "cannot listen on %s: %s%s%s%s; --web.listen-address, or listen_addresses "
 			 "under web: in the configuration, chooses another",
-			 text, reason, advice ? " (" : "", advice ? advice : "",
-			 advice ? ")" : "");
+			 text, reason, advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
 }
 
 /* Opens what listens; on failure what was opened is left in the array. */

@@ -189,10 +189,9 @@ bool flight_check_dir(const struct config *config, struct error *err)
 	if (!dir) {
 		return error_no_memory(err, "the flight recorder");
 	}
-	good = file_is_folder(dir) ?
-		       dir_is_writable(dir, err) :
-		       yaml_describe(config->tree, yaml_find(recorder, "dir"), err,
-				     "recorder: dir: '%s' is not a folder", dir);
+	good = file_is_folder(dir) ? dir_is_writable(dir, err) :
+				     yaml_describe(config->tree, yaml_find(recorder, "dir"), err,
+						   "recorder: dir: '%s' is not a folder", dir);
 	free(dir);
 	return good;
 }

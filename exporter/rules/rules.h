@@ -96,8 +96,9 @@ const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t
 const struct provider_spec *rule_set_substitute(const struct rule_set *set, size_t index);
 
 /*
- * Warns, at their places, of rules whose events no live session would be asked for, and of providers
- * in `needs` that look misspelt. Sessions and manifests are those that the rule set was made with.
+ * Warns, at their places, of rules whose events no live session would be asked for, and of
+ * providers in `needs` that look misspelt. Sessions and manifests are those that the rule set was
+ * made with.
  */
 void rule_set_warn_of_needs(const struct rule_set *set, const struct config *config,
 			    const struct configured_manifests *manifests);

@@ -148,9 +148,7 @@ static const char *meant_event(const struct request *request, const struct rule 
 			best = event.best != before ? row->name : best;
 		}
 	}
-	return best                                           ? best :
-	       whole.best && whole.distance <= NEAR_MISS ? whole.best :
-								NULL;
+	return best ? best : whole.best && whole.distance <= NEAR_MISS ? whole.best : NULL;
 }
 
 /* Likewise a field of the rule's event. */

@@ -254,6 +254,9 @@ collector "{ providers: ['{4b3c1f0e-7a52-5d91-8e20-1f66b04a93d7}:4'] }" Contoso.
 warned needs_config.yaml
 collector "{ providers: ['Contoso-Shop-Orders:4'] }" "'{4b3c1f0e-7a52-5d91-8e20-1f66b04a93d7}/*'"
 warned needs_config.yaml
+# Both names may have slashes.
+collector "{ providers: ['Contoso/Shop:4'] }" Contoso/Shop/Order/Placed Contoso/Shop/7
+warned needs_config.yaml
 # A replay takes what is in the recording. A check on a recording is for sessions, too.
 collector '{}' Microsoft-Windows-DNS-Client/3008
 for command in "check needs_config.yaml --with sample.etl" "doctor needs_config.yaml"; do

@@ -640,7 +640,7 @@ static void bad_options_are_reported(void **state)
 	registry_free(registry);
 }
 
-#define ELSEWHERE                                                                                \
+#define ELSEWHERE \
 	"; --web.listen-address, or listen_addresses under web: in the configuration, chooses another"
 
 static void a_port_in_use_is_reported(void **state)

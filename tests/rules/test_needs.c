@@ -80,10 +80,11 @@ static uint32_t flags_of_events(const char *needs, const char *events, uint32_t 
 	struct rule_set *set;
 	uint32_t flags;
 
-	file.size = (size_t)snprintf(text, sizeof text,
-				     "collector: mine\nhelp: Mine.\ndefault: on\n%smetrics:\n"
-				     "  - { name: mine_total, type: counter, help: M., labels: { provider: Provider }, events: [%s] }\n",
-				     needs, events);
+	file.size = (size_t)snprintf(
+		text, sizeof text,
+		"collector: mine\nhelp: Mine.\ndefault: on\n%smetrics:\n"
+		"  - { name: mine_total, type: counter, help: M., labels: { provider: Provider }, events: [%s] }\n",
+		needs, events);
 	set = rule_set_new(&options, registry, &err);
 	assert_string_equal(err.text, "");
 	assert_non_null(set);
@@ -108,11 +109,12 @@ static void events_bring_the_flags_that_enable_them(void **state)
 	assert_int_equal(flags_of_events("", "{ event: Thread/CSwitch }", &groups),
 			 KERNEL_FLAG_CSWITCH);
 	/* Both ends of a pair. */
-	assert_int_equal(flags_of_events("",
-					 "{ event: FileIo/OperationEnd, pair: { start: FileIo/Read, "
-					 "stop: FileIo/OperationEnd, key: [IrpPtr] } }",
-					 &groups),
-			 KERNEL_FLAG_FILE_IO | KERNEL_FLAG_FILE_IO_INIT);
+	assert_int_equal(
+		flags_of_events("",
+				"{ event: FileIo/OperationEnd, pair: { start: FileIo/Read, "
+				"stop: FileIo/OperationEnd, key: [IrpPtr] } }",
+				&groups),
+		KERNEL_FLAG_FILE_IO | KERNEL_FLAG_FILE_IO_INIT);
 	/* Two groups have this event: both, unless `needs` chooses one. */
 	assert_int_equal(flags_of_events("", "{ event: FileIo/98 }", &groups), 0);
 	assert_int_equal(groups, calls | fast);

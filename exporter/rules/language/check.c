@@ -257,7 +257,8 @@ static bool check_literal(struct checker *checker, const struct rule *rule,
 		struct field_path path;
 		uint32_t value;
 
-		found = field_path_find(known.events[i].schema, field->name, &path) && path.value.map &&
+		found = field_path_find(known.events[i].schema, field->name, &path) &&
+			path.value.map &&
 			value_map_value(path.value.map, literal->text, literal->size, &value);
 	}
 	known_events_done(&known);

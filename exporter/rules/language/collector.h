@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/regex.h"
 #include "config/yaml_rows.h"
 #include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "rules/language/event_pattern.h"
-#include "base/regex.h"
 #include "source/provider_spec.h"
 #include "track/derived_fields.h"
 

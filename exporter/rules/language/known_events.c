@@ -113,7 +113,7 @@ static bool find_configured(struct known_events *known, const struct event_patte
 }
 
 void known_events_find(struct known_events *known, const struct event_pattern *pattern,
-			      const struct configured_manifests *manifests)
+		       const struct configured_manifests *manifests)
 {
 	*known = (struct known_events){ .events = NULL };
 	if (pattern->scope == EVENTS_KERNEL) {
@@ -132,8 +132,8 @@ void known_events_done(struct known_events *known)
 }
 
 void known_events_nearest(const struct event_pattern *pattern,
-				 const struct configured_manifests *manifests, struct text *out,
-				 unsigned *distance)
+			  const struct configured_manifests *manifests, struct text *out,
+			  unsigned *distance)
 {
 	const struct manifest_set *const sets[] = { manifests->configured, manifests->builtin };
 	struct nearest nearest = { .word = pattern->event, .size = pattern->event_size };

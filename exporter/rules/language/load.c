@@ -690,8 +690,7 @@ struct collector *collector_load(struct yaml_tree *tree, const char *name, struc
 	if (!yaml_find(yaml_root(tree), "collector") &&
 	    (yaml_find(yaml_root(tree), "collector_files") ||
 	     yaml_find(yaml_root(tree), "collectors"))) {
-		yaml_error(tree, yaml_root(tree), err,
-			   "this is a configuration, not a collector");
+		yaml_error(tree, yaml_root(tree), err, "this is a configuration, not a collector");
 		collector_free(collector);
 		return NULL;
 	}

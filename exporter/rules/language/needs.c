@@ -3,17 +3,17 @@
  * What a live session must be asked for so that the rules get their events.
  *
  * A replay counts what is in the recording. A live session delivers only what it was asked for, so
- * a rule whose events nobody asks for counts nothing, and its family stays away without a word.
+ * a rule whose events were not asked for counts nothing, and its family is missing without a word.
  * Kernel events are enabled by flags that follow from class and opcode: the flags of a rule's
  * events are added to those of its collector, so `needs` may leave them out. Two cases are left to
- * `needs`. The opcodes of a whole class, as in a rule for all FileIo events, may have several flags,
- * some of them expensive. And of minifilter calls either of two groups may be enough.
+ * `needs`. The opcodes of a whole class, as in a rule for all FileIo events, may have several
+ * flags, some of them expensive. And of minifilter calls either of two groups may be enough.
  *
  * Providers are never added. An event of a rule does not say which level and keywords are enough,
  * and a provider with all of them can emit a million events a second. Instead there is a warning,
  * at the place of the rule. A provider is asked for by the `needs` of the rule's own collector, by
  * those of any collector that is on, because a session gets the needs of all, and by the sessions
- * of the configuration. Where the program cannot tell, it does not warn: a provider may be given
+ * of the configuration. Where the program cannot know, it does not warn: a provider may be given
  * once by a name and once by a GUID that only its own machine connects.
  */
 #include <stdlib.h>
@@ -41,9 +41,9 @@ static bool has_any(const struct collector *collector, const struct kernel_event
 static void add_flags_of(struct collector *collector, const struct event_pattern *event)
 {
 	enum kernel_class kernel_class = kernel_class_of(&event->guid);
-	struct kernel_event_flags by = event->every ?
-					       kernel_class_flags(kernel_class) :
-					       kernel_event_flags(kernel_class, event->opcode, NULL);
+	struct kernel_event_flags by =
+		event->every ? kernel_class_flags(kernel_class) :
+			       kernel_event_flags(kernel_class, event->opcode, NULL);
 	bool one_flag = by.groups == 0 && (by.flags & (by.flags - 1)) == 0;
 
 	if (event->scope == EVENTS_KERNEL && !has_any(collector, &by) &&
@@ -261,6 +261,12 @@ static bool list_requests(struct requests *requests, const struct config *config
 
 /* ---- events of providers ---- */
 
+/* Whether it is in the `needs` of the collector. */
+static bool is_of(const struct request *request, const struct collector *collector)
+{
+	return request->collector && request->collector == collector;
+}
+
 /* Whether the request can be about the provider of the pattern. */
 static bool is_about(const struct request *request, const struct event_pattern *event)
 {
@@ -305,7 +311,7 @@ static bool passes(const struct provider_spec *spec, const struct event_pattern 
 	return known->count == 0 && takes_id(spec, event->id);
 }
 
-/* The provider of a pattern by name, as far as it is certain: a name may have slashes. */
+/* Offers the providers that the program knows, and those that are asked for. */
 static void offer_names(const struct requests *requests, struct nearest *nearest)
 {
 	struct guid guid;
@@ -324,9 +330,8 @@ static void offer_names(const struct requests *requests, struct nearest *nearest
 /* Three strings for "%s%s%s": the question for a known name that differs by a letter or two. */
 #define IS_MEANT(nearest) \
 	((nearest).best && (nearest).distance > 0 && (nearest).distance <= NEAR_MISS)
-#define MEANT(nearest)                                    \
-	IS_MEANT(nearest) ? "; did you mean '" : "",      \
-		IS_MEANT(nearest) ? (nearest).best : "", \
+#define MEANT(nearest)                                                                        \
+	IS_MEANT(nearest) ? "; did you mean '" : "", IS_MEANT(nearest) ? (nearest).best : "", \
 		IS_MEANT(nearest) ? "'?" : ""
 
 static void warn_of_missing(const struct requests *requests, const struct collector *collector,
@@ -353,18 +358,18 @@ static void warn_of_event(const struct requests *requests, const struct collecto
 	for (size_t i = 0; i < requests->count && !good; i++) {
 		const struct request *request = &requests->list[i];
 
-		if ((request->counts || request->collector == collector) &&
-		    is_about(request, event)) {
+		if ((request->counts || is_of(request, collector)) && is_about(request, event)) {
 			named = true;
 			good = passes(request->spec, event, &known);
 		}
 	}
 	known_events_done(&known);
 	if (!good && named) {
-		yaml_warning(collector->tree, at,
-			     "no session is asked for '%s': 'needs' names this provider, but leaves "
-			     "the event out by its id, level or keywords",
-			     at->text);
+		yaml_warning(
+			collector->tree, at,
+			"no session is asked for '%s': 'needs' names this provider, but leaves "
+			"the event out by its id, level or keywords",
+			at->text);
 	} else if (!good) {
 		warn_of_missing(requests, collector, event, at);
 	}
@@ -387,10 +392,9 @@ static bool may_be_used(const struct requests *requests, const struct request *r
 			for (size_t n = 0; n < metric->rule_count; n++) {
 				const struct event_pattern *event = &metric->rules[n].event;
 
-				if (event->scope == EVENTS_ALL ?
-					    collector == request->collector :
-					    event->scope == EVENTS_PROVIDER &&
-						    is_about(request, event)) {
+				if (event->scope == EVENTS_ALL ? is_of(request, collector) :
+								 event->scope == EVENTS_PROVIDER &&
+									 is_about(request, event)) {
 					return true;
 				}
 			}
