@@ -623,6 +623,12 @@ static struct config *read_config(struct yaml_tree *tree, const char *path, bool
 	}
 	config->tree = tree;
 	config->path = path;
+	if (yaml_find(yaml_root(tree), "collector") && yaml_find(yaml_root(tree), "metrics")) {
+		yaml_error(tree, yaml_root(tree), err,
+			   "this is a collector; a configuration names it under collector_files");
+		config_free(config);
+		return NULL;
+	}
 	if (!yaml_read_root(&in, &config_shape, "the configuration", config)) {
 		config->broken = true;
 		if (!broken_too || yaml_problems(tree)->errors == 0) { /* without memory */

@@ -190,20 +190,51 @@ static bool read_text(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
+/* The units of a number, from the smallest one on; the last has no name. */
+struct unit {
+	const char *name;
+	uint64_t size;
+};
+static const struct unit no_units[] = { { "", 1 }, { NULL, 0 } };
+static const struct unit size_units[] = { { "", 1 },
+					  { "KiB", UINT64_C(1) << 10 },
+					  { "MiB", UINT64_C(1) << 20 },
+					  { "GiB", UINT64_C(1) << 30 },
+					  { NULL, 0 } };
+static const struct unit duration_units[] = {
+	{ "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { NULL, 0 }
+};
+
+enum { BOUND_SIZE = 32 };
+
+/* In the largest unit in which the number is whole, as people write it. */
+static const char *show_bound(char text[BOUND_SIZE], uint64_t number, const struct unit *units)
+{
+	const struct unit *unit = units;
+
+	for (const struct unit *at = units; number > 0 && at->name; at++) {
+		unit = number % at->size == 0 ? at : unit;
+	}
+	snprintf(text, BOUND_SIZE, "%llu%s", (unsigned long long)(number / unit->size), unit->name);
+	return text;
+}
+
 /* Stores the value if it satisfies the bounds of the shape. */
 static bool store_in_range(struct yaml_reader *in, const struct yaml_node *node,
-			   const struct yaml_row *row, void *base, uint64_t value, const char *unit)
+			   const struct yaml_row *row, void *base, uint64_t value,
+			   const struct unit *units)
 {
-	unsigned long long least = row->shape->least, most = row->shape->most;
-	unsigned long long multiple = row->shape->multiple;
+	const struct yaml_shape *shape = row->shape;
+	char least[BOUND_SIZE], most[BOUND_SIZE];
 
-	if (value < least || value > most) {
-		return yaml_wrong(in, node, "%s: %s is not from %llu%s to %llu%s", row->key,
-				  node->text, least, unit, most, unit);
+	if (value < shape->least || value > shape->most) {
+		return yaml_wrong(in, node, "%s: %s is not from %s to %s", row->key, node->text,
+				  show_bound(least, shape->least, units),
+				  show_bound(most, shape->most, units));
 	}
-	if (multiple != 0 && value % multiple != 0) {
-		return yaml_wrong(in, node, "%s: %s is not a multiple of %llu%s", row->key,
-				  node->text, multiple, unit);
+	if (shape->multiple != 0 && value % shape->multiple != 0) {
+		return yaml_wrong(in, node, "%s: %s is not a multiple of %s", row->key, node->text,
+				  show_bound(least, shape->multiple, units));
 	}
 	store_integer(row, base, value);
 	return true;
@@ -217,7 +248,7 @@ static bool read_number(struct yaml_reader *in, const struct yaml_node *node,
 	if (!parse_u64(node->text, node->size, &value)) {
 		return yaml_wrong(in, node, "%s: '%s' is not a number", row->key, node->text);
 	}
-	return store_in_range(in, node, row, base, value, "");
+	return store_in_range(in, node, row, base, value, no_units);
 }
 
 static bool read_real(struct yaml_reader *in, const struct yaml_node *node,
@@ -240,22 +271,13 @@ static bool read_real(struct yaml_reader *in, const struct yaml_node *node,
 static bool read_size(struct yaml_reader *in, const struct yaml_node *node,
 		      const struct yaml_row *row, void *base)
 {
-	static const struct {
-		const char *suffix;
-		unsigned shift;
-	} units[] = { { "KiB", 10 }, { "MiB", 20 }, { "GiB", 30 }, { "", 0 } };
 	size_t digits = node->size;
-	unsigned shift = 0;
-	uint64_t value;
+	uint64_t unit = 1, value;
 
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-		size_t suffix = strlen(units[i].suffix);
-
-		if (node->size >= suffix &&
-		    strcmp(node->text + node->size - suffix, units[i].suffix) == 0) {
-			digits = node->size - suffix;
-			shift = units[i].shift;
-			break;
+	for (const struct unit *at = size_units + 1; at->name; at++) {
+		if (node->size >= 3 && strcmp(node->text + node->size - 3, at->name) == 0) {
+			digits = node->size - 3;
+			unit = at->size;
 		}
 	}
 	while (digits > 0 && node->text[digits - 1] == ' ') {
@@ -265,8 +287,8 @@ static bool read_size(struct yaml_reader *in, const struct yaml_node *node,
 		return yaml_wrong(in, node, "%s: '%s' is not a size such as 64MiB", row->key,
 				  node->text);
 	}
-	value = value > UINT64_MAX >> shift ? UINT64_MAX : value << shift;
-	return store_in_range(in, node, row, base, value, "");
+	value = value > UINT64_MAX / unit ? UINT64_MAX : value * unit;
+	return store_in_range(in, node, row, base, value, size_units);
 }
 
 static bool read_duration(struct yaml_reader *in, const struct yaml_node *node,
@@ -278,7 +300,7 @@ static bool read_duration(struct yaml_reader *in, const struct yaml_node *node,
 		return yaml_wrong(in, node, "%s: '%s' is not a duration such as 1s", row->key,
 				  node->text);
 	}
-	return store_in_range(in, node, row, base, value, "ms");
+	return store_in_range(in, node, row, base, value, duration_units);
 }
 
 static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,

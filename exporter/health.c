@@ -21,6 +21,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/os.h"
+#include "live.h"
+#include "pipeline.h"
 #include "runner.h"
 #include "version.h"
 
@@ -561,16 +563,6 @@ void health_reload_failed(struct health *health)
 	os_mutex_unlock(&health->lock);
 }
 
-bool health_declare(struct registry *registry, struct error *err)
-{
-	bool good = true;
-
-	for (size_t i = 0; good && i < ROW_COUNT; i++) {
-		good = registry_family(registry, &rows[i].family, err) != NULL;
-	}
-	return good;
-}
-
 /* ---- scrapes ---- */
 
 static const uint64_t duration_bounds_ns[] = { 1000000,    2500000,    5000000,    10000000,
@@ -636,4 +628,21 @@ bool web_families(struct registry *registry, struct family *families[WEB_FAMILIE
 		  struct error *err)
 {
 	return register_rows(registry, web_rows, WEB_FAMILIES, families, err);
+}
+
+/* ---- all of them ---- */
+
+bool health_declare(struct registry *registry, struct error *err)
+{
+	struct family *pipeline[PIPELINE_FAMILIES];
+	struct family *scrapes[SCRAPE_FAMILIES];
+	struct family *web[WEB_FAMILIES];
+	bool good = pipeline_families(registry, pipeline, err) &&
+		    live_delay_family(registry, err) != NULL &&
+		    scrape_families(registry, scrapes, err) && web_families(registry, web, err);
+
+	for (size_t i = 0; good && i < ROW_COUNT; i++) {
+		good = registry_family(registry, &rows[i].family, err) != NULL;
+	}
+	return good;
 }

@@ -30,10 +30,6 @@ void health_free(struct health *health);
 void health_reloaded(struct health *health, const struct setup *next);
 void health_reload_failed(struct health *health);
 
-/* Registers all of the families above, those of replays and of live sessions, for a list of them.
- */
-bool health_declare(struct registry *registry, struct error *err);
-
 /* The families about the web server, which it adds to itself: scrapes, with a counter by HTTP
  * status, a histogram in nanoseconds, a gauge in bytes; connections, with a gauge and a counter by
  * reason. */
@@ -62,5 +58,9 @@ enum web_family {
 
 bool web_families(struct registry *registry, struct family *families[WEB_FAMILIES],
 		  struct error *err);
+
+/* Registers all families that the program always has, for a list of them: those above, of replays
+ * and of live sessions, and those of consumers. */
+bool health_declare(struct registry *registry, struct error *err);
 
 #endif

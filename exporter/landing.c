@@ -248,6 +248,26 @@ static void add_breakable(struct text *html, const char *name)
 	}
 }
 
+/* A pair of backticks encloses code, as in Markdown. */
+static void add_help(struct text *html, const char *help)
+{
+	struct text escaped = { 0 };
+	const char *at, *tick, *end;
+
+	text_add_html(&escaped, help);
+	at = escaped.data ? escaped.data : "";
+	while ((tick = strchr(at, '`')) != NULL && (end = strchr(tick + 1, '`')) != NULL) {
+		text_add(html, at, (size_t)(tick - at));
+		text_add_string(html, "<code>");
+		text_add(html, tick + 1, (size_t)(end - tick - 1));
+		text_add_string(html, "</code>");
+		at = end + 1;
+	}
+	text_add_string(html, at);
+	html->failed |= escaped.failed;
+	text_free(&escaped);
+}
+
 static void add_collector(struct text *html, const struct collector_info *collector,
 			  const char *metrics)
 {
@@ -261,7 +281,7 @@ static void add_collector(struct text *html, const struct collector_info *collec
 	}
 	add_breakable(html, collector->name);
 	text_add_string(html, collector->on ? "</a><td>" : "<td>");
-	text_add_html(html, collector->help);
+	add_help(html, collector->help);
 	text_add_char(html, '\n');
 }
 

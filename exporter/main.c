@@ -31,6 +31,7 @@
 #include "options.h"
 #include "print_config.h"
 #include "recorder/flight.h"
+#include "recorder_rules.h"
 #include "reload.h"
 #include "runner.h"
 #include "setup.h"
@@ -112,6 +113,9 @@ static bool set_up(struct app *app, struct error *err)
 
 		app->web = web_config_open(options->web_config_file, &app->problems, first);
 		good = good && app->web;
+	}
+	if (good && !options->once) {
+		recorder_rules_warn(&app->setup);
 	}
 	show_problems(app, err);
 	return good;
@@ -487,7 +491,9 @@ static bool run(struct app *app, struct error *err)
 		return false;
 	}
 	if (app->options.check_config) {
-		return print_line("The configuration is valid.", err);
+		return (!flight_configured(app->setup.config) ||
+			flight_check_dir(app->setup.config, err)) &&
+		       print_line("The configuration is valid.", err);
 	}
 	if (app->options.print_config) {
 		return print_configuration(app, err);

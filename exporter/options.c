@@ -184,7 +184,7 @@ static const struct command_option flags[] = {
 	  "Leave out the metrics about the exporter itself: etw_exporter_* and process_*.",
 	  OPTION_SET, AT(disable_exporter_metrics) },
 	{ "--web.enable-lifecycle", NULL,
-	  "Allow clients to reload and to end the program: POST /-/reload, POST /-/quit.",
+	  "Allow clients to reload, to have a recording written and to end the program: POST /-/reload, POST /-/record, POST /-/quit.",
 	  OPTION_SET, AT(enable_lifecycle) },
 	{ "--web.config.file", "FILE",
 	  "TLS, users and headers (YAML), in the format of Prometheus' exporter toolkit.",

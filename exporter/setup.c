@@ -28,8 +28,19 @@ bool setup_add_switch(struct config_switch **switches, size_t *count, const char
 	return true;
 }
 
+/* By its name: etl/packed.h unpacks what has another ending behind the one of a recording. */
+static bool is_recording(const char *path)
+{
+	return text_ends_nocase(path, strlen(path), ".etl", 4) || strstr(path, ".etl.") != NULL;
+}
+
 struct config *setup_config(const char *path, struct problems *problems, struct error *err)
 {
+	if (path && is_recording(path)) {
+		error_set(err, ERROR_CONFIG,
+			  "%s is a recording; --config.file takes a configuration (.yaml)", path);
+		return NULL;
+	}
 	return path ? config_load(path, problems, err) : config_default(err);
 }
 
@@ -119,6 +130,9 @@ static bool open_rest(struct setup *setup, const struct setup_options *options, 
 	if (good && !config->broken) {
 		if (options->live && !config->kernel_events) {
 			warn_of_idle_collectors(setup);
+		}
+		if (options->live) {
+			rule_set_warn_of_needs(setup->rules, config, &setup->manifests);
 		}
 		return true;
 	}

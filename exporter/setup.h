@@ -27,8 +27,8 @@ struct setup_options {
 	size_t switch_count;
 	bool disable_defaults; /* collectors are off unless they are switched on */
 	bool every_collector;  /* collectors are on unless they are switched off */
-	/* The sessions of the configuration are to run: warns of collectors that no session of it
-	 * can feed. */
+	/* The sessions of the configuration are to run: warns of collectors and rules that no
+	 * session of it can feed. */
 	bool live;
 	/* Collectors of the caller, in addition to the shipped ones; borrowed during setup_open().
 	 */

@@ -310,8 +310,10 @@ static bool listen_on(const char *text, socket_handle *listener, struct error *e
 	}
 	advice = os_listen_advice(number);
 	os_error_text(number, reason, sizeof reason);
-	return error_set(err, ERROR_SYSTEM, "cannot listen on %s: %s%s%s%s", text, reason,
-			 advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
+	return error_set(err, ERROR_SYSTEM,
+			 "cannot listen on %s: %s%s%s%s; --web.listen-address, or listen_addresses "
+			 "under web: in the configuration, chooses another",
+			 text, reason, advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
 }
 
 /* Opens what listens; on failure what was opened is left in the array. */

@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "config/files.h"
+#include "config/yaml.h"
 #include "recorder/recording.h"
 #include "recorder/trigger.h"
 
@@ -78,14 +79,13 @@ bool flight_configured(const struct config *config)
 
 /* ---- the folder ---- */
 
-static bool path_in(const struct flight_recorder *recorder, const char *name, struct text *path)
+static bool path_in(const char *dir, const char *name, struct text *path)
 {
-	size_t size = strlen(recorder->config.dir);
+	size_t size = strlen(dir);
 
 	text_clear(path);
-	text_add_string(path, recorder->config.dir);
-	if (size > 0 && recorder->config.dir[size - 1] != '/' &&
-	    recorder->config.dir[size - 1] != '\\') {
+	text_add_string(path, dir);
+	if (size > 0 && dir[size - 1] != '/' && dir[size - 1] != '\\') {
 		text_add_char(path, '/');
 	}
 	text_add_string(path, name);
@@ -149,7 +149,7 @@ static void remove_oldest(const struct flight_recorder *recorder, const char *en
 
 		os_folder_list(recorder->config.dir, look_at_name, &listing);
 		more = listing.count > keep && listing.oldest &&
-		       path_in(recorder, listing.oldest, &path);
+		       path_in(recorder->config.dir, listing.oldest, &path);
 		if (more && !os_file_remove(path.data, &err)) {
 			log_warning("Old recording stays", log_text("file", path.data),
 				    log_text("error", err.text));
@@ -160,30 +160,40 @@ static void remove_oldest(const struct flight_recorder *recorder, const char *en
 	text_free(&path);
 }
 
-/* Whether a recording can be written there: found out at the start, not when it is needed. */
-static bool check_dir(const struct flight_recorder *recorder, struct error *err)
+static bool dir_is_writable(const char *dir, struct error *err)
 {
 	struct text path = { 0 };
 	FILE *file;
 
-	if (!file_is_folder(recorder->config.dir)) {
-		return error_set(err, ERROR_CONFIG, "recorder: dir: '%s' is not a folder",
-				 recorder->config.dir);
-	}
-	if (!path_in(recorder, "etw_exporter-test.etl.partial", &path)) {
+	if (!path_in(dir, "etw_exporter-test.etl.partial", &path)) {
 		text_free(&path);
 		return error_no_memory(err, "the flight recorder");
 	}
 	file = os_file_stream(path.data, "wb");
 	if (!file) {
-		error_set(err, ERROR_SYSTEM, "recorder: dir: no file can be made in '%s'",
-			  recorder->config.dir);
+		error_set(err, ERROR_SYSTEM, "recorder: dir: no file can be made in '%s'", dir);
 	} else {
 		fclose(file);
 		os_file_remove(path.data, NULL);
 	}
 	text_free(&path);
 	return file != NULL;
+}
+
+bool flight_check_dir(const struct config *config, struct error *err)
+{
+	const struct yaml_node *recorder = yaml_find(yaml_root(config->tree), "recorder");
+	char *dir = file_beside(config->path, config->recorder.dir);
+	bool good;
+
+	if (!dir) {
+		return error_no_memory(err, "the flight recorder");
+	}
+	good = file_is_folder(dir) ? dir_is_writable(dir, err) :
+				     yaml_describe(config->tree, yaml_find(recorder, "dir"), err,
+						   "recorder: dir: '%s' is not a folder", dir);
+	free(dir);
+	return good;
 }
 
 /* ---- one recording ---- */
@@ -225,7 +235,7 @@ static bool find_path(const struct flight_recorder *recorder, struct text *path)
 			os_folder_list(recorder->config.dir, look_for_name, &sought);
 		}
 	} while (!name.failed && !sought);
-	good = !name.failed && path_in(recorder, name.data, path);
+	good = !name.failed && path_in(recorder->config.dir, name.data, path);
 	text_free(&name);
 	return good;
 }
@@ -385,14 +395,6 @@ static void run(void *context)
 
 bool flight_start(struct flight_recorder *recorder, struct error *err)
 {
-	const char *family;
-	size_t at = 0;
-
-	while ((family = triggers_without_family(recorder->triggers, recorder->registry, &at)) !=
-	       NULL) {
-		log_warning("No family has the name that a rule of the flight recorder asks for",
-			    log_text("family", family));
-	}
 	remove_oldest(recorder, partial_end, 0, NULL);
 	recorder->started = os_thread_start(&recorder->thread, run, recorder, err);
 	return recorder->started;
@@ -552,7 +554,7 @@ struct flight_recorder *flight_new(const struct config *config, struct registry 
 		goto fail;
 	}
 	recorder->triggers = triggers_new(&config->recorder, err);
-	if (!recorder->triggers || !check_dir(recorder, err)) {
+	if (!recorder->triggers || !flight_check_dir(config, err)) {
 		goto fail;
 	}
 	recorder->taps = taps_new(&recorder->config, consumers, grows, err);

@@ -24,6 +24,10 @@ struct flight_recorder; /* opaque */
 /* Whether the configuration has a flight recorder. */
 bool flight_configured(const struct config *config);
 
+/* Whether recordings can be written to its folder, if there is one: found out before it is needed.
+ */
+bool flight_check_dir(const struct config *config, struct error *err);
+
 /*
  * consumers, grows: see taps_new(). The registry is borrowed until flight_free(), the configuration
  * only during the call. Fails when the folder cannot be written to.

@@ -203,16 +203,3 @@ const char *triggers_look(struct triggers *triggers, struct registry *registry, 
 	}
 	return fires;
 }
-
-const char *triggers_without_family(const struct triggers *triggers, struct registry *registry,
-				    size_t *at)
-{
-	while (*at < triggers->count) {
-		const char *family = series_selector_name(triggers->list[(*at)++].selector);
-
-		if (!registry_find_family(registry, family)) {
-			return family;
-		}
-	}
-	return NULL;
-}

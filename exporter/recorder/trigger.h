@@ -27,10 +27,6 @@ void triggers_free(struct triggers *triggers); /* NULL is fine */
  */
 const char *triggers_look(struct triggers *triggers, struct registry *registry, uint64_t now_ns);
 
-/* The first rule whose family is not on the page, from number *at on; NULL: no more. */
-const char *triggers_without_family(const struct triggers *triggers, struct registry *registry,
-				    size_t *at);
-
 /* ---- one rule, for tests ---- */
 
 struct trigger_state {

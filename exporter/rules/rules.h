@@ -81,7 +81,7 @@ uint32_t rule_set_features(const struct rule_set *set);
 void rule_set_make_samples(const struct rule_set *set, struct registry *registry);
 
 /* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
- * what they say themselves, and what their derived fields bring. */
+ * what they say themselves, and what the events and derived fields of their rules bring. */
 uint32_t rule_set_kernel_flags(const struct rule_set *set);
 /* Likewise the groups beyond the flags: a set of the kernel_groups[] (source/kernel_flags.h). */
 uint32_t rule_set_kernel_groups(const struct rule_set *set);
@@ -94,6 +94,14 @@ bool rule_set_only_kernel(const struct rule_set *set, size_t index);
 const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index);
 /* Likewise those that take the place of kernel events, where no live session has these. */
 const struct provider_spec *rule_set_substitute(const struct rule_set *set, size_t index);
+
+/*
+ * Warns, at their places, of rules whose events no live session would be asked for, and of
+ * providers in `needs` that look misspelt. Sessions and manifests are those that the rule set was
+ * made with.
+ */
+void rule_set_warn_of_needs(const struct rule_set *set, const struct config *config,
+			    const struct configured_manifests *manifests);
 
 struct rule_engine; /* opaque; one consumer's */
 

@@ -167,10 +167,11 @@ bool doctor_report_collectors(struct doctor *doctor, const struct recording *rec
 	const struct rule_set *set = recording_setup(recording)->rules;
 
 	for (size_t i = 0; i < doctor->classes.count; i++) {
-		uint32_t groups;
+		const struct kernel_event_flags by =
+			class_row_kernel_flags(&doctor->classes.rows[i]);
 
-		doctor->seen_flags |= class_row_kernel_flag(&doctor->classes.rows[i], &groups);
-		doctor->seen_groups |= groups;
+		doctor->seen_flags |= by.flags;
+		doctor->seen_groups |= by.groups;
 	}
 	doctor->collectors = calloc(set->collector_count + 1, sizeof *doctor->collectors);
 	if (!doctor->collectors) {

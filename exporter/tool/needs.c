@@ -11,61 +11,12 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "source/kernel_flags.h"
 #include "source/provider_names.h"
 #include "tool/record_needs.h"
 
-#define GROUP(name) (UINT32_C(1) << KERNEL_GROUP_##name)
-
-/*
- * The kernel flag or the groups that bring events of a class, by their opcodes
- * ("EVENT_TRACE_PROPERTIES structure", Microsoft Learn; docs/etl-format.md section 15); none:
- * `needs` has no name for it. The flags that derived fields need besides are added when a rule uses
- * one (tracker_kernel_flags()).
- */
-uint32_t class_row_kernel_flag(const struct class_row *row, uint32_t *groups)
+struct kernel_event_flags class_row_kernel_flags(const struct class_row *row)
 {
-	static const struct {
-		uint8_t kernel_class, first, last;
-		uint32_t flag, groups;
-	} flags[] = {
-		{ KERNEL_PROCESS, 0, 255, KERNEL_FLAG_PROCESS, 0 },
-		{ KERNEL_THREAD, 36, 36, KERNEL_FLAG_CSWITCH, 0 },
-		{ KERNEL_THREAD, 50, 50, KERNEL_FLAG_DISPATCHER, 0 },
-		{ KERNEL_THREAD, 0, 255, KERNEL_FLAG_THREAD, 0 },
-		{ KERNEL_IMAGE, 0, 255, KERNEL_FLAG_IMAGE_LOAD, 0 },
-		{ KERNEL_DISK_IO, 12, 13, 0, 0 }, /* DISK_IO_INIT, which no collector can need */
-		{ KERNEL_DISK_IO, 15, 15, 0, 0 },
-		{ KERNEL_DISK_IO, 0, 255, KERNEL_FLAG_DISK_IO, 0 },
-		{ KERNEL_FILE_IO, 64, 75, KERNEL_FLAG_FILE_IO_INIT, 0 },
-		{ KERNEL_FILE_IO, 77, 77, KERNEL_FLAG_FILE_IO_INIT, 0 },
-		{ KERNEL_FILE_IO, 83, 86, KERNEL_FLAG_FILE_IO_INIT, 0 },
-		{ KERNEL_FILE_IO, 96, 97, 0, GROUP(FLT_IO_INIT) },
-		{ KERNEL_FILE_IO, 98, 99, 0, GROUP(FLT_IO) | GROUP(FLT_FASTIO) },
-		{ KERNEL_FILE_IO, 100, 101, 0, GROUP(FLT_IO_FAILURE) },
-		{ KERNEL_FILE_IO, 76, 76, KERNEL_FLAG_FILE_IO, 0 },
-		{ KERNEL_FILE_IO, 0, 36, KERNEL_FLAG_DISK_FILE_IO, 0 },
-		{ KERNEL_FILE_IO, 37, 40, KERNEL_FLAG_VAMAP, 0 },
-		{ KERNEL_TCP_IP, 0, 255, KERNEL_FLAG_NETWORK_TCPIP, 0 },
-		{ KERNEL_UDP_IP, 0, 255, KERNEL_FLAG_NETWORK_TCPIP, 0 },
-		{ KERNEL_PAGE_FAULT, 10, 14, KERNEL_FLAG_MEMORY_PAGE_FAULTS, 0 },
-		{ KERNEL_PAGE_FAULT, 32, 32, KERNEL_FLAG_MEMORY_HARD_FAULTS, 0 },
-		{ KERNEL_PAGE_FAULT, 98, 99, KERNEL_FLAG_VIRTUAL_ALLOC, 0 },
-		{ KERNEL_PERF_INFO, 46, 46, KERNEL_FLAG_PROFILE, 0 },
-		{ KERNEL_PERF_INFO, 67, 67, KERNEL_FLAG_INTERRUPT, 0 },
-		{ KERNEL_PERF_INFO, 66, 69, KERNEL_FLAG_DPC, 0 },
-		{ KERNEL_REGISTRY, 0, 255, KERNEL_FLAG_REGISTRY, 0 },
-	};
-
-	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-		if (flags[i].kernel_class == row->kernel_class && row->number >= flags[i].first &&
-		    row->number <= flags[i].last) {
-			*groups = flags[i].groups;
-			return flags[i].flag;
-		}
-	}
-	*groups = 0;
-	return 0;
+	return kernel_event_flags((enum kernel_class)row->kernel_class, row->number, NULL);
 }
 
 /*
@@ -155,11 +106,11 @@ static void add_provider(struct text *out, const struct class_row *row, const st
 
 void text_add_needs(struct text *out, const struct class_row *row, const struct seen *seen)
 {
-	uint32_t groups, flag = class_row_kernel_flag(row, &groups);
+	const struct kernel_event_flags by = class_row_kernel_flags(row);
 
-	if (flag != 0 || groups != 0) {
+	if (by.flags != 0 || by.groups != 0) {
 		text_add_string(out, "needs: { kernel: [");
-		text_add_kernel_names(out, flag, groups);
+		text_add_kernel_names(out, by.flags, by.groups);
 		text_add_string(out, "] }    # of a live session; a replay takes what is in the "
 				     "recording\n");
 	} else if (row->kernel_class == KERNEL_NONE && !row->classic) {

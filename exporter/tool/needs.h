@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "decode/event_table.h"
+#include "decode/kernel_event_flags.h"
 #include "decode/manifest/load.h"
 #include "tool/class_rows.h"
 
@@ -25,9 +26,8 @@ void seen_class(struct seen *seen, const struct configured_manifests *manifests,
 		const struct event_class *class);
 void seen_record(struct seen *seen, const struct event_record *record);
 
-/* The flag of the kernel (KERNEL_FLAG_*) that brings the events of a row, and *groups, the set of
- * kernel_groups[] that bring them; both 0: of no kernel event that a collector can need. */
-uint32_t class_row_kernel_flag(const struct class_row *row, uint32_t *groups);
+/* What enables the events of a row, if they are the kernel's (kernel_event_flags()). */
+struct kernel_event_flags class_row_kernel_flags(const struct class_row *row);
 
 /* Adds the lines of a collector that begin with `needs`; of a kernel event
  * that no flag or group of `needs` brings, none. */

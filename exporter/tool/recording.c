@@ -168,6 +168,7 @@ static bool set_up(struct recording *recording, struct configured_manifests *man
 		.no_manifests = !collectors,
 		.manifests = manifests,
 		.every_collector = given->every_collector,
+		.live = given->live,
 		.switches = given->switches ? given->switches->rows : NULL,
 		.switch_count = given->switches ? given->switches->count : 0,
 	};

@@ -37,6 +37,7 @@ struct recording_options {
 	 * on, and there is no dry run. */
 	const struct collector_switches *switches;
 	bool every_collector;
+	bool live;                 /* as in struct setup_options */
 	struct problems *problems; /* of the configuration, for config_load(); may be NULL */
 	bool derived;              /* recording_derived() is called */
 	/* Several recordings that are read as one; borrowed. 0: the path of recording_open(). */

@@ -209,6 +209,7 @@ static bool look_at_configuration(struct request *request, struct problems *prob
 {
 	struct configured_manifests *manifests = &request->arguments.manifests;
 	const struct setup_options options = { .manifests = manifests,
+					       .live = true,
 					       .switches = request->arguments.switches.rows,
 					       .switch_count = request->arguments.switches.count };
 	struct record_needs needs = { .flags = 0 };
@@ -296,6 +297,7 @@ static int run(struct tool_arguments *arguments)
 		text_free(&out);
 		return status;
 	}
+	status = request->strict && problems.count > 0 ? TOOL_FAILED : status;
 	problems_done(&problems);
 	printed = tool_print("doctor", &out);
 	return printed != TOOL_DONE ? printed : status;

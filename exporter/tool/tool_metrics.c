@@ -14,9 +14,7 @@
 #include <string.h>
 
 #include "health.h"
-#include "live.h"
 #include "metrics/registry.h"
-#include "pipeline.h"
 #include "rules/language/decoders.h"
 #include "rules/language/rule_set.h"
 #include "setup.h"
@@ -57,18 +55,6 @@ static bool declare_state_gauges(struct registry *registry, struct error *err)
 
 	tracker_free(tracker);
 	return tracker != NULL;
-}
-
-static bool declare_program(struct registry *registry, struct error *err)
-{
-	struct family *pipeline[PIPELINE_FAMILIES];
-	struct family *scrapes[SCRAPE_FAMILIES];
-	struct family *web[WEB_FAMILIES];
-
-	return declare_state_gauges(registry, err) && health_declare(registry, err) &&
-	       pipeline_families(registry, pipeline, err) &&
-	       live_delay_family(registry, err) != NULL && scrape_families(registry, scrapes, err) &&
-	       web_families(registry, web, err);
 }
 
 /* ---- writing ---- */
@@ -342,7 +328,8 @@ static int run(struct tool_arguments *arguments)
 	struct text out = { 0 };
 	struct error err;
 	bool good = setup_open(&setup, config_default(&err), &options, &err) &&
-		    declare_program(setup.registry, &err);
+		    declare_state_gauges(setup.registry, &err) &&
+		    health_declare(setup.registry, &err);
 
 	(void)arguments;
 	if (good) {

@@ -100,3 +100,60 @@ check 1 my.yaml --with nobody.etl
 check 1 my.yaml --with my.yaml
 check 2 my.yaml --format json
 check 2 my.yaml --with sample.etl --format xml
+
+# ---- names that only the recording knows ----
+
+echo 'collectors: { disk: off, events: off, file: off, memory: off, network: off, process: off }
+collector_files: [names.yaml]' >names_config.yaml
+cat >names.yaml <<'END'
+collector: names
+help: For the test.
+default: on
+needs: { providers: ['{4b3c1f0e-7a52-5d91-8e20-1f66b04a93d7}:4'] }
+metrics:
+  - name: names_total
+    type: counter
+    help: For the test.
+    labels: { provider: Provider }
+    events:
+      - { event: Contoso.Shop/OrderPlacd }
+      - { event: Contosa.Shop/OrderPlaced }
+      - { event: Contoso.Shop/Unheard }
+      - { event: Contoso.Shop/OrderPlaced, value: Itms }
+      - { event: Contoso.Shop/OrderPlaced, value: Customer }
+END
+check 0 names_config.yaml --with sample.etl
+grep '<-' out >rules
+diff - rules <<'END' || fail "check says this instead"
+  names.names_total <- Contoso.Shop/OrderPlacd (line 11): no such event in the recording; did you mean 'Contoso.Shop/OrderPlaced'?
+  names.names_total <- Contosa.Shop/OrderPlaced (line 12): no such event in the recording; did you mean 'Contoso.Shop/OrderPlaced'?
+  names.names_total <- Contoso.Shop/Unheard (line 13): no such event in the recording
+  names.names_total <- Contoso.Shop/OrderPlaced (line 14): 250 events, 0 counted; 'Itms' missing in 250; did you mean 'Items'?
+  names.names_total <- Contoso.Shop/OrderPlaced (line 15): 250 events, 0 counted, 250 with a field of another type
+END
+check 0 names_config.yaml --with sample.etl --format json
+python3 - <<'END' || fail "$(cut -c1-2000 out)"
+import json
+meant = [rule.get("did_you_mean") for rule in json.load(open("out"))["rules"]]
+assert meant == ["Contoso.Shop/OrderPlaced", "Contoso.Shop/OrderPlaced", None, None, None], meant
+END
+# The log names the fields, too.
+"$ETW_EXPORTER" --config.file=names_config.yaml --once --replay.file=sample.etl 2>err >out || fail "$(cat err)"
+grep -q "names.yaml:14:9: names_total: event OrderPlaced of Contoso.Shop has no field 'Itms'; did you mean 'Items'?" err || fail "$(cat err)"
+grep -q "names.yaml:15:9: names_total: event OrderPlaced of Contoso.Shop has the field 'Customer' in another type than the rule needs" err ||
+	fail "$(cat err)"
+
+# ---- warnings as failures ----
+
+# Of the configuration's own collectors: that a recording lacks events of a shipped one is no mistake of it.
+check 1 names_config.yaml --with sample.etl --strict
+[ "$(tail -n 1 err)" = "etwtool check: --strict: 5 rules do not fit the recording" ] || fail "$(cat err)"
+grep -q "^exposition:" out || fail "--strict prints no report"
+check 1 names_config.yaml --with sample.etl --strict --format json
+check 1 names_config.yaml --with sample.etl --strict --hosts 3
+sed -i '11,13d; s/Itms/Items/; s/, value: Customer//' names.yaml
+check 0 names_config.yaml --with sample.etl --strict
+[ ! -s err ] || fail "$(cat err)"
+echo 'collectors: { disk: on, registry: on }' >shipped.yaml
+check 0 shipped.yaml --with sample.etl --strict
+grep -q 'no such event in the recording$' out || fail "this recording has all events of the shipped collectors"

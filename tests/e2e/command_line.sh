@@ -156,3 +156,16 @@ for command in "backfill $work/sample.etl" "report $work/sample.etl" "top $work/
 	"doctor $work/sample.etl"; do
 	expect_exit 2 'nosuch' "$ETWTOOL" $command --collector.nosuch
 done
+# One file given in the place of another is called what it is.
+expect_exit 2 'sample\.etl is a recording; --config\.file takes a configuration \(\.yaml\)$' "$ETW_EXPORTER" --check-config --config.file="$work/sample.etl"
+expect_exit 2 'sample\.etl is a recording; --config\.file takes a configuration \(\.yaml\)$' "$ETWTOOL" report --config.file "$work/sample.etl" \
+	"$work/sample.etl" -o "$work/out.html"
+printf 'collector: mine\nhelp: M.\ndefault: on\nmetrics: []\n' >"$work/mine.yaml"
+printf 'collector_files: [mine.yaml]\n' >"$work/my.yaml"
+for command in "$ETWTOOL check" "$ETWTOOL doctor" "$ETW_EXPORTER --check-config --config.file"; do
+	expect_exit 2 'mine\.yaml:1:1: this is a collector; a configuration names it under collector_files$' $command "$work/mine.yaml"
+	$command "$work/my.yaml" >"$work/out" 2>&1 || fail "$command my.yaml: $(cat "$work/out")"
+done
+printf 'collector_files: [my.yaml]\n' >"$work/wrong.yaml"
+expect_exit 2 'my\.yaml:1:1: this is a configuration, not a collector$' "$ETWTOOL" check "$work/wrong.yaml"
+"$ETW_EXPORTER" --help | grep -A2 -e --web.enable-lifecycle | tr '\n' ' ' | grep -q 'POST /-/record' || fail "--help does not name /-/record"

@@ -13,6 +13,9 @@
 
 #include <cmocka.h>
 
+#include "config/builtin.h"
+#include "setup.h"
+
 /* The text without its markup. */
 static struct text visible(const struct text *html)
 {
@@ -82,10 +85,31 @@ static void losses_are_reported_with_their_numbers(void **state)
 	}
 }
 
+static void help_in_backticks_is_code(void **state)
+{
+	static const char text[] = "collector: mine\nhelp: 'Counts `a<b`, `c` and an odd `d.'\n"
+				   "default: on\nmetrics: []\n";
+	const struct builtin_file file = { .name = "mine", .text = text, .size = sizeof text - 1 };
+	const struct setup_options options = { .collectors = &file, .collector_count = 1 };
+	struct setup setup;
+	struct text html = { 0 };
+
+	(void)state;
+	assert_true(setup_open(&setup, config_default(NULL), &options, NULL));
+	landing_add_collectors(&html, setup.rules, "/metrics");
+	assert_non_null(html.data);
+	assert_non_null(strstr(html.data, "<td>Counts <code>a&lt;b</code>, <code>c</code> and an "
+					  "odd `d.\n"));
+	assert_non_null(strstr(html.data, "all named pipes <code>pipe</code>, all mail slots"));
+	text_free(&html);
+	setup_close(&setup);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(losses_are_reported_with_their_numbers),
+		cmocka_unit_test(help_in_backticks_is_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -640,6 +640,9 @@ static void bad_options_are_reported(void **state)
 	registry_free(registry);
 }
 
+#define ELSEWHERE \
+	"; --web.listen-address, or listen_addresses under web: in the configuration, chooses another"
+
 static void a_port_in_use_is_reported(void **state)
 {
 	struct fixture *fixture = *state;
@@ -657,13 +660,13 @@ static void a_port_in_use_is_reported(void **state)
 		snprintf(reason + strlen(reason), sizeof reason - strlen(reason), " (%s)", advice);
 	}
 	snprintf(address, sizeof address, "127.0.0.1:%u", http_port(fixture->server, 0));
-	snprintf(expected, sizeof expected, "cannot listen on %s: %s", address, reason);
+	snprintf(expected, sizeof expected, "cannot listen on %s: %s" ELSEWHERE, address, reason);
 	assert_null(http_start(&options, registry, &err));
 	assert_string_equal(err.text, expected);
 	assert_int_equal(err.code, ERROR_SYSTEM);
 
 	snprintf(address, sizeof address, ":%u", http_port(fixture->server, 0));
-	snprintf(expected, sizeof expected, "cannot listen on %s: %s", address, reason);
+	snprintf(expected, sizeof expected, "cannot listen on %s: %s" ELSEWHERE, address, reason);
 	assert_null(http_start(&options, registry, &err));
 	assert_string_equal(err.text, expected);
 	registry_free(registry);

@@ -343,7 +343,7 @@ static void a_rule_that_lacks_its_field_is_reported_once(void **state)
 	assert_int_equal(fixture->mismatches_reported, 2);                 /* rules */
 	assert_non_null(strstr(fixture->line, "x.yaml:6:"));
 	assert_non_null(strstr(fixture->line, "hostile_size_total: event Sized of Provider-0 "
-					      "does not have a field that the rule uses"));
+					      "has no field 'Size'"));
 }
 
 static void a_process_that_announces_too_much_is_bounded_and_counted(void **state)

@@ -88,7 +88,6 @@ static void rules_read_the_page(void **state)
 	struct fixture fixture = { .registry = registry_new(&(struct registry_limits){ 0 }, NULL) };
 	struct triggers *triggers = triggers_new(&recorder, NULL);
 	uint32_t a, b, c;
-	size_t at = 0;
 
 	(void)state;
 	assert_non_null(triggers);
@@ -99,8 +98,6 @@ static void rules_read_the_page(void **state)
 	a = label(&fixture, "a");
 	b = label(&fixture, "b");
 	c = label(&fixture, "c");
-	assert_string_equal(triggers_without_family(triggers, fixture.registry, &at), "x_missing");
-	assert_null(triggers_without_family(triggers, fixture.registry, &at));
 
 	assert_null(triggers_look(triggers, fixture.registry, 1 * SECOND));
 	/* 49 of a and c together, much of b. */

@@ -48,6 +48,11 @@ static void numbers_are_read(void **state)
 		uint64_t number;
 		const char *text;
 	} cases[] = {
+		/* As the collector dns names them, with the prefix of their codes. */
+		{ "win32_error", &u64, 9003, "dns_name_error" },
+		{ "win32_error", &u64, 9501, "dns_no_records" },
+		{ "win32_error", &u64, 9004, "dns_not_implemented" },
+		{ "win32_error", &u64, 9006, "9006" },
 		{ "irp_major", &u64, 0, "create" },
 		{ "irp_major", &u64, 5, "query_info" },
 		{ "irp_major", &u64, 27, "pnp" },

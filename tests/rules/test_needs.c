@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -61,6 +62,73 @@ static void derived_fields_bring_their_flags(void **state)
 								 KERNEL_FLAG_IMAGE_LOAD);
 }
 
+/* The flags that a collector with one family and these events adds, and its groups. */
+static uint32_t flags_of_events(const char *needs, const char *events, uint32_t *groups)
+{
+	char text[1024], name[] = "mine";
+	const struct config_switch on = { .collector = name, .on = true };
+	struct builtin_file file = { .name = "mine", .text = text };
+	struct config *config = config_default(NULL);
+	struct registry *registry = registry_new(NULL, NULL);
+	const struct rule_set_options options = { .config = config,
+						  .disable_defaults = true,
+						  .switches = &on,
+						  .switch_count = 1,
+						  .collectors = &file,
+						  .collector_count = 1 };
+	struct error err = { 0 };
+	struct rule_set *set;
+	uint32_t flags;
+
+	file.size = (size_t)snprintf(
+		text, sizeof text,
+		"collector: mine\nhelp: Mine.\ndefault: on\n%smetrics:\n"
+		"  - { name: mine_total, type: counter, help: M., labels: { provider: Provider }, events: [%s] }\n",
+		needs, events);
+	set = rule_set_new(&options, registry, &err);
+	assert_string_equal(err.text, "");
+	assert_non_null(set);
+	flags = rule_set_kernel_flags(set);
+	*groups = rule_set_kernel_groups(set);
+	rule_set_free(set);
+	registry_free(registry);
+	config_free(config);
+	return flags & ~(uint32_t)(KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
+}
+
+static void events_bring_the_flags_that_enable_them(void **state)
+{
+	const uint32_t calls = 1U << KERNEL_GROUP_FLT_IO, fast = 1U << KERNEL_GROUP_FLT_FASTIO;
+	uint32_t groups;
+
+	(void)state;
+	assert_int_equal(flags_of_events("", "{ event: Registry/Create }, { event: DiskIo/Read }",
+					 &groups),
+			 KERNEL_FLAG_REGISTRY | KERNEL_FLAG_DISK_IO);
+	assert_int_equal(groups, 0);
+	assert_int_equal(flags_of_events("", "{ event: Thread/CSwitch }", &groups),
+			 KERNEL_FLAG_CSWITCH);
+	/* Both ends of a pair. */
+	assert_int_equal(
+		flags_of_events("",
+				"{ event: FileIo/OperationEnd, pair: { start: FileIo/Read, "
+				"stop: FileIo/OperationEnd, key: [IrpPtr] } }",
+				&groups),
+		KERNEL_FLAG_FILE_IO | KERNEL_FLAG_FILE_IO_INIT);
+	/* Two groups have this event: both, unless `needs` chooses one. */
+	assert_int_equal(flags_of_events("", "{ event: FileIo/98 }", &groups), 0);
+	assert_int_equal(groups, calls | fast);
+	assert_int_equal(flags_of_events("needs: { kernel: [FLT_FASTIO] }\n",
+					 "{ event: FileIo/98 }", &groups),
+			 0);
+	assert_int_equal(groups, fast);
+	/* A whole class has one flag, or several, some of which are expensive. */
+	assert_int_equal(flags_of_events("", "{ event: 'Registry/*' }", &groups),
+			 KERNEL_FLAG_REGISTRY);
+	assert_int_equal(flags_of_events("", "{ event: 'FileIo/*' }, { event: '*' }", &groups), 0);
+	assert_int_equal(groups, 0);
+}
+
 static void a_provider_is_read_part_by_part(void **state)
 {
 	struct provider_spec spec, copy;
@@ -111,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernel_flags_are_those_of_the_collectors_that_are_on),
 		cmocka_unit_test(derived_fields_bring_their_flags),
+		cmocka_unit_test(events_bring_the_flags_that_enable_them),
 		cmocka_unit_test(a_provider_is_read_part_by_part),
 		cmocka_unit_test(more_ids_than_windows_takes_are_refused),
 	};

@@ -208,7 +208,7 @@ static void a_pair_has_start_stop_and_key(void **state)
 		{ PAIR("{ start: Process/Start, stop: Process/DCStop, key: [ProcessId] }"),
 		  "x.yaml:9:81: pair: 'stop' is not the event 'Process/Stop'" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], timeout: 0s }"),
-		  "x.yaml:9:122: timeout: 0s is not from 1ms to 86400000ms" },
+		  "x.yaml:9:122: timeout: 0s is not from 1ms to 24h" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], timeout: 30 }"),
 		  "x.yaml:9:122: timeout: '30' is not a duration such as 1s" },
 		{ PAIR("{ start: Process/Start, stop: Process/Stop, key: [ProcessId], end: x }"),

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/nearest.h"
 #include "rules/engine/engine.h"
 #include "rules/language/probe.h"
 #include "source/provider_names.h"
@@ -50,7 +51,7 @@ static enum rule_result condition_numbers(struct builder *builder, const struct 
 	compiled->numbers = &builder->compiled->numbers[compiled->number_index];
 	for (size_t i = 0; i < count; i++) {
 		if (!literal_for(&condition->literals[i], value, &compiled->numbers[i])) {
-			return compile_wrong_type(builder);
+			return compile_wrong_type(builder, &condition->field);
 		}
 	}
 	return RULE_APPLIES;
@@ -87,7 +88,7 @@ static enum rule_result compile_condition(struct builder *builder,
 	}
 	value = &to->values[compiled.value_index];
 	if (!fits_form(condition, value)) {
-		return compile_wrong_type(builder);
+		return compile_wrong_type(builder, &condition->field);
 	}
 	result = condition_numbers(builder, value, &compiled);
 	if (result != RULE_APPLIES) {
@@ -164,7 +165,7 @@ static enum rule_result compile_value(struct builder *builder, const struct rule
 	    !from->since.name) {
 		rule->amount_type = AMOUNT_REAL;
 	} else if (value->form != FORM_NUMBER) {
-		return compile_wrong_type(builder);
+		return compile_wrong_type(builder, field);
 	}
 	if (from->since.name) {
 		rule->factor = 0;
@@ -225,20 +226,33 @@ static void report_schema_mismatch(const struct builder *builder, size_t index)
 	struct rule_engine *engine = builder->engine;
 	const struct rule *rule = engine->set->rules[index].rule;
 	const struct event_class *class = builder->class;
+	const char *field = builder->problem_field->name;
+	struct nearest nearest = { .word = field, .size = strlen(field) };
 	struct error err;
 
 	if (engine->mismatches_reported[index]) {
 		return;
 	}
 	engine->mismatches_reported[index] = true;
-	if (engine->on_schema_mismatch) {
-		yaml_describe(rule->collector->tree, rule->at, &err, "%s: event %s of %s %s",
-			      rule->metric->name, class->event_name, class->provider_name,
-			      builder->problem_type ?
-				      "has a field of another type than the rule needs" :
-				      "does not have a field that the rule uses");
-		engine->on_schema_mismatch(engine->schema_mismatch_context, err.text);
+	if (!engine->on_schema_mismatch) {
+		return;
 	}
+	for (unsigned i = 0; class->schema && i < class->schema->field_count; i++) {
+		nearest_offer(&nearest, class->schema->fields[i].name);
+	}
+	if (builder->problem_type) {
+		yaml_describe(
+			rule->collector->tree, rule->at, &err,
+			"%s: event %s of %s has the field '%s' in another type than the rule needs",
+			rule->metric->name, class->event_name, class->provider_name, field);
+	} else {
+		yaml_describe(rule->collector->tree, rule->at, &err,
+			      "%s: event %s of %s has no field '%s'%s%s%s", rule->metric->name,
+			      class->event_name, class->provider_name, field,
+			      nearest.best ? "; did you mean '" : "",
+			      nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+	}
+	engine->on_schema_mismatch(engine->schema_mismatch_context, err.text);
 }
 
 /* As compile_rule(), by the index in the set; a rule that does not fit the schema is reported. */
@@ -256,6 +270,7 @@ static enum rule_result try_rule(struct builder *builder, size_t index)
 	}
 	compiled->rules = rules;
 	builder->problem_rule = builder->problem_type = false;
+	builder->problem_field = NULL;
 	result = compile_rule(builder, &builder->engine->set->rules[index],
 			      &compiled->rules[compiled->rule_count]);
 	compile_add_note(builder, &(struct dry_run_note){

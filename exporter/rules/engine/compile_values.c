@@ -58,6 +58,11 @@ static void add_missing(struct builder *builder, const struct field_ref *field)
 	}
 }
 
+static void note_problem(struct builder *builder, const struct field_ref *field)
+{
+	builder->problem_field = builder->problem_field ? builder->problem_field : field;
+}
+
 enum rule_result compile_lacks_field(struct builder *builder, const struct field_ref *field)
 {
 	if (builder->failed) {
@@ -67,15 +72,17 @@ enum rule_result compile_lacks_field(struct builder *builder, const struct field
 	builder->lacks = true;
 	if (builder->compiled->schema) {
 		builder->problem_rule = true;
+		note_problem(builder, field);
 	} else {
 		builder->compiled->lacks_schema = true;
 	}
 	return RULE_NEVER;
 }
 
-enum rule_result compile_wrong_type(struct builder *builder)
+enum rule_result compile_wrong_type(struct builder *builder, const struct field_ref *field)
 {
 	builder->problem_type = true;
+	note_problem(builder, field);
 	builder->wrong_type = true;
 	return RULE_NEVER;
 }
@@ -388,7 +395,7 @@ static enum rule_result map_numbers(struct builder *builder, const struct value 
 	label->numbers = &builder->compiled->numbers[label->number_index];
 	for (size_t i = 0; i < count; i++) {
 		if (!literal_for(&label->label->entries[i].from, value, &label->numbers[i])) {
-			return compile_wrong_type(builder);
+			return compile_wrong_type(builder, &label->label->field);
 		}
 	}
 	return RULE_APPLIES;
@@ -413,7 +420,10 @@ static enum rule_result compile_label(struct builder *builder, const struct labe
 		/* An old layout without the field is no mistake; a new one without it may be, of
 		 * the rule. */
 		add_missing(builder, &label->field);
-		builder->problem_rule |= builder->compiled->schema && !builder->kernel;
+		if (builder->compiled->schema && !builder->kernel) {
+			builder->problem_rule = true;
+			note_problem(builder, &label->field);
+		}
 		builder->compiled->lacks_schema |= !builder->compiled->schema;
 		set->ids[position] = builder->engine->unknown;
 		return RULE_APPLIES;

@@ -404,6 +404,7 @@ struct builder {
 	bool wrong_type;   /* … of a field of the right type */
 	bool problem_rule; /* a rule needs what the layout lacks */
 	bool problem_type; /* a rule needs another type */
+	const struct field_ref *problem_field; /* of the current rule, the first such field */
 };
 
 /* What became of a rule for this class. */
@@ -413,7 +414,7 @@ enum rule_result { RULE_APPLIES, RULE_NEVER, RULE_FAILED };
 enum rule_result compile_lacks_field(struct builder *builder, const struct field_ref *field);
 
 /* A rule needs another type than that of its field. */
-enum rule_result compile_wrong_type(struct builder *builder);
+enum rule_result compile_wrong_type(struct builder *builder, const struct field_ref *field);
 
 /* Notes something for the dry run, if there is one. */
 void compile_add_note(struct builder *builder, const struct dry_run_note *note);

@@ -11,7 +11,7 @@
  *
  * Kernel events have fixed layouts for each opcode and version. A provider has its manifest, if the
  * configuration gives one or one is built in; the others are unknown until their events arrive. A
- * rule is checked against every layout that its event pattern fits (struct known_events). A field
+ * rule is checked against every layout that its event pattern fits (known_events.c). A field
  * is known when some layout has it, or when it is a derived one that such events can have. Its type
  * is TYPE_UNKNOWN where versions differ or no layout is known: such a field passes every check, and
  * the rule engine decides when an event arrives. A name that is wrong for certain is refused, with
@@ -24,185 +24,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "base/nearest.h"
-#include "decode/event_schema.h"
 #include "decode/field_path.h"
-#include "decode/manifest/manifest.h"
 #include "rules/language/collector.h"
 #include "rules/language/decoders.h"
+#include "rules/language/known_events.h"
 
 struct checker {
 	const struct collector *collector;
 	const struct configured_manifests *manifests;
 	struct error *err;
 };
-
-/* ---- layouts that are known ---- */
-
-struct known_events {
-	const struct schema **schemas; /* owned; theirs are whose they come from */
-	size_t count, capacity;
-	bool complete; /* the pattern fits no other event */
-	bool failed;   /* no memory */
-};
-
-static void add_schema(struct known_events *known, const struct schema *schema)
-{
-	const struct schema **grown =
-		array_grow(known->schemas, &known->capacity, known->count, sizeof *grown);
-
-	if (!grown) {
-		known->failed = true;
-		return;
-	}
-	known->schemas = grown;
-	known->schemas[known->count++] = schema;
-}
-
-static void find_kernel(struct known_events *known, const struct event_pattern *pattern)
-{
-	unsigned first = pattern->every ? 0 : pattern->opcode;
-	unsigned last = pattern->every ? UINT8_MAX : pattern->opcode;
-
-	for (unsigned opcode = first; opcode <= last; opcode++) {
-		const struct schema *schema;
-		uint8_t version;
-
-		for (unsigned i = 0; (schema = kernel_schema_at(&pattern->guid, (uint8_t)opcode, i,
-								&version)) != NULL;
-		     i++) {
-			add_schema(known, schema);
-		}
-	}
-}
-
-/* The events of those providers of a set that a pattern is about. The name must be freed. */
-struct event_walk {
-	const struct manifest_set *set;
-	const struct event_pattern *pattern;
-	size_t number;  /* of the next provider */
-	size_t index;   /* of the next event */
-	bool described; /* a provider was met */
-	bool failed;    /* no memory for its manifest */
-	struct manifest_set_provider at;
-	const struct manifest *manifest; /* of this provider; NULL without memory */
-	size_t in_manifest;              /* the provider's index in it */
-	const struct schema *schema;
-	struct event_class class; /* of the event, as far as patterns look at it */
-	struct text name;
-};
-
-static bool next_provider(struct event_walk *walk)
-{
-	while (manifest_set_provider(walk->set, walk->number++, &walk->at)) {
-		if (event_pattern_is_provider(walk->pattern, walk->at.name, walk->at.guid)) {
-			walk->index = 0;
-			walk->manifest = manifest_set_manifest(walk->set, walk->number - 1,
-							       &walk->in_manifest);
-			walk->failed |= !walk->manifest;
-			walk->described = true;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool next_event(struct event_walk *walk)
-{
-	struct manifest_event event;
-
-	while (!walk->manifest ||
-	       !manifest_event(walk->manifest, walk->in_manifest, walk->index, &event)) {
-		if (!next_provider(walk)) {
-			return false;
-		}
-	}
-	walk->index++;
-	walk->schema = event.schema;
-	text_clear(&walk->name);
-	event_schema_name(event.schema, &walk->name);
-	walk->class = (struct event_class){ .id = event.id,
-					    .version = event.version,
-					    .opcode = event.opcode,
-					    .schema = event.schema,
-					    .provider_name = walk->at.name,
-					    .event_name = walk->name.data ? walk->name.data : "" };
-	walk->class.provider = *walk->at.guid;
-	return true;
-}
-
-static bool find_configured(struct known_events *known, const struct event_pattern *pattern,
-			    const struct manifest_set *set)
-{
-	struct event_walk walk = { .set = set, .pattern = pattern };
-
-	while (next_event(&walk)) {
-		if (event_pattern_matches(pattern, &walk.class)) {
-			add_schema(known, walk.schema);
-		}
-	}
-	known->failed |= walk.name.failed || walk.failed;
-	text_free(&walk.name);
-	return walk.described;
-}
-
-/* All versions of all events that the pattern is about. To be freed with known_events_done(). */
-static void known_events_find(struct known_events *known, const struct event_pattern *pattern,
-			      const struct configured_manifests *manifests)
-{
-	*known = (struct known_events){ .schemas = NULL };
-	if (pattern->scope == EVENTS_KERNEL) {
-		find_kernel(known, pattern);
-		known->complete = true;
-	} else if (pattern->scope == EVENTS_PROVIDER) {
-		known->complete = find_configured(known, pattern, manifests->configured);
-		find_configured(known, pattern, manifests->builtin);
-	}
-}
-
-static void known_events_done(struct known_events *known)
-{
-	free(known->schemas);
-	*known = (struct known_events){ .schemas = NULL };
-}
-
-/*
- * The name of an event of the pattern's provider that resembles the pattern's most, as a rule
- * writes it ("Provider/Name"), and how many letters differ; nothing is added when there is none.
- */
-static void known_events_nearest(const struct event_pattern *pattern,
-				 const struct configured_manifests *manifests, struct text *out,
-				 unsigned *distance)
-{
-	const struct manifest_set *const sets[] = { manifests->configured, manifests->builtin };
-	struct nearest nearest = { .word = pattern->event, .size = pattern->event_size };
-
-	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
-		struct event_walk walk = { .set = sets[i], .pattern = pattern };
-
-		while (next_event(&walk)) {
-			const char *before = nearest.best;
-
-			if (!pattern->by_guid) {
-				size_t size = strlen(walk.at.name);
-
-				/* Events by name have slashes as well. */
-				nearest.word = pattern->provider + size + 1;
-				nearest.size = pattern->provider_size + pattern->event_size - size;
-			}
-			nearest_offer(&nearest, walk.class.event_name);
-			if (nearest.best != before) {
-				text_clear(out);
-				text_add_format(out, "%s/%s", walk.at.name, walk.class.event_name);
-				nearest.best = walk.schema->event; /* stays */
-				*distance = nearest.distance;
-			}
-		}
-		text_free(&walk.name);
-	}
-}
 
 /* Three strings for "%s%s%s" behind a sentence: the question for the nearest known name, or "". */
 #define MEANT(nearest) \
@@ -232,7 +65,7 @@ static bool layout_has(const struct event_pattern *pattern, const char *name)
 
 	known_events_find(&known, pattern, NULL);
 	for (size_t i = 0; i < known.count && !has; i++) {
-		has = schema_find_field(known.schemas[i], name) >= 0;
+		has = schema_find_field(known.events[i].schema, name) >= 0;
 	}
 	known_events_done(&known);
 	return has;
@@ -284,8 +117,8 @@ static bool unknown_field(struct checker *checker, const struct rule *rule,
 	}
 
 	for (size_t i = 0; i < known->count; i++) {
-		for (unsigned k = 0; k < known->schemas[i]->field_count; k++) {
-			nearest_offer(&nearest, known->schemas[i]->fields[k].name);
+		for (unsigned k = 0; k < known->events[i].schema->field_count; k++) {
+			nearest_offer(&nearest, known->events[i].schema->fields[k].name);
 		}
 	}
 	for (unsigned i = 0; (derived = derived_at(i)) != NULL; i++) {
@@ -316,7 +149,7 @@ static bool find_in_layouts(const struct known_events *known, const char *name,
 		struct field_path path;
 		enum value_type own;
 
-		if (!field_path_find(known->schemas[i], name, &path)) {
+		if (!field_path_find(known->events[i].schema, name, &path)) {
 			continue;
 		}
 		own = type_of(&path.value);
@@ -424,7 +257,8 @@ static bool check_literal(struct checker *checker, const struct rule *rule,
 		struct field_path path;
 		uint32_t value;
 
-		found = field_path_find(known.schemas[i], field->name, &path) && path.value.map &&
+		found = field_path_find(known.events[i].schema, field->name, &path) &&
+			path.value.map &&
 			value_map_value(path.value.map, literal->text, literal->size, &value);
 	}
 	known_events_done(&known);

@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/regex.h"
 #include "config/yaml_rows.h"
 #include "decode/manifest/load.h"
 #include "metrics/registry.h"
 #include "rules/language/event_pattern.h"
-#include "base/regex.h"
 #include "source/provider_spec.h"
 #include "track/derived_fields.h"
 
@@ -204,8 +204,8 @@ struct collector {
 	const char *help;
 	bool default_on;
 	bool builtin;                    /* not of the configuration */
-	uint32_t kernel_flags;           /* needs: EVENT_TRACE_FLAG_* */
-	uint32_t kernel_groups;          /* needs: a set of the kernel_groups[] */
+	uint32_t kernel_flags;           /* EVENT_TRACE_FLAG_*, of needs and of its events */
+	uint32_t kernel_groups;          /* likewise, a set of the kernel_groups[] */
 	struct provider_spec *providers; /* needs; their texts are owned */
 	size_t provider_count;
 	/* needs: in place of the kernel flags, where no session has kernel events; likewise */
@@ -232,6 +232,9 @@ extern const struct yaml_shape collector_shape;
  * fields. All errors are in the tree's problems; err has the first. */
 bool collector_check(struct collector *collector, const struct configured_manifests *manifests,
 		     struct error *err);
+
+/* Adds the kernel flags and groups that enable the events of its rules (needs.c). */
+void collector_add_event_flags(struct collector *collector);
 
 /* "seconds" and "bytes" of a metric name, "_total" of counters left out of account. */
 bool metric_name_is_in(const char *name, const char *unit);

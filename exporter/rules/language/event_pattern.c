@@ -255,9 +255,20 @@ bool event_pattern_is_class(const struct event_pattern *pattern, enum kernel_cla
 bool event_pattern_is_provider(const struct event_pattern *pattern, const char *name,
 			       const struct guid *guid)
 {
+	size_t size;
+
 	if (pattern->scope != EVENTS_PROVIDER) {
 		return false;
 	}
-	return pattern->by_guid ? guid_equal(&pattern->guid, guid) :
-				  is_text(pattern->provider, sure_provider_size(pattern), name);
+	if (pattern->by_guid) {
+		return guid_equal(&pattern->guid, guid);
+	}
+	if (pattern->by_id || pattern->every) {
+		return is_text(pattern->provider, pattern->provider_size, name);
+	}
+	/* Both names may have slashes. */
+	size = strlen(name);
+	return size < pattern->provider_size + 1 + pattern->event_size &&
+	       pattern->provider[size] == '/' &&
+	       text_equal_nocase(pattern->provider, size, name, size);
 }

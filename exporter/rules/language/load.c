@@ -687,10 +687,18 @@ struct collector *collector_load(struct yaml_tree *tree, const char *name, struc
 	}
 	collector->tree = tree;
 	collector->name = name;
+	if (!yaml_find(yaml_root(tree), "collector") &&
+	    (yaml_find(yaml_root(tree), "collector_files") ||
+	     yaml_find(yaml_root(tree), "collectors"))) {
+		yaml_error(tree, yaml_root(tree), err, "this is a configuration, not a collector");
+		collector_free(collector);
+		return NULL;
+	}
 	if (!yaml_read_root(&in, &collector_shape, "a collector", collector)) {
 		collector_free(collector);
 		return NULL;
 	}
+	collector_add_event_flags(collector);
 	return collector;
 }
 

@@ -15,7 +15,8 @@
  * none. Events are dropped by event patterns, which the engine matches once for an event class.
  *
  * What a live session must enable follows from the collectors that are on: what they list under
- * `needs`, and what the tracker needs for the derived fields in their rules.
+ * `needs`, what enables the kernel events of their rules, and what the tracker needs for the
+ * derived fields in them.
  */
 #include "rules/language/rule_set.h"
 

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a live session must be asked for so that the rules get their events.
+ *
+ * A replay counts what is in the recording. A live session delivers only what it was asked for, so
+ * a rule whose events were not asked for counts nothing, and its family is missing without a word.
+ * Kernel events are enabled by flags that follow from class and opcode: the flags of a rule's
+ * events are added to those of its collector, so `needs` may leave them out. Two cases are left to
+ * `needs`. The opcodes of a whole class, as in a rule for all FileIo events, may have several
+ * flags, some of them expensive. And of minifilter calls either of two groups may be enough.
+ *
+ * Providers are never added. An event of a rule does not say which level and keywords are enough,
+ * and a provider with all of them can emit a million events a second. Instead there is a warning,
+ * at the place of the rule. A provider is asked for by the `needs` of the rule's own collector, by
+ * those of any collector that is on, because a session gets the needs of all, and by the sessions
+ * of the configuration. Where the program cannot know, it does not warn: a provider may be given
+ * once by a name and once by a GUID that only its own machine connects.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/text.h"
+#include "decode/kernel_event_flags.h"
+#include "rules/language/known_events.h"
+#include "rules/language/rule_set.h"
+#include "source/kernel_flags.h"
+#include "source/provider_names.h"
+
+/* A name that differs by more letters from a known one is another name, not a mistake. */
+enum { NEAR_MISS = 2 };
+
+/* ---- kernel flags ---- */
+
+static bool has_any(const struct collector *collector, const struct kernel_event_flags *flags)
+{
+	return (collector->kernel_flags & flags->flags) != 0 ||
+	       (collector->kernel_groups & flags->groups) != 0;
+}
+
+static void add_flags_of(struct collector *collector, const struct event_pattern *event)
+{
+	enum kernel_class kernel_class = kernel_class_of(&event->guid);
+	struct kernel_event_flags by =
+		event->every ? kernel_class_flags(kernel_class) :
+			       kernel_event_flags(kernel_class, event->opcode, NULL);
+	bool one_flag = by.groups == 0 && (by.flags & (by.flags - 1)) == 0;
+
+	if (event->scope == EVENTS_KERNEL && !has_any(collector, &by) &&
+	    (one_flag || !event->every)) {
+		collector->kernel_flags |= by.flags;
+		collector->kernel_groups |= by.groups;
+	}
+}
+
+void collector_add_event_flags(struct collector *collector)
+{
+	for (size_t i = 0; i < collector->metric_count; i++) {
+		const struct metric *metric = &collector->metrics[i];
+
+		for (size_t k = 0; k < metric->rule_count; k++) {
+			const struct rule *rule = &metric->rules[k];
+
+			add_flags_of(collector, &rule->event);
+			if (rule->span) {
+				add_flags_of(collector, &rule->span->start.event);
+			}
+			if (rule->span && rule->span->middle.keys) {
+				add_flags_of(collector, &rule->span->middle.event);
+			}
+		}
+	}
+}
+
+static void warn_of_kernel_event(const struct collector *collector,
+				 const struct event_pattern *event, const struct yaml_node *at)
+{
+	enum kernel_class kernel_class = kernel_class_of(&event->guid);
+	struct kernel_event_flags all = kernel_class_flags(kernel_class);
+	struct text names = { 0 };
+	bool never = false;
+
+	if (!event->every) {
+		all = kernel_event_flags(kernel_class, event->opcode, &never);
+	}
+	if (kernel_class_needs_no_flag(kernel_class) || has_any(collector, &all)) {
+		return;
+	}
+	for (unsigned i = 0; kernel_flag_names[i]; i++) {
+		if (kernel_flag_among(i, all.flags, all.groups)) {
+			text_add_format(&names, "%s%s", names.size > 0 ? ", " : "",
+					kernel_flag_names[i]);
+		}
+	}
+	if (names.size > 0) {
+		yaml_warning(collector->tree, at,
+			     "no session is asked for '%s': add a kernel flag to 'needs', at least "
+			     "one of %s",
+			     at->text, names.failed ? "those of the class" : names.data);
+	} else if (never) {
+		yaml_warning(collector->tree, at,
+			     "no session delivers '%s': no kernel flag of 'needs' enables it",
+			     at->text);
+	} else if (collector->kernel_flags == 0 && collector->kernel_groups == 0) {
+		yaml_warning(collector->tree, at,
+			     "no session delivers '%s': 'needs' names no kernel flag", at->text);
+	}
+	text_free(&names);
+}
+
+/* ---- providers ---- */
+
+/* A provider that a session is asked for. */
+struct request {
+	const struct provider_spec *spec;
+	const struct collector *collector; /* whose `needs` it is in; NULL: a session's */
+	bool counts;                       /* for rules of all collectors */
+	const struct yaml_tree *tree;
+	const struct yaml_node *at;
+	const char *name; /* NULL: not known */
+	struct guid guid;
+	bool has_guid;
+};
+
+struct requests {
+	const struct rule_set *set;
+	const struct configured_manifests *manifests;
+	struct request *list; /* owned */
+	size_t count;
+};
+
+static bool is_name(const char *a, const char *b)
+{
+	return text_equal_nocase(a, strlen(a), b, strlen(b));
+}
+
+/* Lists the names of providers that the program knows, by number; NULL behind the last. */
+static const char *known_name(const struct configured_manifests *manifests, size_t number,
+			      struct guid *guid)
+{
+	const struct manifest_set *const sets[] = { manifests->configured, manifests->builtin };
+	const struct known_provider_row *row = NULL;
+
+	if (number < KNOWN_PROVIDERS) {
+		row = &known_providers[number];
+	} else if (number - KNOWN_PROVIDERS < well_known_provider_count) {
+		row = &well_known_providers[number - KNOWN_PROVIDERS];
+	}
+	if (row) {
+		*guid = row->guid;
+		return row->name;
+	}
+	number -= KNOWN_PROVIDERS + well_known_provider_count;
+	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+		struct manifest_set_provider provider;
+
+		if (manifest_set_provider(sets[i], number, &provider)) {
+			*guid = *provider.guid;
+			return provider.name;
+		}
+		for (size_t k = 0; manifest_set_provider(sets[i], k, &provider); k++) {
+			number--;
+		}
+	}
+	return NULL;
+}
+
+static void resolve(const struct requests *requests, struct request *request)
+{
+	bool by_name = provider_spec_nameless(request->spec);
+	const char *name;
+	struct guid guid;
+
+	request->name = request->spec->name;
+	request->guid = request->spec->guid;
+	request->has_guid = !by_name;
+	for (size_t i = 0; (name = known_name(requests->manifests, i, &guid)) != NULL; i++) {
+		if (by_name ? is_name(name, request->name) : guid_equal(&guid, &request->guid)) {
+			request->name = name;
+			request->guid = guid;
+			request->has_guid = true;
+			return;
+		}
+	}
+}
+
+static void add_request(struct requests *requests, const struct request *request)
+{
+	struct request *to = &requests->list[requests->count++];
+
+	*to = *request;
+	resolve(requests, to);
+}
+
+static const struct yaml_node *entry_at(const struct yaml_node *list, size_t index)
+{
+	const struct yaml_node *entry = list->first;
+
+	while (index-- > 0) {
+		entry = entry->next;
+	}
+	return entry;
+}
+
+static void add_needs(struct requests *requests, const struct collector *collector, bool on)
+{
+	const struct yaml_node *needs = yaml_find(yaml_root(collector->tree), "needs");
+	struct request request = { .collector = collector, .counts = on, .tree = collector->tree };
+
+	for (size_t i = 0; i < collector->provider_count; i++) {
+		request.spec = &collector->providers[i];
+		request.at = entry_at(yaml_find(needs, "providers"), i);
+		add_request(requests, &request);
+	}
+	for (size_t i = 0; i < collector->substitute_count; i++) {
+		request.spec = &collector->substitutes[i];
+		request.at = entry_at(yaml_find(needs, "without_kernel"), i);
+		add_request(requests, &request);
+	}
+}
+
+static void add_session(struct requests *requests, const struct config *config,
+			const struct config_session *session)
+{
+	const struct yaml_node *sessions = yaml_find(yaml_root(config->tree), "sessions");
+	struct request request = { .counts = true, .tree = config->tree };
+
+	for (size_t i = 0; i < session->provider_count; i++) {
+		const struct yaml_node *keys = yaml_find(sessions, session->name);
+		const struct yaml_node *entry = entry_at(yaml_find(keys, "providers"), i);
+
+		request.spec = &session->providers[i];
+		request.at = entry->type == YAML_MAP ? yaml_find(entry, "provider") : entry;
+		add_request(requests, &request);
+	}
+}
+
+static bool list_requests(struct requests *requests, const struct config *config)
+{
+	const struct rule_set *set = requests->set;
+	size_t count = 0;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		count += set->collectors[i]->provider_count + set->collectors[i]->substitute_count;
+	}
+	for (size_t i = 0; i < config->session_count; i++) {
+		count += config->sessions[i].provider_count;
+	}
+	requests->list = calloc(count + 1, sizeof *requests->list);
+	if (!requests->list) {
+		return false;
+	}
+	for (size_t i = 0; i < set->collector_count; i++) {
+		add_needs(requests, set->collectors[i], set->infos[i].on);
+	}
+	for (size_t i = 0; i < config->session_count; i++) {
+		add_session(requests, config, &config->sessions[i]);
+	}
+	return true;
+}
+
+/* ---- events of providers ---- */
+
+/* Whether it is in the `needs` of the collector. */
+static bool is_of(const struct request *request, const struct collector *collector)
+{
+	return request->collector && request->collector == collector;
+}
+
+/* Whether the request can be about the provider of the pattern. */
+static bool is_about(const struct request *request, const struct event_pattern *event)
+{
+	if (event->by_guid ? !request->has_guid : !request->name) {
+		return true; /* unknown here */
+	}
+	return event_pattern_is_provider(event, request->name ? request->name : "", &request->guid);
+}
+
+static bool takes_id(const struct provider_spec *spec, uint16_t id)
+{
+	bool listed = spec->id_count == 0;
+
+	for (size_t i = 0; i < spec->id_count && !listed; i++) {
+		listed = spec->ids[i] == id;
+	}
+	return listed != (spec->ids_out && spec->id_count > 0);
+}
+
+/* Bits 48 to 63 are those of Windows, such as channels, which manifests need not write. */
+static bool takes_keywords(const struct provider_spec *spec, uint64_t keywords)
+{
+	return keywords == 0 || spec->any == 0 || spec->any >> 48 != 0 ||
+	       ((keywords & spec->any) != 0 && (keywords & spec->all) == spec->all);
+}
+
+/* Whether some event of the pattern passes the level, ids and keywords. */
+static bool passes(const struct provider_spec *spec, const struct event_pattern *event,
+		   const struct known_events *known)
+{
+	if (event->every || known->failed || (known->count == 0 && !event->by_id)) {
+		return true;
+	}
+	for (size_t i = 0; i < known->count; i++) {
+		const struct known_event *one = &known->events[i];
+
+		if (takes_id(spec, one->id) && takes_keywords(spec, one->keywords) &&
+		    (spec->level == 0 || one->level <= spec->level)) {
+			return true;
+		}
+	}
+	return known->count == 0 && takes_id(spec, event->id);
+}
+
+/* Offers the providers that the program knows, and those that are asked for. */
+static void offer_names(const struct requests *requests, struct nearest *nearest)
+{
+	struct guid guid;
+	const char *name;
+
+	for (size_t i = 0; (name = known_name(requests->manifests, i, &guid)) != NULL; i++) {
+		nearest_offer(nearest, name);
+	}
+	for (size_t i = 0; nearest->size > 0 && i < requests->count; i++) {
+		if (requests->list[i].name) {
+			nearest_offer(nearest, requests->list[i].name);
+		}
+	}
+}
+
+/* Three strings for "%s%s%s": the question for a known name that differs by a letter or two. */
+#define IS_MEANT(nearest) \
+	((nearest).best && (nearest).distance > 0 && (nearest).distance <= NEAR_MISS)
+#define MEANT(nearest)                                                                        \
+	IS_MEANT(nearest) ? "; did you mean '" : "", IS_MEANT(nearest) ? (nearest).best : "", \
+		IS_MEANT(nearest) ? "'?" : ""
+
+static void warn_of_missing(const struct requests *requests, const struct collector *collector,
+			    const struct event_pattern *event, const struct yaml_node *at)
+{
+	struct nearest nearest = { .word = event->provider };
+
+	if (!event->by_guid) {
+		nearest.size = event->provider_size;
+		offer_names(requests, &nearest);
+	}
+	yaml_warning(collector->tree, at,
+		     "no session is asked for '%s': 'needs' does not name this provider%s%s%s",
+		     at->text, MEANT(nearest));
+}
+
+static void warn_of_event(const struct requests *requests, const struct collector *collector,
+			  const struct event_pattern *event, const struct yaml_node *at)
+{
+	struct known_events known;
+	bool named = false, good = event->scope != EVENTS_PROVIDER;
+
+	known_events_find(&known, event, requests->manifests);
+	for (size_t i = 0; i < requests->count && !good; i++) {
+		const struct request *request = &requests->list[i];
+
+		if ((request->counts || is_of(request, collector)) && is_about(request, event)) {
+			named = true;
+			good = passes(request->spec, event, &known);
+		}
+	}
+	known_events_done(&known);
+	if (!good && named) {
+		yaml_warning(
+			collector->tree, at,
+			"no session is asked for '%s': 'needs' names this provider, but leaves "
+			"the event out by its id, level or keywords",
+			at->text);
+	} else if (!good) {
+		warn_of_missing(requests, collector, event, at);
+	}
+}
+
+/* ---- names that look misspelt ---- */
+
+/* Whether rules may count events of the provider, whose name is not known: they name it, or they
+ * count events of every provider or of one whose name is not known either. */
+static bool may_be_used(const struct requests *requests, const struct request *request)
+{
+	const struct rule_set *set = requests->set;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		const struct collector *collector = set->collectors[i];
+
+		for (size_t k = 0; k < collector->metric_count; k++) {
+			const struct metric *metric = &collector->metrics[k];
+
+			for (size_t n = 0; n < metric->rule_count; n++) {
+				const struct event_pattern *event = &metric->rules[n].event;
+
+				if (event->scope == EVENTS_ALL ? is_of(request, collector) :
+								 event->scope == EVENTS_PROVIDER &&
+									 is_about(request, event)) {
+					return true;
+				}
+			}
+		}
+	}
+	return false;
+}
+
+static void warn_of_name(const struct requests *requests, const struct request *request)
+{
+	struct requests known = { .manifests = requests->manifests };
+	struct nearest nearest = { .word = request->name };
+
+	if (request->has_guid || !request->name) {
+		return;
+	}
+	nearest.size = strlen(request->name);
+	offer_names(&known, &nearest);
+	if (IS_MEANT(nearest)) {
+		yaml_warning(request->tree, request->at, "no provider '%s' is known%s%s%s",
+			     request->name, MEANT(nearest));
+	} else if (request->collector && !may_be_used(requests, request)) {
+		yaml_warning(request->tree, request->at,
+			     "no provider '%s' is known, and no rule is about its events",
+			     request->name);
+	}
+}
+
+/* ---- the whole ---- */
+
+static void warn_of_rule(const struct requests *requests, const struct rule *rule, bool kernel)
+{
+	const struct span_event events[] = {
+		{ .event = rule->event, .event_at = rule->event_at },
+		rule->span ? rule->span->start : (struct span_event){ .event_at = NULL },
+		rule->span ? rule->span->middle : (struct span_event){ .event_at = NULL },
+	};
+
+	for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+		const struct event_pattern *event = &events[i].event;
+
+		if (!events[i].event_at) {
+			continue;
+		}
+		if (event->scope == EVENTS_PROVIDER) {
+			warn_of_event(requests, rule->collector, event, events[i].event_at);
+		} else if (event->scope == EVENTS_KERNEL && kernel) {
+			warn_of_kernel_event(rule->collector, event, events[i].event_at);
+		}
+	}
+}
+
+void rule_set_warn_of_needs(const struct rule_set *set, const struct config *config,
+			    const struct configured_manifests *manifests)
+{
+	struct requests requests = { .set = set, .manifests = manifests };
+
+	if (!list_requests(&requests, config)) {
+		return; /* without memory there is no warning */
+	}
+	for (size_t i = 0; i < requests.count; i++) {
+		warn_of_name(&requests, &requests.list[i]);
+	}
+	for (size_t i = 0; i < set->collector_count; i++) {
+		const struct collector *collector = set->collectors[i];
+
+		for (size_t k = 0; k < collector->metric_count; k++) {
+			const struct metric *metric = &collector->metrics[k];
+
+			for (size_t n = 0; n < metric->rule_count; n++) {
+				warn_of_rule(&requests, &metric->rules[n], config->kernel_events);
+			}
+		}
+	}
+	free(requests.list);
+}
