@@ -42,7 +42,7 @@ set_target_properties(etwx::pcre2 PROPERTIES
   INTERFACE_COMPILE_DEFINITIONS "PCRE2_CODE_UNIT_WIDTH=8;$<$<PLATFORM_ID:Windows>:PCRE2_STATIC>")
 etwx_find(zlib HEADER zlib.h LIBRARY z)
 etwx_find(zstd HEADER zstd.h LIBRARY zstd zstd_static)
-etwx_find(archive HEADER archive.h LIBRARY archive archive_static) # packed recordings (exporter/etl/packed.h)
+etwx_find(archive HEADER archive.h LIBRARY archive archive_static) # packed recordings (lib/etl/packed.h)
 etwx_find(lzma HEADER lzma.h LIBRARY lzma)
 set_target_properties(etwx::archive PROPERTIES INTERFACE_LINK_LIBRARIES "etwx::lzma;etwx::zlib;etwx::zstd")
 if(WIN32)

@@ -1,5 +1,5 @@
 # cmake -DFILE=well_known_providers.txt -DOUT=provider_table.c -P provider_table.cmake: writes the lines "GUID NAME" of FILE as C,
-# see exporter/source/provider_names.h. A line that begins with # is a comment.
+# see lib/source/provider_names.h. A line that begins with # is a comment.
 file(STRINGS ${FILE} lines ENCODING UTF-8)
 list(FILTER lines EXCLUDE REGEX "^#")
 list(SORT lines)
@@ -12,7 +12,7 @@ foreach(line IN LISTS lines)
 endforeach()
 list(LENGTH lines count)
 file(WRITE ${OUT} "/* Made by cmake/provider_table.cmake. */
-#include \"source/provider_names.h\"
+#include \"lib/source/provider_names.h\"
 
 const struct known_provider_row well_known_providers[] = {
 ${rows}};

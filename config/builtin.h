@@ -21,7 +21,7 @@ extern const struct builtin_file builtin_collectors[];
 extern const size_t builtin_collector_count;
 extern const struct builtin_file builtin_manifests[];
 extern const size_t builtin_manifest_count;
-/* exporter/decode/kernel_classes.txt alone; read by decode/kernel_class.c. */
+/* lib/decode/kernel_classes.txt alone; read by lib/decode/kernel_class.c. */
 extern const struct builtin_file builtin_kernel_tables[];
 extern const size_t builtin_kernel_table_count;
 /* selftest/self_test.yaml alone, a collector that no other run has; read by
@@ -31,12 +31,12 @@ extern const size_t builtin_self_test_collector_count;
 /* exporter/http/page: the landing page and what it loads; read by exporter/http/landing_page.c. */
 extern const struct builtin_file builtin_web_files[];
 extern const size_t builtin_web_file_count;
-/* exporter/tool/page and what it shares with the landing page; read by exporter/tool/report_page.c.
- * The hashes are those of a Content Security Policy: "sha256-…". */
+/* etwtool/report/page and what it shares with the landing page; read by
+ * etwtool/report/report_page.c. The hashes are those of a Content Security Policy: "sha256-…". */
 extern const struct builtin_file builtin_report_files[];
 extern const size_t builtin_report_file_count;
 extern const char *const builtin_report_file_hashes[];
-/* exporter/tool/well_known_names.txt alone; read by exporter/tool/pseudonyms.c. */
+/* etwtool/relog/well_known_names.txt alone; read by etwtool/relog/pseudonyms.c. */
 extern const struct builtin_file builtin_well_known_names[];
 extern const size_t builtin_well_known_name_count;
 

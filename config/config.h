@@ -137,7 +137,7 @@ void config_free(struct config *config);
 extern const struct yaml_shape config_shape;
 
 /* The form of an event in filters and rules. Whether such an event exists is checked later
- * (rules/language/event_pattern.h). */
+ * (exporter/rules/language/event_pattern.h). */
 #define CONFIG_EVENT_SCHEMA                                                                   \
 	.name = "event",                                                                      \
 	.help = "Class/Name, Class/<opcode> or Class/* of the kernel; Provider/Name, "        \

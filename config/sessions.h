@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/provider_spec.h"
+#include "lib/source/provider_spec.h"
 
 /* Windows runs 64 sessions (docs/windows.md section 1). The providers are bounded because each is
  * compared with all others. */

@@ -10,7 +10,7 @@
  * differ in the last label. The rows whose labels are texts that never change have a function
  * instead, which runs when the health is made, and again after a reload.
  */
-#include "health.h"
+#include "exporter/health.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -21,10 +21,10 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/os.h"
-#include "live.h"
-#include "pipeline.h"
-#include "runner.h"
-#include "version.h"
+#include "exporter/live.h"
+#include "exporter/pipeline.h"
+#include "exporter/runner.h"
+#include "exporter/version.h"
 
 /* Where the value of a row is read. */
 enum from {

@@ -45,7 +45,8 @@ enum scrape_family {
 bool scrape_families(struct registry *registry, struct family *families[SCRAPE_FAMILIES],
 		     struct error *err);
 
-/* The families about the web configuration: authentication, TLS, the file (http/web_config.h). */
+/* The families about the web configuration: authentication, TLS, the file
+ * (exporter/http/web_config.h). */
 enum web_family {
 	WEB_AUTH_FAILURES,
 	WEB_RATE_LIMITED,

@@ -10,13 +10,13 @@
  * numbers, and when there are none, the page says this as well. Without a source that runs, nothing
  * can be said.
  */
-#include "landing.h"
+#include "exporter/landing.h"
 
 #include <inttypes.h>
 
 #include "base/html.h"
-#include "runner.h"
-#include "setup.h"
+#include "exporter/runner.h"
+#include "exporter/setup.h"
 
 /* ---- texts ---- */
 

@@ -14,15 +14,15 @@
  * Source: Microsoft-Windows-Kernel-Process as registered in Windows 10 (WINEVENT_KEYWORD_PROCESS:
  * starts and exits, and the processes that run when its state is captured).
  */
-#include "live.h"
+#include "exporter/live.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
-#include "decode/tdh.h"
-#include "source/provider_names.h"
+#include "lib/decode/tdh.h"
+#include "lib/source/provider_names.h"
 
 /* ---- providers ---- */
 

@@ -11,15 +11,15 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "live/canary.h"
-#include "live/live_source.h"
-#include "live/session_changes.h"
+#include "exporter/setup.h"
+#include "lib/live/canary.h"
+#include "lib/live/live_source.h"
+#include "lib/live/session_changes.h"
+#include "lib/source/provider_spec.h"
+#include "lib/source/source.h"
 #include "metrics/registry.h"
-#include "setup.h"
-#include "source/provider_spec.h"
-#include "source/source.h"
 
-/* The histogram of canaries, by session (source/canary.h). NULL on failure. */
+/* The histogram of canaries, by session (lib/live/canary.h). NULL on failure. */
 struct family *live_delay_family(struct registry *registry, struct error *err);
 
 /*
@@ -51,7 +51,7 @@ struct live_session_options {
 	struct canary *canary;                /* NULL: none */
 	void (*on_fault)(const char *reason); /* likewise */
 	struct session_changes *changes;      /* likewise */
-	/* For tests; see live/live_source.h. */
+	/* For tests; see lib/live/live_source.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;
 	uint32_t stop_grace_ms;
@@ -79,8 +79,8 @@ void live_session_done(struct live_session *session);
 /*
  * What a session that runs is to become, by the configuration and the rules of the options: its
  * providers and kernel events; the other settings of the session stay. For live_change_apply()
- * (live/live_source.h). *names_only as in struct live_providers. NULL on failure: the session stays
- * as it is.
+ * (lib/live/live_source.h). *names_only as in struct live_providers. NULL on failure: the session
+ * stays as it is.
  */
 struct live_change *live_session_prepare(struct source *source,
 					 const struct live_session_options *options,

@@ -8,7 +8,7 @@
  * arrays are owned by struct options, because those structs only borrow them. Whether values fit
  * together, such as --once with --replay.loop, is checked where they are used.
  */
-#include "options.h"
+#include "exporter/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "base/command_line.h"
 #include "base/text.h"
 #include "config/builtin.h"
-#include "version.h"
+#include "exporter/version.h"
 
 /* ---- values that have a form of their own ---- */
 

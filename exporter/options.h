@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "exporter/runner.h"
+#include "exporter/setup.h"
+#include "exporter/windows/service.h"
 #include "metrics/exposition.h"
-#include "runner.h"
-#include "setup.h"
-#include "windows/service.h"
 
 /* Texts are borrowed from argv, except the names in switches. */
 struct options {

@@ -3,13 +3,13 @@
  * Event time is released in slices: the clock is read once a slice, not once an event, and a wait
  * ends when the slice that holds the event has begun.
  */
-#include "pace.h"
+#include "exporter/pace.h"
 
 #include <stdlib.h>
 
 #include "base/os.h"
-#include "source/clock.h"
-#include "source/event_record.h"
+#include "lib/source/clock.h"
+#include "lib/source/event_record.h"
 
 enum { SLICE_NS = 5 * 1000 * 1000 };
 

@@ -20,16 +20,16 @@
  * The per-event path takes no lock and allocates only when something is new. All of it runs on the
  * consumer's thread; other threads may only ask for the statistics, which are atomic inside.
  */
-#include "pipeline.h"
+#include "exporter/pipeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/log.h"
-#include "decode/manifest_holds.h"
-#include "decode/trace_schemas.h"
-#include "source/kernel_group.h"
+#include "lib/decode/manifest_holds.h"
+#include "lib/decode/trace_schemas.h"
+#include "lib/source/kernel_group.h"
 
 enum {
 	LOST_TYPES = 3,

@@ -14,15 +14,15 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "decode/event_table.h"
+#include "exporter/pace.h"
+#include "exporter/recorder/tap.h"
+#include "exporter/rules/language/probe.h"
+#include "exporter/rules/rules.h"
+#include "exporter/setup.h"
+#include "exporter/track/tracker.h"
+#include "lib/decode/event_table.h"
+#include "lib/source/source.h"
 #include "metrics/registry.h"
-#include "pace.h"
-#include "recorder/tap.h"
-#include "rules/language/probe.h"
-#include "rules/rules.h"
-#include "setup.h"
-#include "source/source.h"
-#include "track/tracker.h"
 
 /* The families that every pipeline counts into; registers them when they are new. */
 enum pipeline_family { CONSUMER_EVENTS, CONSUMER_RECORDS, CONSUMER_LOST, PIPELINE_FAMILIES };

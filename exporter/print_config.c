@@ -5,7 +5,7 @@
  * defaults and the flags decide too; the session that is there without being configured; and the
  * flags that have a key. Such values are nodes in the memory of the configuration.
  */
-#include "print_config.h"
+#include "exporter/print_config.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #define EXPORTER_PRINT_CONFIG_H
 
 #include "base/text.h"
-#include "options.h"
-#include "setup.h"
+#include "exporter/options.h"
+#include "exporter/setup.h"
 
 /*
  * Adds the configuration of a finished set-up as YAML: the defaults, what the file says, and what

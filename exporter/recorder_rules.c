@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recorder_rules.h"
+#include "exporter/recorder_rules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "base/nearest.h"
 #include "base/series.h"
 #include "config/yaml.h"
-#include "health.h"
-#include "rules/language/rule_set.h"
-#include "track/state_gauges.h"
+#include "exporter/health.h"
+#include "exporter/rules/language/rule_set.h"
+#include "exporter/track/state_gauges.h"
 
 /* What a check looks at. */
 struct check {

@@ -5,7 +5,7 @@
 #ifndef EXPORTER_RECORDER_RULES_H
 #define EXPORTER_RECORDER_RULES_H
 
-#include "setup.h"
+#include "exporter/setup.h"
 
 /*
  * Warns, at their places, of rules whose family the metrics page will not have, or whose labels the

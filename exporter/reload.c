@@ -17,7 +17,7 @@
  * the program is started again. Therefore the settings of the start are kept here, and not compared
  * with those of the configuration before.
  */
-#include "reload.h"
+#include "exporter/reload.h"
 
 #include <inttypes.h>
 #include <stdio.h>

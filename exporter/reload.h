@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "health.h"
-#include "runner.h"
-#include "setup.h"
+#include "exporter/health.h"
+#include "exporter/runner.h"
+#include "exporter/setup.h"
 
 struct reload; /* opaque */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replay_log.h"
+#include "exporter/replay_log.h"
 
 #include <stdio.h>
 

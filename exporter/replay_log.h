@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/log.h"
-#include "rules/rules.h"
-#include "source/source.h"
+#include "exporter/rules/rules.h"
+#include "lib/source/source.h"
 
 /* What was said about one recording. Zero-initialise it. */
 struct replay_log {

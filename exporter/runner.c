@@ -15,7 +15,7 @@
  * path takes no lock. While a pass runs, a scrape adds the statistics of its source and pipeline to
  * what earlier passes came to. The lock also keeps the source and the pipeline alive meanwhile.
  */
-#include "runner.h"
+#include "exporter/runner.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -23,9 +23,9 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "decode/tdh.h"
-#include "runner_internal.h"
-#include "version.h"
+#include "exporter/runner_internal.h"
+#include "exporter/version.h"
+#include "lib/decode/tdh.h"
 
 /* Between two passes of a loop that delivered no record. */
 #define IDLE_PASS_NS UINT64_C(1000000000)

@@ -16,11 +16,11 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "etl/source_file.h"
-#include "pipeline.h"
-#include "recorder/flight.h"
-#include "recorder/taps.h"
-#include "setup.h"
+#include "exporter/pipeline.h"
+#include "exporter/recorder/flight.h"
+#include "exporter/recorder/taps.h"
+#include "exporter/setup.h"
+#include "lib/etl/source_file.h"
 
 struct runner_options {
 	/* Borrowed until runner_free(), or until another one takes its place and runner_uses() says
@@ -44,7 +44,7 @@ struct runner_options {
 	/* Shows how far runner_run() is; started and ended by the caller. NULL: nothing is shown.
 	 */
 	struct progress *progress;
-	/* ---- of live sessions, see live/live_source.h ---- */
+	/* ---- of live sessions, see lib/live/live_source.h ---- */
 	void (*on_fault)(const char *reason);
 	/* For tests. */
 	uint32_t watch_ms;

@@ -10,10 +10,10 @@
 
 #include "base/os.h"
 #include "config/sessions.h"
-#include "live.h"
-#include "replay_log.h"
-#include "runner.h"
-#include "track/processes.h"
+#include "exporter/live.h"
+#include "exporter/replay_log.h"
+#include "exporter/runner.h"
+#include "exporter/track/processes.h"
 
 #define NEVER UINT64_MAX
 

@@ -17,7 +17,7 @@
  * shard, because scrapes may be reading them, and because its counters are to go on when it
  * returns.
  */
-#include "runner_internal.h"
+#include "exporter/runner_internal.h"
 
 #include <stdlib.h>
 

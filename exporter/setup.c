@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "setup.h"
+#include "exporter/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/yaml.h"
-#include "source/kernel_flags.h"
+#include "lib/source/kernel_flags.h"
 
 bool setup_add_switch(struct config_switch **switches, size_t *count, const char *argument,
 		      struct error *err)
@@ -28,7 +28,7 @@ bool setup_add_switch(struct config_switch **switches, size_t *count, const char
 	return true;
 }
 
-/* By its name: etl/packed.h unpacks what has another ending behind the one of a recording. */
+/* By its name: lib/etl/packed.h unpacks what has another ending behind the one of a recording. */
 static bool is_recording(const char *path)
 {
 	return text_ends_nocase(path, strlen(path), ".etl", 4) || strstr(path, ".etl.") != NULL;

@@ -15,10 +15,10 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/problems.h"
-#include "decode/manifest/load.h"
+#include "exporter/rules/rules.h"
+#include "exporter/track/tracker.h"
+#include "lib/decode/manifest/load.h"
 #include "metrics/registry.h"
-#include "rules/rules.h"
-#include "track/tracker.h"
 
 /* What the command line says. */
 struct setup_options {

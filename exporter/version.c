@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* CMake defines the macros for this file alone, so a new commit compiles only this file again. */
-#include "version.h"
+#include "exporter/version.h"
 
 const struct program_version program_version = {
 	.number = ETWX_VERSION,

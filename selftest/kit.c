@@ -21,12 +21,12 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "exporter/version.h"
 #include "selftest/kit_csv.h"
 #include "selftest/kit_etw.h"
 #include "selftest/kit_files.h"
 #include "selftest/kit_machine.h"
 #include "selftest/kit_mask.h"
-#include "version.h"
 
 enum {
 	CALL_MS = 60000,

@@ -6,7 +6,7 @@
 #ifndef SELFTEST_KIT_ETW_INTERNAL_WIN32_H
 #define SELFTEST_KIT_ETW_INTERNAL_WIN32_H
 
-#include "live/live_source_internal_win32.h"
+#include "lib/live/live_source_internal_win32.h"
 #include "selftest/kit_etw.h"
 
 enum { PROBE_SESSIONS = 8 };

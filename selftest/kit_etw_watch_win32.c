@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live/running.h"
+#include "lib/live/running.h"
 #include "selftest/kit_csv.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -25,8 +25,8 @@
 
 #include "base/os.h"
 #include "base/os_win32.h"
+#include "exporter/windows/service.h"
 #include "selftest/kit_csv.h"
-#include "windows/service.h"
 
 enum { TEXT_CHARACTERS = 512, PROFILES_MAX = 200 };
 

@@ -20,7 +20,7 @@
 
 #include "base/os.h"
 #include "base/os_win32.h"
-#include "windows/service.h"
+#include "exporter/windows/service.h"
 
 #define PROBE_SERVICE L"etw_exporter_probe"
 #define EXPORTER      "etw_exporter.exe"

@@ -19,12 +19,12 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "live/live_source.h"
-#include "live/running.h"
+#include "exporter/version.h"
+#include "exporter/windows/crash.h"
+#include "lib/live/live_source.h"
+#include "lib/live/running.h"
 #include "selftest/kit.h"
 #include "selftest/self_test.h"
-#include "version.h"
-#include "windows/crash.h"
 
 enum exit_status { EXIT_PASSED = 0, EXIT_FAILED = 1, EXIT_BAD_USAGE = 2 };
 

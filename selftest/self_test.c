@@ -26,10 +26,10 @@
 #include <string.h>
 
 #include "config/builtin.h"
-#include "health.h"
+#include "exporter/health.h"
+#include "exporter/runner.h"
+#include "exporter/setup.h"
 #include "metrics/exposition.h"
-#include "runner.h"
-#include "setup.h"
 
 enum {
 	LOOK_MS = 20,       /* canaries are on their way most of the time */

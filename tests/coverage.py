@@ -5,7 +5,7 @@
 Prints lines and branches by folder and in all, the files with the most branches that were not taken, and the largest functions
 that were never called. UNCOVERED.txt gets every line and branch that was not reached, with its text.
 
-What counts is the code of exporter/, metrics/ and config/ that the programs have on Linux, and the code of live sessions, which the
+What counts is the code of the folders of PRODUCT that the programs have on Linux, and the code of live sessions, which the
 tests link with an ETW in memory. Files that only a Windows compiler reads are not counted: their tests run under Wine. A branch is
 a condition of the source in one of its two directions, as clang counts them; C has no exceptions, and assertions are compiled out.
 """
@@ -15,14 +15,14 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRODUCT = ("exporter", "metrics", "config", "selftest")
+PRODUCT = ("base", "config", "etwtool", "exporter", "lib", "metrics", "selftest")
 WORST_FILES = 25
 WORST_FUNCTIONS = 25
 
 
 def folder_of(path):
     parts = path.parts
-    return parts[1] if parts[0] == "exporter" and len(parts) > 2 else parts[0]
+    return parts[1] if parts[0] in ("exporter", "lib") and len(parts) > 2 else parts[0]
 
 
 def product_path(name):

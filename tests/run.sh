@@ -156,14 +156,14 @@ test_preset() { # preset, option of ctest...
 # Counts edges, from libFuzzer's -print_coverage of one or more targets, by folder. What several targets reach counts once:
 # of each function the most that one of them reached.
 edges() { # [folder]: this one alone, by file
-	awk -v only="${1:-}" '/COVERED_FUNC:/ {
+	awk -v only="${1:-}" -v root="$PWD/" '/COVERED_FUNC:/ {
 		for (i = 1; i < NF; i++) {
 			if ($i == "edges:") { split($(i + 1), n, "/"); name = $(i + 2); file = $(i + 3) }
 		}
-		if (!match(file, /\/(exporter|metrics|config|selftest)\//)) next
+		if (!match(file, /\/(base|config|etwtool|exporter|lib|metrics|selftest)\//)) next
 		folder = substr(file, RSTART + 1)
 		sub(/\/[^\/]*$/, "", folder)
-		sub(/^exporter\//, "", folder)
+		sub(/^(exporter|lib)\//, "", folder)
 		sub(/\/.*/, "", folder)
 		if (only != "" && folder != only) next
 		sub(/:[0-9]+$/, "", file)
@@ -294,7 +294,7 @@ step_fuzz() {
 	if [ "$long" -eq 1 ]; then
 		heading "edges that the fuzz targets reach together"
 		cat build/fuzz/fuzz_*.coverage | edges
-		heading "edges of exporter/decode that the fuzz targets reach together"
+		heading "edges of lib/decode that the fuzz targets reach together"
 		cat build/fuzz/fuzz_*.coverage | edges decode
 	fi
 }

@@ -65,7 +65,7 @@ def producers(path, windows):
 
 def check_flags(path, windows, wanted, library_too):
     objects = list(producers(path, windows))
-    ours = [name for name, flags in objects if re.search(r"civetweb|libxcrypt|^(crypto|providers|ssl)/|/(exporter|config|metrics|selftest)/", name)]
+    ours = [name for name, flags in objects if re.search(r"civetweb|libxcrypt|^(crypto|providers|ssl)/|/(base|config|etwtool|exporter|lib|metrics|selftest)/", name)]
     if len(ours) < (1 if library_too else 20):
         fault(path, f"only {len(ours)} objects have debugging information")
     for name, flags in objects:

@@ -29,7 +29,7 @@ PINNED = re.compile(r"^\s*(?:- )?uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+
 
 # command (expressions read *) -> what runs, and the words with which a script of tests/e2e runs it under Wine
 WINDOWS = {
-    r"tests\windows\run_tests.cmd build\windows-mingw": ("tests/windows/run_tests.cmd", "windows/run_tests.cmd"),
+    r"tests\run_tests.cmd build\windows-mingw": ("tests/run_tests.cmd", "tests/run_tests.cmd"),
     r"build\windows-mingw\etw_selftest.exe": ("selftest/main.c", "selftest --log.level"),
     r"copy selftest\collect.cmd build\windows-mingw": ("selftest/collect.cmd", "selftest/collect.cmd"),
     r"build\windows-mingw\collect.cmd * kit": ("selftest/collect.cmd", "collect.cmd"),

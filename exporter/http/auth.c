@@ -24,15 +24,15 @@
  * Names are compared with all users, each in constant time. A password with a NUL cannot be right,
  * because crypt_r() would only see what is before it.
  */
-#include "http/auth.h"
+#include "exporter/http/auth.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
 #include "base/text.h"
-#include "http/crypto.h"
-#include "http/password.h"
+#include "exporter/http/crypto.h"
+#include "exporter/http/password.h"
 
 enum {
 	PENALTY_FACTOR = 3,

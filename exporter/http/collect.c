@@ -13,7 +13,7 @@
  * collectors are entered into a map with the answer. A family that is not in the map belongs to no
  * collector, and its name decides whether it is one of `exporter` or one of `health`.
  */
-#include "http/collect.h"
+#include "exporter/http/collect.h"
 
 #include <string.h>
 

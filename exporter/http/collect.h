@@ -13,7 +13,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "http/server.h"
+#include "exporter/http/server.h"
 #include "metrics/registry.h"
 
 struct collect {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/connection.h"
+#include "exporter/http/connection.h"
 
 #include <stdlib.h>
 

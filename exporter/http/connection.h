@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "base/client_address.h"
-#include "http/request_head.h"
-#include "http/sockets.h"
-#include "http/tls.h"
+#include "exporter/http/request_head.h"
+#include "exporter/http/sockets.h"
+#include "exporter/http/tls.h"
 
 enum connection_state {
 	CONNECTION_HANDSHAKE, /* of TLS; from here on the reception waits for the client */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/connection_list.h"
+#include "exporter/http/connection_list.h"
 
 #include <stdlib.h>
 

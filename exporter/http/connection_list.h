@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "http/connection.h"
+#include "exporter/http/connection.h"
 
 /* Of one thread. */
 struct connection_list {

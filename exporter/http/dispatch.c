@@ -31,7 +31,7 @@
  * nothing for STALL_NS, in which the worker has looked STALL_LOOKS times: on a busy machine it is
  * the worker that may be late, or both.
  */
-#include "http/dispatch.h"
+#include "exporter/http/dispatch.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "http/connection.h"
-#include "http/sockets.h"
+#include "exporter/http/connection.h"
+#include "exporter/http/sockets.h"
 
 struct dispatch; /* opaque */
 

@@ -9,7 +9,7 @@
 #ifndef EXPORTER_HTTP_ENCODE_H
 #define EXPORTER_HTTP_ENCODE_H
 
-#include "http/negotiate.h"
+#include "exporter/http/negotiate.h"
 #include "metrics/exposition.h"
 
 struct encoder; /* opaque */

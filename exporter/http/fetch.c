@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/fetch.h"
+#include "exporter/http/fetch.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/os.h"
-#include "http/crypto.h"
+#include "exporter/http/crypto.h"
 
 enum { WAIT_S = 10, CHUNK = 16384, PASSWORD_MOST = 1024 };
 #define PAGE_MOST ((size_t)256 << 20)

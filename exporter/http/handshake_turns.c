@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/handshake_turns.h"
+#include "exporter/http/handshake_turns.h"
 
 #include <stdlib.h>
 

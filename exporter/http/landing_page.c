@@ -10,7 +10,7 @@
  * Security Policy can be strict: a name of a process or file that gets into the page as markup by
  * some mistake could still not run, load or send anything.
  */
-#include "http/landing_page.h"
+#include "exporter/http/landing_page.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -19,8 +19,8 @@
 #include "base/html.h"
 #include "base/os.h"
 #include "config/builtin.h"
-#include "http/server_internal.h"
-#include "version.h"
+#include "exporter/http/server_internal.h"
+#include "exporter/version.h"
 
 /* ---- fields ---- */
 

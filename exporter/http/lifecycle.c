@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/lifecycle.h"
+#include "exporter/http/lifecycle.h"
 
 #include <string.h>
 
 #include "base/log.h"
-#include "http/server_internal.h"
+#include "exporter/http/server_internal.h"
 
 static int answer_sentence(const struct http_request *request, int status, const char *sentence)
 {

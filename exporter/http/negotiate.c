@@ -14,7 +14,7 @@
  * The reader works on any bytes: what is no name, no parameter or no weight makes its element void,
  * up to the next comma outside of quotes, and nothing else.
  */
-#include "http/negotiate.h"
+#include "exporter/http/negotiate.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "http/collect.h"
-#include "http/landing_page.h"
-#include "http/lifecycle.h"
-#include "http/server_internal.h"
-#include "http/time_limit.h"
-#include "http/web_config.h"
-#include "version.h"
+#include "exporter/http/collect.h"
+#include "exporter/http/landing_page.h"
+#include "exporter/http/lifecycle.h"
+#include "exporter/http/server_internal.h"
+#include "exporter/http/time_limit.h"
+#include "exporter/http/web_config.h"
+#include "exporter/version.h"
 
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/password.h"
+#include "exporter/http/password.h"
 
 #include <crypt.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/crypto.h"
+#include "exporter/http/crypto.h"
 
 bool password_check_hash(const char *hash, struct error *err)
 {

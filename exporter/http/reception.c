@@ -21,16 +21,16 @@
  * A pass of the loop looks at every entry of the list, which is cheap. Asking the system for all of
  * their sockets is not, so wait_set.h chooses which are asked for in a pass.
  */
-#include "http/reception.h"
+#include "exporter/http/reception.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/os.h"
-#include "http/connection_list.h"
-#include "http/dispatch.h"
-#include "http/handshake_turns.h"
-#include "http/wait_set.h"
+#include "exporter/http/connection_list.h"
+#include "exporter/http/dispatch.h"
+#include "exporter/http/handshake_turns.h"
+#include "exporter/http/wait_set.h"
 
 #define MS UINT64_C(1000000)
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "http/connection.h"
+#include "exporter/http/connection.h"
 
 struct tls_server;
 

@@ -21,7 +21,7 @@
  * out. The asterisk form is for OPTIONS alone and asks about the server as a whole; only single
  * pages answer OPTIONS, so it is refused with 405.
  */
-#include "http/request_head.h"
+#include "exporter/http/request_head.h"
 
 #include <stdint.h>
 #include <string.h>

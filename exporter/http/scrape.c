@@ -14,9 +14,9 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "http/encode.h"
-#include "http/negotiate.h"
-#include "http/server_internal.h"
+#include "exporter/http/encode.h"
+#include "exporter/http/negotiate.h"
+#include "exporter/http/server_internal.h"
 #include "metrics/exposition.h"
 
 /* What came of a scrape: the label "code". */

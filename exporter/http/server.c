@@ -26,8 +26,8 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "http/server_internal.h"
-#include "http/web_config.h"
+#include "exporter/http/server_internal.h"
+#include "exporter/http/web_config.h"
 
 /* ---- answers ---- */
 

@@ -45,7 +45,7 @@ struct http_options {
 	void (*add_collectors)(void *context, const char *metrics, struct text *html);
 	void *state_context; /* of both */
 
-	/* ---- addresses: see http/web_paths.h ---- */
+	/* ---- addresses: see exporter/http/web_paths.h ---- */
 	const char *external_url; /* NULL or "": none */
 	const char *route_prefix; /* NULL or "": the path of the external URL */
 
@@ -53,7 +53,7 @@ struct http_options {
 	/* Shows every collector, on or off. Any thread; NULL: there are none. */
 	void (*collectors)(void *context, scrape_collector_visit *visit, void *visitor);
 	void *collectors_context;
-	bool disable_exporter_metrics; /* see http/collect.h */
+	bool disable_exporter_metrics; /* see exporter/http/collect.h */
 	/* At the same time; one more waits while the slowest client is cut off, and gets 503 after
 	 * 5 seconds. 0: as many as there are threads, less those kept for other pages. */
 	uint64_t max_scrapes;
@@ -77,8 +77,8 @@ struct http_options {
 	enum http_recording (*record)(void *context, struct text *answer);
 	void *record_context;
 
-	/* TLS, users and headers (http/web_config.h). It stays the caller's and must outlive the
-	 * server; NULL: none. */
+	/* TLS, users and headers (exporter/http/web_config.h). It stays the caller's and must
+	 * outlive the server; NULL: none. */
 	struct web_config *web;
 };
 

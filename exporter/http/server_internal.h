@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "health.h"
-#include "http/answer.h"
-#include "http/reception.h"
-#include "http/server.h"
-#include "http/web_paths.h"
+#include "exporter/health.h"
+#include "exporter/http/answer.h"
+#include "exporter/http/reception.h"
+#include "exporter/http/server.h"
+#include "exporter/http/web_paths.h"
 #include "metrics/registry.h"
 
 enum {

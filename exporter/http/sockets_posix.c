@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/sockets.h"
+#include "exporter/http/sockets.h"
 
 /* A page that waits for its client takes this much of the kernel's memory, and not some MB. */
 enum { UNSENT_BYTES_MAX = 256 * 1024 };

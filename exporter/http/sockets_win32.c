@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/sockets.h"
+#include "exporter/http/sockets.h"
 
 static_assert(sizeof(socket_handle) == sizeof(SOCKET), "a handle holds a SOCKET");
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/time_limit.h"
+#include "exporter/http/time_limit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -31,7 +31,7 @@
  * keep the thread that reads for all. Therefore a call reads from the socket READS_AT_ONCE times at
  * most; then it is as if nothing more had arrived, and the next call goes on.
  */
-#include "http/tls.h"
+#include "exporter/http/tls.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -44,7 +44,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "http/crypto.h"
+#include "exporter/http/crypto.h"
 
 /* A name that a client's certificate must have. */
 struct allowed_san {

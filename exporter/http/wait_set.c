@@ -20,7 +20,7 @@
  * the list takes its place (connection_list.c), and the last one has had its turn already. So none
  * is passed over, and new ones, which are added at the end, are in the set for a while anyway.
  */
-#include "http/wait_set.h"
+#include "exporter/http/wait_set.h"
 
 #include <stdlib.h>
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "http/connection_list.h"
-#include "http/sockets.h"
+#include "exporter/http/connection_list.h"
+#include "exporter/http/sockets.h"
 
 enum {
 	WAIT_SET_SILENT_MS = 100, /* what has sent nothing for that long is silent */

@@ -8,17 +8,17 @@
  * that hangs. If what was read has a mistake, such as a certificate whose key is not written yet,
  * everything stays as it was until a file changes once more.
  *
- * Connections get TLS from one struct tls_server, whose contents are exchanged (http/tls.h).
- * Whether there is TLS at all is decided when the program starts, as in the toolkit: ports do not
- * change from http to https while they are open, so such a change is refused and needs a restart.
- * Users are exchanged in struct auth. Headers and the rate limit are in the settings, which
- * requests read under the lock.
+ * Connections get TLS from one struct tls_server, whose contents are exchanged
+ * (exporter/http/tls.h). Whether there is TLS at all is decided when the program starts, as in the
+ * toolkit: ports do not change from http to https while they are open, so such a change is refused
+ * and needs a restart. Users are exchanged in struct auth. Headers and the rate limit are in the
+ * settings, which requests read under the lock.
  *
  * The order in which a request is checked is that of the toolkit: the rate first, so that it also
  * bounds how many passwords can be tried, then the user. Both come before anything else, for every
  * path.
  */
-#include "http/web_config.h"
+#include "exporter/http/web_config.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,12 +26,12 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "health.h"
-#include "http/answer.h"
-#include "http/auth.h"
-#include "http/rate_limit.h"
-#include "http/tls.h"
-#include "http/web_settings.h"
+#include "exporter/health.h"
+#include "exporter/http/answer.h"
+#include "exporter/http/auth.h"
+#include "exporter/http/rate_limit.h"
+#include "exporter/http/tls.h"
+#include "exporter/http/web_settings.h"
 
 static const uint64_t watch_interval_ns = UINT64_C(1000000000);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The web configuration of a running server: TLS, users, headers and the rate limit, from the file
- * of --web.config.file (http/web_settings.h). The file and those that it names are read again when
- * they change; a mistake in them changes nothing and is logged.
+ * of --web.config.file (exporter/http/web_settings.h). The file and those that it names are read
+ * again when they change; a mistake in them changes nothing and is logged.
  */
 #ifndef EXPORTER_HTTP_WEB_CONFIG_H
 #define EXPORTER_HTTP_WEB_CONFIG_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/web_paths.h"
+#include "exporter/http/web_paths.h"
 
 #include <stdio.h>
 #include <string.h>

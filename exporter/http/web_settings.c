@@ -15,7 +15,7 @@
  * configuration. Each file has the stamp that it had before it was read: a change while it is read
  * then shows as a change afterwards.
  */
-#include "http/web_settings.h"
+#include "exporter/http/web_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,9 @@
 #include "base/text.h"
 #include "config/files.h"
 #include "config/yaml_rows.h"
-#include "http/crypto.h"
-#include "http/password.h"
-#include "http/rate_limit.h"
+#include "exporter/http/crypto.h"
+#include "exporter/http/password.h"
+#include "exporter/http/rate_limit.h"
 
 enum { PEM_SIZE_MAX = 1024 * 1024 };
 

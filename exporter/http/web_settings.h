@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "config/problems.h"
-#include "http/auth.h"
-#include "http/tls.h"
+#include "exporter/http/auth.h"
+#include "exporter/http/tls.h"
 
 struct yaml_node;
 struct yaml_tree;

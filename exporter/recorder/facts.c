@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recorder/facts.h"
+#include "exporter/recorder/facts.h"
 
 #include <stdlib.h>
 #include <string.h>

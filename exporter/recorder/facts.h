@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "recorder/kept.h"
+#include "exporter/recorder/kept.h"
 
 struct facts; /* opaque */
 

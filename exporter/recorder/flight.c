@@ -17,7 +17,7 @@
  * Requests have numbers. A thread that asks takes the next number and waits until the recorder has
  * served it; the recorder serves all numbers that were given before it begins to read the rings.
  */
-#include "recorder/flight.h"
+#include "exporter/recorder/flight.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -28,8 +28,8 @@
 #include "base/os.h"
 #include "config/files.h"
 #include "config/yaml.h"
-#include "recorder/recording.h"
-#include "recorder/trigger.h"
+#include "exporter/recorder/recording.h"
+#include "exporter/recorder/trigger.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 

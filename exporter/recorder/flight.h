@@ -4,7 +4,7 @@
  * recording when a rule of the configuration fires or a request comes.
  *
  * A thread of its own looks at the rules once a second and writes; consumers only copy their
- * records into their rings (recorder/tap.h).
+ * records into their rings (exporter/recorder/tap.h).
  */
 #ifndef RECORDER_FLIGHT_H
 #define RECORDER_FLIGHT_H
@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "exporter/recorder/taps.h"
 #include "metrics/registry.h"
-#include "recorder/taps.h"
 
 struct flight_recorder; /* opaque */
 

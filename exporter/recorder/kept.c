@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "recorder/kept.h"
+#include "exporter/recorder/kept.h"
 
 #include <string.h>
 
-#include "source/kernel_group.h"
+#include "lib/source/kernel_group.h"
 
 /* A record of a recording has 16 bits for its size (docs/etl-format.md section 3). */
 enum { RECORD_BYTES_MAX = UINT16_MAX };

@@ -19,14 +19,14 @@
  * until the next step, unless a ring is about to fill up. A record that comes later than that is
  * written where it comes; readers sort by time.
  */
-#include "recorder/recording.h"
+#include "exporter/recorder/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "decode/kernel_class.h"
-#include "etl/writer.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/etl/writer.h"
 
 enum {
 	RECORD_SIZE_MAX = UINT16_MAX,

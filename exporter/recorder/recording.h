@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "recorder/tap.h"
+#include "exporter/recorder/tap.h"
 
 struct recording_result {
 	uint64_t bytes;

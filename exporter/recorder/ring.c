@@ -24,7 +24,7 @@
  *
  * Records of a block that hold facts are chained, so that no others are read then.
  */
-#include "recorder/ring.h"
+#include "exporter/recorder/ring.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

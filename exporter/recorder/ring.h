@@ -3,7 +3,8 @@
  * The last records of one consumer, as they came, in a ring of blocks.
  *
  * The consumer adds, other threads read; the consumer takes no lock and never waits. What falls out
- * of the ring is lost, except for facts (recorder/facts.h), of which the ring keeps the newest.
+ * of the ring is lost, except for facts (exporter/recorder/facts.h), of which the ring keeps the
+ * newest.
  */
 #ifndef RECORDER_RING_H
 #define RECORDER_RING_H
@@ -13,9 +14,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "recorder/facts.h"
-#include "source/clock.h"
-#include "source/event_record.h"
+#include "exporter/recorder/facts.h"
+#include "lib/source/clock.h"
+#include "lib/source/event_record.h"
 
 struct ring; /* opaque */
 

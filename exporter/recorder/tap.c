@@ -15,7 +15,7 @@
  * A file that only FileIo/Create has named is no fact: its record says nothing about a file key,
  * and a copy of it at the start of a recording would count as one more operation.
  */
-#include "recorder/tap.h"
+#include "exporter/recorder/tap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +26,10 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "decode/event_info.h"
-#include "decode/inband_manifests.h"
-#include "decode/kernel_class.h"
-#include "source/payload.h"
+#include "lib/decode/event_info.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/source/payload.h"
 
 enum key_type { KEY_FIELDS, KEY_PAYLOAD, KEY_PAYLOAD_OF_PROCESS };
 

@@ -15,10 +15,10 @@
 
 #include "base/error.h"
 #include "config/config.h"
-#include "decode/event_table.h"
-#include "etl/logfile_header.h"
-#include "recorder/ring.h"
-#include "source/source.h"
+#include "exporter/recorder/ring.h"
+#include "lib/decode/event_table.h"
+#include "lib/etl/logfile_header.h"
+#include "lib/source/source.h"
 
 struct tap; /* opaque */
 
@@ -41,7 +41,7 @@ bool tap_asks_for_process(const struct tap *tap);
 void tap_take(struct tap *tap, const struct event_record *record, const struct event_class *class,
 	      const char *process);
 
-/* What a live session found; see source/source.h. */
+/* What a live session found; see lib/source/source.h. */
 void tap_know(struct tap *tap, const struct event_record *record, const struct event_class *class);
 void tap_know_process(struct tap *tap, uint32_t process_id, const char *name);
 void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path);
@@ -50,7 +50,7 @@ void tap_know_partition(struct tap *tap, uint32_t disk, uint32_t partition, cons
 			const char *file_system);
 void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name);
 
-/* The payload of an EventInfo or EventMapInfo record (decode/event_info.h). */
+/* The payload of an EventInfo or EventMapInfo record (lib/decode/event_info.h). */
 void tap_know_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size);
 
 /* Any thread. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recorder/taps.h"
+#include "exporter/recorder/taps.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
-#include "recorder/tap.h"
+#include "exporter/recorder/tap.h"
 
 struct taps; /* opaque */
 

@@ -7,7 +7,7 @@
  * The value of a counter or a histogram is its increase each second since the last look. A sum that
  * has fallen (a series was given back) has not increased.
  */
-#include "recorder/trigger.h"
+#include "exporter/recorder/trigger.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,16 +18,16 @@
 #include "base/error.h"
 #include "config/builtin.h"
 #include "config/config.h"
-#include "decode/event_table.h"
-#include "decode/manifest/load.h"
+#include "exporter/track/tracker.h"
+#include "lib/decode/event_table.h"
+#include "lib/decode/manifest/load.h"
+#include "lib/source/provider_spec.h"
+#include "lib/source/source.h"
 #include "metrics/registry.h"
-#include "source/provider_spec.h"
-#include "source/source.h"
-#include "track/tracker.h"
 
 struct rule_set; /* opaque */
-struct probe;    /* rules/language/probe.h */
-struct dry_run;  /* rules/engine/dry_run.h */
+struct probe;    /* exporter/rules/language/probe.h */
+struct dry_run;  /* exporter/rules/engine/dry_run.h */
 
 struct collector_info {
 	const char *name;
@@ -83,7 +83,8 @@ void rule_set_make_samples(const struct rule_set *set, struct registry *registry
 /* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
  * what they say themselves, and what the events and derived fields of their rules bring. */
 uint32_t rule_set_kernel_flags(const struct rule_set *set);
-/* Likewise the groups beyond the flags: a set of the kernel_groups[] (source/kernel_flags.h). */
+/* Likewise the groups beyond the flags: a set of the kernel_groups[]
+ * (lib/source/kernel_flags.h). */
 uint32_t rule_set_kernel_groups(const struct rule_set *set);
 
 /* Whether the collector with this number counts nothing where no session has kernel events: its
@@ -117,7 +118,7 @@ struct rule_engine_options {
 	 * sessions may have it too: of its events only rules for every event (`*`) count.
 	 */
 	bool names_only;
-	struct dry_run *dry_run;   /* rules/engine/dry_run.h; NULL: none */
+	struct dry_run *dry_run;   /* exporter/rules/engine/dry_run.h; NULL: none */
 	const struct probe *probe; /* NULL: none */
 	/*
 	 * A rule names an event whose schema lacks a field that it needs, or has it of another

@@ -15,7 +15,7 @@
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
-#include "track/tracker_internal.h"
+#include "exporter/track/tracker_internal.h"
 
 /* Reads a text of the current record as UTF-8 into tracker->scratch, the second name into
  * tracker->second_scratch; empty if the payload does not contain it. */

@@ -21,8 +21,8 @@
  */
 #include <stdlib.h>
 
-#include "source/provider_names.h"
-#include "track/tracker_internal.h"
+#include "exporter/track/tracker_internal.h"
+#include "lib/source/provider_names.h"
 
 struct attribution_row {
 	enum kernel_class kernel_class;

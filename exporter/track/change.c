@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "track/tracker_internal.h"
+#include "exporter/track/tracker_internal.h"
 
 /* ---- families ---- */
 

@@ -3,7 +3,7 @@
  * What the tracker counts of records without rules, once filters have let them through: bytes of
  * files, the most written paths, and who caused the transfers of disks.
  */
-#include "track/tracker_internal.h"
+#include "exporter/track/tracker_internal.h"
 
 /* ---- bytes of files ---- */
 

@@ -17,14 +17,14 @@
  *
  * Source: docs/etl-format.md sections 9 and 16.1.
  */
-#include "track/derived_fields.h"
+#include "exporter/track/derived_fields.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "decode/text_forms.h"
-#include "track/tracker_internal.h"
+#include "exporter/track/tracker_internal.h"
+#include "lib/decode/text_forms.h"
 
 enum { STACK_MATCH_ID_SIZE = 8 };
 

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "decode/event_table.h"
-#include "decode/schema.h"
-#include "source/provider_names.h"
-#include "track/tracker.h"
+#include "exporter/track/tracker.h"
+#include "lib/decode/event_table.h"
+#include "lib/decode/schema.h"
+#include "lib/source/provider_names.h"
 
 /* The type of a value for a rule. */
 enum value_type {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "track/describing.h"
+#include "exporter/track/describing.h"
 
-#include "decode/event_info.h"
-#include "decode/inband_manifests.h"
-#include "decode/kernel_class.h"
-#include "source/provider_names.h"
-#include "track/tracker.h"
+#include "exporter/track/tracker.h"
+#include "lib/decode/event_info.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/source/provider_names.h"
 
 enum { PROVIDERS_MOST = 1 << 16 };
 

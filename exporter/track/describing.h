@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 #include "base/map.h"
-#include "source/event_record.h"
-#include "source/kernel_group.h"
+#include "lib/source/event_record.h"
+#include "lib/source/kernel_group.h"
 
 struct describing {
 	struct kernel_choice names; /* kernel records with names and lifetimes */

@@ -33,7 +33,7 @@
  * The number of files is bounded. Files without dirty pages are dropped first, those that were not
  * used for the longest time before others. Dropping dirty pages counts as an eviction.
  */
-#include "track/disk_cause.h"
+#include "exporter/track/disk_cause.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "track/files.h"
+#include "exporter/track/files.h"
 
 enum {
 	PAGE_BYTES = 4096,

@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "exporter/track/file_views.h"
 #include "metrics/registry.h"
-#include "track/file_views.h"
 
 /* In the flags of file and disk requests (IRP_NOCACHE, IRP_PAGING_IO). */
 enum { IO_NOT_CACHED = 1, IO_PAGING = 2 };

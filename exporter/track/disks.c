@@ -12,13 +12,13 @@
  * Independently of the samples, a bit for each disk records whether the trace describes it at all.
  * The tracker uses it to count transfers to unknown disks.
  */
-#include "track/disks.h"
+#include "exporter/track/disks.h"
 
 #include <string.h>
 
 #include "base/decimal.h"
 #include "base/text.h"
-#include "source/source.h"
+#include "lib/source/source.h"
 
 const struct family_options disks_families[DISKS_FAMILIES] = {
 	{

@@ -14,7 +14,7 @@
  * remembered. In the first pass the bases are appended and sorted once, at the end; afterwards a
  * new base is inserted in its place.
  */
-#include "track/drivers.h"
+#include "exporter/track/drivers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "exporter/track/lifetimes.h"
 #include "metrics/registry.h"
-#include "track/lifetimes.h"
 
 struct driver_image; /* private */
 

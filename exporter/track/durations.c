@@ -17,7 +17,7 @@
  * end of its key, where that can be known: a thread that is switched out was ready before it was
  * switched in, so what then still waits with an earlier time is dropped.
  */
-#include "track/durations.h"
+#include "exporter/track/durations.h"
 
 #include <stdlib.h>
 #include <string.h>

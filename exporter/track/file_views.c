@@ -12,7 +12,7 @@
  * array, which is about that of their age. A process whose unmap events were lost can therefore not
  * fill the table for ever.
  */
-#include "track/file_views.h"
+#include "exporter/track/file_views.h"
 
 #include <stdlib.h>
 

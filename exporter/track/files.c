@@ -16,7 +16,7 @@
  * compared, beyond which a path that is new has an unknown group. After the first pass of a
  * recording all mappings are known, and the second pass ignores them.
  */
-#include "track/files.h"
+#include "exporter/track/files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 #include "base/glob.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "source/clock.h"
+#include "lib/source/clock.h"
 
 enum {
 	PREFIXES_BYTES = 1 << 20,

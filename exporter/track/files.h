@@ -18,9 +18,9 @@
 #include "base/intern.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "exporter/track/lifetimes.h"
+#include "exporter/track/volumes.h"
 #include "metrics/registry.h"
-#include "track/lifetimes.h"
-#include "track/volumes.h"
 
 struct group_glob; /* private */
 

@@ -26,14 +26,14 @@
  * detects them. Eviction must not drop instances that end after the present time, because the
  * second pass still needs them.
  */
-#include "track/lifetimes.h"
+#include "exporter/track/lifetimes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "source/clock.h"
+#include "lib/source/clock.h"
 
 /* ---- look-up ---- */
 

@@ -13,7 +13,7 @@
  *
  * Both tables are bounded. What does not fit is counted as refused and missing in the gauges.
  */
-#include "track/process_gauges.h"
+#include "exporter/track/process_gauges.h"
 
 #include <stdio.h>
 #include <stdlib.h>

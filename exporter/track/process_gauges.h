@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "exporter/track/lifetimes.h"
 #include "metrics/registry.h"
-#include "track/lifetimes.h"
 
 /* ---- instances and threads ---- */
 

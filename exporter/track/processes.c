@@ -24,7 +24,7 @@
  * stands as it is where all names are known, after the first pass of a recording; a live session
  * may still meet the longer one, and leaves the process without a name.
  */
-#include "track/processes.h"
+#include "exporter/track/processes.h"
 
 #include <stdlib.h>
 

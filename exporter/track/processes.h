@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "exporter/track/lifetimes.h"
+#include "lib/source/clock.h"
+#include "lib/source/event_record.h"
 #include "metrics/registry.h"
-#include "source/clock.h"
-#include "source/event_record.h"
-#include "track/lifetimes.h"
 
 /* ---- spellings of names ---- */
 

@@ -17,7 +17,7 @@
  *
  * Source: docs/etl-format.md sections 16.1 and 16.3.
  */
-#include "track/tracker_internal.h"
+#include "exporter/track/tracker_internal.h"
 
 /* The process that an id in the payload leads to; RECORD_NO_ID: none. */
 static NOINLINE uint32_t payload_process(struct tracker *tracker)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "track/repeats.h"
+#include "exporter/track/repeats.h"
 
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "track/describing.h"
+#include "exporter/track/describing.h"
 
 enum { COMPARED_MOST = 1 << 20 /* different records; repetitions of more are not found */ };
 

@@ -3,9 +3,9 @@
  * Records that several files have which are parts of one recording.
  *
  * Each part that etwtool relog wrote (--split, or two filters) has the records that describe its
- * others, also those of another time (track/describing.h). Of the whole they are to be read, or
- * written again, once: the n-th record with the same contents in a file is a repetition if a file
- * before had n of them. So what a file repeats by itself stays repeated.
+ * others, also those of another time (exporter/track/describing.h). Of the whole they are to be
+ * read, or written again, once: the n-th record with the same contents in a file is a repetition if
+ * a file before had n of them. So what a file repeats by itself stays repeated.
  */
 #ifndef TRACK_REPEATS_H
 #define TRACK_REPEATS_H
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 #include "base/map.h"
-#include "source/event_record.h"
-#include "source/repeat_finder.h"
+#include "lib/source/event_record.h"
+#include "lib/source/repeat_finder.h"
 
 /* A bounded table of the records of one recording's files; beyond it nothing is a repetition.
  * Zero-initialise it. */

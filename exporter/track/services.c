@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "track/services.h"
+#include "exporter/track/services.h"
 
 #include <string.h>
 

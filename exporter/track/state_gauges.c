@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "track/state_gauges.h"
+#include "exporter/track/state_gauges.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -24,14 +24,14 @@
  * The list stays shown when the tracker is reset and when it is freed: a replay in a loop makes a
  * new tracker for each pass, and the samples must not be absent until its first slice has ended.
  */
-#include "track/top_paths.h"
+#include "exporter/track/top_paths.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "source/event_record.h"
-#include "source/provider_names.h"
+#include "lib/source/event_record.h"
+#include "lib/source/provider_names.h"
 
 /* With 1000 counters a sketch contains every path with more than a thousandth of its bytes. */
 enum { LABELS = 3, COUNTERS_PER_PLACE = 10, COUNTERS_LEAST = 1000 };

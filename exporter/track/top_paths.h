@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "exporter/track/files.h"
+#include "exporter/track/top_sketch.h"
 #include "metrics/registry.h"
-#include "track/files.h"
-#include "track/top_sketch.h"
 
 enum {
 	TOP_PATHS = 20,          /* default length of the list */

@@ -8,7 +8,7 @@
  * counter rises. All memory is allocated by top_sketch_init(): an update allocates nothing and
  * takes time logarithmic in the number of counters. Counts saturate at UINT64_MAX.
  */
-#include "track/top_sketch.h"
+#include "exporter/track/top_sketch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -23,13 +23,13 @@
  *
  * Only the consumer uses the tables. It publishes their statistics as atomics for other threads.
  */
-#include "track/tracker.h"
+#include "exporter/track/tracker.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/kernel_flags.h"
-#include "track/tracker_internal.h"
+#include "exporter/track/tracker_internal.h"
+#include "lib/source/kernel_flags.h"
 
 enum {
 	PROCESSES = 20000,

@@ -20,7 +20,7 @@
  * machines and any program can use new ones. The first shares get the places; those beyond the
  * limit are counted and read "network".
  */
-#include "track/volumes.h"
+#include "exporter/track/volumes.h"
 
 #include <stdlib.h>
 #include <string.h>

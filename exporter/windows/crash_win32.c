@@ -13,7 +13,7 @@
  * and waits for it. The other thread has a whole stack, but the thread that died may hold any lock
  * of the process, also those of the log and of the heap; therefore the wait has an end.
  */
-#include "windows/crash.h"
+#include "exporter/windows/crash.h"
 
 #include <inttypes.h>
 #include <process.h>
@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/os_win32.h"
-#include "windows/service.h"
+#include "exporter/windows/service.h"
 
 enum { LAST_ACT_MS = 5000, STACK_LEFT_BYTES = 65536 };
 

@@ -11,7 +11,7 @@
  *
  * Source: "ReportEventW function", "Event Sources", Microsoft Learn.
  */
-#include "windows/service.h"
+#include "exporter/windows/service.h"
 
 #include <stdlib.h>
 #include <windows.h>

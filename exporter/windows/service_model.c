@@ -14,7 +14,7 @@
  * The numbers of states and controls are those of winsvc.h, repeated here so that this file
  * compiles everywhere; service_win32.c asserts that they are equal.
  */
-#include "windows/service.h"
+#include "exporter/windows/service.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/os_win32.h"
-#include "windows/service.h"
+#include "exporter/windows/service.h"
 
 enum {
 	RESET_SECONDS = 24 * 60 * 60,

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "windows/crash.h"
-#include "windows/service.h"
+#include "exporter/windows/crash.h"
+#include "exporter/windows/service.h"
 
 /* ---- service.h ---- */
 

@@ -9,8 +9,8 @@
 
 #include "base/os.h"
 #include "base/text.h"
-#include "decode/event_table.h"
-#include "etl/source_file.h"
+#include "lib/decode/event_table.h"
+#include "lib/etl/source_file.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64, HELD_MOST = 512 << 20 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "etl/source_file.h"
+#include "lib/etl/source_file.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64 };

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "config/config.h"
-#include "etl/writer.h"
-#include "source/payload.h"
-#include "source/provider_names.h"
+#include "lib/etl/writer.h"
+#include "lib/source/payload.h"
+#include "lib/source/provider_names.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64, EVENTS = 500000, CREATE_EVERY = 16, FILE_IO_GROUP = 4 };

@@ -26,7 +26,7 @@ static void make_path(char *path, size_t size, const char *end)
 	memcpy(path + size - strlen(end), end, strlen(end));
 }
 
-/* Looks for the group of a path as track/files.c does. Returns the characters compared. */
+/* Looks for the group of a path as exporter/track/files.c does. Returns the characters compared. */
 static uint64_t look(char patterns[PATTERNS][32], const size_t *ends, const char *path, size_t size)
 {
 	uint64_t steps = UINT64_MAX;

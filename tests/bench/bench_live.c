@@ -25,8 +25,8 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "config/builtin.h"
-#include "runner.h"
-#include "setup.h"
+#include "exporter/runner.h"
+#include "exporter/setup.h"
 #include "tests/bench/bench.h"
 #include "tests/fake_etw/fake_etw.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "http/server.h"
+#include "exporter/http/server.h"
 #include "metrics/exposition.h"
 #include "tests/bench/bench.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "recorder/ring.h"
-#include "runner.h"
-#include "setup.h"
+#include "exporter/recorder/ring.h"
+#include "exporter/runner.h"
+#include "exporter/setup.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64, ADDED = 2000000, PAYLOAD = 64 };

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "runner.h"
-#include "setup.h"
+#include "exporter/runner.h"
+#include "exporter/setup.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64 };

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "etl/writer.h"
-#include "source/payload.h"
+#include "lib/etl/writer.h"
+#include "lib/source/payload.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64, EVENTS = 500000 };

@@ -3,7 +3,7 @@
 # other options of relog do with it; what is reported. LONG_TESTS=1: the large ones, too, which takes a minute more.
 . "${BASH_SOURCE%/*}/lib.bash"
 
-words=$SOURCE_DIR/exporter/tool/well_known_names.txt
+words=$SOURCE_DIR/etwtool/relog/well_known_names.txt
 relog() { "$ETWTOOL" relog "$@" >"$work/relog.out" 2>"$work/relog.err" || fail "relog $*: exit $?: $(cat "$work/relog.err")"; }
 compare() { # original, anonymised
 	python3 "$SOURCE_DIR/tests/e2e/anonymised.py" "$ETWTOOL" "$ETW_EXPORTER" "$words" "$1" "$2" >"$work/compared" ||

@@ -35,7 +35,7 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "live/running.h"
+#include "lib/live/running.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/event_info_blob.h"
 

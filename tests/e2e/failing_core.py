@@ -91,7 +91,7 @@ class Site:
     def of_fake(self):
         """Whether it is a call of tests/fake_etw, which stands for Windows, or of the test's main program."""
         for name in self.names():
-            if not name.startswith("library ") and "(exporter/base/" not in name:
+            if not name.startswith("library ") and "(base/" not in name:
                 return "(tests/" in name
         return False
 

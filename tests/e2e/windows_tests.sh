@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# tests/windows/run_tests.cmd under Wine: what it says of tests that pass and fail, and its exit status.
+# tests/run_tests.cmd under Wine: what it says of tests that pass and fail, and its exit status.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 end_signal=KILL
 windows_path() { printf 'Z:%s' "${1//\//\\}"; }
 run_tests() { # argument...
-	"${WINE64:-/usr/lib/wine/wine64}" cmd /c "$(windows_path "$SOURCE_DIR/tests/windows/run_tests.cmd")" "$@" \
+	"${WINE64:-/usr/lib/wine/wine64}" cmd /c "$(windows_path "$SOURCE_DIR/tests/run_tests.cmd")" "$@" \
 		</dev/null >"$work/out" 2>&1
 }
 says_line() { tr -d '\r' <"$work/out" | grep -Fxq -- "$1" || fail "no line \"$1\": $(cat "$work/out")"; }
 
-grep -q $'[^\r]$' "$SOURCE_DIR/tests/windows/run_tests.cmd" && fail "run_tests.cmd has lines that do not end in CR LF"
+grep -q $'[^\r]$' "$SOURCE_DIR/tests/run_tests.cmd" && fail "run_tests.cmd has lines that do not end in CR LF"
 mkdir -p "$work/build/tests"
 cp "$BUILD_DIR/tests/source_dir.txt" "$BUILD_DIR"/tests/tests_{source,config}.exe "$work/build/tests" # config reads the repository
 build=$(windows_path "$work/build")

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "source/provider_names.h"
+#include "lib/source/provider_names.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary.h"

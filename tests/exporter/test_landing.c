@@ -3,7 +3,7 @@
  * What the landing page says about losses: the numbers, and nothing good without a source that
  * runs.
  */
-#include "landing.h"
+#include "exporter/landing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "config/builtin.h"
-#include "setup.h"
+#include "exporter/setup.h"
 
 /* The text without its markup. */
 static struct text visible(const struct text *html)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "runner.h"
+#include "exporter/runner.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary.h"

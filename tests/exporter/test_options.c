@@ -2,7 +2,7 @@
 /*
  * The command line: what it may say, and the one line that answers what it may not.
  */
-#include "options.h"
+#include "exporter/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

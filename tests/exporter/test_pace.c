@@ -3,7 +3,7 @@
  * The schedule of a replay. Nothing here asserts how long something took, only that it was not too
  * early.
  */
-#include "pace.h"
+#include "exporter/pace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/os.h"
-#include "source/event_record.h"
+#include "lib/source/event_record.h"
 
 static const int64_t start = INT64_C(132500000000000000);
 

@@ -6,7 +6,7 @@
  * The replay is cut into parts. At the end of each it is slow until the next reload has begun, so
  * each reload meets it at work.
  */
-#include "reload.h"
+#include "exporter/reload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Recordings through the whole flow: what is counted, under which names, and what several files and
  * loops make of it.
  */
-#include "runner.h"
+#include "exporter/runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

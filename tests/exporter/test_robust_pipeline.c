@@ -16,9 +16,9 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
-#include "etl/source_file.h"
+#include "exporter/pipeline.h"
+#include "lib/etl/source_file.h"
 #include "metrics/registry.h"
-#include "pipeline.h"
 #include "tests/support/every_class.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/in_memory.h"

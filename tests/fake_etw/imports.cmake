@@ -15,7 +15,7 @@ foreach(source IN LISTS sources)
     endif()
   endforeach()
 endforeach()
-# tdh.dll is not imported but loaded later, by what stands in the import library of exporter/live/CMakeLists.txt.
+# tdh.dll is not imported but loaded later, by what stands in the import library of lib/live/CMakeLists.txt.
 execute_process(COMMAND ${NM} ${PROGRAM} OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
 if(failed OR symbols MATCHES "__tailMerge_libtdh_delayed")
   message(SEND_ERROR "${PROGRAM} would load the real tdh.dll")

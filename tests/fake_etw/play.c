@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "etl/source_file.h"
+#include "lib/etl/source_file.h"
 
 enum { MAX_ITEMS = 32 };
 

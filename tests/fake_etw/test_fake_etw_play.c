@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/os.h"
-#include "etl/writer.h"
+#include "lib/etl/writer.h"
 #include "tests/support/temporary.h"
 
 static const struct guid some_provider =

@@ -57,7 +57,7 @@ def kernel_names():
 
 
 def kernel_guids():
-    for line in (ROOT / "exporter/decode/kernel_classes.txt").read_text(encoding="utf-8").splitlines():
+    for line in (ROOT / "lib/decode/kernel_classes.txt").read_text(encoding="utf-8").splitlines():
         match = re.match(r"class \S+ ([0-9a-f-]{36})", line)
         if match:
             first, second, third, *rest = match.group(1).split("-")
@@ -65,12 +65,12 @@ def kernel_guids():
 
 
 def manifest_words():
-    return [*literals("exporter/decode/manifest/*.c"), *XML]
+    return [*literals("lib/decode/manifest/*.c"), *XML]
 
 
 TARGETS = {
-    "fuzz_arguments": lambda: [*ARGUMENTS, *kernel_names(), *literals("exporter/tool/event_lines.c", "exporter/etl/header_field.c",
-                                                                      "exporter/track/derived_fields.c", "exporter/decode/text_forms.c")],
+    "fuzz_arguments": lambda: [*ARGUMENTS, *kernel_names(), *literals("etwtool/relog/event_lines.c", "lib/etl/header_field.c",
+                                                                      "exporter/track/derived_fields.c", "lib/decode/text_forms.c")],
     "fuzz_decode": manifest_words,
     "fuzz_etl": kernel_guids,
     "fuzz_events": lambda: [*kernel_guids(), *manifest_words()],

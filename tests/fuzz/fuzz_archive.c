@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "etl/file.h"
-#include "etl/packed.h"
+#include "lib/etl/file.h"
+#include "lib/etl/packed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

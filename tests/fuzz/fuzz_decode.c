@@ -12,12 +12,12 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
-#include "decode/event_info.h"
-#include "decode/inband_manifests.h"
-#include "decode/kernel_class.h"
-#include "decode/manifest/manifest.h"
-#include "decode/schema.h"
-#include "decode/trace_schemas.h"
+#include "lib/decode/event_info.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/decode/manifest/manifest.h"
+#include "lib/decode/schema.h"
+#include "lib/decode/trace_schemas.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "etl/file.h"
-#include "etl/index.h"
-#include "etl/order.h"
+#include "lib/etl/file.h"
+#include "lib/etl/index.h"
+#include "lib/etl/order.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

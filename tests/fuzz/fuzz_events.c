@@ -16,11 +16,11 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
-#include "decode/event_info.h"
-#include "decode/event_schema.h"
-#include "decode/event_table.h"
-#include "decode/field_path.h"
-#include "decode/kernel_class.h"
+#include "lib/decode/event_info.h"
+#include "lib/decode/event_schema.h"
+#include "lib/decode/event_table.h"
+#include "lib/decode/field_path.h"
+#include "lib/decode/kernel_class.h"
 #include "tests/fuzz/failing_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "http/negotiate.h"
-#include "http/request_head.h"
-#include "http/web_settings.h"
+#include "exporter/http/negotiate.h"
+#include "exporter/http/request_head.h"
+#include "exporter/http/web_settings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "decode/event_info.h"
-#include "decode/event_table.h"
-#include "decode/inband_manifests.h"
-#include "decode/manifest/manifest.h"
-#include "source/kernel_group.h"
+#include "lib/decode/event_info.h"
+#include "lib/decode/event_table.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/decode/manifest/manifest.h"
+#include "lib/source/kernel_group.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "decode/event_schema.h"
-#include "decode/manifest/manifest.h"
-#include "decode/manifest/write.h"
-#include "decode/schema.h"
+#include "lib/decode/event_schema.h"
+#include "lib/decode/manifest/manifest.h"
+#include "lib/decode/manifest/write.h"
+#include "lib/decode/schema.h"
 #include "tests/fuzz/failing_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

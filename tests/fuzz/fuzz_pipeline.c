@@ -26,15 +26,15 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "health.h"
+#include "exporter/health.h"
+#include "exporter/runner.h"
+#include "exporter/setup.h"
 #include "metrics/exposition.h"
-#include "runner.h"
-#include "setup.h"
 #include "tests/support/page_oracle.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int etwtool_main(int argc, char **argv); /* main() of exporter/tool/main.c */
+int etwtool_main(int argc, char **argv); /* main() of etwtool/main.c */
 
 enum { WORDS_MOST = 10, OUTPUT_MOST = 8 << 20 /* bytes; then the disk is full */ };
 

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/file.h"
-#include "etl/index.h"
-#include "etl/mirror.h"
-#include "etl/order.h"
+#include "lib/etl/file.h"
+#include "lib/etl/index.h"
+#include "lib/etl/mirror.h"
+#include "lib/etl/order.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

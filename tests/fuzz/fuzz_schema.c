@@ -13,12 +13,12 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
-#include "decode/encode.h"
-#include "decode/event_info.h"
-#include "decode/event_schema.h"
-#include "decode/manifest/manifest.h"
-#include "decode/schema.h"
-#include "decode/tracelogging.h"
+#include "lib/decode/encode.h"
+#include "lib/decode/event_info.h"
+#include "lib/decode/event_schema.h"
+#include "lib/decode/manifest/manifest.h"
+#include "lib/decode/schema.h"
+#include "lib/decode/tracelogging.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

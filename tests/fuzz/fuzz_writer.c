@@ -14,10 +14,10 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "etl/file.h"
-#include "etl/index.h"
-#include "etl/mirror.h"
-#include "etl/writer.h"
+#include "lib/etl/file.h"
+#include "lib/etl/index.h"
+#include "lib/etl/mirror.h"
+#include "lib/etl/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

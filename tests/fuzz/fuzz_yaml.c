@@ -11,11 +11,11 @@
 
 #include "config/config.h"
 #include "config/yaml.h"
-#include "decode/event_table.h"
+#include "exporter/rules/language/rule_set.h"
+#include "exporter/rules/rules.h"
+#include "exporter/track/tracker.h"
+#include "lib/decode/event_table.h"
 #include "metrics/registry.h"
-#include "rules/language/rule_set.h"
-#include "rules/rules.h"
-#include "track/tracker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

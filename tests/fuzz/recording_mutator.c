@@ -9,8 +9,8 @@
  * (recording_parts.h), one to four parts of it are changed, and it is put together with sizes that
  * fit. Numbers are often taken from another record, because most of the code is about ids that two
  * records share: processes, threads, files, activities, providers. New records come from
- * recordings that etl/writer.h writes, with events of every kernel class that has a meaning for the
- * program.
+ * recordings that lib/etl/writer.h writes, with events of every kernel class that has a meaning for
+ * the program.
  *
  * Every fourth mutation is one of libFuzzer on the bytes as they are, for faults of sizes and of
  * packed buffers, and a part of the others ends in a file that is cut. The last byte, the choice

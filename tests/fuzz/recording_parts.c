@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "etl/pack.h"
-#include "etl/unpack.h"
+#include "lib/etl/pack.h"
+#include "lib/etl/unpack.h"
 
 enum {
 	TYPED_FAMILY = 0xc0,  /* top byte of the marker: docs/etl-format.md section 3 */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "etl/record.h"
+#include "lib/etl/record.h"
 
 enum { PARTS_BUFFERS_MOST = 64, PARTS_RECORDS_MOST = 2048, PARTS_BYTES_MOST = 1 << 20 };
 

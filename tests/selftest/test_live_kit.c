@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "tests/fake_etw/fake_etw.h"
-#include "tests/live/support/existing.h"
+#include "tests/lib/live/support/existing.h"
 #include "tests/support/system.h"
 #include "tests/support/temporary.h"
 

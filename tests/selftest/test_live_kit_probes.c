@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/fake_etw/fake_etw.h"
-#include "tests/live/support/existing.h"
+#include "tests/lib/live/support/existing.h"
 
 enum { OTHER_STATUS = 31 };
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "etl/writer.h"
+#include "lib/etl/writer.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/system.h"

@@ -24,10 +24,10 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PRODUCT = ("config/", "exporter/", "metrics/", "selftest/")
+PRODUCT = ("base/", "config/", "etwtool/", "exporter/", "lib/", "metrics/", "selftest/")
 KNOWN = "tests/static/known.txt"
 FACTS = "tests/static/facts.h"
-WITHOUT_FACTS = ("exporter/base/error.c",)  # has the definitions
+WITHOUT_FACTS = ("base/error.c",)  # has the definitions
 LONG = os.environ.get("LONG_TESTS", "0") != "0"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "etw_exporter" / "static"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/event_record.h"
+#include "lib/source/event_record.h"
 
 struct collected_record {
 	uint64_t index;

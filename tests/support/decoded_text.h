@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decode/schema.h"
+#include "lib/decode/schema.h"
 
 /*
  * Compares the fields that the payload holds, and how many bytes are left behind the last one. The

@@ -14,8 +14,8 @@
 #include "base/cursor.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "etl/file.h"
-#include "etl/scan.h"
+#include "lib/etl/file.h"
+#include "lib/etl/scan.h"
 #include "tests/support/sample.h"
 #include "tests/support/temporary.h"
 

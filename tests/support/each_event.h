@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decode/event_schema.h"
-#include "decode/schema.h"
-#include "etl/record.h"
-#include "source/event_record.h"
+#include "lib/decode/event_schema.h"
+#include "lib/decode/schema.h"
+#include "lib/etl/record.h"
+#include "lib/source/event_record.h"
 
 /* Valid for the length of the call. */
 struct seen_event {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/guid.h"
-#include "source/payload.h"
+#include "lib/source/payload.h"
 
 enum blob_flags {
 	BLOB_STRUCT = 0x1, /* in: index of its first member, out: how many */

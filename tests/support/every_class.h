@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "etl/writer.h"
+#include "lib/etl/writer.h"
 
 enum {
 	EVERY_CLASS_PROCESSORS = 2,

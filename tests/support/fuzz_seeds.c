@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "config/builtin.h"
-#include "decode/inband_manifests.h"
-#include "decode/kernel_class.h"
-#include "etl/source_file.h"
-#include "source/payload.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/etl/source_file.h"
+#include "lib/source/payload.h"
 #include "tests/support/every_class.h"
 #include "tests/support/fuzz_seeds_archive.h"
 #include "tests/support/fuzz_seeds_arguments.h"

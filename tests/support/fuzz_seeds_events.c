@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "decode/event_info.h"
-#include "decode/inband_manifests.h"
-#include "decode/kernel_class.h"
+#include "lib/decode/event_info.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/decode/kernel_class.h"
 #include "tests/support/event_info_blob.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

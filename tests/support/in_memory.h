@@ -5,7 +5,7 @@
 #ifndef SUPPORT_IN_MEMORY_H
 #define SUPPORT_IN_MEMORY_H
 
-#include "etl/writer.h"
+#include "lib/etl/writer.h"
 
 struct etl_writer *open_in_memory(const struct etl_writer_options *options);
 

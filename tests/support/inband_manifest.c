@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "decode/inband_manifests.h"
-#include "source/payload.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/source/payload.h"
 #include "tests/support/exact_copy.h"
 
 void inband_manifest_xml(struct text *xml, const struct inband_manifest *manifest)

@@ -9,8 +9,8 @@
 
 #include "base/guid.h"
 #include "base/text.h"
-#include "decode/trace_schemas.h"
-#include "source/event_record.h"
+#include "lib/decode/trace_schemas.h"
+#include "lib/source/event_record.h"
 
 struct inband_manifest {
 	const struct guid *provider;

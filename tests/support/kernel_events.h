@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "etl/writer.h"
-#include "source/payload.h"
+#include "lib/etl/writer.h"
+#include "lib/source/payload.h"
 
 /* Where and when the next events happen. */
 struct kernel_events {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/writer.h"
+#include "lib/etl/writer.h"
 #include "tests/support/every_class.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/system.h"

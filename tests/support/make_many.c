@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/writer.h"
+#include "lib/etl/writer.h"
 #include "tests/support/kernel_events.h"
 
 enum {

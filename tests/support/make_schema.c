@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/yaml_rows.h"
-#include "rules/language/collector.h"
+#include "exporter/rules/language/collector.h"
 
 enum { DEFINITIONS_MAX = 64 };
 

@@ -5,8 +5,8 @@
 #ifndef SUPPORT_ONE_COLLECTOR_H
 #define SUPPORT_ONE_COLLECTOR_H
 
+#include "exporter/rules/language/rule_set.h"
 #include "metrics/registry.h"
-#include "rules/language/rule_set.h"
 
 /* The collector is called x and stands in x.yaml; it is always on. */
 struct rule_set *one_collector(const char *text, const struct config *config,

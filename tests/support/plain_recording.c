@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "etl/writer.h"
+#include "lib/etl/writer.h"
 #include "tests/support/kernel_events.h"
 
 enum {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "decode/kernel_class.h"
+#include "lib/decode/kernel_class.h"
 
 /* Where the field lies. */
 static struct field_slice find(const struct event_record *record, const char *name,

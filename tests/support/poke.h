@@ -2,7 +2,7 @@
 #ifndef SUPPORT_POKE_H
 #define SUPPORT_POKE_H
 
-#include "source/event_record.h"
+#include "lib/source/event_record.h"
 
 /* Writes an integer over a field of a kernel event, found by its name in the layout. payload: that
  * of the record. Fails the test where there is no such field. */

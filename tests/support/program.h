@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "health.h"
-#include "runner.h"
-#include "setup.h"
+#include "exporter/health.h"
+#include "exporter/runner.h"
+#include "exporter/setup.h"
 
 struct program {
 	struct setup setup;

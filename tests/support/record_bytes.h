@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/guid.h"
-#include "etl/record.h"
+#include "lib/etl/record.h"
 
 enum { RECORD_BYTES_MAX = 70000 };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "config/builtin.h"
-#include "rules/engine/engine.h"
+#include "exporter/rules/engine/engine.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/inband_manifest.h"
 #include "tests/support/one_collector.h"

@@ -5,12 +5,12 @@
 #ifndef SUPPORT_RULE_RUN_H
 #define SUPPORT_RULE_RUN_H
 
-#include "decode/event_table.h"
+#include "exporter/rules/language/probe.h"
+#include "exporter/rules/language/rule_set.h"
+#include "exporter/track/tracker.h"
+#include "lib/decode/event_table.h"
+#include "lib/source/payload.h"
 #include "metrics/registry.h"
-#include "rules/language/probe.h"
-#include "rules/language/rule_set.h"
-#include "source/payload.h"
-#include "track/tracker.h"
 
 enum {
 	RUN_FREQUENCY = 10000000,     /* ticks per second of raw times */

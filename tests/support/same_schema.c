@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "decode/event_schema.h"
+#include "lib/decode/event_schema.h"
 
 static void assert_same_map(const struct value_map *a, const struct value_map *b)
 {

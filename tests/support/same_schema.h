@@ -3,8 +3,8 @@
 #ifndef SUPPORT_SAME_SCHEMA_H
 #define SUPPORT_SAME_SCHEMA_H
 
-#include "decode/manifest/manifest.h"
-#include "decode/schema.h"
+#include "lib/decode/manifest/manifest.h"
+#include "lib/decode/schema.h"
 
 /* Fields with names, types, counts, lengths and value maps, and the name that rules use. */
 void assert_same_schema(const struct schema *a, const struct schema *b);

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "etl/writer.h"
+#include "lib/etl/writer.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/sample.h"
 

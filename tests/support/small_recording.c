@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "etl/writer.h"
+#include "lib/etl/writer.h"
 #include "tests/support/kernel_events.h"
 
 enum { ALPHA = 100, BETA = 200, GAMMA = 300 };

@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 #include "base/cursor.h"
-#include "decode/kernel_class.h"
-#include "etl/source_file.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/etl/source_file.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/plain_recording.h"
 #include "tests/support/temporary.h"

@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "source/kernel_group.h"
+#include "exporter/track/derived_fields.h"
+#include "lib/source/kernel_group.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/poke.h"
-#include "track/derived_fields.h"
 
 void tape_init(struct tape *tape, uint8_t pointer_size)
 {

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decode/event_table.h"
-#include "decode/kernel_class.h"
+#include "exporter/track/tracker.h"
+#include "lib/decode/event_table.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/source/event_record.h"
+#include "lib/source/payload.h"
+#include "lib/source/source.h"
 #include "metrics/registry.h"
-#include "source/event_record.h"
-#include "source/payload.h"
-#include "source/source.h"
-#include "track/tracker.h"
 
 enum { TAPE_EVENTS = 2048 };
 

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "rules/engine/engine.h"
+#include "exporter/rules/engine/engine.h"
 
 /* ---- filters ---- */
 

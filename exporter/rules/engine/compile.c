@@ -25,9 +25,9 @@
 
 #include "base/array.h"
 #include "base/nearest.h"
-#include "rules/engine/engine.h"
-#include "rules/language/probe.h"
-#include "source/provider_names.h"
+#include "exporter/rules/engine/engine.h"
+#include "exporter/rules/language/probe.h"
+#include "lib/source/provider_names.h"
 
 /* ---- conditions ---- */
 

@@ -18,7 +18,7 @@
  * A name that the layout lacks is no error of ours: the label reads "_unknown", a rule whose value
  * or condition it is does not apply to the class, and either is noted for the dry run.
  */
-#include "rules/engine/engine.h"
+#include "exporter/rules/engine/engine.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "rules/engine/dry_run.h"
+#include "exporter/rules/engine/dry_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules/engine/engine.h"
+#include "exporter/rules/engine/engine.h"
 
 struct dry_run {
 	size_t count;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "rules/engine/engine.h"
+#include "exporter/rules/engine/engine.h"
 
 const char *record_outcome_name(enum record_outcome outcome)
 {

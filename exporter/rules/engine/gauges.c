@@ -12,7 +12,7 @@
  * eviction is counted. Two instances whose hashes are equal cannot both be kept, so the older one
  * goes; its next value brings it back.
  */
-#include "rules/engine/gauges.h"
+#include "exporter/rules/engine/gauges.h"
 
 #include <stdlib.h>
 

@@ -14,14 +14,14 @@
  * forgotten by a reset: it is an unmatched start, and a stop without a start is an unmatched stop.
  * A start or stop that is delivered late is unmatched too when the other was there first.
  */
-#include "rules/engine/spans.h"
+#include "exporter/rules/engine/spans.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "source/clock.h"
+#include "lib/source/clock.h"
 
 enum { NO_ENTRY = UINT32_MAX };
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "rules/language/collector.h"
+#include "exporter/rules/language/collector.h"
 
 struct spans; /* opaque */
 

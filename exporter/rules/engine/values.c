@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "rules/engine/engine.h"
+#include "exporter/rules/engine/engine.h"
 
 static const char *const problem_names[PROBLEM_COUNT] = {
 	[PROBLEM_TRUNCATED] = "truncated",

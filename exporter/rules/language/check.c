@@ -26,10 +26,10 @@
 
 #include "base/memory.h"
 #include "base/nearest.h"
-#include "decode/field_path.h"
-#include "rules/language/collector.h"
-#include "rules/language/decoders.h"
-#include "rules/language/known_events.h"
+#include "exporter/rules/language/collector.h"
+#include "exporter/rules/language/decoders.h"
+#include "exporter/rules/language/known_events.h"
+#include "lib/decode/field_path.h"
 
 struct checker {
 	const struct collector *collector;

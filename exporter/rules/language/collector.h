@@ -16,11 +16,11 @@
 #include "base/error.h"
 #include "base/regex.h"
 #include "config/yaml_rows.h"
-#include "decode/manifest/load.h"
+#include "exporter/rules/language/event_pattern.h"
+#include "exporter/track/derived_fields.h"
+#include "lib/decode/manifest/load.h"
+#include "lib/source/provider_spec.h"
 #include "metrics/registry.h"
-#include "rules/language/event_pattern.h"
-#include "source/provider_spec.h"
-#include "track/derived_fields.h"
 
 /* A field as a rule names it. */
 struct field_ref {
@@ -87,7 +87,7 @@ struct map_entry {
 	const char *to;
 };
 
-struct decoder; /* rules/language/decoders.h */
+struct decoder; /* exporter/rules/language/decoders.h */
 
 struct decode_step {
 	const struct decoder *decoder;

@@ -23,13 +23,13 @@
  * filter by them; the others become their class or stay numbers. One more row in them changes the
  * values of labels.
  */
-#include "rules/language/decoders.h"
+#include "exporter/rules/language/decoders.h"
 
 #include <string.h>
 
 #include "base/guid.h"
-#include "decode/schema.h"
-#include "decode/text_forms.h"
+#include "lib/decode/schema.h"
+#include "lib/decode/text_forms.h"
 
 enum {
 	SOCKADDR_IN_SIZE = 16,

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "rules/language/collector.h"
+#include "exporter/rules/language/collector.h"
 
-struct field; /* decode/schema.h */
+struct field; /* lib/decode/schema.h */
 
 /* What a decoder works on; the first step of a chain gets the value of the event. */
 struct decoded {

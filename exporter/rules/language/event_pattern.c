@@ -13,7 +13,7 @@
  * its label, the one in its description ("Task/win:Start") and its symbol; each of them matches.
  * Names are compared without case, as Windows does.
  */
-#include "rules/language/event_pattern.h"
+#include "exporter/rules/language/event_pattern.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/guid.h"
-#include "decode/event_table.h"
+#include "lib/decode/event_table.h"
 
 enum event_scope {
 	EVENTS_ALL,      /* "*" */

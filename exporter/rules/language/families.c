@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules/language/rule_set.h"
+#include "exporter/rules/language/rule_set.h"
 
 struct declared_family *rule_set_find_family(const struct rule_set *set, const char *name)
 {

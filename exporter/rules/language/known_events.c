@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "rules/language/known_events.h"
+#include "exporter/rules/language/known_events.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/nearest.h"
-#include "decode/event_schema.h"
-#include "decode/manifest/manifest.h"
+#include "lib/decode/event_schema.h"
+#include "lib/decode/manifest/manifest.h"
 
 static void add_event(struct known_events *known, const struct known_event *event)
 {

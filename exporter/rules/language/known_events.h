@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "decode/manifest/load.h"
-#include "rules/language/event_pattern.h"
+#include "exporter/rules/language/event_pattern.h"
+#include "lib/decode/manifest/load.h"
 
 struct known_event {
 	const struct schema *schema; /* it belongs to the tables or the manifest */

@@ -15,7 +15,7 @@
  * All memory is that of the YAML tree except for regular expressions and the texts of providers,
  * which the collector frees.
  */
-#include "rules/language/collector.h"
+#include "exporter/rules/language/collector.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 
 #include "base/text.h"
 #include "config/sessions.h"
-#include "source/kernel_flags.h"
+#include "lib/source/kernel_flags.h"
 
 enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
 

@@ -12,8 +12,8 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "rules/language/collector.h"
-#include "rules/language/decoders.h"
+#include "exporter/rules/language/collector.h"
+#include "exporter/rules/language/decoders.h"
 
 enum { FIELD_NAME_MAX = 256, MAP_ENTRIES_MAX = 4096, STEPS_MAX = 16, BITS_MAX = 64 };
 

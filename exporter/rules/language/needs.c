@@ -21,11 +21,11 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
-#include "decode/kernel_event_flags.h"
-#include "rules/language/known_events.h"
-#include "rules/language/rule_set.h"
-#include "source/kernel_flags.h"
-#include "source/provider_names.h"
+#include "exporter/rules/language/known_events.h"
+#include "exporter/rules/language/rule_set.h"
+#include "lib/decode/kernel_event_flags.h"
+#include "lib/source/kernel_flags.h"
+#include "lib/source/provider_names.h"
 
 /* A name that differs by more letters from a known one is another name, not a mistake. */
 enum { NEAR_MISS = 2 };

@@ -8,14 +8,14 @@
  * Unlike a rule of a collector a probe is not checked against layouts: it is for the events of
  * every class, so a class that lacks the field does not fulfil it.
  */
-#include "rules/language/probe.h"
+#include "exporter/rules/language/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "base/text.h"
-#include "rules/language/rule_set.h"
+#include "exporter/rules/language/rule_set.h"
 
 /* A condition with what it points to. */
 struct owned_condition {

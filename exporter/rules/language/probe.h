@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 
-struct rule;  /* rules/language/collector.h */
+struct rule;  /* exporter/rules/language/collector.h */
 struct probe; /* opaque; immutable once all conditions are added */
 
 enum { PROBE_CONDITIONS_MOST = 64 };

@@ -18,7 +18,7 @@
  * `needs`, what enables the kernel events of their rules, and what the tracker needs for the
  * derived fields in them.
  */
-#include "rules/language/rule_set.h"
+#include "exporter/rules/language/rule_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "config/builtin.h"
-#include "source/kernel_flags.h"
-#include "track/state_gauges.h"
+#include "exporter/track/state_gauges.h"
+#include "lib/source/kernel_flags.h"
 
 static struct collector **find_collector(struct rule_set *set, const char *name)
 {

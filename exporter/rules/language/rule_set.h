@@ -5,8 +5,8 @@
 #ifndef RULES_RULE_SET_H
 #define RULES_RULE_SET_H
 
-#include "rules/language/collector.h"
-#include "rules/rules.h"
+#include "exporter/rules/language/collector.h"
+#include "exporter/rules/rules.h"
 
 /* A family, as the collectors together declare it. */
 struct declared_family {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the families of a configuration cost, on one host and at the Prometheus server of many
+ * (etwtool check CONFIG --with FILE --hosts N).
+ */
+#ifndef ETWTOOL_BUDGET_H
+#define ETWTOOL_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "exporter/rules/engine/dry_run.h"
+#include "metrics/registry.h"
+
+struct budget_input {
+	const char *config, *recording; /* names of files, shown */
+	struct registry *registry;      /* after the replay */
+	const struct dry_run *dry_run;
+	uint64_t hosts;
+	uint64_t records;
+	uint64_t duration_100ns; /* of event time, from the first record to the last */
+	uint64_t cpu_ns;         /* that the replay took */
+};
+
+/* Adds the report, in columns or as a JSON object. */
+void add_budget(struct text *out, const struct budget_input *input, bool as_json);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Conditions on a comparison (fail_if.h): which rows they look at, and what is said of them.
+ *
+ * A condition is judged by all rows, also by those that the table leaves out. For CI the difficult
+ * case is a condition that selects nothing. It can be a mistake, which would otherwise let every
+ * build pass: so a metric that no collector declares, one whose collector is off, and a label that
+ * no series of the metric has are errors. It can also be the good case, such as no crashed process
+ * in either recording: so a sum over no series is 0. A condition on single series that are not
+ * there is an error too, because a wrong value of a label cannot be distinguished from a missing
+ * series.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/nearest.h"
+#include "etwtool/diff/diff.h"
+#include "etwtool/tool.h"
+#include "exporter/rules/language/collector.h"
+
+/* ---- names that there could be ---- */
+
+static bool add_declared(struct declared_names *names, const struct metric *metric,
+			 enum measure measure, const struct collector_info *info)
+{
+	struct declared_name *grown =
+		array_grow(names->rows, &names->capacity, names->count, sizeof *grown);
+	struct text name = { 0 };
+
+	if (!grown) {
+		return false;
+	}
+	names->rows = grown;
+	grown = &grown[names->count++];
+	text_add_format(&name, "%s%s", metric->name, measure_suffix(measure));
+	*grown =
+		(struct declared_name){ .name = name.failed ? NULL :
+							      text_duplicate(name.data, name.size),
+					.collector = text_duplicate(info->name, strlen(info->name)),
+					.on = info->on };
+	text_free(&name);
+	return grown->name && grown->collector;
+}
+
+bool diff_declare(struct diff *diff, const struct rule_set *set, struct error *err)
+{
+	bool good = true;
+
+	if (diff->declared.count > 0) {
+		return true;
+	}
+	for (size_t i = 0; i < set->collector_count; i++) {
+		const struct collector *collector = set->collectors[i];
+
+		for (size_t k = 0; k < collector->metric_count; k++) {
+			const struct metric *metric = &collector->metrics[k];
+			bool histogram = metric->type == FAMILY_HISTOGRAM;
+
+			for (enum measure measure = histogram ? COUNT : VALUE;
+			     measure <= (histogram ? HIGH : VALUE); measure++) {
+				good = good && add_declared(&diff->declared, metric, measure,
+							    &set->infos[i]);
+			}
+		}
+	}
+	return good || error_no_memory(err, "the names of metrics");
+}
+
+void diff_declared_done(struct declared_names *names)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		free(names->rows[i].name);
+		free(names->rows[i].collector);
+	}
+	free(names->rows);
+	*names = (struct declared_names){ .rows = NULL };
+}
+
+/* The declaration of a name, of a collector that is on if there is one; NULL: nothing declares it.
+ */
+static const struct declared_name *find_declared(const struct declared_names *names,
+						 const char *name)
+{
+	const struct declared_name *found = NULL;
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (strcmp(names->rows[i].name, name) == 0 && (!found || !found->on)) {
+			found = &names->rows[i];
+		}
+	}
+	return found;
+}
+
+enum { NEAR_SIZE = 65 }; /* longer words are near none */
+
+/* nearest: gets the other labels; its best is then in best. May be NULL. */
+static bool has_label(const struct series *series, const char *label, struct nearest *nearest,
+		      char best[NEAR_SIZE])
+{
+	const char *at = series->labels;
+	struct text name = { 0 }, value = { 0 };
+	bool found = false;
+
+	while (!found && series_next_label(&at, &name, &value)) {
+		found = name.data && strcmp(name.data, label) == 0;
+		if (nearest && name.data) {
+			nearest_offer(nearest, name.data);
+		}
+		if (nearest && nearest->best == name.data) {
+			snprintf(best, NEAR_SIZE, "%s", name.data);
+			nearest->best = best;
+		}
+	}
+	text_free(&name);
+	text_free(&value);
+	return found;
+}
+
+/* How many rows have the metric of a condition, and with `label` not NULL: that label too. nearest
+ * and best as has_label() has them. */
+static size_t rows_of(const struct diff *diff, const struct fail_if *condition, const char *label,
+		      struct nearest *nearest, char best[NEAR_SIZE])
+{
+	struct text name = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < diff->count; i++) {
+		diff_row_name(diff, &diff->rows[i], &name);
+		count += !name.failed && strcmp(name.data, fail_if_metric(condition)) == 0 &&
+			 (!label || has_label(diff->rows[i].series, label, nearest, best));
+	}
+	text_free(&name);
+	return count;
+}
+
+/* ---- a condition that selects nothing ---- */
+
+enum { SENTENCE_SIZE = 512 };
+
+static bool is_wrong_metric(const struct diff *diff, const struct fail_if *condition,
+			    char sentence[SENTENCE_SIZE])
+{
+	const char *metric = fail_if_metric(condition);
+	const struct declared_name *declared = find_declared(&diff->declared, metric);
+	struct nearest nearest = { .word = metric, .size = strlen(metric) };
+
+	if (declared && declared->on) {
+		return false;
+	}
+	if (declared) {
+		snprintf(sentence, SENTENCE_SIZE,
+			 "the collector of this metric is off: --collector.%s switches it on",
+			 declared->collector);
+		return true;
+	}
+	for (size_t i = 0; i < diff->declared.count; i++) {
+		nearest_offer(&nearest, diff->declared.rows[i].name);
+	}
+	for (size_t i = 0; i < diff->table.family_count; i++) {
+		if (diff->table.families[i].type != FAMILY_HISTOGRAM) { /* its rows have suffixes */
+			nearest_offer(&nearest, diff->table.families[i].name);
+		}
+	}
+	snprintf(sentence, SENTENCE_SIZE, "no collector has the metric '%s'%s%s%s", metric,
+		 nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+		 nearest.best ? "'?" : "");
+	return true;
+}
+
+static bool is_wrong_label(const struct diff *diff, const struct fail_if *condition,
+			   const char *label, char sentence[SENTENCE_SIZE])
+{
+	struct nearest nearest = { .word = label, .size = strlen(label) };
+	char best[NEAR_SIZE];
+
+	if (rows_of(diff, condition, label, &nearest, best) > 0) {
+		return false;
+	}
+	snprintf(sentence, SENTENCE_SIZE, "no series of the metric has the label '%s'%s%s%s", label,
+		 nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+		 nearest.best ? "'?" : "");
+	return true;
+}
+
+/* Whether it is a mistake that a condition selects nothing; false: it is a sum, which is 0. */
+static bool is_mistake(const struct diff *diff, const struct fail_if *condition,
+		       char sentence[SENTENCE_SIZE])
+{
+	const char *label;
+
+	if (rows_of(diff, condition, NULL, NULL, NULL) == 0) {
+		if (is_wrong_metric(diff, condition, sentence)) {
+			return true;
+		}
+	} else {
+		for (size_t i = 0; (label = fail_if_label(condition, i)) != NULL; i++) {
+			if (is_wrong_label(diff, condition, label, sentence)) {
+				return true;
+			}
+		}
+	}
+	snprintf(sentence, SENTENCE_SIZE,
+		 "neither recording has such a series (only sum(…) of none is 0)");
+	return !fail_if_sums(condition);
+}
+
+/* ---- judgement ---- */
+
+static void say_held(const struct fail_if *condition, const struct diff *diff,
+		     const struct diff_row *row, double a, double b)
+{
+	struct text name = { 0 };
+
+	text_add_string(&name, "all selected series together");
+	if (row) {
+		diff_row_name(diff, row, &name);
+		text_add_format(&name, "{%.300s}", row->series->labels);
+	}
+	tool_complain(TOOL_FAILED, "diff", "%s holds: %s was %.15g in A and is %.15g in B",
+		      fail_if_text(condition), name.failed ? "a series" : name.data, a, b);
+	text_free(&name);
+}
+
+/* An exit status. */
+static int judge(const struct fail_if *condition, const struct diff *diff)
+{
+	struct text name = { 0 };
+	char sentence[SENTENCE_SIZE];
+	double a = 0, b = 0;
+	size_t selected = 0;
+	int status = TOOL_DONE;
+
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct diff_row *row = &diff->rows[i];
+
+		diff_row_name(diff, row, &name);
+		if (name.failed || !fail_if_selects(condition, name.data, row->series)) {
+			continue;
+		}
+		a += diff_or_zero(row->values[0]);
+		b += diff_or_zero(row->values[1]);
+		selected++;
+		if (!fail_if_sums(condition) &&
+		    fail_if_holds(condition, row->values[0], row->values[1])) {
+			status = TOOL_FAILED;
+			say_held(condition, diff, row, row->values[0], row->values[1]);
+		}
+	}
+	text_free(&name);
+	if (selected == 0 && is_mistake(diff, condition, sentence)) {
+		status = tool_complain(TOOL_BAD_USAGE, "diff", "--fail-if %s: %s",
+				       fail_if_text(condition), sentence);
+	}
+	if (status == TOOL_DONE && fail_if_sums(condition) && fail_if_holds(condition, a, b)) {
+		status = TOOL_FAILED;
+		say_held(condition, diff, NULL, a, b);
+	}
+	return status;
+}
+
+/* Whether a condition selects a row. */
+static bool selects_any(const struct fail_if *condition, const struct diff *diff)
+{
+	struct text name = { 0 };
+	bool selects = false;
+
+	for (size_t i = 0; !selects && i < diff->count; i++) {
+		diff_row_name(diff, &diff->rows[i], &name);
+		selects = !name.failed &&
+			  fail_if_selects(condition, name.data, diff->rows[i].series);
+	}
+	text_free(&name);
+	return selects;
+}
+
+bool diff_has_mistake(const struct diff *diff, const struct conditions *conditions)
+{
+	char sentence[SENTENCE_SIZE];
+	bool mistake = false;
+
+	for (size_t i = 0; !mistake && i < conditions->count; i++) {
+		mistake = !selects_any(conditions->rows[i], diff) &&
+			  is_mistake(diff, conditions->rows[i], sentence);
+	}
+	return mistake;
+}
+
+int diff_judge(const struct diff *diff, const struct conditions *conditions)
+{
+	int status = TOOL_DONE;
+
+	for (size_t i = 0; i < conditions->count; i++) {
+		int one = judge(conditions->rows[i], diff);
+
+		status = one > status ? one : status; /* TOOL_BAD_USAGE is the highest */
+	}
+	return status;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checks of etwtool doctor: from facts about a recording to findings.
+ *
+ * One pass of the pipeline with the collectors collects the facts (struct doctor): the numbers of
+ * the source and of the tracker, event classes, the dry run of the rules, and a few that only the
+ * records show. Each check is a function that looks at the facts and adds at most one finding, a
+ * sentence about what is and one about what to do. The table at the end has their order, which is
+ * that in which a user deals with them: first what another copy of the file mends, then what only
+ * another recording does.
+ *
+ * A finding is a warning when numbers are wrong because of it, or when a collector that is
+ * requested gets nothing; else it is a note. --strict fails for warnings.
+ */
+#include "etwtool/doctor/doctor.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "etwtool/utc.h"
+#include "lib/source/kernel_flags.h"
+#include "lib/source/kernel_group.h"
+#include "lib/source/provider_names.h"
+
+#define SECOND INT64_C(10000000) /* 100 ns */
+
+/* A gap that is worth a note, and shares that are worth a warning. */
+enum { GAP_SECONDS = 60, UNKNOWN_PERCENT = 1, NO_VOLUME_PERCENT = 5 };
+
+#define END_PROPERLY                                                                   \
+	"end it with logman stop or wpr -stop (not by a crash or power-off), because " \
+	"Windows writes "
+
+/* ---- findings ---- */
+
+void findings_done(struct findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		text_free(&findings->rows[i].what);
+		text_free(&findings->rows[i].to_do);
+	}
+	text_free(&findings->lost.what);
+	text_free(&findings->lost.to_do);
+	free(findings->rows);
+	*findings = (struct findings){ .rows = NULL };
+}
+
+/* Whether there was memory for all findings and their texts. */
+static bool findings_complete(const struct findings *findings)
+{
+	bool complete = !findings->failed;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		complete &= !findings->rows[i].what.failed && !findings->rows[i].to_do.failed;
+	}
+	return complete;
+}
+
+const char *severity_name(enum severity severity)
+{
+	return severity == SEVERITY_WARNING ? "warning" : "note";
+}
+
+struct finding *doctor_found(struct doctor *doctor, enum severity severity, const char *id,
+			     const char *to_do)
+{
+	struct findings *findings = &doctor->findings;
+	struct finding *grown =
+		array_grow(findings->rows, &findings->capacity, findings->count, sizeof *grown);
+
+	if (!grown) {
+		findings->failed = true;
+		text_clear(&findings->lost.what);
+		return &findings->lost;
+	}
+	findings->rows = grown;
+	grown = &grown[findings->count++];
+	*grown = (struct finding){ .severity = severity, .id = id };
+	text_add_string(&grown->to_do, to_do);
+	return grown;
+}
+
+double percent_of(uint64_t part, uint64_t whole)
+{
+	return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* ---- facts from records ---- */
+
+static void look_at_masks(struct doctor *doctor, const struct event_record *record)
+{
+	enum { EXTENSION = 5, WORDS = 8 };
+	uint32_t words[WORDS];
+
+	if (record->kernel_group != KERNEL_GROUP_EVENT_TRACE || record->opcode != EXTENSION ||
+	    record->payload_size < sizeof words) {
+		return;
+	}
+	for (unsigned i = 0; i < WORDS; i++) {
+		const uint8_t *at = record->payload + (size_t)i * 4;
+
+		words[i] = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+			   (uint32_t)at[3] << 24;
+		doctor->has_masks |= words[i] != 0;
+	}
+	doctor->mask_flags |= words[0];
+	for (unsigned i = 0; i < KERNEL_GROUP_COUNT; i++) {
+		if ((words[kernel_groups[i].word] & kernel_groups[i].bit) != 0) {
+			doctor->mask_groups |= 1U << i;
+		}
+	}
+}
+
+static void look_at_time(struct doctor *doctor, int64_t time)
+{
+	const struct etl_header *header = &doctor->header;
+
+	if (time == RECORD_NO_TIME) {
+		return;
+	}
+	if (time < time_add(header->start_time, -SECOND) ||
+	    (header->end_time != 0 && time > time_add(header->end_time, SECOND))) {
+		doctor->outside++;
+	} else {
+		if (doctor->previous != RECORD_NO_TIME &&
+		    time_between(doctor->previous, time) > doctor->gap_100ns) {
+			doctor->gap_100ns = time_between(doctor->previous, time);
+			doctor->gap_start = doctor->previous;
+		}
+		doctor->previous = time;
+	}
+}
+
+void doctor_look(struct doctor *doctor, struct recording *recording,
+		 const struct event_record *record, const struct event_class *class)
+{
+	uint32_t id;
+	const char *process = recording_process(recording, &id);
+
+	record_times_add(&doctor->times, record);
+	class_rows_count(&doctor->classes, class);
+	doctor->of_unknown_process += strcmp(process, "_unknown") == 0;
+	doctor->of_no_process += strcmp(process, "_none") == 0;
+	look_at_time(doctor, record->time);
+	look_at_masks(doctor, record);
+}
+
+/* The records of a kernel class with a number in a range. */
+static uint64_t records_of(const struct doctor *doctor, enum kernel_class class, uint16_t first,
+			   uint16_t last)
+{
+	uint64_t records = 0;
+
+	for (size_t i = 0; i < doctor->classes.count; i++) {
+		const struct class_row *row = &doctor->classes.rows[i];
+
+		if (row->kernel_class == class && row->number >= first && row->number <= last) {
+			records += row->records;
+		}
+	}
+	return records;
+}
+
+/* ---- checks of the recording ---- */
+
+static void check_losses(struct doctor *doctor)
+{
+	uint64_t lost = doctor->source.events_lost, buffers = doctor->source.buffers_lost;
+	uint64_t notified = records_of(doctor, KERNEL_LOST_EVENT, 0, 255);
+
+	if (lost > 0 || buffers > 0) {
+		text_add_format(
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "events_lost",
+				 "Record with more and larger buffers (wpr: BufferSize and Buffers of the "
+				 "profile; logman: -bs 1024 -nb 64 256), to a faster disk, or with fewer "
+				 "events.")
+				 ->what,
+			"%" PRIu64 " events (%.2f %% of all) and %" PRIu64
+			" buffers were lost while it was recorded, so every count is too low.",
+			lost, percent_of(lost, lost + doctor->times.records), buffers);
+	} else if (notified > 0) {
+		text_add_format(
+			&doctor_found(doctor, SEVERITY_WARNING, "loss_notifications",
+				      "Record with more and larger buffers, or with fewer events.")
+				 ->what,
+			"%" PRIu64 " record%s lost events or buffers, although the header counts "
+			"none.",
+			notified, notified == 1 ? " reports" : "s report");
+	}
+}
+
+static void check_damage(struct doctor *doctor)
+{
+	static const char to_do[] = "Copy the file again after the session was stopped; if it is "
+				    "still damaged, record again.";
+	const struct source_statistics *source = &doctor->source;
+
+	if (source->truncated) {
+		text_add_string(&doctor_found(doctor, SEVERITY_WARNING, "cut_short", to_do)->what,
+				"The file is cut short; everything up to there is read.");
+	}
+	if (source->bad_buffers > 0 || source->bad_records > 0) {
+		struct text *what = &doctor_found(doctor, SEVERITY_WARNING, "damaged", to_do)->what;
+		bool one = source->bad_buffers + source->bad_records == 1;
+
+		if (source->bad_buffers > 0) {
+			text_add_counted(what, source->bad_buffers, "buffer");
+			text_add_string(what, source->bad_records > 0 ? " and " : "");
+		}
+		if (source->bad_records > 0) {
+			text_add_string(what, "the rest of ");
+			text_add_counted(what, source->bad_records, "record");
+		}
+		text_add_format(what, " cannot be read and %s left out.", one ? "is" : "are");
+	}
+}
+
+static void check_header(struct doctor *doctor)
+{
+	if (doctor->header.end_time == 0) {
+		text_add_string(
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "not_closed",
+				 "Stop the session (wpr -stop, logman stop) before the file is "
+				 "copied.")
+				 ->what,
+			"The session was not stopped when the file was copied, or the machine "
+			"went down: the last buffers and the names at the end (rundown) are "
+			"missing, and losses are not known.");
+	}
+	if ((doctor->header.mode & ETL_MODE_CIRCULAR) != 0) {
+		text_add_string(
+			&doctor_found(doctor, SEVERITY_NOTE, "circular",
+				      "Record to a sequential file if the beginning matters.")
+				 ->what,
+			"The file is circular: it has the newest records, and older ones were "
+			"overwritten, perhaps the list of running processes among them.");
+	}
+}
+
+static void check_clock(struct doctor *doctor)
+{
+	char time[UTC_TEXT_SIZE];
+
+	if (doctor->clock_doubt) {
+		text_add_format(&doctor_found(doctor, SEVERITY_WARNING, "clock_doubt",
+					      "Do not trust durations and rates of this recording.")
+					 ->what,
+				"The clock of the recording is doubtful: %s.", doctor->clock_doubt);
+	}
+	if (doctor->gap_100ns >= (uint64_t)GAP_SECONDS * SECOND) {
+		struct text *what =
+			&doctor_found(
+				 doctor, SEVERITY_NOTE, "gap",
+				 "Compare with the system log: the machine slept, the clock was set, or "
+				 "nothing happened; rates over the gap are too low.")
+				 ->what;
+
+		text_add_format(what, "For %.0f s there is no record%s%s.",
+				(double)doctor->gap_100ns / (double)SECOND,
+				utc_format(doctor->gap_start, time) ? ", from " : "",
+				utc_format(doctor->gap_start, time) ? time : "");
+	}
+	if (doctor->outside > 0) {
+		text_add_format(
+			&doctor_found(
+				 doctor, SEVERITY_NOTE, "outside",
+				 "The clock jumped, or these records carry times of their own; "
+				 "use --from and --to of etwtool dump to see them.")
+				 ->what,
+			"%" PRIu64 " record%s before the start of the session or after its end.",
+			doctor->outside, doctor->outside == 1 ? " has a time" : "s have times");
+	}
+	if (doctor->source.late_records > 0) {
+		text_add_format(
+			&doctor_found(
+				 doctor, SEVERITY_NOTE, "late_records",
+				 "Durations that begin or end with such a record may be missing.")
+				 ->what,
+			"%" PRIu64 " record%s could not be put into the order of time.",
+			doctor->source.late_records, doctor->source.late_records == 1 ? "" : "s");
+	}
+}
+
+static bool has_process_rundown(const struct doctor *doctor)
+{
+	if (records_of(doctor, KERNEL_PROCESS, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP) > 0) {
+		return true;
+	}
+	for (size_t i = 0; i < doctor->classes.count; i++) {
+		const struct class_row *row = &doctor->classes.rows[i];
+
+		if (provider_is(&row->guid, PROVIDER_KERNEL_PROCESS) &&
+		    row->number == PROCESS_EVENT_RUNDOWN) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void check_processes(struct doctor *doctor)
+{
+	double unknown = percent_of(doctor->of_unknown_process, doctor->times.records);
+	bool many = unknown >= UNKNOWN_PERCENT;
+
+	if (!has_process_rundown(doctor)) {
+		text_add_format(
+			&doctor_found(
+				 doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE,
+				 "no_process_rundown",
+				 "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
+				 "and " END_PROPERLY "the list at the end.")
+				 ->what,
+			"The recording has no list of the processes that ran before it; %.1f %% of "
+			"its records belong to a process without a name (_unknown).",
+			unknown);
+	} else if (many) {
+		text_add_format(
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "unknown_processes",
+				 "Record with the kernel flags PROCESS and THREAD (wpr: ProcessThread), "
+				 "and look for losses.")
+				 ->what,
+			"%.1f %% of the records belong to a process that no event names (_unknown).",
+			unknown);
+	}
+}
+
+static void check_files(struct doctor *doctor)
+{
+	const uint64_t *bytes = doctor->pipeline.tracker.file_bytes;
+	uint64_t without = bytes[FILE_BYTES_ALL] - bytes[FILE_BYTES_WITH_VOLUME];
+	uint64_t operations = records_of(doctor, KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_CREATE,
+					 KERNEL_OPCODE_FILE_IO_FS_CONTROL);
+	bool many = percent_of(without, bytes[FILE_BYTES_ALL]) >= NO_VOLUME_PERCENT;
+
+	if (operations == 0) {
+		return;
+	}
+	if (records_of(doctor, KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
+		       KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN) == 0) {
+		text_add_format(
+			&doctor_found(
+				 doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE, "no_file_rundown",
+				 "Record with the kernel flag DISK_FILE_IO (wpr: Filename), and " END_PROPERLY
+				 "the names at the end.")
+				 ->what,
+			"The recording has no list of the files that were open; %.1f %% of the bytes "
+			"of files have no volume.",
+			percent_of(without, bytes[FILE_BYTES_ALL]));
+	} else if (many) {
+		text_add_format(
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "unknown_volumes",
+				 "Look for losses; names of files arrive with the kernel flags "
+				 "DISK_FILE_IO and FILE_IO_INIT.")
+				 ->what,
+			"%.1f %% of the bytes of files have no volume, because no event names "
+			"the file.",
+			percent_of(without, bytes[FILE_BYTES_ALL]));
+	}
+}
+
+static void check_drivers(struct doctor *doctor)
+{
+	uint64_t calls = records_of(doctor, KERNEL_PERF_INFO, 66, 69); /* DPCs and ISRs */
+
+	if (calls > 0 && records_of(doctor, KERNEL_IMAGE, KERNEL_OPCODE_DC_START,
+				    KERNEL_OPCODE_IMAGE_LOAD) == 0) {
+		text_add_format(
+			&doctor_found(doctor, SEVERITY_WARNING, "no_drivers",
+				      "Record with the kernel flag IMAGE_LOAD (wpr: Loader) too.")
+				 ->what,
+			"%" PRIu64 " DPCs and interrupts cannot be attributed to a driver, because "
+			"the recording does not say where drivers are loaded.",
+			calls);
+	}
+}
+
+static void check_decoding(struct doctor *doctor)
+{
+	uint64_t undecodable = doctor->outcomes[OUTCOME_UNDECODABLE], evicted = 0;
+	uint64_t undescribed =
+		doctor->pipeline.inband.dropped + doctor->pipeline.dropped_descriptions;
+
+	if (undecodable > 0) {
+		text_add_format(
+			&doctor_found(
+				 doctor, SEVERITY_NOTE, "undecodable",
+				 "Compare the fields with etwtool fields, and the pointer size with "
+				 "--pointer-size.")
+				 ->what,
+			"%" PRIu64
+			" record%s a header that is not documented, or a payload too short "
+			"for a field that a rule needs.",
+			undecodable, undecodable == 1 ? " has" : "s have");
+	}
+	for (unsigned i = 0; i < TABLE_COUNT; i++) {
+		evicted += doctor->pipeline.tracker.evictions[i];
+	}
+	if (evicted > 0) {
+		text_add_format(
+			&doctor_found(doctor, SEVERITY_NOTE, "evictions",
+				      "Raise `limits` in a configuration and use --config.file.")
+				 ->what,
+			"%" PRIu64 " processes, threads, files or requests did not fit into the "
+			"tables.",
+			evicted);
+	}
+	if (undescribed > 0) {
+		text_add_format(
+			&doctor_found(
+				 doctor, SEVERITY_WARNING, "descriptions_dropped",
+				 "Split the recording with etwtool relog --split, and look at the "
+				 "parts.")
+				 ->what,
+			"The recording has more manifests and descriptions of events than are "
+			"kept: %" PRIu64
+			" were left out, and events that need them may have no fields.",
+			undescribed);
+	}
+}
+
+/* ---- all of it ---- */
+
+bool doctor_judge(struct doctor *doctor, const struct recording *recording,
+		  bool requested_by_default, const struct collector_switches *switches,
+		  struct error *err)
+{
+	static void (*const checks[])(struct doctor *) = {
+		check_damage, check_header,  check_losses,   check_clock,          check_processes,
+		check_files,  check_drivers, check_decoding, doctor_check_schemas,
+	};
+
+	recording_statistics(recording, &doctor->source);
+	recording_pipeline_statistics(recording, &doctor->pipeline);
+	recording_outcomes(recording, doctor->outcomes);
+	class_rows_sort(&doctor->classes);
+	for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+		checks[i](doctor);
+	}
+	return doctor_report_collectors(doctor, recording, requested_by_default, switches, err) &&
+	       (findings_complete(&doctor->findings) || error_no_memory(err, "the findings"));
+}
+
+void doctor_done(struct doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->collector_count; i++) {
+		record_needs_done(&doctor->collectors[i].needs);
+		record_needs_done(&doctor->collectors[i].missing);
+	}
+	free(doctor->collectors);
+	class_rows_done(&doctor->classes);
+	findings_done(&doctor->findings);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool doctor: what is wrong with a recording, or missing in it, and how a better one is made.
+ *
+ * For a recording, one replay with all shipped collectors (or those of --config.file) collects
+ * facts, and doctor_checks.c makes findings of them. The report has the findings, then a line for
+ * each collector, then how to record what the requested collectors need: those that are on in the
+ * configuration, by default those that are on as shipped, as --[no-]collector.NAME changes it.
+ * For a configuration (a file whose name ends in .yaml or .yml) there is no recording to look at:
+ * only that last part is shown, with the providers of its sessions as well.
+ *
+ * The exit status is 0 with findings too, because they are the result. --strict makes it 1 when
+ * there is a warning, for CI.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/replacement.h"
+#include "config/problems.h"
+#include "etwtool/doctor/doctor.h"
+#include "etwtool/record_needs.h"
+#include "etwtool/tool.h"
+#include "exporter/rules/language/rule_set.h"
+#include "exporter/setup.h"
+
+struct request {
+	struct tool_arguments arguments;
+	const char *config, *profile; /* NULL: not given */
+	bool strict, all;
+};
+
+/* ---- the profile ---- */
+
+static bool write_profile(const struct request *request, const struct record_needs *needs,
+			  struct error *err)
+{
+	struct text profile = { 0 };
+	bool good;
+
+	if (!request->profile) {
+		return true;
+	}
+	if (record_needs_empty(needs)) {
+		return error_set(err, ERROR_CONFIG,
+				 "--profile: the requested collectors need nothing");
+	}
+	text_add_wprp(&profile, needs);
+	good = profile.failed ? error_no_memory(err, "the profile") :
+				tool_may_replace(request->profile, err) &&
+					replacement_write_whole(request->profile, profile.data,
+								profile.size, err);
+	text_free(&profile);
+	return good;
+}
+
+/* ---- a recording ---- */
+
+static void on_class(void *context, const struct event_class *class)
+{
+	struct doctor *doctor = context;
+
+	class_rows_class(&doctor->classes, class);
+}
+
+static void on_record(void *context, struct recording *recording, const struct event_record *record,
+		      const struct event_class *class)
+{
+	doctor_look(context, recording, record, class);
+}
+
+/* What only the header says. */
+static bool read_header(struct doctor *doctor, const struct request *request, struct error *err)
+{
+	struct etl_file *file =
+		etl_file_open(request->arguments.words[0], request->arguments.pointer_size, err);
+
+	if (!file) {
+		return false;
+	}
+	doctor->header = file->header;
+	doctor->header.logger_name = NULL;
+	doctor->header.log_file_name = NULL;
+	doctor->clock_doubt = file->clock_doubt;
+	etl_file_close(file);
+	return true;
+}
+
+static bool add_requested(struct record_needs *needs, const struct doctor *doctor,
+			  struct error *err)
+{
+	for (size_t i = 0; i < doctor->collector_count; i++) {
+		const struct collector_report *report = &doctor->collectors[i];
+
+		if (report->requested &&
+		    !record_needs_add_collector(needs, report->collector, doctor->manifests, err)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The exit status of a report with these findings. */
+static int status_of(const struct request *request, const struct findings *findings)
+{
+	for (size_t i = 0; i < findings->count && request->strict; i++) {
+		if (findings->rows[i].severity == SEVERITY_WARNING) {
+			return tool_complain(TOOL_FAILED, "doctor",
+					     "--strict: the report has a warning");
+		}
+	}
+	return TOOL_DONE;
+}
+
+static bool look_at_recording(struct request *request, struct problems *problems, struct text *out,
+			      int *status, struct error *err)
+{
+	struct doctor doctor = { .path = request->arguments.words[0],
+				 .profile = request->profile,
+				 .all = request->all,
+				 .times = RECORD_TIMES_NONE,
+				 .previous = RECORD_NO_TIME,
+				 .manifests = &request->arguments.manifests };
+	const struct recording_options options = { .collectors = true,
+						   .config_path = request->config,
+						   .problems = problems,
+						   .switches = &request->arguments.switches,
+						   .every_collector = !request->config,
+						   .context = &doctor,
+						   .on_class = on_class,
+						   .on_record = on_record };
+	struct record_needs needs = { .flags = 0 };
+	struct recording *recording = NULL;
+	bool good = read_header(&doctor, request, err);
+
+	if (good) {
+		recording = recording_open(&request->arguments, request->arguments.words[0],
+					   &options, err);
+	}
+	good = recording && recording_run(recording, err) &&
+	       doctor_judge(&doctor, recording, !request->config, &request->arguments.switches,
+			    err) &&
+	       add_requested(&needs, &doctor, err) && write_profile(request, &needs, err);
+	if (good) {
+		(request->arguments.as_json ? doctor_add_json : doctor_add_text)(out, &doctor,
+										 &needs);
+		*status = status_of(request, &doctor.findings);
+	}
+	record_needs_done(&needs);
+	doctor_done(&doctor);
+	recording_close(recording);
+	return good;
+}
+
+/* ---- a configuration ---- */
+
+static bool add_configured(struct record_needs *needs, const struct setup *setup,
+			   const struct configured_manifests *manifests, struct error *err)
+{
+	const struct rule_set *set = setup->rules;
+
+	for (size_t i = 0; i < set->collector_count; i++) {
+		if (set->infos[i].on &&
+		    !record_needs_add_collector(needs, set->collectors[i], manifests, err)) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < setup->config->session_count; i++) {
+		const struct config_session *session = &setup->config->sessions[i];
+
+		for (size_t k = 0; k < session->provider_count; k++) {
+			if (!record_needs_add_provider(needs, &session->providers[k], manifests,
+						       err)) {
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+static void add_configuration(struct text *out, const struct request *request,
+			      const struct setup *setup, const struct record_needs *needs)
+{
+	const char *path = request->arguments.words[0];
+	struct text names = { 0 };
+	struct tool_json page;
+	struct json *json;
+
+	setup_add_collectors(setup, &names);
+	text_add_string(&names, "");
+	if (request->arguments.as_json) {
+		json = tool_json_begin(&page);
+		json_member_string(json, "config", path);
+		json_member_string(json, "collectors", names.data);
+		doctor_add_how_json(json, request->profile, needs);
+		tool_json_end(&page, out);
+	} else {
+		text_add_shown(out, path);
+		text_add_string(out, ": collectors on: ");
+		text_add_string(out, names.size > 0 ? names.data : "none");
+		text_add_char(out, '\n');
+		doctor_add_how_text(out, request->profile, needs);
+	}
+	out->failed |= names.failed;
+	text_free(&names);
+}
+
+static bool look_at_configuration(struct request *request, struct problems *problems,
+				  struct text *out, struct error *err)
+{
+	struct configured_manifests *manifests = &request->arguments.manifests;
+	const struct setup_options options = { .manifests = manifests,
+					       .live = true,
+					       .switches = request->arguments.switches.rows,
+					       .switch_count = request->arguments.switches.count };
+	struct record_needs needs = { .flags = 0 };
+	struct setup setup;
+	bool good;
+
+	if (!setup_open(&setup, config_load(request->arguments.words[0], problems, err), &options,
+			err)) {
+		return false;
+	}
+	good = add_configured(&needs, &setup, manifests, err) &&
+	       write_profile(request, &needs, err);
+	if (good) {
+		add_configuration(out, request, &setup, &needs);
+	}
+	record_needs_done(&needs);
+	setup_close(&setup);
+	return good;
+}
+
+/* ---- the command ---- */
+
+#define AT(member) .offset = offsetof(struct request, member)
+
+static const struct command_option option_rows[] = {
+	{ "--profile", "FILE", "write the profile for wpr (.wprp)", OPTION_TEXT, AT(profile) },
+	{ "--config.file", "FILE",
+	  "of a recording: the collectors that are on in this configuration", OPTION_TEXT,
+	  AT(config) },
+	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
+	{ "--all", NULL, "the logman lines of all collectors, not only of those requested",
+	  OPTION_SET, AT(all) },
+	{ "--strict", NULL, "exit status 1 if there is a warning", OPTION_SET, AT(strict) },
+	{ NULL },
+};
+
+static void show_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "doctor", "%s", sentence);
+}
+
+static bool is_configuration(const char *path)
+{
+	return text_ends_nocase(path, strlen(path), ".yaml", 5) ||
+	       text_ends_nocase(path, strlen(path), ".yml", 4);
+}
+
+/* Whether a file that cannot be read as a recording was perhaps given as a configuration. */
+static bool may_be_configuration(const char *path, const struct error *err)
+{
+	return err->code == ERROR_FORMAT && !is_configuration(path) &&
+	       !text_ends_nocase(path, strlen(path), ".etl", 4);
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	struct request *request = (struct request *)arguments;
+	struct problems problems = { 0 };
+	struct error err = { 0 };
+	struct text out = { 0 };
+	int status = TOOL_DONE, printed;
+	bool good;
+
+	if (arguments->word_count == 0) {
+		return tool_complain(TOOL_BAD_USAGE, "doctor", "which recording or configuration?");
+	}
+	if (!is_configuration(arguments->words[0])) {
+		good = look_at_recording(request, &problems, &out, &status, &err);
+	} else if (request->config) {
+		return tool_complain(TOOL_BAD_USAGE, "doctor", "--config.file is for a recording");
+	} else {
+		good = look_at_configuration(request, &problems, &out, &err);
+	}
+	problems_show(&problems, show_problem, NULL);
+	if (!good) {
+		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+		if (problems.errors == 0) {
+			tool_complain(status, "doctor", "%s%s", err.text,
+				      may_be_configuration(arguments->words[0], &err) ?
+					      "; a configuration has a name that ends in .yaml" :
+					      "");
+		}
+		problems_done(&problems);
+		text_free(&out);
+		return status;
+	}
+	status = request->strict && problems.count > 0 ? TOOL_FAILED : status;
+	problems_done(&problems);
+	printed = tool_print("doctor", &out);
+	return printed != TOOL_DONE ? printed : status;
+}
+
+const struct tool_command tool_doctor = {
+	.name = "doctor",
+	.synopsis = "FILE|CONFIG",
+	.about = "Say what a recording lacks, and how to record what collectors need",
+	.more = "Of a recording: losses, damage, names and schemas that are missing, doubts about its\n"
+		"clock, with what to do; which collectors it feeds; and how to record what the requested\n"
+		"collectors need, those that are on by default or in --config.file. The last lines say\n"
+		"what to do first. Of a configuration (.yaml, .yml): how to record what its collectors\n"
+		"and the providers of its sessions need.\n"
+		"\n"
+		"A recording may have more events than the rules count: profiles and logman have no\n"
+		"filters by event id.\n"
+		"\n"
+		"Exit status: 0 the report is complete, also with findings; 1 the recording cannot be\n"
+		"read, the profile cannot be written, or --strict is given and there is a warning; 2 bad\n"
+		"usage or configuration.\n",
+	.options = option_rows,
+	.shared = TOOL_COLLECTORS | TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE,
+	.words_most = 1,
+	.too_many = "one recording or configuration at a time, not also",
+	.size = sizeof(struct request),
+	.run = run,
+};

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A schema lists fields in the order of the payload, and a structure is followed by its members
+ * (lib/decode/schema.h). Rules address a member as "structure.member" and that of an array of
+ * structures by an index, "array[0].member". Names are built in that form here, so what the tool
+ * shows can be copied into a rule. In JSON, structures are objects and arrays are lists.
+ *
+ * event_fields_locate() walks the payload once. A payload may end early; then the fields before the
+ * cut are whole, and a structure is whole only together with all its members. The members of an
+ * array of structures are located anew for each element, by the same slices.
+ */
+#include "etwtool/event_fields.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+void field_name_add(const struct schema *schema, unsigned index, struct text *out)
+{
+	for (unsigned i = 0; i < index; i++) {
+		if (schema->fields[i].type == FIELD_STRUCT && index <= i + schema->fields[i].span) {
+			text_add_string(out, schema->fields[i].name);
+			text_add_string(out,
+					field_is_struct_array(&schema->fields[i]) ? "[0]." : ".");
+		}
+	}
+	text_add_string(out, schema->fields[index].name);
+}
+
+bool field_walk_next(struct field_walk *walk, const struct schema *schema)
+{
+	unsigned index = walk->behind;
+
+	while (schema && index < schema->field_count &&
+	       schema->fields[index].type == FIELD_STRUCT &&
+	       !field_is_struct_array(&schema->fields[index])) {
+		index++;
+	}
+	if (!schema || index >= schema->field_count) {
+		text_free(&walk->name);
+		return false;
+	}
+	walk->index = index;
+	walk->behind = field_behind(schema, index);
+	text_clear(&walk->name);
+	field_name_add(schema, index, &walk->name);
+	return true;
+}
+
+const char *field_type_name(const struct field *field)
+{
+	static const char *const names[] = {
+		[FIELD_I8] = "i8",
+		[FIELD_U8] = "u8",
+		[FIELD_I16] = "i16",
+		[FIELD_U16] = "u16",
+		[FIELD_I32] = "i32",
+		[FIELD_U32] = "u32",
+		[FIELD_I64] = "i64",
+		[FIELD_U64] = "u64",
+		[FIELD_BOOL8] = "bool",
+		[FIELD_BOOL16] = "bool",
+		[FIELD_BOOL32] = "bool",
+		[FIELD_POINTER] = "pointer",
+		[FIELD_SIZE] = "size",
+		[FIELD_FILETIME] = "filetime",
+		[FIELD_PORT] = "port",
+		[FIELD_FLOAT] = "float",
+		[FIELD_DOUBLE] = "double",
+		[FIELD_IP4] = "address",
+		[FIELD_IP6] = "address",
+		[FIELD_GUID] = "guid",
+		[FIELD_SYSTEMTIME] = "systemtime",
+		[FIELD_BINARY] = "binary",
+		[FIELD_BINARY16] = "binary",
+		[FIELD_BINARY32] = "binary",
+		[FIELD_SID] = "sid",
+		[FIELD_KERNEL_SID] = "sid",
+		[FIELD_NULL] = "nothing",
+		[FIELD_STRUCT] = "structures",
+	};
+	const char *name = field->type < sizeof names / sizeof names[0] ? names[field->type] : NULL;
+
+	return name ? name : "text";
+}
+
+const char *schema_origin_name(const struct schema *schema)
+{
+	static const char *const names[] = {
+		[SCHEMA_KERNEL] = "kernel",
+		[SCHEMA_TRACELOGGING] = "tracelogging",
+		[SCHEMA_MANIFEST] = "manifest",
+		[SCHEMA_EVENT_INFO] = "eventinfo",
+	};
+
+	return schema ? names[schema->origin] : NULL;
+}
+
+/* ---- values for people ---- */
+
+enum { BINARY_SHOWN_MOST = 32 };
+
+bool name_ends_in_one_of(const char *name, const char *const *ends)
+{
+	size_t size = strlen(name);
+
+	while (*ends && !text_ends_nocase(name, size, *ends, strlen(*ends))) {
+		ends++;
+	}
+	return *ends != NULL;
+}
+
+/* Schemas do not say what a number means (those of manifests could), but providers name such fields
+ * alike. */
+static const char *const flags_ends[] = { "Flags",   "Mask",   "Keyword",    "Keywords",
+					  "Options", "Access", "Attributes", NULL };
+static const char *const status_ends[] = { "NtStatus", "HResult", NULL };
+/* A status or a plain number: a status of an error has its top bit set ([MS-ERREF] 2.1, 2.3). */
+static const char *const result_ends[] = { "Status", "Code", "Result", "Error", "hr", NULL };
+
+/* The kernel's descriptions give sizes the type of addresses where both grow with the system. */
+static const char *const amount_ends[] = { "Size", "Bytes", "Count", "Length", NULL };
+
+bool field_is_address(const struct field *field)
+{
+	return field->type == FIELD_POINTER && !name_ends_in_one_of(field->name, amount_ends);
+}
+
+bool field_is_code(const struct field *field)
+{
+	return field->type <= FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
+					     name_ends_in_one_of(field->name, status_ends) ||
+					     name_ends_in_one_of(field->name, result_ends));
+}
+
+const char *field_status_decoder(const struct field *field)
+{
+	if (!field_is_integer(field) || !name_ends_in_one_of(field->name, status_ends)) {
+		return NULL;
+	}
+	return text_ends_nocase(field->name, strlen(field->name), "NtStatus", 8) ? "ntstatus" :
+										   "hresult";
+}
+
+static bool is_shown_in_hex(const struct field *field, uint64_t value)
+{
+	bool wide = field->type == FIELD_I32 || field->type == FIELD_U32;
+
+	return field_is_address(field) ||
+	       (field->type <= FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
+					      name_ends_in_one_of(field->name, status_ends))) ||
+	       (wide && (uint32_t)value >> 31 != 0 &&
+		name_ends_in_one_of(field->name, result_ends));
+}
+
+static void add_number_shown(const struct field *field, const struct field_slice *slice,
+			     struct text *out)
+{
+	uint64_t value = field_u64(field, slice);
+	bool bits32 = field_is_signed(field) && field->type != FIELD_I64;
+
+	if (field->type == FIELD_BOOL8 || field->type == FIELD_BOOL16 ||
+	    field->type == FIELD_BOOL32) {
+		text_add_string(out, value != 0 ? "true" : "false");
+	} else if (!field->map && is_shown_in_hex(field, value)) {
+		text_add_format(out, "0x%" PRIx64, bits32 ? (uint32_t)value : value);
+	} else {
+		struct text number = { 0 };
+
+		field_number_text(field, value, &number); /* a name is from outside */
+		text_add_shown(out, number.data ? number.data : "");
+		out->failed |= number.failed;
+		text_free(&number);
+	}
+}
+
+void text_add_quoted_shown(struct text *out, const char *bytes, size_t size)
+{
+	bool has_double = size > 0 && memchr(bytes, '"', size);
+	bool has_single = size > 0 && memchr(bytes, '\'', size);
+	char quote = has_double && !has_single ? '\'' : '"';
+	size_t at = 0;
+
+	text_add_char(out, quote);
+	while (at < size) {
+		size_t plain = at;
+
+		while (plain < size && bytes[plain] != quote) {
+			plain++;
+		}
+		text_add_shown_bytes(out, bytes + at, plain - at);
+		if (plain < size) {
+			text_add_escape(out, (uint32_t)quote);
+			plain++;
+		}
+		at = plain;
+	}
+	text_add_char(out, quote);
+}
+
+static void add_one_shown(const struct field *field, const struct field_slice *slice,
+			  struct text *out)
+{
+	struct text value = { 0 };
+	bool binary = field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
+		      field->type == FIELD_BINARY32;
+
+	if (field->type <= FIELD_PORT) {
+		add_number_shown(field, slice, out);
+		return;
+	}
+	if (binary && field->form == FIELD_FORM_PLAIN && slice->size > BINARY_SHOWN_MOST) {
+		text_add_hex(out, slice->at, BINARY_SHOWN_MOST);
+		text_add_format(out, "…(%" PRIu32 " bytes)", slice->size);
+		return;
+	}
+	field_text(field, slice, &value);
+	if (field_is_text(field)) {
+		text_add_quoted_shown(out, value.data ? value.data : "", value.size);
+	} else {
+		text_add(out, value.size > 0 ? value.data : "-", value.size > 0 ? value.size : 1);
+	}
+	out->failed |= value.failed;
+	text_free(&value);
+}
+
+void field_shown(const struct field *field, const struct field_slice *slice, struct text *out)
+{
+	struct field one = *field;
+	struct field_slice element;
+	uint32_t offset = 0;
+	const char *between = "[";
+
+	if (!field_is_list(field)) {
+		add_one_shown(field, slice, out);
+		return;
+	}
+	one.count_type = FIELD_SCALAR;
+	while (field_next_element(field, slice, &offset, &element)) {
+		text_add_string(out, between);
+		add_one_shown(&one, &element, out);
+		between = ",";
+	}
+	text_add_string(out, *between == '[' ? "[]" : "]");
+}
+
+static void add_members_shown(struct event_fields *fields, unsigned index, struct text *out)
+{
+	const struct schema *schema = fields->schema;
+	const char *between = "{";
+
+	for (unsigned i = index + 1; i < field_behind(schema, index); i = field_behind(schema, i)) {
+		text_add_string(out, between);
+		text_add_shown(out, schema->fields[i].name);
+		text_add_char(out, '=');
+		event_fields_shown(fields, i, out);
+		between = ",";
+	}
+	text_add_string(out, *between == '{' ? "{}" : "}");
+}
+
+void event_fields_shown(struct event_fields *fields, unsigned index, struct text *out)
+{
+	const struct field *field = &fields->schema->fields[index];
+	const char *between = "[";
+	uint32_t offset = 0;
+
+	if (field->type != FIELD_STRUCT) {
+		field_shown(field, &fields->slices[index], out);
+	} else if (field->count_type == FIELD_SCALAR) {
+		add_members_shown(fields, index, out);
+	} else {
+		while (field_next_struct(fields->schema, index, fields->record, fields->slices,
+					 &offset)) {
+			text_add_string(out, between);
+			add_members_shown(fields, index, out);
+			between = ",";
+		}
+		text_add_string(out, *between == '[' ? "[]" : "]");
+	}
+}
+
+/* ---- values as JSON ---- */
+
+static void add_number(struct json *json, const struct field *field,
+		       const struct field_slice *slice)
+{
+	switch (field->type) {
+	case FIELD_BOOL8:
+	case FIELD_BOOL16:
+	case FIELD_BOOL32:
+		json_bool(json, field_u64(field, slice) != 0);
+		break;
+	case FIELD_FLOAT:
+	case FIELD_DOUBLE:
+		json_double(json, field_double(field, slice));
+		break;
+	default:
+		if (field_is_signed(field)) {
+			json_i64(json, (int64_t)field_u64(field, slice));
+		} else {
+			json_u64(json, field_u64(field, slice));
+		}
+		break;
+	}
+}
+
+static void add_one(struct json *json, const struct field *field, const struct field_slice *slice,
+		    struct text *scratch)
+{
+	struct field plain = *field;
+
+	if (field->type <= FIELD_DOUBLE) {
+		add_number(json, field, slice);
+	} else if (field->type == FIELD_NULL ||
+		   (field->type == FIELD_KERNEL_SID && slice->size == 0)) {
+		json_null(json);
+	} else {
+		if (field->form == FIELD_FORM_SOCKADDR) {
+			plain.form = FIELD_FORM_PLAIN; /* binary is binary in dumps */
+		}
+		text_clear(scratch);
+		field_text(&plain, slice, scratch);
+		json_text(json, scratch->data ? scratch->data : "", scratch->size);
+	}
+}
+
+static void add_value(struct json *json, const struct field *field, const struct field_slice *slice,
+		      struct text *scratch)
+{
+	struct field element_field = *field;
+	struct field_slice element;
+	uint32_t offset = 0;
+
+	if (!field_is_list(field)) {
+		add_one(json, field, slice, scratch);
+		return;
+	}
+	element_field.count_type = FIELD_SCALAR;
+	json_array_begin(json);
+	while (field_next_element(field, slice, &offset, &element)) {
+		add_one(json, &element_field, &element, scratch);
+	}
+	json_array_end(json);
+}
+
+static void add_struct(struct json *json, struct event_fields *fields, unsigned index)
+{
+	const struct field *field = &fields->schema->fields[index];
+	unsigned end = field_behind(fields->schema, index);
+	uint32_t offset = 0;
+
+	if (field->count_type == FIELD_SCALAR) {
+		json_object_begin(json);
+		event_fields_members(fields, index + 1, end, json);
+		json_object_end(json);
+		return;
+	}
+	json_array_begin(json);
+	while (field_next_struct(fields->schema, index, fields->record, fields->slices, &offset)) {
+		json_object_begin(json);
+		event_fields_members(fields, index + 1, end, json);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+void event_fields_json(struct event_fields *fields, unsigned index, struct json *json)
+{
+	const struct field *field = &fields->schema->fields[index];
+
+	if (field->type == FIELD_STRUCT) {
+		add_struct(json, fields, index);
+	} else {
+		add_value(json, field, &fields->slices[index], &fields->scratch);
+	}
+}
+
+void event_fields_members(struct event_fields *fields, unsigned first, unsigned end,
+			  struct json *json)
+{
+	for (unsigned i = first; i < end; i = field_behind(fields->schema, i)) {
+		json_key(json, fields->schema->fields[i].name);
+		event_fields_json(fields, i, json);
+	}
+}
+
+void event_fields_locate(struct event_fields *fields, const struct schema *schema,
+			 const struct event_record *record)
+{
+	unsigned count = schema->field_count, whole = 0, end;
+
+	fields->schema = schema;
+	fields->record = record;
+	fields->rest = record->payload_size;
+	fields->scratch = (struct text){ 0 };
+	if (count > 0) {
+		whole = fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
+	}
+	end = schema_end_of_whole(schema, whole);
+	fields->end = end;
+	/* The payload ended inside a field, a structure among them. */
+	fields->truncated =
+		end < count &&
+		(fields->slices[end].cut || fields->slices[whole].cut ||
+		 (end < whole && fields->slices[end].at < record->payload + record->payload_size));
+}
+
+void event_fields_done(struct event_fields *fields)
+{
+	text_free(&fields->scratch);
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Exports manifests into a folder.
+ *
+ * The providers come from a recording (recorded_schemas.h) or from Windows
+ * (lib/decode/tdh_manifests.h); both fill a writer for each provider, and everything behind it is
+ * the same. Windows has more than a thousand providers, and some of their manifests are damaged or
+ * missing. What fails is said in one line and counted, and the others go on.
+ *
+ * Files are named after providers, whose names other programs chose. A name keeps only what every
+ * file system takes, and the second provider of a name has its GUID in that of its file, and a
+ * number if the name of another provider reads like that. A file that exists is replaced only if it
+ * begins as those that this command writes, so that an export can be repeated, and a manifest that
+ * a person wrote is never lost.
+ */
+#include "etwtool/export_manifests.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/replacement.h"
+#include "base/utf8.h"
+#include "etwtool/recorded_schemas.h"
+#include "etwtool/recording.h"
+#include "lib/decode/manifest/write.h"
+#include "lib/decode/tdh_manifests.h"
+#include "lib/live/running.h"
+#include "lib/source/provider_names.h"
+
+enum { FILE_NAME_SIZE_MOST = 120 }; /* without GUID and ending */
+
+struct export
+{
+	const char *folder;
+	const char *const *patterns; /* providers to export; none: all */
+	size_t pattern_count;
+	bool found[TOOL_WORDS_MOST]; /* by pattern */
+	struct map files;            /* hashes of names that are taken, without regard to case */
+	size_t providers, events, replaced;
+	size_t cut;         /* events without their last fields */
+	size_t undescribed; /* events that Windows does not describe */
+	size_t without;     /* providers without a manifest */
+	size_t failed;      /* providers of which nothing could be written */
+};
+
+/* ---- names ---- */
+
+static bool is_allowed(uint32_t codepoint)
+{
+	return codepoint >= ' ' && !utf8_steers_terminal(codepoint) &&
+	       codepoint != UTF8_REPLACEMENT &&
+	       (codepoint >= 0x80 || !strchr("<>:\"/\\|?*", (int)codepoint));
+}
+
+/* Windows takes these names for devices, also with an ending. */
+static bool is_device(const char *name, size_t size)
+{
+	static const char *const devices[] = { "con", "prn", "aux", "nul" };
+	static const char *const numbered[] = { "com", "lpt" };
+	const char *dot = memchr(name, '.', size);
+
+	size = dot ? (size_t)(dot - name) : size;
+	while (size > 0 && name[size - 1] == ' ') {
+		size--;
+	}
+	for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
+		if (text_equal_nocase(name, size, devices[i], 3)) {
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof numbered / sizeof numbered[0]; i++) {
+		if (size == 4 && text_equal_nocase(name, 3, numbered[i], 3) && name[3] >= '0' &&
+		    name[3] <= '9') {
+			return true;
+		}
+	}
+	return false;
+}
+
+void export_manifests_file_name(struct text *out, const char *name, const struct guid *provider,
+				unsigned copy)
+{
+	bool unique = copy > 0;
+	const char *end = name + strlen(name);
+	char guid[GUID_TEXT_SIZE];
+	size_t start = out->size;
+
+	guid_format(provider, guid);
+	if (name[0] == '.' || is_device(name, strlen(name))) {
+		text_add_char(out, '_');
+	}
+	while (name < end && out->size - start < FILE_NAME_SIZE_MOST) {
+		uint32_t codepoint;
+		char bytes[4];
+
+		name += utf8_decode(name, (size_t)(end - name), &codepoint);
+		codepoint = is_allowed(codepoint) ? codepoint : '_';
+		/* Which letters of other scripts are the same in lower case is up to the file
+		 * system. */
+		unique = unique || codepoint >= 0x80;
+		text_add(out, bytes, utf8_encode(codepoint, bytes));
+	}
+	if (out->size == start || unique) {
+		text_add_format(out, "%s%s", out->size > start ? "-" : "", guid);
+	}
+	if (copy > 1) {
+		text_add_format(out, "-%u", copy);
+	}
+	text_add_string(out, ".man");
+}
+
+/* The path of the file; the caller frees it. */
+static void add_path(struct export *export, struct text *path, const struct guid *provider,
+		     const char *name)
+{
+	bool added = false;
+
+	for (unsigned copy = 0; !added && !path->failed; copy++) {
+		size_t start;
+
+		text_clear(path);
+		text_add_string(path, export->folder);
+		text_add_char(path, '/');
+		start = path->size;
+		export_manifests_file_name(path, name, provider, copy);
+		path->failed = path->failed ||
+				!map_put(&export->files,
+					 text_hash_nocase(path->data + start, path->size - start,
+							  hash_seed()),
+					 &added);
+	}
+}
+
+static bool matches(const char *pattern, const struct guid *provider, const char *name)
+{
+	struct guid guid;
+
+	return glob_matches_nocase(pattern, name) ||
+	       (guid_parse(pattern, &guid) && guid_equal(&guid, provider));
+}
+
+static bool is_chosen(struct export *export, const struct guid *provider, const char *name)
+{
+	bool chosen = export->pattern_count == 0;
+
+	for (size_t i = 0; i < export->pattern_count; i++) {
+		if (matches(export->patterns[i], provider, name)) {
+			export->found[i] = chosen = true;
+		}
+	}
+	return chosen;
+}
+
+/* ---- files ---- */
+
+static bool write_file(struct export *export, const struct guid *provider, const char *name,
+		       const struct text *xml, struct error *err)
+{
+	static const char refusal[] = "no manifest of this command, so it stays as it is";
+	struct text path = { 0 };
+	bool replaces = false, good;
+
+	add_path(export, &path, provider, name);
+	good = (!path.failed || error_no_memory(err, "a path")) &&
+	       tool_may_write(path.data, MANIFEST_WRITER_START, refusal, &replaces, err) &&
+	       replacement_write_whole(path.data, xml->data, xml->size, err);
+	export->replaced += good && replaces;
+	text_free(&path);
+	return good;
+}
+
+static void complain(const char *name, const char *why)
+{
+	tool_complain(TOOL_FAILED, "providers", "%s: %s", name, why);
+}
+
+static void finish(struct export *export, const struct guid *provider, const char *name,
+		   struct manifest_writer *writer)
+{
+	struct manifest_writer_counts counts;
+	struct error err = { 0 };
+	struct text xml = { 0 };
+
+	manifest_writer_count(writer, &counts);
+	if (counts.events == 0) {
+		export->without++;
+	} else if (manifest_writer_finish(writer, &xml, &err) &&
+		   write_file(export, provider, name, &xml, &err)) {
+		export->providers++;
+		export->events += counts.events;
+		export->cut += counts.cut;
+	} else {
+		export->failed++;
+		complain(name, err.text);
+	}
+	text_free(&xml);
+}
+
+/* ---- sources ---- */
+
+/* A name that a provider has without one. */
+static const char *name_or_guid(const char *name, const struct guid *provider,
+				char guid[GUID_TEXT_SIZE])
+{
+	guid_format(provider, guid);
+	if (!name || !name[0]) {
+		name = provider_name(provider);
+	}
+	return name ? name : guid;
+}
+
+static void take_recorded(void *context, const struct guid *provider, const char *name,
+			  struct manifest_writer *writer)
+{
+	struct export *export = context;
+	char guid[GUID_TEXT_SIZE];
+
+	name = name_or_guid(name, provider, guid);
+	if (is_chosen(export, provider, name)) {
+		finish(export, provider, name, writer);
+	}
+}
+
+static void on_record(void *context, struct recording *recording, const struct event_record *record,
+		      const struct event_class *class)
+{
+	(void)recording;
+	(void)class;
+	recorded_schemas_look(context, record);
+}
+
+static bool export_recorded(struct tool_arguments *arguments, struct export *export,
+			    struct error *err)
+{
+	struct recorded_schemas *recorded = recorded_schemas_new(err);
+	struct recording *recording =
+		recorded ? recording_open(arguments, arguments->words[0],
+					  &(struct recording_options){ .context = recorded,
+								       .on_record = on_record },
+					  err) :
+			   NULL;
+	bool good = recording && recording_run(recording, err);
+	uint64_t refused = recorded ? recorded_schemas_refused(recorded) : 0;
+
+	/* A manifest that lacks something looks whole. */
+	if (good && memory_has_losses()) {
+		good = error_no_memory(err, "the schemas of a recording");
+	}
+	good = good && recorded_schemas_each(recorded, take_recorded, export, err);
+	if (good && refused > 0) {
+		good = error_set(err, ERROR_LIMIT,
+				 "the recording describes more than there is room for: %" PRIu64
+				 " manifests, events and maps are left out",
+				 refused);
+	}
+	if (good && export->pattern_count == 0 && export->providers + export->failed == 0) {
+		good = error_set(err, ERROR_FORMAT,
+				 "%s has no manifest and no description of an event",
+				 arguments->words[0]);
+	}
+	recording_close(recording);
+	recorded_schemas_free(recorded);
+	return good;
+}
+
+static bool export_provider(struct export *export, const struct registered_provider *provider,
+			    struct error *err)
+{
+	struct error why = { 0 };
+	struct manifest_writer *writer;
+	char guid[GUID_TEXT_SIZE];
+	const char *name = name_or_guid(provider->name, &provider->guid, guid);
+
+	if (!is_chosen(export, &provider->guid, name)) {
+		return true;
+	}
+	if (!provider->manifest) {
+		export->without++;
+		return true;
+	}
+	writer = manifest_writer_new(&provider->guid, name, err);
+	if (!writer) {
+		return false;
+	}
+	switch (tdh_add_events(writer, &provider->guid, &export->undescribed, &why)) {
+	case TDH_EVENTS_ADDED:
+		finish(export, &provider->guid, name, writer);
+		break;
+	case TDH_EVENTS_NONE:
+		export->without++;
+		if (export->pattern_count > 0) {
+			complain(name, why.text);
+		}
+		break;
+	case TDH_EVENTS_FAILED:
+		export->failed++;
+		complain(name, why.text);
+		break;
+	}
+	manifest_writer_free(writer);
+	return true;
+}
+
+static bool export_installed(struct export *export, struct error *err)
+{
+	struct registered_providers providers = { .list = NULL };
+	struct progress progress;
+	bool good = registered_read(&providers, err);
+
+	progress_start(&progress, "etwtool", "providers", OUTPUT_AT_END);
+	progress.passes = 1;
+	for (size_t i = 0; good && i < providers.count; i++) {
+		progress_show(&progress, i, providers.count, 0, providers.count);
+		good = export_provider(export, &providers.list[i], err);
+	}
+	progress_end(&progress);
+	registered_done(&providers);
+	return good;
+}
+
+/* ---- the command ---- */
+
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static int print_summary(const struct export *export)
+{
+	struct text out = { 0 };
+
+	text_add_format(&out, "%zu provider%s, %zu event%s in ", export->providers,
+			plural(export->providers), export->events, plural(export->events));
+	text_add_shown(&out, export->folder);
+	if (export->replaced > 0) {
+		text_add_format(&out, "; %zu file%s replaced", export->replaced,
+				plural(export->replaced));
+	}
+	if (export->without > 0) {
+		text_add_format(&out, "; %zu provider%s no manifest", export->without,
+				export->without == 1 ? " has" : "s have");
+	}
+	if (export->undescribed > 0) {
+		text_add_format(&out, "; %zu event%s not described by Windows", export->undescribed,
+				export->undescribed == 1 ? " is" : "s are");
+	}
+	if (export->cut > 0) {
+		text_add_format(&out,
+				"; %zu event%s without the last fields, which no manifest can "
+				"describe",
+				export->cut, plural(export->cut));
+	}
+	if (export->failed > 0) {
+		text_add_format(&out, "; %zu provider%s failed", export->failed,
+				plural(export->failed));
+	}
+	text_add_char(&out, '\n');
+	return tool_print("providers", &out);
+}
+
+/* Whether each pattern had a provider; else it complains. */
+static bool all_found(const struct export *export, bool installed)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < export->pattern_count; i++) {
+		if (!export->found[i]) {
+			all = false;
+			complain(export->patterns[i],
+				 installed ? "there is no such provider" :
+					     "the recording describes no such provider");
+		}
+	}
+	return all;
+}
+
+int export_manifests(struct tool_arguments *arguments, const char *folder, bool installed)
+{
+	size_t first = installed ? 0 : 1;
+	struct export export = { .folder = folder,
+				 .patterns = arguments->words + first,
+				 .pattern_count = arguments->word_count - first };
+	struct error err = { 0 };
+	bool made = false;
+	bool good = os_folder_make(folder, &made, &err);
+
+	if (!good) {
+		return tool_complain(TOOL_FAILED, "providers", "%s", err.text);
+	}
+	good = installed ? export_installed(&export, &err) :
+			   export_recorded(arguments, &export, &err);
+	map_done(&export.files);
+	if (made && export.providers == 0) {
+		os_folder_remove(folder);
+	}
+	if (!good) {
+		tool_complain(TOOL_FAILED, "providers", "%s", err.text);
+	}
+	if (good || export.providers > 0) {
+		good = print_summary(&export) == TOOL_DONE && good;
+	}
+	/* After an error not all providers were seen, so nothing is known about the patterns. */
+	return good && all_found(&export, installed) && export.failed == 0 ? TOOL_DONE :
+									     TOOL_FAILED;
+}

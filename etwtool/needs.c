@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The `needs` of a collector for one event: for events of the kernel the flag that brings them, for
+ * others the provider with level, id and keywords. A recording was perhaps made with everything
+ * enabled, and a provider with all its keywords at level 5 can emit a million events a second, so
+ * nothing is asked for that the events at hand do not need.
+ */
+#include "etwtool/needs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "etwtool/record_needs.h"
+#include "lib/source/provider_names.h"
+
+struct kernel_event_flags class_row_kernel_flags(const struct class_row *row)
+{
+	return kernel_event_flags((enum kernel_class)row->kernel_class, row->number, NULL);
+}
+
+/*
+ * Bits 48 to 63 of a keyword are Windows' own; the upper ones name channels ("Defining Keywords
+ * Used to Classify Types of Events", Microsoft Learn). The highest of a provider's bits is hardly
+ * used.
+ */
+#define PROVIDER_KEYWORDS (UINT64_MAX >> 16)
+#define HIGHEST_KEYWORD   (UINT64_C(1) << 47)
+
+/*
+ * Whether a live session finds the provider by the name in the recording: the program knows it, or
+ * Windows had it registered where the recording was made. Providers of TraceLogging and EventSource
+ * are not registered.
+ */
+static bool is_registered(const struct configured_manifests *manifests,
+			  const struct event_class *class)
+{
+	const char *const names[] = {
+		manifest_set_provider_name(manifests->configured, &class->provider),
+		manifest_set_provider_name(manifests->builtin, &class->provider),
+		provider_name(&class->provider),
+	};
+
+	if (strpbrk(class->provider_name, ":{")) {
+		return false; /* it would read as something else */
+	}
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (names[i] && strcmp(names[i], class->provider_name) == 0) {
+			return true;
+		}
+	}
+	return class->schema && class->schema->origin == SCHEMA_EVENT_INFO;
+}
+
+void seen_class(struct seen *seen, const struct configured_manifests *manifests,
+		const struct event_class *class)
+{
+	seen->registered |= is_registered(manifests, class);
+}
+
+void seen_record(struct seen *seen, const struct event_record *record)
+{
+	seen->level = record->level > seen->level ? record->level : seen->level;
+	seen->keywords |= record->keyword;
+}
+
+/* "Provider:level:id:keywords", as docs/rules.md has it. */
+static void add_provider(struct text *out, const struct class_row *row, const struct seen *seen)
+{
+	uint64_t keywords = seen->keywords & PROVIDER_KEYWORDS;
+	char guid[GUID_TEXT_SIZE];
+	struct text spec = { 0 };
+	struct json json;
+
+	guid_format(&row->guid, guid);
+	if (seen->registered) {
+		text_add_string(&spec, row->provider);
+	} else {
+		text_add_format(&spec, "{%s}", guid);
+	}
+	/* Events of level 0 always come, and level 0 of a session means all levels. */
+	text_add_format(&spec, ":%u:", seen->level > 0 ? seen->level : 1U);
+	if (row->number > 0) { /* all events of TraceLogging have the id 0 */
+		text_add_u64(&spec, row->number);
+	}
+	/* Events without keywords always come, and a mask of 0 means all. */
+	text_add_format(&spec, ":0x%" PRIx64,
+			keywords != 0       ? keywords :
+			seen->keywords != 0 ? seen->keywords :
+					      HIGHEST_KEYWORD);
+	text_add_string(out,
+			"needs:    # of a live session: provider:level:ids:keywords, as seen in "
+			"the recording\n  providers: [");
+	json_init(&json, out, false);
+	json_string(&json, spec.data ? spec.data : "");
+	text_add_string(out, "]    # ");
+	if (seen->registered) {
+		text_add_format(out, "{%s}\n", guid);
+	} else {
+		text_add_shown(out, row->provider);
+		text_add_char(out, '\n');
+	}
+	out->failed |= spec.failed;
+	text_free(&spec);
+}
+
+void text_add_needs(struct text *out, const struct class_row *row, const struct seen *seen)
+{
+	const struct kernel_event_flags by = class_row_kernel_flags(row);
+
+	if (by.flags != 0 || by.groups != 0) {
+		text_add_string(out, "needs: { kernel: [");
+		text_add_kernel_names(out, by.flags, by.groups);
+		text_add_string(out, "] }    # of a live session; a replay takes what is in the "
+				     "recording\n");
+	} else if (row->kernel_class == KERNEL_NONE && !row->classic) {
+		add_provider(out, row, seen);
+	} else if (row->kernel_class == KERNEL_NONE) {
+		text_add_string(out, "# needs: of a live session, the provider that writes the "
+				     "event; a classic event does not name it\n");
+	}
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the commands print: results on standard output, complaints on standard error.
+ *
+ * Names of providers, events and files come from outside and may hold any bytes. All that people
+ * read is written by text_add_shown(), so that they cannot control a terminal; a complaint stays
+ * one line for the same reason. A result is built in memory and written at once. When the reader
+ * has closed the pipe, the write fails with EPIPE, which is no error for a person who has seen
+ * enough, so no complaint follows, but the command still ends. JSON for people is written compactly
+ * first and then indented, which keeps the writer of base/json.h simple.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/print.h"
+#include "base/progress.h"
+#include "etwtool/tool.h"
+#include "metrics/exposition.h"
+
+int tool_complain(int status, const char *command, const char *format, ...)
+{
+	char sentence[1024];
+	struct text line = { 0 };
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(sentence, sizeof sentence, format, arguments);
+	va_end(arguments);
+	text_add_shown(&line, sentence);
+	progress_clear();
+	print_failure("etwtool%s%s: %s", command ? " " : "", command ? command : "",
+		      line.failed ? "no memory" : line.data);
+	text_free(&line);
+	return status;
+}
+
+bool tool_write(const char *command, const struct text *text)
+{
+	struct error err = { 0 };
+	bool written = text->failed ? error_no_memory(&err, "the output") :
+				      print_bytes(text->data, text->size, &err);
+
+	if (err.code != ERROR_NONE) {
+		tool_complain(TOOL_FAILED, command, "%s", err.text);
+	}
+	return written;
+}
+
+int tool_print(const char *command, struct text *text)
+{
+	int status = tool_write(command, text) ? TOOL_DONE : TOOL_FAILED;
+
+	text_free(text);
+	return status;
+}
+
+bool tool_may_replace(const char *path, struct error *err)
+{
+	struct os_file_stamp stamp;
+	struct os_file *file;
+
+	os_file_stamp(path, &stamp);
+	if (stamp.number == 0 && stamp.volume == 0) {
+		return true;
+	}
+	file = os_file_open(path, err);
+	os_file_close(file);
+	return file || error_prefix(err, "%s", path);
+}
+
+bool tool_may_write(const char *path, const char *start, const char *refusal, bool *replaces,
+		    struct error *err)
+{
+	char bytes[256];
+	size_t size = strlen(start), got = 0;
+	struct os_file_stamp stamp;
+	struct os_file *file;
+	bool read;
+
+	assert(size <= sizeof bytes);
+	os_file_stamp(path, &stamp);
+	*replaces = memcmp(&stamp, &(struct os_file_stamp){ 0 }, sizeof stamp) != 0;
+	if (!*replaces) {
+		return true;
+	}
+	file = os_file_open(path, err);
+	read = file && os_file_read(file, 0, bytes, size, &got, err);
+	os_file_close(file);
+	if (!read) {
+		return error_prefix(err, "%s", path);
+	}
+	return (got == size && memcmp(bytes, start, size) == 0) ||
+	       error_set(err, ERROR_SYSTEM, "%s exists and is %s", path, refusal);
+}
+
+/* ---- JSON for people ---- */
+
+static void new_line(struct text *out, unsigned depth)
+{
+	text_add_char(out, '\n');
+	for (unsigned i = 0; i < depth; i++) {
+		text_add_char(out, ' ');
+	}
+}
+
+static void add_indented(struct text *out, const struct text *compact)
+{
+	bool in_string = false;
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < compact->size; i++) {
+		char c = compact->data[i];
+		bool empty = i + 1 < compact->size &&
+			     (compact->data[i + 1] == '}' || compact->data[i + 1] == ']');
+
+		if (in_string) {
+			text_add_char(out, c);
+			if (c == '\\' && i + 1 < compact->size) {
+				text_add_char(out, compact->data[++i]);
+			} else if (c == '"') {
+				in_string = false;
+			}
+			continue;
+		}
+		if ((c == '}' || c == ']') && i > 0 && compact->data[i - 1] != '{' &&
+		    compact->data[i - 1] != '[') {
+			new_line(out, --depth);
+		}
+		text_add_char(out, c);
+		switch (c) {
+		case '"':
+			in_string = true;
+			break;
+		case ':':
+			text_add_char(out, ' ');
+			break;
+		case ',':
+			new_line(out, depth);
+			break;
+		case '{':
+		case '[':
+			if (!empty) {
+				new_line(out, ++depth);
+			}
+			break;
+		default:
+			break;
+		}
+	}
+	text_add_char(out, '\n');
+	out->failed |= compact->failed;
+}
+
+struct json *tool_json_begin(struct tool_json *page)
+{
+	page->compact = (struct text){ 0 };
+	json_init(&page->json, &page->compact, false);
+	json_object_begin(&page->json);
+	return &page->json;
+}
+
+void tool_json_end(struct tool_json *page, struct text *out)
+{
+	json_object_end(&page->json);
+	add_indented(out, &page->compact);
+	text_free(&page->compact);
+}
+
+void json_member_guid(struct json *json, const char *key, const struct guid *guid)
+{
+	char text[GUID_TEXT_SIZE];
+
+	guid_format(guid, text);
+	json_member_string(json, key, text);
+}
+
+void text_add_counted(struct text *out, uint64_t number, const char *noun)
+{
+	text_add_format(out, "%" PRIu64 " %s%s", number, noun, number == 1 ? "" : "s");
+}
+
+void text_add_damage(struct text *out, uint64_t buffers, uint64_t records)
+{
+	if (buffers > 0) {
+		text_add_counted(out, buffers, "buffer");
+	}
+	if (records > 0) {
+		text_add_string(out, buffers > 0 ? " and " : "");
+		text_add_counted(out, records, "record");
+	}
+	text_add_string(out, (buffers == 1 && records == 0) || (buffers == 0 && records == 1) ?
+				     " is" :
+				     " are");
+}
+
+/* ---- CSV ---- */
+
+void text_add_csv(struct text *out, const char *text, size_t size)
+{
+	bool plain = true;
+
+	for (size_t i = 0; i < size && plain; i++) {
+		plain = !strchr("\",\r\n", text[i]) || text[i] == '\0';
+	}
+	if (plain) {
+		text_add(out, text, size);
+		return;
+	}
+	text_add_char(out, '"');
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] == '"') {
+			text_add_char(out, '"');
+		}
+		text_add_char(out, text[i]);
+	}
+	text_add_char(out, '"');
+}
+
+/* ---- expositions ---- */
+
+static bool add_chunk(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+void text_add_exposition(struct text *out, struct registry *registry)
+{
+	const struct exposition_options options = { .format = EXPOSITION_TEXT_0_0_4,
+						    .sorted = true };
+
+	out->failed |= !exposition_write_as(registry, &options, add_chunk, out);
+}
+
+void text_add_openmetrics(struct text *out, struct registry *registry)
+{
+	const struct exposition_options options = { .format = EXPOSITION_OPENMETRICS_1_0_0,
+						    .no_created = true };
+
+	out->failed |= !exposition_write_as(registry, &options, add_chunk, out);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording chooses its times, so a few records can span thousands of years. The pages of one
+ * step would then fill every disk. A pause gets one page at its beginning, with the values that
+ * stay as they are from there on, and the next one before the record that ends it.
+ */
+#include "etwtool/page_times.h"
+
+#include "lib/source/clock.h"
+#include "lib/source/event_record.h"
+
+#define SECOND   INT64_C(10000000)
+#define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */
+
+/* The last multiple of the step, counted from 1970, that is not later than a time since 1970. */
+static int64_t step_before(const struct page_times *times, int64_t time)
+{
+	return time - (int64_t)(time_since_1970(time) % (uint64_t)times->step);
+}
+
+bool page_times_due(struct page_times *times, int64_t time, int64_t *page)
+{
+	int64_t pause = PAUSE_SECONDS * SECOND;
+
+	pause = times->step > pause ? times->step : pause;
+	if (time == RECORD_NO_TIME) {
+		return false;
+	}
+	if (time < TIME_1970 || time >= END_9999) {
+		times->outside++;
+		return false;
+	}
+	if (times->next == 0) {
+		times->next = step_before(times, time);
+	}
+	if (time < times->next) {
+		return false;
+	}
+	*page = times->next;
+	times->next = time - times->next > pause ? step_before(times, time) :
+						   times->next + times->step;
+	return true;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collects manifests and descriptions while a recording is read, and groups them by provider.
+ *
+ * A description names its value maps, which may come later in the recording, so descriptions are
+ * kept as bytes and become events of a manifest at the end. The same description and the same
+ * manifest come once for each process and session; each is kept once. Two processes can have two
+ * versions of one EventSource: then the events of the manifest that was announced last are taken,
+ * as in decoding (lib/decode/trace_manifests.h), and of the other one those that only it has.
+ *
+ * Everything comes from the recording, so number and bytes of what is kept are bounded. What there
+ * is no room for is counted, and the command says so.
+ */
+#include "etwtool/recorded_schemas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "lib/decode/event_info.h"
+#include "lib/decode/inband_manifests.h"
+
+enum {
+	ENTRIES_MOST = 1 << 16, /* and as many maps */
+	BYTES_MOST = 256 << 20,
+	KNOWN_MOST = 1 << 20, /* what is remembered, also without room for it; of maps likewise */
+};
+
+/* A manifest, or the payload of an EventInfo record. */
+struct entry {
+	struct guid provider;
+	int64_t time;              /* when the manifest was announced last; else 0 … */
+	size_t order;              /* … and the place of that in the recording */
+	struct manifest *manifest; /* owned; NULL: a description */
+	uint8_t *info;             /* owned */
+	uint32_t info_size;
+};
+
+struct recorded_schemas {
+	struct entry *entries; /* owned, with what they own */
+	size_t count, capacity;
+	size_t orders;           /* the next order of an entry */
+	struct value_map **maps; /* owned, as are they */
+	size_t map_count, map_capacity;
+	/* Hashes of descriptions and texts of manifests -> index + 1; 0: there was no room. */
+	struct map known;
+	struct map map_keys; /* hash of provider and name -> index + 1; 0: no room, no such map */
+	struct manifest_assembly assembly;
+	size_t bytes;
+	uint64_t refused;
+	uint64_t seed;
+	bool failed; /* no memory */
+};
+
+struct recorded_schemas *recorded_schemas_new(struct error *err)
+{
+	struct recorded_schemas *recorded = calloc(1, sizeof *recorded);
+
+	if (!recorded) {
+		error_no_memory(err, "the schemas of a recording");
+		return NULL;
+	}
+	recorded->seed = hash_seed();
+	return recorded;
+}
+
+void recorded_schemas_free(struct recorded_schemas *recorded)
+{
+	if (!recorded) {
+		return;
+	}
+	for (size_t i = 0; i < recorded->count; i++) {
+		manifest_free(recorded->entries[i].manifest);
+		free(recorded->entries[i].info);
+	}
+	for (size_t i = 0; i < recorded->map_count; i++) {
+		free(recorded->maps[i]);
+	}
+	free(recorded->entries);
+	free(recorded->maps);
+	map_done(&recorded->known);
+	map_done(&recorded->map_keys);
+	manifest_assembly_done(&recorded->assembly);
+	free(recorded);
+}
+
+uint64_t recorded_schemas_refused(const struct recorded_schemas *recorded)
+{
+	return recorded->refused + recorded->assembly.dropped;
+}
+
+/* ---- collecting ---- */
+
+/* Whether there is room for so many more bytes; else they are counted as refused. */
+static bool has_room(struct recorded_schemas *recorded, size_t count, size_t size)
+{
+	if (count == ENTRIES_MOST || size > BYTES_MOST || recorded->bytes > BYTES_MOST - size) {
+		recorded->refused++;
+		return false;
+	}
+	recorded->bytes += size;
+	return true;
+}
+
+/*
+ * Finds or adds what has this hash; *added: nothing with it was there before. NULL without memory,
+ * or if no more is remembered: then it is counted as refused.
+ */
+static uint64_t *find_known(struct recorded_schemas *recorded, struct map *known, uint64_t hash,
+			    bool *added)
+{
+	uint64_t *found;
+
+	*added = false;
+	if (known->count >= KNOWN_MOST) {
+		found = map_find(known, hash);
+		recorded->refused += !found;
+		return found;
+	}
+	found = map_put(known, hash, added);
+	recorded->failed |= !found;
+	return found;
+}
+
+/* Takes over what the entry owns. Returns its index + 1; 0: without memory. */
+static uint64_t keep(struct recorded_schemas *recorded, struct entry entry)
+{
+	struct entry *grown =
+		array_grow(recorded->entries, &recorded->capacity, recorded->count, sizeof *grown);
+
+	if (!grown) {
+		recorded->failed = true;
+		manifest_free(entry.manifest);
+		free(entry.info);
+		return 0;
+	}
+	recorded->entries = grown;
+	entry.order = recorded->orders++;
+	grown[recorded->count++] = entry;
+	return recorded->count;
+}
+
+static void look_at_info(struct recorded_schemas *recorded, const struct event_record *record)
+{
+	struct event_info info;
+	uint8_t *copy;
+	bool added;
+
+	if (!event_info_read(record, &info) || info.source != EVENT_INFO_MANIFEST) {
+		return;
+	}
+	find_known(recorded, &recorded->known,
+		   guid_hash(&info.provider, recorded->seed) ^
+			   hash_seeded((uint64_t)info.id << 8 | info.version, recorded->seed),
+		   &added);
+	if (!added || !has_room(recorded, recorded->count, info.size)) {
+		return;
+	}
+	copy = malloc(info.size);
+	if (!copy) {
+		recorded->failed = true;
+		return;
+	}
+	memcpy(copy, info.bytes, info.size);
+	keep(recorded,
+	     (struct entry){ .provider = info.provider, .info = copy, .info_size = info.size });
+}
+
+/* The hash of a map; false without a name, or without memory. */
+static bool map_key(struct recorded_schemas *recorded, const struct guid *provider,
+		    const uint8_t *bytes, uint32_t size, uint32_t name, uint64_t *key)
+{
+	struct text text = { 0 };
+	bool named = event_info_string(bytes, size, name, &text) && text.size > 0;
+
+	recorded->failed |= text.failed;
+	if (named && !text.failed) {
+		*key = text_hash(text.data, text.size, guid_hash(provider, recorded->seed));
+	}
+	named = named && !text.failed;
+	text_free(&text);
+	return named;
+}
+
+static void look_at_map(struct recorded_schemas *recorded, const struct event_record *record)
+{
+	struct event_map map;
+	struct value_map **grown;
+	uint64_t key, *known;
+	bool added;
+
+	if (!event_map_read(record, &map) ||
+	    !map_key(recorded, &map.provider, map.bytes, map.size, map.name, &key)) {
+		return;
+	}
+	known = find_known(recorded, &recorded->map_keys, key, &added);
+	if (!added || !has_room(recorded, recorded->map_count, 2 * (size_t)map.size)) {
+		return;
+	}
+	grown = array_grow(recorded->maps, &recorded->map_capacity, recorded->map_count,
+			   sizeof(struct value_map *));
+	recorded->maps = grown ? grown : recorded->maps;
+	if (!grown) {
+		recorded->failed = true;
+		return;
+	}
+	grown[recorded->map_count] = event_map_make(&map);
+	if (grown[recorded->map_count]) {
+		*known = ++recorded->map_count; /* else it is of a sort that is not supported */
+	}
+}
+
+/* Returns the index + 1 of the entry; 0: there is no room, or the text is no manifest. */
+static uint64_t keep_manifest(struct recorded_schemas *recorded, const struct guid *provider,
+			      const struct text *xml)
+{
+	struct error err = { 0 };
+	struct manifest *manifest = manifest_read(xml->data, xml->size, &err);
+
+	recorded->failed |= err.code == ERROR_NO_MEMORY;
+	if (!manifest || !has_room(recorded, recorded->count, manifest_bytes(manifest))) {
+		manifest_free(manifest);
+		return 0;
+	}
+	return keep(recorded, (struct entry){ .time = recorded->assembly.began,
+					      .provider = *provider,
+					      .manifest = manifest });
+}
+
+/* The same manifest was announced again. */
+static void note_repeat(struct recorded_schemas *recorded, struct entry *entry)
+{
+	if (recorded->assembly.began >= entry->time) {
+		entry->time = recorded->assembly.began;
+		entry->order = recorded->orders++;
+	}
+}
+
+static void look_at_chunk(struct recorded_schemas *recorded, const struct event_record *record)
+{
+	struct text xml = { 0 };
+	uint64_t *known = NULL;
+	bool added;
+
+	if (!manifest_assembly_add(&recorded->assembly, record, &xml)) {
+		return;
+	}
+	recorded->failed |= xml.failed;
+	if (xml.size > 0 && !xml.failed) {
+		known = find_known(recorded, &recorded->known,
+				   text_hash(xml.data, xml.size,
+					     guid_hash(record->provider, recorded->seed)),
+				   &added);
+	}
+	if (known && added) {
+		*known = keep_manifest(recorded, record->provider, &xml);
+	} else if (known && *known != 0) {
+		note_repeat(recorded, &recorded->entries[*known - 1]);
+	}
+	text_free(&xml);
+}
+
+void recorded_schemas_look(struct recorded_schemas *recorded, const struct event_record *record)
+{
+	if (record_is_meta_data(record)) {
+		look_at_info(recorded, record);
+		look_at_map(recorded, record);
+	} else if (!record->classic && record->id == MANIFEST_EVENT_ID) {
+		look_at_chunk(recorded, record);
+	}
+}
+
+/* ---- the providers ---- */
+
+/* By provider; manifests before descriptions, the one that was announced last first. */
+static int compare(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	int order = memcmp(&a->provider, &b->provider, sizeof a->provider);
+
+	if (order != 0) {
+		return order;
+	}
+	if ((a->manifest != NULL) != (b->manifest != NULL)) {
+		return a->manifest ? -1 : 1;
+	}
+	if (a->time != b->time) {
+		return a->time > b->time ? -1 : 1; /* manifests */
+	}
+	return (a->order < b->order) == (a->manifest == NULL) ? -1 : 1;
+}
+
+static const struct value_map *find_map(void *context, const struct event_info *info, uint32_t name)
+{
+	struct recorded_schemas *recorded = context;
+	const uint64_t *known;
+	uint64_t key;
+
+	if (!map_key(recorded, &info->provider, info->bytes, info->size, name, &key)) {
+		return NULL;
+	}
+	known = map_find(&recorded->map_keys, key);
+	return known && *known != 0 ? recorded->maps[*known - 1] : NULL;
+}
+
+static void add_name(const struct entry *entry, struct text *name)
+{
+	struct event_info info;
+
+	if (entry->manifest) {
+		text_add_string(name, manifest_provider_name(entry->manifest, 0));
+	} else if (event_info_view(entry->info, entry->info_size, &info)) {
+		event_info_string(info.bytes, info.size, info.provider_name, name);
+	}
+}
+
+static void add_entry(struct recorded_schemas *recorded, const struct entry *entry,
+		      struct manifest_writer *writer)
+{
+	struct event_info info;
+
+	if (entry->manifest) {
+		manifest_writer_provider(writer, entry->manifest, 0);
+	} else if (event_info_view(entry->info, entry->info_size, &info)) {
+		manifest_writer_info(writer, &info, find_map, recorded);
+	}
+}
+
+/* The first entry behind those of the provider of entry number `first`. */
+static size_t end_of_provider(const struct recorded_schemas *recorded, size_t first)
+{
+	const struct guid *provider = &recorded->entries[first].provider;
+	size_t end = first + 1;
+
+	while (end < recorded->count && guid_equal(&recorded->entries[end].provider, provider)) {
+		end++;
+	}
+	return end;
+}
+
+static void take_provider(struct recorded_schemas *recorded, size_t first, size_t end,
+			  recorded_schemas_take *take, void *context)
+{
+	const struct guid *provider = &recorded->entries[first].provider;
+	struct manifest_writer *writer = NULL;
+	struct text name = { 0 };
+
+	text_add_string(&name, "");
+	for (size_t i = first; i < end && name.size == 0; i++) {
+		add_name(&recorded->entries[i], &name);
+	}
+	if (!name.failed) {
+		writer = manifest_writer_new(provider, name.data, NULL);
+	}
+	recorded->failed |= !writer;
+	for (size_t i = first; i < end && writer; i++) {
+		add_entry(recorded, &recorded->entries[i], writer);
+	}
+	if (!recorded->failed) {
+		take(context, provider, name.data, writer);
+	}
+	manifest_writer_free(writer);
+	text_free(&name);
+}
+
+bool recorded_schemas_each(struct recorded_schemas *recorded, recorded_schemas_take *take,
+			   void *context, struct error *err)
+{
+	if (recorded->count > 0) {
+		qsort(recorded->entries, recorded->count, sizeof *recorded->entries, compare);
+	}
+	for (size_t i = 0, end; i < recorded->count && !recorded->failed; i = end) {
+		end = end_of_provider(recorded, i);
+		take_provider(recorded, i, end, take, context);
+	}
+	return !recorded->failed || error_no_memory(err, "the schemas of a recording");
+}

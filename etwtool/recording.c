@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording of the tool has the set-up and the pipeline of the exporter, with an observer that
+ * sees each event class and each record after the rules.
+ *
+ * Without a configuration no collector is on and no manifest is read besides those of the command
+ * line, so that the tool shows what the recording itself says. With a configuration its collectors
+ * run as in the exporter, and a dry run notes what each rule does. The pipeline makes two passes
+ * over the file: the first collects schemas and names, the second delivers the records. The
+ * pipeline of the last run stays until the next one, because commands keep pointers to its event
+ * classes.
+ */
+#include "etwtool/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/setup.h"
+#include "lib/etl/source_file.h"
+
+struct recording {
+	const struct tool_arguments *arguments;
+	struct recording_options options;
+	struct source *source;
+	struct setup setup;
+	struct dry_run *dry_run;
+	struct shard *shard;       /* the registry's */
+	struct pipeline *pipeline; /* of the last run */
+	struct pipeline_observer observer;
+	struct tracker *tracker;   /* the pipeline's; describes the record that is shown */
+	struct record_times times; /* of the last run */
+	struct progress progress;
+	bool warned; /* of damage, where there is any */
+};
+
+/* Whether a shell may have made both of one pattern. */
+static bool differ_by_number(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+	bool differ = false;
+
+	while (*a && *b) {
+		size_t x = strspn(a, digits), y = strspn(b, digits);
+
+		if (x == 0 || y == 0) {
+			if (*a++ != *b++) {
+				return false;
+			}
+			continue;
+		}
+		differ = differ || x != y || strncmp(a, b, x) != 0;
+		a += x;
+		b += y;
+	}
+	return *a == *b && differ;
+}
+
+bool recording_refuse_second(const char *first, const char *second, struct error *err)
+{
+	return error_set(err, ERROR_CONFIG, "one recording at a time, not also \"%s\"%s", second,
+			 differ_by_number(first, second) ?
+				 "; for the files of one recording write * in place of the number, "
+				 "in quotes" :
+				 "");
+}
+
+static void add_time(struct record_times *times, int64_t time)
+{
+	times->records++;
+	if (time == RECORD_NO_TIME) {
+		return;
+	}
+	if (times->first == RECORD_NO_TIME || time < times->first) {
+		times->first = time;
+	}
+	if (times->last == RECORD_NO_TIME || time > times->last) {
+		times->last = time;
+	}
+}
+
+void record_times_add(struct record_times *times, const struct event_record *record)
+{
+	add_time(times, record->time);
+}
+
+double record_times_seconds(const struct record_times *times)
+{
+	return times->first == RECORD_NO_TIME ?
+		       0 :
+		       (double)time_between(times->first, times->last) / 1e7;
+}
+
+bool collector_switches_read(void *switches, const char *argument, struct error *err)
+{
+	struct collector_switches *given = switches;
+
+	return setup_add_switch(&given->rows, &given->count, argument, err);
+}
+
+void collector_switches_done(struct collector_switches *switches)
+{
+	for (size_t i = 0; i < switches->count; i++) {
+		free(switches->rows[i].collector);
+	}
+	free(switches->rows);
+	*switches = (struct collector_switches){ .rows = NULL };
+}
+
+bool tool_use_builtin(struct tool_arguments *arguments)
+{
+	struct error err;
+
+	if (!arguments->no_builtin &&
+	    !configured_manifests_add_builtin(&arguments->manifests, &err)) {
+		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
+		return false;
+	}
+	return true;
+}
+
+static void on_class(void *context, const struct event_class *class)
+{
+	struct recording *recording = context;
+
+	if (recording->options.on_class) {
+		recording->options.on_class(recording->options.context, class);
+	}
+}
+
+static void on_record(void *context, const struct event_record *record,
+		      const struct event_class *class, struct tracker *tracker)
+{
+	struct recording *recording = context;
+
+	if (recording->options.on_record) {
+		recording->tracker = tracker;
+		recording->options.on_record(recording->options.context, recording, record, class);
+	}
+}
+
+static void on_time(void *context, int64_t time)
+{
+	struct recording *recording = context;
+
+	add_time(&recording->times, time);
+}
+
+static void on_buffer(void *context)
+{
+	struct recording *recording = context;
+	struct source_statistics statistics;
+
+	if (recording->progress.watched) {
+		source_statistics(recording->source, &statistics);
+		progress_show(&recording->progress, statistics.bytes_read, statistics.bytes_total,
+			      0, statistics.bytes_total);
+	}
+}
+
+/* Sets up the collectors of the configuration, or none. */
+static bool set_up(struct recording *recording, struct configured_manifests *manifests,
+		   struct error *err)
+{
+	const struct recording_options *given = &recording->options;
+	bool collectors = given->collectors || given->config_path;
+	const struct setup_options options = {
+		.disable_defaults = !collectors,
+		.no_manifests = !collectors,
+		.manifests = manifests,
+		.every_collector = given->every_collector,
+		.live = given->live,
+		.switches = given->switches ? given->switches->rows : NULL,
+		.switch_count = given->switches ? given->switches->count : 0,
+	};
+
+	if (!setup_open(&recording->setup, setup_config(given->config_path, given->problems, err),
+			&options, err)) {
+		return false;
+	}
+	if (collectors) {
+		recording->dry_run = dry_run_new(recording->setup.rules, err);
+		recording->observer.dry_run = recording->dry_run;
+		return recording->dry_run != NULL;
+	}
+	return true;
+}
+
+struct recording *recording_open(struct tool_arguments *arguments, const char *path,
+				 const struct recording_options *options, struct error *err)
+{
+	const struct source_file_options file = { .pointer_size = arguments->pointer_size,
+						  .paths = options->paths,
+						  .path_count = options->path_count };
+	struct recording *recording = calloc(1, sizeof *recording);
+
+	if (!recording) {
+		error_no_memory(err, "a recording");
+		return NULL;
+	}
+	recording->arguments = arguments;
+	recording->options = *options;
+	recording->observer =
+		(struct pipeline_observer){ .context = recording,
+					    .on_class = on_class,
+					    .on_record = on_record,
+					    .on_buffer = on_buffer,
+					    .probe = options->probe,
+					    .features = options->derived ? derived_features() : 0 };
+	recording->source = source_open_file(path, &file, err);
+	if (!recording->source || !set_up(recording, &arguments->manifests, err)) {
+		goto fail;
+	}
+	recording->shard = registry_shard(recording->setup.registry, false, err);
+	if (!recording->shard) {
+		goto fail;
+	}
+	rule_set_make_samples(recording->setup.rules, recording->setup.registry);
+	return recording;
+
+fail:
+	recording_close(recording);
+	return NULL;
+}
+
+void recording_close(struct recording *recording)
+{
+	if (!recording) {
+		return;
+	}
+	pipeline_free(recording->pipeline);
+	dry_run_free(recording->dry_run);
+	setup_close(&recording->setup);
+	source_close(recording->source);
+	free(recording);
+}
+
+static void warn_of_damage(struct recording *recording)
+{
+	const char *command = recording->arguments->command->name;
+	struct source_statistics statistics;
+
+	if (recording->warned) {
+		return;
+	}
+	recording->warned = true;
+	source_statistics(recording->source, &statistics);
+	if (source_facts(recording->source)->doubt) {
+		tool_complain(TOOL_DONE, command, "warning: %s",
+			      source_facts(recording->source)->doubt);
+	}
+	if (statistics.truncated) {
+		tool_complain(
+			TOOL_DONE, command,
+			"warning: the recording is cut short; everything up to there is read");
+	}
+	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
+		struct text damage = { 0 };
+
+		text_add_damage(&damage, statistics.bad_buffers, statistics.bad_records);
+		tool_complain(TOOL_DONE, command, "warning: the recording is damaged: %s left out",
+			      damage.data ? damage.data : "");
+		text_free(&damage);
+	}
+}
+
+bool recording_run(struct recording *recording, struct error *err)
+{
+	const struct pipeline_options options = {
+		.setup = &recording->setup,
+		.source = recording->source,
+		.session = source_facts(recording->source)->name,
+		.shard = recording->shard,
+		.observer = &recording->observer,
+		.on_time = on_time,
+		.time_context = recording,
+	};
+	bool done;
+
+	recording->times = RECORD_TIMES_NONE;
+	pipeline_free(recording->pipeline);
+	recording->pipeline = pipeline_new(&options, err);
+	if (!recording->pipeline) {
+		return false;
+	}
+	progress_start(&recording->progress, "etwtool", recording->arguments->command->name,
+		       recording->arguments->command->output);
+	done = pipeline_run(recording->pipeline, err);
+	progress_end(&recording->progress);
+	if (!done) {
+		return error_prefix(err, "%s", source_facts(recording->source)->name);
+	}
+	warn_of_damage(recording);
+	return true;
+}
+
+void recording_stop(struct recording *recording)
+{
+	source_stop(recording->source);
+}
+
+struct recording *recording_read(struct tool_arguments *arguments,
+				 const struct recording_options *options)
+{
+	struct error err = { 0 };
+	struct recording *recording = NULL;
+
+	if (configured_manifests_add_builtin(&arguments->manifests, &err)) {
+		recording = recording_open(arguments, arguments->words[0], options, &err);
+	}
+	if (!recording || !recording_run(recording, &err)) {
+		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
+		recording_close(recording);
+		return NULL;
+	}
+	return recording;
+}
+
+const struct record_times *recording_times(const struct recording *recording)
+{
+	return &recording->times;
+}
+
+void recording_statistics(const struct recording *recording, struct source_statistics *statistics)
+{
+	source_statistics(recording->source, statistics);
+}
+
+static const char *label_text(const struct recording *recording, uint32_t id)
+{
+	const struct intern *strings = registry_strings(recording->setup.registry);
+
+	return id == INTERN_FULL ? "_other" : intern_text(strings, id, NULL);
+}
+
+/* The value of the payload field that a derived field is computed from. */
+static bool read_origin(struct derived_read *read, const struct schema *schema)
+{
+	int index = derived_origin(read->row, schema);
+	struct field_slice slice;
+
+	if (index < 0 || !field_locate(schema, (unsigned)index, read->record, &slice)) {
+		return false;
+	}
+	read->number = field_u64(&schema->fields[index], &slice);
+	return true;
+}
+
+bool recording_derived(const struct recording *recording, const struct derived_field *row,
+		       const struct event_record *record, const struct event_class *class,
+		       struct text *out)
+{
+	struct derived_read read = { .row = row, .tracker = recording->tracker, .record = record };
+
+	if ((row->reads_origin && !read_origin(&read, class->schema)) ||
+	    row->read(&read) != DERIVED_FOUND) {
+		return false;
+	}
+	switch (row->form) {
+	case FORM_NUMBER:
+		text_add_u64(out, read.number);
+		return true;
+	case FORM_ID:
+		if (read.number == registry_none(recording->setup.registry) ||
+		    read.number == registry_unknown(recording->setup.registry)) {
+			return false;
+		}
+		text_add_string(out, label_text(recording, (uint32_t)read.number));
+		return true;
+	case FORM_TEXT:
+		break;
+	}
+	if (row->field) {
+		field_text(row->field, &read.slice, out);
+	} else {
+		text_add_utf8_clean(out, (const char *)read.slice.at, read.slice.size);
+	}
+	return true;
+}
+
+const char *recording_process(const struct recording *recording, uint32_t *process_id)
+{
+	*process_id = RECORD_NO_ID;
+	return label_text(recording, tracker_process(recording->tracker, process_id));
+}
+
+struct dry_run *recording_dry_run(const struct recording *recording)
+{
+	return recording->dry_run;
+}
+
+const struct setup *recording_setup(const struct recording *recording)
+{
+	return &recording->setup;
+}
+
+void recording_pipeline_statistics(const struct recording *recording,
+				   struct pipeline_statistics *statistics)
+{
+	pipeline_statistics(recording->pipeline, statistics);
+}
+
+void recording_outcomes(const struct recording *recording, uint64_t outcomes[OUTCOME_COUNT])
+{
+	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
+		outcomes[i] = 0;
+	}
+	pipeline_add_outcomes(recording->setup.registry, source_facts(recording->source)->name,
+			      outcomes);
+}
+
+struct registry *recording_registry(const struct recording *recording)
+{
+	return recording->setup.registry;
+}

@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Takes names out of records.
+ *
+ * What is a name is decided by the type of a field. Every text is one, because no list of fields
+ * could be complete; so are SIDs, network addresses, and GUIDs, which often identify a machine or
+ * a device. Binary data is cleared, and so are lists of small integers, which may be text without
+ * the type of one. Other numbers stay, except in the few fields of number_rows, which are addresses
+ * and identifiers in the type of a number. The rows of text_rows change nothing of that: they say
+ * under which heading the report counts a text.
+ *
+ * A record whose payload no schema explains is dropped, since it is not known which of its bytes
+ * are names. The same holds for an event of a version that neither the table of kernel classes nor
+ * a manifest has, unless the nearest layout explains it to the last byte: a field that was inserted
+ * would move the texts behind it to where the layout has numbers. Bytes behind the last field are
+ * cleared.
+ *
+ * Records that describe events (EventInfo, maps, manifests) stay, as the recording could not be
+ * decoded without them. The manifests of an EventSource name the files that they were made from;
+ * those are crossed out (etwtool/relog/cross_out.h).
+ *
+ * Extended items keep their size, so they are changed in place: the SID of an account, the GUID of
+ * a container, all of an item whose meaning is not known, and what is between items. Activities
+ * join events with each other and stay, except GUIDs that have the address of a network adapter in
+ * them (RFC 4122 version 1).
+ */
+#include "etwtool/relog/anonymise.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/glob.h"
+#include "base/utf8.h"
+#include "etwtool/relog/cross_out.h"
+#include "etwtool/relog/pseudonyms.h"
+#include "lib/decode/encode.h"
+#include "lib/decode/event_info.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/decode/text_forms.h"
+#include "lib/etl/replace_payload.h"
+
+/* ---- which fields are names ---- */
+
+/* The heading of a text by the name of its field, without regard to case; the first row wins. */
+static const struct {
+	const char *pattern;
+	enum anonymised heading;
+} text_rows[] = {
+	{ "*CommandLine*", ANONYMISED_COMMAND_LINE },
+	{ "*Arguments*", ANONYMISED_COMMAND_LINE },
+	{ "ImageFileName", ANONYMISED_PROGRAM },
+	{ "*Process*", ANONYMISED_PROGRAM },
+	{ "*Service*", ANONYMISED_PROGRAM },
+	{ "*Application*", ANONYMISED_PROGRAM },
+	{ "*AppDomain*", ANONYMISED_PROGRAM },
+	{ "PackageFullName", ANONYMISED_PROGRAM },
+	{ "*User*", ANONYMISED_USER },
+	{ "*Account*", ANONYMISED_USER },
+	{ "*Owner*", ANONYMISED_USER },
+	{ "*Address*", ANONYMISED_ADDRESS },
+	{ "*Addr", ANONYMISED_ADDRESS },
+	{ "*Url*", ANONYMISED_ADDRESS },
+	{ "*Uri*", ANONYMISED_ADDRESS },
+	{ "*QueryName*", ANONYMISED_ADDRESS },
+	{ "*QueryResults*", ANONYMISED_ADDRESS },
+	{ "*File*", ANONYMISED_FILE },
+	{ "*Path*", ANONYMISED_FILE },
+	{ "*Directory*", ANONYMISED_FILE },
+	{ "*Folder*", ANONYMISED_FILE },
+	{ "*Image*", ANONYMISED_FILE },
+	{ "*Module*", ANONYMISED_FILE },
+	{ "*Computer*", ANONYMISED_MACHINE },
+	{ "*Machine*", ANONYMISED_MACHINE },
+	{ "*Host*", ANONYMISED_MACHINE },
+	{ "*Domain*", ANONYMISED_MACHINE },
+	{ "*Server*", ANONYMISED_MACHINE },
+};
+
+enum number_form { NUMBER_IP4, NUMBER_BYTES };
+
+/* Fields in the type of a number that name a machine or a device; addresses in memory have the same
+ * names in events of other providers, which does no harm. */
+static const struct {
+	const char *pattern;
+	uint32_t size; /* of the field, bytes */
+	enum number_form form;
+} number_rows[] = {
+	/* SystemConfig_NIC; its SubnetMask names nothing. */
+	{ "IpAddress", 4, NUMBER_IP4 },
+	{ "DhcpServer", 4, NUMBER_IP4 },
+	{ "Gateway", 4, NUMBER_IP4 },
+	{ "*WinsServer", 4, NUMBER_IP4 },
+	{ "DnsServer?", 4, NUMBER_IP4 },
+	{ "PhysicalAddr", 8, NUMBER_BYTES },
+	/* Others, where the type of the field does not say it. */
+	{ "*Ip4Addr*", 4, NUMBER_IP4 },
+	{ "*Ipv4Addr*", 4, NUMBER_IP4 },
+	{ "?addr", 4, NUMBER_IP4 },
+	{ "Local*Addr", 4, NUMBER_IP4 },
+	{ "Local*Address", 4, NUMBER_IP4 },
+	{ "Remote*Addr", 4, NUMBER_IP4 },
+	{ "Remote*Address", 4, NUMBER_IP4 },
+	{ "Source*Addr", 4, NUMBER_IP4 },
+	{ "Source*Address", 4, NUMBER_IP4 },
+	{ "Dest*Addr", 4, NUMBER_IP4 },
+	{ "Dest*Address", 4, NUMBER_IP4 },
+	{ "Client*Address", 4, NUMBER_IP4 },
+	{ "Server*Address", 4, NUMBER_IP4 },
+	{ "*MacAddr*", 8, NUMBER_BYTES },
+	{ "*SerialNumber*", 4, NUMBER_BYTES },
+	{ "*SerialNumber*", 8, NUMBER_BYTES },
+	{ "*DiskSignature*", 4, NUMBER_BYTES },
+};
+
+static enum anonymised text_heading(const struct field *field)
+{
+	for (size_t i = 0; i < sizeof text_rows / sizeof text_rows[0]; i++) {
+		if (glob_matches_nocase(text_rows[i].pattern, field->name)) {
+			return text_rows[i].heading;
+		}
+	}
+	return ANONYMISED_TEXT;
+}
+
+/* ---- values ---- */
+
+struct anonymiser {
+	struct anonymise_options options;
+	struct pseudonyms *pseudonyms;
+	struct anonymise_counts counts;
+	struct payload payload;
+	struct text old_text;
+	struct field_slice slices[SCHEMA_FIELDS_MOST];
+	struct cross_out cross_out;
+	uint8_t record[ETL_RECORD_SIZE_MOST];
+};
+
+static void count(struct anonymiser *anonymiser, enum anonymised heading)
+{
+	anonymiser->counts.values[heading]++;
+}
+
+/* Cuts text to a number of units at a character. */
+static void cut_to_room(const struct field *field, size_t room, struct text *text)
+{
+	size_t at = 0, units = 0;
+
+	if (room == SIZE_MAX) {
+		return;
+	}
+	while (at < text->size) {
+		uint32_t codepoint;
+		size_t taken = utf8_decode(text->data + at, text->size - at, &codepoint);
+		size_t needed = field_unit_size(field) == 1 ? taken : codepoint >= 0x10000 ? 2 : 1;
+
+		if (needed > room - units) {
+			break;
+		}
+		units += needed;
+		at += taken;
+	}
+	if (at < text->size) {
+		text->size = at;
+		text->data[at] = '\0';
+	}
+}
+
+static enum encode_answer replace_text(struct anonymiser *anonymiser, const struct field *field,
+				       const struct field_slice *element, struct text *new_value)
+{
+	struct field one = *field;
+	bool changed;
+
+	if (element->cut) {
+		for (uint32_t i = 0; i < element->size; i++) {
+			text_add_char(new_value,
+				      field_unit_size(field) == 2 && i % 2 == 1 ? '\0' : 'x');
+		}
+		count(anonymiser, text_heading(field));
+		return ENCODE_BYTES;
+	}
+	if (!field_is_text_of_chars(field)) {
+		one.count_type = FIELD_SCALAR;
+	}
+	text_clear(&anonymiser->old_text);
+	field_text(&one, element, &anonymiser->old_text);
+	changed = pseudonyms_text(anonymiser->pseudonyms,
+				  anonymiser->old_text.data ? anonymiser->old_text.data : "",
+				  anonymiser->old_text.size, new_value);
+	new_value->failed |= anonymiser->old_text.failed;
+	cut_to_room(field, encode_room(field, element), new_value);
+	if (changed) {
+		count(anonymiser, text_heading(field));
+	}
+	/* Written in any case: there may be other text behind the NUL of a fixed length. */
+	return ENCODE_TEXT;
+}
+
+/*
+ * "TIME_ZONE_INFORMATION structure", Microsoft Learn: its two names say where the machine is. It
+ * has 172 bytes, in EventTrace/Header with 4 of padding; what is larger under its name is something
+ * else, such as DYNAMIC_TIME_ZONE_INFORMATION.
+ */
+static void clear_time_zone_names(uint8_t *bytes, size_t size)
+{
+	enum { STANDARD_NAME = 4, DAYLIGHT_NAME = 88, NAME_SIZE = 64, SIZE_MOST = 176 };
+
+	if (size >= DAYLIGHT_NAME + NAME_SIZE && size <= SIZE_MOST) {
+		memset(bytes + STANDARD_NAME, 0, NAME_SIZE);
+		memset(bytes + DAYLIGHT_NAME, 0, NAME_SIZE);
+	} else {
+		memset(bytes, 0, size);
+	}
+}
+
+static void replace_binary(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes,
+			   size_t size)
+{
+	enum { SOCKADDR_IN_USED = 8, SOCKADDR_IN6_SIZE = 28 };
+	struct socket_address address;
+
+	if (field->form == FIELD_FORM_SOCKADDR && socket_address_read(bytes, size, &address)) {
+		uint8_t *ip = bytes + (address.ip - bytes);
+
+		if (address.is_ip6 ? pseudonyms_ip6(anonymiser->pseudonyms, ip) :
+				     pseudonyms_ip4(anonymiser->pseudonyms, ip)) {
+			count(anonymiser, ANONYMISED_ADDRESS);
+		}
+		/* Behind it may be what was in the memory of the sender. */
+		if (size > (address.is_ip6 ? SOCKADDR_IN6_SIZE : SOCKADDR_IN_USED)) {
+			size_t used = address.is_ip6 ? SOCKADDR_IN6_SIZE : SOCKADDR_IN_USED;
+
+			memset(bytes + used, 0, size - used);
+		}
+		return;
+	}
+	if (field->form == FIELD_FORM_IP6 && size == 16) {
+		if (pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
+			count(anonymiser, ANONYMISED_ADDRESS);
+		}
+		return;
+	}
+	if (strcmp(field->name, "TimeZoneInformation") == 0) {
+		clear_time_zone_names(bytes, size);
+	} else {
+		memset(bytes, 0, size);
+	}
+	count(anonymiser, ANONYMISED_BYTES);
+}
+
+/* Half an address is no address: nothing of it is left. */
+static void clear_cut(struct anonymiser *anonymiser, enum anonymised heading, uint8_t *bytes,
+		      size_t size)
+{
+	memset(bytes, 0, size);
+	count(anonymiser, heading);
+}
+
+static void replace_number(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes,
+			   size_t size, bool cut)
+{
+	for (size_t i = 0; i < sizeof number_rows / sizeof number_rows[0]; i++) {
+		bool address = number_rows[i].form == NUMBER_IP4;
+
+		if ((cut ? number_rows[i].size <= size : number_rows[i].size != size) ||
+		    !glob_matches_nocase(number_rows[i].pattern, field->name)) {
+			continue;
+		}
+		if (cut) {
+			clear_cut(anonymiser, address ? ANONYMISED_ADDRESS : ANONYMISED_BYTES,
+				  bytes, size);
+		} else if (address) {
+			if (pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
+				count(anonymiser, ANONYMISED_ADDRESS);
+			}
+		} else if (pseudonyms_bytes(anonymiser->pseudonyms, bytes, size)) {
+			count(anonymiser, ANONYMISED_BYTES);
+		}
+		return;
+	}
+}
+
+/* RFC 4122 version 1: the last six bytes are the address of a network adapter. */
+static bool has_hardware_address(const uint8_t *guid)
+{
+	return guid[7] >> 4 == 1 && guid[8] >> 6 == 2;
+}
+
+/* The GUID that relates events. */
+static void replace_activity(struct anonymiser *anonymiser, uint8_t *guid)
+{
+	if (has_hardware_address(guid) &&
+	    pseudonyms_bytes(anonymiser->pseudonyms, guid, sizeof(struct guid))) {
+		count(anonymiser, ANONYMISED_BYTES);
+	}
+}
+
+static void replace_guid(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes)
+{
+	struct guid guid;
+
+	memcpy(&guid, bytes, sizeof guid);
+	if (glob_matches_nocase("*Activity*", field->name)) {
+		replace_activity(anonymiser, bytes);
+	} else if (!glob_matches_nocase("*Provider*", field->name) && !kernel_class_name(&guid) &&
+		   pseudonyms_bytes(anonymiser->pseudonyms, bytes, sizeof guid)) {
+		count(anonymiser, ANONYMISED_BYTES);
+	}
+}
+
+/* A list of integers that may be the bytes or the units of a text. */
+static bool may_be_text(const struct field *field)
+{
+	return field->count_type != FIELD_SCALAR &&
+	       (field->type == FIELD_I8 || field->type == FIELD_U8 || field->type == FIELD_I16 ||
+		field->type == FIELD_U16);
+}
+
+/* In old versions of SystemConfig/NIC the address of the adapter has the type of a text of 8 units.
+ */
+static bool is_hardware_address(const struct field *field)
+{
+	return field->type == FIELD_WSTRING && field->length_type == FIELD_LENGTH_FIXED &&
+	       field->length == 8 && strcmp(field->name, "PhysicalAddr") == 0;
+}
+
+/* An encode_visitor. */
+static enum encode_answer replace(void *context, const struct field *field,
+				  const struct field_slice *element, struct text *new_value)
+{
+	struct anonymiser *anonymiser = context;
+	uint8_t *bytes;
+
+	if (field_is_text(field) && !is_hardware_address(field)) {
+		return replace_text(anonymiser, field, element, new_value);
+	}
+	text_add(new_value, (const char *)element->at, element->size);
+	if (element->size == 0 || new_value->failed) {
+		return ENCODE_KEEP;
+	}
+	bytes = (uint8_t *)new_value->data;
+	if (may_be_text(field)) {
+		memset(bytes, 0, element->size);
+		count(anonymiser, ANONYMISED_BYTES);
+		return ENCODE_BYTES;
+	}
+	switch (field->type) {
+	case FIELD_GUID:
+		if (element->size == sizeof(struct guid)) {
+			replace_guid(anonymiser, field, bytes);
+		} else {
+			memset(bytes, 0, element->size);
+		}
+		break;
+	case FIELD_WSTRING: /* a hardware address */
+		if (pseudonyms_bytes(anonymiser->pseudonyms, bytes, element->size)) {
+			count(anonymiser, ANONYMISED_BYTES);
+		}
+		break;
+	case FIELD_IP4:
+		if (element->size != 4) {
+			clear_cut(anonymiser, ANONYMISED_ADDRESS, bytes, element->size);
+		} else if (pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
+			count(anonymiser, ANONYMISED_ADDRESS);
+		}
+		break;
+	case FIELD_IP6:
+		if (element->size != 16) {
+			clear_cut(anonymiser, ANONYMISED_ADDRESS, bytes, element->size);
+		} else if (pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
+			count(anonymiser, ANONYMISED_ADDRESS);
+		}
+		break;
+	case FIELD_SID:
+	case FIELD_KERNEL_SID:
+		if (element->cut) {
+			memset(bytes, 0xff, element->size); /* stays cut */
+			count(anonymiser, ANONYMISED_ACCOUNT);
+		} else if (pseudonyms_sid(anonymiser->pseudonyms, bytes, element->size)) {
+			count(anonymiser, ANONYMISED_ACCOUNT);
+		}
+		break;
+	case FIELD_BINARY:
+	case FIELD_BINARY16:
+	case FIELD_BINARY32:
+		replace_binary(anonymiser, field, bytes, element->size);
+		break;
+	default:
+		replace_number(anonymiser, field, bytes, element->size, element->cut);
+		break;
+	}
+	return ENCODE_BYTES;
+}
+
+/* ---- records ---- */
+
+/* Whether the schema says what every byte of the payload is, as far as one can know. */
+static bool is_explained(struct anonymiser *anonymiser, const struct event_record *record,
+			 const struct schema *schema, bool older)
+{
+	uint32_t rest = record->payload_size;
+	unsigned whole = 0, count = schema ? schema->field_count : 0;
+	uint8_t version;
+
+	if (!schema) {
+		return record->payload_size == 0;
+	}
+	if (schema->origin != SCHEMA_KERNEL && !older) {
+		return true;
+	}
+	for (unsigned i = 0; kernel_schema_at(record->provider, record->opcode, i, &version); i++) {
+		if (version == record->version) {
+			return true;
+		}
+	}
+	if (count > 0) {
+		whole = fields_walk(schema, count - 1, record, anonymiser->slices, &rest);
+	}
+	return rest == 0 && whole == count;
+}
+
+/* Items of numbers, of addresses in memory, and those that describe events (docs/etl-format.md
+ * section 9). */
+static const uint32_t ITEMS_THAT_STAY =
+	1U << EXTENDED_RELATED_ACTIVITY | 1U << EXTENDED_SESSION_ID | 1U << EXTENDED_STACK32 |
+	1U << EXTENDED_STACK64 | 1U << EXTENDED_EVENT_KEY | 1U << EXTENDED_TRACELOGGING |
+	1U << EXTENDED_PROVIDER_TRAITS | 1U << EXTENDED_PROCESS_START_KEY | 1U << 4 | 1U << 7 |
+	1U << 8 | 1U << 9 | 1U << 14 | 1U << 15 | 1U << 17 | 1U << 18;
+
+/* What is no SID, and what is behind it, is cleared. */
+static void replace_account(struct anonymiser *anonymiser, uint8_t *copy, size_t size)
+{
+	size_t used = sid_size(copy, size);
+
+	if (pseudonyms_sid(anonymiser->pseudonyms, copy, size)) {
+		count(anonymiser, ANONYMISED_ACCOUNT);
+	}
+	if (used < size) {
+		memset(copy + used, 0, size - used);
+		count(anonymiser, ANONYMISED_BYTES);
+	}
+}
+
+/* The text of a GUID, or hexadecimal. */
+static void replace_container(struct anonymiser *anonymiser, const struct extended_item *item,
+			      uint8_t *copy)
+{
+	if (!pseudonyms_bytes(anonymiser->pseudonyms, copy, item->size)) {
+		return;
+	}
+	for (size_t i = 0; i < item->size; i++) {
+		copy[i] = item->data[i] == '-' ? '-' : (uint8_t) "0123456789abcdef"[copy[i] % 16];
+	}
+	count(anonymiser, ANONYMISED_BYTES);
+}
+
+static void replace_items(struct anonymiser *anonymiser, const struct event_record *record,
+			  const uint8_t *bytes)
+{
+	struct extended_item item;
+	uint32_t offset = 0;
+
+	if (!record->extended) {
+		return;
+	}
+	while (record_next_extended(record, &offset, &item)) {
+		uint8_t *copy = anonymiser->record + (item.data - bytes);
+		size_t room = (size_t)(record->extended + offset - item.data);
+
+		if (room > item.size) {
+			memset(copy + item.size, 0, room - item.size);
+		}
+		if (item.type == EXTENDED_RELATED_ACTIVITY && item.size >= sizeof(struct guid)) {
+			replace_activity(anonymiser, copy);
+		} else if (item.type == EXTENDED_SID) {
+			replace_account(anonymiser, copy, item.size);
+		} else if (item.type == EXTENDED_CONTAINER_ID) {
+			replace_container(anonymiser, &item, copy);
+		} else if (item.type > 31 || (ITEMS_THAT_STAY >> item.type & 1) == 0) {
+			memset(copy, 0, item.size);
+			count(anonymiser, ANONYMISED_BYTES);
+		}
+	}
+}
+
+static bool describes_events(const struct event_record *record)
+{
+	struct event_info info;
+	struct event_map map;
+
+	return event_info_read(record, &info) || event_map_read(record, &map);
+}
+
+/* What becomes of a payload. */
+enum treatment {
+	PAYLOAD_STAYS,
+	PAYLOAD_DECODED, /* its values are replaced one by one */
+	PAYLOAD_DROPPED,
+};
+
+static enum treatment treatment_of(struct anonymiser *anonymiser, const struct event_record *record,
+				   const struct schema *schema, bool older)
+{
+	struct manifest_chunk chunk;
+
+	if (manifest_chunk_read(record, &chunk) || describes_events(record)) {
+		return PAYLOAD_STAYS;
+	}
+	if (is_explained(anonymiser, record, schema, older)) {
+		return schema ? PAYLOAD_DECODED : PAYLOAD_STAYS;
+	}
+	if (anonymiser->options.keep_undescribed) {
+		anonymiser->counts.kept++;
+		return PAYLOAD_STAYS;
+	}
+	return PAYLOAD_DROPPED;
+}
+
+/* Of some header types only the size is known, so a record must keep its own. */
+static void drop_payload(struct anonymiser *anonymiser, const struct event_record *record)
+{
+	payload_clear(&anonymiser->payload);
+	if (record->type > RECORD_MESSAGE) {
+		payload_zeros(&anonymiser->payload, record->payload_size);
+	}
+	anonymiser->counts.dropped++;
+}
+
+/* Makes the new payload. False without memory. */
+static bool make_payload(struct anonymiser *anonymiser, const struct event_record *record,
+			 const struct schema *schema, bool older, struct error *err)
+{
+	struct payload *payload = &anonymiser->payload;
+	struct error failure = { 0 };
+
+	payload_clear(payload);
+	payload->pointer_size = record->pointer_size;
+	switch (treatment_of(anonymiser, record, schema, older)) {
+	case PAYLOAD_STAYS:
+		payload_bytes(payload, record->payload, record->payload_size);
+		break;
+	case PAYLOAD_DECODED:
+		if (!encode_changed(schema, record, NULL, 0, replace, anonymiser, payload,
+				    &failure)) {
+			if (failure.code == ERROR_NO_MEMORY) {
+				return error_set(err, failure.code, "%s", failure.text);
+			}
+			drop_payload(anonymiser, record); /* the new values do not fit */
+		}
+		break;
+	case PAYLOAD_DROPPED:
+		drop_payload(anonymiser, record);
+		break;
+	}
+	return !payload->failed || error_no_memory(err, "a payload");
+}
+
+enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
+				       const struct event_record *record,
+				       const struct schema *schema, bool older,
+				       const uint8_t **bytes, size_t *size, struct error *err)
+{
+	struct payload *payload = &anonymiser->payload;
+	struct manifest_chunk chunk;
+	struct error none = { 0 };
+	size_t new_size;
+
+	err = err ? err : &none;
+	if (*size > ETL_RECORD_SIZE_MOST || !etl_payload_is_whole(record, *bytes, *size)) {
+		anonymiser->counts.damaged++;
+		return ANONYMISE_DROPPED;
+	}
+	if (!make_payload(anonymiser, record, schema, older, err)) {
+		return ANONYMISE_FAILED;
+	}
+	new_size = etl_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
+				       anonymiser->record);
+	if (new_size == 0) { /* it is too long now */
+		drop_payload(anonymiser, record);
+		new_size = etl_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
+					       anonymiser->record);
+	}
+	if (manifest_chunk_read(record, &chunk)) {
+		anonymiser->counts.values[ANONYMISED_FILE] +=
+			cross_out_files(&anonymiser->cross_out, record, &chunk,
+					(char *)anonymiser->record + (chunk.xml - *bytes));
+	}
+	replace_items(anonymiser, record, *bytes);
+	if (record->activity) {
+		replace_activity(anonymiser,
+				 anonymiser->record + ((const uint8_t *)record->activity - *bytes));
+	}
+	if (new_size == *size && memcmp(anonymiser->record, *bytes, *size) == 0) {
+		return ANONYMISE_SAME;
+	}
+	anonymiser->counts.records++;
+	*bytes = anonymiser->record;
+	*size = new_size;
+	return ANONYMISE_REPLACED;
+}
+
+/* ---- the anonymiser ---- */
+
+struct anonymiser *anonymiser_new(const struct anonymise_options *options, struct error *err)
+{
+	struct anonymiser *anonymiser = calloc(1, sizeof *anonymiser);
+
+	if (!anonymiser) {
+		error_no_memory(err, "anonymising");
+		return NULL;
+	}
+	anonymiser->options = *options;
+	payload_init(&anonymiser->payload, 8);
+	anonymiser->pseudonyms = pseudonyms_new(options->key, options->key_size, err);
+	if (!anonymiser->pseudonyms) {
+		anonymiser_free(anonymiser);
+		return NULL;
+	}
+	return anonymiser;
+}
+
+void anonymiser_free(struct anonymiser *anonymiser)
+{
+	if (anonymiser) {
+		pseudonyms_free(anonymiser->pseudonyms);
+		payload_done(&anonymiser->payload);
+		cross_out_done(&anonymiser->cross_out);
+		text_free(&anonymiser->old_text);
+		free(anonymiser);
+	}
+}
+
+void anonymiser_counts(const struct anonymiser *anonymiser, struct anonymise_counts *counts)
+{
+	*counts = anonymiser->counts;
+}
+
+void anonymise_report(const struct anonymise_counts *counts, struct text *out)
+{
+	static const char *const headings[ANONYMISED_COUNT] = {
+		[ANONYMISED_MACHINE] = "names of machines",
+		[ANONYMISED_USER] = "names of users",
+		[ANONYMISED_PROGRAM] = "names of programs and services",
+		[ANONYMISED_FILE] = "names of files",
+		[ANONYMISED_COMMAND_LINE] = "command lines",
+		[ANONYMISED_ADDRESS] = "network addresses and URLs",
+		[ANONYMISED_ACCOUNT] = "SIDs",
+		[ANONYMISED_TEXT] = "other texts",
+		[ANONYMISED_BYTES] = "identifiers and binary values",
+	};
+
+	text_add_format(out, "%" PRIu64 " records changed; replaced:\n", counts->records);
+	for (size_t i = 0; i < ANONYMISED_COUNT; i++) {
+		text_add_format(out, "  %10" PRIu64 "  %s\n", counts->values[i], headings[i]);
+	}
+	if (counts->dropped > 0) {
+		text_add_format(out,
+				"%" PRIu64 " payloads dropped: no schema explains them; their "
+				"records are still there\n",
+				counts->dropped);
+	}
+	if (counts->damaged > 0) {
+		text_add_format(out, "%" PRIu64 " damaged records dropped\n", counts->damaged);
+	}
+	if (counts->kept > 0) {
+		text_add_format(out,
+				"%" PRIu64 " payloads kept that no schema explains: names in them "
+				"are still there\n",
+				counts->kept);
+	}
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes a recording again without the names in it.
+ */
+#ifndef ETWTOOL_RELOG_ANONYMISE_RECORDING_H
+#define ETWTOOL_RELOG_ANONYMISE_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "etwtool/relog/anonymise.h"
+#include "lib/decode/manifest/load.h"
+#include "lib/etl/file.h"
+#include "lib/etl/mirror.h"
+
+struct anonymise_request {
+	struct anonymise_options options;
+	/* Layouts besides those of the recording and of the kernel; borrowed. */
+	const struct configured_manifests *manifests;
+	const char *output;
+	struct etl_mirror_form form;
+	void *context;
+	/* After each buffer, in both passes over the input; may be NULL. */
+	void (*on_buffer)(void *context, uint64_t bytes_read);
+};
+
+struct anonymise_result {
+	struct anonymise_counts replaced;
+	struct etl_mirror_counts written;
+	struct etl_damage damage; /* of the input */
+};
+
+/*
+ * Every buffer of the result is built anew, from whole records. False when the input cannot be read
+ * or the result cannot be written, which then does not exist; the error has the path of the result
+ * if that is why.
+ */
+bool anonymise_recording(struct etl_file *input, const struct anonymise_request *request,
+			 struct anonymise_result *result, struct error *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Crosses out the files and links that manifests name, in their place, so that every chunk keeps
+ * its size. Chunks of several manifests may alternate, and a chunk may end anywhere.
+ */
+#ifndef ETWTOOL_RELOG_CROSS_OUT_H
+#define ETWTOOL_RELOG_CROSS_OUT_H
+
+#include "base/map.h"
+#include "lib/decode/inband_manifests.h"
+#include "lib/source/event_record.h"
+
+/* Zero-initialise it. One thread. */
+struct cross_out {
+	struct map manifests; /* hash of provider and process -> how far the search is */
+};
+
+/*
+ * Shows it a chunk, in file order. xml: a copy of what the chunk has, to be changed. Returns how
+ * many values have ended in this chunk.
+ */
+unsigned cross_out_files(struct cross_out *cross_out, const struct event_record *record,
+			 const struct manifest_chunk *chunk, char *xml);
+void cross_out_done(struct cross_out *cross_out);
+
+#endif

@@ -1,0 +1,657 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records from lines of JSON.
+ *
+ * The header of a record comes from the keys beside `fields`. One of them says which header it is;
+ * where it is missing, a kernel class has the header of the kernel, and any other provider the one
+ * of manifest events. A kernel record has no GUID but a group, which is found by the GUID.
+ *
+ * The payload comes from `raw`, or is made of `fields` by a schema (lib/decode/encode.h). A kernel
+ * class has its own schemas; a manifest event has that of the recording or the configured
+ * manifests, by its ids. A TraceLogging event has its layout with it, of which a line has only the
+ * values. The layouts that event_lines_learn() saw are tried first, all with the same provider and
+ * event name: one that takes the values, and gives as many bytes as `len` says, is the right one.
+ * Two programs can use one name with different types, so without `len` it is the first that takes
+ * the values. If none does, a layout is made of the values.
+ *
+ * Lines are written by hand and by programs, so each mistake names its key and what was expected,
+ * and an unknown key is a mistake: it would be a misspelt one.
+ */
+#include "etwtool/relog/event_lines.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json_read.h"
+#include "base/map.h"
+#include "lib/decode/encode.h"
+#include "lib/decode/encode_value.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/decode/tracelogging.h"
+#include "lib/decode/tracelogging_build.h"
+#include "lib/source/kernel_group.h"
+
+enum { EVENT_IS_CLASSIC = 0x0100 }; /* EVENT_HEADER_FLAG_CLASSIC_HEADER */
+enum { FILE_SIZE_MOST = 1 << 30 };
+
+/* The layout of a TraceLogging event, as the recording has it. */
+struct layout {
+	const struct schema *schema; /* the cache's */
+	uint8_t *metadata;           /* owned */
+	uint16_t size;
+	size_t next; /* index + 1 of the next one with the same provider and name; 0: none */
+};
+
+struct event_lines {
+	struct event_lines_options options;
+	struct tracelogging_cache *tracelogging;
+	struct layout *layouts; /* owned */
+	size_t layout_count, layout_capacity;
+	struct map by_name; /* hash of provider and event name -> index + 1 in layouts */
+
+	/* Of the present line. */
+	struct json_document document;
+	struct guid provider;
+	struct payload payload, metadata, traits;
+	struct etl_out_item items[2];
+};
+
+/* ---- layouts ---- */
+
+static uint64_t layout_key(const struct guid *provider, const char *event)
+{
+	return text_hash(event, strlen(event), 1) ^
+	       text_hash((const char *)provider->bytes, sizeof provider->bytes, 2);
+}
+
+static bool add_layout(struct event_lines *lines, const struct guid *provider,
+		       const struct extended_item *item, const struct schema *schema,
+		       struct error *err)
+{
+	uint64_t *first = map_put(&lines->by_name, layout_key(provider, schema->event), NULL);
+	struct layout *grown = array_grow(lines->layouts, &lines->layout_capacity,
+					  lines->layout_count, sizeof *grown);
+	uint8_t *metadata = malloc(item->size);
+
+	if (grown) {
+		lines->layouts = grown;
+	}
+	if (!first || !grown || !metadata) {
+		free(metadata);
+		return error_no_memory(err, "the layout of an event");
+	}
+	memcpy(metadata, item->data, item->size);
+	lines->layouts[lines->layout_count++] = (struct layout){
+		.schema = schema, .metadata = metadata, .size = item->size, .next = (size_t)*first
+	};
+	*first = lines->layout_count;
+	return true;
+}
+
+bool event_lines_learn(struct event_lines *lines, const struct event_record *record,
+		       struct error *err)
+{
+	struct extended_item item;
+	const struct schema *schema;
+	const uint64_t *first;
+
+	if (!tracelogging_metadata(record, &item) || tracelogging_cache_full(lines->tracelogging)) {
+		return true;
+	}
+	schema = tracelogging_schema(lines->tracelogging, &item);
+	if (!schema) {
+		return true;
+	}
+	first = map_find(&lines->by_name, layout_key(record->provider, schema->event));
+	for (size_t i = first ? (size_t)*first : 0; i > 0; i = lines->layouts[i - 1].next) {
+		if (lines->layouts[i - 1].schema == schema) {
+			return true;
+		}
+	}
+	return add_layout(lines, record->provider, &item, schema, err);
+}
+
+struct event_lines *event_lines_new(const struct event_lines_options *options, struct error *err)
+{
+	struct event_lines *lines = calloc(1, sizeof *lines);
+
+	if (!lines) {
+		error_no_memory(err, "lines of events");
+		return NULL;
+	}
+	lines->options = *options;
+	payload_init(&lines->payload, 8);
+	payload_init(&lines->metadata, 8);
+	payload_init(&lines->traits, 8);
+	lines->tracelogging = tracelogging_cache_new(err);
+	if (!lines->tracelogging) {
+		event_lines_free(lines);
+		return NULL;
+	}
+	return lines;
+}
+
+void event_lines_free(struct event_lines *lines)
+{
+	if (!lines) {
+		return;
+	}
+	for (size_t i = 0; i < lines->layout_count; i++) {
+		free(lines->layouts[i].metadata);
+	}
+	free(lines->layouts);
+	map_done(&lines->by_name);
+	tracelogging_cache_free(lines->tracelogging);
+	json_document_done(&lines->document);
+	payload_done(&lines->payload);
+	payload_done(&lines->metadata);
+	payload_done(&lines->traits);
+	free(lines);
+}
+
+/* ---- keys ---- */
+
+static bool wrong(const char *key, const char *what, const struct json_value *value,
+		  struct error *err)
+{
+	if (!value) {
+		return error_set(err, ERROR_FORMAT, "%s: expected %s, but it is missing", key,
+				 what);
+	}
+	if (value->text) {
+		return error_set(err, ERROR_FORMAT, "%s: expected %s, found %.60s", key, what,
+				 value->text);
+	}
+	return error_set(err, ERROR_FORMAT, "%s: expected %s, found %s", key, what,
+			 json_type_name(value->type));
+}
+
+/* Those that a record is not made of are only looked at by people. */
+static bool check_keys(const struct json_value *root, struct error *err)
+{
+	static const char *const keys[] = {
+		"i",    "kind",     "ptr",           "ts",         "filetime", "cpu",    "pid",
+		"tid",  "provider", "provider_name", "id",         "version",  "opcode", "level",
+		"task", "keyword",  "len",           "decoded_by", "event",    "fields", "ext",
+		"raw"
+	};
+
+	for (const struct json_value *value = root->first; value; value = value->next) {
+		size_t i = 0;
+
+		while (i < sizeof keys / sizeof keys[0] && strcmp(keys[i], value->key) != 0) {
+			i++;
+		}
+		if (i == sizeof keys / sizeof keys[0]) {
+			return error_set(err, ERROR_FORMAT, "%.60s: a line has no such key",
+					 value->key);
+		}
+	}
+	return true;
+}
+
+/* A number from 0 to most, or 0 when the key is missing. */
+static bool read_number(const struct json_value *root, const char *key, uint64_t most,
+			uint64_t *number, struct error *err)
+{
+	const struct json_value *value = json_member(root, key);
+	char range[64];
+
+	*number = 0;
+	if (!value || ((value->type == JSON_NUMBER || value->type == JSON_TEXT) &&
+		       parse_u64(value->text, value->size, number) && *number <= most)) {
+		return true;
+	}
+	snprintf(range, sizeof range, "a whole number from 0 to %" PRIu64, most);
+	return wrong(key, range, value, err);
+}
+
+static bool read_id(const struct json_value *root, const char *key, uint32_t *id, struct error *err)
+{
+	const struct json_value *value = json_member(root, key);
+	uint64_t number;
+
+	if (value && value->type == JSON_NULL) {
+		*id = RECORD_NO_ID;
+		return true;
+	}
+	if (!read_number(root, key, UINT32_MAX, &number, err)) {
+		return false;
+	}
+	*id = (uint32_t)number;
+	return true;
+}
+
+static bool read_numbers(const struct json_value *root, struct etl_out_record *record,
+			 struct error *err)
+{
+	uint64_t ptr, cpu, id, version, opcode, level, task, keyword;
+
+	if (!read_number(root, "ptr", 8, &ptr, err) ||
+	    !read_number(root, "cpu", UINT16_MAX, &cpu, err) ||
+	    !read_number(root, "id", UINT16_MAX, &id, err) ||
+	    !read_number(root, "version", UINT8_MAX, &version, err) ||
+	    !read_number(root, "opcode", UINT8_MAX, &opcode, err) ||
+	    !read_number(root, "level", UINT8_MAX, &level, err) ||
+	    !read_number(root, "task", UINT16_MAX, &task, err) ||
+	    !read_number(root, "keyword", UINT64_MAX, &keyword, err) ||
+	    !read_id(root, "pid", &record->process_id, err) ||
+	    !read_id(root, "tid", &record->thread_id, err)) {
+		return false;
+	}
+	if (ptr != 0 && ptr != 4 && ptr != 8) {
+		return wrong("ptr", "4 or 8", json_member(root, "ptr"), err);
+	}
+	record->pointer_size = (uint8_t)ptr;
+	record->processor = (uint16_t)cpu;
+	record->id = (uint16_t)id;
+	record->version = (uint8_t)version;
+	record->opcode = (uint8_t)opcode;
+	record->level = (uint8_t)level;
+	record->task = (uint16_t)task;
+	record->keyword = keyword;
+	return true;
+}
+
+/* The first raw time whose wall time is not below `time`. */
+static int64_t raw_time_of(const struct source_clock *clock, int64_t time)
+{
+	int64_t low = INT64_MIN + 1, high = INT64_MAX;
+
+	while (low < high) {
+		int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
+
+		if (clock_time(clock, middle) < time) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* ts is exact; filetime is what people know. */
+static bool read_time(const struct event_lines *lines, const struct json_value *root,
+		      struct etl_out_record *record, struct error *err)
+{
+	const struct json_value *raw = json_member(root, "ts");
+	const struct json_value *wall = json_member(root, "filetime");
+	int64_t time;
+
+	if (raw) {
+		return (raw->type == JSON_NUMBER &&
+			parse_i64(raw->text, raw->size, &record->raw_time)) ||
+		       wrong("ts", "ticks of the recording's clock, a whole number", raw, err);
+	}
+	if (!wall || wall->type != JSON_NUMBER || !parse_i64(wall->text, wall->size, &time)) {
+		return wrong("filetime", "100 ns since 1601, a whole number (or ts)", wall, err);
+	}
+	record->raw_time = raw_time_of(lines->options.clock, time);
+	return true;
+}
+
+static bool read_provider(struct event_lines *lines, const struct json_value *root,
+			  struct error *err)
+{
+	const struct json_value *guid = json_member(root, "provider");
+	const struct json_value *name = json_member(root, "provider_name");
+
+	if (!guid && name && name->type == JSON_TEXT &&
+	    kernel_class_find(name->text, name->size, &lines->provider)) {
+		return true;
+	}
+	return (guid && guid->type == JSON_TEXT && guid_parse(guid->text, &lines->provider)) ||
+	       wrong("provider", "a GUID (or the name of a kernel class as provider_name)", guid,
+		     err);
+}
+
+static bool read_type(const struct event_lines *lines, const struct json_value *root,
+		      struct etl_out_record *record, struct error *err)
+{
+	const struct json_value *header = json_member(root, "kind");
+
+	if (!header) {
+		record->type = kernel_class_is_kernel(&lines->provider) ? RECORD_SYSTEM :
+									  RECORD_EVENT;
+		return true;
+	}
+	for (unsigned type = RECORD_SYSTEM; type <= RECORD_INSTANCE; type++) {
+		if (header->type == JSON_TEXT &&
+		    strcmp(header->text, record_type_name((enum record_type)type)) == 0) {
+			record->type = (enum record_type)type;
+			return true;
+		}
+	}
+	return wrong("kind", "system, compact, perfinfo, event, full or instance", header, err);
+}
+
+/* Kernel records have a group in the place of a GUID. */
+static bool find_group(const struct event_lines *lines, struct etl_out_record *record,
+		       struct error *err)
+{
+	if (record->type > RECORD_PERFINFO) {
+		return true;
+	}
+	for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
+		if (guid_equal(kernel_record_guid((uint8_t)group, record->opcode),
+			       &lines->provider)) {
+			record->group = (uint8_t)group;
+			return true;
+		}
+	}
+	return error_set(err, ERROR_FORMAT,
+			 "provider: a record of type %s is of a kernel group, but this GUID is of "
+			 "none; type \"full\" takes it",
+			 record_type_name(record->type));
+}
+
+/* ---- payloads ---- */
+
+static bool read_raw(struct event_lines *lines, const struct json_value *raw, struct error *err)
+{
+	const struct field bytes = { .type = FIELD_BINARY };
+
+	return encode_value(&bytes, raw, &lines->payload, err) || error_prefix(err, "raw");
+}
+
+static bool encode(struct event_lines *lines, const struct schema *schema,
+		   const struct json_value *fields, size_t size, struct error *err)
+{
+	payload_clear(&lines->payload);
+	return encode_fields(schema, fields, size, &lines->payload, err) ||
+	       error_prefix(err, "fields");
+}
+
+/* The first layout of a kernel event that takes the values, where only the size of the payload says
+ * which layout it has, and the line has no size. */
+static const struct schema *find_by_fields(struct event_lines *lines,
+					   const struct event_record *like,
+					   const struct json_value *fields)
+{
+	const struct schema *schema;
+
+	for (unsigned i = 0;
+	     (schema = kernel_schema_at(like->provider, like->opcode, i, NULL)) != NULL; i++) {
+		if (encode(lines, schema, fields, 0, NULL)) {
+			break;
+		}
+	}
+	return schema;
+}
+
+/* size: of the payload; 0: not known. */
+static const struct schema *find_schema(struct event_lines *lines,
+					const struct etl_out_record *record, bool classic,
+					const struct json_value *fields, size_t size)
+{
+	struct event_record like = {
+		.provider = &lines->provider,
+		.process_id = record->process_id, /* the manifests of processes can differ */
+		.time = clock_time(lines->options.clock, record->raw_time),
+		.payload = (const uint8_t *)"",
+		.id = record->id,
+		.task = record->task,
+		.version = record->version,
+		.opcode = record->opcode,
+		.level = record->level,
+		.pointer_size = lines->payload.pointer_size,
+		.type = (uint8_t)record->type,
+		.classic = classic,
+		.kernel_group = record->type <= RECORD_PERFINFO ? record->group : RECORD_NO_GROUP,
+		.keyword = record->keyword,
+	};
+
+	if (kernel_form(&like) != 0) {
+		like.payload_size = (uint32_t)size; /* which kernel_schema_of() alone reads */
+		return size == 0 ? find_by_fields(lines, &like, fields) : kernel_schema_of(&like);
+	}
+	return event_schema(lines->options.origins, lines->tracelogging, &like, NULL);
+}
+
+static void use_layout(struct event_lines *lines, const uint8_t *metadata, size_t size)
+{
+	payload_clear(&lines->metadata);
+	payload_bytes(&lines->metadata, metadata, size);
+}
+
+/* A known layout that takes the values; NULL: none. Prefers one that gives the size. */
+static const struct layout *find_layout(struct event_lines *lines, const char *event,
+					const struct json_value *fields, size_t size)
+{
+	const uint64_t *first = map_find(&lines->by_name, layout_key(&lines->provider, event));
+	const struct layout *fits = NULL;
+
+	for (size_t i = first ? (size_t)*first : 0; i > 0; i = lines->layouts[i - 1].next) {
+		const struct layout *layout = &lines->layouts[i - 1];
+
+		if (!encode(lines, layout->schema, fields, size, NULL)) {
+			continue;
+		}
+		if (size == lines->payload.size) {
+			return layout;
+		}
+		fits = fits ? fits : layout;
+	}
+	return fits;
+}
+
+static bool make_tracelogging(struct event_lines *lines, const struct json_value *root,
+			      const struct json_value *fields, size_t size, struct error *err)
+{
+	const struct json_value *event = json_member(root, "event");
+	const struct layout *layout;
+	const struct schema *schema;
+	struct extended_item item = { .type = EXTENDED_TRACELOGGING };
+
+	if (!event || event->type != JSON_TEXT) {
+		return wrong("event", "the name of the event", event, err);
+	}
+	layout = find_layout(lines, event->text, fields, size);
+	if (layout) {
+		use_layout(lines, layout->metadata, layout->size);
+		return encode(lines, layout->schema, fields, size, err);
+	}
+	if (!tracelogging_build(event, fields, &lines->metadata, err)) {
+		return error_prefix(err, "fields");
+	}
+	item.data = lines->metadata.bytes;
+	item.size = (uint16_t)lines->metadata.size;
+	if (tracelogging_cache_full(lines->tracelogging)) {
+		return error_set(err, ERROR_LIMIT, "fields: there are too many layouts of events");
+	}
+	schema = tracelogging_schema(lines->tracelogging, &item);
+	if (!schema) {
+		return error_no_memory(err, "the layout of an event");
+	}
+	return encode(lines, schema, fields, size, err);
+}
+
+static bool make_fields(struct event_lines *lines, const struct json_value *root,
+			struct etl_out_record *record, struct error *err)
+{
+	const struct json_value *fields = json_member(root, "fields");
+	const struct json_value *by = json_member(root, "decoded_by");
+	bool tracelogging = by && by->type == JSON_TEXT && strcmp(by->text, "tracelogging") == 0;
+	bool classic = record->type != RECORD_EVENT || (record->flags & EVENT_IS_CLASSIC) != 0;
+	const struct schema *schema = NULL;
+	uint64_t size;
+
+	if (!read_number(root, "len", UINT16_MAX, &size, err)) {
+		return false;
+	}
+	if (fields->type != JSON_OBJECT) {
+		return wrong("fields", "an object", fields, err);
+	}
+	if (!tracelogging) {
+		schema = find_schema(lines, record, classic, fields, (size_t)size);
+	}
+	if (!tracelogging && !schema && record->type == RECORD_EVENT) {
+		schema = find_schema(lines, record, true, fields, (size_t)size);
+		record->flags |= schema ? EVENT_IS_CLASSIC : 0;
+	}
+	if (schema) {
+		return encode(lines, schema, fields, (size_t)size, err);
+	}
+	if (record->type == RECORD_EVENT && (tracelogging || !by)) {
+		return make_tracelogging(lines, root, fields, (size_t)size, err);
+	}
+	return error_set(err, ERROR_FORMAT,
+			 "fields: no schema is known of this event (provider, id, version and "
+			 "opcode); raw takes the bytes of its payload");
+}
+
+/* Lines about other events have a summary in the place of fields. */
+static bool is_summary(const struct json_value *root)
+{
+	const struct json_value *by = json_member(root, "decoded_by");
+
+	return by && by->type == JSON_TEXT &&
+	       (strcmp(by->text, "metadata") == 0 || strcmp(by->text, "manifestdata") == 0);
+}
+
+static bool make_payload(struct event_lines *lines, const struct json_value *root,
+			 struct etl_out_record *record, struct error *err)
+{
+	const struct json_value *raw = json_member(root, "raw");
+
+	payload_clear(&lines->payload);
+	payload_clear(&lines->metadata);
+	lines->payload.pointer_size = record->pointer_size != 0 ? record->pointer_size :
+								  lines->options.pointer_size;
+	if (raw) {
+		return read_raw(lines, raw, err);
+	}
+	if (is_summary(root)) {
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "decoded_by: a record that describes events is not in a dump as a "
+				 "whole, so none can be made of it");
+	}
+	return !json_member(root, "fields") || make_fields(lines, root, record, err);
+}
+
+/* ---- extended items ---- */
+
+/* Whether the dump has an item of this type, or has no list. */
+static bool has_item(const struct json_value *root, enum extended_type type)
+{
+	const struct json_value *list = json_member(root, "ext");
+	uint64_t number;
+
+	if (!list) {
+		return true;
+	}
+	for (const struct json_value *item = list->first; item; item = item->next) {
+		const struct json_value *first = item->first;
+
+		if (first && first->type == JSON_NUMBER &&
+		    parse_u64(first->text, first->size, &number) && number == (uint64_t)type) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_item(struct event_lines *lines, struct etl_out_record *record,
+		     enum extended_type type, const struct payload *data)
+{
+	lines->items[record->item_count++] = (struct etl_out_item){ .type = (uint16_t)type,
+								    .size = (uint16_t)data->size,
+								    .data = data->bytes };
+}
+
+/* The layout of a TraceLogging event, and the name of its provider. */
+static bool add_items(struct event_lines *lines, const struct json_value *root,
+		      struct etl_out_record *record, struct error *err)
+{
+	const struct json_value *name = json_member(root, "provider_name");
+	bool has_layout = lines->metadata.size > 0;
+
+	record->items = lines->items;
+	if (name && name->type == JSON_TEXT && name->size > 0 && record->type == RECORD_EVENT &&
+	    (json_member(root, "ext") ? has_item(root, EXTENDED_PROVIDER_TRAITS) : has_layout)) {
+		if (name->size > UINT16_MAX - 3 || strlen(name->text) != name->size) {
+			return wrong("provider_name", "at most 65532 bytes without a NUL", name,
+				     err);
+		}
+		payload_clear(&lines->traits);
+		payload_u16(&lines->traits, (uint16_t)(3 + name->size));
+		payload_astring(&lines->traits, name->text);
+		add_item(lines, record, EXTENDED_PROVIDER_TRAITS, &lines->traits);
+	}
+	if (has_layout) {
+		add_item(lines, record, EXTENDED_TRACELOGGING, &lines->metadata);
+	}
+	return true;
+}
+
+bool event_lines_read(struct event_lines *lines, const char *line, size_t size,
+		      struct etl_out_record *record, struct error *err)
+{
+	const struct json_value *root = json_read(&lines->document, line, size, err);
+	struct etl_out_record made = { .payload = NULL };
+
+	if (!root) {
+		return false;
+	}
+	if (root->type != JSON_OBJECT) {
+		return error_set(err, ERROR_FORMAT, "expected an object, found %s",
+				 json_type_name(root->type));
+	}
+	if (!check_keys(root, err) || !read_provider(lines, root, err) ||
+	    !read_type(lines, root, &made, err) || !read_numbers(root, &made, err) ||
+	    !read_time(lines, root, &made, err) || !find_group(lines, &made, err)) {
+		return false;
+	}
+	if (made.type == RECORD_EVENT && kernel_class_name(&lines->provider)) {
+		made.flags = EVENT_IS_CLASSIC;
+	}
+	if (!make_payload(lines, root, &made, err) || !add_items(lines, root, &made, err)) {
+		return false;
+	}
+	made.provider = &lines->provider;
+	made.payload = lines->payload.bytes;
+	made.payload_size = lines->payload.size;
+	if (lines->payload.failed || lines->metadata.failed || lines->traits.failed) {
+		return error_no_memory(err, "a record");
+	}
+	if (etl_out_record_size(&made) > UINT16_MAX) {
+		return error_set(err, ERROR_LIMIT, "the record would be longer than 65535 bytes");
+	}
+	*record = made;
+	return true;
+}
+
+/* ---- files ---- */
+
+bool event_lines_each(struct event_lines *lines, const char *path,
+		      bool (*each)(void *context, const struct etl_out_record *record,
+				   struct error *err),
+		      void *context, struct error *err)
+{
+	char *bytes = NULL;
+	size_t size = 0, at = 0;
+	unsigned long number = 0;
+	bool done = true;
+
+	if (!file_read_whole(path, FILE_SIZE_MOST, &bytes, &size, err)) {
+		return error_prefix(err, "%s", path);
+	}
+	while (done && at < size) {
+		const char *end = memchr(bytes + at, '\n', size - at);
+		size_t length = end ? (size_t)(end - (bytes + at)) : size - at;
+		struct etl_out_record record;
+
+		number++;
+		if (length > 0 && !(length == 1 && bytes[at] == '\r')) {
+			done = (event_lines_read(lines, bytes + at, length, &record, err) &&
+				each(context, &record, err)) ||
+			       error_prefix(err, "%s:%lu", path, number);
+		}
+		at += length + 1;
+	}
+	free(bytes);
+	return done;
+}

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pseudonyms: what names become in an anonymised recording.
+ *
+ * A pseudonym is a keyed hash (SipHash), so it cannot be computed from a guessed name without the
+ * key, and no table of names and pseudonyms is needed: memory does not grow with the recording.
+ * Each type of name has a tag that is hashed with it, so that a word and a number never share one.
+ *
+ * Texts are read once from left to right. At the beginning of a word the forms that consist of
+ * several words are tried first (GUIDs, addresses), because their words are short or are numbers,
+ * which would stay as they are. Ten letters of a pseudonym hold 47 bits: among 100,000 names two
+ * share one with a chance of one in 28,000.
+ *
+ * Addresses are changed bit by bit, and each bit is flipped or not as the bits before it decide
+ * (J. Xu, J. Fan, M. Ammar, S. Moon: "Prefix-preserving IP address anonymization", 2002). This is a
+ * permutation, so different addresses stay different, and two of one network stay in one network.
+ * An address must not become one that has a meaning: it is then changed again, which ends and keeps
+ * the permutation, because the walk cannot return to an address before the first.
+ *
+ * Case: Windows compares names by a table of upper-case letters. lower() does the same for ASCII,
+ * Latin, Greek and Cyrillic letters.
+ */
+#include "etwtool/relog/pseudonyms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/client_address.h"
+#include "base/cursor.h"
+#include "base/guid.h"
+#include "base/keyed_hash.h"
+#include "base/os.h"
+#include "base/store.h"
+#include "base/utf8.h"
+#include "config/builtin.h"
+#include "lib/decode/text_forms.h"
+
+enum {
+	WORD_LETTERS = 10,
+	DIGITS_KEPT = 2,
+	SUFFIX_MOST = 3,    /* digits behind a well-known word */
+	ROW_DIGITS = 7,     /* of numbers in a row that say something together … */
+	ROW_GROUPS = 4,     /* … or so many of them */
+	NUMBER_MOST = 32,   /* digits that are changed together */
+	LOWERED_MOST = 256, /* bytes of a word that are hashed; a name of Windows has 255 units */
+};
+
+struct word {
+	const char *at; /* in the embedded table */
+	size_t size;
+};
+
+struct pseudonyms {
+	struct hash_key key;
+	struct word *words; /* well-known, sorted; owned */
+	size_t word_count;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* ---- the words that stay ---- */
+
+static int compare_words(const void *left, const void *right)
+{
+	const struct word *a = left, *b = right;
+	size_t common = a->size < b->size ? a->size : b->size;
+	int order = memcmp(a->at, b->at, common);
+
+	return order != 0 ? order : a->size < b->size ? -1 : a->size > b->size;
+}
+
+static const char *skip_blanks_and_comments(const char *at)
+{
+	for (;;) {
+		at += strspn(at, " \t\r\n");
+		if (at[0] != '#') {
+			return at;
+		}
+		at += strcspn(at, "\n");
+	}
+}
+
+static bool read_words(struct pseudonyms *pseudonyms)
+{
+	const char *at;
+	size_t count = 0;
+
+	for (unsigned pass = 0; pass < 2; pass++) {
+		count = 0;
+		for (at = skip_blanks_and_comments(builtin_well_known_names[0].text); *at != '\0';
+		     at = skip_blanks_and_comments(at)) {
+			size_t size = strcspn(at, " \t\r\n");
+
+			if (pseudonyms->words) {
+				pseudonyms->words[count] = (struct word){ at, size };
+			}
+			count++;
+			at += size;
+		}
+		if (pass == 0) {
+			pseudonyms->words = calloc(count, sizeof *pseudonyms->words);
+			if (!pseudonyms->words) {
+				return false;
+			}
+		}
+	}
+	pseudonyms->word_count = count;
+	qsort(pseudonyms->words, count, sizeof *pseudonyms->words, compare_words);
+	return true;
+}
+
+static bool is_listed(const struct pseudonyms *pseudonyms, const char *word, size_t size)
+{
+	struct word key = { word, size };
+
+	return bsearch(&key, pseudonyms->words, pseudonyms->word_count, sizeof key,
+		       compare_words) != NULL;
+}
+
+/* word: lowered, with room for one more byte. */
+static bool is_well_known(const struct pseudonyms *pseudonyms, char *word, size_t size)
+{
+	if (is_listed(pseudonyms, word, size)) {
+		return true;
+	}
+	for (unsigned digits = 0; size > 0 && is_digit(word[size - 1]); digits++) {
+		if (digits == SUFFIX_MOST) {
+			return false;
+		}
+		size--;
+	}
+	if (size == 0) {
+		return false;
+	}
+	{
+		char digit = word[size];
+		bool listed;
+
+		word[size] = '#';
+		listed = is_listed(pseudonyms, word, size + 1);
+		word[size] = digit;
+		return listed;
+	}
+}
+
+struct pseudonyms *pseudonyms_new(const void *key, size_t size, struct error *err)
+{
+	static const struct hash_key of_keys = { { UINT64_C(0x6e6f6e796d697365),
+						   UINT64_C(0x6b65797300000000) } };
+	struct pseudonyms *pseudonyms = calloc(1, sizeof *pseudonyms);
+
+	if (!pseudonyms || !read_words(pseudonyms)) {
+		error_no_memory(err, "the table of well-known names");
+		pseudonyms_free(pseudonyms);
+		return NULL;
+	}
+	if (key) {
+		struct hash_key second = of_keys;
+
+		second.words[0] ^= 1;
+		pseudonyms->key.words[0] = keyed_hash(&of_keys, key, size);
+		pseudonyms->key.words[1] = keyed_hash(&second, key, size);
+	} else if (!os_random(&pseudonyms->key, sizeof pseudonyms->key)) {
+		error_set(err, ERROR_SYSTEM, "the system gives no random numbers");
+		pseudonyms_free(pseudonyms);
+		return NULL;
+	}
+	return pseudonyms;
+}
+
+void pseudonyms_free(struct pseudonyms *pseudonyms)
+{
+	if (pseudonyms) {
+		free(pseudonyms->words);
+		free(pseudonyms);
+	}
+}
+
+/* ---- words ---- */
+
+static uint32_t lower(uint32_t c)
+{
+	if (c < 0x80) {
+		return c >= 'A' && c <= 'Z' ? c + 0x20 : c;
+	}
+	if ((c >= 0xc0 && c <= 0xde && c != 0xd7) || (c >= 0x391 && c <= 0x3a9) ||
+	    (c >= 0x410 && c <= 0x42f)) {
+		return c + 0x20;
+	}
+	if (c >= 0x400 && c <= 0x40f) {
+		return c + 0x50;
+	}
+	if ((c >= 0x100 && c <= 0x137 && c != 0x130 && c != 0x131) || (c >= 0x14a && c <= 0x177)) {
+		return c | 1;
+	}
+	if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e)) {
+		return c + (c & 1);
+	}
+	return c == 0x178 ? 0xff : c;
+}
+
+static bool is_word(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (unsigned char)c >= 0x80;
+}
+
+/* The hash of a name of one type. */
+static uint64_t hash_of(const struct pseudonyms *pseudonyms, char tag, const void *bytes,
+			size_t size)
+{
+	uint8_t tagged[LOWERED_MOST + 8];
+
+	size = size < LOWERED_MOST + 7 ? size : LOWERED_MOST + 7;
+	tagged[0] = (uint8_t)tag;
+	memcpy(tagged + 1, bytes, size);
+	return keyed_hash(&pseudonyms->key, tagged, size + 1);
+}
+
+static size_t lower_word(const char *word, size_t size, char lowered[LOWERED_MOST + 4])
+{
+	size_t filled = 0;
+
+	for (size_t i = 0; i < size && filled < LOWERED_MOST;) {
+		uint32_t codepoint;
+
+		i += utf8_decode(word + i, size - i, &codepoint);
+		filled += utf8_encode(lower(codepoint), lowered + filled);
+	}
+	return filled;
+}
+
+/*
+ * Makes another number of digits: first each digit is moved as those before it decide, then as
+ * those behind it decide. Both can be undone with the key, so different numbers stay different, of
+ * which there are few.
+ */
+static void permute_digits(const struct pseudonyms *pseudonyms, char *digits, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		char *digit = &digits[i];
+		uint64_t shift = hash_of(pseudonyms, (char)(size % 64), digits, i);
+
+		*digit = (char)('0' + ((uint64_t)(*digit - '0') + shift % 10) % 10);
+	}
+	for (size_t i = size; i-- > 0;) {
+		char *digit = &digits[i];
+		uint64_t shift =
+			hash_of(pseudonyms, (char)(64 + i % 32), digits + i + 1, size - i - 1);
+
+		*digit = (char)('0' + ((uint64_t)(*digit - '0') + shift % 10) % 10);
+	}
+}
+
+static bool add_number(const struct pseudonyms *pseudonyms, const char *digits, size_t size,
+		       struct text *out)
+{
+	char permuted[NUMBER_MOST];
+
+	for (size_t at = 0; at < size; at += NUMBER_MOST) {
+		size_t part = size - at < NUMBER_MOST ? size - at : NUMBER_MOST;
+
+		memcpy(permuted, digits + at, part);
+		/* As addresses, it must not become one that stays, and is changed until it is not.
+		 */
+		do {
+			permute_digits(pseudonyms, permuted, part);
+		} while (at == 0 && is_listed(pseudonyms, permuted, part));
+		text_add(out, permuted, part);
+	}
+	return true;
+}
+
+static bool add_word(const struct pseudonyms *pseudonyms, const char *word, size_t size,
+		     struct text *out)
+{
+	char lowered[LOWERED_MOST + 4];
+	size_t digits = 0, lowered_size;
+	uint64_t hash;
+
+	while (digits < size && is_digit(word[digits])) {
+		digits++;
+	}
+	lowered_size = lower_word(word, size, lowered);
+	if ((digits == size && size <= DIGITS_KEPT) || size == 1 ||
+	    is_well_known(pseudonyms, lowered, lowered_size)) {
+		text_add(out, word, size);
+		return false;
+	}
+	if (digits == size) {
+		return add_number(pseudonyms, word, size, out);
+	}
+	hash = hash_of(pseudonyms, 'w', lowered, lowered_size);
+	for (unsigned i = 0; i < WORD_LETTERS; i++) {
+		text_add_char(out, (char)('a' + hash % 26));
+		hash /= 26;
+	}
+	return true;
+}
+
+/* ---- forms of several words; each returns the bytes that it took, 0 if it is not there ---- */
+
+static bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static size_t add_guid(const struct pseudonyms *pseudonyms, const char *at, size_t left,
+		       struct text *out, bool *changed)
+{
+	enum { SIZE = GUID_TEXT_SIZE - 1 };
+	char text[GUID_TEXT_SIZE];
+	struct guid guid;
+
+	if (left < SIZE || (left > SIZE && is_word(at[SIZE]))) {
+		return 0;
+	}
+	memcpy(text, at, SIZE);
+	text[SIZE] = '\0';
+	if (!guid_parse(text, &guid)) {
+		return 0;
+	}
+	*changed |= pseudonyms_bytes(pseudonyms, guid.bytes, sizeof guid.bytes);
+	guid_format(&guid, text);
+	text_add(out, text, SIZE);
+	return SIZE;
+}
+
+/* 00-1A-2B-3C-4D-5E, or with colons. */
+static size_t add_hardware_address(const struct pseudonyms *pseudonyms, const char *at, size_t left,
+				   struct text *out, bool *changed)
+{
+	enum { SIZE = 17 };
+	uint8_t bytes[6];
+
+	if (left < SIZE || (left > SIZE && is_word(at[SIZE])) || (at[2] != '-' && at[2] != ':')) {
+		return 0;
+	}
+	for (size_t i = 0; i < SIZE; i++) {
+		if (i % 3 == 2 ? at[i] != at[2] : !is_hex(at[i])) {
+			return 0;
+		}
+	}
+	for (size_t i = 0; i < 6; i++) {
+		char digits[5] = { '0', 'x', at[3 * i], at[3 * i + 1], '\0' };
+		uint64_t byte = 0;
+
+		parse_u64(digits, 4, &byte);
+		bytes[i] = (uint8_t)byte;
+	}
+	*changed |= pseudonyms_bytes(pseudonyms, bytes, sizeof bytes);
+	for (size_t i = 0; i < 6; i++) {
+		text_add(out, at + 2, i > 0 ? 1 : 0);
+		text_add_hex(out, bytes + i, 1);
+	}
+	return SIZE;
+}
+
+static size_t add_address(const struct pseudonyms *pseudonyms, const char *at, size_t left,
+			  struct text *out, bool *changed)
+{
+	char text[48];
+	size_t size = 0, colons = 0, dots = 0;
+	struct address_range range;
+
+	while (size < left && size < sizeof text - 1 &&
+	       (is_hex(at[size]) || at[size] == ':' || at[size] == '.')) {
+		colons += at[size] == ':';
+		text[size] = at[size];
+		size++;
+	}
+	if (size < left && is_word(at[size])) {
+		return 0;
+	}
+	if (colons == 1) { /* a port follows */
+		size = (size_t)((const char *)memchr(text, ':', size) - text);
+		colons = 0;
+	}
+	if (size > 0 && text[size - 1] == '.') {
+		size--; /* the end of a sentence */
+	}
+	text[size] = '\0';
+	for (size_t i = 0; i < size; i++) {
+		dots += text[i] == '.';
+	}
+	if ((colons == 0 && dots != 3) || size < 2 || !address_range_parse(text, &range)) {
+		return 0;
+	}
+	if (colons == 0) {
+		*changed |= pseudonyms_ip4(pseudonyms, range.bytes + 12);
+		text_add_ip4(out, range.bytes + 12);
+	} else {
+		*changed |= pseudonyms_ip6(pseudonyms, range.bytes);
+		text_add_ip6(out, range.bytes);
+	}
+	return size;
+}
+
+/* "trace.etl.002": the extension of a name. */
+static size_t add_number_extension(const char *at, size_t left, struct text *out)
+{
+	enum { EXTENSION_MOST = 3 };
+	size_t size = 0;
+
+	while (size < left && is_digit(at[size])) {
+		size++;
+	}
+	if (size == 0 || size > EXTENSION_MOST ||
+	    (size < left && (is_word(at[size]) || at[size] == '.'))) {
+		return 0;
+	}
+	text_add(out, at, size);
+	return size;
+}
+
+/* Numbers that say something only together, such as a telephone number or a date. */
+static size_t add_number_row(const struct pseudonyms *pseudonyms, const char *at, size_t left,
+			     struct text *out, bool *changed)
+{
+	char digits[NUMBER_MOST];
+	size_t size = 0, end = 0, count = 0, groups = 0, taken = 0, between, next = 0;
+
+	do {
+		while (end < left && is_digit(at[end]) && count < NUMBER_MOST) {
+			digits[count++] = at[end++];
+		}
+		if (end < left && is_word(at[end])) {
+			break; /* the digits belong to a word, or are too many */
+		}
+		taken = count;
+		size = end;
+		groups++;
+		for (between = 0; end < left && between < 2 && strchr(" .-/()", at[end]);) {
+			end++;
+			between++;
+		}
+	} while (between > 0 && end < left && is_digit(at[end]));
+	if (groups < 2 || (taken < ROW_DIGITS && groups < ROW_GROUPS)) {
+		return 0;
+	}
+	permute_digits(pseudonyms, digits, taken);
+	for (size_t i = 0; i < size; i++) {
+		text_add_char(out, is_digit(at[i]) ? digits[next++] : at[i]);
+	}
+	*changed = true;
+	return size;
+}
+
+bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size_t size,
+		     struct text *out)
+{
+	bool changed = false, is_name = false; /* the last word has a letter */
+	size_t at = 0;
+
+	while (at < size) {
+		size_t left = size - at, taken = 0;
+		const char *next = text + at;
+
+		if (is_hex(*next) || *next == ':') {
+			taken = add_guid(pseudonyms, next, left, out, &changed);
+			if (taken == 0) {
+				taken = add_hardware_address(pseudonyms, next, left, out, &changed);
+			}
+			if (taken == 0) {
+				taken = add_address(pseudonyms, next, left, out, &changed);
+			}
+		}
+		if (taken == 0 && is_name && at > 0 && next[-1] == '.') {
+			taken = add_number_extension(next, left, out);
+		}
+		if (taken == 0 && is_digit(*next)) {
+			taken = add_number_row(pseudonyms, next, left, out, &changed);
+		}
+		if (taken == 0 && !is_word(*next)) {
+			text_add_char(out, *next);
+			taken = 1;
+		}
+		if (taken == 0) {
+			is_name = false;
+			while (taken < left && is_word(next[taken])) {
+				is_name |= !is_digit(next[taken]);
+				taken++;
+			}
+			changed |= add_word(pseudonyms, next, taken, out);
+		}
+		at += taken;
+	}
+	return changed;
+}
+
+/* ---- addresses ---- */
+
+/* Changes the bits from `first` on, each as the bits before it decide. */
+static void permute_bits(const struct pseudonyms *pseudonyms, uint8_t *address, unsigned first,
+			 unsigned bits)
+{
+	uint8_t before[17] = { 0 }; /* the number of bits, then these */
+	uint8_t result[16];
+
+	memcpy(result, address, bits / 8);
+	for (unsigned i = first; i < bits; i++) {
+		memcpy(before + 1, address, i / 8);
+		if (i % 8 > 0) {
+			before[1 + i / 8] = (uint8_t)(address[i / 8] & (0xff00 >> i % 8));
+		}
+		before[0] = (uint8_t)i;
+		if ((hash_of(pseudonyms, bits == 32 ? '4' : '6', before, 2 + i / 8) & 1) != 0) {
+			result[i / 8] ^= (uint8_t)(0x80 >> i % 8);
+		}
+	}
+	memcpy(address, result, bits / 8);
+}
+
+/* How many bits say what an address is for; 32: all, the address stays. */
+static unsigned type_bits4(const uint8_t a[4])
+{
+	if (a[0] == 0 || a[0] == 127 || a[0] >= 224) {
+		return 32; /* this host, loopback, multicast, broadcast */
+	}
+	if (a[0] == 10) {
+		return 8;
+	}
+	if (a[0] == 172 && (a[1] & 0xf0) == 16) {
+		return 12;
+	}
+	if ((a[0] == 192 && a[1] == 168) || (a[0] == 169 && a[1] == 254)) {
+		return 16;
+	}
+	return 0;
+}
+
+bool pseudonyms_ip4(const struct pseudonyms *pseudonyms, uint8_t address[4])
+{
+	unsigned fixed = type_bits4(address);
+
+	if (fixed == 32) {
+		return false;
+	}
+	do {
+		permute_bits(pseudonyms, address, fixed, 32);
+	} while (fixed == 0 && type_bits4(address) != 0);
+	return true;
+}
+
+bool pseudonyms_ip6(const struct pseudonyms *pseudonyms, uint8_t address[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t zeros[15] = { 0 };
+	unsigned fixed = 3; /* the bits of global addresses, 2000::/3 */
+
+	if (memcmp(address, mapped, sizeof mapped) == 0) {
+		return pseudonyms_ip4(pseudonyms, address + sizeof mapped);
+	}
+	if ((memcmp(address, zeros, sizeof zeros) == 0 && address[15] <= 1) || address[0] == 0xff) {
+		return false; /* none, loopback, multicast */
+	}
+	if (address[0] == 0xfe && (address[1] & 0xc0) == 0x80) {
+		fixed = 64; /* link-local */
+	} else if ((address[0] & 0xfe) == 0xfc) {
+		fixed = 8; /* unique local */
+	}
+	permute_bits(pseudonyms, address, fixed, 128);
+	return true;
+}
+
+/* ---- SIDs and identifiers ---- */
+
+/*
+ * The first sub-authority that belongs to one machine, domain or user.
+ *
+ * Source: "Well-known SID structures", [MS-DTYP] section 2.4.2.4.
+ */
+static unsigned first_private(const uint8_t *sid)
+{
+	enum { NT = 5, DOMAIN_ID = 21, BUILTIN = 32, LOGON = 5 };
+	uint32_t first = sid[1] > 0 ? load_u32(sid + 8) : 0;
+
+	if (sid[7] == NT && (first == BUILTIN || first == LOGON)) {
+		return UINT32_MAX;
+	}
+	return sid[7] == NT && first == DOMAIN_ID ? 1 : sid[1] <= 2 ? UINT32_MAX : 1;
+}
+
+bool pseudonyms_sid(const struct pseudonyms *pseudonyms, uint8_t *sid, size_t size)
+{
+	enum { FIRST_OF_MACHINE = 1000 }; /* relative ids below are the same everywhere */
+	uint8_t original[SID_SIZE_MOST];
+	bool changed = false;
+
+	if (sid_size(sid, size) == 0) {
+		return false;
+	}
+	memcpy(original, sid, sid_size(sid, size));
+	for (unsigned i = first_private(sid); i < sid[1]; i++) {
+		size_t at = 8 + (size_t)4 * i;
+		uint32_t value = (uint32_t)hash_of(pseudonyms, 's', original, at + 4);
+
+		if (i >= 4 && load_u32(original + at) < FIRST_OF_MACHINE) {
+			continue;
+		}
+		store_u32(sid + at, value | FIRST_OF_MACHINE);
+		changed = true;
+	}
+	return changed;
+}
+
+bool pseudonyms_bytes(const struct pseudonyms *pseudonyms, uint8_t *bytes, size_t size)
+{
+	bool zero = true;
+	uint64_t hash;
+
+	for (size_t i = 0; i < size && zero; i++) {
+		zero = bytes[i] == 0;
+	}
+	if (zero) {
+		return false;
+	}
+	hash = hash_of(pseudonyms, 'b', bytes, size);
+	for (size_t i = 0; i < size; i++) {
+		if (i > 0 && i % 8 == 0) {
+			hash = hash_of(pseudonyms, 'c', &hash, sizeof hash);
+		}
+		bytes[i] = (uint8_t)(hash >> 8 * (i % 8));
+	}
+	return true;
+}

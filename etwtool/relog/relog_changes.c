@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes and adds records.
+ *
+ * A copy in file order knows nothing of events: it moves bytes. Here each record gets its event
+ * class as in a pipeline, from the layouts that a pass over all inputs has collected, so that an
+ * assignment names events and fields as rules and dumps do. When several recordings are merged,
+ * the layouts of all of them decode each record, as they will decode the result.
+ *
+ * The records of files are made before the copy begins, since a mistake in a line should not show
+ * after minutes; they wait as bytes, in memory. Lines may stand in any order: the records are
+ * sorted by time, and those of one time stay in the order of their lines. They get buffers of their
+ * own behind the others, and a reader puts them in their place, because it orders all buffers by
+ * time.
+ */
+#include "etwtool/relog/relog_changes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "etwtool/relog/event_lines.h"
+#include "lib/decode/event_table.h"
+#include "lib/decode/trace_schemas.h"
+#include "lib/etl/index.h"
+#include "lib/source/payload.h"
+
+enum {
+	CLASSES_MOST = 32768, /* as in a pipeline */
+};
+
+/* A record that is to be added. */
+struct added {
+	int64_t raw_time;
+	size_t at; /* in bytes */
+	uint16_t size;
+	uint16_t processor;
+};
+
+struct relog_changes {
+	struct relog_changes_options options;
+	struct trace_schemas *trace;
+	struct schema_origins origins;
+	struct event_table *classes;
+	struct event_lines *lines;
+	struct error failure; /* of the pass; code ERROR_NONE: none */
+	struct added *added;  /* owned */
+	size_t added_count, added_capacity;
+	struct payload bytes; /* of the added records */
+};
+
+bool added_files_read(void *files, const char *path, struct error *err)
+{
+	struct added_files *added = files;
+
+	if (added->count == ADDED_FILES_MOST) {
+		return error_set(err, ERROR_CONFIG, "--add: more than %d files", ADDED_FILES_MOST);
+	}
+	added->paths[added->count++] = path;
+	return true;
+}
+
+struct relog_changes *relog_changes_new(const struct relog_changes_options *options,
+					struct error *err)
+{
+	struct relog_changes *changes = calloc(1, sizeof *changes);
+
+	if (!changes) {
+		error_no_memory(err, "changes of events");
+		return NULL;
+	}
+	changes->options = *options;
+	payload_init(&changes->bytes, 8);
+	changes->trace = trace_schemas_new(err);
+	changes->origins = (struct schema_origins){
+		.trace = changes->trace,
+		.configured = options->manifests->configured,
+		.builtin = options->manifests->builtin,
+		.builtin_names = true,
+	};
+	changes->classes = changes->trace ? event_table_new(CLASSES_MOST, &changes->origins, err) :
+					    NULL;
+	if (changes->classes && options->added->count > 0) {
+		const struct event_lines_options lines = {
+			.origins = &changes->origins,
+			.clock = &options->inputs[0]->format.clock,
+			.pointer_size = options->inputs[0]->format.pointer_size,
+		};
+
+		changes->lines = event_lines_new(&lines, err);
+	}
+	if (!changes->classes || (options->added->count > 0 && !changes->lines)) {
+		relog_changes_free(changes);
+		return NULL;
+	}
+	return changes;
+}
+
+void relog_changes_free(struct relog_changes *changes)
+{
+	if (!changes) {
+		return;
+	}
+	event_lines_free(changes->lines);
+	event_table_free(changes->classes);
+	trace_schemas_free(changes->trace);
+	payload_done(&changes->bytes);
+	free(changes->added);
+	free(changes);
+}
+
+/* ---- the pass over the inputs ---- */
+
+static void learn(void *context, const struct event_record *record)
+{
+	struct relog_changes *changes = context;
+
+	trace_schemas_look(changes->trace, record);
+	if (changes->lines && changes->failure.code == ERROR_NONE) {
+		event_lines_learn(changes->lines, record, &changes->failure);
+	}
+}
+
+bool relog_changes_learn(struct relog_changes *changes, struct etl_file *input,
+			 void (*on_buffer)(void *context, uint64_t bytes_read), void *context,
+			 struct error *err)
+{
+	const struct etl_visitor visitor = { .record_context = changes, .on_record = learn };
+	struct etl_damage damage = { 0 }; /* the copy reports it */
+	struct etl_so_far so_far = { 0 };
+	struct etl_buffer buffer;
+	struct etl_scan scan;
+	enum etl_step step;
+
+	etl_file_scan(input, &scan, &damage, 0, 0);
+	while ((step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+		if (buffer.bytes) {
+			etl_survey_buffer(input, &buffer, &so_far, &damage, &visitor);
+		}
+		if (on_buffer) {
+			on_buffer(context, buffer.place.offset + buffer.place.disk_size);
+		}
+	}
+	etl_scan_done(&scan);
+	if (step == ETL_STEP_FAILED) {
+		return false;
+	}
+	return changes->failure.code == ERROR_NONE ||
+	       error_set(err, changes->failure.code, "%s", changes->failure.text);
+}
+
+/* ---- records of files ---- */
+
+/* The header says how many processors the machine has; a reader takes others for damage. */
+static uint32_t processors_of(const struct relog_changes *changes)
+{
+	uint32_t most = 1;
+
+	for (size_t i = 0; i < changes->options.input_count; i++) {
+		uint32_t processors = changes->options.inputs[i]->header.processors;
+
+		most = processors > most ? processors : most;
+	}
+	return most;
+}
+
+static bool keep(void *context, const struct etl_out_record *record, struct error *err)
+{
+	struct relog_changes *changes = context;
+	struct payload *bytes = &changes->bytes;
+	size_t size = etl_out_record_size(record), at = bytes->size;
+	struct added *grown;
+
+	if (record->processor >= processors_of(changes)) {
+		return error_set(err, ERROR_FORMAT,
+				 "cpu: expected a number from 0 to %" PRIu32 ", found %u",
+				 processors_of(changes) - 1, (unsigned)record->processor);
+	}
+	grown = array_grow(changes->added, &changes->added_capacity, changes->added_count,
+			   sizeof *grown);
+	if (grown) {
+		changes->added = grown;
+		payload_zeros(bytes, size);
+	}
+	if (!grown || bytes->failed) {
+		return error_no_memory(err, "the records to add");
+	}
+	etl_out_record_store(record, changes->options.inputs[0]->format.pointer_size,
+			     bytes->bytes + at);
+	changes->added[changes->added_count++] = (struct added){ .raw_time = record->raw_time,
+								 .at = at,
+								 .size = (uint16_t)size,
+								 .processor = record->processor };
+	return true;
+}
+
+static int compare_added(const void *a, const void *b)
+{
+	const struct added *x = a, *y = b;
+
+	if (x->raw_time != y->raw_time) {
+		return x->raw_time < y->raw_time ? -1 : 1;
+	}
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+bool relog_changes_ready(struct relog_changes *changes, struct error *err)
+{
+	const struct added_files *files = changes->options.added;
+
+	trace_schemas_finish(changes->trace);
+	for (size_t i = 0; i < files->count; i++) {
+		if (!event_lines_each(changes->lines, files->paths[i], keep, changes, err)) {
+			return false;
+		}
+	}
+	if (changes->added_count > 0) {
+		qsort(changes->added, changes->added_count, sizeof *changes->added, compare_added);
+	}
+	return true;
+}
+
+/* ---- the copy ---- */
+
+enum set_answer relog_changes_apply(struct relog_changes *changes,
+				    const struct event_record *record,
+				    struct etl_mirror_bytes *bytes, struct error *err)
+{
+	struct set_fields *set = changes->options.set;
+	const struct event_class *class;
+	bool added;
+
+	class = event_table_find(changes->classes, record, &added);
+	if (!class) {
+		error_no_memory(err, "an event class");
+		return SET_FAILED;
+	}
+	if (added) {
+		set_fields_class(set, class);
+	}
+	return set_fields_apply(set, record, class, &bytes->at, &bytes->size, err);
+}
+
+size_t relog_changes_add(struct relog_changes *changes, struct etl_writer *writer)
+{
+	for (size_t i = 0; i < changes->added_count; i++) {
+		const struct added *added = &changes->added[i];
+
+		etl_writer_add_raw(writer, added->processor, added->raw_time,
+				   changes->bytes.bytes + added->at, added->size);
+	}
+	return changes->added_count;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes of events that a command line asks for.
+ *
+ * An assignment is taken apart from its right: events of some providers have slashes in their
+ * names, and names of providers have dots, so the field begins behind the first dot behind the last
+ * slash. The part before it is a pattern of rules.
+ *
+ * Which events an assignment is about depends on the event class alone. Classes that no assignment
+ * is about are remembered, since they are most of a recording; their structs can serve another
+ * class later, so they are forgotten when set_fields_class() says so.
+ *
+ * All payload fields of one record are changed in one step, because two of them can depend on each
+ * other: the length of a text and the text. Values of the header follow, in the new record. A
+ * version or an id that is changed does not change the payload: it is up to the user that both fit
+ * together.
+ *
+ * An event of another version may lack a field. It then stays as it is; only when no event at all
+ * has the field that is an error, which set_fields_found() reports with the nearest name.
+ */
+#include "etwtool/relog/set_fields.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "etwtool/event_fields.h"
+#include "exporter/rules/language/event_pattern.h"
+#include "lib/etl/header_field.h"
+
+struct assignment {
+	const char *text; /* borrowed */
+	struct event_pattern pattern;
+	char *field;                       /* owned; without @ */
+	const struct header_field *header; /* NULL: a field of the payload */
+	struct json_document document;
+	struct json_value word; /* the value when it is no list and no object */
+	const struct json_value *value;
+	struct guid guid;       /* of @provider */
+	uint64_t number;        /* of the other values in headers */
+	bool event_met;         /* an event that it is about was there */
+	bool field_met;         /* … and had the field */
+	struct nearest nearest; /* among the fields of such events */
+	char suggestion[65];    /* no longer word is near */
+};
+
+/* ---- the command line ---- */
+
+static bool bad_form(struct error *err, const char *text)
+{
+	return error_set(err, ERROR_CONFIG,
+			 "expected EVENT.FIELD=VALUE, as in 'Image/Load.FileName=C:\\x.dll', found "
+			 "\"%.200s\"",
+			 text);
+}
+
+static bool read_header_value(struct assignment *assignment, const char *value, struct error *err)
+{
+	assignment->header = header_field_find(assignment->field);
+	if (!assignment->header) {
+		return error_set(err, ERROR_CONFIG,
+				 "\"%.200s\": a header has no value @%.60s; it has @provider, @id, "
+				 "@version, @opcode, @level, @task, @keyword, @pid and @tid",
+				 assignment->text, assignment->field);
+	}
+	if (header_field_is_guid(assignment->header)) {
+		return guid_parse(value, &assignment->guid) ||
+		       error_set(err, ERROR_CONFIG,
+				 "\"%.200s\": expected a GUID behind the =", assignment->text);
+	}
+	return parse_u64(value, strlen(value), &assignment->number) ||
+	       error_set(err, ERROR_CONFIG,
+			 "\"%.200s\": expected a number behind the =", assignment->text);
+}
+
+static bool read_value(struct assignment *assignment, const char *value, struct error *err)
+{
+	if (*value != '[' && *value != '{') {
+		assignment->word = (struct json_value){ .type = JSON_TEXT,
+							.text = value,
+							.size = strlen(value) };
+		return true;
+	}
+	assignment->value = json_read(&assignment->document, value, strlen(value), err);
+	return assignment->value ||
+	       error_prefix(err, "\"%.200s\": the value is no JSON", assignment->text);
+}
+
+static bool read_assignment(struct assignment *assignment, struct error *err)
+{
+	const char *text = assignment->text;
+	const char *equals = strchr(text, '='), *slash = text, *dot;
+
+	for (const char *at = text; equals && at < equals; at++) {
+		slash = *at == '/' ? at : slash;
+	}
+	dot = equals ? memchr(slash, '.', (size_t)(equals - slash)) : NULL;
+	if (!dot || dot == text || dot + 1 == equals) {
+		return bad_form(err, text);
+	}
+	if (!event_pattern_parse(text, (size_t)(dot - text), &assignment->pattern, err)) {
+		return error_prefix(err, "\"%.200s\"", text);
+	}
+	dot += dot[1] == '@' ? 2 : 1;
+	assignment->field = text_duplicate(dot, (size_t)(equals - dot));
+	if (!assignment->field) {
+		return error_no_memory(err, "an assignment");
+	}
+	return dot[-1] == '@' ? read_header_value(assignment, equals + 1, err) :
+				read_value(assignment, equals + 1, err);
+}
+
+static void assignment_done(struct assignment *assignment)
+{
+	free(assignment->field);
+	json_document_done(&assignment->document);
+}
+
+bool set_fields_add(void *set_fields, const char *text, struct error *err)
+{
+	struct set_fields *set = set_fields;
+	struct assignment assignment = { .text = text };
+	struct assignment *grown;
+	struct encode_change *changes;
+
+	if (!read_assignment(&assignment, err)) {
+		assignment_done(&assignment);
+		return false;
+	}
+	grown = array_grow(set->assignments, &set->capacity, set->count, sizeof *grown);
+	if (grown) {
+		set->assignments = grown;
+	}
+	changes = grown ? realloc(set->changes, (set->count + 1) * sizeof *changes) : NULL;
+	if (!changes) {
+		assignment_done(&assignment);
+		return error_no_memory(err, "an assignment");
+	}
+	set->changes = changes;
+	set->assignments[set->count++] = assignment;
+	return true;
+}
+
+void set_fields_done(struct set_fields *set_fields)
+{
+	for (size_t i = 0; i < set_fields->count; i++) {
+		assignment_done(&set_fields->assignments[i]);
+	}
+	free(set_fields->assignments);
+	free(set_fields->changes);
+	map_done(&set_fields->idle);
+	payload_done(&set_fields->payload);
+	set_fields->assignments = NULL;
+	set_fields->changes = NULL;
+	set_fields->count = set_fields->capacity = 0;
+}
+
+/* ---- records ---- */
+
+void set_fields_class(struct set_fields *set_fields, const struct event_class *class)
+{
+	map_remove(&set_fields->idle, (uintptr_t) class);
+}
+
+/* Notes the names of the fields, to suggest one at the end. */
+static void offer_fields(struct assignment *assignment, const struct schema *schema)
+{
+	struct nearest *nearest = &assignment->nearest;
+	struct field_walk walk = { 0 };
+
+	nearest->word = assignment->field;
+	nearest->size = strlen(assignment->field);
+	while (field_walk_next(&walk, schema)) {
+		const char *before = nearest->best;
+
+		if (walk.name.data) {
+			nearest_offer(nearest, walk.name.data);
+		}
+		if (nearest->best != before) { /* the name is the walk's */
+			snprintf(assignment->suggestion, sizeof assignment->suggestion, "%s",
+				 nearest->best);
+			nearest->best = assignment->suggestion;
+		}
+	}
+}
+
+/* The changes of the payload that are about this class; a later assignment wins. */
+static size_t collect_changes(struct set_fields *set, const struct event_class *class, bool *any)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < set->count; i++) {
+		struct assignment *assignment = &set->assignments[i];
+		size_t at = 0;
+		int index;
+
+		if (!event_pattern_matches(&assignment->pattern, class)) {
+			continue;
+		}
+		*any = true;
+		assignment->event_met = true;
+		if (assignment->header || !class->schema) {
+			continue;
+		}
+		index = schema_find_field(class->schema, assignment->field);
+		if (index < 0) {
+			offer_fields(assignment, class->schema);
+			continue;
+		}
+		assignment->field_met = true;
+		while (at < count && set->changes[at].index != (unsigned)index) {
+			at++;
+		}
+		set->changes[at] = (struct encode_change){
+			.index = (unsigned)index,
+			.value = assignment->value ? assignment->value : &assignment->word,
+		};
+		count += at == count;
+	}
+	return count;
+}
+
+/*
+ * Makes set->record of the old record and the new payload. Returns its size; 0: it is too long. A
+ * payload that stays is copied with all the rest, because the payload of a damaged record, and one
+ * without bytes, has no place in it.
+ */
+static size_t store_payload(struct set_fields *set, const struct event_record *record,
+			    const uint8_t *bytes, size_t size)
+{
+	const struct payload *payload = &set->payload;
+
+	if (payload->failed) {
+		return 0;
+	}
+	if (payload->size != record->payload_size ||
+	    (payload->size > 0 && memcmp(payload->bytes, record->payload, payload->size) != 0)) {
+		return etl_replace_payload(record, bytes, size, payload->bytes, payload->size,
+					   set->record);
+	}
+	memcpy(set->record, bytes, size);
+	return size;
+}
+
+static bool set_header(struct set_fields *set, const struct event_record *record,
+		       const struct event_class *class, struct error *err)
+{
+	enum record_type type = (enum record_type)record->type;
+
+	for (size_t i = 0; i < set->count; i++) {
+		struct assignment *assignment = &set->assignments[i];
+		uint64_t most = assignment->header ? header_field_most(assignment->header, type) :
+						     0;
+
+		if (most == 0 || !event_pattern_matches(&assignment->pattern, class)) {
+			continue;
+		}
+		assignment->field_met = true;
+		if (header_field_is_guid(assignment->header)) {
+			header_field_set_guid(assignment->header, type, &assignment->guid,
+					      set->record);
+		} else if (assignment->number > most) {
+			return error_set(err, ERROR_CONFIG,
+					 "\"%.200s\": expected a number from 0 to %" PRIu64,
+					 assignment->text, most);
+		} else {
+			header_field_set(assignment->header, type, assignment->number, set->record);
+		}
+	}
+	return true;
+}
+
+enum set_answer set_fields_apply(struct set_fields *set_fields, const struct event_record *record,
+				 const struct event_class *class, const uint8_t **bytes,
+				 size_t *size, struct error *err)
+{
+	struct payload *payload = &set_fields->payload;
+	bool any = false;
+	size_t count, new_size;
+
+	if (set_fields->count == 0 || map_find(&set_fields->idle, (uintptr_t) class)) {
+		return SET_SAME;
+	}
+	count = collect_changes(set_fields, class, &any);
+	if (!any) {
+		map_put(&set_fields->idle, (uintptr_t) class, NULL);
+		return SET_SAME;
+	}
+	payload_clear(payload);
+	payload->pointer_size = record->pointer_size;
+	if (count == 0) {
+		payload_bytes(payload, record->payload, record->payload_size);
+	} else if (!encode_changed(class->schema, record, set_fields->changes, count, NULL, NULL,
+				   payload, err)) {
+		error_prefix(err, "%s of event %" PRIu64, class->event_name, record->index);
+		return SET_FAILED;
+	}
+	new_size = store_payload(set_fields, record, *bytes, *size);
+	if (payload->failed) {
+		error_no_memory(err, "a record");
+		return SET_FAILED;
+	}
+	if (new_size == 0) {
+		error_set(err, ERROR_LIMIT,
+			  "event %" PRIu64 " would be longer than a record can be", record->index);
+		return SET_FAILED;
+	}
+	if (!set_header(set_fields, record, class, err)) {
+		return SET_FAILED;
+	}
+	if (new_size == *size && memcmp(set_fields->record, *bytes, new_size) == 0) {
+		return SET_SAME;
+	}
+	*bytes = set_fields->record;
+	*size = new_size;
+	return SET_CHANGED;
+}
+
+bool set_fields_found(const struct set_fields *set_fields, const char *where, struct error *err)
+{
+	for (size_t i = 0; i < set_fields->count; i++) {
+		const struct assignment *assignment = &set_fields->assignments[i];
+
+		if (!assignment->event_met) {
+			return error_set(err, ERROR_CONFIG, "\"%.200s\": %s has no such event",
+					 assignment->text, where);
+		}
+		if (!assignment->field_met) {
+			const char *near = assignment->suggestion;
+
+			return error_set(err, ERROR_CONFIG,
+					 "\"%.200s\": none of these events has a %s%s%s%s%s",
+					 assignment->text,
+					 assignment->header ? "value @" : "field ",
+					 assignment->field, *near ? "; did you mean \"" : "", near,
+					 *near ? "\"?" : "");
+		}
+	}
+	return true;
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A part of a recording is of use only with the records that describe its own: names of processes
+ * that started before it, layouts that the recording has at its end. These may stand anywhere, so
+ * looking for them would mean to read the whole recording for each part.
+ *
+ * Therefore a first pass copies them into a recording of their own, a small file beside the
+ * output, and notes the place and the times of each buffer. A part is then made from two inputs:
+ * from the small file what is of other times, and from the buffers that reach into its time what is
+ * of that. So no part has a record twice, and records of one time come from one input, in its
+ * order.
+ *
+ * Only opens of files are left out of it: there may be as many as other events, and most recordings
+ * also name their files by rundown.
+ *
+ * Cuts by size follow the buffers in the order of their first times. A buffer that reaches over a
+ * cut counts for both parts, as if each had it whole, so a part gets smaller than the limit rather
+ * than larger.
+ *
+ * The notes of the first pass are limited: at the limit two and two of them become one, which
+ * stands for all buffers from the first to the last of both. Parts then have the same records, but
+ * more of the input is read for each, and a cut by size is between such runs of buffers.
+ */
+#include "etwtool/relog/split.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/replacement.h"
+#include "base/sort.h"
+#include "base/text.h"
+#include "exporter/track/describing.h"
+#include "lib/source/clock.h"
+
+enum { PARTS_MOST = 999999 };
+
+bool split_by_read(void *target, const char *text, struct error *err)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} units[] = { { "KB", 1000 },     { "MB", 1000000 },  { "GB", 1000000000 },
+		      { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 } };
+	struct split_by *by = target;
+	size_t digits = strspn(text, "0123456789");
+	uint64_t number;
+
+	(void)err;
+	*by = (struct split_by){ 0 };
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		if (strcmp(text + digits, units[i].name) == 0) {
+			if (!parse_u64(text, digits, &number) ||
+			    number > UINT64_MAX / units[i].bytes) {
+				return false;
+			}
+			by->size_bytes = number * units[i].bytes;
+			return by->size_bytes > 0;
+		}
+	}
+	return parse_duration(text, strlen(text), &by->duration_ms) && by->duration_ms > 0;
+}
+
+/* ---- the first pass ---- */
+
+/* A buffer with records, or several that follow each other in the file. */
+struct entry {
+	struct etl_mirror_place place;
+	uint64_t end;        /* offset of what follows it */
+	int64_t first, last; /* raw times, the lowest and the highest */
+	uint64_t size;       /* of its copy, in bytes, about */
+};
+
+struct split {
+	struct etl_file *input;
+	const struct split_request *request;
+	struct entry *entries; /* owned; in file order */
+	size_t count;
+	size_t capacity;
+	const struct entry **by_time; /* owned; in the order of their first times */
+	struct describing describing;
+	struct replacement small; /* the small file, which never gets its place */
+	struct etl_file *names;   /* the same, to be read; owned */
+
+	struct entry present; /* the buffer that the first pass is in */
+	bool has_records;
+	bool no_memory;
+
+	int64_t from, to; /* raw times of the part, the end excluded … */
+	bool open_end;    /* … unless it is the last one */
+	size_t next;      /* entry that the part looks at next */
+	uint64_t kept;    /* records of its own time */
+	bool goes_on;     /* the buffers that it has looked at have records behind its time … */
+	int64_t later;    /* … from this time on */
+	unsigned parts;
+};
+
+static enum etl_mirror_action keep_describing(void *context, const struct event_record *record,
+					      struct etl_mirror_bytes *bytes)
+{
+	struct split *split = context;
+	struct entry *present = &split->present;
+
+	(void)bytes;
+	if (!split->has_records || record->raw_time < present->first) {
+		present->first = record->raw_time;
+	}
+	if (!split->has_records || record->raw_time > present->last) {
+		present->last = record->raw_time;
+	}
+	if (!split->has_records) {
+		split->has_records = true;
+		present->place.records = record->index;
+	}
+	return is_describing(&split->describing, record) && !is_file_open(record) ?
+		       ETL_MIRROR_KEEP :
+		       ETL_MIRROR_DROP;
+}
+
+/* Two and two entries become one. */
+static void join_entries(struct split *split)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < split->count; i += 2) {
+		struct entry joined = split->entries[i];
+
+		if (i + 1 < split->count) {
+			const struct entry *other = &split->entries[i + 1];
+
+			joined.end = other->end;
+			joined.first = other->first < joined.first ? other->first : joined.first;
+			joined.last = other->last > joined.last ? other->last : joined.last;
+			joined.size += other->size;
+		}
+		split->entries[count++] = joined;
+	}
+	split->count = count;
+}
+
+static void add_entry(struct split *split, uint64_t end)
+{
+	struct entry *present = &split->present, *entries;
+	uint64_t usual = split->input->header.buffer_size_bytes;
+
+	present->end = end;
+	present->size = end - present->place.offset;
+	if (split->request->form.packing == ETL_PLAIN && present->size < usual) {
+		present->size = usual;
+	}
+	if (split->count == split->request->notes_most) {
+		join_entries(split);
+	}
+	entries = array_grow(split->entries, &split->capacity, split->count, sizeof *entries);
+	if (!entries) {
+		split->no_memory = true;
+		return;
+	}
+	entries[split->count++] = *present;
+	split->entries = entries;
+}
+
+static void note_buffer(void *context, uint64_t bytes_read)
+{
+	struct split *split = context;
+	struct entry *present = &split->present;
+
+	if (split->has_records) {
+		add_entry(split, bytes_read);
+	}
+	split->has_records = false;
+	present->place.offset = bytes_read;
+	present->place.buffers++;
+	if (split->request->on_buffer) {
+		split->request->on_buffer(split->request->context, bytes_read);
+	}
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct entry *x = *(const struct entry *const *)a;
+	const struct entry *y = *(const struct entry *const *)b;
+
+	if (x->first != y->first) {
+		return x->first < y->first ? -1 : 1;
+	}
+	return x->place.offset < y->place.offset ? -1 : 1;
+}
+
+static bool first_pass(struct split *split, struct etl_damage *damage, struct error *err)
+{
+	const struct etl_mirror_visitor visitor = {
+		.context = split,
+		.decide = keep_describing,
+		.buffer_context = split,
+		.on_buffer = note_buffer,
+	};
+	struct etl_mirror *mirror = etl_mirror_open(split->small.temporary, split->request->form,
+						    &split->input, 1, err);
+	bool good = mirror && etl_mirror_copy(mirror, split->input, &visitor, damage, err) &&
+		    etl_mirror_finish(mirror, err);
+
+	etl_mirror_close(mirror);
+	if (!good) {
+		return false;
+	}
+	split->by_time = calloc(split->count + 1, sizeof(struct entry *));
+	if (split->no_memory || !split->by_time) {
+		return error_no_memory(err, "the buffers of the recording");
+	}
+	for (size_t i = 0; i < split->count; i++) {
+		split->by_time[i] = &split->entries[i];
+	}
+	if (split->count > 0) {
+		sort_items(split->by_time, split->count, sizeof(struct entry *), compare_times);
+	}
+	split->names = etl_file_open(split->small.temporary, 0, err);
+	return split->names != NULL;
+}
+
+/* ---- a part ---- */
+
+static bool is_inside(const struct split *split, int64_t time)
+{
+	return time >= split->from && (split->open_end || time < split->to);
+}
+
+static enum etl_mirror_action keep_outside(void *context, const struct event_record *record,
+					   struct etl_mirror_bytes *bytes)
+{
+	(void)bytes;
+	return is_inside(context, record->raw_time) ? ETL_MIRROR_DROP : ETL_MIRROR_KEEP;
+}
+
+static enum etl_mirror_action keep_inside(void *context, const struct event_record *record,
+					  struct etl_mirror_bytes *bytes)
+{
+	struct split *split = context;
+
+	(void)bytes;
+	if (!is_inside(split, record->raw_time)) {
+		if (record->raw_time >= split->to &&
+		    (!split->goes_on || record->raw_time < split->later)) {
+			split->goes_on = true;
+			split->later = record->raw_time;
+		}
+		return ETL_MIRROR_DROP;
+	}
+	split->kept++;
+	return ETL_MIRROR_KEEP;
+}
+
+/* An etl_mirror_visitor's seek(): the next buffer that reaches into the time of the part. */
+static bool seek_inside(void *context, struct etl_mirror_place *place)
+{
+	struct split *split = context;
+
+	while (split->next < split->count) {
+		const struct entry *entry = &split->entries[split->next];
+
+		if (entry->end > place->offset && entry->last >= split->from &&
+		    (split->open_end || entry->first < split->to)) {
+			if (entry->place.offset > place->offset) {
+				*place = entry->place;
+			}
+			return true;
+		}
+		split->next++;
+	}
+	return false;
+}
+
+/* "out_000001.etl" of "out.etl". */
+static void add_part_path(struct text *path, const char *output, unsigned number)
+{
+	size_t size = strlen(output);
+
+	if (text_ends_nocase(output, size, ".etl", 4)) {
+		size -= 4;
+	}
+	text_add(path, output, size);
+	text_add_format(path, "_%06u.etl", number);
+}
+
+static bool write_part(struct split *split, struct error *err)
+{
+	const struct etl_mirror_visitor outside = { .context = split, .decide = keep_outside };
+	const struct etl_mirror_visitor inside = {
+		.context = split, .decide = keep_inside, .seek_context = split, .seek = seek_inside
+	};
+	struct etl_damage known = { 0 }; /* the first pass has counted it */
+	struct etl_mirror_counts counts;
+	struct text path = { 0 };
+	struct etl_mirror *mirror;
+	bool good;
+
+	add_part_path(&path, split->request->output, split->parts + 1);
+	if (path.failed) {
+		return error_no_memory(err, "the name of a part");
+	}
+	split->next = 0;
+	split->kept = 0;
+	split->goes_on = false;
+	if (split->request->may_write &&
+	    !split->request->may_write(split->request->context, path.data, err)) {
+		text_free(&path);
+		return false;
+	}
+	mirror = etl_mirror_open(path.data, split->request->form, &split->names, 1, err);
+	good = mirror && etl_mirror_copy(mirror, split->names, &outside, &known, err) &&
+	       etl_mirror_copy(mirror, split->input, &inside, &known, err);
+	if (good && split->kept > 0) {
+		good = etl_mirror_finish(mirror, err);
+		split->parts += good;
+		if (good && split->request->on_part) {
+			etl_mirror_counts(mirror, &counts);
+			split->request->on_part(split->request->context, path.data, &counts);
+		}
+	}
+	etl_mirror_close(mirror);
+	text_free(&path);
+	return good;
+}
+
+/* ---- cuts ---- */
+
+static bool too_many(struct error *err)
+{
+	return error_set(err, ERROR_LIMIT, "would have more than %d parts", (int)PARTS_MOST);
+}
+
+static bool by_duration(struct split *split, struct error *err)
+{
+	const struct source_clock *clock = &split->input->format.clock;
+	uint64_t ticks = ticks_of_ms(split->request->by.duration_ms, clock->frequency);
+	int64_t start = clock->anchor_raw;
+	size_t next = 0;
+
+	if (ticks == 0 || ticks > INT64_MAX) {
+		return error_set(err, ERROR_LIMIT, "no part can be that short or that long");
+	}
+	split->from = INT64_MIN; /* what is before the start belongs to the first part */
+	for (;;) {
+		uint64_t passed;
+
+		split->open_end = start > INT64_MAX - (int64_t)ticks;
+		split->to = split->open_end ? INT64_MAX : start + (int64_t)ticks;
+		if (split->parts >= PARTS_MOST) {
+			return too_many(err);
+		}
+		if (!write_part(split, err)) {
+			return false;
+		}
+		while (next < split->count && split->by_time[next]->first < split->to) {
+			next++;
+		}
+		/* The next time that has a record is in a buffer of this part, or begins one. */
+		if (next < split->count &&
+		    (!split->goes_on || split->by_time[next]->first < split->later)) {
+			split->goes_on = true;
+			split->later = split->by_time[next]->first;
+		}
+		if (split->open_end || !split->goes_on) {
+			return true;
+		}
+		passed = (uint64_t)split->later - (uint64_t)start;
+		start = (int64_t)((uint64_t)start + passed / ticks * ticks);
+		split->from = start;
+	}
+}
+
+static bool by_size(struct split *split, struct error *err)
+{
+	uint64_t most = split->request->by.size_bytes;
+	uint64_t names = split->names->input.size_bytes;
+	const struct entry **open; /* of the present part */
+	size_t open_count = 0, next = 0;
+	bool good = true;
+
+	if (names >= most) {
+		return error_set(err, ERROR_LIMIT,
+				 "what every part needs is %" PRIu64
+				 " bytes, which leaves no room for other records",
+				 names);
+	}
+	open = calloc(split->count + 1, sizeof(struct entry *));
+	if (!open) {
+		return error_no_memory(err, "the buffers of the recording");
+	}
+	split->from = INT64_MIN;
+	while (good && next < split->count) {
+		uint64_t size = names;
+		size_t left = 0;
+
+		for (size_t i = 0; i < open_count; i++) {
+			size += open[i]->size;
+		}
+		/* At least all of one time. */
+		do {
+			size += split->by_time[next]->size;
+			open[open_count++] = split->by_time[next++];
+		} while (next < split->count &&
+			 (split->by_time[next]->first <= split->from ||
+			  split->by_time[next]->first == split->by_time[next - 1]->first ||
+			  size + split->by_time[next]->size <= most));
+		split->open_end = next == split->count;
+		split->to = split->open_end ? INT64_MAX : split->by_time[next]->first;
+		good = split->parts < PARTS_MOST ? write_part(split, err) : too_many(err);
+		for (size_t i = 0; i < open_count; i++) {
+			if (open[i]->last >= split->to) {
+				open[left++] = open[i];
+			}
+		}
+		open_count = left;
+		split->from = split->to;
+	}
+	free(open);
+	return good;
+}
+
+/* After a failure: those that are there would look like all of them. */
+static void remove_parts(struct split *split)
+{
+	for (; split->parts > 0; split->parts--) {
+		struct text path = { 0 };
+
+		add_part_path(&path, split->request->output, split->parts);
+		if (!path.failed) {
+			os_file_remove(path.data, NULL);
+		}
+		text_free(&path);
+	}
+}
+
+bool split_recording(struct etl_file *input, const struct split_request *request,
+		     struct etl_damage *damage, struct error *err)
+{
+	struct split split = { .input = input, .request = request };
+	bool good;
+
+	describing_init(&split.describing);
+	good = replacement_init(&split.small, request->output, err) &&
+	       first_pass(&split, damage, err) &&
+	       (request->by.size_bytes > 0 ? by_size(&split, err) : by_duration(&split, err));
+	if (!good) {
+		remove_parts(&split);
+	}
+	etl_file_close(split.names);
+	replacement_done(&split.small);
+	describing_done(&split.describing);
+	free(split.by_time);
+	free(split.entries);
+	return good;
+}

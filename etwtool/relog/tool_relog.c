@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool relog: makes a recording from one or several others.
+ *
+ * What is to be left out is decided before anything is written: a filter needs the process of each
+ * event and the names that conditions read, so a run of the whole pipeline in time order, as for
+ * dump, notes one bit for each record. It reads all inputs as one recording, because a name may
+ * stand in another one than the events that need it. Then each input is copied in the order of its
+ * file (lib/etl/mirror.h), because a reader orders what has the same time by its place in the file.
+ * Without a filter there is only the copy.
+ *
+ * Assignments (--set) change records on their way through the copy; the filter then says which of
+ * them, and leaves none out. Records of files (--add) follow behind the last input. Both need the
+ * layouts of all events, which takes one more pass before the copy (etwtool/relog/relog_changes.h).
+ *
+ * Events without the names of their processes and files, or without their layouts, are of little
+ * use. So records that describe others stay too (exporter/track/describing.h), even if the filter
+ * leaves them out.
+ *
+ * Names are taken out last (--anonymise), of a recording that is otherwise complete: so it does not
+ * matter how a record came into it.
+ *
+ * Nothing here grows with the recording except the bits of a filter, and, where several inputs are
+ * merged, a bounded table of the records that describe others.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/replacement.h"
+#include "etwtool/relog/anonymise_recording.h"
+#include "etwtool/relog/relog.h"
+#include "etwtool/relog/relog_inputs.h"
+#include "lib/etl/index.h"
+#include "lib/etl/output.h"
+
+struct relog {
+	struct relog_request *request;
+	struct relog_inputs inputs;
+	size_t present; /* input */
+	uint64_t bytes_before;
+	uint64_t bytes_total;
+	struct etl_mirror *mirror;
+	struct relog_decision decision;
+	uint64_t bad_buffers, bad_buffers_before; /* of the copies; when the filter chose */
+	struct relog_changes *changes;
+	size_t added; /* records, of the files of --add */
+	struct progress progress;
+	char *key; /* owned */
+	size_t key_size;
+	unsigned parts;
+	struct record_times times; /* of the run that chose */
+	bool no_memory;
+	bool unprinted;
+};
+
+static const char *path_of(const struct relog *relog, size_t input)
+{
+	return relog->inputs.paths[input];
+}
+
+/* ---- what the filter keeps ---- */
+
+static void on_class(void *context, const struct event_class *class)
+{
+	struct relog *relog = context;
+
+	event_filter_class(&relog->request->filter, class);
+}
+
+static void on_record(void *context, struct recording *recording, const struct event_record *record,
+		      const struct event_class *class)
+{
+	struct relog *relog = context;
+
+	if (event_filter_keeps(&relog->request->filter, recording, record, class) &&
+	    !chosen_add(&relog->decision.chosen, record->index)) {
+		relog->no_memory = true;
+		recording_stop(recording);
+	}
+}
+
+/* ---- the copy ---- */
+
+static void on_buffer(void *context, uint64_t bytes_read)
+{
+	struct relog *relog = context;
+
+	progress_show(&relog->progress, bytes_read,
+		      relog->inputs.files[relog->present]->input.size_bytes, relog->bytes_before,
+		      relog->bytes_total);
+}
+
+static void warn_of_damage(const struct relog *relog, const struct etl_damage *damage)
+{
+	const char *path = path_of(relog, relog->present);
+
+	if (damage->truncated) {
+		tool_complain(TOOL_DONE, "relog",
+			      "warning: %s is cut short; everything up to there is copied", path);
+	}
+	if (damage->bad_buffers > 0 || damage->bad_records > 0) {
+		struct text lost = { 0 };
+
+		text_add_damage(&lost, damage->bad_buffers, damage->bad_records);
+		tool_complain(TOOL_DONE, "relog", "warning: %s is damaged: %s left out", path,
+			      lost.data ? lost.data : "");
+		text_free(&lost);
+	}
+}
+
+static bool copy(struct relog *relog, struct error *err)
+{
+	const struct etl_mirror_visitor visitor = {
+		.context = &relog->decision,
+		.decide = relog_decision_needed(&relog->decision) ? relog_decide : NULL,
+		.buffer_context = relog,
+		.on_buffer = on_buffer,
+	};
+	struct etl_damage damage = { 0 };
+	bool good;
+
+	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
+	relog->progress.passes = 1;
+	good = etl_mirror_copy(relog->mirror, relog->inputs.files[relog->present], &visitor,
+			       &damage, err);
+	progress_end(&relog->progress);
+	if (relog->decision.failure.code != ERROR_NONE) {
+		*err = relog->decision.failure;
+	}
+	if (good && !relog->decision.choosing) { /* else the run before has said it */
+		warn_of_damage(relog, &damage);
+	}
+	relog->bad_buffers += damage.bad_buffers;
+	relog->bytes_before += relog->inputs.files[relog->present]->input.size_bytes;
+	relog_next_input(&relog->decision);
+	return good;
+}
+
+/* ---- the command ---- */
+
+static bool open_inputs(struct relog *relog, struct error *err)
+{
+	struct relog_request *request = relog->request;
+
+	if (!relog_inputs_open(&relog->inputs, request->arguments.pointer_size, request->output,
+			       err)) {
+		return false;
+	}
+	request->filter.start = relog_inputs_start(&relog->inputs);
+	relog->bytes_total = relog->inputs.size_bytes;
+	return true;
+}
+
+/* part: what is not in it is in other parts. Nothing is printed into the recording itself. */
+static bool print_result(const struct relog *relog, const char *path,
+			 const struct etl_mirror_counts *counts, bool part)
+{
+	struct os_file_stamp stamp;
+	struct text out = { 0 };
+
+	if (etl_output_is_standard(path)) {
+		return true;
+	}
+	os_file_stamp(path, &stamp);
+	if (stamp.number == 0 && stamp.volume == 0) {
+		tool_complain(TOOL_FAILED, "relog", "%s was written and is not there", path);
+		return false;
+	}
+	text_add_shown(&out, path);
+	text_add_format(&out, ": %" PRIu64, counts->records);
+	if (!part) {
+		text_add_format(&out, " of %" PRIu64, counts->records + counts->dropped);
+	}
+	text_add_string(&out, " records");
+	if (!part && relog->request->set.count > 0) {
+		text_add_format(&out, ", %" PRIu64 " changed", relog->decision.changed);
+	}
+	if (!part && relog->request->added.count > 0) {
+		text_add_format(&out, ", %zu added", relog->added);
+	}
+	text_add_format(&out, ", %" PRIu64 " buffers, %" PRIu64 " bytes\n", counts->buffers,
+			stamp.size);
+	return tool_print("relog", &out) == TOOL_DONE;
+}
+
+/* Whether the recordings had all that the command line names; else it complains. */
+static bool names_were_found(const struct relog *relog)
+{
+	bool filter = relog->decision.choosing;
+	const char *where = filter ? "what the filter keeps" : "the recording";
+	struct error err = { 0 };
+
+	if (filter && !event_filter_found(&relog->request->filter, &relog->times, "relog")) {
+		return false;
+	}
+	if (!set_fields_found(&relog->request->set, where, &err)) {
+		tool_complain(TOOL_FAILED, "relog", "%s", err.text);
+		return false;
+	}
+	return true;
+}
+
+/* Runs over all inputs as one recording: the indexes of an input follow those of the one before. */
+static bool choose(struct relog *relog, struct error *err)
+{
+	const struct recording_options options = {
+		.probe = relog->request->filter.probe,
+		.context = relog,
+		.on_class = on_class,
+		.on_record = on_record,
+		.paths = relog->inputs.paths,
+		.path_count = relog->inputs.path_count > 1 ? relog->inputs.path_count : 0,
+	};
+	struct source_statistics statistics;
+	struct recording *recording;
+	bool good;
+
+	/* So that each file is open once. Changes have read what they need, and go on with it. */
+	if (!relog->changes) {
+		relog_inputs_close(&relog->inputs);
+	}
+	recording = recording_open(&relog->request->arguments, path_of(relog, 0), &options, err);
+	good = recording && recording_run(recording, err);
+	if (good) {
+		recording_statistics(recording, &statistics);
+		relog->bad_buffers_before = statistics.bad_buffers;
+		relog->times = *recording_times(recording);
+	}
+	recording_close(recording);
+	if (good && relog->no_memory) {
+		good = error_no_memory(err, "the records that the filter has");
+	}
+	return good && (relog->changes || open_inputs(relog, err));
+}
+
+/*
+ * Whether the records have the same indexes in the copies as when the filter chose. They have not
+ * if a damaged buffer was left out only once, which may be where buffers unpack to very much.
+ */
+static bool indexes_agree(const struct relog *relog, struct error *err)
+{
+	return !relog->decision.choosing || relog->bad_buffers == relog->bad_buffers_before ||
+	       error_set(err, ERROR_FORMAT,
+			 "the recordings are damaged in such a way that a filter cannot read them "
+			 "together: filter each by itself");
+}
+
+/* Writes the recording that is made from all inputs. */
+static bool make(struct relog *relog, const char *path, struct etl_mirror_form form,
+		 struct etl_mirror_counts *counts, struct error *err)
+{
+	if (relog->decision.choosing && !choose(relog, err)) {
+		return false;
+	}
+	relog->mirror = etl_mirror_open(path, form, relog->inputs.files, relog->inputs.count, err);
+	for (; relog->mirror && relog->present < relog->inputs.count; relog->present++) {
+		if (!copy(relog, err)) {
+			return etl_mirror_output_failed(relog->mirror) ?
+				       false :
+				       error_prefix(err, "%s", path_of(relog, relog->present));
+		}
+	}
+	if (!relog->mirror || !indexes_agree(relog, err) || !names_were_found(relog)) {
+		return false;
+	}
+	if (relog->changes && etl_mirror_writer(relog->mirror)) {
+		relog->added = relog_changes_add(relog->changes, etl_mirror_writer(relog->mirror));
+	}
+	if (!etl_mirror_finish(relog->mirror, err)) {
+		return false;
+	}
+	etl_mirror_counts(relog->mirror, counts);
+	return true;
+}
+
+/* ---- without names ---- */
+
+/* Of a key that cannot be guessed, in hexadecimal; also less than a GUID as text has. */
+enum { KEY_LEAST = 16, KEY_MOST = 1 << 20 };
+
+static bool read_key(struct relog *relog, struct error *err)
+{
+	const char *path = relog->request->key_file;
+
+	if (!path) {
+		return true;
+	}
+	if (!file_read_whole(path, KEY_MOST, &relog->key, &relog->key_size, err)) {
+		return error_prefix(err, "%s", path);
+	}
+	return relog->key_size >= KEY_LEAST ||
+	       error_set(err, ERROR_CONFIG, "%s: a key has at least %d bytes, this one has %zu",
+			 path, KEY_LEAST, relog->key_size);
+}
+
+static void print_replaced(const struct anonymise_counts *counts)
+{
+	struct text out = { 0 };
+
+	anonymise_report(counts, &out);
+	if (!out.failed) {
+		fputs(out.data, stderr);
+	}
+	text_free(&out);
+}
+
+/* Takes the names out of the only input, or of what was made from several, or with a filter. */
+static bool make_anonymised(struct relog *relog, struct etl_file *input, const char *path,
+			    struct etl_mirror_form form, bool warn,
+			    struct etl_mirror_counts *counts, struct error *err)
+{
+	const struct anonymise_request request = {
+		.options = { .key = relog->key,
+			     .key_size = relog->key_size,
+			     .keep_undescribed = relog->request->keep_undescribed },
+		.manifests = &relog->request->arguments.manifests,
+		.output = path,
+		.form = form,
+		.context = relog,
+		.on_buffer = on_buffer,
+	};
+	struct anonymise_result result;
+	bool good;
+
+	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
+	relog->bytes_before = 0;
+	relog->bytes_total = input->input.size_bytes;
+	good = anonymise_recording(input, &request, &result, err);
+	progress_end(&relog->progress);
+	if (good && warn) {
+		warn_of_damage(relog, &result.damage);
+	}
+	if (good) {
+		*counts = result.written;
+		print_replaced(&result.replaced);
+	}
+	return good;
+}
+
+/* ---- parts ---- */
+
+/* A set of parts that is split anew has the same names. */
+static bool may_write(void *context, const char *path, struct error *err)
+{
+	const struct relog *relog = context;
+
+	return relog_inputs_spare(&relog->inputs, path, err);
+}
+
+static void on_part(void *context, const char *path, const struct etl_mirror_counts *counts)
+{
+	struct relog *relog = context;
+
+	progress_clear();
+	relog->unprinted |= !print_result(relog, path, counts, true);
+	relog->parts++;
+}
+
+/* Splits the only input, or what was made from several, or with a filter. */
+static bool make_parts(struct relog *relog, struct etl_file *input, struct etl_mirror_form form,
+		       bool warn, struct error *err)
+{
+	const struct split_request request = {
+		.by = relog->request->split,
+		.output = relog->request->output,
+		.form = form,
+		.notes_most = ETL_INDEX_MAX,
+		.context = relog,
+		.on_buffer = on_buffer,
+		.may_write = may_write,
+		.on_part = on_part,
+	};
+	struct etl_damage damage = { 0 };
+	bool good;
+
+	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_STREAMS);
+	relog->progress.passes = 1;
+	relog->bytes_before = 0;
+	relog->bytes_total = input->input.size_bytes;
+	good = split_recording(input, &request, &damage, err);
+	progress_end(&relog->progress);
+	if (good && warn) {
+		warn_of_damage(relog, &damage);
+	}
+	if (good && relog->parts == 0) {
+		return error_set(err, ERROR_FORMAT, "%s: there is no record to split",
+				 relog->request->output);
+	}
+	return good && !relog->unprinted;
+}
+
+/* ---- one step after the other ---- */
+
+/* A recording between two steps: a file beside the output that is gone at the end. */
+struct between {
+	struct replacement place; /* which it never gets */
+	struct etl_file *file;
+};
+
+static bool open_between(struct between *between, struct relog *relog, struct error *err)
+{
+	between->file = etl_file_open(between->place.temporary,
+				      relog->request->arguments.pointer_size, err);
+	relog->present = 0;
+	return between->file != NULL;
+}
+
+static void remove_between(struct between *between)
+{
+	etl_file_close(between->file);
+	replacement_done(&between->place);
+}
+
+/* Whether more is asked for than to take names out of one recording, or to split it. */
+static bool needs_whole(const struct relog *relog)
+{
+	return relog_decision_needed(&relog->decision) || relog->changes;
+}
+
+/* Several inputs and filters make one recording first; then names are taken out; then it is split.
+ */
+static bool make_in_steps(struct relog *relog, struct etl_mirror_form form, bool split,
+			  struct error *err)
+{
+	const struct relog_request *request = relog->request;
+	const struct etl_mirror_form as_read = { ETL_AS_READ, form.threads };
+	struct etl_mirror_counts counts = { 0 }, whole_counts = { 0 };
+	struct between whole = { .file = NULL }, nameless = { .file = NULL };
+	struct etl_file *input = relog->inputs.files[0];
+	bool good = true, warn = true; /* of damage, which is in the inputs only */
+
+	if (needs_whole(relog)) {
+		good = replacement_init(&whole.place, request->output, err) &&
+		       make(relog, whole.place.temporary, as_read, &whole_counts, err) &&
+		       open_between(&whole, relog, err);
+		input = whole.file;
+		warn = false;
+	}
+	if (good && request->anonymise && split) {
+		good = replacement_init(&nameless.place, request->output, err) &&
+		       make_anonymised(relog, input, nameless.place.temporary, as_read, warn,
+				       &counts, err) &&
+		       open_between(&nameless, relog, err);
+		input = nameless.file;
+		warn = false;
+	}
+	if (good && split) {
+		good = make_parts(relog, input, form, warn, err);
+	} else if (good) {
+		good = make_anonymised(relog, input, request->output, form, warn, &counts, err);
+		counts.dropped += whole_counts.dropped;
+		good = good && print_result(relog, request->output, &counts, false);
+	}
+	remove_between(&nameless);
+	remove_between(&whole);
+	return good;
+}
+
+static bool make_all(struct relog *relog, struct error *err)
+{
+	struct relog_request *request = relog->request;
+	const struct etl_mirror_form form = {
+		.packing = request->compress ? ETL_COMPRESSED :
+			   request->plain    ? ETL_PLAIN :
+					       ETL_AS_READ,
+		.threads = request->threads,
+	};
+	bool split = request->split.size_bytes > 0 || request->split.duration_ms > 0;
+	struct etl_mirror_counts counts;
+
+	if (!etl_output_is_standard(request->output) && !tool_may_replace(request->output, err)) {
+		return false;
+	}
+	if (request->anonymise && etl_output_is_standard(request->output) && needs_whole(relog)) {
+		return error_set(err, ERROR_CONFIG,
+				 "-o - and --anonymise together take one recording and nothing "
+				 "else: etwtool relog … -o - | etwtool relog - --anonymise -o -");
+	}
+	if (split || request->anonymise) {
+		return make_in_steps(relog, form, split, err);
+	}
+	return make(relog, request->output, form, &counts, err) &&
+	       print_result(relog, request->output, &counts, false);
+}
+
+/* Learns what the inputs say about their events, and reads what is to be added. */
+static bool prepare_changes(struct relog *relog, struct error *err)
+{
+	struct relog_request *request = relog->request;
+	const struct relog_changes_options options = {
+		.set = &request->set,
+		.added = &request->added,
+		.manifests = &request->arguments.manifests,
+		.inputs = relog->inputs.files,
+		.input_count = relog->inputs.count,
+	};
+	bool good = true;
+
+	if (request->set.count == 0 && request->added.count == 0) {
+		return true;
+	}
+	relog->changes = relog_changes_new(&options, err);
+	if (!relog->changes) {
+		return false;
+	}
+	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
+	relog->progress.passes = 1;
+	for (; good && relog->present < relog->inputs.count; relog->present++) {
+		struct etl_file *input = relog->inputs.files[relog->present];
+
+		good = relog_changes_learn(relog->changes, input, on_buffer, relog, err) ||
+		       error_prefix(err, "%s", path_of(relog, relog->present));
+		relog->bytes_before += input->input.size_bytes;
+	}
+	progress_end(&relog->progress);
+	relog->present = 0;
+	relog->bytes_before = 0;
+	return good && relog_changes_ready(relog->changes, err);
+}
+
+/* What is wrong with the command line; NULL: nothing. */
+static const char *find_mistake(const struct relog_request *request)
+{
+	bool filter = event_filter_active(&request->filter);
+
+	if (!request->output) {
+		return "where to? -o OUT.etl is missing";
+	}
+	if (request->compress && request->plain) {
+		return "--compress and --plain exclude each other";
+	}
+	if (request->exact && !filter) {
+		return "--exact is of no use without a filter";
+	}
+	if (request->exact && request->set.count > 0) {
+		return "--exact is of no use with --set, which leaves nothing out";
+	}
+	if (!request->anonymise && request->key_file) {
+		return "--key is of no use without --anonymise";
+	}
+	if (!request->anonymise && request->keep_undescribed) {
+		return "--keep-undescribed is of no use without --anonymise";
+	}
+	if (etl_output_is_standard(request->output)) {
+		if (request->split.size_bytes != 0 || request->split.duration_ms != 0) {
+			return "--split makes several files, which - cannot be";
+		}
+		if (os_is_terminal(stdout)) {
+			return "a recording would disturb the terminal: send it into a pipe or a "
+			       "file";
+		}
+	}
+	return NULL;
+}
+
+static void start_decision(struct relog *relog)
+{
+	const struct relog_request *request = relog->request;
+	struct relog_decision *decision = &relog->decision;
+
+	decision->choosing = event_filter_active(&request->filter);
+	decision->filtered = decision->choosing && request->set.count == 0;
+	decision->describe = decision->filtered && !request->exact;
+	decision->drop_stacks = request->drop_stacks;
+	decision->merging = relog->inputs.count > 1;
+	decision->changes = request->set.count > 0 ? relog->changes : NULL;
+	describing_init(&decision->describing);
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	struct relog_request *request = (struct relog_request *)arguments;
+	const char *mistake = find_mistake(request);
+	struct relog *relog;
+	struct error err = { 0 };
+	int status = TOOL_FAILED;
+
+	if (mistake) {
+		return tool_complain(TOOL_BAD_USAGE, "relog", "%s", mistake);
+	}
+	if (!tool_use_builtin(arguments)) {
+		return TOOL_FAILED;
+	}
+	relog = calloc(1, sizeof *relog);
+	if (!relog) {
+		return tool_complain(TOOL_FAILED, "relog", "no memory");
+	}
+	relog->request = request;
+	if (!read_key(relog, &err) ||
+	    !relog_inputs_find(&relog->inputs, &request->arguments, &err) ||
+	    !open_inputs(relog, &err)) {
+		goto done;
+	}
+	if (event_filter_is_empty(&request->filter)) {
+		status = tool_complain(TOOL_BAD_USAGE, "relog", "--to is not later than --from");
+		goto done;
+	}
+	if (prepare_changes(relog, &err)) {
+		start_decision(relog);
+		status = make_all(relog, &err) ? TOOL_DONE : TOOL_FAILED;
+	}
+
+done:
+	if (err.code != ERROR_NONE) {
+		status = tool_complain(err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED,
+				       "relog", "%s", err.text);
+	}
+	etl_mirror_close(relog->mirror);
+	relog_inputs_done(&relog->inputs);
+	relog_decision_done(&relog->decision);
+	relog_changes_free(relog->changes);
+	free(relog->key);
+	free(relog);
+	return status;
+}
+
+static void done(struct tool_arguments *arguments)
+{
+	struct relog_request *request = (struct relog_request *)arguments;
+
+	event_filter_done(&request->filter);
+	set_fields_done(&request->set);
+}
+
+#define AT(member) .offset = offsetof(struct relog_request, member)
+
+static bool read_assignment(void *set, const char *text, struct error *err)
+{
+	return set_fields_add(set, text, err) || error_prefix(err, "--set");
+}
+
+static const char *const threads[] = { "1", "2", "3", "4", "5", "6", "7", "8", NULL };
+
+static const struct command_option option_rows[] = {
+	{ "--output", "FILE",
+	  "the recording to write, required; also -o FILE; - is the standard output", OPTION_TEXT,
+	  AT(output) },
+	{ "-o", "FILE", NULL, OPTION_TEXT, AT(output) },
+	EVENT_FILTER_OPTIONS(struct relog_request, filter),
+	{ "--exact", NULL, "keep only what the filter keeps, and nothing to understand it by",
+	  OPTION_SET, AT(exact) },
+	{ "--set", "EVENT.FIELD=VALUE",
+	  "change a field of events, as in Image/Load.FileName=C:\\x.dll; repeatable", OPTION_READ,
+	  AT(set), .read = read_assignment },
+	{ "--add", "FILE", "add the events of FILE, lines as etwtool dump prints them; repeatable",
+	  OPTION_READ, AT(added), .read = added_files_read },
+	{ "--drop-stacks", NULL, "leave out call stacks", OPTION_SET, AT(drop_stacks) },
+	{ "--split", "SIZE|TIME",
+	  "several recordings, FILE_000001.etl and so on, with so many bytes (100MB) or so much time "
+	  "(1m) of records in each",
+	  OPTION_READ, AT(split), .takes = "a size such as 100MB, or a duration such as 1m",
+	  .read = split_by_read },
+	{ "--anonymise", NULL, "replace names by keyed hashes, see below", OPTION_SET,
+	  AT(anonymise) },
+	{ "--key", "FILE", "the key of the hashes: at least 16 random bytes; default: a new one",
+	  OPTION_TEXT, AT(key_file) },
+	{ "--keep-undescribed", NULL, "keep payloads that no layout describes", OPTION_SET,
+	  AT(keep_undescribed) },
+	{ "--compress", NULL, "compress the buffers", OPTION_SET, AT(compress) },
+	{ "--threads", "N", "threads that compress, 1 to 8; default: one a processor", OPTION_DIGIT,
+	  AT(threads), .words = threads },
+	{ "--plain", NULL, "do not compress them; neither: as they are", OPTION_SET, AT(plain) },
+	{ NULL },
+};
+
+static const char more[] =
+	"The records stay as they are, in their order. Besides those that the filter keeps there are\n"
+	"the records without which they could not be read: the header of the recording, layouts of\n"
+	"events, the machine, names, starts and ends of processes, threads, images and files. What two\n"
+	"events say together, such as the duration of an operation, is lost with one of them.\n"
+	"\n"
+	"Several recordings of one machine and one boot, with the same clock, become one; what\n"
+	"describes the rest and is in several of them is kept once. A filter reads them as one, so it\n"
+	"knows in each what another one names.\n"
+	"\n" EVENT_FILTER_HELP "\n"
+	"--set takes an event as in a rule (Class/Event, Provider/Event, Provider/ID, * for all), a\n"
+	"field as etwtool fields shows it, and a number, a text, or JSON for lists. With an @ it is a\n"
+	"value of the header: @provider, @id, @version, @opcode, @level, @task, @keyword, @pid, @tid.\n"
+	"With --set the filter says which of the events are changed, and all records stay.\n"
+	"--add takes kernel, manifest and TraceLogging events. Of a line `fields` (or `raw`), a\n"
+	"`provider` (a GUID, or a kernel class as `provider_name`), `id` or `opcode`, `version`, and\n"
+	"`filetime` or `ts` are enough. Readers see the events in order of time.\n"
+	"\n"
+	"Each part of a split recording has the records of its time range, and those of the others that\n"
+	"name processes, files and layouts of events, so many small parts are larger together than the\n"
+	"whole, and each may be larger than asked for. The losses in its header are those of the whole.\n"
+	"\n"
+	"--anonymise replaces the names of machines, users, programs, files, addresses and accounts,\n"
+	"command lines, and all other text. The same name becomes the same hash, also in other\n"
+	"recordings with the same --key; paths keep their depth and extension, and words that every\n"
+	"Windows has stay. Payloads that no layout describes are dropped, unless --keep-undescribed.\n"
+	"What was replaced stands on standard error; what an anonymised recording still says is in\n"
+	"docs/anonymise.md.\n"
+	"\n"
+	"The file is written under another name beside FILE and renamed at the end; a file that is\n"
+	"there is replaced. The standard output gets all of it at the end, from a temporary file in\n"
+	"TMPDIR, because the header of a recording is complete only then. A damaged recording is\n"
+	"copied as far as it can be read, with a warning.\n"
+	"A name that is nowhere in the recordings, a time range outside them, an event or field of --set\n"
+	"that no record has, and a wrong line of --add end it with status 1; nothing is written then.\n";
+
+const struct tool_command tool_relog = {
+	.name = "relog",
+	.synopsis = "FILE... -o FILE",
+	.about = "Write a recording again: filtered, merged, changed, compressed",
+	.more = more,
+	.options = option_rows,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_BUILTIN,
+	.words_most = TOOL_WORDS_MOST,
+	.too_many = "too many recordings at",
+	.size = sizeof(struct relog_request),
+	.run = run,
+	.done = done,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What etwtool report takes from single records of a recording, and no counter has: the machine,
+ * the processes with their lifetimes, and the files with most bytes.
+ */
+#ifndef ETWTOOL_REPORT_REPORT_EVENTS_H
+#define ETWTOOL_REPORT_REPORT_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "exporter/pipeline.h"
+#include "exporter/track/derived_fields.h"
+#include "exporter/track/top_sketch.h"
+
+enum {
+	REPORT_PROCESSES = 1000, /* that are listed; the others are only counted */
+	REPORT_FILES = 20,       /* places of each list of files */
+	REPORT_RECENT_PATHS = 8192,
+};
+
+/* An instance of a process. Times are in 100 ns since 1601 UTC. */
+struct report_process {
+	char *name, *command; /* UTF-8, owned; command: the line that started it, "" if not known */
+	uint32_t process_id, parent_id;
+	int64_t start, end;  /* RECORD_NO_TIME: before and after the recording */
+	int32_t exit_status; /* 0 if it is not known */
+	bool exit_known;
+};
+
+/* What only SystemConfig/CPU says of the machine. */
+struct report_machine {
+	char *name;          /* UTF-8, owned; NULL: not known */
+	uint32_t memory_mib; /* 0: not known */
+};
+
+enum report_direction { REPORT_WRITTEN, REPORT_READ, REPORT_DIRECTIONS };
+
+struct report_file {
+	const char *path, *process; /* borrowed from struct report_events and the registry */
+	uint64_t bytes;             /* at least */
+	uint64_t error;             /* and at most so many more */
+};
+
+/* A path that events had lately. */
+struct report_path {
+	char *raw; /* as recorded, not the text that is shown; owned */
+	uint32_t size;
+	uint32_t id; /* in report_events.paths */
+};
+
+/* Opaque to others than report_events.c, except for processes and machine. Zero-initialise it. */
+struct report_events {
+	struct report_machine machine;
+	struct report_process *processes; /* owned; in the order in which they were seen */
+	size_t process_count, process_capacity;
+	uint64_t processes_left_out;
+	struct map running;        /* process id -> index of its latest instance */
+	struct registry *registry; /* borrowed */
+	const struct derived_field *path, *volume, *paging;
+	struct intern *paths; /* owned */
+	struct report_path recent[REPORT_RECENT_PATHS];
+	const struct schema
+		*layout; /* of the latest read or write, with the places of two fields */
+	int size_index, flags_index;
+	struct top_sketch files[REPORT_DIRECTIONS];
+	bool failed; /* no memory */
+};
+
+/* On failure report_events_done() is due as well. */
+bool report_events_init(struct report_events *events, struct registry *registry, struct error *err);
+void report_events_done(struct report_events *events);
+
+/* As struct pipeline_observer has it; context is the struct report_events. */
+void report_events_record(void *context, const struct event_record *record,
+			  const struct event_class *class, struct tracker *tracker);
+
+/*
+ * The files with most bytes of one process, the first of them first, at most REPORT_FILES; their
+ * number. Paging I/O is left out. Bytes of files whose path no event names are those of "_unknown".
+ */
+size_t report_files(const struct report_events *events, enum report_direction direction,
+		    struct report_file files[REPORT_FILES]);
+
+#endif

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The counters of the exporter over the time of a recording, in bounded memory.
+ *
+ * How long a recording is, only its end shows: its header says when the session was stopped, but
+ * that of a recording that was cut off does not or is wrong, and a header can lie. So the steps
+ * begin short: with a sixteenth of the length that is right for what the header says, or with 1 ms;
+ * and whenever there are more than REPORT_STEPS of them, two and two become one. The values are
+ * cumulative, so the one at the end of the second step is that of the two together. If the header
+ * is right, the steps end with a length that people count in, or half of it.
+ *
+ * A value is read from the exposition, as a scrape would read it, so the numbers of the report are
+ * by construction those of the exporter: what the page shows last is what `--once` prints. Only the
+ * families of charts are rendered. The samples that a chart sums are added up as integers, seconds
+ * as nanoseconds, so that nothing is rounded. A counter with many label sets gives some back when
+ * their processes ended long ago (metrics/eviction.c); a sum that falls for this reason keeps its
+ * height here and goes on growing from there. Of rows that are gone in this way only the greatest
+ * stay: a recording may have any number of processes, one after the other.
+ *
+ * The first record of every recording is its header, whose time is the start of the session. In a
+ * circular recording what followed it may be overwritten, and the next record is hours later. The
+ * steps therefore begin with the second record.
+ */
+#include "etwtool/report/report_series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "lib/source/clock.h"
+#include "lib/source/event_record.h"
+#include "metrics/exposition.h"
+
+#define MICROSECOND INT64_C(10)
+#define MS          INT64_C(10000)
+#define SECOND      INT64_C(10000000)
+#define END_9999    INT64_C(2650467744000000000) /* the end of 9999 */
+
+/* ---- the exposition of one moment ---- */
+
+/* A piece of the exposition. */
+struct piece {
+	const char *at;
+	size_t size;
+};
+
+/* The value of a label in "{a="x",b="y"}", still escaped; at: behind the brace. */
+static bool find_label(const char *at, const char *end, const char *label, struct piece *value)
+{
+	size_t size = strlen(label);
+
+	while (at < end && *at != '}') {
+		const char *name = at, *equals = memchr(at, '=', (size_t)(end - at));
+		const char *start = equals ? equals + 2 : end;
+
+		for (at = start; at < end && *at != '"'; at++) {
+			at += *at == '\\' && at + 1 < end;
+		}
+		if (at >= end) {
+			return false;
+		}
+		if ((size_t)(equals - name) == size && memcmp(name, label, size) == 0) {
+			*value = (struct piece){ start, (size_t)(at - start) };
+			return true;
+		}
+		at += at[1] == ',' ? 2 : 1;
+	}
+	return false;
+}
+
+/* The bytes between the quotes of a label, without their escapes. */
+static char *plain_text(struct piece escaped)
+{
+	char *text = malloc(escaped.size + 1), *to = text;
+
+	for (size_t i = 0; text && i < escaped.size; i++) {
+		char c = escaped.at[i];
+
+		if (c == '\\' && i + 1 < escaped.size) {
+			c = escaped.at[++i];
+			c = c == 'n' ? '\n' : c;
+		}
+		*to++ = c;
+	}
+	if (text) {
+		*to = '\0';
+	}
+	return text;
+}
+
+/* A value as an integer; with decimals, moved by that many places. Values are never negative here.
+ */
+static uint64_t read_value(const char *at, const char *end, unsigned decimals)
+{
+	uint64_t value = 0;
+	bool behind_point = false;
+
+	for (; at < end; at++) {
+		if (*at == '.') {
+			behind_point = true;
+		} else if (*at < '0' || *at > '9' || (behind_point && decimals == 0)) {
+			break;
+		} else {
+			value = count_sum(value > UINT64_MAX / 10 ? UINT64_MAX : value * 10,
+					  (uint64_t)(*at - '0'));
+			decimals -= behind_point;
+		}
+	}
+	for (; decimals > 0; decimals--) {
+		value = value > UINT64_MAX / 10 ? UINT64_MAX : value * 10;
+	}
+	return value;
+}
+
+static uint64_t hash_name(struct piece name)
+{
+	return text_hash(name.at, name.size, hash_seed());
+}
+
+/* NULL without memory. */
+static struct report_row *find_row(struct report_series *series, struct piece name)
+{
+	uint64_t hash = hash_name(name);
+	bool added = false;
+	uint64_t *index = map_put(&series->by_name, hash, &added);
+	struct report_row *rows = series->rows, row = { 0 };
+
+	if (!index) {
+		return NULL;
+	}
+	if (added) {
+		*index = series->count;
+		row.key = hash;
+		rows = array_grow(rows, &series->capacity, series->count, sizeof *rows);
+		row.name = rows ? plain_text(name) : NULL;
+		row.steps = row.name ? calloc(REPORT_STEPS, sizeof *row.steps) : NULL;
+		series->rows = rows ? rows : series->rows;
+		if (!row.steps) {
+			free(row.name);
+			map_remove(&series->by_name, hash);
+			return NULL;
+		}
+		rows[series->count++] = row;
+	}
+	return &rows[*index];
+}
+
+/* line: "name{labels} value" */
+static void add_line(struct report_charted *charted, const char *line, const char *end)
+{
+	const char *brace = memchr(line, '{', (size_t)(end - line)), *value = end;
+	struct piece name, only;
+
+	while (value > line && value[-1] != ' ') {
+		value--;
+	}
+	for (size_t i = 0; brace && i < REPORT_CHARTS; i++) {
+		const struct report_chart *chart = &report_charts[i];
+		struct report_row *row;
+
+		if (strlen(chart->sample) != (size_t)(brace - line) ||
+		    memcmp(chart->sample, line, (size_t)(brace - line)) != 0 ||
+		    !find_label(brace + 1, value, chart->label, &name) ||
+		    (chart->only && (!find_label(brace + 1, value, chart->only, &only) ||
+				     strlen(chart->only_value) != only.size ||
+				     memcmp(chart->only_value, only.at, only.size) != 0))) {
+			continue;
+		}
+		row = find_row(&charted->series[i], name);
+		if (!row) {
+			charted->failed = true;
+			return;
+		}
+		row->next = count_sum(row->next, read_value(value, end,
+							    chart->unit == REPORT_SECONDS ? 9 : 0));
+	}
+}
+
+/* Whether a chart shows a sample of the family: "etw_x_seconds_sum" is one of "etw_x_seconds". */
+static bool is_charted(void *context, const struct family *family)
+{
+	const char *name = family_name(family);
+	size_t size = strlen(name);
+
+	(void)context;
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		if (strncmp(report_charts[i].sample, name, size) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool add_chunk(void *context, const char *bytes, size_t size)
+{
+	text_add(context, bytes, size);
+	return true;
+}
+
+static const struct piece other_name = { "_other", sizeof "_other" - 1 };
+
+/* Rows that must stay, then those with most. */
+static int compare_to_keep(const void *a, const void *b)
+{
+	const struct report_row *x = a, *y = b;
+
+	if ((x->seen > 0) != (y->seen > 0)) {
+		return x->seen > 0 ? -1 : 1;
+	}
+	if (x->total != y->total) {
+		return x->total < y->total ? 1 : -1;
+	}
+	return strcmp(x->name, y->name);
+}
+
+/* Adds a row's steps and total to those of the row of the others, and frees it. */
+static void join_row(struct report_row *others, struct report_row *row)
+{
+	others->total = count_sum(others->total, row->total);
+	for (unsigned k = 0; k < REPORT_STEPS; k++) {
+		others->steps[k] = count_sum(others->steps[k], row->steps[k]);
+	}
+	free(row->name);
+	free(row->steps);
+}
+
+/* Half of the rows that are gone become part of "_other". False without memory. */
+static bool join_gone(struct report_series *series, size_t gone)
+{
+	struct report_row *others = find_row(series, other_name);
+	size_t kept = series->count - gone + REPORT_GONE_MOST / 2;
+	uint64_t other_key = hash_name(other_name), seen;
+
+	if (!others) {
+		return false;
+	}
+	/* It stays, also if it was not on the page. */
+	seen = others->seen;
+	others->seen = UINT64_MAX;
+	qsort(series->rows, series->count, sizeof *series->rows, compare_to_keep);
+	for (others = series->rows; others->key != other_key;) {
+		others++;
+	}
+	others->seen = seen;
+	for (size_t i = kept; i < series->count; i++) {
+		join_row(others, &series->rows[i]);
+	}
+	series->count = kept;
+	map_done(&series->by_name);
+	series->by_name = (struct map){ 0 };
+	for (size_t i = 0; i < kept; i++) {
+		uint64_t *index = map_put(&series->by_name, series->rows[i].key, NULL);
+
+		if (!index) {
+			return false;
+		}
+		*index = i;
+	}
+	return true;
+}
+
+/* False without memory. */
+static bool end_page(struct report_series *series)
+{
+	size_t gone = 0;
+
+	for (size_t i = 0; i < series->count; i++) {
+		struct report_row *row = &series->rows[i];
+
+		row->total =
+			count_sum(row->total, row->next > row->seen ? row->next - row->seen : 0);
+		row->seen = row->next;
+		row->next = 0;
+		gone += row->seen == 0;
+	}
+	return gone <= REPORT_GONE_MOST || join_gone(series, gone);
+}
+
+/* Reads the counters as they are now. */
+static void read_counters(struct report_charted *charted, struct registry *registry)
+{
+	const struct exposition_options options = { .requested = is_charted };
+	const char *line, *end;
+
+	text_clear(&charted->page);
+	charted->failed |= !exposition_write_as(registry, &options, add_chunk, &charted->page) ||
+			   charted->page.failed;
+	for (line = charted->page.data; line && (end = strchr(line, '\n')); line = end + 1) {
+		if (line[0] != '#') {
+			add_line(charted, line, end);
+		}
+	}
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		charted->failed |= !end_page(&charted->series[i]);
+	}
+}
+
+/* ---- steps ---- */
+
+/* The steps begin with the length for the time that the header says, halved so often. */
+enum { SHORTER = 4 };
+
+/* The shortest length of steps, of those that people count in, with which a time has no more than
+ * REPORT_STEPS of them. */
+static int64_t choose_step(int64_t time)
+{
+	static const int64_t lengths[] = {
+		100,         200,          500,          MS,           2 * MS,        5 * MS,
+		10 * MS,     20 * MS,      50 * MS,      100 * MS,     200 * MS,      500 * MS,
+		SECOND,      2 * SECOND,   5 * SECOND,   10 * SECOND,  15 * SECOND,   30 * SECOND,
+		60 * SECOND, 120 * SECOND, 300 * SECOND, 600 * SECOND, 1800 * SECOND, 3600 * SECOND,
+	};
+	size_t i = 0;
+
+	while (i + 1 < sizeof lengths / sizeof lengths[0] &&
+	       time / lengths[i] >= REPORT_STEPS - 1) {
+		i++;
+	}
+	return lengths[i];
+}
+
+static void begin(struct report_steps *steps, int64_t time)
+{
+	bool known = steps->guess > time && steps->guess < END_9999;
+
+	steps->step = known ? choose_step(steps->guess - time) : MS;
+	steps->origin = time - (int64_t)(time_since_1970(time) % (uint64_t)steps->step);
+	for (unsigned i = 0; known && i < SHORTER && steps->step % (2 * MICROSECOND) == 0; i++) {
+		steps->step /= 2;
+	}
+	steps->first = steps->last = time;
+	steps->current = 0;
+}
+
+/* Two steps become one. */
+static void join_steps(struct report_charted *charted)
+{
+	unsigned half = charted->steps.current / 2;
+
+	charted->steps.step *= 2;
+	charted->steps.current = half;
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		for (size_t j = 0; j < charted->series[i].count; j++) {
+			uint64_t *values = charted->series[i].rows[j].steps;
+
+			for (unsigned k = 0; k < half; k++) {
+				values[k] = values[2 * k + 1];
+			}
+		}
+	}
+}
+
+/* The totals of now are those at the end of these steps. */
+static void fill_steps(struct report_charted *charted, unsigned first, unsigned end)
+{
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		for (size_t j = 0; j < charted->series[i].count; j++) {
+			const struct report_row *row = &charted->series[i].rows[j];
+
+			for (unsigned k = first; k < end; k++) {
+				row->steps[k] = row->total;
+			}
+		}
+	}
+}
+
+void report_sample(struct report_charted *charted, struct registry *registry, int64_t time)
+{
+	struct report_steps *steps = &charted->steps;
+	uint64_t step;
+
+	steps->records++;
+	if (time < TIME_1970 || time >= END_9999) { /* RECORD_NO_TIME among them */
+		steps->outside++;
+		return;
+	}
+	if (steps->records - steps->outside <= 2) {
+		begin(steps, time);
+		return;
+	}
+	steps->first = time < steps->first ? time : steps->first;
+	steps->last = time > steps->last ? time : steps->last;
+	if (time < steps->origin) {
+		return;
+	}
+	/* What was counted so far belongs to the steps before this one. A step that is left may be
+	 * joined with the one that begins only after it has its values. */
+	step = (uint64_t)(time - steps->origin) / (uint64_t)steps->step;
+	if (step > steps->current) {
+		unsigned end = step < REPORT_STEPS ? (unsigned)step : REPORT_STEPS;
+
+		read_counters(charted, registry);
+		fill_steps(charted, steps->current, end);
+		steps->current = end;
+	}
+	while (step >= REPORT_STEPS) {
+		join_steps(charted);
+		step /= 2;
+		fill_steps(charted, steps->current,
+			   step < REPORT_STEPS ? (unsigned)step : REPORT_STEPS);
+		steps->current = step < REPORT_STEPS ? (unsigned)step : REPORT_STEPS;
+	}
+}
+
+/* ---- the end ---- */
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct report_row *x = a, *y = b;
+
+	if (x->total != y->total) {
+		return x->total < y->total ? 1 : -1;
+	}
+	return strcmp(x->name, y->name);
+}
+
+/* The buckets of an exposition are cumulated: each becomes what it has beyond the one before, in
+ * the order of the exposition, which is that of their bounds. */
+static void split_buckets(struct report_series *series, unsigned steps)
+{
+	for (size_t i = series->count; i-- > 1;) {
+		struct report_row *row = &series->rows[i], *below = row - 1;
+
+		row->total -= below->total < row->total ? below->total : row->total;
+		for (unsigned k = 0; k < steps; k++) {
+			row->steps[k] -= below->steps[k] < row->steps[k] ? below->steps[k] :
+									   row->steps[k];
+		}
+	}
+}
+
+static void finish_series(struct report_series *series, enum report_form form, unsigned steps)
+{
+	if (form == REPORT_BUCKETS) {
+		split_buckets(series, steps);
+	} else if (series->count > 0) {
+		qsort(series->rows, series->count, sizeof *series->rows, compare_rows);
+	}
+	for (size_t i = 0; i < series->count; i++) {
+		series->total = count_sum(series->total, series->rows[i].total);
+	}
+	for (unsigned k = 0; k < steps; k++) {
+		uint64_t sum = 0;
+
+		for (size_t i = 0; i < series->count; i++) {
+			sum = count_sum(sum, report_growth(&series->rows[i], k));
+		}
+		series->most = sum > series->most ? sum : series->most;
+	}
+}
+
+void report_finish(struct report_charted *charted, struct registry *registry)
+{
+	read_counters(charted, registry);
+	fill_steps(charted, charted->steps.current, charted->steps.current + 1);
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		finish_series(&charted->series[i], report_charts[i].form,
+			      charted->steps.current + 1);
+	}
+}
+
+void report_charted_done(struct report_charted *charted)
+{
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		struct report_series *series = &charted->series[i];
+
+		for (size_t j = 0; j < series->count; j++) {
+			free(series->rows[j].name);
+			free(series->rows[j].steps);
+		}
+		free(series->rows);
+		map_done(&series->by_name);
+	}
+	text_free(&charted->page);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool report: what is in a recording, as one HTML file for people.
+ *
+ * The recording is replayed as the exporter does it, with every collector on. Three things watch
+ * the replay: report_series.c samples the counters over time, report_events.c looks at the records
+ * of processes, files and the machine, and a dry run notes which rules had events. From these
+ * report_page.c makes the page in memory: its size depends on the number of charts and steps, and
+ * not on that of the recording.
+ *
+ * The page takes the place of the output file when it is whole, so an interrupted run leaves no
+ * half of a report, and a report that is open elsewhere stays readable. A file of the same name
+ * that is no report is not replaced: FILE.html could be anything.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/replacement.h"
+#include "config/problems.h"
+#include "etwtool/report/report.h"
+#include "etwtool/tool.h"
+#include "exporter/health.h"
+#include "exporter/rules/language/rule_set.h"
+#include "exporter/setup.h"
+
+struct request {
+	struct tool_arguments arguments;
+	const char *output; /* "-": standard output; NULL: FILE.html */
+	const char *config;
+	struct problems problems; /* of the configuration */
+};
+
+#define AT(member) .offset = offsetof(struct request, member)
+
+static const struct command_option option_rows[] = {
+	{ "-o", "FILE",
+	  "the report; also --output FILE; - is the standard output; default: RECORDING.html",
+	  OPTION_TEXT, AT(output) },
+	{ "--output", "FILE", NULL, OPTION_TEXT, AT(output) },
+	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
+	  AT(config) },
+	{ "--config", "FILE", NULL, OPTION_TEXT, AT(config) },
+	{ NULL },
+};
+
+struct making {
+	struct report report;
+	struct setup setup;
+	struct runner *runner; /* of the replay */
+};
+
+/* ---- the replay ---- */
+
+static void on_time(void *context, int64_t time)
+{
+	struct making *making = context;
+
+	report_sample(&making->report.charted, making->setup.registry, time);
+	if (making->report.charted.failed || making->report.events.failed) {
+		runner_stop(making->runner);
+	}
+}
+
+static bool take_results(struct making *making, struct error *err)
+{
+	struct report *report = &making->report;
+	struct runner_session session;
+
+	report_finish(&report->charted, making->setup.registry);
+	if (report->charted.failed || report->events.failed) {
+		return error_no_memory(err, "a report");
+	}
+	runner_session(making->runner, 0, &session);
+	report->statistics = session.statistics;
+	report->statistics.events_lost = session.lost_events;
+	report->statistics.buffers_lost = session.lost_buffers;
+	return true;
+}
+
+static bool replay(struct making *making, struct request *request, struct text *html,
+		   struct error *err)
+{
+	struct report *report = &making->report;
+	struct dry_run *dry_run = dry_run_new(making->setup.rules, err);
+	const struct pipeline_observer observer = { .context = &report->events,
+						    .on_record = report_events_record,
+						    .gives_back = true,
+						    .dry_run = dry_run };
+	struct progress progress;
+	const struct runner_options options = {
+		.setup = &making->setup,
+		.paths = request->arguments.words,
+		.path_count = 1,
+		.file = { .pointer_size = request->arguments.pointer_size },
+		.on_time = on_time,
+		.time_context = making,
+		.observer = &observer,
+		.progress = &progress,
+	};
+	struct runner *runner = dry_run ? runner_new(&options, err) : NULL;
+	struct health *health = runner ? health_new(&making->setup, runner, err) : NULL;
+	bool good;
+
+	making->runner = runner;
+	progress_start(&progress, "etwtool", tool_report.name, tool_report.output);
+	good = health && report_events_init(&report->events, making->setup.registry, err) &&
+	       runner_run(runner, err) && take_results(making, err);
+	progress_end(&progress);
+	if (good) {
+		report->registry = making->setup.registry;
+		report->rules = making->setup.rules;
+		report->manifests = &request->arguments.manifests;
+		report->dry_run = dry_run;
+		report_add_page(html, report);
+		good = !html->failed || error_no_memory(err, "a report");
+	}
+	health_free(health);
+	runner_free(runner);
+	dry_run_free(dry_run);
+	return good;
+}
+
+static void show_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "report", "%s", sentence);
+}
+
+/* Adds the page; false with a sentence. */
+static bool make_report(struct request *request, struct text *html, struct error *err)
+{
+	const struct setup_options setup = { .manifests = &request->arguments.manifests,
+					     .switches = request->arguments.switches.rows,
+					     .switch_count = request->arguments.switches.count,
+					     .every_collector = true };
+	const char *path = request->arguments.words[0];
+	struct making *making = calloc(1, sizeof *making);
+	struct etl_file *file = making ? etl_file_open(path, 0, err) : NULL;
+	bool good;
+
+	if (!making) {
+		return error_no_memory(err, "a report");
+	}
+	good = file &&
+	       setup_open(&making->setup, setup_config(request->config, &request->problems, err),
+			  &setup, err);
+	problems_show(&request->problems, show_problem, NULL);
+	if (good) {
+		making->report.name = os_path_name(path);
+		making->report.header = &file->header;
+		making->report.clock_doubt = file->clock_doubt;
+		making->report.size_bytes = file->input.size_bytes;
+		making->report.charted.steps.guess = file->header.end_time;
+		good = replay(making, request, html, err);
+	}
+	report_charted_done(&making->report.charted);
+	report_events_done(&making->report.events);
+	setup_close(&making->setup);
+	etl_file_close(file);
+	free(making);
+	return good;
+}
+
+/* ---- the file ---- */
+
+static bool may_write(const char *path, struct error *err)
+{
+	static const char refusal[] = "no report, so it stays as it is: remove it, or name another "
+				      "file with -o";
+	bool replaces;
+
+	return tool_may_write(path, REPORT_MARK, refusal, &replaces, err);
+}
+
+static int write_report(struct request *request, const char *path, struct error *err)
+{
+	bool to_file = strcmp(path, "-") != 0;
+	struct text html = { 0 };
+	int status = TOOL_FAILED;
+
+	if ((to_file && !may_write(path, err)) || !make_report(request, &html, err)) {
+		status = err->code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+	} else if (!to_file) {
+		status = tool_write("report", &html) ? TOOL_DONE : TOOL_FAILED;
+	} else if (replacement_write_whole(path, html.data, html.size, err)) {
+		struct text line = { 0 };
+
+		text_add_shown(&line, path);
+		text_add_format(&line, ": %zu kB\n", (html.size + 999) / 1000);
+		status = tool_print("report", &line);
+	}
+	text_free(&html);
+	return status;
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	struct request *request = (struct request *)arguments;
+	struct text path = { 0 };
+	struct error err = { 0 };
+	int status = TOOL_FAILED;
+
+	if (!request->output && strcmp(arguments->words[0], "-") == 0) {
+		return tool_complain(TOOL_BAD_USAGE, "report",
+				     "the standard input has no name for the report: where to? (-o "
+				     "FILE)");
+	}
+	text_add_string(&path, request->output ? request->output : arguments->words[0]);
+	text_add_string(&path, request->output ? "" : ".html");
+	if (path.failed) {
+		error_no_memory(&err, "a name");
+	} else {
+		status = write_report(request, path.data, &err);
+	}
+	/* Problems of the configuration are shown already. */
+	if (err.code != ERROR_NONE && status != TOOL_DONE &&
+	    (request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
+		tool_complain(status, "report", "%s", err.text);
+	}
+	problems_done(&request->problems);
+	text_free(&path);
+	return status;
+}
+
+const struct tool_command tool_report = {
+	.name = "report",
+	.synopsis = "FILE",
+	.about = "Write a report of a recording as one HTML file: who did what, and when",
+	.more = "The report needs no network and no server: open it in a browser, print it, send it.\n"
+		"It has names of processes, files, users and machines as the recording has them.\n"
+		"A file of the same name is replaced if it is a report, and else left alone.\n",
+	.options = option_rows,
+	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_COLLECTORS,
+	.words_most = 1,
+	.output = OUTPUT_AT_END,
+	.size = sizeof(struct request),
+	.run = run,
+};

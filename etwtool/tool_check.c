@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool check FILE: whether the exporter would start with a configuration, and which
+ * families its collectors have.
+ *
+ * With a recording the configuration is also tried on it. The recording is replayed by the pipeline
+ * of the exporter with a dry run of its rules, which notes for each rule how many events it is
+ * about, how many of them it counted, and why it did not count the others. The report lists these
+ * numbers, as text or as JSON, and ends with the exposition that a scrape would show. With a number
+ * of hosts it lists instead what each family costs (budget.c).
+ *
+ * Everything that is wrong with a configuration is reported as lines "file:line:column: sentence"
+ * with nothing before them, because editors read that form. The exit status is then that of bad
+ * usage, so that a script can distinguish it from a recording that cannot be read.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "config/config.h"
+#include "config/files.h"
+#include "config/problems.h"
+#include "config/yaml.h"
+#include "etwtool/budget.h"
+#include "etwtool/class_rows.h"
+#include "etwtool/recording.h"
+#include "etwtool/tool.h"
+#include "exporter/recorder_rules.h"
+#include "exporter/rules/language/collector.h"
+#include "exporter/rules/language/rule_set.h"
+#include "exporter/setup.h"
+
+struct request {
+	struct tool_arguments arguments;
+	const char *recording; /* NULL: the configuration alone */
+	uint64_t hosts;        /* 0: the report is about the rules */
+	bool strict;
+	struct problems problems;
+	/* Of the recording. */
+	struct record_times times;
+	struct class_rows classes;
+	size_t unfit; /* rules of the configuration's own collectors that do not fit it */
+};
+
+/* ---- a configuration alone ---- */
+
+static void add_collectors(struct text *out, const struct rule_set *set, bool on)
+{
+	const struct collector_info *info;
+	const char *between = " ";
+
+	text_add_string(out, on ? "collectors on:" : "collectors off:");
+	for (size_t i = 0; (info = rule_set_collector(set, i)) != NULL; i++) {
+		if (info->on == on) {
+			text_add_format(out, "%s%s", between, info->name);
+			between = ", ";
+		}
+	}
+	text_add_char(out, '\n');
+}
+
+static void add_family(struct text *out, const struct declared_family *family)
+{
+	text_add_format(out, "  %s %s", family_type_name(family->metric->type),
+			family->metric->name);
+	for (size_t i = 0; i < family->label_count; i++) {
+		text_add_format(out, "%s%s", i == 0 ? "{" : ", ", family->labels[i]);
+	}
+	text_add_string(out, family->label_count > 0 ? "}\n" : "\n");
+}
+
+/* What of a configuration makes its flight recorder useless. The folder need only exist where the
+ * exporter runs, which may be another machine; there --check-config refuses the configuration. */
+static void warn_of_recorder(const struct setup *setup)
+{
+	const struct config *config = setup->config;
+	const struct yaml_node *recorder = yaml_find(yaml_root(config->tree), "recorder");
+	char *dir = config->recorder.dir ? file_beside(config->path, config->recorder.dir) : NULL;
+
+	if (dir && !file_is_folder(dir)) {
+		yaml_warning(config->tree, yaml_find(recorder, "dir"),
+			     "recorder: dir: '%s' is not a folder here", dir);
+	}
+	free(dir);
+	recorder_rules_warn(setup);
+}
+
+static bool describe(struct request *request, const char *path, struct text *out, struct error *err)
+{
+	const struct setup_options options = { .manifests = &request->arguments.manifests,
+					       .switches = request->arguments.switches.rows,
+					       .switch_count = request->arguments.switches.count,
+					       .live = true };
+	struct setup setup;
+	const struct rule_set *set;
+
+	if (!setup_open(&setup, config_load(path, &request->problems, err), &options, err)) {
+		return false;
+	}
+	warn_of_recorder(&setup);
+	set = setup.rules;
+	text_add_shown(out, path);
+	text_add_string(out, ": good\n");
+	add_collectors(out, set, true);
+	add_collectors(out, set, false);
+	text_add_string(out, "families of the collectors that are on:\n");
+	for (size_t i = 0; i < set->family_count; i++) {
+		if (set->families[i].family) {
+			add_family(out, &set->families[i]);
+		}
+	}
+	setup_close(&setup);
+	return true;
+}
+
+/* ---- with a recording ---- */
+
+static void add_count(struct text *out, uint64_t count, const char *what)
+{
+	if (count > 0) {
+		text_add_format(out, ", %" PRIu64 " %s", count, what);
+	}
+}
+
+/* The name of an event of the recording that a rule's event, which it does not have, resembles;
+ * NULL: none. */
+static const char *meant_event(const struct request *request, const struct rule *rule)
+{
+	enum { NEAR_MISS = 2 };
+	const char *text = rule->event_at->text, *best = NULL;
+	struct nearest whole = { .word = text, .size = strlen(text) };
+	struct nearest event = { .word = NULL };
+
+	for (size_t i = 0; i < request->classes.count; i++) {
+		const struct class_row *row = &request->classes.rows[i];
+		const char *before = event.best;
+		size_t size = strlen(row->provider);
+
+		nearest_offer(&whole, row->name);
+		/* Of the rule's provider also an event that is less alike. */
+		if (size < whole.size && text[size] == '/' &&
+		    text_equal_nocase(text, size, row->provider, size)) {
+			event.word = text + size + 1;
+			event.size = whole.size - size - 1;
+			nearest_offer(&event, row->event);
+			best = event.best != before ? row->name : best;
+		}
+	}
+	return best ? best : whole.best && whole.distance <= NEAR_MISS ? whole.best : NULL;
+}
+
+/* Likewise a field of the rule's event. */
+static const char *meant_field(const struct request *request, const char *field,
+			       const struct rule *rule)
+{
+	const char *event = rule->event_at->text;
+	struct nearest nearest = { .word = field, .size = strlen(field) };
+
+	for (size_t i = 0; i < request->classes.count; i++) {
+		const struct class_row *row = &request->classes.rows[i];
+
+		if (!row->schema ||
+		    !text_equal_nocase(row->name, strlen(row->name), event, strlen(event))) {
+			continue;
+		}
+		for (unsigned k = 0; k < row->schema->field_count; k++) {
+			nearest_offer(&nearest, row->schema->fields[k].name);
+		}
+	}
+	return nearest.best;
+}
+
+static void add_meant(struct text *out, const char *meant)
+{
+	if (meant) {
+		text_add_string(out, "; did you mean '");
+		text_add_shown(out, meant);
+		text_add_string(out, "'?");
+	}
+}
+
+static void add_rule_text(struct text *out, const struct request *request,
+			  const struct dry_run_rule *result)
+{
+	const struct rule *rule = result->rule;
+
+	text_add_format(out, "  %s.%s <- ", rule->collector->name, rule->metric->name);
+	text_add_shown(out, rule->event_at->text);
+	text_add_format(out, " (line %u): ", rule->event_at->line);
+	if (result->events == 0) {
+		text_add_string(out, "no such event in the recording");
+		add_meant(out, meant_event(request, rule));
+		text_add_char(out, '\n');
+		return;
+	}
+	text_add_format(out, "%" PRIu64 " event%s, %" PRIu64 " counted", result->events,
+			result->events == 1 ? "" : "s", result->counted);
+	add_count(out, result->left_out, "left out by a condition");
+	add_count(out, result->cut, "cut short");
+	add_count(out, result->wrong_type, "with a field of another type");
+	for (size_t i = 0; i < result->missing_count; i++) {
+		text_add_string(out, "; '");
+		text_add_shown(out, result->missing[i].field);
+		text_add_format(out, "' missing in %" PRIu64, result->missing[i].events);
+		add_meant(out, meant_field(request, result->missing[i].field, rule));
+	}
+	text_add_char(out, '\n');
+}
+
+static void add_rule_json(struct json *json, const struct request *request,
+			  const struct dry_run_rule *result)
+{
+	const struct rule *rule = result->rule;
+	const char *meant = result->events == 0 ? meant_event(request, rule) : NULL;
+
+	json_object_begin(json);
+	json_member_string(json, "collector", rule->collector->name);
+	json_member_string(json, "metric", rule->metric->name);
+	json_member_string(json, "event", rule->event_at->text);
+	json_member_u64(json, "line", rule->event_at->line);
+	json_member_u64(json, "events", result->events);
+	json_member_u64(json, "counted", result->counted);
+	json_member_u64(json, "left_out", result->left_out);
+	json_member_u64(json, "cut_short", result->cut);
+	json_member_u64(json, "wrong_type", result->wrong_type);
+	json_member_object(json, "missing");
+	for (size_t i = 0; i < result->missing_count; i++) {
+		json_member_u64(json, result->missing[i].field, result->missing[i].events);
+	}
+	json_object_end(json);
+	if (meant) {
+		json_member_string(json, "did_you_mean", meant);
+	}
+	json_object_end(json);
+}
+
+/* The page as people read it: labels may hold anything, but lines stay lines. */
+static void add_exposition_shown(struct text *out, const struct text *page)
+{
+	const char *line = page->data, *end;
+
+	while (line && (end = strchr(line, '\n')) != NULL) {
+		text_add_shown_bytes(out, line, (size_t)(end - line));
+		text_add_char(out, '\n');
+		line = end + 1;
+	}
+}
+
+static void add_report(const struct request *request, const char *path,
+		       const struct recording *recording, struct text *out)
+{
+	const struct dry_run *dry_run = recording_dry_run(recording);
+	const struct dry_run_rule *result;
+	struct text page = { 0 };
+	struct json json;
+
+	text_add_exposition(&page, recording_registry(recording));
+	if (!request->arguments.as_json) {
+		text_add_shown(out, path);
+		text_add_string(out, ": tried on ");
+		text_add_shown(out, request->recording);
+		text_add_string(out, "\nrules:\n");
+		for (size_t i = 0; (result = dry_run_at(dry_run, i)) != NULL; i++) {
+			add_rule_text(out, request, result);
+		}
+		text_add_string(out, "exposition:\n");
+		add_exposition_shown(out, &page);
+		goto done;
+	}
+	json_init(&json, out, false);
+	json_object_begin(&json);
+	json_member_string(&json, "config", path);
+	json_member_string(&json, "recording", request->recording);
+	json_member_array(&json, "rules");
+	for (size_t i = 0; (result = dry_run_at(dry_run, i)) != NULL; i++) {
+		add_rule_json(&json, request, result);
+	}
+	json_array_end(&json);
+	json_key(&json, "exposition");
+	json_text(&json, page.data ? page.data : "", page.size);
+	json_object_end(&json);
+	text_add_char(out, '\n');
+
+done:
+	out->failed |= page.failed;
+	text_free(&page);
+}
+
+static void add_cost(const struct request *request, const char *path,
+		     const struct recording *recording, uint64_t cpu_ns, struct text *out)
+{
+	const struct budget_input input = {
+		.config = path,
+		.recording = request->recording,
+		.registry = recording_registry(recording),
+		.dry_run = recording_dry_run(recording),
+		.hosts = request->hosts,
+		.records = request->times.records,
+		.duration_100ns = time_between(request->times.first, request->times.last),
+		.cpu_ns = cpu_ns,
+	};
+
+	add_budget(out, &input, request->arguments.as_json);
+}
+
+static void on_class(void *context, const struct event_class *class)
+{
+	struct request *request = context;
+
+	class_rows_class(&request->classes, class);
+}
+
+static void on_record(void *context, struct recording *recording, const struct event_record *record,
+		      const struct event_class *class)
+{
+	struct request *request = context;
+
+	(void)recording;
+	(void)class;
+	record_times_add(&request->times, record);
+}
+
+/* That a recording lacks events of a shipped collector is no mistake of the configuration. */
+static void count_unfit(struct request *request, const struct recording *recording)
+{
+	const struct dry_run *dry_run = recording_dry_run(recording);
+	const struct dry_run_rule *result;
+
+	for (size_t i = 0; (result = dry_run_at(dry_run, i)) != NULL; i++) {
+		request->unfit += !result->rule->collector->builtin &&
+				  (result->events == 0 || result->missing_count > 0 ||
+				   result->wrong_type > 0);
+	}
+}
+
+static bool try_on_recording(struct request *request, const char *path, struct text *out,
+			     struct error *err)
+{
+	const struct recording_options options = { .config_path = path,
+						   .switches = &request->arguments.switches,
+						   .live = true,
+						   .problems = &request->problems,
+						   .context = request,
+						   .on_class = on_class,
+						   .on_record = on_record };
+	struct recording *recording =
+		recording_open(&request->arguments, request->recording, &options, err);
+	uint64_t start_ns = os_thread_cpu_ns();
+	bool done;
+
+	request->times = RECORD_TIMES_NONE;
+	done = recording && recording_run(recording, err);
+	if (done && request->hosts > 0) {
+		add_cost(request, path, recording, os_thread_cpu_ns() - start_ns, out);
+	} else if (done) {
+		add_report(request, path, recording, out);
+	}
+	if (done) {
+		warn_of_recorder(recording_setup(recording));
+		count_unfit(request, recording);
+	}
+	recording_close(recording);
+	return done;
+}
+
+/* ---- the command ---- */
+
+static const struct command_option option_rows[] = {
+	{ "--with", "FILE", "try the rules on a recording", OPTION_TEXT,
+	  .offset = offsetof(struct request, recording) },
+	{ "--hosts", "N", "with --with: what each family costs, on N hosts", OPTION_COUNT,
+	  .offset = offsetof(struct request, hosts) },
+	{ "--strict", NULL, "exit status 1 if there is a warning or a rule that does not fit",
+	  OPTION_SET, .offset = offsetof(struct request, strict) },
+	{ NULL },
+};
+
+/* The sentence has its place and "warning:" already. */
+static void show_problem(void *context, const char *sentence, bool warning)
+{
+	(void)context;
+	(void)warning;
+	print_failure("%s", sentence);
+}
+
+static int run(struct tool_arguments *arguments)
+{
+	struct request *request = (struct request *)arguments;
+	/* "check config FILE" is an older spelling. */
+	size_t skipped = arguments->word_count > 0 && strcmp(arguments->words[0], "config") == 0;
+	const char *path = arguments->words[skipped];
+	struct text out = { 0 };
+	struct error err = { 0 };
+	bool good, warned;
+	int status;
+
+	if (arguments->word_count != skipped + 1) {
+		return tool_complain(TOOL_BAD_USAGE, "check", "takes one configuration file");
+	}
+	if (text_ends_nocase(path, strlen(path), ".etl", 4)) {
+		return tool_complain(TOOL_BAD_USAGE, "check",
+				     "%s is a recording; etwtool check CONFIG --with %s tries a "
+				     "configuration on it",
+				     path, path);
+	}
+	if (arguments->as_json && !request->recording) {
+		return tool_complain(TOOL_BAD_USAGE, "check", "--format is for --with");
+	}
+	if (request->hosts > 0 && !request->recording) {
+		return tool_complain(TOOL_BAD_USAGE, "check", "--hosts is for --with");
+	}
+	good = (request->recording ? try_on_recording : describe)(request, path, &out, &err);
+	problems_show(&request->problems, show_problem, NULL);
+	if (!good && request->problems.errors == 0) {
+		print_failure("%s", err.text);
+	}
+	warned = request->problems.count > 0;
+	problems_done(&request->problems);
+	if (!good) {
+		text_free(&out);
+		return err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+	}
+	status = tool_print("check", &out);
+	if (request->strict && request->unfit > 0) {
+		return tool_complain(TOOL_FAILED, "check",
+				     "--strict: %zu rule%s not fit the recording", request->unfit,
+				     request->unfit == 1 ? " does" : "s do");
+	}
+	return status == TOOL_DONE && request->strict && warned ? TOOL_FAILED : status;
+}
+
+static void done(struct tool_arguments *arguments)
+{
+	class_rows_done(&((struct request *)arguments)->classes);
+}
+
+const struct tool_command tool_check = {
+	.name = "check",
+	.synopsis = "FILE",
+	.about = "Check a configuration and its collectors",
+	.more = "With a recording, the report lists for each rule how many events match it, how many\n"
+		"of them it counted, and why it did not count the others. With --hosts it lists for\n"
+		"each family its series, samples a second at a scrape interval of 15 s, bytes of a\n"
+		"scrape, memory and processor time.\n"
+		"\n"
+		"Exit status: 0 the exporter starts with the configuration; 1 the recording cannot be\n"
+		"read, or --strict is given and there is a warning, or a rule of the configuration's own\n"
+		"collectors that does not fit the recording: its event or a field is not there, or a\n"
+		"field has another type; 2 bad usage or configuration.\n",
+	.options = option_rows,
+	.shared = TOOL_TEXT_OR_JSON | TOOL_SCHEMA | TOOL_POINTER_SIZE | TOOL_COLLECTORS,
+	.words_most = 2,
+	.too_many = "takes one configuration file, not also",
+	.size = sizeof(struct request),
+	.run = run,
+	.done = done,
+};

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * etwtool sessions, and providers --installed: what Windows reports about running sessions and
+ * registered providers, as text for people and as JSON for programs.
+ *
+ * The structs that are written are filled by lib/live/running.h, so the writing is tested without
+ * Windows. Bit masks are shown as words, and bits without a word in hexadecimal, so that nothing is
+ * left out. Names come from other programs and may hold any bytes, so in text they are escaped. A
+ * provider that is enabled in a session is known by its GUID alone; its name is looked up among the
+ * registered providers and then among those that the program knows. Windows shows an account no
+ * more than its rights allow, so a list may be shorter than expected without an error.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "etwtool/tool.h"
+#include "lib/live/running.h"
+#include "lib/source/kernel_flags.h"
+#include "lib/source/provider_names.h"
+
+struct bit_names {
+	const unsigned *bits;
+	const char *const *names;
+	size_t count;
+};
+
+static const struct bit_names modes = { logging_mode_bits, logging_mode_names, LOGGING_MODE_COUNT };
+static const struct bit_names flags = { kernel_flag_values, kernel_flag_names, KERNEL_FLAG_COUNT };
+
+enum { WORD_SIZE = 16 };
+
+/*
+ * Takes one bit with a name, or else all bits, from the mask and returns the name or the bits in
+ * hexadecimal, for which rest has room. NULL when the mask is empty.
+ */
+static const char *take_word(uint32_t *mask, const struct bit_names *names, char rest[WORD_SIZE])
+{
+	for (size_t i = 0; i < names->count; i++) {
+		if ((*mask & names->bits[i]) != 0) {
+			*mask &= ~names->bits[i];
+			return names->names[i];
+		}
+	}
+	if (*mask == 0) {
+		return NULL;
+	}
+	snprintf(rest, WORD_SIZE, "0x%" PRIx32, *mask);
+	*mask = 0;
+	return rest;
+}
+
+static void add_words_text(struct text *out, uint32_t mask, const struct bit_names *names)
+{
+	char rest[WORD_SIZE];
+	const char *word;
+
+	while ((word = take_word(&mask, names, rest)) != NULL) {
+		text_add_format(out, " %s", word);
+	}
+}
+
+static void member_words(struct json *json, const char *key, uint32_t mask,
+			 const struct bit_names *names)
+{
+	char rest[WORD_SIZE];
+	const char *word;
+
+	json_member_array(json, key);
+	while ((word = take_word(&mask, names, rest)) != NULL) {
+		json_string(json, word);
+	}
+	json_array_end(json);
+}
+
+static const char *name_of(const struct guid *guid, const struct registered_providers *names)
+{
+	const char *name = registered_name(names, guid);
+
+	return name ? name : provider_name(guid);
+}
+
+/* ---- sessions as text ---- */
+
+static void add_provider(struct text *out, const struct running_provider *provider,
+			 const struct registered_providers *names)
+{
+	const char *name = name_of(&provider->guid, names);
+	char guid[GUID_TEXT_SIZE];
+
+	guid_format(&provider->guid, guid);
+	text_add_string(out, "  provider ");
+	text_add_shown(out, name ? name : guid);
+	text_add_format(out, "  level %u  any 0x%" PRIx64 "  all 0x%" PRIx64 "\n", provider->level,
+			provider->any, provider->all);
+}
+
+static void add_session(struct text *out, const struct running_session *session,
+			const struct registered_providers *names)
+{
+	text_add_format(out,
+			"%6" PRIu64 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32
+			" %10" PRIu32 " %12" PRIu32 " %13" PRIu64 "  ",
+			session->buffer_size_bytes / 1024, session->buffers, session->buffers_free,
+			session->buffers_min, session->buffers_max, session->buffers_written,
+			session->events_lost,
+			(uint64_t)session->log_buffers_lost + session->realtime_buffers_lost);
+	text_add_shown(out, session->name);
+	text_add_string(out, "\n  mode");
+	add_words_text(out, session->mode, &modes);
+	if (session->file[0]) {
+		text_add_string(out, "\n  file ");
+		text_add_shown(out, session->file);
+	}
+	text_add_string(out, session->kernel_flags != 0 ? "\n  kernel" : "");
+	add_words_text(out, session->kernel_flags, &flags);
+	text_add_char(out, '\n');
+	for (size_t i = 0; i < session->provider_count; i++) {
+		add_provider(out, &session->providers[i], names);
+	}
+}
+
+/* ---- sessions as JSON ---- */
+
+static void add_session_json(struct json *json, const struct running_session *session,
+			     const struct registered_providers *names)
+{
+	json_object_begin(json);
+	json_member_string(json, "name", session->name);
+	json_member_u64(json, "id", session->id);
+	json_member_string(json, "file", session->file[0] ? session->file : NULL);
+	member_words(json, "mode", session->mode, &modes);
+	member_words(json, "kernel_flags", session->kernel_flags, &flags);
+	json_member_u64(json, "buffer_size_bytes", session->buffer_size_bytes);
+	json_member_u64(json, "buffers_min", session->buffers_min);
+	json_member_u64(json, "buffers_max", session->buffers_max);
+	json_member_u64(json, "buffers", session->buffers);
+	json_member_u64(json, "buffers_free", session->buffers_free);
+	json_member_u64(json, "buffers_written", session->buffers_written);
+	json_member_u64(json, "events_lost", session->events_lost);
+	json_member_u64(json, "log_buffers_lost", session->log_buffers_lost);
+	json_member_u64(json, "realtime_buffers_lost", session->realtime_buffers_lost);
+	json_member_array(json, "providers");
+	for (size_t i = 0; i < session->provider_count; i++) {
+		const struct running_provider *provider = &session->providers[i];
+
+		json_object_begin(json);
+		json_member_string(json, "name", name_of(&provider->guid, names));
+		json_member_guid(json, "guid", &provider->guid);
+		json_member_u64(json, "level", provider->level);
+		json_member_u64(json, "any", provider->any);
+		json_member_u64(json, "all", provider->all);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
+void add_sessions(struct text *out, const struct running_sessions *sessions,
+		  const struct registered_providers *names, bool as_json)
+{
+	struct tool_json page;
+	struct json *json;
+
+	if (!as_json) {
+		text_add_string(out, "    KB   used   free    min    max    written  events lost  "
+				     "buffers lost  session\n");
+		for (size_t i = 0; i < sessions->count; i++) {
+			add_session(out, &sessions->list[i], names);
+		}
+		return;
+	}
+	json = tool_json_begin(&page);
+	json_member_array(json, "sessions");
+	for (size_t i = 0; i < sessions->count; i++) {
+		add_session_json(json, &sessions->list[i], names);
+	}
+	json_array_end(json);
+	tool_json_end(&page, out);
+}
+
+/* ---- installed providers ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct registered_provider *one = a, *two = b;
+	int order = strcmp(one->name, two->name);
+
+	return order != 0 ? order : memcmp(&one->guid, &two->guid, sizeof one->guid);
+}
+
+bool tool_has_word(const char *text, const char *word)
+{
+	for (; *text; text++) {
+		if (text_starts_nocase(text, strlen(text), word, strlen(word))) {
+			return true;
+		}
+	}
+	return word[0] == '\0';
+}
+
+/* The next provider from *at whose name or GUID has the word in it; NULL: there is none. */
+static const struct registered_provider *
+next_installed(const struct registered_providers *providers, const char *word, size_t *at,
+	       char guid[GUID_TEXT_SIZE])
+{
+	while (*at < providers->count) {
+		const struct registered_provider *provider = &providers->list[(*at)++];
+
+		guid_format(&provider->guid, guid);
+		if (!word || tool_has_word(provider->name, word) || tool_has_word(guid, word)) {
+			return provider;
+		}
+	}
+	return NULL;
+}
+
+static const char *schemas_of(const struct registered_provider *provider)
+{
+	return provider->manifest ? "manifest" : "mof";
+}
+
+void add_installed(struct text *out, struct registered_providers *providers, const char *word,
+		   bool as_json)
+{
+	const struct registered_provider *provider;
+	char guid[GUID_TEXT_SIZE];
+	struct tool_json page;
+	struct json *json;
+	size_t at = 0;
+
+	if (providers->count > 0) {
+		qsort(providers->list, providers->count, sizeof *providers->list, compare_names);
+	}
+	if (!as_json) {
+		while ((provider = next_installed(providers, word, &at, guid)) != NULL) {
+			text_add_format(out, "{%s}  %-8s  ", guid, schemas_of(provider));
+			text_add_shown(out, provider->name);
+			text_add_char(out, '\n');
+		}
+		return;
+	}
+	json = tool_json_begin(&page);
+	json_member_array(json, "providers");
+	while ((provider = next_installed(providers, word, &at, guid)) != NULL) {
+		json_object_begin(json);
+		json_member_string(json, "name", provider->name);
+		json_member_string(json, "guid", guid);
+		json_member_string(json, "kind", schemas_of(provider));
+		json_object_end(json);
+	}
+	json_array_end(json);
+	tool_json_end(&page, out);
+}
+
+/* ---- sessions of a configuration ---- */
+
+bool sessions_are_free(const struct config *config, const char *advice, struct error *err)
+{
+	struct running_sessions running = { 0 };
+	bool good = running_read(&running, err);
+
+	for (size_t i = 0; good && i < running.count; i++) {
+		for (size_t k = 0; good && k < config->session_count; k++) {
+			const char *name = config->sessions[k].name;
+
+			if (text_equal_nocase(name, strlen(name), running.list[i].name,
+					      strlen(running.list[i].name))) {
+				error_set(err, ERROR_SYSTEM, "the session \"%s\" runs already: %s",
+					  name, advice);
+				good = false;
+			}
+		}
+	}
+	running_done(&running);
+	return good;
+}
+
+/* ---- the commands ---- */
+
+static int run(struct tool_arguments *arguments)
+{
+	struct registered_providers names = { .list = NULL };
+	struct running_sessions sessions = { .list = NULL };
+	struct error err = { 0 };
+	struct text out = { 0 };
+
+	if (!etw_here(&err) || !running_read(&sessions, &err)) {
+		running_done(&sessions);
+		return tool_complain(TOOL_FAILED, "sessions", "%s", err.text);
+	}
+	registered_read(&names, NULL); /* without names, GUIDs are shown */
+	add_sessions(&out, &sessions, &names, arguments->as_json != 0);
+	registered_done(&names);
+	running_done(&sessions);
+	return tool_print("sessions", &out);
+}
+
+int tool_installed(const char *word, bool as_json)
+{
+	struct registered_providers providers = { .list = NULL };
+	struct error err = { 0 };
+	struct text out = { 0 };
+
+	if (!etw_here(&err) || !registered_read(&providers, &err)) {
+		registered_done(&providers);
+		return tool_complain(TOOL_FAILED, "providers", "%s", err.text);
+	}
+	add_installed(&out, &providers, word, as_json);
+	registered_done(&providers);
+	return tool_print("providers", &out);
+}
+
+const struct tool_command tool_sessions = {
+	.name = "sessions",
+	.synopsis = "",
+	.about = "List the trace sessions that run on this Windows machine",
+	.more = "Shows the buffers, losses and enabled providers of each session. Windows lists only\n"
+		"what the account may see.\n",
+	.shared = TOOL_TEXT_OR_JSON,
+	.too_many = "takes no words, not",
+	.size = sizeof(struct tool_arguments),
+	.run = run,
+};

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the schema of an event in the order of event_schema.h.
+ *
+ * An event with its own layout (TraceLogging) and an event of a kernel class are decided at once.
+ * For the others each origin is searched in turn, and the first one that has a schema wins. The
+ * order differs between a recording, which is trusted to describe itself, and a live session, in
+ * which any process may write any event under any provider. A schema from an in-band manifest is
+ * valid only until that manifest is dropped, and queries of the system are limited. struct
+ * schema_terms returns both conditions to the caller, which keeps the schema.
+ */
+#include "lib/decode/event_schema.h"
+
+#include <string.h>
+
+#include "lib/decode/inband_manifests.h"
+#include "lib/decode/kernel_class.h"
+#include "lib/source/provider_names.h"
+
+/* older: the latest version before the event's, because its own is not known. */
+static const struct schema *configured(const struct schema_origins *origins,
+				       const struct event_record *record, bool older)
+{
+	const struct manifest_set *const sets[] = { origins->configured, origins->builtin };
+	const struct schema *schema = NULL;
+
+	/* Manifests have no classic events. */
+	for (size_t i = 0; i < 2 && !schema && !record->classic; i++) {
+		schema = manifest_set_schema(sets[i], record->provider, record->id, record->version,
+					     older);
+	}
+	return schema;
+}
+
+static const struct schema *ask_system(const struct schema_origins *origins,
+				       const struct event_record *record,
+				       struct schema_terms *terms)
+{
+	struct system_answer answer = { .later = false };
+	const struct schema *schema;
+	struct manifest_chunk chunk;
+
+	if (!origins->system.schema || kernel_class_name(record->provider) ||
+	    (record->id == MANIFEST_EVENT_ID && manifest_chunk_read(record, &chunk))) {
+		return NULL;
+	}
+	schema = origins->system.schema(origins->system.context, record, &answer);
+	if (answer.provider_name && origins->trace) {
+		trace_schemas_claim_name(origins->trace, record->provider, answer.provider_name);
+	}
+	if (terms) {
+		terms->later = answer.later;
+	}
+	return schema;
+}
+
+static const struct schema *ask_manifest_id(const struct schema_origins *origins,
+					    const struct event_record *record,
+					    struct schema_terms *terms)
+{
+	const struct schema *schema;
+	uint32_t found;
+
+	if (!origins->inband || record->classic || !terms) {
+		return NULL;
+	}
+	schema = inband_manifests_find(origins->inband, record, !origins->live, &found);
+	if (schema) {
+		terms->manifest_id = found;
+	}
+	return schema;
+}
+
+static const struct schema *search_origins(const struct schema_origins *origins,
+					   const struct event_record *record,
+					   struct schema_terms *terms)
+{
+	const struct schema *schema = NULL;
+
+	if (origins->live) {
+		schema = configured(origins, record, false);
+		if (!schema) {
+			schema = ask_system(origins, record, terms);
+		}
+	} else if (origins->trace) {
+		schema = trace_schemas_find(origins->trace, record,
+					    terms ? &terms->manifest_id : NULL);
+	}
+	if (!schema) {
+		schema = ask_manifest_id(origins, record, terms);
+	}
+	if (!schema && !origins->live) {
+		schema = configured(origins, record, false);
+	}
+	if (!schema) {
+		schema = configured(origins, record, true);
+		if (terms) {
+			terms->older = schema != NULL;
+		}
+	}
+	return schema;
+}
+
+const struct schema *event_schema(const struct schema_origins *origins,
+				  struct tracelogging_cache *tracelogging,
+				  const struct event_record *record, struct schema_terms *terms)
+{
+	const struct schema *schema = NULL;
+	struct extended_item metadata;
+
+	if (terms) {
+		*terms = (struct schema_terms){ .manifest_id = 0 };
+	}
+	if (record->type >= RECORD_MESSAGE) {
+		return NULL;
+	}
+	if (record->classic) {
+		schema = kernel_schema_of(record);
+	} else if (tracelogging_metadata(record, &metadata)) {
+		return tracelogging_schema(tracelogging, &metadata);
+	}
+	return schema || !origins ? schema : search_origins(origins, record, terms);
+}
+
+uint32_t event_schema_manifest_id(const struct schema_origins *origins,
+				  const struct event_record *record)
+{
+	bool trace = !origins->live && origins->trace && trace_schemas_differ(origins->trace);
+	bool inband = origins->inband && inband_manifests_any(origins->inband);
+	struct extended_item metadata;
+	uint32_t manifest_id = 0;
+
+	if ((!trace && !inband) || record->classic || record->type >= RECORD_MESSAGE ||
+	    tracelogging_metadata(record, &metadata) ||
+	    (trace && trace_schemas_find(origins->trace, record, &manifest_id)) || !inband) {
+		return manifest_id;
+	}
+	return inband_manifests_find(origins->inband, record, !origins->live, &manifest_id) ?
+		       manifest_id :
+		       0;
+}
+
+bool event_schema_overridable(const struct schema_origins *origins,
+			      const struct event_record *record, const struct schema *schema)
+{
+	struct extended_item metadata;
+
+	return origins && origins->inband && !record->classic && record->type < RECORD_MESSAGE &&
+	       !(origins->live && schema) && !tracelogging_metadata(record, &metadata);
+}
+
+static const char *known_name(const struct schema_origins *origins, const struct guid *provider)
+{
+	const char *name = manifest_set_provider_name(origins->configured, provider);
+
+	if (!name) {
+		name = manifest_set_provider_name(origins->builtin, provider);
+	}
+	if (!name && origins->builtin_names) {
+		name = provider_name(provider);
+	}
+	if (!name && origins->live && origins->system.provider_name) {
+		name = origins->system.provider_name(origins->system.context, provider);
+	}
+	return name;
+}
+
+const char *event_provider_name(const struct schema_origins *origins, const struct guid *provider)
+{
+	const char *name = NULL;
+
+	if (!origins) {
+		return NULL;
+	}
+	if (origins->trace && !origins->live) {
+		name = trace_schemas_provider_name(origins->trace, provider);
+	}
+	if (!name) {
+		name = known_name(origins, provider);
+	}
+	if (!name && origins->trace) {
+		name = trace_schemas_claimed_name(origins->trace, provider);
+	}
+	return name;
+}
+
+void event_schema_name(const struct schema *schema, struct text *out)
+{
+	static const char standard[] = "/win:";
+	const char *event = schema->event;
+	size_t size = strlen(event);
+	const char *opcode;
+
+	if (schema->origin == SCHEMA_MANIFEST) {
+		/* manifest.c makes the name without "win:". */
+		bool ends = text_ends_nocase(event, size, "/Info", 5);
+
+		text_add(out, event, ends ? size - 5 : size);
+		return;
+	}
+	/* Descriptions contain the standard opcodes with their prefix. */
+	opcode = schema->origin == SCHEMA_EVENT_INFO ? strstr(event, standard) : NULL;
+	text_add(out, event, opcode ? (size_t)(opcode - event) : size);
+	if (opcode && strcmp(opcode, "/win:Info") != 0) {
+		text_add_char(out, '/');
+		text_add_string(out, opcode + sizeof standard - 1);
+	}
+}

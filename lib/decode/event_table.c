@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The event table is a hash table with open addressing. Its key is the provider, id, version,
+ * opcode, pointer size and header family of a record, the metadata of a TraceLogging event (many of
+ * those share an id), and the in-band manifest that the schema is from, if other processes may have
+ * another one.
+ *
+ * Every event causes one look-up, so the common cases are short. A slot holds the hash of the key
+ * beside the pointer, and a class is only read when the hashes agree. Records without extended
+ * items, which are most, first try `usual` (event_table_usual()), where nearly all of them are
+ * found without a call. It holds pointers to classes of the table, so remove_class() removes a
+ * class from the table and from there.
+ *
+ * A class is resolved again when it has become stale: its provider got a name, the operating system
+ * may be asked by now, or its schema was freed. The struct of the class stays the same then, so the
+ * layers above replace their parts in place.
+ *
+ * When the table is full the CLOCK algorithm chooses the class to evict: each use of a class sets
+ * its `used` flag, and a hand that moves over the slots clears the flags until it meets a class
+ * that was not used since it last passed. A process that invents classes therefore evicts its own
+ * before those of others.
+ */
+#include "lib/decode/event_table.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "lib/decode/manifest_chunks.h"
+#include "lib/decode/manifest_holds.h"
+
+struct slot {
+	uint64_t hash;
+	struct event_class *class; /* owned; NULL: free */
+};
+
+struct event_table {
+	struct slot *slots; /* owned */
+	/* Never a class with a manifest id, because the process is not compared. */
+	struct usual_classes usual;
+	size_t mask; /* slots - 1 */
+	size_t count;
+	size_t most;
+	uint64_t seed;
+	struct schema_origins origins;
+	struct tracelogging_cache *tracelogging; /* owned */
+	size_t hand; /* slot that the last search for an eviction ended at */
+	_Atomic(uint64_t) shown_entries;
+	_Atomic(uint64_t) shown_misses;
+	_Atomic(uint64_t) shown_evictions;
+};
+
+enum {
+	FIRST_SLOTS = 256,
+	LOOKED_AT_MOST = 64, /* classes in use that an eviction passes before it takes one */
+};
+
+/* The key without the provider, in one word. */
+static inline uint64_t class_word(const struct event_record *record)
+{
+	return (uint64_t)record->id | (uint64_t)record->version << 16 |
+	       (uint64_t)record->opcode << 24 | (uint64_t)record->pointer_size << 32 |
+	       (uint64_t)record->classic << 40 | (uint64_t)(record->type == RECORD_MESSAGE) << 41 |
+	       (uint64_t)(record->type >= RECORD_TIMED) << 42;
+}
+
+/* Compares the key. The metadata of TraceLogging events are not compared: their hash is part of the
+ * slot's hash, which has agreed already. */
+static inline bool class_is(const struct event_class *class, const struct event_record *record,
+			    uint64_t word)
+{
+	return class->word == word && guid_equal(&class->provider, record->provider) &&
+	       (class->kernel_form == 0 || class->kernel_form == kernel_form(record));
+}
+
+/* Classes with different manifest ids have different hashes. */
+static uint64_t inband_hash(uint64_t hash, uint32_t manifest_id)
+{
+	return manifest_id != 0 ? hash ^ hash_u64(manifest_id) : hash;
+}
+
+/* Likewise of different layouts by size. */
+static uint64_t hash_of_form(uint8_t form)
+{
+	return form != 0 ? hash_u64(form) : 0;
+}
+
+static void place(struct slot *slots, size_t mask, const struct slot *slot)
+{
+	size_t at = slot->hash & mask;
+
+	while (slots[at].class) {
+		at = (at + 1) & mask;
+	}
+	slots[at] = *slot;
+}
+
+static bool grow(struct event_table *table)
+{
+	size_t size = (table->mask + 1) * 2;
+	struct slot *slots = calloc(size, sizeof *slots);
+
+	if (!slots) {
+		return false;
+	}
+	for (size_t i = 0; i <= table->mask; i++) {
+		if (table->slots[i].class) {
+			place(slots, size - 1, &table->slots[i]);
+		}
+	}
+	free(table->slots);
+	table->slots = slots;
+	table->mask = size - 1;
+	return true;
+}
+
+static void publish(struct event_table *table)
+{
+	atomic_store_explicit(&table->shown_entries, table->count, memory_order_relaxed);
+}
+
+/* The class was there. */
+static inline struct event_class *hit(struct event_table *table, struct event_class *class,
+				      bool *added)
+{
+	*added = false;
+	usual_hit(&table->usual, class);
+	return class;
+}
+
+static inline struct event_class *probe(const struct event_table *table,
+					const struct event_record *record, uint64_t hash,
+					uint32_t manifest_id)
+{
+	uint64_t word = class_word(record);
+
+	for (size_t at = hash & table->mask; table->slots[at].class; at = (at + 1) & table->mask) {
+		struct event_class *class = table->slots[at].class;
+
+		if (table->slots[at].hash == hash && class->manifest_id == manifest_id &&
+		    class_is(class, record, word)) {
+			return class;
+		}
+	}
+	return NULL;
+}
+
+/* ---- the contents of a class ---- */
+
+/* "Windows Kernel", or the provider's name by any origin; NULL: no name is known. */
+static const char *known_name(const struct schema_origins *origins, const struct guid *provider)
+{
+	return kernel_class_is_kernel(provider) ? "Windows Kernel" :
+						  event_provider_name(origins, provider);
+}
+
+/* Changes when a provider gets a name. */
+static uint64_t name_count(const struct schema_origins *origins)
+{
+	return origins->trace ? trace_schemas_name_count(origins->trace) : 0;
+}
+
+static char *event_name(const struct event_record *record, const struct schema *schema)
+{
+	const char *kernel_class = record->classic ? kernel_class_name(record->provider) : NULL;
+	const char *event = kernel_class ? kernel_event_name(record->provider, record->opcode) :
+					   NULL;
+	char text[160];
+
+	if (schema && schema->origin != SCHEMA_KERNEL && schema->event[0]) {
+		struct text name = { 0 };
+
+		event_schema_name(schema, &name);
+		if (name.failed) {
+			text_free(&name);
+		}
+		return name.data;
+	}
+	if (event) {
+		snprintf(text, sizeof text, "%s/%s", kernel_class, event);
+	} else if (kernel_class) {
+		snprintf(text, sizeof text, "%s/%u", kernel_class, record->opcode);
+	} else {
+		/* Classic events have no id; the documentation of a class numbers its events by
+		 * opcode. */
+		snprintf(text, sizeof text, "%u",
+			 (unsigned)(record->classic ? record->opcode : record->id));
+	}
+	return text_duplicate(text, strlen(text));
+}
+
+/* Fills in everything except the parts of the layers above. Without memory it returns false, and
+ * *class is as it was. */
+static bool fill_class(const struct event_table *table, const struct event_record *record,
+		       struct event_class *class)
+{
+	const struct schema_origins *origins = &table->origins;
+	struct schema_terms terms;
+	const struct schema *schema = event_schema(origins, table->tracelogging, record, &terms);
+	const char *known = known_name(origins, record->provider);
+	char guid[GUID_TEXT_SIZE], *provider, *event;
+
+	guid_format(record->provider, guid);
+	provider = text_duplicate(known ? known : guid, strlen(known ? known : guid));
+	event = event_name(record, schema);
+	if (!provider || !event) {
+		free(provider);
+		free(event);
+		return false;
+	}
+	*class = (struct event_class){
+		.provider = *record->provider,
+		.word = class_word(record),
+		.id = record->id,
+		.version = record->version,
+		.opcode = record->opcode,
+		.pointer_size = record->pointer_size,
+		.classic = record->classic,
+		.record_type = record->type,
+		.kernel_class = KERNEL_NONE,
+		.overridable = terms.manifest_id == 0 &&
+			       event_schema_overridable(origins, record, schema),
+		.stale = (uint8_t)((known ? 0 : STALE_NAME) | (terms.later ? STALE_SYSTEM : 0)),
+		.names = name_count(origins),
+		.manifest_id = terms.manifest_id,
+		.schema = schema,
+		.provider_name = provider,
+		.event_name = event,
+	};
+	class->kernel_form = kernel_form(record);
+	if (record->classic && record->type < RECORD_MESSAGE) {
+		class->kernel_class = (uint8_t)kernel_class_of(record->provider);
+	}
+	if (class->stale == 0 && class->kernel_form == 0 && record->id != MANIFEST_EVENT_ID &&
+	    !process_change_possible(record)) {
+		class->usual = class->overridable ? USUAL_UNTIL_INBAND : ALWAYS_USUAL;
+	}
+	return true;
+}
+
+/*
+ * Whether fill_class() would give another result for a class whose `stale` is not 0. When it would
+ * not, the class remembers up to which state of origins this is true.
+ */
+static bool class_changed(const struct event_table *table, const struct event_record *record,
+			  struct event_class *class)
+{
+	const struct schema_origins *origins = &table->origins;
+	struct schema_terms terms;
+
+	if (class->stale & STALE_SCHEMA) {
+		return true;
+	}
+	if (class->stale & STALE_SYSTEM) {
+		event_schema(origins, table->tracelogging, record, &terms);
+		if (!terms.later) {
+			return true;
+		}
+	}
+	if ((class->stale & STALE_NAME) == 0 || class->names == name_count(origins)) {
+		return false;
+	}
+	class->names = name_count(origins);
+	return known_name(origins, &class->provider) != NULL;
+}
+
+static void free_names(struct event_class *class)
+{
+	/* The names are owned; they are const only for the readers of the struct. */
+	free((void *)(uintptr_t) class->provider_name);
+	free((void *)(uintptr_t) class->event_name);
+	class->provider_name = NULL;
+	class->event_name = NULL;
+}
+
+/* ---- adding, evicting and resolving ---- */
+
+/* Moves later entries of the probe sequence back, so that no search stops at the hole. */
+static void remove_slot(struct event_table *table, size_t hole)
+{
+	size_t mask = table->mask;
+
+	for (size_t at = (hole + 1) & mask; table->slots[at].class; at = (at + 1) & mask) {
+		size_t home = table->slots[at].hash & mask;
+
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			table->slots[hole] = table->slots[at];
+			hole = at;
+		}
+	}
+	table->slots[hole].class = NULL;
+	table->count--;
+}
+
+/* CLOCK eviction: the slot of a class that was not used since the hand last passed it. */
+static size_t pick_eviction(struct event_table *table)
+{
+	for (unsigned looked = 0;;) {
+		struct event_class *class;
+
+		table->hand = (table->hand + 1) & table->mask;
+		class = table->slots[table->hand].class;
+		if (!class) {
+			continue;
+		}
+		if (!class->used || ++looked == LOOKED_AT_MOST) {
+			return table->hand;
+		}
+		class->used = false;
+	}
+}
+
+static void remove_class(struct event_table *table, size_t at)
+{
+	const struct event_class *class = table->slots[at].class;
+
+	for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
+		if (table->usual.kernel[group][class->opcode] == class) {
+			table->usual.kernel[group][class->opcode] = NULL;
+		}
+	}
+	for (size_t i = 0; i < USUAL_PLACES; i++) {
+		if (table->usual.places[i].class == class) {
+			table->usual.places[i] = (struct usual_class){ .class = NULL };
+		}
+	}
+	remove_slot(table, at);
+}
+
+/* A new entry, or that of an evicted class; its contents are for the caller to replace. NULL
+ * without memory. */
+static struct event_class *place_class(struct event_table *table, uint64_t hash)
+{
+	struct slot slot = { .hash = hash };
+
+	if (table->count >= table->most) {
+		size_t at = pick_eviction(table);
+
+		slot.class = table->slots[at].class;
+		remove_class(table, at);
+		atomic_fetch_add_explicit(&table->shown_evictions, 1, memory_order_relaxed);
+	} else if ((table->count + 1) * 2 <= table->mask + 1 || grow(table)) {
+		slot.class = calloc(1, sizeof *slot.class);
+	}
+	if (slot.class) {
+		place(table->slots, table->mask, &slot);
+		table->count++;
+	}
+	return slot.class;
+}
+
+/* The schema is freed: the class is resolved again when its next record comes. */
+static void let_schema_go(struct event_class *class)
+{
+	class->schema = NULL;
+	class->stale |= STALE_SCHEMA;
+	class->usual = NEVER_USUAL;
+}
+
+/*
+ * Frees the cached metadata of all TraceLogging events when the cache is full; each class reads its
+ * metadata again from its next event. Only for live sessions: tools read the schemas of a recording
+ * when it has ended.
+ */
+static void make_room_for_metadata(struct event_table *table)
+{
+	uint64_t gone = 0;
+
+	if (!table->origins.live || !tracelogging_cache_full(table->tracelogging)) {
+		return;
+	}
+	for (size_t i = 0; i <= table->mask; i++) {
+		struct event_class *class = table->slots[i].class;
+
+		if (class && class->schema && class->schema->origin == SCHEMA_TRACELOGGING) {
+			let_schema_go(class);
+			gone++;
+		}
+	}
+	tracelogging_cache_clear(table->tracelogging);
+	atomic_fetch_add_explicit(&table->shown_evictions, gone, memory_order_relaxed);
+}
+
+/* Resolves the class of the record: a new class, or the existing one again. */
+static RARE struct event_class *resolve(struct event_table *table,
+					const struct event_record *record, uint64_t hash)
+{
+	struct event_class fresh, *class;
+
+	if (record->extended) {
+		make_room_for_metadata(table);
+	}
+	if (!fill_class(table, record, &fresh)) {
+		return NULL;
+	}
+	hash = inband_hash(hash, fresh.manifest_id);
+	class = probe(table, record, hash, fresh.manifest_id);
+	fresh.again = class != NULL;
+	if (!class) {
+		class = place_class(table, hash);
+	}
+	if (!class) {
+		free_names(&fresh);
+		return NULL;
+	}
+	fresh.attribution = class->attribution;
+	fresh.compiled = class->compiled;
+	fresh.tap = class->tap;
+	free_names(class);
+	*class = fresh;
+	atomic_fetch_add_explicit(&table->shown_misses, 1, memory_order_relaxed);
+	publish(table);
+	return class;
+}
+
+/* ---- finding ---- */
+
+static NOINLINE struct event_class *find(struct event_table *table,
+					 const struct event_record *record, bool *added)
+{
+	uint64_t hash = hash_seeded(guid_hash(record->provider, table->seed) ^ class_word(record),
+				    table->seed);
+	struct event_class *class;
+
+	if (record->extended) {
+		hash ^= tracelogging_hash(record, table->seed);
+	}
+	hash ^= hash_of_form(kernel_form(record));
+	class = probe(table, record, hash, 0);
+	/* A class without a manifest id exists, so the manifests of a recording agree on it. */
+	if (!class || (class->overridable && inband_manifests_any(table->origins.inband))) {
+		uint32_t manifest_id = event_schema_manifest_id(&table->origins, record);
+
+		if (manifest_id != 0) {
+			class = probe(table, record, inband_hash(hash, manifest_id), manifest_id);
+		}
+	}
+	if (class && (class->stale == 0 || !class_changed(table, record, class))) {
+		return hit(table, class, added);
+	}
+	*added = true;
+	return resolve(table, record, hash);
+}
+
+static struct event_class *find_unusual(struct event_table *table,
+					const struct event_record *record, bool *added,
+					struct usual_class *place)
+{
+	struct event_class *class = find(table, record, added);
+
+	if (class && class->manifest_id == 0) {
+		class->payload_size = record->payload_size;
+		*place = (struct usual_class){ .low = load_u64(record->provider->bytes),
+					       .high = load_u64(record->provider->bytes + 8),
+					       .class_key = record->class_key,
+					       .class = class };
+	}
+	return class;
+}
+
+/* Without extended items. The process of the record may have announced a manifest of its own. */
+static struct event_class *find_usual(struct event_table *table, const struct event_record *record,
+				      bool *added)
+{
+	struct usual_class *place = usual_place(&table->usual, record);
+	const struct event_class *class = place->class;
+
+	if (!usual_place_is(place, record) || class->stale != 0 ||
+	    (class->kernel_form != 0 && class->payload_size != record->payload_size) ||
+	    (class->overridable && inband_manifests_any(table->origins.inband))) {
+		return find_unusual(table, record, added, place);
+	}
+	return hit(table, place->class, added);
+}
+
+static NOINLINE struct event_class *find_kernel(struct event_table *table,
+						const struct event_record *record, bool *added)
+{
+	struct event_class *class = usual_kernel_class(&table->usual, record);
+
+	if (class && class->stale == 0) {
+		return hit(table, class, added);
+	}
+	class = find(table, record, added);
+	table->usual.kernel[record->kernel_group][record->opcode] =
+		class && class->kernel_form == 0 ? class : NULL;
+	return class;
+}
+
+struct event_class *event_table_find(struct event_table *table, const struct event_record *record,
+				     bool *added)
+{
+	/* The record of a manifest comes here, so this is known before the next record. */
+	if (table->origins.inband && inband_manifests_any(table->origins.inband)) {
+		table->usual.unusual = USUAL_UNTIL_INBAND;
+	}
+	if (record->kernel_group < KERNEL_GROUPS) {
+		return find_kernel(table, record, added);
+	}
+	return record->extended ? find(table, record, added) : find_usual(table, record, added);
+}
+
+struct event_table *event_table_new(size_t most, const struct schema_origins *origins,
+				    struct error *err)
+{
+	struct event_table *table = calloc(1, sizeof *table);
+
+	if (table) {
+		table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
+		table->tracelogging = tracelogging_cache_new(NULL);
+	}
+	if (!table || !table->slots || !table->tracelogging) {
+		if (table) {
+			tracelogging_cache_free(table->tracelogging);
+			free(table->slots);
+		}
+		free(table);
+		error_no_memory(err, "the event table");
+		return NULL;
+	}
+	table->mask = FIRST_SLOTS - 1;
+	table->seed = hash_seed();
+	table->most = most > 0 ? most : 1;
+	if (origins) {
+		table->origins = *origins;
+	}
+	return table;
+}
+
+void event_table_each(struct event_table *table,
+		      void (*visit)(void *context, struct event_class *class), void *context)
+{
+	for (size_t i = 0; i <= table->mask; i++) {
+		if (table->slots[i].class) {
+			visit(context, table->slots[i].class);
+		}
+	}
+}
+
+static void free_class(void *context, struct event_class *class)
+{
+	(void)context;
+	free_names(class);
+	free(class);
+}
+
+void event_table_renew(struct event_table *table, const struct schema_origins *origins)
+{
+	if (origins) {
+		table->origins = *origins;
+	}
+	for (size_t i = 0; i <= table->mask; i++) {
+		if (table->slots[i].class) {
+			let_schema_go(table->slots[i].class);
+		}
+	}
+}
+
+void event_table_drop(struct event_table *table, uint32_t manifest_id,
+		      void (*release)(void *context, struct event_class *class), void *context)
+{
+	for (size_t i = 0; i <= table->mask;) {
+		struct event_class *class = table->slots[i].class;
+
+		if (!class || class->manifest_id != manifest_id) {
+			i++;
+			continue;
+		}
+		remove_class(table, i); /* another entry may have moved here: check it again */
+		release(context, class);
+		free_class(NULL, class);
+	}
+	publish(table);
+}
+
+void event_table_free(struct event_table *table)
+{
+	if (!table) {
+		return;
+	}
+	event_table_each(table, free_class, NULL);
+	tracelogging_cache_free(table->tracelogging);
+	free(table->slots);
+	free(table);
+}
+
+struct usual_classes *event_table_usual_classes(struct event_table *table)
+{
+	return &table->usual;
+}
+
+void event_table_statistics(const struct event_table *table,
+			    struct event_table_statistics *statistics)
+{
+	statistics->entries = atomic_load_explicit(&table->shown_entries, memory_order_relaxed);
+	statistics->hits = atomic_load_explicit(&table->usual.hits, memory_order_relaxed);
+	statistics->misses = atomic_load_explicit(&table->shown_misses, memory_order_relaxed);
+	statistics->evictions = atomic_load_explicit(&table->shown_evictions, memory_order_relaxed);
+}

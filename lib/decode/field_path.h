@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Paths to values inside the fields of a schema, as in rules: "a" for a field, "a.b" for a member
+ * of a structure, "a[2]" for an element of an array, "a[1].b[0].c" for arrays of structures,
+ * "a.count" for the number of elements of an array, "[3]" for the fourth field, which needs no
+ * name.
+ */
+#ifndef LIB_DECODE_FIELD_PATH_H
+#define LIB_DECODE_FIELD_PATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/decode/schema.h"
+
+struct field_path {
+	/* The type of the value: for an element that of a scalar, for a count an integer. Its
+	 * offsets are not used. */
+	struct field value;
+	uint16_t top;   /* the field that fields_walk() must reach */
+	uint16_t field; /* the last field of the path */
+	bool is_count;
+	uint8_t step_count;
+	struct {
+		uint16_t array; /* field: an array of structures; in the last step also of values */
+		uint32_t element;
+	} steps[SCHEMA_DEPTH_MOST + 1];
+};
+
+/*
+ * Resolves a path; false if the schema has no such value. It also finds each plain scalar that
+ * schema_find_field() finds. Names take precedence: a member can be called "count", and the name of
+ * a field can contain brackets.
+ */
+bool field_path_find(const struct schema *schema, const char *name, struct field_path *path);
+
+enum field_path_result {
+	FIELD_PATH_FOUND,
+	FIELD_PATH_CUT,     /* the payload ends before it */
+	FIELD_PATH_MISSING, /* the array has fewer elements */
+};
+
+/*
+ * Finds the value in one payload. slices: the result of fields_walk() up to path->top; the slices
+ * of members change. If found, *slice is that of the value, and *count is its number of elements.
+ */
+enum field_path_result field_path_locate(const struct schema *schema, const struct field_path *path,
+					 const struct event_record *record,
+					 struct field_slice *slices, struct field_slice *slice,
+					 uint32_t *count);
+
+#endif

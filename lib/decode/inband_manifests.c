@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeps the manifests that arrive as events, once their chunks are together (manifest_chunks.h), in
+ * two tables: the texts themselves, and which text each process announced last for a provider.
+ *
+ * Texts are compared whole, so that processes with the same text share one slot and one parsed
+ * manifest. A slot has a manifest id, made of its index and a serial number, so that an id never
+ * identifies two manifests, and a stale reference to a reused slot is recognised. When room is
+ * needed, the text that was used longest ago is dropped. A single process can replace only its own
+ * texts, and not before INBAND_KEPT_100NS. Before a manifest is freed, on_forget() is called, so
+ * that no schema of it stays in use.
+ *
+ * In the second table an announcement can have any place, so none is lost while a place is free.
+ * This matters because an EventSource does not repeat its manifest while its events flow. A start
+ * or an end of a process removes the entries of its id; where a session does not have these events,
+ * a full table replaces the entry that was used longest ago.
+ *
+ * The texts of a provider are a list, the one that was announced last first. Only trusted records,
+ * those of a recording, are decoded by the text of another process.
+ */
+#include "lib/decode/inband_manifests.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/guid.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "lib/decode/manifest/manifest.h"
+#include "lib/decode/manifest_holds.h"
+#include "lib/decode/trace_manifests.h"
+
+/* ---- the tables ---- */
+
+/* The text of a manifest, and the manifest that was parsed from it. */
+struct slot {
+	/* 0: free; its low bits are the index of the slot. It is above those of trace_manifests.h,
+	 * so that one event table can have both. */
+	uint32_t manifest_id;
+	struct guid provider;
+	struct text xml;           /* owned */
+	struct manifest *manifest; /* owned; NULL: the text is no valid manifest */
+	size_t bytes;
+	uint32_t process_id; /* of the process that announced it first … */
+	int64_t time;        /* … and when, 100 ns since 1601 UTC */
+	bool shared;         /* others announced it too: the first process cannot replace it */
+	uint64_t used;
+	uint32_t older; /* index + 1 of the text of the provider that was announced before; 0: none
+			 */
+};
+
+/* Which text a process announced last for a provider. */
+struct announcement {
+	uint64_t key; /* of `by_key` */
+	struct guid provider;
+	uint32_t process_id;
+	uint32_t manifest_id; /* its slot may be reused by now */
+	int64_t time;         /* of the last chunk, 100 ns since 1601 UTC */
+	uint64_t used;
+};
+
+struct inband_manifests {
+	void (*on_forget)(void *context, uint32_t manifest_id);
+	void *context;
+	struct manifest_assembly assembly;
+	struct slot slots[INBAND_MOST];
+	struct map newest; /* hash of a provider -> index + 1 of the slot announced last */
+	/* INBAND_ANNOUNCED_MOST of them; owned; NULL until the first one. */
+	struct announcement *announcements;
+	size_t announced;
+	struct map by_key; /* announcement_key() -> index in `announcements` */
+	size_t bytes;      /* of all slots */
+	uint32_t serial;
+	uint64_t clock; /* of the `used` members: counts */
+	uint64_t seed;
+	_Atomic(uint64_t) entries;
+	_Atomic(uint64_t) dropped;
+};
+
+_Static_assert((INBAND_MOST & (INBAND_MOST - 1)) == 0,
+	       "a manifest id is a serial number and the index of a slot");
+
+struct inband_manifests *inband_manifests_new(void (*on_forget)(void *context,
+								uint32_t manifest_id),
+					      void *context, struct error *err)
+{
+	struct inband_manifests *inband = calloc(1, sizeof *inband);
+
+	if (!inband) {
+		error_no_memory(err, "schemas from events");
+		return NULL;
+	}
+	inband->on_forget = on_forget;
+	inband->context = context;
+	inband->assembly.size_most = INBAND_SIZE_MOST;
+	inband->seed = hash_seed();
+	return inband;
+}
+
+static void empty(struct slot *slot)
+{
+	text_free(&slot->xml);
+	manifest_free(slot->manifest);
+	*slot = (struct slot){ .manifest_id = 0 };
+}
+
+void inband_manifests_free(struct inband_manifests *inband)
+{
+	if (!inband) {
+		return;
+	}
+	for (size_t i = 0; i < INBAND_MOST; i++) {
+		empty(&inband->slots[i]);
+	}
+	manifest_assembly_done(&inband->assembly);
+	map_done(&inband->by_key);
+	map_done(&inband->newest);
+	free(inband->announcements);
+	free(inband);
+}
+
+/* Only the consumer writes the counters. */
+static void count(_Atomic(uint64_t) *counter, uint64_t delta)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + delta,
+			      memory_order_relaxed);
+}
+
+/* ---- the texts of a provider ---- */
+
+static uint64_t provider_key(const struct inband_manifests *inband, const struct guid *provider)
+{
+	return guid_hash(provider, inband->seed);
+}
+
+/* The slot with this number of a list. */
+static struct slot *slot_at(struct inband_manifests *inband, uint64_t number)
+{
+	return number > 0 ? &inband->slots[number - 1] : NULL;
+}
+
+static void remove_from_list(struct inband_manifests *inband, const struct slot *slot)
+{
+	uint64_t key = provider_key(inband, &slot->provider);
+	uint64_t *newest = map_find(&inband->newest, key);
+	struct slot *at = slot_at(inband, newest ? *newest : 0);
+
+	if (at == slot && slot->older == 0) {
+		map_remove(&inband->newest, key);
+	} else if (at == slot && newest) {
+		*newest = slot->older;
+	}
+	for (; at; at = slot_at(inband, at->older)) {
+		if (slot_at(inband, at->older) == slot) {
+			at->older = slot->older;
+		}
+	}
+}
+
+static void put_first(struct inband_manifests *inband, struct slot *slot)
+{
+	uint64_t *newest;
+
+	remove_from_list(inband, slot);
+	slot->older = 0;
+	newest = map_put(&inband->newest, provider_key(inband, &slot->provider), NULL);
+	if (newest) {
+		slot->older = (uint32_t)*newest;
+		*newest = (uint64_t)(slot - inband->slots) + 1;
+	}
+}
+
+static void forget(struct inband_manifests *inband, struct slot *slot)
+{
+	if (inband->on_forget) {
+		inband->on_forget(inband->context, slot->manifest_id);
+	}
+	inband->bytes -= slot->bytes;
+	remove_from_list(inband, slot);
+	empty(slot);
+	count(&inband->entries, (uint64_t)-1);
+	count(&inband->dropped, 1);
+}
+
+/* ---- announcements ---- */
+
+/* Different processes have different keys for one provider, because every step can be reversed. */
+static uint64_t announcement_key(const struct inband_manifests *inband,
+				 const struct event_record *record)
+{
+	return hash_seeded(guid_hash(record->provider, inband->seed) ^ record->process_id,
+			   inband->seed);
+}
+
+static struct announcement *find_announcement(const struct inband_manifests *inband,
+					      const struct event_record *record)
+{
+	const uint64_t *index = map_find(&inband->by_key, announcement_key(inband, record));
+	struct announcement *announcement = index ? &inband->announcements[*index] : NULL;
+
+	return announcement && announcement->process_id == record->process_id &&
+			       guid_equal(&announcement->provider, record->provider) ?
+		       announcement :
+		       NULL;
+}
+
+/* The index of a free place; if there is none, that of the announcement that was used longest ago,
+ * which is then no longer found. */
+static size_t need_place(struct inband_manifests *inband)
+{
+	size_t oldest = 0;
+
+	if (inband->announced < INBAND_ANNOUNCED_MOST) {
+		return inband->announced++;
+	}
+	for (size_t i = 1; i < INBAND_ANNOUNCED_MOST; i++) {
+		if (inband->announcements[i].used < inband->announcements[oldest].used) {
+			oldest = i;
+		}
+	}
+	map_remove(&inband->by_key, inband->announcements[oldest].key);
+	count(&inband->dropped, 1);
+	return oldest;
+}
+
+/* The process of the record announced the text of the slot. */
+static void note_announcement(struct inband_manifests *inband, const struct event_record *record,
+			      const struct slot *slot)
+{
+	uint64_t key = announcement_key(inband, record);
+	bool added;
+	uint64_t *index = map_put(&inband->by_key, key, &added);
+
+	if (!index) {
+		return;
+	}
+	if (added) {
+		size_t place = need_place(inband);
+
+		index = map_find(&inband->by_key, key); /* a removal moves entries */
+		*index = place;
+	}
+	inband->announcements[*index] = (struct announcement){ .key = key,
+							       .provider = *record->provider,
+							       .process_id = record->process_id,
+							       .manifest_id = slot->manifest_id,
+							       .time = record->time,
+							       .used = inband->clock };
+}
+
+/* ---- texts ---- */
+
+static struct slot *find_text(struct inband_manifests *inband, const struct guid *provider,
+			      const struct text *xml)
+{
+	for (size_t i = 0; i < INBAND_MOST; i++) {
+		struct slot *slot = &inband->slots[i];
+
+		if (slot->manifest_id != 0 && slot->xml.size == xml->size &&
+		    guid_equal(&slot->provider, provider) &&
+		    memcmp(slot->xml.data, xml->data, xml->size) == 0) {
+			return slot;
+		}
+	}
+	return NULL;
+}
+
+/* Makes room among the texts that the process announced. Returns false if it has to wait. */
+static bool make_own_room(struct inband_manifests *inband, const struct event_record *record)
+{
+	struct slot *oldest = NULL;
+	unsigned own = 0;
+
+	for (size_t i = 0; i < INBAND_MOST; i++) {
+		struct slot *slot = &inband->slots[i];
+
+		if (slot->manifest_id == 0 || slot->process_id != record->process_id) {
+			continue;
+		}
+		own++;
+		if (!slot->shared && (!oldest || slot->used < oldest->used)) {
+			oldest = slot;
+		}
+	}
+	if (own < INBAND_MOST_OF_PROCESS) {
+		return true;
+	}
+	if (!oldest || record->time < oldest->time ||
+	    (uint64_t)record->time - (uint64_t)oldest->time < INBAND_KEPT_100NS) {
+		return false;
+	}
+	forget(inband, oldest);
+	return true;
+}
+
+/* Returns a free slot, with room for that many bytes; drops what was used longest ago. */
+static struct slot *make_room(struct inband_manifests *inband, size_t bytes)
+{
+	struct slot *free_slot = NULL;
+
+	while (!free_slot || inband->bytes > INBAND_BYTES_MOST - bytes) {
+		struct slot *oldest = NULL;
+
+		for (size_t i = 0; i < INBAND_MOST; i++) {
+			struct slot *slot = &inband->slots[i];
+
+			if (slot->manifest_id == 0) {
+				free_slot = slot;
+			} else if (!oldest || slot->used < oldest->used) {
+				oldest = slot;
+			}
+		}
+		if (!free_slot || inband->bytes > INBAND_BYTES_MOST - bytes) {
+			forget(inband, oldest);
+		}
+	}
+	return free_slot;
+}
+
+/* Keeps a new text and takes over *xml. Returns NULL without room; *xml is then unchanged. */
+static struct slot *keep_text(struct inband_manifests *inband, const struct event_record *record,
+			      struct text *xml)
+{
+	struct manifest *manifest;
+	struct slot *slot;
+	size_t bytes;
+
+	if (!make_own_room(inband, record)) {
+		return NULL;
+	}
+	manifest = manifest_read(xml->data, xml->size, NULL);
+	if (manifest && manifest_bytes(manifest) > INBAND_SIZE_MOST) {
+		manifest_free(manifest);
+		manifest = NULL;
+	}
+	bytes = xml->size + (manifest ? manifest_bytes(manifest) : 0);
+	slot = make_room(inband, bytes);
+	do {
+		inband->serial++;
+		slot->manifest_id = inband->serial * INBAND_MOST + (uint32_t)(slot - inband->slots);
+	} while (slot->manifest_id <= TRACE_MANIFESTS_MOST);
+	slot->provider = *record->provider;
+	slot->xml = *xml;
+	slot->manifest = manifest;
+	slot->bytes = bytes;
+	slot->process_id = record->process_id;
+	slot->time = record->time;
+	inband->bytes += bytes;
+	count(&inband->entries, 1);
+	*xml = (struct text){ 0 };
+	return slot;
+}
+
+static bool make_announcements(struct inband_manifests *inband)
+{
+	if (!inband->announcements) {
+		inband->announcements =
+			calloc(INBAND_ANNOUNCED_MOST, sizeof *inband->announcements);
+		if (!inband->announcements) {
+			memory_note_loss();
+		}
+	}
+	return inband->announcements != NULL;
+}
+
+const char *inband_manifests_add(struct inband_manifests *inband, const struct event_record *record)
+{
+	uint64_t incomplete = inband->assembly.dropped;
+	struct text xml = { 0 };
+	struct slot *slot;
+	bool whole;
+
+	if (record->id != MANIFEST_EVENT_ID) {
+		return NULL;
+	}
+	whole = manifest_assembly_add(&inband->assembly, record, &xml);
+	count(&inband->dropped, inband->assembly.dropped - incomplete);
+	if (!whole) {
+		return NULL;
+	}
+	slot = xml.size > 0 && make_announcements(inband) ?
+		       find_text(inband, record->provider, &xml) :
+		       NULL;
+	if (!slot && xml.size > 0 && inband->announcements) {
+		slot = keep_text(inband, record, &xml);
+		if (!slot) {
+			count(&inband->dropped, 1);
+		}
+	}
+	text_free(&xml);
+	if (!slot) {
+		return NULL;
+	}
+	slot->shared |= slot->process_id != record->process_id;
+	slot->used = ++inband->clock;
+	put_first(inband, slot);
+	note_announcement(inband, record, slot);
+	return slot->manifest ? manifest_provider_name(slot->manifest, 0) : NULL;
+}
+
+bool inband_manifests_any(const struct inband_manifests *inband)
+{
+	return inband->announcements != NULL;
+}
+
+/* Removes an announcement; the last one takes its place. */
+static void remove_announcement(struct inband_manifests *inband, size_t index)
+{
+	struct announcement *announcement = &inband->announcements[index];
+	const struct announcement *last = &inband->announcements[--inband->announced];
+
+	map_remove(&inband->by_key, announcement->key);
+	if (announcement != last) {
+		uint64_t *moved = map_find(&inband->by_key, last->key);
+
+		*announcement = *last;
+		if (moved) {
+			*moved = index;
+		}
+	}
+}
+
+void inband_manifests_look(struct inband_manifests *inband, const struct event_record *record,
+			   bool trusted)
+{
+	uint32_t process_id;
+	int64_t time;
+
+	if (inband->announced == 0 || (!trusted && !record->classic) ||
+	    !process_change_read(record, &process_id, &time)) {
+		return;
+	}
+	for (size_t i = inband->announced; i-- > 0;) {
+		const struct announcement *announcement = &inband->announcements[i];
+
+		if (announcement->process_id == process_id && announcement->time < time) {
+			remove_announcement(inband, i);
+		}
+	}
+}
+
+/* The text that the event's process announced; NULL: none that is a manifest. */
+static struct slot *find_own(struct inband_manifests *inband, const struct event_record *record)
+{
+	struct announcement *announcement = find_announcement(inband, record);
+	struct slot *slot;
+
+	if (!announcement) {
+		return NULL;
+	}
+	slot = &inband->slots[announcement->manifest_id % INBAND_MOST];
+	if (slot->manifest_id != announcement->manifest_id || !slot->manifest) {
+		return NULL;
+	}
+	announcement->used = ++inband->clock;
+	return slot;
+}
+
+static const struct schema *find_exact(const struct slot *slot, const struct event_record *record,
+				       uint8_t version)
+{
+	return slot && slot->manifest ?
+		       manifest_schema_exact(slot->manifest, 0, record->id, version) :
+		       NULL;
+}
+
+/* In the own text if *slot is one, else in the list of the provider; sets *slot. */
+static const struct schema *find_newest(struct inband_manifests *inband,
+					const struct event_record *record, uint8_t version,
+					uint64_t newest, struct slot **slot)
+{
+	const struct schema *schema = find_exact(*slot, record, version);
+
+	for (struct slot *at = slot_at(inband, newest); at && !schema;
+	     at = slot_at(inband, at->older)) {
+		schema = guid_equal(&at->provider, record->provider) ?
+				 find_exact(at, record, version) :
+				 NULL;
+		*slot = schema ? at : *slot;
+	}
+	return schema;
+}
+
+const struct schema *inband_manifests_find(struct inband_manifests *inband,
+					   const struct event_record *record, bool trusted,
+					   uint32_t *manifest_id)
+{
+	const uint64_t *newest = map_find(&inband->newest, provider_key(inband, record->provider));
+	const struct schema *schema = NULL;
+	struct slot *slot;
+
+	if (!newest) {
+		return NULL; /* no process has announced this provider */
+	}
+	slot = find_own(inband, record);
+	if (trusted) {
+		schema = find_newest(inband, record, record->version, *newest, &slot);
+		if (!schema && record->version != 0) {
+			schema = find_newest(inband, record, 0, *newest, &slot);
+		}
+	} else if (slot) {
+		schema = manifest_schema(slot->manifest, 0, record->id, record->version);
+	}
+	if (slot) {
+		slot->used = ++inband->clock;
+		*manifest_id = slot->manifest_id;
+	}
+	return schema;
+}
+
+void inband_manifests_statistics(const struct inband_manifests *inband,
+				 struct inband_statistics *statistics)
+{
+	statistics->entries = atomic_load_explicit(&inband->entries, memory_order_relaxed);
+	statistics->dropped = atomic_load_explicit(&inband->dropped, memory_order_relaxed);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads manifests into sets, and finds the schema of an event in them.
+ *
+ * A run has a few dozen providers with manifests, so a set is one array sorted by GUID. Entries of
+ * one GUID are in the order in which they were added, and the first one that has an event wins.
+ * These manifests are checked: unlike in an in-band manifest, a mistake is an error of the
+ * configuration. A path may name a file or a folder of manifests.
+ *
+ * Files are limited in size before they are read. The built-in manifests are compiled into the
+ * program, so they need no path and cannot be missing. Reading all of them was a quarter of the
+ * start of the program, and a run needs few: each is read when something first needs its events.
+ * Until then the set knows its provider by the name of the file and the GUID in its text. Any
+ * thread may be the first that needs one, so it is read under a lock and then published.
+ */
+#include "lib/decode/manifest/load.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/os.h"
+#include "base/text.h"
+#include "config/builtin.h"
+#include "config/files.h"
+
+/* A manifest, maybe a built-in one that is not read yet. */
+struct source {
+	_Atomic(struct manifest *) manifest; /* owned; NULL: not read yet */
+	const struct builtin_file *file;     /* NULL: no built-in manifest */
+	struct os_mutex reading;
+};
+
+struct entry {
+	struct guid guid;
+	struct source *source; /* one of sources */
+	size_t index;          /* of the provider in its manifest */
+};
+
+struct manifest_set {
+	struct source **sources; /* owned, as are they */
+	size_t source_count;
+	struct entry *entries; /* owned */
+	size_t entry_count;
+};
+
+struct manifest_set *manifest_set_new(struct error *err)
+{
+	struct manifest_set *set = calloc(1, sizeof *set);
+
+	if (!set) {
+		error_no_memory(err, "manifests");
+	}
+	return set;
+}
+
+void manifest_set_free(struct manifest_set *set)
+{
+	if (!set) {
+		return;
+	}
+	for (size_t i = 0; i < set->source_count; i++) {
+		manifest_free(atomic_load(&set->sources[i]->manifest));
+		os_mutex_done(&set->sources[i]->reading);
+		free(set->sources[i]);
+	}
+	free(set->sources);
+	free(set->entries);
+	free(set);
+}
+
+/* The index after all entries that are less or equal. */
+static void insert(struct manifest_set *set, const struct entry *entry)
+{
+	size_t at = set->entry_count++;
+
+	while (at > 0 && memcmp(&set->entries[at - 1].guid, &entry->guid, sizeof entry->guid) > 0) {
+		set->entries[at] = set->entries[at - 1];
+		at--;
+	}
+	set->entries[at] = *entry;
+}
+
+/* Adds a source with room for the entries of its providers. NULL without memory. */
+static struct source *add_source(struct manifest_set *set, size_t providers)
+{
+	struct source **sources =
+		realloc(set->sources, (set->source_count + 1) * sizeof(struct source *));
+	struct entry *entries = NULL;
+	struct source *source;
+
+	if (sources) {
+		set->sources = sources;
+		entries = realloc(set->entries, (set->entry_count + providers) * sizeof *entries);
+	}
+	if (entries) {
+		set->entries = entries;
+	}
+	source = entries ? calloc(1, sizeof *source) : NULL;
+	if (source) {
+		os_mutex_init(&source->reading);
+		set->sources[set->source_count++] = source;
+	}
+	return source;
+}
+
+bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struct error *err)
+{
+	size_t count = manifest_provider_count(manifest);
+	struct source *source = add_source(set, count);
+
+	if (!source) {
+		manifest_free(manifest);
+		return error_no_memory(err, "manifests");
+	}
+	atomic_init(&source->manifest, manifest);
+	for (size_t i = 0; i < count; i++) {
+		struct entry entry = { .source = source, .index = i };
+
+		if (manifest_provider_guid(manifest, i, &entry.guid)) {
+			insert(set, &entry);
+		}
+	}
+	return true;
+}
+
+/* Adds a built-in manifest, which has one provider: that of the file's name, with the first GUID in
+ * the text. */
+static bool add_unread(struct manifest_set *set, const struct builtin_file *file, struct error *err)
+{
+	static const char before[] = " guid=\"";
+	char guid[GUID_TEXT_SIZE + 2] = ""; /* in braces */
+	const char *at = strstr(file->text, before);
+	struct entry entry = { .index = 0 };
+
+	if (at) {
+		snprintf(guid, sizeof guid, "%.*s", (int)sizeof guid - 1, at + sizeof before - 1);
+	}
+	if (!guid_parse(guid, &entry.guid)) {
+		return error_set(err, ERROR_CONFIG, "%s: no GUID of a provider", file->name);
+	}
+	entry.source = add_source(set, 1);
+	if (!entry.source) {
+		return error_no_memory(err, "manifests");
+	}
+	entry.source->file = file;
+	insert(set, &entry);
+	return true;
+}
+
+/* The manifest of a source, read now if it was not; NULL without memory. */
+static const struct manifest *manifest_of(struct source *source)
+{
+	/* Pairs with the release below. */
+	struct manifest *manifest = atomic_load_explicit(&source->manifest, memory_order_acquire);
+
+	if (manifest) {
+		return manifest;
+	}
+	os_mutex_lock(&source->reading);
+	manifest = atomic_load_explicit(&source->manifest, memory_order_relaxed);
+	if (!manifest) {
+		manifest = manifest_read_checked(source->file->text, source->file->size, NULL);
+		atomic_store_explicit(&source->manifest, manifest, memory_order_release);
+	}
+	os_mutex_unlock(&source->reading);
+	if (!manifest) {
+		memory_note_loss();
+	}
+	return manifest;
+}
+
+static const char *name_of(const struct entry *entry)
+{
+	return entry->source->file ?
+		       entry->source->file->name :
+		       manifest_provider_name(manifest_of(entry->source), entry->index);
+}
+
+/* The first entry of a provider; entry_count: none. */
+static size_t find(const struct manifest_set *set, const struct guid *provider)
+{
+	size_t first = 0, end = set->entry_count;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (memcmp(&set->entries[middle].guid, provider, sizeof *provider) < 0) {
+			first = middle + 1;
+		} else {
+			end = middle;
+		}
+	}
+	return first < set->entry_count && guid_equal(&set->entries[first].guid, provider) ?
+		       first :
+		       set->entry_count;
+}
+
+const struct schema *manifest_set_schema(const struct manifest_set *set,
+					 const struct guid *provider, uint16_t id, uint8_t version,
+					 bool older)
+{
+	const struct schema *schema = NULL;
+
+	if (!set) {
+		return NULL;
+	}
+	for (size_t i = find(set, provider);
+	     !schema && i < set->entry_count && guid_equal(&set->entries[i].guid, provider); i++) {
+		size_t index = set->entries[i].index;
+		const struct manifest *manifest = manifest_of(set->entries[i].source);
+
+		if (manifest) {
+			schema = older ? manifest_schema_older(manifest, index, id, version) :
+					 manifest_schema(manifest, index, id, version);
+		}
+	}
+	return schema;
+}
+
+const char *manifest_set_provider_name(const struct manifest_set *set, const struct guid *provider)
+{
+	size_t at = set ? find(set, provider) : 0;
+	const char *name;
+
+	if (!set || at == set->entry_count) {
+		return NULL;
+	}
+	name = name_of(&set->entries[at]);
+	return name[0] ? name : NULL;
+}
+
+bool manifest_set_provider(const struct manifest_set *set, size_t number,
+			   struct manifest_set_provider *provider)
+{
+	if (!set || number >= set->entry_count) {
+		return false;
+	}
+	*provider = (struct manifest_set_provider){ &set->entries[number].guid,
+						    name_of(&set->entries[number]) };
+	return true;
+}
+
+const struct manifest *manifest_set_manifest(const struct manifest_set *set, size_t number,
+					     size_t *index)
+{
+	*index = set->entries[number].index;
+	return manifest_of(set->entries[number].source);
+}
+
+/* ---- reading them ---- */
+
+static bool add_text(struct manifest_set *set, const char *name, const char *xml, size_t size,
+		     struct error *err)
+{
+	struct error why = { 0 };
+	struct manifest *manifest = manifest_read_checked(xml, size, &why);
+
+	if (!manifest) {
+		enum error_code code = why.code == ERROR_FORMAT ? ERROR_CONFIG : why.code;
+
+		return error_set(err, code, "%s:%s", name, why.text);
+	}
+	return manifest_set_add(set, manifest, err);
+}
+
+static bool add_file(struct manifest_set *set, const char *path, struct error *err)
+{
+	size_t size;
+	char *xml;
+	bool added;
+
+	if (!file_read_whole(path, MANIFEST_FILE_SIZE_MOST, &xml, &size, err)) {
+		return error_prefix(err, "%s", path);
+	}
+	added = add_text(set, path, xml, size, err);
+	free(xml);
+	return added;
+}
+
+static bool add_folder(struct manifest_set *set, const char *path, struct error *err)
+{
+	static const char *const patterns[] = { "*.man", "*.xml" };
+	struct file_list files = { 0 };
+	struct text beside = { 0 };
+	bool added;
+
+	text_add_string(&beside, path);
+	text_add_char(&beside, '/');
+	added = !beside.failed || error_no_memory(err, "a path");
+	for (size_t i = 0; added && i < sizeof patterns / sizeof patterns[0]; i++) {
+		added = file_list_add(&files, beside.data, patterns[i], err);
+	}
+	for (size_t i = 0; added && i < files.count; i++) {
+		added = add_file(set, files.paths[i], err);
+	}
+	if (added && files.count == 0) {
+		added = error_set(err, ERROR_CONFIG,
+				  "%s: the folder has no *.man and no *.xml file", path);
+	}
+	file_list_free(&files);
+	text_free(&beside);
+	return added;
+}
+
+bool configured_manifests_add(struct configured_manifests *configured, const char *path,
+			      struct error *err)
+{
+	if (!configured->configured) {
+		configured->configured = manifest_set_new(err);
+		if (!configured->configured) {
+			return false;
+		}
+	}
+	return file_is_folder(path) ? add_folder(configured->configured, path, err) :
+				      add_file(configured->configured, path, err);
+}
+
+bool configured_manifests_add_builtin(struct configured_manifests *configured, struct error *err)
+{
+	struct manifest_set *set = configured->builtin ? NULL : manifest_set_new(err);
+
+	if (!set) {
+		return configured->builtin != NULL;
+	}
+	for (size_t i = 0; i < builtin_manifest_count; i++) {
+		if (!add_unread(set, &builtin_manifests[i], err)) {
+			manifest_set_free(set);
+			return false;
+		}
+	}
+	configured->builtin = set;
+	return true;
+}
+
+bool configured_manifests_load(struct configured_manifests *configured, const struct config *config,
+			       struct error *err)
+{
+	for (size_t i = 0; i < config->schemas.count; i++) {
+		if (!configured_manifests_add(configured, config->schemas.paths[i], err)) {
+			return false;
+		}
+	}
+	return configured_manifests_add_builtin(configured, err);
+}
+
+void configured_manifests_done(struct configured_manifests *configured)
+{
+	manifest_set_free(configured->configured);
+	manifest_set_free(configured->builtin);
+	*configured = (struct configured_manifests){ .configured = NULL };
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Configured manifests: those of the configuration and the command line, and those built into the
+ * program (config/manifests).
+ *
+ * A set is filled before the first consumer starts; after that, any thread may read it. A built-in
+ * manifest is only read when it is first needed; without memory for it, its events have no schema,
+ * which memory_note_loss() notes. A look-up in NULL, or in an empty set, finds nothing.
+ */
+#ifndef LIB_DECODE_MANIFEST_LOAD_H
+#define LIB_DECODE_MANIFEST_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/guid.h"
+#include "config/config.h"
+#include "lib/decode/manifest/manifest.h"
+#include "lib/decode/schema.h"
+
+enum { MANIFEST_FILE_SIZE_MOST = 16 << 20 };
+
+struct manifest_set; /* opaque */
+
+struct manifest_set *manifest_set_new(struct error *err);
+void manifest_set_free(struct manifest_set *set);
+
+/*
+ * Adds the providers of a manifest that have a GUID. The set takes over the manifest, on failure
+ * too. A provider may be in several manifests: the first added one that has an event wins.
+ */
+bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struct error *err);
+
+/*
+ * The schema of an event by id and version, as manifest_schema() finds it, or, with `older`, as
+ * manifest_schema_older() does; NULL: none. The set owns it.
+ */
+const struct schema *manifest_set_schema(const struct manifest_set *set,
+					 const struct guid *provider, uint16_t id, uint8_t version,
+					 bool older);
+
+/* A provider of the set. One that is in several manifests is listed once for each. */
+struct manifest_set_provider {
+	const struct guid *guid;
+	const char *name; /* as manifest_provider_name() */
+};
+
+/* Lists the providers by number from 0. Returns false after the last. set may be NULL. */
+bool manifest_set_provider(const struct manifest_set *set, size_t number,
+			   struct manifest_set_provider *provider);
+
+/* The manifest of a provider that was listed, and the provider's index in it; NULL without memory.
+ */
+const struct manifest *manifest_set_manifest(const struct manifest_set *set, size_t number,
+					     size_t *index);
+
+/* The name of the provider in its first manifest; NULL: none. */
+const char *manifest_set_provider_name(const struct manifest_set *set, const struct guid *provider);
+
+/* The configured manifests of a run; in-band manifests are not among them. Zero-initialise it. */
+struct configured_manifests {
+	struct manifest_set *configured; /* NULL: none */
+	struct manifest_set *builtin;    /* likewise */
+};
+
+/*
+ * Adds a manifest, or all manifests in a folder (*.man and *.xml, in the order of names). Errors
+ * read "path:line:column: sentence" (ERROR_CONFIG).
+ */
+bool configured_manifests_add(struct configured_manifests *configured, const char *path,
+			      struct error *err);
+
+bool configured_manifests_add_builtin(struct configured_manifests *configured, struct error *err);
+
+/* Loads the manifests of the configuration and the built-in ones, for counting. */
+bool configured_manifests_load(struct configured_manifests *configured, const struct config *config,
+			       struct error *err);
+void configured_manifests_done(struct configured_manifests *configured);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts chunks of manifests together.
+ *
+ * An EventSource writes its manifest as events of one id, each with a part of the XML and the
+ * number of parts. It writes them in the order of their numbers, but each processor has buffers of
+ * its own: a thread that moves to another processor between two parts leaves them in two buffers,
+ * which can be in a file in any order, and arrive late in a live session. So a part is taken
+ * whenever it comes, and the parts are put in order when all are there.
+ *
+ * A process may write the manifest of a provider several times, when the provider is enabled and
+ * when the session ends, and a part can be lost. So each text that is not complete yet is a stream,
+ * and a part goes to the stream that lacks its number and whose last part is the nearest in time;
+ * of equally near ones to the one that began last. An EventSource writes all parts in one go, so a
+ * stream takes only parts that are a few seconds away, and at any time the part that follows
+ * on those that it has. If no stream takes it, the part begins another one.
+ *
+ * A recording can contain any number of incomplete manifests, so streams are bounded in number and
+ * bytes: a provider of a process loses its oldest stream first, then a process its own, then all
+ * together the oldest. A stream has a bit for each of its parts, because there may be 65,535 and
+ * each of them may come again.
+ */
+#include "lib/decode/manifest_chunks.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/cursor.h"
+#include "base/guid.h"
+#include "base/memory.h"
+#include "lib/source/clock.h"
+
+enum {
+	CHUNK_FORMAT = 1,
+	CHUNK_MAGIC = 0x5b,
+	STREAMS_MOST = 256,
+	STREAMS_MOST_OF_PROCESS = 32,
+	STREAMS_MOST_OF_PROVIDER = 4,  /* in a process */
+	MANIFEST_SIZE_MOST = 16 << 20, /* docs/etl-format.md section 18 */
+	ASSEMBLY_SIZE_MOST = 64 << 20,
+	APART_MOST_100NS = 10 * 10 * 1000000, /* parts of one text */
+};
+
+struct part {
+	uint32_t offset, size; /* in the text of the stream */
+	uint16_t number;
+};
+
+struct manifest_stream {
+	struct guid provider;
+	uint32_t process_id;
+	uint16_t total;     /* 0: the stream is free */
+	uint64_t number;    /* how many streams began before it */
+	int64_t began;      /* time of its chunk 0 */
+	int64_t time;       /* of the chunk that came last */
+	struct text xml;    /* the parts as they came */
+	uint8_t *present;   /* owned: a bit for each part */
+	struct part *parts; /* owned */
+	size_t count, capacity;
+	bool disordered; /* a part came before one with a lower number */
+	size_t bytes;
+};
+
+bool manifest_chunk_read(const struct event_record *record, struct manifest_chunk *chunk)
+{
+	struct cursor c = cursor_over(record->payload, record->payload_size);
+	struct manifest_chunk read = { 0 };
+	struct extended_item item;
+
+	if (record->type != RECORD_EVENT || record->classic || record->id != MANIFEST_EVENT_ID ||
+	    record_find_extended(record, EXTENDED_TRACELOGGING, &item)) {
+		return false;
+	}
+	read.format = cursor_u8(&c);
+	read.major = cursor_u8(&c);
+	read.minor = cursor_u8(&c);
+	read.magic = cursor_u8(&c);
+	read.total = cursor_u16(&c);
+	read.number = cursor_u16(&c);
+	if (c.overrun || read.format != CHUNK_FORMAT || read.magic != CHUNK_MAGIC ||
+	    read.number >= read.total) {
+		return false;
+	}
+	read.xml = c.at;
+	read.xml_size = (uint32_t)cursor_left(&c);
+	*chunk = read;
+	return true;
+}
+
+/* ---- streams ---- */
+
+static bool has_part(const struct manifest_stream *stream, uint16_t number)
+{
+	return (stream->present[number / 8] >> number % 8 & 1) != 0;
+}
+
+static uint64_t distance(int64_t a, int64_t b)
+{
+	return a < b ? time_between(a, b) : time_between(b, a);
+}
+
+static bool is_of(const struct manifest_stream *stream, const struct event_record *record)
+{
+	return stream->total != 0 && stream->process_id == record->process_id &&
+	       guid_equal(&stream->provider, record->provider);
+}
+
+/* Whether the stream lacks just the part behind those that it has. */
+static bool is_next(const struct manifest_stream *stream, uint16_t number)
+{
+	return !stream->disordered && stream->count == number &&
+	       stream->parts[number - 1U].number + 1U == number;
+}
+
+/* The stream that the chunk continues; NULL: none. */
+static struct manifest_stream *find_stream(struct manifest_assembly *assembly,
+					   const struct event_record *record,
+					   const struct manifest_chunk *chunk)
+{
+	struct manifest_stream *nearest = NULL;
+	uint64_t least = 0;
+
+	for (size_t i = 0; i < assembly->count; i++) {
+		struct manifest_stream *stream = &assembly->streams[i];
+		uint64_t apart;
+
+		if (!is_of(stream, record) || stream->total != chunk->total ||
+		    has_part(stream, chunk->number)) {
+			continue;
+		}
+		apart = distance(stream->time, record->time);
+		if (apart > APART_MOST_100NS && !is_next(stream, chunk->number)) {
+			continue;
+		}
+		if (!nearest || apart < least ||
+		    (apart == least && stream->number > nearest->number)) {
+			nearest = stream;
+			least = apart;
+		}
+	}
+	return nearest;
+}
+
+static void end_stream(struct manifest_assembly *assembly, struct manifest_stream *stream)
+{
+	assembly->bytes -= stream->bytes;
+	text_free(&stream->xml);
+	free(stream->present);
+	free(stream->parts);
+	*stream = (struct manifest_stream){ .total = 0 };
+}
+
+static void drop(struct manifest_assembly *assembly, struct manifest_stream *stream)
+{
+	end_stream(assembly, stream);
+	assembly->dropped++;
+}
+
+static struct manifest_stream *older(struct manifest_stream *a, struct manifest_stream *b)
+{
+	return !a || b->number < a->number ? b : a;
+}
+
+/* A free place; drops a stream if there are too many. */
+static struct manifest_stream *make_place(struct manifest_assembly *assembly,
+					  const struct event_record *record)
+{
+	struct manifest_stream *of_provider = NULL, *of_process = NULL, *oldest = NULL;
+	struct manifest_stream *place = NULL;
+	unsigned by_provider = 0, by_process = 0;
+
+	for (size_t i = 0; i < assembly->count; i++) {
+		struct manifest_stream *stream = &assembly->streams[i];
+
+		if (stream->total == 0) {
+			place = stream;
+			continue;
+		}
+		oldest = older(oldest, stream);
+		if (stream->process_id == record->process_id) {
+			by_process++;
+			of_process = older(of_process, stream);
+		}
+		if (is_of(stream, record)) {
+			by_provider++;
+			of_provider = older(of_provider, stream);
+		}
+	}
+	if (by_provider >= STREAMS_MOST_OF_PROVIDER) {
+		place = of_provider;
+	} else if (by_process >= STREAMS_MOST_OF_PROCESS) {
+		place = of_process;
+	} else if (!place && assembly->count < STREAMS_MOST) {
+		return &assembly->streams[assembly->count++];
+	} else if (!place) {
+		place = oldest;
+	}
+	if (place->total != 0) {
+		drop(assembly, place);
+	}
+	return place;
+}
+
+/* NULL without memory. */
+static struct manifest_stream *new_stream(struct manifest_assembly *assembly,
+					  const struct event_record *record, uint16_t total)
+{
+	size_t bits = (size_t)total / 8 + 1;
+	uint8_t *present = calloc(bits, 1);
+	struct manifest_stream *stream;
+
+	if (!assembly->streams) {
+		assembly->streams = calloc(STREAMS_MOST, sizeof *assembly->streams);
+	}
+	if (!present || !assembly->streams) {
+		memory_note_loss();
+		free(present);
+		return NULL;
+	}
+	stream = make_place(assembly, record);
+	*stream = (struct manifest_stream){ .provider = *record->provider,
+					    .process_id = record->process_id,
+					    .total = total,
+					    .number = assembly->started++,
+					    .present = present,
+					    .bytes = bits };
+	assembly->bytes += bits;
+	return stream;
+}
+
+/* ---- parts ---- */
+
+/* False without memory. */
+static bool add_part(struct manifest_assembly *assembly, struct manifest_stream *stream,
+		     const struct manifest_chunk *chunk)
+{
+	size_t bytes = chunk->xml_size + sizeof *stream->parts;
+	struct part *grown =
+		array_grow(stream->parts, &stream->capacity, stream->count, sizeof *grown);
+
+	if (!grown) {
+		return false;
+	}
+	stream->parts = grown;
+	grown[stream->count] = (struct part){ .offset = (uint32_t)stream->xml.size,
+					      .size = chunk->xml_size,
+					      .number = chunk->number };
+	stream->disordered |= stream->count > 0 && grown[stream->count - 1].number > chunk->number;
+	stream->count++;
+	stream->present[chunk->number / 8] |= (uint8_t)(1U << chunk->number % 8);
+	text_add(&stream->xml, (const char *)chunk->xml, chunk->xml_size);
+	stream->bytes += bytes;
+	assembly->bytes += bytes;
+	return !stream->xml.failed;
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+	return (int)((const struct part *)left)->number - (int)((const struct part *)right)->number;
+}
+
+/* Moves the text of a complete stream to *xml. False without memory. */
+static bool join(struct manifest_stream *stream, struct text *xml)
+{
+	struct text whole = { 0 };
+
+	if (!stream->disordered) {
+		*xml = stream->xml;
+		stream->xml = (struct text){ 0 };
+		return true;
+	}
+	qsort(stream->parts, stream->count, sizeof *stream->parts, compare_parts);
+	for (size_t i = 0; i < stream->count; i++) {
+		text_add(&whole, stream->xml.data + stream->parts[i].offset, stream->parts[i].size);
+	}
+	if (whole.failed) {
+		text_free(&whole);
+		return false;
+	}
+	*xml = whole;
+	return true;
+}
+
+/* NULL: there is none. */
+static struct manifest_stream *oldest_stream(const struct manifest_assembly *assembly)
+{
+	struct manifest_stream *oldest = NULL;
+
+	for (size_t i = 0; i < assembly->count; i++) {
+		if (assembly->streams[i].total != 0) {
+			oldest = older(oldest, &assembly->streams[i]);
+		}
+	}
+	return oldest;
+}
+
+/* Drops the oldest ones while all together are too large. */
+static void bound_bytes(struct manifest_assembly *assembly)
+{
+	struct manifest_stream *oldest;
+
+	while (assembly->bytes > ASSEMBLY_SIZE_MOST &&
+	       (oldest = oldest_stream(assembly)) != NULL) {
+		drop(assembly, oldest);
+	}
+}
+
+/* Adds the part to a stream. True if this was the last one; *xml is then the text. */
+static bool continue_stream(struct manifest_assembly *assembly, struct manifest_stream *stream,
+			    const struct event_record *record, const struct manifest_chunk *chunk,
+			    struct text *xml)
+{
+	bool whole = false;
+
+	stream->time = record->time;
+	if (chunk->number == 0) {
+		stream->began = record->time;
+	}
+	if (!add_part(assembly, stream, chunk)) {
+		end_stream(assembly, stream);
+	} else if (stream->count == stream->total) {
+		whole = join(stream, xml);
+		assembly->began = stream->began;
+		end_stream(assembly, stream);
+	} else {
+		bound_bytes(assembly);
+	}
+	return whole;
+}
+
+bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
+			   struct text *xml)
+{
+	size_t most = assembly->size_most ? assembly->size_most : MANIFEST_SIZE_MOST;
+	struct manifest_stream *stream;
+	struct manifest_chunk chunk;
+
+	if (!manifest_chunk_read(record, &chunk)) {
+		return false;
+	}
+	stream = chunk.total > 1 ? find_stream(assembly, record, &chunk) : NULL;
+	if (chunk.xml_size > most - (stream ? stream->xml.size : 0)) {
+		if (stream) {
+			end_stream(assembly, stream);
+		}
+		assembly->dropped++;
+		return false;
+	}
+	if (chunk.total == 1) {
+		assembly->began = record->time;
+		text_add(xml, (const char *)chunk.xml, chunk.xml_size);
+		if (xml->failed) {
+			text_free(xml);
+			return false;
+		}
+		return true;
+	}
+	stream = stream ? stream : new_stream(assembly, record, chunk.total);
+	return stream && continue_stream(assembly, stream, record, &chunk, xml);
+}
+
+void manifest_assembly_done(struct manifest_assembly *assembly)
+{
+	for (size_t i = 0; i < assembly->count; i++) {
+		if (assembly->streams[i].total != 0) {
+			end_stream(assembly, &assembly->streams[i]);
+		}
+	}
+	free(assembly->streams);
+	*assembly = (struct manifest_assembly){ .size_most = assembly->size_most,
+						.dropped = assembly->dropped };
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chunks of a manifest that an EventSource writes as events, and the whole text that they make
+ * (docs/etl-format.md section 11).
+ */
+#ifndef LIB_DECODE_MANIFEST_CHUNKS_H
+#define LIB_DECODE_MANIFEST_CHUNKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "lib/source/event_record.h"
+
+enum { MANIFEST_EVENT_ID = 0xfffe };
+
+/* One chunk of a manifest, as a record contains it. */
+struct manifest_chunk {
+	uint8_t format;
+	uint8_t major;
+	uint8_t minor;
+	uint8_t magic;
+	uint16_t total;     /* chunks of the manifest, at least 1 */
+	uint16_t number;    /* below total */
+	const uint8_t *xml; /* borrowed */
+	uint32_t xml_size;
+};
+
+/* Returns false if it is another record, or its header is not valid. */
+bool manifest_chunk_read(const struct event_record *record, struct manifest_chunk *chunk);
+
+/*
+ * Assembles chunks, for each provider and process. They may arrive in any order, and those of
+ * several manifests may be mixed. Incomplete manifests are bounded; beyond a bound one of them is
+ * dropped, of the same provider and process if these have too many, else of the same process, else
+ * the oldest of all. Zero-initialise it.
+ */
+struct manifest_assembly {
+	size_t size_most;                /* of one manifest; 0: docs/etl-format.md section 18 */
+	struct manifest_stream *streams; /* owned */
+	size_t count;
+	size_t bytes;     /* of all of them */
+	uint64_t started; /* streams so far */
+	int64_t began;    /* time of chunk 0 of the manifest that was completed last */
+	uint64_t dropped; /* incomplete manifests, beyond the bounds */
+};
+
+/*
+ * Adds the chunk in a record; another record is ignored. Returns true if it completes a manifest;
+ * then *xml is the whole manifest, which the caller frees with text_free().
+ */
+bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
+			   struct text *xml);
+void manifest_assembly_done(struct manifest_assembly *assembly); /* `dropped` stays */
+
+#endif

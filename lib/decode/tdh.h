@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Schemas of registered manifests and MOF classes, and names of registered providers, from Windows
+ * (TDH, the Trace Data Helper).
+ *
+ * It is the last of the origins that events cannot change (event_schema.h). Answers of TDH are
+ * converted to struct schema, which our own decoder reads. One consumer's: no lock. On other
+ * systems it finds nothing.
+ *
+ * The list of registered providers is read once. The name of a provider that is registered later
+ * comes with the first schema of one of its events.
+ *
+ * Sources: "TdhGetEventInformation function", "TdhGetEventMapInformation function", Microsoft
+ * Learn.
+ */
+#ifndef LIB_DECODE_TDH_H
+#define LIB_DECODE_TDH_H
+
+#include "base/error.h"
+#include "lib/decode/event_schema.h"
+
+enum {
+	TDH_SCHEMAS_MOST = 1 << 14,
+	TDH_BYTES_MOST = 64 << 20,
+	/*
+	 * Limits of failed queries for each second: a query of an event that TDH does not know
+	 * takes about 100 µs (not measured), and a process can invent any number of ids. Beyond the
+	 * limit for one process or for all processes, new event classes are queried later. Each
+	 * process may always make a few failed queries, so that one process cannot delay others.
+	 */
+	TDH_VAIN_MOST = 256,
+	TDH_VAIN_MOST_OF_ALL = 1024,
+	TDH_VAIN_ALWAYS = 4,
+};
+
+struct tdh; /* opaque */
+
+struct tdh *tdh_new(struct error *err);
+void tdh_free(struct tdh *tdh); /* its schemas must no longer be in use */
+
+/* For schema_origins.system; valid until tdh_free(). */
+struct schema_system tdh_system(struct tdh *tdh);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes schemas from the metadata of TraceLogging events.
+ *
+ * A TraceLogging event has no id. Its own name and layout are in an extended item: the names
+ * and types of all fields, packed as bytes with flags for arrays and for further bytes. Equal
+ * metadata means the same event class. A program repeats the same metadata with every event, so the
+ * metadata is parsed once and the schema is cached by the content of the metadata.
+ *
+ * Every process can emit such events, so the metadata may be hostile. The cache is bounded in
+ * entries and in bytes, hashes have a seed, so that no program can choose metadata with equal
+ * hashes, and entries are compared with the full metadata. Invalid metadata also gets an entry,
+ * without a schema, so that it is parsed only once.
+ *
+ * The type numbers are those of TraceLoggingProvider.h. They differ from those of manifests
+ * (tdh_types.c), but out-types have the same effect in both. A type or flag that is not known ends
+ * the schema, since the fields after it cannot be located.
+ */
+#include "lib/decode/tracelogging.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cursor.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "lib/decode/schema.h"
+#include "lib/decode/tdh_types.h"
+
+enum {
+	SCHEMAS_MOST = 1 << 14,
+	BYTES_MOST = 64 << 20,
+};
+
+/* TlgIn_t and TlgOut_t of TraceLoggingProvider.h. */
+enum {
+	IN_TYPE_MASK = 0x1f,
+	IN_ARRAY_MASK = 0x60,
+	IN_ARRAY_FIXED = 0x20,
+	IN_ARRAY_COUNTED = 0x40,
+	CHAINED = 0x80, /* another byte follows */
+};
+
+struct entry {
+	struct schema schema;
+	struct built_fields fields; /* owned */
+	char *event;                /* owned; NULL: the metadata is invalid */
+	uint32_t size;
+	uint32_t next; /* index + 1 of the next entry with the same hash; 0: none */
+	uint8_t metadata[];
+};
+
+struct tracelogging_cache {
+	struct entry **entries; /* owned, with the entries */
+	size_t count, capacity;
+	size_t bytes;       /* of memory, approximately */
+	struct map by_hash; /* hash of metadata -> index + 1 of the latest entry */
+	uint64_t seed;      /* of the hashes, so that writers of events cannot choose collisions */
+};
+
+bool tracelogging_metadata(const struct event_record *record, struct extended_item *metadata)
+{
+	return record->extended && !record->classic && record->type == RECORD_EVENT &&
+	       record_find_extended(record, EXTENDED_TRACELOGGING, metadata);
+}
+
+uint64_t tracelogging_hash(const struct event_record *record, uint64_t seed)
+{
+	struct extended_item metadata;
+
+	if (!tracelogging_metadata(record, &metadata)) {
+		return 0;
+	}
+	return text_hash((const char *)metadata.data, metadata.size, seed) | 1;
+}
+
+/* ---- types ---- */
+
+/* False: the in-type is not known. */
+static bool set_in_type(struct field *field, unsigned in_type)
+{
+	static const uint8_t types[] = {
+		FIELD_NULL,     FIELD_WSTRING, FIELD_ASTRING,  FIELD_I8,         FIELD_U8,
+		FIELD_I16,      FIELD_U16,     FIELD_I32,      FIELD_U32,        FIELD_I64,
+		FIELD_U64,      FIELD_FLOAT,   FIELD_DOUBLE,   FIELD_BOOL32,     FIELD_BINARY16,
+		FIELD_GUID,     FIELD_POINTER, FIELD_FILETIME, FIELD_SYSTEMTIME, FIELD_SID,
+		FIELD_U32,      FIELD_U64,     FIELD_WCOUNTED, FIELD_ACOUNTED,   FIELD_STRUCT,
+		FIELD_BINARY16,
+	};
+
+	if (in_type >= sizeof types) {
+		return false;
+	}
+	field->type = types[in_type];
+	return true;
+}
+
+/* The out-type with a number of TraceLogging; most numbers change nothing. */
+static enum tdh_out_type out_type_of(unsigned out)
+{
+	static const uint32_t types[] = {
+		[2] = TDH_OUT_STRING,  [3] = TDH_OUT_BOOLEAN,   [7] = TDH_OUT_PORT,
+		[8] = TDH_OUT_IP4,     [9] = TDH_OUT_IP6,       [10] = TDH_OUT_SOCKADDR,
+		[11] = TDH_OUT_XML,    [12] = TDH_OUT_JSON,     [16] = TDH_OUT_FILETIME,
+		[17] = TDH_OUT_SIGNED, [18] = TDH_OUT_UNSIGNED, [35] = TDH_OUT_UTF8,
+	};
+
+	return out < sizeof types / sizeof types[0] ? (enum tdh_out_type)types[out] :
+						      TDH_OUT_DEFAULT;
+}
+
+/* ---- metadata ---- */
+
+/* Takes a string and its NUL; without a NUL it returns NULL and sets overrun. */
+static const char *take_string(struct cursor *c, size_t *size)
+{
+	size_t left = cursor_left(c);
+	const uint8_t *at = c->at;
+	const uint8_t *nul = left > 0 ? memchr(at, 0, left) : NULL;
+
+	if (!nul) {
+		cursor_skip(c, left + 1);
+		return NULL;
+	}
+	*size = (size_t)(nul - at);
+	cursor_skip(c, *size + 1);
+	return (const char *)at;
+}
+
+/* Skips bytes up to the first one without the mark that another byte follows. */
+static void skip_chain(struct cursor *c)
+{
+	while ((cursor_u8(c) & CHAINED) != 0) {
+	}
+}
+
+/* Adds at most `most` fields; the members of structures are not counted. */
+static void add_fields(struct cursor *c, struct schema_builder *builder, unsigned most)
+{
+	for (unsigned i = 0; i < most && cursor_left(c) > 0; i++) {
+		struct field field = { .count_type = FIELD_SCALAR };
+		size_t name_size = 0;
+		const char *name = take_string(c, &name_size);
+		unsigned in = cursor_u8(c), out = 0;
+		bool known = set_in_type(&field, in & IN_TYPE_MASK);
+
+		if ((in & CHAINED) != 0) {
+			out = cursor_u8(c);
+			if ((out & CHAINED) != 0) {
+				skip_chain(c);
+			}
+		}
+		out &= (unsigned)CHAINED - 1;
+		switch (in & IN_ARRAY_MASK) {
+		case 0:
+			break;
+		case IN_ARRAY_FIXED:
+			field.count_type = FIELD_COUNT_FIXED;
+			field.count = cursor_u16(c);
+			break;
+		case IN_ARRAY_COUNTED:
+			field.count_type = FIELD_COUNT_PREFIX;
+			break;
+		default:
+			known = false; /* an encoding that only its provider knows */
+			break;
+		}
+		if (c->overrun || !known) {
+			schema_build_stop(builder);
+			return;
+		}
+		if (field.type != FIELD_STRUCT) {
+			tdh_apply_out(&field, out_type_of(out));
+		}
+		if (schema_build_add(builder, &field, name, name_size) < 0) {
+			return;
+		}
+		if (field.type == FIELD_STRUCT) {
+			add_fields(c, builder, out);
+			schema_build_close(builder);
+		}
+		if (builder->stopped || builder->failed) {
+			return;
+		}
+	}
+}
+
+/* False without memory. Invalid metadata gives an entry without event and schema. */
+static bool read_metadata(struct entry *entry)
+{
+	struct cursor c = cursor_over(entry->metadata, entry->size);
+	size_t total = cursor_u16(&c), name_size = 0;
+	struct schema_builder builder = { .count = 0 };
+	struct text event = { 0 };
+	const char *name;
+
+	if (c.overrun) {
+		return true;
+	}
+	if (total < entry->size) {
+		c.end = entry->metadata + (total > 2 ? total : 2);
+	}
+	skip_chain(&c);
+	name = take_string(&c, &name_size);
+	if (!name) {
+		return true;
+	}
+	add_fields(&c, &builder, SCHEMA_FIELDS_MOST + 1);
+	text_add_utf8_clean(&event, name, name_size);
+	text_add_char(&event, '\0');
+	if (!schema_build_finish(&builder, &entry->fields) || event.failed) {
+		text_free(&event);
+		return false;
+	}
+	entry->event = event.data;
+	entry->schema = (struct schema){ .event = entry->event,
+					 .fields = entry->fields.fields,
+					 .field_count = entry->fields.count,
+					 .first_variable = entry->fields.first_variable,
+					 .origin = SCHEMA_TRACELOGGING };
+	return true;
+}
+
+/* ---- the cache ---- */
+
+static void free_entry(struct entry *entry)
+{
+	if (entry) {
+		free(entry->fields.fields);
+		free(entry->event);
+		free(entry);
+	}
+}
+
+static struct entry *new_entry(const struct extended_item *metadata)
+{
+	struct entry *entry = calloc(1, sizeof *entry + metadata->size);
+
+	if (!entry) {
+		memory_note_loss();
+		return NULL;
+	}
+	entry->size = metadata->size;
+	memcpy(entry->metadata, metadata->data, metadata->size);
+	if (!read_metadata(entry)) {
+		free_entry(entry);
+		return NULL;
+	}
+	return entry;
+}
+
+static bool make_room(struct tracelogging_cache *cache)
+{
+	struct entry **entries =
+		array_grow(cache->entries, &cache->capacity, cache->count, sizeof(struct entry *));
+
+	if (!entries) {
+		return false;
+	}
+	cache->entries = entries;
+	return true;
+}
+
+static const struct schema *schema_of(const struct entry *entry)
+{
+	return entry->event ? &entry->schema : NULL;
+}
+
+struct tracelogging_cache *tracelogging_cache_new(struct error *err)
+{
+	struct tracelogging_cache *cache = calloc(1, sizeof *cache);
+
+	if (!cache) {
+		error_no_memory(err, "the schemas of events");
+		return NULL;
+	}
+	cache->seed = hash_seed();
+	return cache;
+}
+
+void tracelogging_cache_clear(struct tracelogging_cache *cache)
+{
+	for (size_t i = 0; i < cache->count; i++) {
+		free_entry(cache->entries[i]);
+	}
+	map_done(&cache->by_hash);
+	cache->count = 0;
+	cache->bytes = 0;
+}
+
+void tracelogging_cache_free(struct tracelogging_cache *cache)
+{
+	if (cache) {
+		tracelogging_cache_clear(cache);
+		free(cache->entries);
+		free(cache);
+	}
+}
+
+bool tracelogging_cache_full(const struct tracelogging_cache *cache)
+{
+	return cache->count >= SCHEMAS_MOST || cache->bytes >= BYTES_MOST;
+}
+
+const struct schema *tracelogging_schema(struct tracelogging_cache *cache,
+					 const struct extended_item *metadata)
+{
+	uint64_t hash = text_hash((const char *)metadata->data, metadata->size, cache->seed);
+	const uint64_t *known = map_find(&cache->by_hash, hash);
+	struct entry *entry;
+	uint64_t *first;
+
+	for (uint64_t at = known ? *known : 0; at != 0; at = entry->next) {
+		entry = cache->entries[at - 1];
+		if (entry->size == metadata->size &&
+		    memcmp(entry->metadata, metadata->data, metadata->size) == 0) {
+			return schema_of(entry);
+		}
+	}
+	if (tracelogging_cache_full(cache) || !make_room(cache)) {
+		return NULL;
+	}
+	entry = new_entry(metadata);
+	first = entry ? map_put(&cache->by_hash, hash, NULL) : NULL;
+	if (!first) {
+		free_entry(entry);
+		return NULL;
+	}
+	entry->next = (uint32_t)*first;
+	cache->entries[cache->count++] = entry;
+	*first = cache->count;
+	cache->bytes += sizeof *entry + metadata->size + entry->fields.bytes;
+	return schema_of(entry);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opens recordings.
+ *
+ * A recording starts with a buffer whose first record is the logfile header. Opening a recording
+ * reads only this buffer and takes from the header the clock and the pointer size with which all
+ * other records are read.
+ *
+ * The header contains two pointers of the session that wrote it, so everything after them is 8
+ * bytes later in the 64-bit layout. A pad of 4 bytes aligns the times after the time zone to 8
+ * bytes in both layouts. Two strings in UTF-16 follow the fixed part: the names of the session and
+ * of the file. Values in the header can be wrong (a frequency of 0, an unknown clock). Such a
+ * recording is still read, with defaults, and etwtool summary reports the doubt.
+ */
+#include "lib/etl/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "lib/etl/logfile_header.h"
+#include "lib/source/kernel_group.h"
+
+enum {
+	OPCODE_HEADER = 0,
+	DEFAULT_FREQUENCY = 10000000,
+	NAME_CHARACTERS_MAX = 1024, /* ETW's own limit; longer ones are cut */
+};
+
+/* Whether a record is a logfile header. */
+bool etl_is_header(const struct event_record *record)
+{
+	return record->type == RECORD_SYSTEM && record->kernel_group == KERNEL_GROUP_EVENT_TRACE &&
+	       record->opcode == OPCODE_HEADER;
+}
+
+/* The next NUL-terminated UTF-16 string as UTF-8; NULL without memory. Unpaired surrogates become
+ * U+FFFD. */
+static char *read_name(struct cursor *c)
+{
+	struct text text = { 0 };
+	char *name;
+
+	for (unsigned i = 0; cursor_left(c) >= 2; i++) {
+		uint32_t unit = cursor_u16(c);
+		char encoded[4];
+
+		if (unit == 0) {
+			break;
+		}
+		if (i >= NAME_CHARACTERS_MAX) {
+			continue;
+		}
+		if (unit >= 0xd800 && unit < 0xdc00 && cursor_left(c) >= 2) {
+			uint32_t low = load_u16(c->at);
+
+			if (low >= 0xdc00 && low < 0xe000) {
+				cursor_skip(c, 2);
+				unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+			}
+		}
+		text_add(&text, encoded, utf8_encode(unit, encoded));
+	}
+	name = text.failed ? NULL : text_duplicate(text.data ? text.data : "", text.size);
+	text_free(&text);
+	return name;
+}
+
+/*
+ * Reads the header record. The header type of the record determines its layout, not the pointer
+ * size inside it: pointer_size must be as recorded. The names are owned also on failure.
+ */
+static bool read_header_record(struct etl_header *header, const struct event_record *record,
+			       struct error *err)
+{
+	struct cursor c = cursor_over(record->payload, record->payload_size);
+
+	*header = (struct etl_header){ .raw_time = record->raw_time };
+	header->buffer_size_bytes = cursor_u32(&c);
+	header->version_major = cursor_u8(&c);
+	header->version_minor = cursor_u8(&c);
+	cursor_skip(&c, 2); /* SubVersion, SubMinorVersion */
+	header->os_build = cursor_u32(&c);
+	header->processors = cursor_u32(&c);
+	header->end_time = (int64_t)cursor_u64(&c);
+	header->timer_resolution_100ns = cursor_u32(&c);
+	cursor_skip(&c, 4); /* MaximumFileSize */
+	header->mode = cursor_u32(&c);
+	header->buffers_written = cursor_u32(&c);
+	cursor_skip(&c, 4); /* StartBuffers */
+	header->pointer_size = cursor_u32(&c);
+	header->events_lost = cursor_u32(&c);
+	header->cpu_mhz = cursor_u32(&c);
+	cursor_pointer(&c, record->pointer_size); /* LoggerName */
+	cursor_pointer(&c, record->pointer_size); /* LogFileName */
+	header->timezone_bias_minutes = (int32_t)cursor_u32(&c);
+	cursor_skip(&c, LOGFILE_TIME_ZONE_REST + 4); /* and padding */
+	header->boot_time = (int64_t)cursor_u64(&c);
+	header->perf_frequency = (int64_t)cursor_u64(&c);
+	header->start_time = (int64_t)cursor_u64(&c);
+	header->clock_type = cursor_u32(&c);
+	header->buffers_lost = cursor_u32(&c);
+	if (c.overrun) {
+		return error_set(err, ERROR_FORMAT,
+				 "its logfile header has %u bytes, too few for its fields",
+				 (unsigned)record->payload_size);
+	}
+	header->logger_name = read_name(&c);
+	header->log_file_name = read_name(&c);
+	if (!header->logger_name || !header->log_file_name) {
+		return error_no_memory(err, "the names in its header");
+	}
+	return true;
+}
+
+struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt)
+{
+	struct source_clock clock = {
+		.type = (enum clock_type)header->clock_type,
+		.perf_frequency = DEFAULT_FREQUENCY,
+		.anchor_raw = header->raw_time,
+		.anchor_time = header->start_time,
+	};
+
+	*doubt = NULL;
+	if (header->perf_frequency > 0) {
+		clock.perf_frequency = (uint64_t)header->perf_frequency;
+	} else {
+		*doubt = "its header has no performance counter frequency: taken as 10 MHz";
+	}
+	switch (header->clock_type) {
+	case CLOCK_SYSTEM_TIME:
+		clock.frequency = 10000000;
+		break;
+	case CLOCK_CPU_CYCLE:
+		clock.frequency = (uint64_t)header->cpu_mhz * 1000000;
+		if (clock.frequency == 0) {
+			clock.frequency = DEFAULT_FREQUENCY;
+			*doubt =
+				"its clock counts processor cycles, but its header has no processor "
+				"speed: taken as 10 MHz";
+		}
+		break;
+	case CLOCK_QPC:
+		clock.frequency = clock.perf_frequency;
+		break;
+	default:
+		clock.frequency = clock.perf_frequency;
+		*doubt = "its header has an unknown clock type: taken as the performance counter";
+		break;
+	}
+	return clock;
+}
+
+const char *etl_header_mode_name(const struct etl_header *header)
+{
+	return header->mode & ETL_MODE_CIRCULAR   ? "circular" :
+	       header->mode & ETL_MODE_BUFFERING  ? "buffering" :
+	       header->mode & ETL_MODE_NEW_FILE   ? "new_file" :
+	       header->mode & ETL_MODE_SEQUENTIAL ? "sequential" :
+						    "file";
+}
+
+/* ---- the file ---- */
+
+/* Until the header is read: of the first record only the raw time is used. */
+static const struct source_clock no_clock = {
+	.type = CLOCK_QPC,
+	.frequency = 10000000,
+	.perf_frequency = 10000000,
+};
+
+/*
+ * What people give by mistake, by the first bytes of the file. No recording begins with them: its
+ * first four bytes are the size of a buffer (docs/etl-format.md section 1.1), a multiple of 8 of at
+ * most ETL_BUFFER_MAX, and these are above that or not a multiple.
+ *
+ * Sources: ".ZIP File Format Specification" 4.3; RFC 1952, 2.3.1; RFC 8878, 3.1.1; "The .xz File
+ * Format" 2.1.1; 7-Zip, 7zFormat.txt; [MS-CAB] 2.1; [MS-EVTX] and libyal/libevtx (event logs);
+ * dotnet/diagnostics (NetTrace); minidumpapiset.h.
+ */
+static const struct other_format {
+	const char *magic;
+	uint8_t size;
+	const char *name;
+	/* It may contain a recording; lib/etl/packed.h unpacks some, but not from inside others. */
+	bool archive;
+} other_formats[] = {
+	{ "PK\x03\x04", 4, "a zip archive", true },
+	{ "PK\x05\x06", 4, "an empty zip archive", false },
+	{ "\x1f\x8b", 2, "packed by gzip", true },
+	{ "\xfd"
+	  "7zXZ",
+	  5, "packed by xz", true },
+	{ "7z\xbc\xaf\x27\x1c", 6, "a 7-Zip archive", true },
+	{ "BZh", 3, "packed by bzip2", true },
+	{ "\x28\xb5\x2f\xfd", 4, "packed by zstd", true },
+	{ "Rar!", 4, "a RAR archive", true },
+	{ "MSCF", 4, "a cabinet (.cab)", true },
+	{ "ElfFile", 8, "an event log of Windows (.evtx)", false },
+	{ "Nettrace", 8, "a trace of .NET's EventPipe (.nettrace)", false },
+	{ "MDMP", 4, "a memory dump", false },
+	{ "PAGEDU", 6, "a memory dump", false },
+	{ "<?xml", 5, "XML", false },
+};
+
+static bool refuse_other_format(struct etl_input *input, struct error *err)
+{
+	char start[8];
+	size_t size;
+
+	if (!etl_input_read(input, 0, start, sizeof start, &size, err)) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof other_formats / sizeof other_formats[0]; i++) {
+		const struct other_format *other = &other_formats[i];
+
+		if (size >= other->size && memcmp(start, other->magic, other->size) == 0) {
+			return error_set(err, ERROR_FORMAT, "is %s%s", other->name,
+					 other->archive ? ": unpack it first" :
+							  ", not a recording (.etl)");
+		}
+	}
+	return true;
+}
+
+bool etl_file_read_header(struct etl_file *file, uint8_t pointer_size, struct error *err)
+{
+	struct etl_damage damage = { 0 };
+	struct etl_scan scan;
+	struct etl_buffer buffer;
+	struct etl_format format;
+	struct etl_walk walk;
+	struct source_clock clock;
+	enum etl_step step;
+	bool good = false;
+
+	if (file->input.size_bytes == 0) {
+		return error_set(err, ERROR_FORMAT, "is empty, not a recording");
+	}
+	if (!refuse_other_format(&file->input, err)) {
+		return false;
+	}
+	etl_scan_start(&scan, &file->input, &damage, false, 0, 0);
+	step = etl_scan_next(&scan, &buffer, err);
+	if (step == ETL_STEP_FAILED) {
+		goto done;
+	}
+	if (step == ETL_STEP_END || !buffer.bytes) {
+		error_set(err, ERROR_FORMAT,
+			  "is not a recording: it does not start with a buffer of records");
+		goto done;
+	}
+	etl_format_init(&format, &no_clock, 8, 0);
+	etl_walk_start(&walk, &format, buffer.bytes, buffer.place.end, 0, 0);
+	if (!etl_walk_next(&walk) || !etl_is_header(&walk.record)) {
+		error_set(err, ERROR_FORMAT,
+			  "is not a recording: its first record is not a logfile header");
+		goto done;
+	}
+	if (!read_header_record(&file->header, &walk.record, err)) {
+		goto done;
+	}
+	clock = etl_header_clock(&file->header, &file->clock_doubt);
+	etl_format_init(&file->format, &clock, file->header.pointer_size == 4 ? 4 : 8,
+			pointer_size);
+	good = true;
+
+done:
+	etl_scan_done(&scan);
+	return good;
+}
+
+struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_size,
+			       struct error *err)
+{
+	struct etl_file *file = calloc(1, sizeof *file);
+
+	if (!file) {
+		error_no_memory(err, "a recording");
+		return NULL;
+	}
+	etl_input_over(&file->input, bytes, size);
+	if (!etl_file_read_header(file, pointer_size, err)) {
+		etl_file_close(file);
+		return NULL;
+	}
+	return file;
+}
+
+void etl_file_close(struct etl_file *file)
+{
+	if (!file) {
+		return;
+	}
+	free(file->header.logger_name);
+	free(file->header.log_file_name);
+	for (size_t i = 0; i < file->part_count; i++) {
+		free(file->parts[i].path);
+	}
+	free(file->parts);
+	free(file->set_doubt);
+	chosen_done(&file->passed_over);
+	etl_input_close(&file->input);
+	free(file);
+}
+
+void etl_file_scan(struct etl_file *file, struct etl_scan *scan, struct etl_damage *damage,
+		   uint64_t offset, uint64_t sequence)
+{
+	etl_scan_start(scan, &file->input, damage, (file->header.mode & ETL_MODE_PREALLOCATE) != 0,
+		       offset, sequence);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opens recordings by their path, those of several files included.
+ *
+ * Several files are one input: the bytes of each follow those of the one before, and a scan that
+ * reaches the end of a file goes on with the next. So everything behind reads them as it reads one
+ * file, without a copy on disk. Times of all are those of the clock in the first header, which is
+ * why the files must be of one machine and boot.
+ *
+ * Two things would be counted wrongly that way. Each file has a logfile header, and files of
+ * etwtool relog --split repeat what describes others. Both are found in a pass over all files here,
+ * and noted by one bit a record, for walks to pass over. What repeats is not known to a reader of
+ * bytes, so the program gives a finder, which knows the events that describe others.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "base/text.h"
+#include "lib/etl/file.h"
+#include "lib/etl/file_set.h"
+#include "lib/etl/index.h"
+#include "lib/etl/mirror.h"
+#include "lib/etl/packed.h"
+
+static const struct repeat_finder *finding; /* NULL: repetitions are not found */
+
+void etl_file_find_repeats(const struct repeat_finder *finder)
+{
+	finding = finder;
+}
+
+/* A pass over all files. */
+struct search {
+	struct etl_file *file;
+	void *finder; /* NULL: there is none */
+	struct progress progress;
+	bool no_memory;
+};
+
+static void look_at_record(void *context, const struct event_record *record)
+{
+	struct search *search = context;
+	bool first = etl_is_header(record) && record->index > 0; /* of another file */
+
+	if (first && search->finder) {
+		finding->next_file(search->finder);
+	}
+	if (first || (search->finder && finding->is_repeated(search->finder, record))) {
+		search->no_memory |= !chosen_add(&search->file->passed_over, record->index);
+	}
+}
+
+static bool find_repeats(struct etl_file *file, struct error *err)
+{
+	struct search search = { .file = file, .finder = finding ? finding->new_finder() : NULL };
+	const struct etl_visitor visitor = { .record_context = &search,
+					     .on_record = look_at_record };
+	struct etl_so_far so_far = { 0 };
+	struct etl_damage damage = { 0 };
+	struct etl_scan scan;
+	struct etl_buffer buffer;
+	enum etl_step step = ETL_STEP_END;
+	uint64_t size = file->input.size_bytes;
+
+	progress_start(&search.progress, "reading", "files", OUTPUT_AT_END);
+	search.progress.passes = 1;
+	search.no_memory = finding && !search.finder;
+	etl_file_scan(file, &scan, &damage, 0, 0);
+	while (!search.no_memory &&
+	       (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+		if (buffer.bytes) {
+			etl_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
+		}
+		progress_show(&search.progress, buffer.place.offset, size, 0, size);
+	}
+	etl_scan_done(&scan);
+	progress_end(&search.progress);
+	if (finding) {
+		finding->free_finder(search.finder);
+	}
+	file->format.passed_over = &file->passed_over;
+	if (search.no_memory) {
+		return error_no_memory(err, "what the files of a recording repeat");
+	}
+	return step == ETL_STEP_END;
+}
+
+static uint32_t sum_losses(const struct etl_file *file, bool of_buffers)
+{
+	struct etl_losses losses = { 0 };
+	uint64_t all;
+
+	for (size_t i = 0; i < file->part_count; i++) {
+		const struct etl_file_part *part = &file->parts[i];
+
+		etl_losses_add(&losses, of_buffers ? part->buffers_lost : part->events_lost);
+	}
+	all = etl_losses_of_all(&losses);
+	return all > UINT32_MAX ? UINT32_MAX : (uint32_t)all;
+}
+
+static void merge_header(struct etl_header *header, const struct etl_header *next)
+{
+	if (next->buffer_size_bytes > header->buffer_size_bytes) {
+		header->buffer_size_bytes = next->buffer_size_bytes;
+	}
+	if (next->processors > header->processors) {
+		header->processors = next->processors;
+	}
+	/* A file that was not closed has no end; the last one says when the session ended. */
+	header->end_time = next->end_time;
+	header->buffers_written = next->buffers_written > UINT32_MAX - header->buffers_written ?
+					  UINT32_MAX :
+					  header->buffers_written + next->buffers_written;
+}
+
+/* Reads the header of each file; all must fit to the first. */
+static bool read_parts(struct etl_file *file, const char *const *paths, size_t count,
+		       struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *path = paths[i];
+		struct etl_file *next = etl_file_open(path, 0, err);
+		struct etl_file_part *part = &file->parts[i];
+		bool good = next != NULL;
+
+		if (good && i > 0 && !etl_mirror_fits(file, next, err)) {
+			good = error_prefix(err, "%s: does not belong to %s", path, paths[0]);
+		}
+		if (good) {
+			part->path = text_duplicate(path, strlen(path));
+			part->size_bytes = next->input.size_bytes;
+			part->events_lost = next->header.events_lost;
+			part->buffers_lost = next->header.buffers_lost;
+			file->part_count++;
+			good = part->path || error_no_memory(err, "a recording");
+		}
+		if (good && i > 0) {
+			merge_header(&file->header, &next->header);
+		}
+		etl_file_close(next);
+		if (!good) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool open_files(struct etl_file *file, const char *const *paths, size_t count,
+		       uint8_t pointer_size, struct error *err)
+{
+	file->parts = calloc(count, sizeof *file->parts);
+	if (!file->parts) {
+		return error_no_memory(err, "a recording");
+	}
+	if (!etl_input_open_all(&file->input, paths, count, err)) {
+		return false;
+	}
+	if (!etl_file_read_header(file, pointer_size, err)) {
+		return error_prefix(err, "%s", paths[0]);
+	}
+	if (!read_parts(file, paths, count, err)) {
+		return false;
+	}
+	file->header.events_lost = sum_losses(file, false);
+	file->header.buffers_lost = sum_losses(file, true);
+	return find_repeats(file, err);
+}
+
+static bool open_set(struct etl_file *file, const struct etl_file_set *set, uint8_t pointer_size,
+		     struct error *err)
+{
+	const char *paths[ETL_FILE_SET_MAX];
+	struct text gaps = { 0 };
+
+	for (size_t i = 0; i < set->count; i++) {
+		paths[i] = set->files[i].path;
+	}
+	etl_file_set_add_gaps(set, &gaps);
+	file->set_doubt = gaps.data;
+	return open_files(file, paths, set->count, pointer_size, err);
+}
+
+/* ---- opening ---- */
+
+/* path: of one file, or with * and ? in place of a part of its name. */
+static bool open_single(struct etl_file *file, const char *path, uint8_t pointer_size,
+			struct error *err)
+{
+	struct etl_file_set matches;
+	bool good = etl_file_set_match(&matches, path, err);
+
+	if (good && matches.count > 1) {
+		good = error_set(err, ERROR_CONFIG,
+				 "%s: %zu files have such a name, %s and %s first; name one of "
+				 "them",
+				 path, matches.count, matches.files[0].path, matches.files[1].path);
+	} else if (good) {
+		path = matches.count > 0 ? matches.files[0].path : path;
+		good = (etl_input_open(&file->input, path, err) &&
+			etl_file_read_header(file, pointer_size, err)) ||
+		       error_prefix(err, "%s", path);
+	}
+	etl_file_set_done(&matches);
+	return good;
+}
+
+static bool open_path(struct etl_file *file, const char *path, uint8_t pointer_size,
+		      struct error *err)
+{
+	struct etl_file_set set;
+	bool good;
+
+	if (!etl_file_set_find(&set, path, err)) {
+		return false;
+	}
+	if (set.count > 0) {
+		etl_packed_keep_start(); /* each file is opened twice */
+		good = open_set(file, &set, pointer_size, err);
+		etl_packed_keep_end();
+	} else {
+		good = open_single(file, path, pointer_size, err);
+	}
+	etl_file_set_done(&set);
+	return good;
+}
+
+struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct error *err)
+{
+	struct etl_file *file = calloc(1, sizeof *file);
+
+	if (!file) {
+		error_no_memory(err, "a recording");
+		return NULL;
+	}
+	if (!open_path(file, path, pointer_size, err)) {
+		etl_file_close(file);
+		return NULL;
+	}
+	return file;
+}
+
+struct etl_file *etl_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
+				   struct error *err)
+{
+	struct etl_file *file = calloc(1, sizeof *file);
+
+	if (!file) {
+		error_no_memory(err, "a recording");
+		return NULL;
+	}
+	if (!open_files(file, paths, count, pointer_size, err)) {
+		etl_file_close(file);
+		return NULL;
+	}
+	return file;
+}

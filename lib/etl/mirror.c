@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies the buffers of recordings.
+ *
+ * A reader orders records by time, and those of one time by their place in the file. So a recording
+ * that is to be read like another one must have the same buffers in the same order; sorting the
+ * records into new buffers would lose that. Each buffer is therefore copied by itself: it is walked
+ * as a reader does, and the records that stay are moved together. A buffer without a change goes
+ * out with the bytes it had, packed ones included; only what a reader would skip makes a
+ * difference, because it is left out. The end of a buffer that a session never wrote to is filler
+ * and is not copied, since it may hold remains of older records.
+ *
+ * A changed buffer is built in a piece: the header of the buffer that it comes from, then records.
+ * When replaced records do not fit any more, the piece is written and another one begins with the
+ * same header, so the order stays. The piece of the very first buffer becomes the first buffer of
+ * the result, which is always plain, because it is written once more at the end: until then its
+ * logfile header reads like that of a session that still runs, and a file that is cut meanwhile is
+ * readable up to its last whole buffer.
+ */
+#include "lib/etl/mirror.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/store.h"
+#include "lib/etl/mirror_internal.h"
+#include "lib/source/kernel_group.h"
+
+enum { BUFFER_TYPE = 0x36 /* in its header */ };
+
+/* ---- one buffer ---- */
+
+struct copy {
+	struct etl_mirror *mirror;
+	struct etl_file *input;
+	const struct etl_mirror_visitor *visitor;
+	const struct etl_buffer *buffer; /* the present one */
+	uint32_t limit;                  /* of a piece */
+	bool merged;                     /* not the first input */
+};
+
+/* Begins the piece of a buffer that is changed from an offset on. */
+static bool begin_piece(struct copy *copy, uint32_t up_to, struct error *err)
+{
+	struct mirror_piece *piece = &copy->mirror->piece;
+
+	if (piece->used > 0) {
+		return true;
+	}
+	if (!mirror_reserve(&piece->block, copy->limit, err)) {
+		return false;
+	}
+	memcpy(piece->block.bytes, copy->buffer->bytes, up_to);
+	if (copy->merged && copy->buffer->sequence == 0) {
+		store_u16(piece->block.bytes + BUFFER_TYPE, ETL_BUFFER_GENERIC);
+	}
+	piece->used = up_to;
+	return true;
+}
+
+/* Begins the records of the next piece, of which none is in the buffer yet. */
+static void start_counting(struct copy *copy)
+{
+	struct mirror_piece *piece = &copy->mirror->piece;
+
+	piece->from = *copy->buffer;
+	piece->used = 0;
+	piece->records = 0;
+	piece->times.count = 0;
+	piece->whole = false;
+}
+
+/* Adds a record to the piece, if there is one; else it is only counted. */
+static bool add_record(struct copy *copy, const struct event_record *record, const uint8_t *bytes,
+		       size_t size, struct error *err)
+{
+	struct mirror_piece *piece = &copy->mirror->piece;
+	uint32_t padded = (uint32_t)(size + 7) & ~7U;
+
+	if (size < ETL_RECORD_SIZE_MIN || size > UINT16_MAX) {
+		return error_set(err, ERROR_LIMIT, "a record of %zu bytes cannot be stored", size);
+	}
+	if (piece->used > ETL_BUFFER_HEADER_SIZE &&
+	    (piece->used > copy->limit || padded > copy->limit - piece->used)) {
+		if (!mirror_write(copy->mirror, err)) {
+			return false;
+		}
+		start_counting(copy);
+		if (!begin_piece(copy, ETL_BUFFER_HEADER_SIZE, err)) {
+			return false;
+		}
+	}
+	if (piece->used > 0) {
+		if (!mirror_reserve(&piece->block, (size_t)piece->used + padded, err)) {
+			return false;
+		}
+		memcpy(piece->block.bytes + piece->used, bytes, size);
+		memset(piece->block.bytes + piece->used + size, 0, padded - size);
+		piece->used += padded;
+	}
+	piece->records++;
+	return !copy->visitor->decide || mirror_add_time(piece, record->raw_time, err);
+}
+
+/* Whether the record is the logfile header of its input. */
+static bool is_first(const struct copy *copy, const struct etl_walk *walk)
+{
+	return walk->record.index == 0 && copy->buffer->sequence == 0;
+}
+
+static bool copy_record(struct copy *copy, const struct etl_walk *walk, struct error *err)
+{
+	const struct etl_mirror_visitor *visitor = copy->visitor;
+	struct etl_mirror_counts *counts = &copy->mirror->counts;
+	uint32_t at = etl_walk_record_at(walk);
+	struct etl_mirror_bytes bytes = { copy->buffer->bytes + at, walk->record_size };
+	enum etl_mirror_action action = ETL_MIRROR_KEEP;
+
+	if (copy->merged && is_first(copy, walk)) {
+		return begin_piece(copy, at, err);
+	}
+	if (visitor->decide) {
+		action = visitor->decide(visitor->context, &walk->record, &bytes);
+	}
+	if (action == ETL_MIRROR_STOP) {
+		return error_set(err, ERROR_FORMAT, "the copy was stopped");
+	}
+	if (action == ETL_MIRROR_DROP && !is_first(copy, walk)) {
+		counts->dropped++;
+		return begin_piece(copy, at, err);
+	}
+	if (action == ETL_MIRROR_REPLACE) {
+		counts->replaced++;
+		if (!begin_piece(copy, at, err)) {
+			return false;
+		}
+	}
+	return add_record(copy, &walk->record, bytes.at, bytes.size, err);
+}
+
+/* What a piece may have: as much as the buffer had, or as is usual. One record may be more. */
+static uint32_t limit_of(const struct copy *copy)
+{
+	uint32_t usual = mirror_usual_size(copy->mirror);
+	uint32_t end = (copy->buffer->place.end + 7) & ~7U;
+
+	return end > usual ? end : usual;
+}
+
+/* Whether the reader used the buffer up to the end that its header states. */
+static bool is_whole(const struct etl_buffer *buffer, const struct etl_walk *walk)
+{
+	return !walk->stopped && buffer->place.end == buffer->header.end &&
+	       buffer->place.disk_size == buffer->header.size_bytes;
+}
+
+static bool copy_buffer(struct copy *copy, const struct etl_buffer *buffer,
+			struct etl_so_far *so_far, struct etl_damage *damage, struct error *err)
+{
+	static const struct kernel_choice none;
+	struct etl_mirror *mirror = copy->mirror;
+	bool same_form = mirror->form.packing == ETL_AS_READ ||
+			 (mirror->form.packing == ETL_COMPRESSED) == buffer->header.compressed;
+	struct mirror_piece *piece = &mirror->piece;
+	struct etl_walk walk;
+	bool done = false;
+	uint32_t end;
+
+	copy->buffer = buffer;
+	copy->limit = limit_of(copy);
+	start_counting(copy);
+	etl_walk_start(&walk, &copy->input->format, buffer->bytes, buffer->place.end,
+		       buffer->place.processor, so_far->records);
+	walk.only = copy->visitor->decide ? NULL : &none;
+	while (etl_walk_next(&walk)) {
+		if (!copy_record(copy, &walk, err)) {
+			return false;
+		}
+	}
+	etl_damage_walk(damage, buffer, &walk);
+	etl_so_far_add(so_far, &buffer->place, etl_walk_next_index(&walk) - so_far->records);
+	piece->whole = piece->used == 0 && is_whole(buffer, &walk);
+	if (piece->whole && same_form &&
+	    !mirror_write_as_it_is(mirror, copy->input, buffer, piece->records, &done, err)) {
+		return false;
+	}
+	if (done) {
+		return true;
+	}
+	/* What may follow the last record is filler, or damaged. */
+	end = piece->whole || walk.at > buffer->place.end ? buffer->place.end : walk.at;
+	return begin_piece(copy, end, err) &&
+	       ((piece->used == ETL_BUFFER_HEADER_SIZE && !piece->whole) ||
+		mirror_write_or_join(mirror, err));
+}
+
+/* A buffer of a type that has no records, which is nothing that a callback could look at. */
+static bool copy_without_records(struct copy *copy, const struct etl_buffer *buffer,
+				 struct error *err)
+{
+	bool whole = buffer->place.disk_size == buffer->header.size_bytes &&
+		     buffer->header.size_bytes <= ETL_BUFFER_MAX &&
+		     (buffer->header.type == ETL_BUFFER_EMPTY_MARKER ||
+		      buffer->header.type == ETL_BUFFER_DEBUG_INFO);
+	bool done;
+
+	return copy->visitor->decide || !whole ||
+	       mirror_write_as_it_is(copy->mirror, copy->input, buffer, 0, &done, err);
+}
+
+/* ---- a mirror ---- */
+
+struct etl_mirror *etl_mirror_open(const char *path, struct etl_mirror_form form,
+				   struct etl_file *const *inputs, size_t input_count,
+				   struct error *err)
+{
+	struct etl_mirror *mirror = calloc(1, sizeof *mirror);
+	bool named = path && !etl_output_is_standard(path);
+
+	if (!mirror) {
+		error_no_memory(err, "a recording");
+		return NULL;
+	}
+	mirror->form = form;
+	mirror->inputs = inputs;
+	mirror->input_count = input_count;
+	for (size_t i = 1; i < input_count; i++) {
+		if (!etl_mirror_fits(inputs[0], inputs[i], err)) {
+			goto fail;
+		}
+	}
+	mirror_header_merge(mirror);
+	mirror->standard_output = path && !named;
+	if (named && !replacement_init(&mirror->file, path, err)) {
+		goto fail;
+	}
+	return mirror;
+
+fail:
+	etl_mirror_close(mirror);
+	return NULL;
+}
+
+/* Goes on with the buffer that the visitor requests next. False: there is none. */
+static bool seek(const struct etl_mirror_visitor *visitor, struct etl_file *input,
+		 struct etl_scan *scan, struct etl_mirror_place *at, struct etl_so_far *so_far,
+		 struct etl_damage *damage)
+{
+	const uint64_t expected = at->offset;
+
+	if (!visitor->seek) {
+		return true;
+	}
+	if (!visitor->seek(visitor->seek_context, at)) {
+		return false;
+	}
+	so_far->records = at->records;
+	if (at->offset != expected) {
+		etl_scan_done(scan);
+		etl_file_scan(input, scan, damage, at->offset, at->buffers);
+	}
+	return true;
+}
+
+bool etl_mirror_copy(struct etl_mirror *mirror, struct etl_file *input,
+		     const struct etl_mirror_visitor *visitor, struct etl_damage *damage,
+		     struct error *err)
+{
+	struct copy copy = {
+		.mirror = mirror, .input = input, .visitor = visitor, .merged = mirror->begun
+	};
+	struct etl_so_far so_far = { 0 };
+	struct etl_mirror_place at = { 0 };
+	struct etl_scan scan;
+	struct etl_buffer buffer;
+	enum etl_step step = ETL_STEP_END;
+	bool good = true;
+
+	mirror->begun = true;
+	etl_file_scan(input, &scan, damage, 0, 0);
+	while (good && seek(visitor, input, &scan, &at, &so_far, damage) &&
+	       (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+		if (!buffer.bytes) {
+			good = copy_without_records(&copy, &buffer, err);
+		} else if (!etl_buffer_is_plausible(input, &buffer, &so_far)) {
+			etl_damage_implausible(damage, &buffer);
+		} else {
+			good = copy_buffer(&copy, &buffer, &so_far, damage, err);
+		}
+		at = (struct etl_mirror_place){ buffer.place.offset + buffer.place.disk_size,
+						buffer.sequence + 1, so_far.records };
+		if (visitor->on_buffer) {
+			visitor->on_buffer(visitor->buffer_context, at.offset);
+		}
+	}
+	etl_scan_done(&scan);
+	good = good && step != ETL_STEP_FAILED && mirror_flush(mirror, err);
+	if (good && !visitor->seek) {
+		etl_check_count(input, at.buffers, damage);
+	}
+	return good;
+}
+
+bool etl_mirror_output_failed(const struct etl_mirror *mirror)
+{
+	return mirror->output_failed;
+}
+
+struct etl_writer *etl_mirror_writer(struct etl_mirror *mirror)
+{
+	return mirror->writer;
+}
+
+static bool finish(struct etl_mirror *mirror, struct error *err)
+{
+	if (!mirror->writer) {
+		return error_set(err, ERROR_FORMAT, "there is nothing to write");
+	}
+	etl_writer_flush(mirror->writer);
+	mirror->counts.buffers = etl_writer_buffers(mirror->writer);
+	if (!mirror_header_store(mirror, etl_writer_first_buffer(mirror->writer), false, err) ||
+	    !etl_writer_finish(mirror->writer, err)) {
+		return false;
+	}
+	if (!mirror->file.path) {
+		return true;
+	}
+	etl_writer_close(mirror->writer);
+	mirror->writer = NULL;
+	return replacement_finish(&mirror->file, err);
+}
+
+bool etl_mirror_finish(struct etl_mirror *mirror, struct error *err)
+{
+	return finish(mirror, err) ||
+	       (mirror->file.path ? error_prefix(err, "%s", mirror->file.path) : false);
+}
+
+void etl_mirror_counts(const struct etl_mirror *mirror, struct etl_mirror_counts *counts)
+{
+	*counts = mirror->counts;
+}
+
+const uint8_t *etl_mirror_bytes(const struct etl_mirror *mirror, size_t *size)
+{
+	return etl_writer_bytes(mirror->writer, size);
+}
+
+void etl_mirror_close(struct etl_mirror *mirror)
+{
+	if (!mirror) {
+		return;
+	}
+	jobs_stop(mirror->jobs);
+	for (size_t i = 0; i < MIRROR_PACKS; i++) {
+		mirror_piece_done(&mirror->packs[i].piece);
+		free(mirror->packs[i].packed.bytes);
+	}
+	etl_writer_close(mirror->writer);
+	replacement_done(&mirror->file);
+	mirror_piece_done(&mirror->piece);
+	for (size_t i = 0; mirror->pending && i < MIRROR_PENDING_MOST; i++) {
+		mirror_piece_done(&mirror->pending[i]);
+	}
+	free(mirror->pending);
+	free(mirror->as_it_is.bytes);
+	free(mirror);
+}

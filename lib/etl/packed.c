@@ -1,0 +1,828 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unpacks recordings into temporary files.
+ *
+ * A recording is read by position: its buffers come in the order of time, not in that of the file,
+ * and names stand at its end. A pipe or a packed file has no positions. So it is copied into a
+ * temporary file first, and everything behind etl_packed_open() reads that file as it reads any
+ * recording. Memory stays bounded; the disk pays instead.
+ *
+ * The first bytes of a file say what it is. Those of a recording are the size of a buffer
+ * (docs/etl-format.md section 1.1), which none of the formats below begins with, so a plain
+ * recording costs one read of a few bytes. A stream goes into a temporary file as it is; when that
+ * turns out to be packed, it is unpacked into a second one. A zip archive has its list of files at
+ * its end, which therefore can be read in both cases.
+ *
+ * gzip is unpacked by zlib, because libarchive does not compare the check sum ("XXX TODO" in
+ * consume_trailer(), libarchive/libarchive, libarchive/archive_read_support_filter_gzip.c). xz is
+ * unpacked by liblzma, because libarchive sets no limit for the memory, which a file may choose up
+ * to 4 GiB. zip and zstd are read by libarchive, of which only these are registered; it compares
+ * their check sums, and libzstd refuses windows above 128 MiB.
+ *
+ * Archives are untrusted input. What one unpacks to is bounded (struct etl_packed_limits): a few
+ * kilobytes can unpack to terabytes. Names in an archive are shown and compared; no file of such a
+ * name is ever made. An archive in an archive is not unpacked, nor one that is encrypted. Files of
+ * zip that are packed by something else than deflate are refused, since some of these methods take
+ * as much memory as the file says.
+ */
+#include "lib/etl/packed.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/glob.h"
+#include "base/missing_path.h"
+#include "base/progress.h"
+#include "base/text.h"
+
+enum {
+	BLOCK_SIZE = 64 << 10,
+	ENTRIES_MAX = 10000, /* of a zip archive */
+	NAMES_SHOWN = 5,
+	LIST_MAX = 16 << 20,       /* bytes of the list of them, which libarchive keeps in memory */
+	XZ_MEMORY_MAX = 160 << 20, /* xz -9 makes files that need 65 MiB */
+};
+
+const struct etl_packed_limits etl_packed_limits = {
+	.bytes_max = UINT64_C(64) << 30,
+	.ratio_from = UINT64_C(256) << 20,
+	.ratio_max = 1000, /* deflate reaches 1032; recordings 5 to 20 */
+};
+
+/* One file on its way into a temporary one. */
+struct unpacking {
+	struct os_file *packed; /* borrowed */
+	uint64_t at;            /* what comes next of it */
+	uint64_t taken;         /* bytes that were read, of the present file in it */
+	bool lists;             /* they are the list of files of a zip archive */
+	struct os_file *out;    /* owned */
+	const char *choice;     /* of an archive; NULL: the recording in it */
+	const struct etl_packed_limits *limits;
+	/* Owned. libarchive 3.6.2 has one of its own, but uses it unchecked if it had no memory. */
+	struct archive_entry *entry;
+	struct progress progress;
+	uint8_t block[BLOCK_SIZE];
+};
+
+/* ---- the temporary file ---- */
+
+static bool check_size(const struct unpacking *unpacking, uint64_t size, struct error *err)
+{
+	const struct etl_packed_limits *limits = unpacking->limits;
+
+	if (size > limits->bytes_max) {
+		return error_set(err, ERROR_LIMIT,
+				 "has more than %" PRIu64
+				 " bytes: too many for a temporary file; make a file of it first",
+				 limits->bytes_max);
+	}
+	if (unpacking->packed && size > limits->ratio_from &&
+	    size / limits->ratio_max > unpacking->taken) {
+		return error_set(err, ERROR_LIMIT,
+				 "unpacks to more than %" PRIu64
+				 " times its size, which no recording does; unpack it first, if "
+				 "it is one",
+				 limits->ratio_max);
+	}
+	return true;
+}
+
+static bool add(struct unpacking *unpacking, const void *bytes, size_t size, struct error *err)
+{
+	return check_size(unpacking, os_file_size(unpacking->out) + size, err) &&
+	       os_file_append(unpacking->out, bytes, size, err);
+}
+
+/* Reads the next block of the packed file. */
+static bool next_block(struct unpacking *unpacking, size_t *got, struct error *err)
+{
+	uint64_t size = os_file_size(unpacking->packed);
+
+	if (!os_file_read(unpacking->packed, unpacking->at, unpacking->block, BLOCK_SIZE, got,
+			  err)) {
+		return false;
+	}
+	unpacking->at += *got;
+	unpacking->taken += *got;
+	progress_show(&unpacking->progress, unpacking->at, size, 0, size);
+	return true;
+}
+
+/* ---- gzip ---- */
+
+/*
+ * What follows a member: another one, or zeros that fill a block of a tape. True: there is another
+ * member.
+ */
+static bool next_member(struct unpacking *unpacking, z_stream *stream, struct error *err)
+{
+	while (true) {
+		size_t got;
+
+		while (stream->avail_in > 0 && *stream->next_in == 0) {
+			stream->next_in++;
+			stream->avail_in--;
+		}
+		if (stream->avail_in > 0) {
+			return *stream->next_in == 0x1f ||
+			       error_set(err, ERROR_FORMAT,
+					 "is packed by gzip and has other bytes behind it");
+		}
+		if (!next_block(unpacking, &got, err) || got == 0) {
+			return false;
+		}
+		stream->next_in = unpacking->block;
+		stream->avail_in = (uInt)got;
+	}
+}
+
+static bool inflate_all(struct unpacking *unpacking, z_stream *stream, uint8_t *out,
+			struct error *err)
+{
+	bool more = true;
+
+	while (more) {
+		int result;
+
+		if (stream->avail_in == 0) {
+			size_t got;
+
+			if (!next_block(unpacking, &got, err)) {
+				return false;
+			}
+			if (got == 0) {
+				return error_set(err, ERROR_FORMAT,
+						 "is packed by gzip and cut short");
+			}
+			stream->next_in = unpacking->block;
+			stream->avail_in = (uInt)got;
+		}
+		stream->next_out = out;
+		stream->avail_out = BLOCK_SIZE;
+		result = inflate(stream, Z_NO_FLUSH);
+		if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
+			return error_set(err, ERROR_FORMAT,
+					 "is packed by gzip and damaged at %" PRIu64 ": %s",
+					 unpacking->at - stream->avail_in,
+					 stream->msg ? stream->msg : zError(result));
+		}
+		if (!add(unpacking, out, BLOCK_SIZE - stream->avail_out, err)) {
+			return false;
+		}
+		if (result == Z_STREAM_END) {
+			struct error after = { 0 };
+
+			more = next_member(unpacking, stream, &after);
+			if (after.code != ERROR_NONE) {
+				return error_set(err, after.code, "%s", after.text);
+			}
+			inflateReset(stream);
+		}
+	}
+	return true;
+}
+
+static bool unpack_gzip(struct unpacking *unpacking, struct error *err)
+{
+	uint8_t *out = malloc(BLOCK_SIZE);
+	z_stream stream = { 0 };
+	bool good;
+
+	/* 15: the largest window; 16: with the header and the check sum of gzip. */
+	if (!out || inflateInit2(&stream, 15 + 16) != Z_OK) {
+		free(out);
+		return error_no_memory(err, "what is packed by gzip");
+	}
+	good = inflate_all(unpacking, &stream, out, err);
+	inflateEnd(&stream);
+	free(out);
+	return good;
+}
+
+/* ---- xz ---- */
+
+static bool fail_xz(lzma_ret result, uint64_t at, struct error *err)
+{
+	switch (result) {
+	case LZMA_MEM_ERROR:
+		return error_no_memory(err, "what is packed by xz");
+	case LZMA_MEMLIMIT_ERROR:
+		return error_set(err, ERROR_LIMIT,
+				 "is packed by xz and needs more than %d MiB of memory to be "
+				 "unpacked: unpack it first",
+				 XZ_MEMORY_MAX >> 20);
+	case LZMA_BUF_ERROR:
+		return error_set(err, ERROR_FORMAT, "is packed by xz and cut short");
+	case LZMA_OPTIONS_ERROR:
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "is packed by a kind of xz that is not read here: unpack it "
+				 "first");
+	default:
+		return error_set(err, ERROR_FORMAT, "is packed by xz and damaged at %" PRIu64, at);
+	}
+}
+
+/* At the end liblzma gets LZMA_FINISH: its LZMA_BUF_ERROR then means that something is missing. */
+static bool unxz_all(struct unpacking *unpacking, lzma_stream *stream, uint8_t *out,
+		     struct error *err)
+{
+	lzma_action action = LZMA_RUN;
+	lzma_ret result = LZMA_OK;
+
+	while (result == LZMA_OK) {
+		if (stream->avail_in == 0 && action == LZMA_RUN) {
+			if (!next_block(unpacking, &stream->avail_in, err)) {
+				return false;
+			}
+			stream->next_in = unpacking->block;
+			action = stream->avail_in == 0 ? LZMA_FINISH : LZMA_RUN;
+		}
+		stream->next_out = out;
+		stream->avail_out = BLOCK_SIZE;
+		result = lzma_code(stream, action);
+		if (!add(unpacking, out, BLOCK_SIZE - stream->avail_out, err)) {
+			return false;
+		}
+	}
+	return result == LZMA_STREAM_END || fail_xz(result, unpacking->at - stream->avail_in, err);
+}
+
+static bool unpack_xz(struct unpacking *unpacking, struct error *err)
+{
+	uint8_t *out = malloc(BLOCK_SIZE);
+	lzma_stream stream = LZMA_STREAM_INIT;
+	bool good;
+
+	if (!out || lzma_stream_decoder(&stream, XZ_MEMORY_MAX, LZMA_CONCATENATED) != LZMA_OK) {
+		free(out);
+		return error_no_memory(err, "what is packed by xz");
+	}
+	good = unxz_all(unpacking, &stream, out, err);
+	lzma_end(&stream);
+	free(out);
+	return good;
+}
+
+/* ---- libarchive ---- */
+
+static bool list_is_too_long(const struct unpacking *unpacking)
+{
+	return unpacking->lists && unpacking->taken > LIST_MAX;
+}
+
+static la_ssize_t on_read(struct archive *archive, void *context, const void **block)
+{
+	struct unpacking *unpacking = context;
+	struct error err = { 0 };
+	size_t got;
+
+	if (!next_block(unpacking, &got, &err)) {
+		archive_set_error(archive, EIO, "%s", err.text);
+		return ARCHIVE_FATAL;
+	}
+	if (list_is_too_long(unpacking)) {
+		return ARCHIVE_FATAL; /* whose text libarchive replaces */
+	}
+	*block = unpacking->block;
+	return (la_ssize_t)got;
+}
+
+static la_int64_t on_seek(struct archive *archive, void *context, la_int64_t offset, int whence)
+{
+	struct unpacking *unpacking = context;
+	uint64_t size = os_file_size(unpacking->packed);
+	uint64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? unpacking->at : size;
+
+	(void)archive;
+	if (offset < 0 ? 0 - (uint64_t)offset > from : (uint64_t)offset > size - from) {
+		return ARCHIVE_FATAL;
+	}
+	unpacking->at = from + (uint64_t)offset;
+	return (la_int64_t)unpacking->at;
+}
+
+static la_int64_t on_skip(struct archive *archive, void *context, la_int64_t count)
+{
+	struct unpacking *unpacking = context;
+	uint64_t before = unpacking->at;
+	uint64_t left = os_file_size(unpacking->packed) - before;
+
+	(void)archive;
+	if (count > 0) {
+		unpacking->at += (uint64_t)count < left ? (uint64_t)count : left;
+	}
+	return (la_int64_t)(unpacking->at - before);
+}
+
+static bool fail(struct archive *archive, const char *format_name, struct error *err)
+{
+	const char *text = archive_error_string(archive);
+
+	if (archive_errno(archive) == ENOMEM) {
+		return error_no_memory(err, format_name);
+	}
+	return error_set(err, ERROR_FORMAT, "is %s that cannot be unpacked: %s", format_name,
+			 text ? text : "it is damaged");
+}
+
+/* NULL on failure. */
+static struct archive *open_archive(struct unpacking *unpacking, const char *format_name,
+				    int (*support)(struct archive *archive), struct error *err)
+{
+	struct archive *archive = archive_read_new();
+
+	if (!unpacking->entry) {
+		unpacking->entry = archive_entry_new();
+	}
+	if (!archive || !unpacking->entry) {
+		error_no_memory(err, format_name);
+		archive_read_free(archive);
+		return NULL;
+	}
+	unpacking->at = 0;
+	if (support(archive) != ARCHIVE_OK ||
+	    archive_read_set_read_callback(archive, on_read) != ARCHIVE_OK ||
+	    archive_read_set_seek_callback(archive, on_seek) != ARCHIVE_OK ||
+	    archive_read_set_skip_callback(archive, on_skip) != ARCHIVE_OK ||
+	    archive_read_set_callback_data(archive, unpacking) != ARCHIVE_OK ||
+	    archive_read_open1(archive) != ARCHIVE_OK) {
+		/* Some functions of libarchive say nothing when they have no memory. */
+		if (archive_error_string(archive)) {
+			fail(archive, format_name, err);
+		} else {
+			error_no_memory(err, format_name);
+		}
+		archive_read_free(archive);
+		return NULL;
+	}
+	return archive;
+}
+
+/* Copies the present file of the archive. A wrong check sum is a warning of libarchive. */
+static bool copy_data(struct unpacking *unpacking, struct archive *archive, const char *format_name,
+		      struct error *err)
+{
+	while (true) {
+		const void *bytes;
+		size_t size;
+		la_int64_t offset;
+		int result = archive_read_data_block(archive, &bytes, &size, &offset);
+
+		if (result == ARCHIVE_EOF) {
+			return true;
+		}
+		if (result != ARCHIVE_OK) {
+			return fail(archive, format_name, err);
+		}
+		if (offset < 0 || (uint64_t)offset != os_file_size(unpacking->out)) {
+			return error_set(err, ERROR_FORMAT, "is %s that has gaps", format_name);
+		}
+		if (!add(unpacking, bytes, size, err)) {
+			return false;
+		}
+	}
+}
+
+static bool unpack_filter(struct unpacking *unpacking, const char *format_name,
+			  int (*support)(struct archive *archive), struct error *err)
+{
+	struct archive *archive = open_archive(unpacking, format_name, support, err);
+	int result;
+	bool good;
+
+	if (!archive) {
+		return false;
+	}
+	result = archive_read_next_header2(archive, unpacking->entry);
+	/* The filter, and the one that reads the bytes. */
+	if (result == ARCHIVE_OK && archive_filter_count(archive) > 2) {
+		good = error_set(err, ERROR_FORMAT, "is packed more than once: unpack it first");
+	} else if (result == ARCHIVE_OK) {
+		good = copy_data(unpacking, archive, format_name, err);
+	} else {
+		good = result == ARCHIVE_EOF || fail(archive, format_name, err);
+	}
+	archive_read_free(archive);
+	return good;
+}
+
+/* A filter has any bytes behind it, or none. */
+static bool support_bytes(struct archive *archive)
+{
+	return archive_read_support_format_raw(archive) == ARCHIVE_OK &&
+	       archive_read_support_format_empty(archive) == ARCHIVE_OK;
+}
+
+static int support_zstd(struct archive *archive)
+{
+	return support_bytes(archive) ? archive_read_support_filter_zstd(archive) : ARCHIVE_FATAL;
+}
+
+static bool unpack_zstd(struct unpacking *unpacking, struct error *err)
+{
+	return unpack_filter(unpacking, "packed by zstd", support_zstd, err);
+}
+
+/* ---- zip ---- */
+
+#define ZIP "a zip archive"
+
+/* What an archive contains. */
+struct contents {
+	size_t files;      /* so far */
+	size_t chosen;     /* files that were asked for */
+	size_t index;      /* of the first of them */
+	struct text names; /* of those, or of all if there are none; owned */
+	size_t shown;
+};
+
+static const char *name_of(struct archive_entry *entry)
+{
+	const char *name = archive_entry_pathname(entry);
+
+	/* It is not to be had in the character set of the program. */
+	name = name ? name : archive_entry_pathname_utf8(entry);
+	return name ? name : "?";
+}
+
+static bool is_chosen(const char *choice, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	if (!choice) {
+		return glob_matches_nocase("*.etl", name);
+	}
+	return glob_matches_nocase(choice, name) ||
+	       (slash && glob_matches_nocase(choice, slash + 1));
+}
+
+static void show_name(struct contents *contents, const char *name)
+{
+	if (contents->shown < NAMES_SHOWN) {
+		text_add_format(&contents->names, "%s%s", contents->shown ? ", " : "", name);
+	} else if (contents->shown == NAMES_SHOWN) {
+		text_add_string(&contents->names, ", ...");
+	}
+	contents->shown++;
+}
+
+/* Goes through the files of the archive. */
+static bool look(struct unpacking *unpacking, struct archive *archive, struct contents *contents,
+		 struct error *err)
+{
+	struct archive_entry *entry = unpacking->entry;
+	struct contents all = { 0 };
+	int result;
+
+	unpacking->lists = true; /* libarchive reads all of it before the first file */
+	/* A warning is about a name that cannot be converted. */
+	while ((result = archive_read_next_header2(archive, entry)) == ARCHIVE_OK ||
+	       result == ARCHIVE_WARN) {
+		const char *name = name_of(entry);
+
+		unpacking->lists = false;
+		if (contents->files == ENTRIES_MAX) {
+			text_free(&contents->names);
+			text_free(&all.names);
+			return error_set(err, ERROR_LIMIT,
+					 "is " ZIP " of more than %d files: unpack it first",
+					 ENTRIES_MAX);
+		}
+		if (archive_entry_filetype(entry) != AE_IFDIR) {
+			show_name(&all, name);
+		}
+		if (archive_entry_filetype(entry) != AE_IFDIR &&
+		    is_chosen(unpacking->choice, name)) {
+			contents->index = contents->chosen++ ? contents->index : contents->files;
+			show_name(contents, name);
+		}
+		contents->files++;
+	}
+	if (contents->chosen == 0) {
+		contents->names = all.names; /* it had none of its own */
+	} else {
+		text_free(&all.names);
+	}
+	if (list_is_too_long(unpacking)) {
+		return error_set(err, ERROR_LIMIT,
+				 "is " ZIP
+				 " whose list of files has more than %d MiB: unpack it first",
+				 LIST_MAX >> 20);
+	}
+	return result == ARCHIVE_EOF || fail(archive, ZIP, err);
+}
+
+static bool must_be_one(const struct unpacking *unpacking, const struct contents *contents,
+			struct error *err)
+{
+	const char *names = contents->names.data && !contents->names.failed ? contents->names.data :
+									      "nothing";
+
+	if (contents->chosen == 1) {
+		return true;
+	}
+	if (contents->chosen > 1) {
+		return error_set(err, ERROR_FORMAT,
+				 "is " ZIP " of %zu recordings: choose one by ARCHIVE:NAME, of %s",
+				 contents->chosen, names);
+	}
+	return error_set(err, ERROR_FORMAT, "is " ZIP " without %s%s%s; it contains %s",
+			 unpacking->choice ? "\"" : "",
+			 unpacking->choice ? unpacking->choice : "a recording (.etl)",
+			 unpacking->choice ? "\"" : "", names);
+}
+
+/* Copies the present file of the archive, after what its header says. */
+static bool copy_file(struct unpacking *unpacking, struct archive *archive, struct error *err)
+{
+	struct archive_entry *entry = unpacking->entry;
+	/* "ZIP 2.0 (deflation)" */
+	const char *method = archive_format_name(archive);
+
+	if (archive_entry_is_encrypted(entry)) {
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "is an encrypted zip archive: unpack it first");
+	}
+	if (!method || (!strstr(method, "(deflation)") && !strstr(method, "(uncompressed)"))) {
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "is " ZIP " whose method is not read here, %s: unpack it first",
+				 method ? method : "?");
+	}
+	if (archive_entry_size_is_set(entry) &&
+	    (archive_entry_size(entry) < 0 ||
+	     (uint64_t)archive_entry_size(entry) > unpacking->limits->bytes_max)) {
+		return check_size(unpacking, UINT64_MAX, err);
+	}
+	unpacking->taken = 0;
+	return copy_data(unpacking, archive, ZIP, err);
+}
+
+static bool unpack_one(struct unpacking *unpacking, struct error *err)
+{
+	struct contents contents = { 0 };
+	struct archive *archive =
+		open_archive(unpacking, ZIP, archive_read_support_format_zip_seekable, err);
+	bool good = archive && look(unpacking, archive, &contents, err) &&
+		    must_be_one(unpacking, &contents, err);
+
+	archive_read_free(archive);
+	text_free(&contents.names);
+	if (!good) {
+		return false;
+	}
+	archive = open_archive(unpacking, ZIP, archive_read_support_format_zip_seekable, err);
+	for (size_t i = 0; archive && i <= contents.index; i++) {
+		int result = archive_read_next_header2(archive, unpacking->entry);
+
+		if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
+			fail(archive, ZIP, err);
+			archive_read_free(archive);
+			return false;
+		}
+	}
+	good = archive && copy_file(unpacking, archive, err);
+	archive_read_free(archive);
+	return good;
+}
+
+/* libarchive converts names, most of which are in UTF-8, to the character set of the thread. */
+static bool unpack_zip(struct unpacking *unpacking, struct error *err)
+{
+	void *utf8 = os_utf8_start();
+	bool good = unpack_one(unpacking, err);
+
+	os_utf8_end(utf8);
+	return good;
+}
+
+/* ---- opening ---- */
+
+/*
+ * Sources: ".ZIP File Format Specification" 4.3; RFC 1952, 2.3.1; "The .xz File Format" 2.1.1; RFC
+ * 8878, 3.1.1.
+ */
+static const struct packing {
+	char magic[6];
+	uint8_t size;
+	bool (*unpack)(struct unpacking *unpacking, struct error *err);
+} packings[] = {
+	{ "PK\x03\x04", 4, unpack_zip },
+	{ "\x1f\x8b", 2, unpack_gzip },
+	{ "\xfd"
+	  "7zXZ",
+	  6, unpack_xz },
+	{ "\x28\xb5\x2f\xfd", 4, unpack_zstd },
+};
+
+/* *found is NULL for what is not packed. */
+static bool find_packing(struct os_file *file, const struct packing **found, struct error *err)
+{
+	char start[sizeof packings[0].magic];
+	size_t size;
+
+	*found = NULL;
+	if (!os_file_read(file, 0, start, sizeof start, &size, err)) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof packings / sizeof packings[0]; i++) {
+		if (size >= packings[i].size &&
+		    memcmp(start, packings[i].magic, packings[i].size) == 0) {
+			*found = &packings[i];
+		}
+	}
+	return true;
+}
+
+static bool copy_stream(struct unpacking *unpacking, struct os_file *stream, struct error *err)
+{
+	size_t got;
+
+	do {
+		if (!os_file_next(stream, unpacking->block, BLOCK_SIZE, &got, err) ||
+		    !add(unpacking, unpacking->block, got, err)) {
+			return false;
+		}
+		progress_show_bytes(&unpacking->progress, os_file_size(unpacking->out));
+	} while (got > 0);
+	return true;
+}
+
+static bool unpack(struct unpacking *unpacking, const struct packing *packing, struct error *err)
+{
+	const struct packing *again;
+
+	if (!packing->unpack(unpacking, err) || !find_packing(unpacking->out, &again, err)) {
+		return false;
+	}
+	return !again || error_set(err, ERROR_FORMAT, "is packed more than once: unpack it first");
+}
+
+/* Makes a temporary file of a stream (packing is NULL) or of what is packed. NULL on failure. */
+static struct os_file *spool(struct os_file *from, const struct packing *packing,
+			     const char *choice, const struct etl_packed_limits *limits,
+			     struct error *err)
+{
+	struct unpacking *unpacking = calloc(1, sizeof *unpacking);
+	struct os_file *out = NULL;
+	bool good;
+
+	if (!unpacking) {
+		error_no_memory(err, "a recording");
+		return NULL;
+	}
+	unpacking->packed = packing ? from : NULL;
+	unpacking->choice = choice;
+	unpacking->limits = limits;
+	progress_start(&unpacking->progress, packing ? "unpacking" : "reading", NULL,
+		       OUTPUT_AT_END);
+	unpacking->progress.passes = 1;
+	unpacking->out = os_file_temporary(err);
+	good = unpacking->out &&
+	       (packing ? unpack(unpacking, packing, err) : copy_stream(unpacking, from, err));
+	progress_end(&unpacking->progress);
+	if (good) {
+		out = unpacking->out;
+	} else {
+		os_file_close(unpacking->out);
+	}
+	archive_entry_free(unpacking->entry);
+	free(unpacking);
+	return out;
+}
+
+/* Adds to an error what may have been meant by a path that names no file. */
+static void suggest(const char *path, struct error *err)
+{
+	const struct error why = *err;
+	struct text hint = { 0 };
+
+	missing_path_suggest("", path, &hint);
+	if (hint.data && !hint.failed) {
+		error_set(err, why.code, "%s%s", why.text, hint.data);
+	}
+	text_free(&hint);
+}
+
+/*
+ * Opens the file; *name becomes what the path chooses of an archive, or NULL. A colon may stand in
+ * the name of a file, too: the path as a whole comes first.
+ */
+static struct os_file *open_path(const char *path, const char **name, struct error *err)
+{
+	struct os_file *file = os_file_open_any(path, err);
+
+	*name = NULL;
+	for (const char *colon = strchr(path, ':'); !file && colon;
+	     colon = strchr(colon + 1, ':')) {
+		char *archive = text_duplicate(path, (size_t)(colon - path));
+		const struct packing *packing = NULL;
+
+		file = archive ? os_file_open(archive, NULL) : NULL;
+		free(archive);
+		if (file && (!find_packing(file, &packing, NULL) || !packing ||
+			     packing->unpack != unpack_zip)) {
+			os_file_close(file);
+			file = NULL;
+		}
+		*name = file ? colon + 1 : NULL;
+	}
+	if (file && err) {
+		*err = (struct error){ 0 };
+	} else if (err) {
+		suggest(path, err);
+	}
+	return file;
+}
+
+static struct os_file *open_new(const char *path, const struct etl_packed_limits *limits,
+				struct error *err)
+{
+	const struct packing *packing = NULL;
+	const char *choice;
+	struct os_file *file = open_path(path, &choice, err);
+	struct os_file *out;
+
+	if (file && os_file_is_stream(file)) {
+		out = spool(file, NULL, NULL, limits, err);
+		os_file_close(file);
+		file = out;
+	}
+	if (file && !find_packing(file, &packing, err)) {
+		os_file_close(file);
+		return NULL;
+	}
+	if (packing) {
+		out = spool(file, packing, choice, limits, err);
+		os_file_close(file);
+		file = out;
+	}
+	return file;
+}
+
+/* ---- keeping ---- */
+
+static struct kept {
+	struct kept *next;
+	struct os_file *file; /* owned */
+	char *path;           /* owned */
+} * kept_first;
+static unsigned keeping; /* starts without an end */
+
+void etl_packed_keep_start(void)
+{
+	keeping++;
+}
+
+void etl_packed_keep_end(void)
+{
+	keeping--;
+	while (keeping == 0 && kept_first) {
+		struct kept *next = kept_first->next;
+
+		os_file_close(kept_first->file);
+		free(kept_first->path);
+		free(kept_first);
+		kept_first = next;
+	}
+}
+
+/* Without memory nothing is kept. */
+static void keep(const char *path, const struct os_file *file)
+{
+	struct kept *kept = calloc(1, sizeof *kept);
+
+	if (kept) {
+		kept->path = text_duplicate(path, strlen(path));
+		kept->file = kept->path ? os_file_share(file, NULL) : NULL;
+		kept->next = kept_first;
+	}
+	if (kept && kept->file) {
+		kept_first = kept;
+	} else if (kept) {
+		free(kept->path);
+		free(kept);
+	}
+}
+
+struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits *limits,
+				struct error *err)
+{
+	struct os_file *file;
+
+	for (const struct kept *kept = kept_first; kept; kept = kept->next) {
+		if (strcmp(kept->path, path) == 0) {
+			return os_file_share(kept->file, err);
+		}
+	}
+	file = open_new(path, limits, err);
+	if (file && keeping > 0 && os_file_is_temporary(file)) {
+		keep(path, file);
+	}
+	return file;
+}

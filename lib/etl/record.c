@@ -1,0 +1,736 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads records: header types, extended items, payloads.
+ *
+ * Header types differ in two ways: in the place of the size, and in what precedes the payload. The
+ * header type is the third byte of a record. There are kernel records with short headers, which
+ * have a group and an opcode instead of a GUID; classic events of MOF classes; events with an
+ * EVENT_HEADER and extended items; and WPP messages. A record is accepted only if its size covers
+ * its header and is inside the valid bytes of the buffer, so every fixed offset below is inside the
+ * record. Otherwise the walk stops, because without a size the next record cannot be found.
+ *
+ * Walking is the hot path of both passes: millions of records a second. So records that are not
+ * chosen are stepped over without a store, one table says what the header types differ in, the time
+ * is computed without a division, and the bytes ahead are prefetched. A walk goes on before it
+ * reads a record, so that the reader of each header type is the last that a step calls, and a
+ * step needs no stack.
+ */
+#include "lib/etl/record.h"
+
+#include "base/cursor.h"
+#include "base/error.h"
+#include "lib/source/kernel_group.h"
+
+/* TRACE_HEADER_TYPE_* (ntwmi.h) */
+enum header_type {
+	TYPE_SYSTEM32 = 0x01,
+	TYPE_SYSTEM64 = 0x02,
+	TYPE_COMPACT32 = 0x03,
+	TYPE_COMPACT64 = 0x04,
+	TYPE_FULL32 = 0x0a,
+	TYPE_INSTANCE32 = 0x0b,
+	TYPE_TIMED = 0x0c,
+	TYPE_ERROR = 0x0d,
+	TYPE_WNODE = 0x0e,
+	TYPE_MESSAGE = 0x0f,
+	TYPE_PERFINFO32 = 0x10,
+	TYPE_PERFINFO64 = 0x11,
+	TYPE_EVENT32 = 0x12,
+	TYPE_EVENT64 = 0x13,
+	TYPE_FULL64 = 0x14,
+	TYPE_INSTANCE64 = 0x15,
+};
+
+enum {
+	MARKER_TYPED = 0xc0, /* top byte of a record's first 32 bits */
+	MARKER_MESSAGE = 0x90,
+
+	HEADER_MIN = ETL_RECORD_SIZE_MIN,
+	HEADER_SYSTEM = 32,
+	HEADER_COMPACT = 24,
+	HEADER_PERFINFO = 16,
+	HEADER_EVENT = 80,
+	HEADER_FULL = 48,
+	HEADER_INSTANCE = 56,      /* EVENT_INSTANCE_HEADER: without the parent's GUID */
+	HEADER_INSTANCE_GUID = 72, /* EVENT_INSTANCE_GUID_HEADER */
+
+	/* High byte of the version word in kernel headers. */
+	VERSION_PEBS_INDEX = 0x8000,
+	VERSION_COUNTERS = 0x0700,
+	VERSION_COUNTERS_SHIFT = 8,
+
+	EVENT_FLAG_EXTENDED = 0x0001,
+	EVENT_FLAG_CLASSIC = 0x0100,
+
+	ITEM_HEADER_SIZE = 8,
+	ITEM_LINKAGE_MORE = 1,
+
+	/* TRACE_MESSAGE_*: which parts a message has (evntrace.h). */
+	MESSAGE_SEQUENCE = 0x01,
+	MESSAGE_GUID = 0x02,
+	MESSAGE_COMPONENT = 0x04,
+	MESSAGE_TIMESTAMP = 0x08 | 0x10,
+	MESSAGE_SYSTEMINFO = 0x20,
+	MESSAGE_POINTER32 = 0x40,
+	MESSAGE_POINTER64 = 0x80,
+
+	PREFETCH_AHEAD = 1024, /* doubles the speed of a walk: no hardware prefetches a chain of
+				  sizes */
+};
+
+static const struct guid no_provider;
+
+static const char *const size_below_header = "its size is below that of its header";
+static const char *const size_beyond_end = "its size goes beyond the end of the data";
+
+/* Which function reads a record. */
+enum header_form {
+	FORM_OPAQUE, /* of all types that are not in the table: only its size is known */
+	FORM_PERFINFO,
+	FORM_KERNEL, /* SYSTEM and COMPACT */
+	FORM_EVENT,
+	FORM_CLASSIC,
+};
+
+/*
+ * What typed records differ in. Kernel headers start with their version and have the size after the
+ * marker.
+ */
+static const struct header_parts {
+	uint8_t size_offset;
+	uint8_t time_offset;
+	uint8_t form;         /* enum header_form */
+	uint8_t record_type;  /* enum record_type */
+	uint8_t pointer_size; /* 0: of an opaque one */
+	uint16_t header_size; /* no record of this type is shorter */
+} header_parts[UINT8_MAX + 1] = {
+	[TYPE_SYSTEM32] = { 4, 0x10, FORM_KERNEL, RECORD_SYSTEM, 4, HEADER_SYSTEM },
+	[TYPE_SYSTEM64] = { 4, 0x10, FORM_KERNEL, RECORD_SYSTEM, 8, HEADER_SYSTEM },
+	[TYPE_COMPACT32] = { 4, 0x10, FORM_KERNEL, RECORD_COMPACT, 4, HEADER_COMPACT },
+	[TYPE_COMPACT64] = { 4, 0x10, FORM_KERNEL, RECORD_COMPACT, 8, HEADER_COMPACT },
+	[TYPE_PERFINFO32] = { 4, 0x08, FORM_PERFINFO, RECORD_PERFINFO, 4, HEADER_PERFINFO },
+	[TYPE_PERFINFO64] = { 4, 0x08, FORM_PERFINFO, RECORD_PERFINFO, 8, HEADER_PERFINFO },
+	[TYPE_EVENT32] = { 0, 0x10, FORM_EVENT, RECORD_EVENT, 4, HEADER_EVENT },
+	[TYPE_EVENT64] = { 0, 0x10, FORM_EVENT, RECORD_EVENT, 8, HEADER_EVENT },
+	[TYPE_FULL32] = { 0, 0x10, FORM_CLASSIC, RECORD_FULL, 4, HEADER_FULL },
+	[TYPE_FULL64] = { 0, 0x10, FORM_CLASSIC, RECORD_FULL, 8, HEADER_FULL },
+	[TYPE_INSTANCE32] = { 0, 0x10, FORM_CLASSIC, RECORD_INSTANCE, 4, HEADER_INSTANCE },
+	[TYPE_INSTANCE64] = { 0, 0x10, FORM_CLASSIC, RECORD_INSTANCE, 8, HEADER_INSTANCE },
+};
+
+static inline bool is_kernel(const struct header_parts *parts)
+{
+	return parts->size_offset > 0;
+}
+
+/* The parts of class_key that the header type decides. */
+static void set_class_keys(struct etl_format *format)
+{
+	for (unsigned i = 0; i < ETL_HEADER_TYPES; i++) {
+		const struct header_parts *parts = &header_parts[i];
+		bool classic = parts->form != FORM_EVENT;
+		uint8_t forced = classic ? format->classic_pointer_size : 0;
+
+		format->class_keys[i] = record_class_key(0, 0, 0,
+							 forced ? forced : parts->pointer_size,
+							 parts->record_type, classic,
+							 is_kernel(parts) ? 0 : RECORD_NO_GROUP);
+	}
+}
+
+void etl_format_init(struct etl_format *format, const struct source_clock *clock,
+		     uint8_t pointer_size, uint8_t classic_pointer_size)
+{
+	double time_per_tick = 1e7 / (double)clock->frequency;
+	double ticks = 0x1p50 / time_per_tick;
+
+	*format = (struct etl_format){
+		.clock = *clock,
+		.pointer_size = pointer_size,
+		.classic_pointer_size = classic_pointer_size,
+		.time_per_tick = time_per_tick,
+	};
+	set_class_keys(format);
+	/* Below 2^50 units of 100 ns (35 years) the estimate is off by less than one, and sums stay
+	 * in range. */
+	if (clock->anchor_time >= 0 && clock->anchor_time < INT64_MAX / 2 &&
+	    clock->frequency < UINT64_C(1) << 60) {
+		format->short_ticks = ticks < 0x1p61 ? (uint64_t)ticks : UINT64_C(1) << 61;
+	}
+	/* Nor does a raw time wrap: one before the anchor is more than so many ticks after it. */
+	if (clock->anchor_raw > 0 &&
+	    format->short_ticks > (uint64_t)(INT64_MAX - clock->anchor_raw)) {
+		format->short_ticks = (uint64_t)(INT64_MAX - clock->anchor_raw);
+	}
+	format->plain_ticks = clock->frequency == 10000000 ? format->short_ticks : 0;
+}
+
+static inline uint64_t ticks_after_anchor(const struct etl_format *format, int64_t raw)
+{
+	return (uint64_t)raw - (uint64_t)format->clock.anchor_raw;
+}
+
+int64_t etl_format_time(const struct etl_format *format, int64_t raw)
+{
+	const struct source_clock *clock = &format->clock;
+	uint64_t ticks = ticks_after_anchor(format, raw);
+	uint64_t time;
+	int64_t rest;
+
+	if (ticks > format->short_ticks) {
+		return clock_time(clock, raw);
+	}
+	if (ticks <= format->plain_ticks) {
+		return clock->anchor_time + (int64_t)ticks;
+	}
+	/*
+	 * An estimate in floating point, corrected with integers: the difference between
+	 * ticks * 10^7 and time * frequency is small, so its low 64 bits suffice although the
+	 * products may be larger.
+	 */
+	time = (uint64_t)(int64_t)((double)(int64_t)ticks * format->time_per_tick);
+	rest = (int64_t)(ticks * 10000000 - time * clock->frequency);
+	if (rest < 0) {
+		time--;
+	} else if ((uint64_t)rest >= clock->frequency) {
+		time++;
+	}
+	return clock->anchor_time + (int64_t)time;
+}
+
+static inline void prefetch(const uint8_t *at)
+{
+#if defined(__GNUC__)
+	/* As an integer, because the address may be beyond the block. */
+	__builtin_prefetch((const void *)((uintptr_t)at + PREFETCH_AHEAD));
+#else
+	(void)at;
+#endif
+}
+
+void etl_walk_start(struct etl_walk *walk, const struct etl_format *format, const uint8_t *bytes,
+		    uint32_t end, uint16_t processor, uint64_t index)
+{
+	*walk = (struct etl_walk){
+		.format = format,
+		.bytes = bytes,
+		.at = ETL_BUFFER_HEADER_SIZE,
+		.end = end,
+		.record.index = index - 1, /* the first step adds 1 */
+	};
+	walk->record.processor = processor;
+}
+
+static RARE bool stop(struct etl_walk *walk, const char *why)
+{
+	walk->stopped = why;
+	walk->stopped_at = walk->at;
+	return false;
+}
+
+/* The walk goes on to what follows a record, whose header has been checked. */
+static inline void pass(struct etl_walk *walk, uint32_t size)
+{
+	walk->record.index++;
+	walk->record_size = size;
+	walk->at += (size + 7) & ~7U; /* at least HEADER_MIN */
+}
+
+static NOINLINE bool compute_time(struct etl_walk *walk)
+{
+	walk->record.time = etl_format_time(walk->format, walk->record.raw_time);
+	return true;
+}
+
+/* Returns true: a reader ends with it. */
+static inline bool set_time(struct etl_walk *walk, int64_t raw)
+{
+	uint64_t ticks = ticks_after_anchor(walk->format, raw);
+
+	walk->record.raw_time = raw;
+	if (ticks > walk->format->plain_ticks) {
+		return compute_time(walk);
+	}
+	walk->record.time = walk->format->clock.anchor_time + (int64_t)ticks;
+	return true;
+}
+
+static inline void set_payload(struct event_record *record, const uint8_t *at, uint32_t size,
+			       uint32_t header_size)
+{
+	record->payload = at + header_size;
+	record->payload_size = size - header_size;
+}
+
+/* Empties the members that only some header types have; not those of class_key. */
+static inline void clear(struct event_record *record)
+{
+	record->task = 0;
+	record->channel = 0;
+	record->level = 0;
+	record->keyword = 0;
+	record->activity = NULL;
+	record->extended = NULL;
+	record->extended_size = 0;
+}
+
+/* Whether there are parts after the fixed header, according to the version word. */
+static inline bool has_counters(uint16_t version)
+{
+	return version & (VERSION_PEBS_INDEX | VERSION_COUNTERS);
+}
+
+/* The header size, with the parts after the fixed one according to the version word. */
+static inline uint32_t whole_header_size(uint32_t fixed_size, uint16_t version)
+{
+	return fixed_size + (version & VERSION_PEBS_INDEX ? 8 : 0) +
+	       8 * ((uint32_t)(version & VERSION_COUNTERS) >> VERSION_COUNTERS_SHIFT);
+}
+
+/* What all kernel records have; the ids of thread and process are not set. */
+static inline bool read_hooked(struct etl_walk *walk, const uint8_t *at, uint32_t size,
+			       uint32_t header_size, uint32_t time_offset)
+{
+	struct event_record *record = &walk->record;
+	uint8_t opcode = at[6], group = at[7];
+
+	pass(walk, size);
+	/* After another kernel record, and in a new walk, they are empty. */
+	if (record->type > RECORD_PERFINFO) {
+		clear(record);
+	}
+	record->class_key = walk->format->class_keys[at[2]] |
+			    record_class_key(0, at[0], opcode, 0, 0, false, group);
+	record->provider = kernel_record_guid(group, opcode);
+	set_payload(record, at, size, header_size);
+	return set_time(walk, (int64_t)load_u64(at + time_offset));
+}
+
+/* SYSTEM, COMPACT and PERFINFO differ in the parts between the group and the payload. */
+static NOINLINE bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+{
+	const struct header_parts *parts = &header_parts[at[2]];
+	uint32_t header_size = whole_header_size(parts->header_size, load_u16(at));
+	bool has_ids = parts->record_type != RECORD_PERFINFO;
+
+	if (size < header_size) {
+		return stop(walk, size_below_header);
+	}
+	walk->record.thread_id = has_ids ? load_u32(at + 0x08) : RECORD_NO_ID;
+	walk->record.process_id = has_ids ? load_u32(at + 0x0c) : RECORD_NO_ID;
+	return read_hooked(walk, at, size, header_size, parts->time_offset);
+}
+
+/* By far the most records of a busy machine: PERFINFO without counters. */
+static inline bool read_perfinfo(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+{
+	walk->record.thread_id = RECORD_NO_ID;
+	walk->record.process_id = RECORD_NO_ID;
+	return read_hooked(walk, at, size, HEADER_PERFINFO, 0x08);
+}
+
+/* FULL_HEADER and INSTANCE: the events of MOF classes. */
+static NOINLINE bool read_classic(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+{
+	const struct header_parts *parts = &header_parts[at[2]];
+	struct event_record *record = &walk->record;
+	uint32_t header_size = parts->header_size;
+
+	if (parts->record_type == RECORD_INSTANCE && size >= HEADER_INSTANCE_GUID) {
+		header_size = HEADER_INSTANCE_GUID;
+	}
+	pass(walk, size);
+	clear(record);
+	record->class_key = walk->format->class_keys[at[2]] |
+			    record_class_key(0, at[6], at[4], 0, 0, false, 0);
+	record->level = at[5];
+	record->thread_id = load_u32(at + 0x08);
+	record->process_id = load_u32(at + 0x0c);
+	record->provider = (const struct guid *)(at + 0x18);
+	set_payload(record, at, size, header_size);
+	return set_time(walk, (int64_t)load_u64(at + parts->time_offset));
+}
+
+/*
+ * Checks the extended items from offset 80 of a record on. Sets record->extended to the valid ones,
+ * and the payload to the bytes after them. After an invalid item the payload cannot be found, so it
+ * is left empty.
+ */
+static void read_extended(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+{
+	struct event_record *record = &walk->record;
+	uint32_t offset = HEADER_EVENT;
+	bool more = true;
+
+	record->extended = at + offset;
+	while (more) {
+		uint32_t item_size, data_size;
+
+		if (size - offset < ITEM_HEADER_SIZE) {
+			break;
+		}
+		item_size = load_u16(at + offset);
+		data_size = load_u16(at + offset + 6);
+		if (item_size < ITEM_HEADER_SIZE || item_size % 8 != 0 ||
+		    item_size > size - offset || data_size > item_size - ITEM_HEADER_SIZE) {
+			break;
+		}
+		more = load_u16(at + offset + 4) & ITEM_LINKAGE_MORE;
+		offset += item_size;
+	}
+	record->extended_size = offset - HEADER_EVENT;
+	record->payload = at + offset;
+	record->payload_size = size - offset;
+	if (more) {
+		record->payload_size = 0;
+		walk->bad_items++;
+		walk->bad_items_at = etl_walk_record_at(walk);
+	}
+}
+
+/* What few events have: another form of payload, or items before it. */
+static NOINLINE bool read_special(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+{
+	struct event_record *record = &walk->record;
+	uint16_t flags = load_u16(at + 0x04);
+	uint8_t forced = walk->format->classic_pointer_size;
+
+	if (flags & EVENT_FLAG_CLASSIC) {
+		record->classic = true;
+		record->pointer_size = forced ? forced : record->pointer_size;
+	}
+	if (flags & EVENT_FLAG_EXTENDED) {
+		read_extended(walk, at, size);
+	}
+	return set_time(walk, (int64_t)load_u64(at + 0x10));
+}
+
+static inline bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+{
+	struct event_record *record = &walk->record;
+
+	pass(walk, size);
+	record->class_key =
+		walk->format->class_keys[at[2]] |
+		record_class_key(load_u16(at + 0x28), at[0x2a], at[0x2d], 0, 0, false, 0);
+	record->thread_id = load_u32(at + 0x08);
+	record->process_id = load_u32(at + 0x0c);
+	record->provider = (const struct guid *)(at + 0x18);
+	record->channel = at[0x2b];
+	record->level = at[0x2c];
+	record->task = load_u16(at + 0x2e);
+	record->keyword = load_u64(at + 0x30);
+	record->activity = (const struct guid *)(at + 0x40);
+	record->extended = NULL;
+	record->extended_size = 0;
+	set_payload(record, at, size, HEADER_EVENT);
+	if (load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED)) {
+		return read_special(walk, at, size);
+	}
+	return set_time(walk, (int64_t)load_u64(at + 0x10));
+}
+
+/* The members of a record that has none of the usual parts. */
+static void set_bare(struct etl_walk *walk, enum record_type type)
+{
+	struct event_record *record = &walk->record;
+
+	clear(record);
+	record->class_key =
+		record_class_key(0, 0, 0, walk->format->pointer_size, type, false, RECORD_NO_GROUP);
+	record->thread_id = RECORD_NO_ID;
+	record->process_id = RECORD_NO_ID;
+	record->provider = &no_provider;
+	record->raw_time = RECORD_NO_TIME;
+	record->time = RECORD_NO_TIME;
+}
+
+/* WPP messages: each part exists only if its flag is set, in this order and without alignment. */
+static RARE bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+{
+	struct event_record *record = &walk->record;
+	struct cursor c = cursor_over(at, size);
+	const uint8_t *guid = NULL;
+	uint16_t options;
+
+	set_bare(walk, RECORD_MESSAGE);
+	cursor_skip(&c, 4);
+	record->id = cursor_u16(&c);
+	options = cursor_u16(&c);
+	if (options & MESSAGE_SEQUENCE) {
+		cursor_skip(&c, 4);
+	}
+	if (options & MESSAGE_GUID) {
+		guid = cursor_take(&c, sizeof(struct guid));
+	} else if (options & MESSAGE_COMPONENT) {
+		guid = cursor_take(&c, 4);
+		if (guid) {
+			walk->component = (struct guid){ 0 };
+			memcpy(walk->component.bytes, guid, 4);
+			guid = walk->component.bytes;
+		}
+	}
+	if (guid) {
+		record->provider = (const struct guid *)guid;
+	}
+	if (options & MESSAGE_TIMESTAMP) {
+		set_time(walk, (int64_t)cursor_u64(&c));
+	}
+	if (options & MESSAGE_SYSTEMINFO) {
+		record->thread_id = cursor_u32(&c);
+		record->process_id = cursor_u32(&c);
+	}
+	if (options & MESSAGE_POINTER32) {
+		record->pointer_size = 4;
+	} else if (options & MESSAGE_POINTER64) {
+		record->pointer_size = 8;
+	}
+	if (c.overrun) {
+		return stop(walk, size_below_header);
+	}
+	record->payload = c.at;
+	record->payload_size = (uint32_t)cursor_left(&c);
+	pass(walk, size);
+	return true;
+}
+
+/* Header types of which only the size is read: such records are counted, never decoded. */
+static RARE bool read_opaque(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+{
+	static const uint8_t known[] = {
+		[TYPE_TIMED] = RECORD_TIMED,
+		[TYPE_ERROR] = RECORD_ERROR,
+		[TYPE_WNODE] = RECORD_WNODE,
+		[TYPE_MESSAGE] = RECORD_MESSAGE_TYPED,
+	};
+	uint8_t type = at[2] < sizeof known ? known[at[2]] : 0;
+
+	if (size < HEADER_MIN) {
+		return stop(walk, size_below_header);
+	}
+	set_bare(walk, type ? type : RECORD_UNKNOWN);
+	set_payload(&walk->record, at, size, HEADER_MIN);
+	pass(walk, size);
+	return true;
+}
+
+/* What does not have the marker of typed records. */
+static RARE bool read_untyped(struct etl_walk *walk, const uint8_t *at, uint32_t left)
+{
+	uint32_t marker = load_u32(at);
+	uint32_t size = load_u16(at);
+
+	if (marker == 0 || marker == UINT32_MAX) {
+		return false; /* filler */
+	}
+	if (marker >> 24 != MARKER_MESSAGE) {
+		return stop(walk, "its marker is none of a record");
+	}
+	if (size > left) {
+		return stop(walk, size_beyond_end);
+	}
+	if (size < HEADER_MIN) {
+		return stop(walk, size_below_header);
+	}
+	return read_message(walk, at, size);
+}
+
+/* ---- walks ---- */
+
+/* Whether a record may start where the walk is. */
+static inline bool has_next(const struct etl_walk *walk)
+{
+	/* Neither end is beyond ETL_BUFFER_MAX, nor is at by more than the padding of a record. */
+	return walk->at + HEADER_MIN <= walk->end;
+}
+
+static NOINLINE bool read_other(struct etl_walk *walk, const uint8_t *at, uint32_t size)
+{
+	switch ((enum header_form)header_parts[at[2]].form) {
+	case FORM_EVENT:
+		return read_event(walk, at, size);
+	case FORM_PERFINFO:
+	case FORM_KERNEL:
+		return read_kernel(walk, at, size);
+	case FORM_CLASSIC:
+		return read_classic(walk, at, size);
+	case FORM_OPAQUE:
+		break;
+	}
+	return read_opaque(walk, at, size);
+}
+
+static inline bool step(struct etl_walk *walk)
+{
+	const uint8_t *at = walk->bytes + walk->at;
+	const struct header_parts *parts;
+	uint32_t size, left = walk->end - walk->at;
+
+	if (!has_next(walk)) {
+		return false;
+	}
+	prefetch(at);
+	if (at[3] != MARKER_TYPED) {
+		return read_untyped(walk, at, left);
+	}
+	parts = &header_parts[at[2]];
+	size = load_u16(at + parts->size_offset);
+	if (size > left) {
+		return stop(walk, size_beyond_end);
+	}
+	if (size < parts->header_size) {
+		return stop(walk, size_below_header);
+	}
+	if (parts->form == FORM_PERFINFO && !has_counters(load_u16(at))) {
+		return read_perfinfo(walk, at, size);
+	}
+	return read_other(walk, at, size);
+}
+
+static RARE bool has_whole_header(const uint8_t *at, uint32_t size)
+{
+	return size >= whole_header_size(header_parts[at[2]].header_size, load_u16(at));
+}
+
+/*
+ * The size of the record at `at`, which a walk leaves out: a step would find nothing wrong with it,
+ * and it is not chosen. Sets its time then. 0: it is not left out.
+ */
+static inline uint32_t size_left_out(const struct etl_walk *walk, const uint8_t *at, uint32_t left,
+				     int64_t *raw_time)
+{
+	const struct header_parts *parts = &header_parts[at[2]];
+	uint32_t size;
+
+	if (at[3] != MARKER_TYPED) {
+		return 0;
+	}
+	size = load_u16(at + parts->size_offset);
+	if (size > left || size < parts->header_size) {
+		return 0;
+	}
+	if (is_kernel(parts)) {
+		if (!walk->only || hook_chosen(walk->only, load_u16(at + 6)) ||
+		    (has_counters(load_u16(at)) && !has_whole_header(at, size))) {
+			return 0;
+		}
+	} else if (parts->form != FORM_EVENT || !walk->only_ids ||
+		   id_chosen(walk->only_ids, load_u16(at + 0x28)) ||
+		   (load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED))) {
+		return 0;
+	}
+	*raw_time = (int64_t)load_u64(at + parts->time_offset);
+	return size;
+}
+
+/* Only records of several files are passed over. */
+static RARE bool is_passed_over(const struct etl_walk *walk)
+{
+	return chosen_has(walk->format->passed_over, walk->record.index);
+}
+
+/* Of records that are left out, only their place and time are read. */
+static bool step_or_leave_out(struct etl_walk *walk, bool *left_out)
+{
+	const uint8_t *at = walk->bytes + walk->at;
+	int64_t raw_time = 0;
+	uint32_t size = has_next(walk) ? size_left_out(walk, at, walk->end - walk->at, &raw_time) :
+					 0;
+
+	*left_out = size > 0;
+	if (size == 0) {
+		return step(walk);
+	}
+	prefetch(at);
+	pass(walk, size);
+	walk->record.raw_time = raw_time;
+	return true;
+}
+
+static NOINLINE bool next_but(struct etl_walk *walk)
+{
+	bool left_out;
+
+	do {
+		if (!step_or_leave_out(walk, &left_out)) {
+			return false;
+		}
+	} while (walk->format->passed_over && is_passed_over(walk));
+	return true;
+}
+
+bool etl_walk_next(struct etl_walk *walk)
+{
+	if (walk->only || walk->format->passed_over) {
+		return next_but(walk);
+	}
+	return step(walk);
+}
+
+static inline void note_time(struct etl_times *times, int64_t time)
+{
+	times->records++;
+	times->unordered |= time < times->last_time;
+	times->first_time = time < times->first_time ? time : times->first_time;
+	times->last_time = time;
+}
+
+/* A survey of records some of which are passed over. */
+static NOINLINE bool survey_several(struct etl_walk *walk, struct etl_times *times)
+{
+	bool left_out;
+
+	while (step_or_leave_out(walk, &left_out)) {
+		if (is_passed_over(walk)) {
+			continue;
+		}
+		note_time(times, walk->record.raw_time);
+		if (!left_out) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Passes and notes the records up to the first one that is not left out: the loop of a first pass.
+ * It writes nothing before its end. */
+static NOINLINE void leave_out(struct etl_walk *walk, struct etl_times *times)
+{
+	struct etl_times noted = *times;
+	const uint8_t *bytes = walk->bytes;
+	uint32_t at = walk->at, end = walk->end;
+	uint32_t size;
+	int64_t raw_time;
+
+	while (at + HEADER_MIN <= end &&
+	       (size = size_left_out(walk, bytes + at, end - at, &raw_time)) > 0) {
+		prefetch(bytes + at);
+		note_time(&noted, raw_time);
+		at += (size + 7) & ~7U;
+	}
+	walk->at = at;
+	walk->record.index += noted.records - times->records;
+	*times = noted;
+}
+
+bool etl_walk_survey(struct etl_walk *walk, struct etl_times *times)
+{
+	if (walk->format->passed_over) {
+		return survey_several(walk, times);
+	}
+	if (walk->only || walk->only_ids) {
+		leave_out(walk, times);
+	}
+	if (!step(walk)) {
+		return false;
+	}
+	note_time(times, walk->record.raw_time);
+	return true;
+}
+
+bool etl_walk_seek(struct etl_walk *walk, uint32_t at, uint64_t index)
+{
+	walk->at = at;
+	walk->record.index = index - 1;
+	return etl_walk_next(walk);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/etl/replace_payload.h"
+
+#include <string.h>
+
+#include "base/store.h"
+
+bool etl_payload_is_whole(const struct event_record *record, const uint8_t *bytes, size_t size)
+{
+	/* The reader gives an empty payload a place of its own, so the addresses say nothing. */
+	uintptr_t at = (uintptr_t)record->payload, start = (uintptr_t)bytes;
+
+	return at >= start && at - start <= size && size - (at - start) == record->payload_size;
+}
+
+/* Kernel records have their version first and their size second (docs/etl-format.md section 4). */
+static size_t size_offset(const struct event_record *record)
+{
+	switch (record->type) {
+	case RECORD_SYSTEM:
+	case RECORD_COMPACT:
+	case RECORD_PERFINFO:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+size_t etl_replace_payload(const struct event_record *record, const uint8_t *bytes, size_t size,
+			   const void *payload, size_t payload_size, uint8_t *out)
+{
+	size_t header;
+
+	if (!etl_payload_is_whole(record, bytes, size)) {
+		return 0;
+	}
+	header = size - record->payload_size;
+	if (payload_size > ETL_RECORD_SIZE_MOST - header) {
+		return 0;
+	}
+	memcpy(out, bytes, header);
+	if (payload_size > 0) {
+		memcpy(out + header, payload, payload_size);
+	}
+	store_u16(out + size_offset(record), (uint16_t)(header + payload_size));
+	return header + payload_size;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Goes through the buffers of a recording in file order.
+ *
+ * It reads through a window, so that a recording of any size needs little memory. Invalid data is
+ * skipped, counted and reported. Only input that cannot be read, or no memory, ends a scan early.
+ *
+ * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; docs/etl-format.md section 1.1. Recordings
+ * show which of the fields can be trusted.
+ */
+#ifndef LIB_ETL_SCAN_H
+#define LIB_ETL_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "lib/etl/record.h"
+#include "lib/etl/unpack.h"
+
+/* ---- input ---- */
+
+/*
+ * The bytes of a recording: a file, or a block of memory (tests, fuzzing).
+ *
+ * They are read by position and copied. A recording is never in memory as a whole, and if another
+ * program cuts the file meanwhile, reading fails with an error. One thread at a time.
+ */
+struct etl_part {
+	struct os_file *file; /* owned */
+	char *path;           /* owned */
+	uint64_t end;         /* of its bytes in the input */
+};
+
+struct etl_input {
+	uint64_t size_bytes;    /* fixed when it was opened */
+	struct etl_part *parts; /* owned; files, one behind the other; NULL: memory */
+	size_t part_count;
+	const uint8_t *memory;    /* borrowed */
+	struct etl_blocks blocks; /* for packed and unpacked bytes */
+};
+
+/* @path: as for etl_packed_open(). */
+bool etl_input_open(struct etl_input *input, const char *path, struct error *err);
+/* The same for several files; their bytes follow each other. The error has the path. */
+bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_t count,
+			struct error *err);
+void etl_input_over(struct etl_input *input, const void *bytes, size_t size);
+void etl_input_close(struct etl_input *input);
+
+/* Reads up to size bytes at offset; *got < size only at the end of the input. */
+bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
+		    struct error *err);
+
+/* Where the file ends whose bytes are at the offset; size_bytes behind the last one. */
+uint64_t etl_input_file_end(const struct etl_input *input, uint64_t offset);
+/* os_file_change() of one of its files; NULL: none has changed. */
+const char *etl_input_change(const struct etl_input *input);
+/* From now on a file that has changed since it was opened, or since etl_input_change(), is reported
+ * when it is closed, on that thread. Before there is another thread; NULL: it is not. */
+void etl_input_report_changes(void (*report)(const char *path, const char *change));
+
+/* ---- problems ---- */
+
+/*
+ * Damage inside a recording, as sentences for the user; the statistics have the counts. Beyond
+ * ETL_PROBLEMS_MAX a sentence is only counted, so that a hostile recording cannot fill the memory
+ * with them.
+ */
+enum { ETL_PROBLEMS_MAX = 100 };
+
+/* Zero-initialise it. */
+struct etl_problems {
+	char *sentences[ETL_PROBLEMS_MAX]; /* owned */
+	size_t count;                      /* of sentences */
+	uint64_t dropped;                  /* problems without a sentence here */
+};
+
+/* Adds a sentence, or drops it if problems is NULL. */
+void etl_problem(struct etl_problems *problems, const char *format, ...) PRINTF_LIKE(2, 3);
+void etl_problems_done(struct etl_problems *problems);
+
+/* ---- buffers ---- */
+
+/* WMI_BUFFER_HEADER.BufferType */
+enum etl_buffer_type {
+	ETL_BUFFER_GENERIC,
+	ETL_BUFFER_RUNDOWN,
+	ETL_BUFFER_CONTEXT_SWAP,
+	ETL_BUFFER_REFERENCE_TIME,
+	ETL_BUFFER_HEADER, /* the first buffer */
+	ETL_BUFFER_BATCHED,
+	ETL_BUFFER_EMPTY_MARKER, /* this one and the next hold no records */
+	ETL_BUFFER_DEBUG_INFO,
+};
+
+struct etl_buffer_header {
+	/* to the next header on disk; for a compressed buffer its packed size. Not checked */
+	uint32_t size_bytes;
+	/* of the valid bytes, from the start of the header, of the unpacked buffer. Not checked */
+	uint32_t end;
+	uint16_t flags;
+	uint16_t type; /* enum etl_buffer_type, or another value in a corrupt header */
+	uint16_t processor;
+	bool compressed;
+	bool all_zero; /* only zeros: space that was reserved and never written */
+};
+
+/* bytes: ETL_BUFFER_HEADER_SIZE bytes. */
+void etl_buffer_header_read(struct etl_buffer_header *header, const uint8_t *bytes);
+
+/* The counts of damage, as in struct source_statistics. */
+struct etl_damage {
+	uint64_t bad_buffers;
+	uint64_t bad_records;
+	bool truncated;
+	struct etl_problems *problems; /* borrowed; NULL: no sentences */
+};
+
+/* The place of a buffer and its valid part, which is enough to read it again. */
+struct etl_place {
+	uint64_t offset;
+	/*
+	 * of its bytes in the file, the header included; less than in the header if the file is
+	 * cut
+	 */
+	uint32_t disk_size;
+	uint32_t end; /* of the valid bytes, unpacked */
+	uint16_t processor;
+	bool compressed;
+};
+
+struct etl_buffer {
+	struct etl_buffer_header header;
+	struct etl_place place;
+	uint64_t sequence; /* of the buffer in its file, from 0 */
+	/*
+	 * place.end bytes, the header included; valid until the next step. NULL: the buffer has no
+	 * records that can be read
+	 */
+	const uint8_t *bytes;
+};
+
+enum etl_step { ETL_STEP_BUFFER, ETL_STEP_END, ETL_STEP_FAILED };
+
+/* A buffer that was read ahead, and is being unpacked if it is compressed. */
+struct etl_ahead {
+	struct etl_buffer buffer;
+	struct etl_unpack_job job; /* its blocks are owned */
+	bool unpacking;            /* job.out has the unpacked bytes, or will have them */
+};
+
+struct etl_scan {
+	struct etl_input *input;   /* borrowed */
+	struct etl_damage *damage; /* borrowed */
+	bool preallocated;         /* the file was reserved in advance, so it may end in zeros */
+	uint64_t offset;           /* of the next buffer to be read */
+	uint64_t sequence;         /* likewise; in the end, the number of buffers */
+	uint8_t *window;           /* owned */
+	size_t window_capacity;
+	uint64_t window_offset;
+	size_t window_size;
+	/* owned; of the buffer that the scan is at, if it is compressed */
+	struct etl_block *unpacked;
+	struct etl_ahead ahead[ETL_UNPACK_AHEAD]; /* a ring */
+	unsigned ahead_first;
+	unsigned ahead_count;
+	struct etl_unpacker unpacker; /* its blocks are borrowed */
+	enum etl_step end;            /* what follows the buffers that are read ahead */
+	struct error error;
+};
+
+/* Starts at the offset of a buffer. Before the first step there is nothing to free. */
+void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_damage *damage,
+		    bool preallocated, uint64_t offset, uint64_t sequence);
+enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err);
+/*
+ * Takes the block with the unpacked bytes of a compressed buffer; the buffer's bytes stay valid as
+ * long as the block.
+ */
+struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
+void etl_scan_done(struct etl_scan *scan);
+
+/*
+ * Whether a buffer of so many packed bytes, its header left out, may unpack to end bytes, its
+ * header included. A compressed buffer that may not is dropped.
+ */
+bool etl_packed_is_plausible(uint32_t packed, uint32_t end);
+
+/* Counts and reports a compressed buffer that unpacks to more than is plausible. */
+void etl_damage_implausible(struct etl_damage *damage, const struct etl_buffer *buffer);
+
+/* Counts and reports the damage that a walk has found in the buffer; call it after the walk. */
+void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
+		     const struct etl_walk *walk);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The source that replays a recording in two passes.
+ *
+ * The first pass reads the file in file order, builds the index and shows each record to
+ * on_first_pass of the sink, so that names and schemas at the end of the file are known from the
+ * beginning. The second pass delivers the records in time order. With the option single_pass
+ * there is one pass, ordered within a window.
+ *
+ * Damage is counted in the pass that reads the file in its order, for each run anew: the file may
+ * have changed since the run before. Delivered records and buffers are counted over all runs.
+ * The statistics belong to the thread of the source and are published to other threads once for
+ * each buffer.
+ */
+#include "lib/etl/source_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "lib/etl/file.h"
+#include "lib/etl/index.h"
+#include "lib/etl/order.h"
+#include "lib/source/source_internal.h"
+
+struct file_source {
+	struct source source; /* first */
+	struct etl_file *file;
+	struct etl_index index;
+	bool indexed;
+	bool single_pass;
+	char *name;
+	struct etl_damage damage;
+	struct etl_progress progress;
+	struct source_statistics statistics; /* of the source's thread; published once a buffer */
+	const struct event_sink *sink;       /* of the current run */
+};
+
+static void publish(struct file_source *source, uint64_t bytes_read)
+{
+	struct source_statistics *statistics = &source->statistics;
+
+	statistics->buffers = source->progress.buffers;
+	statistics->records = source->progress.records;
+	statistics->late_records = source->progress.late_records;
+	statistics->last_time = source->progress.last_time;
+	statistics->bytes_read = bytes_read;
+	statistics->bad_buffers = source->damage.bad_buffers;
+	statistics->bad_records = source->damage.bad_records;
+	statistics->truncated = source->damage.truncated;
+	source_publish(&source->source, statistics);
+}
+
+static void on_buffer(void *context, uint64_t bytes_read)
+{
+	struct file_source *source = context;
+
+	publish(source, bytes_read);
+	if (source->sink->on_buffer) {
+		source->sink->on_buffer(source->sink->context);
+	}
+}
+
+/* The first pass: builds the index and shows the records to the sink. */
+static bool first_pass(struct file_source *source, const struct event_sink *sink, struct error *err)
+{
+	struct etl_visitor visitor = {
+		.record_context = sink->context,
+		.on_record = sink->on_first_pass,
+		.only = sink->first_pass_choice,
+		.only_ids = sink->first_pass_ids,
+		.buffer_context = source,
+		.on_buffer = on_buffer,
+		.stopping = &source->source.stopping,
+	};
+
+	source->damage = (struct etl_damage){ 0 };
+	source->indexed = false;
+	if (!etl_index_build(&source->index, source->file, &source->damage, &visitor, err)) {
+		return false;
+	}
+	source->indexed = !source_stopping(&source->source);
+	if (source->indexed && sink->on_first_pass_end) {
+		sink->on_first_pass_end(sink->context);
+	}
+	return true;
+}
+
+/* The pass in time order; of a single-pass source the only one. */
+static bool second_pass(struct file_source *source, const struct event_sink *sink,
+			struct error *err)
+{
+	struct etl_visitor visitor = {
+		.record_context = sink->context,
+		.on_record = sink->on_event,
+		.buffer_context = source,
+		.on_buffer = on_buffer,
+		.stopping = &source->source.stopping,
+	};
+
+	if (source->single_pass) {
+		return etl_order_stream(source->file, ETL_WINDOW_MAX, &source->damage,
+					&source->progress, &visitor, err);
+	}
+	return etl_order_run(source->file, &source->index, ETL_OPEN_MAX, &source->progress,
+			     &visitor, err);
+}
+
+static bool file_run(struct source *base, const struct event_sink *sink, struct error *err)
+{
+	struct file_source *source = (struct file_source *)base;
+	bool good;
+
+	source->sink = sink;
+	if (source->single_pass) {
+		source->damage = (struct etl_damage){ 0 };
+		good = second_pass(source, sink, err);
+	} else {
+		good = (source->indexed && !sink->on_first_pass) || first_pass(source, sink, err);
+		if (good && source->indexed) {
+			good = second_pass(source, sink, err);
+		}
+	}
+	publish(source, good && !source_stopping(base) ? source->statistics.bytes_total :
+							 source->statistics.bytes_read);
+	source->sink = NULL;
+	return good;
+}
+
+static void file_close(struct source *base)
+{
+	struct file_source *source = (struct file_source *)base;
+
+	etl_index_done(&source->index);
+	etl_file_close(source->file);
+	free(source->name);
+	source_done(base);
+	free(source);
+}
+
+static const struct source_operations operations = { .run = file_run, .close = file_close };
+
+/* The last component of a path, of Linux or Windows. */
+static const char *base_name(const char *path)
+{
+	const char *name = path;
+
+	for (const char *at = path; *at; at++) {
+		if ((*at == '/' || *at == '\\') && at[1]) {
+			name = at + 1;
+		}
+	}
+	return name;
+}
+
+const char *source_file_change(struct source *source)
+{
+	return etl_input_change(&((struct file_source *)source)->file->input);
+}
+
+struct source *source_open_file(const char *path, const struct source_file_options *options,
+				struct error *err)
+{
+	struct file_source *source = calloc(1, sizeof *source);
+	const char *name = base_name(path);
+	const struct etl_header *header;
+
+	if (!source) {
+		error_no_memory(err, "a recording");
+		return NULL;
+	}
+	source_init(&source->source, &operations);
+	source->single_pass = options && options->single_pass;
+	source->index.entries_max = ETL_INDEX_MAX;
+	source->index.keep_bytes = ETL_KEEP_MAX;
+	source->progress.last_time = RECORD_NO_TIME;
+	source->name = text_duplicate(name, strlen(name));
+	if (source->name && options && options->path_count > 0) {
+		source->file = etl_file_open_all(options->paths, options->path_count,
+						 options->pointer_size, err);
+	} else if (source->name) {
+		source->file = etl_file_open(path, options ? options->pointer_size : 0, err);
+	} else {
+		error_no_memory(err, "a recording");
+	}
+	if (!source->file) {
+		file_close(&source->source);
+		return NULL;
+	}
+	header = &source->file->header;
+	source->statistics = (struct source_statistics){
+		.events_lost = header->events_lost,
+		.buffers_lost = header->buffers_lost,
+		.buffers_written = header->buffers_written,
+		.buffer_size_bytes = header->buffer_size_bytes,
+		.bytes_total = source->file->input.size_bytes,
+		.last_time = RECORD_NO_TIME,
+	};
+	source_publish(&source->source, &source->statistics);
+	source->source.facts = (struct source_facts){
+		.name = source->name,
+		.type = "replay",
+		.mode = etl_header_mode_name(header),
+		.doubt = source->file->set_doubt,
+		.os_build = header->os_build,
+		.processors = header->processors,
+		.clock = source->file->format.clock,
+	};
+	return &source->source;
+}

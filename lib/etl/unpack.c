@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unpacks the buffers of compressed recordings: the plain LZ77 form of Xpress (no Huffman codes).
+ *
+ * The stream consists of groups: a 32-bit flag word and the 32 items that its bits describe,
+ * highest bit first. 0 is a literal byte, 1 is a copy of earlier output. Lengths above 9 need
+ * further half bytes, and two items share one byte for them.
+ *
+ * One of two loops unpacks a group. While both blocks have room for the largest group of short
+ * items, the fast loop copies 8 or 16 bytes at a time and writes beyond the item, where the next
+ * item is written later. Near either end the careful loop goes byte by byte. This is several times
+ * as fast, and neither block needs padding.
+ *
+ * Unpacking is most of the work on a compressed recording and needs only the bytes, so a second
+ * core can do it (base/jobs.h); reading, merging and delivery stay on the thread of the source. The
+ * helper thread starts after the first few compressed buffers of a recording.
+ */
+#include "lib/etl/unpack.h"
+
+#include <string.h>
+
+#include "base/cursor.h"
+#include "lib/etl/record.h"
+
+/* ---- the stream ---- */
+
+enum {
+	GROUP_ITEMS = 32,
+	WIDE = 16, /* bytes that a wide copy may write or read beyond its item */
+	/* A group reads at most its flags and per item a code word, a length byte, a long length
+	   (u8, u16, u32). */
+	GROUP_INPUT_MAX = 4 + GROUP_ITEMS * (2 + 1 + 1 + 2 + 4) + 2 * WIDE,
+	LENGTH_BASE = 3,
+	LENGTH_SPILLS = 7,     /* in the code word's 3 bits: a half byte follows */
+	HALF_BYTE_SPILLS = 15, /* in the half byte: a byte follows */
+	BYTE_SPILLS = 255,     /* in the byte: a u16 follows, and if that is 0 a u32 */
+	LONG_LENGTH_MIN = 22,  /* 7 + 15: what the u16 or u32 counts again */
+};
+
+struct unpacker {
+	const uint8_t *in;
+	const uint8_t *in_end;
+	uint8_t *out;
+	uint8_t *out_start;
+	uint8_t *out_end;
+	const uint8_t *half_byte; /* holds the next length's upper half; NULL: read a new byte */
+};
+
+static inline bool input_has(const struct unpacker *u, size_t size)
+{
+	return (size_t)(u->in_end - u->in) >= size;
+}
+
+/* Reads the rest of a length whose code word has 7. Returns false if the input ends. */
+static bool long_length(struct unpacker *u, uint64_t *length)
+{
+	uint64_t value;
+
+	if (u->half_byte) {
+		value = *u->half_byte >> 4;
+		u->half_byte = NULL;
+	} else {
+		if (!input_has(u, 1)) {
+			return false;
+		}
+		u->half_byte = u->in;
+		value = *u->in++ & 15;
+	}
+	if (value < HALF_BYTE_SPILLS) {
+		*length = value + LENGTH_SPILLS + LENGTH_BASE;
+		return true;
+	}
+	if (!input_has(u, 1)) {
+		return false;
+	}
+	value = *u->in++;
+	if (value < BYTE_SPILLS) {
+		*length = value + HALF_BYTE_SPILLS + LENGTH_SPILLS + LENGTH_BASE;
+		return true;
+	}
+	if (!input_has(u, 2)) {
+		return false;
+	}
+	value = load_u16(u->in);
+	u->in += 2;
+	if (value == 0) {
+		if (!input_has(u, 4)) {
+			return false;
+		}
+		value = load_u32(u->in);
+		u->in += 4;
+	}
+	if (value < LONG_LENGTH_MIN) {
+		return false;
+	}
+	*length = value + LENGTH_BASE;
+	return true;
+}
+
+/* Unpacks one copy item; the input has at least its code word of 2 bytes. */
+static inline bool copy_item(struct unpacker *u)
+{
+	uint32_t code = load_u16(u->in);
+	size_t distance = (code >> 3) + 1;
+	uint64_t length = (code & 7) + LENGTH_BASE;
+	const uint8_t *from;
+	uint8_t *to = u->out;
+	uint8_t *end;
+
+	u->in += 2;
+	if ((code & 7) == LENGTH_SPILLS && !long_length(u, &length)) {
+		return false;
+	}
+	if (distance > (size_t)(u->out - u->out_start) || length > (size_t)(u->out_end - u->out)) {
+		return false;
+	}
+	from = u->out - distance;
+	u->out += length;
+	end = u->out;
+	if ((size_t)(u->out_end - end) < WIDE) {
+		while (to < end) {
+			*to++ = *from++;
+		}
+		return true;
+	}
+	if (distance >= 16) {
+		do {
+			memcpy(to, from, 16);
+			to += 16;
+			from += 16;
+		} while (to < end);
+	} else if (distance >= 8) {
+		do {
+			memcpy(to, from, 8);
+			to += 8;
+			from += 8;
+		} while (to < end);
+	} else if (distance == 1) {
+		memset(to, *from, (size_t)length);
+	} else {
+		while (to < end) {
+			*to++ = *from++;
+		}
+	}
+	return true;
+}
+
+static inline unsigned leading_zeros(uint32_t word)
+{
+#if defined(__GNUC__)
+	return word ? (unsigned)__builtin_clz(word) : 32;
+#else
+	unsigned count = 0;
+
+	for (; count < 32 && !(word >> 31); count++) {
+		word <<= 1;
+	}
+	return count;
+#endif
+}
+
+/*
+ * Unpacks a group for which there is certainly enough input. It stops early if there is too little
+ * room for wide copies; *flags and *left then describe the remaining items.
+ */
+static bool fast_group(struct unpacker *u, uint32_t *flags, unsigned *left)
+{
+	while (*left > 0) {
+		unsigned literals = leading_zeros(*flags);
+
+		if ((size_t)(u->out_end - u->out) < GROUP_ITEMS + WIDE) {
+			return true;
+		}
+		if (literals > *left) {
+			literals = *left;
+		}
+		/* Always 32 bytes: the next items overwrite the surplus. */
+		if (literals > 0) {
+			memcpy(u->out, u->in, 16);
+			memcpy(u->out + 16, u->in + 16, 16);
+			u->out += literals;
+			u->in += literals;
+			*left -= literals;
+			if (*left == 0) {
+				return true;
+			}
+			*flags <<= literals & 31;
+		}
+		*flags <<= 1;
+		*left -= 1;
+		if (!copy_item(u)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool careful_group(struct unpacker *u, uint32_t flags, unsigned left)
+{
+	for (; left > 0; left--, flags <<= 1) {
+		if (u->out == u->out_end || u->in == u->in_end) {
+			return true; /* the remaining flags are padding */
+		}
+		if (!(flags >> 31)) {
+			*u->out++ = *u->in++;
+			continue;
+		}
+		if (!input_has(u, 2) || !copy_item(u)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size, size_t *made)
+{
+	struct unpacker u = {
+		.in = in,
+		.in_end = in + in_size,
+		.out = out,
+		.out_start = out,
+		.out_end = out + out_size,
+	};
+	bool good = true;
+
+	while (good && u.out < u.out_end && u.in < u.in_end) {
+		unsigned left = GROUP_ITEMS;
+		uint32_t flags;
+		bool fast = input_has(&u, GROUP_INPUT_MAX);
+
+		if (!input_has(&u, 4)) {
+			good = false;
+			break;
+		}
+		flags = load_u32(u.in);
+		u.in += 4;
+		if (fast) {
+			good = fast_group(&u, &flags, &left);
+		}
+		if (good) {
+			good = careful_group(&u, flags, left);
+		}
+	}
+	*made = (size_t)(u.out - out);
+	return good;
+}
+
+/* ---- jobs ---- */
+
+enum { HELPER_FROM = 4 }; /* buffers; for fewer a thread costs more than it saves */
+
+void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t packed_size)
+{
+	size_t made;
+
+	memcpy(job->out->bytes, packed, ETL_BUFFER_HEADER_SIZE);
+	job->good = etl_decompress(packed + ETL_BUFFER_HEADER_SIZE,
+				   packed_size - ETL_BUFFER_HEADER_SIZE,
+				   job->out->bytes + ETL_BUFFER_HEADER_SIZE,
+				   job->end - ETL_BUFFER_HEADER_SIZE, &made);
+	job->end = ETL_BUFFER_HEADER_SIZE + (uint32_t)made;
+}
+
+static void unpack(struct job *link)
+{
+	struct etl_unpack_job *job = (struct etl_unpack_job *)(void *)link;
+
+	etl_unpack_now(job, job->packed->bytes, job->packed_size);
+}
+
+bool etl_unpacker_expect(struct etl_unpacker *unpacker)
+{
+	if (unpacker->buffers < HELPER_FROM && ++unpacker->buffers == HELPER_FROM) {
+		unpacker->jobs = jobs_start(2, unpack);
+	}
+	return unpacker->jobs != NULL;
+}
+
+void etl_unpacker_submit(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
+{
+	jobs_submit(unpacker->jobs, &job->job);
+}
+
+void etl_unpacker_wait(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
+{
+	jobs_wait(unpacker->jobs, &job->job);
+	etl_block_put(unpacker->blocks, job->packed);
+	job->packed = NULL;
+}
+
+void etl_unpacker_drop(struct etl_unpacker *unpacker, struct etl_unpack_job *job)
+{
+	etl_unpacker_wait(unpacker, job);
+	etl_block_put(unpacker->blocks, job->out);
+	job->out = NULL;
+}
+
+void etl_unpacker_done(struct etl_unpacker *unpacker)
+{
+	jobs_stop(unpacker->jobs);
+	unpacker->jobs = NULL;
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Buffers of a recording, their headers and the logfile header; the records in them are written by
+ * out_record.c.
+ *
+ * A buffer's place in the file is decided when it is full, so a recording is one sequence of
+ * buffers with the processors interleaved, as ETW writes it. The first buffer stays in memory to
+ * the end, because its header record says when the session ended and how many buffers it wrote.
+ */
+#include "lib/etl/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/store.h"
+#include "lib/etl/output.h"
+#include "lib/etl/pack.h"
+#include "lib/etl/record.h"
+
+enum {
+	BUFFER_HEADER_SIZE = 0x48,
+	BUFFER_LEAST = 512,
+	BUFFER_MOST = 16 << 20,
+};
+
+enum buffer_flag {
+	FLAG_FLUSH = 0x01,
+	FLAG_PROCESSOR_INDEX = 0x20,
+	FLAG_COMPRESSED = 0x40,
+};
+
+enum buffer_type { BUFFER_GENERIC = 0, BUFFER_LOGFILE_HEADER = 4 };
+
+enum { MODE_SEQUENTIAL = 0x1, MODE_COMPRESSED = 0x04000000 };
+
+struct buffer {
+	uint8_t *bytes; /* owned; NULL until the processor's first record */
+	uint32_t used;  /* end of the last record, from the start of the buffer, rounded up to 8 */
+	int64_t last_raw;
+};
+
+struct etl_writer {
+	struct etl_writer_options options; /* with the defaults, without the names */
+	struct etl_output output;
+	struct buffer header;   /* the first buffer */
+	bool given;             /* the caller gave it */
+	struct buffer *buffers; /* one a processor */
+	uint8_t *packed;        /* owned; a whole packed buffer */
+	uint32_t buffers_written;
+	uint64_t sequence;
+	int64_t latest_raw;
+	struct error failure; /* ERROR_NONE: all well */
+};
+
+static bool failed(const struct etl_writer *writer)
+{
+	return writer->failure.code != ERROR_NONE;
+}
+
+int64_t etl_writer_raw_time(const struct etl_writer *writer, uint64_t ns)
+{
+	return logfile_raw_time(&writer->options, ns);
+}
+
+static void write_bytes(struct etl_writer *writer, const uint8_t *bytes, size_t size)
+{
+	if (!failed(writer)) {
+		etl_output_write(&writer->output, bytes, size, &writer->failure);
+	}
+}
+
+/* --- buffers ---------------------------------------------------------------------------------- */
+
+static void store_buffer_header(const struct etl_writer *writer, uint8_t *at,
+				const struct buffer *buffer, uint32_t size, uint16_t flags,
+				enum buffer_type type)
+{
+	const struct etl_writer_options *options = &writer->options;
+	bool first = type == BUFFER_LOGFILE_HEADER;
+	size_t processor = first ? 0 : (size_t)(buffer - writer->buffers);
+
+	memset(at, 0, BUFFER_HEADER_SIZE);
+	store_u32(at + 0x00, size);
+	store_u32(at + 0x04, buffer->used); /* SavedOffset */
+	store_u32(at + 0x08, buffer->used); /* CurrentOffset */
+	store_u64(at + 0x10, first ? 0 : (uint64_t)buffer->last_raw);
+	store_u64(at + 0x18, first ? 0 : writer->sequence);
+	store_u64(at + 0x20, logfile_ticks_per_second(options) << 3 | (uint64_t)options->clock);
+	store_u16(at + 0x28, (uint16_t)processor);
+	store_u16(at + 0x2a, options->logger_id);
+	store_u32(at + 0x2c, 3);
+	store_u32(at + 0x30, buffer->used); /* Offset */
+	store_u16(at + 0x34,
+		  (uint16_t)(flags | (options->processor_index ? FLAG_PROCESSOR_INDEX : 0)));
+	store_u16(at + 0x36, (uint16_t)type);
+}
+
+static void write_buffer(struct etl_writer *writer, struct buffer *buffer, uint16_t flags)
+{
+	uint32_t size = writer->options.buffer_size;
+	uint8_t *bytes = buffer->bytes;
+
+	if (buffer->used <= BUFFER_HEADER_SIZE || failed(writer)) {
+		return;
+	}
+	if (writer->options.compressed) {
+		size_t stream = etl_compress(bytes + BUFFER_HEADER_SIZE,
+					     buffer->used - BUFFER_HEADER_SIZE,
+					     writer->packed + BUFFER_HEADER_SIZE);
+
+		if (stream < buffer->used - BUFFER_HEADER_SIZE) {
+			bytes = writer->packed;
+			size = (uint32_t)stream + BUFFER_HEADER_SIZE;
+			flags |= FLAG_COMPRESSED;
+		}
+	}
+	if (bytes == buffer->bytes) {
+		memset(bytes + buffer->used, 0xff, size - buffer->used);
+	}
+	writer->sequence++;
+	store_buffer_header(writer, bytes, buffer, size, flags, BUFFER_GENERIC);
+	write_bytes(writer, bytes, size);
+	writer->buffers_written++;
+	buffer->used = BUFFER_HEADER_SIZE;
+}
+
+/*
+ * Room for a record of size bytes in a buffer of limit bytes, zeroed up to the next multiple of 8.
+ * NULL (and a failure) when no buffer is large enough for it, or when it is too small for a reader.
+ */
+static uint8_t *place(struct etl_writer *writer, struct buffer *buffer, uint32_t limit, size_t size,
+		      int64_t raw_time)
+{
+	uint32_t padded = (uint32_t)(size + 7) & ~UINT32_C(7);
+	uint8_t *at;
+
+	if (size < ETL_RECORD_SIZE_MIN) {
+		error_set(&writer->failure, ERROR_LIMIT, "record of %zu bytes: the least are %d",
+			  size, (int)ETL_RECORD_SIZE_MIN);
+		return NULL;
+	}
+	if (size > UINT16_MAX || padded > limit - buffer->used) {
+		error_set(&writer->failure, ERROR_LIMIT,
+			  "record of %zu bytes does not fit into a buffer of %u", size,
+			  (unsigned)limit);
+		return NULL;
+	}
+	at = buffer->bytes + buffer->used;
+	memset(at + size, 0, padded - size);
+	buffer->used += padded;
+	buffer->last_raw = raw_time;
+	return at;
+}
+
+static uint8_t *place_on_processor(struct etl_writer *writer, uint16_t processor, size_t size,
+				   int64_t raw_time)
+{
+	uint32_t limit = writer->options.buffer_size;
+	struct buffer *buffer;
+
+	if (failed(writer)) {
+		return NULL;
+	}
+	if (processor >= writer->options.processors) {
+		error_set(&writer->failure, ERROR_LIMIT,
+			  "record of processor %u in a recording of %u processors",
+			  (unsigned)processor, (unsigned)writer->options.processors);
+		return NULL;
+	}
+	buffer = &writer->buffers[processor];
+	if (!buffer->bytes) {
+		buffer->bytes = malloc(limit);
+		if (!buffer->bytes) {
+			error_set(&writer->failure, ERROR_NO_MEMORY,
+				  "no memory for a buffer of %u bytes", (unsigned)limit);
+			return NULL;
+		}
+		buffer->used = BUFFER_HEADER_SIZE;
+	}
+	if (size > limit - buffer->used) {
+		write_buffer(writer, buffer, 0);
+	}
+	if (raw_time > writer->latest_raw) {
+		writer->latest_raw = raw_time;
+	}
+	return place(writer, buffer, limit, size, raw_time);
+}
+
+void etl_writer_add(struct etl_writer *writer, const struct etl_out_record *record)
+{
+	size_t size = etl_out_record_size(record);
+	uint8_t *at = place_on_processor(writer, record->processor, size, record->raw_time);
+
+	if (at) {
+		etl_out_record_store(record, writer->options.pointer_size, at);
+	}
+}
+
+void etl_writer_add_payload(struct etl_writer *writer, const struct etl_out_record *record,
+			    const struct payload *payload)
+{
+	struct etl_out_record whole = *record;
+
+	if (payload->failed && !failed(writer)) {
+		error_set(&writer->failure, ERROR_NO_MEMORY, "a payload could not be built");
+	}
+	whole.payload = payload->bytes;
+	whole.payload_size = payload->size;
+	etl_writer_add(writer, &whole);
+}
+
+void etl_writer_add_raw(struct etl_writer *writer, uint16_t processor, int64_t raw_time,
+			const void *bytes, size_t size)
+{
+	uint8_t *at = place_on_processor(writer, processor, size, raw_time);
+
+	if (at && size > 0) {
+		memcpy(at, bytes, size);
+	}
+}
+
+void etl_writer_flush(struct etl_writer *writer)
+{
+	struct buffer *last = NULL;
+
+	for (size_t i = 0; i < writer->options.processors; i++) {
+		if (writer->buffers[i].used > BUFFER_HEADER_SIZE) {
+			last = &writer->buffers[i];
+		}
+	}
+	for (size_t i = 0; i < writer->options.processors; i++) {
+		struct buffer *buffer = &writer->buffers[i];
+
+		write_buffer(writer, buffer, buffer == last ? FLAG_FLUSH : 0);
+	}
+}
+
+void etl_writer_set_compressed(struct etl_writer *writer, bool compressed)
+{
+	writer->options.compressed = compressed;
+	if (compressed) {
+		writer->options.log_file_mode |= MODE_COMPRESSED;
+	}
+}
+
+void etl_writer_set_losses(struct etl_writer *writer, uint32_t events, uint32_t buffers)
+{
+	writer->options.events_lost = events;
+	writer->options.buffers_lost = buffers;
+}
+
+void etl_writer_add_buffer(struct etl_writer *writer, const uint8_t *bytes, size_t used,
+			   size_t size)
+{
+	uint8_t filler[4096];
+
+	write_bytes(writer, bytes, used);
+	if (used < size) {
+		memset(filler, 0xff, sizeof filler);
+	}
+	for (size_t left = size - used; left > 0 && !failed(writer);) {
+		size_t part = left < sizeof filler ? left : sizeof filler;
+
+		write_bytes(writer, filler, part);
+		left -= part;
+	}
+	writer->buffers_written++;
+	writer->sequence++;
+}
+
+uint32_t etl_writer_buffers(const struct etl_writer *writer)
+{
+	return writer->buffers_written;
+}
+
+uint64_t etl_writer_written(const struct etl_writer *writer)
+{
+	return writer->output.size;
+}
+
+/* --- the first buffer ------------------------------------------------------------------------- */
+
+static void store_first_record(struct etl_writer *writer, const struct payload *payload)
+{
+	struct etl_writer_options *o = &writer->options;
+	struct buffer *buffer = &writer->header;
+	struct etl_out_record record = { .type = RECORD_SYSTEM,
+					 .version = 2,
+					 .raw_time = o->start_raw,
+					 .process_id = o->process_id,
+					 .thread_id = o->thread_id,
+					 .payload = payload->bytes,
+					 .payload_size = payload->size };
+	size_t needed = (BUFFER_HEADER_SIZE + etl_out_record_size(&record) + 7) & ~(size_t)7;
+	uint8_t *at;
+
+	if (payload->failed) {
+		error_set(&writer->failure, ERROR_NO_MEMORY, "no memory for the logfile header");
+		return;
+	}
+	if (needed > o->header_buffer_size) {
+		o->header_buffer_size = needed < BUFFER_MOST ? (uint32_t)needed : BUFFER_MOST;
+	}
+	buffer->bytes = malloc(o->header_buffer_size);
+	if (!buffer->bytes) {
+		error_set(&writer->failure, ERROR_NO_MEMORY, "no memory for the first buffer");
+		return;
+	}
+	buffer->used = BUFFER_HEADER_SIZE;
+	at = place(writer, buffer, o->header_buffer_size, etl_out_record_size(&record),
+		   o->start_raw);
+	if (at) {
+		etl_out_record_store(&record, o->pointer_size, at);
+	}
+}
+
+/* Writes the first buffer as a session that is running has it, to hold its place. */
+static bool open_first_buffer(struct etl_writer *writer, const char *session_name,
+			      const char *file_name)
+{
+	struct buffer *buffer = &writer->header;
+	uint32_t size;
+	struct payload payload;
+
+	payload_init(&payload, writer->options.pointer_size);
+	logfile_header_build(&payload, &writer->options, NULL, session_name ? session_name : "",
+			     file_name ? file_name : "");
+	store_first_record(writer, &payload);
+	payload_done(&payload);
+	if (failed(writer)) {
+		return false;
+	}
+	size = writer->options.header_buffer_size;
+	memset(buffer->bytes + buffer->used, 0xff, size - buffer->used);
+	store_buffer_header(writer, buffer->bytes, buffer, size, FLAG_FLUSH, BUFFER_LOGFILE_HEADER);
+	write_bytes(writer, buffer->bytes, size);
+	writer->buffers_written++;
+	return !failed(writer);
+}
+
+static bool take_first_buffer(struct etl_writer *writer, const uint8_t *bytes, size_t size)
+{
+	writer->given = true;
+	writer->options.header_buffer_size = (uint32_t)size;
+	writer->header.bytes = malloc(size);
+	if (!writer->header.bytes) {
+		return error_no_memory(&writer->failure, "the first buffer");
+	}
+	memcpy(writer->header.bytes, bytes, size);
+	write_bytes(writer, bytes, size);
+	writer->buffers_written++;
+	return !failed(writer);
+}
+
+uint8_t *etl_writer_first_buffer(struct etl_writer *writer)
+{
+	return writer->header.bytes;
+}
+
+void etl_writer_add_to_header(struct etl_writer *writer, const struct etl_out_record *record)
+{
+	uint8_t *at;
+
+	if (failed(writer)) {
+		return;
+	}
+	at = place(writer, &writer->header, writer->options.header_buffer_size,
+		   etl_out_record_size(record), record->raw_time);
+	if (at) {
+		etl_out_record_store(record, writer->options.pointer_size, at);
+	}
+}
+
+static void complete_first_buffer(struct etl_writer *writer)
+{
+	struct buffer *buffer = &writer->header;
+	struct logfile_ending ending = { .latest_raw = writer->latest_raw,
+					 .buffers_written = writer->buffers_written };
+	struct payload payload;
+
+	/* All but the names, which stand behind and stay. */
+	payload_init(&payload, writer->options.pointer_size);
+	logfile_header_build(&payload, &writer->options, writer->options.unclosed ? NULL : &ending,
+			     NULL, NULL);
+	if (payload.failed) {
+		error_set(&writer->failure, ERROR_NO_MEMORY, "no memory for the logfile header");
+	} else {
+		memcpy(buffer->bytes + BUFFER_HEADER_SIZE + ETL_SYSTEM_HEADER_SIZE, payload.bytes,
+		       payload.size);
+	}
+	payload_done(&payload);
+	store_buffer_header(writer, buffer->bytes, buffer, writer->options.header_buffer_size,
+			    FLAG_FLUSH, BUFFER_LOGFILE_HEADER);
+}
+
+static void finish_first_buffer(struct etl_writer *writer)
+{
+	if (!writer->given) {
+		complete_first_buffer(writer);
+	}
+	if (!failed(writer)) {
+		etl_output_rewrite_start(&writer->output, writer->header.bytes,
+					 writer->options.header_buffer_size, &writer->failure);
+	}
+}
+
+/* --- a recording ------------------------------------------------------------------------------ */
+
+static struct etl_writer_options with_defaults(const struct etl_writer_options *given)
+{
+	struct etl_writer_options o = *given;
+
+	o.pointer_size = o.pointer_size ? o.pointer_size : 8;
+	o.processors = o.processors ? o.processors : 1;
+	o.buffer_size = o.buffer_size ? o.buffer_size : 65536;
+	o.header_buffer_size = o.header_buffer_size ? o.header_buffer_size : o.buffer_size;
+	o.clock = o.clock ? o.clock : CLOCK_QPC;
+	o.perf_frequency = o.perf_frequency ? o.perf_frequency : 10000000;
+	o.cpu_mhz = o.cpu_mhz ? o.cpu_mhz : 2400;
+	o.start_time = o.start_time ? o.start_time : INT64_C(133601436000000000);
+	o.boot_time = o.boot_time ? o.boot_time : time_add(o.start_time, -INT64_C(36000000000));
+	o.log_file_mode = o.log_file_mode ? o.log_file_mode : MODE_SEQUENTIAL;
+	o.log_file_mode |= o.compressed ? MODE_COMPRESSED : 0;
+	o.os_build = o.os_build ? o.os_build : 17763;
+	o.os_major = o.os_major ? o.os_major : 10;
+	o.session_name = NULL;
+	o.file_name = NULL;
+	return o;
+}
+
+static bool check(const struct etl_writer_options *options, struct error *err)
+{
+	if (options->pointer_size != 4 && options->pointer_size != 8) {
+		return error_set(err, ERROR_LIMIT, "pointer size %u is neither 4 nor 8",
+				 (unsigned)options->pointer_size);
+	}
+	if (options->buffer_size < BUFFER_LEAST || options->buffer_size > BUFFER_MOST ||
+	    options->buffer_size % 8 != 0) {
+		return error_set(err, ERROR_LIMIT,
+				 "buffer size %u is not a multiple of 8 from %u to %u",
+				 (unsigned)options->buffer_size, (unsigned)BUFFER_LEAST,
+				 (unsigned)BUFFER_MOST);
+	}
+	return true;
+}
+
+static struct etl_writer *open_writer(const char *path, const struct etl_writer_options *options,
+				      const uint8_t *first, size_t first_size, struct error *err)
+{
+	struct etl_writer *writer = calloc(1, sizeof *writer);
+
+	if (!writer) {
+		error_set(err, ERROR_NO_MEMORY, "no memory to write a recording");
+		return NULL;
+	}
+	writer->options = with_defaults(options);
+	writer->latest_raw = writer->options.start_raw;
+	if (!check(&writer->options, &writer->failure)) {
+		goto fail;
+	}
+	writer->buffers = calloc(writer->options.processors, sizeof *writer->buffers);
+	writer->packed =
+		malloc(BUFFER_HEADER_SIZE + etl_compress_bound(writer->options.buffer_size));
+	if (!writer->buffers || !writer->packed) {
+		error_set(&writer->failure, ERROR_NO_MEMORY, "no memory to write a recording");
+		goto fail;
+	}
+	if (!etl_output_open(&writer->output, path, &writer->failure)) {
+		goto fail;
+	}
+	if (first ? !take_first_buffer(writer, first, first_size) :
+		    !open_first_buffer(writer, options->session_name, options->file_name)) {
+		goto fail;
+	}
+	return writer;
+
+fail:
+	error_set(err, writer->failure.code, "%s%s%s", path ? path : "", path ? ": " : "",
+		  writer->failure.text);
+	etl_writer_close(writer);
+	return NULL;
+}
+
+struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_options *options,
+				   struct error *err)
+{
+	return open_writer(path, options, NULL, 0, err);
+}
+
+struct etl_writer *etl_writer_open_with(const char *path, const struct etl_writer_options *options,
+					const uint8_t *first, size_t size, struct error *err)
+{
+	return open_writer(path, options, first, size, err);
+}
+
+int64_t etl_writer_latest_raw(const struct etl_writer *writer)
+{
+	return writer->latest_raw;
+}
+
+bool etl_writer_failed(const struct etl_writer *writer)
+{
+	return failed(writer);
+}
+
+bool etl_writer_good(const struct etl_writer *writer, struct error *err)
+{
+	return !failed(writer) || error_set(err, writer->failure.code, "%s", writer->failure.text);
+}
+
+bool etl_writer_finish(struct etl_writer *writer, struct error *err)
+{
+	etl_writer_flush(writer);
+	finish_first_buffer(writer);
+	return etl_writer_good(writer, err);
+}
+
+const uint8_t *etl_writer_bytes(const struct etl_writer *writer, size_t *size)
+{
+	*size = (size_t)writer->output.size;
+	return writer->output.memory;
+}
+
+void etl_writer_close(struct etl_writer *writer)
+{
+	if (!writer) {
+		return;
+	}
+	for (size_t i = 0; writer->buffers && i < writer->options.processors; i++) {
+		free(writer->buffers[i].bytes);
+	}
+	etl_output_close(&writer->output);
+	free(writer->buffers);
+	free(writer->packed);
+	free(writer->header.bytes);
+	free(writer);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes .etl recordings: records go in, buffers with their headers come out, in a file or in
+ * memory.
+ *
+ * Each processor has one open buffer, which goes out when it is full, as in a session; the first
+ * buffer, with the logfile header, is completed last. Memory is bounded by the processors' buffers.
+ * Records stand in a buffer in the order in which they are added: giving them in time order per
+ * processor is the caller's part, as is what their payloads mean.
+ *
+ * The functions that add return nothing: the first failure is kept, the rest does nothing, and
+ * etl_writer_finish() reports. One thread. The bytes are those of docs/etl-format.md sections 1 to
+ * 5 and 9.
+ */
+#ifndef LIB_ETL_WRITER_H
+#define LIB_ETL_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "lib/etl/logfile_header.h"
+#include "lib/etl/out_record.h"
+#include "lib/source/payload.h"
+
+struct etl_writer; /* opaque */
+
+/*
+ * A recording in a file, which is overwritten, or in memory (path NULL). Before etl_writer_finish()
+ * it reads as that of a session that still runs, up to the last buffer that went out.
+ */
+struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_options *options,
+				   struct error *err);
+
+/*
+ * A recording whose first buffer is given, as it stands in another recording: its first record is a
+ * logfile header. The bytes are copied; what they say about the recording is the caller's part
+ * (etl_writer_first_buffer()). Of the options those of the header only serve the records that are
+ * added.
+ */
+struct etl_writer *etl_writer_open_with(const char *path, const struct etl_writer_options *options,
+					const uint8_t *first, size_t size, struct error *err);
+
+/* The given first buffer, which etl_writer_finish() writes again; to be changed before. */
+uint8_t *etl_writer_first_buffer(struct etl_writer *writer);
+
+/*
+ * A whole buffer, its header included, of used bytes; the rest of its size is filled with 0xff, as
+ * sessions do. Records that were added before stay in their open buffers.
+ */
+void etl_writer_add_buffer(struct etl_writer *writer, const uint8_t *bytes, size_t used,
+			   size_t size);
+
+/* Buffers written so far, the first included; open buffers are not. */
+uint32_t etl_writer_buffers(const struct etl_writer *writer);
+
+void etl_writer_add(struct etl_writer *writer, const struct etl_out_record *record);
+
+/* The same with the payload of a struct payload; one that failed fails the writer. */
+void etl_writer_add_payload(struct etl_writer *writer, const struct etl_out_record *record,
+			    const struct payload *payload);
+
+/* Into the first buffer, behind the header: the extension and partition records that sessions write
+ * there. */
+void etl_writer_add_to_header(struct etl_writer *writer, const struct etl_out_record *record);
+
+/* A whole record as it stands in another recording, header included, without padding; raw_time is
+ * the one in its header. */
+void etl_writer_add_raw(struct etl_writer *writer, uint16_t processor, int64_t raw_time,
+			const void *bytes, size_t size);
+
+/* Writes all open buffers, by processor; the last one has the mark of a flush. */
+void etl_writer_flush(struct etl_writer *writer);
+
+/* From now on: whether buffers are packed. Those already written stay as they are. */
+void etl_writer_set_compressed(struct etl_writer *writer, bool compressed);
+
+/* The losses that the header will report; replaces those of the options. */
+void etl_writer_set_losses(struct etl_writer *writer, uint32_t events, uint32_t buffers);
+
+/* The latest raw time of the records that were added, whole buffers left out; not before that of
+ * the header. */
+int64_t etl_writer_latest_raw(const struct etl_writer *writer);
+
+/* Bytes of the recording so far, open buffers left out. */
+uint64_t etl_writer_written(const struct etl_writer *writer);
+
+/* Whether something failed; a long run need not go on then. */
+bool etl_writer_failed(const struct etl_writer *writer);
+/* The opposite, with the failure. */
+bool etl_writer_good(const struct etl_writer *writer, struct error *err);
+
+/* Flushes and completes the header. False when that or anything before it failed. Once. */
+bool etl_writer_finish(struct etl_writer *writer, struct error *err);
+
+/* The recording in memory, after etl_writer_finish(); the writer's, until etl_writer_close(). */
+const uint8_t *etl_writer_bytes(const struct etl_writer *writer, size_t *size);
+
+/* Frees everything; a file that was not finished stays behind incomplete. NULL is fine. */
+void etl_writer_close(struct etl_writer *writer);
+
+/* Raw time of a moment `ns` nanoseconds after the start, by the recording's clock. */
+int64_t etl_writer_raw_time(const struct etl_writer *writer, uint64_t ns);
+
+#endif

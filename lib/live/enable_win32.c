@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The providers of a session: finding them by name, enabling them with their filters, capturing
+ * their state.
+ *
+ * A provider emits only events that its enabled keywords allow, and its state is no exception. To
+ * capture state, the keywords of the state are therefore enabled as well, the state is requested,
+ * and then the provider is enabled again without these keywords.
+ *
+ * A filter by fields of the payload is made once, when the session is opened. TDH makes such a
+ * filter for one version of an event, from the manifest that is installed on the machine. So every
+ * version in the manifest gets a filter, and a provider without a manifest cannot be filtered.
+ * EnableTraceEx2() takes one filter for each provider, so all filters of a provider are aggregated.
+ * Events without a filter of their own are expected to pass; this is not documented. A filter that
+ * Windows refuses is left out from then on, because too many events are better than none.
+ *
+ * Source: "EnableTraceEx2 function", "EVENT_FILTER_DESCRIPTOR structure", "TdhCreatePayloadFilter
+ * function", "TdhAggregatePayloadFilters function", "TdhEnumerateManifestProviderEvents function",
+ * Microsoft Learn.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "lib/live/live_source_internal_win32.h"
+#include "lib/live/running.h"
+#include "lib/source/provider_names.h"
+
+enum {
+	FILTERS_MAX = 4,
+	NO_WAIT = 0,            /* do not wait for the callbacks of providers */
+	CAPTURE_WAIT_MS = 1000, /* state captured at the stop must be written before it */
+	RUNDOWN_KEYWORD = 0x10, /* names of files */
+};
+
+/* Microsoft-Windows-Kernel rundown: the names of files that are open (observed in System Informer,
+ * plugins/ExtendedTools/etwmon.c). */
+static const GUID rundown_provider = {
+	0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
+};
+
+/* ---- names ---- */
+
+static bool registered_guid(const char *name, struct guid *guid)
+{
+	struct registered_providers providers;
+	bool found = false;
+
+	if (!registered_read(&providers, NULL)) {
+		return false;
+	}
+	for (size_t i = 0; i < providers.count && !found; i++) {
+		const char *known = providers.list[i].name;
+
+		found = text_equal_nocase(known, strlen(known), name, strlen(name));
+		if (found) {
+			*guid = providers.list[i].guid;
+		}
+	}
+	registered_done(&providers);
+	return found;
+}
+
+static bool wide_executables(const struct provider_spec *provider,
+			     WCHAR names[PROVIDER_EXECUTABLES_MAX + 1])
+{
+	return live_wide(provider->executables, names, PROVIDER_EXECUTABLES_MAX + 1);
+}
+
+static bool resolve(const struct live *live, struct provider_list *list, struct error *err)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct provider_spec *provider = &list->providers[i];
+		WCHAR executables[PROVIDER_EXECUTABLES_MAX + 1];
+		char label[GUID_TEXT_SIZE + 2];
+
+		/* Without this filter, the events of every program would be delivered. */
+		if (provider->executables && !wide_executables(provider, executables)) {
+			return error_set(err, ERROR_CONFIG,
+					 "session %s: provider %s: the names of its executables "
+					 "have more than %d characters",
+					 live->name, provider_spec_label(provider, label),
+					 PROVIDER_EXECUTABLES_MAX);
+		}
+
+		if (provider_spec_nameless(provider) &&
+		    !provider_guid(provider->name, &provider->guid) &&
+		    !registered_guid(provider->name, &provider->guid)) {
+			return error_set(
+				err, ERROR_CONFIG,
+				"session %s: no provider called '%s' is registered; give its "
+				"GUID",
+				live->name, provider->name);
+		}
+	}
+	return true;
+}
+
+/* Reports a failure for a provider, unless status is ERROR_SUCCESS. */
+static void complain(const struct live *live, const struct provider_spec *provider,
+		     const char *what, ULONG status)
+{
+	char label[GUID_TEXT_SIZE + 2];
+	char text[160];
+
+	if (status != ERROR_SUCCESS) {
+		live_report(live, SESSION_PROVIDER_FAILED, "provider %s: %s: %s",
+			    provider_spec_label(provider, label), what,
+			    live_error_text(status, text));
+	}
+}
+
+/* ---- filters by payload ---- */
+
+enum {
+	PARTS_MAX = 256,  /* filters of one provider, before they are aggregated */
+	VALUE_MAX = 1024, /* UTF-16 units of a field's name or value, the end included */
+};
+
+/* The filters of one provider, in the order in which they are made. */
+struct parts {
+	PVOID filters[PARTS_MAX];
+	ULONG count;
+	ULONG refused; /* status of the first refusal, or ERROR_SUCCESS */
+};
+
+static void refuse(struct parts *parts, ULONG status)
+{
+	if (parts->refused == ERROR_SUCCESS) {
+		parts->refused = status;
+	}
+}
+
+static ULONG ask_events(void *provider, void *answer, ULONG *size)
+{
+	return TdhEnumerateManifestProviderEvents(provider, answer, size);
+}
+
+/* The texts of one filter, in the form that Windows requires. */
+struct predicates {
+	PAYLOAD_FILTER_PREDICATE list[PAYLOAD_CONDITIONS_MAX];
+	WCHAR fields[PAYLOAD_CONDITIONS_MAX][VALUE_MAX];
+	WCHAR values[PAYLOAD_CONDITIONS_MAX][VALUE_MAX];
+};
+
+static bool fill_predicates(struct predicates *predicates, const struct payload_filter *filter)
+{
+	for (size_t i = 0; i < filter->condition_count; i++) {
+		const struct payload_condition *condition = &filter->conditions[i];
+
+		if (!live_wide(condition->field, predicates->fields[i], VALUE_MAX) ||
+		    !live_wide(condition->value, predicates->values[i], VALUE_MAX)) {
+			return false;
+		}
+		predicates->list[i] =
+			(PAYLOAD_FILTER_PREDICATE){ .FieldName = predicates->fields[i],
+						    .CompareOp = (USHORT)condition->op,
+						    .Value = predicates->values[i] };
+	}
+	return true;
+}
+
+static void add_payload_filter(struct parts *parts, const struct provider_spec *provider,
+			       const struct payload_filter *filter,
+			       const PROVIDER_EVENT_INFO *events, struct predicates *predicates)
+{
+	GUID guid = live_windows_guid(&provider->guid);
+	bool found = false;
+
+	if (!fill_predicates(predicates, filter)) {
+		refuse(parts, ERROR_BAD_LENGTH);
+		return;
+	}
+	for (ULONG i = 0; i < events->NumberOfEvents; i++) {
+		const EVENT_DESCRIPTOR *event = &events->EventDescriptorsArray[i];
+		ULONG status;
+
+		if (event->Id != filter->event) {
+			continue;
+		}
+		found = true;
+		if (parts->count == PARTS_MAX) {
+			refuse(parts, ERROR_INSUFFICIENT_BUFFER);
+			return;
+		}
+		status = TdhCreatePayloadFilter(&guid, event, filter->any,
+						(ULONG)filter->condition_count, predicates->list,
+						&parts->filters[parts->count]);
+		if (status == ERROR_SUCCESS) {
+			parts->count++;
+		} else {
+			refuse(parts, status);
+		}
+	}
+	if (!found) {
+		refuse(parts, ERROR_NOT_FOUND);
+	}
+}
+
+static bool prepare(struct live *live, const struct provider_spec *provider,
+		    EVENT_FILTER_DESCRIPTOR *filter)
+{
+	struct predicates *predicates = malloc(sizeof *predicates);
+	struct parts parts = { .refused = ERROR_SUCCESS };
+	GUID guid = live_windows_guid(&provider->guid);
+	PROVIDER_EVENT_INFO *events;
+	ULONG size, status;
+
+	if (!predicates) {
+		return false;
+	}
+	events = live_ask(ask_events, &guid, &size, &status);
+	if (!events) {
+		complain(live, provider,
+			 "its events are not filtered by their payload: Windows has no "
+			 "manifest of it",
+			 status);
+		free(predicates);
+		return true;
+	}
+	for (size_t i = 0; i < provider->payload_count; i++) {
+		add_payload_filter(&parts, provider, &provider->payload[i], events, predicates);
+	}
+	if (parts.count > 0) {
+		status = TdhAggregatePayloadFilters(parts.count, parts.filters, NULL, filter);
+		if (status != ERROR_SUCCESS) {
+			*filter = (EVENT_FILTER_DESCRIPTOR){ 0 };
+			refuse(&parts, status);
+		}
+	}
+	complain(live, provider,
+		 parts.count > 0 && filter->Ptr != 0 ?
+			 "some of its events are not filtered by their payload" :
+			 "its events are not filtered by their payload",
+		 parts.refused);
+	while (parts.count > 0) {
+		TdhDeletePayloadFilter(&parts.filters[--parts.count]);
+	}
+	free(events);
+	free(predicates);
+	return true;
+}
+
+static bool prepare_filters(struct live *live, struct provider_list *list)
+{
+	list->payloads = calloc(list->count + 1, sizeof *list->payloads);
+	if (!list->payloads) {
+		return false;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->providers[i].payload_count > 0 &&
+		    !prepare(live, &list->providers[i], &list->payloads[i].filter)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- lists of providers ---- */
+
+static bool copy_providers(struct provider_list *list, const struct live_options *options)
+{
+	list->providers = calloc(options->provider_count + 1, sizeof *list->providers);
+	if (!list->providers) {
+		return false;
+	}
+	for (size_t i = 0; i < options->provider_count; i++) {
+		list->count++;
+		if (!provider_spec_copy(&list->providers[i], &options->providers[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool provider_list_init(struct live *live, const struct live_options *options,
+			struct provider_list *list, struct error *err)
+{
+	*list = (struct provider_list){ .count = 0 };
+	if (!copy_providers(list, options)) {
+		return error_no_memory(err, "a live session");
+	}
+	if (!resolve(live, list, err)) {
+		return false;
+	}
+	if (canaries_add(live, list)) {
+		list->watchdogs = calloc(list->count + 1, sizeof *list->watchdogs);
+	}
+	return (list->watchdogs && prepare_filters(live, list)) ||
+	       error_no_memory(err, "a live session");
+}
+
+void provider_list_done(struct provider_list *list)
+{
+	for (size_t i = 0; list->payloads && i < list->count; i++) {
+		if (list->payloads[i].filter.Ptr != 0) {
+			TdhCleanupPayloadEventFilterDescriptor(&list->payloads[i].filter);
+		}
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		provider_spec_done(&list->providers[i]);
+	}
+	free(list->providers);
+	free(list->payloads);
+	free(list->watchdogs);
+	*list = (struct provider_list){ .count = 0 };
+}
+
+/* The filter of a provider. Returns false if there is none, or Windows refused it. */
+static bool filter_of(struct live *live, const struct provider_spec *provider,
+		      EVENT_FILTER_DESCRIPTOR *filter)
+{
+	const struct live_payload *payload = &live->list.payloads[provider - live->list.providers];
+	bool refused;
+
+	os_mutex_lock(&live->lock);
+	refused = payload->refused;
+	os_mutex_unlock(&live->lock);
+	if (refused || payload->filter.Ptr == 0) {
+		return false;
+	}
+	*filter = payload->filter;
+	return true;
+}
+
+/* Leaves the filter of the provider out from now on. Returns true the first time. */
+static bool filter_give_up(struct live *live, const struct provider_spec *provider)
+{
+	struct live_payload *payload = &live->list.payloads[provider - live->list.providers];
+	bool first;
+
+	os_mutex_lock(&live->lock);
+	first = !payload->refused;
+	payload->refused = true;
+	os_mutex_unlock(&live->lock);
+	return first;
+}
+
+/* ---- enabling ---- */
+
+struct filters {
+	EVENT_FILTER_DESCRIPTOR descriptors[FILTERS_MAX];
+	ULONG count;
+	struct { /* EVENT_FILTER_EVENT_ID, with all its ids */
+		BOOLEAN filter_in;
+		UCHAR reserved;
+		USHORT count;
+		USHORT ids[PROVIDER_IDS_MAX];
+	} ids;
+	ULONG process_ids[PROVIDER_PROCESSES_MAX];
+	WCHAR executables[PROVIDER_EXECUTABLES_MAX + 1];
+};
+
+static void add_filter(struct filters *filters, ULONG type, const void *data, size_t size)
+{
+	filters->descriptors[filters->count++] = (EVENT_FILTER_DESCRIPTOR){
+		.Ptr = (ULONGLONG)(uintptr_t)data, .Size = (ULONG)size, .Type = type
+	};
+}
+
+static void fill_filters(struct filters *filters, const struct provider_spec *provider)
+{
+	filters->count = 0;
+	if (provider->id_count > 0) {
+		filters->ids.filter_in = !provider->ids_out;
+		filters->ids.reserved = 0;
+		filters->ids.count = (USHORT)provider->id_count;
+		for (size_t i = 0; i < provider->id_count; i++) {
+			filters->ids.ids[i] = provider->ids[i];
+		}
+		add_filter(filters, EVENT_FILTER_TYPE_EVENT_ID, &filters->ids,
+			   4 + 2 * provider->id_count);
+	}
+	if (provider->process_id_count > 0) {
+		for (size_t i = 0; i < provider->process_id_count; i++) {
+			filters->process_ids[i] = provider->process_ids[i];
+		}
+		add_filter(filters, EVENT_FILTER_TYPE_PID, filters->process_ids,
+			   provider->process_id_count * sizeof filters->process_ids[0]);
+	}
+	if (provider->executables && wide_executables(provider, filters->executables)) {
+		size_t length = 0;
+
+		while (filters->executables[length] != 0) {
+			length++;
+		}
+		add_filter(filters, EVENT_FILTER_TYPE_EXECUTABLE_NAME, filters->executables,
+			   (length + 1) * sizeof filters->executables[0]);
+	}
+}
+
+static ULONG enable_property(uint32_t properties)
+{
+	static const struct {
+		uint32_t ours;
+		ULONG theirs;
+	} pairs[] = {
+		{ PROVIDER_SID, EVENT_ENABLE_PROPERTY_SID },
+		{ PROVIDER_SESSION_ID, EVENT_ENABLE_PROPERTY_TS_ID },
+		{ PROVIDER_STACK, EVENT_ENABLE_PROPERTY_STACK_TRACE },
+		{ PROVIDER_PROCESS_START_KEY, EVENT_ENABLE_PROPERTY_PROCESS_START_KEY },
+		{ PROVIDER_NO_KEYWORD_0, EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 },
+	};
+	ULONG property = 0;
+
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		if (properties & pairs[i].ours) {
+			property |= pairs[i].theirs;
+		}
+	}
+	return property;
+}
+
+/* Whether Windows took a call: a provider that does not answer in time gets it later. */
+static bool was_taken(ULONG status)
+{
+	return status == ERROR_SUCCESS || status == ERROR_TIMEOUT;
+}
+
+/* Sends an EVENT_CONTROL_CODE_* and keywords to a provider, which has timeout_ms to answer. A
+ * filter by payload that Windows refuses is left out: too many events are better than none. */
+static ULONG control(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		     ULONG code, uint64_t any, ULONG timeout_ms)
+{
+	GUID guid = live_windows_guid(&provider->guid);
+	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
+	struct filters filters;
+	ULONG status, without;
+	bool by_payload;
+
+	fill_filters(&filters, provider);
+	by_payload = filter_of(live, provider, &filters.descriptors[filters.count]);
+	parameters.EnableProperty = enable_property(provider->properties);
+	parameters.FilterDescCount = filters.count + by_payload;
+	parameters.EnableFilterDesc = parameters.FilterDescCount > 0 ? filters.descriptors : NULL;
+	status = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
+				timeout_ms, &parameters);
+	if (!by_payload || was_taken(status)) {
+		return status;
+	}
+	parameters.FilterDescCount = filters.count;
+	parameters.EnableFilterDesc = filters.count > 0 ? filters.descriptors : NULL;
+	without = EnableTraceEx2(session, &guid, code, provider->level, any, provider->all,
+				 timeout_ms, &parameters);
+	if (was_taken(without) && filter_give_up(live, provider)) {
+		complain(live, provider, "its events are not filtered by their payload", status);
+	}
+	return without;
+}
+
+static ULONG enable(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		    uint64_t any, ULONG timeout_ms)
+{
+	return control(live, session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, any,
+		       timeout_ms);
+}
+
+/* Enables it with more keywords, requests its state, and enables it without them. */
+static ULONG capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		     uint64_t keywords)
+{
+	/* Keywords of 0 are all keywords, those of the state among them. */
+	uint64_t any = provider->any != 0 ? provider->any | keywords : 0;
+	ULONG enabled = enable(live, session, provider, any, CAPTURE_WAIT_MS);
+	ULONG captured;
+
+	if (!was_taken(enabled)) {
+		return enabled;
+	}
+	captured = control(live, session, provider, EVENT_CONTROL_CODE_CAPTURE_STATE, any,
+			   enabled == ERROR_TIMEOUT ? NO_WAIT : CAPTURE_WAIT_MS);
+	complain(live, provider, "its state could not be captured",
+		 captured != ERROR_SUCCESS ? captured : enabled);
+	return enable(live, session, provider, provider->any, NO_WAIT);
+}
+
+void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
+		    uint64_t keywords)
+{
+	complain(live, provider, "it could not be enabled",
+		 capture(live, session, provider, keywords));
+}
+
+ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
+{
+	const struct provider_spec *provider = &live->list.providers[index];
+	ULONG status = provider->capture_at_start != 0 ?
+			       capture(live, session, provider, provider->capture_at_start) :
+			       enable(live, session, provider, provider->any, NO_WAIT);
+
+	complain(live, provider, "it could not be enabled", status);
+	if (status == ERROR_SUCCESS && live->canary && index == live->list.canary_index) {
+		canaries_begin(live);
+	}
+	return status;
+}
+
+ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uint64_t keywords)
+{
+	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
+
+	return EnableTraceEx2(session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, level,
+			      keywords, 0, NO_WAIT, &parameters);
+}
+
+void enable_changes(struct live *live, TRACEHANDLE session, bool on)
+{
+	GUID guid = live_windows_guid(&session_changes_provider);
+	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
+	struct provider_spec spec;
+	struct filters filters;
+
+	/* An entry of the configuration stays as it is; what it delivers is used, too. */
+	for (size_t i = 0; i < live->list.count; i++) {
+		if (guid_equal(&live->list.providers[i].guid, &session_changes_provider)) {
+			return;
+		}
+	}
+	if (!live->change || live->options.logger == LIVE_NT_KERNEL) {
+		return;
+	}
+	provider_spec_init(&spec);
+	spec.id_count = CHANGE_TYPES;
+	memcpy(spec.ids, session_changes_ids, sizeof session_changes_ids);
+	fill_filters(&filters, &spec);
+	parameters.EnableFilterDesc = filters.descriptors;
+	parameters.FilterDescCount = filters.count;
+	EnableTraceEx2(session, &guid,
+		       on ? EVENT_CONTROL_CODE_ENABLE_PROVIDER :
+			    EVENT_CONTROL_CODE_DISABLE_PROVIDER,
+		       SESSION_CHANGES_LEVEL, SESSION_CHANGES_KEYWORDS, 0, NO_WAIT, &parameters);
+}
+
+void enable_rundown(struct live *live, TRACEHANDLE session)
+{
+	char text[160];
+	ULONG status =
+		enable_plainly(session, &rundown_provider, TRACE_LEVEL_NONE, RUNDOWN_KEYWORD);
+
+	if (status != ERROR_SUCCESS) {
+		live_report(live, SESSION_PROVIDER_FAILED,
+			    "the kernel's rundown provider cannot be asked for the names of open "
+			    "files: %s",
+			    live_error_text(status, text));
+	}
+}
+
+void disable_provider(struct live *live, TRACEHANDLE session, const struct provider_spec *provider)
+{
+	if (provider->capture_at_stop != 0) {
+		enable_capture(live, session, provider, provider->capture_at_stop);
+	}
+	control(live, session, provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, NO_WAIT);
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* A file of its own, because tests link it together with the code of live sessions. */
+#include "lib/live/running.h"
+
+bool etw_here(struct error *err)
+{
+	return error_set(err, ERROR_UNSUPPORTED, "only Windows has event tracing");
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Wine is recognised by a function that its ntdll has and Windows' has not ("Developer FAQ",
+ * WineHQ).
+ */
+#include "lib/live/running.h"
+
+#include <windows.h>
+
+bool etw_here(struct error *err)
+{
+	HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
+
+	if (ntdll && GetProcAddress(ntdll, "wine_get_version")) {
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "Wine has no event tracing sessions, only Windows has");
+	}
+	return true;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Other providers and kernel events for a session that runs.
+ *
+ * Enabling a provider once more replaces its level, keywords and filters in the session, without a
+ * gap ("EnableTraceEx2 function", Microsoft Learn). So a provider that stays as it is is left
+ * alone, one that is different is enabled again, and one that is no longer wanted is disabled;
+ * what it wrote before is still delivered. Everything that can be wrong with the configuration is
+ * found out before, when the change is made.
+ */
+#include <stdlib.h>
+
+#include "lib/live/live_source_internal_win32.h"
+
+struct live_change {
+	struct live *live;
+	struct provider_list list; /* owned; the former one, once it is applied */
+	uint32_t kernel_flags, kernel_groups;
+	bool services;
+};
+
+struct live_change *live_change_new(struct source *source, const struct live_options *options,
+				    struct error *err)
+{
+	struct live *live = (struct live *)source;
+	struct live_change *change = calloc(1, sizeof *change);
+
+	if (!change) {
+		error_no_memory(err, "a live session");
+		return NULL;
+	}
+	change->live = live;
+	change->kernel_flags = options->kernel_flags;
+	change->kernel_groups = options->kernel_groups;
+	change->services = options->services;
+	if (!provider_list_init(live, options, &change->list, err)) {
+		live_change_free(change);
+		return NULL;
+	}
+	return change;
+}
+
+void live_change_free(struct live_change *change)
+{
+	if (change) {
+		provider_list_done(&change->list);
+		free(change);
+	}
+}
+
+/* The number of the provider in a list; its count: it is not there. */
+static size_t find_guid(const struct provider_list *list, const struct guid *guid)
+{
+	size_t i = 0;
+
+	while (i < list->count && !guid_equal(&list->providers[i].guid, guid)) {
+		i++;
+	}
+	return i;
+}
+
+static size_t find(const struct provider_list *list, const struct provider_spec *provider)
+{
+	return find_guid(list, &provider->guid);
+}
+
+static void disable_removed(struct live_change *change, TRACEHANDLE session)
+{
+	struct live *live = change->live;
+
+	for (size_t i = 0; i < live->list.count; i++) {
+		const struct provider_spec *provider = &live->list.providers[i];
+
+		if (find(&change->list, provider) == change->list.count) {
+			disable_provider(live, session, provider);
+		}
+	}
+}
+
+static void enable_changed(struct live_change *change, TRACEHANDLE session)
+{
+	struct live *live = change->live;
+	const struct provider_list *former = &change->list;
+
+	for (size_t i = 0; i < live->list.count; i++) {
+		const struct provider_spec *provider = &live->list.providers[i];
+		size_t before = find(former, provider);
+
+		if (before == former->count ||
+		    !provider_spec_equal(provider, &former->providers[before])) {
+			enable_provider(live, session, i);
+		}
+	}
+	/* The configuration had the provider that reports changes: it is enabled for ourselves. */
+	if (find_guid(former, &session_changes_provider) < former->count) {
+		enable_changes(live, session, true);
+	}
+}
+
+/* A provider that stays keeps what is known of it. One that is different is captured when it is
+ * enabled again, and from then on at its new interval. */
+static void keep_known(struct provider_list *list, const struct provider_list *former)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		size_t before = find(former, &list->providers[i]);
+
+		if (before == former->count) {
+			continue;
+		}
+		list->watchdogs[i] = former->watchdogs[before];
+		if (provider_spec_equal(&list->providers[i], &former->providers[before])) {
+			list->payloads[i].refused = former->payloads[before].refused;
+		} else {
+			list->watchdogs[i].capture_due_ns = 0;
+		}
+	}
+}
+
+void live_change_apply(struct live_change *change)
+{
+	struct live *live = change->live;
+	struct provider_list next = change->list;
+	TRACEHANDLE session;
+	bool enabled;
+
+	os_mutex_lock(&live->settings);
+	os_mutex_lock(&live->lock);
+	session = live->session;
+	enabled = session != 0 && live->providers_enabled;
+	os_mutex_unlock(&live->lock);
+	if (enabled) {
+		disable_removed(change, session);
+	}
+	keep_known(&next, &live->list);
+	change->list = live->list;
+	live->list = next;
+	session_change_kernel(live, change->kernel_flags, change->kernel_groups);
+	if (enabled) {
+		enable_changed(change, session);
+	}
+	os_mutex_unlock(&live->settings);
+	harvest_change(live, change->services);
+}

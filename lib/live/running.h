@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What Windows knows about event tracing on this machine: the trace sessions that run, whichever
+ * program started them, with what they have enabled, and the providers that are registered.
+ *
+ * Sources: "QueryAllTracesW function", "EVENT_TRACE_PROPERTIES structure", "Logging Mode
+ * Constants", "EnumerateTraceGuidsEx function", "TRACE_ENABLE_INFO structure",
+ * "TdhEnumerateProviders function", Microsoft Learn.
+ */
+#ifndef LIB_LIVE_RUNNING_H
+#define LIB_LIVE_RUNNING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/guid.h"
+
+struct running_provider {
+	struct guid guid;
+	uint8_t level;
+	uint64_t any, all; /* keywords */
+};
+
+struct running_session {
+	char *name;            /* UTF-8; owned */
+	char *file;            /* that it writes; "" for none; owned */
+	uint32_t id;           /* of the logger */
+	uint32_t mode;         /* EVENT_TRACE_*_MODE */
+	uint32_t kernel_flags; /* EVENT_TRACE_FLAG_*; 0: none */
+	uint64_t buffer_size_bytes;
+	uint32_t buffers_min, buffers_max;
+	uint32_t buffers, buffers_free, buffers_written;
+	uint32_t events_lost, log_buffers_lost, realtime_buffers_lost;
+	struct running_provider *providers; /* owned */
+	size_t provider_count;
+};
+
+/* In the order of Windows, which is by id. */
+struct running_sessions {
+	struct running_session *list; /* owned */
+	size_t count;
+};
+
+/* Queries Windows, which lists only sessions that the account may see. */
+bool running_read(struct running_sessions *sessions, struct error *err);
+void running_done(struct running_sessions *sessions);
+
+struct registered_provider {
+	struct guid guid;
+	char *name;    /* UTF-8; owned; "" when it has none */
+	bool manifest; /* false: MOF */
+};
+
+/* Sorted by GUID. */
+struct registered_providers {
+	struct registered_provider *list; /* owned */
+	size_t count;
+};
+
+/* Queries Windows. It is slow, because there are more than a thousand providers. */
+bool registered_read(struct registered_providers *providers, struct error *err);
+void registered_done(struct registered_providers *providers);
+
+/* NULL: it is not registered, or has no name. */
+const char *registered_name(const struct registered_providers *providers, const struct guid *guid);
+
+/* The bits of a logging mode (EVENT_TRACE_*_MODE) that have a name, by value. */
+enum { LOGGING_MODE_COUNT = 17 };
+extern const unsigned logging_mode_bits[LOGGING_MODE_COUNT];
+extern const char *const logging_mode_names[LOGGING_MODE_COUNT];
+
+/* Whether event tracing exists: on Windows, but not in Wine, where its functions end the program.
+ */
+bool etw_here(struct error *err);
+
+#endif

@@ -1,0 +1,897 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The session itself: starting it, querying it, undoing changes by other programs, stopping it.
+ *
+ * A session is identified by its name, its handle and the GUID that queries answer, as the query
+ * right after its start answered them (struct session_identity). One of them alone is not enough:
+ * another program may start a session of that name, and Windows uses handles again. The GUID that
+ * StartTraceW() was given is never compared, because no page says that queries answer it.
+ *
+ * Kernel events are enabled by flags of the session or, where the configuration says so, by system
+ * providers. A system provider that Windows refuses is replaced by its flags, so no events are
+ * missing in either case. It is not documented whether TraceQueryInformation() reports what system
+ * providers enabled, and nothing here relies on it.
+ *
+ * A session outlives the program that started it and costs time and memory until it is stopped. So
+ * running sessions are also stored in a table that a crashing process can read without a lock and
+ * without memory of the heap.
+ *
+ * Source: "StartTraceW function", "ControlTraceW function", "EVENT_TRACE_PROPERTIES structure",
+ * "Configuring and Starting a SystemTraceProvider Session", "System Providers", Microsoft Learn.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/live/live_source_internal_win32.h"
+#include "lib/live/running.h"
+#include "lib/source/kernel_flags.h"
+#include "lib/source/provider_names.h"
+
+enum {
+	STALE_TRIES = 5, /* a stopped session still exists for a moment */
+	STALE_WAIT_MS = 100,
+	QPC_CLOCK = 1,             /* Wnode.ClientContext */
+	FREE_CLOCKS_BUILD = 15063, /* Windows 10 1703 */
+};
+
+#define RESTORES_WITHIN_NS (UINT64_C(60) * 1000 * 1000 * 1000)
+#define RESTORES_REST_NS   (10 * RESTORES_WITHIN_NS)
+
+/* ---- identity ---- */
+
+static struct session_identity identity_of(const EVENT_TRACE_PROPERTIES *answer)
+{
+	return (struct session_identity){ .context = answer->Wnode.HistoricalContext,
+					  .guid = answer->Wnode.Guid,
+					  .guid_known = true };
+}
+
+/* Whether the answer to a query is about that session. */
+static bool is_same_session(const struct session_identity *identity,
+			    const EVENT_TRACE_PROPERTIES *answer)
+{
+	return identity->context == answer->Wnode.HistoricalContext &&
+	       (!identity->guid_known ||
+		memcmp(&identity->guid, &answer->Wnode.Guid, sizeof identity->guid) == 0);
+}
+
+/* ---- sessions of a process that crashes ---- */
+
+enum { SESSIONS_MAX = 256 }; /* the most that Windows runs ("StartTraceW function") */
+
+enum { FREE, CHANGING, RUNS };
+
+static struct running_session_entry {
+	_Atomic(int) state;
+	TRACEHANDLE session; /* 0: not known, the name alone says which */
+	struct session_identity identity;
+	WCHAR name[SESSION_NAME_MAX];
+} sessions[SESSIONS_MAX];
+
+unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE session,
+			    const struct session_identity *identity)
+{
+	for (unsigned i = 0; i < SESSIONS_MAX; i++) {
+		int expected = FREE;
+
+		if (atomic_compare_exchange_strong(&sessions[i].state, &expected, CHANGING)) {
+			sessions[i].session = session;
+			if (identity) {
+				sessions[i].identity = *identity;
+			}
+			memcpy(sessions[i].name, name, sizeof sessions[i].name);
+			/* Pairs with the acquire in live_emergency_stop(): the entry is whole. */
+			atomic_store_explicit(&sessions[i].state, RUNS, memory_order_release);
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+void emergency_stop_remove(unsigned number)
+{
+	if (number > 0) {
+		atomic_store_explicit(&sessions[number - 1].state, FREE, memory_order_release);
+	}
+}
+
+/* ---- properties ---- */
+
+void session_properties_init(struct session_properties *properties)
+{
+	memset(properties, 0, sizeof *properties);
+	properties->base.Wnode.BufferSize = (ULONG)sizeof *properties;
+	properties->base.Wnode.Flags = WNODE_FLAG_TRACED_GUID;
+	properties->base.LoggerNameOffset = (ULONG)offsetof(struct session_properties, logger_name);
+	properties->base.LogFileNameOffset =
+		(ULONG)offsetof(struct session_properties, log_file_name);
+}
+
+/* Of the logger that system_choose() has resolved. */
+static ULONG logging_mode(const struct live *live)
+{
+	return SESSION_MODE |
+	       (live->options.logger == LIVE_PRIVATE ? EVENT_TRACE_SYSTEM_LOGGER_MODE : 0);
+}
+
+static uint32_t windows_build(void)
+{
+	RTL_OSVERSIONINFOW version = { .dwOSVersionInfoSize = sizeof version };
+
+	/* GetVersionEx() is no use: it returns the version in the program's manifest. */
+	return RtlGetVersion(&version) == 0 ? version.dwBuildNumber : 0;
+}
+
+bool system_choose(struct live *live, struct error *err)
+{
+	uint32_t build = windows_build();
+
+	if (live->options.logger == LIVE_SYSTEM_PROVIDERS && build < SYSTEM_PROVIDERS_BUILD) {
+		return error_set(err, ERROR_CONFIG,
+				 "session %s: system providers need Windows 11 or Server 2022 "
+				 "(build %d), and this is build %u; use logger: private",
+				 live->name, SYSTEM_PROVIDERS_BUILD, (unsigned)build);
+	}
+	if (live->options.logger == LIVE_SYSTEM_PROVIDERS) {
+		live->options.logger = LIVE_PRIVATE;
+		live->system_providers = true;
+	}
+	return true;
+}
+
+uint32_t system_flags(const struct live *live)
+{
+	return live->system_providers ? system_provider_flags(kernel_flags_of(live)) : 0;
+}
+
+static bool is_kernel(const struct live *live)
+{
+	return live->options.logger != LIVE_USER;
+}
+
+static void fill_properties(const struct live *live, ULONG mode,
+			    struct session_properties *properties)
+{
+	session_properties_init(properties);
+	properties->base.LogFileNameOffset = 0; /* no file */
+	properties->base.Wnode.ClientContext = QPC_CLOCK;
+	properties->base.Wnode.Guid = live->guid;
+	properties->base.BufferSize = (ULONG)(live->options.buffer_size_bytes / 1024);
+	properties->base.MinimumBuffers = live->buffers_min;
+	properties->base.MaximumBuffers = live->buffers_max;
+	properties->base.LogFileMode = mode;
+	properties->base.FlushTimer = (ULONG)(live->options.flush_ms / 1000);
+	if (is_kernel(live)) {
+		properties->base.EnableFlags = kernel_flags_of(live) & ~system_flags(live);
+	}
+}
+
+/* ---- kernel events ---- */
+
+static bool ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
+{
+	ULONG returned = 0;
+
+	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
+	return TraceQueryInformation(session, TraceSystemTraceEnableFlagsInfo, masks,
+				     KERNEL_MASKS * sizeof masks[0], &returned) == ERROR_SUCCESS;
+}
+
+/* Adds groups of kernel events; what others or Windows enabled stays. */
+static ULONG add_masks(TRACEHANDLE session, const ULONG added[KERNEL_MASKS])
+{
+	ULONG masks[KERNEL_MASKS];
+
+	if (!ask_masks(session, masks)) {
+		return ERROR_NOT_SUPPORTED;
+	}
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		masks[i] |= added[i];
+	}
+	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
+}
+
+/* Enables them, perhaps again. Fails only if Windows refuses both them and their flags. */
+static ULONG enable_system_providers(const struct live *live, TRACEHANDLE session)
+{
+	struct guid guid;
+	uint64_t keywords;
+	uint32_t flags;
+
+	for (size_t i = 0; system_provider(system_flags(live), i, &guid, &keywords, &flags); i++) {
+		GUID provider = live_windows_guid(&guid);
+		char label[GUID_TEXT_SIZE];
+		char text[160];
+		ULONG status =
+			enable_plainly(session, &provider, TRACE_LEVEL_INFORMATION, keywords);
+
+		if (status == ERROR_SUCCESS) {
+			continue;
+		}
+		guid_format(&guid, label);
+		live_report(live, SESSION_PROVIDER_FAILED,
+			    "system provider {%s}: %s; its flags are set instead", label,
+			    live_error_text(status, text));
+		status = add_masks(session, (const ULONG[KERNEL_MASKS]){ flags });
+		if (status != ERROR_SUCCESS) {
+			return status;
+		}
+	}
+	return ERROR_SUCCESS;
+}
+
+/* ---- starting ---- */
+
+/* PROFILE needs the privilege. Administrators hold it, but it is not enabled. */
+static void enable_profile_privilege(void)
+{
+	TOKEN_PRIVILEGES privileges = { .PrivilegeCount = 1 };
+	HANDLE token;
+
+	if (!OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &token)) {
+		return;
+	}
+	privileges.Privileges[0].Attributes = SE_PRIVILEGE_ENABLED;
+	if (LookupPrivilegeValueW(NULL, L"SeSystemProfilePrivilege",
+				  &privileges.Privileges[0].Luid)) {
+		/* If this fails, StartTraceW() reports which privilege is missing. */
+		AdjustTokenPrivileges(token, FALSE, &privileges, 0, NULL, NULL);
+	}
+	CloseHandle(token);
+}
+
+TRACEHANDLE session_running(struct live *live)
+{
+	TRACEHANDLE session;
+
+	os_mutex_lock(&live->lock);
+	session = live->session;
+	os_mutex_unlock(&live->lock);
+	return session;
+}
+
+/* The groups of kernel events that the session is for, by flags or by system providers. */
+static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
+{
+	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
+	masks[0] = kernel_flags_of(live);
+	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
+		if (kernel_groups_of(live) & (1U << i)) {
+			masks[kernel_groups[i].word] |= kernel_groups[i].bit;
+		}
+	}
+}
+
+/* EnableFlags has 32 bits; kernel events beyond them are enabled while the session runs. */
+static void add_groups(const struct live *live, TRACEHANDLE session)
+{
+	ULONG groups[KERNEL_MASKS];
+	ULONG status;
+	char text[160];
+
+	if (!is_kernel(live) || kernel_groups_of(live) == 0) {
+		return;
+	}
+	requested_masks(live, groups);
+	groups[0] = 0; /* by EnableFlags, or by system providers */
+	status = add_masks(session, groups);
+	if (status != ERROR_SUCCESS) {
+		live_report(live, SESSION_PROVIDER_FAILED,
+			    "kernel events beyond the flags could not be enabled: %s",
+			    live_error_text(status, text));
+	}
+}
+
+/* The modes that a session can do without, and what is lost then; the worst loss comes first. */
+static const struct {
+	ULONG bit;
+	const char *consequence;
+} useful_modes[] = {
+	{ EVENT_TRACE_INDEPENDENT_SESSION_MODE,
+	  "independent: an event of a provider that another session has no room for is lost here, "
+	  "too, and is counted nowhere" },
+	{ EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN,
+	  "persist_on_hybrid_shutdown: the session may end when the machine is shut down to start "
+	  "fast" },
+};
+
+#define USEFUL_MODES (EVENT_TRACE_INDEPENDENT_SESSION_MODE | EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN)
+
+/* Remembers the mode that Windows answered; the first difference is reported. */
+static void compare_mode(struct live *live, ULONG mode)
+{
+	ULONG missing = USEFUL_MODES & ~mode;
+	bool reported;
+
+	os_mutex_lock(&live->lock);
+	live->mode = mode;
+	reported = live->mode_reported;
+	live->mode_reported = reported || missing != 0;
+	os_mutex_unlock(&live->lock);
+	for (size_t i = 0; !reported && i < sizeof useful_modes / sizeof useful_modes[0]; i++) {
+		if (missing & useful_modes[i].bit) {
+			live_report(live, SESSION_PROVIDER_FAILED,
+				    "Windows left out the logging mode %s",
+				    useful_modes[i].consequence);
+			break;
+		}
+	}
+}
+
+void session_mode_text(struct live *live, char text[MODE_TEXT_SIZE])
+{
+	size_t used = 0;
+	ULONG mode;
+
+	os_mutex_lock(&live->lock);
+	mode = live->mode != 0 ? live->mode : logging_mode(live);
+	os_mutex_unlock(&live->lock);
+	text[0] = '\0';
+	for (size_t i = 0; i < LOGGING_MODE_COUNT; i++) {
+		if (mode & logging_mode_bits[i]) {
+			used += (size_t)snprintf(text + used, MODE_TEXT_SIZE - used, "%s%s",
+						 used > 0 ? "," : "", logging_mode_names[i]);
+			mode &= ~logging_mode_bits[i];
+		}
+	}
+	if (mode != 0) {
+		snprintf(text + used, MODE_TEXT_SIZE - used, "%s0x%lx", used > 0 ? "," : "",
+			 (unsigned long)mode);
+	}
+}
+
+/* What Windows made of the session that has just started: its mode, and how it is known again. */
+static struct session_identity first_query(struct live *live, TRACEHANDLE session)
+{
+	struct session_identity identity = { .context = session };
+	struct session_properties properties;
+	ULONG status;
+
+	session_properties_init(&properties);
+	/* By its handle, because another session of that name may run already. */
+	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY);
+	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
+		compare_mode(live, properties.base.LogFileMode);
+		identity = identity_of(&properties.base);
+	}
+	return identity;
+}
+
+/* StartTraceW(); a session of that name that is left over, or may be taken, is stopped before. */
+static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
+			 struct session_properties *properties)
+{
+	for (unsigned tries = 0;; tries++) {
+		ULONG status;
+
+		fill_properties(live, mode, properties);
+		status = StartTraceW(session, live->wide_name, &properties->base);
+
+		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
+		    (live->options.logger == LIVE_NT_KERNEL && !live->options.takeover)) {
+			return status;
+		}
+		session_properties_init(properties);
+		status = ControlTraceW(0, live->wide_name, &properties->base,
+				       EVENT_TRACE_CONTROL_STOP);
+		if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
+			live_report(live, SESSION_STALE, "%s",
+				    live->options.logger == LIVE_NT_KERNEL ?
+					    "another program's session was stopped, as configured" :
+					    "a session of this name was left over and is stopped");
+		} else if (status != ERROR_WMI_INSTANCE_NOT_FOUND) {
+			return status;
+		}
+		if (tries > 0) {
+			Sleep(STALE_WAIT_MS);
+		}
+	}
+}
+
+/* With `settings`: starts the session, and enables what it is for. If that fails, the session
+ * runs. */
+static ULONG start_and_enable(struct live *live)
+{
+	struct session_properties properties;
+	struct session_identity identity;
+	TRACEHANDLE session = 0;
+	ULONG status;
+
+	if (is_kernel(live) && (kernel_flags_of(live) & EVENT_TRACE_FLAG_PROFILE)) {
+		enable_profile_privilege();
+	}
+	status = start_trace(live, logging_mode(live), &session, &properties);
+	if (status == ERROR_INVALID_PARAMETER) {
+		/* No page says that every Windows takes the modes that are only useful. */
+		status = start_trace(live, logging_mode(live) & ~(ULONG)USEFUL_MODES, &session,
+				     &properties);
+	}
+	if (status != ERROR_SUCCESS) {
+		return status;
+	}
+	counters_begin(live);
+	counters_add(live, counters_generation(live), &properties.base);
+	identity = first_query(live, session);
+	os_mutex_lock(&live->lock);
+	live->masks_known = false;
+	live->identity = identity;
+	live->session = session;
+	live->harvest.first = true;
+	live->emergency_number = emergency_stop_add(live->wide_name, session, &identity);
+	os_mutex_unlock(&live->lock);
+	add_groups(live, session);
+	status = enable_system_providers(live, session);
+	if (status != ERROR_SUCCESS) {
+		return status;
+	}
+	for (size_t i = 0; i < live->list.count; i++) {
+		enable_provider(live, session, i);
+	}
+	enable_changes(live, session, true);
+	os_mutex_lock(&live->lock);
+	live->providers_enabled = true;
+	os_mutex_unlock(&live->lock);
+	return ERROR_SUCCESS;
+}
+
+ULONG session_start(struct live *live)
+{
+	ULONG status;
+
+	os_mutex_lock(&live->settings);
+	status = start_and_enable(live);
+	os_mutex_unlock(&live->settings);
+	if (status != ERROR_SUCCESS) {
+		session_stop(live);
+	}
+	return status;
+}
+
+/* With `settings`. */
+static void know_masks(struct live *live)
+{
+	ULONG masks[KERNEL_MASKS], requested[KERNEL_MASKS];
+	TRACEHANDLE session = session_running(live);
+	bool known = is_kernel(live) && session != 0 && ask_masks(session, masks);
+
+	requested_masks(live, requested);
+	os_mutex_lock(&live->lock);
+	for (size_t i = 0; known && !live->masks_known && i < KERNEL_MASKS; i++) {
+		live->expected[i] = requested[i] & masks[i];
+	}
+	live->masks_known = live->masks_known || known;
+	os_mutex_unlock(&live->lock);
+}
+
+void session_know_masks(struct live *live)
+{
+	os_mutex_lock(&live->settings);
+	know_masks(live);
+	os_mutex_unlock(&live->settings);
+}
+
+/* ---- other kernel events ---- */
+
+/* Enables what the session is for, except for what system providers enable, and disables what it
+ * was for and is for no longer, also what was set in place of a system provider; what other
+ * programs have enabled stays. */
+static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
+			    const ULONG former[KERNEL_MASKS])
+{
+	ULONG masks[KERNEL_MASKS], next[KERNEL_MASKS];
+
+	if (!ask_masks(session, masks)) {
+		return ERROR_NOT_SUPPORTED;
+	}
+	requested_masks(live, next);
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		masks[i] &= ~(former[i] & ~next[i]);
+	}
+	next[0] &= ~(ULONG)system_flags(live);
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		masks[i] |= next[i];
+	}
+	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
+}
+
+/* Disables the system providers that the session no longer needs. former: the flags that they were
+ * enabled for. */
+static void disable_system_providers(const struct live *live, TRACEHANDLE session, uint32_t former)
+{
+	struct guid guid, next;
+	uint64_t keywords, next_keywords;
+	uint32_t flags;
+
+	for (size_t i = 0; system_provider(former, i, &guid, &keywords, &flags); i++) {
+		GUID provider = live_windows_guid(&guid);
+		bool stays = false;
+
+		for (size_t j = 0;
+		     system_provider(system_flags(live), j, &next, &next_keywords, &flags); j++) {
+			stays = stays || guid_equal(&guid, &next);
+		}
+		if (!stays) {
+			EnableTraceEx2(session, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0,
+				       0, 0, 0, NULL);
+		}
+	}
+}
+
+void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
+{
+	uint32_t former_flags = system_flags(live);
+	TRACEHANDLE session = session_running(live);
+	ULONG former[KERNEL_MASKS];
+	ULONG status;
+	char text[160];
+
+	if (!is_kernel(live) ||
+	    (flags == kernel_flags_of(live) && groups == kernel_groups_of(live))) {
+		return;
+	}
+	requested_masks(live, former);
+	atomic_store_explicit(&live->kernel_flags, flags, memory_order_relaxed);
+	atomic_store_explicit(&live->kernel_groups, groups, memory_order_relaxed);
+	os_mutex_lock(&live->lock);
+	live->masks_known = false; /* the watcher restores nothing meanwhile */
+	os_mutex_unlock(&live->lock);
+	if (session == 0) {
+		return; /* it is started with them */
+	}
+	if (flags & EVENT_TRACE_FLAG_PROFILE) {
+		enable_profile_privilege();
+	}
+	status = exchange_masks(live, session, former);
+	if (status == ERROR_SUCCESS) {
+		status = enable_system_providers(live, session);
+	}
+	disable_system_providers(live, session, former_flags);
+	if (status != ERROR_SUCCESS) {
+		live_report(live, SESSION_PROVIDER_FAILED,
+			    "the set of kernel events could not be changed: %s",
+			    live_error_text(status, text));
+	}
+	know_masks(live);
+}
+
+/* A reason for ERROR_INVALID_PARAMETER and ERROR_NO_SYSTEM_RESOURCES that neither text names. It is
+ * not documented which of them StartTraceW() returns ("WNODE_HEADER structure", Microsoft Learn).
+ */
+static const char *clock_reason(const struct live *live)
+{
+	return is_kernel(live) && windows_build() < FREE_CLOCKS_BUILD ?
+		       "; before Windows 10 1703, system loggers use at most two types of clock at "
+		       "a time: stop a system logger that does not use the performance counter "
+		       "(\"logman query -ets\" lists the sessions)" :
+		       "";
+}
+
+bool session_error(const struct live *live, const char *what, ULONG status, struct error *err)
+{
+	char text[160];
+
+	live_error_text(status, text);
+	if (is_kernel(live) && windows_in_container() &&
+	    (status == ERROR_ACCESS_DENIED || status == ERROR_INVALID_PARAMETER)) {
+		return error_set(err, ERROR_SYSTEM,
+				 "session %s: %s: in a Windows container with process isolation "
+				 "there are no kernel events; run the exporter on the host or in a "
+				 "HostProcess container, or configure a session with logger: user",
+				 live->name, text);
+	}
+	switch (status) {
+	case ERROR_ACCESS_DENIED:
+		return error_set(
+			err, ERROR_SYSTEM, "session %s: %s: run as administrator%s", live->name,
+			text, is_kernel(live) ? "" : ", or as a member of Performance Log Users");
+	case ERROR_NO_SUCH_PRIVILEGE:
+	case ERROR_PRIVILEGE_NOT_HELD:
+		return error_set(
+			err, ERROR_SYSTEM,
+			"session %s: %s: processor samples need \"Profile system "
+			"performance\"; switch the collector cpu off, or run as administrator",
+			live->name, text);
+	case ERROR_NO_SYSTEM_RESOURCES:
+		return error_set(
+			err, ERROR_SYSTEM,
+			"session %s: %s: all %u sessions, or all 8 with kernel events, are in use, or its "
+			"buffers are too large%s",
+			live->name, text, (unsigned)running_places(), clock_reason(live));
+	default:
+		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be %s: %s%s", live->name,
+				 what, text,
+				 status == ERROR_INVALID_PARAMETER ? clock_reason(live) : "");
+	}
+}
+
+/* ---- watching ---- */
+
+/* Queries the session by name. Returns ERROR_WMI_INSTANCE_NOT_FOUND also when the session is no
+ * longer ours; then *other is true if another one of that name runs. */
+static ULONG query(struct live *live, struct session_properties *properties, bool *other)
+{
+	ULONG status;
+
+	*other = false;
+	session_properties_init(properties);
+	status = ControlTraceW(0, live->wide_name, &properties->base, EVENT_TRACE_CONTROL_QUERY);
+	if (status == ERROR_MORE_DATA) {
+		status = ERROR_SUCCESS;
+	}
+	if (status != ERROR_SUCCESS) {
+		return status;
+	}
+	os_mutex_lock(&live->lock);
+	*other = live->session == 0 || !is_same_session(&live->identity, &properties->base);
+	if (!*other) {
+		live->identity = identity_of(&properties->base);
+	}
+	os_mutex_unlock(&live->lock);
+	return *other ? ERROR_WMI_INSTANCE_NOT_FOUND : ERROR_SUCCESS;
+}
+
+bool restore_again(struct live *live, struct restore_budget *budget, const char *what)
+{
+	uint64_t now = os_monotonic_ns();
+	uint64_t *oldest = &budget->tried_ns[budget->tries % RESTORES_MOST];
+
+	if (now < budget->rests_until_ns) {
+		return false;
+	}
+	if (budget->tries >= RESTORES_MOST && now - *oldest < RESTORES_WITHIN_NS) {
+		budget->tries = 0;
+		budget->rests_until_ns = now + RESTORES_REST_NS;
+		counters_given_up(live);
+		live_report(live, SESSION_GIVEN_UP,
+			    "%s changed again after it was restored %d times within a minute: it "
+			    "is left as it is for ten minutes",
+			    what, RESTORES_MOST);
+		return false;
+	}
+	*oldest = now;
+	budget->tries++;
+	return true;
+}
+
+static void restore_masks(struct live *live, TRACEHANDLE session)
+{
+	ULONG masks[KERNEL_MASKS], expected[KERNEL_MASKS];
+	bool known, gone = false;
+	ULONG status;
+	char text[160], who[SESSION_CHANGES_WHO];
+
+	os_mutex_lock(&live->lock);
+	known = live->masks_known;
+	memcpy(expected, live->expected, sizeof expected);
+	os_mutex_unlock(&live->lock);
+	if (!known || !ask_masks(session, masks)) {
+		return;
+	}
+	for (size_t i = 0; i < KERNEL_MASKS; i++) {
+		gone = gone || (expected[i] & ~masks[i]) != 0;
+	}
+	if (!gone || !restore_again(live, &live->masks_budget, "the set of kernel events")) {
+		return;
+	}
+	status = add_masks(session, expected);
+	if (status == ERROR_SUCCESS) {
+		status = enable_system_providers(live, session);
+	}
+	counters_restart(live, RESTART_FLAGS_CHANGED);
+	live_report(live, SESSION_RESTORED, "%s changed its kernel flags: %s",
+		    session_changes_who(live->change, CHANGE_SETTINGS, NULL, who),
+		    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
+}
+
+static void restore_real_time(struct live *live, TRACEHANDLE session,
+			      const EVENT_TRACE_PROPERTIES *now)
+{
+	struct session_properties properties;
+	ULONG status;
+	char text[160], who[SESSION_CHANGES_WHO];
+
+	if ((now->LogFileMode & EVENT_TRACE_REAL_TIME_MODE) != 0 ||
+	    !restore_again(live, &live->real_time_budget, "the real-time mode")) {
+		return;
+	}
+	os_mutex_lock(&live->lock);
+	live->real_time_lost = true;
+	os_mutex_unlock(&live->lock);
+	fill_properties(live, now->LogFileMode | EVENT_TRACE_REAL_TIME_MODE, &properties);
+	properties.base.EnableFlags |= now->EnableFlags;
+	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
+	counters_restart(live, RESTART_FLAGS_CHANGED);
+	live_report(live, SESSION_RESTORED, "%s ended its real-time mode: %s",
+		    session_changes_who(live->change, CHANGE_SETTINGS, NULL, who),
+		    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
+}
+
+ULONG session_watch(struct live *live)
+{
+	struct session_properties properties;
+	unsigned generation = counters_generation(live);
+	bool other;
+	ULONG status = query(live, &properties, &other);
+
+	if (status == ERROR_SUCCESS) {
+		TRACEHANDLE session = session_running(live);
+
+		counters_add(live, generation, &properties.base);
+		if (session != 0) {
+			restore_masks(live, session);
+			restore_real_time(live, session, &properties.base);
+		}
+	}
+	return status;
+}
+
+enum restart_reason session_judge(struct live *live, ULONG *status)
+{
+	struct session_properties properties;
+	bool other;
+	ULONG said = query(live, &properties, &other);
+
+	if (said == ERROR_SUCCESS) {
+		bool real_time = (properties.base.LogFileMode & EVENT_TRACE_REAL_TIME_MODE) != 0;
+
+		os_mutex_lock(&live->lock);
+		real_time = real_time && !live->real_time_lost;
+		live->real_time_lost = false;
+		os_mutex_unlock(&live->lock);
+		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end
+		 * of its session, the one that runs now belongs to another program; unless only its
+		 * real-time mode had ended. */
+		if (live->options.logger == LIVE_NT_KERNEL && real_time &&
+		    (*status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND)) {
+			return RESTART_STOLEN;
+		}
+		counters_add(live, counters_generation(live), &properties.base);
+		return RESTART_ERROR;
+	}
+	if (said != ERROR_WMI_INSTANCE_NOT_FOUND) {
+		*status = said;
+		return RESTART_ERROR;
+	}
+	return other ? RESTART_STOLEN : RESTART_STOPPED;
+}
+
+/* ---- ending ---- */
+
+/* With the lock held: forgets the session. */
+static void clear_session(struct live *live)
+{
+	live->session = 0;
+	live->providers_enabled = false;
+	live->drained = false;
+	live->real_time_lost = false;
+	emergency_stop_remove(live->emergency_number);
+	live->emergency_number = 0;
+}
+
+void session_forget(struct live *live)
+{
+	os_mutex_lock(&live->lock);
+	clear_session(live);
+	os_mutex_unlock(&live->lock);
+	canaries_end(live);
+}
+
+void session_count(struct live *live)
+{
+	struct session_properties properties;
+	unsigned generation = counters_generation(live);
+	bool other;
+
+	if (query(live, &properties, &other) == ERROR_SUCCESS) {
+		counters_add(live, generation, &properties.base);
+	}
+}
+
+void session_flush(struct live *live)
+{
+	struct session_properties properties;
+	TRACEHANDLE session = session_running(live);
+
+	if (session != 0) {
+		session_properties_init(&properties);
+		ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_FLUSH);
+	}
+}
+
+void session_drain(struct live *live)
+{
+	struct session_properties properties;
+	struct canary_epoch written;
+	TRACEHANDLE session;
+	bool enabled, other;
+	ULONG status;
+
+	canaries_end(live);
+	written = canaries_written(live);
+	status = query(live, &properties, &other);
+	session = session_running(live);
+	if (session == 0 || status == ERROR_WMI_INSTANCE_NOT_FOUND) {
+		return;
+	}
+	if (status == ERROR_SUCCESS) {
+		canaries_confirm(live, &written);
+	}
+	os_mutex_lock(&live->lock);
+	enabled = live->providers_enabled;
+	live->providers_enabled = false;
+	live->drained = true;
+	os_mutex_unlock(&live->lock);
+	if (enabled) {
+		os_mutex_lock(&live->settings);
+		enable_changes(live, session, false); /* nothing about our own stop */
+		for (size_t i = 0; i < live->list.count; i++) {
+			disable_provider(live, session, &live->list.providers[i]);
+		}
+		os_mutex_unlock(&live->settings);
+	}
+	session_flush(live);
+	session_count(live);
+}
+
+void session_stop(struct live *live)
+{
+	struct session_properties properties;
+	TRACEHANDLE session;
+	bool drained, other;
+	ULONG status;
+	char text[160];
+
+	os_mutex_lock(&live->lock);
+	drained = live->drained;
+	os_mutex_unlock(&live->lock);
+	if (!drained) {
+		session_drain(live);
+	}
+	status = query(live, &properties, &other);
+	os_mutex_lock(&live->lock);
+	session = live->session;
+	clear_session(live);
+	os_mutex_unlock(&live->lock);
+	if (session == 0 || status == ERROR_WMI_INSTANCE_NOT_FOUND) {
+		return;
+	}
+	session_properties_init(&properties);
+	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
+	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
+		live_report(live, SESSION_STOPPED, "stopped");
+	} else if (status != ERROR_WMI_INSTANCE_NOT_FOUND) {
+		live_report(live, SESSION_NOT_STOPPED, "%s", live_error_text(status, text));
+	}
+}
+
+/* Stops a session, unless the one of that name or handle is another program's by now. */
+static void emergency_stop_one(const struct running_session_entry *entry)
+{
+	static struct session_properties
+		properties; /* too large for the stack of a crashing thread */
+	ULONG status;
+
+	session_properties_init(&properties);
+	if (entry->session == 0) {
+		ControlTraceW(0, entry->name, &properties.base, EVENT_TRACE_CONTROL_STOP);
+		return;
+	}
+	status = ControlTraceW(0, entry->name, &properties.base, EVENT_TRACE_CONTROL_QUERY);
+	if ((status != ERROR_SUCCESS && status != ERROR_MORE_DATA) ||
+	    !is_same_session(&entry->identity, &properties.base)) {
+		return;
+	}
+	session_properties_init(&properties);
+	/* By the handle: a session that took the name since that query has another one. */
+	ControlTraceW(entry->session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
+}
+
+void live_emergency_stop(void)
+{
+	for (size_t i = 0; i < SESSIONS_MAX; i++) {
+		if (atomic_load_explicit(&sessions[i].state, memory_order_acquire) == RUNS) {
+			emergency_stop_one(&sessions[i]);
+		}
+	}
+}

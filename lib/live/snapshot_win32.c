@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reports to the sink of a session what exists: processes and threads when the session starts;
+ * volumes, disks and services then and whenever they change.
+ *
+ * The consumer thread reads only what needs no device: processes, threads and drive letters. All
+ * else is read by a thread of its own, at once and then every ten seconds, since a device may take
+ * long to answer, or never answer. Disks and partitions are asked only when a volume or a disk has
+ * come or gone, because the question may wake a disk that sleeps.
+ *
+ * That thread publishes a list of all facts when one has changed. The consumer thread takes the
+ * list between two records, compares it with the one that the sink knows, and reports the
+ * difference. So the tables of the sink need no lock, and a record finds them either before a
+ * change or after it. Lists are bounded (machine.c), and only the newest is kept.
+ *
+ * The two threads share only struct snapshot, which the last of them frees. When the session stops
+ * while the thread hangs in a call, it is left to itself.
+ *
+ * Source: "CreateToolhelp32Snapshot function", "THREADENTRY32 structure", Microsoft Learn.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/live/live_source_internal_win32.h"
+
+#include <tlhelp32.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* What is read together. If Windows does not answer, the facts of the last answer stay. */
+enum part { PART_VOLUMES, PART_SERVICES, PART_DISKS, PARTS };
+
+struct snapshot {
+	_Atomic(bool) reads[PARTS]; /* as the sink needs them */
+	uint64_t period_ns;         /* fixed */
+
+	struct os_thread thread;
+	struct os_mutex lock;
+	struct os_condition changed; /* stopping, ended */
+	/* Guarded by lock. */
+	struct machine latest; /* the list that was published last, until it is taken */
+	bool at_once;          /* the next period begins now */
+	bool stopping;
+	bool ended;
+	bool abandoned; /* the thread frees the snapshot */
+
+	/* latest is there to be taken: stored with release after it, loaded with acquire. */
+	_Atomic(bool) changes;
+
+	/* For the thread alone. */
+	struct machine parts[PARTS];
+	struct machine_disks disks;
+	bool folders_known; /* volumes were listed at least once */
+	bool disks_due;     /* volumes have changed since the disks were read, or that failed */
+};
+
+/* ---- processes and threads ---- */
+
+static void announce_processes(const struct event_sink *sink, HANDLE snapshot)
+{
+	/* A unit of UTF-16 takes at most three bytes of UTF-8. */
+	char name[3 * MAX_PATH + 1];
+	PROCESSENTRY32W entry = { .dwSize = sizeof entry };
+
+	for (BOOL more = Process32FirstW(snapshot, &entry); more;
+	     more = Process32NextW(snapshot, &entry)) {
+		/* The name of process 0 is "[System Process]" here, and Idle in events. */
+		if (entry.th32ProcessID != 0 && live_narrow(entry.szExeFile, name, sizeof name)) {
+			sink->on_process(sink->context, entry.th32ProcessID, name, strlen(name));
+		}
+	}
+}
+
+static void announce_threads(const struct event_sink *sink, HANDLE snapshot)
+{
+	THREADENTRY32 entry = { .dwSize = sizeof entry };
+
+	for (BOOL more = Thread32First(snapshot, &entry); more;
+	     more = Thread32Next(snapshot, &entry)) {
+		sink->on_thread(sink->context, entry.th32ThreadID, entry.th32OwnerProcessID);
+	}
+}
+
+static void announce_running(const struct event_sink *sink)
+{
+	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS | TH32CS_SNAPTHREAD, 0);
+
+	if (snapshot == INVALID_HANDLE_VALUE) {
+		return; /* the events announce names as well */
+	}
+	if (sink->on_process) {
+		announce_processes(sink, snapshot);
+	}
+	if (sink->on_thread) {
+		announce_threads(sink, snapshot);
+	}
+	CloseHandle(snapshot);
+}
+
+/* ---- the thread that reads ---- */
+
+/* Keeps the new facts of a part, or without an answer the old ones. True: they have changed. */
+static bool keep_part(struct snapshot *snapshot, enum part part, struct machine *read, bool good)
+{
+	struct machine *kept = &snapshot->parts[part];
+	bool changed;
+
+	machine_sort(read);
+	changed = good && !machine_equal(kept, read);
+	machine_clear(changed ? kept : read);
+	if (changed) {
+		*kept = *read;
+	}
+	return changed;
+}
+
+static bool read_volumes(struct snapshot *snapshot)
+{
+	struct machine read = { .count = 0 };
+	bool good = machine_read_letters(&read);
+	bool folders = machine_read_folders(&read);
+
+	/* As long as Windows has listed no volumes, letters alone are better than nothing. */
+	good = good && (folders || !snapshot->folders_known);
+	snapshot->folders_known |= good && folders;
+	return keep_part(snapshot, PART_VOLUMES, &read, good);
+}
+
+static bool read_services(struct snapshot *snapshot)
+{
+	struct machine read = { .count = 0 };
+	bool good = machine_read_services(&read);
+
+	return keep_part(snapshot, PART_SERVICES, &read, good);
+}
+
+static bool read_disks(struct snapshot *snapshot)
+{
+	struct machine_disks now = snapshot->disks;
+	struct machine read = { .count = 0 };
+	bool good;
+
+	machine_list_disks(&now);
+	if (!snapshot->disks_due && memcmp(&now, &snapshot->disks, sizeof now) == 0) {
+		return false;
+	}
+	good = machine_read_disks(&read, &now, &snapshot->parts[PART_VOLUMES]);
+	if (good) {
+		snapshot->disks = now;
+	}
+	snapshot->disks_due = !good;
+	return keep_part(snapshot, PART_DISKS, &read, good);
+}
+
+static void add_all(struct machine *to, const struct machine *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		machine_add(to, &from->facts[i]);
+	}
+}
+
+static void publish(struct snapshot *snapshot)
+{
+	struct machine all = { .count = 0 };
+
+	for (unsigned i = 0; i < PARTS; i++) {
+		add_all(&all, &snapshot->parts[i]);
+	}
+	machine_sort(&all);
+	os_mutex_lock(&snapshot->lock);
+	machine_clear(&snapshot->latest);
+	snapshot->latest = all;
+	atomic_store_explicit(&snapshot->changes, true, memory_order_release);
+	os_mutex_unlock(&snapshot->lock);
+}
+
+/* Disks come last and are published on their own: one that hangs keeps back nothing else. */
+static void read_all(struct snapshot *snapshot)
+{
+	bool volumes_changed = read_volumes(snapshot);
+	bool services_changed = snapshot->reads[PART_SERVICES] && read_services(snapshot);
+
+	if (volumes_changed || services_changed) {
+		publish(snapshot);
+	}
+	/* Also while no one needs the disks: they may be needed later. */
+	snapshot->disks_due |= volumes_changed;
+	if (snapshot->reads[PART_DISKS] && read_disks(snapshot)) {
+		publish(snapshot);
+	}
+}
+
+static void snapshot_free(struct snapshot *snapshot)
+{
+	for (unsigned i = 0; i < PARTS; i++) {
+		machine_clear(&snapshot->parts[i]);
+	}
+	machine_clear(&snapshot->latest);
+	os_condition_done(&snapshot->changed);
+	os_mutex_done(&snapshot->lock);
+	free(snapshot);
+}
+
+/* Waits for a period, or until the snapshot is stopped; then it returns false. */
+static bool wait_period(struct snapshot *snapshot)
+{
+	uint64_t deadline = os_monotonic_ns() + snapshot->period_ns;
+	bool goes_on;
+
+	os_mutex_lock(&snapshot->lock);
+	while (!snapshot->stopping && !snapshot->at_once &&
+	       os_condition_wait_until(&snapshot->changed, &snapshot->lock, deadline)) {
+	}
+	snapshot->at_once = false;
+	goes_on = !snapshot->stopping;
+	os_mutex_unlock(&snapshot->lock);
+	return goes_on;
+}
+
+static void run(void *context)
+{
+	struct snapshot *snapshot = context;
+	bool abandoned;
+
+	/* Otherwise Windows may show a window when a drive has no medium. */
+	SetThreadErrorMode(SEM_FAILCRITICALERRORS, NULL);
+	do {
+		read_all(snapshot);
+	} while (wait_period(snapshot));
+	os_mutex_lock(&snapshot->lock);
+	snapshot->ended = true;
+	abandoned = snapshot->abandoned;
+	os_condition_wake_all(&snapshot->changed);
+	os_mutex_unlock(&snapshot->lock);
+	if (abandoned) {
+		snapshot_free(snapshot);
+	}
+}
+
+/* ---- on the consumer thread ---- */
+
+static void choose_parts(const struct live *live, struct snapshot *snapshot)
+{
+	const struct event_sink *sink = live->sink;
+	bool kernel = kernel_flags_of(live) != 0;
+
+	/* Only kernel events are about disks and services; of several sessions one has them. */
+	snapshot->reads[PART_SERVICES] = kernel && sink->on_service;
+	snapshot->reads[PART_DISKS] = kernel && (sink->on_disk || sink->on_partition);
+}
+
+bool snapshot_start(struct live *live, struct error *err)
+{
+	const struct event_sink *sink = live->sink;
+	struct snapshot *snapshot;
+
+	if (!sink->on_volume && !sink->on_disk && !sink->on_partition && !sink->on_service) {
+		return true;
+	}
+	snapshot = calloc(1, sizeof *snapshot);
+	if (!snapshot) {
+		return error_no_memory(err, "what exists on the machine");
+	}
+	choose_parts(live, snapshot);
+	snapshot->period_ns = live->options.snapshot_ms * NS_PER_MS;
+	os_mutex_init(&snapshot->lock);
+	os_condition_init(&snapshot->changed);
+	if (!os_thread_start(&snapshot->thread, run, snapshot, err)) {
+		snapshot_free(snapshot);
+		return false;
+	}
+	live->snapshot = snapshot;
+	return true;
+}
+
+void snapshot_stop(struct live *live)
+{
+	struct snapshot *snapshot = live->snapshot;
+	uint64_t deadline = os_monotonic_ns() + live->options.stop_grace_ms * NS_PER_MS;
+	bool ended;
+
+	live->snapshot = NULL;
+	machine_clear(&live->announced);
+	if (!snapshot) {
+		return;
+	}
+	os_mutex_lock(&snapshot->lock);
+	snapshot->stopping = true;
+	os_condition_wake_all(&snapshot->changed);
+	while (!snapshot->ended &&
+	       os_condition_wait_until(&snapshot->changed, &snapshot->lock, deadline)) {
+	}
+	ended = snapshot->ended;
+	snapshot->abandoned = !ended;
+	if (!ended) {
+		os_thread_detach(&snapshot->thread);
+	}
+	os_mutex_unlock(&snapshot->lock);
+	if (ended) {
+		os_thread_join(&snapshot->thread);
+		snapshot_free(snapshot);
+	}
+}
+
+/* Reports what is different from what the sink knows. now is taken over. */
+static void report(struct live *live, struct machine *now)
+{
+	machine_announce(&live->announced, now, live->sink);
+	machine_clear(&live->announced);
+	live->announced = *now;
+}
+
+void snapshot_announce(struct live *live)
+{
+	const struct event_sink *sink = live->sink;
+	struct machine now = live->announced; /* at a restart the sink has forgotten all of it */
+
+	live->announced = (struct machine){ .count = 0 };
+	announce_running(sink);
+	if (now.count == 0 && sink->on_volume) {
+		machine_read_letters(&now);
+		machine_sort(&now);
+	}
+	report(live, &now);
+	snapshot_announce_changes(live);
+	if (sink->on_snapshot_end) {
+		sink->on_snapshot_end(sink->context);
+	}
+}
+
+static NOINLINE void take_changes(struct live *live, struct snapshot *snapshot)
+{
+	struct machine now;
+
+	os_mutex_lock(&snapshot->lock);
+	atomic_store_explicit(&snapshot->changes, false, memory_order_relaxed);
+	now = snapshot->latest;
+	snapshot->latest = (struct machine){ .count = 0 };
+	os_mutex_unlock(&snapshot->lock);
+	report(live, &now);
+}
+
+void snapshot_announce_changes(struct live *live)
+{
+	struct snapshot *snapshot = live->snapshot;
+
+	if (snapshot && atomic_load_explicit(&snapshot->changes, memory_order_acquire)) {
+		take_changes(live, snapshot);
+	}
+}
+
+void snapshot_choose(struct live *live)
+{
+	if (live->snapshot) {
+		choose_parts(live, live->snapshot);
+	}
+}
+
+void snapshot_change(struct live *live)
+{
+	struct snapshot *snapshot = live->snapshot;
+	struct machine now = live->announced;
+	struct error err;
+
+	live->announced = (struct machine){ .count = 0 };
+	if (now.count == 0 && live->sink->on_volume) {
+		machine_read_letters(&now);
+		machine_sort(&now);
+	}
+	report(live, &now);
+	if (!snapshot) {
+		if (!snapshot_start(live, &err)) {
+			live_report(live, SESSION_PROVIDER_FAILED, "%s", err.text);
+		}
+		return;
+	}
+	snapshot_choose(live);
+	os_mutex_lock(&snapshot->lock);
+	snapshot->at_once = true;
+	os_condition_wake_all(&snapshot->changed);
+	os_mutex_unlock(&snapshot->lock);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clocks of recordings and sessions, and arithmetic on times.
+ *
+ * A wall time is an int64_t in units of 100 ns since 1601 UTC. A recording chooses its times, so
+ * each may be any 64-bit number, and so may the frequency of the clock. The functions here are
+ * defined for all of them: they saturate where a result does not fit. Other code adds, subtracts
+ * and converts times with these functions only.
+ */
+#ifndef LIB_SOURCE_CLOCK_H
+#define LIB_SOURCE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum clock_type { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
+
+/* "qpc", "systemtime", "cputick", as in the summaries; otherwise "unknown". */
+const char *clock_type_name(enum clock_type type);
+
+/*
+ * The clock of a source, which converts raw times to wall time and durations. The facts of a source
+ * have the one with which it was opened; a live session takes new anchors for the times of its
+ * records.
+ */
+struct source_clock {
+	enum clock_type type;
+	uint64_t frequency; /* ticks per second of raw times; never 0 */
+	/* ticks per second of the performance counter (DiskIo response times); never 0 */
+	uint64_t perf_frequency;
+	int64_t anchor_raw;  /* a raw time … */
+	int64_t anchor_time; /* … and the same moment in 100 ns since 1601 UTC */
+};
+
+/*
+ * The wall time of a raw time, in 100 ns since 1601 UTC, by docs/etl-format.md section 6. It is
+ * rounded down and saturates at INT64_MAX and at INT64_MIN + 1. RECORD_NO_TIME results only from
+ * RECORD_NO_TIME.
+ */
+int64_t clock_time(const struct source_clock *clock, int64_t raw);
+
+/*
+ * Converts ticks to nanoseconds; frequency: ticks per second. Rounded down, saturating, exact for
+ * every 64-bit input.
+ */
+uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency);
+
+/* The ticks in a time of `ms`; frequency: ticks per second. Rounded down, saturating. */
+uint64_t ticks_of_ms(uint64_t ms, uint64_t frequency);
+
+/* From one time to another, in their unit; 0 if the second is earlier. Exact. */
+static inline uint64_t time_between(int64_t start, int64_t end)
+{
+	return end > start ? (uint64_t)end - (uint64_t)start : 0;
+}
+
+/* A time and a distance in its unit, which may be negative. Saturates at INT64_MAX and at
+ * INT64_MIN + 1, because INT64_MIN is RECORD_NO_TIME. */
+int64_t time_add(int64_t time, int64_t distance);
+
+#define TIME_1970 INT64_C(116444736000000000) /* the beginning of 1970 UTC as a wall time */
+
+/* A wall time in units of 100 ns since 1970 UTC; 0 for an earlier one and for RECORD_NO_TIME. */
+uint64_t time_since_1970(int64_t time);
+
+/* The whole number in a double; the nearest number of the type if it is outside, 0 for NaN. */
+uint64_t u64_of_double(double number);
+int64_t i64_of_double(double number);
+
+#endif

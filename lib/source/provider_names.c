@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Well-known providers and system providers.
+ *
+ * The first table has the providers that the program needs by GUID. Others that are well known are
+ * in a file that the build makes a table of (well_known_providers.txt): rules and sessions may name
+ * them, and recordings often contain only their GUIDs. What is in neither table gets its name from
+ * a manifest or from the operating system.
+ *
+ * The last table says which keyword of which system provider replaces which kernel flag. Several
+ * flags can belong to one provider, so system_provider() collects the keywords of a provider for a
+ * set of flags. A flag without a row stays a flag of the session.
+ *
+ * Source of the first table: the providers' manifests as registered in Windows 10 (`logman query
+ * providers`); the first provider is our own.
+ */
+#include "lib/source/provider_names.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "lib/source/kernel_flags.h"
+
+const struct known_provider_row known_providers[KNOWN_PROVIDERS] = {
+	[PROVIDER_ETW_EXPORTER] = { CANARY_PROVIDER_NAME, CANARY_PROVIDER_GUID },
+	[PROVIDER_DNS_CLIENT] = { "Microsoft-Windows-DNS-Client",
+				  GUID_PARTS(0x1c95126e, 0x7eea, 0x49a9, 0xa3fe, 0xa378b03ddb4d) },
+	[PROVIDER_DOTNET_RUNTIME] = { "Microsoft-Windows-DotNETRuntime",
+				      GUID_PARTS(0xe13c0d23, 0xccbc, 0x4e12, 0x931b,
+						 0xd9cc2eee27e4) },
+	[PROVIDER_HTTP_SERVICE] = { "Microsoft-Windows-HttpService",
+				    GUID_PARTS(0xdd5ef90a, 0x6398, 0x47a4, 0xad34,
+					       0x4dcecdef795f) },
+	[PROVIDER_KERNEL_DISK] = { "Microsoft-Windows-Kernel-Disk",
+				   GUID_PARTS(0xc7bde69a, 0xe1e0, 0x4177, 0xb6ef, 0x283ad1525271) },
+	[PROVIDER_KERNEL_FILE] = { "Microsoft-Windows-Kernel-File",
+				   GUID_PARTS(0xedd08927, 0x9cc4, 0x4e65, 0xb970, 0xc2560fb5c289) },
+	[PROVIDER_KERNEL_PROCESS] = { "Microsoft-Windows-Kernel-Process",
+				      GUID_PARTS(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0c7,
+						 0x2fad1fd0e716) },
+	[PROVIDER_TCPIP] = { "Microsoft-Windows-TCPIP",
+			     GUID_PARTS(0x2f07e2ee, 0x15db, 0x40f1, 0x90ef, 0x9d7ba282188a) },
+};
+
+/* The row with this name, without regard to case; NULL: none. */
+static const struct known_provider_row *find_name(const struct known_provider_row *rows,
+						  size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (text_equal_nocase(name, strlen(name), rows[i].name, strlen(rows[i].name))) {
+			return &rows[i];
+		}
+	}
+	return NULL;
+}
+
+bool provider_guid(const char *name, struct guid *guid)
+{
+	const struct known_provider_row *row = find_name(known_providers, KNOWN_PROVIDERS, name);
+
+	if (!row) {
+		row = find_name(well_known_providers, well_known_provider_count, name);
+	}
+	if (row) {
+		*guid = row->guid;
+	}
+	return row != NULL;
+}
+
+/* In the order of their texts, in which the first three parts are little-endian numbers. */
+static int compare(const struct guid *a, const struct guid *b)
+{
+	static const uint8_t order[sizeof a->bytes] = { 3, 2, 1,  0,  5,  4,  7,  6,
+							8, 9, 10, 11, 12, 13, 14, 15 };
+
+	for (size_t i = 0; i < sizeof order; i++) {
+		if (a->bytes[order[i]] != b->bytes[order[i]]) {
+			return a->bytes[order[i]] < b->bytes[order[i]] ? -1 : 1;
+		}
+	}
+	return 0;
+}
+
+const char *provider_name(const struct guid *guid)
+{
+	size_t first = 0, end = well_known_provider_count;
+
+	for (unsigned i = 0; i < KNOWN_PROVIDERS; i++) {
+		if (provider_is(guid, (enum known_provider)i)) {
+			return known_providers[i].name;
+		}
+	}
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+		int found = compare(&well_known_providers[middle].guid, guid);
+
+		if (found == 0) {
+			return well_known_providers[middle].name;
+		}
+		first = found < 0 ? middle + 1 : first;
+		end = found < 0 ? end : middle;
+	}
+	return NULL;
+}
+
+/*
+ * ---- system providers ----
+ *
+ * "System Providers", Microsoft Learn (which flag is which keyword); SYSTEM_*_KW_* of evntrace.h,
+ * Windows SDK (their bits). FILE_IO_INIT has no row: that page assigns it to the keyword of optical
+ * drives, and the keyword with its own name came with a later SDK.
+ */
+
+enum provider { PROCESS, IO, MEMORY, INTERRUPT, SCHEDULER, PROFILE, REGISTRY, PROVIDERS };
+
+static const struct guid guids[PROVIDERS] = {
+	[PROCESS] = GUID_PARTS(0x151f55dc, 0x467d, 0x471f, 0x83b5, 0x5f889d46ff66),
+	[IO] = GUID_PARTS(0x3d5c43e3, 0x0f1c, 0x4202, 0xb817, 0x174c0070dc79),
+	[MEMORY] = GUID_PARTS(0x82958ca9, 0xb6cd, 0x47f8, 0xa3a8, 0x03ae85a4bc24),
+	[INTERRUPT] = GUID_PARTS(0xd4bbee17, 0xb545, 0x4888, 0x858b, 0x744169015b25),
+	[SCHEDULER] = GUID_PARTS(0x599a2a76, 0x4d91, 0x4910, 0x9ac7, 0x7d33f2e97a6c),
+	[PROFILE] = GUID_PARTS(0xbfeb0324, 0x1cee, 0x496f, 0xa409, 0x2ac2b48a6322),
+	[REGISTRY] = GUID_PARTS(0x16156bd9, 0xfab4, 0x4cfa, 0xa232, 0x89d1099058e3),
+};
+
+static const struct {
+	enum provider provider;
+	uint64_t keyword;
+	uint32_t flag;
+} rows[] = {
+	{ PROCESS, 0x1, KERNEL_FLAG_PROCESS },           /* GENERAL */
+	{ PROCESS, 0x800, KERNEL_FLAG_THREAD },          /* THREAD */
+	{ PROCESS, 0x1000, KERNEL_FLAG_IMAGE_LOAD },     /* LOADER */
+	{ IO, 0x1, KERNEL_FLAG_DISK_IO },                /* DISK */
+	{ IO, 0x4, KERNEL_FLAG_DISK_FILE_IO },           /* FILENAME */
+	{ IO, 0x10, KERNEL_FLAG_FILE_IO },               /* FILE */
+	{ IO, 0x200, KERNEL_FLAG_NETWORK_TCPIP },        /* NETWORK */
+	{ MEMORY, 0x2, KERNEL_FLAG_MEMORY_HARD_FAULTS }, /* HARD_FAULTS */
+	{ MEMORY, 0x4, KERNEL_FLAG_MEMORY_PAGE_FAULTS }, /* ALL_FAULTS */
+	{ MEMORY, 0x400, KERNEL_FLAG_VIRTUAL_ALLOC },    /* VIRTUAL_ALLOC */
+	{ MEMORY, 0x4000, KERNEL_FLAG_VAMAP },           /* VAMAP */
+	{ INTERRUPT, 0x1, KERNEL_FLAG_INTERRUPT },       /* GENERAL */
+	{ INTERRUPT, 0x4, KERNEL_FLAG_DPC },             /* DPC */
+	{ SCHEDULER, 0x2, KERNEL_FLAG_DISPATCHER },      /* DISPATCHER */
+	{ SCHEDULER, 0x200, KERNEL_FLAG_CSWITCH },       /* CONTEXT_SWITCH */
+	{ PROFILE, 0x1, KERNEL_FLAG_PROFILE },           /* GENERAL */
+	{ REGISTRY, 0x1, KERNEL_FLAG_REGISTRY },         /* GENERAL */
+};
+
+bool system_provider(uint32_t flags, size_t index, struct guid *guid, uint64_t *keywords,
+		     uint32_t *covered)
+{
+	for (unsigned i = 0; i < PROVIDERS; i++) {
+		*keywords = 0;
+		*covered = 0;
+		for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
+			if (rows[j].provider == (enum provider)i && (flags & rows[j].flag)) {
+				*keywords |= rows[j].keyword;
+				*covered |= rows[j].flag;
+			}
+		}
+		if (*keywords != 0 && index-- == 0) {
+			*guid = guids[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+uint32_t system_provider_flags(uint32_t flags)
+{
+	uint32_t replaced = 0;
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		replaced |= flags & rows[i].flag;
+	}
+	return replaced;
+}

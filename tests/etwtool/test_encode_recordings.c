@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The encoder on everything that recordings hold: what a dump shows of a payload leads back to it.
+ */
+#include "lib/decode/encode.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/map.h"
+#include "etwtool/event_fields.h"
+#include "tests/support/each_event.h"
+
+#define TRACES SOURCE_DIR "/../shared/traces"
+
+/* What is counted over all recordings. */
+struct figures {
+	size_t records, undecoded, fields, texts, equal, otherwise;
+	struct map classes; /* of those that are not equal when they are made of values alone */
+};
+
+static struct figures figures;
+
+static const struct event_record *record_with(const struct event_record *record,
+					      const struct payload *payload)
+{
+	static struct event_record changed;
+
+	changed = *record;
+	changed.payload = payload->size > 0 ? payload->bytes : (const uint8_t *)"";
+	changed.payload_size = (uint32_t)payload->size;
+	return &changed;
+}
+
+/* All fields of a payload, as a dump has them. */
+static void add_fields(struct text *out, struct event_fields *fields)
+{
+	struct json json;
+
+	json_init(&json, out, false);
+	json_object_begin(&json);
+	event_fields_members(fields, 0, fields->end, &json);
+	if (fields->rest > 0) {
+		json_member_u64(&json, "_rest", fields->rest);
+	}
+	if (fields->truncated) {
+		json_key(&json, "_truncated");
+		json_bool(&json, true);
+	}
+	json_object_end(&json);
+}
+
+static void dump_fields(struct text *out, const struct schema *schema,
+			const struct event_record *record)
+{
+	static struct event_fields fields;
+
+	event_fields_locate(&fields, schema, record);
+	add_fields(out, &fields);
+	event_fields_done(&fields);
+}
+
+/* ---- every field with its own value ---- */
+
+static void replace_by_itself(void *context, const struct seen_event *event)
+{
+	const struct event_record *record = event->record;
+	const struct schema *schema = event->schema;
+	static struct encode_change changes[SCHEMA_FIELDS_MOST];
+	static struct json_document document;
+	const struct json_value *root, *value;
+	struct text text = { 0 };
+	struct payload out;
+	struct error err = { 0 };
+	size_t count = 0;
+
+	(void)context;
+	figures.records++;
+	if (!schema) {
+		figures.undecoded++;
+		return;
+	}
+	dump_fields(&text, schema, record);
+	root = json_read(&document, text.data, text.size, &err);
+	if (!root) {
+		fail_msg("%s: %s", err.text, text.data);
+		return;
+	}
+	value = root->first;
+	for (unsigned i = 0; value && value->key[0] != '_' && i < schema->field_count;
+	     i = field_behind(schema, i), value = value->next) {
+		assert_string_equal(value->key, schema->fields[i].name);
+		changes[count++] = (struct encode_change){ .index = i, .value = value };
+	}
+	figures.fields += count;
+	payload_init(&out, record->pointer_size);
+	if (!encode_changed(schema, record, changes, count, NULL, NULL, &out, &err)) {
+		fail_msg("%s: %s", schema->event, err.text);
+	}
+	assert_int_equal(out.size, record->payload_size);
+	if (out.size > 0) {
+		assert_memory_equal(out.bytes, record->payload, out.size);
+	}
+	payload_done(&out);
+	text_free(&text);
+	json_document_done(&document);
+}
+
+static void by_itself(const char *path)
+{
+	for_each_event(path, replace_by_itself, NULL);
+}
+
+static void every_field_replaced_by_its_own_value_gives_the_same_bytes(void **state)
+{
+	(void)state;
+	figures = (struct figures){ 0 };
+	for_each_recording(TRACES, by_itself);
+	print_message("  %zu records (%zu without a schema), %zu fields\n", figures.records,
+		      figures.undecoded, figures.fields);
+	assert_true(figures.fields > 100000);
+}
+
+/* ---- the payload made anew of what a dump shows ---- */
+
+/* Why the bytes may differ where all values are equal. */
+static const char *reason_of(const struct schema *schema, const struct event_record *record,
+			     const struct payload *out, const char *dumped)
+{
+	static struct event_fields fields;
+	const char *reason = strstr(dumped, "\xef\xbf\xbd") ? "an unpaired surrogate" : NULL;
+
+	event_fields_locate(&fields, schema, record);
+	if (fields.rest > 0) {
+		reason = "bytes behind the last field";
+	} else if (fields.truncated) {
+		reason = "cut short";
+	}
+	for (unsigned i = 0; !reason && i < fields.end; i++) {
+		const struct field *field = &schema->fields[i];
+		const struct field_slice *slice = &fields.slices[i];
+
+		if (field->type == FIELD_KERNEL_SID) {
+			reason = "the words in front of a SID";
+		} else if (field->type == FIELD_WCHAR || field->type == FIELD_ACHAR ||
+			   field->length_type != FIELD_LENGTH_TYPE) {
+			reason = "bytes behind the NUL in a text of fixed length";
+		} else if (field->type >= FIELD_BOOL8 && field->type <= FIELD_BOOL32 && slice->at &&
+			   slice->size > 0 && slice->at[0] > 1) {
+			reason = "a bool that is neither 0 nor 1";
+		} else if (field_is_text(field) && out->size != record->payload_size) {
+			reason = "a text that is not UTF-8, or a count that includes a terminator";
+		}
+	}
+	event_fields_done(&fields);
+	return reason;
+}
+
+static void make_anew(void *context, const struct seen_event *event)
+{
+	const struct event_record *record = event->record;
+	const struct schema *schema = event->schema;
+	static struct json_document document;
+	const struct json_value *root;
+	struct text text = { 0 }, again = { 0 };
+	struct payload out;
+	struct error err = { 0 };
+
+	(void)context;
+	figures.records++;
+	if (!schema) {
+		return;
+	}
+	dump_fields(&text, schema, record);
+	root = json_read(&document, text.data, text.size, &err);
+	assert_non_null(root);
+	payload_init(&out, record->pointer_size);
+	if (!encode_fields(schema, root, record->payload_size, &out, &err)) {
+		fail_msg("%s: %s", schema->event, err.text);
+	}
+	dump_fields(&again, schema, record_with(record, &out));
+	assert_string_equal(again.data, text.data);
+	if (out.size == record->payload_size &&
+	    (out.size == 0 || memcmp(out.bytes, record->payload, out.size) == 0)) {
+		figures.equal++;
+	} else {
+		const char *reason = reason_of(schema, record, &out, text.data);
+		uint64_t key = text_hash(schema->event, strlen(schema->event), 0);
+		bool added;
+
+		figures.otherwise++;
+		map_put(&figures.classes, key, &added);
+		if (added) {
+			print_message("    %s: other bytes, %s\n", schema->event,
+				      reason ? reason : "for no known reason");
+		}
+		assert_non_null(reason);
+	}
+	payload_done(&out);
+	text_free(&text);
+	text_free(&again);
+	json_document_done(&document);
+}
+
+static void anew(const char *path)
+{
+	for_each_event(path, make_anew, NULL);
+}
+
+static void a_payload_made_of_what_a_dump_shows_dumps_alike(void **state)
+{
+	(void)state;
+	figures = (struct figures){ 0 };
+	for_each_recording(TRACES, anew);
+	print_message("  %zu payloads equal byte for byte, %zu in all values only\n", figures.equal,
+		      figures.otherwise);
+	map_done(&figures.classes);
+}
+
+/* ---- texts ---- */
+
+/* Whether another field gives the length or count of this one, directly. */
+static bool is_reference_of(const struct schema *schema, unsigned index, unsigned dependent)
+{
+	const struct field *field = &schema->fields[dependent];
+
+	return (field->count_type == FIELD_COUNT_FIELD && field->count == index) ||
+	       (field->length_type == FIELD_LENGTH_FIELD && field->length == index);
+}
+
+static void replace_text(const struct event_record *record, const struct schema *schema,
+			 const struct event_fields *before, unsigned index, const char *new_text)
+{
+	static struct event_fields after;
+	const struct json_value value = { .type = JSON_TEXT,
+					  .text = new_text,
+					  .size = strlen(new_text) };
+	const struct encode_change change = { .index = index, .value = &value };
+	struct text old_value = { 0 }, new_value = { 0 };
+	struct payload out;
+	struct error err = { 0 };
+
+	payload_init(&out, record->pointer_size);
+	if (!encode_changed(schema, record, &change, 1, NULL, NULL, &out, &err)) {
+		fail_msg("%s: %s", schema->event, err.text);
+	}
+	event_fields_locate(&after, schema, record_with(record, &out));
+	assert_int_equal(after.end, before->end);
+	assert_int_equal(after.rest, before->rest);
+	assert_int_equal(after.truncated, before->truncated);
+	for (unsigned i = 0; i < after.end; i = field_behind(schema, i)) {
+		struct event_fields old = *before;
+		struct json json;
+
+		if (is_reference_of(schema, i, index)) {
+			continue;
+		}
+		text_clear(&old_value);
+		text_clear(&new_value);
+		json_init(&json, &new_value, false);
+		event_fields_json(&after, i, &json);
+		json_init(&json, &old_value, false);
+		if (i == index) {
+			json_string(&json, new_text);
+		} else {
+			old.scratch = (struct text){ 0 };
+			event_fields_json(&old, i, &json);
+			text_free(&old.scratch);
+		}
+		assert_string_equal(new_value.data, old_value.data);
+	}
+	event_fields_done(&after);
+	payload_done(&out);
+	text_free(&old_value);
+	text_free(&new_value);
+	figures.texts++;
+}
+
+static void replace_texts(void *context, const struct seen_event *event)
+{
+	const struct event_record *record = event->record;
+	const struct schema *schema = event->schema;
+	static struct event_fields fields;
+	static const char longer[] = "C:\\Pr\xc3\xbc"
+				     "fstand\\\xf0\x9f\x94\xa7\\ein recht langer Name.txt";
+
+	(void)context;
+	if (!schema) {
+		return;
+	}
+	event_fields_locate(&fields, schema, record);
+	for (unsigned i = 0; i < fields.end; i = field_behind(schema, i)) {
+		const struct field *field = &schema->fields[i];
+		size_t room = encode_room(field, &fields.slices[i]);
+
+		if (!field_is_text(field) || field_is_list(field)) {
+			continue;
+		}
+		if (room >= sizeof longer) {
+			replace_text(record, schema, &fields, i, longer);
+		}
+		replace_text(record, schema, &fields, i, room > 0 ? "x" : "");
+		replace_text(record, schema, &fields, i, "");
+	}
+	event_fields_done(&fields);
+}
+
+static void texts(const char *path)
+{
+	for_each_event(path, replace_texts, NULL);
+}
+
+static void a_longer_and_a_shorter_text_leave_all_others_equal(void **state)
+{
+	(void)state;
+	figures = (struct figures){ 0 };
+	for_each_recording(TRACES, texts);
+	print_message("  %zu texts replaced\n", figures.texts);
+	assert_true(figures.texts > 10000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_field_replaced_by_its_own_value_gives_the_same_bytes),
+		cmocka_unit_test(a_payload_made_of_what_a_dump_shows_dumps_alike),
+		cmocka_unit_test(a_longer_and_a_shorter_text_leave_all_others_equal),
+	};
+
+	return cmocka_run_group_tests_name("encode_recordings", tests, NULL, NULL);
+}

@@ -1,0 +1,643 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The shipped collectors of manifest providers, on recordings built by hand: what the catalogue
+ * promises is what is counted. The built-in manifests have the layouts.
+ */
+#include "exporter/runner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/etl/writer.h"
+#include "tests/support/kernel_events.h"
+#include "tests/support/page.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const struct guid dns =
+	GUID_INIT(0x1c95126e, 0x7eea, 0x49a9, 0xa3, 0xfe, 0xa3, 0x78, 0xb0, 0x3d, 0xdb, 0x4d);
+static const struct guid dotnet =
+	GUID_INIT(0xe13c0d23, 0xccbc, 0x4e12, 0x93, 0x1b, 0xd9, 0xcc, 0x2e, 0xee, 0x27, 0xe4);
+static const struct guid http =
+	GUID_INIT(0xdd5ef90a, 0x6398, 0x47a4, 0xad, 0x34, 0x4d, 0xce, 0xcd, 0xef, 0x79, 0x5f);
+static const struct guid tcpip =
+	GUID_INIT(0x2f07e2ee, 0x15db, 0x40f1, 0x90, 0xef, 0x9d, 0x7b, 0xa2, 0x82, 0x18, 0x8a);
+
+enum {
+	ALPHA = 100, /* processes: alpha.exe, and two instances of beta.exe */
+	BETA = 200,
+	BETA_TOO = 204,
+	MS = 10000, /* ticks of the recording */
+};
+
+/* A recording under construction: one provider's events. */
+struct scene {
+	char path[TEMPORARY_PATH_SIZE];
+	struct etl_writer *writer;
+	struct kernel_events kernel;
+	struct payload payload; /* of the next event */
+	const struct guid *provider;
+};
+
+static void process(struct scene *scene, enum lifetime_opcode opcode, uint32_t id,
+		    const char *image)
+{
+	const struct kernel_process fields = {
+		.id = id, .parent_id = 4, .exit_status = 259, .image = image, .command_line = image
+	};
+
+	event_process(&scene->kernel, opcode, &fields);
+}
+
+static void begin(struct scene *scene, const struct guid *provider)
+{
+	const struct etl_writer_options options = { .pointer_size = 8 };
+	struct error err = { 0 };
+
+	scene->provider = provider;
+	temporary_path(scene->path, "etl");
+	scene->writer = etl_writer_open(scene->path, &options, &err);
+	assert_non_null(scene->writer);
+	kernel_events_init(&scene->kernel, scene->writer, 8);
+	payload_init(&scene->payload, 8);
+	kernel_events_at(&scene->kernel, 0, 0, 4, 8);
+	process(scene, OP_DC_START, ALPHA, "alpha.exe");
+	process(scene, OP_DC_START, BETA, "beta.exe");
+	process(scene, OP_DC_START, BETA_TOO, "Beta.exe");
+}
+
+/* The payload built so far, as an event of thread process_id + 1. */
+static void event(struct scene *scene, double ms, uint32_t process_id, uint16_t id, uint8_t version)
+{
+	const struct etl_out_record record = { .type = RECORD_EVENT,
+					       .pointer_size = 8,
+					       .raw_time = (int64_t)(ms * MS),
+					       .process_id = process_id,
+					       .thread_id = process_id + 1,
+					       .provider = scene->provider,
+					       .id = id,
+					       .version = version };
+
+	etl_writer_add_payload(scene->writer, &record, &scene->payload);
+	payload_clear(&scene->payload);
+}
+
+/* Whether both have the same lines, in any order: that of samples depends on what came first. */
+static void assert_lines(const char *found, const char *lines)
+{
+	char line[512];
+
+	for (const char *at = lines; *at; at += strcspn(at, "\n") + 1) {
+		snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n") + 1, at);
+		if (!strstr(found, line)) {
+			print_message("%s", found);
+			fail_msg("there is no %s", line);
+		}
+	}
+	assert_int_equal(strlen(found), strlen(lines));
+}
+
+/* Replays the scene with one collector and compares the lines of its families. */
+static void expect(struct scene *scene, const char *collector, const char *lines)
+{
+	char name[16];
+	const char *const paths[] = { scene->path };
+	const struct config_switch on = { .collector = name, .on = true };
+	struct error err = { 0 };
+	struct program program;
+	struct text page, found = { 0 };
+
+	snprintf(name, sizeof name, "%s", collector);
+	assert_true(etl_writer_finish(scene->writer, &err));
+	etl_writer_close(scene->writer);
+	kernel_events_done(&scene->kernel);
+	payload_done(&scene->payload);
+	program_set_up(&program, NULL,
+		       &(struct setup_options){
+			       .switches = &on, .switch_count = 1, .disable_defaults = true });
+	program_run(&program, (struct runner_options){ .paths = paths, .path_count = 1 });
+	assert_true(runner_run(program.runner, &err));
+	page = program_page(&program);
+	for (const char *line = page.data; line && *line; line += strcspn(line, "\n") + 1) {
+		size_t size = strlen(collector);
+
+		if (strncmp(line, "etw_", 4) == 0 && strncmp(line + 4, collector, size) == 0 &&
+		    line[4 + size] == '_') {
+			text_add(&found, line, strcspn(line, "\n") + 1);
+		}
+	}
+	assert_lines(found.data, lines);
+	page_expect(program.setup.registry,
+		    "\netw_state_unmatched_total{table=\"pair\",side=\"start\"} 0\n");
+	assert_null(strstr(page.data, "etw_decode_errors_total{"));
+	text_free(&found);
+	text_free(&page);
+	program_close(&program);
+	remove(scene->path);
+}
+
+/* ---- dns ---- */
+
+static void query(struct scene *scene, double ms, uint32_t process_id, const char *name,
+		  uint32_t type)
+{
+	payload_wstring(&scene->payload, name);
+	payload_u32(&scene->payload, type);
+	payload_u64(&scene->payload, 0x40006000);
+	payload_wstring(&scene->payload, "");
+	payload_zeros(&scene->payload, 4 * 4);
+	event(scene, ms, process_id, 3006, 0);
+}
+
+static void answer(struct scene *scene, double ms, uint32_t process_id, const char *name,
+		   uint32_t type, uint32_t status)
+{
+	payload_wstring(&scene->payload, name);
+	payload_u32(&scene->payload, type);
+	payload_u64(&scene->payload, 0x40006000);
+	payload_u32(&scene->payload, status);
+	payload_wstring(&scene->payload, status == 0 ? "10.0.0.1;" : "");
+	event(scene, ms, process_id, 3008, 0);
+}
+
+static void dns_queries_are_counted_and_timed(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &dns);
+	/* Two processes ask the same, and one of them for both types of address. */
+	query(&scene, 10, ALPHA, "example.org", 1);
+	query(&scene, 11, ALPHA, "example.org", 28);
+	query(&scene, 12, BETA, "example.org", 1);
+	answer(&scene, 13, BETA, "example.org", 1, 0);      /* 1 ms */
+	answer(&scene, 20, ALPHA, "example.org", 28, 9501); /* 9 ms */
+	answer(&scene, 50, ALPHA, "example.org", 1, 0);     /* 40 ms */
+	query(&scene, 60, BETA_TOO, "nobody.invalid", 33);
+	answer(&scene, 62, BETA_TOO, "nobody.invalid", 33, 9003); /* 2 ms */
+	query(&scene, 70, BETA, "odd.invalid", 99);
+	answer(&scene, 71, BETA, "odd.invalid", 99, 87); /* 1 ms */
+	expect(&scene, "dns",
+	       "etw_dns_failures_total{process=\"alpha\",provider=\"Microsoft-Windows-DNS-Client\",status=\"no_records\"} 1\n"
+	       "etw_dns_failures_total{process=\"beta\",provider=\"Microsoft-Windows-DNS-Client\",status=\"name_error\"} 1\n"
+	       "etw_dns_failures_total{process=\"beta\",provider=\"Microsoft-Windows-DNS-Client\",status=\"other\"} 1\n"
+	       "etw_dns_queries_total{process=\"alpha\",provider=\"Microsoft-Windows-DNS-Client\",type=\"A\"} 1\n"
+	       "etw_dns_queries_total{process=\"alpha\",provider=\"Microsoft-Windows-DNS-Client\",type=\"AAAA\"} 1\n"
+	       "etw_dns_queries_total{process=\"beta\",provider=\"Microsoft-Windows-DNS-Client\",type=\"A\"} 1\n"
+	       "etw_dns_queries_total{process=\"beta\",provider=\"Microsoft-Windows-DNS-Client\",type=\"SRV\"} 1\n"
+	       "etw_dns_queries_total{process=\"beta\",provider=\"Microsoft-Windows-DNS-Client\",type=\"other\"} 1\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.0005\"} 0\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.001\"} 2\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.002\"} 3\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.004\"} 3\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.008\"} 3\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.016\"} 4\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.032\"} 4\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.064\"} 5\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.128\"} 5\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.256\"} 5\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"0.512\"} 5\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"1.024\"} 5\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"2.048\"} 5\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"4.096\"} 5\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"8.192\"} 5\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"16.384\"} 5\n"
+	       "etw_dns_query_duration_seconds_bucket{le=\"+Inf\"} 5\n"
+	       "etw_dns_query_duration_seconds_sum 0.053\n"
+	       "etw_dns_query_duration_seconds_count 5\n");
+}
+
+/* ---- dotnet ---- */
+
+static void gc(struct scene *scene, double ms, uint32_t process_id, uint32_t generation,
+	       double pause_ms)
+{
+	payload_u32(&scene->payload, 1); /* Reason: a collection */
+	payload_u32(&scene->payload, 7);
+	payload_u16(&scene->payload, 6);
+	event(scene, ms, process_id, 9, 1);
+	payload_u32(&scene->payload, 7);
+	payload_u32(&scene->payload, generation);
+	payload_zeros(&scene->payload, 4 + 4);
+	payload_u16(&scene->payload, 6);
+	payload_u64(&scene->payload, 0);
+	event(scene, ms + 0.1, process_id, 1, 2);
+	payload_u16(&scene->payload, 6);
+	event(scene, ms + pause_ms, process_id, 3, 1);
+}
+
+/* Sizes: base, base + 1, … */
+static void heap(struct scene *scene, double ms, uint32_t process_id, uint64_t base,
+		 uint8_t version)
+{
+	for (uint64_t generation = 0; generation < 4; generation++) {
+		payload_u64(&scene->payload, base + generation);
+		payload_u64(&scene->payload, 0);
+	}
+	payload_zeros(&scene->payload, 8 + 8 + 4 + 4 + 4);
+	if (version >= 1) {
+		payload_u16(&scene->payload, 6);
+	}
+	if (version >= 2) {
+		payload_u64(&scene->payload, base + 4);
+		payload_u64(&scene->payload, 0);
+	}
+	event(scene, ms, process_id, 4, version);
+}
+
+static void allocation(struct scene *scene, double ms, uint8_t version, uint32_t amount)
+{
+	payload_u32(&scene->payload, amount);
+	payload_u32(&scene->payload, 0);
+	if (version >= 1) {
+		payload_u16(&scene->payload, 6);
+	}
+	if (version >= 2) {
+		payload_u64(&scene->payload, 0x100000000 + amount);
+		payload_pointer(&scene->payload, 1);
+		payload_wstring(&scene->payload, "System.String");
+		payload_u32(&scene->payload, 0);
+	}
+	event(scene, ms, ALPHA, 10, version);
+}
+
+static void workers(struct scene *scene, double ms, uint32_t process_id, uint16_t id,
+		    uint32_t active)
+{
+	payload_u32(&scene->payload, active);
+	payload_u32(&scene->payload, 0);
+	payload_u16(&scene->payload, 6);
+	event(scene, ms, process_id, id, 0);
+}
+
+static void contention(struct scene *scene, double ms, uint16_t id, uint8_t version)
+{
+	payload_u8(&scene->payload, 0);
+	payload_u16(&scene->payload, 6);
+	if (id == 91 && version == 1) {
+		payload_u64(&scene->payload, 0x40f86a0000000000); /* 100000.0 */
+	}
+	event(scene, ms, ALPHA, id, version);
+}
+
+#define NET ",provider=\"Microsoft-Windows-DotNETRuntime\""
+
+static void the_runtime_reports_collections_heaps_locks_and_threads(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &dotnet);
+	gc(&scene, 10, ALPHA, 0, 0.3);
+	gc(&scene, 20, ALPHA, 2, 30);
+	gc(&scene, 15, BETA, 0, 1);
+	heap(&scene, 60, ALPHA, 1000, 1);
+	heap(&scene, 61, BETA, 100, 2);
+	heap(&scene, 62, BETA_TOO, 20, 2);
+	heap(&scene, 63, BETA, 200, 2); /* replaces what it said before */
+	allocation(&scene, 70, 1, 1000);
+	allocation(&scene, 71, 2, 24);
+	payload_wstring(&scene.payload, "System.Exception");
+	payload_wstring(&scene.payload, "sorry");
+	payload_pointer(&scene.payload, 1);
+	payload_u32(&scene.payload, 0x80131500);
+	payload_u16(&scene.payload, 0);
+	payload_u16(&scene.payload, 6);
+	event(&scene, 72, BETA, 80, 1);
+	contention(&scene, 80, 81, 1);
+	contention(&scene, 80.5, 91, 0);
+	contention(&scene, 81, 81, 1);
+	contention(&scene, 83, 91, 1); /* its own time is not that since the start */
+	payload_u64(&scene.payload, 1);
+	payload_u64(&scene.payload, 2);
+	payload_zeros(&scene.payload, 4 + 4);
+	payload_wstring(&scene.payload, "N");
+	payload_wstring(&scene.payload, "M");
+	payload_wstring(&scene.payload, "void ()");
+	payload_u16(&scene.payload, 6);
+	event(&scene, 90, ALPHA, 145, 1);
+	workers(&scene, 91, BETA, 50, 3);
+	workers(&scene, 92, BETA_TOO, 50, 2);
+	workers(&scene, 93, BETA, 57, 4);
+	workers(&scene, 94, ALPHA, 51, 9);
+	/* Its shares of the gauges go with it. */
+	kernel_events_at(&scene.kernel, 0, 100 * MS, 4, 8);
+	process(&scene, OP_STOP, BETA_TOO, "Beta.exe");
+	expect(&scene, "dotnet",
+	       "etw_dotnet_allocated_bytes_total{process=\"alpha\"" NET "} 4294968320\n"
+	       "etw_dotnet_contention_seconds_total{process=\"alpha\"" NET "} 0.0006\n"
+	       "etw_dotnet_contentions_total{process=\"alpha\"" NET "} 2\n"
+	       "etw_dotnet_exceptions_total{process=\"beta\"" NET "} 1\n"
+	       "etw_dotnet_gc_collections_total{process=\"alpha\"" NET ",generation=\"0\"} 1\n"
+	       "etw_dotnet_gc_collections_total{process=\"beta\"" NET ",generation=\"0\"} 1\n"
+	       "etw_dotnet_gc_collections_total{process=\"alpha\"" NET ",generation=\"2\"} 1\n"
+	       "etw_dotnet_gc_heap_bytes{process=\"alpha\"" NET ",generation=\"0\"} 1000\n"
+	       "etw_dotnet_gc_heap_bytes{process=\"alpha\"" NET ",generation=\"1\"} 1001\n"
+	       "etw_dotnet_gc_heap_bytes{process=\"alpha\"" NET ",generation=\"2\"} 1002\n"
+	       "etw_dotnet_gc_heap_bytes{process=\"alpha\"" NET ",generation=\"3\"} 1003\n"
+	       "etw_dotnet_gc_heap_bytes{process=\"beta\"" NET ",generation=\"0\"} 200\n"
+	       "etw_dotnet_gc_heap_bytes{process=\"beta\"" NET ",generation=\"1\"} 201\n"
+	       "etw_dotnet_gc_heap_bytes{process=\"beta\"" NET ",generation=\"2\"} 202\n"
+	       "etw_dotnet_gc_heap_bytes{process=\"beta\"" NET ",generation=\"3\"} 203\n"
+	       "etw_dotnet_gc_heap_bytes{process=\"beta\"" NET ",generation=\"4\"} 204\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"0.0001\"} 0\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"0.0004\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"0.0016\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"0.0064\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"0.0256\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"0.1024\"} 2\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"0.4096\"} 2\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"1.6384\"} 2\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"6.5536\"} 2\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"alpha\"" NET ",le=\"+Inf\"} 2\n"
+	       "etw_dotnet_gc_pause_seconds_sum{process=\"alpha\"" NET "} 0.0303\n"
+	       "etw_dotnet_gc_pause_seconds_count{process=\"alpha\"" NET "} 2\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"0.0001\"} 0\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"0.0004\"} 0\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"0.0016\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"0.0064\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"0.0256\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"0.1024\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"0.4096\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"1.6384\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"6.5536\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_bucket{process=\"beta\"" NET ",le=\"+Inf\"} 1\n"
+	       "etw_dotnet_gc_pause_seconds_sum{process=\"beta\"" NET "} 0.001\n"
+	       "etw_dotnet_gc_pause_seconds_count{process=\"beta\"" NET "} 1\n"
+	       "etw_dotnet_methods_jitted_total{process=\"alpha\"" NET "} 1\n"
+	       "etw_dotnet_threadpool_threads{process=\"alpha\"" NET "} 9\n"
+	       "etw_dotnet_threadpool_threads{process=\"beta\"" NET "} 4\n");
+}
+
+/* ---- http ---- */
+
+static void request(struct scene *scene, double ms, uint64_t id)
+{
+	payload_u64(&scene->payload, id);
+	payload_u64(&scene->payload, 0x70);
+	payload_u32(&scene->payload, 0);
+	event(scene, ms, 4, 1, 0);
+}
+
+static void response(struct scene *scene, double ms, uint16_t event_id, uint64_t id, uint16_t code,
+		     const char *verb)
+{
+	payload_u64(&scene->payload, id);
+	payload_u64(&scene->payload, 0x70);
+	payload_u16(&scene->payload, code);
+	payload_astring(&scene->payload, verb);
+	payload_zeros(&scene->payload, 4 + 2 + 4);
+	event(scene, ms, ALPHA, event_id, 0);
+}
+
+static void sent(struct scene *scene, double ms, uint16_t event_id, uint64_t id, uint16_t code)
+{
+	payload_u64(&scene->payload, id);
+	payload_u16(&scene->payload, code);
+	event(scene, ms, 4, event_id, 0);
+}
+
+static void delivered(struct scene *scene, double ms, uint64_t id, const char *url)
+{
+	payload_pointer(&scene->payload, 0x77);
+	payload_u64(&scene->payload, id);
+	payload_u32(&scene->payload, 1);
+	payload_wstring(&scene->payload, "DefaultAppPool");
+	payload_wstring(&scene->payload, url);
+	payload_u32(&scene->payload, 0);
+	event(scene, ms, ALPHA, 3, 0);
+}
+
+static void requests_are_counted_and_timed_by_their_id(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &http);
+	payload_pointer(&scene.payload, 0x70);
+	payload_u32(&scene.payload, 0);
+	payload_u32(&scene.payload, 0);
+	event(&scene, 1, 4, 21, 0);
+	request(&scene, 10, 1);
+	request(&scene, 11, 2);
+	request(&scene, 12, 3);
+	delivered(&scene, 12.1, 3, "http://Shop.Example:80/cart?user=7");
+	delivered(&scene, 12.2, 1, "https://shop.example:8443/");
+	response(&scene, 12.5, 8, 3, 304, "GET");
+	sent(&scene, 13, 12, 3, 304);           /* 1 ms */
+	response(&scene, 20, 4, 2, 200, "get"); /* its delivery was lost */
+	sent(&scene, 21, 10, 2, 200);           /* 10 ms */
+	response(&scene, 110, 4, 1, 500, "PROPFIND");
+	sent(&scene, 110, 10, 1, 500); /* 100 ms */
+	/* All but the response was lost: no start, no time. */
+	response(&scene, 120, 4, 9, 200, "PUT");
+	sent(&scene, 121, 10, 9, 200);
+	expect(&scene, "http",
+	       "etw_http_connections_total 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.0005\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.001\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.002\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.004\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.008\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.016\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.032\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.064\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.128\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.256\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"0.512\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"1.024\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"2.048\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"4.096\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"8.192\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"16.384\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example\",le=\"+Inf\"} 1\n"
+	       "etw_http_request_duration_seconds_sum{site=\"shop.example\"} 0.001\n"
+	       "etw_http_request_duration_seconds_count{site=\"shop.example\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.0005\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.001\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.002\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.004\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.008\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.016\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.032\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.064\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.128\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.256\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"0.512\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"1.024\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"2.048\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"4.096\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"8.192\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"16.384\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"_unknown\",le=\"+Inf\"} 1\n"
+	       "etw_http_request_duration_seconds_sum{site=\"_unknown\"} 0.01\n"
+	       "etw_http_request_duration_seconds_count{site=\"_unknown\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.0005\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.001\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.002\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.004\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.008\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.016\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.032\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.064\"} 0\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.128\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.256\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"0.512\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"1.024\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"2.048\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"4.096\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"8.192\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"16.384\"} 1\n"
+	       "etw_http_request_duration_seconds_bucket{site=\"shop.example:8443\",le=\"+Inf\"} 1\n"
+	       "etw_http_request_duration_seconds_sum{site=\"shop.example:8443\"} 0.1\n"
+	       "etw_http_request_duration_seconds_count{site=\"shop.example:8443\"} 1\n"
+	       "etw_http_requests_total{site=\"shop.example\",method=\"GET\",code=\"304\"} 1\n"
+	       "etw_http_requests_total{site=\"_unknown\",method=\"GET\",code=\"200\"} 1\n"
+	       "etw_http_requests_total{site=\"shop.example:8443\",method=\"other\",code=\"500\"} 1\n"
+	       "etw_http_requests_total{site=\"_unknown\",method=\"PUT\",code=\"200\"} 1\n");
+}
+
+/* Path, query, user and password may hold secrets, and are without bound. */
+static void nothing_of_a_url_but_its_host_is_shown(void **state)
+{
+	static const struct {
+		const char *url, *site;
+	} cases[] = {
+		{ "http://a.example:80/x", "a.example" },
+		{ "HTTP://A.Example:80/X", "a.example" },
+		{ "http://a.example:80", "a.example" },
+		{ "http://a.example/x:80/", "a.example" },
+		{ "https://a.example:443/", "a.example" },
+		{ "http://a.example?q=http://secret:80/", "a.example" },
+		{ "http://a.example#/@", "a.example" },
+		{ "http://a.example:443/", "a.example:443" },
+		{ "https://a.example:80/", "a.example:80" },
+		{ "http://[::1]:80/", "[::1]" },
+		{ "http://[FE80::1]:8080/x", "[fe80::1]:8080" },
+		{ "http://b\xc3\xbc"
+		  "cher.example/",
+		  "b\xc3\xbc"
+		  "cher.example" },
+		{ "http://a.example/two\nlines\n", "a.example" },
+		{ "", "_unknown" },
+		{ "/path?secret", "_unknown" },
+		{ "http:///path", "_unknown" },
+		{ "http://user:secret@a.example/", "_unknown" },
+		{ "http://a.example\\secret/", "_unknown" },
+		{ "http://a.example secret/", "_unknown" },
+		{ "ftp://a.example/secret", "_unknown" },
+		{ "secret http://a.example/", "_unknown" },
+		{ NULL, "_unknown" }, /* a host of 20000 characters */
+	};
+	char lines[4096] = "etw_http_connections_total 0\n", url[20016] = "http://";
+	struct scene scene;
+
+	(void)state;
+	memset(url + 7, 'a', 20000);
+	begin(&scene, &http);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		size_t used = strlen(lines);
+
+		delivered(&scene, 2 + (double)i, i, cases[i].url ? cases[i].url : url);
+		response(&scene, 2.5 + (double)i, 8, i, (uint16_t)(200 + i), "GET");
+		snprintf(lines + used, sizeof lines - used,
+			 "etw_http_requests_total{site=\"%s\",method=\"GET\",code=\"%zu\"} 1\n",
+			 cases[i].site, 200 + i);
+	}
+	expect(&scene, "http", lines);
+}
+
+/* ---- tcp ---- */
+
+static void addresses(struct scene *scene)
+{
+	static const uint8_t local[16] = { 2, 0, 0xc0, 0, 10, 0, 0, 5 };
+	static const uint8_t remote[16] = { 2, 0, 1, 0xbb, 10, 0, 0, 9 };
+
+	payload_u32(&scene->payload, sizeof local);
+	payload_bytes(&scene->payload, local, sizeof local);
+	payload_u32(&scene->payload, sizeof remote);
+	payload_bytes(&scene->payload, remote, sizeof remote);
+}
+
+static void connect(struct scene *scene, double ms, uint64_t tcb)
+{
+	payload_pointer(&scene->payload, tcb);
+	addresses(scene);
+	payload_zeros(&scene->payload, 4 + 4);
+	event(scene, ms, 4, 1002, 0);
+}
+
+/* In a thread of the system: the payload names the process. */
+static void connected(struct scene *scene, double ms, uint16_t id, uint64_t tcb, uint32_t status,
+		      uint32_t process_id)
+{
+	addresses(scene);
+	payload_u32(&scene->payload, status);
+	payload_u32(&scene->payload, process_id);
+	payload_u32(&scene->payload, 1);
+	payload_pointer(&scene->payload, tcb);
+	payload_u64(&scene->payload, 0);
+	event(scene, ms, 4, id, 1);
+}
+
+static void connections_are_timed_and_their_failures_counted(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &tcpip);
+	connect(&scene, 10, 0xa);
+	connect(&scene, 11, 0xb);
+	connected(&scene, 12, 1033, 0xb, 0, ALPHA); /* 1 ms */
+	connected(&scene, 50, 1033, 0xa, 0, BETA);  /* 40 ms */
+	connected(&scene, 60, 1034, 0xc, 0xc0000236, ALPHA);
+	connected(&scene, 61, 1034, 0xd, 0xc0000236, ALPHA);
+	connected(&scene, 62, 1034, 0xe, 0xc00000b5, BETA);
+	connected(&scene, 63, 1034, 0xf, 0xc0000999, BETA);
+	expect(&scene, "tcp",
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.0005\"} 0\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.001\"} 1\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.002\"} 1\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.004\"} 1\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.008\"} 1\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.016\"} 1\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.032\"} 1\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.064\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.128\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.256\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"0.512\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"1.024\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"2.048\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"4.096\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"8.192\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"16.384\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_bucket{le=\"+Inf\"} 2\n"
+	       "etw_tcp_connect_duration_seconds_sum 0.041\n"
+	       "etw_tcp_connect_duration_seconds_count 2\n"
+	       "etw_tcp_process_connect_failures_total{process=\"alpha\",provider=\"Microsoft-Windows-TCPIP\",reason=\"connection_refused\"} 2\n"
+	       "etw_tcp_process_connect_failures_total{process=\"beta\",provider=\"Microsoft-Windows-TCPIP\",reason=\"io_timeout\"} 1\n"
+	       "etw_tcp_process_connect_failures_total{process=\"beta\",provider=\"Microsoft-Windows-TCPIP\",reason=\"error\"} 1\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dns_queries_are_counted_and_timed),
+		cmocka_unit_test(the_runtime_reports_collections_heaps_locks_and_threads),
+		cmocka_unit_test(requests_are_counted_and_timed_by_their_id),
+		cmocka_unit_test(nothing_of_a_url_but_its_host_is_shown),
+		cmocka_unit_test(connections_are_timed_and_their_failures_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

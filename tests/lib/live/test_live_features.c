@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which providers each live session enables: each once, where the configuration has it, and one for
+ * the names of processes in user sessions.
+ */
+#include "exporter/live.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "metrics/registry.h"
+#include "tests/support/one_collector.h"
+#include "tests/support/program.h"
+
+#define NAMES    "Microsoft-Windows-Kernel-Process"
+#define DNS      "Microsoft-Windows-DNS-Client"
+#define DNS_GUID "'{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}'"
+#define COLLECTOR \
+	"collector: %c\nhelp: Test.\ndefault: on\nneeds: { providers: ['%s'] }\nmetrics: []\n"
+
+struct enabled {
+	struct config *config;
+	struct registry *registry;
+	struct rule_set *rules;
+};
+
+/* Two collectors that need something, NULL: none, and sessions. */
+static void open_providers(struct enabled *enabled, const char *need_x, const char *need_y,
+			   const char *sessions)
+{
+	char x[500], y[500];
+	const char *const texts[3] = { need_x ? x : NULL, need_y ? y : NULL, NULL };
+	struct error err = { 0 };
+
+	snprintf(x, sizeof x, COLLECTOR, 'x', need_x ? need_x : "");
+	snprintf(y, sizeof y, COLLECTOR, 'y', need_y ? need_y : "");
+	enabled->config = config_of(sessions);
+	enabled->registry = registry_new(&(struct registry_limits){ 0 }, NULL);
+	enabled->rules = three_collectors(texts, enabled->config, enabled->registry, &err);
+	assert_string_equal(err.text, "");
+}
+
+static void close_providers(struct enabled *enabled)
+{
+	rule_set_free(enabled->rules);
+	registry_free(enabled->registry);
+	config_free(enabled->config);
+}
+
+/* A session's providers as "name:level:any", with a space between. */
+static void assert_session(const struct enabled *enabled, size_t index, const char *expected,
+			   bool names_only)
+{
+	struct live_providers providers;
+	struct text text = { 0 };
+
+	assert_true(live_providers_init(&providers, enabled->config, enabled->rules, index, NULL));
+	text_add_string(&text, "");
+	for (size_t i = 0; i < providers.count; i++) {
+		char label[GUID_TEXT_SIZE + 2];
+
+		text_add_format(&text, "%s%s:%u:%llx", i > 0 ? " " : "",
+				provider_spec_label(&providers.list[i], label),
+				providers.list[i].level, (unsigned long long)providers.list[i].any);
+	}
+	assert_string_equal(text.data ? text.data : "", expected);
+	assert_int_equal(providers.names_only, names_only);
+	text_free(&text);
+	live_providers_done(&providers);
+}
+
+static void what_collectors_need_goes_into_the_first_session(void **state)
+{
+	struct enabled enabled;
+
+	(void)state;
+	open_providers(&enabled, DNS ":4::2", "Other:3::1",
+		       "sessions: { noise: { logger: user, providers: ['Third:5::8'] } }\n");
+	assert_session(&enabled, 0, DNS ":4:2 Other:3:1", false);
+	assert_session(&enabled, 1, "Third:5:8 " NAMES ":4:10", true);
+	close_providers(&enabled);
+}
+
+static void one_provider_that_two_collectors_need_is_enabled_for_both(void **state)
+{
+	struct enabled enabled;
+	struct live_providers providers;
+
+	(void)state;
+	open_providers(&enabled, DNS ":2:7:1:3", "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:4:8:2:6",
+		       "sessions: {}\n");
+	assert_session(&enabled, 0, DNS ":4:3", false);
+	assert_true(live_providers_init(&providers, enabled.config, enabled.rules, 0, NULL));
+	assert_int_equal(providers.list[0].all, 2);
+	assert_int_equal(providers.list[0].id_count, 2);
+	assert_int_equal(providers.list[0].ids[0], 7);
+	assert_int_equal(providers.list[0].ids[1], 8);
+	live_providers_done(&providers);
+	close_providers(&enabled);
+}
+
+/* A level of 0 and keywords of 0 are all of them, however little the other collector needs. */
+static void all_that_one_collector_needs_is_enabled_for_both(void **state)
+{
+	static const struct {
+		const char *x, *y, *both;
+	} cases[] = {
+		{ DNS ":0::0", DNS ":4::2", DNS ":0:0" }, { DNS ":4::2", DNS ":0::0", DNS ":0:0" },
+		{ DNS ":0::1", DNS ":4::2", DNS ":0:3" }, { DNS ":4::2", DNS ":0::1", DNS ":0:3" },
+		{ DNS ":3::0", DNS ":4::2", DNS ":4:0" }, { DNS ":4::2", DNS ":3::0", DNS ":4:0" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct enabled enabled;
+
+		open_providers(&enabled, cases[i].x, cases[i].y, "sessions: {}\n");
+		assert_session(&enabled, 0, cases[i].both, false);
+		close_providers(&enabled);
+	}
+}
+
+/* A filter by id takes 64 of them: what the collectors have in common counts once, and when there
+ * are more, every event is delivered. */
+static void ids_that_two_collectors_need_count_once(void **state)
+{
+	static const struct {
+		unsigned first, last; /* ids of the second collector; the first needs 1 to 40 */
+		size_t ids;           /* of both; 0: every event */
+	} cases[] = { { 1, 40, 40 }, { 30, 64, 64 }, { 30, 65, 0 }, { 41, 80, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct enabled enabled;
+		struct live_providers providers;
+		struct text x = { 0 }, y = { 0 };
+
+		for (unsigned id = 1; id <= 40; id++) {
+			text_add_format(&x, "%s%u", id > 1 ? "," : DNS ":4:", id);
+		}
+		for (unsigned id = cases[i].first; id <= cases[i].last; id++) {
+			text_add_format(&y, "%s%u", id > cases[i].first ? "," : DNS ":4:", id);
+		}
+		open_providers(&enabled, x.data, y.data, "sessions: {}\n");
+		assert_true(
+			live_providers_init(&providers, enabled.config, enabled.rules, 0, NULL));
+		assert_int_equal(providers.count, 1);
+		assert_int_equal(providers.list[0].id_count, cases[i].ids);
+		live_providers_done(&providers);
+		close_providers(&enabled);
+		text_free(&x);
+		text_free(&y);
+	}
+}
+
+static void who_needs_every_event_of_a_provider_gets_them(void **state)
+{
+	struct enabled enabled;
+	struct live_providers providers;
+
+	(void)state;
+	open_providers(&enabled, DNS ":4:7", DNS ":4", "sessions: {}\n");
+	assert_true(live_providers_init(&providers, enabled.config, enabled.rules, 0, NULL));
+	assert_int_equal(providers.count, 1);
+	assert_int_equal(providers.list[0].id_count, 0);
+	live_providers_done(&providers);
+	close_providers(&enabled);
+}
+
+static void a_provider_is_enabled_where_the_configuration_has_it(void **state)
+{
+	static const char *const sessions[] = {
+		"sessions: { noise: { logger: user, providers: [" DNS ":5::8] } }\n",
+		"sessions: { noise: { logger: user, providers: [{ provider: " DNS_GUID
+		", any: 8 }] } }\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct enabled enabled;
+
+		open_providers(&enabled, DNS ":4::2", NULL, sessions[i]);
+		assert_session(&enabled, 0, "", false); /* or its events would count twice */
+		assert_session(&enabled, 1,
+			       i == 0 ? DNS ":5:8 " NAMES ":4:10" :
+					"{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:5:8 " NAMES ":4:10",
+			       true);
+		close_providers(&enabled);
+	}
+}
+
+static void the_configuration_says_how_the_first_session_has_a_provider(void **state)
+{
+	struct enabled enabled;
+
+	(void)state;
+	open_providers(&enabled, DNS ":4::2", NULL,
+		       "sessions: { etw_exporter: { providers: [" DNS ":3::8] } }\n");
+	assert_session(&enabled, 0, DNS ":3:8", false);
+	close_providers(&enabled);
+}
+
+static void names_of_processes_are_enabled_unless_they_are_configured(void **state)
+{
+	struct enabled enabled;
+
+	(void)state;
+	open_providers(&enabled, NULL, NULL,
+		       "sessions: { a: { logger: user, providers: "
+		       "['{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:5::0x50'] } }\n");
+	assert_session(&enabled, 1, "{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}:5:50", false);
+	close_providers(&enabled);
+}
+
+/* Where no session has kernel events, the first user session gets what collectors need. */
+static void without_kernel_events_their_substitutes_are_enabled(void **state)
+{
+#define SUBSTITUTE                                                                              \
+	"collector: x\nhelp: Test.\ndefault: on\nneeds: { kernel: [FILE_IO], providers: ['" DNS \
+	":3::1'], without_kernel: ['Other:4::0x30'] }\nmetrics: []\n"
+	static const struct {
+		const char *config, *expected[2];
+		bool names_only;
+	} cases[] = {
+		{ "sessions: { a: { logger: user, providers: ['Third:5::8'] } }\n",
+		  { DNS ":3:1", "Third:5:8 " NAMES ":4:10" },
+		  false },
+		{ "kernel_events: off\n", { DNS ":3:1 Other:4:30 " NAMES ":4:10", NULL }, true },
+		{ "kernel_events: off\nsessions: { a: { logger: user, providers: ['Third:5::8'] }, "
+		  "b: { logger: user, providers: ['Fourth:5::8'] } }\n",
+		  { DNS ":3:1 Other:4:30 Third:5:8 " NAMES ":4:10", "Fourth:5:8 " NAMES ":4:10" },
+		  true },
+		/* The configuration says where and how a substitute is enabled. */
+		{ "kernel_events: off\nsessions: { a: { logger: user, providers: ['Third:5::8'] }, "
+		  "b: { logger: user, providers: ['Other:5::8'] } }\n",
+		  { DNS ":3:1 Third:5:8 " NAMES ":4:10", "Other:5:8 " NAMES ":4:10" },
+		  true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *const texts[3] = { SUBSTITUTE, NULL, NULL };
+		struct enabled enabled = { .config = config_of(cases[i].config) };
+		struct error err = { 0 };
+
+		enabled.registry = registry_new(&(struct registry_limits){ 0 }, NULL);
+		enabled.rules = three_collectors(texts, enabled.config, enabled.registry, &err);
+		assert_string_equal(err.text, "");
+		assert_session(&enabled, 0, cases[i].expected[0], cases[i].names_only);
+		if (cases[i].expected[1]) {
+			assert_session(&enabled, 1, cases[i].expected[1], true);
+		} else {
+			assert_int_equal(enabled.config->session_count, 1);
+		}
+		close_providers(&enabled);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_collectors_need_goes_into_the_first_session),
+		cmocka_unit_test(one_provider_that_two_collectors_need_is_enabled_for_both),
+		cmocka_unit_test(all_that_one_collector_needs_is_enabled_for_both),
+		cmocka_unit_test(ids_that_two_collectors_need_count_once),
+		cmocka_unit_test(who_needs_every_event_of_a_provider_gets_them),
+		cmocka_unit_test(a_provider_is_enabled_where_the_configuration_has_it),
+		cmocka_unit_test(the_configuration_says_how_the_first_session_has_a_provider),
+		cmocka_unit_test(names_of_processes_are_enabled_unless_they_are_configured),
+		cmocka_unit_test(without_kernel_events_their_substitutes_are_enabled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Live sessions as a source, against tests/fake_etw: what is asked of Windows, and what comes back.
+ */
+#include "lib/live/live_source.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/source/kernel_flags.h"
+#include "tests/fake_etw/fake_etw.h"
+#include "tests/lib/live/support/run.h"
+
+static const GUID nt_kernel_guid = {
+	0x9e814aad, 0x3204, 0x11d2, { 0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39 }
+};
+
+/* ---- the session ---- */
+
+static void a_private_session_asks_for_what_does_not_lose(void **state)
+{
+	struct run *run = *state;
+	struct fake_etw_session session;
+
+	run_open(run, &run->options);
+	assert_true(fake_etw_session("etw_test", &session));
+	assert_int_equal(session.mode & EVENT_TRACE_SYSTEM_LOGGER_MODE,
+			 EVENT_TRACE_SYSTEM_LOGGER_MODE);
+	assert_int_equal(session.mode & EVENT_TRACE_REAL_TIME_MODE, EVENT_TRACE_REAL_TIME_MODE);
+	assert_int_equal(session.mode & EVENT_TRACE_INDEPENDENT_SESSION_MODE,
+			 EVENT_TRACE_INDEPENDENT_SESSION_MODE);
+	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED), "");
+	assert_memory_not_equal(&session.guid, &nt_kernel_guid, sizeof(GUID));
+	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
+	assert_int_equal(session.buffer_size_kb, 256);
+	assert_int_equal(session.minimum_buffers, 64);
+	assert_int_equal(session.maximum_buffers, 128);
+	assert_int_equal(session.flush_timer, 1);
+	assert_int_equal(session.clock, 1);
+	assert_string_equal(source_facts(run->source)->name, "etw_test");
+	assert_string_equal(source_facts(run->source)->type, "system_logger");
+	assert_string_equal(source_facts(run->source)->mode,
+			    "real_time,persist_on_hybrid_shutdown,system_logger,independent");
+	assert_int_equal(source_facts(run->source)->clock.type, CLOCK_QPC);
+	run_end(run); /* closing one that never ran stops the session */
+	assert_false(fake_etw_session("etw_test", &session));
+}
+
+static void many_processors_need_more_buffers(void **state)
+{
+	static const struct fake_etw_options machine = { .processors = 32 };
+	uint32_t buffers; /* under Windows the processors are the real ones */
+	struct run *run = *state;
+	struct fake_etw_session session;
+
+	fake_etw_reset(&machine);
+	buffers = 4 * GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+	buffers = buffers > 64 ? buffers : 64;
+	run_open(run, &run->options);
+	assert_true(fake_etw_session("etw_test", &session));
+	assert_int_equal(session.minimum_buffers, buffers);
+	assert_int_equal(session.maximum_buffers, 2 * buffers);
+	run_end(run);
+}
+
+static void buffers_are_those_of_the_configuration(void **state)
+{
+	struct run *run = *state;
+	struct fake_etw_session session;
+
+	run->options.logger = LIVE_USER;
+	run->options.kernel_flags = 0;
+	run->options.buffer_size_bytes = 65536;
+	run->options.buffers_min = 70;
+	run->options.buffers_max = 75;
+	run->options.flush_ms = 3000;
+	run_open(run, &run->options);
+	assert_true(fake_etw_session("etw_test", &session));
+	assert_int_equal(session.mode & EVENT_TRACE_INDEPENDENT_SESSION_MODE,
+			 EVENT_TRACE_INDEPENDENT_SESSION_MODE);
+	assert_int_equal(session.mode & EVENT_TRACE_SYSTEM_LOGGER_MODE, 0);
+	assert_int_equal(session.buffer_size_kb, 64);
+	assert_int_equal(session.minimum_buffers, 70);
+	assert_int_equal(session.maximum_buffers, 75);
+	assert_int_equal(session.flush_timer, 3);
+	run_end(run);
+}
+
+/* "Logging Mode Constants", Microsoft Learn: that is what INDEPENDENT is for. */
+static void an_event_that_another_session_has_no_room_for_arrives(void **state)
+{
+	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_SYSTEM_PROVIDERS,
+						    LIVE_USER };
+	const struct fake_etw_event event = { .provider = some_provider };
+	struct provider_spec provider;
+
+	(void)state;
+	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		struct fake_etw_session session;
+		struct run run;
+
+		fake_etw_reset(NULL);
+		run_begin(&run);
+		run.options.logger = loggers[i];
+		run.options.kernel_flags = loggers[i] == LIVE_USER ? 0 : KERNEL_FLAG_PROCESS;
+		run.options.providers = &provider;
+		run.options.provider_count = 1;
+		run_start_and_wait(&run, &run.options);
+		assert_true(fake_etw_other_start("full", EVENT_TRACE_REAL_TIME_MODE, 0));
+		assert_true(fake_etw_other_enable("full", &some_provider, 0, 0));
+		fake_etw_fill("full", true);
+		for (unsigned j = 0; j < 10; j++) {
+			assert_int_equal(fake_etw_emit(&event), 2);
+		}
+		assert_true(fake_etw_session("etw_test", &session));
+		assert_int_equal(session.withheld, 0);
+		assert_true(run_wait(&run, &run.events, 10));
+		run_stop(&run);
+		assert_true(fake_etw_other_stop("full"));
+		run_end(&run);
+	}
+	provider_spec_done(&provider);
+}
+
+static void a_mode_that_windows_leaves_out_is_one_warning(void **state)
+{
+	static const struct {
+		uint32_t stripped;
+		const char *mode, *sentence;
+	} cases[] = {
+		{ EVENT_TRACE_INDEPENDENT_SESSION_MODE,
+		  "real_time,persist_on_hybrid_shutdown,system_logger",
+		  "Windows left out the logging mode independent: an event of a provider that "
+		  "another session has no room for is lost here, too, and is counted nowhere" },
+		{ EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN, "real_time,system_logger",
+		  "Windows left out the logging mode independent: an event of a provider that "
+		  "another session has no room for is lost here, too, and is counted nowhere" },
+		{ EVENT_TRACE_USE_MS_FLUSH_TIMER, /* which was not asked for */
+		  "real_time,persist_on_hybrid_shutdown,system_logger,independent", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct fake_etw_options machine = { .stripped_modes = cases[i].stripped };
+		unsigned warnings = 0;
+		struct run run;
+
+		fake_etw_reset(&machine);
+		run_begin(&run);
+		run_start_and_wait(&run, &run.options);
+		assert_string_equal(source_facts(run.source)->mode, cases[i].mode);
+		assert_true(fake_etw_other_stop("etw_test"));
+		assert_true(run_wait(&run, &run.restarts, 1));
+		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
+		run_stop(&run);
+		for (size_t j = 0; j < run.session_event_count; j++) {
+			warnings += run.session_events[j] == SESSION_PROVIDER_FAILED;
+		}
+		assert_int_equal(warnings, cases[i].sentence[0] ? 1 : 0);
+		assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED), cases[i].sentence);
+		run_end(&run);
+	}
+}
+
+/* Events are missing sooner there, but there are events. */
+static void a_session_does_without_modes_that_windows_refuses(void **state)
+{
+	static const struct fake_etw_options machine = {
+		.refused_modes = EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN
+	};
+	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_NT_KERNEL };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		struct run run;
+
+		fake_etw_reset(&machine);
+		run_begin(&run);
+		run.options.logger = loggers[i];
+		run.options.name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" : "etw_test";
+		run_start_and_wait(&run, &run.options);
+		assert_string_equal(source_facts(run.source)->mode, "real_time,system_logger");
+		assert_non_null(strstr(run_sentence(&run, SESSION_PROVIDER_FAILED),
+				       "left out the logging mode independent: "));
+		emit_process_start(8);
+		assert_true(run_wait(&run, &run.events, 1));
+		run_stop(&run);
+		run_end(&run);
+	}
+}
+
+static void samples_need_a_privilege_that_is_switched_on(void **state)
+{
+	struct run *run = *state;
+
+	run->options.kernel_flags |= KERNEL_FLAG_PROFILE;
+	run_open(run, &run->options);
+	run_end(run);
+}
+
+/* PERF_POOL is 0x20000040 and PERF_OB_HANDLE 0x80000040: their top three bits are the word. */
+static void groups_beyond_the_flags_are_switched_on(void **state)
+{
+	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_SYSTEM_PROVIDERS,
+						    LIVE_NT_KERNEL };
+	static const GUID pool_class = {
+		0x0268a8b6, 0x74fd, 0x4302, { 0x9d, 0xd0, 0x6e, 0x8f, 0x17, 0x95, 0xc0, 0xcf }
+	};
+	const struct fake_etw_event pool = { .provider = pool_class,
+					     .descriptor = { .Opcode = 32, .Version = 2 },
+					     .classic = true };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
+		struct run run;
+		struct fake_etw_session session;
+
+		fake_etw_reset(NULL);
+		run_begin(&run);
+		run.options.logger = loggers[i];
+		run.options.name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" :
+								  run.options.name;
+		for (uint32_t j = 0; j < KERNEL_GROUP_COUNT; j++) {
+			if (strcmp(kernel_flag_names[KERNEL_FLAG_COUNT + j], "POOL") == 0 ||
+			    strcmp(kernel_flag_names[KERNEL_FLAG_COUNT + j], "OB_HANDLE") == 0) {
+				run.options.kernel_groups |= 1U << j;
+			}
+		}
+		run_open(&run, &run.options);
+		assert_true(fake_etw_session(run.options.name, &session));
+		assert_int_equal(session.masks[1], 0x40);
+		assert_int_equal(session.masks[4], 0x40);
+		assert_int_equal(fake_etw_emit(&pool), 1);
+		run_end(&run);
+	}
+}
+
+static void a_session_does_without_groups_that_windows_refuses(void **state)
+{
+	struct run *run = *state;
+
+	run->options.kernel_groups = 1;
+	fake_etw_fail("TraceSetInformation", ERROR_NOT_SUPPORTED, 0);
+	run_start_and_wait(run, &run->options);
+	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
+			    "kernel events beyond the flags could not be enabled: this Windows "
+			    "does not support it (error 50)");
+	emit_process_start(8);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	run_end(run);
+}
+
+/* Two are Windows' own, six are other programs'. */
+static void all_eight_system_loggers_in_use_are_reported(void **state)
+{
+	static const struct fake_etw_options machine = { .foreign_system_loggers = 6 };
+	struct run *run = *state;
+	struct error err = { 0 };
+
+	fake_etw_reset(&machine);
+	assert_null(source_open_live(&run->options, &err));
+	assert_string_equal(err.text,
+			    "session etw_test: Windows has no resources for it (error 1450): all "
+			    "64 sessions, or all 8 with kernel events, are in use, or its "
+			    "buffers are too large");
+	run->options.logger = LIVE_USER;
+	run->options.kernel_flags = 0;
+	run_open(run, &run->options); /* which is none of them */
+	run_end(run);
+}
+
+static void the_number_of_sessions_is_that_of_the_machine(void **state)
+{
+	static const struct {
+		struct fake_etw_options machine;
+		unsigned sessions;
+	} cases[] = {
+		{ { .max_loggers = 32, .foreign_sessions = 32 }, 32 },
+		{ { .max_loggers = 200, .foreign_sessions = 200 }, 200 },
+		{ { .os_build = 15063, .foreign_sessions = 64 }, 64 }, /* cannot be queried */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char expected[200];
+		struct error err = { 0 };
+		struct run run;
+
+		fake_etw_reset(&cases[i].machine);
+		run_begin(&run);
+		assert_null(source_open_live(&run.options, &err));
+		snprintf(expected, sizeof expected,
+			 "session etw_test: Windows has no resources for it (error 1450): all %u "
+			 "sessions, or all 8 with kernel events, are in use, or its buffers are "
+			 "too large",
+			 cases[i].sessions);
+		assert_string_equal(err.text, expected);
+		run_end(&run);
+	}
+}
+
+/* ---- events ---- */
+
+static void an_event_arrives_as_it_was_written(void **state)
+{
+	static const uint8_t sid[] = { 1, 2, 3, 4, 5 };
+	static const uint64_t key = 0x1122334455667788;
+	const struct fake_etw_item items[] = {
+		{ .type = EXTENDED_SID, .size = sizeof sid, .data = sid },
+		{ .type = EXTENDED_PROCESS_START_KEY, .size = sizeof key, .data = &key },
+	};
+	struct fake_etw_event event = {
+		.provider = some_provider,
+		.descriptor = { .Id = 300,
+				.Version = 2,
+				.Channel = 3,
+				.Level = 4,
+				.Opcode = 5,
+				.Task = 600,
+				.Keyword = 0x10 },
+		.process_id = 77,
+		.thread_id = 78,
+		.processor = 3,
+		.pointer_size = 4,
+		.activity = { 1, 2, 3, { 4 } },
+		.items = items,
+		.item_count = 2,
+		.payload = "payload",
+		.payload_size = 7,
+	};
+	struct provider_spec provider;
+	struct run *run = *state;
+	struct extended_item item;
+
+	assert_true(provider_spec_parse(&provider, "{11111111-2222-3333-4444-555555555555}", NULL));
+	run->options.providers = &provider;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_memory_equal(run->provider.bytes, &some_provider, 16);
+	assert_int_equal(run->record.id, 300);
+	assert_int_equal(run->record.version, 2);
+	assert_int_equal(run->record.channel, 3);
+	assert_int_equal(run->record.level, 4);
+	assert_int_equal(run->record.opcode, 5);
+	assert_int_equal(run->record.task, 600);
+	assert_int_equal(run->record.keyword, 0x10);
+	assert_int_equal(run->record.process_id, 77);
+	assert_int_equal(run->record.thread_id, 78);
+	assert_int_equal(run->record.processor, 3);
+	assert_int_equal(run->record.pointer_size, 4);
+	assert_int_equal(run->record.type, RECORD_EVENT);
+	assert_false(run->record.classic);
+	assert_true(run->had_activity);
+	assert_int_equal(run->activity.bytes[0], 1);
+	assert_int_equal(run->record.payload_size, 7);
+	assert_memory_equal(run->payload, "payload", 7);
+	assert_true(run->record.raw_time > 0);
+	assert_int_equal(run->record.time,
+			 clock_time(&source_facts(run->source)->clock, run->record.raw_time));
+	assert_int_equal(run->record.extended_size, 32);
+	assert_true(record_find_extended(&run->record, EXTENDED_SID, &item));
+	assert_int_equal(item.size, 5);
+	assert_memory_equal(item.data, sid, 5);
+	assert_true(record_find_extended(&run->record, EXTENDED_PROCESS_START_KEY, &item));
+	assert_int_equal(item.size, 8);
+	assert_memory_equal(item.data, &key, 8);
+	run_end(run);
+	provider_spec_done(&provider);
+}
+
+static void an_item_without_its_data_is_left_out_and_counted(void **state)
+{
+	static const uint64_t key = 0x1122334455667788;
+	const struct fake_etw_item items[] = {
+		{ .type = EXTENDED_SID, .size = 5 },
+		{ .type = EXTENDED_SESSION_ID },
+		{ .type = EXTENDED_PROCESS_START_KEY, .size = sizeof key, .data = &key },
+	};
+	const struct fake_etw_event event = { .provider = some_provider,
+					      .descriptor = { .Id = 300 },
+					      .items = items,
+					      .item_count = 3 };
+	struct provider_spec provider;
+	struct run *run = *state;
+	struct extended_item item;
+
+	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	run->options.providers = &provider;
+	run->options.provider_count = 1;
+	run_start_and_wait(run, &run->options);
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_int_equal(run->record.id, 300);
+	assert_int_equal(run->record.payload_size, 0);
+	assert_int_equal(run_statistics(run).bad_records, 1);
+	assert_false(record_find_extended(&run->record, EXTENDED_SID, &item));
+	assert_true(record_find_extended(&run->record, EXTENDED_SESSION_ID, &item));
+	assert_int_equal(item.size, 0);
+	assert_true(record_find_extended(&run->record, EXTENDED_PROCESS_START_KEY, &item));
+	assert_memory_equal(item.data, &key, 8);
+	run_end(run);
+	provider_spec_done(&provider);
+}
+
+static void a_kernel_event_is_a_classic_one(void **state)
+{
+	struct run *run = *state;
+
+	run_start_and_wait(run, &run->options);
+	emit_process_start(8);
+	assert_true(run_wait(run, &run->events, 1));
+	run_stop(run);
+	assert_true(run->record.classic);
+	assert_int_equal(run->record.type, RECORD_FULL);
+	assert_int_equal(run->record.opcode, 1);
+	assert_int_equal(run->record.version, 4);
+	assert_int_equal(run->record.id, 0);
+	assert_int_equal(run->record.pointer_size, 8);
+	assert_int_equal(run->record.process_id, 8);
+	assert_false(run->had_activity);
+	assert_memory_equal(run->provider.bytes, &process_class, 16);
+	run_end(run);
+}
+
+static void what_the_session_holds_at_the_stop_is_delivered(void **state)
+{
+	struct run *run = *state;
+
+	run_start_and_wait(run, &run->options);
+	for (uint32_t i = 0; i < 500; i++) {
+		emit_process_start(i);
+	}
+	run_stop(run); /* not flushed before */
+	assert_int_equal(run->events, 500);
+	assert_int_equal(run_statistics(run).records, 500);
+	assert_true(run_statistics(run).buffers > 0);
+	assert_true(run_statistics(run).last_time == run->record.time);
+	run_end(run);
+}
+
+static void lose_at_the_end(void *context, const struct event_record *record)
+{
+	const uint64_t *seen = context;
+
+	(void)record;
+	if (*seen == 999) { /* the last one, which is delivered while the stop waits for it */
+		fake_etw_lose_events("etw_test", 3);
+	}
+}
+
+/* The statistics are those of the moment before the consumer is closed. */
+static void losses_of_the_last_moment_count(void **state)
+{
+	struct run *run = *state;
+
+	run->on_record = lose_at_the_end;
+	run->context = &run->events;
+	run->options.buffer_size_bytes = 16384;
+	run->options.watch_ms = 60000;
+	run_start_and_wait(run, &run->options);
+	for (uint32_t i = 0; i < 1000; i++) {
+		emit_process_start(i);
+	}
+	run_stop(run);
+	assert_int_equal(run->events, 1000);
+	assert_int_equal(run_statistics(run).events_lost, 3);
+	run_end(run);
+}
+
+static void slow(void *context, const struct event_record *record)
+{
+	unsigned *seen = context;
+
+	(void)record;
+	if (++*seen % 50 == 0) {
+		Sleep(1);
+	}
+}
+
+static void emit_state(void *context, const struct fake_etw_callback *callback)
+{
+	const struct fake_etw_event event = { .provider = some_provider,
+					      .descriptor = { .Keyword = 2 } };
+
+	(void)context;
+	if (callback->is_enabled == EVENT_CONTROL_CODE_CAPTURE_STATE) {
+		(void)fake_etw_emit(&event);
+	}
+}
+
+/* The state that is captured at the stop, and what a slow consumer has not got yet. */
+static void a_stop_delivers_first_and_closes_the_consumer(void **state)
+{
+	static const struct fake_etw_options machines[] = {
+		{ .manual_flush = true },
+		{ .manual_flush = true, .close_drops = true },
+		{ .manual_flush = true, .lost_at_stop = 9 },
+	};
+	enum { EVENTS = 2000 };
+	struct provider_spec provider;
+
+	(void)state;
+	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	provider.any = 1;
+	provider.capture_at_stop = 2;
+	for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+		struct fake_etw_provider *emitter;
+		unsigned seen = 0;
+		struct run run;
+
+		print_message("  machine %zu\n", i);
+		fake_etw_reset(&machines[i]);
+		emitter = fake_etw_provider_open(&some_provider, emit_state, NULL);
+		run_begin(&run);
+		run.options.providers = &provider;
+		run.options.provider_count = 1;
+		run.options.buffer_size_bytes = 16384; /* so that there are many */
+		run.on_record = slow;
+		run.context = &seen;
+		run_start_and_wait(&run, &run.options);
+		for (uint32_t j = 0; j < EVENTS; j++) {
+			emit_process_start(j);
+		}
+		run_stop(&run);
+		assert_int_equal(run.events, EVENTS + 1);
+		assert_memory_equal(run.provider.bytes, &some_provider, 16); /* the last one */
+		assert_int_equal(run_statistics(&run).events_lost, 0);
+		assert_int_equal(fake_etw_stops_while_consumed(), 0);
+		assert_string_equal(run_sentence(&run, SESSION_STOPPED), "stopped");
+		fake_etw_provider_close(emitter);
+		run_end(&run);
+	}
+	provider_spec_done(&provider);
+}
+
+/* A consumer that does not return must not keep the session, which costs memory of the kernel. */
+static void a_stop_does_not_wait_for_ever(void **state)
+{
+	struct run *run = *state;
+	struct fake_etw_session session;
+
+	run->options.stop_grace_ms = 50;
+	run_start_and_wait(run, &run->options);
+	fake_etw_hold_consumer("etw_test", true);
+	emit_process_start(8);
+	source_stop(run->source);
+	WAIT_UNTIL(!fake_etw_session("etw_test", &session));
+	fake_etw_hold_consumer("etw_test", false);
+	os_thread_join(&run->thread);
+	run_end(run);
+}
+
+static void what_exists_is_reported_before_events(void **state)
+{
+	struct run *run = *state;
+
+	fake_etw_add_process(4, 0, "System");
+	fake_etw_add_process(8, 4,
+			     "notep\xc3\xa4"
+			     "d.exe");
+	fake_etw_add_volume("C:", "\\Device\\HarddiskVolume3");
+	fake_etw_add_volume("D:", "\\??\\C:\\folder");
+	run_start_and_wait(run, &run->options);
+	run_stop(run);
+	assert_int_equal(run->snapshots, 1);
+	assert_int_equal(run->restarts, 0);
+	assert_true(run->name_count >= 2);
+	for (size_t i = 0; i < 2; i++) {
+		const char *expected = i == 0 ? "4 = System" :
+						"8 = notep\xc3\xa4"
+						"d.exe";
+		bool found = false;
+
+		for (size_t j = 0; j < run->name_count; j++) {
+			found = found || strcmp(run->names[j], expected) == 0;
+		}
+		assert_true(found);
+	}
+	assert_int_equal(run->volume_count, 1);
+	assert_string_equal(run->volumes[0], "\\Device\\HarddiskVolume3 = C:");
+	run_end(run);
+}
+
+/* ---- losses ---- */
+
+static void losses_are_counted_over_restarts(void **state)
+{
+	struct run *run = *state;
+
+	run_start_and_wait(run, &run->options);
+	fake_etw_lose_events("etw_test", 7);
+	WAIT_UNTIL(run_statistics(run).events_lost == 7);
+	assert_true(fake_etw_other_stop("etw_test"));
+	WAIT_UNTIL(run_statistics(run).restarts[RESTART_STOPPED] == 1);
+	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
+	fake_etw_lose_events("etw_test", 5);
+	run_stop(run); /* the last statistics are those that the stop returns */
+	assert_int_equal(run_statistics(run).events_lost, 12);
+	run_end(run);
+}
+
+static void losses_survive_a_wrap(void **state)
+{
+	struct run *run = *state;
+
+	run_start_and_wait(run, &run->options);
+	for (unsigned i = 1; i <= 3; i++) {
+		fake_etw_lose_events("etw_test", 0x70000000);
+		WAIT_UNTIL(run_statistics(run).events_lost == i * UINT64_C(0x70000000));
+	}
+	run_stop(run);
+	assert_true(run_statistics(run).events_lost == UINT64_C(0x150000000));
+	run_end(run);
+}
+
+static void buffers_are_reported(void **state)
+{
+	struct run *run = *state;
+
+	run_start_and_wait(run, &run->options);
+	WAIT_UNTIL(run_statistics(run).up);
+	WAIT_UNTIL(run_statistics(run).buffers_allocated > 0);
+	assert_int_equal(run_statistics(run).buffers_max, 128);
+	assert_int_equal(run_statistics(run).buffer_size_bytes, 262144);
+	run_stop(run);
+	assert_false(run_statistics(run).up);
+	run_end(run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_private_session_asks_for_what_does_not_lose, run_set_up),
+		cmocka_unit_test_setup(many_processors_need_more_buffers, run_set_up),
+		cmocka_unit_test_setup(buffers_are_those_of_the_configuration, run_set_up),
+		cmocka_unit_test_setup(an_event_that_another_session_has_no_room_for_arrives,
+				       run_reset),
+		cmocka_unit_test_setup(a_mode_that_windows_leaves_out_is_one_warning, run_reset),
+		cmocka_unit_test_setup(a_session_does_without_modes_that_windows_refuses,
+				       run_reset),
+		cmocka_unit_test_setup(samples_need_a_privilege_that_is_switched_on, run_set_up),
+		cmocka_unit_test_setup(groups_beyond_the_flags_are_switched_on, run_reset),
+		cmocka_unit_test_setup(a_session_does_without_groups_that_windows_refuses,
+				       run_set_up),
+		cmocka_unit_test_setup(all_eight_system_loggers_in_use_are_reported, run_set_up),
+		cmocka_unit_test_setup(the_number_of_sessions_is_that_of_the_machine, run_reset),
+		cmocka_unit_test_setup(an_event_arrives_as_it_was_written, run_set_up),
+		cmocka_unit_test_setup(an_item_without_its_data_is_left_out_and_counted,
+				       run_set_up),
+		cmocka_unit_test_setup(a_kernel_event_is_a_classic_one, run_set_up),
+		cmocka_unit_test_setup(what_the_session_holds_at_the_stop_is_delivered,
+				       run_set_up_manual),
+		cmocka_unit_test_setup(a_stop_delivers_first_and_closes_the_consumer, run_reset),
+		cmocka_unit_test_setup(losses_of_the_last_moment_count, run_set_up_manual),
+		cmocka_unit_test_setup(a_stop_does_not_wait_for_ever, run_set_up_manual),
+		cmocka_unit_test_setup(what_exists_is_reported_before_events, run_set_up),
+		cmocka_unit_test_setup(losses_are_counted_over_restarts, run_set_up),
+		cmocka_unit_test_setup(losses_survive_a_wrap, run_set_up),
+		cmocka_unit_test_setup(buffers_are_reported, run_set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
