@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every recording: Prometheus accepts the exposition without a word, and no record is unaccounted for.
+# Every recording, damaged ones too: Prometheus accepts the exposition without a word, and no record is unaccounted for.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 # The sum of a family over all its labels.
@@ -7,7 +7,14 @@ sum() {
 	awk -v name="$1" '{ split($1, part, "{") } part[1] == name { total += $NF } END { printf "%d\n", total }' "$work/page"
 }
 
-for file in $(recordings); do
+damaged=()
+"$MAKE_SAMPLE" --plain-size=4MiB "$work/plain.etl" >/dev/null
+for seed in $(if is_slow; then echo 1; else seq 8; fi); do
+	damaged+=("$work/damaged_$seed.etl")
+	python3 "$SOURCE_DIR/tests/e2e/damage.py" "$work/plain.etl" "$seed" >"${damaged[-1]}"
+done
+
+for file in $(recordings) "${damaged[@]}"; do
 	"$ETW_EXPORTER" --once --replay.file="$file" "${all_collectors[@]}" >"$work/page" 2>"$work/err" ||
 		fail "$file: $(cat "$work/err")"
 	if command -v promtool >/dev/null; then
