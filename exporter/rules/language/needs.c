@@ -158,9 +158,7 @@ static const char *known_name(const struct configured_manifests *manifests, size
 			*guid = *provider.guid;
 			return provider.name;
 		}
-		for (size_t k = 0; manifest_set_provider(sets[i], k, &provider); k++) {
-			number--;
-		}
+		number -= manifest_set_provider_count(sets[i]);
 	}
 	return NULL;
 }

@@ -243,6 +243,11 @@ bool manifest_set_provider(const struct manifest_set *set, size_t number,
 	return true;
 }
 
+size_t manifest_set_provider_count(const struct manifest_set *set)
+{
+	return set ? set->entry_count : 0;
+}
+
 const struct manifest *manifest_set_manifest(const struct manifest_set *set, size_t number,
 					     size_t *index)
 {

@@ -51,6 +51,9 @@ struct manifest_set_provider {
 bool manifest_set_provider(const struct manifest_set *set, size_t number,
 			   struct manifest_set_provider *provider);
 
+/* How many manifest_set_provider() lists. set may be NULL. */
+size_t manifest_set_provider_count(const struct manifest_set *set);
+
 /* The manifest of a provider that was listed, and the provider's index in it; NULL without memory.
  */
 const struct manifest *manifest_set_manifest(const struct manifest_set *set, size_t number,
