@@ -39,7 +39,6 @@ WINDOWS = {
 LINUX = {
     "apt-get -q update",
     "apt-get -q install -y --no-install-recommends ca-certificates git",
-    "apt-get -q install -y --no-install-recommends ca-certificates ccache git",
     'git config --global --add safe.directory "$GITHUB_WORKSPACE"',
     "echo 28 >/proc/sys/vm/mmap_rnd_bits",
 }
