@@ -374,8 +374,7 @@ fi
 sum="$passed passed, $failed failed, $skipped skipped"
 printf '\n%s\n%s\n' "$(minutes)" "$sum"
 if [ ${#left[@]} -gt 0 ]; then
-	printf '%s; not run: ' "$sum"
-	printf '%s, ' "${left[@]:0:${#left[@]}-1}"
-	echo "${left[-1]} (bash tests/run.sh --all)"
+	printf -v rest ', %s' "${left[@]}"
+	echo "$sum; not run: ${rest#, } (bash tests/run.sh --all)"
 fi
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
