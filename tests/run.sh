@@ -9,10 +9,9 @@ usage() {
 usage: bash tests/run.sh [--all | --long | STEP...]
 
 Without arguments it is the short run: every C test, every rule about the tree, and the scripts that show the main paths of the programs,
-in an optimised build. It takes 3 minutes on two idle processors, 5 with the build, and a minute or two more when packages have to be
-installed: at most 165 MB are downloaded, 150 of which a build needs.
+in an optimised build. Two idle processors take 3 to 5 minutes from nothing, with 165 MB to download, and 1.5 to 3 when all is built.
 
-  --all    all steps but the last three: what continuous integration runs. 15 to 20 minutes; the first time about 35.
+  --all    all steps but the last three: what continuous integration runs. 15 to 20 minutes; the first time up to 35.
   --long   all steps. Fuzzing takes 10 minutes a target, 10,000 recordings are damaged, tests leave nothing out, and two exporters are
            kept busy for SOAK_SECONDS (8 hours).
 
