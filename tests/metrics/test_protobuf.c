@@ -695,6 +695,54 @@ static void a_great_family_is_sorted_over_its_messages(void **state)
 	text_free(&page);
 }
 
+static void forget(void *context)
+{
+	(void)context;
+}
+
+/* Samples are used again. What a name observed before is not in the buckets of the next one. */
+static void an_evicted_series_leaves_no_native_counts(void **state)
+{
+	enum { NAMES = 16, NEW = 2 }; /* an eighth of the names makes room */
+	const struct registry_limits limits = { .series_per_family = NAMES,
+						.native_histograms = true };
+	struct fixture fixture = { .registry = registry_new(&limits, NULL) };
+	const int64_t second = 10000000;
+	struct family *family;
+	uint32_t metric;
+	int64_t evicted;
+
+	(void)state;
+	assert_non_null(fixture.registry);
+	fixture.shard = registry_shard(fixture.registry, false, NULL);
+	shard_attend(fixture.shard, &(struct shard_owner){ .forget_cells = forget });
+	family = declare(&fixture, &(struct family_options){ .name = "b",
+							     .help = "B.",
+							     .type = FAMILY_HISTOGRAM,
+							     .labels = { "process" },
+							     .label_count = 1,
+							     .dynamic_labels = 1 });
+	for (unsigned i = 0; i < NAMES + NEW; i++) {
+		char name[16];
+		uint32_t id;
+
+		if (i == NAMES) {
+			shard_tend(fixture.shard, 0, 10 * second);
+			shard_tend(fixture.shard, 10 * second, 660 * second);
+		}
+		snprintf(name, sizeof name, "n%u", i);
+		id = intern_string(registry_strings(fixture.registry), name);
+		family_observe(family, fixture.shard, &id, (uint64_t)1 << i);
+	}
+	assert_int_equal(count_of_page(&fixture), NAMES); /* a page counts what was evicted */
+	metric = intern_string(registry_strings(fixture.registry), "b");
+	assert_true(family_value(registry_find_family(fixture.registry,
+						      "etw_exporter_series_evicted_total"),
+				 &metric, &evicted));
+	assert_int_equal(evicted, NEW);
+	registry_free(fixture.registry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -713,6 +761,7 @@ int main(void)
 						make, done),
 		cmocka_unit_test_setup_teardown(a_great_family_is_sorted_over_its_messages, make,
 						done),
+		cmocka_unit_test(an_evicted_series_leaves_no_native_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
