@@ -12,9 +12,9 @@ count=40
 "$MAKE_HOSTILE" "$work/hostile"
 rm "$work/hostile/bomb.etl" # millions of records
 "$BUILD_DIR/fuzz_seeds" "$work/seeds"
-"$MAKE_SAMPLE" --plain-size=1MiB "$work/plain.etl" >/dev/null
+"$MAKE_SAMPLE" --plain-size=512KiB "$work/plain.etl" >/dev/null
 mkdir "$work/damaged"
-for seed in $(if is_long; then seq 20; else seq 4; fi); do
+for seed in $(if is_long; then seq 20; else seq 2; fi); do
 	python3 "$SOURCE_DIR/tests/e2e/damage.py" "$work/plain.etl" "$seed" >"$work/damaged/$seed.etl"
 done
 small=(-size -300k)
