@@ -107,9 +107,7 @@ def units_of(build):
 
 
 def arguments_of(file, words):
-    """What decides what a file says: include folders, macros, the standard. Analysers run in ROOT: without its name here, what they
-    reported is found again from another clone."""
-    words = [re.sub(rf"^(-I)?{re.escape(str(ROOT))}(?=/|$)", r"\1.", word) for word in words]
+    """What decides what a file says: include folders, macros, the standard."""
     chosen = []
     while words:
         word = words.pop(0)
