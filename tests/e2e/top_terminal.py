@@ -373,13 +373,13 @@ def plays(tool, sample):
     text = top.until_shown("PAUSED")
     moment = re.search(r"07:\d\d:\d\d UTC", text).group()
     top.key("rt")
-    text = top.until_shown("totals", ">READ")
+    text = top.until_shown("totals  events", ">READ")  # the last line names the key "t totals" at all times
     assert moment in text, f"{moment} is over:\n{text}"
     first = table(text)[1]
     top.key("\x1b[B")  # down
     top.until(lambda text: table(text)[1][0] == first[1] and moment in text, "down in a pause")
     top.key("t" + 10 * "+" + "p")
-    text = top.until_shown("end of the recording", "totals")
+    text = top.until_shown("end of the recording", "totals  events")
     assert "07:01:00" in text, text
     top.key("q")
     top.ends("played")
@@ -393,7 +393,7 @@ def jumps(tool, sparse):
     top.key("p")
     top.until_shown("PAUSED", "07:00:")
     top.key("j")
-    top.until_shown("PAUSED", "17:00:00", "totals")
+    top.until_shown("PAUSED", "17:00:00", "totals  events")
     top.key("p")
     top.until_shown("end of the recording", "17:00:00")
     top.key("q")
@@ -401,7 +401,7 @@ def jumps(tool, sparse):
     top = Top([tool, "top", sparse, "--delay", "0.1"], 100, 30)
     top.until_shown("speed 1", "no events for a while: j jumps to the next one")
     top.key("j")
-    text = top.until_shown("end of the recording", "totals")
+    text = top.until_shown("end of the recording", "totals  events")
     assert "17:00:00" in text, text
     before = len(top.raw)
     top.key("jt")  # there is no further event

@@ -29,7 +29,7 @@ KNOWN = "tests/static/known.txt"
 FACTS = "tests/static/facts.h"
 WITHOUT_FACTS = ("base/error.c",)  # has the definitions
 LONG = os.environ.get("LONG_TESTS", "0") != "0"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "etw_exporter" / "static"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "etw_exporter" / "analysers"
 
 Report = namedtuple("Report", "tool check file line function text")
 Unit = namedtuple("Unit", "file compiler arguments")  # the arguments are a tuple, so that preprocessed() can keep what it returns
@@ -106,14 +106,21 @@ def units_of(build):
     return [unit for file, unit in sorted(units.items()) if file.endswith("_win32.c") == windows], windows
 
 
+def relative(word):
+    """A folder below the root as seen from there, so that what analysers report about one clone holds for another one."""
+    return os.path.relpath(word, ROOT) if word == str(ROOT) or word.startswith(f"{ROOT}/") else word
+
+
 def arguments_of(file, words):
-    """What decides what a file says: include folders, macros, the standard."""
+    """What decides what a file says: include folders, macros, the standard. The analysers run in the root."""
     chosen = []
     while words:
         word = words.pop(0)
         if word in ("-I", "-D", "-isystem"):
-            chosen += [word, words.pop(0)]
-        elif re.match("-(I|D|std=)", word) and not re.match("-D(NDEBUG|_FORTIFY_SOURCE)", word):
+            chosen += [word, relative(words.pop(0))]
+        elif word.startswith("-I"):
+            chosen.append("-I" + relative(word.removeprefix("-I")))
+        elif re.match("-(D|std=)", word) and not re.match("-D(NDEBUG|_FORTIFY_SOURCE)", word):
             chosen.append(word)
     return chosen + ([] if file in WITHOUT_FACTS else ["-include", FACTS])
 
@@ -204,7 +211,8 @@ def kept_output(command, texts):
         if done.returncode < 0:
             return done.returncode, done.stdout + done.stderr
         temporary = kept.with_name(f"{kept.name}.{os.getpid()}")
-        temporary.write_text(json.dumps([done.returncode, done.stdout + done.stderr]))
+        said = (done.stdout + done.stderr).replace(f"{ROOT}/", "")  # clang-tidy names every file by its whole path
+        temporary.write_text(json.dumps([done.returncode, said]))
         temporary.rename(kept)
     return json.loads(kept.read_text())
 
