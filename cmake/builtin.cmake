@@ -1,5 +1,5 @@
-# cmake -DFILES=a.yaml;b.yaml -DWHAT=collector -DOUT=builtin_collectors.c -P builtin.cmake: writes the texts of FILES as C,
-# see config/builtin.h. With -DHASHES=HASHES also their hashes, as "Content Security Policy Level 3" (W3C) writes them: SHA-256, base64.
+# cmake -DFILES=a.yaml;b.yaml -DWHAT=collector -DHEADER=config/builtin.h -DOUT=builtin_collectors.c -P builtin.cmake: writes the texts of FILES as C,
+# as HEADER declares it. With -DHASHES=HASHES also their hashes, as "Content Security Policy Level 3" (W3C) writes them: SHA-256, base64.
 # Bytes, not string literals: C11 compilers need not take literals over 4095 bytes.
 set(digits ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
 
@@ -44,7 +44,7 @@ if(count EQUAL 0)
   set(rows "\t{ \"\", \"\", 0 },\n") # an array cannot be empty
 endif()
 file(WRITE ${OUT} "/* Made by cmake/builtin.cmake. */
-#include \"config/builtin.h\"
+#include \"${HEADER}\"
 
 ${texts}
 const struct builtin_file builtin_${WHAT}s[] = {

@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts that are part of the program: every collector in config/collectors, every manifest in
- * config/manifests, the table of kernel event classes, the collector of the self-test, the
- * landing page, the page of etwtool report, and the names that anonymising keeps. cmake/embed.cmake
- * puts them into C files when the program is built.
+ * Texts that are part of the program: every collector in config/collectors, the collector of the
+ * self-test, the landing page, the page of etwtool report, and the names that anonymising keeps.
+ * cmake/embed.cmake puts them into C files when the program is built.
  */
 #ifndef CONFIG_BUILTIN_H
 #define CONFIG_BUILTIN_H
 
-#include <stddef.h>
-
-struct builtin_file {
-	const char *name; /* file name without its extension, e.g. "disk" */
-	const char *text; /* NUL-terminated */
-	size_t size;      /* of text in bytes, without the NUL */
-};
+#include "base/builtin_file.h"
 
 /* In the order of their names. Constant, any thread may read. */
 extern const struct builtin_file builtin_collectors[];
 extern const size_t builtin_collector_count;
-extern const struct builtin_file builtin_manifests[];
-extern const size_t builtin_manifest_count;
-/* lib/decode/kernel_classes.txt alone; read by lib/decode/kernel_class.c. */
-extern const struct builtin_file builtin_kernel_tables[];
-extern const size_t builtin_kernel_table_count;
 /* selftest/self_test.yaml alone, a collector that no other run has; read by
  * selftest/self_test.c. */
 extern const struct builtin_file builtin_self_test_collectors[];

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/log.h"
-#include "config/files.h"
 #include "config/sessions.h"
 
 struct config_switch {

@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/utf8.h"
-#include "config/files.h"
 
 enum {
 	INDENT = 2,

@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/nearest.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "config/config.h"
-#include "config/files.h"
 #include "config/problems.h"
 #include "config/yaml.h"
 #include "etwtool/budget.h"

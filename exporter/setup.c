@@ -44,6 +44,17 @@ struct config *setup_config(const char *path, struct problems *problems, struct 
 	return path ? config_load(path, problems, err) : config_default(err);
 }
 
+static bool add_manifests(struct configured_manifests *manifests, const struct file_list *schemas,
+			  struct error *err)
+{
+	for (size_t i = 0; i < schemas->count; i++) {
+		if (!configured_manifests_add(manifests, schemas->paths[i], err)) {
+			return false;
+		}
+	}
+	return configured_manifests_add_builtin(manifests, err);
+}
+
 static bool load_manifests(struct setup *setup, const struct setup_options *options,
 			   struct error *err)
 {
@@ -51,7 +62,7 @@ static bool load_manifests(struct setup *setup, const struct setup_options *opti
 								      &setup->manifests;
 
 	setup->manifests_borrowed = options->manifests != NULL;
-	if (!options->no_manifests && !configured_manifests_load(manifests, setup->config, err)) {
+	if (!options->no_manifests && !add_manifests(manifests, &setup->config->schemas, err)) {
 		if (err->code == ERROR_CONFIG) {
 			problems_add_file(yaml_problems(setup->config->tree), err->text);
 		}

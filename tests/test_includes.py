@@ -3,8 +3,8 @@
 """Keeps the structure of the product code.
 
 - Includes are written from the root of the repository.
-- Folders include in one direction: LAYERS below, from the bottom to the top. lib/ knows nothing of metrics, configuration and HTTP, except
-  for what WALL lists.
+- Folders include in one direction: LAYERS below, from the bottom to the top. lib/ knows nothing of metrics,
+  configuration and HTTP.
 - A third-party header has one home.
 - No file takes part in a circle of includes; NAME.c, NAME.h and NAME_internal.h count as one file, and so do the variants of a system
   (NAME_posix.c, NAME_win32.c, NAME_none.c).
@@ -43,14 +43,6 @@ LAYERS["exporter/http"] = {"base", "metrics", "config", "exporter"}
 HTTP_HEADERS = {"exporter/health.h", "exporter/version.h"}  # what http/ may see of the program
 HTTP_CLIENT = ("etwtool/top/top_feed.c", "exporter/http/fetch.h")
 
-# What lib/ still sees of metrics and of the configuration: file -> headers. To become empty; an entry without use is a fault.
-WALL = {
-    "lib/decode/event_table.h": {"metrics/registry.h"},
-    "lib/decode/kernel_class.c": {"config/builtin.h"},
-    "lib/decode/manifest/load.c": {"config/builtin.h", "config/files.h"},
-    "lib/decode/manifest/load.h": {"config/config.h"},
-}
-
 # A folder within a layer, and the one of the same layer that it may not see.
 BELOW = {"exporter/rules/language": "exporter/rules/engine"}
 
@@ -87,7 +79,7 @@ def fault(path, kind, header):
     own, folder = folder_of(path), folder_of(header)
     if folder not in LAYERS:
         return f'"{header}": unknown folder {folder}'
-    if folder != own and folder not in LAYERS[own] and header not in WALL.get(path, ()):
+    if folder != own and folder not in LAYERS[own]:
         return f'"{header}": {own} may not see {folder}'
     if str(Path(path).parent) in BELOW and str(Path(header).parent) == BELOW[str(Path(path).parent)]:
         return f'"{header}": {Path(path).parent} may not see {Path(header).parent}'
@@ -163,9 +155,6 @@ def main():
                 faults.append(f"{path}:{number}: a function of {length} lines; at most {FUNCTION_LINES_MAX}")
     for circle in circles(includes):
         faults.append(f"circle of includes: {', '.join(circle)}")
-    for path, headers in WALL.items():
-        text = (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).is_file() else ""
-        faults += [f'WALL: {path} does not include "{header}" any more' for header in sorted(headers) if f'#include "{header}"' not in text]
     # Circles between folders; the exporter and its windows/ are one program.
     folders = {}
 

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/missing_path.h"
 #include "base/text.h"
-#include "config/files.h"
 #include "config/yaml_rows.h"
 #include "exporter/http/crypto.h"
 #include "exporter/http/password.h"

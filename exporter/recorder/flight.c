@@ -24,9 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "config/files.h"
 #include "config/yaml.h"
 #include "exporter/recorder/recording.h"
 #include "exporter/recorder/trigger.h"

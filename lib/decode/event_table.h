@@ -25,7 +25,6 @@
 #include "lib/decode/kernel_class.h"
 #include "lib/source/event_record.h"
 #include "lib/source/kernel_group.h"
-#include "metrics/registry.h"
 
 struct attribution;    /* track/ */
 struct compiled_rules; /* rules/ */
@@ -87,9 +86,9 @@ struct event_class {
 	struct attribution *attribution;
 	struct compiled_rules *compiled;
 	struct tap_class *tap; /* NULL without a flight recorder */
-	cell *records;         /* etw_consumer_events_total of the provider; NULL until resolved */
-	cell *lost; /* etw_consumer_lost_notifications_total; NULL if this event does not report
-		       loss */
+	/* counts the events of the provider; NULL until resolved */
+	_Atomic(uint64_t) *records;
+	_Atomic(uint64_t) *lost; /* counts notifications of loss; NULL if this event is none */
 };
 
 struct event_table; /* opaque; one consumer's */

@@ -25,7 +25,7 @@
 
 #include "base/os.h"
 #include "base/text.h"
-#include "config/builtin.h"
+#include "lib/decode/builtin.h"
 #include "lib/decode/event_info.h"
 
 /* More than the table has today. */

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "config/builtin.h"
+#include "lib/decode/builtin.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/kernel_class.h"
 #include "lib/etl/source_file.h"

@@ -20,11 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "config/builtin.h"
-#include "config/files.h"
+#include "lib/decode/builtin.h"
 
 /* A manifest, maybe a built-in one that is not read yet. */
 struct source {
@@ -338,17 +338,6 @@ bool configured_manifests_add_builtin(struct configured_manifests *configured, s
 	}
 	configured->builtin = set;
 	return true;
-}
-
-bool configured_manifests_load(struct configured_manifests *configured, const struct config *config,
-			       struct error *err)
-{
-	for (size_t i = 0; i < config->schemas.count; i++) {
-		if (!configured_manifests_add(configured, config->schemas.paths[i], err)) {
-			return false;
-		}
-	}
-	return configured_manifests_add_builtin(configured, err);
 }
 
 void configured_manifests_done(struct configured_manifests *configured)

@@ -16,7 +16,6 @@
 
 #include "base/error.h"
 #include "base/guid.h"
-#include "config/config.h"
 #include "lib/decode/manifest/manifest.h"
 #include "lib/decode/schema.h"
 
@@ -62,7 +61,8 @@ const struct manifest *manifest_set_manifest(const struct manifest_set *set, siz
 /* The name of the provider in its first manifest; NULL: none. */
 const char *manifest_set_provider_name(const struct manifest_set *set, const struct guid *provider);
 
-/* The configured manifests of a run; in-band manifests are not among them. Zero-initialise it. */
+/* The manifests that users name and the built-in ones; in-band manifests are not among them.
+ * Zero-initialise it. */
 struct configured_manifests {
 	struct manifest_set *configured; /* NULL: none */
 	struct manifest_set *builtin;    /* likewise */
@@ -77,9 +77,6 @@ bool configured_manifests_add(struct configured_manifests *configured, const cha
 
 bool configured_manifests_add_builtin(struct configured_manifests *configured, struct error *err);
 
-/* Loads the manifests of the configuration and the built-in ones, for counting. */
-bool configured_manifests_load(struct configured_manifests *configured, const struct config *config,
-			       struct error *err);
 void configured_manifests_done(struct configured_manifests *configured);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "config/builtin.h"
+#include "lib/decode/builtin.h"
 #include "lib/decode/tdh_types.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/event_info_blob.h"

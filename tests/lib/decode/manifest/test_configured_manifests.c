@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "config/builtin.h"
+#include "lib/decode/builtin.h"
 #include "lib/decode/manifest/manifest.h"
 #include "lib/decode/trace_schemas.h"
 #include "lib/etl/source_file.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the files that a pattern in the configuration names.
+ * Finds the files that a pattern names.
  */
-#ifndef CONFIG_FILES_H
-#define CONFIG_FILES_H
+#ifndef BASE_FILES_H
+#define BASE_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +27,8 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 char *file_absolute(const char *beside, const char *pattern);
 void file_list_free(struct file_list *list);
 
-/* The path of a file that the file `beside` names; a relative one starts at the folder of that file.
- * The caller frees it; NULL without memory. */
+/* The path of a file that the file `beside` names; a relative one starts at the folder of that
+ * file. The caller frees it; NULL without memory. */
 char *file_beside(const char *beside, const char *path);
 
 /* Whether a path has `*` or `?` in its last component. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "config/files.h"
+#include "base/files.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A text file that is part of a program. cmake/embed.cmake makes arrays of them when the program is
+ * built.
+ */
+#ifndef BASE_BUILTIN_FILE_H
+#define BASE_BUILTIN_FILE_H
+
+#include <stddef.h>
+
+struct builtin_file {
+	const char *name; /* file name without its extension, e.g. "disk" */
+	const char *text; /* NUL-terminated */
+	size_t size;      /* of text in bytes, without the NUL */
+};
+
+#endif
