@@ -21,6 +21,7 @@ import time
 import unicodedata
 
 WAIT_S = 300
+TOTALS = re.compile(r"totals\s+events")  # below a long path it begins a line; the last line names the key "t totals" at all times
 SEQUENCES = re.compile(r"\x1b\[(\?1049[hl]|\?25[hl]|H|K|0m|1m|7m|1;31m)")
 EXITED, STOPPED, STARTED = range(3)
 TITLES = "WRITTEN READ FILEOPS NET CPU WAITS DISK FAULTS EVENTS".split()
@@ -172,7 +173,8 @@ class Top:
             self.take()
 
     def until_shown(self, *words):
-        return self.until(lambda text: all(word in text for word in words), " ".join(words))
+        """Words, or regular expressions."""
+        return self.until(lambda text: all(word in text if isinstance(word, str) else word.search(text) for word in words), " ".join(map(str, words)))
 
     def key(self, keys):
         os.write(self.master, keys.encode())
@@ -373,13 +375,13 @@ def plays(tool, sample):
     text = top.until_shown("PAUSED")
     moment = re.search(r"07:\d\d:\d\d UTC", text).group()
     top.key("rt")
-    text = top.until_shown("totals  events", ">READ")  # the last line names the key "t totals" at all times
+    text = top.until_shown(TOTALS, ">READ")
     assert moment in text, f"{moment} is over:\n{text}"
     first = table(text)[1]
     top.key("\x1b[B")  # down
     top.until(lambda text: table(text)[1][0] == first[1] and moment in text, "down in a pause")
     top.key("t" + 10 * "+" + "p")
-    text = top.until_shown("end of the recording", "totals  events")
+    text = top.until_shown("end of the recording", TOTALS)
     assert "07:01:00" in text, text
     top.key("q")
     top.ends("played")
@@ -393,7 +395,7 @@ def jumps(tool, sparse):
     top.key("p")
     top.until_shown("PAUSED", "07:00:")
     top.key("j")
-    top.until_shown("PAUSED", "17:00:00", "totals  events")
+    top.until_shown("PAUSED", "17:00:00", TOTALS)
     top.key("p")
     top.until_shown("end of the recording", "17:00:00")
     top.key("q")
@@ -401,7 +403,7 @@ def jumps(tool, sparse):
     top = Top([tool, "top", sparse, "--delay", "0.1"], 100, 30)
     top.until_shown("speed 1", "no events for a while: j jumps to the next one")
     top.key("j")
-    text = top.until_shown("end of the recording", "totals  events")
+    text = top.until_shown("end of the recording", TOTALS)
     assert "17:00:00" in text, text
     before = len(top.raw)
     top.key("jt")  # there is no further event
