@@ -74,7 +74,7 @@ static void offer_switch(struct nearest *nearest, const struct command_option *o
 }
 
 static bool unknown(const struct command_option *options, const char *name, size_t size,
-		    struct error *err)
+		    struct etw_error *err)
 {
 	struct nearest nearest = { .word = name, .size = size };
 	char spellings[2][FLAG_SIZE];
@@ -86,22 +86,24 @@ static bool unknown(const struct command_option *options, const char *name, size
 			nearest_offer(&nearest, option->name);
 		}
 	}
-	return error_set(err, ERROR_CONFIG, "unknown flag %.*s%s%s%s (--help lists all)", (int)size,
-			 name, nearest.best ? "; did you mean " : "",
+	return error_set(err, ETW_ERROR_CONFIG, "unknown flag %.*s%s%s%s (--help lists all)",
+			 (int)size, name, nearest.best ? "; did you mean " : "",
 			 nearest.best ? nearest.best : "", nearest.best ? "?" : "");
 }
 
 static bool refuse(const struct command_option *option, const char *value, const char *takes,
-		   struct error *err)
+		   struct etw_error *err)
 {
-	return error_set(err, ERROR_CONFIG, "%s takes %s, not \"%s\"", option->name, takes, value);
+	return error_set(err, ETW_ERROR_CONFIG, "%s takes %s, not \"%s\"", option->name, takes,
+			 value);
 }
 
 /* Names the words, "jsonl, csv or text", and the one that was probably meant. */
-static bool refuse_word(const struct command_option *option, const char *value, struct error *err)
+static bool refuse_word(const struct command_option *option, const char *value,
+			struct etw_error *err)
 {
 	struct nearest nearest = { .word = value, .size = strlen(value) };
-	struct text takes = { 0 };
+	struct etw_text takes = { 0 };
 
 	for (size_t i = 0; option->words[i]; i++) {
 		if (option->type == OPTION_WORD) {
@@ -113,7 +115,7 @@ static bool refuse_word(const struct command_option *option, const char *value, 
 						       " or ",
 				option->words[i]);
 	}
-	error_set(err, ERROR_CONFIG, "%s takes %s, not \"%s\"%s%s%s", option->name,
+	error_set(err, ETW_ERROR_CONFIG, "%s takes %s, not \"%s\"%s%s%s", option->name,
 		  takes.data ? takes.data : "", value, nearest.best ? "; did you mean " : "",
 		  nearest.best ? nearest.best : "", nearest.best ? "?" : "");
 	text_free(&takes);
@@ -121,7 +123,7 @@ static bool refuse_word(const struct command_option *option, const char *value, 
 }
 
 static bool read_word(const struct command_option *option, const char *value, void *member,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	unsigned index = 0;
 
@@ -142,10 +144,10 @@ static bool read_word(const struct command_option *option, const char *value, vo
 }
 
 static bool store(const struct command_option *option, const char *value, void *target,
-		  struct error *err)
+		  struct etw_error *err)
 {
 	void *member = (char *)target + option->offset;
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 
 	switch (option->type) {
 	case OPTION_SET:
@@ -168,8 +170,8 @@ static bool store(const struct command_option *option, const char *value, void *
 	if (option->read(member, value, &why)) {
 		return true;
 	}
-	return why.code == ERROR_NONE ? refuse(option, value, option->takes, err) :
-					error_set(err, why.code, "%s", why.text);
+	return why.code == ETW_ERROR_NONE ? refuse(option, value, option->takes, err) :
+					    error_set(err, why.code, "%s", why.text);
 }
 
 /* Whether the option accepts any value except an empty one. */
@@ -180,34 +182,34 @@ static bool takes_anything(const struct command_option *option)
 
 /* Reads the option at *index, and its value, which may be the next argument. */
 static bool read_option(const struct command_option *option, int argc, char **argv, int *index,
-			void *target, struct error *err)
+			void *target, struct etw_error *err)
 {
 	const char *argument = argv[*index];
 	const char *equals = strchr(argument, '=');
 	const char *value = equals ? equals + 1 : NULL;
 
 	if (option->gone) {
-		return error_set(err, ERROR_CONFIG, "%s no longer exists; %s", option->name,
+		return error_set(err, ETW_ERROR_CONFIG, "%s no longer exists; %s", option->name,
 				 option->gone);
 	}
 	if (option->type == OPTION_SWITCH) {
 		value = argument;
 	} else if (!option->value && value) {
-		return error_set(err, ERROR_CONFIG, "%s takes no value", option->name);
+		return error_set(err, ETW_ERROR_CONFIG, "%s takes no value", option->name);
 	} else if (option->value) {
 		if (!value && *index + 1 < argc) {
 			value = argv[++*index];
 		}
 		if (!value || (value[0] == '\0' && takes_anything(option))) {
-			return error_set(err, ERROR_CONFIG, "%s needs a value: %s", option->name,
-					 option->value);
+			return error_set(err, ETW_ERROR_CONFIG, "%s needs a value: %s",
+					 option->name, option->value);
 		}
 	}
 	return store(option, value, target, err);
 }
 
 bool command_line_read(const struct command_line *line, int argc, char **argv, void *target,
-		       struct error *err)
+		       struct etw_error *err)
 {
 	bool words_only = false;
 
@@ -221,8 +223,9 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
 		}
 		if (words_only || !is_option(argv[i])) {
 			if (!line->word) {
-				return error_set(err, ERROR_CONFIG, "unexpected argument \"%s\"%s",
-						 argv[i], line->hint);
+				return error_set(err, ETW_ERROR_CONFIG,
+						 "unexpected argument \"%s\"%s", argv[i],
+						 line->hint);
 			}
 			if (!line->word(target, argv[i], err)) {
 				return false;
@@ -243,7 +246,7 @@ bool command_line_read(const struct command_line *line, int argc, char **argv, v
 	return true;
 }
 
-void command_line_help(struct text *out, const struct command_option *options, char between,
+void command_line_help(struct etw_text *out, const struct command_option *options, char between,
 		       size_t column)
 {
 	for (const struct command_option *option = options; option->name; option++) {

@@ -31,7 +31,7 @@ enum option_type {
  * Reads a value into member, the target at the row's offset. False when the value is refused; an
  * error that is left unset then becomes "--name takes …".
  */
-typedef bool option_read(void *member, const char *value, struct error *err);
+typedef bool option_read(void *member, const char *value, struct etw_error *err);
 
 struct command_option {
 	const char *name;  /* "--replay.file" */
@@ -59,13 +59,13 @@ struct command_line {
 
 /* Reads argv[1] and what follows into target. One sentence in err names what is wrong. */
 bool command_line_read(const struct command_line *line, int argc, char **argv, void *target,
-		       struct error *err);
+		       struct etw_error *err);
 
 /*
  * Adds a line for each option: "  --name", `between`, what its value is called, and the help, which
  * begins at `column` or one blank behind.
  */
-void command_line_help(struct text *out, const struct command_option *options, char between,
+void command_line_help(struct etw_text *out, const struct command_option *options, char between,
 		       size_t column);
 
 /*

@@ -52,20 +52,20 @@ static inline void cursor_skip(struct cursor *c, size_t size)
 	(void)cursor_take(c, size);
 }
 
-static inline uint16_t load_u16(const uint8_t *at)
+static inline uint16_t etw_load_u16(const uint8_t *at)
 {
 	return (uint16_t)(at[0] | at[1] << 8);
 }
 
-static inline uint32_t load_u32(const uint8_t *at)
+static inline uint32_t etw_load_u32(const uint8_t *at)
 {
 	return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
 	       (uint32_t)at[3] << 24;
 }
 
-static inline uint64_t load_u64(const uint8_t *at)
+static inline uint64_t etw_load_u64(const uint8_t *at)
 {
-	return load_u32(at) | (uint64_t)load_u32(at + 4) << 32;
+	return etw_load_u32(at) | (uint64_t)etw_load_u32(at + 4) << 32;
 }
 
 static inline uint8_t cursor_u8(struct cursor *c)
@@ -79,21 +79,21 @@ static inline uint16_t cursor_u16(struct cursor *c)
 {
 	const uint8_t *at = cursor_take(c, 2);
 
-	return at ? load_u16(at) : 0;
+	return at ? etw_load_u16(at) : 0;
 }
 
 static inline uint32_t cursor_u32(struct cursor *c)
 {
 	const uint8_t *at = cursor_take(c, 4);
 
-	return at ? load_u32(at) : 0;
+	return at ? etw_load_u32(at) : 0;
 }
 
 static inline uint64_t cursor_u64(struct cursor *c)
 {
 	const uint8_t *at = cursor_take(c, 8);
 
-	return at ? load_u64(at) : 0;
+	return at ? etw_load_u64(at) : 0;
 }
 
 /* pointer_size: of the record, 4 or 8. */

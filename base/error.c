@@ -52,12 +52,12 @@ static size_t copy_line(char *line, size_t size, const char *text)
 	return filled;
 }
 
-bool error_set(struct error *err, enum error_code code, const char *format, ...)
+bool error_set(struct etw_error *err, enum etw_error_code code, const char *format, ...)
 {
 	char text[2 * sizeof err->text]; /* separate, because an argument may be err->text */
 	va_list args;
 
-	if (code == ERROR_NO_MEMORY) {
+	if (code == ETW_ERROR_NO_MEMORY) {
 		memory_note_loss();
 	}
 	if (!err) {
@@ -73,12 +73,12 @@ bool error_set(struct error *err, enum error_code code, const char *format, ...)
 	return false;
 }
 
-bool error_no_memory(struct error *err, const char *what)
+bool error_no_memory(struct etw_error *err, const char *what)
 {
-	return error_set(err, ERROR_NO_MEMORY, "no memory for %s", what);
+	return error_set(err, ETW_ERROR_NO_MEMORY, "no memory for %s", what);
 }
 
-bool error_prefix(struct error *err, const char *format, ...)
+bool error_prefix(struct etw_error *err, const char *format, ...)
 {
 	char formatted[2 * sizeof err->text];
 	char text[sizeof err->text];

@@ -12,9 +12,10 @@
 
 #if defined(__MINGW32__)
 /* The printf of mingw, because that of Microsoft's library has no %zu. */
-#define PRINTF_LIKE(format_index, first) __attribute__((format(gnu_printf, format_index, first)))
+#define ETW_PRINTF_LIKE(format_index, first) \
+	__attribute__((format(gnu_printf, format_index, first)))
 #else
-#define PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
+#define ETW_PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
 #endif
 
 /* Hints for the compiler; each is empty where the compiler does not know it. */
@@ -29,18 +30,18 @@
 #define ALWAYS_INLINE inline
 #endif
 
-enum error_code {
-	ERROR_NONE = 0,
-	ERROR_NO_MEMORY,
-	ERROR_SYSTEM, /* the operating system refused: a file, a port, a thread */
-	ERROR_FORMAT, /* bytes do not have the expected format */
-	ERROR_CONFIG, /* a mistake in the configuration, a collector or the command line */
-	ERROR_LIMIT,  /* a bound of ours was reached */
-	ERROR_UNSUPPORTED,
+enum etw_error_code {
+	ETW_ERROR_NONE = 0,
+	ETW_ERROR_NO_MEMORY,
+	ETW_ERROR_SYSTEM, /* the operating system refused: a file, a port, a thread */
+	ETW_ERROR_FORMAT, /* bytes do not have the expected format */
+	ETW_ERROR_CONFIG, /* a mistake in the configuration, a collector or the command line */
+	ETW_ERROR_LIMIT,  /* a bound of ours was reached */
+	ETW_ERROR_UNSUPPORTED,
 };
 
-struct error {
-	enum error_code code;
+struct etw_error {
+	enum etw_error_code code;
 	char text[512]; /* one line of UTF-8, without a full stop at the end */
 };
 
@@ -48,12 +49,13 @@ struct error {
  * Sets code and sentence, replacing what was there. Returns false, so that
  * `return error_set(err, …)` is the early exit of a function that returns bool. err may be NULL.
  */
-bool error_set(struct error *err, enum error_code code, const char *format, ...) PRINTF_LIKE(3, 4);
+bool error_set(struct etw_error *err, enum etw_error_code code, const char *format, ...)
+	ETW_PRINTF_LIKE(3, 4);
 
-/* Sets ERROR_NO_MEMORY and "no memory for WHAT". Returns false. err may be NULL. */
-bool error_no_memory(struct error *err, const char *what);
+/* Sets ETW_ERROR_NO_MEMORY and "no memory for WHAT". Returns false. err may be NULL. */
+bool error_no_memory(struct etw_error *err, const char *what);
 
 /* Puts "<text>: " in front of the sentence. Returns false. err may be NULL. */
-bool error_prefix(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
+bool error_prefix(struct etw_error *err, const char *format, ...) ETW_PRINTF_LIKE(2, 3);
 
 #endif

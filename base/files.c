@@ -17,13 +17,13 @@ static size_t folder_size(const char *path)
 }
 
 static bool add_path(struct file_list *list, const char *folder, size_t size, const char *name,
-		     struct error *err)
+		     struct etw_error *err)
 {
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 	char **paths;
 
 	if (list->count == FILES_MAX) {
-		return error_set(err, ERROR_LIMIT, "more than %d files", FILES_MAX);
+		return error_set(err, ETW_ERROR_LIMIT, "more than %d files", FILES_MAX);
 	}
 	text_add(&path, folder, size);
 	text_add_string(&path, name);
@@ -50,7 +50,7 @@ struct expansion {
 	struct file_list *list;
 	const char *path; /* folder and pattern */
 	size_t folder;    /* bytes of it */
-	struct error *err;
+	struct etw_error *err;
 };
 
 static bool add_match(void *context, const char *name)
@@ -61,7 +61,7 @@ static bool add_match(void *context, const char *name)
 	       add_path(e->list, e->path, e->folder, name, e->err);
 }
 
-static bool expand(struct file_list *list, const char *path, size_t folder, struct error *err)
+static bool expand(struct file_list *list, const char *path, size_t folder, struct etw_error *err)
 {
 	struct expansion expansion = { .list = list, .path = path, .folder = folder, .err = err };
 	char *directory = folder > 0 ? text_duplicate(path, folder) : text_duplicate(".", 1);
@@ -80,7 +80,7 @@ static bool expand(struct file_list *list, const char *path, size_t folder, stru
 }
 
 /* The path of a pattern; a relative one starts at the folder of beside. False without memory. */
-static bool join(struct text *path, const char *beside, const char *pattern)
+static bool join(struct etw_text *path, const char *beside, const char *pattern)
 {
 	if (!os_path_is_absolute(pattern)) {
 		text_add(path, beside, folder_size(beside));
@@ -91,7 +91,7 @@ static bool join(struct text *path, const char *beside, const char *pattern)
 
 char *file_beside(const char *beside, const char *path)
 {
-	struct text joined = { 0 };
+	struct etw_text joined = { 0 };
 
 	if (!join(&joined, beside, path)) {
 		text_free(&joined);
@@ -100,9 +100,9 @@ char *file_beside(const char *beside, const char *path)
 }
 
 bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
-		   struct error *err)
+		   struct etw_error *err)
 {
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 	size_t folder;
 	bool good;
 
@@ -122,7 +122,7 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 
 char *file_absolute(const char *beside, const char *pattern)
 {
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 	char *absolute = join(&path, beside, pattern) ? os_path_absolute(path.data) : NULL;
 
 	text_free(&path);

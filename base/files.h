@@ -22,7 +22,7 @@ struct file_list {
  * `beside`. A pattern may match no file. Whether a path without `*` and `?` exists is not checked.
  */
 bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
-		   struct error *err);
+		   struct etw_error *err);
 /* The path of a pattern from the root, for the caller to free; NULL without memory. */
 char *file_absolute(const char *beside, const char *pattern);
 void file_list_free(struct file_list *list);

@@ -30,7 +30,7 @@ static int hex_digit(char c)
 	return -1;
 }
 
-void guid_format(const struct guid *guid, char text[GUID_TEXT_SIZE])
+void guid_format(const struct etw_guid *guid, char text[GUID_TEXT_SIZE])
 {
 	static const char digits[] = "0123456789abcdef";
 	char *at = text;
@@ -47,10 +47,10 @@ void guid_format(const struct guid *guid, char text[GUID_TEXT_SIZE])
 	*at = '\0';
 }
 
-bool guid_parse(const char *text, struct guid *guid)
+bool guid_parse(const char *text, struct etw_guid *guid)
 {
 	bool braces = *text == '{';
-	struct guid parsed;
+	struct etw_guid parsed;
 
 	text += braces;
 	for (size_t i = 0; i < sizeof text_order; i++) {

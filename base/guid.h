@@ -11,28 +11,28 @@
 
 #include "base/map.h"
 
-struct guid {
+struct etw_guid {
 	uint8_t bytes[16];
 };
 
 enum { GUID_TEXT_SIZE = 37 }; /* "aabbccdd-eeff-gghh-iijj-kkkkkkkkkkkk" and its NUL */
 
 /* Lower case, without braces. */
-void guid_format(const struct guid *guid, char text[GUID_TEXT_SIZE]);
+void guid_format(const struct etw_guid *guid, char text[GUID_TEXT_SIZE]);
 
 /*
  * Accepts upper and lower case, with or without braces; the text must contain nothing else. Leaves
  * *guid alone on failure.
  */
-bool guid_parse(const char *text, struct guid *guid);
+bool guid_parse(const char *text, struct etw_guid *guid);
 
-static inline bool guid_equal(const struct guid *a, const struct guid *b)
+static inline bool etw_guid_equal(const struct etw_guid *a, const struct etw_guid *b)
 {
 	return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
 /* For hash tables; seed: see base/map.h. */
-static inline uint64_t guid_hash(const struct guid *guid, uint64_t seed)
+static inline uint64_t guid_hash(const struct etw_guid *guid, uint64_t seed)
 {
 	uint64_t low, high;
 
@@ -43,9 +43,9 @@ static inline uint64_t guid_hash(const struct guid *guid, uint64_t seed)
 
 /*
  * The GUID written 3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c is
- * GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c).
+ * ETW_GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c).
  */
-#define GUID_INIT(a, b, c, d0, d1, d2, d3, d4, d5, d6, d7)                                     \
+#define ETW_GUID_INIT(a, b, c, d0, d1, d2, d3, d4, d5, d6, d7)                                 \
 	{                                                                                      \
 		{                                                                              \
 			(uint8_t)((a)&0xff), (uint8_t)(((a) >> 8) & 0xff),                     \
@@ -58,9 +58,10 @@ static inline uint64_t guid_hash(const struct guid *guid, uint64_t seed)
 
 /* The same in the parts of its text: GUID_PARTS(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9dda,
  * 0x00c04fd7ba7c). */
-#define GUID_PARTS(a, b, c, d, e)                                                                \
-	GUID_INIT(a, b, c, GUID_BYTE(d, 8), GUID_BYTE(d, 0), GUID_BYTE(e, 40), GUID_BYTE(e, 32), \
-		  GUID_BYTE(e, 24), GUID_BYTE(e, 16), GUID_BYTE(e, 8), GUID_BYTE(e, 0))
+#define GUID_PARTS(a, b, c, d, e)                                                            \
+	ETW_GUID_INIT(a, b, c, GUID_BYTE(d, 8), GUID_BYTE(d, 0), GUID_BYTE(e, 40),           \
+		      GUID_BYTE(e, 32), GUID_BYTE(e, 24), GUID_BYTE(e, 16), GUID_BYTE(e, 8), \
+		      GUID_BYTE(e, 0))
 #define GUID_BYTE(part, shift) (uint8_t)(UINT64_C(part) >> (shift)&0xff)
 
 #endif

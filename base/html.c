@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 
-static void add_character(struct text *html, uint32_t codepoint)
+static void add_character(struct etw_text *html, uint32_t codepoint)
 {
 	char bytes[4];
 
@@ -34,7 +34,7 @@ static void add_character(struct text *html, uint32_t codepoint)
 	}
 }
 
-void text_add_html(struct text *html, const char *text)
+void text_add_html(struct etw_text *html, const char *text)
 {
 	const char *end = text + strlen(text);
 

@@ -286,7 +286,7 @@ static uint32_t add_new(struct intern *intern, const char *text, size_t size, ui
 	return id;
 }
 
-struct intern *intern_new(size_t budget_bytes, struct error *err)
+struct intern *intern_new(size_t budget_bytes, struct etw_error *err)
 {
 	struct intern *intern = calloc(1, sizeof *intern);
 	struct table *table = table_new(TABLE_SLOTS_MIN);

@@ -24,7 +24,7 @@ struct intern; /* opaque; any thread */
  * Makes a table whose texts may use budget_bytes in total: the bytes of each text, and about 80
  * bytes for its id and its place in the table. Free it with intern_free().
  */
-struct intern *intern_new(size_t budget_bytes, struct error *err);
+struct intern *intern_new(size_t budget_bytes, struct etw_error *err);
 void intern_free(struct intern *intern);
 
 /*

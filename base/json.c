@@ -61,7 +61,7 @@ static void end(struct json *json, char bracket)
 	text_add_char(json->out, bracket);
 }
 
-static void add_quoted(struct text *out, const char *text, size_t size)
+static void add_quoted(struct etw_text *out, const char *text, size_t size)
 {
 	size_t plain = 0; /* start of the part that needs no escape and is not added yet */
 	size_t at = 0;
@@ -87,7 +87,7 @@ static void add_quoted(struct text *out, const char *text, size_t size)
 	text_add_char(out, '"');
 }
 
-void json_init(struct json *json, struct text *out, bool spaced)
+void json_init(struct json *json, struct etw_text *out, bool spaced)
 {
 	*json = (struct json){ .out = out, .spaced = spaced };
 }

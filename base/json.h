@@ -16,14 +16,14 @@
 #include "base/text.h"
 
 struct json {
-	struct text *out; /* borrowed */
+	struct etw_text *out; /* borrowed */
 	unsigned depth;
 	uint64_t filled; /* bit d: the object or array at depth d has a member */
 	bool after_key;
 	bool spaced; /* the separators are ", " and ": "; otherwise "," and ":" */
 };
 
-void json_init(struct json *json, struct text *out, bool spaced);
+void json_init(struct json *json, struct etw_text *out, bool spaced);
 void json_object_begin(struct json *json);
 void json_object_end(struct json *json);
 void json_array_begin(struct json *json);

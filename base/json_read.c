@@ -26,15 +26,15 @@ enum { DEPTH_MOST = 64 };
 
 struct reader {
 	const char *start, *at, *end;
-	struct json_value *next_value;
+	struct etw_json_value *next_value;
 	char *next_byte;
 	unsigned depth;
-	struct error *err;
+	struct etw_error *err;
 };
 
 static bool expected(const struct reader *reader, const char *what)
 {
-	return error_set(reader->err, ERROR_FORMAT, "expected %s at character %zu", what,
+	return error_set(reader->err, ETW_ERROR_FORMAT, "expected %s at character %zu", what,
 			 (size_t)(reader->at - reader->start) + 1);
 }
 
@@ -168,7 +168,7 @@ static size_t skip_digits(struct reader *reader)
 	return (size_t)(reader->at - start);
 }
 
-static bool read_number(struct reader *reader, struct json_value *value)
+static bool read_number(struct reader *reader, struct etw_json_value *value)
 {
 	const char *start = reader->at;
 
@@ -209,19 +209,19 @@ static bool take_word(struct reader *reader, const char *word)
 
 /* ---- values ---- */
 
-static bool read_value(struct reader *reader, struct json_value *value);
+static bool read_value(struct reader *reader, struct etw_json_value *value);
 
 /* Reads what follows the opening bracket of an array or an object. */
-static bool read_members(struct reader *reader, struct json_value *parent, char closing)
+static bool read_members(struct reader *reader, struct etw_json_value *parent, char closing)
 {
-	const struct json_value **link = &parent->first;
+	const struct etw_json_value **link = &parent->first;
 
 	if (++reader->depth > DEPTH_MOST) {
 		return expected(reader, "fewer levels");
 	}
 	skip_blanks(reader);
 	while (!take(reader, closing)) {
-		struct json_value *value;
+		struct etw_json_value *value;
 		const char *key = NULL;
 		size_t key_size;
 
@@ -242,7 +242,7 @@ static bool read_members(struct reader *reader, struct json_value *parent, char 
 			}
 		}
 		value = reader->next_value++;
-		*value = (struct json_value){ .key = key };
+		*value = (struct etw_json_value){ .key = key };
 		*link = value;
 		link = &value->next;
 		parent->count++;
@@ -255,7 +255,7 @@ static bool read_members(struct reader *reader, struct json_value *parent, char 
 	return true;
 }
 
-static bool read_value(struct reader *reader, struct json_value *value)
+static bool read_value(struct reader *reader, struct etw_json_value *value)
 {
 	skip_blanks(reader);
 	if (take(reader, '{')) {
@@ -288,7 +288,7 @@ static bool read_value(struct reader *reader, struct json_value *value)
 /* ---- the document ---- */
 
 static bool make_room(struct json_document *document, const char *text, size_t size,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	size_t values = 1;
 
@@ -308,17 +308,17 @@ static bool make_room(struct json_document *document, const char *text, size_t s
 	return (document->values && document->bytes) || error_no_memory(err, "a line of JSON");
 }
 
-const struct json_value *json_read(struct json_document *document, const char *text, size_t size,
-				   struct error *err)
+const struct etw_json_value *json_read(struct json_document *document, const char *text,
+				       size_t size, struct etw_error *err)
 {
 	struct reader reader = { .start = text, .at = text, .end = text + size, .err = err };
-	struct json_value *root;
+	struct etw_json_value *root;
 
 	if (!make_room(document, text, size, err)) {
 		return NULL;
 	}
 	root = document->values;
-	*root = (struct json_value){ .key = NULL };
+	*root = (struct etw_json_value){ .key = NULL };
 	reader.next_value = root + 1;
 	reader.next_byte = document->bytes;
 	if (!read_value(&reader, root)) {
@@ -339,12 +339,12 @@ void json_document_done(struct json_document *document)
 	*document = (struct json_document){ .values = NULL };
 }
 
-const struct json_value *json_member(const struct json_value *object, const char *key)
+const struct etw_json_value *json_member(const struct etw_json_value *object, const char *key)
 {
 	if (!object || object->type != JSON_OBJECT) {
 		return NULL;
 	}
-	for (const struct json_value *value = object->first; value; value = value->next) {
+	for (const struct etw_json_value *value = object->first; value; value = value->next) {
 		if (strcmp(value->key, key) == 0) {
 			return value;
 		}

@@ -24,19 +24,19 @@ enum json_type {
 };
 
 /* Belongs to its document. */
-struct json_value {
+struct etw_json_value {
 	enum json_type type;
 	const char *key; /* in an object, with a NUL after it; else NULL */
 	const char *text;
 	size_t size;  /* bytes of text, which a NUL follows */
 	size_t count; /* values in an array or an object */
-	const struct json_value *first;
-	const struct json_value *next; /* in the same array or object; NULL: the last */
+	const struct etw_json_value *first;
+	const struct etw_json_value *next; /* in the same array or object; NULL: the last */
 };
 
 /* The memory of a tree, which is used again for the next text. Zero-initialise it. */
 struct json_document {
-	struct json_value *values; /* owned */
+	struct etw_json_value *values; /* owned */
 	size_t value_capacity;
 	char *bytes; /* owned: keys and texts */
 	size_t byte_capacity;
@@ -46,13 +46,13 @@ struct json_document {
  * Reads one value, with nothing but white space around it. The tree is valid until the next call
  * for the document. NULL for anything else: the sentence says what was expected at which character.
  */
-const struct json_value *json_read(struct json_document *document, const char *text, size_t size,
-				   struct error *err);
+const struct etw_json_value *json_read(struct json_document *document, const char *text,
+				       size_t size, struct etw_error *err);
 
 void json_document_done(struct json_document *document);
 
 /* The first member with this key; NULL if there is none, or if object is NULL or no object. */
-const struct json_value *json_member(const struct json_value *object, const char *key);
+const struct etw_json_value *json_member(const struct etw_json_value *object, const char *key);
 
 /* "a number", "an object", … for sentences about what was found. */
 const char *json_type_name(enum json_type type);

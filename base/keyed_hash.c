@@ -35,7 +35,7 @@ uint64_t keyed_hash(const struct hash_key *key, const void *bytes, size_t size)
 	size_t left = size;
 
 	for (; left >= 8; left -= 8, at += 8) {
-		uint64_t word = load_u64(at);
+		uint64_t word = etw_load_u64(at);
 
 		v[3] ^= word;
 		mix(v, 2);

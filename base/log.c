@@ -83,7 +83,7 @@ static bool plain_word(const char *text)
 	return *text != '\0';
 }
 
-static void add_quoted(struct text *line, const char *text)
+static void add_quoted(struct etw_text *line, const char *text)
 {
 	size_t left = strlen(text);
 
@@ -105,7 +105,7 @@ static void add_quoted(struct text *line, const char *text)
 	text_add_char(line, '"');
 }
 
-static void add_logfmt(struct text *line, const char *timestamp, enum log_level level,
+static void add_logfmt(struct etw_text *line, const char *timestamp, enum log_level level,
 		       const char *message, const struct log_field *fields)
 {
 	text_add_string(line, "ts=");
@@ -128,7 +128,7 @@ static void add_logfmt(struct text *line, const char *timestamp, enum log_level 
 	}
 }
 
-static void add_json(struct text *line, const char *timestamp, enum log_level level,
+static void add_json(struct etw_text *line, const char *timestamp, enum log_level level,
 		     const char *message, const struct log_field *fields)
 {
 	struct json json;
@@ -206,7 +206,7 @@ static void write_line(enum log_level level, const char *message, const struct l
 {
 	static const char no_memory[] = "level=error msg=\"No memory for a log line\"\n";
 	char timestamp[TIMESTAMP_SIZE];
-	struct text line = { 0 };
+	struct etw_text line = { 0 };
 	int saved_errno = errno;
 
 	format_time(timestamp, os_unix_time_ns());
@@ -352,7 +352,7 @@ static void run(void *context)
 	}
 }
 
-struct log_queue *log_queue_open(log_sink *write, void *context, struct error *err)
+struct log_queue *log_queue_open(log_sink *write, void *context, struct etw_error *err)
 {
 	struct log_queue *queue = calloc(1, sizeof *queue);
 

@@ -117,7 +117,7 @@ enum { LOG_QUEUE_LINES = 256 };
 struct log_queue; /* opaque */
 
 /* Only the thread of the queue calls write. */
-struct log_queue *log_queue_open(log_sink *write, void *context, struct error *err);
+struct log_queue *log_queue_open(log_sink *write, void *context, struct etw_error *err);
 
 /* A log_sink for log_to(): queue is the struct log_queue. Any thread. */
 void log_queue_add(void *queue, enum log_level level, const char *line, size_t size);

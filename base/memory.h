@@ -17,7 +17,7 @@ struct memory_statistics {
 	uint64_t losses; /* since the start */
 };
 
-void memory_note_loss(void); /* an error ERROR_NO_MEMORY does it, too */
+void memory_note_loss(void); /* an error ETW_ERROR_NO_MEMORY does it, too */
 bool memory_has_losses(void);
 void memory_statistics(struct memory_statistics *statistics);
 

@@ -13,8 +13,8 @@ struct look {
 	bool exists;  /* the folder */
 	bool present; /* the name */
 	struct nearest nearest;
-	struct text best;  /* nearest.best */
-	struct text first; /* of its names without a dot in front, in the order of strcmp() */
+	struct etw_text best;  /* nearest.best */
+	struct etw_text first; /* of its names without a dot in front, in the order of strcmp() */
 };
 
 static bool look_at(void *context, const char *name)
@@ -69,7 +69,7 @@ static char *cut_name(char *path)
 }
 
 /* Says that a name is not in a folder. shown: the folder as the user wrote it. */
-static void add_hint(struct text *out, const char *shown, bool whole, bool examples,
+static void add_hint(struct etw_text *out, const char *shown, bool whole, bool examples,
 		     const struct look *look)
 {
 	if (!whole) {
@@ -93,10 +93,10 @@ static void add_hint(struct text *out, const char *shown, bool whole, bool examp
 	}
 }
 
-static void look_for(const char *beside, const char *given, bool examples, struct text *out)
+static void look_for(const char *beside, const char *given, bool examples, struct etw_text *out)
 {
 	size_t own = os_path_is_absolute(given) ? 0 : folder_size(beside);
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 	bool whole = true; /* it is the last component that is not there */
 
 	text_add(&path, beside, own);
@@ -123,12 +123,12 @@ static void look_for(const char *beside, const char *given, bool examples, struc
 	text_free(&path);
 }
 
-void missing_path_suggest(const char *beside, const char *path, struct text *out)
+void missing_path_suggest(const char *beside, const char *path, struct etw_text *out)
 {
 	look_for(beside, path, false, out);
 }
 
-void missing_path_explain(const char *beside, const char *path, struct text *out)
+void missing_path_explain(const char *beside, const char *path, struct etw_text *out)
 {
 	look_for(beside, path, true, out);
 }

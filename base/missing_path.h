@@ -16,12 +16,12 @@
  * @beside: a relative path starts at the folder of this file; "" for the working directory. The
  * hint has paths as the user wrote them, without that folder.
  */
-void missing_path_suggest(const char *beside, const char *path, struct text *out);
+void missing_path_suggest(const char *beside, const char *path, struct etw_text *out);
 
 /*
  * The same where any file of the folder may be meant: if no name is near, the hint is one of them
  * ("; there is 'disk.yaml', for example"), or that the folder is empty.
  */
-void missing_path_explain(const char *beside, const char *path, struct text *out);
+void missing_path_explain(const char *beside, const char *path, struct etw_text *out);
 
 #endif

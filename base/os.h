@@ -55,7 +55,7 @@ struct os_once {
  * output and standard error. The arguments are valid until the program ends. Standard streams that
  * are closed stay unusable, and no file that is opened later takes their place.
  */
-bool os_program_start(int *argc, char ***argv, struct error *err);
+bool os_program_start(int *argc, char ***argv, struct etw_error *err);
 
 /*
  * From now on, a request to end the program is kept for os_stop_wait() instead of ending it:
@@ -64,12 +64,12 @@ bool os_program_start(int *argc, char ***argv, struct error *err);
  * reload. Writing to a closed connection does not end the program either. Call once on the main
  * thread, before any other thread starts.
  */
-bool os_stop_catch(struct error *err);
+bool os_stop_catch(struct etw_error *err);
 /*
  * The same for a service. Only os_stop_ask() ends it: Windows informs every service about the
  * log-off of each user, which must not end it.
  */
-bool os_stop_catch_service(struct error *err);
+bool os_stop_catch_service(struct etw_error *err);
 /* Requests the end of the program. reason: a string that stays valid. Any thread, after one of the
  * two functions above. */
 void os_stop_ask(const char *reason);
@@ -85,7 +85,7 @@ const char *os_stop_wait(uint64_t timeout_ns, void (*on_reload)(void *context), 
 
 /* The thread starts with all signals blocked except those of faults; the main thread takes them. */
 bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
-		     struct error *err);
+		     struct etw_error *err);
 void os_thread_join(struct os_thread *thread);
 /* Instead of os_thread_join(), for a thread that may never end: it is left to itself, and must not
  * use what its starter frees. */
@@ -221,11 +221,11 @@ bool os_folder_list(const char *path, bool (*each)(void *context, const char *na
 /* The same where no name may be missing: false when a folder that exists cannot be read to its end.
  */
 bool os_folder_read(const char *path, bool (*each)(void *context, const char *name), void *context,
-		    struct error *err);
+		    struct etw_error *err);
 
 /* Makes a folder, whose parent must exist; one that exists is fine. made: whether there was none;
  * may be NULL. */
-bool os_folder_make(const char *path, bool *made, struct error *err);
+bool os_folder_make(const char *path, bool *made, struct etw_error *err);
 
 /* Removes a folder if it is empty. */
 void os_folder_remove(const char *path);
@@ -238,22 +238,22 @@ FILE *os_file_stream(const char *path, const char *mode);
  * by administrators and the system: it takes no rights from its folder. One that exists keeps the
  * rights that it has. The texts of errors do not contain the path.
  */
-FILE *os_file_create(const char *path, struct error *err);
+FILE *os_file_create(const char *path, struct etw_error *err);
 
 /*
  * Gives a file that is complete another name on the same disk, in place of one that has it. Its
  * bytes are on the disk before, so that after a loss of power the name stands for all of them or
  * not for this file. Waits for the disk. The error names no path.
  */
-bool os_file_publish(const char *from, const char *to, struct error *err);
+bool os_file_publish(const char *from, const char *to, struct etw_error *err);
 /* Removes a file; one that does not exist is fine. */
-bool os_file_remove(const char *path, struct error *err);
+bool os_file_remove(const char *path, struct etw_error *err);
 /* Bytes that this program may still write to the disk of a folder; UINT64_MAX: not known. */
 uint64_t os_disk_free_bytes(const char *folder);
 
 /* Writes a whole file, in place of one that exists, with the rights of os_file_create(). The texts
  * of errors do not contain the path. */
-bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err);
+bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct etw_error *err);
 
 /*
  * A file that is read by position into memory of the caller. Its size is that at the time of
@@ -265,7 +265,7 @@ bool os_file_write_whole(const char *path, const char *bytes, size_t size, struc
 struct os_file; /* opaque; one thread at a time */
 
 /* Accepts only regular files, no directories, pipes or devices. */
-struct os_file *os_file_open(const char *path, struct error *err);
+struct os_file *os_file_open(const char *path, struct etw_error *err);
 void os_file_close(struct os_file *file); /* NULL is allowed */
 uint64_t os_file_size(const struct os_file *file);
 /*
@@ -289,28 +289,29 @@ bool os_file_is_public(const char *path);
  * if the file became shorter.
  */
 bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,
-		  struct error *err);
+		  struct etw_error *err);
 
 /*
  * Opens a file, a pipe, a socket or a device; "-" is the standard input. Waits for the writer of a
  * named pipe. Directories and terminals are refused.
  */
-struct os_file *os_file_open_any(const char *path, struct error *err);
+struct os_file *os_file_open_any(const char *path, struct etw_error *err);
 /* Whether it has no positions: os_file_read() is not for it, and os_file_next() reads it once. */
 bool os_file_is_stream(const struct os_file *file);
 /* Reads what comes next in a stream; *got is 0 only at its end. Waits for data. */
-bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got, struct error *err);
+bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got,
+		  struct etw_error *err);
 
 /*
  * A temporary file that no other program finds: in the folder TMPDIR, else /tmp; on Windows in that
  * of GetTempPathW(). The system removes it when it is closed, also when the program is killed. Its
  * errors name the folder. It never changes as os_file_change() says.
  */
-struct os_file *os_file_temporary(struct error *err);
+struct os_file *os_file_temporary(struct etw_error *err);
 bool os_file_is_temporary(const struct os_file *file);
-bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct error *err);
+bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct etw_error *err);
 /* The same file once more, to be closed as well. */
-struct os_file *os_file_share(const struct os_file *file, struct error *err);
+struct os_file *os_file_share(const struct os_file *file, struct etw_error *err);
 
 /* ---- text ---- */
 

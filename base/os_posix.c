@@ -77,19 +77,19 @@ static uint64_t clock_ns(clockid_t clock)
  * would get the number, and warnings would be written into it. So these numbers get a file that is
  * open for the wrong direction: reading or writing the stream fails with EBADF, as before.
  */
-static bool hold_standard_streams(struct error *err)
+static bool hold_standard_streams(struct etw_error *err)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		/* The lowest free number is the one that open() returns. */
 		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
 		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
-			return error_set(err, ERROR_SYSTEM, "/dev/null cannot be opened: %m");
+			return error_set(err, ETW_ERROR_SYSTEM, "/dev/null cannot be opened: %m");
 		}
 	}
 	return true;
 }
 
-bool os_program_start(int *argc, char ***argv, struct error *err)
+bool os_program_start(int *argc, char ***argv, struct etw_error *err)
 {
 	(void)argc;
 	(void)argv;
@@ -136,7 +136,7 @@ static bool asks_to_reload(int number)
 }
 
 /* These signals are blocked before any thread starts; only os_stop_wait() takes them. */
-bool os_stop_catch(struct error *err)
+bool os_stop_catch(struct etw_error *err)
 {
 	struct sigaction hang_up;
 	sigset_t signals;
@@ -150,7 +150,7 @@ bool os_stop_catch(struct error *err)
 	return true;
 }
 
-bool os_stop_catch_service(struct error *err)
+bool os_stop_catch_service(struct etw_error *err)
 {
 	return os_stop_catch(err);
 }
@@ -240,7 +240,7 @@ static void *thread_main(void *argument)
 }
 
 bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
-		     struct error *err)
+		     struct etw_error *err)
 {
 	struct thread_start *start = calloc(1, sizeof *start);
 	sigset_t blocked, before;
@@ -248,7 +248,7 @@ bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void 
 	int result;
 
 	if (!start) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory to start a thread");
+		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory to start a thread");
 	}
 	start->run = run;
 	start->context = context;
@@ -267,7 +267,7 @@ bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void 
 	if (result != 0) {
 		free(start);
 		errno = result;
-		return error_set(err, ERROR_SYSTEM, "a thread cannot be started: %m");
+		return error_set(err, ETW_ERROR_SYSTEM, "a thread cannot be started: %m");
 	}
 	thread->handle = handle;
 	return true;
@@ -649,23 +649,23 @@ bool os_folder_list(const char *path, bool (*each)(void *context, const char *na
 }
 
 bool os_folder_read(const char *path, bool (*each)(void *context, const char *name), void *context,
-		    struct error *err)
+		    struct etw_error *err)
 {
 	bool more;
 
 	errno = read_folder(path, each, context, &more);
 	return errno == 0 || errno == ENOENT || errno == ENOTDIR ||
-	       error_set(err, errno == ENOMEM ? ERROR_NO_MEMORY : ERROR_SYSTEM,
+	       error_set(err, errno == ENOMEM ? ETW_ERROR_NO_MEMORY : ETW_ERROR_SYSTEM,
 			 "%s: the folder cannot be read: %m", path);
 }
 
-bool os_folder_make(const char *path, bool *made, struct error *err)
+bool os_folder_make(const char *path, bool *made, struct etw_error *err)
 {
 	bool new = mkdir(path, 0700) == 0;
 	struct stat facts;
 
 	if (!new && (errno != EEXIST || stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode))) {
-		return error_set(err, ERROR_SYSTEM, "%s: the folder cannot be made: %m", path);
+		return error_set(err, ETW_ERROR_SYSTEM, "%s: the folder cannot be made: %m", path);
 	}
 	if (made) {
 		*made = new;
@@ -688,13 +688,13 @@ static int create_private(const char *path)
 	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
 }
 
-FILE *os_file_create(const char *path, struct error *err)
+FILE *os_file_create(const char *path, struct etw_error *err)
 {
 	int fd = create_private(path);
 	FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
 
 	if (!file) {
-		error_set(err, ERROR_SYSTEM, "cannot create: %m");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot create: %m");
 		if (fd >= 0) {
 			close(fd);
 		}
@@ -716,18 +716,18 @@ static bool flush_to_disk(const char *path)
 	return flushed;
 }
 
-bool os_file_publish(const char *from, const char *to, struct error *err)
+bool os_file_publish(const char *from, const char *to, struct etw_error *err)
 {
 	if (!flush_to_disk(from)) {
-		return error_set(err, ERROR_SYSTEM, "cannot be written to the disk: %m");
+		return error_set(err, ETW_ERROR_SYSTEM, "cannot be written to the disk: %m");
 	}
-	return rename(from, to) == 0 || error_set(err, ERROR_SYSTEM, "cannot be renamed: %m");
+	return rename(from, to) == 0 || error_set(err, ETW_ERROR_SYSTEM, "cannot be renamed: %m");
 }
 
-bool os_file_remove(const char *path, struct error *err)
+bool os_file_remove(const char *path, struct etw_error *err)
 {
 	return unlink(path) == 0 || errno == ENOENT ||
-	       error_set(err, ERROR_SYSTEM, "cannot be removed: %m");
+	       error_set(err, ETW_ERROR_SYSTEM, "cannot be removed: %m");
 }
 
 uint64_t os_disk_free_bytes(const char *folder)
@@ -737,7 +737,7 @@ uint64_t os_disk_free_bytes(const char *folder)
 	return statvfs(folder, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : UINT64_MAX;
 }
 
-bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
+bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct etw_error *err)
 {
 	int fd = create_private(path);
 	bool written = fd >= 0;
@@ -749,34 +749,34 @@ bool os_file_write_whole(const char *path, const char *bytes, size_t size, struc
 		at += more > 0 ? (size_t)more : 0;
 	}
 	if (!written) {
-		error_set(err, ERROR_SYSTEM, "cannot be written: %m");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot be written: %m");
 	}
 	if (fd >= 0 && close(fd) != 0 && written) {
-		written = error_set(err, ERROR_SYSTEM, "cannot be written: %m");
+		written = error_set(err, ETW_ERROR_SYSTEM, "cannot be written: %m");
 	}
 	return written;
 }
 
 /* Takes the descriptor over, also when it fails. */
-static struct os_file *file_over(int fd, bool any, struct error *err)
+static struct os_file *file_over(int fd, bool any, struct etw_error *err)
 {
 	struct os_file *file = calloc(1, sizeof *file);
 	struct stat facts;
 
 	if (!file) {
 		close(fd);
-		error_set(err, ERROR_NO_MEMORY, "no memory to open a file");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory to open a file");
 		return NULL;
 	}
 	file->fd = fd;
 	if (fstat(fd, &facts) != 0) {
-		error_set(err, ERROR_SYSTEM, "cannot be examined: %m");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot be examined: %m");
 		goto fail;
 	}
 	file->is_stream = any && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode) ||
 				  (S_ISCHR(facts.st_mode) && !isatty(fd)));
 	if (!S_ISREG(facts.st_mode) && !file->is_stream) {
-		error_set(err, ERROR_UNSUPPORTED, "is %s, not a regular file",
+		error_set(err, ETW_ERROR_UNSUPPORTED, "is %s, not a regular file",
 			  S_ISDIR(facts.st_mode)        ? "a directory" :
 			  any && S_ISCHR(facts.st_mode) ? "a terminal" :
 							  "a device, pipe or socket");
@@ -791,25 +791,25 @@ fail:
 	return NULL;
 }
 
-struct os_file *os_file_open(const char *path, struct error *err)
+struct os_file *os_file_open(const char *path, struct etw_error *err)
 {
 	/* Without O_NONBLOCK, opening a pipe would wait for its writer before we can refuse it. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
 	if (fd < 0) {
-		error_set(err, ERROR_SYSTEM, "cannot be opened: %m");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot be opened: %m");
 		return NULL;
 	}
 	return file_over(fd, false, err);
 }
 
-struct os_file *os_file_open_any(const char *path, struct error *err)
+struct os_file *os_file_open_any(const char *path, struct etw_error *err)
 {
 	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) :
 					  open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0) {
-		error_set(err, ERROR_SYSTEM, "cannot be opened: %m");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot be opened: %m");
 		return NULL;
 	}
 	return file_over(fd, true, err);
@@ -820,7 +820,8 @@ bool os_file_is_stream(const struct os_file *file)
 	return file->is_stream;
 }
 
-bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got, struct error *err)
+bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got,
+		  struct etw_error *err)
 {
 	ssize_t step;
 
@@ -828,7 +829,7 @@ bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got, s
 		step = read(file->fd, bytes, size);
 	} while (step < 0 && errno == EINTR);
 	if (step < 0) {
-		return error_set(err, ERROR_SYSTEM, "cannot be read: %m");
+		return error_set(err, ETW_ERROR_SYSTEM, "cannot be read: %m");
 	}
 	*got = (size_t)step;
 	return true;
@@ -841,7 +842,7 @@ static const char *temporary_folder(void)
 	return folder && folder[0] ? folder : "/tmp";
 }
 
-struct os_file *os_file_temporary(struct error *err)
+struct os_file *os_file_temporary(struct etw_error *err)
 {
 	const char *folder = temporary_folder();
 	size_t size = strlen(folder) + sizeof "/etw_XXXXXX";
@@ -850,13 +851,13 @@ struct os_file *os_file_temporary(struct error *err)
 	int fd;
 
 	if (!path) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a temporary file");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory for a temporary file");
 		return NULL;
 	}
 	snprintf(path, size, "%s/etw_XXXXXX", folder);
 	fd = mkstemp(path);
 	if (fd < 0) {
-		error_set(err, ERROR_SYSTEM, "no temporary file can be made in %s: %m", folder);
+		error_set(err, ETW_ERROR_SYSTEM, "no temporary file can be made in %s: %m", folder);
 		free(path);
 		return NULL;
 	}
@@ -875,14 +876,14 @@ bool os_file_is_temporary(const struct os_file *file)
 	return file->temporary;
 }
 
-bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct error *err)
+bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct etw_error *err)
 {
 	for (size_t done = 0; done < size;) {
 		ssize_t step = pwrite(file->fd, (const char *)bytes + done, size - done,
 				      (off_t)(file->size + done));
 
 		if (step < 0 && errno != EINTR) {
-			return error_set(err, ERROR_SYSTEM,
+			return error_set(err, ETW_ERROR_SYSTEM,
 					 "a temporary file in %s cannot be written: %m",
 					 temporary_folder());
 		}
@@ -892,13 +893,13 @@ bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct
 	return true;
 }
 
-struct os_file *os_file_share(const struct os_file *file, struct error *err)
+struct os_file *os_file_share(const struct os_file *file, struct etw_error *err)
 {
 	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	struct os_file *shared;
 
 	if (fd < 0) {
-		error_set(err, ERROR_SYSTEM, "cannot be opened once more: %m");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot be opened once more: %m");
 		return NULL;
 	}
 	shared = file_over(fd, file->is_stream, err);
@@ -963,7 +964,7 @@ bool os_file_is_public(const char *path)
 }
 
 bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,
-		  struct error *err)
+		  struct etw_error *err)
 {
 	size_t done = 0;
 
@@ -982,12 +983,12 @@ bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t siz
 			continue;
 		}
 		if (step < 0) {
-			return error_set(err, ERROR_SYSTEM,
+			return error_set(err, ETW_ERROR_SYSTEM,
 					 "%zu bytes at %" PRIu64 " cannot be read: %m", size - done,
 					 offset + done);
 		}
 		if (step == 0) {
-			return error_set(err, ERROR_SYSTEM,
+			return error_set(err, ETW_ERROR_SYSTEM,
 					 "ends at %" PRIu64 ", but had %" PRIu64
 					 " bytes when it was opened: cut short meanwhile",
 					 offset + done, file->size);

@@ -156,7 +156,7 @@ void console_utf8(void)
 /* ---- the program ---- */
 
 /* Never freed: the arguments are valid until the program ends. */
-bool os_program_start(int *argc, char ***argv, struct error *err)
+bool os_program_start(int *argc, char ***argv, struct etw_error *err)
 {
 	int count = 0;
 	wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), &count);
@@ -216,7 +216,7 @@ static BOOL WINAPI on_console_control(DWORD type)
 	return TRUE;
 }
 
-bool os_stop_catch_service(struct error *err)
+bool os_stop_catch_service(struct etw_error *err)
 {
 	stop_event = CreateEventW(NULL, TRUE, FALSE, NULL);
 	/* It is reset by the thread that waits. */
@@ -224,7 +224,7 @@ bool os_stop_catch_service(struct error *err)
 	return reload_event || error_set_last(err, "a stop cannot be waited for");
 }
 
-bool os_stop_catch(struct error *err)
+bool os_stop_catch(struct etw_error *err)
 {
 	if (!os_stop_catch_service(err)) {
 		return false;
@@ -336,13 +336,13 @@ static unsigned __stdcall thread_main(void *argument)
 }
 
 bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
-		     struct error *err)
+		     struct etw_error *err)
 {
 	struct thread_start *start = calloc(1, sizeof *start);
 	uintptr_t handle;
 
 	if (!start) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory to start a thread");
+		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory to start a thread");
 	}
 	start->run = run;
 	start->context = context;
@@ -697,7 +697,7 @@ bool os_folder_list(const char *path, bool (*each)(void *context, const char *na
 }
 
 bool os_folder_read(const char *path, bool (*each)(void *context, const char *name), void *context,
-		    struct error *err)
+		    struct etw_error *err)
 {
 	bool more;
 	DWORD number = read_folder(path, each, context, &more);
@@ -708,11 +708,12 @@ bool os_folder_read(const char *path, bool (*each)(void *context, const char *na
 		return true;
 	}
 	os_error_text((int)number, text, sizeof text);
-	return error_set(err, number == ERROR_NOT_ENOUGH_MEMORY ? ERROR_NO_MEMORY : ERROR_SYSTEM,
+	return error_set(err,
+			 number == ERROR_NOT_ENOUGH_MEMORY ? ETW_ERROR_NO_MEMORY : ETW_ERROR_SYSTEM,
 			 "%s: the folder cannot be read: %s", path, text);
 }
 
-bool os_folder_make(const char *path, bool *made, struct error *err)
+bool os_folder_make(const char *path, bool *made, struct etw_error *err)
 {
 	wchar_t *wide = wide_from(path);
 	DWORD attributes;
@@ -782,7 +783,7 @@ static HANDLE create_private(const char *path)
 	return file;
 }
 
-FILE *os_file_create(const char *path, struct error *err)
+FILE *os_file_create(const char *path, struct etw_error *err)
 {
 	HANDLE handle = create_private(path);
 	int fd = -1;
@@ -799,7 +800,7 @@ FILE *os_file_create(const char *path, struct error *err)
 		file = _fdopen(fd, "wb");
 	}
 	if (!file) {
-		error_set(err, ERROR_SYSTEM, "cannot create: too many open files");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot create: too many open files");
 		if (fd >= 0) {
 			_close(fd);
 		}
@@ -807,7 +808,7 @@ FILE *os_file_create(const char *path, struct error *err)
 	return file;
 }
 
-static bool flush_to_disk(const wchar_t *path, struct error *err)
+static bool flush_to_disk(const wchar_t *path, struct etw_error *err)
 {
 	HANDLE file = CreateFileW(path, GENERIC_WRITE,
 				  FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
@@ -823,7 +824,7 @@ static bool flush_to_disk(const wchar_t *path, struct error *err)
 	return flushed;
 }
 
-bool os_file_publish(const char *from, const char *to, struct error *err)
+bool os_file_publish(const char *from, const char *to, struct etw_error *err)
 {
 	wchar_t *wide_from_name = wide_from(from), *wide_to_name = wide_from(to);
 	bool good = wide_from_name && wide_to_name;
@@ -841,7 +842,7 @@ bool os_file_publish(const char *from, const char *to, struct error *err)
 	return good;
 }
 
-bool os_file_remove(const char *path, struct error *err)
+bool os_file_remove(const char *path, struct etw_error *err)
 {
 	wchar_t *wide = wide_from(path);
 	bool good = wide && (DeleteFileW(wide) || GetLastError() == ERROR_FILE_NOT_FOUND);
@@ -863,7 +864,7 @@ uint64_t os_disk_free_bytes(const char *folder)
 	return known ? bytes.QuadPart : UINT64_MAX;
 }
 
-bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
+bool os_file_write_whole(const char *path, const char *bytes, size_t size, struct etw_error *err)
 {
 	enum { PIECE = 1 << 20 };
 	HANDLE file = create_private(path);
@@ -913,7 +914,7 @@ const char *os_file_change(struct os_file *file)
 }
 
 /* Takes the handle over, also when it fails. */
-static struct os_file *file_over(HANDLE handle, bool any, struct error *err)
+static struct os_file *file_over(HANDLE handle, bool any, struct etw_error *err)
 {
 	struct os_file *file = calloc(1, sizeof *file);
 	BY_HANDLE_FILE_INFORMATION facts;
@@ -923,7 +924,7 @@ static struct os_file *file_over(HANDLE handle, bool any, struct error *err)
 
 	if (!file) {
 		CloseHandle(handle);
-		error_set(err, ERROR_NO_MEMORY, "no memory to open a file");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory to open a file");
 		return NULL;
 	}
 	file->handle = handle;
@@ -935,11 +936,11 @@ static struct os_file *file_over(HANDLE handle, bool any, struct error *err)
 		if (file->is_stream) {
 			return file;
 		}
-		error_set(err, ERROR_UNSUPPORTED, "is a terminal, not a regular file");
+		error_set(err, ETW_ERROR_UNSUPPORTED, "is a terminal, not a regular file");
 		goto fail;
 	}
 	if (type != FILE_TYPE_DISK) {
-		error_set(err, ERROR_UNSUPPORTED,
+		error_set(err, ETW_ERROR_UNSUPPORTED,
 			  "is a device, pipe or socket, not a regular file");
 		goto fail;
 	}
@@ -948,7 +949,7 @@ static struct os_file *file_over(HANDLE handle, bool any, struct error *err)
 		goto fail;
 	}
 	if (facts.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) {
-		error_set(err, ERROR_UNSUPPORTED, "is a directory, not a regular file");
+		error_set(err, ETW_ERROR_UNSUPPORTED, "is a directory, not a regular file");
 		goto fail;
 	}
 	file->size = (uint64_t)size.QuadPart;
@@ -960,13 +961,13 @@ fail:
 	return NULL;
 }
 
-static struct os_file *file_open(const char *path, bool any, struct error *err)
+static struct os_file *file_open(const char *path, bool any, struct etw_error *err)
 {
 	wchar_t *wide = wide_from(path);
 	HANDLE handle;
 
 	if (!wide) {
-		error_set(err, ERROR_SYSTEM, "cannot be opened: its name is not UTF-8");
+		error_set(err, ETW_ERROR_SYSTEM, "cannot be opened: its name is not UTF-8");
 		return NULL;
 	}
 	/* Other programs may continue to write, rename and delete the file, since recordings are
@@ -983,7 +984,7 @@ static struct os_file *file_open(const char *path, bool any, struct error *err)
 	return file_over(handle, any, err);
 }
 
-struct os_file *os_file_open(const char *path, struct error *err)
+struct os_file *os_file_open(const char *path, struct etw_error *err)
 {
 	return file_open(path, false, err);
 }
@@ -998,7 +999,7 @@ static HANDLE duplicate(HANDLE handle)
 		       NULL;
 }
 
-struct os_file *os_file_open_any(const char *path, struct error *err)
+struct os_file *os_file_open_any(const char *path, struct etw_error *err)
 {
 	HANDLE handle;
 
@@ -1018,7 +1019,8 @@ bool os_file_is_stream(const struct os_file *file)
 	return file->is_stream;
 }
 
-bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got, struct error *err)
+bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got,
+		  struct etw_error *err)
 {
 	/*
 	 * A writer may write nothing at all into a pipe; its end is an error. On Wine the end of a
@@ -1042,7 +1044,7 @@ bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got, s
 	return true;
 }
 
-struct os_file *os_file_temporary(struct error *err)
+struct os_file *os_file_temporary(struct etw_error *err)
 {
 	wchar_t folder[MAX_PATH + 1], path[MAX_PATH];
 	struct os_file *file;
@@ -1073,7 +1075,7 @@ bool os_file_is_temporary(const struct os_file *file)
 	return file->temporary;
 }
 
-bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct error *err)
+bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct etw_error *err)
 {
 	for (size_t done = 0; done < size;) {
 		uint64_t at = file->size + done;
@@ -1090,7 +1092,7 @@ bool os_file_append(struct os_file *file, const void *bytes, size_t size, struct
 	return true;
 }
 
-struct os_file *os_file_share(const struct os_file *file, struct error *err)
+struct os_file *os_file_share(const struct os_file *file, struct etw_error *err)
 {
 	HANDLE handle = duplicate(file->handle);
 	struct os_file *shared;
@@ -1147,7 +1149,7 @@ bool os_file_is_public(const char *path)
 }
 
 bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t size, size_t *got,
-		  struct error *err)
+		  struct etw_error *err)
 {
 	size_t done = 0;
 
@@ -1175,7 +1177,7 @@ bool os_file_read(struct os_file *file, uint64_t offset, void *bytes, size_t siz
 			return error_prefix(err, "%zu bytes at %" PRIu64, size - done, at);
 		}
 		if (step == 0) {
-			return error_set(err, ERROR_SYSTEM,
+			return error_set(err, ETW_ERROR_SYSTEM,
 					 "ends at %" PRIu64 ", but had %" PRIu64
 					 " bytes when it was opened: cut short meanwhile",
 					 at, file->size);
@@ -1233,10 +1235,10 @@ wchar_t *wide_program_path(void)
 	return path;
 }
 
-bool error_set_last(struct error *err, const char *what)
+bool error_set_last(struct etw_error *err, const char *what)
 {
 	char text[ERROR_TEXT_SIZE];
 
 	os_error_text((int)GetLastError(), text, sizeof text);
-	return error_set(err, ERROR_SYSTEM, "%s: %s", what, text);
+	return error_set(err, ETW_ERROR_SYSTEM, "%s: %s", what, text);
 }

@@ -26,6 +26,6 @@ void console_utf8(void);
 void console_restore(void);
 
 /* Sets "<what>: <text of the system>" for GetLastError(). Returns false. */
-bool error_set_last(struct error *err, const char *what);
+bool error_set_last(struct etw_error *err, const char *what);
 
 #endif

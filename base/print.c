@@ -8,18 +8,18 @@
 
 #include "base/os.h"
 
-bool print_bytes(const char *bytes, size_t size, struct error *err)
+bool print_bytes(const char *bytes, size_t size, struct etw_error *err)
 {
 	errno = 0;
 	if ((size > 0 && fwrite(bytes, 1, size, stdout) != size) || fflush(stdout) != 0) {
 		return !print_reader_is_gone() &&
-		       error_set(err, ERROR_SYSTEM, "standard output cannot be written: %s",
+		       error_set(err, ETW_ERROR_SYSTEM, "standard output cannot be written: %s",
 				 strerror(errno));
 	}
 	return true;
 }
 
-bool print_text(struct text *text, struct error *err)
+bool print_text(struct etw_text *text, struct etw_error *err)
 {
 	bool written = text->failed ? error_no_memory(err, "the output") :
 				      print_bytes(text->data, text->size, err);
@@ -30,7 +30,7 @@ bool print_text(struct text *text, struct error *err)
 
 void print_failure(const char *format, ...)
 {
-	struct text line = { 0 };
+	struct etw_text line = { 0 };
 	va_list arguments;
 
 	va_start(arguments, format);

@@ -17,19 +17,19 @@
  * Writes to standard output and flushes it. False when that fails; err then has a sentence, except
  * when the reader has closed the pipe: this reader has seen enough, and no complaint is needed.
  */
-bool print_bytes(const char *bytes, size_t size, struct error *err);
+bool print_bytes(const char *bytes, size_t size, struct etw_error *err);
 
 /* For print.c: whether the last write failed because the reader has closed the pipe. It comes right
  * behind that write. */
 bool print_reader_is_gone(void);
 
 /* Writes a text and frees it. It is also an error if the text lacked memory. */
-bool print_text(struct text *text, struct error *err);
+bool print_text(struct etw_text *text, struct etw_error *err);
 
 /*
  * Writes one line to standard error, with one call: where fprintf() writes byte by byte, as it does
  * on Windows, a console shows no character outside ASCII.
  */
-void print_failure(const char *format, ...) PRINTF_LIKE(1, 2);
+void print_failure(const char *format, ...) ETW_PRINTF_LIKE(1, 2);
 
 #endif

@@ -41,15 +41,16 @@ struct regex_matcher {
 	pcre2_match_data *data;
 };
 
-struct regex *regex_new(const char *pattern, size_t size, struct error *err)
+struct regex *regex_new(const char *pattern, size_t size, struct etw_error *err)
 {
 	struct regex *regex;
 	PCRE2_SIZE offset = 0;
 	int code = 0;
 
 	if (size > REGEX_SIZE_MAX) {
-		error_set(err, ERROR_CONFIG, "a regular expression of %zu bytes; %d are allowed",
-			  size, REGEX_SIZE_MAX);
+		error_set(err, ETW_ERROR_CONFIG,
+			  "a regular expression of %zu bytes; %d are allowed", size,
+			  REGEX_SIZE_MAX);
 		return NULL;
 	}
 	regex = calloc(1, sizeof *regex);
@@ -71,7 +72,7 @@ struct regex *regex_new(const char *pattern, size_t size, struct error *err)
 		PCRE2_UCHAR message[160] = { 0 };
 
 		pcre2_get_error_message(code, message, sizeof message);
-		error_set(err, ERROR_CONFIG, "regular expression '%.*s': %s at character %zu",
+		error_set(err, ETW_ERROR_CONFIG, "regular expression '%.*s': %s at character %zu",
 			  (int)size, pattern, (const char *)message, (size_t)offset + 1);
 		free(regex);
 		return NULL;
@@ -94,7 +95,7 @@ void regex_free(struct regex *regex)
  * What is neither has the number 0, the whole match: the replacement is tried as a whole later.
  */
 static bool group_number(const struct regex *regex, const char **at, unsigned *group,
-			 struct error *err)
+			 struct etw_error *err)
 {
 	size_t digits = strspn(*at, "0123456789");
 	size_t size = strspn(*at, "0123456789_abcdefghijklmnopqrstuvwxyz"
@@ -118,8 +119,8 @@ static bool group_number(const struct regex *regex, const char **at, unsigned *g
 			 pcre2_substring_number_from_name(regex->code, (PCRE2_SPTR)name) :
 			 PCRE2_ERROR_NOSUBSTRING;
 	if (number == PCRE2_ERROR_NOSUBSTRING) {
-		return error_set(err, ERROR_CONFIG, "the expression has no group '%.*s'", (int)size,
-				 *at);
+		return error_set(err, ETW_ERROR_CONFIG, "the expression has no group '%.*s'",
+				 (int)size, *at);
 	}
 	/* Groups that share a name have no number of their own: the first that is set is taken. */
 	*group = number > 0 ? (unsigned)number : 0;
@@ -129,7 +130,7 @@ static bool group_number(const struct regex *regex, const char **at, unsigned *g
 
 /* The highest number of a group that a replacement names. */
 static bool highest_group(const struct regex *regex, const char *replacement, unsigned *highest,
-			  struct error *err)
+			  struct etw_error *err)
 {
 	*highest = 0;
 	for (const char *at = strchr(replacement, '$'); at; at = strchr(at, '$')) {
@@ -149,7 +150,8 @@ static bool highest_group(const struct regex *regex, const char *replacement, un
 	return true;
 }
 
-bool regex_check_replacement(const struct regex *regex, const char *replacement, struct error *err)
+bool regex_check_replacement(const struct regex *regex, const char *replacement,
+			     struct etw_error *err)
 {
 	PCRE2_UCHAR out[REPLACED_SIZE_MAX];
 	PCRE2_SIZE size = sizeof out;
@@ -164,14 +166,15 @@ bool regex_check_replacement(const struct regex *regex, const char *replacement,
 		return false;
 	}
 	if (highest > groups) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "replacement '%s': the expression has %u groups", replacement,
 				 (unsigned)groups);
 	}
 	/* The match data of a consumer has no room for more; group 0 is the whole match. */
 	if (highest >= GROUPS_MAX) {
-		return error_set(err, ERROR_CONFIG, "replacement '%s': groups up to %d are allowed",
-				 replacement, GROUPS_MAX - 1);
+		return error_set(err, ETW_ERROR_CONFIG,
+				 "replacement '%s': groups up to %d are allowed", replacement,
+				 GROUPS_MAX - 1);
 	}
 	/* An expression that matches anything shows whether the replacement can be read at all. */
 	empty = pcre2_compile((PCRE2_SPTR) "", 0, PCRE2_UTF, &result, &offset, NULL);
@@ -187,12 +190,13 @@ bool regex_check_replacement(const struct regex *regex, const char *replacement,
 		return error_no_memory(err, "a regular expression");
 	}
 	if (result < 0) {
-		return error_set(err, ERROR_CONFIG, "replacement '%s' cannot be read", replacement);
+		return error_set(err, ETW_ERROR_CONFIG, "replacement '%s' cannot be read",
+				 replacement);
 	}
 	return true;
 }
 
-struct regex_matcher *regex_matcher_new(struct error *err)
+struct regex_matcher *regex_matcher_new(struct etw_error *err)
 {
 	struct regex_matcher *matcher = calloc(1, sizeof *matcher);
 
@@ -228,7 +232,7 @@ bool regex_matches(struct regex_matcher *matcher, const struct regex *regex, con
 }
 
 void regex_replace(struct regex_matcher *matcher, const struct regex *regex,
-		   const char *replacement, const char *text, size_t size, struct text *out)
+		   const char *replacement, const char *text, size_t size, struct etw_text *out)
 {
 	PCRE2_UCHAR replaced[REPLACED_SIZE_MAX];
 	PCRE2_SIZE replaced_size = sizeof replaced;

@@ -22,13 +22,14 @@ struct regex_matcher; /* opaque; one consumer's */
 enum { REGEX_SIZE_MAX = 1024 };
 
 /* The sentence of err has no place in front. */
-struct regex *regex_new(const char *pattern, size_t size, struct error *err);
+struct regex *regex_new(const char *pattern, size_t size, struct etw_error *err);
 void regex_free(struct regex *regex);
 
 /* Whether the replacement makes sense: `$1`, `${1}`, `${name}`, `$$`. */
-bool regex_check_replacement(const struct regex *regex, const char *replacement, struct error *err);
+bool regex_check_replacement(const struct regex *regex, const char *replacement,
+			     struct etw_error *err);
 
-struct regex_matcher *regex_matcher_new(struct error *err);
+struct regex_matcher *regex_matcher_new(struct etw_error *err);
 void regex_matcher_free(struct regex_matcher *matcher);
 
 bool regex_matches(struct regex_matcher *matcher, const struct regex *regex, const char *text,
@@ -37,6 +38,6 @@ bool regex_matches(struct regex_matcher *matcher, const struct regex *regex, con
 /* Adds text to out with every match replaced; the text as it is when nothing matches, "_unknown"
  * when matching takes too long or the result is over 4 KiB. */
 void regex_replace(struct regex_matcher *matcher, const struct regex *regex,
-		   const char *replacement, const char *text, size_t size, struct text *out);
+		   const char *replacement, const char *text, size_t size, struct etw_text *out);
 
 #endif

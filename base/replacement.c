@@ -11,7 +11,7 @@
 #include "base/os.h"
 #include "base/text.h"
 
-bool replacement_init(struct replacement *replacement, const char *path, struct error *err)
+bool replacement_init(struct replacement *replacement, const char *path, struct etw_error *err)
 {
 	static atomic_uint named; /* so far, in this run */
 	size_t path_size = strlen(path), size = path_size + sizeof ".00000000.partial";
@@ -27,7 +27,7 @@ bool replacement_init(struct replacement *replacement, const char *path, struct 
 	return true;
 }
 
-bool replacement_finish(struct replacement *replacement, struct error *err)
+bool replacement_finish(struct replacement *replacement, struct etw_error *err)
 {
 	if (memory_has_losses()) {
 		return error_no_memory(err, "everything in it");
@@ -50,7 +50,8 @@ void replacement_done(struct replacement *replacement)
 	*replacement = (struct replacement){ 0 };
 }
 
-bool replacement_write_whole(const char *path, const char *bytes, size_t size, struct error *err)
+bool replacement_write_whole(const char *path, const char *bytes, size_t size,
+			     struct etw_error *err)
 {
 	struct replacement replacement = { 0 };
 	bool written = replacement_init(&replacement, path, err) &&

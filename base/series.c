@@ -50,16 +50,17 @@ bool series_take(const char **at, const char *token)
 	return true;
 }
 
-bool series_expected(struct error *err, const char *what, const char *at)
+bool series_expected(struct etw_error *err, const char *what, const char *at)
 {
-	if (err && err->code == ERROR_NO_MEMORY) {
+	if (err && err->code == ETW_ERROR_NO_MEMORY) {
 		return false;
 	}
-	return *at == '\0' ? error_set(err, ERROR_CONFIG, "expected %s at the end", what) :
-			     error_set(err, ERROR_CONFIG, "expected %s before \"%.40s\"", what, at);
+	return *at == '\0' ?
+		       error_set(err, ETW_ERROR_CONFIG, "expected %s at the end", what) :
+		       error_set(err, ETW_ERROR_CONFIG, "expected %s before \"%.40s\"", what, at);
 }
 
-static char *read_name(const char **at, bool colons, struct error *err)
+static char *read_name(const char **at, bool colons, struct etw_error *err)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
 	static const char more[] =
@@ -86,9 +87,9 @@ static char *read_name(const char **at, bool colons, struct error *err)
 }
 
 /* A quoted text; NULL: there is none, or no memory. */
-static char *read_quoted(const char **at, struct error *err)
+static char *read_quoted(const char **at, struct etw_error *err)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 	const char *c;
 	char quote;
 
@@ -118,9 +119,10 @@ static char *read_quoted(const char **at, struct error *err)
 	return out.data;
 }
 
-static bool compile(struct series_selector *selector, struct matcher *matcher, struct error *err)
+static bool compile(struct series_selector *selector, struct matcher *matcher,
+		    struct etw_error *err)
 {
-	struct text whole = { 0 };
+	struct etw_text whole = { 0 };
 	/* By itself first: "a)|(b" would only be an expression inside the wrapping. */
 	struct regex *alone = regex_new(matcher->value, strlen(matcher->value), err);
 
@@ -140,13 +142,13 @@ static bool compile(struct series_selector *selector, struct matcher *matcher, s
 	return matcher->regex && selector->regexes;
 }
 
-static bool read_matcher(struct series_selector *selector, const char **at, struct error *err)
+static bool read_matcher(struct series_selector *selector, const char **at, struct etw_error *err)
 {
 	struct matcher *matcher = &selector->matchers[selector->count];
 	bool regex;
 
 	if (selector->count == MATCHERS_MOST) {
-		return error_set(err, ERROR_CONFIG, "more than %d matchers", MATCHERS_MOST);
+		return error_set(err, ETW_ERROR_CONFIG, "more than %d matchers", MATCHERS_MOST);
 	}
 	matcher->label = read_name(at, false, err);
 	if (!matcher->label) {
@@ -167,7 +169,7 @@ static bool read_matcher(struct series_selector *selector, const char **at, stru
 	return !regex || compile(selector, matcher, err);
 }
 
-static bool read_labels(struct series_selector *selector, const char **at, struct error *err)
+static bool read_labels(struct series_selector *selector, const char **at, struct etw_error *err)
 {
 	if (!series_take(at, "{")) {
 		return true;
@@ -183,7 +185,7 @@ static bool read_labels(struct series_selector *selector, const char **at, struc
 	return true;
 }
 
-struct series_selector *series_selector_read(const char **at, struct error *err)
+struct series_selector *series_selector_read(const char **at, struct etw_error *err)
 {
 	struct series_selector *selector = calloc(1, sizeof *selector);
 
@@ -203,7 +205,7 @@ struct series_selector *series_selector_read(const char **at, struct error *err)
 	return selector;
 }
 
-struct series_selector *series_selector_of(const char *text, struct error *err)
+struct series_selector *series_selector_of(const char *text, struct etw_error *err)
 {
 	struct series_selector *selector = series_selector_read(&text, err);
 
@@ -242,7 +244,7 @@ const char *series_selector_label(const struct series_selector *selector, size_t
 
 /* ---- labels of a page ---- */
 
-bool series_next_label(const char **at, struct text *name, struct text *value)
+bool series_next_label(const char **at, struct etw_text *name, struct etw_text *value)
 {
 	const char *c = *at;
 	size_t size;
@@ -271,9 +273,9 @@ bool series_next_label(const char **at, struct text *name, struct text *value)
 	return true;
 }
 
-bool series_find_label(const char *labels, const char *name, struct text *value)
+bool series_find_label(const char *labels, const char *name, struct etw_text *value)
 {
-	struct text key = { 0 };
+	struct etw_text key = { 0 };
 	bool found = false;
 
 	while (!found && series_next_label(&labels, &key, value)) {
@@ -289,7 +291,7 @@ bool series_find_label(const char *labels, const char *name, struct text *value)
 }
 
 static bool matches(const struct series_selector *selector, const struct matcher *matcher,
-		    const char *labels, struct text *value)
+		    const char *labels, struct etw_text *value)
 {
 	bool equal;
 
@@ -304,7 +306,7 @@ static bool matches(const struct series_selector *selector, const struct matcher
 
 bool series_selector_matches(const struct series_selector *selector, const char *labels)
 {
-	struct text value = { 0 };
+	struct etw_text value = { 0 };
 	bool all = true;
 
 	for (size_t i = 0; i < selector->count && all; i++) {
@@ -336,7 +338,7 @@ bool series_selector_matches_line(const struct series_selector *selector, const 
 {
 	size_t size = strlen(name);
 	const char *labels = "", *end = line + size;
-	struct text copy = { 0 };
+	struct etw_text copy = { 0 };
 	bool fits;
 
 	if (strncmp(line, name, size) != 0 || (*end != '{' && *end != ' ')) {

@@ -20,9 +20,9 @@ struct series_selector; /* opaque; one thread at a time */
 
 /* Reads a selector and the blanks behind it; *at is then what follows. NULL with a sentence that
  * says what was expected, and where; err, if it is not NULL, is zero-initialised. */
-struct series_selector *series_selector_read(const char **at, struct error *err);
+struct series_selector *series_selector_read(const char **at, struct etw_error *err);
 /* The same of a text that holds nothing else. */
-struct series_selector *series_selector_of(const char *text, struct error *err);
+struct series_selector *series_selector_of(const char *text, struct etw_error *err);
 void series_selector_free(struct series_selector *selector); /* NULL is fine */
 
 const char *series_selector_name(const struct series_selector *selector);
@@ -46,10 +46,10 @@ bool series_selector_matches_line(const struct series_selector *selector, const 
  * The next label of a series: *at begins as its labels and moves behind the label. The texts are
  * replaced; the value is without escapes. False behind the last.
  */
-bool series_next_label(const char **at, struct text *name, struct text *value);
+bool series_next_label(const char **at, struct etw_text *name, struct etw_text *value);
 
 /* The value of one label, in *value; "" if there is no such label. False without memory. */
-bool series_find_label(const char *labels, const char *name, struct text *value);
+bool series_find_label(const char *labels, const char *name, struct etw_text *value);
 
 /* ---- for readers of texts with selectors in them ---- */
 
@@ -58,6 +58,6 @@ bool series_take(const char **at, const char *token);
 /* False, with the sentence "expected WHAT before …", unless err says already that there was no
  * memory.
  */
-bool series_expected(struct error *err, const char *what, const char *at);
+bool series_expected(struct etw_error *err, const char *what, const char *at);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Little-endian stores, byte by byte: the counterparts of load_u16() and the like in base/cursor.h.
+ * Little-endian stores, byte by byte: the counterparts of etw_load_u16() and the like in
+ * base/cursor.h.
  */
 #ifndef BASE_STORE_H
 #define BASE_STORE_H

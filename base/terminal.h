@@ -53,7 +53,7 @@ struct terminal; /* opaque */
 bool terminal_is_here(void);
 
 /* Takes the screen over; terminal_close() gives it back as it was. NULL may be closed. */
-struct terminal *terminal_open(struct error *err);
+struct terminal *terminal_open(struct etw_error *err);
 void terminal_close(struct terminal *terminal);
 
 /* The size now; 80 x 24 when the terminal does not say. Both are at least 1. */

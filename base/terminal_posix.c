@@ -93,7 +93,7 @@ static void give_screen_back(struct terminal *terminal)
 	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &terminal->before);
 }
 
-struct terminal *terminal_open(struct error *err)
+struct terminal *terminal_open(struct etw_error *err)
 {
 	struct terminal *terminal = calloc(1, sizeof *terminal);
 	char reason[128];
@@ -119,7 +119,7 @@ struct terminal *terminal_open(struct error *err)
 
 fail:
 	os_error_text(errno, reason, sizeof reason);
-	error_set(err, ERROR_SYSTEM, "the terminal cannot be used: %s", reason);
+	error_set(err, ETW_ERROR_SYSTEM, "the terminal cannot be used: %s", reason);
 	if (terminal->signals >= 0) {
 		close(terminal->signals);
 	}

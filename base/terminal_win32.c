@@ -52,7 +52,7 @@ bool terminal_write(struct terminal *terminal, const char *bytes, size_t size)
 	return !terminal->gone;
 }
 
-struct terminal *terminal_open(struct error *err)
+struct terminal *terminal_open(struct etw_error *err)
 {
 	struct terminal *terminal = calloc(1, sizeof *terminal);
 
@@ -66,7 +66,7 @@ struct terminal *terminal_open(struct error *err)
 	    !GetConsoleMode(terminal->output, &terminal->output_before) ||
 	    !SetConsoleMode(terminal->output,
 			    terminal->output_before | ENABLE_VIRTUAL_TERMINAL_PROCESSING)) {
-		error_set(err, ERROR_SYSTEM, "the console cannot be used");
+		error_set(err, ETW_ERROR_SYSTEM, "the console cannot be used");
 		free(terminal);
 		return NULL;
 	}

@@ -28,7 +28,7 @@
 enum { TEXT_CAPACITY_MIN = 64, DECIMAL_U64_SIZE = 20 };
 
 /* Makes room for size more bytes and a NUL. */
-static bool text_reserve(struct text *text, size_t size)
+static bool text_reserve(struct etw_text *text, size_t size)
 {
 	size_t capacity = text->capacity;
 	char *data;
@@ -58,7 +58,7 @@ static bool text_reserve(struct text *text, size_t size)
 	return true;
 }
 
-void text_add(struct text *text, const char *bytes, size_t size)
+void text_add(struct etw_text *text, const char *bytes, size_t size)
 {
 	if (!text_reserve(text, size)) {
 		return;
@@ -70,17 +70,17 @@ void text_add(struct text *text, const char *bytes, size_t size)
 	text->data[text->size] = '\0';
 }
 
-void text_add_string(struct text *text, const char *string)
+void text_add_string(struct etw_text *text, const char *string)
 {
 	text_add(text, string, strlen(string));
 }
 
-void text_add_char(struct text *text, char c)
+void text_add_char(struct etw_text *text, char c)
 {
 	text_add(text, &c, 1);
 }
 
-void text_add_arguments(struct text *text, const char *format, va_list args)
+void text_add_arguments(struct etw_text *text, const char *format, va_list args)
 {
 	va_list again;
 	int size;
@@ -96,7 +96,7 @@ void text_add_arguments(struct text *text, const char *format, va_list args)
 	va_end(again);
 }
 
-void text_add_format(struct text *text, const char *format, ...)
+void text_add_format(struct etw_text *text, const char *format, ...)
 {
 	va_list args;
 
@@ -105,7 +105,7 @@ void text_add_format(struct text *text, const char *format, ...)
 	va_end(args);
 }
 
-void text_add_u64(struct text *text, uint64_t value)
+void text_add_u64(struct etw_text *text, uint64_t value)
 {
 	if (!text_reserve(text, DECIMAL_U64_SIZE)) {
 		return;
@@ -114,7 +114,7 @@ void text_add_u64(struct text *text, uint64_t value)
 	text->data[text->size] = '\0';
 }
 
-void text_add_i64(struct text *text, int64_t value)
+void text_add_i64(struct etw_text *text, int64_t value)
 {
 	if (value < 0) {
 		text_add_char(text, '-');
@@ -124,7 +124,7 @@ void text_add_i64(struct text *text, int64_t value)
 	}
 }
 
-void text_add_hex(struct text *text, const uint8_t *bytes, size_t size)
+void text_add_hex(struct etw_text *text, const uint8_t *bytes, size_t size)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -142,7 +142,7 @@ void text_add_hex(struct text *text, const uint8_t *bytes, size_t size)
 	text->data[text->size] = '\0';
 }
 
-void text_clear(struct text *text)
+void text_clear(struct etw_text *text)
 {
 	text->size = 0;
 	text->failed = false;
@@ -151,10 +151,10 @@ void text_clear(struct text *text)
 	}
 }
 
-void text_free(struct text *text)
+void text_free(struct etw_text *text)
 {
 	free(text->data);
-	*text = (struct text){ 0 };
+	*text = (struct etw_text){ 0 };
 }
 
 bool text_equal_nocase(const char *a, size_t a_size, const char *b, size_t b_size)
@@ -341,7 +341,7 @@ bool parse_duration(const char *text, size_t size, uint64_t *ms)
 	return false;
 }
 
-void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
+void text_add_utf8_clean(struct etw_text *text, const char *bytes, size_t size)
 {
 	size_t clean = 0; /* start of the valid part that is not added yet */
 	size_t at = 0;
@@ -368,7 +368,7 @@ void text_add_utf8_clean(struct text *text, const char *bytes, size_t size)
 	text_add(text, bytes + clean, size - clean);
 }
 
-void text_add_escape(struct text *text, uint32_t codepoint)
+void text_add_escape(struct etw_text *text, uint32_t codepoint)
 {
 	static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
 	const char *at = codepoint > 0 && codepoint < 0x80 ? strchr(escaped, (int)codepoint) : NULL;
@@ -381,7 +381,7 @@ void text_add_escape(struct text *text, uint32_t codepoint)
 	}
 }
 
-void text_add_shown_bytes(struct text *text, const char *bytes, size_t size)
+void text_add_shown_bytes(struct etw_text *text, const char *bytes, size_t size)
 {
 	while (size > 0) {
 		uint32_t codepoint;
@@ -399,14 +399,15 @@ void text_add_shown_bytes(struct text *text, const char *bytes, size_t size)
 	}
 }
 
-void text_add_shown(struct text *text, const char *string)
+void text_add_shown(struct etw_text *text, const char *string)
 {
 	text_add_shown_bytes(text, string, strlen(string));
 }
 
 /* ---- files ---- */
 
-bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size, struct error *err)
+bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size,
+		     struct etw_error *err)
 {
 	struct os_file *file = os_file_open(path, err);
 	char *read = NULL;
@@ -418,13 +419,13 @@ bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size, 
 	}
 	length = os_file_size(file);
 	if (length > most) {
-		error_set(err, ERROR_CONFIG, "%llu bytes; a file may have %zu MiB",
+		error_set(err, ETW_ERROR_CONFIG, "%llu bytes; a file may have %zu MiB",
 			  (unsigned long long)length, most >> 20);
 		goto done;
 	}
 	read = malloc((size_t)length + 1);
 	if (!read) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to read the file");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory to read the file");
 		goto done;
 	}
 	done = os_file_read(file, 0, read, (size_t)length, size, err);

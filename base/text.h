@@ -18,25 +18,26 @@
  * it. Without memory `failed` is set and further additions do nothing, so a writer checks it once,
  * at the end.
  */
-struct text {
+struct etw_text {
 	char *data; /* owned; NULL while empty */
 	size_t size;
 	size_t capacity;
 	bool failed;
 };
 
-void text_add(struct text *text, const char *bytes, size_t size);
-void text_add_string(struct text *text, const char *string);
-void text_add_char(struct text *text, char c);
-void text_add_format(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+void text_add(struct etw_text *text, const char *bytes, size_t size);
+void text_add_string(struct etw_text *text, const char *string);
+void text_add_char(struct etw_text *text, char c);
+void text_add_format(struct etw_text *text, const char *format, ...) ETW_PRINTF_LIKE(2, 3);
 /* As vsnprintf(): afterwards the arguments cannot be read again. */
-void text_add_arguments(struct text *text, const char *format, va_list args) PRINTF_LIKE(2, 0);
-void text_add_u64(struct text *text, uint64_t value);
-void text_add_i64(struct text *text, int64_t value);
+void text_add_arguments(struct etw_text *text, const char *format, va_list args)
+	ETW_PRINTF_LIKE(2, 0);
+void text_add_u64(struct etw_text *text, uint64_t value);
+void text_add_i64(struct etw_text *text, int64_t value);
 /* Two digits for each byte, in lower case. */
-void text_add_hex(struct text *text, const uint8_t *bytes, size_t size);
-void text_clear(struct text *text); /* empties it, keeps the memory, resets failed */
-void text_free(struct text *text);
+void text_add_hex(struct etw_text *text, const uint8_t *bytes, size_t size);
+void text_clear(struct etw_text *text); /* empties it, keeps the memory, resets failed */
+void text_free(struct etw_text *text);
 
 static inline char ascii_lower(char c)
 {
@@ -67,25 +68,26 @@ bool parse_i64(const char *text, size_t size, int64_t *value);
 bool parse_duration(const char *text, size_t size, uint64_t *ms);
 
 /* Adds bytes; invalid UTF-8 becomes U+FFFD. */
-void text_add_utf8_clean(struct text *text, const char *bytes, size_t size);
+void text_add_utf8_clean(struct etw_text *text, const char *bytes, size_t size);
 
 /* Adds the escape of a character below U+10000 as JSON, YAML and logfmt have it: \n or \u001b. */
-void text_add_escape(struct text *text, uint32_t codepoint);
+void text_add_escape(struct etw_text *text, uint32_t codepoint);
 
 /*
  * Adds text from outside for people to read: as it is, except that characters that steer a terminal
  * (utf8_steers_terminal()) become escapes, and invalid UTF-8 U+FFFD.
  */
-void text_add_shown(struct text *text, const char *string);
-void text_add_shown_bytes(struct text *text, const char *bytes, size_t size);
+void text_add_shown(struct etw_text *text, const char *string);
+void text_add_shown_bytes(struct etw_text *text, const char *bytes, size_t size);
 
 /* ---- files ---- */
 
 /*
  * Reads a whole file, for example one that a configuration names. The caller frees *bytes, which
  * has room for a NUL after its size. A file of more than `most` bytes (a multiple of 1 MiB) is an
- * ERROR_CONFIG. Errors do not contain the path.
+ * ETW_ERROR_CONFIG. Errors do not contain the path.
  */
-bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size, struct error *err);
+bool file_read_whole(const char *path, size_t most, char **bytes, size_t *size,
+		     struct etw_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-# cmake -DFILE=well_known_providers.txt -DOUT=provider_table.c -P provider_table.cmake: writes the lines "GUID NAME" of FILE as C,
+# cmake -DFILE=etw_well_known_providers.txt -DOUT=provider_table.c -P provider_table.cmake: writes the lines "GUID NAME" of FILE as C,
 # see lib/source/provider_names.h. A line that begins with # is a comment.
 file(STRINGS ${FILE} lines ENCODING UTF-8)
 list(FILTER lines EXCLUDE REGEX "^#")
@@ -14,7 +14,7 @@ list(LENGTH lines count)
 file(WRITE ${OUT} "/* Made by cmake/provider_table.cmake. */
 #include \"lib/source/provider_names.h\"
 
-const struct known_provider_row well_known_providers[] = {
+const struct etw_known_provider_row etw_well_known_providers[] = {
 ${rows}};
-const size_t well_known_provider_count = ${count};
+const size_t etw_well_known_provider_count = ${count};
 ")

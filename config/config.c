@@ -62,14 +62,15 @@ static bool add_files(struct yaml_reader *in, const struct yaml_node *node, cons
 {
 	const char *name = yaml_name(in->tree);
 	size_t before = files->count;
-	struct text instead = { 0 };
+	struct etw_text instead = { 0 };
 	struct os_file *file;
-	struct error why;
+	struct etw_error why;
 	bool good;
 
 	if (!file_list_add(files, name, node->text, &why)) {
-		return why.code == ERROR_NO_MEMORY ? error_no_memory(in->err, key) :
-						     yaml_wrong(in, node, "%s: %s", key, why.text);
+		return why.code == ETW_ERROR_NO_MEMORY ?
+			       error_no_memory(in->err, key) :
+			       yaml_wrong(in, node, "%s: %s", key, why.text);
 	}
 	if (file_is_pattern(node->text)) {
 		if (files->count == before) {
@@ -377,7 +378,7 @@ enum { RECORDINGS_MOST = 10000, RECORDER_RULES_MOST = 64, INTERVAL_LEAST_MS = 10
 static bool place_recorder_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct config_recorder_rule *rule = base;
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 	struct series_selector *selector = series_selector_of(node->text, &why);
 
 	rule->line = node->line;
@@ -609,7 +610,7 @@ const struct yaml_shape config_shape = {
 
 /* Takes the tree, also on failure. broken_too: also returns a configuration with errors. */
 static struct config *read_config(struct yaml_tree *tree, const char *path, bool broken_too,
-				  struct error *err)
+				  struct etw_error *err)
 {
 	struct config *config = tree ? calloc(1, sizeof *config) : NULL;
 	struct yaml_reader in = { .tree = tree, .err = err, .owner = config };
@@ -639,12 +640,12 @@ static struct config *read_config(struct yaml_tree *tree, const char *path, bool
 	return config;
 }
 
-struct config *config_default(struct error *err)
+struct config *config_default(struct etw_error *err)
 {
 	return read_config(yaml_open_text("the defaults", "", 0, NULL, err), "", false, err);
 }
 
-struct config *config_load(const char *path, struct problems *problems, struct error *err)
+struct config *config_load(const char *path, struct problems *problems, struct etw_error *err)
 {
 	struct yaml_tree *tree = yaml_open_file(path, path, problems, err);
 

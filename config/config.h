@@ -122,7 +122,7 @@ struct config {
 };
 
 /* The built-in defaults. */
-struct config *config_default(struct error *err);
+struct config *config_default(struct etw_error *err);
 
 /*
  * Reads a file; errors read "path:line:column: sentence". problems takes all of them, and warnings;
@@ -130,7 +130,7 @@ struct config *config_default(struct error *err);
  * `broken`, so that its collectors can still be checked, or without problems NULL. To be freed with
  * config_free().
  */
-struct config *config_load(const char *path, struct problems *problems, struct error *err);
+struct config *config_load(const char *path, struct problems *problems, struct etw_error *err);
 void config_free(struct config *config);
 
 /* What the file may hold (config/yaml_rows.h); its structure is a struct config. */

@@ -60,11 +60,11 @@ void problems_add_file(struct problems *problems, const char *sentence)
 	problems_add(problems, &(struct problem){ .file = problems_new_file(problems) }, sentence);
 }
 
-bool problems_first_error(const struct problems *problems, struct error *err)
+bool problems_first_error(const struct problems *problems, struct etw_error *err)
 {
 	for (size_t i = 0; i < problems->count; i++) {
 		if (!problems->list[i].warning) {
-			return error_set(err, ERROR_CONFIG, "%s", problems->list[i].sentence);
+			return error_set(err, ETW_ERROR_CONFIG, "%s", problems->list[i].sentence);
 		}
 	}
 	return false;

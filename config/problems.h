@@ -41,9 +41,9 @@ void problems_add(struct problems *problems, const struct problem *place, const 
 /* Adds an error about a file as a whole, or about the command line, behind those so far. */
 void problems_add_file(struct problems *problems, const char *sentence);
 
-/* Replaces err (ERROR_CONFIG) by the first error of the list. Keeps it if there is none. Returns
- * false. err may be NULL. */
-bool problems_first_error(const struct problems *problems, struct error *err);
+/* Replaces err (ETW_ERROR_CONFIG) by the first error of the list. Keeps it if there is none.
+ * Returns false. err may be NULL. */
+bool problems_first_error(const struct problems *problems, struct etw_error *err);
 
 /* Calls show with each of the first PROBLEMS_SHOWN, then with "and N more" if there are more. */
 void problems_show(const struct problems *problems,

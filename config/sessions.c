@@ -43,7 +43,7 @@ enum {
 /* Adds an entry to a text, with a separator between two. */
 static bool append(struct yaml_reader *in, char **to, char separator, const char *entry)
 {
-	struct text joined = { 0 };
+	struct etw_text joined = { 0 };
 
 	if (*to) {
 		text_add_string(&joined, *to);
@@ -60,7 +60,7 @@ static bool append(struct yaml_reader *in, char **to, char separator, const char
 }
 
 /* Length of a text in UTF-16, in which Windows counts characters. */
-static size_t utf16_length(const char *text)
+static size_t etw_utf16_length(const char *text)
 {
 	size_t length = 0;
 
@@ -77,7 +77,7 @@ static size_t utf16_length(const char *text)
 static bool read_payload_number(struct yaml_reader *in, const struct yaml_node *node,
 				const struct yaml_row *row, void *base)
 {
-	struct payload_condition *condition = base;
+	struct etw_payload_condition *condition = base;
 	char decimal[24];
 	int64_t negative;
 	uint64_t number;
@@ -114,40 +114,40 @@ static const struct yaml_shape payload_text = {
 	.help = "Text to compare a text field with; case is ignored. A GUID is written in braces.",
 };
 
-#define TEXT_OPERATOR &payload_text, .owned = true, YAML_TO(struct payload_condition, value)
+#define TEXT_OPERATOR &payload_text, .owned = true, YAML_TO(struct etw_payload_condition, value)
 
 /* The field, and the operators. */
 static const struct yaml_row condition_rows[] = {
 	{ "field", YAML_SHAPE(.type = SHAPE_TEXT, .least = 1), .owned = true,
-	  YAML_TO(struct payload_condition, field),
+	  YAML_TO(struct etw_payload_condition, field),
 	  .help = "Name of the field in the provider's manifest." },
-	{ "eq", &payload_number, .tag = PAYLOAD_EQ },
-	{ "ne", &payload_number, .tag = PAYLOAD_NE },
-	{ "lt", &payload_number, .tag = PAYLOAD_LT },
-	{ "le", &payload_number, .tag = PAYLOAD_LE },
-	{ "gt", &payload_number, .tag = PAYLOAD_GT },
-	{ "ge", &payload_number, .tag = PAYLOAD_GE },
-	{ "between", &payload_range, .tag = PAYLOAD_BETWEEN,
+	{ "eq", &payload_number, .tag = ETW_PAYLOAD_EQ },
+	{ "ne", &payload_number, .tag = ETW_PAYLOAD_NE },
+	{ "lt", &payload_number, .tag = ETW_PAYLOAD_LT },
+	{ "le", &payload_number, .tag = ETW_PAYLOAD_LE },
+	{ "gt", &payload_number, .tag = ETW_PAYLOAD_GT },
+	{ "ge", &payload_number, .tag = ETW_PAYLOAD_GE },
+	{ "between", &payload_range, .tag = ETW_PAYLOAD_BETWEEN,
 	  .help = "Lower and upper bound, both included." },
-	{ "not_between", &payload_range, .tag = PAYLOAD_NOT_BETWEEN },
-	{ "modulo", &payload_number, .tag = PAYLOAD_MODULO,
+	{ "not_between", &payload_range, .tag = ETW_PAYLOAD_NOT_BETWEEN },
+	{ "modulo", &payload_number, .tag = ETW_PAYLOAD_MODULO,
 	  .help = "A divisor of the field's value." },
-	{ "contains", TEXT_OPERATOR, .tag = PAYLOAD_CONTAINS },
-	{ "not_contains", TEXT_OPERATOR, .tag = PAYLOAD_CONTAINS_NOT },
-	{ "is", TEXT_OPERATOR, .tag = PAYLOAD_IS },
-	{ "is_not", TEXT_OPERATOR, .tag = PAYLOAD_IS_NOT },
-	{ "=", &payload_number, .tag = PAYLOAD_EQ, .spelling = true },
-	{ "==", &payload_number, .tag = PAYLOAD_EQ, .spelling = true },
-	{ "!=", &payload_number, .tag = PAYLOAD_NE, .spelling = true },
-	{ "<", &payload_number, .tag = PAYLOAD_LT, .spelling = true },
-	{ "<=", &payload_number, .tag = PAYLOAD_LE, .spelling = true },
-	{ ">", &payload_number, .tag = PAYLOAD_GT, .spelling = true },
-	{ ">=", &payload_number, .tag = PAYLOAD_GE, .spelling = true },
+	{ "contains", TEXT_OPERATOR, .tag = ETW_PAYLOAD_CONTAINS },
+	{ "not_contains", TEXT_OPERATOR, .tag = ETW_PAYLOAD_CONTAINS_NOT },
+	{ "is", TEXT_OPERATOR, .tag = ETW_PAYLOAD_IS },
+	{ "is_not", TEXT_OPERATOR, .tag = ETW_PAYLOAD_IS_NOT },
+	{ "=", &payload_number, .tag = ETW_PAYLOAD_EQ, .spelling = true },
+	{ "==", &payload_number, .tag = ETW_PAYLOAD_EQ, .spelling = true },
+	{ "!=", &payload_number, .tag = ETW_PAYLOAD_NE, .spelling = true },
+	{ "<", &payload_number, .tag = ETW_PAYLOAD_LT, .spelling = true },
+	{ "<=", &payload_number, .tag = ETW_PAYLOAD_LE, .spelling = true },
+	{ ">", &payload_number, .tag = ETW_PAYLOAD_GT, .spelling = true },
+	{ ">=", &payload_number, .tag = ETW_PAYLOAD_GE, .spelling = true },
 };
 
 static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	struct payload_condition *condition = base;
+	struct etw_payload_condition *condition = base;
 
 	if (node->size != 2 || !yaml_find(node, "field")) {
 		return yaml_wrong(in, node,
@@ -156,7 +156,7 @@ static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node
 	}
 	for (size_t i = 1; i < sizeof condition_rows / sizeof condition_rows[0]; i++) {
 		if (yaml_find(node, condition_rows[i].key)) {
-			condition->op = (enum payload_operator)condition_rows[i].tag;
+			condition->op = (enum etw_payload_operator)condition_rows[i].tag;
 		}
 	}
 	return true;
@@ -165,7 +165,7 @@ static bool begin_condition(struct yaml_reader *in, const struct yaml_node *node
 static const struct yaml_shape conditions_shape = {
 	.type = SHAPE_LIST,
 	.least = 1,
-	.most = PAYLOAD_CONDITIONS_MAX,
+	.most = ETW_PAYLOAD_CONDITIONS_MAX,
 	.items = "conditions",
 	.item = YAML_SHAPE(.type = SHAPE_MAP, .what = "condition", YAML_ROWS(condition_rows),
 			   .before = begin_condition, .whole = true,
@@ -175,10 +175,10 @@ static const struct yaml_shape conditions_shape = {
 
 #define CONDITIONS                           \
 	&conditions_shape, .in_place = true, \
-			   YAML_TO_LIST(struct payload_filter, conditions, condition_count)
+			   YAML_TO_LIST(struct etw_payload_filter, conditions, condition_count)
 
 static const struct yaml_row payload_rows[] = {
-	{ "event", YAML_NUMBER(0, UINT16_MAX), YAML_TO(struct payload_filter, event),
+	{ "event", YAML_NUMBER(0, UINT16_MAX), YAML_TO(struct etw_payload_filter, event),
 	  .help = "Id of the event; all its versions are meant." },
 	{ "all", CONDITIONS, .help = "Conditions that must all hold." },
 	{ "any", CONDITIONS, .help = "Conditions of which one must hold." },
@@ -187,7 +187,7 @@ static const struct yaml_row payload_rows[] = {
 /* { event: 3008, all: [...] } or { event: 3008, any: [...] } */
 static bool begin_payload(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	struct payload_filter *filter = base;
+	struct etw_payload_filter *filter = base;
 
 	filter->any = yaml_find(node, "any") != NULL;
 	return (node->size == 2 && yaml_find(node, "event")) ||
@@ -197,7 +197,7 @@ static bool begin_payload(struct yaml_reader *in, const struct yaml_node *node, 
 
 static bool same_event(const void *a, const void *b)
 {
-	const struct payload_filter *x = a, *y = b;
+	const struct etw_payload_filter *x = a, *y = b;
 
 	return x->event == y->event;
 }
@@ -213,19 +213,19 @@ static const struct yaml_shape keywords_shape = {
 static const struct yaml_shape ids_shape = {
 	.type = SHAPE_LIST,
 	.least = 1,
-	.most = PROVIDER_IDS_MAX,
+	.most = ETW_PROVIDER_IDS_MAX,
 	.items = "event ids",
 	.item = YAML_SHAPE(.type = SHAPE_NUMBER, .what = "event id", .most = UINT16_MAX),
 	.name = "ids",
 };
 
-#define IDS &ids_shape, .in_place = true, YAML_TO_LIST(struct provider_spec, ids, id_count)
+#define IDS &ids_shape, .in_place = true, YAML_TO_LIST(struct etw_provider_spec, ids, id_count)
 
 static const struct yaml_row id_rows[] = { { "include", IDS }, { "exclude", IDS } };
 
 static bool begin_ids(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	struct provider_spec *spec = base;
+	struct etw_provider_spec *spec = base;
 
 	spec->ids_out = yaml_find(node, "exclude") != NULL;
 	return node->size == 1 || yaml_wrong(in, node, "ids: expected either include or exclude");
@@ -233,7 +233,7 @@ static bool begin_ids(struct yaml_reader *in, const struct yaml_node *node, void
 
 static bool add_executable(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	struct provider_spec *spec = base;
+	struct etw_provider_spec *spec = base;
 	size_t characters;
 
 	if (node->size == 0 || strchr(node->text, ';')) {
@@ -242,12 +242,12 @@ static bool add_executable(struct yaml_reader *in, const struct yaml_node *node,
 	if (!append(in, &spec->executables, ';', node->text)) {
 		return false;
 	}
-	characters = utf16_length(spec->executables);
-	return characters <= PROVIDER_EXECUTABLES_MAX ||
+	characters = etw_utf16_length(spec->executables);
+	return characters <= ETW_PROVIDER_EXECUTABLES_MAX ||
 	       yaml_wrong(in, node,
 			  "executables: up to here, the names and the semicolons between them have "
 			  "%zu characters, and Windows takes at most %d",
-			  characters, PROVIDER_EXECUTABLES_MAX);
+			  characters, ETW_PROVIDER_EXECUTABLES_MAX);
 }
 
 static const char *const properties[] = { "sid",          "session_id",
@@ -257,7 +257,7 @@ static const char *const properties[] = { "sid",          "session_id",
 static bool read_property(struct yaml_reader *in, const struct yaml_node *node,
 			  const struct yaml_row *row, void *base)
 {
-	struct provider_spec *spec = base;
+	struct etw_provider_spec *spec = base;
 	unsigned word;
 
 	if (!yaml_word(in, node, row->key, YAML_WORDS(properties), &word)) {
@@ -269,27 +269,27 @@ static bool read_property(struct yaml_reader *in, const struct yaml_node *node,
 
 static bool check_every(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	const struct provider_spec *spec = base;
+	const struct etw_provider_spec *spec = base;
 
 	return spec->capture_at_start != 0 ||
 	       yaml_wrong(in, node, "every: repeats at_start, which is missing");
 }
 
 static const struct yaml_row capture_rows[] = {
-	{ "at_start", &keywords_shape, YAML_TO(struct provider_spec, capture_at_start),
+	{ "at_start", &keywords_shape, YAML_TO(struct etw_provider_spec, capture_at_start),
 	  .fallback = "0" },
-	{ "at_stop", &keywords_shape, YAML_TO(struct provider_spec, capture_at_stop),
+	{ "at_stop", &keywords_shape, YAML_TO(struct etw_provider_spec, capture_at_stop),
 	  .fallback = "0" },
 	{ "every",
 	  YAML_SHAPE(.type = SHAPE_DURATION, .least = CAPTURE_LEAST_MS, .most = CAPTURE_MOST_MS,
 		     .check = check_every),
-	  .relies = true, YAML_TO(struct provider_spec, capture_every_ms),
+	  .relies = true, YAML_TO(struct etw_provider_spec, capture_every_ms),
 	  .help = "Interval at which at_start is repeated, from 1s to 24h." },
 };
 
 static bool check_provider_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
-	return provider_spec_name(base, node->text, node->size, NULL) ||
+	return etw_provider_spec_name(base, node->text, node->size, NULL) ||
 	       yaml_wrong(in, node, "'%s' is not the name or GUID of a provider", node->text);
 }
 
@@ -311,21 +311,21 @@ static const struct yaml_shape level_shape = {
 
 static const struct yaml_row provider_rows[] = {
 	{ "provider", &provider_name_shape, .required = true },
-	{ "level", &level_shape, YAML_TO(struct provider_spec, level), .fallback = "5" },
-	{ "any", &keywords_shape, YAML_TO(struct provider_spec, any),
+	{ "level", &level_shape, YAML_TO(struct etw_provider_spec, level), .fallback = "5" },
+	{ "any", &keywords_shape, YAML_TO(struct etw_provider_spec, any),
 	  .fallback = "0xffffffffffffffff",
 	  .help = "Keywords: deliver events that have any of them. Absent: all events." },
-	{ "all", &keywords_shape, YAML_TO(struct provider_spec, all), .fallback = "0",
+	{ "all", &keywords_shape, YAML_TO(struct etw_provider_spec, all), .fallback = "0",
 	  .help = "Keywords: of these events, deliver those that have all of them." },
 	{ "ids",
 	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(id_rows), .before = begin_ids, .whole = true,
 		     .json = "'minProperties': 1, 'maxProperties': 1"),
 	  .help = "Ids of the events to deliver or to leave out, at most 64." },
 	{ "process_ids",
-	  YAML_SHAPE(.type = SHAPE_LIST, .most = PROVIDER_PROCESSES_MAX, .items = "process ids",
+	  YAML_SHAPE(.type = SHAPE_LIST, .most = ETW_PROVIDER_PROCESSES_MAX, .items = "process ids",
 		     .item = YAML_SHAPE(.type = SHAPE_NUMBER, .what = "process id",
 					.most = UINT32_MAX)),
-	  .in_place = true, YAML_TO_LIST(struct provider_spec, process_ids, process_id_count),
+	  .in_place = true, YAML_TO_LIST(struct etw_provider_spec, process_ids, process_id_count),
 	  .help = "Ids of the processes whose events are delivered, at most 8." },
 	{ "executables",
 	  YAML_SHAPE(.type = SHAPE_LIST,
@@ -345,7 +345,7 @@ static const struct yaml_row provider_rows[] = {
 				     .json = "'required': ['event'], 'minProperties': 2, 'maxProperties': 2"),
 		     .same = same_event,
 		     .twice = "two entries for one event; put their conditions together"),
-	  .owned = true, YAML_TO_LIST(struct provider_spec, payload, payload_count),
+	  .owned = true, YAML_TO_LIST(struct etw_provider_spec, payload, payload_count),
 	  .help = "Conditions on payload fields, one entry for each event; events without an entry are always delivered. Windows needs the provider's manifest for them." },
 	{ "capture_state",
 	  YAML_SHAPE(.type = SHAPE_MAP, YAML_ROWS(capture_rows),
@@ -358,17 +358,17 @@ static bool begin_provider(struct yaml_reader *in, const struct yaml_node *node,
 {
 	(void)in;
 	(void)node;
-	provider_spec_init(base);
+	etw_provider_spec_init(base);
 	return true;
 }
 
 static bool read_provider_text(struct yaml_reader *in, const struct yaml_node *node,
 			       const struct yaml_row *row, void *base)
 {
-	struct error why;
+	struct etw_error why;
 
 	(void)row;
-	return provider_spec_parse(base, node->text, &why) ||
+	return etw_provider_spec_parse(base, node->text, &why) ||
 	       yaml_wrong(in, node, "providers: %s", why.text);
 }
 
@@ -389,12 +389,12 @@ const struct yaml_shape provider_text_shape = {
 
 static bool same_provider(const void *x, const void *y)
 {
-	const struct provider_spec *a = x, *b = y;
+	const struct etw_provider_spec *a = x, *b = y;
 
 	if (a->name && b->name) {
 		return text_equal_nocase(a->name, strlen(a->name), b->name, strlen(b->name));
 	}
-	return !a->name && !b->name && guid_equal(&a->guid, &b->guid);
+	return !a->name && !b->name && etw_guid_equal(&a->guid, &b->guid);
 }
 
 static bool check_buffers(struct yaml_reader *in, const struct yaml_node *node, void *base)
@@ -458,7 +458,7 @@ static const struct yaml_row session_rows[] = {
 
 static bool check_name(struct yaml_reader *in, const struct yaml_node *key)
 {
-	size_t characters = utf16_length(key->text);
+	size_t characters = etw_utf16_length(key->text);
 
 	if (characters == 0) {
 		return yaml_wrong(in, key, "sessions: a session needs a name");
@@ -530,7 +530,7 @@ const struct yaml_shape session_shape = {
 void session_done(struct config_session *session)
 {
 	for (size_t i = 0; i < session->provider_count; i++) {
-		provider_spec_done(&session->providers[i]);
+		etw_provider_spec_done(&session->providers[i]);
 	}
 	free(session->name);
 }

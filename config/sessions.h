@@ -33,8 +33,8 @@ struct config_session {
 	uint32_t buffers_min;
 	uint32_t buffers_max;
 	uint64_t flush_ms;
-	bool rundown;                    /* of file names */
-	struct provider_spec *providers; /* their texts are owned */
+	bool rundown;                        /* of file names */
+	struct etw_provider_spec *providers; /* their texts are owned */
 	size_t provider_count;
 	unsigned line, column;
 };
@@ -46,7 +46,7 @@ bool session_has_name(const struct config_session *session, const char *name);
 void session_done(struct config_session *session);
 
 /* Tables (config/yaml_rows.h): a session is read into a struct config_session, and
- * "Name:4:1,2" into a struct provider_spec. */
+ * "Name:4:1,2" into a struct etw_provider_spec. */
 struct yaml_shape;
 extern const struct yaml_shape session_shape, provider_text_shape;
 

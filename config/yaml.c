@@ -71,7 +71,7 @@ struct builder {
 	struct scalar_place last_quoted; /* the last text in quotes */
 };
 
-void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct error *err)
+void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct etw_error *err)
 {
 	struct chunk *chunk = tree->chunks;
 	size_t total;
@@ -101,7 +101,7 @@ void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct error
 }
 
 static const char *copy_text(struct yaml_tree *tree, const void *text, size_t size,
-			     struct error *err)
+			     struct etw_error *err)
 {
 	char *copy = yaml_alloc(tree, size + 1, 1, err);
 
@@ -112,19 +112,19 @@ static const char *copy_text(struct yaml_tree *tree, const void *text, size_t si
 }
 
 /* line 0: about the file as a whole. */
-static bool error_at(const struct yaml_tree *tree, size_t line, size_t column, struct error *err,
-		     const char *sentence)
+static bool error_at(const struct yaml_tree *tree, size_t line, size_t column,
+		     struct etw_error *err, const char *sentence)
 {
 	const struct problem place = { .file = tree->file,
 				       .line = (uint32_t)line,
 				       .column = (uint32_t)column };
-	struct error full;
+	struct etw_error full;
 
 	if (line > 0) {
-		error_set(&full, ERROR_CONFIG, "%s:%zu:%zu: %s", tree->name, line, column,
+		error_set(&full, ETW_ERROR_CONFIG, "%s:%zu:%zu: %s", tree->name, line, column,
 			  sentence);
 	} else {
-		error_set(&full, ERROR_CONFIG, "%s: %s", tree->name, sentence);
+		error_set(&full, ETW_ERROR_CONFIG, "%s: %s", tree->name, sentence);
 	}
 	problems_add(tree->problems, &place, full.text);
 	if (err) {
@@ -133,15 +133,15 @@ static bool error_at(const struct yaml_tree *tree, size_t line, size_t column, s
 	return false;
 }
 
-static bool event_error(const struct builder *builder, const yaml_event_t *event, struct error *err,
-			const char *sentence)
+static bool event_error(const struct builder *builder, const yaml_event_t *event,
+			struct etw_error *err, const char *sentence)
 {
 	return error_at(builder->tree, event->start_mark.line + 1, event->start_mark.column + 1,
 			err, sentence);
 }
 
 /* An error after which the rest of the file can still be read. */
-static void refuse(struct builder *builder, const yaml_event_t *event, struct error *err,
+static void refuse(struct builder *builder, const yaml_event_t *event, struct etw_error *err,
 		   const char *sentence)
 {
 	builder->refused = true;
@@ -149,7 +149,7 @@ static void refuse(struct builder *builder, const yaml_event_t *event, struct er
 }
 
 static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *event,
-				   enum yaml_type type, struct error *err)
+				   enum yaml_type type, struct etw_error *err)
 {
 	struct yaml_node *node;
 
@@ -169,7 +169,7 @@ static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *
 
 /* Remembers the key of the map. False: no memory. */
 static bool take_key(struct builder *builder, struct level *level, const struct yaml_node *key,
-		     struct error *err)
+		     struct etw_error *err)
 {
 	uint64_t hash = text_hash(key->text, key->size, hash_seed());
 
@@ -199,7 +199,7 @@ static bool take_key(struct builder *builder, struct level *level, const struct 
 }
 
 /* Puts a node where it belongs: into the list or map under construction, or at the root. */
-static bool place(struct builder *builder, struct yaml_node *node, struct error *err)
+static bool place(struct builder *builder, struct yaml_node *node, struct etw_error *err)
 {
 	struct level *level;
 
@@ -227,7 +227,7 @@ static bool place(struct builder *builder, struct yaml_node *node, struct error 
 }
 
 static void check_plain(struct builder *builder, const yaml_event_t *event, bool anchor, bool tag,
-			struct error *err)
+			struct etw_error *err)
 {
 	if (anchor || tag) {
 		refuse(builder, event, err,
@@ -236,7 +236,7 @@ static void check_plain(struct builder *builder, const yaml_event_t *event, bool
 }
 
 static bool place_text(struct builder *builder, const yaml_event_t *event, const void *text,
-		       size_t size, bool quoted, struct error *err)
+		       size_t size, bool quoted, struct etw_error *err)
 {
 	struct yaml_node *node = make_node(builder, event, YAML_TEXT, err);
 
@@ -249,7 +249,7 @@ static bool place_text(struct builder *builder, const yaml_event_t *event, const
 	return node->text && place(builder, node, err);
 }
 
-static bool add_text(struct builder *builder, const yaml_event_t *event, struct error *err)
+static bool add_text(struct builder *builder, const yaml_event_t *event, struct etw_error *err)
 {
 	yaml_scalar_style_t style = event->data.scalar.style;
 
@@ -270,7 +270,7 @@ static bool add_text(struct builder *builder, const yaml_event_t *event, struct 
 }
 
 static bool begin(struct builder *builder, const yaml_event_t *event, enum yaml_type type,
-		  bool anchor, bool tag, struct error *err)
+		  bool anchor, bool tag, struct etw_error *err)
 {
 	struct yaml_node *node;
 
@@ -293,7 +293,7 @@ static void end(struct builder *builder)
 }
 
 /* False: the rest of the file cannot be read. */
-static bool take_event(struct builder *builder, const yaml_event_t *event, struct error *err)
+static bool take_event(struct builder *builder, const yaml_event_t *event, struct etw_error *err)
 {
 	switch (event->type) {
 	case YAML_DOCUMENT_START_EVENT:
@@ -424,7 +424,7 @@ static bool is_indented_by_tab(const char *text, size_t size, size_t line)
 
 /* Reports a syntax error of libyaml with a message of the table above. */
 static bool parser_error(const struct builder *builder, const yaml_parser_t *parser,
-			 const char *text, size_t size, struct error *err)
+			 const char *text, size_t size, struct etw_error *err)
 {
 	const struct yaml_tree *tree = builder->tree;
 	const struct scalar_place *quoted = &builder->last_quoted;
@@ -463,7 +463,7 @@ static bool parser_error(const struct builder *builder, const yaml_parser_t *par
 	return error_at(tree, mark.line + 1, mark.column + 1, err, sentence);
 }
 
-static bool build(struct yaml_tree *tree, const char *text, size_t size, struct error *err)
+static bool build(struct yaml_tree *tree, const char *text, size_t size, struct etw_error *err)
 {
 	struct builder builder = { .tree = tree };
 	yaml_parser_t parser;
@@ -492,10 +492,10 @@ static bool build(struct yaml_tree *tree, const char *text, size_t size, struct 
 }
 
 struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size,
-				 struct problems *problems, struct error *err)
+				 struct problems *problems, struct etw_error *err)
 {
 	struct yaml_tree *tree = calloc(1, sizeof *tree);
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 	char sentence[64];
 
 	if (!tree) {
@@ -529,7 +529,7 @@ struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size
 	return tree;
 
 fail:
-	if (why.code == ERROR_CONFIG) {
+	if (why.code == ETW_ERROR_CONFIG) {
 		problems_first_error(tree->problems, &why);
 	}
 	if (err) {
@@ -540,16 +540,16 @@ fail:
 }
 
 struct yaml_tree *yaml_open_file(const char *path, const char *name, struct problems *problems,
-				 struct error *err)
+				 struct etw_error *err)
 {
 	struct yaml_tree *tree;
-	struct error why;
+	struct etw_error why;
 	char *text;
 	size_t size;
 
 	if (!file_read_whole(path, YAML_FILE_SIZE_MAX, &text, &size, &why)) {
 		error_prefix(&why, "%s", name);
-		if (problems && why.code == ERROR_CONFIG) {
+		if (problems && why.code == ETW_ERROR_CONFIG) {
 			problems_add_file(problems, why.text);
 		}
 		if (err) {
@@ -595,7 +595,7 @@ struct problems *yaml_problems(const struct yaml_tree *tree)
 enum { SENTENCE_SIZE = 1024 };
 
 static void write_sentence(char sentence[SENTENCE_SIZE], const char *format, va_list args)
-	PRINTF_LIKE(2, 0);
+	ETW_PRINTF_LIKE(2, 0);
 
 static void write_sentence(char sentence[SENTENCE_SIZE], const char *format, va_list args)
 {
@@ -604,7 +604,7 @@ static void write_sentence(char sentence[SENTENCE_SIZE], const char *format, va_
 	}
 }
 
-bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
+bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct etw_error *err,
 		const char *format, ...)
 {
 	char sentence[SENTENCE_SIZE];
@@ -622,18 +622,18 @@ void yaml_warning(const struct yaml_tree *tree, const struct yaml_node *at, cons
 		.file = tree->file, .line = at->line, .column = at->column, .warning = true
 	};
 	char sentence[SENTENCE_SIZE];
-	struct error full;
+	struct etw_error full;
 	va_list args;
 
 	va_start(args, format);
 	write_sentence(sentence, format, args);
 	va_end(args);
-	error_set(&full, ERROR_CONFIG, "%s:%u:%u: warning: %s", tree->name, (unsigned)at->line,
+	error_set(&full, ETW_ERROR_CONFIG, "%s:%u:%u: warning: %s", tree->name, (unsigned)at->line,
 		  (unsigned)at->column, sentence);
 	problems_add(tree->problems, &place, full.text);
 }
 
-bool yaml_describe(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
+bool yaml_describe(const struct yaml_tree *tree, const struct yaml_node *at, struct etw_error *err,
 		   const char *format, ...)
 {
 	char sentence[SENTENCE_SIZE];
@@ -642,7 +642,7 @@ bool yaml_describe(const struct yaml_tree *tree, const struct yaml_node *at, str
 	va_start(args, format);
 	write_sentence(sentence, format, args);
 	va_end(args);
-	return error_set(err, ERROR_CONFIG, "%s:%u:%u: %s", tree->name, (unsigned)at->line,
+	return error_set(err, ETW_ERROR_CONFIG, "%s:%u:%u: %s", tree->name, (unsigned)at->line,
 			 (unsigned)at->column, sentence);
 }
 

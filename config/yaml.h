@@ -41,9 +41,9 @@ struct yaml_tree; /* opaque; owns its nodes and all memory of yaml_alloc() */
  * error, after those about unsupported features (a repeated key). To be freed with yaml_close().
  */
 struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size,
-				 struct problems *problems, struct error *err);
+				 struct problems *problems, struct etw_error *err);
 struct yaml_tree *yaml_open_file(const char *path, const char *name, struct problems *problems,
-				 struct error *err);
+				 struct etw_error *err);
 void yaml_close(struct yaml_tree *tree); /* NULL is fine */
 
 const struct yaml_node *yaml_root(const struct yaml_tree *tree); /* an empty file: an empty map */
@@ -51,7 +51,7 @@ const char *yaml_name(const struct yaml_tree *tree);
 
 /* Zeroed memory that lives as long as the tree, for what is made of its nodes. NULL without memory,
  * err set. */
-void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct error *err);
+void *yaml_alloc(struct yaml_tree *tree, size_t count, size_t size, struct etw_error *err);
 
 /* The entry of a map with this key; NULL: none. Exact case. */
 const struct yaml_node *yaml_find(const struct yaml_node *map, const char *key);
@@ -62,19 +62,20 @@ bool yaml_equal(const struct yaml_node *a, const struct yaml_node *b);
 struct problems *yaml_problems(const struct yaml_tree *tree);
 
 /*
- * Sets "name:line:column: sentence" (ERROR_CONFIG), adds it to the problems of the tree and returns
- * false. A reader then goes on with what does not depend on the node, so that a file shows all its
- * errors at once; after an error of another code it stops. It ends with problems_first_error().
+ * Sets "name:line:column: sentence" (ETW_ERROR_CONFIG), adds it to the problems of the tree and
+ * returns false. A reader then goes on with what does not depend on the node, so that a file shows
+ * all its errors at once; after an error of another code it stops. It ends with
+ * problems_first_error().
  */
-bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
-		const char *format, ...) PRINTF_LIKE(4, 5);
+bool yaml_error(const struct yaml_tree *tree, const struct yaml_node *at, struct etw_error *err,
+		const char *format, ...) ETW_PRINTF_LIKE(4, 5);
 
 /* Adds "name:line:column: warning: sentence" to the problems of the tree. */
 void yaml_warning(const struct yaml_tree *tree, const struct yaml_node *at, const char *format, ...)
-	PRINTF_LIKE(3, 4);
+	ETW_PRINTF_LIKE(3, 4);
 
 /* Only sets the error, for sentences about a file that was taken. Any thread. */
-bool yaml_describe(const struct yaml_tree *tree, const struct yaml_node *at, struct error *err,
-		   const char *format, ...) PRINTF_LIKE(4, 5);
+bool yaml_describe(const struct yaml_tree *tree, const struct yaml_node *at, struct etw_error *err,
+		   const char *format, ...) ETW_PRINTF_LIKE(4, 5);
 
 #endif

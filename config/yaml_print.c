@@ -42,10 +42,10 @@ struct place {
 	bool in_list;     /* behind a dash: the first key stands on its line */
 };
 
-static void print_value(const struct printer *printer, struct text *out,
+static void print_value(const struct printer *printer, struct etw_text *out,
 			const struct yaml_shape *shape, const struct yaml_node *node,
 			const struct place *place);
-static void print_rows(const struct printer *printer, struct text *out,
+static void print_rows(const struct printer *printer, struct etw_text *out,
 		       const struct yaml_shape *shape, const struct yaml_node *node,
 		       const struct place *place);
 
@@ -69,7 +69,7 @@ static bool needs_escape(uint32_t codepoint)
 	       codepoint == 0xffff;
 }
 
-static void print_escaped(struct text *out, const char *text, size_t size)
+static void print_escaped(struct etw_text *out, const char *text, size_t size)
 {
 	text_add_char(out, '"');
 	for (size_t at = 0; at < size;) {
@@ -86,7 +86,7 @@ static void print_escaped(struct text *out, const char *text, size_t size)
 	text_add_char(out, '"');
 }
 
-static void print_text(struct text *out, const char *text, size_t size, bool quoted)
+static void print_text(struct etw_text *out, const char *text, size_t size, bool quoted)
 {
 	if (!quoted && is_plain(text, size)) {
 		text_add(out, text, size);
@@ -109,7 +109,7 @@ static void print_text(struct text *out, const char *text, size_t size, bool quo
 	text_add_char(out, '\'');
 }
 
-static void print_path(const struct printer *printer, struct text *out, const char *text)
+static void print_path(const struct printer *printer, struct etw_text *out, const char *text)
 {
 	char *absolute = file_absolute(printer->file, text);
 
@@ -123,15 +123,16 @@ static void print_path(const struct printer *printer, struct text *out, const ch
 
 /* ---- lists and maps ---- */
 
-static void begin_line(struct text *out, unsigned indent)
+static void begin_line(struct etw_text *out, unsigned indent)
 {
 	text_add_format(out, "%*s", (int)indent, "");
 }
 
 /* A key at the beginning of a line, up to the value. */
-static void print_key(struct text *out, const char *key, size_t size, bool quoted, unsigned indent)
+static void print_key(struct etw_text *out, const char *key, size_t size, bool quoted,
+		      unsigned indent)
 {
-	struct text printed = { 0 };
+	struct etw_text printed = { 0 };
 
 	print_text(&printed, key, size, quoted);
 	out->failed |= printed.failed;
@@ -149,7 +150,8 @@ static void print_key(struct text *out, const char *key, size_t size, bool quote
 }
 
 /* The entries of a map, which were rendered apart; behind a dash without the first indent. */
-static void place_entries(struct text *out, const struct text *entries, const struct place *place)
+static void place_entries(struct etw_text *out, const struct etw_text *entries,
+			  const struct place *place)
 {
 	size_t skipped = place->in_list ? place->indent : 0;
 
@@ -162,7 +164,7 @@ static void place_entries(struct text *out, const struct text *entries, const st
 	text_add(out, entries->data + skipped, entries->size - skipped);
 }
 
-static void print_list(const struct printer *printer, struct text *out,
+static void print_list(const struct printer *printer, struct etw_text *out,
 		       const struct yaml_shape *item, const struct yaml_node *list,
 		       const struct place *place)
 {
@@ -177,12 +179,12 @@ static void print_list(const struct printer *printer, struct text *out,
 }
 
 /* A map whose keys the user chooses, or that no table describes. */
-static void print_names(const struct printer *printer, struct text *out,
+static void print_names(const struct printer *printer, struct etw_text *out,
 			const struct yaml_shape *item, const struct yaml_node *map,
 			const struct place *place)
 {
 	const struct place inner = { .indent = place->indent + INDENT };
-	struct text entries = { 0 };
+	struct etw_text entries = { 0 };
 
 	for (const struct yaml_node *entry = map->first; entry; entry = entry->next) {
 		print_key(&entries, entry->key->text, entry->key->size, entry->key->quoted,
@@ -193,7 +195,7 @@ static void print_names(const struct printer *printer, struct text *out,
 	text_free(&entries);
 }
 
-static void print_value(const struct printer *printer, struct text *out,
+static void print_value(const struct printer *printer, struct etw_text *out,
 			const struct yaml_shape *shape, const struct yaml_node *node,
 			const struct place *place)
 {
@@ -202,7 +204,7 @@ static void print_value(const struct printer *printer, struct text *out,
 	if (node->type == YAML_LIST) {
 		print_list(printer, out, item, node, place);
 	} else if (node->type == YAML_MAP && shape && shape->type == SHAPE_MAP) {
-		struct text entries = { 0 };
+		struct etw_text entries = { 0 };
 
 		print_rows(printer, &entries, shape, node, place);
 		place_entries(out, &entries, place);
@@ -234,7 +236,7 @@ static const struct yaml_node *overriding(const struct printer *printer, const c
 	return NULL;
 }
 
-static void print_absent(const struct printer *printer, struct text *out,
+static void print_absent(const struct printer *printer, struct etw_text *out,
 			 const struct yaml_row *row, const struct place *inner, unsigned indent)
 {
 	const struct yaml_shape *shape = row->shape;
@@ -243,7 +245,7 @@ static void print_absent(const struct printer *printer, struct text *out,
 	const struct yaml_node list = { .type = YAML_LIST,
 					.first = row->fallback ? &text : NULL,
 					.size = row->fallback ? 1 : 0 };
-	struct text entries = { 0 };
+	struct etw_text entries = { 0 };
 
 	text.size = row->fallback ? strlen(row->fallback) : 0;
 	if (row->fallback || (is_list && shape->least == 0)) {
@@ -264,7 +266,7 @@ static void print_absent(const struct printer *printer, struct text *out,
 }
 
 /* The entries of a map by its rows; node NULL: of one that the file lacks. */
-static void print_rows(const struct printer *printer, struct text *out,
+static void print_rows(const struct printer *printer, struct etw_text *out,
 		       const struct yaml_shape *shape, const struct yaml_node *node,
 		       const struct place *place)
 {
@@ -290,7 +292,7 @@ static void print_rows(const struct printer *printer, struct text *out,
 	}
 }
 
-void yaml_print(struct text *out, const struct yaml_shape *shape, const struct yaml_tree *tree,
+void yaml_print(struct etw_text *out, const struct yaml_shape *shape, const struct yaml_tree *tree,
 		const struct yaml_overrides *overrides)
 {
 	const struct printer printer = { .file = yaml_name(tree), .overrides = overrides };

@@ -27,7 +27,7 @@ struct yaml_overrides {
  * left out. Paths of files are absolute. What is printed reads as the tree does, and prints as it
  * was.
  */
-void yaml_print(struct text *out, const struct yaml_shape *shape, const struct yaml_tree *tree,
+void yaml_print(struct etw_text *out, const struct yaml_shape *shape, const struct yaml_tree *tree,
 		const struct yaml_overrides *overrides);
 
 #endif

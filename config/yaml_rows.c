@@ -81,7 +81,7 @@ const char *yaml_word_at(const struct yaml_shape *shape, size_t index)
 /* Whether the reader can go on after an error: then it is one of the file, and reported. */
 static bool can_go_on(const struct yaml_reader *in)
 {
-	return in->err->code == ERROR_CONFIG;
+	return in->err->code == ETW_ERROR_CONFIG;
 }
 
 static bool unknown_word(struct yaml_reader *in, const struct yaml_node *node, const char *what,
@@ -599,7 +599,7 @@ bool yaml_read_root(struct yaml_reader *in, const struct yaml_shape *shape, cons
 		    void *base)
 {
 	const struct yaml_row row = { .key = what, .shape = shape };
-	struct error *err = in->err, why = { 0 };
+	struct etw_error *err = in->err, why = { 0 };
 	bool good;
 
 	in->err = &why; /* can_go_on() needs one */

@@ -16,7 +16,7 @@ struct yaml_row;
 /* One file that is being read. */
 struct yaml_reader {
 	struct yaml_tree *tree;
-	struct error *err;
+	struct etw_error *err;
 	void *owner; /* the configuration or collector that is made of the file */
 };
 

@@ -68,7 +68,7 @@ static void add_up(struct cost *sum, const struct cost *cost)
 
 struct report {
 	const struct budget_input *input;
-	struct text *out;
+	struct etw_text *out;
 	struct json *json; /* NULL: columns */
 	struct cost total;
 	size_t families;
@@ -134,7 +134,7 @@ static void walk(struct report *report, const char *page, bool show)
 		const char *next = strstr(page, help);
 		const char *name = page + strlen("# HELP "), *end = strchr(name, ' ');
 		struct cost cost = { 0 };
-		struct text copy = { 0 };
+		struct etw_text copy = { 0 };
 		struct family *family;
 
 		text_add(&copy, name, (size_t)(end - name));
@@ -162,7 +162,7 @@ static void walk(struct report *report, const char *page, bool show)
 static void add_columns(struct report *report, const char *page)
 {
 	const struct budget_input *input = report->input;
-	struct text *out = report->out;
+	struct etw_text *out = report->out;
 
 	text_add_shown(out, input->config);
 	text_add_string(out, ": budget on ");
@@ -203,10 +203,10 @@ static void add_json(struct report *report, const char *page)
 	text_add_char(report->out, '\n');
 }
 
-void add_budget(struct text *out, const struct budget_input *input, bool as_json)
+void add_budget(struct etw_text *out, const struct budget_input *input, bool as_json)
 {
 	struct report report = { .input = input, .out = out };
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 
 	text_add_exposition(&page, input->registry);
 	text_add_char(&page, '\0');

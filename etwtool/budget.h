@@ -24,6 +24,6 @@ struct budget_input {
 };
 
 /* Adds the report, in columns or as a JSON object. */
-void add_budget(struct text *out, const struct budget_input *input, bool as_json);
+void add_budget(struct etw_text *out, const struct budget_input *input, bool as_json);
 
 #endif

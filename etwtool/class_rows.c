@@ -18,22 +18,22 @@
 #include "base/array.h"
 #include "base/text.h"
 
-static uint16_t number_of(const struct event_class *class)
+static uint16_t number_of(const struct etw_event_class *class)
 {
 	return class->classic ? class->opcode : class->id;
 }
 
-static uint64_t key_of(const struct event_class *class)
+static uint64_t key_of(const struct etw_event_class *class)
 {
 	return text_hash(class->event_name, strlen(class->event_name), hash_seed()) ^
 	       guid_hash(&class->provider, hash_seed()) ^
 	       hash_u64((uint64_t)number_of(class) << 1 | class->classic);
 }
 
-static bool add_row(struct class_rows *rows, const struct event_class *class)
+static bool add_row(struct class_rows *rows, const struct etw_event_class *class)
 {
-	bool kernel = class->kernel_class != KERNEL_NONE;
-	struct text name = { 0 };
+	bool kernel = class->kernel_class != ETW_KERNEL_NONE;
+	struct etw_text name = { 0 };
 	struct class_row *grown =
 		rows->count < CLASS_ROWS_MOST ?
 			array_grow(rows->rows, &rows->capacity, rows->count, sizeof *grown) :
@@ -66,7 +66,7 @@ static bool add_row(struct class_rows *rows, const struct event_class *class)
 	return true;
 }
 
-void class_rows_class(void *context, const struct event_class *class)
+void class_rows_class(void *context, const struct etw_event_class *class)
 {
 	struct class_rows *rows = context;
 	uint64_t *known = map_put(&rows->by_class, (uintptr_t) class, NULL);
@@ -92,7 +92,7 @@ void class_rows_class(void *context, const struct event_class *class)
 	}
 }
 
-struct class_row *class_rows_count(struct class_rows *rows, const struct event_class *class)
+struct class_row *class_rows_count(struct class_rows *rows, const struct etw_event_class *class)
 {
 	const uint64_t *known = map_find(&rows->by_class, (uintptr_t) class);
 

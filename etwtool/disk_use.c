@@ -16,7 +16,7 @@ static const char *const families[DISK_USE_COLUMNS] = {
 	[DISK_ISSUED_READ] = "etw_disk_process_read_bytes_total",
 };
 
-bool disk_use_collectors(struct collector_switches *switches, struct error *err)
+bool disk_use_collectors(struct collector_switches *switches, struct etw_error *err)
 {
 	return collector_switches_read(switches, "--collector.disk", err) &&
 	       collector_switches_read(switches, "--collector.disk_cause", err);
@@ -49,7 +49,7 @@ static bool add_chunk(void *context, const char *bytes, size_t size)
 }
 
 /* NULL without memory. */
-static struct disk_use_row *row_of(struct disk_use *use, const struct text *process)
+static struct disk_use_row *row_of(struct disk_use *use, const struct etw_text *process)
 {
 	const char *name = process->data ? process->data : "";
 	uint64_t hash = text_hash(name, process->size, hash_seed());
@@ -75,7 +75,7 @@ static struct disk_use_row *row_of(struct disk_use *use, const struct text *proc
 }
 
 /* line: "name{labels} value", which is cut behind the labels. False without memory. */
-static bool add_line(struct disk_use *use, char *line, struct text *label)
+static bool add_line(struct disk_use *use, char *line, struct etw_text *label)
 {
 	size_t size = strcspn(line, "{ ");
 	unsigned column = line[size] == '{' ? column_of(line, size) : DISK_USE_COLUMNS;
@@ -125,10 +125,10 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(x->process, y->process);
 }
 
-bool disk_use_read(struct disk_use *use, struct registry *registry, struct error *err)
+bool disk_use_read(struct disk_use *use, struct registry *registry, struct etw_error *err)
 {
 	const struct exposition_options options = { .requested = is_needed };
-	struct text page = { 0 }, label = { 0 };
+	struct etw_text page = { 0 }, label = { 0 };
 	bool good = exposition_write_as(registry, &options, add_chunk, &page) && !page.failed;
 	char *line = page.data, *end;
 

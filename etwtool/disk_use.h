@@ -38,10 +38,10 @@ struct disk_use {
 };
 
 /* The collectors that must be on; the caller frees them with collector_switches_done(). */
-bool disk_use_collectors(struct collector_switches *switches, struct error *err);
+bool disk_use_collectors(struct collector_switches *switches, struct etw_error *err);
 
 /* Reads the families of the registry into an empty struct. */
-bool disk_use_read(struct disk_use *use, struct registry *registry, struct error *err);
+bool disk_use_read(struct disk_use *use, struct registry *registry, struct etw_error *err);
 void disk_use_done(struct disk_use *use);
 
 #endif

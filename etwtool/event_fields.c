@@ -16,25 +16,26 @@
 
 /* ---- names ---- */
 
-void field_name_add(const struct schema *schema, unsigned index, struct text *out)
+void field_name_add(const struct etw_schema *schema, unsigned index, struct etw_text *out)
 {
 	for (unsigned i = 0; i < index; i++) {
-		if (schema->fields[i].type == FIELD_STRUCT && index <= i + schema->fields[i].span) {
+		if (schema->fields[i].type == ETW_FIELD_STRUCT &&
+		    index <= i + schema->fields[i].span) {
 			text_add_string(out, schema->fields[i].name);
-			text_add_string(out,
-					field_is_struct_array(&schema->fields[i]) ? "[0]." : ".");
+			text_add_string(
+				out, etw_field_is_struct_array(&schema->fields[i]) ? "[0]." : ".");
 		}
 	}
 	text_add_string(out, schema->fields[index].name);
 }
 
-bool field_walk_next(struct field_walk *walk, const struct schema *schema)
+bool field_walk_next(struct field_walk *walk, const struct etw_schema *schema)
 {
 	unsigned index = walk->behind;
 
 	while (schema && index < schema->field_count &&
-	       schema->fields[index].type == FIELD_STRUCT &&
-	       !field_is_struct_array(&schema->fields[index])) {
+	       schema->fields[index].type == ETW_FIELD_STRUCT &&
+	       !etw_field_is_struct_array(&schema->fields[index])) {
 		index++;
 	}
 	if (!schema || index >= schema->field_count) {
@@ -42,56 +43,56 @@ bool field_walk_next(struct field_walk *walk, const struct schema *schema)
 		return false;
 	}
 	walk->index = index;
-	walk->behind = field_behind(schema, index);
+	walk->behind = etw_field_behind(schema, index);
 	text_clear(&walk->name);
 	field_name_add(schema, index, &walk->name);
 	return true;
 }
 
-const char *field_type_name(const struct field *field)
+const char *field_type_name(const struct etw_field *field)
 {
 	static const char *const names[] = {
-		[FIELD_I8] = "i8",
-		[FIELD_U8] = "u8",
-		[FIELD_I16] = "i16",
-		[FIELD_U16] = "u16",
-		[FIELD_I32] = "i32",
-		[FIELD_U32] = "u32",
-		[FIELD_I64] = "i64",
-		[FIELD_U64] = "u64",
-		[FIELD_BOOL8] = "bool",
-		[FIELD_BOOL16] = "bool",
-		[FIELD_BOOL32] = "bool",
-		[FIELD_POINTER] = "pointer",
-		[FIELD_SIZE] = "size",
-		[FIELD_FILETIME] = "filetime",
-		[FIELD_PORT] = "port",
-		[FIELD_FLOAT] = "float",
-		[FIELD_DOUBLE] = "double",
-		[FIELD_IP4] = "address",
-		[FIELD_IP6] = "address",
-		[FIELD_GUID] = "guid",
-		[FIELD_SYSTEMTIME] = "systemtime",
-		[FIELD_BINARY] = "binary",
-		[FIELD_BINARY16] = "binary",
-		[FIELD_BINARY32] = "binary",
-		[FIELD_SID] = "sid",
-		[FIELD_KERNEL_SID] = "sid",
-		[FIELD_NULL] = "nothing",
-		[FIELD_STRUCT] = "structures",
+		[ETW_FIELD_I8] = "i8",
+		[ETW_FIELD_U8] = "u8",
+		[ETW_FIELD_I16] = "i16",
+		[ETW_FIELD_U16] = "u16",
+		[ETW_FIELD_I32] = "i32",
+		[ETW_FIELD_U32] = "u32",
+		[ETW_FIELD_I64] = "i64",
+		[ETW_FIELD_U64] = "u64",
+		[ETW_FIELD_BOOL8] = "bool",
+		[ETW_FIELD_BOOL16] = "bool",
+		[ETW_FIELD_BOOL32] = "bool",
+		[ETW_FIELD_POINTER] = "pointer",
+		[ETW_FIELD_SIZE] = "size",
+		[ETW_FIELD_FILETIME] = "filetime",
+		[ETW_FIELD_PORT] = "port",
+		[ETW_FIELD_FLOAT] = "float",
+		[ETW_FIELD_DOUBLE] = "double",
+		[ETW_FIELD_IP4] = "address",
+		[ETW_FIELD_IP6] = "address",
+		[ETW_FIELD_GUID] = "guid",
+		[ETW_FIELD_SYSTEMTIME] = "systemtime",
+		[ETW_FIELD_BINARY] = "binary",
+		[ETW_FIELD_BINARY16] = "binary",
+		[ETW_FIELD_BINARY32] = "binary",
+		[ETW_FIELD_SID] = "sid",
+		[ETW_FIELD_KERNEL_SID] = "sid",
+		[ETW_FIELD_NULL] = "nothing",
+		[ETW_FIELD_STRUCT] = "structures",
 	};
 	const char *name = field->type < sizeof names / sizeof names[0] ? names[field->type] : NULL;
 
 	return name ? name : "text";
 }
 
-const char *schema_origin_name(const struct schema *schema)
+const char *schema_origin_name(const struct etw_schema *schema)
 {
 	static const char *const names[] = {
-		[SCHEMA_KERNEL] = "kernel",
-		[SCHEMA_TRACELOGGING] = "tracelogging",
-		[SCHEMA_MANIFEST] = "manifest",
-		[SCHEMA_EVENT_INFO] = "eventinfo",
+		[ETW_SCHEMA_KERNEL] = "kernel",
+		[ETW_SCHEMA_TRACELOGGING] = "tracelogging",
+		[ETW_SCHEMA_MANIFEST] = "manifest",
+		[ETW_SCHEMA_EVENT_INFO] = "eventinfo",
 	};
 
 	return schema ? names[schema->origin] : NULL;
@@ -122,60 +123,60 @@ static const char *const result_ends[] = { "Status", "Code", "Result", "Error", 
 /* The kernel's descriptions give sizes the type of addresses where both grow with the system. */
 static const char *const amount_ends[] = { "Size", "Bytes", "Count", "Length", NULL };
 
-bool field_is_address(const struct field *field)
+bool field_is_address(const struct etw_field *field)
 {
-	return field->type == FIELD_POINTER && !name_ends_in_one_of(field->name, amount_ends);
+	return field->type == ETW_FIELD_POINTER && !name_ends_in_one_of(field->name, amount_ends);
 }
 
-bool field_is_code(const struct field *field)
+bool field_is_code(const struct etw_field *field)
 {
-	return field->type <= FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
-					     name_ends_in_one_of(field->name, status_ends) ||
-					     name_ends_in_one_of(field->name, result_ends));
+	return field->type <= ETW_FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
+						 name_ends_in_one_of(field->name, status_ends) ||
+						 name_ends_in_one_of(field->name, result_ends));
 }
 
-const char *field_status_decoder(const struct field *field)
+const char *field_status_decoder(const struct etw_field *field)
 {
-	if (!field_is_integer(field) || !name_ends_in_one_of(field->name, status_ends)) {
+	if (!etw_field_is_integer(field) || !name_ends_in_one_of(field->name, status_ends)) {
 		return NULL;
 	}
 	return text_ends_nocase(field->name, strlen(field->name), "NtStatus", 8) ? "ntstatus" :
 										   "hresult";
 }
 
-static bool is_shown_in_hex(const struct field *field, uint64_t value)
+static bool is_shown_in_hex(const struct etw_field *field, uint64_t value)
 {
-	bool wide = field->type == FIELD_I32 || field->type == FIELD_U32;
+	bool wide = field->type == ETW_FIELD_I32 || field->type == ETW_FIELD_U32;
 
 	return field_is_address(field) ||
-	       (field->type <= FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
-					      name_ends_in_one_of(field->name, status_ends))) ||
+	       (field->type <= ETW_FIELD_SIZE && (name_ends_in_one_of(field->name, flags_ends) ||
+						  name_ends_in_one_of(field->name, status_ends))) ||
 	       (wide && (uint32_t)value >> 31 != 0 &&
 		name_ends_in_one_of(field->name, result_ends));
 }
 
-static void add_number_shown(const struct field *field, const struct field_slice *slice,
-			     struct text *out)
+static void add_number_shown(const struct etw_field *field, const struct etw_field_slice *slice,
+			     struct etw_text *out)
 {
-	uint64_t value = field_u64(field, slice);
-	bool bits32 = field_is_signed(field) && field->type != FIELD_I64;
+	uint64_t value = etw_field_u64(field, slice);
+	bool bits32 = etw_field_is_signed(field) && field->type != ETW_FIELD_I64;
 
-	if (field->type == FIELD_BOOL8 || field->type == FIELD_BOOL16 ||
-	    field->type == FIELD_BOOL32) {
+	if (field->type == ETW_FIELD_BOOL8 || field->type == ETW_FIELD_BOOL16 ||
+	    field->type == ETW_FIELD_BOOL32) {
 		text_add_string(out, value != 0 ? "true" : "false");
 	} else if (!field->map && is_shown_in_hex(field, value)) {
 		text_add_format(out, "0x%" PRIx64, bits32 ? (uint32_t)value : value);
 	} else {
-		struct text number = { 0 };
+		struct etw_text number = { 0 };
 
-		field_number_text(field, value, &number); /* a name is from outside */
+		etw_field_number_text(field, value, &number); /* a name is from outside */
 		text_add_shown(out, number.data ? number.data : "");
 		out->failed |= number.failed;
 		text_free(&number);
 	}
 }
 
-void text_add_quoted_shown(struct text *out, const char *bytes, size_t size)
+void text_add_quoted_shown(struct etw_text *out, const char *bytes, size_t size)
 {
 	bool has_double = size > 0 && memchr(bytes, '"', size);
 	bool has_single = size > 0 && memchr(bytes, '\'', size);
@@ -199,24 +200,24 @@ void text_add_quoted_shown(struct text *out, const char *bytes, size_t size)
 	text_add_char(out, quote);
 }
 
-static void add_one_shown(const struct field *field, const struct field_slice *slice,
-			  struct text *out)
+static void add_one_shown(const struct etw_field *field, const struct etw_field_slice *slice,
+			  struct etw_text *out)
 {
-	struct text value = { 0 };
-	bool binary = field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
-		      field->type == FIELD_BINARY32;
+	struct etw_text value = { 0 };
+	bool binary = field->type == ETW_FIELD_BINARY || field->type == ETW_FIELD_BINARY16 ||
+		      field->type == ETW_FIELD_BINARY32;
 
-	if (field->type <= FIELD_PORT) {
+	if (field->type <= ETW_FIELD_PORT) {
 		add_number_shown(field, slice, out);
 		return;
 	}
-	if (binary && field->form == FIELD_FORM_PLAIN && slice->size > BINARY_SHOWN_MOST) {
+	if (binary && field->form == ETW_FIELD_FORM_PLAIN && slice->size > BINARY_SHOWN_MOST) {
 		text_add_hex(out, slice->at, BINARY_SHOWN_MOST);
 		text_add_format(out, "…(%" PRIu32 " bytes)", slice->size);
 		return;
 	}
-	field_text(field, slice, &value);
-	if (field_is_text(field)) {
+	etw_field_text(field, slice, &value);
+	if (etw_field_is_text(field)) {
 		text_add_quoted_shown(out, value.data ? value.data : "", value.size);
 	} else {
 		text_add(out, value.size > 0 ? value.data : "-", value.size > 0 ? value.size : 1);
@@ -225,19 +226,20 @@ static void add_one_shown(const struct field *field, const struct field_slice *s
 	text_free(&value);
 }
 
-void field_shown(const struct field *field, const struct field_slice *slice, struct text *out)
+void field_shown(const struct etw_field *field, const struct etw_field_slice *slice,
+		 struct etw_text *out)
 {
-	struct field one = *field;
-	struct field_slice element;
+	struct etw_field one = *field;
+	struct etw_field_slice element;
 	uint32_t offset = 0;
 	const char *between = "[";
 
-	if (!field_is_list(field)) {
+	if (!etw_field_is_list(field)) {
 		add_one_shown(field, slice, out);
 		return;
 	}
-	one.count_type = FIELD_SCALAR;
-	while (field_next_element(field, slice, &offset, &element)) {
+	one.count_type = ETW_FIELD_SCALAR;
+	while (etw_field_next_element(field, slice, &offset, &element)) {
 		text_add_string(out, between);
 		add_one_shown(&one, &element, out);
 		between = ",";
@@ -245,12 +247,13 @@ void field_shown(const struct field *field, const struct field_slice *slice, str
 	text_add_string(out, *between == '[' ? "[]" : "]");
 }
 
-static void add_members_shown(struct event_fields *fields, unsigned index, struct text *out)
+static void add_members_shown(struct event_fields *fields, unsigned index, struct etw_text *out)
 {
-	const struct schema *schema = fields->schema;
+	const struct etw_schema *schema = fields->schema;
 	const char *between = "{";
 
-	for (unsigned i = index + 1; i < field_behind(schema, index); i = field_behind(schema, i)) {
+	for (unsigned i = index + 1; i < etw_field_behind(schema, index);
+	     i = etw_field_behind(schema, i)) {
 		text_add_string(out, between);
 		text_add_shown(out, schema->fields[i].name);
 		text_add_char(out, '=');
@@ -260,19 +263,19 @@ static void add_members_shown(struct event_fields *fields, unsigned index, struc
 	text_add_string(out, *between == '{' ? "{}" : "}");
 }
 
-void event_fields_shown(struct event_fields *fields, unsigned index, struct text *out)
+void event_fields_shown(struct event_fields *fields, unsigned index, struct etw_text *out)
 {
-	const struct field *field = &fields->schema->fields[index];
+	const struct etw_field *field = &fields->schema->fields[index];
 	const char *between = "[";
 	uint32_t offset = 0;
 
-	if (field->type != FIELD_STRUCT) {
+	if (field->type != ETW_FIELD_STRUCT) {
 		field_shown(field, &fields->slices[index], out);
-	} else if (field->count_type == FIELD_SCALAR) {
+	} else if (field->count_type == ETW_FIELD_SCALAR) {
 		add_members_shown(fields, index, out);
 	} else {
-		while (field_next_struct(fields->schema, index, fields->record, fields->slices,
-					 &offset)) {
+		while (etw_field_next_struct(fields->schema, index, fields->record, fields->slices,
+					     &offset)) {
 			text_add_string(out, between);
 			add_members_shown(fields, index, out);
 			between = ",";
@@ -283,63 +286,63 @@ void event_fields_shown(struct event_fields *fields, unsigned index, struct text
 
 /* ---- values as JSON ---- */
 
-static void add_number(struct json *json, const struct field *field,
-		       const struct field_slice *slice)
+static void add_number(struct json *json, const struct etw_field *field,
+		       const struct etw_field_slice *slice)
 {
 	switch (field->type) {
-	case FIELD_BOOL8:
-	case FIELD_BOOL16:
-	case FIELD_BOOL32:
-		json_bool(json, field_u64(field, slice) != 0);
+	case ETW_FIELD_BOOL8:
+	case ETW_FIELD_BOOL16:
+	case ETW_FIELD_BOOL32:
+		json_bool(json, etw_field_u64(field, slice) != 0);
 		break;
-	case FIELD_FLOAT:
-	case FIELD_DOUBLE:
-		json_double(json, field_double(field, slice));
+	case ETW_FIELD_FLOAT:
+	case ETW_FIELD_DOUBLE:
+		json_double(json, etw_field_double(field, slice));
 		break;
 	default:
-		if (field_is_signed(field)) {
-			json_i64(json, (int64_t)field_u64(field, slice));
+		if (etw_field_is_signed(field)) {
+			json_i64(json, (int64_t)etw_field_u64(field, slice));
 		} else {
-			json_u64(json, field_u64(field, slice));
+			json_u64(json, etw_field_u64(field, slice));
 		}
 		break;
 	}
 }
 
-static void add_one(struct json *json, const struct field *field, const struct field_slice *slice,
-		    struct text *scratch)
+static void add_one(struct json *json, const struct etw_field *field,
+		    const struct etw_field_slice *slice, struct etw_text *scratch)
 {
-	struct field plain = *field;
+	struct etw_field plain = *field;
 
-	if (field->type <= FIELD_DOUBLE) {
+	if (field->type <= ETW_FIELD_DOUBLE) {
 		add_number(json, field, slice);
-	} else if (field->type == FIELD_NULL ||
-		   (field->type == FIELD_KERNEL_SID && slice->size == 0)) {
+	} else if (field->type == ETW_FIELD_NULL ||
+		   (field->type == ETW_FIELD_KERNEL_SID && slice->size == 0)) {
 		json_null(json);
 	} else {
-		if (field->form == FIELD_FORM_SOCKADDR) {
-			plain.form = FIELD_FORM_PLAIN; /* binary is binary in dumps */
+		if (field->form == ETW_FIELD_FORM_SOCKADDR) {
+			plain.form = ETW_FIELD_FORM_PLAIN; /* binary is binary in dumps */
 		}
 		text_clear(scratch);
-		field_text(&plain, slice, scratch);
+		etw_field_text(&plain, slice, scratch);
 		json_text(json, scratch->data ? scratch->data : "", scratch->size);
 	}
 }
 
-static void add_value(struct json *json, const struct field *field, const struct field_slice *slice,
-		      struct text *scratch)
+static void add_value(struct json *json, const struct etw_field *field,
+		      const struct etw_field_slice *slice, struct etw_text *scratch)
 {
-	struct field element_field = *field;
-	struct field_slice element;
+	struct etw_field element_field = *field;
+	struct etw_field_slice element;
 	uint32_t offset = 0;
 
-	if (!field_is_list(field)) {
+	if (!etw_field_is_list(field)) {
 		add_one(json, field, slice, scratch);
 		return;
 	}
-	element_field.count_type = FIELD_SCALAR;
+	element_field.count_type = ETW_FIELD_SCALAR;
 	json_array_begin(json);
-	while (field_next_element(field, slice, &offset, &element)) {
+	while (etw_field_next_element(field, slice, &offset, &element)) {
 		add_one(json, &element_field, &element, scratch);
 	}
 	json_array_end(json);
@@ -347,18 +350,19 @@ static void add_value(struct json *json, const struct field *field, const struct
 
 static void add_struct(struct json *json, struct event_fields *fields, unsigned index)
 {
-	const struct field *field = &fields->schema->fields[index];
-	unsigned end = field_behind(fields->schema, index);
+	const struct etw_field *field = &fields->schema->fields[index];
+	unsigned end = etw_field_behind(fields->schema, index);
 	uint32_t offset = 0;
 
-	if (field->count_type == FIELD_SCALAR) {
+	if (field->count_type == ETW_FIELD_SCALAR) {
 		json_object_begin(json);
 		event_fields_members(fields, index + 1, end, json);
 		json_object_end(json);
 		return;
 	}
 	json_array_begin(json);
-	while (field_next_struct(fields->schema, index, fields->record, fields->slices, &offset)) {
+	while (etw_field_next_struct(fields->schema, index, fields->record, fields->slices,
+				     &offset)) {
 		json_object_begin(json);
 		event_fields_members(fields, index + 1, end, json);
 		json_object_end(json);
@@ -368,9 +372,9 @@ static void add_struct(struct json *json, struct event_fields *fields, unsigned 
 
 void event_fields_json(struct event_fields *fields, unsigned index, struct json *json)
 {
-	const struct field *field = &fields->schema->fields[index];
+	const struct etw_field *field = &fields->schema->fields[index];
 
-	if (field->type == FIELD_STRUCT) {
+	if (field->type == ETW_FIELD_STRUCT) {
 		add_struct(json, fields, index);
 	} else {
 		add_value(json, field, &fields->slices[index], &fields->scratch);
@@ -380,25 +384,25 @@ void event_fields_json(struct event_fields *fields, unsigned index, struct json 
 void event_fields_members(struct event_fields *fields, unsigned first, unsigned end,
 			  struct json *json)
 {
-	for (unsigned i = first; i < end; i = field_behind(fields->schema, i)) {
+	for (unsigned i = first; i < end; i = etw_field_behind(fields->schema, i)) {
 		json_key(json, fields->schema->fields[i].name);
 		event_fields_json(fields, i, json);
 	}
 }
 
-void event_fields_locate(struct event_fields *fields, const struct schema *schema,
-			 const struct event_record *record)
+void event_fields_locate(struct event_fields *fields, const struct etw_schema *schema,
+			 const struct etw_record *record)
 {
 	unsigned count = schema->field_count, whole = 0, end;
 
 	fields->schema = schema;
 	fields->record = record;
 	fields->rest = record->payload_size;
-	fields->scratch = (struct text){ 0 };
+	fields->scratch = (struct etw_text){ 0 };
 	if (count > 0) {
-		whole = fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
+		whole = etw_fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
 	}
-	end = schema_end_of_whole(schema, whole);
+	end = etw_schema_end_of_whole(schema, whole);
 	fields->end = end;
 	/* The payload ended inside a field, a structure among them. */
 	fields->truncated =

@@ -22,47 +22,47 @@
  */
 struct field_walk {
 	unsigned index;
-	struct text name; /* owned until the walk has ended */
+	struct etw_text name; /* owned until the walk has ended */
 	unsigned behind;
 };
 
 /* Sets index and name. False at the end, and at once when schema is NULL. */
-bool field_walk_next(struct field_walk *walk, const struct schema *schema);
+bool field_walk_next(struct field_walk *walk, const struct etw_schema *schema);
 
 /* Adds the whole name, of a member of an array of structures that of the first element's. */
-void field_name_add(const struct schema *schema, unsigned index, struct text *out);
+void field_name_add(const struct etw_schema *schema, unsigned index, struct etw_text *out);
 
 /* What its values are, or those of its elements: "u32", "text", "guid". */
-const char *field_type_name(const struct field *field);
+const char *field_type_name(const struct etw_field *field);
 
 /* The ends of names, without regard to case; a NULL follows the last. */
 bool name_ends_in_one_of(const char *name, const char *const *ends);
 
 /* Whether a number of the field is an address: of no use as a label, and no amount. */
-bool field_is_address(const struct field *field);
+bool field_is_address(const struct etw_field *field);
 /* Whether a number of the field is a set of flags or a status: no amount to add up. */
-bool field_is_code(const struct field *field);
+bool field_is_code(const struct etw_field *field);
 /* The decoder of rules for its statuses ("ntstatus"); NULL: none. */
-const char *field_status_decoder(const struct field *field);
+const char *field_status_decoder(const struct etw_field *field);
 
 /* Where the schema comes from, as `decoded_by` shows it; NULL when schema is NULL. */
-const char *schema_origin_name(const struct schema *schema);
+const char *schema_origin_name(const struct etw_schema *schema);
 
 /* ---- values ---- */
 
 /* Filled by event_fields_locate(); both borrowed things must outlive it. */
 struct event_fields {
-	const struct schema *schema;
-	const struct event_record *record;
-	struct field_slice slices[SCHEMA_FIELDS_MOST];
+	const struct etw_schema *schema;
+	const struct etw_record *record;
+	struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST];
 	unsigned end;   /* fields before this one are whole, structures with all that is in them */
 	uint32_t rest;  /* bytes of the payload behind the last field */
 	bool truncated; /* the payload ended inside a field */
-	struct text scratch;
+	struct etw_text scratch;
 };
 
-void event_fields_locate(struct event_fields *fields, const struct schema *schema,
-			 const struct event_record *record);
+void event_fields_locate(struct event_fields *fields, const struct etw_schema *schema,
+			 const struct etw_record *record);
 void event_fields_done(struct event_fields *fields);
 
 /* Adds the value of a field before `end`: of arrays a list, of structures an object. */
@@ -73,13 +73,14 @@ void event_fields_json(struct event_fields *fields, unsigned index, struct json 
  * terminal escaped; numbers by the name that the field has for them; pointers, flags and statuses
  * in hexadecimal; of long binary data the beginning; lists as [1,2], structures as {a=1,b=2}.
  */
-void event_fields_shown(struct event_fields *fields, unsigned index, struct text *out);
+void event_fields_shown(struct event_fields *fields, unsigned index, struct etw_text *out);
 
 /* The same for one located field without its structure. */
-void field_shown(const struct field *field, const struct field_slice *slice, struct text *out);
+void field_shown(const struct etw_field *field, const struct etw_field_slice *slice,
+		 struct etw_text *out);
 
 /* Adds text for people, in quotes that it does not contain. */
-void text_add_quoted_shown(struct text *out, const char *bytes, size_t size);
+void text_add_quoted_shown(struct etw_text *out, const char *bytes, size_t size);
 
 /* Adds keys and values of the fields first … end - 1. */
 void event_fields_members(struct event_fields *fields, unsigned first, unsigned end,

@@ -27,7 +27,7 @@
 #include "lib/decode/field_path.h"
 #include "lib/source/clock.h"
 
-bool filter_time_read(void *target, const char *text, struct error *err)
+bool filter_time_read(void *target, const char *text, struct etw_error *err)
 {
 	struct filter_time *time = target;
 	const char *lacks = utc_lacks(text);
@@ -36,12 +36,12 @@ bool filter_time_read(void *target, const char *text, struct error *err)
 	time->set = time->relative || utc_parse(text, &time->time_100ns);
 	return time->set ||
 	       (lacks &&
-		error_set(err, ERROR_CONFIG,
+		error_set(err, ETW_ERROR_CONFIG,
 			  "times are in UTC and written as 2020-07-29T00:07:00Z, but \"%s\" %s",
 			  text, lacks));
 }
 
-bool event_filter_where(void *target, const char *text, struct error *err)
+bool event_filter_where(void *target, const char *text, struct etw_error *err)
 {
 	struct event_filter *filter = target;
 	const char *name;
@@ -133,20 +133,20 @@ static bool is_requested(struct requested_name *requested, const char *known)
 	return true;
 }
 
-bool is_requested_provider(struct requested_name *requested, const struct event_class *class)
+bool is_requested_provider(struct requested_name *requested, const struct etw_event_class *class)
 {
-	const char *kernel_class = kernel_class_name(&class->provider);
-	struct guid guid;
+	const char *kernel_class = etw_kernel_class_name(&class->provider);
+	struct etw_guid guid;
 
 	if (guid_parse(requested->name, &guid)) {
-		return note(requested, guid_equal(&guid, &class->provider));
+		return note(requested, etw_guid_equal(&guid, &class->provider));
 	}
 	return is_requested(requested, class->provider_name) ||
 	       (kernel_class && is_requested(requested, kernel_class));
 }
 
 /* "DiskIo/Read", "Provider/12": as a rule has it. */
-static bool is_pattern_of(const char *text, const struct event_class *class)
+static bool is_pattern_of(const char *text, const struct etw_event_class *class)
 {
 	struct event_pattern pattern;
 
@@ -154,10 +154,10 @@ static bool is_pattern_of(const char *text, const struct event_class *class)
 	       event_pattern_matches(&pattern, class);
 }
 
-bool is_requested_event(struct requested_name *requested, const struct event_class *class)
+bool is_requested_event(struct requested_name *requested, const struct etw_event_class *class)
 {
 	const char *slash = strrchr(class->event_name, '/');
-	const struct schema *schema = class->schema;
+	const struct etw_schema *schema = class->schema;
 	uint64_t number;
 
 	if (parse_u64(requested->name, strlen(requested->name), &number)) {
@@ -185,24 +185,24 @@ bool is_requested_event(struct requested_name *requested, const struct event_cla
 
 /* ---- event classes ---- */
 
-static void look_for_fields(struct event_filter *filter, const struct event_class *class)
+static void look_for_fields(struct event_filter *filter, const struct etw_event_class *class)
 {
-	const struct schema *schema = class->schema;
-	struct field_path path;
+	const struct etw_schema *schema = class->schema;
+	struct etw_field_path path;
 	const char *name;
 
 	for (size_t i = 0; (name = probe_field(filter->probe, i)) != NULL; i++) {
 		struct requested_name *field = &filter->fields[i];
 
 		field->met |= derived_find(name) ||
-			      (schema && field_path_find(schema, name, &path));
+			      (schema && etw_field_path_find(schema, name, &path));
 		for (unsigned j = 0; !field->met && schema && j < schema->field_count; j++) {
 			offer(field, schema->fields[j].name);
 		}
 	}
 }
 
-void event_filter_class(struct event_filter *filter, const struct event_class *class)
+void event_filter_class(struct event_filter *filter, const struct etw_event_class *class)
 {
 	bool requested =
 		(!filter->provider.name || is_requested_provider(&filter->provider, class)) &&
@@ -252,13 +252,13 @@ static bool keeps_process(struct event_filter *filter, const struct recording *r
 
 static double seconds_after(int64_t start, int64_t time)
 {
-	return time < start ? -(double)time_between(time, start) / 1e7 :
-			      (double)time_between(start, time) / 1e7;
+	return time < start ? -(double)etw_time_between(time, start) / 1e7 :
+			      (double)etw_time_between(start, time) / 1e7;
 }
 
 static int64_t wall_time(const struct event_filter *filter, const struct filter_time *time)
 {
-	return time->relative ? time_add(filter->start, time->time_100ns) : time->time_100ns;
+	return time->relative ? etw_time_add(filter->start, time->time_100ns) : time->time_100ns;
 }
 
 static bool keeps_time(const struct event_filter *filter, int64_t time)
@@ -285,7 +285,7 @@ bool event_filter_is_empty(const struct event_filter *filter)
 }
 
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
-			const struct event_record *record, const struct event_class *class)
+			const struct etw_record *record, const struct etw_event_class *class)
 {
 	const uint64_t *verdict = map_find(&filter->classes, (uintptr_t) class);
 
@@ -297,7 +297,7 @@ bool event_filter_keeps(struct event_filter *filter, const struct recording *rec
 		return false;
 	}
 	if ((filter->from.set || filter->to.set) &&
-	    (record->time == RECORD_NO_TIME || !keeps_time(filter, record->time))) {
+	    (record->time == ETW_RECORD_NO_TIME || !keeps_time(filter, record->time))) {
 		return false;
 	}
 	return true;
@@ -336,13 +336,13 @@ static bool range_was_met(const struct event_filter *filter, const struct record
 	if (!filter->from.set && !filter->to.set) {
 		return true;
 	}
-	if (times->first == RECORD_NO_TIME) {
+	if (times->first == ETW_RECORD_NO_TIME) {
 		tool_complain(TOOL_FAILED, command,
 			      "no event of the recording has a time, so none is in the time range");
 		return false;
 	}
 	if ((!filter->from.set ||
-	     wall_time(filter, &filter->from) < time_add(times->last, ROUNDED)) &&
+	     wall_time(filter, &filter->from) < etw_time_add(times->last, ROUNDED)) &&
 	    (!filter->to.set ||
 	     wall_time(filter, &filter->to) > times->first - times->first % ROUNDED)) {
 		return true;

@@ -39,17 +39,17 @@ struct event_filter {
 	struct probe *probe;            /* owned; NULL: no conditions */
 	int64_t start; /* of the recording, where there are times; 100 ns since 1601 */
 
-	struct map classes;   /* of struct event_class * -> 1: requested, 0: not */
+	struct map classes;   /* of struct etw_event_class * -> 1: requested, 0: not */
 	struct map processes; /* label ids of processes that were offered as near */
 	struct requested_name fields[PROBE_CONDITIONS_MOST]; /* of the probe */
 };
 
 /* Reads a struct filter_time: "2020-07-29T00:07:00Z", or "10", "10s", "1m" from the start. An
  * option_read. */
-bool filter_time_read(void *time, const char *text, struct error *err);
+bool filter_time_read(void *time, const char *text, struct etw_error *err);
 
 /* Adds a condition to a struct event_filter, as probe_add() takes it. An option_read. */
-bool event_filter_where(void *filter, const char *text, struct error *err);
+bool event_filter_where(void *filter, const char *text, struct etw_error *err);
 
 /* Whether it leaves out any event. */
 bool event_filter_active(const struct event_filter *filter);
@@ -58,9 +58,9 @@ bool event_filter_active(const struct event_filter *filter);
 bool event_filter_is_empty(const struct event_filter *filter);
 
 /* For on_class and on_record of a recording that has the filter's probe. */
-void event_filter_class(struct event_filter *filter, const struct event_class *class);
+void event_filter_class(struct event_filter *filter, const struct etw_event_class *class);
 bool event_filter_keeps(struct event_filter *filter, const struct recording *recording,
-			const struct event_record *record, const struct event_class *class);
+			const struct etw_record *record, const struct etw_event_class *class);
 
 /*
  * After a run with these times of records: false, with a line, if a name on the command line did
@@ -118,8 +118,8 @@ void event_filter_done(struct event_filter *filter);
  * Whether the class has this provider or event, by name, number or pattern. Every name of the class
  * becomes a possible suggestion.
  */
-bool is_requested_provider(struct requested_name *requested, const struct event_class *class);
-bool is_requested_event(struct requested_name *requested, const struct event_class *class);
+bool is_requested_provider(struct requested_name *requested, const struct etw_event_class *class);
+bool is_requested_event(struct requested_name *requested, const struct etw_event_class *class);
 
 /* Complains that there is no `what` of this name; returns TOOL_FAILED. */
 int complain_of_missing(const struct requested_name *requested, const char *command,

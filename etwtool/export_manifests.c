@@ -82,8 +82,8 @@ static bool is_device(const char *name, size_t size)
 	return false;
 }
 
-void export_manifests_file_name(struct text *out, const char *name, const struct guid *provider,
-				unsigned copy)
+void export_manifests_file_name(struct etw_text *out, const char *name,
+				const struct etw_guid *provider, unsigned copy)
 {
 	bool unique = copy > 0;
 	const char *end = name + strlen(name);
@@ -115,7 +115,7 @@ void export_manifests_file_name(struct text *out, const char *name, const struct
 }
 
 /* The path of the file; the caller frees it. */
-static void add_path(struct export *export, struct text *path, const struct guid *provider,
+static void add_path(struct export *export, struct etw_text *path, const struct etw_guid *provider,
 		     const char *name)
 {
 	bool added = false;
@@ -129,22 +129,22 @@ static void add_path(struct export *export, struct text *path, const struct guid
 		start = path->size;
 		export_manifests_file_name(path, name, provider, copy);
 		path->failed = path->failed ||
-				!map_put(&export->files,
-					 text_hash_nocase(path->data + start, path->size - start,
-							  hash_seed()),
-					 &added);
+			       !map_put(&export->files,
+					text_hash_nocase(path->data + start, path->size - start,
+							 hash_seed()),
+					&added);
 	}
 }
 
-static bool matches(const char *pattern, const struct guid *provider, const char *name)
+static bool matches(const char *pattern, const struct etw_guid *provider, const char *name)
 {
-	struct guid guid;
+	struct etw_guid guid;
 
 	return glob_matches_nocase(pattern, name) ||
-	       (guid_parse(pattern, &guid) && guid_equal(&guid, provider));
+	       (guid_parse(pattern, &guid) && etw_guid_equal(&guid, provider));
 }
 
-static bool is_chosen(struct export *export, const struct guid *provider, const char *name)
+static bool is_chosen(struct export *export, const struct etw_guid *provider, const char *name)
 {
 	bool chosen = export->pattern_count == 0;
 
@@ -158,16 +158,16 @@ static bool is_chosen(struct export *export, const struct guid *provider, const 
 
 /* ---- files ---- */
 
-static bool write_file(struct export *export, const struct guid *provider, const char *name,
-		       const struct text *xml, struct error *err)
+static bool write_file(struct export *export, const struct etw_guid *provider, const char *name,
+		       const struct etw_text *xml, struct etw_error *err)
 {
 	static const char refusal[] = "no manifest of this command, so it stays as it is";
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 	bool replaces = false, good;
 
 	add_path(export, &path, provider, name);
 	good = (!path.failed || error_no_memory(err, "a path")) &&
-	       tool_may_write(path.data, MANIFEST_WRITER_START, refusal, &replaces, err) &&
+	       tool_may_write(path.data, ETW_MANIFEST_WRITER_START, refusal, &replaces, err) &&
 	       replacement_write_whole(path.data, xml->data, xml->size, err);
 	export->replaced += good && replaces;
 	text_free(&path);
@@ -179,17 +179,17 @@ static void complain(const char *name, const char *why)
 	tool_complain(TOOL_FAILED, "providers", "%s: %s", name, why);
 }
 
-static void finish(struct export *export, const struct guid *provider, const char *name,
-		   struct manifest_writer *writer)
+static void finish(struct export *export, const struct etw_guid *provider, const char *name,
+		   struct etw_manifest_writer *writer)
 {
-	struct manifest_writer_counts counts;
-	struct error err = { 0 };
-	struct text xml = { 0 };
+	struct etw_manifest_writer_counts counts;
+	struct etw_error err = { 0 };
+	struct etw_text xml = { 0 };
 
-	manifest_writer_count(writer, &counts);
+	etw_manifest_writer_count(writer, &counts);
 	if (counts.events == 0) {
 		export->without++;
-	} else if (manifest_writer_finish(writer, &xml, &err) &&
+	} else if (etw_manifest_writer_finish(writer, &xml, &err) &&
 		   write_file(export, provider, name, &xml, &err)) {
 		export->providers++;
 		export->events += counts.events;
@@ -204,18 +204,18 @@ static void finish(struct export *export, const struct guid *provider, const cha
 /* ---- sources ---- */
 
 /* A name that a provider has without one. */
-static const char *name_or_guid(const char *name, const struct guid *provider,
+static const char *name_or_guid(const char *name, const struct etw_guid *provider,
 				char guid[GUID_TEXT_SIZE])
 {
 	guid_format(provider, guid);
 	if (!name || !name[0]) {
-		name = provider_name(provider);
+		name = etw_provider_name(provider);
 	}
 	return name ? name : guid;
 }
 
-static void take_recorded(void *context, const struct guid *provider, const char *name,
-			  struct manifest_writer *writer)
+static void take_recorded(void *context, const struct etw_guid *provider, const char *name,
+			  struct etw_manifest_writer *writer)
 {
 	struct export *export = context;
 	char guid[GUID_TEXT_SIZE];
@@ -226,8 +226,8 @@ static void take_recorded(void *context, const struct guid *provider, const char
 	}
 }
 
-static void on_record(void *context, struct recording *recording, const struct event_record *record,
-		      const struct event_class *class)
+static void on_record(void *context, struct recording *recording, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	(void)recording;
 	(void)class;
@@ -235,7 +235,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 }
 
 static bool export_recorded(struct tool_arguments *arguments, struct export *export,
-			    struct error *err)
+			    struct etw_error *err)
 {
 	struct recorded_schemas *recorded = recorded_schemas_new(err);
 	struct recording *recording =
@@ -253,13 +253,13 @@ static bool export_recorded(struct tool_arguments *arguments, struct export *exp
 	}
 	good = good && recorded_schemas_each(recorded, take_recorded, export, err);
 	if (good && refused > 0) {
-		good = error_set(err, ERROR_LIMIT,
+		good = error_set(err, ETW_ERROR_LIMIT,
 				 "the recording describes more than there is room for: %" PRIu64
 				 " manifests, events and maps are left out",
 				 refused);
 	}
 	if (good && export->pattern_count == 0 && export->providers + export->failed == 0) {
-		good = error_set(err, ERROR_FORMAT,
+		good = error_set(err, ETW_ERROR_FORMAT,
 				 "%s has no manifest and no description of an event",
 				 arguments->words[0]);
 	}
@@ -268,11 +268,11 @@ static bool export_recorded(struct tool_arguments *arguments, struct export *exp
 	return good;
 }
 
-static bool export_provider(struct export *export, const struct registered_provider *provider,
-			    struct error *err)
+static bool export_provider(struct export *export, const struct etw_registered_provider *provider,
+			    struct etw_error *err)
 {
-	struct error why = { 0 };
-	struct manifest_writer *writer;
+	struct etw_error why = { 0 };
+	struct etw_manifest_writer *writer;
 	char guid[GUID_TEXT_SIZE];
 	const char *name = name_or_guid(provider->name, &provider->guid, guid);
 
@@ -283,34 +283,34 @@ static bool export_provider(struct export *export, const struct registered_provi
 		export->without++;
 		return true;
 	}
-	writer = manifest_writer_new(&provider->guid, name, err);
+	writer = etw_manifest_writer_new(&provider->guid, name, err);
 	if (!writer) {
 		return false;
 	}
-	switch (tdh_add_events(writer, &provider->guid, &export->undescribed, &why)) {
-	case TDH_EVENTS_ADDED:
+	switch (etw_tdh_add_events(writer, &provider->guid, &export->undescribed, &why)) {
+	case ETW_TDH_EVENTS_ADDED:
 		finish(export, &provider->guid, name, writer);
 		break;
-	case TDH_EVENTS_NONE:
+	case ETW_TDH_EVENTS_NONE:
 		export->without++;
 		if (export->pattern_count > 0) {
 			complain(name, why.text);
 		}
 		break;
-	case TDH_EVENTS_FAILED:
+	case ETW_TDH_EVENTS_FAILED:
 		export->failed++;
 		complain(name, why.text);
 		break;
 	}
-	manifest_writer_free(writer);
+	etw_manifest_writer_free(writer);
 	return true;
 }
 
-static bool export_installed(struct export *export, struct error *err)
+static bool export_installed(struct export *export, struct etw_error *err)
 {
-	struct registered_providers providers = { .list = NULL };
+	struct etw_registered_providers providers = { .list = NULL };
 	struct progress progress;
-	bool good = registered_read(&providers, err);
+	bool good = etw_registered_read(&providers, err);
 
 	progress_start(&progress, "etwtool", "providers", OUTPUT_AT_END);
 	progress.passes = 1;
@@ -319,7 +319,7 @@ static bool export_installed(struct export *export, struct error *err)
 		good = export_provider(export, &providers.list[i], err);
 	}
 	progress_end(&progress);
-	registered_done(&providers);
+	etw_registered_done(&providers);
 	return good;
 }
 
@@ -332,7 +332,7 @@ static const char *plural(size_t count)
 
 static int print_summary(const struct export *export)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	text_add_format(&out, "%zu provider%s, %zu event%s in ", export->providers,
 			plural(export->providers), export->events, plural(export->events));
@@ -385,7 +385,7 @@ int export_manifests(struct tool_arguments *arguments, const char *folder, bool 
 	struct export export = { .folder = folder,
 				 .patterns = arguments->words + first,
 				 .pattern_count = arguments->word_count - first };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool made = false;
 	bool good = os_folder_make(folder, &made, &err);
 

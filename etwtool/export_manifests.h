@@ -28,7 +28,7 @@ int export_manifests(struct tool_arguments *arguments, const char *folder, bool 
  * a file name cannot have, on Windows or elsewhere. copy: how many of the names that this function
  * gives are those of other files: behind the first the GUID follows, later also a number.
  */
-void export_manifests_file_name(struct text *out, const char *name, const struct guid *provider,
-				unsigned copy);
+void export_manifests_file_name(struct etw_text *out, const char *name,
+				const struct etw_guid *provider, unsigned copy);
 
 #endif

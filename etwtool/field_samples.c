@@ -18,7 +18,7 @@
 enum {
 	SAMPLE_SIZE_MOST = 80,  /* bytes; longer values are left out */
 	SAMPLES_EVENTS = 10000, /* that are examined for values */
-	SAMPLES_FIELDS_MOST = 2 * SCHEMA_FIELDS_MOST,
+	SAMPLES_FIELDS_MOST = 2 * ETW_SCHEMA_FIELDS_MOST,
 };
 
 /* The place of a row with the same name and type, made when new; count without room. */
@@ -46,19 +46,19 @@ static size_t place_of(struct field_samples *samples, const struct sampled_field
 }
 
 /* The row of a field; NULL without room. */
-static struct sampled_field *row_of(struct field_samples *samples, const struct schema *schema,
+static struct sampled_field *row_of(struct field_samples *samples, const struct etw_schema *schema,
 				    unsigned index)
 {
-	const struct field *field = &schema->fields[index];
+	const struct etw_field *field = &schema->fields[index];
 	uint64_t *place = map_put(&samples->rows, (uintptr_t)field, NULL);
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	if (place && *place == 0) {
 		struct sampled_field row = {
 			.type = field_type_name(field),
-			.number = field_is_integer(field),
-			.list = field_is_list(field),
-			.structures = field->type == FIELD_STRUCT,
+			.number = etw_field_is_integer(field),
+			.list = etw_field_is_list(field),
+			.structures = field->type == ETW_FIELD_STRUCT,
 			.address = field_is_address(field),
 			.code = field_is_code(field),
 			.decoder = field_status_decoder(field),
@@ -80,7 +80,7 @@ static struct sampled_field *row_of(struct field_samples *samples, const struct 
 }
 
 /* Takes the value, unless it is known, too long, or nothing. */
-static void take_sample(struct sampled_field *row, struct text *value)
+static void take_sample(struct sampled_field *row, struct etw_text *value)
 {
 	bool known = false;
 
@@ -95,12 +95,12 @@ static void take_sample(struct sampled_field *row, struct text *value)
 	}
 }
 
-static void add_sample(struct sampled_field *row, const struct field *field,
-		       const struct field_slice *slice)
+static void add_sample(struct sampled_field *row, const struct etw_field *field,
+		       const struct etw_field_slice *slice)
 {
-	struct text value = { 0 };
+	struct etw_text value = { 0 };
 
-	(row->number ? field_shown : field_text)(field, slice, &value);
+	(row->number ? field_shown : etw_field_text)(field, slice, &value);
 	take_sample(row, &value);
 }
 
@@ -110,30 +110,31 @@ static void add_sample(struct sampled_field *row, const struct field *field,
 static void add_fields(struct field_samples *samples, struct event_fields *fields, unsigned first,
 		       unsigned end, bool has_values)
 {
-	const struct schema *schema = fields->schema;
+	const struct etw_schema *schema = fields->schema;
 	unsigned i = first;
 
 	while (i < end) {
-		const struct field *field = &schema->fields[i];
+		const struct etw_field *field = &schema->fields[i];
 		struct sampled_field *row;
 		uint32_t offset = 0;
 
 		has_values = has_values && (first > 0 || i < fields->end);
-		if (field->type == FIELD_STRUCT && !field_is_struct_array(field)) {
+		if (field->type == ETW_FIELD_STRUCT && !etw_field_is_struct_array(field)) {
 			i++;
 			continue;
 		}
 		row = row_of(samples, schema, i);
-		if (field_is_struct_array(field)) {
-			bool element = has_values && field_next_struct(schema, i, fields->record,
-								       fields->slices, &offset);
+		if (etw_field_is_struct_array(field)) {
+			bool element = has_values &&
+				       etw_field_next_struct(schema, i, fields->record,
+							     fields->slices, &offset);
 
-			add_fields(samples, fields, i + 1, field_behind(schema, i), element);
+			add_fields(samples, fields, i + 1, etw_field_behind(schema, i), element);
 		} else if (row && has_values && row->sample_count < SAMPLES_MOST &&
 			   fields->slices[i].at) {
 			add_sample(row, field, &fields->slices[i]);
 		}
-		i = field_behind(schema, i);
+		i = etw_field_behind(schema, i);
 	}
 }
 
@@ -154,13 +155,13 @@ static bool enter_derived(struct sampled_field *field, const struct derived_fiel
 }
 
 static void add_derived(struct field_samples *samples, const struct recording *recording,
-			const struct event_record *record, const struct event_class *class)
+			const struct etw_record *record, const struct etw_event_class *class)
 {
 	const struct derived_field *row;
 
 	for (unsigned i = 0; (row = derived_at(i)) != NULL; i++) {
 		struct sampled_field *field = &samples->derived[i];
-		struct text value = { 0 };
+		struct etw_text value = { 0 };
 
 		if (row->of_record || field->sample_count == SAMPLES_MOST ||
 		    !derived_applies(row, class) ||
@@ -177,9 +178,9 @@ static void add_derived(struct field_samples *samples, const struct recording *r
 }
 
 void field_samples_add(struct field_samples *samples, const struct recording *recording,
-		       const struct event_record *record, const struct event_class *class)
+		       const struct etw_record *record, const struct etw_event_class *class)
 {
-	const struct schema *schema = class->schema;
+	const struct etw_schema *schema = class->schema;
 	struct event_fields fields;
 
 	if (samples->events == SAMPLES_EVENTS) {

@@ -27,7 +27,7 @@ struct sampled_field {
 	bool code;           /* flags or a status: no amount */
 	const char *decoder; /* of rules, which gives its values names; NULL: none */
 	/* Distinct values: numbers as for people, text as it is. Owned. */
-	struct text samples[SAMPLES_MOST];
+	struct etw_text samples[SAMPLES_MOST];
 	size_t sample_count;
 };
 
@@ -46,7 +46,7 @@ struct field_samples {
 /* In on_record, of a recording with .derived: adds the fields of the class and values of the event.
  */
 void field_samples_add(struct field_samples *samples, const struct recording *recording,
-		       const struct event_record *record, const struct event_class *class);
+		       const struct etw_record *record, const struct etw_event_class *class);
 void field_samples_done(struct field_samples *samples);
 
 #endif

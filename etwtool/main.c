@@ -31,9 +31,9 @@ enum { OPTIONS_MOST = 32, HELP_COLUMN = 22 };
 static const char *const pointer_sizes[] = { "4", "8", NULL };
 static const char *const formats[] = { "text", "json", NULL };
 
-static bool read_schema(void *manifests, const char *path, struct error *err)
+static bool read_schema(void *manifests, const char *path, struct etw_error *err)
 {
-	return configured_manifests_add(manifests, path, err);
+	return etw_configured_manifests_add(manifests, path, err);
 }
 
 /* By bit of enum tool_shared; the last two are always there. */
@@ -74,13 +74,13 @@ static void collect_options(const struct tool_command *command,
 	options[count].name = NULL;
 }
 
-static bool take_word(void *target, const char *word, struct error *err)
+static bool take_word(void *target, const char *word, struct etw_error *err)
 {
 	struct tool_arguments *arguments = target;
 	const char *too_many = arguments->command->too_many;
 
 	if (arguments->word_count == arguments->command->words_most) {
-		return too_many ? error_set(err, ERROR_CONFIG, "%s \"%s\"", too_many, word) :
+		return too_many ? error_set(err, ETW_ERROR_CONFIG, "%s \"%s\"", too_many, word) :
 				  recording_refuse_second(arguments->words[0], word, err);
 	}
 	arguments->words[arguments->word_count++] = word;
@@ -89,7 +89,7 @@ static bool take_word(void *target, const char *word, struct error *err)
 
 static int print_help(const struct tool_command *command, const struct command_option *options)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	/* Every command has the last two, --help and one that is not shown. */
 	text_add_format(&out, "usage: etwtool %s%s%s%s\n\n%s.\n\n", command->name,
@@ -107,7 +107,7 @@ static int read_and_run(struct tool_arguments *arguments, int argc, char **argv)
 	const struct tool_command *command = arguments->command;
 	struct command_option options[OPTIONS_MOST];
 	const struct command_line line = { .options = options, .word = take_word };
-	struct error err;
+	struct etw_error err;
 
 	collect_options(command, options);
 	if (!command_line_read(&line, argc, argv, arguments, &err)) {
@@ -144,11 +144,11 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 		return tool_complain(TOOL_FAILED, command->name, "no memory");
 	}
 	arguments->command = command;
-	etl_file_find_repeats(&repeat_finder);
-	etl_input_report_changes(warn_of_change);
-	etl_packed_keep_start();
+	etw_file_find_repeats(&repeat_finder);
+	etw_input_report_changes(warn_of_change);
+	etw_packed_keep_start();
 	status = read_and_run(arguments, argc, argv);
-	etl_packed_keep_end();
+	etw_packed_keep_end();
 	/* Also behind another complaint: what is said to be missing may be what had no memory. */
 	if (memory_has_losses()) {
 		status = tool_complain(
@@ -158,7 +158,7 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 	if (command->done) {
 		command->done(arguments);
 	}
-	configured_manifests_done(&arguments->manifests);
+	etw_configured_manifests_done(&arguments->manifests);
 	collector_switches_done(&arguments->switches);
 	free(arguments);
 	return status;
@@ -193,7 +193,7 @@ static const char about[] =
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
-static void add_usage(struct text *out)
+static void add_usage(struct etw_text *out)
 {
 	text_add_string(out, "usage: etwtool COMMAND …\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
@@ -213,7 +213,7 @@ static void add_usage(struct text *out)
 }
 
 /* All commands as JSON, for packaging/pages.py. */
-static void add_description(struct text *out)
+static void add_description(struct etw_text *out)
 {
 	struct json json;
 
@@ -282,8 +282,8 @@ static int help_with(char *name)
 int main(int argc, char **argv)
 {
 	const struct tool_command *command;
-	struct error err = { 0 };
-	struct text out = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_text out = { 0 };
 	const char *name;
 
 	if (!os_program_start(&argc, &argv, &err)) {

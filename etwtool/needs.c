@@ -14,9 +14,9 @@
 #include "etwtool/record_needs.h"
 #include "lib/source/provider_names.h"
 
-struct kernel_event_flags class_row_kernel_flags(const struct class_row *row)
+struct etw_kernel_event_flags class_row_kernel_flags(const struct class_row *row)
 {
-	return kernel_event_flags((enum kernel_class)row->kernel_class, row->number, NULL);
+	return etw_kernel_event_flags((enum etw_kernel_class)row->kernel_class, row->number, NULL);
 }
 
 /*
@@ -32,13 +32,13 @@ struct kernel_event_flags class_row_kernel_flags(const struct class_row *row)
  * Windows had it registered where the recording was made. Providers of TraceLogging and EventSource
  * are not registered.
  */
-static bool is_registered(const struct configured_manifests *manifests,
-			  const struct event_class *class)
+static bool is_registered(const struct etw_configured_manifests *manifests,
+			  const struct etw_event_class *class)
 {
 	const char *const names[] = {
-		manifest_set_provider_name(manifests->configured, &class->provider),
-		manifest_set_provider_name(manifests->builtin, &class->provider),
-		provider_name(&class->provider),
+		etw_manifest_set_provider_name(manifests->configured, &class->provider),
+		etw_manifest_set_provider_name(manifests->builtin, &class->provider),
+		etw_provider_name(&class->provider),
 	};
 
 	if (strpbrk(class->provider_name, ":{")) {
@@ -49,27 +49,27 @@ static bool is_registered(const struct configured_manifests *manifests,
 			return true;
 		}
 	}
-	return class->schema && class->schema->origin == SCHEMA_EVENT_INFO;
+	return class->schema && class->schema->origin == ETW_SCHEMA_EVENT_INFO;
 }
 
-void seen_class(struct seen *seen, const struct configured_manifests *manifests,
-		const struct event_class *class)
+void seen_class(struct seen *seen, const struct etw_configured_manifests *manifests,
+		const struct etw_event_class *class)
 {
 	seen->registered |= is_registered(manifests, class);
 }
 
-void seen_record(struct seen *seen, const struct event_record *record)
+void seen_record(struct seen *seen, const struct etw_record *record)
 {
 	seen->level = record->level > seen->level ? record->level : seen->level;
 	seen->keywords |= record->keyword;
 }
 
 /* "Provider:level:id:keywords", as docs/rules.md has it. */
-static void add_provider(struct text *out, const struct class_row *row, const struct seen *seen)
+static void add_provider(struct etw_text *out, const struct class_row *row, const struct seen *seen)
 {
 	uint64_t keywords = seen->keywords & PROVIDER_KEYWORDS;
 	char guid[GUID_TEXT_SIZE];
-	struct text spec = { 0 };
+	struct etw_text spec = { 0 };
 	struct json json;
 
 	guid_format(&row->guid, guid);
@@ -104,18 +104,18 @@ static void add_provider(struct text *out, const struct class_row *row, const st
 	text_free(&spec);
 }
 
-void text_add_needs(struct text *out, const struct class_row *row, const struct seen *seen)
+void text_add_needs(struct etw_text *out, const struct class_row *row, const struct seen *seen)
 {
-	const struct kernel_event_flags by = class_row_kernel_flags(row);
+	const struct etw_kernel_event_flags by = class_row_kernel_flags(row);
 
 	if (by.flags != 0 || by.groups != 0) {
 		text_add_string(out, "needs: { kernel: [");
 		text_add_kernel_names(out, by.flags, by.groups);
 		text_add_string(out, "] }    # of a live session; a replay takes what is in the "
 				     "recording\n");
-	} else if (row->kernel_class == KERNEL_NONE && !row->classic) {
+	} else if (row->kernel_class == ETW_KERNEL_NONE && !row->classic) {
 		add_provider(out, row, seen);
-	} else if (row->kernel_class == KERNEL_NONE) {
+	} else if (row->kernel_class == ETW_KERNEL_NONE) {
 		text_add_string(out, "# needs: of a live session, the provider that writes the "
 				     "event; a classic event does not name it\n");
 	}

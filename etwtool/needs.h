@@ -22,15 +22,15 @@ struct seen {
 };
 
 /* For each class of the events, and each of their records. */
-void seen_class(struct seen *seen, const struct configured_manifests *manifests,
-		const struct event_class *class);
-void seen_record(struct seen *seen, const struct event_record *record);
+void seen_class(struct seen *seen, const struct etw_configured_manifests *manifests,
+		const struct etw_event_class *class);
+void seen_record(struct seen *seen, const struct etw_record *record);
 
-/* What enables the events of a row, if they are the kernel's (kernel_event_flags()). */
-struct kernel_event_flags class_row_kernel_flags(const struct class_row *row);
+/* What enables the events of a row, if they are the kernel's (etw_kernel_event_flags()). */
+struct etw_kernel_event_flags class_row_kernel_flags(const struct class_row *row);
 
 /* Adds the lines of a collector that begin with `needs`; of a kernel event
  * that no flag or group of `needs` brings, none. */
-void text_add_needs(struct text *out, const struct class_row *row, const struct seen *seen);
+void text_add_needs(struct etw_text *out, const struct class_row *row, const struct seen *seen);
 
 #endif

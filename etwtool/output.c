@@ -24,7 +24,7 @@
 int tool_complain(int status, const char *command, const char *format, ...)
 {
 	char sentence[1024];
-	struct text line = { 0 };
+	struct etw_text line = { 0 };
 	va_list arguments;
 
 	va_start(arguments, format);
@@ -38,19 +38,19 @@ int tool_complain(int status, const char *command, const char *format, ...)
 	return status;
 }
 
-bool tool_write(const char *command, const struct text *text)
+bool tool_write(const char *command, const struct etw_text *text)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool written = text->failed ? error_no_memory(&err, "the output") :
 				      print_bytes(text->data, text->size, &err);
 
-	if (err.code != ERROR_NONE) {
+	if (err.code != ETW_ERROR_NONE) {
 		tool_complain(TOOL_FAILED, command, "%s", err.text);
 	}
 	return written;
 }
 
-int tool_print(const char *command, struct text *text)
+int tool_print(const char *command, struct etw_text *text)
 {
 	int status = tool_write(command, text) ? TOOL_DONE : TOOL_FAILED;
 
@@ -58,7 +58,7 @@ int tool_print(const char *command, struct text *text)
 	return status;
 }
 
-bool tool_may_replace(const char *path, struct error *err)
+bool tool_may_replace(const char *path, struct etw_error *err)
 {
 	struct os_file_stamp stamp;
 	struct os_file *file;
@@ -73,7 +73,7 @@ bool tool_may_replace(const char *path, struct error *err)
 }
 
 bool tool_may_write(const char *path, const char *start, const char *refusal, bool *replaces,
-		    struct error *err)
+		    struct etw_error *err)
 {
 	char bytes[256];
 	size_t size = strlen(start), got = 0;
@@ -94,12 +94,12 @@ bool tool_may_write(const char *path, const char *start, const char *refusal, bo
 		return error_prefix(err, "%s", path);
 	}
 	return (got == size && memcmp(bytes, start, size) == 0) ||
-	       error_set(err, ERROR_SYSTEM, "%s exists and is %s", path, refusal);
+	       error_set(err, ETW_ERROR_SYSTEM, "%s exists and is %s", path, refusal);
 }
 
 /* ---- JSON for people ---- */
 
-static void new_line(struct text *out, unsigned depth)
+static void new_line(struct etw_text *out, unsigned depth)
 {
 	text_add_char(out, '\n');
 	for (unsigned i = 0; i < depth; i++) {
@@ -107,7 +107,7 @@ static void new_line(struct text *out, unsigned depth)
 	}
 }
 
-static void add_indented(struct text *out, const struct text *compact)
+static void add_indented(struct etw_text *out, const struct etw_text *compact)
 {
 	bool in_string = false;
 	unsigned depth = 0;
@@ -157,20 +157,20 @@ static void add_indented(struct text *out, const struct text *compact)
 
 struct json *tool_json_begin(struct tool_json *page)
 {
-	page->compact = (struct text){ 0 };
+	page->compact = (struct etw_text){ 0 };
 	json_init(&page->json, &page->compact, false);
 	json_object_begin(&page->json);
 	return &page->json;
 }
 
-void tool_json_end(struct tool_json *page, struct text *out)
+void tool_json_end(struct tool_json *page, struct etw_text *out)
 {
 	json_object_end(&page->json);
 	add_indented(out, &page->compact);
 	text_free(&page->compact);
 }
 
-void json_member_guid(struct json *json, const char *key, const struct guid *guid)
+void json_member_guid(struct json *json, const char *key, const struct etw_guid *guid)
 {
 	char text[GUID_TEXT_SIZE];
 
@@ -178,12 +178,12 @@ void json_member_guid(struct json *json, const char *key, const struct guid *gui
 	json_member_string(json, key, text);
 }
 
-void text_add_counted(struct text *out, uint64_t number, const char *noun)
+void text_add_counted(struct etw_text *out, uint64_t number, const char *noun)
 {
 	text_add_format(out, "%" PRIu64 " %s%s", number, noun, number == 1 ? "" : "s");
 }
 
-void text_add_damage(struct text *out, uint64_t buffers, uint64_t records)
+void text_add_damage(struct etw_text *out, uint64_t buffers, uint64_t records)
 {
 	if (buffers > 0) {
 		text_add_counted(out, buffers, "buffer");
@@ -199,7 +199,7 @@ void text_add_damage(struct text *out, uint64_t buffers, uint64_t records)
 
 /* ---- CSV ---- */
 
-void text_add_csv(struct text *out, const char *text, size_t size)
+void text_add_csv(struct etw_text *out, const char *text, size_t size)
 {
 	bool plain = true;
 
@@ -228,7 +228,7 @@ static bool add_chunk(void *context, const char *bytes, size_t size)
 	return true;
 }
 
-void text_add_exposition(struct text *out, struct registry *registry)
+void text_add_exposition(struct etw_text *out, struct registry *registry)
 {
 	const struct exposition_options options = { .format = EXPOSITION_TEXT_0_0_4,
 						    .sorted = true };
@@ -236,7 +236,7 @@ void text_add_exposition(struct text *out, struct registry *registry)
 	out->failed |= !exposition_write_as(registry, &options, add_chunk, out);
 }
 
-void text_add_openmetrics(struct text *out, struct registry *registry)
+void text_add_openmetrics(struct etw_text *out, struct registry *registry)
 {
 	const struct exposition_options options = { .format = EXPOSITION_OPENMETRICS_1_0_0,
 						    .no_created = true };

@@ -210,7 +210,7 @@ static bool add_sample(struct series_table *table, struct series_family *family,
 }
 
 bool series_table_add(struct series_table *table, const char *page, unsigned side,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	static const char type[] = "# TYPE ";
 	struct series_family *family = NULL; /* NULL: the lines are left out */
@@ -252,7 +252,7 @@ void series_table_done(struct series_table *table)
 	*table = (struct series_table){ .rows = NULL };
 }
 
-void series_label(const struct series *series, const char *name, struct text *value)
+void series_label(const struct series *series, const char *name, struct etw_text *value)
 {
 	series_find_label(series->labels, name, value);
 }

@@ -52,11 +52,11 @@ struct series_table {
  * the program and its sessions are left out. side: below SIDES. False without memory.
  */
 bool series_table_add(struct series_table *table, const char *page, unsigned side,
-		      struct error *err);
+		      struct etw_error *err);
 void series_table_done(struct series_table *table);
 
 /* The value of one label, in *value; "" if the series does not have it. */
-void series_label(const struct series *series, const char *name, struct text *value);
+void series_label(const struct series *series, const char *name, struct etw_text *value);
 
 /*
  * The quantile that the buckets show, by linear interpolation in a bucket, as histogram_quantile()

@@ -15,7 +15,7 @@
 /* The last multiple of the step, counted from 1970, that is not later than a time since 1970. */
 static int64_t step_before(const struct page_times *times, int64_t time)
 {
-	return time - (int64_t)(time_since_1970(time) % (uint64_t)times->step);
+	return time - (int64_t)(etw_time_since_1970(time) % (uint64_t)times->step);
 }
 
 bool page_times_due(struct page_times *times, int64_t time, int64_t *page)
@@ -23,10 +23,10 @@ bool page_times_due(struct page_times *times, int64_t time, int64_t *page)
 	int64_t pause = PAUSE_SECONDS * SECOND;
 
 	pause = times->step > pause ? times->step : pause;
-	if (time == RECORD_NO_TIME) {
+	if (time == ETW_RECORD_NO_TIME) {
 		return false;
 	}
-	if (time < TIME_1970 || time >= END_9999) {
+	if (time < ETW_TIME_1970 || time >= END_9999) {
 		times->outside++;
 		return false;
 	}

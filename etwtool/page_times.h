@@ -23,9 +23,9 @@ struct page_times {
 };
 
 /*
- * Whether a page is due before the record with this time (or RECORD_NO_TIME) is counted; then sets
- * *page to its time, which is later than that of the page before. Call it until it returns false.
- * Any time is allowed; a record that is earlier than the last page makes no page due.
+ * Whether a page is due before the record with this time (or ETW_RECORD_NO_TIME) is counted; then
+ * sets *page to its time, which is later than that of the page before. Call it until it returns
+ * false. Any time is allowed; a record that is earlier than the last page makes no page due.
  */
 bool page_times_due(struct page_times *times, int64_t time, int64_t *page);
 

@@ -4,11 +4,11 @@
  *
  * Kernel events are enabled by flags in a live session; a profile of Windows Performance Recorder
  * has keywords for them, of which some stand for two flags, so each is written once
- * (kernel_flag_keywords). Providers have GUID, level and keywords in both tools. Neither can do all
- * that a live session of the exporter does: WPR by the schema used here and logman have no filters
- * by event id, payload or process, so a recording has more events than the rules count, and logman
- * has no groups beyond the 32 flags. The NT Kernel Logger takes no other provider, so logman writes
- * two files, one for the kernel and one for the rest; WPR merges its two.
+ * (etw_kernel_flag_keywords). Providers have GUID, level and keywords in both tools. Neither can do
+ * all that a live session of the exporter does: WPR by the schema used here and logman have no
+ * filters by event id, payload or process, so a recording has more events than the rules count, and
+ * logman has no groups beyond the 32 flags. The NT Kernel Logger takes no other provider, so logman
+ * writes two files, one for the kernel and one for the rest; WPR merges its two.
  *
  * Source: "WPRControlProfiles Schema", "EventProvider", "2. System and Event Provider Definitions",
  * "WPR Command-Line Options" (Microsoft Learn) for profiles: elements stand in this order, the Id
@@ -34,12 +34,12 @@ enum { BUFFER_KIB = 1024, BUFFERS_LEAST = 64, BUFFERS_MOST = 256 };
 
 /* ---- needs ---- */
 
-static bool guid_in(const struct manifest_set *set, const char *name, struct guid *guid)
+static bool guid_in(const struct etw_manifest_set *set, const char *name, struct etw_guid *guid)
 {
-	struct manifest_set_provider provider;
+	struct etw_manifest_set_provider provider;
 
-	for (size_t i = 0; manifest_set_provider(set, i, &provider); i++) {
-		const char *known = manifest_set_provider_name(set, provider.guid);
+	for (size_t i = 0; etw_manifest_set_provider(set, i, &provider); i++) {
+		const char *known = etw_manifest_set_provider_name(set, provider.guid);
 
 		if (known && text_equal_nocase(known, strlen(known), name, strlen(name))) {
 			*guid = *provider.guid;
@@ -49,38 +49,39 @@ static bool guid_in(const struct manifest_set *set, const char *name, struct gui
 	return false;
 }
 
-bool record_needs_guid(const struct provider_spec *provider,
-		       const struct configured_manifests *manifests, struct guid *guid)
+bool record_needs_guid(const struct etw_provider_spec *provider,
+		       const struct etw_configured_manifests *manifests, struct etw_guid *guid)
 {
-	if (!provider_spec_nameless(provider)) {
+	if (!etw_provider_spec_nameless(provider)) {
 		*guid = provider->guid;
 		return true;
 	}
-	return provider_guid(provider->name, guid) ||
+	return etw_provider_guid(provider->name, guid) ||
 	       guid_in(manifests->configured, provider->name, guid) ||
 	       guid_in(manifests->builtin, provider->name, guid);
 }
 
-static bool is_same(const struct provider_spec *a, const struct provider_spec *b)
+static bool is_same(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
 {
-	if (!provider_spec_nameless(a) && !provider_spec_nameless(b)) {
-		return guid_equal(&a->guid, &b->guid);
+	if (!etw_provider_spec_nameless(a) && !etw_provider_spec_nameless(b)) {
+		return etw_guid_equal(&a->guid, &b->guid);
 	}
 	return a->name && b->name &&
 	       text_equal_nocase(a->name, strlen(a->name), b->name, strlen(b->name));
 }
 
-bool record_needs_add_provider(struct record_needs *needs, const struct provider_spec *provider,
-			       const struct configured_manifests *manifests, struct error *err)
+bool record_needs_add_provider(struct record_needs *needs, const struct etw_provider_spec *provider,
+			       const struct etw_configured_manifests *manifests,
+			       struct etw_error *err)
 {
-	struct provider_spec spec = *provider, *grown;
+	struct etw_provider_spec spec = *provider, *grown;
 
 	record_needs_guid(provider, manifests, &spec.guid);
 	for (size_t i = 0; i < needs->count; i++) {
-		struct provider_spec *known = &needs->providers[i];
+		struct etw_provider_spec *known = &needs->providers[i];
 
 		if (is_same(known, &spec)) {
-			provider_spec_widen(known, &spec);
+			etw_provider_spec_widen(known, &spec);
 			known->properties |= spec.properties;
 			known->capture_at_start |= spec.capture_at_start;
 			known->capture_at_stop |= spec.capture_at_stop;
@@ -97,7 +98,8 @@ bool record_needs_add_provider(struct record_needs *needs, const struct provider
 }
 
 bool record_needs_add_collector(struct record_needs *needs, const struct collector *collector,
-				const struct configured_manifests *manifests, struct error *err)
+				const struct etw_configured_manifests *manifests,
+				struct etw_error *err)
 {
 	needs->flags |= collector_kernel_flags(collector);
 	needs->groups |= collector->kernel_groups;
@@ -120,13 +122,13 @@ bool record_needs_empty(const struct record_needs *needs)
 	return needs->flags == 0 && needs->groups == 0 && needs->count == 0;
 }
 
-void text_add_kernel_names(struct text *out, uint32_t flags, uint32_t groups)
+void text_add_kernel_names(struct etw_text *out, uint32_t flags, uint32_t groups)
 {
 	const char *between = "";
 
-	for (unsigned i = 0; kernel_flag_names[i]; i++) {
-		if (kernel_flag_among(i, flags, groups)) {
-			text_add_format(out, "%s%s", between, kernel_flag_names[i]);
+	for (unsigned i = 0; etw_kernel_flag_names[i]; i++) {
+		if (etw_kernel_flag_among(i, flags, groups)) {
+			text_add_format(out, "%s%s", between, etw_kernel_flag_names[i]);
 			between = ", ";
 		}
 	}
@@ -135,9 +137,9 @@ void text_add_kernel_names(struct text *out, uint32_t flags, uint32_t groups)
 /* ---- the profile ---- */
 
 /* A comment on a line of its own; two dashes in a row would end it. */
-static void add_comment(struct text *out, const char *string)
+static void add_comment(struct etw_text *out, const char *string)
 {
-	struct text escaped = { 0 };
+	struct etw_text escaped = { 0 };
 
 	text_add_html(&escaped, string);
 	text_add_string(out, "    <!-- ");
@@ -153,7 +155,8 @@ static void add_comment(struct text *out, const char *string)
 	text_free(&escaped);
 }
 
-static void add_collector(struct text *out, const char *element, const char *id, const char *name)
+static void add_collector(struct etw_text *out, const char *element, const char *id,
+			  const char *name)
 {
 	text_add_format(out,
 			"    <%s Id=\"%s\" Name=\"%s\">\n"
@@ -163,28 +166,29 @@ static void add_collector(struct text *out, const char *element, const char *id,
 			element, id, name, BUFFER_KIB, BUFFERS_MOST, element);
 }
 
-static void add_system_provider(struct text *out, const struct record_needs *needs)
+static void add_system_provider(struct etw_text *out, const struct record_needs *needs)
 {
 	uint32_t flags = needs->flags, groups = needs->groups;
 
 	text_add_string(out, "    <SystemProvider Id=\"SystemProvider_etw\">\n      <Keywords>\n");
-	for (unsigned i = 0; kernel_flag_names[i]; i++) {
+	for (unsigned i = 0; etw_kernel_flag_names[i]; i++) {
 		bool written = false;
 
 		for (unsigned k = 0; k < i; k++) {
-			written |= kernel_flag_among(k, flags, groups) &&
-				   strcmp(kernel_flag_keywords[k], kernel_flag_keywords[i]) == 0;
+			written |= etw_kernel_flag_among(k, flags, groups) &&
+				   strcmp(etw_kernel_flag_keywords[k],
+					  etw_kernel_flag_keywords[i]) == 0;
 		}
-		if (!written && kernel_flag_among(i, flags, groups)) {
+		if (!written && etw_kernel_flag_among(i, flags, groups)) {
 			text_add_format(out, "        <Keyword Value=\"%s\"/>\n",
-					kernel_flag_keywords[i]);
+					etw_kernel_flag_keywords[i]);
 		}
 	}
 	text_add_string(out, "      </Keywords>\n    </SystemProvider>\n");
 }
 
 /* A list of keywords; nothing for none. */
-static void add_keywords(struct text *out, const char *element, uint64_t keywords)
+static void add_keywords(struct etw_text *out, const char *element, uint64_t keywords)
 {
 	if (keywords != 0) {
 		text_add_format(out,
@@ -194,24 +198,25 @@ static void add_keywords(struct text *out, const char *element, uint64_t keyword
 	}
 }
 
-static void add_event_provider(struct text *out, const struct provider_spec *spec, size_t number)
+static void add_event_provider(struct etw_text *out, const struct etw_provider_spec *spec,
+			       size_t number)
 {
 	char guid[GUID_TEXT_SIZE];
 
 	guid_format(&spec->guid, guid);
-	if (spec->name && !provider_spec_nameless(spec)) {
+	if (spec->name && !etw_provider_spec_nameless(spec)) {
 		add_comment(out, spec->name);
 	}
 	text_add_format(out, "    <EventProvider Id=\"EventProvider_%zu\" Name=\"", number + 1);
-	if (provider_spec_nameless(spec)) {
+	if (etw_provider_spec_nameless(spec)) {
 		text_add_html(out, spec->name);
 	} else {
 		text_add_string(out, guid);
 	}
 	text_add_string(out, "\" NonPagedMemory=\"true\"");
-	text_add_string(out, spec->properties & PROVIDER_STACK ? " Stack=\"true\"" : "");
-	text_add_string(out, spec->properties & PROVIDER_SID ? " SID=\"true\"" : "");
-	text_add_string(out, spec->properties & PROVIDER_SESSION_ID ? " TSID=\"true\"" : "");
+	text_add_string(out, spec->properties & ETW_PROVIDER_STACK ? " Stack=\"true\"" : "");
+	text_add_string(out, spec->properties & ETW_PROVIDER_SID ? " SID=\"true\"" : "");
+	text_add_string(out, spec->properties & ETW_PROVIDER_SESSION_ID ? " TSID=\"true\"" : "");
 	text_add_format(out, " Level=\"%u\">\n", spec->level);
 	add_keywords(out, "Keywords", spec->any);
 	add_keywords(out, "CaptureStateOnStart", spec->capture_at_start);
@@ -219,7 +224,7 @@ static void add_event_provider(struct text *out, const struct provider_spec *spe
 	text_add_string(out, "    </EventProvider>\n");
 }
 
-static void add_profile(struct text *out, const struct record_needs *needs, bool system)
+static void add_profile(struct etw_text *out, const struct record_needs *needs, bool system)
 {
 	text_add_string(out, "    <Profile Id=\"etw_exporter.Verbose.File\" Name=\"etw_exporter\" "
 			     "Description=\"What collectors of etw_exporter count\" "
@@ -245,7 +250,7 @@ static void add_profile(struct text *out, const struct record_needs *needs, bool
 	text_add_string(out, "      </Collectors>\n    </Profile>\n");
 }
 
-void text_add_wprp(struct text *out, const struct record_needs *needs)
+void text_add_wprp(struct etw_text *out, const struct record_needs *needs)
 {
 	bool system = needs->flags != 0 || needs->groups != 0;
 
@@ -275,7 +280,7 @@ void text_add_wprp(struct text *out, const struct record_needs *needs)
 
 /* ---- command lines ---- */
 
-void text_add_wpr_lines(struct text *out, const char *indent, const char *profile)
+void text_add_wpr_lines(struct etw_text *out, const char *indent, const char *profile)
 {
 	text_add_format(out, "%swpr -start \"", indent);
 	text_add_shown(out, profile ? profile : "OUT.wprp");
@@ -283,20 +288,21 @@ void text_add_wpr_lines(struct text *out, const char *indent, const char *profil
 			profile ? "" : "    (--profile OUT.wprp writes the profile)", indent);
 }
 
-static void add_quoted_provider(struct text *out, const struct provider_spec *spec)
+static void add_quoted_provider(struct etw_text *out, const struct etw_provider_spec *spec)
 {
 	char label[GUID_TEXT_SIZE + 2];
-	struct provider_spec by_guid = *spec;
+	struct etw_provider_spec by_guid = *spec;
 
-	if (!provider_spec_nameless(spec)) {
+	if (!etw_provider_spec_nameless(spec)) {
 		by_guid.name = NULL;
 	}
 	text_add_char(out, '"');
-	text_add_shown(out, provider_spec_label(&by_guid, label));
+	text_add_shown(out, etw_provider_spec_label(&by_guid, label));
 	text_add_char(out, '"');
 }
 
-void text_add_logman_stop(struct text *out, const char *indent, const struct record_needs *needs)
+void text_add_logman_stop(struct etw_text *out, const char *indent,
+			  const struct record_needs *needs)
 {
 	if (needs->flags != 0) {
 		text_add_format(out, "%slogman stop \"NT Kernel Logger\" -ets\n", indent);
@@ -306,7 +312,8 @@ void text_add_logman_stop(struct text *out, const char *indent, const struct rec
 	}
 }
 
-void text_add_logman_start(struct text *out, const char *indent, const struct record_needs *needs)
+void text_add_logman_start(struct etw_text *out, const char *indent,
+			   const struct record_needs *needs)
 {
 	if (needs->flags != 0) {
 		text_add_format(out,
@@ -315,7 +322,7 @@ void text_add_logman_start(struct text *out, const char *indent, const struct re
 				indent, needs->flags, BUFFER_KIB, BUFFERS_LEAST, BUFFERS_MOST);
 	}
 	for (size_t i = 0; i < needs->count; i++) {
-		const struct provider_spec *spec = &needs->providers[i];
+		const struct etw_provider_spec *spec = &needs->providers[i];
 
 		text_add_format(out, "%slogman %s etw_exporter -p ", indent,
 				i == 0 ? "start" : "update trace");
@@ -337,20 +344,20 @@ void text_add_logman_start(struct text *out, const char *indent, const struct re
 void json_add_needs(struct json *json, const struct record_needs *needs)
 {
 	json_member_array(json, "kernel");
-	for (unsigned i = 0; kernel_flag_names[i]; i++) {
-		if (kernel_flag_among(i, needs->flags, needs->groups)) {
-			json_string(json, kernel_flag_names[i]);
+	for (unsigned i = 0; etw_kernel_flag_names[i]; i++) {
+		if (etw_kernel_flag_among(i, needs->flags, needs->groups)) {
+			json_string(json, etw_kernel_flag_names[i]);
 		}
 	}
 	json_array_end(json);
 	json_member_array(json, "providers");
 	for (size_t i = 0; i < needs->count; i++) {
-		const struct provider_spec *spec = &needs->providers[i];
+		const struct etw_provider_spec *spec = &needs->providers[i];
 		char keywords[32];
 
 		json_object_begin(json);
 		json_member_string(json, "name", spec->name);
-		if (!provider_spec_nameless(spec)) {
+		if (!etw_provider_spec_nameless(spec)) {
 			json_member_guid(json, "guid", &spec->guid);
 		}
 		json_member_u64(json, "level", spec->level);

@@ -29,31 +29,31 @@ enum {
 
 /* A manifest, or the payload of an EventInfo record. */
 struct entry {
-	struct guid provider;
-	int64_t time;              /* when the manifest was announced last; else 0 … */
-	size_t order;              /* … and the place of that in the recording */
-	struct manifest *manifest; /* owned; NULL: a description */
-	uint8_t *info;             /* owned */
+	struct etw_guid provider;
+	int64_t time;                  /* when the manifest was announced last; else 0 … */
+	size_t order;                  /* … and the place of that in the recording */
+	struct etw_manifest *manifest; /* owned; NULL: a description */
+	uint8_t *info;                 /* owned */
 	uint32_t info_size;
 };
 
 struct recorded_schemas {
 	struct entry *entries; /* owned, with what they own */
 	size_t count, capacity;
-	size_t orders;           /* the next order of an entry */
-	struct value_map **maps; /* owned, as are they */
+	size_t orders;               /* the next order of an entry */
+	struct etw_value_map **maps; /* owned, as are they */
 	size_t map_count, map_capacity;
 	/* Hashes of descriptions and texts of manifests -> index + 1; 0: there was no room. */
 	struct map known;
 	struct map map_keys; /* hash of provider and name -> index + 1; 0: no room, no such map */
-	struct manifest_assembly assembly;
+	struct etw_manifest_assembly assembly;
 	size_t bytes;
 	uint64_t refused;
 	uint64_t seed;
 	bool failed; /* no memory */
 };
 
-struct recorded_schemas *recorded_schemas_new(struct error *err)
+struct recorded_schemas *recorded_schemas_new(struct etw_error *err)
 {
 	struct recorded_schemas *recorded = calloc(1, sizeof *recorded);
 
@@ -71,7 +71,7 @@ void recorded_schemas_free(struct recorded_schemas *recorded)
 		return;
 	}
 	for (size_t i = 0; i < recorded->count; i++) {
-		manifest_free(recorded->entries[i].manifest);
+		etw_manifest_free(recorded->entries[i].manifest);
 		free(recorded->entries[i].info);
 	}
 	for (size_t i = 0; i < recorded->map_count; i++) {
@@ -81,7 +81,7 @@ void recorded_schemas_free(struct recorded_schemas *recorded)
 	free(recorded->maps);
 	map_done(&recorded->known);
 	map_done(&recorded->map_keys);
-	manifest_assembly_done(&recorded->assembly);
+	etw_manifest_assembly_done(&recorded->assembly);
 	free(recorded);
 }
 
@@ -131,7 +131,7 @@ static uint64_t keep(struct recorded_schemas *recorded, struct entry entry)
 
 	if (!grown) {
 		recorded->failed = true;
-		manifest_free(entry.manifest);
+		etw_manifest_free(entry.manifest);
 		free(entry.info);
 		return 0;
 	}
@@ -141,13 +141,13 @@ static uint64_t keep(struct recorded_schemas *recorded, struct entry entry)
 	return recorded->count;
 }
 
-static void look_at_info(struct recorded_schemas *recorded, const struct event_record *record)
+static void look_at_info(struct recorded_schemas *recorded, const struct etw_record *record)
 {
-	struct event_info info;
+	struct etw_event_info info;
 	uint8_t *copy;
 	bool added;
 
-	if (!event_info_read(record, &info) || info.source != EVENT_INFO_MANIFEST) {
+	if (!etw_event_info_read(record, &info) || info.source != ETW_EVENT_INFO_MANIFEST) {
 		return;
 	}
 	find_known(recorded, &recorded->known,
@@ -168,11 +168,11 @@ static void look_at_info(struct recorded_schemas *recorded, const struct event_r
 }
 
 /* The hash of a map; false without a name, or without memory. */
-static bool map_key(struct recorded_schemas *recorded, const struct guid *provider,
+static bool map_key(struct recorded_schemas *recorded, const struct etw_guid *provider,
 		    const uint8_t *bytes, uint32_t size, uint32_t name, uint64_t *key)
 {
-	struct text text = { 0 };
-	bool named = event_info_string(bytes, size, name, &text) && text.size > 0;
+	struct etw_text text = { 0 };
+	bool named = etw_event_info_string(bytes, size, name, &text) && text.size > 0;
 
 	recorded->failed |= text.failed;
 	if (named && !text.failed) {
@@ -183,14 +183,14 @@ static bool map_key(struct recorded_schemas *recorded, const struct guid *provid
 	return named;
 }
 
-static void look_at_map(struct recorded_schemas *recorded, const struct event_record *record)
+static void look_at_map(struct recorded_schemas *recorded, const struct etw_record *record)
 {
-	struct event_map map;
-	struct value_map **grown;
+	struct etw_event_map map;
+	struct etw_value_map **grown;
 	uint64_t key, *known;
 	bool added;
 
-	if (!event_map_read(record, &map) ||
+	if (!etw_event_map_read(record, &map) ||
 	    !map_key(recorded, &map.provider, map.bytes, map.size, map.name, &key)) {
 		return;
 	}
@@ -199,28 +199,28 @@ static void look_at_map(struct recorded_schemas *recorded, const struct event_re
 		return;
 	}
 	grown = array_grow(recorded->maps, &recorded->map_capacity, recorded->map_count,
-			   sizeof(struct value_map *));
+			   sizeof(struct etw_value_map *));
 	recorded->maps = grown ? grown : recorded->maps;
 	if (!grown) {
 		recorded->failed = true;
 		return;
 	}
-	grown[recorded->map_count] = event_map_make(&map);
+	grown[recorded->map_count] = etw_event_map_make(&map);
 	if (grown[recorded->map_count]) {
 		*known = ++recorded->map_count; /* else it is of a sort that is not supported */
 	}
 }
 
 /* Returns the index + 1 of the entry; 0: there is no room, or the text is no manifest. */
-static uint64_t keep_manifest(struct recorded_schemas *recorded, const struct guid *provider,
-			      const struct text *xml)
+static uint64_t keep_manifest(struct recorded_schemas *recorded, const struct etw_guid *provider,
+			      const struct etw_text *xml)
 {
-	struct error err = { 0 };
-	struct manifest *manifest = manifest_read(xml->data, xml->size, &err);
+	struct etw_error err = { 0 };
+	struct etw_manifest *manifest = etw_manifest_read(xml->data, xml->size, &err);
 
-	recorded->failed |= err.code == ERROR_NO_MEMORY;
-	if (!manifest || !has_room(recorded, recorded->count, manifest_bytes(manifest))) {
-		manifest_free(manifest);
+	recorded->failed |= err.code == ETW_ERROR_NO_MEMORY;
+	if (!manifest || !has_room(recorded, recorded->count, etw_manifest_bytes(manifest))) {
+		etw_manifest_free(manifest);
 		return 0;
 	}
 	return keep(recorded, (struct entry){ .time = recorded->assembly.began,
@@ -237,13 +237,13 @@ static void note_repeat(struct recorded_schemas *recorded, struct entry *entry)
 	}
 }
 
-static void look_at_chunk(struct recorded_schemas *recorded, const struct event_record *record)
+static void look_at_chunk(struct recorded_schemas *recorded, const struct etw_record *record)
 {
-	struct text xml = { 0 };
+	struct etw_text xml = { 0 };
 	uint64_t *known = NULL;
 	bool added;
 
-	if (!manifest_assembly_add(&recorded->assembly, record, &xml)) {
+	if (!etw_manifest_assembly_add(&recorded->assembly, record, &xml)) {
 		return;
 	}
 	recorded->failed |= xml.failed;
@@ -261,12 +261,12 @@ static void look_at_chunk(struct recorded_schemas *recorded, const struct event_
 	text_free(&xml);
 }
 
-void recorded_schemas_look(struct recorded_schemas *recorded, const struct event_record *record)
+void recorded_schemas_look(struct recorded_schemas *recorded, const struct etw_record *record)
 {
-	if (record_is_meta_data(record)) {
+	if (etw_record_is_meta_data(record)) {
 		look_at_info(recorded, record);
 		look_at_map(recorded, record);
-	} else if (!record->classic && record->id == MANIFEST_EVENT_ID) {
+	} else if (!record->classic && record->id == ETW_MANIFEST_EVENT_ID) {
 		look_at_chunk(recorded, record);
 	}
 }
@@ -291,7 +291,8 @@ static int compare(const void *left, const void *right)
 	return (a->order < b->order) == (a->manifest == NULL) ? -1 : 1;
 }
 
-static const struct value_map *find_map(void *context, const struct event_info *info, uint32_t name)
+static const struct etw_value_map *find_map(void *context, const struct etw_event_info *info,
+					    uint32_t name)
 {
 	struct recorded_schemas *recorded = context;
 	const uint64_t *known;
@@ -304,36 +305,37 @@ static const struct value_map *find_map(void *context, const struct event_info *
 	return known && *known != 0 ? recorded->maps[*known - 1] : NULL;
 }
 
-static void add_name(const struct entry *entry, struct text *name)
+static void add_name(const struct entry *entry, struct etw_text *name)
 {
-	struct event_info info;
+	struct etw_event_info info;
 
 	if (entry->manifest) {
-		text_add_string(name, manifest_provider_name(entry->manifest, 0));
-	} else if (event_info_view(entry->info, entry->info_size, &info)) {
-		event_info_string(info.bytes, info.size, info.provider_name, name);
+		text_add_string(name, etw_manifest_provider_name(entry->manifest, 0));
+	} else if (etw_event_info_view(entry->info, entry->info_size, &info)) {
+		etw_event_info_string(info.bytes, info.size, info.provider_name, name);
 	}
 }
 
 static void add_entry(struct recorded_schemas *recorded, const struct entry *entry,
-		      struct manifest_writer *writer)
+		      struct etw_manifest_writer *writer)
 {
-	struct event_info info;
+	struct etw_event_info info;
 
 	if (entry->manifest) {
-		manifest_writer_provider(writer, entry->manifest, 0);
-	} else if (event_info_view(entry->info, entry->info_size, &info)) {
-		manifest_writer_info(writer, &info, find_map, recorded);
+		etw_manifest_writer_provider(writer, entry->manifest, 0);
+	} else if (etw_event_info_view(entry->info, entry->info_size, &info)) {
+		etw_manifest_writer_info(writer, &info, find_map, recorded);
 	}
 }
 
 /* The first entry behind those of the provider of entry number `first`. */
 static size_t end_of_provider(const struct recorded_schemas *recorded, size_t first)
 {
-	const struct guid *provider = &recorded->entries[first].provider;
+	const struct etw_guid *provider = &recorded->entries[first].provider;
 	size_t end = first + 1;
 
-	while (end < recorded->count && guid_equal(&recorded->entries[end].provider, provider)) {
+	while (end < recorded->count &&
+	       etw_guid_equal(&recorded->entries[end].provider, provider)) {
 		end++;
 	}
 	return end;
@@ -342,16 +344,16 @@ static size_t end_of_provider(const struct recorded_schemas *recorded, size_t fi
 static void take_provider(struct recorded_schemas *recorded, size_t first, size_t end,
 			  recorded_schemas_take *take, void *context)
 {
-	const struct guid *provider = &recorded->entries[first].provider;
-	struct manifest_writer *writer = NULL;
-	struct text name = { 0 };
+	const struct etw_guid *provider = &recorded->entries[first].provider;
+	struct etw_manifest_writer *writer = NULL;
+	struct etw_text name = { 0 };
 
 	text_add_string(&name, "");
 	for (size_t i = first; i < end && name.size == 0; i++) {
 		add_name(&recorded->entries[i], &name);
 	}
 	if (!name.failed) {
-		writer = manifest_writer_new(provider, name.data, NULL);
+		writer = etw_manifest_writer_new(provider, name.data, NULL);
 	}
 	recorded->failed |= !writer;
 	for (size_t i = first; i < end && writer; i++) {
@@ -360,12 +362,12 @@ static void take_provider(struct recorded_schemas *recorded, size_t first, size_
 	if (!recorded->failed) {
 		take(context, provider, name.data, writer);
 	}
-	manifest_writer_free(writer);
+	etw_manifest_writer_free(writer);
 	text_free(&name);
 }
 
 bool recorded_schemas_each(struct recorded_schemas *recorded, recorded_schemas_take *take,
-			   void *context, struct error *err)
+			   void *context, struct etw_error *err)
 {
 	if (recorded->count > 0) {
 		qsort(recorded->entries, recorded->count, sizeof *recorded->entries, compare);

@@ -15,15 +15,15 @@
 
 struct recorded_schemas; /* opaque */
 
-struct recorded_schemas *recorded_schemas_new(struct error *err);
+struct recorded_schemas *recorded_schemas_new(struct etw_error *err);
 void recorded_schemas_free(struct recorded_schemas *recorded);
 
 /* To be called with each record, in the order of time. */
-void recorded_schemas_look(struct recorded_schemas *recorded, const struct event_record *record);
+void recorded_schemas_look(struct recorded_schemas *recorded, const struct etw_record *record);
 
 /* What is called for each provider. The name is "" if the recording has none. */
-typedef void recorded_schemas_take(void *context, const struct guid *provider, const char *name,
-				   struct manifest_writer *writer);
+typedef void recorded_schemas_take(void *context, const struct etw_guid *provider, const char *name,
+				   struct etw_manifest_writer *writer);
 
 /*
  * After the last record: calls take() for every provider with what is known about it. An event is
@@ -31,7 +31,7 @@ typedef void recorded_schemas_take(void *context, const struct guid *provider, c
  * description does. Returns false without memory.
  */
 bool recorded_schemas_each(struct recorded_schemas *recorded, recorded_schemas_take *take,
-			   void *context, struct error *err);
+			   void *context, struct etw_error *err);
 
 /* Descriptions of an event, maps and manifests for which there was no room: each once, except those
  * beyond the number that is remembered, whose repetitions count as well. */

@@ -21,7 +21,7 @@
 struct recording {
 	const struct tool_arguments *arguments;
 	struct recording_options options;
-	struct source *source;
+	struct etw_source *source;
 	struct setup setup;
 	struct dry_run *dry_run;
 	struct shard *shard;       /* the registry's */
@@ -55,9 +55,10 @@ static bool differ_by_number(const char *a, const char *b)
 	return *a == *b && differ;
 }
 
-bool recording_refuse_second(const char *first, const char *second, struct error *err)
+bool recording_refuse_second(const char *first, const char *second, struct etw_error *err)
 {
-	return error_set(err, ERROR_CONFIG, "one recording at a time, not also \"%s\"%s", second,
+	return error_set(err, ETW_ERROR_CONFIG, "one recording at a time, not also \"%s\"%s",
+			 second,
 			 differ_by_number(first, second) ?
 				 "; for the files of one recording write * in place of the number, "
 				 "in quotes" :
@@ -67,30 +68,30 @@ bool recording_refuse_second(const char *first, const char *second, struct error
 static void add_time(struct record_times *times, int64_t time)
 {
 	times->records++;
-	if (time == RECORD_NO_TIME) {
+	if (time == ETW_RECORD_NO_TIME) {
 		return;
 	}
-	if (times->first == RECORD_NO_TIME || time < times->first) {
+	if (times->first == ETW_RECORD_NO_TIME || time < times->first) {
 		times->first = time;
 	}
-	if (times->last == RECORD_NO_TIME || time > times->last) {
+	if (times->last == ETW_RECORD_NO_TIME || time > times->last) {
 		times->last = time;
 	}
 }
 
-void record_times_add(struct record_times *times, const struct event_record *record)
+void record_times_add(struct record_times *times, const struct etw_record *record)
 {
 	add_time(times, record->time);
 }
 
 double record_times_seconds(const struct record_times *times)
 {
-	return times->first == RECORD_NO_TIME ?
+	return times->first == ETW_RECORD_NO_TIME ?
 		       0 :
-		       (double)time_between(times->first, times->last) / 1e7;
+		       (double)etw_time_between(times->first, times->last) / 1e7;
 }
 
-bool collector_switches_read(void *switches, const char *argument, struct error *err)
+bool collector_switches_read(void *switches, const char *argument, struct etw_error *err)
 {
 	struct collector_switches *given = switches;
 
@@ -108,17 +109,17 @@ void collector_switches_done(struct collector_switches *switches)
 
 bool tool_use_builtin(struct tool_arguments *arguments)
 {
-	struct error err;
+	struct etw_error err;
 
 	if (!arguments->no_builtin &&
-	    !configured_manifests_add_builtin(&arguments->manifests, &err)) {
+	    !etw_configured_manifests_add_builtin(&arguments->manifests, &err)) {
 		tool_complain(TOOL_FAILED, arguments->command->name, "%s", err.text);
 		return false;
 	}
 	return true;
 }
 
-static void on_class(void *context, const struct event_class *class)
+static void on_class(void *context, const struct etw_event_class *class)
 {
 	struct recording *recording = context;
 
@@ -127,8 +128,8 @@ static void on_class(void *context, const struct event_class *class)
 	}
 }
 
-static void on_record(void *context, const struct event_record *record,
-		      const struct event_class *class, struct tracker *tracker)
+static void on_record(void *context, const struct etw_record *record,
+		      const struct etw_event_class *class, struct tracker *tracker)
 {
 	struct recording *recording = context;
 
@@ -148,18 +149,18 @@ static void on_time(void *context, int64_t time)
 static void on_buffer(void *context)
 {
 	struct recording *recording = context;
-	struct source_statistics statistics;
+	struct etw_source_statistics statistics;
 
 	if (recording->progress.watched) {
-		source_statistics(recording->source, &statistics);
+		etw_source_statistics(recording->source, &statistics);
 		progress_show(&recording->progress, statistics.bytes_read, statistics.bytes_total,
 			      0, statistics.bytes_total);
 	}
 }
 
 /* Sets up the collectors of the configuration, or none. */
-static bool set_up(struct recording *recording, struct configured_manifests *manifests,
-		   struct error *err)
+static bool set_up(struct recording *recording, struct etw_configured_manifests *manifests,
+		   struct etw_error *err)
 {
 	const struct recording_options *given = &recording->options;
 	bool collectors = given->collectors || given->config_path;
@@ -186,11 +187,11 @@ static bool set_up(struct recording *recording, struct configured_manifests *man
 }
 
 struct recording *recording_open(struct tool_arguments *arguments, const char *path,
-				 const struct recording_options *options, struct error *err)
+				 const struct recording_options *options, struct etw_error *err)
 {
-	const struct source_file_options file = { .pointer_size = arguments->pointer_size,
-						  .paths = options->paths,
-						  .path_count = options->path_count };
+	const struct etw_source_file_options file = { .pointer_size = arguments->pointer_size,
+						      .paths = options->paths,
+						      .path_count = options->path_count };
 	struct recording *recording = calloc(1, sizeof *recording);
 
 	if (!recording) {
@@ -206,7 +207,7 @@ struct recording *recording_open(struct tool_arguments *arguments, const char *p
 					    .on_buffer = on_buffer,
 					    .probe = options->probe,
 					    .features = options->derived ? derived_features() : 0 };
-	recording->source = source_open_file(path, &file, err);
+	recording->source = etw_source_open_file(path, &file, err);
 	if (!recording->source || !set_up(recording, &arguments->manifests, err)) {
 		goto fail;
 	}
@@ -230,23 +231,23 @@ void recording_close(struct recording *recording)
 	pipeline_free(recording->pipeline);
 	dry_run_free(recording->dry_run);
 	setup_close(&recording->setup);
-	source_close(recording->source);
+	etw_source_close(recording->source);
 	free(recording);
 }
 
 static void warn_of_damage(struct recording *recording)
 {
 	const char *command = recording->arguments->command->name;
-	struct source_statistics statistics;
+	struct etw_source_statistics statistics;
 
 	if (recording->warned) {
 		return;
 	}
 	recording->warned = true;
-	source_statistics(recording->source, &statistics);
-	if (source_facts(recording->source)->doubt) {
+	etw_source_statistics(recording->source, &statistics);
+	if (etw_source_facts(recording->source)->doubt) {
 		tool_complain(TOOL_DONE, command, "warning: %s",
-			      source_facts(recording->source)->doubt);
+			      etw_source_facts(recording->source)->doubt);
 	}
 	if (statistics.truncated) {
 		tool_complain(
@@ -254,7 +255,7 @@ static void warn_of_damage(struct recording *recording)
 			"warning: the recording is cut short; everything up to there is read");
 	}
 	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
-		struct text damage = { 0 };
+		struct etw_text damage = { 0 };
 
 		text_add_damage(&damage, statistics.bad_buffers, statistics.bad_records);
 		tool_complain(TOOL_DONE, command, "warning: the recording is damaged: %s left out",
@@ -263,12 +264,12 @@ static void warn_of_damage(struct recording *recording)
 	}
 }
 
-bool recording_run(struct recording *recording, struct error *err)
+bool recording_run(struct recording *recording, struct etw_error *err)
 {
 	const struct pipeline_options options = {
 		.setup = &recording->setup,
 		.source = recording->source,
-		.session = source_facts(recording->source)->name,
+		.session = etw_source_facts(recording->source)->name,
 		.shard = recording->shard,
 		.observer = &recording->observer,
 		.on_time = on_time,
@@ -287,7 +288,7 @@ bool recording_run(struct recording *recording, struct error *err)
 	done = pipeline_run(recording->pipeline, err);
 	progress_end(&recording->progress);
 	if (!done) {
-		return error_prefix(err, "%s", source_facts(recording->source)->name);
+		return error_prefix(err, "%s", etw_source_facts(recording->source)->name);
 	}
 	warn_of_damage(recording);
 	return true;
@@ -295,16 +296,16 @@ bool recording_run(struct recording *recording, struct error *err)
 
 void recording_stop(struct recording *recording)
 {
-	source_stop(recording->source);
+	etw_source_stop(recording->source);
 }
 
 struct recording *recording_read(struct tool_arguments *arguments,
 				 const struct recording_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct recording *recording = NULL;
 
-	if (configured_manifests_add_builtin(&arguments->manifests, &err)) {
+	if (etw_configured_manifests_add_builtin(&arguments->manifests, &err)) {
 		recording = recording_open(arguments, arguments->words[0], options, &err);
 	}
 	if (!recording || !recording_run(recording, &err)) {
@@ -320,9 +321,10 @@ const struct record_times *recording_times(const struct recording *recording)
 	return &recording->times;
 }
 
-void recording_statistics(const struct recording *recording, struct source_statistics *statistics)
+void recording_statistics(const struct recording *recording,
+			  struct etw_source_statistics *statistics)
 {
-	source_statistics(recording->source, statistics);
+	etw_source_statistics(recording->source, statistics);
 }
 
 static const char *label_text(const struct recording *recording, uint32_t id)
@@ -333,21 +335,21 @@ static const char *label_text(const struct recording *recording, uint32_t id)
 }
 
 /* The value of the payload field that a derived field is computed from. */
-static bool read_origin(struct derived_read *read, const struct schema *schema)
+static bool read_origin(struct derived_read *read, const struct etw_schema *schema)
 {
 	int index = derived_origin(read->row, schema);
-	struct field_slice slice;
+	struct etw_field_slice slice;
 
-	if (index < 0 || !field_locate(schema, (unsigned)index, read->record, &slice)) {
+	if (index < 0 || !etw_field_locate(schema, (unsigned)index, read->record, &slice)) {
 		return false;
 	}
-	read->number = field_u64(&schema->fields[index], &slice);
+	read->number = etw_field_u64(&schema->fields[index], &slice);
 	return true;
 }
 
 bool recording_derived(const struct recording *recording, const struct derived_field *row,
-		       const struct event_record *record, const struct event_class *class,
-		       struct text *out)
+		       const struct etw_record *record, const struct etw_event_class *class,
+		       struct etw_text *out)
 {
 	struct derived_read read = { .row = row, .tracker = recording->tracker, .record = record };
 
@@ -370,7 +372,7 @@ bool recording_derived(const struct recording *recording, const struct derived_f
 		break;
 	}
 	if (row->field) {
-		field_text(row->field, &read.slice, out);
+		etw_field_text(row->field, &read.slice, out);
 	} else {
 		text_add_utf8_clean(out, (const char *)read.slice.at, read.slice.size);
 	}
@@ -379,7 +381,7 @@ bool recording_derived(const struct recording *recording, const struct derived_f
 
 const char *recording_process(const struct recording *recording, uint32_t *process_id)
 {
-	*process_id = RECORD_NO_ID;
+	*process_id = ETW_RECORD_NO_ID;
 	return label_text(recording, tracker_process(recording->tracker, process_id));
 }
 
@@ -404,7 +406,7 @@ void recording_outcomes(const struct recording *recording, uint64_t outcomes[OUT
 	for (unsigned i = 0; i < OUTCOME_COUNT; i++) {
 		outcomes[i] = 0;
 	}
-	pipeline_add_outcomes(recording->setup.registry, source_facts(recording->source)->name,
+	pipeline_add_outcomes(recording->setup.registry, etw_source_facts(recording->source)->name,
 			      outcomes);
 }
 

@@ -45,21 +45,21 @@ struct recording_options {
 	size_t path_count;
 	void *context;
 	/* An event class is new, or its struct is used for another one from now on. May be NULL. */
-	void (*on_class)(void *context, const struct event_class *class);
+	void (*on_class)(void *context, const struct etw_event_class *class);
 	/* May be NULL. */
 	void (*on_record)(void *context, struct recording *recording,
-			  const struct event_record *record, const struct event_class *class);
+			  const struct etw_record *record, const struct etw_event_class *class);
 };
 
 /* How many records there were, and the time between the earliest and the latest. */
 struct record_times {
 	uint64_t records;
-	int64_t first, last; /* 100 ns since 1601 UTC; RECORD_NO_TIME: no record had a time */
+	int64_t first, last; /* 100 ns since 1601 UTC; ETW_RECORD_NO_TIME: no record had a time */
 };
 
-#define RECORD_TIMES_NONE ((struct record_times){ 0, RECORD_NO_TIME, RECORD_NO_TIME })
+#define RECORD_TIMES_NONE ((struct record_times){ 0, ETW_RECORD_NO_TIME, ETW_RECORD_NO_TIME })
 
-void record_times_add(struct record_times *times, const struct event_record *record);
+void record_times_add(struct record_times *times, const struct etw_record *record);
 double record_times_seconds(const struct record_times *times); /* 0 without times */
 
 /*
@@ -67,14 +67,14 @@ double record_times_seconds(const struct record_times *times); /* 0 without time
  * The manifests of a configuration are added to them.
  */
 struct recording *recording_open(struct tool_arguments *arguments, const char *path,
-				 const struct recording_options *options, struct error *err);
+				 const struct recording_options *options, struct etw_error *err);
 void recording_close(struct recording *recording);
 
 /*
  * One pass over all records; may be called again. Event classes live until the next call. The first
  * pass warns on standard error when the recording is cut short or damaged.
  */
-bool recording_run(struct recording *recording, struct error *err);
+bool recording_run(struct recording *recording, struct etw_error *err);
 
 /* Ends recording_run() soon. */
 void recording_stop(struct recording *recording);
@@ -84,7 +84,7 @@ void recording_stop(struct recording *recording);
 bool tool_use_builtin(struct tool_arguments *arguments);
 
 /* The sentence about a second recording on the command line of a command that takes one; false. */
-bool recording_refuse_second(const char *first, const char *second, struct error *err);
+bool recording_refuse_second(const char *first, const char *second, struct etw_error *err);
 
 /*
  * Opens the recording that is the first word of the arguments, with the built-in manifests too, as
@@ -97,7 +97,8 @@ struct recording *recording_read(struct tool_arguments *arguments,
 const struct record_times *recording_times(const struct recording *recording);
 
 /* After a run: what the source counted, losses among it. */
-void recording_statistics(const struct recording *recording, struct source_statistics *statistics);
+void recording_statistics(const struct recording *recording,
+			  struct etw_source_statistics *statistics);
 
 /* In on_record: the process of the record; *process_id as tracker_process() sets it. */
 const char *recording_process(const struct recording *recording, uint32_t *process_id);
@@ -108,8 +109,8 @@ const char *recording_process(const struct recording *recording, uint32_t *proce
  * none for this event.
  */
 bool recording_derived(const struct recording *recording, const struct derived_field *row,
-		       const struct event_record *record, const struct event_class *class,
-		       struct text *out);
+		       const struct etw_record *record, const struct etw_event_class *class,
+		       struct etw_text *out);
 
 /* What the configuration's rules did, in the last run. NULL: there is none. */
 struct dry_run *recording_dry_run(const struct recording *recording);

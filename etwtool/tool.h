@@ -19,9 +19,9 @@
 
 struct config;
 struct config_switch;
-struct registered_providers;
+struct etw_registered_providers;
 struct registry;
-struct running_sessions;
+struct etw_running_sessions;
 
 enum tool_exit { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_BAD_USAGE = 2 };
 
@@ -34,7 +34,7 @@ struct collector_switches {
 };
 
 /* An option_read of OPTION_SWITCH: the argument "--collector.cpu" or "--no-collector.cpu". */
-bool collector_switches_read(void *switches, const char *argument, struct error *err);
+bool collector_switches_read(void *switches, const char *argument, struct etw_error *err);
 void collector_switches_done(struct collector_switches *switches);
 
 /* ---- commands and their arguments (main.c) ---- */
@@ -61,8 +61,8 @@ struct tool_arguments {
 	bool builtin;         /* --builtin */
 	bool no_builtin;      /* --no-builtin; it wins */
 	bool help;
-	struct collector_switches switches;    /* owned */
-	struct configured_manifests manifests; /* owned */
+	struct collector_switches switches;        /* owned */
+	struct etw_configured_manifests manifests; /* owned */
 };
 
 struct tool_command {
@@ -92,30 +92,30 @@ extern const struct tool_command tool_sessions, tool_summary, tool_stats, tool_p
 /* ---- output (output.c) ---- */
 
 /* Prints "etwtool COMMAND: SENTENCE" on standard error and returns status. command may be NULL. */
-int tool_complain(int status, const char *command, const char *format, ...) PRINTF_LIKE(3, 4);
+int tool_complain(int status, const char *command, const char *format, ...) ETW_PRINTF_LIKE(3, 4);
 
 /*
  * Writes text to standard output and flushes; false when that fails or the text is incomplete, with
  * a line on standard error, unless the reader has closed the pipe, which means that it has seen
  * enough.
  */
-bool tool_write(const char *command, const struct text *text);
+bool tool_write(const char *command, const struct etw_text *text);
 
 /*
  * Whether a file may take the place of the path: of nothing, or of a file. A name that exists and
  * is something else, such as a device, must not become a file.
  */
-bool tool_may_replace(const char *path, struct error *err);
+bool tool_may_replace(const char *path, struct etw_error *err);
 
 /*
  * Whether a command may write to the path: it has no file, or one that begins as those that the
  * command writes (*replaces). Else the error reads "PATH exists and is REFUSAL".
  */
 bool tool_may_write(const char *path, const char *start, const char *refusal, bool *replaces,
-		    struct error *err);
+		    struct etw_error *err);
 
 /* Writes and frees text; returns an exit status. */
-int tool_print(const char *command, struct text *text);
+int tool_print(const char *command, struct etw_text *text);
 
 /*
  * JSON for people. Members are written between the two calls into an object that is open. The end
@@ -123,48 +123,48 @@ int tool_print(const char *command, struct text *text);
  * json.dumps(indent=1) does.
  */
 struct tool_json {
-	struct text compact;
+	struct etw_text compact;
 	struct json json;
 };
 struct json *tool_json_begin(struct tool_json *page);
-void tool_json_end(struct tool_json *page, struct text *out);
+void tool_json_end(struct tool_json *page, struct etw_text *out);
 
-void json_member_guid(struct json *json, const char *key, const struct guid *guid);
+void json_member_guid(struct json *json, const char *key, const struct etw_guid *guid);
 
 /* Adds a number and what it counts: "1 record", "2 records". */
-void text_add_counted(struct text *out, uint64_t number, const char *noun);
+void text_add_counted(struct etw_text *out, uint64_t number, const char *noun);
 
 /* Adds the damage of a recording: "1 buffer is", "2 buffers and 1 record are". */
-void text_add_damage(struct text *out, uint64_t buffers, uint64_t records);
+void text_add_damage(struct etw_text *out, uint64_t buffers, uint64_t records);
 
 /* Adds a cell of CSV (RFC 4180), in quotes if it needs them. */
-void text_add_csv(struct text *out, const char *text, size_t size);
+void text_add_csv(struct etw_text *out, const char *text, size_t size);
 
 /* Adds the page that --once would print of the registry. */
-void text_add_exposition(struct text *out, struct registry *registry);
+void text_add_exposition(struct etw_text *out, struct registry *registry);
 /* The same as OpenMetrics, without _created. */
-void text_add_openmetrics(struct text *out, struct registry *registry);
+void text_add_openmetrics(struct etw_text *out, struct registry *registry);
 
 /* ---- what Windows reports (tool_sessions.c) ---- */
 
 /* names: of providers; those that it lacks show their GUID. */
-void add_sessions(struct text *out, const struct running_sessions *sessions,
-		  const struct registered_providers *names, bool as_json);
+void add_sessions(struct etw_text *out, const struct etw_running_sessions *sessions,
+		  const struct etw_registered_providers *names, bool as_json);
 
 /* Whether a text contains the word, in any case of letters. */
 bool tool_has_word(const char *text, const char *word);
 
 /* Sorts the providers and adds those whose name or GUID contains the word, in any case of letters.
  */
-void add_installed(struct text *out, struct registered_providers *providers, const char *word,
-		   bool as_json);
+void add_installed(struct etw_text *out, struct etw_registered_providers *providers,
+		   const char *word, bool as_json);
 
 /*
  * Whether no session runs that has the name of one of the configuration: it would be taken from the
  * program that has it, most likely an exporter that runs as a service. advice: ends the sentence
  * about it.
  */
-bool sessions_are_free(const struct config *config, const char *advice, struct error *err);
+bool sessions_are_free(const struct config *config, const char *advice, struct etw_error *err);
 
 /* etwtool providers --installed WORD. Returns an exit status. */
 int tool_installed(const char *word, bool as_json);

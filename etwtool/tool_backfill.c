@@ -48,7 +48,7 @@ struct request {
 	struct problems problems; /* of the configuration */
 };
 
-static bool read_step(void *step_ms, const char *value, struct error *err)
+static bool read_step(void *step_ms, const char *value, struct etw_error *err)
 {
 	uint64_t *ms = step_ms;
 
@@ -81,22 +81,22 @@ struct backfill {
 	bool failed; /* standard output cannot be written */
 
 	/* What is written. */
-	struct text target;     /* `job="etw",instance="a.etl"`, of every series */
-	struct map families;    /* hash of "# TYPE name" and the like: the line is out */
-	struct map series;      /* hash of a counter's name and labels: it is out */
-	struct text exposition; /* the exporter's, of one page */
-	struct text out;        /* the page with labels of the target and timestamps */
-	int64_t time, previous; /* of this page and the one before, or RECORD_NO_TIME */
-	bool counter;           /* the lines that come now only grow */
+	struct etw_text target;     /* `job="etw",instance="a.etl"`, of every series */
+	struct map families;        /* hash of "# TYPE name" and the like: the line is out */
+	struct map series;          /* hash of a counter's name and labels: it is out */
+	struct etw_text exposition; /* the exporter's, of one page */
+	struct etw_text out;        /* the page with labels of the target and timestamps */
+	int64_t time, previous;     /* of this page and the one before, or ETW_RECORD_NO_TIME */
+	bool counter;               /* the lines that come now only grow */
 	bool left_out;
 };
 
 /* ---- OpenMetrics ---- */
 
 /* Seconds since 1970, to the millisecond that Prometheus keeps. */
-static void add_time(struct text *out, int64_t time)
+static void add_time(struct etw_text *out, int64_t time)
 {
-	uint64_t ms = time_since_1970(time) / TICKS_PER_MS;
+	uint64_t ms = etw_time_since_1970(time) / TICKS_PER_MS;
 
 	text_add_format(out, " %" PRIu64 ".%03u\n", ms / 1000, (unsigned)(ms % 1000));
 }
@@ -168,7 +168,7 @@ static void add_sample(struct backfill *backfill, const char *line, size_t size)
 	}
 	series = (size_t)(value - 1 - line);
 	if (backfill->counter && is_new(&backfill->series, line, series) &&
-	    backfill->previous != RECORD_NO_TIME) {
+	    backfill->previous != ETW_RECORD_NO_TIME) {
 		add_series(backfill, line, series);
 		text_add_string(&backfill->out, " 0");
 		add_time(&backfill->out, backfill->previous);
@@ -244,13 +244,14 @@ static void on_time(void *context, int64_t time)
 	}
 }
 
-static bool write_end(struct backfill *backfill, const struct request *request, struct error *err)
+static bool write_end(struct backfill *backfill, const struct request *request,
+		      struct etw_error *err)
 {
 	if (backfill->times.next != 0 && !backfill->full) {
 		add_page(backfill, backfill->times.next);
 	}
 	if (backfill->full) {
-		return error_set(err, ERROR_LIMIT,
+		return error_set(err, ETW_ERROR_LIMIT,
 				 "the recording needs more than %" PRIu64
 				 " samples of a series: take a longer --step, or allow more with "
 				 "--pages; the output is incomplete",
@@ -258,7 +259,7 @@ static bool write_end(struct backfill *backfill, const struct request *request, 
 	}
 	text_add_string(&backfill->out, "# EOF\n");
 	if (backfill->failed || !tool_write("backfill", &backfill->out)) {
-		return error_set(err, ERROR_SYSTEM, "the samples could not be written");
+		return error_set(err, ETW_ERROR_SYSTEM, "the samples could not be written");
 	}
 	if (backfill->times.outside > 0) {
 		tool_complain(TOOL_DONE, "backfill",
@@ -280,7 +281,8 @@ static void show_problem(void *context, const char *sentence, bool warning)
 	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "backfill", "%s", sentence);
 }
 
-static bool set_up_and_replay(struct backfill *backfill, struct request *request, struct error *err)
+static bool set_up_and_replay(struct backfill *backfill, struct request *request,
+			      struct etw_error *err)
 {
 	const struct setup_options setup = { .manifests = &request->arguments.manifests,
 					     .switches = request->arguments.switches.rows,
@@ -318,11 +320,11 @@ static int run(struct tool_arguments *arguments)
 	uint64_t step_ms = request->step_ms ? request->step_ms : STEP_DEFAULT_MS;
 	struct backfill backfill = { .times.step = (int64_t)step_ms * TICKS_PER_MS,
 				     .pages_left = request->pages ? request->pages : PAGES_DEFAULT,
-				     .time = RECORD_NO_TIME };
+				     .time = ETW_RECORD_NO_TIME };
 	const char *job = request->job ? request->job : "etw";
 	const char *instance = request->instance ? request->instance :
 						   os_path_name(arguments->words[0]);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	int status = TOOL_DONE;
 
 	text_add_string(&backfill.target, "job=\"");
@@ -334,10 +336,10 @@ static int run(struct tool_arguments *arguments)
 		error_no_memory(&err, "labels");
 		status = TOOL_FAILED;
 	} else if (!set_up_and_replay(&backfill, request, &err)) {
-		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+		status = err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	}
 	if (status != TOOL_DONE && !backfill.failed &&
-	    (request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
+	    (request->problems.errors == 0 || err.code != ETW_ERROR_CONFIG)) {
 		tool_complain(status, "backfill", "%s", err.text);
 	}
 	problems_done(&request->problems);

@@ -48,7 +48,7 @@ struct request {
 
 /* ---- a configuration alone ---- */
 
-static void add_collectors(struct text *out, const struct rule_set *set, bool on)
+static void add_collectors(struct etw_text *out, const struct rule_set *set, bool on)
 {
 	const struct collector_info *info;
 	const char *between = " ";
@@ -63,7 +63,7 @@ static void add_collectors(struct text *out, const struct rule_set *set, bool on
 	text_add_char(out, '\n');
 }
 
-static void add_family(struct text *out, const struct declared_family *family)
+static void add_family(struct etw_text *out, const struct declared_family *family)
 {
 	text_add_format(out, "  %s %s", family_type_name(family->metric->type),
 			family->metric->name);
@@ -89,7 +89,8 @@ static void warn_of_recorder(const struct setup *setup)
 	recorder_rules_warn(setup);
 }
 
-static bool describe(struct request *request, const char *path, struct text *out, struct error *err)
+static bool describe(struct request *request, const char *path, struct etw_text *out,
+		     struct etw_error *err)
 {
 	const struct setup_options options = { .manifests = &request->arguments.manifests,
 					       .switches = request->arguments.switches.rows,
@@ -119,7 +120,7 @@ static bool describe(struct request *request, const char *path, struct text *out
 
 /* ---- with a recording ---- */
 
-static void add_count(struct text *out, uint64_t count, const char *what)
+static void add_count(struct etw_text *out, uint64_t count, const char *what)
 {
 	if (count > 0) {
 		text_add_format(out, ", %" PRIu64 " %s", count, what);
@@ -174,7 +175,7 @@ static const char *meant_field(const struct request *request, const char *field,
 	return nearest.best;
 }
 
-static void add_meant(struct text *out, const char *meant)
+static void add_meant(struct etw_text *out, const char *meant)
 {
 	if (meant) {
 		text_add_string(out, "; did you mean '");
@@ -183,7 +184,7 @@ static void add_meant(struct text *out, const char *meant)
 	}
 }
 
-static void add_rule_text(struct text *out, const struct request *request,
+static void add_rule_text(struct etw_text *out, const struct request *request,
 			  const struct dry_run_rule *result)
 {
 	const struct rule *rule = result->rule;
@@ -239,7 +240,7 @@ static void add_rule_json(struct json *json, const struct request *request,
 }
 
 /* The page as people read it: labels may hold anything, but lines stay lines. */
-static void add_exposition_shown(struct text *out, const struct text *page)
+static void add_exposition_shown(struct etw_text *out, const struct etw_text *page)
 {
 	const char *line = page->data, *end;
 
@@ -251,11 +252,11 @@ static void add_exposition_shown(struct text *out, const struct text *page)
 }
 
 static void add_report(const struct request *request, const char *path,
-		       const struct recording *recording, struct text *out)
+		       const struct recording *recording, struct etw_text *out)
 {
 	const struct dry_run *dry_run = recording_dry_run(recording);
 	const struct dry_run_rule *result;
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	struct json json;
 
 	text_add_exposition(&page, recording_registry(recording));
@@ -291,7 +292,7 @@ done:
 }
 
 static void add_cost(const struct request *request, const char *path,
-		     const struct recording *recording, uint64_t cpu_ns, struct text *out)
+		     const struct recording *recording, uint64_t cpu_ns, struct etw_text *out)
 {
 	const struct budget_input input = {
 		.config = path,
@@ -300,22 +301,22 @@ static void add_cost(const struct request *request, const char *path,
 		.dry_run = recording_dry_run(recording),
 		.hosts = request->hosts,
 		.records = request->times.records,
-		.duration_100ns = time_between(request->times.first, request->times.last),
+		.duration_100ns = etw_time_between(request->times.first, request->times.last),
 		.cpu_ns = cpu_ns,
 	};
 
 	add_budget(out, &input, request->arguments.as_json);
 }
 
-static void on_class(void *context, const struct event_class *class)
+static void on_class(void *context, const struct etw_event_class *class)
 {
 	struct request *request = context;
 
 	class_rows_class(&request->classes, class);
 }
 
-static void on_record(void *context, struct recording *recording, const struct event_record *record,
-		      const struct event_class *class)
+static void on_record(void *context, struct recording *recording, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	struct request *request = context;
 
@@ -337,8 +338,8 @@ static void count_unfit(struct request *request, const struct recording *recordi
 	}
 }
 
-static bool try_on_recording(struct request *request, const char *path, struct text *out,
-			     struct error *err)
+static bool try_on_recording(struct request *request, const char *path, struct etw_text *out,
+			     struct etw_error *err)
 {
 	const struct recording_options options = { .config_path = path,
 						   .switches = &request->arguments.switches,
@@ -393,8 +394,8 @@ static int run(struct tool_arguments *arguments)
 	/* "check config FILE" is an older spelling. */
 	size_t skipped = arguments->word_count > 0 && strcmp(arguments->words[0], "config") == 0;
 	const char *path = arguments->words[skipped];
-	struct text out = { 0 };
-	struct error err = { 0 };
+	struct etw_text out = { 0 };
+	struct etw_error err = { 0 };
 	bool good, warned;
 	int status;
 
@@ -422,7 +423,7 @@ static int run(struct tool_arguments *arguments)
 	problems_done(&request->problems);
 	if (!good) {
 		text_free(&out);
-		return err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+		return err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	}
 	status = tool_print("check", &out);
 	if (request->strict && request->unfit > 0) {

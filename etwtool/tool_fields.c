@@ -29,7 +29,7 @@
 enum { COMMENT_COLUMN = 48 };
 
 struct search {
-	const struct configured_manifests *manifests;
+	const struct etw_configured_manifests *manifests;
 	struct requested_name provider; /* no name: any */
 	struct requested_name event;
 	struct requested_name alone; /* the event's name as that of a provider */
@@ -42,7 +42,7 @@ struct search {
 /* ---- the collector ---- */
 
 /* Adds text as it is where no reader of YAML can take it for anything else, else as in JSON. */
-static void add_scalar(struct text *out, const char *text)
+static void add_scalar(struct etw_text *out, const char *text)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
@@ -58,7 +58,7 @@ static void add_scalar(struct text *out, const char *text)
 }
 
 /* "TransferSize" becomes transfer_size, "st[0].x" st_0_x, and what has no such letter field. */
-static void add_label_name(struct text *out, const char *field)
+static void add_label_name(struct etw_text *out, const char *field)
 {
 	bool small = false, gap = false;
 	size_t start = out->size;
@@ -89,13 +89,13 @@ static void add_label_name(struct text *out, const char *field)
  * Adds what a rule has behind `event:`. A name that reads as something else in a rule is replaced
  * by GUID and number.
  */
-static void add_event(struct text *out, const struct class_row *row)
+static void add_event(struct etw_text *out, const struct class_row *row)
 {
 	struct event_pattern pattern;
 	char guid[GUID_TEXT_SIZE], number[GUID_TEXT_SIZE + 16];
 
 	if (event_pattern_parse(row->name, strlen(row->name), &pattern, NULL) &&
-	    (pattern.scope == EVENTS_KERNEL) == (row->kernel_class != KERNEL_NONE)) {
+	    (pattern.scope == EVENTS_KERNEL) == (row->kernel_class != ETW_KERNEL_NONE)) {
 		add_scalar(out, row->name);
 		return;
 	}
@@ -106,14 +106,14 @@ static void add_event(struct text *out, const struct class_row *row)
 
 /* ---- fields and values ---- */
 
-static void pad(struct text *out, size_t line_start)
+static void pad(struct etw_text *out, size_t line_start)
 {
 	do {
 		text_add_char(out, ' ');
 	} while (!out->failed && out->size - line_start < COMMENT_COLUMN);
 }
 
-static void add_samples(struct text *out, const struct sampled_field *field)
+static void add_samples(struct etw_text *out, const struct sampled_field *field)
 {
 	for (size_t i = 0; i < field->sample_count; i++) {
 		text_add_string(out, i > 0 ? ", " : ": ");
@@ -121,7 +121,7 @@ static void add_samples(struct text *out, const struct sampled_field *field)
 	}
 }
 
-static void add_label(struct text *out, const struct sampled_field *field, bool derived)
+static void add_label(struct etw_text *out, const struct sampled_field *field, bool derived)
 {
 	size_t start = out->size;
 
@@ -158,7 +158,7 @@ static bool is_duration(unsigned number)
 }
 
 /* Derived fields first: they answer most questions. */
-static void add_labels(struct text *out, const struct field_samples *samples)
+static void add_labels(struct etw_text *out, const struct field_samples *samples)
 {
 	const char *before = "      # addresses, of no use as label or value: ";
 
@@ -211,7 +211,7 @@ static const struct sampled_field *amount_of(const struct field_samples *samples
 	return first;
 }
 
-static void add_value(struct text *out, const char *name, const char *comment)
+static void add_value(struct etw_text *out, const char *name, const char *comment)
 {
 	size_t start = out->size;
 
@@ -222,9 +222,9 @@ static void add_value(struct text *out, const char *name, const char *comment)
 }
 
 /* A condition on the first value of a field; of numbers one that a rule can be given. */
-static bool add_condition(struct text *out, const struct sampled_field *field)
+static bool add_condition(struct etw_text *out, const struct sampled_field *field)
 {
-	const struct text *value = &field->samples[0];
+	const struct etw_text *value = &field->samples[0];
 	int64_t number;
 
 	if (!field->name || field->name[0] == '\0' || field->sample_count == 0 || field->list ||
@@ -245,7 +245,7 @@ static bool add_condition(struct text *out, const struct sampled_field *field)
 }
 
 /* On what is particular to the events: derived fields that all events can have come last. */
-static void add_first_condition(struct text *out, const struct field_samples *samples)
+static void add_first_condition(struct etw_text *out, const struct field_samples *samples)
 {
 	const struct derived_field *row;
 
@@ -262,7 +262,7 @@ static void add_first_condition(struct text *out, const struct field_samples *sa
 	}
 }
 
-static void add_rule(struct text *out, const struct class_row *row,
+static void add_rule(struct etw_text *out, const struct class_row *row,
 		     const struct field_samples *samples)
 {
 	const struct sampled_field *amount = amount_of(samples);
@@ -284,7 +284,7 @@ static void add_rule(struct text *out, const struct class_row *row,
 }
 
 /* The label of the process: of the one that began the operation where the event has none itself. */
-static void add_process(struct text *out, const struct search *search)
+static void add_process(struct etw_text *out, const struct search *search)
 {
 	const struct field_samples *samples = &search->samples;
 	bool started_by = false;
@@ -305,10 +305,10 @@ static void add_process(struct text *out, const struct search *search)
 	text_add_char(out, '\n');
 }
 
-static void add_head(struct text *out, const char *file, const struct class_row *row,
+static void add_head(struct etw_text *out, const char *file, const struct class_row *row,
 		     const struct search *search)
 {
-	struct text help = { 0 };
+	struct etw_text help = { 0 };
 
 	text_add_string(out, "# ");
 	text_add_shown(out, row->name);
@@ -334,7 +334,7 @@ static void add_head(struct text *out, const char *file, const struct class_row 
 	text_free(&help);
 }
 
-static void add_collector(struct text *out, const char *file, const struct search *search)
+static void add_collector(struct etw_text *out, const char *file, const struct search *search)
 {
 	const struct class_row *row = &search->rows.rows[0];
 	const struct field_samples *samples = &search->samples;
@@ -372,7 +372,7 @@ static void add_field_json(struct json *json, const struct sampled_field *field)
 	json_object_end(json);
 }
 
-static void add_json(struct text *out, const struct search *search)
+static void add_json(struct etw_text *out, const struct search *search)
 {
 	const struct class_row *row = &search->rows.rows[0];
 	const struct field_samples *samples = &search->samples;
@@ -402,7 +402,7 @@ static void add_json(struct text *out, const struct search *search)
 
 /* ---- the command ---- */
 
-static void on_class(void *context, const struct event_class *class)
+static void on_class(void *context, const struct etw_event_class *class)
 {
 	struct search *search = context;
 
@@ -416,8 +416,8 @@ static void on_class(void *context, const struct event_class *class)
 	}
 }
 
-static void on_record(void *context, struct recording *recording, const struct event_record *record,
-		      const struct event_class *class)
+static void on_record(void *context, struct recording *recording, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	struct search *search = context;
 	uint32_t process_id;
@@ -434,7 +434,7 @@ static void on_record(void *context, struct recording *recording, const struct e
 static int complain_of_several(const struct search *search)
 {
 	const struct class_rows *rows = &search->rows;
-	struct text names = { 0 };
+	struct etw_text names = { 0 };
 
 	for (size_t i = 0; i < rows->count && i < 5; i++) {
 		text_add_format(&names, "%s%s", i > 0 ? ", " : "", rows->rows[i].name);
@@ -447,7 +447,7 @@ static int complain_of_several(const struct search *search)
 
 static int print(struct search *search, const char *path, bool as_json)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	if (search->provider.name && !search->provider.met) {
 		return complain_of_missing(&search->provider, "fields", "provider");

@@ -34,9 +34,9 @@ static const struct state_gauge *find_state_gauge(const char *family)
 
 /* ---- registering ---- */
 
-static bool declare_state_gauges(struct registry *registry, struct error *err)
+static bool declare_state_gauges(struct registry *registry, struct etw_error *err)
 {
-	static const struct source_clock clock = { .frequency = 1 };
+	static const struct etw_source_clock clock = { .frequency = 1 };
 	static const char *globs[] = { "**" };
 	static const struct config_path_group group = { .name = "all",
 							.globs = globs,
@@ -75,7 +75,7 @@ static bool is_rule_of(const struct rule *rule, const char *collector, const cha
 }
 
 /* Each event of a family once, of those that the collector counts. */
-static void add_events(struct text *out, const struct rule_set *set, const char *collector,
+static void add_events(struct etw_text *out, const struct rule_set *set, const char *collector,
 		       const char *family)
 {
 	const char *between = "";
@@ -97,7 +97,7 @@ static void add_events(struct text *out, const struct rule_set *set, const char 
 	}
 }
 
-static void add_row(struct text *out, const struct rule_set *set, const char *collector,
+static void add_row(struct etw_text *out, const struct rule_set *set, const char *collector,
 		    const struct family *family)
 {
 	const char *name = family_name(family), *label, *help;
@@ -220,13 +220,13 @@ static void find_values(struct values *values, const struct rule_set *set, const
 
 /* Families whose label has the same values share a line. */
 struct line {
-	struct text families, values;
+	struct etw_text families, values;
 };
 
 static void add_to_lines(struct line *lines, size_t *count, const char *label, const char *family,
 			 const struct values *values)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	size_t i = 0;
 
 	text_add_format(&text, "`%s`: ", label);
@@ -250,7 +250,7 @@ static void add_to_lines(struct line *lines, size_t *count, const char *label, c
 }
 
 /* A line for each label of the collector whose values are known. */
-static void add_values(struct text *out, const struct rule_set *set, struct registry *registry,
+static void add_values(struct etw_text *out, const struct rule_set *set, struct registry *registry,
 		       const char *collector)
 {
 	struct line lines[LINES_MOST] = { { .families = { 0 } } };
@@ -282,7 +282,7 @@ static void add_values(struct text *out, const struct rule_set *set, struct regi
 
 /* ---- the page ---- */
 
-static void add_table(struct text *out, const struct rule_set *set, struct registry *registry,
+static void add_table(struct etw_text *out, const struct rule_set *set, struct registry *registry,
 		      const char *collector)
 {
 	struct family *family = NULL;
@@ -297,7 +297,7 @@ static void add_table(struct text *out, const struct rule_set *set, struct regis
 	add_values(out, set, registry, collector);
 }
 
-static void add_page(struct text *out, const struct rule_set *set, struct registry *registry)
+static void add_page(struct etw_text *out, const struct rule_set *set, struct registry *registry)
 {
 	const struct collector_info *info;
 
@@ -325,8 +325,8 @@ static int run(struct tool_arguments *arguments)
 {
 	const struct setup_options options = { .every_collector = true };
 	struct setup setup = { .config = NULL };
-	struct text out = { 0 };
-	struct error err;
+	struct etw_text out = { 0 };
+	struct etw_error err;
 	bool good = setup_open(&setup, config_default(&err), &options, &err) &&
 		    declare_state_gauges(setup.registry, &err) &&
 		    health_declare(setup.registry, &err);

@@ -23,15 +23,15 @@
 #include "etwtool/tool.h"
 #include "lib/live/running.h"
 
-static void on_record(void *context, struct recording *recording, const struct event_record *record,
-		      const struct event_class *class)
+static void on_record(void *context, struct recording *recording, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	(void)recording;
 	(void)record;
 	class_rows_count(context, class);
 }
 
-static void add_event_text(struct text *out, const struct class_row *row)
+static void add_event_text(struct etw_text *out, const struct class_row *row)
 {
 	struct field_walk field = { 0 };
 	const char *between = "  ";
@@ -46,7 +46,7 @@ static void add_event_text(struct text *out, const struct class_row *row)
 	text_add_string(out, row->schema ? "\n" : "  (no layout)\n");
 }
 
-static void add_text(struct text *out, const struct class_rows *rows)
+static void add_text(struct etw_text *out, const struct class_rows *rows)
 {
 	for (size_t i = 0; i < rows->count;) {
 		const struct class_row *row = &rows->rows[i];
@@ -56,7 +56,7 @@ static void add_text(struct text *out, const struct class_rows *rows)
 		guid_format(&row->guid, guid);
 		text_add_string(out, i > 0 ? "\n" : "");
 		text_add_shown(out, row->provider);
-		if (row->kernel_class == KERNEL_NONE && strcmp(guid, row->provider) != 0) {
+		if (row->kernel_class == ETW_KERNEL_NONE && strcmp(guid, row->provider) != 0) {
 			text_add_format(out, " {%s}", guid);
 		}
 		text_add_format(out, ": %" PRIu64 " events\n", row->provider_records);
@@ -93,7 +93,7 @@ static void add_event_json(struct json *json, const struct class_row *row)
 	json_object_end(json);
 }
 
-static void add_json(struct text *out, const struct class_rows *rows)
+static void add_json(struct etw_text *out, const struct class_rows *rows)
 {
 	struct tool_json page;
 	struct json *json = tool_json_begin(&page);
@@ -144,7 +144,7 @@ static int list(struct tool_arguments *arguments, const char *word)
 		recording_read(arguments, &(struct recording_options){ .context = &rows,
 								       .on_class = class_rows_class,
 								       .on_record = on_record });
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 	int status = TOOL_FAILED;
 
 	if (recording) {
@@ -195,7 +195,7 @@ static bool is_file(const char *path)
 static int run_export(struct request *request)
 {
 	struct tool_arguments *arguments = &request->arguments;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool here = etw_here(&err);
 	bool installed = request->installed || arguments->word_count == 0 ||
 			 (here && !is_file(arguments->words[0]));
@@ -217,7 +217,7 @@ static int run(struct tool_arguments *arguments)
 {
 	struct request *request = (struct request *)arguments;
 	size_t words_most = request->installed ? 1 : 2;
-	struct error err;
+	struct etw_error err;
 
 	if (request->export) {
 		return run_export(request);

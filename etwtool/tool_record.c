@@ -81,16 +81,16 @@ struct run {
 	bool over; /* guarded by the lock: the sessions have ended */
 	/* The thread's, until it has ended. */
 	bool failed;
-	struct error err;
+	struct etw_error err;
 };
 
 /* ---- the sessions ---- */
 
-static bool name_sessions(struct config *config, struct error *err)
+static bool name_sessions(struct config *config, struct etw_error *err)
 {
 	for (size_t i = 0; i < config->session_count; i++) {
 		struct config_session *session = &config->sessions[i];
-		struct text name = { 0 };
+		struct etw_text name = { 0 };
 
 		if (session->logger == LOGGER_NT_KERNEL) {
 			continue;
@@ -105,7 +105,7 @@ static bool name_sessions(struct config *config, struct error *err)
 	return true;
 }
 
-static bool open_set_up(struct run *run, struct error *err)
+static bool open_set_up(struct run *run, struct etw_error *err)
 {
 	const struct request *request = run->request;
 	const struct setup_options options = {
@@ -117,7 +117,7 @@ static bool open_set_up(struct run *run, struct error *err)
 			  err);
 }
 
-static bool open_runner(struct run *run, struct error *err)
+static bool open_runner(struct run *run, struct etw_error *err)
 {
 	struct runner_options options = { .setup = &run->setup, .on_fault = crash_end };
 
@@ -129,7 +129,7 @@ static bool open_runner(struct run *run, struct error *err)
 								      FOLLOW_MEMORY;
 	run->taps = taps_new(&run->everything, run->setup.config->session_count, false, err);
 	options.taps = run->taps;
-	if (!run->taps || !os_stop_catch(err) || !crash_catch(live_emergency_stop, err)) {
+	if (!run->taps || !os_stop_catch(err) || !crash_catch(etw_live_emergency_stop, err)) {
 		return false;
 	}
 	run->runner = runner_new(&options, err);
@@ -138,7 +138,7 @@ static bool open_runner(struct run *run, struct error *err)
 
 /* ---- the recording ---- */
 
-static bool open_recording(struct run *run, struct error *err)
+static bool open_recording(struct run *run, struct etw_error *err)
 {
 	struct tap *taps[TAPS_MOST];
 	size_t count = taps_list(run->taps, taps);
@@ -199,7 +199,7 @@ static void end_sessions(struct run *run)
 	os_thread_join(&run->thread);
 }
 
-static bool finish(struct run *run, struct error *err)
+static bool finish(struct run *run, struct etw_error *err)
 {
 	struct tap *taps[TAPS_MOST];
 	size_t count = taps_list(run->taps, taps);
@@ -238,7 +238,7 @@ static void show_problem(void *context, const char *sentence, bool warning)
 
 /* Whether the file can be written: found out before anything runs. It can be read by its owner
  * alone. What has its name stays there until the recording is whole. */
-static bool open_file(struct run *run, struct error *err)
+static bool open_file(struct run *run, struct etw_error *err)
 {
 	return tool_may_replace(run->path, err) &&
 	       ((replacement_init(&run->file, run->path, err) &&
@@ -258,7 +258,7 @@ static void keep_file(struct run *run)
 	}
 }
 
-static bool record(struct run *run, struct error *err)
+static bool record(struct run *run, struct etw_error *err)
 {
 	bool good;
 
@@ -283,7 +283,7 @@ static bool record(struct run *run, struct error *err)
 static int print_result(const struct run *run)
 {
 	const struct recording_result *result = &run->result;
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	text_add_format(&out,
 			"%s: %" PRIu64 " events in %" PRIu64 ".%" PRIu64 " s, %" PRIu64
@@ -344,7 +344,7 @@ static int run(struct tool_arguments *arguments)
 {
 	const struct request *request = (const struct request *)arguments;
 	struct run run = { .request = request, .path = arguments->words[0] };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	int status;
 	bool good;
 
@@ -365,7 +365,7 @@ static int run(struct tool_arguments *arguments)
 	if (good) {
 		status = print_result(&run);
 	} else {
-		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+		status = err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 		if (run.problems.errors == 0) {
 			tool_complain(status, "record", "%s", err.text);
 		}
@@ -377,7 +377,7 @@ static int run(struct tool_arguments *arguments)
 
 /* ---- options ---- */
 
-static bool read_duration(void *ms, const char *value, struct error *err)
+static bool read_duration(void *ms, const char *value, struct etw_error *err)
 {
 	(void)err;
 	return utc_parse_ms(value, ms) && *(uint64_t *)ms > 0;
@@ -394,13 +394,13 @@ static bool read_size(uint64_t *bytes, const char *value, uint64_t least)
 	return true;
 }
 
-static bool read_recording_size(void *bytes, const char *value, struct error *err)
+static bool read_recording_size(void *bytes, const char *value, struct etw_error *err)
 {
 	(void)err;
 	return read_size(bytes, value, RECORDING_LEAST);
 }
 
-static bool read_ring_size(void *bytes, const char *value, struct error *err)
+static bool read_ring_size(void *bytes, const char *value, struct etw_error *err)
 {
 	(void)err;
 	return read_size(bytes, value, RING_LEAST);

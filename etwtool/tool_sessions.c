@@ -27,8 +27,10 @@ struct bit_names {
 	size_t count;
 };
 
-static const struct bit_names modes = { logging_mode_bits, logging_mode_names, LOGGING_MODE_COUNT };
-static const struct bit_names flags = { kernel_flag_values, kernel_flag_names, KERNEL_FLAG_COUNT };
+static const struct bit_names modes = { etw_logging_mode_bits, etw_logging_mode_names,
+					ETW_LOGGING_MODE_COUNT };
+static const struct bit_names flags = { etw_kernel_flag_values, etw_kernel_flag_names,
+					ETW_KERNEL_FLAG_COUNT };
 
 enum { WORD_SIZE = 16 };
 
@@ -52,7 +54,7 @@ static const char *take_word(uint32_t *mask, const struct bit_names *names, char
 	return rest;
 }
 
-static void add_words_text(struct text *out, uint32_t mask, const struct bit_names *names)
+static void add_words_text(struct etw_text *out, uint32_t mask, const struct bit_names *names)
 {
 	char rest[WORD_SIZE];
 	const char *word;
@@ -75,17 +77,18 @@ static void member_words(struct json *json, const char *key, uint32_t mask,
 	json_array_end(json);
 }
 
-static const char *name_of(const struct guid *guid, const struct registered_providers *names)
+static const char *name_of(const struct etw_guid *guid,
+			   const struct etw_registered_providers *names)
 {
-	const char *name = registered_name(names, guid);
+	const char *name = etw_registered_name(names, guid);
 
-	return name ? name : provider_name(guid);
+	return name ? name : etw_provider_name(guid);
 }
 
 /* ---- sessions as text ---- */
 
-static void add_provider(struct text *out, const struct running_provider *provider,
-			 const struct registered_providers *names)
+static void add_provider(struct etw_text *out, const struct etw_running_provider *provider,
+			 const struct etw_registered_providers *names)
 {
 	const char *name = name_of(&provider->guid, names);
 	char guid[GUID_TEXT_SIZE];
@@ -97,8 +100,8 @@ static void add_provider(struct text *out, const struct running_provider *provid
 			provider->any, provider->all);
 }
 
-static void add_session(struct text *out, const struct running_session *session,
-			const struct registered_providers *names)
+static void add_session(struct etw_text *out, const struct etw_running_session *session,
+			const struct etw_registered_providers *names)
 {
 	text_add_format(out,
 			"%6" PRIu64 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32
@@ -124,8 +127,8 @@ static void add_session(struct text *out, const struct running_session *session,
 
 /* ---- sessions as JSON ---- */
 
-static void add_session_json(struct json *json, const struct running_session *session,
-			     const struct registered_providers *names)
+static void add_session_json(struct json *json, const struct etw_running_session *session,
+			     const struct etw_registered_providers *names)
 {
 	json_object_begin(json);
 	json_member_string(json, "name", session->name);
@@ -144,7 +147,7 @@ static void add_session_json(struct json *json, const struct running_session *se
 	json_member_u64(json, "realtime_buffers_lost", session->realtime_buffers_lost);
 	json_member_array(json, "providers");
 	for (size_t i = 0; i < session->provider_count; i++) {
-		const struct running_provider *provider = &session->providers[i];
+		const struct etw_running_provider *provider = &session->providers[i];
 
 		json_object_begin(json);
 		json_member_string(json, "name", name_of(&provider->guid, names));
@@ -158,8 +161,8 @@ static void add_session_json(struct json *json, const struct running_session *se
 	json_object_end(json);
 }
 
-void add_sessions(struct text *out, const struct running_sessions *sessions,
-		  const struct registered_providers *names, bool as_json)
+void add_sessions(struct etw_text *out, const struct etw_running_sessions *sessions,
+		  const struct etw_registered_providers *names, bool as_json)
 {
 	struct tool_json page;
 	struct json *json;
@@ -185,7 +188,7 @@ void add_sessions(struct text *out, const struct running_sessions *sessions,
 
 static int compare_names(const void *a, const void *b)
 {
-	const struct registered_provider *one = a, *two = b;
+	const struct etw_registered_provider *one = a, *two = b;
 	int order = strcmp(one->name, two->name);
 
 	return order != 0 ? order : memcmp(&one->guid, &two->guid, sizeof one->guid);
@@ -202,12 +205,12 @@ bool tool_has_word(const char *text, const char *word)
 }
 
 /* The next provider from *at whose name or GUID has the word in it; NULL: there is none. */
-static const struct registered_provider *
-next_installed(const struct registered_providers *providers, const char *word, size_t *at,
+static const struct etw_registered_provider *
+next_installed(const struct etw_registered_providers *providers, const char *word, size_t *at,
 	       char guid[GUID_TEXT_SIZE])
 {
 	while (*at < providers->count) {
-		const struct registered_provider *provider = &providers->list[(*at)++];
+		const struct etw_registered_provider *provider = &providers->list[(*at)++];
 
 		guid_format(&provider->guid, guid);
 		if (!word || tool_has_word(provider->name, word) || tool_has_word(guid, word)) {
@@ -217,15 +220,15 @@ next_installed(const struct registered_providers *providers, const char *word, s
 	return NULL;
 }
 
-static const char *schemas_of(const struct registered_provider *provider)
+static const char *schemas_of(const struct etw_registered_provider *provider)
 {
 	return provider->manifest ? "manifest" : "mof";
 }
 
-void add_installed(struct text *out, struct registered_providers *providers, const char *word,
-		   bool as_json)
+void add_installed(struct etw_text *out, struct etw_registered_providers *providers,
+		   const char *word, bool as_json)
 {
-	const struct registered_provider *provider;
+	const struct etw_registered_provider *provider;
 	char guid[GUID_TEXT_SIZE];
 	struct tool_json page;
 	struct json *json;
@@ -257,10 +260,10 @@ void add_installed(struct text *out, struct registered_providers *providers, con
 
 /* ---- sessions of a configuration ---- */
 
-bool sessions_are_free(const struct config *config, const char *advice, struct error *err)
+bool sessions_are_free(const struct config *config, const char *advice, struct etw_error *err)
 {
-	struct running_sessions running = { 0 };
-	bool good = running_read(&running, err);
+	struct etw_running_sessions running = { 0 };
+	bool good = etw_running_read(&running, err);
 
 	for (size_t i = 0; good && i < running.count; i++) {
 		for (size_t k = 0; good && k < config->session_count; k++) {
@@ -268,13 +271,13 @@ bool sessions_are_free(const struct config *config, const char *advice, struct e
 
 			if (text_equal_nocase(name, strlen(name), running.list[i].name,
 					      strlen(running.list[i].name))) {
-				error_set(err, ERROR_SYSTEM, "the session \"%s\" runs already: %s",
-					  name, advice);
+				error_set(err, ETW_ERROR_SYSTEM,
+					  "the session \"%s\" runs already: %s", name, advice);
 				good = false;
 			}
 		}
 	}
-	running_done(&running);
+	etw_running_done(&running);
 	return good;
 }
 
@@ -282,34 +285,34 @@ bool sessions_are_free(const struct config *config, const char *advice, struct e
 
 static int run(struct tool_arguments *arguments)
 {
-	struct registered_providers names = { .list = NULL };
-	struct running_sessions sessions = { .list = NULL };
-	struct error err = { 0 };
-	struct text out = { 0 };
+	struct etw_registered_providers names = { .list = NULL };
+	struct etw_running_sessions sessions = { .list = NULL };
+	struct etw_error err = { 0 };
+	struct etw_text out = { 0 };
 
-	if (!etw_here(&err) || !running_read(&sessions, &err)) {
-		running_done(&sessions);
+	if (!etw_here(&err) || !etw_running_read(&sessions, &err)) {
+		etw_running_done(&sessions);
 		return tool_complain(TOOL_FAILED, "sessions", "%s", err.text);
 	}
-	registered_read(&names, NULL); /* without names, GUIDs are shown */
+	etw_registered_read(&names, NULL); /* without names, GUIDs are shown */
 	add_sessions(&out, &sessions, &names, arguments->as_json != 0);
-	registered_done(&names);
-	running_done(&sessions);
+	etw_registered_done(&names);
+	etw_running_done(&sessions);
 	return tool_print("sessions", &out);
 }
 
 int tool_installed(const char *word, bool as_json)
 {
-	struct registered_providers providers = { .list = NULL };
-	struct error err = { 0 };
-	struct text out = { 0 };
+	struct etw_registered_providers providers = { .list = NULL };
+	struct etw_error err = { 0 };
+	struct etw_text out = { 0 };
 
-	if (!etw_here(&err) || !registered_read(&providers, &err)) {
-		registered_done(&providers);
+	if (!etw_here(&err) || !etw_registered_read(&providers, &err)) {
+		etw_registered_done(&providers);
 		return tool_complain(TOOL_FAILED, "providers", "%s", err.text);
 	}
 	add_installed(&out, &providers, word, as_json);
-	registered_done(&providers);
+	etw_registered_done(&providers);
 	return tool_print("providers", &out);
 }
 

@@ -58,15 +58,15 @@ struct stats {
 	uint64_t top; /* rows of each table that are shown */
 };
 
-static void on_class(void *context, const struct event_class *class)
+static void on_class(void *context, const struct etw_event_class *class)
 {
 	struct stats *stats = context;
 
 	class_rows_class(&stats->classes, class);
 }
 
-static void on_record(void *context, struct recording *recording, const struct event_record *record,
-		      const struct event_class *class)
+static void on_record(void *context, struct recording *recording, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	struct stats *stats = context;
 	uint32_t id;
@@ -164,7 +164,7 @@ static const struct class_row *next_of_no_process(const struct class_rows *class
 }
 
 /* Labels that are no process, where the table shows them. */
-static void explain(struct text *out, const struct stats *stats, const struct table_row *row)
+static void explain(struct etw_text *out, const struct stats *stats, const struct table_row *row)
 {
 	const struct class_row *event = NULL;
 	unsigned shown = 0;
@@ -185,7 +185,7 @@ static void explain(struct text *out, const struct stats *stats, const struct ta
 	}
 }
 
-static void add_numbers(struct text *out, const struct stats *stats, uint64_t records)
+static void add_numbers(struct etw_text *out, const struct stats *stats, uint64_t records)
 {
 	text_add_format(out, "%12" PRIu64 " %5.1f %% %12.1f  ", records,
 			100 * (double)records /
@@ -193,7 +193,8 @@ static void add_numbers(struct text *out, const struct stats *stats, uint64_t re
 			rate(stats, records));
 }
 
-static void add_text_table(struct text *out, const struct stats *stats, const struct table *table)
+static void add_text_table(struct etw_text *out, const struct stats *stats,
+			   const struct table *table)
 {
 	size_t shown = table->count < stats->top ? table->count : (size_t)stats->top;
 	uint64_t others = stats->times.records;
@@ -220,7 +221,7 @@ static void add_text_table(struct text *out, const struct stats *stats, const st
 	}
 }
 
-static void add_disk_row(struct text *out, const uint64_t bytes[DISK_USE_COLUMNS])
+static void add_disk_row(struct etw_text *out, const uint64_t bytes[DISK_USE_COLUMNS])
 {
 	for (unsigned column = 0; column < DISK_USE_COLUMNS; column++) {
 		text_add_format(out, "%15" PRIu64 " ", bytes[column]);
@@ -238,7 +239,7 @@ static bool has_disk_bytes(const struct disk_use *disks)
 	return disks->total[DISK_CAUSED_WRITTEN] + disks->total[DISK_CAUSED_READ] > 0;
 }
 
-static void add_disk_text(struct text *out, const struct stats *stats)
+static void add_disk_text(struct etw_text *out, const struct stats *stats)
 {
 	const struct disk_use *disks = &stats->disks;
 	size_t shown = disks->count < stats->top ? disks->count : (size_t)stats->top;
@@ -272,7 +273,7 @@ static void add_disk_text(struct text *out, const struct stats *stats)
 		share(disks->unknown_read, disks->total[DISK_CAUSED_READ]));
 }
 
-static void add_text(struct text *out, const struct stats *stats)
+static void add_text(struct etw_text *out, const struct stats *stats)
 {
 	char first[UTC_TEXT_SIZE], last[UTC_TEXT_SIZE];
 
@@ -339,7 +340,7 @@ static void add_disk_json(struct json *json, const struct stats *stats)
 	json_object_end(json);
 }
 
-static void add_json(struct text *out, const struct stats *stats)
+static void add_json(struct etw_text *out, const struct stats *stats)
 {
 	struct tool_json page;
 	struct json *json = tool_json_begin(&page);
@@ -368,9 +369,9 @@ static const struct command_option option_rows[] = {
 };
 
 /* After the run. False without memory. */
-static bool finish(struct stats *stats, struct recording *recording, struct error *err)
+static bool finish(struct stats *stats, struct recording *recording, struct etw_error *err)
 {
-	struct source_statistics source;
+	struct etw_source_statistics source;
 
 	recording_statistics(recording, &source);
 	stats->events_lost = source.events_lost;
@@ -403,8 +404,8 @@ static int run(struct tool_arguments *arguments)
 	};
 	struct collector_switches collectors = { .rows = NULL };
 	struct recording *recording = NULL;
-	struct text out = { 0 };
-	struct error err = { 0 };
+	struct etw_text out = { 0 };
+	struct etw_error err = { 0 };
 	int status = TOOL_FAILED;
 
 	if (!disk_use_collectors(&collectors, &err)) {

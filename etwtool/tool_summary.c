@@ -32,7 +32,7 @@
 enum { EVENT_COUNTS_MAX = 1 << 20 };
 
 struct event_count {
-	struct guid provider;
+	struct etw_guid provider;
 	uint16_t id;
 	uint8_t version;
 	uint8_t opcode;
@@ -55,7 +55,7 @@ static uint64_t numbers_of(uint16_t id, uint8_t version, uint8_t opcode, uint8_t
 	return (uint64_t)id << 24 | (uint64_t)version << 16 | (uint64_t)opcode << 8 | level;
 }
 
-static void event_counts_add(struct event_counts *counts, const struct event_record *record)
+static void event_counts_add(struct event_counts *counts, const struct etw_record *record)
 {
 	uint64_t numbers = numbers_of(record->id, record->version, record->opcode, record->level);
 	uint64_t key = guid_hash(record->provider, hash_seed()) ^ hash_u64(numbers + 1);
@@ -104,15 +104,15 @@ static int compare_rows(const void *a, const void *b)
 enum { POINTER_SIZES = 2, BUFFER_TYPES = 1 << 16 };
 
 struct summary {
-	struct configured_manifests manifests; /* borrowed */
-	struct etl_file *file;
-	struct trace_schemas *schemas;
-	struct etl_problems problems;
+	struct etw_configured_manifests manifests; /* borrowed */
+	struct etw_file *file;
+	struct etw_trace_schemas *schemas;
+	struct etw_problems problems;
 	uint64_t buffers;
 	uint64_t compressed;
 	uint64_t *buffer_types; /* BUFFER_TYPES of them, owned */
 	uint64_t records;
-	uint64_t types[RECORD_TYPE_COUNT][POINTER_SIZES];
+	uint64_t types[ETW_RECORD_TYPE_COUNT][POINTER_SIZES];
 	int64_t first_raw;
 	int64_t last_raw;
 	bool has_time;
@@ -120,13 +120,13 @@ struct summary {
 	struct progress progress;
 };
 
-static void look_at_record(void *context, const struct event_record *record)
+static void look_at_record(void *context, const struct etw_record *record)
 {
 	struct summary *summary = context;
 
 	summary->records++;
 	summary->types[record->type][record->pointer_size == 8]++;
-	if (record->raw_time != RECORD_NO_TIME) {
+	if (record->raw_time != ETW_RECORD_NO_TIME) {
 		if (!summary->has_time || record->raw_time < summary->first_raw) {
 			summary->first_raw = record->raw_time;
 		}
@@ -136,55 +136,55 @@ static void look_at_record(void *context, const struct event_record *record)
 		summary->has_time = true;
 	}
 	event_counts_add(&summary->counts, record);
-	trace_schemas_look(summary->schemas, record);
+	etw_trace_schemas_look(summary->schemas, record);
 }
 
-static bool read_recording(struct summary *summary, struct error *err)
+static bool read_recording(struct summary *summary, struct etw_error *err)
 {
-	struct etl_damage damage = { .problems = &summary->problems };
-	struct etl_visitor visitor = { .record_context = summary, .on_record = look_at_record };
-	struct etl_file *file = summary->file;
-	struct etl_so_far so_far = { 0 };
-	struct etl_scan scan;
-	struct etl_buffer buffer;
-	enum etl_step step;
+	struct etw_damage damage = { .problems = &summary->problems };
+	struct etw_visitor visitor = { .record_context = summary, .on_record = look_at_record };
+	struct etw_file *file = summary->file;
+	struct etw_so_far so_far = { 0 };
+	struct etw_scan scan;
+	struct etw_buffer buffer;
+	enum etw_step step;
 
 	if (file->clock_doubt) {
-		etl_problem(&summary->problems, "%s", file->clock_doubt);
+		etw_problem(&summary->problems, "%s", file->clock_doubt);
 	}
 	if (file->set_doubt) {
-		etl_problem(&summary->problems, "%s", file->set_doubt);
+		etw_problem(&summary->problems, "%s", file->set_doubt);
 	}
 	progress_start(&summary->progress, "etwtool", tool_summary.name, tool_summary.output);
 	summary->progress.passes = 1;
-	etl_file_scan(file, &scan, &damage, 0, 0);
-	while ((step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+	etw_file_scan(file, &scan, &damage, 0, 0);
+	while ((step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
 		progress_show(&summary->progress, buffer.place.offset, file->input.size_bytes, 0,
 			      file->input.size_bytes);
 		summary->buffers++;
 		summary->compressed += buffer.header.compressed;
 		summary->buffer_types[buffer.header.type]++;
 		if (buffer.bytes) {
-			etl_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
+			etw_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
 		}
 	}
-	etl_scan_done(&scan);
+	etw_scan_done(&scan);
 	progress_end(&summary->progress);
-	if (step == ETL_STEP_FAILED) {
+	if (step == ETW_STEP_FAILED) {
 		return false;
 	}
-	etl_check_count(file, summary->buffers, &damage);
+	etw_check_count(file, summary->buffers, &damage);
 	if (summary->counts.count > 0) {
 		qsort(summary->counts.rows, summary->counts.count, sizeof(struct event_count),
 		      compare_rows);
 	}
-	trace_schemas_finish(summary->schemas);
+	etw_trace_schemas_finish(summary->schemas);
 	return true;
 }
 
 /* ---- output ---- */
 
-static void write_header(struct json *json, const struct etl_header *header)
+static void write_header(struct json *json, const struct etw_header *header)
 {
 	char version[40];
 
@@ -198,7 +198,8 @@ static void write_header(struct json *json, const struct etl_header *header)
 	json_member_i64(json, "perf_freq", header->perf_frequency);
 	json_member_u64(json, "cpu_mhz", header->cpu_mhz);
 	json_member_u64(json, "clock_type", header->clock_type);
-	json_member_string(json, "clock", clock_type_name((enum clock_type)header->clock_type));
+	json_member_string(json, "clock",
+			   etw_clock_type_name((enum etw_clock_type)header->clock_type));
 	json_member_i64(json, "start_filetime", header->start_time);
 	json_member_i64(json, "end_filetime", header->end_time);
 	json_member_i64(json, "boot_filetime", header->boot_time);
@@ -217,11 +218,11 @@ static void write_header(struct json *json, const struct etl_header *header)
 }
 
 /* Of a recording of several files. */
-static void write_files(struct json *json, const struct etl_file *file)
+static void write_files(struct json *json, const struct etw_file *file)
 {
 	json_member_array(json, "files");
 	for (size_t i = 0; i < file->part_count; i++) {
-		const struct etl_file_part *part = &file->parts[i];
+		const struct etw_file_part *part = &file->parts[i];
 
 		json_object_begin(json);
 		json_member_string(json, "file", os_path_name(part->path));
@@ -269,15 +270,15 @@ static int compare_names(const void *a, const void *b)
 
 static void write_classes(struct json *json, const struct summary *summary)
 {
-	struct named_count rows[RECORD_TYPE_COUNT * POINTER_SIZES];
+	struct named_count rows[ETW_RECORD_TYPE_COUNT * POINTER_SIZES];
 	size_t count = 0;
 
-	for (unsigned type = 0; type < RECORD_TYPE_COUNT; type++) {
+	for (unsigned type = 0; type < ETW_RECORD_TYPE_COUNT; type++) {
 		const uint64_t *by_size = summary->types[type];
-		const char *name = record_type_name((enum record_type)type);
+		const char *name = etw_record_type_name((enum etw_record_type)type);
 
 		/* A message's own header says nothing of pointers. */
-		if (type == RECORD_MESSAGE) {
+		if (type == ETW_RECORD_MESSAGE) {
 			snprintf(rows[count].name, sizeof rows[count].name, "%s", name);
 			rows[count++].count = by_size[0] + by_size[1];
 			continue;
@@ -300,14 +301,14 @@ static void write_classes(struct json *json, const struct summary *summary)
 
 static void write_times(struct json *json, const struct summary *summary)
 {
-	const struct etl_format *format = &summary->file->format;
+	const struct etw_format *format = &summary->file->format;
 	static const char *const keys[] = { "first_raw_timestamp", "last_raw_timestamp",
 					    "first_filetime", "last_filetime" };
 	int64_t values[] = {
 		summary->first_raw,
 		summary->last_raw,
-		clock_time(&format->clock, summary->first_raw),
-		clock_time(&format->clock, summary->last_raw),
+		etw_clock_time(&format->clock, summary->first_raw),
+		etw_clock_time(&format->clock, summary->last_raw),
 	};
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -320,14 +321,14 @@ static void write_times(struct json *json, const struct summary *summary)
 }
 
 /* A kernel class has its own name; other providers that of the recording, or else of a manifest. */
-static const char *name_of_provider(const struct summary *summary, const struct guid *provider)
+static const char *name_of_provider(const struct summary *summary, const struct etw_guid *provider)
 {
-	const char *name = kernel_class_name(provider);
-	const struct schema_origins origins = { .trace = summary->schemas,
-						.configured = summary->manifests.configured,
-						.builtin = summary->manifests.builtin };
+	const char *name = etw_kernel_class_name(provider);
+	const struct etw_schema_origins origins = { .trace = summary->schemas,
+						    .configured = summary->manifests.configured,
+						    .builtin = summary->manifests.builtin };
 
-	return name ? name : event_provider_name(&origins, provider);
+	return name ? name : etw_event_provider_name(&origins, provider);
 }
 
 static void write_providers(struct json *json, const struct summary *summary)
@@ -336,11 +337,12 @@ static void write_providers(struct json *json, const struct summary *summary)
 
 	json_member_object(json, "providers");
 	for (size_t i = 0; i < counts->count;) {
-		const struct guid *provider = &counts->rows[i].provider;
+		const struct etw_guid *provider = &counts->rows[i].provider;
 		uint64_t records = 0;
 		char text[GUID_TEXT_SIZE];
 
-		for (; i < counts->count && guid_equal(provider, &counts->rows[i].provider); i++) {
+		for (; i < counts->count && etw_guid_equal(provider, &counts->rows[i].provider);
+		     i++) {
 			records += counts->rows[i].records;
 		}
 		guid_format(provider, text);
@@ -354,9 +356,9 @@ static void write_providers(struct json *json, const struct summary *summary)
 
 static void write_schemas(struct json *json, const struct summary *summary)
 {
-	struct trace_schemas_counts counts;
+	struct etw_trace_schemas_counts counts;
 
-	trace_schemas_count(summary->schemas, &counts);
+	etw_trace_schemas_count(summary->schemas, &counts);
 	json_member_object(json, "schemas");
 	json_member_u64(json, "eventsource_manifests", counts.manifests);
 	json_member_u64(json, "eventinfo", counts.event_infos);
@@ -384,7 +386,7 @@ static void write_counts(struct json *json, const struct summary *summary)
 
 static void write_problems(struct json *json, const struct summary *summary)
 {
-	const struct etl_problems *problems = &summary->problems;
+	const struct etw_problems *problems = &summary->problems;
 	char text[80];
 
 	json_member_array(json, "problems");
@@ -404,7 +406,7 @@ static void write_problems(struct json *json, const struct summary *summary)
 	json_array_end(json);
 }
 
-static void write_summary(struct text *out, const struct summary *summary, const char *path)
+static void write_summary(struct etw_text *out, const struct summary *summary, const char *path)
 {
 	struct tool_json page;
 	struct json *json = tool_json_begin(&page);
@@ -428,8 +430,8 @@ static void write_summary(struct text *out, const struct summary *summary, const
 static int run(struct tool_arguments *arguments)
 {
 	struct summary summary = { .manifests = { NULL } };
-	struct error err = { 0 };
-	struct text out = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_text out = { 0 };
 	int status = TOOL_FAILED;
 
 	if (arguments->builtin && !tool_use_builtin(arguments)) {
@@ -437,8 +439,8 @@ static int run(struct tool_arguments *arguments)
 	}
 	summary.manifests = arguments->manifests;
 	/* No override of the pointer size: headers are counted as recorded. */
-	summary.file = etl_file_open(arguments->words[0], 0, &err);
-	summary.schemas = summary.file ? trace_schemas_new(&err) : NULL;
+	summary.file = etw_file_open(arguments->words[0], 0, &err);
+	summary.schemas = summary.file ? etw_trace_schemas_new(&err) : NULL;
 	summary.buffer_types = calloc(BUFFER_TYPES, sizeof *summary.buffer_types);
 	if (summary.schemas && !summary.buffer_types) {
 		error_no_memory(&err, "a summary");
@@ -446,15 +448,15 @@ static int run(struct tool_arguments *arguments)
 		write_summary(&out, &summary, arguments->words[0]);
 		status = tool_print("summary", &out);
 	}
-	if (err.code != ERROR_NONE) {
+	if (err.code != ETW_ERROR_NONE) {
 		tool_complain(TOOL_FAILED, "summary", "%s", err.text);
 	}
 	free(summary.counts.rows);
 	map_done(&summary.counts.by_hash);
-	etl_problems_done(&summary.problems);
-	trace_schemas_free(summary.schemas);
+	etw_problems_done(&summary.problems);
+	etw_trace_schemas_free(summary.schemas);
 	free(summary.buffer_types);
-	etl_file_close(summary.file);
+	etw_file_close(summary.file);
 	return status;
 }
 

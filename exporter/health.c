@@ -86,17 +86,17 @@ static void set(struct health *health, struct family *family, const uint32_t *la
 
 static const char *restart_label(size_t index)
 {
-	return restart_reason_name((enum restart_reason)index);
+	return etw_restart_reason_name((enum etw_restart_reason)index);
 }
 
 static const char *names_label(size_t index)
 {
-	return names_source_name((enum names_source)index);
+	return etw_names_source_name((enum etw_names_source)index);
 }
 
 static const char *harvest_label(size_t index)
 {
-	return harvest_result_name((enum harvest_result)index);
+	return etw_harvest_result_name((enum etw_harvest_result)index);
 }
 
 static const char *miss_label(size_t index)
@@ -146,7 +146,7 @@ static void show_session_info(struct health *health, struct family *family)
 		runner_session(health->runner, i, &session);
 		labels[0] = word(health, session.facts.name);
 		labels[1] = word(health, session.facts.type);
-		labels[2] = word(health, clock_type_name(session.facts.clock.type));
+		labels[2] = word(health, etw_clock_type_name(session.facts.clock.type));
 		labels[3] = word(health, session.facts.mode);
 		if (session.gone) {
 			family_hide(family, health->shard, labels);
@@ -305,17 +305,17 @@ static const struct row rows[] = {
 	{ ONCE(show_session_info), GAUGE("etw_session_info",
 		"Sessions with their kind, clock and mode; always 1.", LABELS(4, "session", "kind", "clock",
 		"mode")) },
-	{ SOURCE(restarts), .count = RESTART_COUNT, .label = restart_label,
+	{ SOURCE(restarts), .count = ETW_RESTART_COUNT, .label = restart_label,
 	  COUNTER("etw_session_restarts_total",
 		"Restarts of the session, by reason.", LABELS(2, "session",
 		"reason")) },
-	{ SOURCE(names), .count = NAMES_COUNT, .label = names_label, .scope = OF_LIVE,
+	{ SOURCE(names), .count = ETW_NAMES_COUNT, .label = names_label, .scope = OF_LIVE,
 	  COUNTER("etw_session_names_harvested_total",
 		"Names of files that were open before, by the source they came from.", LABELS(2, "session",
 		"source")) },
 	{ SOURCE(names_lost), .scope = OF_LIVE, COUNTER("etw_session_names_lost_total",
 		"Records of harvest sessions that were lost or did not fit into memory.", BY_SESSION) },
-	{ SOURCE(harvests), .count = HARVEST_COUNT, .label = harvest_label, .scope = OF_LIVE,
+	{ SOURCE(harvests), .count = ETW_HARVEST_COUNT, .label = harvest_label, .scope = OF_LIVE,
 	  COUNTER("etw_session_harvests_total",
 		"Harvest sessions, which find open files, disks and services, by result.", LABELS(2, "session",
 		"result")) },
@@ -397,7 +397,7 @@ static void show_rows(struct health *health, enum from from, const void *values,
 
 static void show_last_recording(struct health *health)
 {
-	struct text file = { 0 }, reason = { 0 };
+	struct etw_text file = { 0 }, reason = { 0 };
 	size_t row = 0;
 
 	while (rows[row].from != FROM_LAST_RECORDING) {
@@ -458,13 +458,13 @@ static void on_scrape(void *context)
 
 /* ---- making ---- */
 
-static bool make_families(struct health *health, struct error *err)
+static bool make_families(struct health *health, struct etw_error *err)
 {
 	enum scope other = runner_is_live(health->runner) ? OF_REPLAY : OF_LIVE;
 
 	health->families = calloc(ROW_COUNT, sizeof(struct family *));
 	if (!health->families) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the health families");
+		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory for the health families");
 	}
 	for (size_t i = 0; i < ROW_COUNT; i++) {
 		if (rows[i].scope == other ||
@@ -483,12 +483,12 @@ static bool make_families(struct health *health, struct error *err)
 	return true;
 }
 
-struct health *health_new(const struct setup *setup, struct runner *runner, struct error *err)
+struct health *health_new(const struct setup *setup, struct runner *runner, struct etw_error *err)
 {
 	struct health *health = calloc(1, sizeof *health);
 
 	if (!health) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the health families");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory for the health families");
 		return NULL;
 	}
 	health->registry = setup->registry;
@@ -587,7 +587,7 @@ static const struct family_options scrape_rows[SCRAPE_FAMILIES] = {
 /* clang-format on */
 
 static bool register_rows(struct registry *registry, const struct family_options *family_rows,
-			  unsigned count, struct family **families, struct error *err)
+			  unsigned count, struct family **families, struct etw_error *err)
 {
 	bool good = true;
 
@@ -599,7 +599,7 @@ static bool register_rows(struct registry *registry, const struct family_options
 }
 
 bool scrape_families(struct registry *registry, struct family *families[SCRAPE_FAMILIES],
-		     struct error *err)
+		     struct etw_error *err)
 {
 	return register_rows(registry, scrape_rows, SCRAPE_FAMILIES, families, err);
 }
@@ -625,14 +625,14 @@ static const struct family_options web_rows[WEB_FAMILIES] = {
 /* clang-format on */
 
 bool web_families(struct registry *registry, struct family *families[WEB_FAMILIES],
-		  struct error *err)
+		  struct etw_error *err)
 {
 	return register_rows(registry, web_rows, WEB_FAMILIES, families, err);
 }
 
 /* ---- all of them ---- */
 
-bool health_declare(struct registry *registry, struct error *err)
+bool health_declare(struct registry *registry, struct etw_error *err)
 {
 	struct family *pipeline[PIPELINE_FAMILIES];
 	struct family *scrapes[SCRAPE_FAMILIES];

@@ -22,7 +22,7 @@ struct health; /* opaque */
  * Registers the families that such a runner has, and a hook that sets them before each scrape.
  * Everything is borrowed until health_free(), which comes after the last scrape.
  */
-struct health *health_new(const struct setup *setup, struct runner *runner, struct error *err);
+struct health *health_new(const struct setup *setup, struct runner *runner, struct etw_error *err);
 void health_free(struct health *health);
 
 /* A reload has put another set-up in force, in place of the one so far, which is borrowed until
@@ -43,7 +43,7 @@ enum scrape_family {
 };
 
 bool scrape_families(struct registry *registry, struct family *families[SCRAPE_FAMILIES],
-		     struct error *err);
+		     struct etw_error *err);
 
 /* The families about the web configuration: authentication, TLS, the file
  * (exporter/http/web_config.h). */
@@ -58,10 +58,10 @@ enum web_family {
 };
 
 bool web_families(struct registry *registry, struct family *families[WEB_FAMILIES],
-		  struct error *err);
+		  struct etw_error *err);
 
 /* Registers all families that the program always has, for a list of them: those above, of replays
  * and of live sessions, and those of consumers. */
-bool health_declare(struct registry *registry, struct error *err);
+bool health_declare(struct registry *registry, struct etw_error *err);
 
 #endif

@@ -21,7 +21,7 @@
 /* ---- texts ---- */
 
 /* A number with commas between thousands. */
-static void add_count(struct text *html, uint64_t value)
+static void add_count(struct etw_text *html, uint64_t value)
 {
 	if (value >= 1000) {
 		add_count(html, value / 1000);
@@ -32,20 +32,21 @@ static void add_count(struct text *html, uint64_t value)
 }
 
 /* "1 event", "1,234 events" */
-static void add_counted(struct text *html, uint64_t count, const char *noun)
+static void add_counted(struct etw_text *html, uint64_t count, const char *noun)
 {
 	add_count(html, count);
 	text_add_format(html, " %s%s", noun, count == 1 ? "" : "s");
 }
 
-static void add_number_cell(struct text *html, uint64_t value)
+static void add_number_cell(struct etw_text *html, uint64_t value)
 {
 	text_add_string(html, "<td class=\"n\">");
 	add_count(html, value);
 }
 
 /* A word with a sign before it, so that colour is not all that says it. */
-static void add_state_word(struct text *html, const char *class, const char *sign, const char *word)
+static void add_state_word(struct etw_text *html, const char *class, const char *sign,
+			   const char *word)
 {
 	text_add_format(html, "<span class=\"%s\"><span aria-hidden=\"true\">%s</span> %s</span>",
 			class, sign, word);
@@ -75,7 +76,7 @@ static struct landing_losses losses_of(struct runner *runner)
 }
 
 /* "5 events, 1 buffer with an unknown number of events, 2 damaged places" */
-static void add_known_losses(struct text *html, const struct landing_losses *losses)
+static void add_known_losses(struct etw_text *html, const struct landing_losses *losses)
 {
 	const struct {
 		uint64_t count;
@@ -97,7 +98,7 @@ static void add_known_losses(struct text *html, const struct landing_losses *los
 	}
 }
 
-void landing_add_losses(struct text *html, const struct landing_losses *losses)
+void landing_add_losses(struct etw_text *html, const struct landing_losses *losses)
 {
 	bool lost = losses->events > 0 || losses->buffers > 0 || losses->damaged > 0;
 	const char *since = losses->live ? "since the exporter started" :
@@ -130,7 +131,7 @@ void landing_add_losses(struct text *html, const struct landing_losses *losses)
 	}
 }
 
-static void add_losses(struct text *html, struct runner *runner)
+static void add_losses(struct etw_text *html, struct runner *runner)
 {
 	const struct landing_losses losses = losses_of(runner);
 
@@ -142,7 +143,7 @@ static void add_losses(struct text *html, struct runner *runner)
 
 /* ---- sources ---- */
 
-static void add_source_state(struct text *html, const struct runner_session *session, bool live,
+static void add_source_state(struct etw_text *html, const struct runner_session *session, bool live,
 			     bool finished)
 {
 	if (live && session->up) {
@@ -156,7 +157,7 @@ static void add_source_state(struct text *html, const struct runner_session *ses
 	}
 }
 
-static void add_lost_cell(struct text *html, uint64_t events, uint64_t buffers)
+static void add_lost_cell(struct etw_text *html, uint64_t events, uint64_t buffers)
 {
 	text_add_string(html, "<td class=\"n\">");
 	if (events > 0 || buffers == 0) {
@@ -168,7 +169,7 @@ static void add_lost_cell(struct text *html, uint64_t events, uint64_t buffers)
 	}
 }
 
-static void add_source(struct text *html, const struct setup *setup, struct runner *runner,
+static void add_source(struct etw_text *html, const struct setup *setup, struct runner *runner,
 		       size_t index, bool finished)
 {
 	bool live = runner_is_live(runner);
@@ -200,7 +201,7 @@ static void add_source(struct text *html, const struct setup *setup, struct runn
 	text_add_char(html, '\n');
 }
 
-static void add_sources(struct text *html, const struct setup *setup, struct runner *runner,
+static void add_sources(struct etw_text *html, const struct setup *setup, struct runner *runner,
 			const char *config_file)
 {
 	bool live = runner_is_live(runner);
@@ -228,7 +229,7 @@ static void add_sources(struct text *html, const struct setup *setup, struct run
 	text_add_string(html, "</bdi></p>\n</section>\n");
 }
 
-void landing_add_state(struct text *html, const struct setup *setup, struct runner *runner,
+void landing_add_state(struct etw_text *html, const struct setup *setup, struct runner *runner,
 		       const char *config_file)
 {
 	add_losses(html, runner);
@@ -238,7 +239,7 @@ void landing_add_state(struct text *html, const struct setup *setup, struct runn
 /* ---- collectors ---- */
 
 /* A name may be broken behind each underscore. */
-static void add_breakable(struct text *html, const char *name)
+static void add_breakable(struct etw_text *html, const char *name)
 {
 	for (; *name != '\0'; name++) {
 		const char character[] = { *name, '\0' };
@@ -249,9 +250,9 @@ static void add_breakable(struct text *html, const char *name)
 }
 
 /* A pair of backticks encloses code, as in Markdown. */
-static void add_help(struct text *html, const char *help)
+static void add_help(struct etw_text *html, const char *help)
 {
-	struct text escaped = { 0 };
+	struct etw_text escaped = { 0 };
 	const char *at, *tick, *end;
 
 	text_add_html(&escaped, help);
@@ -268,7 +269,7 @@ static void add_help(struct text *html, const char *help)
 	text_free(&escaped);
 }
 
-static void add_collector(struct text *html, const struct collector_info *collector,
+static void add_collector(struct etw_text *html, const struct collector_info *collector,
 			  const char *metrics)
 {
 	text_add_string(html, "<tr><th scope=\"row\">");
@@ -286,7 +287,7 @@ static void add_collector(struct text *html, const struct collector_info *collec
 }
 
 /* Those that are on, or those that are off. Returns how many there are. */
-static size_t add_collector_table(struct text *html, const struct rule_set *rules, bool on,
+static size_t add_collector_table(struct etw_text *html, const struct rule_set *rules, bool on,
 				  const char *metrics)
 {
 	const struct collector_info *collector;
@@ -307,9 +308,10 @@ static size_t add_collector_table(struct text *html, const struct rule_set *rule
 	return count;
 }
 
-void landing_add_collectors(struct text *html, const struct rule_set *rules, const char *metrics)
+void landing_add_collectors(struct etw_text *html, const struct rule_set *rules,
+			    const char *metrics)
 {
-	struct text off = { 0 };
+	struct etw_text off = { 0 };
 	size_t off_count = add_collector_table(&off, rules, false, metrics);
 
 	text_add_string(html, "<section aria-labelledby=\"collectors-title\">\n"

@@ -18,7 +18,7 @@ struct setup;
 /* Both add sections of the page as HTML. Any thread. */
 
 /* config_file: NULL for the built-in configuration. */
-void landing_add_state(struct text *html, const struct setup *setup, struct runner *runner,
+void landing_add_state(struct etw_text *html, const struct setup *setup, struct runner *runner,
 		       const char *config_file);
 
 /* Of all sources together. */
@@ -31,9 +31,10 @@ struct landing_losses {
 };
 
 /* The sentences about them, which landing_add_state() begins with. */
-void landing_add_losses(struct text *html, const struct landing_losses *losses);
+void landing_add_losses(struct etw_text *html, const struct landing_losses *losses);
 
 /* metrics: the address of the metrics page, for links. */
-void landing_add_collectors(struct text *html, const struct rule_set *rules, const char *metrics);
+void landing_add_collectors(struct etw_text *html, const struct rule_set *rules,
+			    const char *metrics);
 
 #endif

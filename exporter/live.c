@@ -30,29 +30,30 @@ enum { PROCESS_KEYWORD = 0x10, INFORMATIONAL = 4 };
 
 static char names_provider[] = "Microsoft-Windows-Kernel-Process";
 
-static bool guid_of(const struct provider_spec *spec, struct guid *guid)
+static bool guid_of(const struct etw_provider_spec *spec, struct etw_guid *guid)
 {
-	if (!provider_spec_nameless(spec)) {
+	if (!etw_provider_spec_nameless(spec)) {
 		*guid = spec->guid;
 		return true;
 	}
-	return provider_guid(spec->name, guid);
+	return etw_provider_guid(spec->name, guid);
 }
 
 /* A provider that is given once by name and once by GUID is recognised as the same only if its name
  * is among the built-in ones. */
-static bool same(const struct provider_spec *a, const struct provider_spec *b)
+static bool same(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
 {
-	struct guid guid_a, guid_b;
+	struct etw_guid guid_a, guid_b;
 
 	if (guid_of(a, &guid_a) && guid_of(b, &guid_b)) {
-		return guid_equal(&guid_a, &guid_b);
+		return etw_guid_equal(&guid_a, &guid_b);
 	}
 	return a->name && b->name &&
 	       text_equal_nocase(a->name, strlen(a->name), b->name, strlen(b->name));
 }
 
-static bool among(const struct provider_spec *list, size_t count, const struct provider_spec *spec)
+static bool among(const struct etw_provider_spec *list, size_t count,
+		  const struct etw_provider_spec *spec)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (same(&list[i], spec)) {
@@ -62,7 +63,7 @@ static bool among(const struct provider_spec *list, size_t count, const struct p
 	return false;
 }
 
-static bool configured(const struct config *config, const struct provider_spec *spec)
+static bool configured(const struct config *config, const struct etw_provider_spec *spec)
 {
 	for (size_t i = 0; i < config->session_count; i++) {
 		if (among(config->sessions[i].providers, config->sessions[i].provider_count,
@@ -73,7 +74,7 @@ static bool configured(const struct config *config, const struct provider_spec *
 	return false;
 }
 
-static bool has_id(const struct provider_spec *spec, uint16_t id)
+static bool has_id(const struct etw_provider_spec *spec, uint16_t id)
 {
 	for (size_t i = 0; i < spec->id_count; i++) {
 		if (spec->ids[i] == id) {
@@ -84,7 +85,7 @@ static bool has_id(const struct provider_spec *spec, uint16_t id)
 }
 
 /* When there are more ids than a filter takes, every event is delivered. */
-static void merge_ids(struct provider_spec *into, const struct provider_spec *from)
+static void merge_ids(struct etw_provider_spec *into, const struct etw_provider_spec *from)
 {
 	if (into->id_count == 0 || from->id_count == 0) {
 		into->id_count = 0; /* every event */
@@ -94,7 +95,7 @@ static void merge_ids(struct provider_spec *into, const struct provider_spec *fr
 		if (has_id(into, from->ids[i])) {
 			continue;
 		}
-		if (into->id_count == PROVIDER_IDS_MAX) {
+		if (into->id_count == ETW_PROVIDER_IDS_MAX) {
 			into->id_count = 0;
 			return;
 		}
@@ -103,13 +104,13 @@ static void merge_ids(struct provider_spec *into, const struct provider_spec *fr
 }
 
 /* What both request; needs have the short form only. */
-static void merge(struct provider_spec *into, const struct provider_spec *from)
+static void merge(struct etw_provider_spec *into, const struct etw_provider_spec *from)
 {
-	provider_spec_widen(into, from);
+	etw_provider_spec_widen(into, from);
 	merge_ids(into, from);
 }
 
-static void add_need(struct live_providers *providers, const struct provider_spec *need)
+static void add_need(struct live_providers *providers, const struct etw_provider_spec *need)
 {
 	for (size_t i = 0; i < providers->count; i++) {
 		if (same(&providers->list[i], need)) {
@@ -122,9 +123,9 @@ static void add_need(struct live_providers *providers, const struct provider_spe
 
 static void add_names(struct live_providers *providers)
 {
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 
-	provider_spec_init(&spec);
+	etw_provider_spec_init(&spec);
 	spec.name = names_provider;
 	spec.level = INFORMATIONAL;
 	spec.any = PROCESS_KEYWORD;
@@ -137,8 +138,8 @@ static void add_names(struct live_providers *providers)
 
 /* What the collectors need, by number: providers, and where no session has kernel events those that
  * take their place. NULL behind the last. */
-static const struct provider_spec *need_of(const struct config *config,
-					   const struct rule_set *rules, size_t number)
+static const struct etw_provider_spec *need_of(const struct config *config,
+					       const struct rule_set *rules, size_t number)
 {
 	size_t count = 0;
 
@@ -152,7 +153,7 @@ static const struct provider_spec *need_of(const struct config *config,
 }
 
 bool live_providers_init(struct live_providers *providers, const struct config *config,
-			 const struct rule_set *rules, size_t index, struct error *err)
+			 const struct rule_set *rules, size_t index, struct etw_error *err)
 {
 	const struct config_session *session = &config->sessions[index];
 	size_t needed = 0;
@@ -166,7 +167,7 @@ bool live_providers_init(struct live_providers *providers, const struct config *
 		return error_no_memory(err, "the providers of a session");
 	}
 	for (size_t i = 0; i < needed; i++) {
-		const struct provider_spec *need = need_of(config, rules, i);
+		const struct etw_provider_spec *need = need_of(config, rules, i);
 
 		if (!configured(config, need)) {
 			add_need(providers, need);
@@ -205,13 +206,14 @@ static const struct family_options delay_family = {
 	.bucket_count = sizeof delay_bounds_ns / sizeof delay_bounds_ns[0],
 };
 
-struct family *live_delay_family(struct registry *registry, struct error *err)
+struct family *live_delay_family(struct registry *registry, struct etw_error *err)
 {
 	return registry_family(registry, &delay_family, err);
 }
 
 /* The histogram of its canaries exists at 0 from the start. */
-static bool make_delay(struct live_session *session, struct registry *registry, struct error *err)
+static bool make_delay(struct live_session *session, struct registry *registry,
+		       struct etw_error *err)
 {
 	uint32_t label = intern_own(registry_strings(registry), session->name);
 	struct family *delay = live_delay_family(registry, err);
@@ -231,26 +233,28 @@ static void on_canary(void *context, uint64_t delay_ns)
 	cells_observe(session->delay, session->shard, session->delay_cells, delay_ns);
 }
 
-static void on_session_event(void *context, enum session_event event, const char *sentence)
+static void on_session_event(void *context, enum etw_session_event event, const char *sentence)
 {
 	const struct live_session *session = context;
 	static const struct {
 		enum log_level level;
 		const char *message;
 	} lines[] = {
-		[SESSION_STARTED] = { LOG_INFO, "Session started" },
-		[SESSION_STALE] = { LOG_WARNING, "Session existed already" },
-		[SESSION_CONFLICT] = { LOG_WARNING, "Session belongs to another program" },
-		[SESSION_LOST] = { LOG_WARNING, "Session ended; starting it again" },
-		[SESSION_RESTORED] = { LOG_WARNING, "Session was changed" },
-		[SESSION_GIVEN_UP] = { LOG_WARNING, "Session is changed again and again" },
-		[SESSION_EXPLAINED] = { LOG_WARNING, "Program that ended or changed the session" },
-		[SESSION_NOT_RESTARTED] = { LOG_ERROR, "Session cannot be restarted; retrying" },
-		[SESSION_PROVIDER_FAILED] = { LOG_WARNING,
-					      "Optional session feature is not available" },
-		[SESSION_STOPPED] = { LOG_INFO, "Session stopped" },
-		[SESSION_NOT_STOPPED] = { LOG_WARNING,
-					  "Session cannot be stopped and goes on running" },
+		[ETW_SESSION_STARTED] = { LOG_INFO, "Session started" },
+		[ETW_SESSION_STALE] = { LOG_WARNING, "Session existed already" },
+		[ETW_SESSION_CONFLICT] = { LOG_WARNING, "Session belongs to another program" },
+		[ETW_SESSION_LOST] = { LOG_WARNING, "Session ended; starting it again" },
+		[ETW_SESSION_RESTORED] = { LOG_WARNING, "Session was changed" },
+		[ETW_SESSION_GIVEN_UP] = { LOG_WARNING, "Session is changed again and again" },
+		[ETW_SESSION_EXPLAINED] = { LOG_WARNING,
+					    "Program that ended or changed the session" },
+		[ETW_SESSION_NOT_RESTARTED] = { LOG_ERROR,
+						"Session cannot be restarted; retrying" },
+		[ETW_SESSION_PROVIDER_FAILED] = { LOG_WARNING,
+						  "Optional session feature is not available" },
+		[ETW_SESSION_STOPPED] = { LOG_INFO, "Session stopped" },
+		[ETW_SESSION_NOT_STOPPED] = { LOG_WARNING,
+					      "Session cannot be stopped and goes on running" },
 	};
 
 	log_line(lines[event].level, lines[event].message, log_text("session", session->name),
@@ -259,22 +263,22 @@ static void on_session_event(void *context, enum session_event event, const char
 
 /* The providers are borrowed. session may be NULL, for a change. False: they do not fit. */
 static bool fill_options(struct live_session *session, const struct live_session_options *options,
-			 const struct live_providers *providers, struct live_options *live,
-			 struct error *err)
+			 const struct live_providers *providers, struct etw_live_options *live,
+			 struct etw_error *err)
 {
-	static const enum live_logger loggers[] = {
-		[LOGGER_AUTO] = LIVE_PRIVATE,
-		[LOGGER_PRIVATE] = LIVE_PRIVATE,
-		[LOGGER_SYSTEM_PROVIDERS] = LIVE_SYSTEM_PROVIDERS,
-		[LOGGER_NT_KERNEL] = LIVE_NT_KERNEL,
-		[LOGGER_USER] = LIVE_USER,
+	static const enum etw_live_logger loggers[] = {
+		[LOGGER_AUTO] = ETW_LIVE_PRIVATE,
+		[LOGGER_PRIVATE] = ETW_LIVE_PRIVATE,
+		[LOGGER_SYSTEM_PROVIDERS] = ETW_LIVE_SYSTEM_PROVIDERS,
+		[LOGGER_NT_KERNEL] = ETW_LIVE_NT_KERNEL,
+		[LOGGER_USER] = ETW_LIVE_USER,
 	};
 	const struct setup *setup = options->setup;
 	const struct config_session *configured = &setup->config->sessions[options->index];
 	bool first = options->index == 0;
 	bool kernel = first && setup->config->kernel_events;
 
-	*live = (struct live_options){
+	*live = (struct etw_live_options){
 		.name = options->name,
 		.logger = loggers[configured->logger],
 		.takeover = configured->takeover,
@@ -300,54 +304,55 @@ static bool fill_options(struct live_session *session, const struct live_session
 		.stop_grace_ms = options->stop_grace_ms,
 		.snapshot_ms = options->snapshot_ms,
 	};
-	return live->logger != LIVE_NT_KERNEL || live->provider_count == 0 ||
-	       error_set(err, ERROR_CONFIG,
+	return live->logger != ETW_LIVE_NT_KERNEL || live->provider_count == 0 ||
+	       error_set(err, ETW_ERROR_CONFIG,
 			 "session %s: the collectors that are on need providers, which the NT "
 			 "Kernel Logger does not support; add a user session",
 			 configured->name);
 }
 
-struct source *live_session_open(struct live_session *session,
-				 const struct live_session_options *options, struct error *err)
+struct etw_source *live_session_open(struct live_session *session,
+				     const struct live_session_options *options,
+				     struct etw_error *err)
 {
 	const struct setup *setup = options->setup;
 	struct live_providers providers;
-	struct live_options live;
-	struct source *source = NULL;
+	struct etw_live_options live;
+	struct etw_source *source = NULL;
 
 	session->name = options->name;
 	session->shard = options->shard;
 	if (!make_delay(session, setup->registry, err)) {
 		return NULL;
 	}
-	session->tdh = tdh_new(err);
+	session->tdh = etw_tdh_new(err);
 	if (!session->tdh ||
 	    !live_providers_init(&providers, setup->config, setup->rules, options->index, err)) {
 		return NULL;
 	}
 	session->names_only = providers.names_only;
 	if (fill_options(session, options, &providers, &live, err)) {
-		source = source_open_live(&live, err);
+		source = etw_source_open_live(&live, err);
 	}
 	live_providers_done(&providers);
 	return source;
 }
 
-struct live_change *live_session_prepare(struct source *source,
-					 const struct live_session_options *options,
-					 bool *names_only, struct error *err)
+struct etw_live_change *live_session_prepare(struct etw_source *source,
+					     const struct live_session_options *options,
+					     bool *names_only, struct etw_error *err)
 {
 	const struct setup *setup = options->setup;
 	struct live_providers providers;
-	struct live_options live;
-	struct live_change *change = NULL;
+	struct etw_live_options live;
+	struct etw_live_change *change = NULL;
 
 	if (!live_providers_init(&providers, setup->config, setup->rules, options->index, err)) {
 		return NULL;
 	}
 	*names_only = providers.names_only;
 	if (fill_options(NULL, options, &providers, &live, err)) {
-		change = live_change_new(source, &live, err);
+		change = etw_live_change_new(source, &live, err);
 	}
 	live_providers_done(&providers);
 	return change;
@@ -355,5 +360,5 @@ struct live_change *live_session_prepare(struct source *source,
 
 void live_session_done(struct live_session *session)
 {
-	tdh_free(session->tdh);
+	etw_tdh_free(session->tdh);
 }

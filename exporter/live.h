@@ -20,7 +20,7 @@
 #include "metrics/registry.h"
 
 /* The histogram of canaries, by session (lib/live/canary.h). NULL on failure. */
-struct family *live_delay_family(struct registry *registry, struct error *err);
+struct family *live_delay_family(struct registry *registry, struct etw_error *err);
 
 /*
  * Which providers a session is to enable, so that no event is counted by two of them.
@@ -31,7 +31,7 @@ struct family *live_delay_family(struct registry *registry, struct error *err);
  * gets Microsoft-Windows-Kernel-Process for the names of processes, unless it has it already.
  */
 struct live_providers {
-	struct provider_spec *list; /* owned; the texts are those of config and rules */
+	struct etw_provider_spec *list; /* owned; the texts are those of config and rules */
 	size_t count;
 	/* Microsoft-Windows-Kernel-Process is there for names: see struct rule_engine_options. */
 	bool names_only;
@@ -39,7 +39,7 @@ struct live_providers {
 
 /* index: of the session in the configuration. */
 bool live_providers_init(struct live_providers *providers, const struct config *config,
-			 const struct rule_set *rules, size_t index, struct error *err);
+			 const struct rule_set *rules, size_t index, struct etw_error *err);
 void live_providers_done(struct live_providers *providers);
 
 struct live_session_options {
@@ -48,9 +48,9 @@ struct live_session_options {
 	size_t index;                         /* of the session in the configuration */
 	const char *name;                     /* the session's, as the configuration has it */
 	struct shard *shard;                  /* of its consumer */
-	struct canary *canary;                /* NULL: none */
+	struct etw_canary *canary;            /* NULL: none */
 	void (*on_fault)(const char *reason); /* likewise */
-	struct session_changes *changes;      /* likewise */
+	struct etw_session_changes *changes;  /* likewise */
 	/* For tests; see lib/live/live_source.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;
@@ -64,26 +64,27 @@ struct live_session {
 	const struct family *delay; /* of its canaries */
 	cell *delay_cells;
 	struct shard *shard;
-	struct tdh *tdh; /* owned */
-	bool names_only; /* see struct live_providers */
+	struct etw_tdh *tdh; /* owned */
+	bool names_only;     /* see struct live_providers */
 };
 
 /*
  * Starts the session; what happens to it is logged. *session stays where it is until the source is
  * closed, and is freed by live_session_done() afterwards, on failure too.
  */
-struct source *live_session_open(struct live_session *session,
-				 const struct live_session_options *options, struct error *err);
+struct etw_source *live_session_open(struct live_session *session,
+				     const struct live_session_options *options,
+				     struct etw_error *err);
 void live_session_done(struct live_session *session);
 
 /*
  * What a session that runs is to become, by the configuration and the rules of the options: its
- * providers and kernel events; the other settings of the session stay. For live_change_apply()
+ * providers and kernel events; the other settings of the session stay. For etw_live_change_apply()
  * (lib/live/live_source.h). *names_only as in struct live_providers. NULL on failure: the session
  * stays as it is.
  */
-struct live_change *live_session_prepare(struct source *source,
-					 const struct live_session_options *options,
-					 bool *names_only, struct error *err);
+struct etw_live_change *live_session_prepare(struct etw_source *source,
+					     const struct live_session_options *options,
+					     bool *names_only, struct etw_error *err);
 
 #endif

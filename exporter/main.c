@@ -61,19 +61,19 @@ struct app {
 	struct http_server *server;
 };
 
-static bool print_line(const char *line, struct error *err)
+static bool print_line(const char *line, struct etw_error *err)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	text_add_format(&out, "%s\n", line);
 	return print_text(&out, err);
 }
 
 /* A configuration that could not be read for lack of memory may be right. */
-static enum exit_status status_of(const struct error *err)
+static enum exit_status status_of(const struct etw_error *err)
 {
-	return err->code == ERROR_CONFIG && !memory_has_losses() ? EXIT_BAD_USAGE :
-								   EXIT_COULD_NOT_RUN;
+	return err->code == ETW_ERROR_CONFIG && !memory_has_losses() ? EXIT_BAD_USAGE :
+								       EXIT_COULD_NOT_RUN;
 }
 
 static void print_problem(void *context, const char *sentence, bool warning)
@@ -85,19 +85,19 @@ static void print_problem(void *context, const char *sentence, bool warning)
 
 /* Shows everything that is wrong with the configuration: as lines of the log when the program then
  * runs, or is a service. Takes away an error that was shown. */
-static void show_problems(const struct app *app, struct error *err)
+static void show_problems(const struct app *app, struct etw_error *err)
 {
 	bool service = app->options.service == SERVICE_RUN;
 	bool runs = app->problems.errors == 0 && !app->options.check_config &&
 		    !app->options.print_config;
 
 	problems_show(&app->problems, service || runs ? reload_log_problem : print_problem, NULL);
-	if (app->problems.errors > 0 && err->code == ERROR_CONFIG && !service) {
+	if (app->problems.errors > 0 && err->code == ETW_ERROR_CONFIG && !service) {
 		err->text[0] = '\0';
 	}
 }
 
-static bool set_up(struct app *app, struct error *err)
+static bool set_up(struct app *app, struct etw_error *err)
 {
 	const struct options *options = &app->options;
 	struct config *config = setup_config(options->config_file, &app->problems, err);
@@ -109,7 +109,7 @@ static bool set_up(struct app *app, struct error *err)
 	}
 	good = setup_open(&app->setup, config, &options->setup, err);
 	if (options->web_config_file) {
-		struct error *first = good ? err : NULL;
+		struct etw_error *first = good ? err : NULL;
 
 		app->web = web_config_open(options->web_config_file, &app->problems, first);
 		good = good && app->web;
@@ -121,7 +121,7 @@ static bool set_up(struct app *app, struct error *err)
 	return good;
 }
 
-static bool open_sources(struct app *app, struct error *err)
+static bool open_sources(struct app *app, struct etw_error *err)
 {
 	struct runner_options runner = app->options.runner;
 
@@ -130,7 +130,7 @@ static bool open_sources(struct app *app, struct error *err)
 	runner.taps = flight_taps(app->recorder);
 	runner.on_fault = crash_end;
 	/* An emergency stop must find every session that runs: it is set up before the first. */
-	if (runner.path_count == 0 && !crash_catch(live_emergency_stop, err)) {
+	if (runner.path_count == 0 && !crash_catch(etw_live_emergency_stop, err)) {
 		return false;
 	}
 	app->runner = runner_new(&runner, err);
@@ -141,7 +141,7 @@ static bool open_sources(struct app *app, struct error *err)
 /* Logs the version, the configuration and the collectors. */
 static void log_start(enum log_level level, const struct app *app)
 {
-	struct text collectors = { 0 };
+	struct etw_text collectors = { 0 };
 
 	log_line(level, "Starting etw_exporter", log_text("version", program_version.number),
 		 log_text("revision", program_version.revision),
@@ -170,7 +170,7 @@ static void log_recordings(enum log_level level, struct runner *runner)
 
 /* The state of a sink that writes to standard output. */
 struct printing {
-	struct error *err;
+	struct etw_error *err;
 	bool failed;
 };
 
@@ -182,7 +182,7 @@ static bool print_chunk(void *context, const char *bytes, size_t size)
 	return !printing->failed;
 }
 
-static bool run_once(struct app *app, struct error *err)
+static bool run_once(struct app *app, struct etw_error *err)
 {
 	const struct exposition_options page = { .format = app->options.once_format,
 						 .sorted = true };
@@ -191,10 +191,11 @@ static bool run_once(struct app *app, struct error *err)
 	bool done;
 
 	if (app->options.runner.loop) {
-		return error_set(err, ERROR_CONFIG, "--once and --replay.loop cannot be combined");
+		return error_set(err, ETW_ERROR_CONFIG,
+				 "--once and --replay.loop cannot be combined");
 	}
 	if (app->options.runner.path_count == 0) {
-		return error_set(err, ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
 				 "--once needs a recording: --replay.file=FILE");
 	}
 	log_start(LOG_DEBUG, app);
@@ -227,7 +228,7 @@ static bool is_ready(void *context)
 /* What the web server shows of the set-up in force; see struct http_options. */
 struct look {
 	const struct app *app;
-	struct text *html;
+	struct etw_text *html;
 	const char *metrics;
 	scrape_collector_visit *visit;
 	void *visitor;
@@ -269,14 +270,14 @@ static void look_at_families(void *context, const struct setup *setup)
 	}
 }
 
-static void add_state(void *context, struct text *html)
+static void add_state(void *context, struct etw_text *html)
 {
 	struct look look = { .app = context, .html = html };
 
 	reload_look(look.app->reload, look_at_state, &look);
 }
 
-static void add_collectors(void *context, const char *metrics, struct text *html)
+static void add_collectors(void *context, const char *metrics, struct etw_text *html)
 {
 	struct look look = { .app = context, .html = html, .metrics = metrics };
 
@@ -297,7 +298,7 @@ static void quit(void *context)
 	os_stop_ask("a request to /-/quit");
 }
 
-static bool open_reload(struct app *app, struct error *err)
+static bool open_reload(struct app *app, struct etw_error *err)
 {
 	const struct options *options = &app->options;
 	const struct reload_options reload = {
@@ -320,7 +321,7 @@ static bool open_reload(struct app *app, struct error *err)
 }
 
 /* Before the sources, whose consumers use it. */
-static bool open_recorder(struct app *app, struct error *err)
+static bool open_recorder(struct app *app, struct etw_error *err)
 {
 	const struct config *config = app->setup.config;
 	bool live = app->options.runner.path_count == 0;
@@ -334,7 +335,7 @@ static bool open_recorder(struct app *app, struct error *err)
 }
 
 /* POST /-/record. */
-static enum http_recording record(void *context, struct text *answer)
+static enum http_recording record(void *context, struct etw_text *answer)
 {
 	static const enum http_recording results[FLIGHT_RESULTS] = {
 		[FLIGHT_WRITTEN] = HTTP_RECORDING_WRITTEN,
@@ -353,7 +354,7 @@ static void record_for_service(void *context)
 	flight_ask(app->recorder, "a control of the service");
 }
 
-static bool reload(void *context, struct error *err)
+static bool reload(void *context, struct etw_error *err)
 {
 	const struct app *app = context;
 
@@ -366,7 +367,7 @@ static void reload_on_signal(void *context)
 	reload(context, NULL);
 }
 
-static bool start_server(struct app *app, struct error *err)
+static bool start_server(struct app *app, struct etw_error *err)
 {
 	const struct options *options = &app->options;
 	const struct config *config = app->setup.config;
@@ -430,7 +431,7 @@ static const char *wait_for_stop(struct app *app)
 }
 
 /* Serves until the program is requested to stop. */
-static bool serve(struct app *app, struct error *err)
+static bool serve(struct app *app, struct etw_error *err)
 {
 	bool live = app->options.runner.path_count == 0;
 
@@ -471,21 +472,21 @@ static bool serve(struct app *app, struct error *err)
 
 /* ---- the program ---- */
 
-static bool print_configuration(const struct app *app, struct error *err)
+static bool print_configuration(const struct app *app, struct etw_error *err)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	print_config(&out, &app->options, &app->setup);
 	return print_text(&out, err);
 }
 
-static bool run(struct app *app, struct error *err)
+static bool run(struct app *app, struct etw_error *err)
 {
 	if (app->options.service == SERVICE_UNINSTALL) {
 		return service_uninstall(err) && print_line("The service is removed.", err);
 	}
 	if (app->options.once_format != EXPOSITION_TEXT_0_0_4 && !app->options.once) {
-		return error_set(err, ERROR_CONFIG, "--once.format needs --once");
+		return error_set(err, ETW_ERROR_CONFIG, "--once.format needs --once");
 	}
 	if (!set_up(app, err)) {
 		return false;
@@ -523,7 +524,7 @@ static void app_done(struct app *app)
 	log_report_suppressed(true);
 }
 
-static enum exit_status run_and_free(struct app *app, struct error *err)
+static enum exit_status run_and_free(struct app *app, struct etw_error *err)
 {
 	enum exit_status status = run(app, err) ? EXIT_DONE : status_of(err);
 
@@ -533,7 +534,7 @@ static enum exit_status run_and_free(struct app *app, struct error *err)
 
 static int run_as_service(void *context)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	enum exit_status status;
 
 	log_info("Service started", log_text("version", program_version.number));
@@ -548,7 +549,7 @@ static int run_as_service(void *context)
  * An error without a sentence is not reported: the reader of standard output has gone, or the
  * problems of the configuration are printed already.
  */
-static void complain(const struct error *err)
+static void complain(const struct etw_error *err)
 {
 	if (err->text[0] != '\0') {
 		print_failure("etw_exporter: %s", err->text);
@@ -557,7 +558,7 @@ static void complain(const struct error *err)
 
 static enum exit_status start(struct app *app)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	int status = EXIT_COULD_NOT_RUN;
 
 	if (app->options.service != SERVICE_RUN) {
@@ -572,9 +573,9 @@ static enum exit_status start(struct app *app)
 }
 
 /* --help, --describe and --version */
-static enum exit_status print(struct text *out)
+static enum exit_status print(struct etw_text *out)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	enum exit_status status = print_text(out, &err) ? EXIT_DONE : EXIT_COULD_NOT_RUN;
 
 	complain(&err);
@@ -584,8 +585,8 @@ static enum exit_status print(struct text *out)
 int main(int argc, char **argv)
 {
 	struct app app = { 0 };
-	struct error err = { 0 };
-	struct text out = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_text out = { 0 };
 	enum exit_status status;
 
 	if (!os_program_start(&argc, &argv, &err)) {
@@ -594,7 +595,7 @@ int main(int argc, char **argv)
 	}
 	os_share_heaps(); /* a reload may run on each thread of the web server */
 	crypto_note_losses();
-	etl_file_find_repeats(&repeat_finder);
+	etw_file_find_repeats(&repeat_finder);
 	app.argc = argc;
 	app.argv = argv;
 	if (!options_parse(&app.options, argc, argv, &err)) {

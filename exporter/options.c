@@ -21,19 +21,19 @@
 
 /* ---- values that have a form of their own ---- */
 
-static bool add_text(const char ***list, size_t *count, const char *text, struct error *err)
+static bool add_text(const char ***list, size_t *count, const char *text, struct etw_error *err)
 {
 	const char **grown = realloc((void *)*list, (*count + 1) * sizeof *grown);
 
 	if (!grown) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the command line");
+		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory for the command line");
 	}
 	grown[(*count)++] = text;
 	*list = grown;
 	return true;
 }
 
-static bool read_replay_file(void *target, const char *value, struct error *err)
+static bool read_replay_file(void *target, const char *value, struct etw_error *err)
 {
 	struct options *options = target;
 	bool added = add_text(&options->replay_files, &options->runner.path_count, value, err);
@@ -42,21 +42,21 @@ static bool read_replay_file(void *target, const char *value, struct error *err)
 	return added;
 }
 
-static bool read_listen_address(void *target, const char *value, struct error *err)
+static bool read_listen_address(void *target, const char *value, struct etw_error *err)
 {
 	struct options *options = target;
 
 	return add_text(&options->listen_addresses, &options->listen_address_count, value, err);
 }
 
-static bool read_allowed(void *target, const char *value, struct error *err)
+static bool read_allowed(void *target, const char *value, struct etw_error *err)
 {
 	struct options *options = target;
 
 	return add_text(&options->allowed, &options->allowed_count, value, err);
 }
 
-static bool read_speed(void *speed, const char *value, struct error *err)
+static bool read_speed(void *speed, const char *value, struct etw_error *err)
 {
 	char *end;
 	double number = strtod(value, &end);
@@ -69,20 +69,20 @@ static bool read_speed(void *speed, const char *value, struct error *err)
 	return true;
 }
 
-static bool read_telemetry_path(void *path, const char *value, struct error *err)
+static bool read_telemetry_path(void *path, const char *value, struct etw_error *err)
 {
 	(void)err;
 	*(const char **)path = value;
 	return value[0] == '/';
 }
 
-static bool read_count(void *count, const char *value, struct error *err)
+static bool read_count(void *count, const char *value, struct etw_error *err)
 {
 	(void)err;
 	return parse_u64(value, strlen(value), count);
 }
 
-static bool read_seconds(void *ns, const char *value, struct error *err)
+static bool read_seconds(void *ns, const char *value, struct etw_error *err)
 {
 	double seconds;
 
@@ -93,7 +93,7 @@ static bool read_seconds(void *ns, const char *value, struct error *err)
 	return true;
 }
 
-static bool read_log_level(void *target, const char *value, struct error *err)
+static bool read_log_level(void *target, const char *value, struct etw_error *err)
 {
 	struct options *options = target;
 
@@ -102,7 +102,7 @@ static bool read_log_level(void *target, const char *value, struct error *err)
 	return log_level_parse(value, &options->log_level);
 }
 
-static bool read_log_format(void *target, const char *value, struct error *err)
+static bool read_log_format(void *target, const char *value, struct etw_error *err)
 {
 	struct options *options = target;
 
@@ -112,7 +112,7 @@ static bool read_log_format(void *target, const char *value, struct error *err)
 }
 
 /* --collector.NAME and --no-collector.NAME */
-static bool read_switch(void *target, const char *argument, struct error *err)
+static bool read_switch(void *target, const char *argument, struct etw_error *err)
 {
 	struct options *options = target;
 	bool added =
@@ -228,7 +228,7 @@ static const struct command_option flags[] = {
 };
 /* clang-format on */
 
-bool options_parse(struct options *options, int argc, char **argv, struct error *err)
+bool options_parse(struct options *options, int argc, char **argv, struct etw_error *err)
 {
 	const struct command_line line = {
 		.options = flags,
@@ -259,7 +259,7 @@ void options_done(struct options *options)
 static const char synopsis[] = "[--replay.file=FILE] [flags]";
 static const char about[] = "Turns Event Tracing for Windows into Prometheus metrics";
 
-void options_help(struct text *out)
+void options_help(struct etw_text *out)
 {
 	enum { HELP_COLUMN = 37 };
 
@@ -267,7 +267,7 @@ void options_help(struct text *out)
 	command_line_help(out, flags, '=', HELP_COLUMN);
 }
 
-void options_describe(struct text *out)
+void options_describe(struct etw_text *out)
 {
 	struct json json;
 

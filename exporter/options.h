@@ -53,11 +53,11 @@ struct options {
 
 /* Reads the command line; one sentence in err names what is wrong. To be freed with options_done()
  * either way. */
-bool options_parse(struct options *options, int argc, char **argv, struct error *err);
+bool options_parse(struct options *options, int argc, char **argv, struct etw_error *err);
 void options_done(struct options *options);
 
-void options_help(struct text *out);
+void options_help(struct etw_text *out);
 /* Adds the flags and the names of the shipped collectors as JSON. */
-void options_describe(struct text *out);
+void options_describe(struct etw_text *out);
 
 #endif

@@ -26,7 +26,7 @@ struct pace {
 	bool stopped;
 };
 
-struct pace *pace_new(double speed, struct error *err)
+struct pace *pace_new(double speed, struct etw_error *err)
 {
 	struct pace *pace = calloc(1, sizeof *pace);
 
@@ -54,7 +54,7 @@ void pace_free(struct pace *pace)
 void pace_start(struct pace *pace)
 {
 	pace->started = false;
-	pace->released = RECORD_NO_TIME; /* a record without a time is due at once */
+	pace->released = ETW_RECORD_NO_TIME; /* a record without a time is due at once */
 }
 
 /* Nanoseconds after the start at which an event time is due, saturating: recordings may jump by
@@ -105,7 +105,8 @@ static bool wait_for(struct pace *pace, int64_t time)
 	if (!sleep_until(pace, due)) {
 		return false;
 	}
-	pace->released = time_add(time, i64_of_double((double)SLICE_NS / 100 * pace->speed));
+	pace->released =
+		etw_time_add(time, etw_i64_of_double((double)SLICE_NS / 100 * pace->speed));
 	return true;
 }
 

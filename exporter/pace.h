@@ -14,7 +14,7 @@
 struct pace; /* opaque */
 
 /* speed: 1 as recorded, 2 twice as fast …; above 0. */
-struct pace *pace_new(double speed, struct error *err);
+struct pace *pace_new(double speed, struct etw_error *err);
 void pace_free(struct pace *pace);
 
 /* The next record starts a recording anew: its time is now. The consumer's thread. */

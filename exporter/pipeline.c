@@ -43,8 +43,8 @@ enum {
 
 /* A copy of a record that the first pass cannot decode yet. */
 struct deferred_record {
-	struct event_record record; /* its pointers lead into this struct */
-	struct guid provider;
+	struct etw_record record; /* its pointers lead into this struct */
+	struct etw_guid provider;
 	uint8_t payload[];
 };
 
@@ -67,32 +67,32 @@ struct session_cells {
 
 struct pipeline {
 	struct pipeline_options options;
-	struct trace_schemas *schemas;
-	struct inband_manifests *inband; /* of a source without a first pass */
-	struct schema_origins origins;
+	struct etw_trace_schemas *schemas;
+	struct etw_inband_manifests *inband; /* of a source without a first pass */
+	struct etw_schema_origins origins;
 	/*
 	 * Two event tables, one for each pass: the name of a class can depend on records that only
 	 * the first pass finds. The statistics show the second one, whose classes have rules.
 	 */
-	struct event_table *ahead;
-	struct event_table *event_table;
-	struct usual_classes *usual;      /* of event_table */
-	struct kernel_choice ahead_at;    /* the kernel records of the first pass */
-	struct id_choice ahead_ids;       /* and the ids of other events */
-	struct deferred_records deferred; /* of the first pass that is under way */
+	struct etw_event_table *ahead;
+	struct etw_event_table *event_table;
+	struct etw_usual_classes *usual;   /* of event_table */
+	struct etw_kernel_choice ahead_at; /* the kernel records of the first pass */
+	struct etw_id_choice ahead_ids;    /* and the ids of other events */
+	struct deferred_records deferred;  /* of the first pass that is under way */
 	struct tracker *tracker;
 	struct rule_engine *engine;
 	/* See shard_enter() and shard_tend(). */
-	const _Atomic(uint64_t) *epoch;  /* the registry's */
-	uint64_t entered;                /* what shard_enter() returned; 0: left */
-	int64_t time, tended_time;       /* of the last record; of the last shard_tend() */
-	const struct event_record *next; /* for report_alive() */
-	uint32_t session;                /* label id */
+	const _Atomic(uint64_t) *epoch; /* the registry's */
+	uint64_t entered;               /* what shard_enter() returned; 0: left */
+	int64_t time, tended_time;      /* of the last record; of the last shard_tend() */
+	const struct etw_record *next;  /* for report_alive() */
+	uint32_t session;               /* label id */
 	struct session_cells cells;
-	bool schemas_known;     /* an earlier pass has collected them */
-	bool awaits_names;      /* of processes that a live session found */
-	bool failed;            /* no memory for an event class: the pass is stopped and reported */
-	struct event_sink sink; /* of the source that runs */
+	bool schemas_known; /* an earlier pass has collected them */
+	bool awaits_names;  /* of processes that a live session found */
+	bool failed;        /* no memory for an event class: the pass is stopped and reported */
+	struct etw_event_sink sink; /* of the source that runs */
 };
 
 /* ---- what every pipeline counts, independent of the rules ---- */
@@ -105,9 +105,9 @@ static const struct {
 	uint8_t opcode;
 	const char *type;
 } lost_types[LOST_TYPES] = {
-	{ KERNEL_OPCODE_LOST_EVENT, "event" },
-	{ KERNEL_OPCODE_LOST_BUFFER, "buffer" },
-	{ KERNEL_OPCODE_LOST_FILE, "file" },
+	{ ETW_KERNEL_OPCODE_LOST_EVENT, "event" },
+	{ ETW_KERNEL_OPCODE_LOST_BUFFER, "buffer" },
+	{ ETW_KERNEL_OPCODE_LOST_FILE, "file" },
 };
 
 /* clang-format off */
@@ -125,7 +125,7 @@ static const struct family_options pipeline_rows[PIPELINE_FAMILIES] = {
 /* clang-format on */
 
 bool pipeline_families(struct registry *registry, struct family *families[PIPELINE_FAMILIES],
-		       struct error *err)
+		       struct etw_error *err)
 {
 	bool good = true;
 
@@ -137,7 +137,7 @@ bool pipeline_families(struct registry *registry, struct family *families[PIPELI
 }
 
 static bool make_cells(struct registry *registry, struct shard *shard, const char *session,
-		       struct session_cells *cells, struct error *err)
+		       struct session_cells *cells, struct etw_error *err)
 {
 	struct intern *strings = registry_strings(registry);
 	uint32_t labels[] = { intern_own(strings, session), 0 };
@@ -158,12 +158,12 @@ static bool make_cells(struct registry *registry, struct shard *shard, const cha
 		cells->lost[i] = family_cells(families[CONSUMER_LOST], shard, labels, NULL);
 		good = good && cells->lost[i];
 	}
-	return good ||
-	       error_set(err, ERROR_NO_MEMORY, "no memory for the counters of session %s", session);
+	return good || error_set(err, ETW_ERROR_NO_MEMORY,
+				 "no memory for the counters of session %s", session);
 }
 
 bool pipeline_make_samples(struct registry *registry, struct shard *shard, const char *session,
-			   struct error *err)
+			   struct etw_error *err)
 {
 	struct session_cells cells;
 
@@ -190,10 +190,10 @@ void pipeline_add_outcomes(struct registry *registry, const char *session,
 }
 
 /* The counter of notifications that the event class is one of, or NULL. */
-static cell *lost_cell(const struct session_cells *cells, const struct event_class *class)
+static cell *lost_cell(const struct session_cells *cells, const struct etw_event_class *class)
 {
 	for (unsigned i = 0; i < LOST_TYPES; i++) {
-		if (class->kernel_class == KERNEL_LOST_EVENT &&
+		if (class->kernel_class == ETW_KERNEL_LOST_EVENT &&
 		    class->opcode == lost_types[i].opcode) {
 			return cells->lost[i];
 		}
@@ -203,7 +203,7 @@ static cell *lost_cell(const struct session_cells *cells, const struct event_cla
 
 /* ---- event classes ---- */
 
-static void release_class(void *context, struct event_class *class)
+static void release_class(void *context, struct etw_event_class *class)
 {
 	(void)context;
 	tap_release(class);
@@ -211,24 +211,24 @@ static void release_class(void *context, struct event_class *class)
 	rule_engine_release(class);
 }
 
-static void free_classes(struct event_table *event_table)
+static void free_classes(struct etw_event_table *event_table)
 {
 	if (event_table) {
-		event_table_each(event_table, release_class, NULL);
-		event_table_free(event_table);
+		etw_event_table_each(event_table, release_class, NULL);
+		etw_event_table_free(event_table);
 	}
 }
 
 static RARE void stop_without_memory(struct pipeline *pipeline)
 {
 	pipeline->failed = true;
-	source_stop(pipeline->options.source);
+	etw_source_stop(pipeline->options.source);
 }
 
 /* ---- records deferred to the end of the first pass ---- */
 
 /* Keeps header and payload; extended items and activity are dropped. */
-static void defer(struct deferred_records *deferred, const struct event_record *record)
+static void defer(struct deferred_records *deferred, const struct etw_record *record)
 {
 	size_t size = record->payload_size;
 	struct deferred_record **grown;
@@ -271,7 +271,7 @@ static void deferred_done(struct deferred_records *deferred)
 
 /* ---- giving label sets back ---- */
 
-static void forget_class_cells(void *context, struct event_class *class)
+static void forget_class_cells(void *context, struct etw_event_class *class)
 {
 	(void)context;
 	class->records = NULL;
@@ -282,7 +282,7 @@ static void forget_cells(void *context)
 {
 	struct pipeline *pipeline = context;
 
-	event_table_each(pipeline->event_table, forget_class_cells, NULL);
+	etw_event_table_each(pipeline->event_table, forget_class_cells, NULL);
 }
 
 static void report_alive(void *context)
@@ -307,25 +307,24 @@ static void leave(struct pipeline *pipeline)
 }
 
 /* Whether prepare_for() has anything to do: two comparisons for each record. */
-static inline bool is_prepared_for(const struct pipeline *pipeline,
-				   const struct event_record *record)
+static inline bool is_prepared_for(const struct pipeline *pipeline, const struct etw_record *record)
 {
 	return atomic_load_explicit(pipeline->epoch, memory_order_relaxed) == pipeline->entered &&
 	       (uint64_t)record->time - (uint64_t)pipeline->tended_time < (uint64_t)TEND_EVERY;
 }
 
 /* Every ten seconds of event time, looks for label sets to give back. */
-static NOINLINE void prepare_for(struct pipeline *pipeline, const struct event_record *record)
+static NOINLINE void prepare_for(struct pipeline *pipeline, const struct etw_record *record)
 {
 	enter(pipeline);
-	if (record->time == RECORD_NO_TIME) {
+	if (record->time == ETW_RECORD_NO_TIME) {
 		return;
 	}
-	if (pipeline->tended_time != RECORD_NO_TIME && pipeline->tended_time > record->time &&
-	    time_between(record->time, pipeline->tended_time) < (uint64_t)TEND_EVERY) {
+	if (pipeline->tended_time != ETW_RECORD_NO_TIME && pipeline->tended_time > record->time &&
+	    etw_time_between(record->time, pipeline->tended_time) < (uint64_t)TEND_EVERY) {
 		return; /* a record that comes late */
 	}
-	if (pipeline->tended_time != RECORD_NO_TIME &&
+	if (pipeline->tended_time != ETW_RECORD_NO_TIME &&
 	    (!pipeline->options.observer || pipeline->options.observer->gives_back)) {
 		pipeline->next = record;
 		shard_tend(pipeline->options.shard, pipeline->time, record->time);
@@ -340,14 +339,14 @@ static NOINLINE void prepare_for(struct pipeline *pipeline, const struct event_r
  * Names of files are too many to wait for the end of the pass, when the recording's own description
  * of them is known; the built-in manifest says the same of these versions.
  */
-static bool prepare_ahead(struct pipeline *pipeline, struct event_class *class)
+static bool prepare_ahead(struct pipeline *pipeline, struct etw_event_class *class)
 {
-	const struct configured_manifests *manifests = &pipeline->options.setup->manifests;
+	const struct etw_configured_manifests *manifests = &pipeline->options.setup->manifests;
 	bool knew = tracker_has_file_requests(pipeline->tracker);
 
 	if (!class->schema && tracker_names_files(class)) {
-		class->schema = manifest_set_schema(manifests->builtin, &class->provider, class->id,
-						    class->version, false);
+		class->schema = etw_manifest_set_schema(manifests->builtin, &class->provider,
+							class->id, class->version, false);
 	}
 	if (!tracker_prepare(pipeline->tracker, class)) {
 		return false;
@@ -358,20 +357,20 @@ static bool prepare_ahead(struct pipeline *pipeline, struct event_class *class)
 	return true;
 }
 
-static void on_first_pass(void *context, const struct event_record *record)
+static void on_first_pass(void *context, const struct etw_record *record)
 {
 	struct pipeline *pipeline = context;
-	struct event_class *class;
+	struct etw_event_class *class;
 	bool added;
 
 	if (!pipeline->schemas_known) {
-		trace_schemas_look(pipeline->schemas, record);
+		etw_trace_schemas_look(pipeline->schemas, record);
 	}
 	if (tracker_skips_ahead(record)) {
 		return;
 	}
 	enter(pipeline);
-	class = event_table_find(pipeline->ahead, record, &added);
+	class = etw_event_table_find(pipeline->ahead, record, &added);
 	if (class && added) {
 		tracker_release(class);
 	}
@@ -387,18 +386,18 @@ static void on_first_pass(void *context, const struct event_record *record)
 /* Records whose schema may have come after them, now that all schemas are known. */
 static void show_deferred_records(struct pipeline *pipeline)
 {
-	struct event_table *event_table = NULL;
+	struct etw_event_table *event_table = NULL;
 
 	if (pipeline->deferred.count > 0) {
-		event_table = event_table_new(DEFERRED_CLASSES_MAX, &pipeline->origins, NULL);
+		event_table = etw_event_table_new(DEFERRED_CLASSES_MAX, &pipeline->origins, NULL);
 		if (!event_table) {
 			stop_without_memory(pipeline);
 		}
 	}
 	for (size_t i = 0; event_table && i < pipeline->deferred.count; i++) {
-		const struct event_record *record = &pipeline->deferred.records[i]->record;
+		const struct etw_record *record = &pipeline->deferred.records[i]->record;
 		bool added;
-		struct event_class *class = event_table_find(event_table, record, &added);
+		struct etw_event_class *class = etw_event_table_find(event_table, record, &added);
 
 		if (!class || (added && !tracker_prepare(pipeline->tracker, class))) {
 			stop_without_memory(pipeline);
@@ -415,7 +414,7 @@ static void on_first_pass_end(void *context)
 	struct pipeline *pipeline = context;
 
 	if (!pipeline->schemas_known) {
-		trace_schemas_finish(pipeline->schemas);
+		etw_trace_schemas_finish(pipeline->schemas);
 		pipeline->schemas_known = true;
 	}
 	enter(pipeline);
@@ -432,30 +431,30 @@ static void on_forget(void *context, uint32_t manifest_id)
 {
 	struct pipeline *pipeline = context;
 
-	event_table_drop(pipeline->event_table, manifest_id, release_class, NULL);
+	etw_event_table_drop(pipeline->event_table, manifest_id, release_class, NULL);
 }
 
 /* Whether learn() has anything to do. */
-static inline bool may_teach(const struct event_record *record)
+static inline bool may_teach(const struct etw_record *record)
 {
-	return record->extended || record->id == MANIFEST_EVENT_ID ||
-	       process_change_possible(record);
+	return record->extended || record->id == ETW_MANIFEST_EVENT_ID ||
+	       etw_process_change_possible(record);
 }
 
 /* Takes over what the record announces about its provider, when there was no first pass. */
-static NOINLINE void learn(struct pipeline *pipeline, const struct event_record *record)
+static NOINLINE void learn(struct pipeline *pipeline, const struct etw_record *record)
 {
 	const char *name;
 
 	if (record->extended) {
-		trace_schemas_look_at_name(pipeline->schemas, record);
+		etw_trace_schemas_look_at_name(pipeline->schemas, record);
 	}
-	if (process_change_possible(record)) {
-		inband_manifests_look(pipeline->inband, record, !pipeline->options.live);
+	if (etw_process_change_possible(record)) {
+		etw_inband_manifests_look(pipeline->inband, record, !pipeline->options.live);
 	}
-	name = inband_manifests_add(pipeline->inband, record);
+	name = etw_inband_manifests_add(pipeline->inband, record);
 	if (name) {
-		trace_schemas_claim_name(pipeline->schemas, record->provider, name);
+		etw_trace_schemas_claim_name(pipeline->schemas, record->provider, name);
 	}
 }
 
@@ -466,20 +465,20 @@ static void take_description(void *context, uint8_t opcode, const void *bytes, s
 
 /* What the system knows about the events of a class becomes part of recordings, because other
  * machines do not know it. */
-static void describe_class(struct pipeline *pipeline, const struct event_record *record,
-			   const struct event_class *class)
+static void describe_class(struct pipeline *pipeline, const struct etw_record *record,
+			   const struct etw_event_class *class)
 {
-	const struct schema_system *system = &pipeline->origins.system;
+	const struct etw_schema_system *system = &pipeline->origins.system;
 
 	if (system->describe && class->schema && class->manifest_id == 0 &&
-	    (class->schema->origin == SCHEMA_MANIFEST ||
-	     class->schema->origin == SCHEMA_EVENT_INFO)) {
+	    (class->schema->origin == ETW_SCHEMA_MANIFEST ||
+	     class->schema->origin == ETW_SCHEMA_EVENT_INFO)) {
 		system->describe(system->context, record, take_description, pipeline->options.tap);
 	}
 }
 
-static NOINLINE bool prepare_class(struct pipeline *pipeline, const struct event_record *record,
-				   struct event_class *class)
+static NOINLINE bool prepare_class(struct pipeline *pipeline, const struct etw_record *record,
+				   struct etw_event_class *class)
 {
 	class->lost = lost_cell(&pipeline->cells, class);
 	if (pipeline->options.observer && pipeline->options.observer->on_class) {
@@ -497,7 +496,7 @@ static NOINLINE bool prepare_class(struct pipeline *pipeline, const struct event
 }
 
 /* The cell of etw_consumer_events_total for the provider of the class. */
-static NOINLINE cell *provider_cell(struct pipeline *pipeline, struct event_class *class)
+static NOINLINE cell *provider_cell(struct pipeline *pipeline, struct etw_event_class *class)
 {
 	uint32_t provider = intern_string(registry_strings(pipeline->options.setup->registry),
 					  class->provider_name);
@@ -551,14 +550,14 @@ static void on_volume(void *context, const char *nt_path, const char *dos_path)
 	}
 }
 
-static void on_known(void *context, const struct event_record *record)
+static void on_known(void *context, const struct etw_record *record)
 {
 	struct pipeline *pipeline = context;
-	struct event_class *class;
+	struct etw_event_class *class;
 	bool added;
 
 	enter(pipeline);
-	class = event_table_find(pipeline->event_table, record, &added);
+	class = etw_event_table_find(pipeline->event_table, record, &added);
 	if (!class || (added && !prepare_class(pipeline, record, class))) {
 		stop_without_memory(pipeline);
 		return;
@@ -634,7 +633,7 @@ static const char *process_name(void *context)
 static void choose_lists(struct pipeline *pipeline)
 {
 	const struct tracker *tracker = pipeline->tracker;
-	struct event_sink *sink = &pipeline->sink;
+	struct etw_event_sink *sink = &pipeline->sink;
 	bool all = pipeline->options.tap != NULL; /* a recording needs them */
 
 	sink->on_volume = tracker_uses_volumes(tracker) || all ? on_volume : NULL;
@@ -665,7 +664,7 @@ static RARE void take_reload(struct pipeline *pipeline)
 	struct pipeline_options *options = &pipeline->options;
 	struct pipeline_reload next = options->on_reload(options->reload_context);
 	struct tracker_options tracker = { 0 };
-	struct error err;
+	struct etw_error err;
 
 	enter(pipeline);
 	options->setup = next.setup;
@@ -679,10 +678,10 @@ static RARE void take_reload(struct pipeline *pipeline)
 	tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
 	pipeline->origins.configured = next.setup->manifests.configured;
 	pipeline->origins.builtin = next.setup->manifests.builtin;
-	event_table_renew(pipeline->ahead, NULL);
-	event_table_renew(pipeline->event_table, &pipeline->origins);
+	etw_event_table_renew(pipeline->ahead, NULL);
+	etw_event_table_renew(pipeline->event_table, &pipeline->origins);
 	choose_lists(pipeline);
-	source_sink_changed(options->source);
+	etw_source_sink_changed(options->source);
 	options->on_reloaded(options->reload_context);
 }
 
@@ -696,8 +695,8 @@ static inline void reload_when_due(struct pipeline *pipeline)
 
 /* ---- each event ---- */
 
-static NOINLINE void show(struct pipeline *pipeline, const struct event_record *record,
-			  const struct event_class *class)
+static NOINLINE void show(struct pipeline *pipeline, const struct etw_record *record,
+			  const struct etw_event_class *class)
 {
 	const struct pipeline_observer *observer = pipeline->options.observer;
 
@@ -707,8 +706,8 @@ static NOINLINE void show(struct pipeline *pipeline, const struct event_record *
 }
 
 /* Shows the record to the flight recorder. */
-static NOINLINE void keep(struct pipeline *pipeline, const struct event_record *record,
-			  const struct event_class *class)
+static NOINLINE void keep(struct pipeline *pipeline, const struct etw_record *record,
+			  const struct etw_event_class *class)
 {
 	struct tap *tap = pipeline->options.tap;
 	const char *process = NULL;
@@ -721,7 +720,7 @@ static NOINLINE void keep(struct pipeline *pipeline, const struct event_record *
 }
 
 /* Waits until the record is due, and takes over what a reload brings meanwhile. False: stopped. */
-static NOINLINE bool wait_until_due(struct pipeline *pipeline, const struct event_record *record)
+static NOINLINE bool wait_until_due(struct pipeline *pipeline, const struct etw_record *record)
 {
 	struct pace *pace = pipeline->options.pace;
 
@@ -734,12 +733,12 @@ static NOINLINE bool wait_until_due(struct pipeline *pipeline, const struct even
 	return true;
 }
 
-/* The class of a record that event_table_usual() does not find. NULL: the pass is stopped. */
-static NOINLINE struct event_class *find_class(struct pipeline *pipeline,
-					       const struct event_record *record)
+/* The class of a record that etw_event_table_usual() does not find. NULL: the pass is stopped. */
+static NOINLINE struct etw_event_class *find_class(struct pipeline *pipeline,
+						   const struct etw_record *record)
 {
 	bool added;
-	struct event_class *class = event_table_find(pipeline->event_table, record, &added);
+	struct etw_event_class *class = etw_event_table_find(pipeline->event_table, record, &added);
 
 	if (!class || (added && !prepare_class(pipeline, record, class))) {
 		stop_without_memory(pipeline);
@@ -752,11 +751,11 @@ static NOINLINE struct event_class *find_class(struct pipeline *pipeline,
  * What every event goes through. extras: the pipeline has something that most have not; see
  * has_extras().
  */
-static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct event_record *record,
+static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw_record *record,
 				     bool extras)
 {
 	const struct pipeline_options *options = &pipeline->options;
-	struct event_class *class;
+	struct etw_event_class *class;
 	enum record_outcome outcome;
 	cell *events;
 	bool counts;
@@ -768,7 +767,7 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct eve
 	if (extras && options->on_time) {
 		options->on_time(options->time_context, record->time);
 	}
-	class = event_table_usual(pipeline->usual, record);
+	class = etw_event_table_usual(pipeline->usual, record);
 	if (!class && !pipeline->schemas_known && may_teach(record)) {
 		learn(pipeline, record);
 	}
@@ -808,12 +807,12 @@ static bool has_extras(const struct pipeline_options *options)
 	return options->pace || options->on_time || options->tap || options->observer;
 }
 
-static void on_event(void *context, const struct event_record *record)
+static void on_event(void *context, const struct etw_record *record)
 {
 	take_event(context, record, false);
 }
 
-static void on_event_with_extras(void *context, const struct event_record *record)
+static void on_event_with_extras(void *context, const struct etw_record *record)
 {
 	take_event(context, record, true);
 }
@@ -838,11 +837,11 @@ static void on_buffer(void *context)
 	leave(pipeline); /* the source may wait for the next buffer */
 }
 
-bool pipeline_run(struct pipeline *pipeline, struct error *err)
+bool pipeline_run(struct pipeline *pipeline, struct etw_error *err)
 {
 	bool done;
 
-	pipeline->sink = (struct event_sink){
+	pipeline->sink = (struct etw_event_sink){
 		.context = pipeline,
 		.on_first_pass = on_first_pass,
 		.first_pass_choice = &pipeline->ahead_at,
@@ -859,17 +858,17 @@ bool pipeline_run(struct pipeline *pipeline, struct error *err)
 	};
 	choose_lists(pipeline);
 	if (pipeline->options.tap) {
-		tap_begin(pipeline->options.tap, source_facts(pipeline->options.source));
+		tap_begin(pipeline->options.tap, etw_source_facts(pipeline->options.source));
 	}
 	if (pipeline->options.pace) {
 		pace_start(pipeline->options.pace);
 	}
-	done = source_run(pipeline->options.source, &pipeline->sink, err);
+	done = etw_source_run(pipeline->options.source, &pipeline->sink, err);
 	enter(pipeline);
 	tracker_end(pipeline->tracker);
 	leave(pipeline);
 	if (pipeline->failed) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for another event class");
+		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory for another event class");
 	}
 	return done;
 }
@@ -891,13 +890,13 @@ static void on_schema_mismatch(void *context, const char *sentence)
 	log_warning("Rule does not apply to an event", log_text("rule", sentence));
 }
 
-static bool make_tracker(struct pipeline *pipeline, struct error *err)
+static bool make_tracker(struct pipeline *pipeline, struct etw_error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	struct tracker_options tracker = {
 		.registry = options->setup->registry,
 		.shard = options->shard,
-		.clock = &source_facts(options->source)->clock,
+		.clock = &etw_source_facts(options->source)->clock,
 		.names = options->names,
 		.live = options->live,
 		.late_ms = options->late_ms,
@@ -910,11 +909,11 @@ static bool make_tracker(struct pipeline *pipeline, struct error *err)
 	}
 	tracker_choose_ahead(pipeline->tracker, &pipeline->ahead_at);
 	tracker_choose_ids_ahead(&pipeline->ahead_ids);
-	trace_schemas_choose_ids(&pipeline->ahead_ids);
+	etw_trace_schemas_choose_ids(&pipeline->ahead_ids);
 	return true;
 }
 
-static bool make_engine(struct pipeline *pipeline, struct error *err)
+static bool make_engine(struct pipeline *pipeline, struct etw_error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	const struct rule_engine_options engine = {
@@ -922,7 +921,7 @@ static bool make_engine(struct pipeline *pipeline, struct error *err)
 		.registry = options->setup->registry,
 		.shard = options->shard,
 		.tracker = pipeline->tracker,
-		.clock = &source_facts(options->source)->clock,
+		.clock = &etw_source_facts(options->source)->clock,
 		.session = options->session,
 		.names_only = options->names_only,
 		.probe = options->observer ? options->observer->probe : NULL,
@@ -932,26 +931,26 @@ static bool make_engine(struct pipeline *pipeline, struct error *err)
 
 	pipeline->engine = rule_engine_new(&engine, err);
 	pipeline->event_table =
-		pipeline->engine ? event_table_new(CLASSES_MAX, &pipeline->origins, err) : NULL;
+		pipeline->engine ? etw_event_table_new(CLASSES_MAX, &pipeline->origins, err) : NULL;
 	if (!pipeline->event_table) {
 		return false;
 	}
-	pipeline->usual = event_table_usual_classes(pipeline->event_table);
+	pipeline->usual = etw_event_table_usual_classes(pipeline->event_table);
 	return true;
 }
 
-static bool make_parts(struct pipeline *pipeline, struct error *err)
+static bool make_parts(struct pipeline *pipeline, struct etw_error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
 
 	if (!make_tracker(pipeline, err)) {
 		return false;
 	}
-	pipeline->schemas = trace_schemas_new(err);
-	pipeline->inband = pipeline->schemas ? inband_manifests_new(on_forget, pipeline, err) :
+	pipeline->schemas = etw_trace_schemas_new(err);
+	pipeline->inband = pipeline->schemas ? etw_inband_manifests_new(on_forget, pipeline, err) :
 					       NULL;
-	pipeline->ahead = pipeline->inband ? event_table_new(CLASSES_MAX, NULL, err) : NULL;
-	pipeline->origins = (struct schema_origins){
+	pipeline->ahead = pipeline->inband ? etw_event_table_new(CLASSES_MAX, NULL, err) : NULL;
+	pipeline->origins = (struct etw_schema_origins){
 		.live = options->live,
 		.trace = pipeline->schemas,
 		.inband = pipeline->inband,
@@ -963,14 +962,14 @@ static bool make_parts(struct pipeline *pipeline, struct error *err)
 	return pipeline->ahead && make_engine(pipeline, err);
 }
 
-static bool attend(struct pipeline *pipeline, struct error *err)
+static bool attend(struct pipeline *pipeline, struct etw_error *err)
 {
 	const struct pipeline_options *options = &pipeline->options;
 	struct registry *registry = options->setup->registry;
 
 	pipeline->epoch = registry_epoch(registry);
-	pipeline->time = RECORD_NO_TIME;
-	pipeline->tended_time = RECORD_NO_TIME;
+	pipeline->time = ETW_RECORD_NO_TIME;
+	pipeline->tended_time = ETW_RECORD_NO_TIME;
 	pipeline->session = intern_own(registry_strings(registry), options->session);
 	if (!make_cells(registry, options->shard, options->session, &pipeline->cells, err)) {
 		return false;
@@ -984,12 +983,12 @@ static bool attend(struct pipeline *pipeline, struct error *err)
 /* Of a pipeline that is never reloaded. */
 static const atomic_bool never_due;
 
-struct pipeline *pipeline_new(const struct pipeline_options *options, struct error *err)
+struct pipeline *pipeline_new(const struct pipeline_options *options, struct etw_error *err)
 {
 	struct pipeline *pipeline = calloc(1, sizeof *pipeline);
 
 	if (!pipeline) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for a pipeline");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory for a pipeline");
 		return NULL;
 	}
 	pipeline->options = *options;
@@ -1012,8 +1011,8 @@ void pipeline_free(struct pipeline *pipeline)
 	free_classes(pipeline->ahead);
 	free_classes(pipeline->event_table);
 	deferred_done(&pipeline->deferred);
-	inband_manifests_free(pipeline->inband);
-	trace_schemas_free(pipeline->schemas);
+	etw_inband_manifests_free(pipeline->inband);
+	etw_trace_schemas_free(pipeline->schemas);
 	rule_engine_free(pipeline->engine);
 	tracker_free(pipeline->tracker);
 	free(pipeline);
@@ -1025,13 +1024,13 @@ void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statis
 		[ENGINE_SPANS] = TABLE_PAIR,
 		[ENGINE_GAUGES] = TABLE_GAUGE,
 	};
-	struct trace_schemas_statistics trace;
+	struct etw_trace_schemas_statistics trace;
 	struct rule_engine_statistics engine;
 
-	event_table_statistics(pipeline->event_table, &statistics->event_table);
-	inband_manifests_statistics(pipeline->inband, &statistics->inband);
+	etw_event_table_statistics(pipeline->event_table, &statistics->event_table);
+	etw_inband_manifests_statistics(pipeline->inband, &statistics->inband);
 	tracker_statistics(pipeline->tracker, &statistics->tracker);
-	trace_schemas_statistics(pipeline->schemas, &trace);
+	etw_trace_schemas_statistics(pipeline->schemas, &trace);
 	statistics->inband.dropped += trace.dropped_manifests;
 	statistics->dropped_descriptions = trace.dropped_descriptions;
 	rule_engine_statistics(pipeline->engine, &engine);

@@ -27,12 +27,12 @@
 /* The families that every pipeline counts into; registers them when they are new. */
 enum pipeline_family { CONSUMER_EVENTS, CONSUMER_RECORDS, CONSUMER_LOST, PIPELINE_FAMILIES };
 bool pipeline_families(struct registry *registry, struct family *families[PIPELINE_FAMILIES],
-		       struct error *err);
+		       struct etw_error *err);
 
 /* Makes the samples of a session that count from 0, before its pipeline does. The thread of shard
  * may call, or any before it runs. */
 bool pipeline_make_samples(struct registry *registry, struct shard *shard, const char *session,
-			   struct error *err);
+			   struct etw_error *err);
 
 /* Adds the records of a session that are counted so far, by outcome. Any thread. */
 void pipeline_add_outcomes(struct registry *registry, const char *session,
@@ -43,10 +43,10 @@ struct pipeline_observer {
 	void *context;
 	/* An event class is new, or its struct is used for another class from now on. May be NULL.
 	 */
-	void (*on_class)(void *context, const struct event_class *class);
+	void (*on_class)(void *context, const struct etw_event_class *class);
 	/* After the rules; the tracker still describes this record. */
-	void (*on_record)(void *context, const struct event_record *record,
-			  const struct event_class *class, struct tracker *tracker);
+	void (*on_record)(void *context, const struct etw_record *record,
+			  const struct etw_event_class *class, struct tracker *tracker);
 	void (*on_buffer)(void *context); /* in both passes; may be NULL */
 	/* Label sets are given back near a limit, as without an observer: the counters are those of
 	 * the exporter. Else all of them stay. */
@@ -66,21 +66,21 @@ struct pipeline_reload {
 struct pipeline_options {
 	/* All borrowed until pipeline_free(). */
 	const struct setup *setup;
-	struct source *source;
+	struct etw_source *source;
 	const char *session; /* label value */
 	struct shard *shard; /* of the thread that runs the pipeline */
 	struct names *names; /* shared by the pipelines of one thread; NULL: one of its own */
 	struct pace *pace;   /* NULL: as fast as possible */
 	struct tap *tap;     /* of the flight recorder, for this consumer; NULL: there is none */
 	/* Called before each record is counted, with its time: 100 ns since 1601 UTC, or
-	 * RECORD_NO_TIME. May be NULL. */
+	 * ETW_RECORD_NO_TIME. May be NULL. */
 	void (*on_time)(void *context, int64_t time);
 	void *time_context;
 	bool live;         /* the source is a live session, whose events are not to be trusted */
 	bool user_session; /* it is one without kernel events, which another one may have */
 	uint64_t late_ms;  /* how late it may deliver an event; 0: all come in time order */
-	struct schema_system system; /* live only */
-	bool names_only;             /* see struct rule_engine_options */
+	struct etw_schema_system system; /* live only */
+	bool names_only;                 /* see struct rule_engine_options */
 	/*
 	 * Both may be NULL; on the pipeline's thread. on_ready: names are known, because the first
 	 * pass is done, or events have named every process that a live session found; perhaps more
@@ -109,20 +109,21 @@ struct pipeline_options {
 
 struct pipeline; /* opaque */
 
-struct pipeline *pipeline_new(const struct pipeline_options *options, struct error *err);
+struct pipeline *pipeline_new(const struct pipeline_options *options, struct etw_error *err);
 void pipeline_free(struct pipeline *pipeline);
 
 /* One pass over the source, on the calling thread. Call pipeline_reset() between two passes. */
-bool pipeline_run(struct pipeline *pipeline, struct error *err);
+bool pipeline_run(struct pipeline *pipeline, struct etw_error *err);
 
 /* Forgets what the trackers know and sets state gauges to 0; counters go on. */
 void pipeline_reset(struct pipeline *pipeline);
 
 /* All members are uint64_t. Any thread may ask. */
 struct pipeline_statistics {
-	struct event_table_statistics event_table;
-	struct inband_statistics inband; /* dropped: also of those that a first pass collected */
-	uint64_t dropped_descriptions;   /* see struct trace_schemas_statistics */
+	struct etw_event_table_statistics event_table;
+	struct etw_inband_statistics
+		inband;                /* dropped: also of those that a first pass collected */
+	uint64_t dropped_descriptions; /* see struct etw_trace_schemas_statistics */
 	struct tracker_statistics tracker;
 };
 void pipeline_statistics(const struct pipeline *pipeline, struct pipeline_statistics *statistics);

@@ -131,7 +131,7 @@ static void add_flags(struct changes *changes, const struct options *options)
 	override_list(changes, "web.allow", options->allowed, options->allowed_count);
 }
 
-void print_config(struct text *out, const struct options *options, const struct setup *setup)
+void print_config(struct etw_text *out, const struct options *options, const struct setup *setup)
 {
 	struct changes changes = { .tree = setup->config->tree };
 	struct yaml_overrides overrides;

@@ -14,6 +14,6 @@
  * the flags change. With the printed file and without these flags the program runs the same.
  * Without memory out is failed.
  */
-void print_config(struct text *out, const struct options *options, const struct setup *setup);
+void print_config(struct etw_text *out, const struct options *options, const struct setup *setup);
 
 #endif

@@ -60,7 +60,7 @@ struct reload {
 
 static char *join_texts(const char *const *texts, size_t count)
 {
-	struct text all = { 0 };
+	struct etw_text all = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		text_add_format(&all, "%s%s", i > 0 ? " " : "", texts[i]);
@@ -77,7 +77,7 @@ static char *join_texts(const char *const *texts, size_t count)
 static char *describe_recorder(const struct config *config)
 {
 	const struct config_recorder *recorder = &config->recorder;
-	struct text all = { 0 };
+	struct etw_text all = { 0 };
 
 	text_add_format(&all, "%s|%" PRIu64 "|%" PRIu32 "|%" PRIu64,
 			recorder->dir ? recorder->dir : "", recorder->memory_bytes, recorder->keep,
@@ -188,7 +188,7 @@ static void drop_formers(struct reload *reload)
 	}
 }
 
-struct reload *reload_new(const struct reload_options *options, struct error *err)
+struct reload *reload_new(const struct reload_options *options, struct etw_error *err)
 {
 	struct reload *reload = calloc(1, sizeof *reload);
 
@@ -238,7 +238,7 @@ void reload_log_problem(void *context, const char *sentence, bool warning)
 }
 
 /* The errors in one sentence, as many as there is room for; err stays if that is none of them. */
-static void join_errors(const struct problems *problems, struct error *err)
+static void join_errors(const struct problems *problems, struct etw_error *err)
 {
 	enum { REST = 32 }; /* room for "; and N more" */
 	char text[sizeof err->text];
@@ -262,12 +262,12 @@ static void join_errors(const struct problems *problems, struct error *err)
 			 problems->errors - joined);
 	}
 	if (joined > 0) {
-		error_set(err, ERROR_CONFIG, "%s", text);
+		error_set(err, ETW_ERROR_CONFIG, "%s", text);
 	}
 }
 
 /* The next set-up, complete but not in force; NULL: there is none, and why is logged. */
-static struct setup *make_next(struct reload *reload, struct error *err)
+static struct setup *make_next(struct reload *reload, struct etw_error *err)
 {
 	const struct reload_options *options = &reload->options;
 	struct problems problems = { .list = NULL };
@@ -284,7 +284,7 @@ static struct setup *make_next(struct reload *reload, struct error *err)
 	if (!next && problems.errors == 0) {
 		reload_log_problem(NULL, err->text, false);
 	}
-	if (!next && err->code == ERROR_CONFIG) {
+	if (!next && err->code == ETW_ERROR_CONFIG) {
 		join_errors(&problems, err);
 	}
 	problems_done(&problems);
@@ -316,7 +316,7 @@ static void put_in_force(struct reload *reload, struct setup *next, struct forme
 	health_reloaded(options->health, next);
 }
 
-static bool try_reload(struct reload *reload, struct error *err)
+static bool try_reload(struct reload *reload, struct etw_error *err)
 {
 	struct runner *runner = reload->options.runner;
 	struct former *former = calloc(1, sizeof *former);
@@ -348,7 +348,7 @@ refused:
 
 static void log_success(const struct reload *reload, const char *file)
 {
-	struct text collectors = { 0 };
+	struct etw_text collectors = { 0 };
 
 	setup_add_collectors(reload->current, &collectors);
 	log_info("Configuration was reloaded", log_text("file", file),
@@ -356,17 +356,17 @@ static void log_success(const struct reload *reload, const char *file)
 	text_free(&collectors);
 }
 
-bool reload_now(struct reload *reload, struct error *err)
+bool reload_now(struct reload *reload, struct etw_error *err)
 {
 	const struct reload_options *options = &reload->options;
 	const char *file = options->config_file ? options->config_file : "built-in";
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 	bool good;
 
 	os_mutex_lock(&reload->busy);
 	if (reload->ended) {
 		os_mutex_unlock(&reload->busy);
-		return error_set(err, ERROR_SYSTEM, "the program is stopping");
+		return error_set(err, ETW_ERROR_SYSTEM, "the program is stopping");
 	}
 	drop_formers(reload);
 	good = try_reload(reload, &why);

@@ -35,7 +35,7 @@ struct reload_options {
 	bool listen_addresses_set, allowed_set, telemetry_path_set;
 };
 
-struct reload *reload_new(const struct reload_options *options, struct error *err);
+struct reload *reload_new(const struct reload_options *options, struct etw_error *err);
 void reload_free(struct reload *reload); /* when nothing runs any more; NULL is fine */
 
 /*
@@ -43,7 +43,7 @@ void reload_free(struct reload *reload); /* when nothing runs any more; NULL is 
  * room for. Returns when it is in force or refused: in a replay, when the consumer uses it; a live
  * session that has no events uses it from its next event on. Any thread; a second call waits.
  */
-bool reload_now(struct reload *reload, struct error *err);
+bool reload_now(struct reload *reload, struct etw_error *err);
 
 /* Logs one problem of a configuration, also of that of the start; for problems_show(). */
 void reload_log_problem(void *context, const char *sentence, bool warning);

@@ -25,9 +25,9 @@ void replay_log_change(struct replay_log *said, const char *path, const char *ch
 }
 
 void replay_log_damage(struct replay_log *said, const char *path,
-		       const struct source_statistics *now)
+		       const struct etw_source_statistics *now)
 {
-	const struct source_statistics warned = said->warned;
+	const struct etw_source_statistics warned = said->warned;
 
 	said->warned = *now;
 	if (now->truncated && !warned.truncated && may_warn(said, path)) {

@@ -14,16 +14,16 @@
 
 /* What was said about one recording. Zero-initialise it. */
 struct replay_log {
-	struct source_statistics warned; /* at the last warning of damage */
+	struct etw_source_statistics warned; /* at the last warning of damage */
 	unsigned warnings;
 };
 
-/* change: as source_file_change() has it; NULL: none. */
+/* change: as etw_source_file_change() has it; NULL: none. */
 void replay_log_change(struct replay_log *said, const char *path, const char *change);
 
 /* After a pass: the damage that is new since the last warning. */
 void replay_log_damage(struct replay_log *said, const char *path,
-		       const struct source_statistics *now);
+		       const struct etw_source_statistics *now);
 
 /* One line about all recordings together, in which the outcomes add up to the records. */
 void replay_log_totals(enum log_level level, const char *message,

@@ -33,7 +33,7 @@
 /* ---- opening ---- */
 
 bool runner_init_consumer(struct runner *runner, struct consumer *consumer,
-			  const struct config *config, struct error *err)
+			  const struct config *config, struct etw_error *err)
 {
 	if (!consumer->shard) {
 		consumer->shard = registry_shard(runner->registry, false, err);
@@ -45,7 +45,7 @@ bool runner_init_consumer(struct runner *runner, struct consumer *consumer,
 }
 
 /* The next consumer, with the next sessions. */
-static bool add_consumer(struct runner *runner, size_t session_count, struct error *err)
+static bool add_consumer(struct runner *runner, size_t session_count, struct etw_error *err)
 {
 	const struct setup *setup = runner->options.setup;
 	struct consumer *consumer = &runner->consumers[runner->consumer_count++];
@@ -83,10 +83,10 @@ static void on_buffer(void *context)
 {
 	const struct consumer *consumer = context;
 	const struct runner *runner = consumer->runner;
-	struct source_statistics now;
+	struct etw_source_statistics now;
 
 	if (runner->options.progress->watched) {
-		source_statistics(consumer->current->source, &now);
+		etw_source_statistics(consumer->current->source, &now);
 		progress_show(runner->options.progress, now.bytes_read, now.bytes_total,
 			      consumer->bytes_before, runner->bytes_total);
 	}
@@ -145,7 +145,7 @@ void runner_free_pipeline(struct consumer *consumer)
 	set_used(consumer, true);
 }
 
-bool runner_make_pipeline(struct session *session, struct error *err)
+bool runner_make_pipeline(struct session *session, struct etw_error *err)
 {
 	struct consumer *consumer = session->consumer;
 	const struct runner *runner = consumer->runner;
@@ -176,7 +176,7 @@ bool runner_make_pipeline(struct session *session, struct error *err)
 	};
 
 	if (session->live.tdh) {
-		options.system = tdh_system(session->live.tdh);
+		options.system = etw_tdh_system(session->live.tdh);
 	}
 	consumer->pipeline = pipeline_new(&options, err);
 	set_used(consumer, !consumer->pipeline);
@@ -193,15 +193,15 @@ static const char *kept_text(const struct runner *runner, const char *text)
 }
 
 /* Of the session's source, and of those that it had before. */
-static void take_statistics(const struct session *session, struct source_statistics *statistics)
+static void take_statistics(const struct session *session, struct etw_source_statistics *statistics)
 {
-	source_statistics(session->source, statistics);
-	source_statistics_add(statistics, &session->earlier);
+	etw_source_statistics(session->source, statistics);
+	etw_source_statistics_add(statistics, &session->earlier);
 }
 
 void runner_take_facts(struct session *session)
 {
-	session->sum.facts = *source_facts(session->source);
+	session->sum.facts = *etw_source_facts(session->source);
 	session->sum.facts.name = session->name;
 	session->sum.facts.mode = kept_text(session->consumer->runner, session->sum.facts.mode);
 	session->sum.path = session->path;
@@ -224,7 +224,7 @@ static bool name_is_taken(const struct runner *runner, const struct session *ses
 static char *recording_name(const struct runner *runner, const struct session *session,
 			    const char *path)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	text_add_string(&name, os_path_name(path));
 	for (unsigned number = 2; !name.failed && name_is_taken(runner, session, name.data);
@@ -240,20 +240,20 @@ static char *recording_name(const struct runner *runner, const struct session *s
 }
 
 static bool open_recording(struct runner *runner, struct session *session, const char *path,
-			   struct error *err)
+			   struct etw_error *err)
 {
 	session->path = text_duplicate(path, strlen(path));
 	session->name = recording_name(runner, session, path);
 	if (!session->path || !session->name) {
 		return error_no_memory(err, "a recording");
 	}
-	session->source = source_open_file(path, &runner->options.file, err);
+	session->source = etw_source_open_file(path, &runner->options.file, err);
 	if (!session->source) {
 		return false;
 	}
-	if (source_facts(session->source)->doubt) {
+	if (etw_source_facts(session->source)->doubt) {
 		log_warning("Files of the recording are missing", log_text("file", path),
-			    log_text("doubt", source_facts(session->source)->doubt));
+			    log_text("doubt", etw_source_facts(session->source)->doubt));
 	}
 	runner_take_facts(session);
 	session->sum.facts.doubt = NULL; /* the source's, which is closed first */
@@ -261,7 +261,7 @@ static bool open_recording(struct runner *runner, struct session *session, const
 				     session->name, err);
 }
 
-static bool open_recordings(struct runner *runner, struct error *err)
+static bool open_recordings(struct runner *runner, struct etw_error *err)
 {
 	const struct runner_options *options = &runner->options;
 
@@ -306,7 +306,7 @@ struct live_session_options runner_live_options(struct runner *runner,
 }
 
 bool runner_open_session(struct runner *runner, struct session *session, const struct setup *setup,
-			 size_t index, struct error *err)
+			 size_t index, struct etw_error *err)
 {
 	const struct config_session *configured = &setup->config->sessions[index];
 	struct live_session_options options;
@@ -328,14 +328,14 @@ bool runner_open_session(struct runner *runner, struct session *session, const s
 }
 
 /* Each session of the configuration on a consumer of its own. */
-static bool open_sessions(struct runner *runner, struct error *err)
+static bool open_sessions(struct runner *runner, struct etw_error *err)
 {
 	const struct setup *setup = runner->options.setup;
-	struct error canary_err = { 0 };
+	struct etw_error canary_err = { 0 };
 
 	runner->options.loop = false;
-	runner->canary = canary_open(program_version.number, &canary_err);
-	runner->changes = session_changes_new(err);
+	runner->canary = etw_canary_open(program_version.number, &canary_err);
+	runner->changes = etw_session_changes_new(err);
 	if (!runner->changes) {
 		return false;
 	}
@@ -360,7 +360,7 @@ static bool open_sessions(struct runner *runner, struct error *err)
 
 /* ---- making and ending ---- */
 
-struct runner *runner_new(const struct runner_options *options, struct error *err)
+struct runner *runner_new(const struct runner_options *options, struct etw_error *err)
 {
 	struct runner *runner = calloc(1, sizeof *runner);
 	bool live = options->path_count == 0;
@@ -374,7 +374,7 @@ struct runner *runner_new(const struct runner_options *options, struct error *er
 	/* A reload may add live sessions; each needs a shard. */
 	runner->room = live ? SESSIONS_MAX : options->path_count;
 	assert(!live || options->setup->config->session_count <= runner->room);
-	runner->position = RECORD_NO_TIME;
+	runner->position = ETW_RECORD_NO_TIME;
 	os_mutex_init(&runner->lock);
 	os_condition_init(&runner->changed);
 	runner->sessions = calloc(runner->room, sizeof *runner->sessions);
@@ -411,13 +411,13 @@ void runner_free(struct runner *runner)
 		names_free(runner->consumers[i].names);
 	}
 	for (size_t i = 0; i < runner->session_count; i++) {
-		source_close(runner->sessions[i].source);
+		etw_source_close(runner->sessions[i].source);
 		live_session_done(&runner->sessions[i].live);
 		free(runner->sessions[i].name);
 		free(runner->sessions[i].path);
 	}
-	canary_close(runner->canary);
-	session_changes_free(runner->changes);
+	etw_canary_close(runner->canary);
+	etw_session_changes_free(runner->changes);
 	pace_free(runner->pace);
 	free(runner->consumers);
 	free(runner->sessions);
@@ -451,7 +451,7 @@ static void begin_pass(struct runner *runner, struct session *session)
 	session->consumer->cpu_at_start = os_thread_cpu_ns();
 	os_mutex_unlock(&runner->lock);
 	if (runner_stopping(runner) || is_leaving(session->consumer)) {
-		source_stop(session->source); /* the stop came before the pass began */
+		etw_source_stop(session->source); /* the stop came before the pass began */
 	}
 }
 
@@ -479,7 +479,7 @@ static uint64_t millionths(uint64_t part, uint64_t all)
 static struct runner_session session_now(const struct session *session, uint64_t cpu_ns)
 {
 	const struct consumer *consumer = session->consumer;
-	const struct source_statistics *earlier = &session->sum.statistics;
+	const struct etw_source_statistics *earlier = &session->sum.statistics;
 	struct runner_session now = session->sum;
 	struct pipeline_statistics pipeline;
 
@@ -510,13 +510,13 @@ static struct runner_session session_now(const struct session *session, uint64_t
 static void end_pass(struct runner *runner, struct session *session, bool changed)
 {
 	struct consumer *consumer = session->consumer;
-	const struct source_statistics before = session->sum.statistics;
-	struct source_statistics pass;
+	const struct etw_source_statistics before = session->sum.statistics;
+	struct etw_source_statistics pass;
 	struct pipeline_statistics pipeline;
 
 	pipeline_statistics(consumer->pipeline, &pipeline);
 	pipeline_statistics_end(&pipeline);
-	source_statistics(session->source, &pass);
+	etw_source_statistics(session->source, &pass);
 	os_mutex_lock(&runner->lock);
 	session->sum = session_now(session, os_thread_cpu_ns());
 	if (changed) {
@@ -524,7 +524,7 @@ static void end_pass(struct runner *runner, struct session *session, bool change
 		session->sum.statistics.bad_records = before.bad_records + pass.bad_records;
 	}
 	consumer->bytes_before += session->sum.statistics.bytes_total;
-	if (session->sum.statistics.last_time != RECORD_NO_TIME) {
+	if (session->sum.statistics.last_time != ETW_RECORD_NO_TIME) {
 		runner->position = session->sum.statistics.last_time;
 	}
 	pipeline_statistics_add(&runner->before, &pipeline);
@@ -533,7 +533,7 @@ static void end_pass(struct runner *runner, struct session *session, bool change
 }
 
 /* last: no session follows on this consumer. */
-static bool run_session(struct session *session, bool last, struct error *err)
+static bool run_session(struct session *session, bool last, struct etw_error *err)
 {
 	struct consumer *consumer = session->consumer;
 	struct runner *runner = consumer->runner;
@@ -545,7 +545,7 @@ static bool run_session(struct session *session, bool last, struct error *err)
 	}
 	begin_pass(runner, session);
 	done = pipeline_run(consumer->pipeline, err);
-	change = session->path ? source_file_change(session->source) : NULL;
+	change = session->path ? etw_source_file_change(session->source) : NULL;
 	end_pass(runner, session, change != NULL);
 	runner_on_named(consumer);
 	if ((!last && !runner_stopping(runner)) || is_leaving(consumer)) {
@@ -565,7 +565,7 @@ static bool run_session(struct session *session, bool last, struct error *err)
 	return done || error_prefix(err, "%s", session->path);
 }
 
-static bool run_sessions(struct consumer *consumer, struct error *err)
+static bool run_sessions(struct consumer *consumer, struct etw_error *err)
 {
 	struct runner *runner = consumer->runner;
 	bool loop = runner->options.loop;
@@ -580,7 +580,7 @@ static bool run_sessions(struct consumer *consumer, struct error *err)
 			return false;
 		}
 		if (!loop && session->path) {
-			source_close(session->source); /* scrapes read it in a pass alone */
+			etw_source_close(session->source); /* scrapes read it in a pass alone */
 			session->source = NULL;
 		}
 	}
@@ -611,7 +611,7 @@ static void wait_before_next_pass(struct runner *runner)
 	os_mutex_unlock(&runner->lock);
 }
 
-static bool run_consumer(struct consumer *consumer, struct error *err)
+static bool run_consumer(struct consumer *consumer, struct etw_error *err)
 {
 	struct runner *runner = consumer->runner;
 	bool done;
@@ -648,7 +648,7 @@ static void log_totals(enum log_level level, const char *message, struct runner 
 	replay_log_totals(level, message, outcomes, lost, os_monotonic_ns() - start_ns);
 }
 
-bool runner_run(struct runner *runner, struct error *err)
+bool runner_run(struct runner *runner, struct etw_error *err)
 {
 	uint64_t start_ns = os_monotonic_ns();
 	bool done;
@@ -668,7 +668,7 @@ static void consumer_thread(void *context)
 	struct runner *runner = consumer->runner;
 	bool live = runner_is_live(runner);
 	uint64_t start_ns = os_monotonic_ns();
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool done;
 
 	if (!live) {
@@ -694,13 +694,13 @@ static void consumer_thread(void *context)
 	}
 }
 
-bool runner_start_consumer(struct consumer *consumer, struct error *err)
+bool runner_start_consumer(struct consumer *consumer, struct etw_error *err)
 {
 	consumer->threaded = os_thread_start(&consumer->thread, consumer_thread, consumer, err);
 	return consumer->threaded;
 }
 
-bool runner_start(struct runner *runner, struct error *err)
+bool runner_start(struct runner *runner, struct etw_error *err)
 {
 	bool started = true;
 
@@ -730,7 +730,7 @@ void runner_stop(struct runner *runner)
 	os_condition_wake_all(&runner->changed);
 	for (size_t i = 0; i < runner->consumer_count; i++) {
 		if (runner->consumers[i].current) {
-			source_stop(runner->consumers[i].current->source);
+			etw_source_stop(runner->consumers[i].current->source);
 		}
 	}
 	os_mutex_unlock(&runner->lock);
@@ -827,15 +827,16 @@ void runner_totals(struct runner *runner, struct runner_totals *totals)
 	for (size_t i = 0; i < runner->consumer_count; i++) {
 		const struct consumer *consumer = &runner->consumers[i];
 		struct pipeline_statistics pipeline;
-		struct source_statistics source;
+		struct etw_source_statistics source;
 
 		bytes += consumer->bytes_before;
 		if (consumer->current) {
 			pipeline_statistics(consumer->pipeline, &pipeline);
 			pipeline_statistics_add(&totals->pipeline, &pipeline);
-			source_statistics(consumer->current->source, &source);
+			etw_source_statistics(consumer->current->source, &source);
 			bytes += source.bytes_read;
-			position = source.last_time != RECORD_NO_TIME ? source.last_time : position;
+			position = source.last_time != ETW_RECORD_NO_TIME ? source.last_time :
+									    position;
 		}
 	}
 	os_mutex_unlock(&runner->lock);
@@ -843,6 +844,6 @@ void runner_totals(struct runner *runner, struct runner_totals *totals)
 		bytes < runner->bytes_total ?
 			(uint64_t)((double)bytes / (double)runner->bytes_total * 1e6) :
 			1000000;
-	totals->position_100ns = time_since_1970(position);
+	totals->position_100ns = etw_time_since_1970(position);
 	totals->refused_texts = intern_refused(registry_strings(runner->registry));
 }

@@ -34,7 +34,7 @@ struct runner_options {
 	struct flight_recorder *recorder;
 	struct taps *taps;
 	/* ---- of recordings ---- */
-	struct source_file_options file;
+	struct etw_source_file_options file;
 	double speed; /* 0: as fast as possible */
 	bool loop;
 	/* See struct pipeline_options; may be NULL. */
@@ -59,15 +59,15 @@ struct runner; /* opaque */
  * Opens every recording, or starts the sessions, so that a wrong path or a missing right is
  * reported before anything runs.
  */
-struct runner *runner_new(const struct runner_options *options, struct error *err);
+struct runner *runner_new(const struct runner_options *options, struct etw_error *err);
 /* When it does not run; stops the sessions. NULL is fine. */
 void runner_free(struct runner *runner);
 
 /* Replays on the calling thread until the recordings end (never, in a loop) or runner_stop(). */
-bool runner_run(struct runner *runner, struct error *err);
+bool runner_run(struct runner *runner, struct etw_error *err);
 
 /* Runs every consumer on a thread of its own. Failures of a run are logged there. */
-bool runner_start(struct runner *runner, struct error *err);
+bool runner_start(struct runner *runner, struct etw_error *err);
 void runner_stop(struct runner *runner); /* any thread; returns at once */
 void runner_join(struct runner *runner); /* waits for the threads of runner_start(), if any */
 
@@ -79,7 +79,7 @@ void runner_join(struct runner *runner); /* waits for the threads of runner_star
  */
 
 /* Starts the live sessions that next has besides, and finds out what changes in the others. */
-bool runner_reload_prepare(struct runner *runner, const struct setup *next, struct error *err);
+bool runner_reload_prepare(struct runner *runner, const struct setup *next, struct etw_error *err);
 void runner_reload_cancel(struct runner *runner);
 
 /*
@@ -104,9 +104,9 @@ bool runner_ready(struct runner *runner);
 /* ---- for health; any thread ---- */
 
 struct runner_session {
-	struct source_facts facts; /* texts are valid until runner_free() */
-	const char *path;          /* of a recording, likewise; NULL: live */
-	struct source_statistics statistics;
+	struct etw_source_facts facts; /* texts are valid until runner_free() */
+	const char *path;              /* of a recording, likewise; NULL: live */
+	struct etw_source_statistics statistics;
 	bool gone;            /* a live session that the configuration no longer has */
 	uint64_t up;          /* 1 while a recording is replayed or a session runs */
 	uint64_t lost_events; /* each recording counts once, however often it is replayed */

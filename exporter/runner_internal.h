@@ -26,23 +26,23 @@ _Static_assert(SESSIONS_MAX + 4 <= SHARDS_MAX, "shards for the consumers, health
 
 struct session {
 	struct consumer *consumer;
-	char *name;               /* owned: the session label */
-	char *path;               /* owned; NULL: live */
-	struct source *source;    /* owned; NULL once a recording needs no further pass */
-	struct live_session live; /* empty for a recording */
+	char *name;                /* owned: the session label */
+	char *path;                /* owned; NULL: live */
+	struct etw_source *source; /* owned; NULL once a recording needs no further pass */
+	struct live_session live;  /* empty for a recording */
 	/* What the passes that ended came to; guarded by the runner's lock. */
 	struct runner_session sum;
 	/* What a live session counted before a reload ended it; likewise. */
-	struct source_statistics earlier;
+	struct etw_source_statistics earlier;
 	struct replay_log said; /* of its consumer */
 	/* Of a live session: its settings when it was started; without texts and providers. */
 	struct config_session started;
 	/* ---- of a reload, for its thread ---- */
-	struct live_change *change; /* owned; what it is about to change; NULL: nothing */
-	bool stays;                 /* the next configuration has the session … */
-	size_t next_index;          /* … by this number */
-	bool added;                 /* it is started and does not count yet */
-	bool names_only;            /* see struct pipeline_options */
+	struct etw_live_change *change; /* owned; what it is about to change; NULL: nothing */
+	bool stays;                     /* the next configuration has the session … */
+	size_t next_index;              /* … by this number */
+	bool added;                     /* it is started and does not count yet */
+	bool names_only;                /* see struct pipeline_options */
 	bool names_only_next;
 };
 
@@ -76,12 +76,12 @@ struct runner {
 	/* A reload adds to them with the lock. Consumers need no lock, because their sessions do
 	 * not change. */
 	size_t session_count, consumer_count;
-	size_t room;                     /* for sessions */
-	const struct setup *next;        /* that a reload prepares */
-	uint64_t bytes_total;            /* of all recordings */
-	struct pace *pace;               /* owned; NULL at full speed */
-	struct canary *canary;           /* owned; NULL: none could be registered */
-	struct session_changes *changes; /* owned; of the live sessions */
+	size_t room;                         /* for sessions */
+	const struct setup *next;            /* that a reload prepares */
+	uint64_t bytes_total;                /* of all recordings */
+	struct pace *pace;                   /* owned; NULL at full speed */
+	struct etw_canary *canary;           /* owned; NULL: none could be registered */
+	struct etw_session_changes *changes; /* owned; of the live sessions */
 	_Atomic(bool) stopping;
 	struct os_mutex lock;
 	struct os_condition changed; /* a stop is requested, or a consumer has taken a set-up */
@@ -96,16 +96,16 @@ bool runner_stopping(const struct runner *runner);
 /* Gives a consumer its shard and its names. It may be one that a session had before, whose flags
  * other threads are reading: they stay. */
 bool runner_init_consumer(struct runner *runner, struct consumer *consumer,
-			  const struct config *config, struct error *err);
+			  const struct config *config, struct etw_error *err);
 /* With the lock: starts its thread. */
-bool runner_start_consumer(struct consumer *consumer, struct error *err);
+bool runner_start_consumer(struct consumer *consumer, struct etw_error *err);
 void runner_join_consumer(struct consumer *consumer); /* if it has a thread */
 
 /* The names of processes are known: the callback of a consumer's pipelines. */
 void runner_on_named(void *consumer);
 
 /* The pipeline of the session that its consumer runs next. */
-bool runner_make_pipeline(struct session *session, struct error *err);
+bool runner_make_pipeline(struct session *session, struct etw_error *err);
 /* When no other thread looks at the pipeline any more. */
 void runner_free_pipeline(struct consumer *consumer);
 
@@ -118,6 +118,6 @@ struct live_session_options runner_live_options(struct runner *runner,
 						const struct setup *setup, size_t index);
 /* Starts a session, whose consumer is there. */
 bool runner_open_session(struct runner *runner, struct session *session, const struct setup *setup,
-			 size_t index, struct error *err);
+			 size_t index, struct etw_error *err);
 
 #endif

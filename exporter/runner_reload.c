@@ -39,7 +39,7 @@ static size_t find_session(const struct runner *runner, const struct config_sess
 }
 
 static bool prepare_change(struct runner *runner, struct session *session, size_t index,
-			   struct error *err)
+			   struct etw_error *err)
 {
 	const struct live_session_options options =
 		runner_live_options(runner, session, runner->next, index);
@@ -52,7 +52,8 @@ static bool prepare_change(struct runner *runner, struct session *session, size_
 }
 
 /* Starts a session in a place that is free, or in the one that it had before. */
-static bool prepare_session(struct runner *runner, size_t place, size_t index, struct error *err)
+static bool prepare_session(struct runner *runner, size_t place, size_t index,
+			    struct etw_error *err)
 {
 	struct session *session = &runner->sessions[place];
 	struct consumer *consumer = &runner->consumers[place];
@@ -66,7 +67,7 @@ static bool prepare_session(struct runner *runner, size_t place, size_t index, s
 	       runner_open_session(runner, session, runner->next, index, err);
 }
 
-bool runner_reload_prepare(struct runner *runner, const struct setup *next, struct error *err)
+bool runner_reload_prepare(struct runner *runner, const struct setup *next, struct etw_error *err)
 {
 	const struct config *config = next->config;
 	size_t added = 0;
@@ -74,7 +75,7 @@ bool runner_reload_prepare(struct runner *runner, const struct setup *next, stru
 
 	if (runner_is_live(runner) &&
 	    config->kernel_events != runner->options.setup->config->kernel_events) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "kernel_events: a reload cannot change it; restart the exporter");
 	}
 	runner->next = next;
@@ -91,7 +92,7 @@ bool runner_reload_prepare(struct runner *runner, const struct setup *next, stru
 		good = place < runner->room ?
 			       prepare_session(runner, place, i, err) :
 			       error_set(
-				       err, ERROR_LIMIT,
+				       err, ETW_ERROR_LIMIT,
 				       "more than %d sessions since the program started: it needs "
 				       "a restart",
 				       SESSIONS_MAX);
@@ -110,7 +111,7 @@ static void close_session(struct session *session)
 	runner_free_pipeline(consumer);
 	names_free(consumer->names);
 	consumer->names = NULL;
-	source_close(session->source);
+	etw_source_close(session->source);
 	session->source = NULL;
 	live_session_done(&session->live);
 	session->live = (struct live_session){ .name = NULL };
@@ -121,7 +122,7 @@ void runner_reload_cancel(struct runner *runner)
 	for (size_t i = 0; i < runner->room; i++) {
 		struct session *session = &runner->sessions[i];
 
-		live_change_free(session->change);
+		etw_live_change_free(session->change);
 		session->change = NULL;
 		if (session->added) {
 			close_session(session);
@@ -139,7 +140,7 @@ void runner_reload_cancel(struct runner *runner)
 static void begin_session(struct runner *runner, struct session *session)
 {
 	struct consumer *consumer = session->consumer;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool good;
 
 	runner_on_named(consumer); /* the program was ready before */
@@ -167,7 +168,7 @@ static void end_session(struct runner *runner, struct session *session)
 	os_mutex_lock(&runner->lock);
 	consumer->leaving = true;
 	if (consumer->current) {
-		source_stop(consumer->current->source);
+		etw_source_stop(consumer->current->source);
 	}
 	os_mutex_unlock(&runner->lock);
 	runner_join_consumer(consumer);
@@ -234,7 +235,7 @@ static void wake_consumers(struct runner *runner)
 	}
 	for (size_t i = 0; runner_is_live(runner) && i < runner->session_count; i++) {
 		if (runner->sessions[i].source) {
-			source_wake(runner->sessions[i].source);
+			etw_source_wake(runner->sessions[i].source);
 		}
 	}
 }
@@ -242,12 +243,12 @@ static void wake_consumers(struct runner *runner)
 /* Whether the consumer has nothing to consume: its session does not run at the moment. */
 static bool has_no_session(const struct consumer *consumer)
 {
-	struct source_statistics now;
+	struct etw_source_statistics now;
 
 	if (!consumer->current || consumer->current->path) {
 		return false;
 	}
-	source_statistics(consumer->current->source, &now);
+	etw_source_statistics(consumer->current->source, &now);
 	return !now.up;
 }
 
@@ -280,12 +281,12 @@ bool runner_reload(struct runner *runner, uint32_t wait_ms)
 		if (session->added) {
 			begin_session(runner, session);
 		} else if (session->stays) {
-			live_change_apply(session->change);
+			etw_live_change_apply(session->change);
 			warn_of_fixed(session, &next->config->sessions[session->next_index]);
 		} else if (session->source && !session->sum.gone) {
 			end_session(runner, session);
 		}
-		live_change_free(session->change);
+		etw_live_change_free(session->change);
 		session->change = NULL;
 		session->added = session->stays = false;
 	}

@@ -8,7 +8,7 @@
 #include "lib/source/kernel_flags.h"
 
 bool setup_add_switch(struct config_switch **switches, size_t *count, const char *argument,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	const char *collector = strchr(argument, '.') + 1;
 	struct config_switch *grown = realloc(*switches, (*count + 1) * sizeof *grown);
@@ -19,7 +19,7 @@ bool setup_add_switch(struct config_switch **switches, size_t *count, const char
 	}
 	if (!grown || !name) {
 		free(name);
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the command line");
+		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory for the command line");
 	}
 	grown[(*count)++] = (struct config_switch){
 		.collector = name,
@@ -34,36 +34,36 @@ static bool is_recording(const char *path)
 	return text_ends_nocase(path, strlen(path), ".etl", 4) || strstr(path, ".etl.") != NULL;
 }
 
-struct config *setup_config(const char *path, struct problems *problems, struct error *err)
+struct config *setup_config(const char *path, struct problems *problems, struct etw_error *err)
 {
 	if (path && is_recording(path)) {
-		error_set(err, ERROR_CONFIG,
+		error_set(err, ETW_ERROR_CONFIG,
 			  "%s is a recording; --config.file takes a configuration (.yaml)", path);
 		return NULL;
 	}
 	return path ? config_load(path, problems, err) : config_default(err);
 }
 
-static bool add_manifests(struct configured_manifests *manifests, const struct file_list *schemas,
-			  struct error *err)
+static bool add_manifests(struct etw_configured_manifests *manifests,
+			  const struct file_list *schemas, struct etw_error *err)
 {
 	for (size_t i = 0; i < schemas->count; i++) {
-		if (!configured_manifests_add(manifests, schemas->paths[i], err)) {
+		if (!etw_configured_manifests_add(manifests, schemas->paths[i], err)) {
 			return false;
 		}
 	}
-	return configured_manifests_add_builtin(manifests, err);
+	return etw_configured_manifests_add_builtin(manifests, err);
 }
 
 static bool load_manifests(struct setup *setup, const struct setup_options *options,
-			   struct error *err)
+			   struct etw_error *err)
 {
-	struct configured_manifests *manifests = options->manifests ? options->manifests :
-								      &setup->manifests;
+	struct etw_configured_manifests *manifests = options->manifests ? options->manifests :
+									  &setup->manifests;
 
 	setup->manifests_borrowed = options->manifests != NULL;
 	if (!options->no_manifests && !add_manifests(manifests, &setup->config->schemas, err)) {
-		if (err->code == ERROR_CONFIG) {
+		if (err->code == ETW_ERROR_CONFIG) {
 			problems_add_file(yaml_problems(setup->config->tree), err->text);
 		}
 		return false;
@@ -83,7 +83,8 @@ static struct registry_limits limits_of(const struct setup *setup)
 	};
 }
 
-static bool load_rules(struct setup *setup, const struct setup_options *options, struct error *err)
+static bool load_rules(struct setup *setup, const struct setup_options *options,
+		       struct etw_error *err)
 {
 	const struct registry_limits limits = limits_of(setup);
 	const struct rule_set_options rules = {
@@ -109,7 +110,7 @@ static void warn_of_idle_collectors(const struct setup *setup)
 {
 	const struct yaml_tree *tree = setup->config->tree;
 	const struct collector_info *info;
-	struct text names = { 0 };
+	struct etw_text names = { 0 };
 
 	for (size_t i = 0; (info = rule_set_collector(setup->rules, i)) != NULL; i++) {
 		if (info->on && rule_set_only_kernel(setup->rules, i)) {
@@ -127,10 +128,11 @@ static void warn_of_idle_collectors(const struct setup *setup)
 }
 
 /* The set-up has its configuration, and maybe the registry of another one. */
-static bool open_rest(struct setup *setup, const struct setup_options *options, struct error *err)
+static bool open_rest(struct setup *setup, const struct setup_options *options,
+		      struct etw_error *err)
 {
 	struct config *config = setup->config;
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 	bool good;
 
 	if (!config) {
@@ -147,7 +149,7 @@ static bool open_rest(struct setup *setup, const struct setup_options *options, 
 		}
 		return true;
 	}
-	if (good || why.code == ERROR_CONFIG) {
+	if (good || why.code == ETW_ERROR_CONFIG) {
 		problems_first_error(yaml_problems(config->tree), &why);
 	}
 	if (err) {
@@ -158,14 +160,14 @@ static bool open_rest(struct setup *setup, const struct setup_options *options, 
 }
 
 bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
-		struct error *err)
+		struct etw_error *err)
 {
 	*setup = (struct setup){ .config = config };
 	return open_rest(setup, options, err);
 }
 
 bool setup_open_next(struct setup *setup, const struct setup *former, struct config *config,
-		     const struct setup_options *options, struct error *err)
+		     const struct setup_options *options, struct etw_error *err)
 {
 	*setup = (struct setup){ .config = config,
 				 .registry = former->registry,
@@ -173,7 +175,7 @@ bool setup_open_next(struct setup *setup, const struct setup *former, struct con
 	return open_rest(setup, options, err);
 }
 
-void setup_add_collectors(const struct setup *setup, struct text *text)
+void setup_add_collectors(const struct setup *setup, struct etw_text *text)
 {
 	const struct collector_info *collector;
 
@@ -217,7 +219,8 @@ struct families {
 	size_t count;
 };
 
-static bool list_families(const struct setup *setup, struct families *families, struct error *err)
+static bool list_families(const struct setup *setup, struct families *families,
+			  struct etw_error *err)
 {
 	struct tracker_options tracker = { .registry = setup->registry };
 	size_t room = 0;
@@ -238,7 +241,7 @@ static bool list_families(const struct setup *setup, struct families *families, 
 				      err);
 }
 
-bool setup_exchange(struct setup *former, struct setup *next, struct error *err)
+bool setup_exchange(struct setup *former, struct setup *next, struct etw_error *err)
 {
 	const struct registry_limits limits = limits_of(next);
 	struct families before = { .count = 0 }, after = { .count = 0 };
@@ -263,7 +266,7 @@ void setup_close(struct setup *setup)
 		registry_free(setup->registry);
 	}
 	if (!setup->manifests_borrowed) {
-		configured_manifests_done(&setup->manifests);
+		etw_configured_manifests_done(&setup->manifests);
 	}
 	config_free(setup->config);
 	*setup = (struct setup){ .config = NULL };

@@ -38,13 +38,13 @@ struct setup_options {
 	bool no_manifests;
 	/* Manifests of the caller, borrowed until setup_close(); those of the configuration and the
 	 * built-in ones are added to them. NULL: the set-up has its own. */
-	struct configured_manifests *manifests;
+	struct etw_configured_manifests *manifests;
 };
 
 /* Zero-initialise it. */
 struct setup {
 	struct config *config; /* owned, as are registry and rules */
-	struct configured_manifests manifests;
+	struct etw_configured_manifests manifests;
 	bool manifests_borrowed;
 	struct registry *registry;
 	bool registry_borrowed; /* of another set-up */
@@ -56,10 +56,10 @@ struct setup {
  * its names. False without memory; the array may have moved.
  */
 bool setup_add_switch(struct config_switch **switches, size_t *count, const char *argument,
-		      struct error *err);
+		      struct etw_error *err);
 
 /* The configuration of a file (config_load()), or the built-in one if path is NULL. */
-struct config *setup_config(const char *path, struct problems *problems, struct error *err);
+struct config *setup_config(const char *path, struct problems *problems, struct etw_error *err);
 
 /*
  * Makes everything that the configuration requests. Takes config, on failure too; config may be
@@ -68,7 +68,7 @@ struct config *setup_config(const char *path, struct problems *problems, struct 
  * with have all of them, and warnings. On failure setup is empty.
  */
 bool setup_open(struct setup *setup, struct config *config, const struct setup_options *options,
-		struct error *err);
+		struct etw_error *err);
 void setup_close(struct setup *setup); /* An empty set-up is fine. */
 
 /*
@@ -76,17 +76,17 @@ void setup_close(struct setup *setup); /* An empty set-up is fine. */
  * registry, and its families are not shown yet.
  */
 bool setup_open_next(struct setup *setup, const struct setup *former, struct config *config,
-		     const struct setup_options *options, struct error *err);
+		     const struct setup_options *options, struct etw_error *err);
 
 /*
  * Shows the families of next in place of those of former, applies its limits of series, and gives
  * the registry to next. Consumers may go on with former until they take next over. False: two
  * families would have one name, or no memory; nothing has changed then.
  */
-bool setup_exchange(struct setup *former, struct setup *next, struct error *err);
+bool setup_exchange(struct setup *former, struct setup *next, struct etw_error *err);
 
 /* Adds the names of the collectors that are on, with commas between. */
-void setup_add_collectors(const struct setup *setup, struct text *text);
+void setup_add_collectors(const struct setup *setup, struct etw_text *text);
 
 /* What the configuration says about trackers; the rest of the options stays. */
 void setup_tracker_options(const struct setup *setup, struct tracker_options *options);

@@ -40,7 +40,7 @@ static void mark_coming(struct registry *registry, struct family *const *former,
 
 /* With the mutex: whether each name of the next set would be there once. */
 static bool check_names(struct registry *registry, struct family *const *next, size_t next_count,
-			struct error *err)
+			struct etw_error *err)
 {
 	for (size_t i = 0; i < next_count; i++) {
 		const struct family *family = next[i];
@@ -50,7 +50,7 @@ static bool check_names(struct registry *registry, struct family *const *next, s
 				registry_name_taken(registry, family->name, family->type, true);
 
 		if (taken) {
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "%s: the name collides with the family %s", family->name,
 					 taken);
 		}
@@ -101,7 +101,7 @@ static void apply(struct registry *registry, uint32_t generation)
 }
 
 bool registry_exchange(struct registry *registry, struct family *const *former, size_t former_count,
-		       struct family *const *next, size_t next_count, struct error *err)
+		       struct family *const *next, size_t next_count, struct etw_error *err)
 {
 	uint32_t generation;
 	bool good;
@@ -130,7 +130,7 @@ bool family_has_help(const struct family *family, const char *help)
 	const struct family_options options = { .name = family->name,
 						.help = help,
 						.type = family->type };
-	struct text head = { 0 };
+	struct etw_text head = { 0 };
 	bool same;
 
 	text_add_family_head(&head, &options);

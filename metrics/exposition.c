@@ -34,9 +34,9 @@
 /* ---- texts of families and samples ---- */
 
 /* HELP escapes backslash and line feed; a label value the double quote as well. */
-static void add_escaped(struct text *text, const char *value, size_t size, bool quoted)
+static void add_escaped(struct etw_text *text, const char *value, size_t size, bool quoted)
 {
-	struct text clean = { 0 };
+	struct etw_text clean = { 0 };
 	size_t done = 0;
 
 	text_add_utf8_clean(&clean, value, size);
@@ -57,12 +57,12 @@ static void add_escaped(struct text *text, const char *value, size_t size, bool 
 	text_free(&clean);
 }
 
-void text_add_label_value(struct text *text, const char *value, size_t size)
+void text_add_label_value(struct etw_text *text, const char *value, size_t size)
 {
 	add_escaped(text, value, size, true);
 }
 
-void text_add_family_head(struct text *text, const struct family_options *options)
+void text_add_family_head(struct etw_text *text, const struct family_options *options)
 {
 	text_add_string(text, "# HELP ");
 	text_add_string(text, options->name);
@@ -79,7 +79,7 @@ void text_add_family_head(struct text *text, const struct family_options *option
  * value / 10^decimals as OpenMetrics wants the numbers of `le`, "Canonical Numbers": as Go prints a
  * float64 with %g, and with ".0" where that has neither a point nor an exponent.
  */
-static void add_canonical(struct text *text, uint64_t value, unsigned decimals)
+static void add_canonical(struct etw_text *text, uint64_t value, unsigned decimals)
 {
 	char digits[DECIMAL_ROOM];
 	int count = (int)(put_u64(digits, value) - digits), exponent = count - 1 - (int)decimals;
@@ -104,7 +104,8 @@ static void add_canonical(struct text *text, uint64_t value, unsigned decimals)
 	}
 }
 
-void text_add_bucket(struct text *text, const uint64_t *bound, unsigned decimals, bool canonical)
+void text_add_bucket(struct etw_text *text, const uint64_t *bound, unsigned decimals,
+		     bool canonical)
 {
 	char number[DECIMAL_ROOM];
 

@@ -25,7 +25,7 @@
 #include "base/text.h"
 #include "metrics/registry_internal.h"
 
-static bool no_memory(struct error *err)
+static bool no_memory(struct etw_error *err)
 {
 	return error_no_memory(err, "metrics");
 }
@@ -218,58 +218,59 @@ static void link_family(struct registry *registry, struct family *family)
 	atomic_store_explicit(at, family, memory_order_release);
 }
 
-static bool check_labels(const struct family_options *options, struct error *err)
+static bool check_labels(const struct family_options *options, struct etw_error *err)
 {
 	if (options->label_count > FAMILY_LABELS_MAX) {
-		return error_set(err, ERROR_CONFIG, "%zu labels, at most %d are possible",
+		return error_set(err, ETW_ERROR_CONFIG, "%zu labels, at most %d are possible",
 				 options->label_count, FAMILY_LABELS_MAX);
 	}
 	for (size_t i = 0; i < options->label_count; i++) {
 		const char *label = options->labels[i];
 
 		if (!valid_label_name(label)) {
-			return error_set(err, ERROR_CONFIG, "\"%s\" is not a label name", label);
+			return error_set(err, ETW_ERROR_CONFIG, "\"%s\" is not a label name",
+					 label);
 		}
 		if (options->type == FAMILY_HISTOGRAM && strcmp(label, "le") == 0) {
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "a histogram has a label \"le\" of its own");
 		}
 		for (size_t j = 0; j < i; j++) {
 			if (strcmp(label, options->labels[j]) == 0) {
-				return error_set(err, ERROR_CONFIG, "label \"%s\" appears twice",
-						 label);
+				return error_set(err, ETW_ERROR_CONFIG,
+						 "label \"%s\" appears twice", label);
 			}
 		}
 	}
 	if (options->dynamic_labels >> options->label_count != 0) {
-		return error_set(err, ERROR_CONFIG, "an open label that does not exist");
+		return error_set(err, ETW_ERROR_CONFIG, "an open label that does not exist");
 	}
 	return true;
 }
 
-static bool check_buckets(const struct family_options *options, struct error *err)
+static bool check_buckets(const struct family_options *options, struct etw_error *err)
 {
 	if (options->type != FAMILY_HISTOGRAM) {
 		return options->bucket_count == 0 ||
-		       error_set(err, ERROR_CONFIG, "only a histogram has buckets");
+		       error_set(err, ETW_ERROR_CONFIG, "only a histogram has buckets");
 	}
 	if (options->bucket_count > FAMILY_BUCKETS_MAX) {
-		return error_set(err, ERROR_CONFIG, "%zu buckets, at most %d are possible",
+		return error_set(err, ETW_ERROR_CONFIG, "%zu buckets, at most %d are possible",
 				 options->bucket_count, FAMILY_BUCKETS_MAX);
 	}
 	for (size_t i = 1; i < options->bucket_count; i++) {
 		if (options->buckets[i] <= options->buckets[i - 1]) {
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "bucket %zu is not greater than the one before", i);
 		}
 	}
 	return true;
 }
 
-static bool check_options(const struct family_options *options, struct error *err)
+static bool check_options(const struct family_options *options, struct etw_error *err)
 {
 	if (options->decimals > DECIMALS_MAX) {
-		return error_set(err, ERROR_CONFIG, "%u decimals, at most %d are possible",
+		return error_set(err, ETW_ERROR_CONFIG, "%u decimals, at most %d are possible",
 				 options->decimals, DECIMALS_MAX);
 	}
 	return check_labels(options, err) && check_buckets(options, err);
@@ -338,7 +339,7 @@ static const char *keep(struct registry *registry, const char *text, size_t size
 }
 
 /* Copies a text into the arena, and frees it. */
-static const char *keep_text(struct registry *registry, struct text *text, size_t *size)
+static const char *keep_text(struct registry *registry, struct etw_text *text, size_t *size)
 {
 	const char *copy = text->failed ? NULL : keep(registry, text->data, text->size);
 
@@ -355,7 +356,7 @@ static const struct bucket_text *add_bucket_texts(struct registry *registry,
 		arena_alloc(&registry->arena, (count + 1) * sizeof *texts, sizeof(void *));
 
 	for (size_t i = 0; texts && i <= count; i++) {
-		struct text text = { 0 };
+		struct etw_text text = { 0 };
 
 		text_add_bucket(&text, i < count ? &family->buckets[i] : NULL, family->decimals,
 				canonical);
@@ -395,7 +396,7 @@ static bool add_buckets(struct registry *registry, struct family *family,
 static struct family *add_family(struct registry *registry, const struct family_options *options)
 {
 	struct family *family = arena_alloc(&registry->arena, sizeof *family, 64);
-	struct text head = { 0 };
+	struct etw_text head = { 0 };
 
 	if (!family) {
 		return NULL;
@@ -439,10 +440,11 @@ static struct family *add_family(struct registry *registry, const struct family_
 	return family;
 }
 
-static bool check_family(const struct family_options *options, struct error *err)
+static bool check_family(const struct family_options *options, struct etw_error *err)
 {
 	if (!valid_metric_name(options->name)) {
-		return error_set(err, ERROR_CONFIG, "\"%s\" is not a metric name", options->name);
+		return error_set(err, ETW_ERROR_CONFIG, "\"%s\" is not a metric name",
+				 options->name);
 	}
 	return check_options(options, err) || error_prefix(err, "%s", options->name);
 }
@@ -461,7 +463,7 @@ static struct family *find_or_add(struct registry *registry, const struct family
 }
 
 struct family *registry_prepare(struct registry *registry, const struct family_options *options,
-				struct error *err)
+				struct etw_error *err)
 {
 	struct family *family;
 
@@ -481,13 +483,13 @@ struct family *registry_prepare(struct registry *registry, const struct family_o
 
 /* With the mutex; the name is not that of a family that is shown. */
 static struct family *show_family(struct registry *registry, const struct family_options *options,
-				  struct error *err)
+				  struct etw_error *err)
 {
 	const char *taken = registry_name_taken(registry, options->name, options->type, false);
 	struct family *family;
 
 	if (taken) {
-		error_set(err, ERROR_CONFIG, "%s: the name collides with the family %s",
+		error_set(err, ETW_ERROR_CONFIG, "%s: the name collides with the family %s",
 			  options->name, taken);
 		return NULL;
 	}
@@ -504,7 +506,7 @@ static struct family *show_family(struct registry *registry, const struct family
 }
 
 struct family *registry_family(struct registry *registry, const struct family_options *options,
-			       struct error *err)
+			       struct etw_error *err)
 {
 	struct family *family;
 
@@ -516,7 +518,7 @@ struct family *registry_family(struct registry *registry, const struct family_op
 	if (!family) {
 		family = show_family(registry, options, err);
 	} else if (!same_family(family, options)) {
-		error_set(err, ERROR_CONFIG,
+		error_set(err, ETW_ERROR_CONFIG,
 			  "%s: declared before with another type, unit, labels or buckets",
 			  options->name);
 		family = NULL;
@@ -537,7 +539,7 @@ enum family_type family_type(const struct family *family)
 
 /* ---- the registry ---- */
 
-static bool add_self_families(struct registry *registry, struct error *err)
+static bool add_self_families(struct registry *registry, struct etw_error *err)
 {
 	const struct family_options series = {
 		.name = "etw_exporter_series",
@@ -569,7 +571,7 @@ static bool add_self_families(struct registry *registry, struct error *err)
 	return true;
 }
 
-struct registry *registry_new(const struct registry_limits *limits, struct error *err)
+struct registry *registry_new(const struct registry_limits *limits, struct etw_error *err)
 {
 	struct registry *registry = calloc(1, sizeof *registry);
 
@@ -603,7 +605,8 @@ struct registry *registry_new(const struct registry_limits *limits, struct error
 		if (memory_has_losses()) {
 			error_no_memory(err, "texts");
 		} else {
-			error_set(err, ERROR_CONFIG, "a budget of %zu bytes for texts is too small",
+			error_set(err, ETW_ERROR_CONFIG,
+				  "a budget of %zu bytes for texts is too small",
 				  registry->limits.strings_bytes);
 		}
 		goto fail;
@@ -656,13 +659,13 @@ uint32_t registry_none(const struct registry *registry)
 	return registry->none;
 }
 
-struct shard *registry_shard(struct registry *registry, bool shared, struct error *err)
+struct shard *registry_shard(struct registry *registry, bool shared, struct etw_error *err)
 {
 	struct shard *shard = NULL;
 
 	os_mutex_lock(&registry->mutex);
 	if (registry_shards(registry) == SHARD_SLOTS) {
-		error_set(err, ERROR_LIMIT, "more than %d threads that count", SHARDS_MAX);
+		error_set(err, ETW_ERROR_LIMIT, "more than %d threads that count", SHARDS_MAX);
 	} else {
 		shard = arena_alloc(&registry->arena, sizeof *shard, sizeof(void *));
 		if (shard) {
@@ -682,7 +685,7 @@ struct shard *registry_shard(struct registry *registry, bool shared, struct erro
 /* ---- the scrape ---- */
 
 bool registry_on_scrape(struct registry *registry, void (*hook)(void *context), void *context,
-			struct error *err)
+			struct etw_error *err)
 {
 	bool added = false;
 
@@ -693,7 +696,7 @@ bool registry_on_scrape(struct registry *registry, void (*hook)(void *context), 
 		added = true;
 	}
 	os_mutex_unlock(&registry->scrape_mutex);
-	return added || error_set(err, ERROR_LIMIT, "more than %d scrape hooks", HOOKS_MAX);
+	return added || error_set(err, ETW_ERROR_LIMIT, "more than %d scrape hooks", HOOKS_MAX);
 }
 
 /* A family for which nothing was counted has no sample in the family about it. */

@@ -62,7 +62,7 @@ struct family_options {
 	size_t bucket_count;
 };
 
-struct registry *registry_new(const struct registry_limits *limits, struct error *err);
+struct registry *registry_new(const struct registry_limits *limits, struct etw_error *err);
 /* Call it when no thread counts or scrapes any more. NULL is allowed. */
 void registry_free(struct registry *registry);
 
@@ -72,7 +72,7 @@ void registry_free(struct registry *registry);
  * error. Threads may count and scrape meanwhile; it takes the lock of the registry.
  */
 struct family *registry_family(struct registry *registry, const struct family_options *options,
-			       struct error *err);
+			       struct etw_error *err);
 /* Of the families that are shown; NULL: there is none. */
 struct family *registry_find_family(struct registry *registry, const char *name);
 /* The next family by name that is shown; for NULL the first one. Returns NULL after the last. */
@@ -95,7 +95,7 @@ const char *family_type_name(enum family_type type); /* "counter", "gauge", "his
 /* Like registry_family(), but a family that is not shown stays so, and its name is not compared
  * with others before the exchange. */
 struct family *registry_prepare(struct registry *registry, const struct family_options *options,
-				struct error *err);
+				struct etw_error *err);
 
 /* Whether the family shows this help. A family that goes on keeps the help of its start. */
 bool family_has_help(const struct family *family, const char *help);
@@ -106,7 +106,7 @@ bool family_has_help(const struct family *family, const char *help);
  * the same name then. Threads may still count into the former set until they use the next one.
  */
 bool registry_exchange(struct registry *registry, struct family *const *former, size_t former_count,
-		       struct family *const *next, size_t next_count, struct error *err);
+		       struct family *const *next, size_t next_count, struct etw_error *err);
 
 /* Other values of series_per_family and series; 0 as for registry_new(). Series beyond a lower one
  * stay. The other members cannot be changed and are ignored. */
@@ -125,7 +125,7 @@ uint32_t registry_none(const struct registry *registry);
  * remain. shared: several threads use it (HTTP workers), so additions are atomic
  * read-modify-writes.
  */
-struct shard *registry_shard(struct registry *registry, bool shared, struct error *err);
+struct shard *registry_shard(struct registry *registry, bool shared, struct etw_error *err);
 
 /* ---- the per-event path: for the thread that owns the shard ---- */
 
@@ -282,7 +282,7 @@ bool family_has_cell(const struct family *family, const struct shard *shard, con
  * most 16 hooks; add them before consumers start. A hook must not declare families or scrape.
  */
 bool registry_on_scrape(struct registry *registry, void (*hook)(void *context), void *context,
-			struct error *err);
+			struct etw_error *err);
 
 /* The sum of one sample over all shards, for tests and health metrics; for a histogram the sum of
  * observations. Returns false if there is no such sample. */

@@ -390,9 +390,10 @@ void scrape_end(struct registry *registry, struct scrape *scrape);
 uint32_t eviction_revive(struct family *family, const uint32_t *ids);
 
 /* exposition.c: the texts of a family and its samples. */
-struct text;
-void text_add_family_head(struct text *text, const struct family_options *options);
+struct etw_text;
+void text_add_family_head(struct etw_text *text, const struct family_options *options);
 /* bound NULL: +Inf; canonical: as OpenMetrics has numbers */
-void text_add_bucket(struct text *text, const uint64_t *bound, unsigned decimals, bool canonical);
+void text_add_bucket(struct etw_text *text, const uint64_t *bound, unsigned decimals,
+		     bool canonical);
 
 #endif

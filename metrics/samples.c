@@ -274,7 +274,7 @@ static void put_in_table(struct family *family, uint32_t sample)
 }
 
 /* The text of a sample, see struct prefix. */
-static void render_prefix(const struct family *family, const uint32_t *ids, struct text *text)
+static void render_prefix(const struct family *family, const uint32_t *ids, struct etw_text *text)
 {
 	bool histogram = family->type == FAMILY_HISTOGRAM;
 
@@ -301,7 +301,7 @@ static void render_prefix(const struct family *family, const uint32_t *ids, stru
 /* With the mutex: the prefix of a sample, on the heap; NULL without memory or if it is too long. */
 static struct prefix *make_prefix(const struct family *family, const uint32_t *ids)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	struct prefix *prefix = NULL;
 
 	render_prefix(family, ids, &text);
@@ -490,7 +490,7 @@ static bool is_ascii(const char *text, size_t size)
  * labels. */
 static uint32_t clean_id(const struct registry *registry, uint32_t id)
 {
-	struct text clean = { 0 };
+	struct etw_text clean = { 0 };
 	size_t size;
 	const char *value;
 

@@ -25,7 +25,7 @@ enum {
 
 /* piece: ACTIVITY_PIECE_BYTES. */
 static bool write_pieces(HANDLE file, const char *piece, unsigned pieces, uint64_t *written,
-			 struct error *err)
+			 struct etw_error *err)
 {
 	DWORD size;
 
@@ -38,7 +38,7 @@ static bool write_pieces(HANDLE file, const char *piece, unsigned pieces, uint64
 	return true;
 }
 
-static HANDLE create_file(const wchar_t *path, DWORD flags, struct error *err)
+static HANDLE create_file(const wchar_t *path, DWORD flags, struct etw_error *err)
 {
 	HANDLE file =
 		CreateFileW(path, GENERIC_READ | GENERIC_WRITE, 0, NULL, CREATE_NEW, flags, NULL);
@@ -50,7 +50,7 @@ static HANDLE create_file(const wchar_t *path, DWORD flags, struct error *err)
 }
 
 bool activity_write_file(const wchar_t *path, DWORD flags, unsigned pieces, uint64_t *written,
-			 struct error *err)
+			 struct etw_error *err)
 {
 	HANDLE file = create_file(path, flags, err);
 	char *piece;
@@ -71,7 +71,7 @@ bool activity_write_file(const wchar_t *path, DWORD flags, unsigned pieces, uint
 
 /* ---- cached ---- */
 
-static bool read_pieces(HANDLE file, unsigned pieces, uint64_t *read, struct error *err)
+static bool read_pieces(HANDLE file, unsigned pieces, uint64_t *read, struct etw_error *err)
 {
 	char piece[ACTIVITY_PIECE_BYTES];
 	DWORD size;
@@ -88,7 +88,7 @@ static bool read_pieces(HANDLE file, unsigned pieces, uint64_t *read, struct err
 	return true;
 }
 
-bool activity_cached(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_cached(struct activity_work *work, struct activity *done, struct etw_error *err)
 {
 	static const char piece[ACTIVITY_PIECE_BYTES];
 	wchar_t path[MAX_PATH];
@@ -110,7 +110,7 @@ bool activity_cached(struct activity_work *work, struct activity *done, struct e
 
 /* ---- opened before the session ---- */
 
-bool activity_open_held_file(struct activity_work *work, struct error *err)
+bool activity_open_held_file(struct activity_work *work, struct etw_error *err)
 {
 	static const char piece[ACTIVITY_PIECE_BYTES];
 	uint64_t written = 0; /* not in the session */
@@ -124,13 +124,13 @@ bool activity_open_held_file(struct activity_work *work, struct error *err)
 	       write_pieces(work->held, piece, 1, &written, err);
 }
 
-bool activity_held_file(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_held_file(struct activity_work *work, struct activity *done, struct etw_error *err)
 {
 	static const char piece[ACTIVITY_PIECE_BYTES];
 	bool good;
 
 	if (work->held == INVALID_HANDLE_VALUE) {
-		return error_set(err, ERROR_SYSTEM, "no file was opened before the session");
+		return error_set(err, ETW_ERROR_SYSTEM, "no file was opened before the session");
 	}
 	good = write_pieces(work->held, piece, PIECES, &done->written_bytes[ACTIVITY_HELD_FILE],
 			    err);
@@ -141,7 +141,8 @@ bool activity_held_file(struct activity_work *work, struct activity *done, struc
 
 /* ---- past the cache ---- */
 
-bool activity_write_through(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_write_through(struct activity_work *work, struct activity *done,
+			    struct etw_error *err)
 {
 	wchar_t path[MAX_PATH];
 
@@ -150,7 +151,7 @@ bool activity_write_through(struct activity_work *work, struct activity *done, s
 				   &done->written_bytes[ACTIVITY_WRITE_THROUGH], err);
 }
 
-bool activity_unbuffered(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_unbuffered(struct activity_work *work, struct activity *done, struct etw_error *err)
 {
 	wchar_t path[MAX_PATH];
 
@@ -161,7 +162,7 @@ bool activity_unbuffered(struct activity_work *work, struct activity *done, stru
 
 /* ---- mapped ---- */
 
-static bool store_to(HANDLE mapping, struct error *err)
+static bool store_to(HANDLE mapping, struct etw_error *err)
 {
 	char *view = MapViewOfFile(mapping, FILE_MAP_WRITE, 0, 0, MAPPED_BYTES);
 	bool good;
@@ -176,7 +177,7 @@ static bool store_to(HANDLE mapping, struct error *err)
 	return good;
 }
 
-bool activity_mapped(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_mapped(struct activity_work *work, struct activity *done, struct etw_error *err)
 {
 	wchar_t path[MAX_PATH];
 	HANDLE file, mapping;
@@ -206,7 +207,7 @@ bool activity_mapped(struct activity_work *work, struct activity *done, struct e
 
 /* ---- the end ---- */
 
-bool activity_delete_files(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_delete_files(struct activity_work *work, struct activity *done, struct etw_error *err)
 {
 	WIN32_FIND_DATAW entry;
 	wchar_t path[MAX_PATH];

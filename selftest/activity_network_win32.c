@@ -16,14 +16,14 @@
 
 enum { PIECES = 64 };
 
-static bool fail_socket(struct error *err, const char *what)
+static bool fail_socket(struct etw_error *err, const char *what)
 {
 	SetLastError((DWORD)WSAGetLastError());
 	return error_set_last(err, what);
 }
 
 /* Sends pieces one way, and takes each before the next. */
-static bool talk(SOCKET from, SOCKET to, struct activity_network *done, struct error *err)
+static bool talk(SOCKET from, SOCKET to, struct activity_network *done, struct etw_error *err)
 {
 	char piece[ACTIVITY_PIECE_BYTES] = { 0 };
 
@@ -71,7 +71,7 @@ static bool listen_on_loopback(SOCKET listener, int family, union address *addre
 }
 
 static bool connect_and_talk(SOCKET listener, SOCKET client, int family,
-			     struct activity_network *done, struct error *err)
+			     struct activity_network *done, struct etw_error *err)
 {
 	union address address;
 	SOCKET server;
@@ -93,7 +93,7 @@ static bool connect_and_talk(SOCKET listener, SOCKET client, int family,
 	return talked;
 }
 
-static bool run_connection(int family, struct activity_network *done, struct error *err)
+static bool run_connection(int family, struct activity_network *done, struct etw_error *err)
 {
 	WSADATA data;
 	SOCKET listener, client;
@@ -111,13 +111,13 @@ static bool run_connection(int family, struct activity_network *done, struct err
 	return talked;
 }
 
-bool activity_ipv4(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_ipv4(struct activity_work *work, struct activity *done, struct etw_error *err)
 {
 	(void)work;
 	return run_connection(AF_INET, &done->ipv4, err);
 }
 
-bool activity_ipv6(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_ipv6(struct activity_work *work, struct activity *done, struct etw_error *err)
 {
 	(void)work;
 	return run_connection(AF_INET6, &done->ipv6, err);

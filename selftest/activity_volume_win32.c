@@ -40,7 +40,7 @@ static wchar_t free_letter(void)
 	return 0;
 }
 
-static bool write_script(const wchar_t *path, const char *script, struct error *err)
+static bool write_script(const wchar_t *path, const char *script, struct etw_error *err)
 {
 	HANDLE file = CreateFileW(path, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS, 0, NULL);
 	DWORD size = 0;
@@ -57,7 +57,7 @@ static bool write_script(const wchar_t *path, const char *script, struct error *
 
 /* The path of diskpart.exe, which only the system folder is trusted to have. */
 static bool find_diskpart(const struct activity_work *work, wchar_t path[MAX_PATH],
-			  struct error *err)
+			  struct etw_error *err)
 {
 	static const wchar_t name[] = L"\\diskpart.exe";
 	UINT size;
@@ -68,14 +68,15 @@ static bool find_diskpart(const struct activity_work *work, wchar_t path[MAX_PAT
 	}
 	size = GetSystemDirectoryW(path, MAX_PATH);
 	if (size == 0 || size + sizeof name / sizeof name[0] > MAX_PATH) {
-		return error_set(err, ERROR_SYSTEM, "there is no system folder");
+		return error_set(err, ETW_ERROR_SYSTEM, "there is no system folder");
 	}
 	wcscat(path, name);
 	return GetFileAttributesW(path) != INVALID_FILE_ATTRIBUTES ||
-	       error_set(err, ERROR_UNSUPPORTED, "there is no diskpart.exe");
+	       error_set(err, ETW_ERROR_UNSUPPORTED, "there is no diskpart.exe");
 }
 
-static bool run_diskpart(const struct activity_work *work, const char *script, struct error *err)
+static bool run_diskpart(const struct activity_work *work, const char *script,
+			 struct etw_error *err)
 {
 	wchar_t program[MAX_PATH], path[MAX_PATH], arguments[MAX_PATH + 16];
 	HANDLE process;
@@ -95,20 +96,21 @@ static bool run_diskpart(const struct activity_work *work, const char *script, s
 	return good;
 }
 
-bool activity_attach_volume(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_attach_volume(struct activity_work *work, struct activity *done,
+			    struct etw_error *err)
 {
 	wchar_t letter = work->options.drive ? work->options.drive : free_letter();
 	char script[SCRIPT];
 
 	(void)done;
 	if (work->options.no_new_volume) {
-		return error_set(err, ERROR_UNSUPPORTED, "no virtual disk is wanted");
+		return error_set(err, ETW_ERROR_UNSUPPORTED, "no virtual disk is wanted");
 	}
 	if (letter == 0) {
-		return error_set(err, ERROR_LIMIT, "all drive letters are in use");
+		return error_set(err, ETW_ERROR_LIMIT, "all drive letters are in use");
 	}
 	if (!is_ascii(work->folder)) {
-		return error_set(err, ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
 				 "the temporary folder has a name outside ASCII");
 	}
 	snprintf(script, sizeof script,
@@ -126,7 +128,7 @@ bool activity_attach_volume(struct activity_work *work, struct activity *done, s
 	return true;
 }
 
-bool activity_use_volume(struct activity_work *work, struct activity *done, struct error *err)
+bool activity_use_volume(struct activity_work *work, struct activity *done, struct etw_error *err)
 {
 	ULONGLONG due = work->drive_since + work->options.volume_ms;
 	wchar_t path[MAX_PATH];

@@ -39,7 +39,7 @@ enum {
 	LINE = 1024,
 };
 
-char *activity_process(struct error *err)
+char *activity_process(struct etw_error *err)
 {
 	wchar_t *wide = wide_program_path();
 	char *path = wide ? narrow_from(wide) : NULL;
@@ -60,29 +60,29 @@ char *activity_process(struct error *err)
 	return process;
 }
 
-bool activity_sleep(const struct activity_work *work, uint64_t ms, struct error *err)
+bool activity_sleep(const struct activity_work *work, uint64_t ms, struct etw_error *err)
 {
 	if (!work->options.wait) {
 		Sleep((DWORD)ms);
 		return true;
 	}
 	return work->options.wait(work->options.wait_context, ms) ||
-	       error_set(err, ERROR_SYSTEM, "the self-test was stopped");
+	       error_set(err, ETW_ERROR_SYSTEM, "the self-test was stopped");
 }
 
 bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
-		   struct error *err)
+		   struct etw_error *err)
 {
 	int size = _snwprintf(path, MAX_PATH, L"%ls\\%ls", work->folder, name);
 
 	return (size > 0 && size < MAX_PATH) ||
-	       error_set(err, ERROR_SYSTEM, "the path of the temporary folder is too long");
+	       error_set(err, ETW_ERROR_SYSTEM, "the path of the temporary folder is too long");
 }
 
 /* ---- processes ---- */
 
 HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE job,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	wchar_t line[LINE];
 	STARTUPINFOW start = { .cb = sizeof start };
@@ -90,7 +90,7 @@ HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE j
 	int size = _snwprintf(line, LINE, L"\"%ls\" %ls", program, arguments);
 
 	if (size <= 0 || size >= LINE) {
-		error_set(err, ERROR_SYSTEM, "a command line is too long");
+		error_set(err, ETW_ERROR_SYSTEM, "a command line is too long");
 		return NULL;
 	}
 	if (!CreateProcessW(program, line, NULL, NULL, FALSE,
@@ -108,7 +108,7 @@ HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE j
 	return child.hProcess;
 }
 
-bool activity_wait(HANDLE process, DWORD ms, struct error *err)
+bool activity_wait(HANDLE process, DWORD ms, struct etw_error *err)
 {
 	bool ended = WaitForSingleObject(process, ms) == WAIT_OBJECT_0;
 	DWORD status = 1;
@@ -120,15 +120,15 @@ bool activity_wait(HANDLE process, DWORD ms, struct error *err)
 	}
 	CloseHandle(process);
 	if (!ended) {
-		return error_set(err, ERROR_SYSTEM, "a child process did not end in time");
+		return error_set(err, ETW_ERROR_SYSTEM, "a child process did not end in time");
 	}
 	return status == 0 ||
-	       error_set(err, ERROR_SYSTEM, "a child process ended with status 0x%lx", status);
+	       error_set(err, ETW_ERROR_SYSTEM, "a child process ended with status 0x%lx", status);
 }
 
 /* This program as a child of the tree. */
 static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned number, unsigned leaves,
-			  HANDLE job, struct error *err)
+			  HANDLE job, struct etw_error *err)
 {
 	wchar_t *program = wide_program_path();
 	wchar_t arguments[LINE];
@@ -139,7 +139,7 @@ static HANDLE start_child(const wchar_t *folder, unsigned branch, unsigned numbe
 	if (!program) {
 		error_no_memory(err, "the self-test");
 	} else if (size <= 0 || size >= LINE) {
-		error_set(err, ERROR_SYSTEM, "the path of the temporary folder is too long");
+		error_set(err, ETW_ERROR_SYSTEM, "the path of the temporary folder is too long");
 	} else {
 		child = activity_start(program, arguments, job, err);
 	}
@@ -200,7 +200,7 @@ static void await_branch(const struct activity_work *work, HANDLE branch)
 	}
 }
 
-static bool run_tree(struct activity_work *work, struct activity *done, struct error *err)
+static bool run_tree(struct activity_work *work, struct activity *done, struct etw_error *err)
 {
 	unsigned branches = work->options.branches;
 	unsigned processes = branches * (1 + work->options.leaves);
@@ -216,7 +216,7 @@ static bool run_tree(struct activity_work *work, struct activity *done, struct e
 	}
 	good = started == branches;
 	for (unsigned i = 0; i < started; i++) {
-		struct error why = { 0 };
+		struct etw_error why = { 0 };
 
 		await_branch(work, children[i]);
 		if (!activity_wait(children[i], 0, &why) && good) {
@@ -266,7 +266,7 @@ static bool parse_child(const char *work, struct child *child)
 	return work[0] != '\0';
 }
 
-static bool write_tree_file(const wchar_t *folder, const struct child *child, struct error *err)
+static bool write_tree_file(const wchar_t *folder, const struct child *child, struct etw_error *err)
 {
 	static const char bytes[LEAF_BYTES];
 	wchar_t path[MAX_PATH];
@@ -288,14 +288,14 @@ static bool write_tree_file(const wchar_t *folder, const struct child *child, st
 	return written == sizeof bytes;
 }
 
-bool activity_child(const char *work, struct error *err)
+bool activity_child(const char *work, struct etw_error *err)
 {
 	struct child child;
 	wchar_t *folder;
 	bool good;
 
 	if (!parse_child(work, &child)) {
-		return error_set(err, ERROR_CONFIG, "--child is for the self-test itself");
+		return error_set(err, ETW_ERROR_CONFIG, "--child is for the self-test itself");
 	}
 	folder = wide_from(child.folder);
 	if (!folder) {
@@ -313,7 +313,7 @@ bool activity_child(const char *work, struct error *err)
 
 /* ---- the folder ---- */
 
-static bool make_folder(struct activity_work *work, struct error *err)
+static bool make_folder(struct activity_work *work, struct etw_error *err)
 {
 	wchar_t temporary[MAX_PATH + 1];
 
@@ -327,7 +327,7 @@ static bool make_folder(struct activity_work *work, struct error *err)
 
 		if (size <= 0 || size >= MAX_PATH - 32) {
 			work->folder[0] = L'\0';
-			return error_set(err, ERROR_SYSTEM,
+			return error_set(err, ETW_ERROR_SYSTEM,
 					 "the path of the temporary folder is too long");
 		}
 		if (CreateDirectoryW(work->folder, NULL)) {
@@ -362,7 +362,8 @@ static void name_volume(const struct activity_work *work, struct activity *done)
 	free(volume);
 }
 
-struct activity_work *activity_open(const struct activity_work_options *options, struct error *err)
+struct activity_work *activity_open(const struct activity_work_options *options,
+				    struct etw_error *err)
 {
 	struct activity_work *work = calloc(1, sizeof *work);
 
@@ -413,7 +414,7 @@ struct step {
 	const char *name; /* in front of the reason why it could not be done */
 	enum activity_part part;
 	bool required; /* what cannot be done ends the activity */
-	bool (*run)(struct activity_work *work, struct activity *done, struct error *err);
+	bool (*run)(struct activity_work *work, struct activity *done, struct etw_error *err);
 };
 
 static const struct step steps[] = {
@@ -430,19 +431,19 @@ static const struct step steps[] = {
 	{ "deleting", ACTIVITY_BASICS, true, activity_delete_files },
 };
 
-bool activity_prepare(void *context, struct error *err)
+bool activity_prepare(void *context, struct etw_error *err)
 {
 	return activity_open_held_file(context, err);
 }
 
-bool activity_run(void *context, struct activity *done, struct error *err)
+bool activity_run(void *context, struct activity *done, struct etw_error *err)
 {
 	struct activity_work *work = context;
 
 	name_volume(work, done);
 	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
 		char *skipped = done->skipped[steps[i].part];
-		struct error why = { 0 };
+		struct etw_error why = { 0 };
 
 		if (!activity_sleep(work, 0, err)) {
 			return false;

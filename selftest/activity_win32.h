@@ -24,11 +24,11 @@ struct activity_work {
 };
 
 /* Waits; false if the program was requested to stop. */
-bool activity_sleep(const struct activity_work *work, uint64_t ms, struct error *err);
+bool activity_sleep(const struct activity_work *work, uint64_t ms, struct etw_error *err);
 
 /* The path of a file in the folder; false if it is too long. */
 bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_t path[MAX_PATH],
-		   struct error *err);
+		   struct etw_error *err);
 
 /*
  * Starts a program, without a window, and without handles of ours. program: its path; arguments:
@@ -36,33 +36,36 @@ bool activity_path(const struct activity_work *work, const wchar_t *name, wchar_
  * to none of ours. NULL on failure; the caller closes the handle.
  */
 HANDLE activity_start(const wchar_t *program, const wchar_t *arguments, HANDLE job,
-		      struct error *err);
+		      struct etw_error *err);
 /* Waits until the process has ended, and closes the handle. False, with the reason, if its status
  * was not 0, or if it did not end in time; then it is ended here. */
-bool activity_wait(HANDLE process, DWORD ms, struct error *err);
+bool activity_wait(HANDLE process, DWORD ms, struct etw_error *err);
 
 /* ---- activity_files_win32.c ---- */
 
-bool activity_open_held_file(struct activity_work *work, struct error *err);
-bool activity_held_file(struct activity_work *work, struct activity *done, struct error *err);
-bool activity_cached(struct activity_work *work, struct activity *done, struct error *err);
-bool activity_write_through(struct activity_work *work, struct activity *done, struct error *err);
-bool activity_unbuffered(struct activity_work *work, struct activity *done, struct error *err);
-bool activity_mapped(struct activity_work *work, struct activity *done, struct error *err);
-bool activity_delete_files(struct activity_work *work, struct activity *done, struct error *err);
+bool activity_open_held_file(struct activity_work *work, struct etw_error *err);
+bool activity_held_file(struct activity_work *work, struct activity *done, struct etw_error *err);
+bool activity_cached(struct activity_work *work, struct activity *done, struct etw_error *err);
+bool activity_write_through(struct activity_work *work, struct activity *done,
+			    struct etw_error *err);
+bool activity_unbuffered(struct activity_work *work, struct activity *done, struct etw_error *err);
+bool activity_mapped(struct activity_work *work, struct activity *done, struct etw_error *err);
+bool activity_delete_files(struct activity_work *work, struct activity *done,
+			   struct etw_error *err);
 /* Creates a file and writes pieces to it, which are added to *written. */
 bool activity_write_file(const wchar_t *path, DWORD flags, unsigned pieces, uint64_t *written,
-			 struct error *err);
+			 struct etw_error *err);
 
 /* ---- activity_network_win32.c ---- */
 
-bool activity_ipv4(struct activity_work *work, struct activity *done, struct error *err);
-bool activity_ipv6(struct activity_work *work, struct activity *done, struct error *err);
+bool activity_ipv4(struct activity_work *work, struct activity *done, struct etw_error *err);
+bool activity_ipv6(struct activity_work *work, struct activity *done, struct etw_error *err);
 
 /* ---- activity_volume_win32.c ---- */
 
-bool activity_attach_volume(struct activity_work *work, struct activity *done, struct error *err);
-bool activity_use_volume(struct activity_work *work, struct activity *done, struct error *err);
+bool activity_attach_volume(struct activity_work *work, struct activity *done,
+			    struct etw_error *err);
+bool activity_use_volume(struct activity_work *work, struct activity *done, struct etw_error *err);
 void activity_detach_volume(struct activity_work *work); /* if there is one */
 
 #endif

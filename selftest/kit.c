@@ -58,25 +58,25 @@ struct kit {
 	struct kit_mask *mask; /* NULL: names are not masked */
 	struct kit_files *files;
 	struct os_mutex log_lock;
-	struct text log;      /* guarded by log_lock */
-	bool stopped;         /* the program was requested to stop */
-	struct job *hangs;    /* a call of event tracing that did not return; NULL: none */
-	struct text failures; /* a line a part */
+	struct etw_text log;      /* guarded by log_lock */
+	bool stopped;             /* the program was requested to stop */
+	struct job *hangs;        /* a call of event tracing that did not return; NULL: none */
+	struct etw_text failures; /* a line a part */
 	unsigned failure_count;
 	uint64_t start_ns, start_unix_ns;
 
 	/* The self-test. */
-	struct text table, results;
-	struct text failed_rows; /* a line a row */
+	struct etw_text table, results;
+	struct etw_text failed_rows; /* a line a row */
 	unsigned row_count, failed_count;
 	struct sums sums[MOMENTS];
 	bool ran, passed;
 
 	/* The assumptions. */
-	struct text details;  /* assumptions.txt */
-	struct text found[4]; /* rows, by state; the last: without a probe */
+	struct etw_text details;  /* assumptions.txt */
+	struct etw_text found[4]; /* rows, by state; the last: without a probe */
 	unsigned counts[4];
-	struct text refutations; /* a line each */
+	struct etw_text refutations; /* a line each */
 };
 
 enum { UNTESTABLE = KIT_REFUTED + 1 };
@@ -162,7 +162,7 @@ static bool job_wait(struct job *job, uint32_t ms)
  * all, or if there is no thread at once.
  */
 static bool limited(struct kit *kit, void (*run)(void *), void (*release)(void *), void *argument,
-		    struct error *err)
+		    struct etw_error *err)
 {
 	struct job *job = calloc(1, sizeof *job);
 
@@ -180,7 +180,7 @@ static bool limited(struct kit *kit, void (*run)(void *), void (*release)(void *
 	}
 	if (!job_wait(job, kit->options->call_ms > 0 ? kit->options->call_ms : CALL_MS)) {
 		kit->hangs = job;
-		return error_set(err, ERROR_SYSTEM, "it did not end in time");
+		return error_set(err, ETW_ERROR_SYSTEM, "it did not end in time");
 	}
 	os_thread_join(&job->thread);
 	job_free(job);
@@ -211,8 +211,8 @@ static void leave_alone(const struct kit *kit)
 /* ---- tables of event tracing ---- */
 
 struct table_job {
-	void (*table)(struct text *csv);
-	struct text csv;
+	void (*table)(struct etw_text *csv);
+	struct etw_text csv;
 };
 
 static void table_run(void *argument)
@@ -231,10 +231,10 @@ static void table_free(void *argument)
 }
 
 static void write_table(struct kit *kit, const char *name, const char *what,
-			void (*table)(struct text *csv))
+			void (*table)(struct etw_text *csv))
 {
 	struct table_job *job = calloc(1, sizeof *job);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (!job || stopping(kit) || kit->hangs) {
 		part_failed(kit, name,
@@ -258,9 +258,9 @@ static void loggers_without_rights(void *csv)
 	kit_loggers(csv, true);
 }
 
-static void loggers(struct text *csv)
+static void loggers(struct etw_text *csv)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	kit_loggers(csv, false);
 	if (!kit_without_rights(loggers_without_rights, csv, &err)) {
@@ -313,7 +313,7 @@ static void add_finding(struct kit *kit, const struct kit_assumption *assumption
 static void test_assumption(struct kit *kit, const struct kit_assumption *assumption)
 {
 	struct probe_job *job = NULL;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (!assumption->probe) {
 		add_finding(kit, assumption, UNTESTABLE, assumption->why_not);
@@ -360,7 +360,7 @@ static const char *const our_families[KIT_COUNTERS] = {
 };
 
 /* The sum of all samples of a family of integers. */
-static uint64_t family_sum(const struct text *page, const char *family)
+static uint64_t family_sum(const struct etw_text *page, const char *family)
 {
 	size_t size = strlen(family);
 	uint64_t sum = 0;
@@ -380,11 +380,11 @@ static uint64_t family_sum(const struct text *page, const char *family)
 	return sum;
 }
 
-static void on_page(void *context, const char *moment, const struct text *page)
+static void on_page(void *context, const char *moment, const struct etw_text *page)
 {
 	struct kit *kit = context;
-	struct error err = { 0 };
-	struct text copy = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_text copy = { 0 };
 	unsigned at = strcmp(moment, moment_names[BEFORE]) == 0 ? BEFORE : AFTER;
 	struct sums *sums = &kit->sums[at];
 
@@ -426,7 +426,7 @@ static void on_result(void *context, const struct self_test_result *result)
 
 static void write_ratios(struct kit *kit)
 {
-	struct text csv = { 0 };
+	struct etw_text csv = { 0 };
 
 	if (!kit->sums[BEFORE].known || !kit->sums[AFTER].known) {
 		return;
@@ -458,8 +458,8 @@ static void run_self_test(struct kit *kit)
 {
 	struct self_test_options options = kit->options->self_test;
 	struct kit_samples *samples = NULL;
-	struct text csv = { 0 };
-	struct error err = { 0 };
+	struct etw_text csv = { 0 };
+	struct etw_error err = { 0 };
 
 	options.on_result = on_result;
 	options.on_page = on_page;
@@ -502,7 +502,7 @@ static void export_event_log(struct kit *kit, const char *log, const char *name)
 	char query[] = "/q:*[System[TimeCreated[timediff(@SystemTime) <= 3600000]]]";
 	char *path = kit_files_path(kit->files, name);
 	const char *const arguments[] = { "epl", log, path, query, "/ow:true", NULL };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (!path || !kit_child("wevtutil", arguments, EVENT_LOG_MS, &err)) {
 		part_failed(kit, name, path ? err.text : "no memory");
@@ -530,9 +530,9 @@ static void cycle_service(struct kit *kit)
 		"# The service that etw_selftest --service installs for a moment.\n"
 		"web: { listen_addresses: [ '127.0.0.1:0' ] }\n"
 		"sessions: { " KIT_SERVICE_SESSION ": {} }\n";
-	struct text text = { 0 };
-	struct text csv = { 0 };
-	struct error err = { 0 };
+	struct etw_text text = { 0 };
+	struct etw_text csv = { 0 };
+	struct etw_error err = { 0 };
 	char *path;
 
 	if (!kit->options->service || stopping(kit)) {
@@ -555,7 +555,7 @@ static void cycle_service(struct kit *kit)
 
 static void write_facts(struct kit *kit)
 {
-	struct text csv = { 0 };
+	struct etw_text csv = { 0 };
 	uint64_t counter_ns = os_monotonic_ns() - kit->start_ns;
 	int64_t ahead_ns = (int64_t)(os_unix_time_ns() - kit->start_unix_ns - counter_ns);
 
@@ -592,7 +592,7 @@ static void keep_log(void *context, enum log_level level, const char *line, size
 /* ---- the summary ---- */
 
 /* The first lines of a text. */
-static void add_lines(struct text *out, const struct text *lines, unsigned count)
+static void add_lines(struct etw_text *out, const struct etw_text *lines, unsigned count)
 {
 	const char *at = lines->data;
 
@@ -605,7 +605,7 @@ static void add_lines(struct text *out, const struct text *lines, unsigned count
 	}
 }
 
-static void add_rows(const struct kit *kit, struct text *out, const char *what, unsigned state)
+static void add_rows(const struct kit *kit, struct etw_text *out, const char *what, unsigned state)
 {
 	if (kit->counts[state] > 0) {
 		text_add_format(out, "%s (%u):%s\n", what, kit->counts[state],
@@ -613,7 +613,7 @@ static void add_rows(const struct kit *kit, struct text *out, const char *what, 
 	}
 }
 
-static void add_summary(struct kit *kit, struct text *out)
+static void add_summary(struct kit *kit, struct etw_text *out)
 {
 	const char *unwritten = kit_files_failures(kit->files);
 
@@ -647,9 +647,9 @@ static void add_summary(struct kit *kit, struct text *out)
 	}
 }
 
-static void write_summary(struct kit *kit, struct text *report)
+static void write_summary(struct kit *kit, struct etw_text *report)
 {
-	struct text summary = { 0 };
+	struct etw_text summary = { 0 };
 
 	add_summary(kit, &summary);
 	text_add(report, summary.data, summary.size);
@@ -704,8 +704,8 @@ static void kit_done(struct kit *kit)
 	os_mutex_done(&kit->log_lock);
 }
 
-bool kit_run(const struct kit_options *options, struct text *report, bool *passed,
-	     struct error *err)
+bool kit_run(const struct kit_options *options, struct etw_text *report, bool *passed,
+	     struct etw_error *err)
 {
 	struct kit kit = { .options = options,
 			   .start_ns = os_monotonic_ns(),

@@ -32,7 +32,7 @@ struct kit_options {
  * failed; an assumption that is refuted is a finding and no failure. False when there is no folder
  * to write to.
  */
-bool kit_run(const struct kit_options *options, struct text *report, bool *passed,
-	     struct error *err);
+bool kit_run(const struct kit_options *options, struct etw_text *report, bool *passed,
+	     struct etw_error *err);
 
 #endif

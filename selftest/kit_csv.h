@@ -9,7 +9,7 @@
 
 /* Adds a value, in quotes if it needs them, or may be a path: where one ends is then certain
  * (selftest/kit_mask.h). Without a separator. */
-static inline void csv_add(struct text *csv, const char *value)
+static inline void csv_add(struct etw_text *csv, const char *value)
 {
 	if (value[strcspn(value, ",\"\r\n\\/")] == '\0') {
 		text_add_string(csv, value);

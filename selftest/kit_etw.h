@@ -27,8 +27,8 @@ enum kit_state { KIT_NOT_TESTED, KIT_CONFIRMED, KIT_REFUTED };
 
 struct kit_finding {
 	enum kit_state state;
-	bool skipped;     /* a step that the probe needs failed */
-	struct text seen; /* what Windows answered, or why it was not tested; owned */
+	bool skipped;         /* a step that the probe needs failed */
+	struct etw_text seen; /* what Windows answered, or why it was not tested; owned */
 };
 
 /*
@@ -55,17 +55,17 @@ void kit_probe(const struct kit_assumption *assumption, struct kit_finding *find
  * also requests the names of open files: moments of the session, and for each type of record how
  * many came before and after the stop.
  */
-void kit_timeline(struct text *csv);
+void kit_timeline(struct etw_text *csv);
 
 /* Which sorts of sessions can be started, and what each delivers. without_rights: the thread has
  * given up its rights; the names of the rows say so. Adds lines without a title then. */
-void kit_loggers(struct text *csv, bool without_rights);
+void kit_loggers(struct etw_text *csv, bool without_rights);
 
 /* The sessions that run, those of other programs included. */
-void kit_sessions(struct text *csv);
+void kit_sessions(struct etw_text *csv);
 
 /* Facts that event tracing knows, lines "name,value" without a title. */
-void kit_etw_facts(struct text *csv);
+void kit_etw_facts(struct etw_text *csv);
 
 /* Stops the probe sessions that are left over, and the one of the service. */
 void kit_etw_clean(void);
@@ -78,8 +78,8 @@ void kit_etw_clean(void);
  */
 struct kit_samples;
 
-struct kit_samples *kit_samples_start(const char *session, struct error *err);
+struct kit_samples *kit_samples_start(const char *session, struct etw_error *err);
 /* Takes a last sample, ends the thread and writes the CSV; NULL is allowed. */
-void kit_samples_end(struct kit_samples *samples, struct text *csv);
+void kit_samples_end(struct kit_samples *samples, struct etw_text *csv);
 
 #endif

@@ -14,10 +14,10 @@ enum { PROBE_SESSIONS = 8 };
 /* ---- what a probe says ---- */
 
 /* Adds "; " and the text to what was seen. */
-void finding_say(struct kit_finding *finding, const char *format, ...) PRINTF_LIKE(2, 3);
+void finding_say(struct kit_finding *finding, const char *format, ...) ETW_PRINTF_LIKE(2, 3);
 /* Confirms the assumption if nothing refuted it before, or refutes it; adds the text either way. */
 void finding_check(struct kit_finding *finding, bool holds, const char *format, ...)
-	PRINTF_LIKE(3, 4);
+	ETW_PRINTF_LIKE(3, 4);
 /* Checks the status of a call. */
 void finding_status(struct kit_finding *finding, const char *what, ULONG expected, ULONG status);
 /* A step that the probe needs failed: the assumption is not tested, even if it was confirmed

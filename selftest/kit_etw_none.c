@@ -11,23 +11,23 @@ void kit_probe(const struct kit_assumption *assumption, struct kit_finding *find
 	(void)finding;
 }
 
-void kit_timeline(struct text *csv)
+void kit_timeline(struct etw_text *csv)
 {
 	(void)csv;
 }
 
-void kit_loggers(struct text *csv, bool without_rights)
+void kit_loggers(struct etw_text *csv, bool without_rights)
 {
 	(void)csv;
 	(void)without_rights;
 }
 
-void kit_sessions(struct text *csv)
+void kit_sessions(struct etw_text *csv)
 {
 	(void)csv;
 }
 
-void kit_etw_facts(struct text *csv)
+void kit_etw_facts(struct etw_text *csv)
 {
 	(void)csv;
 }
@@ -36,14 +36,14 @@ void kit_etw_clean(void)
 {
 }
 
-struct kit_samples *kit_samples_start(const char *session, struct error *err)
+struct kit_samples *kit_samples_start(const char *session, struct etw_error *err)
 {
 	(void)session;
-	error_set(err, ERROR_UNSUPPORTED, "only Windows has event tracing");
+	error_set(err, ETW_ERROR_UNSUPPORTED, "only Windows has event tracing");
 	return NULL;
 }
 
-void kit_samples_end(struct kit_samples *samples, struct text *csv)
+void kit_samples_end(struct kit_samples *samples, struct etw_text *csv)
 {
 	(void)samples;
 	(void)csv;

@@ -20,9 +20,9 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-static void add_guid(struct text *csv, const GUID *windows)
+static void add_guid(struct etw_text *csv, const GUID *windows)
 {
-	struct guid guid = live_guid(windows);
+	struct etw_guid guid = live_guid(windows);
 	char label[GUID_TEXT_SIZE];
 
 	guid_format(&guid, label);
@@ -36,8 +36,8 @@ enum { DENSE_MS = 2000, DENSE_STEP_MS = 100, STEP_MS = 1000, SAMPLES_MAX = 4000 
 struct kit_samples {
 	WCHAR name[SESSION_NAME_MAX];
 	uint64_t start_ns;
-	unsigned count;  /* for the thread alone, until it has ended */
-	struct text csv; /* likewise */
+	unsigned count;      /* for the thread alone, until it has ended */
+	struct etw_text csv; /* likewise */
 	struct os_mutex lock;
 	struct os_condition changed;
 	bool ending; /* guarded by lock */
@@ -105,7 +105,7 @@ static void samples_run(void *context)
 	add_sample(samples);
 }
 
-struct kit_samples *kit_samples_start(const char *session, struct error *err)
+struct kit_samples *kit_samples_start(const char *session, struct etw_error *err)
 {
 	struct kit_samples *samples = calloc(1, sizeof *samples);
 
@@ -131,7 +131,7 @@ struct kit_samples *kit_samples_start(const char *session, struct error *err)
 	return samples;
 }
 
-void kit_samples_end(struct kit_samples *samples, struct text *csv)
+void kit_samples_end(struct kit_samples *samples, struct etw_text *csv)
 {
 	if (!samples) {
 		return;
@@ -234,13 +234,13 @@ static const char *class_name(const GUID *guid)
 	return "";
 }
 
-static void add_moment(struct text *csv, const char *what, uint64_t start_ns, ULONG status)
+static void add_moment(struct etw_text *csv, const char *what, uint64_t start_ns, ULONG status)
 {
 	text_add_format(csv, "moment,%s,,%lu,,,,%" PRIu64 ",,,\n", what, (unsigned long)status,
 			(os_monotonic_ns() - start_ns) / NS_PER_MS);
 }
 
-static void add_types(struct text *csv, const struct timeline *timeline, uint64_t start_ns)
+static void add_types(struct etw_text *csv, const struct timeline *timeline, uint64_t start_ns)
 {
 	for (size_t i = 0; i < timeline->count; i++) {
 		const struct type *type = &timeline->types[i];
@@ -260,7 +260,7 @@ static void add_types(struct text *csv, const struct timeline *timeline, uint64_
 	}
 }
 
-void kit_timeline(struct text *csv)
+void kit_timeline(struct etw_text *csv)
 {
 	static const GUID rundown = {
 		0x3b9c9951, 0x3480, 0x4220, { 0x93, 0x77, 0x9c, 0x8e, 0x51, 0x84, 0xf5, 0xcd }
@@ -343,7 +343,7 @@ static ULONG start_logger(struct probe_session *session, const struct logger *lo
 	return StartTraceW(&session->handle, session->name, &session->properties.base);
 }
 
-static void add_logger(struct text *csv, const struct logger *logger, bool without_rights)
+static void add_logger(struct etw_text *csv, const struct logger *logger, bool without_rights)
 {
 	struct probe_consumer consumer = { 0 };
 	struct probe_session session;
@@ -375,7 +375,7 @@ static void add_logger(struct text *csv, const struct logger *logger, bool witho
 			(unsigned long)session.properties.base.EventsLost, (unsigned long)stopped);
 }
 
-void kit_loggers(struct text *csv, bool without_rights)
+void kit_loggers(struct etw_text *csv, bool without_rights)
 {
 	static const struct logger loggers[] = {
 		{ .name = "providers only" },
@@ -402,20 +402,20 @@ void kit_loggers(struct text *csv, bool without_rights)
 
 /* ---- the sessions that run ---- */
 
-void kit_sessions(struct text *csv)
+void kit_sessions(struct etw_text *csv)
 {
-	struct running_sessions sessions = { 0 };
-	struct error err = { 0 };
+	struct etw_running_sessions sessions = { 0 };
+	struct etw_error err = { 0 };
 
 	text_add_string(csv, "name,id,mode,kernel_flags,buffer_bytes,buffers_min,buffers_max,"
 			     "buffers,written,events_lost,realtime_buffers_lost,providers,file\n");
-	if (!running_read(&sessions, &err)) {
+	if (!etw_running_read(&sessions, &err)) {
 		csv_add(csv, err.text);
 		text_add_char(csv, '\n');
 		return;
 	}
 	for (size_t i = 0; i < sessions.count; i++) {
-		const struct running_session *session = &sessions.list[i];
+		const struct etw_running_session *session = &sessions.list[i];
 
 		csv_add(csv, session->name);
 		text_add_format(csv,
@@ -429,10 +429,10 @@ void kit_sessions(struct text *csv)
 		csv_add(csv, session->file);
 		text_add_char(csv, '\n');
 	}
-	running_done(&sessions);
+	etw_running_done(&sessions);
 }
 
-void kit_etw_facts(struct text *csv)
+void kit_etw_facts(struct etw_text *csv)
 {
 	RTL_OSVERSIONINFOW version = { .dwOSVersionInfoSize = sizeof version };
 	LARGE_INTEGER frequency = { 0 };

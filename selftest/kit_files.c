@@ -16,7 +16,7 @@ struct kit_files {
 		const char *name, *what;
 	} files[FILES_MAX];
 	size_t count;
-	struct text failures;
+	struct etw_text failures;
 };
 
 /* The context of os_folder_list(). */
@@ -32,9 +32,9 @@ static bool is_empty(const char *folder)
 }
 
 /* folder, or a new one in it when it has files. NULL on failure. */
-static char *choose_folder(const char *folder, struct error *err)
+static char *choose_folder(const char *folder, struct etw_error *err)
 {
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 
 	if (!os_folder_make(folder, NULL, err)) {
 		return NULL;
@@ -55,7 +55,7 @@ static char *choose_folder(const char *folder, struct error *err)
 	return path.data;
 }
 
-struct kit_files *kit_files_open(const char *folder, struct kit_mask *mask, struct error *err)
+struct kit_files *kit_files_open(const char *folder, struct kit_mask *mask, struct etw_error *err)
 {
 	struct kit_files *files = calloc(1, sizeof *files);
 
@@ -88,7 +88,7 @@ const char *kit_files_folder(const struct kit_files *files)
 
 char *kit_files_path(const struct kit_files *files, const char *name)
 {
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 
 	text_add_format(&path, "%s/%s", files->folder, name);
 	if (path.failed) {
@@ -105,12 +105,12 @@ void kit_files_list(struct kit_files *files, const char *name, const char *what)
 	}
 }
 
-static bool write_file(const struct kit_files *files, const char *name, const struct text *text,
-		       struct error *err)
+static bool write_file(const struct kit_files *files, const char *name, const struct etw_text *text,
+		       struct etw_error *err)
 {
 	char *path = kit_files_path(files, name);
-	struct text masked = { 0 };
-	const struct text *out = text;
+	struct etw_text masked = { 0 };
+	const struct etw_text *out = text;
 	bool written;
 
 	if (files->mask && text->data) {
@@ -125,9 +125,10 @@ static bool write_file(const struct kit_files *files, const char *name, const st
 	return written;
 }
 
-void kit_files_write(struct kit_files *files, const char *name, const char *what, struct text *text)
+void kit_files_write(struct kit_files *files, const char *name, const char *what,
+		     struct etw_text *text)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (write_file(files, name, text, &err)) {
 		kit_files_list(files, name, what);
@@ -139,7 +140,7 @@ void kit_files_write(struct kit_files *files, const char *name, const char *what
 
 void kit_files_finish(struct kit_files *files)
 {
-	struct text index = { 0 };
+	struct etw_text index = { 0 };
 
 	text_add_string(&index, "What etw_selftest --out left on this machine. Read "
 				"summary.txt first.\n\n");

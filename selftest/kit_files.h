@@ -20,7 +20,7 @@ struct kit_files;
  * Makes the folder, or takes one that is empty. In one that has files already it makes a new
  * folder, run-2 and so on. mask: applied to each text; NULL: none; borrowed until kit_files_free().
  */
-struct kit_files *kit_files_open(const char *folder, struct kit_mask *mask, struct error *err);
+struct kit_files *kit_files_open(const char *folder, struct kit_mask *mask, struct etw_error *err);
 void kit_files_free(struct kit_files *files); /* NULL is allowed */
 
 const char *kit_files_folder(const struct kit_files *files);
@@ -34,7 +34,7 @@ void kit_files_list(struct kit_files *files, const char *name, const char *what)
 
 /* Writes and lists a text, and frees it. */
 void kit_files_write(struct kit_files *files, const char *name, const char *what,
-		     struct text *text);
+		     struct etw_text *text);
 
 /* Writes README.txt, the index; after all others. */
 void kit_files_finish(struct kit_files *files);

@@ -14,7 +14,7 @@
 #include "base/text.h"
 
 /* Adds lines "name,value" about the machine, the account and its rights. */
-void kit_machine_facts(struct text *csv);
+void kit_machine_facts(struct etw_text *csv);
 
 /* Calls each with the names of the machine and of its users, and what they are ("machine",
  * "user"). A name is valid during the call. */
@@ -25,7 +25,7 @@ void kit_machine_names(void (*each)(void *context, const char *name, const char 
  * Calls run(context) on this thread without the rights of administrators: with a token that has
  * neither the group nor privileges. False: this is not possible, and run was not called.
  */
-bool kit_without_rights(void (*run)(void *context), void *context, struct error *err);
+bool kit_without_rights(void (*run)(void *context), void *context, struct etw_error *err);
 
 /* Bytes since some moment in the past, as Windows counts them. */
 enum kit_counter {
@@ -46,14 +46,15 @@ struct kit_counter_value {
 /* English path of a performance counter. */
 const char *kit_counter_name(enum kit_counter counter);
 /* Reads all counters; false: there are none on this machine. */
-bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct error *err);
+bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct etw_error *err);
 
 /*
  * Runs a program of Windows (without its folder and .exe) with arguments, the last is NULL, without
  * a window and without its output. After that many ms it is ended. False if it could not run, was
  * ended, or did not return 0.
  */
-bool kit_child(const char *program, const char *const *arguments, uint32_t ms, struct error *err);
+bool kit_child(const char *program, const char *const *arguments, uint32_t ms,
+	       struct etw_error *err);
 
 /*
  * Installs a service of a name of its own that runs the etw_exporter.exe of this program's folder
@@ -61,6 +62,6 @@ bool kit_child(const char *program, const char *const *arguments, uint32_t ms, s
  * starts it, kills its process, sees it restarted, stops it and removes it. Adds a line of CSV for
  * each step. Returns false when a step failed; the service is removed in any case.
  */
-bool kit_service_cycle(const char *config_file, struct text *csv, struct error *err);
+bool kit_service_cycle(const char *config_file, struct etw_text *csv, struct etw_error *err);
 
 #endif

@@ -2,12 +2,12 @@
 /* Other systems have no facts that the kit looks for. */
 #include "selftest/kit_machine.h"
 
-static bool only_windows(struct error *err)
+static bool only_windows(struct etw_error *err)
 {
-	return error_set(err, ERROR_UNSUPPORTED, "only Windows has this");
+	return error_set(err, ETW_ERROR_UNSUPPORTED, "only Windows has this");
 }
 
-void kit_machine_facts(struct text *csv)
+void kit_machine_facts(struct etw_text *csv)
 {
 	(void)csv;
 }
@@ -19,7 +19,7 @@ void kit_machine_names(void (*each)(void *context, const char *name, const char 
 	(void)context;
 }
 
-bool kit_without_rights(void (*run)(void *context), void *context, struct error *err)
+bool kit_without_rights(void (*run)(void *context), void *context, struct etw_error *err)
 {
 	(void)run;
 	(void)context;
@@ -32,13 +32,14 @@ const char *kit_counter_name(enum kit_counter counter)
 	return "";
 }
 
-bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct error *err)
+bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct etw_error *err)
 {
 	(void)values;
 	return only_windows(err);
 }
 
-bool kit_child(const char *program, const char *const *arguments, uint32_t ms, struct error *err)
+bool kit_child(const char *program, const char *const *arguments, uint32_t ms,
+	       struct etw_error *err)
 {
 	(void)program;
 	(void)arguments;
@@ -46,7 +47,7 @@ bool kit_child(const char *program, const char *const *arguments, uint32_t ms, s
 	return only_windows(err);
 }
 
-bool kit_service_cycle(const char *config_file, struct text *csv, struct error *err)
+bool kit_service_cycle(const char *config_file, struct etw_text *csv, struct etw_error *err)
 {
 	(void)config_file;
 	(void)csv;

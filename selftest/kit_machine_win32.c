@@ -32,7 +32,7 @@ enum { TEXT_CHARACTERS = 512, PROFILES_MAX = 200 };
 
 /* ---- facts ---- */
 
-static void add_text(struct text *csv, const char *name, const wchar_t *value)
+static void add_text(struct etw_text *csv, const char *name, const wchar_t *value)
 {
 	char *narrow = narrow_from(value);
 
@@ -44,13 +44,13 @@ static void add_text(struct text *csv, const char *name, const wchar_t *value)
 	free(narrow);
 }
 
-static void add_number(struct text *csv, const char *name, uint64_t value)
+static void add_number(struct etw_text *csv, const char *name, uint64_t value)
 {
 	text_add_format(csv, "%s,%" PRIu64 "\n", name, value);
 }
 
 /* A value of HKEY_LOCAL_MACHINE; nothing when it is not there. */
-static void add_registry(struct text *csv, const char *name, const wchar_t *key,
+static void add_registry(struct etw_text *csv, const char *name, const wchar_t *key,
 			 const wchar_t *value)
 {
 	wchar_t words[TEXT_CHARACTERS];
@@ -69,7 +69,7 @@ static void add_registry(struct text *csv, const char *name, const wchar_t *key,
 	}
 }
 
-static void add_privileges(struct text *csv, HANDLE token)
+static void add_privileges(struct etw_text *csv, HANDLE token)
 {
 	DWORD size = 0;
 	TOKEN_PRIVILEGES *privileges;
@@ -109,7 +109,7 @@ static bool is_administrator(void)
 	return member;
 }
 
-void kit_machine_facts(struct text *csv)
+void kit_machine_facts(struct etw_text *csv)
 {
 	static const wchar_t windows[] = L"SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion";
 	static const wchar_t bios[] = L"HARDWARE\\DESCRIPTION\\System\\BIOS";
@@ -210,7 +210,7 @@ void kit_machine_names(void (*each)(void *context, const char *name, const char 
 
 /* ---- rights ---- */
 
-bool kit_without_rights(void (*run)(void *context), void *context, struct error *err)
+bool kit_without_rights(void (*run)(void *context), void *context, struct etw_error *err)
 {
 	SID_IDENTIFIER_AUTHORITY authority = { SECURITY_NT_AUTHORITY };
 	SID_AND_ATTRIBUTES disabled = { 0 };
@@ -316,7 +316,7 @@ static struct kit_counter_value raw_sum(const struct pdh *pdh, PDH_HCOUNTER coun
 	return value;
 }
 
-bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct error *err)
+bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct etw_error *err)
 {
 	PDH_HCOUNTER handles[KIT_COUNTERS] = { 0 };
 	struct pdh pdh = { 0 };
@@ -343,7 +343,7 @@ bool kit_counters_read(struct kit_counter_value values[KIT_COUNTERS], struct err
 	if (pdh.library) {
 		FreeLibrary(pdh.library);
 	}
-	return any || error_set(err, ERROR_SYSTEM, "this machine has no performance counters");
+	return any || error_set(err, ETW_ERROR_SYSTEM, "this machine has no performance counters");
 }
 
 /* ---- child processes ---- */
@@ -354,8 +354,8 @@ static wchar_t *child_line(const char *program, const char *const *arguments)
 	wchar_t folder[MAX_PATH];
 	UINT size = GetSystemDirectoryW(folder, MAX_PATH);
 	char *narrow = size > 0 && size < MAX_PATH ? narrow_from(folder) : NULL;
-	struct text path = { 0 };
-	struct text line = { 0 };
+	struct etw_text path = { 0 };
+	struct etw_text line = { 0 };
 	wchar_t *wide = NULL;
 
 	text_add_format(&path, "%s\\%s.exe", narrow ? narrow : "", program);
@@ -373,7 +373,8 @@ static wchar_t *child_line(const char *program, const char *const *arguments)
 	return wide;
 }
 
-bool kit_child(const char *program, const char *const *arguments, uint32_t ms, struct error *err)
+bool kit_child(const char *program, const char *const *arguments, uint32_t ms,
+	       struct etw_error *err)
 {
 	wchar_t *line = child_line(program, arguments);
 	STARTUPINFOW start = { .cb = sizeof start };
@@ -394,10 +395,10 @@ bool kit_child(const char *program, const char *const *arguments, uint32_t ms, s
 	ended = WaitForSingleObject(child.hProcess, ms) == WAIT_OBJECT_0;
 	if (!ended) {
 		TerminateProcess(child.hProcess, 1);
-		error_set(err, ERROR_SYSTEM, "%s did not end within %u seconds", program,
+		error_set(err, ETW_ERROR_SYSTEM, "%s did not end within %u seconds", program,
 			  (unsigned)(ms / 1000));
 	} else if (!GetExitCodeProcess(child.hProcess, &status) || status != 0) {
-		error_set(err, ERROR_SYSTEM, "%s ended with status %lu", program,
+		error_set(err, ETW_ERROR_SYSTEM, "%s ended with status %lu", program,
 			  (unsigned long)status);
 	}
 	CloseHandle(child.hThread);

@@ -203,7 +203,7 @@ static uint64_t number_of(struct map *map, const char *text, size_t size)
 }
 
 /* The extension stays only of the last part: that of a folder may be a name ("anna.lee"). */
-static void add_part(struct kit_mask *mask, struct text *out, const char *part, size_t size,
+static void add_part(struct kit_mask *mask, struct etw_text *out, const char *part, size_t size,
 		     bool last)
 {
 	size_t extension = last ? extension_size(part, size) : 0;
@@ -226,7 +226,7 @@ static void add_part(struct kit_mask *mask, struct text *out, const char *part, 
  * Copies separators and replaces parts until the path ends; returns what follows. The path begins
  * at `start`, and its first separator or part at `at`.
  */
-static const char *add_path(struct kit_mask *mask, struct text *out, struct reading *reading,
+static const char *add_path(struct kit_mask *mask, struct etw_text *out, struct reading *reading,
 			    const char *start, const char *at, bool slashes)
 {
 	const struct place place = { .opened = start > reading->text ? start[-1] : '\0',
@@ -279,7 +279,7 @@ static const struct mask_name *listed(const struct kit_mask *mask, const char *a
 	return longest;
 }
 
-static const char *add_account(struct kit_mask *mask, struct text *out, const char *at,
+static const char *add_account(struct kit_mask *mask, struct etw_text *out, const char *at,
 			       const char *end)
 {
 	/* Of a machine or domain, and of Microsoft Entra ID. */
@@ -302,7 +302,7 @@ static const char *add_account(struct kit_mask *mask, struct text *out, const ch
 }
 
 /* At the beginning of a word; returns what follows it. */
-static const char *add_word(struct kit_mask *mask, struct text *out, struct reading *reading,
+static const char *add_word(struct kit_mask *mask, struct etw_text *out, struct reading *reading,
 			    const char *at)
 {
 	const char *end = reading->end;
@@ -334,7 +334,7 @@ static const char *add_word(struct kit_mask *mask, struct text *out, struct read
 	return next;
 }
 
-void kit_mask_add(struct kit_mask *mask, struct text *out, const char *text, size_t size)
+void kit_mask_add(struct kit_mask *mask, struct etw_text *out, const char *text, size_t size)
 {
 	struct reading reading = { .text = text, .end = text + size };
 

@@ -31,6 +31,6 @@ void kit_mask_free(struct kit_mask *mask);
 bool kit_mask_name(struct kit_mask *mask, const char *name, const char *pseudonym);
 
 /* Adds the text with its names replaced. */
-void kit_mask_add(struct kit_mask *mask, struct text *out, const char *text, size_t size);
+void kit_mask_add(struct kit_mask *mask, struct etw_text *out, const char *text, size_t size);
 
 #endif

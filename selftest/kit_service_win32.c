@@ -32,9 +32,9 @@ enum { STEP_MS = 15000, LOOK_MS = 100, RESTART_MS = 1000, FAILURE_RESET_S = 60 }
 struct cycle {
 	SC_HANDLE manager;
 	SC_HANDLE service;
-	struct text *csv;
+	struct etw_text *csv;
 	uint64_t step_ns; /* when the step began */
-	struct error *err;
+	struct etw_error *err;
 };
 
 static SERVICE_STATUS_PROCESS status_of(const struct cycle *cycle)
@@ -160,11 +160,11 @@ static bool live(struct cycle *cycle)
 }
 
 /* The path of the exporter, which is in the folder of this program; NULL: err says why. */
-static char *exporter_path(struct error *err)
+static char *exporter_path(struct etw_error *err)
 {
 	wchar_t *wide = wide_program_path();
 	char *own = wide ? narrow_from(wide) : NULL;
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 	struct os_file *file;
 
 	free(wide);
@@ -180,7 +180,7 @@ static char *exporter_path(struct error *err)
 	}
 	file = os_file_open(path.data, NULL);
 	if (!file) {
-		error_set(err, ERROR_SYSTEM,
+		error_set(err, ETW_ERROR_SYSTEM,
 			  "%s is missing: it must be in the folder of this program", path.data);
 		text_free(&path);
 		return NULL;
@@ -196,8 +196,8 @@ static wchar_t *service_line(const char *program, const char *config_file)
 	wchar_t *wide_config = wide_from(config_file);
 	DWORD size = wide_config ? GetFullPathNameW(wide_config, MAX_PATH, full, NULL) : 0;
 	char *config = size > 0 && size < MAX_PATH ? narrow_from(full) : NULL;
-	struct text option = { 0 };
-	struct text line = { 0 };
+	struct etw_text option = { 0 };
+	struct etw_text line = { 0 };
 	wchar_t *wide = NULL;
 
 	if (config) {
@@ -214,7 +214,7 @@ static wchar_t *service_line(const char *program, const char *config_file)
 	return wide;
 }
 
-bool kit_service_cycle(const char *config_file, struct text *csv, struct error *err)
+bool kit_service_cycle(const char *config_file, struct etw_text *csv, struct etw_error *err)
 {
 	struct cycle cycle = { .csv = csv, .step_ns = os_monotonic_ns(), .err = err };
 	char *program = exporter_path(err);

@@ -75,7 +75,7 @@ static const char synopsis[] = "[flags]";
 static const char about[] =
 	"Performs a known activity and compares it with what etw_exporter counts on this machine";
 
-static void add_help(struct text *out)
+static void add_help(struct etw_text *out)
 {
 	enum { HELP_COLUMN = 23 };
 
@@ -83,7 +83,7 @@ static void add_help(struct text *out)
 	command_line_help(out, flags, '=', HELP_COLUMN);
 }
 
-static void add_description(struct text *out)
+static void add_description(struct etw_text *out)
 {
 	struct json json;
 
@@ -99,13 +99,14 @@ static void add_description(struct text *out)
 	text_add_char(out, '\n');
 }
 
-static bool options_fit(const struct options *options, struct error *err)
+static bool options_fit(const struct options *options, struct etw_error *err)
 {
 	const char *flag = options->private_names ? "--private" :
 			   options->service       ? "--service" :
 						    NULL;
 
-	return !flag || options->folder || error_set(err, ERROR_CONFIG, "%s needs --out=DIR", flag);
+	return !flag || options->folder ||
+	       error_set(err, ETW_ERROR_CONFIG, "%s needs --out=DIR", flag);
 }
 
 /* ---- the self-test ---- */
@@ -118,7 +119,7 @@ static bool wait_unless_stopped(void *context, uint64_t ms)
 
 /* Without --out a table, else a summary of the files. */
 static bool make_report(const struct options *options, const struct self_test_options *self_test,
-			struct text *report, bool *passed, struct error *err)
+			struct etw_text *report, bool *passed, struct etw_error *err)
 {
 	const struct kit_options kit = { .folder = options->folder,
 					 .private_names = options->private_names,
@@ -130,7 +131,7 @@ static bool make_report(const struct options *options, const struct self_test_op
 }
 
 /* Performs the self-test and prints the result. A row that fails is an error. */
-static bool run_self_test(const struct options *options, struct error *err)
+static bool run_self_test(const struct options *options, struct etw_error *err)
 {
 	const struct activity_work_options activity = { .wait = wait_unless_stopped };
 	struct activity_work *work = activity_open(&activity, err);
@@ -145,7 +146,7 @@ static bool run_self_test(const struct options *options, struct error *err)
 		.idle_ms = 3000,
 		.duration_ms = 15000,
 	};
-	struct text report = { 0 };
+	struct etw_text report = { 0 };
 	bool passed = false;
 	bool done;
 
@@ -153,21 +154,21 @@ static bool run_self_test(const struct options *options, struct error *err)
 	if (process && os_is_terminal(stderr)) {
 		fprintf(stderr, "etw_selftest: this takes about half a minute\n");
 	}
-	done = process && os_stop_catch(err) && crash_catch(live_emergency_stop, err) &&
+	done = process && os_stop_catch(err) && crash_catch(etw_live_emergency_stop, err) &&
 	       make_report(options, &self_test, &report, &passed, err);
 	done = done && print_text(&report, err);
 	text_free(&report);
 	free(process);
 	activity_close(work);
 	log_report_suppressed(true);
-	return done && (passed || error_set(err, ERROR_SYSTEM, "the self-test failed"));
+	return done && (passed || error_set(err, ETW_ERROR_SYSTEM, "the self-test failed"));
 }
 
 /* ---- the program ---- */
 
-static bool run(const struct options *options, struct error *err)
+static bool run(const struct options *options, struct etw_error *err)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	if (options->help) {
 		add_help(&out);
@@ -185,7 +186,7 @@ static bool run(const struct options *options, struct error *err)
 }
 
 /* An error without a sentence is not reported: the reader of standard output has gone. */
-static int complain(const struct error *err, enum exit_status status)
+static int complain(const struct etw_error *err, enum exit_status status)
 {
 	if (err->text[0] != '\0') {
 		print_failure("etw_selftest: %s", err->text);
@@ -197,7 +198,7 @@ int main(int argc, char **argv)
 {
 	const struct command_line line = { .options = flags, .hint = "" };
 	struct options options = { .log_level = LOG_WARNING };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (!os_program_start(&argc, &argv, &err)) {
 		return complain(&err, EXIT_FAILED);

@@ -221,7 +221,7 @@ static bool is_counted(const char *line, const char *end, const struct row *row,
 }
 
 /* process, volume: parts of a line such as `process="etw_selftest"`; "": any. */
-static uint64_t sum_of(const struct text *page, const struct row *row, const char *process,
+static uint64_t sum_of(const struct etw_text *page, const struct row *row, const char *process,
 		       const char *volume)
 {
 	const char *line = page->data, *page_end = page->data + page->size, *end;
@@ -237,13 +237,13 @@ static uint64_t sum_of(const struct text *page, const struct row *row, const cha
 }
 
 /* Counts what is on a page. done: what was done so far, for the volumes. */
-static bool count_page(const struct text *page, const char *process, const struct activity *done,
-		       struct counts *counts)
+static bool count_page(const struct etw_text *page, const char *process,
+		       const struct activity *done, struct counts *counts)
 {
 	static const struct row sent = { .family = "etw_session_canary_sent_total" };
 	static const struct row received = { .family = "etw_session_canary_received_total" };
 	const struct expected expected = { .done = *done };
-	struct text of_process = { 0 }, of_volume = { 0 };
+	struct etw_text of_process = { 0 }, of_volume = { 0 };
 	bool good = true;
 
 	text_add_format(&of_process, "process=\"%s\"", process);
@@ -273,8 +273,8 @@ static bool count_page(const struct text *page, const char *process, const struc
 
 /* Reads the counts, and leaves the page that they are from in *page, which the caller frees. */
 static bool read_counts(struct registry *registry, const struct self_test_options *options,
-			const struct activity *done, struct counts *counts, struct text *page,
-			struct error *err)
+			const struct activity *done, struct counts *counts, struct etw_text *page,
+			struct etw_error *err)
 {
 	text_clear(page);
 	return (exposition_write(registry, add_chunk, page) > 0 && !page->failed &&
@@ -283,7 +283,7 @@ static bool read_counts(struct registry *registry, const struct self_test_option
 }
 
 static void show_page(const struct self_test_options *options, const char *moment,
-		      const struct text *page)
+		      const struct etw_text *page)
 {
 	if (options->on_page) {
 		options->on_page(options->result_context, moment, page);
@@ -293,7 +293,7 @@ static void show_page(const struct self_test_options *options, const char *momen
 /* ---- the session ---- */
 
 /* The built-in configuration, with another name for its session. */
-static struct config *make_config(const struct self_test_options *options, struct error *err)
+static struct config *make_config(const struct self_test_options *options, struct etw_error *err)
 {
 	struct config *config = config_default(err);
 	char *name = text_duplicate(SELF_TEST_SESSION, strlen(SELF_TEST_SESSION));
@@ -306,7 +306,7 @@ static struct config *make_config(const struct self_test_options *options, struc
 		return config;
 	}
 	if (config) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the self-test");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory for the self-test");
 	}
 	free(name);
 	config_free(config);
@@ -321,7 +321,7 @@ static void self_test_close(struct self_test *test)
 }
 
 static bool self_test_open(struct self_test *test, const struct self_test_options *options,
-			   struct error *err)
+			   struct etw_error *err)
 {
 	const struct runner_options runner = { .setup = &test->setup,
 					       .watch_ms = options->watch_ms };
@@ -338,13 +338,13 @@ static bool self_test_open(struct self_test *test, const struct self_test_option
 	return test->health && runner_start(test->runner, err);
 }
 
-static bool stopped(struct error *err)
+static bool stopped(struct etw_error *err)
 {
-	return error_set(err, ERROR_SYSTEM, "the self-test was stopped");
+	return error_set(err, ETW_ERROR_SYSTEM, "the self-test was stopped");
 }
 
 static bool wait_until_ready(struct self_test *test, const struct self_test_options *options,
-			     struct error *err)
+			     struct etw_error *err)
 {
 	for (uint32_t ms = 0; ms < options->idle_ms && !runner_ready(test->runner); ms += LOOK_MS) {
 		if (!options->wait(options->context, LOOK_MS)) {
@@ -356,8 +356,8 @@ static bool wait_until_ready(struct self_test *test, const struct self_test_opti
 
 /* Reads the counts after the activity again and again, until all of it has been delivered. */
 static bool wait_for_delivery(struct self_test *test, const struct self_test_options *options,
-			      const struct activity *done, struct counts *after, struct text *page,
-			      struct error *err)
+			      const struct activity *done, struct counts *after,
+			      struct etw_text *page, struct etw_error *err)
 {
 	for (uint32_t ms = 0; ms < options->duration_ms; ms += LOOK_MS) {
 		if (!options->wait(options->context, LOOK_MS)) {
@@ -379,9 +379,9 @@ static bool wait_for_delivery(struct self_test *test, const struct self_test_opt
 /* Reads the counts before and after the activity. */
 static bool measure(struct self_test *test, const struct self_test_options *options,
 		    struct activity *done, struct counts *before, struct counts *after,
-		    struct error *err)
+		    struct etw_error *err)
 {
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	bool good = wait_until_ready(test, options, err) &&
 		    read_counts(test->setup.registry, options, done, before, &page, err);
 
@@ -424,7 +424,7 @@ static struct expected expect(const struct activity *done, const struct counts *
 }
 
 /* Adds words in lines that begin at ADVICE_COLUMN. */
-static void add_advice(struct text *report, const char *words)
+static void add_advice(struct etw_text *report, const char *words)
 {
 	size_t column = 0;
 
@@ -444,7 +444,7 @@ static void add_advice(struct text *report, const char *words)
 	text_add_char(report, '\n');
 }
 
-static void add_row(struct text *report, const struct self_test_result *result)
+static void add_row(struct etw_text *report, const struct self_test_result *result)
 {
 	if (result->state == SELF_TEST_SKIPPED) {
 		text_add_format(report, "  %-36s %30s  skipped\n", result->what, "");
@@ -455,7 +455,7 @@ static void add_row(struct text *report, const struct self_test_result *result)
 				result->state == SELF_TEST_OK ? "ok" : "FAILED");
 	}
 	if (result->state != SELF_TEST_OK) {
-		struct text advice = { 0 };
+		struct etw_text advice = { 0 };
 
 		text_add_format(&advice, "%s%s", result->state == SELF_TEST_FAILED ? "check " : "",
 				result->look_at);
@@ -490,7 +490,7 @@ static struct self_test_result result_of(const struct row *row, const struct exp
 }
 
 /* Adds every row to the report, and gives it to on_result(). Returns whether none failed. */
-static bool show_results(const struct self_test_options *options, struct text *report,
+static bool show_results(const struct self_test_options *options, struct etw_text *report,
 			 const struct activity *done, const struct counts *before,
 			 const struct counts *after)
 {
@@ -521,8 +521,8 @@ static bool show_results(const struct self_test_options *options, struct text *r
 	return failed == 0;
 }
 
-bool self_test_run(const struct self_test_options *options, struct text *report, bool *passed,
-		   struct error *err)
+bool self_test_run(const struct self_test_options *options, struct etw_text *report, bool *passed,
+		   struct etw_error *err)
 {
 	struct self_test test = { 0 };
 	struct activity done = { 0 };
@@ -540,5 +540,5 @@ bool self_test_run(const struct self_test_options *options, struct text *report,
 		return false;
 	}
 	*passed = show_results(options, report, &done, &before, &after);
-	return !report->failed || error_set(err, ERROR_NO_MEMORY, "no memory for the table");
+	return !report->failed || error_set(err, ETW_ERROR_NO_MEMORY, "no memory for the table");
 }

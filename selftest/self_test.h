@@ -74,21 +74,22 @@ struct activity_work_options {
 	wchar_t drive;
 };
 
-struct activity_work *activity_open(const struct activity_work_options *options, struct error *err);
+struct activity_work *activity_open(const struct activity_work_options *options,
+				    struct etw_error *err);
 /* Deletes what the activity has left. NULL is fine. */
 void activity_close(struct activity_work *work);
 
 /* For struct self_test_options: before the session starts, and while it runs. context: the struct
  * activity_work. */
-bool activity_prepare(void *context, struct error *err);
-bool activity_run(void *context, struct activity *done, struct error *err);
+bool activity_prepare(void *context, struct etw_error *err);
+bool activity_run(void *context, struct activity *done, struct etw_error *err);
 
 /* What a child process does: the value of --child, which the activity starts it with. */
-bool activity_child(const char *work, struct error *err);
+bool activity_child(const char *work, struct etw_error *err);
 
 /* The image base name of this process without .exe, to be freed. NULL without memory, and where
  * there is no self-test: not on Windows. */
-char *activity_process(struct error *err);
+char *activity_process(struct etw_error *err);
 
 enum self_test_state { SELF_TEST_OK, SELF_TEST_FAILED, SELF_TEST_SKIPPED };
 
@@ -104,9 +105,9 @@ struct self_test_result {
 /* Pointers are borrowed during the call. */
 struct self_test_options {
 	/* Before the session starts: opens what must exist by then. May be NULL. */
-	bool (*prepare)(void *context, struct error *err);
+	bool (*prepare)(void *context, struct etw_error *err);
 	/* Performs the activity and fills in *done; false when that was not possible. */
-	bool (*act)(void *context, struct activity *done, struct error *err);
+	bool (*act)(void *context, struct activity *done, struct etw_error *err);
 	void *context;
 	const char *process; /* the label value of the process that performs it */
 	/* Waits; false if the program was requested to stop meanwhile. */
@@ -117,7 +118,7 @@ struct self_test_options {
 	void (*on_result)(void *result_context, const struct self_test_result *result);
 	/* Gets the expositions that the counts are read from, at the moments "before" and "after"
 	 * (the activity); may be NULL. */
-	void (*on_page)(void *result_context, const char *moment, const struct text *page);
+	void (*on_page)(void *result_context, const char *moment, const struct etw_text *page);
 	void *result_context;
 	uint32_t watch_ms;     /* for tests: see struct runner_options */
 	bool system_providers; /* the session has them in place of kernel flags */
@@ -127,7 +128,7 @@ struct self_test_options {
  * Writes a table of expected against counted to report; *passed is set if no row failed. False
  * when there is nothing to compare: no session, no activity, or a stop.
  */
-bool self_test_run(const struct self_test_options *options, struct text *report, bool *passed,
-		   struct error *err);
+bool self_test_run(const struct self_test_options *options, struct etw_text *report, bool *passed,
+		   struct etw_error *err);
 
 #endif

@@ -27,7 +27,7 @@ struct diff_options {
 struct diff_side {
 	const char *path; /* borrowed */
 	struct record_times times;
-	struct source_statistics source;
+	struct etw_source_statistics source;
 };
 
 /* What is compared of a series. */
@@ -63,17 +63,17 @@ struct diff {
 };
 
 /* Makes and sorts the rows, when sides, table and absolute are there. False without memory. */
-bool diff_make_rows(struct diff *diff, struct error *err);
+bool diff_make_rows(struct diff *diff, struct etw_error *err);
 
 /* The name of the row's family; and of the row: the family and what is compared ("…_p99"). */
 const char *diff_row_family(const struct diff *diff, const struct diff_row *row);
-void diff_row_name(const struct diff *diff, const struct diff_row *row, struct text *name);
+void diff_row_name(const struct diff *diff, const struct diff_row *row, struct etw_text *name);
 
 /* What a name of a row ends in; "" for the value of a counter or gauge. */
 const char *measure_suffix(enum measure measure);
 
 /* Whether the options ask for the row; name is working memory. */
-bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct text *name);
+bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct etw_text *name);
 bool diff_row_differs(const struct diff_row *row);
 
 /* Whether any row, shown or not, has a name that the option `metric` matches, and a process that
@@ -84,7 +84,7 @@ void diff_find_patterns(const struct diff *diff, bool *metric, bool *process);
 double diff_or_zero(double value);
 
 /* What makes a comparison with one side doubtful, a line each; nothing if there is no reason. */
-void diff_add_doubt(struct text *out, const struct diff *diff, unsigned number);
+void diff_add_doubt(struct etw_text *out, const struct diff *diff, unsigned number);
 
 /* ---- conditions ---- */
 
@@ -97,7 +97,7 @@ struct conditions {
 
 /* Notes the names that the collectors of a set declare; a second call does nothing. False without
  * memory. */
-bool diff_declare(struct diff *diff, const struct rule_set *set, struct error *err);
+bool diff_declare(struct diff *diff, const struct rule_set *set, struct etw_error *err);
 void diff_declared_done(struct declared_names *names);
 
 /* Whether a condition selects nothing by mistake, so that diff_judge() will say so. */
@@ -109,8 +109,8 @@ int diff_judge(const struct diff *diff, const struct conditions *conditions);
 
 /* ---- output ---- */
 
-void diff_add_text(struct text *out, const struct diff *diff);
-void diff_add_json(struct text *out, const struct diff *diff);
-void diff_add_csv(struct text *out, const struct diff *diff);
+void diff_add_text(struct etw_text *out, const struct diff *diff);
+void diff_add_json(struct etw_text *out, const struct diff *diff);
+void diff_add_csv(struct etw_text *out, const struct diff *diff);
 
 #endif

@@ -27,7 +27,7 @@ static bool add_declared(struct declared_names *names, const struct metric *metr
 {
 	struct declared_name *grown =
 		array_grow(names->rows, &names->capacity, names->count, sizeof *grown);
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	if (!grown) {
 		return false;
@@ -44,7 +44,7 @@ static bool add_declared(struct declared_names *names, const struct metric *metr
 	return grown->name && grown->collector;
 }
 
-bool diff_declare(struct diff *diff, const struct rule_set *set, struct error *err)
+bool diff_declare(struct diff *diff, const struct rule_set *set, struct etw_error *err)
 {
 	bool good = true;
 
@@ -100,7 +100,7 @@ static bool has_label(const struct series *series, const char *label, struct nea
 		      char best[NEAR_SIZE])
 {
 	const char *at = series->labels;
-	struct text name = { 0 }, value = { 0 };
+	struct etw_text name = { 0 }, value = { 0 };
 	bool found = false;
 
 	while (!found && series_next_label(&at, &name, &value)) {
@@ -123,7 +123,7 @@ static bool has_label(const struct series *series, const char *label, struct nea
 static size_t rows_of(const struct diff *diff, const struct fail_if *condition, const char *label,
 		      struct nearest *nearest, char best[NEAR_SIZE])
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 	size_t count = 0;
 
 	for (size_t i = 0; i < diff->count; i++) {
@@ -211,7 +211,7 @@ static bool is_mistake(const struct diff *diff, const struct fail_if *condition,
 static void say_held(const struct fail_if *condition, const struct diff *diff,
 		     const struct diff_row *row, double a, double b)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	text_add_string(&name, "all selected series together");
 	if (row) {
@@ -226,7 +226,7 @@ static void say_held(const struct fail_if *condition, const struct diff *diff,
 /* An exit status. */
 static int judge(const struct fail_if *condition, const struct diff *diff)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 	char sentence[SENTENCE_SIZE];
 	double a = 0, b = 0;
 	size_t selected = 0;
@@ -263,7 +263,7 @@ static int judge(const struct fail_if *condition, const struct diff *diff)
 /* Whether a condition selects a row. */
 static bool selects_any(const struct fail_if *condition, const struct diff *diff)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 	bool selects = false;
 
 	for (size_t i = 0; !selects && i < diff->count; i++) {

@@ -18,7 +18,7 @@
 #include "etwtool/tool.h"
 #include "etwtool/top/top_view.h"
 
-static void add_side_text(struct text *out, const struct diff *diff, unsigned number)
+static void add_side_text(struct etw_text *out, const struct diff *diff, unsigned number)
 {
 	const struct diff_side *side = &diff->sides[number];
 	char letter = number == 0 ? 'A' : 'B';
@@ -33,9 +33,9 @@ static void add_side_text(struct text *out, const struct diff *diff, unsigned nu
 	text_add_char(out, '\n');
 }
 
-void diff_add_doubt(struct text *out, const struct diff *diff, unsigned number)
+void diff_add_doubt(struct etw_text *out, const struct diff *diff, unsigned number)
 {
-	const struct source_statistics *source = &diff->sides[number].source;
+	const struct etw_source_statistics *source = &diff->sides[number].source;
 	char letter = number == 0 ? 'A' : 'B';
 
 	if (source->events_lost > 0 || source->buffers_lost > 0) {
@@ -60,7 +60,7 @@ void diff_add_doubt(struct text *out, const struct diff *diff, unsigned number)
 	}
 }
 
-static void add_percent(struct text *out, const struct diff_row *row)
+static void add_percent(struct etw_text *out, const struct diff_row *row)
 {
 	double percent = percent_change(row->values[0], row->values[1]);
 
@@ -74,9 +74,9 @@ static void add_percent(struct text *out, const struct diff_row *row)
 }
 
 /* As etwtool top has them; what is small, such as a duration, with its first digits. */
-static void add_number(struct text *out, double number, bool with_sign, bool exact)
+static void add_number(struct etw_text *out, double number, bool with_sign, bool exact)
 {
-	struct text digits = { 0 };
+	struct etw_text digits = { 0 };
 
 	if (isnan(number)) {
 		text_add_char(&digits, '-');
@@ -96,8 +96,8 @@ static void add_number(struct text *out, double number, bool with_sign, bool exa
 	text_free(&digits);
 }
 
-static void add_row_text(struct text *out, const struct diff_row *row, const struct text *name,
-			 bool exact)
+static void add_row_text(struct etw_text *out, const struct diff_row *row,
+			 const struct etw_text *name, bool exact)
 {
 	add_number(out, row->values[0], false, exact);
 	add_number(out, row->values[1], false, exact);
@@ -113,9 +113,9 @@ static void add_row_text(struct text *out, const struct diff_row *row, const str
 	text_add_char(out, '\n');
 }
 
-void diff_add_text(struct text *out, const struct diff *diff)
+void diff_add_text(struct etw_text *out, const struct diff *diff)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 	size_t shown = 0, smaller = 0;
 
 	for (unsigned i = 0; i < SIDES; i++) {
@@ -173,7 +173,7 @@ static void add_side_json(struct json *json, const char *key, const struct diff_
 
 static void add_labels_json(struct json *json, const struct series *series)
 {
-	struct text name = { 0 }, value = { 0 };
+	struct etw_text name = { 0 }, value = { 0 };
 	const char *at = series->labels;
 
 	json_member_object(json, "labels");
@@ -187,7 +187,7 @@ static void add_labels_json(struct json *json, const struct series *series)
 	text_free(&value);
 }
 
-static void add_row_json(struct json *json, const struct diff_row *row, const struct text *name)
+static void add_row_json(struct json *json, const struct diff_row *row, const struct etw_text *name)
 {
 	json_object_begin(json);
 	json_member_string(json, "series", name->data);
@@ -199,11 +199,11 @@ static void add_row_json(struct json *json, const struct diff_row *row, const st
 	json_object_end(json);
 }
 
-void diff_add_json(struct text *out, const struct diff *diff)
+void diff_add_json(struct etw_text *out, const struct diff *diff)
 {
 	struct tool_json page;
 	struct json *json = tool_json_begin(&page);
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	add_side_json(json, "a", &diff->sides[0]);
 	add_side_json(json, "b", &diff->sides[1]);
@@ -225,7 +225,7 @@ void diff_add_json(struct text *out, const struct diff *diff)
 	text_free(&name);
 }
 
-static void add_csv_number(struct text *out, double number)
+static void add_csv_number(struct etw_text *out, double number)
 {
 	struct json json;
 
@@ -236,9 +236,9 @@ static void add_csv_number(struct text *out, double number)
 	}
 }
 
-void diff_add_csv(struct text *out, const struct diff *diff)
+void diff_add_csv(struct etw_text *out, const struct diff *diff)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	text_add_string(out, "series,labels,a,b,change,percent\n");
 	for (size_t i = 0; i < diff->count; i++) {

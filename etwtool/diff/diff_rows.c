@@ -128,7 +128,7 @@ const char *diff_row_family(const struct diff *diff, const struct diff_row *row)
 	return diff->table.families[row->series->family].name;
 }
 
-void diff_row_name(const struct diff *diff, const struct diff_row *row, struct text *name)
+void diff_row_name(const struct diff *diff, const struct diff_row *row, struct etw_text *name)
 {
 	text_clear(name);
 	text_add_string(name, diff_row_family(diff, row));
@@ -155,7 +155,7 @@ static int compare_rows(const void *a, const void *b)
 	return order != 0 ? order : (int)x->measure - (int)y->measure;
 }
 
-bool diff_make_rows(struct diff *diff, struct error *err)
+bool diff_make_rows(struct diff *diff, struct etw_error *err)
 {
 	const struct series_table *table = &diff->table;
 	struct sums *sums = calloc(table->family_count + 1, sizeof *sums);
@@ -177,7 +177,8 @@ bool diff_make_rows(struct diff *diff, struct error *err)
 	return true;
 }
 
-static bool matches_metric(const struct diff *diff, const struct diff_row *row, struct text *name)
+static bool matches_metric(const struct diff *diff, const struct diff_row *row,
+			   struct etw_text *name)
 {
 	const char *pattern = diff->options.metric;
 
@@ -189,7 +190,8 @@ static bool matches_metric(const struct diff *diff, const struct diff_row *row, 
 				 glob_matches(pattern, diff_row_family(diff, row)));
 }
 
-static bool matches_process(const struct diff *diff, const struct diff_row *row, struct text *name)
+static bool matches_process(const struct diff *diff, const struct diff_row *row,
+			    struct etw_text *name)
 {
 	const char *pattern = diff->options.process;
 
@@ -200,7 +202,7 @@ static bool matches_process(const struct diff *diff, const struct diff_row *row,
 	return !name->failed && name->size > 0 && glob_matches_nocase(pattern, name->data);
 }
 
-bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct text *name)
+bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct etw_text *name)
 {
 	bool shown = diff->options.all || (diff_row_differs(row) && row->weight >= WEIGHT_LEAST &&
 					   row->measure != SUM); /* of interest: count and mean */
@@ -210,7 +212,7 @@ bool diff_row_shown(const struct diff *diff, const struct diff_row *row, struct 
 
 void diff_find_patterns(const struct diff *diff, bool *metric, bool *process)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	*metric = *process = false;
 	for (size_t i = 0; i < diff->count && !(*metric && *process); i++) {

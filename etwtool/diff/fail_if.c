@@ -31,7 +31,7 @@ struct fail_if {
 
 /* ---- reading ---- */
 
-static bool read_selector(struct fail_if *condition, const char **at, struct error *err)
+static bool read_selector(struct fail_if *condition, const char **at, struct etw_error *err)
 {
 	const char *inner = *at;
 
@@ -44,7 +44,7 @@ static bool read_selector(struct fail_if *condition, const char **at, struct err
 	       (!condition->sum || series_take(at, ")") || series_expected(err, "\")\"", *at));
 }
 
-static bool read_comparison(struct fail_if *condition, const char **at, struct error *err)
+static bool read_comparison(struct fail_if *condition, const char **at, struct etw_error *err)
 {
 	size_t i = 0;
 	char *end;
@@ -69,7 +69,7 @@ static bool read_comparison(struct fail_if *condition, const char **at, struct e
 	return **at == '\0' || series_expected(err, "nothing more", *at);
 }
 
-struct fail_if *fail_if_parse(const char *text, struct error *err)
+struct fail_if *fail_if_parse(const char *text, struct etw_error *err)
 {
 	struct fail_if *condition = calloc(1, sizeof *condition);
 	const char *at = text;

@@ -22,7 +22,7 @@
 struct fail_if; /* opaque */
 
 /* NULL with a sentence that names what is wrong and where. */
-struct fail_if *fail_if_parse(const char *text, struct error *err);
+struct fail_if *fail_if_parse(const char *text, struct etw_error *err);
 void fail_if_free(struct fail_if *condition); /* NULL is allowed */
 
 const char *fail_if_text(const struct fail_if *condition);

@@ -29,8 +29,8 @@ struct request {
 
 /* ---- the recordings ---- */
 
-static void on_record(void *context, struct recording *recording, const struct event_record *record,
-		      const struct event_class *class)
+static void on_record(void *context, struct recording *recording, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	struct diff_side *side = context;
 
@@ -46,7 +46,7 @@ static void show_problem(void *context, const char *sentence, bool warning)
 }
 
 static bool read_side(struct diff *diff, struct request *request, unsigned number,
-		      struct problems *problems, struct error *err)
+		      struct problems *problems, struct etw_error *err)
 {
 	struct diff_side *side = &diff->sides[number];
 	const struct recording_options options = { .collectors = true,
@@ -56,7 +56,7 @@ static bool read_side(struct diff *diff, struct request *request, unsigned numbe
 						   .context = side,
 						   .on_record = on_record };
 	struct recording *recording;
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	bool done;
 
 	side->path = request->arguments.words[number];
@@ -79,13 +79,13 @@ static bool read_side(struct diff *diff, struct request *request, unsigned numbe
 
 /* ---- the command ---- */
 
-static bool read_condition(void *member, const char *value, struct error *err)
+static bool read_condition(void *member, const char *value, struct etw_error *err)
 {
 	struct conditions *conditions = member;
 	struct fail_if *condition;
 
 	if (conditions->count == CONDITIONS_MOST) {
-		return error_set(err, ERROR_CONFIG, "more than %d --fail-if", CONDITIONS_MOST);
+		return error_set(err, ETW_ERROR_CONFIG, "more than %d --fail-if", CONDITIONS_MOST);
 	}
 	condition = fail_if_parse(value, err);
 	if (!condition) {
@@ -120,7 +120,7 @@ static const struct command_option option_rows[] = {
 
 static void warn_beside_csv(const struct diff *diff)
 {
-	struct text doubt = { 0 };
+	struct etw_text doubt = { 0 };
 	const char *end;
 
 	for (unsigned i = 0; i < SIDES; i++) {
@@ -157,8 +157,8 @@ static int run(struct tool_arguments *arguments)
 	struct request *request = (struct request *)arguments;
 	struct diff diff = { .options = request->options };
 	struct problems problems = { 0 };
-	struct error err = { 0 };
-	struct text out = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_text out = { 0 };
 	int status, judged;
 	bool good;
 
@@ -173,7 +173,7 @@ static int run(struct tool_arguments *arguments)
 		diff.absolute |= !(record_times_seconds(&diff.sides[i].times) > 0);
 	}
 	if (good && diff_make_rows(&diff, &err)) {
-		static void (*const adds[])(struct text *,
+		static void (*const adds[])(struct etw_text *,
 					    const struct diff *) = { [FORMAT_TEXT] = diff_add_text,
 								     [FORMAT_JSON] = diff_add_json,
 								     [FORMAT_CSV] = diff_add_csv };
@@ -189,7 +189,7 @@ static int run(struct tool_arguments *arguments)
 		judged = diff_judge(&diff, &request->conditions);
 		status = status == TOOL_DONE ? judged : status;
 	} else {
-		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+		status = err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 		if (problems.errors == 0) {
 			tool_complain(status, "diff", "%s", err.text);
 		}

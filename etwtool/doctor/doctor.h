@@ -23,8 +23,8 @@ enum severity { SEVERITY_NOTE, SEVERITY_WARNING };
 
 struct finding {
 	enum severity severity;
-	const char *id;          /* a literal, for programs: "events_lost" */
-	struct text what, to_do; /* owned; one sentence each, as people read them */
+	const char *id;              /* a literal, for programs: "events_lost" */
+	struct etw_text what, to_do; /* owned; one sentence each, as people read them */
 };
 
 /* Zero-initialise it. */
@@ -64,13 +64,13 @@ struct collector_report {
 struct doctor {
 	const char *path, *profile; /* of the recording, and of the .wprp or NULL; borrowed */
 	bool all; /* the report has the lines of logman of all collectors that lack something */
-	const struct configured_manifests *manifests; /* borrowed */
-	struct class_rows classes;                    /* sorted */
+	const struct etw_configured_manifests *manifests; /* borrowed */
+	struct class_rows classes;                        /* sorted */
 	struct record_times times;
-	struct source_statistics source;
+	struct etw_source_statistics source;
 	struct pipeline_statistics pipeline;
 	uint64_t outcomes[OUTCOME_COUNT];
-	struct etl_header header; /* its texts are not set */
+	struct etw_header header; /* its texts are not set */
 	const char *clock_doubt;  /* NULL: none */
 	uint64_t of_unknown_process, of_no_process;
 	uint64_t outside; /* records more than a second before the start or after the end */
@@ -88,12 +88,12 @@ struct doctor {
 
 /* Adds to the facts what one record says. */
 void doctor_look(struct doctor *doctor, struct recording *recording,
-		 const struct event_record *record, const struct event_class *class);
+		 const struct etw_record *record, const struct etw_event_class *class);
 
 /* After the run: what the collectors got, and the findings. False without memory. */
 bool doctor_judge(struct doctor *doctor, const struct recording *recording,
 		  bool requested_by_default, const struct collector_switches *switches,
-		  struct error *err);
+		  struct etw_error *err);
 
 /* A new finding; the caller writes its `what`. Never NULL, but without memory one that is not kept.
  */
@@ -106,7 +106,7 @@ void doctor_check_schemas(struct doctor *doctor);
 /* The part of doctor_judge() that is about collectors (doctor_collectors.c). */
 bool doctor_report_collectors(struct doctor *doctor, const struct recording *recording,
 			      bool by_default, const struct collector_switches *switches,
-			      struct error *err);
+			      struct etw_error *err);
 
 /* A share; 0 of nothing. */
 double percent_of(uint64_t part, uint64_t whole);
@@ -116,13 +116,14 @@ void doctor_done(struct doctor *doctor);
 /* ---- the report (doctor_report.c) ---- */
 
 /* How to record what is needed; profile: the path of the .wprp, NULL: none was written. */
-void doctor_add_how_text(struct text *out, const char *profile, const struct record_needs *needs);
+void doctor_add_how_text(struct etw_text *out, const char *profile,
+			 const struct record_needs *needs);
 void doctor_add_how_json(struct json *json, const char *profile, const struct record_needs *needs);
 
 /* needs: of the requested collectors. */
-void doctor_add_text(struct text *out, const struct doctor *doctor,
+void doctor_add_text(struct etw_text *out, const struct doctor *doctor,
 		     const struct record_needs *needs);
-void doctor_add_json(struct text *out, const struct doctor *doctor,
+void doctor_add_json(struct etw_text *out, const struct doctor *doctor,
 		     const struct record_needs *needs);
 
 #endif

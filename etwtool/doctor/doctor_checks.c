@@ -89,12 +89,12 @@ double percent_of(uint64_t part, uint64_t whole)
 
 /* ---- facts from records ---- */
 
-static void look_at_masks(struct doctor *doctor, const struct event_record *record)
+static void look_at_masks(struct doctor *doctor, const struct etw_record *record)
 {
 	enum { EXTENSION = 5, WORDS = 8 };
 	uint32_t words[WORDS];
 
-	if (record->kernel_group != KERNEL_GROUP_EVENT_TRACE || record->opcode != EXTENSION ||
+	if (record->kernel_group != ETW_KERNEL_GROUP_EVENT_TRACE || record->opcode != EXTENSION ||
 	    record->payload_size < sizeof words) {
 		return;
 	}
@@ -107,7 +107,7 @@ static void look_at_masks(struct doctor *doctor, const struct event_record *reco
 	}
 	doctor->mask_flags |= words[0];
 	for (unsigned i = 0; i < KERNEL_GROUP_COUNT; i++) {
-		if ((words[kernel_groups[i].word] & kernel_groups[i].bit) != 0) {
+		if ((words[etw_kernel_groups[i].word] & etw_kernel_groups[i].bit) != 0) {
 			doctor->mask_groups |= 1U << i;
 		}
 	}
@@ -115,18 +115,18 @@ static void look_at_masks(struct doctor *doctor, const struct event_record *reco
 
 static void look_at_time(struct doctor *doctor, int64_t time)
 {
-	const struct etl_header *header = &doctor->header;
+	const struct etw_header *header = &doctor->header;
 
-	if (time == RECORD_NO_TIME) {
+	if (time == ETW_RECORD_NO_TIME) {
 		return;
 	}
-	if (time < time_add(header->start_time, -SECOND) ||
-	    (header->end_time != 0 && time > time_add(header->end_time, SECOND))) {
+	if (time < etw_time_add(header->start_time, -SECOND) ||
+	    (header->end_time != 0 && time > etw_time_add(header->end_time, SECOND))) {
 		doctor->outside++;
 	} else {
-		if (doctor->previous != RECORD_NO_TIME &&
-		    time_between(doctor->previous, time) > doctor->gap_100ns) {
-			doctor->gap_100ns = time_between(doctor->previous, time);
+		if (doctor->previous != ETW_RECORD_NO_TIME &&
+		    etw_time_between(doctor->previous, time) > doctor->gap_100ns) {
+			doctor->gap_100ns = etw_time_between(doctor->previous, time);
 			doctor->gap_start = doctor->previous;
 		}
 		doctor->previous = time;
@@ -134,7 +134,7 @@ static void look_at_time(struct doctor *doctor, int64_t time)
 }
 
 void doctor_look(struct doctor *doctor, struct recording *recording,
-		 const struct event_record *record, const struct event_class *class)
+		 const struct etw_record *record, const struct etw_event_class *class)
 {
 	uint32_t id;
 	const char *process = recording_process(recording, &id);
@@ -148,7 +148,7 @@ void doctor_look(struct doctor *doctor, struct recording *recording,
 }
 
 /* The records of a kernel class with a number in a range. */
-static uint64_t records_of(const struct doctor *doctor, enum kernel_class class, uint16_t first,
+static uint64_t records_of(const struct doctor *doctor, enum etw_kernel_class class, uint16_t first,
 			   uint16_t last)
 {
 	uint64_t records = 0;
@@ -168,7 +168,7 @@ static uint64_t records_of(const struct doctor *doctor, enum kernel_class class,
 static void check_losses(struct doctor *doctor)
 {
 	uint64_t lost = doctor->source.events_lost, buffers = doctor->source.buffers_lost;
-	uint64_t notified = records_of(doctor, KERNEL_LOST_EVENT, 0, 255);
+	uint64_t notified = records_of(doctor, ETW_KERNEL_LOST_EVENT, 0, 255);
 
 	if (lost > 0 || buffers > 0) {
 		text_add_format(
@@ -196,14 +196,15 @@ static void check_damage(struct doctor *doctor)
 {
 	static const char to_do[] = "Copy the file again after the session was stopped; if it is "
 				    "still damaged, record again.";
-	const struct source_statistics *source = &doctor->source;
+	const struct etw_source_statistics *source = &doctor->source;
 
 	if (source->truncated) {
 		text_add_string(&doctor_found(doctor, SEVERITY_WARNING, "cut_short", to_do)->what,
 				"The file is cut short; everything up to there is read.");
 	}
 	if (source->bad_buffers > 0 || source->bad_records > 0) {
-		struct text *what = &doctor_found(doctor, SEVERITY_WARNING, "damaged", to_do)->what;
+		struct etw_text *what =
+			&doctor_found(doctor, SEVERITY_WARNING, "damaged", to_do)->what;
 		bool one = source->bad_buffers + source->bad_records == 1;
 
 		if (source->bad_buffers > 0) {
@@ -231,7 +232,7 @@ static void check_header(struct doctor *doctor)
 			"went down: the last buffers and the names at the end (rundown) are "
 			"missing, and losses are not known.");
 	}
-	if ((doctor->header.mode & ETL_MODE_CIRCULAR) != 0) {
+	if ((doctor->header.mode & ETW_MODE_CIRCULAR) != 0) {
 		text_add_string(
 			&doctor_found(doctor, SEVERITY_NOTE, "circular",
 				      "Record to a sequential file if the beginning matters.")
@@ -252,7 +253,7 @@ static void check_clock(struct doctor *doctor)
 				"The clock of the recording is doubtful: %s.", doctor->clock_doubt);
 	}
 	if (doctor->gap_100ns >= (uint64_t)GAP_SECONDS * SECOND) {
-		struct text *what =
+		struct etw_text *what =
 			&doctor_found(
 				 doctor, SEVERITY_NOTE, "gap",
 				 "Compare with the system log: the machine slept, the clock was set, or "
@@ -287,14 +288,15 @@ static void check_clock(struct doctor *doctor)
 
 static bool has_process_rundown(const struct doctor *doctor)
 {
-	if (records_of(doctor, KERNEL_PROCESS, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP) > 0) {
+	if (records_of(doctor, ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_DC_START,
+		       ETW_KERNEL_OPCODE_DC_STOP) > 0) {
 		return true;
 	}
 	for (size_t i = 0; i < doctor->classes.count; i++) {
 		const struct class_row *row = &doctor->classes.rows[i];
 
-		if (provider_is(&row->guid, PROVIDER_KERNEL_PROCESS) &&
-		    row->number == PROCESS_EVENT_RUNDOWN) {
+		if (etw_provider_is(&row->guid, ETW_PROVIDER_KERNEL_PROCESS) &&
+		    row->number == ETW_PROCESS_EVENT_RUNDOWN) {
 			return true;
 		}
 	}
@@ -333,15 +335,16 @@ static void check_files(struct doctor *doctor)
 {
 	const uint64_t *bytes = doctor->pipeline.tracker.file_bytes;
 	uint64_t without = bytes[FILE_BYTES_ALL] - bytes[FILE_BYTES_WITH_VOLUME];
-	uint64_t operations = records_of(doctor, KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_CREATE,
-					 KERNEL_OPCODE_FILE_IO_FS_CONTROL);
+	uint64_t operations = records_of(doctor, ETW_KERNEL_FILE_IO,
+					 ETW_KERNEL_OPCODE_FILE_IO_CREATE,
+					 ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL);
 	bool many = percent_of(without, bytes[FILE_BYTES_ALL]) >= NO_VOLUME_PERCENT;
 
 	if (operations == 0) {
 		return;
 	}
-	if (records_of(doctor, KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
-		       KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN) == 0) {
+	if (records_of(doctor, ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
+		       ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN) == 0) {
 		text_add_format(
 			&doctor_found(
 				 doctor, many ? SEVERITY_WARNING : SEVERITY_NOTE, "no_file_rundown",
@@ -366,10 +369,10 @@ static void check_files(struct doctor *doctor)
 
 static void check_drivers(struct doctor *doctor)
 {
-	uint64_t calls = records_of(doctor, KERNEL_PERF_INFO, 66, 69); /* DPCs and ISRs */
+	uint64_t calls = records_of(doctor, ETW_KERNEL_PERF_INFO, 66, 69); /* DPCs and ISRs */
 
-	if (calls > 0 && records_of(doctor, KERNEL_IMAGE, KERNEL_OPCODE_DC_START,
-				    KERNEL_OPCODE_IMAGE_LOAD) == 0) {
+	if (calls > 0 && records_of(doctor, ETW_KERNEL_IMAGE, ETW_KERNEL_OPCODE_DC_START,
+				    ETW_KERNEL_OPCODE_IMAGE_LOAD) == 0) {
 		text_add_format(
 			&doctor_found(doctor, SEVERITY_WARNING, "no_drivers",
 				      "Record with the kernel flag IMAGE_LOAD (wpr: Loader) too.")
@@ -428,7 +431,7 @@ static void check_decoding(struct doctor *doctor)
 
 bool doctor_judge(struct doctor *doctor, const struct recording *recording,
 		  bool requested_by_default, const struct collector_switches *switches,
-		  struct error *err)
+		  struct etw_error *err)
 {
 	static void (*const checks[])(struct doctor *) = {
 		check_damage, check_header,  check_losses,   check_clock,          check_processes,

@@ -32,23 +32,24 @@ const char *collector_state_name(enum collector_state state)
 	return names[state];
 }
 
-static bool has_provider(const struct doctor *doctor, const struct provider_spec *spec)
+static bool has_provider(const struct doctor *doctor, const struct etw_provider_spec *spec)
 {
-	bool by_name = provider_spec_nameless(spec);
+	bool by_name = etw_provider_spec_nameless(spec);
 
 	for (size_t i = 0; i < doctor->classes.count; i++) {
 		const struct class_row *row = &doctor->classes.rows[i];
 
 		if (by_name ? text_equal_nocase(row->provider, strlen(row->provider), spec->name,
 						strlen(spec->name)) :
-			      guid_equal(&row->guid, &spec->guid)) {
+			      etw_guid_equal(&row->guid, &spec->guid)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool add_missing(struct doctor *doctor, struct collector_report *report, struct error *err)
+static bool add_missing(struct doctor *doctor, struct collector_report *report,
+			struct etw_error *err)
 {
 	uint32_t seen = doctor->seen_flags | (doctor->has_masks ? doctor->mask_flags : 0);
 	uint32_t seen_groups = doctor->seen_groups | (doctor->has_masks ? doctor->mask_groups : 0);
@@ -118,7 +119,8 @@ static void add_not_fed(struct doctor *doctor, const struct collector_report *re
 
 		text_add_format(&finding->what, "%s%s", between,
 				i == 0 ? "there is no event of the provider " : "");
-		text_add_shown(&finding->what, provider_spec_label(&missing->providers[i], guid));
+		text_add_shown(&finding->what,
+			       etw_provider_spec_label(&missing->providers[i], guid));
 		between = ", ";
 	}
 	text_add_char(&finding->what, '.');
@@ -134,7 +136,7 @@ static bool gets_too_little(const struct collector_report *report)
 }
 
 static bool report_collector(struct doctor *doctor, const struct recording *recording,
-			     struct collector_report *report, struct error *err)
+			     struct collector_report *report, struct etw_error *err)
 {
 	const char *name = report->collector->name;
 	bool lacks, counted;
@@ -162,12 +164,12 @@ static bool report_collector(struct doctor *doctor, const struct recording *reco
 
 bool doctor_report_collectors(struct doctor *doctor, const struct recording *recording,
 			      bool by_default, const struct collector_switches *switches,
-			      struct error *err)
+			      struct etw_error *err)
 {
 	const struct rule_set *set = recording_setup(recording)->rules;
 
 	for (size_t i = 0; i < doctor->classes.count; i++) {
-		const struct kernel_event_flags by =
+		const struct etw_kernel_event_flags by =
 			class_row_kernel_flags(&doctor->classes.rows[i]);
 
 		doctor->seen_flags |= by.flags;

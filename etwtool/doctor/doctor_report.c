@@ -21,7 +21,8 @@ enum { STEPS_MOST = 3 }; /* of what to do first */
 
 /* ---- how to record ---- */
 
-void doctor_add_how_text(struct text *out, const char *profile, const struct record_needs *needs)
+void doctor_add_how_text(struct etw_text *out, const char *profile,
+			 const struct record_needs *needs)
 {
 	if (record_needs_empty(needs)) {
 		text_add_string(out, "\nThe requested collectors need nothing of a session.\n");
@@ -33,11 +34,11 @@ void doctor_add_how_text(struct text *out, const char *profile, const struct rec
 	text_add_kernel_names(out, needs->flags, needs->groups);
 	text_add_char(out, '\n');
 	for (size_t i = 0; i < needs->count; i++) {
-		const struct provider_spec *spec = &needs->providers[i];
+		const struct etw_provider_spec *spec = &needs->providers[i];
 		char label[GUID_TEXT_SIZE + 2];
 
 		text_add_string(out, "  provider: ");
-		text_add_shown(out, provider_spec_label(spec, label));
+		text_add_shown(out, etw_provider_spec_label(spec, label));
 		text_add_format(out, ", level %u, ", spec->level);
 		if (spec->any == UINT64_MAX) {
 			text_add_string(out, "all keywords\n");
@@ -55,7 +56,7 @@ void doctor_add_how_text(struct text *out, const char *profile, const struct rec
 
 void doctor_add_how_json(struct json *json, const char *profile, const struct record_needs *needs)
 {
-	struct text lines = { 0 };
+	struct etw_text lines = { 0 };
 
 	json_member_object(json, "record");
 	json_add_needs(json, needs);
@@ -72,14 +73,14 @@ void doctor_add_how_json(struct json *json, const char *profile, const struct re
 
 /* ---- the report on a recording ---- */
 
-static void add_sentence(struct text *out, const char *indent, const struct text *sentence)
+static void add_sentence(struct etw_text *out, const char *indent, const struct etw_text *sentence)
 {
 	text_add_string(out, indent);
 	text_add_string(out, sentence->data ? sentence->data : "");
 	text_add_char(out, '\n');
 }
 
-static void add_findings_text(struct text *out, const struct findings *findings,
+static void add_findings_text(struct etw_text *out, const struct findings *findings,
 			      enum severity severity)
 {
 	for (size_t i = 0; i < findings->count; i++) {
@@ -111,7 +112,7 @@ static size_t next_step(const struct findings *findings, size_t at)
 	return at;
 }
 
-static void add_first_text(struct text *out, const struct findings *findings)
+static void add_first_text(struct etw_text *out, const struct findings *findings)
 {
 	size_t at = next_step(findings, 0);
 
@@ -138,7 +139,7 @@ static void add_first_json(struct json *json, const struct findings *findings)
 	json_array_end(json);
 }
 
-static void add_missing_text(struct text *out, const struct collector_report *report)
+static void add_missing_text(struct etw_text *out, const struct collector_report *report)
 {
 	const struct record_needs *missing = &report->missing;
 
@@ -152,12 +153,13 @@ static void add_missing_text(struct text *out, const struct collector_report *re
 
 		text_add_string(out,
 				i > 0 || missing->flags != 0 || missing->groups != 0 ? ", " : "");
-		text_add_shown(out, provider_spec_label(&missing->providers[i], label));
+		text_add_shown(out, etw_provider_spec_label(&missing->providers[i], label));
 	}
 }
 
 /* all: with the lines of logman, also if it is not requested. Whether it had to leave lines out. */
-static bool add_collector_text(struct text *out, const struct collector_report *report, bool all)
+static bool add_collector_text(struct etw_text *out, const struct collector_report *report,
+			       bool all)
 {
 	bool lacks = report->state == COLLECTOR_NOT_FED || report->too_little;
 
@@ -179,7 +181,7 @@ static bool add_collector_text(struct text *out, const struct collector_report *
 }
 
 /* Collectors that are not requested, although the recording feeds them. */
-static void add_fed_but_off(struct text *out, const struct doctor *doctor)
+static void add_fed_but_off(struct etw_text *out, const struct doctor *doctor)
 {
 	const char *first = NULL;
 
@@ -200,7 +202,7 @@ static void add_fed_but_off(struct text *out, const struct doctor *doctor)
 	}
 }
 
-void doctor_add_text(struct text *out, const struct doctor *doctor,
+void doctor_add_text(struct etw_text *out, const struct doctor *doctor,
 		     const struct record_needs *needs)
 {
 	char first[UTC_TEXT_SIZE], last[UTC_TEXT_SIZE];
@@ -239,7 +241,7 @@ void doctor_add_text(struct text *out, const struct doctor *doctor,
 
 static void add_collector_json(struct json *json, const struct collector_report *report)
 {
-	struct text lines = { 0 };
+	struct etw_text lines = { 0 };
 
 	json_object_begin(json);
 	json_member_string(json, "name", report->collector->name);
@@ -263,7 +265,7 @@ static void add_collector_json(struct json *json, const struct collector_report 
 	text_free(&lines);
 }
 
-void doctor_add_json(struct text *out, const struct doctor *doctor,
+void doctor_add_json(struct etw_text *out, const struct doctor *doctor,
 		     const struct record_needs *needs)
 {
 	struct tool_json page;

@@ -18,7 +18,7 @@
 #include "lib/decode/inband_manifests.h"
 
 /* The command with a name that no shell takes apart or runs; names of providers may have spaces. */
-static void add_dump_command(struct text *out, const char *name)
+static void add_dump_command(struct etw_text *out, const char *name)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789.-_";
@@ -40,13 +40,13 @@ static void add_dump_command(struct text *out, const char *name)
 static void add_missing_schema(struct doctor *doctor, const struct class_row *row, uint64_t records,
 			       size_t events)
 {
-	bool kernel = row->kernel_class != KERNEL_NONE;
+	bool kernel = row->kernel_class != ETW_KERNEL_NONE;
 	struct finding *finding = doctor_found(
 		doctor, SEVERITY_NOTE, "no_schema",
 		kernel ?
 			"Report it with the build of Windows: this program does not know the "
 			"layout." :
-		row->record_type == RECORD_MESSAGE ?
+		row->record_type == ETW_RECORD_MESSAGE ?
 			"Leave them, or decode them with tracefmt and the developer's PDB or TMF "
 			"files: they are messages of software tracing (WPP)." :
 		row->classic ?
@@ -64,7 +64,7 @@ static void add_missing_schema(struct doctor *doctor, const struct class_row *ro
 		text_add_format(&finding->what, " {%s}", guid);
 	}
 	text_add_string(&finding->what, " cannot be read, because no layout is known.");
-	if (!kernel && !row->classic && row->record_type != RECORD_MESSAGE) {
+	if (!kernel && !row->classic && row->record_type != ETW_RECORD_MESSAGE) {
 		add_dump_command(&finding->to_do, row->provider);
 	}
 }
@@ -72,10 +72,11 @@ static void add_missing_schema(struct doctor *doctor, const struct class_row *ro
 static bool lacks_schema(const struct class_row *row)
 {
 	/* The descriptions of events themselves, and manifests that arrive as events. */
-	bool describes = row->kernel_class == KERNEL_META_DATA ||
-			 (!row->classic && row->number == MANIFEST_EVENT_ID);
+	bool describes = row->kernel_class == ETW_KERNEL_META_DATA ||
+			 (!row->classic && row->number == ETW_MANIFEST_EVENT_ID);
 
-	return !row->schema && !describes && row->record_type < RECORD_TIMED && row->records > 0;
+	return !row->schema && !describes && row->record_type < ETW_RECORD_TIMED &&
+	       row->records > 0;
 }
 
 void doctor_check_schemas(struct doctor *doctor)

@@ -32,16 +32,16 @@ struct request {
 /* ---- the profile ---- */
 
 static bool write_profile(const struct request *request, const struct record_needs *needs,
-			  struct error *err)
+			  struct etw_error *err)
 {
-	struct text profile = { 0 };
+	struct etw_text profile = { 0 };
 	bool good;
 
 	if (!request->profile) {
 		return true;
 	}
 	if (record_needs_empty(needs)) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "--profile: the requested collectors need nothing");
 	}
 	text_add_wprp(&profile, needs);
@@ -55,24 +55,24 @@ static bool write_profile(const struct request *request, const struct record_nee
 
 /* ---- a recording ---- */
 
-static void on_class(void *context, const struct event_class *class)
+static void on_class(void *context, const struct etw_event_class *class)
 {
 	struct doctor *doctor = context;
 
 	class_rows_class(&doctor->classes, class);
 }
 
-static void on_record(void *context, struct recording *recording, const struct event_record *record,
-		      const struct event_class *class)
+static void on_record(void *context, struct recording *recording, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	doctor_look(context, recording, record, class);
 }
 
 /* What only the header says. */
-static bool read_header(struct doctor *doctor, const struct request *request, struct error *err)
+static bool read_header(struct doctor *doctor, const struct request *request, struct etw_error *err)
 {
-	struct etl_file *file =
-		etl_file_open(request->arguments.words[0], request->arguments.pointer_size, err);
+	struct etw_file *file =
+		etw_file_open(request->arguments.words[0], request->arguments.pointer_size, err);
 
 	if (!file) {
 		return false;
@@ -81,12 +81,12 @@ static bool read_header(struct doctor *doctor, const struct request *request, st
 	doctor->header.logger_name = NULL;
 	doctor->header.log_file_name = NULL;
 	doctor->clock_doubt = file->clock_doubt;
-	etl_file_close(file);
+	etw_file_close(file);
 	return true;
 }
 
 static bool add_requested(struct record_needs *needs, const struct doctor *doctor,
-			  struct error *err)
+			  struct etw_error *err)
 {
 	for (size_t i = 0; i < doctor->collector_count; i++) {
 		const struct collector_report *report = &doctor->collectors[i];
@@ -111,14 +111,14 @@ static int status_of(const struct request *request, const struct findings *findi
 	return TOOL_DONE;
 }
 
-static bool look_at_recording(struct request *request, struct problems *problems, struct text *out,
-			      int *status, struct error *err)
+static bool look_at_recording(struct request *request, struct problems *problems,
+			      struct etw_text *out, int *status, struct etw_error *err)
 {
 	struct doctor doctor = { .path = request->arguments.words[0],
 				 .profile = request->profile,
 				 .all = request->all,
 				 .times = RECORD_TIMES_NONE,
-				 .previous = RECORD_NO_TIME,
+				 .previous = ETW_RECORD_NO_TIME,
 				 .manifests = &request->arguments.manifests };
 	const struct recording_options options = { .collectors = true,
 						   .config_path = request->config,
@@ -154,7 +154,7 @@ static bool look_at_recording(struct request *request, struct problems *problems
 /* ---- a configuration ---- */
 
 static bool add_configured(struct record_needs *needs, const struct setup *setup,
-			   const struct configured_manifests *manifests, struct error *err)
+			   const struct etw_configured_manifests *manifests, struct etw_error *err)
 {
 	const struct rule_set *set = setup->rules;
 
@@ -177,11 +177,11 @@ static bool add_configured(struct record_needs *needs, const struct setup *setup
 	return true;
 }
 
-static void add_configuration(struct text *out, const struct request *request,
+static void add_configuration(struct etw_text *out, const struct request *request,
 			      const struct setup *setup, const struct record_needs *needs)
 {
 	const char *path = request->arguments.words[0];
-	struct text names = { 0 };
+	struct etw_text names = { 0 };
 	struct tool_json page;
 	struct json *json;
 
@@ -205,9 +205,9 @@ static void add_configuration(struct text *out, const struct request *request,
 }
 
 static bool look_at_configuration(struct request *request, struct problems *problems,
-				  struct text *out, struct error *err)
+				  struct etw_text *out, struct etw_error *err)
 {
-	struct configured_manifests *manifests = &request->arguments.manifests;
+	struct etw_configured_manifests *manifests = &request->arguments.manifests;
 	const struct setup_options options = { .manifests = manifests,
 					       .live = true,
 					       .switches = request->arguments.switches.rows,
@@ -259,9 +259,9 @@ static bool is_configuration(const char *path)
 }
 
 /* Whether a file that cannot be read as a recording was perhaps given as a configuration. */
-static bool may_be_configuration(const char *path, const struct error *err)
+static bool may_be_configuration(const char *path, const struct etw_error *err)
 {
-	return err->code == ERROR_FORMAT && !is_configuration(path) &&
+	return err->code == ETW_ERROR_FORMAT && !is_configuration(path) &&
 	       !text_ends_nocase(path, strlen(path), ".etl", 4);
 }
 
@@ -269,8 +269,8 @@ static int run(struct tool_arguments *arguments)
 {
 	struct request *request = (struct request *)arguments;
 	struct problems problems = { 0 };
-	struct error err = { 0 };
-	struct text out = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_text out = { 0 };
 	int status = TOOL_DONE, printed;
 	bool good;
 
@@ -286,7 +286,7 @@ static int run(struct tool_arguments *arguments)
 	}
 	problems_show(&problems, show_problem, NULL);
 	if (!good) {
-		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+		status = err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 		if (problems.errors == 0) {
 			tool_complain(status, "doctor", "%s%s", err.text,
 				      may_be_configuration(arguments->words[0], &err) ?

@@ -28,8 +28,9 @@ int dump_jsonl(struct dump_request *request);
 int dump_csv(struct dump_request *request);
 
 /* Adds a record as a line of jsonl. origins: those of the whole recording. */
-void dump_add_line(struct text *out, const struct event_record *record,
-		   const struct schema_origins *origins, struct tracelogging_cache *tracelogging);
+void dump_add_line(struct etw_text *out, const struct etw_record *record,
+		   const struct etw_schema_origins *origins,
+		   struct etw_tracelogging_cache *tracelogging);
 
 /* ---- shared ---- */
 
@@ -40,30 +41,31 @@ struct dump_limit {
 };
 
 /* Whether the record is one of the first of its class. */
-bool dump_limit_allows(struct dump_limit *limit, const struct event_record *record);
+bool dump_limit_allows(struct dump_limit *limit, const struct etw_record *record);
 
 /* Writes and empties the output once it is large enough; false when it cannot be written. */
-bool dump_flush(struct text *out);
+bool dump_flush(struct etw_text *out);
 
 /* A run of the pipeline, which shows the records that the filter keeps, in time order. */
 struct dump_pass {
 	struct dump_request *request;
 	void *context;
 	/* Shows a record, perhaps by adding to out. False ends the run. */
-	bool (*show)(struct dump_pass *pass, const struct event_record *record,
-		     const struct event_class *class);
+	bool (*show)(struct dump_pass *pass, const struct etw_record *record,
+		     const struct etw_event_class *class);
 	/* An event class is new, or its struct serves another one from now on; may be NULL. */
-	void (*on_class)(void *context, const struct event_class *class);
+	void (*on_class)(void *context, const struct etw_event_class *class);
 	struct dump_limit limit;
 
 	/* Set by the run. */
 	struct recording *recording; /* owned; opened by the first run */
 	const char *process;         /* of the record that is shown */
 	uint32_t process_id;
-	struct map derived; /* struct event_class * -> its derived fields, as a set of numbers */
-	struct text value;  /* owned; of one of them */
-	struct text out;    /* owned; what has not been written yet */
-	bool stopped;       /* show() returned false, or the output cannot be written */
+	struct map
+		derived; /* struct etw_event_class * -> its derived fields, as a set of numbers */
+	struct etw_text value; /* owned; of one of them */
+	struct etw_text out;   /* owned; what has not been written yet */
+	bool stopped;          /* show() returned false, or the output cannot be written */
 };
 
 /*
@@ -77,7 +79,7 @@ void dump_pass_done(struct dump_pass *pass);
  * In show(): the derived fields that apply to a class, or that a condition is about, and that the
  * columns for every event do not show already. Start with *number 0; NULL after the last.
  */
-const struct derived_field *dump_derived_next(struct dump_pass *pass,
-					      const struct event_class *class, unsigned *number);
+const struct derived_field *
+dump_derived_next(struct dump_pass *pass, const struct etw_event_class *class, unsigned *number);
 
 #endif

@@ -22,22 +22,23 @@
 
 enum {
 	COLUMNS_MOST = 4096,
-	DERIVED_COLUMN = SCHEMA_FIELDS_MOST, /* a derived field in a column: this + number + 1 */
+	DERIVED_COLUMN =
+		ETW_SCHEMA_FIELDS_MOST, /* a derived field in a column: this + number + 1 */
 };
 
 struct csv {
-	struct text *out;   /* the pass's */
-	struct text names;  /* of the fields' columns, each with its NUL */
-	struct map by_name; /* hash of a name -> column + 1 */
+	struct etw_text *out;  /* the pass's */
+	struct etw_text names; /* of the fields' columns, each with its NUL */
+	struct map by_name;    /* hash of a name -> column + 1 */
 	size_t column_count;
 	/*
-	 * Of struct event_class *. First pass: -> 0, its columns are known. Second pass: -> an
+	 * Of struct etw_event_class *. First pass: -> 0, its columns are known. Second pass: -> an
 	 * array of the field in each column + 1, 0 for none, above DERIVED_COLUMN of a derived
 	 * field; owned.
 	 */
 	struct map classes;
-	uint64_t derived;        /* first pass: those with a column, as a set of their numbers */
-	struct text cell, shown; /* owned */
+	uint64_t derived; /* first pass: those with a column, as a set of their numbers */
+	struct etw_text cell, shown; /* owned */
 };
 
 static bool fail(const char *sentence)
@@ -49,7 +50,7 @@ static bool fail(const char *sentence)
 /* ---- columns ---- */
 
 /* The place of a name's column in by_name, made when new; NULL without memory. */
-static uint64_t *column_of(struct csv *csv, const struct text *name)
+static uint64_t *column_of(struct csv *csv, const struct etw_text *name)
 {
 	if (name->failed || !name->data) {
 		return NULL;
@@ -57,7 +58,7 @@ static uint64_t *column_of(struct csv *csv, const struct text *name)
 	return map_put(&csv->by_name, text_hash(name->data, name->size, hash_seed()), NULL);
 }
 
-static const char *add_column(struct csv *csv, const struct text *name)
+static const char *add_column(struct csv *csv, const struct etw_text *name)
 {
 	uint64_t *column = column_of(csv, name);
 
@@ -74,8 +75,8 @@ static const char *add_column(struct csv *csv, const struct text *name)
 	return NULL;
 }
 
-static bool collect(struct dump_pass *pass, const struct event_record *record,
-		    const struct event_class *class)
+static bool collect(struct dump_pass *pass, const struct etw_record *record,
+		    const struct etw_event_class *class)
 {
 	struct csv *csv = pass->context;
 	struct field_walk field = { 0 };
@@ -105,7 +106,7 @@ static bool collect(struct dump_pass *pass, const struct event_record *record,
 	return !refused || fail(refused);
 }
 
-static void forget(void *context, const struct event_class *class)
+static void forget(void *context, const struct etw_event_class *class)
 {
 	struct csv *csv = context;
 	const uint64_t *known = map_find(&csv->classes, (uintptr_t) class);
@@ -142,7 +143,7 @@ static void add_string(struct csv *csv, const char *string)
 
 static void add_id(struct csv *csv, uint32_t id)
 {
-	if (id != RECORD_NO_ID) {
+	if (id != ETW_RECORD_NO_ID) {
 		text_add_u64(csv->out, id);
 	}
 	text_add_char(csv->out, ',');
@@ -163,21 +164,21 @@ static void add_cell(struct csv *csv, bool from_outside)
 
 static void add_value(struct csv *csv, struct event_fields *fields, unsigned index)
 {
-	const struct field *field = &fields->schema->fields[index];
+	const struct etw_field *field = &fields->schema->fields[index];
 	struct json json;
 
 	text_clear(&csv->cell);
-	if (field->type == FIELD_STRUCT) {
+	if (field->type == ETW_FIELD_STRUCT) {
 		json_init(&json, &csv->cell, false);
 		event_fields_json(fields, index, &json);
 	} else {
-		field_text(field, &fields->slices[index], &csv->cell);
+		etw_field_text(field, &fields->slices[index], &csv->cell);
 	}
-	add_cell(csv, field_is_text(field) || field->type == FIELD_STRUCT || field->map);
+	add_cell(csv, etw_field_is_text(field) || field->type == ETW_FIELD_STRUCT || field->map);
 }
 
 /* The field in each column, made when the event class is first shown; NULL without memory. */
-static const uint16_t *fields_of(struct dump_pass *pass, const struct event_class *class)
+static const uint16_t *fields_of(struct dump_pass *pass, const struct etw_event_class *class)
 {
 	struct csv *csv = pass->context;
 	struct field_walk field = { 0 };
@@ -213,8 +214,8 @@ static const uint16_t *fields_of(struct dump_pass *pass, const struct event_clas
 	return fields;
 }
 
-static bool add_cells(struct dump_pass *pass, const struct event_record *record,
-		      const struct event_class *class)
+static bool add_cells(struct dump_pass *pass, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	struct csv *csv = pass->context;
 	const uint16_t *columns = fields_of(pass, class);
@@ -245,8 +246,8 @@ static bool add_cells(struct dump_pass *pass, const struct event_record *record,
 	return true;
 }
 
-static bool show(struct dump_pass *pass, const struct event_record *record,
-		 const struct event_class *class)
+static bool show(struct dump_pass *pass, const struct etw_record *record,
+		 const struct etw_event_class *class)
 {
 	struct csv *csv = pass->context;
 	char time[UTC_TEXT_SIZE];

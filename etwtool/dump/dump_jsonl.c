@@ -35,7 +35,7 @@
 
 static void member_time(struct json *json, const char *key, int64_t time)
 {
-	if (time == RECORD_NO_TIME) {
+	if (time == ETW_RECORD_NO_TIME) {
 		json_member_string(json, key, NULL);
 	} else {
 		json_member_i64(json, key, time);
@@ -45,29 +45,29 @@ static void member_time(struct json *json, const char *key, int64_t time)
 /*
  * 0xffffffff is an id like any other where a header always has one (observed in merged recordings).
  */
-static const bool has_ids[RECORD_TYPE_COUNT] = {
-	[RECORD_SYSTEM] = true, [RECORD_COMPACT] = true,  [RECORD_EVENT] = true,
-	[RECORD_FULL] = true,   [RECORD_INSTANCE] = true,
+static const bool has_ids[ETW_RECORD_TYPE_COUNT] = {
+	[ETW_RECORD_SYSTEM] = true, [ETW_RECORD_COMPACT] = true,  [ETW_RECORD_EVENT] = true,
+	[ETW_RECORD_FULL] = true,   [ETW_RECORD_INSTANCE] = true,
 };
 
-static void member_id(struct json *json, const char *key, const struct event_record *record,
+static void member_id(struct json *json, const char *key, const struct etw_record *record,
 		      uint32_t id)
 {
-	if (id == RECORD_NO_ID && !has_ids[record->type]) {
+	if (id == ETW_RECORD_NO_ID && !has_ids[record->type]) {
 		json_member_string(json, key, NULL);
 	} else {
 		json_member_u64(json, key, id);
 	}
 }
 
-static void add_header(struct json *json, const struct event_record *record,
-		       const struct schema_origins *origins)
+static void add_header(struct json *json, const struct etw_record *record,
+		       const struct etw_schema_origins *origins)
 {
-	const char *name = kernel_class_name(record->provider);
+	const char *name = etw_kernel_class_name(record->provider);
 	char keyword[24];
 
 	json_member_u64(json, "i", record->index);
-	json_member_string(json, "kind", record_type_name((enum record_type)record->type));
+	json_member_string(json, "kind", etw_record_type_name((enum etw_record_type)record->type));
 	json_member_u64(json, "ptr", record->pointer_size);
 	member_time(json, "ts", record->raw_time);
 	member_time(json, "filetime", record->time);
@@ -76,7 +76,7 @@ static void add_header(struct json *json, const struct event_record *record,
 	member_id(json, "tid", record, record->thread_id);
 	json_member_guid(json, "provider", record->provider);
 	if (!name) {
-		name = event_provider_name(origins, record->provider);
+		name = etw_event_provider_name(origins, record->provider);
 	}
 	if (name) {
 		json_member_string(json, "provider_name", name);
@@ -91,8 +91,8 @@ static void add_header(struct json *json, const struct event_record *record,
 	json_member_u64(json, "len", record->payload_size);
 }
 
-static void add_fields(struct json *json, const struct schema *schema,
-		       const struct event_record *record)
+static void add_fields(struct json *json, const struct etw_schema *schema,
+		       const struct etw_record *record)
 {
 	struct event_fields fields;
 
@@ -114,9 +114,9 @@ static void add_fields(struct json *json, const struct schema *schema,
 
 static void add_string_at(struct json *json, const uint8_t *bytes, uint32_t size, uint32_t offset)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
-	if (event_info_string(bytes, size, offset, &text)) {
+	if (etw_event_info_string(bytes, size, offset, &text)) {
 		json_text(json, text.data ? text.data : "", text.size);
 	} else {
 		json_null(json);
@@ -131,7 +131,7 @@ static void member_string_at(struct json *json, const char *key, const uint8_t *
 	add_string_at(json, bytes, size, offset);
 }
 
-static void add_event_info(struct json *json, const struct event_info *info)
+static void add_event_info(struct json *json, const struct etw_event_info *info)
 {
 	json_member_string(json, "event", "EventInfo");
 	json_member_object(json, "fields");
@@ -145,9 +145,9 @@ static void add_event_info(struct json *json, const struct event_info *info)
 	member_string_at(json, "provider_name", info->bytes, info->size, info->provider_name);
 	json_member_array(json, "fields");
 	for (uint32_t i = 0; i < info->property_count; i++) {
-		struct event_property property;
+		struct etw_event_property property;
 
-		event_info_property(info, i, &property);
+		etw_event_info_property(info, i, &property);
 		json_array_begin(json);
 		add_string_at(json, info->bytes, info->size, property.name);
 		json_u64(json, property.in_type);
@@ -162,7 +162,7 @@ static void add_event_info(struct json *json, const struct event_info *info)
 	json_object_end(json);
 }
 
-static void add_event_map(struct json *json, const struct event_map *map)
+static void add_event_map(struct json *json, const struct etw_event_map *map)
 {
 	json_member_string(json, "event", "EventMapInfo");
 	json_member_object(json, "fields");
@@ -171,10 +171,10 @@ static void add_event_map(struct json *json, const struct event_map *map)
 	json_member_u64(json, "flag", map->flag);
 	json_member_object(json, "entries");
 	for (uint32_t i = 0; i < map->entry_count; i++) {
-		struct event_map_entry entry;
+		struct etw_event_map_entry entry;
 		char value[16];
 
-		event_map_entry(map, i, &entry);
+		etw_event_map_entry(map, i, &entry);
 		snprintf(value, sizeof value, "%" PRIu32, entry.value);
 		member_string_at(json, value, map->bytes, map->size, entry.name);
 	}
@@ -182,7 +182,7 @@ static void add_event_map(struct json *json, const struct event_map *map)
 	json_object_end(json);
 }
 
-static void add_manifest_chunk(struct json *json, const struct manifest_chunk *chunk)
+static void add_manifest_chunk(struct json *json, const struct etw_manifest_chunk *chunk)
 {
 	json_member_string(json, "event", "ManifestData");
 	json_member_object(json, "fields");
@@ -196,31 +196,31 @@ static void add_manifest_chunk(struct json *json, const struct manifest_chunk *c
 }
 
 /* Adds decoded_by, event and fields; false when nothing here can decode the payload. */
-static bool add_decoded(struct json *json, const struct event_record *record,
-			const struct schema_origins *origins,
-			struct tracelogging_cache *tracelogging)
+static bool add_decoded(struct json *json, const struct etw_record *record,
+			const struct etw_schema_origins *origins,
+			struct etw_tracelogging_cache *tracelogging)
 {
-	const struct schema *schema;
-	struct manifest_chunk chunk;
-	struct event_info info;
-	struct event_map map;
+	const struct etw_schema *schema;
+	struct etw_manifest_chunk chunk;
+	struct etw_event_info info;
+	struct etw_event_map map;
 
-	if (event_info_read(record, &info)) {
+	if (etw_event_info_read(record, &info)) {
 		json_member_string(json, "decoded_by", "metadata");
 		add_event_info(json, &info);
 		return true;
 	}
-	if (event_map_read(record, &map)) {
+	if (etw_event_map_read(record, &map)) {
 		json_member_string(json, "decoded_by", "metadata");
 		add_event_map(json, &map);
 		return true;
 	}
-	if (manifest_chunk_read(record, &chunk)) {
+	if (etw_manifest_chunk_read(record, &chunk)) {
 		json_member_string(json, "decoded_by", "manifestdata");
 		add_manifest_chunk(json, &chunk);
 		return true;
 	}
-	schema = event_schema(origins, tracelogging, record, NULL);
+	schema = etw_event_schema(origins, tracelogging, record, NULL);
 	if (!schema) {
 		return false;
 	}
@@ -230,16 +230,16 @@ static bool add_decoded(struct json *json, const struct event_record *record,
 	return true;
 }
 
-static void add_extended(struct json *json, const struct event_record *record)
+static void add_extended(struct json *json, const struct etw_record *record)
 {
-	struct extended_item item;
+	struct etw_extended_item item;
 	uint32_t offset = 0;
 
 	if (!record->extended) {
 		return;
 	}
 	json_member_array(json, "ext");
-	while (record_next_extended(record, &offset, &item)) {
+	while (etw_record_next_extended(record, &offset, &item)) {
 		json_array_begin(json);
 		json_u64(json, item.type);
 		json_u64(json, item.size);
@@ -248,8 +248,9 @@ static void add_extended(struct json *json, const struct event_record *record)
 	json_array_end(json);
 }
 
-void dump_add_line(struct text *out, const struct event_record *record,
-		   const struct schema_origins *origins, struct tracelogging_cache *tracelogging)
+void dump_add_line(struct etw_text *out, const struct etw_record *record,
+		   const struct etw_schema_origins *origins,
+		   struct etw_tracelogging_cache *tracelogging)
 {
 	struct json json;
 	bool decoded;
@@ -260,7 +261,7 @@ void dump_add_line(struct text *out, const struct event_record *record,
 	decoded = add_decoded(&json, record, origins, tracelogging);
 	add_extended(&json, record);
 	if (!decoded && record->payload_size > 0) {
-		struct text hex = { 0 };
+		struct etw_text hex = { 0 };
 
 		text_add_hex(&hex, record->payload, record->payload_size);
 		json_key(&json, "raw");
@@ -279,16 +280,17 @@ struct marks {
 	bool hidden; /* a manifest that is not used for lines describes one of them */
 };
 
-static bool mark(struct dump_pass *pass, const struct event_record *record,
-		 const struct event_class *class)
+static bool mark(struct dump_pass *pass, const struct etw_record *record,
+		 const struct etw_event_class *class)
 {
 	const struct tool_arguments *arguments = &pass->request->arguments;
 	struct marks *marks = pass->context;
 
 	if (!marks->hidden && !arguments->builtin && class->schema && !class->classic) {
-		marks->hidden = class->schema == manifest_set_schema(arguments->manifests.builtin,
-								     &class->provider, class->id,
-								     class->version, false);
+		marks->hidden = class->schema ==
+				etw_manifest_set_schema(arguments->manifests.builtin,
+							&class->provider, class->id, class->version,
+							false);
 	}
 	if (!chosen_add(&marks->chosen, record->index)) {
 		tool_complain(TOOL_FAILED, "dump", "no memory for the records to show");
@@ -300,36 +302,37 @@ static bool mark(struct dump_pass *pass, const struct event_record *record,
 /* ---- the passes ---- */
 
 struct dump {
-	struct etl_file *file;
-	struct trace_schemas *schemas;
-	struct schema_origins origins;
-	struct tracelogging_cache *tracelogging;
-	struct etl_problems problems;
+	struct etw_file *file;
+	struct etw_trace_schemas *schemas;
+	struct etw_schema_origins origins;
+	struct etw_tracelogging_cache *tracelogging;
+	struct etw_problems problems;
 	const struct chosen *chosen; /* NULL: all */
 	struct dump_limit limit;
 	struct progress progress;
-	struct text out;
+	struct etw_text out;
 	bool failed;
 	atomic_bool stopping; /* what a visitor looks at; one thread only */
 };
 
-static void look(void *context, const struct event_record *record)
+static void look(void *context, const struct etw_record *record)
 {
 	struct dump *dump = context;
 
-	trace_schemas_look(dump->schemas, record);
+	etw_trace_schemas_look(dump->schemas, record);
 }
 
-static bool add_line(struct dump *dump, const struct event_record *record)
+static bool add_line(struct dump *dump, const struct etw_record *record)
 {
-	if (tracelogging_cache_full(dump->tracelogging)) {
-		tracelogging_cache_clear(dump->tracelogging); /* no line needs another's schema */
+	if (etw_tracelogging_cache_full(dump->tracelogging)) {
+		etw_tracelogging_cache_clear(
+			dump->tracelogging); /* no line needs another's schema */
 	}
 	dump_add_line(&dump->out, record, &dump->origins, dump->tracelogging);
 	return dump_flush(&dump->out);
 }
 
-static void show(void *context, const struct event_record *record)
+static void show(void *context, const struct etw_record *record)
 {
 	struct dump *dump = context;
 
@@ -344,62 +347,62 @@ static void show(void *context, const struct event_record *record)
 }
 
 /* Shows every record to visit, in file order. */
-static bool pass(struct dump *dump, void (*visit)(void *context, const struct event_record *record),
-		 struct etl_problems *problems, struct error *err)
+static bool pass(struct dump *dump, void (*visit)(void *context, const struct etw_record *record),
+		 struct etw_problems *problems, struct etw_error *err)
 {
-	struct etl_damage damage = { .problems = problems };
-	struct etl_visitor visitor = { .record_context = dump,
+	struct etw_damage damage = { .problems = problems };
+	struct etw_visitor visitor = { .record_context = dump,
 				       .on_record = visit,
 				       .stopping = &dump->stopping };
-	struct etl_file *file = dump->file;
-	struct etl_scan scan;
-	struct etl_buffer buffer;
-	enum etl_step step = ETL_STEP_END;
-	struct etl_so_far so_far = { 0 };
+	struct etw_file *file = dump->file;
+	struct etw_scan scan;
+	struct etw_buffer buffer;
+	enum etw_step step = ETW_STEP_END;
+	struct etw_so_far so_far = { 0 };
 	uint64_t buffers = 0;
 
-	etl_file_scan(file, &scan, &damage, 0, 0);
-	while (!dump->failed && (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+	etw_file_scan(file, &scan, &damage, 0, 0);
+	while (!dump->failed && (step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
 		buffers++;
 		progress_show(&dump->progress, buffer.place.offset, file->input.size_bytes, 0,
 			      file->input.size_bytes);
 		if (buffer.bytes) {
-			etl_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
+			etw_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
 		}
 	}
-	etl_scan_done(&scan);
-	if (step == ETL_STEP_END && !dump->failed) {
-		etl_check_count(file, buffers, &damage);
+	etw_scan_done(&scan);
+	if (step == ETW_STEP_END && !dump->failed) {
+		etw_check_count(file, buffers, &damage);
 	}
-	return step != ETL_STEP_FAILED;
+	return step != ETW_STEP_FAILED;
 }
 
 static int dump_recording(const struct dump_request *request, const struct chosen *chosen)
 {
 	struct dump dump = { .chosen = chosen, .limit.per_class = request->per_class };
 	const struct tool_arguments *arguments = &request->arguments;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	int status = TOOL_FAILED;
 
 	atomic_init(&dump.stopping, false);
 	progress_start(&dump.progress, "etwtool", "dump", tool_dump.output);
-	dump.file = etl_file_open(arguments->words[0], arguments->pointer_size, &err);
-	dump.schemas = dump.file ? trace_schemas_new(&err) : NULL;
-	dump.origins = (struct schema_origins){ .trace = dump.schemas,
-						.configured = arguments->manifests.configured,
-						.builtin = arguments->builtin ?
-								   arguments->manifests.builtin :
-								   NULL };
-	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
+	dump.file = etw_file_open(arguments->words[0], arguments->pointer_size, &err);
+	dump.schemas = dump.file ? etw_trace_schemas_new(&err) : NULL;
+	dump.origins = (struct etw_schema_origins){
+		.trace = dump.schemas,
+		.configured = arguments->manifests.configured,
+		.builtin = arguments->builtin ? arguments->manifests.builtin : NULL
+	};
+	dump.tracelogging = dump.schemas ? etw_tracelogging_cache_new(&err) : NULL;
 	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
-		trace_schemas_finish(dump.schemas);
+		etw_trace_schemas_finish(dump.schemas);
 		if (pass(&dump, show, NULL, &err) && !dump.failed &&
 		    tool_write("dump", &dump.out)) {
 			status = TOOL_DONE;
 		}
 	}
 	progress_end(&dump.progress);
-	if (err.code != ERROR_NONE) {
+	if (err.code != ETW_ERROR_NONE) {
 		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
 	}
 	for (size_t i = 0; i < dump.problems.count; i++) {
@@ -411,10 +414,10 @@ static int dump_recording(const struct dump_request *request, const struct chose
 	}
 	text_free(&dump.out);
 	map_done(&dump.limit.shown);
-	etl_problems_done(&dump.problems);
-	tracelogging_cache_free(dump.tracelogging);
-	trace_schemas_free(dump.schemas);
-	etl_file_close(dump.file);
+	etw_problems_done(&dump.problems);
+	etw_tracelogging_cache_free(dump.tracelogging);
+	etw_trace_schemas_free(dump.schemas);
+	etw_file_close(dump.file);
 	return status;
 }
 

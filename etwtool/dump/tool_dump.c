@@ -33,15 +33,15 @@ enum {
 	CLASSES_MOST = 1 << 20, /* events of further classes are all shown */
 };
 
-bool dump_limit_allows(struct dump_limit *limit, const struct event_record *record)
+bool dump_limit_allows(struct dump_limit *limit, const struct etw_record *record)
 {
-	char class[sizeof(struct guid) + 7];
+	char class[sizeof(struct etw_guid) + 7];
 	uint64_t key, *shown;
 
 	if (limit->per_class == 0) {
 		return true;
 	}
-	memcpy(class, record->provider->bytes, sizeof(struct guid));
+	memcpy(class, record->provider->bytes, sizeof(struct etw_guid));
 	class[16] = (char)record->type;
 	class[17] = (char)record->pointer_size;
 	class[18] = (char)record->version;
@@ -58,7 +58,7 @@ bool dump_limit_allows(struct dump_limit *limit, const struct event_record *reco
 	return ++*shown <= limit->per_class;
 }
 
-bool dump_flush(struct text *out)
+bool dump_flush(struct etw_text *out)
 {
 	bool written = true;
 
@@ -69,7 +69,7 @@ bool dump_flush(struct text *out)
 	return written;
 }
 
-static void on_class(void *context, const struct event_class *class)
+static void on_class(void *context, const struct etw_event_class *class)
 {
 	struct dump_pass *pass = context;
 
@@ -80,8 +80,8 @@ static void on_class(void *context, const struct event_class *class)
 	}
 }
 
-static void on_record(void *context, struct recording *recording, const struct event_record *record,
-		      const struct event_class *class)
+static void on_record(void *context, struct recording *recording, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	struct dump_pass *pass = context;
 
@@ -111,7 +111,7 @@ static bool is_in_condition(const struct event_filter *filter, const struct deri
 }
 
 /* The derived fields of a class as a set of their numbers, found when it is first shown. */
-static uint64_t derived_of(struct dump_pass *pass, const struct event_class *class)
+static uint64_t derived_of(struct dump_pass *pass, const struct etw_event_class *class)
 {
 	uint64_t *known = map_put(&pass->derived, (uintptr_t) class, NULL);
 	const struct derived_field *row;
@@ -134,7 +134,7 @@ static uint64_t derived_of(struct dump_pass *pass, const struct event_class *cla
 }
 
 const struct derived_field *dump_derived_next(struct dump_pass *pass,
-					      const struct event_class *class, unsigned *number)
+					      const struct etw_event_class *class, unsigned *number)
 {
 	uint64_t left = *number < DERIVED_MOST ? derived_of(pass, class) >> *number : 0;
 
@@ -156,7 +156,7 @@ bool dump_pass_run(struct dump_pass *pass)
 		.on_class = on_class,
 		.on_record = on_record,
 	};
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (!pass->recording) {
 		pass->recording = recording_open(arguments, arguments->words[0], &options, &err);
@@ -203,16 +203,16 @@ static void add_coloured(struct dump_pass *pass, const char *code, const char *n
 	colour(pass, COLOUR_END);
 }
 
-static void add_id(struct text *out, uint32_t id)
+static void add_id(struct etw_text *out, uint32_t id)
 {
-	if (id == RECORD_NO_ID) {
+	if (id == ETW_RECORD_NO_ID) {
 		text_add_char(out, '-');
 	} else {
 		text_add_u64(out, id);
 	}
 }
 
-static void add_raw(struct text *out, const struct event_record *record)
+static void add_raw(struct etw_text *out, const struct etw_record *record)
 {
 	uint32_t size = record->payload_size;
 	uint32_t shown = size < RAW_BYTES_MOST ? size : RAW_BYTES_MOST;
@@ -224,13 +224,13 @@ static void add_raw(struct text *out, const struct event_record *record)
 	}
 }
 
-static void add_fields(struct dump_pass *pass, const struct schema *schema,
-		       const struct event_record *record)
+static void add_fields(struct dump_pass *pass, const struct etw_schema *schema,
+		       const struct etw_record *record)
 {
 	struct event_fields fields;
 
 	event_fields_locate(&fields, schema, record);
-	for (unsigned i = 0; i < fields.end; i = field_behind(schema, i)) {
+	for (unsigned i = 0; i < fields.end; i = etw_field_behind(schema, i)) {
 		text_add_string(&pass->out, "  ");
 		add_coloured(pass, COLOUR_OF_FIELD, schema->fields[i].name);
 		text_add_char(&pass->out, '=');
@@ -243,8 +243,8 @@ static void add_fields(struct dump_pass *pass, const struct schema *schema,
 }
 
 /* The derived fields, which are not in the payload. */
-static void add_derived(struct dump_pass *pass, const struct event_record *record,
-			const struct event_class *class)
+static void add_derived(struct dump_pass *pass, const struct etw_record *record,
+			const struct etw_event_class *class)
 {
 	const struct derived_field *row;
 	const char *before = "  |  ";
@@ -269,10 +269,10 @@ static void add_derived(struct dump_pass *pass, const struct event_record *recor
 	}
 }
 
-static bool show(struct dump_pass *pass, const struct event_record *record,
-		 const struct event_class *class)
+static bool show(struct dump_pass *pass, const struct etw_record *record,
+		 const struct etw_event_class *class)
 {
-	struct text *out = &pass->out;
+	struct etw_text *out = &pass->out;
 	char time[UTC_TEXT_SIZE];
 
 	colour(pass, COLOUR_OF_TIME);
@@ -286,7 +286,7 @@ static bool show(struct dump_pass *pass, const struct event_record *record,
 	text_add_char(out, '/');
 	add_id(out, record->thread_id);
 	text_add_string(out, "  ");
-	if (class->kernel_class == KERNEL_NONE) {
+	if (class->kernel_class == ETW_KERNEL_NONE) {
 		text_add_shown(out, class->provider_name);
 		text_add_char(out, '/');
 	}
@@ -357,19 +357,19 @@ static bool wants_colour(void)
 static bool find_start(struct dump_request *request)
 {
 	struct event_filter *filter = &request->filter;
-	struct etl_file *file;
-	struct error err;
+	struct etw_file *file;
+	struct etw_error err;
 
 	if (!filter->from.set && !filter->to.set) {
 		return true;
 	}
-	file = etl_file_open(request->arguments.words[0], 0, &err);
+	file = etw_file_open(request->arguments.words[0], 0, &err);
 	if (!file) {
 		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
 		return false;
 	}
 	filter->start = file->header.start_time;
-	etl_file_close(file);
+	etw_file_close(file);
 	return true;
 }
 

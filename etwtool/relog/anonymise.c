@@ -115,7 +115,7 @@ static const struct {
 	{ "*DiskSignature*", 4, NUMBER_BYTES },
 };
 
-static enum anonymised text_heading(const struct field *field)
+static enum anonymised text_heading(const struct etw_field *field)
 {
 	for (size_t i = 0; i < sizeof text_rows / sizeof text_rows[0]; i++) {
 		if (glob_matches_nocase(text_rows[i].pattern, field->name)) {
@@ -131,11 +131,11 @@ struct anonymiser {
 	struct anonymise_options options;
 	struct pseudonyms *pseudonyms;
 	struct anonymise_counts counts;
-	struct payload payload;
-	struct text old_text;
-	struct field_slice slices[SCHEMA_FIELDS_MOST];
+	struct etw_payload payload;
+	struct etw_text old_text;
+	struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST];
 	struct cross_out cross_out;
-	uint8_t record[ETL_RECORD_SIZE_MOST];
+	uint8_t record[ETW_RECORD_SIZE_MOST];
 };
 
 static void count(struct anonymiser *anonymiser, enum anonymised heading)
@@ -144,7 +144,7 @@ static void count(struct anonymiser *anonymiser, enum anonymised heading)
 }
 
 /* Cuts text to a number of units at a character. */
-static void cut_to_room(const struct field *field, size_t room, struct text *text)
+static void cut_to_room(const struct etw_field *field, size_t room, struct etw_text *text)
 {
 	size_t at = 0, units = 0;
 
@@ -154,7 +154,9 @@ static void cut_to_room(const struct field *field, size_t room, struct text *tex
 	while (at < text->size) {
 		uint32_t codepoint;
 		size_t taken = utf8_decode(text->data + at, text->size - at, &codepoint);
-		size_t needed = field_unit_size(field) == 1 ? taken : codepoint >= 0x10000 ? 2 : 1;
+		size_t needed = etw_field_unit_size(field) == 1 ? taken :
+				codepoint >= 0x10000            ? 2 :
+								  1;
 
 		if (needed > room - units) {
 			break;
@@ -168,35 +170,37 @@ static void cut_to_room(const struct field *field, size_t room, struct text *tex
 	}
 }
 
-static enum encode_answer replace_text(struct anonymiser *anonymiser, const struct field *field,
-				       const struct field_slice *element, struct text *new_value)
+static enum etw_encode_answer replace_text(struct anonymiser *anonymiser,
+					   const struct etw_field *field,
+					   const struct etw_field_slice *element,
+					   struct etw_text *new_value)
 {
-	struct field one = *field;
+	struct etw_field one = *field;
 	bool changed;
 
 	if (element->cut) {
 		for (uint32_t i = 0; i < element->size; i++) {
 			text_add_char(new_value,
-				      field_unit_size(field) == 2 && i % 2 == 1 ? '\0' : 'x');
+				      etw_field_unit_size(field) == 2 && i % 2 == 1 ? '\0' : 'x');
 		}
 		count(anonymiser, text_heading(field));
-		return ENCODE_BYTES;
+		return ETW_ENCODE_BYTES;
 	}
-	if (!field_is_text_of_chars(field)) {
-		one.count_type = FIELD_SCALAR;
+	if (!etw_field_is_text_of_chars(field)) {
+		one.count_type = ETW_FIELD_SCALAR;
 	}
 	text_clear(&anonymiser->old_text);
-	field_text(&one, element, &anonymiser->old_text);
+	etw_field_text(&one, element, &anonymiser->old_text);
 	changed = pseudonyms_text(anonymiser->pseudonyms,
 				  anonymiser->old_text.data ? anonymiser->old_text.data : "",
 				  anonymiser->old_text.size, new_value);
 	new_value->failed |= anonymiser->old_text.failed;
-	cut_to_room(field, encode_room(field, element), new_value);
+	cut_to_room(field, etw_encode_room(field, element), new_value);
 	if (changed) {
 		count(anonymiser, text_heading(field));
 	}
 	/* Written in any case: there may be other text behind the NUL of a fixed length. */
-	return ENCODE_TEXT;
+	return ETW_ENCODE_TEXT;
 }
 
 /*
@@ -216,13 +220,14 @@ static void clear_time_zone_names(uint8_t *bytes, size_t size)
 	}
 }
 
-static void replace_binary(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes,
-			   size_t size)
+static void replace_binary(struct anonymiser *anonymiser, const struct etw_field *field,
+			   uint8_t *bytes, size_t size)
 {
 	enum { SOCKADDR_IN_USED = 8, SOCKADDR_IN6_SIZE = 28 };
-	struct socket_address address;
+	struct etw_socket_address address;
 
-	if (field->form == FIELD_FORM_SOCKADDR && socket_address_read(bytes, size, &address)) {
+	if (field->form == ETW_FIELD_FORM_SOCKADDR &&
+	    etw_socket_address_read(bytes, size, &address)) {
 		uint8_t *ip = bytes + (address.ip - bytes);
 
 		if (address.is_ip6 ? pseudonyms_ip6(anonymiser->pseudonyms, ip) :
@@ -237,7 +242,7 @@ static void replace_binary(struct anonymiser *anonymiser, const struct field *fi
 		}
 		return;
 	}
-	if (field->form == FIELD_FORM_IP6 && size == 16) {
+	if (field->form == ETW_FIELD_FORM_IP6 && size == 16) {
 		if (pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
 			count(anonymiser, ANONYMISED_ADDRESS);
 		}
@@ -259,8 +264,8 @@ static void clear_cut(struct anonymiser *anonymiser, enum anonymised heading, ui
 	count(anonymiser, heading);
 }
 
-static void replace_number(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes,
-			   size_t size, bool cut)
+static void replace_number(struct anonymiser *anonymiser, const struct etw_field *field,
+			   uint8_t *bytes, size_t size, bool cut)
 {
 	for (size_t i = 0; i < sizeof number_rows / sizeof number_rows[0]; i++) {
 		bool address = number_rows[i].form == NUMBER_IP4;
@@ -293,89 +298,92 @@ static bool has_hardware_address(const uint8_t *guid)
 static void replace_activity(struct anonymiser *anonymiser, uint8_t *guid)
 {
 	if (has_hardware_address(guid) &&
-	    pseudonyms_bytes(anonymiser->pseudonyms, guid, sizeof(struct guid))) {
+	    pseudonyms_bytes(anonymiser->pseudonyms, guid, sizeof(struct etw_guid))) {
 		count(anonymiser, ANONYMISED_BYTES);
 	}
 }
 
-static void replace_guid(struct anonymiser *anonymiser, const struct field *field, uint8_t *bytes)
+static void replace_guid(struct anonymiser *anonymiser, const struct etw_field *field,
+			 uint8_t *bytes)
 {
-	struct guid guid;
+	struct etw_guid guid;
 
 	memcpy(&guid, bytes, sizeof guid);
 	if (glob_matches_nocase("*Activity*", field->name)) {
 		replace_activity(anonymiser, bytes);
-	} else if (!glob_matches_nocase("*Provider*", field->name) && !kernel_class_name(&guid) &&
+	} else if (!glob_matches_nocase("*Provider*", field->name) &&
+		   !etw_kernel_class_name(&guid) &&
 		   pseudonyms_bytes(anonymiser->pseudonyms, bytes, sizeof guid)) {
 		count(anonymiser, ANONYMISED_BYTES);
 	}
 }
 
 /* A list of integers that may be the bytes or the units of a text. */
-static bool may_be_text(const struct field *field)
+static bool may_be_text(const struct etw_field *field)
 {
-	return field->count_type != FIELD_SCALAR &&
-	       (field->type == FIELD_I8 || field->type == FIELD_U8 || field->type == FIELD_I16 ||
-		field->type == FIELD_U16);
+	return field->count_type != ETW_FIELD_SCALAR &&
+	       (field->type == ETW_FIELD_I8 || field->type == ETW_FIELD_U8 ||
+		field->type == ETW_FIELD_I16 || field->type == ETW_FIELD_U16);
 }
 
 /* In old versions of SystemConfig/NIC the address of the adapter has the type of a text of 8 units.
  */
-static bool is_hardware_address(const struct field *field)
+static bool is_hardware_address(const struct etw_field *field)
 {
-	return field->type == FIELD_WSTRING && field->length_type == FIELD_LENGTH_FIXED &&
+	return field->type == ETW_FIELD_WSTRING && field->length_type == ETW_FIELD_LENGTH_FIXED &&
 	       field->length == 8 && strcmp(field->name, "PhysicalAddr") == 0;
 }
 
-/* An encode_visitor. */
-static enum encode_answer replace(void *context, const struct field *field,
-				  const struct field_slice *element, struct text *new_value)
+/* An etw_encode_visitor. */
+static enum etw_encode_answer replace(void *context, const struct etw_field *field,
+				      const struct etw_field_slice *element,
+				      struct etw_text *new_value)
 {
 	struct anonymiser *anonymiser = context;
 	uint8_t *bytes;
 
-	if (field_is_text(field) && !is_hardware_address(field)) {
+	if (etw_field_is_text(field) && !is_hardware_address(field)) {
 		return replace_text(anonymiser, field, element, new_value);
 	}
 	text_add(new_value, (const char *)element->at, element->size);
 	if (element->size == 0 || new_value->failed) {
-		return ENCODE_KEEP;
+		return ETW_ENCODE_KEEP;
 	}
 	bytes = (uint8_t *)new_value->data;
 	if (may_be_text(field)) {
 		memset(bytes, 0, element->size);
 		count(anonymiser, ANONYMISED_BYTES);
-		return ENCODE_BYTES;
+		return ETW_ENCODE_BYTES;
 	}
 	switch (field->type) {
-	case FIELD_GUID:
-		if (element->size == sizeof(struct guid)) {
+	case ETW_FIELD_GUID:
+		if (element->size == sizeof(struct etw_guid)) {
 			replace_guid(anonymiser, field, bytes);
 		} else {
 			memset(bytes, 0, element->size);
 		}
 		break;
-	case FIELD_WSTRING: /* a hardware address */
+	case ETW_FIELD_WSTRING: /* a hardware address */
 		if (pseudonyms_bytes(anonymiser->pseudonyms, bytes, element->size)) {
 			count(anonymiser, ANONYMISED_BYTES);
 		}
 		break;
-	case FIELD_IP4:
+	case ETW_FIELD_IP4:
 		if (element->size != 4) {
 			clear_cut(anonymiser, ANONYMISED_ADDRESS, bytes, element->size);
 		} else if (pseudonyms_ip4(anonymiser->pseudonyms, bytes)) {
 			count(anonymiser, ANONYMISED_ADDRESS);
 		}
 		break;
-	case FIELD_IP6:
+	case ETW_FIELD_IP6:
 		if (element->size != 16) {
 			clear_cut(anonymiser, ANONYMISED_ADDRESS, bytes, element->size);
 		} else if (pseudonyms_ip6(anonymiser->pseudonyms, bytes)) {
 			count(anonymiser, ANONYMISED_ADDRESS);
 		}
 		break;
-	case FIELD_SID:
-	case FIELD_KERNEL_SID:
+	case ETW_FIELD_SID:
+	case ETW_FIELD_KERNEL_SID:
 		if (element->cut) {
 			memset(bytes, 0xff, element->size); /* stays cut */
 			count(anonymiser, ANONYMISED_ACCOUNT);
@@ -383,23 +391,23 @@ static enum encode_answer replace(void *context, const struct field *field,
 			count(anonymiser, ANONYMISED_ACCOUNT);
 		}
 		break;
-	case FIELD_BINARY:
-	case FIELD_BINARY16:
-	case FIELD_BINARY32:
+	case ETW_FIELD_BINARY:
+	case ETW_FIELD_BINARY16:
+	case ETW_FIELD_BINARY32:
 		replace_binary(anonymiser, field, bytes, element->size);
 		break;
 	default:
 		replace_number(anonymiser, field, bytes, element->size, element->cut);
 		break;
 	}
-	return ENCODE_BYTES;
+	return ETW_ENCODE_BYTES;
 }
 
 /* ---- records ---- */
 
 /* Whether the schema says what every byte of the payload is, as far as one can know. */
-static bool is_explained(struct anonymiser *anonymiser, const struct event_record *record,
-			 const struct schema *schema, bool older)
+static bool is_explained(struct anonymiser *anonymiser, const struct etw_record *record,
+			 const struct etw_schema *schema, bool older)
 {
 	uint32_t rest = record->payload_size;
 	unsigned whole = 0, count = schema ? schema->field_count : 0;
@@ -408,16 +416,17 @@ static bool is_explained(struct anonymiser *anonymiser, const struct event_recor
 	if (!schema) {
 		return record->payload_size == 0;
 	}
-	if (schema->origin != SCHEMA_KERNEL && !older) {
+	if (schema->origin != ETW_SCHEMA_KERNEL && !older) {
 		return true;
 	}
-	for (unsigned i = 0; kernel_schema_at(record->provider, record->opcode, i, &version); i++) {
+	for (unsigned i = 0; etw_kernel_schema_at(record->provider, record->opcode, i, &version);
+	     i++) {
 		if (version == record->version) {
 			return true;
 		}
 	}
 	if (count > 0) {
-		whole = fields_walk(schema, count - 1, record, anonymiser->slices, &rest);
+		whole = etw_fields_walk(schema, count - 1, record, anonymiser->slices, &rest);
 	}
 	return rest == 0 && whole == count;
 }
@@ -425,15 +434,16 @@ static bool is_explained(struct anonymiser *anonymiser, const struct event_recor
 /* Items of numbers, of addresses in memory, and those that describe events (docs/etl-format.md
  * section 9). */
 static const uint32_t ITEMS_THAT_STAY =
-	1U << EXTENDED_RELATED_ACTIVITY | 1U << EXTENDED_SESSION_ID | 1U << EXTENDED_STACK32 |
-	1U << EXTENDED_STACK64 | 1U << EXTENDED_EVENT_KEY | 1U << EXTENDED_TRACELOGGING |
-	1U << EXTENDED_PROVIDER_TRAITS | 1U << EXTENDED_PROCESS_START_KEY | 1U << 4 | 1U << 7 |
-	1U << 8 | 1U << 9 | 1U << 14 | 1U << 15 | 1U << 17 | 1U << 18;
+	1U << ETW_EXTENDED_RELATED_ACTIVITY | 1U << ETW_EXTENDED_SESSION_ID |
+	1U << ETW_EXTENDED_STACK32 | 1U << ETW_EXTENDED_STACK64 | 1U << ETW_EXTENDED_EVENT_KEY |
+	1U << ETW_EXTENDED_TRACELOGGING | 1U << ETW_EXTENDED_PROVIDER_TRAITS |
+	1U << ETW_EXTENDED_PROCESS_START_KEY | 1U << 4 | 1U << 7 | 1U << 8 | 1U << 9 | 1U << 14 |
+	1U << 15 | 1U << 17 | 1U << 18;
 
 /* What is no SID, and what is behind it, is cleared. */
 static void replace_account(struct anonymiser *anonymiser, uint8_t *copy, size_t size)
 {
-	size_t used = sid_size(copy, size);
+	size_t used = etw_sid_size(copy, size);
 
 	if (pseudonyms_sid(anonymiser->pseudonyms, copy, size)) {
 		count(anonymiser, ANONYMISED_ACCOUNT);
@@ -445,7 +455,7 @@ static void replace_account(struct anonymiser *anonymiser, uint8_t *copy, size_t
 }
 
 /* The text of a GUID, or hexadecimal. */
-static void replace_container(struct anonymiser *anonymiser, const struct extended_item *item,
+static void replace_container(struct anonymiser *anonymiser, const struct etw_extended_item *item,
 			      uint8_t *copy)
 {
 	if (!pseudonyms_bytes(anonymiser->pseudonyms, copy, item->size)) {
@@ -457,27 +467,28 @@ static void replace_container(struct anonymiser *anonymiser, const struct extend
 	count(anonymiser, ANONYMISED_BYTES);
 }
 
-static void replace_items(struct anonymiser *anonymiser, const struct event_record *record,
+static void replace_items(struct anonymiser *anonymiser, const struct etw_record *record,
 			  const uint8_t *bytes)
 {
-	struct extended_item item;
+	struct etw_extended_item item;
 	uint32_t offset = 0;
 
 	if (!record->extended) {
 		return;
 	}
-	while (record_next_extended(record, &offset, &item)) {
+	while (etw_record_next_extended(record, &offset, &item)) {
 		uint8_t *copy = anonymiser->record + (item.data - bytes);
 		size_t room = (size_t)(record->extended + offset - item.data);
 
 		if (room > item.size) {
 			memset(copy + item.size, 0, room - item.size);
 		}
-		if (item.type == EXTENDED_RELATED_ACTIVITY && item.size >= sizeof(struct guid)) {
+		if (item.type == ETW_EXTENDED_RELATED_ACTIVITY &&
+		    item.size >= sizeof(struct etw_guid)) {
 			replace_activity(anonymiser, copy);
-		} else if (item.type == EXTENDED_SID) {
+		} else if (item.type == ETW_EXTENDED_SID) {
 			replace_account(anonymiser, copy, item.size);
-		} else if (item.type == EXTENDED_CONTAINER_ID) {
+		} else if (item.type == ETW_EXTENDED_CONTAINER_ID) {
 			replace_container(anonymiser, &item, copy);
 		} else if (item.type > 31 || (ITEMS_THAT_STAY >> item.type & 1) == 0) {
 			memset(copy, 0, item.size);
@@ -486,12 +497,12 @@ static void replace_items(struct anonymiser *anonymiser, const struct event_reco
 	}
 }
 
-static bool describes_events(const struct event_record *record)
+static bool describes_events(const struct etw_record *record)
 {
-	struct event_info info;
-	struct event_map map;
+	struct etw_event_info info;
+	struct etw_event_map map;
 
-	return event_info_read(record, &info) || event_map_read(record, &map);
+	return etw_event_info_read(record, &info) || etw_event_map_read(record, &map);
 }
 
 /* What becomes of a payload. */
@@ -501,12 +512,12 @@ enum treatment {
 	PAYLOAD_DROPPED,
 };
 
-static enum treatment treatment_of(struct anonymiser *anonymiser, const struct event_record *record,
-				   const struct schema *schema, bool older)
+static enum treatment treatment_of(struct anonymiser *anonymiser, const struct etw_record *record,
+				   const struct etw_schema *schema, bool older)
 {
-	struct manifest_chunk chunk;
+	struct etw_manifest_chunk chunk;
 
-	if (manifest_chunk_read(record, &chunk) || describes_events(record)) {
+	if (etw_manifest_chunk_read(record, &chunk) || describes_events(record)) {
 		return PAYLOAD_STAYS;
 	}
 	if (is_explained(anonymiser, record, schema, older)) {
@@ -520,32 +531,32 @@ static enum treatment treatment_of(struct anonymiser *anonymiser, const struct e
 }
 
 /* Of some header types only the size is known, so a record must keep its own. */
-static void drop_payload(struct anonymiser *anonymiser, const struct event_record *record)
+static void drop_payload(struct anonymiser *anonymiser, const struct etw_record *record)
 {
-	payload_clear(&anonymiser->payload);
-	if (record->type > RECORD_MESSAGE) {
-		payload_zeros(&anonymiser->payload, record->payload_size);
+	etw_payload_clear(&anonymiser->payload);
+	if (record->type > ETW_RECORD_MESSAGE) {
+		etw_payload_zeros(&anonymiser->payload, record->payload_size);
 	}
 	anonymiser->counts.dropped++;
 }
 
 /* Makes the new payload. False without memory. */
-static bool make_payload(struct anonymiser *anonymiser, const struct event_record *record,
-			 const struct schema *schema, bool older, struct error *err)
+static bool make_payload(struct anonymiser *anonymiser, const struct etw_record *record,
+			 const struct etw_schema *schema, bool older, struct etw_error *err)
 {
-	struct payload *payload = &anonymiser->payload;
-	struct error failure = { 0 };
+	struct etw_payload *payload = &anonymiser->payload;
+	struct etw_error failure = { 0 };
 
-	payload_clear(payload);
+	etw_payload_clear(payload);
 	payload->pointer_size = record->pointer_size;
 	switch (treatment_of(anonymiser, record, schema, older)) {
 	case PAYLOAD_STAYS:
-		payload_bytes(payload, record->payload, record->payload_size);
+		etw_payload_bytes(payload, record->payload, record->payload_size);
 		break;
 	case PAYLOAD_DECODED:
-		if (!encode_changed(schema, record, NULL, 0, replace, anonymiser, payload,
-				    &failure)) {
-			if (failure.code == ERROR_NO_MEMORY) {
+		if (!etw_encode_changed(schema, record, NULL, 0, replace, anonymiser, payload,
+					&failure)) {
+			if (failure.code == ETW_ERROR_NO_MEMORY) {
 				return error_set(err, failure.code, "%s", failure.text);
 			}
 			drop_payload(anonymiser, record); /* the new values do not fit */
@@ -559,31 +570,31 @@ static bool make_payload(struct anonymiser *anonymiser, const struct event_recor
 }
 
 enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
-				       const struct event_record *record,
-				       const struct schema *schema, bool older,
-				       const uint8_t **bytes, size_t *size, struct error *err)
+				       const struct etw_record *record,
+				       const struct etw_schema *schema, bool older,
+				       const uint8_t **bytes, size_t *size, struct etw_error *err)
 {
-	struct payload *payload = &anonymiser->payload;
-	struct manifest_chunk chunk;
-	struct error none = { 0 };
+	struct etw_payload *payload = &anonymiser->payload;
+	struct etw_manifest_chunk chunk;
+	struct etw_error none = { 0 };
 	size_t new_size;
 
 	err = err ? err : &none;
-	if (*size > ETL_RECORD_SIZE_MOST || !etl_payload_is_whole(record, *bytes, *size)) {
+	if (*size > ETW_RECORD_SIZE_MOST || !etw_payload_is_whole(record, *bytes, *size)) {
 		anonymiser->counts.damaged++;
 		return ANONYMISE_DROPPED;
 	}
 	if (!make_payload(anonymiser, record, schema, older, err)) {
 		return ANONYMISE_FAILED;
 	}
-	new_size = etl_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
+	new_size = etw_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
 				       anonymiser->record);
 	if (new_size == 0) { /* it is too long now */
 		drop_payload(anonymiser, record);
-		new_size = etl_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
+		new_size = etw_replace_payload(record, *bytes, *size, payload->bytes, payload->size,
 					       anonymiser->record);
 	}
-	if (manifest_chunk_read(record, &chunk)) {
+	if (etw_manifest_chunk_read(record, &chunk)) {
 		anonymiser->counts.values[ANONYMISED_FILE] +=
 			cross_out_files(&anonymiser->cross_out, record, &chunk,
 					(char *)anonymiser->record + (chunk.xml - *bytes));
@@ -604,7 +615,7 @@ enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
 
 /* ---- the anonymiser ---- */
 
-struct anonymiser *anonymiser_new(const struct anonymise_options *options, struct error *err)
+struct anonymiser *anonymiser_new(const struct anonymise_options *options, struct etw_error *err)
 {
 	struct anonymiser *anonymiser = calloc(1, sizeof *anonymiser);
 
@@ -613,7 +624,7 @@ struct anonymiser *anonymiser_new(const struct anonymise_options *options, struc
 		return NULL;
 	}
 	anonymiser->options = *options;
-	payload_init(&anonymiser->payload, 8);
+	etw_payload_init(&anonymiser->payload, 8);
 	anonymiser->pseudonyms = pseudonyms_new(options->key, options->key_size, err);
 	if (!anonymiser->pseudonyms) {
 		anonymiser_free(anonymiser);
@@ -626,7 +637,7 @@ void anonymiser_free(struct anonymiser *anonymiser)
 {
 	if (anonymiser) {
 		pseudonyms_free(anonymiser->pseudonyms);
-		payload_done(&anonymiser->payload);
+		etw_payload_done(&anonymiser->payload);
 		cross_out_done(&anonymiser->cross_out);
 		text_free(&anonymiser->old_text);
 		free(anonymiser);
@@ -638,7 +649,7 @@ void anonymiser_counts(const struct anonymiser *anonymiser, struct anonymise_cou
 	*counts = anonymiser->counts;
 }
 
-void anonymise_report(const struct anonymise_counts *counts, struct text *out)
+void anonymise_report(const struct anonymise_counts *counts, struct etw_text *out)
 {
 	static const char *const headings[ANONYMISED_COUNT] = {
 		[ANONYMISED_MACHINE] = "names of machines",

@@ -51,7 +51,7 @@ struct anonymise_options {
 
 struct anonymiser; /* opaque; one thread */
 
-struct anonymiser *anonymiser_new(const struct anonymise_options *options, struct error *err);
+struct anonymiser *anonymiser_new(const struct anonymise_options *options, struct etw_error *err);
 void anonymiser_free(struct anonymiser *anonymiser);
 
 enum anonymise_answer {
@@ -70,13 +70,13 @@ enum anonymise_answer {
  *           anonymiser's until the next call.
  */
 enum anonymise_answer anonymise_record(struct anonymiser *anonymiser,
-				       const struct event_record *record,
-				       const struct schema *schema, bool older,
-				       const uint8_t **bytes, size_t *size, struct error *err);
+				       const struct etw_record *record,
+				       const struct etw_schema *schema, bool older,
+				       const uint8_t **bytes, size_t *size, struct etw_error *err);
 
 void anonymiser_counts(const struct anonymiser *anonymiser, struct anonymise_counts *counts);
 
 /* Adds the counts as sentences, one a line. */
-void anonymise_report(const struct anonymise_counts *counts, struct text *out);
+void anonymise_report(const struct anonymise_counts *counts, struct etw_text *out);
 
 #endif

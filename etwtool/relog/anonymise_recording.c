@@ -17,104 +17,104 @@
 
 struct passes {
 	const struct anonymise_request *request;
-	struct trace_schemas *trace;
-	struct tracelogging_cache *tracelogging;
-	struct schema_origins origins;
+	struct etw_trace_schemas *trace;
+	struct etw_tracelogging_cache *tracelogging;
+	struct etw_schema_origins origins;
 	struct anonymiser *anonymiser;
-	struct error failure; /* of a record; the rest is left out */
+	struct etw_error failure; /* of a record; the rest is left out */
 };
 
-static void learn(void *context, const struct event_record *record)
+static void learn(void *context, const struct etw_record *record)
 {
 	struct passes *passes = context;
 
-	trace_schemas_look(passes->trace, record);
+	etw_trace_schemas_look(passes->trace, record);
 }
 
-static bool first_pass(struct passes *passes, struct etl_file *input, struct error *err)
+static bool first_pass(struct passes *passes, struct etw_file *input, struct etw_error *err)
 {
-	const struct etl_visitor visitor = {
+	const struct etw_visitor visitor = {
 		.record_context = passes,
 		.on_record = learn,
 		.buffer_context = passes->request->context,
 		.on_buffer = passes->request->on_buffer,
 	};
-	struct etl_damage damage = { 0 }; /* the second pass reports it */
+	struct etw_damage damage = { 0 }; /* the second pass reports it */
 	/* Nothing is read by the index, so it need have no entries. */
-	struct etl_index index = { 0 };
-	bool good = etl_index_build(&index, input, &damage, &visitor, err);
+	struct etw_index index = { 0 };
+	bool good = etw_index_build(&index, input, &damage, &visitor, err);
 
-	etl_index_done(&index);
-	trace_schemas_finish(passes->trace);
+	etw_index_done(&index);
+	etw_trace_schemas_finish(passes->trace);
 	return good;
 }
 
-static enum etl_mirror_action replace(void *context, const struct event_record *record,
-				      struct etl_mirror_bytes *bytes)
+static enum etw_mirror_action replace(void *context, const struct etw_record *record,
+				      struct etw_mirror_bytes *bytes)
 {
 	struct passes *passes = context;
-	const struct schema *schema;
-	struct schema_terms terms;
+	const struct etw_schema *schema;
+	struct etw_schema_terms terms;
 
-	if (passes->failure.code != ERROR_NONE) {
-		return ETL_MIRROR_DROP;
+	if (passes->failure.code != ETW_ERROR_NONE) {
+		return ETW_MIRROR_DROP;
 	}
-	schema = event_schema(&passes->origins, passes->tracelogging, record, &terms);
+	schema = etw_event_schema(&passes->origins, passes->tracelogging, record, &terms);
 	switch (anonymise_record(passes->anonymiser, record, schema, terms.older, &bytes->at,
 				 &bytes->size, &passes->failure)) {
 	case ANONYMISE_SAME:
 	case ANONYMISE_REPLACED:
-		return ETL_MIRROR_REPLACE;
+		return ETW_MIRROR_REPLACE;
 	case ANONYMISE_DROPPED:
 	case ANONYMISE_FAILED:
 		break;
 	}
-	return ETL_MIRROR_DROP;
+	return ETW_MIRROR_DROP;
 }
 
-static bool second_pass(struct passes *passes, struct etl_file *input,
-			struct anonymise_result *result, struct error *err)
+static bool second_pass(struct passes *passes, struct etw_file *input,
+			struct anonymise_result *result, struct etw_error *err)
 {
 	const struct anonymise_request *request = passes->request;
-	const struct etl_mirror_visitor visitor = {
+	const struct etw_mirror_visitor visitor = {
 		.context = passes,
 		.decide = replace,
 		.buffer_context = request->context,
 		.on_buffer = request->on_buffer,
 	};
-	struct etl_mirror *mirror = etl_mirror_open(request->output, request->form, &input, 1, err);
-	bool good = mirror && etl_mirror_copy(mirror, input, &visitor, &result->damage, err);
+	struct etw_mirror *mirror = etw_mirror_open(request->output, request->form, &input, 1, err);
+	bool good = mirror && etw_mirror_copy(mirror, input, &visitor, &result->damage, err);
 
-	if (good && passes->failure.code != ERROR_NONE) {
+	if (good && passes->failure.code != ETW_ERROR_NONE) {
 		good = error_set(err, passes->failure.code, "%s", passes->failure.text);
 	}
-	if (good && etl_mirror_finish(mirror, err)) {
-		etl_mirror_counts(mirror, &result->written);
+	if (good && etw_mirror_finish(mirror, err)) {
+		etw_mirror_counts(mirror, &result->written);
 		anonymiser_counts(passes->anonymiser, &result->replaced);
 	} else {
 		good = false;
 	}
-	etl_mirror_close(mirror);
+	etw_mirror_close(mirror);
 	return good;
 }
 
-bool anonymise_recording(struct etl_file *input, const struct anonymise_request *request,
-			 struct anonymise_result *result, struct error *err)
+bool anonymise_recording(struct etw_file *input, const struct anonymise_request *request,
+			 struct anonymise_result *result, struct etw_error *err)
 {
 	struct passes passes = { .request = request };
 	bool good;
 
 	*result = (struct anonymise_result){ 0 };
-	passes.trace = trace_schemas_new(err);
-	passes.tracelogging = passes.trace ? tracelogging_cache_new(err) : NULL;
+	passes.trace = etw_trace_schemas_new(err);
+	passes.tracelogging = passes.trace ? etw_tracelogging_cache_new(err) : NULL;
 	passes.anonymiser = passes.tracelogging ? anonymiser_new(&request->options, err) : NULL;
-	passes.origins = (struct schema_origins){ .trace = passes.trace,
-						  .configured = request->manifests->configured,
-						  .builtin = request->manifests->builtin };
+	passes.origins = (struct etw_schema_origins){ .trace = passes.trace,
+						      .configured = request->manifests->configured,
+						      .builtin = request->manifests->builtin };
 	good = passes.anonymiser && first_pass(&passes, input, err) &&
 	       second_pass(&passes, input, result, err);
 	anonymiser_free(passes.anonymiser);
-	tracelogging_cache_free(passes.tracelogging);
-	trace_schemas_free(passes.trace);
+	etw_tracelogging_cache_free(passes.tracelogging);
+	etw_trace_schemas_free(passes.trace);
 	return good;
 }

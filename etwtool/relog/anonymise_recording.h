@@ -17,9 +17,9 @@
 struct anonymise_request {
 	struct anonymise_options options;
 	/* Layouts besides those of the recording and of the kernel; borrowed. */
-	const struct configured_manifests *manifests;
+	const struct etw_configured_manifests *manifests;
 	const char *output;
-	struct etl_mirror_form form;
+	struct etw_mirror_form form;
 	void *context;
 	/* After each buffer, in both passes over the input; may be NULL. */
 	void (*on_buffer)(void *context, uint64_t bytes_read);
@@ -27,8 +27,8 @@ struct anonymise_request {
 
 struct anonymise_result {
 	struct anonymise_counts replaced;
-	struct etl_mirror_counts written;
-	struct etl_damage damage; /* of the input */
+	struct etw_mirror_counts written;
+	struct etw_damage damage; /* of the input */
 };
 
 /*
@@ -36,7 +36,7 @@ struct anonymise_result {
  * or the result cannot be written, which then does not exist; the error has the path of the result
  * if that is why.
  */
-bool anonymise_recording(struct etl_file *input, const struct anonymise_request *request,
-			 struct anonymise_result *result, struct error *err);
+bool anonymise_recording(struct etw_file *input, const struct anonymise_request *request,
+			 struct anonymise_result *result, struct etw_error *err);
 
 #endif

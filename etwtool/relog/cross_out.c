@@ -58,8 +58,8 @@ static bool is_of_a_word(char c)
 	       (unsigned char)c >= 0x80;
 }
 
-unsigned cross_out_files(struct cross_out *cross_out, const struct event_record *record,
-			 const struct manifest_chunk *chunk, char *xml)
+unsigned cross_out_files(struct cross_out *cross_out, const struct etw_record *record,
+			 const struct etw_manifest_chunk *chunk, char *xml)
 {
 	enum { MANIFESTS_MOST = 1 << 16 };
 	uint64_t key = guid_hash(record->provider, hash_seed()) ^ hash_u64(record->process_id);

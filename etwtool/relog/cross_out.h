@@ -19,8 +19,8 @@ struct cross_out {
  * Shows it a chunk, in file order. xml: a copy of what the chunk has, to be changed. Returns how
  * many values have ended in this chunk.
  */
-unsigned cross_out_files(struct cross_out *cross_out, const struct event_record *record,
-			 const struct manifest_chunk *chunk, char *xml);
+unsigned cross_out_files(struct cross_out *cross_out, const struct etw_record *record,
+			 const struct etw_manifest_chunk *chunk, char *xml);
 void cross_out_done(struct cross_out *cross_out);
 
 #endif

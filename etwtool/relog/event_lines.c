@@ -39,37 +39,37 @@ enum { FILE_SIZE_MOST = 1 << 30 };
 
 /* The layout of a TraceLogging event, as the recording has it. */
 struct layout {
-	const struct schema *schema; /* the cache's */
-	uint8_t *metadata;           /* owned */
+	const struct etw_schema *schema; /* the cache's */
+	uint8_t *metadata;               /* owned */
 	uint16_t size;
 	size_t next; /* index + 1 of the next one with the same provider and name; 0: none */
 };
 
 struct event_lines {
 	struct event_lines_options options;
-	struct tracelogging_cache *tracelogging;
+	struct etw_tracelogging_cache *tracelogging;
 	struct layout *layouts; /* owned */
 	size_t layout_count, layout_capacity;
 	struct map by_name; /* hash of provider and event name -> index + 1 in layouts */
 
 	/* Of the present line. */
 	struct json_document document;
-	struct guid provider;
-	struct payload payload, metadata, traits;
-	struct etl_out_item items[2];
+	struct etw_guid provider;
+	struct etw_payload payload, metadata, traits;
+	struct etw_out_item items[2];
 };
 
 /* ---- layouts ---- */
 
-static uint64_t layout_key(const struct guid *provider, const char *event)
+static uint64_t layout_key(const struct etw_guid *provider, const char *event)
 {
 	return text_hash(event, strlen(event), 1) ^
 	       text_hash((const char *)provider->bytes, sizeof provider->bytes, 2);
 }
 
-static bool add_layout(struct event_lines *lines, const struct guid *provider,
-		       const struct extended_item *item, const struct schema *schema,
-		       struct error *err)
+static bool add_layout(struct event_lines *lines, const struct etw_guid *provider,
+		       const struct etw_extended_item *item, const struct etw_schema *schema,
+		       struct etw_error *err)
 {
 	uint64_t *first = map_put(&lines->by_name, layout_key(provider, schema->event), NULL);
 	struct layout *grown = array_grow(lines->layouts, &lines->layout_capacity,
@@ -91,17 +91,18 @@ static bool add_layout(struct event_lines *lines, const struct guid *provider,
 	return true;
 }
 
-bool event_lines_learn(struct event_lines *lines, const struct event_record *record,
-		       struct error *err)
+bool event_lines_learn(struct event_lines *lines, const struct etw_record *record,
+		       struct etw_error *err)
 {
-	struct extended_item item;
-	const struct schema *schema;
+	struct etw_extended_item item;
+	const struct etw_schema *schema;
 	const uint64_t *first;
 
-	if (!tracelogging_metadata(record, &item) || tracelogging_cache_full(lines->tracelogging)) {
+	if (!etw_tracelogging_metadata(record, &item) ||
+	    etw_tracelogging_cache_full(lines->tracelogging)) {
 		return true;
 	}
-	schema = tracelogging_schema(lines->tracelogging, &item);
+	schema = etw_tracelogging_schema(lines->tracelogging, &item);
 	if (!schema) {
 		return true;
 	}
@@ -114,7 +115,8 @@ bool event_lines_learn(struct event_lines *lines, const struct event_record *rec
 	return add_layout(lines, record->provider, &item, schema, err);
 }
 
-struct event_lines *event_lines_new(const struct event_lines_options *options, struct error *err)
+struct event_lines *event_lines_new(const struct event_lines_options *options,
+				    struct etw_error *err)
 {
 	struct event_lines *lines = calloc(1, sizeof *lines);
 
@@ -123,10 +125,10 @@ struct event_lines *event_lines_new(const struct event_lines_options *options, s
 		return NULL;
 	}
 	lines->options = *options;
-	payload_init(&lines->payload, 8);
-	payload_init(&lines->metadata, 8);
-	payload_init(&lines->traits, 8);
-	lines->tracelogging = tracelogging_cache_new(err);
+	etw_payload_init(&lines->payload, 8);
+	etw_payload_init(&lines->metadata, 8);
+	etw_payload_init(&lines->traits, 8);
+	lines->tracelogging = etw_tracelogging_cache_new(err);
 	if (!lines->tracelogging) {
 		event_lines_free(lines);
 		return NULL;
@@ -144,33 +146,33 @@ void event_lines_free(struct event_lines *lines)
 	}
 	free(lines->layouts);
 	map_done(&lines->by_name);
-	tracelogging_cache_free(lines->tracelogging);
+	etw_tracelogging_cache_free(lines->tracelogging);
 	json_document_done(&lines->document);
-	payload_done(&lines->payload);
-	payload_done(&lines->metadata);
-	payload_done(&lines->traits);
+	etw_payload_done(&lines->payload);
+	etw_payload_done(&lines->metadata);
+	etw_payload_done(&lines->traits);
 	free(lines);
 }
 
 /* ---- keys ---- */
 
-static bool wrong(const char *key, const char *what, const struct json_value *value,
-		  struct error *err)
+static bool wrong(const char *key, const char *what, const struct etw_json_value *value,
+		  struct etw_error *err)
 {
 	if (!value) {
-		return error_set(err, ERROR_FORMAT, "%s: expected %s, but it is missing", key,
+		return error_set(err, ETW_ERROR_FORMAT, "%s: expected %s, but it is missing", key,
 				 what);
 	}
 	if (value->text) {
-		return error_set(err, ERROR_FORMAT, "%s: expected %s, found %.60s", key, what,
+		return error_set(err, ETW_ERROR_FORMAT, "%s: expected %s, found %.60s", key, what,
 				 value->text);
 	}
-	return error_set(err, ERROR_FORMAT, "%s: expected %s, found %s", key, what,
+	return error_set(err, ETW_ERROR_FORMAT, "%s: expected %s, found %s", key, what,
 			 json_type_name(value->type));
 }
 
 /* Those that a record is not made of are only looked at by people. */
-static bool check_keys(const struct json_value *root, struct error *err)
+static bool check_keys(const struct etw_json_value *root, struct etw_error *err)
 {
 	static const char *const keys[] = {
 		"i",    "kind",     "ptr",           "ts",         "filetime", "cpu",    "pid",
@@ -179,14 +181,14 @@ static bool check_keys(const struct json_value *root, struct error *err)
 		"raw"
 	};
 
-	for (const struct json_value *value = root->first; value; value = value->next) {
+	for (const struct etw_json_value *value = root->first; value; value = value->next) {
 		size_t i = 0;
 
 		while (i < sizeof keys / sizeof keys[0] && strcmp(keys[i], value->key) != 0) {
 			i++;
 		}
 		if (i == sizeof keys / sizeof keys[0]) {
-			return error_set(err, ERROR_FORMAT, "%.60s: a line has no such key",
+			return error_set(err, ETW_ERROR_FORMAT, "%.60s: a line has no such key",
 					 value->key);
 		}
 	}
@@ -194,10 +196,10 @@ static bool check_keys(const struct json_value *root, struct error *err)
 }
 
 /* A number from 0 to most, or 0 when the key is missing. */
-static bool read_number(const struct json_value *root, const char *key, uint64_t most,
-			uint64_t *number, struct error *err)
+static bool read_number(const struct etw_json_value *root, const char *key, uint64_t most,
+			uint64_t *number, struct etw_error *err)
 {
-	const struct json_value *value = json_member(root, key);
+	const struct etw_json_value *value = json_member(root, key);
 	char range[64];
 
 	*number = 0;
@@ -209,13 +211,14 @@ static bool read_number(const struct json_value *root, const char *key, uint64_t
 	return wrong(key, range, value, err);
 }
 
-static bool read_id(const struct json_value *root, const char *key, uint32_t *id, struct error *err)
+static bool read_id(const struct etw_json_value *root, const char *key, uint32_t *id,
+		    struct etw_error *err)
 {
-	const struct json_value *value = json_member(root, key);
+	const struct etw_json_value *value = json_member(root, key);
 	uint64_t number;
 
 	if (value && value->type == JSON_NULL) {
-		*id = RECORD_NO_ID;
+		*id = ETW_RECORD_NO_ID;
 		return true;
 	}
 	if (!read_number(root, key, UINT32_MAX, &number, err)) {
@@ -225,8 +228,8 @@ static bool read_id(const struct json_value *root, const char *key, uint32_t *id
 	return true;
 }
 
-static bool read_numbers(const struct json_value *root, struct etl_out_record *record,
-			 struct error *err)
+static bool read_numbers(const struct etw_json_value *root, struct etw_out_record *record,
+			 struct etw_error *err)
 {
 	uint64_t ptr, cpu, id, version, opcode, level, task, keyword;
 
@@ -257,14 +260,14 @@ static bool read_numbers(const struct json_value *root, struct etl_out_record *r
 }
 
 /* The first raw time whose wall time is not below `time`. */
-static int64_t raw_time_of(const struct source_clock *clock, int64_t time)
+static int64_t raw_time_of(const struct etw_source_clock *clock, int64_t time)
 {
 	int64_t low = INT64_MIN + 1, high = INT64_MAX;
 
 	while (low < high) {
 		int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
 
-		if (clock_time(clock, middle) < time) {
+		if (etw_clock_time(clock, middle) < time) {
 			low = middle + 1;
 		} else {
 			high = middle;
@@ -274,11 +277,11 @@ static int64_t raw_time_of(const struct source_clock *clock, int64_t time)
 }
 
 /* ts is exact; filetime is what people know. */
-static bool read_time(const struct event_lines *lines, const struct json_value *root,
-		      struct etl_out_record *record, struct error *err)
+static bool read_time(const struct event_lines *lines, const struct etw_json_value *root,
+		      struct etw_out_record *record, struct etw_error *err)
 {
-	const struct json_value *raw = json_member(root, "ts");
-	const struct json_value *wall = json_member(root, "filetime");
+	const struct etw_json_value *raw = json_member(root, "ts");
+	const struct etw_json_value *wall = json_member(root, "filetime");
 	int64_t time;
 
 	if (raw) {
@@ -293,14 +296,14 @@ static bool read_time(const struct event_lines *lines, const struct json_value *
 	return true;
 }
 
-static bool read_provider(struct event_lines *lines, const struct json_value *root,
-			  struct error *err)
+static bool read_provider(struct event_lines *lines, const struct etw_json_value *root,
+			  struct etw_error *err)
 {
-	const struct json_value *guid = json_member(root, "provider");
-	const struct json_value *name = json_member(root, "provider_name");
+	const struct etw_json_value *guid = json_member(root, "provider");
+	const struct etw_json_value *name = json_member(root, "provider_name");
 
 	if (!guid && name && name->type == JSON_TEXT &&
-	    kernel_class_find(name->text, name->size, &lines->provider)) {
+	    etw_kernel_class_find(name->text, name->size, &lines->provider)) {
 		return true;
 	}
 	return (guid && guid->type == JSON_TEXT && guid_parse(guid->text, &lines->provider)) ||
@@ -308,20 +311,20 @@ static bool read_provider(struct event_lines *lines, const struct json_value *ro
 		     err);
 }
 
-static bool read_type(const struct event_lines *lines, const struct json_value *root,
-		      struct etl_out_record *record, struct error *err)
+static bool read_type(const struct event_lines *lines, const struct etw_json_value *root,
+		      struct etw_out_record *record, struct etw_error *err)
 {
-	const struct json_value *header = json_member(root, "kind");
+	const struct etw_json_value *header = json_member(root, "kind");
 
 	if (!header) {
-		record->type = kernel_class_is_kernel(&lines->provider) ? RECORD_SYSTEM :
-									  RECORD_EVENT;
+		record->type = etw_kernel_class_is_kernel(&lines->provider) ? ETW_RECORD_SYSTEM :
+									      ETW_RECORD_EVENT;
 		return true;
 	}
-	for (unsigned type = RECORD_SYSTEM; type <= RECORD_INSTANCE; type++) {
+	for (unsigned type = ETW_RECORD_SYSTEM; type <= ETW_RECORD_INSTANCE; type++) {
 		if (header->type == JSON_TEXT &&
-		    strcmp(header->text, record_type_name((enum record_type)type)) == 0) {
-			record->type = (enum record_type)type;
+		    strcmp(header->text, etw_record_type_name((enum etw_record_type)type)) == 0) {
+			record->type = (enum etw_record_type)type;
 			return true;
 		}
 	}
@@ -329,52 +332,53 @@ static bool read_type(const struct event_lines *lines, const struct json_value *
 }
 
 /* Kernel records have a group in the place of a GUID. */
-static bool find_group(const struct event_lines *lines, struct etl_out_record *record,
-		       struct error *err)
+static bool find_group(const struct event_lines *lines, struct etw_out_record *record,
+		       struct etw_error *err)
 {
-	if (record->type > RECORD_PERFINFO) {
+	if (record->type > ETW_RECORD_PERFINFO) {
 		return true;
 	}
-	for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
-		if (guid_equal(kernel_record_guid((uint8_t)group, record->opcode),
-			       &lines->provider)) {
+	for (unsigned group = 0; group < ETW_KERNEL_GROUPS; group++) {
+		if (etw_guid_equal(etw_kernel_record_guid((uint8_t)group, record->opcode),
+				   &lines->provider)) {
 			record->group = (uint8_t)group;
 			return true;
 		}
 	}
-	return error_set(err, ERROR_FORMAT,
+	return error_set(err, ETW_ERROR_FORMAT,
 			 "provider: a record of type %s is of a kernel group, but this GUID is of "
 			 "none; type \"full\" takes it",
-			 record_type_name(record->type));
+			 etw_record_type_name(record->type));
 }
 
 /* ---- payloads ---- */
 
-static bool read_raw(struct event_lines *lines, const struct json_value *raw, struct error *err)
+static bool read_raw(struct event_lines *lines, const struct etw_json_value *raw,
+		     struct etw_error *err)
 {
-	const struct field bytes = { .type = FIELD_BINARY };
+	const struct etw_field bytes = { .type = ETW_FIELD_BINARY };
 
-	return encode_value(&bytes, raw, &lines->payload, err) || error_prefix(err, "raw");
+	return etw_encode_value(&bytes, raw, &lines->payload, err) || error_prefix(err, "raw");
 }
 
-static bool encode(struct event_lines *lines, const struct schema *schema,
-		   const struct json_value *fields, size_t size, struct error *err)
+static bool encode(struct event_lines *lines, const struct etw_schema *schema,
+		   const struct etw_json_value *fields, size_t size, struct etw_error *err)
 {
-	payload_clear(&lines->payload);
-	return encode_fields(schema, fields, size, &lines->payload, err) ||
+	etw_payload_clear(&lines->payload);
+	return etw_encode_fields(schema, fields, size, &lines->payload, err) ||
 	       error_prefix(err, "fields");
 }
 
 /* The first layout of a kernel event that takes the values, where only the size of the payload says
  * which layout it has, and the line has no size. */
-static const struct schema *find_by_fields(struct event_lines *lines,
-					   const struct event_record *like,
-					   const struct json_value *fields)
+static const struct etw_schema *find_by_fields(struct event_lines *lines,
+					       const struct etw_record *like,
+					       const struct etw_json_value *fields)
 {
-	const struct schema *schema;
+	const struct etw_schema *schema;
 
 	for (unsigned i = 0;
-	     (schema = kernel_schema_at(like->provider, like->opcode, i, NULL)) != NULL; i++) {
+	     (schema = etw_kernel_schema_at(like->provider, like->opcode, i, NULL)) != NULL; i++) {
 		if (encode(lines, schema, fields, 0, NULL)) {
 			break;
 		}
@@ -383,14 +387,14 @@ static const struct schema *find_by_fields(struct event_lines *lines,
 }
 
 /* size: of the payload; 0: not known. */
-static const struct schema *find_schema(struct event_lines *lines,
-					const struct etl_out_record *record, bool classic,
-					const struct json_value *fields, size_t size)
+static const struct etw_schema *find_schema(struct event_lines *lines,
+					    const struct etw_out_record *record, bool classic,
+					    const struct etw_json_value *fields, size_t size)
 {
-	struct event_record like = {
+	struct etw_record like = {
 		.provider = &lines->provider,
 		.process_id = record->process_id, /* the manifests of processes can differ */
-		.time = clock_time(lines->options.clock, record->raw_time),
+		.time = etw_clock_time(lines->options.clock, record->raw_time),
 		.payload = (const uint8_t *)"",
 		.id = record->id,
 		.task = record->task,
@@ -400,26 +404,28 @@ static const struct schema *find_schema(struct event_lines *lines,
 		.pointer_size = lines->payload.pointer_size,
 		.type = (uint8_t)record->type,
 		.classic = classic,
-		.kernel_group = record->type <= RECORD_PERFINFO ? record->group : RECORD_NO_GROUP,
+		.kernel_group = record->type <= ETW_RECORD_PERFINFO ? record->group :
+								      ETW_RECORD_NO_GROUP,
 		.keyword = record->keyword,
 	};
 
-	if (kernel_form(&like) != 0) {
-		like.payload_size = (uint32_t)size; /* which kernel_schema_of() alone reads */
-		return size == 0 ? find_by_fields(lines, &like, fields) : kernel_schema_of(&like);
+	if (etw_kernel_form(&like) != 0) {
+		like.payload_size = (uint32_t)size; /* which etw_kernel_schema_of() alone reads */
+		return size == 0 ? find_by_fields(lines, &like, fields) :
+				   etw_kernel_schema_of(&like);
 	}
-	return event_schema(lines->options.origins, lines->tracelogging, &like, NULL);
+	return etw_event_schema(lines->options.origins, lines->tracelogging, &like, NULL);
 }
 
 static void use_layout(struct event_lines *lines, const uint8_t *metadata, size_t size)
 {
-	payload_clear(&lines->metadata);
-	payload_bytes(&lines->metadata, metadata, size);
+	etw_payload_clear(&lines->metadata);
+	etw_payload_bytes(&lines->metadata, metadata, size);
 }
 
 /* A known layout that takes the values; NULL: none. Prefers one that gives the size. */
 static const struct layout *find_layout(struct event_lines *lines, const char *event,
-					const struct json_value *fields, size_t size)
+					const struct etw_json_value *fields, size_t size)
 {
 	const uint64_t *first = map_find(&lines->by_name, layout_key(&lines->provider, event));
 	const struct layout *fits = NULL;
@@ -438,13 +444,14 @@ static const struct layout *find_layout(struct event_lines *lines, const char *e
 	return fits;
 }
 
-static bool make_tracelogging(struct event_lines *lines, const struct json_value *root,
-			      const struct json_value *fields, size_t size, struct error *err)
+static bool make_tracelogging(struct event_lines *lines, const struct etw_json_value *root,
+			      const struct etw_json_value *fields, size_t size,
+			      struct etw_error *err)
 {
-	const struct json_value *event = json_member(root, "event");
+	const struct etw_json_value *event = json_member(root, "event");
 	const struct layout *layout;
-	const struct schema *schema;
-	struct extended_item item = { .type = EXTENDED_TRACELOGGING };
+	const struct etw_schema *schema;
+	struct etw_extended_item item = { .type = ETW_EXTENDED_TRACELOGGING };
 
 	if (!event || event->type != JSON_TEXT) {
 		return wrong("event", "the name of the event", event, err);
@@ -454,29 +461,30 @@ static bool make_tracelogging(struct event_lines *lines, const struct json_value
 		use_layout(lines, layout->metadata, layout->size);
 		return encode(lines, layout->schema, fields, size, err);
 	}
-	if (!tracelogging_build(event, fields, &lines->metadata, err)) {
+	if (!etw_tracelogging_build(event, fields, &lines->metadata, err)) {
 		return error_prefix(err, "fields");
 	}
 	item.data = lines->metadata.bytes;
 	item.size = (uint16_t)lines->metadata.size;
-	if (tracelogging_cache_full(lines->tracelogging)) {
-		return error_set(err, ERROR_LIMIT, "fields: there are too many layouts of events");
+	if (etw_tracelogging_cache_full(lines->tracelogging)) {
+		return error_set(err, ETW_ERROR_LIMIT,
+				 "fields: there are too many layouts of events");
 	}
-	schema = tracelogging_schema(lines->tracelogging, &item);
+	schema = etw_tracelogging_schema(lines->tracelogging, &item);
 	if (!schema) {
 		return error_no_memory(err, "the layout of an event");
 	}
 	return encode(lines, schema, fields, size, err);
 }
 
-static bool make_fields(struct event_lines *lines, const struct json_value *root,
-			struct etl_out_record *record, struct error *err)
+static bool make_fields(struct event_lines *lines, const struct etw_json_value *root,
+			struct etw_out_record *record, struct etw_error *err)
 {
-	const struct json_value *fields = json_member(root, "fields");
-	const struct json_value *by = json_member(root, "decoded_by");
+	const struct etw_json_value *fields = json_member(root, "fields");
+	const struct etw_json_value *by = json_member(root, "decoded_by");
 	bool tracelogging = by && by->type == JSON_TEXT && strcmp(by->text, "tracelogging") == 0;
-	bool classic = record->type != RECORD_EVENT || (record->flags & EVENT_IS_CLASSIC) != 0;
-	const struct schema *schema = NULL;
+	bool classic = record->type != ETW_RECORD_EVENT || (record->flags & EVENT_IS_CLASSIC) != 0;
+	const struct etw_schema *schema = NULL;
 	uint64_t size;
 
 	if (!read_number(root, "len", UINT16_MAX, &size, err)) {
@@ -488,44 +496,44 @@ static bool make_fields(struct event_lines *lines, const struct json_value *root
 	if (!tracelogging) {
 		schema = find_schema(lines, record, classic, fields, (size_t)size);
 	}
-	if (!tracelogging && !schema && record->type == RECORD_EVENT) {
+	if (!tracelogging && !schema && record->type == ETW_RECORD_EVENT) {
 		schema = find_schema(lines, record, true, fields, (size_t)size);
 		record->flags |= schema ? EVENT_IS_CLASSIC : 0;
 	}
 	if (schema) {
 		return encode(lines, schema, fields, (size_t)size, err);
 	}
-	if (record->type == RECORD_EVENT && (tracelogging || !by)) {
+	if (record->type == ETW_RECORD_EVENT && (tracelogging || !by)) {
 		return make_tracelogging(lines, root, fields, (size_t)size, err);
 	}
-	return error_set(err, ERROR_FORMAT,
+	return error_set(err, ETW_ERROR_FORMAT,
 			 "fields: no schema is known of this event (provider, id, version and "
 			 "opcode); raw takes the bytes of its payload");
 }
 
 /* Lines about other events have a summary in the place of fields. */
-static bool is_summary(const struct json_value *root)
+static bool is_summary(const struct etw_json_value *root)
 {
-	const struct json_value *by = json_member(root, "decoded_by");
+	const struct etw_json_value *by = json_member(root, "decoded_by");
 
 	return by && by->type == JSON_TEXT &&
 	       (strcmp(by->text, "metadata") == 0 || strcmp(by->text, "manifestdata") == 0);
 }
 
-static bool make_payload(struct event_lines *lines, const struct json_value *root,
-			 struct etl_out_record *record, struct error *err)
+static bool make_payload(struct event_lines *lines, const struct etw_json_value *root,
+			 struct etw_out_record *record, struct etw_error *err)
 {
-	const struct json_value *raw = json_member(root, "raw");
+	const struct etw_json_value *raw = json_member(root, "raw");
 
-	payload_clear(&lines->payload);
-	payload_clear(&lines->metadata);
+	etw_payload_clear(&lines->payload);
+	etw_payload_clear(&lines->metadata);
 	lines->payload.pointer_size = record->pointer_size != 0 ? record->pointer_size :
 								  lines->options.pointer_size;
 	if (raw) {
 		return read_raw(lines, raw, err);
 	}
 	if (is_summary(root)) {
-		return error_set(err, ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
 				 "decoded_by: a record that describes events is not in a dump as a "
 				 "whole, so none can be made of it");
 	}
@@ -535,16 +543,16 @@ static bool make_payload(struct event_lines *lines, const struct json_value *roo
 /* ---- extended items ---- */
 
 /* Whether the dump has an item of this type, or has no list. */
-static bool has_item(const struct json_value *root, enum extended_type type)
+static bool has_item(const struct etw_json_value *root, enum etw_extended_type type)
 {
-	const struct json_value *list = json_member(root, "ext");
+	const struct etw_json_value *list = json_member(root, "ext");
 	uint64_t number;
 
 	if (!list) {
 		return true;
 	}
-	for (const struct json_value *item = list->first; item; item = item->next) {
-		const struct json_value *first = item->first;
+	for (const struct etw_json_value *item = list->first; item; item = item->next) {
+		const struct etw_json_value *first = item->first;
 
 		if (first && first->type == JSON_NUMBER &&
 		    parse_u64(first->text, first->size, &number) && number == (uint64_t)type) {
@@ -554,50 +562,51 @@ static bool has_item(const struct json_value *root, enum extended_type type)
 	return false;
 }
 
-static void add_item(struct event_lines *lines, struct etl_out_record *record,
-		     enum extended_type type, const struct payload *data)
+static void add_item(struct event_lines *lines, struct etw_out_record *record,
+		     enum etw_extended_type type, const struct etw_payload *data)
 {
-	lines->items[record->item_count++] = (struct etl_out_item){ .type = (uint16_t)type,
+	lines->items[record->item_count++] = (struct etw_out_item){ .type = (uint16_t)type,
 								    .size = (uint16_t)data->size,
 								    .data = data->bytes };
 }
 
 /* The layout of a TraceLogging event, and the name of its provider. */
-static bool add_items(struct event_lines *lines, const struct json_value *root,
-		      struct etl_out_record *record, struct error *err)
+static bool add_items(struct event_lines *lines, const struct etw_json_value *root,
+		      struct etw_out_record *record, struct etw_error *err)
 {
-	const struct json_value *name = json_member(root, "provider_name");
+	const struct etw_json_value *name = json_member(root, "provider_name");
 	bool has_layout = lines->metadata.size > 0;
 
 	record->items = lines->items;
-	if (name && name->type == JSON_TEXT && name->size > 0 && record->type == RECORD_EVENT &&
-	    (json_member(root, "ext") ? has_item(root, EXTENDED_PROVIDER_TRAITS) : has_layout)) {
+	if (name && name->type == JSON_TEXT && name->size > 0 && record->type == ETW_RECORD_EVENT &&
+	    (json_member(root, "ext") ? has_item(root, ETW_EXTENDED_PROVIDER_TRAITS) :
+					has_layout)) {
 		if (name->size > UINT16_MAX - 3 || strlen(name->text) != name->size) {
 			return wrong("provider_name", "at most 65532 bytes without a NUL", name,
 				     err);
 		}
-		payload_clear(&lines->traits);
-		payload_u16(&lines->traits, (uint16_t)(3 + name->size));
-		payload_astring(&lines->traits, name->text);
-		add_item(lines, record, EXTENDED_PROVIDER_TRAITS, &lines->traits);
+		etw_payload_clear(&lines->traits);
+		etw_payload_u16(&lines->traits, (uint16_t)(3 + name->size));
+		etw_payload_astring(&lines->traits, name->text);
+		add_item(lines, record, ETW_EXTENDED_PROVIDER_TRAITS, &lines->traits);
 	}
 	if (has_layout) {
-		add_item(lines, record, EXTENDED_TRACELOGGING, &lines->metadata);
+		add_item(lines, record, ETW_EXTENDED_TRACELOGGING, &lines->metadata);
 	}
 	return true;
 }
 
 bool event_lines_read(struct event_lines *lines, const char *line, size_t size,
-		      struct etl_out_record *record, struct error *err)
+		      struct etw_out_record *record, struct etw_error *err)
 {
-	const struct json_value *root = json_read(&lines->document, line, size, err);
-	struct etl_out_record made = { .payload = NULL };
+	const struct etw_json_value *root = json_read(&lines->document, line, size, err);
+	struct etw_out_record made = { .payload = NULL };
 
 	if (!root) {
 		return false;
 	}
 	if (root->type != JSON_OBJECT) {
-		return error_set(err, ERROR_FORMAT, "expected an object, found %s",
+		return error_set(err, ETW_ERROR_FORMAT, "expected an object, found %s",
 				 json_type_name(root->type));
 	}
 	if (!check_keys(root, err) || !read_provider(lines, root, err) ||
@@ -605,7 +614,7 @@ bool event_lines_read(struct event_lines *lines, const char *line, size_t size,
 	    !read_time(lines, root, &made, err) || !find_group(lines, &made, err)) {
 		return false;
 	}
-	if (made.type == RECORD_EVENT && kernel_class_name(&lines->provider)) {
+	if (made.type == ETW_RECORD_EVENT && etw_kernel_class_name(&lines->provider)) {
 		made.flags = EVENT_IS_CLASSIC;
 	}
 	if (!make_payload(lines, root, &made, err) || !add_items(lines, root, &made, err)) {
@@ -617,8 +626,9 @@ bool event_lines_read(struct event_lines *lines, const char *line, size_t size,
 	if (lines->payload.failed || lines->metadata.failed || lines->traits.failed) {
 		return error_no_memory(err, "a record");
 	}
-	if (etl_out_record_size(&made) > UINT16_MAX) {
-		return error_set(err, ERROR_LIMIT, "the record would be longer than 65535 bytes");
+	if (etw_out_record_size(&made) > UINT16_MAX) {
+		return error_set(err, ETW_ERROR_LIMIT,
+				 "the record would be longer than 65535 bytes");
 	}
 	*record = made;
 	return true;
@@ -627,9 +637,9 @@ bool event_lines_read(struct event_lines *lines, const char *line, size_t size,
 /* ---- files ---- */
 
 bool event_lines_each(struct event_lines *lines, const char *path,
-		      bool (*each)(void *context, const struct etl_out_record *record,
-				   struct error *err),
-		      void *context, struct error *err)
+		      bool (*each)(void *context, const struct etw_out_record *record,
+				   struct etw_error *err),
+		      void *context, struct etw_error *err)
 {
 	char *bytes = NULL;
 	size_t size = 0, at = 0;
@@ -642,7 +652,7 @@ bool event_lines_each(struct event_lines *lines, const char *path,
 	while (done && at < size) {
 		const char *end = memchr(bytes + at, '\n', size - at);
 		size_t length = end ? (size_t)(end - (bytes + at)) : size - at;
-		struct etl_out_record record;
+		struct etw_out_record record;
 
 		number++;
 		if (length > 0 && !(length == 1 && bytes[at] == '\r')) {

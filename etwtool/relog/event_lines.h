@@ -25,13 +25,14 @@ struct event_lines; /* opaque; one thread */
 struct event_lines_options {
 	/* Schemas of events that are neither of the kernel nor TraceLogging; complete before the
 	 * first line. NULL: none. */
-	const struct schema_origins *origins;
-	const struct source_clock *clock; /* of the recording that the records are for */
-	uint8_t pointer_size;             /* of records that do not say */
+	const struct etw_schema_origins *origins;
+	const struct etw_source_clock *clock; /* of the recording that the records are for */
+	uint8_t pointer_size;                 /* of records that do not say */
 };
 
 /* The options are copied; what they point to is borrowed. */
-struct event_lines *event_lines_new(const struct event_lines_options *options, struct error *err);
+struct event_lines *event_lines_new(const struct event_lines_options *options,
+				    struct etw_error *err);
 void event_lines_free(struct event_lines *lines);
 
 /*
@@ -39,15 +40,15 @@ void event_lines_free(struct event_lines *lines);
  * event whose layout is not known gets one that its values suggest: texts in UTF-16, integers of 64
  * bits, bool, double, and lists and structures of these. False without memory.
  */
-bool event_lines_learn(struct event_lines *lines, const struct event_record *record,
-		       struct error *err);
+bool event_lines_learn(struct event_lines *lines, const struct etw_record *record,
+		       struct etw_error *err);
 
 /*
  * Makes the record of a line, without its line feed. Everything in *record is borrowed until the
  * next call. False, with a sentence "KEY: expected …" without the number of the line.
  */
 bool event_lines_read(struct event_lines *lines, const char *line, size_t size,
-		      struct etl_out_record *record, struct error *err);
+		      struct etw_out_record *record, struct etw_error *err);
 
 /*
  * Makes the records of a file, of at most 1 GiB, and calls each with them in the order of the
@@ -55,8 +56,8 @@ bool event_lines_read(struct event_lines *lines, const char *line, size_t size,
  * wrong or of which each returns false.
  */
 bool event_lines_each(struct event_lines *lines, const char *path,
-		      bool (*each)(void *context, const struct etl_out_record *record,
-				   struct error *err),
-		      void *context, struct error *err);
+		      bool (*each)(void *context, const struct etw_out_record *record,
+				   struct etw_error *err),
+		      void *context, struct etw_error *err);
 
 #endif

@@ -146,7 +146,7 @@ static bool is_well_known(const struct pseudonyms *pseudonyms, char *word, size_
 	}
 }
 
-struct pseudonyms *pseudonyms_new(const void *key, size_t size, struct error *err)
+struct pseudonyms *pseudonyms_new(const void *key, size_t size, struct etw_error *err)
 {
 	static const struct hash_key of_keys = { { UINT64_C(0x6e6f6e796d697365),
 						   UINT64_C(0x6b65797300000000) } };
@@ -164,7 +164,7 @@ struct pseudonyms *pseudonyms_new(const void *key, size_t size, struct error *er
 		pseudonyms->key.words[0] = keyed_hash(&of_keys, key, size);
 		pseudonyms->key.words[1] = keyed_hash(&second, key, size);
 	} else if (!os_random(&pseudonyms->key, sizeof pseudonyms->key)) {
-		error_set(err, ERROR_SYSTEM, "the system gives no random numbers");
+		error_set(err, ETW_ERROR_SYSTEM, "the system gives no random numbers");
 		pseudonyms_free(pseudonyms);
 		return NULL;
 	}
@@ -256,7 +256,7 @@ static void permute_digits(const struct pseudonyms *pseudonyms, char *digits, si
 }
 
 static bool add_number(const struct pseudonyms *pseudonyms, const char *digits, size_t size,
-		       struct text *out)
+		       struct etw_text *out)
 {
 	char permuted[NUMBER_MOST];
 
@@ -275,7 +275,7 @@ static bool add_number(const struct pseudonyms *pseudonyms, const char *digits, 
 }
 
 static bool add_word(const struct pseudonyms *pseudonyms, const char *word, size_t size,
-		     struct text *out)
+		     struct etw_text *out)
 {
 	char lowered[LOWERED_MOST + 4];
 	size_t digits = 0, lowered_size;
@@ -309,11 +309,11 @@ static bool is_hex(char c)
 }
 
 static size_t add_guid(const struct pseudonyms *pseudonyms, const char *at, size_t left,
-		       struct text *out, bool *changed)
+		       struct etw_text *out, bool *changed)
 {
 	enum { SIZE = GUID_TEXT_SIZE - 1 };
 	char text[GUID_TEXT_SIZE];
-	struct guid guid;
+	struct etw_guid guid;
 
 	if (left < SIZE || (left > SIZE && is_word(at[SIZE]))) {
 		return 0;
@@ -331,7 +331,7 @@ static size_t add_guid(const struct pseudonyms *pseudonyms, const char *at, size
 
 /* 00-1A-2B-3C-4D-5E, or with colons. */
 static size_t add_hardware_address(const struct pseudonyms *pseudonyms, const char *at, size_t left,
-				   struct text *out, bool *changed)
+				   struct etw_text *out, bool *changed)
 {
 	enum { SIZE = 17 };
 	uint8_t bytes[6];
@@ -360,7 +360,7 @@ static size_t add_hardware_address(const struct pseudonyms *pseudonyms, const ch
 }
 
 static size_t add_address(const struct pseudonyms *pseudonyms, const char *at, size_t left,
-			  struct text *out, bool *changed)
+			  struct etw_text *out, bool *changed)
 {
 	char text[48];
 	size_t size = 0, colons = 0, dots = 0;
@@ -391,16 +391,16 @@ static size_t add_address(const struct pseudonyms *pseudonyms, const char *at, s
 	}
 	if (colons == 0) {
 		*changed |= pseudonyms_ip4(pseudonyms, range.bytes + 12);
-		text_add_ip4(out, range.bytes + 12);
+		etw_text_add_ip4(out, range.bytes + 12);
 	} else {
 		*changed |= pseudonyms_ip6(pseudonyms, range.bytes);
-		text_add_ip6(out, range.bytes);
+		etw_text_add_ip6(out, range.bytes);
 	}
 	return size;
 }
 
 /* "trace.etl.002": the extension of a name. */
-static size_t add_number_extension(const char *at, size_t left, struct text *out)
+static size_t add_number_extension(const char *at, size_t left, struct etw_text *out)
 {
 	enum { EXTENSION_MOST = 3 };
 	size_t size = 0;
@@ -418,7 +418,7 @@ static size_t add_number_extension(const char *at, size_t left, struct text *out
 
 /* Numbers that say something only together, such as a telephone number or a date. */
 static size_t add_number_row(const struct pseudonyms *pseudonyms, const char *at, size_t left,
-			     struct text *out, bool *changed)
+			     struct etw_text *out, bool *changed)
 {
 	char digits[NUMBER_MOST];
 	size_t size = 0, end = 0, count = 0, groups = 0, taken = 0, between, next = 0;
@@ -450,7 +450,7 @@ static size_t add_number_row(const struct pseudonyms *pseudonyms, const char *at
 }
 
 bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size_t size,
-		     struct text *out)
+		     struct etw_text *out)
 {
 	bool changed = false, is_name = false; /* the last word has a letter */
 	size_t at = 0;
@@ -576,7 +576,7 @@ bool pseudonyms_ip6(const struct pseudonyms *pseudonyms, uint8_t address[16])
 static unsigned first_private(const uint8_t *sid)
 {
 	enum { NT = 5, DOMAIN_ID = 21, BUILTIN = 32, LOGON = 5 };
-	uint32_t first = sid[1] > 0 ? load_u32(sid + 8) : 0;
+	uint32_t first = sid[1] > 0 ? etw_load_u32(sid + 8) : 0;
 
 	if (sid[7] == NT && (first == BUILTIN || first == LOGON)) {
 		return UINT32_MAX;
@@ -587,18 +587,18 @@ static unsigned first_private(const uint8_t *sid)
 bool pseudonyms_sid(const struct pseudonyms *pseudonyms, uint8_t *sid, size_t size)
 {
 	enum { FIRST_OF_MACHINE = 1000 }; /* relative ids below are the same everywhere */
-	uint8_t original[SID_SIZE_MOST];
+	uint8_t original[ETW_SID_SIZE_MOST];
 	bool changed = false;
 
-	if (sid_size(sid, size) == 0) {
+	if (etw_sid_size(sid, size) == 0) {
 		return false;
 	}
-	memcpy(original, sid, sid_size(sid, size));
+	memcpy(original, sid, etw_sid_size(sid, size));
 	for (unsigned i = first_private(sid); i < sid[1]; i++) {
 		size_t at = 8 + (size_t)4 * i;
 		uint32_t value = (uint32_t)hash_of(pseudonyms, 's', original, at + 4);
 
-		if (i >= 4 && load_u32(original + at) < FIRST_OF_MACHINE) {
+		if (i >= 4 && etw_load_u32(original + at) < FIRST_OF_MACHINE) {
 			continue;
 		}
 		store_u32(sid + at, value | FIRST_OF_MACHINE);

@@ -9,8 +9,8 @@
  *
  * As they are stay: the words of well_known_names.txt, words of one character, numbers of at most
  * two digits, and addresses and SIDs that mean the same on every machine. Numbers that are longer
- * become others of their length, and so do short ones in a row, such as telephone numbers. Network addresses keep common prefixes, and private ones stay
- * private.
+ * become others of their length, and so do short ones in a row, such as telephone numbers. Network
+ * addresses keep common prefixes, and private ones stay private.
  */
 #ifndef ETWTOOL_RELOG_PSEUDONYMS_H
 #define ETWTOOL_RELOG_PSEUDONYMS_H
@@ -25,12 +25,12 @@
 struct pseudonyms; /* opaque; one thread */
 
 /* key: any bytes, which give the same pseudonyms again; copied. NULL: a random key. */
-struct pseudonyms *pseudonyms_new(const void *key, size_t size, struct error *err);
+struct pseudonyms *pseudonyms_new(const void *key, size_t size, struct etw_error *err);
 void pseudonyms_free(struct pseudonyms *pseudonyms);
 
 /* Adds what a text becomes; UTF-8. Returns whether that differs from the text. */
 bool pseudonyms_text(const struct pseudonyms *pseudonyms, const char *text, size_t size,
-		     struct text *out);
+		     struct etw_text *out);
 
 /* Change an address in network order, or a whole SID, in its place; return whether it changed. */
 bool pseudonyms_ip4(const struct pseudonyms *pseudonyms, uint8_t address[4]);

@@ -7,7 +7,7 @@
 
 enum {
 	/* docs/etl-format.md section 9: stacks and the keys of stacks. */
-	STACK_ITEMS = 1 << EXTENDED_STACK32 | 1 << EXTENDED_STACK64 | 1 << 17 | 1 << 18,
+	STACK_ITEMS = 1 << ETW_EXTENDED_STACK32 | 1 << ETW_EXTENDED_STACK64 | 1 << 17 | 1 << 18,
 };
 
 bool relog_decision_needed(const struct relog_decision *decision)
@@ -17,61 +17,62 @@ bool relog_decision_needed(const struct relog_decision *decision)
 }
 
 /* Applies the assignments. *moved: the record with its new payload; its items are the same. */
-static enum etl_mirror_action change(struct relog_decision *decision,
-				     const struct event_record *record,
-				     struct etl_mirror_bytes *bytes, struct event_record *moved)
+static enum etw_mirror_action change(struct relog_decision *decision,
+				     const struct etw_record *record,
+				     struct etw_mirror_bytes *bytes, struct etw_record *moved)
 {
-	const struct etl_mirror_bytes before = *bytes;
+	const struct etw_mirror_bytes before = *bytes;
 
 	switch (relog_changes_apply(decision->changes, record, bytes, &decision->failure)) {
 	case SET_FAILED:
-		return ETL_MIRROR_STOP;
+		return ETW_MIRROR_STOP;
 	case SET_SAME:
-		return ETL_MIRROR_KEEP;
+		return ETW_MIRROR_KEEP;
 	case SET_CHANGED:
 		break;
 	}
 	decision->changed++;
-	if (etl_payload_is_whole(record, before.at, before.size)) {
+	if (etw_payload_is_whole(record, before.at, before.size)) {
 		size_t header = before.size - record->payload_size;
 
 		moved->payload = bytes->at + header;
 		moved->payload_size = (uint32_t)(bytes->size - header);
 	}
-	return ETL_MIRROR_REPLACE;
+	return ETW_MIRROR_REPLACE;
 }
 
-enum etl_mirror_action relog_decide(void *context, const struct event_record *record,
-				    struct etl_mirror_bytes *bytes)
+enum etw_mirror_action relog_decide(void *context, const struct etw_record *record,
+				    struct etw_mirror_bytes *bytes)
 {
 	struct relog_decision *decision = context;
 	bool describes = (decision->describe || decision->merging) &&
 			 is_describing(&decision->describing, record);
 	bool chosen = !decision->choosing ||
 		      chosen_has(&decision->chosen, decision->before + record->index);
-	enum etl_mirror_action action = ETL_MIRROR_KEEP;
-	struct event_record moved = *record;
+	enum etw_mirror_action action = ETW_MIRROR_KEEP;
+	struct etw_record moved = *record;
 	size_t size;
 
 	decision->seen = record->index + 1;
 	if (decision->merging && describes && repeats_add(&decision->repeats, record)) {
-		return ETL_MIRROR_DROP;
+		return ETW_MIRROR_DROP;
 	}
-	if (decision->drop_stacks && kernel_class_of(record->provider) == KERNEL_STACK_WALK) {
-		return ETL_MIRROR_DROP;
+	if (decision->drop_stacks &&
+	    etw_kernel_class_of(record->provider) == ETW_KERNEL_STACK_WALK) {
+		return ETW_MIRROR_DROP;
 	}
 	if (decision->filtered && !chosen && !(decision->describe && describes)) {
-		return ETL_MIRROR_DROP;
+		return ETW_MIRROR_DROP;
 	}
 	if (decision->changes && chosen) {
 		action = change(decision, record, bytes, &moved);
 	}
-	if (action != ETL_MIRROR_STOP && decision->drop_stacks && record->extended) {
-		size = etl_strip_items(&moved, bytes->at, bytes->size, STACK_ITEMS,
+	if (action != ETW_MIRROR_STOP && decision->drop_stacks && record->extended) {
+		size = etw_strip_items(&moved, bytes->at, bytes->size, STACK_ITEMS,
 				       decision->record);
 		if (size > 0) {
-			*bytes = (struct etl_mirror_bytes){ decision->record, size };
-			return ETL_MIRROR_REPLACE;
+			*bytes = (struct etw_mirror_bytes){ decision->record, size };
+			return ETW_MIRROR_REPLACE;
 		}
 	}
 	return action;

@@ -52,17 +52,17 @@ struct relog_decision {
 	uint64_t before;      /* records, in the inputs before */
 	uint64_t seen;        /* likewise, in the present one so far */
 	struct describing describing;
-	struct repeats repeats; /* of describing records, when merging */
-	uint64_t changed;       /* records, by assignments */
-	struct error failure;   /* of the last ETL_MIRROR_STOP */
+	struct repeats repeats;   /* of describing records, when merging */
+	uint64_t changed;         /* records, by assignments */
+	struct etw_error failure; /* of the last ETW_MIRROR_STOP */
 	uint8_t record[UINT16_MAX + 1];
 };
 
 bool relog_decision_needed(const struct relog_decision *decision);
 
-/* An etl_mirror_decide(). It stops the copy when a value does not fit; `failure` says which. */
-enum etl_mirror_action relog_decide(void *decision, const struct event_record *record,
-				    struct etl_mirror_bytes *bytes);
+/* An etw_mirror_decide(). It stops the copy when a value does not fit; `failure` says which. */
+enum etw_mirror_action relog_decide(void *decision, const struct etw_record *record,
+				    struct etw_mirror_bytes *bytes);
 
 /* After an input. */
 void relog_next_input(struct relog_decision *decision);

@@ -39,29 +39,30 @@ struct added {
 
 struct relog_changes {
 	struct relog_changes_options options;
-	struct trace_schemas *trace;
-	struct schema_origins origins;
-	struct event_table *classes;
+	struct etw_trace_schemas *trace;
+	struct etw_schema_origins origins;
+	struct etw_event_table *classes;
 	struct event_lines *lines;
-	struct error failure; /* of the pass; code ERROR_NONE: none */
-	struct added *added;  /* owned */
+	struct etw_error failure; /* of the pass; code ETW_ERROR_NONE: none */
+	struct added *added;      /* owned */
 	size_t added_count, added_capacity;
-	struct payload bytes; /* of the added records */
+	struct etw_payload bytes; /* of the added records */
 };
 
-bool added_files_read(void *files, const char *path, struct error *err)
+bool added_files_read(void *files, const char *path, struct etw_error *err)
 {
 	struct added_files *added = files;
 
 	if (added->count == ADDED_FILES_MOST) {
-		return error_set(err, ERROR_CONFIG, "--add: more than %d files", ADDED_FILES_MOST);
+		return error_set(err, ETW_ERROR_CONFIG, "--add: more than %d files",
+				 ADDED_FILES_MOST);
 	}
 	added->paths[added->count++] = path;
 	return true;
 }
 
 struct relog_changes *relog_changes_new(const struct relog_changes_options *options,
-					struct error *err)
+					struct etw_error *err)
 {
 	struct relog_changes *changes = calloc(1, sizeof *changes);
 
@@ -70,16 +71,16 @@ struct relog_changes *relog_changes_new(const struct relog_changes_options *opti
 		return NULL;
 	}
 	changes->options = *options;
-	payload_init(&changes->bytes, 8);
-	changes->trace = trace_schemas_new(err);
-	changes->origins = (struct schema_origins){
+	etw_payload_init(&changes->bytes, 8);
+	changes->trace = etw_trace_schemas_new(err);
+	changes->origins = (struct etw_schema_origins){
 		.trace = changes->trace,
 		.configured = options->manifests->configured,
 		.builtin = options->manifests->builtin,
 		.builtin_names = true,
 	};
-	changes->classes = changes->trace ? event_table_new(CLASSES_MOST, &changes->origins, err) :
-					    NULL;
+	changes->classes =
+		changes->trace ? etw_event_table_new(CLASSES_MOST, &changes->origins, err) : NULL;
 	if (changes->classes && options->added->count > 0) {
 		const struct event_lines_options lines = {
 			.origins = &changes->origins,
@@ -102,50 +103,50 @@ void relog_changes_free(struct relog_changes *changes)
 		return;
 	}
 	event_lines_free(changes->lines);
-	event_table_free(changes->classes);
-	trace_schemas_free(changes->trace);
-	payload_done(&changes->bytes);
+	etw_event_table_free(changes->classes);
+	etw_trace_schemas_free(changes->trace);
+	etw_payload_done(&changes->bytes);
 	free(changes->added);
 	free(changes);
 }
 
 /* ---- the pass over the inputs ---- */
 
-static void learn(void *context, const struct event_record *record)
+static void learn(void *context, const struct etw_record *record)
 {
 	struct relog_changes *changes = context;
 
-	trace_schemas_look(changes->trace, record);
-	if (changes->lines && changes->failure.code == ERROR_NONE) {
+	etw_trace_schemas_look(changes->trace, record);
+	if (changes->lines && changes->failure.code == ETW_ERROR_NONE) {
 		event_lines_learn(changes->lines, record, &changes->failure);
 	}
 }
 
-bool relog_changes_learn(struct relog_changes *changes, struct etl_file *input,
+bool relog_changes_learn(struct relog_changes *changes, struct etw_file *input,
 			 void (*on_buffer)(void *context, uint64_t bytes_read), void *context,
-			 struct error *err)
+			 struct etw_error *err)
 {
-	const struct etl_visitor visitor = { .record_context = changes, .on_record = learn };
-	struct etl_damage damage = { 0 }; /* the copy reports it */
-	struct etl_so_far so_far = { 0 };
-	struct etl_buffer buffer;
-	struct etl_scan scan;
-	enum etl_step step;
+	const struct etw_visitor visitor = { .record_context = changes, .on_record = learn };
+	struct etw_damage damage = { 0 }; /* the copy reports it */
+	struct etw_so_far so_far = { 0 };
+	struct etw_buffer buffer;
+	struct etw_scan scan;
+	enum etw_step step;
 
-	etl_file_scan(input, &scan, &damage, 0, 0);
-	while ((step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+	etw_file_scan(input, &scan, &damage, 0, 0);
+	while ((step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
 		if (buffer.bytes) {
-			etl_survey_buffer(input, &buffer, &so_far, &damage, &visitor);
+			etw_survey_buffer(input, &buffer, &so_far, &damage, &visitor);
 		}
 		if (on_buffer) {
 			on_buffer(context, buffer.place.offset + buffer.place.disk_size);
 		}
 	}
-	etl_scan_done(&scan);
-	if (step == ETL_STEP_FAILED) {
+	etw_scan_done(&scan);
+	if (step == ETW_STEP_FAILED) {
 		return false;
 	}
-	return changes->failure.code == ERROR_NONE ||
+	return changes->failure.code == ETW_ERROR_NONE ||
 	       error_set(err, changes->failure.code, "%s", changes->failure.text);
 }
 
@@ -164,15 +165,15 @@ static uint32_t processors_of(const struct relog_changes *changes)
 	return most;
 }
 
-static bool keep(void *context, const struct etl_out_record *record, struct error *err)
+static bool keep(void *context, const struct etw_out_record *record, struct etw_error *err)
 {
 	struct relog_changes *changes = context;
-	struct payload *bytes = &changes->bytes;
-	size_t size = etl_out_record_size(record), at = bytes->size;
+	struct etw_payload *bytes = &changes->bytes;
+	size_t size = etw_out_record_size(record), at = bytes->size;
 	struct added *grown;
 
 	if (record->processor >= processors_of(changes)) {
-		return error_set(err, ERROR_FORMAT,
+		return error_set(err, ETW_ERROR_FORMAT,
 				 "cpu: expected a number from 0 to %" PRIu32 ", found %u",
 				 processors_of(changes) - 1, (unsigned)record->processor);
 	}
@@ -180,12 +181,12 @@ static bool keep(void *context, const struct etl_out_record *record, struct erro
 			   sizeof *grown);
 	if (grown) {
 		changes->added = grown;
-		payload_zeros(bytes, size);
+		etw_payload_zeros(bytes, size);
 	}
 	if (!grown || bytes->failed) {
 		return error_no_memory(err, "the records to add");
 	}
-	etl_out_record_store(record, changes->options.inputs[0]->format.pointer_size,
+	etw_out_record_store(record, changes->options.inputs[0]->format.pointer_size,
 			     bytes->bytes + at);
 	changes->added[changes->added_count++] = (struct added){ .raw_time = record->raw_time,
 								 .at = at,
@@ -204,11 +205,11 @@ static int compare_added(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-bool relog_changes_ready(struct relog_changes *changes, struct error *err)
+bool relog_changes_ready(struct relog_changes *changes, struct etw_error *err)
 {
 	const struct added_files *files = changes->options.added;
 
-	trace_schemas_finish(changes->trace);
+	etw_trace_schemas_finish(changes->trace);
 	for (size_t i = 0; i < files->count; i++) {
 		if (!event_lines_each(changes->lines, files->paths[i], keep, changes, err)) {
 			return false;
@@ -222,15 +223,14 @@ bool relog_changes_ready(struct relog_changes *changes, struct error *err)
 
 /* ---- the copy ---- */
 
-enum set_answer relog_changes_apply(struct relog_changes *changes,
-				    const struct event_record *record,
-				    struct etl_mirror_bytes *bytes, struct error *err)
+enum set_answer relog_changes_apply(struct relog_changes *changes, const struct etw_record *record,
+				    struct etw_mirror_bytes *bytes, struct etw_error *err)
 {
 	struct set_fields *set = changes->options.set;
-	const struct event_class *class;
+	const struct etw_event_class *class;
 	bool added;
 
-	class = event_table_find(changes->classes, record, &added);
+	class = etw_event_table_find(changes->classes, record, &added);
 	if (!class) {
 		error_no_memory(err, "an event class");
 		return SET_FAILED;
@@ -241,12 +241,12 @@ enum set_answer relog_changes_apply(struct relog_changes *changes,
 	return set_fields_apply(set, record, class, &bytes->at, &bytes->size, err);
 }
 
-size_t relog_changes_add(struct relog_changes *changes, struct etl_writer *writer)
+size_t relog_changes_add(struct relog_changes *changes, struct etw_writer *writer)
 {
 	for (size_t i = 0; i < changes->added_count; i++) {
 		const struct added *added = &changes->added[i];
 
-		etl_writer_add_raw(writer, added->processor, added->raw_time,
+		etw_writer_add_raw(writer, added->processor, added->raw_time,
 				   changes->bytes.bytes + added->at, added->size);
 	}
 	return changes->added_count;

@@ -30,7 +30,7 @@ struct added_files {
 };
 
 /* Adds a file to a struct added_files. An option_read. */
-bool added_files_read(void *files, const char *path, struct error *err);
+bool added_files_read(void *files, const char *path, struct etw_error *err);
 
 struct relog_changes; /* opaque; one thread */
 
@@ -38,13 +38,13 @@ struct relog_changes; /* opaque; one thread */
 struct relog_changes_options {
 	struct set_fields *set;
 	const struct added_files *added;
-	const struct configured_manifests *manifests;
-	struct etl_file *const *inputs; /* records are added by the clock of the first one */
+	const struct etw_configured_manifests *manifests;
+	struct etw_file *const *inputs; /* records are added by the clock of the first one */
 	size_t input_count;
 };
 
 struct relog_changes *relog_changes_new(const struct relog_changes_options *options,
-					struct error *err);
+					struct etw_error *err);
 void relog_changes_free(struct relog_changes *changes);
 
 /*
@@ -52,23 +52,22 @@ void relog_changes_free(struct relog_changes *changes);
  *
  * @on_buffer: called after each buffer with the bytes that are read so far; may be NULL.
  */
-bool relog_changes_learn(struct relog_changes *changes, struct etl_file *input,
+bool relog_changes_learn(struct relog_changes *changes, struct etw_file *input,
 			 void (*on_buffer)(void *context, uint64_t bytes_read), void *context,
-			 struct error *err);
+			 struct etw_error *err);
 
 /*
  * After the last input: makes the records of the files. False, with "PATH:LINE: sentence", when a
  * line is wrong.
  */
-bool relog_changes_ready(struct relog_changes *changes, struct error *err);
+bool relog_changes_ready(struct relog_changes *changes, struct etw_error *err);
 
 /* Applies the assignments to a record. *bytes: the whole record, or what takes its place, which is
  * valid until the next call. */
-enum set_answer relog_changes_apply(struct relog_changes *changes,
-				    const struct event_record *record,
-				    struct etl_mirror_bytes *bytes, struct error *err);
+enum set_answer relog_changes_apply(struct relog_changes *changes, const struct etw_record *record,
+				    struct etw_mirror_bytes *bytes, struct etw_error *err);
 
 /* Adds the records of the files, in time order; returns how many they are. */
-size_t relog_changes_add(struct relog_changes *changes, struct etl_writer *writer);
+size_t relog_changes_add(struct relog_changes *changes, struct etw_writer *writer);
 
 #endif

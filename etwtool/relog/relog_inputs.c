@@ -5,35 +5,35 @@
 
 /* ---- paths ---- */
 
-static bool add_path(struct relog_inputs *inputs, const char *path, struct error *err)
+static bool add_path(struct relog_inputs *inputs, const char *path, struct etw_error *err)
 {
-	if (inputs->path_count == ETL_FILE_SET_MAX) {
-		return error_set(err, ERROR_LIMIT, "more than %d recordings",
-				 (int)ETL_FILE_SET_MAX);
+	if (inputs->path_count == ETW_FILE_SET_MAX) {
+		return error_set(err, ETW_ERROR_LIMIT, "more than %d recordings",
+				 (int)ETW_FILE_SET_MAX);
 	}
 	inputs->paths[inputs->path_count++] = path;
 	return true;
 }
 
 /* The files of a set are merged like other recordings, and so are those that a pattern matches. */
-static bool find_files(struct etl_file_set *set, const char *word, struct error *err)
+static bool find_files(struct etw_file_set *set, const char *word, struct etw_error *err)
 {
-	struct text gaps = { 0 };
-	bool good = etl_file_set_find(set, word, err);
+	struct etw_text gaps = { 0 };
+	bool good = etw_file_set_find(set, word, err);
 
-	etl_file_set_add_gaps(set, &gaps);
+	etw_file_set_add_gaps(set, &gaps);
 	if (good && gaps.data) {
 		tool_complain(TOOL_DONE, "relog", "warning: %s: %s", word, gaps.data);
 	}
 	text_free(&gaps);
-	return good && (set->count > 0 || etl_file_set_match(set, word, err));
+	return good && (set->count > 0 || etw_file_set_match(set, word, err));
 }
 
 bool relog_inputs_find(struct relog_inputs *inputs, const struct tool_arguments *arguments,
-		       struct error *err)
+		       struct etw_error *err)
 {
 	for (size_t i = 0; i < arguments->word_count; i++) {
-		struct etl_file_set *set = &inputs->sets[i];
+		struct etw_file_set *set = &inputs->sets[i];
 		bool good = find_files(set, arguments->words[i], err);
 
 		if (good && set->count == 0) {
@@ -58,27 +58,27 @@ static bool is_same_file(const struct os_file_stamp *a, const struct os_file_sta
 	       a->volume == b->volume;
 }
 
-bool relog_inputs_spare(const struct relog_inputs *inputs, const char *path, struct error *err)
+bool relog_inputs_spare(const struct relog_inputs *inputs, const char *path, struct etw_error *err)
 {
 	struct os_file_stamp written;
 
 	os_file_stamp(path, &written);
 	for (size_t i = 0; i < inputs->path_count; i++) {
 		if (is_same_file(&written, &inputs->stamps[i])) {
-			return error_set(err, ERROR_CONFIG, "%s is also an input", path);
+			return error_set(err, ETW_ERROR_CONFIG, "%s is also an input", path);
 		}
 	}
 	return true;
 }
 
 /* What would count events twice. */
-static bool check_stamps(const struct relog_inputs *inputs, size_t input, struct error *err)
+static bool check_stamps(const struct relog_inputs *inputs, size_t input, struct etw_error *err)
 {
 	const struct os_file_stamp *stamp = &inputs->stamps[input];
 
 	for (size_t i = 0; i < input; i++) {
 		if (is_same_file(&inputs->stamps[i], stamp)) {
-			return error_set(err, ERROR_CONFIG, "%s and %s are the same file",
+			return error_set(err, ETW_ERROR_CONFIG, "%s and %s are the same file",
 					 inputs->paths[i], inputs->paths[input]);
 		}
 	}
@@ -86,11 +86,11 @@ static bool check_stamps(const struct relog_inputs *inputs, size_t input, struct
 }
 
 bool relog_inputs_open(struct relog_inputs *inputs, uint8_t pointer_size, const char *output,
-		       struct error *err)
+		       struct etw_error *err)
 {
 	for (size_t i = 0; i < inputs->path_count; i++) {
 		const char *path = inputs->paths[i];
-		struct etl_file *file = etl_file_open(path, pointer_size, err);
+		struct etw_file *file = etw_file_open(path, pointer_size, err);
 
 		if (!file) {
 			return false;
@@ -101,7 +101,7 @@ bool relog_inputs_open(struct relog_inputs *inputs, uint8_t pointer_size, const 
 		if (!relog_inputs_spare(inputs, output, err) || !check_stamps(inputs, i, err)) {
 			return false;
 		}
-		if (!etl_mirror_fits(inputs->files[0], file, err)) {
+		if (!etw_mirror_fits(inputs->files[0], file, err)) {
 			return error_prefix(err, "%s cannot be merged with %s", path,
 					    inputs->paths[0]);
 		}
@@ -124,7 +124,7 @@ int64_t relog_inputs_start(const struct relog_inputs *inputs)
 void relog_inputs_close(struct relog_inputs *inputs)
 {
 	for (size_t i = 0; i < inputs->count; i++) {
-		etl_file_close(inputs->files[i]);
+		etw_file_close(inputs->files[i]);
 	}
 	inputs->count = 0;
 	inputs->size_bytes = 0;
@@ -134,7 +134,7 @@ void relog_inputs_done(struct relog_inputs *inputs)
 {
 	relog_inputs_close(inputs);
 	for (size_t i = 0; i < TOOL_WORDS_MOST; i++) {
-		etl_file_set_done(&inputs->sets[i]);
+		etw_file_set_done(&inputs->sets[i]);
 	}
 	inputs->path_count = 0;
 }

@@ -20,30 +20,30 @@
 struct relog_inputs {
 	/* Of each word: the files of a set, or those that a pattern matches; none for a single one.
 	 */
-	struct etl_file_set sets[TOOL_WORDS_MOST];
-	const char *paths[ETL_FILE_SET_MAX]; /* of all inputs; borrowed from words and sets */
+	struct etw_file_set sets[TOOL_WORDS_MOST];
+	const char *paths[ETW_FILE_SET_MAX]; /* of all inputs; borrowed from words and sets */
 	size_t path_count;
 	/* While they are open. */
-	struct etl_file *files[ETL_FILE_SET_MAX];      /* owned */
-	struct os_file_stamp stamps[ETL_FILE_SET_MAX]; /* of the files */
+	struct etw_file *files[ETW_FILE_SET_MAX];      /* owned */
+	struct os_file_stamp stamps[ETW_FILE_SET_MAX]; /* of the files */
 	size_t count;
 	uint64_t size_bytes; /* of all */
 };
 
 /* Finds the paths. Warns of numbers that a set does not have. */
 bool relog_inputs_find(struct relog_inputs *inputs, const struct tool_arguments *arguments,
-		       struct error *err);
+		       struct etw_error *err);
 
 /*
- * Opens them all. Fails if they cannot become one recording (etl_mirror_fits()), if two are the
+ * Opens them all. Fails if they cannot become one recording (etw_mirror_fits()), if two are the
  * same file, or if one is the output.
  */
 bool relog_inputs_open(struct relog_inputs *inputs, uint8_t pointer_size, const char *output,
-		       struct error *err);
+		       struct etw_error *err);
 
 /* Whether a file of this name may be written: false if it is one of them. Also after
  * relog_inputs_close(). */
-bool relog_inputs_spare(const struct relog_inputs *inputs, const char *path, struct error *err);
+bool relog_inputs_spare(const struct relog_inputs *inputs, const char *path, struct etw_error *err);
 
 /* When the first of them started; 100 ns since 1601 UTC. They are open. */
 int64_t relog_inputs_start(const struct relog_inputs *inputs);

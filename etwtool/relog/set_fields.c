@@ -35,12 +35,12 @@
 struct assignment {
 	const char *text; /* borrowed */
 	struct event_pattern pattern;
-	char *field;                       /* owned; without @ */
-	const struct header_field *header; /* NULL: a field of the payload */
+	char *field;                           /* owned; without @ */
+	const struct etw_header_field *header; /* NULL: a field of the payload */
 	struct json_document document;
-	struct json_value word; /* the value when it is no list and no object */
-	const struct json_value *value;
-	struct guid guid;       /* of @provider */
+	struct etw_json_value word; /* the value when it is no list and no object */
+	const struct etw_json_value *value;
+	struct etw_guid guid;   /* of @provider */
 	uint64_t number;        /* of the other values in headers */
 	bool event_met;         /* an event that it is about was there */
 	bool field_met;         /* … and had the field */
@@ -50,39 +50,40 @@ struct assignment {
 
 /* ---- the command line ---- */
 
-static bool bad_form(struct error *err, const char *text)
+static bool bad_form(struct etw_error *err, const char *text)
 {
-	return error_set(err, ERROR_CONFIG,
+	return error_set(err, ETW_ERROR_CONFIG,
 			 "expected EVENT.FIELD=VALUE, as in 'Image/Load.FileName=C:\\x.dll', found "
 			 "\"%.200s\"",
 			 text);
 }
 
-static bool read_header_value(struct assignment *assignment, const char *value, struct error *err)
+static bool read_header_value(struct assignment *assignment, const char *value,
+			      struct etw_error *err)
 {
-	assignment->header = header_field_find(assignment->field);
+	assignment->header = etw_header_field_find(assignment->field);
 	if (!assignment->header) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "\"%.200s\": a header has no value @%.60s; it has @provider, @id, "
 				 "@version, @opcode, @level, @task, @keyword, @pid and @tid",
 				 assignment->text, assignment->field);
 	}
-	if (header_field_is_guid(assignment->header)) {
+	if (etw_header_field_is_guid(assignment->header)) {
 		return guid_parse(value, &assignment->guid) ||
-		       error_set(err, ERROR_CONFIG,
+		       error_set(err, ETW_ERROR_CONFIG,
 				 "\"%.200s\": expected a GUID behind the =", assignment->text);
 	}
 	return parse_u64(value, strlen(value), &assignment->number) ||
-	       error_set(err, ERROR_CONFIG,
+	       error_set(err, ETW_ERROR_CONFIG,
 			 "\"%.200s\": expected a number behind the =", assignment->text);
 }
 
-static bool read_value(struct assignment *assignment, const char *value, struct error *err)
+static bool read_value(struct assignment *assignment, const char *value, struct etw_error *err)
 {
 	if (*value != '[' && *value != '{') {
-		assignment->word = (struct json_value){ .type = JSON_TEXT,
-							.text = value,
-							.size = strlen(value) };
+		assignment->word = (struct etw_json_value){ .type = JSON_TEXT,
+							    .text = value,
+							    .size = strlen(value) };
 		return true;
 	}
 	assignment->value = json_read(&assignment->document, value, strlen(value), err);
@@ -90,7 +91,7 @@ static bool read_value(struct assignment *assignment, const char *value, struct 
 	       error_prefix(err, "\"%.200s\": the value is no JSON", assignment->text);
 }
 
-static bool read_assignment(struct assignment *assignment, struct error *err)
+static bool read_assignment(struct assignment *assignment, struct etw_error *err)
 {
 	const char *text = assignment->text;
 	const char *equals = strchr(text, '='), *slash = text, *dot;
@@ -120,12 +121,12 @@ static void assignment_done(struct assignment *assignment)
 	json_document_done(&assignment->document);
 }
 
-bool set_fields_add(void *set_fields, const char *text, struct error *err)
+bool set_fields_add(void *set_fields, const char *text, struct etw_error *err)
 {
 	struct set_fields *set = set_fields;
 	struct assignment assignment = { .text = text };
 	struct assignment *grown;
-	struct encode_change *changes;
+	struct etw_encode_change *changes;
 
 	if (!read_assignment(&assignment, err)) {
 		assignment_done(&assignment);
@@ -153,7 +154,7 @@ void set_fields_done(struct set_fields *set_fields)
 	free(set_fields->assignments);
 	free(set_fields->changes);
 	map_done(&set_fields->idle);
-	payload_done(&set_fields->payload);
+	etw_payload_done(&set_fields->payload);
 	set_fields->assignments = NULL;
 	set_fields->changes = NULL;
 	set_fields->count = set_fields->capacity = 0;
@@ -161,13 +162,13 @@ void set_fields_done(struct set_fields *set_fields)
 
 /* ---- records ---- */
 
-void set_fields_class(struct set_fields *set_fields, const struct event_class *class)
+void set_fields_class(struct set_fields *set_fields, const struct etw_event_class *class)
 {
 	map_remove(&set_fields->idle, (uintptr_t) class);
 }
 
 /* Notes the names of the fields, to suggest one at the end. */
-static void offer_fields(struct assignment *assignment, const struct schema *schema)
+static void offer_fields(struct assignment *assignment, const struct etw_schema *schema)
 {
 	struct nearest *nearest = &assignment->nearest;
 	struct field_walk walk = { 0 };
@@ -189,7 +190,8 @@ static void offer_fields(struct assignment *assignment, const struct schema *sch
 }
 
 /* The changes of the payload that are about this class; a later assignment wins. */
-static size_t collect_changes(struct set_fields *set, const struct event_class *class, bool *any)
+static size_t collect_changes(struct set_fields *set, const struct etw_event_class *class,
+			      bool *any)
 {
 	size_t count = 0;
 
@@ -206,7 +208,7 @@ static size_t collect_changes(struct set_fields *set, const struct event_class *
 		if (assignment->header || !class->schema) {
 			continue;
 		}
-		index = schema_find_field(class->schema, assignment->field);
+		index = etw_schema_find_field(class->schema, assignment->field);
 		if (index < 0) {
 			offer_fields(assignment, class->schema);
 			continue;
@@ -215,7 +217,7 @@ static size_t collect_changes(struct set_fields *set, const struct event_class *
 		while (at < count && set->changes[at].index != (unsigned)index) {
 			at++;
 		}
-		set->changes[at] = (struct encode_change){
+		set->changes[at] = (struct etw_encode_change){
 			.index = (unsigned)index,
 			.value = assignment->value ? assignment->value : &assignment->word,
 		};
@@ -229,56 +231,57 @@ static size_t collect_changes(struct set_fields *set, const struct event_class *
  * payload that stays is copied with all the rest, because the payload of a damaged record, and one
  * without bytes, has no place in it.
  */
-static size_t store_payload(struct set_fields *set, const struct event_record *record,
+static size_t store_payload(struct set_fields *set, const struct etw_record *record,
 			    const uint8_t *bytes, size_t size)
 {
-	const struct payload *payload = &set->payload;
+	const struct etw_payload *payload = &set->payload;
 
 	if (payload->failed) {
 		return 0;
 	}
 	if (payload->size != record->payload_size ||
 	    (payload->size > 0 && memcmp(payload->bytes, record->payload, payload->size) != 0)) {
-		return etl_replace_payload(record, bytes, size, payload->bytes, payload->size,
+		return etw_replace_payload(record, bytes, size, payload->bytes, payload->size,
 					   set->record);
 	}
 	memcpy(set->record, bytes, size);
 	return size;
 }
 
-static bool set_header(struct set_fields *set, const struct event_record *record,
-		       const struct event_class *class, struct error *err)
+static bool set_header(struct set_fields *set, const struct etw_record *record,
+		       const struct etw_event_class *class, struct etw_error *err)
 {
-	enum record_type type = (enum record_type)record->type;
+	enum etw_record_type type = (enum etw_record_type)record->type;
 
 	for (size_t i = 0; i < set->count; i++) {
 		struct assignment *assignment = &set->assignments[i];
-		uint64_t most = assignment->header ? header_field_most(assignment->header, type) :
-						     0;
+		uint64_t most =
+			assignment->header ? etw_header_field_most(assignment->header, type) : 0;
 
 		if (most == 0 || !event_pattern_matches(&assignment->pattern, class)) {
 			continue;
 		}
 		assignment->field_met = true;
-		if (header_field_is_guid(assignment->header)) {
-			header_field_set_guid(assignment->header, type, &assignment->guid,
-					      set->record);
+		if (etw_header_field_is_guid(assignment->header)) {
+			etw_header_field_set_guid(assignment->header, type, &assignment->guid,
+						  set->record);
 		} else if (assignment->number > most) {
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "\"%.200s\": expected a number from 0 to %" PRIu64,
 					 assignment->text, most);
 		} else {
-			header_field_set(assignment->header, type, assignment->number, set->record);
+			etw_header_field_set(assignment->header, type, assignment->number,
+					     set->record);
 		}
 	}
 	return true;
 }
 
-enum set_answer set_fields_apply(struct set_fields *set_fields, const struct event_record *record,
-				 const struct event_class *class, const uint8_t **bytes,
-				 size_t *size, struct error *err)
+enum set_answer set_fields_apply(struct set_fields *set_fields, const struct etw_record *record,
+				 const struct etw_event_class *class, const uint8_t **bytes,
+				 size_t *size, struct etw_error *err)
 {
-	struct payload *payload = &set_fields->payload;
+	struct etw_payload *payload = &set_fields->payload;
 	bool any = false;
 	size_t count, new_size;
 
@@ -290,12 +293,12 @@ enum set_answer set_fields_apply(struct set_fields *set_fields, const struct eve
 		map_put(&set_fields->idle, (uintptr_t) class, NULL);
 		return SET_SAME;
 	}
-	payload_clear(payload);
+	etw_payload_clear(payload);
 	payload->pointer_size = record->pointer_size;
 	if (count == 0) {
-		payload_bytes(payload, record->payload, record->payload_size);
-	} else if (!encode_changed(class->schema, record, set_fields->changes, count, NULL, NULL,
-				   payload, err)) {
+		etw_payload_bytes(payload, record->payload, record->payload_size);
+	} else if (!etw_encode_changed(class->schema, record, set_fields->changes, count, NULL,
+				       NULL, payload, err)) {
 		error_prefix(err, "%s of event %" PRIu64, class->event_name, record->index);
 		return SET_FAILED;
 	}
@@ -305,7 +308,7 @@ enum set_answer set_fields_apply(struct set_fields *set_fields, const struct eve
 		return SET_FAILED;
 	}
 	if (new_size == 0) {
-		error_set(err, ERROR_LIMIT,
+		error_set(err, ETW_ERROR_LIMIT,
 			  "event %" PRIu64 " would be longer than a record can be", record->index);
 		return SET_FAILED;
 	}
@@ -320,19 +323,19 @@ enum set_answer set_fields_apply(struct set_fields *set_fields, const struct eve
 	return SET_CHANGED;
 }
 
-bool set_fields_found(const struct set_fields *set_fields, const char *where, struct error *err)
+bool set_fields_found(const struct set_fields *set_fields, const char *where, struct etw_error *err)
 {
 	for (size_t i = 0; i < set_fields->count; i++) {
 		const struct assignment *assignment = &set_fields->assignments[i];
 
 		if (!assignment->event_met) {
-			return error_set(err, ERROR_CONFIG, "\"%.200s\": %s has no such event",
+			return error_set(err, ETW_ERROR_CONFIG, "\"%.200s\": %s has no such event",
 					 assignment->text, where);
 		}
 		if (!assignment->field_met) {
 			const char *near = assignment->suggestion;
 
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "\"%.200s\": none of these events has a %s%s%s%s%s",
 					 assignment->text,
 					 assignment->header ? "value @" : "field ",

@@ -27,18 +27,18 @@ struct assignment; /* opaque */
 struct set_fields {
 	struct assignment *assignments; /* owned */
 	size_t count, capacity;
-	struct map idle; /* struct event_class * of classes that no assignment is about */
-	struct encode_change *changes; /* owned; of one record */
-	struct payload payload;
-	uint8_t record[ETL_RECORD_SIZE_MOST];
+	struct map idle; /* struct etw_event_class * of classes that no assignment is about */
+	struct etw_encode_change *changes; /* owned; of one record */
+	struct etw_payload payload;
+	uint8_t record[ETW_RECORD_SIZE_MOST];
 };
 
 /* Adds an assignment to a struct set_fields. An option_read: the text must stay where it is. */
-bool set_fields_add(void *set_fields, const char *text, struct error *err);
+bool set_fields_add(void *set_fields, const char *text, struct etw_error *err);
 void set_fields_done(struct set_fields *set_fields);
 
 /* An event class is new, or its struct is used for another one from now on. */
-void set_fields_class(struct set_fields *set_fields, const struct event_class *class);
+void set_fields_class(struct set_fields *set_fields, const struct etw_event_class *class);
 
 enum set_answer {
 	SET_SAME,    /* no assignment is about the record, or all values are there already */
@@ -53,9 +53,9 @@ enum set_answer {
  * @bytes:  the whole record, header included, of which *record was read; then the new one, which is
  *          valid until the next call.
  */
-enum set_answer set_fields_apply(struct set_fields *set_fields, const struct event_record *record,
-				 const struct event_class *class, const uint8_t **bytes,
-				 size_t *size, struct error *err);
+enum set_answer set_fields_apply(struct set_fields *set_fields, const struct etw_record *record,
+				 const struct etw_event_class *class, const uint8_t **bytes,
+				 size_t *size, struct etw_error *err);
 
 /*
  * After the last record: false, with a sentence, if an assignment was about no event, or about none
@@ -63,6 +63,7 @@ enum set_answer set_fields_apply(struct set_fields *set_fields, const struct eve
  *
  * @where:  what had the records, for the sentence: "the recording".
  */
-bool set_fields_found(const struct set_fields *set_fields, const char *where, struct error *err);
+bool set_fields_found(const struct set_fields *set_fields, const char *where,
+		      struct etw_error *err);
 
 #endif

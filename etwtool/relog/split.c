@@ -37,7 +37,7 @@
 
 enum { PARTS_MOST = 999999 };
 
-bool split_by_read(void *target, const char *text, struct error *err)
+bool split_by_read(void *target, const char *text, struct etw_error *err)
 {
 	static const struct {
 		const char *name;
@@ -67,14 +67,14 @@ bool split_by_read(void *target, const char *text, struct error *err)
 
 /* A buffer with records, or several that follow each other in the file. */
 struct entry {
-	struct etl_mirror_place place;
+	struct etw_mirror_place place;
 	uint64_t end;        /* offset of what follows it */
 	int64_t first, last; /* raw times, the lowest and the highest */
 	uint64_t size;       /* of its copy, in bytes, about */
 };
 
 struct split {
-	struct etl_file *input;
+	struct etw_file *input;
 	const struct split_request *request;
 	struct entry *entries; /* owned; in file order */
 	size_t count;
@@ -82,7 +82,7 @@ struct split {
 	const struct entry **by_time; /* owned; in the order of their first times */
 	struct describing describing;
 	struct replacement small; /* the small file, which never gets its place */
-	struct etl_file *names;   /* the same, to be read; owned */
+	struct etw_file *names;   /* the same, to be read; owned */
 
 	struct entry present; /* the buffer that the first pass is in */
 	bool has_records;
@@ -97,8 +97,8 @@ struct split {
 	unsigned parts;
 };
 
-static enum etl_mirror_action keep_describing(void *context, const struct event_record *record,
-					      struct etl_mirror_bytes *bytes)
+static enum etw_mirror_action keep_describing(void *context, const struct etw_record *record,
+					      struct etw_mirror_bytes *bytes)
 {
 	struct split *split = context;
 	struct entry *present = &split->present;
@@ -115,8 +115,8 @@ static enum etl_mirror_action keep_describing(void *context, const struct event_
 		present->place.records = record->index;
 	}
 	return is_describing(&split->describing, record) && !is_file_open(record) ?
-		       ETL_MIRROR_KEEP :
-		       ETL_MIRROR_DROP;
+		       ETW_MIRROR_KEEP :
+		       ETW_MIRROR_DROP;
 }
 
 /* Two and two entries become one. */
@@ -147,7 +147,7 @@ static void add_entry(struct split *split, uint64_t end)
 
 	present->end = end;
 	present->size = end - present->place.offset;
-	if (split->request->form.packing == ETL_PLAIN && present->size < usual) {
+	if (split->request->form.packing == ETW_PLAIN && present->size < usual) {
 		present->size = usual;
 	}
 	if (split->count == split->request->notes_most) {
@@ -189,20 +189,20 @@ static int compare_times(const void *a, const void *b)
 	return x->place.offset < y->place.offset ? -1 : 1;
 }
 
-static bool first_pass(struct split *split, struct etl_damage *damage, struct error *err)
+static bool first_pass(struct split *split, struct etw_damage *damage, struct etw_error *err)
 {
-	const struct etl_mirror_visitor visitor = {
+	const struct etw_mirror_visitor visitor = {
 		.context = split,
 		.decide = keep_describing,
 		.buffer_context = split,
 		.on_buffer = note_buffer,
 	};
-	struct etl_mirror *mirror = etl_mirror_open(split->small.temporary, split->request->form,
+	struct etw_mirror *mirror = etw_mirror_open(split->small.temporary, split->request->form,
 						    &split->input, 1, err);
-	bool good = mirror && etl_mirror_copy(mirror, split->input, &visitor, damage, err) &&
-		    etl_mirror_finish(mirror, err);
+	bool good = mirror && etw_mirror_copy(mirror, split->input, &visitor, damage, err) &&
+		    etw_mirror_finish(mirror, err);
 
-	etl_mirror_close(mirror);
+	etw_mirror_close(mirror);
 	if (!good) {
 		return false;
 	}
@@ -216,7 +216,7 @@ static bool first_pass(struct split *split, struct etl_damage *damage, struct er
 	if (split->count > 0) {
 		sort_items(split->by_time, split->count, sizeof(struct entry *), compare_times);
 	}
-	split->names = etl_file_open(split->small.temporary, 0, err);
+	split->names = etw_file_open(split->small.temporary, 0, err);
 	return split->names != NULL;
 }
 
@@ -227,15 +227,15 @@ static bool is_inside(const struct split *split, int64_t time)
 	return time >= split->from && (split->open_end || time < split->to);
 }
 
-static enum etl_mirror_action keep_outside(void *context, const struct event_record *record,
-					   struct etl_mirror_bytes *bytes)
+static enum etw_mirror_action keep_outside(void *context, const struct etw_record *record,
+					   struct etw_mirror_bytes *bytes)
 {
 	(void)bytes;
-	return is_inside(context, record->raw_time) ? ETL_MIRROR_DROP : ETL_MIRROR_KEEP;
+	return is_inside(context, record->raw_time) ? ETW_MIRROR_DROP : ETW_MIRROR_KEEP;
 }
 
-static enum etl_mirror_action keep_inside(void *context, const struct event_record *record,
-					  struct etl_mirror_bytes *bytes)
+static enum etw_mirror_action keep_inside(void *context, const struct etw_record *record,
+					  struct etw_mirror_bytes *bytes)
 {
 	struct split *split = context;
 
@@ -246,14 +246,14 @@ static enum etl_mirror_action keep_inside(void *context, const struct event_reco
 			split->goes_on = true;
 			split->later = record->raw_time;
 		}
-		return ETL_MIRROR_DROP;
+		return ETW_MIRROR_DROP;
 	}
 	split->kept++;
-	return ETL_MIRROR_KEEP;
+	return ETW_MIRROR_KEEP;
 }
 
 /* An etl_mirror_visitor's seek(): the next buffer that reaches into the time of the part. */
-static bool seek_inside(void *context, struct etl_mirror_place *place)
+static bool seek_inside(void *context, struct etw_mirror_place *place)
 {
 	struct split *split = context;
 
@@ -273,7 +273,7 @@ static bool seek_inside(void *context, struct etl_mirror_place *place)
 }
 
 /* "out_000001.etl" of "out.etl". */
-static void add_part_path(struct text *path, const char *output, unsigned number)
+static void add_part_path(struct etw_text *path, const char *output, unsigned number)
 {
 	size_t size = strlen(output);
 
@@ -284,16 +284,16 @@ static void add_part_path(struct text *path, const char *output, unsigned number
 	text_add_format(path, "_%06u.etl", number);
 }
 
-static bool write_part(struct split *split, struct error *err)
+static bool write_part(struct split *split, struct etw_error *err)
 {
-	const struct etl_mirror_visitor outside = { .context = split, .decide = keep_outside };
-	const struct etl_mirror_visitor inside = {
+	const struct etw_mirror_visitor outside = { .context = split, .decide = keep_outside };
+	const struct etw_mirror_visitor inside = {
 		.context = split, .decide = keep_inside, .seek_context = split, .seek = seek_inside
 	};
-	struct etl_damage known = { 0 }; /* the first pass has counted it */
-	struct etl_mirror_counts counts;
-	struct text path = { 0 };
-	struct etl_mirror *mirror;
+	struct etw_damage known = { 0 }; /* the first pass has counted it */
+	struct etw_mirror_counts counts;
+	struct etw_text path = { 0 };
+	struct etw_mirror *mirror;
 	bool good;
 
 	add_part_path(&path, split->request->output, split->parts + 1);
@@ -308,38 +308,38 @@ static bool write_part(struct split *split, struct error *err)
 		text_free(&path);
 		return false;
 	}
-	mirror = etl_mirror_open(path.data, split->request->form, &split->names, 1, err);
-	good = mirror && etl_mirror_copy(mirror, split->names, &outside, &known, err) &&
-	       etl_mirror_copy(mirror, split->input, &inside, &known, err);
+	mirror = etw_mirror_open(path.data, split->request->form, &split->names, 1, err);
+	good = mirror && etw_mirror_copy(mirror, split->names, &outside, &known, err) &&
+	       etw_mirror_copy(mirror, split->input, &inside, &known, err);
 	if (good && split->kept > 0) {
-		good = etl_mirror_finish(mirror, err);
+		good = etw_mirror_finish(mirror, err);
 		split->parts += good;
 		if (good && split->request->on_part) {
-			etl_mirror_counts(mirror, &counts);
+			etw_mirror_counts(mirror, &counts);
 			split->request->on_part(split->request->context, path.data, &counts);
 		}
 	}
-	etl_mirror_close(mirror);
+	etw_mirror_close(mirror);
 	text_free(&path);
 	return good;
 }
 
 /* ---- cuts ---- */
 
-static bool too_many(struct error *err)
+static bool too_many(struct etw_error *err)
 {
-	return error_set(err, ERROR_LIMIT, "would have more than %d parts", (int)PARTS_MOST);
+	return error_set(err, ETW_ERROR_LIMIT, "would have more than %d parts", (int)PARTS_MOST);
 }
 
-static bool by_duration(struct split *split, struct error *err)
+static bool by_duration(struct split *split, struct etw_error *err)
 {
-	const struct source_clock *clock = &split->input->format.clock;
-	uint64_t ticks = ticks_of_ms(split->request->by.duration_ms, clock->frequency);
+	const struct etw_source_clock *clock = &split->input->format.clock;
+	uint64_t ticks = etw_ticks_of_ms(split->request->by.duration_ms, clock->frequency);
 	int64_t start = clock->anchor_raw;
 	size_t next = 0;
 
 	if (ticks == 0 || ticks > INT64_MAX) {
-		return error_set(err, ERROR_LIMIT, "no part can be that short or that long");
+		return error_set(err, ETW_ERROR_LIMIT, "no part can be that short or that long");
 	}
 	split->from = INT64_MIN; /* what is before the start belongs to the first part */
 	for (;;) {
@@ -371,7 +371,7 @@ static bool by_duration(struct split *split, struct error *err)
 	}
 }
 
-static bool by_size(struct split *split, struct error *err)
+static bool by_size(struct split *split, struct etw_error *err)
 {
 	uint64_t most = split->request->by.size_bytes;
 	uint64_t names = split->names->input.size_bytes;
@@ -380,7 +380,7 @@ static bool by_size(struct split *split, struct error *err)
 	bool good = true;
 
 	if (names >= most) {
-		return error_set(err, ERROR_LIMIT,
+		return error_set(err, ETW_ERROR_LIMIT,
 				 "what every part needs is %" PRIu64
 				 " bytes, which leaves no room for other records",
 				 names);
@@ -424,7 +424,7 @@ static bool by_size(struct split *split, struct error *err)
 static void remove_parts(struct split *split)
 {
 	for (; split->parts > 0; split->parts--) {
-		struct text path = { 0 };
+		struct etw_text path = { 0 };
 
 		add_part_path(&path, split->request->output, split->parts);
 		if (!path.failed) {
@@ -434,8 +434,8 @@ static void remove_parts(struct split *split)
 	}
 }
 
-bool split_recording(struct etl_file *input, const struct split_request *request,
-		     struct etl_damage *damage, struct error *err)
+bool split_recording(struct etw_file *input, const struct split_request *request,
+		     struct etw_damage *damage, struct etw_error *err)
 {
 	struct split split = { .input = input, .request = request };
 	bool good;
@@ -447,7 +447,7 @@ bool split_recording(struct etl_file *input, const struct split_request *request
 	if (!good) {
 		remove_parts(&split);
 	}
-	etl_file_close(split.names);
+	etw_file_close(split.names);
 	replacement_done(&split.small);
 	describing_done(&split.describing);
 	free(split.by_time);

@@ -19,21 +19,21 @@ struct split_by {
 };
 
 /* Reads a struct split_by: "100MB", "64MiB", "30s", "1m". An option_read. */
-bool split_by_read(void *by, const char *text, struct error *err);
+bool split_by_read(void *by, const char *text, struct etw_error *err);
 
 struct split_request {
 	struct split_by by;
 	const char *output; /* "out.etl" gives out_000001.etl and so on */
-	struct etl_mirror_form form;
+	struct etw_mirror_form form;
 	/* So many places and times of buffers are noted, at least 2; with more buffers a note is
 	 * about several. */
 	size_t notes_most;
 	void *context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* of the input, in a pass over it */
 	/* Whether a part may be written there; a file that has the name is replaced. */
-	bool (*may_write)(void *context, const char *path, struct error *err);
+	bool (*may_write)(void *context, const char *path, struct etw_error *err);
 	/* A part is there. */
-	void (*on_part)(void *context, const char *path, const struct etl_mirror_counts *counts);
+	void (*on_part)(void *context, const char *path, const struct etw_mirror_counts *counts);
 };
 
 /*
@@ -41,7 +41,7 @@ struct split_request {
  * others (exporter/track/describing.h); a time without any record has no part. Damage of the input
  * is counted once.
  */
-bool split_recording(struct etl_file *input, const struct split_request *request,
-		     struct etl_damage *damage, struct error *err);
+bool split_recording(struct etw_file *input, const struct split_request *request,
+		     struct etw_damage *damage, struct etw_error *err);
 
 #endif

@@ -42,7 +42,7 @@ struct relog {
 	size_t present; /* input */
 	uint64_t bytes_before;
 	uint64_t bytes_total;
-	struct etl_mirror *mirror;
+	struct etw_mirror *mirror;
 	struct relog_decision decision;
 	uint64_t bad_buffers, bad_buffers_before; /* of the copies; when the filter chose */
 	struct relog_changes *changes;
@@ -63,15 +63,15 @@ static const char *path_of(const struct relog *relog, size_t input)
 
 /* ---- what the filter keeps ---- */
 
-static void on_class(void *context, const struct event_class *class)
+static void on_class(void *context, const struct etw_event_class *class)
 {
 	struct relog *relog = context;
 
 	event_filter_class(&relog->request->filter, class);
 }
 
-static void on_record(void *context, struct recording *recording, const struct event_record *record,
-		      const struct event_class *class)
+static void on_record(void *context, struct recording *recording, const struct etw_record *record,
+		      const struct etw_event_class *class)
 {
 	struct relog *relog = context;
 
@@ -93,7 +93,7 @@ static void on_buffer(void *context, uint64_t bytes_read)
 		      relog->bytes_total);
 }
 
-static void warn_of_damage(const struct relog *relog, const struct etl_damage *damage)
+static void warn_of_damage(const struct relog *relog, const struct etw_damage *damage)
 {
 	const char *path = path_of(relog, relog->present);
 
@@ -102,7 +102,7 @@ static void warn_of_damage(const struct relog *relog, const struct etl_damage *d
 			      "warning: %s is cut short; everything up to there is copied", path);
 	}
 	if (damage->bad_buffers > 0 || damage->bad_records > 0) {
-		struct text lost = { 0 };
+		struct etw_text lost = { 0 };
 
 		text_add_damage(&lost, damage->bad_buffers, damage->bad_records);
 		tool_complain(TOOL_DONE, "relog", "warning: %s is damaged: %s left out", path,
@@ -111,23 +111,23 @@ static void warn_of_damage(const struct relog *relog, const struct etl_damage *d
 	}
 }
 
-static bool copy(struct relog *relog, struct error *err)
+static bool copy(struct relog *relog, struct etw_error *err)
 {
-	const struct etl_mirror_visitor visitor = {
+	const struct etw_mirror_visitor visitor = {
 		.context = &relog->decision,
 		.decide = relog_decision_needed(&relog->decision) ? relog_decide : NULL,
 		.buffer_context = relog,
 		.on_buffer = on_buffer,
 	};
-	struct etl_damage damage = { 0 };
+	struct etw_damage damage = { 0 };
 	bool good;
 
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
 	relog->progress.passes = 1;
-	good = etl_mirror_copy(relog->mirror, relog->inputs.files[relog->present], &visitor,
+	good = etw_mirror_copy(relog->mirror, relog->inputs.files[relog->present], &visitor,
 			       &damage, err);
 	progress_end(&relog->progress);
-	if (relog->decision.failure.code != ERROR_NONE) {
+	if (relog->decision.failure.code != ETW_ERROR_NONE) {
 		*err = relog->decision.failure;
 	}
 	if (good && !relog->decision.choosing) { /* else the run before has said it */
@@ -141,7 +141,7 @@ static bool copy(struct relog *relog, struct error *err)
 
 /* ---- the command ---- */
 
-static bool open_inputs(struct relog *relog, struct error *err)
+static bool open_inputs(struct relog *relog, struct etw_error *err)
 {
 	struct relog_request *request = relog->request;
 
@@ -156,12 +156,12 @@ static bool open_inputs(struct relog *relog, struct error *err)
 
 /* part: what is not in it is in other parts. Nothing is printed into the recording itself. */
 static bool print_result(const struct relog *relog, const char *path,
-			 const struct etl_mirror_counts *counts, bool part)
+			 const struct etw_mirror_counts *counts, bool part)
 {
 	struct os_file_stamp stamp;
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
-	if (etl_output_is_standard(path)) {
+	if (etw_output_is_standard(path)) {
 		return true;
 	}
 	os_file_stamp(path, &stamp);
@@ -191,7 +191,7 @@ static bool names_were_found(const struct relog *relog)
 {
 	bool filter = relog->decision.choosing;
 	const char *where = filter ? "what the filter keeps" : "the recording";
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (filter && !event_filter_found(&relog->request->filter, &relog->times, "relog")) {
 		return false;
@@ -204,7 +204,7 @@ static bool names_were_found(const struct relog *relog)
 }
 
 /* Runs over all inputs as one recording: the indexes of an input follow those of the one before. */
-static bool choose(struct relog *relog, struct error *err)
+static bool choose(struct relog *relog, struct etw_error *err)
 {
 	const struct recording_options options = {
 		.probe = relog->request->filter.probe,
@@ -214,7 +214,7 @@ static bool choose(struct relog *relog, struct error *err)
 		.paths = relog->inputs.paths,
 		.path_count = relog->inputs.path_count > 1 ? relog->inputs.path_count : 0,
 	};
-	struct source_statistics statistics;
+	struct etw_source_statistics statistics;
 	struct recording *recording;
 	bool good;
 
@@ -240,25 +240,25 @@ static bool choose(struct relog *relog, struct error *err)
  * Whether the records have the same indexes in the copies as when the filter chose. They have not
  * if a damaged buffer was left out only once, which may be where buffers unpack to very much.
  */
-static bool indexes_agree(const struct relog *relog, struct error *err)
+static bool indexes_agree(const struct relog *relog, struct etw_error *err)
 {
 	return !relog->decision.choosing || relog->bad_buffers == relog->bad_buffers_before ||
-	       error_set(err, ERROR_FORMAT,
+	       error_set(err, ETW_ERROR_FORMAT,
 			 "the recordings are damaged in such a way that a filter cannot read them "
 			 "together: filter each by itself");
 }
 
 /* Writes the recording that is made from all inputs. */
-static bool make(struct relog *relog, const char *path, struct etl_mirror_form form,
-		 struct etl_mirror_counts *counts, struct error *err)
+static bool make(struct relog *relog, const char *path, struct etw_mirror_form form,
+		 struct etw_mirror_counts *counts, struct etw_error *err)
 {
 	if (relog->decision.choosing && !choose(relog, err)) {
 		return false;
 	}
-	relog->mirror = etl_mirror_open(path, form, relog->inputs.files, relog->inputs.count, err);
+	relog->mirror = etw_mirror_open(path, form, relog->inputs.files, relog->inputs.count, err);
 	for (; relog->mirror && relog->present < relog->inputs.count; relog->present++) {
 		if (!copy(relog, err)) {
-			return etl_mirror_output_failed(relog->mirror) ?
+			return etw_mirror_output_failed(relog->mirror) ?
 				       false :
 				       error_prefix(err, "%s", path_of(relog, relog->present));
 		}
@@ -266,13 +266,13 @@ static bool make(struct relog *relog, const char *path, struct etl_mirror_form f
 	if (!relog->mirror || !indexes_agree(relog, err) || !names_were_found(relog)) {
 		return false;
 	}
-	if (relog->changes && etl_mirror_writer(relog->mirror)) {
-		relog->added = relog_changes_add(relog->changes, etl_mirror_writer(relog->mirror));
+	if (relog->changes && etw_mirror_writer(relog->mirror)) {
+		relog->added = relog_changes_add(relog->changes, etw_mirror_writer(relog->mirror));
 	}
-	if (!etl_mirror_finish(relog->mirror, err)) {
+	if (!etw_mirror_finish(relog->mirror, err)) {
 		return false;
 	}
-	etl_mirror_counts(relog->mirror, counts);
+	etw_mirror_counts(relog->mirror, counts);
 	return true;
 }
 
@@ -281,7 +281,7 @@ static bool make(struct relog *relog, const char *path, struct etl_mirror_form f
 /* Of a key that cannot be guessed, in hexadecimal; also less than a GUID as text has. */
 enum { KEY_LEAST = 16, KEY_MOST = 1 << 20 };
 
-static bool read_key(struct relog *relog, struct error *err)
+static bool read_key(struct relog *relog, struct etw_error *err)
 {
 	const char *path = relog->request->key_file;
 
@@ -292,13 +292,13 @@ static bool read_key(struct relog *relog, struct error *err)
 		return error_prefix(err, "%s", path);
 	}
 	return relog->key_size >= KEY_LEAST ||
-	       error_set(err, ERROR_CONFIG, "%s: a key has at least %d bytes, this one has %zu",
+	       error_set(err, ETW_ERROR_CONFIG, "%s: a key has at least %d bytes, this one has %zu",
 			 path, KEY_LEAST, relog->key_size);
 }
 
 static void print_replaced(const struct anonymise_counts *counts)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	anonymise_report(counts, &out);
 	if (!out.failed) {
@@ -308,9 +308,9 @@ static void print_replaced(const struct anonymise_counts *counts)
 }
 
 /* Takes the names out of the only input, or of what was made from several, or with a filter. */
-static bool make_anonymised(struct relog *relog, struct etl_file *input, const char *path,
-			    struct etl_mirror_form form, bool warn,
-			    struct etl_mirror_counts *counts, struct error *err)
+static bool make_anonymised(struct relog *relog, struct etw_file *input, const char *path,
+			    struct etw_mirror_form form, bool warn,
+			    struct etw_mirror_counts *counts, struct etw_error *err)
 {
 	const struct anonymise_request request = {
 		.options = { .key = relog->key,
@@ -343,14 +343,14 @@ static bool make_anonymised(struct relog *relog, struct etl_file *input, const c
 /* ---- parts ---- */
 
 /* A set of parts that is split anew has the same names. */
-static bool may_write(void *context, const char *path, struct error *err)
+static bool may_write(void *context, const char *path, struct etw_error *err)
 {
 	const struct relog *relog = context;
 
 	return relog_inputs_spare(&relog->inputs, path, err);
 }
 
-static void on_part(void *context, const char *path, const struct etl_mirror_counts *counts)
+static void on_part(void *context, const char *path, const struct etw_mirror_counts *counts)
 {
 	struct relog *relog = context;
 
@@ -360,20 +360,20 @@ static void on_part(void *context, const char *path, const struct etl_mirror_cou
 }
 
 /* Splits the only input, or what was made from several, or with a filter. */
-static bool make_parts(struct relog *relog, struct etl_file *input, struct etl_mirror_form form,
-		       bool warn, struct error *err)
+static bool make_parts(struct relog *relog, struct etw_file *input, struct etw_mirror_form form,
+		       bool warn, struct etw_error *err)
 {
 	const struct split_request request = {
 		.by = relog->request->split,
 		.output = relog->request->output,
 		.form = form,
-		.notes_most = ETL_INDEX_MAX,
+		.notes_most = ETW_INDEX_MAX,
 		.context = relog,
 		.on_buffer = on_buffer,
 		.may_write = may_write,
 		.on_part = on_part,
 	};
-	struct etl_damage damage = { 0 };
+	struct etw_damage damage = { 0 };
 	bool good;
 
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_STREAMS);
@@ -386,7 +386,7 @@ static bool make_parts(struct relog *relog, struct etl_file *input, struct etl_m
 		warn_of_damage(relog, &damage);
 	}
 	if (good && relog->parts == 0) {
-		return error_set(err, ERROR_FORMAT, "%s: there is no record to split",
+		return error_set(err, ETW_ERROR_FORMAT, "%s: there is no record to split",
 				 relog->request->output);
 	}
 	return good && !relog->unprinted;
@@ -397,12 +397,12 @@ static bool make_parts(struct relog *relog, struct etl_file *input, struct etl_m
 /* A recording between two steps: a file beside the output that is gone at the end. */
 struct between {
 	struct replacement place; /* which it never gets */
-	struct etl_file *file;
+	struct etw_file *file;
 };
 
-static bool open_between(struct between *between, struct relog *relog, struct error *err)
+static bool open_between(struct between *between, struct relog *relog, struct etw_error *err)
 {
-	between->file = etl_file_open(between->place.temporary,
+	between->file = etw_file_open(between->place.temporary,
 				      relog->request->arguments.pointer_size, err);
 	relog->present = 0;
 	return between->file != NULL;
@@ -410,7 +410,7 @@ static bool open_between(struct between *between, struct relog *relog, struct er
 
 static void remove_between(struct between *between)
 {
-	etl_file_close(between->file);
+	etw_file_close(between->file);
 	replacement_done(&between->place);
 }
 
@@ -422,14 +422,14 @@ static bool needs_whole(const struct relog *relog)
 
 /* Several inputs and filters make one recording first; then names are taken out; then it is split.
  */
-static bool make_in_steps(struct relog *relog, struct etl_mirror_form form, bool split,
-			  struct error *err)
+static bool make_in_steps(struct relog *relog, struct etw_mirror_form form, bool split,
+			  struct etw_error *err)
 {
 	const struct relog_request *request = relog->request;
-	const struct etl_mirror_form as_read = { ETL_AS_READ, form.threads };
-	struct etl_mirror_counts counts = { 0 }, whole_counts = { 0 };
+	const struct etw_mirror_form as_read = { ETW_AS_READ, form.threads };
+	struct etw_mirror_counts counts = { 0 }, whole_counts = { 0 };
 	struct between whole = { .file = NULL }, nameless = { .file = NULL };
-	struct etl_file *input = relog->inputs.files[0];
+	struct etw_file *input = relog->inputs.files[0];
 	bool good = true, warn = true; /* of damage, which is in the inputs only */
 
 	if (needs_whole(relog)) {
@@ -459,23 +459,23 @@ static bool make_in_steps(struct relog *relog, struct etl_mirror_form form, bool
 	return good;
 }
 
-static bool make_all(struct relog *relog, struct error *err)
+static bool make_all(struct relog *relog, struct etw_error *err)
 {
 	struct relog_request *request = relog->request;
-	const struct etl_mirror_form form = {
-		.packing = request->compress ? ETL_COMPRESSED :
-			   request->plain    ? ETL_PLAIN :
-					       ETL_AS_READ,
+	const struct etw_mirror_form form = {
+		.packing = request->compress ? ETW_COMPRESSED :
+			   request->plain    ? ETW_PLAIN :
+					       ETW_AS_READ,
 		.threads = request->threads,
 	};
 	bool split = request->split.size_bytes > 0 || request->split.duration_ms > 0;
-	struct etl_mirror_counts counts;
+	struct etw_mirror_counts counts;
 
-	if (!etl_output_is_standard(request->output) && !tool_may_replace(request->output, err)) {
+	if (!etw_output_is_standard(request->output) && !tool_may_replace(request->output, err)) {
 		return false;
 	}
-	if (request->anonymise && etl_output_is_standard(request->output) && needs_whole(relog)) {
-		return error_set(err, ERROR_CONFIG,
+	if (request->anonymise && etw_output_is_standard(request->output) && needs_whole(relog)) {
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "-o - and --anonymise together take one recording and nothing "
 				 "else: etwtool relog … -o - | etwtool relog - --anonymise -o -");
 	}
@@ -487,7 +487,7 @@ static bool make_all(struct relog *relog, struct error *err)
 }
 
 /* Learns what the inputs say about their events, and reads what is to be added. */
-static bool prepare_changes(struct relog *relog, struct error *err)
+static bool prepare_changes(struct relog *relog, struct etw_error *err)
 {
 	struct relog_request *request = relog->request;
 	const struct relog_changes_options options = {
@@ -509,7 +509,7 @@ static bool prepare_changes(struct relog *relog, struct error *err)
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
 	relog->progress.passes = 1;
 	for (; good && relog->present < relog->inputs.count; relog->present++) {
-		struct etl_file *input = relog->inputs.files[relog->present];
+		struct etw_file *input = relog->inputs.files[relog->present];
 
 		good = relog_changes_learn(relog->changes, input, on_buffer, relog, err) ||
 		       error_prefix(err, "%s", path_of(relog, relog->present));
@@ -544,7 +544,7 @@ static const char *find_mistake(const struct relog_request *request)
 	if (!request->anonymise && request->keep_undescribed) {
 		return "--keep-undescribed is of no use without --anonymise";
 	}
-	if (etl_output_is_standard(request->output)) {
+	if (etw_output_is_standard(request->output)) {
 		if (request->split.size_bytes != 0 || request->split.duration_ms != 0) {
 			return "--split makes several files, which - cannot be";
 		}
@@ -575,7 +575,7 @@ static int run(struct tool_arguments *arguments)
 	struct relog_request *request = (struct relog_request *)arguments;
 	const char *mistake = find_mistake(request);
 	struct relog *relog;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	int status = TOOL_FAILED;
 
 	if (mistake) {
@@ -604,11 +604,11 @@ static int run(struct tool_arguments *arguments)
 	}
 
 done:
-	if (err.code != ERROR_NONE) {
-		status = tool_complain(err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED,
+	if (err.code != ETW_ERROR_NONE) {
+		status = tool_complain(err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED,
 				       "relog", "%s", err.text);
 	}
-	etl_mirror_close(relog->mirror);
+	etw_mirror_close(relog->mirror);
 	relog_inputs_done(&relog->inputs);
 	relog_decision_done(&relog->decision);
 	relog_changes_free(relog->changes);
@@ -627,7 +627,7 @@ static void done(struct tool_arguments *arguments)
 
 #define AT(member) .offset = offsetof(struct relog_request, member)
 
-static bool read_assignment(void *set, const char *text, struct error *err)
+static bool read_assignment(void *set, const char *text, struct etw_error *err)
 {
 	return set_fields_add(set, text, err) || error_prefix(err, "--set");
 }

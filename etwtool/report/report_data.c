@@ -122,7 +122,7 @@ static void write_data(struct json *json, const struct report *report,
 	json_member_u64(json, "format", 1);
 	json_member_string(json, "file", report->name);
 	json_member_u64(json, "records", steps->records);
-	json_member_u64(json, "origin_us", time_since_1970(steps->origin) / 10);
+	json_member_u64(json, "origin_us", etw_time_since_1970(steps->origin) / 10);
 	json_member_i64(json, "step_us", steps->step / 10);
 	json_member_u64(json, "steps", steps->step > 0 ? steps->current + 1 : 0);
 	json_member_u64(json, "events_lost", report->statistics.events_lost);
@@ -141,10 +141,10 @@ static void write_data(struct json *json, const struct report *report,
 	json_object_end(json);
 }
 
-void report_add_data(struct text *html, const struct report *report,
+void report_add_data(struct etw_text *html, const struct report *report,
 		     const struct report_colours *colours)
 {
-	struct text data = { 0 };
+	struct etw_text data = { 0 };
 	struct json json;
 
 	json_init(&json, &data, false);

@@ -39,7 +39,8 @@ enum {
 	CONFIG_CPU = 10,
 };
 
-bool report_events_init(struct report_events *events, struct registry *registry, struct error *err)
+bool report_events_init(struct report_events *events, struct registry *registry,
+			struct etw_error *err)
 {
 	events->registry = registry;
 	events->path = derived_find("Path");
@@ -75,38 +76,39 @@ void report_events_done(struct report_events *events)
 
 /* ---- fields ---- */
 
-static bool read_indexed(const struct schema *schema, int index, const struct event_record *record,
-			 uint32_t *value)
+static bool read_indexed(const struct etw_schema *schema, int index,
+			 const struct etw_record *record, uint32_t *value)
 {
-	struct field_slice slice;
+	struct etw_field_slice slice;
 
-	if (index < 0 || !field_locate(schema, (unsigned)index, record, &slice)) {
+	if (index < 0 || !etw_field_locate(schema, (unsigned)index, record, &slice)) {
 		return false;
 	}
-	*value = (uint32_t)field_u64(&schema->fields[index], &slice);
+	*value = (uint32_t)etw_field_u64(&schema->fields[index], &slice);
 	return true;
 }
 
-static bool read_number(const struct event_class *class, const struct event_record *record,
+static bool read_number(const struct etw_event_class *class, const struct etw_record *record,
 			const char *name, uint32_t *value)
 {
-	return read_indexed(class->schema, schema_find_field(class->schema, name), record, value);
+	return read_indexed(class->schema, etw_schema_find_field(class->schema, name), record,
+			    value);
 }
 
 /* As UTF-8, at most so many bytes; "" if the record does not have it. NULL without memory. */
-static char *read_text(const struct event_class *class, const struct event_record *record,
+static char *read_text(const struct etw_event_class *class, const struct etw_record *record,
 		       const char *name, size_t most)
 {
-	int index = schema_find_field(class->schema, name);
-	struct field_slice slice = { 0 };
-	struct text text = { 0 };
+	int index = etw_schema_find_field(class->schema, name);
+	struct etw_field_slice slice = { 0 };
+	struct etw_text text = { 0 };
 	char *copy;
 
 	if (index >= 0) {
-		field_locate(class->schema, (unsigned)index, record, &slice);
+		etw_field_locate(class->schema, (unsigned)index, record, &slice);
 	}
 	if (slice.at) {
-		field_text(&class->schema->fields[index], &slice, &text);
+		etw_field_text(&class->schema->fields[index], &slice, &text);
 	}
 	copy = text_duplicate(text.size > 0 ? text.data : "", text.size < most ? text.size : most);
 	text_free(&text);
@@ -116,8 +118,8 @@ static char *read_text(const struct event_class *class, const struct event_recor
 /* ---- processes ---- */
 
 static struct report_process *add_process(struct report_events *events,
-					  const struct event_record *record,
-					  const struct event_class *class, uint32_t process_id)
+					  const struct etw_record *record,
+					  const struct etw_event_class *class, uint32_t process_id)
 {
 	struct report_process *grown, *process;
 	uint64_t *index;
@@ -142,8 +144,8 @@ static struct report_process *add_process(struct report_events *events,
 	*index = events->process_count++;
 	process = &events->processes[*index];
 	*process = (struct report_process){ .process_id = process_id,
-					    .start = RECORD_NO_TIME,
-					    .end = RECORD_NO_TIME };
+					    .start = ETW_RECORD_NO_TIME,
+					    .end = ETW_RECORD_NO_TIME };
 	read_number(class, record, "ParentId", &process->parent_id);
 	process->name = read_text(class, record, "ImageFileName", PATH_MOST);
 	process->command = read_text(class, record, "CommandLine", COMMAND_MOST);
@@ -151,8 +153,8 @@ static struct report_process *add_process(struct report_events *events,
 	return process;
 }
 
-static void take_process(struct report_events *events, const struct event_record *record,
-			 const struct event_class *class)
+static void take_process(struct report_events *events, const struct etw_record *record,
+			 const struct etw_event_class *class)
 {
 	uint32_t process_id, status;
 	const uint64_t *index;
@@ -166,10 +168,10 @@ static void take_process(struct report_events *events, const struct event_record
 	if (index) {
 		process = &events->processes[*index];
 	}
-	if (process && record->opcode == PROCESS_START && process->end == RECORD_NO_TIME) {
+	if (process && record->opcode == PROCESS_START && process->end == ETW_RECORD_NO_TIME) {
 		process->end = record->time; /* its stop was lost: it ended before that */
 	}
-	if (!process || record->opcode == PROCESS_START || process->end != RECORD_NO_TIME) {
+	if (!process || record->opcode == PROCESS_START || process->end != ETW_RECORD_NO_TIME) {
 		process = add_process(events, record, class, process_id);
 	}
 	if (process && record->opcode == PROCESS_START) {
@@ -183,8 +185,8 @@ static void take_process(struct report_events *events, const struct event_record
 
 /* ---- the machine ---- */
 
-static void take_machine(struct report_events *events, const struct event_record *record,
-			 const struct event_class *class)
+static void take_machine(struct report_events *events, const struct etw_record *record,
+			 const struct etw_event_class *class)
 {
 	struct report_machine *machine = &events->machine;
 
@@ -204,12 +206,12 @@ static bool read_derived(const struct derived_field *row, struct derived_read *r
 
 /* The path as people know it: "\Device\HarddiskVolume3\a" is "C:\a" on volume C:. volume: the label
  * id of its volume, or INTERN_FULL. */
-static void add_path(struct text *out, const struct report_events *events,
-		     const struct field_slice *raw, uint64_t volume)
+static void add_path(struct etw_text *out, const struct report_events *events,
+		     const struct etw_field_slice *raw, uint64_t volume)
 {
 	static const char device[] = "\\Device\\";
 	const char *path, *rest = NULL;
-	struct text clean = { 0 };
+	struct etw_text clean = { 0 };
 
 	if (raw->size == 0) {
 		text_add_string(out, "_unknown");
@@ -242,11 +244,11 @@ static void add_path(struct text *out, const struct report_events *events,
 static uint32_t path_id(struct report_events *events, struct derived_read *read)
 {
 	struct report_path *place;
-	struct text path = { 0 };
-	struct field_slice raw;
+	struct etw_text path = { 0 };
+	struct etw_field_slice raw;
 
 	if (!read_derived(events->path, read) || read->slice.size == 0) {
-		read->slice = (struct field_slice){ .at = (const uint8_t *)"" };
+		read->slice = (struct etw_field_slice){ .at = (const uint8_t *)"" };
 	}
 	raw = read->slice;
 	place = &events->recent[hash_u64((uintptr_t)raw.at) % REPORT_RECENT_PATHS];
@@ -266,8 +268,8 @@ static uint32_t path_id(struct report_events *events, struct derived_read *read)
 	return place->id;
 }
 
-static void take_file(struct report_events *events, const struct event_record *record,
-		      const struct event_class *class, struct tracker *tracker,
+static void take_file(struct report_events *events, const struct etw_record *record,
+		      const struct etw_event_class *class, struct tracker *tracker,
 		      enum report_direction direction)
 {
 	struct derived_read read = { .tracker = tracker, .record = record };
@@ -276,8 +278,8 @@ static void take_file(struct report_events *events, const struct event_record *r
 	/* The layouts of kernel events are there as long as the program. */
 	if (events->layout != class->schema) {
 		events->layout = class->schema;
-		events->size_index = schema_find_field(class->schema, "IoSize");
-		events->flags_index = schema_find_field(class->schema, "IoFlags");
+		events->size_index = etw_schema_find_field(class->schema, "IoSize");
+		events->flags_index = etw_schema_find_field(class->schema, "IoFlags");
 	}
 	if (!read_indexed(class->schema, events->size_index, record, &bytes) ||
 	    !read_indexed(class->schema, events->flags_index, record, &flags)) {
@@ -340,8 +342,8 @@ size_t report_files(const struct report_events *events, enum report_direction di
 	return count;
 }
 
-void report_events_record(void *context, const struct event_record *record,
-			  const struct event_class *class, struct tracker *tracker)
+void report_events_record(void *context, const struct etw_record *record,
+			  const struct etw_event_class *class, struct tracker *tracker)
 {
 	struct report_events *events = context;
 
@@ -349,16 +351,16 @@ void report_events_record(void *context, const struct event_record *record,
 		return;
 	}
 	switch (class->kernel_class) {
-	case KERNEL_PROCESS:
+	case ETW_KERNEL_PROCESS:
 		take_process(events, record, class);
 		break;
-	case KERNEL_FILE_IO:
+	case ETW_KERNEL_FILE_IO:
 		if (record->opcode == FILE_IO_READ || record->opcode == FILE_IO_WRITE) {
 			take_file(events, record, class, tracker,
 				  record->opcode == FILE_IO_READ ? REPORT_READ : REPORT_WRITTEN);
 		}
 		break;
-	case KERNEL_SYSTEM_CONFIG:
+	case ETW_KERNEL_SYSTEM_CONFIG:
 		if (record->opcode == CONFIG_CPU) {
 			take_machine(events, record, class);
 		}

@@ -27,7 +27,7 @@ enum {
 struct report_process {
 	char *name, *command; /* UTF-8, owned; command: the line that started it, "" if not known */
 	uint32_t process_id, parent_id;
-	int64_t start, end;  /* RECORD_NO_TIME: before and after the recording */
+	int64_t start, end;  /* ETW_RECORD_NO_TIME: before and after the recording */
 	int32_t exit_status; /* 0 if it is not known */
 	bool exit_known;
 };
@@ -64,7 +64,7 @@ struct report_events {
 	const struct derived_field *path, *volume, *paging;
 	struct intern *paths; /* owned */
 	struct report_path recent[REPORT_RECENT_PATHS];
-	const struct schema
+	const struct etw_schema
 		*layout; /* of the latest read or write, with the places of two fields */
 	int size_index, flags_index;
 	struct top_sketch files[REPORT_DIRECTIONS];
@@ -72,12 +72,13 @@ struct report_events {
 };
 
 /* On failure report_events_done() is due as well. */
-bool report_events_init(struct report_events *events, struct registry *registry, struct error *err);
+bool report_events_init(struct report_events *events, struct registry *registry,
+			struct etw_error *err);
 void report_events_done(struct report_events *events);
 
 /* As struct pipeline_observer has it; context is the struct report_events. */
-void report_events_record(void *context, const struct event_record *record,
-			  const struct event_class *class, struct tracker *tracker);
+void report_events_record(void *context, const struct etw_record *record,
+			  const struct etw_event_class *class, struct tracker *tracker);
 
 /*
  * The files with most bytes of one process, the first of them first, at most REPORT_FILES; their

@@ -19,18 +19,18 @@
 
 /* ---- what, when, where ---- */
 
-static void add_fact(struct text *html, const char *name)
+static void add_fact(struct etw_text *html, const char *name)
 {
 	text_add_format(html, "<div><dt>%s</dt><dd>", name);
 }
 
-static void end_fact(struct text *html)
+static void end_fact(struct etw_text *html)
 {
 	text_add_string(html, "</dd></div>\n");
 }
 
 /* "2024-05-14 07:00:00.002", or without the date if it is that of another time. */
-static void add_utc(struct text *html, int64_t time, int64_t after)
+static void add_utc(struct etw_text *html, int64_t time, int64_t after)
 {
 	char text[UTC_TEXT_SIZE], other[UTC_TEXT_SIZE];
 
@@ -38,14 +38,15 @@ static void add_utc(struct text *html, int64_t time, int64_t after)
 		text_add_string(html, "not known");
 		return;
 	}
-	if (after == RECORD_NO_TIME || !utc_format(after, other) || memcmp(text, other, 10) != 0) {
+	if (after == ETW_RECORD_NO_TIME || !utc_format(after, other) ||
+	    memcmp(text, other, 10) != 0) {
 		text_add(html, text, 10);
 		text_add_char(html, ' ');
 	}
 	text_add(html, text + 11, 12);
 }
 
-static void add_events(struct text *html, const struct report *report)
+static void add_events(struct etw_text *html, const struct report *report)
 {
 	const struct report_steps *steps = &report->charted.steps;
 
@@ -53,9 +54,9 @@ static void add_events(struct text *html, const struct report *report)
 	report_add_counted(html, steps->records, "event");
 	if (steps->step > 0) {
 		text_add_string(html, " in ");
-		report_add_duration(html, time_between(steps->first, steps->last));
+		report_add_duration(html, etw_time_between(steps->first, steps->last));
 		text_add_string(html, ", from ");
-		add_utc(html, steps->first, RECORD_NO_TIME);
+		add_utc(html, steps->first, ETW_RECORD_NO_TIME);
 		text_add_string(html, " to ");
 		add_utc(html, steps->last, steps->first);
 		text_add_string(html, " UTC");
@@ -63,9 +64,9 @@ static void add_events(struct text *html, const struct report *report)
 	end_fact(html);
 }
 
-static void add_session(struct text *html, const struct report *report)
+static void add_session(struct etw_text *html, const struct report *report)
 {
-	const struct etl_header *header = report->header;
+	const struct etw_header *header = report->header;
 
 	add_fact(html, "Session");
 	if (header->logger_name[0] != '\0') {
@@ -73,8 +74,8 @@ static void add_session(struct text *html, const struct report *report)
 		text_add_html(html, header->logger_name);
 		text_add_string(html, "</bdi>, ");
 	}
-	text_add_format(html, "%s, from ", etl_header_mode_name(header));
-	add_utc(html, header->start_time, RECORD_NO_TIME);
+	text_add_format(html, "%s, from ", etw_header_mode_name(header));
+	add_utc(html, header->start_time, ETW_RECORD_NO_TIME);
 	if (header->end_time != 0) {
 		text_add_string(html, " to ");
 		add_utc(html, header->end_time, header->start_time);
@@ -85,10 +86,10 @@ static void add_session(struct text *html, const struct report *report)
 	end_fact(html);
 }
 
-static void add_machine(struct text *html, const struct report *report)
+static void add_machine(struct etw_text *html, const struct report *report)
 {
 	const struct report_machine *machine = &report->events.machine;
-	const struct etl_header *header = report->header;
+	const struct etw_header *header = report->header;
 
 	add_fact(html, "Machine");
 	if (machine->name && machine->name[0] != '\0') {
@@ -108,7 +109,7 @@ static void add_machine(struct text *html, const struct report *report)
 	end_fact(html);
 }
 
-void report_add_facts(struct text *html, const struct report *report)
+void report_add_facts(struct etw_text *html, const struct report *report)
 {
 	add_events(html, report);
 	add_machine(html, report);
@@ -137,7 +138,7 @@ static const struct report_process *next_failure(const struct report_events *eve
 	return found;
 }
 
-static void add_failures(struct text *html, const struct report *report)
+static void add_failures(struct etw_text *html, const struct report *report)
 {
 	const struct report_process *failure = NULL;
 	size_t count = 0;
@@ -168,7 +169,7 @@ static void add_failures(struct text *html, const struct report *report)
 }
 
 /* "up to 2.05 ms": how long so many percent of what the buckets count took at most. */
-static void add_within(struct text *html, const struct report_series *series, unsigned percent)
+static void add_within(struct etw_text *html, const struct report_series *series, unsigned percent)
 {
 	uint64_t below = 0, bound;
 	size_t i = 0;
@@ -189,7 +190,7 @@ static void add_within(struct text *html, const struct report_series *series, un
 	text_add_string(html, "</span>");
 }
 
-static void add_disk_times(struct text *html, const struct report *report)
+static void add_disk_times(struct etw_text *html, const struct report *report)
 {
 	static const struct {
 		const char *operation, *what;
@@ -246,7 +247,7 @@ static uint64_t total_of_row(const struct report_series *series, const char *nam
 }
 
 /* Who made the disks write, where the recording can say it of most bytes. */
-static void add_disk_cause(struct text *html, const struct report *report)
+static void add_disk_cause(struct etw_text *html, const struct report *report)
 {
 	static const char caused[] = "etw_disk_caused_written_bytes_total";
 	const struct report_series *processes = chart_by(report, caused, "process");
@@ -294,7 +295,7 @@ static const struct {
 	{ "etw_dotnet_exceptions_total", ".NET exceptions", NULL },
 };
 
-static void add_first(struct text *html, const struct report *report,
+static void add_first(struct etw_text *html, const struct report *report,
 		      const struct report_colours *colours, size_t chart, const char *what)
 {
 	text_add_format(html, "<tr><th scope=\"row\"><a href=\"#c%zu\">%s</a><td>", chart, what);
@@ -305,7 +306,7 @@ static void add_first(struct text *html, const struct report *report,
 	report_add_cells(html, report, chart, 0, 1);
 }
 
-static void add_firsts(struct text *html, const struct report *report,
+static void add_firsts(struct etw_text *html, const struct report *report,
 		       const struct report_colours *colours)
 {
 	bool open = false;
@@ -339,10 +340,10 @@ static void add_firsts(struct text *html, const struct report *report,
 			       "<p>The recording has no events that the charts are about.</p>\n");
 }
 
-void report_add_glance(struct text *html, const struct report *report,
+void report_add_glance(struct etw_text *html, const struct report *report,
 		       const struct report_colours *colours)
 {
-	struct text list = { 0 };
+	struct etw_text list = { 0 };
 
 	add_failures(&list, report);
 	add_disk_times(&list, report);

@@ -21,7 +21,7 @@
 
 /* ---- losses ---- */
 
-static void add_lost(struct text *html, const struct source_statistics *statistics)
+static void add_lost(struct etw_text *html, const struct etw_source_statistics *statistics)
 {
 	text_add_string(html, "<p class=\"sentence\"><span class=\"bad sentence\">Lost when the "
 			      "recording was made:</span> ");
@@ -38,9 +38,9 @@ static void add_lost(struct text *html, const struct source_statistics *statisti
 	text_add_string(html, ". Everything below is too low by what they would have added.</p>\n");
 }
 
-static void add_damage(struct text *html, const struct report *report)
+static void add_damage(struct etw_text *html, const struct report *report)
 {
-	const struct source_statistics *statistics = &report->statistics;
+	const struct etw_source_statistics *statistics = &report->statistics;
 
 	if (statistics->truncated) {
 		text_add_string(html,
@@ -102,13 +102,14 @@ static const struct remark *find_remark(const char *sample, const char *name)
 	return NULL;
 }
 
-static void add_item(struct text *html, bool *open)
+static void add_item(struct etw_text *html, bool *open)
 {
 	text_add_string(html, *open ? "<li>" : "<ul class=\"remarks\">\n<li>");
 	*open = true;
 }
 
-static void add_remark(struct text *html, const struct remark *remark, const struct report_row *row)
+static void add_remark(struct etw_text *html, const struct remark *remark,
+		       const struct report_row *row)
 {
 	report_add_counted(html, row->total, remark->noun);
 	text_add_format(html, " %s", remark->before);
@@ -120,7 +121,7 @@ static void add_remark(struct text *html, const struct remark *remark, const str
 	text_add_string(html, ".\n");
 }
 
-static void add_remarks(struct text *html, const struct report *report)
+static void add_remarks(struct etw_text *html, const struct report *report)
 {
 	const struct report_steps *steps = &report->charted.steps;
 	bool open = false;
@@ -166,9 +167,9 @@ static void add_remarks(struct text *html, const struct report *report)
 	text_add_string(html, open ? "</ul>\n" : "");
 }
 
-void report_add_losses(struct text *html, const struct report *report)
+void report_add_losses(struct etw_text *html, const struct report *report)
 {
-	const struct source_statistics *statistics = &report->statistics;
+	const struct etw_source_statistics *statistics = &report->statistics;
 	bool lost = statistics->events_lost > 0 || statistics->buffers_lost > 0;
 	bool damaged = statistics->truncated || statistics->bad_buffers > 0 ||
 		       statistics->bad_records > 0;
@@ -204,20 +205,21 @@ static bool is_fed(const struct report *report, const char *collector)
 	return state_gauges_have_series(report->registry, collector);
 }
 
-static void add_needs(struct text *html, const struct collector *collector)
+static void add_needs(struct etw_text *html, const struct collector *collector)
 {
 	const char *between = "kernel flags ";
 
-	for (size_t i = 0; i < KERNEL_FLAG_COUNT; i++) {
-		if ((collector->kernel_flags & kernel_flag_values[i]) != 0) {
-			text_add_format(html, "%s<code>%s</code>", between, kernel_flag_names[i]);
+	for (size_t i = 0; i < ETW_KERNEL_FLAG_COUNT; i++) {
+		if ((collector->kernel_flags & etw_kernel_flag_values[i]) != 0) {
+			text_add_format(html, "%s<code>%s</code>", between,
+					etw_kernel_flag_names[i]);
 			between = ", ";
 		}
 	}
 	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
 		if ((collector->kernel_groups >> i & 1) != 0) {
 			text_add_format(html, "%s<code>%s</code>", between,
-					kernel_flag_names[KERNEL_FLAG_COUNT + i]);
+					etw_kernel_flag_names[ETW_KERNEL_FLAG_COUNT + i]);
 			between = ", ";
 		}
 	}
@@ -231,7 +233,7 @@ static void add_needs(struct text *html, const struct collector *collector)
 	}
 }
 
-void report_add_unfed(struct text *html, const struct report *report)
+void report_add_unfed(struct etw_text *html, const struct report *report)
 {
 	size_t unfed = 0;
 
@@ -262,11 +264,11 @@ void report_add_unfed(struct text *html, const struct report *report)
 					  "<p>The recording has events for every collector.</p>\n");
 }
 
-void report_add_how(struct text *html, const struct report *report, const char *collector)
+void report_add_how(struct etw_text *html, const struct report *report, const char *collector)
 {
 	struct record_needs needs = { 0 };
-	struct text lines = { 0 };
-	struct error err;
+	struct etw_text lines = { 0 };
+	struct etw_error err;
 	char *line, *end;
 
 	for (size_t i = 0; i < report->rules->collector_count; i++) {

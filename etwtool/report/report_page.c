@@ -21,7 +21,7 @@
 #include "exporter/version.h"
 
 struct page {
-	struct text *html;
+	struct etw_text *html;
 	const struct report *report;
 	struct report_colours colours;
 };
@@ -102,7 +102,7 @@ static bool has_content(const struct page *page, const struct section *section)
 	       (section->add == add_processes && page->report->events.process_count > 0);
 }
 
-static void begin_section(struct text *html, const struct section *section)
+static void begin_section(struct etw_text *html, const struct section *section)
 {
 	text_add_format(
 		html,
@@ -259,7 +259,7 @@ static const char *add_field(struct page *page, const char *at)
 	return at + strlen(at);
 }
 
-void report_add_page(struct text *html, const struct report *report)
+void report_add_page(struct etw_text *html, const struct report *report)
 {
 	struct page page = { .html = html, .report = report };
 	const char *at = builtin_report_files[find_file("report")].text, *field;

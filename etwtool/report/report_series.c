@@ -324,7 +324,7 @@ static void begin(struct report_steps *steps, int64_t time)
 	bool known = steps->guess > time && steps->guess < END_9999;
 
 	steps->step = known ? choose_step(steps->guess - time) : MS;
-	steps->origin = time - (int64_t)(time_since_1970(time) % (uint64_t)steps->step);
+	steps->origin = time - (int64_t)(etw_time_since_1970(time) % (uint64_t)steps->step);
 	for (unsigned i = 0; known && i < SHORTER && steps->step % (2 * MICROSECOND) == 0; i++) {
 		steps->step /= 2;
 	}
@@ -370,7 +370,7 @@ void report_sample(struct report_charted *charted, struct registry *registry, in
 	uint64_t step;
 
 	steps->records++;
-	if (time < TIME_1970 || time >= END_9999) { /* RECORD_NO_TIME among them */
+	if (time < ETW_TIME_1970 || time >= END_9999) { /* ETW_RECORD_NO_TIME among them */
 		steps->outside++;
 		return;
 	}

@@ -82,13 +82,13 @@ struct report_series {
 struct report_charted {
 	struct report_steps steps;
 	struct report_series series[REPORT_CHARTS];
-	struct text page; /* the exposition of one moment */
-	bool failed;      /* no memory */
+	struct etw_text page; /* the exposition of one moment */
+	bool failed;          /* no memory */
 };
 
 /*
- * Before the record with this time is counted (or RECORD_NO_TIME): samples the registry whenever a
- * step has ended.
+ * Before the record with this time is counted (or ETW_RECORD_NO_TIME): samples the registry
+ * whenever a step has ended.
  */
 void report_sample(struct report_charted *charted, struct registry *registry, int64_t time);
 

@@ -20,7 +20,7 @@ enum { NO_COLOUR = REPORT_COLOURS };
 
 /* ---- cells ---- */
 
-void report_add_swatch(struct text *html, uint8_t colour)
+void report_add_swatch(struct etw_text *html, uint8_t colour)
 {
 	text_add_string(html, "<svg class=\"swatch\" aria-hidden=\"true\" viewBox=\"0 0 14 14\">"
 			      "<rect class=\"");
@@ -32,7 +32,7 @@ void report_add_swatch(struct text *html, uint8_t colour)
 	text_add_string(html, "\" width=\"14\" height=\"14\"/></svg>");
 }
 
-static void add_share(struct text *html, uint64_t part, uint64_t whole)
+static void add_share(struct etw_text *html, uint64_t part, uint64_t whole)
 {
 	double share = whole > 0 ? 100 * (double)part / (double)whole : 0;
 
@@ -65,14 +65,14 @@ static uint64_t find_peak(const struct report *report, const struct report_serie
  * would be above the peak. */
 static uint64_t mean_time(const struct report_steps *steps)
 {
-	uint64_t time = time_between(steps->first, steps->last);
+	uint64_t time = etw_time_between(steps->first, steps->last);
 
 	return time > (uint64_t)steps->step ? time : (uint64_t)steps->step;
 }
 
 /* Total, share, rates and the time of the peak of some rows together. */
-void report_add_cells(struct text *html, const struct report *report, size_t chart, size_t first,
-		      size_t end)
+void report_add_cells(struct etw_text *html, const struct report *report, size_t chart,
+		      size_t first, size_t end)
 {
 	const struct report_series *series = &report->charted.series[chart];
 	const struct report_steps *steps = &report->charted.steps;
@@ -96,7 +96,7 @@ void report_add_cells(struct text *html, const struct report *report, size_t cha
 	text_add_char(html, '\n');
 }
 
-static void add_head(struct text *html, size_t chart)
+static void add_head(struct etw_text *html, size_t chart)
 {
 	const struct report_chart *row = &report_charts[chart];
 
@@ -110,7 +110,7 @@ static void add_head(struct text *html, size_t chart)
 			chart, row->sample, row->label[0] - 'a' + 'A', row->label + 1);
 }
 
-static void add_stack_table(struct text *html, const struct report *report,
+static void add_stack_table(struct etw_text *html, const struct report *report,
 			    const struct report_colours *colours, size_t chart)
 {
 	const struct report_series *series = &report->charted.series[chart];
@@ -159,7 +159,7 @@ bool report_bound(const char *le, uint64_t *ns)
 }
 
 /* "0.000512" as "up to 512 µs" */
-static void add_bound(struct text *html, const char *le)
+static void add_bound(struct etw_text *html, const char *le)
 {
 	uint64_t ns;
 
@@ -171,7 +171,7 @@ static void add_bound(struct text *html, const char *le)
 	}
 }
 
-static void add_bucket_table(struct text *html, const struct report *report, size_t chart)
+static void add_bucket_table(struct etw_text *html, const struct report *report, size_t chart)
 {
 	const struct report_chart *row = &report_charts[chart];
 	const struct report_series *series = &report->charted.series[chart];
@@ -200,7 +200,7 @@ static void add_bucket_table(struct text *html, const struct report *report, siz
 	text_add_string(html, "</table>\n</div>\n");
 }
 
-void report_add_chart(struct text *html, const struct report *report,
+void report_add_chart(struct etw_text *html, const struct report *report,
 		      const struct report_colours *colours, size_t chart)
 {
 	text_add_format(html, "<div class=\"plot\" data-chart=\"%zu\">\n<h3 id=\"c%zu\">%s</h3>\n",
@@ -215,7 +215,7 @@ void report_add_chart(struct text *html, const struct report *report,
 
 /* ---- files ---- */
 
-void report_add_files(struct text *html, const struct report *report,
+void report_add_files(struct etw_text *html, const struct report *report,
 		      enum report_direction direction, const char *sample, const char *title)
 {
 	const struct report_series *all = report_find(&report->charted, sample);

@@ -33,7 +33,7 @@ static uint32_t find_parent(const struct report_events *events, uint32_t child)
 
 		if (i != child && other->process_id == process->parent_id &&
 		    other->start <= process->start &&
-		    (other->end == RECORD_NO_TIME || other->end >= process->start) &&
+		    (other->end == ETW_RECORD_NO_TIME || other->end >= process->start) &&
 		    (found == NONE || other->start >= events->processes[found].start)) {
 			found = i;
 		}
@@ -101,7 +101,7 @@ static const struct {
 };
 
 /* A status that is an NTSTATUS of an error is written as people search for it. */
-void report_add_exit_status(struct text *html, int32_t status)
+void report_add_exit_status(struct etw_text *html, int32_t status)
 {
 	if (status >= 0) {
 		text_add_format(html, "%" PRId32, status);
@@ -115,7 +115,7 @@ void report_add_exit_status(struct text *html, int32_t status)
 	}
 }
 
-static void add_exit(struct text *html, const struct report_process *process)
+static void add_exit(struct etw_text *html, const struct report_process *process)
 {
 	text_add_format(html, "<td class=\"n%s\">", process->exit_status < 0 ? " exit bad" : "");
 	if (process->exit_known) {
@@ -125,18 +125,18 @@ static void add_exit(struct text *html, const struct report_process *process)
 
 static unsigned place(const struct report_steps *steps, int64_t time, unsigned otherwise)
 {
-	uint64_t span = time_between(steps->first, steps->last);
+	uint64_t span = etw_time_between(steps->first, steps->last);
 
-	if (time == RECORD_NO_TIME || span == 0) {
+	if (time == ETW_RECORD_NO_TIME || span == 0) {
 		return otherwise;
 	}
 	if (time >= steps->last) {
 		return BAR_WIDTH; /* it may be after 9999, which the steps leave out */
 	}
-	return (unsigned)((double)time_between(steps->first, time) / (double)span * BAR_WIDTH);
+	return (unsigned)((double)etw_time_between(steps->first, time) / (double)span * BAR_WIDTH);
 }
 
-static void add_bar(struct text *html, const struct report *report,
+static void add_bar(struct etw_text *html, const struct report *report,
 		    const struct report_process *process)
 {
 	const struct report_steps *steps = &report->charted.steps;
@@ -152,7 +152,7 @@ static void add_bar(struct text *html, const struct report *report,
 		BAR_WIDTH, process->exit_status < 0 ? "failed" : "ran", start, end - start);
 }
 
-static void add_process(struct text *html, const struct report *report,
+static void add_process(struct etw_text *html, const struct report *report,
 			const struct report_process *process, unsigned depth)
 {
 	text_add_format(html, "<tr><th scope=\"row\" class=\"i%u\"><bdi>",
@@ -166,13 +166,13 @@ static void add_process(struct text *html, const struct report *report,
 	}
 	add_bar(html, report, process);
 	text_add_string(html, "<td class=\"n\">");
-	if (process->start == RECORD_NO_TIME) {
+	if (process->start == ETW_RECORD_NO_TIME) {
 		text_add_string(html, "before");
 	} else {
 		report_add_clock(html, report, process->start);
 	}
 	text_add_string(html, "<td class=\"n\">");
-	if (process->end == RECORD_NO_TIME) {
+	if (process->end == ETW_RECORD_NO_TIME) {
 		text_add_string(html, "runs");
 	} else {
 		report_add_clock(html, report, process->end);
@@ -181,7 +181,7 @@ static void add_process(struct text *html, const struct report *report,
 	text_add_format(html, "<td class=\"n\">%" PRIu32 "\n", process->process_id);
 }
 
-static void add_rows(struct text *html, const struct report *report, struct node *nodes)
+static void add_rows(struct etw_text *html, const struct report *report, struct node *nodes)
 {
 	const uint32_t root = (uint32_t)report->events.process_count;
 	uint32_t at = nodes[root].first_child;
@@ -204,15 +204,15 @@ static void add_rows(struct text *html, const struct report *report, struct node
 	}
 }
 
-static void add_summary(struct text *html, const struct report_events *events)
+static void add_summary(struct etw_text *html, const struct report_events *events)
 {
 	uint64_t started = 0, ended = 0, failed = 0;
 
 	for (size_t i = 0; i < events->process_count; i++) {
 		const struct report_process *process = &events->processes[i];
 
-		started += process->start != RECORD_NO_TIME;
-		ended += process->end != RECORD_NO_TIME;
+		started += process->start != ETW_RECORD_NO_TIME;
+		ended += process->end != ETW_RECORD_NO_TIME;
 		failed += process->exit_status < 0;
 	}
 	text_add_string(html, "<p>");
@@ -236,7 +236,7 @@ static void add_summary(struct text *html, const struct report_events *events)
 	}
 }
 
-void report_add_processes(struct text *html, const struct report *report)
+void report_add_processes(struct etw_text *html, const struct report *report)
 {
 	struct node *nodes = make_tree(&report->events);
 

@@ -14,7 +14,7 @@
 
 #define SECOND UINT64_C(10000000)
 
-void report_add_number(struct text *html, uint64_t number)
+void report_add_number(struct etw_text *html, uint64_t number)
 {
 	char digits[24];
 	int size = snprintf(digits, sizeof digits, "%" PRIu64, number);
@@ -27,13 +27,13 @@ void report_add_number(struct text *html, uint64_t number)
 	}
 }
 
-void report_add_counted(struct text *html, uint64_t number, const char *noun)
+void report_add_counted(struct etw_text *html, uint64_t number, const char *noun)
 {
 	report_add_number(html, number);
 	text_add_format(html, " %s%s", noun, number == 1 ? "" : "s");
 }
 
-static void add_bytes(struct text *html, double bytes)
+static void add_bytes(struct etw_text *html, double bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
 	size_t i = 0;
@@ -49,7 +49,7 @@ static void add_bytes(struct text *html, double bytes)
 }
 
 /* A number with three digits or so. */
-static void add_real(struct text *html, double value)
+static void add_real(struct etw_text *html, double value)
 {
 	if (value > 0 && value < 0.0005) {
 		text_add_string(html, "< 0.001");
@@ -60,7 +60,7 @@ static void add_real(struct text *html, double value)
 	}
 }
 
-static void add_seconds(struct text *html, double seconds)
+static void add_seconds(struct etw_text *html, double seconds)
 {
 	if (seconds >= 0.9995 || seconds == 0) {
 		add_real(html, seconds);
@@ -74,7 +74,7 @@ static void add_seconds(struct text *html, double seconds)
 	}
 }
 
-void report_add_value(struct text *html, enum report_unit unit, uint64_t value)
+void report_add_value(struct etw_text *html, enum report_unit unit, uint64_t value)
 {
 	switch (unit) {
 	case REPORT_BYTES:
@@ -89,7 +89,7 @@ void report_add_value(struct text *html, enum report_unit unit, uint64_t value)
 	}
 }
 
-void report_add_rate(struct text *html, const struct report_chart *chart, uint64_t value,
+void report_add_rate(struct etw_text *html, const struct report_chart *chart, uint64_t value,
 		     uint64_t time_100ns)
 {
 	double rate = (double)value * (double)SECOND / (double)time_100ns;
@@ -114,7 +114,7 @@ void report_add_rate(struct text *html, const struct report_chart *chart, uint64
 	}
 }
 
-void report_add_duration(struct text *html, uint64_t time_100ns)
+void report_add_duration(struct etw_text *html, uint64_t time_100ns)
 {
 	uint64_t seconds = time_100ns / SECOND, minutes = seconds / 60, hours = minutes / 60;
 
@@ -129,18 +129,18 @@ void report_add_duration(struct text *html, uint64_t time_100ns)
 	}
 }
 
-void report_add_clock(struct text *html, const struct report *report, int64_t time)
+void report_add_clock(struct etw_text *html, const struct report *report, int64_t time)
 {
 	const struct report_steps *steps = &report->charted.steps;
 	const uint64_t day = 24 * 3600 * SECOND;
 	char text[UTC_TEXT_SIZE];
 
-	if (time == RECORD_NO_TIME || !utc_format(time, text)) {
+	if (time == ETW_RECORD_NO_TIME || !utc_format(time, text)) {
 		text_add_string(html, "–");
 		return;
 	}
 	/* "2020-07-29T00:07:00.6236167Z" */
-	if (time_since_1970(steps->first) / day != time_since_1970(steps->last) / day) {
+	if (etw_time_since_1970(steps->first) / day != etw_time_since_1970(steps->last) / day) {
 		text_add(html, text, 10);
 		text_add_char(html, ' ');
 	}

@@ -64,7 +64,7 @@ static void on_time(void *context, int64_t time)
 	}
 }
 
-static bool take_results(struct making *making, struct error *err)
+static bool take_results(struct making *making, struct etw_error *err)
 {
 	struct report *report = &making->report;
 	struct runner_session session;
@@ -80,8 +80,8 @@ static bool take_results(struct making *making, struct error *err)
 	return true;
 }
 
-static bool replay(struct making *making, struct request *request, struct text *html,
-		   struct error *err)
+static bool replay(struct making *making, struct request *request, struct etw_text *html,
+		   struct etw_error *err)
 {
 	struct report *report = &making->report;
 	struct dry_run *dry_run = dry_run_new(making->setup.rules, err);
@@ -130,7 +130,7 @@ static void show_problem(void *context, const char *sentence, bool warning)
 }
 
 /* Adds the page; false with a sentence. */
-static bool make_report(struct request *request, struct text *html, struct error *err)
+static bool make_report(struct request *request, struct etw_text *html, struct etw_error *err)
 {
 	const struct setup_options setup = { .manifests = &request->arguments.manifests,
 					     .switches = request->arguments.switches.rows,
@@ -138,7 +138,7 @@ static bool make_report(struct request *request, struct text *html, struct error
 					     .every_collector = true };
 	const char *path = request->arguments.words[0];
 	struct making *making = calloc(1, sizeof *making);
-	struct etl_file *file = making ? etl_file_open(path, 0, err) : NULL;
+	struct etw_file *file = making ? etw_file_open(path, 0, err) : NULL;
 	bool good;
 
 	if (!making) {
@@ -159,14 +159,14 @@ static bool make_report(struct request *request, struct text *html, struct error
 	report_charted_done(&making->report.charted);
 	report_events_done(&making->report.events);
 	setup_close(&making->setup);
-	etl_file_close(file);
+	etw_file_close(file);
 	free(making);
 	return good;
 }
 
 /* ---- the file ---- */
 
-static bool may_write(const char *path, struct error *err)
+static bool may_write(const char *path, struct etw_error *err)
 {
 	static const char refusal[] = "no report, so it stays as it is: remove it, or name another "
 				      "file with -o";
@@ -175,18 +175,18 @@ static bool may_write(const char *path, struct error *err)
 	return tool_may_write(path, REPORT_MARK, refusal, &replaces, err);
 }
 
-static int write_report(struct request *request, const char *path, struct error *err)
+static int write_report(struct request *request, const char *path, struct etw_error *err)
 {
 	bool to_file = strcmp(path, "-") != 0;
-	struct text html = { 0 };
+	struct etw_text html = { 0 };
 	int status = TOOL_FAILED;
 
 	if ((to_file && !may_write(path, err)) || !make_report(request, &html, err)) {
-		status = err->code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+		status = err->code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	} else if (!to_file) {
 		status = tool_write("report", &html) ? TOOL_DONE : TOOL_FAILED;
 	} else if (replacement_write_whole(path, html.data, html.size, err)) {
-		struct text line = { 0 };
+		struct etw_text line = { 0 };
 
 		text_add_shown(&line, path);
 		text_add_format(&line, ": %zu kB\n", (html.size + 999) / 1000);
@@ -199,8 +199,8 @@ static int write_report(struct request *request, const char *path, struct error 
 static int run(struct tool_arguments *arguments)
 {
 	struct request *request = (struct request *)arguments;
-	struct text path = { 0 };
-	struct error err = { 0 };
+	struct etw_text path = { 0 };
+	struct etw_error err = { 0 };
 	int status = TOOL_FAILED;
 
 	if (!request->output && strcmp(arguments->words[0], "-") == 0) {
@@ -216,8 +216,8 @@ static int run(struct tool_arguments *arguments)
 		status = write_report(request, path.data, &err);
 	}
 	/* Problems of the configuration are shown already. */
-	if (err.code != ERROR_NONE && status != TOOL_DONE &&
-	    (request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
+	if (err.code != ETW_ERROR_NONE && status != TOOL_DONE &&
+	    (request->problems.errors == 0 || err.code != ETW_ERROR_CONFIG)) {
 		tool_complain(status, "report", "%s", err.text);
 	}
 	problems_done(&request->problems);

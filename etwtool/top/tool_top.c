@@ -68,7 +68,7 @@ static bool read_number(const char *value, double most, double *number)
 	return *end == '\0' && *number >= 0 && *number <= most;
 }
 
-static bool read_speed(void *target, const char *value, struct error *err)
+static bool read_speed(void *target, const char *value, struct etw_error *err)
 {
 	struct request *request = target;
 
@@ -77,7 +77,7 @@ static bool read_speed(void *target, const char *value, struct error *err)
 	return request->speed_given && (request->speed == 0 || request->speed >= speed_least);
 }
 
-static bool read_delay(void *target, const char *value, struct error *err)
+static bool read_delay(void *target, const char *value, struct etw_error *err)
 {
 	double *delay = target;
 	int64_t time_100ns;
@@ -143,9 +143,9 @@ struct top {
 		JUMP_UNDER_WAY, /* the page is that of the next event */
 	} jump;
 	uint64_t next_ns;
-	uint64_t frames;  /* shown, or whose page did not come */
-	uint64_t tables;  /* printed */
-	struct error err; /* why the run failed */
+	uint64_t frames;      /* shown, or whose page did not come */
+	uint64_t tables;      /* printed */
+	struct etw_error err; /* why the run failed */
 	bool failed;
 	bool last_failed; /* the last page that was requested did not come */
 	char note[NOTE_SIZE];
@@ -185,13 +185,13 @@ static void choose_note(struct top *top)
 	top->has_logged = false;
 	os_mutex_unlock(&top->lock);
 	top->view.note = top->note[0] ? top->note : NULL;
-	if (!top->view.note && top->has_frame && event != RECORD_NO_TIME &&
-	    (double)time_between(top->frame.time, event) > 5 * UNITS_PER_S * top->view.speed) {
+	if (!top->view.note && top->has_frame && event != ETW_RECORD_NO_TIME &&
+	    (double)etw_time_between(top->frame.time, event) > 5 * UNITS_PER_S * top->view.speed) {
 		top->view.note = "no events for a while: j jumps to the next one";
 	}
 }
 
-static void fail(struct top *top, enum error_code code, const char *sentence)
+static void fail(struct top *top, enum etw_error_code code, const char *sentence)
 {
 	error_set(&top->err, code, "%s", sentence);
 	top->failed = true;
@@ -200,7 +200,7 @@ static void fail(struct top *top, enum error_code code, const char *sentence)
 /* False: nothing can be written. */
 static bool show(struct top *top)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 	bool good;
 
 	if (top->terminal) {
@@ -210,13 +210,13 @@ static bool show(struct top *top)
 	top->view.progress = feed_progress(top->feed);
 	top_view_add(&top->view, top->has_frame ? &top->frame : NULL, &out);
 	if (out.failed) {
-		fail(top, ERROR_NO_MEMORY, "no memory for a frame");
+		fail(top, ETW_ERROR_NO_MEMORY, "no memory for a frame");
 		good = false;
 	} else if (top->terminal) {
 		good = terminal_write(top->terminal, out.data, out.size);
 	} else {
 		good = print_bytes(out.data, out.size, &top->err);
-		top->failed = !good && top->err.code != ERROR_NONE;
+		top->failed = !good && top->err.code != ETW_ERROR_NONE;
 	}
 	text_free(&out);
 	return good;
@@ -234,8 +234,8 @@ static void use_clock_of_page(struct top_frame *frame)
 		return;
 	}
 	/* 0: no event has been replayed yet. Backwards: the recording has begun again. */
-	frame->time = now > 0 ? time_add(TIME_1970, i64_of_double(now * UNITS_PER_S)) :
-				RECORD_NO_TIME;
+	frame->time = now > 0 ? etw_time_add(ETW_TIME_1970, etw_i64_of_double(now * UNITS_PER_S)) :
+				ETW_RECORD_NO_TIME;
 	frame->seconds = before > 0 && now > before ? now - before : 0;
 }
 
@@ -267,8 +267,8 @@ static void take_page(struct top *top, struct feed_page *page)
 /* Looks for the requested page; true: it has come, or it has failed. */
 static bool look_for_page(struct top *top)
 {
-	struct feed_page page = { .time = RECORD_NO_TIME };
-	struct error err = { 0 };
+	struct feed_page page = { .time = ETW_RECORD_NO_TIME };
+	struct etw_error err = { 0 };
 	enum feed_state state = top->requested ? feed_take(top->feed, &page, &err) : FEED_NOT_YET;
 
 	switch (state) {
@@ -278,9 +278,9 @@ static bool look_for_page(struct top *top)
 		top->jump = top->jump == JUMP_UNDER_WAY ? JUMP_NONE : top->jump;
 		take_page(top, &page);
 		if (page.text.failed) {
-			fail(top, ERROR_NO_MEMORY, "no memory for a page");
+			fail(top, ETW_ERROR_NO_MEMORY, "no memory for a page");
 		} else if (!top->frame.now.has_fact[FACT_IS_EXPORTER]) {
-			fail(top, ERROR_FORMAT, "the page is not that of an etw_exporter");
+			fail(top, ETW_ERROR_FORMAT, "the page is not that of an etw_exporter");
 		}
 		text_free(&page.text);
 		return true;
@@ -313,8 +313,8 @@ static void request_jump(struct top *top)
 	int64_t event = feed_next_event(top->feed);
 
 	top->jump = JUMP_NONE;
-	if (event != RECORD_NO_TIME && top->has_frame && !top->last) {
-		uint64_t gap = time_between(top->frame.time, event);
+	if (event != ETW_RECORD_NO_TIME && top->has_frame && !top->last) {
+		uint64_t gap = etw_time_between(top->frame.time, event);
 
 		request_page(top, gap < INT64_MAX ? (int64_t)gap + 1 : INT64_MAX);
 		top->next_ns = os_monotonic_ns() + (uint64_t)(top->request->delay_s * NS_PER_S);
@@ -343,7 +343,7 @@ static void tick(struct top *top)
 	top->next_ns = top->next_ns < now ? now : top->next_ns; /* the machine was too slow */
 	request_page(top, top->view.speed == 0 ?
 				  INT64_MAX :
-				  i64_of_double(delay_s * top->view.speed * UNITS_PER_S));
+				  etw_i64_of_double(delay_s * top->view.speed * UNITS_PER_S));
 }
 
 static uint64_t wait_ns(const struct top *top)
@@ -609,7 +609,7 @@ static void show_problem(void *context, const char *sentence, bool warning)
 	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "top", "%s", sentence);
 }
 
-static bool open_top(struct top *top, struct error *err)
+static bool open_top(struct top *top, struct etw_error *err)
 {
 	struct request *request = top->request;
 	const struct feed_options feed = {
@@ -647,12 +647,12 @@ static bool open_top(struct top *top, struct error *err)
 
 static int run_top(struct top *top)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	int status = TOOL_DONE;
 
 	os_mutex_init(&top->lock);
 	if (!open_top(top, &err)) {
-		status = err.code == ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
+		status = err.code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	} else if (top->terminal) {
 		run_on_terminal(top);
 	} else {
@@ -668,7 +668,7 @@ static int run_top(struct top *top)
 	if (status == TOOL_DONE && !top->view.terminal && top->last_failed) {
 		status = TOOL_FAILED; /* why was said */
 	} else if (status != TOOL_DONE &&
-		   (top->request->problems.errors == 0 || err.code != ERROR_CONFIG)) {
+		   (top->request->problems.errors == 0 || err.code != ETW_ERROR_CONFIG)) {
 		tool_complain(status, "top", "%s", err.text);
 	}
 	top_page_done(&top->frame.now);

@@ -49,15 +49,15 @@ struct feed {
 	bool stopping;
 	bool requested; /* a page, and it was not taken yet */
 	bool failed;
-	struct error err;   /* why */
-	bool ended;         /* the replay */
-	bool waits;         /* the replay's thread has reached the limit */
-	int64_t limit;      /* records before this time count */
-	int64_t advance;    /* requested before the first record said what the time is; or 0 */
-	int64_t first;      /* time of the first record that has one; RECORD_NO_TIME: none yet */
+	struct etw_error err; /* why */
+	bool ended;           /* the replay */
+	bool waits;           /* the replay's thread has reached the limit */
+	int64_t limit;        /* records before this time count */
+	int64_t advance;      /* requested before the first record said what the time is; or 0 */
+	int64_t first; /* time of the first record that has one; ETW_RECORD_NO_TIME: none yet */
 	int64_t next_event; /* that waits */
 	bool fetched;
-	struct text page;       /* fetched … */
+	struct etw_text page;   /* fetched … */
 	uint64_t fetched_ns;    /* … at this time, by os_monotonic_ns() … */
 	int64_t fetched_time;   /* … and by the clock of the machine */
 	int64_t page_time;      /* of the page before */
@@ -70,7 +70,7 @@ static void start_clock(struct feed *feed, int64_t time)
 {
 	feed->first = time;
 	feed->page_time = time;
-	feed->limit = time_add(time, feed->advance);
+	feed->limit = etw_time_add(time, feed->advance);
 }
 
 /* Before a record counts: waits until the limit is above its time. The replay's thread. */
@@ -78,11 +78,11 @@ static void on_time(void *context, int64_t time)
 {
 	struct feed *feed = context;
 
-	if (time < feed->passed || time == RECORD_NO_TIME) {
+	if (time < feed->passed || time == ETW_RECORD_NO_TIME) {
 		return;
 	}
 	os_mutex_lock(&feed->lock);
-	if (feed->first == RECORD_NO_TIME) {
+	if (feed->first == ETW_RECORD_NO_TIME) {
 		start_clock(feed, time);
 	}
 	while (time >= feed->limit && feed->limit != INT64_MAX && !feed->stopping) {
@@ -92,7 +92,7 @@ static void on_time(void *context, int64_t time)
 		(void)os_condition_wait(&feed->changed, &feed->lock, UINT64_C(1000000000));
 	}
 	feed->waits = false;
-	feed->next_event = RECORD_NO_TIME;
+	feed->next_event = ETW_RECORD_NO_TIME;
 	feed->passed = feed->stopping ? INT64_MAX : feed->limit;
 	os_mutex_unlock(&feed->lock);
 }
@@ -100,7 +100,7 @@ static void on_time(void *context, int64_t time)
 static void replay(void *context)
 {
 	struct feed *feed = context;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool good = runner_run(feed->runner, &err);
 
 	os_mutex_lock(&feed->lock);
@@ -114,11 +114,11 @@ static void replay(void *context)
 
 static int64_t machine_time(void)
 {
-	return time_add(TIME_1970, (int64_t)(os_unix_time_ns() / 100));
+	return etw_time_add(ETW_TIME_1970, (int64_t)(os_unix_time_ns() / 100));
 }
 
 /* Takes the page. */
-static void keep_page(struct feed *feed, struct text *page)
+static void keep_page(struct feed *feed, struct etw_text *page)
 {
 	text_free(&feed->page);
 	feed->page = *page;
@@ -133,8 +133,8 @@ static void fetch_pages(void *context)
 
 	os_mutex_lock(&feed->lock);
 	while (!feed->stopping) {
-		struct text page = { 0 };
-		struct error err = { 0 };
+		struct etw_text page = { 0 };
+		struct etw_error err = { 0 };
 		bool good;
 
 		if (!feed->requested || feed->fetched || feed->failed) {
@@ -157,7 +157,8 @@ static void fetch_pages(void *context)
 
 /* ---- opening ---- */
 
-static bool open_exporter(struct feed *feed, const struct feed_options *options, struct error *err)
+static bool open_exporter(struct feed *feed, const struct feed_options *options,
+			  struct etw_error *err)
 {
 	const struct fetch_options fetch = {
 		.url = options->arguments->words[0],
@@ -165,7 +166,7 @@ static bool open_exporter(struct feed *feed, const struct feed_options *options,
 		.password_path = options->password_path,
 		.authorities_path = options->authorities_path,
 	};
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 
 	feed->fetch = fetch_open(&fetch, err);
 	if (!feed->fetch || !fetch_page(feed->fetch, &page, err)) {
@@ -178,7 +179,7 @@ static bool open_exporter(struct feed *feed, const struct feed_options *options,
 }
 
 /* For a recording, what costs a live session much is on as well: only a replay needs longer. */
-static bool switch_sched_on(struct collector_switches *switches, struct error *err)
+static bool switch_sched_on(struct collector_switches *switches, struct etw_error *err)
 {
 	for (size_t i = 0; i < switches->count; i++) {
 		if (strcmp(switches->rows[i].collector, "sched") == 0) {
@@ -188,7 +189,8 @@ static bool switch_sched_on(struct collector_switches *switches, struct error *e
 	return collector_switches_read(switches, "--collector.sched", err);
 }
 
-static bool open_set_up(struct feed *feed, const struct feed_options *options, struct error *err)
+static bool open_set_up(struct feed *feed, const struct feed_options *options,
+			struct etw_error *err)
 {
 	struct collector_switches *switches = &options->arguments->switches;
 	struct setup_options setup = { .manifests = &options->arguments->manifests };
@@ -203,7 +205,8 @@ static bool open_set_up(struct feed *feed, const struct feed_options *options, s
 			  &setup, err);
 }
 
-static bool open_runner(struct feed *feed, const struct feed_options *options, struct error *err)
+static bool open_runner(struct feed *feed, const struct feed_options *options,
+			struct etw_error *err)
 {
 	const struct runner_options run = {
 		.setup = &feed->setup,
@@ -222,7 +225,7 @@ static bool open_runner(struct feed *feed, const struct feed_options *options, s
 						     "if an exporter has started it, use its URL "
 						     "(http://localhost:9189/)",
 						     err) ||
-				  !crash_catch(live_emergency_stop, err)))) {
+				  !crash_catch(etw_live_emergency_stop, err)))) {
 		return false;
 	}
 	feed->runner = runner_new(&run, err);
@@ -237,7 +240,7 @@ static bool open_runner(struct feed *feed, const struct feed_options *options, s
 	return feed->threaded;
 }
 
-struct feed *feed_open(const struct feed_options *options, struct error *err)
+struct feed *feed_open(const struct feed_options *options, struct etw_error *err)
 {
 	struct feed *feed = calloc(1, sizeof *feed);
 	const char *word = options->arguments->words[0];
@@ -251,9 +254,9 @@ struct feed *feed_open(const struct feed_options *options, struct error *err)
 	os_condition_init(&feed->changed);
 	feed->limit = INT64_MIN;
 	feed->passed = INT64_MIN;
-	feed->first = RECORD_NO_TIME;
-	feed->next_event = RECORD_NO_TIME;
-	feed->page_time = RECORD_NO_TIME;
+	feed->first = ETW_RECORD_NO_TIME;
+	feed->next_event = ETW_RECORD_NO_TIME;
+	feed->page_time = ETW_RECORD_NO_TIME;
 	feed->is_replay = word && !fetch_is_url(word);
 	good = word && !feed->is_replay ? open_exporter(feed, options, err) :
 					  open_runner(feed, options, err);
@@ -304,10 +307,10 @@ void feed_request(struct feed *feed, int64_t advance_100ns)
 	os_mutex_lock(&feed->lock);
 	feed->requested = true;
 	feed->waits = false;
-	if (feed->first == RECORD_NO_TIME) {
+	if (feed->first == ETW_RECORD_NO_TIME) {
 		feed->advance = advance_100ns;
 	} else if (feed->limit != INT64_MAX) {
-		feed->limit = time_add(feed->limit, advance_100ns);
+		feed->limit = etw_time_add(feed->limit, advance_100ns);
 	}
 	os_condition_wake_all(&feed->changed);
 	os_mutex_unlock(&feed->lock);
@@ -341,16 +344,17 @@ static void set_time(struct feed *feed, struct feed_page *page)
 	if (feed->ended) {
 		runner_totals(feed->runner, &totals);
 		page->time = totals.position_100ns > 0 ?
-				     time_add(TIME_1970, (int64_t)totals.position_100ns) :
-				     RECORD_NO_TIME;
+				     etw_time_add(ETW_TIME_1970, (int64_t)totals.position_100ns) :
+				     ETW_RECORD_NO_TIME;
 	}
-	page->seconds = feed->page_time != RECORD_NO_TIME && page->time != RECORD_NO_TIME ?
-				(double)time_between(feed->page_time, page->time) / UNITS_PER_S :
-				0;
+	page->seconds =
+		feed->page_time != ETW_RECORD_NO_TIME && page->time != ETW_RECORD_NO_TIME ?
+			(double)etw_time_between(feed->page_time, page->time) / UNITS_PER_S :
+			0;
 	feed->page_time = page->time;
 }
 
-enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct error *err)
+enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct etw_error *err)
 {
 	enum feed_state state = FEED_NOT_YET;
 
@@ -367,7 +371,7 @@ enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct erro
 	}
 	if (state == FEED_PAGE && feed->fetch) {
 		page->text = feed->page;
-		feed->page = (struct text){ 0 };
+		feed->page = (struct etw_text){ 0 };
 		feed->fetched = false;
 	}
 	os_mutex_unlock(&feed->lock);

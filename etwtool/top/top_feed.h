@@ -28,7 +28,7 @@ struct feed_options {
 
 /* Fails for a configuration or a recording that cannot be used, and for a URL that does not answer
  * with a page. os_stop_catch() comes first, because a live session must be stopped at the end. */
-struct feed *feed_open(const struct feed_options *options, struct error *err);
+struct feed *feed_open(const struct feed_options *options, struct etw_error *err);
 void feed_close(struct feed *feed); /* stops the replay or the sessions */
 
 bool feed_is_replay(const struct feed *feed);
@@ -41,9 +41,9 @@ bool feed_is_replay(const struct feed *feed);
 void feed_request(struct feed *feed, int64_t advance_100ns);
 
 struct feed_page {
-	struct text text; /* owned */
-	/* The time of the page by the source's clock, 100 ns since 1601 UTC; RECORD_NO_TIME: not
-	 * known. */
+	struct etw_text text; /* owned */
+	/* The time of the page by the source's clock, 100 ns since 1601 UTC; ETW_RECORD_NO_TIME:
+	 * not known. */
 	int64_t time;
 	/* The time since the page before by a clock that does not jump, in seconds; 0: not known */
 	double seconds;
@@ -55,10 +55,10 @@ enum feed_state { FEED_NOT_YET, FEED_PAGE, FEED_FAILED };
 /* The page that was requested, if it is there: adds to an empty struct. FEED_FAILED: there is none
  * this time, and another one may be requested; of a replay or a session that has failed no other
  * comes. */
-enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct error *err);
+enum feed_state feed_take(struct feed *feed, struct feed_page *page, struct etw_error *err);
 
 /* Of a replay that waits for the next request: the time of the next event; otherwise
- * RECORD_NO_TIME. */
+ * ETW_RECORD_NO_TIME. */
 int64_t feed_next_event(struct feed *feed);
 /* How much of a recording has been read, in both passes, from 0 to 1. */
 double feed_progress(struct feed *feed);

@@ -126,7 +126,7 @@ static bool is_named(const struct sample *sample, const char *family)
 }
 
 /* The value of a label, unescaped, in a text that is cleared first; false: there is none. */
-static bool label_value(const struct sample *sample, const char *label, struct text *value)
+static bool label_value(const struct sample *sample, const char *label, struct etw_text *value)
 {
 	const char *at = sample->labels, *end = at ? at + sample->labels_size : NULL;
 	size_t label_size = strlen(label);
@@ -159,7 +159,7 @@ static bool label_value(const struct sample *sample, const char *label, struct t
 	return false;
 }
 
-static struct top_process *process_of(struct top_page *page, const struct text *name)
+static struct top_process *process_of(struct top_page *page, const struct etw_text *name)
 {
 	const char *text = name->data ? name->data : "";
 	bool added = false;
@@ -198,7 +198,7 @@ static struct top_process *process_of(struct top_page *page, const struct text *
 }
 
 static void add_to_column(struct top_page *page, enum top_column column,
-			  const struct sample *sample, struct text *name)
+			  const struct sample *sample, struct etw_text *name)
 {
 	struct top_process *process;
 
@@ -224,7 +224,7 @@ static bool has_text(const struct sample *sample, const char *text)
 	return false;
 }
 
-static void add_sample(struct top_page *page, const struct sample *sample, struct text *name)
+static void add_sample(struct top_page *page, const struct sample *sample, struct etw_text *name)
 {
 	for (unsigned i = 0; i < TOP_COLUMNS; i++) {
 		if (is_named(sample, top_columns[i].families[0]) ||
@@ -245,7 +245,7 @@ static void add_sample(struct top_page *page, const struct sample *sample, struc
 void top_page_read(struct top_page *page, const char *text, size_t size)
 {
 	const char *end = text + size;
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));

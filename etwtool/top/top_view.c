@@ -33,9 +33,9 @@ enum { VALUE_WIDTH = 9, VALUE_WIDTH_EXACT = 20, NAME_LEAST = 12, PIECES_MOST = 1
 
 /* ---- text ---- */
 
-unsigned top_add_cut(struct text *out, const char *string, unsigned columns)
+unsigned top_add_cut(struct etw_text *out, const char *string, unsigned columns)
 {
-	struct text shown = { 0 };
+	struct etw_text shown = { 0 };
 	unsigned used = 0;
 	size_t at = 0;
 
@@ -57,7 +57,7 @@ unsigned top_add_cut(struct text *out, const char *string, unsigned columns)
 	return used;
 }
 
-void top_add_scaled(struct text *out, double value)
+void top_add_scaled(struct etw_text *out, double value)
 {
 	static const char units[] = { 'k', 'M', 'G', 'T', 'P', 'E' };
 	size_t unit = 0;
@@ -78,7 +78,7 @@ void top_add_scaled(struct text *out, double value)
 			value, units[unit]);
 }
 
-void top_add_value(struct text *out, double value, enum top_unit unit, bool rate, bool exact)
+void top_add_value(struct etw_text *out, double value, enum top_unit unit, bool rate, bool exact)
 {
 	bool percent = unit == UNIT_SECONDS && rate;
 
@@ -103,10 +103,10 @@ void top_add_value(struct text *out, double value, enum top_unit unit, bool rate
 
 struct lines {
 	const struct top_view *view;
-	struct text *out;
-	struct text line;  /* without styles; it is added when it is whole */
-	const char *style; /* of the whole line; NULL: none */
-	unsigned left;     /* lines that still have room */
+	struct etw_text *out;
+	struct etw_text line; /* without styles; it is added when it is whole */
+	const char *style;    /* of the whole line; NULL: none */
+	unsigned left;        /* lines that still have room */
 	unsigned width;
 };
 
@@ -172,7 +172,8 @@ struct pieces {
 	size_t count;
 };
 
-static void add_piece(struct pieces *pieces, bool alarm, const char *format, ...) PRINTF_LIKE(3, 4);
+static void add_piece(struct pieces *pieces, bool alarm, const char *format, ...)
+	ETW_PRINTF_LIKE(3, 4);
 
 static void add_piece(struct pieces *pieces, bool alarm, const char *format, ...)
 {
@@ -240,7 +241,7 @@ static void add_state(struct pieces *pieces, const struct top_view *view,
 static void collect_pieces(struct pieces *pieces, const struct top_view *view,
 			   const struct top_frame *frame)
 {
-	struct text events = { 0 }, name = { 0 };
+	struct etw_text events = { 0 }, name = { 0 };
 	double records = fact_of(frame, FACT_RECORDS);
 	double seconds = frame->seconds;
 
@@ -403,7 +404,7 @@ static int compare_rows(const void *a, const void *b)
 	return x > y ? -1 : x < y ? 1 : strcmp(left->process->name, right->process->name);
 }
 
-static void add_padded(struct text *out, const char *text, unsigned width)
+static void add_padded(struct etw_text *out, const char *text, unsigned width)
 {
 	size_t size = strlen(text);
 
@@ -421,7 +422,7 @@ static void add_row(struct lines *lines, const struct table *table, const struct
 
 	for (size_t i = 0; i < table->column_count; i++) {
 		enum top_column column = table->columns[i];
-		struct text value = { 0 };
+		struct etw_text value = { 0 };
 
 		if (frame->now.present[column] && table->known) {
 			top_add_value(&value, values[column], top_columns[column].unit,
@@ -518,7 +519,7 @@ static void add_last_line(struct lines *lines)
 	end_line(lines);
 }
 
-void top_view_add(const struct top_view *view, const struct top_frame *frame, struct text *out)
+void top_view_add(const struct top_view *view, const struct top_frame *frame, struct etw_text *out)
 {
 	struct lines lines = { .view = view,
 			       .out = out,

@@ -19,7 +19,7 @@ struct top_frame {
 	bool has_before;
 	double seconds; /* between them, by the source's clock; 0: not known, so there are no rates
 			 */
-	int64_t time;   /* of now, 100 ns since 1601 UTC, or RECORD_NO_TIME */
+	int64_t time;   /* of now, 100 ns since 1601 UTC, or ETW_RECORD_NO_TIME */
 	bool replay, ended;
 };
 
@@ -46,7 +46,7 @@ struct top_view {
 };
 
 /* Adds one frame. frame NULL: there is no page yet. */
-void top_view_add(const struct top_view *view, const struct top_frame *frame, struct text *out);
+void top_view_add(const struct top_view *view, const struct top_frame *frame, struct etw_text *out);
 
 /* How many processes the frame shows when there is room, with the view's filter. */
 size_t top_view_count(const struct top_view *view, const struct top_frame *frame);
@@ -55,13 +55,13 @@ size_t top_view_count(const struct top_view *view, const struct top_frame *frame
 
 /* Adds a value as a column has it: "0", "999", "12.3k", "1.50M"; at most six characters unless
  * exact. */
-void top_add_value(struct text *out, double value, enum top_unit unit, bool rate, bool exact);
+void top_add_value(struct etw_text *out, double value, enum top_unit unit, bool rate, bool exact);
 
 /* Adds three digits and a unit of a value from 999.5 on: "1.23k", "12.3M", "123G". */
-void top_add_scaled(struct text *out, double value);
+void top_add_scaled(struct etw_text *out, double value);
 
 /* Adds text for people, cut so that it takes at most `columns` of a terminal; what steers it
  * becomes an escape. Returns the columns. */
-unsigned top_add_cut(struct text *out, const char *string, unsigned columns);
+unsigned top_add_cut(struct etw_text *out, const char *string, unsigned columns);
 
 #endif

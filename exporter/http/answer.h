@@ -31,7 +31,7 @@ const char *request_header(const struct http_request *request, const char *name)
  * The status line and the headers of every answer. The caller adds headers of its own, and the
  * empty line. An answer of status 400 and above ends the connection.
  */
-void answer_add_head(struct text *out, const struct http_request *request, int status,
+void answer_add_head(struct etw_text *out, const struct http_request *request, int status,
 		     const char *type);
 
 /* Sends a whole answer with one write. headers: lines with CRLF, or "". */

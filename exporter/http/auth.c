@@ -85,7 +85,7 @@ static void free_users(struct user *users, size_t count)
 }
 
 bool auth_set_users(struct auth *auth, const struct auth_user *users, size_t count,
-		    struct error *err)
+		    struct etw_error *err)
 {
 	struct user *copies = calloc(count + 1, sizeof *copies), *before;
 	size_t before_count;
@@ -177,7 +177,7 @@ static void forget(struct credentials *credentials)
 static bool digest_of(const struct auth *auth, const struct credentials *credentials,
 		      const char *hash, uint8_t digest[DIGEST_SIZE])
 {
-	struct text all = { 0 };
+	struct etw_text all = { 0 };
 	bool good;
 
 	text_add(&all, hash, PASSWORD_HASH_SIZE);
@@ -401,7 +401,7 @@ void auth_statistics(struct auth *auth, struct auth_statistics *statistics)
 	os_mutex_unlock(&auth->mutex);
 }
 
-struct auth *auth_new(uint64_t (*clock_ns)(void), struct error *err)
+struct auth *auth_new(uint64_t (*clock_ns)(void), struct etw_error *err)
 {
 	struct auth *auth = calloc(1, sizeof *auth);
 
@@ -413,7 +413,7 @@ struct auth *auth_new(uint64_t (*clock_ns)(void), struct error *err)
 	/* Not of OpenSSL, which crashes if it lacks memory when it first makes random numbers
 	 * (observed in 3.0.19). */
 	if (!os_random(auth->key, sizeof auth->key)) {
-		error_set(err, ERROR_SYSTEM, "the system gives no random numbers");
+		error_set(err, ETW_ERROR_SYSTEM, "the system gives no random numbers");
 		free(auth);
 		return NULL;
 	}

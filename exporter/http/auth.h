@@ -42,7 +42,7 @@ enum {
 struct auth; /* opaque; any thread */
 
 /* clock: as os_monotonic_ns(), which it is for NULL. */
-struct auth *auth_new(uint64_t (*clock_ns)(void), struct error *err);
+struct auth *auth_new(uint64_t (*clock_ns)(void), struct etw_error *err);
 /* After the last check has returned. NULL is fine. */
 void auth_free(struct auth *auth);
 
@@ -51,7 +51,7 @@ void auth_free(struct auth *auth);
  * forgotten. Without users each request is granted. After an error nothing has changed.
  */
 bool auth_set_users(struct auth *auth, const struct auth_user *users, size_t count,
-		    struct error *err);
+		    struct etw_error *err);
 
 /*
  * Checks the Authorization header of a request (NULL: there is none) of a client. May wait for

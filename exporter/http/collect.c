@@ -27,7 +27,7 @@ enum { NAMES_MAX = 256 };
 /* The names that a query gives. */
 struct names {
 	bool collect, exclude; /* it has such parameters */
-	struct text texts;     /* each with a NUL behind it */
+	struct etw_text texts; /* each with a NUL behind it */
 	size_t starts[NAMES_MAX];
 	bool known[NAMES_MAX];
 	bool off[NAMES_MAX]; /* a collector that is off, or left out by a flag */
@@ -44,7 +44,7 @@ static int hex_digit(char c)
 
 /* Appends a part of a query without its percent codes, with blanks for plus signs and a NUL at the
  * end. False: a percent code is not whole, or hides a NUL. */
-static bool add_decoded(struct text *out, const char *from, const char *end)
+static bool add_decoded(struct etw_text *out, const char *from, const char *end)
 {
 	while (from < end) {
 		char c = *from++;
@@ -68,11 +68,12 @@ static bool add_decoded(struct text *out, const char *from, const char *end)
 }
 
 /* Reads one parameter, "key=value". Returns an HTTP status. */
-static int read_parameter(struct names *names, const char *start, const char *end, struct text *why)
+static int read_parameter(struct names *names, const char *start, const char *end,
+			  struct etw_text *why)
 {
 	const char *equals = memchr(start, '=', (size_t)(end - start));
 	const char *key_end = equals ? equals : end;
-	struct text key = { 0 };
+	struct etw_text key = { 0 };
 	bool good = add_decoded(&key, start, key_end);
 	bool collect = good && !key.failed && strcmp(key.data, "collect[]") == 0;
 	bool exclude = good && !key.failed && strcmp(key.data, "exclude[]") == 0;
@@ -96,7 +97,7 @@ static int read_parameter(struct names *names, const char *start, const char *en
 	return names->texts.failed ? 500 : 200;
 }
 
-static int read_query(struct names *names, const char *query, struct text *why)
+static int read_query(struct names *names, const char *query, struct etw_text *why)
 {
 	for (const char *at = query; at;) {
 		size_t size = strcspn(at, "&");
@@ -163,7 +164,7 @@ static void add_name(void *visitor, const char *collector, bool on, const struct
 
 /* "Unknown collector 'fiel'. Valid are: disk, file, exporter, health." */
 static void explain(const char *name, bool off, const struct http_options *options,
-		    struct text *why)
+		    struct etw_text *why)
 {
 	text_add_string(why, off ? "Collector '" : "Unknown collector '");
 	text_add_shown(why, name);
@@ -176,7 +177,7 @@ static void explain(const char *name, bool off, const struct http_options *optio
 }
 
 static int find_families(struct collect *collect, struct names *names,
-			 const struct http_options *options, struct text *why)
+			 const struct http_options *options, struct etw_text *why)
 {
 	struct choosing choosing = { .names = names, .families = &collect->families };
 
@@ -198,7 +199,7 @@ static int find_families(struct collect *collect, struct names *names,
 }
 
 int collect_init(struct collect *collect, const char *query, const struct http_options *options,
-		 struct text *why)
+		 struct etw_text *why)
 {
 	struct names names = { 0 };
 	int status = read_query(&names, query, why);

@@ -29,7 +29,7 @@ struct collect {
  * status: 200; 400, with a sentence in why about the query; 500 without memory.
  */
 int collect_init(struct collect *collect, const char *query, const struct http_options *options,
-		 struct text *why);
+		 struct etw_text *why);
 void collect_done(struct collect *collect);
 
 /* Whether the scrape has a family; context is a struct collect. */

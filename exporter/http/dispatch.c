@@ -116,7 +116,7 @@ static void list_remove(struct list *list, struct connection *connection)
 }
 
 struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *waker,
-			      struct error *err)
+			      struct etw_error *err)
 {
 	struct dispatch *dispatch = calloc(1, sizeof *dispatch);
 

@@ -20,7 +20,7 @@ struct dispatch; /* opaque */
  * answered at the same time; 0: as many as workers allow. The waker (borrowed) is woken when a
  * connection comes back. */
 struct dispatch *dispatch_new(size_t workers, size_t most_large, struct waker *waker,
-			      struct error *err);
+			      struct etw_error *err);
 void dispatch_free(struct dispatch *dispatch); /* NULL is fine */
 
 /* ---- the reception's thread ---- */

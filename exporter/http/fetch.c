@@ -35,7 +35,7 @@ bool fetch_is_url(const char *word)
 }
 
 /* The reason that OpenSSL has, in its words. Returns false. */
-static bool set_error(struct error *err, const char *url)
+static bool set_error(struct etw_error *err, const char *url)
 {
 	char reason[256] = "no answer";
 	const char *data = NULL;
@@ -50,7 +50,7 @@ static bool set_error(struct error *err, const char *url)
 	} else if (code != 0) {
 		os_error_text(ERR_GET_REASON(code), reason, sizeof reason);
 	}
-	error_set(err, ERROR_SYSTEM, "%s: %s%s%s", url, reason, has_data ? ": " : "",
+	error_set(err, ETW_ERROR_SYSTEM, "%s: %s%s%s", url, reason, has_data ? ": " : "",
 		  has_data ? data : "");
 	ERR_clear_error();
 	return false;
@@ -58,9 +58,9 @@ static bool set_error(struct error *err, const char *url)
 
 /* The first line of a file; the password is not kept elsewhere. */
 static bool add_credentials(struct fetch *fetch, const struct fetch_options *options,
-			    struct error *err)
+			    struct etw_error *err)
 {
-	struct text plain = { 0 };
+	struct etw_text plain = { 0 };
 	char *password = NULL, *header = NULL;
 	size_t size = 0;
 	bool good = false;
@@ -92,10 +92,10 @@ static bool add_credentials(struct fetch *fetch, const struct fetch_options *opt
 	text_free(&plain);
 	free(password);
 	free(header);
-	return good || error_set(err, ERROR_CONFIG, "user and password are too long");
+	return good || error_set(err, ETW_ERROR_CONFIG, "user and password are too long");
 }
 
-static bool trust(struct fetch *fetch, const char *path, struct error *err)
+static bool trust(struct fetch *fetch, const char *path, struct etw_error *err)
 {
 	fetch->context = SSL_CTX_new(TLS_client_method());
 	if (!fetch->context) {
@@ -112,7 +112,7 @@ static bool trust(struct fetch *fetch, const char *path, struct error *err)
 /* Without a path, also before a query, the page is that of the metrics. */
 static bool complete_path(struct fetch *fetch)
 {
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 	bool good;
 
 	if (fetch->path[0] != '/' || (fetch->path[1] != '\0' && fetch->path[1] != '?')) {
@@ -127,9 +127,9 @@ static bool complete_path(struct fetch *fetch)
 }
 
 /* An address of IPv6 is in brackets in a URL and for connections, not for certificates. */
-static bool read_url(struct fetch *fetch, bool *is_https, struct error *err)
+static bool read_url(struct fetch *fetch, bool *is_https, struct etw_error *err)
 {
-	struct text address = { 0 };
+	struct etw_text address = { 0 };
 	int tls = 0;
 
 	if (OSSL_HTTP_parse_url(fetch->url, &tls, NULL, &fetch->host, &fetch->port, NULL,
@@ -137,7 +137,7 @@ static bool read_url(struct fetch *fetch, bool *is_https, struct error *err)
 		return set_error(err, fetch->url);
 	}
 	if (fetch->host[0] == '\0') {
-		return error_set(err, ERROR_CONFIG, "%s: a host is missing", fetch->url);
+		return error_set(err, ETW_ERROR_CONFIG, "%s: a host is missing", fetch->url);
 	}
 	if (!complete_path(fetch)) {
 		return error_no_memory(err, "an address");
@@ -150,7 +150,7 @@ static bool read_url(struct fetch *fetch, bool *is_https, struct error *err)
 	return fetch->address || error_no_memory(err, "an address");
 }
 
-struct fetch *fetch_open(const struct fetch_options *options, struct error *err)
+struct fetch *fetch_open(const struct fetch_options *options, struct etw_error *err)
 {
 	struct fetch *fetch = calloc(1, sizeof *fetch);
 	bool is_https = false;
@@ -265,7 +265,7 @@ static long bound_reads(BIO *connection, int operation, const char *bytes, size_
 static const char elsewhere[] = "that of the metrics is another one, /metrics by default";
 
 /* The rest of an answer, to its end. */
-static bool read_rest(BIO *answer, struct text *page, const char *url, struct error *err)
+static bool read_rest(BIO *answer, struct etw_text *page, const char *url, struct etw_error *err)
 {
 	time_t until = time(NULL) + WAIT_S;
 	char chunk[CHUNK];
@@ -284,11 +284,13 @@ static bool read_rest(BIO *answer, struct text *page, const char *url, struct er
 			return error_no_memory(err, "a page");
 		}
 		if (page->size > PAGE_MOST) {
-			return error_set(err, ERROR_LIMIT, "%s: the page is longer than %zu MiB",
-					 url, PAGE_MOST >> 20);
+			return error_set(err, ETW_ERROR_LIMIT,
+					 "%s: the page is longer than %zu MiB", url,
+					 PAGE_MOST >> 20);
 		}
 		if (time(NULL) > until) {
-			return error_set(err, ERROR_SYSTEM, "%s: no end after %d s", url, WAIT_S);
+			return error_set(err, ETW_ERROR_SYSTEM, "%s: no end after %d s", url,
+					 WAIT_S);
 		}
 	}
 	ERR_clear_error();
@@ -296,7 +298,7 @@ static bool read_rest(BIO *answer, struct text *page, const char *url, struct er
 }
 
 /* Over a connection that is there. */
-static bool ask(struct fetch *fetch, BIO *connection, struct text *page, struct error *err)
+static bool ask(struct fetch *fetch, BIO *connection, struct etw_text *page, struct etw_error *err)
 {
 	/* TLS is the connection's own matter. */
 	OSSL_HTTP_REQ_CTX *request = OSSL_HTTP_open(fetch->host, fetch->port, NULL, NULL, 0,
@@ -316,11 +318,11 @@ static bool ask(struct fetch *fetch, BIO *connection, struct text *page, struct 
 		fetch->may_read = SIZE_MAX; /* read_rest() counts */
 		good = read_rest(answer, page, fetch->url, err);
 	} else if (leads_to) {
-		good = error_set(err, ERROR_FORMAT, "%s: this address leads to %s; %s", fetch->url,
-				 leads_to, elsewhere);
+		good = error_set(err, ETW_ERROR_FORMAT, "%s: this address leads to %s; %s",
+				 fetch->url, leads_to, elsewhere);
 		ERR_clear_error();
 	} else if (fetch->may_read == 0) {
-		good = error_set(err, ERROR_LIMIT,
+		good = error_set(err, ETW_ERROR_LIMIT,
 				 "%s: the head of the answer is longer than %zu KiB", fetch->url,
 				 HEAD_MOST >> 10);
 		ERR_clear_error();
@@ -333,13 +335,13 @@ static bool ask(struct fetch *fetch, BIO *connection, struct text *page, struct 
 	return good;
 }
 
-static bool is_for_browsers(const struct text *page)
+static bool is_for_browsers(const struct etw_text *page)
 {
 	return text_starts_nocase(page->data, page->size, "<!doctype html", 14) ||
 	       text_starts_nocase(page->data, page->size, "<html", 5);
 }
 
-bool fetch_page(struct fetch *fetch, struct text *page, struct error *err)
+bool fetch_page(struct fetch *fetch, struct etw_text *page, struct etw_error *err)
 {
 	BIO *connection;
 	bool good;
@@ -349,11 +351,11 @@ bool fetch_page(struct fetch *fetch, struct text *page, struct error *err)
 	good = connection ? ask(fetch, connection, page, err) : set_error(err, fetch->url);
 	BIO_free_all(connection);
 	if (good && is_for_browsers(page)) {
-		return error_set(err, ERROR_FORMAT, "%s: this is a page for browsers; %s",
+		return error_set(err, ETW_ERROR_FORMAT, "%s: this is a page for browsers; %s",
 				 fetch->url, elsewhere);
 	}
 	if (good && (page->size < 6 || memcmp(page->data + page->size - 6, "# EOF\n", 6) != 0)) {
-		return error_set(err, ERROR_FORMAT,
+		return error_set(err, ETW_ERROR_FORMAT,
 				 "%s: the page is cut short, or not that of an etw_exporter",
 				 fetch->url);
 	}

@@ -25,13 +25,13 @@ struct fetch_options {
 
 bool fetch_is_url(const char *word);
 
-struct fetch *fetch_open(const struct fetch_options *options, struct error *err);
+struct fetch *fetch_open(const struct fetch_options *options, struct etw_error *err);
 void fetch_close(struct fetch *fetch);
 
 /*
  * Adds the page, in the text format of OpenMetrics, to an empty text. Waits some seconds at most,
  * and takes 256 MiB at most. False with an error that names the URL. One thread at a time.
  */
-bool fetch_page(struct fetch *fetch, struct text *page, struct error *err);
+bool fetch_page(struct fetch *fetch, struct etw_text *page, struct etw_error *err);
 
 #endif

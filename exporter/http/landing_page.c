@@ -24,42 +24,42 @@
 
 /* ---- fields ---- */
 
-static void add_links(struct text *page, const struct http_server *server)
+static void add_links(struct etw_text *page, const struct http_server *server)
 {
 	text_add_html(page, server->paths.links);
 }
 
-static void add_metrics(struct text *page, const struct http_server *server)
+static void add_metrics(struct etw_text *page, const struct http_server *server)
 {
 	add_links(page, server);
 	text_add_html(page, server->paths.telemetry);
 }
 
-static void add_version(struct text *page, const struct http_server *server)
+static void add_version(struct etw_text *page, const struct http_server *server)
 {
 	(void)server;
 	text_add_html(page, program_version.number);
 }
 
-static void add_revision(struct text *page, const struct http_server *server)
+static void add_revision(struct etw_text *page, const struct http_server *server)
 {
 	(void)server;
 	text_add_html(page, program_version.revision);
 }
 
-static void add_compiler(struct text *page, const struct http_server *server)
+static void add_compiler(struct etw_text *page, const struct http_server *server)
 {
 	(void)server;
 	text_add_html(page, program_version.compiler);
 }
 
-static void add_arch(struct text *page, const struct http_server *server)
+static void add_arch(struct etw_text *page, const struct http_server *server)
 {
 	(void)server;
 	text_add_html(page, program_version.arch);
 }
 
-static void add_uptime(struct text *page, const struct http_server *server)
+static void add_uptime(struct etw_text *page, const struct http_server *server)
 {
 	uint64_t seconds = (os_monotonic_ns() - server->started_ns) / UINT64_C(1000000000);
 	uint64_t minutes = seconds / 60, hours = minutes / 60;
@@ -75,7 +75,7 @@ static void add_uptime(struct text *page, const struct http_server *server)
 	}
 }
 
-static void add_pages(struct text *page, const struct http_server *server)
+static void add_pages(struct etw_text *page, const struct http_server *server)
 {
 	const char *path, *what;
 
@@ -91,16 +91,16 @@ static void add_pages(struct text *page, const struct http_server *server)
 	}
 }
 
-static void add_state(struct text *page, const struct http_server *server)
+static void add_state(struct etw_text *page, const struct http_server *server)
 {
 	if (server->options.add_state) {
 		server->options.add_state(server->options.state_context, page);
 	}
 }
 
-static void add_collectors(struct text *page, const struct http_server *server)
+static void add_collectors(struct etw_text *page, const struct http_server *server)
 {
-	struct text metrics = { 0 };
+	struct etw_text metrics = { 0 };
 
 	text_add_string(&metrics, server->paths.links);
 	text_add_string(&metrics, server->paths.telemetry);
@@ -113,7 +113,7 @@ static void add_collectors(struct text *page, const struct http_server *server)
 
 static const struct {
 	const char *name;
-	void (*add)(struct text *page, const struct http_server *server);
+	void (*add)(struct etw_text *page, const struct http_server *server);
 } fields[] = {
 	{ "links", add_links },           { "metrics", add_metrics },   { "version", add_version },
 	{ "revision", add_revision },     { "compiler", add_compiler }, { "arch", add_arch },
@@ -124,7 +124,8 @@ static const struct {
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 
 /* Adds the text of the field at `at`, "{{name}}", and returns its end. */
-static const char *add_field(struct text *page, const struct http_server *server, const char *at)
+static const char *add_field(struct etw_text *page, const struct http_server *server,
+			     const char *at)
 {
 	const char *name = at + strlen("{{"), *end = strstr(name, "}}");
 
@@ -162,7 +163,7 @@ int landing_page_answer(struct http_server *server, const struct http_request *r
 		"Referrer-Policy: no-referrer\r\n"
 		"Cache-Control: no-store\r\n";
 	const char *at = file_text("landing"), *field;
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	int status = 200;
 
 	while ((field = strstr(at, "{{")) != NULL) {
@@ -200,7 +201,7 @@ int landing_page_style(struct http_server *server, const struct http_request *re
 /* One script: what it shares with the report of a recording, then its own. */
 int landing_page_script(struct http_server *server, const struct http_request *request)
 {
-	struct text script = { 0 };
+	struct etw_text script = { 0 };
 	int status;
 
 	(void)server;

@@ -58,8 +58,8 @@ static int admit(const struct http_server *server, const struct http_request *re
 int lifecycle_reload(struct http_server *server, const struct http_request *request)
 {
 	const struct http_options *options = &server->options;
-	struct error err = { 0 };
-	struct text sentence = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_text sentence = { 0 };
 	int status = admit(server, request);
 
 	if (status != 200) {
@@ -90,7 +90,7 @@ int lifecycle_record(struct http_server *server, const struct http_request *requ
 		[HTTP_RECORDING_REFUSED] = 429,
 	};
 	const struct http_options *options = &server->options;
-	struct text reply = { 0 }, sentence = { 0 };
+	struct etw_text reply = { 0 }, sentence = { 0 };
 	int status = admit(server, request);
 
 	if (status != 200) {

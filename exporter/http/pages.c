@@ -41,7 +41,7 @@ static int answer_ready(struct http_server *server, const struct http_request *r
 
 static int answer_version(struct http_server *server, const struct http_request *request)
 {
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	struct json json;
 	int status = 200;
 
@@ -68,7 +68,7 @@ static int answer_version(struct http_server *server, const struct http_request 
 
 /* Answers a scrape that is not made, and counts it. */
 static int refuse_scrape(struct http_server *server, const struct http_request *request, int status,
-			 const struct text *why)
+			 const struct etw_text *why)
 {
 	scrape_count(server, status);
 	if (why->size == 0 || why->failed) {
@@ -82,7 +82,7 @@ static int answer_metrics(struct http_server *server, const struct http_request 
 {
 	static const char timeout_header[] = "X-Prometheus-Scrape-Timeout-Seconds";
 	struct collect collect;
-	struct text why = { 0 };
+	struct etw_text why = { 0 };
 	int status = collect_init(&collect, request->query, &server->options, &why);
 
 	if (status == 200) {
@@ -163,7 +163,7 @@ const char *pages_listed(const struct http_server *server, size_t index, const c
 /* Says what there is. The path of the request is not repeated. */
 static int answer_not_found(const struct http_server *server, const struct http_request *request)
 {
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	const char *path, *what;
 
 	text_add_format(&page, "Not Found. There are:\n%s/\n", server->paths.links);
@@ -182,7 +182,7 @@ static int answer_not_found(const struct http_server *server, const struct http_
 /* To the landing page, below a prefix. */
 static int answer_redirect(const struct http_request *request, const char *prefix)
 {
-	struct text headers = { 0 };
+	struct etw_text headers = { 0 };
 
 	text_add_format(&headers, "Location: %s/\r\n", prefix);
 	answer_status(request, headers.failed ? 500 : 302, headers.failed ? "" : headers.data);
@@ -194,7 +194,7 @@ static int answer_redirect(const struct http_request *request, const char *prefi
 static int answer_methods(const struct http_request *request, const struct page *page)
 {
 	bool options = strcmp(request->method, "OPTIONS") == 0;
-	struct text headers = { 0 };
+	struct etw_text headers = { 0 };
 
 	text_add_format(&headers, "Allow: %s\r\n", allowed_methods[page->methods]);
 	if (headers.failed) {
@@ -266,7 +266,8 @@ int pages_answer(struct http_server *server, const struct http_request *request)
 						answer_methods(request, page);
 }
 
-bool pages_open(struct http_server *server, const struct http_options *options, struct error *err)
+bool pages_open(struct http_server *server, const struct http_options *options,
+		struct etw_error *err)
 {
 	server->options = *options;
 	if (!web_paths_init(&server->paths, options->external_url, options->route_prefix,
@@ -276,7 +277,7 @@ bool pages_open(struct http_server *server, const struct http_options *options, 
 	for (size_t i = 0; i < PAGE_COUNT; i++) {
 		if (pages[i].route && strcmp(pages[i].route, "/") != 0 &&
 		    strcmp(pages[i].route, options->telemetry_path) == 0) {
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "the telemetry path %s is the address of another page",
 					 options->telemetry_path);
 		}

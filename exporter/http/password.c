@@ -7,7 +7,7 @@
 
 #include "exporter/http/crypto.h"
 
-bool password_check_hash(const char *hash, struct error *err)
+bool password_check_hash(const char *hash, struct etw_error *err)
 {
 	static const char letters[] = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				      "0123456789";
@@ -17,13 +17,13 @@ bool password_check_hash(const char *hash, struct error *err)
 	    !strchr("aby", hash[2]) || hash[3] != '$' || hash[6] != '$' ||
 	    strspn(hash + 7, letters) != PASSWORD_HASH_SIZE - 7 || hash[4] < '0' || hash[4] > '9' ||
 	    hash[5] < '0' || hash[5] > '9') {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "the password is not a bcrypt hash such as htpasswd -nBC 10 makes "
 				 "($2y$10$ and 53 letters)");
 	}
 	cost = (unsigned)(hash[4] - '0') * 10 + (unsigned)(hash[5] - '0');
 	if (cost < PASSWORD_COST_LEAST || cost > PASSWORD_COST_MOST) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "the cost of the bcrypt hash is %u; it can be from %d to %d", cost,
 				 PASSWORD_COST_LEAST, PASSWORD_COST_MOST);
 	}

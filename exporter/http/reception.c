@@ -91,7 +91,7 @@ static void drain(struct connection *connection, enum close_reason reason, uint6
 static void refuse(struct reception *reception, struct connection *connection, int status,
 		   enum close_reason reason, uint64_t now_ns)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 	size_t sent;
 
 	reception->options.add_refusal(reception->options.context, status, &out);
@@ -471,7 +471,7 @@ void reception_run(struct reception *reception)
 
 /* ---- making ---- */
 
-struct reception *reception_new(const struct reception_options *options, struct error *err)
+struct reception *reception_new(const struct reception_options *options, struct etw_error *err)
 {
 	struct reception *reception = calloc(1, sizeof *reception);
 	size_t most = sockets_limit() < CONNECTIONS_MAX ? sockets_limit() : CONNECTIONS_MAX;

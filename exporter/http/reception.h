@@ -28,7 +28,7 @@ struct reception_options {
 	/* The TLS of new connections; NULL: they are plain. */
 	struct tls_server *(*tls)(void *context);
 	/* Adds the answer to a request that gets no worker. */
-	void (*add_refusal)(void *context, int status, struct text *out);
+	void (*add_refusal)(void *context, int status, struct etw_text *out);
 	/* A connection has ended. */
 	void (*closed)(void *context, enum close_reason reason);
 	/* There are so many connections now. */
@@ -37,7 +37,7 @@ struct reception_options {
 
 struct reception; /* opaque */
 
-struct reception *reception_new(const struct reception_options *options, struct error *err);
+struct reception *reception_new(const struct reception_options *options, struct etw_error *err);
 void reception_free(struct reception *reception); /* after its threads; NULL is fine */
 
 /* The work of one thread, until reception_stop(). */

@@ -22,7 +22,7 @@
 /* What came of a scrape: the label "code". */
 static const char done[] = "200", bad_query[] = "400", client_left[] = "499", no_memory[] = "500";
 
-bool scrape_open(struct http_server *server, struct error *err)
+bool scrape_open(struct http_server *server, struct etw_error *err)
 {
 	const char *const codes[] = { done, bad_query, client_left, no_memory };
 
@@ -47,7 +47,7 @@ struct scrape {
 	struct accepted_format accepted;
 	enum content_encoding encoding;
 	struct encoder *encoder; /* owned; NULL: identity */
-	struct text out;         /* what the next write sends; kept for its memory */
+	struct etw_text out;     /* what the next write sends; kept for its memory */
 	uint64_t deadline_ns;
 	size_t size; /* of the page, before it is compressed */
 	bool chunked;
@@ -69,10 +69,10 @@ static bool send_out(struct scrape *scrape)
 	return !scrape->refused;
 }
 
-static void add_metrics_head(struct text *out, const struct scrape *scrape)
+static void add_metrics_head(struct etw_text *out, const struct scrape *scrape)
 {
 	const char *encoding = encoding_name(scrape->encoding);
-	struct text type = { 0 };
+	struct etw_text type = { 0 };
 
 	text_add_string(&type, exposition_content_type(scrape->accepted.format));
 	if (scrape->accepted.escaping) {

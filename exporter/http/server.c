@@ -42,7 +42,7 @@ const char *request_header(const struct http_request *request, const char *name)
 }
 
 /* RFC 9110, section 5.6.7 */
-static void add_date(struct text *out)
+static void add_date(struct etw_text *out)
 {
 	static const char *const days[] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
 	static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -55,7 +55,7 @@ static void add_date(struct text *out)
 			utc.tm_min, utc.tm_sec);
 }
 
-static void add_head(struct text *out, const struct http_server *server, int status,
+static void add_head(struct etw_text *out, const struct http_server *server, int status,
 		     const char *type, bool keep)
 {
 	text_add_format(out, "HTTP/1.1 %d %s\r\n", status, mg_get_response_code_text(NULL, status));
@@ -70,7 +70,7 @@ static void add_head(struct text *out, const struct http_server *server, int sta
 	}
 }
 
-void answer_add_head(struct text *out, const struct http_request *request, int status,
+void answer_add_head(struct etw_text *out, const struct http_request *request, int status,
 		     const char *type)
 {
 	const struct http_server *server = mg_get_user_data(mg_get_context(request->connection));
@@ -94,7 +94,7 @@ void answer(const struct http_request *request, int status, const char *type, co
 	    const char *body)
 {
 	size_t size = strlen(body);
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	answer_add_head(&out, request, status, type);
 	text_add_string(&out, headers);
@@ -222,7 +222,7 @@ static struct tls_server *current_tls(void *context)
 	return server->web ? web_config_tls(server->web) : NULL;
 }
 
-static void add_refusal(void *context, int status, struct text *out)
+static void add_refusal(void *context, int status, struct etw_text *out)
 {
 	const char *reason = mg_get_response_code_text(NULL, status);
 
@@ -288,7 +288,7 @@ static int on_message(const struct mg_connection *connection, const char *messag
 	return 1; /* not to standard error */
 }
 
-static bool listen_on(const char *text, socket_handle *listener, struct error *err)
+static bool listen_on(const char *text, socket_handle *listener, struct etw_error *err)
 {
 	struct listen_address address;
 	int number;
@@ -296,7 +296,7 @@ static bool listen_on(const char *text, socket_handle *listener, struct error *e
 	char reason[128];
 
 	if (!listen_address_parse(text, &address)) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "\"%s\" is not a listen address such as :9189, 127.0.0.1:9189 or "
 				 "[::1]:9189",
 				 text);
@@ -306,11 +306,11 @@ static bool listen_on(const char *text, socket_handle *listener, struct error *e
 		return true;
 	}
 	if (number == 0) {
-		return error_set(err, ERROR_CONFIG, "\"%s\" is not a listen address", text);
+		return error_set(err, ETW_ERROR_CONFIG, "\"%s\" is not a listen address", text);
 	}
 	advice = os_listen_advice(number);
 	os_error_text(number, reason, sizeof reason);
-	return error_set(err, ERROR_SYSTEM,
+	return error_set(err, ETW_ERROR_SYSTEM,
 			 "cannot listen on %s: %s%s%s%s; --web.listen-address, or listen_addresses "
 			 "under web: in the configuration, chooses another",
 			 text, reason, advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
@@ -318,10 +318,11 @@ static bool listen_on(const char *text, socket_handle *listener, struct error *e
 
 /* Opens what listens; on failure what was opened is left in the array. */
 static bool open_listeners(const struct http_options *options, socket_handle *listeners,
-			   size_t *count, struct error *err)
+			   size_t *count, struct etw_error *err)
 {
 	if (options->listen_address_count == 0 || options->listen_address_count > ADDRESSES_MAX) {
-		return error_set(err, ERROR_CONFIG, "%zu listen addresses; 1 to %d are possible",
+		return error_set(err, ETW_ERROR_CONFIG,
+				 "%zu listen addresses; 1 to %d are possible",
 				 options->listen_address_count, ADDRESSES_MAX);
 	}
 	for (; *count < options->listen_address_count; ++*count) {
@@ -333,11 +334,11 @@ static bool open_listeners(const struct http_options *options, socket_handle *li
 }
 
 static bool parse_allowed(const struct http_options *options, struct address_range *ranges,
-			  struct error *err)
+			  struct etw_error *err)
 {
 	for (size_t i = 0; i < options->allowed_count; i++) {
 		if (!address_range_parse(options->allowed[i], &ranges[i])) {
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "\"%s\" is not a range of addresses such as 10.0.0.0/8, "
 					 "192.0.2.1 or 2001:db8::/32",
 					 options->allowed[i]);
@@ -347,7 +348,7 @@ static bool parse_allowed(const struct http_options *options, struct address_ran
 }
 
 static bool open_reception(struct http_server *server, const struct http_options *options,
-			   struct error *err)
+			   struct etw_error *err)
 {
 	socket_handle listeners[ADDRESSES_MAX];
 	struct address_range *allowed = calloc(options->allowed_count + 1, sizeof *allowed);
@@ -383,7 +384,7 @@ static bool open_reception(struct http_server *server, const struct http_options
 	return server->reception != NULL;
 }
 
-static bool start_civetweb(struct http_server *server, struct error *err)
+static bool start_civetweb(struct http_server *server, struct etw_error *err)
 {
 	const struct mg_callbacks callbacks = {
 		.begin_request = on_request,
@@ -413,13 +414,14 @@ static bool start_civetweb(struct http_server *server, struct error *err)
 	server->library_started = true;
 	server->context = mg_start(&callbacks, server, options);
 	atomic_store_explicit(&server->started, true, memory_order_relaxed);
-	return server->context || error_set(err, ERROR_SYSTEM, "cannot start the web server: %s",
-					    server->start_message[0] ? server->start_message :
-								       "no memory or no threads");
+	return server->context ||
+	       error_set(err, ETW_ERROR_SYSTEM, "cannot start the web server: %s",
+			 server->start_message[0] ? server->start_message :
+						    "no memory or no threads");
 }
 
 struct http_server *http_start(const struct http_options *options, struct registry *registry,
-			       struct error *err)
+			       struct etw_error *err)
 {
 	struct http_server *server = calloc(1, sizeof *server);
 

@@ -40,9 +40,9 @@ struct http_options {
 	void *ready_context;
 	/* ---- what the landing page says about the program, as HTML; any thread ---- */
 	/* Its sources and their losses; NULL: nothing. */
-	void (*add_state)(void *context, struct text *html);
+	void (*add_state)(void *context, struct etw_text *html);
 	/* Its collectors; metrics is the address of the metrics page in links. NULL: nothing. */
-	void (*add_collectors)(void *context, const char *metrics, struct text *html);
+	void (*add_collectors)(void *context, const char *metrics, struct etw_text *html);
 	void *state_context; /* of both */
 
 	/* ---- addresses: see exporter/http/web_paths.h ---- */
@@ -68,13 +68,13 @@ struct http_options {
 	void *quit_context;
 	/* Reads the configuration again. Any thread; returns when the new one is in force, or
 	 * false with all that is wrong with it. NULL: the program cannot reload. */
-	bool (*reload)(void *context, struct error *err);
+	bool (*reload)(void *context, struct etw_error *err);
 	void *reload_context;
 
 	/* ---- POST /-/record, with enable_lifecycle ---- */
 	/* Has a recording written and waits for it; answer: its path, or why there is none. Any
 	 * thread; NULL: there is no flight recorder. */
-	enum http_recording (*record)(void *context, struct text *answer);
+	enum http_recording (*record)(void *context, struct etw_text *answer);
 	void *record_context;
 
 	/* TLS, users and headers (exporter/http/web_config.h). It stays the caller's and must
@@ -87,7 +87,7 @@ struct http_server; /* opaque */
 /* Starts listening; the registry stays the caller's and must outlive the server. Adds the
  * etw_exporter_scrape* families to it. */
 struct http_server *http_start(const struct http_options *options, struct registry *registry,
-			       struct error *err);
+			       struct etw_error *err);
 
 /* The port of listener i (for ":0", the one the system gave). */
 unsigned http_port(const struct http_server *server, size_t index);

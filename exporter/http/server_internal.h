@@ -45,7 +45,8 @@ struct http_server {
 int pages_answer(struct http_server *server, const struct http_request *request);
 
 /* Takes the options, and checks and keeps the addresses of the pages. */
-bool pages_open(struct http_server *server, const struct http_options *options, struct error *err);
+bool pages_open(struct http_server *server, const struct http_options *options,
+		struct etw_error *err);
 
 /* For lists of pages: the path behind the prefix, and what is there; NULL behind the last. */
 const char *pages_listed(const struct http_server *server, size_t index, const char **what);
@@ -53,7 +54,7 @@ const char *pages_listed(const struct http_server *server, size_t index, const c
 /* ---- scrape.c ---- */
 
 /* Adds the etw_exporter_scrape* families, with a shard for the threads that answer. */
-bool scrape_open(struct http_server *server, struct error *err);
+bool scrape_open(struct http_server *server, struct etw_error *err);
 
 struct scrape_options {
 	/* Whether the page has a family; NULL: it has all. */

@@ -19,7 +19,7 @@ typedef intptr_t socket_handle;
 
 /* To be called before any other function, and its counterpart after them. On Linux raises the limit
  * of file descriptors, if it is low. */
-bool sockets_start(struct error *err);
+bool sockets_start(struct etw_error *err);
 void sockets_stop(void);
 
 /* How many sockets clients may have: the program keeps descriptors for its own files. */
@@ -78,7 +78,7 @@ bool socket_set_ready(const struct socket_set *set, size_t index);
 /* Ends the wait of another thread that has waker_socket() in its set. */
 struct waker; /* opaque */
 
-struct waker *waker_new(struct error *err);
+struct waker *waker_new(struct etw_error *err);
 void waker_free(struct waker *waker); /* NULL is fine */
 void waker_wake(struct waker *waker); /* any thread */
 socket_handle waker_socket(const struct waker *waker);

@@ -19,7 +19,7 @@
 enum { UNSENT_BYTES_MAX = 256 * 1024 };
 
 /* The soft limit is low for the sake of select(), which nothing here calls. */
-bool sockets_start(struct error *err)
+bool sockets_start(struct etw_error *err)
 {
 	enum { DESCRIPTORS = 8192 };
 	struct rlimit limit;
@@ -282,7 +282,7 @@ struct waker {
 	int ends[2]; /* of a pipe: to be read, to be written */
 };
 
-struct waker *waker_new(struct error *err)
+struct waker *waker_new(struct etw_error *err)
 {
 	struct waker *waker = calloc(1, sizeof *waker);
 
@@ -290,7 +290,7 @@ struct waker *waker_new(struct error *err)
 		return waker;
 	}
 	free(waker);
-	error_set(err, ERROR_SYSTEM, "cannot make a pipe for the web server");
+	error_set(err, ETW_ERROR_SYSTEM, "cannot make a pipe for the web server");
 	return NULL;
 }
 

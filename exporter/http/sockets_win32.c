@@ -18,12 +18,13 @@ static_assert(sizeof(socket_handle) == sizeof(SOCKET), "a handle holds a SOCKET"
  */
 enum { SEND_BUFFER_BYTES = 256 * 1024 };
 
-bool sockets_start(struct error *err)
+bool sockets_start(struct etw_error *err)
 {
 	WSADATA data;
 	int code = WSAStartup(MAKEWORD(2, 2), &data);
 
-	return code == 0 || error_set(err, ERROR_SYSTEM, "cannot start Winsock: error %d", code);
+	return code == 0 ||
+	       error_set(err, ETW_ERROR_SYSTEM, "cannot start Winsock: error %d", code);
 }
 
 void sockets_stop(void)
@@ -279,7 +280,7 @@ struct waker {
 	SOCKET socket_number;
 };
 
-struct waker *waker_new(struct error *err)
+struct waker *waker_new(struct etw_error *err)
 {
 	struct waker *waker = calloc(1, sizeof *waker);
 	union any_address address = { .ipv4 = { .sin_family = AF_INET } };
@@ -299,7 +300,7 @@ struct waker *waker_new(struct error *err)
 	    never_block(waker->socket_number)) {
 		return waker;
 	}
-	error_set(err, ERROR_SYSTEM, "cannot make a socket for the web server: error %d",
+	error_set(err, ETW_ERROR_SYSTEM, "cannot make a socket for the web server: error %d",
 		  WSAGetLastError());
 	waker_free(waker);
 	return NULL;

@@ -127,7 +127,7 @@ const char *tls_curve_name(size_t index)
 
 /* What OpenSSL says, in its first error: later ones only say where that was noticed. But a lack of
  * memory may be noticed as another error first. */
-static bool openssl_failed(struct error *err, const char *what)
+static bool openssl_failed(struct etw_error *err, const char *what)
 {
 	const char *reason = ERR_reason_error_string(ERR_peek_error());
 	unsigned long code;
@@ -137,7 +137,7 @@ static bool openssl_failed(struct error *err, const char *what)
 		memory |= ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE;
 	}
 	return memory ? error_no_memory(err, what) :
-			error_set(err, ERROR_CONFIG, "%s: %s", what,
+			error_set(err, ETW_ERROR_CONFIG, "%s: %s", what,
 				  reason ? reason : "OpenSSL refuses it");
 }
 
@@ -164,7 +164,7 @@ static BIO *open_pem(const struct tls_pem *pem)
  */
 static bool read_certificates(const struct tls_pem *pem,
 			      bool (*take)(struct tls_context *context, X509 *cert, size_t index),
-			      struct tls_context *context, struct error *err)
+			      struct tls_context *context, struct etw_error *err)
 {
 	BIO *in = open_pem(pem);
 	bool encrypted = false, good = in != NULL;
@@ -187,7 +187,7 @@ static bool read_certificates(const struct tls_pem *pem,
 	}
 	ERR_clear_error();
 	return count > 0 ||
-	       error_set(err, ERROR_CONFIG, "%s: there is no certificate in it", pem->name);
+	       error_set(err, ETW_ERROR_CONFIG, "%s: there is no certificate in it", pem->name);
 }
 
 static uint64_t unix_time(const ASN1_TIME *time)
@@ -222,7 +222,7 @@ static bool take_client_ca(struct tls_context *context, X509 *cert, size_t index
 }
 
 static bool read_key(struct tls_context *context, const struct tls_options *options,
-		     struct error *err)
+		     struct etw_error *err)
 {
 	const struct tls_pem *pem = &options->key;
 	BIO *in = open_pem(pem);
@@ -233,21 +233,21 @@ static bool read_key(struct tls_context *context, const struct tls_options *opti
 	BIO_free(in);
 	if (encrypted) {
 		ERR_clear_error();
-		error_set(err, ERROR_CONFIG,
+		error_set(err, ETW_ERROR_CONFIG,
 			  "%s: the key has a password; a key without one is needed", pem->name);
 	} else if (!good) {
 		unsigned long last = ERR_peek_last_error();
 
 		if (ERR_GET_LIB(last) == ERR_LIB_OSSL_DECODER) { /* "unsupported" */
 			ERR_clear_error();
-			error_set(err, ERROR_CONFIG, "%s: there is no private key in it",
+			error_set(err, ETW_ERROR_CONFIG, "%s: there is no private key in it",
 				  pem->name);
 		} else {
 			openssl_failed(err, pem->name);
 		}
 	} else if (X509_check_private_key(SSL_CTX_get0_certificate(context->ssl), key) != 1) {
 		ERR_clear_error();
-		good = error_set(err, ERROR_CONFIG, "%s is not the key of %s", pem->name,
+		good = error_set(err, ETW_ERROR_CONFIG, "%s is not the key of %s", pem->name,
 				 options->cert.name);
 	} else if (SSL_CTX_use_PrivateKey(context->ssl, key) != 1) {
 		good = openssl_failed(err, pem->name);
@@ -257,7 +257,7 @@ static bool read_key(struct tls_context *context, const struct tls_options *opti
 }
 
 static bool read_pems(struct tls_context *context, const struct tls_options *options,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	if (!read_certificates(&options->cert, take_own, context, err) ||
 	    !read_key(context, options, err)) {
@@ -325,7 +325,7 @@ static int verify_client(X509_STORE_CTX *store, void *argument)
 }
 
 static bool set_clients(struct tls_context *context, const struct tls_options *options,
-			struct error *err)
+			struct etw_error *err)
 {
 	static const int modes[] = {
 		[TLS_CLIENT_NONE] = SSL_VERIFY_NONE,
@@ -363,15 +363,15 @@ static bool set_clients(struct tls_context *context, const struct tls_options *o
 /* ---- versions, suites, curves ---- */
 
 /* Adds a name to a list as OpenSSL reads them. */
-static void add_name(struct text *list, const char *name)
+static void add_name(struct etw_text *list, const char *name)
 {
 	text_add_format(list, "%s%s", list->size > 0 ? ":" : "", name);
 }
 
 /* The chosen suites of a version, or all of it. */
-static struct text list_suites(const struct tls_options *options, bool of_tls_1_3, bool all)
+static struct etw_text list_suites(const struct tls_options *options, bool of_tls_1_3, bool all)
 {
-	struct text list = { 0 };
+	struct etw_text list = { 0 };
 
 	for (size_t i = 0; all && i < SUITES; i++) {
 		if (suites[i].of_tls_1_3 == of_tls_1_3) {
@@ -387,10 +387,10 @@ static struct text list_suites(const struct tls_options *options, bool of_tls_1_
 }
 
 static bool set_suites(SSL_CTX *ssl, const struct tls_options *options, bool *of_tls_1_2,
-		       struct error *err)
+		       struct etw_error *err)
 {
-	struct text older = list_suites(options, false, options->suite_count == 0);
-	struct text newer = list_suites(options, true, false);
+	struct etw_text older = list_suites(options, false, options->suite_count == 0);
+	struct etw_text newer = list_suites(options, true, false);
 	bool good = !older.failed && !newer.failed;
 
 	*of_tls_1_2 = older.size > 0;
@@ -411,7 +411,7 @@ static bool set_suites(SSL_CTX *ssl, const struct tls_options *options, bool *of
 }
 
 /* Those of Go, of which OpenSSL has the first one from 3.5 on. */
-static bool set_default_curves(SSL_CTX *ssl, struct error *err)
+static bool set_default_curves(SSL_CTX *ssl, struct etw_error *err)
 {
 	char all[] = "X25519MLKEM768:X25519:P-256:P-384:P-521";
 	bool good = SSL_CTX_set1_groups_list(ssl, all) == 1 ||
@@ -422,9 +422,9 @@ static bool set_default_curves(SSL_CTX *ssl, struct error *err)
 	return good;
 }
 
-static bool set_curves(SSL_CTX *ssl, const struct tls_options *options, struct error *err)
+static bool set_curves(SSL_CTX *ssl, const struct tls_options *options, struct etw_error *err)
 {
-	struct text list = { 0 };
+	struct etw_text list = { 0 };
 	bool good;
 
 	if (options->curve_count == 0) {
@@ -440,7 +440,7 @@ static bool set_curves(SSL_CTX *ssl, const struct tls_options *options, struct e
 	return good;
 }
 
-static bool set_versions(SSL_CTX *ssl, const struct tls_options *options, struct error *err)
+static bool set_versions(SSL_CTX *ssl, const struct tls_options *options, struct etw_error *err)
 {
 	static const int versions[] = {
 		[TLS_VERSION_1_2] = TLS1_2_VERSION, [TLS_VERSION_1_3] = TLS1_3_VERSION
@@ -455,7 +455,7 @@ static bool set_versions(SSL_CTX *ssl, const struct tls_options *options, struct
 		least = TLS_VERSION_1_3;
 	}
 	if (least > options->most) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "no cipher suite is left: all that are named are of TLS 1.3, "
 				 "which max_version does not allow");
 	}
@@ -498,7 +498,7 @@ static void release_context(struct tls_context *context)
 	free(context);
 }
 
-static struct tls_context *make_context(const struct tls_options *options, struct error *err)
+static struct tls_context *make_context(const struct tls_options *options, struct etw_error *err)
 {
 	struct tls_context *context = calloc(1, sizeof *context);
 
@@ -542,7 +542,7 @@ fail:
 	return NULL;
 }
 
-struct tls_server *tls_server_new(const struct tls_options *options, struct error *err)
+struct tls_server *tls_server_new(const struct tls_options *options, struct etw_error *err)
 {
 	struct tls_server *server = calloc(1, sizeof *server);
 
@@ -569,7 +569,8 @@ void tls_server_free(struct tls_server *server)
 	}
 }
 
-bool tls_server_set(struct tls_server *server, const struct tls_options *options, struct error *err)
+bool tls_server_set(struct tls_server *server, const struct tls_options *options,
+		    struct etw_error *err)
 {
 	struct tls_context *context = make_context(options, err), *old;
 

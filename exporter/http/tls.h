@@ -62,13 +62,13 @@ const char *tls_curve_name(size_t index);
 
 /* NULL with an error that names the text which is wrong. To be freed with tls_server_free() after
  * the last handshake; connections whose handshake is done may last longer. */
-struct tls_server *tls_server_new(const struct tls_options *options, struct error *err);
+struct tls_server *tls_server_new(const struct tls_options *options, struct etw_error *err);
 void tls_server_free(struct tls_server *server); /* NULL is fine */
 
 /* Exchanges certificates, keys and all other settings for connections that begin later. After an
  * error the server keeps those that it has. Any thread. */
 bool tls_server_set(struct tls_server *server, const struct tls_options *options,
-		    struct error *err);
+		    struct etw_error *err);
 
 /* When the certificate of the server ends, as Unix time. Any thread. */
 uint64_t tls_server_valid_until(struct tls_server *server);

@@ -100,12 +100,12 @@ static void note_files(struct web_config *config, const struct web_settings *set
 
 /* Puts the settings in place of those before. Takes them if it succeeds. */
 static bool take_settings(struct web_config *config, struct web_settings *settings,
-			  struct error *err)
+			  struct etw_error *err)
 {
 	struct web_settings *before;
 
 	if (config->settings && settings->has_tls != (config->tls != NULL)) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 settings->has_tls ?
 					 "tls_server_config is new: restart the program for TLS" :
 					 "tls_server_config is gone: restart the program to serve "
@@ -138,7 +138,7 @@ static bool take_settings(struct web_config *config, struct web_settings *settin
 }
 
 /* Reads all files and takes what is in them, if it is right. */
-static bool read_files(struct web_config *config, struct problems *problems, struct error *err)
+static bool read_files(struct web_config *config, struct problems *problems, struct etw_error *err)
 {
 	struct web_settings *settings;
 
@@ -184,7 +184,7 @@ static void log_problem(void *context, const char *sentence, bool warning)
 bool web_config_refresh(struct web_config *config)
 {
 	struct problems problems = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool in_force;
 
 	os_mutex_lock(&config->reading);
@@ -275,7 +275,7 @@ int web_config_refuse(struct web_config *config, const struct http_request *requ
 	return 0;
 }
 
-void web_config_add_headers(struct web_config *config, struct text *out)
+void web_config_add_headers(struct web_config *config, struct etw_text *out)
 {
 	os_mutex_lock(&config->mutex);
 	for (size_t i = 0; i < WEB_HEADERS; i++) {
@@ -322,7 +322,8 @@ static void show(void *context)
 
 /* ---- life ---- */
 
-struct web_config *web_config_open(const char *path, struct problems *problems, struct error *err)
+struct web_config *web_config_open(const char *path, struct problems *problems,
+				   struct etw_error *err)
 {
 	struct web_config *config = calloc(1, sizeof *config);
 
@@ -351,7 +352,7 @@ fail:
 	return NULL;
 }
 
-bool web_config_start(struct web_config *config, struct registry *registry, struct error *err)
+bool web_config_start(struct web_config *config, struct registry *registry, struct etw_error *err)
 {
 	config->registry = registry;
 	config->shard = registry_shard(registry, false, err);

@@ -20,7 +20,8 @@ struct web_config; /* opaque */
 
 /* Reads and checks the file. All mistakes are added to problems; NULL, with the first one in err,
  * if there are any. */
-struct web_config *web_config_open(const char *path, struct problems *problems, struct error *err);
+struct web_config *web_config_open(const char *path, struct problems *problems,
+				   struct etw_error *err);
 /* After web_config_stop(), and after the last scrape. NULL is fine. */
 void web_config_close(struct web_config *config);
 
@@ -28,7 +29,7 @@ void web_config_close(struct web_config *config);
 
 /* Adds the families about authentication, TLS and the file, and starts to watch the files, once a
  * second. */
-bool web_config_start(struct web_config *config, struct registry *registry, struct error *err);
+bool web_config_start(struct web_config *config, struct registry *registry, struct etw_error *err);
 /* Ends the watch, and the waiting of requests in web_config_refuse(). */
 void web_config_stop(struct web_config *config);
 
@@ -41,7 +42,7 @@ struct tls_server *web_config_tls(struct web_config *config);
 int web_config_refuse(struct web_config *config, const struct http_request *request);
 
 /* Adds the lines of the configured headers for an answer. Any thread. */
-void web_config_add_headers(struct web_config *config, struct text *out);
+void web_config_add_headers(struct web_config *config, struct etw_text *out);
 
 /* Reads the files again if one has changed since they were read. Returns whether what they contain
  * now is in force. Any thread. */

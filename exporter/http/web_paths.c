@@ -60,14 +60,14 @@ static size_t origin_size(const char *url)
 	return 0;
 }
 
-static bool set_external_url(struct web_paths *paths, const char *url, struct error *err)
+static bool set_external_url(struct web_paths *paths, const char *url, struct etw_error *err)
 {
 	size_t origin = origin_size(url);
 
 	if (origin >= WEB_PATH_SIZE_MAX ||
 	    (origin > 0 && url[origin] != '/' && url[origin] != '\0') ||
 	    (origin == 0 && strchr(url, ':')) || !set_path(paths->links, url + origin)) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "--web.external-url: \"%s\" is not a URL such as "
 				 "https://proxy.example/etw, nor a path such as /etw",
 				 url);
@@ -79,23 +79,23 @@ static bool set_external_url(struct web_paths *paths, const char *url, struct er
 }
 
 /* Prometheus takes all slashes at both ends. */
-static bool set_route_prefix(struct web_paths *paths, const char *prefix, struct error *err)
+static bool set_route_prefix(struct web_paths *paths, const char *prefix, struct etw_error *err)
 {
 	return set_path(paths->prefix, prefix + strspn(prefix, "/")) ||
-	       error_set(err, ERROR_CONFIG,
+	       error_set(err, ETW_ERROR_CONFIG,
 			 "--web.route-prefix: \"%s\" is not the beginning of a path, such as /etw",
 			 prefix);
 }
 
-static bool set_telemetry_path(struct web_paths *paths, const char *path, struct error *err)
+static bool set_telemetry_path(struct web_paths *paths, const char *path, struct etw_error *err)
 {
 	if (strlen(path) >= WEB_PATH_SIZE_MAX) {
-		return error_set(err, ERROR_CONFIG, "a telemetry path of %zu bytes is too long",
+		return error_set(err, ETW_ERROR_CONFIG, "a telemetry path of %zu bytes is too long",
 				 strlen(path));
 	}
 	if (!is_path(path)) {
 		return error_set(
-			err, ERROR_CONFIG,
+			err, ETW_ERROR_CONFIG,
 			"\"%s\" is not a telemetry path: a slash, then characters that a URL allows",
 			path);
 	}
@@ -104,7 +104,7 @@ static bool set_telemetry_path(struct web_paths *paths, const char *path, struct
 }
 
 bool web_paths_init(struct web_paths *paths, const char *external_url, const char *route_prefix,
-		    const char *telemetry_path, struct error *err)
+		    const char *telemetry_path, struct etw_error *err)
 {
 	bool external = external_url && external_url[0] != '\0';
 	bool prefix = route_prefix && route_prefix[0] != '\0';

@@ -25,10 +25,10 @@ struct web_paths {
  * Checks and normalises, as Prometheus does: slashes at the ends do not matter, and the route
  * prefix is the path of the external URL unless it is given ("/": none). Without an external URL
  * links begin with the route prefix. external_url: "https://host/etw" or only "/etw"; it and
- * route_prefix may be NULL or "". The error is ERROR_CONFIG and names the flag.
+ * route_prefix may be NULL or "". The error is ETW_ERROR_CONFIG and names the flag.
  */
 bool web_paths_init(struct web_paths *paths, const char *external_url, const char *route_prefix,
-		    const char *telemetry_path, struct error *err);
+		    const char *telemetry_path, struct etw_error *err);
 
 /* What comes behind the prefix in a path that arrived: "/metrics", or "" for the prefix alone.
  * NULL: the path does not begin with the prefix. */

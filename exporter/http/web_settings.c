@@ -120,9 +120,9 @@ static const struct yaml_row tls_rows[] = {
 };
 
 /* The name of a text in errors. */
-static bool name_pem(struct web_pem_source *pem, const char *key, struct error *err)
+static bool name_pem(struct web_pem_source *pem, const char *key, struct etw_error *err)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	text_add_string(&name, key);
 	if (pem->file) {
@@ -142,8 +142,8 @@ static bool name_pem(struct web_pem_source *pem, const char *key, struct error *
 static bool read_pem(struct yaml_reader *in, struct web_settings *settings, enum web_pem which)
 {
 	struct web_pem_source *pem = &settings->pems[which];
-	struct error why = { 0 };
-	struct text hint = { 0 };
+	struct etw_error why = { 0 };
+	struct etw_text hint = { 0 };
 	bool good;
 
 	if (!pem->text && !pem->file) {
@@ -165,7 +165,7 @@ static bool read_pem(struct yaml_reader *in, struct web_settings *settings, enum
 	}
 	os_file_stamp(pem->path, &pem->stamp);
 	if (!file_read_whole(pem->path, PEM_SIZE_MAX, &pem->bytes, &pem->size, &why)) {
-		if (why.code == ERROR_NO_MEMORY) {
+		if (why.code == ETW_ERROR_NO_MEMORY) {
 			return error_no_memory(in->err, pem_file_keys[which]);
 		}
 		missing_path_explain(yaml_name(in->tree), pem->file, &hint);
@@ -225,7 +225,7 @@ static bool check_clients(struct yaml_reader *in, const struct yaml_node *node,
 static bool check_tls(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct web_settings *settings = base;
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 	struct tls_server *tried;
 	bool good = true;
 
@@ -255,8 +255,8 @@ static bool check_tls(struct yaml_reader *in, const struct yaml_node *node, void
 	settings->tls.curves = settings->curves;
 	tried = tls_server_new(&settings->tls, &why);
 	if (!tried) {
-		return why.code == ERROR_NO_MEMORY ? error_no_memory(in->err, "TLS") :
-						     yaml_wrong(in, node, "%s", why.text);
+		return why.code == ETW_ERROR_NO_MEMORY ? error_no_memory(in->err, "TLS") :
+							 yaml_wrong(in, node, "%s", why.text);
 	}
 	tls_server_free(tried);
 	settings->has_tls = true;
@@ -353,7 +353,7 @@ static bool read_user(struct yaml_reader *in, const struct yaml_node *node,
 {
 	const struct yaml_node *name = node->key;
 	struct auth_user *user = base;
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 
 	(void)row;
 	for (const char *c = name->text; *c != '\0'; c++) {
@@ -474,7 +474,7 @@ static const struct yaml_shape settings_shape = { .type = SHAPE_MAP,
 						  .check = check_settings };
 
 struct web_settings *web_settings_read(const char *path, struct problems *problems,
-				       struct error *err)
+				       struct etw_error *err)
 {
 	struct web_settings *settings = calloc(1, sizeof *settings);
 	struct yaml_reader in = { .err = err, .owner = settings };

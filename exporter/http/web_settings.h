@@ -61,7 +61,7 @@ struct web_settings {
  * memory.
  */
 struct web_settings *web_settings_read(const char *path, struct problems *problems,
-				       struct error *err);
+				       struct etw_error *err);
 void web_settings_free(struct web_settings *settings); /* NULL is fine */
 
 /* Overwrites and frees the bytes of the files, which `tls` can then no longer be used with. */

@@ -29,7 +29,7 @@ struct facts {
 	uint64_t dropped;
 };
 
-struct facts *facts_new(size_t memory_bytes, struct error *err)
+struct facts *facts_new(size_t memory_bytes, struct etw_error *err)
 {
 	struct facts *facts = calloc(1, sizeof *facts);
 
@@ -148,7 +148,7 @@ bool facts_take(struct facts *facts, const struct kept_record *record)
 	return record->fact == FACT_ENDS || add(facts, key, record);
 }
 
-bool facts_copy(const struct facts *facts, struct fact_copy *copy, struct error *err)
+bool facts_copy(const struct facts *facts, struct fact_copy *copy, struct etw_error *err)
 {
 	const struct fact *next[FACT_TYPES];
 	size_t count = 0;

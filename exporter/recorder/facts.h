@@ -20,7 +20,7 @@
 
 struct facts; /* opaque */
 
-struct facts *facts_new(size_t memory_bytes, struct error *err);
+struct facts *facts_new(size_t memory_bytes, struct etw_error *err);
 void facts_free(struct facts *facts); /* NULL is fine */
 void facts_clear(struct facts *facts);
 
@@ -36,6 +36,6 @@ struct fact_copy {
 	size_t count;
 };
 
-bool facts_copy(const struct facts *facts, struct fact_copy *copy, struct error *err);
+bool facts_copy(const struct facts *facts, struct fact_copy *copy, struct etw_error *err);
 
 #endif

@@ -51,12 +51,12 @@ struct flight_recorder {
 	struct os_mutex lock;
 	struct os_condition changed;
 	/* Guarded by the lock. */
-	uint64_t requested, served;          /* numbers of requests */
-	char reason[64];                     /* of the last request */
-	enum flight_result result;           /* of the last recording */
-	struct text answer;                  /* likewise */
-	struct text last_file, last_reason;  /* of the last one that was written */
-	struct flight_statistics statistics; /* those of recordings */
+	uint64_t requested, served;             /* numbers of requests */
+	char reason[64];                        /* of the last request */
+	enum flight_result result;              /* of the last recording */
+	struct etw_text answer;                 /* likewise */
+	struct etw_text last_file, last_reason; /* of the last one that was written */
+	struct flight_statistics statistics;    /* those of recordings */
 	/* The thread's. */
 	uint64_t next_ns; /* when the next recording may begin */
 };
@@ -79,7 +79,7 @@ bool flight_configured(const struct config *config)
 
 /* ---- the folder ---- */
 
-static bool path_in(const char *dir, const char *name, struct text *path)
+static bool path_in(const char *dir, const char *name, struct etw_text *path)
 {
 	size_t size = strlen(dir);
 
@@ -140,12 +140,12 @@ static bool look_at_name(void *context, const char *name)
 static void remove_oldest(const struct flight_recorder *recorder, const char *end, size_t keep,
 			  const char *stays)
 {
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 	bool more = true;
 
 	while (more) {
 		struct listing listing = { .end = end, .stays = stays };
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		os_folder_list(recorder->config.dir, look_at_name, &listing);
 		more = listing.count > keep && listing.oldest &&
@@ -160,9 +160,9 @@ static void remove_oldest(const struct flight_recorder *recorder, const char *en
 	text_free(&path);
 }
 
-static bool dir_is_writable(const char *dir, struct error *err)
+static bool dir_is_writable(const char *dir, struct etw_error *err)
 {
-	struct text path = { 0 };
+	struct etw_text path = { 0 };
 	FILE *file;
 
 	if (!path_in(dir, "etw_exporter-test.etl.partial", &path)) {
@@ -171,7 +171,7 @@ static bool dir_is_writable(const char *dir, struct error *err)
 	}
 	file = os_file_stream(path.data, "wb");
 	if (!file) {
-		error_set(err, ERROR_SYSTEM, "recorder: dir: no file can be made in '%s'", dir);
+		error_set(err, ETW_ERROR_SYSTEM, "recorder: dir: no file can be made in '%s'", dir);
 	} else {
 		fclose(file);
 		os_file_remove(path.data, NULL);
@@ -180,7 +180,7 @@ static bool dir_is_writable(const char *dir, struct error *err)
 	return file != NULL;
 }
 
-bool flight_check_dir(const struct config *config, struct error *err)
+bool flight_check_dir(const struct config *config, struct etw_error *err)
 {
 	const struct yaml_node *recorder = yaml_find(yaml_root(config->tree), "recorder");
 	char *dir = file_beside(config->path, config->recorder.dir);
@@ -198,7 +198,7 @@ bool flight_check_dir(const struct config *config, struct error *err)
 
 /* ---- one recording ---- */
 
-static void add_name(struct text *name, uint64_t unix_ns)
+static void add_name(struct etw_text *name, uint64_t unix_ns)
 {
 	struct tm utc = { 0 };
 
@@ -219,10 +219,10 @@ static bool look_for_name(void *context, const char *name)
 }
 
 /* A path that no recording has yet, not even one from before the clock was set back. */
-static bool find_path(const struct flight_recorder *recorder, struct text *path)
+static bool find_path(const struct flight_recorder *recorder, struct etw_text *path)
 {
 	uint64_t unix_ns = os_unix_time_ns();
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 	const char *sought;
 	bool good;
 
@@ -240,22 +240,22 @@ static bool find_path(const struct flight_recorder *recorder, struct text *path)
 	return good;
 }
 
-static bool has_room(const struct flight_recorder *recorder, struct error *err)
+static bool has_room(const struct flight_recorder *recorder, struct etw_error *err)
 {
 	uint64_t needed = 2 * recorder->config.memory_bytes;
 	uint64_t room = os_disk_free_bytes(recorder->config.dir);
 
 	return room >= needed ||
-	       error_set(err, ERROR_LIMIT,
+	       error_set(err, ETW_ERROR_LIMIT,
 			 "the disk of %s has %" PRIu64 " bytes free; a recording needs %" PRIu64,
 			 recorder->config.dir, room, needed);
 }
 
 /* path: that of the recording when it succeeds. */
-static bool write_file(struct flight_recorder *recorder, struct text *path,
-		       struct recording_result *result, struct error *err)
+static bool write_file(struct flight_recorder *recorder, struct etw_text *path,
+		       struct recording_result *result, struct etw_error *err)
 {
-	struct text partial = { 0 };
+	struct etw_text partial = { 0 };
 	struct tap *taps[TAPS_MOST];
 	bool good;
 
@@ -297,14 +297,14 @@ static void count_recording(struct flight_recorder *recorder, enum flight_result
 static void record(struct flight_recorder *recorder, const char *reason, uint64_t number)
 {
 	struct recording_result written = { 0 };
-	struct text path = { 0 };
-	struct error err = { 0 };
+	struct etw_text path = { 0 };
+	struct etw_error err = { 0 };
 	uint64_t now = os_monotonic_ns();
 	enum flight_result result = FLIGHT_WRITTEN;
 
 	if (now < recorder->next_ns) {
 		result = FLIGHT_REFUSED;
-		error_set(&err, ERROR_LIMIT,
+		error_set(&err, ETW_ERROR_LIMIT,
 			  "the last recording is too recent; the next one may begin in %" PRIu64
 			  " seconds",
 			  (recorder->next_ns - now + NS_PER_S - 1) / NS_PER_S);
@@ -393,7 +393,7 @@ static void run(void *context)
 	}
 }
 
-bool flight_start(struct flight_recorder *recorder, struct error *err)
+bool flight_start(struct flight_recorder *recorder, struct etw_error *err)
 {
 	remove_oldest(recorder, partial_end, 0, NULL);
 	recorder->started = os_thread_start(&recorder->thread, run, recorder, err);
@@ -435,7 +435,7 @@ void flight_ask(struct flight_recorder *recorder, const char *reason)
 }
 
 enum flight_result flight_request(struct flight_recorder *recorder, const char *reason,
-				  struct text *answer)
+				  struct etw_text *answer)
 {
 	enum flight_result result = FLIGHT_FAILED;
 	uint64_t number;
@@ -481,7 +481,8 @@ void flight_statistics(struct flight_recorder *recorder, struct flight_statistic
 	}
 }
 
-bool flight_last_recording(struct flight_recorder *recorder, struct text *file, struct text *reason)
+bool flight_last_recording(struct flight_recorder *recorder, struct etw_text *file,
+			   struct etw_text *reason)
 {
 	bool there;
 
@@ -537,7 +538,7 @@ static bool copy_config(struct config_recorder *to, const struct config *config)
 }
 
 struct flight_recorder *flight_new(const struct config *config, struct registry *registry,
-				   size_t consumers, bool grows, struct error *err)
+				   size_t consumers, bool grows, struct etw_error *err)
 {
 	struct flight_recorder *recorder = calloc(1, sizeof *recorder);
 

@@ -26,21 +26,21 @@ bool flight_configured(const struct config *config);
 
 /* Whether recordings can be written to its folder, if there is one: found out before it is needed.
  */
-bool flight_check_dir(const struct config *config, struct error *err);
+bool flight_check_dir(const struct config *config, struct etw_error *err);
 
 /*
  * consumers, grows: see taps_new(). The registry is borrowed until flight_free(), the configuration
  * only during the call. Fails when the folder cannot be written to.
  */
 struct flight_recorder *flight_new(const struct config *config, struct registry *registry,
-				   size_t consumers, bool grows, struct error *err);
+				   size_t consumers, bool grows, struct etw_error *err);
 /* After flight_stop(), when no consumer uses its tap any more. NULL is fine. */
 void flight_free(struct flight_recorder *recorder);
 
 /* For the consumers, until flight_free(). NULL: there is no recorder. */
 struct taps *flight_taps(struct flight_recorder *recorder);
 
-bool flight_start(struct flight_recorder *recorder, struct error *err);
+bool flight_start(struct flight_recorder *recorder, struct etw_error *err);
 /* Ends the thread, also while it writes: that recording fails. NULL is fine; more than once too. */
 void flight_stop(struct flight_recorder *recorder);
 
@@ -53,7 +53,7 @@ const char *flight_result_name(enum flight_result result);
  * recording is too recent. Any thread, after flight_start().
  */
 enum flight_result flight_request(struct flight_recorder *recorder, const char *reason,
-				  struct text *answer);
+				  struct etw_text *answer);
 /* The same without waiting. */
 void flight_ask(struct flight_recorder *recorder, const char *reason);
 
@@ -74,7 +74,7 @@ void flight_statistics(struct flight_recorder *recorder, struct flight_statistic
 
 /* Adds the name of the file that was written last, without its folder, and why it was written.
  * False: there is none so far, or no memory. Any thread. */
-bool flight_last_recording(struct flight_recorder *recorder, struct text *file,
-			   struct text *reason);
+bool flight_last_recording(struct flight_recorder *recorder, struct etw_text *file,
+			   struct etw_text *reason);
 
 #endif

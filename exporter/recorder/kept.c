@@ -17,10 +17,11 @@ static size_t words_of(size_t bytes)
 
 static bool is_kernel(uint8_t type)
 {
-	return type == RECORD_SYSTEM || type == RECORD_COMPACT || type == RECORD_PERFINFO;
+	return type == ETW_RECORD_SYSTEM || type == ETW_RECORD_COMPACT ||
+	       type == ETW_RECORD_PERFINFO;
 }
 
-bool kept_describe(struct kept_record *kept, const struct event_record *record, enum fact_type fact)
+bool kept_describe(struct kept_record *kept, const struct etw_record *record, enum fact_type fact)
 {
 	size_t words = KEPT_WORDS;
 
@@ -57,17 +58,17 @@ bool kept_describe(struct kept_record *kept, const struct event_record *record, 
 	return words < KEPT_WORDS_MAX;
 }
 
-size_t kept_pieces(const struct kept_record *kept, const struct event_record *record,
+size_t kept_pieces(const struct kept_record *kept, const struct etw_record *record,
 		   const uint64_t *key, struct kept_piece pieces[KEPT_PIECES])
 {
 	size_t count = 0;
 
 	if (kept->flags & KEPT_PROVIDER) {
-		pieces[count++] = (struct kept_piece){ record->provider, sizeof(struct guid) };
+		pieces[count++] = (struct kept_piece){ record->provider, sizeof(struct etw_guid) };
 		pieces[count++] = (struct kept_piece){ &record->keyword, sizeof record->keyword };
 	}
 	if (kept->flags & KEPT_ACTIVITY) {
-		pieces[count++] = (struct kept_piece){ record->activity, sizeof(struct guid) };
+		pieces[count++] = (struct kept_piece){ record->activity, sizeof(struct etw_guid) };
 	}
 	if (kept->flags & KEPT_KEY) {
 		pieces[count++] = (struct kept_piece){ key, sizeof *key };
@@ -91,12 +92,12 @@ uint64_t kept_key(const struct kept_record *kept)
 	return kept->flags & KEPT_KEY ? *at : 0;
 }
 
-void kept_read(const struct kept_record *kept, struct event_record *record)
+void kept_read(const struct kept_record *kept, struct etw_record *record)
 {
 	const uint64_t *at = behind_header(kept);
 
-	*record = (struct event_record){
-		.provider = kernel_record_guid(kept->kernel_group, kept->opcode),
+	*record = (struct etw_record){
+		.provider = etw_kernel_record_guid(kept->kernel_group, kept->opcode),
 		.payload_size = kept->payload_size,
 		.process_id = kept->process_id,
 		.thread_id = kept->thread_id,
@@ -115,12 +116,12 @@ void kept_read(const struct kept_record *kept, struct event_record *record)
 		.extended_size = kept->extended_size,
 	};
 	if (kept->flags & KEPT_PROVIDER) {
-		record->provider = (const struct guid *)(const void *)at;
+		record->provider = (const struct etw_guid *)(const void *)at;
 		record->keyword = at[2];
 		at += 3;
 	}
 	if (kept->flags & KEPT_ACTIVITY) {
-		record->activity = (const struct guid *)(const void *)at;
+		record->activity = (const struct etw_guid *)(const void *)at;
 		at += 2;
 	}
 	at += kept->flags & KEPT_KEY ? 1 : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A copy of an event record in words of 64 bits: a header, then what the flags say, payload and
- * extended items, each padded to whole words. It holds what struct event_record has, so that the
+ * extended items, each padded to whole words. It holds what struct etw_record has, so that the
  * record can be written again.
  */
 #ifndef RECORDER_KEPT_H
@@ -59,8 +59,7 @@ struct kept_record {
 enum { KEPT_WORDS = sizeof(struct kept_record) / sizeof(uint64_t), KEPT_WORDS_MAX = 1 << 14 };
 
 /* The header of a copy. False: the record is larger than one of a recording can be. */
-bool kept_describe(struct kept_record *kept, const struct event_record *record,
-		   enum fact_type fact);
+bool kept_describe(struct kept_record *kept, const struct etw_record *record, enum fact_type fact);
 
 /* What follows the header of a copy: pieces, each to be padded to a multiple of 8 bytes. Returns
  * how many there are. key: of the fact, if the record has one. */
@@ -69,11 +68,11 @@ struct kept_piece {
 	size_t size;
 };
 enum { KEPT_PIECES = 6 };
-size_t kept_pieces(const struct kept_record *kept, const struct event_record *record,
+size_t kept_pieces(const struct kept_record *kept, const struct etw_record *record,
 		   const uint64_t *key, struct kept_piece pieces[KEPT_PIECES]);
 
 /* A record of the copy, whose pointers lead into it; time is not set. */
-void kept_read(const struct kept_record *kept, struct event_record *record);
+void kept_read(const struct kept_record *kept, struct etw_record *record);
 
 uint64_t kept_key(const struct kept_record *kept); /* 0 without KEPT_KEY */
 

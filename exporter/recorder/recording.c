@@ -51,8 +51,8 @@ struct ring_writer {
 	char *path; /* owned */
 	struct input *inputs;
 	size_t count;
-	struct etl_writer *writer; /* owned; NULL before the first record */
-	struct source_clock clock; /* of the first record, as are the next two */
+	struct etw_writer *writer;     /* owned; NULL before the first record */
+	struct etw_source_clock clock; /* of the first record, as are the next two */
 	int64_t start_raw;
 	int64_t wait_raw;
 	uint64_t wait_ns;
@@ -66,26 +66,26 @@ struct ring_writer {
 /* ---- one record ---- */
 
 /* The record as a rundown writes it. */
-static void describe_existing(struct event_record *record, enum fact_type type)
+static void describe_existing(struct etw_record *record, enum fact_type type)
 {
 	if (type == FACT_PROCESS || type == FACT_THREAD || type == FACT_IMAGE) {
 		/* A load is a record of the process group (docs/etl-format.md section 8). */
-		if (record->kernel_group == KERNEL_GROUP_PROCESS &&
-		    record->opcode == KERNEL_OPCODE_IMAGE_LOAD) {
-			record->kernel_group = KERNEL_GROUP_IMAGE;
+		if (record->kernel_group == ETW_KERNEL_GROUP_PROCESS &&
+		    record->opcode == ETW_KERNEL_OPCODE_IMAGE_LOAD) {
+			record->kernel_group = ETW_KERNEL_GROUP_IMAGE;
 		}
-		record->opcode = KERNEL_OPCODE_DC_START;
+		record->opcode = ETW_KERNEL_OPCODE_DC_START;
 	} else if (type == FACT_NAME) {
-		record->opcode = KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN;
+		record->opcode = ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN;
 	}
 }
 
 /* False: it is left out and counted. */
-static bool write_record(struct ring_writer *to, const struct event_record *record)
+static bool write_record(struct ring_writer *to, const struct etw_record *record)
 {
-	struct etl_out_item items[ITEMS_MAX];
-	struct etl_out_record out = {
-		.type = (enum record_type)record->type,
+	struct etw_out_item items[ITEMS_MAX];
+	struct etw_out_record out = {
+		.type = (enum etw_record_type)record->type,
 		.pointer_size = record->pointer_size,
 		.processor = record->processor < to->processors ? record->processor : 0,
 		.raw_time = record->raw_time,
@@ -105,28 +105,28 @@ static bool write_record(struct ring_writer *to, const struct event_record *reco
 		.payload = record->payload,
 		.payload_size = record->payload_size,
 	};
-	struct extended_item item;
+	struct etw_extended_item item;
 	uint32_t offset = 0;
 
-	if (out.type == RECORD_MESSAGE) {
+	if (out.type == ETW_RECORD_MESSAGE) {
 		out.flags = MESSAGE_GUID_TIME_IDS;
-	} else if (out.type == RECORD_EVENT && record->classic) {
+	} else if (out.type == ETW_RECORD_EVENT && record->classic) {
 		out.flags = EVENT_CLASSIC_HEADER;
 	}
-	if (out.raw_time == RECORD_NO_TIME) {
+	if (out.raw_time == ETW_RECORD_NO_TIME) {
 		out.raw_time = to->last_raw;
 	}
-	while (out.item_count < ITEMS_MAX && record_next_extended(record, &offset, &item)) {
-		items[out.item_count++] = (struct etl_out_item){ .type = item.type,
+	while (out.item_count < ITEMS_MAX && etw_record_next_extended(record, &offset, &item)) {
+		items[out.item_count++] = (struct etw_out_item){ .type = item.type,
 								 .size = item.size,
 								 .data = item.data };
 	}
-	if (etl_out_record_size(&out) > RECORD_SIZE_MAX) {
+	if (etw_out_record_size(&out) > RECORD_SIZE_MAX) {
 		to->result.too_large++;
 		return false;
 	}
 	to->last_raw = out.raw_time;
-	etl_writer_add(to->writer, &out);
+	etw_writer_add(to->writer, &out);
 	return true;
 }
 
@@ -139,7 +139,7 @@ static void write_facts(struct ring_writer *to, struct input *input)
 	for (size_t at = 0; at < facts->count;) {
 		const struct kept_record *kept =
 			(const struct kept_record *)(const void *)(facts->words + at);
-		struct event_record record;
+		struct etw_record record;
 
 		kept_read(kept, &record);
 		describe_existing(&record, (enum fact_type)kept->fact);
@@ -190,7 +190,7 @@ static bool is_due(const struct ring_writer *recording, const struct input *firs
 	for (size_t i = 0; i < recording->count; i++) {
 		if (!recording->inputs[i].next) {
 			return first->next->raw_time <=
-			       time_add(recording->newest_raw, -recording->wait_raw);
+			       etw_time_add(recording->newest_raw, -recording->wait_raw);
 		}
 	}
 	return true;
@@ -200,10 +200,10 @@ static void write_records(struct ring_writer *to, bool all)
 {
 	struct input *input;
 
-	while (!etl_writer_failed(to->writer) && !is_stopped(to) &&
+	while (!etw_writer_failed(to->writer) && !is_stopped(to) &&
 	       (input = earliest(to)) != NULL && (all || is_due(to, input))) {
 		bool known = input->next->known;
-		struct event_record record;
+		struct etw_record record;
 
 		kept_read(input->next, &record);
 		if (known) {
@@ -218,27 +218,28 @@ static void write_records(struct ring_writer *to, bool all)
 
 /* ---- beginning ---- */
 
-static bool same_clock(const struct source_clock *a, const struct source_clock *b)
+static bool same_clock(const struct etw_source_clock *a, const struct etw_source_clock *b)
 {
 	return a->type == b->type && a->frequency == b->frequency;
 }
 
-static struct etl_writer_options header_of(const struct ring_writer *recording,
+static struct etw_writer_options header_of(const struct ring_writer *recording,
 					   const struct input *first)
 {
-	const struct source_clock *clock = &recording->clock;
-	struct etl_writer_options options = {
+	const struct etw_source_clock *clock = &recording->clock;
+	struct etw_writer_options options = {
 		.buffer_size = BUFFER_SIZE,
 		.header_buffer_size = 8192,
 		.processor_index = true,
 		.pointer_size = first->facts.pointer_size,
 		.clock = clock->type,
-		.perf_frequency = clock->type == CLOCK_QPC ? clock->frequency :
-							     clock->perf_frequency,
-		.cpu_mhz = clock->type == CLOCK_CPU_CYCLE ? (uint32_t)(clock->frequency / 1000000) :
-							    first->facts.cpu_mhz,
+		.perf_frequency = clock->type == ETW_CLOCK_QPC ? clock->frequency :
+								 clock->perf_frequency,
+		.cpu_mhz = clock->type == ETW_CLOCK_CPU_CYCLE ?
+				   (uint32_t)(clock->frequency / 1000000) :
+				   first->facts.cpu_mhz,
 		.start_raw = recording->start_raw,
-		.start_time = clock_time(clock, recording->start_raw),
+		.start_time = etw_clock_time(clock, recording->start_raw),
 		.boot_time = first->facts.boot_time,
 		.bias_minutes = first->facts.bias_minutes,
 		.os_build = first->facts.os_build,
@@ -263,8 +264,9 @@ static struct etl_writer_options header_of(const struct ring_writer *recording,
 /* A tick before the first record, so that a sort by time leaves the rundown in front. */
 static int64_t start_of(const struct input *first)
 {
-	return first->next->raw_time == RECORD_NO_TIME ? first->reader.clock.anchor_raw :
-							 time_add(first->next->raw_time, -1);
+	return first->next->raw_time == ETW_RECORD_NO_TIME ?
+		       first->reader.clock.anchor_raw :
+		       etw_time_add(first->next->raw_time, -1);
 }
 
 /* Before there is a file: what the first record so far says about its clock. */
@@ -277,20 +279,20 @@ static void take_clock(struct ring_writer *recording, const struct input *first)
 }
 
 /* The file, with the machine of the first record. */
-static bool begin(struct ring_writer *recording, const struct input *first, struct error *err)
+static bool begin(struct ring_writer *recording, const struct input *first, struct etw_error *err)
 {
-	struct etl_writer_options options;
+	struct etw_writer_options options;
 
 	recording->start_raw = start_of(first);
 	recording->last_raw = recording->start_raw;
 	options = header_of(recording, first);
 	recording->processors = options.processors;
-	recording->writer = etl_writer_open(recording->path, &options, err);
+	recording->writer = etw_writer_open(recording->path, &options, err);
 	return recording->writer != NULL;
 }
 
 /* Begins to read a ring that has its first record. */
-static bool open_input(struct input *input, struct error *err)
+static bool open_input(struct input *input, struct etw_error *err)
 {
 	struct ring_statistics statistics;
 
@@ -306,7 +308,7 @@ static bool open_input(struct input *input, struct error *err)
 /* ---- a recording ---- */
 
 struct ring_writer *ring_writer_open(const char *path, struct tap *const *taps, size_t count,
-				     uint64_t wait_ns, struct error *err)
+				     uint64_t wait_ns, struct etw_error *err)
 {
 	struct ring_writer *recording = calloc(1, sizeof *recording);
 
@@ -335,14 +337,14 @@ void ring_writer_close(struct ring_writer *recording)
 	for (size_t i = 0; i < recording->count; i++) {
 		ring_reader_close(&recording->inputs[i].reader);
 	}
-	etl_writer_close(recording->writer);
+	etw_writer_close(recording->writer);
 	free(recording->inputs);
 	free(recording->path);
 	free(recording);
 }
 
 /* Looks at what the rings have received. */
-static bool look_at_rings(struct ring_writer *recording, struct error *err)
+static bool look_at_rings(struct ring_writer *recording, struct etw_error *err)
 {
 	/* All are opened before any is read, so that they show the same moment. */
 	for (size_t i = 0; i < recording->count; i++) {
@@ -398,7 +400,7 @@ static void find_newest(struct ring_writer *recording)
 	}
 }
 
-bool ring_writer_follow(struct ring_writer *recording, bool all, struct error *err)
+bool ring_writer_follow(struct ring_writer *recording, bool all, struct etw_error *err)
 {
 	const struct input *first;
 
@@ -422,8 +424,8 @@ bool ring_writer_follow(struct ring_writer *recording, bool all, struct error *e
 	}
 	begin_inputs(recording);
 	write_records(recording, all);
-	recording->result.bytes = etl_writer_written(recording->writer);
-	return etl_writer_good(recording->writer, err);
+	recording->result.bytes = etw_writer_written(recording->writer);
+	return etw_writer_good(recording->writer, err);
 }
 
 const struct recording_result *ring_writer_result(const struct ring_writer *recording)
@@ -437,30 +439,31 @@ static uint32_t at_most_32_bits(uint64_t number)
 }
 
 bool ring_writer_finish(struct ring_writer *recording, uint64_t lost_events, uint64_t lost_buffers,
-			struct error *err)
+			struct etw_error *err)
 {
 	struct recording_result *result = &recording->result;
 	bool good;
 
 	if (!recording->writer) {
-		return error_set(err, ERROR_SYSTEM, "no event has been received yet");
+		return error_set(err, ETW_ERROR_SYSTEM, "no event has been received yet");
 	}
 	for (size_t i = 0; i < recording->count; i++) {
 		result->lost += recording->inputs[i].reader.lost;
 	}
-	etl_writer_set_losses(recording->writer, at_most_32_bits(result->lost + lost_events),
+	etw_writer_set_losses(recording->writer, at_most_32_bits(result->lost + lost_events),
 			      at_most_32_bits(lost_buffers));
-	result->span_ns = time_between(clock_time(&recording->clock, recording->start_raw),
-				       clock_time(&recording->clock, recording->last_raw)) *
+	result->span_ns = etw_time_between(etw_clock_time(&recording->clock, recording->start_raw),
+					   etw_clock_time(&recording->clock, recording->last_raw)) *
 			  100;
-	good = is_stopped(recording) ? error_set(err, ERROR_SYSTEM, "the program is stopping") :
-				       etl_writer_finish(recording->writer, err);
-	result->bytes = etl_writer_written(recording->writer);
+	good = is_stopped(recording) ? error_set(err, ETW_ERROR_SYSTEM, "the program is stopping") :
+				       etw_writer_finish(recording->writer, err);
+	result->bytes = etw_writer_written(recording->writer);
 	return good;
 }
 
 bool recording_write(const char *path, struct tap *const *taps, size_t count,
-		     const atomic_bool *stop, struct recording_result *result, struct error *err)
+		     const atomic_bool *stop, struct recording_result *result,
+		     struct etw_error *err)
 {
 	struct ring_writer *recording = ring_writer_open(path, taps, count, 0, err);
 	bool good;

@@ -30,7 +30,8 @@ struct recording_result {
  * *stop is set meanwhile (NULL: never).
  */
 bool recording_write(const char *path, struct tap *const *taps, size_t count,
-		     const atomic_bool *stop, struct recording_result *result, struct error *err);
+		     const atomic_bool *stop, struct recording_result *result,
+		     struct etw_error *err);
 
 /* ---- a recording that grows; one thread ---- */
 
@@ -42,11 +43,11 @@ struct ring_writer; /* opaque */
  * several sessions are written in order of time. A ring that fills up is not waited for.
  */
 struct ring_writer *ring_writer_open(const char *path, struct tap *const *taps, size_t count,
-				     uint64_t wait_ns, struct error *err);
+				     uint64_t wait_ns, struct etw_error *err);
 
 /* Writes what the rings have received since the last call. all: without waiting, because nothing
  * more comes. */
-bool ring_writer_follow(struct ring_writer *writer, bool all, struct error *err);
+bool ring_writer_follow(struct ring_writer *writer, bool all, struct etw_error *err);
 
 /* So far. */
 const struct recording_result *ring_writer_result(const struct ring_writer *writer);
@@ -54,7 +55,7 @@ const struct recording_result *ring_writer_result(const struct ring_writer *writ
 /* Completes the file, which then reports these losses of the sessions, and those of the rings.
  * Fails when there was no record. Once. */
 bool ring_writer_finish(struct ring_writer *writer, uint64_t lost_events, uint64_t lost_buffers,
-			struct error *err);
+			struct etw_error *err);
 
 /* A file that was not finished stays behind incomplete. NULL is fine. */
 void ring_writer_close(struct ring_writer *writer);

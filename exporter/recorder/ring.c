@@ -78,7 +78,7 @@ struct ring {
 	uint64_t noted_index;        /* running number of the first record behind it */
 	struct os_mutex lock;        /* of readers that open, and ring_begin(); guards clock */
 	struct os_condition changed; /* nothing sets it: a wait is a pause */
-	struct source_clock clock;
+	struct etw_source_clock clock;
 };
 
 static uint64_t get(const word *at)
@@ -117,7 +117,7 @@ static void touch_pages(const struct ring *ring)
 	}
 }
 
-struct ring *ring_new(size_t memory_bytes, struct error *err)
+struct ring *ring_new(size_t memory_bytes, struct etw_error *err)
 {
 	struct ring *ring = calloc(1, sizeof *ring);
 	size_t records = memory_bytes / 4 * 3;
@@ -128,9 +128,9 @@ struct ring *ring_new(size_t memory_bytes, struct error *err)
 	}
 	os_mutex_init(&ring->lock);
 	os_condition_init(&ring->changed);
-	ring->clock = (struct source_clock){ .type = CLOCK_QPC,
-					     .frequency = 10000000,
-					     .perf_frequency = 10000000 };
+	ring->clock = (struct etw_source_clock){ .type = ETW_CLOCK_QPC,
+						 .frequency = 10000000,
+						 .perf_frequency = 10000000 };
 	atomic_init(&ring->first, 1);
 	ring->count = records / RING_BLOCK_BYTES;
 	if (ring->count < RING_BLOCKS_LEAST) {
@@ -248,7 +248,7 @@ static void begin_block(struct ring *ring)
 	ring->current_used = 0;
 }
 
-void ring_begin(struct ring *ring, const struct source_clock *clock)
+void ring_begin(struct ring *ring, const struct etw_source_clock *clock)
 {
 	os_mutex_lock(&ring->lock);
 	while (!try_hold(ring)) {
@@ -303,7 +303,7 @@ static void chain_fact(struct block *block, word *words, uint32_t at)
 	block->last_fact = at;
 }
 
-void ring_add(struct ring *ring, const struct event_record *record, const struct ring_fact *fact)
+void ring_add(struct ring *ring, const struct etw_record *record, const struct ring_fact *fact)
 {
 	struct kept_piece pieces[KEPT_PIECES];
 	struct kept_record kept;
@@ -315,7 +315,7 @@ void ring_add(struct ring *ring, const struct event_record *record, const struct
 		return;
 	}
 	kept.known = fact->known;
-	if (record->raw_time != RECORD_NO_TIME) {
+	if (record->raw_time != ETW_RECORD_NO_TIME) {
 		set(&ring->last_time, (uint64_t)record->raw_time);
 	}
 	if (!ring->current || kept.words > BLOCK_WORDS - ring->current_used) {
@@ -353,10 +353,10 @@ static uint64_t span_ns(const struct ring *ring)
 	if (head < get(&ring->first)) {
 		return 0;
 	}
-	from = clock_time(&ring->clock,
-			  (int64_t)get(&block_of(ring, oldest(ring, head))->first_time));
-	to = clock_time(&ring->clock, (int64_t)get(&ring->last_time));
-	return time_between(from, to) * 100;
+	from = etw_clock_time(&ring->clock,
+			      (int64_t)get(&block_of(ring, oldest(ring, head))->first_time));
+	to = etw_clock_time(&ring->clock, (int64_t)get(&ring->last_time));
+	return etw_time_between(from, to) * 100;
 }
 
 void ring_statistics(struct ring *ring, struct ring_statistics *statistics)
@@ -387,7 +387,7 @@ static void set_end(struct ring_reader *reader)
 	reader->end_words = get(&block_of(ring, reader->end)->used);
 }
 
-bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct error *err)
+bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct etw_error *err)
 {
 	bool good;
 

@@ -25,13 +25,13 @@ enum { RING_BLOCK_BYTES = 128 << 10, RING_BLOCKS_LEAST = 8 };
 #define RING_BYTES_LEAST ((size_t)RING_BLOCKS_LEAST * RING_BLOCK_BYTES * 4 / 3)
 
 /* memory_bytes: three quarters for records, one quarter for facts. NULL without memory. */
-struct ring *ring_new(size_t memory_bytes, struct error *err);
+struct ring *ring_new(size_t memory_bytes, struct etw_error *err);
 void ring_free(struct ring *ring); /* NULL is fine */
 
 /* ---- for the consumer ---- */
 
 /* Empties the ring: records of another source follow. May wait for a reader that copies facts. */
-void ring_begin(struct ring *ring, const struct source_clock *clock);
+void ring_begin(struct ring *ring, const struct etw_source_clock *clock);
 
 /* What a record says about the machine; zero-initialised: nothing. */
 struct ring_fact {
@@ -41,7 +41,7 @@ struct ring_fact {
 };
 
 /* Copies a record; one that is larger than recordings have them is left out and counted. */
-void ring_add(struct ring *ring, const struct event_record *record, const struct ring_fact *fact);
+void ring_add(struct ring *ring, const struct etw_record *record, const struct ring_fact *fact);
 
 /* ---- any thread ---- */
 
@@ -65,7 +65,7 @@ int64_t ring_newest(const struct ring *ring);
  */
 struct ring_reader {
 	struct ring *ring;
-	struct source_clock clock;
+	struct etw_source_clock clock;
 	struct fact_copy facts; /* owned: what was true before the first record */
 	uint64_t next, end;     /* numbers of blocks; end is the last */
 	uint64_t end_words;     /* that were used in the last block */
@@ -78,7 +78,7 @@ struct ring_reader {
 };
 
 /* False without memory; the reader is then empty. */
-bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct error *err);
+bool ring_reader_open(struct ring_reader *reader, struct ring *ring, struct etw_error *err);
 
 /* The next record, valid until the next call; NULL: there is none. */
 const struct kept_record *ring_reader_next(struct ring_reader *reader);

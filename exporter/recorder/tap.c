@@ -34,7 +34,7 @@
 enum key_type { KEY_FIELDS, KEY_PAYLOAD, KEY_PAYLOAD_OF_PROCESS };
 
 struct fact_row {
-	enum kernel_class kernel_class;
+	enum etw_kernel_class kernel_class;
 	uint8_t first, last; /* opcodes */
 	enum fact_type type;
 	enum key_type key_type;
@@ -45,29 +45,29 @@ struct fact_row {
 
 /* clang-format off */
 static const struct fact_row rows[] = {
-	{ KERNEL_PROCESS, ONLY(KERNEL_OPCODE_START), FACT_PROCESS, KEY_FIELDS, { "ProcessId" } },
-	{ KERNEL_PROCESS, ONLY(KERNEL_OPCODE_STOP), FACT_ENDS, KEY_FIELDS, { "ProcessId" } },
-	{ KERNEL_PROCESS, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, FACT_PROCESS, KEY_FIELDS,
+	{ ETW_KERNEL_PROCESS, ONLY(ETW_KERNEL_OPCODE_START), FACT_PROCESS, KEY_FIELDS, { "ProcessId" } },
+	{ ETW_KERNEL_PROCESS, ONLY(ETW_KERNEL_OPCODE_STOP), FACT_ENDS, KEY_FIELDS, { "ProcessId" } },
+	{ ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_DC_START, ETW_KERNEL_OPCODE_DC_STOP, FACT_PROCESS, KEY_FIELDS,
 	  { "ProcessId" } },
-	{ KERNEL_THREAD, ONLY(KERNEL_OPCODE_START), FACT_THREAD, KEY_FIELDS, { "TThreadId" } },
-	{ KERNEL_THREAD, ONLY(KERNEL_OPCODE_STOP), FACT_ENDS, KEY_FIELDS, { "TThreadId" } },
-	{ KERNEL_THREAD, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, FACT_THREAD, KEY_FIELDS,
+	{ ETW_KERNEL_THREAD, ONLY(ETW_KERNEL_OPCODE_START), FACT_THREAD, KEY_FIELDS, { "TThreadId" } },
+	{ ETW_KERNEL_THREAD, ONLY(ETW_KERNEL_OPCODE_STOP), FACT_ENDS, KEY_FIELDS, { "TThreadId" } },
+	{ ETW_KERNEL_THREAD, ETW_KERNEL_OPCODE_DC_START, ETW_KERNEL_OPCODE_DC_STOP, FACT_THREAD, KEY_FIELDS,
 	  { "TThreadId" } },
-	{ KERNEL_IMAGE, ONLY(KERNEL_OPCODE_IMAGE_LOAD), FACT_IMAGE, KEY_FIELDS,
+	{ ETW_KERNEL_IMAGE, ONLY(ETW_KERNEL_OPCODE_IMAGE_LOAD), FACT_IMAGE, KEY_FIELDS,
 	  { "ProcessId", "ImageBase" } },
-	{ KERNEL_IMAGE, ONLY(KERNEL_OPCODE_STOP), FACT_ENDS, KEY_FIELDS, { "ProcessId", "ImageBase" } },
-	{ KERNEL_IMAGE, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, FACT_IMAGE, KEY_FIELDS,
+	{ ETW_KERNEL_IMAGE, ONLY(ETW_KERNEL_OPCODE_STOP), FACT_ENDS, KEY_FIELDS, { "ProcessId", "ImageBase" } },
+	{ ETW_KERNEL_IMAGE, ETW_KERNEL_OPCODE_DC_START, ETW_KERNEL_OPCODE_DC_STOP, FACT_IMAGE, KEY_FIELDS,
 	  { "ProcessId", "ImageBase" } },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_NAME), FACT_NAME, KEY_FIELDS, { "FileObject" } },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_CREATE), FACT_NAME, KEY_FIELDS,
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_NAME), FACT_NAME, KEY_FIELDS, { "FileObject" } },
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_FILE_CREATE), FACT_NAME, KEY_FIELDS,
 	  { "FileObject" } },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_DELETE), FACT_ENDS, KEY_FIELDS,
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE), FACT_ENDS, KEY_FIELDS,
 	  { "FileObject" } },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN), FACT_NAME, KEY_FIELDS,
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN), FACT_NAME, KEY_FIELDS,
 	  { "FileObject" } },
-	{ KERNEL_SYSTEM_CONFIG, 0, UINT8_MAX, FACT_SYSTEM, KEY_PAYLOAD, { NULL } },
-	{ KERNEL_SYS_CONFIG, 0, UINT8_MAX, FACT_SYSTEM, KEY_PAYLOAD, { NULL } },
-	{ KERNEL_META_DATA, 0, UINT8_MAX, FACT_SYSTEM, KEY_PAYLOAD, { NULL } },
+	{ ETW_KERNEL_SYSTEM_CONFIG, 0, UINT8_MAX, FACT_SYSTEM, KEY_PAYLOAD, { NULL } },
+	{ ETW_KERNEL_SYS_CONFIG, 0, UINT8_MAX, FACT_SYSTEM, KEY_PAYLOAD, { NULL } },
+	{ ETW_KERNEL_META_DATA, 0, UINT8_MAX, FACT_SYSTEM, KEY_PAYLOAD, { NULL } },
 };
 /* clang-format on */
 
@@ -77,8 +77,8 @@ struct tap_class {
 	bool header;
 	enum fact_type type;
 	enum key_type key_type;
-	enum kernel_class kernel_class;
-	struct field_reader key[2];
+	enum etw_kernel_class kernel_class;
+	struct etw_field_reader key[2];
 };
 
 struct tap {
@@ -92,7 +92,8 @@ struct tap {
 	int64_t raw_time;                  /* of the last record */
 };
 
-struct tap *tap_new(const struct config_recorder *recorder, size_t memory_bytes, struct error *err)
+struct tap *tap_new(const struct config_recorder *recorder, size_t memory_bytes,
+		    struct etw_error *err)
 {
 	struct tap *tap = calloc(1, sizeof *tap);
 
@@ -120,9 +121,9 @@ void tap_free(struct tap *tap)
 	}
 }
 
-void tap_begin(struct tap *tap, const struct source_facts *facts)
+void tap_begin(struct tap *tap, const struct etw_source_facts *facts)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	text_add_string(&name, facts->name ? facts->name : "");
 	os_mutex_lock(&tap->lock);
@@ -172,7 +173,7 @@ static bool matches_one(const char *const *patterns, size_t count, const char *n
 }
 
 static bool provider_is_chosen(const struct config_recorder *recorder,
-			       const struct event_class *class)
+			       const struct etw_event_class *class)
 {
 	char guid[GUID_TEXT_SIZE + 2] = "{";
 
@@ -186,25 +187,25 @@ static bool provider_is_chosen(const struct config_recorder *recorder,
 	       matches_one(recorder->providers, recorder->provider_count, guid);
 }
 
-static void find_fact(struct tap_class *to, const struct event_class *class)
+static void find_fact(struct tap_class *to, const struct etw_event_class *class)
 {
-	if (class->record_type == RECORD_EVENT && class->id == MANIFEST_EVENT_ID) {
+	if (class->record_type == ETW_RECORD_EVENT && class->id == ETW_MANIFEST_EVENT_ID) {
 		to->type = FACT_SYSTEM;
 		to->key_type = KEY_PAYLOAD_OF_PROCESS;
 	}
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		const struct fact_row *row = &rows[i];
 
-		if (row->kernel_class != (enum kernel_class) class->kernel_class ||
+		if (row->kernel_class != (enum etw_kernel_class) class->kernel_class ||
 		    class->opcode < row->first || class->opcode > row->last) {
 			continue;
 		}
 		to->type = row->type;
 		to->key_type = row->key_type;
 		for (unsigned k = 0; k < 2 && row->fields[k] && class->schema; k++) {
-			int index = schema_find_field(class->schema, row->fields[k]);
+			int index = etw_schema_find_field(class->schema, row->fields[k]);
 
-			to->key[k] = field_reader_of(class->schema, index, class->pointer_size);
+			to->key[k] = etw_field_reader_of(class->schema, index, class->pointer_size);
 		}
 		if (row->key_type == KEY_FIELDS && to->key[0].size == 0) {
 			to->type = FACT_NONE; /* no layout, no key */
@@ -212,7 +213,7 @@ static void find_fact(struct tap_class *to, const struct event_class *class)
 	}
 }
 
-bool tap_prepare(struct tap *tap, struct event_class *class)
+bool tap_prepare(struct tap *tap, struct etw_event_class *class)
 {
 	if (!class->tap) {
 		class->tap = malloc(sizeof *class->tap);
@@ -220,18 +221,19 @@ bool tap_prepare(struct tap *tap, struct event_class *class)
 			return false;
 		}
 	}
-	*class->tap = (struct tap_class){ .kernel_class = (enum kernel_class) class->kernel_class };
+	*class->tap =
+		(struct tap_class){ .kernel_class = (enum etw_kernel_class) class->kernel_class };
 	find_fact(class->tap, class);
 	/* A recording has one header of its own. */
-	class->tap->header = class->kernel_class == KERNEL_EVENT_TRACE &&
-			     class->opcode == KERNEL_OPCODE_EVENT_TRACE_HEADER;
+	class->tap->header = class->kernel_class == ETW_KERNEL_EVENT_TRACE &&
+			     class->opcode == ETW_KERNEL_OPCODE_EVENT_TRACE_HEADER;
 	class->tap->left_out =
-		class->tap->header || class->record_type >= RECORD_TIMED ||
+		class->tap->header || class->record_type >= ETW_RECORD_TIMED ||
 		(class->tap->type == FACT_NONE && !provider_is_chosen(tap->recorder, class));
 	return true;
 }
 
-void tap_release(struct event_class *class)
+void tap_release(struct etw_event_class *class)
 {
 	free(class->tap);
 	class->tap = NULL;
@@ -244,7 +246,7 @@ bool tap_asks_for_process(const struct tap *tap)
 	return tap->recorder->process_count > 0;
 }
 
-static uint64_t key_of(const struct tap *tap, enum kernel_class kernel_class, uint64_t first,
+static uint64_t key_of(const struct tap *tap, enum etw_kernel_class kernel_class, uint64_t first,
 		       uint64_t second)
 {
 	const uint64_t parts[] = { (uint64_t)kernel_class, first, second };
@@ -253,8 +255,8 @@ static uint64_t key_of(const struct tap *tap, enum kernel_class kernel_class, ui
 }
 
 /* False: the payload is too short for the key. */
-static bool find_key(const struct tap *tap, const struct event_record *record,
-		     const struct event_class *class, uint64_t *key)
+static bool find_key(const struct tap *tap, const struct etw_record *record,
+		     const struct etw_event_class *class, uint64_t *key)
 {
 	const struct tap_class *what = class->tap;
 	uint64_t parts[2] = { 0, 0 };
@@ -262,21 +264,21 @@ static bool find_key(const struct tap *tap, const struct event_record *record,
 	if (what->key_type != KEY_FIELDS) {
 		parts[0] =
 			text_hash((const char *)record->payload, record->payload_size, tap->seed);
-		parts[1] = text_hash((const char *)record->provider, sizeof(struct guid),
+		parts[1] = text_hash((const char *)record->provider, sizeof(struct etw_guid),
 				     record->opcode);
 		if (what->key_type == KEY_PAYLOAD_OF_PROCESS) {
 			parts[1] ^= hash_seeded(record->process_id, tap->seed);
 		}
-	} else if (!field_read_u64(&what->key[0], class->schema, record, &parts[0]) ||
+	} else if (!etw_field_read_u64(&what->key[0], class->schema, record, &parts[0]) ||
 		   (what->key[1].size > 0 &&
-		    !field_read_u64(&what->key[1], class->schema, record, &parts[1]))) {
+		    !etw_field_read_u64(&what->key[1], class->schema, record, &parts[1]))) {
 		return false;
 	}
 	*key = key_of(tap, what->kernel_class, parts[0], parts[1]);
 	return true;
 }
 
-static void add(struct tap *tap, const struct event_record *record, const struct ring_fact *fact)
+static void add(struct tap *tap, const struct etw_record *record, const struct ring_fact *fact)
 {
 	if (record->processor >= atomic_load_explicit(&tap->processors, memory_order_relaxed)) {
 		atomic_store_explicit(&tap->processors, record->processor + 1U,
@@ -286,46 +288,47 @@ static void add(struct tap *tap, const struct event_record *record, const struct
 		atomic_store_explicit(&tap->pointer_size, record->pointer_size,
 				      memory_order_relaxed);
 	}
-	if (record->raw_time != RECORD_NO_TIME) {
+	if (record->raw_time != ETW_RECORD_NO_TIME) {
 		tap->raw_time = record->raw_time;
 	}
 	ring_add(tap->ring, record, fact);
 }
 
-static uint64_t header_field(const struct event_record *record, const struct event_class *class,
+static uint64_t header_field(const struct etw_record *record, const struct etw_event_class *class,
 			     const char *name)
 {
-	int index = schema_find_field(class->schema, name);
-	struct field_reader reader = field_reader_of(class->schema, index, class->pointer_size);
+	int index = etw_schema_find_field(class->schema, name);
+	struct etw_field_reader reader =
+		etw_field_reader_of(class->schema, index, class->pointer_size);
 	uint64_t value = 0;
 
-	field_read_u64(&reader, class->schema, record, &value);
+	etw_field_read_u64(&reader, class->schema, record, &value);
 	return value;
 }
 
-static void learn_header(struct tap *tap, const struct event_record *record,
-			 const struct event_class *class)
+static void learn_header(struct tap *tap, const struct etw_record *record,
+			 const struct etw_event_class *class)
 {
 	uint64_t version = header_field(record, class, "Version");
-	struct field_slice zone = { 0 };
-	int index = schema_find_field(class->schema, "TimeZoneInformation");
+	struct etw_field_slice zone = { 0 };
+	int index = etw_schema_find_field(class->schema, "TimeZoneInformation");
 
 	if (index >= 0) {
-		field_locate(class->schema, (unsigned)index, record, &zone);
+		etw_field_locate(class->schema, (unsigned)index, record, &zone);
 	}
 	os_mutex_lock(&tap->lock);
 	tap->facts.boot_time = (int64_t)header_field(record, class, "BootTime");
 	tap->facts.cpu_mhz = (uint32_t)header_field(record, class, "CPUSpeed");
 	tap->facts.os_major = (uint8_t)version;
 	tap->facts.os_minor = (uint8_t)(version >> 8);
-	if (zone.at && zone.size >= 4 + LOGFILE_TIME_ZONE_REST) {
-		tap->facts.bias_minutes = (int32_t)load_u32(zone.at);
-		memcpy(tap->facts.time_zone_rest, zone.at + 4, LOGFILE_TIME_ZONE_REST);
+	if (zone.at && zone.size >= 4 + ETW_LOGFILE_TIME_ZONE_REST) {
+		tap->facts.bias_minutes = (int32_t)etw_load_u32(zone.at);
+		memcpy(tap->facts.time_zone_rest, zone.at + 4, ETW_LOGFILE_TIME_ZONE_REST);
 	}
 	os_mutex_unlock(&tap->lock);
 }
 
-void tap_take(struct tap *tap, const struct event_record *record, const struct event_class *class,
+void tap_take(struct tap *tap, const struct etw_record *record, const struct etw_event_class *class,
 	      const char *process)
 {
 	const struct tap_class *what = class->tap;
@@ -348,12 +351,12 @@ void tap_take(struct tap *tap, const struct event_record *record, const struct e
 	add(tap, record, &fact);
 }
 
-void tap_know(struct tap *tap, const struct event_record *record, const struct event_class *class)
+void tap_know(struct tap *tap, const struct etw_record *record, const struct etw_event_class *class)
 {
 	struct ring_fact fact = { .type = class->tap->type, .known = true };
 
 	if (fact.type != FACT_NONE && find_key(tap, record, class, &fact.key)) {
-		struct event_record known = *record;
+		struct etw_record known = *record;
 
 		known.raw_time = tap->raw_time;
 		add(tap, &known, &fact);
@@ -364,37 +367,37 @@ void tap_know(struct tap *tap, const struct event_record *record, const struct e
 
 /* What such a record is about. */
 struct found {
-	enum kernel_class kernel_class;
+	enum etw_kernel_class kernel_class;
 	const char *class_name;
 	uint8_t opcode, version;
 	uint64_t key[2]; /* of the fact */
 };
 
-static void know(struct tap *tap, const struct found *found, struct payload *payload)
+static void know(struct tap *tap, const struct found *found, struct etw_payload *payload)
 {
-	struct guid provider = META_DATA_CLASS;
-	struct event_record record = {
+	struct etw_guid provider = ETW_META_DATA_CLASS;
+	struct etw_record record = {
 		.provider = &provider,
 		.payload = payload->bytes,
 		.payload_size = (uint32_t)payload->size,
 		.version = found->version,
 		.opcode = found->opcode,
 		.pointer_size = payload->pointer_size,
-		.type = RECORD_FULL,
+		.type = ETW_RECORD_FULL,
 		.classic = true,
-		.kernel_group = RECORD_NO_GROUP,
+		.kernel_group = ETW_RECORD_NO_GROUP,
 		.raw_time = tap->raw_time,
 	};
 	const struct ring_fact fact = {
-		.type = found->kernel_class == KERNEL_PROCESS ? FACT_PROCESS : FACT_SYSTEM,
+		.type = found->kernel_class == ETW_KERNEL_PROCESS ? FACT_PROCESS : FACT_SYSTEM,
 		.key = key_of(tap, found->kernel_class, found->key[0], found->key[1]),
 		.known = true,
 	};
 
 	if (payload->failed) {
 		memory_note_loss();
-	} else if (found->kernel_class == KERNEL_META_DATA ||
-		   kernel_class_find(found->class_name, strlen(found->class_name), &provider)) {
+	} else if (found->kernel_class == ETW_KERNEL_META_DATA ||
+		   etw_kernel_class_find(found->class_name, strlen(found->class_name), &provider)) {
 		add(tap, &record, &fact);
 	}
 }
@@ -402,106 +405,106 @@ static void know(struct tap *tap, const struct found *found, struct payload *pay
 void tap_know_process(struct tap *tap, uint32_t process_id, const char *name)
 {
 	const struct found found = {
-		KERNEL_PROCESS, "Process", KERNEL_OPCODE_DC_START, 3, { process_id }
+		ETW_KERNEL_PROCESS, "Process", ETW_KERNEL_OPCODE_DC_START, 3, { process_id }
 	};
-	struct payload payload;
+	struct etw_payload payload;
 
 	/* Process_V3_TypeGroup1: what is not known is 0. */
-	payload_init(&payload, 8);
-	payload_pointer(&payload, 0);
-	payload_u32(&payload, process_id);
-	payload_zeros(&payload, 12);
-	payload_pointer(&payload, 0);
-	payload_user_sid(&payload, NULL);
-	payload_astring(&payload, name);
-	payload_wstring(&payload, "");
+	etw_payload_init(&payload, 8);
+	etw_payload_pointer(&payload, 0);
+	etw_payload_u32(&payload, process_id);
+	etw_payload_zeros(&payload, 12);
+	etw_payload_pointer(&payload, 0);
+	etw_payload_user_sid(&payload, NULL);
+	etw_payload_astring(&payload, name);
+	etw_payload_wstring(&payload, "");
 	know(tap, &found, &payload);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path)
 {
-	const struct found found = { KERNEL_SYS_CONFIG,
+	const struct found found = { ETW_KERNEL_SYS_CONFIG,
 				     "SysConfig",
-				     KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING,
+				     ETW_KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING,
 				     0,
 				     { text_hash(nt_path, strlen(nt_path), tap->seed) } };
-	struct payload payload;
+	struct etw_payload payload;
 
 	if (!dos_path) {
 		return; /* what was recorded under the letter keeps it */
 	}
-	payload_init(&payload, 8);
-	payload_wstring(&payload, nt_path);
-	payload_wstring(&payload, dos_path);
+	etw_payload_init(&payload, 8);
+	etw_payload_wstring(&payload, nt_path);
+	etw_payload_wstring(&payload, dos_path);
 	know(tap, &found, &payload);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 void tap_know_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t bytes_per_sector)
 {
-	const struct found found = { KERNEL_SYSTEM_CONFIG,
+	const struct found found = { ETW_KERNEL_SYSTEM_CONFIG,
 				     "SystemConfig",
-				     KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK,
+				     ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK,
 				     2,
-				     { KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK, disk } };
-	struct payload payload;
+				     { ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK, disk } };
+	struct etw_payload payload;
 
 	if (!model) {
 		return; /* what was recorded of the disk is about it */
 	}
 	/* SystemConfig_V2_PhyDisk: what is not known is 0. */
-	payload_init(&payload, 8);
-	payload_u32(&payload, disk);
-	payload_u32(&payload, bytes_per_sector);
-	payload_zeros(&payload, 32); /* SectorsPerTrack … SCSILun */
-	payload_wchars(&payload, model, 256);
-	payload_zeros(&payload, 16); /* PartitionCount … Spare */
+	etw_payload_init(&payload, 8);
+	etw_payload_u32(&payload, disk);
+	etw_payload_u32(&payload, bytes_per_sector);
+	etw_payload_zeros(&payload, 32); /* SectorsPerTrack … SCSILun */
+	etw_payload_wchars(&payload, model, 256);
+	etw_payload_zeros(&payload, 16); /* PartitionCount … Spare */
 	know(tap, &found, &payload);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 void tap_know_partition(struct tap *tap, uint32_t disk, uint32_t partition, const char *volume,
 			const char *file_system)
 {
-	const struct found found = { KERNEL_SYSTEM_CONFIG,
+	const struct found found = { ETW_KERNEL_SYSTEM_CONFIG,
 				     "SystemConfig",
-				     KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
+				     ETW_KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
 				     2,
-				     { KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
+				     { ETW_KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK,
 				       (uint64_t)disk << 32 | partition } };
-	struct payload payload;
+	struct etw_payload payload;
 
 	/* The record has room for a letter; a volume with a mount folder is known by
 	 * tap_know_volume(). */
-	if (!file_system || partition == SOURCE_NO_PARTITION || strlen(volume) >= 4) {
+	if (!file_system || partition == ETW_SOURCE_NO_PARTITION || strlen(volume) >= 4) {
 		return;
 	}
 	/* SystemConfig_V2_LogDisk */
-	payload_init(&payload, 8);
-	payload_zeros(&payload, 16); /* StartOffset, PartitionSize */
-	payload_u32(&payload, disk);
-	payload_zeros(&payload, 8); /* Size, DriveType */
-	payload_wchars(&payload, volume, 4);
-	payload_u32(&payload, 0);
-	payload_u32(&payload, partition);
-	payload_zeros(&payload, 28); /* SectorsPerCluster … TotalNumberOfClusters */
-	payload_wchars(&payload, file_system, 16);
-	payload_zeros(&payload, 8);
+	etw_payload_init(&payload, 8);
+	etw_payload_zeros(&payload, 16); /* StartOffset, PartitionSize */
+	etw_payload_u32(&payload, disk);
+	etw_payload_zeros(&payload, 8); /* Size, DriveType */
+	etw_payload_wchars(&payload, volume, 4);
+	etw_payload_u32(&payload, 0);
+	etw_payload_u32(&payload, partition);
+	etw_payload_zeros(&payload, 28); /* SectorsPerCluster … TotalNumberOfClusters */
+	etw_payload_wchars(&payload, file_system, 16);
+	etw_payload_zeros(&payload, 8);
 	know(tap, &found, &payload);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const char *name)
 {
-	const struct found found = { KERNEL_SYSTEM_CONFIG,
+	const struct found found = { ETW_KERNEL_SYSTEM_CONFIG,
 				     "SystemConfig",
-				     KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
+				     ETW_KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
 				     2,
-				     { KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
+				     { ETW_KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES,
 				       (uint64_t)process_id << 32 | tag } };
 	enum { SERVICE_RUNNING = 4 };
-	struct payload payload;
+	struct etw_payload payload;
 
 	if (!name || tag == 0) {
 		/* In a recording no tag means that the service does not run. The only service of a
@@ -509,28 +512,28 @@ void tap_know_service(struct tap *tap, uint32_t process_id, uint32_t tag, const 
 		return;
 	}
 	/* SystemConfig_V2_Services */
-	payload_init(&payload, 8);
-	payload_u32(&payload, process_id);
-	payload_u32(&payload, SERVICE_RUNNING);
-	payload_u32(&payload, tag);
-	payload_wstring(&payload, name);
-	payload_wstring(&payload, "");
-	payload_wstring(&payload, "");
+	etw_payload_init(&payload, 8);
+	etw_payload_u32(&payload, process_id);
+	etw_payload_u32(&payload, SERVICE_RUNNING);
+	etw_payload_u32(&payload, tag);
+	etw_payload_wstring(&payload, name);
+	etw_payload_wstring(&payload, "");
+	etw_payload_wstring(&payload, "");
 	know(tap, &found, &payload);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 void tap_know_description(struct tap *tap, uint8_t opcode, const void *bytes, size_t size)
 {
-	const struct found found = { KERNEL_META_DATA,
+	const struct found found = { ETW_KERNEL_META_DATA,
 				     "MetaData",
 				     opcode,
 				     0,
 				     { text_hash(bytes, size, tap->seed), opcode } };
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
-	payload_bytes(&payload, bytes, size);
+	etw_payload_init(&payload, 8);
+	etw_payload_bytes(&payload, bytes, size);
 	know(tap, &found, &payload);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }

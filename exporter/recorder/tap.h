@@ -23,26 +23,28 @@
 struct tap; /* opaque */
 
 /* recorder: borrowed until tap_free(); memory_bytes: of this consumer. NULL without memory. */
-struct tap *tap_new(const struct config_recorder *recorder, size_t memory_bytes, struct error *err);
+struct tap *tap_new(const struct config_recorder *recorder, size_t memory_bytes,
+		    struct etw_error *err);
 void tap_free(struct tap *tap); /* NULL is fine */
 
 /* Records of a source follow; those of another one are forgotten. facts are borrowed until the next
  * call. */
-void tap_begin(struct tap *tap, const struct source_facts *facts);
+void tap_begin(struct tap *tap, const struct etw_source_facts *facts);
 
 /* Resolves what is done with the events of a new class; fills class->tap. False without memory. */
-bool tap_prepare(struct tap *tap, struct event_class *class);
-void tap_release(struct event_class *class); /* frees class->tap */
+bool tap_prepare(struct tap *tap, struct etw_event_class *class);
+void tap_release(struct etw_event_class *class); /* frees class->tap */
 
 /* Whether tap_take() needs the process of a record. */
 bool tap_asks_for_process(const struct tap *tap);
 
 /* process: the name of the record's process; may be NULL if tap_asks_for_process() is false. */
-void tap_take(struct tap *tap, const struct event_record *record, const struct event_class *class,
+void tap_take(struct tap *tap, const struct etw_record *record, const struct etw_event_class *class,
 	      const char *process);
 
 /* What a live session found; see lib/source/source.h. */
-void tap_know(struct tap *tap, const struct event_record *record, const struct event_class *class);
+void tap_know(struct tap *tap, const struct etw_record *record,
+	      const struct etw_event_class *class);
 void tap_know_process(struct tap *tap, uint32_t process_id, const char *name);
 void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path);
 void tap_know_disk(struct tap *tap, uint32_t disk, const char *model, uint32_t bytes_per_sector);
@@ -65,7 +67,7 @@ struct tap_facts {
 	/* Of the header that the source delivered; 0 without one. */
 	int64_t boot_time;
 	int32_t bias_minutes;
-	uint8_t time_zone_rest[LOGFILE_TIME_ZONE_REST];
+	uint8_t time_zone_rest[ETW_LOGFILE_TIME_ZONE_REST];
 	uint32_t cpu_mhz;
 	uint8_t os_major, os_minor;
 };

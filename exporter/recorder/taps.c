@@ -17,13 +17,13 @@ struct taps {
 };
 
 struct taps *taps_new(const struct config_recorder *recorder, size_t consumers, bool grows,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	size_t memory = (size_t)recorder->memory_bytes;
 	struct taps *taps;
 
 	if (consumers > TAPS_MOST || memory / consumers < RING_BYTES_LEAST) {
-		error_set(err, ERROR_CONFIG,
+		error_set(err, ETW_ERROR_CONFIG,
 			  "recorder: memory: %" PRIu64
 			  " bytes are too few for %zu sessions; each needs %zu",
 			  recorder->memory_bytes, consumers, RING_BYTES_LEAST);
@@ -62,13 +62,13 @@ void taps_free(struct taps *taps)
 }
 
 /* With the lock. */
-static struct tap *add(struct taps *taps, struct error *err)
+static struct tap *add(struct taps *taps, struct etw_error *err)
 {
 	size_t memory = taps->left / 2 > RING_BYTES_LEAST ? taps->left / 2 : RING_BYTES_LEAST;
 	struct tap *tap = NULL;
 
 	if (memory > taps->left) {
-		error_set(err, ERROR_LIMIT,
+		error_set(err, ETW_ERROR_LIMIT,
 			  "recorder: memory: %" PRIu64
 			  " bytes are in use by the sessions that were there before",
 			  taps->recorder->memory_bytes);
@@ -81,7 +81,7 @@ static struct tap *add(struct taps *taps, struct error *err)
 
 struct tap *taps_of(struct taps *taps, size_t consumer)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct tap *tap;
 
 	if (!taps) {

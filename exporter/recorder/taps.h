@@ -21,7 +21,7 @@ enum { TAPS_MOST = 64 };
  * memory, less what is kept for consumers that come later, if there may be any (grows): an eighth.
  */
 struct taps *taps_new(const struct config_recorder *recorder, size_t consumers, bool grows,
-		      struct error *err);
+		      struct etw_error *err);
 /* When no consumer uses its tap any more. NULL is fine. */
 void taps_free(struct taps *taps);
 

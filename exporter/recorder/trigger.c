@@ -30,10 +30,10 @@ struct trigger {
 struct triggers {
 	struct trigger *list;
 	size_t count;
-	struct text line; /* the part of one that a chunk ended in */
+	struct etw_text line; /* the part of one that a chunk ended in */
 };
 
-struct triggers *triggers_new(const struct config_recorder *recorder, struct error *err)
+struct triggers *triggers_new(const struct config_recorder *recorder, struct etw_error *err)
 {
 	struct triggers *triggers = calloc(1, sizeof *triggers);
 
@@ -123,7 +123,7 @@ static bool is_requested(void *context, const struct family *family)
 
 	for (size_t i = 0; i < triggers->count; i++) {
 		struct trigger *trigger = &triggers->list[i];
-		struct text sample = { 0 };
+		struct etw_text sample = { 0 };
 
 		if (strcmp(series_selector_name(trigger->selector), family_name(family)) != 0) {
 			continue;
@@ -157,7 +157,7 @@ static void look_at_line(struct triggers *triggers, const char *line)
 static bool take_chunk(void *context, const char *bytes, size_t size)
 {
 	struct triggers *triggers = context;
-	struct text *line = &triggers->line;
+	struct etw_text *line = &triggers->line;
 
 	while (size > 0) {
 		const char *end = memchr(bytes, '\n', size);

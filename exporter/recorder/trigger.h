@@ -17,7 +17,7 @@
 struct triggers; /* opaque */
 
 /* The rules are copied. */
-struct triggers *triggers_new(const struct config_recorder *recorder, struct error *err);
+struct triggers *triggers_new(const struct config_recorder *recorder, struct etw_error *err);
 void triggers_free(struct triggers *triggers); /* NULL is fine */
 
 /*

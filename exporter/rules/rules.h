@@ -39,7 +39,7 @@ struct collector_info {
 struct rule_set_options {
 	const struct config *config; /* borrowed during the call */
 	/* What events look like, as far as it is known before they arrive; likewise. */
-	struct configured_manifests manifests;
+	struct etw_configured_manifests manifests;
 	/* The command line's switches, in order; they win over the configuration. */
 	const struct config_switch *switches;
 	size_t switch_count;
@@ -59,7 +59,7 @@ struct rule_set_options {
  * have all. An unknown collector in a switch is an error that names the known ones.
  */
 struct rule_set *rule_set_new(const struct rule_set_options *options, struct registry *registry,
-			      struct error *err);
+			      struct etw_error *err);
 void rule_set_free(struct rule_set *set);
 
 /* Collectors in the order of their names, the ones without a family of their own (state gauges
@@ -83,7 +83,7 @@ void rule_set_make_samples(const struct rule_set *set, struct registry *registry
 /* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
  * what they say themselves, and what the events and derived fields of their rules bring. */
 uint32_t rule_set_kernel_flags(const struct rule_set *set);
-/* Likewise the groups beyond the flags: a set of the kernel_groups[]
+/* Likewise the groups beyond the flags: a set of the etw_kernel_groups[]
  * (lib/source/kernel_flags.h). */
 uint32_t rule_set_kernel_groups(const struct rule_set *set);
 
@@ -92,9 +92,9 @@ uint32_t rule_set_kernel_groups(const struct rule_set *set);
 bool rule_set_only_kernel(const struct rule_set *set, size_t index);
 
 /* Providers that the collectors which are on need of a live session; NULL behind the last. */
-const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index);
+const struct etw_provider_spec *rule_set_provider(const struct rule_set *set, size_t index);
 /* Likewise those that take the place of kernel events, where no live session has these. */
-const struct provider_spec *rule_set_substitute(const struct rule_set *set, size_t index);
+const struct etw_provider_spec *rule_set_substitute(const struct rule_set *set, size_t index);
 
 /*
  * Warns, at their places, of rules whose events no live session would be asked for, and of
@@ -102,7 +102,7 @@ const struct provider_spec *rule_set_substitute(const struct rule_set *set, size
  * made with.
  */
 void rule_set_warn_of_needs(const struct rule_set *set, const struct config *config,
-			    const struct configured_manifests *manifests);
+			    const struct etw_configured_manifests *manifests);
 
 struct rule_engine; /* opaque; one consumer's */
 
@@ -111,7 +111,7 @@ struct rule_engine_options {
 	struct registry *registry;
 	struct shard *shard;
 	struct tracker *tracker;
-	const struct source_clock *clock;
+	const struct etw_source_clock *clock;
 	const char *session; /* the Session field */
 	/*
 	 * Microsoft-Windows-Kernel-Process is enabled for the names of processes alone, as other
@@ -128,7 +128,8 @@ struct rule_engine_options {
 	void *schema_mismatch_context;
 };
 
-struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err);
+struct rule_engine *rule_engine_new(const struct rule_engine_options *options,
+				    struct etw_error *err);
 void rule_engine_free(struct rule_engine *engine);
 
 /*
@@ -138,13 +139,13 @@ void rule_engine_free(struct rule_engine *engine);
  * engine is as it was. The consumer's thread; the former set must still exist.
  */
 bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next, bool names_only,
-			 struct error *err);
+			 struct etw_error *err);
 
 /* Compiles the rules for a new event class into class->compiled. False without memory. */
-bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class);
-void rule_engine_release(struct event_class *class); /* frees class->compiled */
+bool rule_engine_prepare(struct rule_engine *engine, struct etw_event_class *class);
+void rule_engine_release(struct etw_event_class *class); /* frees class->compiled */
 /* Forgets the cells of families with dynamic labels that class->compiled has in caches. */
-void rule_engine_forget_cells(struct event_class *class);
+void rule_engine_forget_cells(struct etw_event_class *class);
 
 /* Every record has exactly one outcome (etw_consumer_records_total). */
 enum record_outcome {
@@ -162,13 +163,13 @@ const char *record_outcome_name(enum record_outcome outcome); /* "counted", "no_
  * Applies the compiled rules of the record's class, after tracker_observe() of the same record.
  * Decode trouble is counted in etw_decode_errors_total{provider,reason} by the engine.
  */
-enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
-				      const struct event_class *class);
+enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct etw_record *record,
+				      const struct etw_event_class *class);
 
 /* Whether the record fulfils the probe's conditions; after rule_engine_apply() of the same record.
  */
-bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
-		       const struct event_class *class);
+bool rule_engine_probe(struct rule_engine *engine, const struct etw_record *record,
+		       const struct etw_event_class *class);
 
 /* When a pass starts again: `set` gauges forget their instances, and spans their starts. */
 void rule_engine_reset(struct rule_engine *engine);

@@ -19,20 +19,20 @@
 
 /* Reads a text of the current record as UTF-8 into tracker->scratch, the second name into
  * tracker->second_scratch; empty if the payload does not contain it. */
-static const struct text *read_text(struct tracker *tracker, enum payload_field field)
+static const struct etw_text *read_text(struct tracker *tracker, enum payload_field field)
 {
 	const struct attribution *attribution = tracker->now.attribution;
-	struct text *out = field == PAYLOAD_NAME ? &tracker->scratch : &tracker->second_scratch;
+	struct etw_text *out = field == PAYLOAD_NAME ? &tracker->scratch : &tracker->second_scratch;
 	int index = attribution->texts[field - PAYLOAD_NAME];
-	struct field_slice slice = { 0 };
+	struct etw_field_slice slice = { 0 };
 
 	text_clear(out);
 	if (index < 0) {
 		return out;
 	}
-	field_locate(attribution->schema, (unsigned)index, tracker->now.record, &slice);
+	etw_field_locate(attribution->schema, (unsigned)index, tracker->now.record, &slice);
 	if (slice.at) {
-		field_text(&attribution->schema->fields[index], &slice, out);
+		etw_field_text(&attribution->schema->fields[index], &slice, out);
 	}
 	if (out->failed) {
 		text_clear(out);
@@ -52,11 +52,12 @@ static void announce_process(struct tracker *tracker)
 	enum lifetime_change change = tracker->now.attribution->change;
 	uint32_t process_id;
 
-	if (!payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == RECORD_NO_ID) {
+	if (!etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id) ||
+	    process_id == ETW_RECORD_NO_ID) {
 		return;
 	}
 	if (!tracker->processes.timeline.complete) {
-		const struct text *name = read_text(tracker, PAYLOAD_NAME);
+		const struct etw_text *name = read_text(tracker, PAYLOAD_NAME);
 
 		processes_announce(&tracker->processes, change, process_id,
 				   tracker->now.record->raw_time, name->data, name->size);
@@ -81,11 +82,12 @@ static void announce_process(struct tracker *tracker)
 
 static void announce_process_image(struct tracker *tracker)
 {
-	const struct text *path;
+	const struct etw_text *path;
 	uint32_t process_id;
 
 	if (tracker->processes.images.complete ||
-	    !payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == RECORD_NO_ID) {
+	    !etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id) ||
+	    process_id == ETW_RECORD_NO_ID) {
 		return;
 	}
 	path = read_text(tracker, PAYLOAD_NAME);
@@ -97,13 +99,13 @@ static void announce_thread(struct tracker *tracker)
 {
 	enum lifetime_change change = tracker->now.attribution->change;
 	int64_t time = tracker->now.record->raw_time;
-	uint32_t process_id = RECORD_NO_ID;
+	uint32_t process_id = ETW_RECORD_NO_ID;
 	uint32_t thread_id;
 
-	if (!payload_u32(tracker, PAYLOAD_THREAD, &thread_id)) {
+	if (!etw_payload_u32(tracker, PAYLOAD_THREAD, &thread_id)) {
 		return;
 	}
-	payload_u32(tracker, PAYLOAD_ABOUT, &process_id);
+	etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id);
 	if (!tracker->threads.timeline.complete) {
 		threads_announce(&tracker->threads, change, thread_id, time, process_id);
 		if (!tracker->in_first_pass) {
@@ -111,28 +113,28 @@ static void announce_thread(struct tracker *tracker)
 		}
 	}
 	if (tracker->in_first_pass || !tracker->options.process_gauges ||
-	    thread_id == RECORD_NO_ID ||
+	    thread_id == ETW_RECORD_NO_ID ||
 	    (thread_id != 0 && is_outdated(&tracker->threads.timeline, change, thread_id))) {
 		return;
 	}
 	process_id = threads_process(&tracker->threads, thread_id, time);
 	process_gauges_thread(&tracker->gauges, change, thread_id, process_id,
-			      process_id == RECORD_NO_ID ?
+			      process_id == ETW_RECORD_NO_ID ?
 				      registry_unknown(tracker->options.registry) :
 				      tracker_label(tracker, process_id));
 }
 
 static void announce_tag(struct tracker *tracker)
 {
-	const struct event_record *record = tracker->now.record;
+	const struct etw_record *record = tracker->now.record;
 	uint32_t thread_id = record->thread_id;
 	uint32_t tag;
 
-	if (!payload_u32(tracker, PAYLOAD_TAG, &tag)) {
+	if (!etw_payload_u32(tracker, PAYLOAD_TAG, &tag)) {
 		return;
 	}
-	payload_u32(tracker, PAYLOAD_THREAD, &thread_id);
-	if (thread_id != RECORD_NO_ID) {
+	etw_payload_u32(tracker, PAYLOAD_THREAD, &thread_id);
+	if (thread_id != ETW_RECORD_NO_ID) {
 		services_tag(&tracker->services, tracker->now.attribution->change, thread_id,
 			     record->raw_time, tag);
 	}
@@ -142,9 +144,9 @@ static void announce_service(struct tracker *tracker)
 {
 	uint32_t process_id, tag;
 
-	if (payload_u32(tracker, PAYLOAD_ABOUT, &process_id) &&
-	    payload_u32(tracker, PAYLOAD_TAG, &tag)) {
-		const struct text *name = read_text(tracker, PAYLOAD_NAME);
+	if (etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id) &&
+	    etw_payload_u32(tracker, PAYLOAD_TAG, &tag)) {
+		const struct etw_text *name = read_text(tracker, PAYLOAD_NAME);
 
 		services_name(&tracker->services, process_id, tag, name->data, name->size);
 	}
@@ -154,8 +156,8 @@ static void announce_file_key(struct tracker *tracker)
 {
 	uint64_t key;
 
-	if (!tracker->files.keys.complete && payload_u64(tracker, PAYLOAD_FILE_KEY, &key)) {
-		const struct text *path = read_text(tracker, PAYLOAD_NAME);
+	if (!tracker->files.keys.complete && etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &key)) {
+		const struct etw_text *path = read_text(tracker, PAYLOAD_NAME);
 
 		if (tracker->now.learned) {
 			files_found_key(&tracker->files, key, tracker->now.record->raw_time,
@@ -172,8 +174,8 @@ static void announce_file_object(struct tracker *tracker)
 	uint64_t object;
 
 	if (!tracker->files.objects.complete &&
-	    payload_u64(tracker, PAYLOAD_FILE_OBJECT, &object)) {
-		const struct text *path = read_text(tracker, PAYLOAD_NAME);
+	    etw_payload_u64(tracker, PAYLOAD_FILE_OBJECT, &object)) {
+		const struct etw_text *path = read_text(tracker, PAYLOAD_NAME);
 
 		files_name_object(&tracker->files, object, tracker->now.record->raw_time,
 				  path->data, path->size);
@@ -182,8 +184,8 @@ static void announce_file_object(struct tracker *tracker)
 
 static void announce_volume(struct tracker *tracker)
 {
-	const struct text *nt_path = read_text(tracker, PAYLOAD_NAME);
-	const struct text *dos_path = read_text(tracker, PAYLOAD_SECOND_NAME);
+	const struct etw_text *nt_path = read_text(tracker, PAYLOAD_NAME);
+	const struct etw_text *dos_path = read_text(tracker, PAYLOAD_SECOND_NAME);
 
 	files_map_volume(&tracker->files, nt_path->data, nt_path->size, dos_path->data,
 			 dos_path->size);
@@ -196,24 +198,25 @@ static void announce_image(struct tracker *tracker)
 	uint64_t base, size;
 	uint32_t process_id;
 	uint32_t checksum = 0;
-	const struct text *path;
-	struct text dos_path = { 0 };
+	const struct etw_text *path;
+	struct etw_text dos_path = { 0 };
 
-	if (!payload_u32(tracker, PAYLOAD_ABOUT, &process_id) || process_id == RECORD_NO_ID) {
+	if (!etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id) ||
+	    process_id == ETW_RECORD_NO_ID) {
 		return;
 	}
 	if (process_id == 0) {
 		if ((tracker->options.features & TRACK_DRIVERS) &&
 		    !tracker->drivers.timeline.complete &&
-		    payload_u64(tracker, PAYLOAD_ADDRESS, &base) &&
-		    payload_u64(tracker, PAYLOAD_SIZE, &size)) {
+		    etw_payload_u64(tracker, PAYLOAD_ADDRESS, &base) &&
+		    etw_payload_u64(tracker, PAYLOAD_SIZE, &size)) {
 			path = read_text(tracker, PAYLOAD_NAME);
 			drivers_announce(&tracker->drivers, change, base, size, path->data,
 					 path->size, tracker->now.record->raw_time);
 		}
 	} else if (!tracker->in_first_pass && tracker->options.image_info &&
 		   change != LIFETIME_STOP && !tracker_has_gone(tracker, process_id)) {
-		payload_u32(tracker, PAYLOAD_CHECKSUM, &checksum);
+		etw_payload_u32(tracker, PAYLOAD_CHECKSUM, &checksum);
 		path = read_text(tracker, PAYLOAD_NAME);
 		volumes_dos_path(&tracker->files.volumes, path->data, path->size, &dos_path);
 		image_info_announce(&tracker->image_info, process_id,
@@ -228,27 +231,27 @@ static void announce_disk(struct tracker *tracker)
 	uint32_t disk;
 	uint32_t bytes_per_sector = 0;
 
-	if (!payload_u32(tracker, PAYLOAD_DISK, &disk)) {
+	if (!etw_payload_u32(tracker, PAYLOAD_DISK, &disk)) {
 		return;
 	}
 	disks_name(&tracker->disks, disk);
 	if (!tracker->in_first_pass) {
-		const struct text *model = read_text(tracker, PAYLOAD_NAME);
+		const struct etw_text *model = read_text(tracker, PAYLOAD_NAME);
 
-		payload_u32(tracker, PAYLOAD_NUMBER, &bytes_per_sector);
+		etw_payload_u32(tracker, PAYLOAD_NUMBER, &bytes_per_sector);
 		disks_show(&tracker->disks, disk, model->data, model->size, bytes_per_sector);
 	}
 }
 
 static void announce_partition(struct tracker *tracker)
 {
-	const struct text *drive = read_text(tracker, PAYLOAD_NAME);
-	const struct text *file_system = read_text(tracker, PAYLOAD_SECOND_NAME);
+	const struct etw_text *drive = read_text(tracker, PAYLOAD_NAME);
+	const struct etw_text *file_system = read_text(tracker, PAYLOAD_SECOND_NAME);
 	uint32_t disk;
 	uint32_t partition = 0;
 
-	if (payload_u32(tracker, PAYLOAD_DISK, &disk)) {
-		payload_u32(tracker, PAYLOAD_NUMBER, &partition);
+	if (etw_payload_u32(tracker, PAYLOAD_DISK, &disk)) {
+		etw_payload_u32(tracker, PAYLOAD_NUMBER, &partition);
 		disks_show_volume(&tracker->disks, disk, partition, drive->data, drive->size,
 				  file_system->data, file_system->size);
 	}
@@ -259,7 +262,7 @@ static void announce_transfer(struct tracker *tracker)
 	uint32_t disk;
 
 	/* A live session describes its disks later than their first transfers. */
-	if (payload_u32(tracker, PAYLOAD_DISK, &disk) && !disks_named(&tracker->disks, disk) &&
+	if (etw_payload_u32(tracker, PAYLOAD_DISK, &disk) && !disks_named(&tracker->disks, disk) &&
 	    (!tracker->options.live || disks_known(&tracker->disks))) {
 		tracker_miss(tracker, MISS_DISK);
 	}
@@ -272,7 +275,7 @@ enum { REQUEST_OF_PROCESS, REQUEST_OF_THREAD };
  * start must not meet the end of the other source. */
 static bool read_request_key(struct tracker *tracker, uint64_t *key)
 {
-	if (tracker_is_repeated(tracker) || !payload_u64(tracker, PAYLOAD_IRP, key)) {
+	if (tracker_is_repeated(tracker) || !etw_payload_u64(tracker, PAYLOAD_IRP, key)) {
 		return false;
 	}
 	if (tracker->now.attribution->second_source) {
@@ -283,7 +286,7 @@ static bool read_request_key(struct tracker *tracker, uint64_t *key)
 
 static void announce_request(struct tracker *tracker)
 {
-	const struct event_record *record = tracker->now.record;
+	const struct etw_record *record = tracker->now.record;
 	struct recent_entry begin = { .time = record->raw_time,
 				      .tag = tracker->now.attribution->opcode };
 
@@ -291,10 +294,10 @@ static void announce_request(struct tracker *tracker)
 		return;
 	}
 	tracker_process(tracker, &begin.owner);
-	if (begin.owner == RECORD_NO_ID) {
+	if (begin.owner == ETW_RECORD_NO_ID) {
 		begin.owner_type = REQUEST_OF_THREAD;
 		begin.owner = record->thread_id;
-		payload_u32(tracker, PAYLOAD_OWNER, &begin.owner);
+		etw_payload_u32(tracker, PAYLOAD_OWNER, &begin.owner);
 	}
 	recent_begin(&tracker->requests, &begin);
 }
@@ -306,10 +309,10 @@ static uint32_t request_process(struct tracker *tracker, const struct recent_ent
 	uint32_t id = begin->owner;
 	uint32_t label;
 
-	if (begin->owner_type == REQUEST_OF_THREAD && id != RECORD_NO_ID) {
+	if (begin->owner_type == REQUEST_OF_THREAD && id != ETW_RECORD_NO_ID) {
 		id = threads_process(&tracker->threads, id, begin->time);
 	}
-	if (id == RECORD_NO_ID) {
+	if (id == ETW_RECORD_NO_ID) {
 		return registry_none(tracker->options.registry);
 	}
 	label = processes_label(&tracker->processes, id, begin->time, NULL);
@@ -338,11 +341,11 @@ static void announce_request_end(struct tracker *tracker)
 
 static void announce_switch(struct tracker *tracker)
 {
-	const struct event_record *record = tracker->now.record;
+	const struct etw_record *record = tracker->now.record;
 	uint32_t old_thread, new_thread;
 
-	if (payload_u32(tracker, PAYLOAD_THREAD, &new_thread) &&
-	    payload_u32(tracker, PAYLOAD_OLD_THREAD, &old_thread)) {
+	if (etw_payload_u32(tracker, PAYLOAD_THREAD, &new_thread) &&
+	    etw_payload_u32(tracker, PAYLOAD_OLD_THREAD, &old_thread)) {
 		scheduler_switch(&tracker->scheduler, record->processor, old_thread, new_thread,
 				 record->raw_time, &tracker->now.switched);
 	}
@@ -352,7 +355,7 @@ static void announce_ready(struct tracker *tracker)
 {
 	uint32_t thread_id;
 
-	if (payload_u32(tracker, PAYLOAD_THREAD, &thread_id)) {
+	if (etw_payload_u32(tracker, PAYLOAD_THREAD, &thread_id)) {
 		scheduler_ready(&tracker->scheduler, thread_id, tracker->now.record->raw_time);
 	}
 }

@@ -25,7 +25,7 @@
 #include "lib/source/provider_names.h"
 
 struct attribution_row {
-	enum kernel_class kernel_class;
+	enum etw_kernel_class kernel_class;
 	uint8_t first, last;         /* opcodes */
 	enum owner owner;            /* OWNER_HEADER: as other rows say */
 	enum lifetime_change change; /* LIFETIME_START: as other rows say, else a start */
@@ -39,125 +39,125 @@ struct attribution_row {
 
 /* clang-format off */
 static const struct attribution_row rows[] = {
-	{ KERNEL_PROCESS, EVERY, .owner = OWNER_PROCESS_ID,
+	{ ETW_KERNEL_PROCESS, EVERY, .owner = OWNER_PROCESS_ID,
 	  .fields = { [PAYLOAD_OWNER] = "ProcessId", [PAYLOAD_ABOUT] = "ProcessId" } },
-	{ KERNEL_PROCESS, KERNEL_OPCODE_START, KERNEL_OPCODE_DC_STOP,
+	{ ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP,
 	  .announces = ANNOUNCES_PROCESS, .fields = { [PAYLOAD_NAME] = "ImageFileName" } },
-	{ KERNEL_PROCESS, KERNEL_OPCODE_START, KERNEL_OPCODE_STOP,
+	{ ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_STOP,
 	  .announces = ANNOUNCES_ID_CHANGE },
-	{ KERNEL_PROCESS, ONLY(KERNEL_OPCODE_STOP), .change = LIFETIME_STOP },
-	{ KERNEL_PROCESS, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, .change = LIFETIME_EXISTS },
+	{ ETW_KERNEL_PROCESS, ONLY(ETW_KERNEL_OPCODE_STOP), .change = LIFETIME_STOP },
+	{ ETW_KERNEL_PROCESS, ETW_KERNEL_OPCODE_DC_START, ETW_KERNEL_OPCODE_DC_STOP, .change = LIFETIME_EXISTS },
 
-	{ KERNEL_THREAD, EVERY, .fields = { [PAYLOAD_ABOUT] = "ProcessId" } },
-	{ KERNEL_THREAD, KERNEL_OPCODE_START, KERNEL_OPCODE_DC_STOP, .owner = OWNER_PROCESS_ID,
+	{ ETW_KERNEL_THREAD, EVERY, .fields = { [PAYLOAD_ABOUT] = "ProcessId" } },
+	{ ETW_KERNEL_THREAD, ETW_KERNEL_OPCODE_START, ETW_KERNEL_OPCODE_DC_STOP, .owner = OWNER_PROCESS_ID,
 	  .announces = ANNOUNCES_THREAD | ANNOUNCES_TAG,
 	  .fields = { [PAYLOAD_OWNER] = "ProcessId", [PAYLOAD_THREAD] = "TThreadId",
 		      [PAYLOAD_TAG] = "SubProcessTag" } },
-	{ KERNEL_THREAD, ONLY(KERNEL_OPCODE_STOP), .change = LIFETIME_STOP },
-	{ KERNEL_THREAD, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, .change = LIFETIME_EXISTS },
-	{ KERNEL_THREAD, ONLY(KERNEL_OPCODE_THREAD_CSWITCH),
+	{ ETW_KERNEL_THREAD, ONLY(ETW_KERNEL_OPCODE_STOP), .change = LIFETIME_STOP },
+	{ ETW_KERNEL_THREAD, ETW_KERNEL_OPCODE_DC_START, ETW_KERNEL_OPCODE_DC_STOP, .change = LIFETIME_EXISTS },
+	{ ETW_KERNEL_THREAD, ONLY(ETW_KERNEL_OPCODE_THREAD_CSWITCH),
 	  .owner = OWNER_THREAD_ID, .announces = ANNOUNCES_SWITCH,
 	  .fields = { [PAYLOAD_OWNER] = "NewThreadId", [PAYLOAD_THREAD] = "NewThreadId",
 		      [PAYLOAD_OLD_THREAD] = "OldThreadId" } },
-	{ KERNEL_THREAD, ONLY(KERNEL_OPCODE_THREAD_READY_THREAD),
+	{ ETW_KERNEL_THREAD, ONLY(ETW_KERNEL_OPCODE_THREAD_READY_THREAD),
 	  .owner = OWNER_THREAD_ID, .announces = ANNOUNCES_READY,
 	  .fields = { [PAYLOAD_OWNER] = "TThreadId", [PAYLOAD_THREAD] = "TThreadId" } },
 	/* The thread that writes the event now works for another service. */
-	{ KERNEL_THREAD, ONLY(KERNEL_OPCODE_THREAD_SUB_PROCESS_TAG_CHANGED),
+	{ ETW_KERNEL_THREAD, ONLY(ETW_KERNEL_OPCODE_THREAD_SUB_PROCESS_TAG_CHANGED),
 	  .announces = ANNOUNCES_TAG, .fields = { [PAYLOAD_TAG] = "NewTag" } },
 
 	/* Image has no opcodes between those of the rundowns and that of a load. */
-	{ KERNEL_IMAGE, EVERY, .fields = { [PAYLOAD_ABOUT] = "ProcessId" } },
-	{ KERNEL_IMAGE, KERNEL_OPCODE_STOP, KERNEL_OPCODE_IMAGE_LOAD, .owner = OWNER_PROCESS_ID,
+	{ ETW_KERNEL_IMAGE, EVERY, .fields = { [PAYLOAD_ABOUT] = "ProcessId" } },
+	{ ETW_KERNEL_IMAGE, ETW_KERNEL_OPCODE_STOP, ETW_KERNEL_OPCODE_IMAGE_LOAD, .owner = OWNER_PROCESS_ID,
 	  .announces = ANNOUNCES_IMAGE,
 	  .fields = { [PAYLOAD_OWNER] = "ProcessId", [PAYLOAD_ADDRESS] = "ImageBase",
 		      [PAYLOAD_SIZE] = "ImageSize", [PAYLOAD_CHECKSUM] = "ImageChecksum",
 		      [PAYLOAD_NAME] = "FileName" } },
-	{ KERNEL_IMAGE, ONLY(KERNEL_OPCODE_STOP), .change = LIFETIME_STOP },
-	{ KERNEL_IMAGE, KERNEL_OPCODE_DC_START, KERNEL_OPCODE_DC_STOP, .change = LIFETIME_EXISTS },
+	{ ETW_KERNEL_IMAGE, ONLY(ETW_KERNEL_OPCODE_STOP), .change = LIFETIME_STOP },
+	{ ETW_KERNEL_IMAGE, ETW_KERNEL_OPCODE_DC_START, ETW_KERNEL_OPCODE_DC_STOP, .change = LIFETIME_EXISTS },
 
-	{ KERNEL_TCP_IP, EVERY, .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "PID" } },
-	{ KERNEL_UDP_IP, EVERY, .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "PID" } },
+	{ ETW_KERNEL_TCP_IP, EVERY, .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "PID" } },
+	{ ETW_KERNEL_UDP_IP, EVERY, .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "PID" } },
 
-	{ KERNEL_DISK_IO, EVERY, .owner = OWNER_THREAD_ID, .announces = ANNOUNCES_TRANSFER,
+	{ ETW_KERNEL_DISK_IO, EVERY, .owner = OWNER_THREAD_ID, .announces = ANNOUNCES_TRANSFER,
 	  .fields = { [PAYLOAD_OWNER] = "IssuingThreadId", [PAYLOAD_FILE_KEY] = "FileObject",
 		      [PAYLOAD_DISK] = "DiskNumber" } },
-	{ KERNEL_DISK_IO, KERNEL_OPCODE_DISK_IO_READ, KERNEL_OPCODE_DISK_IO_WRITE,
+	{ ETW_KERNEL_DISK_IO, ETW_KERNEL_OPCODE_DISK_IO_READ, ETW_KERNEL_OPCODE_DISK_IO_WRITE,
 	  .announces = ANNOUNCES_DISK_BYTES,
 	  .fields = { [PAYLOAD_SIZE] = "TransferSize", [PAYLOAD_NUMBER] = "IrpFlags" } },
 
-	{ KERNEL_PAGE_FAULT, ONLY(KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT),
+	{ ETW_KERNEL_PAGE_FAULT, ONLY(ETW_KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT),
 	  .owner = OWNER_THREAD_ID, .fields = { [PAYLOAD_OWNER] = "TThreadId" } },
-	{ KERNEL_PAGE_FAULT, KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC,
-	  KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_FREE,
+	{ ETW_KERNEL_PAGE_FAULT, ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC,
+	  ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_FREE,
 	  .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "ProcessId" } },
-	{ KERNEL_PAGE_FAULT, KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_START,
-	  KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_STOP,
+	{ ETW_KERNEL_PAGE_FAULT, ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_START,
+	  ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_STOP,
 	  .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "ProcessId" } },
 
-	{ KERNEL_PERF_INFO, EVERY, .fields = { [PAYLOAD_ADDRESS] = "Routine" } },
-	{ KERNEL_PERF_INFO, ONLY(KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF),
+	{ ETW_KERNEL_PERF_INFO, EVERY, .fields = { [PAYLOAD_ADDRESS] = "Routine" } },
+	{ ETW_KERNEL_PERF_INFO, ONLY(ETW_KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF),
 	  .owner = OWNER_THREAD_ID, .fields = { [PAYLOAD_OWNER] = "ThreadId" } },
 
 	/* The name records call the file key FileObject. */
-	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_NAME, KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
+	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_NAME, ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
 	  .announces = ANNOUNCES_FILE_KEY,
 	  .fields = { [PAYLOAD_FILE_KEY] = "FileObject", [PAYLOAD_NAME] = "FileName" } },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_NAME), .change = LIFETIME_EXISTS },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_DELETE), .change = LIFETIME_STOP,
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_NAME), .change = LIFETIME_EXISTS },
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE), .change = LIFETIME_STOP,
 	  .announces = ANNOUNCES_FILE_USE },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN), .change = LIFETIME_EXISTS },
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN), .change = LIFETIME_EXISTS },
 	/* Here too FileObject is the file key (docs/etl-format.md section 16.4). */
-	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_MAP_FILE, KERNEL_OPCODE_FILE_IO_MAP_FILE_DC_STOP,
+	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE, ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE_DC_STOP,
 	  .owner = OWNER_PROCESS_ID, .announces = ANNOUNCES_VIEW,
 	  .fields = { [PAYLOAD_OWNER] = "ProcessId", [PAYLOAD_FILE_KEY] = "FileObject",
 		      [PAYLOAD_ADDRESS] = "ViewBase", [PAYLOAD_NUMBER] = "MiscInfo" } },
-	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_CREATE, UINT8_MAX,
+	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_CREATE, UINT8_MAX,
 	  .owner = OWNER_THREAD_WITHOUT_HEADER,
 	  .fields = { [PAYLOAD_OWNER] = "TTID", [PAYLOAD_FILE_KEY] = "FileKey",
 		      [PAYLOAD_FILE_OBJECT] = "FileObject", [PAYLOAD_IRP] = "IrpPtr" } },
-	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_CREATE, KERNEL_OPCODE_FILE_IO_FS_CONTROL,
+	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_CREATE, ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL,
 	  .announces = ANNOUNCES_REQUEST },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_DIR_NOTIFY), .announces = ANNOUNCES_REQUEST },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_OPERATION_END),
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_DIR_NOTIFY), .announces = ANNOUNCES_REQUEST },
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_OPERATION_END),
 	  .announces = ANNOUNCES_REQUEST_END },
-	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_READ, KERNEL_OPCODE_FILE_IO_WRITE,
+	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_READ, ETW_KERNEL_OPCODE_FILE_IO_WRITE,
 	  .announces = ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE,
 	  .fields = { [PAYLOAD_SIZE] = "IoSize", [PAYLOAD_NUMBER] = "IoFlags",
 		      [PAYLOAD_OFFSET] = "Offset" } },
-	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FLT_READ, KERNEL_OPCODE_FILE_IO_FLT_QUERY_INFO,
+	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_FLT_READ, ETW_KERNEL_OPCODE_FILE_IO_FLT_QUERY_INFO,
 	  .announces = ANNOUNCES_REQUEST },
-	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FLT_READ, KERNEL_OPCODE_FILE_IO_FLT_WRITE,
+	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_FLT_READ, ETW_KERNEL_OPCODE_FILE_IO_FLT_WRITE,
 	  .announces = ANNOUNCES_FILE_USE,
 	  .fields = { [PAYLOAD_SIZE] = "IoSize", [PAYLOAD_NUMBER] = "IoFlags",
 		      [PAYLOAD_OFFSET] = "Offset" } },
-	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT,
-	  KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE,
+	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT,
+	  ETW_KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE,
 	  .owner = OWNER_RUNNING,
 	  .fields = { [PAYLOAD_ADDRESS] = "RoutineAddr" } },
-	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_DELETE, KERNEL_OPCODE_FILE_IO_RENAME,
+	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_DELETE, ETW_KERNEL_OPCODE_FILE_IO_RENAME,
 	  .announces = ANNOUNCES_FILE_USE },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_FLUSH), .announces = ANNOUNCES_FILE_USE },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_WRITE), .announces = ANNOUNCES_WRITE },
-	{ KERNEL_FILE_IO, ONLY(KERNEL_OPCODE_FILE_IO_CREATE),
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_FLUSH), .announces = ANNOUNCES_FILE_USE },
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_WRITE), .announces = ANNOUNCES_WRITE },
+	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_CREATE),
 	  .announces = ANNOUNCES_FILE_OBJECT, .fields = { [PAYLOAD_NAME] = "OpenPath" } },
 
-	{ KERNEL_STACK_WALK, ONLY(KERNEL_OPCODE_STACK_WALK_STACK),
+	{ ETW_KERNEL_STACK_WALK, ONLY(ETW_KERNEL_OPCODE_STACK_WALK_STACK),
 	  .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "StackProcess" } },
 
-	{ KERNEL_SYSTEM_CONFIG, ONLY(KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK),
+	{ ETW_KERNEL_SYSTEM_CONFIG, ONLY(ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK),
 	  .announces = ANNOUNCES_DISK,
 	  .fields = { [PAYLOAD_DISK] = "DiskNumber", [PAYLOAD_NUMBER] = "BytesPerSector",
 		      [PAYLOAD_NAME] = "Manufacturer" } },
-	{ KERNEL_SYSTEM_CONFIG, ONLY(KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK),
+	{ ETW_KERNEL_SYSTEM_CONFIG, ONLY(ETW_KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK),
 	  .announces = ANNOUNCES_PARTITION,
 	  .fields = { [PAYLOAD_DISK] = "DiskNumber", [PAYLOAD_NUMBER] = "PartitionNumber",
 		      [PAYLOAD_NAME] = "DriveLetterString", [PAYLOAD_SECOND_NAME] = "FileSystem" } },
-	{ KERNEL_SYSTEM_CONFIG, ONLY(KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES),
+	{ ETW_KERNEL_SYSTEM_CONFIG, ONLY(ETW_KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES),
 	  .announces = ANNOUNCES_SERVICE,
 	  .fields = { [PAYLOAD_ABOUT] = "ProcessId", [PAYLOAD_TAG] = "SubProcessTag",
 		      [PAYLOAD_NAME] = "ServiceName" } },
-	{ KERNEL_SYS_CONFIG, ONLY(KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING),
+	{ ETW_KERNEL_SYS_CONFIG, ONLY(ETW_KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING),
 	  .announces = ANNOUNCES_VOLUME,
 	  .fields = { [PAYLOAD_NAME] = "NtPath", [PAYLOAD_SECOND_NAME] = "DosPath" } },
 };
@@ -174,39 +174,39 @@ static const struct file_row {
 	uint32_t announces;
 	const char *name; /* field of the path; NULL: it names no file */
 } file_rows[] = {
-	{ FILE_EVENT_NAME_CREATE, KERNEL_OPCODE_FILE_IO_FILE_CREATE, LIFETIME_START,
+	{ ETW_FILE_EVENT_NAME_CREATE, ETW_KERNEL_OPCODE_FILE_IO_FILE_CREATE, LIFETIME_START,
 	  ANNOUNCES_FILE_KEY, "FileName" },
-	{ FILE_EVENT_NAME_DELETE, KERNEL_OPCODE_FILE_IO_FILE_DELETE, LIFETIME_STOP,
+	{ ETW_FILE_EVENT_NAME_DELETE, ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE, LIFETIME_STOP,
 	  ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_USE, "FileName" },
-	{ FILE_EVENT_CREATE, KERNEL_OPCODE_FILE_IO_CREATE, LIFETIME_START,
+	{ ETW_FILE_EVENT_CREATE, ETW_KERNEL_OPCODE_FILE_IO_CREATE, LIFETIME_START,
 	  ANNOUNCES_FILE_OBJECT | ANNOUNCES_REQUEST, "FileName" },
-	{ FILE_EVENT_CLEANUP, KERNEL_OPCODE_FILE_IO_CLEANUP, .announces = ANNOUNCES_REQUEST },
-	{ FILE_EVENT_CLOSE, KERNEL_OPCODE_FILE_IO_CLOSE, .announces = ANNOUNCES_REQUEST },
-	{ FILE_EVENT_READ, KERNEL_OPCODE_FILE_IO_READ,
+	{ ETW_FILE_EVENT_CLEANUP, ETW_KERNEL_OPCODE_FILE_IO_CLEANUP, .announces = ANNOUNCES_REQUEST },
+	{ ETW_FILE_EVENT_CLOSE, ETW_KERNEL_OPCODE_FILE_IO_CLOSE, .announces = ANNOUNCES_REQUEST },
+	{ ETW_FILE_EVENT_READ, ETW_KERNEL_OPCODE_FILE_IO_READ,
 	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE },
-	{ FILE_EVENT_WRITE, KERNEL_OPCODE_FILE_IO_WRITE,
+	{ ETW_FILE_EVENT_WRITE, ETW_KERNEL_OPCODE_FILE_IO_WRITE,
 	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE |
 		       ANNOUNCES_WRITE },
-	{ FILE_EVENT_SET_INFORMATION, KERNEL_OPCODE_FILE_IO_SET_INFO,
+	{ ETW_FILE_EVENT_SET_INFORMATION, ETW_KERNEL_OPCODE_FILE_IO_SET_INFO,
 	  .announces = ANNOUNCES_REQUEST },
-	{ FILE_EVENT_SET_DELETE, KERNEL_OPCODE_FILE_IO_DELETE,
+	{ ETW_FILE_EVENT_SET_DELETE, ETW_KERNEL_OPCODE_FILE_IO_DELETE,
 	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_USE },
-	{ FILE_EVENT_RENAME, KERNEL_OPCODE_FILE_IO_RENAME,
+	{ ETW_FILE_EVENT_RENAME, ETW_KERNEL_OPCODE_FILE_IO_RENAME,
 	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_USE },
-	{ FILE_EVENT_DIR_ENUM, KERNEL_OPCODE_FILE_IO_DIR_ENUM, .announces = ANNOUNCES_REQUEST },
-	{ FILE_EVENT_FLUSH, KERNEL_OPCODE_FILE_IO_FLUSH,
+	{ ETW_FILE_EVENT_DIR_ENUM, ETW_KERNEL_OPCODE_FILE_IO_DIR_ENUM, .announces = ANNOUNCES_REQUEST },
+	{ ETW_FILE_EVENT_FLUSH, ETW_KERNEL_OPCODE_FILE_IO_FLUSH,
 	  .announces = ANNOUNCES_REQUEST | ANNOUNCES_FILE_USE },
-	{ FILE_EVENT_QUERY_INFORMATION, KERNEL_OPCODE_FILE_IO_QUERY_INFO,
+	{ ETW_FILE_EVENT_QUERY_INFORMATION, ETW_KERNEL_OPCODE_FILE_IO_QUERY_INFO,
 	  .announces = ANNOUNCES_REQUEST },
-	{ FILE_EVENT_FSCTL, KERNEL_OPCODE_FILE_IO_FS_CONTROL, .announces = ANNOUNCES_REQUEST },
-	{ FILE_EVENT_OPERATION_END, KERNEL_OPCODE_FILE_IO_OPERATION_END,
+	{ ETW_FILE_EVENT_FSCTL, ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL, .announces = ANNOUNCES_REQUEST },
+	{ ETW_FILE_EVENT_OPERATION_END, ETW_KERNEL_OPCODE_FILE_IO_OPERATION_END,
 	  .announces = ANNOUNCES_REQUEST_END },
-	{ FILE_EVENT_DIR_NOTIFY, KERNEL_OPCODE_FILE_IO_DIR_NOTIFY,
+	{ ETW_FILE_EVENT_DIR_NOTIFY, ETW_KERNEL_OPCODE_FILE_IO_DIR_NOTIFY,
 	  .announces = ANNOUNCES_REQUEST },
-	{ FILE_EVENT_DELETE_PATH, KERNEL_OPCODE_FILE_IO_DELETE_PATH, LIFETIME_EXISTS,
+	{ ETW_FILE_EVENT_DELETE_PATH, ETW_KERNEL_OPCODE_FILE_IO_DELETE_PATH, LIFETIME_EXISTS,
 	  ANNOUNCES_FILE_KEY, "FilePath" },
 	/* No request of its own: the Create before it was one. */
-	{ FILE_EVENT_CREATE_NEW_FILE, KERNEL_OPCODE_FILE_IO_CREATE_NEW, LIFETIME_START,
+	{ ETW_FILE_EVENT_CREATE_NEW_FILE, ETW_KERNEL_OPCODE_FILE_IO_CREATE_NEW, LIFETIME_START,
 	  ANNOUNCES_FILE_OBJECT, "FileName" },
 };
 /* clang-format on */
@@ -217,20 +217,21 @@ const struct attribution no_attribution = { .texts = { -1, -1 } };
 
 enum { ROWS = sizeof rows / sizeof rows[0], FILE_ROWS = sizeof file_rows / sizeof file_rows[0] };
 
-static void find_field(struct attribution *attribution, const struct event_class *class,
+static void find_field(struct attribution *attribution, const struct etw_event_class *class,
 		       enum payload_field field, const char *name)
 {
-	int index = schema_find_field(class->schema, name);
+	int index = etw_schema_find_field(class->schema, name);
 
 	if (field < PAYLOAD_NAME) {
 		attribution->integers[field] =
-			field_reader_of(class->schema, index, class->pointer_size);
+			etw_field_reader_of(class->schema, index, class->pointer_size);
 	} else {
 		attribution->texts[field - PAYLOAD_NAME] = (int16_t)index;
 	}
 }
 
-static void attribute_kernel_class(struct attribution *attribution, const struct event_class *class)
+static void attribute_kernel_class(struct attribution *attribution,
+				   const struct etw_event_class *class)
 {
 	for (size_t i = 0; i < ROWS; i++) {
 		const struct attribution_row *row = &rows[i];
@@ -257,9 +258,9 @@ static void attribute_kernel_class(struct attribution *attribution, const struct
 }
 
 /* NULL: no such event of Microsoft-Windows-Kernel-File. */
-static const struct file_row *file_row_of(const struct guid *provider, uint16_t id)
+static const struct file_row *file_row_of(const struct etw_guid *provider, uint16_t id)
 {
-	if (!provider_is(provider, PROVIDER_KERNEL_FILE)) {
+	if (!etw_provider_is(provider, ETW_PROVIDER_KERNEL_FILE)) {
 		return NULL;
 	}
 	for (size_t i = 0; i < FILE_ROWS; i++) {
@@ -270,8 +271,8 @@ static const struct file_row *file_row_of(const struct guid *provider, uint16_t 
 	return NULL;
 }
 
-static void attribute_file_class(struct attribution *attribution, const struct event_class *class,
-				 const struct file_row *row)
+static void attribute_file_class(struct attribution *attribution,
+				 const struct etw_event_class *class, const struct file_row *row)
 {
 	/* Version 0 has ThreadId, a pointer, in place of IssuingThreadId. */
 	static const char *const names[PAYLOAD_FIELDS] = {
@@ -300,40 +301,40 @@ static void attribute_file_class(struct attribution *attribution, const struct e
 }
 
 /* Of the events of Microsoft-Windows-Kernel-Process. */
-static const uint16_t process_image_ids[] = { PROCESS_EVENT_START, PROCESS_EVENT_STOP,
-					      PROCESS_EVENT_RUNDOWN };
+static const uint16_t process_image_ids[] = { ETW_PROCESS_EVENT_START, ETW_PROCESS_EVENT_STOP,
+					      ETW_PROCESS_EVENT_RUNDOWN };
 
 enum { PROCESS_IMAGE_IDS = sizeof process_image_ids / sizeof process_image_ids[0] };
 
-static bool announces_process_image(const struct guid *provider, uint16_t id)
+static bool announces_process_image(const struct etw_guid *provider, uint16_t id)
 {
 	unsigned i = 0;
 
 	while (i < PROCESS_IMAGE_IDS && process_image_ids[i] != id) {
 		i++;
 	}
-	return i < PROCESS_IMAGE_IDS && provider_is(provider, PROVIDER_KERNEL_PROCESS);
+	return i < PROCESS_IMAGE_IDS && etw_provider_is(provider, ETW_PROVIDER_KERNEL_PROCESS);
 }
 
-void tracker_choose_ids_ahead(struct id_choice *ids)
+void tracker_choose_ids_ahead(struct etw_id_choice *ids)
 {
 	for (unsigned i = 0; i < PROCESS_IMAGE_IDS; i++) {
-		id_choose(ids, process_image_ids[i]);
+		etw_id_choose(ids, process_image_ids[i]);
 	}
 	for (size_t i = 0; i < FILE_ROWS; i++) {
 		if (file_rows[i].name) {
-			id_choose(ids, file_rows[i].id);
+			etw_id_choose(ids, file_rows[i].id);
 		}
 	}
 }
 
 /* enabled: what the tracker collects. */
 static void attribute_manifest_class(struct attribution *attribution,
-				     const struct event_class *class, uint32_t enabled)
+				     const struct etw_event_class *class, uint32_t enabled)
 {
 	const struct file_row *row;
 
-	if (class->record_type == RECORD_EVENT &&
+	if (class->record_type == ETW_RECORD_EVENT &&
 	    announces_process_image(&class->provider, class->id)) {
 		if (!class->schema) {
 			attribution->announces = ANNOUNCES_LATER;
@@ -341,11 +342,11 @@ static void attribute_manifest_class(struct attribution *attribution,
 		}
 		find_field(attribution, class, PAYLOAD_ABOUT, "ProcessID");
 		find_field(attribution, class, PAYLOAD_NAME, "ImageName");
-		attribution->change = class->id == PROCESS_EVENT_START ? LIFETIME_START :
-				      class->id == PROCESS_EVENT_STOP  ? LIFETIME_STOP :
-									 LIFETIME_EXISTS;
+		attribution->change = class->id == ETW_PROCESS_EVENT_START ? LIFETIME_START :
+				      class->id == ETW_PROCESS_EVENT_STOP  ? LIFETIME_STOP :
+									     LIFETIME_EXISTS;
 		attribution->announces = ANNOUNCES_PROCESS_IMAGE;
-	} else if (class->record_type == RECORD_EVENT &&
+	} else if (class->record_type == ETW_RECORD_EVENT &&
 		   (row = file_row_of(&class->provider, class->id)) != NULL) {
 		attribution->opcode = row->opcode;
 		attribution->second_source = true;
@@ -354,17 +355,17 @@ static void attribute_manifest_class(struct attribution *attribution,
 		} else if (row->announces & enabled & NAMES_OF_FILES) {
 			attribution->announces = ANNOUNCES_LATER;
 		}
-	} else if (class->schema && provider_is(&class->provider, PROVIDER_TCPIP)) {
+	} else if (class->schema && etw_provider_is(&class->provider, ETW_PROVIDER_TCPIP)) {
 		/* Any thread may work on a connection; only the payload names its process. */
 		find_field(attribution, class, PAYLOAD_ABOUT, "ProcessId");
 	}
 }
 
-static bool is_file_request(const struct event_class *class)
+static bool is_file_request(const struct etw_event_class *class)
 {
-	return class->kernel_class == KERNEL_FILE_IO &&
-	       class->opcode >= KERNEL_OPCODE_FILE_IO_CREATE &&
-	       class->opcode <= KERNEL_OPCODE_FILE_IO_FS_CONTROL;
+	return class->kernel_class == ETW_KERNEL_FILE_IO &&
+	       class->opcode >= ETW_KERNEL_OPCODE_FILE_IO_CREATE &&
+	       class->opcode <= ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL;
 }
 
 bool tracker_has_file_requests(const struct tracker *tracker)
@@ -372,7 +373,7 @@ bool tracker_has_file_requests(const struct tracker *tracker)
 	return tracker->has_file_requests;
 }
 
-bool tracker_prepare(struct tracker *tracker, struct event_class *class)
+bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class)
 {
 	if (!class->attribution) {
 		class->attribution = malloc(sizeof *class->attribution);
@@ -393,34 +394,34 @@ bool tracker_prepare(struct tracker *tracker, struct event_class *class)
 	return true;
 }
 
-void tracker_release(struct event_class *class)
+void tracker_release(struct etw_event_class *class)
 {
 	free(class->attribution);
 	class->attribution = NULL;
 }
 
 /* The kernel records that announce any of these. */
-static void choose(struct kernel_choice *choice, uint32_t announcements)
+static void choose(struct etw_kernel_choice *choice, uint32_t announcements)
 {
-	*choice = (struct kernel_choice){ 0 };
+	*choice = (struct etw_kernel_choice){ 0 };
 	for (size_t i = 0; i < ROWS; i++) {
 		if (!(rows[i].announces & announcements)) {
 			continue;
 		}
-		for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
+		for (unsigned group = 0; group < ETW_KERNEL_GROUPS; group++) {
 			for (unsigned opcode = rows[i].first; opcode <= rows[i].last; opcode++) {
-				const struct guid *class =
-					kernel_record_guid((uint8_t)group, (uint8_t)opcode);
+				const struct etw_guid *class =
+					etw_kernel_record_guid((uint8_t)group, (uint8_t)opcode);
 
-				if (kernel_class_of(class) == rows[i].kernel_class) {
-					kernel_choose(choice, (uint8_t)group, (uint8_t)opcode);
+				if (etw_kernel_class_of(class) == rows[i].kernel_class) {
+					etw_kernel_choose(choice, (uint8_t)group, (uint8_t)opcode);
 				}
 			}
 		}
 	}
 }
 
-void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice)
+void tracker_choose_ahead(const struct tracker *tracker, struct etw_kernel_choice *choice)
 {
 	const struct tracker_options *options = &tracker->options;
 	bool asks = (options->features & TRACK_SOURCES) || options->top_paths ||
@@ -430,18 +431,18 @@ void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *c
 	if (!asks || tracker->has_file_requests) {
 		return;
 	}
-	for (unsigned opcode = KERNEL_OPCODE_FILE_IO_CREATE;
-	     opcode <= KERNEL_OPCODE_FILE_IO_FS_CONTROL; opcode++) {
-		kernel_choose(choice, KERNEL_GROUP_FILE_IO, (uint8_t)opcode);
+	for (unsigned opcode = ETW_KERNEL_OPCODE_FILE_IO_CREATE;
+	     opcode <= ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL; opcode++) {
+		etw_kernel_choose(choice, ETW_KERNEL_GROUP_FILE_IO, (uint8_t)opcode);
 	}
 }
 
-void tracker_choose_announcing(struct kernel_choice *choice)
+void tracker_choose_announcing(struct etw_kernel_choice *choice)
 {
 	choose(choice, ANNOUNCES_IN_FIRST_PASS);
 }
 
-bool tracker_skips_ahead(const struct event_record *record)
+bool tracker_skips_ahead(const struct etw_record *record)
 {
 	const struct file_row *row;
 
@@ -452,7 +453,7 @@ bool tracker_skips_ahead(const struct event_record *record)
 	return !row || !row->name;
 }
 
-bool tracker_names_files(const struct event_class *class)
+bool tracker_names_files(const struct etw_event_class *class)
 {
 	const struct file_row *row = class->classic ? NULL :
 						      file_row_of(&class->provider, class->id);

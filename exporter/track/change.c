@@ -21,7 +21,7 @@ struct prepared {
 	struct registry *registry;
 	struct family **families;
 	size_t *count;
-	struct error *err;
+	struct etw_error *err;
 };
 
 static bool prepare(const struct prepared *to, const struct family_options *options)
@@ -35,7 +35,7 @@ static bool prepare(const struct prepared *to, const struct family_options *opti
 }
 
 bool tracker_prepare_gauges(struct registry *registry, const struct tracker_options *options,
-			    struct family **families, size_t *count, struct error *err)
+			    struct family **families, size_t *count, struct etw_error *err)
 {
 	const struct prepared to = { registry, families, count, err };
 
@@ -65,25 +65,25 @@ static void add_process(void *context, uint64_t key, const struct lifetime *inst
 static void add_thread(void *context, uint64_t key, const struct lifetime *instance)
 {
 	struct tracker *tracker = context;
-	uint32_t process_id = instance->value > 0 ? instance->value - 1 : RECORD_NO_ID;
+	uint32_t process_id = instance->value > 0 ? instance->value - 1 : ETW_RECORD_NO_ID;
 
 	process_gauges_thread(&tracker->gauges, LIFETIME_EXISTS, (uint32_t)key, process_id,
-			      process_id == RECORD_NO_ID ?
+			      process_id == ETW_RECORD_NO_ID ?
 				      registry_unknown(tracker->options.registry) :
 				      tracker_label(tracker, process_id));
 }
 
-static bool start_process_gauges(struct tracker *tracker, struct error *err)
+static bool start_process_gauges(struct tracker *tracker, struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
 	const struct process_gauges before = tracker->gauges;
-	struct event_record now = *tracker->now.record;
+	struct etw_record now = *tracker->now.record;
 	bool good = process_gauges_init(&tracker->gauges, options->registry, options->shard,
 					options->processes, options->threads, err);
 
 	tracker->gauges.refused_processes = before.refused_processes;
 	tracker->gauges.refused_threads = before.refused_threads;
-	if (!good || tracker->in_first_pass || tracker->observed_time == RECORD_NO_TIME) {
+	if (!good || tracker->in_first_pass || tracker->observed_time == ETW_RECORD_NO_TIME) {
 		return good;
 	}
 	/* Labels are those at the time of the current record. */
@@ -95,7 +95,7 @@ static bool start_process_gauges(struct tracker *tracker, struct error *err)
 	return true;
 }
 
-static bool change_process_gauges(struct tracker *tracker, bool was_on, struct error *err)
+static bool change_process_gauges(struct tracker *tracker, bool was_on, struct etw_error *err)
 {
 	bool on = tracker->options.process_gauges;
 
@@ -111,7 +111,7 @@ static bool change_process_gauges(struct tracker *tracker, bool was_on, struct e
 	return true;
 }
 
-static bool change_image_info(struct tracker *tracker, bool was_on, struct error *err)
+static bool change_image_info(struct tracker *tracker, bool was_on, struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
 	struct image_info *info = &tracker->image_info;
@@ -132,7 +132,7 @@ static bool change_image_info(struct tracker *tracker, bool was_on, struct error
 }
 
 /* Which disks are described is known with and without the gauges. */
-static bool change_disk_info(struct tracker *tracker, bool was_on, struct error *err)
+static bool change_disk_info(struct tracker *tracker, bool was_on, struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
 	struct disks *disks = &tracker->disks;
@@ -154,7 +154,7 @@ static bool change_disk_info(struct tracker *tracker, bool was_on, struct error 
 }
 
 static bool change_top_paths(struct tracker *tracker, const struct tracker_options *before,
-			     struct error *err)
+			     struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
 	struct top_paths *top = &tracker->top_paths;
@@ -173,7 +173,7 @@ static bool change_top_paths(struct tracker *tracker, const struct tracker_optio
 
 /* What was caused before stays counted, so that the counters go on if they are switched on again.
  */
-static bool change_disk_cause(struct tracker *tracker, bool was_on, struct error *err)
+static bool change_disk_cause(struct tracker *tracker, bool was_on, struct etw_error *err)
 {
 	uint64_t evictions = disk_cause_evictions(&tracker->disk_cause);
 	bool good = true;
@@ -187,7 +187,7 @@ static bool change_disk_cause(struct tracker *tracker, bool was_on, struct error
 }
 
 static bool change_path_groups(struct tracker *tracker, const struct tracker_options *next,
-			       struct error *err)
+			       struct etw_error *err)
 {
 	struct files *files = &tracker->files;
 	bool good = files_set_groups(files, next->path_groups, next->path_group_count, err);
@@ -254,7 +254,8 @@ static void take_options(struct tracker_options *options, const struct tracker_o
 	options->has_file_requests = taken.has_file_requests;
 }
 
-bool tracker_change(struct tracker *tracker, const struct tracker_options *next, struct error *err)
+bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
+		    struct etw_error *err)
 {
 	const struct tracker_options before = tracker->options;
 	uint32_t enabled = tracker->enabled;

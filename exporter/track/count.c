@@ -11,7 +11,7 @@ static void count_file_bytes(struct tracker *tracker)
 {
 	uint32_t bytes;
 
-	if (payload_u32(tracker, PAYLOAD_SIZE, &bytes)) {
+	if (etw_payload_u32(tracker, PAYLOAD_SIZE, &bytes)) {
 		uint32_t volume = files_volume(&tracker->files, tracker_file(tracker));
 
 		if (tracker->options.shares > 0) {
@@ -36,7 +36,7 @@ static enum file_role role_of_file(void *context)
 	return path ? file_role_of(path, size) : FILE_ROLE_UNKNOWN;
 }
 
-bool tracker_make_disk_cause(struct tracker *tracker, struct error *err)
+bool tracker_make_disk_cause(struct tracker *tracker, struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
 
@@ -51,24 +51,24 @@ static bool read_request(struct tracker *tracker, struct cause_request *request)
 	uint32_t process_id;
 
 	*request = (struct cause_request){ .thread = tracker->now.record->thread_id };
-	payload_u64(tracker, PAYLOAD_FILE_KEY, &request->file);
-	payload_u64(tracker, PAYLOAD_OFFSET, &request->offset);
-	payload_u32(tracker, PAYLOAD_NUMBER, &request->flags);
-	payload_u32(tracker, PAYLOAD_OWNER, &request->thread);
+	etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &request->file);
+	etw_payload_u64(tracker, PAYLOAD_OFFSET, &request->offset);
+	etw_payload_u32(tracker, PAYLOAD_NUMBER, &request->flags);
+	etw_payload_u32(tracker, PAYLOAD_OWNER, &request->thread);
 	request->process = tracker_process(tracker, &process_id);
-	request->for_others = process_id == PROCESS_SYSTEM || process_id == RECORD_NO_ID;
-	return payload_u32(tracker, PAYLOAD_SIZE, &request->bytes);
+	request->for_others = process_id == PROCESS_SYSTEM || process_id == ETW_RECORD_NO_ID;
+	return etw_payload_u32(tracker, PAYLOAD_SIZE, &request->bytes);
 }
 
 static void count_transfer(struct tracker *tracker)
 {
-	bool written = tracker->now.attribution->opcode == KERNEL_OPCODE_DISK_IO_WRITE;
+	bool written = tracker->now.attribution->opcode == ETW_KERNEL_OPCODE_DISK_IO_WRITE;
 	struct disk_cause *cause = &tracker->disk_cause;
 	struct cause_part parts[CAUSE_RUNS];
 	struct cause_request transfer;
 	uint32_t disk;
 
-	if (read_request(tracker, &transfer) && payload_u32(tracker, PAYLOAD_DISK, &disk)) {
+	if (read_request(tracker, &transfer) && etw_payload_u32(tracker, PAYLOAD_DISK, &disk)) {
 		size_t count = written ? disk_cause_write(cause, &transfer, parts) :
 					 disk_cause_read(cause, &transfer, parts);
 
@@ -82,31 +82,31 @@ static void note_file_use(struct tracker *tracker)
 	struct cause_request request = { 0 };
 	uint8_t opcode = tracker->now.attribution->opcode;
 
-	if (opcode == KERNEL_OPCODE_FILE_IO_FILE_DELETE) {
+	if (opcode == ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE) {
 		/* A record of names belongs to no process. */
-		payload_u64(tracker, PAYLOAD_FILE_KEY, &request.file);
+		etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &request.file);
 	} else {
 		read_request(tracker, &request); /* one without bytes still has the key */
 	}
 	switch (opcode) {
-	case KERNEL_OPCODE_FILE_IO_READ:
-	case KERNEL_OPCODE_FILE_IO_FLT_READ:
+	case ETW_KERNEL_OPCODE_FILE_IO_READ:
+	case ETW_KERNEL_OPCODE_FILE_IO_FLT_READ:
 		disk_cause_file_read(cause, &request);
 		break;
-	case KERNEL_OPCODE_FILE_IO_WRITE:
-	case KERNEL_OPCODE_FILE_IO_FLT_WRITE:
+	case ETW_KERNEL_OPCODE_FILE_IO_WRITE:
+	case ETW_KERNEL_OPCODE_FILE_IO_FLT_WRITE:
 		disk_cause_file_write(cause, &request);
 		break;
-	case KERNEL_OPCODE_FILE_IO_FLUSH:
+	case ETW_KERNEL_OPCODE_FILE_IO_FLUSH:
 		disk_cause_file_flush(cause, request.file);
 		break;
-	case KERNEL_OPCODE_FILE_IO_RENAME:
+	case ETW_KERNEL_OPCODE_FILE_IO_RENAME:
 		disk_cause_file_rename(cause, request.file);
 		break;
-	case KERNEL_OPCODE_FILE_IO_DELETE:
+	case ETW_KERNEL_OPCODE_FILE_IO_DELETE:
 		disk_cause_file_delete(cause, request.file);
 		break;
-	case KERNEL_OPCODE_FILE_IO_FILE_DELETE:
+	case ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE:
 		disk_cause_name_gone(cause, request.file);
 		break;
 	default:
@@ -120,12 +120,12 @@ static void note_view(struct tracker *tracker)
 	uint64_t key = 0, address = 0, info = 0;
 	uint32_t process_id, process = tracker_process(tracker, &process_id);
 
-	payload_u64(tracker, PAYLOAD_FILE_KEY, &key);
-	if (!payload_u64(tracker, PAYLOAD_ADDRESS, &address) ||
-	    !payload_u64(tracker, PAYLOAD_NUMBER, &info)) {
+	etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &key);
+	if (!etw_payload_u64(tracker, PAYLOAD_ADDRESS, &address) ||
+	    !etw_payload_u64(tracker, PAYLOAD_NUMBER, &info)) {
 		return;
 	}
-	if (tracker->now.record->opcode == KERNEL_OPCODE_FILE_IO_UNMAP_FILE) {
+	if (tracker->now.record->opcode == ETW_KERNEL_OPCODE_FILE_IO_UNMAP_FILE) {
 		disk_cause_view_unmapped(cause, process_id, address);
 	} else if (file_view_is_writable(info)) {
 		disk_cause_view_mapped(cause, key, process_id, address, process);
@@ -137,7 +137,7 @@ static void note_id_change(struct tracker *tracker)
 {
 	uint32_t process_id;
 
-	if (payload_u32(tracker, PAYLOAD_ABOUT, &process_id)) {
+	if (etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id)) {
 		disk_cause_process_ended(&tracker->disk_cause, process_id);
 	}
 }
@@ -176,8 +176,8 @@ void tracker_count(struct tracker *tracker)
 	}
 	count_causes(tracker);
 	if (tracker->options.top_paths && (announces & ANNOUNCES_WRITE) &&
-	    payload_u32(tracker, PAYLOAD_SIZE, &bytes) &&
-	    payload_u32(tracker, PAYLOAD_NUMBER, &flags) && (flags & IO_PAGING) == 0) {
+	    etw_payload_u32(tracker, PAYLOAD_SIZE, &bytes) &&
+	    etw_payload_u32(tracker, PAYLOAD_NUMBER, &flags) && (flags & IO_PAGING) == 0) {
 		top_paths_add(&tracker->top_paths,
 			      &(const struct top_write){
 				      .file = tracker_file(tracker),

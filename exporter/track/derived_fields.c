@@ -33,8 +33,8 @@ enum { STACK_MATCH_ID_SIZE = 8 };
 /* The label of a process id; `_none` if the event has no id. */
 static uint32_t label_of(struct tracker *tracker, uint32_t process_id)
 {
-	return process_id == RECORD_NO_ID ? registry_none(tracker->options.registry) :
-					    tracker_label(tracker, process_id);
+	return process_id == ETW_RECORD_NO_ID ? registry_none(tracker->options.registry) :
+						tracker_label(tracker, process_id);
 }
 
 static enum derived_result found(struct derived_read *read, uint64_t number)
@@ -53,25 +53,25 @@ static enum derived_result read_process_id(struct derived_read *read)
 	uint32_t id;
 
 	tracker_process(read->tracker, &id);
-	return id != RECORD_NO_ID ? found(read, id) : DERIVED_UNKNOWN;
+	return id != ETW_RECORD_NO_ID ? found(read, id) : DERIVED_UNKNOWN;
 }
 
 /* The process that the event is about; `_none` for events that are about none. */
 static enum derived_result read_of_process(struct derived_read *read)
 {
-	uint32_t id = RECORD_NO_ID;
+	uint32_t id = ETW_RECORD_NO_ID;
 
-	payload_u32(read->tracker, PAYLOAD_ABOUT, &id);
+	etw_payload_u32(read->tracker, PAYLOAD_ABOUT, &id);
 	return found(read, label_of(read->tracker, id));
 }
 
 /* The process of the thread that was switched out (`Idle` for thread 0). */
 static enum derived_result read_old_process(struct derived_read *read)
 {
-	uint32_t id = RECORD_NO_ID;
+	uint32_t id = ETW_RECORD_NO_ID;
 
-	payload_u32(read->tracker, PAYLOAD_OLD_THREAD, &id);
-	if (id != RECORD_NO_ID) {
+	etw_payload_u32(read->tracker, PAYLOAD_OLD_THREAD, &id);
+	if (id != ETW_RECORD_NO_ID) {
 		id = threads_process(&read->tracker->threads, id, read->record->raw_time);
 	}
 	return found(read, label_of(read->tracker, id));
@@ -84,19 +84,19 @@ static enum derived_result read_old_process(struct derived_read *read)
 static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
 {
 	const struct attribution *attribution = tracker->now.attribution;
-	const struct event_record *record = tracker->now.record;
+	const struct etw_record *record = tracker->now.record;
 	uint32_t thread = record->thread_id;
 
 	if (attribution->owner == OWNER_THREAD_ID ||
 	    (attribution->owner == OWNER_THREAD_WITHOUT_HEADER &&
-	     record->process_id == RECORD_NO_ID)) {
-		payload_u32(tracker, PAYLOAD_OWNER, &thread);
+	     record->process_id == ETW_RECORD_NO_ID)) {
+		etw_payload_u32(tracker, PAYLOAD_OWNER, &thread);
 	} else if (attribution->announces & ANNOUNCES_THREAD) {
-		payload_u32(tracker, PAYLOAD_THREAD, &thread);
+		etw_payload_u32(tracker, PAYLOAD_THREAD, &thread);
 	}
 	return threads_process(&tracker->threads, thread, record->raw_time) == process_id ?
 		       thread :
-		       RECORD_NO_ID;
+		       ETW_RECORD_NO_ID;
 }
 
 /* `_none` for processes that host no services and for threads that work for none. */
@@ -132,7 +132,8 @@ static enum derived_result read_path(struct derived_read *read)
 	size_t size = 0;
 	const char *path = files_path(&read->tracker->files, tracker_file(read->tracker), &size);
 
-	read->slice = (struct field_slice){ .at = (const uint8_t *)path, .size = (uint32_t)size };
+	read->slice =
+		(struct etw_field_slice){ .at = (const uint8_t *)path, .size = (uint32_t)size };
 	return path ? DERIVED_FOUND : DERIVED_UNKNOWN;
 }
 
@@ -160,7 +161,7 @@ static enum derived_result read_driver(struct derived_read *read)
 	uint32_t label = INTERN_NONE;
 	uint64_t address;
 
-	if (payload_u64(tracker, PAYLOAD_ADDRESS, &address)) {
+	if (etw_payload_u64(tracker, PAYLOAD_ADDRESS, &address)) {
 		label = drivers_label(&tracker->drivers, address, read->record->raw_time);
 	}
 	return found(read,
@@ -172,7 +173,7 @@ static enum derived_result found_ticks(struct derived_read *read, uint64_t ticks
 	if (ticks == UINT64_MAX) {
 		return DERIVED_UNKNOWN;
 	}
-	return found(read, ticks_to_ns(ticks, read->tracker->options.clock->frequency));
+	return found(read, etw_ticks_to_ns(ticks, read->tracker->options.clock->frequency));
 }
 
 /* Whether the record ends a request whose start was seen. */
@@ -193,15 +194,15 @@ static enum derived_result read_duration(struct derived_read *read)
 static enum derived_result read_started(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
-	const struct guid *provider = kernel_group_guid(KERNEL_GROUP_FILE_IO);
+	const struct etw_guid *provider = etw_kernel_group_guid(ETW_KERNEL_GROUP_FILE_IO);
 	uint8_t opcode = tracker->now.start_opcode;
 
 	if (!ends_request(tracker)) {
 		return DERIVED_UNKNOWN;
 	}
 	if (tracker->request_names[opcode] == INTERN_NONE) {
-		const char *class = kernel_class_name(provider);
-		const char *event = kernel_event_name(provider, opcode);
+		const char *class = etw_kernel_class_name(provider);
+		const char *event = etw_kernel_event_name(provider, opcode);
 		char name[128];
 
 		if (event) {
@@ -280,7 +281,7 @@ static enum derived_result read_thread_id(struct derived_read *read)
 {
 	uint32_t id = read->record->thread_id;
 
-	return id != RECORD_NO_ID ? found(read, id) : DERIVED_UNKNOWN;
+	return id != ETW_RECORD_NO_ID ? found(read, id) : DERIVED_UNKNOWN;
 }
 
 static enum derived_result read_cpu(struct derived_read *read)
@@ -322,53 +323,56 @@ static uint64_t event_of(const struct derived_class *class)
 
 /* ---- extended items ---- */
 
-static const struct field item_guid = { .name = "", .type = FIELD_GUID, .size = { 16, 16 } };
-static const struct field item_sid = { .name = "", .type = FIELD_SID };
-static const struct field item_u32 = { .name = "", .type = FIELD_U32, .size = { 4, 4 } };
-static const struct field item_u64 = { .name = "", .type = FIELD_U64, .size = { 8, 8 } };
-static const struct field item_text = { .name = "", .type = FIELD_ASTRING };
+static const struct etw_field item_guid = { .name = "",
+					    .type = ETW_FIELD_GUID,
+					    .size = { 16, 16 } };
+static const struct etw_field item_sid = { .name = "", .type = ETW_FIELD_SID };
+static const struct etw_field item_u32 = { .name = "", .type = ETW_FIELD_U32, .size = { 4, 4 } };
+static const struct etw_field item_u64 = { .name = "", .type = ETW_FIELD_U64, .size = { 8, 8 } };
+static const struct etw_field item_text = { .name = "", .type = ETW_FIELD_ASTRING };
 
 static enum derived_result read_activity(struct derived_read *read)
 {
-	const struct guid *activity = read->record->activity;
-	static const struct guid none;
+	const struct etw_guid *activity = read->record->activity;
+	static const struct etw_guid none;
 
-	if (!activity || guid_equal(activity, &none)) {
+	if (!activity || etw_guid_equal(activity, &none)) {
 		return DERIVED_UNKNOWN;
 	}
-	read->slice = (struct field_slice){ .at = activity->bytes,
-					    .size = sizeof activity->bytes,
-					    .count = 1 };
+	read->slice = (struct etw_field_slice){ .at = activity->bytes,
+						.size = sizeof activity->bytes,
+						.count = 1 };
 	return DERIVED_FOUND;
 }
 
 /* The value that the item begins with, or that is all of it. */
 static enum derived_result read_item(struct derived_read *read)
 {
-	const struct field *field = read->row->field;
-	struct extended_item item;
+	const struct etw_field *field = read->row->field;
+	struct etw_extended_item item;
 
-	if (!record_find_extended(read->record, read->row->item, &item)) {
+	if (!etw_record_find_extended(read->record, read->row->item, &item)) {
 		return DERIVED_UNKNOWN;
 	}
-	if (field == &item_sid ? sid_size(item.data, item.size) == 0 :
+	if (field == &item_sid ? etw_sid_size(item.data, item.size) == 0 :
 				 item.size == 0 || item.size < field->size[0]) {
 		return DERIVED_MALFORMED;
 	}
 	read->slice =
-		(struct field_slice){ .at = item.data,
-				      .size = field->size[0] != 0 ? field->size[0] : item.size,
-				      .count = 1 };
+		(struct etw_field_slice){ .at = item.data,
+					  .size = field->size[0] != 0 ? field->size[0] : item.size,
+					  .count = 1 };
 	if (read->row->form == FORM_NUMBER) {
-		read->number = field_u64(field, &read->slice);
+		read->number = etw_field_u64(field, &read->slice);
 	}
 	return DERIVED_FOUND;
 }
 
-static enum derived_result find_stack(const struct derived_read *read, struct extended_item *item)
+static enum derived_result find_stack(const struct derived_read *read,
+				      struct etw_extended_item *item)
 {
-	if (!record_find_extended(read->record, EXTENDED_STACK64, item) &&
-	    !record_find_extended(read->record, EXTENDED_STACK32, item)) {
+	if (!etw_record_find_extended(read->record, ETW_EXTENDED_STACK64, item) &&
+	    !etw_record_find_extended(read->record, ETW_EXTENDED_STACK32, item)) {
 		return DERIVED_UNKNOWN;
 	}
 	return item->size >= STACK_MATCH_ID_SIZE ? DERIVED_FOUND : DERIVED_MALFORMED;
@@ -376,23 +380,23 @@ static enum derived_result find_stack(const struct derived_read *read, struct ex
 
 static enum derived_result read_stack_depth(struct derived_read *read)
 {
-	struct extended_item item;
+	struct etw_extended_item item;
 	enum derived_result result = find_stack(read, &item);
 
 	if (result == DERIVED_FOUND) {
 		read->number = (item.size - STACK_MATCH_ID_SIZE) /
-			       (item.type == EXTENDED_STACK64 ? 8U : 4U);
+			       (item.type == ETW_EXTENDED_STACK64 ? 8U : 4U);
 	}
 	return result;
 }
 
 static enum derived_result read_stack_match_id(struct derived_read *read)
 {
-	struct extended_item item;
+	struct etw_extended_item item;
 	enum derived_result result = find_stack(read, &item);
 
 	if (result == DERIVED_FOUND) {
-		read->number = load_u64(item.data);
+		read->number = etw_load_u64(item.data);
 	}
 	return result;
 }
@@ -400,29 +404,30 @@ static enum derived_result read_stack_match_id(struct derived_read *read)
 /* ---- the table ---- */
 
 static const struct derived_events about_process[] = {
-	{ .kernel_class = KERNEL_PROCESS, .opcode = EVERY_OPCODE },
-	{ .kernel_class = KERNEL_THREAD, .opcode = EVERY_OPCODE },
-	{ .kernel_class = KERNEL_IMAGE, .opcode = EVERY_OPCODE },
-	{ .provider = &known_providers[PROVIDER_KERNEL_PROCESS] },
-	{ .provider = &known_providers[PROVIDER_TCPIP] },
+	{ .kernel_class = ETW_KERNEL_PROCESS, .opcode = EVERY_OPCODE },
+	{ .kernel_class = ETW_KERNEL_THREAD, .opcode = EVERY_OPCODE },
+	{ .kernel_class = ETW_KERNEL_IMAGE, .opcode = EVERY_OPCODE },
+	{ .provider = &known_providers[ETW_PROVIDER_KERNEL_PROCESS] },
+	{ .provider = &known_providers[ETW_PROVIDER_TCPIP] },
 	{ 0 },
 };
 static const struct derived_events about_file[] = {
-	{ .kernel_class = KERNEL_FILE_IO, .opcode = EVERY_OPCODE },
-	{ .provider = &known_providers[PROVIDER_KERNEL_FILE] },
+	{ .kernel_class = ETW_KERNEL_FILE_IO, .opcode = EVERY_OPCODE },
+	{ .provider = &known_providers[ETW_PROVIDER_KERNEL_FILE] },
 	{ 0 },
 };
 static const struct derived_events request_end[] = {
-	{ .kernel_class = KERNEL_FILE_IO, .opcode = KERNEL_OPCODE_FILE_IO_OPERATION_END },
-	{ .provider = &known_providers[PROVIDER_KERNEL_FILE], .id = FILE_EVENT_OPERATION_END },
+	{ .kernel_class = ETW_KERNEL_FILE_IO, .opcode = ETW_KERNEL_OPCODE_FILE_IO_OPERATION_END },
+	{ .provider = &known_providers[ETW_PROVIDER_KERNEL_FILE],
+	  .id = ETW_FILE_EVENT_OPERATION_END },
 	{ 0 },
 };
 static const struct derived_events second_source[] = {
-	{ .provider = &known_providers[PROVIDER_KERNEL_FILE] },
+	{ .provider = &known_providers[ETW_PROVIDER_KERNEL_FILE] },
 	{ 0 },
 };
 static const struct derived_events context_switch[] = {
-	{ .kernel_class = KERNEL_THREAD, .opcode = KERNEL_OPCODE_THREAD_CSWITCH },
+	{ .kernel_class = ETW_KERNEL_THREAD, .opcode = ETW_KERNEL_OPCODE_THREAD_CSWITCH },
 	{ 0 },
 };
 
@@ -476,25 +481,25 @@ static const struct derived_field fields[] = {
 	{ "Event.ActivityId", TYPE_TEXT, FORM_TEXT, .before_layout = true, .none_if_unknown = true,
 	  .field = &item_guid, .read = read_activity },
 	{ "Event.RelatedActivityId", TYPE_TEXT, FORM_TEXT, .before_layout = true,
-	  .none_if_unknown = true, .field = &item_guid, .item = EXTENDED_RELATED_ACTIVITY,
+	  .none_if_unknown = true, .field = &item_guid, .item = ETW_EXTENDED_RELATED_ACTIVITY,
 	  .read = read_item },
 	{ "Event.Sid", TYPE_TEXT, FORM_TEXT, .before_layout = true, .none_if_unknown = true,
-	  .field = &item_sid, .item = EXTENDED_SID, .read = read_item },
+	  .field = &item_sid, .item = ETW_EXTENDED_SID, .read = read_item },
 	{ "Event.TerminalSession", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
-	  .none_if_unknown = true, .field = &item_u32, .item = EXTENDED_SESSION_ID,
+	  .none_if_unknown = true, .field = &item_u32, .item = ETW_EXTENDED_SESSION_ID,
 	  .read = read_item },
 	{ "Event.StackDepth", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
 	  .none_if_unknown = true, .field = &item_u64, .read = read_stack_depth },
 	{ "Event.StackMatchId", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
 	  .none_if_unknown = true, .field = &item_u64, .read = read_stack_match_id },
 	{ "Event.EventKey", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
-	  .none_if_unknown = true, .field = &item_u64, .item = EXTENDED_EVENT_KEY,
+	  .none_if_unknown = true, .field = &item_u64, .item = ETW_EXTENDED_EVENT_KEY,
 	  .read = read_item },
 	{ "Event.ProcessStartKey", TYPE_INTEGER, FORM_NUMBER, .before_layout = true,
-	  .none_if_unknown = true, .field = &item_u64, .item = EXTENDED_PROCESS_START_KEY,
+	  .none_if_unknown = true, .field = &item_u64, .item = ETW_EXTENDED_PROCESS_START_KEY,
 	  .read = read_item },
 	{ "Event.ContainerId", TYPE_TEXT, FORM_TEXT, .before_layout = true, .none_if_unknown = true,
-	  .field = &item_text, .item = EXTENDED_CONTAINER_ID, .read = read_item },
+	  .field = &item_text, .item = ETW_EXTENDED_CONTAINER_ID, .read = read_item },
 };
 
 static_assert(sizeof fields / sizeof fields[0] <= DERIVED_MOST, "sets of them have 64 bits");
@@ -514,10 +519,10 @@ const struct derived_field *derived_find(const char *name)
 	return NULL;
 }
 
-static bool is_listed(const struct derived_events *events, const struct event_class *class)
+static bool is_listed(const struct derived_events *events, const struct etw_event_class *class)
 {
-	for (; events->kernel_class != KERNEL_NONE || events->provider; events++) {
-		if (events->provider ? guid_equal(&events->provider->guid, &class->provider) &&
+	for (; events->kernel_class != ETW_KERNEL_NONE || events->provider; events++) {
+		if (events->provider ? etw_guid_equal(&events->provider->guid, &class->provider) &&
 					       (events->id == 0 || events->id == class->id) :
 				       events->kernel_class == class->kernel_class &&
 					       (events->opcode == EVERY_OPCODE ||
@@ -528,22 +533,22 @@ static bool is_listed(const struct derived_events *events, const struct event_cl
 	return false;
 }
 
-static bool layout_has(const struct schema *schema, const char *name)
+static bool layout_has(const struct etw_schema *schema, const char *name)
 {
-	return schema && schema_find_field(schema, name) >= 0;
+	return schema && etw_schema_find_field(schema, name) >= 0;
 }
 
-int derived_origin(const struct derived_field *row, const struct schema *schema)
+int derived_origin(const struct derived_field *row, const struct etw_schema *schema)
 {
-	int index = schema ? schema_find_field(schema, row->origin) : -1;
+	int index = schema ? etw_schema_find_field(schema, row->origin) : -1;
 
 	if (schema && index < 0 && row->or_origin) {
-		index = schema_find_field(schema, row->or_origin);
+		index = etw_schema_find_field(schema, row->or_origin);
 	}
-	return index >= 0 && field_is_integer(&schema->fields[index]) ? index : -1;
+	return index >= 0 && etw_field_is_integer(&schema->fields[index]) ? index : -1;
 }
 
-bool derived_applies(const struct derived_field *row, const struct event_class *class)
+bool derived_applies(const struct derived_field *row, const struct etw_event_class *class)
 {
 	if (row->events && !is_listed(row->events, class)) {
 		return false;
@@ -551,7 +556,7 @@ bool derived_applies(const struct derived_field *row, const struct event_class *
 	if (!row->before_layout && layout_has(class->schema, row->name)) {
 		return false;
 	}
-	return !row->origin || ((row->events || class->kernel_class != KERNEL_NONE) &&
+	return !row->origin || ((row->events || class->kernel_class != ETW_KERNEL_NONE) &&
 				derived_origin(row, class->schema) >= 0);
 }
 

@@ -35,9 +35,9 @@ enum value_form {
 
 /* Events that can have a derived field. */
 struct derived_events {
-	enum kernel_class kernel_class; /* KERNEL_NONE: a provider with a manifest */
-	int opcode;                     /* of the class; EVERY_OPCODE: all of them */
-	const struct known_provider_row *provider;
+	enum etw_kernel_class kernel_class; /* ETW_KERNEL_NONE: a provider with a manifest */
+	int opcode;                         /* of the class; EVERY_OPCODE: all of them */
+	const struct etw_known_provider_row *provider;
 	uint16_t id; /* of the provider; 0: all of them */
 };
 
@@ -58,14 +58,14 @@ struct derived_field;
 struct derived_read {
 	const struct derived_field *row;
 	struct tracker *tracker;
-	const struct event_record *record;
-	uint64_t number;          /* FORM_NUMBER, FORM_ID; before the read the value of `origin` */
-	struct field_slice slice; /* FORM_TEXT; without `field` its count is not set */
+	const struct etw_record *record;
+	uint64_t number; /* FORM_NUMBER, FORM_ID; before the read the value of `origin` */
+	struct etw_field_slice slice; /* FORM_TEXT; without `field` its count is not set */
 };
 
 /* The inputs of the constant fields of an event class. */
 struct derived_class {
-	const struct event_class *class;
+	const struct etw_event_class *class;
 	struct intern *strings;
 	uint32_t provider, session; /* label ids */
 };
@@ -93,11 +93,12 @@ struct derived_field {
 	 * events have it if their layout has the origin; other events must be listed.
 	 */
 	const struct derived_events *events;
-	const char *origin;        /* integer field that a layout must have; NULL: none */
-	const char *or_origin;     /* what other events call it; NULL: the same */
-	bool reads_origin;         /* its value is computed from that of origin */
-	const struct field *field; /* how the bytes of an extended item are read; NULL: no item */
-	enum extended_type item;   /* for those that one item holds */
+	const char *origin;    /* integer field that a layout must have; NULL: none */
+	const char *or_origin; /* what other events call it; NULL: the same */
+	bool reads_origin;     /* its value is computed from that of origin */
+	const struct etw_field
+		*field;              /* how the bytes of an extended item are read; NULL: no item */
+	enum etw_extended_type item; /* for those that one item holds */
 	enum derived_result (*read)(struct derived_read *read);
 	/* Instead of read: it is the same for all events of an event class. */
 	uint64_t (*constant)(const struct derived_class *class);
@@ -114,11 +115,11 @@ const struct derived_field *derived_find(const char *name);
  * Whether a rule on events of the class that names the field gets it: the events can have it, and
  * their layout has no field of the name that goes before it.
  */
-bool derived_applies(const struct derived_field *row, const struct event_class *class);
+bool derived_applies(const struct derived_field *row, const struct etw_event_class *class);
 
 /* The index of the origin of a derived field that has one; -1: the layout has none, or no integer.
  */
-int derived_origin(const struct derived_field *row, const struct schema *schema);
+int derived_origin(const struct derived_field *row, const struct etw_schema *schema);
 
 /* What the tracker must collect for all of them (enum tracker_feature). */
 uint32_t derived_features(void);

@@ -21,13 +21,14 @@ void describing_done(struct describing *describing)
 }
 
 /* Whether the event is the first one with the traits of its provider. */
-static bool names_provider(struct describing *describing, const struct event_record *record)
+static bool names_provider(struct describing *describing, const struct etw_record *record)
 {
-	struct extended_item traits;
+	struct etw_extended_item traits;
 	uint64_t provider;
 	bool added = false;
 
-	if (!record->extended || !record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &traits)) {
+	if (!record->extended ||
+	    !etw_record_find_extended(record, ETW_EXTENDED_PROVIDER_TRAITS, &traits)) {
 		return false;
 	}
 	provider = guid_hash(record->provider, hash_seed());
@@ -35,50 +36,52 @@ static bool names_provider(struct describing *describing, const struct event_rec
 	       map_put(&describing->providers, provider, &added) && added;
 }
 
-/* The group of a kernel class; KERNEL_GROUPS: it has none. */
-static uint8_t group_of(const struct event_record *record)
+/* The group of a kernel class; ETW_KERNEL_GROUPS: it has none. */
+static uint8_t group_of(const struct etw_record *record)
 {
 	uint8_t group = 0;
 
-	if (record->kernel_group != RECORD_NO_GROUP) {
+	if (record->kernel_group != ETW_RECORD_NO_GROUP) {
 		return record->kernel_group;
 	}
-	while (group < KERNEL_GROUPS && !guid_equal(kernel_group_guid(group), record->provider)) {
+	while (group < ETW_KERNEL_GROUPS &&
+	       !etw_guid_equal(etw_kernel_group_guid(group), record->provider)) {
 		group++;
 	}
 	return group;
 }
 
-bool is_file_open(const struct event_record *record)
+bool is_file_open(const struct etw_record *record)
 {
-	return record->classic ? record->opcode == KERNEL_OPCODE_FILE_IO_CREATE &&
-					 kernel_class_of(record->provider) == KERNEL_FILE_IO :
-				 (record->id == FILE_EVENT_CREATE ||
-				  record->id == FILE_EVENT_CREATE_NEW_FILE) &&
-					 provider_is(record->provider, PROVIDER_KERNEL_FILE);
+	return record->classic ?
+		       record->opcode == ETW_KERNEL_OPCODE_FILE_IO_CREATE &&
+			       etw_kernel_class_of(record->provider) == ETW_KERNEL_FILE_IO :
+		       (record->id == ETW_FILE_EVENT_CREATE ||
+			record->id == ETW_FILE_EVENT_CREATE_NEW_FILE) &&
+			       etw_provider_is(record->provider, ETW_PROVIDER_KERNEL_FILE);
 }
 
-bool is_describing(struct describing *describing, const struct event_record *record)
+bool is_describing(struct describing *describing, const struct etw_record *record)
 {
 	uint8_t group;
 
 	if (!record->classic) {
-		return record->id == MANIFEST_EVENT_ID || !tracker_skips_ahead(record) ||
+		return record->id == ETW_MANIFEST_EVENT_ID || !tracker_skips_ahead(record) ||
 		       names_provider(describing, record);
 	}
-	switch (kernel_class_of(record->provider)) {
-	case KERNEL_NONE:
+	switch (etw_kernel_class_of(record->provider)) {
+	case ETW_KERNEL_NONE:
 		return false;
-	case KERNEL_EVENT_TRACE:
-	case KERNEL_SYSTEM_CONFIG:
-	case KERNEL_SYS_CONFIG:
-	case KERNEL_IMAGE_ID:
-	case KERNEL_LOST_EVENT:
-	case KERNEL_META_DATA:
+	case ETW_KERNEL_EVENT_TRACE:
+	case ETW_KERNEL_SYSTEM_CONFIG:
+	case ETW_KERNEL_SYS_CONFIG:
+	case ETW_KERNEL_IMAGE_ID:
+	case ETW_KERNEL_LOST_EVENT:
+	case ETW_KERNEL_META_DATA:
 		return true;
 	default:
 		group = group_of(record);
-		return group < KERNEL_GROUPS &&
-		       kernel_chosen(&describing->names, group, record->opcode);
+		return group < ETW_KERNEL_GROUPS &&
+		       etw_kernel_chosen(&describing->names, group, record->opcode);
 	}
 }

@@ -13,8 +13,8 @@
 #include "lib/source/kernel_group.h"
 
 struct describing {
-	struct kernel_choice names; /* kernel records with names and lifetimes */
-	struct map providers;       /* hash of a GUID -> 1: an event gave the provider's name */
+	struct etw_kernel_choice names; /* kernel records with names and lifetimes */
+	struct map providers;           /* hash of a GUID -> 1: an event gave the provider's name */
 };
 
 /* Begins with a recording. */
@@ -27,9 +27,9 @@ void describing_done(struct describing *describing);
  * threads, images, files or services by starts, ends and rundown, or is the first event that has
  * the name of its provider (traits). Call it once for each record, in file order.
  */
-bool is_describing(struct describing *describing, const struct event_record *record);
+bool is_describing(struct describing *describing, const struct etw_record *record);
 
 /* Whether a describing record is FileIo/Create: it says what a file object means. */
-bool is_file_open(const struct event_record *record);
+bool is_file_open(const struct etw_record *record);
 
 #endif

@@ -715,7 +715,7 @@ const struct family_options disk_cause_families[CAUSE_FAMILIES] = {
 };
 
 bool disk_cause_count_in(struct disk_cause *cause, struct registry *registry, struct shard *shard,
-			 struct error *err)
+			 struct etw_error *err)
 {
 	static const char *const ways[CAUSE_WAYS] = { "direct", "cached", "mapped", "metadata",
 						      "unknown" };

@@ -104,7 +104,7 @@ void disk_cause_init(struct disk_cause *cause, uint32_t limit,
 		     enum file_role (*role)(void *context), void *context);
 /* Registers the families. */
 bool disk_cause_count_in(struct disk_cause *cause, struct registry *registry, struct shard *shard,
-			 struct error *err);
+			 struct etw_error *err);
 void disk_cause_clear(struct disk_cause *cause); /* forgets all files, frees all memory */
 
 /* ---- what is noted of files ---- */
@@ -113,8 +113,8 @@ void disk_cause_file_read(struct disk_cause *cause, const struct cause_request *
 void disk_cause_file_write(struct disk_cause *cause, const struct cause_request *request);
 /* A program asks that the file's dirty pages are written. */
 void disk_cause_file_flush(struct disk_cause *cause, uint64_t key);
-/* A program asks that the file gets another name, or that it is deleted when the last program closes
- * it. */
+/* A program asks that the file gets another name, or that it is deleted when the last program
+ * closes it. */
 void disk_cause_file_rename(struct disk_cause *cause, uint64_t key);
 void disk_cause_file_delete(struct disk_cause *cause, uint64_t key);
 /* The name of the key has ended (FileIo/FileDelete). Unless a rename is under way, the key means no

@@ -40,7 +40,7 @@ const struct family_options disks_families[DISKS_FAMILIES] = {
 };
 
 bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard,
-		struct error *err)
+		struct etw_error *err)
 {
 	*disks = (struct disks){ .registry = registry, .shard = shard };
 	disks->disk_info = registry_family(registry, &disks_families[0], err);
@@ -206,8 +206,8 @@ static void label_volume(const struct disks *disks, uint32_t disk, uint32_t part
 		drive_size--;
 	}
 	ids[0] = number_label(disks, disk);
-	ids[1] = partition == SOURCE_NO_PARTITION ? registry_unknown(disks->registry) :
-						    number_label(disks, partition);
+	ids[1] = partition == ETW_SOURCE_NO_PARTITION ? registry_unknown(disks->registry) :
+							number_label(disks, partition);
 	ids[2] = text_label(disks, texts->drive, drive_size);
 	ids[3] = text_label(disks, texts->file_system, texts->file_system_size);
 }

@@ -36,7 +36,7 @@ extern const struct family_options disks_families[DISKS_FAMILIES];
 
 /* Registers the families. Zeroed disks are fine; they only note which disks are described. */
 bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard,
-		struct error *err);
+		struct etw_error *err);
 
 /* Hides the samples and drops all disks. Without it there is nothing to free. */
 void disks_clear(struct disks *disks);

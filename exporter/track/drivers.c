@@ -68,7 +68,7 @@ void drivers_sort(struct drivers *drivers)
 
 static uint32_t base_name_label(struct drivers *drivers, const char *path, size_t size)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 	uint32_t label;
 
 	for (size_t i = size; i > 0; i--) {

@@ -17,7 +17,7 @@
 /* Ticks from one time to another; UINT64_MAX, which is unknown, if the second is earlier. */
 static inline uint64_t ticks_since(int64_t begin, int64_t now)
 {
-	return now >= begin ? time_between(begin, now) : UINT64_MAX;
+	return now >= begin ? etw_time_between(begin, now) : UINT64_MAX;
 }
 
 /* ---- starts that wait for their end ---- */

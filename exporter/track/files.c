@@ -49,7 +49,7 @@ struct group_glob {
 #define PREFIX UINT32_C(0x80000000) /* bit of a file number: the rest is an id of prefixes */
 
 bool files_init(struct files *files, struct registry *registry, struct intern *texts,
-		uint32_t limit, struct error *err)
+		uint32_t limit, struct etw_error *err)
 {
 	*files = (struct files){ .texts = texts,
 				 .steps_second = INT64_MIN,
@@ -79,7 +79,7 @@ static void free_groups(struct files *files)
 }
 
 bool files_set_groups(struct files *files, const struct config_path_group *groups, size_t count,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	size_t globs = 0;
 
@@ -258,7 +258,7 @@ uint32_t files_resolve_volume(struct files *files, uint32_t file)
 	return *label;
 }
 
-void files_dos_path(const struct files *files, uint32_t file, struct text *out)
+void files_dos_path(const struct files *files, uint32_t file, struct etw_text *out)
 {
 	size_t size;
 	const char *path = intern_text(files->texts, file, &size);
@@ -305,7 +305,8 @@ static uint32_t unc_group_label(struct files *files, uint32_t file, uint32_t oth
 /* Each second of event time has its own steps. A minute back, the clock was set back. */
 static void allow_steps(struct files *files, int64_t second)
 {
-	bool back = second < files->steps_second && time_between(second, files->steps_second) > 60;
+	bool back = second < files->steps_second &&
+		    etw_time_between(second, files->steps_second) > 60;
 
 	if (second > files->steps_second || (back && second != INT64_MIN)) {
 		files->steps_second = second;
@@ -320,7 +321,7 @@ static void count_ungrouped(const struct files *files, enum ungrouped_reason rea
 	}
 }
 
-bool files_count_ungrouped(struct files *files, struct shard *shard, struct error *err)
+bool files_count_ungrouped(struct files *files, struct shard *shard, struct etw_error *err)
 {
 	static const struct family_options options = {
 		.name = "etw_consumer_ungrouped_paths_total",

@@ -53,16 +53,16 @@ struct files {
 	uint64_t steps_left;              /* of comparisons, in this second of event time */
 	int64_t steps_second;             /* which one it is */
 	cell *ungrouped[UNGROUPED_COUNT]; /* borrowed; NULL: not counted */
-	struct text scratch;              /* owned */
+	struct etw_text scratch;          /* owned */
 };
 
 /* limit: instances of keys, and of objects. */
 bool files_init(struct files *files, struct registry *registry, struct intern *texts,
-		uint32_t limit, struct error *err);
+		uint32_t limit, struct etw_error *err);
 /* The path groups of the configuration, which is no longer needed after the call, in place of
  * those before. */
 bool files_set_groups(struct files *files, const struct config_path_group *groups, size_t count,
-		      struct error *err);
+		      struct etw_error *err);
 void files_done(struct files *files);
 void files_clear(struct files *files);
 
@@ -119,7 +119,7 @@ static inline uint32_t files_volume(struct files *files, uint32_t file)
 
 /* Appends the path to out as users write it, with the drive. Only for a file for which
  * files_path() is not NULL. */
-void files_dos_path(const struct files *files, uint32_t file, struct text *out);
+void files_dos_path(const struct files *files, uint32_t file, struct etw_text *out);
 
 /*
  * The label of the path group, resolved once for each path. `_none`: the path is in no group.
@@ -130,6 +130,6 @@ void files_dos_path(const struct files *files, uint32_t file, struct text *out);
 uint32_t files_group(struct files *files, uint32_t file, int64_t second);
 
 /* Makes the counters of files->ungrouped, for the thread of the shard. */
-bool files_count_ungrouped(struct files *files, struct shard *shard, struct error *err);
+bool files_count_ungrouped(struct files *files, struct shard *shard, struct etw_error *err);
 
 #endif

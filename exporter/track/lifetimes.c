@@ -240,7 +240,7 @@ static bool among_first(struct lifetimes_key *slot, uint32_t serial)
 /* Whether an event that comes now or later may mean the instance. */
 static bool may_be_meant(const struct lifetimes *table, const struct lifetime *item, int64_t now)
 {
-	return time_between(item->end, now) <= table->grace_ticks;
+	return etw_time_between(item->end, now) <= table->grace_ticks;
 }
 
 /* Drops the instance that ended longest ago. False if none has ended before now. */

@@ -55,7 +55,7 @@ const struct family_options process_gauges_families[PROCESS_GAUGES] = {
 
 bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
 			 struct shard *shard, uint32_t process_limit, uint32_t thread_limit,
-			 struct error *err)
+			 struct etw_error *err)
 {
 	*gauges = (struct process_gauges){
 		.shard = shard,
@@ -281,7 +281,7 @@ const struct family_options image_info_family = {
 };
 
 bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
-		     uint32_t limit, struct error *err)
+		     uint32_t limit, struct etw_error *err)
 {
 	*info = (struct image_info){ .registry = registry, .shard = shard, .limit = limit };
 	info->family = registry_family(registry, &image_info_family, err);

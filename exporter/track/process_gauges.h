@@ -43,7 +43,7 @@ extern const struct family_options process_gauges_families[PROCESS_GAUGES];
 /* Registers the families. */
 bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
 			 struct shard *shard, uint32_t process_limit, uint32_t thread_limit,
-			 struct error *err);
+			 struct etw_error *err);
 void process_gauges_done(struct process_gauges *gauges);
 
 /* Subtracts everything that was added to the gauges. */
@@ -78,7 +78,7 @@ struct image_info {
 extern const struct family_options image_info_family;
 
 bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
-		     uint32_t limit, struct error *err);
+		     uint32_t limit, struct etw_error *err);
 void image_info_done(struct image_info *info);
 void image_info_clear(struct image_info *info);
 

@@ -49,7 +49,8 @@ struct names {
 	bool lower_case;
 };
 
-struct names *names_new(struct registry *registry, size_t most, bool lower_case, struct error *err)
+struct names *names_new(struct registry *registry, size_t most, bool lower_case,
+			struct etw_error *err)
 {
 	struct names *names = calloc(1, sizeof *names);
 
@@ -84,7 +85,7 @@ void names_set_limit(struct names *names, size_t most)
 
 static uint32_t add_label(struct names *names, const char *name, size_t size)
 {
-	struct text spelling = { 0 };
+	struct etw_text spelling = { 0 };
 	uint32_t label;
 
 	for (size_t i = 0; i < size; i++) {
@@ -282,7 +283,7 @@ uint32_t threads_process_otherwise(const struct threads *threads, uint32_t threa
 {
 	const uint64_t *value = map_find(&threads->found, thread_id);
 
-	return value ? (uint32_t)*value : RECORD_NO_ID;
+	return value ? (uint32_t)*value : ETW_RECORD_NO_ID;
 }
 
 /* ---- processes ---- */
@@ -512,7 +513,7 @@ static uint32_t found_label(struct processes *processes, uint32_t process_id)
 /* What processes_report_alive() was called with. */
 struct alive_report {
 	struct registry *registry;
-	const struct source_clock *clock;
+	const struct etw_source_clock *clock;
 	int64_t raw_now, now;
 };
 
@@ -525,11 +526,12 @@ static void report_instance(void *context, uint64_t process_id, const struct lif
 		return;
 	}
 	registry_alive(report->registry, instance->value,
-		       instance->end > report->raw_now ? report->now :
-							 clock_time(report->clock, instance->end));
+		       instance->end > report->raw_now ?
+			       report->now :
+			       etw_clock_time(report->clock, instance->end));
 }
 
-void processes_report_alive(struct processes *processes, const struct source_clock *clock,
+void processes_report_alive(struct processes *processes, const struct etw_source_clock *clock,
 			    int64_t raw_now, int64_t now)
 {
 	struct alive_report report = { processes->registry, clock, raw_now, now };

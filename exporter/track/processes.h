@@ -31,7 +31,8 @@
 struct names; /* opaque */
 
 /* most: the limit of names. lower_case: labels are in lower case. */
-struct names *names_new(struct registry *registry, size_t most, bool lower_case, struct error *err);
+struct names *names_new(struct registry *registry, size_t most, bool lower_case,
+			struct etw_error *err);
 void names_free(struct names *names);
 void names_set_limit(struct names *names, size_t most); /* for the next name that is new */
 
@@ -78,11 +79,11 @@ static inline void threads_clear(struct threads *threads)
 	map_done(&threads->found);
 }
 
-/* process_id: RECORD_NO_ID if it is not known. */
+/* process_id: ETW_RECORD_NO_ID if it is not known. */
 static inline void threads_announce(struct threads *threads, enum lifetime_change change,
 				    uint32_t thread_id, int64_t time, uint32_t process_id)
 {
-	if (thread_id != 0 && thread_id != RECORD_NO_ID) {
+	if (thread_id != 0 && thread_id != ETW_RECORD_NO_ID) {
 		timeline_announce(&threads->timeline, change, thread_id, time, process_id + 1);
 	}
 }
@@ -93,7 +94,7 @@ void threads_found(struct threads *threads, uint32_t thread_id, uint32_t process
 /* The process of a thread that no event has named. */
 uint32_t threads_process_otherwise(const struct threads *threads, uint32_t thread_id);
 
-/* The process that a thread belonged to at a time; RECORD_NO_ID if it is not known. */
+/* The process that a thread belonged to at a time; ETW_RECORD_NO_ID if it is not known. */
 static inline uint32_t threads_process(struct threads *threads, uint32_t thread_id, int64_t time)
 {
 	const struct lifetime *instance;
@@ -165,7 +166,7 @@ void processes_build(struct processes *processes);
  * Reports to the registry which names of processes were alive up to now, and when the others ended
  * (registry_alive()). raw_now: now in the ticks of the clock; now: in 100 ns.
  */
-void processes_report_alive(struct processes *processes, const struct source_clock *clock,
+void processes_report_alive(struct processes *processes, const struct etw_source_clock *clock,
 			    int64_t raw_now, int64_t now);
 
 /* The label of a process that has no instance or whose instance has no name. */

@@ -19,17 +19,17 @@
  */
 #include "exporter/track/tracker_internal.h"
 
-/* The process that an id in the payload leads to; RECORD_NO_ID: none. */
+/* The process that an id in the payload leads to; ETW_RECORD_NO_ID: none. */
 static NOINLINE uint32_t payload_process(struct tracker *tracker)
 {
 	uint32_t id;
 
-	if (!payload_u32(tracker, PAYLOAD_OWNER, &id) || id == RECORD_NO_ID) {
-		return RECORD_NO_ID;
+	if (!etw_payload_u32(tracker, PAYLOAD_OWNER, &id) || id == ETW_RECORD_NO_ID) {
+		return ETW_RECORD_NO_ID;
 	}
 	if (tracker->now.attribution->owner != OWNER_PROCESS_ID) {
 		id = threads_process(&tracker->threads, id, tracker->now.record->raw_time);
-		if (id == RECORD_NO_ID) {
+		if (id == ETW_RECORD_NO_ID) {
 			tracker_miss(tracker, MISS_THREAD);
 		}
 	}
@@ -38,23 +38,23 @@ static NOINLINE uint32_t payload_process(struct tracker *tracker)
 
 static inline uint32_t owner_process(struct tracker *tracker)
 {
-	const struct event_record *record = tracker->now.record;
+	const struct etw_record *record = tracker->now.record;
 	enum owner owner = tracker->now.attribution->owner;
-	uint32_t id = RECORD_NO_ID, thread_id = record->thread_id;
+	uint32_t id = ETW_RECORD_NO_ID, thread_id = record->thread_id;
 
 	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
-	    (owner == OWNER_THREAD_WITHOUT_HEADER && record->process_id == RECORD_NO_ID)) {
+	    (owner == OWNER_THREAD_WITHOUT_HEADER && record->process_id == ETW_RECORD_NO_ID)) {
 		id = payload_process(tracker);
 	}
-	if (id == RECORD_NO_ID) {
+	if (id == ETW_RECORD_NO_ID) {
 		id = record->process_id;
 	}
-	if (id == RECORD_NO_ID && owner == OWNER_RUNNING && thread_id == RECORD_NO_ID) {
+	if (id == ETW_RECORD_NO_ID && owner == OWNER_RUNNING && thread_id == ETW_RECORD_NO_ID) {
 		scheduler_running(&tracker->scheduler, record->processor, &thread_id);
 	}
-	if (id == RECORD_NO_ID && thread_id != RECORD_NO_ID) {
+	if (id == ETW_RECORD_NO_ID && thread_id != ETW_RECORD_NO_ID) {
 		id = threads_process(&tracker->threads, thread_id, record->raw_time);
-		if (id == RECORD_NO_ID && (owner == OWNER_HEADER || owner == OWNER_RUNNING)) {
+		if (id == ETW_RECORD_NO_ID && (owner == OWNER_HEADER || owner == OWNER_RUNNING)) {
 			tracker_miss(tracker, MISS_THREAD);
 		}
 	}
@@ -76,7 +76,7 @@ static NOINLINE void resolve_process(struct tracker *tracker)
 
 	now->instance = 0;
 	now->process_id = owner_process(tracker);
-	if (now->process_id == RECORD_NO_ID) {
+	if (now->process_id == ETW_RECORD_NO_ID) {
 		now->process = tracker->none;
 		return;
 	}
@@ -98,28 +98,28 @@ static NOINLINE void resolve_process(struct tracker *tracker)
 /* What leads to the process, as owner_process() finds it out first. */
 static inline uint64_t owner_key(const struct tracker *tracker)
 {
-	const struct event_record *record = tracker->now.record;
+	const struct etw_record *record = tracker->now.record;
 	const struct attribution *attribution = tracker->now.attribution;
-	const struct field_reader *reader = &attribution->integers[PAYLOAD_OWNER];
+	const struct etw_field_reader *reader = &attribution->integers[PAYLOAD_OWNER];
 	enum owner owner = attribution->owner;
 	uint32_t id = record->process_id;
 
 	if (owner == OWNER_PROCESS_ID || owner == OWNER_THREAD_ID ||
-	    (owner == OWNER_THREAD_WITHOUT_HEADER && id == RECORD_NO_ID)) {
+	    (owner == OWNER_THREAD_WITHOUT_HEADER && id == ETW_RECORD_NO_ID)) {
 		if (reader->size != 4 || reader->end > record->payload_size) {
 			return OF_UNKNOWN;
 		}
-		id = load_u32(record->payload + reader->offset);
-		if (id == RECORD_NO_ID) {
+		id = etw_load_u32(record->payload + reader->offset);
+		if (id == ETW_RECORD_NO_ID) {
 			return OF_UNKNOWN;
 		}
 		return (owner == OWNER_PROCESS_ID ? OF_PROCESS : OF_THREAD) | id;
 	}
-	if (id != RECORD_NO_ID) {
+	if (id != ETW_RECORD_NO_ID) {
 		return OF_PROCESS | id;
 	}
 	id = record->thread_id;
-	if (id != RECORD_NO_ID) {
+	if (id != ETW_RECORD_NO_ID) {
 		return OF_THREAD | id;
 	}
 	return owner == OWNER_RUNNING ? OF_UNKNOWN : OF_NOTHING;
@@ -174,7 +174,7 @@ static void keep_owner(struct tracker *tracker, uint64_t key)
 	if ((key & OF_THREAD) && (uint32_t)key != 0) {
 		instance = lifetimes_during(&tracker->threads.timeline.table, (uint32_t)key, time,
 					    &from, &to);
-		owner.process_id = instance ? instance->value - 1 : RECORD_NO_ID;
+		owner.process_id = instance ? instance->value - 1 : ETW_RECORD_NO_ID;
 	}
 	instance = lifetimes_during(&tracker->processes.timeline.table, now->process_id, time,
 				    &owner.from, &owner.to);
@@ -209,7 +209,7 @@ uint32_t tracker_process_label(struct tracker *tracker)
 	key = owner_key(tracker);
 	if (key == OF_NOTHING) {
 		now->process = tracker->none;
-		now->process_id = RECORD_NO_ID;
+		now->process_id = ETW_RECORD_NO_ID;
 		now->instance = 0;
 		return tracker->none;
 	}
@@ -249,7 +249,7 @@ bool tracker_outlived(struct tracker *tracker)
 	uint32_t process_id;
 
 	tracker_process(tracker, &process_id);
-	return process_id != RECORD_NO_ID && tracker_has_gone(tracker, process_id);
+	return process_id != ETW_RECORD_NO_ID && tracker_has_gone(tracker, process_id);
 }
 
 uint64_t tracker_instance(struct tracker *tracker)
@@ -265,7 +265,8 @@ bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64
 	uint32_t id;
 
 	if (!(attribution->announces & (ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE)) ||
-	    attribution->change == LIFETIME_EXISTS || !payload_u32(tracker, PAYLOAD_ABOUT, &id)) {
+	    attribution->change == LIFETIME_EXISTS ||
+	    !etw_payload_u32(tracker, PAYLOAD_ABOUT, &id)) {
 		return false;
 	}
 	if (attribution->announces & ANNOUNCES_PROCESS) {
@@ -285,10 +286,10 @@ uint32_t tracker_find_file(struct tracker *tracker)
 	uint32_t file = FILE_UNKNOWN;
 	uint64_t id;
 
-	if (payload_u64(tracker, PAYLOAD_FILE_KEY, &id)) {
+	if (etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &id)) {
 		file = files_of_key(&tracker->files, id, time);
 	}
-	if (file == FILE_UNKNOWN && payload_u64(tracker, PAYLOAD_FILE_OBJECT, &id)) {
+	if (file == FILE_UNKNOWN && etw_payload_u64(tracker, PAYLOAD_FILE_OBJECT, &id)) {
 		file = files_of_object(&tracker->files, id, time);
 	}
 	return file;
@@ -316,5 +317,5 @@ uint32_t tracker_path_group(struct tracker *tracker)
 	int64_t time = tracker->now.record->time;
 
 	return files_group(&tracker->files, file,
-			   time != RECORD_NO_TIME ? time / second_100ns : INT64_MIN);
+			   time != ETW_RECORD_NO_TIME ? time / second_100ns : INT64_MIN);
 }

@@ -11,7 +11,7 @@ enum { COMPARED_MOST = 1 << 20 /* different records; repetitions of more are not
 /* ---- counting ---- */
 
 /* Of all in which records differ. */
-static uint64_t hash_of(const struct event_record *record)
+static uint64_t hash_of(const struct etw_record *record)
 {
 	const uint64_t parts[] = {
 		(uint64_t)record->raw_time,
@@ -36,7 +36,7 @@ static uint64_t hash_of(const struct event_record *record)
 	return hash;
 }
 
-bool repeats_add(struct repeats *repeats, const struct event_record *record)
+bool repeats_add(struct repeats *repeats, const struct etw_record *record)
 {
 	uint64_t hash = hash_of(record);
 	const uint64_t *before = map_find(&repeats->earlier, hash);
@@ -106,14 +106,14 @@ static void finder_next_file(void *context)
 	repeats_next_file(&finder->repeats);
 }
 
-static bool finder_has(void *context, const struct event_record *record)
+static bool finder_has(void *context, const struct etw_record *record)
 {
 	struct finder *finder = context;
 
 	return is_describing(&finder->describing, record) && repeats_add(&finder->repeats, record);
 }
 
-const struct repeat_finder repeat_finder = {
+const struct etw_repeat_finder repeat_finder = {
 	.new_finder = finder_new,
 	.next_file = finder_next_file,
 	.is_repeated = finder_has,

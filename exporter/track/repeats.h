@@ -24,11 +24,11 @@ struct repeats {
 };
 
 /* Counts a describing record of the present file. Whether a file before has it, too. */
-bool repeats_add(struct repeats *repeats, const struct event_record *record);
+bool repeats_add(struct repeats *repeats, const struct etw_record *record);
 void repeats_next_file(struct repeats *repeats);
 void repeats_done(struct repeats *repeats);
 
-/* For etl_file_find_repeats(); on any thread, one finder each. */
-extern const struct repeat_finder repeat_finder;
+/* For etw_file_find_repeats(); on any thread, one finder each. */
+extern const struct etw_repeat_finder repeat_finder;
 
 #endif

@@ -61,7 +61,7 @@ const struct family_options top_paths_family = {
 };
 
 bool top_paths_init(struct top_paths *top, struct registry *registry, struct shard *shard,
-		    const struct files *files, uint32_t places, struct error *err)
+		    const struct files *files, uint32_t places, struct etw_error *err)
 {
 	uint32_t counters = COUNTERS_PER_PLACE * places;
 
@@ -69,10 +69,10 @@ bool top_paths_init(struct top_paths *top, struct registry *registry, struct sha
 				   .shard = shard,
 				   .files = files,
 				   .places = places,
-				   .start = RECORD_NO_TIME };
+				   .start = ETW_RECORD_NO_TIME };
 	top->providers[0] = intern_own(registry_strings(registry), "Windows Kernel");
-	top->providers[1] =
-		intern_own(registry_strings(registry), known_providers[PROVIDER_KERNEL_FILE].name);
+	top->providers[1] = intern_own(registry_strings(registry),
+				       known_providers[ETW_PROVIDER_KERNEL_FILE].name);
 	top->family = registry_family(registry, &top_paths_family, err);
 	counters = counters > COUNTERS_LEAST ? counters : COUNTERS_LEAST;
 	for (unsigned i = 0; i < TOP_PATHS_SLICES; i++) {
@@ -193,7 +193,7 @@ static uint32_t choose(struct top_paths *top, struct top_path *chosen)
 
 static uint32_t path_label(const struct top_paths *top, uint32_t file)
 {
-	struct text path = { 0 }, clean = { 0 };
+	struct etw_text path = { 0 }, clean = { 0 };
 	uint32_t label;
 	size_t size;
 
@@ -267,17 +267,17 @@ void top_paths_clear(struct top_paths *top)
 		top_sketch_clear(&top->slices[i]);
 	}
 	top->count = 0;
-	top->start = RECORD_NO_TIME;
+	top->start = ETW_RECORD_NO_TIME;
 }
 
 void top_paths_time(struct top_paths *top, int64_t time)
 {
 	uint64_t passed, ended;
 
-	if (time == RECORD_NO_TIME) {
+	if (time == ETW_RECORD_NO_TIME) {
 		return;
 	}
-	if (top->start == RECORD_NO_TIME) {
+	if (top->start == ETW_RECORD_NO_TIME) {
 		top->start = time;
 	}
 	if (time < top->start) {
@@ -313,7 +313,7 @@ void top_paths_add(struct top_paths *top, const struct top_write *write)
 
 void top_paths_end(struct top_paths *top)
 {
-	if (top->family && top->start != RECORD_NO_TIME) {
+	if (top->family && top->start != ETW_RECORD_NO_TIME) {
 		show(top);
 	}
 }

@@ -42,20 +42,21 @@ struct top_paths {
 	/* Owned; 2 * places: the list, in the order of keys, and the next one while it is made. */
 	struct top_path *listed;
 	uint32_t count, places;
-	int64_t start; /* of the slice under way; RECORD_NO_TIME: no slice yet */
+	int64_t start; /* of the slice under way; ETW_RECORD_NO_TIME: no slice yet */
 };
 
 extern const struct family_options top_paths_family;
 
 bool top_paths_init(struct top_paths *top, struct registry *registry, struct shard *shard,
-		    const struct files *files, uint32_t places, struct error *err);
+		    const struct files *files, uint32_t places, struct etw_error *err);
 void top_paths_done(struct top_paths *top); /* a zeroed struct is fine */
 
 /* Forgets the minute; the next time starts a new one. The list stays shown until a slice of the new
  * minute ends, or top_paths_end(). */
 void top_paths_clear(struct top_paths *top);
 
-/* To call for every event, before top_paths_add(). time: 100 ns since 1601 UTC, or RECORD_NO_TIME.
+/* To call for every event, before top_paths_add(). time: 100 ns since 1601 UTC, or
+ * ETW_RECORD_NO_TIME.
  */
 void top_paths_time(struct top_paths *top, int64_t time);
 

@@ -17,7 +17,7 @@
 
 enum { NO_COUNTER = UINT32_MAX };
 
-bool top_sketch_init(struct top_sketch *sketch, uint32_t size, struct error *err)
+bool top_sketch_init(struct top_sketch *sketch, uint32_t size, struct etw_error *err)
 {
 	uint32_t buckets = 1;
 

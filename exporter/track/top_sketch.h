@@ -35,7 +35,7 @@ struct top_sketch {
 };
 
 /* size: counters, at least 1. */
-bool top_sketch_init(struct top_sketch *sketch, uint32_t size, struct error *err);
+bool top_sketch_init(struct top_sketch *sketch, uint32_t size, struct etw_error *err);
 void top_sketch_done(struct top_sketch *sketch); /* a zeroed struct is fine */
 void top_sketch_clear(struct top_sketch *sketch);
 

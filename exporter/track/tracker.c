@@ -44,15 +44,15 @@ enum {
 #define STRINGS_BYTES ((size_t)64 << 20)
 
 /* The current record when there is none. */
-static const struct guid no_provider;
-static const struct event_record no_record = {
+static const struct etw_guid no_provider;
+static const struct etw_record no_record = {
 	.provider = &no_provider,
 	.payload = no_provider.bytes,
-	.process_id = RECORD_NO_ID,
-	.thread_id = RECORD_NO_ID,
+	.process_id = ETW_RECORD_NO_ID,
+	.thread_id = ETW_RECORD_NO_ID,
 	.pointer_size = 8,
-	.raw_time = RECORD_NO_TIME,
-	.time = RECORD_NO_TIME,
+	.raw_time = ETW_RECORD_NO_TIME,
+	.time = ETW_RECORD_NO_TIME,
 };
 
 /* ---- statistics: written by the consumer, read by any thread ---- */
@@ -212,11 +212,11 @@ static void set_grace(struct tracker *tracker)
 
 	for (size_t i = 0; i < sizeof timelines / sizeof timelines[0]; i++) {
 		timelines[i]->table.grace_ticks =
-			ticks_of_ms(options->late_ms + GRACE_MS, options->clock->frequency);
+			etw_ticks_of_ms(options->late_ms + GRACE_MS, options->clock->frequency);
 	}
 }
 
-static bool make_parts(struct tracker *tracker, struct error *err)
+static bool make_parts(struct tracker *tracker, struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
 	struct registry *registry = options->registry;
@@ -277,7 +277,7 @@ void tracker_set_defaults(struct tracker_options *options)
 	options->top_path_count = options->top_path_count ? options->top_path_count : TOP_PATHS;
 }
 
-struct tracker *tracker_new(const struct tracker_options *options, struct error *err)
+struct tracker *tracker_new(const struct tracker_options *options, struct etw_error *err)
 {
 	struct tracker *tracker = calloc(1, sizeof *tracker);
 
@@ -290,7 +290,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct error 
 	tracker->enabled = tracker_enabled_by(options);
 	tracker->has_file_requests = options->has_file_requests;
 	tracker->none = registry_none(options->registry);
-	tracker->observed_time = RECORD_NO_TIME;
+	tracker->observed_time = ETW_RECORD_NO_TIME;
 	tracker_forget_record(tracker);
 	if (!make_parts(tracker, err)) {
 		tracker_free(tracker);
@@ -317,7 +317,7 @@ void tracker_reset(struct tracker *tracker)
 {
 	tracker_forget_record(tracker);
 	tracker->in_first_pass = false;
-	tracker->observed_time = RECORD_NO_TIME;
+	tracker->observed_time = ETW_RECORD_NO_TIME;
 	clear_tables(tracker);
 	process_gauges_clear(&tracker->gauges);
 	image_info_clear(&tracker->image_info);
@@ -366,8 +366,8 @@ static void begin_first_pass(struct tracker *tracker)
 	for_each_timeline(tracker, timeline_begin_first_pass);
 }
 
-bool tracker_first_pass(struct tracker *tracker, const struct event_record *record,
-			const struct event_class *class)
+bool tracker_first_pass(struct tracker *tracker, const struct etw_record *record,
+			const struct etw_event_class *class)
 {
 	uint32_t announces = class->attribution->announces & ANNOUNCES_IN_FIRST_PASS;
 
@@ -420,8 +420,8 @@ static NOINLINE bool announce_observed(struct tracker *tracker, uint32_t announc
 	return has_counts(tracker, announces);
 }
 
-bool tracker_observe(struct tracker *tracker, const struct event_record *record,
-		     const struct event_class *class)
+bool tracker_observe(struct tracker *tracker, const struct etw_record *record,
+		     const struct etw_event_class *class)
 {
 	struct tracker_record *now = &tracker->now;
 	uint32_t announces = class->attribution->announces;
@@ -435,8 +435,8 @@ bool tracker_observe(struct tracker *tracker, const struct event_record *record,
 							  has_counts(tracker, announces);
 }
 
-void tracker_learn(struct tracker *tracker, const struct event_record *record,
-		   const struct event_class *class)
+void tracker_learn(struct tracker *tracker, const struct etw_record *record,
+		   const struct etw_event_class *class)
 {
 	uint32_t announces =
 		class->attribution->announces &
@@ -454,7 +454,7 @@ void tracker_learn(struct tracker *tracker, const struct event_record *record,
 	tracker_publish_all(tracker);
 }
 
-void tracker_report_alive(struct tracker *tracker, const struct event_record *next)
+void tracker_report_alive(struct tracker *tracker, const struct etw_record *next)
 {
 	processes_report_alive(&tracker->processes, tracker->options.clock, next->raw_time,
 			       next->time);

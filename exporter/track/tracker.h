@@ -26,9 +26,9 @@
 #include "lib/source/source.h"
 #include "metrics/registry.h"
 
-struct kernel_choice; /* lib/source/kernel_group.h */
-struct names;         /* exporter/track/processes.h */
-struct tracker;       /* opaque */
+struct etw_kernel_choice; /* lib/source/kernel_group.h */
+struct names;             /* exporter/track/processes.h */
+struct tracker;           /* opaque */
 
 /* What is tracked only for derived fields that need it; bits. */
 enum tracker_feature {
@@ -46,8 +46,8 @@ uint32_t tracker_kernel_flags(uint32_t features);
 struct tracker_options {
 	struct registry *registry; /* where names are interned and state gauges shown; borrowed */
 	struct shard *shard;       /* of the consumer; borrowed */
-	const struct source_clock *clock; /* of the source; borrowed */
-	uint32_t processes;               /* limits in instances; 0: 20000, 200000, 200000 */
+	const struct etw_source_clock *clock; /* of the source; borrowed */
+	uint32_t processes;                   /* limits in instances; 0: 20000, 200000, 200000 */
 	uint32_t threads;
 	uint32_t files;
 	size_t strings_bytes; /* budget of path text; 0: 64 MiB */
@@ -75,7 +75,7 @@ struct tracker_options {
 	bool has_file_requests;
 };
 
-struct tracker *tracker_new(const struct tracker_options *options, struct error *err);
+struct tracker *tracker_new(const struct tracker_options *options, struct etw_error *err);
 void tracker_free(struct tracker *tracker);
 
 /*
@@ -86,13 +86,14 @@ void tracker_free(struct tracker *tracker);
  * with what records announce from now on, and so do state gauges. False without memory: parts that
  * are new may be missing.
  */
-bool tracker_change(struct tracker *tracker, const struct tracker_options *next, struct error *err);
+bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
+		    struct etw_error *err);
 
 /* Prepares the families of the state gauges that the options enable (registry_prepare()), and adds
  * them to a list with room for TRACKER_GAUGES more. */
 enum { TRACKER_GAUGES = 8 };
 bool tracker_prepare_gauges(struct registry *registry, const struct tracker_options *options,
-			    struct family **families, size_t *count, struct error *err);
+			    struct family **families, size_t *count, struct etw_error *err);
 
 /* Forgets everything (another pass of a recording begins); state gauges go back to 0, statistics go
  * on. */
@@ -100,18 +101,18 @@ void tracker_reset(struct tracker *tracker);
 
 /* Resolves how events of a new class are attributed and what they announce; fills
  * class->attribution. False without memory. */
-bool tracker_prepare(struct tracker *tracker, struct event_class *class);
+bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class);
 /* Frees class->attribution. */
-void tracker_release(struct event_class *class);
+void tracker_release(struct etw_event_class *class);
 
 /*
  * What need not be shown to tracker_first_pass(), because it announces nothing there: the kernel
  * records that are not in *choice, other events whose ids are not among those that are added to
  * *ids, and records that tracker_skips_ahead() is true for.
  */
-void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *choice);
-void tracker_choose_ids_ahead(struct id_choice *ids);
-bool tracker_skips_ahead(const struct event_record *record);
+void tracker_choose_ahead(const struct tracker *tracker, struct etw_kernel_choice *choice);
+void tracker_choose_ids_ahead(struct etw_id_choice *ids);
+bool tracker_skips_ahead(const struct etw_record *record);
 
 /* Whether requests of the kernel's FileIo are known to exist. Once they are, fewer records need be
  * shown: tracker_choose_ahead() chooses others. */
@@ -119,32 +120,32 @@ bool tracker_has_file_requests(const struct tracker *tracker);
 
 /* Whether records of an event class name so many files that their layout must be known in the first
  * pass already, because too many of them would have to wait for its end. */
-bool tracker_names_files(const struct event_class *class);
+bool tracker_names_files(const struct etw_event_class *class);
 
 /* The kernel records that any first pass may need, with every feature enabled: names and lifetimes.
  */
-void tracker_choose_announcing(struct kernel_choice *choice);
+void tracker_choose_announcing(struct etw_kernel_choice *choice);
 
 /*
  * Returns true when the record is to be shown once more before tracker_first_pass_end(), with an
  * event class whose schema is known by then from the recording.
  */
-bool tracker_first_pass(struct tracker *tracker, const struct event_record *record,
-			const struct event_class *class);
+bool tracker_first_pass(struct tracker *tracker, const struct etw_record *record,
+			const struct etw_event_class *class);
 void tracker_first_pass_end(struct tracker *tracker);
 
 /* Before the rules see the record. What the record says is remembered; derived fields of this
  * record can then be read. Returns whether tracker_count() has something to do for the record. */
-bool tracker_observe(struct tracker *tracker, const struct event_record *record,
-		     const struct event_class *class);
+bool tracker_observe(struct tracker *tracker, const struct etw_record *record,
+		     const struct etw_event_class *class);
 
 /*
  * Learns from a record of what exists, between two records that are observed: a file, a disk or a
  * service that a live session found (on_known in lib/source/source.h). No derived field can be read
  * of it. What observed records say of later times stays true.
  */
-void tracker_learn(struct tracker *tracker, const struct event_record *record,
-		   const struct event_class *class);
+void tracker_learn(struct tracker *tracker, const struct etw_record *record,
+		   const struct etw_event_class *class);
 
 /* After tracker_observe() of a record that no filter takes out: counts its bytes, adds what it
  * writes to the list of the most written paths, and notes or counts who caused the transfers of
@@ -184,7 +185,7 @@ bool tracker_uses_services(const struct tracker *tracker);
 
 /* Reports to the registry which names of processes were alive until now, the time of the record
  * that comes next (registry_alive()). */
-void tracker_report_alive(struct tracker *tracker, const struct event_record *next);
+void tracker_report_alive(struct tracker *tracker, const struct etw_record *next);
 
 /* How many of those processes no event has named yet. */
 size_t tracker_unseen_processes(struct tracker *tracker);
@@ -192,7 +193,7 @@ size_t tracker_unseen_processes(struct tracker *tracker);
 /* ---- about the record last observed; what else rules read of it is in derived_fields.h ---- */
 
 /* The process the record belongs to, by section 16.1: label id (`_none`, `_unknown` included).
- * *process_id, if not NULL: its id or RECORD_NO_ID. */
+ * *process_id, if not NULL: its id or ETW_RECORD_NO_ID. */
 uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id);
 /* Its label id alone. */
 uint32_t tracker_process_label(struct tracker *tracker);

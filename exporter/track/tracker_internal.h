@@ -104,7 +104,7 @@ enum payload_field {
 
 /* Made by tracker_prepare(). */
 struct attribution {
-	const struct schema *schema; /* of the event class; NULL: none, and no field is found */
+	const struct etw_schema *schema; /* of the event class; NULL: none, and no field is found */
 	uint32_t announces;
 	/* The opcode of a kernel event. An event of Microsoft-Windows-Kernel-File has the opcode of
 	 * the FileIo event that says the same. */
@@ -112,7 +112,7 @@ struct attribution {
 	bool second_source;          /* it is such an event */
 	enum lifetime_change change; /* of what it announces */
 	enum owner owner;
-	struct field_reader integers[PAYLOAD_NAME];
+	struct etw_field_reader integers[PAYLOAD_NAME];
 	int16_t texts[PAYLOAD_FIELDS - PAYLOAD_NAME]; /* indices of fields; -1: none */
 };
 
@@ -135,7 +135,7 @@ enum { RECENT_OWNERS = 1024 };
 
 /* The record last observed: what was found out when it was observed or when it was first needed. */
 struct tracker_record {
-	const struct event_record *record;
+	const struct etw_record *record;
 	const struct attribution *attribution; /* never NULL */
 
 	bool process_known, file_known;
@@ -156,10 +156,10 @@ struct tracker_record {
 
 struct tracker {
 	struct tracker_options options;
-	uint32_t enabled;     /* enum announcement: what the tracker collects */
-	struct intern *texts; /* owned: paths */
-	struct text scratch;  /* owned: texts of the current record */
-	struct text second_scratch;
+	uint32_t enabled;        /* enum announcement: what the tracker collects */
+	struct intern *texts;    /* owned: paths */
+	struct etw_text scratch; /* owned: texts of the current record */
+	struct etw_text second_scratch;
 	uint32_t none; /* label id: `_none` */
 	bool in_first_pass;
 	/* The kernel's FileIo requests are events of this consumer, or of another one of this
@@ -194,22 +194,22 @@ struct tracker {
 };
 
 /* Read a field of the current record. False, and *value left alone: it does not have the field. */
-static inline bool payload_u64(const struct tracker *tracker, enum payload_field field,
-			       uint64_t *value)
+static inline bool etw_payload_u64(const struct tracker *tracker, enum payload_field field,
+				   uint64_t *value)
 {
 	const struct attribution *attribution = tracker->now.attribution;
 
-	return field_read_u64(&attribution->integers[field], attribution->schema,
-			      tracker->now.record, value);
+	return etw_field_read_u64(&attribution->integers[field], attribution->schema,
+				  tracker->now.record, value);
 }
 
-static inline bool payload_u32(const struct tracker *tracker, enum payload_field field,
-			       uint32_t *value)
+static inline bool etw_payload_u32(const struct tracker *tracker, enum payload_field field,
+				   uint32_t *value)
 {
 	const struct attribution *attribution = tracker->now.attribution;
 
-	return field_read_u32(&attribution->integers[field], attribution->schema,
-			      tracker->now.record, value);
+	return etw_field_read_u32(&attribution->integers[field], attribution->schema,
+				  tracker->now.record, value);
 }
 
 /* Adds to a number that only the consumer writes. */
@@ -245,7 +245,7 @@ void tracker_publish_shares(struct tracker *tracker);
 /* ---- count.c ---- */
 
 /* Makes the ledger of disk_cause for the options, empty. */
-bool tracker_make_disk_cause(struct tracker *tracker, struct error *err);
+bool tracker_make_disk_cause(struct tracker *tracker, struct etw_error *err);
 
 /* ---- announce.c and record_owner.c ---- */
 

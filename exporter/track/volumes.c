@@ -157,7 +157,7 @@ static bool find_share(const char *path, size_t size, struct share *share)
 	       share->server_size <= SHARE_PART_MOST;
 }
 
-bool volumes_unc_path(const char *path, size_t size, struct text *out)
+bool volumes_unc_path(const char *path, size_t size, struct etw_text *out)
 {
 	struct share share;
 
@@ -169,7 +169,7 @@ bool volumes_unc_path(const char *path, size_t size, struct text *out)
 	return true;
 }
 
-static void add_lower(struct text *out, const char *name, size_t size)
+static void add_lower(struct etw_text *out, const char *name, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		text_add_char(out, ascii_lower(name[i]));
@@ -216,7 +216,7 @@ static uint32_t place_share(struct volumes *volumes, const char *name, size_t si
 
 static uint32_t network_label(struct volumes *volumes, const char *path, size_t size)
 {
-	struct text name = { 0 }, clean = { 0 };
+	struct etw_text name = { 0 }, clean = { 0 };
 	uint32_t label = INTERN_NONE;
 	struct share share;
 
@@ -456,7 +456,7 @@ uint32_t volumes_label(struct volumes *volumes, const char *path, size_t size)
 }
 
 void volumes_dos_path(const struct volumes *volumes, const char *path, size_t size,
-		      struct text *out)
+		      struct etw_text *out)
 {
 	const struct volume_mapping *mapping = find_mapping(volumes, path, size);
 

@@ -72,11 +72,11 @@ uint32_t volumes_label(struct volumes *volumes, const char *path, size_t size);
  * A path on a volume without a drive stays as it is.
  */
 void volumes_dos_path(const struct volumes *volumes, const char *path, size_t size,
-		      struct text *out);
+		      struct etw_text *out);
 
 /* Appends the path of a file on the network as users write it, with server and share in front
  * ("\\server\share\a"). False, and nothing is appended: it is none, or it does not name both. */
-bool volumes_unc_path(const char *path, size_t size, struct text *out);
+bool volumes_unc_path(const char *path, size_t size, struct etw_text *out);
 
 /* The size of the part of a path that determines its volume: the device or drive at its start, or
  * if `shares`, server and share too. A mapping to a deeper folder is not considered. */

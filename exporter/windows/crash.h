@@ -31,7 +31,7 @@
  * Source: "SetUnhandledExceptionFilter function", "Vectored Exception Handling", "__fastfail",
  * Microsoft Learn.
  */
-bool crash_catch(void (*last_act)(void), struct error *err);
+bool crash_catch(void (*last_act)(void), struct etw_error *err);
 
 /* The exit status of crash_end(): that of a program that could not run (main.c). */
 enum { CRASH_STATUS = 1 };

@@ -163,7 +163,7 @@ _Noreturn void crash_end(const char *reason)
 	abort();
 }
 
-bool crash_catch(void (*last_act)(void), struct error *err)
+bool crash_catch(void (*last_act)(void), struct etw_error *err)
 {
 	ULONG stack_bytes = STACK_LEFT_BYTES;
 	uintptr_t thread;

@@ -94,7 +94,7 @@ static void write_entry(void *context, enum log_level level, const char *line, s
 	free(text);
 }
 
-bool event_log_open(struct error *err)
+bool event_log_open(struct etw_error *err)
 {
 	source = RegisterEventSourceW(NULL, SOURCE_NAME);
 	queue = log_queue_open(write_entry, NULL, err);
@@ -130,13 +130,13 @@ static bool set_values(HKEY key, const wchar_t *program)
 			      sizeof levels) == ERROR_SUCCESS;
 }
 
-static bool fail(LSTATUS status, const char *what, struct error *err)
+static bool fail(LSTATUS status, const char *what, struct etw_error *err)
 {
 	SetLastError((DWORD)status);
 	return error_set_last(err, what);
 }
 
-bool event_log_register(const char *program, struct error *err)
+bool event_log_register(const char *program, struct etw_error *err)
 {
 	static const char what[] = "the source of event log entries cannot be registered";
 	wchar_t *wide = wide_from(program);
@@ -145,7 +145,8 @@ bool event_log_register(const char *program, struct error *err)
 	bool set;
 
 	if (!wide) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory to register the event source");
+		return error_set(err, ETW_ERROR_NO_MEMORY,
+				 "no memory to register the event source");
 	}
 	status = RegCreateKeyExW(HKEY_LOCAL_MACHINE, SOURCE_KEY, 0, NULL, 0, KEY_SET_VALUE, NULL,
 				 &key, NULL);
@@ -156,10 +157,10 @@ bool event_log_register(const char *program, struct error *err)
 	set = set_values(key, wide);
 	RegCloseKey(key);
 	free(wide);
-	return set || error_set(err, ERROR_SYSTEM, "%s", what);
+	return set || error_set(err, ETW_ERROR_SYSTEM, "%s", what);
 }
 
-bool event_log_unregister(struct error *err)
+bool event_log_unregister(struct etw_error *err)
 {
 	LSTATUS status = RegDeleteKeyW(HKEY_LOCAL_MACHINE, SOURCE_KEY);
 

@@ -30,10 +30,10 @@ enum service_action { SERVICE_NONE, SERVICE_INSTALL, SERVICE_UNINSTALL, SERVICE_
  * the service gets the same arguments, see service_command_line(). Settings that this Windows does
  * not know are left out, with a warning in the log.
  */
-bool service_install(int argc, char **argv, struct error *err);
+bool service_install(int argc, char **argv, struct etw_error *err);
 
 /* Stops the service, waits for that, and removes it and its source of event log entries. */
-bool service_uninstall(struct error *err);
+bool service_uninstall(struct etw_error *err);
 
 /*
  * Connects to the service manager and calls run(context) on a thread of its own, with the log in
@@ -42,7 +42,7 @@ bool service_uninstall(struct error *err);
  * *status is what run returned, and the service's exit code. False: the service manager did not
  * start this process.
  */
-bool service_run(int (*run)(void *context), void *context, int *status, struct error *err);
+bool service_run(int (*run)(void *context), void *context, int *status, struct etw_error *err);
 
 /*
  * Reports to the service manager, if there is one: the start makes progress, the program serves, or
@@ -63,7 +63,7 @@ void service_move_to(enum service_phase phase);
  *
  * Source: "CommandLineToArgvW function", "Parsing C command-line arguments", Microsoft Learn.
  */
-void service_add_argument(struct text *line, const char *argument);
+void service_add_argument(struct etw_text *line, const char *argument);
 
 /* The same path from the root, to be freed; NULL without memory. */
 typedef char *service_absolute_path(const char *path);
@@ -77,8 +77,8 @@ typedef char *service_absolute_path(const char *path);
  * argv is one that options_parse() took. False without memory, and for a line that is longer than
  * Windows takes (32767 characters).
  */
-bool service_command_line(struct text *line, const char *program, int argc, char **argv,
-			  service_absolute_path *absolute, struct error *err);
+bool service_command_line(struct etw_text *line, const char *program, int argc, char **argv,
+			  service_absolute_path *absolute, struct etw_error *err);
 
 /*
  * ---- states ----
@@ -140,16 +140,16 @@ bool service_record(void); /* False: refused. */
 #define SERVICE_WIDE_NAME L"etw_exporter"
 
 /* Makes the source known, with program (a full path, UTF-8) as the file that has its message. */
-bool event_log_register(const char *program, struct error *err);
+bool event_log_register(const char *program, struct etw_error *err);
 /* Nothing to remove is fine. */
-bool event_log_unregister(struct error *err);
+bool event_log_unregister(struct etw_error *err);
 
 /*
  * From here to event_log_close(), lines of the log go there instead of to standard error. The
  * program never waits for the event log: lines that it does not take are lost (base/log.h),
  * whether it fails or hangs. To be called while no other thread logs.
  */
-bool event_log_open(struct error *err);
+bool event_log_open(struct etw_error *err);
 void event_log_close(void); /* waits a little for what is still to be written */
 
 #endif

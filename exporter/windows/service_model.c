@@ -27,14 +27,14 @@ enum { LINE_MAX_CHARACTERS = 32766 }; /* "CreateProcessW function": 32767 with t
 
 static const char *const path_flags[] = { "--config.file", "--replay.file", "--web.config.file" };
 
-static void add_backslashes(struct text *line, size_t count)
+static void add_backslashes(struct etw_text *line, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		text_add_char(line, '\\');
 	}
 }
 
-void service_add_argument(struct text *line, const char *argument)
+void service_add_argument(struct etw_text *line, const char *argument)
 {
 	size_t backslashes = 0; /* right before at; written once */
 
@@ -67,10 +67,10 @@ static const char *after_flag(const char *argument, const char *flag)
 }
 
 /* Adds "flag=<path from the root>". */
-static void add_path(struct text *line, const char *flag, const char *path,
+static void add_path(struct etw_text *line, const char *flag, const char *path,
 		     service_absolute_path *absolute)
 {
-	struct text argument = { 0 };
+	struct etw_text argument = { 0 };
 	char *full = absolute(path);
 
 	text_add_string(&argument, flag);
@@ -87,7 +87,7 @@ static void add_path(struct text *line, const char *flag, const char *path,
 }
 
 /* Adds the argument at *index, and its value if that is the next one, which *index moves to. */
-static void add_next(struct text *line, int argc, char **argv, int *index,
+static void add_next(struct etw_text *line, int argc, char **argv, int *index,
 		     service_absolute_path *absolute)
 {
 	const char *argument = argv[*index];
@@ -112,8 +112,8 @@ static void add_next(struct text *line, int argc, char **argv, int *index,
 	service_add_argument(line, argument);
 }
 
-bool service_command_line(struct text *line, const char *program, int argc, char **argv,
-			  service_absolute_path *absolute, struct error *err)
+bool service_command_line(struct etw_text *line, const char *program, int argc, char **argv,
+			  service_absolute_path *absolute, struct etw_error *err)
 {
 	/* Always in quotes: without them, Windows would try each part before a blank as a program.
 	 */
@@ -124,11 +124,12 @@ bool service_command_line(struct text *line, const char *program, int argc, char
 		add_next(line, argc, argv, &i, absolute);
 	}
 	if (line->failed) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for the service's command line");
+		return error_set(err, ETW_ERROR_NO_MEMORY,
+				 "no memory for the service's command line");
 	}
 	/* UTF-16 has at most as many characters as UTF-8 has bytes. */
 	if (line->size > LINE_MAX_CHARACTERS) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "a service's command line has room for %d characters, not %zu",
 				 LINE_MAX_CHARACTERS, line->size);
 	}

@@ -43,16 +43,16 @@ static char *program_path(void)
 	return path;
 }
 
-static bool fail(struct error *err, const char *what)
+static bool fail(struct etw_error *err, const char *what)
 {
 	switch (GetLastError()) {
 	case ERROR_ACCESS_DENIED:
-		return error_set(err, ERROR_SYSTEM, "%s: access is denied: run as administrator",
-				 what);
+		return error_set(err, ETW_ERROR_SYSTEM,
+				 "%s: access is denied: run as administrator", what);
 	case ERROR_SERVICE_DOES_NOT_EXIST:
-		return error_set(err, ERROR_SYSTEM, "%s: it is not installed", what);
+		return error_set(err, ETW_ERROR_SYSTEM, "%s: it is not installed", what);
 	case ERROR_SERVICE_MARKED_FOR_DELETE:
-		return error_set(err, ERROR_SYSTEM,
+		return error_set(err, ETW_ERROR_SYSTEM,
 				 "%s: it is removed when the programs that have it open (such as "
 				 "services.msc) are closed",
 				 what);
@@ -66,7 +66,7 @@ static bool fail(struct error *err, const char *what)
 /* An older Windows may not know a setting; the service runs without it. */
 static void set_up(SC_HANDLE service, DWORD level, void *what, const char *name)
 {
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 
 	if (!ChangeServiceConfig2W(service, level, what)) {
 		error_set_last(&why, name);
@@ -102,7 +102,7 @@ static void set_all_up(SC_HANDLE service)
 }
 
 /* The service with this command line, new or brought up to date; NULL on failure. */
-static SC_HANDLE create_or_change(SC_HANDLE manager, const wchar_t *line, struct error *err)
+static SC_HANDLE create_or_change(SC_HANDLE manager, const wchar_t *line, struct etw_error *err)
 {
 	static const wchar_t shown[] = L"ETW exporter for Prometheus";
 	const DWORD access = SERVICE_CHANGE_CONFIG | SERVICE_START;
@@ -132,7 +132,7 @@ static SC_HANDLE create_or_change(SC_HANDLE manager, const wchar_t *line, struct
 	return service;
 }
 
-static bool install_line(const wchar_t *line, struct error *err)
+static bool install_line(const wchar_t *line, struct etw_error *err)
 {
 	SC_HANDLE manager =
 		OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT | SC_MANAGER_CREATE_SERVICE);
@@ -151,20 +151,20 @@ static bool install_line(const wchar_t *line, struct error *err)
 	return true;
 }
 
-bool service_install(int argc, char **argv, struct error *err)
+bool service_install(int argc, char **argv, struct etw_error *err)
 {
 	char *program = program_path();
-	struct text line = { 0 };
+	struct etw_text line = { 0 };
 	wchar_t *wide = NULL;
 	bool installed = false;
 
 	if (!program) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to install the service");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory to install the service");
 	} else if (service_command_line(&line, program, argc, argv, os_path_absolute, err)) {
 		wide = wide_from(line.data);
-		installed =
-			wide ? install_line(wide, err) :
-			       error_set(err, ERROR_NO_MEMORY, "no memory to install the service");
+		installed = wide ? install_line(wide, err) :
+				   error_set(err, ETW_ERROR_NO_MEMORY,
+					     "no memory to install the service");
 	}
 	if (installed) {
 		installed = event_log_register(program, err);
@@ -195,7 +195,7 @@ static void stop(SC_HANDLE service)
 	log_warning("Service does not stop; it will be removed when it stops");
 }
 
-bool service_uninstall(struct error *err)
+bool service_uninstall(struct etw_error *err)
 {
 	static const char what[] = "the service cannot be removed";
 	SC_HANDLE manager = OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT);
@@ -294,7 +294,7 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *cont
 /* The program has its arguments already; those of a start by hand are not taken. */
 static void WINAPI service_main(DWORD argc, wchar_t **argv)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool logged;
 
 	(void)argc;
@@ -311,7 +311,7 @@ static void WINAPI service_main(DWORD argc, wchar_t **argv)
 	SetEvent(service.finished);
 }
 
-bool service_run(int (*run)(void *context), void *context, int *status, struct error *err)
+bool service_run(int (*run)(void *context), void *context, int *status, struct etw_error *err)
 {
 	wchar_t name[] = SERVICE_WIDE_NAME;
 	const SERVICE_TABLE_ENTRYW table[] = { { name, service_main }, { NULL, NULL } };
@@ -336,7 +336,7 @@ bool service_run(int (*run)(void *context), void *context, int *status, struct e
 	}
 	if (!StartServiceCtrlDispatcherW(table)) {
 		if (GetLastError() == ERROR_FAILED_SERVICE_CONTROLLER_CONNECT) {
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "--service=run is for the service manager; start the "
 					 "service with: net start " SERVICE_KEY_NAME);
 		}

@@ -8,24 +8,24 @@
 
 /* ---- service.h ---- */
 
-static bool no_service(struct error *err)
+static bool no_service(struct etw_error *err)
 {
-	return error_set(err, ERROR_CONFIG, "--service is for Windows");
+	return error_set(err, ETW_ERROR_CONFIG, "--service is for Windows");
 }
 
-bool service_install(int argc, char **argv, struct error *err)
+bool service_install(int argc, char **argv, struct etw_error *err)
 {
 	(void)argc;
 	(void)argv;
 	return no_service(err);
 }
 
-bool service_uninstall(struct error *err)
+bool service_uninstall(struct etw_error *err)
 {
 	return no_service(err);
 }
 
-bool service_run(int (*run)(void *context), void *context, int *status, struct error *err)
+bool service_run(int (*run)(void *context), void *context, int *status, struct etw_error *err)
 {
 	(void)run;
 	(void)context;
@@ -46,7 +46,7 @@ _Noreturn void crash_end(const char *reason)
 	_Exit(CRASH_STATUS);
 }
 
-bool crash_catch(void (*last_act)(void), struct error *err)
+bool crash_catch(void (*last_act)(void), struct etw_error *err)
 {
 	(void)last_act;
 	(void)err;

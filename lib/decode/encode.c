@@ -5,8 +5,8 @@
  * The walk is that of the schema, field after field, and every field is appended to the new
  * payload: copied from the old one, or written from a value. Since payloads are packed, a field of
  * the old payload reaches from the end of the field before it to the end of its own slice, so
- * counts in front of the data are copied with it. encode_fields() is the same walk without an old
- * payload.
+ * counts in front of the data are copied with it. etw_encode_fields() is the same walk without an
+ * old payload.
  *
  * Some fields say how long or how many others are. Such a reference is an integer field that stands
  * before what depends on it, so it has been written by then. When the dependent field is written
@@ -47,21 +47,21 @@ struct reference {
 };
 
 struct encoder {
-	const struct schema *schema;
-	const struct event_record *record;
-	const struct encode_change *changes;
+	const struct etw_schema *schema;
+	const struct etw_record *record;
+	const struct etw_encode_change *changes;
 	size_t change_count;
-	encode_visitor *visit;
+	etw_encode_visitor *visit;
 	void *context;
-	struct payload *out;
-	struct error *err;
+	struct etw_payload *out;
+	struct etw_error *err;
 	bool fresh;        /* no old payload */
 	bool rewrite;      /* equal values are written again, too */
 	uint32_t values;   /* fields written so far, one for each element of a structure */
 	uint32_t position; /* in the old payload: behind what was copied */
-	struct field_slice *slices;
+	struct etw_field_slice *slices;
 	struct reference *references; /* by index of the field */
-	struct text new_value;
+	struct etw_text new_value;
 };
 
 static bool field_error(struct encoder *encoder, unsigned index)
@@ -78,24 +78,24 @@ static unsigned wide(const struct encoder *encoder)
 
 static uint64_t written_value(const struct encoder *encoder, unsigned source)
 {
-	const struct field *field = &encoder->schema->fields[source];
+	const struct etw_field *field = &encoder->schema->fields[source];
 	uint32_t at = encoder->references[source].at;
 	uint32_t size = field_element_size(field, wide(encoder));
 
 	if (encoder->out->failed || at + size > encoder->out->size) {
 		return 0;
 	}
-	return field_integer((enum field_type)field->type, encoder->out->bytes + at, size);
+	return etw_field_integer((enum etw_field_type)field->type, encoder->out->bytes + at, size);
 }
 
 /* Notes which value a dependent field needs; false if another one needs a different value. */
 static bool want(struct encoder *encoder, unsigned source, unsigned index, uint32_t value)
 {
 	struct reference *reference = &encoder->references[source];
-	const struct field *fields = encoder->schema->fields;
+	const struct etw_field *fields = encoder->schema->fields;
 
 	if (reference->claimed && reference->value != value) {
-		return error_set(encoder->err, ERROR_FORMAT,
+		return error_set(encoder->err, ETW_ERROR_FORMAT,
 				 "%s gives the length of this field and of %s, so both must change "
 				 "alike",
 				 fields[source].name, fields[reference->because].name);
@@ -109,15 +109,15 @@ static bool want(struct encoder *encoder, unsigned source, unsigned index, uint3
 /* The dependent field was written anew: corrects the reference. */
 static bool refer(struct encoder *encoder, unsigned source, unsigned index, uint32_t value)
 {
-	const struct field *field = &encoder->schema->fields[source];
+	const struct etw_field *field = &encoder->schema->fields[source];
 	uint32_t size = field_element_size(field, wide(encoder));
-	unsigned bits = 8 * size - (field_is_signed(field) ? 1 : 0);
+	unsigned bits = 8 * size - (etw_field_is_signed(field) ? 1 : 0);
 
 	if (!want(encoder, source, index, value)) {
 		return false;
 	}
 	if (bits < 32 && value >> bits != 0) {
-		return error_set(encoder->err, ERROR_FORMAT,
+		return error_set(encoder->err, ETW_ERROR_FORMAT,
 				 "its length of %" PRIu32 " does not fit into %s", value,
 				 field->name);
 	}
@@ -125,7 +125,7 @@ static bool refer(struct encoder *encoder, unsigned source, unsigned index, uint
 		return true;
 	}
 	for (uint32_t i = 0; i < size; i++) {
-		uint32_t shift = field->type == FIELD_PORT ? 8 * (size - 1 - i) : 8 * i;
+		uint32_t shift = field->type == ETW_FIELD_PORT ? 8 * (size - 1 - i) : 8 * i;
 
 		encoder->out->bytes[encoder->references[source].at + i] =
 			(uint8_t)((uint64_t)value >> shift);
@@ -136,10 +136,10 @@ static bool refer(struct encoder *encoder, unsigned source, unsigned index, uint
 /* The dependent field was copied: the reference must not have changed. */
 static bool refer_as_before(struct encoder *encoder, unsigned source, unsigned index)
 {
-	uint64_t before = field_u64(&encoder->schema->fields[source], &encoder->slices[source]);
+	uint64_t before = etw_field_u64(&encoder->schema->fields[source], &encoder->slices[source]);
 
 	if (written_value(encoder, source) != before) {
-		return error_set(encoder->err, ERROR_FORMAT,
+		return error_set(encoder->err, ETW_ERROR_FORMAT,
 				 "%s gives the length of this field; change this field, and %s "
 				 "follows",
 				 encoder->schema->fields[source].name,
@@ -150,11 +150,11 @@ static bool refer_as_before(struct encoder *encoder, unsigned source, unsigned i
 
 static bool references_as_before(struct encoder *encoder, unsigned index)
 {
-	const struct field *field = &encoder->schema->fields[index];
+	const struct etw_field *field = &encoder->schema->fields[index];
 
-	return (field->count_type != FIELD_COUNT_FIELD ||
+	return (field->count_type != ETW_FIELD_COUNT_FIELD ||
 		refer_as_before(encoder, field->count, index)) &&
-	       (field->length_type != FIELD_LENGTH_FIELD ||
+	       (field->length_type != ETW_FIELD_LENGTH_FIELD ||
 		refer_as_before(encoder, field->length, index));
 }
 
@@ -164,34 +164,34 @@ static bool references_as_before(struct encoder *encoder, unsigned index)
 struct old_bytes {
 	const uint8_t *at; /* NULL: there is no old element */
 	uint32_t size;
-	struct field_slice element;
+	struct etw_field_slice element;
 };
 
-static bool ends_in_nul(const struct field *field, const struct field_slice *element)
+static bool ends_in_nul(const struct etw_field *field, const struct etw_field_slice *element)
 {
-	uint32_t unit = field_unit_size(field);
+	uint32_t unit = etw_field_unit_size(field);
 
 	return element->size >= unit && element->at[element->size - 1] == 0 &&
 	       element->at[element->size - unit] == 0;
 }
 
 /* Fills the data behind `start` up to a number of units; false if it is longer. */
-static bool fill_up(struct encoder *encoder, const struct field *field, size_t start,
+static bool fill_up(struct encoder *encoder, const struct etw_field *field, size_t start,
 		    uint32_t units)
 {
-	uint32_t unit = field_unit_size(field);
+	uint32_t unit = etw_field_unit_size(field);
 	size_t size = encoder->out->size - start;
-	bool text = field_is_text(field);
+	bool text = etw_field_is_text(field);
 
 	if (size > (size_t)units * unit || (!text && size != (size_t)units * unit)) {
-		return error_set(encoder->err, ERROR_FORMAT,
+		return error_set(encoder->err, ETW_ERROR_FORMAT,
 				 "it has %zu %s, but the place for it has %" PRIu32, size / unit,
 				 !text     ? "bytes" :
 				 unit == 2 ? "UTF-16 units" :
 					     "bytes of UTF-8",
 				 units);
 	}
-	payload_zeros(encoder->out, (size_t)units * unit - size);
+	etw_payload_zeros(encoder->out, (size_t)units * unit - size);
 	return true;
 }
 
@@ -199,10 +199,10 @@ static bool fill_up(struct encoder *encoder, const struct field *field, size_t s
 static bool follow_length(struct encoder *encoder, unsigned index, unsigned source, size_t start,
 			  const struct old_bytes *old)
 {
-	const struct field *field = &encoder->schema->fields[index];
-	uint32_t units = (uint32_t)((encoder->out->size - start) / field_unit_size(field));
+	const struct etw_field *field = &encoder->schema->fields[index];
+	uint32_t units = (uint32_t)((encoder->out->size - start) / etw_field_unit_size(field));
 
-	if (field_is_text(field)) {
+	if (etw_field_is_text(field)) {
 		uint64_t given = written_value(encoder, source);
 
 		if (old->at) {
@@ -218,15 +218,15 @@ static bool follow_length(struct encoder *encoder, unsigned index, unsigned sour
 static bool end_with_length(struct encoder *encoder, unsigned index, size_t start,
 			    const struct old_bytes *old)
 {
-	const struct field *field = &encoder->schema->fields[index];
-	bool in_list = field_is_list(field);
-	uint32_t unit = field_unit_size(field);
+	const struct etw_field *field = &encoder->schema->fields[index];
+	bool in_list = etw_field_is_list(field);
+	uint32_t unit = etw_field_unit_size(field);
 	bool ended;
 
-	switch ((enum field_length_type)field->length_type) {
-	case FIELD_LENGTH_FIXED:
+	switch ((enum etw_field_length_type)field->length_type) {
+	case ETW_FIELD_LENGTH_FIXED:
 		return fill_up(encoder, field, start, field->length);
-	case FIELD_LENGTH_FIELD:
+	case ETW_FIELD_LENGTH_FIELD:
 		if (in_list) { /* all elements have the same length */
 			uint64_t given = written_value(encoder, field->length);
 
@@ -235,35 +235,35 @@ static bool end_with_length(struct encoder *encoder, unsigned index, size_t star
 			       want(encoder, field->length, index, (uint32_t)given);
 		}
 		return follow_length(encoder, index, field->length, start, old);
-	case FIELD_LENGTH_REST:
-	case FIELD_LENGTH_TYPE:
+	case ETW_FIELD_LENGTH_REST:
+	case ETW_FIELD_LENGTH_TYPE:
 		break;
 	}
-	if (field->type == FIELD_BINARY) {
+	if (field->type == ETW_FIELD_BINARY) {
 		return true;
 	}
 	for (size_t i = start; !encoder->out->failed && i < encoder->out->size; i += unit) {
 		if (encoder->out->bytes[i] == 0 && encoder->out->bytes[i + unit - 1] == 0) {
-			return error_set(encoder->err, ERROR_FORMAT,
+			return error_set(encoder->err, ETW_ERROR_FORMAT,
 					 "a text that ends at a NUL cannot contain one");
 		}
 	}
 	/* The last text of a payload may have no terminator. */
 	ended = old->at ? ends_in_nul(field, &old->element) :
-			  field->length_type == FIELD_LENGTH_TYPE;
-	payload_zeros(encoder->out, ended ? unit : 0);
+			  field->length_type == ETW_FIELD_LENGTH_TYPE;
+	etw_payload_zeros(encoder->out, ended ? unit : 0);
 	return true;
 }
 
 /* Writes the size of the data behind `start` into the count before it. */
-static bool set_prefix(struct encoder *encoder, const struct field *field, size_t start)
+static bool set_prefix(struct encoder *encoder, const struct etw_field *field, size_t start)
 {
 	uint32_t prefix = field_prefix_size(field->type);
 	size_t size = encoder->out->size - start;
-	bool big = field->type == FIELD_WCOUNTED_BE || field->type == FIELD_ACOUNTED_BE;
+	bool big = field->type == ETW_FIELD_WCOUNTED_BE || field->type == ETW_FIELD_ACOUNTED_BE;
 
 	if (prefix == 2 && size > UINT16_MAX) {
-		return error_set(encoder->err, ERROR_FORMAT,
+		return error_set(encoder->err, ETW_ERROR_FORMAT,
 				 "it has %zu bytes, but its count cannot exceed 65535", size);
 	}
 	for (uint32_t i = 0; !encoder->out->failed && i < prefix; i++) {
@@ -273,18 +273,18 @@ static bool set_prefix(struct encoder *encoder, const struct field *field, size_
 	return true;
 }
 
-static void put_kernel_sid(struct encoder *encoder, const struct json_value *value,
+static void put_kernel_sid(struct encoder *encoder, const struct etw_json_value *value,
 			   const struct old_bytes *old)
 {
 	uint32_t words = 2U * encoder->out->pointer_size;
 
 	if (value->type == JSON_NULL) {
-		payload_u32(encoder->out, 0);
+		etw_payload_u32(encoder->out, 0);
 	} else if (old->at && old->element.size > 0) {
-		payload_bytes(encoder->out, old->at, words);
+		etw_payload_bytes(encoder->out, old->at, words);
 	} else {
-		payload_pointer(encoder->out, UINT64_MAX); /* not 0, which means: no SID */
-		payload_pointer(encoder->out, 0);
+		etw_payload_pointer(encoder->out, UINT64_MAX); /* not 0, which means: no SID */
+		etw_payload_pointer(encoder->out, 0);
 	}
 }
 
@@ -292,19 +292,19 @@ static void put_kernel_sid(struct encoder *encoder, const struct json_value *val
 static bool end_chars(struct encoder *encoder, unsigned index, size_t start,
 		      const struct old_bytes *old)
 {
-	const struct field *field = &encoder->schema->fields[index];
-	size_t units = (encoder->out->size - start) / field_unit_size(field);
+	const struct etw_field *field = &encoder->schema->fields[index];
+	size_t units = (encoder->out->size - start) / etw_field_unit_size(field);
 
-	switch ((enum field_count_type)field->count_type) {
-	case FIELD_SCALAR:
+	switch ((enum etw_field_count_type)field->count_type) {
+	case ETW_FIELD_SCALAR:
 		return fill_up(encoder, field, start, 1);
-	case FIELD_COUNT_FIXED:
+	case ETW_FIELD_COUNT_FIXED:
 		return fill_up(encoder, field, start, field->count);
-	case FIELD_COUNT_FIELD:
+	case ETW_FIELD_COUNT_FIELD:
 		return follow_length(encoder, index, field->count, start, old);
-	case FIELD_COUNT_PREFIX:
+	case ETW_FIELD_COUNT_PREFIX:
 		if (units > UINT16_MAX) {
-			return error_set(encoder->err, ERROR_FORMAT,
+			return error_set(encoder->err, ETW_ERROR_FORMAT,
 					 "it has %zu characters, but its count cannot exceed 65535",
 					 units);
 		}
@@ -313,35 +313,35 @@ static bool end_chars(struct encoder *encoder, unsigned index, size_t start,
 			encoder->out->bytes[start - 1] = (uint8_t)(units >> 8);
 		}
 		return true;
-	case FIELD_COUNT_REST:
+	case ETW_FIELD_COUNT_REST:
 		break;
 	}
 	return true;
 }
 
 /* Writes one element: count, data, terminator or padding. */
-static bool put_element(struct encoder *encoder, unsigned index, const struct json_value *value,
+static bool put_element(struct encoder *encoder, unsigned index, const struct etw_json_value *value,
 			const struct old_bytes *old)
 {
-	const struct field *field = &encoder->schema->fields[index];
-	struct payload *out = encoder->out;
-	bool chars = field_is_text_of_chars(field);
+	const struct etw_field *field = &encoder->schema->fields[index];
+	struct etw_payload *out = encoder->out;
+	bool chars = etw_field_is_text_of_chars(field);
 	uint32_t prefix = field_prefix_size(field->type);
 	size_t start;
 
 	if (old->at && !encoder->rewrite && encode_is_same(field, &old->element, value)) {
-		payload_bytes(out, old->at, old->size);
-		return field_is_list(field) || references_as_before(encoder, index);
+		etw_payload_bytes(out, old->at, old->size);
+		return etw_field_is_list(field) || references_as_before(encoder, index);
 	}
-	if (chars && field->count_type == FIELD_COUNT_PREFIX) {
+	if (chars && field->count_type == ETW_FIELD_COUNT_PREFIX) {
 		prefix = 2;
 	}
-	payload_zeros(out, prefix);
-	if (field->type == FIELD_KERNEL_SID) {
+	etw_payload_zeros(out, prefix);
+	if (field->type == ETW_FIELD_KERNEL_SID) {
 		put_kernel_sid(encoder, value, old);
 	}
 	start = out->size;
-	if (!encode_value(field, value, out, encoder->err)) {
+	if (!etw_encode_value(field, value, out, encoder->err)) {
 		return false;
 	}
 	if (chars) {
@@ -356,9 +356,9 @@ static bool put_element(struct encoder *encoder, unsigned index, const struct js
 /* Asks the visitor about an element, and copies or replaces it. */
 static bool visit_element(struct encoder *encoder, unsigned index, const struct old_bytes *old)
 {
-	const struct field *field = &encoder->schema->fields[index];
-	struct json_value text = { .type = JSON_TEXT };
-	enum encode_answer answer;
+	const struct etw_field *field = &encoder->schema->fields[index];
+	struct etw_json_value text = { .type = JSON_TEXT };
+	enum etw_encode_answer answer;
 	bool written;
 
 	text_clear(&encoder->new_value);
@@ -366,7 +366,7 @@ static bool visit_element(struct encoder *encoder, unsigned index, const struct 
 	if (encoder->new_value.failed) {
 		return error_no_memory(encoder->err, "a new value");
 	}
-	if (answer == ENCODE_TEXT && !old->element.cut) {
+	if (answer == ETW_ENCODE_TEXT && !old->element.cut) {
 		text.text = encoder->new_value.data ? encoder->new_value.data : "";
 		text.size = encoder->new_value.size;
 		encoder->rewrite = true;
@@ -374,14 +374,14 @@ static bool visit_element(struct encoder *encoder, unsigned index, const struct 
 		encoder->rewrite = false;
 		return written;
 	}
-	payload_bytes(encoder->out, old->at, old->size);
-	if (answer == ENCODE_BYTES && encoder->new_value.size == old->element.size &&
+	etw_payload_bytes(encoder->out, old->at, old->size);
+	if (answer == ETW_ENCODE_BYTES && encoder->new_value.size == old->element.size &&
 	    old->element.size > 0 && !encoder->out->failed) {
 		memcpy(encoder->out->bytes + encoder->out->size - old->size +
 			       (old->element.at - old->at),
 		       encoder->new_value.data, old->element.size);
 	}
-	return field_is_list(field) || references_as_before(encoder, index);
+	return etw_field_is_list(field) || references_as_before(encoder, index);
 }
 
 /* ---- lists ---- */
@@ -389,40 +389,41 @@ static bool visit_element(struct encoder *encoder, unsigned index, const struct 
 /* Writes the number of elements where the field has it. */
 static bool put_count(struct encoder *encoder, unsigned index, size_t count, bool changed)
 {
-	const struct field *field = &encoder->schema->fields[index];
+	const struct etw_field *field = &encoder->schema->fields[index];
 
-	switch ((enum field_count_type)field->count_type) {
-	case FIELD_COUNT_FIXED:
+	switch ((enum etw_field_count_type)field->count_type) {
+	case ETW_FIELD_COUNT_FIXED:
 		return count == field->count ||
-		       error_set(encoder->err, ERROR_FORMAT,
+		       error_set(encoder->err, ETW_ERROR_FORMAT,
 				 "expected a list of %u elements, found %zu", field->count, count);
-	case FIELD_COUNT_FIELD:
+	case ETW_FIELD_COUNT_FIELD:
 		if (count > UINT32_MAX - 1) {
 			break;
 		}
 		return changed ? refer(encoder, field->count, index, (uint32_t)count) :
 				 refer_as_before(encoder, field->count, index);
-	case FIELD_COUNT_PREFIX:
+	case ETW_FIELD_COUNT_PREFIX:
 		if (count > UINT16_MAX) {
 			break;
 		}
-		payload_u16(encoder->out, (uint16_t)count);
+		etw_payload_u16(encoder->out, (uint16_t)count);
 		return true;
-	case FIELD_SCALAR:
-	case FIELD_COUNT_REST:
+	case ETW_FIELD_SCALAR:
+	case ETW_FIELD_COUNT_REST:
 		return true;
 	}
-	return error_set(encoder->err, ERROR_FORMAT, "a list of %zu elements is too long", count);
+	return error_set(encoder->err, ETW_ERROR_FORMAT, "a list of %zu elements is too long",
+			 count);
 }
 
 /* The next element of the old list; false at its end. */
-static bool next_old(const struct field *field, const struct field_slice *list, uint32_t *offset,
-		     struct old_bytes *old)
+static bool next_old(const struct etw_field *field, const struct etw_field_slice *list,
+		     uint32_t *offset, struct old_bytes *old)
 {
 	uint32_t start = *offset;
 
 	*old = (struct old_bytes){ .at = NULL };
-	if (!list || !field_next_element(field, list, offset, &old->element)) {
+	if (!list || !etw_field_next_element(field, list, offset, &old->element)) {
 		return false;
 	}
 	old->at = list->at + start;
@@ -430,16 +431,16 @@ static bool next_old(const struct field *field, const struct field_slice *list, 
 	return true;
 }
 
-static bool put_list(struct encoder *encoder, unsigned index, const struct json_value *value,
-		     const struct field_slice *list)
+static bool put_list(struct encoder *encoder, unsigned index, const struct etw_json_value *value,
+		     const struct etw_field_slice *list)
 {
-	const struct field *field = &encoder->schema->fields[index];
-	const struct json_value *item = value ? value->first : NULL;
+	const struct etw_field *field = &encoder->schema->fields[index];
+	const struct etw_json_value *item = value ? value->first : NULL;
 	struct old_bytes old;
 	uint32_t offset = 0;
 
 	if (value && value->type != JSON_ARRAY) {
-		return error_set(encoder->err, ERROR_FORMAT, "expected a list, found %s",
+		return error_set(encoder->err, ETW_ERROR_FORMAT, "expected a list, found %s",
 				 json_type_name(value->type));
 	}
 	if (!put_count(encoder, index, value ? value->count : list->count, value != NULL)) {
@@ -456,31 +457,33 @@ static bool put_list(struct encoder *encoder, unsigned index, const struct json_
 			return false;
 		}
 	}
-	return value || field->length_type != FIELD_LENGTH_FIELD ||
+	return value || field->length_type != ETW_FIELD_LENGTH_FIELD ||
 	       refer_as_before(encoder, field->length, index);
 }
 
 /* ---- fields ---- */
 
 static bool put_fields(struct encoder *encoder, unsigned first, unsigned end,
-		       const struct json_value *object, bool has_old, unsigned *missing);
+		       const struct etw_json_value *object, bool has_old, unsigned *missing);
 
 /*
  * The member with the name of a field. Dumps have members in the order of fields, also when two
  * have the same name, so the search begins behind the last one found.
  */
-static const struct json_value *find_member(const struct json_value *object,
-					    const struct json_value **last, const char *name)
+static const struct etw_json_value *find_member(const struct etw_json_value *object,
+						const struct etw_json_value **last,
+						const char *name)
 {
-	const struct json_value *begin = *last ? (*last)->next : object->first;
+	const struct etw_json_value *begin = *last ? (*last)->next : object->first;
 
-	for (const struct json_value *value = begin; value; value = value->next) {
+	for (const struct etw_json_value *value = begin; value; value = value->next) {
 		if (strcmp(value->key, name) == 0) {
 			*last = value;
 			return value;
 		}
 	}
-	for (const struct json_value *value = object->first; value != begin; value = value->next) {
+	for (const struct etw_json_value *value = object->first; value != begin;
+	     value = value->next) {
 		if (strcmp(value->key, name) == 0) {
 			*last = value;
 			return value;
@@ -489,7 +492,7 @@ static const struct json_value *find_member(const struct json_value *object,
 	return NULL;
 }
 
-static const struct json_value *change_of(const struct encoder *encoder, unsigned index)
+static const struct etw_json_value *change_of(const struct encoder *encoder, unsigned index)
 {
 	for (size_t i = 0; i < encoder->change_count; i++) {
 		if (encoder->changes[i].index == index) {
@@ -500,34 +503,36 @@ static const struct json_value *change_of(const struct encoder *encoder, unsigne
 }
 
 /* The members of one structure. */
-static bool put_members(struct encoder *encoder, unsigned index, const struct json_value *value,
+static bool put_members(struct encoder *encoder, unsigned index, const struct etw_json_value *value,
 			bool has_old)
 {
-	const struct schema *schema = encoder->schema;
-	unsigned end = field_behind(schema, index);
+	const struct etw_schema *schema = encoder->schema;
+	unsigned end = etw_field_behind(schema, index);
 	unsigned missing = end;
 
 	if (value && value->type != JSON_OBJECT) {
-		return error_set(encoder->err, ERROR_FORMAT, "expected an object, found %s",
+		return error_set(encoder->err, ETW_ERROR_FORMAT, "expected an object, found %s",
 				 json_type_name(value->type));
 	}
 	if (!put_fields(encoder, index + 1, end, value, has_old, &missing)) {
 		return false;
 	}
-	return missing == end || error_set(encoder->err, ERROR_FORMAT, "its member %s is missing",
-					   schema->fields[missing].name);
+	return missing == end ||
+	       error_set(encoder->err, ETW_ERROR_FORMAT, "its member %s is missing",
+			 schema->fields[missing].name);
 }
 
-static bool put_structs(struct encoder *encoder, unsigned index, const struct json_value *value,
+static bool put_structs(struct encoder *encoder, unsigned index, const struct etw_json_value *value,
 			bool has_old)
 {
-	const struct field_slice *list = &encoder->slices[index];
-	const struct json_value *item = value ? value->first : NULL;
+	const struct etw_field_slice *list = &encoder->slices[index];
+	const struct etw_json_value *item = value ? value->first : NULL;
 	uint32_t offset = 0;
 	size_t count = value ? value->count : list->count;
 
 	if (value && value->type != JSON_ARRAY) {
-		return error_set(encoder->err, ERROR_FORMAT, "expected a list of objects, found %s",
+		return error_set(encoder->err, ETW_ERROR_FORMAT,
+				 "expected a list of objects, found %s",
 				 json_type_name(value->type));
 	}
 	if (!put_count(encoder, index, count, value != NULL)) {
@@ -538,8 +543,8 @@ static bool put_structs(struct encoder *encoder, unsigned index, const struct js
 		if (has_old) {
 			encoder->position =
 				(uint32_t)(list->at - encoder->record->payload) + offset;
-			has_old = field_next_struct(encoder->schema, index, encoder->record,
-						    encoder->slices, &offset);
+			has_old = etw_field_next_struct(encoder->schema, index, encoder->record,
+							encoder->slices, &offset);
 		}
 		if (!has_old && !item) {
 			break;
@@ -553,21 +558,21 @@ static bool put_structs(struct encoder *encoder, unsigned index, const struct js
 }
 
 /* A field that is no structure. */
-static bool put_leaf(struct encoder *encoder, unsigned index, const struct json_value *value,
+static bool put_leaf(struct encoder *encoder, unsigned index, const struct etw_json_value *value,
 		     bool has_old)
 {
-	const struct field *field = &encoder->schema->fields[index];
-	const struct field_slice *slice = has_old ? &encoder->slices[index] : NULL;
+	const struct etw_field *field = &encoder->schema->fields[index];
+	const struct etw_field_slice *slice = has_old ? &encoder->slices[index] : NULL;
 	struct old_bytes old = { .at = NULL };
 
 	if (++encoder->values > VALUES_MOST) {
-		return error_set(encoder->err, ERROR_LIMIT, "the payload has too many values");
+		return error_set(encoder->err, ETW_ERROR_LIMIT, "the payload has too many values");
 	}
 	encoder->references[index] = (struct reference){ .at = (uint32_t)encoder->out->size };
 	if (has_old) {
 		uint32_t end = (uint32_t)(slice->at - encoder->record->payload) + slice->size;
 
-		if (field->type == FIELD_KERNEL_SID && slice->size == 0) {
+		if (field->type == ETW_FIELD_KERNEL_SID && slice->size == 0) {
 			end += 4; /* the zero bytes that say: no SID */
 		}
 		old.at = encoder->record->payload + encoder->position;
@@ -576,10 +581,10 @@ static bool put_leaf(struct encoder *encoder, unsigned index, const struct json_
 		encoder->position = end;
 	}
 	if (!value && !encoder->visit) {
-		payload_bytes(encoder->out, old.at, old.size);
+		etw_payload_bytes(encoder->out, old.at, old.size);
 		return references_as_before(encoder, index);
 	}
-	if (field_is_list(field)) {
+	if (etw_field_is_list(field)) {
 		return put_list(encoder, index, value, slice);
 	}
 	return value ? put_element(encoder, index, value, &old) :
@@ -591,16 +596,16 @@ static bool put_leaf(struct encoder *encoder, unsigned index, const struct json_
  * *missing is its index.
  */
 static bool put_fields(struct encoder *encoder, unsigned first, unsigned end,
-		       const struct json_value *object, bool has_old, unsigned *missing)
+		       const struct etw_json_value *object, bool has_old, unsigned *missing)
 {
-	const struct schema *schema = encoder->schema;
-	const struct json_value *last = NULL;
+	const struct etw_schema *schema = encoder->schema;
+	const struct etw_json_value *last = NULL;
 	size_t used = 0;
 
-	for (unsigned i = first; i < end; i = field_behind(schema, i)) {
-		const struct field *field = &schema->fields[i];
-		const struct json_value *value = object ? find_member(object, &last, field->name) :
-							  change_of(encoder, i);
+	for (unsigned i = first; i < end; i = etw_field_behind(schema, i)) {
+		const struct etw_field *field = &schema->fields[i];
+		const struct etw_json_value *value =
+			object ? find_member(object, &last, field->name) : change_of(encoder, i);
 		bool done;
 
 		if (!value && !has_old) {
@@ -608,14 +613,14 @@ static bool put_fields(struct encoder *encoder, unsigned first, unsigned end,
 			break;
 		}
 		used += value != NULL;
-		if (field->type != FIELD_STRUCT) {
+		if (field->type != ETW_FIELD_STRUCT) {
 			done = put_leaf(encoder, i, value, has_old);
-		} else if (field->count_type == FIELD_SCALAR) {
+		} else if (field->count_type == ETW_FIELD_SCALAR) {
 			done = put_members(encoder, i, value, has_old);
 		} else {
 			done = put_structs(encoder, i, value, has_old);
 			if (has_old) {
-				const struct field_slice *list = &encoder->slices[i];
+				const struct etw_field_slice *list = &encoder->slices[i];
 
 				encoder->position =
 					(uint32_t)(list->at - encoder->record->payload) +
@@ -627,19 +632,20 @@ static bool put_fields(struct encoder *encoder, unsigned first, unsigned end,
 		}
 	}
 	if (object && used < object->count) {
-		for (const struct json_value *value = object->first; value; value = value->next) {
+		for (const struct etw_json_value *value = object->first; value;
+		     value = value->next) {
 			unsigned i = first;
 
 			while (i < end && strcmp(schema->fields[i].name, value->key) != 0) {
-				i = field_behind(schema, i);
+				i = etw_field_behind(schema, i);
 			}
 			if (i == end && strcmp(value->key, "_rest") != 0 &&
 			    strcmp(value->key, "_truncated") != 0) {
-				return error_set(encoder->err, ERROR_FORMAT,
+				return error_set(encoder->err, ETW_ERROR_FORMAT,
 						 "the event has no field %.100s", value->key);
 			}
 			if (i < end && *missing < end && i > *missing) {
-				return error_set(encoder->err, ERROR_FORMAT,
+				return error_set(encoder->err, ETW_ERROR_FORMAT,
 						 "%s is missing, but %s, which stands behind it, "
 						 "is there",
 						 schema->fields[*missing].name, value->key);
@@ -670,7 +676,7 @@ static bool finish(struct encoder *encoder, bool done)
 		return error_no_memory(encoder->err, "a payload");
 	}
 	if (done && encoder->out->size > UINT16_MAX) {
-		return error_set(encoder->err, ERROR_FORMAT,
+		return error_set(encoder->err, ETW_ERROR_FORMAT,
 				 "the payload would have %zu bytes, but an event has at most 65535",
 				 encoder->out->size);
 	}
@@ -683,14 +689,14 @@ static bool finish(struct encoder *encoder, bool done)
  */
 static bool visit_cut_list(struct encoder *encoder, unsigned index)
 {
-	const struct field *field = &encoder->schema->fields[index];
-	const struct field_slice *list = &encoder->slices[index];
+	const struct etw_field *field = &encoder->schema->fields[index];
+	const struct etw_field_slice *list = &encoder->slices[index];
 	const uint8_t *payload = encoder->record->payload;
 	uint32_t prefix = (uint32_t)(list->at - payload) - encoder->position;
 	struct old_bytes old;
 	uint32_t offset = 0;
 
-	payload_bytes(encoder->out, payload + encoder->position, prefix); /* the count */
+	etw_payload_bytes(encoder->out, payload + encoder->position, prefix); /* the count */
 	encoder->position += prefix;
 	while (next_old(field, list, &offset, &old)) {
 		encoder->position += old.size;
@@ -710,13 +716,13 @@ static bool visit_cut(struct encoder *encoder, unsigned first, unsigned whole)
 	const uint8_t *payload = encoder->record->payload;
 
 	for (unsigned i = first; i <= whole && i < encoder->schema->field_count; i++) {
-		const struct field *field = &encoder->schema->fields[i];
-		const struct field_slice *slice = &encoder->slices[i];
+		const struct etw_field *field = &encoder->schema->fields[i];
+		const struct etw_field_slice *slice = &encoder->slices[i];
 
-		if (field_is_struct_array(field) || !slice->at) {
+		if (etw_field_is_struct_array(field) || !slice->at) {
 			return true;
 		}
-		if (field->type == FIELD_STRUCT) {
+		if (field->type == ETW_FIELD_STRUCT) {
 			continue;
 		}
 		if (!slice->cut) {
@@ -725,11 +731,11 @@ static bool visit_cut(struct encoder *encoder, unsigned first, unsigned whole)
 			}
 			continue;
 		}
-		if (field_is_list(field) && field->type <= FIELD_DOUBLE) {
+		if (etw_field_is_list(field) && field->type <= ETW_FIELD_DOUBLE) {
 			if (!visit_cut_list(encoder, i)) {
 				return field_error(encoder, i);
 			}
-		} else if (!field_is_list(field)) {
+		} else if (!etw_field_is_list(field)) {
 			struct old_bytes old = { .at = payload + encoder->position,
 						 .size = (uint32_t)(slice->at - payload) +
 							 slice->size - encoder->position,
@@ -752,13 +758,14 @@ static bool visit_cut(struct encoder *encoder, unsigned first, unsigned whole)
 static void add_cut_bytes(struct encoder *encoder, size_t size)
 {
 	while (!encoder->out->failed && encoder->out->size < size) {
-		payload_u8(encoder->out, 0xff);
+		etw_payload_u8(encoder->out, 0xff);
 	}
 }
 
-bool encode_changed(const struct schema *schema, const struct event_record *record,
-		    const struct encode_change *changes, size_t change_count, encode_visitor *visit,
-		    void *context, struct payload *out, struct error *err)
+bool etw_encode_changed(const struct etw_schema *schema, const struct etw_record *record,
+			const struct etw_encode_change *changes, size_t change_count,
+			etw_encode_visitor *visit, void *context, struct etw_payload *out,
+			struct etw_error *err)
 {
 	struct encoder encoder = { .schema = schema,
 				   .record = record,
@@ -775,12 +782,13 @@ bool encode_changed(const struct schema *schema, const struct event_record *reco
 		return finish(&encoder, false);
 	}
 	if (schema->field_count > 0) {
-		whole = fields_walk(schema, schema->field_count - 1U, record, encoder.slices, NULL);
+		whole = etw_fields_walk(schema, schema->field_count - 1U, record, encoder.slices,
+					NULL);
 	}
-	end = schema_end_of_whole(schema, whole);
+	end = etw_schema_end_of_whole(schema, whole);
 	for (size_t i = 0; i < change_count; i++) {
 		if (changes[i].index >= end) {
-			error_set(err, ERROR_FORMAT, "the payload ends before or in %s",
+			error_set(err, ETW_ERROR_FORMAT, "the payload ends before or in %s",
 				  schema->fields[changes[i].index].name);
 			return finish(&encoder, false);
 		}
@@ -790,27 +798,27 @@ bool encode_changed(const struct schema *schema, const struct event_record *reco
 	if (done && visit && whole < schema->field_count) {
 		add_cut_bytes(&encoder, out->size + record->payload_size - encoder.position);
 	} else if (done && visit) {
-		payload_zeros(out, record->payload_size - encoder.position);
+		etw_payload_zeros(out, record->payload_size - encoder.position);
 	} else if (done) {
-		payload_bytes(out, record->payload + encoder.position,
-			      record->payload_size - encoder.position);
+		etw_payload_bytes(out, record->payload + encoder.position,
+				  record->payload_size - encoder.position);
 	}
 	return finish(&encoder, done);
 }
 
 /* The number of bytes behind the fields that a dump shows. */
-static bool add_unknown(struct encoder *encoder, const struct json_value *fields, size_t size)
+static bool add_unknown(struct encoder *encoder, const struct etw_json_value *fields, size_t size)
 {
-	const struct json_value *rest = json_member(fields, "_rest");
-	const struct json_value *truncated = json_member(fields, "_truncated");
+	const struct etw_json_value *rest = json_member(fields, "_rest");
+	const struct etw_json_value *truncated = json_member(fields, "_truncated");
 	uint64_t count = 0;
 
 	if (rest && (rest->type != JSON_NUMBER || !parse_u64(rest->text, rest->size, &count) ||
 		     count > UINT16_MAX)) {
-		return error_set(encoder->err, ERROR_FORMAT,
+		return error_set(encoder->err, ETW_ERROR_FORMAT,
 				 "_rest: expected a whole number from 0 to 65535");
 	}
-	payload_zeros(encoder->out, (size_t)count);
+	etw_payload_zeros(encoder->out, (size_t)count);
 	if (truncated && truncated->type == JSON_TRUE) {
 		add_cut_bytes(encoder, size);
 	}
@@ -820,20 +828,21 @@ static bool add_unknown(struct encoder *encoder, const struct json_value *fields
 /* A dump does not show whether the last text has a terminator, but the size says it. */
 static void drop_terminator(struct encoder *encoder, unsigned missing, size_t size)
 {
-	const struct field *last = missing > 0 ? &encoder->schema->fields[missing - 1] : NULL;
+	const struct etw_field *last = missing > 0 ? &encoder->schema->fields[missing - 1] : NULL;
 
-	if (last && last->count_type == FIELD_SCALAR && last->length_type == FIELD_LENGTH_TYPE &&
-	    (last->type == FIELD_WSTRING || last->type == FIELD_ASTRING) && size > 0 &&
-	    encoder->out->size == size + field_unit_size(last)) {
+	if (last && last->count_type == ETW_FIELD_SCALAR &&
+	    last->length_type == ETW_FIELD_LENGTH_TYPE &&
+	    (last->type == ETW_FIELD_WSTRING || last->type == ETW_FIELD_ASTRING) && size > 0 &&
+	    encoder->out->size == size + etw_field_unit_size(last)) {
 		encoder->out->size = size;
 	}
 }
 
-bool encode_fields(const struct schema *schema, const struct json_value *fields, size_t size,
-		   struct payload *out, struct error *err)
+bool etw_encode_fields(const struct etw_schema *schema, const struct etw_json_value *fields,
+		       size_t size, struct etw_payload *out, struct etw_error *err)
 {
-	struct event_record none = { .payload = (const uint8_t *)"",
-				     .pointer_size = out->pointer_size };
+	struct etw_record none = { .payload = (const uint8_t *)"",
+				   .pointer_size = out->pointer_size };
 	struct encoder encoder = {
 		.schema = schema, .record = &none, .out = out, .err = err, .fresh = true
 	};
@@ -844,7 +853,7 @@ bool encode_fields(const struct schema *schema, const struct json_value *fields,
 		return finish(&encoder, false);
 	}
 	if (fields->type != JSON_OBJECT) {
-		error_set(err, ERROR_FORMAT, "expected an object, found %s",
+		error_set(err, ETW_ERROR_FORMAT, "expected an object, found %s",
 			  json_type_name(fields->type));
 		return finish(&encoder, false);
 	}
@@ -856,15 +865,16 @@ bool encode_fields(const struct schema *schema, const struct json_value *fields,
 	return finish(&encoder, done);
 }
 
-size_t encode_room(const struct field *field, const struct field_slice *element)
+size_t etw_encode_room(const struct etw_field *field, const struct etw_field_slice *element)
 {
-	bool chars = field_is_text_of_chars(field);
+	bool chars = etw_field_is_text_of_chars(field);
 
-	if (chars ? field->count_type == FIELD_SCALAR || field->count_type == FIELD_COUNT_FIXED :
-		    field_has_length(field) &&
-			    (field->length_type == FIELD_LENGTH_FIXED ||
-			     (field->length_type == FIELD_LENGTH_FIELD && field_is_list(field)))) {
-		return element->size / field_unit_size(field);
+	if (chars ? field->count_type == ETW_FIELD_SCALAR ||
+			    field->count_type == ETW_FIELD_COUNT_FIXED :
+		    field_has_length(field) && (field->length_type == ETW_FIELD_LENGTH_FIXED ||
+						(field->length_type == ETW_FIELD_LENGTH_FIELD &&
+						 etw_field_is_list(field)))) {
+		return element->size / etw_field_unit_size(field);
 	}
 	return SIZE_MAX;
 }

@@ -20,28 +20,29 @@
 #include "lib/source/payload.h"
 
 /* A new value for one field, a member of a single structure among them. */
-struct encode_change {
-	unsigned index; /* in the schema, as schema_find_field() returns it */
-	const struct json_value *value;
+struct etw_encode_change {
+	unsigned index; /* in the schema, as etw_schema_find_field() returns it */
+	const struct etw_json_value *value;
 };
 
 /*
  * Sees one value of a payload: a scalar, a text, or one element of a list. What it asks for:
  *
- * ENCODE_KEEP    the bytes stay;
- * ENCODE_TEXT    new_value is the new text, UTF-8, of any length that encode_room() allows; it is
- *                written in any case, with nothing of the old bytes behind it;
- * ENCODE_BYTES   new_value has as many bytes as the element, which replace them.
+ * ETW_ENCODE_KEEP    the bytes stay;
+ * ETW_ENCODE_TEXT    new_value is the new text, UTF-8, of any length that etw_encode_room() allows;
+ * it is written in any case, with nothing of the old bytes behind it; ETW_ENCODE_BYTES   new_value
+ * has as many bytes as the element, which replace them.
  *
- * A value that the payload cut short (element->cut) takes no ENCODE_TEXT.
+ * A value that the payload cut short (element->cut) takes no ETW_ENCODE_TEXT.
  */
-enum encode_answer { ENCODE_KEEP, ENCODE_TEXT, ENCODE_BYTES };
-typedef enum encode_answer encode_visitor(void *context, const struct field *field,
-					  const struct field_slice *element,
-					  struct text *new_value);
+enum etw_encode_answer { ETW_ENCODE_KEEP, ETW_ENCODE_TEXT, ETW_ENCODE_BYTES };
+typedef enum etw_encode_answer etw_encode_visitor(void *context, const struct etw_field *field,
+						  const struct etw_field_slice *element,
+						  struct etw_text *new_value);
 
-/* Units (field_unit_size()) that a text may have in the place of this one; SIZE_MAX: any number. */
-size_t encode_room(const struct field *field, const struct field_slice *element);
+/* Units (etw_field_unit_size()) that a text may have in the place of this one; SIZE_MAX: any
+ * number. */
+size_t etw_encode_room(const struct etw_field *field, const struct etw_field_slice *element);
 
 /*
  * Copies the payload of the record with some values changed. All other bytes stay as they are,
@@ -51,13 +52,14 @@ size_t encode_room(const struct field *field, const struct field_slice *element)
  * @visit:  NULL or a visitor of all values that have no change; bytes behind the last field then
  *          become zero, and those of a structure or an element of a list that is cut become 0xff,
  *          which leaves it cut.
- * @out:    gets the payload; payload_init() with the pointer size of the record.
+ * @out:    gets the payload; etw_payload_init() with the pointer size of the record.
  *
  * False, with a sentence that names the field, when a value does not fit.
  */
-bool encode_changed(const struct schema *schema, const struct event_record *record,
-		    const struct encode_change *changes, size_t change_count, encode_visitor *visit,
-		    void *context, struct payload *out, struct error *err);
+bool etw_encode_changed(const struct etw_schema *schema, const struct etw_record *record,
+			const struct etw_encode_change *changes, size_t change_count,
+			etw_encode_visitor *visit, void *context, struct etw_payload *out,
+			struct etw_error *err);
 
 /*
  * Makes a payload of values alone. Fields at the end may be missing, as in a payload that ends
@@ -69,7 +71,7 @@ bool encode_changed(const struct schema *schema, const struct event_record *reco
  *           again.
  * @size:    bytes of the payload that was dumped; 0: not known.
  */
-bool encode_fields(const struct schema *schema, const struct json_value *fields, size_t size,
-		   struct payload *out, struct error *err);
+bool etw_encode_fields(const struct etw_schema *schema, const struct etw_json_value *fields,
+		       size_t size, struct etw_payload *out, struct etw_error *err);
 
 #endif

@@ -22,33 +22,33 @@
 #include "base/text.h"
 #include "lib/decode/text_forms.h"
 
-static bool wrong(const char *what, const struct json_value *value, struct error *err)
+static bool wrong(const char *what, const struct etw_json_value *value, struct etw_error *err)
 {
 	if (value->type == JSON_NUMBER || value->type == JSON_TEXT) {
-		return error_set(err, ERROR_FORMAT, "expected %s, found %s%.60s%s", what,
+		return error_set(err, ETW_ERROR_FORMAT, "expected %s, found %s%.60s%s", what,
 				 value->type == JSON_TEXT ? "\"" : "", value->text,
 				 value->type == JSON_TEXT ? "\"" : "");
 	}
-	return error_set(err, ERROR_FORMAT, "expected %s, found %s", what,
+	return error_set(err, ETW_ERROR_FORMAT, "expected %s, found %s", what,
 			 json_type_name(value->type));
 }
 
 /* ---- numbers ---- */
 
 /* The bytes of an integer of the type. */
-static unsigned integer_size(const struct field *field, unsigned wide)
+static unsigned integer_size(const struct etw_field *field, unsigned wide)
 {
 	return field_element_size(field, wide);
 }
 
-static bool is_bool(const struct field *field)
+static bool is_bool(const struct etw_field *field)
 {
-	return field->type >= FIELD_BOOL8 && field->type <= FIELD_BOOL32;
+	return field->type >= ETW_FIELD_BOOL8 && field->type <= ETW_FIELD_BOOL32;
 }
 
-/* Reads the integer as field_u64() gives it; false if the value is none of the type. */
-static bool read_integer(const struct field *field, unsigned wide, const struct json_value *value,
-			 uint64_t *number)
+/* Reads the integer as etw_field_u64() gives it; false if the value is none of the type. */
+static bool read_integer(const struct etw_field *field, unsigned wide,
+			 const struct etw_json_value *value, uint64_t *number)
 {
 	unsigned bits = 8 * integer_size(field, wide);
 	uint32_t named;
@@ -67,13 +67,13 @@ static bool read_integer(const struct field *field, unsigned wide, const struct 
 		return true;
 	}
 	if (value->type == JSON_TEXT && field->map &&
-	    value_map_value(field->map, value->text, value->size, &named)) {
+	    etw_value_map_value(field->map, value->text, value->size, &named)) {
 		/* The map names the bits of the payload: of a signed number the sign is among them.
 		 */
 		*number = named;
 		return bits >= 32 || named < UINT32_C(1) << bits;
 	}
-	if (field_is_signed(field)) {
+	if (etw_field_is_signed(field)) {
 		if (!parse_i64(value->text, value->size, &negative)) {
 			return false;
 		}
@@ -85,8 +85,8 @@ static bool read_integer(const struct field *field, unsigned wide, const struct 
 	       (bits == 64 || *number < UINT64_C(1) << bits);
 }
 
-static bool put_integer(const struct field *field, const struct json_value *value,
-			struct payload *out, struct error *err)
+static bool put_integer(const struct etw_field *field, const struct etw_json_value *value,
+			struct etw_payload *out, struct etw_error *err)
 {
 	unsigned wide = out->pointer_size == 8;
 	unsigned size = integer_size(field, wide);
@@ -99,7 +99,7 @@ static bool put_integer(const struct field *field, const struct json_value *valu
 		if (is_bool(field)) {
 			return wrong("true or false", value, err);
 		}
-		if (field_is_signed(field)) {
+		if (etw_field_is_signed(field)) {
 			snprintf(range, sizeof range, "a whole number from %" PRId64 " to %" PRId64,
 				 -(int64_t)(most >> 1) - 1, (int64_t)(most >> 1));
 		} else {
@@ -107,18 +107,19 @@ static bool put_integer(const struct field *field, const struct json_value *valu
 		}
 		return wrong(range, value, err);
 	}
-	if (field->type == FIELD_PORT) {
-		payload_port(out, (uint16_t)number);
+	if (field->type == ETW_FIELD_PORT) {
+		etw_payload_port(out, (uint16_t)number);
 		return true;
 	}
 	for (unsigned i = 0; i < size; i++) {
-		payload_u8(out, (uint8_t)(number >> (8 * i)));
+		etw_payload_u8(out, (uint8_t)(number >> (8 * i)));
 	}
 	return true;
 }
 
 /* False for a number that the type can only take for infinite. */
-static bool read_floating(const struct field *field, const struct json_value *value, double *number)
+static bool read_floating(const struct etw_field *field, const struct etw_json_value *value,
+			  double *number)
 {
 	char *end;
 
@@ -130,14 +131,14 @@ static bool read_floating(const struct field *field, const struct json_value *va
 		return false;
 	}
 	/* A float that is shown with few digits is itself only when it is read as a float. */
-	*number = field->type == FIELD_FLOAT ? (double)strtof(value->text, &end) :
-					       strtod(value->text, &end);
+	*number = field->type == ETW_FIELD_FLOAT ? (double)strtof(value->text, &end) :
+						   strtod(value->text, &end);
 	return end == value->text + value->size &&
 	       (!isinf(*number) || !strpbrk(value->text, "0123456789"));
 }
 
-static bool put_floating(const struct field *field, const struct json_value *value,
-			 struct payload *out, struct error *err)
+static bool put_floating(const struct etw_field *field, const struct etw_json_value *value,
+			 struct etw_payload *out, struct etw_error *err)
 {
 	double number;
 	float narrow;
@@ -145,24 +146,25 @@ static bool put_floating(const struct field *field, const struct json_value *val
 	uint64_t bits64;
 
 	if (!read_floating(field, value, &number)) {
-		return wrong(field->type == FIELD_FLOAT ? "a number of single precision" :
-							  "a number of double precision",
+		return wrong(field->type == ETW_FIELD_FLOAT ? "a number of single precision" :
+							      "a number of double precision",
 			     value, err);
 	}
-	if (field->type == FIELD_FLOAT) {
+	if (field->type == ETW_FIELD_FLOAT) {
 		narrow = (float)number;
 		memcpy(&bits32, &narrow, sizeof bits32);
-		payload_u32(out, bits32);
+		etw_payload_u32(out, bits32);
 	} else {
 		memcpy(&bits64, &number, sizeof bits64);
-		payload_u64(out, bits64);
+		etw_payload_u64(out, bits64);
 	}
 	return true;
 }
 
 /* ---- forms of ours ---- */
 
-static bool put_ip4(const struct json_value *value, struct payload *out, struct error *err)
+static bool put_ip4(const struct etw_json_value *value, struct etw_payload *out,
+		    struct etw_error *err)
 {
 	struct address_range range;
 
@@ -170,11 +172,12 @@ static bool put_ip4(const struct json_value *value, struct payload *out, struct 
 	    !address_range_parse(value->text, &range)) {
 		return wrong("an address such as 10.0.0.1", value, err);
 	}
-	payload_bytes(out, range.bytes + 12, 4);
+	etw_payload_bytes(out, range.bytes + 12, 4);
 	return true;
 }
 
-static bool put_ip6(const struct json_value *value, struct payload *out, struct error *err)
+static bool put_ip6(const struct etw_json_value *value, struct etw_payload *out,
+		    struct etw_error *err)
 {
 	struct address_range range;
 
@@ -182,18 +185,19 @@ static bool put_ip6(const struct json_value *value, struct payload *out, struct 
 	    !address_range_parse(value->text, &range)) {
 		return wrong("an address such as 2001:db8::1", value, err);
 	}
-	payload_bytes(out, range.bytes, 16);
+	etw_payload_bytes(out, range.bytes, 16);
 	return true;
 }
 
-static bool put_guid(const struct json_value *value, struct payload *out, struct error *err)
+static bool put_guid(const struct etw_json_value *value, struct etw_payload *out,
+		     struct etw_error *err)
 {
-	struct guid guid;
+	struct etw_guid guid;
 
 	if (value->type != JSON_TEXT || !guid_parse(value->text, &guid)) {
 		return wrong("a GUID such as 01020304-0506-0708-090a-0b0c0d0e0f10", value, err);
 	}
-	payload_guid(out, &guid);
+	etw_payload_guid(out, &guid);
 	return true;
 }
 
@@ -209,7 +213,8 @@ static unsigned day_of_week(unsigned year, unsigned month, unsigned day)
 	return (y + y / 4 - y / 100 + y / 400 + shifts[month - 1] + day) % 7;
 }
 
-static bool put_system_time(const struct json_value *value, struct payload *out, struct error *err)
+static bool put_system_time(const struct etw_json_value *value, struct etw_payload *out,
+			    struct etw_error *err)
 {
 	static const char separators[] = "--T::."; /* behind year, month, … second */
 	unsigned numbers[7];
@@ -226,16 +231,17 @@ static bool put_system_time(const struct json_value *value, struct payload *out,
 		numbers[i] = (unsigned)number;
 		at += digits + 1;
 	}
-	payload_u16(out, (uint16_t)numbers[0]);
-	payload_u16(out, (uint16_t)numbers[1]);
-	payload_u16(out, (uint16_t)day_of_week(numbers[0], numbers[1], numbers[2]));
+	etw_payload_u16(out, (uint16_t)numbers[0]);
+	etw_payload_u16(out, (uint16_t)numbers[1]);
+	etw_payload_u16(out, (uint16_t)day_of_week(numbers[0], numbers[1], numbers[2]));
 	for (unsigned i = 2; i < 7; i++) {
-		payload_u16(out, (uint16_t)numbers[i]);
+		etw_payload_u16(out, (uint16_t)numbers[i]);
 	}
 	return true;
 }
 
-static bool put_hex(const struct json_value *value, struct payload *out, struct error *err)
+static bool put_hex(const struct etw_json_value *value, struct etw_payload *out,
+		    struct etw_error *err)
 {
 	bool right = value->type == JSON_TEXT && value->size % 2 == 0 &&
 		     strspn(value->text, "0123456789abcdefABCDEF") == value->size;
@@ -248,113 +254,114 @@ static bool put_hex(const struct json_value *value, struct payload *out, struct 
 		uint64_t byte = 0;
 
 		parse_u64(digits, 4, &byte);
-		payload_u8(out, (uint8_t)byte);
+		etw_payload_u8(out, (uint8_t)byte);
 	}
 	return true;
 }
 
-static bool put_sid(const struct field *field, const struct json_value *value, struct payload *out,
-		    struct error *err)
+static bool put_sid(const struct etw_field *field, const struct etw_json_value *value,
+		    struct etw_payload *out, struct etw_error *err)
 {
-	struct payload sid;
+	struct etw_payload sid;
 	bool right;
 
-	if (value->type == JSON_NULL && field->type == FIELD_KERNEL_SID) {
+	if (value->type == JSON_NULL && field->type == ETW_FIELD_KERNEL_SID) {
 		return true;
 	}
-	payload_init(&sid, out->pointer_size);
-	payload_sid(&sid, value->type == JSON_TEXT ? value->text : "");
-	right = !sid.failed && sid_size(sid.bytes, sid.size) == sid.size;
+	etw_payload_init(&sid, out->pointer_size);
+	etw_payload_sid(&sid, value->type == JSON_TEXT ? value->text : "");
+	right = !sid.failed && etw_sid_size(sid.bytes, sid.size) == sid.size;
 	if (right) {
-		payload_bytes(out, sid.bytes, sid.size);
+		etw_payload_bytes(out, sid.bytes, sid.size);
 	}
-	payload_done(&sid);
+	etw_payload_done(&sid);
 	return right || wrong("a SID such as S-1-5-18", value, err);
 }
 
 /* ---- any value ---- */
 
-static bool put_text(const struct field *field, const struct json_value *value, struct payload *out,
-		     struct error *err)
+static bool put_text(const struct etw_field *field, const struct etw_json_value *value,
+		     struct etw_payload *out, struct etw_error *err)
 {
 	if (value->type != JSON_TEXT) {
 		return wrong("a text", value, err);
 	}
-	if (field_unit_size(field) == 2) {
-		payload_utf16(out, value->text, value->size, SIZE_MAX);
+	if (etw_field_unit_size(field) == 2) {
+		etw_payload_utf16(out, value->text, value->size, SIZE_MAX);
 	} else {
-		payload_bytes(out, value->text, value->size);
+		etw_payload_bytes(out, value->text, value->size);
 	}
 	return true;
 }
 
-bool encode_value(const struct field *field, const struct json_value *value, struct payload *out,
-		  struct error *err)
+bool etw_encode_value(const struct etw_field *field, const struct etw_json_value *value,
+		      struct etw_payload *out, struct etw_error *err)
 {
-	if (field->type <= FIELD_PORT) {
+	if (field->type <= ETW_FIELD_PORT) {
 		return put_integer(field, value, out, err);
 	}
-	if (field_is_text(field)) {
+	if (etw_field_is_text(field)) {
 		return put_text(field, value, out, err);
 	}
 	switch (field->type) {
-	case FIELD_FLOAT:
-	case FIELD_DOUBLE:
+	case ETW_FIELD_FLOAT:
+	case ETW_FIELD_DOUBLE:
 		return put_floating(field, value, out, err);
-	case FIELD_IP4:
+	case ETW_FIELD_IP4:
 		return put_ip4(value, out, err);
-	case FIELD_IP6:
+	case ETW_FIELD_IP6:
 		return put_ip6(value, out, err);
-	case FIELD_GUID:
+	case ETW_FIELD_GUID:
 		return put_guid(value, out, err);
-	case FIELD_SYSTEMTIME:
+	case ETW_FIELD_SYSTEMTIME:
 		return put_system_time(value, out, err);
-	case FIELD_SID:
-	case FIELD_KERNEL_SID:
+	case ETW_FIELD_SID:
+	case ETW_FIELD_KERNEL_SID:
 		return put_sid(field, value, out, err);
-	case FIELD_BINARY:
-	case FIELD_BINARY16:
-	case FIELD_BINARY32:
-		if (field->form == FIELD_FORM_IP6 && value->type == JSON_TEXT &&
+	case ETW_FIELD_BINARY:
+	case ETW_FIELD_BINARY16:
+	case ETW_FIELD_BINARY32:
+		if (field->form == ETW_FIELD_FORM_IP6 && value->type == JSON_TEXT &&
 		    strchr(value->text, ':')) {
 			return put_ip6(value, out, err);
 		}
 		return put_hex(value, out, err);
-	default: /* FIELD_NULL */
+	default: /* ETW_FIELD_NULL */
 		return value->type == JSON_NULL || wrong("null", value, err);
 	}
 }
 
-bool encode_is_same(const struct field *field, const struct field_slice *element,
-		    const struct json_value *value)
+bool encode_is_same(const struct etw_field *field, const struct etw_field_slice *element,
+		    const struct etw_json_value *value)
 {
-	struct field one = *field;
-	struct text shown = { 0 };
+	struct etw_field one = *field;
+	struct etw_text shown = { 0 };
 	uint64_t number;
 	double real;
 	bool same;
 
-	one.form = field->form == FIELD_FORM_SOCKADDR ? FIELD_FORM_PLAIN : field->form;
-	if (field->type <= FIELD_PORT) {
+	one.form = field->form == ETW_FIELD_FORM_SOCKADDR ? ETW_FIELD_FORM_PLAIN : field->form;
+	if (field->type <= ETW_FIELD_PORT) {
 		return read_integer(field, element->size == 8, value, &number) &&
-		       number == field_u64(field, element);
+		       number == etw_field_u64(field, element);
 	}
-	if (field->type == FIELD_FLOAT || field->type == FIELD_DOUBLE) {
-		double old = field_double(field, element);
+	if (field->type == ETW_FIELD_FLOAT || field->type == ETW_FIELD_DOUBLE) {
+		double old = etw_field_double(field, element);
 
 		return value->type == JSON_NULL ? !isfinite(old) :
 						  read_floating(field, value, &real) && real == old;
 	}
-	if (field->type == FIELD_NULL || (field->type == FIELD_KERNEL_SID && element->size == 0)) {
+	if (field->type == ETW_FIELD_NULL ||
+	    (field->type == ETW_FIELD_KERNEL_SID && element->size == 0)) {
 		return value->type == JSON_NULL;
 	}
 	if (value->type != JSON_TEXT) {
 		return false;
 	}
-	if (!field_is_text_of_chars(field)) {
-		one.count_type = FIELD_SCALAR;
+	if (!etw_field_is_text_of_chars(field)) {
+		one.count_type = ETW_FIELD_SCALAR;
 	}
-	field_text(&one, element, &shown);
+	etw_field_text(&one, element, &shown);
 	same = !shown.failed && shown.size == value->size &&
 	       (shown.size == 0 || memcmp(shown.data, value->text, shown.size) == 0);
 	text_free(&shown);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One value of a payload from its text: the inverse of field_text(). For a whole payload see
+/* One value of a payload from its text: the inverse of etw_field_text(). For a whole payload see
  * lib/decode/encode.h. */
 #ifndef LIB_DECODE_ENCODE_VALUE_H
 #define LIB_DECODE_ENCODE_VALUE_H
@@ -16,11 +16,11 @@
  * False when the value is of another type, out of range or malformed; the sentence does not name
  * the field.
  */
-bool encode_value(const struct field *field, const struct json_value *value, struct payload *out,
-		  struct error *err);
+bool etw_encode_value(const struct etw_field *field, const struct etw_json_value *value,
+		      struct etw_payload *out, struct etw_error *err);
 
 /* Whether a located element of the field already has this value, as dumps show it. */
-bool encode_is_same(const struct field *field, const struct field_slice *element,
-		    const struct json_value *value);
+bool encode_is_same(const struct etw_field *field, const struct etw_field_slice *element,
+		    const struct etw_json_value *value);
 
 #endif

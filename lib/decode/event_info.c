@@ -43,16 +43,16 @@ enum {
 	PROPERTY_FIXED_COUNT = 0x20,
 };
 
-bool record_is_meta_data(const struct event_record *record)
+bool etw_record_is_meta_data(const struct etw_record *record)
 {
-	static const struct guid class_guid = META_DATA_CLASS;
+	static const struct etw_guid class_guid = ETW_META_DATA_CLASS;
 
-	return record->classic && guid_equal(record->provider, &class_guid);
+	return record->classic && etw_guid_equal(record->provider, &class_guid);
 }
 
-static struct guid take_guid(struct cursor *c)
+static struct etw_guid take_guid(struct cursor *c)
 {
-	struct guid guid = { { 0 } };
+	struct etw_guid guid = { { 0 } };
 	const uint8_t *at = cursor_take(c, sizeof guid.bytes);
 
 	if (at) {
@@ -61,10 +61,10 @@ static struct guid take_guid(struct cursor *c)
 	return guid;
 }
 
-bool event_info_view(const uint8_t *bytes, uint32_t size, struct event_info *info)
+bool etw_event_info_view(const uint8_t *bytes, uint32_t size, struct etw_event_info *info)
 {
 	struct cursor c = cursor_over(bytes, size);
-	struct event_info read = { .bytes = bytes, .size = size };
+	struct etw_event_info read = { .bytes = bytes, .size = size };
 
 	read.provider = take_guid(&c);
 	read.event_class = take_guid(&c);
@@ -91,17 +91,17 @@ bool event_info_view(const uint8_t *bytes, uint32_t size, struct event_info *inf
 	return true;
 }
 
-bool event_info_read(const struct event_record *record, struct event_info *info)
+bool etw_event_info_read(const struct etw_record *record, struct etw_event_info *info)
 {
-	return record_is_meta_data(record) && record->opcode == META_DATA_EVENT_INFO &&
-	       event_info_view(record->payload, record->payload_size, info);
+	return etw_record_is_meta_data(record) && record->opcode == META_DATA_EVENT_INFO &&
+	       etw_event_info_view(record->payload, record->payload_size, info);
 }
 
-bool event_map_view(const struct guid *provider, const uint8_t *bytes, uint32_t size,
-		    struct event_map *map)
+bool etw_event_map_view(const struct etw_guid *provider, const uint8_t *bytes, uint32_t size,
+			struct etw_event_map *map)
 {
 	struct cursor c = cursor_over(bytes, size);
-	struct event_map read = { .provider = *provider, .bytes = bytes, .size = size };
+	struct etw_event_map read = { .provider = *provider, .bytes = bytes, .size = size };
 
 	read.name = cursor_u32(&c);
 	read.flag = cursor_u32(&c);
@@ -114,20 +114,20 @@ bool event_map_view(const struct guid *provider, const uint8_t *bytes, uint32_t 
 	return true;
 }
 
-bool event_map_read(const struct event_record *record, struct event_map *map)
+bool etw_event_map_read(const struct etw_record *record, struct etw_event_map *map)
 {
 	struct cursor c = cursor_over(record->payload, record->payload_size);
-	struct guid provider;
+	struct etw_guid provider;
 
-	if (!record_is_meta_data(record) || record->opcode != META_DATA_EVENT_MAP_INFO) {
+	if (!etw_record_is_meta_data(record) || record->opcode != META_DATA_EVENT_MAP_INFO) {
 		return false;
 	}
 	provider = take_guid(&c);
-	return !c.overrun && event_map_view(&provider, c.at, (uint32_t)cursor_left(&c), map);
+	return !c.overrun && etw_event_map_view(&provider, c.at, (uint32_t)cursor_left(&c), map);
 }
 
-void event_info_property(const struct event_info *info, uint32_t index,
-			 struct event_property *property)
+void etw_event_info_property(const struct etw_event_info *info, uint32_t index,
+			     struct etw_event_property *property)
 {
 	size_t offset = EVENT_INFO_HEADER_SIZE + (size_t)PROPERTY_SIZE * index;
 	struct cursor c = cursor_over(info->bytes + offset, PROPERTY_SIZE);
@@ -141,7 +141,8 @@ void event_info_property(const struct event_info *info, uint32_t index,
 	property->length = cursor_u16(&c);
 }
 
-void event_map_entry(const struct event_map *map, uint32_t index, struct event_map_entry *entry)
+void etw_event_map_entry(const struct etw_event_map *map, uint32_t index,
+			 struct etw_event_map_entry *entry)
 {
 	size_t offset = MAP_HEADER_SIZE + (size_t)MAP_ENTRY_SIZE * index;
 	struct cursor c = cursor_over(map->bytes + offset, MAP_ENTRY_SIZE);
@@ -150,7 +151,8 @@ void event_map_entry(const struct event_map *map, uint32_t index, struct event_m
 	entry->value = cursor_u32(&c);
 }
 
-bool event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset, struct text *out)
+bool etw_event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset,
+			   struct etw_text *out)
 {
 	size_t units;
 
@@ -158,8 +160,8 @@ bool event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset, str
 		return false;
 	}
 	bytes += offset;
-	units = utf16_length(bytes, (size - offset) / 2);
-	while (units > 0 && load_u16(bytes + 2 * (units - 1)) == ' ') {
+	units = etw_utf16_length(bytes, (size - offset) / 2);
+	while (units > 0 && etw_load_u16(bytes + 2 * (units - 1)) == ' ') {
 		units--;
 	}
 	text_add_utf16(out, bytes, units);
@@ -169,7 +171,7 @@ bool event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset, str
 bool event_info_string_ends(const uint8_t *bytes, uint32_t size, uint32_t offset)
 {
 	for (size_t at = offset; offset % 2 == 0 && at + 2 <= size; at += 2) {
-		if (load_u16(bytes + at) == 0) {
+		if (etw_load_u16(bytes + at) == 0) {
 			return true;
 		}
 	}
@@ -184,11 +186,11 @@ enum {
 	MAP_TEXT_MOST = 1 << 18, /* bytes of all names; entries beyond it get no name */
 };
 
-struct value_map *event_map_make(const struct event_map *map)
+struct etw_value_map *etw_event_map_make(const struct etw_event_map *map)
 {
-	size_t names_size = map->entry_count * sizeof(struct value_name);
-	struct value_map *made = NULL;
-	struct text text = { 0 };
+	size_t names_size = map->entry_count * sizeof(struct etw_value_name);
+	struct etw_value_map *made = NULL;
+	struct etw_text text = { 0 };
 	size_t name_at;
 	bool named;
 
@@ -196,16 +198,16 @@ struct value_map *event_map_make(const struct event_map *map)
 		return NULL;
 	}
 	for (uint32_t i = 0; i < map->entry_count; i++) {
-		struct event_map_entry entry;
+		struct etw_event_map_entry entry;
 
-		event_map_entry(map, i, &entry);
+		etw_event_map_entry(map, i, &entry);
 		if (text.size < MAP_TEXT_MOST) {
-			event_info_string(map->bytes, map->size, entry.name, &text);
+			etw_event_info_string(map->bytes, map->size, entry.name, &text);
 		}
 		text_add_char(&text, '\0');
 	}
 	name_at = text.size;
-	named = event_info_string(map->bytes, map->size, map->name, &text);
+	named = etw_event_info_string(map->bytes, map->size, map->name, &text);
 	text_add_char(&text, '\0');
 	if (!text.failed) {
 		made = malloc(sizeof *made + names_size + text.size);
@@ -216,17 +218,17 @@ struct value_map *event_map_make(const struct event_map *map)
 	if (made) {
 		char *at = (char *)(made + 1) + names_size;
 
-		*made = (struct value_map){ .names = (struct value_name *)(made + 1),
-					    .name = named ? at + name_at : NULL,
-					    .bits = map->flag == MAP_BITS };
+		*made = (struct etw_value_map){ .names = (struct etw_value_name *)(made + 1),
+						.name = named ? at + name_at : NULL,
+						.bits = map->flag == MAP_BITS };
 		memcpy(at, text.data, text.size);
 		for (uint32_t i = 0; i < map->entry_count; i++, at += strlen(at) + 1) {
-			struct event_map_entry entry;
+			struct etw_event_map_entry entry;
 
-			event_map_entry(map, i, &entry);
+			etw_event_map_entry(map, i, &entry);
 			if (*at) {
 				made->names[made->count++] =
-					(struct value_name){ .value = entry.value, .name = at };
+					(struct etw_value_name){ .value = entry.value, .name = at };
 			}
 		}
 		value_map_sort(made);
@@ -239,9 +241,9 @@ struct value_map *event_map_make(const struct event_map *map)
 
 /* The conversion of properties to fields. */
 struct expansion {
-	const struct event_info *info;
+	const struct etw_event_info *info;
 	struct schema_builder builder;
-	struct text name;
+	struct etw_text name;
 	uint32_t *map_names;             /* by field; NULL: not needed */
 	int16_t fields[PROPERTIES_MOST]; /* index of the field made of each; -1: not yet */
 };
@@ -252,57 +254,57 @@ static int field_of(const struct expansion *expansion, unsigned property)
 	return property < expansion->info->property_count ? expansion->fields[property] : -1;
 }
 
-static void set_count(const struct expansion *expansion, const struct event_property *property,
-		      struct field *field)
+static void set_count(const struct expansion *expansion, const struct etw_event_property *property,
+		      struct etw_field *field)
 {
 	int counter;
 
 	if ((property->flags & PROPERTY_COUNT_FIELD) != 0) {
 		counter = field_of(expansion, property->count);
 		if (counter >= 0) {
-			field->count_type = FIELD_COUNT_FIELD;
+			field->count_type = ETW_FIELD_COUNT_FIELD;
 			field->count = (uint16_t)counter;
 		}
 	} else if ((property->flags & PROPERTY_FIXED_COUNT) != 0 || property->count > 1) {
-		field->count_type = FIELD_COUNT_FIXED;
+		field->count_type = ETW_FIELD_COUNT_FIXED;
 		field->count = property->count;
 	}
 }
 
-static void set_length(const struct expansion *expansion, const struct event_property *property,
-		       struct field *field)
+static void set_length(const struct expansion *expansion, const struct etw_event_property *property,
+		       struct etw_field *field)
 {
 	int source;
 
 	if ((property->flags & PROPERTY_LENGTH_FIELD) != 0) {
 		source = field_of(expansion, property->length);
 		if (source >= 0) {
-			field->length_type = FIELD_LENGTH_FIELD;
+			field->length_type = ETW_FIELD_LENGTH_FIELD;
 			field->length = (uint16_t)source;
 		}
-	} else if (property->length != 0 && field->length_type == FIELD_LENGTH_TYPE) {
+	} else if (property->length != 0 && field->length_type == ETW_FIELD_LENGTH_TYPE) {
 		/* Types of fixed size repeat their size here; fields_place() resets it for them. */
-		field->length_type = FIELD_LENGTH_FIXED;
+		field->length_type = ETW_FIELD_LENGTH_FIXED;
 		field->length = property->length;
 	}
 	tdh_field_finish(field, property->out_type);
 }
 
 /* Only integers have value maps; structures use this member otherwise. */
-static uint32_t map_name(const struct event_property *property, const struct field *field)
+static uint32_t map_name(const struct etw_event_property *property, const struct etw_field *field)
 {
-	return field->type <= FIELD_PORT ? property->map_name : 0;
+	return field->type <= ETW_FIELD_PORT ? property->map_name : 0;
 }
 
 /* Adds a range of properties; false if the fields end here. */
 static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t count)
 {
-	const struct event_info *info = expansion->info;
+	const struct etw_event_info *info = expansion->info;
 	struct schema_builder *builder = &expansion->builder;
 
 	for (uint32_t i = first; i - first < count; i++) {
-		struct event_property property;
-		struct field field = { .count_type = FIELD_SCALAR };
+		struct etw_event_property property;
+		struct etw_field field = { .count_type = ETW_FIELD_SCALAR };
 		int index;
 
 		/* Use each property once: overlapping ranges would make exponentially many fields.
@@ -310,17 +312,17 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 		if (i >= info->property_count || expansion->fields[i] >= 0) {
 			return false;
 		}
-		event_info_property(info, i, &property);
+		etw_event_info_property(info, i, &property);
 		set_count(expansion, &property, &field);
 		if ((property.flags & PROPERTY_STRUCT) != 0) {
-			field.type = FIELD_STRUCT;
+			field.type = ETW_FIELD_STRUCT;
 		} else if (tdh_field_type(&field, property.in_type, property.out_type)) {
 			set_length(expansion, &property, &field);
 		} else {
 			return false;
 		}
 		text_clear(&expansion->name);
-		event_info_string(info->bytes, info->size, property.name, &expansion->name);
+		etw_event_info_string(info->bytes, info->size, property.name, &expansion->name);
 		builder->failed |= expansion->name.failed;
 		index = schema_build_add(builder, &field,
 					 expansion->name.data ? expansion->name.data : "",
@@ -332,7 +334,7 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 		if (expansion->map_names) {
 			expansion->map_names[index] = map_name(&property, &field);
 		}
-		if (field.type == FIELD_STRUCT) {
+		if (field.type == ETW_FIELD_STRUCT) {
 			/* Of a structure, in_type is the first member and out_type the number. */
 			if (!add_properties(expansion, property.in_type, property.out_type)) {
 				return false;
@@ -343,7 +345,7 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 	return true;
 }
 
-bool event_info_fields(const struct event_info *info, struct built_fields *fields,
+bool event_info_fields(const struct etw_event_info *info, struct built_fields *fields,
 		       uint32_t *map_names)
 {
 	struct expansion expansion = { .info = info, .map_names = map_names };
@@ -361,30 +363,30 @@ bool event_info_fields(const struct event_info *info, struct built_fields *field
 	return built;
 }
 
-void event_info_name(const struct event_info *info, struct text *out)
+void event_info_name(const struct etw_event_info *info, struct etw_text *out)
 {
 	size_t before = out->size, slash;
 
-	event_info_string(info->bytes, info->size, info->task_name, out);
+	etw_event_info_string(info->bytes, info->size, info->task_name, out);
 	slash = out->size;
 	if (slash > before) {
 		text_add_char(out, '/');
 	}
-	if (!event_info_string(info->bytes, info->size, info->opcode_name, out) && slash > before &&
-	    !out->failed) {
+	if (!etw_event_info_string(info->bytes, info->size, info->opcode_name, out) &&
+	    slash > before && !out->failed) {
 		out->size = slash; /* without an opcode, remove the slash */
 		out->data[slash] = '\0';
 	}
 	if (out->size == before) {
-		text_add_u64(out, info->source == EVENT_INFO_MOF ? info->opcode : info->id);
+		text_add_u64(out, info->source == ETW_EVENT_INFO_MOF ? info->opcode : info->id);
 	}
 }
 
-bool event_info_schema(const struct event_info *info, struct described_schema *made,
+bool event_info_schema(const struct etw_event_info *info, struct described_schema *made,
 		       uint32_t *map_names)
 {
 	struct described_schema schema = { .event = NULL };
-	struct text event = { 0 };
+	struct etw_text event = { 0 };
 
 	event_info_name(info, &event);
 	if (event.failed || !event_info_fields(info, &schema.fields, map_names)) {
@@ -392,12 +394,12 @@ bool event_info_schema(const struct event_info *info, struct described_schema *m
 		return false;
 	}
 	schema.event = event.data;
-	schema.schema = (struct schema){
+	schema.schema = (struct etw_schema){
 		.event = event.data,
 		.fields = schema.fields.fields,
 		.field_count = schema.fields.count,
 		.first_variable = schema.fields.first_variable,
-		.origin = SCHEMA_EVENT_INFO,
+		.origin = ETW_SCHEMA_EVENT_INFO,
 	};
 	*made = schema;
 	return true;

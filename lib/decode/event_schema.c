@@ -18,35 +18,36 @@
 #include "lib/source/provider_names.h"
 
 /* older: the latest version before the event's, because its own is not known. */
-static const struct schema *configured(const struct schema_origins *origins,
-				       const struct event_record *record, bool older)
+static const struct etw_schema *configured(const struct etw_schema_origins *origins,
+					   const struct etw_record *record, bool older)
 {
-	const struct manifest_set *const sets[] = { origins->configured, origins->builtin };
-	const struct schema *schema = NULL;
+	const struct etw_manifest_set *const sets[] = { origins->configured, origins->builtin };
+	const struct etw_schema *schema = NULL;
 
 	/* Manifests have no classic events. */
 	for (size_t i = 0; i < 2 && !schema && !record->classic; i++) {
-		schema = manifest_set_schema(sets[i], record->provider, record->id, record->version,
-					     older);
+		schema = etw_manifest_set_schema(sets[i], record->provider, record->id,
+						 record->version, older);
 	}
 	return schema;
 }
 
-static const struct schema *ask_system(const struct schema_origins *origins,
-				       const struct event_record *record,
-				       struct schema_terms *terms)
+static const struct etw_schema *ask_system(const struct etw_schema_origins *origins,
+					   const struct etw_record *record,
+					   struct etw_schema_terms *terms)
 {
-	struct system_answer answer = { .later = false };
-	const struct schema *schema;
-	struct manifest_chunk chunk;
+	struct etw_system_answer answer = { .later = false };
+	const struct etw_schema *schema;
+	struct etw_manifest_chunk chunk;
 
-	if (!origins->system.schema || kernel_class_name(record->provider) ||
-	    (record->id == MANIFEST_EVENT_ID && manifest_chunk_read(record, &chunk))) {
+	if (!origins->system.schema || etw_kernel_class_name(record->provider) ||
+	    (record->id == ETW_MANIFEST_EVENT_ID && etw_manifest_chunk_read(record, &chunk))) {
 		return NULL;
 	}
 	schema = origins->system.schema(origins->system.context, record, &answer);
 	if (answer.provider_name && origins->trace) {
-		trace_schemas_claim_name(origins->trace, record->provider, answer.provider_name);
+		etw_trace_schemas_claim_name(origins->trace, record->provider,
+					     answer.provider_name);
 	}
 	if (terms) {
 		terms->later = answer.later;
@@ -54,11 +55,11 @@ static const struct schema *ask_system(const struct schema_origins *origins,
 	return schema;
 }
 
-static const struct schema *ask_manifest_id(const struct schema_origins *origins,
-					    const struct event_record *record,
-					    struct schema_terms *terms)
+static const struct etw_schema *ask_manifest_id(const struct etw_schema_origins *origins,
+						const struct etw_record *record,
+						struct etw_schema_terms *terms)
 {
-	const struct schema *schema;
+	const struct etw_schema *schema;
 	uint32_t found;
 
 	if (!origins->inband || record->classic || !terms) {
@@ -71,11 +72,11 @@ static const struct schema *ask_manifest_id(const struct schema_origins *origins
 	return schema;
 }
 
-static const struct schema *search_origins(const struct schema_origins *origins,
-					   const struct event_record *record,
-					   struct schema_terms *terms)
+static const struct etw_schema *search_origins(const struct etw_schema_origins *origins,
+					       const struct etw_record *record,
+					       struct etw_schema_terms *terms)
 {
-	const struct schema *schema = NULL;
+	const struct etw_schema *schema = NULL;
 
 	if (origins->live) {
 		schema = configured(origins, record, false);
@@ -101,37 +102,38 @@ static const struct schema *search_origins(const struct schema_origins *origins,
 	return schema;
 }
 
-const struct schema *event_schema(const struct schema_origins *origins,
-				  struct tracelogging_cache *tracelogging,
-				  const struct event_record *record, struct schema_terms *terms)
+const struct etw_schema *etw_event_schema(const struct etw_schema_origins *origins,
+					  struct etw_tracelogging_cache *tracelogging,
+					  const struct etw_record *record,
+					  struct etw_schema_terms *terms)
 {
-	const struct schema *schema = NULL;
-	struct extended_item metadata;
+	const struct etw_schema *schema = NULL;
+	struct etw_extended_item metadata;
 
 	if (terms) {
-		*terms = (struct schema_terms){ .manifest_id = 0 };
+		*terms = (struct etw_schema_terms){ .manifest_id = 0 };
 	}
-	if (record->type >= RECORD_MESSAGE) {
+	if (record->type >= ETW_RECORD_MESSAGE) {
 		return NULL;
 	}
 	if (record->classic) {
-		schema = kernel_schema_of(record);
-	} else if (tracelogging_metadata(record, &metadata)) {
-		return tracelogging_schema(tracelogging, &metadata);
+		schema = etw_kernel_schema_of(record);
+	} else if (etw_tracelogging_metadata(record, &metadata)) {
+		return etw_tracelogging_schema(tracelogging, &metadata);
 	}
 	return schema || !origins ? schema : search_origins(origins, record, terms);
 }
 
-uint32_t event_schema_manifest_id(const struct schema_origins *origins,
-				  const struct event_record *record)
+uint32_t event_schema_manifest_id(const struct etw_schema_origins *origins,
+				  const struct etw_record *record)
 {
 	bool trace = !origins->live && origins->trace && trace_schemas_differ(origins->trace);
 	bool inband = origins->inband && inband_manifests_any(origins->inband);
-	struct extended_item metadata;
+	struct etw_extended_item metadata;
 	uint32_t manifest_id = 0;
 
-	if ((!trace && !inband) || record->classic || record->type >= RECORD_MESSAGE ||
-	    tracelogging_metadata(record, &metadata) ||
+	if ((!trace && !inband) || record->classic || record->type >= ETW_RECORD_MESSAGE ||
+	    etw_tracelogging_metadata(record, &metadata) ||
 	    (trace && trace_schemas_find(origins->trace, record, &manifest_id)) || !inband) {
 		return manifest_id;
 	}
@@ -140,24 +142,26 @@ uint32_t event_schema_manifest_id(const struct schema_origins *origins,
 		       0;
 }
 
-bool event_schema_overridable(const struct schema_origins *origins,
-			      const struct event_record *record, const struct schema *schema)
+bool event_schema_overridable(const struct etw_schema_origins *origins,
+			      const struct etw_record *record, const struct etw_schema *schema)
 {
-	struct extended_item metadata;
+	struct etw_extended_item metadata;
 
-	return origins && origins->inband && !record->classic && record->type < RECORD_MESSAGE &&
-	       !(origins->live && schema) && !tracelogging_metadata(record, &metadata);
+	return origins && origins->inband && !record->classic &&
+	       record->type < ETW_RECORD_MESSAGE && !(origins->live && schema) &&
+	       !etw_tracelogging_metadata(record, &metadata);
 }
 
-static const char *known_name(const struct schema_origins *origins, const struct guid *provider)
+static const char *known_name(const struct etw_schema_origins *origins,
+			      const struct etw_guid *provider)
 {
-	const char *name = manifest_set_provider_name(origins->configured, provider);
+	const char *name = etw_manifest_set_provider_name(origins->configured, provider);
 
 	if (!name) {
-		name = manifest_set_provider_name(origins->builtin, provider);
+		name = etw_manifest_set_provider_name(origins->builtin, provider);
 	}
 	if (!name && origins->builtin_names) {
-		name = provider_name(provider);
+		name = etw_provider_name(provider);
 	}
 	if (!name && origins->live && origins->system.provider_name) {
 		name = origins->system.provider_name(origins->system.context, provider);
@@ -165,7 +169,8 @@ static const char *known_name(const struct schema_origins *origins, const struct
 	return name;
 }
 
-const char *event_provider_name(const struct schema_origins *origins, const struct guid *provider)
+const char *etw_event_provider_name(const struct etw_schema_origins *origins,
+				    const struct etw_guid *provider)
 {
 	const char *name = NULL;
 
@@ -184,14 +189,14 @@ const char *event_provider_name(const struct schema_origins *origins, const stru
 	return name;
 }
 
-void event_schema_name(const struct schema *schema, struct text *out)
+void etw_event_schema_name(const struct etw_schema *schema, struct etw_text *out)
 {
 	static const char standard[] = "/win:";
 	const char *event = schema->event;
 	size_t size = strlen(event);
 	const char *opcode;
 
-	if (schema->origin == SCHEMA_MANIFEST) {
+	if (schema->origin == ETW_SCHEMA_MANIFEST) {
 		/* manifest.c makes the name without "win:". */
 		bool ends = text_ends_nocase(event, size, "/Info", 5);
 
@@ -199,7 +204,7 @@ void event_schema_name(const struct schema *schema, struct text *out)
 		return;
 	}
 	/* Descriptions contain the standard opcodes with their prefix. */
-	opcode = schema->origin == SCHEMA_EVENT_INFO ? strstr(event, standard) : NULL;
+	opcode = schema->origin == ETW_SCHEMA_EVENT_INFO ? strstr(event, standard) : NULL;
 	text_add(out, event, opcode ? (size_t)(opcode - event) : size);
 	if (opcode && strcmp(opcode, "/win:Info") != 0) {
 		text_add_char(out, '/');

@@ -7,7 +7,7 @@
  *
  * Every event causes one look-up, so the common cases are short. A slot holds the hash of the key
  * beside the pointer, and a class is only read when the hashes agree. Records without extended
- * items, which are most, first try `usual` (event_table_usual()), where nearly all of them are
+ * items, which are most, first try `usual` (etw_event_table_usual()), where nearly all of them are
  * found without a call. It holds pointers to classes of the table, so remove_class() removes a
  * class from the table and from there.
  *
@@ -35,19 +35,19 @@
 
 struct slot {
 	uint64_t hash;
-	struct event_class *class; /* owned; NULL: free */
+	struct etw_event_class *class; /* owned; NULL: free */
 };
 
-struct event_table {
+struct etw_event_table {
 	struct slot *slots; /* owned */
 	/* Never a class with a manifest id, because the process is not compared. */
-	struct usual_classes usual;
+	struct etw_usual_classes usual;
 	size_t mask; /* slots - 1 */
 	size_t count;
 	size_t most;
 	uint64_t seed;
-	struct schema_origins origins;
-	struct tracelogging_cache *tracelogging; /* owned */
+	struct etw_schema_origins origins;
+	struct etw_tracelogging_cache *tracelogging; /* owned */
 	size_t hand; /* slot that the last search for an eviction ended at */
 	_Atomic(uint64_t) shown_entries;
 	_Atomic(uint64_t) shown_misses;
@@ -60,21 +60,22 @@ enum {
 };
 
 /* The key without the provider, in one word. */
-static inline uint64_t class_word(const struct event_record *record)
+static inline uint64_t class_word(const struct etw_record *record)
 {
 	return (uint64_t)record->id | (uint64_t)record->version << 16 |
 	       (uint64_t)record->opcode << 24 | (uint64_t)record->pointer_size << 32 |
-	       (uint64_t)record->classic << 40 | (uint64_t)(record->type == RECORD_MESSAGE) << 41 |
-	       (uint64_t)(record->type >= RECORD_TIMED) << 42;
+	       (uint64_t)record->classic << 40 |
+	       (uint64_t)(record->type == ETW_RECORD_MESSAGE) << 41 |
+	       (uint64_t)(record->type >= ETW_RECORD_TIMED) << 42;
 }
 
 /* Compares the key. The metadata of TraceLogging events are not compared: their hash is part of the
  * slot's hash, which has agreed already. */
-static inline bool class_is(const struct event_class *class, const struct event_record *record,
+static inline bool class_is(const struct etw_event_class *class, const struct etw_record *record,
 			    uint64_t word)
 {
-	return class->word == word && guid_equal(&class->provider, record->provider) &&
-	       (class->kernel_form == 0 || class->kernel_form == kernel_form(record));
+	return class->word == word && etw_guid_equal(&class->provider, record->provider) &&
+	       (class->kernel_form == 0 || class->kernel_form == etw_kernel_form(record));
 }
 
 /* Classes with different manifest ids have different hashes. */
@@ -99,7 +100,7 @@ static void place(struct slot *slots, size_t mask, const struct slot *slot)
 	slots[at] = *slot;
 }
 
-static bool grow(struct event_table *table)
+static bool grow(struct etw_event_table *table)
 {
 	size_t size = (table->mask + 1) * 2;
 	struct slot *slots = calloc(size, sizeof *slots);
@@ -118,28 +119,28 @@ static bool grow(struct event_table *table)
 	return true;
 }
 
-static void publish(struct event_table *table)
+static void publish(struct etw_event_table *table)
 {
 	atomic_store_explicit(&table->shown_entries, table->count, memory_order_relaxed);
 }
 
 /* The class was there. */
-static inline struct event_class *hit(struct event_table *table, struct event_class *class,
-				      bool *added)
+static inline struct etw_event_class *hit(struct etw_event_table *table,
+					  struct etw_event_class *class, bool *added)
 {
 	*added = false;
-	usual_hit(&table->usual, class);
+	etw_usual_hit(&table->usual, class);
 	return class;
 }
 
-static inline struct event_class *probe(const struct event_table *table,
-					const struct event_record *record, uint64_t hash,
-					uint32_t manifest_id)
+static inline struct etw_event_class *probe(const struct etw_event_table *table,
+					    const struct etw_record *record, uint64_t hash,
+					    uint32_t manifest_id)
 {
 	uint64_t word = class_word(record);
 
 	for (size_t at = hash & table->mask; table->slots[at].class; at = (at + 1) & table->mask) {
-		struct event_class *class = table->slots[at].class;
+		struct etw_event_class *class = table->slots[at].class;
 
 		if (table->slots[at].hash == hash && class->manifest_id == manifest_id &&
 		    class_is(class, record, word)) {
@@ -152,29 +153,30 @@ static inline struct event_class *probe(const struct event_table *table,
 /* ---- the contents of a class ---- */
 
 /* "Windows Kernel", or the provider's name by any origin; NULL: no name is known. */
-static const char *known_name(const struct schema_origins *origins, const struct guid *provider)
+static const char *known_name(const struct etw_schema_origins *origins,
+			      const struct etw_guid *provider)
 {
-	return kernel_class_is_kernel(provider) ? "Windows Kernel" :
-						  event_provider_name(origins, provider);
+	return etw_kernel_class_is_kernel(provider) ? "Windows Kernel" :
+						      etw_event_provider_name(origins, provider);
 }
 
 /* Changes when a provider gets a name. */
-static uint64_t name_count(const struct schema_origins *origins)
+static uint64_t name_count(const struct etw_schema_origins *origins)
 {
 	return origins->trace ? trace_schemas_name_count(origins->trace) : 0;
 }
 
-static char *event_name(const struct event_record *record, const struct schema *schema)
+static char *event_name(const struct etw_record *record, const struct etw_schema *schema)
 {
-	const char *kernel_class = record->classic ? kernel_class_name(record->provider) : NULL;
-	const char *event = kernel_class ? kernel_event_name(record->provider, record->opcode) :
+	const char *kernel_class = record->classic ? etw_kernel_class_name(record->provider) : NULL;
+	const char *event = kernel_class ? etw_kernel_event_name(record->provider, record->opcode) :
 					   NULL;
 	char text[160];
 
-	if (schema && schema->origin != SCHEMA_KERNEL && schema->event[0]) {
-		struct text name = { 0 };
+	if (schema && schema->origin != ETW_SCHEMA_KERNEL && schema->event[0]) {
+		struct etw_text name = { 0 };
 
-		event_schema_name(schema, &name);
+		etw_event_schema_name(schema, &name);
 		if (name.failed) {
 			text_free(&name);
 		}
@@ -195,12 +197,13 @@ static char *event_name(const struct event_record *record, const struct schema *
 
 /* Fills in everything except the parts of the layers above. Without memory it returns false, and
  * *class is as it was. */
-static bool fill_class(const struct event_table *table, const struct event_record *record,
-		       struct event_class *class)
+static bool fill_class(const struct etw_event_table *table, const struct etw_record *record,
+		       struct etw_event_class *class)
 {
-	const struct schema_origins *origins = &table->origins;
-	struct schema_terms terms;
-	const struct schema *schema = event_schema(origins, table->tracelogging, record, &terms);
+	const struct etw_schema_origins *origins = &table->origins;
+	struct etw_schema_terms terms;
+	const struct etw_schema *schema =
+		etw_event_schema(origins, table->tracelogging, record, &terms);
 	const char *known = known_name(origins, record->provider);
 	char guid[GUID_TEXT_SIZE], *provider, *event;
 
@@ -212,7 +215,7 @@ static bool fill_class(const struct event_table *table, const struct event_recor
 		free(event);
 		return false;
 	}
-	*class = (struct event_class){
+	*class = (struct etw_event_class){
 		.provider = *record->provider,
 		.word = class_word(record),
 		.id = record->id,
@@ -221,7 +224,7 @@ static bool fill_class(const struct event_table *table, const struct event_recor
 		.pointer_size = record->pointer_size,
 		.classic = record->classic,
 		.record_type = record->type,
-		.kernel_class = KERNEL_NONE,
+		.kernel_class = ETW_KERNEL_NONE,
 		.overridable = terms.manifest_id == 0 &&
 			       event_schema_overridable(origins, record, schema),
 		.stale = (uint8_t)((known ? 0 : STALE_NAME) | (terms.later ? STALE_SYSTEM : 0)),
@@ -231,12 +234,12 @@ static bool fill_class(const struct event_table *table, const struct event_recor
 		.provider_name = provider,
 		.event_name = event,
 	};
-	class->kernel_form = kernel_form(record);
-	if (record->classic && record->type < RECORD_MESSAGE) {
-		class->kernel_class = (uint8_t)kernel_class_of(record->provider);
+	class->kernel_form = etw_kernel_form(record);
+	if (record->classic && record->type < ETW_RECORD_MESSAGE) {
+		class->kernel_class = (uint8_t)etw_kernel_class_of(record->provider);
 	}
-	if (class->stale == 0 && class->kernel_form == 0 && record->id != MANIFEST_EVENT_ID &&
-	    !process_change_possible(record)) {
+	if (class->stale == 0 && class->kernel_form == 0 && record->id != ETW_MANIFEST_EVENT_ID &&
+	    !etw_process_change_possible(record)) {
 		class->usual = class->overridable ? USUAL_UNTIL_INBAND : ALWAYS_USUAL;
 	}
 	return true;
@@ -246,17 +249,17 @@ static bool fill_class(const struct event_table *table, const struct event_recor
  * Whether fill_class() would give another result for a class whose `stale` is not 0. When it would
  * not, the class remembers up to which state of origins this is true.
  */
-static bool class_changed(const struct event_table *table, const struct event_record *record,
-			  struct event_class *class)
+static bool class_changed(const struct etw_event_table *table, const struct etw_record *record,
+			  struct etw_event_class *class)
 {
-	const struct schema_origins *origins = &table->origins;
-	struct schema_terms terms;
+	const struct etw_schema_origins *origins = &table->origins;
+	struct etw_schema_terms terms;
 
 	if (class->stale & STALE_SCHEMA) {
 		return true;
 	}
 	if (class->stale & STALE_SYSTEM) {
-		event_schema(origins, table->tracelogging, record, &terms);
+		etw_event_schema(origins, table->tracelogging, record, &terms);
 		if (!terms.later) {
 			return true;
 		}
@@ -268,7 +271,7 @@ static bool class_changed(const struct event_table *table, const struct event_re
 	return known_name(origins, &class->provider) != NULL;
 }
 
-static void free_names(struct event_class *class)
+static void free_names(struct etw_event_class *class)
 {
 	/* The names are owned; they are const only for the readers of the struct. */
 	free((void *)(uintptr_t) class->provider_name);
@@ -280,7 +283,7 @@ static void free_names(struct event_class *class)
 /* ---- adding, evicting and resolving ---- */
 
 /* Moves later entries of the probe sequence back, so that no search stops at the hole. */
-static void remove_slot(struct event_table *table, size_t hole)
+static void remove_slot(struct etw_event_table *table, size_t hole)
 {
 	size_t mask = table->mask;
 
@@ -297,10 +300,10 @@ static void remove_slot(struct event_table *table, size_t hole)
 }
 
 /* CLOCK eviction: the slot of a class that was not used since the hand last passed it. */
-static size_t pick_eviction(struct event_table *table)
+static size_t pick_eviction(struct etw_event_table *table)
 {
 	for (unsigned looked = 0;;) {
-		struct event_class *class;
+		struct etw_event_class *class;
 
 		table->hand = (table->hand + 1) & table->mask;
 		class = table->slots[table->hand].class;
@@ -314,18 +317,18 @@ static size_t pick_eviction(struct event_table *table)
 	}
 }
 
-static void remove_class(struct event_table *table, size_t at)
+static void remove_class(struct etw_event_table *table, size_t at)
 {
-	const struct event_class *class = table->slots[at].class;
+	const struct etw_event_class *class = table->slots[at].class;
 
-	for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
+	for (unsigned group = 0; group < ETW_KERNEL_GROUPS; group++) {
 		if (table->usual.kernel[group][class->opcode] == class) {
 			table->usual.kernel[group][class->opcode] = NULL;
 		}
 	}
-	for (size_t i = 0; i < USUAL_PLACES; i++) {
+	for (size_t i = 0; i < ETW_USUAL_PLACES; i++) {
 		if (table->usual.places[i].class == class) {
-			table->usual.places[i] = (struct usual_class){ .class = NULL };
+			table->usual.places[i] = (struct etw_usual_class){ .class = NULL };
 		}
 	}
 	remove_slot(table, at);
@@ -333,7 +336,7 @@ static void remove_class(struct event_table *table, size_t at)
 
 /* A new entry, or that of an evicted class; its contents are for the caller to replace. NULL
  * without memory. */
-static struct event_class *place_class(struct event_table *table, uint64_t hash)
+static struct etw_event_class *place_class(struct etw_event_table *table, uint64_t hash)
 {
 	struct slot slot = { .hash = hash };
 
@@ -354,7 +357,7 @@ static struct event_class *place_class(struct event_table *table, uint64_t hash)
 }
 
 /* The schema is freed: the class is resolved again when its next record comes. */
-static void let_schema_go(struct event_class *class)
+static void let_schema_go(struct etw_event_class *class)
 {
 	class->schema = NULL;
 	class->stale |= STALE_SCHEMA;
@@ -366,30 +369,30 @@ static void let_schema_go(struct event_class *class)
  * metadata again from its next event. Only for live sessions: tools read the schemas of a recording
  * when it has ended.
  */
-static void make_room_for_metadata(struct event_table *table)
+static void make_room_for_metadata(struct etw_event_table *table)
 {
 	uint64_t gone = 0;
 
-	if (!table->origins.live || !tracelogging_cache_full(table->tracelogging)) {
+	if (!table->origins.live || !etw_tracelogging_cache_full(table->tracelogging)) {
 		return;
 	}
 	for (size_t i = 0; i <= table->mask; i++) {
-		struct event_class *class = table->slots[i].class;
+		struct etw_event_class *class = table->slots[i].class;
 
-		if (class && class->schema && class->schema->origin == SCHEMA_TRACELOGGING) {
+		if (class && class->schema && class->schema->origin == ETW_SCHEMA_TRACELOGGING) {
 			let_schema_go(class);
 			gone++;
 		}
 	}
-	tracelogging_cache_clear(table->tracelogging);
+	etw_tracelogging_cache_clear(table->tracelogging);
 	atomic_fetch_add_explicit(&table->shown_evictions, gone, memory_order_relaxed);
 }
 
 /* Resolves the class of the record: a new class, or the existing one again. */
-static RARE struct event_class *resolve(struct event_table *table,
-					const struct event_record *record, uint64_t hash)
+static RARE struct etw_event_class *resolve(struct etw_event_table *table,
+					    const struct etw_record *record, uint64_t hash)
 {
-	struct event_class fresh, *class;
+	struct etw_event_class fresh, *class;
 
 	if (record->extended) {
 		make_room_for_metadata(table);
@@ -419,17 +422,17 @@ static RARE struct event_class *resolve(struct event_table *table,
 
 /* ---- finding ---- */
 
-static NOINLINE struct event_class *find(struct event_table *table,
-					 const struct event_record *record, bool *added)
+static NOINLINE struct etw_event_class *find(struct etw_event_table *table,
+					     const struct etw_record *record, bool *added)
 {
 	uint64_t hash = hash_seeded(guid_hash(record->provider, table->seed) ^ class_word(record),
 				    table->seed);
-	struct event_class *class;
+	struct etw_event_class *class;
 
 	if (record->extended) {
 		hash ^= tracelogging_hash(record, table->seed);
 	}
-	hash ^= hash_of_form(kernel_form(record));
+	hash ^= hash_of_form(etw_kernel_form(record));
 	class = probe(table, record, hash, 0);
 	/* A class without a manifest id exists, so the manifests of a recording agree on it. */
 	if (!class || (class->overridable && inband_manifests_any(table->origins.inband))) {
@@ -446,30 +449,31 @@ static NOINLINE struct event_class *find(struct event_table *table,
 	return resolve(table, record, hash);
 }
 
-static struct event_class *find_unusual(struct event_table *table,
-					const struct event_record *record, bool *added,
-					struct usual_class *place)
+static struct etw_event_class *find_unusual(struct etw_event_table *table,
+					    const struct etw_record *record, bool *added,
+					    struct etw_usual_class *place)
 {
-	struct event_class *class = find(table, record, added);
+	struct etw_event_class *class = find(table, record, added);
 
 	if (class && class->manifest_id == 0) {
 		class->payload_size = record->payload_size;
-		*place = (struct usual_class){ .low = load_u64(record->provider->bytes),
-					       .high = load_u64(record->provider->bytes + 8),
-					       .class_key = record->class_key,
-					       .class = class };
+		*place =
+			(struct etw_usual_class){ .low = etw_load_u64(record->provider->bytes),
+						  .high = etw_load_u64(record->provider->bytes + 8),
+						  .class_key = record->class_key,
+						  .class = class };
 	}
 	return class;
 }
 
 /* Without extended items. The process of the record may have announced a manifest of its own. */
-static struct event_class *find_usual(struct event_table *table, const struct event_record *record,
-				      bool *added)
+static struct etw_event_class *find_usual(struct etw_event_table *table,
+					  const struct etw_record *record, bool *added)
 {
-	struct usual_class *place = usual_place(&table->usual, record);
-	const struct event_class *class = place->class;
+	struct etw_usual_class *place = etw_usual_place(&table->usual, record);
+	const struct etw_event_class *class = place->class;
 
-	if (!usual_place_is(place, record) || class->stale != 0 ||
+	if (!etw_usual_place_is(place, record) || class->stale != 0 ||
 	    (class->kernel_form != 0 && class->payload_size != record->payload_size) ||
 	    (class->overridable && inband_manifests_any(table->origins.inband))) {
 		return find_unusual(table, record, added, place);
@@ -477,10 +481,10 @@ static struct event_class *find_usual(struct event_table *table, const struct ev
 	return hit(table, place->class, added);
 }
 
-static NOINLINE struct event_class *find_kernel(struct event_table *table,
-						const struct event_record *record, bool *added)
+static NOINLINE struct etw_event_class *find_kernel(struct etw_event_table *table,
+						    const struct etw_record *record, bool *added)
 {
-	struct event_class *class = usual_kernel_class(&table->usual, record);
+	struct etw_event_class *class = etw_usual_kernel_class(&table->usual, record);
 
 	if (class && class->stale == 0) {
 		return hit(table, class, added);
@@ -491,31 +495,31 @@ static NOINLINE struct event_class *find_kernel(struct event_table *table,
 	return class;
 }
 
-struct event_class *event_table_find(struct event_table *table, const struct event_record *record,
-				     bool *added)
+struct etw_event_class *etw_event_table_find(struct etw_event_table *table,
+					     const struct etw_record *record, bool *added)
 {
 	/* The record of a manifest comes here, so this is known before the next record. */
 	if (table->origins.inband && inband_manifests_any(table->origins.inband)) {
 		table->usual.unusual = USUAL_UNTIL_INBAND;
 	}
-	if (record->kernel_group < KERNEL_GROUPS) {
+	if (record->kernel_group < ETW_KERNEL_GROUPS) {
 		return find_kernel(table, record, added);
 	}
 	return record->extended ? find(table, record, added) : find_usual(table, record, added);
 }
 
-struct event_table *event_table_new(size_t most, const struct schema_origins *origins,
-				    struct error *err)
+struct etw_event_table *etw_event_table_new(size_t most, const struct etw_schema_origins *origins,
+					    struct etw_error *err)
 {
-	struct event_table *table = calloc(1, sizeof *table);
+	struct etw_event_table *table = calloc(1, sizeof *table);
 
 	if (table) {
 		table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
-		table->tracelogging = tracelogging_cache_new(NULL);
+		table->tracelogging = etw_tracelogging_cache_new(NULL);
 	}
 	if (!table || !table->slots || !table->tracelogging) {
 		if (table) {
-			tracelogging_cache_free(table->tracelogging);
+			etw_tracelogging_cache_free(table->tracelogging);
 			free(table->slots);
 		}
 		free(table);
@@ -531,8 +535,9 @@ struct event_table *event_table_new(size_t most, const struct schema_origins *or
 	return table;
 }
 
-void event_table_each(struct event_table *table,
-		      void (*visit)(void *context, struct event_class *class), void *context)
+void etw_event_table_each(struct etw_event_table *table,
+			  void (*visit)(void *context, struct etw_event_class *class),
+			  void *context)
 {
 	for (size_t i = 0; i <= table->mask; i++) {
 		if (table->slots[i].class) {
@@ -541,14 +546,14 @@ void event_table_each(struct event_table *table,
 	}
 }
 
-static void free_class(void *context, struct event_class *class)
+static void free_class(void *context, struct etw_event_class *class)
 {
 	(void)context;
 	free_names(class);
 	free(class);
 }
 
-void event_table_renew(struct event_table *table, const struct schema_origins *origins)
+void etw_event_table_renew(struct etw_event_table *table, const struct etw_schema_origins *origins)
 {
 	if (origins) {
 		table->origins = *origins;
@@ -560,11 +565,12 @@ void event_table_renew(struct event_table *table, const struct schema_origins *o
 	}
 }
 
-void event_table_drop(struct event_table *table, uint32_t manifest_id,
-		      void (*release)(void *context, struct event_class *class), void *context)
+void etw_event_table_drop(struct etw_event_table *table, uint32_t manifest_id,
+			  void (*release)(void *context, struct etw_event_class *class),
+			  void *context)
 {
 	for (size_t i = 0; i <= table->mask;) {
-		struct event_class *class = table->slots[i].class;
+		struct etw_event_class *class = table->slots[i].class;
 
 		if (!class || class->manifest_id != manifest_id) {
 			i++;
@@ -577,24 +583,24 @@ void event_table_drop(struct event_table *table, uint32_t manifest_id,
 	publish(table);
 }
 
-void event_table_free(struct event_table *table)
+void etw_event_table_free(struct etw_event_table *table)
 {
 	if (!table) {
 		return;
 	}
-	event_table_each(table, free_class, NULL);
-	tracelogging_cache_free(table->tracelogging);
+	etw_event_table_each(table, free_class, NULL);
+	etw_tracelogging_cache_free(table->tracelogging);
 	free(table->slots);
 	free(table);
 }
 
-struct usual_classes *event_table_usual_classes(struct event_table *table)
+struct etw_usual_classes *etw_event_table_usual_classes(struct etw_event_table *table)
 {
 	return &table->usual;
 }
 
-void event_table_statistics(const struct event_table *table,
-			    struct event_table_statistics *statistics)
+void etw_event_table_statistics(const struct etw_event_table *table,
+				struct etw_event_table_statistics *statistics)
 {
 	statistics->entries = atomic_load_explicit(&table->shown_entries, memory_order_relaxed);
 	statistics->hits = atomic_load_explicit(&table->usual.hits, memory_order_relaxed);

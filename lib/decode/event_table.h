@@ -37,7 +37,7 @@ enum event_class_stale {
 	STALE_SCHEMA = 4, /* the schema was freed */
 };
 
-/* Whether event_table_usual() may find the records of a class. */
+/* Whether etw_event_table_usual() may find the records of a class. */
 enum event_class_usual {
 	NEVER_USUAL,
 	USUAL_UNTIL_INBAND, /* while there is no in-band manifest: one may override its schema */
@@ -52,18 +52,18 @@ enum event_class_usual {
  * then, and serves every later event: the layout of the payload, the values of the labels
  * `provider` and `event`, and what the layers above derive from these (attribution, rules).
  */
-struct event_class {
-	struct guid provider;
+struct etw_event_class {
+	struct etw_guid provider;
 	uint64_t word; /* the key without the provider; for event_table.c alone */
 	uint16_t id;
 	uint8_t version;
 	uint8_t opcode;
 	uint8_t pointer_size;
 	bool classic;
-	uint8_t record_type;   /* enum record_type of the first record; RECORD_TIMED and above are
-				  never decoded */
-	uint8_t kernel_class;  /* enum kernel_class; KERNEL_NONE for others */
-	uint8_t kernel_form;   /* kernel_form() of its records */
+	uint8_t record_type; /* enum etw_record_type of the first record; ETW_RECORD_TIMED and above
+				are never decoded */
+	uint8_t kernel_class;  /* enum etw_kernel_class; ETW_KERNEL_NONE for others */
+	uint8_t kernel_form;   /* etw_kernel_form() of its records */
 	bool overridable;      /* An in-band manifest of the emitting process may override this
 				  schema; such events get an entry of their own. */
 	bool used;             /* an event used the entry since the eviction hand passed it; for
@@ -74,15 +74,15 @@ struct event_class {
 	uint32_t payload_size; /* of a record, which decides where there is a kernel_form */
 	uint64_t names;        /* number of provider names that were known when it was resolved */
 	uint32_t manifest_id; /* in-band manifest of the schema, if it depends on the process of the
-				 event (struct schema_terms); else 0 */
-	const struct schema *schema; /* NULL: no layout known */
+				 event (struct etw_schema_terms); else 0 */
+	const struct etw_schema *schema; /* NULL: no layout known */
 	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
 				      owned */
 	const char *event_name; /* label value: "DiskIo/Read", "DiskIo/99", the name in the schema,
 				   or the id in decimal; owned */
 
 	/* The layers above fill these in for a new class, and free them through
-	 * event_table_each(). */
+	 * etw_event_table_each(). */
 	struct attribution *attribution;
 	struct compiled_rules *compiled;
 	struct tap_class *tap; /* NULL without a flight recorder */
@@ -91,27 +91,27 @@ struct event_class {
 	_Atomic(uint64_t) *lost; /* counts notifications of loss; NULL if this event is none */
 };
 
-struct event_table; /* opaque; one consumer's */
+struct etw_event_table; /* opaque; one consumer's */
 
 /*
- * The classes of the last records, for event_table_usual(). Those of kernel records are found by
- * group and opcode, which determine the provider.
+ * The classes of the last records, for etw_event_table_usual(). Those of kernel records are found
+ * by group and opcode, which determine the provider.
  *
  * The others are in a direct-mapped cache. It compares the provider and the class key of a record
  * as they are, so that records of one class may have several places. It has places for some more
  * classes than a machine uses at a time, because two of them that share one take turns in it.
  */
-enum { USUAL_BITS = 10, USUAL_PLACES = 1 << USUAL_BITS, KERNEL_OPCODES = 256 };
+enum { ETW_USUAL_BITS = 10, ETW_USUAL_PLACES = 1 << ETW_USUAL_BITS, ETW_KERNEL_OPCODES = 256 };
 
-struct usual_class {
-	uint64_t low, high;        /* the provider */
-	uint64_t class_key;        /* of the record; 0: the place is free */
-	struct event_class *class; /* of the table */
+struct etw_usual_class {
+	uint64_t low, high;            /* the provider */
+	uint64_t class_key;            /* of the record; 0: the place is free */
+	struct etw_event_class *class; /* of the table */
 };
 
-struct usual_classes {
-	struct usual_class places[USUAL_PLACES];
-	struct event_class *kernel[KERNEL_GROUPS][KERNEL_OPCODES]; /* NULL: none yet */
+struct etw_usual_classes {
+	struct etw_usual_class places[ETW_USUAL_PLACES];
+	struct etw_event_class *kernel[ETW_KERNEL_GROUPS][ETW_KERNEL_OPCODES]; /* NULL: none yet */
 	uint8_t unusual; /* enum event_class_usual: records of classes up to this are not found */
 	/* Found at once, here or in the table. The consumer's thread writes, any thread reads. */
 	_Atomic(uint64_t) hits;
@@ -119,36 +119,36 @@ struct usual_classes {
 
 /*
  * most: classes, at least 1. origins: of provider names and schemas; NULL for none.
- * The struct is copied; what it points to is borrowed until event_table_free(). The schemas of a
- * recording (origins->trace) are complete before the first look-up. NULL without memory.
+ * The struct is copied; what it points to is borrowed until etw_event_table_free(). The schemas of
+ * a recording (origins->trace) are complete before the first look-up. NULL without memory.
  */
-struct event_table *event_table_new(size_t most, const struct schema_origins *origins,
-				    struct error *err);
-void event_table_free(struct event_table *table);
+struct etw_event_table *etw_event_table_new(size_t most, const struct etw_schema_origins *origins,
+					    struct etw_error *err);
+void etw_event_table_free(struct etw_event_table *table);
 
-/* Of the table; valid until event_table_free(). */
-struct usual_classes *event_table_usual_classes(struct event_table *table);
+/* Of the table; valid until etw_event_table_free(). */
+struct etw_usual_classes *etw_event_table_usual_classes(struct etw_event_table *table);
 
 /* The place that a record may have; the hash has no seed, because keys with equal hashes only cost
  * a look-up in the table. */
-static inline struct usual_class *usual_place(struct usual_classes *classes,
-					      const struct event_record *record)
+static inline struct etw_usual_class *etw_usual_place(struct etw_usual_classes *classes,
+						      const struct etw_record *record)
 {
-	uint64_t key = load_u64(record->provider->bytes) ^ load_u64(record->provider->bytes + 8) ^
-		       record->class_key;
+	uint64_t key = etw_load_u64(record->provider->bytes) ^
+		       etw_load_u64(record->provider->bytes + 8) ^ record->class_key;
 
-	return &classes->places[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - USUAL_BITS)];
+	return &classes->places[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ETW_USUAL_BITS)];
 }
 
-static inline bool usual_place_is(const struct usual_class *place,
-				  const struct event_record *record)
+static inline bool etw_usual_place_is(const struct etw_usual_class *place,
+				      const struct etw_record *record)
 {
-	return place->low == load_u64(record->provider->bytes) &&
-	       place->high == load_u64(record->provider->bytes + 8) &&
+	return place->low == etw_load_u64(record->provider->bytes) &&
+	       place->high == etw_load_u64(record->provider->bytes + 8) &&
 	       place->class_key == record->class_key;
 }
 
-static inline void usual_hit(struct usual_classes *classes, struct event_class *class)
+static inline void etw_usual_hit(struct etw_usual_classes *classes, struct etw_event_class *class)
 {
 	class->used = true;
 	atomic_store_explicit(&classes->hits,
@@ -158,10 +158,10 @@ static inline void usual_hit(struct usual_classes *classes, struct event_class *
 
 /* The class of a kernel record, if it is that of the last record of this group and opcode; else
  * NULL. */
-static inline struct event_class *usual_kernel_class(const struct usual_classes *classes,
-						     const struct event_record *record)
+static inline struct etw_event_class *
+etw_usual_kernel_class(const struct etw_usual_classes *classes, const struct etw_record *record)
 {
-	struct event_class *class = classes->kernel[record->kernel_group][record->opcode];
+	struct etw_event_class *class = classes->kernel[record->kernel_group][record->opcode];
 
 	return class && class->version == record->version &&
 			       class->pointer_size == record->pointer_size ?
@@ -170,32 +170,32 @@ static inline struct event_class *usual_kernel_class(const struct usual_classes 
 }
 
 /*
- * The class of a record, like event_table_find(), if it can be found without a call; else NULL.
+ * The class of a record, like etw_event_table_find(), if it can be found without a call; else NULL.
  * That is so for nearly all records without extended items. Records that may announce something
  * about the classes of others are not found: the id or opcode is that of a manifest, or of the
- * start or the end of a process. So event_table_find() learns of the first in-band manifest before
- * the next record comes.
+ * start or the end of a process. So etw_event_table_find() learns of the first in-band manifest
+ * before the next record comes.
  */
-static inline struct event_class *event_table_usual(struct usual_classes *classes,
-						    const struct event_record *record)
+static inline struct etw_event_class *etw_event_table_usual(struct etw_usual_classes *classes,
+							    const struct etw_record *record)
 {
-	struct event_class *class;
+	struct etw_event_class *class;
 
-	if (record->kernel_group < KERNEL_GROUPS) {
-		class = usual_kernel_class(classes, record);
+	if (record->kernel_group < ETW_KERNEL_GROUPS) {
+		class = etw_usual_kernel_class(classes, record);
 		if (!class || class->usual <= classes->unusual) {
 			return NULL;
 		}
 	} else {
-		const struct usual_class *place = usual_place(classes, record);
+		const struct etw_usual_class *place = etw_usual_place(classes, record);
 
 		class = place->class;
-		if (record->extended || !usual_place_is(place, record) ||
+		if (record->extended || !etw_usual_place_is(place, record) ||
 		    class->usual <= classes->unusual) {
 			return NULL;
 		}
 	}
-	usual_hit(classes, class);
+	etw_usual_hit(classes, class);
 	return class;
 }
 
@@ -205,34 +205,36 @@ static inline struct event_class *event_table_usual(struct usual_classes *classe
  * class's earlier state or of the class that was evicted for it. NULL without memory. For the
  * consumer's thread.
  */
-struct event_class *event_table_find(struct event_table *table, const struct event_record *record,
-				     bool *added);
+struct etw_event_class *etw_event_table_find(struct etw_event_table *table,
+					     const struct etw_record *record, bool *added);
 
 /*
  * Drops all entries whose schema belongs to an in-band manifest that is about to be freed; release
  * frees the parts of the layers above.
  */
-void event_table_drop(struct event_table *table, uint32_t manifest_id,
-		      void (*release)(void *context, struct event_class *class), void *context);
+void etw_event_table_drop(struct etw_event_table *table, uint32_t manifest_id,
+			  void (*release)(void *context, struct etw_event_class *class),
+			  void *context);
 
 /*
  * From the next look-ups on, classes are resolved with other origins, or, if origins is NULL, with
  * the same ones. No schema of the former origins is used any more; each class stays, with the parts
  * of the layers above, and is resolved again when its next record comes.
  */
-void event_table_renew(struct event_table *table, const struct schema_origins *origins);
+void etw_event_table_renew(struct etw_event_table *table, const struct etw_schema_origins *origins);
 
-void event_table_each(struct event_table *table,
-		      void (*visit)(void *context, struct event_class *class), void *context);
+void etw_event_table_each(struct etw_event_table *table,
+			  void (*visit)(void *context, struct etw_event_class *class),
+			  void *context);
 
 /* For etw_schema_cache_*. The consumer's thread writes, any thread reads. */
-struct event_table_statistics {
+struct etw_event_table_statistics {
 	uint64_t entries;
 	uint64_t hits;
 	uint64_t misses;
 	uint64_t evictions; /* classes that were removed to make room */
 };
-void event_table_statistics(const struct event_table *table,
-			    struct event_table_statistics *statistics);
+void etw_event_table_statistics(const struct etw_event_table *table,
+				struct etw_event_table_statistics *statistics);
 
 #endif

@@ -8,8 +8,8 @@
  * The depth of structures and the length of the text bound the search.
  *
  * A path that enters an array becomes a list of steps, each with the index of the array and of the
- * element. In a payload, fields_walk() first reaches the outermost array (path->top), and then each
- * step walks to its element. Elements of constant size need no walk.
+ * element. In a payload, etw_fields_walk() first reaches the outermost array (path->top), and then
+ * each step walks to its element. Elements of constant size need no walk.
  */
 #include "lib/decode/field_path.h"
 
@@ -17,8 +17,8 @@
 
 /* The state of a search: the candidates are the fields first … end - 1. */
 struct finder {
-	const struct schema *schema;
-	struct field_path *path;
+	const struct etw_schema *schema;
+	struct etw_field_path *path;
 	unsigned first, end;
 	bool in_array; /* the path has entered an array, and path->top is final */
 };
@@ -58,14 +58,15 @@ enum path_end { WHOLE, ELEMENT, ELEMENT_COUNT };
 
 static bool finish(struct finder *finder, unsigned index, enum path_end type)
 {
-	struct field_path *path = finder->path;
+	struct etw_field_path *path = finder->path;
 
 	path->field = (uint16_t)index;
 	path->is_count = type == ELEMENT_COUNT;
-	path->value = path->is_count ? (struct field){ .name = "count", .type = FIELD_U32 } :
-				       finder->schema->fields[index];
+	path->value = path->is_count ?
+			      (struct etw_field){ .name = "count", .type = ETW_FIELD_U32 } :
+			      finder->schema->fields[index];
 	if (type != WHOLE) {
-		path->value.count_type = FIELD_SCALAR;
+		path->value.count_type = ETW_FIELD_SCALAR;
 		fields_place(&path->value, 1);
 	}
 	if (!finder->in_array) {
@@ -78,7 +79,7 @@ static bool find_in(struct finder *finder, const char *rest);
 
 static bool step(struct finder *finder, unsigned index, uint32_t element)
 {
-	struct field_path *path = finder->path;
+	struct etw_field_path *path = finder->path;
 
 	if (path->step_count == sizeof path->steps / sizeof path->steps[0]) {
 		return false;
@@ -96,13 +97,13 @@ static bool step(struct finder *finder, unsigned index, uint32_t element)
 /* Continues after the name of a field. */
 static bool find_behind(struct finder *finder, unsigned index, const char *rest)
 {
-	const struct field *field = &finder->schema->fields[index];
-	bool array = field->count_type != FIELD_SCALAR && !field_is_text_of_chars(field);
+	const struct etw_field *field = &finder->schema->fields[index];
+	bool array = field->count_type != ETW_FIELD_SCALAR && !etw_field_is_text_of_chars(field);
 	struct finder inner = *finder;
 	uint32_t element;
 
 	if (*rest == '\0') {
-		return field->type != FIELD_STRUCT && finish(finder, index, WHOLE);
+		return field->type != ETW_FIELD_STRUCT && finish(finder, index, WHOLE);
 	}
 	if (array && strcmp(rest, ".count") == 0) {
 		return finish(finder, index, ELEMENT_COUNT);
@@ -113,7 +114,7 @@ static bool find_behind(struct finder *finder, unsigned index, const char *rest)
 		}
 		inner = *finder;
 	}
-	if (field->type != FIELD_STRUCT) {
+	if (field->type != ETW_FIELD_STRUCT) {
 		return array && *rest == '\0' && finish(finder, index, ELEMENT);
 	}
 	inner.first = index + 1;
@@ -124,7 +125,7 @@ static bool find_behind(struct finder *finder, unsigned index, const char *rest)
 /* The depth of structures and the length of the text bound this recursion. */
 static bool find_in(struct finder *finder, const char *rest)
 {
-	const struct field_path before = *finder->path;
+	const struct etw_field_path before = *finder->path;
 	const char *at = rest;
 	uint32_t place;
 	int index;
@@ -144,9 +145,10 @@ static bool find_in(struct finder *finder, const char *rest)
 	return index >= 0 && find_behind(finder, (unsigned)index, at);
 }
 
-bool field_path_find(const struct schema *schema, const char *name, struct field_path *path)
+bool etw_field_path_find(const struct etw_schema *schema, const char *name,
+			 struct etw_field_path *path)
 {
-	struct field_path found = { 0 };
+	struct etw_field_path found = { 0 };
 	struct finder finder = { .schema = schema, .path = &found, .end = schema->field_count };
 
 	if (!find_in(&finder, name)) {
@@ -158,69 +160,72 @@ bool field_path_find(const struct schema *schema, const char *name, struct field
 
 /* ---- in a payload ---- */
 
-static enum field_path_result find_element(const struct field *field, const struct field *value,
-					   const struct field_slice *array, uint32_t element,
-					   bool wide, struct field_slice *slice)
+static enum etw_field_path_result find_element(const struct etw_field *field,
+					       const struct etw_field *value,
+					       const struct etw_field_slice *array,
+					       uint32_t element, bool wide,
+					       struct etw_field_slice *slice)
 {
 	uint32_t size = value->size[wide], offset = 0;
 
 	if (element >= array->count) {
-		return array->cut ? FIELD_PATH_CUT : FIELD_PATH_MISSING;
+		return array->cut ? ETW_FIELD_PATH_CUT : ETW_FIELD_PATH_MISSING;
 	}
 	if (size != 0) {
-		*slice = (struct field_slice){ .at = array->at + (size_t)element * size,
-					       .size = size,
-					       .count = 1 };
-		return FIELD_PATH_FOUND;
+		*slice = (struct etw_field_slice){ .at = array->at + (size_t)element * size,
+						   .size = size,
+						   .count = 1 };
+		return ETW_FIELD_PATH_FOUND;
 	}
 	for (uint32_t i = 0; i <= element; i++) {
-		if (!field_next_element(field, array, &offset, slice)) {
-			return FIELD_PATH_CUT;
+		if (!etw_field_next_element(field, array, &offset, slice)) {
+			return ETW_FIELD_PATH_CUT;
 		}
 	}
-	return FIELD_PATH_FOUND;
+	return ETW_FIELD_PATH_FOUND;
 }
 
-static enum field_path_result enter_struct(const struct schema *schema, unsigned array,
-					   uint32_t element, const struct event_record *record,
-					   struct field_slice *slices)
+static enum etw_field_path_result enter_struct(const struct etw_schema *schema, unsigned array,
+					       uint32_t element, const struct etw_record *record,
+					       struct etw_field_slice *slices)
 {
 	uint32_t offset = 0;
 
 	if (element >= slices[array].count) {
-		return slices[array].cut ? FIELD_PATH_CUT : FIELD_PATH_MISSING;
+		return slices[array].cut ? ETW_FIELD_PATH_CUT : ETW_FIELD_PATH_MISSING;
 	}
 	for (uint32_t i = 0; i <= element; i++) {
-		if (!field_next_struct(schema, array, record, slices, &offset)) {
-			return FIELD_PATH_CUT;
+		if (!etw_field_next_struct(schema, array, record, slices, &offset)) {
+			return ETW_FIELD_PATH_CUT;
 		}
 	}
-	return FIELD_PATH_FOUND;
+	return ETW_FIELD_PATH_FOUND;
 }
 
-enum field_path_result field_path_locate(const struct schema *schema, const struct field_path *path,
-					 const struct event_record *record,
-					 struct field_slice *slices, struct field_slice *slice,
-					 uint32_t *count)
+enum etw_field_path_result etw_field_path_locate(const struct etw_schema *schema,
+						 const struct etw_field_path *path,
+						 const struct etw_record *record,
+						 struct etw_field_slice *slices,
+						 struct etw_field_slice *slice, uint32_t *count)
 {
 	for (unsigned i = 0; i < path->step_count; i++) {
 		unsigned array = path->steps[i].array;
 		uint32_t element = path->steps[i].element;
-		enum field_path_result entered;
+		enum etw_field_path_result entered;
 
 		if (!slices[array].at) {
-			return FIELD_PATH_CUT;
+			return ETW_FIELD_PATH_CUT;
 		}
-		if (schema->fields[array].type != FIELD_STRUCT) {
+		if (schema->fields[array].type != ETW_FIELD_STRUCT) {
 			return find_element(&schema->fields[array], &path->value, &slices[array],
 					    element, record->pointer_size == 8, slice);
 		}
 		entered = enter_struct(schema, array, element, record, slices);
-		if (entered != FIELD_PATH_FOUND) {
+		if (entered != ETW_FIELD_PATH_FOUND) {
 			return entered;
 		}
 	}
 	*slice = slices[path->field];
 	*count = slice->count;
-	return slice->at && !slice->cut ? FIELD_PATH_FOUND : FIELD_PATH_CUT;
+	return slice->at && !slice->cut ? ETW_FIELD_PATH_FOUND : ETW_FIELD_PATH_CUT;
 }

@@ -13,40 +13,43 @@
 
 #include "lib/decode/schema.h"
 
-struct field_path {
+struct etw_field_path {
 	/* The type of the value: for an element that of a scalar, for a count an integer. Its
 	 * offsets are not used. */
-	struct field value;
-	uint16_t top;   /* the field that fields_walk() must reach */
+	struct etw_field value;
+	uint16_t top;   /* the field that etw_fields_walk() must reach */
 	uint16_t field; /* the last field of the path */
 	bool is_count;
 	uint8_t step_count;
 	struct {
 		uint16_t array; /* field: an array of structures; in the last step also of values */
 		uint32_t element;
-	} steps[SCHEMA_DEPTH_MOST + 1];
+	} steps[ETW_SCHEMA_DEPTH_MOST + 1];
 };
 
 /*
  * Resolves a path; false if the schema has no such value. It also finds each plain scalar that
- * schema_find_field() finds. Names take precedence: a member can be called "count", and the name of
- * a field can contain brackets.
+ * etw_schema_find_field() finds. Names take precedence: a member can be called "count", and the
+ * name of a field can contain brackets.
  */
-bool field_path_find(const struct schema *schema, const char *name, struct field_path *path);
+bool etw_field_path_find(const struct etw_schema *schema, const char *name,
+			 struct etw_field_path *path);
 
-enum field_path_result {
-	FIELD_PATH_FOUND,
-	FIELD_PATH_CUT,     /* the payload ends before it */
-	FIELD_PATH_MISSING, /* the array has fewer elements */
+enum etw_field_path_result {
+	ETW_FIELD_PATH_FOUND,
+	ETW_FIELD_PATH_CUT,     /* the payload ends before it */
+	ETW_FIELD_PATH_MISSING, /* the array has fewer elements */
 };
 
 /*
- * Finds the value in one payload. slices: the result of fields_walk() up to path->top; the slices
- * of members change. If found, *slice is that of the value, and *count is its number of elements.
+ * Finds the value in one payload. slices: the result of etw_fields_walk() up to path->top; the
+ * slices of members change. If found, *slice is that of the value, and *count is its number of
+ * elements.
  */
-enum field_path_result field_path_locate(const struct schema *schema, const struct field_path *path,
-					 const struct event_record *record,
-					 struct field_slice *slices, struct field_slice *slice,
-					 uint32_t *count);
+enum etw_field_path_result etw_field_path_locate(const struct etw_schema *schema,
+						 const struct etw_field_path *path,
+						 const struct etw_record *record,
+						 struct etw_field_slice *slices,
+						 struct etw_field_slice *slice, uint32_t *count);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Fields as text and numbers, and the names of values.
  *
- * field_text() is the only place that converts a located field to text; label values, dumps and
+ * etw_field_text() is the only place that converts a located field to text; label values, dumps and
  * filters all use it, so the same value reads the same everywhere. It takes the elements of the
  * slice one by one and converts each by its type. Scalars have one element.
  *
@@ -22,10 +22,10 @@
 #include "base/utf8.h"
 #include "lib/decode/text_forms.h"
 
-void field_number_text(const struct field *field, uint64_t value, struct text *out)
+void etw_field_number_text(const struct etw_field *field, uint64_t value, struct etw_text *out)
 {
-	bool is_signed = field_is_signed(field);
-	bool short_signed = is_signed && field->type != FIELD_I64;
+	bool is_signed = etw_field_is_signed(field);
+	bool short_signed = is_signed && field->type != ETW_FIELD_I64;
 
 	/* A value map names the 32 bits of the payload, not the sign-extended value. */
 	if (field->map && value_map_text(field->map, short_signed ? (uint32_t)value : value, out)) {
@@ -38,17 +38,17 @@ void field_number_text(const struct field *field, uint64_t value, struct text *o
 	}
 }
 
-double field_double(const struct field *field, const struct field_slice *slice)
+double etw_field_double(const struct etw_field *field, const struct etw_field_slice *slice)
 {
-	if (field->type == FIELD_FLOAT && slice->size == 4) {
-		uint32_t bits = load_u32(slice->at);
+	if (field->type == ETW_FIELD_FLOAT && slice->size == 4) {
+		uint32_t bits = etw_load_u32(slice->at);
 		float value;
 
 		memcpy(&value, &bits, sizeof value);
 		return (double)value;
 	}
-	if (field->type == FIELD_DOUBLE && slice->size == 8) {
-		uint64_t bits = load_u64(slice->at);
+	if (field->type == ETW_FIELD_DOUBLE && slice->size == 8) {
+		uint64_t bits = etw_load_u64(slice->at);
 		double value;
 
 		memcpy(&value, &bits, sizeof value);
@@ -58,16 +58,16 @@ double field_double(const struct field *field, const struct field_slice *slice)
 }
 
 /* The shortest text that is read back as the same number; a float gives "0.1", too. */
-static void add_floating(const struct field *field, const struct field_slice *slice,
-			 struct text *out)
+static void add_floating(const struct etw_field *field, const struct etw_field_slice *slice,
+			 struct etw_text *out)
 {
-	double value = field_double(field, slice);
+	double value = etw_field_double(field, slice);
 	char number[40];
 
 	for (int precision = 6; precision <= 17; precision++) {
 		snprintf(number, sizeof number, "%.*g", precision, value);
-		if (field->type == FIELD_FLOAT ? strtof(number, NULL) == (float)value :
-						 strtod(number, NULL) == value) {
+		if (field->type == ETW_FIELD_FLOAT ? strtof(number, NULL) == (float)value :
+						     strtod(number, NULL) == value) {
 			break;
 		}
 	}
@@ -75,7 +75,7 @@ static void add_floating(const struct field *field, const struct field_slice *sl
 }
 
 /* Copies valid UTF-8; otherwise each byte is a Latin-1 character. */
-static void add_narrow(const uint8_t *at, size_t length, struct text *out)
+static void add_narrow(const uint8_t *at, size_t length, struct etw_text *out)
 {
 	bool utf8 = true;
 
@@ -105,13 +105,13 @@ static size_t narrow_length(const uint8_t *at, size_t size)
 }
 
 /* Adds text with a count, without the NULs at its end, which some writers include in the count. */
-static void add_counted(const struct field_slice *slice, bool wide, struct text *out)
+static void add_counted(const struct etw_field_slice *slice, bool wide, struct etw_text *out)
 {
 	size_t length = slice->size;
 
 	if (wide) {
 		length /= 2;
-		while (length > 0 && load_u16(slice->at + 2 * (length - 1)) == 0) {
+		while (length > 0 && etw_load_u16(slice->at + 2 * (length - 1)) == 0) {
 			length--;
 		}
 		text_add_utf16(out, slice->at, length);
@@ -123,25 +123,25 @@ static void add_counted(const struct field_slice *slice, bool wide, struct text 
 	add_narrow(slice->at, length, out);
 }
 
-static void add_system_time(const uint8_t *at, struct text *out)
+static void add_system_time(const uint8_t *at, struct etw_text *out)
 {
 	/* year, month, day of the week, day, hour, minute, second, millisecond */
-	text_add_format(out, "%04u-%02u-%02uT%02u:%02u:%02u.%03u", load_u16(at), load_u16(at + 2),
-			load_u16(at + 6), load_u16(at + 8), load_u16(at + 10), load_u16(at + 12),
-			load_u16(at + 14));
+	text_add_format(out, "%04u-%02u-%02uT%02u:%02u:%02u.%03u", etw_load_u16(at),
+			etw_load_u16(at + 2), etw_load_u16(at + 6), etw_load_u16(at + 8),
+			etw_load_u16(at + 10), etw_load_u16(at + 12), etw_load_u16(at + 14));
 }
 
-static bool add_socket_address(const uint8_t *at, size_t size, struct text *out)
+static bool add_socket_address(const uint8_t *at, size_t size, struct etw_text *out)
 {
-	struct socket_address address;
+	struct etw_socket_address address;
 	bool brackets;
 
-	if (!socket_address_read(at, size, &address)) {
+	if (!etw_socket_address_read(at, size, &address)) {
 		return false;
 	}
 	brackets = address.is_ip6 && address.port != 0;
 	text_add_string(out, brackets ? "[" : "");
-	text_add_ip(out, address.ip, address.is_ip6);
+	etw_text_add_ip(out, address.ip, address.is_ip6);
 	text_add_string(out, brackets ? "]" : "");
 	if (address.port != 0) {
 		text_add_char(out, ':');
@@ -150,93 +150,97 @@ static bool add_socket_address(const uint8_t *at, size_t size, struct text *out)
 	return true;
 }
 
-static void add_binary(const struct field *field, const struct field_slice *slice, struct text *out)
+static void add_binary(const struct etw_field *field, const struct etw_field_slice *slice,
+		       struct etw_text *out)
 {
-	if (field->form == FIELD_FORM_IP6 && slice->size == 16) {
-		text_add_ip6(out, slice->at);
-	} else if (field->form != FIELD_FORM_SOCKADDR ||
+	if (field->form == ETW_FIELD_FORM_IP6 && slice->size == 16) {
+		etw_text_add_ip6(out, slice->at);
+	} else if (field->form != ETW_FIELD_FORM_SOCKADDR ||
 		   !add_socket_address(slice->at, slice->size, out)) {
 		text_add_hex(out, slice->at, slice->size);
 	}
 }
 
-static void add_one(const struct field *field, const struct field_slice *slice, struct text *out)
+static void add_one(const struct etw_field *field, const struct etw_field_slice *slice,
+		    struct etw_text *out)
 {
 	switch (field->type) {
-	case FIELD_FLOAT:
-	case FIELD_DOUBLE:
+	case ETW_FIELD_FLOAT:
+	case ETW_FIELD_DOUBLE:
 		add_floating(field, slice, out);
 		break;
-	case FIELD_IP4:
+	case ETW_FIELD_IP4:
 		if (slice->size == 4) {
-			text_add_ip4(out, slice->at);
+			etw_text_add_ip4(out, slice->at);
 		}
 		break;
-	case FIELD_IP6:
+	case ETW_FIELD_IP6:
 		if (slice->size == 16) {
-			text_add_ip6(out, slice->at);
+			etw_text_add_ip6(out, slice->at);
 		}
 		break;
-	case FIELD_GUID:
-		if (slice->size == sizeof(struct guid)) {
+	case ETW_FIELD_GUID:
+		if (slice->size == sizeof(struct etw_guid)) {
 			char text[GUID_TEXT_SIZE];
-			struct guid guid;
+			struct etw_guid guid;
 
 			memcpy(guid.bytes, slice->at, sizeof guid.bytes);
 			guid_format(&guid, text);
 			text_add_string(out, text);
 		}
 		break;
-	case FIELD_SYSTEMTIME:
+	case ETW_FIELD_SYSTEMTIME:
 		if (slice->size == 16) {
 			add_system_time(slice->at, out);
 		}
 		break;
-	case FIELD_WSTRING:
-		text_add_utf16(out, slice->at, utf16_length(slice->at, slice->size / 2));
+	case ETW_FIELD_WSTRING:
+		text_add_utf16(out, slice->at, etw_utf16_length(slice->at, slice->size / 2));
 		break;
-	case FIELD_ASTRING:
+	case ETW_FIELD_ASTRING:
 		add_narrow(slice->at, narrow_length(slice->at, slice->size), out);
 		break;
-	case FIELD_WCHAR:
-	case FIELD_WCOUNTED:
-	case FIELD_WCOUNTED_BE:
+	case ETW_FIELD_WCHAR:
+	case ETW_FIELD_WCOUNTED:
+	case ETW_FIELD_WCOUNTED_BE:
 		add_counted(slice, true, out);
 		break;
-	case FIELD_ACHAR:
-	case FIELD_ACOUNTED:
-	case FIELD_ACOUNTED_BE:
+	case ETW_FIELD_ACHAR:
+	case ETW_FIELD_ACOUNTED:
+	case ETW_FIELD_ACOUNTED_BE:
 		add_counted(slice, false, out);
 		break;
-	case FIELD_BINARY:
-	case FIELD_BINARY16:
-	case FIELD_BINARY32:
+	case ETW_FIELD_BINARY:
+	case ETW_FIELD_BINARY16:
+	case ETW_FIELD_BINARY32:
 		add_binary(field, slice, out);
 		break;
-	case FIELD_SID:
-	case FIELD_KERNEL_SID:
-		if (sid_size(slice->at, slice->size) != 0) {
-			text_add_sid(out, slice->at);
+	case ETW_FIELD_SID:
+	case ETW_FIELD_KERNEL_SID:
+		if (etw_sid_size(slice->at, slice->size) != 0) {
+			etw_text_add_sid(out, slice->at);
 		}
 		break;
-	case FIELD_NULL:
-	case FIELD_STRUCT:
+	case ETW_FIELD_NULL:
+	case ETW_FIELD_STRUCT:
 		break;
 	default:
-		field_number_text(field, field_u64(field, slice), out);
+		etw_field_number_text(field, etw_field_u64(field, slice), out);
 		break;
 	}
 }
 
-void field_text(const struct field *field, const struct field_slice *slice, struct text *out)
+void etw_field_text(const struct etw_field *field, const struct etw_field_slice *slice,
+		    struct etw_text *out)
 {
-	struct field_slice element;
+	struct etw_field_slice element;
 	uint32_t offset = 0;
 
-	if (slice->cut && field->count_type == FIELD_SCALAR && field->type <= FIELD_DOUBLE) {
+	if (slice->cut && field->count_type == ETW_FIELD_SCALAR &&
+	    field->type <= ETW_FIELD_DOUBLE) {
 		return; /* part of a number is not a number */
 	}
-	for (bool first = true; field_next_element(field, slice, &offset, &element);
+	for (bool first = true; etw_field_next_element(field, slice, &offset, &element);
 	     first = false) {
 		if (!first) {
 			text_add_char(out, ',');
@@ -249,7 +253,7 @@ void field_text(const struct field *field, const struct field_slice *slice, stru
 
 static int compare_values(const void *left, const void *right)
 {
-	const struct value_name *a = left, *b = right;
+	const struct etw_value_name *a = left, *b = right;
 
 	if (a->value != b->value) {
 		return a->value < b->value ? -1 : 1;
@@ -257,9 +261,9 @@ static int compare_values(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-void value_map_sort(struct value_map *map)
+void value_map_sort(struct etw_value_map *map)
 {
-	struct value_name *names = map->names;
+	struct etw_value_name *names = map->names;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < map->count; i++) {
@@ -276,7 +280,7 @@ void value_map_sort(struct value_map *map)
 	map->count = kept;
 }
 
-static const char *name_of(const struct value_map *map, uint64_t value)
+static const char *name_of(const struct etw_value_map *map, uint64_t value)
 {
 	uint32_t low = 0, high = map->count;
 
@@ -292,7 +296,7 @@ static const char *name_of(const struct value_map *map, uint64_t value)
 	return low < map->count && map->names[low].value == value ? map->names[low].name : NULL;
 }
 
-static bool add_bits(const struct value_map *map, uint64_t value, struct text *out)
+static bool add_bits(const struct etw_value_map *map, uint64_t value, struct etw_text *out)
 {
 	uint64_t unnamed = value;
 	const char *between = "";
@@ -313,7 +317,7 @@ static bool add_bits(const struct value_map *map, uint64_t value, struct text *o
 	return true;
 }
 
-bool value_map_text(const struct value_map *map, uint64_t value, struct text *out)
+bool value_map_text(const struct etw_value_map *map, uint64_t value, struct etw_text *out)
 {
 	const char *name;
 
@@ -327,12 +331,13 @@ bool value_map_text(const struct value_map *map, uint64_t value, struct text *ou
 	return name != NULL;
 }
 
-bool value_map_value(const struct value_map *map, const char *name, size_t size, uint32_t *value)
+bool etw_value_map_value(const struct etw_value_map *map, const char *name, size_t size,
+			 uint32_t *value)
 {
-	const struct value_name *found = NULL;
+	const struct etw_value_name *found = NULL;
 
 	for (uint32_t i = 0; i < map->count; i++) {
-		const struct value_name *other = &map->names[i];
+		const struct etw_value_name *other = &map->names[i];
 
 		if (!text_equal_nocase(other->name, strlen(other->name), name, size)) {
 			continue;
@@ -350,13 +355,14 @@ bool value_map_value(const struct value_map *map, const char *name, size_t size,
 
 /* ---- readers ---- */
 
-struct field_reader field_reader_of(const struct schema *schema, int index, uint8_t pointer_size)
+struct etw_field_reader etw_field_reader_of(const struct etw_schema *schema, int index,
+					    uint8_t pointer_size)
 {
-	struct field_reader reader = { 0 };
+	struct etw_field_reader reader = { 0 };
 	unsigned wide = pointer_size == 8;
-	const struct field *field;
+	const struct etw_field *field;
 
-	if (!schema || index < 0 || !field_is_integer(&schema->fields[index])) {
+	if (!schema || index < 0 || !etw_field_is_integer(&schema->fields[index])) {
 		return reader;
 	}
 	field = &schema->fields[index];
@@ -364,19 +370,20 @@ struct field_reader field_reader_of(const struct schema *schema, int index, uint
 	reader.offset = field->offset[wide];
 	reader.size = (uint8_t)field->size[wide];
 	reader.type = field->type;
-	reader.end = reader.offset == FIELD_OFFSET_VARIES ? FIELD_READER_WALKS :
-							    (uint32_t)reader.offset + reader.size;
+	reader.end = reader.offset == ETW_FIELD_OFFSET_VARIES ?
+			     ETW_FIELD_READER_WALKS :
+			     (uint32_t)reader.offset + reader.size;
 	return reader;
 }
 
-bool field_read_by_walk(const struct field_reader *reader, const struct schema *schema,
-			const struct event_record *record, uint64_t *value)
+bool etw_field_read_by_walk(const struct etw_field_reader *reader, const struct etw_schema *schema,
+			    const struct etw_record *record, uint64_t *value)
 {
-	struct field_slice slice;
+	struct etw_field_slice slice;
 
-	if (reader->size == 0 || !field_locate(schema, reader->index, record, &slice)) {
+	if (reader->size == 0 || !etw_field_locate(schema, reader->index, record, &slice)) {
 		return false;
 	}
-	*value = field_u64(&schema->fields[reader->index], &slice);
+	*value = etw_field_u64(&schema->fields[reader->index], &slice);
 	return true;
 }

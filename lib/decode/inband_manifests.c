@@ -39,9 +39,9 @@ struct slot {
 	/* 0: free; its low bits are the index of the slot. It is above those of trace_manifests.h,
 	 * so that one event table can have both. */
 	uint32_t manifest_id;
-	struct guid provider;
-	struct text xml;           /* owned */
-	struct manifest *manifest; /* owned; NULL: the text is no valid manifest */
+	struct etw_guid provider;
+	struct etw_text xml;           /* owned */
+	struct etw_manifest *manifest; /* owned; NULL: the text is no valid manifest */
 	size_t bytes;
 	uint32_t process_id; /* of the process that announced it first … */
 	int64_t time;        /* … and when, 100 ns since 1601 UTC */
@@ -54,17 +54,17 @@ struct slot {
 /* Which text a process announced last for a provider. */
 struct announcement {
 	uint64_t key; /* of `by_key` */
-	struct guid provider;
+	struct etw_guid provider;
 	uint32_t process_id;
 	uint32_t manifest_id; /* its slot may be reused by now */
 	int64_t time;         /* of the last chunk, 100 ns since 1601 UTC */
 	uint64_t used;
 };
 
-struct inband_manifests {
+struct etw_inband_manifests {
 	void (*on_forget)(void *context, uint32_t manifest_id);
 	void *context;
-	struct manifest_assembly assembly;
+	struct etw_manifest_assembly assembly;
 	struct slot slots[INBAND_MOST];
 	struct map newest; /* hash of a provider -> index + 1 of the slot announced last */
 	/* INBAND_ANNOUNCED_MOST of them; owned; NULL until the first one. */
@@ -82,11 +82,11 @@ struct inband_manifests {
 _Static_assert((INBAND_MOST & (INBAND_MOST - 1)) == 0,
 	       "a manifest id is a serial number and the index of a slot");
 
-struct inband_manifests *inband_manifests_new(void (*on_forget)(void *context,
-								uint32_t manifest_id),
-					      void *context, struct error *err)
+struct etw_inband_manifests *etw_inband_manifests_new(void (*on_forget)(void *context,
+									uint32_t manifest_id),
+						      void *context, struct etw_error *err)
 {
-	struct inband_manifests *inband = calloc(1, sizeof *inband);
+	struct etw_inband_manifests *inband = calloc(1, sizeof *inband);
 
 	if (!inband) {
 		error_no_memory(err, "schemas from events");
@@ -102,11 +102,11 @@ struct inband_manifests *inband_manifests_new(void (*on_forget)(void *context,
 static void empty(struct slot *slot)
 {
 	text_free(&slot->xml);
-	manifest_free(slot->manifest);
+	etw_manifest_free(slot->manifest);
 	*slot = (struct slot){ .manifest_id = 0 };
 }
 
-void inband_manifests_free(struct inband_manifests *inband)
+void etw_inband_manifests_free(struct etw_inband_manifests *inband)
 {
 	if (!inband) {
 		return;
@@ -114,7 +114,7 @@ void inband_manifests_free(struct inband_manifests *inband)
 	for (size_t i = 0; i < INBAND_MOST; i++) {
 		empty(&inband->slots[i]);
 	}
-	manifest_assembly_done(&inband->assembly);
+	etw_manifest_assembly_done(&inband->assembly);
 	map_done(&inband->by_key);
 	map_done(&inband->newest);
 	free(inband->announcements);
@@ -130,18 +130,19 @@ static void count(_Atomic(uint64_t) *counter, uint64_t delta)
 
 /* ---- the texts of a provider ---- */
 
-static uint64_t provider_key(const struct inband_manifests *inband, const struct guid *provider)
+static uint64_t provider_key(const struct etw_inband_manifests *inband,
+			     const struct etw_guid *provider)
 {
 	return guid_hash(provider, inband->seed);
 }
 
 /* The slot with this number of a list. */
-static struct slot *slot_at(struct inband_manifests *inband, uint64_t number)
+static struct slot *slot_at(struct etw_inband_manifests *inband, uint64_t number)
 {
 	return number > 0 ? &inband->slots[number - 1] : NULL;
 }
 
-static void remove_from_list(struct inband_manifests *inband, const struct slot *slot)
+static void remove_from_list(struct etw_inband_manifests *inband, const struct slot *slot)
 {
 	uint64_t key = provider_key(inband, &slot->provider);
 	uint64_t *newest = map_find(&inband->newest, key);
@@ -159,7 +160,7 @@ static void remove_from_list(struct inband_manifests *inband, const struct slot 
 	}
 }
 
-static void put_first(struct inband_manifests *inband, struct slot *slot)
+static void put_first(struct etw_inband_manifests *inband, struct slot *slot)
 {
 	uint64_t *newest;
 
@@ -172,7 +173,7 @@ static void put_first(struct inband_manifests *inband, struct slot *slot)
 	}
 }
 
-static void forget(struct inband_manifests *inband, struct slot *slot)
+static void forget(struct etw_inband_manifests *inband, struct slot *slot)
 {
 	if (inband->on_forget) {
 		inband->on_forget(inband->context, slot->manifest_id);
@@ -187,28 +188,28 @@ static void forget(struct inband_manifests *inband, struct slot *slot)
 /* ---- announcements ---- */
 
 /* Different processes have different keys for one provider, because every step can be reversed. */
-static uint64_t announcement_key(const struct inband_manifests *inband,
-				 const struct event_record *record)
+static uint64_t announcement_key(const struct etw_inband_manifests *inband,
+				 const struct etw_record *record)
 {
 	return hash_seeded(guid_hash(record->provider, inband->seed) ^ record->process_id,
 			   inband->seed);
 }
 
-static struct announcement *find_announcement(const struct inband_manifests *inband,
-					      const struct event_record *record)
+static struct announcement *find_announcement(const struct etw_inband_manifests *inband,
+					      const struct etw_record *record)
 {
 	const uint64_t *index = map_find(&inband->by_key, announcement_key(inband, record));
 	struct announcement *announcement = index ? &inband->announcements[*index] : NULL;
 
 	return announcement && announcement->process_id == record->process_id &&
-			       guid_equal(&announcement->provider, record->provider) ?
+			       etw_guid_equal(&announcement->provider, record->provider) ?
 		       announcement :
 		       NULL;
 }
 
 /* The index of a free place; if there is none, that of the announcement that was used longest ago,
  * which is then no longer found. */
-static size_t need_place(struct inband_manifests *inband)
+static size_t need_place(struct etw_inband_manifests *inband)
 {
 	size_t oldest = 0;
 
@@ -226,7 +227,7 @@ static size_t need_place(struct inband_manifests *inband)
 }
 
 /* The process of the record announced the text of the slot. */
-static void note_announcement(struct inband_manifests *inband, const struct event_record *record,
+static void note_announcement(struct etw_inband_manifests *inband, const struct etw_record *record,
 			      const struct slot *slot)
 {
 	uint64_t key = announcement_key(inband, record);
@@ -252,14 +253,14 @@ static void note_announcement(struct inband_manifests *inband, const struct even
 
 /* ---- texts ---- */
 
-static struct slot *find_text(struct inband_manifests *inband, const struct guid *provider,
-			      const struct text *xml)
+static struct slot *find_text(struct etw_inband_manifests *inband, const struct etw_guid *provider,
+			      const struct etw_text *xml)
 {
 	for (size_t i = 0; i < INBAND_MOST; i++) {
 		struct slot *slot = &inband->slots[i];
 
 		if (slot->manifest_id != 0 && slot->xml.size == xml->size &&
-		    guid_equal(&slot->provider, provider) &&
+		    etw_guid_equal(&slot->provider, provider) &&
 		    memcmp(slot->xml.data, xml->data, xml->size) == 0) {
 			return slot;
 		}
@@ -268,7 +269,7 @@ static struct slot *find_text(struct inband_manifests *inband, const struct guid
 }
 
 /* Makes room among the texts that the process announced. Returns false if it has to wait. */
-static bool make_own_room(struct inband_manifests *inband, const struct event_record *record)
+static bool make_own_room(struct etw_inband_manifests *inband, const struct etw_record *record)
 {
 	struct slot *oldest = NULL;
 	unsigned own = 0;
@@ -296,7 +297,7 @@ static bool make_own_room(struct inband_manifests *inband, const struct event_re
 }
 
 /* Returns a free slot, with room for that many bytes; drops what was used longest ago. */
-static struct slot *make_room(struct inband_manifests *inband, size_t bytes)
+static struct slot *make_room(struct etw_inband_manifests *inband, size_t bytes)
 {
 	struct slot *free_slot = NULL;
 
@@ -320,22 +321,22 @@ static struct slot *make_room(struct inband_manifests *inband, size_t bytes)
 }
 
 /* Keeps a new text and takes over *xml. Returns NULL without room; *xml is then unchanged. */
-static struct slot *keep_text(struct inband_manifests *inband, const struct event_record *record,
-			      struct text *xml)
+static struct slot *keep_text(struct etw_inband_manifests *inband, const struct etw_record *record,
+			      struct etw_text *xml)
 {
-	struct manifest *manifest;
+	struct etw_manifest *manifest;
 	struct slot *slot;
 	size_t bytes;
 
 	if (!make_own_room(inband, record)) {
 		return NULL;
 	}
-	manifest = manifest_read(xml->data, xml->size, NULL);
-	if (manifest && manifest_bytes(manifest) > INBAND_SIZE_MOST) {
-		manifest_free(manifest);
+	manifest = etw_manifest_read(xml->data, xml->size, NULL);
+	if (manifest && etw_manifest_bytes(manifest) > INBAND_SIZE_MOST) {
+		etw_manifest_free(manifest);
 		manifest = NULL;
 	}
-	bytes = xml->size + (manifest ? manifest_bytes(manifest) : 0);
+	bytes = xml->size + (manifest ? etw_manifest_bytes(manifest) : 0);
 	slot = make_room(inband, bytes);
 	do {
 		inband->serial++;
@@ -349,11 +350,11 @@ static struct slot *keep_text(struct inband_manifests *inband, const struct even
 	slot->time = record->time;
 	inband->bytes += bytes;
 	count(&inband->entries, 1);
-	*xml = (struct text){ 0 };
+	*xml = (struct etw_text){ 0 };
 	return slot;
 }
 
-static bool make_announcements(struct inband_manifests *inband)
+static bool make_announcements(struct etw_inband_manifests *inband)
 {
 	if (!inband->announcements) {
 		inband->announcements =
@@ -365,17 +366,18 @@ static bool make_announcements(struct inband_manifests *inband)
 	return inband->announcements != NULL;
 }
 
-const char *inband_manifests_add(struct inband_manifests *inband, const struct event_record *record)
+const char *etw_inband_manifests_add(struct etw_inband_manifests *inband,
+				     const struct etw_record *record)
 {
 	uint64_t incomplete = inband->assembly.dropped;
-	struct text xml = { 0 };
+	struct etw_text xml = { 0 };
 	struct slot *slot;
 	bool whole;
 
-	if (record->id != MANIFEST_EVENT_ID) {
+	if (record->id != ETW_MANIFEST_EVENT_ID) {
 		return NULL;
 	}
-	whole = manifest_assembly_add(&inband->assembly, record, &xml);
+	whole = etw_manifest_assembly_add(&inband->assembly, record, &xml);
 	count(&inband->dropped, inband->assembly.dropped - incomplete);
 	if (!whole) {
 		return NULL;
@@ -397,16 +399,16 @@ const char *inband_manifests_add(struct inband_manifests *inband, const struct e
 	slot->used = ++inband->clock;
 	put_first(inband, slot);
 	note_announcement(inband, record, slot);
-	return slot->manifest ? manifest_provider_name(slot->manifest, 0) : NULL;
+	return slot->manifest ? etw_manifest_provider_name(slot->manifest, 0) : NULL;
 }
 
-bool inband_manifests_any(const struct inband_manifests *inband)
+bool inband_manifests_any(const struct etw_inband_manifests *inband)
 {
 	return inband->announcements != NULL;
 }
 
 /* Removes an announcement; the last one takes its place. */
-static void remove_announcement(struct inband_manifests *inband, size_t index)
+static void remove_announcement(struct etw_inband_manifests *inband, size_t index)
 {
 	struct announcement *announcement = &inband->announcements[index];
 	const struct announcement *last = &inband->announcements[--inband->announced];
@@ -422,8 +424,8 @@ static void remove_announcement(struct inband_manifests *inband, size_t index)
 	}
 }
 
-void inband_manifests_look(struct inband_manifests *inband, const struct event_record *record,
-			   bool trusted)
+void etw_inband_manifests_look(struct etw_inband_manifests *inband, const struct etw_record *record,
+			       bool trusted)
 {
 	uint32_t process_id;
 	int64_t time;
@@ -442,7 +444,7 @@ void inband_manifests_look(struct inband_manifests *inband, const struct event_r
 }
 
 /* The text that the event's process announced; NULL: none that is a manifest. */
-static struct slot *find_own(struct inband_manifests *inband, const struct event_record *record)
+static struct slot *find_own(struct etw_inband_manifests *inband, const struct etw_record *record)
 {
 	struct announcement *announcement = find_announcement(inband, record);
 	struct slot *slot;
@@ -458,8 +460,8 @@ static struct slot *find_own(struct inband_manifests *inband, const struct event
 	return slot;
 }
 
-static const struct schema *find_exact(const struct slot *slot, const struct event_record *record,
-				       uint8_t version)
+static const struct etw_schema *find_exact(const struct slot *slot, const struct etw_record *record,
+					   uint8_t version)
 {
 	return slot && slot->manifest ?
 		       manifest_schema_exact(slot->manifest, 0, record->id, version) :
@@ -467,15 +469,15 @@ static const struct schema *find_exact(const struct slot *slot, const struct eve
 }
 
 /* In the own text if *slot is one, else in the list of the provider; sets *slot. */
-static const struct schema *find_newest(struct inband_manifests *inband,
-					const struct event_record *record, uint8_t version,
-					uint64_t newest, struct slot **slot)
+static const struct etw_schema *find_newest(struct etw_inband_manifests *inband,
+					    const struct etw_record *record, uint8_t version,
+					    uint64_t newest, struct slot **slot)
 {
-	const struct schema *schema = find_exact(*slot, record, version);
+	const struct etw_schema *schema = find_exact(*slot, record, version);
 
 	for (struct slot *at = slot_at(inband, newest); at && !schema;
 	     at = slot_at(inband, at->older)) {
-		schema = guid_equal(&at->provider, record->provider) ?
+		schema = etw_guid_equal(&at->provider, record->provider) ?
 				 find_exact(at, record, version) :
 				 NULL;
 		*slot = schema ? at : *slot;
@@ -483,12 +485,12 @@ static const struct schema *find_newest(struct inband_manifests *inband,
 	return schema;
 }
 
-const struct schema *inband_manifests_find(struct inband_manifests *inband,
-					   const struct event_record *record, bool trusted,
-					   uint32_t *manifest_id)
+const struct etw_schema *inband_manifests_find(struct etw_inband_manifests *inband,
+					       const struct etw_record *record, bool trusted,
+					       uint32_t *manifest_id)
 {
 	const uint64_t *newest = map_find(&inband->newest, provider_key(inband, record->provider));
-	const struct schema *schema = NULL;
+	const struct etw_schema *schema = NULL;
 	struct slot *slot;
 
 	if (!newest) {
@@ -510,8 +512,8 @@ const struct schema *inband_manifests_find(struct inband_manifests *inband,
 	return schema;
 }
 
-void inband_manifests_statistics(const struct inband_manifests *inband,
-				 struct inband_statistics *statistics)
+void etw_inband_manifests_statistics(const struct etw_inband_manifests *inband,
+				     struct etw_inband_statistics *statistics)
 {
 	statistics->entries = atomic_load_explicit(&inband->entries, memory_order_relaxed);
 	statistics->dropped = atomic_load_explicit(&inband->dropped, memory_order_relaxed);

@@ -39,26 +39,26 @@ enum {
 	INBAND_KEPT_100NS = 10 * 10 * 1000000, /* before its process may replace a text */
 };
 
-struct inband_manifests; /* opaque */
+struct etw_inband_manifests; /* opaque */
 
 /*
  * on_forget: called before the schemas of this manifest are freed; the callee must drop its
  * pointers to them. NULL if no pointers are kept.
  */
-struct inband_manifests *inband_manifests_new(void (*on_forget)(void *context,
-								uint32_t manifest_id),
-					      void *context, struct error *err);
-void inband_manifests_free(struct inband_manifests *inband); /* without on_forget */
+struct etw_inband_manifests *etw_inband_manifests_new(void (*on_forget)(void *context,
+									uint32_t manifest_id),
+						      void *context, struct etw_error *err);
+void etw_inband_manifests_free(struct etw_inband_manifests *inband); /* without on_forget */
 
 /*
  * Passes a record, which may be a chunk of a manifest. If it completes a manifest, returns the name
  * that the manifest has for the record's provider, valid until the next call; else NULL.
  */
-const char *inband_manifests_add(struct inband_manifests *inband,
-				 const struct event_record *record);
+const char *etw_inband_manifests_add(struct etw_inband_manifests *inband,
+				     const struct etw_record *record);
 
 /* Whether there was any manifest. While there was none, no event has a schema here. */
-bool inband_manifests_any(const struct inband_manifests *inband);
+bool inband_manifests_any(const struct etw_inband_manifests *inband);
 
 /*
  * Passes a record, which may be the start or the end of a process: a manifest that the former
@@ -66,25 +66,25 @@ bool inband_manifests_any(const struct inband_manifests *inband);
  * recording. In a live session only the kernel's records count, because any process can write the
  * events of Microsoft-Windows-Kernel-Process.
  */
-void inband_manifests_look(struct inband_manifests *inband, const struct event_record *record,
-			   bool trusted);
+void etw_inband_manifests_look(struct etw_inband_manifests *inband, const struct etw_record *record,
+			       bool trusted);
 
 /*
  * The schema of an event in the last manifest that its process emitted for its provider; if that
  * lacks the event and the record is trusted, in the last manifest with the event that any process
  * emitted; NULL: none. It is valid until on_forget is called with *manifest_id, which is never 0.
  */
-const struct schema *inband_manifests_find(struct inband_manifests *inband,
-					   const struct event_record *record, bool trusted,
-					   uint32_t *manifest_id);
+const struct etw_schema *inband_manifests_find(struct etw_inband_manifests *inband,
+					       const struct etw_record *record, bool trusted,
+					       uint32_t *manifest_id);
 
 /* Any thread. */
-struct inband_statistics {
+struct etw_inband_statistics {
 	uint64_t entries; /* manifests that are kept */
 	/* Manifests and announcements that were replaced, or for which there was no room. */
 	uint64_t dropped;
 };
-void inband_manifests_statistics(const struct inband_manifests *inband,
-				 struct inband_statistics *statistics);
+void etw_inband_manifests_statistics(const struct etw_inband_manifests *inband,
+				     struct etw_inband_statistics *statistics);
 
 #endif

@@ -44,7 +44,7 @@ struct event_name {
 
 /* One version of the payload of some opcodes. */
 struct kernel_layout {
-	struct schema schema;
+	struct etw_schema schema;
 	uint8_t opcodes[256 / 8]; /* bit opcode % 8 of byte opcode / 8 */
 	uint8_t version;
 	bool sized; /* a payload of another size has another layout, or an unknown one */
@@ -52,8 +52,8 @@ struct kernel_layout {
 
 struct class_row {
 	const char *name;
-	struct guid guid;
-	enum kernel_class class;
+	struct etw_guid guid;
+	enum etw_kernel_class class;
 	const struct event_name *events;
 	const struct kernel_layout *layouts;
 	unsigned event_count;
@@ -67,7 +67,7 @@ static struct {
 	struct event_name
 		events[EVENTS_MOST]; /* those of one class are consecutive, like those below */
 	struct kernel_layout layouts[LAYOUTS_MOST];
-	struct field fields[FIELDS_MOST];
+	struct etw_field fields[FIELDS_MOST];
 	char text[TEXT_MOST];
 } table = { .once = { OS_ONCE_INIT } };
 
@@ -149,34 +149,34 @@ static uint8_t byte_of(const char *digits)
 	return (uint8_t)value;
 }
 
-static enum kernel_class class_of_name(const char *name)
+static enum etw_kernel_class class_of_name(const char *name)
 {
-	static const char *const names[KERNEL_OTHER] = {
-		[KERNEL_EVENT_TRACE] = "EventTrace",
-		[KERNEL_PROCESS] = "Process",
-		[KERNEL_THREAD] = "Thread",
-		[KERNEL_IMAGE] = "Image",
-		[KERNEL_DISK_IO] = "DiskIo",
-		[KERNEL_FILE_IO] = "FileIo",
-		[KERNEL_TCP_IP] = "TcpIp",
-		[KERNEL_UDP_IP] = "UdpIp",
-		[KERNEL_PAGE_FAULT] = "PageFault",
-		[KERNEL_PERF_INFO] = "PerfInfo",
-		[KERNEL_REGISTRY] = "Registry",
-		[KERNEL_STACK_WALK] = "StackWalk",
-		[KERNEL_SYSTEM_CONFIG] = "SystemConfig",
-		[KERNEL_SYS_CONFIG] = "SysConfig",
-		[KERNEL_IMAGE_ID] = "ImageID",
-		[KERNEL_LOST_EVENT] = "LostEvent",
-		[KERNEL_META_DATA] = "MetaData",
+	static const char *const names[ETW_KERNEL_OTHER] = {
+		[ETW_KERNEL_EVENT_TRACE] = "EventTrace",
+		[ETW_KERNEL_PROCESS] = "Process",
+		[ETW_KERNEL_THREAD] = "Thread",
+		[ETW_KERNEL_IMAGE] = "Image",
+		[ETW_KERNEL_DISK_IO] = "DiskIo",
+		[ETW_KERNEL_FILE_IO] = "FileIo",
+		[ETW_KERNEL_TCP_IP] = "TcpIp",
+		[ETW_KERNEL_UDP_IP] = "UdpIp",
+		[ETW_KERNEL_PAGE_FAULT] = "PageFault",
+		[ETW_KERNEL_PERF_INFO] = "PerfInfo",
+		[ETW_KERNEL_REGISTRY] = "Registry",
+		[ETW_KERNEL_STACK_WALK] = "StackWalk",
+		[ETW_KERNEL_SYSTEM_CONFIG] = "SystemConfig",
+		[ETW_KERNEL_SYS_CONFIG] = "SysConfig",
+		[ETW_KERNEL_IMAGE_ID] = "ImageID",
+		[ETW_KERNEL_LOST_EVENT] = "LostEvent",
+		[ETW_KERNEL_META_DATA] = "MetaData",
 	};
 
-	for (unsigned i = KERNEL_NONE + 1; i < KERNEL_OTHER; i++) {
+	for (unsigned i = ETW_KERNEL_NONE + 1; i < ETW_KERNEL_OTHER; i++) {
 		if (strcmp(names[i], name) == 0) {
-			return (enum kernel_class)i;
+			return (enum etw_kernel_class)i;
 		}
 	}
-	return KERNEL_OTHER;
+	return ETW_KERNEL_OTHER;
 }
 
 static struct class_row *add_class(const char *name)
@@ -212,7 +212,7 @@ static struct kernel_layout *add_layout(struct reader *reader)
 	layout->version = byte_of(version + 1);
 	name = next_word(reader);
 	layout->sized = strcmp(name, "sized") == 0;
-	if (layout->sized && reader->class->layout_count >= KERNEL_FORM_UNKNOWN - 1) {
+	if (layout->sized && reader->class->layout_count >= ETW_KERNEL_FORM_UNKNOWN - 1) {
 		damaged(name, "stands behind more layouts than kernel_form() can count");
 	}
 	layout->schema.event = layout->sized ? next_word(reader) : name;
@@ -229,52 +229,52 @@ static struct kernel_layout *add_layout(struct reader *reader)
 }
 
 /* The brackets after a type. */
-static void read_count(const struct schema *schema, struct field *field, bool is_length,
+static void read_count(const struct etw_schema *schema, struct etw_field *field, bool is_length,
 		       const char *count)
 {
 	uint64_t number;
 	int index;
 
 	if (*count == '\0') {
-		field->count_type = FIELD_COUNT_REST;
+		field->count_type = ETW_FIELD_COUNT_REST;
 	} else if (!parse_u64(count, strlen(count), &number)) {
-		index = schema_find_field(schema, count);
+		index = etw_schema_find_field(schema, count);
 		if (index < 0) {
 			damaged(count, "is no field before this one");
 		}
-		field->count_type = FIELD_COUNT_FIELD;
+		field->count_type = ETW_FIELD_COUNT_FIELD;
 		field->count = (uint16_t)index;
 	} else if (number > UINT16_MAX) {
 		damaged(count, "is above 65535");
 	} else if (is_length) {
-		field->length_type = FIELD_LENGTH_FIXED;
+		field->length_type = ETW_FIELD_LENGTH_FIXED;
 		field->length = (uint16_t)number;
 	} else {
-		field->count_type = FIELD_COUNT_FIXED;
+		field->count_type = ETW_FIELD_COUNT_FIXED;
 		field->count = (uint16_t)number;
 	}
 }
 
-static void add_field(struct schema *schema, const char *name, char *type)
+static void add_field(struct etw_schema *schema, const char *name, char *type)
 {
 	static const struct {
 		const char *word;
-		enum field_type type;
+		enum etw_field_type type;
 		bool has_length; /* there is a number in brackets, and it is a length */
 	} types[] = {
-		{ "i8", FIELD_I8, false },          { "u8", FIELD_U8, false },
-		{ "i16", FIELD_I16, false },        { "u16", FIELD_U16, false },
-		{ "i32", FIELD_I32, false },        { "u32", FIELD_U32, false },
-		{ "i64", FIELD_I64, false },        { "u64", FIELD_U64, false },
-		{ "bool32", FIELD_BOOL32, false },  { "ptr", FIELD_POINTER, false },
-		{ "sizet", FIELD_SIZE, false },     { "port", FIELD_PORT, false },
-		{ "ip4", FIELD_IP4, false },        { "ip6", FIELD_IP6, false },
-		{ "guid", FIELD_GUID, false },      { "wstr", FIELD_WSTRING, false },
-		{ "astr", FIELD_ASTRING, false },   { "wchar", FIELD_WSTRING, true },
-		{ "sid", FIELD_KERNEL_SID, false }, { "bin", FIELD_BINARY, true },
+		{ "i8", ETW_FIELD_I8, false },          { "u8", ETW_FIELD_U8, false },
+		{ "i16", ETW_FIELD_I16, false },        { "u16", ETW_FIELD_U16, false },
+		{ "i32", ETW_FIELD_I32, false },        { "u32", ETW_FIELD_U32, false },
+		{ "i64", ETW_FIELD_I64, false },        { "u64", ETW_FIELD_U64, false },
+		{ "bool32", ETW_FIELD_BOOL32, false },  { "ptr", ETW_FIELD_POINTER, false },
+		{ "sizet", ETW_FIELD_SIZE, false },     { "port", ETW_FIELD_PORT, false },
+		{ "ip4", ETW_FIELD_IP4, false },        { "ip6", ETW_FIELD_IP6, false },
+		{ "guid", ETW_FIELD_GUID, false },      { "wstr", ETW_FIELD_WSTRING, false },
+		{ "astr", ETW_FIELD_ASTRING, false },   { "wchar", ETW_FIELD_WSTRING, true },
+		{ "sid", ETW_FIELD_KERNEL_SID, false }, { "bin", ETW_FIELD_BINARY, true },
 	};
 	enum { TYPES = sizeof types / sizeof types[0] };
-	struct field *field = &table.fields[take(&table.field_count, FIELDS_MOST, name)];
+	struct etw_field *field = &table.fields[take(&table.field_count, FIELDS_MOST, name)];
 	char *count = cut(type, '[');
 	unsigned row = 0;
 
@@ -292,7 +292,7 @@ static void add_field(struct schema *schema, const char *name, char *type)
 		}
 		read_count(schema, field, types[row].has_length, count);
 	}
-	if (types[row].has_length != (field->length_type == FIELD_LENGTH_FIXED)) {
+	if (types[row].has_length != (field->length_type == ETW_FIELD_LENGTH_FIXED)) {
 		damaged(type, "needs a length in brackets");
 	}
 	schema->field_count++;
@@ -325,7 +325,7 @@ static void read_word(struct reader *reader, char *word)
 static void read_table(void)
 {
 	struct reader reader = { .at = table.text };
-	struct field *fields = table.fields;
+	struct etw_field *fields = table.fields;
 	char *word;
 
 	if (builtin_kernel_tables[0].size >= TEXT_MOST) {
@@ -336,51 +336,51 @@ static void read_table(void)
 		read_word(&reader, word);
 	}
 	for (unsigned i = 0; i < table.layout_count; i++) {
-		struct schema *schema = &table.layouts[i].schema;
+		struct etw_schema *schema = &table.layouts[i].schema;
 
 		schema->first_variable = fields_place(fields, schema->field_count);
 		fields += schema->field_count;
 	}
 	/* A class, but not of the kernel: its records describe the events of other providers
 	 * (docs/etl-format.md section 12). */
-	add_class("MetaData")->guid = (struct guid)META_DATA_CLASS;
+	add_class("MetaData")->guid = (struct etw_guid)ETW_META_DATA_CLASS;
 }
 
 /* ---- look-ups ---- */
 
-static const struct class_row *find_class(const struct guid *guid)
+static const struct class_row *find_class(const struct etw_guid *guid)
 {
 	os_once(&table.once, read_table);
 	for (unsigned i = 0; i < table.class_count; i++) {
-		if (guid_equal(&table.classes[i].guid, guid)) {
+		if (etw_guid_equal(&table.classes[i].guid, guid)) {
 			return &table.classes[i];
 		}
 	}
 	return NULL;
 }
 
-enum kernel_class kernel_class_of(const struct guid *guid)
+enum etw_kernel_class etw_kernel_class_of(const struct etw_guid *guid)
 {
 	const struct class_row *class = find_class(guid);
 
-	return class ? class->class : KERNEL_NONE;
+	return class ? class->class : ETW_KERNEL_NONE;
 }
 
-const char *kernel_class_name(const struct guid *guid)
+const char *etw_kernel_class_name(const struct etw_guid *guid)
 {
 	const struct class_row *class = find_class(guid);
 
 	return class ? class->name : NULL;
 }
 
-bool kernel_class_is_kernel(const struct guid *guid)
+bool etw_kernel_class_is_kernel(const struct etw_guid *guid)
 {
-	enum kernel_class class = kernel_class_of(guid);
+	enum etw_kernel_class class = etw_kernel_class_of(guid);
 
-	return class != KERNEL_NONE && class != KERNEL_META_DATA;
+	return class != ETW_KERNEL_NONE && class != ETW_KERNEL_META_DATA;
 }
 
-const char *kernel_event_name(const struct guid *guid, uint8_t opcode)
+const char *etw_kernel_event_name(const struct etw_guid *guid, uint8_t opcode)
 {
 	const struct class_row *class = find_class(guid);
 
@@ -392,12 +392,12 @@ const char *kernel_event_name(const struct guid *guid, uint8_t opcode)
 	return NULL;
 }
 
-bool kernel_class_find(const char *class_name, size_t class_size, struct guid *guid)
+bool etw_kernel_class_find(const char *class_name, size_t class_size, struct etw_guid *guid)
 {
-	struct guid found;
+	struct etw_guid found;
 	const char *name;
 
-	for (unsigned i = 0; (name = kernel_class_at(i, &found)); i++) {
+	for (unsigned i = 0; (name = etw_kernel_class_at(i, &found)); i++) {
 		if (text_equal_nocase(name, strlen(name), class_name, class_size)) {
 			*guid = found;
 			return true;
@@ -406,8 +406,8 @@ bool kernel_class_find(const char *class_name, size_t class_size, struct guid *g
 	return false;
 }
 
-bool kernel_event_find(const struct guid *guid, const char *event_name, size_t size,
-		       uint8_t *opcode)
+bool etw_kernel_event_find(const struct etw_guid *guid, const char *event_name, size_t size,
+			   uint8_t *opcode)
 {
 	const struct class_row *class = find_class(guid);
 
@@ -422,7 +422,7 @@ bool kernel_event_find(const struct guid *guid, const char *event_name, size_t s
 	return false;
 }
 
-const char *kernel_class_at(unsigned index, struct guid *guid)
+const char *etw_kernel_class_at(unsigned index, struct etw_guid *guid)
 {
 	os_once(&table.once, read_table);
 	if (index >= table.class_count) {
@@ -439,8 +439,8 @@ static bool has_opcode(const struct kernel_layout *layout, uint8_t opcode)
 	return layout->opcodes[opcode / 8] >> opcode % 8 & 1;
 }
 
-const struct schema *kernel_schema_at(const struct guid *guid, uint8_t opcode, unsigned index,
-				      uint8_t *version)
+const struct etw_schema *etw_kernel_schema_at(const struct etw_guid *guid, uint8_t opcode,
+					      unsigned index, uint8_t *version)
 {
 	const struct class_row *class = find_class(guid);
 
@@ -463,12 +463,12 @@ static bool is_nearer(uint8_t version, uint8_t best, uint8_t event)
 	return version <= event ? best > event || version >= best : version < best;
 }
 
-const struct schema *kernel_schema(const struct guid *guid, uint8_t opcode, uint8_t version)
+const struct etw_schema *kernel_schema(const struct etw_guid *guid, uint8_t opcode, uint8_t version)
 {
-	const struct schema *best = NULL, *next;
+	const struct etw_schema *best = NULL, *next;
 	uint8_t best_version = 0, next_version;
 
-	for (unsigned i = 0; (next = kernel_schema_at(guid, opcode, i, &next_version)); i++) {
+	for (unsigned i = 0; (next = etw_kernel_schema_at(guid, opcode, i, &next_version)); i++) {
 		if (!best || is_nearer(next_version, best_version, version)) {
 			best = next;
 			best_version = next_version;
@@ -480,12 +480,12 @@ const struct schema *kernel_schema(const struct guid *guid, uint8_t opcode, uint
 /* The fields of a sized layout have constant offsets. */
 static uint32_t size_of(const struct kernel_layout *layout, bool wide)
 {
-	const struct field *last = &layout->schema.fields[layout->schema.field_count - 1];
+	const struct etw_field *last = &layout->schema.fields[layout->schema.field_count - 1];
 
 	return (uint32_t)last->offset[wide] + last->size[wide];
 }
 
-uint8_t kernel_form(const struct event_record *record)
+uint8_t etw_kernel_form(const struct etw_record *record)
 {
 	const struct class_row *class = record->classic ? find_class(record->provider) : NULL;
 	uint8_t form = 0, best_version = 0;
@@ -497,10 +497,10 @@ uint8_t kernel_form(const struct event_record *record)
 			continue;
 		}
 		if (form == 0) {
-			form = KERNEL_FORM_UNKNOWN;
+			form = ETW_KERNEL_FORM_UNKNOWN;
 		}
 		if (size_of(layout, record->pointer_size == 8) == record->payload_size &&
-		    (form == KERNEL_FORM_UNKNOWN ||
+		    (form == ETW_KERNEL_FORM_UNKNOWN ||
 		     is_nearer(layout->version, best_version, record->version))) {
 			form = (uint8_t)(i + 1);
 			best_version = layout->version;
@@ -509,14 +509,14 @@ uint8_t kernel_form(const struct event_record *record)
 	return form;
 }
 
-const struct schema *kernel_schema_of(const struct event_record *record)
+const struct etw_schema *etw_kernel_schema_of(const struct etw_record *record)
 {
-	uint8_t form = kernel_form(record);
+	uint8_t form = etw_kernel_form(record);
 
 	if (form == 0) {
 		return kernel_schema(record->provider, record->opcode, record->version);
 	}
-	return form == KERNEL_FORM_UNKNOWN ?
+	return form == ETW_KERNEL_FORM_UNKNOWN ?
 		       NULL :
 		       &find_class(record->provider)->layouts[form - 1].schema;
 }

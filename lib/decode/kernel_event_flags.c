@@ -14,42 +14,42 @@
 /* The first row that has the opcode counts. */
 static const struct {
 	uint8_t kernel_class, first, last;
-	struct kernel_event_flags by;
+	struct etw_kernel_event_flags by;
 } rows[] = {
-	{ KERNEL_PROCESS, 0, 255, { KERNEL_FLAG_PROCESS, 0 } },
-	{ KERNEL_THREAD, 36, 36, { KERNEL_FLAG_CSWITCH, 0 } },
-	{ KERNEL_THREAD, 50, 50, { KERNEL_FLAG_DISPATCHER, 0 } },
-	{ KERNEL_THREAD, 0, 255, { KERNEL_FLAG_THREAD, 0 } },
-	{ KERNEL_IMAGE, 0, 255, { KERNEL_FLAG_IMAGE_LOAD, 0 } },
-	{ KERNEL_DISK_IO, 12, 13, { 0, 0 } }, /* DISK_IO_INIT, which no collector can need */
-	{ KERNEL_DISK_IO, 15, 15, { 0, 0 } },
-	{ KERNEL_DISK_IO, 0, 255, { KERNEL_FLAG_DISK_IO, 0 } },
-	{ KERNEL_FILE_IO, 64, 75, { KERNEL_FLAG_FILE_IO_INIT, 0 } },
-	{ KERNEL_FILE_IO, 77, 77, { KERNEL_FLAG_FILE_IO_INIT, 0 } },
-	{ KERNEL_FILE_IO, 83, 86, { KERNEL_FLAG_FILE_IO_INIT, 0 } },
-	{ KERNEL_FILE_IO, 96, 97, { 0, GROUP(FLT_IO_INIT) } },
-	{ KERNEL_FILE_IO, 98, 99, { 0, GROUP(FLT_IO) | GROUP(FLT_FASTIO) } },
-	{ KERNEL_FILE_IO, 100, 101, { 0, GROUP(FLT_IO_FAILURE) } },
-	{ KERNEL_FILE_IO, 76, 76, { KERNEL_FLAG_FILE_IO, 0 } },
-	{ KERNEL_FILE_IO, 0, 36, { KERNEL_FLAG_DISK_FILE_IO, 0 } },
-	{ KERNEL_FILE_IO, 37, 40, { KERNEL_FLAG_VAMAP, 0 } },
-	{ KERNEL_TCP_IP, 0, 255, { KERNEL_FLAG_NETWORK_TCPIP, 0 } },
-	{ KERNEL_UDP_IP, 0, 255, { KERNEL_FLAG_NETWORK_TCPIP, 0 } },
-	{ KERNEL_PAGE_FAULT, 10, 14, { KERNEL_FLAG_MEMORY_PAGE_FAULTS, 0 } },
-	{ KERNEL_PAGE_FAULT, 32, 32, { KERNEL_FLAG_MEMORY_HARD_FAULTS, 0 } },
-	{ KERNEL_PAGE_FAULT, 98, 99, { KERNEL_FLAG_VIRTUAL_ALLOC, 0 } },
-	{ KERNEL_PERF_INFO, 46, 46, { KERNEL_FLAG_PROFILE, 0 } },
-	{ KERNEL_PERF_INFO, 67, 67, { KERNEL_FLAG_INTERRUPT, 0 } },
-	{ KERNEL_PERF_INFO, 66, 69, { KERNEL_FLAG_DPC, 0 } },
-	{ KERNEL_REGISTRY, 0, 255, { KERNEL_FLAG_REGISTRY, 0 } },
+	{ ETW_KERNEL_PROCESS, 0, 255, { KERNEL_FLAG_PROCESS, 0 } },
+	{ ETW_KERNEL_THREAD, 36, 36, { KERNEL_FLAG_CSWITCH, 0 } },
+	{ ETW_KERNEL_THREAD, 50, 50, { KERNEL_FLAG_DISPATCHER, 0 } },
+	{ ETW_KERNEL_THREAD, 0, 255, { KERNEL_FLAG_THREAD, 0 } },
+	{ ETW_KERNEL_IMAGE, 0, 255, { KERNEL_FLAG_IMAGE_LOAD, 0 } },
+	{ ETW_KERNEL_DISK_IO, 12, 13, { 0, 0 } }, /* DISK_IO_INIT, which no collector can need */
+	{ ETW_KERNEL_DISK_IO, 15, 15, { 0, 0 } },
+	{ ETW_KERNEL_DISK_IO, 0, 255, { KERNEL_FLAG_DISK_IO, 0 } },
+	{ ETW_KERNEL_FILE_IO, 64, 75, { KERNEL_FLAG_FILE_IO_INIT, 0 } },
+	{ ETW_KERNEL_FILE_IO, 77, 77, { KERNEL_FLAG_FILE_IO_INIT, 0 } },
+	{ ETW_KERNEL_FILE_IO, 83, 86, { KERNEL_FLAG_FILE_IO_INIT, 0 } },
+	{ ETW_KERNEL_FILE_IO, 96, 97, { 0, GROUP(FLT_IO_INIT) } },
+	{ ETW_KERNEL_FILE_IO, 98, 99, { 0, GROUP(FLT_IO) | GROUP(FLT_FASTIO) } },
+	{ ETW_KERNEL_FILE_IO, 100, 101, { 0, GROUP(FLT_IO_FAILURE) } },
+	{ ETW_KERNEL_FILE_IO, 76, 76, { KERNEL_FLAG_FILE_IO, 0 } },
+	{ ETW_KERNEL_FILE_IO, 0, 36, { KERNEL_FLAG_DISK_FILE_IO, 0 } },
+	{ ETW_KERNEL_FILE_IO, 37, 40, { KERNEL_FLAG_VAMAP, 0 } },
+	{ ETW_KERNEL_TCP_IP, 0, 255, { KERNEL_FLAG_NETWORK_TCPIP, 0 } },
+	{ ETW_KERNEL_UDP_IP, 0, 255, { KERNEL_FLAG_NETWORK_TCPIP, 0 } },
+	{ ETW_KERNEL_PAGE_FAULT, 10, 14, { KERNEL_FLAG_MEMORY_PAGE_FAULTS, 0 } },
+	{ ETW_KERNEL_PAGE_FAULT, 32, 32, { KERNEL_FLAG_MEMORY_HARD_FAULTS, 0 } },
+	{ ETW_KERNEL_PAGE_FAULT, 98, 99, { KERNEL_FLAG_VIRTUAL_ALLOC, 0 } },
+	{ ETW_KERNEL_PERF_INFO, 46, 46, { KERNEL_FLAG_PROFILE, 0 } },
+	{ ETW_KERNEL_PERF_INFO, 67, 67, { KERNEL_FLAG_INTERRUPT, 0 } },
+	{ ETW_KERNEL_PERF_INFO, 66, 69, { KERNEL_FLAG_DPC, 0 } },
+	{ ETW_KERNEL_REGISTRY, 0, 255, { KERNEL_FLAG_REGISTRY, 0 } },
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
-struct kernel_event_flags kernel_event_flags(enum kernel_class kernel_class, unsigned opcode,
-					     bool *never)
+struct etw_kernel_event_flags etw_kernel_event_flags(enum etw_kernel_class kernel_class,
+						     unsigned opcode, bool *never)
 {
-	struct kernel_event_flags none = { 0 };
+	struct etw_kernel_event_flags none = { 0 };
 	size_t i = 0;
 
 	while (i < ROW_COUNT && (rows[i].kernel_class != kernel_class || opcode < rows[i].first ||
@@ -62,9 +62,9 @@ struct kernel_event_flags kernel_event_flags(enum kernel_class kernel_class, uns
 	return i < ROW_COUNT ? rows[i].by : none;
 }
 
-struct kernel_event_flags kernel_class_flags(enum kernel_class kernel_class)
+struct etw_kernel_event_flags etw_kernel_class_flags(enum etw_kernel_class kernel_class)
 {
-	struct kernel_event_flags all = { 0 };
+	struct etw_kernel_event_flags all = { 0 };
 
 	for (size_t i = 0; i < ROW_COUNT; i++) {
 		if (rows[i].kernel_class == kernel_class) {
@@ -75,16 +75,16 @@ struct kernel_event_flags kernel_class_flags(enum kernel_class kernel_class)
 	return all;
 }
 
-bool kernel_class_needs_no_flag(enum kernel_class kernel_class)
+bool etw_kernel_class_needs_no_flag(enum etw_kernel_class kernel_class)
 {
 	switch (kernel_class) {
-	case KERNEL_EVENT_TRACE:
-	case KERNEL_STACK_WALK: /* stacks are asked for by the events that have them */
-	case KERNEL_SYSTEM_CONFIG:
-	case KERNEL_SYS_CONFIG:
-	case KERNEL_IMAGE_ID:
-	case KERNEL_LOST_EVENT:
-	case KERNEL_META_DATA:
+	case ETW_KERNEL_EVENT_TRACE:
+	case ETW_KERNEL_STACK_WALK: /* stacks are asked for by the events that have them */
+	case ETW_KERNEL_SYSTEM_CONFIG:
+	case ETW_KERNEL_SYS_CONFIG:
+	case ETW_KERNEL_IMAGE_ID:
+	case ETW_KERNEL_LOST_EVENT:
+	case ETW_KERNEL_META_DATA:
 		return true;
 	default:
 		return false;

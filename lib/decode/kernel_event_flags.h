@@ -11,9 +11,9 @@
 #include "lib/decode/kernel_class.h"
 
 /* Zero-initialise it. */
-struct kernel_event_flags {
+struct etw_kernel_event_flags {
 	uint32_t flags;  /* KERNEL_FLAG_* */
-	uint32_t groups; /* a set of the kernel_groups[] */
+	uint32_t groups; /* a set of the etw_kernel_groups[] */
 };
 
 /*
@@ -21,13 +21,13 @@ struct kernel_event_flags {
  * of them. Nothing: a session has them without a flag, `needs` has no name for their flag, or none
  * is known. *never, if it is not NULL: the last but one.
  */
-struct kernel_event_flags kernel_event_flags(enum kernel_class kernel_class, unsigned opcode,
-					     bool *never);
+struct etw_kernel_event_flags etw_kernel_event_flags(enum etw_kernel_class kernel_class,
+						     unsigned opcode, bool *never);
 
 /* What enables any event of the class. */
-struct kernel_event_flags kernel_class_flags(enum kernel_class kernel_class);
+struct etw_kernel_event_flags etw_kernel_class_flags(enum etw_kernel_class kernel_class);
 
 /* Whether every session that has kernel events has those of the class, without a flag. */
-bool kernel_class_needs_no_flag(enum kernel_class kernel_class);
+bool etw_kernel_class_needs_no_flag(enum etw_kernel_class kernel_class);
 
 #endif

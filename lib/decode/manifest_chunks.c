@@ -46,29 +46,30 @@ struct part {
 	uint16_t number;
 };
 
-struct manifest_stream {
-	struct guid provider;
+struct etw_manifest_stream {
+	struct etw_guid provider;
 	uint32_t process_id;
-	uint16_t total;     /* 0: the stream is free */
-	uint64_t number;    /* how many streams began before it */
-	int64_t began;      /* time of its chunk 0 */
-	int64_t time;       /* of the chunk that came last */
-	struct text xml;    /* the parts as they came */
-	uint8_t *present;   /* owned: a bit for each part */
-	struct part *parts; /* owned */
+	uint16_t total;      /* 0: the stream is free */
+	uint64_t number;     /* how many streams began before it */
+	int64_t began;       /* time of its chunk 0 */
+	int64_t time;        /* of the chunk that came last */
+	struct etw_text xml; /* the parts as they came */
+	uint8_t *present;    /* owned: a bit for each part */
+	struct part *parts;  /* owned */
 	size_t count, capacity;
 	bool disordered; /* a part came before one with a lower number */
 	size_t bytes;
 };
 
-bool manifest_chunk_read(const struct event_record *record, struct manifest_chunk *chunk)
+bool etw_manifest_chunk_read(const struct etw_record *record, struct etw_manifest_chunk *chunk)
 {
 	struct cursor c = cursor_over(record->payload, record->payload_size);
-	struct manifest_chunk read = { 0 };
-	struct extended_item item;
+	struct etw_manifest_chunk read = { 0 };
+	struct etw_extended_item item;
 
-	if (record->type != RECORD_EVENT || record->classic || record->id != MANIFEST_EVENT_ID ||
-	    record_find_extended(record, EXTENDED_TRACELOGGING, &item)) {
+	if (record->type != ETW_RECORD_EVENT || record->classic ||
+	    record->id != ETW_MANIFEST_EVENT_ID ||
+	    etw_record_find_extended(record, ETW_EXTENDED_TRACELOGGING, &item)) {
 		return false;
 	}
 	read.format = cursor_u8(&c);
@@ -89,39 +90,39 @@ bool manifest_chunk_read(const struct event_record *record, struct manifest_chun
 
 /* ---- streams ---- */
 
-static bool has_part(const struct manifest_stream *stream, uint16_t number)
+static bool has_part(const struct etw_manifest_stream *stream, uint16_t number)
 {
 	return (stream->present[number / 8] >> number % 8 & 1) != 0;
 }
 
 static uint64_t distance(int64_t a, int64_t b)
 {
-	return a < b ? time_between(a, b) : time_between(b, a);
+	return a < b ? etw_time_between(a, b) : etw_time_between(b, a);
 }
 
-static bool is_of(const struct manifest_stream *stream, const struct event_record *record)
+static bool is_of(const struct etw_manifest_stream *stream, const struct etw_record *record)
 {
 	return stream->total != 0 && stream->process_id == record->process_id &&
-	       guid_equal(&stream->provider, record->provider);
+	       etw_guid_equal(&stream->provider, record->provider);
 }
 
 /* Whether the stream lacks just the part behind those that it has. */
-static bool is_next(const struct manifest_stream *stream, uint16_t number)
+static bool is_next(const struct etw_manifest_stream *stream, uint16_t number)
 {
 	return !stream->disordered && stream->count == number &&
 	       stream->parts[number - 1U].number + 1U == number;
 }
 
 /* The stream that the chunk continues; NULL: none. */
-static struct manifest_stream *find_stream(struct manifest_assembly *assembly,
-					   const struct event_record *record,
-					   const struct manifest_chunk *chunk)
+static struct etw_manifest_stream *find_stream(struct etw_manifest_assembly *assembly,
+					       const struct etw_record *record,
+					       const struct etw_manifest_chunk *chunk)
 {
-	struct manifest_stream *nearest = NULL;
+	struct etw_manifest_stream *nearest = NULL;
 	uint64_t least = 0;
 
 	for (size_t i = 0; i < assembly->count; i++) {
-		struct manifest_stream *stream = &assembly->streams[i];
+		struct etw_manifest_stream *stream = &assembly->streams[i];
 		uint64_t apart;
 
 		if (!is_of(stream, record) || stream->total != chunk->total ||
@@ -141,36 +142,37 @@ static struct manifest_stream *find_stream(struct manifest_assembly *assembly,
 	return nearest;
 }
 
-static void end_stream(struct manifest_assembly *assembly, struct manifest_stream *stream)
+static void end_stream(struct etw_manifest_assembly *assembly, struct etw_manifest_stream *stream)
 {
 	assembly->bytes -= stream->bytes;
 	text_free(&stream->xml);
 	free(stream->present);
 	free(stream->parts);
-	*stream = (struct manifest_stream){ .total = 0 };
+	*stream = (struct etw_manifest_stream){ .total = 0 };
 }
 
-static void drop(struct manifest_assembly *assembly, struct manifest_stream *stream)
+static void drop(struct etw_manifest_assembly *assembly, struct etw_manifest_stream *stream)
 {
 	end_stream(assembly, stream);
 	assembly->dropped++;
 }
 
-static struct manifest_stream *older(struct manifest_stream *a, struct manifest_stream *b)
+static struct etw_manifest_stream *older(struct etw_manifest_stream *a,
+					 struct etw_manifest_stream *b)
 {
 	return !a || b->number < a->number ? b : a;
 }
 
 /* A free place; drops a stream if there are too many. */
-static struct manifest_stream *make_place(struct manifest_assembly *assembly,
-					  const struct event_record *record)
+static struct etw_manifest_stream *make_place(struct etw_manifest_assembly *assembly,
+					      const struct etw_record *record)
 {
-	struct manifest_stream *of_provider = NULL, *of_process = NULL, *oldest = NULL;
-	struct manifest_stream *place = NULL;
+	struct etw_manifest_stream *of_provider = NULL, *of_process = NULL, *oldest = NULL;
+	struct etw_manifest_stream *place = NULL;
 	unsigned by_provider = 0, by_process = 0;
 
 	for (size_t i = 0; i < assembly->count; i++) {
-		struct manifest_stream *stream = &assembly->streams[i];
+		struct etw_manifest_stream *stream = &assembly->streams[i];
 
 		if (stream->total == 0) {
 			place = stream;
@@ -202,12 +204,12 @@ static struct manifest_stream *make_place(struct manifest_assembly *assembly,
 }
 
 /* NULL without memory. */
-static struct manifest_stream *new_stream(struct manifest_assembly *assembly,
-					  const struct event_record *record, uint16_t total)
+static struct etw_manifest_stream *new_stream(struct etw_manifest_assembly *assembly,
+					      const struct etw_record *record, uint16_t total)
 {
 	size_t bits = (size_t)total / 8 + 1;
 	uint8_t *present = calloc(bits, 1);
-	struct manifest_stream *stream;
+	struct etw_manifest_stream *stream;
 
 	if (!assembly->streams) {
 		assembly->streams = calloc(STREAMS_MOST, sizeof *assembly->streams);
@@ -218,12 +220,12 @@ static struct manifest_stream *new_stream(struct manifest_assembly *assembly,
 		return NULL;
 	}
 	stream = make_place(assembly, record);
-	*stream = (struct manifest_stream){ .provider = *record->provider,
-					    .process_id = record->process_id,
-					    .total = total,
-					    .number = assembly->started++,
-					    .present = present,
-					    .bytes = bits };
+	*stream = (struct etw_manifest_stream){ .provider = *record->provider,
+						.process_id = record->process_id,
+						.total = total,
+						.number = assembly->started++,
+						.present = present,
+						.bytes = bits };
 	assembly->bytes += bits;
 	return stream;
 }
@@ -231,8 +233,8 @@ static struct manifest_stream *new_stream(struct manifest_assembly *assembly,
 /* ---- parts ---- */
 
 /* False without memory. */
-static bool add_part(struct manifest_assembly *assembly, struct manifest_stream *stream,
-		     const struct manifest_chunk *chunk)
+static bool add_part(struct etw_manifest_assembly *assembly, struct etw_manifest_stream *stream,
+		     const struct etw_manifest_chunk *chunk)
 {
 	size_t bytes = chunk->xml_size + sizeof *stream->parts;
 	struct part *grown =
@@ -260,13 +262,13 @@ static int compare_parts(const void *left, const void *right)
 }
 
 /* Moves the text of a complete stream to *xml. False without memory. */
-static bool join(struct manifest_stream *stream, struct text *xml)
+static bool join(struct etw_manifest_stream *stream, struct etw_text *xml)
 {
-	struct text whole = { 0 };
+	struct etw_text whole = { 0 };
 
 	if (!stream->disordered) {
 		*xml = stream->xml;
-		stream->xml = (struct text){ 0 };
+		stream->xml = (struct etw_text){ 0 };
 		return true;
 	}
 	qsort(stream->parts, stream->count, sizeof *stream->parts, compare_parts);
@@ -282,9 +284,9 @@ static bool join(struct manifest_stream *stream, struct text *xml)
 }
 
 /* NULL: there is none. */
-static struct manifest_stream *oldest_stream(const struct manifest_assembly *assembly)
+static struct etw_manifest_stream *oldest_stream(const struct etw_manifest_assembly *assembly)
 {
-	struct manifest_stream *oldest = NULL;
+	struct etw_manifest_stream *oldest = NULL;
 
 	for (size_t i = 0; i < assembly->count; i++) {
 		if (assembly->streams[i].total != 0) {
@@ -295,20 +297,19 @@ static struct manifest_stream *oldest_stream(const struct manifest_assembly *ass
 }
 
 /* Drops the oldest ones while all together are too large. */
-static void bound_bytes(struct manifest_assembly *assembly)
+static void bound_bytes(struct etw_manifest_assembly *assembly)
 {
-	struct manifest_stream *oldest;
+	struct etw_manifest_stream *oldest;
 
-	while (assembly->bytes > ASSEMBLY_SIZE_MOST &&
-	       (oldest = oldest_stream(assembly)) != NULL) {
+	while (assembly->bytes > ASSEMBLY_SIZE_MOST && (oldest = oldest_stream(assembly)) != NULL) {
 		drop(assembly, oldest);
 	}
 }
 
 /* Adds the part to a stream. True if this was the last one; *xml is then the text. */
-static bool continue_stream(struct manifest_assembly *assembly, struct manifest_stream *stream,
-			    const struct event_record *record, const struct manifest_chunk *chunk,
-			    struct text *xml)
+static bool continue_stream(struct etw_manifest_assembly *assembly,
+			    struct etw_manifest_stream *stream, const struct etw_record *record,
+			    const struct etw_manifest_chunk *chunk, struct etw_text *xml)
 {
 	bool whole = false;
 
@@ -328,14 +329,14 @@ static bool continue_stream(struct manifest_assembly *assembly, struct manifest_
 	return whole;
 }
 
-bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
-			   struct text *xml)
+bool etw_manifest_assembly_add(struct etw_manifest_assembly *assembly,
+			       const struct etw_record *record, struct etw_text *xml)
 {
 	size_t most = assembly->size_most ? assembly->size_most : MANIFEST_SIZE_MOST;
-	struct manifest_stream *stream;
-	struct manifest_chunk chunk;
+	struct etw_manifest_stream *stream;
+	struct etw_manifest_chunk chunk;
 
-	if (!manifest_chunk_read(record, &chunk)) {
+	if (!etw_manifest_chunk_read(record, &chunk)) {
 		return false;
 	}
 	stream = chunk.total > 1 ? find_stream(assembly, record, &chunk) : NULL;
@@ -359,7 +360,7 @@ bool manifest_assembly_add(struct manifest_assembly *assembly, const struct even
 	return stream && continue_stream(assembly, stream, record, &chunk, xml);
 }
 
-void manifest_assembly_done(struct manifest_assembly *assembly)
+void etw_manifest_assembly_done(struct etw_manifest_assembly *assembly)
 {
 	for (size_t i = 0; i < assembly->count; i++) {
 		if (assembly->streams[i].total != 0) {
@@ -367,6 +368,6 @@ void manifest_assembly_done(struct manifest_assembly *assembly)
 		}
 	}
 	free(assembly->streams);
-	*assembly = (struct manifest_assembly){ .size_most = assembly->size_most,
-						.dropped = assembly->dropped };
+	*assembly = (struct etw_manifest_assembly){ .size_most = assembly->size_most,
+						    .dropped = assembly->dropped };
 }

@@ -13,10 +13,10 @@
 #include "base/text.h"
 #include "lib/source/event_record.h"
 
-enum { MANIFEST_EVENT_ID = 0xfffe };
+enum { ETW_MANIFEST_EVENT_ID = 0xfffe };
 
 /* One chunk of a manifest, as a record contains it. */
-struct manifest_chunk {
+struct etw_manifest_chunk {
 	uint8_t format;
 	uint8_t major;
 	uint8_t minor;
@@ -28,7 +28,7 @@ struct manifest_chunk {
 };
 
 /* Returns false if it is another record, or its header is not valid. */
-bool manifest_chunk_read(const struct event_record *record, struct manifest_chunk *chunk);
+bool etw_manifest_chunk_read(const struct etw_record *record, struct etw_manifest_chunk *chunk);
 
 /*
  * Assembles chunks, for each provider and process. They may arrive in any order, and those of
@@ -36,9 +36,9 @@ bool manifest_chunk_read(const struct event_record *record, struct manifest_chun
  * dropped, of the same provider and process if these have too many, else of the same process, else
  * the oldest of all. Zero-initialise it.
  */
-struct manifest_assembly {
-	size_t size_most;                /* of one manifest; 0: docs/etl-format.md section 18 */
-	struct manifest_stream *streams; /* owned */
+struct etw_manifest_assembly {
+	size_t size_most;                    /* of one manifest; 0: docs/etl-format.md section 18 */
+	struct etw_manifest_stream *streams; /* owned */
 	size_t count;
 	size_t bytes;     /* of all of them */
 	uint64_t started; /* streams so far */
@@ -50,8 +50,8 @@ struct manifest_assembly {
  * Adds the chunk in a record; another record is ignored. Returns true if it completes a manifest;
  * then *xml is the whole manifest, which the caller frees with text_free().
  */
-bool manifest_assembly_add(struct manifest_assembly *assembly, const struct event_record *record,
-			   struct text *xml);
-void manifest_assembly_done(struct manifest_assembly *assembly); /* `dropped` stays */
+bool etw_manifest_assembly_add(struct etw_manifest_assembly *assembly,
+			       const struct etw_record *record, struct etw_text *xml);
+void etw_manifest_assembly_done(struct etw_manifest_assembly *assembly); /* `dropped` stays */
 
 #endif

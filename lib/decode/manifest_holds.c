@@ -64,40 +64,42 @@ bool manifest_holds_add(struct manifest_holds *holds, struct manifest_announceme
 	return true;
 }
 
-static bool read_process(const struct event_record *record, uint32_t *process_id)
+static bool read_process(const struct etw_record *record, uint32_t *process_id)
 {
-	const struct schema *schema;
-	struct field_reader reader;
+	const struct etw_schema *schema;
+	struct etw_field_reader reader;
 
 	if (!record->classic) {
 		/* ProcessID is the first field of both, in all versions. */
 		if (record->payload_size < 4 ||
-		    (record->id != PROCESS_EVENT_START && record->id != PROCESS_EVENT_STOP) ||
-		    !provider_is(record->provider, PROVIDER_KERNEL_PROCESS)) {
+		    (record->id != ETW_PROCESS_EVENT_START &&
+		     record->id != ETW_PROCESS_EVENT_STOP) ||
+		    !etw_provider_is(record->provider, ETW_PROVIDER_KERNEL_PROCESS)) {
 			return false;
 		}
-		*process_id = load_u32(record->payload);
+		*process_id = etw_load_u32(record->payload);
 		return true;
 	}
-	if ((record->opcode != KERNEL_OPCODE_START && record->opcode != KERNEL_OPCODE_STOP) ||
-	    !guid_equal(record->provider, kernel_group_guid(KERNEL_GROUP_PROCESS))) {
+	if ((record->opcode != ETW_KERNEL_OPCODE_START &&
+	     record->opcode != ETW_KERNEL_OPCODE_STOP) ||
+	    !etw_guid_equal(record->provider, etw_kernel_group_guid(ETW_KERNEL_GROUP_PROCESS))) {
 		return false;
 	}
 	schema = kernel_schema(record->provider, record->opcode, record->version);
 	if (!schema) {
 		return false;
 	}
-	reader = field_reader_of(schema, schema_find_field(schema, "ProcessId"),
-				 record->pointer_size);
-	return field_read_u32(&reader, schema, record, process_id);
+	reader = etw_field_reader_of(schema, etw_schema_find_field(schema, "ProcessId"),
+				     record->pointer_size);
+	return etw_field_read_u32(&reader, schema, record, process_id);
 }
 
-bool process_change_read(const struct event_record *record, uint32_t *process_id, int64_t *time)
+bool process_change_read(const struct etw_record *record, uint32_t *process_id, int64_t *time)
 {
 	/* The numbers of both providers are those of the opcodes. */
-	bool starts = (record->classic ? record->opcode : record->id) == KERNEL_OPCODE_START;
+	bool starts = (record->classic ? record->opcode : record->id) == ETW_KERNEL_OPCODE_START;
 
-	if (record->time == RECORD_NO_TIME || !read_process(record, process_id)) {
+	if (record->time == ETW_RECORD_NO_TIME || !read_process(record, process_id)) {
 		return false;
 	}
 	/* A record of the last moment is of the process that ends. */
@@ -105,7 +107,7 @@ bool process_change_read(const struct event_record *record, uint32_t *process_id
 	return true;
 }
 
-bool manifest_holds_look(struct manifest_holds *holds, const struct event_record *record)
+bool manifest_holds_look(struct manifest_holds *holds, const struct etw_record *record)
 {
 	struct process_change change;
 	struct process_change *grown;
@@ -220,7 +222,7 @@ void manifest_holds_finish(struct manifest_holds *holds)
 }
 
 uint32_t manifest_holds_find(const struct manifest_holds *holds, uint32_t provider,
-			     const struct event_record *record)
+			     const struct etw_record *record)
 {
 	size_t low = 0, high = holds->count;
 	const struct manifest_hold *hold;

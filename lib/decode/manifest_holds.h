@@ -39,14 +39,14 @@ enum { NO_MANIFEST = UINT32_MAX };
  * Whether the record is the start or the end of a process: Process 1 or 2 of the kernel, or
  * Microsoft-Windows-Kernel-Process 1 or 2. From *time on, the id means another process.
  */
-bool process_change_read(const struct event_record *record, uint32_t *process_id, int64_t *time);
+bool process_change_read(const struct etw_record *record, uint32_t *process_id, int64_t *time);
 
 /* The numbers of these events, which most others do not have; for every record. */
-static inline bool process_change_possible(const struct event_record *record)
+static inline bool etw_process_change_possible(const struct etw_record *record)
 {
 	unsigned number = record->classic ? record->opcode : record->id;
 
-	return number == KERNEL_OPCODE_START || number == KERNEL_OPCODE_STOP;
+	return number == ETW_KERNEL_OPCODE_START || number == ETW_KERNEL_OPCODE_STOP;
 }
 
 /* Adds an announcement, in any order of time, and sets its order. False: it is not kept, because
@@ -56,14 +56,14 @@ bool manifest_holds_add(struct manifest_holds *holds, struct manifest_announceme
 /* Takes the start or the end of a process, in any order of time: its id means another process
  * before and after. Another record is ignored. False: it is not kept, because there are too many or
  * there is no memory. */
-bool manifest_holds_look(struct manifest_holds *holds, const struct event_record *record);
+bool manifest_holds_look(struct manifest_holds *holds, const struct etw_record *record);
 
 /* Makes what was added ready for manifest_holds_find(). It may be called again. */
 void manifest_holds_finish(struct manifest_holds *holds);
 
 /* The manifest of the event's own process for the provider; NO_MANIFEST: it announced none. */
 uint32_t manifest_holds_find(const struct manifest_holds *holds, uint32_t provider,
-			     const struct event_record *record);
+			     const struct etw_record *record);
 
 void manifest_holds_done(struct manifest_holds *holds);
 

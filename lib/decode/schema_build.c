@@ -20,7 +20,7 @@ enum { NAMES_SIZE_MOST = 1 << 18 };
 
 static bool grow(struct schema_builder *builder)
 {
-	struct field *fields =
+	struct etw_field *fields =
 		array_grow(builder->fields, &builder->capacity, builder->count, sizeof *fields);
 	uint32_t *offsets;
 
@@ -37,8 +37,8 @@ static bool grow(struct schema_builder *builder)
 	return true;
 }
 
-int schema_build_add(struct schema_builder *builder, const struct field *field, const char *name,
-		     size_t name_size)
+int schema_build_add(struct schema_builder *builder, const struct etw_field *field,
+		     const char *name, size_t name_size)
 {
 	const char *nul = name_size > 0 ? memchr(name, 0, name_size) : NULL;
 	size_t index = builder->count;
@@ -46,8 +46,8 @@ int schema_build_add(struct schema_builder *builder, const struct field *field, 
 	if (builder->stopped || builder->failed) {
 		return -1;
 	}
-	if (index == SCHEMA_FIELDS_MOST || builder->names.size > NAMES_SIZE_MOST ||
-	    (field->type == FIELD_STRUCT && builder->depth == SCHEMA_DEPTH_MOST)) {
+	if (index == ETW_SCHEMA_FIELDS_MOST || builder->names.size > NAMES_SIZE_MOST ||
+	    (field->type == ETW_FIELD_STRUCT && builder->depth == ETW_SCHEMA_DEPTH_MOST)) {
 		schema_build_stop(builder);
 		return -1;
 	}
@@ -61,7 +61,7 @@ int schema_build_add(struct schema_builder *builder, const struct field *field, 
 	text_add_utf8_clean(&builder->names, name, nul ? (size_t)(nul - name) : name_size);
 	text_add_char(&builder->names, '\0');
 	builder->count++;
-	if (field->type == FIELD_STRUCT) {
+	if (field->type == ETW_FIELD_STRUCT) {
 		builder->open[builder->depth++] = (uint16_t)index;
 	}
 	return (int)index;
@@ -93,7 +93,7 @@ void schema_build_stop(struct schema_builder *builder)
 {
 	builder->stopped = true;
 	for (unsigned i = 0; i < builder->depth; i++) {
-		if (field_is_struct_array(&builder->fields[builder->open[i]])) {
+		if (etw_field_is_struct_array(&builder->fields[builder->open[i]])) {
 			builder->count = builder->open[i];
 			builder->depth = i;
 		}

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-static void add_bytes(struct text *text, const void *bytes, size_t size)
+static void add_bytes(struct etw_text *text, const void *bytes, size_t size)
 {
 	text_add(text, bytes, size);
 }
 
 /* A string with its end, so that two strings in a row are no other two. */
-static void add_name(struct text *text, const char *name)
+static void add_name(struct etw_text *text, const char *name)
 {
 	const char *known = name ? name : "";
 
@@ -33,7 +33,7 @@ static uint64_t take_hash(struct schema_hashes *hashes, size_t start)
 	return hash;
 }
 
-static uint64_t hash_value_map(struct schema_hashes *hashes, const struct value_map *map)
+static uint64_t hash_value_map(struct schema_hashes *hashes, const struct etw_value_map *map)
 {
 	const uint64_t *known = map ? map_find(&hashes->known, (uintptr_t)map) : NULL;
 	size_t start = hashes->bytes.size;
@@ -55,7 +55,7 @@ static uint64_t hash_value_map(struct schema_hashes *hashes, const struct value_
 	return hash;
 }
 
-static uint64_t hash_fields(struct schema_hashes *hashes, const struct schema *schema)
+static uint64_t hash_fields(struct schema_hashes *hashes, const struct etw_schema *schema)
 {
 	const uint64_t *known = map_find(&hashes->known, (uintptr_t)schema->fields);
 	size_t start = hashes->bytes.size;
@@ -65,7 +65,7 @@ static uint64_t hash_fields(struct schema_hashes *hashes, const struct schema *s
 		return known ? *known : 0;
 	}
 	for (unsigned i = 0; i < schema->field_count; i++) {
-		const struct field *field = &schema->fields[i];
+		const struct etw_field *field = &schema->fields[i];
 		const uint8_t types[] = { field->type, field->count_type, field->length_type,
 					  field->form };
 		const uint16_t numbers[] = { field->count, field->length, field->span };
@@ -84,7 +84,7 @@ static uint64_t hash_fields(struct schema_hashes *hashes, const struct schema *s
 	return hash;
 }
 
-uint64_t schema_hash(struct schema_hashes *hashes, const struct schema *schema)
+uint64_t schema_hash(struct schema_hashes *hashes, const struct etw_schema *schema)
 {
 	uint64_t fields = hash_fields(hashes, schema);
 

@@ -4,7 +4,7 @@
  * (TDH, the Trace Data Helper).
  *
  * It is the last of the origins that events cannot change (event_schema.h). Answers of TDH are
- * converted to struct schema, which our own decoder reads. One consumer's: no lock. On other
+ * converted to struct etw_schema, which our own decoder reads. One consumer's: no lock. On other
  * systems it finds nothing.
  *
  * The list of registered providers is read once. The name of a provider that is registered later
@@ -33,12 +33,12 @@ enum {
 	TDH_VAIN_ALWAYS = 4,
 };
 
-struct tdh; /* opaque */
+struct etw_tdh; /* opaque */
 
-struct tdh *tdh_new(struct error *err);
-void tdh_free(struct tdh *tdh); /* its schemas must no longer be in use */
+struct etw_tdh *etw_tdh_new(struct etw_error *err);
+void etw_tdh_free(struct etw_tdh *tdh); /* its schemas must no longer be in use */
 
-/* For schema_origins.system; valid until tdh_free(). */
-struct schema_system tdh_system(struct tdh *tdh);
+/* For schema_origins.system; valid until etw_tdh_free(). */
+struct etw_schema_system etw_tdh_system(struct etw_tdh *tdh);
 
 #endif

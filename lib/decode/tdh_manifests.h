@@ -16,17 +16,18 @@
 #include "base/guid.h"
 #include "lib/decode/manifest/write.h"
 
-enum tdh_events {
-	TDH_EVENTS_ADDED,
-	TDH_EVENTS_NONE,   /* Windows finds no manifest, or no event in it; err says why */
-	TDH_EVENTS_FAILED, /* err likewise */
+enum etw_tdh_events {
+	ETW_TDH_EVENTS_ADDED,
+	ETW_TDH_EVENTS_NONE,   /* Windows finds no manifest, or no event in it; err says why */
+	ETW_TDH_EVENTS_FAILED, /* err likewise */
 };
 
 /*
  * Adds the keywords and events of a provider. Events that Windows lists but does not describe are
  * left out and added to *undescribed.
  */
-enum tdh_events tdh_add_events(struct manifest_writer *writer, const struct guid *provider,
-			       size_t *undescribed, struct error *err);
+enum etw_tdh_events etw_tdh_add_events(struct etw_manifest_writer *writer,
+				       const struct etw_guid *provider, size_t *undescribed,
+				       struct etw_error *err);
 
 #endif

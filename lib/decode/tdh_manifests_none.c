@@ -3,12 +3,13 @@
 
 #include "lib/live/running.h"
 
-enum tdh_events tdh_add_events(struct manifest_writer *writer, const struct guid *provider,
-			       size_t *undescribed, struct error *err)
+enum etw_tdh_events etw_tdh_add_events(struct etw_manifest_writer *writer,
+				       const struct etw_guid *provider, size_t *undescribed,
+				       struct etw_error *err)
 {
 	(void)writer;
 	(void)provider;
 	(void)undescribed;
 	etw_here(err);
-	return TDH_EVENTS_FAILED;
+	return ETW_TDH_EVENTS_FAILED;
 }

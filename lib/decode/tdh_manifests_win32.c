@@ -43,8 +43,8 @@ struct question {
 
 struct maps {
 	struct question question;
-	struct map known;        /* hash of a name -> index + 1; 0: there is none */
-	struct value_map **list; /* owned, as are they */
+	struct map known;            /* hash of a name -> index + 1; 0: there is none */
+	struct etw_value_map **list; /* owned, as are they */
 	size_t count, capacity;
 };
 
@@ -106,37 +106,38 @@ static ULONG answer(struct question *question, ULONG *status)
 
 /* ---- maps ---- */
 
-static struct value_map *make_map(struct question *question, const struct guid *provider,
-				  const struct event_info *info, uint32_t name)
+static struct etw_value_map *make_map(struct question *question, const struct etw_guid *provider,
+				      const struct etw_event_info *info, uint32_t name)
 {
-	struct event_map map;
+	struct etw_event_map map;
 	ULONG status, size;
 
 	/* TDH takes a pointer to text that it does not change. */
 	question->map = (WCHAR *)(uintptr_t)(info->bytes + name);
 	size = answer(question, &status);
-	if (size == 0 || !event_map_view(provider, question->answer, size, &map)) {
+	if (size == 0 || !etw_event_map_view(provider, question->answer, size, &map)) {
 		return NULL;
 	}
-	return event_map_make(&map);
+	return etw_event_map_make(&map);
 }
 
-static const struct value_map *find_map(void *context, const struct event_info *info, uint32_t name)
+static const struct etw_value_map *find_map(void *context, const struct etw_event_info *info,
+					    uint32_t name)
 {
 	struct maps *maps = context;
-	struct value_map **grown;
-	struct text text = { 0 };
+	struct etw_value_map **grown;
+	struct etw_text text = { 0 };
 	uint64_t *known = NULL;
 	bool added = false;
 
 	if (event_info_string_ends(info->bytes, info->size, name) &&
-	    event_info_string(info->bytes, info->size, name, &text) && text.size > 0) {
+	    etw_event_info_string(info->bytes, info->size, name, &text) && text.size > 0) {
 		known = map_put(&maps->known, text_hash(text.data, text.size, hash_seed()), &added);
 	}
 	text_free(&text);
 	if (known && added && maps->count < MAPS_MOST) {
 		grown = array_grow(maps->list, &maps->capacity, maps->count,
-				   sizeof(struct value_map *));
+				   sizeof(struct etw_value_map *));
 		maps->list = grown ? grown : maps->list;
 		if (grown) {
 			grown[maps->count] = make_map(&maps->question, &info->provider, info, name);
@@ -158,7 +159,7 @@ static void free_maps(struct maps *maps)
 
 /* ---- keywords and events ---- */
 
-static void add_keywords(struct manifest_writer *writer, struct question *question)
+static void add_keywords(struct etw_manifest_writer *writer, struct question *question)
 {
 	size_t header = offsetof(PROVIDER_FIELD_INFOARRAY, FieldInfoArray);
 	const PROVIDER_FIELD_INFOARRAY *list;
@@ -173,9 +174,9 @@ static void add_keywords(struct manifest_writer *writer, struct question *questi
 	}
 	for (ULONG i = 0; i < list->NumberOfElements; i++) {
 		const PROVIDER_FIELD_INFO *keyword = &list->FieldInfoArray[i];
-		struct text name = { 0 };
+		struct etw_text name = { 0 };
 
-		if (event_info_string(question->answer, size, keyword->NameOffset, &name) &&
+		if (etw_event_info_string(question->answer, size, keyword->NameOffset, &name) &&
 		    !name.failed && name.size > 0) {
 			manifest_writer_keyword(writer, name.data, keyword->Value);
 		}
@@ -183,17 +184,17 @@ static void add_keywords(struct manifest_writer *writer, struct question *questi
 	}
 }
 
-static void add_event(struct manifest_writer *writer, struct question *question, struct maps *maps,
-		      const EVENT_DESCRIPTOR *descriptor, size_t *undescribed)
+static void add_event(struct etw_manifest_writer *writer, struct question *question,
+		      struct maps *maps, const EVENT_DESCRIPTOR *descriptor, size_t *undescribed)
 {
-	struct event_info info;
+	struct etw_event_info info;
 	ULONG status, size;
 
 	question->ask = ask_event;
 	question->descriptor = *descriptor;
 	maps->question.descriptor = *descriptor;
 	size = answer(question, &status);
-	if (size == 0 || !event_info_view(question->answer, size, &info)) {
+	if (size == 0 || !etw_event_info_view(question->answer, size, &info)) {
 		(*undescribed)++;
 		return;
 	}
@@ -204,7 +205,7 @@ static void add_event(struct manifest_writer *writer, struct question *question,
 	info.opcode = descriptor->Opcode;
 	info.task = descriptor->Task;
 	info.keywords = descriptor->Keyword;
-	*undescribed += !manifest_writer_info(writer, &info, find_map, maps);
+	*undescribed += !etw_manifest_writer_info(writer, &info, find_map, maps);
 }
 
 /* There is no manifest, or the program that should contain it is not there or has none. */
@@ -214,22 +215,23 @@ static bool is_none(ULONG status)
 	       status == ERROR_PATH_NOT_FOUND || status == ERROR_RESOURCE_TYPE_NOT_FOUND;
 }
 
-static enum tdh_events refused(ULONG status, struct error *err)
+static enum etw_tdh_events refused(ULONG status, struct etw_error *err)
 {
 	char words[160];
 
 	os_error_text((int)status, words, sizeof words);
-	error_set(err, ERROR_SYSTEM, "Windows lists no events: %s", words);
-	return is_none(status) ? TDH_EVENTS_NONE : TDH_EVENTS_FAILED;
+	error_set(err, ETW_ERROR_SYSTEM, "Windows lists no events: %s", words);
+	return is_none(status) ? ETW_TDH_EVENTS_NONE : ETW_TDH_EVENTS_FAILED;
 }
 
-enum tdh_events tdh_add_events(struct manifest_writer *writer, const struct guid *provider,
-			       size_t *undescribed, struct error *err)
+enum etw_tdh_events etw_tdh_add_events(struct etw_manifest_writer *writer,
+				       const struct etw_guid *provider, size_t *undescribed,
+				       struct etw_error *err)
 {
 	size_t header = offsetof(PROVIDER_EVENT_INFO, EventDescriptorsArray);
 	struct question list = { .ask = ask_events }, one = { .ask = ask_event };
 	struct maps maps = { .question = { .ask = ask_map } };
-	enum tdh_events result = TDH_EVENTS_ADDED;
+	enum etw_tdh_events result = ETW_TDH_EVENTS_ADDED;
 	const PROVIDER_EVENT_INFO *events;
 	ULONG status, size;
 
@@ -242,13 +244,13 @@ enum tdh_events tdh_add_events(struct manifest_writer *writer, const struct guid
 	} else if (size < header ||
 		   events->NumberOfEvents >
 			   (size - header) / sizeof events->EventDescriptorsArray[0]) {
-		error_set(err, ERROR_SYSTEM, "the list of its events is cut short");
-		result = TDH_EVENTS_FAILED;
+		error_set(err, ETW_ERROR_SYSTEM, "the list of its events is cut short");
+		result = ETW_TDH_EVENTS_FAILED;
 	} else if (events->NumberOfEvents == 0) {
-		error_set(err, ERROR_SYSTEM, "Windows lists no events");
-		result = TDH_EVENTS_NONE;
+		error_set(err, ETW_ERROR_SYSTEM, "Windows lists no events");
+		result = ETW_TDH_EVENTS_NONE;
 	}
-	if (result == TDH_EVENTS_ADDED) {
+	if (result == ETW_TDH_EVENTS_ADDED) {
 		add_keywords(writer, &one);
 		for (ULONG i = 0; i < events->NumberOfEvents; i++) {
 			add_event(writer, &one, &maps, &events->EventDescriptorsArray[i],

@@ -2,25 +2,25 @@
 /* TDH on systems other than Windows: it finds nothing. */
 #include "lib/decode/tdh.h"
 
-struct tdh {
+struct etw_tdh {
 	char unused;
 };
 
-static struct tdh nothing;
+static struct etw_tdh nothing;
 
-struct tdh *tdh_new(struct error *err)
+struct etw_tdh *etw_tdh_new(struct etw_error *err)
 {
 	(void)err;
 	return &nothing;
 }
 
-void tdh_free(struct tdh *tdh)
+void etw_tdh_free(struct etw_tdh *tdh)
 {
 	(void)tdh;
 }
 
-struct schema_system tdh_system(struct tdh *tdh)
+struct etw_schema_system etw_tdh_system(struct etw_tdh *tdh)
 {
 	(void)tdh;
-	return (struct schema_system){ .context = NULL };
+	return (struct etw_schema_system){ .context = NULL };
 }

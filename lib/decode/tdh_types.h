@@ -33,17 +33,17 @@ enum tdh_out_type {
 };
 
 /* Changes the type or form of a field by its out-type; most combinations change nothing. */
-void tdh_apply_out(struct field *field, unsigned out_type);
+void tdh_apply_out(struct etw_field *field, unsigned out_type);
 
 /*
  * Sets type, length_type and form of a field. The caller sets count, and after this call also
  * length. Returns false if the type is not known, so that the size of the field is not known.
  */
-bool tdh_field_type(struct field *field, unsigned in_type, unsigned out_type);
+bool tdh_field_type(struct etw_field *field, unsigned in_type, unsigned out_type);
 
 /* To call after the length is set: binary data of 16 bytes becomes an address or a GUID if the
  * out-type says so. */
-void tdh_field_finish(struct field *field, unsigned out_type);
+void tdh_field_finish(struct etw_field *field, unsigned out_type);
 
 /*
  * The number of a name such as "win:UInt32"; the prefix before the colon is ignored. An unknown
@@ -64,6 +64,6 @@ struct tdh_names {
  * it is not that of a number or of another field, the length type of the field. Returns false if a
  * manifest has no names for it, as for structures.
  */
-bool tdh_names_of(const struct field *field, struct tdh_names *names);
+bool tdh_names_of(const struct etw_field *field, struct tdh_names *names);
 
 #endif

@@ -47,13 +47,13 @@ enum {
 
 /* The answer of TDH about an event class. */
 struct answer {
-	struct guid provider; /* or event class */
-	uint16_t number;      /* id; of classic events the opcode */
+	struct etw_guid provider; /* or event class */
+	uint16_t number;          /* id; of classic events the opcode */
 	uint8_t version;
 	bool classic;
 	struct described_schema made;
-	struct value_map **maps; /* owned, with the maps; one for each field; NULL: none */
-	char *provider_name;     /* owned; NULL: not in the answer */
+	struct etw_value_map **maps; /* owned, with the maps; one for each field; NULL: none */
+	char *provider_name;         /* owned; NULL: not in the answer */
 };
 
 /* The number of failed queries within a second of event time. */
@@ -62,7 +62,7 @@ struct vain {
 	uint32_t count;
 };
 
-struct tdh {
+struct etw_tdh {
 	struct answer **answers; /* owned, with the answers */
 	size_t count, capacity;
 	size_t bytes;                     /* of answers, approximately */
@@ -74,13 +74,13 @@ struct tdh {
 	uint64_t seed;
 	uint8_t *buffer; /* owned; receives a TRACE_EVENT_INFO */
 	ULONG buffer_size;
-	struct registered_providers providers;
+	struct etw_registered_providers providers;
 	bool providers_read;
 };
 
-struct tdh *tdh_new(struct error *err)
+struct etw_tdh *etw_tdh_new(struct etw_error *err)
 {
-	struct tdh *tdh = calloc(1, sizeof *tdh);
+	struct etw_tdh *tdh = calloc(1, sizeof *tdh);
 
 	if (!tdh) {
 		error_no_memory(err, "schemas that Windows knows");
@@ -101,7 +101,7 @@ static void free_answer(struct answer *answer)
 	free(answer);
 }
 
-void tdh_free(struct tdh *tdh)
+void etw_tdh_free(struct etw_tdh *tdh)
 {
 	if (!tdh) {
 		return;
@@ -109,7 +109,7 @@ void tdh_free(struct tdh *tdh)
 	for (size_t i = 0; i < tdh->count; i++) {
 		free_answer(tdh->answers[i]);
 	}
-	registered_done(&tdh->providers);
+	etw_registered_done(&tdh->providers);
 	map_done(&tdh->known);
 	free(tdh->answers);
 	free(tdh->buffer);
@@ -119,7 +119,7 @@ void tdh_free(struct tdh *tdh)
 /* ---- queries ---- */
 
 /* The parts of the event that TDH uses. */
-static EVENT_RECORD record_for_tdh(const struct event_record *record)
+static EVENT_RECORD record_for_tdh(const struct etw_record *record)
 {
 	EVENT_RECORD query = { .EventHeader = { .ThreadId = record->thread_id,
 						.ProcessId = record->process_id } };
@@ -145,7 +145,7 @@ static EVENT_RECORD record_for_tdh(const struct event_record *record)
 }
 
 /* Makes the buffer at least this large. */
-static bool make_room(struct tdh *tdh, ULONG size)
+static bool make_room(struct etw_tdh *tdh, ULONG size)
 {
 	uint8_t *larger;
 
@@ -184,7 +184,7 @@ static ULONG map_information(EVENT_RECORD *query, WCHAR *name, EVENT_MAP_INFO *i
 }
 
 /* Puts the answer into tdh->buffer and returns its size; 0: no answer. */
-static ULONG ask_event(struct tdh *tdh, EVENT_RECORD *query)
+static ULONG ask_event(struct etw_tdh *tdh, EVENT_RECORD *query)
 {
 	ULONG status = ERROR_INSUFFICIENT_BUFFER, size = tdh->buffer_size;
 
@@ -229,15 +229,16 @@ static EVENT_MAP_INFO *query_map(EVENT_RECORD *query, uint8_t *name, ULONG *size
 }
 
 /* The same as a value map. */
-static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *query, uint8_t *name)
+static struct etw_value_map *ask_map(const struct etw_guid *provider, EVENT_RECORD *query,
+				     uint8_t *name)
 {
 	ULONG size;
 	EVENT_MAP_INFO *information = query_map(query, name, &size);
-	struct value_map *made = NULL;
-	struct event_map map;
+	struct etw_value_map *made = NULL;
+	struct etw_event_map map;
 
-	if (information && event_map_view(provider, (const uint8_t *)information, size, &map)) {
-		made = event_map_make(&map);
+	if (information && etw_event_map_view(provider, (const uint8_t *)information, size, &map)) {
+		made = etw_event_map_make(&map);
 	}
 	free(information);
 	return made;
@@ -245,7 +246,7 @@ static struct value_map *ask_map(const struct guid *provider, EVENT_RECORD *quer
 
 /* ---- answers ---- */
 
-static bool add_maps(struct tdh *tdh, struct answer *answer, EVENT_RECORD *query,
+static bool add_maps(struct etw_tdh *tdh, struct answer *answer, EVENT_RECORD *query,
 		     const uint32_t *names, ULONG size)
 {
 	for (uint16_t i = 0; i < answer->made.fields.count; i++) {
@@ -261,14 +262,14 @@ static bool add_maps(struct tdh *tdh, struct answer *answer, EVENT_RECORD *query
 		answer->maps[i] = ask_map(&answer->provider, query, tdh->buffer + names[i]);
 		answer->made.fields.fields[i].map = answer->maps[i];
 		if (answer->maps[i]) {
-			tdh->bytes += answer->maps[i]->count * sizeof(struct value_name);
+			tdh->bytes += answer->maps[i]->count * sizeof(struct etw_value_name);
 		}
 	}
 	return true;
 }
 
 /* The identity of an answer. */
-static struct answer answer_for(const struct event_record *record)
+static struct answer answer_for(const struct etw_record *record)
 {
 	return (struct answer){ .provider = *record->provider,
 				.number = record->classic ? record->opcode : record->id,
@@ -276,7 +277,7 @@ static struct answer answer_for(const struct event_record *record)
 				.classic = record->classic };
 }
 
-static uint64_t hash_of(const struct tdh *tdh, const struct answer *answer)
+static uint64_t hash_of(const struct etw_tdh *tdh, const struct answer *answer)
 {
 	uint64_t word = (uint64_t)answer->number | (uint64_t)answer->version << 16 |
 			(uint64_t)answer->classic << 24;
@@ -288,30 +289,31 @@ static uint64_t hash_of(const struct tdh *tdh, const struct answer *answer)
 static bool is_answer(const struct answer *a, const struct answer *b)
 {
 	return a->number == b->number && a->version == b->version && a->classic == b->classic &&
-	       guid_equal(&a->provider, &b->provider);
+	       etw_guid_equal(&a->provider, &b->provider);
 }
 
 /* NULL if the answer contains no name, or without memory. */
-static char *provider_name(const struct event_info *info)
+static char *etw_provider_name(const struct etw_event_info *info)
 {
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
-	if (!event_info_string(info->bytes, info->size, info->provider_name, &name) ||
+	if (!etw_event_info_string(info->bytes, info->size, info->provider_name, &name) ||
 	    name.failed || name.size == 0 || name.size > NAME_SIZE_MOST) {
 		text_free(&name);
 	}
 	return name.data;
 }
 
-static struct answer *make_answer(struct tdh *tdh, EVENT_RECORD *query, const struct answer *key)
+static struct answer *make_answer(struct etw_tdh *tdh, EVENT_RECORD *query,
+				  const struct answer *key)
 {
-	uint32_t names[SCHEMA_FIELDS_MOST];
+	uint32_t names[ETW_SCHEMA_FIELDS_MOST];
 	ULONG size = ask_event(tdh, query);
 	struct answer *answer;
-	struct event_info info;
+	struct etw_event_info info;
 
-	if (size == 0 || !event_info_view(tdh->buffer, size, &info) ||
-	    info.source > EVENT_INFO_MOF) {
+	if (size == 0 || !etw_event_info_view(tdh->buffer, size, &info) ||
+	    info.source > ETW_EVENT_INFO_MOF) {
 		return NULL;
 	}
 	answer = malloc(sizeof *answer);
@@ -324,12 +326,12 @@ static struct answer *make_answer(struct tdh *tdh, EVENT_RECORD *query, const st
 		free_answer(answer);
 		return NULL;
 	}
-	answer->provider_name = provider_name(&info);
+	answer->provider_name = etw_provider_name(&info);
 	tdh->bytes += sizeof *answer + answer->made.fields.bytes;
 	return answer;
 }
 
-static bool has_room(struct tdh *tdh)
+static bool has_room(struct etw_tdh *tdh)
 {
 	struct answer **grown;
 
@@ -354,7 +356,7 @@ static struct vain *vain_in(struct vain *vain, int64_t second)
 	return vain;
 }
 
-static int64_t newest_second(struct tdh *tdh, int64_t time)
+static int64_t newest_second(struct etw_tdh *tdh, int64_t time)
 {
 	int64_t second = time / 10000000;
 
@@ -366,7 +368,7 @@ static int64_t newest_second(struct tdh *tdh, int64_t time)
 
 /* The processes that share a counter change every second, so that no process blocks another one for
  * long. */
-static struct vain *vain_of(struct tdh *tdh, const struct event_record *record, int64_t second)
+static struct vain *vain_of(struct etw_tdh *tdh, const struct etw_record *record, int64_t second)
 {
 	uint64_t key = record->process_id ^ (uint64_t)second << 32;
 
@@ -375,7 +377,7 @@ static struct vain *vain_of(struct tdh *tdh, const struct event_record *record, 
 
 /* ---- the origin ---- */
 
-static struct answer *keep_answer(struct tdh *tdh, struct answer *answer, uint64_t hash)
+static struct answer *keep_answer(struct etw_tdh *tdh, struct answer *answer, uint64_t hash)
 {
 	uint64_t *place = map_put(&tdh->known, hash, NULL);
 
@@ -389,7 +391,7 @@ static struct answer *keep_answer(struct tdh *tdh, struct answer *answer, uint64
 }
 
 /* NULL if TDH has no answer or was not queried; *later: the query was postponed. */
-static struct answer *ask(struct tdh *tdh, const struct event_record *record,
+static struct answer *ask(struct etw_tdh *tdh, const struct etw_record *record,
 			  const struct answer *key, uint64_t hash, bool *later)
 {
 	uint64_t *unknown = &tdh->unknown[hash % UNKNOWN_PLACES];
@@ -418,10 +420,10 @@ static struct answer *ask(struct tdh *tdh, const struct event_record *record,
 	return keep_answer(tdh, answer, hash);
 }
 
-static const struct schema *find_schema(void *context, const struct event_record *record,
-					struct system_answer *said)
+static const struct etw_schema *find_schema(void *context, const struct etw_record *record,
+					    struct etw_system_answer *said)
 {
-	struct tdh *tdh = context;
+	struct etw_tdh *tdh = context;
 	const struct answer key = answer_for(record);
 	uint64_t hash = hash_of(tdh, &key);
 	const uint64_t *known = map_find(&tdh->known, hash);
@@ -435,22 +437,22 @@ static const struct schema *find_schema(void *context, const struct event_record
 	return &answer->made.schema;
 }
 
-static const char *find_name(void *context, const struct guid *provider)
+static const char *find_name(void *context, const struct etw_guid *provider)
 {
-	struct tdh *tdh = context;
+	struct etw_tdh *tdh = context;
 
 	if (!tdh->providers_read) {
 		tdh->providers_read = true; /* only once: after a failure it would fail again */
-		registered_read(&tdh->providers, NULL);
+		etw_registered_read(&tdh->providers, NULL);
 	}
-	return registered_name(&tdh->providers, provider);
+	return etw_registered_name(&tdh->providers, provider);
 }
 
 /* ---- descriptions for a recording ---- */
 
 struct describing {
 	EVENT_RECORD query;
-	struct event_info info;
+	struct etw_event_info info;
 	void (*take)(void *context, uint8_t opcode, const void *bytes, size_t size);
 	void *context;
 };
@@ -460,40 +462,40 @@ static void describe_map(struct describing *to, uint8_t *name)
 {
 	ULONG size;
 	EVENT_MAP_INFO *information = query_map(&to->query, name, &size);
-	struct payload payload;
+	struct etw_payload payload;
 
 	if (information) {
-		payload_init(&payload, 8);
-		payload_guid(&payload, &to->info.provider);
-		payload_bytes(&payload, information, size);
+		etw_payload_init(&payload, 8);
+		etw_payload_guid(&payload, &to->info.provider);
+		etw_payload_bytes(&payload, information, size);
 		if (!payload.failed) {
 			to->take(to->context, META_DATA_EVENT_MAP_INFO, payload.bytes,
 				 payload.size);
 		}
-		payload_done(&payload);
+		etw_payload_done(&payload);
 	}
 	free(information);
 }
 
-static void describe(void *context, const struct event_record *record,
+static void describe(void *context, const struct etw_record *record,
 		     void (*take)(void *context, uint8_t opcode, const void *bytes, size_t size),
 		     void *take_context)
 {
-	struct tdh *tdh = context;
+	struct etw_tdh *tdh = context;
 	struct describing to = { .query = record_for_tdh(record),
 				 .take = take,
 				 .context = take_context };
 	ULONG size = ask_event(tdh, &to.query);
 
-	if (size == 0 || !event_info_view(tdh->buffer, size, &to.info) ||
-	    to.info.source > EVENT_INFO_MOF) {
+	if (size == 0 || !etw_event_info_view(tdh->buffer, size, &to.info) ||
+	    to.info.source > ETW_EVENT_INFO_MOF) {
 		return;
 	}
 	take(take_context, META_DATA_EVENT_INFO, tdh->buffer, size);
 	for (uint32_t i = 0; i < to.info.property_count; i++) {
-		struct event_property property;
+		struct etw_event_property property;
 
-		event_info_property(&to.info, i, &property);
+		etw_event_info_property(&to.info, i, &property);
 		if ((property.flags & PropertyStruct) == 0 && property.map_name != 0 &&
 		    event_info_string_ends(tdh->buffer, size, property.map_name)) {
 			describe_map(&to, tdh->buffer + property.map_name);
@@ -501,7 +503,7 @@ static void describe(void *context, const struct event_record *record,
 	}
 }
 
-struct schema_system tdh_system(struct tdh *tdh)
+struct etw_schema_system etw_tdh_system(struct etw_tdh *tdh)
 {
-	return (struct schema_system){ tdh, find_schema, find_name, describe };
+	return (struct etw_schema_system){ tdh, find_schema, find_name, describe };
 }

@@ -58,13 +58,13 @@ static inline uint64_t nul_in_word(uint64_t word)
 
 static inline bool has_nul(const uint8_t *at)
 {
-	return (nul_in_word(load_u64(at)) | nul_in_word(load_u64(at + 8))) != 0;
+	return (nul_in_word(etw_load_u64(at)) | nul_in_word(etw_load_u64(at + 8))) != 0;
 }
 
 /* Writes eight units as bytes, unless one of them is not ASCII. */
 static inline bool convert_ascii(const uint8_t *at, char out[AT_ONCE])
 {
-	if (((load_u64(at) | load_u64(at + 8)) & UINT64_C(0xff80ff80ff80ff80)) != 0) {
+	if (((etw_load_u64(at) | etw_load_u64(at + 8)) & UINT64_C(0xff80ff80ff80ff80)) != 0) {
 		return false;
 	}
 	for (unsigned i = 0; i < AT_ONCE; i++) {
@@ -75,7 +75,7 @@ static inline bool convert_ascii(const uint8_t *at, char out[AT_ONCE])
 
 #endif
 
-size_t utf16_length(const uint8_t *at, size_t units)
+size_t etw_utf16_length(const uint8_t *at, size_t units)
 {
 	size_t length = 0;
 
@@ -98,7 +98,7 @@ static bool is_trail(uint32_t unit)
 	return unit >= 0xdc00 && unit < 0xe000;
 }
 
-void text_add_utf16(struct text *text, const uint8_t *at, size_t units)
+void text_add_utf16(struct etw_text *text, const uint8_t *at, size_t units)
 {
 	char block[256];
 	size_t filled = 0;
@@ -115,14 +115,14 @@ void text_add_utf16(struct text *text, const uint8_t *at, size_t units)
 			i += AT_ONCE;
 			continue;
 		}
-		codepoint = load_u16(at + 2 * i++);
+		codepoint = etw_load_u16(at + 2 * i++);
 		if (codepoint < 0x80) {
 			block[filled++] = (char)codepoint;
 			continue;
 		}
-		if (is_lead(codepoint) && i < units && is_trail(load_u16(at + 2 * i))) {
+		if (is_lead(codepoint) && i < units && is_trail(etw_load_u16(at + 2 * i))) {
 			codepoint = 0x10000 + ((codepoint - 0xd800) << 10) +
-				    (load_u16(at + 2 * i++) - 0xdc00u);
+				    (etw_load_u16(at + 2 * i++) - 0xdc00u);
 		}
 		filled += utf8_encode(codepoint, block + filled); /* a surrogate alone: U+FFFD */
 	}
@@ -133,7 +133,7 @@ void text_add_utf16(struct text *text, const uint8_t *at, size_t units)
 
 enum { SID_SUB_AUTHORITIES_MOST = 15 };
 
-size_t sid_size(const uint8_t *at, size_t size)
+size_t etw_sid_size(const uint8_t *at, size_t size)
 {
 	size_t whole;
 
@@ -144,7 +144,7 @@ size_t sid_size(const uint8_t *at, size_t size)
 	return whole <= size ? whole : 0;
 }
 
-void text_add_sid(struct text *text, const uint8_t *sid)
+void etw_text_add_sid(struct etw_text *text, const uint8_t *sid)
 {
 	uint64_t authority = 0; /* six bytes, the only big-endian ones */
 
@@ -155,7 +155,7 @@ void text_add_sid(struct text *text, const uint8_t *sid)
 	text_add_u64(text, authority);
 	for (unsigned i = 0; i < sid[1]; i++) {
 		text_add_char(text, '-');
-		text_add_u64(text, load_u32(sid + 8 + (size_t)4 * i));
+		text_add_u64(text, etw_load_u32(sid + 8 + (size_t)4 * i));
 	}
 }
 
@@ -167,9 +167,9 @@ size_t kernel_sid_size(const uint8_t *at, size_t size, uint8_t pointer_size, con
 	if (size < 4) {
 		return 0;
 	}
-	found = size > words ? sid_size(at + words, size - words) : 0;
-	if (load_u32(at) == 0) {
-		if (found == 0 || at[words + 1] == 0 || load_u32(at + words + 2) != 0) {
+	found = size > words ? etw_sid_size(at + words, size - words) : 0;
+	if (etw_load_u32(at) == 0) {
+		if (found == 0 || at[words + 1] == 0 || etw_load_u32(at + words + 2) != 0) {
 			*sid = NULL;
 			return 4;
 		}
@@ -184,7 +184,7 @@ size_t kernel_sid_size(const uint8_t *at, size_t size, uint8_t pointer_size, con
 
 enum { GROUPS = 8 };
 
-void text_add_ip4(struct text *text, const uint8_t bytes[4])
+void etw_text_add_ip4(struct etw_text *text, const uint8_t bytes[4])
 {
 	for (unsigned i = 0; i < 4; i++) {
 		if (i > 0) {
@@ -223,14 +223,14 @@ static unsigned longest_zeros(const uint8_t bytes[16], unsigned *start)
 	return *start < GROUPS ? longest : 0;
 }
 
-void text_add_ip6(struct text *text, const uint8_t bytes[16])
+void etw_text_add_ip6(struct etw_text *text, const uint8_t bytes[16])
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	unsigned zeros_at, zeros = longest_zeros(bytes, &zeros_at);
 
 	if (memcmp(bytes, mapped, sizeof mapped) == 0) {
 		text_add_string(text, "::ffff:");
-		text_add_ip4(text, bytes + sizeof mapped);
+		etw_text_add_ip4(text, bytes + sizeof mapped);
 		return;
 	}
 	for (unsigned i = 0; i < GROUPS; i++) {
@@ -246,21 +246,21 @@ void text_add_ip6(struct text *text, const uint8_t bytes[16])
 	}
 }
 
-void text_add_ip(struct text *text, const uint8_t *ip, bool is_ip6)
+void etw_text_add_ip(struct etw_text *text, const uint8_t *ip, bool is_ip6)
 {
 	if (is_ip6) {
-		text_add_ip6(text, ip);
+		etw_text_add_ip6(text, ip);
 	} else {
-		text_add_ip4(text, ip);
+		etw_text_add_ip4(text, ip);
 	}
 }
 
-bool socket_address_read(const uint8_t *at, size_t size, struct socket_address *out)
+bool etw_socket_address_read(const uint8_t *at, size_t size, struct etw_socket_address *out)
 {
 	/* The family is little-endian, port and address are in network order. Sizes are up to the
 	 * end of the address. */
 	enum { INET = 2, INET6 = 23, INET_SIZE = 8, INET6_SIZE = 24 };
-	unsigned family = size >= INET_SIZE ? load_u16(at) : 0;
+	unsigned family = size >= INET_SIZE ? etw_load_u16(at) : 0;
 
 	if (family != INET && (family != INET6 || size < INET6_SIZE)) {
 		return false;

@@ -14,10 +14,10 @@
 /* ---- UTF-16LE, at any alignment, with or without paired surrogates ---- */
 
 /* The number of units (of two bytes) before the first NUL, at most `units`. */
-size_t utf16_length(const uint8_t *at, size_t units);
+size_t etw_utf16_length(const uint8_t *at, size_t units);
 
 /* Adds units as UTF-8, also NULs; each unpaired surrogate becomes U+FFFD. */
-void text_add_utf16(struct text *text, const uint8_t *at, size_t units);
+void text_add_utf16(struct etw_text *text, const uint8_t *at, size_t units);
 
 /*
  * ---- security identifiers, "S-1-5-18" ----
@@ -25,16 +25,16 @@ void text_add_utf16(struct text *text, const uint8_t *at, size_t units);
  * Source: "SID structure", Microsoft Learn; docs/etl-format.md section 14.
  */
 
-enum { SID_SIZE_MOST = 8 + 4 * 15 };
+enum { ETW_SID_SIZE_MOST = 8 + 4 * 15 };
 
 /*
  * The size in bytes of the SID at `at`, of which `size` bytes may be read; 0 if there is no
  * complete, well-formed SID.
  */
-size_t sid_size(const uint8_t *at, size_t size);
+size_t etw_sid_size(const uint8_t *at, size_t size);
 
-/* Adds a SID as text, if sid_size() of it is not 0. */
-void text_add_sid(struct text *text, const uint8_t *sid);
+/* Adds a SID as text, if etw_sid_size() of it is not 0. */
+void etw_text_add_sid(struct etw_text *text, const uint8_t *sid);
 
 /*
  * Finds the SID in a field of the Process class of the kernel ("WBEM SID"). The field has two words
@@ -49,21 +49,21 @@ size_t kernel_sid_size(const uint8_t *at, size_t size, uint8_t pointer_size, con
 /* ---- network addresses; bytes are in network order ---- */
 
 /* "10.0.0.1" */
-void text_add_ip4(struct text *text, const uint8_t bytes[4]);
+void etw_text_add_ip4(struct etw_text *text, const uint8_t bytes[4]);
 
 /* "2001:db8::1", "::ffff:10.0.0.1" for mapped IPv4 addresses: RFC 5952. */
-void text_add_ip6(struct text *text, const uint8_t bytes[16]);
+void etw_text_add_ip6(struct etw_text *text, const uint8_t bytes[16]);
 
 /* A SOCKADDR_IN or SOCKADDR_IN6 (ws2def.h). */
-struct socket_address {
+struct etw_socket_address {
 	const uint8_t *ip; /* into the bytes: 16 of IPv6, else 4 */
 	bool is_ip6;
 	uint16_t port;
 };
 
 /* False: the bytes are neither, or end before the address does. */
-bool socket_address_read(const uint8_t *at, size_t size, struct socket_address *out);
+bool etw_socket_address_read(const uint8_t *at, size_t size, struct etw_socket_address *out);
 
-void text_add_ip(struct text *text, const uint8_t *ip, bool is_ip6);
+void etw_text_add_ip(struct etw_text *text, const uint8_t *ip, bool is_ip6);
 
 #endif

@@ -40,7 +40,7 @@ enum {
 
 /* A manifest, which any number of processes announced. */
 struct kept_manifest {
-	struct manifest *manifest; /* owned */
+	struct etw_manifest *manifest; /* owned */
 	uint32_t provider;
 	int64_t time;   /* when it was announced last … */
 	uint32_t order; /* … and which announcement that was, because times can be equal */
@@ -56,11 +56,11 @@ struct process {
 
 /* An event in one of several manifests of its provider. */
 struct described_event {
-	const struct schema *schema; /* borrowed from the manifest */
-	uint64_t order;              /* order_of() */
-	uint64_t layout;             /* hash */
-	uint32_t kept;               /* the newest manifest with this layout of the event */
-	bool differs;                /* the event has several layouts */
+	const struct etw_schema *schema; /* borrowed from the manifest */
+	uint64_t order;                  /* order_of() */
+	uint64_t layout;                 /* hash */
+	uint32_t kept;                   /* the newest manifest with this layout of the event */
+	bool differs;                    /* the event has several layouts */
 };
 
 /* The manifests of a provider: a range of `sorted`. */
@@ -88,7 +88,7 @@ struct trace_manifests {
 	bool differ;
 };
 
-struct trace_manifests *trace_manifests_new(struct error *err)
+struct trace_manifests *trace_manifests_new(struct etw_error *err)
 {
 	struct trace_manifests *manifests = calloc(1, sizeof *manifests);
 
@@ -119,7 +119,7 @@ void trace_manifests_free(struct trace_manifests *manifests)
 	}
 	unmake(manifests);
 	for (size_t i = 0; i < manifests->kept_count; i++) {
-		manifest_free(manifests->kept[i].manifest);
+		etw_manifest_free(manifests->kept[i].manifest);
 	}
 	free(manifests->kept);
 	manifest_holds_done(&manifests->holds);
@@ -160,10 +160,10 @@ static struct process *need_process(struct trace_manifests *manifests, uint32_t 
 
 /* Takes over the manifest. Returns its index; NO_MANIFEST past the bounds or without memory. */
 static uint32_t keep(struct trace_manifests *manifests, const struct announced_manifest *announced,
-		     struct manifest *manifest, size_t bytes_most)
+		     struct etw_manifest *manifest, size_t bytes_most)
 {
 	struct process *process = need_process(manifests, announced->process_id);
-	size_t bytes = manifest_bytes(manifest);
+	size_t bytes = etw_manifest_bytes(manifest);
 	struct kept_manifest *grown = NULL;
 
 	if (process && manifests->kept_count < TRACE_MANIFESTS_MOST &&
@@ -174,7 +174,7 @@ static uint32_t keep(struct trace_manifests *manifests, const struct announced_m
 				   manifests->kept_count, sizeof *grown);
 	}
 	if (!grown) {
-		manifest_free(manifest);
+		etw_manifest_free(manifest);
 		return NO_MANIFEST;
 	}
 	manifests->kept = grown;
@@ -211,24 +211,24 @@ static void note_announcement(struct trace_manifests *manifests,
 
 void trace_manifests_add(struct trace_manifests *manifests,
 			 const struct announced_manifest *announced, size_t bytes_most,
-			 struct text *name)
+			 struct etw_text *name)
 {
 	uint64_t key = text_hash(announced->xml->data, announced->xml->size,
 				 hash_seeded(announced->provider, hash_seed()));
 	const uint64_t *known = map_find(&manifests->by_text, key);
 	uint32_t kept = known ? (uint32_t)*known - 1 : NO_MANIFEST;
-	struct manifest *manifest;
+	struct etw_manifest *manifest;
 	uint64_t *index;
 
 	if (known) {
 		manifest = manifests->kept[kept].manifest;
-		text_add_string(name, manifest_provider_name(manifest, 0));
+		text_add_string(name, etw_manifest_provider_name(manifest, 0));
 	} else {
-		manifest = manifest_read(announced->xml->data, announced->xml->size, NULL);
+		manifest = etw_manifest_read(announced->xml->data, announced->xml->size, NULL);
 		if (!manifest) {
 			return;
 		}
-		text_add_string(name, manifest_provider_name(manifest, 0));
+		text_add_string(name, etw_manifest_provider_name(manifest, 0));
 		kept = keep(manifests, announced, manifest, bytes_most);
 		index = kept != NO_MANIFEST ? map_put(&manifests->by_text, key, NULL) : NULL;
 		if (index) {
@@ -242,7 +242,7 @@ void trace_manifests_add(struct trace_manifests *manifests,
 	}
 }
 
-void trace_manifests_look(struct trace_manifests *manifests, const struct event_record *record)
+void trace_manifests_look(struct trace_manifests *manifests, const struct etw_record *record)
 {
 	manifests->dropped += !manifest_holds_look(&manifests->holds, record);
 }
@@ -273,10 +273,10 @@ static bool add_events(struct trace_manifests *manifests, struct schema_hashes *
 		       uint32_t kept)
 {
 	const struct kept_manifest *manifest = &manifests->kept[kept];
-	struct manifest_event event;
+	struct etw_manifest_event event;
 	struct described_event *grown;
 
-	for (size_t i = 0; manifest_event(manifest->manifest, 0, i, &event); i++) {
+	for (size_t i = 0; etw_manifest_event(manifest->manifest, 0, i, &event); i++) {
 		const struct described_event described = {
 			.schema = event.schema,
 			.order = order_of(manifest->provider, event.id, event.version,
@@ -462,8 +462,8 @@ static const struct described_event *lower_bound(const struct trace_manifests *m
 /* What the newest manifest that has exactly this event says, or, if the layouts differ and the
  * manifest of the process has the event, that one; NULL: no manifest has it. */
 static const struct described_event *find_event(const struct trace_manifests *manifests,
-						uint32_t provider,
-						const struct event_record *record, uint8_t version)
+						uint32_t provider, const struct etw_record *record,
+						uint8_t version)
 {
 	const struct described_event *end = manifests->events + manifests->event_count;
 	uint64_t order = order_of(provider, record->id, version, 0);
@@ -483,9 +483,9 @@ static const struct described_event *find_event(const struct trace_manifests *ma
 	return own != end && own->order == order ? own : newest;
 }
 
-const struct schema *trace_manifests_find(const struct trace_manifests *manifests,
-					  uint32_t provider, const struct event_record *record,
-					  uint32_t *manifest_id)
+const struct etw_schema *trace_manifests_find(const struct trace_manifests *manifests,
+					      uint32_t provider, const struct etw_record *record,
+					      uint32_t *manifest_id)
 {
 	const struct source_manifests *source =
 		provider < manifests->source_count ? &manifests->sources[provider] : NULL;

@@ -28,10 +28,10 @@ struct announced_manifest {
 	uint32_t provider; /* its number, below 2^26 */
 	uint32_t process_id;
 	int64_t time; /* of its first chunk, 100 ns since 1601 UTC */
-	const struct text *xml;
+	const struct etw_text *xml;
 };
 
-struct trace_manifests *trace_manifests_new(struct error *err);
+struct trace_manifests *trace_manifests_new(struct etw_error *err);
 void trace_manifests_free(struct trace_manifests *manifests);
 
 /*
@@ -41,11 +41,11 @@ void trace_manifests_free(struct trace_manifests *manifests);
  */
 void trace_manifests_add(struct trace_manifests *manifests,
 			 const struct announced_manifest *announced, size_t bytes_most,
-			 struct text *name);
+			 struct etw_text *name);
 
 /* Takes the start or the end of a process, in any order of time: its id means another process
  * before and after. Another record is ignored. */
-void trace_manifests_look(struct trace_manifests *manifests, const struct event_record *record);
+void trace_manifests_look(struct trace_manifests *manifests, const struct etw_record *record);
 
 /* Makes what was added ready for the look-ups. It may be called again after more was added. */
 void trace_manifests_finish(struct trace_manifests *manifests);
@@ -55,9 +55,9 @@ void trace_manifests_finish(struct trace_manifests *manifests);
  * depends on the process, *manifest_id becomes the id of a manifest with this layout, which is not
  * 0 and at most TRACE_MANIFESTS_MOST; else it is 0.
  */
-const struct schema *trace_manifests_find(const struct trace_manifests *manifests,
-					  uint32_t provider, const struct event_record *record,
-					  uint32_t *manifest_id);
+const struct etw_schema *trace_manifests_find(const struct trace_manifests *manifests,
+					      uint32_t provider, const struct etw_record *record,
+					      uint32_t *manifest_id);
 
 /* Whether the schema of any event depends on its process. */
 bool trace_manifests_differ(const struct trace_manifests *manifests);

@@ -6,8 +6,8 @@
  * Every record of a recording passes here before anything is decoded, so the common record costs a
  * few comparisons. A recording contains descriptions once for each process and session, so each is
  * recognised by a hash of what distinguishes it and kept once. Maps may come after the descriptions
- * that use them; the uses are noted and resolved at the end, in trace_schemas_finish(). Manifests
- * are assembled here and kept by trace_manifests.c, because a provider may have several.
+ * that use them; the uses are noted and resolved at the end, in etw_trace_schemas_finish().
+ * Manifests are assembled here and kept by trace_manifests.c, because a provider may have several.
  *
  * A provider may have names from three origins, of which the best is shown. Everything that is kept
  * is bounded in number and bytes. Beyond a bound, new items are not kept but counted, and the
@@ -42,7 +42,7 @@ enum {
 enum name_origin { FROM_MANIFEST, FROM_EVENT_INFO, CLAIMED, ORIGINS };
 
 struct provider {
-	struct guid guid;
+	struct etw_guid guid;
 	char *names[ORIGINS]; /* owned; NULL: none */
 	uint32_t next;        /* index + 1 of the next provider with the same hash; 0: none */
 };
@@ -55,8 +55,8 @@ struct map_use {
 
 /* An EventInfo description. */
 struct description {
-	struct guid guid; /* of the provider; MOF: of the event class */
-	uint16_t number;  /* id; MOF: opcode */
+	struct etw_guid guid; /* of the provider; MOF: of the event class */
+	uint16_t number;      /* id; MOF: opcode */
 	uint8_t version;
 	bool mof;
 	struct described_schema made; /* owned */
@@ -64,7 +64,7 @@ struct description {
 	size_t use_count;
 };
 
-struct trace_schemas {
+struct etw_trace_schemas {
 	struct provider *providers; /* owned */
 	size_t provider_count;
 	size_t provider_capacity;
@@ -76,10 +76,10 @@ struct trace_schemas {
 	size_t description_capacity;
 	size_t bytes;    /* of descriptions and maps, about */
 	struct map maps; /* hash that identifies a map -> index + 1; 0: counted only */
-	struct value_map **value_maps; /* owned, as are they */
+	struct etw_value_map **value_maps; /* owned, as are they */
 	size_t value_map_count;
 	size_t value_map_capacity;
-	struct manifest_assembly assembly;
+	struct etw_manifest_assembly assembly;
 	struct trace_manifests *kept; /* owned */
 	uint64_t manifests;
 	uint64_t name_count; /* of all names, those that replaced others included */
@@ -87,9 +87,9 @@ struct trace_schemas {
 	_Atomic(uint64_t) dropped_manifests, dropped_descriptions; /* see the statistics */
 };
 
-struct trace_schemas *trace_schemas_new(struct error *err)
+struct etw_trace_schemas *etw_trace_schemas_new(struct etw_error *err)
 {
-	struct trace_schemas *schemas = calloc(1, sizeof *schemas);
+	struct etw_trace_schemas *schemas = calloc(1, sizeof *schemas);
 
 	if (!schemas) {
 		error_no_memory(err, "the schemas of a recording");
@@ -110,7 +110,7 @@ static void free_description(struct description *description)
 	free(description);
 }
 
-void trace_schemas_free(struct trace_schemas *schemas)
+void etw_trace_schemas_free(struct etw_trace_schemas *schemas)
 {
 	if (!schemas) {
 		return;
@@ -132,19 +132,20 @@ void trace_schemas_free(struct trace_schemas *schemas)
 	map_done(&schemas->by_guid);
 	map_done(&schemas->event_infos);
 	map_done(&schemas->maps);
-	manifest_assembly_done(&schemas->assembly);
+	etw_manifest_assembly_done(&schemas->assembly);
 	trace_manifests_free(schemas->kept);
 	free(schemas);
 }
 
-static struct provider *find_provider(const struct trace_schemas *schemas, const struct guid *guid)
+static struct provider *find_provider(const struct etw_trace_schemas *schemas,
+				      const struct etw_guid *guid)
 {
 	const uint64_t *first = map_find(&schemas->by_guid, guid_hash(guid, hash_seed()));
 
 	for (uint64_t at = first ? *first : 0; at != 0;) {
 		struct provider *provider = &schemas->providers[at - 1];
 
-		if (guid_equal(&provider->guid, guid)) {
+		if (etw_guid_equal(&provider->guid, guid)) {
 			return provider;
 		}
 		at = provider->next;
@@ -153,7 +154,8 @@ static struct provider *find_provider(const struct trace_schemas *schemas, const
 }
 
 /* Finds or adds; NULL past the bound and without memory. */
-static struct provider *need_provider(struct trace_schemas *schemas, const struct guid *guid)
+static struct provider *need_provider(struct etw_trace_schemas *schemas,
+				      const struct etw_guid *guid)
 {
 	struct provider *provider = find_provider(schemas, guid);
 	struct provider *grown;
@@ -183,7 +185,7 @@ static struct provider *need_provider(struct trace_schemas *schemas, const struc
 
 /* ---- what is not kept; only the owner writes the counters ---- */
 
-static void drop_description(struct trace_schemas *schemas)
+static void drop_description(struct etw_trace_schemas *schemas)
 {
 	uint64_t before =
 		atomic_load_explicit(&schemas->dropped_descriptions, memory_order_relaxed);
@@ -191,7 +193,7 @@ static void drop_description(struct trace_schemas *schemas)
 	atomic_store_explicit(&schemas->dropped_descriptions, before + 1, memory_order_relaxed);
 }
 
-static void publish_dropped_manifests(struct trace_schemas *schemas)
+static void publish_dropped_manifests(struct etw_trace_schemas *schemas)
 {
 	atomic_store_explicit(&schemas->dropped_manifests,
 			      schemas->homeless + schemas->assembly.dropped +
@@ -202,8 +204,8 @@ static void publish_dropped_manifests(struct trace_schemas *schemas)
 /* ---- names and descriptions ---- */
 
 /* Takes over the text of name, and makes it the name of a provider unless it is empty. */
-static void name_provider(struct trace_schemas *schemas, const struct guid *guid,
-			  enum name_origin origin, struct text *name)
+static void name_provider(struct etw_trace_schemas *schemas, const struct etw_guid *guid,
+			  enum name_origin origin, struct etw_text *name)
 {
 	struct provider *provider;
 
@@ -230,7 +232,8 @@ static uint64_t *count_distinct(struct map *map, uint64_t key, bool *added)
 	return map->count < DESCRIPTIONS_MOST ? map_put(map, key, added) : NULL;
 }
 
-static uint64_t description_key(const struct guid *guid, bool mof, uint16_t number, uint8_t version)
+static uint64_t description_key(const struct etw_guid *guid, bool mof, uint16_t number,
+				uint8_t version)
 {
 	return hash_seeded(guid_hash(guid, hash_seed()) ^ (uint64_t)mof << 32 ^
 				   (uint64_t)number << 8 ^ version,
@@ -238,14 +241,14 @@ static uint64_t description_key(const struct guid *guid, bool mof, uint16_t numb
 }
 
 /* The hash that identifies a map; false without memory. */
-static bool map_key(const struct guid *provider, const uint8_t *bytes, uint32_t size, uint32_t name,
-		    uint64_t *hash)
+static bool map_key(const struct etw_guid *provider, const uint8_t *bytes, uint32_t size,
+		    uint32_t name, uint64_t *hash)
 {
-	struct text key = { 0 };
+	struct etw_text key = { 0 };
 	bool made;
 
 	text_add(&key, (const char *)provider->bytes, sizeof provider->bytes);
-	event_info_string(bytes, size, name, &key);
+	etw_event_info_string(bytes, size, name, &key);
 	made = !key.failed;
 	if (made) {
 		*hash = text_hash(key.data, key.size, hash_seed());
@@ -255,7 +258,7 @@ static bool map_key(const struct guid *provider, const uint8_t *bytes, uint32_t 
 }
 
 /* Remembers which fields have maps, which may come later. False without memory. */
-static bool note_uses(struct description *description, const struct event_info *info,
+static bool note_uses(struct description *description, const struct etw_event_info *info,
 		      const uint32_t *map_names)
 {
 	for (uint16_t i = 0; i < description->made.fields.count; i++) {
@@ -278,11 +281,11 @@ static bool note_uses(struct description *description, const struct event_info *
 	return true;
 }
 
-static struct description *new_description(const struct event_info *info)
+static struct description *new_description(const struct etw_event_info *info)
 {
-	bool mof = info->source == EVENT_INFO_MOF;
+	bool mof = info->source == ETW_EVENT_INFO_MOF;
 	struct description *description = calloc(1, sizeof *description);
-	uint32_t map_names[SCHEMA_FIELDS_MOST];
+	uint32_t map_names[ETW_SCHEMA_FIELDS_MOST];
 
 	if (!description) {
 		memory_note_loss();
@@ -301,13 +304,14 @@ static struct description *new_description(const struct event_info *info)
 }
 
 /* Whether the schemas that are kept take all the memory that they may. */
-static bool is_full(const struct trace_schemas *schemas)
+static bool is_full(const struct etw_trace_schemas *schemas)
 {
 	return schemas->bytes + trace_manifests_bytes(schemas->kept) > BYTES_MOST;
 }
 
 /* Returns its index + 1; 0: past the bounds or without memory. */
-static uint64_t keep_description(struct trace_schemas *schemas, const struct event_info *info)
+static uint64_t keep_description(struct etw_trace_schemas *schemas,
+				 const struct etw_event_info *info)
 {
 	struct description *description, **grown;
 
@@ -330,17 +334,17 @@ static uint64_t keep_description(struct trace_schemas *schemas, const struct eve
 	return schemas->description_count;
 }
 
-static void look_at_event_info(struct trace_schemas *schemas, const struct event_record *record)
+static void look_at_event_info(struct etw_trace_schemas *schemas, const struct etw_record *record)
 {
-	struct text name = { 0 };
-	struct event_info info;
+	struct etw_text name = { 0 };
+	struct etw_event_info info;
 	uint64_t *known;
 	bool mof, added;
 
-	if (!event_info_read(record, &info)) {
+	if (!etw_event_info_read(record, &info)) {
 		return;
 	}
-	mof = info.source == EVENT_INFO_MOF;
+	mof = info.source == ETW_EVENT_INFO_MOF;
 	known = count_distinct(&schemas->event_infos,
 			       description_key(mof ? &info.event_class : &info.provider, mof,
 					       mof ? info.opcode : info.id, info.version),
@@ -350,26 +354,26 @@ static void look_at_event_info(struct trace_schemas *schemas, const struct event
 	} else if (!known) {
 		drop_description(schemas);
 	}
-	event_info_string(info.bytes, info.size, info.provider_name, &name);
+	etw_event_info_string(info.bytes, info.size, info.provider_name, &name);
 	name_provider(schemas, &info.provider, FROM_EVENT_INFO, &name);
 }
 
 /* Returns its index + 1; 0: past the bounds, without memory, or of an unknown type. */
-static uint64_t keep_value_map(struct trace_schemas *schemas, const struct event_map *map)
+static uint64_t keep_value_map(struct etw_trace_schemas *schemas, const struct etw_event_map *map)
 {
-	struct value_map *made, **grown;
+	struct etw_value_map *made, **grown;
 
 	if (schemas->value_map_count == SCHEMAS_MOST || is_full(schemas)) {
 		drop_description(schemas);
 		return 0;
 	}
 	grown = array_grow(schemas->value_maps, &schemas->value_map_capacity,
-			   schemas->value_map_count, sizeof(struct value_map *));
+			   schemas->value_map_count, sizeof(struct etw_value_map *));
 	if (!grown) {
 		return 0;
 	}
 	schemas->value_maps = grown;
-	made = event_map_make(map);
+	made = etw_event_map_make(map);
 	if (!made) {
 		return 0;
 	}
@@ -378,13 +382,13 @@ static uint64_t keep_value_map(struct trace_schemas *schemas, const struct event
 	return schemas->value_map_count;
 }
 
-static void look_at_event_map(struct trace_schemas *schemas, const struct event_record *record)
+static void look_at_event_map(struct etw_trace_schemas *schemas, const struct etw_record *record)
 {
-	struct event_map map;
+	struct etw_event_map map;
 	uint64_t key, *known;
 	bool added;
 
-	if (!event_map_read(record, &map) ||
+	if (!etw_event_map_read(record, &map) ||
 	    !map_key(&map.provider, map.bytes, map.size, map.name, &key)) {
 		return;
 	}
@@ -396,18 +400,18 @@ static void look_at_event_map(struct trace_schemas *schemas, const struct event_
 	}
 }
 
-static uint32_t number_of(const struct trace_schemas *schemas, const struct provider *provider)
+static uint32_t number_of(const struct etw_trace_schemas *schemas, const struct provider *provider)
 {
 	return (uint32_t)(provider - schemas->providers);
 }
 
-static void look_at_manifest(struct trace_schemas *schemas, const struct event_record *record)
+static void look_at_manifest(struct etw_trace_schemas *schemas, const struct etw_record *record)
 {
-	struct text xml = { 0 }, name = { 0 };
+	struct etw_text xml = { 0 }, name = { 0 };
 	struct announced_manifest announced = { .process_id = record->process_id, .xml = &xml };
 	struct provider *provider;
 
-	if (!manifest_assembly_add(&schemas->assembly, record, &xml)) {
+	if (!etw_manifest_assembly_add(&schemas->assembly, record, &xml)) {
 		publish_dropped_manifests(schemas);
 		return;
 	}
@@ -427,27 +431,29 @@ static void look_at_manifest(struct trace_schemas *schemas, const struct event_r
 	text_free(&xml);
 }
 
-static void look_at_process(struct trace_schemas *schemas, const struct event_record *record)
+static void look_at_process(struct etw_trace_schemas *schemas, const struct etw_record *record)
 {
-	if (process_change_possible(record)) {
+	if (etw_process_change_possible(record)) {
 		trace_manifests_look(schemas->kept, record);
 		publish_dropped_manifests(schemas);
 	}
 }
 
-void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record)
+void etw_trace_schemas_look_at_name(struct etw_trace_schemas *schemas,
+				    const struct etw_record *record)
 {
-	struct extended_item item;
-	struct text name = { 0 };
+	struct etw_extended_item item;
+	struct etw_text name = { 0 };
 	size_t size;
 
-	if (!record->extended || !record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &item) ||
+	if (!record->extended ||
+	    !etw_record_find_extended(record, ETW_EXTENDED_PROVIDER_TRAITS, &item) ||
 	    item.size < 2 || trace_schemas_claimed_name(schemas, record->provider)) {
 		return;
 	}
-	size = load_u16(item.data);
+	size = etw_load_u16(item.data);
 	size = (size < item.size ? size : item.size) - (size_t)2;
-	if (load_u16(item.data) > 2) {
+	if (etw_load_u16(item.data) > 2) {
 		const char *at = (const char *)item.data + 2;
 		const char *nul = memchr(at, 0, size);
 
@@ -456,34 +462,34 @@ void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct even
 	}
 }
 
-void trace_schemas_choose_ids(struct id_choice *ids)
+void etw_trace_schemas_choose_ids(struct etw_id_choice *ids)
 {
-	id_choose(ids, MANIFEST_EVENT_ID);
-	id_choose(ids, PROCESS_EVENT_START); /* process_change_possible() */
-	id_choose(ids, PROCESS_EVENT_STOP);
+	etw_id_choose(ids, ETW_MANIFEST_EVENT_ID);
+	etw_id_choose(ids, ETW_PROCESS_EVENT_START); /* etw_process_change_possible() */
+	etw_id_choose(ids, ETW_PROCESS_EVENT_STOP);
 }
 
-void trace_schemas_look(struct trace_schemas *schemas, const struct event_record *record)
+void etw_trace_schemas_look(struct etw_trace_schemas *schemas, const struct etw_record *record)
 {
 	if (record->classic) {
-		if (record_is_meta_data(record)) {
+		if (etw_record_is_meta_data(record)) {
 			look_at_event_info(schemas, record);
 			look_at_event_map(schemas, record);
 		}
 		look_at_process(schemas, record);
 		return;
 	}
-	trace_schemas_look_at_name(schemas, record);
+	etw_trace_schemas_look_at_name(schemas, record);
 	look_at_process(schemas, record);
-	if (record->id == MANIFEST_EVENT_ID) {
+	if (record->id == ETW_MANIFEST_EVENT_ID) {
 		look_at_manifest(schemas, record);
 	}
 }
 
-void trace_schemas_claim_name(struct trace_schemas *schemas, const struct guid *provider,
-			      const char *name)
+void etw_trace_schemas_claim_name(struct etw_trace_schemas *schemas,
+				  const struct etw_guid *provider, const char *name)
 {
-	struct text copy = { 0 };
+	struct etw_text copy = { 0 };
 
 	if (!trace_schemas_claimed_name(schemas, provider)) {
 		text_add_string(&copy, name);
@@ -491,7 +497,7 @@ void trace_schemas_claim_name(struct trace_schemas *schemas, const struct guid *
 	}
 }
 
-static void resolve_maps(struct trace_schemas *schemas, struct description *description)
+static void resolve_maps(struct etw_trace_schemas *schemas, struct description *description)
 {
 	for (size_t i = 0; i < description->use_count; i++) {
 		const struct map_use *use = &description->uses[i];
@@ -507,17 +513,17 @@ static void resolve_maps(struct trace_schemas *schemas, struct description *desc
 	description->use_count = 0;
 }
 
-void trace_schemas_finish(struct trace_schemas *schemas)
+void etw_trace_schemas_finish(struct etw_trace_schemas *schemas)
 {
 	for (size_t i = 0; i < schemas->description_count; i++) {
 		resolve_maps(schemas, schemas->descriptions[i]);
 	}
 	trace_manifests_finish(schemas->kept);
-	manifest_assembly_done(&schemas->assembly); /* incomplete manifests are dropped */
+	etw_manifest_assembly_done(&schemas->assembly); /* incomplete manifests are dropped */
 }
 
-const char *trace_schemas_provider_name(const struct trace_schemas *schemas,
-					const struct guid *guid)
+const char *trace_schemas_provider_name(const struct etw_trace_schemas *schemas,
+					const struct etw_guid *guid)
 {
 	const struct provider *provider = find_provider(schemas, guid);
 
@@ -529,20 +535,21 @@ const char *trace_schemas_provider_name(const struct trace_schemas *schemas,
 	return NULL;
 }
 
-const char *trace_schemas_claimed_name(const struct trace_schemas *schemas, const struct guid *guid)
+const char *trace_schemas_claimed_name(const struct etw_trace_schemas *schemas,
+				       const struct etw_guid *guid)
 {
 	const struct provider *provider = find_provider(schemas, guid);
 
 	return provider ? provider->names[CLAIMED] : NULL;
 }
 
-uint64_t trace_schemas_name_count(const struct trace_schemas *schemas)
+uint64_t trace_schemas_name_count(const struct etw_trace_schemas *schemas)
 {
 	return schemas->name_count;
 }
 
-static const struct schema *find_description(const struct trace_schemas *schemas,
-					     const struct event_record *record)
+static const struct etw_schema *find_description(const struct etw_trace_schemas *schemas,
+						 const struct etw_record *record)
 {
 	bool mof = record->classic;
 	uint16_t number = mof ? record->opcode : record->id;
@@ -557,16 +564,16 @@ static const struct schema *find_description(const struct trace_schemas *schemas
 	description = schemas->descriptions[*known - 1];
 	if (description->mof != mof || description->number != number ||
 	    description->version != record->version ||
-	    !guid_equal(&description->guid, record->provider)) {
+	    !etw_guid_equal(&description->guid, record->provider)) {
 		return NULL; /* another one with the same hash */
 	}
 	return &description->made.schema;
 }
 
-const struct schema *trace_schemas_find(const struct trace_schemas *schemas,
-					const struct event_record *record, uint32_t *manifest_id)
+const struct etw_schema *trace_schemas_find(const struct etw_trace_schemas *schemas,
+					    const struct etw_record *record, uint32_t *manifest_id)
 {
-	const struct schema *schema = NULL;
+	const struct etw_schema *schema = NULL;
 	uint32_t found = 0;
 
 	if (!record->classic) {
@@ -583,22 +590,23 @@ const struct schema *trace_schemas_find(const struct trace_schemas *schemas,
 	return schema ? schema : find_description(schemas, record);
 }
 
-bool trace_schemas_differ(const struct trace_schemas *schemas)
+bool trace_schemas_differ(const struct etw_trace_schemas *schemas)
 {
 	return trace_manifests_differ(schemas->kept);
 }
 
-void trace_schemas_count(const struct trace_schemas *schemas, struct trace_schemas_counts *counts)
+void etw_trace_schemas_count(const struct etw_trace_schemas *schemas,
+			     struct etw_trace_schemas_counts *counts)
 {
-	*counts = (struct trace_schemas_counts){
+	*counts = (struct etw_trace_schemas_counts){
 		.manifests = schemas->manifests,
 		.event_infos = schemas->event_infos.count,
 		.maps = schemas->maps.count,
 	};
 }
 
-void trace_schemas_statistics(const struct trace_schemas *schemas,
-			      struct trace_schemas_statistics *statistics)
+void etw_trace_schemas_statistics(const struct etw_trace_schemas *schemas,
+				  struct etw_trace_schemas_statistics *statistics)
 {
 	statistics->dropped_manifests =
 		atomic_load_explicit(&schemas->dropped_manifests, memory_order_relaxed);

@@ -18,73 +18,75 @@
 #include "lib/decode/schema.h"
 #include "lib/source/event_record.h"
 
-struct trace_schemas; /* opaque */
+struct etw_trace_schemas; /* opaque */
 
-struct trace_schemas_counts {
+struct etw_trace_schemas_counts {
 	uint64_t manifests;   /* completed; one that arrives again counts again */
 	uint64_t event_infos; /* distinct descriptions */
 	uint64_t maps;        /* distinct maps */
 };
 
-struct trace_schemas *trace_schemas_new(struct error *err);
-void trace_schemas_free(struct trace_schemas *schemas);
+struct etw_trace_schemas *etw_trace_schemas_new(struct etw_error *err);
+void etw_trace_schemas_free(struct etw_trace_schemas *schemas);
 
-void trace_schemas_look(struct trace_schemas *schemas, const struct event_record *record);
+void etw_trace_schemas_look(struct etw_trace_schemas *schemas, const struct etw_record *record);
 
-/* Adds the ids of the events without extended items that trace_schemas_look() needs, except classic
- * ones: it needs all of these. */
-void trace_schemas_choose_ids(struct id_choice *ids);
+/* Adds the ids of the events without extended items that etw_trace_schemas_look() needs, except
+ * classic ones: it needs all of these. */
+void etw_trace_schemas_choose_ids(struct etw_id_choice *ids);
 
 /*
  * For records that can be read only once, before they are decoded: takes only the name of the
  * provider from its traits; the first name is kept. Schemas are not changed.
  */
-void trace_schemas_look_at_name(struct trace_schemas *schemas, const struct event_record *record);
+void etw_trace_schemas_look_at_name(struct etw_trace_schemas *schemas,
+				    const struct etw_record *record);
 
 /* An event or the operating system claims a name for a provider: the first name is kept. */
-void trace_schemas_claim_name(struct trace_schemas *schemas, const struct guid *provider,
-			      const char *name);
+void etw_trace_schemas_claim_name(struct etw_trace_schemas *schemas,
+				  const struct etw_guid *provider, const char *name);
 
 /* Call it after the last record. */
-void trace_schemas_finish(struct trace_schemas *schemas);
+void etw_trace_schemas_finish(struct etw_trace_schemas *schemas);
 
 /* The name in a manifest of the recording, else in EventInfo; NULL: none. */
-const char *trace_schemas_provider_name(const struct trace_schemas *schemas,
-					const struct guid *provider);
+const char *trace_schemas_provider_name(const struct etw_trace_schemas *schemas,
+					const struct etw_guid *provider);
 
 /* The name that was claimed first; NULL: none. */
-const char *trace_schemas_claimed_name(const struct trace_schemas *schemas,
-				       const struct guid *provider);
+const char *trace_schemas_claimed_name(const struct etw_trace_schemas *schemas,
+				       const struct etw_guid *provider);
 
 /* How many names have become known. When it has changed, a name may be found that was not before.
  */
-uint64_t trace_schemas_name_count(const struct trace_schemas *schemas);
+uint64_t trace_schemas_name_count(const struct etw_trace_schemas *schemas);
 
 /*
  * The schema of an event from the manifest of its process for its provider, else from the newest
  * manifest of the provider that has the event, else from a description; of a classic event from the
- * description of its class. NULL: the recording has none. Call it after trace_schemas_finish();
+ * description of its class. NULL: the recording has none. Call it after etw_trace_schemas_finish();
  * from then on schemas are not freed any more.
  *
  * If the events of other processes may have another schema, *manifest_id becomes the same number
  * for all events that have this one, at most TRACE_MANIFESTS_MOST; else 0. It may be NULL.
  */
-const struct schema *trace_schemas_find(const struct trace_schemas *schemas,
-					const struct event_record *record, uint32_t *manifest_id);
+const struct etw_schema *trace_schemas_find(const struct etw_trace_schemas *schemas,
+					    const struct etw_record *record, uint32_t *manifest_id);
 
 /* Whether trace_schemas_find() gives a number other than 0 for any event. */
-bool trace_schemas_differ(const struct trace_schemas *schemas);
+bool trace_schemas_differ(const struct etw_trace_schemas *schemas);
 
-void trace_schemas_count(const struct trace_schemas *schemas, struct trace_schemas_counts *counts);
+void etw_trace_schemas_count(const struct etw_trace_schemas *schemas,
+			     struct etw_trace_schemas_counts *counts);
 
 /* What is not kept because of the bounds. Any thread. */
-struct trace_schemas_statistics {
+struct etw_trace_schemas_statistics {
 	/* Manifests in chunks, announcements of them, starts and ends of processes. */
 	uint64_t dropped_manifests;
 	/* Descriptions of events, of maps and names of providers, each time that they come. */
 	uint64_t dropped_descriptions;
 };
-void trace_schemas_statistics(const struct trace_schemas *schemas,
-			      struct trace_schemas_statistics *statistics);
+void etw_trace_schemas_statistics(const struct etw_trace_schemas *schemas,
+				  struct etw_trace_schemas_statistics *statistics);
 
 #endif

@@ -44,7 +44,7 @@ enum {
 };
 
 struct entry {
-	struct schema schema;
+	struct etw_schema schema;
 	struct built_fields fields; /* owned */
 	char *event;                /* owned; NULL: the metadata is invalid */
 	uint32_t size;
@@ -52,7 +52,7 @@ struct entry {
 	uint8_t metadata[];
 };
 
-struct tracelogging_cache {
+struct etw_tracelogging_cache {
 	struct entry **entries; /* owned, with the entries */
 	size_t count, capacity;
 	size_t bytes;       /* of memory, approximately */
@@ -60,17 +60,17 @@ struct tracelogging_cache {
 	uint64_t seed;      /* of the hashes, so that writers of events cannot choose collisions */
 };
 
-bool tracelogging_metadata(const struct event_record *record, struct extended_item *metadata)
+bool etw_tracelogging_metadata(const struct etw_record *record, struct etw_extended_item *metadata)
 {
-	return record->extended && !record->classic && record->type == RECORD_EVENT &&
-	       record_find_extended(record, EXTENDED_TRACELOGGING, metadata);
+	return record->extended && !record->classic && record->type == ETW_RECORD_EVENT &&
+	       etw_record_find_extended(record, ETW_EXTENDED_TRACELOGGING, metadata);
 }
 
-uint64_t tracelogging_hash(const struct event_record *record, uint64_t seed)
+uint64_t tracelogging_hash(const struct etw_record *record, uint64_t seed)
 {
-	struct extended_item metadata;
+	struct etw_extended_item metadata;
 
-	if (!tracelogging_metadata(record, &metadata)) {
+	if (!etw_tracelogging_metadata(record, &metadata)) {
 		return 0;
 	}
 	return text_hash((const char *)metadata.data, metadata.size, seed) | 1;
@@ -79,15 +79,16 @@ uint64_t tracelogging_hash(const struct event_record *record, uint64_t seed)
 /* ---- types ---- */
 
 /* False: the in-type is not known. */
-static bool set_in_type(struct field *field, unsigned in_type)
+static bool set_in_type(struct etw_field *field, unsigned in_type)
 {
 	static const uint8_t types[] = {
-		FIELD_NULL,     FIELD_WSTRING, FIELD_ASTRING,  FIELD_I8,         FIELD_U8,
-		FIELD_I16,      FIELD_U16,     FIELD_I32,      FIELD_U32,        FIELD_I64,
-		FIELD_U64,      FIELD_FLOAT,   FIELD_DOUBLE,   FIELD_BOOL32,     FIELD_BINARY16,
-		FIELD_GUID,     FIELD_POINTER, FIELD_FILETIME, FIELD_SYSTEMTIME, FIELD_SID,
-		FIELD_U32,      FIELD_U64,     FIELD_WCOUNTED, FIELD_ACOUNTED,   FIELD_STRUCT,
-		FIELD_BINARY16,
+		ETW_FIELD_NULL,    ETW_FIELD_WSTRING,  ETW_FIELD_ASTRING,    ETW_FIELD_I8,
+		ETW_FIELD_U8,      ETW_FIELD_I16,      ETW_FIELD_U16,        ETW_FIELD_I32,
+		ETW_FIELD_U32,     ETW_FIELD_I64,      ETW_FIELD_U64,        ETW_FIELD_FLOAT,
+		ETW_FIELD_DOUBLE,  ETW_FIELD_BOOL32,   ETW_FIELD_BINARY16,   ETW_FIELD_GUID,
+		ETW_FIELD_POINTER, ETW_FIELD_FILETIME, ETW_FIELD_SYSTEMTIME, ETW_FIELD_SID,
+		ETW_FIELD_U32,     ETW_FIELD_U64,      ETW_FIELD_WCOUNTED,   ETW_FIELD_ACOUNTED,
+		ETW_FIELD_STRUCT,  ETW_FIELD_BINARY16,
 	};
 
 	if (in_type >= sizeof types) {
@@ -140,7 +141,7 @@ static void skip_chain(struct cursor *c)
 static void add_fields(struct cursor *c, struct schema_builder *builder, unsigned most)
 {
 	for (unsigned i = 0; i < most && cursor_left(c) > 0; i++) {
-		struct field field = { .count_type = FIELD_SCALAR };
+		struct etw_field field = { .count_type = ETW_FIELD_SCALAR };
 		size_t name_size = 0;
 		const char *name = take_string(c, &name_size);
 		unsigned in = cursor_u8(c), out = 0;
@@ -157,11 +158,11 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 		case 0:
 			break;
 		case IN_ARRAY_FIXED:
-			field.count_type = FIELD_COUNT_FIXED;
+			field.count_type = ETW_FIELD_COUNT_FIXED;
 			field.count = cursor_u16(c);
 			break;
 		case IN_ARRAY_COUNTED:
-			field.count_type = FIELD_COUNT_PREFIX;
+			field.count_type = ETW_FIELD_COUNT_PREFIX;
 			break;
 		default:
 			known = false; /* an encoding that only its provider knows */
@@ -171,13 +172,13 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 			schema_build_stop(builder);
 			return;
 		}
-		if (field.type != FIELD_STRUCT) {
+		if (field.type != ETW_FIELD_STRUCT) {
 			tdh_apply_out(&field, out_type_of(out));
 		}
 		if (schema_build_add(builder, &field, name, name_size) < 0) {
 			return;
 		}
-		if (field.type == FIELD_STRUCT) {
+		if (field.type == ETW_FIELD_STRUCT) {
 			add_fields(c, builder, out);
 			schema_build_close(builder);
 		}
@@ -193,7 +194,7 @@ static bool read_metadata(struct entry *entry)
 	struct cursor c = cursor_over(entry->metadata, entry->size);
 	size_t total = cursor_u16(&c), name_size = 0;
 	struct schema_builder builder = { .count = 0 };
-	struct text event = { 0 };
+	struct etw_text event = { 0 };
 	const char *name;
 
 	if (c.overrun) {
@@ -207,7 +208,7 @@ static bool read_metadata(struct entry *entry)
 	if (!name) {
 		return true;
 	}
-	add_fields(&c, &builder, SCHEMA_FIELDS_MOST + 1);
+	add_fields(&c, &builder, ETW_SCHEMA_FIELDS_MOST + 1);
 	text_add_utf8_clean(&event, name, name_size);
 	text_add_char(&event, '\0');
 	if (!schema_build_finish(&builder, &entry->fields) || event.failed) {
@@ -215,11 +216,11 @@ static bool read_metadata(struct entry *entry)
 		return false;
 	}
 	entry->event = event.data;
-	entry->schema = (struct schema){ .event = entry->event,
-					 .fields = entry->fields.fields,
-					 .field_count = entry->fields.count,
-					 .first_variable = entry->fields.first_variable,
-					 .origin = SCHEMA_TRACELOGGING };
+	entry->schema = (struct etw_schema){ .event = entry->event,
+					     .fields = entry->fields.fields,
+					     .field_count = entry->fields.count,
+					     .first_variable = entry->fields.first_variable,
+					     .origin = ETW_SCHEMA_TRACELOGGING };
 	return true;
 }
 
@@ -234,7 +235,7 @@ static void free_entry(struct entry *entry)
 	}
 }
 
-static struct entry *new_entry(const struct extended_item *metadata)
+static struct entry *new_entry(const struct etw_extended_item *metadata)
 {
 	struct entry *entry = calloc(1, sizeof *entry + metadata->size);
 
@@ -251,7 +252,7 @@ static struct entry *new_entry(const struct extended_item *metadata)
 	return entry;
 }
 
-static bool make_room(struct tracelogging_cache *cache)
+static bool make_room(struct etw_tracelogging_cache *cache)
 {
 	struct entry **entries =
 		array_grow(cache->entries, &cache->capacity, cache->count, sizeof(struct entry *));
@@ -263,14 +264,14 @@ static bool make_room(struct tracelogging_cache *cache)
 	return true;
 }
 
-static const struct schema *schema_of(const struct entry *entry)
+static const struct etw_schema *schema_of(const struct entry *entry)
 {
 	return entry->event ? &entry->schema : NULL;
 }
 
-struct tracelogging_cache *tracelogging_cache_new(struct error *err)
+struct etw_tracelogging_cache *etw_tracelogging_cache_new(struct etw_error *err)
 {
-	struct tracelogging_cache *cache = calloc(1, sizeof *cache);
+	struct etw_tracelogging_cache *cache = calloc(1, sizeof *cache);
 
 	if (!cache) {
 		error_no_memory(err, "the schemas of events");
@@ -280,7 +281,7 @@ struct tracelogging_cache *tracelogging_cache_new(struct error *err)
 	return cache;
 }
 
-void tracelogging_cache_clear(struct tracelogging_cache *cache)
+void etw_tracelogging_cache_clear(struct etw_tracelogging_cache *cache)
 {
 	for (size_t i = 0; i < cache->count; i++) {
 		free_entry(cache->entries[i]);
@@ -290,22 +291,22 @@ void tracelogging_cache_clear(struct tracelogging_cache *cache)
 	cache->bytes = 0;
 }
 
-void tracelogging_cache_free(struct tracelogging_cache *cache)
+void etw_tracelogging_cache_free(struct etw_tracelogging_cache *cache)
 {
 	if (cache) {
-		tracelogging_cache_clear(cache);
+		etw_tracelogging_cache_clear(cache);
 		free(cache->entries);
 		free(cache);
 	}
 }
 
-bool tracelogging_cache_full(const struct tracelogging_cache *cache)
+bool etw_tracelogging_cache_full(const struct etw_tracelogging_cache *cache)
 {
 	return cache->count >= SCHEMAS_MOST || cache->bytes >= BYTES_MOST;
 }
 
-const struct schema *tracelogging_schema(struct tracelogging_cache *cache,
-					 const struct extended_item *metadata)
+const struct etw_schema *etw_tracelogging_schema(struct etw_tracelogging_cache *cache,
+						 const struct etw_extended_item *metadata)
 {
 	uint64_t hash = text_hash((const char *)metadata->data, metadata->size, cache->seed);
 	const uint64_t *known = map_find(&cache->by_hash, hash);
@@ -319,7 +320,7 @@ const struct schema *tracelogging_schema(struct tracelogging_cache *cache,
 			return schema_of(entry);
 		}
 	}
-	if (tracelogging_cache_full(cache) || !make_room(cache)) {
+	if (etw_tracelogging_cache_full(cache) || !make_room(cache)) {
 		return NULL;
 	}
 	entry = new_entry(metadata);

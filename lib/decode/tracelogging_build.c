@@ -23,7 +23,7 @@ enum in_type {
 enum { MEMBERS_MOST = 127, DEPTH_MOST = 16 };
 
 /* The type of a number that is written so. */
-static enum in_type number_type(const struct json_value *value)
+static enum in_type number_type(const struct etw_json_value *value)
 {
 	if (strpbrk(value->text, ".eE")) {
 		return IN_DOUBLE;
@@ -31,7 +31,7 @@ static enum in_type number_type(const struct json_value *value)
 	return value->text[0] == '-' ? IN_I64 : IN_U64;
 }
 
-static enum in_type type_of(const struct json_value *value)
+static enum in_type type_of(const struct etw_json_value *value)
 {
 	switch (value->type) {
 	case JSON_TRUE:
@@ -51,11 +51,11 @@ static enum in_type type_of(const struct json_value *value)
 }
 
 /* The type that holds all elements: of numbers the widest, of texts the one with a count. */
-static enum in_type element_type(const struct json_value *list)
+static enum in_type element_type(const struct etw_json_value *list)
 {
 	enum in_type type = list->first ? type_of(list->first) : IN_U64;
 
-	for (const struct json_value *item = list->first; item; item = item->next) {
+	for (const struct etw_json_value *item = list->first; item; item = item->next) {
 		enum in_type other = type_of(item);
 
 		if (other == IN_DOUBLE || (other == IN_I64 && type == IN_U64)) {
@@ -66,46 +66,46 @@ static enum in_type element_type(const struct json_value *list)
 }
 
 struct layout {
-	struct payload *metadata;
+	struct etw_payload *metadata;
 	unsigned fields; /* so far, structures and their members included */
 };
 
-static bool add_members(const struct json_value *object, unsigned depth, struct layout *layout,
-			struct error *err);
+static bool add_members(const struct etw_json_value *object, unsigned depth, struct layout *layout,
+			struct etw_error *err);
 
-static bool add_field(const struct json_value *value, unsigned depth, struct layout *layout,
-		      struct error *err)
+static bool add_field(const struct etw_json_value *value, unsigned depth, struct layout *layout,
+		      struct etw_error *err)
 {
-	struct payload *metadata = layout->metadata;
+	struct etw_payload *metadata = layout->metadata;
 	bool list = value->type == JSON_ARRAY;
-	const struct json_value *one = list ? value->first : value;
+	const struct etw_json_value *one = list ? value->first : value;
 	enum in_type type = list ? element_type(value) : type_of(value);
 
 	if (list && one && one->type == JSON_ARRAY) {
-		return error_set(err, ERROR_FORMAT, "a list of lists has no type");
+		return error_set(err, ETW_ERROR_FORMAT, "a list of lists has no type");
 	}
-	if (layout->fields++ == SCHEMA_FIELDS_MOST) {
-		return error_set(err, ERROR_LIMIT, "an event has at most %d fields",
-				 (int)SCHEMA_FIELDS_MOST);
+	if (layout->fields++ == ETW_SCHEMA_FIELDS_MOST) {
+		return error_set(err, ETW_ERROR_LIMIT, "an event has at most %d fields",
+				 (int)ETW_SCHEMA_FIELDS_MOST);
 	}
-	payload_astring(metadata, value->key);
-	payload_u8(metadata, (uint8_t)(type | (list ? IN_COUNTED_ARRAY : 0) |
-				       (type == IN_STRUCT ? CHAINED : 0)));
+	etw_payload_astring(metadata, value->key);
+	etw_payload_u8(metadata, (uint8_t)(type | (list ? IN_COUNTED_ARRAY : 0) |
+					   (type == IN_STRUCT ? CHAINED : 0)));
 	if (type != IN_STRUCT) {
 		return true;
 	}
 	if (one->count > MEMBERS_MOST || depth == DEPTH_MOST) {
-		return error_set(err, ERROR_FORMAT,
+		return error_set(err, ETW_ERROR_FORMAT,
 				 "a structure has at most 127 members and 16 levels");
 	}
-	payload_u8(metadata, (uint8_t)one->count);
+	etw_payload_u8(metadata, (uint8_t)one->count);
 	return add_members(one, depth + 1, layout, err);
 }
 
-static bool add_members(const struct json_value *object, unsigned depth, struct layout *layout,
-			struct error *err)
+static bool add_members(const struct etw_json_value *object, unsigned depth, struct layout *layout,
+			struct etw_error *err)
 {
-	for (const struct json_value *value = object->first; value; value = value->next) {
+	for (const struct etw_json_value *value = object->first; value; value = value->next) {
 		if (!add_field(value, depth, layout, err)) {
 			return error_prefix(err, "%.100s", value->key);
 		}
@@ -113,18 +113,18 @@ static bool add_members(const struct json_value *object, unsigned depth, struct 
 	return true;
 }
 
-bool tracelogging_build(const struct json_value *event, const struct json_value *fields,
-			struct payload *metadata, struct error *err)
+bool etw_tracelogging_build(const struct etw_json_value *event, const struct etw_json_value *fields,
+			    struct etw_payload *metadata, struct etw_error *err)
 {
 	struct layout layout = { .metadata = metadata };
 	size_t start = metadata->size;
 
-	payload_u16(metadata, 0); /* the size, below */
-	payload_u8(metadata, 0);  /* no tags */
+	etw_payload_u16(metadata, 0); /* the size, below */
+	etw_payload_u8(metadata, 0);  /* no tags */
 	if (strlen(event->text) != event->size) {
-		return error_set(err, ERROR_FORMAT, "a name cannot contain a NUL");
+		return error_set(err, ETW_ERROR_FORMAT, "a name cannot contain a NUL");
 	}
-	payload_astring(metadata, event->text);
+	etw_payload_astring(metadata, event->text);
 	if (!add_members(fields, 0, &layout, err)) {
 		return false;
 	}
@@ -132,7 +132,7 @@ bool tracelogging_build(const struct json_value *event, const struct json_value 
 		return error_no_memory(err, "the layout of an event");
 	}
 	if (metadata->size - start > UINT16_MAX) {
-		return error_set(err, ERROR_FORMAT, "the names of its fields are too long");
+		return error_set(err, ETW_ERROR_FORMAT, "the names of its fields are too long");
 	}
 	store_u16(metadata->bytes + start, (uint16_t)(metadata->size - start));
 	return true;

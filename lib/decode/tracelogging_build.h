@@ -12,9 +12,9 @@
 /*
  * Adds the metadata of an event with this name whose fields have the types that the values suggest.
  * False, with a sentence that names the field, for values that no type has: lists of lists, more
- * than 127 members of one structure, more than SCHEMA_FIELDS_MOST fields, names with a NUL.
+ * than 127 members of one structure, more than ETW_SCHEMA_FIELDS_MOST fields, names with a NUL.
  */
-bool tracelogging_build(const struct json_value *event, const struct json_value *fields,
-			struct payload *metadata, struct error *err);
+bool etw_tracelogging_build(const struct etw_json_value *event, const struct etw_json_value *fields,
+			    struct etw_payload *metadata, struct etw_error *err);
 
 #endif

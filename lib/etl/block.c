@@ -19,17 +19,17 @@ enum {
 	GRAIN = 4096,
 	SLAB_SIZE = OS_LARGE_PAGE_SIZE,
 	SLABS_FROM = 4 << 20, /* bytes taken before: most recordings need no slab */
-	SLABS_MOST = 144,     /* ETL_KEEP_MAX, and an eighth more for blocks that are not kept */
+	SLABS_MOST = 144,     /* ETW_KEEP_MAX, and an eighth more for blocks that are not kept */
 	CUT_MAX = SLAB_SIZE / 8,
 	LOOK_AT = 8, /* unused blocks, for one of the right size */
 };
 
-struct etl_slab {
+struct etw_slab {
 	size_t used;       /* bytes, these included */
 	size_t references; /* its blocks, and one while blocks are cut from it */
 };
 
-static void release(struct etl_slab *slab)
+static void release(struct etw_slab *slab)
 {
 	if (slab && --slab->references == 0) {
 		os_large_free(slab, SLAB_SIZE);
@@ -37,10 +37,10 @@ static void release(struct etl_slab *slab)
 }
 
 /* NULL: the block is too large for a slab, or it is too early, or there are no more slabs. */
-static struct etl_block *cut(struct etl_blocks *blocks, size_t size)
+static struct etw_block *cut(struct etw_blocks *blocks, size_t size)
 {
-	struct etl_slab *slab = blocks->slab;
-	struct etl_block *block;
+	struct etw_slab *slab = blocks->slab;
+	struct etw_block *block;
 
 	size = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
 	if (blocks->allocated_bytes < SLABS_FROM || size > CUT_MAX) {
@@ -52,11 +52,11 @@ static struct etl_block *cut(struct etl_blocks *blocks, size_t size)
 			return NULL;
 		}
 		blocks->slabs++;
-		*slab = (struct etl_slab){ .used = sizeof(max_align_t), .references = 1 };
+		*slab = (struct etw_slab){ .used = sizeof(max_align_t), .references = 1 };
 		release(blocks->slab);
 		blocks->slab = slab;
 	}
-	block = (struct etl_block *)(void *)((char *)slab + slab->used);
+	block = (struct etw_block *)(void *)((char *)slab + slab->used);
 	block->slab = slab;
 	slab->used += size;
 	slab->references++;
@@ -70,13 +70,13 @@ static size_t capacity_for(size_t size)
 
 size_t etl_block_cost(size_t size)
 {
-	return sizeof(struct etl_block) + capacity_for(size);
+	return sizeof(struct etw_block) + capacity_for(size);
 }
 
-struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size)
+struct etw_block *etl_block_get(struct etw_blocks *blocks, size_t size)
 {
 	size_t capacity = capacity_for(size);
-	struct etl_block **link = &blocks->unused, *block;
+	struct etw_block **link = &blocks->unused, *block;
 
 	/* Most files have buffers of one size, and the last of each processor is shorter. A block
 	 * has at most twice the size, so that limits on what blocks cost bound memory, too. */
@@ -101,7 +101,7 @@ struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size)
 	return block;
 }
 
-void etl_block_free(struct etl_block *block)
+void etl_block_free(struct etw_block *block)
 {
 	if (block && block->slab) {
 		release(block->slab);
@@ -110,7 +110,7 @@ void etl_block_free(struct etl_block *block)
 	}
 }
 
-void etl_block_put(struct etl_blocks *blocks, struct etl_block *block)
+void etl_block_put(struct etw_blocks *blocks, struct etw_block *block)
 {
 	if (!block || blocks->unused_bytes + block->capacity > KEEP_BYTES) {
 		etl_block_free(block);
@@ -121,14 +121,14 @@ void etl_block_put(struct etl_blocks *blocks, struct etl_block *block)
 	blocks->unused_bytes += block->capacity;
 }
 
-void etl_blocks_done(struct etl_blocks *blocks)
+void etl_blocks_done(struct etw_blocks *blocks)
 {
 	while (blocks->unused) {
-		struct etl_block *next = blocks->unused->next;
+		struct etw_block *next = blocks->unused->next;
 
 		etl_block_free(blocks->unused);
 		blocks->unused = next;
 	}
 	release(blocks->slab);
-	*blocks = (struct etl_blocks){ .unused = NULL };
+	*blocks = (struct etw_blocks){ .unused = NULL };
 }

@@ -9,20 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct etl_slab; /* private */
+struct etw_slab; /* private */
 
-struct etl_block {
-	struct etl_block *next; /* while unused */
-	struct etl_slab *slab;  /* that it is cut from; NULL: of the C library */
+struct etw_block {
+	struct etw_block *next; /* while unused */
+	struct etw_slab *slab;  /* that it is cut from; NULL: of the C library */
 	size_t capacity;
 	uint8_t bytes[];
 };
 
 /* Zero-initialise it. One thread. */
-struct etl_blocks {
-	struct etl_block *unused; /* owned */
+struct etw_blocks {
+	struct etw_block *unused; /* owned */
 	size_t unused_bytes;
-	struct etl_slab *slab;  /* that the next block is cut from */
+	struct etw_slab *slab;  /* that the next block is cut from */
 	size_t slabs;           /* taken, those that were freed again included */
 	size_t allocated_bytes; /* taken from the C library, up to where slabs begin */
 };
@@ -31,13 +31,13 @@ struct etl_blocks {
  * A block of at least size bytes with undefined content; NULL without memory. The caller returns it
  * with etl_block_put(), or frees it with etl_block_free(). NULL is allowed for both.
  */
-struct etl_block *etl_block_get(struct etl_blocks *blocks, size_t size);
+struct etw_block *etl_block_get(struct etw_blocks *blocks, size_t size);
 /* The memory that a block of size bytes takes, if it is none that was used before. */
 size_t etl_block_cost(size_t size);
-void etl_block_put(struct etl_blocks *blocks, struct etl_block *block);
-void etl_block_free(struct etl_block *block);
+void etl_block_put(struct etw_blocks *blocks, struct etw_block *block);
+void etl_block_free(struct etw_block *block);
 
 /* Blocks that are in use stay valid. */
-void etl_blocks_done(struct etl_blocks *blocks);
+void etl_blocks_done(struct etw_blocks *blocks);
 
 #endif

@@ -30,9 +30,10 @@ enum {
 };
 
 /* Whether a record is a logfile header. */
-bool etl_is_header(const struct event_record *record)
+bool etl_is_header(const struct etw_record *record)
 {
-	return record->type == RECORD_SYSTEM && record->kernel_group == KERNEL_GROUP_EVENT_TRACE &&
+	return record->type == ETW_RECORD_SYSTEM &&
+	       record->kernel_group == ETW_KERNEL_GROUP_EVENT_TRACE &&
 	       record->opcode == OPCODE_HEADER;
 }
 
@@ -40,7 +41,7 @@ bool etl_is_header(const struct event_record *record)
  * U+FFFD. */
 static char *read_name(struct cursor *c)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	char *name;
 
 	for (unsigned i = 0; cursor_left(c) >= 2; i++) {
@@ -54,7 +55,7 @@ static char *read_name(struct cursor *c)
 			continue;
 		}
 		if (unit >= 0xd800 && unit < 0xdc00 && cursor_left(c) >= 2) {
-			uint32_t low = load_u16(c->at);
+			uint32_t low = etw_load_u16(c->at);
 
 			if (low >= 0xdc00 && low < 0xe000) {
 				cursor_skip(c, 2);
@@ -72,12 +73,12 @@ static char *read_name(struct cursor *c)
  * Reads the header record. The header type of the record determines its layout, not the pointer
  * size inside it: pointer_size must be as recorded. The names are owned also on failure.
  */
-static bool read_header_record(struct etl_header *header, const struct event_record *record,
-			       struct error *err)
+static bool read_header_record(struct etw_header *header, const struct etw_record *record,
+			       struct etw_error *err)
 {
 	struct cursor c = cursor_over(record->payload, record->payload_size);
 
-	*header = (struct etl_header){ .raw_time = record->raw_time };
+	*header = (struct etw_header){ .raw_time = record->raw_time };
 	header->buffer_size_bytes = cursor_u32(&c);
 	header->version_major = cursor_u8(&c);
 	header->version_minor = cursor_u8(&c);
@@ -96,14 +97,14 @@ static bool read_header_record(struct etl_header *header, const struct event_rec
 	cursor_pointer(&c, record->pointer_size); /* LoggerName */
 	cursor_pointer(&c, record->pointer_size); /* LogFileName */
 	header->timezone_bias_minutes = (int32_t)cursor_u32(&c);
-	cursor_skip(&c, LOGFILE_TIME_ZONE_REST + 4); /* and padding */
+	cursor_skip(&c, ETW_LOGFILE_TIME_ZONE_REST + 4); /* and padding */
 	header->boot_time = (int64_t)cursor_u64(&c);
 	header->perf_frequency = (int64_t)cursor_u64(&c);
 	header->start_time = (int64_t)cursor_u64(&c);
 	header->clock_type = cursor_u32(&c);
 	header->buffers_lost = cursor_u32(&c);
 	if (c.overrun) {
-		return error_set(err, ERROR_FORMAT,
+		return error_set(err, ETW_ERROR_FORMAT,
 				 "its logfile header has %u bytes, too few for its fields",
 				 (unsigned)record->payload_size);
 	}
@@ -115,10 +116,10 @@ static bool read_header_record(struct etl_header *header, const struct event_rec
 	return true;
 }
 
-struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt)
+struct etw_source_clock etl_header_clock(const struct etw_header *header, const char **doubt)
 {
-	struct source_clock clock = {
-		.type = (enum clock_type)header->clock_type,
+	struct etw_source_clock clock = {
+		.type = (enum etw_clock_type)header->clock_type,
 		.perf_frequency = DEFAULT_FREQUENCY,
 		.anchor_raw = header->raw_time,
 		.anchor_time = header->start_time,
@@ -131,10 +132,10 @@ struct source_clock etl_header_clock(const struct etl_header *header, const char
 		*doubt = "its header has no performance counter frequency: taken as 10 MHz";
 	}
 	switch (header->clock_type) {
-	case CLOCK_SYSTEM_TIME:
+	case ETW_CLOCK_SYSTEM_TIME:
 		clock.frequency = 10000000;
 		break;
-	case CLOCK_CPU_CYCLE:
+	case ETW_CLOCK_CPU_CYCLE:
 		clock.frequency = (uint64_t)header->cpu_mhz * 1000000;
 		if (clock.frequency == 0) {
 			clock.frequency = DEFAULT_FREQUENCY;
@@ -143,7 +144,7 @@ struct source_clock etl_header_clock(const struct etl_header *header, const char
 				"speed: taken as 10 MHz";
 		}
 		break;
-	case CLOCK_QPC:
+	case ETW_CLOCK_QPC:
 		clock.frequency = clock.perf_frequency;
 		break;
 	default:
@@ -154,20 +155,20 @@ struct source_clock etl_header_clock(const struct etl_header *header, const char
 	return clock;
 }
 
-const char *etl_header_mode_name(const struct etl_header *header)
+const char *etw_header_mode_name(const struct etw_header *header)
 {
-	return header->mode & ETL_MODE_CIRCULAR   ? "circular" :
-	       header->mode & ETL_MODE_BUFFERING  ? "buffering" :
-	       header->mode & ETL_MODE_NEW_FILE   ? "new_file" :
-	       header->mode & ETL_MODE_SEQUENTIAL ? "sequential" :
+	return header->mode & ETW_MODE_CIRCULAR   ? "circular" :
+	       header->mode & ETW_MODE_BUFFERING  ? "buffering" :
+	       header->mode & ETW_MODE_NEW_FILE   ? "new_file" :
+	       header->mode & ETW_MODE_SEQUENTIAL ? "sequential" :
 						    "file";
 }
 
 /* ---- the file ---- */
 
 /* Until the header is read: of the first record only the raw time is used. */
-static const struct source_clock no_clock = {
-	.type = CLOCK_QPC,
+static const struct etw_source_clock no_clock = {
+	.type = ETW_CLOCK_QPC,
 	.frequency = 10000000,
 	.perf_frequency = 10000000,
 };
@@ -175,7 +176,7 @@ static const struct source_clock no_clock = {
 /*
  * What people give by mistake, by the first bytes of the file. No recording begins with them: its
  * first four bytes are the size of a buffer (docs/etl-format.md section 1.1), a multiple of 8 of at
- * most ETL_BUFFER_MAX, and these are above that or not a multiple.
+ * most ETW_BUFFER_MAX, and these are above that or not a multiple.
  *
  * Sources: ".ZIP File Format Specification" 4.3; RFC 1952, 2.3.1; RFC 8878, 3.1.1; "The .xz File
  * Format" 2.1.1; 7-Zip, 7zFormat.txt; [MS-CAB] 2.1; [MS-EVTX] and libyal/libevtx (event logs);
@@ -206,7 +207,7 @@ static const struct other_format {
 	{ "<?xml", 5, "XML", false },
 };
 
-static bool refuse_other_format(struct etl_input *input, struct error *err)
+static bool refuse_other_format(struct etw_input *input, struct etw_error *err)
 {
 	char start[8];
 	size_t size;
@@ -218,7 +219,7 @@ static bool refuse_other_format(struct etl_input *input, struct error *err)
 		const struct other_format *other = &other_formats[i];
 
 		if (size >= other->size && memcmp(start, other->magic, other->size) == 0) {
-			return error_set(err, ERROR_FORMAT, "is %s%s", other->name,
+			return error_set(err, ETW_ERROR_FORMAT, "is %s%s", other->name,
 					 other->archive ? ": unpack it first" :
 							  ", not a recording (.etl)");
 		}
@@ -226,37 +227,37 @@ static bool refuse_other_format(struct etl_input *input, struct error *err)
 	return true;
 }
 
-bool etl_file_read_header(struct etl_file *file, uint8_t pointer_size, struct error *err)
+bool etl_file_read_header(struct etw_file *file, uint8_t pointer_size, struct etw_error *err)
 {
-	struct etl_damage damage = { 0 };
-	struct etl_scan scan;
-	struct etl_buffer buffer;
-	struct etl_format format;
+	struct etw_damage damage = { 0 };
+	struct etw_scan scan;
+	struct etw_buffer buffer;
+	struct etw_format format;
 	struct etl_walk walk;
-	struct source_clock clock;
-	enum etl_step step;
+	struct etw_source_clock clock;
+	enum etw_step step;
 	bool good = false;
 
 	if (file->input.size_bytes == 0) {
-		return error_set(err, ERROR_FORMAT, "is empty, not a recording");
+		return error_set(err, ETW_ERROR_FORMAT, "is empty, not a recording");
 	}
 	if (!refuse_other_format(&file->input, err)) {
 		return false;
 	}
-	etl_scan_start(&scan, &file->input, &damage, false, 0, 0);
-	step = etl_scan_next(&scan, &buffer, err);
-	if (step == ETL_STEP_FAILED) {
+	etw_scan_start(&scan, &file->input, &damage, false, 0, 0);
+	step = etw_scan_next(&scan, &buffer, err);
+	if (step == ETW_STEP_FAILED) {
 		goto done;
 	}
-	if (step == ETL_STEP_END || !buffer.bytes) {
-		error_set(err, ERROR_FORMAT,
+	if (step == ETW_STEP_END || !buffer.bytes) {
+		error_set(err, ETW_ERROR_FORMAT,
 			  "is not a recording: it does not start with a buffer of records");
 		goto done;
 	}
 	etl_format_init(&format, &no_clock, 8, 0);
 	etl_walk_start(&walk, &format, buffer.bytes, buffer.place.end, 0, 0);
 	if (!etl_walk_next(&walk) || !etl_is_header(&walk.record)) {
-		error_set(err, ERROR_FORMAT,
+		error_set(err, ETW_ERROR_FORMAT,
 			  "is not a recording: its first record is not a logfile header");
 		goto done;
 	}
@@ -269,14 +270,14 @@ bool etl_file_read_header(struct etl_file *file, uint8_t pointer_size, struct er
 	good = true;
 
 done:
-	etl_scan_done(&scan);
+	etw_scan_done(&scan);
 	return good;
 }
 
-struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_size,
-			       struct error *err)
+struct etw_file *etw_file_over(const void *bytes, size_t size, uint8_t pointer_size,
+			       struct etw_error *err)
 {
-	struct etl_file *file = calloc(1, sizeof *file);
+	struct etw_file *file = calloc(1, sizeof *file);
 
 	if (!file) {
 		error_no_memory(err, "a recording");
@@ -284,13 +285,13 @@ struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_s
 	}
 	etl_input_over(&file->input, bytes, size);
 	if (!etl_file_read_header(file, pointer_size, err)) {
-		etl_file_close(file);
+		etw_file_close(file);
 		return NULL;
 	}
 	return file;
 }
 
-void etl_file_close(struct etl_file *file)
+void etw_file_close(struct etw_file *file)
 {
 	if (!file) {
 		return;
@@ -307,9 +308,9 @@ void etl_file_close(struct etl_file *file)
 	free(file);
 }
 
-void etl_file_scan(struct etl_file *file, struct etl_scan *scan, struct etl_damage *damage,
+void etw_file_scan(struct etw_file *file, struct etw_scan *scan, struct etw_damage *damage,
 		   uint64_t offset, uint64_t sequence)
 {
-	etl_scan_start(scan, &file->input, damage, (file->header.mode & ETL_MODE_PREALLOCATE) != 0,
+	etw_scan_start(scan, &file->input, damage, (file->header.mode & ETW_MODE_PREALLOCATE) != 0,
 		       offset, sequence);
 }

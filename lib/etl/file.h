@@ -20,17 +20,17 @@
 #include "lib/source/source.h"
 
 /* LogFileMode bits ("Logging Mode Constants", Microsoft Learn). */
-enum etl_mode {
-	ETL_MODE_SEQUENTIAL = 0x1,
-	ETL_MODE_CIRCULAR = 0x2,
-	ETL_MODE_NEW_FILE = 0x8,
-	ETL_MODE_PREALLOCATE = 0x20,
-	ETL_MODE_REAL_TIME = 0x100,
-	ETL_MODE_BUFFERING = 0x400,
-	ETL_MODE_RELOG = 0x10000,
+enum etw_mode {
+	ETW_MODE_SEQUENTIAL = 0x1,
+	ETW_MODE_CIRCULAR = 0x2,
+	ETW_MODE_NEW_FILE = 0x8,
+	ETW_MODE_PREALLOCATE = 0x20,
+	ETW_MODE_REAL_TIME = 0x100,
+	ETW_MODE_BUFFERING = 0x400,
+	ETW_MODE_RELOG = 0x10000,
 };
 
-struct etl_header {
+struct etw_header {
 	uint32_t buffer_size_bytes;
 	uint8_t version_major;
 	uint8_t version_minor;
@@ -39,7 +39,7 @@ struct etl_header {
 	/* 100 ns since 1601 UTC, as are the others; 0: the session was not closed */
 	int64_t end_time;
 	uint32_t timer_resolution_100ns;
-	uint32_t mode; /* enum etl_mode bits */
+	uint32_t mode; /* enum etw_mode bits */
 	uint32_t buffers_written;
 	uint32_t pointer_size; /* of the recorded kernel, as in the header */
 	uint32_t events_lost;
@@ -48,7 +48,7 @@ struct etl_header {
 	int64_t boot_time;
 	int64_t perf_frequency; /* as in the header: may be 0 or wrong */
 	int64_t start_time;
-	uint32_t clock_type; /* ReservedFlags; enum clock_type, or another value */
+	uint32_t clock_type; /* ReservedFlags; enum etw_clock_type, or another value */
 	uint32_t buffers_lost;
 	/* of the header record: the moment of start_time by the session's clock */
 	int64_t raw_time;
@@ -57,21 +57,21 @@ struct etl_header {
 };
 
 /* One file of several. */
-struct etl_file_part {
+struct etw_file_part {
 	char *path; /* owned */
 	uint64_t size_bytes;
 	uint32_t events_lost; /* as in its header */
 	uint32_t buffers_lost;
 };
 
-struct etl_file {
-	struct etl_input input;
+struct etw_file {
+	struct etw_input input;
 	/* Of several files: the names and the start are those of the first, the rest is of all. */
-	struct etl_header header;
-	struct etl_format format;
+	struct etw_header header;
+	struct etw_format format;
 	const char *clock_doubt; /* what is wrong with the clock; NULL: nothing */
 	/* ---- of several files ---- */
-	struct etl_file_part *parts; /* owned, in order; NULL: it is one file */
+	struct etw_file_part *parts; /* owned, in order; NULL: it is one file */
 	size_t part_count;
 	char *set_doubt;           /* owned; which files are missing; NULL: none */
 	struct chosen passed_over; /* what a file repeats, and all logfile headers but the first */
@@ -79,7 +79,7 @@ struct etl_file {
 
 /* From now on recordings of several files are read without what they repeat. Before there is
  * another thread; NULL: they are read as they are. */
-void etl_file_find_repeats(const struct repeat_finder *finder);
+void etw_file_find_repeats(const struct etw_repeat_finder *finder);
 
 /*
  * Opens a recording, packed or not (etl_packed_open()), and reads its header. A file whose first
@@ -89,34 +89,34 @@ void etl_file_find_repeats(const struct repeat_finder *finder);
  *
  * @pointer_size: 4 or 8 is used for classic payloads; 0: as recorded.
  */
-struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct error *err);
+struct etw_file *etw_file_open(const char *path, uint8_t pointer_size, struct etw_error *err);
 /* Opens several recordings as one, like the files of a set in this order. The error has the path.
  */
-struct etl_file *etl_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
-				   struct error *err);
+struct etw_file *etw_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
+				   struct etw_error *err);
 /* The same over a block of memory, which must outlive it. */
-struct etl_file *etl_file_over(const void *bytes, size_t size, uint8_t pointer_size,
-			       struct error *err);
-void etl_file_close(struct etl_file *file); /* NULL is allowed */
+struct etw_file *etw_file_over(const void *bytes, size_t size, uint8_t pointer_size,
+			       struct etw_error *err);
+void etw_file_close(struct etw_file *file); /* NULL is allowed */
 
 /* Reads the header of an input that is open. What is there already is lost on failure. */
-bool etl_file_read_header(struct etl_file *file, uint8_t pointer_size, struct error *err);
+bool etl_file_read_header(struct etw_file *file, uint8_t pointer_size, struct etw_error *err);
 
 /* Whether a record is a logfile header. */
-bool etl_is_header(const struct event_record *record);
+bool etl_is_header(const struct etw_record *record);
 
 /* Starts a scan at the offset of a buffer, which has this number in the file. */
-void etl_file_scan(struct etl_file *file, struct etl_scan *scan, struct etl_damage *damage,
+void etw_file_scan(struct etw_file *file, struct etw_scan *scan, struct etw_damage *damage,
 		   uint64_t offset, uint64_t sequence);
 
 /*
  * The clock that the header describes. An invalid frequency is replaced by 10 MHz, and an unknown
  * clock type by the performance counter; *doubt is then a sentence about it, else NULL.
  */
-struct source_clock etl_header_clock(const struct etl_header *header, const char **doubt);
+struct etw_source_clock etl_header_clock(const struct etw_header *header, const char **doubt);
 
 /* A word for the mode: circular, sequential, … */
-const char *etl_header_mode_name(const struct etl_header *header);
+const char *etw_header_mode_name(const struct etw_header *header);
 
 /*
  * Adds up the losses of the parts of one session, in their order. Whether the losses in the header

@@ -23,22 +23,22 @@
 #include "lib/etl/mirror.h"
 #include "lib/etl/packed.h"
 
-static const struct repeat_finder *finding; /* NULL: repetitions are not found */
+static const struct etw_repeat_finder *finding; /* NULL: repetitions are not found */
 
-void etl_file_find_repeats(const struct repeat_finder *finder)
+void etw_file_find_repeats(const struct etw_repeat_finder *finder)
 {
 	finding = finder;
 }
 
 /* A pass over all files. */
 struct search {
-	struct etl_file *file;
+	struct etw_file *file;
 	void *finder; /* NULL: there is none */
 	struct progress progress;
 	bool no_memory;
 };
 
-static void look_at_record(void *context, const struct event_record *record)
+static void look_at_record(void *context, const struct etw_record *record)
 {
 	struct search *search = context;
 	bool first = etl_is_header(record) && record->index > 0; /* of another file */
@@ -51,30 +51,30 @@ static void look_at_record(void *context, const struct event_record *record)
 	}
 }
 
-static bool find_repeats(struct etl_file *file, struct error *err)
+static bool find_repeats(struct etw_file *file, struct etw_error *err)
 {
 	struct search search = { .file = file, .finder = finding ? finding->new_finder() : NULL };
-	const struct etl_visitor visitor = { .record_context = &search,
+	const struct etw_visitor visitor = { .record_context = &search,
 					     .on_record = look_at_record };
-	struct etl_so_far so_far = { 0 };
-	struct etl_damage damage = { 0 };
-	struct etl_scan scan;
-	struct etl_buffer buffer;
-	enum etl_step step = ETL_STEP_END;
+	struct etw_so_far so_far = { 0 };
+	struct etw_damage damage = { 0 };
+	struct etw_scan scan;
+	struct etw_buffer buffer;
+	enum etw_step step = ETW_STEP_END;
 	uint64_t size = file->input.size_bytes;
 
 	progress_start(&search.progress, "reading", "files", OUTPUT_AT_END);
 	search.progress.passes = 1;
 	search.no_memory = finding && !search.finder;
-	etl_file_scan(file, &scan, &damage, 0, 0);
+	etw_file_scan(file, &scan, &damage, 0, 0);
 	while (!search.no_memory &&
-	       (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+	       (step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
 		if (buffer.bytes) {
-			etl_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
+			etw_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
 		}
 		progress_show(&search.progress, buffer.place.offset, size, 0, size);
 	}
-	etl_scan_done(&scan);
+	etw_scan_done(&scan);
 	progress_end(&search.progress);
 	if (finding) {
 		finding->free_finder(search.finder);
@@ -83,16 +83,16 @@ static bool find_repeats(struct etl_file *file, struct error *err)
 	if (search.no_memory) {
 		return error_no_memory(err, "what the files of a recording repeat");
 	}
-	return step == ETL_STEP_END;
+	return step == ETW_STEP_END;
 }
 
-static uint32_t sum_losses(const struct etl_file *file, bool of_buffers)
+static uint32_t sum_losses(const struct etw_file *file, bool of_buffers)
 {
 	struct etl_losses losses = { 0 };
 	uint64_t all;
 
 	for (size_t i = 0; i < file->part_count; i++) {
-		const struct etl_file_part *part = &file->parts[i];
+		const struct etw_file_part *part = &file->parts[i];
 
 		etl_losses_add(&losses, of_buffers ? part->buffers_lost : part->events_lost);
 	}
@@ -100,7 +100,7 @@ static uint32_t sum_losses(const struct etl_file *file, bool of_buffers)
 	return all > UINT32_MAX ? UINT32_MAX : (uint32_t)all;
 }
 
-static void merge_header(struct etl_header *header, const struct etl_header *next)
+static void merge_header(struct etw_header *header, const struct etw_header *next)
 {
 	if (next->buffer_size_bytes > header->buffer_size_bytes) {
 		header->buffer_size_bytes = next->buffer_size_bytes;
@@ -116,16 +116,16 @@ static void merge_header(struct etl_header *header, const struct etl_header *nex
 }
 
 /* Reads the header of each file; all must fit to the first. */
-static bool read_parts(struct etl_file *file, const char *const *paths, size_t count,
-		       struct error *err)
+static bool read_parts(struct etw_file *file, const char *const *paths, size_t count,
+		       struct etw_error *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *path = paths[i];
-		struct etl_file *next = etl_file_open(path, 0, err);
-		struct etl_file_part *part = &file->parts[i];
+		struct etw_file *next = etw_file_open(path, 0, err);
+		struct etw_file_part *part = &file->parts[i];
 		bool good = next != NULL;
 
-		if (good && i > 0 && !etl_mirror_fits(file, next, err)) {
+		if (good && i > 0 && !etw_mirror_fits(file, next, err)) {
 			good = error_prefix(err, "%s: does not belong to %s", path, paths[0]);
 		}
 		if (good) {
@@ -139,7 +139,7 @@ static bool read_parts(struct etl_file *file, const char *const *paths, size_t c
 		if (good && i > 0) {
 			merge_header(&file->header, &next->header);
 		}
-		etl_file_close(next);
+		etw_file_close(next);
 		if (!good) {
 			return false;
 		}
@@ -147,8 +147,8 @@ static bool read_parts(struct etl_file *file, const char *const *paths, size_t c
 	return true;
 }
 
-static bool open_files(struct etl_file *file, const char *const *paths, size_t count,
-		       uint8_t pointer_size, struct error *err)
+static bool open_files(struct etw_file *file, const char *const *paths, size_t count,
+		       uint8_t pointer_size, struct etw_error *err)
 {
 	file->parts = calloc(count, sizeof *file->parts);
 	if (!file->parts) {
@@ -168,16 +168,16 @@ static bool open_files(struct etl_file *file, const char *const *paths, size_t c
 	return find_repeats(file, err);
 }
 
-static bool open_set(struct etl_file *file, const struct etl_file_set *set, uint8_t pointer_size,
-		     struct error *err)
+static bool open_set(struct etw_file *file, const struct etw_file_set *set, uint8_t pointer_size,
+		     struct etw_error *err)
 {
-	const char *paths[ETL_FILE_SET_MAX];
-	struct text gaps = { 0 };
+	const char *paths[ETW_FILE_SET_MAX];
+	struct etw_text gaps = { 0 };
 
 	for (size_t i = 0; i < set->count; i++) {
 		paths[i] = set->files[i].path;
 	}
-	etl_file_set_add_gaps(set, &gaps);
+	etw_file_set_add_gaps(set, &gaps);
 	file->set_doubt = gaps.data;
 	return open_files(file, paths, set->count, pointer_size, err);
 }
@@ -185,14 +185,14 @@ static bool open_set(struct etl_file *file, const struct etl_file_set *set, uint
 /* ---- opening ---- */
 
 /* path: of one file, or with * and ? in place of a part of its name. */
-static bool open_single(struct etl_file *file, const char *path, uint8_t pointer_size,
-			struct error *err)
+static bool open_single(struct etw_file *file, const char *path, uint8_t pointer_size,
+			struct etw_error *err)
 {
-	struct etl_file_set matches;
-	bool good = etl_file_set_match(&matches, path, err);
+	struct etw_file_set matches;
+	bool good = etw_file_set_match(&matches, path, err);
 
 	if (good && matches.count > 1) {
-		good = error_set(err, ERROR_CONFIG,
+		good = error_set(err, ETW_ERROR_CONFIG,
 				 "%s: %zu files have such a name, %s and %s first; name one of "
 				 "them",
 				 path, matches.count, matches.files[0].path, matches.files[1].path);
@@ -202,56 +202,56 @@ static bool open_single(struct etl_file *file, const char *path, uint8_t pointer
 			etl_file_read_header(file, pointer_size, err)) ||
 		       error_prefix(err, "%s", path);
 	}
-	etl_file_set_done(&matches);
+	etw_file_set_done(&matches);
 	return good;
 }
 
-static bool open_path(struct etl_file *file, const char *path, uint8_t pointer_size,
-		      struct error *err)
+static bool open_path(struct etw_file *file, const char *path, uint8_t pointer_size,
+		      struct etw_error *err)
 {
-	struct etl_file_set set;
+	struct etw_file_set set;
 	bool good;
 
-	if (!etl_file_set_find(&set, path, err)) {
+	if (!etw_file_set_find(&set, path, err)) {
 		return false;
 	}
 	if (set.count > 0) {
-		etl_packed_keep_start(); /* each file is opened twice */
+		etw_packed_keep_start(); /* each file is opened twice */
 		good = open_set(file, &set, pointer_size, err);
-		etl_packed_keep_end();
+		etw_packed_keep_end();
 	} else {
 		good = open_single(file, path, pointer_size, err);
 	}
-	etl_file_set_done(&set);
+	etw_file_set_done(&set);
 	return good;
 }
 
-struct etl_file *etl_file_open(const char *path, uint8_t pointer_size, struct error *err)
+struct etw_file *etw_file_open(const char *path, uint8_t pointer_size, struct etw_error *err)
 {
-	struct etl_file *file = calloc(1, sizeof *file);
+	struct etw_file *file = calloc(1, sizeof *file);
 
 	if (!file) {
 		error_no_memory(err, "a recording");
 		return NULL;
 	}
 	if (!open_path(file, path, pointer_size, err)) {
-		etl_file_close(file);
+		etw_file_close(file);
 		return NULL;
 	}
 	return file;
 }
 
-struct etl_file *etl_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
-				   struct error *err)
+struct etw_file *etw_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
+				   struct etw_error *err)
 {
-	struct etl_file *file = calloc(1, sizeof *file);
+	struct etw_file *file = calloc(1, sizeof *file);
 
 	if (!file) {
 		error_no_memory(err, "a recording");
 		return NULL;
 	}
 	if (!open_files(file, paths, count, pointer_size, err)) {
-		etl_file_close(file);
+		etw_file_close(file);
 		return NULL;
 	}
 	return file;

@@ -10,14 +10,14 @@
 #include "base/os.h"
 
 struct search {
-	struct etl_file_set *set;
+	struct etw_file_set *set;
 	/* Whether the file of this name is wanted, and its number. */
 	bool (*takes)(const struct search *search, const char *name, uint64_t *number);
 	size_t capacity;
 	const char *path;
 	size_t folder_size; /* of the path, up to its last component */
 	size_t star;        /* of a set: where in the path the * is */
-	struct error *err;
+	struct etw_error *err;
 	bool failed;
 };
 
@@ -49,18 +49,18 @@ static bool matches(const struct search *search, const char *name, uint64_t *num
 static bool on_name(void *context, const char *name)
 {
 	struct search *search = context;
-	struct etl_file_set *set = search->set;
-	struct etl_numbered *files;
-	struct text path = { 0 };
+	struct etw_file_set *set = search->set;
+	struct etw_numbered *files;
+	struct etw_text path = { 0 };
 	uint64_t number;
 
 	if (!search->takes(search, name, &number)) {
 		return true;
 	}
-	if (set->count == ETL_FILE_SET_MAX) {
+	if (set->count == ETW_FILE_SET_MAX) {
 		search->failed = true;
-		return error_set(search->err, ERROR_LIMIT, "%s: has more than %d files",
-				 search->path, (int)ETL_FILE_SET_MAX);
+		return error_set(search->err, ETW_ERROR_LIMIT, "%s: has more than %d files",
+				 search->path, (int)ETW_FILE_SET_MAX);
 	}
 	files = array_grow(set->files, &search->capacity, set->count, sizeof *files);
 	text_add(&path, search->path, search->folder_size);
@@ -72,13 +72,13 @@ static bool on_name(void *context, const char *name)
 		return error_no_memory(search->err, "the files of a recording");
 	}
 	set->files = files;
-	set->files[set->count++] = (struct etl_numbered){ path.data, number };
+	set->files[set->count++] = (struct etw_numbered){ path.data, number };
 	return true;
 }
 
 static int compare(const void *a, const void *b)
 {
-	const struct etl_numbered *x = a, *y = b;
+	const struct etw_numbered *x = a, *y = b;
 	int order = (x->number > y->number) - (x->number < y->number);
 
 	return order ? order : strcmp(x->path, y->path);
@@ -95,8 +95,8 @@ static bool is_there(const char *path)
 /* Fills the set with the files of the folder that the search takes. */
 static bool look(struct search *search)
 {
-	struct etl_file_set *set = search->set;
-	struct text folder = { 0 };
+	struct etw_file_set *set = search->set;
+	struct etw_text folder = { 0 };
 
 	text_add(&folder, search->path, search->folder_size);
 	text_add_string(&folder, "."); /* also of "C:" */
@@ -112,11 +112,11 @@ static bool look(struct search *search)
 	return !search->failed;
 }
 
-static bool check_numbers(const struct etl_file_set *set, struct error *err)
+static bool check_numbers(const struct etw_file_set *set, struct etw_error *err)
 {
 	for (size_t i = 1; i < set->count; i++) {
 		if (set->files[i].number == set->files[i - 1].number) {
-			return error_set(err, ERROR_FORMAT,
+			return error_set(err, ETW_ERROR_FORMAT,
 					 "%s has the same number as %s: give them one by one",
 					 set->files[i].path, set->files[i - 1].path);
 		}
@@ -124,7 +124,7 @@ static bool check_numbers(const struct etl_file_set *set, struct error *err)
 	return true;
 }
 
-bool etl_file_set_find(struct etl_file_set *set, const char *path, struct error *err)
+bool etw_file_set_find(struct etw_file_set *set, const char *path, struct etw_error *err)
 {
 	struct search search = {
 		.set = set,
@@ -135,19 +135,19 @@ bool etl_file_set_find(struct etl_file_set *set, const char *path, struct error 
 	};
 	const char *star = strchr(path + search.folder_size, '*');
 
-	*set = (struct etl_file_set){ 0 };
+	*set = (struct etw_file_set){ 0 };
 	if (!star || strchr(star + 1, '*') || is_there(path)) {
 		return true;
 	}
 	search.star = (size_t)(star - path);
 	if (!look(&search) || !check_numbers(set, err)) {
-		etl_file_set_done(set);
+		etw_file_set_done(set);
 		return false;
 	}
 	return true;
 }
 
-bool etl_file_set_match(struct etl_file_set *set, const char *path, struct error *err)
+bool etw_file_set_match(struct etw_file_set *set, const char *path, struct etw_error *err)
 {
 	struct search search = {
 		.set = set,
@@ -158,28 +158,29 @@ bool etl_file_set_match(struct etl_file_set *set, const char *path, struct error
 	};
 	const char *name = path + search.folder_size;
 
-	*set = (struct etl_file_set){ 0 };
+	*set = (struct etw_file_set){ 0 };
 	/* Behind a colon is the name of a file in an archive. */
 	if (!strpbrk(name, "*?") || strchr(name, ':') || is_there(path)) {
 		return true;
 	}
 	if (!look(&search)) {
-		etl_file_set_done(set);
+		etw_file_set_done(set);
 		return false;
 	}
-	return set->count > 0 || error_set(err, ERROR_SYSTEM, "%s: no file has such a name", path);
+	return set->count > 0 ||
+	       error_set(err, ETW_ERROR_SYSTEM, "%s: no file has such a name", path);
 }
 
-void etl_file_set_done(struct etl_file_set *set)
+void etw_file_set_done(struct etw_file_set *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		free(set->files[i].path);
 	}
 	free(set->files);
-	*set = (struct etl_file_set){ 0 };
+	*set = (struct etw_file_set){ 0 };
 }
 
-static void add_range(struct text *out, uint64_t first, uint64_t last)
+static void add_range(struct etw_text *out, uint64_t first, uint64_t last)
 {
 	text_add_string(out, out->size > 0 ? ", " : "numbers of the set are missing: ");
 	text_add_u64(out, first);
@@ -188,7 +189,7 @@ static void add_range(struct text *out, uint64_t first, uint64_t last)
 	}
 }
 
-void etl_file_set_add_gaps(const struct etl_file_set *set, struct text *out)
+void etw_file_set_add_gaps(const struct etw_file_set *set, struct etw_text *out)
 {
 	uint64_t next = 1; /* of the first file (assumed; relog --split does so) */
 

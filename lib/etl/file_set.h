@@ -14,10 +14,10 @@
 #include "base/error.h"
 #include "base/text.h"
 
-enum { ETL_FILE_SET_MAX = 900 /* files; all of them are open at once */ };
+enum { ETW_FILE_SET_MAX = 900 /* files; all of them are open at once */ };
 
-struct etl_file_set {
-	struct etl_numbered {
+struct etw_file_set {
+	struct etw_numbered {
 		char *path; /* owned */
 		uint64_t number;
 	} * files; /* owned; by number */
@@ -29,7 +29,7 @@ struct etl_file_set {
  * None if the path has no such *, or a file has that very name. False when there are too many, two
  * with the same number, or no memory.
  */
-bool etl_file_set_find(struct etl_file_set *set, const char *path, struct error *err);
+bool etw_file_set_find(struct etw_file_set *set, const char *path, struct etw_error *err);
 
 /*
  * Finds the files that a shell would put in the place of a path with * or ? in its last component,
@@ -37,10 +37,10 @@ bool etl_file_set_find(struct etl_file_set *set, const char *path, struct error 
  * number 0. None if the path has neither, or a file has that very name, or it names a file in an
  * archive. False when no file matches, there are too many, or no memory.
  */
-bool etl_file_set_match(struct etl_file_set *set, const char *path, struct error *err);
-void etl_file_set_done(struct etl_file_set *set);
+bool etw_file_set_match(struct etw_file_set *set, const char *path, struct etw_error *err);
+void etw_file_set_done(struct etw_file_set *set);
 
 /* Adds a sentence about numbers that are not there; nothing if all are. */
-void etl_file_set_add_gaps(const struct etl_file_set *set, struct text *out);
+void etw_file_set_add_gaps(const struct etw_file_set *set, struct etw_text *out);
 
 #endif

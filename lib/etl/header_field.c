@@ -11,13 +11,13 @@ struct place {
 	uint8_t size; /* bytes; 0: the header has no such value */
 };
 
-struct header_field {
+struct etw_header_field {
 	const char *name;
 	struct place places[HEADERS];
 };
 
 /* The version word of kernel records has other bits above its low byte. */
-static const struct header_field fields[] = {
+static const struct etw_header_field fields[] = {
 	{ "provider", { [HEADER_EVENT] = { 0x18, 16 }, [HEADER_FULL] = { 0x18, 16 } } },
 	{ "id", { [HEADER_EVENT] = { 0x28, 2 } } },
 	{ "version",
@@ -45,7 +45,7 @@ static const struct header_field fields[] = {
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-const struct header_field *header_field_find(const char *name)
+const struct etw_header_field *etw_header_field_find(const char *name)
 {
 	for (size_t i = 0; i < FIELDS; i++) {
 		if (strcmp(fields[i].name, name) == 0) {
@@ -55,38 +55,38 @@ const struct header_field *header_field_find(const char *name)
 	return NULL;
 }
 
-bool header_field_is_guid(const struct header_field *field)
+bool etw_header_field_is_guid(const struct etw_header_field *field)
 {
-	return field->places[HEADER_EVENT].size == sizeof(struct guid);
+	return field->places[HEADER_EVENT].size == sizeof(struct etw_guid);
 }
 
-static struct place place_of(const struct header_field *field, enum record_type type)
+static struct place place_of(const struct etw_header_field *field, enum etw_record_type type)
 {
 	switch (type) {
-	case RECORD_SYSTEM:
-	case RECORD_COMPACT:
+	case ETW_RECORD_SYSTEM:
+	case ETW_RECORD_COMPACT:
 		return field->places[HEADER_KERNEL];
-	case RECORD_PERFINFO:
+	case ETW_RECORD_PERFINFO:
 		return field->places[HEADER_PERFINFO];
-	case RECORD_EVENT:
+	case ETW_RECORD_EVENT:
 		return field->places[HEADER_EVENT];
-	case RECORD_FULL:
-	case RECORD_INSTANCE:
+	case ETW_RECORD_FULL:
+	case ETW_RECORD_INSTANCE:
 		return field->places[HEADER_FULL];
 	default:
 		return (struct place){ .size = 0 };
 	}
 }
 
-uint64_t header_field_most(const struct header_field *field, enum record_type type)
+uint64_t etw_header_field_most(const struct etw_header_field *field, enum etw_record_type type)
 {
 	unsigned size = place_of(field, type).size;
 
 	return size == 0 ? 0 : size >= 8 ? UINT64_MAX : UINT64_MAX >> (64 - 8 * size);
 }
 
-void header_field_set(const struct header_field *field, enum record_type type, uint64_t value,
-		      uint8_t *bytes)
+void etw_header_field_set(const struct etw_header_field *field, enum etw_record_type type,
+			  uint64_t value, uint8_t *bytes)
 {
 	struct place place = place_of(field, type);
 
@@ -95,8 +95,8 @@ void header_field_set(const struct header_field *field, enum record_type type, u
 	}
 }
 
-void header_field_set_guid(const struct header_field *field, enum record_type type,
-			   const struct guid *guid, uint8_t *bytes)
+void etw_header_field_set_guid(const struct etw_header_field *field, enum etw_record_type type,
+			       const struct etw_guid *guid, uint8_t *bytes)
 {
 	memcpy(bytes + place_of(field, type).offset, guid->bytes, sizeof guid->bytes);
 }

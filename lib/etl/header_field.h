@@ -14,21 +14,21 @@
 
 #include "lib/source/event_record.h"
 
-struct header_field; /* a row; constant */
+struct etw_header_field; /* a row; constant */
 
 /* "provider", "id", "version", "opcode", "level", "task", "keyword", "pid", "tid"; NULL: none. */
-const struct header_field *header_field_find(const char *name);
+const struct etw_header_field *etw_header_field_find(const char *name);
 
 /* The provider is a GUID, all others are numbers. */
-bool header_field_is_guid(const struct header_field *field);
+bool etw_header_field_is_guid(const struct etw_header_field *field);
 
 /* The highest value that the header of this type can have; 0: the header has no such value. */
-uint64_t header_field_most(const struct header_field *field, enum record_type type);
+uint64_t etw_header_field_most(const struct etw_header_field *field, enum etw_record_type type);
 
-/* Overwrites the value, which is at most header_field_most(), in a whole record. */
-void header_field_set(const struct header_field *field, enum record_type type, uint64_t value,
-		      uint8_t *bytes);
-void header_field_set_guid(const struct header_field *field, enum record_type type,
-			   const struct guid *guid, uint8_t *bytes);
+/* Overwrites the value, which is at most etw_header_field_most(), in a whole record. */
+void etw_header_field_set(const struct etw_header_field *field, enum etw_record_type type,
+			  uint64_t value, uint8_t *bytes);
+void etw_header_field_set_guid(const struct etw_header_field *field, enum etw_record_type type,
+			       const struct etw_guid *guid, uint8_t *bytes);
 
 #endif

@@ -21,14 +21,14 @@
 #include "base/array.h"
 #include "base/sort.h"
 
-bool etl_so_far_admits(const struct etl_so_far *so_far, const struct etl_place *place,
+bool etl_so_far_admits(const struct etw_so_far *so_far, const struct etw_place *place,
 		       uint64_t records)
 {
 	return so_far->work + place->end / ETL_WORK_BYTES + records <=
 	       ETL_WORK_FREE + place->offset + place->disk_size;
 }
 
-void etl_so_far_add(struct etl_so_far *so_far, const struct etl_place *place, uint64_t records)
+void etl_so_far_add(struct etw_so_far *so_far, const struct etw_place *place, uint64_t records)
 {
 	so_far->records += records;
 	if (place->compressed) {
@@ -36,14 +36,14 @@ void etl_so_far_add(struct etl_so_far *so_far, const struct etl_place *place, ui
 	}
 }
 
-bool etl_buffer_is_plausible(const struct etl_file *file, const struct etl_buffer *buffer,
-			     const struct etl_so_far *so_far)
+bool etl_buffer_is_plausible(const struct etw_file *file, const struct etw_buffer *buffer,
+			     const struct etw_so_far *so_far)
 {
-	const struct etl_place *place = &buffer->place;
+	const struct etw_place *place = &buffer->place;
 	struct etl_walk walk;
 
 	if (!place->compressed ||
-	    etl_so_far_admits(so_far, place, place->end / ETL_RECORD_SIZE_MIN)) {
+	    etl_so_far_admits(so_far, place, place->end / ETW_RECORD_SIZE_MIN)) {
 		return true;
 	}
 	/* What the walk passes over has an index, too. */
@@ -54,11 +54,11 @@ bool etl_buffer_is_plausible(const struct etl_file *file, const struct etl_buffe
 	return etl_so_far_admits(so_far, place, etl_walk_next_index(&walk));
 }
 
-struct etl_times etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
-				   struct etl_so_far *so_far, struct etl_damage *damage,
-				   const struct etl_visitor *visitor)
+struct etw_times etw_survey_buffer(const struct etw_file *file, const struct etw_buffer *buffer,
+				   struct etw_so_far *so_far, struct etw_damage *damage,
+				   const struct etw_visitor *visitor)
 {
-	struct etl_times times = { .first_time = INT64_MAX, .last_time = INT64_MIN };
+	struct etw_times times = { .first_time = INT64_MAX, .last_time = INT64_MIN };
 	struct etl_walk walk;
 
 	if (!etl_buffer_is_plausible(file, buffer, so_far)) {
@@ -81,8 +81,8 @@ struct etl_times etl_survey_buffer(const struct etl_file *file, const struct etl
 
 static int compare_entries(const void *a, const void *b)
 {
-	const struct etl_entry *x = a;
-	const struct etl_entry *y = b;
+	const struct etw_entry *x = a;
+	const struct etw_entry *y = b;
 
 	if (x->first_time != y->first_time) {
 		return x->first_time < y->first_time ? -1 : 1;
@@ -90,15 +90,15 @@ static int compare_entries(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_damage *damage)
+void etw_check_count(const struct etw_file *file, uint64_t buffers, struct etw_damage *damage)
 {
-	const struct etl_header *header = &file->header;
+	const struct etw_header *header = &file->header;
 
 	/* Circular files contain fewer buffers than were written. Whether the header of one of
 	 * several files counts only its own buffers is not known. */
 	if (header->end_time != 0 && !damage->truncated && buffers < header->buffers_written &&
-	    !(header->mode & (ETL_MODE_CIRCULAR | ETL_MODE_NEW_FILE))) {
-		etl_problem(damage->problems,
+	    !(header->mode & (ETW_MODE_CIRCULAR | ETW_MODE_NEW_FILE))) {
+		etw_problem(damage->problems,
 			    "cut short: %" PRIu64 " of %" PRIu32 " buffers that were written",
 			    buffers, header->buffers_written);
 		damage->truncated = true;
@@ -106,12 +106,12 @@ void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_d
 }
 
 /* Adds the buffer that the scan is at. */
-static bool add_buffer(struct etl_index *index, struct etl_scan *scan,
-		       const struct etl_buffer *buffer, const struct etl_times *times,
-		       uint64_t first_record, struct error *err)
+static bool add_buffer(struct etw_index *index, struct etw_scan *scan,
+		       const struct etw_buffer *buffer, const struct etw_times *times,
+		       uint64_t first_record, struct etw_error *err)
 {
-	const struct etl_place *place = &buffer->place;
-	struct etl_entry *entry =
+	const struct etw_place *place = &buffer->place;
+	struct etw_entry *entry =
 		array_grow(index->entries, &index->capacity, index->count, sizeof *entry);
 
 	if (!entry) {
@@ -119,7 +119,7 @@ static bool add_buffer(struct etl_index *index, struct etl_scan *scan,
 	}
 	index->entries = entry;
 	entry += index->count++;
-	*entry = (struct etl_entry){
+	*entry = (struct etw_entry){
 		.offset = place->offset,
 		.first_record = first_record,
 		.first_time = times->first_time,
@@ -131,30 +131,30 @@ static bool add_buffer(struct etl_index *index, struct etl_scan *scan,
 	};
 	if (place->compressed &&
 	    scan->unpacked->capacity <= index->keep_bytes - index->kept_bytes) {
-		entry->unpacked = etl_scan_take_unpacked(scan);
+		entry->unpacked = etw_scan_take_unpacked(scan);
 		index->kept_bytes += entry->unpacked->capacity;
 	}
 	return true;
 }
 
-bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_damage *damage,
-		     const struct etl_visitor *visitor, struct error *err)
+bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_damage *damage,
+		     const struct etw_visitor *visitor, struct etw_error *err)
 {
-	struct etl_scan scan;
-	struct etl_buffer buffer;
-	enum etl_step step = ETL_STEP_BUFFER;
-	struct etl_so_far so_far = { 0 };
+	struct etw_scan scan;
+	struct etw_buffer buffer;
+	enum etw_step step = ETW_STEP_BUFFER;
+	struct etw_so_far so_far = { 0 };
 	bool good = false;
 
-	etl_index_done(index);
-	etl_file_scan(file, &scan, damage, 0, 0);
+	etw_index_done(index);
+	etw_file_scan(file, &scan, damage, 0, 0);
 	index->complete = true;
 	while (!etl_visitor_stopping(visitor)) {
-		struct etl_times times = { 0 };
+		struct etw_times times = { 0 };
 		uint64_t first_record = so_far.records;
 
-		step = etl_scan_next(&scan, &buffer, err);
-		if (step != ETL_STEP_BUFFER) {
+		step = etw_scan_next(&scan, &buffer, err);
+		if (step != ETW_STEP_BUFFER) {
 			break;
 		}
 		if (index->complete && index->count == index->entries_max) {
@@ -164,7 +164,7 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 			index->rest = so_far;
 		}
 		if (buffer.bytes) {
-			times = etl_survey_buffer(file, &buffer, &so_far, damage, visitor);
+			times = etw_survey_buffer(file, &buffer, &so_far, damage, visitor);
 		}
 		if (times.records > 0 && index->complete &&
 		    !add_buffer(index, &scan, &buffer, &times, first_record, err)) {
@@ -178,11 +178,11 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 					   buffer.place.offset + buffer.place.disk_size);
 		}
 	}
-	if (step == ETL_STEP_FAILED) {
+	if (step == ETW_STEP_FAILED) {
 		goto done;
 	}
-	if (step == ETL_STEP_END) {
-		etl_check_count(file, index->buffers, damage);
+	if (step == ETW_STEP_END) {
+		etw_check_count(file, index->buffers, damage);
 	}
 	if (index->count > 0) {
 		sort_items(index->entries, index->count, sizeof *index->entries, compare_entries);
@@ -190,47 +190,47 @@ bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_
 	good = true;
 
 done:
-	etl_scan_done(&scan);
+	etw_scan_done(&scan);
 	return good;
 }
 
-void etl_index_done(struct etl_index *index)
+void etw_index_done(struct etw_index *index)
 {
 	for (size_t i = 0; i < index->count; i++) {
 		etl_block_free(index->entries[i].unpacked);
 	}
 	free(index->entries);
-	*index = (struct etl_index){ .entries_max = index->entries_max,
+	*index = (struct etw_index){ .entries_max = index->entries_max,
 				     .keep_bytes = index->keep_bytes };
 }
 
 /* ---- loading buffers ---- */
 
-void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_index *index)
+void etl_loader_start(struct etl_loader *loader, struct etw_input *input, struct etw_index *index)
 {
 	*loader = (struct etl_loader){ .input = input,
 				       .index = index,
 				       .unpacker = { .blocks = &input->blocks } };
 }
 
-static struct etl_unpack_job *job_of(struct etl_loader *loader, size_t entry)
+static struct etw_unpack_job *job_of(struct etl_loader *loader, size_t entry)
 {
-	return &loader->jobs[entry % ETL_UNPACK_AHEAD];
+	return &loader->jobs[entry % ETW_UNPACK_AHEAD];
 }
 
 void etl_loader_done(struct etl_loader *loader)
 {
-	for (size_t i = 0; i < ETL_UNPACK_AHEAD; i++) {
+	for (size_t i = 0; i < ETW_UNPACK_AHEAD; i++) {
 		etl_unpacker_drop(&loader->unpacker, &loader->jobs[i]);
 	}
 	etl_unpacker_done(&loader->unpacker);
 }
 
 /* The first size bytes of an entry, as they are in the file; NULL if they cannot be read. */
-static struct etl_block *read_bytes(struct etl_loader *loader, const struct etl_entry *entry,
-				    size_t size, struct error *err)
+static struct etw_block *read_bytes(struct etl_loader *loader, const struct etw_entry *entry,
+				    size_t size, struct etw_error *err)
 {
-	struct etl_block *block = etl_block_get(loader->unpacker.blocks, size);
+	struct etw_block *block = etl_block_get(loader->unpacker.blocks, size);
 	size_t got;
 
 	if (!block) {
@@ -241,7 +241,7 @@ static struct etl_block *read_bytes(struct etl_loader *loader, const struct etl_
 		if (got == size) {
 			return block;
 		}
-		error_set(err, ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
+		error_set(err, ETW_ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
 			  entry->offset);
 	}
 	etl_block_put(loader->unpacker.blocks, block);
@@ -249,11 +249,11 @@ static struct etl_block *read_bytes(struct etl_loader *loader, const struct etl_
 }
 
 /* Reads a compressed entry and gets a block for its unpacked bytes. */
-static bool prepare(struct etl_loader *loader, const struct etl_entry *entry,
-		    struct etl_unpack_job *job, struct error *err)
+static bool prepare(struct etl_loader *loader, const struct etw_entry *entry,
+		    struct etw_unpack_job *job, struct etw_error *err)
 {
-	struct etl_block *packed = read_bytes(loader, entry, entry->disk_size, err);
-	struct etl_block *out = packed ? etl_block_get(loader->unpacker.blocks, entry->end) : NULL;
+	struct etw_block *packed = read_bytes(loader, entry, entry->disk_size, err);
+	struct etw_block *out = packed ? etl_block_get(loader->unpacker.blocks, entry->end) : NULL;
 
 	if (packed && !out) {
 		error_no_memory(err, "an unpacked buffer");
@@ -262,7 +262,7 @@ static bool prepare(struct etl_loader *loader, const struct etl_entry *entry,
 		etl_block_put(loader->unpacker.blocks, packed);
 		return false;
 	}
-	*job = (struct etl_unpack_job){
+	*job = (struct etw_unpack_job){
 		.packed = packed,
 		.packed_size = entry->disk_size,
 		.out = out,
@@ -271,33 +271,33 @@ static bool prepare(struct etl_loader *loader, const struct etl_entry *entry,
 	return true;
 }
 
-/* Submits the entries up to ETL_UNPACK_AHEAD after this one. A failure is ignored here; the entry
+/* Submits the entries up to ETW_UNPACK_AHEAD after this one. A failure is ignored here; the entry
  * is tried again, and the failure reported, when the merge needs it. */
 static void submit_ahead(struct etl_loader *loader, size_t entry)
 {
-	const struct etl_index *index = loader->index;
+	const struct etw_index *index = loader->index;
 
 	if (loader->next <= entry) {
 		loader->next = entry + 1;
 	}
-	for (; loader->next < index->count && loader->next < entry + ETL_UNPACK_AHEAD;
+	for (; loader->next < index->count && loader->next < entry + ETW_UNPACK_AHEAD;
 	     loader->next++) {
-		const struct etl_entry *ahead = &index->entries[loader->next];
-		struct etl_unpack_job *job = job_of(loader, loader->next);
+		const struct etw_entry *ahead = &index->entries[loader->next];
+		struct etw_unpack_job *job = job_of(loader, loader->next);
 
-		if (ahead->compressed && !ahead->unpacked && ahead->end <= ETL_UNPACK_AHEAD_MAX &&
+		if (ahead->compressed && !ahead->unpacked && ahead->end <= ETW_UNPACK_AHEAD_MAX &&
 		    prepare(loader, ahead, job, NULL)) {
 			etl_unpacker_submit(&loader->unpacker, job);
 		}
 	}
 }
 
-struct etl_block *etl_loader_take(struct etl_loader *loader, size_t i, uint32_t *end,
-				  struct error *err)
+struct etw_block *etl_loader_take(struct etl_loader *loader, size_t i, uint32_t *end,
+				  struct etw_error *err)
 {
-	struct etl_entry *entry = &loader->index->entries[i];
-	struct etl_unpack_job *job = job_of(loader, i);
-	struct etl_block *block = entry->unpacked;
+	struct etw_entry *entry = &loader->index->entries[i];
+	struct etw_unpack_job *job = job_of(loader, i);
+	struct etw_block *block = entry->unpacked;
 	bool helped;
 
 	if (block) {

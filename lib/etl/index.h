@@ -4,7 +4,7 @@
  *
  * With the index, the second pass can deliver records in time order with little memory: a buffer is
  * read when the merge reaches its first time, not earlier. The index takes 48 bytes for each
- * buffer; buffers beyond ETL_INDEX_MAX are not indexed.
+ * buffer; buffers beyond ETW_INDEX_MAX are not indexed.
  */
 #ifndef LIB_ETL_INDEX_H
 #define LIB_ETL_INDEX_H
@@ -19,12 +19,12 @@
 #include "lib/etl/scan.h"
 #include "lib/etl/unpack.h"
 
-struct etl_entry {
+struct etw_entry {
 	uint64_t offset;
 	uint64_t first_record; /* index in the file of the buffer's first record */
 	int64_t first_time;    /* raw; the lowest in the buffer */
 	/* owned; the unpacked bytes, kept from the first pass. NULL: the buffer must be read */
-	struct etl_block *unpacked;
+	struct etw_block *unpacked;
 	uint32_t disk_size;
 	uint32_t end;
 	uint16_t processor;
@@ -33,7 +33,7 @@ struct etl_entry {
 };
 
 /* What the buffers of a file have had, up to a place; zero at its start. */
-struct etl_so_far {
+struct etw_so_far {
 	uint64_t records;
 	uint64_t work; /* of the compressed buffers: records, and ETL_WORK_BYTES for one more */
 };
@@ -46,12 +46,12 @@ struct etl_so_far {
 enum { ETL_WORK_FREE = 1 << 18, ETL_WORK_BYTES = 1024 };
 
 /* Zero-initialise it, then set the limits. */
-struct etl_index {
+struct etw_index {
 	size_t entries_max;
 	size_t keep_bytes; /* of unpacked buffers, together */
 
 	/* owned; by first time, then by place in the file. Buffers without records have none */
-	struct etl_entry *entries;
+	struct etw_entry *entries;
 	size_t count;
 	size_t capacity;
 	size_t kept_bytes;
@@ -59,41 +59,41 @@ struct etl_index {
 	bool complete;
 	uint64_t rest_offset;
 	uint64_t rest_sequence;
-	struct etl_so_far rest;
+	struct etw_so_far rest;
 	uint64_t buffers;       /* scanned */
 	uint64_t empty_buffers; /* of those before rest_offset: the ones without an entry */
 };
 
-enum { ETL_INDEX_MAX = 4 << 20, ETL_KEEP_MAX = 256 << 20 };
+enum { ETW_INDEX_MAX = 4 << 20, ETW_KEEP_MAX = 256 << 20 };
 
 /*
  * Whether a compressed buffer with so many records may follow those so far, at place->offset of its
  * file.
  */
-bool etl_so_far_admits(const struct etl_so_far *so_far, const struct etl_place *place,
+bool etl_so_far_admits(const struct etw_so_far *so_far, const struct etw_place *place,
 		       uint64_t records);
 /* Adds a buffer with so many records. */
-void etl_so_far_add(struct etl_so_far *so_far, const struct etl_place *place, uint64_t records);
+void etl_so_far_add(struct etw_so_far *so_far, const struct etw_place *place, uint64_t records);
 
 /* The same for a buffer that was read: its records are counted only if their number could be too
  * high. */
-bool etl_buffer_is_plausible(const struct etl_file *file, const struct etl_buffer *buffer,
-			     const struct etl_so_far *so_far);
+bool etl_buffer_is_plausible(const struct etw_file *file, const struct etw_buffer *buffer,
+			     const struct etw_so_far *so_far);
 
 /* The callbacks of a pass over a recording. All members may be NULL. */
-struct etl_visitor {
+struct etw_visitor {
 	void *record_context;
-	void (*on_record)(void *context, const struct event_record *record);
+	void (*on_record)(void *context, const struct etw_record *record);
 	/* In a pass in file order, other records than these are not shown; see struct etl_walk. */
-	const struct kernel_choice *only;
-	const struct id_choice *only_ids;
+	const struct etw_kernel_choice *only;
+	const struct etw_id_choice *only_ids;
 	void *buffer_context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
 	const atomic_bool *stopping; /* checked before every record: true ends the pass */
 };
 
-/* Pairs with the release in source_stop(). */
-static inline bool etl_visitor_stopping(const struct etl_visitor *visitor)
+/* Pairs with the release in etw_source_stop(). */
+static inline bool etl_visitor_stopping(const struct etw_visitor *visitor)
 {
 	return visitor->stopping && atomic_load_explicit(visitor->stopping, memory_order_acquire);
 }
@@ -103,24 +103,24 @@ static inline bool etl_visitor_stopping(const struct etl_visitor *visitor)
  * damage, and adds the buffer to those so far. A compressed buffer that unpacks to implausibly much
  * (ETL_WORK_FREE) counts as damaged, and none of its records is shown.
  */
-struct etl_times etl_survey_buffer(const struct etl_file *file, const struct etl_buffer *buffer,
-				   struct etl_so_far *so_far, struct etl_damage *damage,
-				   const struct etl_visitor *visitor);
+struct etw_times etw_survey_buffer(const struct etw_file *file, const struct etw_buffer *buffer,
+				   struct etw_so_far *so_far, struct etw_damage *damage,
+				   const struct etw_visitor *visitor);
 
 /*
  * Reports a closed recording that has fewer buffers than were written according to its header: it
  * was cut off exactly between two buffers.
  */
-void etl_check_count(const struct etl_file *file, uint64_t buffers, struct etl_damage *damage);
+void etw_check_count(const struct etw_file *file, uint64_t buffers, struct etw_damage *damage);
 
 /*
  * Builds the index anew and shows every record to the visitor, in file order. Damage is counted and
  * reported. Also returns true if the visitor stopped the pass; the index then has the buffers that
  * were read.
  */
-bool etl_index_build(struct etl_index *index, struct etl_file *file, struct etl_damage *damage,
-		     const struct etl_visitor *visitor, struct error *err);
-void etl_index_done(struct etl_index *index);
+bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_damage *damage,
+		     const struct etw_visitor *visitor, struct etw_error *err);
+void etw_index_done(struct etw_index *index);
 
 /* ---- loading buffers ---- */
 
@@ -129,22 +129,22 @@ void etl_index_done(struct etl_index *index);
  * unpacked ahead, on a thread of their own.
  */
 struct etl_loader {
-	struct etl_input *input; /* borrowed, as is what follows */
-	struct etl_index *index;
-	struct etl_unpacker unpacker;
+	struct etw_input *input; /* borrowed, as is what follows */
+	struct etw_index *index;
+	struct etw_unpacker unpacker;
 	size_t next;                                  /* the entry after those submitted */
-	struct etl_unpack_job jobs[ETL_UNPACK_AHEAD]; /* of entry i: i modulo their number */
+	struct etw_unpack_job jobs[ETW_UNPACK_AHEAD]; /* of entry i: i modulo their number */
 };
 
-void etl_loader_start(struct etl_loader *loader, struct etl_input *input, struct etl_index *index);
+void etl_loader_start(struct etl_loader *loader, struct etw_input *input, struct etw_index *index);
 
 /*
  * Returns the unpacked bytes of an entry in a block that the caller owns. *end is their end; it is
  * below the end of the entry if the file was changed meanwhile. NULL if they cannot be read. Call
  * it once for each entry, in order.
  */
-struct etl_block *etl_loader_take(struct etl_loader *loader, size_t entry, uint32_t *end,
-				  struct error *err);
+struct etw_block *etl_loader_take(struct etl_loader *loader, size_t entry, uint32_t *end,
+				  struct etw_error *err);
 void etl_loader_done(struct etl_loader *loader);
 
 #endif

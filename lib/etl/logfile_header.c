@@ -5,20 +5,20 @@
 
 #include "base/store.h"
 
-uint64_t logfile_ticks_per_second(const struct etl_writer_options *options)
+uint64_t logfile_ticks_per_second(const struct etw_writer_options *options)
 {
 	switch (options->clock) {
-	case CLOCK_SYSTEM_TIME:
+	case ETW_CLOCK_SYSTEM_TIME:
 		return 10000000;
-	case CLOCK_CPU_CYCLE:
+	case ETW_CLOCK_CPU_CYCLE:
 		return (uint64_t)options->cpu_mhz * 1000000;
-	case CLOCK_QPC:
+	case ETW_CLOCK_QPC:
 		break;
 	}
 	return options->perf_frequency;
 }
 
-int64_t logfile_raw_time(const struct etl_writer_options *options, uint64_t ns)
+int64_t logfile_raw_time(const struct etw_writer_options *options, uint64_t ns)
 {
 	uint64_t frequency = logfile_ticks_per_second(options);
 	uint64_t ticks = ns / 1000000000 * frequency + ns % 1000000000 * frequency / 1000000000;
@@ -27,7 +27,7 @@ int64_t logfile_raw_time(const struct etl_writer_options *options, uint64_t ns)
 }
 
 /* 100 ns since 1601 UTC of a raw time that is not before the start. */
-static int64_t wall_time(const struct etl_writer_options *options, int64_t raw)
+static int64_t wall_time(const struct etw_writer_options *options, int64_t raw)
 {
 	uint64_t frequency = logfile_ticks_per_second(options);
 	uint64_t ticks = (uint64_t)raw - (uint64_t)options->start_raw;
@@ -36,7 +36,7 @@ static int64_t wall_time(const struct etl_writer_options *options, int64_t raw)
 	return (int64_t)((uint64_t)options->start_time + ticks / frequency * 10000000 + rest);
 }
 
-void logfile_header_build(struct payload *payload, const struct etl_writer_options *options,
+void logfile_header_build(struct etw_payload *payload, const struct etw_writer_options *options,
 			  const struct logfile_ending *ending, const char *session_name,
 			  const char *file_name)
 {
@@ -46,35 +46,35 @@ void logfile_header_build(struct payload *payload, const struct etl_writer_optio
 		end_time = options->end_time ? options->end_time :
 					       wall_time(options, ending->latest_raw);
 	}
-	payload_u32(payload, options->buffer_size);
-	payload_u8(payload, options->os_major);
-	payload_u8(payload, options->os_minor);
-	payload_u8(payload, 1);
-	payload_u8(payload, 5);
-	payload_u32(payload, options->os_build);
-	payload_u32(payload, options->processors);
-	payload_u64(payload, (uint64_t)end_time);
-	payload_u32(payload, 156250); /* TimerResolution */
-	payload_u32(payload, options->maximum_file_mb);
-	payload_u32(payload, options->log_file_mode);
-	payload_u32(payload, ending ? ending->buffers_written : 1);
-	payload_u32(payload, 1); /* StartBuffers */
-	payload_u32(payload, options->pointer_size);
-	payload_u32(payload, options->events_lost);
-	payload_u32(payload, options->cpu_mhz);
-	payload_pointer(payload, 0);
-	payload_pointer(payload, 0);
-	payload_u32(payload, (uint32_t)options->bias_minutes);
-	payload_bytes(payload, options->time_zone_rest, sizeof options->time_zone_rest);
-	payload_u32(payload, 0); /* padding to 8 */
-	payload_u64(payload, (uint64_t)options->boot_time);
-	payload_u64(payload, options->perf_frequency);
-	payload_u64(payload, (uint64_t)options->start_time);
-	payload_u32(payload, (uint32_t)options->clock);
-	payload_u32(payload, options->buffers_lost);
+	etw_payload_u32(payload, options->buffer_size);
+	etw_payload_u8(payload, options->os_major);
+	etw_payload_u8(payload, options->os_minor);
+	etw_payload_u8(payload, 1);
+	etw_payload_u8(payload, 5);
+	etw_payload_u32(payload, options->os_build);
+	etw_payload_u32(payload, options->processors);
+	etw_payload_u64(payload, (uint64_t)end_time);
+	etw_payload_u32(payload, 156250); /* TimerResolution */
+	etw_payload_u32(payload, options->maximum_file_mb);
+	etw_payload_u32(payload, options->log_file_mode);
+	etw_payload_u32(payload, ending ? ending->buffers_written : 1);
+	etw_payload_u32(payload, 1); /* StartBuffers */
+	etw_payload_u32(payload, options->pointer_size);
+	etw_payload_u32(payload, options->events_lost);
+	etw_payload_u32(payload, options->cpu_mhz);
+	etw_payload_pointer(payload, 0);
+	etw_payload_pointer(payload, 0);
+	etw_payload_u32(payload, (uint32_t)options->bias_minutes);
+	etw_payload_bytes(payload, options->time_zone_rest, sizeof options->time_zone_rest);
+	etw_payload_u32(payload, 0); /* padding to 8 */
+	etw_payload_u64(payload, (uint64_t)options->boot_time);
+	etw_payload_u64(payload, options->perf_frequency);
+	etw_payload_u64(payload, (uint64_t)options->start_time);
+	etw_payload_u32(payload, (uint32_t)options->clock);
+	etw_payload_u32(payload, options->buffers_lost);
 	if (session_name && file_name) {
-		payload_wstring(payload, session_name);
-		payload_wstring(payload, file_name);
+		etw_payload_wstring(payload, session_name);
+		etw_payload_wstring(payload, file_name);
 	}
 }
 

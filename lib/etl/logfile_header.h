@@ -13,10 +13,10 @@
 #include "lib/source/clock.h"
 #include "lib/source/payload.h"
 
-enum { LOGFILE_TIME_ZONE_REST = 168 }; /* bytes of TIME_ZONE_INFORMATION behind its Bias */
+enum { ETW_LOGFILE_TIME_ZONE_REST = 168 }; /* bytes of TIME_ZONE_INFORMATION behind its Bias */
 
 /* What a recording says about itself. Zero-initialised fields take the value behind the colon. */
-struct etl_writer_options {
+struct etw_writer_options {
 	uint8_t pointer_size;        /* of the traced kernel and of records that do not say: 8 */
 	uint16_t processors;         /* 1 */
 	uint32_t buffer_size;        /* bytes, a multiple of 8: 65536 */
@@ -26,19 +26,19 @@ struct etl_writer_options {
 	bool unclosed; /* leave end time and number of buffers as a session that was not stopped
 			  does */
 
-	enum clock_type clock;   /* CLOCK_QPC */
-	uint64_t perf_frequency; /* ticks per second of the performance counter: 10,000,000 */
-	uint32_t cpu_mhz;        /* 2400 */
-	int64_t start_raw;       /* T0, the raw time of the header record: 0 */
-	int64_t start_time;      /* the same moment, 100 ns since 1601 UTC: 2024-05-14 07:00 */
-	int64_t end_time;        /* likewise: that of the latest record */
-	int64_t boot_time;       /* likewise: an hour before the start */
-	int32_t bias_minutes;    /* UTC = local time + bias: 0 */
+	enum etw_clock_type clock; /* ETW_CLOCK_QPC */
+	uint64_t perf_frequency;   /* ticks per second of the performance counter: 10,000,000 */
+	uint32_t cpu_mhz;          /* 2400 */
+	int64_t start_raw;         /* T0, the raw time of the header record: 0 */
+	int64_t start_time;        /* the same moment, 100 ns since 1601 UTC: 2024-05-14 07:00 */
+	int64_t end_time;          /* likewise: that of the latest record */
+	int64_t boot_time;         /* likewise: an hour before the start */
+	int32_t bias_minutes;      /* UTC = local time + bias: 0 */
 	/* names and rules of standard and daylight saving time, as in the header of the session: no
 	   names, and no daylight saving time */
-	uint8_t time_zone_rest[LOGFILE_TIME_ZONE_REST];
+	uint8_t time_zone_rest[ETW_LOGFILE_TIME_ZONE_REST];
 
-	const char *session_name; /* UTF-8: empty; borrowed until etl_writer_open() returns */
+	const char *session_name; /* UTF-8: empty; borrowed until etw_writer_open() returns */
 	const char *file_name;    /* likewise */
 	uint32_t log_file_mode;   /* 1, sequential; the bit for compression is added */
 	uint32_t maximum_file_mb; /* 0 */
@@ -62,7 +62,7 @@ struct logfile_ending {
  * Adds the header. ending NULL: as long as the session runs. The names are UTF-8; both NULL leaves
  * them out: what stands before them has the same size at the beginning and at the end.
  */
-void logfile_header_build(struct payload *payload, const struct etl_writer_options *options,
+void logfile_header_build(struct etw_payload *payload, const struct etw_writer_options *options,
 			  const struct logfile_ending *ending, const char *session_name,
 			  const char *file_name);
 
@@ -89,8 +89,8 @@ bool logfile_header_change(uint8_t *payload, size_t size, uint8_t pointer_size,
 			   const struct logfile_changes *changes);
 
 /* options with all defaults filled in. */
-uint64_t logfile_ticks_per_second(const struct etl_writer_options *options);
-int64_t logfile_raw_time(const struct etl_writer_options *options,
+uint64_t logfile_ticks_per_second(const struct etw_writer_options *options);
+int64_t logfile_raw_time(const struct etw_writer_options *options,
 			 uint64_t ns); /* after the start */
 
 #endif

@@ -31,16 +31,16 @@ enum { BUFFER_TYPE = 0x36 /* in its header */ };
 /* ---- one buffer ---- */
 
 struct copy {
-	struct etl_mirror *mirror;
-	struct etl_file *input;
-	const struct etl_mirror_visitor *visitor;
-	const struct etl_buffer *buffer; /* the present one */
+	struct etw_mirror *mirror;
+	struct etw_file *input;
+	const struct etw_mirror_visitor *visitor;
+	const struct etw_buffer *buffer; /* the present one */
 	uint32_t limit;                  /* of a piece */
 	bool merged;                     /* not the first input */
 };
 
 /* Begins the piece of a buffer that is changed from an offset on. */
-static bool begin_piece(struct copy *copy, uint32_t up_to, struct error *err)
+static bool begin_piece(struct copy *copy, uint32_t up_to, struct etw_error *err)
 {
 	struct mirror_piece *piece = &copy->mirror->piece;
 
@@ -71,22 +71,23 @@ static void start_counting(struct copy *copy)
 }
 
 /* Adds a record to the piece, if there is one; else it is only counted. */
-static bool add_record(struct copy *copy, const struct event_record *record, const uint8_t *bytes,
-		       size_t size, struct error *err)
+static bool add_record(struct copy *copy, const struct etw_record *record, const uint8_t *bytes,
+		       size_t size, struct etw_error *err)
 {
 	struct mirror_piece *piece = &copy->mirror->piece;
 	uint32_t padded = (uint32_t)(size + 7) & ~7U;
 
-	if (size < ETL_RECORD_SIZE_MIN || size > UINT16_MAX) {
-		return error_set(err, ERROR_LIMIT, "a record of %zu bytes cannot be stored", size);
+	if (size < ETW_RECORD_SIZE_MIN || size > UINT16_MAX) {
+		return error_set(err, ETW_ERROR_LIMIT, "a record of %zu bytes cannot be stored",
+				 size);
 	}
-	if (piece->used > ETL_BUFFER_HEADER_SIZE &&
+	if (piece->used > ETW_BUFFER_HEADER_SIZE &&
 	    (piece->used > copy->limit || padded > copy->limit - piece->used)) {
 		if (!mirror_write(copy->mirror, err)) {
 			return false;
 		}
 		start_counting(copy);
-		if (!begin_piece(copy, ETL_BUFFER_HEADER_SIZE, err)) {
+		if (!begin_piece(copy, ETW_BUFFER_HEADER_SIZE, err)) {
 			return false;
 		}
 	}
@@ -108,13 +109,13 @@ static bool is_first(const struct copy *copy, const struct etl_walk *walk)
 	return walk->record.index == 0 && copy->buffer->sequence == 0;
 }
 
-static bool copy_record(struct copy *copy, const struct etl_walk *walk, struct error *err)
+static bool copy_record(struct copy *copy, const struct etl_walk *walk, struct etw_error *err)
 {
-	const struct etl_mirror_visitor *visitor = copy->visitor;
-	struct etl_mirror_counts *counts = &copy->mirror->counts;
+	const struct etw_mirror_visitor *visitor = copy->visitor;
+	struct etw_mirror_counts *counts = &copy->mirror->counts;
 	uint32_t at = etl_walk_record_at(walk);
-	struct etl_mirror_bytes bytes = { copy->buffer->bytes + at, walk->record_size };
-	enum etl_mirror_action action = ETL_MIRROR_KEEP;
+	struct etw_mirror_bytes bytes = { copy->buffer->bytes + at, walk->record_size };
+	enum etw_mirror_action action = ETW_MIRROR_KEEP;
 
 	if (copy->merged && is_first(copy, walk)) {
 		return begin_piece(copy, at, err);
@@ -122,14 +123,14 @@ static bool copy_record(struct copy *copy, const struct etl_walk *walk, struct e
 	if (visitor->decide) {
 		action = visitor->decide(visitor->context, &walk->record, &bytes);
 	}
-	if (action == ETL_MIRROR_STOP) {
-		return error_set(err, ERROR_FORMAT, "the copy was stopped");
+	if (action == ETW_MIRROR_STOP) {
+		return error_set(err, ETW_ERROR_FORMAT, "the copy was stopped");
 	}
-	if (action == ETL_MIRROR_DROP && !is_first(copy, walk)) {
+	if (action == ETW_MIRROR_DROP && !is_first(copy, walk)) {
 		counts->dropped++;
 		return begin_piece(copy, at, err);
 	}
-	if (action == ETL_MIRROR_REPLACE) {
+	if (action == ETW_MIRROR_REPLACE) {
 		counts->replaced++;
 		if (!begin_piece(copy, at, err)) {
 			return false;
@@ -148,19 +149,19 @@ static uint32_t limit_of(const struct copy *copy)
 }
 
 /* Whether the reader used the buffer up to the end that its header states. */
-static bool is_whole(const struct etl_buffer *buffer, const struct etl_walk *walk)
+static bool is_whole(const struct etw_buffer *buffer, const struct etl_walk *walk)
 {
 	return !walk->stopped && buffer->place.end == buffer->header.end &&
 	       buffer->place.disk_size == buffer->header.size_bytes;
 }
 
-static bool copy_buffer(struct copy *copy, const struct etl_buffer *buffer,
-			struct etl_so_far *so_far, struct etl_damage *damage, struct error *err)
+static bool copy_buffer(struct copy *copy, const struct etw_buffer *buffer,
+			struct etw_so_far *so_far, struct etw_damage *damage, struct etw_error *err)
 {
-	static const struct kernel_choice none;
-	struct etl_mirror *mirror = copy->mirror;
-	bool same_form = mirror->form.packing == ETL_AS_READ ||
-			 (mirror->form.packing == ETL_COMPRESSED) == buffer->header.compressed;
+	static const struct etw_kernel_choice none;
+	struct etw_mirror *mirror = copy->mirror;
+	bool same_form = mirror->form.packing == ETW_AS_READ ||
+			 (mirror->form.packing == ETW_COMPRESSED) == buffer->header.compressed;
 	struct mirror_piece *piece = &mirror->piece;
 	struct etl_walk walk;
 	bool done = false;
@@ -190,16 +191,16 @@ static bool copy_buffer(struct copy *copy, const struct etl_buffer *buffer,
 	/* What may follow the last record is filler, or damaged. */
 	end = piece->whole || walk.at > buffer->place.end ? buffer->place.end : walk.at;
 	return begin_piece(copy, end, err) &&
-	       ((piece->used == ETL_BUFFER_HEADER_SIZE && !piece->whole) ||
+	       ((piece->used == ETW_BUFFER_HEADER_SIZE && !piece->whole) ||
 		mirror_write_or_join(mirror, err));
 }
 
 /* A buffer of a type that has no records, which is nothing that a callback could look at. */
-static bool copy_without_records(struct copy *copy, const struct etl_buffer *buffer,
-				 struct error *err)
+static bool copy_without_records(struct copy *copy, const struct etw_buffer *buffer,
+				 struct etw_error *err)
 {
 	bool whole = buffer->place.disk_size == buffer->header.size_bytes &&
-		     buffer->header.size_bytes <= ETL_BUFFER_MAX &&
+		     buffer->header.size_bytes <= ETW_BUFFER_MAX &&
 		     (buffer->header.type == ETL_BUFFER_EMPTY_MARKER ||
 		      buffer->header.type == ETL_BUFFER_DEBUG_INFO);
 	bool done;
@@ -210,12 +211,12 @@ static bool copy_without_records(struct copy *copy, const struct etl_buffer *buf
 
 /* ---- a mirror ---- */
 
-struct etl_mirror *etl_mirror_open(const char *path, struct etl_mirror_form form,
-				   struct etl_file *const *inputs, size_t input_count,
-				   struct error *err)
+struct etw_mirror *etw_mirror_open(const char *path, struct etw_mirror_form form,
+				   struct etw_file *const *inputs, size_t input_count,
+				   struct etw_error *err)
 {
-	struct etl_mirror *mirror = calloc(1, sizeof *mirror);
-	bool named = path && !etl_output_is_standard(path);
+	struct etw_mirror *mirror = calloc(1, sizeof *mirror);
+	bool named = path && !etw_output_is_standard(path);
 
 	if (!mirror) {
 		error_no_memory(err, "a recording");
@@ -225,7 +226,7 @@ struct etl_mirror *etl_mirror_open(const char *path, struct etl_mirror_form form
 	mirror->inputs = inputs;
 	mirror->input_count = input_count;
 	for (size_t i = 1; i < input_count; i++) {
-		if (!etl_mirror_fits(inputs[0], inputs[i], err)) {
+		if (!etw_mirror_fits(inputs[0], inputs[i], err)) {
 			goto fail;
 		}
 	}
@@ -237,14 +238,14 @@ struct etl_mirror *etl_mirror_open(const char *path, struct etl_mirror_form form
 	return mirror;
 
 fail:
-	etl_mirror_close(mirror);
+	etw_mirror_close(mirror);
 	return NULL;
 }
 
 /* Goes on with the buffer that the visitor requests next. False: there is none. */
-static bool seek(const struct etl_mirror_visitor *visitor, struct etl_file *input,
-		 struct etl_scan *scan, struct etl_mirror_place *at, struct etl_so_far *so_far,
-		 struct etl_damage *damage)
+static bool seek(const struct etw_mirror_visitor *visitor, struct etw_file *input,
+		 struct etw_scan *scan, struct etw_mirror_place *at, struct etw_so_far *so_far,
+		 struct etw_damage *damage)
 {
 	const uint64_t expected = at->offset;
 
@@ -256,30 +257,30 @@ static bool seek(const struct etl_mirror_visitor *visitor, struct etl_file *inpu
 	}
 	so_far->records = at->records;
 	if (at->offset != expected) {
-		etl_scan_done(scan);
-		etl_file_scan(input, scan, damage, at->offset, at->buffers);
+		etw_scan_done(scan);
+		etw_file_scan(input, scan, damage, at->offset, at->buffers);
 	}
 	return true;
 }
 
-bool etl_mirror_copy(struct etl_mirror *mirror, struct etl_file *input,
-		     const struct etl_mirror_visitor *visitor, struct etl_damage *damage,
-		     struct error *err)
+bool etw_mirror_copy(struct etw_mirror *mirror, struct etw_file *input,
+		     const struct etw_mirror_visitor *visitor, struct etw_damage *damage,
+		     struct etw_error *err)
 {
 	struct copy copy = {
 		.mirror = mirror, .input = input, .visitor = visitor, .merged = mirror->begun
 	};
-	struct etl_so_far so_far = { 0 };
-	struct etl_mirror_place at = { 0 };
-	struct etl_scan scan;
-	struct etl_buffer buffer;
-	enum etl_step step = ETL_STEP_END;
+	struct etw_so_far so_far = { 0 };
+	struct etw_mirror_place at = { 0 };
+	struct etw_scan scan;
+	struct etw_buffer buffer;
+	enum etw_step step = ETW_STEP_END;
 	bool good = true;
 
 	mirror->begun = true;
-	etl_file_scan(input, &scan, damage, 0, 0);
+	etw_file_scan(input, &scan, damage, 0, 0);
 	while (good && seek(visitor, input, &scan, &at, &so_far, damage) &&
-	       (step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+	       (step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
 		if (!buffer.bytes) {
 			good = copy_without_records(&copy, &buffer, err);
 		} else if (!etl_buffer_is_plausible(input, &buffer, &so_far)) {
@@ -287,66 +288,66 @@ bool etl_mirror_copy(struct etl_mirror *mirror, struct etl_file *input,
 		} else {
 			good = copy_buffer(&copy, &buffer, &so_far, damage, err);
 		}
-		at = (struct etl_mirror_place){ buffer.place.offset + buffer.place.disk_size,
+		at = (struct etw_mirror_place){ buffer.place.offset + buffer.place.disk_size,
 						buffer.sequence + 1, so_far.records };
 		if (visitor->on_buffer) {
 			visitor->on_buffer(visitor->buffer_context, at.offset);
 		}
 	}
-	etl_scan_done(&scan);
-	good = good && step != ETL_STEP_FAILED && mirror_flush(mirror, err);
+	etw_scan_done(&scan);
+	good = good && step != ETW_STEP_FAILED && mirror_flush(mirror, err);
 	if (good && !visitor->seek) {
-		etl_check_count(input, at.buffers, damage);
+		etw_check_count(input, at.buffers, damage);
 	}
 	return good;
 }
 
-bool etl_mirror_output_failed(const struct etl_mirror *mirror)
+bool etw_mirror_output_failed(const struct etw_mirror *mirror)
 {
 	return mirror->output_failed;
 }
 
-struct etl_writer *etl_mirror_writer(struct etl_mirror *mirror)
+struct etw_writer *etw_mirror_writer(struct etw_mirror *mirror)
 {
 	return mirror->writer;
 }
 
-static bool finish(struct etl_mirror *mirror, struct error *err)
+static bool finish(struct etw_mirror *mirror, struct etw_error *err)
 {
 	if (!mirror->writer) {
-		return error_set(err, ERROR_FORMAT, "there is nothing to write");
+		return error_set(err, ETW_ERROR_FORMAT, "there is nothing to write");
 	}
 	etl_writer_flush(mirror->writer);
 	mirror->counts.buffers = etl_writer_buffers(mirror->writer);
 	if (!mirror_header_store(mirror, etl_writer_first_buffer(mirror->writer), false, err) ||
-	    !etl_writer_finish(mirror->writer, err)) {
+	    !etw_writer_finish(mirror->writer, err)) {
 		return false;
 	}
 	if (!mirror->file.path) {
 		return true;
 	}
-	etl_writer_close(mirror->writer);
+	etw_writer_close(mirror->writer);
 	mirror->writer = NULL;
 	return replacement_finish(&mirror->file, err);
 }
 
-bool etl_mirror_finish(struct etl_mirror *mirror, struct error *err)
+bool etw_mirror_finish(struct etw_mirror *mirror, struct etw_error *err)
 {
 	return finish(mirror, err) ||
 	       (mirror->file.path ? error_prefix(err, "%s", mirror->file.path) : false);
 }
 
-void etl_mirror_counts(const struct etl_mirror *mirror, struct etl_mirror_counts *counts)
+void etw_mirror_counts(const struct etw_mirror *mirror, struct etw_mirror_counts *counts)
 {
 	*counts = mirror->counts;
 }
 
-const uint8_t *etl_mirror_bytes(const struct etl_mirror *mirror, size_t *size)
+const uint8_t *etw_mirror_bytes(const struct etw_mirror *mirror, size_t *size)
 {
 	return etl_writer_bytes(mirror->writer, size);
 }
 
-void etl_mirror_close(struct etl_mirror *mirror)
+void etw_mirror_close(struct etw_mirror *mirror)
 {
 	if (!mirror) {
 		return;
@@ -356,7 +357,7 @@ void etl_mirror_close(struct etl_mirror *mirror)
 		mirror_piece_done(&mirror->packs[i].piece);
 		free(mirror->packs[i].packed.bytes);
 	}
-	etl_writer_close(mirror->writer);
+	etw_writer_close(mirror->writer);
 	replacement_done(&mirror->file);
 	mirror_piece_done(&mirror->piece);
 	for (size_t i = 0; mirror->pending && i < MIRROR_PENDING_MOST; i++) {

@@ -8,50 +8,50 @@
 
 enum { RECORD_TIME = 0x10 /* of the raw time in a SYSTEM header */ };
 
-bool etl_mirror_fits(const struct etl_file *a, const struct etl_file *b, struct error *err)
+bool etw_mirror_fits(const struct etw_file *a, const struct etw_file *b, struct etw_error *err)
 {
-	const struct etl_header *x = &a->header, *y = &b->header;
-	const struct source_clock *p = &a->format.clock, *q = &b->format.clock;
+	const struct etw_header *x = &a->header, *y = &b->header;
+	const struct etw_source_clock *p = &a->format.clock, *q = &b->format.clock;
 
 	if (x->pointer_size != y->pointer_size) {
-		return error_set(err, ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
 				 "it has pointers of %" PRIu32 " bytes, not of %" PRIu32,
 				 y->pointer_size, x->pointer_size);
 	}
 	if (x->clock_type != y->clock_type) {
-		return error_set(err, ERROR_UNSUPPORTED, "it has another clock: %s, not %s",
-				 clock_type_name(q->type), clock_type_name(p->type));
+		return error_set(err, ETW_ERROR_UNSUPPORTED, "it has another clock: %s, not %s",
+				 etw_clock_type_name(q->type), etw_clock_type_name(p->type));
 	}
 	if (p->frequency != q->frequency) {
-		return error_set(err, ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
 				 "it has a clock of %" PRIu64 " ticks per second, not %" PRIu64,
 				 q->frequency, p->frequency);
 	}
 	if (x->boot_time != y->boot_time) {
 		return error_set(
-			err, ERROR_UNSUPPORTED,
+			err, ETW_ERROR_UNSUPPORTED,
 			"it is of another machine, or of another boot of it: the boot times "
 			"are %" PRIu64 " s apart",
-			(time_between(x->boot_time, y->boot_time) +
-			 time_between(y->boot_time, x->boot_time)) /
+			(etw_time_between(x->boot_time, y->boot_time) +
+			 etw_time_between(y->boot_time, x->boot_time)) /
 				10000000);
 	}
 	return true;
 }
 
-static bool are_of_one_session(const struct etl_header *a, const struct etl_header *b)
+static bool are_of_one_session(const struct etw_header *a, const struct etw_header *b)
 {
 	return a->start_time == b->start_time && a->raw_time == b->raw_time &&
 	       strcmp(a->logger_name, b->logger_name) == 0;
 }
 
 /* Of the parts of a session, such as --split makes, as of the files of one recording. */
-static uint32_t merged_losses(const struct etl_mirror *mirror, bool of_buffers)
+static uint32_t merged_losses(const struct etw_mirror *mirror, bool of_buffers)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < mirror->input_count; i++) {
-		const struct etl_header *first = &mirror->inputs[i]->header;
+		const struct etw_header *first = &mirror->inputs[i]->header;
 		struct etl_losses losses = { 0 };
 		bool counted = false;
 
@@ -59,7 +59,7 @@ static uint32_t merged_losses(const struct etl_mirror *mirror, bool of_buffers)
 			counted = are_of_one_session(&mirror->inputs[j]->header, first);
 		}
 		for (size_t j = i; j < mirror->input_count && !counted; j++) {
-			const struct etl_header *part = &mirror->inputs[j]->header;
+			const struct etw_header *part = &mirror->inputs[j]->header;
 
 			if (are_of_one_session(first, part)) {
 				etl_losses_add(&losses,
@@ -71,9 +71,9 @@ static uint32_t merged_losses(const struct etl_mirror *mirror, bool of_buffers)
 	return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
 }
 
-void mirror_header_merge(struct etl_mirror *mirror)
+void mirror_header_merge(struct etw_mirror *mirror)
 {
-	const struct etl_header *first = &mirror->inputs[0]->header;
+	const struct etw_header *first = &mirror->inputs[0]->header;
 	struct logfile_changes *header = &mirror->header;
 
 	*header = (struct logfile_changes){
@@ -87,7 +87,7 @@ void mirror_header_merge(struct etl_mirror *mirror)
 	};
 	mirror->start_raw = first->raw_time;
 	for (size_t i = 1; i < mirror->input_count; i++) {
-		const struct etl_header *next = &mirror->inputs[i]->header;
+		const struct etw_header *next = &mirror->inputs[i]->header;
 
 		if (next->start_time < header->start_time) {
 			header->start_time = next->start_time;
@@ -104,26 +104,26 @@ void mirror_header_merge(struct etl_mirror *mirror)
 		}
 		header->log_file_mode |= next->mode & MIRROR_COMPRESSED;
 	}
-	if (mirror->form.packing == ETL_PLAIN) {
+	if (mirror->form.packing == ETW_PLAIN) {
 		header->log_file_mode &= ~(uint32_t)MIRROR_COMPRESSED;
-	} else if (mirror->form.packing == ETL_COMPRESSED) {
+	} else if (mirror->form.packing == ETW_COMPRESSED) {
 		header->log_file_mode |= MIRROR_COMPRESSED;
 	}
 }
 
-bool mirror_header_find(struct etl_mirror *mirror, const uint8_t *bytes, uint32_t size,
-			struct error *err)
+bool mirror_header_find(struct etw_mirror *mirror, const uint8_t *bytes, uint32_t size,
+			struct etw_error *err)
 {
 	/* The layout is that of the record's own pointer size, not of one that was asked for. */
-	struct etl_format format = mirror->inputs[0]->format;
+	struct etw_format format = mirror->inputs[0]->format;
 	struct etl_walk walk;
 
 	format.classic_pointer_size = 0;
 	etl_walk_start(&walk, &format, bytes, size, 0, 0);
-	if (!etl_walk_next(&walk) || walk.record.type != RECORD_SYSTEM ||
-	    walk.record.kernel_group != KERNEL_GROUP_EVENT_TRACE ||
-	    walk.record.opcode != KERNEL_OPCODE_EVENT_TRACE_HEADER) {
-		return error_set(err, ERROR_FORMAT, "its first record is no logfile header");
+	if (!etl_walk_next(&walk) || walk.record.type != ETW_RECORD_SYSTEM ||
+	    walk.record.kernel_group != ETW_KERNEL_GROUP_EVENT_TRACE ||
+	    walk.record.opcode != ETW_KERNEL_OPCODE_EVENT_TRACE_HEADER) {
+		return error_set(err, ETW_ERROR_FORMAT, "its first record is no logfile header");
 	}
 	mirror->header_payload = (size_t)(walk.record.payload - bytes);
 	mirror->header_payload_size = walk.record.payload_size;
@@ -132,16 +132,17 @@ bool mirror_header_find(struct etl_mirror *mirror, const uint8_t *bytes, uint32_
 }
 
 /* That of the inputs, or of a later record that was added; 0 for a session that was not stopped. */
-static int64_t end_time(const struct etl_mirror *mirror)
+static int64_t end_time(const struct etw_mirror *mirror)
 {
 	int64_t latest = etl_writer_latest_raw(mirror->writer);
-	int64_t added = clock_time(&mirror->inputs[0]->format.clock, latest);
+	int64_t added = etw_clock_time(&mirror->inputs[0]->format.clock, latest);
 	int64_t end = mirror->header.end_time;
 
 	return end != 0 && latest > mirror->start_raw && added > end ? added : end;
 }
 
-bool mirror_header_store(struct etl_mirror *mirror, uint8_t *bytes, bool running, struct error *err)
+bool mirror_header_store(struct etw_mirror *mirror, uint8_t *bytes, bool running,
+			 struct etw_error *err)
 {
 	struct logfile_changes header = mirror->header;
 
@@ -149,8 +150,8 @@ bool mirror_header_store(struct etl_mirror *mirror, uint8_t *bytes, bool running
 	header.end_time = running ? 0 : end_time(mirror);
 	if (!logfile_header_change(bytes + mirror->header_payload, mirror->header_payload_size,
 				   mirror->header_pointer_size, &header)) {
-		return error_set(err, ERROR_FORMAT, "its logfile header is too short");
+		return error_set(err, ETW_ERROR_FORMAT, "its logfile header is too short");
 	}
-	store_u64(bytes + ETL_BUFFER_HEADER_SIZE + RECORD_TIME, (uint64_t)mirror->start_raw);
+	store_u64(bytes + ETW_BUFFER_HEADER_SIZE + RECORD_TIME, (uint64_t)mirror->start_raw);
 	return true;
 }

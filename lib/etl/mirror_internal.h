@@ -27,7 +27,7 @@ struct mirror_block {
 	size_t capacity;
 };
 
-bool mirror_reserve(struct mirror_block *block, size_t size, struct error *err);
+bool mirror_reserve(struct mirror_block *block, size_t size, struct etw_error *err);
 
 /* ---- a buffer of the result ---- */
 
@@ -38,7 +38,7 @@ struct mirror_times {
 };
 
 struct mirror_piece {
-	struct etl_buffer from;    /* the buffer whose header it has; its bytes are not used */
+	struct etw_buffer from;    /* the buffer whose header it has; its bytes are not used */
 	struct mirror_block block; /* header and records */
 	uint32_t used;             /* bytes of them; 0: there is no piece */
 	uint64_t records;
@@ -46,7 +46,7 @@ struct mirror_piece {
 	bool whole;                /* nothing but the form of the buffer changes */
 };
 
-bool mirror_add_time(struct mirror_piece *piece, int64_t time, struct error *err);
+bool mirror_add_time(struct mirror_piece *piece, int64_t time, struct etw_error *err);
 void mirror_piece_done(struct mirror_piece *piece);
 
 /* A piece that is packed before it is written, perhaps by another thread. */
@@ -59,11 +59,11 @@ struct mirror_pack {
 
 /* ---- a mirror ---- */
 
-struct etl_mirror {
+struct etw_mirror {
 	bool standard_output;
 	struct replacement file; /* without a path: in memory, or to the standard output */
-	struct etl_mirror_form form;
-	struct etl_file *const *inputs; /* borrowed */
+	struct etw_mirror_form form;
+	struct etw_file *const *inputs; /* borrowed */
 	size_t input_count;
 	bool begun; /* the first copy has begun */
 	bool output_failed;
@@ -72,9 +72,9 @@ struct etl_mirror {
 	size_t header_payload;         /* offset in the first buffer … */
 	size_t header_payload_size;
 	uint8_t header_pointer_size;
-	struct etl_writer *writer; /* owned; NULL until the first buffer is complete */
-	struct etl_so_far written; /* as a reader of the result sees it */
-	struct etl_mirror_counts counts;
+	struct etw_writer *writer; /* owned; NULL until the first buffer is complete */
+	struct etw_so_far written; /* as a reader of the result sees it */
+	struct etw_mirror_counts counts;
 	struct mirror_piece piece;    /* of the buffer that is being copied */
 	struct mirror_block as_it_is; /* a buffer that keeps its bytes */
 	struct mirror_piece *pending; /* owned, NULL or MIRROR_PENDING_MOST; in the order in which
@@ -86,38 +86,38 @@ struct etl_mirror {
 };
 
 /* What a buffer may have when nothing else says: as much as buffers of this recording have. */
-uint32_t mirror_usual_size(const struct etl_mirror *mirror);
+uint32_t mirror_usual_size(const struct etw_mirror *mirror);
 
 /* ---- the header of the result (mirror_header.c) ---- */
 
-void mirror_header_merge(struct etl_mirror *mirror);
+void mirror_header_merge(struct etw_mirror *mirror);
 
 /* Finds the logfile header in the first buffer, which a reader has accepted. */
-bool mirror_header_find(struct etl_mirror *mirror, const uint8_t *bytes, uint32_t size,
-			struct error *err);
+bool mirror_header_find(struct etw_mirror *mirror, const uint8_t *bytes, uint32_t size,
+			struct etw_error *err);
 
 /* Stores the header of the result in the first buffer; running: as that of a session that has not
  * ended. */
-bool mirror_header_store(struct etl_mirror *mirror, uint8_t *bytes, bool running,
-			 struct error *err);
+bool mirror_header_store(struct etw_mirror *mirror, uint8_t *bytes, bool running,
+			 struct etw_error *err);
 
 /* ---- writing (mirror_out.c) ---- */
 
 /* Writes mirror->piece behind all that waits, or lets it be packed for that. */
-bool mirror_write(struct etl_mirror *mirror, struct error *err);
+bool mirror_write(struct etw_mirror *mirror, struct etw_error *err);
 
 /* The same, or keeps it to be joined with later ones. The piece is empty afterwards. */
-bool mirror_write_or_join(struct etl_mirror *mirror, struct error *err);
+bool mirror_write_or_join(struct etw_mirror *mirror, struct etw_error *err);
 
 /*
  * Writes a buffer with the bytes that it has in the input. *done: it could be. Otherwise it is to
  * be written as a piece.
  */
-bool mirror_write_as_it_is(struct etl_mirror *mirror, struct etl_file *input,
-			   const struct etl_buffer *buffer, uint64_t records, bool *done,
-			   struct error *err);
+bool mirror_write_as_it_is(struct etw_mirror *mirror, struct etw_file *input,
+			   const struct etw_buffer *buffer, uint64_t records, bool *done,
+			   struct etw_error *err);
 
 /* Writes the pieces that wait for others, and those that are being packed. */
-bool mirror_flush(struct etl_mirror *mirror, struct error *err);
+bool mirror_flush(struct etw_mirror *mirror, struct etw_error *err);
 
 #endif

@@ -32,7 +32,7 @@ enum {
 
 /* ---- memory ---- */
 
-bool mirror_reserve(struct mirror_block *block, size_t size, struct error *err)
+bool mirror_reserve(struct mirror_block *block, size_t size, struct etw_error *err)
 {
 	uint8_t *bytes;
 	size_t capacity = block->capacity ? block->capacity : MIRROR_USUAL_SIZE;
@@ -61,7 +61,7 @@ void mirror_piece_done(struct mirror_piece *piece)
 
 /* ---- one buffer ---- */
 
-bool mirror_add_time(struct mirror_piece *piece, int64_t time, struct error *err)
+bool mirror_add_time(struct mirror_piece *piece, int64_t time, struct etw_error *err)
 {
 	struct mirror_times *times = &piece->times;
 	int64_t *at = array_grow(times->at, &times->capacity, times->count, sizeof *at);
@@ -74,7 +74,7 @@ bool mirror_add_time(struct mirror_piece *piece, int64_t time, struct error *err
 	return true;
 }
 
-uint32_t mirror_usual_size(const struct etl_mirror *mirror)
+uint32_t mirror_usual_size(const struct etw_mirror *mirror)
 {
 	uint32_t stated = mirror->header.buffer_size;
 
@@ -82,13 +82,13 @@ uint32_t mirror_usual_size(const struct etl_mirror *mirror)
 }
 
 /* The size of a plain buffer on disk. */
-static uint32_t plain_size(const struct etl_mirror *mirror, const struct mirror_piece *piece)
+static uint32_t plain_size(const struct etw_mirror *mirror, const struct mirror_piece *piece)
 {
-	const struct etl_buffer_header *from = &piece->from.header;
+	const struct etw_buffer_header *from = &piece->from.header;
 	uint32_t standard = mirror->header.buffer_size;
 
 	if (!from->compressed && from->size_bytes >= piece->used &&
-	    from->size_bytes <= ETL_BUFFER_MAX) {
+	    from->size_bytes <= ETW_BUFFER_MAX) {
 		return from->size_bytes;
 	}
 	if (standard >= piece->used && standard <= MIRROR_STANDARD_MAX && standard % 8 == 0) {
@@ -97,16 +97,16 @@ static uint32_t plain_size(const struct etl_mirror *mirror, const struct mirror_
 	return (piece->used + 7) & ~7U;
 }
 
-static bool open_writer(struct etl_mirror *mirror, const struct mirror_piece *piece, uint32_t size,
-			struct error *err)
+static bool open_writer(struct etw_mirror *mirror, const struct mirror_piece *piece, uint32_t size,
+			struct etw_error *err)
 {
-	const struct etl_header *first = &mirror->inputs[0]->header;
+	const struct etw_header *first = &mirror->inputs[0]->header;
 	uint32_t processors = mirror->header.processors;
-	const struct etl_writer_options options = {
+	const struct etw_writer_options options = {
 		.pointer_size = first->pointer_size == 4 ? 4 : 8,
 		.processors = processors < UINT16_MAX ? (uint16_t)processors : UINT16_MAX,
 		.processor_index = processors > UINT8_MAX + 1,
-		.compressed = mirror->form.packing == ETL_COMPRESSED,
+		.compressed = mirror->form.packing == ETW_COMPRESSED,
 		.clock = mirror->inputs[0]->format.clock.type,
 		.perf_frequency = mirror->inputs[0]->format.clock.perf_frequency,
 		.cpu_mhz = first->cpu_mhz,
@@ -131,9 +131,9 @@ static bool open_writer(struct etl_mirror *mirror, const struct mirror_piece *pi
 }
 
 /* Whether all could be written so far. */
-static bool is_written(struct etl_mirror *mirror, struct error *err)
+static bool is_written(struct etw_mirror *mirror, struct etw_error *err)
 {
-	if (etl_writer_good(mirror->writer, err)) {
+	if (etw_writer_good(mirror->writer, err)) {
 		return true;
 	}
 	mirror->output_failed = true;
@@ -141,18 +141,18 @@ static bool is_written(struct etl_mirror *mirror, struct error *err)
 }
 
 /* The place of a buffer that is written next: used bytes unpacked, size bytes in the file. */
-static struct etl_place place_of(const struct etl_mirror *mirror, uint32_t used, uint32_t size,
+static struct etw_place place_of(const struct etw_mirror *mirror, uint32_t used, uint32_t size,
 				 bool compressed)
 {
-	return (struct etl_place){
-		.offset = mirror->writer ? etl_writer_written(mirror->writer) : 0,
+	return (struct etw_place){
+		.offset = mirror->writer ? etw_writer_written(mirror->writer) : 0,
 		.disk_size = size,
 		.end = used,
 		.compressed = compressed,
 	};
 }
 
-static void count(struct etl_mirror *mirror, const struct etl_place *place, uint64_t records)
+static void count(struct etw_mirror *mirror, const struct etw_place *place, uint64_t records)
 {
 	etl_so_far_add(&mirror->written, place, records);
 	mirror->counts.records += records;
@@ -170,10 +170,11 @@ static void store_sizes(const struct mirror_piece *piece, uint8_t *bytes, uint32
 	store_u16(bytes + 0x34, flags);
 }
 
-static bool write_plain(struct etl_mirror *mirror, struct mirror_piece *piece, struct error *err)
+static bool write_plain(struct etw_mirror *mirror, struct mirror_piece *piece,
+			struct etw_error *err)
 {
 	uint32_t size = plain_size(mirror, piece);
-	struct etl_place place = place_of(mirror, piece->used, size, false);
+	struct etw_place place = place_of(mirror, piece->used, size, false);
 
 	store_sizes(piece, piece->block.bytes, size,
 		    piece->from.header.flags & (uint16_t)~FLAG_COMPRESSED);
@@ -192,24 +193,24 @@ static void pack(struct job *job)
 {
 	struct mirror_pack *pack = (struct mirror_pack *)(void *)job;
 
-	pack->size = ETL_BUFFER_HEADER_SIZE +
-		     (uint32_t)etl_compress(pack->piece.block.bytes + ETL_BUFFER_HEADER_SIZE,
-					    pack->piece.used - ETL_BUFFER_HEADER_SIZE,
-					    pack->packed.bytes + ETL_BUFFER_HEADER_SIZE);
+	pack->size = ETW_BUFFER_HEADER_SIZE +
+		     (uint32_t)etl_compress(pack->piece.block.bytes + ETW_BUFFER_HEADER_SIZE,
+					    pack->piece.used - ETW_BUFFER_HEADER_SIZE,
+					    pack->packed.bytes + ETW_BUFFER_HEADER_SIZE);
 }
 
 /* Writes a piece that was packed, unless it has to stay plain. */
-static bool write_packed(struct etl_mirror *mirror, struct mirror_pack *pack, struct error *err)
+static bool write_packed(struct etw_mirror *mirror, struct mirror_pack *pack, struct etw_error *err)
 {
 	struct mirror_piece *piece = &pack->piece;
-	struct etl_place place = place_of(mirror, piece->used, pack->size, true);
+	struct etw_place place = place_of(mirror, piece->used, pack->size, true);
 
 	if (pack->size >= piece->used ||
-	    !etl_packed_is_plausible(pack->size - ETL_BUFFER_HEADER_SIZE, piece->used) ||
+	    !etl_packed_is_plausible(pack->size - ETW_BUFFER_HEADER_SIZE, piece->used) ||
 	    !etl_so_far_admits(&mirror->written, &place, piece->records)) {
 		return write_plain(mirror, piece, err);
 	}
-	memcpy(pack->packed.bytes, piece->block.bytes, ETL_BUFFER_HEADER_SIZE);
+	memcpy(pack->packed.bytes, piece->block.bytes, ETW_BUFFER_HEADER_SIZE);
 	store_sizes(piece, pack->packed.bytes, pack->size,
 		    piece->from.header.flags | FLAG_COMPRESSED);
 	etl_writer_add_buffer(mirror->writer, pack->packed.bytes, pack->size, pack->size);
@@ -217,7 +218,7 @@ static bool write_packed(struct etl_mirror *mirror, struct mirror_pack *pack, st
 	return is_written(mirror, err);
 }
 
-static bool write_oldest_pack(struct etl_mirror *mirror, struct error *err)
+static bool write_oldest_pack(struct etw_mirror *mirror, struct etw_error *err)
 {
 	struct mirror_pack *pack = &mirror->packs[mirror->packs_written++ % MIRROR_PACKS];
 
@@ -225,7 +226,7 @@ static bool write_oldest_pack(struct etl_mirror *mirror, struct error *err)
 	return write_packed(mirror, pack, err);
 }
 
-static bool write_packs(struct etl_mirror *mirror, struct error *err)
+static bool write_packs(struct etw_mirror *mirror, struct etw_error *err)
 {
 	bool good = true;
 
@@ -236,17 +237,17 @@ static bool write_packs(struct etl_mirror *mirror, struct error *err)
 }
 
 /* Takes the piece, which is empty afterwards, and packs it or has it packed. */
-static bool begin_pack(struct etl_mirror *mirror, struct mirror_piece *piece, struct error *err)
+static bool begin_pack(struct etw_mirror *mirror, struct mirror_piece *piece, struct etw_error *err)
 {
 	struct mirror_pack *next = &mirror->packs[mirror->packs_begun % MIRROR_PACKS];
 	struct mirror_piece empty;
-	size_t body = piece->used - ETL_BUFFER_HEADER_SIZE;
+	size_t body = piece->used - ETW_BUFFER_HEADER_SIZE;
 
 	if (mirror->packs_begun - mirror->packs_written == MIRROR_PACKS &&
 	    !write_oldest_pack(mirror, err)) {
 		return false;
 	}
-	if (!mirror_reserve(&next->packed, ETL_BUFFER_HEADER_SIZE + etl_compress_bound(body),
+	if (!mirror_reserve(&next->packed, ETW_BUFFER_HEADER_SIZE + etl_compress_bound(body),
 			    err)) {
 		return false;
 	}
@@ -271,10 +272,11 @@ static bool begin_pack(struct etl_mirror *mirror, struct mirror_piece *piece, st
 /* ---- writing ---- */
 
 /* Writes a piece in the form that it is to have, behind those before it. */
-static bool write_piece(struct etl_mirror *mirror, struct mirror_piece *piece, struct error *err)
+static bool write_piece(struct etw_mirror *mirror, struct mirror_piece *piece,
+			struct etw_error *err)
 {
-	bool packed = mirror->form.packing == ETL_AS_READ ? piece->from.header.compressed :
-							    mirror->form.packing == ETL_COMPRESSED;
+	bool packed = mirror->form.packing == ETW_AS_READ ? piece->from.header.compressed :
+							    mirror->form.packing == ETW_COMPRESSED;
 
 	if (packed && mirror->writer) {
 		return begin_pack(mirror, piece, err);
@@ -282,13 +284,13 @@ static bool write_piece(struct etl_mirror *mirror, struct mirror_piece *piece, s
 	return write_packs(mirror, err) && write_plain(mirror, piece, err);
 }
 
-bool mirror_write_as_it_is(struct etl_mirror *mirror, struct etl_file *input,
-			   const struct etl_buffer *buffer, uint64_t records, bool *done,
-			   struct error *err)
+bool mirror_write_as_it_is(struct etw_mirror *mirror, struct etw_file *input,
+			   const struct etw_buffer *buffer, uint64_t records, bool *done,
+			   struct etw_error *err)
 {
-	const struct etl_place *from = &buffer->place;
+	const struct etw_place *from = &buffer->place;
 	uint32_t end = buffer->bytes ? from->end : from->disk_size;
-	struct etl_place place;
+	struct etw_place place;
 	const uint8_t *bytes = buffer->bytes;
 	size_t size = from->end, got;
 
@@ -309,7 +311,7 @@ bool mirror_write_as_it_is(struct etl_mirror *mirror, struct etl_file *input,
 			return false;
 		}
 		if (got < size) {
-			return error_set(err, ERROR_SYSTEM, "has become shorter");
+			return error_set(err, ETW_ERROR_SYSTEM, "has become shorter");
 		}
 		bytes = mirror->as_it_is.bytes;
 	}
@@ -363,7 +365,7 @@ static bool is_of_the_same(const struct mirror_piece *a, const struct mirror_pie
 }
 
 /* The piece that waits for more of the same; pending_count: none. */
-static size_t find_pending(const struct etl_mirror *mirror, const struct mirror_piece *piece)
+static size_t find_pending(const struct etw_mirror *mirror, const struct mirror_piece *piece)
 {
 	size_t i = 0;
 
@@ -373,11 +375,11 @@ static size_t find_pending(const struct etl_mirror *mirror, const struct mirror_
 	return i;
 }
 
-static bool can_join(const struct etl_mirror *mirror, size_t at, const struct mirror_piece *piece)
+static bool can_join(const struct etw_mirror *mirror, size_t at, const struct mirror_piece *piece)
 {
 	const struct mirror_piece *before = &mirror->pending[at];
 
-	if (piece->used - ETL_BUFFER_HEADER_SIZE > mirror_usual_size(mirror) - before->used ||
+	if (piece->used - ETW_BUFFER_HEADER_SIZE > mirror_usual_size(mirror) - before->used ||
 	    before->times.at[before->times.count - 1] > piece->times.at[0]) {
 		return false;
 	}
@@ -389,10 +391,11 @@ static bool can_join(const struct etl_mirror *mirror, size_t at, const struct mi
 	return true;
 }
 
-static bool join(struct mirror_piece *before, const struct mirror_piece *piece, struct error *err)
+static bool join(struct mirror_piece *before, const struct mirror_piece *piece,
+		 struct etw_error *err)
 {
 	enum { TIME_STAMP = 0x10 };
-	uint32_t size = piece->used - ETL_BUFFER_HEADER_SIZE;
+	uint32_t size = piece->used - ETW_BUFFER_HEADER_SIZE;
 
 	if (!mirror_reserve(&before->block, (size_t)before->used + size, err)) {
 		return false;
@@ -402,7 +405,7 @@ static bool join(struct mirror_piece *before, const struct mirror_piece *piece, 
 			return false;
 		}
 	}
-	memcpy(before->block.bytes + before->used, piece->block.bytes + ETL_BUFFER_HEADER_SIZE,
+	memcpy(before->block.bytes + before->used, piece->block.bytes + ETW_BUFFER_HEADER_SIZE,
 	       size);
 	/* When the buffer was written. */
 	memcpy(before->block.bytes + TIME_STAMP, piece->block.bytes + TIME_STAMP, 8);
@@ -413,7 +416,7 @@ static bool join(struct mirror_piece *before, const struct mirror_piece *piece, 
 }
 
 /* Writes the first pieces of those that wait. */
-static bool write_pending(struct etl_mirror *mirror, size_t count, struct error *err)
+static bool write_pending(struct etw_mirror *mirror, size_t count, struct etw_error *err)
 {
 	bool good = true;
 
@@ -431,17 +434,17 @@ static bool write_pending(struct etl_mirror *mirror, size_t count, struct error 
 	return good;
 }
 
-static bool write_all_pending(struct etl_mirror *mirror, struct error *err)
+static bool write_all_pending(struct etw_mirror *mirror, struct etw_error *err)
 {
 	return write_pending(mirror, mirror->pending_count, err);
 }
 
-bool mirror_flush(struct etl_mirror *mirror, struct error *err)
+bool mirror_flush(struct etw_mirror *mirror, struct etw_error *err)
 {
 	return write_all_pending(mirror, err) && write_packs(mirror, err);
 }
 
-bool mirror_write(struct etl_mirror *mirror, struct error *err)
+bool mirror_write(struct etw_mirror *mirror, struct etw_error *err)
 {
 	bool good = write_all_pending(mirror, err) && write_piece(mirror, &mirror->piece, err);
 
@@ -450,7 +453,7 @@ bool mirror_write(struct etl_mirror *mirror, struct error *err)
 }
 
 /* Lets the piece wait, behind the others. */
-static bool wait_for_more(struct etl_mirror *mirror, struct error *err)
+static bool wait_for_more(struct etw_mirror *mirror, struct etw_error *err)
 {
 	struct mirror_piece *pending, empty;
 
@@ -470,7 +473,7 @@ static bool wait_for_more(struct etl_mirror *mirror, struct error *err)
 	return true;
 }
 
-bool mirror_write_or_join(struct etl_mirror *mirror, struct error *err)
+bool mirror_write_or_join(struct etw_mirror *mirror, struct etw_error *err)
 {
 	struct mirror_piece *piece = &mirror->piece;
 	size_t at;

@@ -33,7 +33,7 @@ struct position {
 
 struct open {
 	struct etl_walk walk;
-	struct etl_block *block; /* owned */
+	struct etw_block *block; /* owned */
 	uint64_t offset;
 	uint64_t first_record;
 	uint32_t disk_size;
@@ -129,8 +129,8 @@ static void heap_pop(struct heap *heap)
 /* ---- a pass ---- */
 
 struct pass {
-	struct etl_file *file;
-	const struct etl_visitor *visitor;
+	struct etw_file *file;
+	const struct etw_visitor *visitor;
 	struct etl_progress *progress;
 	int64_t newest_raw; /* in ticks: a record below it is late */
 	struct heap heap;
@@ -139,7 +139,7 @@ struct pass {
 	size_t open_bytes_max;
 	uint64_t bytes_read;
 
-	struct etl_index *index; /* NULL: none */
+	struct etw_index *index; /* NULL: none */
 	size_t next_entry;
 	/* Where the heap has come to when the next entry must be opened; INT64_MAX and UINT64_MAX
 	 * if there is none, or until a buffer is at its end, because too many are open. */
@@ -149,9 +149,9 @@ struct pass {
 
 	bool streaming;
 	size_t window_bytes;
-	struct etl_scan scan; /* of the buffers that are not indexed */
-	struct etl_damage *damage;
-	struct etl_so_far so_far; /* of the scan */
+	struct etw_scan scan; /* of the buffers that are not indexed */
+	struct etw_damage *damage;
+	struct etw_so_far so_far; /* of the scan */
 };
 
 static int compare_positions(const void *a, const void *b)
@@ -166,7 +166,7 @@ static int compare_positions(const void *a, const void *b)
 }
 
 /* Lists the records of an open buffer by time. The walk is at its end then. */
-static bool sort_positions(struct open *open, struct error *err)
+static bool sort_positions(struct open *open, struct etw_error *err)
 {
 	struct etl_walk *walk = &open->walk;
 	size_t capacity = 0;
@@ -234,8 +234,8 @@ static void buffer_done(struct pass *pass, uint32_t disk_size)
 }
 
 /* Adds a buffer to the merge. The pass takes over the block, also on failure. */
-static bool open_buffer(struct pass *pass, const struct etl_place *place, struct etl_block *block,
-			uint64_t first_record, bool unordered, struct error *err)
+static bool open_buffer(struct pass *pass, const struct etw_place *place, struct etw_block *block,
+			uint64_t first_record, bool unordered, struct etw_error *err)
 {
 	struct open *open = pass->unused;
 	bool good;
@@ -271,16 +271,16 @@ static bool open_buffer(struct pass *pass, const struct etl_place *place, struct
 	return good;
 }
 
-static bool open_entry(struct pass *pass, const struct etl_entry *entry, struct error *err)
+static bool open_entry(struct pass *pass, const struct etw_entry *entry, struct etw_error *err)
 {
-	struct etl_place place = {
+	struct etw_place place = {
 		.offset = entry->offset,
 		.disk_size = entry->disk_size,
 		.end = entry->end,
 		.processor = entry->processor,
 		.compressed = entry->compressed,
 	};
-	struct etl_block *block = etl_loader_take(&pass->loader, pass->next_entry, &place.end, err);
+	struct etw_block *block = etl_loader_take(&pass->loader, pass->next_entry, &place.end, err);
 
 	return block &&
 	       open_buffer(pass, &place, block, entry->first_record, entry->unordered, err);
@@ -296,12 +296,12 @@ static inline bool top_is_next(const struct pass *pass)
 }
 
 /* Opens the buffers of the index that are due. */
-static bool open_due(struct pass *pass, struct error *err)
+static bool open_due(struct pass *pass, struct etw_error *err)
 {
-	const struct etl_index *index = pass->index;
+	const struct etw_index *index = pass->index;
 
 	for (; pass->next_entry < index->count; pass->next_entry++) {
-		const struct etl_entry *entry = &index->entries[pass->next_entry];
+		const struct etw_entry *entry = &index->entries[pass->next_entry];
 
 		pass->due_time = entry->first_time;
 		pass->due_offset = entry->offset;
@@ -321,20 +321,20 @@ static bool open_due(struct pass *pass, struct error *err)
 	return true;
 }
 
-static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, struct error *err)
+static bool open_scanned(struct pass *pass, const struct etw_buffer *buffer, struct etw_error *err)
 {
-	static const struct etl_visitor no_visitor;
+	static const struct etw_visitor no_visitor;
 	uint64_t first_record = pass->so_far.records;
-	struct etl_times times =
-		etl_survey_buffer(pass->file, buffer, &pass->so_far, pass->damage, &no_visitor);
-	struct etl_block *block;
+	struct etw_times times =
+		etw_survey_buffer(pass->file, buffer, &pass->so_far, pass->damage, &no_visitor);
+	struct etw_block *block;
 
 	if (times.records == 0) {
 		buffer_done(pass, buffer->place.disk_size);
 		return true;
 	}
 	if (buffer->place.compressed) {
-		block = etl_scan_take_unpacked(&pass->scan);
+		block = etw_scan_take_unpacked(&pass->scan);
 	} else {
 		block = etl_block_get(&pass->file->input.blocks, buffer->place.end);
 		if (!block) {
@@ -346,19 +346,19 @@ static bool open_scanned(struct pass *pass, const struct etl_buffer *buffer, str
 }
 
 /* Reads ahead, in file order, until the window is full. */
-static bool fill_window(struct pass *pass, struct error *err)
+static bool fill_window(struct pass *pass, struct etw_error *err)
 {
 	while (pass->streaming && pass->open_bytes < pass->window_bytes &&
 	       !etl_visitor_stopping(pass->visitor)) {
-		struct etl_buffer buffer;
+		struct etw_buffer buffer;
 
-		switch (etl_scan_next(&pass->scan, &buffer, err)) {
-		case ETL_STEP_FAILED:
+		switch (etw_scan_next(&pass->scan, &buffer, err)) {
+		case ETW_STEP_FAILED:
 			return false;
-		case ETL_STEP_END:
+		case ETW_STEP_END:
 			pass->streaming = false;
 			break;
-		case ETL_STEP_BUFFER:
+		case ETW_STEP_BUFFER:
 			if (!buffer.bytes) {
 				buffer_done(pass, buffer.place.disk_size);
 			} else if (!open_scanned(pass, &buffer, err)) {
@@ -372,7 +372,7 @@ static bool fill_window(struct pass *pass, struct error *err)
 
 /* Makes sure that the top of the heap has the next record. What is due changes when a buffer is at
  * its end or the top reaches it, not otherwise. */
-static bool fill(struct pass *pass, struct error *err)
+static bool fill(struct pass *pass, struct etw_error *err)
 {
 	if (pass->index && !open_due(pass, err)) {
 		return false;
@@ -395,16 +395,16 @@ static inline int64_t top_until(const struct pass *pass, size_t second)
 		       until;
 }
 
-static inline void count_record(struct pass *pass, const struct event_record *record)
+static inline void count_record(struct pass *pass, const struct etw_record *record)
 {
 	struct etl_progress *progress = pass->progress;
 
 	if (record->raw_time >= pass->newest_raw) {
 		pass->newest_raw = record->raw_time;
-	} else if (record->raw_time != RECORD_NO_TIME) {
+	} else if (record->raw_time != ETW_RECORD_NO_TIME) {
 		progress->late_records++;
 	}
-	if (record->time != RECORD_NO_TIME) {
+	if (record->time != ETW_RECORD_NO_TIME) {
 		progress->last_time = record->time;
 	}
 	progress->records++;
@@ -416,11 +416,11 @@ static inline void count_record(struct pass *pass, const struct event_record *re
  */
 static bool run_open(struct pass *pass)
 {
-	const struct etl_visitor visitor = *pass->visitor;
+	const struct etw_visitor visitor = *pass->visitor;
 
 	do {
 		struct open *open = pass->heap.entries[0].open;
-		const struct event_record *record = &open->walk.record;
+		const struct etw_record *record = &open->walk.record;
 		size_t second = earlier_child(&pass->heap, 0);
 		int64_t until = top_until(pass, second);
 
@@ -441,7 +441,7 @@ static bool run_open(struct pass *pass)
 	return true;
 }
 
-static bool run(struct pass *pass, struct error *err)
+static bool run(struct pass *pass, struct etw_error *err)
 {
 	for (;;) {
 		struct open *open;
@@ -485,11 +485,11 @@ static void pass_done(struct pass *pass)
 	etl_blocks_done(&pass->file->input.blocks);
 }
 
-bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_bytes_max,
-		   struct etl_progress *progress, const struct etl_visitor *visitor,
-		   struct error *err)
+bool etl_order_run(struct etw_file *file, struct etw_index *index, size_t open_bytes_max,
+		   struct etl_progress *progress, const struct etw_visitor *visitor,
+		   struct etw_error *err)
 {
-	struct etl_damage known = { 0 }; /* the first pass has counted it already */
+	struct etw_damage known = { 0 }; /* the first pass has counted it already */
 	struct pass pass = {
 		.file = file,
 		.visitor = visitor,
@@ -502,7 +502,7 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 	};
 	bool good;
 
-	etl_file_scan(file, &pass.scan, &known, index->rest_offset, index->rest_sequence);
+	etw_file_scan(file, &pass.scan, &known, index->rest_offset, index->rest_sequence);
 	pass.so_far = index->rest;
 	pass.streaming = !index->complete;
 	etl_loader_start(&pass.loader, &file->input, index);
@@ -511,14 +511,14 @@ bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_b
 		progress->buffers += index->empty_buffers;
 	}
 	etl_loader_done(&pass.loader);
-	etl_scan_done(&pass.scan);
+	etw_scan_done(&pass.scan);
 	pass_done(&pass);
 	return good;
 }
 
-bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_damage *damage,
-		      struct etl_progress *progress, const struct etl_visitor *visitor,
-		      struct error *err)
+bool etl_order_stream(struct etw_file *file, size_t window_bytes, struct etw_damage *damage,
+		      struct etl_progress *progress, const struct etw_visitor *visitor,
+		      struct etw_error *err)
 {
 	struct pass pass = {
 		.file = file,
@@ -533,12 +533,12 @@ bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_dam
 	};
 	bool good;
 
-	etl_file_scan(file, &pass.scan, damage, 0, 0);
+	etw_file_scan(file, &pass.scan, damage, 0, 0);
 	good = run(&pass, err);
 	if (good && !pass.streaming) {
-		etl_check_count(file, pass.scan.sequence, damage);
+		etw_check_count(file, pass.scan.sequence, damage);
 	}
-	etl_scan_done(&pass.scan);
+	etw_scan_done(&pass.scan);
 	pass_done(&pass);
 	return good;
 }

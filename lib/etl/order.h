@@ -37,16 +37,16 @@ struct etl_progress {
  *
  * Also returns true if the visitor stopped it; false if the file cannot be read, or without memory.
  */
-bool etl_order_run(struct etl_file *file, struct etl_index *index, size_t open_bytes_max,
-		   struct etl_progress *progress, const struct etl_visitor *visitor,
-		   struct error *err);
+bool etl_order_run(struct etw_file *file, struct etw_index *index, size_t open_bytes_max,
+		   struct etl_progress *progress, const struct etw_visitor *visitor,
+		   struct etw_error *err);
 
 /*
  * The same in one pass without an index: a window of window_bytes is read ahead and ordered. Damage
  * and a wrong number of buffers are counted and reported here, because there is no first pass.
  */
-bool etl_order_stream(struct etl_file *file, size_t window_bytes, struct etl_damage *damage,
-		      struct etl_progress *progress, const struct etl_visitor *visitor,
-		      struct error *err);
+bool etl_order_stream(struct etw_file *file, size_t window_bytes, struct etw_damage *damage,
+		      struct etl_progress *progress, const struct etw_visitor *visitor,
+		      struct etw_error *err);
 
 #endif

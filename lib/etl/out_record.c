@@ -29,17 +29,17 @@ enum message_option {
 
 enum { VERSION_HAS_PEBS = 0x8000, VERSION_COUNTER_SHIFT = 8, EVENT_HAS_ITEMS = 0x0001 };
 
-static size_t extras_size(const struct etl_out_record *record)
+static size_t extras_size(const struct etw_out_record *record)
 {
 	return (record->pebs_index ? 8 : 0) + (size_t)8 * (record->counter_count & 7);
 }
 
-static size_t item_size(const struct etl_out_item *item)
+static size_t item_size(const struct etw_out_item *item)
 {
 	return 8 + (((size_t)item->size + 7) & ~(size_t)7);
 }
 
-static size_t items_size(const struct etl_out_record *record)
+static size_t items_size(const struct etw_out_record *record)
 {
 	size_t size = 0;
 
@@ -60,22 +60,22 @@ static size_t message_size(uint16_t options)
 	return size;
 }
 
-static size_t header_size(const struct etl_out_record *record)
+static size_t header_size(const struct etw_out_record *record)
 {
 	switch (record->type) {
-	case RECORD_SYSTEM:
+	case ETW_RECORD_SYSTEM:
 		return ETL_SYSTEM_HEADER_SIZE + extras_size(record);
-	case RECORD_COMPACT:
+	case ETW_RECORD_COMPACT:
 		return COMPACT_HEADER_SIZE + extras_size(record);
-	case RECORD_PERFINFO:
+	case ETW_RECORD_PERFINFO:
 		return PERFINFO_HEADER_SIZE + extras_size(record);
-	case RECORD_EVENT:
+	case ETW_RECORD_EVENT:
 		return EVENT_HEADER_SIZE + items_size(record);
-	case RECORD_FULL:
+	case ETW_RECORD_FULL:
 		return FULL_HEADER_SIZE;
-	case RECORD_INSTANCE:
+	case ETW_RECORD_INSTANCE:
 		return INSTANCE_HEADER_SIZE;
-	case RECORD_MESSAGE:
+	case ETW_RECORD_MESSAGE:
 		return message_size(record->flags);
 	default:
 		break;
@@ -83,21 +83,21 @@ static size_t header_size(const struct etl_out_record *record)
 	return OTHER_HEADER_SIZE;
 }
 
-static uint8_t header_type(enum record_type type, uint8_t pointer_size)
+static uint8_t header_type(enum etw_record_type type, uint8_t pointer_size)
 {
-	static const uint8_t types[RECORD_TYPE_COUNT][2] = {
-		[RECORD_SYSTEM] = { 0x01, 0x02 },   [RECORD_COMPACT] = { 0x03, 0x04 },
-		[RECORD_PERFINFO] = { 0x10, 0x11 }, [RECORD_EVENT] = { 0x12, 0x13 },
-		[RECORD_FULL] = { 0x0a, 0x14 },     [RECORD_INSTANCE] = { 0x0b, 0x15 },
-		[RECORD_TIMED] = { 0x0c, 0x0c },    [RECORD_ERROR] = { 0x0d, 0x0d },
-		[RECORD_WNODE] = { 0x0e, 0x0e },    [RECORD_MESSAGE_TYPED] = { 0x0f, 0x0f },
-		[RECORD_UNKNOWN] = { 0x7f, 0x7f },
+	static const uint8_t types[ETW_RECORD_TYPE_COUNT][2] = {
+		[ETW_RECORD_SYSTEM] = { 0x01, 0x02 },   [ETW_RECORD_COMPACT] = { 0x03, 0x04 },
+		[ETW_RECORD_PERFINFO] = { 0x10, 0x11 }, [ETW_RECORD_EVENT] = { 0x12, 0x13 },
+		[ETW_RECORD_FULL] = { 0x0a, 0x14 },     [ETW_RECORD_INSTANCE] = { 0x0b, 0x15 },
+		[ETW_RECORD_TIMED] = { 0x0c, 0x0c },    [ETW_RECORD_ERROR] = { 0x0d, 0x0d },
+		[ETW_RECORD_WNODE] = { 0x0e, 0x0e },    [ETW_RECORD_MESSAGE_TYPED] = { 0x0f, 0x0f },
+		[ETW_RECORD_UNKNOWN] = { 0x7f, 0x7f },
 	};
 
 	return types[type][pointer_size == 8];
 }
 
-static void store_guid(uint8_t *at, const struct guid *guid)
+static void store_guid(uint8_t *at, const struct etw_guid *guid)
 {
 	if (guid) {
 		memcpy(at, guid->bytes, sizeof guid->bytes);
@@ -108,7 +108,7 @@ static void store_guid(uint8_t *at, const struct guid *guid)
 
 /* SYSTEM, COMPACT and PERFINFO: the version word comes first, the size second; extras follow the
  * header. */
-static void store_kernel(const struct etl_out_record *record, uint16_t size, uint8_t *at)
+static void store_kernel(const struct etw_out_record *record, uint16_t size, uint8_t *at)
 {
 	unsigned word = record->version;
 
@@ -118,7 +118,7 @@ static void store_kernel(const struct etl_out_record *record, uint16_t size, uin
 	store_u16(at + 4, size);
 	at[6] = record->opcode;
 	at[7] = record->group;
-	if (record->type == RECORD_PERFINFO) {
+	if (record->type == ETW_RECORD_PERFINFO) {
 		store_u64(at + 8, (uint64_t)record->raw_time);
 		at += PERFINFO_HEADER_SIZE;
 	} else {
@@ -127,7 +127,7 @@ static void store_kernel(const struct etl_out_record *record, uint16_t size, uin
 		store_u64(at + 16, (uint64_t)record->raw_time);
 		at += COMPACT_HEADER_SIZE;
 	}
-	if (record->type == RECORD_SYSTEM) {
+	if (record->type == ETW_RECORD_SYSTEM) {
 		store_u32(at, record->kernel_time);
 		store_u32(at + 4, record->user_time);
 		at += 8;
@@ -141,7 +141,7 @@ static void store_kernel(const struct etl_out_record *record, uint16_t size, uin
 	}
 }
 
-static void store_event(const struct etl_out_record *record, uint8_t *at)
+static void store_event(const struct etw_out_record *record, uint8_t *at)
 {
 	uint16_t flags = record->item_count > 0 ? record->flags | EVENT_HAS_ITEMS : record->flags;
 
@@ -163,7 +163,7 @@ static void store_event(const struct etl_out_record *record, uint8_t *at)
 	store_guid(at + 0x40, record->activity);
 	at += EVENT_HEADER_SIZE;
 	for (size_t i = 0; i < record->item_count; i++) {
-		const struct etl_out_item *item = &record->items[i];
+		const struct etw_out_item *item = &record->items[i];
 		size_t size = item_size(item);
 
 		memset(at, 0, size);
@@ -178,7 +178,7 @@ static void store_event(const struct etl_out_record *record, uint8_t *at)
 	}
 }
 
-static void store_full(const struct etl_out_record *record, uint8_t *at)
+static void store_full(const struct etw_out_record *record, uint8_t *at)
 {
 	at[0x04] = record->opcode;
 	at[0x05] = record->level;
@@ -189,14 +189,14 @@ static void store_full(const struct etl_out_record *record, uint8_t *at)
 	store_guid(at + 0x18, record->provider);
 	store_u32(at + 0x28, record->kernel_time);
 	store_u32(at + 0x2c, record->user_time);
-	if (record->type == RECORD_INSTANCE) {
+	if (record->type == ETW_RECORD_INSTANCE) {
 		store_u32(at + 0x30, record->instance_id);
 		store_u32(at + 0x34, record->parent_instance_id);
 		store_guid(at + 0x38, record->activity);
 	}
 }
 
-static void store_message(const struct etl_out_record *record, uint8_t *at)
+static void store_message(const struct etw_out_record *record, uint8_t *at)
 {
 	uint16_t options = record->flags;
 
@@ -225,33 +225,33 @@ static void store_message(const struct etl_out_record *record, uint8_t *at)
 	}
 }
 
-size_t etl_out_record_size(const struct etl_out_record *record)
+size_t etw_out_record_size(const struct etw_out_record *record)
 {
 	return header_size(record) + record->payload_size;
 }
 
-void etl_out_record_store(const struct etl_out_record *record, uint8_t pointer_size, uint8_t *at)
+void etw_out_record_store(const struct etw_out_record *record, uint8_t pointer_size, uint8_t *at)
 {
-	uint16_t size = (uint16_t)etl_out_record_size(record);
+	uint16_t size = (uint16_t)etw_out_record_size(record);
 
 	store_u16(at, size);
 	at[2] = header_type(record->type,
 			    record->pointer_size ? record->pointer_size : pointer_size);
 	at[3] = 0xc0;
 	switch (record->type) {
-	case RECORD_SYSTEM:
-	case RECORD_COMPACT:
-	case RECORD_PERFINFO:
+	case ETW_RECORD_SYSTEM:
+	case ETW_RECORD_COMPACT:
+	case ETW_RECORD_PERFINFO:
 		store_kernel(record, size, at);
 		break;
-	case RECORD_EVENT:
+	case ETW_RECORD_EVENT:
 		store_event(record, at);
 		break;
-	case RECORD_FULL:
-	case RECORD_INSTANCE:
+	case ETW_RECORD_FULL:
+	case ETW_RECORD_INSTANCE:
 		store_full(record, at);
 		break;
-	case RECORD_MESSAGE:
+	case ETW_RECORD_MESSAGE:
 		store_message(record, at);
 		break;
 	default:

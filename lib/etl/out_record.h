@@ -14,8 +14,8 @@
 #include "lib/source/event_record.h"
 
 /* One extended item of an event (EVENT_HEADER records). */
-struct etl_out_item {
-	uint16_t type; /* enum extended_type */
+struct etw_out_item {
+	uint16_t type; /* enum etw_extended_type */
 	uint16_t size; /* bytes of data */
 	const void *data;
 };
@@ -29,8 +29,8 @@ struct etl_out_item {
  * opcode, level and version. Of TIMED, ERROR, WNODE, MESSAGE_TYPED and UNKNOWN records nothing is
  * known but the header type and the size: the payload follows these four bytes.
  */
-struct etl_out_record {
-	enum record_type type;
+struct etw_out_record {
+	enum etw_record_type type;
 	uint8_t pointer_size; /* 4 or 8: picks the header type; 0: the recording's */
 	uint16_t processor;
 	int64_t raw_time; /* ticks of the recording's clock */
@@ -48,9 +48,9 @@ struct etl_out_record {
 	uint16_t task;
 	uint64_t keyword;
 	uint16_t flags; /* of an EVENT header (0x0001 is set as needed), or a message's options */
-	uint16_t property;           /* EventProperty */
-	const struct guid *provider; /* NULL: all zero */
-	const struct guid *activity; /* likewise; of an INSTANCE record the parent's GUID */
+	uint16_t property;               /* EventProperty */
+	const struct etw_guid *provider; /* NULL: all zero */
+	const struct etw_guid *activity; /* likewise; of an INSTANCE record the parent's GUID */
 	uint32_t instance_id;
 	uint32_t parent_instance_id;
 	uint32_t sequence; /* of a message, by its option flags */
@@ -61,7 +61,7 @@ struct etl_out_record {
 	const uint64_t *counters;
 	uint8_t counter_count; /* at most 7 */
 
-	const struct etl_out_item *items; /* extended items of an EVENT record */
+	const struct etw_out_item *items; /* extended items of an EVENT record */
 	size_t item_count;
 	const void *payload;
 	size_t payload_size;
@@ -70,10 +70,10 @@ struct etl_out_record {
 enum { ETL_SYSTEM_HEADER_SIZE = 32 }; /* of a SYSTEM record without extras */
 
 /* Bytes of the whole record, without padding. May be more than a record can have. */
-size_t etl_out_record_size(const struct etl_out_record *record);
+size_t etw_out_record_size(const struct etw_out_record *record);
 
-/* Writes exactly etl_out_record_size() bytes, at most 65535. pointer_size: for a record that does
+/* Writes exactly etw_out_record_size() bytes, at most 65535. pointer_size: for a record that does
  * not say. */
-void etl_out_record_store(const struct etl_out_record *record, uint8_t pointer_size, uint8_t *at);
+void etw_out_record_store(const struct etw_out_record *record, uint8_t pointer_size, uint8_t *at);
 
 #endif

@@ -9,17 +9,17 @@
 
 enum { CHUNK = 1 << 16 };
 
-bool etl_output_is_standard(const char *path)
+bool etw_output_is_standard(const char *path)
 {
 	return path && strcmp(path, "-") == 0;
 }
 
-bool etl_output_open(struct etl_output *output, const char *path, struct error *err)
+bool etw_output_open(struct etw_output *output, const char *path, struct etw_error *err)
 {
 	if (!path) {
 		return true;
 	}
-	if (etl_output_is_standard(path)) {
+	if (etw_output_is_standard(path)) {
 		output->temporary = os_file_temporary(err);
 		return output->temporary != NULL;
 	}
@@ -27,7 +27,7 @@ bool etl_output_open(struct etl_output *output, const char *path, struct error *
 	return output->file != NULL;
 }
 
-static bool reserve(struct etl_output *output, size_t size, struct error *err)
+static bool reserve(struct etw_output *output, size_t size, struct etw_error *err)
 {
 	size_t needed = (size_t)output->size + size;
 	size_t capacity = output->memory_capacity ? output->memory_capacity : 65536;
@@ -41,7 +41,7 @@ static bool reserve(struct etl_output *output, size_t size, struct error *err)
 	}
 	memory = realloc(output->memory, capacity);
 	if (!memory) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for a recording of %zu bytes",
+		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory for a recording of %zu bytes",
 				 needed);
 	}
 	output->memory = memory;
@@ -49,12 +49,13 @@ static bool reserve(struct etl_output *output, size_t size, struct error *err)
 	return true;
 }
 
-bool etl_output_write(struct etl_output *output, const uint8_t *bytes, size_t size,
-		      struct error *err)
+bool etw_output_write(struct etw_output *output, const uint8_t *bytes, size_t size,
+		      struct etw_error *err)
 {
 	if (output->file) {
 		if (fwrite(bytes, 1, size, output->file) != size) {
-			return error_set(err, ERROR_SYSTEM, "cannot write: %s", strerror(errno));
+			return error_set(err, ETW_ERROR_SYSTEM, "cannot write: %s",
+					 strerror(errno));
 		}
 	} else if (output->temporary) {
 		if (!os_file_append(output->temporary, bytes, size, err)) {
@@ -71,8 +72,8 @@ bool etl_output_write(struct etl_output *output, const uint8_t *bytes, size_t si
 }
 
 /* Prints the start, and from the temporary file what follows it. */
-static bool print_all(struct etl_output *output, const uint8_t *start, size_t size,
-		      struct error *err)
+static bool print_all(struct etw_output *output, const uint8_t *start, size_t size,
+		      struct etw_error *err)
 {
 	uint8_t *chunk = malloc(CHUNK);
 	uint64_t at = size;
@@ -92,7 +93,7 @@ static bool print_all(struct etl_output *output, const uint8_t *start, size_t si
 }
 
 /* A network drive may report only here that its disk is full. */
-static bool close_file(struct etl_output *output)
+static bool close_file(struct etw_output *output)
 {
 	FILE *file = output->file;
 
@@ -100,8 +101,8 @@ static bool close_file(struct etl_output *output)
 	return fclose(file) == 0;
 }
 
-bool etl_output_rewrite_start(struct etl_output *output, const uint8_t *bytes, size_t size,
-			      struct error *err)
+bool etl_output_rewrite_start(struct etw_output *output, const uint8_t *bytes, size_t size,
+			      struct etw_error *err)
 {
 	if (output->temporary) {
 		return print_all(output, bytes, size, err);
@@ -111,18 +112,18 @@ bool etl_output_rewrite_start(struct etl_output *output, const uint8_t *bytes, s
 		return true;
 	}
 	if (fseek(output->file, 0, SEEK_SET) != 0 || fwrite(bytes, 1, size, output->file) != size) {
-		return error_set(err, ERROR_SYSTEM, "cannot write: %s", strerror(errno));
+		return error_set(err, ETW_ERROR_SYSTEM, "cannot write: %s", strerror(errno));
 	}
 	return close_file(output) ||
-	       error_set(err, ERROR_SYSTEM, "cannot write: %s", strerror(errno));
+	       error_set(err, ETW_ERROR_SYSTEM, "cannot write: %s", strerror(errno));
 }
 
-void etl_output_close(struct etl_output *output)
+void etl_output_close(struct etw_output *output)
 {
 	if (output->file) {
 		fclose(output->file);
 	}
 	os_file_close(output->temporary);
 	free(output->memory);
-	*output = (struct etl_output){ 0 };
+	*output = (struct etw_output){ 0 };
 }

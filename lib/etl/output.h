@@ -18,7 +18,7 @@
 #include "base/os.h"
 
 /* Zero-initialise it. */
-struct etl_output {
+struct etw_output {
 	FILE *file;
 	struct os_file *temporary; /* of the standard output; neither: in memory */
 	uint8_t *memory;           /* owned */
@@ -27,19 +27,19 @@ struct etl_output {
 };
 
 /* path: NULL is memory, "-" the standard output. */
-bool etl_output_open(struct etl_output *output, const char *path, struct error *err);
-bool etl_output_is_standard(const char *path); /* NULL is allowed */
-bool etl_output_write(struct etl_output *output, const uint8_t *bytes, size_t size,
-		      struct error *err);
+bool etw_output_open(struct etw_output *output, const char *path, struct etw_error *err);
+bool etw_output_is_standard(const char *path); /* NULL is allowed */
+bool etw_output_write(struct etw_output *output, const uint8_t *bytes, size_t size,
+		      struct etw_error *err);
 
 /*
  * Replaces what stands at the start, of which at least size bytes were written; the last call
  * before etl_output_close(). The standard output gets everything now. When its reader has closed
  * the pipe, false is returned without an error (base/print.h).
  */
-bool etl_output_rewrite_start(struct etl_output *output, const uint8_t *bytes, size_t size,
-			      struct error *err);
+bool etl_output_rewrite_start(struct etw_output *output, const uint8_t *bytes, size_t size,
+			      struct etw_error *err);
 
-void etl_output_close(struct etl_output *output);
+void etl_output_close(struct etw_output *output);
 
 #endif

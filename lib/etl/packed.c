@@ -72,19 +72,19 @@ struct unpacking {
 
 /* ---- the temporary file ---- */
 
-static bool check_size(const struct unpacking *unpacking, uint64_t size, struct error *err)
+static bool check_size(const struct unpacking *unpacking, uint64_t size, struct etw_error *err)
 {
 	const struct etl_packed_limits *limits = unpacking->limits;
 
 	if (size > limits->bytes_max) {
-		return error_set(err, ERROR_LIMIT,
+		return error_set(err, ETW_ERROR_LIMIT,
 				 "has more than %" PRIu64
 				 " bytes: too many for a temporary file; make a file of it first",
 				 limits->bytes_max);
 	}
 	if (unpacking->packed && size > limits->ratio_from &&
 	    size / limits->ratio_max > unpacking->taken) {
-		return error_set(err, ERROR_LIMIT,
+		return error_set(err, ETW_ERROR_LIMIT,
 				 "unpacks to more than %" PRIu64
 				 " times its size, which no recording does; unpack it first, if "
 				 "it is one",
@@ -93,14 +93,14 @@ static bool check_size(const struct unpacking *unpacking, uint64_t size, struct 
 	return true;
 }
 
-static bool add(struct unpacking *unpacking, const void *bytes, size_t size, struct error *err)
+static bool add(struct unpacking *unpacking, const void *bytes, size_t size, struct etw_error *err)
 {
 	return check_size(unpacking, os_file_size(unpacking->out) + size, err) &&
 	       os_file_append(unpacking->out, bytes, size, err);
 }
 
 /* Reads the next block of the packed file. */
-static bool next_block(struct unpacking *unpacking, size_t *got, struct error *err)
+static bool next_block(struct unpacking *unpacking, size_t *got, struct etw_error *err)
 {
 	uint64_t size = os_file_size(unpacking->packed);
 
@@ -120,7 +120,7 @@ static bool next_block(struct unpacking *unpacking, size_t *got, struct error *e
  * What follows a member: another one, or zeros that fill a block of a tape. True: there is another
  * member.
  */
-static bool next_member(struct unpacking *unpacking, z_stream *stream, struct error *err)
+static bool next_member(struct unpacking *unpacking, z_stream *stream, struct etw_error *err)
 {
 	while (true) {
 		size_t got;
@@ -131,7 +131,7 @@ static bool next_member(struct unpacking *unpacking, z_stream *stream, struct er
 		}
 		if (stream->avail_in > 0) {
 			return *stream->next_in == 0x1f ||
-			       error_set(err, ERROR_FORMAT,
+			       error_set(err, ETW_ERROR_FORMAT,
 					 "is packed by gzip and has other bytes behind it");
 		}
 		if (!next_block(unpacking, &got, err) || got == 0) {
@@ -143,7 +143,7 @@ static bool next_member(struct unpacking *unpacking, z_stream *stream, struct er
 }
 
 static bool inflate_all(struct unpacking *unpacking, z_stream *stream, uint8_t *out,
-			struct error *err)
+			struct etw_error *err)
 {
 	bool more = true;
 
@@ -157,7 +157,7 @@ static bool inflate_all(struct unpacking *unpacking, z_stream *stream, uint8_t *
 				return false;
 			}
 			if (got == 0) {
-				return error_set(err, ERROR_FORMAT,
+				return error_set(err, ETW_ERROR_FORMAT,
 						 "is packed by gzip and cut short");
 			}
 			stream->next_in = unpacking->block;
@@ -167,7 +167,7 @@ static bool inflate_all(struct unpacking *unpacking, z_stream *stream, uint8_t *
 		stream->avail_out = BLOCK_SIZE;
 		result = inflate(stream, Z_NO_FLUSH);
 		if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
-			return error_set(err, ERROR_FORMAT,
+			return error_set(err, ETW_ERROR_FORMAT,
 					 "is packed by gzip and damaged at %" PRIu64 ": %s",
 					 unpacking->at - stream->avail_in,
 					 stream->msg ? stream->msg : zError(result));
@@ -176,10 +176,10 @@ static bool inflate_all(struct unpacking *unpacking, z_stream *stream, uint8_t *
 			return false;
 		}
 		if (result == Z_STREAM_END) {
-			struct error after = { 0 };
+			struct etw_error after = { 0 };
 
 			more = next_member(unpacking, stream, &after);
-			if (after.code != ERROR_NONE) {
+			if (after.code != ETW_ERROR_NONE) {
 				return error_set(err, after.code, "%s", after.text);
 			}
 			inflateReset(stream);
@@ -188,7 +188,7 @@ static bool inflate_all(struct unpacking *unpacking, z_stream *stream, uint8_t *
 	return true;
 }
 
-static bool unpack_gzip(struct unpacking *unpacking, struct error *err)
+static bool unpack_gzip(struct unpacking *unpacking, struct etw_error *err)
 {
 	uint8_t *out = malloc(BLOCK_SIZE);
 	z_stream stream = { 0 };
@@ -207,30 +207,31 @@ static bool unpack_gzip(struct unpacking *unpacking, struct error *err)
 
 /* ---- xz ---- */
 
-static bool fail_xz(lzma_ret result, uint64_t at, struct error *err)
+static bool fail_xz(lzma_ret result, uint64_t at, struct etw_error *err)
 {
 	switch (result) {
 	case LZMA_MEM_ERROR:
 		return error_no_memory(err, "what is packed by xz");
 	case LZMA_MEMLIMIT_ERROR:
-		return error_set(err, ERROR_LIMIT,
+		return error_set(err, ETW_ERROR_LIMIT,
 				 "is packed by xz and needs more than %d MiB of memory to be "
 				 "unpacked: unpack it first",
 				 XZ_MEMORY_MAX >> 20);
 	case LZMA_BUF_ERROR:
-		return error_set(err, ERROR_FORMAT, "is packed by xz and cut short");
+		return error_set(err, ETW_ERROR_FORMAT, "is packed by xz and cut short");
 	case LZMA_OPTIONS_ERROR:
-		return error_set(err, ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
 				 "is packed by a kind of xz that is not read here: unpack it "
 				 "first");
 	default:
-		return error_set(err, ERROR_FORMAT, "is packed by xz and damaged at %" PRIu64, at);
+		return error_set(err, ETW_ERROR_FORMAT, "is packed by xz and damaged at %" PRIu64,
+				 at);
 	}
 }
 
 /* At the end liblzma gets LZMA_FINISH: its LZMA_BUF_ERROR then means that something is missing. */
 static bool unxz_all(struct unpacking *unpacking, lzma_stream *stream, uint8_t *out,
-		     struct error *err)
+		     struct etw_error *err)
 {
 	lzma_action action = LZMA_RUN;
 	lzma_ret result = LZMA_OK;
@@ -253,7 +254,7 @@ static bool unxz_all(struct unpacking *unpacking, lzma_stream *stream, uint8_t *
 	return result == LZMA_STREAM_END || fail_xz(result, unpacking->at - stream->avail_in, err);
 }
 
-static bool unpack_xz(struct unpacking *unpacking, struct error *err)
+static bool unpack_xz(struct unpacking *unpacking, struct etw_error *err)
 {
 	uint8_t *out = malloc(BLOCK_SIZE);
 	lzma_stream stream = LZMA_STREAM_INIT;
@@ -279,7 +280,7 @@ static bool list_is_too_long(const struct unpacking *unpacking)
 static la_ssize_t on_read(struct archive *archive, void *context, const void **block)
 {
 	struct unpacking *unpacking = context;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	size_t got;
 
 	if (!next_block(unpacking, &got, &err)) {
@@ -320,20 +321,20 @@ static la_int64_t on_skip(struct archive *archive, void *context, la_int64_t cou
 	return (la_int64_t)(unpacking->at - before);
 }
 
-static bool fail(struct archive *archive, const char *format_name, struct error *err)
+static bool fail(struct archive *archive, const char *format_name, struct etw_error *err)
 {
 	const char *text = archive_error_string(archive);
 
 	if (archive_errno(archive) == ENOMEM) {
 		return error_no_memory(err, format_name);
 	}
-	return error_set(err, ERROR_FORMAT, "is %s that cannot be unpacked: %s", format_name,
+	return error_set(err, ETW_ERROR_FORMAT, "is %s that cannot be unpacked: %s", format_name,
 			 text ? text : "it is damaged");
 }
 
 /* NULL on failure. */
 static struct archive *open_archive(struct unpacking *unpacking, const char *format_name,
-				    int (*support)(struct archive *archive), struct error *err)
+				    int (*support)(struct archive *archive), struct etw_error *err)
 {
 	struct archive *archive = archive_read_new();
 
@@ -366,7 +367,7 @@ static struct archive *open_archive(struct unpacking *unpacking, const char *for
 
 /* Copies the present file of the archive. A wrong check sum is a warning of libarchive. */
 static bool copy_data(struct unpacking *unpacking, struct archive *archive, const char *format_name,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	while (true) {
 		const void *bytes;
@@ -381,7 +382,7 @@ static bool copy_data(struct unpacking *unpacking, struct archive *archive, cons
 			return fail(archive, format_name, err);
 		}
 		if (offset < 0 || (uint64_t)offset != os_file_size(unpacking->out)) {
-			return error_set(err, ERROR_FORMAT, "is %s that has gaps", format_name);
+			return error_set(err, ETW_ERROR_FORMAT, "is %s that has gaps", format_name);
 		}
 		if (!add(unpacking, bytes, size, err)) {
 			return false;
@@ -390,7 +391,7 @@ static bool copy_data(struct unpacking *unpacking, struct archive *archive, cons
 }
 
 static bool unpack_filter(struct unpacking *unpacking, const char *format_name,
-			  int (*support)(struct archive *archive), struct error *err)
+			  int (*support)(struct archive *archive), struct etw_error *err)
 {
 	struct archive *archive = open_archive(unpacking, format_name, support, err);
 	int result;
@@ -402,7 +403,8 @@ static bool unpack_filter(struct unpacking *unpacking, const char *format_name,
 	result = archive_read_next_header2(archive, unpacking->entry);
 	/* The filter, and the one that reads the bytes. */
 	if (result == ARCHIVE_OK && archive_filter_count(archive) > 2) {
-		good = error_set(err, ERROR_FORMAT, "is packed more than once: unpack it first");
+		good = error_set(err, ETW_ERROR_FORMAT,
+				 "is packed more than once: unpack it first");
 	} else if (result == ARCHIVE_OK) {
 		good = copy_data(unpacking, archive, format_name, err);
 	} else {
@@ -424,7 +426,7 @@ static int support_zstd(struct archive *archive)
 	return support_bytes(archive) ? archive_read_support_filter_zstd(archive) : ARCHIVE_FATAL;
 }
 
-static bool unpack_zstd(struct unpacking *unpacking, struct error *err)
+static bool unpack_zstd(struct unpacking *unpacking, struct etw_error *err)
 {
 	return unpack_filter(unpacking, "packed by zstd", support_zstd, err);
 }
@@ -435,10 +437,10 @@ static bool unpack_zstd(struct unpacking *unpacking, struct error *err)
 
 /* What an archive contains. */
 struct contents {
-	size_t files;      /* so far */
-	size_t chosen;     /* files that were asked for */
-	size_t index;      /* of the first of them */
-	struct text names; /* of those, or of all if there are none; owned */
+	size_t files;          /* so far */
+	size_t chosen;         /* files that were asked for */
+	size_t index;          /* of the first of them */
+	struct etw_text names; /* of those, or of all if there are none; owned */
 	size_t shown;
 };
 
@@ -474,7 +476,7 @@ static void show_name(struct contents *contents, const char *name)
 
 /* Goes through the files of the archive. */
 static bool look(struct unpacking *unpacking, struct archive *archive, struct contents *contents,
-		 struct error *err)
+		 struct etw_error *err)
 {
 	struct archive_entry *entry = unpacking->entry;
 	struct contents all = { 0 };
@@ -490,7 +492,7 @@ static bool look(struct unpacking *unpacking, struct archive *archive, struct co
 		if (contents->files == ENTRIES_MAX) {
 			text_free(&contents->names);
 			text_free(&all.names);
-			return error_set(err, ERROR_LIMIT,
+			return error_set(err, ETW_ERROR_LIMIT,
 					 "is " ZIP " of more than %d files: unpack it first",
 					 ENTRIES_MAX);
 		}
@@ -510,7 +512,7 @@ static bool look(struct unpacking *unpacking, struct archive *archive, struct co
 		text_free(&all.names);
 	}
 	if (list_is_too_long(unpacking)) {
-		return error_set(err, ERROR_LIMIT,
+		return error_set(err, ETW_ERROR_LIMIT,
 				 "is " ZIP
 				 " whose list of files has more than %d MiB: unpack it first",
 				 LIST_MAX >> 20);
@@ -519,7 +521,7 @@ static bool look(struct unpacking *unpacking, struct archive *archive, struct co
 }
 
 static bool must_be_one(const struct unpacking *unpacking, const struct contents *contents,
-			struct error *err)
+			struct etw_error *err)
 {
 	const char *names = contents->names.data && !contents->names.failed ? contents->names.data :
 									      "nothing";
@@ -528,29 +530,29 @@ static bool must_be_one(const struct unpacking *unpacking, const struct contents
 		return true;
 	}
 	if (contents->chosen > 1) {
-		return error_set(err, ERROR_FORMAT,
+		return error_set(err, ETW_ERROR_FORMAT,
 				 "is " ZIP " of %zu recordings: choose one by ARCHIVE:NAME, of %s",
 				 contents->chosen, names);
 	}
-	return error_set(err, ERROR_FORMAT, "is " ZIP " without %s%s%s; it contains %s",
+	return error_set(err, ETW_ERROR_FORMAT, "is " ZIP " without %s%s%s; it contains %s",
 			 unpacking->choice ? "\"" : "",
 			 unpacking->choice ? unpacking->choice : "a recording (.etl)",
 			 unpacking->choice ? "\"" : "", names);
 }
 
 /* Copies the present file of the archive, after what its header says. */
-static bool copy_file(struct unpacking *unpacking, struct archive *archive, struct error *err)
+static bool copy_file(struct unpacking *unpacking, struct archive *archive, struct etw_error *err)
 {
 	struct archive_entry *entry = unpacking->entry;
 	/* "ZIP 2.0 (deflation)" */
 	const char *method = archive_format_name(archive);
 
 	if (archive_entry_is_encrypted(entry)) {
-		return error_set(err, ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
 				 "is an encrypted zip archive: unpack it first");
 	}
 	if (!method || (!strstr(method, "(deflation)") && !strstr(method, "(uncompressed)"))) {
-		return error_set(err, ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
 				 "is " ZIP " whose method is not read here, %s: unpack it first",
 				 method ? method : "?");
 	}
@@ -563,7 +565,7 @@ static bool copy_file(struct unpacking *unpacking, struct archive *archive, stru
 	return copy_data(unpacking, archive, ZIP, err);
 }
 
-static bool unpack_one(struct unpacking *unpacking, struct error *err)
+static bool unpack_one(struct unpacking *unpacking, struct etw_error *err)
 {
 	struct contents contents = { 0 };
 	struct archive *archive =
@@ -592,7 +594,7 @@ static bool unpack_one(struct unpacking *unpacking, struct error *err)
 }
 
 /* libarchive converts names, most of which are in UTF-8, to the character set of the thread. */
-static bool unpack_zip(struct unpacking *unpacking, struct error *err)
+static bool unpack_zip(struct unpacking *unpacking, struct etw_error *err)
 {
 	void *utf8 = os_utf8_start();
 	bool good = unpack_one(unpacking, err);
@@ -610,7 +612,7 @@ static bool unpack_zip(struct unpacking *unpacking, struct error *err)
 static const struct packing {
 	char magic[6];
 	uint8_t size;
-	bool (*unpack)(struct unpacking *unpacking, struct error *err);
+	bool (*unpack)(struct unpacking *unpacking, struct etw_error *err);
 } packings[] = {
 	{ "PK\x03\x04", 4, unpack_zip },
 	{ "\x1f\x8b", 2, unpack_gzip },
@@ -621,7 +623,7 @@ static const struct packing {
 };
 
 /* *found is NULL for what is not packed. */
-static bool find_packing(struct os_file *file, const struct packing **found, struct error *err)
+static bool find_packing(struct os_file *file, const struct packing **found, struct etw_error *err)
 {
 	char start[sizeof packings[0].magic];
 	size_t size;
@@ -639,7 +641,7 @@ static bool find_packing(struct os_file *file, const struct packing **found, str
 	return true;
 }
 
-static bool copy_stream(struct unpacking *unpacking, struct os_file *stream, struct error *err)
+static bool copy_stream(struct unpacking *unpacking, struct os_file *stream, struct etw_error *err)
 {
 	size_t got;
 
@@ -653,20 +655,22 @@ static bool copy_stream(struct unpacking *unpacking, struct os_file *stream, str
 	return true;
 }
 
-static bool unpack(struct unpacking *unpacking, const struct packing *packing, struct error *err)
+static bool unpack(struct unpacking *unpacking, const struct packing *packing,
+		   struct etw_error *err)
 {
 	const struct packing *again;
 
 	if (!packing->unpack(unpacking, err) || !find_packing(unpacking->out, &again, err)) {
 		return false;
 	}
-	return !again || error_set(err, ERROR_FORMAT, "is packed more than once: unpack it first");
+	return !again ||
+	       error_set(err, ETW_ERROR_FORMAT, "is packed more than once: unpack it first");
 }
 
 /* Makes a temporary file of a stream (packing is NULL) or of what is packed. NULL on failure. */
 static struct os_file *spool(struct os_file *from, const struct packing *packing,
 			     const char *choice, const struct etl_packed_limits *limits,
-			     struct error *err)
+			     struct etw_error *err)
 {
 	struct unpacking *unpacking = calloc(1, sizeof *unpacking);
 	struct os_file *out = NULL;
@@ -697,10 +701,10 @@ static struct os_file *spool(struct os_file *from, const struct packing *packing
 }
 
 /* Adds to an error what may have been meant by a path that names no file. */
-static void suggest(const char *path, struct error *err)
+static void suggest(const char *path, struct etw_error *err)
 {
-	const struct error why = *err;
-	struct text hint = { 0 };
+	const struct etw_error why = *err;
+	struct etw_text hint = { 0 };
 
 	missing_path_suggest("", path, &hint);
 	if (hint.data && !hint.failed) {
@@ -713,7 +717,7 @@ static void suggest(const char *path, struct error *err)
  * Opens the file; *name becomes what the path chooses of an archive, or NULL. A colon may stand in
  * the name of a file, too: the path as a whole comes first.
  */
-static struct os_file *open_path(const char *path, const char **name, struct error *err)
+static struct os_file *open_path(const char *path, const char **name, struct etw_error *err)
 {
 	struct os_file *file = os_file_open_any(path, err);
 
@@ -733,7 +737,7 @@ static struct os_file *open_path(const char *path, const char **name, struct err
 		*name = file ? colon + 1 : NULL;
 	}
 	if (file && err) {
-		*err = (struct error){ 0 };
+		*err = (struct etw_error){ 0 };
 	} else if (err) {
 		suggest(path, err);
 	}
@@ -741,7 +745,7 @@ static struct os_file *open_path(const char *path, const char **name, struct err
 }
 
 static struct os_file *open_new(const char *path, const struct etl_packed_limits *limits,
-				struct error *err)
+				struct etw_error *err)
 {
 	const struct packing *packing = NULL;
 	const char *choice;
@@ -774,12 +778,12 @@ static struct kept {
 } * kept_first;
 static unsigned keeping; /* starts without an end */
 
-void etl_packed_keep_start(void)
+void etw_packed_keep_start(void)
 {
 	keeping++;
 }
 
-void etl_packed_keep_end(void)
+void etw_packed_keep_end(void)
 {
 	keeping--;
 	while (keeping == 0 && kept_first) {
@@ -811,7 +815,7 @@ static void keep(const char *path, const struct os_file *file)
 }
 
 struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits *limits,
-				struct error *err)
+				struct etw_error *err)
 {
 	struct os_file *file;
 

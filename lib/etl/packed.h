@@ -34,14 +34,14 @@ extern const struct etl_packed_limits etl_packed_limits; /* those of the program
  * The texts of errors do not contain the path. The main thread alone calls it: it shows progress.
  */
 struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits *limits,
-				struct error *err);
+				struct etw_error *err);
 
 /*
  * From now on each temporary file is kept, and opening the same path again gives the same one:
  * commands read a recording more than once, and a pipe has its bytes only once. The end frees them.
  * A start within a start needs an end of its own, and the last end frees.
  */
-void etl_packed_keep_start(void);
-void etl_packed_keep_end(void);
+void etw_packed_keep_start(void);
+void etw_packed_keep_end(void);
 
 #endif

@@ -45,7 +45,7 @@ enum {
 	MARKER_TYPED = 0xc0, /* top byte of a record's first 32 bits */
 	MARKER_MESSAGE = 0x90,
 
-	HEADER_MIN = ETL_RECORD_SIZE_MIN,
+	HEADER_MIN = ETW_RECORD_SIZE_MIN,
 	HEADER_SYSTEM = 32,
 	HEADER_COMPACT = 24,
 	HEADER_PERFINFO = 16,
@@ -78,7 +78,7 @@ enum {
 				  sizes */
 };
 
-static const struct guid no_provider;
+static const struct etw_guid no_provider;
 
 static const char *const size_below_header = "its size is below that of its header";
 static const char *const size_beyond_end = "its size goes beyond the end of the data";
@@ -100,22 +100,22 @@ static const struct header_parts {
 	uint8_t size_offset;
 	uint8_t time_offset;
 	uint8_t form;         /* enum header_form */
-	uint8_t record_type;  /* enum record_type */
+	uint8_t record_type;  /* enum etw_record_type */
 	uint8_t pointer_size; /* 0: of an opaque one */
 	uint16_t header_size; /* no record of this type is shorter */
 } header_parts[UINT8_MAX + 1] = {
-	[TYPE_SYSTEM32] = { 4, 0x10, FORM_KERNEL, RECORD_SYSTEM, 4, HEADER_SYSTEM },
-	[TYPE_SYSTEM64] = { 4, 0x10, FORM_KERNEL, RECORD_SYSTEM, 8, HEADER_SYSTEM },
-	[TYPE_COMPACT32] = { 4, 0x10, FORM_KERNEL, RECORD_COMPACT, 4, HEADER_COMPACT },
-	[TYPE_COMPACT64] = { 4, 0x10, FORM_KERNEL, RECORD_COMPACT, 8, HEADER_COMPACT },
-	[TYPE_PERFINFO32] = { 4, 0x08, FORM_PERFINFO, RECORD_PERFINFO, 4, HEADER_PERFINFO },
-	[TYPE_PERFINFO64] = { 4, 0x08, FORM_PERFINFO, RECORD_PERFINFO, 8, HEADER_PERFINFO },
-	[TYPE_EVENT32] = { 0, 0x10, FORM_EVENT, RECORD_EVENT, 4, HEADER_EVENT },
-	[TYPE_EVENT64] = { 0, 0x10, FORM_EVENT, RECORD_EVENT, 8, HEADER_EVENT },
-	[TYPE_FULL32] = { 0, 0x10, FORM_CLASSIC, RECORD_FULL, 4, HEADER_FULL },
-	[TYPE_FULL64] = { 0, 0x10, FORM_CLASSIC, RECORD_FULL, 8, HEADER_FULL },
-	[TYPE_INSTANCE32] = { 0, 0x10, FORM_CLASSIC, RECORD_INSTANCE, 4, HEADER_INSTANCE },
-	[TYPE_INSTANCE64] = { 0, 0x10, FORM_CLASSIC, RECORD_INSTANCE, 8, HEADER_INSTANCE },
+	[TYPE_SYSTEM32] = { 4, 0x10, FORM_KERNEL, ETW_RECORD_SYSTEM, 4, HEADER_SYSTEM },
+	[TYPE_SYSTEM64] = { 4, 0x10, FORM_KERNEL, ETW_RECORD_SYSTEM, 8, HEADER_SYSTEM },
+	[TYPE_COMPACT32] = { 4, 0x10, FORM_KERNEL, ETW_RECORD_COMPACT, 4, HEADER_COMPACT },
+	[TYPE_COMPACT64] = { 4, 0x10, FORM_KERNEL, ETW_RECORD_COMPACT, 8, HEADER_COMPACT },
+	[TYPE_PERFINFO32] = { 4, 0x08, FORM_PERFINFO, ETW_RECORD_PERFINFO, 4, HEADER_PERFINFO },
+	[TYPE_PERFINFO64] = { 4, 0x08, FORM_PERFINFO, ETW_RECORD_PERFINFO, 8, HEADER_PERFINFO },
+	[TYPE_EVENT32] = { 0, 0x10, FORM_EVENT, ETW_RECORD_EVENT, 4, HEADER_EVENT },
+	[TYPE_EVENT64] = { 0, 0x10, FORM_EVENT, ETW_RECORD_EVENT, 8, HEADER_EVENT },
+	[TYPE_FULL32] = { 0, 0x10, FORM_CLASSIC, ETW_RECORD_FULL, 4, HEADER_FULL },
+	[TYPE_FULL64] = { 0, 0x10, FORM_CLASSIC, ETW_RECORD_FULL, 8, HEADER_FULL },
+	[TYPE_INSTANCE32] = { 0, 0x10, FORM_CLASSIC, ETW_RECORD_INSTANCE, 4, HEADER_INSTANCE },
+	[TYPE_INSTANCE64] = { 0, 0x10, FORM_CLASSIC, ETW_RECORD_INSTANCE, 8, HEADER_INSTANCE },
 };
 
 static inline bool is_kernel(const struct header_parts *parts)
@@ -124,27 +124,26 @@ static inline bool is_kernel(const struct header_parts *parts)
 }
 
 /* The parts of class_key that the header type decides. */
-static void set_class_keys(struct etl_format *format)
+static void set_class_keys(struct etw_format *format)
 {
-	for (unsigned i = 0; i < ETL_HEADER_TYPES; i++) {
+	for (unsigned i = 0; i < ETW_HEADER_TYPES; i++) {
 		const struct header_parts *parts = &header_parts[i];
 		bool classic = parts->form != FORM_EVENT;
 		uint8_t forced = classic ? format->classic_pointer_size : 0;
 
-		format->class_keys[i] = record_class_key(0, 0, 0,
-							 forced ? forced : parts->pointer_size,
-							 parts->record_type, classic,
-							 is_kernel(parts) ? 0 : RECORD_NO_GROUP);
+		format->class_keys[i] = record_class_key(
+			0, 0, 0, forced ? forced : parts->pointer_size, parts->record_type, classic,
+			is_kernel(parts) ? 0 : ETW_RECORD_NO_GROUP);
 	}
 }
 
-void etl_format_init(struct etl_format *format, const struct source_clock *clock,
+void etl_format_init(struct etw_format *format, const struct etw_source_clock *clock,
 		     uint8_t pointer_size, uint8_t classic_pointer_size)
 {
 	double time_per_tick = 1e7 / (double)clock->frequency;
 	double ticks = 0x1p50 / time_per_tick;
 
-	*format = (struct etl_format){
+	*format = (struct etw_format){
 		.clock = *clock,
 		.pointer_size = pointer_size,
 		.classic_pointer_size = classic_pointer_size,
@@ -165,20 +164,20 @@ void etl_format_init(struct etl_format *format, const struct source_clock *clock
 	format->plain_ticks = clock->frequency == 10000000 ? format->short_ticks : 0;
 }
 
-static inline uint64_t ticks_after_anchor(const struct etl_format *format, int64_t raw)
+static inline uint64_t ticks_after_anchor(const struct etw_format *format, int64_t raw)
 {
 	return (uint64_t)raw - (uint64_t)format->clock.anchor_raw;
 }
 
-int64_t etl_format_time(const struct etl_format *format, int64_t raw)
+int64_t etl_format_time(const struct etw_format *format, int64_t raw)
 {
-	const struct source_clock *clock = &format->clock;
+	const struct etw_source_clock *clock = &format->clock;
 	uint64_t ticks = ticks_after_anchor(format, raw);
 	uint64_t time;
 	int64_t rest;
 
 	if (ticks > format->short_ticks) {
-		return clock_time(clock, raw);
+		return etw_clock_time(clock, raw);
 	}
 	if (ticks <= format->plain_ticks) {
 		return clock->anchor_time + (int64_t)ticks;
@@ -208,13 +207,13 @@ static inline void prefetch(const uint8_t *at)
 #endif
 }
 
-void etl_walk_start(struct etl_walk *walk, const struct etl_format *format, const uint8_t *bytes,
+void etl_walk_start(struct etl_walk *walk, const struct etw_format *format, const uint8_t *bytes,
 		    uint32_t end, uint16_t processor, uint64_t index)
 {
 	*walk = (struct etl_walk){
 		.format = format,
 		.bytes = bytes,
-		.at = ETL_BUFFER_HEADER_SIZE,
+		.at = ETW_BUFFER_HEADER_SIZE,
 		.end = end,
 		.record.index = index - 1, /* the first step adds 1 */
 	};
@@ -255,7 +254,7 @@ static inline bool set_time(struct etl_walk *walk, int64_t raw)
 	return true;
 }
 
-static inline void set_payload(struct event_record *record, const uint8_t *at, uint32_t size,
+static inline void set_payload(struct etw_record *record, const uint8_t *at, uint32_t size,
 			       uint32_t header_size)
 {
 	record->payload = at + header_size;
@@ -263,7 +262,7 @@ static inline void set_payload(struct event_record *record, const uint8_t *at, u
 }
 
 /* Empties the members that only some header types have; not those of class_key. */
-static inline void clear(struct event_record *record)
+static inline void clear(struct etw_record *record)
 {
 	record->task = 0;
 	record->channel = 0;
@@ -291,41 +290,41 @@ static inline uint32_t whole_header_size(uint32_t fixed_size, uint16_t version)
 static inline bool read_hooked(struct etl_walk *walk, const uint8_t *at, uint32_t size,
 			       uint32_t header_size, uint32_t time_offset)
 {
-	struct event_record *record = &walk->record;
+	struct etw_record *record = &walk->record;
 	uint8_t opcode = at[6], group = at[7];
 
 	pass(walk, size);
 	/* After another kernel record, and in a new walk, they are empty. */
-	if (record->type > RECORD_PERFINFO) {
+	if (record->type > ETW_RECORD_PERFINFO) {
 		clear(record);
 	}
 	record->class_key = walk->format->class_keys[at[2]] |
 			    record_class_key(0, at[0], opcode, 0, 0, false, group);
-	record->provider = kernel_record_guid(group, opcode);
+	record->provider = etw_kernel_record_guid(group, opcode);
 	set_payload(record, at, size, header_size);
-	return set_time(walk, (int64_t)load_u64(at + time_offset));
+	return set_time(walk, (int64_t)etw_load_u64(at + time_offset));
 }
 
 /* SYSTEM, COMPACT and PERFINFO differ in the parts between the group and the payload. */
 static NOINLINE bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	const struct header_parts *parts = &header_parts[at[2]];
-	uint32_t header_size = whole_header_size(parts->header_size, load_u16(at));
-	bool has_ids = parts->record_type != RECORD_PERFINFO;
+	uint32_t header_size = whole_header_size(parts->header_size, etw_load_u16(at));
+	bool has_ids = parts->record_type != ETW_RECORD_PERFINFO;
 
 	if (size < header_size) {
 		return stop(walk, size_below_header);
 	}
-	walk->record.thread_id = has_ids ? load_u32(at + 0x08) : RECORD_NO_ID;
-	walk->record.process_id = has_ids ? load_u32(at + 0x0c) : RECORD_NO_ID;
+	walk->record.thread_id = has_ids ? etw_load_u32(at + 0x08) : ETW_RECORD_NO_ID;
+	walk->record.process_id = has_ids ? etw_load_u32(at + 0x0c) : ETW_RECORD_NO_ID;
 	return read_hooked(walk, at, size, header_size, parts->time_offset);
 }
 
 /* By far the most records of a busy machine: PERFINFO without counters. */
 static inline bool read_perfinfo(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
-	walk->record.thread_id = RECORD_NO_ID;
-	walk->record.process_id = RECORD_NO_ID;
+	walk->record.thread_id = ETW_RECORD_NO_ID;
+	walk->record.process_id = ETW_RECORD_NO_ID;
 	return read_hooked(walk, at, size, HEADER_PERFINFO, 0x08);
 }
 
@@ -333,10 +332,10 @@ static inline bool read_perfinfo(struct etl_walk *walk, const uint8_t *at, uint3
 static NOINLINE bool read_classic(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	const struct header_parts *parts = &header_parts[at[2]];
-	struct event_record *record = &walk->record;
+	struct etw_record *record = &walk->record;
 	uint32_t header_size = parts->header_size;
 
-	if (parts->record_type == RECORD_INSTANCE && size >= HEADER_INSTANCE_GUID) {
+	if (parts->record_type == ETW_RECORD_INSTANCE && size >= HEADER_INSTANCE_GUID) {
 		header_size = HEADER_INSTANCE_GUID;
 	}
 	pass(walk, size);
@@ -344,11 +343,11 @@ static NOINLINE bool read_classic(struct etl_walk *walk, const uint8_t *at, uint
 	record->class_key = walk->format->class_keys[at[2]] |
 			    record_class_key(0, at[6], at[4], 0, 0, false, 0);
 	record->level = at[5];
-	record->thread_id = load_u32(at + 0x08);
-	record->process_id = load_u32(at + 0x0c);
-	record->provider = (const struct guid *)(at + 0x18);
+	record->thread_id = etw_load_u32(at + 0x08);
+	record->process_id = etw_load_u32(at + 0x0c);
+	record->provider = (const struct etw_guid *)(at + 0x18);
 	set_payload(record, at, size, header_size);
-	return set_time(walk, (int64_t)load_u64(at + parts->time_offset));
+	return set_time(walk, (int64_t)etw_load_u64(at + parts->time_offset));
 }
 
 /*
@@ -358,7 +357,7 @@ static NOINLINE bool read_classic(struct etl_walk *walk, const uint8_t *at, uint
  */
 static void read_extended(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
-	struct event_record *record = &walk->record;
+	struct etw_record *record = &walk->record;
 	uint32_t offset = HEADER_EVENT;
 	bool more = true;
 
@@ -369,13 +368,13 @@ static void read_extended(struct etl_walk *walk, const uint8_t *at, uint32_t siz
 		if (size - offset < ITEM_HEADER_SIZE) {
 			break;
 		}
-		item_size = load_u16(at + offset);
-		data_size = load_u16(at + offset + 6);
+		item_size = etw_load_u16(at + offset);
+		data_size = etw_load_u16(at + offset + 6);
 		if (item_size < ITEM_HEADER_SIZE || item_size % 8 != 0 ||
 		    item_size > size - offset || data_size > item_size - ITEM_HEADER_SIZE) {
 			break;
 		}
-		more = load_u16(at + offset + 4) & ITEM_LINKAGE_MORE;
+		more = etw_load_u16(at + offset + 4) & ITEM_LINKAGE_MORE;
 		offset += item_size;
 	}
 	record->extended_size = offset - HEADER_EVENT;
@@ -391,8 +390,8 @@ static void read_extended(struct etl_walk *walk, const uint8_t *at, uint32_t siz
 /* What few events have: another form of payload, or items before it. */
 static NOINLINE bool read_special(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
-	struct event_record *record = &walk->record;
-	uint16_t flags = load_u16(at + 0x04);
+	struct etw_record *record = &walk->record;
+	uint16_t flags = etw_load_u16(at + 0x04);
 	uint8_t forced = walk->format->classic_pointer_size;
 
 	if (flags & EVENT_FLAG_CLASSIC) {
@@ -402,58 +401,58 @@ static NOINLINE bool read_special(struct etl_walk *walk, const uint8_t *at, uint
 	if (flags & EVENT_FLAG_EXTENDED) {
 		read_extended(walk, at, size);
 	}
-	return set_time(walk, (int64_t)load_u64(at + 0x10));
+	return set_time(walk, (int64_t)etw_load_u64(at + 0x10));
 }
 
 static inline bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
-	struct event_record *record = &walk->record;
+	struct etw_record *record = &walk->record;
 
 	pass(walk, size);
 	record->class_key =
 		walk->format->class_keys[at[2]] |
-		record_class_key(load_u16(at + 0x28), at[0x2a], at[0x2d], 0, 0, false, 0);
-	record->thread_id = load_u32(at + 0x08);
-	record->process_id = load_u32(at + 0x0c);
-	record->provider = (const struct guid *)(at + 0x18);
+		record_class_key(etw_load_u16(at + 0x28), at[0x2a], at[0x2d], 0, 0, false, 0);
+	record->thread_id = etw_load_u32(at + 0x08);
+	record->process_id = etw_load_u32(at + 0x0c);
+	record->provider = (const struct etw_guid *)(at + 0x18);
 	record->channel = at[0x2b];
 	record->level = at[0x2c];
-	record->task = load_u16(at + 0x2e);
-	record->keyword = load_u64(at + 0x30);
-	record->activity = (const struct guid *)(at + 0x40);
+	record->task = etw_load_u16(at + 0x2e);
+	record->keyword = etw_load_u64(at + 0x30);
+	record->activity = (const struct etw_guid *)(at + 0x40);
 	record->extended = NULL;
 	record->extended_size = 0;
 	set_payload(record, at, size, HEADER_EVENT);
-	if (load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED)) {
+	if (etw_load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED)) {
 		return read_special(walk, at, size);
 	}
-	return set_time(walk, (int64_t)load_u64(at + 0x10));
+	return set_time(walk, (int64_t)etw_load_u64(at + 0x10));
 }
 
 /* The members of a record that has none of the usual parts. */
-static void set_bare(struct etl_walk *walk, enum record_type type)
+static void set_bare(struct etl_walk *walk, enum etw_record_type type)
 {
-	struct event_record *record = &walk->record;
+	struct etw_record *record = &walk->record;
 
 	clear(record);
-	record->class_key =
-		record_class_key(0, 0, 0, walk->format->pointer_size, type, false, RECORD_NO_GROUP);
-	record->thread_id = RECORD_NO_ID;
-	record->process_id = RECORD_NO_ID;
+	record->class_key = record_class_key(0, 0, 0, walk->format->pointer_size, type, false,
+					     ETW_RECORD_NO_GROUP);
+	record->thread_id = ETW_RECORD_NO_ID;
+	record->process_id = ETW_RECORD_NO_ID;
 	record->provider = &no_provider;
-	record->raw_time = RECORD_NO_TIME;
-	record->time = RECORD_NO_TIME;
+	record->raw_time = ETW_RECORD_NO_TIME;
+	record->time = ETW_RECORD_NO_TIME;
 }
 
 /* WPP messages: each part exists only if its flag is set, in this order and without alignment. */
 static RARE bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
-	struct event_record *record = &walk->record;
+	struct etw_record *record = &walk->record;
 	struct cursor c = cursor_over(at, size);
 	const uint8_t *guid = NULL;
 	uint16_t options;
 
-	set_bare(walk, RECORD_MESSAGE);
+	set_bare(walk, ETW_RECORD_MESSAGE);
 	cursor_skip(&c, 4);
 	record->id = cursor_u16(&c);
 	options = cursor_u16(&c);
@@ -461,17 +460,17 @@ static RARE bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t
 		cursor_skip(&c, 4);
 	}
 	if (options & MESSAGE_GUID) {
-		guid = cursor_take(&c, sizeof(struct guid));
+		guid = cursor_take(&c, sizeof(struct etw_guid));
 	} else if (options & MESSAGE_COMPONENT) {
 		guid = cursor_take(&c, 4);
 		if (guid) {
-			walk->component = (struct guid){ 0 };
+			walk->component = (struct etw_guid){ 0 };
 			memcpy(walk->component.bytes, guid, 4);
 			guid = walk->component.bytes;
 		}
 	}
 	if (guid) {
-		record->provider = (const struct guid *)guid;
+		record->provider = (const struct etw_guid *)guid;
 	}
 	if (options & MESSAGE_TIMESTAMP) {
 		set_time(walk, (int64_t)cursor_u64(&c));
@@ -498,17 +497,17 @@ static RARE bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t
 static RARE bool read_opaque(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	static const uint8_t known[] = {
-		[TYPE_TIMED] = RECORD_TIMED,
-		[TYPE_ERROR] = RECORD_ERROR,
-		[TYPE_WNODE] = RECORD_WNODE,
-		[TYPE_MESSAGE] = RECORD_MESSAGE_TYPED,
+		[TYPE_TIMED] = ETW_RECORD_TIMED,
+		[TYPE_ERROR] = ETW_RECORD_ERROR,
+		[TYPE_WNODE] = ETW_RECORD_WNODE,
+		[TYPE_MESSAGE] = ETW_RECORD_MESSAGE_TYPED,
 	};
 	uint8_t type = at[2] < sizeof known ? known[at[2]] : 0;
 
 	if (size < HEADER_MIN) {
 		return stop(walk, size_below_header);
 	}
-	set_bare(walk, type ? type : RECORD_UNKNOWN);
+	set_bare(walk, type ? type : ETW_RECORD_UNKNOWN);
 	set_payload(&walk->record, at, size, HEADER_MIN);
 	pass(walk, size);
 	return true;
@@ -517,8 +516,8 @@ static RARE bool read_opaque(struct etl_walk *walk, const uint8_t *at, uint32_t 
 /* What does not have the marker of typed records. */
 static RARE bool read_untyped(struct etl_walk *walk, const uint8_t *at, uint32_t left)
 {
-	uint32_t marker = load_u32(at);
-	uint32_t size = load_u16(at);
+	uint32_t marker = etw_load_u32(at);
+	uint32_t size = etw_load_u16(at);
 
 	if (marker == 0 || marker == UINT32_MAX) {
 		return false; /* filler */
@@ -540,7 +539,7 @@ static RARE bool read_untyped(struct etl_walk *walk, const uint8_t *at, uint32_t
 /* Whether a record may start where the walk is. */
 static inline bool has_next(const struct etl_walk *walk)
 {
-	/* Neither end is beyond ETL_BUFFER_MAX, nor is at by more than the padding of a record. */
+	/* Neither end is beyond ETW_BUFFER_MAX, nor is at by more than the padding of a record. */
 	return walk->at + HEADER_MIN <= walk->end;
 }
 
@@ -574,14 +573,14 @@ static inline bool step(struct etl_walk *walk)
 		return read_untyped(walk, at, left);
 	}
 	parts = &header_parts[at[2]];
-	size = load_u16(at + parts->size_offset);
+	size = etw_load_u16(at + parts->size_offset);
 	if (size > left) {
 		return stop(walk, size_beyond_end);
 	}
 	if (size < parts->header_size) {
 		return stop(walk, size_below_header);
 	}
-	if (parts->form == FORM_PERFINFO && !has_counters(load_u16(at))) {
+	if (parts->form == FORM_PERFINFO && !has_counters(etw_load_u16(at))) {
 		return read_perfinfo(walk, at, size);
 	}
 	return read_other(walk, at, size);
@@ -589,7 +588,7 @@ static inline bool step(struct etl_walk *walk)
 
 static RARE bool has_whole_header(const uint8_t *at, uint32_t size)
 {
-	return size >= whole_header_size(header_parts[at[2]].header_size, load_u16(at));
+	return size >= whole_header_size(header_parts[at[2]].header_size, etw_load_u16(at));
 }
 
 /*
@@ -605,21 +604,21 @@ static inline uint32_t size_left_out(const struct etl_walk *walk, const uint8_t 
 	if (at[3] != MARKER_TYPED) {
 		return 0;
 	}
-	size = load_u16(at + parts->size_offset);
+	size = etw_load_u16(at + parts->size_offset);
 	if (size > left || size < parts->header_size) {
 		return 0;
 	}
 	if (is_kernel(parts)) {
-		if (!walk->only || hook_chosen(walk->only, load_u16(at + 6)) ||
-		    (has_counters(load_u16(at)) && !has_whole_header(at, size))) {
+		if (!walk->only || etw_hook_chosen(walk->only, etw_load_u16(at + 6)) ||
+		    (has_counters(etw_load_u16(at)) && !has_whole_header(at, size))) {
 			return 0;
 		}
 	} else if (parts->form != FORM_EVENT || !walk->only_ids ||
-		   id_chosen(walk->only_ids, load_u16(at + 0x28)) ||
-		   (load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED))) {
+		   id_chosen(walk->only_ids, etw_load_u16(at + 0x28)) ||
+		   (etw_load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED))) {
 		return 0;
 	}
-	*raw_time = (int64_t)load_u64(at + parts->time_offset);
+	*raw_time = (int64_t)etw_load_u64(at + parts->time_offset);
 	return size;
 }
 
@@ -667,7 +666,7 @@ bool etl_walk_next(struct etl_walk *walk)
 	return step(walk);
 }
 
-static inline void note_time(struct etl_times *times, int64_t time)
+static inline void note_time(struct etw_times *times, int64_t time)
 {
 	times->records++;
 	times->unordered |= time < times->last_time;
@@ -676,7 +675,7 @@ static inline void note_time(struct etl_times *times, int64_t time)
 }
 
 /* A survey of records some of which are passed over. */
-static NOINLINE bool survey_several(struct etl_walk *walk, struct etl_times *times)
+static NOINLINE bool survey_several(struct etl_walk *walk, struct etw_times *times)
 {
 	bool left_out;
 
@@ -694,9 +693,9 @@ static NOINLINE bool survey_several(struct etl_walk *walk, struct etl_times *tim
 
 /* Passes and notes the records up to the first one that is not left out: the loop of a first pass.
  * It writes nothing before its end. */
-static NOINLINE void leave_out(struct etl_walk *walk, struct etl_times *times)
+static NOINLINE void leave_out(struct etl_walk *walk, struct etw_times *times)
 {
-	struct etl_times noted = *times;
+	struct etw_times noted = *times;
 	const uint8_t *bytes = walk->bytes;
 	uint32_t at = walk->at, end = walk->end;
 	uint32_t size;
@@ -713,7 +712,7 @@ static NOINLINE void leave_out(struct etl_walk *walk, struct etl_times *times)
 	*times = noted;
 }
 
-bool etl_walk_survey(struct etl_walk *walk, struct etl_times *times)
+bool etl_walk_survey(struct etl_walk *walk, struct etw_times *times)
 {
 	if (walk->format->passed_over) {
 		return survey_several(walk, times);

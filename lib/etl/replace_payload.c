@@ -5,7 +5,7 @@
 
 #include "base/store.h"
 
-bool etl_payload_is_whole(const struct event_record *record, const uint8_t *bytes, size_t size)
+bool etw_payload_is_whole(const struct etw_record *record, const uint8_t *bytes, size_t size)
 {
 	/* The reader gives an empty payload a place of its own, so the addresses say nothing. */
 	uintptr_t at = (uintptr_t)record->payload, start = (uintptr_t)bytes;
@@ -14,28 +14,28 @@ bool etl_payload_is_whole(const struct event_record *record, const uint8_t *byte
 }
 
 /* Kernel records have their version first and their size second (docs/etl-format.md section 4). */
-static size_t size_offset(const struct event_record *record)
+static size_t size_offset(const struct etw_record *record)
 {
 	switch (record->type) {
-	case RECORD_SYSTEM:
-	case RECORD_COMPACT:
-	case RECORD_PERFINFO:
+	case ETW_RECORD_SYSTEM:
+	case ETW_RECORD_COMPACT:
+	case ETW_RECORD_PERFINFO:
 		return 4;
 	default:
 		return 0;
 	}
 }
 
-size_t etl_replace_payload(const struct event_record *record, const uint8_t *bytes, size_t size,
+size_t etw_replace_payload(const struct etw_record *record, const uint8_t *bytes, size_t size,
 			   const void *payload, size_t payload_size, uint8_t *out)
 {
 	size_t header;
 
-	if (!etl_payload_is_whole(record, bytes, size)) {
+	if (!etw_payload_is_whole(record, bytes, size)) {
 		return 0;
 	}
 	header = size - record->payload_size;
-	if (payload_size > ETL_RECORD_SIZE_MOST - header) {
+	if (payload_size > ETW_RECORD_SIZE_MOST - header) {
 		return 0;
 	}
 	memcpy(out, bytes, header);

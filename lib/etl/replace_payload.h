@@ -11,18 +11,18 @@
 
 #include "lib/source/event_record.h"
 
-enum { ETL_RECORD_SIZE_MOST = UINT16_MAX };
+enum { ETW_RECORD_SIZE_MOST = UINT16_MAX };
 
 /* Whether the payload of a record is all that follows its header and extended items. It is not
  * where these are damaged. */
-bool etl_payload_is_whole(const struct event_record *record, const uint8_t *bytes, size_t size);
+bool etw_payload_is_whole(const struct etw_record *record, const uint8_t *bytes, size_t size);
 
 /*
  * Writes the record (its header and extended items are copied) with the new payload to out, which
- * has room for ETL_RECORD_SIZE_MOST bytes. Returns its size; 0 if that would be more, or the old
+ * has room for ETW_RECORD_SIZE_MOST bytes. Returns its size; 0 if that would be more, or the old
  * payload is not whole.
  */
-size_t etl_replace_payload(const struct event_record *record, const uint8_t *bytes, size_t size,
+size_t etw_replace_payload(const struct etw_record *record, const uint8_t *bytes, size_t size,
 			   const void *payload, size_t payload_size, uint8_t *out);
 
 #endif

@@ -9,12 +9,12 @@
  *
  * Bytes are read through a window that moves forward with the scan. Plain buffers are used in
  * place, so no other buffer is read ahead of them. Compressed buffers are copied out of the window:
- * after the first few of them, up to ETL_UNPACK_AHEAD are read ahead, and a helper thread unpacks
+ * after the first few of them, up to ETW_UNPACK_AHEAD are read ahead, and a helper thread unpacks
  * them while the caller works on earlier ones.
  *
  * Recordings are untrusted input. Sizes are compared with the rest of the file before memory is
  * allocated for them, and a compressed buffer that claims to unpack to implausibly many bytes is
- * dropped. Each drop is counted in struct etl_damage and reported as a sentence; the number of
+ * dropped. Each drop is counted in struct etw_damage and reported as a sentence; the number of
  * sentences is bounded.
  */
 #include "lib/etl/scan.h"
@@ -34,8 +34,8 @@ enum {
 	/* Bounds what hostile buffers unpack to (docs/etl-format.md section 18). */
 	RATIO_CHECK_FROM = 1 << 20,
 	RATIO_MAX = 1000,
-	/* The largest packed size of ETL_BUFFER_MAX bytes: 4 bytes of flags for 32 literals. */
-	PACKED_MAX = ETL_BUFFER_MAX / 8 * 9 + ETL_BUFFER_HEADER_SIZE + 4,
+	/* The largest packed size of ETW_BUFFER_MAX bytes: 4 bytes of flags for 32 literals. */
+	PACKED_MAX = ETW_BUFFER_MAX / 8 * 9 + ETW_BUFFER_HEADER_SIZE + 4,
 
 	FLAG_PROCESSOR_INDEX = 0x20,
 	FLAG_COMPRESSED = 0x40,
@@ -43,7 +43,7 @@ enum {
 
 /* ---- input ---- */
 
-static bool add_part(struct etl_input *input, const char *path, struct error *err)
+static bool add_part(struct etw_input *input, const char *path, struct etw_error *err)
 {
 	struct os_file *file = etl_packed_open(path, &etl_packed_limits, err);
 	char *copy;
@@ -58,17 +58,17 @@ static bool add_part(struct etl_input *input, const char *path, struct error *er
 	}
 	input->size_bytes += os_file_size(file);
 	input->parts[input->part_count++] =
-		(struct etl_part){ .file = file, .path = copy, .end = input->size_bytes };
+		(struct etw_part){ .file = file, .path = copy, .end = input->size_bytes };
 	return true;
 }
 
-static bool make_parts(struct etl_input *input, size_t count, struct error *err)
+static bool make_parts(struct etw_input *input, size_t count, struct etw_error *err)
 {
-	*input = (struct etl_input){ .parts = calloc(count, sizeof *input->parts) };
+	*input = (struct etw_input){ .parts = calloc(count, sizeof *input->parts) };
 	return input->parts || error_no_memory(err, "a recording");
 }
 
-bool etl_input_open(struct etl_input *input, const char *path, struct error *err)
+bool etl_input_open(struct etw_input *input, const char *path, struct etw_error *err)
 {
 	if (make_parts(input, 1, err) && add_part(input, path, err)) {
 		return true;
@@ -77,8 +77,8 @@ bool etl_input_open(struct etl_input *input, const char *path, struct error *err
 	return false;
 }
 
-bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_t count,
-			struct error *err)
+bool etl_input_open_all(struct etw_input *input, const char *const *paths, size_t count,
+			struct etw_error *err)
 {
 	bool good = make_parts(input, count, err);
 
@@ -91,19 +91,19 @@ bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_
 	return good;
 }
 
-void etl_input_over(struct etl_input *input, const void *bytes, size_t size)
+void etl_input_over(struct etw_input *input, const void *bytes, size_t size)
 {
-	*input = (struct etl_input){ .size_bytes = size, .memory = bytes };
+	*input = (struct etw_input){ .size_bytes = size, .memory = bytes };
 }
 
 static void (*report_change)(const char *path, const char *change); /* NULL: nothing is reported */
 
-void etl_input_report_changes(void (*report)(const char *path, const char *change))
+void etw_input_report_changes(void (*report)(const char *path, const char *change))
 {
 	report_change = report;
 }
 
-static void close_part(struct etl_part *part)
+static void close_part(struct etw_part *part)
 {
 	const char *change = report_change ? os_file_change(part->file) : NULL;
 
@@ -114,18 +114,18 @@ static void close_part(struct etl_part *part)
 	free(part->path);
 }
 
-void etl_input_close(struct etl_input *input)
+void etl_input_close(struct etw_input *input)
 {
 	etl_blocks_done(&input->blocks);
 	for (size_t i = 0; i < input->part_count; i++) {
 		close_part(&input->parts[i]);
 	}
 	free(input->parts);
-	*input = (struct etl_input){ 0 };
+	*input = (struct etw_input){ 0 };
 }
 
 /* The number of the file that has the byte at the offset; part_count: none has. */
-static size_t part_at(const struct etl_input *input, uint64_t offset)
+static size_t part_at(const struct etw_input *input, uint64_t offset)
 {
 	size_t i = 0;
 
@@ -135,14 +135,14 @@ static size_t part_at(const struct etl_input *input, uint64_t offset)
 	return i;
 }
 
-uint64_t etl_input_file_end(const struct etl_input *input, uint64_t offset)
+uint64_t etw_input_file_end(const struct etw_input *input, uint64_t offset)
 {
 	size_t i = part_at(input, offset);
 
 	return i < input->part_count ? input->parts[i].end : input->size_bytes;
 }
 
-const char *etl_input_change(const struct etl_input *input)
+const char *etw_input_change(const struct etw_input *input)
 {
 	const char *change = NULL;
 
@@ -152,12 +152,12 @@ const char *etl_input_change(const struct etl_input *input)
 	return change;
 }
 
-static bool read_parts(struct etl_input *input, uint64_t offset, uint8_t *bytes, size_t size,
-		       size_t *got, struct error *err)
+static bool read_parts(struct etw_input *input, uint64_t offset, uint8_t *bytes, size_t size,
+		       size_t *got, struct etw_error *err)
 {
 	*got = 0;
 	for (size_t i = part_at(input, offset); i < input->part_count && *got < size; i++) {
-		const struct etl_part *part = &input->parts[i];
+		const struct etw_part *part = &input->parts[i];
 		uint64_t start = i > 0 ? input->parts[i - 1].end : 0;
 		uint64_t left = part->end - (offset + *got);
 		size_t most = size - *got < left ? size - *got : (size_t)left;
@@ -175,8 +175,8 @@ static bool read_parts(struct etl_input *input, uint64_t offset, uint8_t *bytes,
 	return true;
 }
 
-bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
-		    struct error *err)
+bool etl_input_read(struct etw_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
+		    struct etw_error *err)
 {
 	if (input->parts) {
 		return read_parts(input, offset, bytes, size, got, err);
@@ -197,7 +197,7 @@ bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_
 
 /* ---- problems ---- */
 
-void etl_problem(struct etl_problems *problems, const char *format, ...)
+void etw_problem(struct etw_problems *problems, const char *format, ...)
 {
 	char sentence[256];
 	char *copy = NULL;
@@ -206,7 +206,7 @@ void etl_problem(struct etl_problems *problems, const char *format, ...)
 	if (!problems) {
 		return;
 	}
-	if (problems->count < ETL_PROBLEMS_MAX) {
+	if (problems->count < ETW_PROBLEMS_MAX) {
 		va_start(arguments, format);
 		vsnprintf(sentence, sizeof sentence, format, arguments);
 		va_end(arguments);
@@ -219,20 +219,20 @@ void etl_problem(struct etl_problems *problems, const char *format, ...)
 	}
 }
 
-void etl_problems_done(struct etl_problems *problems)
+void etw_problems_done(struct etw_problems *problems)
 {
 	for (size_t i = 0; i < problems->count; i++) {
 		free(problems->sentences[i]);
 	}
-	*problems = (struct etl_problems){ 0 };
+	*problems = (struct etw_problems){ 0 };
 }
 
 /* Reports damage of a buffer: "buffer 3 at 196608: …". */
 #define buffer_problem(damage, buffer, format, ...)                                   \
-	etl_problem((damage)->problems, "buffer %" PRIu64 " at %" PRIu64 ": " format, \
+	etw_problem((damage)->problems, "buffer %" PRIu64 " at %" PRIu64 ": " format, \
 		    (buffer)->sequence, (buffer)->place.offset, __VA_ARGS__)
 
-void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
+void etl_damage_walk(struct etw_damage *damage, const struct etw_buffer *buffer,
 		     const struct etl_walk *walk)
 {
 	if (walk->stopped) {
@@ -249,7 +249,7 @@ void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
 	}
 }
 
-void etl_damage_implausible(struct etl_damage *damage, const struct etl_buffer *buffer)
+void etl_damage_implausible(struct etw_damage *damage, const struct etw_buffer *buffer)
 {
 	buffer_problem(damage, buffer,
 		       "%" PRIu32 " bytes that unpack to %" PRIu32
@@ -260,24 +260,24 @@ void etl_damage_implausible(struct etl_damage *damage, const struct etl_buffer *
 
 /* ---- headers ---- */
 
-void etl_buffer_header_read(struct etl_buffer_header *header, const uint8_t *bytes)
+void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *bytes)
 {
-	uint32_t saved_offset = load_u32(bytes + 0x04);
-	uint32_t offset = load_u32(bytes + 0x30);
-	uint16_t flags = load_u16(bytes + 0x34);
-	uint16_t processor = load_u16(bytes + 0x28);
+	uint32_t saved_offset = etw_load_u32(bytes + 0x04);
+	uint32_t offset = etw_load_u32(bytes + 0x30);
+	uint16_t flags = etw_load_u16(bytes + 0x34);
+	uint16_t processor = etw_load_u16(bytes + 0x28);
 	uint8_t any = 0;
 
-	for (unsigned i = 0; i < ETL_BUFFER_HEADER_SIZE; i++) {
+	for (unsigned i = 0; i < ETW_BUFFER_HEADER_SIZE; i++) {
 		any |= bytes[i];
 	}
-	*header = (struct etl_buffer_header){
-		.size_bytes = load_u32(bytes),
+	*header = (struct etw_buffer_header){
+		.size_bytes = etw_load_u32(bytes),
 		/* SavedOffset can be stale: observed in process_data_32_v1.etl and
 		   SelfDescribingSingleEvent.etl. */
 		.end = offset ? offset : saved_offset,
 		.flags = flags,
-		.type = load_u16(bytes + 0x36),
+		.type = etw_load_u16(bytes + 0x36),
 		/* Without the flag the high byte is an alignment: 0x080f is processor 15 in
 		   image_data_32_v0.etl. */
 		.processor = flags & FLAG_PROCESSOR_INDEX ? processor : processor & 0xff,
@@ -290,33 +290,33 @@ void etl_buffer_header_read(struct etl_buffer_header *header, const uint8_t *byt
  * Whether a buffer of this type contains records. Types that are not documented are assumed to
  * contain some.
  */
-static bool has_records(const struct etl_buffer_header *header)
+static bool has_records(const struct etw_buffer_header *header)
 {
 	return header->type != ETL_BUFFER_EMPTY_MARKER && header->type != ETL_BUFFER_DEBUG_INFO;
 }
 
 /* ---- the scan ---- */
 
-void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_damage *damage,
+void etw_scan_start(struct etw_scan *scan, struct etw_input *input, struct etw_damage *damage,
 		    bool preallocated, uint64_t offset, uint64_t sequence)
 {
-	*scan = (struct etl_scan){
+	*scan = (struct etw_scan){
 		.input = input,
 		.unpacker = { .blocks = &input->blocks },
 		.damage = damage,
 		.preallocated = preallocated,
 		.offset = offset,
 		.sequence = sequence,
-		.end = ETL_STEP_BUFFER,
+		.end = ETW_STEP_BUFFER,
 	};
 }
 
-static struct etl_ahead *ahead_at(struct etl_scan *scan, unsigned i)
+static struct etw_ahead *ahead_at(struct etw_scan *scan, unsigned i)
 {
-	return &scan->ahead[(scan->ahead_first + i) % ETL_UNPACK_AHEAD];
+	return &scan->ahead[(scan->ahead_first + i) % ETW_UNPACK_AHEAD];
 }
 
-void etl_scan_done(struct etl_scan *scan)
+void etw_scan_done(struct etw_scan *scan)
 {
 	for (; scan->ahead_count > 0; scan->ahead_count--) {
 		etl_unpacker_drop(&scan->unpacker, &ahead_at(scan, scan->ahead_count - 1)->job);
@@ -328,16 +328,16 @@ void etl_scan_done(struct etl_scan *scan)
 	scan->unpacked = NULL;
 }
 
-struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan)
+struct etw_block *etw_scan_take_unpacked(struct etw_scan *scan)
 {
-	struct etl_block *block = scan->unpacked;
+	struct etw_block *block = scan->unpacked;
 
 	scan->unpacked = NULL;
 	return block;
 }
 
 /* Of a window that has room for size bytes: no more than a small input has. */
-static size_t window_capacity(const struct etl_input *input, size_t size)
+static size_t window_capacity(const struct etw_input *input, size_t size)
 {
 	size_t most = input->size_bytes < WINDOW_SIZE ? (size_t)input->size_bytes : WINDOW_SIZE;
 
@@ -345,7 +345,8 @@ static size_t window_capacity(const struct etl_input *input, size_t size)
 }
 
 /* Returns size bytes at an offset inside the input; NULL if they cannot be read. */
-static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, struct error *err)
+static const uint8_t *view(struct etw_scan *scan, uint64_t offset, size_t size,
+			   struct etw_error *err)
 {
 	uint64_t skip = offset - scan->window_offset;
 	size_t got;
@@ -372,7 +373,7 @@ static const uint8_t *view(struct etl_scan *scan, uint64_t offset, size_t size, 
 	scan->window_offset = offset;
 	scan->window_size = got;
 	if (got < size) {
-		error_set(err, ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
+		error_set(err, ETW_ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
 			  offset);
 		return NULL;
 	}
@@ -385,12 +386,12 @@ bool etl_packed_is_plausible(uint32_t packed, uint32_t end)
 }
 
 /* Finds the end of the valid bytes. Returns false if there are none. */
-static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
+static bool check_end(struct etw_scan *scan, struct etw_buffer *buffer)
 {
-	const struct etl_buffer_header *header = &buffer->header;
-	struct etl_place *place = &buffer->place;
+	const struct etw_buffer_header *header = &buffer->header;
+	struct etw_place *place = &buffer->place;
 
-	if (header->end < ETL_BUFFER_HEADER_SIZE || header->end > ETL_BUFFER_MAX) {
+	if (header->end < ETW_BUFFER_HEADER_SIZE || header->end > ETW_BUFFER_MAX) {
 		buffer_problem(scan->damage, buffer, "its data end at %" PRIu32 ": dropped",
 			       header->end);
 		scan->damage->bad_buffers++;
@@ -398,7 +399,7 @@ static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 	}
 	place->end = header->end;
 	if (header->compressed) {
-		uint32_t packed = place->disk_size - ETL_BUFFER_HEADER_SIZE;
+		uint32_t packed = place->disk_size - ETW_BUFFER_HEADER_SIZE;
 
 		if (place->disk_size > PACKED_MAX ||
 		    !etl_packed_is_plausible(packed, header->end)) {
@@ -424,10 +425,10 @@ static bool check_end(struct etl_scan *scan, struct etl_buffer *buffer)
 }
 
 /* Unpacks a compressed buffer, at once or with a job. */
-static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, struct error *err)
+static bool start_unpacking(struct etw_scan *scan, struct etw_ahead *ahead, struct etw_error *err)
 {
-	const struct etl_place *place = &ahead->buffer.place;
-	struct etl_unpack_job *job = &ahead->job;
+	const struct etw_place *place = &ahead->buffer.place;
+	struct etw_unpack_job *job = &ahead->job;
 	const uint8_t *bytes = view(scan, place->offset, place->disk_size, err);
 
 	if (!bytes) {
@@ -440,7 +441,7 @@ static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, stru
 	ahead->unpacking = true;
 	job->end = place->end;
 	/* Large buffers would take too much memory if they were read ahead. */
-	if (etl_unpacker_expect(&scan->unpacker) && place->end <= ETL_UNPACK_AHEAD_MAX) {
+	if (etl_unpacker_expect(&scan->unpacker) && place->end <= ETW_UNPACK_AHEAD_MAX) {
 		job->packed = etl_block_get(scan->unpacker.blocks, place->disk_size);
 	}
 	if (!job->packed) {
@@ -454,10 +455,10 @@ static bool start_unpacking(struct etl_scan *scan, struct etl_ahead *ahead, stru
 }
 
 /* Waits for the job of start_unpacking(), sets buffer->bytes and reports invalid data. */
-static void finish_unpacking(struct etl_scan *scan, struct etl_ahead *ahead)
+static void finish_unpacking(struct etw_scan *scan, struct etw_ahead *ahead)
 {
-	struct etl_buffer *buffer = &ahead->buffer;
-	struct etl_unpack_job *job = &ahead->job;
+	struct etw_buffer *buffer = &ahead->buffer;
+	struct etw_unpack_job *job = &ahead->job;
 	uint32_t whole = buffer->place.end;
 	/* A buffer that the end of the file cuts is already reported, and its bytes are used. */
 	bool cut = buffer->place.disk_size < buffer->header.size_bytes;
@@ -469,52 +470,52 @@ static void finish_unpacking(struct etl_scan *scan, struct etl_ahead *ahead)
 	if (!job->good && !cut) {
 		buffer_problem(scan->damage, buffer,
 			       "its compressed data make no sense after %" PRIu32 " bytes: dropped",
-			       job->end - ETL_BUFFER_HEADER_SIZE);
+			       job->end - ETW_BUFFER_HEADER_SIZE);
 		scan->damage->bad_buffers++;
 		return;
 	}
 	if (job->end < whole && !cut) {
 		buffer_problem(scan->damage, buffer,
 			       "its compressed data end after %" PRIu32 " of %" PRIu32 " bytes",
-			       job->end - ETL_BUFFER_HEADER_SIZE, whole - ETL_BUFFER_HEADER_SIZE);
+			       job->end - ETW_BUFFER_HEADER_SIZE, whole - ETW_BUFFER_HEADER_SIZE);
 		scan->damage->bad_records++;
 	}
 	buffer->bytes = scan->unpacked->bytes;
 }
 
-/* Reads the next header. ETL_STEP_END: the recording ends here. */
-static enum etl_step next_header(struct etl_scan *scan, struct etl_buffer *buffer,
-				 struct error *err)
+/* Reads the next header. ETW_STEP_END: the recording ends here. */
+static enum etw_step next_header(struct etw_scan *scan, struct etw_buffer *buffer,
+				 struct etw_error *err)
 {
-	struct etl_buffer_header *header = &buffer->header;
-	uint64_t left = etl_input_file_end(scan->input, scan->offset) - scan->offset;
+	struct etw_buffer_header *header = &buffer->header;
+	uint64_t left = etw_input_file_end(scan->input, scan->offset) - scan->offset;
 	const uint8_t *bytes;
 
 	if (left == 0) {
-		return ETL_STEP_END;
+		return ETW_STEP_END;
 	}
-	if (left < ETL_BUFFER_HEADER_SIZE) {
+	if (left < ETW_BUFFER_HEADER_SIZE) {
 		buffer_problem(scan->damage, buffer,
 			       "cut short: %" PRIu64 " of %d bytes of its header", left,
-			       (int)ETL_BUFFER_HEADER_SIZE);
+			       (int)ETW_BUFFER_HEADER_SIZE);
 		scan->damage->truncated = true;
-		return ETL_STEP_END;
+		return ETW_STEP_END;
 	}
-	bytes = view(scan, scan->offset, ETL_BUFFER_HEADER_SIZE, err);
+	bytes = view(scan, scan->offset, ETW_BUFFER_HEADER_SIZE, err);
 	if (!bytes) {
-		return ETL_STEP_FAILED;
+		return ETW_STEP_FAILED;
 	}
 	etl_buffer_header_read(header, bytes);
-	if (header->size_bytes < ETL_BUFFER_HEADER_SIZE) {
+	if (header->size_bytes < ETW_BUFFER_HEADER_SIZE) {
 		/* A preallocated file ends in zeros. */
 		if (!header->all_zero || !scan->preallocated) {
 			buffer_problem(scan->damage, buffer,
 				       "size %" PRIu32 " is below the %d-byte header; the "
 				       "recording cannot be followed beyond it",
-				       header->size_bytes, (int)ETL_BUFFER_HEADER_SIZE);
+				       header->size_bytes, (int)ETW_BUFFER_HEADER_SIZE);
 			scan->damage->bad_buffers++;
 		}
-		return ETL_STEP_END;
+		return ETW_STEP_END;
 	}
 	buffer->place.disk_size = header->size_bytes;
 	if (header->size_bytes > left) {
@@ -525,66 +526,67 @@ static enum etl_step next_header(struct etl_scan *scan, struct etl_buffer *buffe
 	}
 	buffer->place.processor = header->processor;
 	buffer->place.compressed = header->compressed;
-	return ETL_STEP_BUFFER;
+	return ETW_STEP_BUFFER;
 }
 
 /* Reads one more buffer. */
-static enum etl_step read_buffer(struct etl_scan *scan, struct etl_ahead *ahead, struct error *err)
+static enum etw_step read_buffer(struct etw_scan *scan, struct etw_ahead *ahead,
+				 struct etw_error *err)
 {
-	struct etl_buffer *buffer = &ahead->buffer;
-	enum etl_step step;
+	struct etw_buffer *buffer = &ahead->buffer;
+	enum etw_step step;
 
-	*ahead = (struct etl_ahead){
+	*ahead = (struct etw_ahead){
 		.buffer = { .sequence = scan->sequence, .place.offset = scan->offset },
 	};
 	if (scan->offset > scan->input->size_bytes) {
-		return ETL_STEP_END;
+		return ETW_STEP_END;
 	}
 	/* Where one file of several cannot be followed any more, the next one still can. */
-	while ((step = next_header(scan, buffer, err)) == ETL_STEP_END &&
-	       etl_input_file_end(scan->input, scan->offset) < scan->input->size_bytes) {
-		scan->offset = etl_input_file_end(scan->input, scan->offset);
+	while ((step = next_header(scan, buffer, err)) == ETW_STEP_END &&
+	       etw_input_file_end(scan->input, scan->offset) < scan->input->size_bytes) {
+		scan->offset = etw_input_file_end(scan->input, scan->offset);
 		buffer->place.offset = scan->offset;
 	}
-	if (step != ETL_STEP_BUFFER) {
+	if (step != ETW_STEP_BUFFER) {
 		return step;
 	}
 	scan->sequence++;
 	scan->offset += buffer->place.disk_size;
 	if (!has_records(&buffer->header) || !check_end(scan, buffer)) {
-		return ETL_STEP_BUFFER;
+		return ETW_STEP_BUFFER;
 	}
 	if (buffer->place.compressed) {
-		return start_unpacking(scan, ahead, err) ? ETL_STEP_BUFFER : ETL_STEP_FAILED;
+		return start_unpacking(scan, ahead, err) ? ETW_STEP_BUFFER : ETW_STEP_FAILED;
 	}
 	buffer->bytes = view(scan, buffer->place.offset, buffer->place.end, err);
-	return buffer->bytes ? ETL_STEP_BUFFER : ETL_STEP_FAILED;
+	return buffer->bytes ? ETW_STEP_BUFFER : ETW_STEP_FAILED;
 }
 
 /* Whether another buffer can be read ahead. The bytes of a plain buffer are in the window, which
  * must not move while they are used. */
-static bool may_read_ahead(struct etl_scan *scan)
+static bool may_read_ahead(struct etw_scan *scan)
 {
-	if (scan->end != ETL_STEP_BUFFER || scan->ahead_count == ETL_UNPACK_AHEAD) {
+	if (scan->end != ETW_STEP_BUFFER || scan->ahead_count == ETW_UNPACK_AHEAD) {
 		return false;
 	}
 	return scan->ahead_count == 0 ||
 	       (scan->unpacker.jobs && !ahead_at(scan, scan->ahead_count - 1)->buffer.bytes);
 }
 
-enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err)
+enum etw_step etw_scan_next(struct etw_scan *scan, struct etw_buffer *buffer, struct etw_error *err)
 {
-	struct etl_ahead *ahead;
+	struct etw_ahead *ahead;
 
 	etl_block_put(scan->unpacker.blocks, scan->unpacked);
 	scan->unpacked = NULL;
 	while (may_read_ahead(scan)) {
 		scan->end = read_buffer(scan, ahead_at(scan, scan->ahead_count), &scan->error);
-		scan->ahead_count += scan->end == ETL_STEP_BUFFER;
+		scan->ahead_count += scan->end == ETW_STEP_BUFFER;
 	}
 	if (scan->ahead_count == 0) {
-		*buffer = (struct etl_buffer){ .place.offset = scan->offset };
-		if (scan->end == ETL_STEP_FAILED) {
+		*buffer = (struct etw_buffer){ .place.offset = scan->offset };
+		if (scan->end == ETW_STEP_FAILED) {
 			error_set(err, scan->error.code, "%s", scan->error.text);
 		}
 		return scan->end;
@@ -594,7 +596,7 @@ enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, st
 		finish_unpacking(scan, ahead);
 	}
 	*buffer = ahead->buffer;
-	scan->ahead_first = (scan->ahead_first + 1) % ETL_UNPACK_AHEAD;
+	scan->ahead_first = (scan->ahead_first + 1) % ETW_UNPACK_AHEAD;
 	scan->ahead_count--;
-	return ETL_STEP_BUFFER;
+	return ETW_STEP_BUFFER;
 }

@@ -28,59 +28,59 @@
  * They are read by position and copied. A recording is never in memory as a whole, and if another
  * program cuts the file meanwhile, reading fails with an error. One thread at a time.
  */
-struct etl_part {
+struct etw_part {
 	struct os_file *file; /* owned */
 	char *path;           /* owned */
 	uint64_t end;         /* of its bytes in the input */
 };
 
-struct etl_input {
+struct etw_input {
 	uint64_t size_bytes;    /* fixed when it was opened */
-	struct etl_part *parts; /* owned; files, one behind the other; NULL: memory */
+	struct etw_part *parts; /* owned; files, one behind the other; NULL: memory */
 	size_t part_count;
 	const uint8_t *memory;    /* borrowed */
-	struct etl_blocks blocks; /* for packed and unpacked bytes */
+	struct etw_blocks blocks; /* for packed and unpacked bytes */
 };
 
 /* @path: as for etl_packed_open(). */
-bool etl_input_open(struct etl_input *input, const char *path, struct error *err);
+bool etl_input_open(struct etw_input *input, const char *path, struct etw_error *err);
 /* The same for several files; their bytes follow each other. The error has the path. */
-bool etl_input_open_all(struct etl_input *input, const char *const *paths, size_t count,
-			struct error *err);
-void etl_input_over(struct etl_input *input, const void *bytes, size_t size);
-void etl_input_close(struct etl_input *input);
+bool etl_input_open_all(struct etw_input *input, const char *const *paths, size_t count,
+			struct etw_error *err);
+void etl_input_over(struct etw_input *input, const void *bytes, size_t size);
+void etl_input_close(struct etw_input *input);
 
 /* Reads up to size bytes at offset; *got < size only at the end of the input. */
-bool etl_input_read(struct etl_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
-		    struct error *err);
+bool etl_input_read(struct etw_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
+		    struct etw_error *err);
 
 /* Where the file ends whose bytes are at the offset; size_bytes behind the last one. */
-uint64_t etl_input_file_end(const struct etl_input *input, uint64_t offset);
+uint64_t etw_input_file_end(const struct etw_input *input, uint64_t offset);
 /* os_file_change() of one of its files; NULL: none has changed. */
-const char *etl_input_change(const struct etl_input *input);
-/* From now on a file that has changed since it was opened, or since etl_input_change(), is reported
+const char *etw_input_change(const struct etw_input *input);
+/* From now on a file that has changed since it was opened, or since etw_input_change(), is reported
  * when it is closed, on that thread. Before there is another thread; NULL: it is not. */
-void etl_input_report_changes(void (*report)(const char *path, const char *change));
+void etw_input_report_changes(void (*report)(const char *path, const char *change));
 
 /* ---- problems ---- */
 
 /*
  * Damage inside a recording, as sentences for the user; the statistics have the counts. Beyond
- * ETL_PROBLEMS_MAX a sentence is only counted, so that a hostile recording cannot fill the memory
+ * ETW_PROBLEMS_MAX a sentence is only counted, so that a hostile recording cannot fill the memory
  * with them.
  */
-enum { ETL_PROBLEMS_MAX = 100 };
+enum { ETW_PROBLEMS_MAX = 100 };
 
 /* Zero-initialise it. */
-struct etl_problems {
-	char *sentences[ETL_PROBLEMS_MAX]; /* owned */
+struct etw_problems {
+	char *sentences[ETW_PROBLEMS_MAX]; /* owned */
 	size_t count;                      /* of sentences */
 	uint64_t dropped;                  /* problems without a sentence here */
 };
 
 /* Adds a sentence, or drops it if problems is NULL. */
-void etl_problem(struct etl_problems *problems, const char *format, ...) PRINTF_LIKE(2, 3);
-void etl_problems_done(struct etl_problems *problems);
+void etw_problem(struct etw_problems *problems, const char *format, ...) ETW_PRINTF_LIKE(2, 3);
+void etw_problems_done(struct etw_problems *problems);
 
 /* ---- buffers ---- */
 
@@ -96,7 +96,7 @@ enum etl_buffer_type {
 	ETL_BUFFER_DEBUG_INFO,
 };
 
-struct etl_buffer_header {
+struct etw_buffer_header {
 	/* to the next header on disk; for a compressed buffer its packed size. Not checked */
 	uint32_t size_bytes;
 	/* of the valid bytes, from the start of the header, of the unpacked buffer. Not checked */
@@ -108,19 +108,19 @@ struct etl_buffer_header {
 	bool all_zero; /* only zeros: space that was reserved and never written */
 };
 
-/* bytes: ETL_BUFFER_HEADER_SIZE bytes. */
-void etl_buffer_header_read(struct etl_buffer_header *header, const uint8_t *bytes);
+/* bytes: ETW_BUFFER_HEADER_SIZE bytes. */
+void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *bytes);
 
-/* The counts of damage, as in struct source_statistics. */
-struct etl_damage {
+/* The counts of damage, as in struct etw_source_statistics. */
+struct etw_damage {
 	uint64_t bad_buffers;
 	uint64_t bad_records;
 	bool truncated;
-	struct etl_problems *problems; /* borrowed; NULL: no sentences */
+	struct etw_problems *problems; /* borrowed; NULL: no sentences */
 };
 
 /* The place of a buffer and its valid part, which is enough to read it again. */
-struct etl_place {
+struct etw_place {
 	uint64_t offset;
 	/*
 	 * of its bytes in the file, the header included; less than in the header if the file is
@@ -132,9 +132,9 @@ struct etl_place {
 	bool compressed;
 };
 
-struct etl_buffer {
-	struct etl_buffer_header header;
-	struct etl_place place;
+struct etw_buffer {
+	struct etw_buffer_header header;
+	struct etw_place place;
 	uint64_t sequence; /* of the buffer in its file, from 0 */
 	/*
 	 * place.end bytes, the header included; valid until the next step. NULL: the buffer has no
@@ -143,18 +143,18 @@ struct etl_buffer {
 	const uint8_t *bytes;
 };
 
-enum etl_step { ETL_STEP_BUFFER, ETL_STEP_END, ETL_STEP_FAILED };
+enum etw_step { ETW_STEP_BUFFER, ETW_STEP_END, ETW_STEP_FAILED };
 
 /* A buffer that was read ahead, and is being unpacked if it is compressed. */
-struct etl_ahead {
-	struct etl_buffer buffer;
-	struct etl_unpack_job job; /* its blocks are owned */
+struct etw_ahead {
+	struct etw_buffer buffer;
+	struct etw_unpack_job job; /* its blocks are owned */
 	bool unpacking;            /* job.out has the unpacked bytes, or will have them */
 };
 
-struct etl_scan {
-	struct etl_input *input;   /* borrowed */
-	struct etl_damage *damage; /* borrowed */
+struct etw_scan {
+	struct etw_input *input;   /* borrowed */
+	struct etw_damage *damage; /* borrowed */
 	bool preallocated;         /* the file was reserved in advance, so it may end in zeros */
 	uint64_t offset;           /* of the next buffer to be read */
 	uint64_t sequence;         /* likewise; in the end, the number of buffers */
@@ -163,25 +163,26 @@ struct etl_scan {
 	uint64_t window_offset;
 	size_t window_size;
 	/* owned; of the buffer that the scan is at, if it is compressed */
-	struct etl_block *unpacked;
-	struct etl_ahead ahead[ETL_UNPACK_AHEAD]; /* a ring */
+	struct etw_block *unpacked;
+	struct etw_ahead ahead[ETW_UNPACK_AHEAD]; /* a ring */
 	unsigned ahead_first;
 	unsigned ahead_count;
-	struct etl_unpacker unpacker; /* its blocks are borrowed */
-	enum etl_step end;            /* what follows the buffers that are read ahead */
-	struct error error;
+	struct etw_unpacker unpacker; /* its blocks are borrowed */
+	enum etw_step end;            /* what follows the buffers that are read ahead */
+	struct etw_error error;
 };
 
 /* Starts at the offset of a buffer. Before the first step there is nothing to free. */
-void etl_scan_start(struct etl_scan *scan, struct etl_input *input, struct etl_damage *damage,
+void etw_scan_start(struct etw_scan *scan, struct etw_input *input, struct etw_damage *damage,
 		    bool preallocated, uint64_t offset, uint64_t sequence);
-enum etl_step etl_scan_next(struct etl_scan *scan, struct etl_buffer *buffer, struct error *err);
+enum etw_step etw_scan_next(struct etw_scan *scan, struct etw_buffer *buffer,
+			    struct etw_error *err);
 /*
  * Takes the block with the unpacked bytes of a compressed buffer; the buffer's bytes stay valid as
  * long as the block.
  */
-struct etl_block *etl_scan_take_unpacked(struct etl_scan *scan);
-void etl_scan_done(struct etl_scan *scan);
+struct etw_block *etw_scan_take_unpacked(struct etw_scan *scan);
+void etw_scan_done(struct etw_scan *scan);
 
 /*
  * Whether a buffer of so many packed bytes, its header left out, may unpack to end bytes, its
@@ -190,10 +191,10 @@ void etl_scan_done(struct etl_scan *scan);
 bool etl_packed_is_plausible(uint32_t packed, uint32_t end);
 
 /* Counts and reports a compressed buffer that unpacks to more than is plausible. */
-void etl_damage_implausible(struct etl_damage *damage, const struct etl_buffer *buffer);
+void etl_damage_implausible(struct etw_damage *damage, const struct etw_buffer *buffer);
 
 /* Counts and reports the damage that a walk has found in the buffer; call it after the walk. */
-void etl_damage_walk(struct etl_damage *damage, const struct etl_buffer *buffer,
+void etl_damage_walk(struct etw_damage *damage, const struct etw_buffer *buffer,
 		     const struct etl_walk *walk);
 
 #endif

@@ -24,21 +24,22 @@
 #include "lib/source/source_internal.h"
 
 struct file_source {
-	struct source source; /* first */
-	struct etl_file *file;
-	struct etl_index index;
+	struct etw_source source; /* first */
+	struct etw_file *file;
+	struct etw_index index;
 	bool indexed;
 	bool single_pass;
 	char *name;
-	struct etl_damage damage;
+	struct etw_damage damage;
 	struct etl_progress progress;
-	struct source_statistics statistics; /* of the source's thread; published once a buffer */
-	const struct event_sink *sink;       /* of the current run */
+	struct etw_source_statistics
+		statistics;                /* of the source's thread; published once a buffer */
+	const struct etw_event_sink *sink; /* of the current run */
 };
 
 static void publish(struct file_source *source, uint64_t bytes_read)
 {
-	struct source_statistics *statistics = &source->statistics;
+	struct etw_source_statistics *statistics = &source->statistics;
 
 	statistics->buffers = source->progress.buffers;
 	statistics->records = source->progress.records;
@@ -62,9 +63,10 @@ static void on_buffer(void *context, uint64_t bytes_read)
 }
 
 /* The first pass: builds the index and shows the records to the sink. */
-static bool first_pass(struct file_source *source, const struct event_sink *sink, struct error *err)
+static bool first_pass(struct file_source *source, const struct etw_event_sink *sink,
+		       struct etw_error *err)
 {
-	struct etl_visitor visitor = {
+	struct etw_visitor visitor = {
 		.record_context = sink->context,
 		.on_record = sink->on_first_pass,
 		.only = sink->first_pass_choice,
@@ -74,12 +76,12 @@ static bool first_pass(struct file_source *source, const struct event_sink *sink
 		.stopping = &source->source.stopping,
 	};
 
-	source->damage = (struct etl_damage){ 0 };
+	source->damage = (struct etw_damage){ 0 };
 	source->indexed = false;
-	if (!etl_index_build(&source->index, source->file, &source->damage, &visitor, err)) {
+	if (!etw_index_build(&source->index, source->file, &source->damage, &visitor, err)) {
 		return false;
 	}
-	source->indexed = !source_stopping(&source->source);
+	source->indexed = !etw_source_stopping(&source->source);
 	if (source->indexed && sink->on_first_pass_end) {
 		sink->on_first_pass_end(sink->context);
 	}
@@ -87,10 +89,10 @@ static bool first_pass(struct file_source *source, const struct event_sink *sink
 }
 
 /* The pass in time order; of a single-pass source the only one. */
-static bool second_pass(struct file_source *source, const struct event_sink *sink,
-			struct error *err)
+static bool second_pass(struct file_source *source, const struct etw_event_sink *sink,
+			struct etw_error *err)
 {
-	struct etl_visitor visitor = {
+	struct etw_visitor visitor = {
 		.record_context = sink->context,
 		.on_record = sink->on_event,
 		.buffer_context = source,
@@ -106,14 +108,15 @@ static bool second_pass(struct file_source *source, const struct event_sink *sin
 			     &visitor, err);
 }
 
-static bool file_run(struct source *base, const struct event_sink *sink, struct error *err)
+static bool file_run(struct etw_source *base, const struct etw_event_sink *sink,
+		     struct etw_error *err)
 {
 	struct file_source *source = (struct file_source *)base;
 	bool good;
 
 	source->sink = sink;
 	if (source->single_pass) {
-		source->damage = (struct etl_damage){ 0 };
+		source->damage = (struct etw_damage){ 0 };
 		good = second_pass(source, sink, err);
 	} else {
 		good = (source->indexed && !sink->on_first_pass) || first_pass(source, sink, err);
@@ -121,18 +124,18 @@ static bool file_run(struct source *base, const struct event_sink *sink, struct 
 			good = second_pass(source, sink, err);
 		}
 	}
-	publish(source, good && !source_stopping(base) ? source->statistics.bytes_total :
-							 source->statistics.bytes_read);
+	publish(source, good && !etw_source_stopping(base) ? source->statistics.bytes_total :
+							     source->statistics.bytes_read);
 	source->sink = NULL;
 	return good;
 }
 
-static void file_close(struct source *base)
+static void file_close(struct etw_source *base)
 {
 	struct file_source *source = (struct file_source *)base;
 
-	etl_index_done(&source->index);
-	etl_file_close(source->file);
+	etw_index_done(&source->index);
+	etw_file_close(source->file);
 	free(source->name);
 	source_done(base);
 	free(source);
@@ -153,17 +156,18 @@ static const char *base_name(const char *path)
 	return name;
 }
 
-const char *source_file_change(struct source *source)
+const char *etw_source_file_change(struct etw_source *source)
 {
-	return etl_input_change(&((struct file_source *)source)->file->input);
+	return etw_input_change(&((struct file_source *)source)->file->input);
 }
 
-struct source *source_open_file(const char *path, const struct source_file_options *options,
-				struct error *err)
+struct etw_source *etw_source_open_file(const char *path,
+					const struct etw_source_file_options *options,
+					struct etw_error *err)
 {
 	struct file_source *source = calloc(1, sizeof *source);
 	const char *name = base_name(path);
-	const struct etl_header *header;
+	const struct etw_header *header;
 
 	if (!source) {
 		error_no_memory(err, "a recording");
@@ -171,15 +175,15 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 	}
 	source_init(&source->source, &operations);
 	source->single_pass = options && options->single_pass;
-	source->index.entries_max = ETL_INDEX_MAX;
-	source->index.keep_bytes = ETL_KEEP_MAX;
-	source->progress.last_time = RECORD_NO_TIME;
+	source->index.entries_max = ETW_INDEX_MAX;
+	source->index.keep_bytes = ETW_KEEP_MAX;
+	source->progress.last_time = ETW_RECORD_NO_TIME;
 	source->name = text_duplicate(name, strlen(name));
 	if (source->name && options && options->path_count > 0) {
-		source->file = etl_file_open_all(options->paths, options->path_count,
+		source->file = etw_file_open_all(options->paths, options->path_count,
 						 options->pointer_size, err);
 	} else if (source->name) {
-		source->file = etl_file_open(path, options ? options->pointer_size : 0, err);
+		source->file = etw_file_open(path, options ? options->pointer_size : 0, err);
 	} else {
 		error_no_memory(err, "a recording");
 	}
@@ -188,19 +192,19 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 		return NULL;
 	}
 	header = &source->file->header;
-	source->statistics = (struct source_statistics){
+	source->statistics = (struct etw_source_statistics){
 		.events_lost = header->events_lost,
 		.buffers_lost = header->buffers_lost,
 		.buffers_written = header->buffers_written,
 		.buffer_size_bytes = header->buffer_size_bytes,
 		.bytes_total = source->file->input.size_bytes,
-		.last_time = RECORD_NO_TIME,
+		.last_time = ETW_RECORD_NO_TIME,
 	};
 	source_publish(&source->source, &source->statistics);
-	source->source.facts = (struct source_facts){
+	source->source.facts = (struct etw_source_facts){
 		.name = source->name,
 		.type = "replay",
-		.mode = etl_header_mode_name(header),
+		.mode = etw_header_mode_name(header),
 		.doubt = source->file->set_doubt,
 		.os_build = header->os_build,
 		.processors = header->processors,

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "lib/source/source.h"
 
-struct source_file_options {
+struct etw_source_file_options {
 	/* 0: as recorded; 4 or 8: assumed for classic payloads (docs/etl-format.md section 17, 7)
 	 */
 	uint8_t pointer_size;
@@ -27,14 +27,15 @@ struct source_file_options {
  * Opens a recording: reads and checks its first buffer. If the file is no recording, the error is
  * one line with the reason. The path is one for etl_packed_open().
  */
-struct source *source_open_file(const char *path, const struct source_file_options *options,
-				struct error *err);
+struct etw_source *etw_source_open_file(const char *path,
+					const struct etw_source_file_options *options,
+					struct etw_error *err);
 
 /*
  * os_file_change() of the recording of such a source; NULL for what was unpacked, which is read
  * from a temporary file of our own, also when the packed one changes. The thread of the source,
  * between two runs.
  */
-const char *source_file_change(struct source *source);
+const char *etw_source_file_change(struct etw_source *source);
 
 #endif

@@ -15,7 +15,7 @@
  * type is a bit of types (bit 5 for type 5). Returns the size of the copy; 0, and nothing is
  * copied, if the record has no such item, or items that are damaged.
  */
-size_t etl_strip_items(const struct event_record *record, const uint8_t *bytes, size_t size,
+size_t etw_strip_items(const struct etw_record *record, const uint8_t *bytes, size_t size,
 		       uint32_t types, uint8_t *out);
 
 #endif

@@ -24,38 +24,38 @@
 bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size, size_t *made);
 
 enum {
-	ETL_UNPACK_AHEAD = 8,           /* the most buffers that a pass unpacks ahead */
-	ETL_UNPACK_AHEAD_MAX = 1 << 20, /* bytes of such a buffer: few are larger */
+	ETW_UNPACK_AHEAD = 8,           /* the most buffers that a pass unpacks ahead */
+	ETW_UNPACK_AHEAD_MAX = 1 << 20, /* bytes of such a buffer: few are larger */
 };
 
 /* One buffer to unpack. */
-struct etl_unpack_job {
+struct etw_unpack_job {
 	struct job job;           /* the first member */
-	struct etl_block *packed; /* owned */
+	struct etw_block *packed; /* owned */
 	size_t packed_size;       /* of the bytes in packed, header included */
-	struct etl_block *out;    /* owned */
+	struct etw_block *out;    /* owned */
 	uint32_t end;             /* header included; first as requested, then as unpacked */
 	bool good;                /* after unpacking: the stream was valid up to there */
 };
 
 /* Unpacks the buffers of one pass. Set blocks and zero the rest. One thread uses it. */
-struct etl_unpacker {
-	struct etl_blocks *blocks; /* borrowed */
+struct etw_unpacker {
+	struct etw_blocks *blocks; /* borrowed */
 	struct jobs *jobs;         /* owned; NULL until there were enough compressed buffers */
 	unsigned buffers;          /* compressed ones so far, counted until the helper starts */
 };
 
 /* Counts a compressed buffer. Returns whether there is a helper thread for jobs. */
-bool etl_unpacker_expect(struct etl_unpacker *unpacker);
+bool etl_unpacker_expect(struct etw_unpacker *unpacker);
 /* Unpacks packed bytes, of the job or others, on the calling thread. */
-void etl_unpack_now(struct etl_unpack_job *job, const uint8_t *packed, size_t packed_size);
+void etl_unpack_now(struct etw_unpack_job *job, const uint8_t *packed, size_t packed_size);
 /* Only with a helper. The job and its blocks must not move until the wait is over. */
-void etl_unpacker_submit(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
+void etl_unpacker_submit(struct etw_unpacker *unpacker, struct etw_unpack_job *job);
 /* Waits until the job is done, if it was submitted, and returns its packed block to the pool. */
-void etl_unpacker_wait(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
+void etl_unpacker_wait(struct etw_unpacker *unpacker, struct etw_unpack_job *job);
 /* The same, and also returns the unpacked block. */
-void etl_unpacker_drop(struct etl_unpacker *unpacker, struct etl_unpack_job *job);
+void etl_unpacker_drop(struct etw_unpacker *unpacker, struct etw_unpack_job *job);
 /* Call it after the wait for every job. */
-void etl_unpacker_done(struct etl_unpacker *unpacker);
+void etl_unpacker_done(struct etw_unpacker *unpacker);
 
 #endif

@@ -39,9 +39,9 @@ struct buffer {
 	int64_t last_raw;
 };
 
-struct etl_writer {
-	struct etl_writer_options options; /* with the defaults, without the names */
-	struct etl_output output;
+struct etw_writer {
+	struct etw_writer_options options; /* with the defaults, without the names */
+	struct etw_output output;
 	struct buffer header;   /* the first buffer */
 	bool given;             /* the caller gave it */
 	struct buffer *buffers; /* one a processor */
@@ -49,33 +49,33 @@ struct etl_writer {
 	uint32_t buffers_written;
 	uint64_t sequence;
 	int64_t latest_raw;
-	struct error failure; /* ERROR_NONE: all well */
+	struct etw_error failure; /* ETW_ERROR_NONE: all well */
 };
 
-static bool failed(const struct etl_writer *writer)
+static bool failed(const struct etw_writer *writer)
 {
-	return writer->failure.code != ERROR_NONE;
+	return writer->failure.code != ETW_ERROR_NONE;
 }
 
-int64_t etl_writer_raw_time(const struct etl_writer *writer, uint64_t ns)
+int64_t etl_writer_raw_time(const struct etw_writer *writer, uint64_t ns)
 {
 	return logfile_raw_time(&writer->options, ns);
 }
 
-static void write_bytes(struct etl_writer *writer, const uint8_t *bytes, size_t size)
+static void write_bytes(struct etw_writer *writer, const uint8_t *bytes, size_t size)
 {
 	if (!failed(writer)) {
-		etl_output_write(&writer->output, bytes, size, &writer->failure);
+		etw_output_write(&writer->output, bytes, size, &writer->failure);
 	}
 }
 
 /* --- buffers ---------------------------------------------------------------------------------- */
 
-static void store_buffer_header(const struct etl_writer *writer, uint8_t *at,
+static void store_buffer_header(const struct etw_writer *writer, uint8_t *at,
 				const struct buffer *buffer, uint32_t size, uint16_t flags,
 				enum buffer_type type)
 {
-	const struct etl_writer_options *options = &writer->options;
+	const struct etw_writer_options *options = &writer->options;
 	bool first = type == BUFFER_LOGFILE_HEADER;
 	size_t processor = first ? 0 : (size_t)(buffer - writer->buffers);
 
@@ -95,7 +95,7 @@ static void store_buffer_header(const struct etl_writer *writer, uint8_t *at,
 	store_u16(at + 0x36, (uint16_t)type);
 }
 
-static void write_buffer(struct etl_writer *writer, struct buffer *buffer, uint16_t flags)
+static void write_buffer(struct etw_writer *writer, struct buffer *buffer, uint16_t flags)
 {
 	uint32_t size = writer->options.buffer_size;
 	uint8_t *bytes = buffer->bytes;
@@ -128,19 +128,19 @@ static void write_buffer(struct etl_writer *writer, struct buffer *buffer, uint1
  * Room for a record of size bytes in a buffer of limit bytes, zeroed up to the next multiple of 8.
  * NULL (and a failure) when no buffer is large enough for it, or when it is too small for a reader.
  */
-static uint8_t *place(struct etl_writer *writer, struct buffer *buffer, uint32_t limit, size_t size,
+static uint8_t *place(struct etw_writer *writer, struct buffer *buffer, uint32_t limit, size_t size,
 		      int64_t raw_time)
 {
 	uint32_t padded = (uint32_t)(size + 7) & ~UINT32_C(7);
 	uint8_t *at;
 
-	if (size < ETL_RECORD_SIZE_MIN) {
-		error_set(&writer->failure, ERROR_LIMIT, "record of %zu bytes: the least are %d",
-			  size, (int)ETL_RECORD_SIZE_MIN);
+	if (size < ETW_RECORD_SIZE_MIN) {
+		error_set(&writer->failure, ETW_ERROR_LIMIT,
+			  "record of %zu bytes: the least are %d", size, (int)ETW_RECORD_SIZE_MIN);
 		return NULL;
 	}
 	if (size > UINT16_MAX || padded > limit - buffer->used) {
-		error_set(&writer->failure, ERROR_LIMIT,
+		error_set(&writer->failure, ETW_ERROR_LIMIT,
 			  "record of %zu bytes does not fit into a buffer of %u", size,
 			  (unsigned)limit);
 		return NULL;
@@ -152,7 +152,7 @@ static uint8_t *place(struct etl_writer *writer, struct buffer *buffer, uint32_t
 	return at;
 }
 
-static uint8_t *place_on_processor(struct etl_writer *writer, uint16_t processor, size_t size,
+static uint8_t *place_on_processor(struct etw_writer *writer, uint16_t processor, size_t size,
 				   int64_t raw_time)
 {
 	uint32_t limit = writer->options.buffer_size;
@@ -162,7 +162,7 @@ static uint8_t *place_on_processor(struct etl_writer *writer, uint16_t processor
 		return NULL;
 	}
 	if (processor >= writer->options.processors) {
-		error_set(&writer->failure, ERROR_LIMIT,
+		error_set(&writer->failure, ETW_ERROR_LIMIT,
 			  "record of processor %u in a recording of %u processors",
 			  (unsigned)processor, (unsigned)writer->options.processors);
 		return NULL;
@@ -171,7 +171,7 @@ static uint8_t *place_on_processor(struct etl_writer *writer, uint16_t processor
 	if (!buffer->bytes) {
 		buffer->bytes = malloc(limit);
 		if (!buffer->bytes) {
-			error_set(&writer->failure, ERROR_NO_MEMORY,
+			error_set(&writer->failure, ETW_ERROR_NO_MEMORY,
 				  "no memory for a buffer of %u bytes", (unsigned)limit);
 			return NULL;
 		}
@@ -186,30 +186,30 @@ static uint8_t *place_on_processor(struct etl_writer *writer, uint16_t processor
 	return place(writer, buffer, limit, size, raw_time);
 }
 
-void etl_writer_add(struct etl_writer *writer, const struct etl_out_record *record)
+void etw_writer_add(struct etw_writer *writer, const struct etw_out_record *record)
 {
-	size_t size = etl_out_record_size(record);
+	size_t size = etw_out_record_size(record);
 	uint8_t *at = place_on_processor(writer, record->processor, size, record->raw_time);
 
 	if (at) {
-		etl_out_record_store(record, writer->options.pointer_size, at);
+		etw_out_record_store(record, writer->options.pointer_size, at);
 	}
 }
 
-void etl_writer_add_payload(struct etl_writer *writer, const struct etl_out_record *record,
-			    const struct payload *payload)
+void etl_writer_add_payload(struct etw_writer *writer, const struct etw_out_record *record,
+			    const struct etw_payload *payload)
 {
-	struct etl_out_record whole = *record;
+	struct etw_out_record whole = *record;
 
 	if (payload->failed && !failed(writer)) {
-		error_set(&writer->failure, ERROR_NO_MEMORY, "a payload could not be built");
+		error_set(&writer->failure, ETW_ERROR_NO_MEMORY, "a payload could not be built");
 	}
 	whole.payload = payload->bytes;
 	whole.payload_size = payload->size;
-	etl_writer_add(writer, &whole);
+	etw_writer_add(writer, &whole);
 }
 
-void etl_writer_add_raw(struct etl_writer *writer, uint16_t processor, int64_t raw_time,
+void etw_writer_add_raw(struct etw_writer *writer, uint16_t processor, int64_t raw_time,
 			const void *bytes, size_t size)
 {
 	uint8_t *at = place_on_processor(writer, processor, size, raw_time);
@@ -219,7 +219,7 @@ void etl_writer_add_raw(struct etl_writer *writer, uint16_t processor, int64_t r
 	}
 }
 
-void etl_writer_flush(struct etl_writer *writer)
+void etl_writer_flush(struct etw_writer *writer)
 {
 	struct buffer *last = NULL;
 
@@ -235,7 +235,7 @@ void etl_writer_flush(struct etl_writer *writer)
 	}
 }
 
-void etl_writer_set_compressed(struct etl_writer *writer, bool compressed)
+void etl_writer_set_compressed(struct etw_writer *writer, bool compressed)
 {
 	writer->options.compressed = compressed;
 	if (compressed) {
@@ -243,13 +243,13 @@ void etl_writer_set_compressed(struct etl_writer *writer, bool compressed)
 	}
 }
 
-void etl_writer_set_losses(struct etl_writer *writer, uint32_t events, uint32_t buffers)
+void etw_writer_set_losses(struct etw_writer *writer, uint32_t events, uint32_t buffers)
 {
 	writer->options.events_lost = events;
 	writer->options.buffers_lost = buffers;
 }
 
-void etl_writer_add_buffer(struct etl_writer *writer, const uint8_t *bytes, size_t used,
+void etl_writer_add_buffer(struct etw_writer *writer, const uint8_t *bytes, size_t used,
 			   size_t size)
 {
 	uint8_t filler[4096];
@@ -268,34 +268,35 @@ void etl_writer_add_buffer(struct etl_writer *writer, const uint8_t *bytes, size
 	writer->sequence++;
 }
 
-uint32_t etl_writer_buffers(const struct etl_writer *writer)
+uint32_t etl_writer_buffers(const struct etw_writer *writer)
 {
 	return writer->buffers_written;
 }
 
-uint64_t etl_writer_written(const struct etl_writer *writer)
+uint64_t etw_writer_written(const struct etw_writer *writer)
 {
 	return writer->output.size;
 }
 
 /* --- the first buffer ------------------------------------------------------------------------- */
 
-static void store_first_record(struct etl_writer *writer, const struct payload *payload)
+static void store_first_record(struct etw_writer *writer, const struct etw_payload *payload)
 {
-	struct etl_writer_options *o = &writer->options;
+	struct etw_writer_options *o = &writer->options;
 	struct buffer *buffer = &writer->header;
-	struct etl_out_record record = { .type = RECORD_SYSTEM,
+	struct etw_out_record record = { .type = ETW_RECORD_SYSTEM,
 					 .version = 2,
 					 .raw_time = o->start_raw,
 					 .process_id = o->process_id,
 					 .thread_id = o->thread_id,
 					 .payload = payload->bytes,
 					 .payload_size = payload->size };
-	size_t needed = (BUFFER_HEADER_SIZE + etl_out_record_size(&record) + 7) & ~(size_t)7;
+	size_t needed = (BUFFER_HEADER_SIZE + etw_out_record_size(&record) + 7) & ~(size_t)7;
 	uint8_t *at;
 
 	if (payload->failed) {
-		error_set(&writer->failure, ERROR_NO_MEMORY, "no memory for the logfile header");
+		error_set(&writer->failure, ETW_ERROR_NO_MEMORY,
+			  "no memory for the logfile header");
 		return;
 	}
 	if (needed > o->header_buffer_size) {
@@ -303,30 +304,30 @@ static void store_first_record(struct etl_writer *writer, const struct payload *
 	}
 	buffer->bytes = malloc(o->header_buffer_size);
 	if (!buffer->bytes) {
-		error_set(&writer->failure, ERROR_NO_MEMORY, "no memory for the first buffer");
+		error_set(&writer->failure, ETW_ERROR_NO_MEMORY, "no memory for the first buffer");
 		return;
 	}
 	buffer->used = BUFFER_HEADER_SIZE;
-	at = place(writer, buffer, o->header_buffer_size, etl_out_record_size(&record),
+	at = place(writer, buffer, o->header_buffer_size, etw_out_record_size(&record),
 		   o->start_raw);
 	if (at) {
-		etl_out_record_store(&record, o->pointer_size, at);
+		etw_out_record_store(&record, o->pointer_size, at);
 	}
 }
 
 /* Writes the first buffer as a session that is running has it, to hold its place. */
-static bool open_first_buffer(struct etl_writer *writer, const char *session_name,
+static bool open_first_buffer(struct etw_writer *writer, const char *session_name,
 			      const char *file_name)
 {
 	struct buffer *buffer = &writer->header;
 	uint32_t size;
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, writer->options.pointer_size);
+	etw_payload_init(&payload, writer->options.pointer_size);
 	logfile_header_build(&payload, &writer->options, NULL, session_name ? session_name : "",
 			     file_name ? file_name : "");
 	store_first_record(writer, &payload);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	if (failed(writer)) {
 		return false;
 	}
@@ -338,7 +339,7 @@ static bool open_first_buffer(struct etl_writer *writer, const char *session_nam
 	return !failed(writer);
 }
 
-static bool take_first_buffer(struct etl_writer *writer, const uint8_t *bytes, size_t size)
+static bool take_first_buffer(struct etw_writer *writer, const uint8_t *bytes, size_t size)
 {
 	writer->given = true;
 	writer->options.header_buffer_size = (uint32_t)size;
@@ -352,12 +353,12 @@ static bool take_first_buffer(struct etl_writer *writer, const uint8_t *bytes, s
 	return !failed(writer);
 }
 
-uint8_t *etl_writer_first_buffer(struct etl_writer *writer)
+uint8_t *etl_writer_first_buffer(struct etw_writer *writer)
 {
 	return writer->header.bytes;
 }
 
-void etl_writer_add_to_header(struct etl_writer *writer, const struct etl_out_record *record)
+void etl_writer_add_to_header(struct etw_writer *writer, const struct etw_out_record *record)
 {
 	uint8_t *at;
 
@@ -365,35 +366,36 @@ void etl_writer_add_to_header(struct etl_writer *writer, const struct etl_out_re
 		return;
 	}
 	at = place(writer, &writer->header, writer->options.header_buffer_size,
-		   etl_out_record_size(record), record->raw_time);
+		   etw_out_record_size(record), record->raw_time);
 	if (at) {
-		etl_out_record_store(record, writer->options.pointer_size, at);
+		etw_out_record_store(record, writer->options.pointer_size, at);
 	}
 }
 
-static void complete_first_buffer(struct etl_writer *writer)
+static void complete_first_buffer(struct etw_writer *writer)
 {
 	struct buffer *buffer = &writer->header;
 	struct logfile_ending ending = { .latest_raw = writer->latest_raw,
 					 .buffers_written = writer->buffers_written };
-	struct payload payload;
+	struct etw_payload payload;
 
 	/* All but the names, which stand behind and stay. */
-	payload_init(&payload, writer->options.pointer_size);
+	etw_payload_init(&payload, writer->options.pointer_size);
 	logfile_header_build(&payload, &writer->options, writer->options.unclosed ? NULL : &ending,
 			     NULL, NULL);
 	if (payload.failed) {
-		error_set(&writer->failure, ERROR_NO_MEMORY, "no memory for the logfile header");
+		error_set(&writer->failure, ETW_ERROR_NO_MEMORY,
+			  "no memory for the logfile header");
 	} else {
 		memcpy(buffer->bytes + BUFFER_HEADER_SIZE + ETL_SYSTEM_HEADER_SIZE, payload.bytes,
 		       payload.size);
 	}
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	store_buffer_header(writer, buffer->bytes, buffer, writer->options.header_buffer_size,
 			    FLAG_FLUSH, BUFFER_LOGFILE_HEADER);
 }
 
-static void finish_first_buffer(struct etl_writer *writer)
+static void finish_first_buffer(struct etw_writer *writer)
 {
 	if (!writer->given) {
 		complete_first_buffer(writer);
@@ -406,19 +408,19 @@ static void finish_first_buffer(struct etl_writer *writer)
 
 /* --- a recording ------------------------------------------------------------------------------ */
 
-static struct etl_writer_options with_defaults(const struct etl_writer_options *given)
+static struct etw_writer_options with_defaults(const struct etw_writer_options *given)
 {
-	struct etl_writer_options o = *given;
+	struct etw_writer_options o = *given;
 
 	o.pointer_size = o.pointer_size ? o.pointer_size : 8;
 	o.processors = o.processors ? o.processors : 1;
 	o.buffer_size = o.buffer_size ? o.buffer_size : 65536;
 	o.header_buffer_size = o.header_buffer_size ? o.header_buffer_size : o.buffer_size;
-	o.clock = o.clock ? o.clock : CLOCK_QPC;
+	o.clock = o.clock ? o.clock : ETW_CLOCK_QPC;
 	o.perf_frequency = o.perf_frequency ? o.perf_frequency : 10000000;
 	o.cpu_mhz = o.cpu_mhz ? o.cpu_mhz : 2400;
 	o.start_time = o.start_time ? o.start_time : INT64_C(133601436000000000);
-	o.boot_time = o.boot_time ? o.boot_time : time_add(o.start_time, -INT64_C(36000000000));
+	o.boot_time = o.boot_time ? o.boot_time : etw_time_add(o.start_time, -INT64_C(36000000000));
 	o.log_file_mode = o.log_file_mode ? o.log_file_mode : MODE_SEQUENTIAL;
 	o.log_file_mode |= o.compressed ? MODE_COMPRESSED : 0;
 	o.os_build = o.os_build ? o.os_build : 17763;
@@ -428,15 +430,15 @@ static struct etl_writer_options with_defaults(const struct etl_writer_options *
 	return o;
 }
 
-static bool check(const struct etl_writer_options *options, struct error *err)
+static bool check(const struct etw_writer_options *options, struct etw_error *err)
 {
 	if (options->pointer_size != 4 && options->pointer_size != 8) {
-		return error_set(err, ERROR_LIMIT, "pointer size %u is neither 4 nor 8",
+		return error_set(err, ETW_ERROR_LIMIT, "pointer size %u is neither 4 nor 8",
 				 (unsigned)options->pointer_size);
 	}
 	if (options->buffer_size < BUFFER_LEAST || options->buffer_size > BUFFER_MOST ||
 	    options->buffer_size % 8 != 0) {
-		return error_set(err, ERROR_LIMIT,
+		return error_set(err, ETW_ERROR_LIMIT,
 				 "buffer size %u is not a multiple of 8 from %u to %u",
 				 (unsigned)options->buffer_size, (unsigned)BUFFER_LEAST,
 				 (unsigned)BUFFER_MOST);
@@ -444,13 +446,14 @@ static bool check(const struct etl_writer_options *options, struct error *err)
 	return true;
 }
 
-static struct etl_writer *open_writer(const char *path, const struct etl_writer_options *options,
-				      const uint8_t *first, size_t first_size, struct error *err)
+static struct etw_writer *open_writer(const char *path, const struct etw_writer_options *options,
+				      const uint8_t *first, size_t first_size,
+				      struct etw_error *err)
 {
-	struct etl_writer *writer = calloc(1, sizeof *writer);
+	struct etw_writer *writer = calloc(1, sizeof *writer);
 
 	if (!writer) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to write a recording");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory to write a recording");
 		return NULL;
 	}
 	writer->options = with_defaults(options);
@@ -462,10 +465,10 @@ static struct etl_writer *open_writer(const char *path, const struct etl_writer_
 	writer->packed =
 		malloc(BUFFER_HEADER_SIZE + etl_compress_bound(writer->options.buffer_size));
 	if (!writer->buffers || !writer->packed) {
-		error_set(&writer->failure, ERROR_NO_MEMORY, "no memory to write a recording");
+		error_set(&writer->failure, ETW_ERROR_NO_MEMORY, "no memory to write a recording");
 		goto fail;
 	}
-	if (!etl_output_open(&writer->output, path, &writer->failure)) {
+	if (!etw_output_open(&writer->output, path, &writer->failure)) {
 		goto fail;
 	}
 	if (first ? !take_first_buffer(writer, first, first_size) :
@@ -477,51 +480,51 @@ static struct etl_writer *open_writer(const char *path, const struct etl_writer_
 fail:
 	error_set(err, writer->failure.code, "%s%s%s", path ? path : "", path ? ": " : "",
 		  writer->failure.text);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 	return NULL;
 }
 
-struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_options *options,
-				   struct error *err)
+struct etw_writer *etw_writer_open(const char *path, const struct etw_writer_options *options,
+				   struct etw_error *err)
 {
 	return open_writer(path, options, NULL, 0, err);
 }
 
-struct etl_writer *etl_writer_open_with(const char *path, const struct etl_writer_options *options,
-					const uint8_t *first, size_t size, struct error *err)
+struct etw_writer *etl_writer_open_with(const char *path, const struct etw_writer_options *options,
+					const uint8_t *first, size_t size, struct etw_error *err)
 {
 	return open_writer(path, options, first, size, err);
 }
 
-int64_t etl_writer_latest_raw(const struct etl_writer *writer)
+int64_t etl_writer_latest_raw(const struct etw_writer *writer)
 {
 	return writer->latest_raw;
 }
 
-bool etl_writer_failed(const struct etl_writer *writer)
+bool etw_writer_failed(const struct etw_writer *writer)
 {
 	return failed(writer);
 }
 
-bool etl_writer_good(const struct etl_writer *writer, struct error *err)
+bool etw_writer_good(const struct etw_writer *writer, struct etw_error *err)
 {
 	return !failed(writer) || error_set(err, writer->failure.code, "%s", writer->failure.text);
 }
 
-bool etl_writer_finish(struct etl_writer *writer, struct error *err)
+bool etw_writer_finish(struct etw_writer *writer, struct etw_error *err)
 {
 	etl_writer_flush(writer);
 	finish_first_buffer(writer);
-	return etl_writer_good(writer, err);
+	return etw_writer_good(writer, err);
 }
 
-const uint8_t *etl_writer_bytes(const struct etl_writer *writer, size_t *size)
+const uint8_t *etl_writer_bytes(const struct etw_writer *writer, size_t *size)
 {
 	*size = (size_t)writer->output.size;
 	return writer->output.memory;
 }
 
-void etl_writer_close(struct etl_writer *writer)
+void etw_writer_close(struct etw_writer *writer)
 {
 	if (!writer) {
 		return;

@@ -9,7 +9,7 @@
  * processor is the caller's part, as is what their payloads mean.
  *
  * The functions that add return nothing: the first failure is kept, the rest does nothing, and
- * etl_writer_finish() reports. One thread. The bytes are those of docs/etl-format.md sections 1 to
+ * etw_writer_finish() reports. One thread. The bytes are those of docs/etl-format.md sections 1 to
  * 5 and 9.
  */
 #ifndef LIB_ETL_WRITER_H
@@ -24,14 +24,14 @@
 #include "lib/etl/out_record.h"
 #include "lib/source/payload.h"
 
-struct etl_writer; /* opaque */
+struct etw_writer; /* opaque */
 
 /*
- * A recording in a file, which is overwritten, or in memory (path NULL). Before etl_writer_finish()
+ * A recording in a file, which is overwritten, or in memory (path NULL). Before etw_writer_finish()
  * it reads as that of a session that still runs, up to the last buffer that went out.
  */
-struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_options *options,
-				   struct error *err);
+struct etw_writer *etw_writer_open(const char *path, const struct etw_writer_options *options,
+				   struct etw_error *err);
 
 /*
  * A recording whose first buffer is given, as it stands in another recording: its first record is a
@@ -39,68 +39,68 @@ struct etl_writer *etl_writer_open(const char *path, const struct etl_writer_opt
  * (etl_writer_first_buffer()). Of the options those of the header only serve the records that are
  * added.
  */
-struct etl_writer *etl_writer_open_with(const char *path, const struct etl_writer_options *options,
-					const uint8_t *first, size_t size, struct error *err);
+struct etw_writer *etl_writer_open_with(const char *path, const struct etw_writer_options *options,
+					const uint8_t *first, size_t size, struct etw_error *err);
 
-/* The given first buffer, which etl_writer_finish() writes again; to be changed before. */
-uint8_t *etl_writer_first_buffer(struct etl_writer *writer);
+/* The given first buffer, which etw_writer_finish() writes again; to be changed before. */
+uint8_t *etl_writer_first_buffer(struct etw_writer *writer);
 
 /*
  * A whole buffer, its header included, of used bytes; the rest of its size is filled with 0xff, as
  * sessions do. Records that were added before stay in their open buffers.
  */
-void etl_writer_add_buffer(struct etl_writer *writer, const uint8_t *bytes, size_t used,
+void etl_writer_add_buffer(struct etw_writer *writer, const uint8_t *bytes, size_t used,
 			   size_t size);
 
 /* Buffers written so far, the first included; open buffers are not. */
-uint32_t etl_writer_buffers(const struct etl_writer *writer);
+uint32_t etl_writer_buffers(const struct etw_writer *writer);
 
-void etl_writer_add(struct etl_writer *writer, const struct etl_out_record *record);
+void etw_writer_add(struct etw_writer *writer, const struct etw_out_record *record);
 
-/* The same with the payload of a struct payload; one that failed fails the writer. */
-void etl_writer_add_payload(struct etl_writer *writer, const struct etl_out_record *record,
-			    const struct payload *payload);
+/* The same with the payload of a struct etw_payload; one that failed fails the writer. */
+void etl_writer_add_payload(struct etw_writer *writer, const struct etw_out_record *record,
+			    const struct etw_payload *payload);
 
 /* Into the first buffer, behind the header: the extension and partition records that sessions write
  * there. */
-void etl_writer_add_to_header(struct etl_writer *writer, const struct etl_out_record *record);
+void etl_writer_add_to_header(struct etw_writer *writer, const struct etw_out_record *record);
 
 /* A whole record as it stands in another recording, header included, without padding; raw_time is
  * the one in its header. */
-void etl_writer_add_raw(struct etl_writer *writer, uint16_t processor, int64_t raw_time,
+void etw_writer_add_raw(struct etw_writer *writer, uint16_t processor, int64_t raw_time,
 			const void *bytes, size_t size);
 
 /* Writes all open buffers, by processor; the last one has the mark of a flush. */
-void etl_writer_flush(struct etl_writer *writer);
+void etl_writer_flush(struct etw_writer *writer);
 
 /* From now on: whether buffers are packed. Those already written stay as they are. */
-void etl_writer_set_compressed(struct etl_writer *writer, bool compressed);
+void etl_writer_set_compressed(struct etw_writer *writer, bool compressed);
 
 /* The losses that the header will report; replaces those of the options. */
-void etl_writer_set_losses(struct etl_writer *writer, uint32_t events, uint32_t buffers);
+void etw_writer_set_losses(struct etw_writer *writer, uint32_t events, uint32_t buffers);
 
 /* The latest raw time of the records that were added, whole buffers left out; not before that of
  * the header. */
-int64_t etl_writer_latest_raw(const struct etl_writer *writer);
+int64_t etl_writer_latest_raw(const struct etw_writer *writer);
 
 /* Bytes of the recording so far, open buffers left out. */
-uint64_t etl_writer_written(const struct etl_writer *writer);
+uint64_t etw_writer_written(const struct etw_writer *writer);
 
 /* Whether something failed; a long run need not go on then. */
-bool etl_writer_failed(const struct etl_writer *writer);
+bool etw_writer_failed(const struct etw_writer *writer);
 /* The opposite, with the failure. */
-bool etl_writer_good(const struct etl_writer *writer, struct error *err);
+bool etw_writer_good(const struct etw_writer *writer, struct etw_error *err);
 
 /* Flushes and completes the header. False when that or anything before it failed. Once. */
-bool etl_writer_finish(struct etl_writer *writer, struct error *err);
+bool etw_writer_finish(struct etw_writer *writer, struct etw_error *err);
 
-/* The recording in memory, after etl_writer_finish(); the writer's, until etl_writer_close(). */
-const uint8_t *etl_writer_bytes(const struct etl_writer *writer, size_t *size);
+/* The recording in memory, after etw_writer_finish(); the writer's, until etw_writer_close(). */
+const uint8_t *etl_writer_bytes(const struct etw_writer *writer, size_t *size);
 
 /* Frees everything; a file that was not finished stays behind incomplete. NULL is fine. */
-void etl_writer_close(struct etl_writer *writer);
+void etw_writer_close(struct etw_writer *writer);
 
 /* Raw time of a moment `ns` nanoseconds after the start, by the recording's clock. */
-int64_t etl_writer_raw_time(const struct etl_writer *writer, uint64_t ns);
+int64_t etl_writer_raw_time(const struct etw_writer *writer, uint64_t ns);
 
 #endif

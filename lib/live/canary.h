@@ -45,14 +45,14 @@ enum {
 		8, /* the most sessions that may enable a provider ("EnableTraceEx2 function") */
 };
 
-struct canary; /* opaque; any thread */
+struct etw_canary; /* opaque; any thread */
 
 /* Registers the provider. version is that of the exporter; it is copied. */
-struct canary *canary_open(const char *version, struct error *err);
+struct etw_canary *etw_canary_open(const char *version, struct etw_error *err);
 /* Call it when no session uses the canary any more. NULL is allowed. */
-void canary_close(struct canary *canary);
+void etw_canary_close(struct etw_canary *canary);
 
 /* The level and the keywords that all sessions together have enabled. Returns false if none has. */
-bool canary_enabled(struct canary *canary, uint8_t *level, uint64_t *keywords);
+bool canary_enabled(struct etw_canary *canary, uint8_t *level, uint64_t *keywords);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Consumes a session: every EVENT_RECORD becomes a struct event_record and goes to the sink.
+ * Consumes a session: every EVENT_RECORD becomes a struct etw_record and goes to the sink.
  * Between two buffers the sink gets what the snapshot has found meanwhile (snapshot_win32.c).
  *
- * Windows delivers extended items as an array of pointers, and a struct event_record has them as
+ * Windows delivers extended items as an array of pointers, and a struct etw_record has them as
  * they are in recordings. So they are copied into that form, into one buffer that is reused for
  * each event, and all readers of items know one form only. Nearly all events have no items and cost
  * nothing. Sizes and counts of an EVENT_RECORD come from the program that wrote the event: an item
@@ -41,7 +41,7 @@ static void store_u16(uint8_t *at, size_t value)
 	at[1] = (uint8_t)(value >> 8 & 0xff);
 }
 
-static void read_items(struct live *live, const EVENT_RECORD *from, struct event_record *record)
+static void read_items(struct live *live, const EVENT_RECORD *from, struct etw_record *record)
 {
 	size_t size = 0;
 	uint8_t *last = NULL;
@@ -77,19 +77,19 @@ static void read_items(struct live *live, const EVENT_RECORD *from, struct event
 }
 
 /* A report about one of our sessions, by the process that the sink knows. */
-static NOINLINE void observe_change(const struct live *live, const struct event_record *record)
+static NOINLINE void observe_change(const struct live *live, const struct etw_record *record)
 {
-	const struct event_sink *sink = live->sink;
+	const struct etw_event_sink *sink = live->sink;
 
 	session_changes_observe(live->options.changes, record, GetCurrentProcessId(),
 				sink->process_name ? sink->process_name(sink->context) : NULL);
 }
 
 /*
- * clock_time() at the frequency that the performance counter has under Windows 10 and later, for
- * times that cannot overflow: the same distance from the raw time for all of them.
+ * etw_clock_time() at the frequency that the performance counter has under Windows 10 and later,
+ * for times that cannot overflow: the same distance from the raw time for all of them.
  */
-void consume_use_clock(struct live *live, const struct source_clock *clock)
+void consume_use_clock(struct live *live, const struct etw_source_clock *clock)
 {
 	static const int64_t most = INT64_MAX / 2;
 
@@ -107,22 +107,22 @@ static inline int64_t time_of(const struct live *live, int64_t raw)
 {
 	return (uint64_t)raw - (uint64_t)live->even_first < live->even_count ?
 		       raw + live->even_distance :
-		       clock_time(&live->clock, raw);
+		       etw_clock_time(&live->clock, raw);
 }
 
-static RARE void set_no_payload(struct event_record *record)
+static RARE void set_no_payload(struct etw_record *record)
 {
 	record->payload = no_payload;
 	record->payload_size = 0;
 }
 
 /* What all headers have. */
-static inline void read_common(struct event_record *record, const EVENT_RECORD *from)
+static inline void read_common(struct etw_record *record, const EVENT_RECORD *from)
 {
 	const EVENT_HEADER *header = &from->EventHeader;
 
 	/* A GUID is 16 bytes in the same order as ours; its alignment is the stricter one. */
-	record->provider = (const struct guid *)(const void *)&header->ProviderId;
+	record->provider = (const struct etw_guid *)(const void *)&header->ProviderId;
 	record->thread_id = header->ThreadId;
 	record->process_id = header->ProcessId;
 	record->processor = header->Flags & EVENT_HEADER_FLAG_PROCESSOR_INDEX ?
@@ -137,37 +137,39 @@ static inline void read_common(struct event_record *record, const EVENT_RECORD *
 }
 
 /* The other members of the header have no meaning in a classic event. */
-static inline void read_classic(struct event_record *record, const EVENT_HEADER *header)
+static inline void read_classic(struct etw_record *record, const EVENT_HEADER *header)
 {
 	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
 
 	record->class_key = record_class_key(0, descriptor->Version, descriptor->Opcode,
-					     consume_pointer_size(header->Flags), RECORD_FULL, true,
-					     RECORD_NO_GROUP);
+					     consume_pointer_size(header->Flags), ETW_RECORD_FULL,
+					     true, ETW_RECORD_NO_GROUP);
 	record->task = 0;
 	record->channel = 0;
 	record->keyword = 0;
 	record->activity = NULL;
 }
 
-static inline void read_described(struct event_record *record, const EVENT_HEADER *header)
+static inline void read_described(struct etw_record *record, const EVENT_HEADER *header)
 {
 	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
-	enum record_type type = header->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE ? RECORD_MESSAGE :
-										  RECORD_EVENT;
+	enum etw_record_type type = header->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE ?
+					    ETW_RECORD_MESSAGE :
+					    ETW_RECORD_EVENT;
 
-	record->class_key =
-		record_class_key(descriptor->Id, descriptor->Version, descriptor->Opcode,
-				 consume_pointer_size(header->Flags), type, false, RECORD_NO_GROUP);
+	record->class_key = record_class_key(descriptor->Id, descriptor->Version,
+					     descriptor->Opcode,
+					     consume_pointer_size(header->Flags), type, false,
+					     ETW_RECORD_NO_GROUP);
 	record->task = descriptor->Task;
 	record->channel = descriptor->Channel;
 	record->keyword = descriptor->Keyword;
-	record->activity = (const struct guid *)(const void *)&header->ActivityId;
+	record->activity = (const struct etw_guid *)(const void *)&header->ActivityId;
 }
 
 static NOINLINE void deliver_with_items(struct live *live, const EVENT_RECORD *from)
 {
-	struct event_record *record = &live->record;
+	struct etw_record *record = &live->record;
 
 	read_items(live, from, record);
 	live->sink->on_event(live->sink->context, record);
@@ -179,7 +181,7 @@ static inline void deliver(struct live *live, const EVENT_RECORD *from)
 {
 	const EVENT_HEADER *header = &from->EventHeader;
 	int64_t raw_time = header->TimeStamp.QuadPart;
-	struct event_record *record = &live->record;
+	struct etw_record *record = &live->record;
 
 	read_common(record, from);
 	record->raw_time = raw_time;
@@ -187,9 +189,9 @@ static inline void deliver(struct live *live, const EVENT_RECORD *from)
 	record->index = live->records++;
 	if (header->Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER) {
 		read_classic(record, header);
-		if (header->EventDescriptor.Opcode == KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN &&
+		if (header->EventDescriptor.Opcode == ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN &&
 		    known_is_file_name(header)) {
-			live->names[NAMES_RUNDOWN_PROVIDER]++;
+			live->names[ETW_NAMES_RUNDOWN_PROVIDER]++;
 		}
 	} else {
 		read_described(record, header);
@@ -208,7 +210,7 @@ static inline void deliver(struct live *live, const EVENT_RECORD *from)
 	} else {
 		live->sink->on_event(live->sink->context, record);
 	}
-	if (!record->classic && guid_equal(record->provider, &session_changes_provider)) {
+	if (!record->classic && etw_guid_equal(record->provider, &session_changes_provider)) {
 		observe_change(live, record);
 	}
 }

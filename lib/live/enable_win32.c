@@ -41,12 +41,12 @@ static const GUID rundown_provider = {
 
 /* ---- names ---- */
 
-static bool registered_guid(const char *name, struct guid *guid)
+static bool registered_guid(const char *name, struct etw_guid *guid)
 {
-	struct registered_providers providers;
+	struct etw_registered_providers providers;
 	bool found = false;
 
-	if (!registered_read(&providers, NULL)) {
+	if (!etw_registered_read(&providers, NULL)) {
 		return false;
 	}
 	for (size_t i = 0; i < providers.count && !found; i++) {
@@ -57,37 +57,37 @@ static bool registered_guid(const char *name, struct guid *guid)
 			*guid = providers.list[i].guid;
 		}
 	}
-	registered_done(&providers);
+	etw_registered_done(&providers);
 	return found;
 }
 
-static bool wide_executables(const struct provider_spec *provider,
-			     WCHAR names[PROVIDER_EXECUTABLES_MAX + 1])
+static bool wide_executables(const struct etw_provider_spec *provider,
+			     WCHAR names[ETW_PROVIDER_EXECUTABLES_MAX + 1])
 {
-	return live_wide(provider->executables, names, PROVIDER_EXECUTABLES_MAX + 1);
+	return live_wide(provider->executables, names, ETW_PROVIDER_EXECUTABLES_MAX + 1);
 }
 
-static bool resolve(const struct live *live, struct provider_list *list, struct error *err)
+static bool resolve(const struct live *live, struct provider_list *list, struct etw_error *err)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		struct provider_spec *provider = &list->providers[i];
-		WCHAR executables[PROVIDER_EXECUTABLES_MAX + 1];
+		struct etw_provider_spec *provider = &list->providers[i];
+		WCHAR executables[ETW_PROVIDER_EXECUTABLES_MAX + 1];
 		char label[GUID_TEXT_SIZE + 2];
 
 		/* Without this filter, the events of every program would be delivered. */
 		if (provider->executables && !wide_executables(provider, executables)) {
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "session %s: provider %s: the names of its executables "
 					 "have more than %d characters",
-					 live->name, provider_spec_label(provider, label),
-					 PROVIDER_EXECUTABLES_MAX);
+					 live->name, etw_provider_spec_label(provider, label),
+					 ETW_PROVIDER_EXECUTABLES_MAX);
 		}
 
-		if (provider_spec_nameless(provider) &&
-		    !provider_guid(provider->name, &provider->guid) &&
+		if (etw_provider_spec_nameless(provider) &&
+		    !etw_provider_guid(provider->name, &provider->guid) &&
 		    !registered_guid(provider->name, &provider->guid)) {
 			return error_set(
-				err, ERROR_CONFIG,
+				err, ETW_ERROR_CONFIG,
 				"session %s: no provider called '%s' is registered; give its "
 				"GUID",
 				live->name, provider->name);
@@ -97,15 +97,15 @@ static bool resolve(const struct live *live, struct provider_list *list, struct 
 }
 
 /* Reports a failure for a provider, unless status is ERROR_SUCCESS. */
-static void complain(const struct live *live, const struct provider_spec *provider,
+static void complain(const struct live *live, const struct etw_provider_spec *provider,
 		     const char *what, ULONG status)
 {
 	char label[GUID_TEXT_SIZE + 2];
 	char text[160];
 
 	if (status != ERROR_SUCCESS) {
-		live_report(live, SESSION_PROVIDER_FAILED, "provider %s: %s: %s",
-			    provider_spec_label(provider, label), what,
+		live_report(live, ETW_SESSION_PROVIDER_FAILED, "provider %s: %s: %s",
+			    etw_provider_spec_label(provider, label), what,
 			    live_error_text(status, text));
 	}
 }
@@ -138,15 +138,15 @@ static ULONG ask_events(void *provider, void *answer, ULONG *size)
 
 /* The texts of one filter, in the form that Windows requires. */
 struct predicates {
-	PAYLOAD_FILTER_PREDICATE list[PAYLOAD_CONDITIONS_MAX];
-	WCHAR fields[PAYLOAD_CONDITIONS_MAX][VALUE_MAX];
-	WCHAR values[PAYLOAD_CONDITIONS_MAX][VALUE_MAX];
+	PAYLOAD_FILTER_PREDICATE list[ETW_PAYLOAD_CONDITIONS_MAX];
+	WCHAR fields[ETW_PAYLOAD_CONDITIONS_MAX][VALUE_MAX];
+	WCHAR values[ETW_PAYLOAD_CONDITIONS_MAX][VALUE_MAX];
 };
 
-static bool fill_predicates(struct predicates *predicates, const struct payload_filter *filter)
+static bool fill_predicates(struct predicates *predicates, const struct etw_payload_filter *filter)
 {
 	for (size_t i = 0; i < filter->condition_count; i++) {
-		const struct payload_condition *condition = &filter->conditions[i];
+		const struct etw_payload_condition *condition = &filter->conditions[i];
 
 		if (!live_wide(condition->field, predicates->fields[i], VALUE_MAX) ||
 		    !live_wide(condition->value, predicates->values[i], VALUE_MAX)) {
@@ -160,8 +160,8 @@ static bool fill_predicates(struct predicates *predicates, const struct payload_
 	return true;
 }
 
-static void add_payload_filter(struct parts *parts, const struct provider_spec *provider,
-			       const struct payload_filter *filter,
+static void add_payload_filter(struct parts *parts, const struct etw_provider_spec *provider,
+			       const struct etw_payload_filter *filter,
 			       const PROVIDER_EVENT_INFO *events, struct predicates *predicates)
 {
 	GUID guid = live_windows_guid(&provider->guid);
@@ -197,7 +197,7 @@ static void add_payload_filter(struct parts *parts, const struct provider_spec *
 	}
 }
 
-static bool prepare(struct live *live, const struct provider_spec *provider,
+static bool prepare(struct live *live, const struct etw_provider_spec *provider,
 		    EVENT_FILTER_DESCRIPTOR *filter)
 {
 	struct predicates *predicates = malloc(sizeof *predicates);
@@ -258,7 +258,7 @@ static bool prepare_filters(struct live *live, struct provider_list *list)
 
 /* ---- lists of providers ---- */
 
-static bool copy_providers(struct provider_list *list, const struct live_options *options)
+static bool copy_providers(struct provider_list *list, const struct etw_live_options *options)
 {
 	list->providers = calloc(options->provider_count + 1, sizeof *list->providers);
 	if (!list->providers) {
@@ -273,8 +273,8 @@ static bool copy_providers(struct provider_list *list, const struct live_options
 	return true;
 }
 
-bool provider_list_init(struct live *live, const struct live_options *options,
-			struct provider_list *list, struct error *err)
+bool provider_list_init(struct live *live, const struct etw_live_options *options,
+			struct provider_list *list, struct etw_error *err)
 {
 	*list = (struct provider_list){ .count = 0 };
 	if (!copy_providers(list, options)) {
@@ -298,7 +298,7 @@ void provider_list_done(struct provider_list *list)
 		}
 	}
 	for (size_t i = 0; i < list->count; i++) {
-		provider_spec_done(&list->providers[i]);
+		etw_provider_spec_done(&list->providers[i]);
 	}
 	free(list->providers);
 	free(list->payloads);
@@ -307,7 +307,7 @@ void provider_list_done(struct provider_list *list)
 }
 
 /* The filter of a provider. Returns false if there is none, or Windows refused it. */
-static bool filter_of(struct live *live, const struct provider_spec *provider,
+static bool filter_of(struct live *live, const struct etw_provider_spec *provider,
 		      EVENT_FILTER_DESCRIPTOR *filter)
 {
 	const struct live_payload *payload = &live->list.payloads[provider - live->list.providers];
@@ -324,7 +324,7 @@ static bool filter_of(struct live *live, const struct provider_spec *provider,
 }
 
 /* Leaves the filter of the provider out from now on. Returns true the first time. */
-static bool filter_give_up(struct live *live, const struct provider_spec *provider)
+static bool filter_give_up(struct live *live, const struct etw_provider_spec *provider)
 {
 	struct live_payload *payload = &live->list.payloads[provider - live->list.providers];
 	bool first;
@@ -345,10 +345,10 @@ struct filters {
 		BOOLEAN filter_in;
 		UCHAR reserved;
 		USHORT count;
-		USHORT ids[PROVIDER_IDS_MAX];
+		USHORT ids[ETW_PROVIDER_IDS_MAX];
 	} ids;
-	ULONG process_ids[PROVIDER_PROCESSES_MAX];
-	WCHAR executables[PROVIDER_EXECUTABLES_MAX + 1];
+	ULONG process_ids[ETW_PROVIDER_PROCESSES_MAX];
+	WCHAR executables[ETW_PROVIDER_EXECUTABLES_MAX + 1];
 };
 
 static void add_filter(struct filters *filters, ULONG type, const void *data, size_t size)
@@ -358,7 +358,7 @@ static void add_filter(struct filters *filters, ULONG type, const void *data, si
 	};
 }
 
-static void fill_filters(struct filters *filters, const struct provider_spec *provider)
+static void fill_filters(struct filters *filters, const struct etw_provider_spec *provider)
 {
 	filters->count = 0;
 	if (provider->id_count > 0) {
@@ -395,11 +395,11 @@ static ULONG enable_property(uint32_t properties)
 		uint32_t ours;
 		ULONG theirs;
 	} pairs[] = {
-		{ PROVIDER_SID, EVENT_ENABLE_PROPERTY_SID },
-		{ PROVIDER_SESSION_ID, EVENT_ENABLE_PROPERTY_TS_ID },
-		{ PROVIDER_STACK, EVENT_ENABLE_PROPERTY_STACK_TRACE },
-		{ PROVIDER_PROCESS_START_KEY, EVENT_ENABLE_PROPERTY_PROCESS_START_KEY },
-		{ PROVIDER_NO_KEYWORD_0, EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 },
+		{ ETW_PROVIDER_SID, EVENT_ENABLE_PROPERTY_SID },
+		{ ETW_PROVIDER_SESSION_ID, EVENT_ENABLE_PROPERTY_TS_ID },
+		{ ETW_PROVIDER_STACK, EVENT_ENABLE_PROPERTY_STACK_TRACE },
+		{ ETW_PROVIDER_PROCESS_START_KEY, EVENT_ENABLE_PROPERTY_PROCESS_START_KEY },
+		{ ETW_PROVIDER_NO_KEYWORD_0, EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 },
 	};
 	ULONG property = 0;
 
@@ -419,8 +419,9 @@ static bool was_taken(ULONG status)
 
 /* Sends an EVENT_CONTROL_CODE_* and keywords to a provider, which has timeout_ms to answer. A
  * filter by payload that Windows refuses is left out: too many events are better than none. */
-static ULONG control(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
-		     ULONG code, uint64_t any, ULONG timeout_ms)
+static ULONG control(struct live *live, TRACEHANDLE session,
+		     const struct etw_provider_spec *provider, ULONG code, uint64_t any,
+		     ULONG timeout_ms)
 {
 	GUID guid = live_windows_guid(&provider->guid);
 	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
@@ -448,16 +449,16 @@ static ULONG control(struct live *live, TRACEHANDLE session, const struct provid
 	return without;
 }
 
-static ULONG enable(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
-		    uint64_t any, ULONG timeout_ms)
+static ULONG enable(struct live *live, TRACEHANDLE session,
+		    const struct etw_provider_spec *provider, uint64_t any, ULONG timeout_ms)
 {
 	return control(live, session, provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, any,
 		       timeout_ms);
 }
 
 /* Enables it with more keywords, requests its state, and enables it without them. */
-static ULONG capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
-		     uint64_t keywords)
+static ULONG capture(struct live *live, TRACEHANDLE session,
+		     const struct etw_provider_spec *provider, uint64_t keywords)
 {
 	/* Keywords of 0 are all keywords, those of the state among them. */
 	uint64_t any = provider->any != 0 ? provider->any | keywords : 0;
@@ -474,8 +475,8 @@ static ULONG capture(struct live *live, TRACEHANDLE session, const struct provid
 	return enable(live, session, provider, provider->any, NO_WAIT);
 }
 
-void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
-		    uint64_t keywords)
+void enable_capture(struct live *live, TRACEHANDLE session,
+		    const struct etw_provider_spec *provider, uint64_t keywords)
 {
 	complain(live, provider, "it could not be enabled",
 		 capture(live, session, provider, keywords));
@@ -483,7 +484,7 @@ void enable_capture(struct live *live, TRACEHANDLE session, const struct provide
 
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
-	const struct provider_spec *provider = &live->list.providers[index];
+	const struct etw_provider_spec *provider = &live->list.providers[index];
 	ULONG status = provider->capture_at_start != 0 ?
 			       capture(live, session, provider, provider->capture_at_start) :
 			       enable(live, session, provider, provider->any, NO_WAIT);
@@ -507,19 +508,19 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 {
 	GUID guid = live_windows_guid(&session_changes_provider);
 	ENABLE_TRACE_PARAMETERS parameters = { .Version = ENABLE_TRACE_PARAMETERS_VERSION_2 };
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct filters filters;
 
 	/* An entry of the configuration stays as it is; what it delivers is used, too. */
 	for (size_t i = 0; i < live->list.count; i++) {
-		if (guid_equal(&live->list.providers[i].guid, &session_changes_provider)) {
+		if (etw_guid_equal(&live->list.providers[i].guid, &session_changes_provider)) {
 			return;
 		}
 	}
-	if (!live->change || live->options.logger == LIVE_NT_KERNEL) {
+	if (!live->change || live->options.logger == ETW_LIVE_NT_KERNEL) {
 		return;
 	}
-	provider_spec_init(&spec);
+	etw_provider_spec_init(&spec);
 	spec.id_count = CHANGE_TYPES;
 	memcpy(spec.ids, session_changes_ids, sizeof session_changes_ids);
 	fill_filters(&filters, &spec);
@@ -538,14 +539,15 @@ void enable_rundown(struct live *live, TRACEHANDLE session)
 		enable_plainly(session, &rundown_provider, TRACE_LEVEL_NONE, RUNDOWN_KEYWORD);
 
 	if (status != ERROR_SUCCESS) {
-		live_report(live, SESSION_PROVIDER_FAILED,
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    "the kernel's rundown provider cannot be asked for the names of open "
 			    "files: %s",
 			    live_error_text(status, text));
 	}
 }
 
-void disable_provider(struct live *live, TRACEHANDLE session, const struct provider_spec *provider)
+void disable_provider(struct live *live, TRACEHANDLE session,
+		      const struct etw_provider_spec *provider)
 {
 	if (provider->capture_at_stop != 0) {
 		enable_capture(live, session, provider, provider->capture_at_stop);

@@ -73,7 +73,7 @@ bool live_narrow(const WCHAR *wide, char *text, size_t size)
 	return WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, (int)size, NULL, NULL) > 0;
 }
 
-void live_report(const struct live *live, enum session_event event, const char *format, ...)
+void live_report(const struct live *live, enum etw_session_event event, const char *format, ...)
 {
 	char sentence[512];
 	va_list arguments;
@@ -100,17 +100,17 @@ bool windows_in_container(void)
 }
 
 /* In memory both are the same 16 bytes on every machine that Windows runs on. */
-_Static_assert(sizeof(GUID) == sizeof(struct guid), "GUID");
+_Static_assert(sizeof(GUID) == sizeof(struct etw_guid), "GUID");
 
-struct guid live_guid(const GUID *guid)
+struct etw_guid live_guid(const GUID *guid)
 {
-	struct guid ours;
+	struct etw_guid ours;
 
 	memcpy(&ours, guid, sizeof ours);
 	return ours;
 }
 
-GUID live_windows_guid(const struct guid *guid)
+GUID live_windows_guid(const struct etw_guid *guid)
 {
 	GUID theirs;
 
@@ -169,14 +169,14 @@ static int64_t system_now(void)
 	return (int64_t)now.QuadPart;
 }
 
-uint64_t consume_clock(struct source_clock *clock)
+uint64_t consume_clock(struct etw_source_clock *clock)
 {
 	int64_t closest = INT64_MAX;
 	LARGE_INTEGER frequency;
 
 	QueryPerformanceFrequency(&frequency);
-	*clock = (struct source_clock){
-		.type = CLOCK_QPC,
+	*clock = (struct etw_source_clock){
+		.type = ETW_CLOCK_QPC,
 		.frequency = frequency.QuadPart > 0 ? (uint64_t)frequency.QuadPart : 10000000,
 	};
 	clock->perf_frequency = clock->frequency;
@@ -232,7 +232,7 @@ unsigned counters_generation(struct live *live)
 
 void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties)
 {
-	struct source_statistics *statistics = &live->source.statistics;
+	struct etw_source_statistics *statistics = &live->source.statistics;
 	struct session_counters *seen = &live->seen;
 
 	os_mutex_lock(live->source.mutex);
@@ -252,7 +252,7 @@ void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROP
 	os_mutex_unlock(live->source.mutex);
 }
 
-void counters_restart(struct live *live, enum restart_reason reason)
+void counters_restart(struct live *live, enum etw_restart_reason reason)
 {
 	os_mutex_lock(live->source.mutex);
 	live->source.statistics.restarts[reason]++;
@@ -281,14 +281,14 @@ void counters_up(struct live *live, bool up)
  * since. */
 static uint64_t lag_ns(const struct live *live)
 {
-	return ticks_to_ns(time_between(live->newest_raw, consume_counter()),
-			   live->source.facts.clock.frequency);
+	return etw_ticks_to_ns(etw_time_between(live->newest_raw, consume_counter()),
+			       live->source.facts.clock.frequency);
 }
 
 void counters_delivered(struct live *live)
 {
-	struct source_statistics *statistics = &live->source.statistics;
-	bool any = live->newest_raw != RECORD_NO_TIME;
+	struct etw_source_statistics *statistics = &live->source.statistics;
+	bool any = live->newest_raw != ETW_RECORD_NO_TIME;
 	uint64_t lag = any ? lag_ns(live) : 0;
 
 	os_mutex_lock(live->source.mutex);
@@ -296,7 +296,8 @@ void counters_delivered(struct live *live)
 	statistics->buffers = live->buffers;
 	statistics->bad_records = live->bad_records;
 	statistics->late_records = live->late_records;
-	statistics->last_time = any ? clock_time(&live->clock, live->newest_raw) : RECORD_NO_TIME;
+	statistics->last_time = any ? etw_clock_time(&live->clock, live->newest_raw) :
+				      ETW_RECORD_NO_TIME;
 	statistics->lag_ns = lag;
 	memcpy(statistics->names, live->names, sizeof live->names);
 	os_mutex_unlock(live->source.mutex);

@@ -2,7 +2,7 @@
 /* A file of its own, because tests link it together with the code of live sessions. */
 #include "lib/live/running.h"
 
-bool etw_here(struct error *err)
+bool etw_here(struct etw_error *err)
 {
-	return error_set(err, ERROR_UNSUPPORTED, "only Windows has event tracing");
+	return error_set(err, ETW_ERROR_UNSUPPORTED, "only Windows has event tracing");
 }

@@ -7,12 +7,12 @@
 
 #include <windows.h>
 
-bool etw_here(struct error *err)
+bool etw_here(struct etw_error *err)
 {
 	HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
 
 	if (ntdll && GetProcAddress(ntdll, "wine_get_version")) {
-		return error_set(err, ERROR_UNSUPPORTED,
+		return error_set(err, ETW_ERROR_UNSUPPORTED,
 				 "Wine has no event tracing sessions, only Windows has");
 	}
 	return true;

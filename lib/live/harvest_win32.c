@@ -76,7 +76,8 @@ static void stop_stale(const struct live *live)
 	/* The handle of the session; Wine succeeds without one. */
 	if ((status == ERROR_SUCCESS || status == ERROR_MORE_DATA) &&
 	    properties.base.Wnode.HistoricalContext != 0) {
-		live_report(live, SESSION_STALE, "a harvest session was left over and is stopped");
+		live_report(live, ETW_SESSION_STALE,
+			    "a harvest session was left over and is stopped");
 	}
 }
 
@@ -194,7 +195,7 @@ static void consume(void *context)
 /* With the lock held. */
 static bool is_ending(const struct live *live)
 {
-	return live->ended || source_stopping(&live->source);
+	return live->ended || etw_source_stopping(&live->source);
 }
 
 /* With the lock held: waits for a change, at most until then. */
@@ -272,7 +273,7 @@ static ULONG harvest_once(struct live *live, struct harvest_run *run, uint64_t n
 
 /* ---- results ---- */
 
-static void count(struct live *live, enum harvest_result result, uint64_t lost)
+static void count(struct live *live, enum etw_harvest_result result, uint64_t lost)
 {
 	os_mutex_lock(live->source.mutex);
 	live->source.statistics.harvests[result]++;
@@ -281,7 +282,7 @@ static void count(struct live *live, enum harvest_result result, uint64_t lost)
 }
 
 /* Reports why there is nothing, until there is something again. */
-static void report_failure(struct live *live, enum harvest_result result, ULONG status)
+static void report_failure(struct live *live, enum etw_harvest_result result, ULONG status)
 {
 	char text[160];
 
@@ -289,16 +290,16 @@ static void report_failure(struct live *live, enum harvest_result result, ULONG 
 		return;
 	}
 	live->harvest.failure_reported = true;
-	if (result == HARVEST_EMPTY) {
-		live_report(live, SESSION_PROVIDER_FAILED,
+	if (result == ETW_HARVEST_EMPTY) {
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    WHAT_IS_MISSED "Windows reported none of them when a session stopped");
 	} else if (status == ERROR_NO_SYSTEM_RESOURCES) {
-		live_report(live, SESSION_PROVIDER_FAILED,
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    WHAT_IS_MISSED
 			    "no place is free for another session with kernel events, or no "
 			    "memory for its buffers (error 1450)");
 	} else {
-		live_report(live, SESSION_PROVIDER_FAILED, WHAT_IS_MISSED "%s",
+		live_report(live, ETW_SESSION_PROVIDER_FAILED, WHAT_IS_MISSED "%s",
 			    live_error_text(status, text));
 	}
 }
@@ -330,9 +331,10 @@ static bool harvest_now(struct live *live, bool at_once)
 {
 	struct harvest_run run;
 	ULONG status = harvest_in_time(live, &run);
-	enum harvest_result result = run.batch && known_count(run.batch) > 0 ? HARVEST_DONE :
-				     run.batch && status == ERROR_SUCCESS    ? HARVEST_EMPTY :
-									       HARVEST_FAILED;
+	enum etw_harvest_result result = run.batch && known_count(run.batch) > 0 ?
+						 ETW_HARVEST_DONE :
+					 run.batch && status == ERROR_SUCCESS ? ETW_HARVEST_EMPTY :
+										ETW_HARVEST_FAILED;
 	uint64_t lost;
 	bool ending;
 
@@ -344,7 +346,7 @@ static bool harvest_now(struct live *live, bool at_once)
 		return true;
 	}
 	lost = run.lost + (run.batch ? known_refused(run.batch) : 0);
-	if (result == HARVEST_DONE) {
+	if (result == ETW_HARVEST_DONE) {
 		live->harvest.failure_reported = false;
 		known_publish(live, run.batch, at_once);
 	} else {
@@ -352,7 +354,7 @@ static bool harvest_now(struct live *live, bool at_once)
 		known_free(run.batch);
 	}
 	count(live, result, lost);
-	return result != HARVEST_FAILED;
+	return result != ETW_HARVEST_FAILED;
 }
 
 /* ---- when ---- */
@@ -448,7 +450,7 @@ static void harvester(void *context)
 void harvest_look(struct live *live)
 {
 	struct harvest *harvest = &live->harvest;
-	const struct source_statistics *statistics = &live->source.statistics;
+	const struct etw_source_statistics *statistics = &live->source.statistics;
 	uint64_t losses;
 
 	if (!harvest->on) {
@@ -482,16 +484,16 @@ static bool is_needed(uint32_t kernel_flags, bool services)
 void harvest_open(struct live *live)
 {
 	struct harvest *harvest = &live->harvest;
-	struct live_options *options = &live->options;
+	struct etw_live_options *options = &live->options;
 	uint32_t flags = kernel_flags_of(live);
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	options->harvest_ms = options->harvest_ms ? options->harvest_ms : HARVEST_MS;
 	options->harvest_again_ms = options->harvest_again_ms ? options->harvest_again_ms :
 								HARVEST_AGAIN_MS;
 	harvest->due_ns = UINT64_MAX;
 	harvest->interval_ns = options->harvest_again_ms * NS_PER_MS;
-	if (options->logger != LIVE_PRIVATE) {
+	if (options->logger != ETW_LIVE_PRIVATE) {
 		return;
 	}
 	/* The GUIDs of two sessions differ in the last part only, which depends on the name. */
@@ -502,7 +504,7 @@ void harvest_open(struct live *live)
 	harvest->on = !name.failed && live_wide(name.data, harvest->wide_name, SESSION_NAME_MAX);
 	text_free(&name);
 	if (!harvest->on) {
-		live_report(live, SESSION_PROVIDER_FAILED,
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    WHAT_IS_MISSED "the name of the session is too long");
 		return;
 	}
@@ -535,14 +537,14 @@ void harvest_change(struct live *live, bool services)
 void harvest_start(struct live *live)
 {
 	struct harvest *harvest = &live->harvest;
-	struct error err;
+	struct etw_error err;
 
 	if (!harvest->on) {
 		return;
 	}
 	harvest->thread_started = os_thread_start(&harvest->thread, harvester, live, &err);
 	if (!harvest->thread_started) {
-		live_report(live, SESSION_PROVIDER_FAILED, WHAT_IS_MISSED "%s", err.text);
+		live_report(live, ETW_SESSION_PROVIDER_FAILED, WHAT_IS_MISSED "%s", err.text);
 	}
 }
 

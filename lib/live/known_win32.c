@@ -26,7 +26,7 @@ enum {
 	SERVICES = 15,
 };
 
-/* The same bytes as GUID and as struct guid; "FileIo class", "SystemConfig class". */
+/* The same bytes as GUID and as struct etw_guid; "FileIo class", "SystemConfig class". */
 static const GUID file_io_class = {
 	0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
 };
@@ -191,8 +191,8 @@ void known_publish(struct live *live, struct known_batch *batch, bool at_once)
 static void deliver_one(struct live *live, const struct known_record *known)
 {
 	const GUID *provider = known->of_file ? &file_io_class : &system_config_class;
-	const struct event_record record = {
-		.provider = (const struct guid *)(const void *)provider,
+	const struct etw_record record = {
+		.provider = (const struct etw_guid *)(const void *)provider,
 		.payload = (const uint8_t *)(known + 1),
 		.payload_size = known->payload_size,
 		.process_id = known->process_id,
@@ -200,14 +200,14 @@ static void deliver_one(struct live *live, const struct known_record *known)
 		.version = known->version,
 		.opcode = known->opcode,
 		.pointer_size = known->pointer_size,
-		.type = RECORD_FULL,
+		.type = ETW_RECORD_FULL,
 		.classic = true,
-		.kernel_group = RECORD_NO_GROUP,
+		.kernel_group = ETW_RECORD_NO_GROUP,
 		.raw_time = known->raw_time,
-		.time = clock_time(&live->clock, known->raw_time),
+		.time = etw_clock_time(&live->clock, known->raw_time),
 	};
 
-	live->names[NAMES_HARVEST] += known->of_file;
+	live->names[ETW_NAMES_HARVEST] += known->of_file;
 	if (live->sink->on_known) {
 		live->sink->on_known(live->sink->context, &record);
 	}

@@ -5,7 +5,7 @@
  *   error_text_win32.c   error codes as sentences, UTF-16, queries of Windows, statistics
  *   provider_win32.c     the exporter's own provider; the canaries of a session
  *   known_win32.c        what a harvest found, on its way to the consumer thread
- *   consume_win32.c      EVENT_RECORD to struct event_record
+ *   consume_win32.c      EVENT_RECORD to struct etw_record
  *   snapshot_win32.c     what exists at the start and later: processes, volumes, disks, services
  *   volumes_win32.c      volumes and disks, read directly
  *   services_win32.c     services, read directly
@@ -16,9 +16,9 @@
  *   reload_win32.c       other providers and kernel events while the session runs
  *   live_source_win32.c  opening, the run, the watcher, stopping, closing
  *
- * There are four threads: the consumer, which runs source_run(), the watcher, the harvester and the
- * snapshot, which reads the machine.
- * `lock` guards what several of them use; it is never held while Windows delivers events.
+ * There are four threads: the consumer, which runs etw_source_run(), the watcher, the harvester and
+ * the snapshot, which reads the machine. `lock` guards what several of them use; it is never held
+ * while Windows delivers events.
  */
 #ifndef LIB_LIVE_LIVE_SOURCE_INTERNAL_WIN32_H
 #define LIB_LIVE_LIVE_SOURCE_INTERNAL_WIN32_H
@@ -110,7 +110,7 @@ struct live_payload {
 
 /* The providers of a session. A reload makes another list, and exchanges them. */
 struct provider_list {
-	struct provider_spec *providers; /* with GUIDs; owned, as are the arrays below */
+	struct etw_provider_spec *providers; /* with GUIDs; owned, as are the arrays below */
 	size_t count;
 	struct live_payload *payloads;       /* one for each provider */
 	struct provider_watchdog *watchdogs; /* likewise */
@@ -163,18 +163,18 @@ struct harvest {
 };
 
 struct live {
-	struct source source; /* first */
+	struct etw_source source; /* first */
 
 	/* Fixed once open. */
-	struct live_options options; /* texts and providers are those below */
-	bool system_providers;       /* they enable the kernel events that they can */
+	struct etw_live_options options; /* texts and providers are those below */
+	bool system_providers;           /* they enable the kernel events that they can */
 	char *name;
 	WCHAR wide_name[SESSION_NAME_MAX];
 	GUID guid;         /* Wnode.Guid; all zero: Windows chooses one */
 	ULONG buffers_min; /* as requested from Windows */
 	ULONG buffers_max;
 	struct session_change_member *change; /* owned; may be NULL */
-	struct canary *canary;                /* borrowed; NULL: none */
+	struct etw_canary *canary;            /* borrowed; NULL: none */
 	uint32_t canary_slot;
 	char mode_text[MODE_TEXT_SIZE]; /* source.facts.mode */
 
@@ -200,13 +200,13 @@ struct live {
 	bool drained;           /* session_drain() was called for the running session */
 	bool consuming;         /* a consumer is about to be inside ProcessTrace, or is */
 	bool closed;            /* its handle is closed already */
-	bool ended;             /* source_run() is over: the watcher and the harvester end */
+	bool ended;             /* etw_source_run() is over: the watcher and the harvester end */
 	TRACEHANDLE trace;
 	struct known_batch *known; /* waits for the consumer thread; owned; NULL: none */
 	/* It is due when the stream reaches this raw time; INT64_MAX: there is none. Written with
 	 * the lock, read by the consumer without. */
 	_Atomic(int64_t) known_due;
-	struct source_clock anchored; /* taken by the watcher, for the consumer */
+	struct etw_source_clock anchored; /* taken by the watcher, for the consumer */
 	/* anchored is newer than the consumer's clock. Without the lock the consumer only asks
 	 * whether it must take the lock. */
 	atomic_bool anchored_anew;
@@ -221,14 +221,14 @@ struct live {
 	struct restore_budget masks_budget;
 	struct restore_budget real_time_budget;
 	size_t watchdog_next;
-	struct source_clock last_anchor;
+	struct etw_source_clock last_anchor;
 	uint64_t last_anchor_ns; /* when it was taken */
 
 	/* For the consumer thread alone. */
 	volatile bool in_callback; /* of ProcessTrace; the flag of os_use_fault_flag() */
-	const struct event_sink *sink;
-	struct event_record record; /* that is delivered; without items except while it is */
-	struct source_clock clock;  /* of events: that of the facts, anchored anew since */
+	const struct etw_event_sink *sink;
+	struct etw_record record;      /* that is delivered; without items except while it is */
+	struct etw_source_clock clock; /* of events: that of the facts, anchored anew since */
 	/* By that clock, the times that follow from raw times by an addition; see
 	 * consume_use_clock(). */
 	int64_t even_first;
@@ -238,9 +238,9 @@ struct live {
 	uint64_t buffers;
 	uint64_t bad_records;
 	uint64_t late_records;
-	int64_t newest_raw; /* RECORD_NO_TIME: none came */
+	int64_t newest_raw; /* ETW_RECORD_NO_TIME: none came */
 	uint8_t *items;     /* extended items as on disk; owned */
-	uint64_t names[NAMES_COUNT];
+	uint64_t names[ETW_NAMES_COUNT];
 	bool awaits_buffer; /* none was delivered since the consumer began */
 	ULONG last_failure;
 	bool conflict_reported;
@@ -269,10 +269,10 @@ const char *live_error_text(ULONG status, char text[160]);
 bool live_wide(const char *text, WCHAR *wide, size_t size);
 /* UTF-8 of NUL-terminated UTF-16; false when it does not fit. */
 bool live_narrow(const WCHAR *wide, char *text, size_t size);
-void live_report(const struct live *live, enum session_event event, const char *format, ...)
-	PRINTF_LIKE(3, 4);
-struct guid live_guid(const GUID *guid);
-GUID live_windows_guid(const struct guid *guid);
+void live_report(const struct live *live, enum etw_session_event event, const char *format, ...)
+	ETW_PRINTF_LIKE(3, 4);
+struct etw_guid live_guid(const GUID *guid);
+GUID live_windows_guid(const struct etw_guid *guid);
 
 /* Whether the program runs in a container with process isolation, or a virtual machine of its own.
  * A HostProcess container is none. */
@@ -291,7 +291,7 @@ void *live_ask(live_question *question, void *context, ULONG *size, ULONG *statu
 
 /* The clock of a session that starts now: frequency of the counter, and an anchor. Returns by how
  * many ticks at most the anchor may be wrong. */
-uint64_t consume_clock(struct source_clock *clock);
+uint64_t consume_clock(struct etw_source_clock *clock);
 int64_t consume_counter(void); /* the performance counter now */
 
 /* Call it when a session starts, because Windows then counts from 0 again. */
@@ -300,7 +300,7 @@ void counters_begin(struct live *live);
 unsigned counters_generation(struct live *live);
 /* Adds the difference since the last call, unless another session has started meanwhile. */
 void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties);
-void counters_restart(struct live *live, enum restart_reason reason);
+void counters_restart(struct live *live, enum etw_restart_reason reason);
 void counters_given_up(struct live *live); /* a setting is no longer restored */
 void counters_up(struct live *live, bool up);
 /* Publishes what the consumer has delivered so far. */
@@ -327,7 +327,7 @@ struct canary_epoch canaries_written(struct live *live);
 /* … and pass the result when the session runs with the provider enabled. */
 void canaries_confirm(struct live *live, const struct canary_epoch *written);
 /* For every record, on the consumer thread. */
-void canaries_arrival(struct live *live, const struct event_record *record);
+void canaries_arrival(struct live *live, const struct etw_record *record);
 
 /* ---- what a harvest found ---- */
 
@@ -375,7 +375,7 @@ static inline uint8_t consume_pointer_size(USHORT flags)
 }
 
 /* The clock of the events from now on. */
-void consume_use_clock(struct live *live, const struct source_clock *clock);
+void consume_use_clock(struct live *live, const struct etw_source_clock *clock);
 
 /* Opens the trace of the running session, unless it is open. */
 ULONG consume_open(struct live *live);
@@ -387,7 +387,7 @@ void consume_abandon(struct live *live);
 /* ---- what exists; on the consumer thread ---- */
 
 /* Starts the thread that reads volumes, disks and services, as far as the sink needs them. */
-bool snapshot_start(struct live *live, struct error *err);
+bool snapshot_start(struct live *live, struct etw_error *err);
 /* Ends it. A thread that hangs in a call about a device is left to itself. */
 void snapshot_stop(struct live *live);
 /* At the start of a session: processes, threads, drives, and what was read so far. */
@@ -447,23 +447,24 @@ bool running_is_disabled(const GUID *provider, TRACEHANDLE session);
  * registered with Windows), adds that of the canaries, and makes the filters by payload; what
  * Windows refuses of these is reported, once for each provider.
  */
-bool provider_list_init(struct live *live, const struct live_options *options,
-			struct provider_list *list, struct error *err);
+bool provider_list_init(struct live *live, const struct etw_live_options *options,
+			struct provider_list *list, struct etw_error *err);
 void provider_list_done(struct provider_list *list); /* a zeroed list is fine */
 
 /* The following need `settings`. */
 
 /* Enables one of the session's. A failure is reported and returned. */
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
-void enable_capture(struct live *live, TRACEHANDLE session, const struct provider_spec *provider,
-		    uint64_t keywords);
+void enable_capture(struct live *live, TRACEHANDLE session,
+		    const struct etw_provider_spec *provider, uint64_t keywords);
 /* Enables a provider without filters. */
 ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uint64_t keywords);
 void enable_rundown(struct live *live, TRACEHANDLE session);
 /* The provider that reports changes of sessions (lib/live/session_changes.h), or no longer. Where
  * it cannot be enabled, nothing is known of who made a change, and nothing is said. */
 void enable_changes(struct live *live, TRACEHANDLE session, bool on);
-void disable_provider(struct live *live, TRACEHANDLE session, const struct provider_spec *provider);
+void disable_provider(struct live *live, TRACEHANDLE session,
+		      const struct etw_provider_spec *provider);
 
 /* ---- the session; these functions take the lock ---- */
 
@@ -489,14 +490,14 @@ void session_stop(struct live *live);
 TRACEHANDLE session_running(struct live *live); /* 0: none */
 /* Call it when the session no longer exists. */
 void session_forget(struct live *live);
-/* Why the consumer ended: what happened to the session. RESTART_ERROR: it is still ours. *status is
- * the status of the consumer, then that of the query. */
-enum restart_reason session_judge(struct live *live, ULONG *status);
+/* Why the consumer ended: what happened to the session. ETW_RESTART_ERROR: it is still ours.
+ * *status is the status of the consumer, then that of the query. */
+enum etw_restart_reason session_judge(struct live *live, ULONG *status);
 /* Adds the statistics and undoes changes by other programs. Returns ERROR_WMI_INSTANCE_NOT_FOUND if
  * the session no longer exists. With `settings`. */
 ULONG session_watch(struct live *live);
 /* One sentence for a session that cannot be started; what: "started", "consumed". */
-bool session_error(const struct live *live, const char *what, ULONG status, struct error *err);
+bool session_error(const struct live *live, const char *what, ULONG status, struct etw_error *err);
 /* Remembers which of the requested kernel groups are enabled, for session_watch() to restore. */
 void session_know_masks(struct live *live);
 /* With `settings`: other kernel events for the session, at once if it runs. */
@@ -539,7 +540,7 @@ void harvest_look(struct live *live);
 /* ---- kernel events by system provider ---- */
 
 /* Resolves the logger: a private one, with system providers or without. */
-bool system_choose(struct live *live, struct error *err);
+bool system_choose(struct live *live, struct etw_error *err);
 /* The flags that system providers replace in this session; 0: none. */
 uint32_t system_flags(const struct live *live);
 

@@ -50,7 +50,7 @@ enum {
 /* ---- providers that another program disabled ---- */
 
 /* A provider that is enabled for some processes only; for the others the check has no meaning. */
-static bool is_for_some(const struct provider_spec *provider)
+static bool is_for_some(const struct etw_provider_spec *provider)
 {
 	return provider->process_id_count > 0 || provider->executables;
 }
@@ -58,11 +58,11 @@ static bool is_for_some(const struct provider_spec *provider)
 /* Enables the provider again if it is disabled, and returns false then. */
 static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
-	const struct provider_spec *provider = &live->list.providers[index];
+	const struct etw_provider_spec *provider = &live->list.providers[index];
 	GUID guid = live_windows_guid(&provider->guid);
 	struct provider_watchdog *watchdog = &live->list.watchdogs[index];
 	char text[GUID_TEXT_SIZE + 2], who[SESSION_CHANGES_WHO];
-	const char *label = provider_spec_label(provider, text);
+	const char *label = etw_provider_spec_label(provider, text);
 
 	if (watchdog->state == WATCHDOG_GIVEN_UP || is_for_some(provider)) {
 		return true;
@@ -73,7 +73,7 @@ static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size
 	}
 	if (watchdog->state == WATCHDOG_DOUBT) {
 		watchdog->state = WATCHDOG_GIVEN_UP;
-		live_report(live, SESSION_PROVIDER_FAILED,
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    "Windows does not report provider %s as enabled after it was enabled: "
 			    "whether another program disables it is not seen",
 			    label);
@@ -85,8 +85,8 @@ static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size
 	    enable_provider(live, session, index) == ERROR_SUCCESS) {
 		watchdog->state = running_is_disabled(&guid, session) ? WATCHDOG_DOUBT :
 									WATCHDOG_FINE;
-		counters_restart(live, RESTART_FLAGS_CHANGED);
-		live_report(live, SESSION_RESTORED, "%s disabled provider %s: enabled again",
+		counters_restart(live, ETW_RESTART_FLAGS_CHANGED);
+		live_report(live, ETW_SESSION_RESTORED, "%s disabled provider %s: enabled again",
 			    session_changes_who(live->change, CHANGE_DISABLED, &provider->guid,
 						who),
 			    label);
@@ -128,7 +128,7 @@ static void capture_when_due(struct live *live)
 
 	os_mutex_lock(&live->settings);
 	for (size_t i = 0; i < live->list.count; i++) {
-		const struct provider_spec *provider = &live->list.providers[i];
+		const struct etw_provider_spec *provider = &live->list.providers[i];
 		uint64_t *due = &live->list.watchdogs[i].capture_due_ns;
 
 		if (provider->capture_every_ms == 0 || session == 0 || now < *due) {
@@ -145,11 +145,11 @@ static void capture_when_due(struct live *live)
 /* Takes a new anchor for the times of events, for the consumer to use from its next buffer on. */
 static void anchor_when_due(struct live *live)
 {
-	struct source_clock now;
+	struct etw_source_clock now;
 	uint64_t wrong = consume_clock(&now);
-	int64_t expected = clock_time(&live->last_anchor, now.anchor_raw);
-	uint64_t apart =
-		time_between(expected, now.anchor_time) + time_between(now.anchor_time, expected);
+	int64_t expected = etw_clock_time(&live->last_anchor, now.anchor_raw);
+	uint64_t apart = etw_time_between(expected, now.anchor_time) +
+			 etw_time_between(now.anchor_time, expected);
 
 	if (wrong > now.frequency / PRECISE_PER_SECOND ||
 	    (apart < SET_100NS &&
@@ -259,10 +259,10 @@ static bool wait_ns(struct live *live, uint64_t ns)
 	bool goes_on;
 
 	os_mutex_lock(&live->lock);
-	while (!live->ended && !source_stopping(&live->source) &&
+	while (!live->ended && !etw_source_stopping(&live->source) &&
 	       os_condition_wait_until(&live->changed, &live->lock, deadline)) {
 	}
-	goes_on = !live->ended && !source_stopping(&live->source);
+	goes_on = !live->ended && !etw_source_stopping(&live->source);
 	os_mutex_unlock(&live->lock);
 	return goes_on;
 }
@@ -277,7 +277,7 @@ static void watch(void *context)
 
 	for (unsigned tick = 1; wait_ns(live, tick_ns); tick++) {
 		if (session_changes_late(live->change, sentence)) {
-			live_report(live, SESSION_EXPLAINED, "%s", sentence);
+			live_report(live, ETW_SESSION_EXPLAINED, "%s", sentence);
 		}
 		if (live->canary) {
 			canaries_write(live);
@@ -289,7 +289,7 @@ static void watch(void *context)
 		anchor_when_due(live);
 		capture_when_due(live);
 	}
-	if (source_stopping(&live->source)) {
+	if (etw_source_stopping(&live->source)) {
 		stop_and_wait(live);
 	}
 }
@@ -298,7 +298,7 @@ static void watch(void *context)
 
 static void report_start(struct live *live)
 {
-	live_report(live, SESSION_STARTED, "%s",
+	live_report(live, ETW_SESSION_STARTED, "%s",
 		    system_flags(live) != 0 ? "started, with system providers" : "started");
 }
 
@@ -306,7 +306,7 @@ static void report_start(struct live *live)
 static bool try_start(struct live *live)
 {
 	ULONG status = session_start(live);
-	struct error err;
+	struct etw_error err;
 
 	if (status == ERROR_SUCCESS) {
 		live->last_failure = ERROR_SUCCESS;
@@ -314,14 +314,14 @@ static bool try_start(struct live *live)
 		report_start(live);
 		return true;
 	}
-	if (status == ERROR_ALREADY_EXISTS && live->options.logger == LIVE_NT_KERNEL) {
+	if (status == ERROR_ALREADY_EXISTS && live->options.logger == ETW_LIVE_NT_KERNEL) {
 		if (!live->conflict_reported) {
-			live_report(live, SESSION_CONFLICT, "another program owns it; waiting");
+			live_report(live, ETW_SESSION_CONFLICT, "another program owns it; waiting");
 		}
 		live->conflict_reported = true;
 	} else if (status != live->last_failure) {
 		session_error(live, "started", status, &err);
-		live_report(live, SESSION_NOT_RESTARTED, "%s", err.text);
+		live_report(live, ETW_SESSION_NOT_RESTARTED, "%s", err.text);
 	}
 	live->last_failure = status;
 	return false;
@@ -345,29 +345,29 @@ static ULONG consume(struct live *live)
 /* Counts why the consumer ended without a stop, and forgets a session that is no longer ours. */
 static void handle_end(struct live *live, ULONG status)
 {
-	enum restart_reason reason = session_judge(live, &status);
+	enum etw_restart_reason reason = session_judge(live, &status);
 	char text[160], who[SESSION_CHANGES_WHO];
 
 	counters_restart(live, reason);
-	if (reason == RESTART_ERROR) {
-		live_report(live, SESSION_LOST, "%s", live_error_text(status, text));
+	if (reason == ETW_RESTART_ERROR) {
+		live_report(live, ETW_SESSION_LOST, "%s", live_error_text(status, text));
 	} else {
-		live_report(live, SESSION_LOST, "%s %s it",
+		live_report(live, ETW_SESSION_LOST, "%s %s it",
 			    session_changes_who(live->change, CHANGE_STOPPED, NULL, who),
-			    reason == RESTART_STOPPED ? "stopped" : "took");
+			    reason == ETW_RESTART_STOPPED ? "stopped" : "took");
 	}
-	if (reason != RESTART_ERROR) {
+	if (reason != ETW_RESTART_ERROR) {
 		session_forget(live);
 	}
 }
 
-static void consume_until_stopped(struct live *live, const struct event_sink *sink)
+static void consume_until_stopped(struct live *live, const struct etw_event_sink *sink)
 {
 	uint64_t wait = live->options.retry_ms;
 	bool known = false; /* the sink knows what exists */
 	bool first = true;
 
-	while (!source_stopping(&live->source)) {
+	while (!etw_source_stopping(&live->source)) {
 		bool runs = session_running(live) != 0;
 
 		known = known && runs;
@@ -383,7 +383,7 @@ static void consume_until_stopped(struct live *live, const struct event_sink *si
 				first = false;
 				known = true;
 			}
-			if (source_stopping(&live->source)) {
+			if (etw_source_stopping(&live->source)) {
 				break;
 			}
 			began = os_monotonic_ns();
@@ -391,7 +391,7 @@ static void consume_until_stopped(struct live *live, const struct event_sink *si
 			if (live->faulted) {
 				break;
 			}
-			if (source_stopping(&live->source)) {
+			if (etw_source_stopping(&live->source)) {
 				break;
 			}
 			if (os_monotonic_ns() - began > HEALTHY_NS) {
@@ -404,7 +404,8 @@ static void consume_until_stopped(struct live *live, const struct event_sink *si
 	}
 }
 
-static bool live_run(struct source *base, const struct event_sink *sink, struct error *err)
+static bool live_run(struct etw_source *base, const struct etw_event_sink *sink,
+		     struct etw_error *err)
 {
 	struct live *live = (struct live *)base;
 
@@ -430,7 +431,7 @@ static bool live_run(struct source *base, const struct event_sink *sink, struct 
 	session_stop(live); /* one that was started while the watcher stopped the one before */
 	live->sink = NULL;
 	if (live->faulted) {
-		return error_set(err, ERROR_SYSTEM, "session %s: a callback has faulted",
+		return error_set(err, ETW_ERROR_SYSTEM, "session %s: a callback has faulted",
 				 live->name);
 	}
 	return true;
@@ -441,7 +442,7 @@ fail: /* a session that nothing consumes only takes the room of others */
 	return error_prefix(err, "session %s", live->name);
 }
 
-static void live_stop(struct source *base)
+static void live_stop(struct etw_source *base)
 {
 	struct live *live = (struct live *)base;
 
@@ -450,7 +451,7 @@ static void live_stop(struct source *base)
 	os_mutex_unlock(&live->lock);
 }
 
-static void live_close(struct source *base)
+static void live_close(struct etw_source *base)
 {
 	struct live *live = (struct live *)base;
 
@@ -470,12 +471,12 @@ static void live_close(struct source *base)
 	free(live);
 }
 
-static void live_sink_changed(struct source *base)
+static void live_sink_changed(struct etw_source *base)
 {
 	snapshot_change((struct live *)base);
 }
 
-static void live_wake(struct source *base)
+static void live_wake(struct etw_source *base)
 {
 	struct live *live = (struct live *)base;
 
@@ -504,7 +505,7 @@ static void end_process(const char *reason)
 /* Replaces zeros by the defaults of live_source.h. */
 static void set_defaults(struct live *live, uint32_t processors)
 {
-	struct live_options *options = &live->options;
+	struct etw_live_options *options = &live->options;
 
 	options->buffer_size_bytes = options->buffer_size_bytes ? options->buffer_size_bytes :
 								  BUFFER_SIZE;
@@ -550,11 +551,11 @@ static const GUID nt_kernel_guid = {
 
 static void set_facts(struct live *live, uint32_t processors)
 {
-	static const char *const types[] = { [LIVE_PRIVATE] = "system_logger",
-					     [LIVE_NT_KERNEL] = "nt_kernel_logger",
-					     [LIVE_USER] = "user" };
+	static const char *const types[] = { [ETW_LIVE_PRIVATE] = "system_logger",
+					     [ETW_LIVE_NT_KERNEL] = "nt_kernel_logger",
+					     [ETW_LIVE_USER] = "user" };
 
-	live->source.facts = (struct source_facts){
+	live->source.facts = (struct etw_source_facts){
 		.name = live->name,
 		.type = types[live->options.logger],
 		.mode = live->mode_text,
@@ -566,12 +567,12 @@ static void set_facts(struct live *live, uint32_t processors)
 	live->last_anchor_ns = os_monotonic_ns();
 }
 
-static bool start_at_open(struct live *live, struct error *err)
+static bool start_at_open(struct live *live, struct etw_error *err)
 {
 	ULONG status = session_start(live);
 
-	if (status == ERROR_ALREADY_EXISTS && live->options.logger == LIVE_NT_KERNEL) {
-		live_report(live, SESSION_CONFLICT, "another program owns it; waiting");
+	if (status == ERROR_ALREADY_EXISTS && live->options.logger == ETW_LIVE_NT_KERNEL) {
+		live_report(live, ETW_SESSION_CONFLICT, "another program owns it; waiting");
 		live->conflict_reported = true;
 		return true;
 	}
@@ -584,7 +585,8 @@ static bool start_at_open(struct live *live, struct error *err)
 	return status == ERROR_SUCCESS || session_error(live, "consumed", status, err);
 }
 
-struct source *source_open_live(const struct live_options *options, struct error *err)
+struct etw_source *etw_source_open_live(const struct etw_live_options *options,
+					struct etw_error *err)
 {
 	struct live *live = calloc(1, sizeof *live);
 	uint32_t processors = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
@@ -602,7 +604,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 	live->options.providers = NULL;
 	atomic_init(&live->kernel_flags, options->kernel_flags);
 	atomic_init(&live->kernel_groups, options->kernel_groups);
-	live->newest_raw = RECORD_NO_TIME;
+	live->newest_raw = ETW_RECORD_NO_TIME;
 	atomic_init(&live->known_due, INT64_MAX);
 	live->name = text_duplicate(options->name, strlen(options->name));
 	live->items = malloc(LIVE_ITEMS_BYTES);
@@ -611,7 +613,7 @@ struct source *source_open_live(const struct live_options *options, struct error
 		goto fail;
 	}
 	if (!live_wide(live->name, live->wide_name, SESSION_NAME_MAX)) {
-		error_set(err, ERROR_CONFIG, "session %s: the name is not UTF-8 or too long",
+		error_set(err, ETW_ERROR_CONFIG, "session %s: the name is not UTF-8 or too long",
 			  live->name);
 		goto fail;
 	}
@@ -619,9 +621,9 @@ struct source *source_open_live(const struct live_options *options, struct error
 		goto fail;
 	}
 	set_defaults(live, processors);
-	if (live->options.logger == LIVE_PRIVATE) {
+	if (live->options.logger == ETW_LIVE_PRIVATE) {
 		live->guid = private_guid(live->name);
-	} else if (live->options.logger == LIVE_NT_KERNEL) {
+	} else if (live->options.logger == ETW_LIVE_NT_KERNEL) {
 		live->guid = nt_kernel_guid;
 	}
 	set_facts(live, processors);

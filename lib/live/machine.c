@@ -124,7 +124,7 @@ bool machine_equal(const struct machine *a, const struct machine *b)
 	return equal;
 }
 
-static void announce(const struct event_sink *sink, const struct machine_fact *fact, bool gone)
+static void announce(const struct etw_event_sink *sink, const struct machine_fact *fact, bool gone)
 {
 	const char *text = gone ? NULL : fact->text;
 
@@ -142,7 +142,7 @@ static void announce(const struct event_sink *sink, const struct machine_fact *f
 
 /* The facts of one list whose key (gone), or whose key and value, the other list does not have. */
 static void announce_difference(const struct machine *list, const struct machine *other, bool gone,
-				const struct event_sink *sink)
+				const struct etw_event_sink *sink)
 {
 	size_t at = 0;
 
@@ -160,7 +160,7 @@ static void announce_difference(const struct machine *list, const struct machine
 }
 
 void machine_announce(const struct machine *before, const struct machine *now,
-		      const struct event_sink *sink)
+		      const struct etw_event_sink *sink)
 {
 	announce_difference(before, now, true, sink);
 	announce_difference(now, before, false, sink);

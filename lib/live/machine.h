@@ -18,7 +18,7 @@ enum machine_type {
 	MACHINE_VOLUME, /* key: device; text: letter or mount folder */
 	MACHINE_DISK,   /* id: its number; number: bytes per sector; text: model */
 	/* id, part: disk and number; text: volume; second: file system. Where Windows knows no
-	 * number, part is SOURCE_NO_PARTITION and key the volume. */
+	 * number, part is ETW_SOURCE_NO_PARTITION and key the volume. */
 	MACHINE_PARTITION,
 	MACHINE_SERVICE, /* id, part: process and tag; text: name */
 	MACHINE_TYPES
@@ -58,7 +58,7 @@ bool machine_equal(const struct machine *a, const struct machine *b);
 /* Announces what is different now, first what is gone. A sink without the callback of a type does
  * not get its facts. */
 void machine_announce(const struct machine *before, const struct machine *now,
-		      const struct event_sink *sink);
+		      const struct etw_event_sink *sink);
 
 /* Frees the facts; the list is then empty. */
 void machine_clear(struct machine *machine);

@@ -32,7 +32,7 @@ enum {
 	SET_TRAITS = 2, /* EventProviderSetTraits, which mingw lacks */
 };
 
-static const struct guid canary_provider = CANARY_PROVIDER_GUID;
+static const struct etw_guid canary_provider = CANARY_PROVIDER_GUID;
 
 /* The size of the whole comes first, then the name and its NUL; there are no traits. */
 static const uint8_t traits[] = "\x0f\0" CANARY_PROVIDER_NAME;
@@ -90,11 +90,11 @@ struct canary_mark {
 };
 
 struct member {
-	const struct source *source; /* NULL: the slot is free */
+	const struct etw_source *source; /* NULL: the slot is free */
 	const char *name;
 };
 
-struct canary {
+struct etw_canary {
 	/* Fixed once registered. */
 	REGHANDLE handle;
 	uint64_t instance; /* is in our canaries; an earlier process with our id had another */
@@ -112,19 +112,19 @@ struct canary {
 
 /* ---- writing ---- */
 
-struct payload {
+struct etw_payload {
 	uint8_t bytes[PAYLOAD_MAX];
 	size_t size;
 };
 
-static void put_integer(struct payload *payload, uint64_t value, size_t size)
+static void put_integer(struct etw_payload *payload, uint64_t value, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		payload->bytes[payload->size++] = (uint8_t)(value >> 8 * i & 0xff);
 	}
 }
 
-static void put_text(struct payload *payload, const char *text)
+static void put_text(struct etw_payload *payload, const char *text)
 {
 	size_t room = PAYLOAD_MAX - NUMBERS_MAX;
 	size_t size = strlen(text);
@@ -144,8 +144,8 @@ static EVENT_DATA_DESCRIPTOR piece(const void *bytes, size_t size, ULONG type)
 	return descriptor;
 }
 
-static bool write_event(const struct canary *canary, enum event event, uint64_t keyword,
-			const struct payload *payload)
+static bool write_event(const struct etw_canary *canary, enum event event, uint64_t keyword,
+			const struct etw_payload *payload)
 {
 	const EVENT_DESCRIPTOR descriptor = { .Channel = CHANNEL_TRACELOGGING,
 					      .Level = CANARY_LEVEL,
@@ -172,9 +172,9 @@ static bool passes(uint8_t level, uint64_t any, uint64_t keyword)
 
 /* ---- state ---- */
 
-static void write_exporter(const struct canary *canary, uint32_t sessions)
+static void write_exporter(const struct etw_canary *canary, uint32_t sessions)
 {
-	struct payload payload = { .size = 0 };
+	struct etw_payload payload = { .size = 0 };
 
 	put_text(&payload, canary->version);
 	put_integer(&payload, (os_monotonic_ns() - canary->opened_ns) / UINT64_C(1000000000), 8);
@@ -182,12 +182,12 @@ static void write_exporter(const struct canary *canary, uint32_t sessions)
 	write_event(canary, EVENT_EXPORTER, CANARY_STATE_KEYWORD, &payload);
 }
 
-static void write_session(const struct canary *canary, const struct member *member)
+static void write_session(const struct etw_canary *canary, const struct member *member)
 {
-	struct payload payload = { .size = 0 };
-	struct source_statistics now;
+	struct etw_payload payload = { .size = 0 };
+	struct etw_source_statistics now;
 
-	source_statistics(member->source, &now);
+	etw_source_statistics(member->source, &now);
 	put_text(&payload, member->name);
 	put_integer(&payload, now.up, 1);
 	put_integer(&payload, now.records, 8);
@@ -203,7 +203,7 @@ static void write_session(const struct canary *canary, const struct member *memb
 }
 
 /* With the lock. */
-static void write_state(const struct canary *canary)
+static void write_state(const struct etw_canary *canary)
 {
 	uint32_t sessions = 0;
 
@@ -227,7 +227,7 @@ static void write_state(const struct canary *canary)
 static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
 			     PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
-	struct canary *canary = context;
+	struct etw_canary *canary = context;
 
 	(void)source;
 	(void)all; /* each event has one keyword: Windows compares it */
@@ -251,7 +251,7 @@ static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG 
  * Gives a session a slot. Source and name are borrowed until leave(); the statistics of the source
  * are part of the state from now on. Returns false if all slots are used.
  */
-static bool join(struct canary *canary, const struct source *source, const char *name,
+static bool join(struct etw_canary *canary, const struct etw_source *source, const char *name,
 		 uint32_t *slot)
 {
 	bool found = false;
@@ -268,7 +268,7 @@ static bool join(struct canary *canary, const struct source *source, const char 
 	return found;
 }
 
-static void leave(struct canary *canary, uint32_t slot)
+static void leave(struct etw_canary *canary, uint32_t slot)
 {
 	os_mutex_lock(&canary->lock);
 	canary->members[slot] = (struct member){ .source = NULL };
@@ -282,9 +282,9 @@ static uint64_t slot_keyword(uint32_t slot)
 
 enum written { NOT_ENABLED, REFUSED, WRITTEN };
 
-static enum written write_canary(struct canary *canary, const struct canary_mark *mark)
+static enum written write_canary(struct etw_canary *canary, const struct canary_mark *mark)
 {
-	struct payload payload = { .size = 0 };
+	struct etw_payload payload = { .size = 0 };
 	bool enabled;
 
 	os_mutex_lock(&canary->lock);
@@ -305,14 +305,14 @@ static enum written write_canary(struct canary *canary, const struct canary_mark
 }
 
 /* Whether a record is a canary that this process wrote. */
-static bool recognise(const struct canary *canary, const struct event_record *record,
+static bool recognise(const struct etw_canary *canary, const struct etw_record *record,
 		      struct canary_mark *mark)
 {
 	struct canary_mark found;
 	struct cursor c;
 
 	/* Any process may use the GUID; the process id is from Windows. */
-	if (!guid_equal(record->provider, &canary_provider) || record->classic ||
+	if (!etw_guid_equal(record->provider, &canary_provider) || record->classic ||
 	    record->process_id != GetCurrentProcessId() || record->payload_size < CANARY_SIZE) {
 		return false;
 	}
@@ -330,7 +330,7 @@ static bool recognise(const struct canary *canary, const struct event_record *re
 	return true;
 }
 
-bool canary_enabled(struct canary *canary, uint8_t *level, uint64_t *keywords)
+bool canary_enabled(struct etw_canary *canary, uint8_t *level, uint64_t *keywords)
 {
 	bool enabled;
 
@@ -344,9 +344,9 @@ bool canary_enabled(struct canary *canary, uint8_t *level, uint64_t *keywords)
 
 /* ---- registering ---- */
 
-struct canary *canary_open(const char *version, struct error *err)
+struct etw_canary *etw_canary_open(const char *version, struct etw_error *err)
 {
-	struct canary *canary = calloc(1, sizeof *canary);
+	struct etw_canary *canary = calloc(1, sizeof *canary);
 	GUID provider = live_windows_guid(&canary_provider);
 	LARGE_INTEGER counter;
 	ULONG status;
@@ -368,7 +368,8 @@ struct canary *canary_open(const char *version, struct error *err)
 	status = EventRegister(&provider, on_control, canary, &canary->handle);
 	if (status != ERROR_SUCCESS) {
 		canary->handle = 0;
-		error_set(err, ERROR_SYSTEM, "the exporter's own provider cannot be registered: %s",
+		error_set(err, ETW_ERROR_SYSTEM,
+			  "the exporter's own provider cannot be registered: %s",
 			  live_error_text(status, text));
 		goto fail;
 	}
@@ -381,11 +382,11 @@ struct canary *canary_open(const char *version, struct error *err)
 	return canary;
 
 fail:
-	canary_close(canary);
+	etw_canary_close(canary);
 	return NULL;
 }
 
-void canary_close(struct canary *canary)
+void etw_canary_close(struct etw_canary *canary)
 {
 	if (!canary) {
 		return;
@@ -500,7 +501,7 @@ static bool take(struct live *live, const struct canary_mark *mark)
 	return true;
 }
 
-void canaries_arrival(struct live *live, const struct event_record *record)
+void canaries_arrival(struct live *live, const struct etw_record *record)
 {
 	struct canary_mark mark;
 	uint64_t ticks;
@@ -509,13 +510,13 @@ void canaries_arrival(struct live *live, const struct event_record *record)
 	if (!recognise(live->canary, record, &mark) || mark.slot != live->canary_slot) {
 		return;
 	}
-	ticks = time_between(record->raw_time, consume_counter());
+	ticks = etw_time_between(record->raw_time, consume_counter());
 	os_mutex_lock(live->source.mutex);
 	taken = take(live, &mark);
 	os_mutex_unlock(live->source.mutex);
 	if (taken && live->options.on_canary) {
 		live->options.on_canary(live->options.canary_context,
-					ticks_to_ns(ticks, live->source.facts.clock.frequency));
+					etw_ticks_to_ns(ticks, live->source.facts.clock.frequency));
 	}
 }
 
@@ -523,12 +524,12 @@ void canaries_arrival(struct live *live, const struct event_record *record)
  * The configuration may list the provider for this session, to capture its state. Then that entry
  * also enables the canaries, and its filters must not stop them.
  */
-static struct provider_spec *find_or_add(const struct live *live, struct provider_list *list)
+static struct etw_provider_spec *find_or_add(const struct live *live, struct provider_list *list)
 {
-	struct provider_spec *providers;
+	struct etw_provider_spec *providers;
 
 	for (size_t i = 0; i < list->count; i++) {
-		if (guid_equal(&list->providers[i].guid, &canary_provider)) {
+		if (etw_guid_equal(&list->providers[i].guid, &canary_provider)) {
 			return &list->providers[i];
 		}
 	}
@@ -538,7 +539,7 @@ static struct provider_spec *find_or_add(const struct live *live, struct provide
 	}
 	list->providers = providers;
 	providers += list->count++;
-	provider_spec_init(providers);
+	etw_provider_spec_init(providers);
 	providers->guid = canary_provider;
 	providers->level = CANARY_LEVEL;
 	providers->any = slot_keyword(live->canary_slot);
@@ -547,7 +548,7 @@ static struct provider_spec *find_or_add(const struct live *live, struct provide
 
 void canaries_open(struct live *live)
 {
-	if (live->options.canary && live->options.logger != LIVE_NT_KERNEL &&
+	if (live->options.canary && live->options.logger != ETW_LIVE_NT_KERNEL &&
 	    join(live->options.canary, &live->source, live->name, &live->canary_slot)) {
 		live->canary = live->options.canary;
 	}
@@ -555,7 +556,7 @@ void canaries_open(struct live *live)
 
 bool canaries_add(struct live *live, struct provider_list *list)
 {
-	struct provider_spec *spec;
+	struct etw_provider_spec *spec;
 
 	if (!live->canary) {
 		return true;

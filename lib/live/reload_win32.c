@@ -12,18 +12,19 @@
 
 #include "lib/live/live_source_internal_win32.h"
 
-struct live_change {
+struct etw_live_change {
 	struct live *live;
 	struct provider_list list; /* owned; the former one, once it is applied */
 	uint32_t kernel_flags, kernel_groups;
 	bool services;
 };
 
-struct live_change *live_change_new(struct source *source, const struct live_options *options,
-				    struct error *err)
+struct etw_live_change *etw_live_change_new(struct etw_source *source,
+					    const struct etw_live_options *options,
+					    struct etw_error *err)
 {
 	struct live *live = (struct live *)source;
-	struct live_change *change = calloc(1, sizeof *change);
+	struct etw_live_change *change = calloc(1, sizeof *change);
 
 	if (!change) {
 		error_no_memory(err, "a live session");
@@ -34,13 +35,13 @@ struct live_change *live_change_new(struct source *source, const struct live_opt
 	change->kernel_groups = options->kernel_groups;
 	change->services = options->services;
 	if (!provider_list_init(live, options, &change->list, err)) {
-		live_change_free(change);
+		etw_live_change_free(change);
 		return NULL;
 	}
 	return change;
 }
 
-void live_change_free(struct live_change *change)
+void etw_live_change_free(struct etw_live_change *change)
 {
 	if (change) {
 		provider_list_done(&change->list);
@@ -49,27 +50,27 @@ void live_change_free(struct live_change *change)
 }
 
 /* The number of the provider in a list; its count: it is not there. */
-static size_t find_guid(const struct provider_list *list, const struct guid *guid)
+static size_t find_guid(const struct provider_list *list, const struct etw_guid *guid)
 {
 	size_t i = 0;
 
-	while (i < list->count && !guid_equal(&list->providers[i].guid, guid)) {
+	while (i < list->count && !etw_guid_equal(&list->providers[i].guid, guid)) {
 		i++;
 	}
 	return i;
 }
 
-static size_t find(const struct provider_list *list, const struct provider_spec *provider)
+static size_t find(const struct provider_list *list, const struct etw_provider_spec *provider)
 {
 	return find_guid(list, &provider->guid);
 }
 
-static void disable_removed(struct live_change *change, TRACEHANDLE session)
+static void disable_removed(struct etw_live_change *change, TRACEHANDLE session)
 {
 	struct live *live = change->live;
 
 	for (size_t i = 0; i < live->list.count; i++) {
-		const struct provider_spec *provider = &live->list.providers[i];
+		const struct etw_provider_spec *provider = &live->list.providers[i];
 
 		if (find(&change->list, provider) == change->list.count) {
 			disable_provider(live, session, provider);
@@ -77,13 +78,13 @@ static void disable_removed(struct live_change *change, TRACEHANDLE session)
 	}
 }
 
-static void enable_changed(struct live_change *change, TRACEHANDLE session)
+static void enable_changed(struct etw_live_change *change, TRACEHANDLE session)
 {
 	struct live *live = change->live;
 	const struct provider_list *former = &change->list;
 
 	for (size_t i = 0; i < live->list.count; i++) {
-		const struct provider_spec *provider = &live->list.providers[i];
+		const struct etw_provider_spec *provider = &live->list.providers[i];
 		size_t before = find(former, provider);
 
 		if (before == former->count ||
@@ -116,7 +117,7 @@ static void keep_known(struct provider_list *list, const struct provider_list *f
 	}
 }
 
-void live_change_apply(struct live_change *change)
+void etw_live_change_apply(struct etw_live_change *change)
 {
 	struct live *live = change->live;
 	struct provider_list next = change->list;

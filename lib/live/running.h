@@ -17,13 +17,13 @@
 #include "base/error.h"
 #include "base/guid.h"
 
-struct running_provider {
-	struct guid guid;
+struct etw_running_provider {
+	struct etw_guid guid;
 	uint8_t level;
 	uint64_t any, all; /* keywords */
 };
 
-struct running_session {
+struct etw_running_session {
 	char *name;            /* UTF-8; owned */
 	char *file;            /* that it writes; "" for none; owned */
 	uint32_t id;           /* of the logger */
@@ -33,46 +33,47 @@ struct running_session {
 	uint32_t buffers_min, buffers_max;
 	uint32_t buffers, buffers_free, buffers_written;
 	uint32_t events_lost, log_buffers_lost, realtime_buffers_lost;
-	struct running_provider *providers; /* owned */
+	struct etw_running_provider *providers; /* owned */
 	size_t provider_count;
 };
 
 /* In the order of Windows, which is by id. */
-struct running_sessions {
-	struct running_session *list; /* owned */
+struct etw_running_sessions {
+	struct etw_running_session *list; /* owned */
 	size_t count;
 };
 
 /* Queries Windows, which lists only sessions that the account may see. */
-bool running_read(struct running_sessions *sessions, struct error *err);
-void running_done(struct running_sessions *sessions);
+bool etw_running_read(struct etw_running_sessions *sessions, struct etw_error *err);
+void etw_running_done(struct etw_running_sessions *sessions);
 
-struct registered_provider {
-	struct guid guid;
+struct etw_registered_provider {
+	struct etw_guid guid;
 	char *name;    /* UTF-8; owned; "" when it has none */
 	bool manifest; /* false: MOF */
 };
 
 /* Sorted by GUID. */
-struct registered_providers {
-	struct registered_provider *list; /* owned */
+struct etw_registered_providers {
+	struct etw_registered_provider *list; /* owned */
 	size_t count;
 };
 
 /* Queries Windows. It is slow, because there are more than a thousand providers. */
-bool registered_read(struct registered_providers *providers, struct error *err);
-void registered_done(struct registered_providers *providers);
+bool etw_registered_read(struct etw_registered_providers *providers, struct etw_error *err);
+void etw_registered_done(struct etw_registered_providers *providers);
 
 /* NULL: it is not registered, or has no name. */
-const char *registered_name(const struct registered_providers *providers, const struct guid *guid);
+const char *etw_registered_name(const struct etw_registered_providers *providers,
+				const struct etw_guid *guid);
 
 /* The bits of a logging mode (EVENT_TRACE_*_MODE) that have a name, by value. */
-enum { LOGGING_MODE_COUNT = 17 };
-extern const unsigned logging_mode_bits[LOGGING_MODE_COUNT];
-extern const char *const logging_mode_names[LOGGING_MODE_COUNT];
+enum { ETW_LOGGING_MODE_COUNT = 17 };
+extern const unsigned etw_logging_mode_bits[ETW_LOGGING_MODE_COUNT];
+extern const char *const etw_logging_mode_names[ETW_LOGGING_MODE_COUNT];
 
 /* Whether event tracing exists: on Windows, but not in Wine, where its functions end the program.
  */
-bool etw_here(struct error *err);
+bool etw_here(struct etw_error *err);
 
 #endif

@@ -2,13 +2,13 @@
 /* Where there is no ETW. */
 #include "lib/live/running.h"
 
-bool running_read(struct running_sessions *sessions, struct error *err)
+bool etw_running_read(struct etw_running_sessions *sessions, struct etw_error *err)
 {
 	(void)sessions;
 	return etw_here(err);
 }
 
-bool registered_read(struct registered_providers *providers, struct error *err)
+bool etw_registered_read(struct etw_registered_providers *providers, struct etw_error *err)
 {
 	(void)providers;
 	return etw_here(err);

@@ -21,11 +21,11 @@
 
 enum { SESSIONS_BY_DEFAULT = 64, SESSIONS_MOST = 256 }; /* EtwMaxLoggers, "StartTraceW function" */
 
-static bool failed(const char *what, ULONG status, struct error *err)
+static bool failed(const char *what, ULONG status, struct etw_error *err)
 {
 	char words[160];
 
-	return error_set(err, ERROR_SYSTEM, "%s cannot be listed: %s", what,
+	return error_set(err, ETW_ERROR_SYSTEM, "%s cannot be listed: %s", what,
 			 live_error_text(status, words));
 }
 
@@ -42,11 +42,11 @@ static char *text_of(ULONG offset, const WCHAR *at)
 }
 
 static bool take_session(const struct session_properties *properties,
-			 struct running_session *session)
+			 struct etw_running_session *session)
 {
 	const EVENT_TRACE_PROPERTIES *base = &properties->base;
 
-	*session = (struct running_session){
+	*session = (struct etw_running_session){
 		.name = text_of(base->LoggerNameOffset, properties->logger_name),
 		.file = text_of(base->LogFileNameOffset, properties->log_file_name),
 		.id = (uint32_t)(base->Wnode.HistoricalContext & 0xffff),
@@ -98,7 +98,7 @@ static ULONG query_sessions(ULONG room, struct session_properties **properties, 
 	return QueryAllTracesW(pointers, room, count);
 }
 
-static bool read_sessions(struct running_sessions *sessions, struct error *err)
+static bool read_sessions(struct etw_running_sessions *sessions, struct etw_error *err)
 {
 	struct session_properties *properties = NULL;
 	ULONG count = 0, room = running_places();
@@ -205,22 +205,22 @@ bool running_is_disabled(const GUID *provider, TRACEHANDLE session)
 }
 
 struct reading {
-	struct running_sessions *sessions;
+	struct etw_running_sessions *sessions;
 	bool no_memory;
 };
 
 static bool add_provider(void *context, const GUID *guid, const TRACE_ENABLE_INFO *info)
 {
 	struct reading *reading = context;
-	const struct guid ours = live_guid(guid);
+	const struct etw_guid ours = live_guid(guid);
 
 	for (size_t i = 0; i < reading->sessions->count; i++) {
-		struct running_session *session = &reading->sessions->list[i];
+		struct etw_running_session *session = &reading->sessions->list[i];
 		size_t count = session->provider_count;
-		struct running_provider *grown;
+		struct etw_running_provider *grown;
 
 		if (session->id != info->LoggerId ||
-		    (count > 0 && guid_equal(&session->providers[count - 1].guid, &ours))) {
+		    (count > 0 && etw_guid_equal(&session->providers[count - 1].guid, &ours))) {
 			continue; /* another session, or found in another process before */
 		}
 		grown = realloc(session->providers, (count + 1) * sizeof *grown);
@@ -228,17 +228,17 @@ static bool add_provider(void *context, const GUID *guid, const TRACE_ENABLE_INF
 			reading->no_memory = true;
 			return false;
 		}
-		grown[count] = (struct running_provider){ .guid = ours,
-							  .level = info->Level,
-							  .any = info->MatchAnyKeyword,
-							  .all = info->MatchAllKeyword };
+		grown[count] = (struct etw_running_provider){ .guid = ours,
+							      .level = info->Level,
+							      .any = info->MatchAnyKeyword,
+							      .all = info->MatchAllKeyword };
 		session->providers = grown;
 		session->provider_count++;
 	}
 	return true;
 }
 
-static bool read_providers(struct running_sessions *sessions, struct error *err)
+static bool read_providers(struct etw_running_sessions *sessions, struct etw_error *err)
 {
 	struct guids_question question = { .class = TraceGuidQueryList };
 	struct reading reading = { .sessions = sessions };
@@ -255,12 +255,12 @@ static bool read_providers(struct running_sessions *sessions, struct error *err)
 	return !reading.no_memory || error_no_memory(err, "the enabled providers");
 }
 
-bool running_read(struct running_sessions *sessions, struct error *err)
+bool etw_running_read(struct etw_running_sessions *sessions, struct etw_error *err)
 {
-	struct running_sessions read = { .list = NULL };
+	struct etw_running_sessions read = { .list = NULL };
 
 	if (!read_sessions(&read, err) || !read_providers(&read, err)) {
-		running_done(&read);
+		etw_running_done(&read);
 		return false;
 	}
 	*sessions = read;
@@ -294,12 +294,12 @@ static char *name_at(const PROVIDER_ENUMERATION_INFO *list, ULONG size, ULONG of
 
 static int compare(const void *a, const void *b)
 {
-	return memcmp(a, b, sizeof(struct guid));
+	return memcmp(a, b, sizeof(struct etw_guid));
 }
 
-bool registered_read(struct registered_providers *providers, struct error *err)
+bool etw_registered_read(struct etw_registered_providers *providers, struct etw_error *err)
 {
-	struct registered_providers read = { .list = NULL };
+	struct etw_registered_providers read = { .list = NULL };
 	ULONG size, status;
 	PROVIDER_ENUMERATION_INFO *list = live_ask(ask_registered, NULL, &size, &status);
 	size_t header = offsetof(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray);
@@ -309,7 +309,7 @@ bool registered_read(struct registered_providers *providers, struct error *err)
 	}
 	if (size < header ||
 	    list->NumberOfProviders > (size - header) / sizeof list->TraceProviderInfoArray[0]) {
-		error_set(err, ERROR_SYSTEM, "the list of registered providers is cut short");
+		error_set(err, ETW_ERROR_SYSTEM, "the list of registered providers is cut short");
 		goto fail;
 	}
 	read.list = calloc(list->NumberOfProviders + 1U, sizeof *read.list);
@@ -318,10 +318,10 @@ bool registered_read(struct registered_providers *providers, struct error *err)
 		char *name = name_at(list, size, info->ProviderNameOffset);
 
 		if (!name) {
-			registered_done(&read);
+			etw_registered_done(&read);
 			break;
 		}
-		read.list[read.count++] = (struct registered_provider){
+		read.list[read.count++] = (struct etw_registered_provider){
 			.guid = live_guid(&info->ProviderGuid),
 			.name = name,
 			.manifest = info->SchemaSource == 0,

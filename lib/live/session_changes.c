@@ -29,7 +29,7 @@ enum {
 
 #define NS_PER_S UINT64_C(1000000000)
 
-const struct guid session_changes_provider =
+const struct etw_guid session_changes_provider =
 	GUID_PARTS(0xb675ec37, 0xbdb6, 0x4648, 0xbc92, 0xf3fdc74d3ca2);
 
 const uint16_t session_changes_ids[CHANGE_TYPES] = {
@@ -54,18 +54,18 @@ enum { QUESTION_S = 30 };
 /* A type of change, and the provider that was disabled; all zero for the others. */
 struct what {
 	enum session_change type;
-	struct guid provider;
+	struct etw_guid provider;
 };
 
 struct report {
 	bool unused;
-	struct guid provider; /* as in struct what */
+	struct etw_guid provider; /* as in struct what */
 	uint64_t arrived_ns;
 	char who[SESSION_CHANGES_WHO];
 };
 
 struct session_change_member {
-	struct session_changes *changes;
+	struct etw_session_changes *changes;
 	struct session_change_member *next;
 	char *name; /* owned */
 	struct report reports[CHANGE_TYPES][REPORTS];
@@ -75,14 +75,14 @@ struct session_change_member {
 	uint64_t asking_since_ns;
 };
 
-struct session_changes {
+struct etw_session_changes {
 	struct os_mutex lock;
 	struct session_change_member *members; /* owned; guarded by lock, with all in them */
 };
 
-struct session_changes *session_changes_new(struct error *err)
+struct etw_session_changes *etw_session_changes_new(struct etw_error *err)
 {
-	struct session_changes *changes = calloc(1, sizeof *changes);
+	struct etw_session_changes *changes = calloc(1, sizeof *changes);
 
 	if (!changes) {
 		error_no_memory(err, "reports about sessions");
@@ -92,7 +92,7 @@ struct session_changes *session_changes_new(struct error *err)
 	return changes;
 }
 
-void session_changes_free(struct session_changes *changes)
+void etw_session_changes_free(struct etw_session_changes *changes)
 {
 	if (changes) {
 		os_mutex_done(&changes->lock);
@@ -100,7 +100,7 @@ void session_changes_free(struct session_changes *changes)
 	}
 }
 
-struct session_change_member *session_changes_join(struct session_changes *changes,
+struct session_change_member *session_changes_join(struct etw_session_changes *changes,
 						   const char *name)
 {
 	struct session_change_member *member = changes ? calloc(1, sizeof *member) : NULL;
@@ -165,11 +165,11 @@ static bool is_name(struct cursor c, const char *name)
 }
 
 /* False: a record about something else. *name: where the name of the session stands. */
-static bool read_report(const struct event_record *record, struct what *what, struct cursor *name)
+static bool read_report(const struct etw_record *record, struct what *what, struct cursor *name)
 {
 	const uint8_t *guid;
 
-	if (record->classic || !guid_equal(record->provider, &session_changes_provider)) {
+	if (record->classic || !etw_guid_equal(record->provider, &session_changes_provider)) {
 		return false;
 	}
 	*what = (struct what){ .type = CHANGE_TYPES };
@@ -188,7 +188,7 @@ static bool read_report(const struct event_record *record, struct what *what, st
 	return what->type != CHANGE_TYPES && !name->overrun;
 }
 
-void session_changes_observe(struct session_changes *changes, const struct event_record *record,
+void session_changes_observe(struct etw_session_changes *changes, const struct etw_record *record,
 			     uint32_t own_process_id, const char *process)
 {
 	struct session_change_member *member;
@@ -234,7 +234,7 @@ static bool take(struct session_change_member *member, const struct what *what,
 		size_t at = (member->next_report[what->type] + i) % REPORTS;
 		struct report *report = &member->reports[what->type][at];
 
-		if (report->unused && guid_equal(&report->provider, &what->provider)) {
+		if (report->unused && etw_guid_equal(&report->provider, &what->provider)) {
 			report->unused = false;
 			if (now - report->arrived_ns < change_types[what->type].kept_ns) {
 				newest = report;
@@ -248,7 +248,7 @@ static bool take(struct session_change_member *member, const struct what *what,
 }
 
 const char *session_changes_who(struct session_change_member *member, enum session_change type,
-				const struct guid *provider, char who[SESSION_CHANGES_WHO])
+				const struct etw_guid *provider, char who[SESSION_CHANGES_WHO])
 {
 	struct what what = { .type = type };
 	bool known = false;

@@ -28,7 +28,7 @@
 #include "base/error.h"
 #include "lib/source/event_record.h"
 
-extern const struct guid session_changes_provider;
+extern const struct etw_guid session_changes_provider;
 
 enum {
 	SESSION_CHANGES_LEVEL = 5,
@@ -47,15 +47,16 @@ enum session_change {
 /* The ids of their events, to enable no other. */
 extern const uint16_t session_changes_ids[CHANGE_TYPES];
 
-struct session_changes; /* opaque: of all sessions of this process */
+struct etw_session_changes; /* opaque: of all sessions of this process */
 struct session_change_member;
 
-struct session_changes *session_changes_new(struct error *err);
-void session_changes_free(struct session_changes *changes); /* when no session is a member */
+struct etw_session_changes *etw_session_changes_new(struct etw_error *err);
+void etw_session_changes_free(
+	struct etw_session_changes *changes); /* when no session is a member */
 
 /* The reports about a session of that name (UTF-8, copied). NULL: changes is NULL, or no memory;
  * the functions below take it and know nothing then. */
-struct session_change_member *session_changes_join(struct session_changes *changes,
+struct session_change_member *session_changes_join(struct etw_session_changes *changes,
 						   const char *name);
 void session_changes_leave(struct session_change_member *member);
 
@@ -64,7 +65,7 @@ void session_changes_leave(struct session_change_member *member);
  * sessions, and about what this process did itself are left alone. process: name of the process in
  * the header, NULL: not known.
  */
-void session_changes_observe(struct session_changes *changes, const struct event_record *record,
+void session_changes_observe(struct etw_session_changes *changes, const struct etw_record *record,
 			     uint32_t own_process_id, const char *process);
 
 /*
@@ -73,7 +74,7 @@ void session_changes_observe(struct session_changes *changes, const struct event
  * program", and session_changes_late() gets it when it comes.
  */
 const char *session_changes_who(struct session_change_member *member, enum session_change type,
-				const struct guid *provider, char who[SESSION_CHANGES_WHO]);
+				const struct etw_guid *provider, char who[SESSION_CHANGES_WHO]);
 
 /* A sentence about a change whose answer came late: "logman (process id 1234) stopped it". False:
  * there is none. */

@@ -81,7 +81,8 @@ unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE sess
 				sessions[i].identity = *identity;
 			}
 			memcpy(sessions[i].name, name, sizeof sessions[i].name);
-			/* Pairs with the acquire in live_emergency_stop(): the entry is whole. */
+			/* Pairs with the acquire in etw_live_emergency_stop(): the entry is whole.
+			 */
 			atomic_store_explicit(&sessions[i].state, RUNS, memory_order_release);
 			return i + 1;
 		}
@@ -112,7 +113,7 @@ void session_properties_init(struct session_properties *properties)
 static ULONG logging_mode(const struct live *live)
 {
 	return SESSION_MODE |
-	       (live->options.logger == LIVE_PRIVATE ? EVENT_TRACE_SYSTEM_LOGGER_MODE : 0);
+	       (live->options.logger == ETW_LIVE_PRIVATE ? EVENT_TRACE_SYSTEM_LOGGER_MODE : 0);
 }
 
 static uint32_t windows_build(void)
@@ -123,18 +124,18 @@ static uint32_t windows_build(void)
 	return RtlGetVersion(&version) == 0 ? version.dwBuildNumber : 0;
 }
 
-bool system_choose(struct live *live, struct error *err)
+bool system_choose(struct live *live, struct etw_error *err)
 {
 	uint32_t build = windows_build();
 
-	if (live->options.logger == LIVE_SYSTEM_PROVIDERS && build < SYSTEM_PROVIDERS_BUILD) {
-		return error_set(err, ERROR_CONFIG,
+	if (live->options.logger == ETW_LIVE_SYSTEM_PROVIDERS && build < SYSTEM_PROVIDERS_BUILD) {
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "session %s: system providers need Windows 11 or Server 2022 "
 				 "(build %d), and this is build %u; use logger: private",
 				 live->name, SYSTEM_PROVIDERS_BUILD, (unsigned)build);
 	}
-	if (live->options.logger == LIVE_SYSTEM_PROVIDERS) {
-		live->options.logger = LIVE_PRIVATE;
+	if (live->options.logger == ETW_LIVE_SYSTEM_PROVIDERS) {
+		live->options.logger = ETW_LIVE_PRIVATE;
 		live->system_providers = true;
 	}
 	return true;
@@ -147,7 +148,7 @@ uint32_t system_flags(const struct live *live)
 
 static bool is_kernel(const struct live *live)
 {
-	return live->options.logger != LIVE_USER;
+	return live->options.logger != ETW_LIVE_USER;
 }
 
 static void fill_properties(const struct live *live, ULONG mode,
@@ -195,11 +196,12 @@ static ULONG add_masks(TRACEHANDLE session, const ULONG added[KERNEL_MASKS])
 /* Enables them, perhaps again. Fails only if Windows refuses both them and their flags. */
 static ULONG enable_system_providers(const struct live *live, TRACEHANDLE session)
 {
-	struct guid guid;
+	struct etw_guid guid;
 	uint64_t keywords;
 	uint32_t flags;
 
-	for (size_t i = 0; system_provider(system_flags(live), i, &guid, &keywords, &flags); i++) {
+	for (size_t i = 0; etw_system_provider(system_flags(live), i, &guid, &keywords, &flags);
+	     i++) {
 		GUID provider = live_windows_guid(&guid);
 		char label[GUID_TEXT_SIZE];
 		char text[160];
@@ -210,7 +212,7 @@ static ULONG enable_system_providers(const struct live *live, TRACEHANDLE sessio
 			continue;
 		}
 		guid_format(&guid, label);
-		live_report(live, SESSION_PROVIDER_FAILED,
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    "system provider {%s}: %s; its flags are set instead", label,
 			    live_error_text(status, text));
 		status = add_masks(session, (const ULONG[KERNEL_MASKS]){ flags });
@@ -258,7 +260,7 @@ static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
 	masks[0] = kernel_flags_of(live);
 	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
 		if (kernel_groups_of(live) & (1U << i)) {
-			masks[kernel_groups[i].word] |= kernel_groups[i].bit;
+			masks[etw_kernel_groups[i].word] |= etw_kernel_groups[i].bit;
 		}
 	}
 }
@@ -277,7 +279,7 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	groups[0] = 0; /* by EnableFlags, or by system providers */
 	status = add_masks(session, groups);
 	if (status != ERROR_SUCCESS) {
-		live_report(live, SESSION_PROVIDER_FAILED,
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    "kernel events beyond the flags could not be enabled: %s",
 			    live_error_text(status, text));
 	}
@@ -311,7 +313,7 @@ static void compare_mode(struct live *live, ULONG mode)
 	os_mutex_unlock(&live->lock);
 	for (size_t i = 0; !reported && i < sizeof useful_modes / sizeof useful_modes[0]; i++) {
 		if (missing & useful_modes[i].bit) {
-			live_report(live, SESSION_PROVIDER_FAILED,
+			live_report(live, ETW_SESSION_PROVIDER_FAILED,
 				    "Windows left out the logging mode %s",
 				    useful_modes[i].consequence);
 			break;
@@ -328,11 +330,11 @@ void session_mode_text(struct live *live, char text[MODE_TEXT_SIZE])
 	mode = live->mode != 0 ? live->mode : logging_mode(live);
 	os_mutex_unlock(&live->lock);
 	text[0] = '\0';
-	for (size_t i = 0; i < LOGGING_MODE_COUNT; i++) {
-		if (mode & logging_mode_bits[i]) {
+	for (size_t i = 0; i < ETW_LOGGING_MODE_COUNT; i++) {
+		if (mode & etw_logging_mode_bits[i]) {
 			used += (size_t)snprintf(text + used, MODE_TEXT_SIZE - used, "%s%s",
-						 used > 0 ? "," : "", logging_mode_names[i]);
-			mode &= ~logging_mode_bits[i];
+						 used > 0 ? "," : "", etw_logging_mode_names[i]);
+			mode &= ~etw_logging_mode_bits[i];
 		}
 	}
 	if (mode != 0) {
@@ -369,15 +371,15 @@ static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 		status = StartTraceW(session, live->wide_name, &properties->base);
 
 		if (status != ERROR_ALREADY_EXISTS || tries == STALE_TRIES ||
-		    (live->options.logger == LIVE_NT_KERNEL && !live->options.takeover)) {
+		    (live->options.logger == ETW_LIVE_NT_KERNEL && !live->options.takeover)) {
 			return status;
 		}
 		session_properties_init(properties);
 		status = ControlTraceW(0, live->wide_name, &properties->base,
 				       EVENT_TRACE_CONTROL_STOP);
 		if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
-			live_report(live, SESSION_STALE, "%s",
-				    live->options.logger == LIVE_NT_KERNEL ?
+			live_report(live, ETW_SESSION_STALE, "%s",
+				    live->options.logger == ETW_LIVE_NT_KERNEL ?
 					    "another program's session was stopped, as configured" :
 					    "a session of this name was left over and is stopped");
 		} else if (status != ERROR_WMI_INSTANCE_NOT_FOUND) {
@@ -499,17 +501,18 @@ static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
  * enabled for. */
 static void disable_system_providers(const struct live *live, TRACEHANDLE session, uint32_t former)
 {
-	struct guid guid, next;
+	struct etw_guid guid, next;
 	uint64_t keywords, next_keywords;
 	uint32_t flags;
 
-	for (size_t i = 0; system_provider(former, i, &guid, &keywords, &flags); i++) {
+	for (size_t i = 0; etw_system_provider(former, i, &guid, &keywords, &flags); i++) {
 		GUID provider = live_windows_guid(&guid);
 		bool stays = false;
 
 		for (size_t j = 0;
-		     system_provider(system_flags(live), j, &next, &next_keywords, &flags); j++) {
-			stays = stays || guid_equal(&guid, &next);
+		     etw_system_provider(system_flags(live), j, &next, &next_keywords, &flags);
+		     j++) {
+			stays = stays || etw_guid_equal(&guid, &next);
 		}
 		if (!stays) {
 			EnableTraceEx2(session, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0,
@@ -548,7 +551,7 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	}
 	disable_system_providers(live, session, former_flags);
 	if (status != ERROR_SUCCESS) {
-		live_report(live, SESSION_PROVIDER_FAILED,
+		live_report(live, ETW_SESSION_PROVIDER_FAILED,
 			    "the set of kernel events could not be changed: %s",
 			    live_error_text(status, text));
 	}
@@ -567,14 +570,14 @@ static const char *clock_reason(const struct live *live)
 		       "";
 }
 
-bool session_error(const struct live *live, const char *what, ULONG status, struct error *err)
+bool session_error(const struct live *live, const char *what, ULONG status, struct etw_error *err)
 {
 	char text[160];
 
 	live_error_text(status, text);
 	if (is_kernel(live) && windows_in_container() &&
 	    (status == ERROR_ACCESS_DENIED || status == ERROR_INVALID_PARAMETER)) {
-		return error_set(err, ERROR_SYSTEM,
+		return error_set(err, ETW_ERROR_SYSTEM,
 				 "session %s: %s: in a Windows container with process isolation "
 				 "there are no kernel events; run the exporter on the host or in a "
 				 "HostProcess container, or configure a session with logger: user",
@@ -583,24 +586,24 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 	switch (status) {
 	case ERROR_ACCESS_DENIED:
 		return error_set(
-			err, ERROR_SYSTEM, "session %s: %s: run as administrator%s", live->name,
+			err, ETW_ERROR_SYSTEM, "session %s: %s: run as administrator%s", live->name,
 			text, is_kernel(live) ? "" : ", or as a member of Performance Log Users");
 	case ERROR_NO_SUCH_PRIVILEGE:
 	case ERROR_PRIVILEGE_NOT_HELD:
 		return error_set(
-			err, ERROR_SYSTEM,
+			err, ETW_ERROR_SYSTEM,
 			"session %s: %s: processor samples need \"Profile system "
 			"performance\"; switch the collector cpu off, or run as administrator",
 			live->name, text);
 	case ERROR_NO_SYSTEM_RESOURCES:
 		return error_set(
-			err, ERROR_SYSTEM,
+			err, ETW_ERROR_SYSTEM,
 			"session %s: %s: all %u sessions, or all 8 with kernel events, are in use, or its "
 			"buffers are too large%s",
 			live->name, text, (unsigned)running_places(), clock_reason(live));
 	default:
-		return error_set(err, ERROR_SYSTEM, "session %s: it cannot be %s: %s%s", live->name,
-				 what, text,
+		return error_set(err, ETW_ERROR_SYSTEM, "session %s: it cannot be %s: %s%s",
+				 live->name, what, text,
 				 status == ERROR_INVALID_PARAMETER ? clock_reason(live) : "");
 	}
 }
@@ -643,7 +646,7 @@ bool restore_again(struct live *live, struct restore_budget *budget, const char 
 		budget->tries = 0;
 		budget->rests_until_ns = now + RESTORES_REST_NS;
 		counters_given_up(live);
-		live_report(live, SESSION_GIVEN_UP,
+		live_report(live, ETW_SESSION_GIVEN_UP,
 			    "%s changed again after it was restored %d times within a minute: it "
 			    "is left as it is for ten minutes",
 			    what, RESTORES_MOST);
@@ -678,8 +681,8 @@ static void restore_masks(struct live *live, TRACEHANDLE session)
 	if (status == ERROR_SUCCESS) {
 		status = enable_system_providers(live, session);
 	}
-	counters_restart(live, RESTART_FLAGS_CHANGED);
-	live_report(live, SESSION_RESTORED, "%s changed its kernel flags: %s",
+	counters_restart(live, ETW_RESTART_FLAGS_CHANGED);
+	live_report(live, ETW_SESSION_RESTORED, "%s changed its kernel flags: %s",
 		    session_changes_who(live->change, CHANGE_SETTINGS, NULL, who),
 		    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
 }
@@ -701,8 +704,8 @@ static void restore_real_time(struct live *live, TRACEHANDLE session,
 	fill_properties(live, now->LogFileMode | EVENT_TRACE_REAL_TIME_MODE, &properties);
 	properties.base.EnableFlags |= now->EnableFlags;
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_UPDATE);
-	counters_restart(live, RESTART_FLAGS_CHANGED);
-	live_report(live, SESSION_RESTORED, "%s ended its real-time mode: %s",
+	counters_restart(live, ETW_RESTART_FLAGS_CHANGED);
+	live_report(live, ETW_SESSION_RESTORED, "%s ended its real-time mode: %s",
 		    session_changes_who(live->change, CHANGE_SETTINGS, NULL, who),
 		    status == ERROR_SUCCESS ? "restored" : live_error_text(status, text));
 }
@@ -726,7 +729,7 @@ ULONG session_watch(struct live *live)
 	return status;
 }
 
-enum restart_reason session_judge(struct live *live, ULONG *status)
+enum etw_restart_reason session_judge(struct live *live, ULONG *status)
 {
 	struct session_properties properties;
 	bool other;
@@ -742,18 +745,18 @@ enum restart_reason session_judge(struct live *live, ULONG *status)
 		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end
 		 * of its session, the one that runs now belongs to another program; unless only its
 		 * real-time mode had ended. */
-		if (live->options.logger == LIVE_NT_KERNEL && real_time &&
+		if (live->options.logger == ETW_LIVE_NT_KERNEL && real_time &&
 		    (*status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND)) {
-			return RESTART_STOLEN;
+			return ETW_RESTART_STOLEN;
 		}
 		counters_add(live, counters_generation(live), &properties.base);
-		return RESTART_ERROR;
+		return ETW_RESTART_ERROR;
 	}
 	if (said != ERROR_WMI_INSTANCE_NOT_FOUND) {
 		*status = said;
-		return RESTART_ERROR;
+		return ETW_RESTART_ERROR;
 	}
-	return other ? RESTART_STOLEN : RESTART_STOPPED;
+	return other ? ETW_RESTART_STOLEN : ETW_RESTART_STOPPED;
 }
 
 /* ---- ending ---- */
@@ -859,9 +862,9 @@ void session_stop(struct live *live)
 	session_properties_init(&properties);
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
-		live_report(live, SESSION_STOPPED, "stopped");
+		live_report(live, ETW_SESSION_STOPPED, "stopped");
 	} else if (status != ERROR_WMI_INSTANCE_NOT_FOUND) {
-		live_report(live, SESSION_NOT_STOPPED, "%s", live_error_text(status, text));
+		live_report(live, ETW_SESSION_NOT_STOPPED, "%s", live_error_text(status, text));
 	}
 }
 
@@ -887,7 +890,7 @@ static void emergency_stop_one(const struct running_session_entry *entry)
 	ControlTraceW(entry->session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 }
 
-void live_emergency_stop(void)
+void etw_live_emergency_stop(void)
 {
 	for (size_t i = 0; i < SESSIONS_MAX; i++) {
 		if (atomic_load_explicit(&sessions[i].state, memory_order_acquire) == RUNS) {

@@ -57,7 +57,7 @@ struct snapshot {
 
 /* ---- processes and threads ---- */
 
-static void announce_processes(const struct event_sink *sink, HANDLE snapshot)
+static void announce_processes(const struct etw_event_sink *sink, HANDLE snapshot)
 {
 	/* A unit of UTF-16 takes at most three bytes of UTF-8. */
 	char name[3 * MAX_PATH + 1];
@@ -72,7 +72,7 @@ static void announce_processes(const struct event_sink *sink, HANDLE snapshot)
 	}
 }
 
-static void announce_threads(const struct event_sink *sink, HANDLE snapshot)
+static void announce_threads(const struct etw_event_sink *sink, HANDLE snapshot)
 {
 	THREADENTRY32 entry = { .dwSize = sizeof entry };
 
@@ -82,7 +82,7 @@ static void announce_threads(const struct event_sink *sink, HANDLE snapshot)
 	}
 }
 
-static void announce_running(const struct event_sink *sink)
+static void announce_running(const struct etw_event_sink *sink)
 {
 	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS | TH32CS_SNAPTHREAD, 0);
 
@@ -242,7 +242,7 @@ static void run(void *context)
 
 static void choose_parts(const struct live *live, struct snapshot *snapshot)
 {
-	const struct event_sink *sink = live->sink;
+	const struct etw_event_sink *sink = live->sink;
 	bool kernel = kernel_flags_of(live) != 0;
 
 	/* Only kernel events are about disks and services; of several sessions one has them. */
@@ -250,9 +250,9 @@ static void choose_parts(const struct live *live, struct snapshot *snapshot)
 	snapshot->reads[PART_DISKS] = kernel && (sink->on_disk || sink->on_partition);
 }
 
-bool snapshot_start(struct live *live, struct error *err)
+bool snapshot_start(struct live *live, struct etw_error *err)
 {
-	const struct event_sink *sink = live->sink;
+	const struct etw_event_sink *sink = live->sink;
 	struct snapshot *snapshot;
 
 	if (!sink->on_volume && !sink->on_disk && !sink->on_partition && !sink->on_service) {
@@ -313,7 +313,7 @@ static void report(struct live *live, struct machine *now)
 
 void snapshot_announce(struct live *live)
 {
-	const struct event_sink *sink = live->sink;
+	const struct etw_event_sink *sink = live->sink;
 	struct machine now = live->announced; /* at a restart the sink has forgotten all of it */
 
 	live->announced = (struct machine){ .count = 0 };
@@ -361,7 +361,7 @@ void snapshot_change(struct live *live)
 {
 	struct snapshot *snapshot = live->snapshot;
 	struct machine now = live->announced;
-	struct error err;
+	struct etw_error err;
 
 	live->announced = (struct machine){ .count = 0 };
 	if (now.count == 0 && live->sink->on_volume) {
@@ -371,7 +371,7 @@ void snapshot_change(struct live *live)
 	report(live, &now);
 	if (!snapshot) {
 		if (!snapshot_start(live, &err)) {
-			live_report(live, SESSION_PROVIDER_FAILED, "%s", err.text);
+			live_report(live, ETW_SESSION_PROVIDER_FAILED, "%s", err.text);
 		}
 		return;
 	}

@@ -284,7 +284,7 @@ static DWORD control(HANDLE device, DWORD code, void *in, DWORD in_size, void *o
 }
 
 /* Adds the text at an offset of a descriptor, which ends with NUL or with the answer. */
-static void add_descriptor_text(struct text *out, const char *answer, DWORD size, DWORD offset)
+static void add_descriptor_text(struct etw_text *out, const char *answer, DWORD size, DWORD offset)
 {
 	const char *at = answer + offset;
 	const char *end;
@@ -309,7 +309,7 @@ static void add_descriptor_text(struct text *out, const char *answer, DWORD size
 }
 
 /* Vendor and product, as the device manager shows them; empty: it is not known. */
-static void read_model(HANDLE disk, struct text *model)
+static void read_model(HANDLE disk, struct etw_text *model)
 {
 	STORAGE_PROPERTY_QUERY query = { .PropertyId = StorageDeviceProperty,
 					 .QueryType = PropertyStandardQuery };
@@ -331,7 +331,7 @@ static void read_model(HANDLE disk, struct text *model)
 static void add_disk(struct machine *machine, unsigned number)
 {
 	DISK_GEOMETRY geometry = { .BytesPerSector = 0 };
-	struct text model = { 0 };
+	struct etw_text model = { 0 };
 	char path[32];
 	WCHAR wide[32];
 	HANDLE disk;
@@ -387,7 +387,7 @@ static void add_extents(struct machine *machine, HANDLE volume, struct machine_f
 	size_t first = offsetof(VOLUME_DISK_EXTENTS, Extents);
 	size_t count = size > first ? (size - first) / sizeof(DISK_EXTENT) : 0;
 
-	fact->part = SOURCE_NO_PARTITION;
+	fact->part = ETW_SOURCE_NO_PARTITION;
 	fact->key = fact->text;
 	for (size_t i = 0; i < count && i < answer.head.NumberOfDiskExtents; i++) {
 		DISK_EXTENT extent;

@@ -9,7 +9,7 @@
  * The inputs come from files, so every 64-bit value is possible: a frequency of 2^63 Hz, or times
  * at both ends of the range. A product of ticks and units may need 128 bits, so scale() divides
  * bit by bit where 64 bits do not suffice. Results are rounded down, towards earlier times, and
- * saturate. RECORD_NO_TIME never results from another time.
+ * saturate. ETW_RECORD_NO_TIME never results from another time.
  *
  * Source: docs/etl-format.md section 6; "TRACE_LOGFILE_HEADER structure", Microsoft Learn
  * (ReservedFlags).
@@ -21,11 +21,11 @@
 #define TICKS_100NS_PER_SECOND UINT64_C(10000000)
 #define NS_PER_SECOND          UINT64_C(1000000000)
 
-const char *clock_type_name(enum clock_type type)
+const char *etw_clock_type_name(enum etw_clock_type type)
 {
 	static const char *const names[] = { NULL, "qpc", "systemtime", "cputick" };
 
-	return type >= CLOCK_QPC && type <= CLOCK_CPU_CYCLE ? names[type] : "unknown";
+	return type >= ETW_CLOCK_QPC && type <= ETW_CLOCK_CPU_CYCLE ? names[type] : "unknown";
 }
 
 /* part * unit / whole, rounded down, for part < whole. It uses long division, since part * unit may
@@ -81,7 +81,8 @@ static uint64_t scale_up(uint64_t ticks, uint64_t unit, uint64_t frequency)
 	return down;
 }
 
-/* The sum of a time and a distance, saturating at INT64_MIN + 1, since INT64_MIN is RECORD_NO_TIME.
+/* The sum of a time and a distance, saturating at INT64_MIN + 1, since INT64_MIN is
+ * ETW_RECORD_NO_TIME.
  */
 static int64_t add_saturating(int64_t time, uint64_t distance, bool back)
 {
@@ -93,18 +94,18 @@ static int64_t add_saturating(int64_t time, uint64_t distance, bool back)
 		return back ? INT64_MIN + 1 : INT64_MAX;
 	}
 	sum = (int64_t)(back ? (uint64_t)time - distance : (uint64_t)time + distance);
-	return sum == RECORD_NO_TIME ? INT64_MIN + 1 : sum;
+	return sum == ETW_RECORD_NO_TIME ? INT64_MIN + 1 : sum;
 }
 
-int64_t clock_time(const struct source_clock *clock, int64_t raw)
+int64_t etw_clock_time(const struct etw_source_clock *clock, int64_t raw)
 {
 	bool back = raw < clock->anchor_raw;
 	uint64_t ticks = back ? (uint64_t)clock->anchor_raw - (uint64_t)raw :
 				(uint64_t)raw - (uint64_t)clock->anchor_raw;
 	uint64_t distance;
 
-	if (raw == RECORD_NO_TIME) {
-		return RECORD_NO_TIME;
+	if (raw == ETW_RECORD_NO_TIME) {
+		return ETW_RECORD_NO_TIME;
 	}
 	if (clock->frequency == TICKS_100NS_PER_SECOND) {
 		distance = ticks;
@@ -118,7 +119,7 @@ int64_t clock_time(const struct source_clock *clock, int64_t raw)
 	return add_saturating(clock->anchor_time, distance, back);
 }
 
-uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency)
+uint64_t etw_ticks_to_ns(uint64_t ticks, uint64_t frequency)
 {
 	if (ticks <= UINT64_MAX / NS_PER_SECOND) {
 		return ticks * NS_PER_SECOND / frequency;
@@ -126,24 +127,24 @@ uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency)
 	return scale(ticks, NS_PER_SECOND, frequency);
 }
 
-uint64_t ticks_of_ms(uint64_t ms, uint64_t frequency)
+uint64_t etw_ticks_of_ms(uint64_t ms, uint64_t frequency)
 {
 	return scale(ms, frequency, 1000);
 }
 
-int64_t time_add(int64_t time, int64_t distance)
+int64_t etw_time_add(int64_t time, int64_t distance)
 {
 	bool back = distance < 0;
 
 	return add_saturating(time, back ? 0 - (uint64_t)distance : (uint64_t)distance, back);
 }
 
-uint64_t time_since_1970(int64_t time)
+uint64_t etw_time_since_1970(int64_t time)
 {
-	return time_between(TIME_1970, time);
+	return etw_time_between(ETW_TIME_1970, time);
 }
 
-uint64_t u64_of_double(double number)
+uint64_t etw_u64_of_double(double number)
 {
 	if (!(number > 0)) { /* NaN is not */
 		return 0;
@@ -151,7 +152,7 @@ uint64_t u64_of_double(double number)
 	return number < 0x1p64 ? (uint64_t)number : UINT64_MAX;
 }
 
-int64_t i64_of_double(double number)
+int64_t etw_i64_of_double(double number)
 {
 	if (number >= -0x1p63 && number < 0x1p63) {
 		return (int64_t)number;

@@ -13,18 +13,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum clock_type { CLOCK_QPC = 1, CLOCK_SYSTEM_TIME = 2, CLOCK_CPU_CYCLE = 3 };
+enum etw_clock_type { ETW_CLOCK_QPC = 1, ETW_CLOCK_SYSTEM_TIME = 2, ETW_CLOCK_CPU_CYCLE = 3 };
 
 /* "qpc", "systemtime", "cputick", as in the summaries; otherwise "unknown". */
-const char *clock_type_name(enum clock_type type);
+const char *etw_clock_type_name(enum etw_clock_type type);
 
 /*
  * The clock of a source, which converts raw times to wall time and durations. The facts of a source
  * have the one with which it was opened; a live session takes new anchors for the times of its
  * records.
  */
-struct source_clock {
-	enum clock_type type;
+struct etw_source_clock {
+	enum etw_clock_type type;
 	uint64_t frequency; /* ticks per second of raw times; never 0 */
 	/* ticks per second of the performance counter (DiskIo response times); never 0 */
 	uint64_t perf_frequency;
@@ -34,37 +34,38 @@ struct source_clock {
 
 /*
  * The wall time of a raw time, in 100 ns since 1601 UTC, by docs/etl-format.md section 6. It is
- * rounded down and saturates at INT64_MAX and at INT64_MIN + 1. RECORD_NO_TIME results only from
- * RECORD_NO_TIME.
+ * rounded down and saturates at INT64_MAX and at INT64_MIN + 1. ETW_RECORD_NO_TIME results only
+ * from ETW_RECORD_NO_TIME.
  */
-int64_t clock_time(const struct source_clock *clock, int64_t raw);
+int64_t etw_clock_time(const struct etw_source_clock *clock, int64_t raw);
 
 /*
  * Converts ticks to nanoseconds; frequency: ticks per second. Rounded down, saturating, exact for
  * every 64-bit input.
  */
-uint64_t ticks_to_ns(uint64_t ticks, uint64_t frequency);
+uint64_t etw_ticks_to_ns(uint64_t ticks, uint64_t frequency);
 
 /* The ticks in a time of `ms`; frequency: ticks per second. Rounded down, saturating. */
-uint64_t ticks_of_ms(uint64_t ms, uint64_t frequency);
+uint64_t etw_ticks_of_ms(uint64_t ms, uint64_t frequency);
 
 /* From one time to another, in their unit; 0 if the second is earlier. Exact. */
-static inline uint64_t time_between(int64_t start, int64_t end)
+static inline uint64_t etw_time_between(int64_t start, int64_t end)
 {
 	return end > start ? (uint64_t)end - (uint64_t)start : 0;
 }
 
 /* A time and a distance in its unit, which may be negative. Saturates at INT64_MAX and at
- * INT64_MIN + 1, because INT64_MIN is RECORD_NO_TIME. */
-int64_t time_add(int64_t time, int64_t distance);
+ * INT64_MIN + 1, because INT64_MIN is ETW_RECORD_NO_TIME. */
+int64_t etw_time_add(int64_t time, int64_t distance);
 
-#define TIME_1970 INT64_C(116444736000000000) /* the beginning of 1970 UTC as a wall time */
+#define ETW_TIME_1970 INT64_C(116444736000000000) /* the beginning of 1970 UTC as a wall time */
 
-/* A wall time in units of 100 ns since 1970 UTC; 0 for an earlier one and for RECORD_NO_TIME. */
-uint64_t time_since_1970(int64_t time);
+/* A wall time in units of 100 ns since 1970 UTC; 0 for an earlier one and for ETW_RECORD_NO_TIME.
+ */
+uint64_t etw_time_since_1970(int64_t time);
 
 /* The whole number in a double; the nearest number of the type if it is outside, 0 for NaN. */
-uint64_t u64_of_double(double number);
-int64_t i64_of_double(double number);
+uint64_t etw_u64_of_double(double number);
+int64_t etw_i64_of_double(double number);
 
 #endif

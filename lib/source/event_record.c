@@ -8,28 +8,28 @@
 
 enum { ITEM_HEADER_SIZE = 8 }; /* docs/etl-format.md section 9 */
 
-const char *record_type_name(enum record_type type)
+const char *etw_record_type_name(enum etw_record_type type)
 {
-	static const char *const names[RECORD_TYPE_COUNT] = {
-		[RECORD_SYSTEM] = "system",
-		[RECORD_COMPACT] = "compact",
-		[RECORD_PERFINFO] = "perfinfo",
-		[RECORD_EVENT] = "event",
-		[RECORD_FULL] = "full",
-		[RECORD_INSTANCE] = "instance",
-		[RECORD_MESSAGE] = "message",
-		[RECORD_TIMED] = "timed",
-		[RECORD_ERROR] = "error",
-		[RECORD_WNODE] = "wnode",
-		[RECORD_MESSAGE_TYPED] = "message_typed",
-		[RECORD_UNKNOWN] = "unknown",
+	static const char *const names[ETW_RECORD_TYPE_COUNT] = {
+		[ETW_RECORD_SYSTEM] = "system",
+		[ETW_RECORD_COMPACT] = "compact",
+		[ETW_RECORD_PERFINFO] = "perfinfo",
+		[ETW_RECORD_EVENT] = "event",
+		[ETW_RECORD_FULL] = "full",
+		[ETW_RECORD_INSTANCE] = "instance",
+		[ETW_RECORD_MESSAGE] = "message",
+		[ETW_RECORD_TIMED] = "timed",
+		[ETW_RECORD_ERROR] = "error",
+		[ETW_RECORD_WNODE] = "wnode",
+		[ETW_RECORD_MESSAGE_TYPED] = "message_typed",
+		[ETW_RECORD_UNKNOWN] = "unknown",
 	};
 
-	return (unsigned)type < RECORD_TYPE_COUNT ? names[type] : "unknown";
+	return (unsigned)type < ETW_RECORD_TYPE_COUNT ? names[type] : "unknown";
 }
 
-bool record_next_extended(const struct event_record *record, uint32_t *offset,
-			  struct extended_item *item)
+bool etw_record_next_extended(const struct etw_record *record, uint32_t *offset,
+			      struct etw_extended_item *item)
 {
 	const uint8_t *at;
 
@@ -37,22 +37,22 @@ bool record_next_extended(const struct event_record *record, uint32_t *offset,
 		return false;
 	}
 	at = record->extended + *offset;
-	*item = (struct extended_item){
-		.type = load_u16(at + 2),
-		.size = load_u16(at + 6),
+	*item = (struct etw_extended_item){
+		.type = etw_load_u16(at + 2),
+		.size = etw_load_u16(at + 6),
 		.data = at + ITEM_HEADER_SIZE,
 	};
-	*offset += load_u16(at);
+	*offset += etw_load_u16(at);
 	return true;
 }
 
-bool record_find_extended(const struct event_record *record, enum extended_type type,
-			  struct extended_item *item)
+bool etw_record_find_extended(const struct etw_record *record, enum etw_extended_type type,
+			      struct etw_extended_item *item)
 {
-	struct extended_item next;
+	struct etw_extended_item next;
 	uint32_t offset = 0;
 
-	while (record_next_extended(record, &offset, &next)) {
+	while (etw_record_next_extended(record, &offset, &next)) {
 		if (next.type == type) {
 			*item = next;
 			return true;

@@ -11,22 +11,22 @@
 #define GROUP_KEYWORD(name, word, bit, keyword) keyword,
 
 /* clang-format off */
-const char *const kernel_flag_names[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1] = {
+const char *const etw_kernel_flag_names[ETW_KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1] = {
 	KERNEL_FLAGS(NAME)
 	KERNEL_FLAG_GROUPS(GROUP_NAME)
 	NULL
 };
 
-const unsigned kernel_flag_values[KERNEL_FLAG_COUNT] = {
+const unsigned etw_kernel_flag_values[ETW_KERNEL_FLAG_COUNT] = {
 	KERNEL_FLAGS(VALUE)
 };
 
-const char *const kernel_flag_keywords[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT] = {
+const char *const etw_kernel_flag_keywords[ETW_KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT] = {
 	KERNEL_FLAGS(KEYWORD)
 	KERNEL_FLAG_GROUPS(GROUP_KEYWORD)
 };
 
-const struct kernel_group kernel_groups[KERNEL_GROUP_COUNT] = {
+const struct etw_kernel_group etw_kernel_groups[KERNEL_GROUP_COUNT] = {
 	KERNEL_FLAG_GROUPS(GROUP_BIT)
 };
 /* clang-format on */

@@ -64,27 +64,28 @@ enum kernel_flag { KERNEL_FLAGS(KERNEL_FLAG_CONSTANT) };
 #define KERNEL_GROUP_CONSTANT(name, word, bit, keyword) KERNEL_GROUP_##name,
 enum kernel_group_index { KERNEL_FLAG_GROUPS(KERNEL_GROUP_CONSTANT) KERNEL_GROUP_COUNT };
 
-enum { KERNEL_FLAG_COUNT = 18 };
+enum { ETW_KERNEL_FLAG_COUNT = 18 };
 
 /* The names of the flags, then those of the groups by index; a NULL follows the last. */
-extern const char *const kernel_flag_names[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1];
-extern const unsigned kernel_flag_values[KERNEL_FLAG_COUNT];
+extern const char *const etw_kernel_flag_names[ETW_KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT + 1];
+extern const unsigned etw_kernel_flag_values[ETW_KERNEL_FLAG_COUNT];
 
 /* The keywords of Windows Performance Recorder, in the order of the names. */
-extern const char *const kernel_flag_keywords[KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT];
+extern const char *const etw_kernel_flag_keywords[ETW_KERNEL_FLAG_COUNT + KERNEL_GROUP_COUNT];
 
-/* Whether the flag or group with this number in kernel_flag_names is in a set of flags and one of
- * groups. */
-static inline bool kernel_flag_among(unsigned number, uint32_t flags, uint32_t groups)
+/* Whether the flag or group with this number in etw_kernel_flag_names is in a set of flags and one
+ * of groups. */
+static inline bool etw_kernel_flag_among(unsigned number, uint32_t flags, uint32_t groups)
 {
-	return number < KERNEL_FLAG_COUNT ? (flags & kernel_flag_values[number]) != 0 :
-					    (groups >> (number - KERNEL_FLAG_COUNT) & 1) != 0;
+	return number < ETW_KERNEL_FLAG_COUNT ?
+		       (flags & etw_kernel_flag_values[number]) != 0 :
+		       (groups >> (number - ETW_KERNEL_FLAG_COUNT) & 1) != 0;
 }
 
-struct kernel_group {
+struct etw_kernel_group {
 	unsigned word;
 	uint32_t bit;
 };
-extern const struct kernel_group kernel_groups[KERNEL_GROUP_COUNT]; /* by index */
+extern const struct etw_kernel_group etw_kernel_groups[KERNEL_GROUP_COUNT]; /* by index */
 
 #endif

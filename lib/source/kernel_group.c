@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/source/kernel_group.h"
 
-const struct guid kernel_group_guids[KERNEL_GROUPS + 1] = {
+const struct etw_guid etw_kernel_group_guids[ETW_KERNEL_GROUPS + 1] = {
 	[0x00] = GUID_PARTS(0x68fdd900, 0x4a3e, 0x11d1, 0x84f4, 0x0000f80464e3), /* EventTrace */
 	[0x01] = GUID_PARTS(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c), /* DiskIo */
 	[0x02] = GUID_PARTS(0x3d6fa8d3, 0xfe05, 0x11d0, 0x9dda, 0x00c04fd7ba7c), /* PageFault */

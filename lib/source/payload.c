@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 
 /* NULL for no bytes, and without memory. */
-static uint8_t *reserve(struct payload *payload, size_t size)
+static uint8_t *reserve(struct etw_payload *payload, size_t size)
 {
 	uint8_t *at;
 
@@ -39,7 +39,7 @@ static uint8_t *reserve(struct payload *payload, size_t size)
 	return at;
 }
 
-static void put(struct payload *payload, uint64_t value, size_t size)
+static void put(struct etw_payload *payload, uint64_t value, size_t size)
 {
 	uint8_t *at = reserve(payload, size);
 
@@ -48,49 +48,49 @@ static void put(struct payload *payload, uint64_t value, size_t size)
 	}
 }
 
-void payload_init(struct payload *payload, uint8_t pointer_size)
+void etw_payload_init(struct etw_payload *payload, uint8_t pointer_size)
 {
-	*payload = (struct payload){ .pointer_size = pointer_size };
+	*payload = (struct etw_payload){ .pointer_size = pointer_size };
 }
 
-void payload_clear(struct payload *payload)
+void etw_payload_clear(struct etw_payload *payload)
 {
 	payload->size = 0;
 	payload->failed = false;
 }
 
-void payload_done(struct payload *payload)
+void etw_payload_done(struct etw_payload *payload)
 {
 	free(payload->bytes);
-	payload_init(payload, payload->pointer_size);
+	etw_payload_init(payload, payload->pointer_size);
 }
 
-void payload_u8(struct payload *payload, uint8_t value)
+void etw_payload_u8(struct etw_payload *payload, uint8_t value)
 {
 	put(payload, value, 1);
 }
 
-void payload_u16(struct payload *payload, uint16_t value)
+void etw_payload_u16(struct etw_payload *payload, uint16_t value)
 {
 	put(payload, value, 2);
 }
 
-void payload_u32(struct payload *payload, uint32_t value)
+void etw_payload_u32(struct etw_payload *payload, uint32_t value)
 {
 	put(payload, value, 4);
 }
 
-void payload_u64(struct payload *payload, uint64_t value)
+void etw_payload_u64(struct etw_payload *payload, uint64_t value)
 {
 	put(payload, value, 8);
 }
 
-void payload_pointer(struct payload *payload, uint64_t value)
+void etw_payload_pointer(struct etw_payload *payload, uint64_t value)
 {
 	put(payload, value, payload->pointer_size);
 }
 
-void payload_bytes(struct payload *payload, const void *bytes, size_t size)
+void etw_payload_bytes(struct etw_payload *payload, const void *bytes, size_t size)
 {
 	uint8_t *at = reserve(payload, size);
 
@@ -99,7 +99,7 @@ void payload_bytes(struct payload *payload, const void *bytes, size_t size)
 	}
 }
 
-void payload_zeros(struct payload *payload, size_t size)
+void etw_payload_zeros(struct etw_payload *payload, size_t size)
 {
 	uint8_t *at = reserve(payload, size);
 
@@ -108,17 +108,17 @@ void payload_zeros(struct payload *payload, size_t size)
 	}
 }
 
-void payload_guid(struct payload *payload, const struct guid *guid)
+void etw_payload_guid(struct etw_payload *payload, const struct etw_guid *guid)
 {
-	payload_bytes(payload, guid->bytes, sizeof guid->bytes);
+	etw_payload_bytes(payload, guid->bytes, sizeof guid->bytes);
 }
 
-void payload_port(struct payload *payload, uint16_t port)
+void etw_payload_port(struct etw_payload *payload, uint16_t port)
 {
-	payload_u16(payload, (uint16_t)(port << 8 | port >> 8));
+	etw_payload_u16(payload, (uint16_t)(port << 8 | port >> 8));
 }
 
-size_t payload_utf16(struct payload *payload, const char *text, size_t size, size_t most)
+size_t etw_payload_utf16(struct etw_payload *payload, const char *text, size_t size, size_t most)
 {
 	size_t count = 0;
 
@@ -131,10 +131,10 @@ size_t payload_utf16(struct payload *payload, const char *text, size_t size, siz
 			break;
 		}
 		if (units == 2) {
-			payload_u16(payload, (uint16_t)(0xd7c0 + (codepoint >> 10)));
-			payload_u16(payload, (uint16_t)(0xdc00 | (codepoint & 0x3ff)));
+			etw_payload_u16(payload, (uint16_t)(0xd7c0 + (codepoint >> 10)));
+			etw_payload_u16(payload, (uint16_t)(0xdc00 | (codepoint & 0x3ff)));
 		} else {
-			payload_u16(payload, (uint16_t)codepoint);
+			etw_payload_u16(payload, (uint16_t)codepoint);
 		}
 		count += units;
 		text += taken;
@@ -143,38 +143,38 @@ size_t payload_utf16(struct payload *payload, const char *text, size_t size, siz
 	return count;
 }
 
-void payload_wstring(struct payload *payload, const char *text)
+void etw_payload_wstring(struct etw_payload *payload, const char *text)
 {
-	payload_utf16(payload, text, strlen(text), SIZE_MAX);
-	payload_u16(payload, 0);
+	etw_payload_utf16(payload, text, strlen(text), SIZE_MAX);
+	etw_payload_u16(payload, 0);
 }
 
-void payload_wchars(struct payload *payload, const char *text, size_t count)
+void etw_payload_wchars(struct etw_payload *payload, const char *text, size_t count)
 {
-	size_t written = count > 0 ? payload_utf16(payload, text, strlen(text), count - 1) : 0;
+	size_t written = count > 0 ? etw_payload_utf16(payload, text, strlen(text), count - 1) : 0;
 
-	payload_zeros(payload, 2 * (count - written));
+	etw_payload_zeros(payload, 2 * (count - written));
 }
 
-void payload_counted_wstring(struct payload *payload, const char *text)
+void etw_payload_counted_wstring(struct etw_payload *payload, const char *text)
 {
 	size_t start = payload->size;
 	size_t size;
 
-	payload_u16(payload, 0);
-	size = 2 * payload_utf16(payload, text, strlen(text), 0x7fff);
+	etw_payload_u16(payload, 0);
+	size = 2 * etw_payload_utf16(payload, text, strlen(text), 0x7fff);
 	if (!payload->failed) {
 		payload->bytes[start] = (uint8_t)size;
 		payload->bytes[start + 1] = (uint8_t)(size >> 8);
 	}
 }
 
-void payload_astring(struct payload *payload, const char *text)
+void etw_payload_astring(struct etw_payload *payload, const char *text)
 {
-	payload_bytes(payload, text, strlen(text) + 1);
+	etw_payload_bytes(payload, text, strlen(text) + 1);
 }
 
-void payload_sid(struct payload *payload, const char *text)
+void etw_payload_sid(struct etw_payload *payload, const char *text)
 {
 	uint64_t numbers[17] = { 0 }; /* revision, authority, sub-authorities */
 	size_t count = 0;
@@ -203,23 +203,23 @@ void payload_sid(struct payload *payload, const char *text)
 		payload->failed = true;
 		return;
 	}
-	payload_u8(payload, (uint8_t)numbers[0]);
-	payload_u8(payload, (uint8_t)(count - 2));
+	etw_payload_u8(payload, (uint8_t)numbers[0]);
+	etw_payload_u8(payload, (uint8_t)(count - 2));
 	for (unsigned shift = 48; shift > 0; shift -= 8) { /* the authority is big-endian */
-		payload_u8(payload, (uint8_t)(numbers[1] >> (shift - 8)));
+		etw_payload_u8(payload, (uint8_t)(numbers[1] >> (shift - 8)));
 	}
 	for (size_t i = 2; i < count; i++) {
-		payload_u32(payload, (uint32_t)numbers[i]);
+		etw_payload_u32(payload, (uint32_t)numbers[i]);
 	}
 }
 
-void payload_user_sid(struct payload *payload, const char *text)
+void etw_payload_user_sid(struct etw_payload *payload, const char *text)
 {
 	if (!text) {
-		payload_u32(payload, 0);
+		etw_payload_u32(payload, 0);
 		return;
 	}
-	payload_pointer(payload, UINT64_C(0xffffc88b5a3d9060));
-	payload_pointer(payload, 0);
-	payload_sid(payload, text);
+	etw_payload_pointer(payload, UINT64_C(0xffffc88b5a3d9060));
+	etw_payload_pointer(payload, 0);
+	etw_payload_sid(payload, text);
 }

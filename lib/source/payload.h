@@ -14,8 +14,8 @@
 
 #include "base/guid.h"
 
-/* payload_init() before use. One thread. */
-struct payload {
+/* etw_payload_init() before use. One thread. */
+struct etw_payload {
 	uint8_t *bytes; /* owned */
 	size_t size;
 	size_t capacity;
@@ -23,41 +23,44 @@ struct payload {
 	bool failed;
 };
 
-void payload_init(struct payload *payload, uint8_t pointer_size);
-void payload_clear(struct payload *payload); /* empties it for the next event, keeps the memory; an
-						earlier failure is forgotten */
-void payload_done(struct payload *payload);
+void etw_payload_init(struct etw_payload *payload, uint8_t pointer_size);
+void etw_payload_clear(struct etw_payload *payload); /* empties it for the next event, keeps the
+						memory; an earlier failure is forgotten */
+void etw_payload_done(struct etw_payload *payload);
 
-void payload_u8(struct payload *payload, uint8_t value);
-void payload_u16(struct payload *payload, uint16_t value);
-void payload_u32(struct payload *payload, uint32_t value);
-void payload_u64(struct payload *payload, uint64_t value);
-void payload_pointer(struct payload *payload,
-		     uint64_t value); /* its low half when pointers have 4 bytes */
-void payload_bytes(struct payload *payload, const void *bytes, size_t size);
-void payload_zeros(struct payload *payload, size_t size);
-void payload_guid(struct payload *payload, const struct guid *guid);
-void payload_port(struct payload *payload, uint16_t port); /* big-endian */
+void etw_payload_u8(struct etw_payload *payload, uint8_t value);
+void etw_payload_u16(struct etw_payload *payload, uint16_t value);
+void etw_payload_u32(struct etw_payload *payload, uint32_t value);
+void etw_payload_u64(struct etw_payload *payload, uint64_t value);
+void etw_payload_pointer(struct etw_payload *payload,
+			 uint64_t value); /* its low half when pointers have 4 bytes */
+void etw_payload_bytes(struct etw_payload *payload, const void *bytes, size_t size);
+void etw_payload_zeros(struct etw_payload *payload, size_t size);
+void etw_payload_guid(struct etw_payload *payload, const struct etw_guid *guid);
+void etw_payload_port(struct etw_payload *payload, uint16_t port); /* big-endian */
 
 /* Text is UTF-8 here. What is not UTF-8 becomes U+FFFD; lone surrogates are written with
- * payload_u16(). */
+ * etw_payload_u16(). */
 /* Whole characters of text as UTF-16, at most `most` units; returns how many units they are. */
-size_t payload_utf16(struct payload *payload, const char *text, size_t size, size_t most);
-void payload_wstring(struct payload *payload, const char *text); /* UTF-16, NUL-terminated */
-void payload_wchars(
-	struct payload *payload, const char *text,
+size_t etw_payload_utf16(struct etw_payload *payload, const char *text, size_t size, size_t most);
+void etw_payload_wstring(struct etw_payload *payload,
+			 const char *text); /* UTF-16, NUL-terminated */
+void etw_payload_wchars(
+	struct etw_payload *payload, const char *text,
 	size_t count); /* exactly count units: cut or filled with NULs, the last one NUL */
-void payload_counted_wstring(struct payload *payload, const char *text); /* u16 byte count first */
-void payload_astring(struct payload *payload, const char *text); /* the bytes and their NUL */
+void etw_payload_counted_wstring(struct etw_payload *payload,
+				 const char *text); /* u16 byte count first */
+void etw_payload_astring(struct etw_payload *payload,
+			 const char *text); /* the bytes and their NUL */
 
 /*
  * A SID written S-1-authority-sub-…, at most 15 sub-authorities; text that is none sets `failed`.
  *
- * payload_user_sid() writes the form of the kernel's Process class: two pointer-sized words (a user
- * pointer that is not zero, attributes), then the SID; NULL writes the four zero bytes that say "no
- * SID".
+ * etw_payload_user_sid() writes the form of the kernel's Process class: two pointer-sized words (a
+ * user pointer that is not zero, attributes), then the SID; NULL writes the four zero bytes that
+ * say "no SID".
  */
-void payload_sid(struct payload *payload, const char *text);
-void payload_user_sid(struct payload *payload, const char *text);
+void etw_payload_sid(struct etw_payload *payload, const char *text);
+void etw_payload_user_sid(struct etw_payload *payload, const char *text);
 
 #endif

@@ -3,13 +3,13 @@
  * Well-known providers and system providers.
  *
  * The first table has the providers that the program needs by GUID. Others that are well known are
- * in a file that the build makes a table of (well_known_providers.txt): rules and sessions may name
- * them, and recordings often contain only their GUIDs. What is in neither table gets its name from
- * a manifest or from the operating system.
+ * in a file that the build makes a table of (etw_well_known_providers.txt): rules and sessions may
+ * name them, and recordings often contain only their GUIDs. What is in neither table gets its name
+ * from a manifest or from the operating system.
  *
  * The last table says which keyword of which system provider replaces which kernel flag. Several
- * flags can belong to one provider, so system_provider() collects the keywords of a provider for a
- * set of flags. A flag without a row stays a flag of the session.
+ * flags can belong to one provider, so etw_system_provider() collects the keywords of a provider
+ * for a set of flags. A flag without a row stays a flag of the session.
  *
  * Source of the first table: the providers' manifests as registered in Windows 10 (`logman query
  * providers`); the first provider is our own.
@@ -21,30 +21,33 @@
 #include "base/text.h"
 #include "lib/source/kernel_flags.h"
 
-const struct known_provider_row known_providers[KNOWN_PROVIDERS] = {
-	[PROVIDER_ETW_EXPORTER] = { CANARY_PROVIDER_NAME, CANARY_PROVIDER_GUID },
-	[PROVIDER_DNS_CLIENT] = { "Microsoft-Windows-DNS-Client",
-				  GUID_PARTS(0x1c95126e, 0x7eea, 0x49a9, 0xa3fe, 0xa378b03ddb4d) },
-	[PROVIDER_DOTNET_RUNTIME] = { "Microsoft-Windows-DotNETRuntime",
-				      GUID_PARTS(0xe13c0d23, 0xccbc, 0x4e12, 0x931b,
-						 0xd9cc2eee27e4) },
-	[PROVIDER_HTTP_SERVICE] = { "Microsoft-Windows-HttpService",
-				    GUID_PARTS(0xdd5ef90a, 0x6398, 0x47a4, 0xad34,
-					       0x4dcecdef795f) },
-	[PROVIDER_KERNEL_DISK] = { "Microsoft-Windows-Kernel-Disk",
-				   GUID_PARTS(0xc7bde69a, 0xe1e0, 0x4177, 0xb6ef, 0x283ad1525271) },
-	[PROVIDER_KERNEL_FILE] = { "Microsoft-Windows-Kernel-File",
-				   GUID_PARTS(0xedd08927, 0x9cc4, 0x4e65, 0xb970, 0xc2560fb5c289) },
-	[PROVIDER_KERNEL_PROCESS] = { "Microsoft-Windows-Kernel-Process",
-				      GUID_PARTS(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0c7,
-						 0x2fad1fd0e716) },
-	[PROVIDER_TCPIP] = { "Microsoft-Windows-TCPIP",
-			     GUID_PARTS(0x2f07e2ee, 0x15db, 0x40f1, 0x90ef, 0x9d7ba282188a) },
+const struct etw_known_provider_row known_providers[ETW_KNOWN_PROVIDERS] = {
+	[ETW_PROVIDER_ETW_EXPORTER] = { CANARY_PROVIDER_NAME, CANARY_PROVIDER_GUID },
+	[ETW_PROVIDER_DNS_CLIENT] = { "Microsoft-Windows-DNS-Client",
+				      GUID_PARTS(0x1c95126e, 0x7eea, 0x49a9, 0xa3fe,
+						 0xa378b03ddb4d) },
+	[ETW_PROVIDER_DOTNET_RUNTIME] = { "Microsoft-Windows-DotNETRuntime",
+					  GUID_PARTS(0xe13c0d23, 0xccbc, 0x4e12, 0x931b,
+						     0xd9cc2eee27e4) },
+	[ETW_PROVIDER_HTTP_SERVICE] = { "Microsoft-Windows-HttpService",
+					GUID_PARTS(0xdd5ef90a, 0x6398, 0x47a4, 0xad34,
+						   0x4dcecdef795f) },
+	[ETW_PROVIDER_KERNEL_DISK] = { "Microsoft-Windows-Kernel-Disk",
+				       GUID_PARTS(0xc7bde69a, 0xe1e0, 0x4177, 0xb6ef,
+						  0x283ad1525271) },
+	[ETW_PROVIDER_KERNEL_FILE] = { "Microsoft-Windows-Kernel-File",
+				       GUID_PARTS(0xedd08927, 0x9cc4, 0x4e65, 0xb970,
+						  0xc2560fb5c289) },
+	[ETW_PROVIDER_KERNEL_PROCESS] = { "Microsoft-Windows-Kernel-Process",
+					  GUID_PARTS(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0c7,
+						     0x2fad1fd0e716) },
+	[ETW_PROVIDER_TCPIP] = { "Microsoft-Windows-TCPIP",
+				 GUID_PARTS(0x2f07e2ee, 0x15db, 0x40f1, 0x90ef, 0x9d7ba282188a) },
 };
 
 /* The row with this name, without regard to case; NULL: none. */
-static const struct known_provider_row *find_name(const struct known_provider_row *rows,
-						  size_t count, const char *name)
+static const struct etw_known_provider_row *find_name(const struct etw_known_provider_row *rows,
+						      size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (text_equal_nocase(name, strlen(name), rows[i].name, strlen(rows[i].name))) {
@@ -54,12 +57,13 @@ static const struct known_provider_row *find_name(const struct known_provider_ro
 	return NULL;
 }
 
-bool provider_guid(const char *name, struct guid *guid)
+bool etw_provider_guid(const char *name, struct etw_guid *guid)
 {
-	const struct known_provider_row *row = find_name(known_providers, KNOWN_PROVIDERS, name);
+	const struct etw_known_provider_row *row =
+		find_name(known_providers, ETW_KNOWN_PROVIDERS, name);
 
 	if (!row) {
-		row = find_name(well_known_providers, well_known_provider_count, name);
+		row = find_name(etw_well_known_providers, etw_well_known_provider_count, name);
 	}
 	if (row) {
 		*guid = row->guid;
@@ -68,7 +72,7 @@ bool provider_guid(const char *name, struct guid *guid)
 }
 
 /* In the order of their texts, in which the first three parts are little-endian numbers. */
-static int compare(const struct guid *a, const struct guid *b)
+static int compare(const struct etw_guid *a, const struct etw_guid *b)
 {
 	static const uint8_t order[sizeof a->bytes] = { 3, 2, 1,  0,  5,  4,  7,  6,
 							8, 9, 10, 11, 12, 13, 14, 15 };
@@ -81,21 +85,21 @@ static int compare(const struct guid *a, const struct guid *b)
 	return 0;
 }
 
-const char *provider_name(const struct guid *guid)
+const char *etw_provider_name(const struct etw_guid *guid)
 {
-	size_t first = 0, end = well_known_provider_count;
+	size_t first = 0, end = etw_well_known_provider_count;
 
-	for (unsigned i = 0; i < KNOWN_PROVIDERS; i++) {
-		if (provider_is(guid, (enum known_provider)i)) {
+	for (unsigned i = 0; i < ETW_KNOWN_PROVIDERS; i++) {
+		if (etw_provider_is(guid, (enum etw_known_provider)i)) {
 			return known_providers[i].name;
 		}
 	}
 	while (first < end) {
 		size_t middle = first + (end - first) / 2;
-		int found = compare(&well_known_providers[middle].guid, guid);
+		int found = compare(&etw_well_known_providers[middle].guid, guid);
 
 		if (found == 0) {
-			return well_known_providers[middle].name;
+			return etw_well_known_providers[middle].name;
 		}
 		first = found < 0 ? middle + 1 : first;
 		end = found < 0 ? end : middle;
@@ -113,7 +117,7 @@ const char *provider_name(const struct guid *guid)
 
 enum provider { PROCESS, IO, MEMORY, INTERRUPT, SCHEDULER, PROFILE, REGISTRY, PROVIDERS };
 
-static const struct guid guids[PROVIDERS] = {
+static const struct etw_guid guids[PROVIDERS] = {
 	[PROCESS] = GUID_PARTS(0x151f55dc, 0x467d, 0x471f, 0x83b5, 0x5f889d46ff66),
 	[IO] = GUID_PARTS(0x3d5c43e3, 0x0f1c, 0x4202, 0xb817, 0x174c0070dc79),
 	[MEMORY] = GUID_PARTS(0x82958ca9, 0xb6cd, 0x47f8, 0xa3a8, 0x03ae85a4bc24),
@@ -147,8 +151,8 @@ static const struct {
 	{ REGISTRY, 0x1, KERNEL_FLAG_REGISTRY },         /* GENERAL */
 };
 
-bool system_provider(uint32_t flags, size_t index, struct guid *guid, uint64_t *keywords,
-		     uint32_t *covered)
+bool etw_system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64_t *keywords,
+			 uint32_t *covered)
 {
 	for (unsigned i = 0; i < PROVIDERS; i++) {
 		*keywords = 0;

@@ -16,66 +16,66 @@
 /* The exporter's own provider; TraceLogging computes the GUID of a provider from its name. */
 #define CANARY_PROVIDER_NAME "etw_exporter"
 #define CANARY_PROVIDER_GUID \
-	GUID_INIT(0x07f70771, 0x7647, 0x53cf, 0xf7, 0xa8, 0xa8, 0xc8, 0x66, 0x0b, 0x66, 0xd7)
+	ETW_GUID_INIT(0x07f70771, 0x7647, 0x53cf, 0xf7, 0xa8, 0xa8, 0xc8, 0x66, 0x0b, 0x66, 0xd7)
 
-enum known_provider {
-	PROVIDER_ETW_EXPORTER,
-	PROVIDER_DNS_CLIENT,
-	PROVIDER_DOTNET_RUNTIME,
-	PROVIDER_HTTP_SERVICE,
-	PROVIDER_KERNEL_DISK,
-	PROVIDER_KERNEL_FILE,
-	PROVIDER_KERNEL_PROCESS,
-	PROVIDER_TCPIP,
-	KNOWN_PROVIDERS
+enum etw_known_provider {
+	ETW_PROVIDER_ETW_EXPORTER,
+	ETW_PROVIDER_DNS_CLIENT,
+	ETW_PROVIDER_DOTNET_RUNTIME,
+	ETW_PROVIDER_HTTP_SERVICE,
+	ETW_PROVIDER_KERNEL_DISK,
+	ETW_PROVIDER_KERNEL_FILE,
+	ETW_PROVIDER_KERNEL_PROCESS,
+	ETW_PROVIDER_TCPIP,
+	ETW_KNOWN_PROVIDERS
 };
 
-/* Event ids of PROVIDER_KERNEL_PROCESS, as in its manifest. */
-enum { PROCESS_EVENT_START = 1, PROCESS_EVENT_STOP = 2, PROCESS_EVENT_RUNDOWN = 15 };
+/* Event ids of ETW_PROVIDER_KERNEL_PROCESS, as in its manifest. */
+enum { ETW_PROCESS_EVENT_START = 1, ETW_PROCESS_EVENT_STOP = 2, ETW_PROCESS_EVENT_RUNDOWN = 15 };
 
-/* Likewise those of PROVIDER_KERNEL_FILE, the second source of file events (docs/windows.md section
- * 7). Version 1 differs from version 0 in its layouts, not in its meaning. */
+/* Likewise those of ETW_PROVIDER_KERNEL_FILE, the second source of file events (docs/windows.md
+ * section 7). Version 1 differs from version 0 in its layouts, not in its meaning. */
 enum {
-	FILE_EVENT_NAME_CREATE = 10,
-	FILE_EVENT_NAME_DELETE = 11,
-	FILE_EVENT_CREATE = 12,
-	FILE_EVENT_CLEANUP = 13,
-	FILE_EVENT_CLOSE = 14,
-	FILE_EVENT_READ = 15,
-	FILE_EVENT_WRITE = 16,
-	FILE_EVENT_SET_INFORMATION = 17,
-	FILE_EVENT_SET_DELETE = 18,
-	FILE_EVENT_RENAME = 19,
-	FILE_EVENT_DIR_ENUM = 20,
-	FILE_EVENT_FLUSH = 21,
-	FILE_EVENT_QUERY_INFORMATION = 22,
-	FILE_EVENT_FSCTL = 23,
-	FILE_EVENT_OPERATION_END = 24,
-	FILE_EVENT_DIR_NOTIFY = 25,
-	FILE_EVENT_DELETE_PATH = 26,
-	FILE_EVENT_CREATE_NEW_FILE = 30,
+	ETW_FILE_EVENT_NAME_CREATE = 10,
+	ETW_FILE_EVENT_NAME_DELETE = 11,
+	ETW_FILE_EVENT_CREATE = 12,
+	ETW_FILE_EVENT_CLEANUP = 13,
+	ETW_FILE_EVENT_CLOSE = 14,
+	ETW_FILE_EVENT_READ = 15,
+	ETW_FILE_EVENT_WRITE = 16,
+	ETW_FILE_EVENT_SET_INFORMATION = 17,
+	ETW_FILE_EVENT_SET_DELETE = 18,
+	ETW_FILE_EVENT_RENAME = 19,
+	ETW_FILE_EVENT_DIR_ENUM = 20,
+	ETW_FILE_EVENT_FLUSH = 21,
+	ETW_FILE_EVENT_QUERY_INFORMATION = 22,
+	ETW_FILE_EVENT_FSCTL = 23,
+	ETW_FILE_EVENT_OPERATION_END = 24,
+	ETW_FILE_EVENT_DIR_NOTIFY = 25,
+	ETW_FILE_EVENT_DELETE_PATH = 26,
+	ETW_FILE_EVENT_CREATE_NEW_FILE = 30,
 };
 
-extern const struct known_provider_row {
+extern const struct etw_known_provider_row {
 	const char *name;
-	struct guid guid;
-} known_providers[KNOWN_PROVIDERS];
+	struct etw_guid guid;
+} known_providers[ETW_KNOWN_PROVIDERS];
 
 /* Other well-known providers, in the order of the texts of their GUIDs. The build makes the table
- * of well_known_providers.txt. */
-extern const struct known_provider_row well_known_providers[];
-extern const size_t well_known_provider_count;
+ * of etw_well_known_providers.txt. */
+extern const struct etw_known_provider_row etw_well_known_providers[];
+extern const size_t etw_well_known_provider_count;
 
-static inline bool provider_is(const struct guid *guid, enum known_provider provider)
+static inline bool etw_provider_is(const struct etw_guid *guid, enum etw_known_provider provider)
 {
-	return guid_equal(guid, &known_providers[provider].guid);
+	return etw_guid_equal(guid, &known_providers[provider].guid);
 }
 
 /* Finds a GUID by name, without regard to case, as Windows does. Returns false if it is unknown. */
-bool provider_guid(const char *name, struct guid *guid);
+bool etw_provider_guid(const char *name, struct etw_guid *guid);
 
 /* NULL if the GUID is unknown. */
-const char *provider_name(const struct guid *guid);
+const char *etw_provider_name(const struct etw_guid *guid);
 
 /* The first build of Windows that has system providers. */
 enum { SYSTEM_PROVIDERS_BUILD = 20348 };
@@ -87,8 +87,8 @@ enum { SYSTEM_PROVIDERS_BUILD = 20348 };
  * @keywords: the keywords to enable it with.
  * @covered:  the flags that these keywords replace.
  */
-bool system_provider(uint32_t flags, size_t index, struct guid *guid, uint64_t *keywords,
-		     uint32_t *covered);
+bool etw_system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64_t *keywords,
+			 uint32_t *covered);
 
 /* Those of the flags that a system provider can replace. The others remain flags. */
 uint32_t system_provider_flags(uint32_t flags);

@@ -20,7 +20,7 @@
 
 /* ---- payload filters ---- */
 
-void payload_filter_done(struct payload_filter *filter)
+void payload_filter_done(struct etw_payload_filter *filter)
 {
 	for (size_t i = 0; i < filter->condition_count; i++) {
 		free(filter->conditions[i].field);
@@ -29,12 +29,12 @@ void payload_filter_done(struct payload_filter *filter)
 	filter->condition_count = 0;
 }
 
-bool payload_filter_copy(struct payload_filter *to, const struct payload_filter *from)
+bool payload_filter_copy(struct etw_payload_filter *to, const struct etw_payload_filter *from)
 {
-	*to = (struct payload_filter){ .event = from->event, .any = from->any };
+	*to = (struct etw_payload_filter){ .event = from->event, .any = from->any };
 	for (size_t i = 0; i < from->condition_count; i++) {
-		const struct payload_condition *condition = &from->conditions[i];
-		struct payload_condition *copy = &to->conditions[to->condition_count++];
+		const struct etw_payload_condition *condition = &from->conditions[i];
+		struct etw_payload_condition *copy = &to->conditions[to->condition_count++];
 
 		copy->op = condition->op;
 		copy->field = text_duplicate(condition->field, strlen(condition->field));
@@ -48,14 +48,15 @@ bool payload_filter_copy(struct payload_filter *to, const struct payload_filter 
 
 /* ---- providers ---- */
 
-static const struct guid no_guid;
+static const struct etw_guid no_guid;
 
-void provider_spec_init(struct provider_spec *spec)
+void etw_provider_spec_init(struct etw_provider_spec *spec)
 {
-	*spec = (struct provider_spec){ .level = PROVIDER_LEVEL_DEFAULT, .any = UINT64_MAX };
+	*spec = (struct etw_provider_spec){ .level = ETW_PROVIDER_LEVEL_DEFAULT,
+					    .any = UINT64_MAX };
 }
 
-void provider_spec_widen(struct provider_spec *spec, const struct provider_spec *other)
+void etw_provider_spec_widen(struct etw_provider_spec *spec, const struct etw_provider_spec *other)
 {
 	if (spec->level == 0 || other->level == 0) {
 		spec->level = 0; /* all levels */
@@ -67,7 +68,7 @@ void provider_spec_widen(struct provider_spec *spec, const struct provider_spec 
 	spec->all &= other->all;
 }
 
-void provider_spec_done(struct provider_spec *spec)
+void etw_provider_spec_done(struct etw_provider_spec *spec)
 {
 	free(spec->name);
 	free(spec->executables);
@@ -81,29 +82,29 @@ void provider_spec_done(struct provider_spec *spec)
 	spec->payload_count = 0;
 }
 
-bool provider_spec_nameless(const struct provider_spec *spec)
+bool etw_provider_spec_nameless(const struct etw_provider_spec *spec)
 {
-	return guid_equal(&spec->guid, &no_guid);
+	return etw_guid_equal(&spec->guid, &no_guid);
 }
 
-bool provider_spec_name(struct provider_spec *spec, const char *text, size_t size,
-			struct error *err)
+bool etw_provider_spec_name(struct etw_provider_spec *spec, const char *text, size_t size,
+			    struct etw_error *err)
 {
 	char *copy;
 
 	if (size == 0) {
-		return error_set(err, ERROR_CONFIG, "'%s' is not the name or GUID of a provider",
-				 text);
+		return error_set(err, ETW_ERROR_CONFIG,
+				 "'%s' is not the name or GUID of a provider", text);
 	}
 	copy = text_duplicate(text, size);
 	if (!copy) {
 		return error_no_memory(err, "a provider");
 	}
 	if (text[0] == '{') {
-		bool good = guid_parse(copy, &spec->guid) && !provider_spec_nameless(spec);
+		bool good = guid_parse(copy, &spec->guid) && !etw_provider_spec_nameless(spec);
 
 		free(copy);
-		return good || error_set(err, ERROR_CONFIG,
+		return good || error_set(err, ETW_ERROR_CONFIG,
 					 "'%s' is not the name or GUID of a provider", text);
 	}
 	free(spec->name);
@@ -111,9 +112,9 @@ bool provider_spec_name(struct provider_spec *spec, const char *text, size_t siz
 	return true;
 }
 
-static bool not_a_number(const char *part, const char *text, struct error *err)
+static bool not_a_number(const char *part, const char *text, struct etw_error *err)
 {
-	return error_set(err, ERROR_CONFIG, "%s of '%s' is not a number", part, text);
+	return error_set(err, ETW_ERROR_CONFIG, "%s of '%s' is not a number", part, text);
 }
 
 /* Finds the next part, up to a colon, and moves *at behind it. Returns its size; 0: none. */
@@ -131,8 +132,8 @@ static size_t next_part(const char **at, const char **part)
 	return size;
 }
 
-static bool parse_ids(struct provider_spec *spec, const char *part, size_t size, const char *text,
-		      struct error *err)
+static bool parse_ids(struct etw_provider_spec *spec, const char *part, size_t size,
+		      const char *text, struct etw_error *err)
 {
 	const char *end = part + size;
 
@@ -143,9 +144,9 @@ static bool parse_ids(struct provider_spec *spec, const char *part, size_t size,
 		if (!parse_u64(part, digits, &id) || id > UINT16_MAX) {
 			return not_a_number("ids", text, err);
 		}
-		if (spec->id_count == PROVIDER_IDS_MAX) {
-			return error_set(err, ERROR_CONFIG, "'%s' has more than %d ids", text,
-					 PROVIDER_IDS_MAX);
+		if (spec->id_count == ETW_PROVIDER_IDS_MAX) {
+			return error_set(err, ETW_ERROR_CONFIG, "'%s' has more than %d ids", text,
+					 ETW_PROVIDER_IDS_MAX);
 		}
 		spec->ids[spec->id_count++] = (uint16_t)id;
 		part += digits + 1;
@@ -153,15 +154,16 @@ static bool parse_ids(struct provider_spec *spec, const char *part, size_t size,
 	return true;
 }
 
-bool provider_spec_parse(struct provider_spec *spec, const char *text, struct error *err)
+bool etw_provider_spec_parse(struct etw_provider_spec *spec, const char *text,
+			     struct etw_error *err)
 {
 	size_t size = strcspn(text, ":");
 	const char *at = text + size;
 	const char *part;
 	uint64_t level;
 
-	provider_spec_init(spec);
-	if (!provider_spec_name(spec, text, size, err)) {
+	etw_provider_spec_init(spec);
+	if (!etw_provider_spec_name(spec, text, size, err)) {
 		return false;
 	}
 	size = next_part(&at, &part);
@@ -183,7 +185,7 @@ bool provider_spec_parse(struct provider_spec *spec, const char *text, struct er
 	if (size > 0 && !parse_u64(part, size, &spec->all)) {
 		return not_a_number("all", text, err);
 	}
-	return *at == '\0' || error_set(err, ERROR_CONFIG, "'%s' has too many parts", text);
+	return *at == '\0' || error_set(err, ETW_ERROR_CONFIG, "'%s' has too many parts", text);
 }
 
 static char *copy_of(const char *text)
@@ -191,7 +193,7 @@ static char *copy_of(const char *text)
 	return text ? text_duplicate(text, strlen(text)) : NULL;
 }
 
-static bool copy_payload(struct provider_spec *to, const struct provider_spec *from)
+static bool copy_payload(struct etw_provider_spec *to, const struct etw_provider_spec *from)
 {
 	to->payload = NULL;
 	to->payload_count = 0;
@@ -209,7 +211,7 @@ static bool copy_payload(struct provider_spec *to, const struct provider_spec *f
 	return to->payload != NULL;
 }
 
-bool provider_spec_copy(struct provider_spec *to, const struct provider_spec *from)
+bool provider_spec_copy(struct etw_provider_spec *to, const struct etw_provider_spec *from)
 {
 	bool copied;
 
@@ -220,7 +222,7 @@ bool provider_spec_copy(struct provider_spec *to, const struct provider_spec *fr
 	return copied && !to->name == !from->name && !to->executables == !from->executables;
 }
 
-const char *provider_spec_label(const struct provider_spec *spec, char *text)
+const char *etw_provider_spec_label(const struct etw_provider_spec *spec, char *text)
 {
 	if (spec->name) {
 		return spec->name;
@@ -238,13 +240,13 @@ static bool text_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool filter_equal(const struct payload_filter *a, const struct payload_filter *b)
+static bool filter_equal(const struct etw_payload_filter *a, const struct etw_payload_filter *b)
 {
 	if (a->event != b->event || a->any != b->any || a->condition_count != b->condition_count) {
 		return false;
 	}
 	for (size_t i = 0; i < a->condition_count; i++) {
-		const struct payload_condition *x = &a->conditions[i], *y = &b->conditions[i];
+		const struct etw_payload_condition *x = &a->conditions[i], *y = &b->conditions[i];
 
 		if (x->op != y->op || !text_same(x->field, y->field) ||
 		    !text_same(x->value, y->value)) {
@@ -254,7 +256,7 @@ static bool filter_equal(const struct payload_filter *a, const struct payload_fi
 	return true;
 }
 
-static bool payload_equal(const struct provider_spec *a, const struct provider_spec *b)
+static bool payload_equal(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
 {
 	if (a->payload_count != b->payload_count) {
 		return false;
@@ -268,7 +270,7 @@ static bool payload_equal(const struct provider_spec *a, const struct provider_s
 }
 
 /* The filters by id, process and program file. */
-static bool scope_equal(const struct provider_spec *a, const struct provider_spec *b)
+static bool scope_equal(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
 {
 	return a->id_count == b->id_count && a->ids_out == b->ids_out &&
 	       memcmp(a->ids, b->ids, a->id_count * sizeof a->ids[0]) == 0 &&
@@ -278,9 +280,9 @@ static bool scope_equal(const struct provider_spec *a, const struct provider_spe
 	       text_same(a->executables, b->executables);
 }
 
-bool provider_spec_equal(const struct provider_spec *a, const struct provider_spec *b)
+bool provider_spec_equal(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
 {
-	return guid_equal(&a->guid, &b->guid) && a->level == b->level && a->any == b->any &&
+	return etw_guid_equal(&a->guid, &b->guid) && a->level == b->level && a->any == b->any &&
 	       a->all == b->all && a->properties == b->properties && scope_equal(a, b) &&
 	       payload_equal(a, b) && a->capture_at_start == b->capture_at_start &&
 	       a->capture_at_stop == b->capture_at_stop &&

@@ -2,9 +2,9 @@
 /*
  * The origin of event records: a recording or a live session.
  *
- * A source delivers records in time order to a sink, on the thread that calls source_run(), until
- * it ends or is stopped. It also provides its clock and statistics about losses. One source has one
- * consumer; other threads may only call source_stop() and source_statistics().
+ * A source delivers records in time order to a sink, on the thread that calls etw_source_run(),
+ * until it ends or is stopped. It also provides its clock and statistics about losses. One source
+ * has one consumer; other threads may only call etw_source_stop() and etw_source_statistics().
  */
 #ifndef LIB_SOURCE_SOURCE_H
 #define LIB_SOURCE_SOURCE_H
@@ -27,17 +27,17 @@
  * on_event. on_buffer is called between records, at least once for each buffer, in both passes; it
  * is the place for epochs and pacing.
  */
-struct event_sink {
+struct etw_event_sink {
 	void *context;
-	void (*on_first_pass)(void *context, const struct event_record *record);
+	void (*on_first_pass)(void *context, const struct etw_record *record);
 	/* The kernel records that on_first_pass needs; the others, by far the most, are then not
 	 * read. on_first_pass may take some out, but add none. Borrowed; NULL: all. */
-	const struct kernel_choice *first_pass_choice;
+	const struct etw_kernel_choice *first_pass_choice;
 	/* Likewise, of the events with an EVENT_HEADER that are not classic and have no extended
 	 * items, the ids that on_first_pass needs; they do not change during the pass. */
-	const struct id_choice *first_pass_ids;
+	const struct etw_id_choice *first_pass_ids;
 	void (*on_first_pass_end)(void *context);
-	void (*on_event)(void *context, const struct event_record *record);
+	void (*on_event)(void *context, const struct etw_record *record);
 	void (*on_buffer)(void *context);
 	/*
 	 * Only for live sessions; called between records, like on_buffer; each may be NULL.
@@ -56,9 +56,9 @@ struct event_sink {
 	 *
 	 * on_volume: the device has this letter ("C:") or mount folder ("D:\data"); NULL: it no
 	 * longer has one. on_disk: a physical disk; model NULL: it is gone. on_partition: the
-	 * volume on a partition of a disk, or on several (SOURCE_NO_PARTITION); file_system NULL:
-	 * it is gone. on_service: the service in a process whose threads have this tag; tag 0: the
-	 * only one in the process; name NULL: it is gone.
+	 * volume on a partition of a disk, or on several (ETW_SOURCE_NO_PARTITION); file_system
+	 * NULL: it is gone. on_service: the service in a process whose threads have this tag; tag
+	 * 0: the only one in the process; name NULL: it is gone.
 	 */
 	void (*on_volume)(void *context, const char *nt_path, const char *dos_path);
 	void (*on_disk)(void *context, uint32_t disk, const char *model, uint32_t bytes_per_sector);
@@ -71,50 +71,51 @@ struct event_sink {
 	 * service) that another session found. It is true at its time, and no event: it is counted
 	 * nowhere.
 	 */
-	void (*on_known)(void *context, const struct event_record *record);
+	void (*on_known)(void *context, const struct etw_record *record);
 	/* Right after on_event: the name of the process of that record, valid until the next one;
 	 * NULL if it is not known. */
 	const char *(*process_name)(void *context);
 };
 
-#define SOURCE_NO_PARTITION UINT32_MAX
+#define ETW_SOURCE_NO_PARTITION UINT32_MAX
 
 /* Why a live session was started again (etw_session_restarts_total). */
-enum restart_reason {
-	RESTART_STOPPED,       /* another program stopped it */
-	RESTART_STOLEN,        /* another program stopped it and started one with the same name */
-	RESTART_FLAGS_CHANGED, /* another program changed its flags; they were restored without a
-				  restart */
-	RESTART_ERROR,         /* Windows ended the consumer */
-	RESTART_COUNT
+enum etw_restart_reason {
+	ETW_RESTART_STOPPED, /* another program stopped it */
+	ETW_RESTART_STOLEN,  /* another program stopped it and started one with the same name */
+	ETW_RESTART_FLAGS_CHANGED, /* another program changed its flags; they were restored without
+				  a restart */
+	ETW_RESTART_ERROR,         /* Windows ended the consumer */
+	ETW_RESTART_COUNT
 };
 
-const char *restart_reason_name(enum restart_reason reason);
+const char *etw_restart_reason_name(enum etw_restart_reason reason);
 
 /* Where the names of files that were open already came from (etw_session_names_harvested_total). */
-enum names_source {
-	NAMES_RUNDOWN_PROVIDER, /* the kernel's rundown provider, as events of the session */
-	NAMES_HARVEST,          /* a harvest session */
-	NAMES_COUNT
+enum etw_names_source {
+	ETW_NAMES_RUNDOWN_PROVIDER, /* the kernel's rundown provider, as events of the session */
+	ETW_NAMES_HARVEST,          /* a harvest session */
+	ETW_NAMES_COUNT
 };
 
-const char *names_source_name(enum names_source source);
+const char *etw_names_source_name(enum etw_names_source source);
 
 /* How a harvest ended (etw_session_harvests_total). */
-enum harvest_result {
-	HARVEST_DONE,
-	HARVEST_EMPTY,  /* Windows wrote nothing of what exists when the harvest session stopped */
-	HARVEST_FAILED, /* the harvest session could not be started or consumed */
-	HARVEST_COUNT
+enum etw_harvest_result {
+	ETW_HARVEST_DONE,
+	ETW_HARVEST_EMPTY,  /* Windows wrote nothing of what exists when the harvest session stopped
+			     */
+	ETW_HARVEST_FAILED, /* the harvest session could not be started or consumed */
+	ETW_HARVEST_COUNT
 };
 
-const char *harvest_result_name(enum harvest_result result);
+const char *etw_harvest_result_name(enum etw_harvest_result result);
 
 /*
  * Statistics of a session or a recording. The thread of the source writes them, any thread may read
  * them.
  */
-struct source_statistics {
+struct etw_source_statistics {
 	uint64_t events_lost;
 	uint64_t buffers_lost; /* log buffers of a recording */
 	uint64_t realtime_buffers_lost;
@@ -131,7 +132,7 @@ struct source_statistics {
 	uint64_t bytes_read; /* in this pass of the file */
 	uint64_t bytes_total;
 	/* 100 ns since 1601 UTC of the last record delivered, of a live session of the newest;
-	 * RECORD_NO_TIME before the first */
+	 * ETW_RECORD_NO_TIME before the first */
 	int64_t last_time;
 	bool truncated; /* the last buffer is cut short */
 
@@ -142,25 +143,25 @@ struct source_statistics {
 	uint64_t buffers_free;
 	uint64_t buffers_max;
 	uint64_t lag_ns; /* delivery of the newest event after its time, at the last buffer */
-	uint64_t restarts[RESTART_COUNT];
+	uint64_t restarts[ETW_RESTART_COUNT];
 	/* settings that other programs changed so often that they were left as they were */
 	uint64_t restores_given_up;
 	uint64_t canary_sent; /* see lib/live/canary.h */
 	uint64_t canary_received;
-	uint64_t canary_refused;     /* by Windows, when it was asked to write them */
-	uint64_t names[NAMES_COUNT]; /* of files that were open already */
-	uint64_t harvests[HARVEST_COUNT];
+	uint64_t canary_refused;         /* by Windows, when it was asked to write them */
+	uint64_t names[ETW_NAMES_COUNT]; /* of files that were open already */
+	uint64_t harvests[ETW_HARVEST_COUNT];
 	uint64_t names_lost; /* records of harvests that were lost or did not fit into memory */
 };
 
 /* Adds what another source has counted, such as the one that its session had before; what is the
  * state of a moment stays. */
-void source_statistics_add(struct source_statistics *statistics,
-			   const struct source_statistics *earlier);
+void etw_source_statistics_add(struct etw_source_statistics *statistics,
+			       const struct etw_source_statistics *earlier);
 
-/* Properties of a source, fixed when it is opened. Name and mode are valid until source_close();
- * type is a literal. */
-struct source_facts {
+/* Properties of a source, fixed when it is opened. Name and mode are valid until
+ * etw_source_close(); type is a literal. */
+struct etw_source_facts {
 	const char *name; /* session label; of a recording the base name of the file */
 	const char *type; /* replay, system_logger, … (etw_session_info) */
 	/* for etw_session_info: of a recording a word; of a live session the words of its logging
@@ -170,39 +171,41 @@ struct source_facts {
 	const char *doubt;
 	uint32_t os_build;
 	uint32_t processors;
-	struct source_clock clock;
+	struct etw_source_clock clock;
 };
 
-struct kernel_choice; /* lib/source/kernel_group.h */
-struct source;        /* opaque */
+struct etw_kernel_choice; /* lib/source/kernel_group.h */
+struct etw_source;        /* opaque */
 
 /*
- * Delivers all records to sink. Returns true at the end of the recording or after source_stop().
- * May be called again: each call starts from the beginning (a replay in a loop). Damage inside a
- * recording is counted in the statistics and is not an error. Returns false if it cannot continue
- * (the file can no longer be read, no memory).
+ * Delivers all records to sink. Returns true at the end of the recording or after
+ * etw_source_stop(). May be called again: each call starts from the beginning (a replay in a loop).
+ * Damage inside a recording is counted in the statistics and is not an error. Returns false if it
+ * cannot continue (the file can no longer be read, no memory).
  */
-bool source_run(struct source *source, const struct event_sink *sink, struct error *err);
+bool etw_source_run(struct etw_source *source, const struct etw_event_sink *sink,
+		    struct etw_error *err);
 
 /*
- * Lets source_run() return soon: for a recording at the next record, for a live session when the
- * session is stopped and its remaining events are delivered. It cannot be undone. Any thread.
+ * Lets etw_source_run() return soon: for a recording at the next record, for a live session when
+ * the session is stopped and its remaining events are delivered. It cannot be undone. Any thread.
  */
-void source_stop(struct source *source);
-bool source_stopping(const struct source *source);
+void etw_source_stop(struct etw_source *source);
+bool etw_source_stopping(const struct etw_source *source);
 
 /* Callbacks of the sink are there that were not, or the other way round: what exists on the machine
  * is reported to them. From a callback of the sink alone. */
-void source_sink_changed(struct source *source);
+void etw_source_sink_changed(struct etw_source *source);
 
 /* Lets the sink get on_buffer() soon, if the source can: a live session is flushed. Any thread. */
-void source_wake(struct source *source);
+void etw_source_wake(struct etw_source *source);
 
 /* Any thread. */
-void source_statistics(const struct source *source, struct source_statistics *statistics);
-const struct source_facts *source_facts(const struct source *source);
+void etw_source_statistics(const struct etw_source *source,
+			   struct etw_source_statistics *statistics);
+const struct etw_source_facts *etw_source_facts(const struct etw_source *source);
 
-/* Call after source_run() has returned. NULL is allowed. */
-void source_close(struct source *source);
+/* Call after etw_source_run() has returned. NULL is allowed. */
+void etw_source_close(struct etw_source *source);
 
 #endif

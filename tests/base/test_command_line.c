@@ -25,28 +25,28 @@ struct target {
 	char switches[64], words[64];
 };
 
-static bool read_even(void *member, const char *value, struct error *err)
+static bool read_even(void *member, const char *value, struct etw_error *err)
 {
 	if (value[0] == '9') {
-		return error_set(err, ERROR_LIMIT, "no nines");
+		return error_set(err, ETW_ERROR_LIMIT, "no nines");
 	}
 	*(int *)member = value[0] - '0';
 	return (value[0] - '0') % 2 == 0;
 }
 
-static bool read_switch(void *member, const char *argument, struct error *err)
+static bool read_switch(void *member, const char *argument, struct etw_error *err)
 {
 	(void)err;
 	strcat(member, argument);
 	return true;
 }
 
-static bool read_word(void *target, const char *word, struct error *err)
+static bool read_word(void *target, const char *word, struct etw_error *err)
 {
 	struct target *read = target;
 
 	strcat(strcat(read->words, word), " ");
-	return read->words[0] != '!' || error_set(err, ERROR_CONFIG, "no such word");
+	return read->words[0] != '!' || error_set(err, ETW_ERROR_CONFIG, "no such word");
 }
 
 #define AT(member) .offset = offsetof(struct target, member)
@@ -70,7 +70,7 @@ static const struct command_option options[] = {
 };
 
 /* Splits a line at blanks and reads it; words are refused when none are taken. */
-static bool read_line(const char *text, bool words, struct target *target, struct error *err)
+static bool read_line(const char *text, bool words, struct target *target, struct etw_error *err)
 {
 	static char buffer[128];
 	const struct command_line line = { .options = options,
@@ -171,7 +171,7 @@ static void the_first_wrong_argument_is_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		struct target read;
 
 		print_message("  %s\n", cases[i].line);
@@ -183,7 +183,7 @@ static void the_first_wrong_argument_is_named(void **state)
 
 static void help_is_one_line_an_option(void **state)
 {
-	struct text help = { 0 };
+	struct etw_text help = { 0 };
 
 	(void)state;
 	command_line_help(&help, options, '=', 16);
@@ -209,7 +209,7 @@ static void a_description_has_what_help_has_and_the_words(void **state)
 		{ "--part.", "NAME", "switches", OPTION_SWITCH, AT(switches), .read = read_switch },
 		{ NULL },
 	};
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 	struct json json;
 
 	(void)state;

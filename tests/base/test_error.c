@@ -16,44 +16,45 @@
 
 static void the_sentence_is_formatted_and_false_returned(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
-	assert_false(error_set(&err, ERROR_FORMAT, "size %d is below the %d-byte header", 0, 72));
-	assert_int_equal(err.code, ERROR_FORMAT);
+	assert_false(
+		error_set(&err, ETW_ERROR_FORMAT, "size %d is below the %d-byte header", 0, 72));
+	assert_int_equal(err.code, ETW_ERROR_FORMAT);
 	assert_string_equal(err.text, "size 0 is below the 72-byte header");
 }
 
 static void each_caller_puts_what_it_knows_in_front(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
-	error_set(&err, ERROR_FORMAT, "size 0");
+	error_set(&err, ETW_ERROR_FORMAT, "size 0");
 	assert_false(error_prefix(&err, "buffer %d at %d", 3, 196608));
 	assert_false(error_prefix(&err, "%s", "boot.etl"));
 	assert_string_equal(err.text, "boot.etl: buffer 3 at 196608: size 0");
-	assert_int_equal(err.code, ERROR_FORMAT);
+	assert_int_equal(err.code, ETW_ERROR_FORMAT);
 }
 
 static void a_later_error_replaces_the_earlier_one(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
-	error_set(&err, ERROR_FORMAT, "a long sentence about what went wrong");
-	error_set(&err, ERROR_LIMIT, "short");
-	assert_int_equal(err.code, ERROR_LIMIT);
+	error_set(&err, ETW_ERROR_FORMAT, "a long sentence about what went wrong");
+	error_set(&err, ETW_ERROR_LIMIT, "short");
+	assert_int_equal(err.code, ETW_ERROR_LIMIT);
 	assert_string_equal(err.text, "short");
 }
 
 static void what_memory_was_for_is_named(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_false(error_no_memory(&err, "the configuration"));
-	assert_int_equal(err.code, ERROR_NO_MEMORY);
+	assert_int_equal(err.code, ETW_ERROR_NO_MEMORY);
 	assert_string_equal(err.text, "no memory for the configuration");
 	assert_false(error_no_memory(NULL, "an error that has no place"));
 }
@@ -61,17 +62,17 @@ static void what_memory_was_for_is_named(void **state)
 static void the_error_may_be_null(void **state)
 {
 	(void)state;
-	assert_false(error_set(NULL, ERROR_SYSTEM, "lost %d", 1));
+	assert_false(error_set(NULL, ETW_ERROR_SYSTEM, "lost %d", 1));
 	assert_false(error_prefix(NULL, "in %s", "vain"));
 }
 
 static void a_sentence_may_quote_the_one_it_replaces(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
-	error_set(&err, ERROR_FORMAT, "inner");
-	error_set(&err, ERROR_CONFIG, "outer (%s)", err.text);
+	error_set(&err, ETW_ERROR_FORMAT, "inner");
+	error_set(&err, ETW_ERROR_CONFIG, "outer (%s)", err.text);
 	assert_string_equal(err.text, "outer (inner)");
 	error_prefix(&err, "[%s]", err.text);
 	assert_string_equal(err.text, "[outer (inner)]: outer (inner)");
@@ -79,7 +80,7 @@ static void a_sentence_may_quote_the_one_it_replaces(void **state)
 
 static void a_prefix_of_nothing_stands_alone(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	error_prefix(&err, "boot.etl");
@@ -95,7 +96,8 @@ static void text_from_outside_stays_one_line_of_utf8(void **state)
 		{ "two\nlines\r", "two?lines?" },
 		{ "\x1b[31mred", "?[31mred" },
 		{ "del\x7f", "del?" },
-		{ "csi\xc2\x9b rlo\xe2\x80\xae zwsp\xe2\x80\x8b ls\xe2\x80\xa8", "csi? rlo? zwsp? ls?" },
+		{ "csi\xc2\x9b rlo\xe2\x80\xae zwsp\xe2\x80\x8b ls\xe2\x80\xa8",
+		  "csi? rlo? zwsp? ls?" },
 		{ "caf\xc3\xa9", "caf\xc3\xa9" },
 		{ "latin-1 caf\xe9", "latin-1 caf\xef\xbf\xbd" },
 		{ "cut \xf0\x9f", "cut \xef\xbf\xbd" },
@@ -103,11 +105,11 @@ static void text_from_outside_stays_one_line_of_utf8(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
-		error_set(&err, ERROR_CONFIG, "%s", cases[i].text);
+		error_set(&err, ETW_ERROR_CONFIG, "%s", cases[i].text);
 		assert_string_equal(err.text, cases[i].line);
-		error_set(&err, ERROR_CONFIG, "x");
+		error_set(&err, ETW_ERROR_CONFIG, "x");
 		error_prefix(&err, "%s", cases[i].text);
 		assert_memory_equal(err.text, cases[i].line, strlen(cases[i].line));
 	}
@@ -115,13 +117,13 @@ static void text_from_outside_stays_one_line_of_utf8(void **state)
 
 static void a_sentence_that_just_fits_is_whole(void **state)
 {
-	char text[sizeof((struct error *)0)->text];
-	struct error err = { 0 };
+	char text[sizeof((struct etw_error *)0)->text];
+	struct etw_error err = { 0 };
 
 	(void)state;
 	memset(text, 'a', sizeof text);
 	text[sizeof text - 1] = '\0';
-	error_set(&err, ERROR_CONFIG, "%s", text);
+	error_set(&err, ETW_ERROR_CONFIG, "%s", text);
 	assert_string_equal(err.text, text);
 }
 
@@ -131,14 +133,14 @@ static void a_sentence_too_long_ends_in_dots_after_a_whole_character(void **stat
 
 	(void)state;
 	for (size_t shift = 0; shift < 4; shift++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		size_t size;
 
 		memset(text, 'a', shift);
 		for (size_t at = shift; at + 3 < sizeof text; at += 3) {
 			memcpy(text + at, "\xe2\x82\xac", 4); /* the euro sign */
 		}
-		error_set(&err, ERROR_CONFIG, "%s", text);
+		error_set(&err, ETW_ERROR_CONFIG, "%s", text);
 		size = strlen(err.text);
 		assert_in_range(size, sizeof err.text - 6, sizeof err.text - 1);
 		assert_string_equal(err.text + size - 3, "...");
@@ -149,14 +151,14 @@ static void a_sentence_too_long_ends_in_dots_after_a_whole_character(void **stat
 static void a_long_prefix_leaves_the_sentence_whole(void **state)
 {
 	char path[4096];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	static const char sentence[] =
 		"...: buffer 3 at 196608: size 0 is below the 72-byte header";
 
 	(void)state;
 	memset(path, 'p', sizeof path);
 	path[sizeof path - 1] = '\0';
-	error_set(&err, ERROR_FORMAT, "buffer 3 at 196608: size 0 is below the 72-byte header");
+	error_set(&err, ETW_ERROR_FORMAT, "buffer 3 at 196608: size 0 is below the 72-byte header");
 	error_prefix(&err, "%s", path);
 	assert_in_range(strlen(err.text), sizeof err.text - 8, sizeof err.text - 1);
 	assert_string_equal(err.text + strlen(err.text) - strlen(sentence), sentence);
@@ -165,12 +167,12 @@ static void a_long_prefix_leaves_the_sentence_whole(void **state)
 static void a_long_prefix_and_a_long_sentence_share_the_room(void **state)
 {
 	char text[4096];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	memset(text, 's', sizeof text);
 	text[sizeof text - 1] = '\0';
-	error_set(&err, ERROR_FORMAT, "%s", text);
+	error_set(&err, ETW_ERROR_FORMAT, "%s", text);
 	memset(text, 'p', sizeof text - 1);
 	for (size_t i = 0; i < 3; i++) {
 		error_prefix(&err, "%s", text);

@@ -16,13 +16,13 @@
 
 /* The provider of kernel disk events, and its bytes in a recording. */
 static const char disk_io_text[] = "3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c";
-static const struct guid disk_io = { { 0xd4, 0xa8, 0x6f, 0x3d, 0x05, 0xfe, 0xd0, 0x11, 0x9d, 0xda,
-				       0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c } };
+static const struct etw_guid disk_io = { { 0xd4, 0xa8, 0x6f, 0x3d, 0x05, 0xfe, 0xd0, 0x11, 0x9d,
+					   0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c } };
 
 static void the_first_three_fields_are_little_endian(void **state)
 {
 	char text[GUID_TEXT_SIZE];
-	struct guid parsed;
+	struct etw_guid parsed;
 
 	(void)state;
 	guid_format(&disk_io, text);
@@ -33,11 +33,11 @@ static void the_first_three_fields_are_little_endian(void **state)
 
 static void the_initialiser_gives_the_same_bytes(void **state)
 {
-	static const struct guid initialised = GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda,
-							 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
+	static const struct etw_guid initialised = ETW_GUID_INIT(
+		0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
 
 	(void)state;
-	assert_true(guid_equal(&initialised, &disk_io));
+	assert_true(etw_guid_equal(&initialised, &disk_io));
 }
 
 static void case_and_braces_do_not_matter(void **state)
@@ -50,10 +50,10 @@ static void case_and_braces_do_not_matter(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-		struct guid parsed;
+		struct etw_guid parsed;
 
 		assert_true(guid_parse(texts[i], &parsed));
-		assert_true(guid_equal(&parsed, &disk_io));
+		assert_true(etw_guid_equal(&parsed, &disk_io));
 	}
 }
 
@@ -79,11 +79,11 @@ static void anything_else_is_refused_and_changes_nothing(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-		struct guid parsed = disk_io;
+		struct etw_guid parsed = disk_io;
 
 		print_message("  %s\n", texts[i]);
 		assert_false(guid_parse(texts[i], &parsed));
-		assert_true(guid_equal(&parsed, &disk_io));
+		assert_true(etw_guid_equal(&parsed, &disk_io));
 	}
 }
 
@@ -93,7 +93,7 @@ static void a_cut_text_is_not_read_behind_its_end(void **state)
 	(void)state;
 	for (size_t size = 0; size < sizeof disk_io_text - 1; size++) {
 		char *text = malloc(size + 1);
-		struct guid parsed;
+		struct etw_guid parsed;
 
 		assert_non_null(text);
 		memcpy(text, disk_io_text, size);
@@ -109,10 +109,10 @@ static void guids_that_differ_in_one_bit_hash_apart(void **state)
 
 	(void)state;
 	for (size_t bit = 0; bit < 128; bit++) {
-		struct guid other = disk_io;
+		struct etw_guid other = disk_io;
 
 		other.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		assert_false(guid_equal(&other, &disk_io));
+		assert_false(etw_guid_equal(&other, &disk_io));
 		assert_true(guid_hash(&other, 0) != hash);
 	}
 }

@@ -28,7 +28,7 @@ static void any_text_is_content(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct text html = { 0 };
+		struct etw_text html = { 0 };
 
 		text_add_string(&html, "=");
 		text_add_html(&html, cases[i].text);

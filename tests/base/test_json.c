@@ -48,7 +48,7 @@ static void write_all_classes(struct json *json)
 
 static void commas_and_colons_are_added_automatically(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	struct json json;
 
 	(void)state;
@@ -71,7 +71,7 @@ static void commas_and_colons_are_added_automatically(void **state)
 
 static void nesting_may_be_32_deep(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	struct json json;
 
 	(void)state;
@@ -101,7 +101,9 @@ static void text_is_escaped_and_valid(void **state)
 		{ "\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\"" },
 		{ "\x01\x1b\x1f", "\"\\u0001\\u001b\\u001f\"" },
 		{ "\x7f\xc2\x9b", "\"\\u007f\\u009b\"" },
-		{ "a\xe2\x80\xae" "b\xe2\x80\x8b\xef\xbb\xbf", "\"a\\u202eb\\u200b\\ufeff\"" },
+		{ "a\xe2\x80\xae"
+		  "b\xe2\x80\x8b\xef\xbb\xbf",
+		  "\"a\\u202eb\\u200b\\ufeff\"" },
 		{ "caf\xc3\xa9 \xf0\x9f\x98\x80", "\"caf\xc3\xa9 \xf0\x9f\x98\x80\"" },
 		{ "caf\xe9.", "\"caf\xef\xbf\xbd.\"" },
 		{ "\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
@@ -110,7 +112,7 @@ static void text_is_escaped_and_valid(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct text text = { 0 };
+		struct etw_text text = { 0 };
 		struct json json;
 
 		json_init(&json, &text, false);
@@ -122,7 +124,7 @@ static void text_is_escaped_and_valid(void **state)
 
 static void a_nul_byte_is_escaped_and_a_key_too(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	struct json json;
 
 	(void)state;
@@ -162,7 +164,7 @@ static void doubles_are_as_short_as_they_read_back(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct text text = { 0 };
+		struct etw_text text = { 0 };
 		struct json json;
 
 		json_init(&json, &text, false);

@@ -15,11 +15,12 @@
 
 #include "tests/support/exact_copy.h"
 
-static const struct json_value *read_exact(struct json_document *document, const char *text,
-					   struct error *err)
+static const struct etw_json_value *read_exact(struct json_document *document, const char *text,
+					       struct etw_error *err)
 {
 	uint8_t *copy = exact_copy(text, strlen(text));
-	const struct json_value *root = json_read(document, (const char *)copy, strlen(text), err);
+	const struct etw_json_value *root =
+		json_read(document, (const char *)copy, strlen(text), err);
 
 	free(copy);
 	return root;
@@ -28,8 +29,8 @@ static const struct json_value *read_exact(struct json_document *document, const
 static void every_type_is_read(void **state)
 {
 	struct json_document document = { 0 };
-	struct error err = { 0 };
-	const struct json_value *root, *value;
+	struct etw_error err = { 0 };
+	const struct etw_json_value *root, *value;
 
 	(void)state;
 	root = read_exact(&document,
@@ -56,8 +57,8 @@ static void every_type_is_read(void **state)
 static void escapes_become_characters(void **state)
 {
 	struct json_document document = { 0 };
-	struct error err = { 0 };
-	const struct json_value *root;
+	struct etw_error err = { 0 };
+	const struct etw_json_value *root;
 	static const char expected[] = "\"\\/\b\f\n\r\t\xc3\xa4\0\xf0\x9f\x98\x80\xef\xbf\xbd.";
 
 	(void)state;
@@ -97,7 +98,7 @@ static void mistakes_are_named_with_their_place(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct json_document document = { 0 };
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_null(read_exact(&document, cases[i].text, &err));
 		assert_string_equal(err.text, cases[i].sentence);
@@ -108,7 +109,7 @@ static void mistakes_are_named_with_their_place(void **state)
 static void depth_is_bounded(void **state)
 {
 	struct json_document document = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	char text[4096];
 
 	(void)state;

@@ -23,7 +23,7 @@ enum { LIMIT = LOG_LINES_A_MINUTE, THREADS = 4, LINES_EACH = 5000 };
 
 static uint64_t now;
 static struct os_mutex lock;
-static struct text lines; /* without their timestamps; under the lock */
+static struct etw_text lines; /* without their timestamps; under the lock */
 static unsigned line_count;
 static uint64_t suppressed_before;
 

@@ -25,7 +25,7 @@ struct writer {
 	bool open;
 	bool waiting; /* a line is at the gate */
 	unsigned lines;
-	struct text text; /* what was written, a line each */
+	struct etw_text text; /* what was written, a line each */
 	enum log_level last_level;
 };
 

@@ -79,7 +79,7 @@ static void what_was_meant_is_the_nearest_name_in_the_first_folder_that_exists(v
 
 	for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
 		bool examples = i % 2 == 1 && cases[i / 2].explained;
-		struct text out = { 0 };
+		struct etw_text out = { 0 };
 
 		print_message("  %s\n", cases[i / 2].path);
 		replace_folder(path, sizeof path, cases[i / 2].path, place->folder);
@@ -99,7 +99,7 @@ static void what_was_meant_is_the_nearest_name_in_the_first_folder_that_exists(v
 static void a_relative_path_starts_beside_the_file_that_has_it(void **state)
 {
 	const struct place *place = *state;
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	missing_path_suggest(place->file, "sevrer.etl", &out);
 	assert_string_equal(out.data, "; did you mean 'server.etl'?");

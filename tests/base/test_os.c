@@ -169,7 +169,7 @@ static void faults_are_fatal_while_the_flag_of_the_thread_says_so(void **state)
 	volatile bool flag = false;
 	bool fatal_elsewhere = true;
 	struct os_thread other;
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	assert_false(os_faults_fatal());
@@ -303,7 +303,7 @@ static void a_file_cut_short_while_open_is_an_error(void **state)
 {
 	const struct place *place = *state;
 	struct os_file *file;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	char bytes[64];
 	size_t got = 99;
 
@@ -312,7 +312,7 @@ static void a_file_cut_short_while_open_is_an_error(void **state)
 	assert_int_equal(truncate(place->path, 4), 0);
 	assert_false(os_file_read(file, 2, bytes, sizeof bytes, &got, &err));
 	assert_int_equal(got, 99);
-	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_int_equal(err.code, ETW_ERROR_SYSTEM);
 	assert_string_equal(err.text,
 			    "ends at 4, but had 10 bytes when it was opened: cut short meanwhile");
 	assert_true(os_file_read(file, 1, bytes, 3, &got, &err));
@@ -348,16 +348,16 @@ static void what_is_not_a_file_is_refused(void **state)
 {
 	static const char failure[] = "cannot be opened: ";
 	const struct place *place = *state;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_null(os_file_open(place->path, &err));
-	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_int_equal(err.code, ETW_ERROR_SYSTEM);
 	assert_memory_equal(err.text, failure, sizeof failure - 1);
 	assert_true(strlen(err.text) > sizeof failure); /* the system's sentence */
 	assert_true(system_make_folder(place->path));
 	assert_null(os_file_open(place->path, &err));
 	assert_string_equal(err.text, "is a directory, not a regular file");
-	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_int_equal(err.code, ETW_ERROR_UNSUPPORTED);
 	assert_true(system_remove_folder(place->path));
 	os_file_close(NULL);
 }
@@ -380,7 +380,7 @@ static bool see_entry(void *context, const char *name)
 
 static void a_temporary_file_is_written_and_read_and_never_changes(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct os_file *file = os_file_temporary(&err), *other = os_file_temporary(&err), *shared;
 	char bytes[16];
 	size_t got;
@@ -409,7 +409,7 @@ static void a_temporary_file_is_written_and_read_and_never_changes(void **state)
 static void any_file_opens_where_streams_do(void **state)
 {
 	const struct place *place = *state;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct os_file *file;
 
 	assert_null(os_file_open_any(place->path, &err));
@@ -430,7 +430,7 @@ static void any_file_opens_where_streams_do(void **state)
 static void folders_and_files_are_written(void **state)
 {
 	const struct place *place = *state;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	char inside[sizeof place->path + 8];
 	struct os_file *file;
 	char bytes[8];
@@ -439,7 +439,7 @@ static void folders_and_files_are_written(void **state)
 
 	snprintf(inside, sizeof inside, "%s/\xc3\xa9.txt", place->path);
 	assert_false(os_file_write_whole(inside, "x", 1, &err)); /* no folder */
-	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_int_equal(err.code, ETW_ERROR_SYSTEM);
 	assert_null(strstr(err.text, place->path));
 	assert_true(os_folder_make(place->path, &made, &err));
 	assert_true(made);
@@ -569,7 +569,7 @@ static void a_file_is_published_in_place_of_another_and_removed(void **state)
 {
 	char from[TEMPORARY_PATH_SIZE], to[TEMPORARY_PATH_SIZE];
 	struct os_file *file;
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	temporary_path(from, "from");

@@ -133,7 +133,7 @@ static void descriptors_and_memory_are_counted(void **state)
 
 static void a_pipe_is_read_to_its_end(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct os_file *file;
 	char path[64], bytes[16];
 	int ends[2];
@@ -161,7 +161,7 @@ static void a_pipe_is_read_to_its_end(void **state)
 static void pipes_and_devices_are_no_files(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	temporary_path(path, "pipe");
@@ -171,7 +171,7 @@ static void pipes_and_devices_are_no_files(void **state)
 	assert_null(os_file_open(path, &err)); /* and does not wait for a writer */
 	remove(path);
 	assert_string_equal(err.text, "is a device, pipe or socket, not a regular file");
-	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_int_equal(err.code, ETW_ERROR_UNSUPPORTED);
 	assert_null(os_file_open("/dev/null", NULL));
 }
 

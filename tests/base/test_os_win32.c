@@ -26,7 +26,7 @@ static void a_path_is_utf8(void **state)
 	HANDLE writer = CreateFileW(L"temporary-\x00e9\x20ac\xd83d\xdcc8.etl", GENERIC_WRITE, 0,
 				    NULL, CREATE_ALWAYS, 0, NULL);
 	struct os_file *file;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_true(writer != INVALID_HANDLE_VALUE);
@@ -70,7 +70,7 @@ static void a_recording_may_be_written_renamed_and_deleted_while_it_is_read(void
 
 static void devices_are_no_files(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_null(os_file_open("NUL", &err));
@@ -128,7 +128,7 @@ static void stop_after_reload(void *context)
 /* As the control of a service does it. */
 static void the_program_asks_itself_to_reload(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	unsigned count = 0;
 
 	(void)state;
@@ -171,7 +171,7 @@ static void check_owner_alone(const char *path)
 static void a_file_that_is_created_is_for_its_owner_alone(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	FILE *file;
 
 	(void)state;
@@ -209,7 +209,7 @@ static void a_temporary_file_is_gone_when_its_last_handle_is_closed(void **state
 {
 	char folder[TEMPORARY_PATH_SIZE];
 	wchar_t full[MAX_PATH], before[MAX_PATH] = L"";
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct os_file *file, *shared;
 	wchar_t *wide;
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 /* Prints with the handle in place of standard output, which the test needs for itself. */
-static bool print_to(HANDLE output, struct error *err)
+static bool print_to(HANDLE output, struct etw_error *err)
 {
 	int number = _fileno(stdout), before, replaced;
 	bool printed;
@@ -35,25 +35,25 @@ static bool print_to(HANDLE output, struct error *err)
 
 static void a_reader_that_closes_the_pipe_has_seen_enough(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	HANDLE read_end, write_end;
 
 	(void)state;
 	assert_true(CreatePipe(&read_end, &write_end, NULL, 0));
 	CloseHandle(read_end);
 	assert_false(print_to(write_end, &err));
-	assert_int_equal(err.code, ERROR_NONE);
+	assert_int_equal(err.code, ETW_ERROR_NONE);
 }
 
 static void what_cannot_be_written_is_an_error(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	HANDLE read_end, write_end;
 
 	(void)state;
 	assert_true(CreatePipe(&read_end, &write_end, NULL, 0));
 	assert_false(print_to(read_end, &err)); /* an end that cannot be written to */
-	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_int_equal(err.code, ETW_ERROR_SYSTEM);
 	CloseHandle(write_end);
 }
 

@@ -24,7 +24,7 @@ struct place {
 
 static void make_place(struct place *place)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	temporary_path(place->folder, "folder");
 	snprintf(place->path, sizeof place->path, "%s/a.html", place->folder);
@@ -43,7 +43,7 @@ static bool count(void *context, const char *name)
 /* The folder holds the file with these bytes, and nothing else; removes both. */
 static void end_place(const struct place *place, const char *bytes)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct os_file *file = os_file_open(place->path, &err);
 	char found[16];
 	size_t size = 0, files = 0;
@@ -62,7 +62,7 @@ static void end_place(const struct place *place, const char *bytes)
 static void a_whole_file_takes_the_place_of_the_former_one(void **state)
 {
 	struct place place;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	make_place(&place);
@@ -73,7 +73,7 @@ static void a_whole_file_takes_the_place_of_the_former_one(void **state)
 /* The place with the former file, and another one beside it. */
 static void begin_replacement(struct replacement *replacement, struct place *place)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	make_place(place);
 	assert_true(replacement_init(replacement, place->path, &err));
@@ -97,7 +97,7 @@ static void a_file_that_has_its_place_is_not_removed(void **state)
 {
 	struct replacement replacement = { 0 };
 	struct place place;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	begin_replacement(&replacement, &place);
@@ -110,7 +110,7 @@ static void each_has_a_name_of_its_own(void **state)
 {
 	struct replacement a = { 0 }, b = { 0 };
 	struct place place;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	begin_replacement(&a, &place);
@@ -130,7 +130,7 @@ static void each_has_a_name_of_its_own(void **state)
 static void an_error_names_the_path_and_leaves_nothing(void **state)
 {
 	struct place place;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	char inside[3 * TEMPORARY_PATH_SIZE];
 
 	(void)state;

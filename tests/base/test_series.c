@@ -44,7 +44,7 @@ static void mistakes_are_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_null(series_selector_of(rows[i].text, &err));
 		if (!strstr(err.text, rows[i].says)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What base/terminal.h promises, of a console of Windows: keys, sizes, and modes that are given back.
+ * What base/terminal.h promises, of a console of Windows: keys, sizes, and modes that are given
+ * back.
  *
  * Under Wine there is a console in a terminal only: tests/e2e/windows.sh runs this test in one.
  */
@@ -23,7 +24,8 @@ static HANDLE input, output;
 /* The console, also when the output of the test goes to a file. */
 static int find_console(void **state)
 {
-	const DWORD access = GENERIC_READ | GENERIC_WRITE, share = FILE_SHARE_READ | FILE_SHARE_WRITE;
+	const DWORD access = GENERIC_READ | GENERIC_WRITE,
+		    share = FILE_SHARE_READ | FILE_SHARE_WRITE;
 
 	(void)state;
 	input = CreateFileW(L"CONIN$", access, share, NULL, OPEN_EXISTING, 0, NULL);
@@ -78,7 +80,7 @@ static void keys_and_sizes_arrive_and_the_modes_are_given_back(void **state)
 	INPUT_RECORD resize = { .EventType = WINDOW_BUFFER_SIZE_EVENT };
 	DWORD input_before, output_before, written;
 	struct terminal *terminal;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	unsigned columns, rows;
 	uint32_t key;
 

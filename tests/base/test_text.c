@@ -18,7 +18,7 @@
 
 static void what_is_added_follows_what_was_there(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	(void)state;
 	text_add_string(&text, "disk");
@@ -41,7 +41,7 @@ static void what_is_added_follows_what_was_there(void **state)
 
 static void nothing_added_still_makes_a_string(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	(void)state;
 	text_add(&text, NULL, 0);
@@ -52,7 +52,7 @@ static void nothing_added_still_makes_a_string(void **state)
 
 static void a_nul_byte_is_a_byte(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	(void)state;
 	text_add(&text, "a\0b", 3);
@@ -66,7 +66,7 @@ static void the_buffer_grows_with_every_size_of_step(void **state)
 {
 	(void)state;
 	for (size_t step = 1; step < 300; step += 7) {
-		struct text text = { 0 };
+		struct etw_text text = { 0 };
 		char bytes[300];
 
 		memset(bytes, 'x', sizeof bytes);
@@ -82,7 +82,7 @@ static void the_buffer_grows_with_every_size_of_step(void **state)
 
 static void clearing_keeps_the_memory(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	const char *data;
 
 	(void)state;
@@ -99,7 +99,7 @@ static void clearing_keeps_the_memory(void **state)
 
 static void a_failed_buffer_stays_as_it_was_until_cleared(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	(void)state;
 	text_add_string(&text, "kept");

@@ -89,7 +89,7 @@ static void what_is_not_utf8_is_replaced(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		size_t size = strlen(cases[i].bytes);
 		char *bytes = malloc(size + 1);
-		struct text clean = { 0 }, expected = { 0 };
+		struct etw_text clean = { 0 }, expected = { 0 };
 
 		assert_non_null(bytes);
 		memcpy(bytes + 1, cases[i].bytes, size); /* ends with the block */
@@ -108,7 +108,7 @@ static void what_is_not_utf8_is_replaced(void **state)
 /* The result for any three bytes is clean: cleaning it again changes nothing. */
 static void clean_text_stays_as_it_is(void **state)
 {
-	struct text once = { 0 }, twice = { 0 };
+	struct etw_text once = { 0 }, twice = { 0 };
 
 	(void)state;
 	for (uint32_t i = 0; i < 1u << 24; i += 7) {
@@ -148,7 +148,7 @@ static void what_steers_a_terminal_is_known(void **state)
 
 static void no_text_at_all_adds_nothing(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	(void)state;
 	text_add_utf8_clean(&text, NULL, 0);

@@ -55,10 +55,10 @@ int bench_beside_replay(int argc, char **argv); /* beside_replay FILE SERIES RUN
 int bench_etl(int argc, char **argv);           /* etl FILE RUNS: the reader … */
 int bench_replay(int argc, char **argv);        /* … and from the file to the samples */
 int bench_decode(int argc, char **argv);        /* decode FILE RUNS: all fields of all events */
-int bench_recorder(int argc, char **argv); /* recorder FILE RUNS: with and without it */
-int bench_live(int argc, char **argv); /* live FILE ROUNDS [ROW...]: events of a live session */
-int bench_groups(int argc, char **argv);        /* groups RUNS: path groups by length of the path */
-int bench_rules(int argc, char **argv); /* rules CONFIG FILE RUNS: of a recording it builds */
+int bench_recorder(int argc, char **argv);      /* recorder FILE RUNS: with and without it */
+int bench_live(int argc, char **argv);   /* live FILE ROUNDS [ROW...]: events of a live session */
+int bench_groups(int argc, char **argv); /* groups RUNS: path groups by length of the path */
+int bench_rules(int argc, char **argv);  /* rules CONFIG FILE RUNS: of a recording it builds */
 int bench_files(int argc, char **argv); /* files FILE RUNS: likewise, file events by their source */
 
 /* A recording that is built must not overwrite a file of another program. */
@@ -78,6 +78,6 @@ struct config_switch; /* config/config.h */
  * built-in one. only: the one collector that is switched, all others off; NULL: the defaults.
  */
 bool bench_replay_once(const char *path, const char *config, const struct config_switch *only,
-		       uint64_t *records, uint64_t *ns, struct error *err);
+		       uint64_t *records, uint64_t *ns, struct etw_error *err);
 
 #endif

@@ -17,38 +17,37 @@ enum { RUNS_MOST = 64, HELD_MOST = 512 << 20 };
 
 /* A recording's records, copied. */
 struct held {
-	struct trace_schemas *schemas;
-	struct event_record *records; /* owned; what they point to, too */
+	struct etw_trace_schemas *schemas;
+	struct etw_record *records; /* owned; what they point to, too */
 	size_t count, capacity;
 	size_t bytes;
 	bool failed;
 };
 
-static void look(void *context, const struct event_record *record)
+static void look(void *context, const struct etw_record *record)
 {
 	struct held *held = context;
 
-	trace_schemas_look(held->schemas, record);
+	etw_trace_schemas_look(held->schemas, record);
 }
 
 static void finish(void *context)
 {
 	struct held *held = context;
 
-	trace_schemas_finish(held->schemas);
+	etw_trace_schemas_finish(held->schemas);
 }
 
-static void hold(void *context, const struct event_record *record)
+static void hold(void *context, const struct etw_record *record)
 {
 	struct held *held = context;
-	size_t size = sizeof(struct guid) + record->payload_size + record->extended_size;
+	size_t size = sizeof(struct etw_guid) + record->payload_size + record->extended_size;
 	uint8_t *copy = held->bytes < HELD_MOST ? malloc(size) : NULL;
-	struct event_record *held_record;
+	struct etw_record *held_record;
 
 	if (held->count == held->capacity) {
 		size_t capacity = held->capacity ? 2 * held->capacity : 4096;
-		struct event_record *grown =
-			realloc(held->records, capacity * sizeof *held->records);
+		struct etw_record *grown = realloc(held->records, capacity * sizeof *held->records);
 
 		held->failed |= !grown;
 		held->records = grown ? grown : held->records;
@@ -61,32 +60,32 @@ static void hold(void *context, const struct event_record *record)
 	}
 	held_record = &held->records[held->count++];
 	*held_record = *record;
-	memcpy(copy, record->provider, sizeof(struct guid));
-	memcpy(copy + sizeof(struct guid), record->payload, record->payload_size);
-	held_record->provider = (const struct guid *)copy;
-	held_record->payload = copy + sizeof(struct guid);
+	memcpy(copy, record->provider, sizeof(struct etw_guid));
+	memcpy(copy + sizeof(struct etw_guid), record->payload, record->payload_size);
+	held_record->provider = (const struct etw_guid *)copy;
+	held_record->payload = copy + sizeof(struct etw_guid);
 	if (record->extended) {
 		held_record->extended = held_record->payload + record->payload_size;
-		memcpy(copy + sizeof(struct guid) + record->payload_size, record->extended,
+		memcpy(copy + sizeof(struct etw_guid) + record->payload_size, record->extended,
 		       record->extended_size);
 	}
 	held->bytes += size;
 }
 
-static bool hold_recording(struct held *held, const char *path, struct error *err)
+static bool hold_recording(struct held *held, const char *path, struct etw_error *err)
 {
-	const struct event_sink sink = { .context = held,
-					 .on_first_pass = look,
-					 .on_first_pass_end = finish,
-					 .on_event = hold };
-	struct source *source = source_open_file(path, NULL, err);
+	const struct etw_event_sink sink = { .context = held,
+					     .on_first_pass = look,
+					     .on_first_pass_end = finish,
+					     .on_event = hold };
+	struct etw_source *source = etw_source_open_file(path, NULL, err);
 	bool done;
 
-	held->schemas = source ? trace_schemas_new(err) : NULL;
-	done = held->schemas && source_run(source, &sink, err);
-	source_close(source);
+	held->schemas = source ? etw_trace_schemas_new(err) : NULL;
+	done = held->schemas && etw_source_run(source, &sink, err);
+	etw_source_close(source);
 	if (done && held->failed) {
-		return error_set(err, ERROR_LIMIT, "%s: too large to be held", path);
+		return error_set(err, ETW_ERROR_LIMIT, "%s: too large to be held", path);
 	}
 	return done;
 }
@@ -97,32 +96,33 @@ static void let_go(struct held *held)
 		free((void *)(uintptr_t)held->records[i].provider);
 	}
 	free(held->records);
-	trace_schemas_free(held->schemas);
+	etw_trace_schemas_free(held->schemas);
 }
 
 /* What the compiler must not leave out. */
 static volatile uint64_t used;
 
 /* The fields of one record; returns how many had a value. Arrays of structures count as one. */
-static uint64_t decode_fields(const struct schema *schema, const struct event_record *record,
-			      struct field_slice *slices, struct text *text)
+static uint64_t decode_fields(const struct etw_schema *schema, const struct etw_record *record,
+			      struct etw_field_slice *slices, struct etw_text *text)
 {
 	uint64_t sum = 0, fields = 0;
 	unsigned whole = 0;
 
 	if (schema->field_count > 0) {
-		whole = fields_walk(schema, schema->field_count - 1U, record, slices, NULL);
+		whole = etw_fields_walk(schema, schema->field_count - 1U, record, slices, NULL);
 	}
-	for (unsigned i = 0; i < whole;
-	     i += field_is_struct_array(&schema->fields[i]) ? 1U + schema->fields[i].span : 1U) {
-		const struct field *field = &schema->fields[i];
+	for (unsigned i = 0; i < whole; i += etw_field_is_struct_array(&schema->fields[i]) ?
+						     1U + schema->fields[i].span :
+						     1U) {
+		const struct etw_field *field = &schema->fields[i];
 
 		fields++;
-		if (field_is_integer(field)) {
-			sum += field_u64(field, &slices[i]);
-		} else if (field->type != FIELD_STRUCT) {
+		if (etw_field_is_integer(field)) {
+			sum += etw_field_u64(field, &slices[i]);
+		} else if (field->type != ETW_FIELD_STRUCT) {
 			text_clear(text);
-			field_text(field, &slices[i], text);
+			etw_field_text(field, &slices[i], text);
 			sum += text->size;
 		}
 	}
@@ -131,19 +131,19 @@ static uint64_t decode_fields(const struct schema *schema, const struct event_re
 }
 
 /* One pass; the time of it, and the fields. */
-static bool decode(const struct held *held, uint64_t *ns, uint64_t *fields, struct error *err)
+static bool decode(const struct held *held, uint64_t *ns, uint64_t *fields, struct etw_error *err)
 {
-	static struct field_slice slices[SCHEMA_FIELDS_MOST];
-	const struct schema_origins origins = { .trace = held->schemas };
-	struct event_table *event_table = event_table_new(32768, &origins, err);
-	struct text text = { 0 };
+	static struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST];
+	const struct etw_schema_origins origins = { .trace = held->schemas };
+	struct etw_event_table *event_table = etw_event_table_new(32768, &origins, err);
+	struct etw_text text = { 0 };
 	uint64_t start = os_monotonic_ns();
 
 	*fields = 0;
 	for (size_t i = 0; event_table && i < held->count; i++) {
 		bool added;
-		const struct event_class *class =
-			event_table_find(event_table, &held->records[i], &added);
+		const struct etw_event_class *class =
+			etw_event_table_find(event_table, &held->records[i], &added);
 
 		if (class && class->schema) {
 			*fields += decode_fields(class->schema, &held->records[i], slices, &text);
@@ -151,7 +151,7 @@ static bool decode(const struct held *held, uint64_t *ns, uint64_t *fields, stru
 	}
 	*ns = os_monotonic_ns() - start;
 	text_free(&text);
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 	return event_table != NULL;
 }
 
@@ -160,7 +160,7 @@ int bench_decode(int argc, char **argv)
 	unsigned long runs = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 	double records[RUNS_MOST], per_field[RUNS_MOST];
 	struct held held = { .count = 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool done;
 
 	if (runs == 0 || runs > RUNS_MOST) {

@@ -18,7 +18,7 @@ struct passes {
 	uint64_t first_pass_end_ns;
 };
 
-static void on_first_pass(void *context, const struct event_record *record)
+static void on_first_pass(void *context, const struct etw_record *record)
 {
 	struct passes *passes = context;
 
@@ -33,7 +33,7 @@ static void on_first_pass_end(void *context)
 	passes->first_pass_end_ns = os_monotonic_ns();
 }
 
-static void on_event(void *context, const struct event_record *record)
+static void on_event(void *context, const struct etw_record *record)
 {
 	struct passes *passes = context;
 
@@ -59,25 +59,25 @@ int bench_etl(int argc, char **argv)
 	unsigned long runs = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 	double first[RUNS_MOST], second[RUNS_MOST], both[RUNS_MOST];
 	char name[100];
-	struct source *source;
-	struct error err;
+	struct etw_source *source;
+	struct etw_error err;
 
 	if (runs == 0 || runs > RUNS_MOST) {
 		fprintf(stderr, "etw_bench: wants etl FILE RUNS, RUNS at most %d\n", RUNS_MOST);
 		return 2;
 	}
-	source = source_open_file(argv[0], NULL, &err);
+	source = etw_source_open_file(argv[0], NULL, &err);
 	if (!source) {
 		fprintf(stderr, "etw_bench: %s\n", err.text);
 		return 1;
 	}
-	snprintf(name, sizeof name, "%s", source_facts(source)->name);
+	snprintf(name, sizeof name, "%s", etw_source_facts(source)->name);
 	if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".etl") == 0) {
 		name[strlen(name) - 4] = '\0';
 	}
 	for (size_t run = 0; run < runs; run++) {
 		struct passes passes = { 0 };
-		struct event_sink sink = {
+		struct etw_event_sink sink = {
 			.context = &passes,
 			.on_first_pass = on_first_pass,
 			.on_first_pass_end = on_first_pass_end,
@@ -86,9 +86,9 @@ int bench_etl(int argc, char **argv)
 		uint64_t start = os_monotonic_ns();
 		uint64_t end;
 
-		if (!source_run(source, &sink, &err)) {
+		if (!etw_source_run(source, &sink, &err)) {
 			fprintf(stderr, "etw_bench: %s\n", err.text);
-			source_close(source);
+			etw_source_close(source);
 			return 1;
 		}
 		end = os_monotonic_ns();
@@ -99,6 +99,6 @@ int bench_etl(int argc, char **argv)
 	print(name, "look_ahead", first, runs);
 	print(name, "deliver", second, runs);
 	print(name, "both", both, runs);
-	source_close(source);
+	etw_source_close(source);
 	return 0;
 }

@@ -26,13 +26,13 @@ static const struct files_case {
 
 /* The payloads of both sources are the same, except that the provider has the thread of a create
  * behind the file object, as FileIo version 3 has it, and flags at the end of a transfer. */
-static void add_event(struct etl_writer *writer, struct payload *payload, uint64_t number,
+static void add_event(struct etw_writer *writer, struct etw_payload *payload, uint64_t number,
 		      bool provider)
 {
 	bool create = number % CREATE_EVERY == 0, write = number % 2 == 1;
 	uint64_t file = bench_mix(number / CREATE_EVERY) % 5000;
-	struct etl_out_record record = {
-		.type = provider ? RECORD_EVENT : RECORD_PERFINFO,
+	struct etw_out_record record = {
+		.type = provider ? ETW_RECORD_EVENT : ETW_RECORD_PERFINFO,
 		.pointer_size = 8,
 		.raw_time = etl_writer_raw_time(writer, 1000 * number),
 		.process_id = (uint32_t)(100 + number % 8 * 4),
@@ -40,49 +40,49 @@ static void add_event(struct etl_writer *writer, struct payload *payload, uint64
 		.group = FILE_IO_GROUP,
 		.version = provider ? 1 : 3,
 		.level = 4,
-		.provider = &known_providers[PROVIDER_KERNEL_FILE].guid,
+		.provider = &known_providers[ETW_PROVIDER_KERNEL_FILE].guid,
 	};
 	char path[64];
 
-	payload_clear(payload);
+	etw_payload_clear(payload);
 	if (create) {
 		snprintf(path, sizeof path, "\\Device\\HarddiskVolume3\\data\\%u.dat",
 			 (unsigned)file);
-		payload_pointer(payload, 0x1000);
-		payload_pointer(payload, 0x100000 + 64 * file);
-		payload_u32(payload, 200);
-		payload_zeros(payload, 12);
-		payload_wstring(payload, path);
-		record.id = FILE_EVENT_CREATE;
+		etw_payload_pointer(payload, 0x1000);
+		etw_payload_pointer(payload, 0x100000 + 64 * file);
+		etw_payload_u32(payload, 200);
+		etw_payload_zeros(payload, 12);
+		etw_payload_wstring(payload, path);
+		record.id = ETW_FILE_EVENT_CREATE;
 		record.opcode = provider ? 0 : 64;
 	} else {
-		payload_u64(payload, 4096 * number);
-		payload_pointer(payload, 0x1000);
-		payload_pointer(payload, 0x100000 + 64 * file);
-		payload_pointer(payload, 0x900000 + 64 * file);
-		payload_u32(payload, 200);
-		payload_u32(payload, 4096);
-		payload_u32(payload, number % 8 == 7 ? 0x43 : 0x60a00);
-		payload_zeros(payload, provider ? 4 : 0);
-		record.id = write ? FILE_EVENT_WRITE : FILE_EVENT_READ;
+		etw_payload_u64(payload, 4096 * number);
+		etw_payload_pointer(payload, 0x1000);
+		etw_payload_pointer(payload, 0x100000 + 64 * file);
+		etw_payload_pointer(payload, 0x900000 + 64 * file);
+		etw_payload_u32(payload, 200);
+		etw_payload_u32(payload, 4096);
+		etw_payload_u32(payload, number % 8 == 7 ? 0x43 : 0x60a00);
+		etw_payload_zeros(payload, provider ? 4 : 0);
+		record.id = write ? ETW_FILE_EVENT_WRITE : ETW_FILE_EVENT_READ;
 		record.opcode = provider ? 0 : write ? 68 : 67;
 	}
 	etl_writer_add_payload(writer, &record, payload);
 }
 
-static bool build(const char *path, const struct files_case *what, struct error *err)
+static bool build(const char *path, const struct files_case *what, struct etw_error *err)
 {
-	const struct etl_writer_options options = { .pointer_size = 8,
-						    .clock = CLOCK_QPC,
+	const struct etw_writer_options options = { .pointer_size = 8,
+						    .clock = ETW_CLOCK_QPC,
 						    .buffer_size = 65536 };
-	struct etl_writer *writer = etl_writer_open(path, &options, err);
-	struct payload payload;
+	struct etw_writer *writer = etw_writer_open(path, &options, err);
+	struct etw_payload payload;
 	bool done;
 
 	if (!writer) {
 		return false;
 	}
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	for (uint64_t i = 0; i < EVENTS; i++) {
 		if (what->kernel) {
 			add_event(writer, &payload, i, false);
@@ -91,13 +91,14 @@ static bool build(const char *path, const struct files_case *what, struct error 
 			add_event(writer, &payload, i, true);
 		}
 	}
-	payload_done(&payload);
-	done = etl_writer_finish(writer, err);
-	etl_writer_close(writer);
+	etw_payload_done(&payload);
+	done = etw_writer_finish(writer, err);
+	etw_writer_close(writer);
 	return done;
 }
 
-static bool measure(const char *path, const struct files_case *what, size_t runs, struct error *err)
+static bool measure(const char *path, const struct files_case *what, size_t runs,
+		    struct etw_error *err)
 {
 	char name[] = "file";
 	const struct config_switch collector = { .collector = name, .on = true };
@@ -121,7 +122,7 @@ static bool measure(const char *path, const struct files_case *what, size_t runs
 int bench_files(int argc, char **argv)
 {
 	unsigned long runs = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool good = true;
 
 	if (runs == 0 || runs > RUNS_MOST) {

@@ -123,30 +123,30 @@ static int64_t length_of(const struct fake_etw_kept *kept)
 }
 
 /* The recording as the session gets it; the tables are full then. */
-static bool keep_records(const char *path, struct measurement *measurement, struct error *err)
+static bool keep_records(const char *path, struct measurement *measurement, struct etw_error *err)
 {
 	const struct fake_etw_play_options options = { .only = SESSION };
 	struct fake_etw_played played;
 
 	if (!fake_etw_wait_consumer(SESSION, WAIT_MS) ||
 	    !fake_etw_keep(SESSION, &measurement->kept)) {
-		return error_set(err, ERROR_LIMIT, "the session is not consumed");
+		return error_set(err, ETW_ERROR_LIMIT, "the session is not consumed");
 	}
 	if (!fake_etw_play(path, &options, &played, err)) {
 		return false;
 	}
 	if (!fake_etw_drain(SESSION, WAIT_MS) || !fake_etw_keep(SESSION, NULL) ||
 	    measurement->kept.count == 0) {
-		return error_set(err, ERROR_LIMIT, "%s: no event is delivered", path);
+		return error_set(err, ETW_ERROR_LIMIT, "%s: no event is delivered", path);
 	}
 	measurement->length = length_of(&measurement->kept);
 	return true;
 }
 
-static bool run_on_consumer(struct measurement *measurement, struct error *err)
+static bool run_on_consumer(struct measurement *measurement, struct etw_error *err)
 {
 	return fake_etw_run_on_consumer(SESSION, run_rounds, measurement) ||
-	       error_set(err, ERROR_LIMIT, "the session ended");
+	       error_set(err, ETW_ERROR_LIMIT, "the session ended");
 }
 
 static uint64_t counted_by_rules(struct registry *registry)
@@ -173,12 +173,12 @@ static void print_row(const struct row *row, struct measurement *measurement, ui
 }
 
 bool bench_live_row(const char *path, const struct row *row, unsigned rounds,
-		    struct registry *registry, struct error *err);
+		    struct registry *registry, struct etw_error *err);
 
 /* With the session's consumer running. When it returns, callgrind writes down what it has counted.
  */
 NOINLINE bool bench_live_row(const char *path, const struct row *row, unsigned rounds,
-			     struct registry *registry, struct error *err)
+			     struct registry *registry, struct etw_error *err)
 {
 	struct measurement measurement = { .rounds = 1 };
 	uint64_t before;
@@ -196,7 +196,7 @@ NOINLINE bool bench_live_row(const char *path, const struct row *row, unsigned r
 	return good;
 }
 
-static bool measure(const char *path, const struct row *row, unsigned rounds, struct error *err)
+static bool measure(const char *path, const struct row *row, unsigned rounds, struct etw_error *err)
 {
 	/* No event of the fake's own comes between those that are played. */
 	static const struct fake_etw_options machine = { .manual_flush = true,
@@ -245,7 +245,7 @@ static bool is_asked_for(const char *name, int argc, char **argv)
 }
 
 static bool measure_if_asked_for(const struct row *row, int argc, char **argv, unsigned rounds,
-				 struct error *err)
+				 struct etw_error *err)
 {
 	return !is_asked_for(row->name, argc, argv) || measure(argv[0], row, rounds, err);
 }
@@ -258,7 +258,7 @@ int bench_live(int argc, char **argv)
 		{ .name = "all", .defaults = true, .every_collector = true },
 	};
 	unsigned long rounds = argc >= 2 ? strtoul(argv[1], NULL, 10) : 0;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool good = true;
 
 	if (rounds == 0 || rounds > ROUNDS_MOST) {

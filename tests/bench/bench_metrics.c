@@ -25,7 +25,7 @@ static struct stand make_stand(void)
 	struct registry_limits limits = { .series_per_family = 16000000,
 					  .series = 100000000,
 					  .strings_bytes = (size_t)1 << 30 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct stand stand = { .registry = registry_new(&limits, &err) };
 
 	if (stand.registry) {
@@ -40,7 +40,7 @@ static struct stand make_stand(void)
 
 static struct family *add_family(struct stand *stand, const struct family_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct family *family = registry_family(stand->registry, options, &err);
 
 	if (!family) {
@@ -490,7 +490,7 @@ int bench_mem(int argc, char **argv)
 int bench_serve(int argc, char **argv)
 {
 	struct http_options options = { .listen_address_count = 1, .telemetry_path = "/metrics" };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct http_server *server;
 	struct stand stand;
 	uint64_t count = argc > 0 ? strtoull(argv[0], NULL, 10) : 0;

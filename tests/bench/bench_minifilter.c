@@ -37,7 +37,7 @@ static void add_what_exists(struct kernel_events *k)
 	}
 }
 
-static void add_call(struct kernel_events *k, struct etl_writer *writer, uint64_t number)
+static void add_call(struct kernel_events *k, struct etw_writer *writer, uint64_t number)
 {
 	static const uint32_t majors[] = { 0, 0, 3, 3, 3, 4, 5, 18 };
 	uint64_t random = bench_mix(number);
@@ -56,12 +56,12 @@ static void add_call(struct kernel_events *k, struct etl_writer *writer, uint64_
 			  &call);
 }
 
-static bool build(const char *path, struct error *err)
+static bool build(const char *path, struct etw_error *err)
 {
-	const struct etl_writer_options options = { .pointer_size = 8,
-						    .clock = CLOCK_QPC,
+	const struct etw_writer_options options = { .pointer_size = 8,
+						    .clock = ETW_CLOCK_QPC,
 						    .buffer_size = 65536 };
-	struct etl_writer *writer = etl_writer_open(path, &options, err);
+	struct etw_writer *writer = etw_writer_open(path, &options, err);
 	struct kernel_events k;
 	bool done;
 
@@ -74,8 +74,8 @@ static bool build(const char *path, struct error *err)
 		add_call(&k, writer, i);
 	}
 	kernel_events_done(&k);
-	done = etl_writer_finish(writer, err);
-	etl_writer_close(writer);
+	done = etw_writer_finish(writer, err);
+	etw_writer_close(writer);
 	return done;
 }
 
@@ -89,7 +89,7 @@ static uint64_t processor_ns(void)
 
 /* Replays with and without the collector in turn; prints the difference for an event in time of the
  * processor, which other programs disturb less. */
-static bool measure(const char *path, size_t runs, struct error *err)
+static bool measure(const char *path, size_t runs, struct etw_error *err)
 {
 	char name[] = "minifilter";
 	double costs[RUNS_MOST];
@@ -116,7 +116,7 @@ static bool measure(const char *path, size_t runs, struct error *err)
 int bench_minifilter(int argc, char **argv)
 {
 	unsigned long runs = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	FILE *there;
 	bool done;
 

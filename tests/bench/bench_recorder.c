@@ -23,11 +23,11 @@ static double add_ns(struct ring *ring)
 {
 	static const uint8_t payload[PAYLOAD];
 	static const struct ring_fact no_fact;
-	struct event_record record = { .payload = payload,
-				       .payload_size = sizeof payload,
-				       .type = RECORD_PERFINFO,
-				       .pointer_size = 8,
-				       .classic = true };
+	struct etw_record record = { .payload = payload,
+				     .payload_size = sizeof payload,
+				     .type = ETW_RECORD_PERFINFO,
+				     .pointer_size = 8,
+				     .classic = true };
 	uint64_t start = os_thread_cpu_ns();
 
 	for (unsigned i = 0; i < ADDED; i++) {
@@ -37,7 +37,8 @@ static double add_ns(struct ring *ring)
 	return (double)(os_thread_cpu_ns() - start) / ADDED;
 }
 
-static bool replay(const char *path, bool records, uint64_t *ns, uint64_t *count, struct error *err)
+static bool replay(const char *path, bool records, uint64_t *ns, uint64_t *count,
+		   struct etw_error *err)
 {
 	const struct setup_options options = { .switch_count = 0 };
 	struct setup setup;
@@ -74,7 +75,7 @@ int bench_recorder(int argc, char **argv)
 {
 	unsigned long runs = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 	double adds[RUNS_MOST], without[RUNS_MOST], with[RUNS_MOST], costs[RUNS_MOST];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct ring *ring;
 
 	if (runs == 0 || runs > RUNS_MOST) {
@@ -83,9 +84,9 @@ int bench_recorder(int argc, char **argv)
 	}
 	ring = ring_new(MEMORY, &err);
 	for (unsigned long run = 0; ring && run < runs; run++) {
-		const struct source_clock clock = { .type = CLOCK_QPC,
-						    .frequency = 10000000,
-						    .perf_frequency = 10000000 };
+		const struct etw_source_clock clock = { .type = ETW_CLOCK_QPC,
+							.frequency = 10000000,
+							.perf_frequency = 10000000 };
 		uint64_t plain_ns, recorder_ns, count;
 
 		ring_begin(ring, &clock);

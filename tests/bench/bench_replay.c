@@ -15,7 +15,7 @@
 enum { RUNS_MOST = 64 };
 
 bool bench_replay_once(const char *path, const char *config, const struct config_switch *only,
-		       uint64_t *records, uint64_t *ns, struct error *err)
+		       uint64_t *records, uint64_t *ns, struct etw_error *err)
 {
 	const struct setup_options options = { .switches = only,
 					       .switch_count = only != NULL,
@@ -45,7 +45,7 @@ int bench_replay(int argc, char **argv)
 	double rates[RUNS_MOST];
 	const char *slash;
 	char name[160];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (runs == 0 || runs > RUNS_MOST) {
 		fprintf(stderr, "etw_bench: wants FILE RUNS, RUNS at most %d\n", RUNS_MOST);

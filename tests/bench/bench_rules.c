@@ -22,24 +22,24 @@ static const char metadata[] = "\0\0\0Request\0Kind\0\1User\0\2Status\0\x08Size\
 			       "Code\0\x07Node\0\x06Items\0\x06Priority\0\4";
 static const char traits[] = "\0\0Contoso.Bench\0";
 
-static void add_payload(struct payload *payload, uint64_t number)
+static void add_payload(struct etw_payload *payload, uint64_t number)
 {
 	static const char *const types[] = { "read", "write", "list", "watch" };
 	static const char *const users[] = { "Alice", "Bob", "Carol", "Dave", "Eve" };
 	static const uint32_t statuses[] = { 200, 200, 200, 404, 500, 302 };
 	uint64_t random = bench_mix(number);
 
-	payload_clear(payload);
-	payload_wstring(payload, types[random % 4]);
-	payload_astring(payload, users[random / 4 % 5]);
-	payload_u32(payload, statuses[random / 20 % 6]);
-	payload_u32(payload, (uint32_t)(random >> 40 & 0xffff));
-	payload_u64(payload, random >> 44);
-	payload_u32(payload, (uint32_t)(random >> 20 & 7));
-	payload_u32(payload, (uint32_t)(random >> 24 & 1) - (uint32_t)(random >> 25 & 1));
-	payload_u16(payload, (uint16_t)(random >> 28 & 7));
-	payload_u16(payload, (uint16_t)(random >> 32 & 15));
-	payload_u8(payload, (uint8_t)(random >> 36 & 7));
+	etw_payload_clear(payload);
+	etw_payload_wstring(payload, types[random % 4]);
+	etw_payload_astring(payload, users[random / 4 % 5]);
+	etw_payload_u32(payload, statuses[random / 20 % 6]);
+	etw_payload_u32(payload, (uint32_t)(random >> 40 & 0xffff));
+	etw_payload_u64(payload, random >> 44);
+	etw_payload_u32(payload, (uint32_t)(random >> 20 & 7));
+	etw_payload_u32(payload, (uint32_t)(random >> 24 & 1) - (uint32_t)(random >> 25 & 1));
+	etw_payload_u16(payload, (uint16_t)(random >> 28 & 7));
+	etw_payload_u16(payload, (uint16_t)(random >> 32 & 15));
+	etw_payload_u8(payload, (uint8_t)(random >> 36 & 7));
 }
 
 bool bench_is_there(const char *path)
@@ -52,19 +52,19 @@ bool bench_is_there(const char *path)
 	return file != NULL;
 }
 
-static bool build(const char *path, struct error *err)
+static bool build(const char *path, struct etw_error *err)
 {
-	const struct etl_writer_options options = { .pointer_size = 8,
-						    .clock = CLOCK_QPC,
+	const struct etw_writer_options options = { .pointer_size = 8,
+						    .clock = ETW_CLOCK_QPC,
 						    .buffer_size = 65536 };
-	struct etl_writer *writer = etl_writer_open(path, &options, err);
-	static const struct guid provider = { { 0xbe, 0xbe } };
+	struct etw_writer *writer = etw_writer_open(path, &options, err);
+	static const struct etw_guid provider = { { 0xbe, 0xbe } };
 	char sized_metadata[sizeof metadata], sized_traits[sizeof traits];
-	const struct etl_out_item items[] = {
-		{ EXTENDED_PROVIDER_TRAITS, sizeof traits - 1, sized_traits },
-		{ EXTENDED_TRACELOGGING, sizeof metadata - 1, sized_metadata }
+	const struct etw_out_item items[] = {
+		{ ETW_EXTENDED_PROVIDER_TRAITS, sizeof traits - 1, sized_traits },
+		{ ETW_EXTENDED_TRACELOGGING, sizeof metadata - 1, sized_metadata }
 	};
-	struct payload payload;
+	struct etw_payload payload;
 	bool done;
 
 	if (!writer) {
@@ -74,10 +74,10 @@ static bool build(const char *path, struct error *err)
 	memcpy(sized_traits, traits, sizeof traits);
 	sized_metadata[0] = sizeof metadata - 1;
 	sized_traits[0] = sizeof traits - 1;
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	for (uint64_t i = 0; i < EVENTS; i++) {
-		const struct etl_out_record record = {
-			.type = RECORD_EVENT,
+		const struct etw_out_record record = {
+			.type = ETW_RECORD_EVENT,
 			.pointer_size = 8,
 			.raw_time = etl_writer_raw_time(writer, 1000 * i),
 			.process_id = (uint32_t)(100 + i % 8 * 4),
@@ -91,15 +91,15 @@ static bool build(const char *path, struct error *err)
 		add_payload(&payload, i);
 		etl_writer_add_payload(writer, &record, &payload);
 	}
-	payload_done(&payload);
-	done = etl_writer_finish(writer, err);
-	etl_writer_close(writer);
+	etw_payload_done(&payload);
+	done = etw_writer_finish(writer, err);
+	etw_writer_close(writer);
 	return done;
 }
 
 /* One line of measurements: replays with the collector, or with none. */
 static bool measure(const char *path, const char *config_path, bool on, size_t runs,
-		    struct error *err)
+		    struct etw_error *err)
 {
 	char name[] = "ten_fields";
 	const struct config_switch collector = { .collector = name, .on = on };
@@ -121,7 +121,7 @@ static bool measure(const char *path, const char *config_path, bool on, size_t r
 int bench_rules(int argc, char **argv)
 {
 	unsigned long runs = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (runs == 0 || runs > RUNS_MOST) {
 		fprintf(stderr, "etw_bench: wants rules CONFIG NEW_FILE RUNS, RUNS at most %d\n",

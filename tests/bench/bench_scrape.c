@@ -38,7 +38,7 @@ static uint64_t process_cpu_ns(void)
 static bool append(void *context, const char *bytes, size_t size)
 {
 	text_add(context, bytes, size);
-	return !((struct text *)context)->failed;
+	return !((struct etw_text *)context)->failed;
 }
 
 static bool count_bytes(void *context, const char *bytes, size_t size)
@@ -49,7 +49,7 @@ static bool count_bytes(void *context, const char *bytes, size_t size)
 }
 
 /* zlib's level 1, on the whole page in memory. Returns the size. */
-static size_t deflate_whole(const struct text *page)
+static size_t deflate_whole(const struct etw_text *page)
 {
 	uLongf size = compressBound((uLong)page->size);
 	Bytef *out = malloc(size);
@@ -62,7 +62,7 @@ static size_t deflate_whole(const struct text *page)
 	return size;
 }
 
-static size_t encode_whole(enum content_encoding encoding, const struct text *page)
+static size_t encode_whole(enum content_encoding encoding, const struct etw_text *page)
 {
 	enum { CHUNK = 64 * 1024 };
 	size_t size = 0;
@@ -85,7 +85,7 @@ int bench_encode(int argc, char **argv)
 	static const char *const names[] = { "encode.zlib_1_whole", "encode.gzip", "encode.zstd" };
 	uint64_t series = argc == 2 ? strtoull(argv[0], NULL, 10) : 0;
 	unsigned long runs = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	double rates[3][RUNS_MAX];
 	size_t sizes[3];
 	struct registry *registry;
@@ -226,7 +226,7 @@ int bench_scrape(int argc, char **argv)
 	uint64_t series = argc == 3 ? strtoull(argv[0], NULL, 10) : 0;
 	unsigned long runs = argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
 	unsigned long clients = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct registry *registry;
 	struct http_server *server;
 	long resident_kib;
@@ -291,7 +291,7 @@ static void render_on(void *context)
 /* The sum of all counters of a name on a page. */
 static uint64_t total_of(struct registry *registry, const char *family)
 {
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	uint64_t sum = 0;
 	size_t size = strlen(family);
 
@@ -307,7 +307,7 @@ static uint64_t total_of(struct registry *registry, const char *family)
 
 /* Replays a file with so many more series in the registry. Returns CPU time of the consumer. */
 static bool replay_beside(const char *path, uint64_t series, enum scrape_pace pace, double *ns,
-			  uint64_t *events, unsigned *pages, struct error *err)
+			  uint64_t *events, unsigned *pages, struct etw_error *err)
 {
 	struct config *config = setup_config(NULL, NULL, err);
 	struct setup setup;
@@ -354,7 +354,7 @@ int bench_beside_replay(int argc, char **argv)
 	uint64_t series = argc == 3 ? strtoull(argv[1], NULL, 10) : 0, events[PACES];
 	unsigned long runs = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
 	double times[PACES][RUNS_MAX];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	unsigned pages[PACES] = { 0 };
 	bool lost = false;
 	char name[64];

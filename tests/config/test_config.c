@@ -55,12 +55,12 @@ static void remove_file(const char *name)
 	remove(path);
 }
 
-static struct config *load(const char *text, struct error *err)
+static struct config *load(const char *text, struct etw_error *err)
 {
 	struct config *config;
 	char path[128];
 
-	*err = (struct error){ 0 };
+	*err = (struct etw_error){ 0 };
 	write_file("etw.yaml", text);
 	path_in(path, "etw.yaml");
 	config = config_load(path, NULL, err);
@@ -70,7 +70,7 @@ static struct config *load(const char *text, struct error *err)
 
 static struct config *load_good(const char *text)
 {
-	struct error err;
+	struct etw_error err;
 	struct config *config = load(text, &err);
 
 	if (!config) {
@@ -82,14 +82,14 @@ static struct config *load_good(const char *text)
 /* What is behind "folder/etw.yaml:" in the error. */
 static void assert_refused(const char *text, const char *sentence)
 {
-	struct error err;
+	struct etw_error err;
 	char start[128];
 
 	assert_null(load(text, &err));
 	snprintf(start, sizeof start, "%s/etw.yaml:", folder);
 	assert_memory_equal(err.text, start, strlen(start));
 	assert_string_equal(err.text + strlen(start), sentence);
-	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 }
 
 static void assert_equal(const struct config *a, const struct config *b)
@@ -112,7 +112,7 @@ static void assert_equal(const struct config *a, const struct config *b)
 
 static void the_defaults_are_those_of_the_page(void **state)
 {
-	struct error err;
+	struct etw_error err;
 	struct config *config = config_default(&err);
 
 	(void)state;
@@ -142,7 +142,7 @@ static void the_defaults_are_those_of_the_page(void **state)
 
 static void the_shipped_file_says_the_defaults(void **state)
 {
-	struct error err;
+	struct etw_error err;
 	struct config *shipped = config_load(SOURCE_DIR "/config/etw_exporter.yaml", NULL, &err);
 	struct config *built_in = config_default(&err);
 
@@ -286,7 +286,7 @@ static void collector_files_are_files_that_are_called_yaml(void **state)
 
 static void more_files_than_the_most_are_refused_where_they_stand(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	struct config *config;
 	size_t size;
 
@@ -582,7 +582,7 @@ static void conditions_on_payloads_that_make_no_sense_are_refused_at_their_place
 
 static void a_missing_file_is_named(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_null(config_load("/nowhere/etw.yaml", NULL, &err));
@@ -636,7 +636,7 @@ static void every_key_of_a_session_is_read(void **state)
 			  "    rundown: off\n");
 	const struct config_session *kernel = &config->sessions[0];
 	const struct config_session *user = &config->sessions[1];
-	const struct provider_spec *provider = user->providers;
+	const struct etw_provider_spec *provider = user->providers;
 
 	(void)state;
 	assert_int_equal(config->session_count, 2);
@@ -671,19 +671,19 @@ static void every_key_of_a_session_is_read(void **state)
 	assert_int_equal(provider->process_id_count, 2);
 	assert_int_equal(provider->process_ids[1], 8);
 	assert_string_equal(provider->executables, "a.exe;b.exe");
-	assert_int_equal(provider->properties, PROVIDER_SID | PROVIDER_STACK);
+	assert_int_equal(provider->properties, ETW_PROVIDER_SID | ETW_PROVIDER_STACK);
 	assert_int_equal(provider->payload_count, 2);
 	assert_int_equal(provider->payload[0].event, 7);
 	assert_false(provider->payload[0].any);
 	assert_int_equal(provider->payload[0].condition_count, 2);
 	assert_string_equal(provider->payload[0].conditions[0].field, "Size");
-	assert_int_equal(provider->payload[0].conditions[0].op, PAYLOAD_BETWEEN);
+	assert_int_equal(provider->payload[0].conditions[0].op, ETW_PAYLOAD_BETWEEN);
 	assert_string_equal(provider->payload[0].conditions[0].value, "-1,16");
-	assert_int_equal(provider->payload[0].conditions[1].op, PAYLOAD_NE);
+	assert_int_equal(provider->payload[0].conditions[1].op, ETW_PAYLOAD_NE);
 	assert_string_equal(provider->payload[0].conditions[1].value, "5");
 	assert_int_equal(provider->payload[1].event, 8);
 	assert_true(provider->payload[1].any);
-	assert_int_equal(provider->payload[1].conditions[0].op, PAYLOAD_IS_NOT);
+	assert_int_equal(provider->payload[1].conditions[0].op, ETW_PAYLOAD_IS_NOT);
 	assert_string_equal(provider->payload[1].conditions[0].value, "Idle");
 	assert_int_equal(provider->capture_at_start, 2);
 	assert_int_equal(provider->capture_at_stop, 4);
@@ -749,7 +749,7 @@ static void without_kernel_events_all_sessions_are_user_sessions(void **state)
 static void check_number(const char *begin, const char *entry, const char *end, unsigned count,
 			 const char *sentence)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	text_add_string(&text, begin);
 	for (unsigned i = 0; i < count; i++) {

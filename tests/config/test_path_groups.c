@@ -14,7 +14,7 @@
 #include "tests/support/rule_run.h"
 #include "tests/support/temporary.h"
 
-static struct config *load(const char *text, struct error *err)
+static struct config *load(const char *text, struct etw_error *err)
 {
 	char path[TEMPORARY_PATH_SIZE];
 	struct config *config;
@@ -28,7 +28,7 @@ static struct config *load(const char *text, struct error *err)
 
 static void groups_are_read_in_their_order(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct config *config =
 		load("path_groups:\n"
 		     "  - { name: logs, match: ['C:\\ProgramData\\**\\*.log', 'D:\\logs\\**'] }\n"
@@ -77,7 +77,7 @@ static void errors_name_file_line_and_column_of_path_groups(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		print_message("  %s", cases[i].text);
 		assert_null(load(cases[i].text, &err));
@@ -103,8 +103,8 @@ static void their_number_is_bounded(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct text text = { 0 };
-		struct error err = { 0 };
+		struct etw_text text = { 0 };
+		struct etw_error err = { 0 };
 		struct config *config;
 
 		text_add_string(&text, "path_groups:\n");
@@ -135,16 +135,16 @@ enum { WRITER = 8 };
 static void map_volume(struct rule_run *run, const char *nt_path, const char *dos_path)
 {
 	rule_run_event(run, "SysConfig/VolumeMapping");
-	payload_wstring(&run->payload, nt_path);
-	payload_wstring(&run->payload, dos_path);
+	etw_payload_wstring(&run->payload, nt_path);
+	etw_payload_wstring(&run->payload, dos_path);
 	rule_run_feed(run);
 }
 
 static void name_file(struct rule_run *run, uint64_t key, const char *path)
 {
 	rule_run_event(run, "FileIo/Name");
-	payload_u64(&run->payload, key);
-	payload_wstring(&run->payload, path);
+	etw_payload_u64(&run->payload, key);
+	etw_payload_wstring(&run->payload, path);
 	rule_run_feed(run);
 }
 
@@ -223,10 +223,10 @@ static void an_open_counts_for_the_path_it_names(void **state)
 				   "path_groups: [{ name: d, match: ['D:\\*'] }]\n");
 	map_volume(&run, "\\Device\\HarddiskVolume5", "D:");
 	rule_run_event(&run, "FileIo/Create");
-	payload_u64(&run.payload, 0x1111);
-	payload_u64(&run.payload, 0x2222); /* FileObject */
-	payload_zeros(&run.payload, 16);
-	payload_wstring(&run.payload, "\\Device\\HarddiskVolume5\\new.txt");
+	etw_payload_u64(&run.payload, 0x1111);
+	etw_payload_u64(&run.payload, 0x2222); /* FileObject */
+	etw_payload_zeros(&run.payload, 16);
+	etw_payload_wstring(&run.payload, "\\Device\\HarddiskVolume5\\new.txt");
 	assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
 	rule_run_expect(&run, "etw_file_group_operations_total{group=\"d\",process=\"System\","
 			      "provider=\"Windows Kernel\",operation=\"create\"} 1");
@@ -296,7 +296,7 @@ static void the_group_of_a_path_beyond_the_limit_is_unknown(void **state)
 static void the_work_of_a_second_is_bounded(void **state)
 {
 	enum { PATHS = 10, PATH_SIZE = 500, LITERAL = 240 };
-	struct text config = { 0 };
+	struct etw_text config = { 0 };
 	struct rule_run run;
 
 	(void)state;

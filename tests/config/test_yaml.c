@@ -13,15 +13,15 @@
 #include "config/yaml_rows.h"
 #include "tests/support/temporary.h"
 
-static struct yaml_tree *open_text(const char *text, struct error *err)
+static struct yaml_tree *open_text(const char *text, struct etw_error *err)
 {
-	*err = (struct error){ 0 };
+	*err = (struct etw_error){ 0 };
 	return yaml_open_text("f.yaml", text, strlen(text), NULL, err);
 }
 
 static struct yaml_tree *open_good(const char *text)
 {
-	struct error err;
+	struct etw_error err;
 	struct yaml_tree *tree = open_text(text, &err);
 
 	if (!tree) {
@@ -139,16 +139,16 @@ static void what_is_no_plain_yaml_is_refused_at_its_place(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err;
+		struct etw_error err;
 
 		assert_null(open_text(cases[i].text, &err));
 		assert_string_equal(err.text, cases[i].error);
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	}
 }
 
 struct shown {
-	struct text lines;
+	struct etw_text lines;
 	unsigned warnings;
 };
 
@@ -174,7 +174,7 @@ static void all_errors_of_the_subset_are_found_at_once(void **state)
 {
 	static const char text[] = "a: &x 1\nb: *x\na: !!str 2\nc: [1\n";
 	struct problems problems = { 0 };
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	assert_null(yaml_open_text("f.yaml", text, strlen(text), &problems, &err));
@@ -191,8 +191,8 @@ static void all_errors_of_the_subset_are_found_at_once(void **state)
 
 static void depth_nodes_and_size_are_bounded(void **state)
 {
-	struct text text = { 0 };
-	struct error err;
+	struct etw_text text = { 0 };
+	struct etw_error err;
 	struct yaml_tree *tree;
 
 	(void)state;
@@ -227,8 +227,8 @@ static void depth_nodes_and_size_are_bounded(void **state)
 
 static void many_keys_are_still_distinguished(void **state)
 {
-	struct text text = { 0 };
-	struct error err;
+	struct etw_text text = { 0 };
+	struct etw_error err;
 	struct yaml_tree *tree;
 
 	(void)state;
@@ -248,7 +248,7 @@ static void many_keys_are_still_distinguished(void **state)
 
 static void files_are_read_and_named_in_errors(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	char path[TEMPORARY_PATH_SIZE];
 	struct yaml_tree *tree;
 
@@ -349,7 +349,7 @@ static const struct yaml_shape shapes_shape = {
 };
 
 static bool read_shapes(const struct yaml_shape *shape, struct yaml_tree *tree,
-			struct shapes *shapes, struct error *err)
+			struct shapes *shapes, struct etw_error *err)
 {
 	struct yaml_reader in = { .tree = tree, .err = err };
 
@@ -364,7 +364,7 @@ static void values_are_stored_where_their_rows_say(void **state)
 					   "colour: green\nlist: [3, 4]\nnames: { a: x, b: y }\n"
 					   "within: { a: 2, b: 3 }\n");
 	struct shapes shapes;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	if (!read_shapes(&shapes_shape, tree, &shapes, &err)) {
@@ -452,7 +452,7 @@ static void values_that_have_not_the_shape_are_refused_with_a_reason(void **stat
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct yaml_tree *tree = open_good(cases[i].text);
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_false(read_shapes(&shapes_shape, tree, &shapes, &err));
 		assert_string_equal(err.text, cases[i].error);
@@ -466,13 +466,13 @@ static void all_errors_of_a_file_are_found_at_once(void **state)
 				   "within: { a: 0, b: 2000 }\ncolur: red\non: maybe\n";
 	struct problems problems = { 0 };
 	struct shapes shapes;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct yaml_tree *tree = yaml_open_text("f.yaml", text, strlen(text), &problems, &err);
 
 	(void)state;
 	assert_false(read_shapes(&shapes_shape, tree, &shapes, &err));
 	assert_string_equal(err.text, "f.yaml:1:7: byte: 256 is not from 0 to 255");
-	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	assert_problems(&problems, "f.yaml:1:7: byte: 256 is not from 0 to 255\n"
 				   "f.yaml:2:9: number: 'x' is not a number\n"
 				   "f.yaml:3:11: list: 'y' is not a number\n"
@@ -505,7 +505,7 @@ static void many_problems_are_counted_and_files_stand_in_their_order(void **stat
 {
 	struct problems problems = { 0 };
 	struct shown shown = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	char sentence[32];
 
 	(void)state;
@@ -594,7 +594,7 @@ static void an_unknown_key_meets_its_nearest(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct yaml_tree *tree = open_good(cases[i].text);
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_false(read_shapes(&shape, tree, &shapes, &err));
 		assert_string_equal(err.text, cases[i].error);
@@ -606,7 +606,7 @@ static void a_key_that_must_be_there_is_named(void **state)
 {
 	static const struct yaml_shape shape = { .type = SHAPE_MAP, YAML_ROWS(needy_rows) };
 	struct yaml_tree *tree = open_good("one: 1");
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct shapes shapes;
 
 	(void)state;

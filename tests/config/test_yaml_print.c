@@ -49,7 +49,7 @@ static const struct yaml_shape root_shape = { .type = SHAPE_MAP, YAML_ROWS(rows)
 
 static struct yaml_tree *open_tree(const char *text)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct yaml_tree *tree = yaml_open_text("f.yaml", text, strlen(text), NULL, &err);
 
 	if (!tree) {
@@ -61,7 +61,7 @@ static struct yaml_tree *open_tree(const char *text)
 static void prints(const char *yaml, const struct yaml_overrides *overrides, const char *expected)
 {
 	struct yaml_tree *tree = open_tree(yaml);
-	struct text out = { 0 }, again = { 0 };
+	struct etw_text out = { 0 }, again = { 0 };
 
 	yaml_print(&out, &root_shape, tree, overrides);
 	assert_false(out.failed);
@@ -194,7 +194,7 @@ static void any_text_reads_as_itself(void **state)
 		const struct yaml_override both[] = { { "list", &list }, { "names", &map } };
 		const struct yaml_overrides overrides = { .list = both, .count = 2 };
 		struct yaml_tree *empty = open_tree(""), *tree;
-		struct text out = { 0 };
+		struct etw_text out = { 0 };
 
 		key.size = item.size = strlen(texts[i]);
 		yaml_print(&out, &root_shape, empty, &overrides);
@@ -218,7 +218,7 @@ static void long_keys_read_as_themselves(void **state)
 	const struct yaml_override override = { "names", &map };
 	const struct yaml_overrides overrides = { .list = &override, .count = 1 };
 	struct yaml_tree *empty = open_tree(""), *tree;
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	(void)state;
 	memset(long_key, '\'', SIZE);
@@ -234,7 +234,7 @@ static void paths_become_absolute(void **state)
 {
 	char *here = os_path_absolute("x y.yaml");
 	struct yaml_tree *tree = open_tree("file: x y.yaml\n");
-	struct text out = { 0 }, expected = { 0 };
+	struct etw_text out = { 0 }, expected = { 0 };
 
 	(void)state;
 	assert_non_null(here);

@@ -44,7 +44,7 @@ enum { SESSIONS = 64, LINE = 4096, A_MOMENT_MS = 10, FLOOD_LEAST = 20000 };
 #define NS_PER_S UINT64_C(1000000000)
 
 /* Wine, where this runs, has no event tracing, but the fake is one. */
-bool etw_here(struct error *err)
+bool etw_here(struct etw_error *err)
 {
 	(void)err;
 	return true;
@@ -87,7 +87,7 @@ static void fail(struct work *work, const char *what)
 
 /* ---- writers ---- */
 
-static bool leave_out(void *context, const struct event_record *record)
+static bool leave_out(void *context, const struct etw_record *record)
 {
 	(void)record;
 	return over(context);
@@ -100,7 +100,7 @@ static void play(void *context)
 		.now = true, .lossy = !work->waiting, .skip = leave_out, .context = work
 	};
 	struct fake_etw_played played;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	do {
 		if (!fake_etw_play(work->recording, &options, &played, &err)) {
@@ -154,7 +154,7 @@ static void describe_machine(void)
 	static const struct blob_map_entry state_names[] = { { 1, "Up" }, { 2, "Down" } };
 	static const struct blob_property properties[] = { { "State", 0, 8, 0, 1, 4 } };
 	static const char *const maps[] = { "States" };
-	struct guid provider;
+	struct etw_guid provider;
 	const struct event_map_blob states = {
 		.provider = &provider, .name = "States", .entries = state_names, .entry_count = 2
 	};
@@ -167,21 +167,21 @@ static void describe_machine(void)
 					       .property_count = 1,
 					       .top_level_count = 1,
 					       .maps = maps };
-	struct payload payload;
+	struct etw_payload payload;
 
 	memcpy(&provider, &described, sizeof provider);
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_info(&payload, &event);
 	if (getenv("FAKE_LARGE_DESCRIPTION")) {
-		payload_zeros(&payload, 1 << 16);
+		etw_payload_zeros(&payload, 1 << 16);
 	}
 	fake_etw_tdh_event(&described, &described_event, false, payload.bytes, payload.size);
-	payload_clear(&payload);
+	etw_payload_clear(&payload);
 	payload_event_map(&payload, &states);
 	/* Behind the GUID, which only a recording has. */
 	fake_etw_tdh_map(&described, states.name, payload.bytes + sizeof provider,
 			 payload.size - sizeof provider);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	fake_etw_tdh_provider(&described, event.provider_name, true);
 	fake_etw_tdh_keyword(&described, "Changes", described_event.Keyword);
 	fake_etw_tdh_provider(&classic, "Contoso-Classic", false);
@@ -360,7 +360,7 @@ static bool keep_records(struct work *work, const char *session, struct fake_etw
 {
 	const struct fake_etw_play_options options = { .only = session };
 	struct fake_etw_played played;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (!fake_etw_keep(session, kept)) {
 		fail(work, "nobody consumes the session");
@@ -478,7 +478,7 @@ int main(int argc, char **argv)
 	/* The thread may outlive this function: a program that has failed does not wait for it. */
 	static bool good;
 	struct os_thread thread;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	int status;
 
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {

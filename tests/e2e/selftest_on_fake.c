@@ -3,7 +3,7 @@
 #include "lib/live/running.h"
 
 /* Wine, where this runs, has no event tracing, but the fake is one. */
-bool etw_here(struct error *err)
+bool etw_here(struct etw_error *err)
 {
 	(void)err;
 	return true;

@@ -131,7 +131,7 @@ static void add_name(const char *word, size_t size)
 	}
 }
 
-static void add_texts(const struct json_value *value)
+static void add_texts(const struct etw_json_value *value)
 {
 	if (value->type == JSON_TEXT) {
 		if (strspn(value->text, "0123456789abcdef-") != value->size) { /* no bytes, GUID */
@@ -139,7 +139,7 @@ static void add_texts(const struct json_value *value)
 		}
 		return;
 	}
-	for (const struct json_value *item = value->first; item; item = item->next) {
+	for (const struct etw_json_value *item = value->first; item; item = item->next) {
 		add_texts(item);
 	}
 }
@@ -151,7 +151,7 @@ static void add_names_beside(const char *path)
 	char *bytes, *line;
 	size_t size;
 	struct json_document document = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	snprintf(beside, sizeof beside, "%.*s.events.jsonl", (int)strlen(path) - 4, path);
 	if (!file_read_whole(beside, 64 << 20, &bytes, &size, &err)) {
@@ -160,9 +160,9 @@ static void add_names_beside(const char *path)
 	bytes[size] = '\0';
 	for (line = bytes; *line != '\0';) {
 		size_t length = strcspn(line, "\n");
-		const struct json_value *root = json_read(&document, line, length, &err);
-		const struct json_value *by = json_member(root, "decoded_by");
-		const struct json_value *fields = json_member(root, "fields");
+		const struct etw_json_value *root = json_read(&document, line, length, &err);
+		const struct etw_json_value *by = json_member(root, "decoded_by");
+		const struct etw_json_value *fields = json_member(root, "fields");
 
 		if (fields && by && strcmp(by->text, "metadata") != 0 &&
 		    strcmp(by->text, "manifestdata") != 0) {
@@ -174,14 +174,14 @@ static void add_names_beside(const char *path)
 	free(bytes);
 }
 
-static bool is_about_events(const struct event_record *record)
+static bool is_about_events(const struct etw_record *record)
 {
-	struct event_info info;
-	struct event_map map;
-	struct manifest_chunk chunk;
+	struct etw_event_info info;
+	struct etw_event_map map;
+	struct etw_manifest_chunk chunk;
 
-	return event_info_read(record, &info) || event_map_read(record, &map) ||
-	       manifest_chunk_read(record, &chunk);
+	return etw_event_info_read(record, &info) || etw_event_map_read(record, &map) ||
+	       etw_manifest_chunk_read(record, &chunk);
 }
 
 /* Words of the texts in the sample, all of which its events have as UTF-16 somewhere: printable
@@ -236,15 +236,15 @@ static void find_name(const char *word, size_t size)
 
 struct run {
 	struct anonymiser *anonymiser;
-	struct etl_writer *same, *changed; /* NULL: nothing is written; of one processor */
+	struct etw_writer *same, *changed; /* NULL: nothing is written; of one processor */
 	unsigned long records, whole;
 };
 
 /* The record and its payload are read again from the new bytes. */
-static struct event_record read_again(const struct seen_event *event, const uint8_t *bytes,
-				      size_t size)
+static struct etw_record read_again(const struct seen_event *event, const uint8_t *bytes,
+				    size_t size)
 {
-	struct event_record again = *event->record;
+	struct etw_record again = *event->record;
 	size_t header = event->size - event->record->payload_size;
 
 	again.payload = bytes + header;
@@ -252,8 +252,8 @@ static struct event_record read_again(const struct seen_event *event, const uint
 	return again;
 }
 
-static void assert_decodes_alike(const struct schema *schema, const struct event_record *before,
-				 const struct event_record *after)
+static void assert_decodes_alike(const struct etw_schema *schema, const struct etw_record *before,
+				 const struct etw_record *after)
 {
 	static struct event_fields old_fields, new_fields;
 
@@ -271,19 +271,19 @@ static void anonymise_one(void *context, const struct seen_event *event)
 	struct run *run = context;
 	const uint8_t *bytes = event->bytes;
 	size_t size = event->size;
-	struct error err = { 0 };
-	struct event_record again;
+	struct etw_error err = { 0 };
+	struct etw_record again;
 	enum anonymise_answer answer = anonymise_record(run->anonymiser, event->record,
 							event->schema, false, &bytes, &size, &err);
 
 	assert_true(answer == ANONYMISE_SAME || answer == ANONYMISE_REPLACED);
 	run->records++;
 	if (run->same && event->record->index > 0) { /* the writer has a header of its own */
-		etl_writer_add_raw(run->same, 0, event->record->raw_time, event->bytes,
+		etw_writer_add_raw(run->same, 0, event->record->raw_time, event->bytes,
 				   event->size);
 	}
 	if (run->changed && event->record->index > 0) {
-		etl_writer_add_raw(run->changed, 0, event->record->raw_time, bytes, size);
+		etw_writer_add_raw(run->changed, 0, event->record->raw_time, bytes, size);
 	}
 	again = read_again(event, bytes, size);
 	if (!is_about_events(event->record)) {
@@ -309,7 +309,7 @@ static void collect_names(const char *path)
 
 static struct anonymiser *anonymiser_of(const char *key)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct anonymiser *anonymiser = anonymiser_new(
 		&(struct anonymise_options){ .key = key, .key_size = strlen(key) }, &err);
 
@@ -321,7 +321,7 @@ static void no_name_is_left_in(const char *path)
 {
 	struct run run = { .anonymiser = anonymiser_of("a key") };
 	struct anonymise_counts counts;
-	struct text report = { 0 };
+	struct etw_text report = { 0 };
 
 	collect_names(path);
 	left = 0;
@@ -348,18 +348,18 @@ static void no_name_of_a_recording_is_left(void **state)
 
 /* ---- sums ---- */
 
-static struct etl_writer *writer_like(const char *path, const char *out)
+static struct etw_writer *writer_like(const char *path, const char *out)
 {
-	struct error err = { 0 };
-	struct etl_file *file = etl_file_open(path, 0, &err);
-	struct etl_writer *writer;
-	struct etl_writer_options options;
+	struct etw_error err = { 0 };
+	struct etw_file *file = etw_file_open(path, 0, &err);
+	struct etw_writer *writer;
+	struct etw_writer_options options;
 
 	assert_non_null(file);
-	options = (struct etl_writer_options){
+	options = (struct etw_writer_options){
 		.pointer_size = (uint8_t)file->header.pointer_size,
 		.buffer_size = 1 << 17,
-		.clock = (enum clock_type)file->header.clock_type,
+		.clock = (enum etw_clock_type)file->header.clock_type,
 		.perf_frequency = (uint64_t)file->header.perf_frequency,
 		.cpu_mhz = file->header.cpu_mhz,
 		.start_raw = file->header.raw_time,
@@ -369,18 +369,18 @@ static struct etl_writer *writer_like(const char *path, const char *out)
 		.bias_minutes = file->header.timezone_bias_minutes,
 		.os_build = file->header.os_build,
 	};
-	writer = etl_writer_open(out, &options, &err);
+	writer = etw_writer_open(out, &options, &err);
 	assert_non_null(writer);
-	etl_file_close(file);
+	etw_file_close(file);
 	return writer;
 }
 
-static struct text page_of_recording(const char *path)
+static struct etw_text page_of_recording(const char *path)
 {
 	const char *paths[] = { path };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct program program;
-	struct text page;
+	struct etw_text page;
 
 	program_set_up(&program, NULL, &(struct setup_options){ .every_collector = true });
 	program_run(&program, (struct runner_options){ .paths = paths, .path_count = 1 });
@@ -393,7 +393,7 @@ static struct text page_of_recording(const char *path)
 }
 
 /* The sum of all samples of a name; NAN when there are none. */
-static double sum_of(const struct text *page, const char *name, size_t size)
+static double sum_of(const struct etw_text *page, const char *name, size_t size)
 {
 	struct page_line line = { 0 };
 	double sum = 0;
@@ -433,9 +433,9 @@ static void sums_stay_of(const char *path)
 {
 	char same[TEMPORARY_PATH_SIZE], changed[TEMPORARY_PATH_SIZE];
 	struct run run = { .anonymiser = anonymiser_of("a key") };
-	struct text before, after;
+	struct etw_text before, after;
 	struct page_line line = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	unsigned families = 0, different = 0;
 
 	temporary_path(same, "same.etl");
@@ -443,7 +443,7 @@ static void sums_stay_of(const char *path)
 	run.same = writer_like(path, same);
 	run.changed = writer_like(path, changed);
 	for_each_event(path, anonymise_one, &run);
-	if (!etl_writer_finish(run.same, &err) || !etl_writer_finish(run.changed, &err)) {
+	if (!etw_writer_finish(run.same, &err) || !etw_writer_finish(run.changed, &err)) {
 		fail_msg("%s", err.text);
 	}
 	before = page_of_recording(same);
@@ -467,8 +467,8 @@ static void sums_stay_of(const char *path)
 	assert_int_equal(different, 0);
 	text_free(&before);
 	text_free(&after);
-	etl_writer_close(run.same);
-	etl_writer_close(run.changed);
+	etw_writer_close(run.same);
+	etw_writer_close(run.changed);
 	anonymiser_free(run.anonymiser);
 	remove(same);
 	remove(changed);

@@ -20,18 +20,18 @@
 
 static struct anonymiser *anonymiser;
 static struct one_record one;
-static struct payload payload;
+static struct etw_payload payload;
 
 static void start(bool keep_undescribed)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	anonymiser = anonymiser_new(
 		&(struct anonymise_options){
 			.key = "k", .key_size = 1, .keep_undescribed = keep_undescribed },
 		&err);
 	assert_non_null(anonymiser);
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 }
 
 static int tear_down(void **state)
@@ -39,19 +39,19 @@ static int tear_down(void **state)
 	(void)state;
 	anonymiser_free(anonymiser);
 	anonymiser = NULL;
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	return 0;
 }
 
 static bool older_layout; /* the schemas of records are those of earlier versions */
 
 /* The new bytes of a record with the payload above, and where their payload starts. */
-static const uint8_t *anonymised(struct etl_out_record out, const struct schema *schema,
+static const uint8_t *anonymised(struct etw_out_record out, const struct etw_schema *schema,
 				 enum anonymise_answer expected, size_t *payload_size)
 {
 	const uint8_t *bytes = one.bytes;
 	size_t size, header;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	out.payload = payload.bytes;
 	out.payload_size = payload.size;
@@ -62,7 +62,7 @@ static const uint8_t *anonymised(struct etl_out_record out, const struct schema 
 					  &bytes, &size, &err),
 			 expected);
 	*payload_size = size - header;
-	assert_int_equal(load_u16(bytes + (out.type <= RECORD_PERFINFO ? 4 : 0)), size);
+	assert_int_equal(etw_load_u16(bytes + (out.type <= ETW_RECORD_PERFINFO ? 4 : 0)), size);
 	return bytes + header;
 }
 
@@ -78,7 +78,7 @@ static bool contains(const uint8_t *bytes, size_t size, const char *text)
 	return false;
 }
 
-static const struct schema *of_one(void)
+static const struct etw_schema *of_one(void)
 {
 	return kernel_schema(one.walk.record.provider, one.walk.record.opcode,
 			     one.walk.record.version);
@@ -88,18 +88,18 @@ static const struct schema *of_one(void)
  * 15), of which a writer left some as they were. */
 static void bytes_behind_the_nul_of_a_text_are_cleared(void **state)
 {
-	struct etl_out_record out = {
-		.type = RECORD_SYSTEM, .group = 11, .opcode = 10, .version = 2
+	struct etw_out_record out = {
+		.type = ETW_RECORD_SYSTEM, .group = 11, .opcode = 10, .version = 2
 	};
 	const uint8_t *at;
 	size_t size;
 
 	(void)state;
 	start(false);
-	payload_zeros(&payload, 5 * 4);
-	payload_wstring(&payload, "system");
-	payload_bytes(&payload, "S\0e\0c\0r\0e\0t\0", 12);
-	payload_zeros(&payload, 2 * (256 - 13) + 2 * 134 + 8);
+	etw_payload_zeros(&payload, 5 * 4);
+	etw_payload_wstring(&payload, "system");
+	etw_payload_bytes(&payload, "S\0e\0c\0r\0e\0t\0", 12);
+	etw_payload_zeros(&payload, 2 * (256 - 13) + 2 * 134 + 8);
 	out.payload = payload.bytes;
 	out.payload_size = payload.size;
 	one_record_make(&one, &out);
@@ -112,19 +112,21 @@ static void bytes_behind_the_nul_of_a_text_are_cleared(void **state)
 	}
 }
 
-static const struct guid contoso = { { 0xc0, 1, 2, 3 } };
+static const struct etw_guid contoso = { { 0xc0, 1, 2, 3 } };
 
 static void the_account_in_an_extended_item_is_replaced(void **state)
 {
 	static const uint8_t sid[28] = { 1, 5, 0, 0, 0, 0, 0, 5, 21, 0, 0, 0,    1,
 					 2, 3, 4, 5, 6, 7, 8, 9, 1,  2, 3, 0xe9, 3 };
-	const struct etl_out_item item = { .type = EXTENDED_SID, .size = sizeof sid, .data = sid };
+	const struct etw_out_item item = { .type = ETW_EXTENDED_SID,
+					   .size = sizeof sid,
+					   .data = sid };
 	const uint8_t *at;
 	size_t size;
 
 	(void)state;
 	start(false);
-	at = anonymised((struct etl_out_record){ .type = RECORD_EVENT,
+	at = anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT,
 						 .provider = &contoso,
 						 .items = &item,
 						 .item_count = 1 },
@@ -155,9 +157,10 @@ static void an_item_of_an_account_keeps_nothing_but_the_form_of_a_sid(void **sta
 	(void)state;
 	start(false);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		const struct etl_out_item item = { EXTENDED_SID, cases[i].size, cases[i].bytes };
+		const struct etw_out_item item = { ETW_EXTENDED_SID, cases[i].size,
+						   cases[i].bytes };
 
-		at = anonymised((struct etl_out_record){ .type = RECORD_EVENT,
+		at = anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT,
 							 .provider = &contoso,
 							 .items = &item,
 							 .item_count = 1 },
@@ -175,14 +178,14 @@ static void the_container_in_an_extended_item_is_replaced(void **state)
 {
 	static const char id[] = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9";
 	enum { SIZE = sizeof id - 1, PADDED = 40 };
-	const struct etl_out_item item = { EXTENDED_CONTAINER_ID, SIZE, id };
+	const struct etw_out_item item = { ETW_EXTENDED_CONTAINER_ID, SIZE, id };
 	const uint8_t *at;
 	unsigned same = 0;
 	size_t size;
 
 	(void)state;
 	start(false);
-	at = anonymised((struct etl_out_record){ .type = RECORD_EVENT,
+	at = anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT,
 						 .provider = &contoso,
 						 .items = &item,
 						 .item_count = 1 },
@@ -198,33 +201,33 @@ static void the_container_in_an_extended_item_is_replaced(void **state)
 
 static void what_no_schema_explains_is_dropped_or_kept_as_asked(void **state)
 {
-	const struct etl_out_record out = { .type = RECORD_EVENT, .provider = &contoso };
-	const struct schema *unknown_version;
+	const struct etw_out_record out = { .type = ETW_RECORD_EVENT, .provider = &contoso };
+	const struct etw_schema *unknown_version;
 	struct anonymise_counts counts;
-	struct guid image;
+	struct etw_guid image;
 	size_t size;
 
 	(void)state;
 	start(false);
-	payload_astring(&payload, "secret");
+	etw_payload_astring(&payload, "secret");
 	anonymised(out, NULL, ANONYMISE_REPLACED, &size);
 	assert_int_equal(size, 0);
 	/* A newer version, in which a field was inserted before the name. */
-	assert_true(kernel_class_find("Image", 5, &image));
+	assert_true(etw_kernel_class_find("Image", 5, &image));
 	unknown_version = kernel_schema(&image, 10, 0);
-	payload_clear(&payload);
-	payload_zeros(&payload, 7);
-	payload_wstring(&payload, "secret");
+	etw_payload_clear(&payload);
+	etw_payload_zeros(&payload, 7);
+	etw_payload_wstring(&payload, "secret");
 	anonymised(
-		(struct etl_out_record){
-			.type = RECORD_FULL, .provider = &image, .opcode = 10, .version = 200 },
+		(struct etw_out_record){
+			.type = ETW_RECORD_FULL, .provider = &image, .opcode = 10, .version = 200 },
 		unknown_version, ANONYMISE_REPLACED, &size);
 	assert_int_equal(size, 0);
 	anonymiser_counts(anonymiser, &counts);
 	assert_int_equal(counts.dropped, 2);
 	tear_down(state);
 	start(true);
-	payload_astring(&payload, "secret");
+	etw_payload_astring(&payload, "secret");
 	anonymised(out, NULL, ANONYMISE_SAME, &size);
 	assert_int_equal(size, 7);
 	anonymiser_counts(anonymiser, &counts);
@@ -234,13 +237,15 @@ static void what_no_schema_explains_is_dropped_or_kept_as_asked(void **state)
 /* A field that a newer version has in front moves the text to where the layout has a number. */
 static void a_layout_of_an_earlier_version_must_explain_every_byte(void **state)
 {
-	struct field fields[] = { { .name = "Number", .type = FIELD_U64 },
-				  { .name = "Name", .type = FIELD_WSTRING } };
-	struct schema schema = {
-		.event = "Work", .fields = fields, .field_count = 2, .origin = SCHEMA_MANIFEST
+	struct etw_field fields[] = { { .name = "Number", .type = ETW_FIELD_U64 },
+				      { .name = "Name", .type = ETW_FIELD_WSTRING } };
+	struct etw_schema schema = {
+		.event = "Work", .fields = fields, .field_count = 2, .origin = ETW_SCHEMA_MANIFEST
 	};
-	const struct guid provider = { { 1 } };
-	const struct etl_out_record out = { .type = RECORD_EVENT, .provider = &provider, .id = 1 };
+	const struct etw_guid provider = { { 1 } };
+	const struct etw_out_record out = { .type = ETW_RECORD_EVENT,
+					    .provider = &provider,
+					    .id = 1 };
 	struct anonymise_counts counts;
 	const uint8_t *at;
 	size_t size;
@@ -250,14 +255,14 @@ static void a_layout_of_an_earlier_version_must_explain_every_byte(void **state)
 	schema.first_variable = fields_place(fields, 2);
 	start(false);
 	older_layout = true;
-	payload_u64(&payload, 7);
-	payload_wstring(&payload, "secret");
+	etw_payload_u64(&payload, 7);
+	etw_payload_wstring(&payload, "secret");
 	at = anonymised(out, &schema, ANONYMISE_REPLACED, &size);
-	kept = size > 8 && load_u64(at) == 7; /* a name may become longer or shorter */
-	payload_clear(&payload);
-	payload_wstring(&payload, "secret");
-	payload_u64(&payload, 7);
-	payload_u64(&payload, 7);
+	kept = size > 8 && etw_load_u64(at) == 7; /* a name may become longer or shorter */
+	etw_payload_clear(&payload);
+	etw_payload_wstring(&payload, "secret");
+	etw_payload_u64(&payload, 7);
+	etw_payload_u64(&payload, 7);
 	anonymised(out, &schema, ANONYMISE_REPLACED, &size);
 	older_layout = false;
 	assert_true(kept);
@@ -268,16 +273,16 @@ static void a_layout_of_an_earlier_version_must_explain_every_byte(void **state)
 
 static void add_chunk(uint16_t number, uint16_t total, const char *xml)
 {
-	payload_clear(&payload);
-	payload_bytes(&payload, "\x01\x01\x00\x5b", 4);
-	payload_u16(&payload, total);
-	payload_u16(&payload, number);
-	payload_bytes(&payload, xml, strlen(xml));
+	etw_payload_clear(&payload);
+	etw_payload_bytes(&payload, "\x01\x01\x00\x5b", 4);
+	etw_payload_u16(&payload, total);
+	etw_payload_u16(&payload, number);
+	etw_payload_bytes(&payload, xml, strlen(xml));
 }
 
 static void files_in_a_manifest_are_crossed_out_across_chunks(void **state)
 {
-	const struct etl_out_record out = { .type = RECORD_EVENT,
+	const struct etw_out_record out = { .type = ETW_RECORD_EVENT,
 					    .provider = &contoso,
 					    .process_id = 5,
 					    .id = 65534,
@@ -304,7 +309,7 @@ static void no_cut_of_a_manifest_and_no_other_manifest_hides_a_file(void **state
 	static const char xml[] = "<a FileName=\"C:\\ann.dll\" helpLink=\"http://ann/\" b=\"ann\">";
 	static const char wanted[] =
 		"<a FileName=\"x:\\xxx.xxx\" helpLink=\"xxxx://xxx/\" b=\"ann\">";
-	struct etl_out_record out = { .type = RECORD_EVENT,
+	struct etw_out_record out = { .type = ETW_RECORD_EVENT,
 				      .provider = &contoso,
 				      .process_id = 5,
 				      .id = 65534,
@@ -345,9 +350,11 @@ static const uint8_t random_guid[16] = { 1, 2, 3, 4, 5, 6, 7, 0x41, 0x80, 9, 1, 
 
 static void only_activities_with_an_adapter_in_them_are_replaced(void **state)
 {
-	struct etl_out_item item = { .type = EXTENDED_RELATED_ACTIVITY, .size = 16, .data = node };
-	struct etl_out_record out = {
-		.type = RECORD_EVENT, .provider = &contoso, .items = &item, .item_count = 1
+	struct etw_out_item item = { .type = ETW_EXTENDED_RELATED_ACTIVITY,
+				     .size = 16,
+				     .data = node };
+	struct etw_out_record out = {
+		.type = ETW_RECORD_EVENT, .provider = &contoso, .items = &item, .item_count = 1
 	};
 	const uint8_t *at;
 	size_t size;
@@ -363,13 +370,13 @@ static void only_activities_with_an_adapter_in_them_are_replaced(void **state)
 static void items_of_an_unknown_meaning_are_cleared(void **state)
 {
 	static const char secret[8] = "secrets";
-	const struct etl_out_item item = { .type = 40, .size = sizeof secret, .data = secret };
+	const struct etw_out_item item = { .type = 40, .size = sizeof secret, .data = secret };
 	const uint8_t *at;
 	size_t size;
 
 	(void)state;
 	start(false);
-	at = anonymised((struct etl_out_record){ .type = RECORD_EVENT,
+	at = anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT,
 						 .provider = &contoso,
 						 .items = &item,
 						 .item_count = 1 },
@@ -381,20 +388,20 @@ static void items_of_an_unknown_meaning_are_cleared(void **state)
 
 static void the_adapter_of_an_old_nic_event_is_replaced(void **state)
 {
-	const struct etl_out_record out = {
-		.type = RECORD_SYSTEM, .group = 11, .opcode = 13, .version = 1
+	const struct etw_out_record out = {
+		.type = ETW_RECORD_SYSTEM, .group = 11, .opcode = 13, .version = 1
 	};
 	static const uint8_t address[16] = { 'A', 0x1a, 0x2b, 0x3c, 0x4d, 0x5e };
 	const uint8_t *at;
-	struct guid config;
+	struct etw_guid config;
 	size_t size;
 
 	(void)state;
 	start(false);
-	assert_true(kernel_class_find("SystemConfig", 12, &config));
-	payload_zeros(&payload, 512 + 8);
-	payload_bytes(&payload, address, sizeof address);
-	payload_zeros(&payload, 12 * 4);
+	assert_true(etw_kernel_class_find("SystemConfig", 12, &config));
+	etw_payload_zeros(&payload, 512 + 8);
+	etw_payload_bytes(&payload, address, sizeof address);
+	etw_payload_zeros(&payload, 12 * 4);
 	at = anonymised(out, kernel_schema(&config, 13, 1), ANONYMISE_REPLACED, &size);
 	assert_int_equal(size, payload.size);
 	assert_memory_not_equal(at + 520, address, 2);
@@ -412,20 +419,20 @@ static void all_units_of_the_adapter_of_an_old_nic_event_are_replaced(void **sta
 		{ 0x02, 0x00, 0x4c, 0x4f, 0x4f, 0x50 },
 		{ 0x41, 0x00, 0x2d, 0x00, 0x42, 0x00 },
 	};
-	struct guid config;
+	struct etw_guid config;
 	const uint8_t *at;
 	size_t size;
 
 	(void)state;
 	start(false);
-	assert_true(kernel_class_find("SystemConfig", 12, &config));
+	assert_true(etw_kernel_class_find("SystemConfig", 12, &config));
 	for (uint8_t version = 0; version < 2; version++) {
 		for (size_t i = 0; i < 2; i++) {
-			payload_clear(&payload);
-			payload_zeros(&payload, 512 + 8);
-			payload_bytes(&payload, addresses[i], sizeof addresses[i]);
-			payload_zeros(&payload, 12 * 4);
-			at = anonymised((struct etl_out_record){ .type = RECORD_SYSTEM,
+			etw_payload_clear(&payload);
+			etw_payload_zeros(&payload, 512 + 8);
+			etw_payload_bytes(&payload, addresses[i], sizeof addresses[i]);
+			etw_payload_zeros(&payload, 12 * 4);
+			at = anonymised((struct etw_out_record){ .type = ETW_RECORD_SYSTEM,
 								 .group = 11,
 								 .opcode = 13,
 								 .version = version },
@@ -440,39 +447,40 @@ static void all_units_of_the_adapter_of_an_old_nic_event_are_replaced(void **sta
 }
 
 /* A payload of one field. */
-static const uint8_t *of_field(struct field field, const void *bytes, size_t bytes_size,
+static const uint8_t *of_field(struct etw_field field, const void *bytes, size_t bytes_size,
 			       enum anonymise_answer expected)
 {
-	static struct schema schema;
-	static struct field fields[1];
+	static struct etw_schema schema;
+	static struct etw_field fields[1];
 	size_t size;
 
 	fields[0] = field;
-	schema = (struct schema){
-		.event = "E", .fields = fields, .field_count = 1, .origin = SCHEMA_MANIFEST
+	schema = (struct etw_schema){
+		.event = "E", .fields = fields, .field_count = 1, .origin = ETW_SCHEMA_MANIFEST
 	};
 	schema.first_variable = fields_place(fields, 1);
-	payload_clear(&payload);
-	payload_bytes(&payload, bytes, bytes_size);
-	return anonymised((struct etl_out_record){ .type = RECORD_EVENT, .provider = &contoso },
+	etw_payload_clear(&payload);
+	etw_payload_bytes(&payload, bytes, bytes_size);
+	return anonymised((struct etw_out_record){ .type = ETW_RECORD_EVENT, .provider = &contoso },
 			  &schema, expected, &size);
 }
 
 static void guids_of_devices_change_and_those_of_classes_stay(void **state)
 {
-	struct guid image;
+	struct etw_guid image;
 	const uint8_t *at;
 
 	(void)state;
 	start(false);
-	assert_true(kernel_class_find("Image", 5, &image));
-	at = of_field((struct field){ .name = "Volume", .type = FIELD_GUID }, random_guid, 16,
-		      ANONYMISE_REPLACED);
+	assert_true(etw_kernel_class_find("Image", 5, &image));
+	at = of_field((struct etw_field){ .name = "Volume", .type = ETW_FIELD_GUID }, random_guid,
+		      16, ANONYMISE_REPLACED);
 	assert_memory_not_equal(at, random_guid, 8);
-	of_field((struct field){ .name = "Class", .type = FIELD_GUID }, &image, 16, ANONYMISE_SAME);
-	of_field((struct field){ .name = "ActivityId", .type = FIELD_GUID }, random_guid, 16,
+	of_field((struct etw_field){ .name = "Class", .type = ETW_FIELD_GUID }, &image, 16,
 		 ANONYMISE_SAME);
-	of_field((struct field){ .name = "ActivityId", .type = FIELD_GUID }, node, 16,
+	of_field((struct etw_field){ .name = "ActivityId", .type = ETW_FIELD_GUID }, random_guid,
+		 16, ANONYMISE_SAME);
+	of_field((struct etw_field){ .name = "ActivityId", .type = ETW_FIELD_GUID }, node, 16,
 		 ANONYMISE_REPLACED);
 }
 
@@ -482,40 +490,40 @@ static void lists_of_small_integers_are_cleared(void **state)
 
 	(void)state;
 	start(false);
-	assert_memory_equal(of_field((struct field){ .name = "Name",
-						     .type = FIELD_U8,
-						     .count_type = FIELD_COUNT_FIXED,
-						     .count = 6 },
+	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
+							 .type = ETW_FIELD_U8,
+							 .count_type = ETW_FIELD_COUNT_FIXED,
+							 .count = 6 },
 				     "secret", 6, ANONYMISE_REPLACED),
 			    zeros, 6);
-	assert_memory_equal(of_field((struct field){ .name = "Name",
-						     .type = FIELD_U16,
-						     .count_type = FIELD_COUNT_FIXED,
-						     .count = 3 },
+	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
+							 .type = ETW_FIELD_U16,
+							 .count_type = ETW_FIELD_COUNT_FIXED,
+							 .count = 3 },
 				     "s\0e\0c\0", 6, ANONYMISE_REPLACED),
 			    zeros, 6);
 	/* Also when the payload ends before the list does, within an element or not. */
-	assert_memory_equal(of_field((struct field){ .name = "Name",
-						     .type = FIELD_U8,
-						     .count_type = FIELD_COUNT_FIXED,
-						     .count = 10 },
+	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
+							 .type = ETW_FIELD_U8,
+							 .count_type = ETW_FIELD_COUNT_FIXED,
+							 .count = 10 },
 				     "secret", 6, ANONYMISE_REPLACED),
 			    zeros, 6);
-	assert_memory_equal(of_field((struct field){ .name = "Name",
-						     .type = FIELD_U16,
-						     .count_type = FIELD_COUNT_FIXED,
-						     .count = 9 },
+	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
+							 .type = ETW_FIELD_U16,
+							 .count_type = ETW_FIELD_COUNT_FIXED,
+							 .count = 9 },
 				     "s\0e\0c\0", 6, ANONYMISE_REPLACED),
 			    zeros, 6);
-	assert_memory_equal(of_field((struct field){ .name = "Name",
-						     .type = FIELD_U16,
-						     .count_type = FIELD_COUNT_PREFIX },
+	assert_memory_equal(of_field((struct etw_field){ .name = "Name",
+							 .type = ETW_FIELD_U16,
+							 .count_type = ETW_FIELD_COUNT_PREFIX },
 				     "\x09\0s\0e\0c", 7, ANONYMISE_REPLACED),
 			    "\x09\0\0\0\0\0\xff", 7);
-	of_field((struct field){ .name = "Values",
-				 .type = FIELD_U32,
-				 .count_type = FIELD_COUNT_FIXED,
-				 .count = 2 },
+	of_field((struct etw_field){ .name = "Values",
+				     .type = ETW_FIELD_U32,
+				     .count_type = ETW_FIELD_COUNT_FIXED,
+				     .count = 2 },
 		 "12345678", 8, ANONYMISE_SAME);
 }
 
@@ -525,23 +533,23 @@ static void addresses_in_integers_are_replaced_and_their_lengths_stay(void **sta
 
 	(void)state;
 	start(false);
-	of_field((struct field){ .name = "RemoteAddress", .type = FIELD_U32 }, address, 4,
+	of_field((struct etw_field){ .name = "RemoteAddress", .type = ETW_FIELD_U32 }, address, 4,
 		 ANONYMISE_REPLACED);
-	of_field((struct field){ .name = "RemoteAddressLength", .type = FIELD_U32 }, address, 4,
-		 ANONYMISE_SAME);
+	of_field((struct etw_field){ .name = "RemoteAddressLength", .type = ETW_FIELD_U32 },
+		 address, 4, ANONYMISE_SAME);
 }
 
 /* Half an address is no address, so nothing of it is left, and each half is counted. */
 static void an_address_that_is_cut_is_cleared(void **state)
 {
 	static const struct {
-		struct field field;
+		struct etw_field field;
 		uint32_t size;
 	} cases[] = {
-		{ { .name = "Peer", .type = FIELD_IP6 }, 15 },
-		{ { .name = "Peer", .type = FIELD_IP4 }, 3 },
-		{ { .name = "RemoteAddress", .type = FIELD_U32 }, 3 },
-		{ { .name = "PhysicalAddr", .type = FIELD_U64 }, 6 },
+		{ { .name = "Peer", .type = ETW_FIELD_IP6 }, 15 },
+		{ { .name = "Peer", .type = ETW_FIELD_IP4 }, 3 },
+		{ { .name = "RemoteAddress", .type = ETW_FIELD_U32 }, 3 },
+		{ { .name = "PhysicalAddr", .type = ETW_FIELD_U64 }, 6 },
 	};
 	static const uint8_t address[16] = { 203, 0, 113, 25, 4, 5, 6, 7, 8, 9 };
 	static const uint8_t zeros[16] = { 0 };
@@ -554,7 +562,8 @@ static void an_address_that_is_cut_is_cleared(void **state)
 					     ANONYMISE_REPLACED),
 				    zeros, cases[i].size);
 	}
-	of_field((struct field){ .name = "Size", .type = FIELD_U32 }, address, 3, ANONYMISE_SAME);
+	of_field((struct etw_field){ .name = "Size", .type = ETW_FIELD_U32 }, address, 3,
+		 ANONYMISE_SAME);
 	anonymiser_counts(anonymiser, &counts);
 	assert_int_equal(counts.values[ANONYMISED_ADDRESS], 3);
 	assert_int_equal(counts.values[ANONYMISED_BYTES], 1);
@@ -564,11 +573,11 @@ static void an_address_in_bytes_is_replaced(void **state)
 {
 	static const uint8_t address[16] = { 0x20, 0x01, 0x0d, 0xb8, 1, 2, 3, 4,
 					     5,    6,    7,    8,    9, 1, 2, 3 };
-	const struct field field = { .name = "Peer",
-				     .type = FIELD_BINARY,
-				     .form = FIELD_FORM_IP6,
-				     .length_type = FIELD_LENGTH_FIXED,
-				     .length = 16 };
+	const struct etw_field field = { .name = "Peer",
+					 .type = ETW_FIELD_BINARY,
+					 .form = ETW_FIELD_FORM_IP6,
+					 .length_type = ETW_FIELD_LENGTH_FIXED,
+					 .length = 16 };
 
 	(void)state;
 	start(false);
@@ -586,10 +595,10 @@ static void other_time_zones_are_cleared_as_a_whole(void **state)
 	start(false);
 	memcpy(zone + 4, "s\0e\0c\0", 6);
 	memcpy(zone + 172, "s\0e\0c\0", 6);
-	assert_memory_equal(of_field((struct field){ .name = "TimeZoneInformation",
-						     .type = FIELD_BINARY,
-						     .length_type = FIELD_LENGTH_FIXED,
-						     .length = sizeof zone },
+	assert_memory_equal(of_field((struct etw_field){ .name = "TimeZoneInformation",
+							 .type = ETW_FIELD_BINARY,
+							 .length_type = ETW_FIELD_LENGTH_FIXED,
+							 .length = sizeof zone },
 				     zone, sizeof zone, ANONYMISE_REPLACED),
 			    zeros, sizeof zone);
 }
@@ -598,8 +607,8 @@ static void other_time_zones_are_cleared_as_a_whole(void **state)
 static void a_text_that_is_cut_is_crossed_out(void **state)
 {
 	static const char wide[] = "s\0e\0c\0r\0e\0t";
-	const struct field counted = { .name = "Name", .type = FIELD_WCOUNTED };
-	const struct field narrow = { .name = "Name", .type = FIELD_ACOUNTED };
+	const struct etw_field counted = { .name = "Name", .type = ETW_FIELD_WCOUNTED };
+	const struct etw_field narrow = { .name = "Name", .type = ETW_FIELD_ACOUNTED };
 
 	(void)state;
 	start(false);
@@ -608,9 +617,10 @@ static void a_text_that_is_cut_is_crossed_out(void **state)
 			    "x\0x\0x\0x\0x\0x\0", 12);
 	assert_memory_equal(of_field(narrow, "\x40\0secret", 8, ANONYMISE_REPLACED) + 2, "xxxxxx",
 			    6);
-	assert_memory_not_equal(of_field((struct field){ .name = "Name", .type = FIELD_WSTRING },
-					 wide, sizeof wide, ANONYMISE_REPLACED),
-				wide, 6);
+	assert_memory_not_equal(
+		of_field((struct etw_field){ .name = "Name", .type = ETW_FIELD_WSTRING }, wide,
+			 sizeof wide, ANONYMISE_REPLACED),
+		wide, 6);
 }
 
 /* SOCKADDR_IN (ws2def.h) has 8 bytes behind the address, which a sender need not set. */
@@ -623,11 +633,11 @@ static void what_is_behind_an_address_of_a_socket_is_cleared(void **state)
 
 	(void)state;
 	start(false);
-	at = of_field((struct field){ .name = "Peer",
-				      .type = FIELD_BINARY,
-				      .form = FIELD_FORM_SOCKADDR,
-				      .length_type = FIELD_LENGTH_FIXED,
-				      .length = 16 },
+	at = of_field((struct etw_field){ .name = "Peer",
+					  .type = ETW_FIELD_BINARY,
+					  .form = ETW_FIELD_FORM_SOCKADDR,
+					  .length_type = ETW_FIELD_LENGTH_FIXED,
+					  .length = 16 },
 		      address, sizeof address, ANONYMISE_REPLACED);
 	assert_memory_equal(at, address, 4);
 	assert_memory_not_equal(at + 4, address + 4, 4);

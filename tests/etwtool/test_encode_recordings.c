@@ -28,10 +28,10 @@ struct figures {
 
 static struct figures figures;
 
-static const struct event_record *record_with(const struct event_record *record,
-					      const struct payload *payload)
+static const struct etw_record *record_with(const struct etw_record *record,
+					    const struct etw_payload *payload)
 {
-	static struct event_record changed;
+	static struct etw_record changed;
 
 	changed = *record;
 	changed.payload = payload->size > 0 ? payload->bytes : (const uint8_t *)"";
@@ -40,7 +40,7 @@ static const struct event_record *record_with(const struct event_record *record,
 }
 
 /* All fields of a payload, as a dump has them. */
-static void add_fields(struct text *out, struct event_fields *fields)
+static void add_fields(struct etw_text *out, struct event_fields *fields)
 {
 	struct json json;
 
@@ -57,8 +57,8 @@ static void add_fields(struct text *out, struct event_fields *fields)
 	json_object_end(&json);
 }
 
-static void dump_fields(struct text *out, const struct schema *schema,
-			const struct event_record *record)
+static void dump_fields(struct etw_text *out, const struct etw_schema *schema,
+			const struct etw_record *record)
 {
 	static struct event_fields fields;
 
@@ -71,14 +71,14 @@ static void dump_fields(struct text *out, const struct schema *schema,
 
 static void replace_by_itself(void *context, const struct seen_event *event)
 {
-	const struct event_record *record = event->record;
-	const struct schema *schema = event->schema;
-	static struct encode_change changes[SCHEMA_FIELDS_MOST];
+	const struct etw_record *record = event->record;
+	const struct etw_schema *schema = event->schema;
+	static struct etw_encode_change changes[ETW_SCHEMA_FIELDS_MOST];
 	static struct json_document document;
-	const struct json_value *root, *value;
-	struct text text = { 0 };
-	struct payload out;
-	struct error err = { 0 };
+	const struct etw_json_value *root, *value;
+	struct etw_text text = { 0 };
+	struct etw_payload out;
+	struct etw_error err = { 0 };
 	size_t count = 0;
 
 	(void)context;
@@ -95,20 +95,20 @@ static void replace_by_itself(void *context, const struct seen_event *event)
 	}
 	value = root->first;
 	for (unsigned i = 0; value && value->key[0] != '_' && i < schema->field_count;
-	     i = field_behind(schema, i), value = value->next) {
+	     i = etw_field_behind(schema, i), value = value->next) {
 		assert_string_equal(value->key, schema->fields[i].name);
-		changes[count++] = (struct encode_change){ .index = i, .value = value };
+		changes[count++] = (struct etw_encode_change){ .index = i, .value = value };
 	}
 	figures.fields += count;
-	payload_init(&out, record->pointer_size);
-	if (!encode_changed(schema, record, changes, count, NULL, NULL, &out, &err)) {
+	etw_payload_init(&out, record->pointer_size);
+	if (!etw_encode_changed(schema, record, changes, count, NULL, NULL, &out, &err)) {
 		fail_msg("%s: %s", schema->event, err.text);
 	}
 	assert_int_equal(out.size, record->payload_size);
 	if (out.size > 0) {
 		assert_memory_equal(out.bytes, record->payload, out.size);
 	}
-	payload_done(&out);
+	etw_payload_done(&out);
 	text_free(&text);
 	json_document_done(&document);
 }
@@ -131,8 +131,8 @@ static void every_field_replaced_by_its_own_value_gives_the_same_bytes(void **st
 /* ---- the payload made anew of what a dump shows ---- */
 
 /* Why the bytes may differ where all values are equal. */
-static const char *reason_of(const struct schema *schema, const struct event_record *record,
-			     const struct payload *out, const char *dumped)
+static const char *reason_of(const struct etw_schema *schema, const struct etw_record *record,
+			     const struct etw_payload *out, const char *dumped)
 {
 	static struct event_fields fields;
 	const char *reason = strstr(dumped, "\xef\xbf\xbd") ? "an unpaired surrogate" : NULL;
@@ -144,18 +144,18 @@ static const char *reason_of(const struct schema *schema, const struct event_rec
 		reason = "cut short";
 	}
 	for (unsigned i = 0; !reason && i < fields.end; i++) {
-		const struct field *field = &schema->fields[i];
-		const struct field_slice *slice = &fields.slices[i];
+		const struct etw_field *field = &schema->fields[i];
+		const struct etw_field_slice *slice = &fields.slices[i];
 
-		if (field->type == FIELD_KERNEL_SID) {
+		if (field->type == ETW_FIELD_KERNEL_SID) {
 			reason = "the words in front of a SID";
-		} else if (field->type == FIELD_WCHAR || field->type == FIELD_ACHAR ||
-			   field->length_type != FIELD_LENGTH_TYPE) {
+		} else if (field->type == ETW_FIELD_WCHAR || field->type == ETW_FIELD_ACHAR ||
+			   field->length_type != ETW_FIELD_LENGTH_TYPE) {
 			reason = "bytes behind the NUL in a text of fixed length";
-		} else if (field->type >= FIELD_BOOL8 && field->type <= FIELD_BOOL32 && slice->at &&
-			   slice->size > 0 && slice->at[0] > 1) {
+		} else if (field->type >= ETW_FIELD_BOOL8 && field->type <= ETW_FIELD_BOOL32 &&
+			   slice->at && slice->size > 0 && slice->at[0] > 1) {
 			reason = "a bool that is neither 0 nor 1";
-		} else if (field_is_text(field) && out->size != record->payload_size) {
+		} else if (etw_field_is_text(field) && out->size != record->payload_size) {
 			reason = "a text that is not UTF-8, or a count that includes a terminator";
 		}
 	}
@@ -165,13 +165,13 @@ static const char *reason_of(const struct schema *schema, const struct event_rec
 
 static void make_anew(void *context, const struct seen_event *event)
 {
-	const struct event_record *record = event->record;
-	const struct schema *schema = event->schema;
+	const struct etw_record *record = event->record;
+	const struct etw_schema *schema = event->schema;
 	static struct json_document document;
-	const struct json_value *root;
-	struct text text = { 0 }, again = { 0 };
-	struct payload out;
-	struct error err = { 0 };
+	const struct etw_json_value *root;
+	struct etw_text text = { 0 }, again = { 0 };
+	struct etw_payload out;
+	struct etw_error err = { 0 };
 
 	(void)context;
 	figures.records++;
@@ -181,8 +181,8 @@ static void make_anew(void *context, const struct seen_event *event)
 	dump_fields(&text, schema, record);
 	root = json_read(&document, text.data, text.size, &err);
 	assert_non_null(root);
-	payload_init(&out, record->pointer_size);
-	if (!encode_fields(schema, root, record->payload_size, &out, &err)) {
+	etw_payload_init(&out, record->pointer_size);
+	if (!etw_encode_fields(schema, root, record->payload_size, &out, &err)) {
 		fail_msg("%s: %s", schema->event, err.text);
 	}
 	dump_fields(&again, schema, record_with(record, &out));
@@ -203,7 +203,7 @@ static void make_anew(void *context, const struct seen_event *event)
 		}
 		assert_non_null(reason);
 	}
-	payload_done(&out);
+	etw_payload_done(&out);
 	text_free(&text);
 	text_free(&again);
 	json_document_done(&document);
@@ -227,35 +227,35 @@ static void a_payload_made_of_what_a_dump_shows_dumps_alike(void **state)
 /* ---- texts ---- */
 
 /* Whether another field gives the length or count of this one, directly. */
-static bool is_reference_of(const struct schema *schema, unsigned index, unsigned dependent)
+static bool is_reference_of(const struct etw_schema *schema, unsigned index, unsigned dependent)
 {
-	const struct field *field = &schema->fields[dependent];
+	const struct etw_field *field = &schema->fields[dependent];
 
-	return (field->count_type == FIELD_COUNT_FIELD && field->count == index) ||
-	       (field->length_type == FIELD_LENGTH_FIELD && field->length == index);
+	return (field->count_type == ETW_FIELD_COUNT_FIELD && field->count == index) ||
+	       (field->length_type == ETW_FIELD_LENGTH_FIELD && field->length == index);
 }
 
-static void replace_text(const struct event_record *record, const struct schema *schema,
+static void replace_text(const struct etw_record *record, const struct etw_schema *schema,
 			 const struct event_fields *before, unsigned index, const char *new_text)
 {
 	static struct event_fields after;
-	const struct json_value value = { .type = JSON_TEXT,
-					  .text = new_text,
-					  .size = strlen(new_text) };
-	const struct encode_change change = { .index = index, .value = &value };
-	struct text old_value = { 0 }, new_value = { 0 };
-	struct payload out;
-	struct error err = { 0 };
+	const struct etw_json_value value = { .type = JSON_TEXT,
+					      .text = new_text,
+					      .size = strlen(new_text) };
+	const struct etw_encode_change change = { .index = index, .value = &value };
+	struct etw_text old_value = { 0 }, new_value = { 0 };
+	struct etw_payload out;
+	struct etw_error err = { 0 };
 
-	payload_init(&out, record->pointer_size);
-	if (!encode_changed(schema, record, &change, 1, NULL, NULL, &out, &err)) {
+	etw_payload_init(&out, record->pointer_size);
+	if (!etw_encode_changed(schema, record, &change, 1, NULL, NULL, &out, &err)) {
 		fail_msg("%s: %s", schema->event, err.text);
 	}
 	event_fields_locate(&after, schema, record_with(record, &out));
 	assert_int_equal(after.end, before->end);
 	assert_int_equal(after.rest, before->rest);
 	assert_int_equal(after.truncated, before->truncated);
-	for (unsigned i = 0; i < after.end; i = field_behind(schema, i)) {
+	for (unsigned i = 0; i < after.end; i = etw_field_behind(schema, i)) {
 		struct event_fields old = *before;
 		struct json json;
 
@@ -270,14 +270,14 @@ static void replace_text(const struct event_record *record, const struct schema 
 		if (i == index) {
 			json_string(&json, new_text);
 		} else {
-			old.scratch = (struct text){ 0 };
+			old.scratch = (struct etw_text){ 0 };
 			event_fields_json(&old, i, &json);
 			text_free(&old.scratch);
 		}
 		assert_string_equal(new_value.data, old_value.data);
 	}
 	event_fields_done(&after);
-	payload_done(&out);
+	etw_payload_done(&out);
 	text_free(&old_value);
 	text_free(&new_value);
 	figures.texts++;
@@ -285,8 +285,8 @@ static void replace_text(const struct event_record *record, const struct schema 
 
 static void replace_texts(void *context, const struct seen_event *event)
 {
-	const struct event_record *record = event->record;
-	const struct schema *schema = event->schema;
+	const struct etw_record *record = event->record;
+	const struct etw_schema *schema = event->schema;
 	static struct event_fields fields;
 	static const char longer[] = "C:\\Pr\xc3\xbc"
 				     "fstand\\\xf0\x9f\x94\xa7\\ein recht langer Name.txt";
@@ -296,11 +296,11 @@ static void replace_texts(void *context, const struct seen_event *event)
 		return;
 	}
 	event_fields_locate(&fields, schema, record);
-	for (unsigned i = 0; i < fields.end; i = field_behind(schema, i)) {
-		const struct field *field = &schema->fields[i];
-		size_t room = encode_room(field, &fields.slices[i]);
+	for (unsigned i = 0; i < fields.end; i = etw_field_behind(schema, i)) {
+		const struct etw_field *field = &schema->fields[i];
+		size_t room = etw_encode_room(field, &fields.slices[i]);
 
-		if (!field_is_text(field) || field_is_list(field)) {
+		if (!etw_field_is_text(field) || etw_field_is_list(field)) {
 			continue;
 		}
 		if (room >= sizeof longer) {

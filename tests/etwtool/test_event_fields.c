@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
-static const char *shown(const struct field *field, const void *bytes, uint32_t size,
+static const char *shown(const struct etw_field *field, const void *bytes, uint32_t size,
 			 uint32_t count)
 {
-	static struct text text;
-	const struct field_slice slice = { .at = bytes, .size = size, .count = count };
+	static struct etw_text text;
+	const struct etw_field_slice slice = { .at = bytes, .size = size, .count = count };
 
 	text_clear(&text);
 	field_shown(field, &slice, &text);
@@ -33,28 +33,28 @@ static void numbers_are_hexadecimal_where_that_is_how_they_are_known(void **stat
 		uint64_t value;
 		const char *text;
 	} cases[] = {
-		{ "IrpPtr", FIELD_POINTER, 8, 0xffffc88b5f20e1c0, "0xffffc88b5f20e1c0" },
-		{ "IrpPtr", FIELD_POINTER, 4, 0x8b5f20e1, "0x8b5f20e1" },
-		{ "ImageSize", FIELD_POINTER, 8, 2019328, "2019328" },
-		{ "NtStatus", FIELD_U32, 4, 0xc0000034, "0xc0000034" },
-		{ "NtStatus", FIELD_I32, 4, 0xc0000034, "0xc0000034" },
-		{ "NtStatus", FIELD_U32, 4, 0, "0x0" },
-		{ "HResult", FIELD_I32, 4, 0x80131500, "0x80131500" },
-		{ "ExitStatus", FIELD_U32, 4, 259, "259" },
-		{ "ExitStatus", FIELD_U32, 4, 0xc0000005, "0xc0000005" },
-		{ "StatusCode", FIELD_U32, 4, 404, "404" },
-		{ "ErrorCode", FIELD_I32, 4, 0x80070005, "0x80070005" },
-		{ "Count", FIELD_U32, 4, 0xc0000005, "3221225477" },
-		{ "Delta", FIELD_I32, 4, 0xffffffff, "-1" },
-		{ "IoFlags", FIELD_U32, 4, 0x60a01, "0x60a01" },
-		{ "Keywords", FIELD_U64, 8, 0x8000000000000000, "0x8000000000000000" },
-		{ "AcceptAll", FIELD_BOOL32, 4, 1, "true" },
-		{ "Port", FIELD_PORT, 2, 0xbb01, "443" },
+		{ "IrpPtr", ETW_FIELD_POINTER, 8, 0xffffc88b5f20e1c0, "0xffffc88b5f20e1c0" },
+		{ "IrpPtr", ETW_FIELD_POINTER, 4, 0x8b5f20e1, "0x8b5f20e1" },
+		{ "ImageSize", ETW_FIELD_POINTER, 8, 2019328, "2019328" },
+		{ "NtStatus", ETW_FIELD_U32, 4, 0xc0000034, "0xc0000034" },
+		{ "NtStatus", ETW_FIELD_I32, 4, 0xc0000034, "0xc0000034" },
+		{ "NtStatus", ETW_FIELD_U32, 4, 0, "0x0" },
+		{ "HResult", ETW_FIELD_I32, 4, 0x80131500, "0x80131500" },
+		{ "ExitStatus", ETW_FIELD_U32, 4, 259, "259" },
+		{ "ExitStatus", ETW_FIELD_U32, 4, 0xc0000005, "0xc0000005" },
+		{ "StatusCode", ETW_FIELD_U32, 4, 404, "404" },
+		{ "ErrorCode", ETW_FIELD_I32, 4, 0x80070005, "0x80070005" },
+		{ "Count", ETW_FIELD_U32, 4, 0xc0000005, "3221225477" },
+		{ "Delta", ETW_FIELD_I32, 4, 0xffffffff, "-1" },
+		{ "IoFlags", ETW_FIELD_U32, 4, 0x60a01, "0x60a01" },
+		{ "Keywords", ETW_FIELD_U64, 8, 0x8000000000000000, "0x8000000000000000" },
+		{ "AcceptAll", ETW_FIELD_BOOL32, 4, 1, "true" },
+		{ "Port", ETW_FIELD_PORT, 2, 0xbb01, "443" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		const struct field field = { .name = cases[i].name, .type = cases[i].type };
+		const struct etw_field field = { .name = cases[i].name, .type = cases[i].type };
 
 		print_message("  %s %s\n", cases[i].name, cases[i].text);
 		assert_string_equal(shown(&field, &cases[i].value, cases[i].size, 1),
@@ -75,7 +75,7 @@ static void text_is_text_in_quotes_that_it_does_not_have(void **state)
 		{ "a\x1b[31m\r\n\xe2\x80\xae", "\"a\\u001b[31m\\r\\n\\u202e\"" },
 		{ "\"\x1b", "'\"\\u001b'" },
 	};
-	const struct field field = { .name = "Name", .type = FIELD_ASTRING };
+	const struct etw_field field = { .name = "Name", .type = ETW_FIELD_ASTRING };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -89,21 +89,21 @@ static void lists_binary_data_and_addresses_have_no_quotes(void **state)
 {
 	static const uint64_t stack[] = { 0xfffff80253bb2eb0, 0x10 };
 	static const uint8_t bytes[40] = { 0xde, 0xad };
-	struct field field = { .name = "Stack",
-			       .type = FIELD_POINTER,
-			       .count_type = FIELD_COUNT_REST };
+	struct etw_field field = { .name = "Stack",
+				   .type = ETW_FIELD_POINTER,
+				   .count_type = ETW_FIELD_COUNT_REST };
 
 	(void)state;
 	assert_string_equal(shown(&field, stack, sizeof stack, 2), "[0xfffff80253bb2eb0,0x10]");
 	assert_string_equal(shown(&field, stack, 0, 0), "[]");
-	field = (struct field){ .name = "Data", .type = FIELD_BINARY };
+	field = (struct etw_field){ .name = "Data", .type = ETW_FIELD_BINARY };
 	assert_string_equal(shown(&field, bytes, 2, 1), "dead");
 	assert_string_equal(shown(&field, bytes, sizeof bytes, 1),
 			    "dead000000000000000000000000000000000000000000000000000000000000…(40 "
 			    "bytes)");
-	field = (struct field){ .name = "daddr", .type = FIELD_IP4 };
+	field = (struct etw_field){ .name = "daddr", .type = ETW_FIELD_IP4 };
 	assert_string_equal(shown(&field, "\x0a\x14\x07\x58", 4, 1), "10.20.7.88");
-	field = (struct field){ .name = "UserSID", .type = FIELD_KERNEL_SID };
+	field = (struct etw_field){ .name = "UserSID", .type = ETW_FIELD_KERNEL_SID };
 	assert_string_equal(shown(&field, "", 0, 1), "-");
 }
 

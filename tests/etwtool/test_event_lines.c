@@ -27,13 +27,13 @@
 
 struct round {
 	struct event_lines *lines;
-	struct schema_origins origins; /* a copy: the lines borrow it */
-	struct source_clock clock;
+	struct etw_schema_origins origins; /* a copy: the lines borrow it */
+	struct etw_source_clock clock;
 	unsigned long records, refused;
 };
 
 /* Without the list of extended items, of which a dump has only the sizes. */
-static void cut_items(struct text *line)
+static void cut_items(struct etw_text *line)
 {
 	char *start = strstr(line->data, ", \"ext\": [");
 	char *end = start ? strstr(start, "]]") : NULL;
@@ -44,14 +44,14 @@ static void cut_items(struct text *line)
 	}
 }
 
-static void dump_again(const struct etl_out_record *out, const struct seen_event *event,
-		       struct text *line)
+static void dump_again(const struct etw_out_record *out, const struct seen_event *event,
+		       struct etw_text *line)
 {
 	uint8_t bytes[UINT16_MAX + 8] = { 0 };
 	struct etl_walk walk;
 
-	etl_out_record_store(out, event->format->pointer_size, bytes);
-	etl_walk_start(&walk, event->format, bytes, (uint32_t)etl_out_record_size(out),
+	etw_out_record_store(out, event->format->pointer_size, bytes);
+	etl_walk_start(&walk, event->format, bytes, (uint32_t)etw_out_record_size(out),
 		       out->processor, 0);
 	assert_true(etl_walk_seek(&walk, 0, event->record->index));
 	dump_add_line(line, &walk.record, event->origins, event->tracelogging);
@@ -60,9 +60,9 @@ static void dump_again(const struct etl_out_record *out, const struct seen_event
 static void round_trip(void *context, const struct seen_event *event)
 {
 	struct round *round = context;
-	struct text before = { 0 }, after = { 0 };
-	struct etl_out_record out;
-	struct error err = { 0 };
+	struct etw_text before = { 0 }, after = { 0 };
+	struct etw_out_record out;
+	struct etw_error err = { 0 };
 
 	if (!round->lines) {
 		struct event_lines_options options = { .origins = &round->origins,
@@ -82,7 +82,7 @@ static void round_trip(void *context, const struct seen_event *event)
 		round->refused++;
 		if (!strstr(before.data, "\"decoded_by\": \"metadata\"") &&
 		    !strstr(before.data, "\"decoded_by\": \"manifestdata\"") &&
-		    event->record->type <= RECORD_INSTANCE &&
+		    event->record->type <= ETW_RECORD_INSTANCE &&
 		    !strstr(err.text, "this GUID is of none")) {
 			fail_msg("%s: %s", err.text, before.data);
 		}
@@ -114,11 +114,11 @@ static void each_line_of_a_dump_becomes_a_record_that_dumps_alike(void **state)
 
 /* ---- lines by hand ---- */
 
-static const struct source_clock ten_mhz = { .type = CLOCK_QPC,
-					     .frequency = 10000000,
-					     .perf_frequency = 10000000,
-					     .anchor_raw = 1000,
-					     .anchor_time = 132404548206236167 };
+static const struct etw_source_clock ten_mhz = { .type = ETW_CLOCK_QPC,
+						 .frequency = 10000000,
+						 .perf_frequency = 10000000,
+						 .anchor_raw = 1000,
+						 .anchor_time = 132404548206236167 };
 
 static struct event_lines *lines_by_hand(void)
 {
@@ -139,14 +139,14 @@ static void a_short_line_is_a_kernel_event(void **state)
 					   0,   0,  'C', 0, ':', 0, '\\', 0, 'x', 0,
 					   '.', 0,  'd', 0, 'l', 0, 'l',  0, 0,   0 };
 	struct event_lines *lines = lines_by_hand();
-	struct etl_out_record out;
-	struct error err = { 0 };
+	struct etw_out_record out;
+	struct etw_error err = { 0 };
 
 	(void)state;
 	if (!event_lines_read(lines, line, sizeof line - 1, &out, &err)) {
 		fail_msg("%s", err.text);
 	}
-	assert_int_equal(out.type, RECORD_SYSTEM);
+	assert_int_equal(out.type, ETW_RECORD_SYSTEM);
 	assert_int_equal(out.group, 3); /* images are logged in the group of processes */
 	assert_int_equal(out.opcode, 10);
 	assert_int_equal(out.process_id, 7);
@@ -173,8 +173,8 @@ static void fields_choose_the_layout_that_a_size_would(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct event_lines *lines = lines_by_hand();
-		struct etl_out_record out;
-		struct error err = { 0 };
+		struct etw_out_record out;
+		struct etw_error err = { 0 };
 		char line[320];
 		bool good;
 
@@ -203,16 +203,16 @@ static void an_unknown_event_gets_the_layout_of_its_values(void **state)
 		"\"tea\", \"count\": 3, \"delta\": -1, \"price\": 2.5, \"new\": true, \"tags\": "
 		"[\"a\", \"b\"], \"in\": {\"x\": 1}, \"each\": [{\"y\": 1}, {\"y\": 2}]}";
 	struct event_lines *lines = lines_by_hand();
-	struct tracelogging_cache *cache = tracelogging_cache_new(NULL);
-	struct schema_origins origins = { .live = false };
-	struct etl_format format;
+	struct etw_tracelogging_cache *cache = etw_tracelogging_cache_new(NULL);
+	struct etw_schema_origins origins = { .live = false };
+	struct etw_format format;
 	struct seen_event event = { .format = &format,
 				    .origins = &origins,
 				    .tracelogging = cache,
-				    .record = &(struct event_record){ .index = 1 } };
-	struct etl_out_record out;
-	struct error err = { 0 };
-	struct text dumped = { 0 };
+				    .record = &(struct etw_record){ .index = 1 } };
+	struct etw_out_record out;
+	struct etw_error err = { 0 };
+	struct etw_text dumped = { 0 };
 
 	(void)state;
 	if (!event_lines_read(lines, line, sizeof line - 1, &out, &err)) {
@@ -223,12 +223,12 @@ static void an_unknown_event_gets_the_layout_of_its_values(void **state)
 	dump_again(&out, &event, &dumped);
 	assert_non_null(strstr(dumped.data, expected));
 	text_free(&dumped);
-	tracelogging_cache_free(cache);
+	etw_tracelogging_cache_free(cache);
 	event_lines_free(lines);
 }
 
 /* A line about an unknown event with so many fields, half of them in structures. */
-static void add_line_of_fields(struct text *line, unsigned count)
+static void add_line_of_fields(struct etw_text *line, unsigned count)
 {
 	text_add_string(line, "{\"provider\": \"11111111-2222-3333-4444-555555550002\", \"ts\": 5, "
 			      "\"event\": \"Wide\", \"fields\": {");
@@ -242,9 +242,9 @@ static void add_line_of_fields(struct text *line, unsigned count)
 static void an_event_of_too_many_fields_is_refused_as_such(void **state)
 {
 	struct event_lines *lines = lines_by_hand();
-	struct text line = { 0 };
-	struct etl_out_record out;
-	struct error err = { 0 };
+	struct etw_text line = { 0 };
+	struct etw_out_record out;
+	struct etw_error err = { 0 };
 
 	(void)state;
 	add_line_of_fields(&line, 1024);
@@ -281,9 +281,9 @@ static void the_name_of_a_provider_is_taken_as_a_whole_or_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct event_lines *lines = lines_by_hand();
-		struct text line = { 0 };
-		struct etl_out_record out;
-		struct error err = { 0 };
+		struct etw_text line = { 0 };
+		struct etw_out_record out;
+		struct etw_error err = { 0 };
 		bool good;
 
 		text_add_string(&line, "{\"provider\": \"11111111-2222-3333-4444-555555550002\", "
@@ -298,17 +298,17 @@ static void the_name_of_a_provider_is_taken_as_a_whole_or_refused(void **state)
 		assert_true(good == !cases[i].sentence);
 		if (good) {
 			assert_int_equal(out.item_count, 2);
-			assert_int_equal(out.items[0].type, EXTENDED_PROVIDER_TRAITS);
+			assert_int_equal(out.items[0].type, ETW_EXTENDED_PROVIDER_TRAITS);
 			/* The size of all, the name and its NUL. */
 			assert_int_equal(out.items[0].size, 2 + cases[i].size + 1);
-			assert_int_equal(load_u16(out.items[0].data), out.items[0].size);
+			assert_int_equal(etw_load_u16(out.items[0].data), out.items[0].size);
 		}
 		text_free(&line);
 		event_lines_free(lines);
 	}
 }
 
-static bool count_line(void *context, const struct etl_out_record *record, struct error *err)
+static bool count_line(void *context, const struct etw_out_record *record, struct etw_error *err)
 {
 	unsigned *count = context;
 
@@ -324,7 +324,7 @@ static void a_file_is_read_line_by_line(void **state)
 	static const char wrong[] = "{\"provider_name\": \"Image\", \"ts\": 1, \"pid\": 1}\n\n{}\n";
 	struct event_lines *lines = lines_by_hand();
 	char path[TEMPORARY_PATH_SIZE], sentence[256];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	unsigned count = 0;
 
 	(void)state;
@@ -422,8 +422,8 @@ static void mistakes_name_their_key(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct etl_out_record out;
-		struct error err = { 0 };
+		struct etw_out_record out;
+		struct etw_error err = { 0 };
 
 		assert_false(
 			event_lines_read(lines, cases[i].line, strlen(cases[i].line), &out, &err));

@@ -23,8 +23,8 @@
 
 static void assert_file(const char *name, unsigned copy, const char *file)
 {
-	struct guid guid;
-	struct text out = { 0 };
+	struct etw_guid guid;
+	struct etw_text out = { 0 };
 
 	assert_true(guid_parse(GUID_TEXT, &guid));
 	text_add_string(&out, "DIR/");
@@ -80,8 +80,8 @@ static void letters_beyond_ascii_bring_the_guid(void **state)
 static void long_names_are_cut_between_characters(void **state)
 {
 	char name[401], file[201];
-	struct text out = { 0 };
-	struct guid guid = { { 1 } };
+	struct etw_text out = { 0 };
+	struct etw_guid guid = { { 1 } };
 
 	(void)state;
 	memset(name, 'a', 400);
@@ -98,7 +98,7 @@ static void long_names_are_cut_between_characters(void **state)
 	text_free(&out);
 }
 
-static void look(void *context, const struct event_record *record)
+static void look(void *context, const struct etw_record *record)
 {
 	recorded_schemas_look(context, record);
 }
@@ -106,7 +106,7 @@ static void look(void *context, const struct event_record *record)
 static void announce(struct recorded_schemas *recorded, uint32_t process_id, int64_t time,
 		     const char *inside)
 {
-	static const struct guid provider = { { 0xa1 } };
+	static const struct etw_guid provider = { { 0xa1 } };
 	const struct inband_manifest manifest = { .provider = &provider,
 						  .process_id = process_id,
 						  .time = time,
@@ -116,14 +116,14 @@ static void announce(struct recorded_schemas *recorded, uint32_t process_id, int
 	announce_chunks(&manifest, look, recorded);
 }
 
-static void take_xml(void *context, const struct guid *provider, const char *name,
-		     struct manifest_writer *writer)
+static void take_xml(void *context, const struct etw_guid *provider, const char *name,
+		     struct etw_manifest_writer *writer)
 {
-	struct error err;
+	struct etw_error err;
 
 	(void)provider;
 	assert_string_equal(name, "Alpha");
-	assert_true(manifest_writer_finish(writer, context, &err));
+	assert_true(etw_manifest_writer_finish(writer, context, &err));
 }
 
 /* An EventSource announces its manifest when a session enables it, and again when it stops. */
@@ -137,7 +137,7 @@ static void the_manifest_that_was_announced_last_is_exported(void **state)
 	(void)state;
 	for (unsigned again = 0; again < 2; again++) {
 		struct recorded_schemas *recorded = recorded_schemas_new(NULL);
-		struct text xml = { 0 };
+		struct etw_text xml = { 0 };
 
 		assert_non_null(recorded);
 		announce(recorded, 10, 100, old);
@@ -158,12 +158,12 @@ static void the_manifest_that_was_announced_last_is_exported(void **state)
 
 /* Shows payloads that differ in the provider with which they begin: numbers first … end - 1. */
 static void look_at_providers(struct recorded_schemas *recorded, uint8_t opcode,
-			      struct payload *payload, uint32_t first, uint32_t end)
+			      struct etw_payload *payload, uint32_t first, uint32_t end)
 {
-	static const struct guid meta_data = META_DATA_CLASS;
-	const struct event_record record = {
+	static const struct etw_guid meta_data = ETW_META_DATA_CLASS;
+	const struct etw_record record = {
 		.provider = &meta_data,
-		.type = RECORD_FULL,
+		.type = ETW_RECORD_FULL,
 		.classic = true,
 		.opcode = opcode,
 		.payload = payload->bytes,
@@ -177,7 +177,7 @@ static void look_at_providers(struct recorded_schemas *recorded, uint8_t opcode,
 	}
 }
 
-static const struct guid provider_of_many = { { 0xa2 } };
+static const struct etw_guid provider_of_many = { { 0xa2 } };
 
 static void a_map_without_room_is_counted_once(void **state)
 {
@@ -187,17 +187,17 @@ static void a_map_without_room_is_counted_once(void **state)
 		.provider = &provider_of_many, .name = "Sizes", .entries = &entry, .entry_count = 1
 	};
 	struct recorded_schemas *recorded = recorded_schemas_new(NULL);
-	struct payload payload;
+	struct etw_payload payload;
 
 	(void)state;
 	assert_non_null(recorded);
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_map(&payload, &blob);
 	for (unsigned again = 0; again < 2; again++) {
 		look_at_providers(recorded, META_DATA_EVENT_MAP_INFO, &payload, 0, ROOM + MORE);
 		assert_int_equal(recorded_schemas_refused(recorded), MORE);
 	}
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	recorded_schemas_free(recorded);
 }
 
@@ -207,14 +207,14 @@ static void a_bounded_number_of_descriptions_is_remembered(void **state)
 	enum { ROOM = 1 << 16, KNOWN = 1 << 20, MORE = 10 };
 	static const struct event_info_blob blob = { .provider = &provider_of_many,
 						     .id = 1,
-						     .source = EVENT_INFO_MANIFEST,
+						     .source = ETW_EVENT_INFO_MANIFEST,
 						     .provider_name = "Alpha" };
 	struct recorded_schemas *recorded = recorded_schemas_new(NULL);
-	struct payload payload;
+	struct etw_payload payload;
 
 	(void)state;
 	assert_non_null(recorded);
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_info(&payload, &blob);
 	look_at_providers(recorded, META_DATA_EVENT_INFO, &payload, 0, KNOWN + MORE);
 	assert_int_equal(recorded_schemas_refused(recorded), KNOWN - ROOM + MORE);
@@ -222,7 +222,7 @@ static void a_bounded_number_of_descriptions_is_remembered(void **state)
 	assert_int_equal(recorded_schemas_refused(recorded), KNOWN - ROOM + MORE);
 	look_at_providers(recorded, META_DATA_EVENT_INFO, &payload, KNOWN, KNOWN + MORE);
 	assert_int_equal(recorded_schemas_refused(recorded), KNOWN - ROOM + 2 * MORE);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	recorded_schemas_free(recorded);
 }
 

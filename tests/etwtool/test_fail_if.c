@@ -11,7 +11,7 @@
 
 static struct fail_if *parse(const char *text)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct fail_if *condition = fail_if_parse(text, &err);
 
 	print_message("  %s %s\n", text, err.text);
@@ -41,7 +41,7 @@ static void comparisons_hold_as_they_read(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct text text = { 0 };
+		struct etw_text text = { 0 };
 		struct fail_if *condition;
 
 		text_add_format(&text, "x_total %s", cases[i].comparison);
@@ -102,7 +102,7 @@ static void selectors_select_as_in_promql(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const struct series series = { .labels = (char *)(uintptr_t)cases[i].labels };
-		struct text text = { 0 };
+		struct etw_text text = { 0 };
 		struct fail_if *condition;
 
 		text_add_format(&text, "%s > 0", cases[i].selector);
@@ -154,7 +154,7 @@ static void what_is_wrong_is_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_null(fail_if_parse(cases[i].text, &err));
 		assert_string_equal(err.text, cases[i].sentence);
@@ -167,10 +167,10 @@ static void an_expression_cannot_leave_its_wrapping(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_null(fail_if_parse(texts[i], &err));
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	}
 }
 

@@ -30,7 +30,7 @@ static const char page_b[] = "# TYPE x_total counter\n"
 static void pages_become_series_side_by_side(void **state)
 {
 	struct series_table table = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_true(series_table_add(&table, page_a, 0, &err));
@@ -61,7 +61,7 @@ static void quantiles_are_those_of_prometheus(void **state)
 		{ 0.99, 2.0 },  /* above the last finite bound */
 	};
 	struct series_table table = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_true(series_table_add(&table, page_a, 0, &err));

@@ -45,7 +45,7 @@ static void a_page_stands_at_each_multiple_of_the_step(void **state)
 	assert_int_equal(due(&times, START + 61 * SECOND), 3);
 	assert_true(pages[2] == START + 60 * SECOND);
 	assert_int_equal(due(&times, START + 20 * SECOND), 0); /* late */
-	assert_int_equal(due(&times, RECORD_NO_TIME), 0);
+	assert_int_equal(due(&times, ETW_RECORD_NO_TIME), 0);
 	assert_true(times.next == START + 75 * SECOND);
 	assert_true(times.outside == 0);
 }

@@ -20,7 +20,7 @@ static struct pseudonyms *pseudonyms;
 
 static int open_key(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	pseudonyms = pseudonyms_new("key", 3, &err);
@@ -37,9 +37,9 @@ static int close_key(void **state)
 /* Four results at a time. */
 static const char *of(const char *text)
 {
-	static struct text results[4];
+	static struct etw_text results[4];
 	static unsigned next;
-	struct text *result = &results[next++ % 4];
+	struct etw_text *result = &results[next++ % 4];
 
 	text_clear(result);
 	pseudonyms_text(pseudonyms, text, strlen(text), result);
@@ -189,10 +189,10 @@ static void the_case_of_letters_of_other_languages_makes_no_difference(void **st
 
 static void another_key_gives_other_pseudonyms_and_the_same_key_the_same(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct pseudonyms *again = pseudonyms_new("key", 3, &err);
 	struct pseudonyms *random = pseudonyms_new(NULL, 0, &err);
-	struct text a = { 0 }, b = { 0 };
+	struct etw_text a = { 0 }, b = { 0 };
 
 	(void)state;
 	assert_non_null(again);
@@ -348,10 +348,10 @@ static void accounts_of_one_domain_stay_together(void **state)
 	assert_true(pseudonyms_sid(pseudonyms, ann, sizeof ann));
 	assert_true(pseudonyms_sid(pseudonyms, administrator, sizeof administrator));
 	assert_memory_equal(ann, administrator, 24);
-	assert_int_equal(load_u32(ann + 8), 21);
-	assert_int_not_equal(load_u32(ann + 12), 0x04030201);
-	assert_int_equal(load_u32(administrator + 24), 500);
-	assert_int_not_equal(load_u32(ann + 24), 1001);
+	assert_int_equal(etw_load_u32(ann + 8), 21);
+	assert_int_not_equal(etw_load_u32(ann + 12), 0x04030201);
+	assert_int_equal(etw_load_u32(administrator + 24), 500);
+	assert_int_not_equal(etw_load_u32(ann + 24), 1001);
 }
 
 int main(void)

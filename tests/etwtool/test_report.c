@@ -40,7 +40,7 @@ static struct bench *open_bench(enum family_type type, int64_t guess)
 						.labels = { "process", "provider" },
 						.label_count = 2,
 						.dynamic_labels = 3 };
-	struct error err;
+	struct etw_error err;
 
 	bench = (struct bench){ .registry = registry_new(&(struct registry_limits){ 0 }, &err),
 				.charted.steps.guess = guess };
@@ -169,7 +169,7 @@ static void years_and_impossible_times_are_bounded(void **state)
 	(void)state;
 	event(bench, START, "a");
 	event(bench, START + 1, "a");
-	event(bench, RECORD_NO_TIME, "a");
+	event(bench, ETW_RECORD_NO_TIME, "a");
 	event(bench, 5, "a");
 	event(bench, INT64_MAX, "a");
 	event(bench, START + 900 * YEAR, "a");
@@ -244,7 +244,7 @@ static void sample_round(struct bench *bench, unsigned round, unsigned names)
 						.label_count = 2,
 						.dynamic_labels = 3 };
 	const struct registry_limits limits = { 0 };
-	struct error err;
+	struct etw_error err;
 	struct registry *registry = registry_new(&limits, &err);
 	struct shard *shard = registry_shard(registry, false, &err);
 	struct family *family = registry_family(registry, &options, &err);
@@ -303,7 +303,7 @@ static void names_that_come_and_go_take_bounded_memory(void **state)
 /* ---- processes ---- */
 
 /* The table of these processes, which are all listed and named by a letter each. */
-static void add_tree_until(struct text *html, struct report_process *processes, size_t count,
+static void add_tree_until(struct etw_text *html, struct report_process *processes, size_t count,
 			   int64_t last)
 {
 	static struct report report;
@@ -316,7 +316,7 @@ static void add_tree_until(struct text *html, struct report_process *processes, 
 	assert_false(html->failed);
 }
 
-static void add_tree(struct text *html, struct report_process *processes, size_t count)
+static void add_tree(struct etw_text *html, struct report_process *processes, size_t count)
 {
 	add_tree_until(html, processes, count, START + 60 * SECOND);
 }
@@ -337,7 +337,7 @@ static struct report_process process(char *name, uint32_t id, uint32_t parent, i
 /* How deep and in which place a process is listed. */
 static void assert_listed(const char *html, const char *name, unsigned depth, const char *before)
 {
-	struct text row = { 0 };
+	struct etw_text row = { 0 };
 	const char *at;
 
 	text_add_format(&row, "class=\"i%u\"><bdi>%s</bdi>", depth, name);
@@ -353,11 +353,11 @@ static void assert_listed(const char *html, const char *name, unsigned depth, co
 static void a_process_stands_below_the_one_that_ran_when_it_began(void **state)
 {
 	char a[] = "A", b[] = "B", c[] = "C", d[] = "D";
-	struct text html = { 0 };
+	struct etw_text html = { 0 };
 	/* The id 8 meant B, and later C; D was started by C. */
 	struct report_process processes[] = {
-		process(d, 12, 8, START + 9 * SECOND, RECORD_NO_TIME),
-		process(a, 4, 0, RECORD_NO_TIME, RECORD_NO_TIME),
+		process(d, 12, 8, START + 9 * SECOND, ETW_RECORD_NO_TIME),
+		process(a, 4, 0, ETW_RECORD_NO_TIME, ETW_RECORD_NO_TIME),
 		process(b, 8, 4, START, START + 2 * SECOND),
 		process(c, 8, 4, START + 3 * SECOND, START + 20 * SECOND),
 	};
@@ -376,13 +376,13 @@ static void circles_and_long_lines_of_processes_end(void **state)
 	enum { LINE = 900 };
 	static struct report_process processes[LINE];
 	char name[] = "x";
-	struct text html = { 0 };
+	struct etw_text html = { 0 };
 	size_t rows = 0;
 
 	(void)state;
 	/* Each is the parent of the next, and the last of the first. */
 	for (uint32_t i = 0; i < LINE; i++) {
-		processes[i] = process(name, i + 1, i > 0 ? i : LINE, RECORD_NO_TIME, START);
+		processes[i] = process(name, i + 1, i > 0 ? i : LINE, ETW_RECORD_NO_TIME, START);
 		processes[i].exit_status = -1;
 		processes[i].exit_known = true;
 	}
@@ -393,10 +393,10 @@ static void circles_and_long_lines_of_processes_end(void **state)
 	assert_int_equal(rows, LINE);
 	text_free(&html);
 	/* One that claims to be its own parent, and two each other's. */
-	processes[0] = process(name, 1, 1, START, RECORD_NO_TIME);
-	processes[1] = process(name, 2, 3, START, RECORD_NO_TIME);
-	processes[2] = process(name, 3, 2, START, RECORD_NO_TIME);
-	html = (struct text){ 0 };
+	processes[0] = process(name, 1, 1, START, ETW_RECORD_NO_TIME);
+	processes[1] = process(name, 2, 3, START, ETW_RECORD_NO_TIME);
+	processes[2] = process(name, 3, 2, START, ETW_RECORD_NO_TIME);
+	html = (struct etw_text){ 0 };
 	add_tree(&html, processes, 3);
 	assert_non_null(strstr(html.data, "class=\"i1\""));
 	assert_null(strstr(html.data, "class=\"i2\""));
@@ -412,7 +412,7 @@ static void a_lifetime_is_drawn_within_the_recording(void **state)
 	} cases[] = {
 		{ START + 60 * SECOND, START + 15 * SECOND, START + 30 * SECOND,
 		  "x=\"250\" y=\"0\" width=\"250\"" },
-		{ START + 1, RECORD_NO_TIME, INT64_MAX, "x=\"0\" y=\"0\" width=\"1000\"" },
+		{ START + 1, ETW_RECORD_NO_TIME, INT64_MAX, "x=\"0\" y=\"0\" width=\"1000\"" },
 		{ START + 1, START, START + 20000 * YEAR, "x=\"0\" y=\"0\" width=\"1000\"" },
 		{ START + 1, START - 1, INT64_MAX, "x=\"0\" y=\"0\" width=\"1000\"" },
 		{ START + 1, INT64_MAX, INT64_MAX, "x=\"1000\" y=\"0\" width=\"4\"" },
@@ -422,7 +422,7 @@ static void a_lifetime_is_drawn_within_the_recording(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct report_process one = process(name, 1, 0, cases[i].start, cases[i].end);
-		struct text html = { 0 };
+		struct etw_text html = { 0 };
 
 		add_tree_until(&html, &one, 1, cases[i].last);
 		if (!strstr(html.data, cases[i].bar)) {
@@ -435,7 +435,7 @@ static void a_lifetime_is_drawn_within_the_recording(void **state)
 /* ---- the first screen ---- */
 
 /* The sentence about disk reads with these buckets, not cumulated; "" without one. */
-static void add_reads(struct text *html, struct report_row *rows, size_t count)
+static void add_reads(struct etw_text *html, struct report_row *rows, size_t count)
 {
 	static struct report report;
 	static const struct report_colours colours;
@@ -461,7 +461,7 @@ static void response_times_are_said_as_the_buckets_know_them(void **state)
 				     { .name = s, .total = 45 },
 				     { .name = none, .total = 5 } };
 	struct report_row unbounded = { .name = none, .total = 5 };
-	struct text html = { 0 };
+	struct etw_text html = { 0 };
 
 	(void)state;
 	add_reads(&html, rows, 3);

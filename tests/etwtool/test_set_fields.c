@@ -29,7 +29,7 @@ static int tear_down(void **state)
 
 static void add(const char *text)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	if (!set_fields_add(&set, text, &err)) {
 		fail_msg("%s", err.text);
@@ -39,23 +39,23 @@ static void add(const char *text)
 /* A record of the Image class, or of a provider without a schema. */
 struct made {
 	struct one_record one;
-	struct event_class class;
+	struct etw_event_class class;
 };
 
-static void make(struct made *made, const struct etl_out_record *out)
+static void make(struct made *made, const struct etw_out_record *out)
 {
-	const struct event_record *record = &made->one.walk.record;
+	const struct etw_record *record = &made->one.walk.record;
 
 	one_record_make(&made->one, out);
-	made->class = (struct event_class){
+	made->class = (struct etw_event_class){
 		.provider = *record->provider,
 		.id = record->id,
 		.version = record->version,
 		.opcode = record->opcode,
 		.pointer_size = 8,
 		.classic = record->classic,
-		.kernel_class = (uint8_t)kernel_class_of(record->provider),
-		.schema = kernel_schema_of(record),
+		.kernel_class = (uint8_t)etw_kernel_class_of(record->provider),
+		.schema = etw_kernel_schema_of(record),
 	};
 	made->class.provider_name = made->class.schema ? "Windows Kernel" : "Contoso";
 	made->class.event_name = made->class.schema ? "Image/Load" : "5";
@@ -64,17 +64,17 @@ static void make(struct made *made, const struct etl_out_record *out)
 /* An image load as Windows 7 writes it: Image_Load, version 2 (docs/etl-format.md section 15). */
 static void make_image_load(struct made *made, const char *name)
 {
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
-	payload_pointer(&payload, 0x7ff600000000);
-	payload_pointer(&payload, 4096);
-	payload_u32(&payload, 42);   /* ProcessId */
-	payload_zeros(&payload, 12); /* checksum, time stamp, reserved */
-	payload_pointer(&payload, 0x7ff600000000);
-	payload_zeros(&payload, 16);
-	payload_wstring(&payload, name);
-	make(made, &(struct etl_out_record){ .type = RECORD_SYSTEM,
+	etw_payload_init(&payload, 8);
+	etw_payload_pointer(&payload, 0x7ff600000000);
+	etw_payload_pointer(&payload, 4096);
+	etw_payload_u32(&payload, 42);   /* ProcessId */
+	etw_payload_zeros(&payload, 12); /* checksum, time stamp, reserved */
+	etw_payload_pointer(&payload, 0x7ff600000000);
+	etw_payload_zeros(&payload, 16);
+	etw_payload_wstring(&payload, name);
+	make(made, &(struct etw_out_record){ .type = ETW_RECORD_SYSTEM,
 					     .group = 3,
 					     .opcode = 10,
 					     .version = 2,
@@ -82,14 +82,14 @@ static void make_image_load(struct made *made, const char *name)
 					     .thread_id = 43,
 					     .payload = payload.bytes,
 					     .payload_size = payload.size });
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	assert_non_null(made->class.schema);
 }
 
 static const uint8_t *apply(struct made *made, enum set_answer expected, size_t *size)
 {
 	const uint8_t *bytes = made->one.bytes;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	enum set_answer answer;
 
 	*size = made->one.size;
@@ -121,7 +121,7 @@ static void a_field_is_replaced_and_the_rest_stays(void **state)
 static void an_event_that_it_is_not_about_stays(void **state)
 {
 	struct made made;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	size_t size;
 
 	(void)state;
@@ -145,19 +145,19 @@ static void numbers_are_decimal_or_hexadecimal(void **state)
 	add("Image/Load.ImageBase=0x10");
 	add("Image/Load.ProcessId=77");
 	bytes = apply(&made, SET_CHANGED, &size);
-	assert_int_equal(load_u64(bytes + ETL_SYSTEM_HEADER_SIZE), 0x10);
-	assert_int_equal(load_u32(bytes + ETL_SYSTEM_HEADER_SIZE + 16), 77);
+	assert_int_equal(etw_load_u64(bytes + ETL_SYSTEM_HEADER_SIZE), 0x10);
+	assert_int_equal(etw_load_u32(bytes + ETL_SYSTEM_HEADER_SIZE + 16), 77);
 }
 
 static void values_of_the_header_can_be_set(void **state)
 {
-	static const struct guid provider = { { 1, 2, 3 } };
+	static const struct etw_guid provider = { { 1, 2, 3 } };
 	struct made made;
 	const uint8_t *bytes;
 	size_t size;
 
 	(void)state;
-	make(&made, &(struct etl_out_record){ .type = RECORD_EVENT,
+	make(&made, &(struct etw_out_record){ .type = ETW_RECORD_EVENT,
 					      .provider = &provider,
 					      .id = 5,
 					      .payload = "ab",
@@ -167,8 +167,8 @@ static void values_of_the_header_can_be_set(void **state)
 	add("Contoso/5.@pid=9");
 	bytes = apply(&made, SET_CHANGED, &size);
 	assert_int_equal(size, made.one.size);
-	assert_int_equal(load_u16(bytes + 0x28), 6);
-	assert_int_equal(load_u32(bytes + 0x0c), 9);
+	assert_int_equal(etw_load_u16(bytes + 0x28), 6);
+	assert_int_equal(etw_load_u32(bytes + 0x0c), 9);
 	assert_memory_equal(bytes + 0x18, "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", 10);
 	assert_memory_equal(bytes + size - 2, "ab", 2);
 	assert_true(set_fields_found(&set, "the recording", NULL));
@@ -177,24 +177,24 @@ static void values_of_the_header_can_be_set(void **state)
 /* The reader gives an empty payload a place outside the record. */
 static void the_header_of_an_event_without_payload_can_be_set(void **state)
 {
-	static const struct guid provider = { { 1, 2, 3 } };
+	static const struct etw_guid provider = { { 1, 2, 3 } };
 	struct made made;
 	const uint8_t *bytes;
 	size_t size;
 
 	(void)state;
 	make(&made,
-	     &(struct etl_out_record){ .type = RECORD_EVENT, .provider = &provider, .id = 5 });
+	     &(struct etw_out_record){ .type = ETW_RECORD_EVENT, .provider = &provider, .id = 5 });
 	add("Contoso/5.@id=6");
 	bytes = apply(&made, SET_CHANGED, &size);
 	assert_int_equal(size, made.one.size);
-	assert_int_equal(load_u16(bytes + 0x28), 6);
+	assert_int_equal(etw_load_u16(bytes + 0x28), 6);
 }
 
 static void what_does_not_fit_is_an_error(void **state)
 {
 	struct made made;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	const uint8_t *bytes;
 	size_t size;
 
@@ -213,7 +213,7 @@ static void what_does_not_fit_is_an_error(void **state)
 static void a_field_that_no_event_has_gets_a_suggestion(void **state)
 {
 	struct made made;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	size_t size;
 
 	(void)state;
@@ -247,7 +247,7 @@ static void mistakes_on_the_command_line_are_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_false(set_fields_add(&set, cases[i].text, &err));
 		assert_string_equal(err.text, cases[i].sentence);

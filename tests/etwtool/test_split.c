@@ -20,34 +20,35 @@
 
 enum { RECORDS_MOST = 2000, PARTS_MOST = 2000, PROCESSORS = 3, MANY = 1 << 20 };
 
-static const struct guid provider = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } };
+static const struct etw_guid provider = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+					    16 } };
 
 /* ---- a recording whose events have the ids from 0 on ---- */
 
 struct recording {
 	char path[TEMPORARY_PATH_SIZE];
-	struct etl_writer *writer;
+	struct etw_writer *writer;
 	uint16_t count;
 };
 
 static struct recording begin_recording(int64_t start_raw)
 {
-	const struct etl_writer_options options = { .processors = PROCESSORS,
+	const struct etw_writer_options options = { .processors = PROCESSORS,
 						    .buffer_size = 1024,
 						    .start_raw = start_raw };
 	struct recording recording = { .count = 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	temporary_path(recording.path, "etl");
-	recording.writer = etl_writer_open(recording.path, &options, &err);
+	recording.writer = etw_writer_open(recording.path, &options, &err);
 	assert_non_null(recording.writer);
 	return recording;
 }
 
 static void add_record(struct recording *recording, int64_t raw_time)
 {
-	const struct etl_out_record record = {
-		.type = RECORD_EVENT,
+	const struct etw_out_record record = {
+		.type = ETW_RECORD_EVENT,
 		.processor = recording->count % PROCESSORS,
 		.raw_time = raw_time,
 		.id = recording->count++,
@@ -57,7 +58,7 @@ static void add_record(struct recording *recording, int64_t raw_time)
 	};
 
 	assert_true(recording->count <= RECORDS_MOST);
-	etl_writer_add(recording->writer, &record);
+	etw_writer_add(recording->writer, &record);
 }
 
 /* ---- its parts ---- */
@@ -70,7 +71,7 @@ struct parts {
 
 static struct parts parts;
 
-static void note_part(void *context, const char *path, const struct etl_mirror_counts *counts)
+static void note_part(void *context, const char *path, const struct etw_mirror_counts *counts)
 {
 	(void)context;
 	assert_true(parts.count < PARTS_MOST);
@@ -92,17 +93,17 @@ static void assert_parts(struct recording *recording, struct split_by by, size_t
 	const struct split_request request = {
 		.by = by, .output = recording->path, .notes_most = notes_most, .on_part = note_part
 	};
-	struct etl_damage damage = { 0 };
-	struct error err = { 0 };
-	struct etl_file *file;
+	struct etw_damage damage = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_file *file;
 
 	parts = (struct parts){ .count = 0 };
-	file = etl_file_open(recording->path, 0, &err);
+	file = etw_file_open(recording->path, 0, &err);
 	assert_non_null(file);
 	if (!split_recording(file, &request, &damage, &err)) {
 		fail_msg("%s", err.text);
 	}
-	etl_file_close(file);
+	etw_file_close(file);
 	for (unsigned i = 0; i < parts.count; i++) {
 		for_each_event(parts.paths[i], note_record, NULL);
 		remove(parts.paths[i]);
@@ -116,10 +117,10 @@ static void assert_parts(struct recording *recording, struct split_by by, size_t
 
 static void finish_recording(struct recording *recording)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
-	assert_true(etl_writer_finish(recording->writer, &err));
-	etl_writer_close(recording->writer);
+	assert_true(etw_writer_finish(recording->writer, &err));
+	etw_writer_close(recording->writer);
 }
 
 /* ---- the tests ---- */

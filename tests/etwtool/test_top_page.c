@@ -157,7 +157,7 @@ static void every_cut_of_a_page_is_safe(void **state)
 
 static void more_processes_than_the_limit_are_left_out(void **state)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	struct top_page page;
 
 	(void)state;

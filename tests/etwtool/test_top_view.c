@@ -48,7 +48,7 @@ static void values_are_short(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct text out = { 0 };
+		struct etw_text out = { 0 };
 
 		top_add_value(&out, rows[i].value, rows[i].unit, rows[i].rate, rows[i].exact);
 		assert_string_equal(out.data, rows[i].text);
@@ -77,7 +77,7 @@ static void names_are_cut_by_columns(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct text out = { 0 };
+		struct etw_text out = { 0 };
 
 		text_add_string(&out, "");
 		assert_int_equal(top_add_cut(&out, rows[i].name, rows[i].columns), rows[i].used);
@@ -101,7 +101,8 @@ static void make_frame(struct top_frame *frame)
 				  "etw_consumer_records_total{outcome=\"counted\"} 350\n"
 				  "etw_session_events_lost_total 5\n";
 
-	*frame = (struct top_frame){ .has_before = true, .seconds = 10, .time = RECORD_NO_TIME };
+	*frame =
+		(struct top_frame){ .has_before = true, .seconds = 10, .time = ETW_RECORD_NO_TIME };
 	top_page_read(&frame->before, before, sizeof before - 1);
 	top_page_read(&frame->now, now, sizeof now - 1);
 }
@@ -115,7 +116,7 @@ static void free_frame(struct top_frame *frame)
 static void assert_frame(const struct top_view *view, const struct top_frame *frame,
 			 const char *expected)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	top_view_add(view, frame, &out);
 	assert_false(out.failed);
@@ -232,7 +233,7 @@ static void a_frame_fills_a_terminal_of_any_size(void **state)
 	for (view.columns = 1; view.columns < 130; view.columns++) {
 		for (view.rows = 1; view.rows < 30; view.rows++) {
 			for (unsigned way = 0; way < 4; way++) {
-				struct text out = { 0 };
+				struct etw_text out = { 0 };
 				unsigned lines;
 
 				view.help = way == 1;

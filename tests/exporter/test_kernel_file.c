@@ -44,28 +44,28 @@ static const char path_of_log[] = "\\Device\\HarddiskVolume3\\logs\\a.log";
 
 struct making {
 	char path[TEMPORARY_PATH_SIZE];
-	struct etl_writer *writer;
+	struct etw_writer *writer;
 	struct kernel_events k;
-	struct payload payload;
+	struct etw_payload payload;
 	int64_t now;
 	uint8_t version;
 };
 
 static void begin(struct making *making, uint8_t version, uint8_t pointer_size)
 {
-	const struct etl_writer_options options = { .pointer_size = pointer_size };
+	const struct etw_writer_options options = { .pointer_size = pointer_size };
 	const struct kernel_process process = {
 		.id = ALPHA, .parent_id = 4, .image = "alpha.exe", .command_line = "alpha"
 	};
 	const struct kernel_thread thread = { .process_id = ALPHA, .id = ALPHA_THREAD };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	*making = (struct making){ .version = version, .now = SECOND };
 	temporary_path(making->path, "etl");
-	making->writer = etl_writer_open(making->path, &options, &err);
+	making->writer = etw_writer_open(making->path, &options, &err);
 	assert_non_null(making->writer);
 	kernel_events_init(&making->k, making->writer, pointer_size);
-	payload_init(&making->payload, pointer_size);
+	etw_payload_init(&making->payload, pointer_size);
 	kernel_events_at(&making->k, 0, making->now, ALPHA, ALPHA_THREAD);
 	event_process(&making->k, OP_START, &process);
 	event_thread(&making->k, OP_START, &thread);
@@ -74,11 +74,12 @@ static void begin(struct making *making, uint8_t version, uint8_t pointer_size)
 /* The payload so far becomes an event of the provider, a millisecond after the one before. */
 static void put(struct making *making, uint16_t id)
 {
-	struct etl_out_record record = { .type = RECORD_EVENT,
+	struct etw_out_record record = { .type = ETW_RECORD_EVENT,
 					 .pointer_size = making->payload.pointer_size,
 					 .process_id = ALPHA,
 					 .thread_id = ALPHA_THREAD,
-					 .provider = &known_providers[PROVIDER_KERNEL_FILE].guid,
+					 .provider =
+						 &known_providers[ETW_PROVIDER_KERNEL_FILE].guid,
 					 .id = id,
 					 .version = making->version,
 					 .level = 4 };
@@ -86,31 +87,31 @@ static void put(struct making *making, uint16_t id)
 	making->now += SECOND / 1000;
 	record.raw_time = making->now;
 	/* Events of names, and the end of an operation, have version 0 alone. */
-	record.version = id == FILE_EVENT_NAME_CREATE || id == FILE_EVENT_NAME_DELETE ||
-					 id == FILE_EVENT_OPERATION_END ?
+	record.version = id == ETW_FILE_EVENT_NAME_CREATE || id == ETW_FILE_EVENT_NAME_DELETE ||
+					 id == ETW_FILE_EVENT_OPERATION_END ?
 				 0 :
 				 making->version;
 	etl_writer_add_payload(making->writer, &record, &making->payload);
-	payload_clear(&making->payload);
+	etw_payload_clear(&making->payload);
 }
 
 /* Irp, then the thread and the file, whose order the version decides. */
 static void put_request(struct making *making, uint64_t irp, bool has_key)
 {
-	payload_pointer(&making->payload, irp);
+	etw_payload_pointer(&making->payload, irp);
 	if (making->version == 0) {
-		payload_pointer(&making->payload, ALPHA_THREAD);
+		etw_payload_pointer(&making->payload, ALPHA_THREAD);
 	}
-	payload_pointer(&making->payload, OBJECT);
+	etw_payload_pointer(&making->payload, OBJECT);
 	if (has_key) {
-		payload_pointer(&making->payload, KEY);
+		etw_payload_pointer(&making->payload, KEY);
 	}
 }
 
 static void put_name(struct making *making, uint16_t id, uint64_t key, const char *path)
 {
-	payload_pointer(&making->payload, key);
-	payload_wstring(&making->payload, path);
+	etw_payload_pointer(&making->payload, key);
+	etw_payload_wstring(&making->payload, path);
 	put(making, id);
 }
 
@@ -118,27 +119,27 @@ static void put_create(struct making *making, uint16_t id, uint64_t irp, const c
 {
 	put_request(making, irp, false);
 	if (making->version == 1) {
-		payload_u32(&making->payload, ALPHA_THREAD);
+		etw_payload_u32(&making->payload, ALPHA_THREAD);
 	}
-	payload_u32(&making->payload, 0x01000020);
-	payload_u32(&making->payload, 0x80);
-	payload_u32(&making->payload, 7);
-	payload_wstring(&making->payload, path);
+	etw_payload_u32(&making->payload, 0x01000020);
+	etw_payload_u32(&making->payload, 0x80);
+	etw_payload_u32(&making->payload, 7);
+	etw_payload_wstring(&making->payload, path);
 	put(making, id);
 }
 
 static void put_transfer(struct making *making, uint16_t id, uint64_t irp, uint32_t size,
 			 uint32_t flags)
 {
-	payload_u64(&making->payload, 0);
+	etw_payload_u64(&making->payload, 0);
 	put_request(making, irp, true);
 	if (making->version == 1) {
-		payload_u32(&making->payload, ALPHA_THREAD);
+		etw_payload_u32(&making->payload, ALPHA_THREAD);
 	}
-	payload_u32(&making->payload, size);
-	payload_u32(&making->payload, flags);
+	etw_payload_u32(&making->payload, size);
+	etw_payload_u32(&making->payload, flags);
 	if (making->version == 1) {
-		payload_u32(&making->payload, 0);
+		etw_payload_u32(&making->payload, 0);
 	}
 	put(making, id);
 }
@@ -148,13 +149,13 @@ static void put_simple(struct making *making, uint16_t id, uint64_t irp, bool in
 {
 	put_request(making, irp, true);
 	if (info) {
-		payload_pointer(&making->payload, 0);
+		etw_payload_pointer(&making->payload, 0);
 	}
 	if (making->version == 1) {
-		payload_u32(&making->payload, ALPHA_THREAD);
+		etw_payload_u32(&making->payload, ALPHA_THREAD);
 	}
 	if (info) {
-		payload_u32(&making->payload, 10);
+		etw_payload_u32(&making->payload, 10);
 	}
 	put(making, id);
 }
@@ -163,43 +164,43 @@ static void put_directory(struct making *making, uint16_t id, uint64_t irp)
 {
 	put_request(making, irp, true);
 	if (making->version == 1) {
-		payload_u32(&making->payload, ALPHA_THREAD);
+		etw_payload_u32(&making->payload, ALPHA_THREAD);
 	}
-	payload_u32(&making->payload, 4096);
-	payload_u32(&making->payload, 3);
-	payload_u32(&making->payload, 0);
-	payload_wstring(&making->payload, "*.txt");
+	etw_payload_u32(&making->payload, 4096);
+	etw_payload_u32(&making->payload, 3);
+	etw_payload_u32(&making->payload, 0);
+	etw_payload_wstring(&making->payload, "*.txt");
 	put(making, id);
 }
 
 static void put_end(struct making *making, uint64_t irp, uint32_t status)
 {
-	payload_pointer(&making->payload, irp);
-	payload_pointer(&making->payload, 0);
-	payload_u32(&making->payload, status);
-	put(making, FILE_EVENT_OPERATION_END);
+	etw_payload_pointer(&making->payload, irp);
+	etw_payload_pointer(&making->payload, 0);
+	etw_payload_u32(&making->payload, status);
+	put(making, ETW_FILE_EVENT_OPERATION_END);
 }
 
-static struct text replay_with(struct making *making, const char *config, bool single_pass)
+static struct etw_text replay_with(struct making *making, const char *config, bool single_pass)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	kernel_events_done(&making->k);
-	payload_done(&making->payload);
-	assert_true(etl_writer_finish(making->writer, &err));
-	etl_writer_close(making->writer);
+	etw_payload_done(&making->payload);
+	assert_true(etw_writer_finish(making->writer, &err));
+	etw_writer_close(making->writer);
 	return program_replay(making->path, config, &(struct setup_options){ 0 },
 			      (struct runner_options){ .file = { .single_pass = single_pass } });
 }
 
-static void expect(const struct text *page, const char *line)
+static void expect(const struct etw_text *page, const char *line)
 {
 	if (!strstr(page->data, line)) {
 		fail_msg("not on the page: %s\n%s", line, page->data);
 	}
 }
 
-static void expect_none(const struct text *page, const char *start)
+static void expect_none(const struct etw_text *page, const char *start)
 {
 	const char *at = strstr(page->data, start);
 
@@ -216,33 +217,38 @@ static void put_story(struct making *making)
 	static const struct {
 		uint16_t id;
 		bool info;
-	} others[] = { { FILE_EVENT_SET_INFORMATION, true }, { FILE_EVENT_QUERY_INFORMATION, true },
-		       { FILE_EVENT_FSCTL, true },           { FILE_EVENT_FLUSH, false },
-		       { FILE_EVENT_RENAME, true },          { FILE_EVENT_SET_DELETE, true },
-		       { FILE_EVENT_CLEANUP, false },        { FILE_EVENT_CLOSE, false } };
+	} others[] = { { ETW_FILE_EVENT_SET_INFORMATION, true },
+		       { ETW_FILE_EVENT_QUERY_INFORMATION, true },
+		       { ETW_FILE_EVENT_FSCTL, true },
+		       { ETW_FILE_EVENT_FLUSH, false },
+		       { ETW_FILE_EVENT_RENAME, true },
+		       { ETW_FILE_EVENT_SET_DELETE, true },
+		       { ETW_FILE_EVENT_CLEANUP, false },
+		       { ETW_FILE_EVENT_CLOSE, false } };
 
-	put_create(making, FILE_EVENT_CREATE, IRP, path_of_log);
+	put_create(making, ETW_FILE_EVENT_CREATE, IRP, path_of_log);
 	put_end(making, IRP, 0);
-	put_create(making, FILE_EVENT_CREATE_NEW_FILE, IRP, path_of_log);
-	put_transfer(making, FILE_EVENT_WRITE, IRP, 1000, CACHED);
+	put_create(making, ETW_FILE_EVENT_CREATE_NEW_FILE, IRP, path_of_log);
+	put_transfer(making, ETW_FILE_EVENT_WRITE, IRP, 1000, CACHED);
 	put_end(making, IRP, 0);
-	put_transfer(making, FILE_EVENT_WRITE, IRP, 30000, PAGING);
+	put_transfer(making, ETW_FILE_EVENT_WRITE, IRP, 30000, PAGING);
 	put_end(making, IRP, 0);
-	put_transfer(making, FILE_EVENT_READ, IRP, 200, CACHED);
+	put_transfer(making, ETW_FILE_EVENT_READ, IRP, 200, CACHED);
 	put_end(making, IRP, 0);
-	put_transfer(making, FILE_EVENT_READ, IRP, 4000, PAGING);
+	put_transfer(making, ETW_FILE_EVENT_READ, IRP, 4000, PAGING);
 	put_end(making, IRP, 0);
-	put_directory(making, FILE_EVENT_DIR_ENUM, IRP);
+	put_directory(making, ETW_FILE_EVENT_DIR_ENUM, IRP);
 	put_end(making, IRP, 0);
-	put_directory(making, FILE_EVENT_DIR_NOTIFY, IRP);
+	put_directory(making, ETW_FILE_EVENT_DIR_NOTIFY, IRP);
 	put_end(making, IRP, 0);
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
 		put_simple(making, others[i].id, IRP, others[i].info);
-		put_end(making, IRP, others[i].id == FILE_EVENT_RENAME ? (uint32_t)NOT_FOUND : 0);
+		put_end(making, IRP,
+			others[i].id == ETW_FILE_EVENT_RENAME ? (uint32_t)NOT_FOUND : 0);
 	}
 }
 
-static void check_story(const struct text *page)
+static void check_story(const struct etw_text *page)
 {
 	static const char *const operations[] = { "create",     "dir_enum",   "set_info",
 						  "query_info", "fs_control", "flush",
@@ -295,7 +301,7 @@ static void alone_it_feeds_the_families_of_files(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 8; i++) { /* version, pointer size, passes */
 		struct making making;
-		struct text page;
+		struct etw_text page;
 
 		begin(&making, i & 1, i & 2 ? 4 : 8);
 		put_story(&making);
@@ -327,7 +333,7 @@ static void put_both(struct making *making, unsigned order)
 			at_now(making);
 			event_file_create(&making->k, &file, path_of_log, 0, 0);
 		} else {
-			put_create(making, FILE_EVENT_CREATE, IRP, path_of_log);
+			put_create(making, ETW_FILE_EVENT_CREATE, IRP, path_of_log);
 		}
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -344,7 +350,7 @@ static void put_both(struct making *making, unsigned order)
 			event_file_transfer(&making->k, OP_FILE_WRITE, &file, 0, 1000,
 					    FILE_IO_CACHED_WRITE);
 		} else {
-			put_transfer(making, FILE_EVENT_WRITE, IRP, 1000, CACHED);
+			put_transfer(making, ETW_FILE_EVENT_WRITE, IRP, 1000, CACHED);
 		}
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -357,7 +363,7 @@ static void put_both(struct making *making, unsigned order)
 	}
 }
 
-static void check_kernel_alone(const struct text *page)
+static void check_kernel_alone(const struct etw_text *page)
 {
 	expect_none(page, "{process=\"alpha\"," OURS ",operation=");
 	expect_none(page, "{process=\"alpha\"," OURS ",volume=");
@@ -384,7 +390,7 @@ static void beside_the_kernel_it_counts_nothing(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct making making;
-		struct text page;
+		struct etw_text page;
 
 		begin(&making, i & 1, 8);
 		put_both(&making, i & 2 ? OURS_FIRST : THEIRS_FIRST);
@@ -404,12 +410,12 @@ static void what_a_recording_has_later_is_known_in_two_passes(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		bool single_pass = i == 1;
 		struct making making;
-		struct text page;
+		struct etw_text page;
 
 		begin(&making, 1, 8);
-		put_create(&making, FILE_EVENT_CREATE, IRP, path_of_log);
+		put_create(&making, ETW_FILE_EVENT_CREATE, IRP, path_of_log);
 		put_end(&making, IRP, 0);
-		put_transfer(&making, FILE_EVENT_WRITE, IRP, 77, CACHED);
+		put_transfer(&making, ETW_FILE_EVENT_WRITE, IRP, 77, CACHED);
 		put_end(&making, IRP, 0);
 		making.now += SECOND;
 		put_both(&making, THEIRS_FIRST);
@@ -431,14 +437,14 @@ static void what_a_recording_has_later_is_known_in_two_passes(void **state)
 static void other_events_of_the_kernel_leave_it_counting(void **state)
 {
 	struct making making;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	begin(&making, 1, 8);
 	at_now(&making);
 	event_file_name(&making.k, OP_FILE_NAME_RUNDOWN, KEY, path_of_log);
 	event_file_end(&making.k, 7 * IRP, 0, 0);
-	put_transfer(&making, FILE_EVENT_WRITE, IRP, 1000, CACHED);
+	put_transfer(&making, ETW_FILE_EVENT_WRITE, IRP, 1000, CACHED);
 	page = replay_with(&making, "", false);
 	expect(&page, "etw_file_written_bytes_total{process=\"alpha\"," OURS
 		      ",volume=\"HarddiskVolume3\"} 1000\n");
@@ -453,20 +459,20 @@ static void keys_are_named_until_their_name_ends(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) { /* the second time, names by FileIo stand beside them */
 		struct making making;
-		struct text page;
+		struct etw_text page;
 
 		begin(&making, 1, 8);
 		for (unsigned volume = 3; volume < 5; volume++) {
 			char path[64];
 
 			snprintf(path, sizeof path, "\\Device\\HarddiskVolume%u\\a", volume);
-			put_name(&making, FILE_EVENT_NAME_CREATE, KEY, path);
+			put_name(&making, ETW_FILE_EVENT_NAME_CREATE, KEY, path);
 			at_now(&making);
 			if (i == 1) {
 				event_file_name(&making.k, OP_FILE_NAME_CREATE, KEY, path);
 			}
-			put_transfer(&making, FILE_EVENT_WRITE, IRP, volume, CACHED);
-			put_name(&making, FILE_EVENT_NAME_DELETE, KEY, path);
+			put_transfer(&making, ETW_FILE_EVENT_WRITE, IRP, volume, CACHED);
+			put_name(&making, ETW_FILE_EVENT_NAME_DELETE, KEY, path);
 			at_now(&making);
 			if (i == 1) {
 				event_file_name(&making.k, OP_FILE_NAME_DELETE, KEY, path);
@@ -485,19 +491,19 @@ static void keys_are_named_until_their_name_ends(void **state)
 static void other_events_with_a_path_name_files_too(void **state)
 {
 	struct making making;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	begin(&making, 1, 8);
-	put_create(&making, FILE_EVENT_CREATE_NEW_FILE, IRP, path_of_log);
-	put_transfer(&making, FILE_EVENT_WRITE, IRP, 5, CACHED);
+	put_create(&making, ETW_FILE_EVENT_CREATE_NEW_FILE, IRP, path_of_log);
+	put_transfer(&making, ETW_FILE_EVENT_WRITE, IRP, 5, CACHED);
 	put_request(&making, IRP, true);
-	payload_pointer(&making.payload, 0);
-	payload_u32(&making.payload, ALPHA_THREAD);
-	payload_u32(&making.payload, 13);
-	payload_wstring(&making.payload, "\\Device\\HarddiskVolume9\\b");
-	put(&making, FILE_EVENT_DELETE_PATH);
-	put_transfer(&making, FILE_EVENT_READ, IRP, 6, CACHED);
+	etw_payload_pointer(&making.payload, 0);
+	etw_payload_u32(&making.payload, ALPHA_THREAD);
+	etw_payload_u32(&making.payload, 13);
+	etw_payload_wstring(&making.payload, "\\Device\\HarddiskVolume9\\b");
+	put(&making, ETW_FILE_EVENT_DELETE_PATH);
+	put_transfer(&making, ETW_FILE_EVENT_READ, IRP, 6, CACHED);
 	page = replay_with(&making, "", true);
 	expect(&page, "etw_file_written_bytes_total{process=\"alpha\"," OURS
 		      ",volume=\"HarddiskVolume3\"} 5\n");
@@ -530,7 +536,7 @@ static void the_ledger_of_disk_bytes_takes_each_request_once(void **state)
 						       .command_line = "" };
 		const struct kernel_thread thread = { .process_id = 4, .id = 8 };
 		struct making making;
-		struct text page;
+		struct etw_text page;
 
 		begin(&making, 1, 8);
 		at_now(&making);
@@ -541,7 +547,7 @@ static void the_ledger_of_disk_bytes_takes_each_request_once(void **state)
 					    FILE_IO_CACHED_WRITE);
 		}
 		if (i != 0) {
-			put_transfer(&making, FILE_EVENT_WRITE, IRP, 8192, CACHED);
+			put_transfer(&making, ETW_FILE_EVENT_WRITE, IRP, 8192, CACHED);
 		}
 		making.now += SECOND;
 		kernel_events_at(&making.k, 0, making.now, 4, 8);
@@ -568,19 +574,19 @@ static void a_rename_that_both_report_keeps_what_is_dirty(void **state)
 					  .irp = IRP,
 					  .thread_id = 8 };
 	struct making making;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	begin(&making, 1, 8);
 	at_now(&making);
 	event_file_transfer(&making.k, OP_FILE_WRITE, &file, 0, 4096, FILE_IO_CACHED_WRITE);
-	put_transfer(&making, FILE_EVENT_WRITE, IRP, 4096, CACHED);
+	put_transfer(&making, ETW_FILE_EVENT_WRITE, IRP, 4096, CACHED);
 	at_now(&making);
 	event_file_info(&making.k, OP_FILE_RENAME, &file, 0, 10);
-	put_simple(&making, FILE_EVENT_RENAME, IRP, true);
+	put_simple(&making, ETW_FILE_EVENT_RENAME, IRP, true);
 	at_now(&making);
 	event_file_name(&making.k, OP_FILE_NAME_DELETE, KEY, path_of_log);
-	put_name(&making, FILE_EVENT_NAME_DELETE, KEY, path_of_log);
+	put_name(&making, ETW_FILE_EVENT_NAME_DELETE, KEY, path_of_log);
 	kernel_events_at(&making.k, 0, making.now, 4, 8);
 	event_disk(&making.k, OP_DISK_WRITE, &disk);
 	page = replay_with(&making, ALL_ON, false);
@@ -596,15 +602,15 @@ static void a_rename_that_both_report_keeps_what_is_dirty(void **state)
 static void payloads_cut_short_count_as_undecodable(void **state)
 {
 	struct making making;
-	struct text page;
+	struct etw_text page;
 	uint8_t zeros[80] = { 0 };
 
 	(void)state;
 	begin(&making, 1, 8);
-	for (unsigned id = FILE_EVENT_NAME_CREATE; id <= 34; id++) {
+	for (unsigned id = ETW_FILE_EVENT_NAME_CREATE; id <= 34; id++) {
 		for (unsigned size = 0; size <= sizeof zeros; size++) {
 			memset(zeros, size & 1 ? 0xd8 : 0xff, sizeof zeros);
-			payload_bytes(&making.payload, zeros, size);
+			etw_payload_bytes(&making.payload, zeros, size);
 			put(&making, (uint16_t)id);
 		}
 	}

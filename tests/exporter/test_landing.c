@@ -17,9 +17,9 @@
 #include "exporter/setup.h"
 
 /* The text without its markup. */
-static struct text visible(const struct text *html)
+static struct etw_text visible(const struct etw_text *html)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 	bool tag = false;
 
 	for (size_t i = 0; i < html->size; i++) {
@@ -75,7 +75,7 @@ static void losses_are_reported_with_their_numbers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct text html = { 0 }, sentences;
+		struct etw_text html = { 0 }, sentences;
 
 		landing_add_losses(&html, &cases[i].losses);
 		sentences = visible(&html);
@@ -92,7 +92,7 @@ static void help_in_backticks_is_code(void **state)
 	const struct builtin_file file = { .name = "mine", .text = text, .size = sizeof text - 1 };
 	const struct setup_options options = { .collectors = &file, .collector_count = 1 };
 	struct setup setup;
-	struct text html = { 0 };
+	struct etw_text html = { 0 };
 
 	(void)state;
 	assert_true(setup_open(&setup, config_default(NULL), &options, NULL));

@@ -27,18 +27,18 @@ enum { LIMIT = 2000, WRITE_SIZE = 64 << 10 };
 
 struct making {
 	char path[TEMPORARY_PATH_SIZE];
-	struct etl_writer *writer;
+	struct etw_writer *writer;
 	struct kernel_events k;
 	int64_t now;
 };
 
 static void begin(struct making *making)
 {
-	const struct etl_writer_options options = { 0 };
-	struct error err = { 0 };
+	const struct etw_writer_options options = { 0 };
+	struct etw_error err = { 0 };
 
 	temporary_path(making->path, "etl");
-	making->writer = etl_writer_open(making->path, &options, &err);
+	making->writer = etw_writer_open(making->path, &options, &err);
 	assert_non_null(making->writer);
 	kernel_events_init(&making->k, making->writer, 8);
 	making->now = SECOND;
@@ -46,11 +46,11 @@ static void begin(struct making *making)
 
 static void end(struct making *making)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	kernel_events_done(&making->k);
-	assert_true(etl_writer_finish(making->writer, &err));
-	etl_writer_close(making->writer);
+	assert_true(etw_writer_finish(making->writer, &err));
+	etw_writer_close(making->writer);
 }
 
 static void start(struct making *making, uint32_t process_id, const char *image)
@@ -107,7 +107,7 @@ static void run_odd_programs(struct making *making, unsigned count)
 	}
 }
 
-static struct text replay(const struct making *making, const char *config, bool single_pass)
+static struct etw_text replay(const struct making *making, const char *config, bool single_pass)
 {
 	return program_replay(making->path, config, &(struct setup_options){ .no_manifests = true },
 			      (struct runner_options){ .file = { .single_pass = single_pass } });
@@ -118,7 +118,7 @@ static void after_2010_odd_programs_a_service_has_its_own_series(void **state)
 {
 	enum { SERVICE = 5000, WRITES = (1 << 30) / WRITE_SIZE, ODD = LIMIT + 10 };
 	struct making making;
-	struct text page;
+	struct etw_text page;
 	uint64_t evicted;
 
 	(void)state;
@@ -148,7 +148,7 @@ static void after_2010_odd_programs_a_service_has_its_own_series(void **state)
 static void programs_that_have_just_ended_keep_their_series(void **state)
 {
 	struct making making;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	begin(&making);
@@ -170,7 +170,7 @@ static void a_quiet_service_keeps_its_series(void **state)
 {
 	enum { SERVICE = 5000 };
 	struct making making;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	begin(&making);

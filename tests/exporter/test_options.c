@@ -15,7 +15,7 @@
 enum { ARGUMENTS_MAX = 12 };
 
 /* Parses a NULL-terminated list of arguments, the program's name left out. */
-static bool parse(struct options *options, const char *const *arguments, struct error *err)
+static bool parse(struct options *options, const char *const *arguments, struct etw_error *err)
 {
 	char program[] = "etw_exporter";
 	char *argv[ARGUMENTS_MAX + 2] = { program };
@@ -218,11 +218,11 @@ static void what_is_wrong_is_named(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const char *const arguments[] = { cases[i].argument, NULL };
 		struct options options;
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_false(parse(&options, arguments, &err));
 		assert_string_equal(err.text, cases[i].sentence);
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 		options_done(&options);
 	}
 }

@@ -46,7 +46,7 @@ static void what_is_not_later_than_released_events_is_due_at_once(void **state)
 	for (int64_t back = 0; back < 1000; back++) {
 		assert_true(pace_wait(pace, start - back * 1000 * MS_100NS));
 	}
-	assert_true(pace_wait(pace, RECORD_NO_TIME));
+	assert_true(pace_wait(pace, ETW_RECORD_NO_TIME));
 	/* A schedule that held them back would have needed far more than this minute. */
 	assert_true(os_monotonic_ns() - begin < UINT64_C(60000) * MS_NS);
 	pace_free(pace);
@@ -58,7 +58,7 @@ static void a_record_without_time_does_not_start_the_schedule(void **state)
 
 	(void)state;
 	assert_non_null(pace);
-	assert_true(pace_wait(pace, RECORD_NO_TIME));
+	assert_true(pace_wait(pace, ETW_RECORD_NO_TIME));
 	/* Were the schedule to start at the beginning of time, this would be due in 420 years. */
 	assert_true(pace_wait(pace, start));
 	pace_free(pace);

@@ -70,7 +70,7 @@ static void write_config(const char *text)
 static void start(struct running *running, const char *config, uint64_t parts, bool threaded)
 {
 	const char *const paths[] = { recording };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct problems problems = { .list = NULL };
 
 	memset(running, 0, sizeof *running);
@@ -109,7 +109,7 @@ static void take_registry(void *context, const struct setup *setup)
 	registry = setup->registry;
 }
 
-static struct text page_of_running(struct running *running)
+static struct etw_text page_of_running(struct running *running)
 {
 	struct program now;
 
@@ -146,7 +146,7 @@ static void begin_part(struct running *running)
 static void reload_between(struct running *running, const char *const configs[2])
 {
 	for (uint64_t i = 0; i < running->parts; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		write_config(configs[(i + 1) % 2]);
 		begin_part(running);
@@ -179,7 +179,7 @@ static bool is_about_the_run(const struct page_line *line)
 
 /* Fails unless each line of `of` is in `in`. Both pages are in the order of families, samples may
  * be in another order. */
-static void expect_lines(const struct text *of, const struct text *in)
+static void expect_lines(const struct etw_text *of, const struct etw_text *in)
 {
 	struct page_line line = { 0 };
 
@@ -206,7 +206,7 @@ static void reloads_of_the_same_file_change_no_value(void **state)
 {
 	const char *const same[] = { everything, everything };
 	struct running without, with;
-	struct text page, other;
+	struct etw_text page, other;
 
 	(void)state;
 	start(&without, everything, 0, true);
@@ -243,7 +243,7 @@ static void what_two_configurations_both_count_goes_on(void **state)
 		"etw_consumer_records_total",
 	};
 	struct running without, with;
-	struct text page, other;
+	struct etw_text page, other;
 
 	(void)state;
 	start(&without, first, 0, true);
@@ -287,8 +287,8 @@ static bool leaves_the_first_setup(struct running *running)
 static void a_replay_that_waits_is_reloaded_at_once(void **state)
 {
 	struct running running;
-	struct error err = { 0 };
-	struct text page;
+	struct etw_error err = { 0 };
+	struct etw_text page;
 
 	(void)state;
 	speed = 1e-9;
@@ -310,8 +310,8 @@ static void a_replay_that_waits_is_reloaded_at_once(void **state)
 static void a_configuration_with_errors_changes_nothing(void **state)
 {
 	struct running running;
-	struct error err = { 0 };
-	struct text before, after;
+	struct etw_error err = { 0 };
+	struct etw_text before, after;
 
 	(void)state;
 	start(&running, "{}\n", 0, true);
@@ -371,8 +371,8 @@ static void errors_that_have_no_room_are_counted(void **state)
 {
 	enum { ERRORS = 60 }; /* more than the log shows, PROBLEMS_SHOWN */
 	struct running running;
-	struct error err = { 0 };
-	struct text config = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_text config = { 0 };
 	char rest[32];
 	size_t shown = 0;
 

@@ -42,7 +42,7 @@ static int remove_recording(void **state)
 
 static void run(struct program *program)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_true(runner_run(program->runner, &err));
 	assert_string_equal(err.text, "");
@@ -52,7 +52,7 @@ static void each_record_is_counted_once_and_has_one_outcome(void **state)
 {
 	const char *const paths[] = { path };
 	struct program program;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	program_open(&program, paths, 1, false);
@@ -70,7 +70,7 @@ static void bytes_count_for_the_process_that_caused_them(void **state)
 {
 	const char *const paths[] = { path };
 	struct program program;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	program_open(&program, paths, 1, false);
@@ -102,7 +102,7 @@ static void a_second_recording_of_the_same_name_has_another_label(void **state)
 	const char *name = strrchr(path, '/') + 1;
 	char line[256];
 	struct program program;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	program_open(&program, paths, 2, false);
@@ -126,7 +126,7 @@ static void without_a_pass_nothing_is_counted_or_lost_yet(void **state)
 {
 	const char *const paths[] = { path };
 	struct program program;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	program_open(&program, paths, 1, false);
@@ -144,7 +144,7 @@ static void without_a_pass_nothing_is_counted_or_lost_yet(void **state)
 static uint64_t wait_for_passes(struct program *program, unsigned passes)
 {
 	for (;;) {
-		struct text page = program_page(program);
+		struct etw_text page = program_page(program);
 		uint64_t events = page_value(&page, "etw_events_total");
 
 		text_free(&page);
@@ -158,7 +158,7 @@ static void a_loop_goes_on_counting_and_adds_losses_once(void **state)
 {
 	const char *const paths[] = { path };
 	struct program program;
-	struct text page;
+	struct etw_text page;
 	uint64_t buffers, passes;
 
 	(void)state;

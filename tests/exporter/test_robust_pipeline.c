@@ -36,7 +36,7 @@ static struct {
 
 static int wire_everything(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	program_set_up(&all.program, NULL, &(struct setup_options){ .every_collector = true });
@@ -54,32 +54,32 @@ static int unwire(void **state)
 
 static void run(const char *path)
 {
-	const struct source_file_options file = { 0 };
+	const struct etw_source_file_options file = { 0 };
 	struct pipeline_options options = { .setup = &all.program.setup,
 					    .session = "damaged",
 					    .shard = all.shard };
-	struct source_statistics statistics;
-	struct error err = { 0 };
+	struct etw_source_statistics statistics;
+	struct etw_error err = { 0 };
 	struct pipeline *pipeline;
 
-	options.source = source_open_file(path, &file, &err);
+	options.source = etw_source_open_file(path, &file, &err);
 	if (!options.source) {
 		return; /* test_robust looks at what is said then */
 	}
 	pipeline = pipeline_new(&options, &err);
 	assert_non_null(pipeline);
 	assert_true(pipeline_run(pipeline, &err));
-	source_statistics(options.source, &statistics);
+	etw_source_statistics(options.source, &statistics);
 	all.records += statistics.records;
 	all.runs++;
 	pipeline_free(pipeline);
-	source_close(options.source);
+	etw_source_close(options.source);
 }
 
 /* What all recordings so far delivered stands on the page, counted under any outcome. */
 static void assert_all_counted(void)
 {
-	struct text page = program_page(&all.program);
+	struct etw_text page = program_page(&all.program);
 
 	const char *line;
 	const char *fault = page_fault(page.data, page.size, &line);
@@ -104,16 +104,16 @@ struct recording {
 
 static struct recording make_recording(uint8_t pointer_size, bool compressed)
 {
-	const struct etl_writer_options options =
-		every_class_options(pointer_size, CLOCK_QPC, compressed);
-	struct etl_writer *writer = open_in_memory(&options);
+	const struct etw_writer_options options =
+		every_class_options(pointer_size, ETW_CLOCK_QPC, compressed);
+	struct etw_writer *writer = open_in_memory(&options);
 	struct recording recording;
 	const uint8_t *bytes;
 
 	every_class_add(writer, pointer_size);
 	bytes = finish_in_memory(writer, &recording.size);
 	recording.bytes = exact_copy(bytes, recording.size);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 	temporary_path(recording.path, "etl");
 	temporary_write(recording.path, recording.bytes, recording.size);
 	return recording;
@@ -162,9 +162,9 @@ static void wrong_words_anywhere_are_harmless(void **state)
 		struct recording recording = make_recording(form == 1 ? 4 : 8, form == 2);
 
 		for (size_t at = 0; at + 2 <= recording.size; at += apart) {
-			uint16_t right = load_u16(recording.bytes + at);
+			uint16_t right = etw_load_u16(recording.bytes + at);
 
-			if (load_u32(recording.bytes + (at & ~(size_t)3)) == UINT32_MAX) {
+			if (etw_load_u32(recording.bytes + (at & ~(size_t)3)) == UINT32_MAX) {
 				continue; /* filler between buffers */
 			}
 			temporary_patch(recording.path, at, words[(at / 2 + form) % 4], 2);

@@ -22,13 +22,13 @@
 #include "tests/support/temporary.h"
 
 static struct sample_totals totals;
-static struct text page;
+static struct etw_text page;
 
 /* All collectors are on: the opt-in ones find their events in the sample too. */
 static int replay_sample(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	temporary_path(path, "etl");
@@ -46,7 +46,7 @@ static int free_page(void **state)
 }
 
 /* A series that the page does not have counts as 0. */
-static void expect(uint64_t expected, const char *format, ...) PRINTF_LIKE(2, 3);
+static void expect(uint64_t expected, const char *format, ...) ETW_PRINTF_LIKE(2, 3);
 
 static void expect(uint64_t expected, const char *format, ...)
 {
@@ -387,7 +387,7 @@ static uint64_t sum_of(const char *family, const char *text)
 }
 
 static void expect_sum(uint64_t expected, const char *family, const char *format, ...)
-	PRINTF_LIKE(3, 4);
+	ETW_PRINTF_LIKE(3, 4);
 
 static void expect_sum(uint64_t expected, const char *family, const char *format, ...)
 {

@@ -317,18 +317,18 @@ bool fake_etw_wait_idle(unsigned timeout_ms);
 
 /* --- recordings --- */
 
-struct event_record;
+struct etw_record;
 
 struct fake_etw_play_options {
 	const char *only; /* this session gets everything, even what it has not enabled; NULL: who
 			     wants what */
-	uint8_t pointer_size; /* as in struct source_file_options */
+	uint8_t pointer_size; /* as in struct etw_source_file_options */
 	bool lossy;           /* never waits for a buffer: what finds none is lost and counted */
 	bool advance_clock;   /* the clocks jump ahead with the events; else these may be of the
 				 future */
 	bool now;             /* events happen when they are played, not when they were recorded */
 	bool (*skip)(void *context,
-		     const struct event_record *record); /* true: leave it out; may be NULL */
+		     const struct etw_record *record); /* true: leave it out; may be NULL */
 	void *context;
 };
 
@@ -345,14 +345,14 @@ struct fake_etw_played {
  * time.
  */
 bool fake_etw_play(const char *path, const struct fake_etw_play_options *options,
-		   struct fake_etw_played *played, struct error *err);
+		   struct fake_etw_played *played, struct etw_error *err);
 
 /*
  * Sets the clocks to those of a recording at its start, so that a consumer that takes an anchor
  * from now on converts times as a replay of the recording does. Call before sessions start. A
  * recording by system time or cycles is played in ticks of its performance counter.
  */
-bool fake_etw_clock_like(const char *path, struct error *err);
+bool fake_etw_clock_like(const char *path, struct etw_error *err);
 
 /*
  * What a recording reports of its end (names of open files, SystemConfig, DCEnd) exists on the
@@ -360,7 +360,7 @@ bool fake_etw_clock_like(const char *path, struct error *err);
  * from then on, by the machine's clock, and a process or thread that begins nowhere in it ran all
  * the time. For a machine with end_rundown_at_stop.
  */
-bool fake_etw_exist_like(const char *path, struct error *err);
+bool fake_etw_exist_like(const char *path, struct etw_error *err);
 
 /* --- delivering again: for measurements --- */
 

@@ -26,43 +26,43 @@ static const GUID left_out[] = {
 
 struct play {
 	const struct fake_etw_play_options *options;
-	const struct source_clock *clock;
+	const struct etw_source_clock *clock;
 	struct fake_etw_played *played;
-	struct source *source;
+	struct etw_source *source;
 	bool stuck; /* no buffer became free */
 };
 
-static bool is_left_out(const struct event_record *record, const GUID *guid)
+static bool is_left_out(const struct etw_record *record, const GUID *guid)
 {
 	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
 		if (fake_guid_equal(guid, &left_out[i])) {
 			return true;
 		}
 	}
-	return record->type > RECORD_MESSAGE;
+	return record->type > ETW_RECORD_MESSAGE;
 }
 
 /* The performance counter at the moment of a record. */
-static int64_t counter_of(const struct source_clock *clock, const struct event_record *record)
+static int64_t counter_of(const struct etw_source_clock *clock, const struct etw_record *record)
 {
 	int64_t since = record->time - clock->anchor_time;
 	int64_t frequency = (int64_t)clock->perf_frequency;
 
-	if (clock->type == CLOCK_QPC) {
+	if (clock->type == ETW_CLOCK_QPC) {
 		return record->raw_time;
 	}
 	return clock->anchor_raw + since / 10000000 * frequency +
 	       since % 10000000 * frequency / 10000000;
 }
 
-static size_t read_items(const struct event_record *record, struct fake_etw_item *items,
+static size_t read_items(const struct etw_record *record, struct fake_etw_item *items,
 			 size_t *bytes)
 {
-	struct extended_item item;
+	struct etw_extended_item item;
 	uint32_t offset = 0;
 	size_t count = 0;
 
-	while (count < MAX_ITEMS && record_next_extended(record, &offset, &item)) {
+	while (count < MAX_ITEMS && etw_record_next_extended(record, &offset, &item)) {
 		items[count++] = (struct fake_etw_item){ item.type, item.size, item.data };
 		*bytes += 16u + item.size;
 	}
@@ -70,7 +70,7 @@ static size_t read_items(const struct event_record *record, struct fake_etw_item
 }
 
 /* The event without its items and times. */
-static struct fake_etw_event event_of(const struct event_record *record)
+static struct fake_etw_event event_of(const struct etw_record *record)
 {
 	struct fake_etw_event event = { .classic = record->classic,
 					.process_id = record->process_id,
@@ -88,7 +88,7 @@ static struct fake_etw_event event_of(const struct event_record *record)
 	event.descriptor.Opcode = record->opcode;
 	event.descriptor.Task = record->task;
 	event.descriptor.Keyword = record->keyword;
-	if (record->type == RECORD_MESSAGE) {
+	if (record->type == ETW_RECORD_MESSAGE) {
 		event.flags = EVENT_HEADER_FLAG_TRACE_MESSAGE;
 	}
 	if (record->activity) {
@@ -97,7 +97,7 @@ static struct fake_etw_event event_of(const struct event_record *record)
 	return event;
 }
 
-static void on_event(void *context, const struct event_record *record)
+static void on_event(void *context, const struct etw_record *record)
 {
 	struct play *play = context;
 	const struct fake_etw_play_options *options = play->options;
@@ -115,10 +115,10 @@ static void on_event(void *context, const struct event_record *record)
 	event.timed = !options->now;
 	event.items = items;
 	/* What has no time comes first (docs/etl-format.md section 4): it happens at the start. */
-	event.raw_time = record->raw_time == RECORD_NO_TIME ? play->clock->anchor_raw :
-							      counter_of(play->clock, record);
-	event.system_time = record->time == RECORD_NO_TIME ? play->clock->anchor_time :
-							     record->time;
+	event.raw_time = record->raw_time == ETW_RECORD_NO_TIME ? play->clock->anchor_raw :
+								  counter_of(play->clock, record);
+	event.system_time = record->time == ETW_RECORD_NO_TIME ? play->clock->anchor_time :
+								 record->time;
 	event.item_count = read_items(record, items, &size);
 	if (options->advance_clock && event.timed) {
 		fake_clock_advance_to(event.raw_time);
@@ -127,7 +127,7 @@ static void on_event(void *context, const struct event_record *record)
 	fake_lock();
 	if (!options->lossy && !fake_buffer_wait_for_room(record->processor, size, WAIT_MS)) {
 		play->stuck = true;
-		source_stop(play->source);
+		etw_source_stop(play->source);
 	} else if (options->only) {
 		struct fake_session *session = fake_session_by_utf8(options->only);
 
@@ -160,7 +160,7 @@ static const GUID begun_classes[BEGUN_COUNT] = {
 };
 
 struct end_of_recording {
-	const struct source_clock *clock;
+	const struct etw_source_clock *clock;
 	struct map begun[BEGUN_COUNT]; /* id -> reading of the counter when it began */
 };
 
@@ -176,7 +176,7 @@ static enum begun begun_of(const struct fake_etw_event *event)
 }
 
 /* The file key, process id or thread id: docs/kernel-events.csv. */
-static uint64_t id_of(const struct event_record *record, enum begun kind)
+static uint64_t id_of(const struct etw_record *record, enum begun kind)
 {
 	size_t size = kind == BEGUN_FILE ? record->pointer_size : 4;
 	size_t offset = kind == BEGUN_FILE || record->version == 0 ? 0 :
@@ -190,7 +190,7 @@ static uint64_t id_of(const struct event_record *record, enum begun kind)
 	return id;
 }
 
-static void on_record_of_the_end(void *context, const struct event_record *record)
+static void on_record_of_the_end(void *context, const struct etw_record *record)
 {
 	struct end_of_recording *end = context;
 	struct fake_etw_event event = event_of(record);
@@ -220,38 +220,39 @@ static void on_record_of_the_end(void *context, const struct event_record *recor
 	}
 }
 
-static struct source *open_recording(const char *path, uint8_t pointer_size, struct error *err)
+static struct etw_source *open_recording(const char *path, uint8_t pointer_size,
+					 struct etw_error *err)
 {
-	struct source_file_options options = { .pointer_size = pointer_size };
+	struct etw_source_file_options options = { .pointer_size = pointer_size };
 
-	return source_open_file(path, &options, err);
+	return etw_source_open_file(path, &options, err);
 }
 
-bool fake_etw_clock_like(const char *path, struct error *err)
+bool fake_etw_clock_like(const char *path, struct etw_error *err)
 {
-	struct source *source = open_recording(path, 0, err);
-	const struct source_clock *clock;
+	struct etw_source *source = open_recording(path, 0, err);
+	const struct etw_source_clock *clock;
 
 	if (!source) {
 		return false;
 	}
-	clock = &source_facts(source)->clock;
+	clock = &etw_source_facts(source)->clock;
 	fake_etw_set_clock(clock->perf_frequency, clock->anchor_raw, clock->anchor_time);
-	source_close(source);
+	etw_source_close(source);
 	return true;
 }
 
-bool fake_etw_exist_like(const char *path, struct error *err)
+bool fake_etw_exist_like(const char *path, struct etw_error *err)
 {
 	struct end_of_recording end = { .clock = NULL };
-	const struct event_sink sink = { .context = &end, .on_event = on_record_of_the_end };
-	struct source *source = open_recording(path, 0, err);
+	const struct etw_event_sink sink = { .context = &end, .on_event = on_record_of_the_end };
+	struct etw_source *source = open_recording(path, 0, err);
 	bool good = false;
 
 	if (source) {
-		end.clock = &source_facts(source)->clock;
-		good = source_run(source, &sink, err);
-		source_close(source);
+		end.clock = &etw_source_facts(source)->clock;
+		good = etw_source_run(source, &sink, err);
+		etw_source_close(source);
 	}
 	for (unsigned i = 0; i < BEGUN_COUNT; i++) {
 		map_done(&end.begun[i]);
@@ -260,11 +261,11 @@ bool fake_etw_exist_like(const char *path, struct error *err)
 }
 
 bool fake_etw_play(const char *path, const struct fake_etw_play_options *options,
-		   struct fake_etw_played *played, struct error *err)
+		   struct fake_etw_played *played, struct etw_error *err)
 {
 	static const struct fake_etw_play_options defaults;
 	struct play play = { .options = options ? options : &defaults, .played = played };
-	struct event_sink sink = { .context = &play, .on_event = on_event };
+	struct etw_event_sink sink = { .context = &play, .on_event = on_event };
 	bool good;
 
 	*played = (struct fake_etw_played){ 0 };
@@ -272,12 +273,12 @@ bool fake_etw_play(const char *path, const struct fake_etw_play_options *options
 	if (!play.source) {
 		return false;
 	}
-	play.clock = &source_facts(play.source)->clock;
-	good = source_run(play.source, &sink, err);
-	source_close(play.source);
+	play.clock = &etw_source_facts(play.source)->clock;
+	good = etw_source_run(play.source, &sink, err);
+	etw_source_close(play.source);
 	if (play.stuck) {
-		return error_set(err, ERROR_LIMIT, "no consumer made room for an event within %d s",
-				 WAIT_MS / 1000);
+		return error_set(err, ETW_ERROR_LIMIT,
+				 "no consumer made room for an event within %d s", WAIT_MS / 1000);
 	}
 	return good;
 }

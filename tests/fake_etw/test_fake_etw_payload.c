@@ -26,7 +26,7 @@ enum {
 	IS = 30
 };
 
-static const struct guid described = { { 0x78, 0x56, 0x34, 0x12, 1, 2, 3, 4 } };
+static const struct etw_guid described = { { 0x78, 0x56, 0x34, 0x12, 1, 2, 3, 4 } };
 static GUID some_provider;
 
 static void describe(uint16_t id, uint8_t version, size_t properties)
@@ -41,12 +41,12 @@ static void describe(uint16_t id, uint8_t version, size_t properties)
 					      .property_count = properties,
 					      .top_level_count = properties };
 	const EVENT_DESCRIPTOR descriptor = { .Id = id, .Version = version };
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_info(&payload, &blob);
 	fake_etw_tdh_event(&some_provider, &descriptor, false, payload.bytes, payload.size);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 static int reset(void **state)
@@ -107,16 +107,16 @@ static bool passes(uint16_t id, uint8_t version, const char *name, int32_t statu
 	struct fake_etw_event event = { .provider = some_provider,
 					.descriptor = {
 						.Id = id, .Version = version, .Level = 4 } };
-	struct payload payload;
+	struct etw_payload payload;
 	bool passed;
 
-	payload_init(&payload, 8);
-	payload_wstring(&payload, name);
-	payload_u32(&payload, (uint32_t)status);
+	etw_payload_init(&payload, 8);
+	etw_payload_wstring(&payload, name);
+	etw_payload_u32(&payload, (uint32_t)status);
 	event.payload = payload.bytes;
 	event.payload_size = payload.size;
 	passed = fake_etw_emit(&event) == 1;
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	return passed;
 }
 

@@ -17,13 +17,13 @@
 #include "lib/etl/writer.h"
 #include "tests/support/temporary.h"
 
-static const struct guid some_provider =
-	GUID_INIT(0x12345678, 0x1234, 0x1234, 1, 2, 3, 4, 5, 6, 7, 8);
-static const struct guid image_id =
-	GUID_INIT(0xb3e675d7, 0x2554, 0x4f18, 0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde);
-static const struct guid event_info =
-	GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71);
-static const struct guid activity = GUID_INIT(0xac, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+static const struct etw_guid some_provider =
+	ETW_GUID_INIT(0x12345678, 0x1234, 0x1234, 1, 2, 3, 4, 5, 6, 7, 8);
+static const struct etw_guid image_id =
+	ETW_GUID_INIT(0xb3e675d7, 0x2554, 0x4f18, 0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde);
+static const struct etw_guid event_info =
+	ETW_GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71);
+static const struct etw_guid activity = ETW_GUID_INIT(0xac, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
 
 enum { START_RAW = 5000, MANY = 3000 };
 
@@ -39,30 +39,30 @@ static int reset(void **state)
 }
 
 /* Builds a recording with the records of a table; times go up by 10 ticks. */
-static void build(const struct etl_out_record *records, size_t count)
+static void build(const struct etw_out_record *records, size_t count)
 {
-	struct etl_writer_options options = { .processors = 4,
+	struct etw_writer_options options = { .processors = 4,
 					      .perf_frequency = 2337949,
 					      .start_raw = START_RAW };
-	struct error err;
-	struct etl_writer *writer;
+	struct etw_error err;
+	struct etw_writer *writer;
 
 	temporary_path(path, "etl");
-	writer = etl_writer_open(path, &options, &err);
+	writer = etw_writer_open(path, &options, &err);
 	assert_non_null(writer);
 	for (size_t i = 0; i < count; i++) {
-		struct etl_out_record record = records[i];
+		struct etw_out_record record = records[i];
 
 		record.raw_time = START_RAW + 10 * ((int64_t)i + 1);
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 	}
-	assert_true(etl_writer_finish(writer, &err));
-	etl_writer_close(writer);
+	assert_true(etw_writer_finish(writer, &err));
+	etw_writer_close(writer);
 }
 
 static void play(struct fake_etw_play_options *options, struct fake_etw_played *played)
 {
-	struct error err;
+	struct etw_error err;
 
 	if (!fake_etw_play(path, options, played, &err)) {
 		fail_msg("%s", err.text);
@@ -87,10 +87,10 @@ static void records_become_event_records(void **state)
 {
 	static const char payload[] = "0123456";
 	static const uint64_t start_key = 42;
-	static const struct etl_out_item items[] = { { EXTENDED_PROCESS_START_KEY,
+	static const struct etw_out_item items[] = { { ETW_EXTENDED_PROCESS_START_KEY,
 						       sizeof(start_key), &start_key } };
-	const struct etl_out_record records[] = {
-		{ .type = RECORD_SYSTEM,
+	const struct etw_out_record records[] = {
+		{ .type = ETW_RECORD_SYSTEM,
 		  .group = 3,
 		  .opcode = 1,
 		  .version = 4,
@@ -99,12 +99,12 @@ static void records_become_event_records(void **state)
 		  .processor = 2,
 		  .payload = payload,
 		  .payload_size = 7 },
-		{ .type = RECORD_PERFINFO,
+		{ .type = ETW_RECORD_PERFINFO,
 		  .group = 1,
 		  .opcode = 10,
 		  .version = 3,
 		  .pointer_size = 4 },
-		{ .type = RECORD_EVENT,
+		{ .type = ETW_RECORD_EVENT,
 		  .provider = &some_provider,
 		  .id = 7,
 		  .version = 1,
@@ -180,11 +180,11 @@ static void records_become_event_records(void **state)
 
 static void what_no_session_delivers_is_left_out(void **state)
 {
-	const struct etl_out_record records[] = {
-		{ .type = RECORD_FULL, .provider = &image_id, .opcode = 36 },
-		{ .type = RECORD_FULL, .provider = &event_info, .opcode = 32 },
-		{ .type = RECORD_SYSTEM, .group = 0, .opcode = 8 },
-		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 },
+	const struct etw_out_record records[] = {
+		{ .type = ETW_RECORD_FULL, .provider = &image_id, .opcode = 36 },
+		{ .type = ETW_RECORD_FULL, .provider = &event_info, .opcode = 32 },
+		{ .type = ETW_RECORD_SYSTEM, .group = 0, .opcode = 8 },
+		{ .type = ETW_RECORD_SYSTEM, .group = 3, .opcode = 1 },
 	};
 	struct fake_etw_played played;
 
@@ -200,12 +200,12 @@ static void what_no_session_delivers_is_left_out(void **state)
 
 static void sessions_get_what_they_have_enabled(void **state)
 {
-	const struct etl_out_record records[] = {
-		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 },
-		{ .type = RECORD_SYSTEM, .group = 5, .opcode = 1 },
-		{ .type = RECORD_EVENT, .provider = &some_provider, .level = 4, .keyword = 1 },
-		{ .type = RECORD_EVENT, .provider = &some_provider, .level = 4, .keyword = 2 },
-		{ .type = RECORD_EVENT, .provider = &some_provider, .level = 5, .keyword = 1 },
+	const struct etw_out_record records[] = {
+		{ .type = ETW_RECORD_SYSTEM, .group = 3, .opcode = 1 },
+		{ .type = ETW_RECORD_SYSTEM, .group = 5, .opcode = 1 },
+		{ .type = ETW_RECORD_EVENT, .provider = &some_provider, .level = 4, .keyword = 1 },
+		{ .type = ETW_RECORD_EVENT, .provider = &some_provider, .level = 4, .keyword = 2 },
+		{ .type = ETW_RECORD_EVENT, .provider = &some_provider, .level = 5, .keyword = 1 },
 	};
 	struct fake_etw_played played;
 	struct fake_etw_session session;
@@ -234,11 +234,11 @@ static void sessions_get_what_they_have_enabled(void **state)
 
 static void build_many(void)
 {
-	static struct etl_out_record records[MANY];
+	static struct etw_out_record records[MANY];
 	static const char payload[64];
 
 	for (size_t i = 0; i < MANY; i++) {
-		records[i] = (struct etl_out_record){ .type = RECORD_SYSTEM,
+		records[i] = (struct etw_out_record){ .type = ETW_RECORD_SYSTEM,
 						      .group = 3,
 						      .opcode = 1,
 						      .processor = (uint16_t)(i % 4),
@@ -304,15 +304,15 @@ static void a_lossy_play_loses_what_finds_no_buffer(void **state)
 
 static void the_clocks_can_be_those_of_the_recording(void **state)
 {
-	const struct etl_out_record records[] = {
-		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 }
+	const struct etw_out_record records[] = {
+		{ .type = ETW_RECORD_SYSTEM, .group = 3, .opcode = 1 }
 	};
 	struct fake_etw_played played;
 	LARGE_INTEGER frequency;
 	LARGE_INTEGER counter;
 	uint64_t begun_ns;
 	int64_t seconds;
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	build(records, 1);
@@ -334,7 +334,7 @@ static void the_clocks_can_be_those_of_the_recording(void **state)
 	assert_int_equal(remove(path), 0);
 }
 
-static bool skip_all(void *context, const struct event_record *record)
+static bool skip_all(void *context, const struct etw_record *record)
 {
 	(void)context;
 	return record->opcode == 1;
@@ -342,9 +342,9 @@ static bool skip_all(void *context, const struct event_record *record)
 
 static void a_test_may_skip_records(void **state)
 {
-	const struct etl_out_record records[] = {
-		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 },
-		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 2 }
+	const struct etw_out_record records[] = {
+		{ .type = ETW_RECORD_SYSTEM, .group = 3, .opcode = 1 },
+		{ .type = ETW_RECORD_SYSTEM, .group = 3, .opcode = 2 }
 	};
 	struct fake_etw_played played;
 
@@ -359,8 +359,8 @@ static void a_test_may_skip_records(void **state)
 
 static void records_can_happen_when_they_are_played(void **state)
 {
-	const struct etl_out_record records[] = {
-		{ .type = RECORD_SYSTEM, .group = 3, .opcode = 1 }
+	const struct etw_out_record records[] = {
+		{ .type = ETW_RECORD_SYSTEM, .group = 3, .opcode = 1 }
 	};
 	struct recorder recorder = { 0 };
 	struct fake_etw_played played;
@@ -412,18 +412,23 @@ static void the_end_of_a_recording_is_reported_at_stop_only(void **state)
 							 .end_rundown_at_stop = true };
 	static const uint64_t old_key = 0xaaa, new_key = 0xbbb;
 	static const uint32_t process = 8, other_process = 12; /* as version 0 has it */
-	const struct etl_out_record records[] = {
-		{ RECORD_SYSTEM, .group = 3, .opcode = 3, .payload = &process, .payload_size = 4 },
-		{ RECORD_SYSTEM, .group = 4, .opcode = 32, .payload = &new_key, .payload_size = 8 },
-		{ RECORD_SYSTEM, .group = 4, .opcode = 36, .payload = &new_key, .payload_size = 8 },
-		{ RECORD_SYSTEM, .group = 4, .opcode = 36, .payload = &old_key, .payload_size = 8 },
-		{ RECORD_SYSTEM, .group = 3, .opcode = 4, .payload = &process, .payload_size = 4 },
-		{ RECORD_SYSTEM, .group = 3, .opcode = 4, .payload = &other_process,
+	const struct etw_out_record records[] = {
+		{ ETW_RECORD_SYSTEM, .group = 3, .opcode = 3, .payload = &process,
+		  .payload_size = 4 },
+		{ ETW_RECORD_SYSTEM, .group = 4, .opcode = 32, .payload = &new_key,
+		  .payload_size = 8 },
+		{ ETW_RECORD_SYSTEM, .group = 4, .opcode = 36, .payload = &new_key,
+		  .payload_size = 8 },
+		{ ETW_RECORD_SYSTEM, .group = 4, .opcode = 36, .payload = &old_key,
+		  .payload_size = 8 },
+		{ ETW_RECORD_SYSTEM, .group = 3, .opcode = 4, .payload = &process,
+		  .payload_size = 4 },
+		{ ETW_RECORD_SYSTEM, .group = 3, .opcode = 4, .payload = &other_process,
 		  .payload_size = 4 },
 	};
 	struct fake_etw_session session;
 	struct fake_etw_played played;
-	struct error err;
+	struct etw_error err;
 	uint64_t key = 0;
 
 	(void)state;
@@ -450,16 +455,16 @@ static void build_two(void)
 {
 	static const int64_t began = START_RAW + 7;
 	static const uint64_t start_key = 42;
-	static const struct etl_out_item items[] = { { EXTENDED_PROCESS_START_KEY,
+	static const struct etw_out_item items[] = { { ETW_EXTENDED_PROCESS_START_KEY,
 						       sizeof(start_key), &start_key } };
-	const struct etl_out_record records[] = {
-		{ .type = RECORD_PERFINFO,
+	const struct etw_out_record records[] = {
+		{ .type = ETW_RECORD_PERFINFO,
 		  .group = 15,
 		  .opcode = 67,
 		  .version = 2,
 		  .payload = &began,
 		  .payload_size = sizeof(began) },
-		{ .type = RECORD_EVENT,
+		{ .type = ETW_RECORD_EVENT,
 		  .provider = &some_provider,
 		  .id = 7,
 		  .process_id = 9,

@@ -26,21 +26,21 @@ static void must(bool condition)
 /* Reads it to the end, as a recording. */
 static void read_recording(const char *path)
 {
-	struct error err = { 0 };
-	struct etl_file *file = etl_file_open(path, 0, &err);
-	struct etl_damage damage = { 0 };
-	struct etl_scan scan;
-	struct etl_buffer buffer;
+	struct etw_error err = { 0 };
+	struct etw_file *file = etw_file_open(path, 0, &err);
+	struct etw_damage damage = { 0 };
+	struct etw_scan scan;
+	struct etw_buffer buffer;
 
-	must(file || err.code != ERROR_NONE);
+	must(file || err.code != ETW_ERROR_NONE);
 	if (!file) {
 		return;
 	}
-	etl_file_scan(file, &scan, &damage, 0, 0);
-	while (etl_scan_next(&scan, &buffer, &err) == ETL_STEP_BUFFER) {
+	etw_file_scan(file, &scan, &damage, 0, 0);
+	while (etw_scan_next(&scan, &buffer, &err) == ETW_STEP_BUFFER) {
 	}
-	etl_scan_done(&scan);
-	etl_file_close(file);
+	etw_scan_done(&scan);
+	etw_file_close(file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -56,12 +56,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	must(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		struct os_file *file;
 
 		snprintf(path, sizeof path, "/proc/self/fd/%d%s", fd, choices[i]);
 		file = etl_packed_open(path, &limits, &err);
-		must((file != NULL) == (err.code == ERROR_NONE));
+		must((file != NULL) == (err.code == ETW_ERROR_NONE));
 		must(!file || !os_file_is_stream(file));
 		if (file && os_file_is_temporary(file)) {
 			packed = true;

@@ -45,7 +45,7 @@ static void must(bool holds)
 }
 
 /* True if accepted; a refusal is a sentence of one line. */
-static bool judged(bool accepted, const struct error *err)
+static bool judged(bool accepted, const struct etw_error *err)
 {
 	must(accepted || (err->text[0] != '\0' && !strchr(err->text, '\n')));
 	return accepted;
@@ -57,15 +57,15 @@ struct known_record {
 	struct etl_walk walk; /* at the record */
 	uint8_t *bytes;
 	size_t size;
-	const struct event_class *class;
+	const struct etw_event_class *class;
 };
 
 static struct known_record known[RECORDS_MOST];
 static size_t known_count;
-static struct etl_format format;
-static struct schema_origins origins = { .builtin_names = true };
-static struct event_table *table;
-static struct tracelogging_cache *tracelogging;
+static struct etw_format format;
+static struct etw_schema_origins origins = { .builtin_names = true };
+static struct etw_event_table *table;
+static struct etw_tracelogging_cache *tracelogging;
 
 /* Whether the bytes are one record, and nothing more. */
 static bool read_record(struct etl_walk *walk, const uint8_t *bytes, size_t size)
@@ -86,34 +86,34 @@ static void know_record(const struct etl_walk *walk)
 	must(record->bytes != NULL);
 	memcpy(record->bytes, walk->bytes + etl_walk_record_at(walk), record->size);
 	must(read_record(&record->walk, record->bytes, record->size));
-	trace_schemas_look(origins.trace, &record->walk.record);
+	etw_trace_schemas_look(origins.trace, &record->walk.record);
 	known_count++;
 }
 
 static void know_records(void)
 {
-	const struct etl_writer_options options = every_class_options(8, CLOCK_QPC, false);
-	struct etl_writer *writer = etl_writer_open(NULL, &options, NULL);
-	struct etl_damage damage = { 0 };
-	struct etl_buffer buffer;
-	struct etl_file *file;
-	struct etl_scan scan;
+	const struct etw_writer_options options = every_class_options(8, ETW_CLOCK_QPC, false);
+	struct etw_writer *writer = etw_writer_open(NULL, &options, NULL);
+	struct etw_damage damage = { 0 };
+	struct etw_buffer buffer;
+	struct etw_file *file;
+	struct etw_scan scan;
 	const uint8_t *bytes;
 	bool added;
 	size_t size;
 
 	must(writer != NULL);
 	every_class_add(writer, 8);
-	must(etl_writer_finish(writer, NULL));
+	must(etw_writer_finish(writer, NULL));
 	bytes = etl_writer_bytes(writer, &size);
-	file = etl_file_over(bytes, size, 0, NULL);
-	origins.trace = trace_schemas_new(NULL);
-	tracelogging = tracelogging_cache_new(NULL);
-	table = event_table_new(CLASSES_MOST, &origins, NULL);
+	file = etw_file_over(bytes, size, 0, NULL);
+	origins.trace = etw_trace_schemas_new(NULL);
+	tracelogging = etw_tracelogging_cache_new(NULL);
+	table = etw_event_table_new(CLASSES_MOST, &origins, NULL);
 	must(file && origins.trace && tracelogging && table);
 	format = file->format;
-	etl_file_scan(file, &scan, &damage, 0, 0);
-	while (etl_scan_next(&scan, &buffer, NULL) == ETL_STEP_BUFFER) {
+	etw_file_scan(file, &scan, &damage, 0, 0);
+	while (etw_scan_next(&scan, &buffer, NULL) == ETW_STEP_BUFFER) {
 		struct etl_walk walk;
 
 		etl_walk_start(&walk, &format, buffer.bytes, buffer.place.end, 0, 0);
@@ -121,12 +121,12 @@ static void know_records(void)
 			know_record(&walk);
 		}
 	}
-	etl_scan_done(&scan);
-	etl_file_close(file);
-	etl_writer_close(writer);
-	trace_schemas_finish(origins.trace);
+	etw_scan_done(&scan);
+	etw_file_close(file);
+	etw_writer_close(writer);
+	etw_trace_schemas_finish(origins.trace);
 	for (size_t i = 0; i < known_count; i++) {
-		known[i].class = event_table_find(table, &known[i].walk.record, &added);
+		known[i].class = etw_event_table_find(table, &known[i].walk.record, &added);
 		must(known[i].class != NULL);
 	}
 }
@@ -136,7 +136,7 @@ static void know_records(void)
 static void read_conditions(char *const *lines, size_t count)
 {
 	struct probe *probe = probe_new(NULL);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	must(probe != NULL);
 	for (size_t i = 0; i < count && judged(probe_add(probe, lines[i], &err), &err); i++) {
@@ -145,7 +145,7 @@ static void read_conditions(char *const *lines, size_t count)
 	probe_free(probe);
 }
 
-static bool same_class(const struct event_record *a, const struct event_record *b)
+static bool same_class(const struct etw_record *a, const struct etw_record *b)
 {
 	return memcmp(a->provider, b->provider, sizeof *a->provider) == 0 && a->id == b->id &&
 	       a->version == b->version && a->opcode == b->opcode &&
@@ -156,7 +156,7 @@ static bool same_class(const struct event_record *a, const struct event_record *
 static void apply_again(struct set_fields *set, const uint8_t *bytes, size_t size,
 			const struct known_record *old)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct etl_walk walk;
 	uint8_t *copy = malloc(size);
 	const uint8_t *again = copy;
@@ -174,7 +174,7 @@ static void apply_again(struct set_fields *set, const uint8_t *bytes, size_t siz
 static void read_assignments(char *const *lines, size_t count)
 {
 	static struct set_fields set; /* large */
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool accepted = true;
 
 	for (size_t i = 0; i < count && accepted; i++) {
@@ -198,7 +198,7 @@ static void read_assignments(char *const *lines, size_t count)
 		}
 	}
 	if (accepted) {
-		err = (struct error){ 0 };
+		err = (struct etw_error){ 0 };
 		judged(set_fields_found(&set, "the recording", &err), &err);
 	}
 	set_fields_done(&set);
@@ -206,25 +206,26 @@ static void read_assignments(char *const *lines, size_t count)
 }
 
 /* The record of a line; false: the line is refused. Its dump is in *dump. */
-static bool dump_line(struct event_lines *lines, const char *line, size_t size, struct text *dump)
+static bool dump_line(struct event_lines *lines, const char *line, size_t size,
+		      struct etw_text *dump)
 {
 	static uint8_t bytes[UINT16_MAX + 8];
-	struct etl_out_record record;
-	struct error err = { 0 };
+	struct etw_out_record record;
+	struct etw_error err = { 0 };
 	struct etl_walk walk;
 	size_t record_size;
 
 	if (!judged(event_lines_read(lines, line, size, &record, &err), &err)) {
 		return false;
 	}
-	record_size = etl_out_record_size(&record);
+	record_size = etw_out_record_size(&record);
 	must(record_size <= UINT16_MAX);
 	memset(bytes, 0, record_size);
-	etl_out_record_store(&record, format.pointer_size, bytes);
+	etw_out_record_store(&record, format.pointer_size, bytes);
 	must(read_record(&walk, bytes, record_size));
 	dump_add_line(dump, &walk.record, &origins, tracelogging);
-	if (tracelogging_cache_full(tracelogging)) {
-		tracelogging_cache_clear(tracelogging);
+	if (etw_tracelogging_cache_full(tracelogging)) {
+		etw_tracelogging_cache_clear(tracelogging);
 	}
 	return true;
 }
@@ -235,7 +236,7 @@ static void read_lines(char *const *texts, size_t count)
 						     .clock = &format.clock,
 						     .pointer_size = format.pointer_size };
 	struct event_lines *lines = event_lines_new(&options, NULL);
-	struct text first = { 0 }, second = { 0 };
+	struct etw_text first = { 0 }, second = { 0 };
 
 	must(lines != NULL);
 	for (size_t i = 0; i < count; i++) {
@@ -254,7 +255,7 @@ static void read_lines(char *const *texts, size_t count)
 
 static void read_comparison(char *const *lines, size_t count)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct fail_if *condition = fail_if_parse(lines[0], &err);
 	struct series series = { .labels = lines[count - 1] };
 
@@ -269,7 +270,7 @@ static void read_comparison(char *const *lines, size_t count)
 
 static void read_series(char *const *lines, size_t count)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct series_selector *selector = series_selector_of(lines[0], &err);
 	const char *name;
 	double value;
@@ -314,16 +315,16 @@ static void read_address(const char *text)
 
 static void read_provider(const char *text)
 {
-	struct provider_spec spec, copy;
-	struct error err = { 0 };
+	struct etw_provider_spec spec, copy;
+	struct etw_error err = { 0 };
 
-	provider_spec_init(&spec);
-	provider_spec_init(&copy);
-	if (judged(provider_spec_parse(&spec, text, &err), &err)) {
+	etw_provider_spec_init(&spec);
+	etw_provider_spec_init(&copy);
+	if (judged(etw_provider_spec_parse(&spec, text, &err), &err)) {
 		must(provider_spec_copy(&copy, &spec) && provider_spec_equal(&copy, &spec));
 	}
-	provider_spec_done(&copy);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&copy);
+	etw_provider_spec_done(&spec);
 }
 
 /* The literal end of a pattern never decides otherwise than the pattern. */

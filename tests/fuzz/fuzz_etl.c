@@ -20,10 +20,10 @@ struct touched {
 	uint64_t sum;
 };
 
-static void touch(void *context, const struct event_record *record)
+static void touch(void *context, const struct etw_record *record)
 {
 	struct touched *touched = context;
-	struct extended_item item;
+	struct etw_extended_item item;
 	uint32_t offset = 0;
 	uint64_t sum = record->index ^ (uint64_t)record->time ^ record->keyword;
 
@@ -34,7 +34,7 @@ static void touch(void *context, const struct event_record *record)
 	for (uint32_t i = 0; i < record->payload_size; i++) {
 		sum += record->payload[i];
 	}
-	while (record_next_extended(record, &offset, &item)) {
+	while (etw_record_next_extended(record, &offset, &item)) {
 		for (uint16_t i = 0; i < item.size; i++) {
 			sum += item.data[i];
 		}
@@ -58,34 +58,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct touched looked = { 0 };
 	struct touched delivered = { 0 };
 	struct touched streamed = { 0 };
-	struct etl_visitor look = { .record_context = &looked, .on_record = touch };
-	struct etl_visitor deliver = { .record_context = &delivered, .on_record = touch };
-	struct etl_visitor stream = { .record_context = &streamed, .on_record = touch };
+	struct etw_visitor look = { .record_context = &looked, .on_record = touch };
+	struct etw_visitor deliver = { .record_context = &delivered, .on_record = touch };
+	struct etw_visitor stream = { .record_context = &streamed, .on_record = touch };
 	/* The last byte varies the limits. */
 	unsigned limits = size ? data[size - 1] : 0;
-	struct etl_index index = {
-		.entries_max = limits & 1 ? 3 : ETL_INDEX_MAX,
-		.keep_bytes = limits & 2 ? 2000 : ETL_KEEP_MAX,
+	struct etw_index index = {
+		.entries_max = limits & 1 ? 3 : ETW_INDEX_MAX,
+		.keep_bytes = limits & 2 ? 2000 : ETW_KEEP_MAX,
 	};
-	struct etl_problems problems = { 0 };
-	struct etl_damage damage = { .problems = &problems };
+	struct etw_problems problems = { 0 };
+	struct etw_damage damage = { .problems = &problems };
 	struct etl_progress progress = { 0 };
-	struct error err = { 0 };
-	struct etl_file *file = etl_file_over(data, size, limits & 4 ? 8 : 0, &err);
+	struct etw_error err = { 0 };
+	struct etw_file *file = etw_file_over(data, size, limits & 4 ? 8 : 0, &err);
 
 	if (!file) {
-		must(err.code != ERROR_NONE);
+		must(err.code != ETW_ERROR_NONE);
 		return 0;
 	}
-	must(etl_index_build(&index, file, &damage, &look, &err));
+	must(etw_index_build(&index, file, &damage, &look, &err));
 	must(etl_order_run(file, &index, limits & 8 ? 5000 : ETL_OPEN_MAX, &progress, &deliver,
 			   &err));
 	must(limits & 8 || index.entries_max == 3 || progress.late_records == 0);
 	must(etl_order_stream(file, 10000, &damage, &progress, &stream, &err));
 	must(looked.records == delivered.records && looked.sum == delivered.sum);
 	must(looked.records == streamed.records && looked.sum == streamed.sum);
-	etl_index_done(&index);
-	etl_problems_done(&problems);
-	etl_file_close(file);
+	etw_index_done(&index);
+	etw_problems_done(&problems);
+	etw_file_close(file);
 	return 0;
 }

@@ -46,7 +46,7 @@ enum record_flags {
 };
 
 struct records {
-	struct event_record all[RECORDS_MOST];
+	struct etw_record all[RECORDS_MOST];
 	uint8_t *bytes[2 * RECORDS_MOST]; /* owned: payload and items of each */
 	size_t count;
 };
@@ -70,28 +70,27 @@ static uint8_t *take(struct cursor *c, size_t size)
 	return copy;
 }
 
-static const struct guid *provider_of(unsigned flags, uint8_t number)
+static const struct etw_guid *provider_of(unsigned flags, uint8_t number)
 {
-	static const struct guid meta_data = META_DATA_CLASS;
-	static struct guid classes[256];
-	static const struct guid others[4] = {
+	static const struct etw_guid meta_data = ETW_META_DATA_CLASS;
+	static struct etw_guid classes[256];
+	static const struct etw_guid others[4] = {
 		{ { 0xaa } }, { { 0xbb } }, { { 0xcc } }, { { 0 } }
 	};
 
 	if (flags & IS_META_DATA) {
 		return &meta_data;
 	}
-	if ((flags & OF_CLASS) && kernel_class_at(number, &classes[number])) {
+	if ((flags & OF_CLASS) && etw_kernel_class_at(number, &classes[number])) {
 		return &classes[number];
 	}
 	return &others[number & 3];
 }
 
 /* Items as they stand on disk: docs/etl-format.md section 9. */
-static void take_items(struct cursor *c, unsigned count, struct event_record *record,
-		       uint8_t **bytes)
+static void take_items(struct cursor *c, unsigned count, struct etw_record *record, uint8_t **bytes)
 {
-	struct text items = { 0 };
+	struct etw_text items = { 0 };
 
 	for (unsigned i = 0; i < count; i++) {
 		uint8_t type = cursor_u8(c);
@@ -121,13 +120,13 @@ static void take_items(struct cursor *c, unsigned count, struct event_record *re
 
 static void take_record(struct records *records, struct cursor *c)
 {
-	struct event_record *record = &records->all[records->count];
+	struct etw_record *record = &records->all[records->count];
 	unsigned flags = cursor_u8(c);
-	uint8_t family = cursor_u8(c) % RECORD_TYPE_COUNT;
+	uint8_t family = cursor_u8(c) % ETW_RECORD_TYPE_COUNT;
 	uint8_t number = cursor_u8(c);
 	uint16_t size;
 
-	*record = (struct event_record){
+	*record = (struct etw_record){
 		.provider = provider_of(flags, number),
 		.type = family,
 		.classic = (flags & IS_CLASSIC) != 0,
@@ -159,36 +158,37 @@ static void free_records(struct records *records)
 
 /* ---- decoding ---- */
 
-static void look_by_path(const struct schema *schema, const char *name,
-			 const struct event_record *record)
+static void look_by_path(const struct etw_schema *schema, const char *name,
+			 const struct etw_record *record)
 {
-	struct field_slice slices[SCHEMA_FIELDS_MOST], slice = { .at = NULL };
-	struct field_path path;
-	struct text text = { 0 };
+	struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST], slice = { .at = NULL };
+	struct etw_field_path path;
+	struct etw_text text = { 0 };
 	uint32_t count = 0;
 
-	if (!name || !field_path_find(schema, name, &path)) {
+	if (!name || !etw_field_path_find(schema, name, &path)) {
 		return;
 	}
-	fields_walk(schema, path.top, record, slices, NULL);
-	if (field_path_locate(schema, &path, record, slices, &slice, &count) == FIELD_PATH_FOUND &&
+	etw_fields_walk(schema, path.top, record, slices, NULL);
+	if (etw_field_path_locate(schema, &path, record, slices, &slice, &count) ==
+		    ETW_FIELD_PATH_FOUND &&
 	    !path.is_count) {
 		check(slice.at >= record->payload &&
 		      slice.size <= (size_t)(record->payload + record->payload_size - slice.at));
-		field_text(&path.value, &slice, &text);
+		etw_field_text(&path.value, &slice, &text);
 	}
 	text_free(&text);
 }
 
 /* Fields by name, elements, counts, places. The first ones, or some that the size of the payload
  * chooses, because each is looked up in many ways. */
-static void look_at_fields(const struct schema *schema, bool chosen,
-			   const struct event_record *record)
+static void look_at_fields(const struct etw_schema *schema, bool chosen,
+			   const struct etw_record *record)
 {
 	static const char *const behind[] = { "", "[0]", "[1].b", ".count", "[2]x", "." };
 	unsigned count = schema->field_count;
 	unsigned first = chosen && count > 0 ? record->payload_size % count : 0;
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 
 	for (unsigned i = first; i < count && i < first + FIELDS_LOOKED_AT; i++) {
 		for (size_t j = 0; j < sizeof behind / sizeof behind[0]; j++) {
@@ -211,32 +211,32 @@ static void look_at_fields(const struct schema *schema, bool chosen,
 }
 
 /* The names of a class's events lead back to their opcodes. */
-static void look_at_class(const struct event_class *class)
+static void look_at_class(const struct etw_event_class *class)
 {
-	const char *kernel_class = kernel_class_name(&class->provider);
-	const char *event = kernel_event_name(&class->provider, class->opcode);
-	struct guid guid;
+	const char *kernel_class = etw_kernel_class_name(&class->provider);
+	const char *event = etw_kernel_event_name(&class->provider, class->opcode);
+	struct etw_guid guid;
 	uint8_t opcode;
 
-	(void)kernel_class_is_kernel(&class->provider);
+	(void)etw_kernel_class_is_kernel(&class->provider);
 	if (kernel_class) {
-		check(kernel_class_find(kernel_class, strlen(kernel_class), &guid));
-		check(guid_equal(&guid, &class->provider));
+		check(etw_kernel_class_find(kernel_class, strlen(kernel_class), &guid));
+		check(etw_guid_equal(&guid, &class->provider));
 	}
 	if (event) {
-		check(kernel_event_find(&class->provider, event, strlen(event), &opcode));
+		check(etw_kernel_event_find(&class->provider, event, strlen(event), &opcode));
 	}
-	check(!kernel_class_find(class->event_name, strlen(class->event_name), &guid) ||
+	check(!etw_kernel_class_find(class->event_name, strlen(class->event_name), &guid) ||
 	      strchr(class->event_name, '/') == NULL);
 }
 
 struct consumer {
-	struct event_table *event_table;
-	struct inband_manifests *inband;
+	struct etw_event_table *event_table;
+	struct etw_inband_manifests *inband;
 	uint32_t manifest_id; /* of the last event class that has one */
 };
 
-static void release(void *context, struct event_class *class)
+static void release(void *context, struct etw_event_class *class)
 {
 	(void)context;
 	(void)class;
@@ -246,10 +246,10 @@ static void on_forget(void *context, uint32_t manifest_id)
 {
 	struct consumer *consumer = context;
 
-	event_table_drop(consumer->event_table, manifest_id, release, NULL);
+	etw_event_table_drop(consumer->event_table, manifest_id, release, NULL);
 }
 
-static void visit(void *context, struct event_class *class)
+static void visit(void *context, struct etw_event_class *class)
 {
 	size_t *count = context;
 
@@ -259,15 +259,15 @@ static void visit(void *context, struct event_class *class)
 
 static void decode(struct consumer *consumer, const struct records *records, bool chosen)
 {
-	struct event_table_statistics statistics;
+	struct etw_event_table_statistics statistics;
 	size_t count = 0;
 
 	for (size_t i = 0; i < records->count; i++) {
-		const struct event_record *record = &records->all[i];
-		struct event_class *class;
+		const struct etw_record *record = &records->all[i];
+		struct etw_event_class *class;
 		bool added;
 
-		class = event_table_find(consumer->event_table, record, &added);
+		class = etw_event_table_find(consumer->event_table, record, &added);
 		if (!class) {
 			check(failing_memory_stop());
 			continue;
@@ -279,24 +279,24 @@ static void decode(struct consumer *consumer, const struct records *records, boo
 		}
 		look_at_class(class);
 	}
-	event_table_statistics(consumer->event_table, &statistics);
-	event_table_each(consumer->event_table, visit, &count);
+	etw_event_table_statistics(consumer->event_table, &statistics);
+	etw_event_table_each(consumer->event_table, visit, &count);
 	check(count >= statistics.entries && statistics.entries <= CLASSES_MOST);
 }
 
 /* ---- what else there is to ask ---- */
 
-static const struct schema *system_schema(void *context, const struct event_record *record,
-					  struct system_answer *answer)
+static const struct etw_schema *system_schema(void *context, const struct etw_record *record,
+					      struct etw_system_answer *answer)
 {
-	static const struct field fields[] = {
-		{ .name = "first", .type = FIELD_U8, .offset = { 0, 0 }, .size = { 1, 1 } }
+	static const struct etw_field fields[] = {
+		{ .name = "first", .type = ETW_FIELD_U8, .offset = { 0, 0 }, .size = { 1, 1 } }
 	};
-	static const struct schema schema = { .event = "System/win:Info",
-					      .fields = fields,
-					      .field_count = 1,
-					      .first_variable = 1,
-					      .origin = SCHEMA_EVENT_INFO };
+	static const struct etw_schema schema = { .event = "System/win:Info",
+						  .fields = fields,
+						  .field_count = 1,
+						  .first_variable = 1,
+						  .origin = ETW_SCHEMA_EVENT_INFO };
 
 	(void)context;
 	answer->later = (record->id & 3) == 2 && (record->time & 1) != 0;
@@ -304,21 +304,21 @@ static const struct schema *system_schema(void *context, const struct event_reco
 	return record->id & 1 ? &schema : NULL;
 }
 
-static const char *system_name(void *context, const struct guid *provider)
+static const char *system_name(void *context, const struct etw_guid *provider)
 {
 	(void)context;
 	return provider->bytes[0] == 0xcc ? "System" : NULL;
 }
 
 /* The first record's payload, behind what may be the head of a chunk, as a configured manifest. */
-static struct manifest_set *configured(const struct records *records)
+static struct etw_manifest_set *configured(const struct records *records)
 {
-	struct manifest_set *set = manifest_set_new(NULL);
-	struct manifest *manifest = NULL;
+	struct etw_manifest_set *set = manifest_set_new(NULL);
+	struct etw_manifest *manifest = NULL;
 
 	if (set && records->count > 0 && records->all[0].payload_size > 8) {
-		manifest = manifest_read((const char *)records->all[0].payload + 8,
-					 records->all[0].payload_size - 8U, NULL);
+		manifest = etw_manifest_read((const char *)records->all[0].payload + 8,
+					     records->all[0].payload_size - 8U, NULL);
 	}
 	if (manifest) {
 		(void)manifest_set_add(set, manifest, NULL);
@@ -326,61 +326,61 @@ static struct manifest_set *configured(const struct records *records)
 	return set;
 }
 
-static void first_pass(struct trace_schemas *trace, unsigned how, const struct records *records)
+static void first_pass(struct etw_trace_schemas *trace, unsigned how, const struct records *records)
 {
-	struct trace_schemas_counts counts;
+	struct etw_trace_schemas_counts counts;
 
 	for (size_t i = 0; i < records->count; i++) {
 		if (how & ANNOUNCED_MEANWHILE) {
-			trace_schemas_look_at_name(trace, &records->all[i]);
+			etw_trace_schemas_look_at_name(trace, &records->all[i]);
 		} else {
-			trace_schemas_look(trace, &records->all[i]);
+			etw_trace_schemas_look(trace, &records->all[i]);
 		}
 	}
-	trace_schemas_finish(trace);
-	trace_schemas_count(trace, &counts);
+	etw_trace_schemas_finish(trace);
+	etw_trace_schemas_count(trace, &counts);
 }
 
 static void consume(struct consumer *consumer, unsigned how, const struct records *records)
 {
-	struct inband_statistics inband;
+	struct etw_inband_statistics inband;
 
 	for (size_t i = 0; (how & ANNOUNCED_MEANWHILE) && i < records->count; i++) {
-		(void)inband_manifests_add(consumer->inband, &records->all[i]);
+		(void)etw_inband_manifests_add(consumer->inband, &records->all[i]);
 	}
 	decode(consumer, records, false);
 	on_forget(consumer, consumer->manifest_id ? consumer->manifest_id : 1);
 	decode(consumer, records, true);
-	inband_manifests_statistics(consumer->inband, &inband);
+	etw_inband_manifests_statistics(consumer->inband, &inband);
 }
 
 static void try_records(unsigned how, const struct records *records)
 {
 	struct consumer consumer = { .event_table = NULL };
-	struct trace_schemas *trace = trace_schemas_new(NULL);
-	struct schema_origins origins = { .trace = trace,
-					  .live = (how & IS_LIVE) != 0,
-					  .builtin_names = (how & BUILTIN_NAMES) != 0 };
-	struct manifest_set *set = how & WITH_CONFIGURED ? configured(records) : NULL;
+	struct etw_trace_schemas *trace = etw_trace_schemas_new(NULL);
+	struct etw_schema_origins origins = { .trace = trace,
+					      .live = (how & IS_LIVE) != 0,
+					      .builtin_names = (how & BUILTIN_NAMES) != 0 };
+	struct etw_manifest_set *set = how & WITH_CONFIGURED ? configured(records) : NULL;
 
-	consumer.inband = inband_manifests_new(on_forget, &consumer, NULL);
+	consumer.inband = etw_inband_manifests_new(on_forget, &consumer, NULL);
 	origins.inband = how & ANNOUNCED_MEANWHILE ? consumer.inband : NULL;
 	origins.configured = set;
 	if (how & WITH_SYSTEM) {
 		origins.system.schema = system_schema;
 		origins.system.provider_name = system_name;
 	}
-	consumer.event_table = event_table_new(CLASSES_MOST, &origins, NULL);
+	consumer.event_table = etw_event_table_new(CLASSES_MOST, &origins, NULL);
 	if (trace && consumer.inband && consumer.event_table) {
 		first_pass(trace, how, records);
 		consume(&consumer, how, records);
 	} else {
 		check(failing_memory_stop());
 	}
-	event_table_free(consumer.event_table);
+	etw_event_table_free(consumer.event_table);
 	manifest_set_free(set);
-	inband_manifests_free(consumer.inband);
-	trace_schemas_free(trace);
+	etw_inband_manifests_free(consumer.inband);
+	etw_trace_schemas_free(trace);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

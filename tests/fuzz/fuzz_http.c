@@ -145,7 +145,7 @@ static void negotiate(const uint8_t *data, size_t size)
 static void read_settings(const uint8_t *data, size_t size)
 {
 	struct problems problems = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct web_settings *settings;
 	char path[PATH_SIZE];
 	int fd = memfd_create("web.yaml", 0);

@@ -26,9 +26,9 @@ enum { CLASSES_MOST = 6, ANSWERS_MOST = 32, CHUNK_SIZE = 4096, QUARTER_100NS = 2
 enum step { ANNOUNCE, EVENT, WAIT, ANSWER, MAP, CHANGE, STEPS };
 
 struct session {
-	struct inband_manifests *inband;
-	struct trace_schemas *trace;
-	struct event_table *event_table;
+	struct etw_inband_manifests *inband;
+	struct etw_trace_schemas *trace;
+	struct etw_event_table *event_table;
 	struct described_schema answers[ANSWERS_MOST]; /* owned */
 	size_t answer_count;
 	int64_t now;
@@ -41,7 +41,7 @@ static void check(bool holds)
 	}
 }
 
-static void release(void *context, struct event_class *class)
+static void release(void *context, struct etw_event_class *class)
 {
 	(void)context;
 	check(class->schema != NULL);
@@ -51,11 +51,11 @@ static void on_forget(void *context, uint32_t manifest_id)
 {
 	struct session *session = context;
 
-	event_table_drop(session->event_table, manifest_id, release, session);
+	etw_event_table_drop(session->event_table, manifest_id, release, session);
 }
 
 /* Every event class holds a schema that is still there. */
-static void visit(void *context, struct event_class *class)
+static void visit(void *context, struct etw_event_class *class)
 {
 	unsigned *count = context;
 
@@ -70,8 +70,8 @@ static void visit(void *context, struct event_class *class)
 }
 
 /* The latest answer, when it is about such an event; sometimes it is to be asked later. */
-static const struct schema *ask(void *context, const struct event_record *record,
-				struct system_answer *answer)
+static const struct etw_schema *ask(void *context, const struct etw_record *record,
+				    struct etw_system_answer *answer)
 {
 	struct session *session = context;
 
@@ -83,19 +83,19 @@ static const struct schema *ask(void *context, const struct event_record *record
 	return &session->answers[session->answer_count - 1].schema;
 }
 
-static struct guid provider_of(uint8_t number)
+static struct etw_guid provider_of(uint8_t number)
 {
-	return (struct guid){ { (uint8_t)(number % 4), 0xfe } };
+	return (struct etw_guid){ { (uint8_t)(number % 4), 0xfe } };
 }
 
 /* A manifest in as many chunks as it takes. */
-static void announce(struct session *session, struct event_record *record, const uint8_t *xml,
+static void announce(struct session *session, struct etw_record *record, const uint8_t *xml,
 		     size_t size)
 {
 	size_t total = (size + CHUNK_SIZE - 1) / CHUNK_SIZE;
 	uint8_t chunk[8 + CHUNK_SIZE] = { 1, 1, 0, 0x5b, (uint8_t)total };
 
-	record->id = MANIFEST_EVENT_ID;
+	record->id = ETW_MANIFEST_EVENT_ID;
 	for (size_t number = 0; number < total; number++) {
 		size_t at = number * CHUNK_SIZE;
 		size_t part = size - at < CHUNK_SIZE ? size - at : CHUNK_SIZE;
@@ -105,34 +105,35 @@ static void announce(struct session *session, struct event_record *record, const
 		memcpy(chunk + 8, xml + at, part);
 		record->payload = chunk;
 		record->payload_size = (uint32_t)(8 + part);
-		name = inband_manifests_add(session->inband, record);
+		name = etw_inband_manifests_add(session->inband, record);
 		if (name) {
-			trace_schemas_claim_name(session->trace, record->provider, name);
+			etw_trace_schemas_claim_name(session->trace, record->provider, name);
 		}
 	}
 }
 
 /* The start or, with the highest bit, the end of a process; its id is ProcessId of version 0. */
-static struct event_record process_change(uint8_t number, int64_t now, uint8_t payload[8])
+static struct etw_record process_change(uint8_t number, int64_t now, uint8_t payload[8])
 {
 	payload[0] = number / 4U % 4;
-	return (struct event_record){ .provider = kernel_group_guid(KERNEL_GROUP_PROCESS),
-				      .type = RECORD_SYSTEM,
-				      .classic = true,
-				      .opcode = number & 0x80 ? KERNEL_OPCODE_STOP :
-								KERNEL_OPCODE_START,
-				      .payload = payload,
-				      .payload_size = 8,
-				      .pointer_size = 8,
-				      .time = now };
+	return (struct etw_record){ .provider = etw_kernel_group_guid(ETW_KERNEL_GROUP_PROCESS),
+				    .type = ETW_RECORD_SYSTEM,
+				    .classic = true,
+				    .opcode = number & 0x80 ? ETW_KERNEL_OPCODE_STOP :
+							      ETW_KERNEL_OPCODE_START,
+				    .payload = payload,
+				    .payload_size = 8,
+				    .pointer_size = 8,
+				    .time = now };
 }
 
 static void add_answer(struct session *session, const uint8_t *bytes, size_t size)
 {
-	uint32_t maps[SCHEMA_FIELDS_MOST];
-	struct event_info info;
+	uint32_t maps[ETW_SCHEMA_FIELDS_MOST];
+	struct etw_event_info info;
 
-	if (session->answer_count < ANSWERS_MOST && event_info_view(bytes, (uint32_t)size, &info) &&
+	if (session->answer_count < ANSWERS_MOST &&
+	    etw_event_info_view(bytes, (uint32_t)size, &info) &&
 	    event_info_schema(&info, &session->answers[session->answer_count], maps)) {
 		session->answer_count++;
 	}
@@ -140,11 +141,11 @@ static void add_answer(struct session *session, const uint8_t *bytes, size_t siz
 
 static void view_map(const uint8_t *bytes, size_t size)
 {
-	const struct guid provider = provider_of(0);
-	struct event_map map;
+	const struct etw_guid provider = provider_of(0);
+	struct etw_event_map map;
 
-	if (event_map_view(&provider, bytes, (uint32_t)size, &map)) {
-		free(event_map_make(&map));
+	if (etw_event_map_view(&provider, bytes, (uint32_t)size, &map)) {
+		free(etw_event_map_make(&map));
 	}
 }
 
@@ -152,14 +153,14 @@ static void take_step(struct session *session, struct cursor *c)
 {
 	enum step step = (enum step)(cursor_u8(c) % STEPS);
 	uint8_t number = cursor_u8(c);
-	const struct guid provider = provider_of(number);
-	struct event_record record = { .provider = &provider,
-				       .type = RECORD_EVENT,
-				       .process_id = number / 4U % 4,
-				       .time = session->now,
-				       .payload = (const uint8_t *)"",
-				       .pointer_size = 8,
-				       .kernel_group = 0xff };
+	const struct etw_guid provider = provider_of(number);
+	struct etw_record record = { .provider = &provider,
+				     .type = ETW_RECORD_EVENT,
+				     .process_id = number / 4U % 4,
+				     .time = session->now,
+				     .payload = (const uint8_t *)"",
+				     .pointer_size = 8,
+				     .kernel_group = 0xff };
 	const uint8_t *bytes = c->at;
 	uint8_t process[8] = { 0 };
 	size_t size = 0;
@@ -178,7 +179,7 @@ static void take_step(struct session *session, struct cursor *c)
 	case EVENT:
 		record.id = cursor_u8(c);
 		record.version = number >> 6;
-		check(event_table_find(session->event_table, &record, &added) != NULL);
+		check(etw_event_table_find(session->event_table, &record, &added) != NULL);
 		break;
 	case WAIT:
 		session->now += (int64_t)number * QUARTER_100NS;
@@ -191,7 +192,7 @@ static void take_step(struct session *session, struct cursor *c)
 		break;
 	case CHANGE:
 		record = process_change(number, session->now, process);
-		inband_manifests_look(session->inband, &record, false);
+		etw_inband_manifests_look(session->inband, &record, false);
 		break;
 	case STEPS:
 		break;
@@ -206,12 +207,12 @@ struct announcement {
 	uint8_t provider;
 	uint32_t process_id;
 	int64_t time;
-	struct manifest *manifest; /* owned */
+	struct etw_manifest *manifest; /* owned */
 };
 
 struct recording {
-	struct trace_schemas *trace;
-	struct event_table *event_table;
+	struct etw_trace_schemas *trace;
+	struct etw_event_table *event_table;
 	struct announcement announcements[ANNOUNCEMENTS_MOST]; /* in order of time */
 	size_t announcement_count;
 	struct {
@@ -223,25 +224,26 @@ struct recording {
 	bool full; /* the slow search does not know everything */
 };
 
-static void announce_recorded(struct recording *recording, const struct event_record *record,
+static void announce_recorded(struct recording *recording, const struct etw_record *record,
 			      uint8_t provider, const uint8_t *xml, size_t size)
 {
-	struct manifest *manifest = size > 0 ? manifest_read((const char *)xml, size, NULL) : NULL;
+	struct etw_manifest *manifest =
+		size > 0 ? etw_manifest_read((const char *)xml, size, NULL) : NULL;
 	uint8_t chunk[8 + CHUNK_SIZE] = { 1, 1, 0, 0x5b, 1 };
-	struct event_record whole = *record;
+	struct etw_record whole = *record;
 
 	if (size == 0 || size > CHUNK_SIZE) {
-		manifest_free(manifest);
+		etw_manifest_free(manifest);
 		return;
 	}
 	memcpy(chunk + 8, xml, size);
-	whole.id = MANIFEST_EVENT_ID;
+	whole.id = ETW_MANIFEST_EVENT_ID;
 	whole.payload = chunk;
 	whole.payload_size = (uint32_t)(8 + size);
-	trace_schemas_look(recording->trace, &whole);
+	etw_trace_schemas_look(recording->trace, &whole);
 	recording->full |= manifest && recording->announcement_count == ANNOUNCEMENTS_MOST;
 	if (!manifest || recording->full) {
-		manifest_free(manifest);
+		etw_manifest_free(manifest);
 		return;
 	}
 	recording->announcements[recording->announcement_count++] =
@@ -251,15 +253,15 @@ static void announce_recorded(struct recording *recording, const struct event_re
 static void change_recorded(struct recording *recording, uint8_t number)
 {
 	uint8_t payload[8] = { 0 };
-	const struct event_record record = process_change(number, recording->now, payload);
+	const struct etw_record record = process_change(number, recording->now, payload);
 	size_t at = recording->change_count;
 
-	trace_schemas_look(recording->trace, &record);
+	etw_trace_schemas_look(recording->trace, &record);
 	recording->full |= at == CHANGES_MOST;
 	if (!recording->full) {
 		recording->changes[at].process_id = payload[0];
 		recording->changes[at].from =
-			recording->now + (record.opcode == KERNEL_OPCODE_STOP);
+			recording->now + (record.opcode == ETW_KERNEL_OPCODE_STOP);
 		recording->change_count++;
 	}
 }
@@ -279,7 +281,7 @@ static bool changed_between(const struct recording *recording, uint32_t process_
 
 /* The announcement of the event's process: the last one by then, else the first one after it. */
 static const struct announcement *own_of(const struct recording *recording, uint8_t provider,
-					 const struct event_record *record)
+					 const struct etw_record *record)
 {
 	const struct announcement *own = NULL;
 
@@ -297,11 +299,11 @@ static const struct announcement *own_of(const struct recording *recording, uint
 	return own;
 }
 
-static const struct schema *search(const struct recording *recording, uint8_t provider,
-				   const struct event_record *record, uint8_t version)
+static const struct etw_schema *search(const struct recording *recording, uint8_t provider,
+				       const struct etw_record *record, uint8_t version)
 {
 	const struct announcement *own = own_of(recording, provider, record);
-	const struct schema *schema =
+	const struct etw_schema *schema =
 		own ? manifest_schema_exact(own->manifest, 0, record->id, version) : NULL;
 
 	for (size_t i = recording->announcement_count; i-- > 0 && !schema;) {
@@ -315,16 +317,16 @@ static const struct schema *search(const struct recording *recording, uint8_t pr
 }
 
 static void check_event(struct recording *recording, uint8_t provider,
-			const struct event_record *record)
+			const struct etw_record *record)
 {
-	const struct schema *wanted = search(recording, provider, record, record->version);
-	const struct event_class *class;
+	const struct etw_schema *wanted = search(recording, provider, record, record->version);
+	const struct etw_event_class *class;
 	bool added;
 
 	if (!wanted && record->version != 0) {
 		wanted = search(recording, provider, record, 0);
 	}
-	class = event_table_find(recording->event_table, record, &added);
+	class = etw_event_table_find(recording->event_table, record, &added);
 	check(class != NULL);
 	if (recording->full) {
 		return;
@@ -344,15 +346,15 @@ static void read_step(struct recording *recording, struct cursor *c, bool first_
 {
 	enum step step = (enum step)(cursor_u8(c) % STEPS);
 	uint8_t number = cursor_u8(c);
-	const struct guid provider = provider_of(number);
-	struct event_record record = { .provider = &provider,
-				       .type = RECORD_EVENT,
-				       .process_id = number / 4U % 4,
-				       .time = recording->now,
-				       .version = number >> 6,
-				       .payload = (const uint8_t *)"",
-				       .pointer_size = 8,
-				       .kernel_group = 0xff };
+	const struct etw_guid provider = provider_of(number);
+	struct etw_record record = { .provider = &provider,
+				     .type = ETW_RECORD_EVENT,
+				     .process_id = number / 4U % 4,
+				     .time = recording->now,
+				     .version = number >> 6,
+				     .payload = (const uint8_t *)"",
+				     .pointer_size = 8,
+				     .kernel_group = 0xff };
 	size_t size;
 
 	if (step == ANNOUNCE || step == ANSWER || step == MAP) {
@@ -377,12 +379,12 @@ static void read_step(struct recording *recording, struct cursor *c, bool first_
 static void read_recording(const uint8_t *data, size_t size)
 {
 	struct recording *recording = calloc(1, sizeof *recording);
-	struct schema_origins origins = { .live = false };
+	struct etw_schema_origins origins = { .live = false };
 
 	check(recording != NULL);
-	recording->trace = trace_schemas_new(NULL);
+	recording->trace = etw_trace_schemas_new(NULL);
 	origins.trace = recording->trace;
-	recording->event_table = event_table_new(CLASSES_MOST, &origins, NULL);
+	recording->event_table = etw_event_table_new(CLASSES_MOST, &origins, NULL);
 	check(recording->trace && recording->event_table);
 	for (unsigned pass = 0; pass < 2; pass++) {
 		struct cursor c = cursor_over(data, size);
@@ -391,12 +393,12 @@ static void read_recording(const uint8_t *data, size_t size)
 		while (c.at < c.end && !c.overrun) {
 			read_step(recording, &c, pass == 0);
 		}
-		trace_schemas_finish(recording->trace);
+		etw_trace_schemas_finish(recording->trace);
 	}
-	event_table_free(recording->event_table);
-	trace_schemas_free(recording->trace);
+	etw_event_table_free(recording->event_table);
+	etw_trace_schemas_free(recording->trace);
 	for (size_t i = 0; i < recording->announcement_count; i++) {
-		manifest_free(recording->announcements[i].manifest);
+		etw_manifest_free(recording->announcements[i].manifest);
 	}
 	free(recording);
 }
@@ -404,29 +406,29 @@ static void read_recording(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct session *session = calloc(1, sizeof *session);
-	struct schema_origins origins = { .live = true };
+	struct etw_schema_origins origins = { .live = true };
 	struct cursor c = cursor_over(data, size);
-	struct event_table_statistics statistics;
+	struct etw_event_table_statistics statistics;
 
 	check(session != NULL);
-	session->inband = inband_manifests_new(on_forget, session, NULL);
-	session->trace = trace_schemas_new(NULL);
+	session->inband = etw_inband_manifests_new(on_forget, session, NULL);
+	session->trace = etw_trace_schemas_new(NULL);
 	origins.inband = session->inband;
 	origins.trace = session->trace;
-	origins.system = (struct schema_system){ session, ask, NULL, NULL };
-	session->event_table = event_table_new(CLASSES_MOST, &origins, NULL);
+	origins.system = (struct etw_schema_system){ session, ask, NULL, NULL };
+	session->event_table = etw_event_table_new(CLASSES_MOST, &origins, NULL);
 	check(session->inband && session->trace && session->event_table);
 	while (c.at < c.end && !c.overrun) {
 		unsigned count = 0;
 
 		take_step(session, &c);
-		event_table_each(session->event_table, visit, &count);
-		event_table_statistics(session->event_table, &statistics);
+		etw_event_table_each(session->event_table, visit, &count);
+		etw_event_table_statistics(session->event_table, &statistics);
 		check(count == statistics.entries && count <= CLASSES_MOST);
 	}
-	event_table_free(session->event_table);
-	inband_manifests_free(session->inband);
-	trace_schemas_free(session->trace);
+	etw_event_table_free(session->event_table);
+	etw_inband_manifests_free(session->inband);
+	etw_trace_schemas_free(session->trace);
 	for (size_t i = 0; i < session->answer_count; i++) {
 		described_schema_done(&session->answers[i]);
 	}

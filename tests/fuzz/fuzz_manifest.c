@@ -39,42 +39,42 @@ static uint8_t *make_payload(void)
 	return payload;
 }
 
-static void check_fields(const struct schema *schema, const struct event_record *record)
+static void check_fields(const struct etw_schema *schema, const struct etw_record *record)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	for (unsigned i = 0; i < schema->field_count && i < FIELDS_SHOWN; i++) {
-		const struct field *field = &schema->fields[i];
-		struct field_slice slice;
+		const struct etw_field *field = &schema->fields[i];
+		struct etw_field_slice slice;
 
 		check(i + 1U + field->span <= schema->field_count);
-		check(!field->map || field->type <= FIELD_PORT);
-		if (field_locate(schema, i, record, &slice)) {
+		check(!field->map || field->type <= ETW_FIELD_PORT);
+		if (etw_field_locate(schema, i, record, &slice)) {
 			check(slice.at >= record->payload &&
 			      slice.size <=
 				      (size_t)(record->payload + record->payload_size - slice.at));
 		}
-		if (slice.at && field->type != FIELD_STRUCT) {
+		if (slice.at && field->type != ETW_FIELD_STRUCT) {
 			text_clear(&text);
-			field_text(field, &slice, &text);
+			etw_field_text(field, &slice, &text);
 		}
 	}
 	text_clear(&text);
-	event_schema_name(schema, &text);
+	etw_event_schema_name(schema, &text);
 	check(text.size > 0 || schema->event[0] == '\0');
 	text_free(&text);
 }
 
-static void check_manifest(const struct manifest *manifest, const struct event_record *record)
+static void check_manifest(const struct etw_manifest *manifest, const struct etw_record *record)
 {
 	for (size_t i = 0; i < manifest_provider_count(manifest) && i < 8; i++) {
-		struct manifest_event event, before = { 0 };
+		struct etw_manifest_event event, before = { 0 };
 		size_t number = 0, at = 0;
 		const char *name;
 		uint64_t mask;
 
-		check(manifest_provider_name(manifest, i) != NULL);
-		for (; number < EVENTS_SHOWN && manifest_event(manifest, i, number, &event);
+		check(etw_manifest_provider_name(manifest, i) != NULL);
+		for (; number < EVENTS_SHOWN && etw_manifest_event(manifest, i, number, &event);
 		     number++) {
 			check(number == 0 || before.id < event.id ||
 			      (before.id == event.id && before.version <= event.version));
@@ -90,23 +90,23 @@ static void check_manifest(const struct manifest *manifest, const struct event_r
 
 /* What is written of a manifest is read again with all of its events, or the writer says why not.
  */
-static void check_written(const struct manifest *manifest)
+static void check_written(const struct etw_manifest *manifest)
 {
 	for (size_t i = 0; i < manifest_provider_count(manifest) && i < 8; i++) {
-		struct guid guid = { { 0xa1 } };
-		struct manifest_writer *writer;
-		struct error err = { 0 };
-		struct text xml = { 0 };
+		struct etw_guid guid = { { 0xa1 } };
+		struct etw_manifest_writer *writer;
+		struct etw_error err = { 0 };
+		struct etw_text xml = { 0 };
 		bool written;
 
 		manifest_provider_guid(manifest, i, &guid);
-		writer = manifest_writer_new(&guid, "Alpha", &err);
+		writer = etw_manifest_writer_new(&guid, "Alpha", &err);
 		check(writer != NULL);
-		manifest_writer_provider(writer, manifest, i);
-		written = manifest_writer_finish(writer, &xml, &err);
+		etw_manifest_writer_provider(writer, manifest, i);
+		written = etw_manifest_writer_finish(writer, &xml, &err);
 		check(written == (err.text[0] == '\0'));
-		check(written || err.code == ERROR_LIMIT || xml.size > 1 << 20);
-		manifest_writer_free(writer);
+		check(written || err.code == ETW_ERROR_LIMIT || xml.size > 1 << 20);
+		etw_manifest_writer_free(writer);
 		text_free(&xml);
 	}
 }
@@ -115,30 +115,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *xml = malloc(size > 0 ? size : 1);
 	uint8_t *payload = make_payload();
-	struct event_record record = { .payload = payload,
-				       .payload_size = PAYLOAD_SIZE,
-				       .pointer_size = size % 2 ? 4 : 8 };
-	struct error err = { 0 };
-	struct manifest *given, *found;
+	struct etw_record record = { .payload = payload,
+				     .payload_size = PAYLOAD_SIZE,
+				     .pointer_size = size % 2 ? 4 : 8 };
+	struct etw_error err = { 0 };
+	struct etw_manifest *given, *found;
 
 	check(xml != NULL);
 	memcpy(xml, data, size);
-	given = manifest_read_checked(xml, size, &err);
-	found = manifest_read(xml, size, NULL);
+	given = etw_manifest_read_checked(xml, size, &err);
+	found = etw_manifest_read(xml, size, NULL);
 	check((given == NULL) == (err.text[0] != '\0'));
 	check(!given || found); /* what is right can be taken as found */
 	if (given) {
-		check(manifest_bytes(given) == manifest_bytes(found));
+		check(etw_manifest_bytes(given) == etw_manifest_bytes(found));
 		check_manifest(given, &record);
 	}
 	if (found) {
 		check_written(found);
 		check_manifest(found, &record);
 	}
-	manifest_free(given);
-	manifest_free(found);
+	etw_manifest_free(given);
+	etw_manifest_free(found);
 	failing_memory_start((unsigned)(size % FAILS_MOST));
-	manifest_free(manifest_read_checked(xml, size, NULL));
+	etw_manifest_free(etw_manifest_read_checked(xml, size, NULL));
 	(void)failing_memory_stop();
 	free(payload);
 	free(xml);

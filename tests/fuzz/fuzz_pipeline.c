@@ -62,7 +62,7 @@ static bool add_chunk(void *context, const char *bytes, size_t size)
 }
 
 /* The sum of a family over its label sets; UINT64_MAX if it has none. */
-static uint64_t family_sum(const struct text *page, const char *name)
+static uint64_t family_sum(const struct etw_text *page, const char *name)
 {
 	size_t size = strlen(name);
 	uint64_t sum = 0;
@@ -85,7 +85,7 @@ static uint64_t family_sum(const struct text *page, const char *name)
 	return found ? sum : UINT64_MAX;
 }
 
-static void check_page(const struct text *page, uint64_t records)
+static void check_page(const struct etw_text *page, uint64_t records)
 {
 	static const char *const all_records[] = { "etw_consumer_events_total",
 						   "etw_consumer_records_total", "etw_events_total",
@@ -107,10 +107,10 @@ static void check_page(const struct text *page, uint64_t records)
 	}
 }
 
-static void replay(const struct source_file_options *file)
+static void replay(const struct etw_source_file_options *file)
 {
 	const char *const paths[] = { recording_path };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct setup setup;
 	struct runner_session session;
 	struct runner_options options = {
@@ -118,7 +118,7 @@ static void replay(const struct source_file_options *file)
 	};
 	struct runner *runner;
 	struct health *health;
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 
 	if (!setup_open(&setup, setup_config(NULL, NULL, &err),
 			&(struct setup_options){ .every_collector = true }, &err)) {
@@ -295,8 +295,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fail("no file in memory", "", 0);
 	}
 	if (choice < REPLAYS) {
-		replay(&(struct source_file_options){ .single_pass = choice % 4 == 3,
-						      .pointer_size = choice == 1 ? 4 : 0 });
+		replay(&(struct etw_source_file_options){ .single_pass = choice % 4 == 3,
+							  .pointer_size = choice == 1 ? 4 : 0 });
 	} else {
 		run(commands[choice - REPLAYS]);
 	}

@@ -47,7 +47,7 @@ static void add(struct read *read, uint64_t value)
 	read->sum = (read->sum ^ value) * UINT64_C(0x100000001b3);
 }
 
-static void see(void *context, const struct event_record *record)
+static void see(void *context, const struct etw_record *record)
 {
 	struct read *read = context;
 
@@ -73,20 +73,20 @@ static void see(void *context, const struct event_record *record)
 
 /* In file order, then in time order. */
 static void read_both(const uint8_t *bytes, size_t size, struct read read[2],
-		      struct etl_damage *damage)
+		      struct etw_damage *damage)
 {
-	struct error err = { 0 };
-	struct etl_file *file = etl_file_over(bytes, size, 0, &err);
-	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = ETL_KEEP_MAX };
-	struct etl_visitor look = { .record_context = &read[0], .on_record = see };
-	struct etl_visitor deliver = { .record_context = &read[1], .on_record = see };
+	struct etw_error err = { 0 };
+	struct etw_file *file = etw_file_over(bytes, size, 0, &err);
+	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = ETW_KEEP_MAX };
+	struct etw_visitor look = { .record_context = &read[0], .on_record = see };
+	struct etw_visitor deliver = { .record_context = &read[1], .on_record = see };
 	struct etl_progress progress = { 0 };
 
 	must(file != NULL);
-	must(etl_index_build(&index, file, damage, &look, &err));
+	must(etw_index_build(&index, file, damage, &look, &err));
 	must(etl_order_run(file, &index, ETL_OPEN_MAX, &progress, &deliver, &err));
-	etl_index_done(&index);
-	etl_file_close(file);
+	etw_index_done(&index);
+	etw_file_close(file);
 }
 
 /* ---- what is written ---- */
@@ -97,36 +97,36 @@ struct decision {
 	uint8_t copy[UINT16_MAX + 1];
 };
 
-static enum etl_mirror_action decide(void *context, const struct event_record *record,
-				     struct etl_mirror_bytes *bytes)
+static enum etw_mirror_action decide(void *context, const struct etw_record *record,
+				     struct etw_mirror_bytes *bytes)
 {
 	struct decision *decision = context;
 
 	if (is_left_out(decision->seed, record->index)) {
-		return ETL_MIRROR_DROP;
+		return ETW_MIRROR_DROP;
 	}
 	if (!decision->replace || record->index % 3 != 1) {
-		return ETL_MIRROR_KEEP;
+		return ETW_MIRROR_KEEP;
 	}
 	must(bytes->size <= sizeof decision->copy);
 	memcpy(decision->copy, bytes->at, bytes->size);
 	bytes->at = decision->copy;
-	return ETL_MIRROR_REPLACE;
+	return ETW_MIRROR_REPLACE;
 }
 
-static struct etl_mirror *mirror(const uint8_t *bytes, size_t size, enum etl_packing packing,
-				 const struct etl_mirror_visitor *visitor, struct etl_file **file)
+static struct etw_mirror *mirror(const uint8_t *bytes, size_t size, enum etw_packing packing,
+				 const struct etw_mirror_visitor *visitor, struct etw_file **file)
 {
-	struct error err = { 0 };
-	struct etl_damage damage = { 0 };
-	struct etl_mirror *mirror;
+	struct etw_error err = { 0 };
+	struct etw_damage damage = { 0 };
+	struct etw_mirror *mirror;
 
-	*file = etl_file_over(bytes, size, 0, &err);
+	*file = etw_file_over(bytes, size, 0, &err);
 	must(*file != NULL);
-	mirror = etl_mirror_open(NULL, (struct etl_mirror_form){ packing, 0 }, file, 1, &err);
+	mirror = etw_mirror_open(NULL, (struct etw_mirror_form){ packing, 0 }, file, 1, &err);
 	must(mirror != NULL);
-	must(etl_mirror_copy(mirror, *file, visitor, &damage, &err));
-	must(etl_mirror_finish(mirror, &err));
+	must(etw_mirror_copy(mirror, *file, visitor, &damage, &err));
+	must(etw_mirror_finish(mirror, &err));
 	return mirror;
 }
 
@@ -134,21 +134,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct decision decision;
 	unsigned choice = size ? data[size - 1] : 0;
-	enum etl_packing packing = (enum etl_packing)(choice % 3);
-	const struct etl_mirror_visitor visitor = { .context = &decision,
+	enum etw_packing packing = (enum etw_packing)(choice % 3);
+	const struct etw_mirror_visitor visitor = { .context = &decision,
 						    .decide = choice & 4 ? decide : NULL };
-	const struct etl_mirror_visitor all = { 0 };
+	const struct etw_mirror_visitor all = { 0 };
 	struct read before[2] = { 0 }, after[2] = { 0 };
-	struct etl_damage damage = { 0 }, rest = { 0 };
-	struct etl_file *file = etl_file_over(data, size, 0, NULL), *second_file;
-	struct etl_mirror *first, *second;
+	struct etw_damage damage = { 0 }, rest = { 0 };
+	struct etw_file *file = etw_file_over(data, size, 0, NULL), *second_file;
+	struct etw_mirror *first, *second;
 	const uint8_t *bytes, *again;
 	size_t bytes_size, again_size;
 
 	if (!file) {
 		return 0;
 	}
-	etl_file_close(file);
+	etw_file_close(file);
 	decision.seed = (uint64_t)choice << 56;
 	decision.replace = choice & 8;
 	for (unsigned i = 0; i < 2; i++) {
@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	read_both(data, size, before, &damage);
 	first = mirror(data, size, packing, &visitor, &file);
-	bytes = etl_mirror_bytes(first, &bytes_size);
+	bytes = etw_mirror_bytes(first, &bytes_size);
 	read_both(bytes, bytes_size, after, &rest);
 	for (unsigned i = 0; i < 2; i++) {
 		must(before[i].records == after[i].records);
@@ -166,12 +166,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	must(!rest.truncated && rest.bad_buffers == 0 && rest.bad_records <= damage.bad_records);
 
-	second = mirror(bytes, bytes_size, ETL_AS_READ, &all, &second_file);
-	again = etl_mirror_bytes(second, &again_size);
+	second = mirror(bytes, bytes_size, ETW_AS_READ, &all, &second_file);
+	again = etw_mirror_bytes(second, &again_size);
 	must(again_size == bytes_size && memcmp(again, bytes, bytes_size) == 0);
-	etl_mirror_close(second);
-	etl_file_close(second_file);
-	etl_mirror_close(first);
-	etl_file_close(file);
+	etw_mirror_close(second);
+	etw_file_close(second_file);
+	etw_mirror_close(first);
+	etw_file_close(file);
 	return 0;
 }

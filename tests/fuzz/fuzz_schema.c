@@ -26,10 +26,10 @@ enum { PAYLOAD_MOST = 4096 };
 
 /* A payload that is decoded by a schema. */
 struct decoded {
-	const struct schema *schema;
-	const struct event_record *record;
-	struct field_slice slices[SCHEMA_FIELDS_MOST];
-	struct text text;
+	const struct etw_schema *schema;
+	const struct etw_record *record;
+	struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST];
+	struct etw_text text;
 	unsigned values; /* visited so far; an array of arrays of arrays can have many */
 };
 
@@ -44,10 +44,10 @@ static void visit_fields(struct decoded *decoded, unsigned first, unsigned end);
 
 static void visit_value(struct decoded *decoded, unsigned index)
 {
-	const struct field *field = &decoded->schema->fields[index];
-	const struct field_slice *slice = &decoded->slices[index];
-	const struct event_record *record = decoded->record;
-	struct field_slice element;
+	const struct etw_field *field = &decoded->schema->fields[index];
+	const struct etw_field_slice *slice = &decoded->slices[index];
+	const struct etw_record *record = decoded->record;
+	struct etw_field_slice element;
 	uint32_t offset = 0, elements = 0;
 
 	if (!slice->at) {
@@ -55,25 +55,25 @@ static void visit_value(struct decoded *decoded, unsigned index)
 	}
 	check(slice->at >= record->payload &&
 	      slice->size <= (size_t)(record->payload + record->payload_size - slice->at));
-	if (field_is_integer(field)) {
-		(void)field_u64(field, slice);
+	if (etw_field_is_integer(field)) {
+		(void)etw_field_u64(field, slice);
 	}
 	text_clear(&decoded->text);
-	field_text(field, slice, &decoded->text);
-	while (field_next_element(field, slice, &offset, &element)) {
+	etw_field_text(field, slice, &decoded->text);
+	while (etw_field_next_element(field, slice, &offset, &element)) {
 		check(offset <= slice->size && ++elements <= UINT16_MAX);
 	}
 }
 
 static void visit_structs(struct decoded *decoded, unsigned index)
 {
-	const struct field_slice *slice = &decoded->slices[index];
+	const struct etw_field_slice *slice = &decoded->slices[index];
 	unsigned end = index + 1U + decoded->schema->fields[index].span;
 	uint32_t offset = 0, before = 0;
 
 	while (decoded->values < 100000 &&
-	       field_next_struct(decoded->schema, index, decoded->record, decoded->slices,
-				 &offset)) {
+	       etw_field_next_struct(decoded->schema, index, decoded->record, decoded->slices,
+				     &offset)) {
 		check(offset > before && offset <= slice->size);
 		before = offset;
 		visit_fields(decoded, index + 1, end);
@@ -83,11 +83,11 @@ static void visit_structs(struct decoded *decoded, unsigned index)
 static void visit_fields(struct decoded *decoded, unsigned first, unsigned end)
 {
 	for (unsigned i = first; i < end;) {
-		const struct field *field = &decoded->schema->fields[i];
+		const struct etw_field *field = &decoded->schema->fields[i];
 
 		check(i + 1U + field->span <= end);
 		decoded->values++;
-		if (field_is_struct_array(field)) {
+		if (etw_field_is_struct_array(field)) {
 			visit_structs(decoded, i);
 			i += 1U + field->span;
 		} else {
@@ -98,117 +98,119 @@ static void visit_fields(struct decoded *decoded, unsigned first, unsigned end)
 }
 
 /* Replaces what it can by what is longer, shorter or zero. */
-static enum encode_answer replace(void *context, const struct field *field,
-				  const struct field_slice *element, struct text *new_value)
+static enum etw_encode_answer replace(void *context, const struct etw_field *field,
+				      const struct etw_field_slice *element,
+				      struct etw_text *new_value)
 {
 	unsigned *turn = context;
 
 	check(element->size == 0 || element->at);
-	if (field_is_text(field) && !element->cut) {
-		size_t room = encode_room(field, element);
+	if (etw_field_is_text(field) && !element->cut) {
+		size_t room = etw_encode_room(field, element);
 
 		for (size_t i = 0; i < room && i < ++*turn % 40; i++) {
 			text_add_char(new_value, 'x');
 		}
-		return ENCODE_TEXT;
+		return ETW_ENCODE_TEXT;
 	}
 	for (uint32_t i = 0; i < element->size; i++) {
 		text_add_char(new_value, '\0');
 	}
-	return field_is_integer(field) ? ENCODE_KEEP : ENCODE_BYTES;
+	return etw_field_is_integer(field) ? ETW_ENCODE_KEEP : ETW_ENCODE_BYTES;
 }
 
 /* Without a change the bytes are the same; changes end, with a payload or a sentence. */
-static void check_encoding(const struct schema *schema, const struct event_record *record)
+static void check_encoding(const struct etw_schema *schema, const struct etw_record *record)
 {
-	struct payload out;
-	struct error err = { 0 };
+	struct etw_payload out;
+	struct etw_error err = { 0 };
 	unsigned turn = record->payload_size;
 
-	payload_init(&out, record->pointer_size);
-	if (encode_changed(schema, record, NULL, 0, NULL, NULL, &out, &err)) {
+	etw_payload_init(&out, record->pointer_size);
+	if (etw_encode_changed(schema, record, NULL, 0, NULL, NULL, &out, &err)) {
 		check(out.size == record->payload_size &&
 		      (out.size == 0 || memcmp(out.bytes, record->payload, out.size) == 0));
 	} else {
-		check(err.code == ERROR_LIMIT || err.code == ERROR_NO_MEMORY);
+		check(err.code == ETW_ERROR_LIMIT || err.code == ETW_ERROR_NO_MEMORY);
 	}
-	payload_clear(&out);
-	(void)encode_changed(schema, record, NULL, 0, replace, &turn, &out, &err);
-	payload_done(&out);
+	etw_payload_clear(&out);
+	(void)etw_encode_changed(schema, record, NULL, 0, replace, &turn, &out, &err);
+	etw_payload_done(&out);
 }
 
 /* One walk and single look-ups agree, and every value is inside the payload. */
-static void check_schema(const struct schema *schema, const struct event_record *record)
+static void check_schema(const struct etw_schema *schema, const struct etw_record *record)
 {
 	struct decoded *decoded;
-	struct field_slice slice;
+	struct etw_field_slice slice;
 	uint32_t rest = 0;
 	unsigned whole;
 
 	if (!schema || schema->field_count == 0) {
 		return;
 	}
-	check(schema->field_count <= SCHEMA_FIELDS_MOST);
+	check(schema->field_count <= ETW_SCHEMA_FIELDS_MOST);
 	decoded = calloc(1, sizeof *decoded);
 	if (!decoded) {
 		return;
 	}
 	decoded->schema = schema;
 	decoded->record = record;
-	whole = fields_walk(schema, schema->field_count - 1U, record, decoded->slices, &rest);
+	whole = etw_fields_walk(schema, schema->field_count - 1U, record, decoded->slices, &rest);
 	check(rest <= record->payload_size);
 	for (unsigned i = 0; i < schema->field_count;) {
-		const struct field *field = &schema->fields[i];
-		bool located = field_locate(schema, i, record, &slice);
+		const struct etw_field *field = &schema->fields[i];
+		bool located = etw_field_locate(schema, i, record, &slice);
 
 		check(located == (i < whole));
 		check(slice.at == decoded->slices[i].at && slice.size == decoded->slices[i].size &&
 		      slice.count == decoded->slices[i].count);
-		for (unsigned k = 1; field_is_struct_array(field) && k <= field->span; k++) {
-			check(!field_locate(schema, i + k, record, &slice));
+		for (unsigned k = 1; etw_field_is_struct_array(field) && k <= field->span; k++) {
+			check(!etw_field_locate(schema, i + k, record, &slice));
 			decoded->slices[i + k].at = NULL;
 		}
-		(void)schema_find_field(schema, field->name);
-		i += field_is_struct_array(field) ? 1U + field->span : 1U;
+		(void)etw_schema_find_field(schema, field->name);
+		i += etw_field_is_struct_array(field) ? 1U + field->span : 1U;
 	}
 	visit_fields(decoded, 0, schema->field_count);
 	text_clear(&decoded->text);
 	if (schema->event) {
-		event_schema_name(schema, &decoded->text);
+		etw_event_schema_name(schema, &decoded->text);
 	}
 	text_free(&decoded->text);
 	free(decoded);
 	check_encoding(schema, record);
 }
 
-static void try_tracelogging(struct cursor *c, const struct event_record *record)
+static void try_tracelogging(struct cursor *c, const struct etw_record *record)
 {
-	struct tracelogging_cache *cache = tracelogging_cache_new(NULL);
+	struct etw_tracelogging_cache *cache = etw_tracelogging_cache_new(NULL);
 	size_t size = cursor_left(c) < UINT16_MAX ? cursor_left(c) : UINT16_MAX;
-	struct extended_item metadata = { .type = EXTENDED_TRACELOGGING,
-					  .size = (uint16_t)size,
-					  .data = c->at };
+	struct etw_extended_item metadata = { .type = ETW_EXTENDED_TRACELOGGING,
+					      .size = (uint16_t)size,
+					      .data = c->at };
 
 	if (cache) {
-		const struct schema *schema = tracelogging_schema(cache, &metadata);
+		const struct etw_schema *schema = etw_tracelogging_schema(cache, &metadata);
 
 		check_schema(schema, record);
-		check(tracelogging_schema(cache, &metadata) == schema);
-		tracelogging_cache_free(cache);
+		check(etw_tracelogging_schema(cache, &metadata) == schema);
+		etw_tracelogging_cache_free(cache);
 	}
 }
 
-static void try_manifest(struct cursor *c, const struct event_record *record)
+static void try_manifest(struct cursor *c, const struct etw_record *record)
 {
-	struct manifest *manifest = manifest_read((const char *)c->at, cursor_left(c), NULL);
+	struct etw_manifest *manifest =
+		etw_manifest_read((const char *)c->at, cursor_left(c), NULL);
 
 	if (!manifest) {
 		return;
 	}
 	for (size_t i = 0; i < manifest_provider_count(manifest) && i < 4; i++) {
-		struct guid guid;
+		struct etw_guid guid;
 
-		check(manifest_provider_name(manifest, i) != NULL);
+		check(etw_manifest_provider_name(manifest, i) != NULL);
 		(void)manifest_provider_guid(manifest, i, &guid);
 		for (uint16_t id = 0; id < 16; id++) {
 			for (uint8_t version = 0; version < 3; version++) {
@@ -216,16 +218,16 @@ static void try_manifest(struct cursor *c, const struct event_record *record)
 			}
 		}
 	}
-	check(manifest_bytes(manifest) > 0);
-	manifest_free(manifest);
+	check(etw_manifest_bytes(manifest) > 0);
+	etw_manifest_free(manifest);
 }
 
-static void try_event_info(struct cursor *c, const struct event_record *record)
+static void try_event_info(struct cursor *c, const struct etw_record *record)
 {
-	static const struct guid meta_data = META_DATA_CLASS;
-	const struct event_record described = {
+	static const struct etw_guid meta_data = ETW_META_DATA_CLASS;
+	const struct etw_record described = {
 		.provider = &meta_data,
-		.type = RECORD_FULL,
+		.type = ETW_RECORD_FULL,
 		.classic = true,
 		.opcode = META_DATA_EVENT_INFO,
 		.payload = c->at,
@@ -233,20 +235,20 @@ static void try_event_info(struct cursor *c, const struct event_record *record)
 			(uint32_t)(cursor_left(c) < UINT16_MAX ? cursor_left(c) : UINT16_MAX),
 	};
 	struct built_fields fields;
-	struct event_info info;
-	struct text name = { 0 };
+	struct etw_event_info info;
+	struct etw_text name = { 0 };
 
-	if (!event_info_read(&described, &info)) {
+	if (!etw_event_info_read(&described, &info)) {
 		return;
 	}
 	event_info_name(&info, &name);
 	check(name.size > 0);
 	if (event_info_fields(&info, &fields, NULL)) {
-		const struct schema schema = { .event = name.data,
-					       .fields = fields.fields,
-					       .field_count = fields.count,
-					       .first_variable = fields.first_variable,
-					       .origin = SCHEMA_EVENT_INFO };
+		const struct etw_schema schema = { .event = name.data,
+						   .fields = fields.fields,
+						   .field_count = fields.count,
+						   .first_variable = fields.first_variable,
+						   .origin = ETW_SCHEMA_EVENT_INFO };
 
 		check_schema(&schema, record);
 		free(fields.fields);
@@ -256,13 +258,13 @@ static void try_event_info(struct cursor *c, const struct event_record *record)
 
 /* Each field: type, types of count and length, form, count, length; type 0xff closes a structure.
  */
-static void try_fields(struct cursor *c, const struct event_record *record)
+static void try_fields(struct cursor *c, const struct etw_record *record)
 {
 	struct schema_builder builder = { .count = 0 };
 	struct built_fields fields;
 
 	while (cursor_left(c) > 0) {
-		struct field field = { .type = cursor_u8(c) };
+		struct etw_field field = { .type = cursor_u8(c) };
 		uint8_t types = cursor_u8(c);
 		char name[2] = { (char)('a' + builder.count % 26), '\0' };
 
@@ -270,10 +272,10 @@ static void try_fields(struct cursor *c, const struct event_record *record)
 			schema_build_close(&builder);
 			continue;
 		}
-		field.type %= FIELD_STRUCT + 1;
-		field.count_type = (types & 15) % (FIELD_COUNT_PREFIX + 1);
-		field.length_type = (types >> 4 & 3) % (FIELD_LENGTH_REST + 1);
-		field.form = (types >> 6) % (FIELD_FORM_SOCKADDR + 1);
+		field.type %= ETW_FIELD_STRUCT + 1;
+		field.count_type = (types & 15) % (ETW_FIELD_COUNT_PREFIX + 1);
+		field.length_type = (types >> 4 & 3) % (ETW_FIELD_LENGTH_REST + 1);
+		field.form = (types >> 6) % (ETW_FIELD_FORM_SOCKADDR + 1);
 		field.count = cursor_u16(c);
 		field.length = cursor_u16(c);
 		if (types & 8) {
@@ -283,9 +285,9 @@ static void try_fields(struct cursor *c, const struct event_record *record)
 		schema_build_add(&builder, &field, name, 1);
 	}
 	if (schema_build_finish(&builder, &fields)) {
-		const struct schema schema = { .fields = fields.fields,
-					       .field_count = fields.count,
-					       .first_variable = fields.first_variable };
+		const struct etw_schema schema = { .fields = fields.fields,
+						   .field_count = fields.count,
+						   .first_variable = fields.first_variable };
 
 		check_schema(&schema, record);
 		free(fields.fields);
@@ -306,7 +308,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cursor c = cursor_over(data, size);
 	uint8_t what = cursor_u8(&c);
 	size_t payload_size = cursor_u16(&c) % (PAYLOAD_MOST + 1);
-	struct event_record record = { .pointer_size = what & 4 ? 4 : 8 };
+	struct etw_record record = { .pointer_size = what & 4 ? 4 : 8 };
 	uint8_t *payload, *rest;
 
 	/* Heap blocks of their own, so that the sanitizer watches their ends. */

@@ -61,40 +61,41 @@ static void mix_bytes(uint64_t *sum, const void *bytes, size_t size)
 }
 
 /* What the header of the type has, by what was given. */
-static void add_given(struct sums *sums, const struct etl_out_record *record)
+static void add_given(struct sums *sums, const struct etw_out_record *record)
 {
-	static const struct guid none;
+	static const struct etw_guid none;
 	uint64_t *sum = &sums->sum[record->processor];
-	bool kernel = record->type <= RECORD_PERFINFO;
-	bool classic = record->type == RECORD_FULL || record->type == RECORD_INSTANCE;
-	bool message = record->type == RECORD_MESSAGE;
+	bool kernel = record->type <= ETW_RECORD_PERFINFO;
+	bool classic = record->type == ETW_RECORD_FULL || record->type == ETW_RECORD_INSTANCE;
+	bool message = record->type == ETW_RECORD_MESSAGE;
 
 	sums->records[record->processor]++;
 	mix(sum, record->type);
-	if (kernel || classic || record->type == RECORD_EVENT ||
+	if (kernel || classic || record->type == ETW_RECORD_EVENT ||
 	    (message && record->flags & HAS_TIME)) {
 		mix(sum, (uint64_t)record->raw_time);
 	}
-	if (kernel || classic || record->type == RECORD_EVENT) {
+	if (kernel || classic || record->type == ETW_RECORD_EVENT) {
 		mix(sum, (uint64_t)record->opcode << 8 | record->version);
 	}
-	if ((kernel && record->type != RECORD_PERFINFO) || classic ||
-	    record->type == RECORD_EVENT) {
+	if ((kernel && record->type != ETW_RECORD_PERFINFO) || classic ||
+	    record->type == ETW_RECORD_EVENT) {
 		mix(sum, (uint64_t)record->process_id << 32 | record->thread_id);
 	}
 	if (kernel) {
 		mix(sum, record->group);
 	}
-	if (classic || record->type == RECORD_EVENT || (message && record->flags & HAS_PROVIDER)) {
+	if (classic || record->type == ETW_RECORD_EVENT ||
+	    (message && record->flags & HAS_PROVIDER)) {
 		mix_bytes(sum, record->provider ? record->provider : &none, sizeof none);
 	}
-	if (classic || record->type == RECORD_EVENT) {
+	if (classic || record->type == ETW_RECORD_EVENT) {
 		mix(sum, record->level);
 	}
-	if (message || record->type == RECORD_EVENT) {
+	if (message || record->type == ETW_RECORD_EVENT) {
 		mix(sum, record->id);
 	}
-	if (record->type == RECORD_EVENT) {
+	if (record->type == ETW_RECORD_EVENT) {
 		mix(sum, (uint64_t)record->task << 8 | record->channel);
 		mix(sum, record->keyword);
 		mix_bytes(sum, record->activity ? record->activity : &none, sizeof none);
@@ -104,7 +105,7 @@ static void add_given(struct sums *sums, const struct etl_out_record *record)
 		}
 	}
 	/* Of a header type that is not known the reader takes the first bytes as the header. */
-	if (record->type > RECORD_MESSAGE) {
+	if (record->type > ETW_RECORD_MESSAGE) {
 		mix_bytes(sum, (const uint8_t *)record->payload + OPAQUE_BYTES,
 			  record->payload_size - OPAQUE_BYTES);
 	} else {
@@ -113,26 +114,26 @@ static void add_given(struct sums *sums, const struct etl_out_record *record)
 }
 
 /* The items of an event, one after the other (docs/etl-format.md section 9). */
-static void add_items(uint64_t *sum, const struct event_record *record)
+static void add_items(uint64_t *sum, const struct etw_record *record)
 {
 	for (uint32_t at = 0; at < record->extended_size;) {
 		const uint8_t *item = record->extended + at;
-		uint32_t size = load_u16(item);
+		uint32_t size = etw_load_u16(item);
 
 		must(size >= 8 && size <= record->extended_size - at);
-		mix(sum, load_u16(item + 2));
-		mix_bytes(sum, item + 8, load_u16(item + 6));
+		mix(sum, etw_load_u16(item + 2));
+		mix_bytes(sum, item + 8, etw_load_u16(item + 6));
 		at += size;
 	}
 }
 
-static void add_read(void *context, const struct event_record *record)
+static void add_read(void *context, const struct etw_record *record)
 {
 	struct sums *sums = context;
 	uint64_t *sum;
-	bool kernel = record->type <= RECORD_PERFINFO;
-	bool classic = record->type == RECORD_FULL || record->type == RECORD_INSTANCE;
-	bool event = record->type == RECORD_EVENT, message = record->type == RECORD_MESSAGE;
+	bool kernel = record->type <= ETW_RECORD_PERFINFO;
+	bool classic = record->type == ETW_RECORD_FULL || record->type == ETW_RECORD_INSTANCE;
+	bool event = record->type == ETW_RECORD_EVENT, message = record->type == ETW_RECORD_MESSAGE;
 
 	if (record->index == 0) {
 		return; /* the logfile header */
@@ -141,13 +142,13 @@ static void add_read(void *context, const struct event_record *record)
 	sum = &sums->sum[record->processor];
 	sums->records[record->processor]++;
 	mix(sum, record->type);
-	if (kernel || classic || event || (message && record->raw_time != RECORD_NO_TIME)) {
+	if (kernel || classic || event || (message && record->raw_time != ETW_RECORD_NO_TIME)) {
 		mix(sum, (uint64_t)record->raw_time);
 	}
 	if (kernel || classic || event) {
 		mix(sum, (uint64_t)record->opcode << 8 | record->version);
 	}
-	if ((kernel && record->type != RECORD_PERFINFO) || classic || event) {
+	if ((kernel && record->type != ETW_RECORD_PERFINFO) || classic || event) {
 		mix(sum, (uint64_t)record->process_id << 32 | record->thread_id);
 	}
 	if (kernel) {
@@ -173,24 +174,24 @@ static void add_read(void *context, const struct event_record *record)
 
 static void read_and_compare(const uint8_t *bytes, size_t size, const struct sums *given)
 {
-	struct error err = { 0 };
-	struct etl_file *file = etl_file_over(bytes, size, 0, &err);
-	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = ETL_KEEP_MAX };
-	struct etl_damage damage = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_file *file = etw_file_over(bytes, size, 0, &err);
+	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = ETW_KEEP_MAX };
+	struct etw_damage damage = { 0 };
 	struct sums found = { 0 };
-	struct etl_visitor visitor = { .record_context = &found, .on_record = add_read };
+	struct etw_visitor visitor = { .record_context = &found, .on_record = add_read };
 
 	must(file != NULL);
-	must(etl_index_build(&index, file, &damage, &visitor, &err));
+	must(etw_index_build(&index, file, &damage, &visitor, &err));
 	must(!damage.truncated && damage.bad_buffers == 0 && damage.bad_records == 0);
 	must(memcmp(&found, given, sizeof found) == 0);
-	etl_index_done(&index);
-	etl_file_close(file);
+	etw_index_done(&index);
+	etw_file_close(file);
 }
 
 /* ---- the instructions ---- */
 
-static const struct guid some_provider = { .bytes = { 0x57, 1, 2, 3, 4, 5, 6, 7, 8, 9 } };
+static const struct etw_guid some_provider = { .bytes = { 0x57, 1, 2, 3, 4, 5, 6, 7, 8, 9 } };
 
 /* As many bytes as the instruction requests; what the input lacks are copies of one byte. */
 static const uint8_t *take(struct cursor *c, uint8_t *room, size_t size)
@@ -206,13 +207,14 @@ static const uint8_t *take(struct cursor *c, uint8_t *room, size_t size)
 }
 
 /* The next record, and what is to be done before it. */
-static struct etl_out_record next_record(struct cursor *c, struct etl_writer *writer,
+static struct etw_out_record next_record(struct cursor *c, struct etw_writer *writer,
 					 uint16_t processors, int64_t *time,
-					 struct etl_out_item items[ITEMS_MOST])
+					 struct etw_out_item items[ITEMS_MOST])
 {
 	static uint8_t payload[UINT16_MAX], item_bytes[ITEMS_MOST][UINT8_MAX];
 	uint8_t what = cursor_u8(c);
-	struct etl_out_record record = { .type = (enum record_type)(what % RECORD_TYPE_COUNT) };
+	struct etw_out_record record = { .type = (enum etw_record_type)(what %
+									ETW_RECORD_TYPE_COUNT) };
 
 	if (what >= 224) {
 		etl_writer_flush(writer);
@@ -236,10 +238,10 @@ static struct etl_out_record next_record(struct cursor *c, struct etl_writer *wr
 	record.flags = cursor_u16(c) & (uint16_t)~HAS_ITEMS;
 	record.provider = &some_provider;
 	record.activity = record.flags & 2 ? &some_provider : NULL;
-	if (record.type == RECORD_MESSAGE) {
+	if (record.type == ETW_RECORD_MESSAGE) {
 		record.flags &= HAS_TIME | HAS_PROVIDER | 0x0020;
 	}
-	if (record.type == RECORD_EVENT) {
+	if (record.type == ETW_RECORD_EVENT) {
 		record.item_count = cursor_u8(c) % (ITEMS_MOST + 1);
 		for (size_t i = 0; i < record.item_count; i++) {
 			items[i].type = cursor_u16(c);
@@ -257,28 +259,28 @@ static struct etl_out_record next_record(struct cursor *c, struct etl_writer *wr
 }
 
 /* Whether a recording was written that is to be compared. */
-static bool write(struct cursor *c, struct etl_writer *writer, uint16_t processors, size_t room,
+static bool write(struct cursor *c, struct etw_writer *writer, uint16_t processors, size_t room,
 		  struct sums *given)
 {
-	struct etl_out_item items[ITEMS_MOST];
-	struct error err = { 0 };
+	struct etw_out_item items[ITEMS_MOST];
+	struct etw_error err = { 0 };
 	int64_t time = 0;
 	bool fits = true;
 
 	for (unsigned i = 0; i < RECORDS_MOST && cursor_left(c) > 0 && fits; i++) {
-		struct etl_out_record record = next_record(c, writer, processors, &time, items);
-		size_t size = etl_out_record_size(&record);
+		struct etw_out_record record = next_record(c, writer, processors, &time, items);
+		size_t size = etw_out_record_size(&record);
 
-		etl_writer_add(writer, &record);
-		fits = size >= ETL_RECORD_SIZE_MIN && size <= UINT16_MAX &&
+		etw_writer_add(writer, &record);
+		fits = size >= ETW_RECORD_SIZE_MIN && size <= UINT16_MAX &&
 		       (size + 7) / 8 * 8 <= room;
-		must(etl_writer_failed(writer) == !fits);
+		must(etw_writer_failed(writer) == !fits);
 		if (fits) {
 			add_given(given, &record);
 		}
 	}
-	must(etl_writer_finish(writer, &err) == fits);
-	must(fits || err.code == ERROR_LIMIT);
+	must(etw_writer_finish(writer, &err) == fits);
+	must(fits || err.code == ETW_ERROR_LIMIT);
 	return fits;
 }
 
@@ -286,40 +288,40 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cursor c = cursor_over(data, size);
 	uint8_t choice = cursor_u8(&c), shape = cursor_u8(&c);
-	struct etl_writer_options options = {
+	struct etw_writer_options options = {
 		.pointer_size = choice & 1 ? 4 : 8,
 		.compressed = choice & 2,
 		.processor_index = choice & 4,
 		.unclosed = choice & 8,
-		.clock = (enum clock_type)((choice >> 4) % 3 + 1),
+		.clock = (enum etw_clock_type)((choice >> 4) % 3 + 1),
 		.processors = shape % PROCESSORS_MOST + 1,
 		.buffer_size = UINT32_C(512) << (shape / PROCESSORS_MOST % 9),
 	};
-	struct error err = { 0 };
-	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
-	struct etl_mirror_visitor all = { 0 };
-	struct etl_damage damage = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_writer *writer = etw_writer_open(NULL, &options, &err);
+	struct etw_mirror_visitor all = { 0 };
+	struct etw_damage damage = { 0 };
 	struct sums given = { 0 };
-	struct etl_mirror *mirror;
-	struct etl_file *file;
+	struct etw_mirror *mirror;
+	struct etw_file *file;
 	const uint8_t *bytes;
 
 	must(writer != NULL);
-	if (write(&c, writer, options.processors, options.buffer_size - ETL_BUFFER_HEADER_SIZE,
+	if (write(&c, writer, options.processors, options.buffer_size - ETW_BUFFER_HEADER_SIZE,
 		  &given)) {
 		bytes = etl_writer_bytes(writer, &size);
 		read_and_compare(bytes, size, &given);
-		file = etl_file_over(bytes, size, 0, &err);
-		mirror = etl_mirror_open(
-			NULL, (struct etl_mirror_form){ (enum etl_packing)((choice >> 6) % 3), 0 },
+		file = etw_file_over(bytes, size, 0, &err);
+		mirror = etw_mirror_open(
+			NULL, (struct etw_mirror_form){ (enum etw_packing)((choice >> 6) % 3), 0 },
 			&file, 1, &err);
-		must(mirror && etl_mirror_copy(mirror, file, &all, &damage, &err) &&
-		     etl_mirror_finish(mirror, &err));
-		bytes = etl_mirror_bytes(mirror, &size);
+		must(mirror && etw_mirror_copy(mirror, file, &all, &damage, &err) &&
+		     etw_mirror_finish(mirror, &err));
+		bytes = etw_mirror_bytes(mirror, &size);
 		read_and_compare(bytes, size, &given);
-		etl_mirror_close(mirror);
-		etl_file_close(file);
+		etw_mirror_close(mirror);
+		etw_file_close(file);
 	}
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 	return 0;
 }

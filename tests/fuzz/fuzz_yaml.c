@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct config *config;
 
-static const struct source_clock ticking = {
-	.type = CLOCK_QPC,
+static const struct etw_source_clock ticking = {
+	.type = ETW_CLOCK_QPC,
 	.frequency = 10000000,
 	.perf_frequency = 10000000,
 };
@@ -45,22 +45,22 @@ enum { PROVIDERS_MOST = 128, OPCODES = 128, CLASSES_MOST = PROVIDERS_MOST * OPCO
  * each provider. They and their classes stay from one input to the next, since finding them takes a
  * hundred times as long as a collector. The table has room for all, so that no class is evicted. */
 static struct event {
-	struct event_record record;
-	struct event_class *class;
+	struct etw_record record;
+	struct etw_event_class *class;
 } events[CLASSES_MOST];
 static size_t event_count;
-static struct guid providers[PROVIDERS_MOST];
-static struct event_table *event_table;
+static struct etw_guid providers[PROVIDERS_MOST];
+static struct etw_event_table *event_table;
 
 static void find_events(void)
 {
-	struct guid guid;
+	struct etw_guid guid;
 
-	event_table = event_table_new(CLASSES_MOST, NULL, NULL);
+	event_table = etw_event_table_new(CLASSES_MOST, NULL, NULL);
 	if (!event_table) {
 		abort();
 	}
-	for (unsigned i = 0; kernel_class_at(i, &guid); i++) {
+	for (unsigned i = 0; etw_kernel_class_at(i, &guid); i++) {
 		bool unknown = false; /* one that has neither is there */
 
 		if (i == PROVIDERS_MOST) {
@@ -68,25 +68,26 @@ static void find_events(void)
 		}
 		providers[i] = guid;
 		for (unsigned opcode = 0; opcode < OPCODES; opcode++) {
-			const struct event_record record = {
+			const struct etw_record record = {
 				.provider = &providers[i],
 				.payload = (const uint8_t *)"",
 				.opcode = (uint8_t)opcode,
 				.version = 3,
 				.pointer_size = 8,
-				.type = RECORD_FULL,
+				.type = ETW_RECORD_FULL,
 				.classic = true,
 				.kernel_group = 0xff,
 				.process_id = 4,
 				.thread_id = 8,
 			};
 			bool added, known;
-			struct event_class *class = event_table_find(event_table, &record, &added);
+			struct etw_event_class *class =
+				etw_event_table_find(event_table, &record, &added);
 
 			if (!class) {
 				abort();
 			}
-			known = class->schema || kernel_event_name(&guid, record.opcode);
+			known = class->schema || etw_kernel_event_name(&guid, record.opcode);
 			if (known || !unknown) {
 				unknown = unknown || !known;
 				events[event_count++] = (struct event){ record, class };
@@ -133,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct registry_limits limits = { .strings_bytes = 1 << 20 };
 	struct rule_set_options options = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct yaml_tree *tree;
 	struct registry *registry;
 	struct rule_set *set;

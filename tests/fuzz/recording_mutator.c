@@ -81,17 +81,17 @@ static void store(uint8_t *at, uint64_t value, size_t size)
 /* Writes a recording, in a form by number; returns its size, or 0 if that is more than most. */
 static size_t write_recording(unsigned number, uint8_t *data, size_t most)
 {
-	static void (*const add[])(struct etl_writer *, uint8_t) = {
+	static void (*const add[])(struct etw_writer *, uint8_t) = {
 		every_class_add,
 		every_class_add_kernel,
 		every_class_add_programs,
 		every_class_add_rare,
 	};
 	const uint8_t pointer_size = number % 2 == 0 ? 8 : 4;
-	const enum clock_type clock = CLOCK_QPC + number / 2 % 3;
-	const struct etl_writer_options options =
+	const enum etw_clock_type clock = ETW_CLOCK_QPC + number / 2 % 3;
+	const struct etw_writer_options options =
 		every_class_options(pointer_size, clock, number / 6 % 2 == 1);
-	struct etl_writer *writer = etl_writer_open(NULL, &options, NULL);
+	struct etw_writer *writer = etw_writer_open(NULL, &options, NULL);
 	const uint8_t *bytes;
 	size_t size = 0;
 
@@ -99,13 +99,13 @@ static size_t write_recording(unsigned number, uint8_t *data, size_t most)
 		abort();
 	}
 	add[number / 12 % (sizeof add / sizeof add[0])](writer, pointer_size);
-	if (!etl_writer_finish(writer, NULL)) {
+	if (!etw_writer_finish(writer, NULL)) {
 		abort();
 	}
 	bytes = etl_writer_bytes(writer, &size);
 	size = size <= most ? size : 0;
 	memcpy(data, bytes, size);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 	return size;
 }
 
@@ -174,7 +174,7 @@ static size_t payload_at(struct recording_parts *parts, const struct part_record
 {
 	const struct header_form *form = header_form_of(parts_bytes(parts, record), record->size);
 
-	return form ? form->size : ETL_RECORD_SIZE_MIN;
+	return form ? form->size : ETW_RECORD_SIZE_MIN;
 }
 
 /* What libFuzzer does to the payload, with its dictionary and what it saw in comparisons. */
@@ -259,7 +259,7 @@ static bool change_header(struct recording_parts *parts, struct chance *chance)
 	case 1:
 		if (form->time_at && theirs->time_at) {
 			store(bytes + form->time_at,
-			      load_u64(from + theirs->time_at) + below(chance, 3) - 1, 8);
+			      etw_load_u64(from + theirs->time_at) + below(chance, 3) - 1, 8);
 		}
 		break;
 	case 2:
@@ -442,7 +442,7 @@ static bool change_buffer(struct recording_parts *parts, struct chance *chance)
 		buffer->filler = (uint32_t)below(chance, 256) * 8;
 		break;
 	default:
-		header[8 + below(chance, ETL_BUFFER_HEADER_SIZE - 8)] =
+		header[8 + below(chance, ETW_BUFFER_HEADER_SIZE - 8)] =
 			(uint8_t)interesting_number(chance);
 		break;
 	}
@@ -523,7 +523,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 	if (most < 2) {
 		return LLVMFuzzerMutate(data, size, most);
 	}
-	if (size <= ETL_BUFFER_HEADER_SIZE) { /* no recording: begin with one */
+	if (size <= ETW_BUFFER_HEADER_SIZE) { /* no recording: begin with one */
 		changed = write_recording((unsigned)below(&chance, WRITTEN_FORMS), data, most - 1);
 		choice = (uint8_t)below(&chance, 256);
 	} else if (below(&chance, 8) == 0) {

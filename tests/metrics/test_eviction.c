@@ -421,7 +421,7 @@ enum { SCRAPED = 4000 };
 
 struct meanwhile {
 	struct fixture *fixture;
-	struct text page;
+	struct etw_text page;
 	unsigned calls;
 	cell *cells[SCRAPED]; /* of the samples that the scrape may read */
 	unsigned reused;      /* of these, before the scrape ended */
@@ -547,7 +547,7 @@ static void a_sorted_page_has_no_samples_that_were_given_back(void **state)
 {
 	const struct exposition_options options = { .sorted = true };
 	struct fixture fixture;
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	const char *last = "", *line;
 	unsigned lines = 0;
 

@@ -120,7 +120,7 @@ static void scrape(void *context)
 	struct shared *shared = context;
 
 	while (!atomic_load(&shared->done)) {
-		struct text page = { 0 };
+		struct etw_text page = { 0 };
 
 		exposition_write(shared->registry, append, &page);
 		text_add_char(&page, '\0');
@@ -132,7 +132,7 @@ static void scrape(void *context)
 
 static uint64_t page_sum(struct registry *registry, const char *name)
 {
-	struct text page = page_of(registry);
+	struct etw_text page = page_of(registry);
 	uint64_t sum = 0;
 	char start[64];
 

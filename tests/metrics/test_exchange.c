@@ -55,7 +55,7 @@ static struct fixture open_registry(const struct registry_limits *limits)
 
 static struct family *prepare(const struct fixture *fixture, const struct family_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct family *family = registry_prepare(fixture->registry, options, &err);
 
 	assert_string_equal(err.text, "");
@@ -64,7 +64,7 @@ static struct family *prepare(const struct fixture *fixture, const struct family
 
 static void exchange(const struct fixture *fixture, struct family *former, struct family *next)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	registry_exchange(fixture->registry, &former, former != NULL, &next, next != NULL, &err);
 	assert_string_equal(err.text, "");
@@ -152,7 +152,7 @@ static void names_that_collide_change_nothing(void **state)
 	struct family *stays = registry_family(fixture.registry, &histogram, NULL);
 	struct family *former = registry_family(fixture.registry, &gauge, NULL);
 	struct family *next = prepare(&fixture, &taken);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	family_set(former, fixture.shard, NULL, 3);
@@ -168,7 +168,7 @@ static void a_set_cannot_have_two_families_of_one_name(void **state)
 {
 	struct fixture fixture = open_registry(NULL);
 	struct family *next[] = { prepare(&fixture, &counter), prepare(&fixture, &other_counter) };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_false(registry_exchange(fixture.registry, NULL, 0, next, 2, &err));
@@ -281,7 +281,7 @@ static void scrape(void *context)
 	struct meanwhile *meanwhile = context;
 
 	while (!atomic_load(&meanwhile->done)) {
-		struct text page = { 0 };
+		struct etw_text page = { 0 };
 		const char *first, *second;
 
 		exposition_write(meanwhile->registry, append, &page);
@@ -304,7 +304,7 @@ static void no_page_has_families_of_both_sets(void **state)
 	struct meanwhile meanwhile = { .registry = fixture.registry };
 	uint32_t ids[] = { id(&fixture, "x"), id(&fixture, "C:") };
 	struct os_thread thread;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	family_add(first[0], fixture.shard, ids, 1);

@@ -47,7 +47,7 @@ static int done(void **state)
 
 static struct family *declare(struct fixture *fixture, const struct family_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct family *family = registry_family(fixture->registry, options, &err);
 
 	if (!family) {
@@ -248,7 +248,7 @@ static void a_histogram_may_have_no_labels_and_no_buckets(void **state)
 static void the_registry_counts_itself(void **state)
 {
 	struct fixture *fixture = *state;
-	struct text page;
+	struct etw_text page;
 
 	declare(fixture,
 		&(struct family_options){
@@ -269,7 +269,7 @@ static void the_registry_counts_itself(void **state)
 
 struct chunks {
 	size_t count, smallest, largest, total, refuse_at;
-	struct text page;
+	struct etw_text page;
 };
 
 static bool take_chunk(void *context, const char *bytes, size_t size)
@@ -372,7 +372,7 @@ static void only_requested_families_are_rendered(void **state)
 
 /* ---- in the order of labels ---- */
 
-static struct text sorted_page(struct fixture *fixture, enum exposition_format format)
+static struct etw_text sorted_page(struct fixture *fixture, enum exposition_format format)
 {
 	const struct exposition_options options = { .format = format, .sorted = true };
 	struct chunks chunks = { 0 };
@@ -382,7 +382,7 @@ static struct text sorted_page(struct fixture *fixture, enum exposition_format f
 }
 
 /* The rest of the page, from a text on. */
-static const char *page_from(const struct text *page, const char *text)
+static const char *page_from(const struct etw_text *page, const char *text)
 {
 	const char *at = strstr(page->data, text);
 
@@ -408,7 +408,7 @@ static void sorted_samples_are_in_the_order_of_their_labels(void **state)
 									   .type = FAMILY_COUNTER,
 									   .labels = { "a", "b" },
 									   .label_count = 2 });
-	struct text page;
+	struct etw_text page;
 
 	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
 		const uint32_t ids[] = { id_of(fixture, values[i][0]),
@@ -452,7 +452,7 @@ static void sorted_gauges_and_histograms_are_whole(void **state)
 									  .labels = { "a" },
 									  .label_count = 1 });
 	uint32_t ids[] = { id_of(fixture, "z"), id_of(fixture, "m"), id_of(fixture, "c") };
-	struct text page;
+	struct etw_text page;
 
 	for (uint64_t i = 0; i < 3; i++) {
 		family_observe(histogram, fixture->shard, &ids[i], 5 + i * 10);
@@ -525,7 +525,7 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* Cuts a page into its lines, in its order. */
-static size_t lines_of(struct text *page, char ***lines)
+static size_t lines_of(struct etw_text *page, char ***lines)
 {
 	size_t count = 0, at = 0;
 
@@ -576,7 +576,7 @@ static void a_sorted_page_has_the_lines_of_one_that_is_not(void **state)
 	fill_by_chance(fixture, 3000);
 	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
 		const struct exposition_options plain = { .format = formats[i] };
-		struct text sorted = sorted_page(fixture, formats[i]);
+		struct etw_text sorted = sorted_page(fixture, formats[i]);
 		struct chunks chunks = { 0 };
 		char **lines, **plain_lines;
 		const char *fault;
@@ -606,7 +606,7 @@ static void a_sorted_page_does_not_depend_on_the_order_of_counting(void **state)
 {
 	enum { COUNT = 500 };
 	struct fixture fixtures[2] = { { NULL } };
-	struct text pages[2];
+	struct etw_text pages[2];
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {

@@ -31,12 +31,12 @@ static bool is_under_test(void *context, const struct family *family)
 }
 
 /* The page without the registry's own families; free with text_free(). */
-static struct text page_of(struct registry *registry, bool no_created)
+static struct etw_text page_of(struct registry *registry, bool no_created)
 {
 	const struct exposition_options options = { .format = EXPOSITION_OPENMETRICS_1_0_0,
 						    .no_created = no_created,
 						    .requested = is_under_test };
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 
 	assert_true(exposition_write_as(registry, &options, append, &page));
 	assert_false(page.failed);
@@ -45,7 +45,7 @@ static struct text page_of(struct registry *registry, bool no_created)
 
 static void expect_page(struct registry *registry, const char *expected)
 {
-	struct text page = page_of(registry, true);
+	struct etw_text page = page_of(registry, true);
 
 	assert_string_equal(page.data, expected);
 	text_free(&page);
@@ -163,7 +163,7 @@ static void numbers_of_buckets_are_canonical(void **state)
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char name[16], line[128];
-		struct text page;
+		struct etw_text page;
 
 		snprintf(name, sizeof name, "h%02zu", i);
 		family_observe(declare(registry,
@@ -185,7 +185,7 @@ static void numbers_of_buckets_are_canonical(void **state)
 }
 
 /* The number after a series, in milliseconds. */
-static uint64_t created_of(const struct text *page, const char *series)
+static uint64_t created_of(const struct etw_text *page, const char *series)
 {
 	const char *at = strstr(page->data, series);
 	unsigned long long seconds;
@@ -224,7 +224,7 @@ static void counters_and_histograms_have_the_time_they_were_made(void **state)
 							    .bucket_count = 1 });
 	uint32_t first = id_of(registry, "1"), second = id_of(registry, "2");
 	uint64_t before_ms = os_unix_time_ns() / 1000000, after_ms, one, two;
-	struct text page;
+	struct etw_text page;
 
 	family_add(counter, shard, &first, 7);
 	after_ms = os_unix_time_ns() / 1000000;

@@ -156,19 +156,19 @@ static bool is_under_test(void *context, const struct family *family)
 	return strncmp(family_name(family), "etw_exporter_", 13) != 0;
 }
 
-static struct text page_in_order(struct fixture *fixture, bool sorted)
+static struct etw_text page_in_order(struct fixture *fixture, bool sorted)
 {
 	const struct exposition_options options = { .format = EXPOSITION_PROTOBUF,
 						    .sorted = sorted,
 						    .requested = is_under_test };
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 
 	assert_true(exposition_write_as(fixture->registry, &options, append, &page));
 	assert_false(page.failed);
 	return page;
 }
 
-static struct text page_of(struct fixture *fixture)
+static struct etw_text page_of(struct fixture *fixture)
 {
 	return page_in_order(fixture, false);
 }
@@ -283,7 +283,7 @@ static void expect_text(struct bytes bytes, const char *text)
 	assert_memory_equal(bytes.at, text, strlen(text));
 }
 
-static struct bytes first_message(const struct text *page)
+static struct bytes first_message(const struct etw_text *page)
 {
 	struct bytes all = { (const unsigned char *)page->data,
 			     (const unsigned char *)page->data + page->size };
@@ -306,7 +306,7 @@ static void a_counter_has_labels_value_and_time(void **state)
 	struct intern *strings = registry_strings(fixture->registry);
 	uint32_t ids[2] = { intern_string(strings, "q\"\\\n}"), intern_string(strings, "") };
 	struct bytes message, metric, created;
-	struct text page;
+	struct etw_text page;
 
 	family_add(family, fixture->shard, ids, 1500000000);
 	page = page_of(fixture);
@@ -334,7 +334,7 @@ static void hidden_gauges_make_no_message(void **state)
 	struct family *family = declare(fixture, &(struct family_options){ .name = "g",
 									   .help = "G.",
 									   .type = FAMILY_GAUGE });
-	struct text page;
+	struct etw_text page;
 
 	family_hide(family, fixture->shard, NULL);
 	page = page_of(fixture);
@@ -365,7 +365,7 @@ static void a_histogram_has_classic_and_native_buckets(void **state)
 									   .bucket_count = 2 });
 	struct shard *other = registry_shard(fixture->registry, true, NULL);
 	struct bytes histogram, packed;
-	struct text page;
+	struct etw_text page;
 
 	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
 		family_observe(family, i % 2 ? other : fixture->shard, NULL, values[i]);
@@ -409,7 +409,7 @@ static void many_buckets_are_merged(void **state)
 	int64_t count = 0;
 	uint64_t sum = 0, observed = 0;
 	unsigned buckets = 0;
-	struct text page;
+	struct etw_text page;
 
 	for (unsigned power = 0; power < 64; power++) {
 		for (uint64_t eighth = 8; eighth < 16; eighth++) {
@@ -438,7 +438,7 @@ static void without_native_histograms_the_classic_buckets_remain(void **state)
 	static const uint64_t bound = 5;
 	struct fixture plain = { .registry = registry_new(NULL, NULL) };
 	struct bytes histogram;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	assert_non_null(plain.registry);
@@ -473,7 +473,7 @@ static void a_great_family_comes_in_several_messages(void **state)
 	unsigned messages = 0, samples = 0;
 	double sum = 0;
 	struct bytes all;
-	struct text page;
+	struct etw_text page;
 
 	for (uint64_t i = 1; i <= SERIES; i++) {
 		char name[64];
@@ -559,7 +559,7 @@ static uint64_t count_of_histogram(struct bytes histogram)
 /* The counts of all histograms of the first family of a page. */
 static uint64_t count_of_page(struct fixture *fixture)
 {
-	struct text page = page_of(fixture);
+	struct etw_text page = page_of(fixture);
 	uint64_t count = 0;
 
 	for (unsigned i = 0; page.size > 0 && has(first_message(&page), 4, i); i++) {
@@ -624,7 +624,7 @@ static void sorted_metrics_are_in_the_order_of_their_labels(void **state)
 									   .labels = { "x" },
 									   .label_count = 1 });
 	struct bytes message, histogram;
-	struct text page;
+	struct etw_text page;
 
 	for (uint64_t i = 0; i < VALUES; i++) {
 		uint32_t id = intern_string(registry_strings(fixture->registry), values[i]);
@@ -659,7 +659,7 @@ static void a_great_family_is_sorted_over_its_messages(void **state)
 									   .label_count = 1 });
 	unsigned messages = 0, next = 0;
 	struct bytes all;
-	struct text page;
+	struct etw_text page;
 
 	for (unsigned i = 0; i < SERIES; i++) {
 		unsigned number = (unsigned)((uint64_t)i * 7919 % SERIES);

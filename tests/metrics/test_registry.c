@@ -16,7 +16,7 @@
 
 static struct family *declare(struct registry *registry, const struct family_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct family *family = registry_family(registry, options, &err);
 
 	if (!family) {
@@ -84,12 +84,12 @@ static void names_and_labels_follow_the_data_model(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct family_options options = cases[i].options;
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		options.help = "Help.";
 		assert_null(registry_family(registry, &options, &err));
 		assert_string_equal(err.text, cases[i].error);
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	}
 	declare(registry, &(struct family_options){ .name = "a:b_9", .help = "Help." });
 	registry_free(registry);
@@ -133,14 +133,14 @@ static void a_histogram_is_the_same_only_with_the_same_buckets(void **state)
 					    .buckets = bounds,
 					    .bucket_count = 2 };
 	struct family *family = declare(registry, &histogram);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	histogram.buckets = same;
 	assert_ptr_equal(declare(registry, &histogram), family);
 	histogram.buckets = others;
 	assert_null(registry_family(registry, &histogram, &err));
-	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	histogram.buckets = bounds;
 	histogram.bucket_count = 1;
 	assert_null(registry_family(registry, &histogram, NULL));
@@ -150,12 +150,12 @@ static void a_histogram_is_the_same_only_with_the_same_buckets(void **state)
 static void a_budget_for_texts_has_room_for_the_reserved_ones(void **state)
 {
 	struct registry_limits limits = { .strings_bytes = 8 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_null(registry_new(&limits, &err));
 	assert_string_equal(err.text, "a budget of 8 bytes for texts is too small");
-	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 }
 
 static void a_histogram_takes_the_names_of_its_lines(void **state)
@@ -165,7 +165,7 @@ static void a_histogram_takes_the_names_of_its_lines(void **state)
 					    .help = "D.",
 					    .type = FAMILY_HISTOGRAM };
 	struct family_options counter = { .name = "d_seconds_sum", .help = "D." };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	declare(registry, &histogram);
@@ -251,7 +251,7 @@ static void a_sample_is_the_sum_over_its_writers(void **state)
 	struct registry *registry = registry_with(0, 0);
 	struct shard *shards[SHARDS_MAX];
 	struct family *family = declare(registry, &by_process);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	uint32_t ids[2] = { id_of(registry, "svchost"), id_of(registry, "Windows Kernel") };
 	int64_t value;
 
@@ -395,7 +395,7 @@ static void a_counter_stays_at_its_end(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-		struct text page = { 0 };
+		struct etw_text page = { 0 };
 		int64_t value;
 
 		family_add(family, shards[steps[i].shard], NULL, steps[i].amount);
@@ -631,7 +631,7 @@ static void count_up(void *context)
 static void scrape_hooks_are_bounded(void **state)
 {
 	struct registry *registry = registry_with(0, 0);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	int runs = 0;
 
 	(void)state;

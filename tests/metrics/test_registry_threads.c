@@ -56,7 +56,7 @@ static bool append(void *context, const char *bytes, size_t size)
 }
 
 /* The sum of a family's lines on a page, and how many there are. */
-static uint64_t sum_of(const struct text *page, const char *name, size_t *lines)
+static uint64_t sum_of(const struct etw_text *page, const char *name, size_t *lines)
 {
 	uint64_t sum = 0;
 	size_t name_size = strlen(name);
@@ -90,7 +90,7 @@ static void scrape(void *context)
 	uint64_t last = 0;
 
 	while (!atomic_load(&shared->done)) {
-		struct text page = { 0 };
+		struct etw_text page = { 0 };
 		size_t size = exposition_write(shared->registry, append, &page), lines;
 		uint64_t sum;
 
@@ -143,7 +143,7 @@ static void no_addition_is_lost(void **state)
 	struct consumer consumers[CONSUMERS];
 	struct os_thread scrapers[SCRAPERS];
 	struct shard *common;
-	struct text page;
+	struct etw_text page;
 	uint64_t sum;
 	size_t lines;
 

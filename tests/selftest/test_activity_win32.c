@@ -71,7 +71,7 @@ static void the_activity_says_what_it_did(void **state)
 						       .leaves = LEAVES,
 						       .volume_ms = 1 };
 	struct activity done = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct activity_work *work = activity_open(&options, &err);
 
 	(void)state;
@@ -122,7 +122,7 @@ static void what_cannot_be_done_is_skipped(void **state)
 						       .leaves = 1,
 						       .no_new_volume = true };
 	struct activity done = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct activity_work *work = activity_open(&options, &err);
 
 	(void)state;
@@ -155,7 +155,7 @@ static void a_file_that_exists_ends_or_skips_what_would_create_it(void **state)
 						       .leaves = 2,
 						       .no_new_volume = true };
 	struct activity done = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct activity_work *work = activity_open(&options, &err);
 
 	(void)state;
@@ -184,7 +184,7 @@ static void a_request_to_stop_ends_the_activity(void **state)
 {
 	const struct activity_work_options options = { .wait = never };
 	struct activity done = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct activity_work *work = activity_open(&options, &err);
 
 	(void)state;
@@ -259,7 +259,7 @@ static void a_volume_is_attached_used_and_detached(void **state)
 		.branches = 1, .leaves = 1, .volume_ms = 1, .drive = L'C'
 	};
 	struct activity done = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct activity_work *work;
 	WCHAR program[MAX_PATH];
 
@@ -314,7 +314,7 @@ static void a_tree_that_hangs_is_ended_with_all_its_processes(void **state)
 	};
 	unsigned before = processes_of_ours();
 	struct activity done = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct activity_work *work = activity_open(&options, &err);
 
 	(void)state;
@@ -339,7 +339,7 @@ static void a_tree_may_take_as_long_as_it_goes_on(void **state)
 		.branches = 1, .leaves = 17, .tree_ms = 8000, .no_new_volume = true
 	};
 	struct activity done = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct activity_work *work = activity_open(&options, &err);
 	ULONGLONG since = GetTickCount64();
 	bool good;
@@ -370,10 +370,10 @@ static void a_child_takes_what_the_activity_gives_it_alone(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_false(activity_child(wrong[i], &err));
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	}
 }
 

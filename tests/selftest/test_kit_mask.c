@@ -23,7 +23,7 @@ static struct kit_mask *mask_with_names(void)
 
 static void check(struct kit_mask *mask, const char *text, const char *expected)
 {
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	kit_mask_add(mask, &out, text, strlen(text));
 	assert_false(out.failed);
@@ -80,7 +80,7 @@ static void no_cut_discloses_a_name(void **state)
 	(void)state;
 	for (size_t size = 0; size < sizeof text; size++) {
 		struct kit_mask *mask = mask_with_names();
-		struct text out = { 0 };
+		struct etw_text out = { 0 };
 
 		kit_mask_add(mask, &out, text, size);
 		if (out.size > 0) {
@@ -126,7 +126,7 @@ static void no_sign_in_a_name_discloses_what_follows(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct kit_mask *mask = kit_mask_new();
-		struct text out = { 0 };
+		struct etw_text out = { 0 };
 
 		assert_non_null(mask);
 		kit_mask_add(mask, &out, texts[i], strlen(texts[i]));

@@ -33,13 +33,13 @@ struct script {
 	bool acted;
 };
 
-static bool act(void *context, struct activity *done, struct error *err)
+static bool act(void *context, struct activity *done, struct etw_error *err)
 {
 	struct script *script = context;
 
 	script->acted = true;
 	if (script->fails) {
-		return error_set(err, ERROR_SYSTEM, "a temporary file cannot be created");
+		return error_set(err, ETW_ERROR_SYSTEM, "a temporary file cannot be created");
 	}
 	if (script->loses) {
 		fake_etw_lose_events(SELF_TEST_SESSION, 3);
@@ -106,7 +106,7 @@ static int tear_down(void **state)
 }
 
 static bool run_limited(const struct place *place, struct script *script, bool private_names,
-			uint32_t call_ms, struct text *report, struct error *err)
+			uint32_t call_ms, struct etw_text *report, struct etw_error *err)
 {
 	const struct kit_options options = { .folder = place->folder,
 					     .private_names = private_names,
@@ -124,7 +124,7 @@ static bool run_limited(const struct place *place, struct script *script, bool p
 }
 
 static bool run(const struct place *place, struct script *script, bool private_names,
-		struct text *report, struct error *err)
+		struct etw_text *report, struct etw_error *err)
 {
 	return run_limited(place, script, private_names, 0, report, err);
 }
@@ -201,8 +201,8 @@ static void every_part_leaves_its_file(void **state)
 	};
 	const struct place *place = *state;
 	struct script script = { .loses = true };
-	struct text report = { 0 };
-	struct error err = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
 	char *summary;
 
 	assert_true(fake_etw_other_start("Other Session", EVENT_TRACE_REAL_TIME_MODE, 0));
@@ -224,8 +224,8 @@ static void a_refuted_assumption_stands_in_the_summary(void **state)
 {
 	const struct place *place = *state;
 	struct script script = { 0 };
-	struct text report = { 0 };
-	struct error err = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
 
 	fake_etw_otherwise("S15");
 	assert_true(run(place, &script, false, &report, &err));
@@ -239,8 +239,8 @@ static void a_part_that_fails_does_not_lose_the_others(void **state)
 {
 	const struct place *place = *state;
 	struct script script = { 0 };
-	struct text report = { 0 };
-	struct error err = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
 
 	fake_etw_set_rights(FAKE_ETW_NO_RIGHTS);
 	assert_true(run(place, &script, false, &report, &err));
@@ -258,8 +258,8 @@ static void an_activity_that_fails_is_a_line(void **state)
 {
 	const struct place *place = *state;
 	struct script script = { .fails = true };
-	struct text report = { 0 };
-	struct error err = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_true(run(place, &script, false, &report, &err));
 	check_has(place, "summary.txt", "  self-test: a temporary file cannot be created\n");
@@ -271,8 +271,8 @@ static void a_stop_leaves_what_was_collected(void **state)
 {
 	const struct place *place = *state;
 	struct script script = { .stop = true };
-	struct text report = { 0 };
-	struct error err = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_true(run(place, &script, false, &report, &err));
 	check_has(place, "summary.txt", "The program was requested to stop before the end.\n");
@@ -291,8 +291,8 @@ static void what_hangs_loses_only_what_calls_event_tracing(void **state)
 	};
 	const struct place *place = *state;
 	struct script script = { .hangs = fake_etw_provider_open(&rundown, NULL, NULL) };
-	struct text report = { 0 };
-	struct error err = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_true(run_limited(place, &script, false, CALL_MS, &report, &err));
 	check_has(place, "summary.txt", "  timeline.csv: it did not end in time\n");
@@ -309,8 +309,8 @@ static void names_are_masked_in_all_files(void **state)
 	static const char *const names[] = { "sessions-before.csv", "sessions-after.csv" };
 	const struct place *place = *state;
 	struct script script = { 0 };
-	struct text report = { 0 };
-	struct error err = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_true(fake_etw_other_start("Trace of C:\\Merger; Initech\\Budget.xlsx",
 					 EVENT_TRACE_REAL_TIME_MODE, 0));
@@ -329,8 +329,8 @@ static void a_folder_with_files_gets_a_folder_for_each_run(void **state)
 {
 	const struct place *place = *state;
 	struct script script = { .stop = true };
-	struct text report = { 0 };
-	struct error err = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
 
 	for (unsigned i = 0; i < 3; i++) {
 		assert_true(run(place, &script, false, &report, &err));
@@ -346,8 +346,8 @@ static void a_folder_that_cannot_be_made_is_one_sentence(void **state)
 {
 	struct place place = { "no-such-folder/below" };
 	struct script script = { 0 };
-	struct text report = { 0 };
-	struct error err = { 0 };
+	struct etw_text report = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_false(run(&place, &script, false, &report, &err));

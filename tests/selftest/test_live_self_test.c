@@ -209,20 +209,20 @@ static void add_machine(struct kernel_events *k, const struct script *script)
 		event_system_physical_disk(k, &disk);
 	}
 	if (!script->no_service) {
-		payload_u32(&k->payload, HOST);
-		payload_u32(&k->payload, 4); /* it runs */
-		payload_u32(&k->payload, SERVICE_TAG);
-		payload_wstring(&k->payload, "Dnscache");
-		payload_wstring(&k->payload, "DNS Client");
-		payload_wstring(&k->payload, "svchost.exe");
-		event_add(k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 15, 2);
+		etw_payload_u32(&k->payload, HOST);
+		etw_payload_u32(&k->payload, 4); /* it runs */
+		etw_payload_u32(&k->payload, SERVICE_TAG);
+		etw_payload_wstring(&k->payload, "Dnscache");
+		etw_payload_wstring(&k->payload, "DNS Client");
+		etw_payload_wstring(&k->payload, "svchost.exe");
+		event_add(k, ETW_RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, 15, 2);
 	}
 }
 
 /* A recording of what the kernel would report. */
 static void write_events(const char *path, const struct script *script)
 {
-	struct etl_writer *writer = etl_writer_open(path, &(struct etl_writer_options){ 0 }, NULL);
+	struct etw_writer *writer = etw_writer_open(path, &(struct etw_writer_options){ 0 }, NULL);
 	struct kernel_events k;
 
 	assert_non_null(writer);
@@ -239,8 +239,8 @@ static void write_events(const char *path, const struct script *script)
 	write_file(&k, 900, HOST, "\\Device\\HarddiskVolume3\\Windows\\dns.log", PIECE,
 		   FILE_IO_CACHED_WRITE);
 	kernel_events_done(&k);
-	assert_true(etl_writer_finish(writer, NULL));
-	etl_writer_close(writer);
+	assert_true(etw_writer_finish(writer, NULL));
+	etw_writer_close(writer);
 }
 
 static void emit_cut_file_event(void)
@@ -288,16 +288,17 @@ static struct activity what_was_done(const struct script *script)
 	return done;
 }
 
-static bool prepare(void *context, struct error *err)
+static bool prepare(void *context, struct etw_error *err)
 {
 	const struct script *script = context;
 
 	/* What exists before the start is opened before it. */
 	assert_int_equal(fake_etw_open_things().sessions, 0);
-	return !script->fails_early || error_set(err, ERROR_SYSTEM, "a file cannot be held open");
+	return !script->fails_early ||
+	       error_set(err, ETW_ERROR_SYSTEM, "a file cannot be held open");
 }
 
-static bool act(void *context, struct activity *done, struct error *err)
+static bool act(void *context, struct activity *done, struct etw_error *err)
 {
 	const struct fake_etw_play_options options = { .only = SELF_TEST_SESSION };
 	struct script *script = context;
@@ -305,7 +306,7 @@ static bool act(void *context, struct activity *done, struct error *err)
 	char path[TEMPORARY_PATH_SIZE];
 
 	if (script->fails) {
-		return error_set(err, ERROR_SYSTEM, "a temporary file cannot be created");
+		return error_set(err, ETW_ERROR_SYSTEM, "a temporary file cannot be created");
 	}
 	temporary_path(path, "etl");
 	write_events(path, script);
@@ -370,7 +371,7 @@ static void on_result(void *context, const struct self_test_result *result)
 	}
 }
 
-static void on_page(void *context, const char *moment, const struct text *page)
+static void on_page(void *context, const char *moment, const struct etw_text *page)
 {
 	struct told *told = context;
 	struct fake_etw_session session;
@@ -398,8 +399,8 @@ static void reset(const struct script *script, enum fake_etw_rights rights)
 	}
 }
 
-static bool run(struct script *script, struct text *report, bool *passed, struct told *told,
-		struct error *err)
+static bool run(struct script *script, struct etw_text *report, bool *passed, struct told *told,
+		struct etw_error *err)
 {
 	const struct self_test_options options = {
 		.prepare = prepare,
@@ -443,7 +444,7 @@ static size_t count(const char *text, const char *part)
 }
 
 struct outcome {
-	struct text report;
+	struct etw_text report;
 	struct told told;
 	bool passed;
 };
@@ -452,7 +453,7 @@ struct outcome {
 static struct outcome measure(struct script *script)
 {
 	struct outcome outcome = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	reset(script, FAKE_ETW_ADMINISTRATOR);
 	if (!run(script, &outcome.report, &outcome.passed, &outcome.told, &err)) {
@@ -637,8 +638,8 @@ static void what_cannot_be_tried_is_one_sentence(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct script script = cases[i].script;
-		struct text report = { 0 };
-		struct error err = { 0 };
+		struct etw_text report = { 0 };
+		struct etw_error err = { 0 };
 		struct told told = { 0 };
 		bool passed;
 

@@ -11,8 +11,8 @@
 
 void assert_hex(const uint8_t *bytes, size_t size, const char *expected)
 {
-	struct text text = { 0 };
-	struct text compact = { 0 };
+	struct etw_text text = { 0 };
+	struct etw_text compact = { 0 };
 
 	text_add_hex(&text, bytes, size);
 	for (const char *at = expected; *at; at++) {

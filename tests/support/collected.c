@@ -19,10 +19,10 @@ static uint64_t add_u64(uint64_t hash, uint64_t value)
 	return add(hash, &value, sizeof value);
 }
 
-static uint64_t record_hash(const struct event_record *record)
+static uint64_t record_hash(const struct etw_record *record)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	struct extended_item item;
+	struct etw_extended_item item;
 	uint32_t offset = 0;
 
 	hash = add(hash, record->provider, sizeof *record->provider);
@@ -43,14 +43,14 @@ static uint64_t record_hash(const struct event_record *record)
 	if (record->activity) {
 		hash = add(hash, record->activity, sizeof *record->activity);
 	}
-	while (record_next_extended(record, &offset, &item)) {
+	while (etw_record_next_extended(record, &offset, &item)) {
 		hash = add_u64(hash, item.type);
 		hash = add(hash, item.data, item.size);
 	}
 	return hash;
 }
 
-void collect(void *context, const struct event_record *record)
+void collect(void *context, const struct etw_record *record)
 {
 	struct collected *collected = context;
 	uint64_t hash = record_hash(record);

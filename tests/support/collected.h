@@ -28,7 +28,7 @@ struct collected {
 };
 
 /* For sinks and visitors: context is a struct collected. Ends the program without memory. */
-void collect(void *context, const struct event_record *record);
+void collect(void *context, const struct etw_record *record);
 
 /* Sorts by time; records of equal time stay as they are, those without time come first. */
 void collected_sort(struct collected *collected);

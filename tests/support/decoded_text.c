@@ -11,19 +11,19 @@
 #include "tests/support/exact_copy.h"
 
 struct decoded {
-	const struct schema *schema;
-	const struct event_record *record;
-	struct field_slice slices[SCHEMA_FIELDS_MOST];
-	struct text out;
+	const struct etw_schema *schema;
+	const struct etw_record *record;
+	struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST];
+	struct etw_text out;
 };
 
 /* Fields from `first` on, up to `end` and to `whole`, the first that is not whole. */
 static void add_fields(struct decoded *decoded, unsigned first, unsigned end, unsigned whole)
 {
-	struct text *out = &decoded->out;
+	struct etw_text *out = &decoded->out;
 
 	for (unsigned i = first; i < end && i < whole; i += 1U + decoded->schema->fields[i].span) {
-		const struct field *field = &decoded->schema->fields[i];
+		const struct etw_field *field = &decoded->schema->fields[i];
 		unsigned behind = i + 1U + field->span;
 		uint32_t offset = 0;
 
@@ -32,16 +32,16 @@ static void add_fields(struct decoded *decoded, unsigned first, unsigned end, un
 		}
 		text_add_string(out, field->name);
 		text_add_char(out, '=');
-		if (field->type != FIELD_STRUCT) {
-			field_text(field, &decoded->slices[i], out);
-		} else if (field->count_type == FIELD_SCALAR) {
+		if (field->type != ETW_FIELD_STRUCT) {
+			etw_field_text(field, &decoded->slices[i], out);
+		} else if (field->count_type == ETW_FIELD_SCALAR) {
 			text_add_char(out, '{');
 			add_fields(decoded, i + 1, behind, whole);
 			text_add_char(out, '}');
 		}
-		while (field_is_struct_array(field) &&
-		       field_next_struct(decoded->schema, i, decoded->record, decoded->slices,
-					 &offset)) {
+		while (etw_field_is_struct_array(field) &&
+		       etw_field_next_struct(decoded->schema, i, decoded->record, decoded->slices,
+					     &offset)) {
 			text_add_char(out, '{');
 			add_fields(decoded, i + 1, behind, UINT16_MAX);
 			text_add_char(out, '}');
@@ -49,13 +49,13 @@ static void add_fields(struct decoded *decoded, unsigned first, unsigned end, un
 	}
 }
 
-void assert_decoded(const struct schema *schema, const void *payload, size_t size,
+void assert_decoded(const struct etw_schema *schema, const void *payload, size_t size,
 		    uint8_t pointer_size, const char *expected, uint32_t expected_rest)
 {
 	uint8_t *copy = exact_copy(payload, size);
-	struct event_record record = { .payload = copy,
-				       .payload_size = (uint32_t)size,
-				       .pointer_size = pointer_size };
+	struct etw_record record = { .payload = copy,
+				     .payload_size = (uint32_t)size,
+				     .pointer_size = pointer_size };
 	struct decoded *decoded = calloc(1, sizeof *decoded);
 	uint32_t rest = (uint32_t)size;
 	unsigned whole = 0;
@@ -65,8 +65,8 @@ void assert_decoded(const struct schema *schema, const void *payload, size_t siz
 	decoded->schema = schema;
 	decoded->record = &record;
 	if (schema->field_count > 0) {
-		whole = fields_walk(schema, schema->field_count - 1U, &record, decoded->slices,
-				    &rest);
+		whole = etw_fields_walk(schema, schema->field_count - 1U, &record, decoded->slices,
+					&rest);
 	}
 	text_add_string(&decoded->out, "");
 	add_fields(decoded, 0, schema->field_count, whole);

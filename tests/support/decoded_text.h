@@ -14,7 +14,7 @@
  * Compares the fields that the payload holds, and how many bytes are left behind the last one. The
  * payload is decoded in a heap block that ends with it.
  */
-void assert_decoded(const struct schema *schema, const void *payload, size_t size,
+void assert_decoded(const struct etw_schema *schema, const void *payload, size_t size,
 		    uint8_t pointer_size, const char *expected, uint32_t expected_rest);
 
 #endif

@@ -20,16 +20,16 @@
 #include "tests/support/temporary.h"
 
 struct events {
-	struct trace_schemas *trace;
-	struct schema_origins origins;
-	struct tracelogging_cache *tracelogging;
+	struct etw_trace_schemas *trace;
+	struct etw_schema_origins origins;
+	struct etw_tracelogging_cache *tracelogging;
 	each_event *visit;
 	void *context;
 };
 
 static void look(struct events *events, const struct seen_event *event)
 {
-	trace_schemas_look(events->trace, event->record);
+	etw_trace_schemas_look(events->trace, event->record);
 }
 
 static void show(struct events *events, const struct seen_event *event)
@@ -38,7 +38,8 @@ static void show(struct events *events, const struct seen_event *event)
 
 	known.origins = &events->origins;
 	known.tracelogging = events->tracelogging;
-	known.schema = event_schema(&events->origins, events->tracelogging, event->record, NULL);
+	known.schema =
+		etw_event_schema(&events->origins, events->tracelogging, event->record, NULL);
 	events->visit(events->context, &known);
 }
 
@@ -47,28 +48,28 @@ static void walk(struct events *events, struct etl_walk *walk,
 {
 	for (uint32_t start = walk->at; etl_walk_next(walk); start = walk->at) {
 		const uint8_t *at = walk->bytes + start;
-		bool kernel = walk->record.type <= RECORD_PERFINFO;
+		bool kernel = walk->record.type <= ETW_RECORD_PERFINFO;
 		const struct seen_event event = { .record = &walk->record,
 						  .bytes = at,
-						  .size = load_u16(kernel ? at + 4 : at),
+						  .size = etw_load_u16(kernel ? at + 4 : at),
 						  .format = walk->format };
 
 		on_event(events, &event);
 	}
 }
 
-static void pass(struct events *events, struct etl_file *file,
+static void pass(struct events *events, struct etw_file *file,
 		 void (*on_event)(struct events *events, const struct seen_event *event))
 {
-	struct etl_damage damage = { .problems = NULL };
-	struct etl_scan scan;
-	struct etl_buffer buffer;
-	struct error err = { 0 };
-	enum etl_step step;
+	struct etw_damage damage = { .problems = NULL };
+	struct etw_scan scan;
+	struct etw_buffer buffer;
+	struct etw_error err = { 0 };
+	enum etw_step step;
 	uint64_t records = 0;
 
-	etl_file_scan(file, &scan, &damage, 0, 0);
-	while ((step = etl_scan_next(&scan, &buffer, &err)) == ETL_STEP_BUFFER) {
+	etw_file_scan(file, &scan, &damage, 0, 0);
+	while ((step = etw_scan_next(&scan, &buffer, &err)) == ETW_STEP_BUFFER) {
 		struct etl_walk records_of;
 
 		if (!buffer.bytes) {
@@ -79,35 +80,35 @@ static void pass(struct events *events, struct etl_file *file,
 		walk(events, &records_of, on_event);
 		records = etl_walk_next_index(&records_of);
 	}
-	etl_scan_done(&scan);
-	if (step != ETL_STEP_END) {
+	etw_scan_done(&scan);
+	if (step != ETW_STEP_END) {
 		fail_msg("%s", err.text);
 	}
 }
 
 void for_each_event(const char *path, each_event *visit, void *context)
 {
-	struct error err = { 0 };
-	struct etl_file *file = etl_file_open(path, 0, &err);
-	struct configured_manifests manifests = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_file *file = etw_file_open(path, 0, &err);
+	struct etw_configured_manifests manifests = { 0 };
 	struct events events = { .visit = visit, .context = context };
 
 	if (!file) {
 		fail_msg("%s", err.text);
 		return;
 	}
-	events.trace = trace_schemas_new(&err);
-	events.tracelogging = tracelogging_cache_new(&err);
-	assert_true(configured_manifests_add_builtin(&manifests, &err));
+	events.trace = etw_trace_schemas_new(&err);
+	events.tracelogging = etw_tracelogging_cache_new(&err);
+	assert_true(etw_configured_manifests_add_builtin(&manifests, &err));
 	events.origins =
-		(struct schema_origins){ .trace = events.trace, .builtin = manifests.builtin };
+		(struct etw_schema_origins){ .trace = events.trace, .builtin = manifests.builtin };
 	pass(&events, file, look);
-	trace_schemas_finish(events.trace);
+	etw_trace_schemas_finish(events.trace);
 	pass(&events, file, show);
-	tracelogging_cache_free(events.tracelogging);
-	trace_schemas_free(events.trace);
-	configured_manifests_done(&manifests);
-	etl_file_close(file);
+	etw_tracelogging_cache_free(events.tracelogging);
+	etw_trace_schemas_free(events.trace);
+	etw_configured_manifests_done(&manifests);
+	etw_file_close(file);
 }
 
 struct found {
@@ -133,7 +134,7 @@ void for_each_recording(const char *folder, void (*visit)(const char *path))
 {
 	struct found found = { .folder = folder };
 	char sample[TEMPORARY_PATH_SIZE];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	temporary_path(sample, "etl");
 	assert_true(sample_write(sample, NULL, &err));

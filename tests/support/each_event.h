@@ -15,14 +15,14 @@
 
 /* Valid for the length of the call. */
 struct seen_event {
-	const struct event_record *record;
-	const struct schema *schema; /* NULL: unknown */
-	const uint8_t *bytes;        /* the whole record, header included, without padding */
+	const struct etw_record *record;
+	const struct etw_schema *schema; /* NULL: unknown */
+	const uint8_t *bytes;            /* the whole record, header included, without padding */
 	size_t size;
 	/* How it was decoded. */
-	const struct etl_format *format;
-	const struct schema_origins *origins;
-	struct tracelogging_cache *tracelogging;
+	const struct etw_format *format;
+	const struct etw_schema_origins *origins;
+	struct etw_tracelogging_cache *tracelogging;
 };
 
 typedef void each_event(void *context, const struct seen_event *event);

@@ -12,9 +12,9 @@ static size_t string_size(const char *string)
 }
 
 /* The offset of a string, which moves behind it. */
-static void add_offset(struct payload *payload, const char *string, size_t *at)
+static void add_offset(struct etw_payload *payload, const char *string, size_t *at)
 {
-	payload_u32(payload, string ? (uint32_t)*at : 0);
+	etw_payload_u32(payload, string ? (uint32_t)*at : 0);
 	*at += string_size(string);
 }
 
@@ -37,74 +37,75 @@ static uint32_t map_offset(const struct event_info_blob *blob, size_t property)
 	return (uint32_t)at;
 }
 
-void payload_event_info(struct payload *payload, const struct event_info_blob *blob)
+void payload_event_info(struct etw_payload *payload, const struct event_info_blob *blob)
 {
-	static const struct guid no_class;
+	static const struct etw_guid no_class;
 	size_t at = HEADER_SIZE + PROPERTY_SIZE * blob->property_count;
 	const char *const strings[] = { blob->provider_name, blob->task, blob->opcode_name };
 
-	payload_guid(payload, blob->provider);
-	payload_guid(payload, blob->event_class ? blob->event_class : &no_class);
-	payload_u16(payload, blob->id);
-	payload_u8(payload, blob->version);
-	payload_u8(payload, 0); /* channel */
-	payload_u8(payload, 4); /* level */
-	payload_u8(payload, blob->opcode);
-	payload_u16(payload, 0); /* task */
-	payload_u64(payload, 0); /* keyword */
-	payload_u32(payload, blob->source);
+	etw_payload_guid(payload, blob->provider);
+	etw_payload_guid(payload, blob->event_class ? blob->event_class : &no_class);
+	etw_payload_u16(payload, blob->id);
+	etw_payload_u8(payload, blob->version);
+	etw_payload_u8(payload, 0); /* channel */
+	etw_payload_u8(payload, 4); /* level */
+	etw_payload_u8(payload, blob->opcode);
+	etw_payload_u16(payload, 0); /* task */
+	etw_payload_u64(payload, 0); /* keyword */
+	etw_payload_u32(payload, blob->source);
 	add_offset(payload, blob->provider_name, &at);
-	payload_zeros(payload, 4 + 4 + 4); /* names of level, channel, keywords */
+	etw_payload_zeros(payload, 4 + 4 + 4); /* names of level, channel, keywords */
 	add_offset(payload, blob->task, &at);
 	add_offset(payload, blob->opcode_name, &at);
-	payload_zeros(payload, 4 + 4 + 4 + 4 + 4 + 4); /* messages, XML, names of activity ids */
-	payload_u32(payload, (uint32_t)blob->property_count);
-	payload_u32(payload, (uint32_t)blob->top_level_count);
-	payload_u32(payload, 0); /* flags */
+	etw_payload_zeros(payload,
+			  4 + 4 + 4 + 4 + 4 + 4); /* messages, XML, names of activity ids */
+	etw_payload_u32(payload, (uint32_t)blob->property_count);
+	etw_payload_u32(payload, (uint32_t)blob->top_level_count);
+	etw_payload_u32(payload, 0); /* flags */
 	for (size_t i = 0; i < blob->property_count; i++) {
 		const struct blob_property *property = &blob->properties[i];
 
-		payload_u32(payload, property->flags);
+		etw_payload_u32(payload, property->flags);
 		add_offset(payload, property->name, &at);
-		payload_u16(payload, property->in);
-		payload_u16(payload, property->out);
-		payload_u32(payload, map_offset(blob, i));
-		payload_u16(payload, property->count);
-		payload_u16(payload, property->length);
-		payload_u32(payload, 0);
+		etw_payload_u16(payload, property->in);
+		etw_payload_u16(payload, property->out);
+		etw_payload_u32(payload, map_offset(blob, i));
+		etw_payload_u16(payload, property->count);
+		etw_payload_u16(payload, property->length);
+		etw_payload_u32(payload, 0);
 	}
 	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
 		if (strings[i]) {
-			payload_wstring(payload, strings[i]);
+			etw_payload_wstring(payload, strings[i]);
 		}
 	}
 	for (size_t i = 0; i < blob->property_count; i++) {
 		if (blob->properties[i].name) {
-			payload_wstring(payload, blob->properties[i].name);
+			etw_payload_wstring(payload, blob->properties[i].name);
 		}
 	}
 	for (size_t i = 0; blob->maps && i < blob->property_count; i++) {
 		if (blob->maps[i]) {
-			payload_wstring(payload, blob->maps[i]);
+			etw_payload_wstring(payload, blob->maps[i]);
 		}
 	}
 }
 
-void payload_event_map(struct payload *payload, const struct event_map_blob *blob)
+void payload_event_map(struct etw_payload *payload, const struct event_map_blob *blob)
 {
 	size_t at = MAP_HEADER_SIZE + MAP_ENTRY_SIZE * blob->entry_count;
 
-	payload_guid(payload, blob->provider);
+	etw_payload_guid(payload, blob->provider);
 	add_offset(payload, blob->name, &at);
-	payload_u32(payload, blob->bits ? 2 : 1);
-	payload_u32(payload, (uint32_t)blob->entry_count);
-	payload_u32(payload, 0); /* values are u32 */
+	etw_payload_u32(payload, blob->bits ? 2 : 1);
+	etw_payload_u32(payload, (uint32_t)blob->entry_count);
+	etw_payload_u32(payload, 0); /* values are u32 */
 	for (size_t i = 0; i < blob->entry_count; i++) {
 		add_offset(payload, blob->entries[i].name, &at);
-		payload_u32(payload, blob->entries[i].value);
+		etw_payload_u32(payload, blob->entries[i].value);
 	}
-	payload_wstring(payload, blob->name);
+	etw_payload_wstring(payload, blob->name);
 	for (size_t i = 0; i < blob->entry_count; i++) {
-		payload_wstring(payload, blob->entries[i].name);
+		etw_payload_wstring(payload, blob->entries[i].name);
 	}
 }

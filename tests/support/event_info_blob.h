@@ -29,12 +29,12 @@ struct blob_property {
 };
 
 struct event_info_blob {
-	const struct guid *provider;
-	const struct guid *event_class; /* NULL: all zero */
+	const struct etw_guid *provider;
+	const struct etw_guid *event_class; /* NULL: all zero */
 	uint16_t id;
 	uint8_t version;
 	uint8_t opcode;
-	uint32_t source;                                /* enum event_info_source */
+	uint32_t source;                                /* enum etw_event_info_source */
 	const char *provider_name, *task, *opcode_name; /* NULL: none */
 	const struct blob_property *properties;
 	size_t property_count;
@@ -42,11 +42,11 @@ struct event_info_blob {
 	const char *const *maps; /* by property: the name of its map or NULL; NULL: none has one */
 };
 
-void payload_event_info(struct payload *payload, const struct event_info_blob *blob);
+void payload_event_info(struct etw_payload *payload, const struct event_info_blob *blob);
 
 /* The names that a map gives to values (EVENT_MAP_INFO). */
 struct event_map_blob {
-	const struct guid *provider;
+	const struct etw_guid *provider;
 	const char *name;
 	bool bits;
 	const struct blob_map_entry {
@@ -56,6 +56,6 @@ struct event_map_blob {
 	size_t entry_count;
 };
 
-void payload_event_map(struct payload *payload, const struct event_map_blob *blob);
+void payload_event_map(struct etw_payload *payload, const struct event_map_blob *blob);
 
 #endif

@@ -5,19 +5,19 @@
 
 #include "tests/support/kernel_events.h"
 
-static const struct guid shop =
-	GUID_INIT(0x4b3c1f0e, 0x7a52, 0x5d91, 0x8e, 0x20, 0x1f, 0x66, 0xb0, 0x4a, 0x93, 0xd7);
-static const struct guid service =
-	GUID_INIT(0x6e1d77b0, 0x04c9, 0x4e0f, 0x92, 0x1f, 0x33, 0x10, 0x5b, 0xd8, 0x6a, 0x01);
-static const struct guid meta_data =
-	GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71);
-static const struct guid process_class =
-	GUID_INIT(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
+static const struct etw_guid shop =
+	ETW_GUID_INIT(0x4b3c1f0e, 0x7a52, 0x5d91, 0x8e, 0x20, 0x1f, 0x66, 0xb0, 0x4a, 0x93, 0xd7);
+static const struct etw_guid service =
+	ETW_GUID_INIT(0x6e1d77b0, 0x04c9, 0x4e0f, 0x92, 0x1f, 0x33, 0x10, 0x5b, 0xd8, 0x6a, 0x01);
+static const struct etw_guid meta_data =
+	ETW_GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71);
+static const struct etw_guid process_class =
+	ETW_GUID_INIT(0x3d6fa8d0, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
 
-struct etl_writer_options every_class_options(uint8_t pointer_size, enum clock_type clock,
+struct etw_writer_options every_class_options(uint8_t pointer_size, enum etw_clock_type clock,
 					      bool compressed)
 {
-	return (struct etl_writer_options){
+	return (struct etw_writer_options){
 		.pointer_size = pointer_size,
 		.processors = EVERY_CLASS_PROCESSORS,
 		.buffer_size = EVERY_CLASS_BUFFER_SIZE,
@@ -191,7 +191,7 @@ static void add_system(struct kernel_events *k)
 	next(k);
 }
 
-void every_class_add_kernel(struct etl_writer *writer, uint8_t pointer_size)
+void every_class_add_kernel(struct etw_writer *writer, uint8_t pointer_size)
 {
 	struct kernel_events k;
 
@@ -209,10 +209,10 @@ void every_class_add_kernel(struct etl_writer *writer, uint8_t pointer_size)
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-static struct etl_out_record event(uint8_t pointer_size, const struct guid *provider, uint16_t id,
-				   int64_t raw_time)
+static struct etw_out_record event(uint8_t pointer_size, const struct etw_guid *provider,
+				   uint16_t id, int64_t raw_time)
 {
-	return (struct etl_out_record){ .type = RECORD_EVENT,
+	return (struct etw_out_record){ .type = ETW_RECORD_EVENT,
 					.pointer_size = pointer_size,
 					.raw_time = raw_time,
 					.process_id = 100,
@@ -226,7 +226,8 @@ static struct etl_out_record event(uint8_t pointer_size, const struct guid *prov
 
 /* A TraceLogging event of every shape: scalar, string, array of fixed and of variable count,
  * struct. */
-static void add_self_describing(struct etl_writer *writer, uint8_t pointer_size, struct payload *p)
+static void add_self_describing(struct etw_writer *writer, uint8_t pointer_size,
+				struct etw_payload *p)
 {
 	static const char metadata[] = "\x3e\0\0Ordered\0id\0\x0a"
 				       "who\0\x01"
@@ -244,31 +245,31 @@ static void add_self_describing(struct etl_writer *writer, uint8_t pointer_size,
 				     "extra";
 	uint8_t metadata_bytes[sizeof metadata - 1];
 	uint8_t traits_bytes[sizeof traits - 1];
-	const struct etl_out_item items[] = {
-		{ EXTENDED_PROVIDER_TRAITS, sizeof traits_bytes, traits_bytes },
-		{ EXTENDED_TRACELOGGING, sizeof metadata_bytes, metadata_bytes }
+	const struct etw_out_item items[] = {
+		{ ETW_EXTENDED_PROVIDER_TRAITS, sizeof traits_bytes, traits_bytes },
+		{ ETW_EXTENDED_TRACELOGGING, sizeof metadata_bytes, metadata_bytes }
 	};
-	struct etl_out_record record = event(pointer_size, &shop, 0, 5100000);
+	struct etw_out_record record = event(pointer_size, &shop, 0, 5100000);
 
 	memcpy(metadata_bytes, metadata, sizeof metadata_bytes);
 	memcpy(traits_bytes, traits, sizeof traits_bytes);
 	metadata_bytes[0] = sizeof metadata_bytes;
 	traits_bytes[0] = sizeof traits_bytes;
-	payload_clear(p);
-	payload_u64(p, 77);
-	payload_wstring(p, "Fabrikam");
-	payload_u32(p, 1);
-	payload_u32(p, 2);
-	payload_u16(p, 2);
-	payload_u16(p, 'h');
-	payload_u16(p, 'i');
-	payload_port(p, 443);
-	payload_u8(p, 5);
-	payload_u16(p, 2);
-	payload_bytes(p, "ab", 2);
-	payload_u16(p, 1);
-	payload_u8(p, 9);
-	payload_u8(p, 1);
+	etw_payload_clear(p);
+	etw_payload_u64(p, 77);
+	etw_payload_wstring(p, "Fabrikam");
+	etw_payload_u32(p, 1);
+	etw_payload_u32(p, 2);
+	etw_payload_u16(p, 2);
+	etw_payload_u16(p, 'h');
+	etw_payload_u16(p, 'i');
+	etw_payload_port(p, 443);
+	etw_payload_u8(p, 5);
+	etw_payload_u16(p, 2);
+	etw_payload_bytes(p, "ab", 2);
+	etw_payload_u16(p, 1);
+	etw_payload_u8(p, 9);
+	etw_payload_u8(p, 1);
 	record.channel = 11;
 	record.items = items;
 	record.item_count = 2;
@@ -276,7 +277,7 @@ static void add_self_describing(struct etl_writer *writer, uint8_t pointer_size,
 }
 
 /* An EventSource manifest in two chunks, behind the event that it describes. */
-static void add_event_source(struct etl_writer *writer, uint8_t pointer_size, struct payload *p)
+static void add_event_source(struct etw_writer *writer, uint8_t pointer_size, struct etw_payload *p)
 {
 	static const char xml[] =
 		"<instrumentationManifest xmlns=\"urn:x\"><instrumentation><events><provider name=\"Service\" "
@@ -285,20 +286,21 @@ static void add_event_source(struct etl_writer *writer, uint8_t pointer_size, st
 		"template=\"t\"/></events><templates><template tid=\"t\"><data name=\"n\" inType=\"win:UInt32\"/>"
 		"</template></templates></provider></events></instrumentation></instrumentationManifest>";
 	const size_t half = sizeof xml / 2;
-	struct etl_out_record record = event(pointer_size, &service, 1, 5110000);
+	struct etw_out_record record = event(pointer_size, &service, 1, 5110000);
 
-	payload_clear(p);
-	payload_u32(p, 42);
+	etw_payload_clear(p);
+	etw_payload_u32(p, 42);
 	etl_writer_add_payload(writer, &record, p);
 	for (uint16_t chunk = 0; chunk < 2; chunk++) {
-		payload_clear(p);
-		payload_u8(p, 1);
-		payload_u8(p, 1);
-		payload_u8(p, 0);
-		payload_u8(p, 0x5b);
-		payload_u16(p, 2);
-		payload_u16(p, chunk);
-		payload_bytes(p, chunk ? xml + half : xml, chunk ? sizeof xml - 1 - half : half);
+		etw_payload_clear(p);
+		etw_payload_u8(p, 1);
+		etw_payload_u8(p, 1);
+		etw_payload_u8(p, 0);
+		etw_payload_u8(p, 0x5b);
+		etw_payload_u16(p, 2);
+		etw_payload_u16(p, chunk);
+		etw_payload_bytes(p, chunk ? xml + half : xml,
+				  chunk ? sizeof xml - 1 - half : half);
 		record.id = 0xfffe;
 		record.opcode = 0xfe;
 		record.task = 0xfffe;
@@ -308,73 +310,73 @@ static void add_event_source(struct etl_writer *writer, uint8_t pointer_size, st
 }
 
 /* An EventInfo with two properties (one a map's, one an array's length) and the map. */
-static void add_descriptions(struct etl_writer *writer, uint8_t pointer_size, struct payload *p)
+static void add_descriptions(struct etw_writer *writer, uint8_t pointer_size, struct etw_payload *p)
 {
 	enum { PROPERTIES = 2, STRINGS = 112 + 24 * PROPERTIES };
-	struct etl_out_record record = { .type = RECORD_FULL,
+	struct etw_out_record record = { .type = ETW_RECORD_FULL,
 					 .pointer_size = pointer_size,
 					 .raw_time = 5120000,
 					 .provider = &meta_data };
 
-	payload_clear(p);
-	payload_guid(p, &service);
-	payload_zeros(p, 16);
-	payload_u16(p, 2); /* the event: id 2, version 0 */
-	payload_zeros(p, 14);
-	payload_u32(p, 0);       /* source: a manifest */
-	payload_u32(p, STRINGS); /* provider name */
-	payload_zeros(p, 100 - 56);
-	payload_u32(p, PROPERTIES);
-	payload_u32(p, PROPERTIES);
-	payload_u32(p, 0);
-	payload_u32(p, 0); /* count: u32, with a map */
-	payload_u32(p, STRINGS + 16);
-	payload_u16(p, 8);
-	payload_u16(p, 0);
-	payload_u32(p, STRINGS + 28);
-	payload_u16(p, 1);
-	payload_u16(p, 4);
-	payload_u32(p, 0);
-	payload_u32(p, 2); /* bytes: as long as count says */
-	payload_u32(p, STRINGS + 36);
-	payload_u16(p, 14);
-	payload_u16(p, 0);
-	payload_u32(p, 0);
-	payload_u16(p, 1);
-	payload_u16(p, 0);
-	payload_u32(p, 0);
-	payload_wstring(p, "Service");
-	payload_wstring(p, "count");
-	payload_wstring(p, "Map");
-	payload_wstring(p, "bytes");
+	etw_payload_clear(p);
+	etw_payload_guid(p, &service);
+	etw_payload_zeros(p, 16);
+	etw_payload_u16(p, 2); /* the event: id 2, version 0 */
+	etw_payload_zeros(p, 14);
+	etw_payload_u32(p, 0);       /* source: a manifest */
+	etw_payload_u32(p, STRINGS); /* provider name */
+	etw_payload_zeros(p, 100 - 56);
+	etw_payload_u32(p, PROPERTIES);
+	etw_payload_u32(p, PROPERTIES);
+	etw_payload_u32(p, 0);
+	etw_payload_u32(p, 0); /* count: u32, with a map */
+	etw_payload_u32(p, STRINGS + 16);
+	etw_payload_u16(p, 8);
+	etw_payload_u16(p, 0);
+	etw_payload_u32(p, STRINGS + 28);
+	etw_payload_u16(p, 1);
+	etw_payload_u16(p, 4);
+	etw_payload_u32(p, 0);
+	etw_payload_u32(p, 2); /* bytes: as long as count says */
+	etw_payload_u32(p, STRINGS + 36);
+	etw_payload_u16(p, 14);
+	etw_payload_u16(p, 0);
+	etw_payload_u32(p, 0);
+	etw_payload_u16(p, 1);
+	etw_payload_u16(p, 0);
+	etw_payload_u32(p, 0);
+	etw_payload_wstring(p, "Service");
+	etw_payload_wstring(p, "count");
+	etw_payload_wstring(p, "Map");
+	etw_payload_wstring(p, "bytes");
 	record.opcode = 32;
 	etl_writer_add_payload(writer, &record, p);
 
-	payload_clear(p);
-	payload_guid(p, &service);
-	payload_u32(p, 32); /* map name */
-	payload_u32(p, 1);
-	payload_u32(p, 2);
-	payload_u32(p, 0);
-	payload_u32(p, 40);
-	payload_u32(p, 1);
-	payload_u32(p, 48);
-	payload_u32(p, 2);
-	payload_wstring(p, "Map");
-	payload_wstring(p, "One");
-	payload_wstring(p, "Two");
+	etw_payload_clear(p);
+	etw_payload_guid(p, &service);
+	etw_payload_u32(p, 32); /* map name */
+	etw_payload_u32(p, 1);
+	etw_payload_u32(p, 2);
+	etw_payload_u32(p, 0);
+	etw_payload_u32(p, 40);
+	etw_payload_u32(p, 1);
+	etw_payload_u32(p, 48);
+	etw_payload_u32(p, 2);
+	etw_payload_wstring(p, "Map");
+	etw_payload_wstring(p, "One");
+	etw_payload_wstring(p, "Two");
 	record.opcode = 33;
 	record.raw_time += 100;
 	etl_writer_add_payload(writer, &record, p);
 }
 
 /* An event with a related activity and a stack, as a kernel writes it on request. */
-static void add_stack(struct etl_writer *writer, uint8_t pointer_size)
+static void add_stack(struct etw_writer *writer, uint8_t pointer_size)
 {
 	static const uint8_t stack[8 + 3 * 8] = { [0] = 1, [8] = 0x10, [16] = 0x20, [24] = 0x30 };
-	const struct etl_out_item items[] = { { EXTENDED_RELATED_ACTIVITY, 16, &shop },
-					      { EXTENDED_STACK64, sizeof stack, stack } };
-	struct etl_out_record record = event(pointer_size, &service, 2, 5130000);
+	const struct etw_out_item items[] = { { ETW_EXTENDED_RELATED_ACTIVITY, 16, &shop },
+					      { ETW_EXTENDED_STACK64, sizeof stack, stack } };
+	struct etw_out_record record = event(pointer_size, &service, 2, 5130000);
 
 	record.processor = 1;
 	record.activity = &shop;
@@ -382,31 +384,32 @@ static void add_stack(struct etl_writer *writer, uint8_t pointer_size)
 	record.item_count = 2;
 	record.payload = "\3\0\0\0abc";
 	record.payload_size = 7;
-	etl_writer_add(writer, &record);
+	etw_writer_add(writer, &record);
 }
 
-void every_class_add_programs(struct etl_writer *writer, uint8_t pointer_size)
+void every_class_add_programs(struct etw_writer *writer, uint8_t pointer_size)
 {
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, pointer_size);
+	etw_payload_init(&payload, pointer_size);
 	add_self_describing(writer, pointer_size, &payload);
 	add_event_source(writer, pointer_size, &payload);
 	add_descriptions(writer, pointer_size, &payload);
 	add_stack(writer, pointer_size);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 /* --- rare types ------------------------------------------------------------------------------- */
 
-void every_class_add_rare(struct etl_writer *writer, uint8_t pointer_size)
+void every_class_add_rare(struct etw_writer *writer, uint8_t pointer_size)
 {
 	static const uint64_t pebs = 5;
 	static const uint64_t counters[] = { 6, 7 };
 	static const uint8_t process_stop[] = { 100, 0, 0, 0 };
-	static const enum record_type skipped[] = { RECORD_TIMED, RECORD_ERROR, RECORD_WNODE,
-						    RECORD_MESSAGE_TYPED, RECORD_UNKNOWN };
-	struct etl_out_record record = { .type = RECORD_COMPACT,
+	static const enum etw_record_type skipped[] = { ETW_RECORD_TIMED, ETW_RECORD_ERROR,
+							ETW_RECORD_WNODE, ETW_RECORD_MESSAGE_TYPED,
+							ETW_RECORD_UNKNOWN };
+	struct etw_out_record record = { .type = ETW_RECORD_COMPACT,
 					 .pointer_size = pointer_size,
 					 .raw_time = 5200000,
 					 .process_id = 100,
@@ -420,31 +423,31 @@ void every_class_add_rare(struct etl_writer *writer, uint8_t pointer_size)
 					 .payload = process_stop,
 					 .payload_size = sizeof process_stop };
 
-	etl_writer_add(writer, &record);
-	record.type = RECORD_PERFINFO;
+	etw_writer_add(writer, &record);
+	record.type = ETW_RECORD_PERFINFO;
 	record.counter_count = 0;
-	etl_writer_add(writer, &record);
-	record.type = RECORD_INSTANCE;
+	etw_writer_add(writer, &record);
+	record.type = ETW_RECORD_INSTANCE;
 	record.provider = &process_class;
 	record.activity = &shop;
-	etl_writer_add(writer, &record);
-	record.type = RECORD_EVENT; /* a classic event in the header of a modern one */
+	etw_writer_add(writer, &record);
+	record.type = ETW_RECORD_EVENT; /* a classic event in the header of a modern one */
 	record.flags = 0x100;
-	etl_writer_add(writer, &record);
-	record.type = RECORD_MESSAGE;
+	etw_writer_add(writer, &record);
+	record.type = ETW_RECORD_MESSAGE;
 	for (uint16_t options = 0; options < 0x40; options = (uint16_t)(options * 2 + 1)) {
 		record.flags = options;
 		record.id = 12;
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 	}
 	record.processor = 1;
 	for (size_t i = 0; i < sizeof skipped / sizeof skipped[0]; i++) {
 		record.type = skipped[i];
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 	}
 }
 
-void every_class_add(struct etl_writer *writer, uint8_t pointer_size)
+void every_class_add(struct etw_writer *writer, uint8_t pointer_size)
 {
 	every_class_add_kernel(writer, pointer_size);
 	every_class_add_programs(writer, pointer_size);

@@ -18,15 +18,15 @@ enum {
 };
 
 /* Options of a recording that takes them: small buffers, a short first one. */
-struct etl_writer_options every_class_options(uint8_t pointer_size, enum clock_type clock,
+struct etw_writer_options every_class_options(uint8_t pointer_size, enum etw_clock_type clock,
 					      bool compressed);
 
 /* Adds all of it. */
-void every_class_add(struct etl_writer *writer, uint8_t pointer_size);
+void every_class_add(struct etw_writer *writer, uint8_t pointer_size);
 
 /* Or a part: what the kernel writes; what programs write; header types that are rare. */
-void every_class_add_kernel(struct etl_writer *writer, uint8_t pointer_size);
-void every_class_add_programs(struct etl_writer *writer, uint8_t pointer_size);
-void every_class_add_rare(struct etl_writer *writer, uint8_t pointer_size);
+void every_class_add_kernel(struct etw_writer *writer, uint8_t pointer_size);
+void every_class_add_programs(struct etw_writer *writer, uint8_t pointer_size);
+void every_class_add_rare(struct etw_writer *writer, uint8_t pointer_size);
 
 #endif

@@ -67,17 +67,17 @@ static void write_seed(const char *folder, const char *name, const void *bytes, 
 
 /* --- recordings ------------------------------------------------------------------------------- */
 
-typedef void add_fn(struct etl_writer *writer, uint8_t pointer_size);
+typedef void add_fn(struct etw_writer *writer, uint8_t pointer_size);
 
 /* The last byte is the number of a command: see fuzz_pipeline. */
-static void write_for_commands(const char *recording, struct payload *whole)
+static void write_for_commands(const char *recording, struct etw_payload *whole)
 {
 	enum { COMMANDS = 42 }; /* and ways to replay */
 	bool all = strcmp(recording, "all-64.etl") == 0 ||
 		   strcmp(recording, "all-32-packed.etl") == 0;
 	char name[64];
 
-	payload_u8(whole, 0);
+	etw_payload_u8(whole, 0);
 	for (unsigned i = 0; i < (all ? COMMANDS : 1); i++) {
 		whole->bytes[whole->size - 1] = (uint8_t)i;
 		snprintf(name, sizeof name, "%u-%s", i, recording);
@@ -86,12 +86,12 @@ static void write_for_commands(const char *recording, struct payload *whole)
 }
 
 /* The last byte says what becomes of the records: see fuzz_relog. */
-static void write_for_relog(const char *recording, struct payload *whole)
+static void write_for_relog(const char *recording, struct etw_payload *whole)
 {
 	static const uint8_t choices[] = { 0, 1, 2, 4, 5, 6, 12, 13, 14 };
 	char name[64];
 
-	payload_u8(whole, 0);
+	etw_payload_u8(whole, 0);
 	for (size_t i = 0; i < sizeof choices; i++) {
 		whole->bytes[whole->size - 1] = choices[i];
 		snprintf(name, sizeof name, "%u-%s", (unsigned)choices[i], recording);
@@ -99,14 +99,14 @@ static void write_for_relog(const char *recording, struct payload *whole)
 	}
 }
 
-static void write_recording(const char *name, const struct etl_writer_options *options, add_fn *add,
+static void write_recording(const char *name, const struct etw_writer_options *options, add_fn *add,
 			    size_t cut, size_t zeros)
 {
 	static const uint8_t nothing[4096];
-	struct error err = { 0 };
-	struct etl_writer *writer = etl_writer_open(NULL, options, &err);
+	struct etw_error err = { 0 };
+	struct etw_writer *writer = etw_writer_open(NULL, options, &err);
 	const uint8_t *bytes;
-	struct payload whole;
+	struct etw_payload whole;
 	size_t size;
 
 	if (!writer) {
@@ -115,21 +115,21 @@ static void write_recording(const char *name, const struct etl_writer_options *o
 	if (add) {
 		add(writer, options->pointer_size);
 	}
-	if (!etl_writer_finish(writer, &err)) {
+	if (!etw_writer_finish(writer, &err)) {
 		stop(name, err.text);
 	}
 	bytes = etl_writer_bytes(writer, &size);
-	payload_init(&whole, 8);
-	payload_bytes(&whole, bytes, size - cut);
-	payload_bytes(&whole, nothing, zeros);
+	etw_payload_init(&whole, 8);
+	etw_payload_bytes(&whole, bytes, size - cut);
+	etw_payload_bytes(&whole, nothing, zeros);
 	if (whole.failed) {
 		stop(name, "no memory");
 	}
 	write_seed("fuzz_etl", name, whole.bytes, whole.size);
 	write_for_commands(name, &whole);
 	write_for_relog(name, &whole);
-	payload_done(&whole);
-	etl_writer_close(writer);
+	etw_payload_done(&whole);
+	etw_writer_close(writer);
 }
 
 static void write_recordings(void)
@@ -144,13 +144,13 @@ static void write_recordings(void)
 	static const struct {
 		const char *name;
 		uint8_t pointer_size;
-		enum clock_type clock;
+		enum etw_clock_type clock;
 		bool compressed;
-	} forms[] = { { "64", 8, CLOCK_QPC, false },
-		      { "32", 4, CLOCK_SYSTEM_TIME, false },
-		      { "64-packed", 8, CLOCK_CPU_CYCLE, true },
-		      { "32-packed", 4, CLOCK_QPC, true } };
-	struct etl_writer_options options;
+	} forms[] = { { "64", 8, ETW_CLOCK_QPC, false },
+		      { "32", 4, ETW_CLOCK_SYSTEM_TIME, false },
+		      { "64-packed", 8, ETW_CLOCK_CPU_CYCLE, true },
+		      { "32-packed", 4, ETW_CLOCK_QPC, true } };
+	struct etw_writer_options options;
 	char name[64];
 
 	make_folder("fuzz_etl");
@@ -164,13 +164,13 @@ static void write_recordings(void)
 			write_recording(name, &options, parts[i].add, 0, 0);
 		}
 	}
-	options = every_class_options(8, CLOCK_QPC, false);
+	options = every_class_options(8, ETW_CLOCK_QPC, false);
 	write_recording("header.etl", &options, NULL, 0, 0);
 	write_recording("cut.etl", &options, every_class_add_kernel, 700, 0);
 	options.unclosed = true;
 	options.log_file_mode = 0x22; /* circular, and as large as it will be from the start */
 	write_recording("unclosed.etl", &options, every_class_add_rare, 0, 4096);
-	options = every_class_options(8, CLOCK_QPC, false);
+	options = every_class_options(8, ETW_CLOCK_QPC, false);
 	options.processor_index = false;
 	options.session_name = "";
 	write_recording("processor-byte.etl", &options, every_class_add_rare, 0, 0);
@@ -179,16 +179,16 @@ static void write_recordings(void)
 /* --- payloads --------------------------------------------------------------------------------- */
 
 /* The number of a layout as the target counts them; -1: none. */
-static int layout_number(const struct schema *layout)
+static int layout_number(const struct etw_schema *layout)
 {
-	const struct schema *schema;
-	struct guid guid;
+	const struct etw_schema *schema;
+	struct etw_guid guid;
 	int number = 0;
 
-	for (unsigned class = 0; layout && kernel_class_at(class, &guid); class ++) {
+	for (unsigned class = 0; layout && etw_kernel_class_at(class, &guid); class ++) {
 		for (unsigned opcode = 0; opcode < 256; opcode++) {
 			for (unsigned i = 0;
-			     (schema = kernel_schema_at(&guid, (uint8_t)opcode, i, NULL));
+			     (schema = etw_kernel_schema_at(&guid, (uint8_t)opcode, i, NULL));
 			     i++, number++) {
 				if (schema == layout) {
 					return number;
@@ -202,69 +202,69 @@ static int layout_number(const struct schema *layout)
 struct payloads {
 	const char *form;
 	unsigned count;
-	struct payload events; /* some records, one after the other */
+	struct etw_payload events; /* some records, one after the other */
 	unsigned event_count;
-	struct payload descriptions; /* all of a recording, one after the other */
+	struct etw_payload descriptions; /* all of a recording, one after the other */
 };
 
 /* What the target takes for a payload of a kernel event: 2, pointer size, layout, payload. */
-static void write_layout(struct payloads *payloads, const struct event_record *record, int layout)
+static void write_layout(struct payloads *payloads, const struct etw_record *record, int layout)
 {
-	struct payload seed;
+	struct etw_payload seed;
 	char name[64];
 
-	payload_init(&seed, 8);
-	payload_u8(&seed, 2);
-	payload_u8(&seed, record->pointer_size == 8);
-	payload_u16(&seed, (uint16_t)layout);
-	payload_bytes(&seed, record->payload, record->payload_size);
+	etw_payload_init(&seed, 8);
+	etw_payload_u8(&seed, 2);
+	etw_payload_u8(&seed, record->pointer_size == 8);
+	etw_payload_u16(&seed, (uint16_t)layout);
+	etw_payload_bytes(&seed, record->payload, record->payload_size);
 	snprintf(name, sizeof name, "%s-%u.payload", payloads->form, payloads->count++);
 	write_seed("fuzz_decode", name, seed.bytes, seed.size);
-	payload_done(&seed);
+	etw_payload_done(&seed);
 }
 
 /* What it takes for a record that describes: what it is, sizes of an item and the payload, both. */
-static void add_description(struct payloads *payloads, const struct event_record *record,
+static void add_description(struct payloads *payloads, const struct etw_record *record,
 			    bool meta_data)
 {
-	struct payload *p = &payloads->descriptions;
-	struct extended_item traits = { 0 };
-	bool has_traits = record_find_extended(record, EXTENDED_PROVIDER_TRAITS, &traits);
-	unsigned what = 1 | (record->id == MANIFEST_EVENT_ID ? 32 : 0);
+	struct etw_payload *p = &payloads->descriptions;
+	struct etw_extended_item traits = { 0 };
+	bool has_traits = etw_record_find_extended(record, ETW_EXTENDED_PROVIDER_TRAITS, &traits);
+	unsigned what = 1 | (record->id == ETW_MANIFEST_EVENT_ID ? 32 : 0);
 
 	if (meta_data) {
 		what = record->opcode == 32 ? 8 : 0;
 	} else if (what == 1 && !has_traits) {
 		return;
 	}
-	payload_u8(p, (uint8_t)what);
-	payload_u8(p, (uint8_t)traits.size);
-	payload_u16(p, (uint16_t)record->payload_size);
-	payload_bytes(p, traits.data, has_traits ? traits.size : 0);
-	payload_bytes(p, record->payload, record->payload_size);
-	if (record->id == MANIFEST_EVENT_ID && record->payload_size > 8) {
+	etw_payload_u8(p, (uint8_t)what);
+	etw_payload_u8(p, (uint8_t)traits.size);
+	etw_payload_u16(p, (uint16_t)record->payload_size);
+	etw_payload_bytes(p, traits.data, has_traits ? traits.size : 0);
+	etw_payload_bytes(p, record->payload, record->payload_size);
+	if (record->id == ETW_MANIFEST_EVENT_ID && record->payload_size > 8) {
 		char name[64];
-		struct payload seed;
+		struct etw_payload seed;
 
-		payload_init(&seed, 8);
-		payload_u8(&seed, 0);
-		payload_bytes(&seed, record->payload + 8, record->payload_size - 8);
+		etw_payload_init(&seed, 8);
+		etw_payload_u8(&seed, 0);
+		etw_payload_bytes(&seed, record->payload + 8, record->payload_size - 8);
 		snprintf(name, sizeof name, "%s-%u.xml", payloads->form, payloads->count++);
 		write_seed("fuzz_decode", name, seed.bytes, seed.size);
-		payload_done(&seed);
+		etw_payload_done(&seed);
 	}
 }
 
 enum { EVENTS_OF_SEED = 24 };
 
 /* Records as the target for whole records takes them, a few in each seed. */
-static void take_event(struct payloads *payloads, const struct event_record *record)
+static void take_event(struct payloads *payloads, const struct etw_record *record)
 {
 	char name[64];
 
 	if (payloads->event_count % EVENTS_OF_SEED == 0) {
-		payload_clear(&payloads->events);
-		payload_u8(&payloads->events, 0);
+		etw_payload_clear(&payloads->events);
+		etw_payload_u8(&payloads->events, 0);
 	}
 	fuzz_events_add(&payloads->events, record);
 	snprintf(name, sizeof name, "%s-%u", payloads->form,
@@ -272,90 +272,90 @@ static void take_event(struct payloads *payloads, const struct event_record *rec
 	write_seed("fuzz_events", name, payloads->events.bytes, payloads->events.size);
 }
 
-static void take_payload(void *context, const struct event_record *record)
+static void take_payload(void *context, const struct etw_record *record)
 {
 	struct payloads *payloads = context;
-	enum kernel_class class = kernel_class_of(record->provider);
+	enum etw_kernel_class class = etw_kernel_class_of(record->provider);
 	int layout = -1;
 
 	take_event(payloads, record);
 	if (record->classic) {
-		layout = layout_number(kernel_schema_of(record));
+		layout = layout_number(etw_kernel_schema_of(record));
 	}
 	if (layout >= 0) {
 		write_layout(payloads, record, layout);
 	} else {
-		add_description(payloads, record, class == KERNEL_META_DATA);
+		add_description(payloads, record, class == ETW_KERNEL_META_DATA);
 	}
 }
 
 static void write_payloads(const char *form)
 {
 	struct payloads payloads = { .form = form };
-	const struct event_sink sink = { .context = &payloads, .on_event = take_payload };
-	const struct source_file_options options = { 0 };
-	struct error err = { 0 };
-	struct source *source;
+	const struct etw_event_sink sink = { .context = &payloads, .on_event = take_payload };
+	const struct etw_source_file_options options = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_source *source;
 	char path[PATH_SIZE];
 	char name[64];
 
 	make_folder("fuzz_decode");
 	make_folder("fuzz_events");
-	payload_init(&payloads.events, 8);
-	payload_init(&payloads.descriptions, 8);
-	payload_u8(&payloads.descriptions, 1);
+	etw_payload_init(&payloads.events, 8);
+	etw_payload_init(&payloads.descriptions, 8);
+	etw_payload_u8(&payloads.descriptions, 1);
 	snprintf(path, sizeof path, "%s/fuzz_etl/all-%s.etl", out, form);
-	source = source_open_file(path, &options, &err);
-	if (!source || !source_run(source, &sink, &err)) {
+	source = etw_source_open_file(path, &options, &err);
+	if (!source || !etw_source_run(source, &sink, &err)) {
 		stop(path, err.text);
 	}
 	snprintf(name, sizeof name, "%s.descriptions", form);
 	write_seed("fuzz_decode", name, payloads.descriptions.bytes, payloads.descriptions.size);
-	payload_done(&payloads.descriptions);
-	payload_done(&payloads.events);
-	source_close(source);
+	etw_payload_done(&payloads.descriptions);
+	etw_payload_done(&payloads.events);
+	etw_source_close(source);
 }
 
 /* Records with the number of an allocation that fails: see fuzz_events. */
 static void write_failing(void)
 {
 	enum { MEMORY_FAILS = 32, FAILS_MOST = 64 };
-	struct payload seed, failing;
+	struct etw_payload seed, failing;
 	const char *name;
 	char path[64];
 
-	payload_init(&seed, 8);
-	payload_init(&failing, 8);
+	etw_payload_init(&seed, 8);
+	etw_payload_init(&failing, 8);
 	for (unsigned i = 0; fuzz_events_seed(i, &seed, &name); i++) {
 		for (unsigned fails = 1; fails <= FAILS_MOST; fails++) {
-			payload_u8(&failing, seed.bytes[0] | MEMORY_FAILS);
-			payload_u8(&failing, (uint8_t)fails);
-			payload_bytes(&failing, seed.bytes + 1, seed.size - 1);
+			etw_payload_u8(&failing, seed.bytes[0] | MEMORY_FAILS);
+			etw_payload_u8(&failing, (uint8_t)fails);
+			etw_payload_bytes(&failing, seed.bytes + 1, seed.size - 1);
 			snprintf(path, sizeof path, "%s-fails-%u", name, fails);
 			write_seed("fuzz_events", path, failing.bytes, failing.size);
-			payload_clear(&failing);
+			etw_payload_clear(&failing);
 		}
-		payload_clear(&seed);
+		etw_payload_clear(&seed);
 	}
-	payload_done(&failing);
-	payload_done(&seed);
+	etw_payload_done(&failing);
+	etw_payload_done(&seed);
 }
 
 /* --- schemas ---------------------------------------------------------------------------------- */
 
 static void write_all(const char *folder,
-		      bool (*next)(unsigned index, struct payload *seed, const char **name))
+		      bool (*next)(unsigned index, struct etw_payload *seed, const char **name))
 {
-	struct payload seed;
+	struct etw_payload seed;
 	const char *name;
 
 	make_folder(folder);
-	payload_init(&seed, 8);
+	etw_payload_init(&seed, 8);
 	for (unsigned i = 0; next(i, &seed, &name); i++) {
 		write_seed(folder, name, seed.bytes, seed.size);
-		payload_clear(&seed);
+		etw_payload_clear(&seed);
 	}
-	payload_done(&seed);
+	etw_payload_done(&seed);
 }
 
 /* --- manifests -------------------------------------------------------------------------------- */
@@ -363,17 +363,17 @@ static void write_all(const char *folder,
 /* The size says which allocation fails: see fuzz_manifest. */
 static void write_longer_and_longer(const char *text)
 {
-	struct payload xml;
+	struct etw_payload xml;
 	char name[32];
 
-	payload_init(&xml, 8);
-	payload_bytes(&xml, text, strlen(text));
+	etw_payload_init(&xml, 8);
+	etw_payload_bytes(&xml, text, strlen(text));
 	for (unsigned i = 0; i < 256; i++) {
-		payload_u8(&xml, '\n');
+		etw_payload_u8(&xml, '\n');
 		snprintf(name, sizeof name, "fails-%u.man", i);
 		write_seed("fuzz_manifest", name, xml.bytes, xml.size);
 	}
-	payload_done(&xml);
+	etw_payload_done(&xml);
 }
 
 static void write_manifests(void)
@@ -382,17 +382,17 @@ static void write_manifests(void)
 
 	make_folder("fuzz_manifest");
 	for (size_t i = 0; i < fuzz_manifest_count; i++) {
-		struct payload wide;
+		struct etw_payload wide;
 
 		snprintf(name, sizeof name, "%s.man", fuzz_manifests[i].name);
 		write_seed("fuzz_manifest", name, fuzz_manifests[i].text,
 			   strlen(fuzz_manifests[i].text));
-		payload_init(&wide, 8);
-		payload_u16(&wide, 0xfeff);
-		payload_wstring(&wide, fuzz_manifests[i].text);
+		etw_payload_init(&wide, 8);
+		etw_payload_u16(&wide, 0xfeff);
+		etw_payload_wstring(&wide, fuzz_manifests[i].text);
 		snprintf(name, sizeof name, "%s-utf16.man", fuzz_manifests[i].name);
 		write_seed("fuzz_manifest", name, wide.bytes, wide.size - 2);
-		payload_done(&wide);
+		etw_payload_done(&wide);
 	}
 	write_longer_and_longer(fuzz_manifests[0].text);
 	for (size_t i = 0; i < builtin_manifest_count; i++) {
@@ -425,35 +425,35 @@ static void write_collectors(void)
  */
 static void write_instructions(void)
 {
-	struct payload seed;
+	struct etw_payload seed;
 	char name[32];
 
 	make_folder("fuzz_writer");
-	payload_init(&seed, 8);
+	etw_payload_init(&seed, 8);
 	for (unsigned choice = 0; choice < 256; choice += 17) {
-		payload_u8(&seed, (uint8_t)choice);
-		payload_u8(&seed, (uint8_t)(2 + choice % 9 * 8));
-		for (unsigned type = 0; type < RECORD_TYPE_COUNT; type++) {
-			payload_u8(&seed, (uint8_t)type);
+		etw_payload_u8(&seed, (uint8_t)choice);
+		etw_payload_u8(&seed, (uint8_t)(2 + choice % 9 * 8));
+		for (unsigned type = 0; type < ETW_RECORD_TYPE_COUNT; type++) {
+			etw_payload_u8(&seed, (uint8_t)type);
 			for (unsigned i = 0; i < 2 + 4; i++) { /* processor, time, descriptor */
-				payload_u8(&seed, (uint8_t)(type + i));
+				etw_payload_u8(&seed, (uint8_t)(type + i));
 			}
-			payload_u16(&seed, (uint16_t)(100 + type));
-			payload_u16(&seed, 0x1a);
-			if (type == RECORD_EVENT) {
-				payload_u8(&seed, 1);
-				payload_u16(&seed, EXTENDED_STACK64);
-				payload_u8(&seed, 8);
-				payload_u64(&seed, 0);
+			etw_payload_u16(&seed, (uint16_t)(100 + type));
+			etw_payload_u16(&seed, 0x1a);
+			if (type == ETW_RECORD_EVENT) {
+				etw_payload_u8(&seed, 1);
+				etw_payload_u16(&seed, ETW_EXTENDED_STACK64);
+				etw_payload_u8(&seed, 8);
+				etw_payload_u64(&seed, 0);
 			}
-			payload_u8(&seed, 5);
-			payload_bytes(&seed, "bytes", 5);
+			etw_payload_u8(&seed, 5);
+			etw_payload_bytes(&seed, "bytes", 5);
 		}
 		snprintf(name, sizeof name, "types-%u", choice);
 		write_seed("fuzz_writer", name, seed.bytes, seed.size);
-		payload_clear(&seed);
+		etw_payload_clear(&seed);
 	}
-	payload_done(&seed);
+	etw_payload_done(&seed);
 }
 
 static void write_archives(void)

@@ -45,7 +45,7 @@ static const struct {
 		  "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}\nA:5::1:0xffffffffffffffff\n:" },
 };
 
-bool fuzz_arguments_seed(unsigned index, struct payload *seed, const char **name)
+bool fuzz_arguments_seed(unsigned index, struct etw_payload *seed, const char **name)
 {
 	static char text[32];
 
@@ -54,7 +54,7 @@ bool fuzz_arguments_seed(unsigned index, struct payload *seed, const char **name
 	}
 	snprintf(text, sizeof text, "arguments-%u", index);
 	*name = text;
-	payload_u8(seed, (uint8_t)seeds[index].part);
-	payload_bytes(seed, seeds[index].text, strlen(seeds[index].text));
+	etw_payload_u8(seed, (uint8_t)seeds[index].part);
+	etw_payload_bytes(seed, seeds[index].text, strlen(seeds[index].text));
 	return true;
 }

@@ -25,45 +25,46 @@ enum flags {
 #define BEGIN "<instrumentationManifest><instrumentation><events>"
 #define END   "</events></instrumentation></instrumentationManifest>"
 
-static const struct guid a = { { 0xaa } }, b = { { 0xbb } };
+static const struct etw_guid a = { { 0xaa } }, b = { { 0xbb } };
 
-static void header(struct payload *seed, unsigned flags, unsigned family, unsigned number,
+static void header(struct etw_payload *seed, unsigned flags, unsigned family, unsigned number,
 		   uint16_t id)
 {
-	payload_u8(seed, (uint8_t)flags);
-	payload_u8(seed, (uint8_t)family);
-	payload_u8(seed, (uint8_t)number);
-	payload_u16(seed, id);
+	etw_payload_u8(seed, (uint8_t)flags);
+	etw_payload_u8(seed, (uint8_t)family);
+	etw_payload_u8(seed, (uint8_t)number);
+	etw_payload_u16(seed, id);
 }
 
 /* Version, opcode, process. */
-static void rest(struct payload *seed, uint8_t version, uint8_t opcode, uint8_t process)
+static void rest(struct etw_payload *seed, uint8_t version, uint8_t opcode, uint8_t process)
 {
-	payload_u8(seed, version);
-	payload_u8(seed, opcode);
-	payload_u8(seed, process);
+	etw_payload_u8(seed, version);
+	etw_payload_u8(seed, opcode);
+	etw_payload_u8(seed, process);
 }
 
-static void body(struct payload *seed, const void *bytes, size_t size)
+static void body(struct etw_payload *seed, const void *bytes, size_t size)
 {
-	payload_u16(seed, (uint16_t)size);
-	payload_bytes(seed, bytes, size);
+	etw_payload_u16(seed, (uint16_t)size);
+	etw_payload_bytes(seed, bytes, size);
 }
 
-static void item(struct payload *seed, enum extended_type type, const void *bytes, size_t size)
+static void item(struct etw_payload *seed, enum etw_extended_type type, const void *bytes,
+		 size_t size)
 {
-	payload_u8(seed, (uint8_t)type);
+	etw_payload_u8(seed, (uint8_t)type);
 	body(seed, bytes, size);
 }
 
-static void add_meta_data(struct payload *seed, uint8_t opcode, const struct payload *blob)
+static void add_meta_data(struct etw_payload *seed, uint8_t opcode, const struct etw_payload *blob)
 {
-	header(seed, CLASSIC | META_DATA, RECORD_FULL, 0, 0);
+	header(seed, CLASSIC | META_DATA, ETW_RECORD_FULL, 0, 0);
 	rest(seed, 0, opcode, 1);
 	body(seed, blob->bytes, blob->size);
 }
 
-static void add_described(struct payload *seed)
+static void add_described(struct etw_payload *seed)
 {
 	static const struct blob_property properties[] = {
 		{ "State", 0, 8, 8, 1, 4 }, { "Flags", 0, 8, 18, 1, 4 },
@@ -91,13 +92,13 @@ static void add_described(struct payload *seed)
 	struct event_map_blob map = {
 		.provider = &a, .name = "States", .entries = states, .entry_count = COUNT(states)
 	};
-	struct payload blob;
+	struct etw_payload blob;
 
-	payload_u8(seed, FIRST_PASS);
-	payload_init(&blob, 8);
+	etw_payload_u8(seed, FIRST_PASS);
+	etw_payload_init(&blob, 8);
 	payload_event_map(&blob, &map);
 	add_meta_data(seed, META_DATA_EVENT_MAP_INFO, &blob);
-	payload_clear(&blob);
+	etw_payload_clear(&blob);
 	payload_event_info(&blob, &info);
 	add_meta_data(seed, META_DATA_EVENT_INFO, &blob);
 	map = (struct event_map_blob){ .provider = &a,
@@ -105,51 +106,51 @@ static void add_described(struct payload *seed)
 				       .bits = true,
 				       .entries = bits,
 				       .entry_count = COUNT(bits) };
-	payload_clear(&blob);
+	etw_payload_clear(&blob);
 	payload_event_map(&blob, &map);
 	add_meta_data(seed, META_DATA_EVENT_MAP_INFO, &blob);
 	add_meta_data(seed, META_DATA_EVENT_MAP_INFO, &blob); /* once more */
-	payload_clear(&blob);
+	etw_payload_clear(&blob);
 	payload_event_info(&blob, &info);
 	add_meta_data(seed, META_DATA_EVENT_INFO, &blob);
 	/* Of a class: by opcode. */
-	info.source = EVENT_INFO_MOF;
+	info.source = ETW_EVENT_INFO_MOF;
 	info.event_class = &b;
 	info.opcode = 5;
-	payload_clear(&blob);
+	etw_payload_clear(&blob);
 	payload_event_info(&blob, &info);
 	add_meta_data(seed, META_DATA_EVENT_INFO, &blob);
-	payload_done(&blob);
-	header(seed, 0, RECORD_EVENT, 0, 7);
+	etw_payload_done(&blob);
+	header(seed, 0, ETW_RECORD_EVENT, 0, 7);
 	rest(seed, 0, 1, 1);
 	body(seed, event, sizeof event - 1);
-	header(seed, CLASSIC, RECORD_FULL, 1, 0);
+	header(seed, CLASSIC, ETW_RECORD_FULL, 1, 0);
 	rest(seed, 0, 5, 1);
 	body(seed, event, sizeof event - 1);
-	header(seed, 0, RECORD_EVENT, 0, 8);
+	header(seed, 0, ETW_RECORD_EVENT, 0, 8);
 	rest(seed, 0, 1, 1);
 	body(seed, event, 4);
-	header(seed, 0, RECORD_MESSAGE, 2, 8);
+	header(seed, 0, ETW_RECORD_MESSAGE, 2, 8);
 	rest(seed, 0, 1, 1);
 	body(seed, event, 4);
 }
 
-static void add_chunk(struct payload *seed, uint8_t process, uint16_t total, uint16_t number,
+static void add_chunk(struct etw_payload *seed, uint8_t process, uint16_t total, uint16_t number,
 		      const char *xml, size_t size)
 {
-	header(seed, 0, RECORD_EVENT, 1, MANIFEST_EVENT_ID);
+	header(seed, 0, ETW_RECORD_EVENT, 1, ETW_MANIFEST_EVENT_ID);
 	rest(seed, 0, 0, process);
-	payload_u16(seed, (uint16_t)(8 + size));
-	payload_u8(seed, 1);
-	payload_u8(seed, 1);
-	payload_u8(seed, 0);
-	payload_u8(seed, 0x5b);
-	payload_u16(seed, total);
-	payload_u16(seed, number);
-	payload_bytes(seed, xml, size);
+	etw_payload_u16(seed, (uint16_t)(8 + size));
+	etw_payload_u8(seed, 1);
+	etw_payload_u8(seed, 1);
+	etw_payload_u8(seed, 0);
+	etw_payload_u8(seed, 0x5b);
+	etw_payload_u16(seed, total);
+	etw_payload_u16(seed, number);
+	etw_payload_bytes(seed, xml, size);
 }
 
-static void add_announced(struct payload *seed, unsigned how)
+static void add_announced(struct etw_payload *seed, unsigned how)
 {
 	static const char xml[] =
 		"<instrumentationManifest xmlns='urn:x'><instrumentation><events><provider name='Told' "
@@ -169,57 +170,57 @@ static void add_announced(struct payload *seed, unsigned how)
 	static const char event[] = "\1\0\0\0x\0y\0\0\0\1\0\0\0";
 	const size_t half = sizeof xml / 2;
 
-	payload_u8(seed, (uint8_t)how);
+	etw_payload_u8(seed, (uint8_t)how);
 	for (uint8_t process = 1; process < 4; process++) {
 		add_chunk(seed, process, 2, 0, xml, half);
 		add_chunk(seed, process, 2, 1, xml + half, sizeof xml - 1 - half);
-		header(seed, 0, RECORD_EVENT, 1, 1);
+		header(seed, 0, ETW_RECORD_EVENT, 1, 1);
 		rest(seed, 0, 1, process);
 		body(seed, event, sizeof event - 1);
-		header(seed, 0, RECORD_EVENT, 1, 2);
+		header(seed, 0, ETW_RECORD_EVENT, 1, 2);
 		rest(seed, 0, 0, process);
 		body(seed, event, 0);
 	}
 	add_chunk(seed, 1, 1, 0, other, sizeof other - 1);
-	header(seed, 0, RECORD_EVENT, 1, 1);
+	header(seed, 0, ETW_RECORD_EVENT, 1, 1);
 	rest(seed, 0, 1, 1);
 	body(seed, event, sizeof event - 1);
 	add_chunk(seed, 2, 3, 1, xml, half); /* out of order */
 }
 
-static void add_announced_first(struct payload *seed)
+static void add_announced_first(struct etw_payload *seed)
 {
 	add_announced(seed, FIRST_PASS);
 }
 
-static void add_announced_meanwhile(struct payload *seed)
+static void add_announced_meanwhile(struct etw_payload *seed)
 {
 	add_announced(seed, MEANWHILE);
 }
 
-static void add_announced_live(struct payload *seed)
+static void add_announced_live(struct etw_payload *seed)
 {
 	add_announced(seed, LIVE | NAMES | MEANWHILE);
 }
 
 /* One process announces more than it may. */
-static void add_announced_often(struct payload *seed)
+static void add_announced_often(struct etw_payload *seed)
 {
 	char xml[] = BEGIN "<provider name='T' guid='{000000bb-0000-0000-0000-000000000000}'>"
 			   "<events><event value='1' symbol='Aa'/></events></provider>" END;
 	char *symbol = strstr(xml, "Aa");
 
-	payload_u8(seed, LIVE | MEANWHILE | SYSTEM);
+	etw_payload_u8(seed, LIVE | MEANWHILE | SYSTEM);
 	for (char i = 0; i < 20; i++) {
 		*symbol = (char)('A' + i);
 		add_chunk(seed, 1, 1, 0, xml, sizeof xml - 1);
-		header(seed, 0, RECORD_EVENT, 1, 1);
+		header(seed, 0, ETW_RECORD_EVENT, 1, 1);
 		rest(seed, 0, 1, 1);
 		body(seed, "abcd", 4);
 	}
 }
 
-static void add_configured(struct payload *seed)
+static void add_configured(struct etw_payload *seed)
 {
 	static const char xml[] =
 		"12345678" BEGIN "<provider name='C' guid='{000000aa-0000-0000-0000-000000000000}'>"
@@ -227,13 +228,13 @@ static void add_configured(struct payload *seed)
 		"<templates><template tid='t'><data name='n' inType='win:UInt8'/></template>"
 		"</templates></provider>" END;
 
-	payload_u8(seed, CONFIGURED | SYSTEM | LIVE);
-	header(seed, 0, RECORD_EVENT, 2, 9);
+	etw_payload_u8(seed, CONFIGURED | SYSTEM | LIVE);
+	header(seed, 0, ETW_RECORD_EVENT, 2, 9);
 	rest(seed, 0, 0, 1);
 	body(seed, xml, sizeof xml - 1);
 	for (uint16_t id = 1; id < 4; id++) {
 		for (unsigned provider = 0; provider < 3; provider++) {
-			header(seed, 0, RECORD_EVENT, provider, id);
+			header(seed, 0, ETW_RECORD_EVENT, provider, id);
 			rest(seed, 0, 0, 1);
 			body(seed, "abcd", 4);
 		}
@@ -241,11 +242,11 @@ static void add_configured(struct payload *seed)
 }
 
 /* The kernel's, which say their group: two versions of an event, each met twice. */
-static void add_grouped(struct payload *seed)
+static void add_grouped(struct etw_payload *seed)
 {
-	payload_u8(seed, LIVE);
+	etw_payload_u8(seed, LIVE);
 	for (unsigned i = 0; i < 6; i++) {
-		header(seed, CLASSIC | OF_CLASS | GROUPED, RECORD_FULL, 3, 0);
+		header(seed, CLASSIC | OF_CLASS | GROUPED, ETW_RECORD_FULL, 3, 0);
 		rest(seed, (uint8_t)(i / 2 % 2), 10, 1);
 		body(seed, "abcdabcdabcdabcd", 16);
 	}
@@ -253,27 +254,27 @@ static void add_grouped(struct payload *seed)
 
 /* TraceLogging: more event classes than the target's table takes, with the name of their provider.
  */
-static void add_self_describing(struct payload *seed)
+static void add_self_describing(struct etw_payload *seed)
 {
 	static const char traits[] = "\x0a\0Traits\0\0";
 	char metadata[] = "\x1d\0\0Event0\0id\0\x07who\0\x01xs\0\x28\x02\0";
 
-	payload_u8(seed, MEANWHILE);
+	etw_payload_u8(seed, MEANWHILE);
 	for (char i = 0; i < 9; i++) {
 		metadata[8] = (char)('0' + i);
 		metadata[0] = (char)(sizeof metadata - 1);
-		header(seed, ONE_ITEM * 2, RECORD_EVENT, 2, 0);
+		header(seed, ONE_ITEM * 2, ETW_RECORD_EVENT, 2, 0);
 		rest(seed, 0, 0, 1);
-		item(seed, EXTENDED_PROVIDER_TRAITS, traits, sizeof traits - 1);
-		item(seed, EXTENDED_TRACELOGGING, metadata, sizeof metadata - 1);
+		item(seed, ETW_EXTENDED_PROVIDER_TRAITS, traits, sizeof traits - 1);
+		item(seed, ETW_EXTENDED_TRACELOGGING, metadata, sizeof metadata - 1);
 		body(seed, "\5\0\0\0w\0\0\0\1\0\0\0\2\0\0\0", 16);
 	}
 }
 
 /* Every in-type of TraceLogging with every out-type, as a value, and as arrays of both counts. */
-static void add_types(struct payload *seed)
+static void add_types(struct etw_payload *seed)
 {
-	payload_u8(seed, FIRST_PASS);
+	etw_payload_u8(seed, FIRST_PASS);
 	for (unsigned type = 0; type < 26; type++) {
 		char metadata[512];
 		size_t size = 5;
@@ -293,21 +294,21 @@ static void add_types(struct payload *seed)
 			}
 		}
 		metadata[0] = (char)size;
-		header(seed, ONE_ITEM, RECORD_EVENT, 2, (uint16_t)type);
+		header(seed, ONE_ITEM, ETW_RECORD_EVENT, 2, (uint16_t)type);
 		rest(seed, 0, 0, 1);
-		item(seed, EXTENDED_TRACELOGGING, metadata, size);
-		payload_u16(seed, 96);
+		item(seed, ETW_EXTENDED_TRACELOGGING, metadata, size);
+		etw_payload_u16(seed, 96);
 		for (unsigned i = 0; i < 48; i++) {
-			payload_u16(seed, (uint16_t)(i % 5 == 4 ? 0 : 1));
+			etw_payload_u16(seed, (uint16_t)(i % 5 == 4 ? 0 : 1));
 		}
 	}
 }
 
-bool fuzz_events_seed(unsigned index, struct payload *seed, const char **name)
+bool fuzz_events_seed(unsigned index, struct etw_payload *seed, const char **name)
 {
 	static const struct {
 		const char *name;
-		void (*add)(struct payload *seed);
+		void (*add)(struct etw_payload *seed);
 	} seeds[] = {
 		{ "described", add_described },
 		{ "told-ahead", add_announced_first },
@@ -328,12 +329,12 @@ bool fuzz_events_seed(unsigned index, struct payload *seed, const char **name)
 	return true;
 }
 
-static unsigned class_number(const struct guid *provider, unsigned *flags)
+static unsigned class_number(const struct etw_guid *provider, unsigned *flags)
 {
-	struct guid guid;
+	struct etw_guid guid;
 
-	for (unsigned i = 0; i < 256 && kernel_class_at(i, &guid); i++) {
-		if (guid_equal(&guid, provider)) {
+	for (unsigned i = 0; i < 256 && etw_kernel_class_at(i, &guid); i++) {
+		if (etw_guid_equal(&guid, provider)) {
 			*flags |= OF_CLASS;
 			return i;
 		}
@@ -341,23 +342,23 @@ static unsigned class_number(const struct guid *provider, unsigned *flags)
 	return provider->bytes[0] & 3;
 }
 
-void fuzz_events_add(struct payload *seed, const struct event_record *record)
+void fuzz_events_add(struct etw_payload *seed, const struct etw_record *record)
 {
 	unsigned flags = (record->classic ? CLASSIC : 0) |
 			 (record->pointer_size == 4 ? POINTERS_OF_4 : 0) |
-			 (record_is_meta_data(record) ? META_DATA : 0);
+			 (etw_record_is_meta_data(record) ? META_DATA : 0);
 	unsigned number = class_number(record->provider, &flags);
-	struct extended_item found;
+	struct etw_extended_item found;
 	uint32_t offset = 0, count = 0;
 
-	while (count < 3 && record_next_extended(record, &offset, &found)) {
+	while (count < 3 && etw_record_next_extended(record, &offset, &found)) {
 		count++;
 	}
 	header(seed, flags | count * ONE_ITEM, record->type, number, record->id);
 	rest(seed, record->version, record->opcode, (uint8_t)record->process_id);
 	offset = 0;
-	for (uint32_t i = 0; i < count && record_next_extended(record, &offset, &found); i++) {
-		item(seed, (enum extended_type)found.type, found.data, found.size);
+	for (uint32_t i = 0; i < count && etw_record_next_extended(record, &offset, &found); i++) {
+		item(seed, (enum etw_extended_type)found.type, found.data, found.size);
 	}
 	body(seed, record->payload, record->payload_size);
 }

@@ -13,9 +13,9 @@
 /*
  * Writes seed number `index` into an initialised payload and sets *name; false: there are no more.
  */
-bool fuzz_events_seed(unsigned index, struct payload *seed, const char **name);
+bool fuzz_events_seed(unsigned index, struct etw_payload *seed, const char **name);
 
 /* Adds a record of a recording to a seed that has begun with its first byte. */
-void fuzz_events_add(struct payload *seed, const struct event_record *record);
+void fuzz_events_add(struct etw_payload *seed, const struct etw_record *record);
 
 #endif

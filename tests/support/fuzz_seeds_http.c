@@ -66,7 +66,7 @@ static const struct {
 	{ SETTINGS, "" },
 };
 
-bool fuzz_http_seed(unsigned index, struct payload *seed, const char **name)
+bool fuzz_http_seed(unsigned index, struct etw_payload *seed, const char **name)
 {
 	static char text[16];
 
@@ -75,10 +75,10 @@ bool fuzz_http_seed(unsigned index, struct payload *seed, const char **name)
 	}
 	snprintf(text, sizeof text, "http-%u", index);
 	*name = text;
-	payload_u8(seed, (uint8_t)seeds[index].part);
+	etw_payload_u8(seed, (uint8_t)seeds[index].part);
 	if (seeds[index].part == HEAD) {
-		payload_u8(seed, (uint8_t)index); /* the size of the pieces */
+		etw_payload_u8(seed, (uint8_t)index); /* the size of the pieces */
 	}
-	payload_bytes(seed, seeds[index].text, strlen(seeds[index].text));
+	etw_payload_bytes(seed, seeds[index].text, strlen(seeds[index].text));
 	return true;
 }

@@ -11,6 +11,6 @@
 
 /* Adds the seed of an index, in the form that fuzz_http takes, and its name, which is valid until
  * the next call; false behind the last. */
-bool fuzz_http_seed(unsigned index, struct payload *seed, const char **name);
+bool fuzz_http_seed(unsigned index, struct etw_payload *seed, const char **name);
 
 #endif

@@ -9,35 +9,35 @@
 enum { ANNOUNCE, EVENT, WAIT, ANSWER, MAP, CHANGE };
 enum { HONEST = 0, HOSTILE = 4, SILENT = 8, OTHER_PROVIDER = 1, VERSION_1 = 0x40, ENDS = 0x80 };
 
-static const struct guid provider = { { 0, 0xfe } };
+static const struct etw_guid provider = { { 0, 0xfe } };
 
-static void step(struct payload *seed, uint8_t what, uint8_t number)
+static void step(struct etw_payload *seed, uint8_t what, uint8_t number)
 {
-	payload_u8(seed, what);
-	payload_u8(seed, number);
+	etw_payload_u8(seed, what);
+	etw_payload_u8(seed, number);
 }
 
-static void event(struct payload *seed, uint8_t number, uint8_t id)
+static void event(struct etw_payload *seed, uint8_t number, uint8_t id)
 {
 	step(seed, EVENT, number);
-	payload_u8(seed, id);
+	etw_payload_u8(seed, id);
 }
 
-static void announce(struct payload *seed, uint8_t number, const char *inside)
+static void announce(struct etw_payload *seed, uint8_t number, const char *inside)
 {
 	const struct inband_manifest manifest = { .provider = &provider,
 						  .name = "Told",
 						  .inside = inside };
-	struct text xml = { 0 };
+	struct etw_text xml = { 0 };
 
 	inband_manifest_xml(&xml, &manifest);
 	step(seed, ANNOUNCE, number);
-	payload_u16(seed, (uint16_t)xml.size);
-	payload_bytes(seed, xml.data, xml.size);
+	etw_payload_u16(seed, (uint16_t)xml.size);
+	etw_payload_bytes(seed, xml.data, xml.size);
 	text_free(&xml);
 }
 
-static void add_manifest_ids(struct payload *seed)
+static void add_manifest_ids(struct etw_payload *seed)
 {
 	event(seed, HONEST, 2);
 	announce(seed, HONEST,
@@ -54,7 +54,7 @@ static void add_manifest_ids(struct payload *seed)
 	event(seed, HONEST, 2);
 }
 
-static void add_answers(struct payload *seed)
+static void add_answers(struct etw_payload *seed)
 {
 	static const struct blob_map_entry names[] = { { 1, "Up" }, { 2, "Down" } };
 	static const struct event_map_blob map = {
@@ -70,21 +70,21 @@ static void add_answers(struct payload *seed)
 						     .property_count = 1,
 						     .top_level_count = 1,
 						     .maps = maps };
-	struct payload answer;
+	struct etw_payload answer;
 
 	step(seed, WAIT, 3); /* not asked yet */
 	event(seed, HONEST, 5);
-	payload_init(&answer, 8);
+	etw_payload_init(&answer, 8);
 	payload_event_info(&answer, &blob);
 	step(seed, ANSWER, 0);
-	payload_u16(seed, (uint16_t)answer.size);
-	payload_bytes(seed, answer.bytes, answer.size);
-	payload_clear(&answer);
+	etw_payload_u16(seed, (uint16_t)answer.size);
+	etw_payload_bytes(seed, answer.bytes, answer.size);
+	etw_payload_clear(&answer);
 	payload_event_map(&answer, &map);
 	step(seed, MAP, 0);
-	payload_u16(seed, (uint16_t)(answer.size - 16)); /* without the provider */
-	payload_bytes(seed, answer.bytes + 16, answer.size - 16);
-	payload_done(&answer);
+	etw_payload_u16(seed, (uint16_t)(answer.size - 16)); /* without the provider */
+	etw_payload_bytes(seed, answer.bytes + 16, answer.size - 16);
+	etw_payload_done(&answer);
 	event(seed, HONEST, 5);
 	step(seed, WAIT, 1);
 	event(seed, HOSTILE, 5);
@@ -92,7 +92,7 @@ static void add_answers(struct payload *seed)
 }
 
 /* Events 2 and 3 in both versions, of all processes. */
-static void add_events(struct payload *seed)
+static void add_events(struct etw_payload *seed)
 {
 	for (uint8_t process = HONEST; process <= SILENT; process += HOSTILE) {
 		for (uint8_t id = 2; id <= 3; id++) {
@@ -103,7 +103,7 @@ static void add_events(struct payload *seed)
 }
 
 /* Two versions of one EventSource, and a process id that is reused. */
-static void add_versions(struct payload *seed)
+static void add_versions(struct etw_payload *seed)
 {
 	static const char before[] = "<events><event value='2' symbol='S' template='t'/>"
 				     "<event value='3' symbol='Only'/></events><templates>"
@@ -127,11 +127,11 @@ static void add_versions(struct payload *seed)
 	add_events(seed);
 }
 
-bool fuzz_inband_seed(unsigned index, struct payload *seed, const char **name)
+bool fuzz_inband_seed(unsigned index, struct etw_payload *seed, const char **name)
 {
 	static const struct {
 		const char *name;
-		void (*add)(struct payload *seed);
+		void (*add)(struct etw_payload *seed);
 	} seeds[] = { { "tellers", add_manifest_ids },
 		      { "answers", add_answers },
 		      { "versions", add_versions } };

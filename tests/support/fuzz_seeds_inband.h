@@ -12,6 +12,6 @@
 /*
  * Writes seed number `index` into an initialised payload and sets *name; false: there are no more.
  */
-bool fuzz_inband_seed(unsigned index, struct payload *seed, const char **name);
+bool fuzz_inband_seed(unsigned index, struct etw_payload *seed, const char **name);
 
 #endif

@@ -10,25 +10,25 @@
 enum what { TRACELOGGING, MANIFEST, EVENT_INFO, FIELDS, WITH_POINTERS_OF_4 };
 
 /* What the target reads first: which format, and the payload. */
-static void begin(struct payload *seed, unsigned what, const char *payload, size_t size)
+static void begin(struct etw_payload *seed, unsigned what, const char *payload, size_t size)
 {
-	payload_u8(seed, (uint8_t)what);
-	payload_u16(seed, (uint16_t)size);
-	payload_bytes(seed, payload, size);
+	etw_payload_u8(seed, (uint8_t)what);
+	etw_payload_u16(seed, (uint16_t)size);
+	etw_payload_bytes(seed, payload, size);
 }
 
 #define BEGIN(seed, what, payload) begin(seed, what, payload, sizeof(payload) - 1)
 
-static void metadata(struct payload *seed, const char *fields, size_t size)
+static void metadata(struct etw_payload *seed, const char *fields, size_t size)
 {
-	payload_u16(seed, (uint16_t)(3 + size));
-	payload_u8(seed, 0);
-	payload_bytes(seed, fields, size);
+	etw_payload_u16(seed, (uint16_t)(3 + size));
+	etw_payload_u8(seed, 0);
+	etw_payload_bytes(seed, fields, size);
 }
 
 #define METADATA(seed, fields) metadata(seed, fields, sizeof(fields) - 1)
 
-static void add_every_type(struct payload *seed)
+static void add_every_type(struct etw_payload *seed)
 {
 	BEGIN(seed, TRACELOGGING,
 	      "a\0\0\0b\0\1\1\1\0\1\0\1\0\0\0\1\0\0\0\1\0\0\0\0\0\0\0\0\0\x80\x3f\1\0\0\0"
@@ -42,7 +42,7 @@ static void add_every_type(struct payload *seed)
 		       "port\0\x86\x07v4\0\x88\x08");
 }
 
-static void add_structures(struct payload *seed)
+static void add_structures(struct etw_payload *seed)
 {
 	BEGIN(seed, TRACELOGGING | WITH_POINTERS_OF_4,
 	      "\2\0\xfb\xff\xff\xffone\0\2\0\5\6\6\0\0\0two\0\0\0\x08\x09\x2a");
@@ -50,7 +50,7 @@ static void add_structures(struct payload *seed)
 		       "fixed\0\xb8\1\2\0w\0\4last\0\x84\x83\x81\x02");
 }
 
-static void add_manifest(struct payload *seed)
+static void add_manifest(struct etw_payload *seed)
 {
 	static const char xml[] =
 		"<instrumentationManifest><instrumentation><events><provider name='P' "
@@ -68,12 +68,12 @@ static void add_manifest(struct payload *seed)
 	BEGIN(seed, MANIFEST | WITH_POINTERS_OF_4,
 	      "\1\xaa"
 	      "a\0b\0\1\0\0\0\2\0\0\0\x7f\0\0\1");
-	payload_bytes(seed, xml, sizeof xml - 1);
+	etw_payload_bytes(seed, xml, sizeof xml - 1);
 }
 
-static void add_event_info(struct payload *seed)
+static void add_event_info(struct etw_payload *seed)
 {
-	static const struct guid provider = { { 0xab } };
+	static const struct etw_guid provider = { { 0xab } };
 	static const struct blob_property properties[] = {
 		{ "Count", 0, 8, 8, 1, 4 },
 		{ "Values", BLOB_STRUCT | BLOB_COUNT_BY, 3, 4, 0, 0 },
@@ -95,24 +95,24 @@ static void add_event_info(struct payload *seed)
 	payload_event_info(seed, &blob);
 }
 
-static void add_fields(struct payload *seed)
+static void add_fields(struct etw_payload *seed)
 {
 	BEGIN(seed, FIELDS, "\2\1\2\0abc\0\3\0\1\2\3\1\1\0\0\0\0\0\5\x12\0\0\0");
 	for (uint8_t type = 0; type < 40; type++) {
-		payload_u8(seed, type);
-		payload_u8(seed, (uint8_t)(type % 5 | 8));
-		payload_u16(seed, 0);
-		payload_u16(seed, 1);
+		etw_payload_u8(seed, type);
+		etw_payload_u8(seed, (uint8_t)(type % 5 | 8));
+		etw_payload_u16(seed, 0);
+		etw_payload_u16(seed, 1);
 	}
-	payload_u8(seed, 0xff);
-	payload_u8(seed, 0);
+	etw_payload_u8(seed, 0xff);
+	etw_payload_u8(seed, 0);
 }
 
-bool fuzz_schema_seed(unsigned index, struct payload *seed, const char **name)
+bool fuzz_schema_seed(unsigned index, struct etw_payload *seed, const char **name)
 {
 	static const struct {
 		const char *name;
-		void (*add)(struct payload *seed);
+		void (*add)(struct etw_payload *seed);
 	} seeds[] = {
 		{ "every-type", add_every_type }, { "structures", add_structures },
 		{ "manifest", add_manifest },     { "event-info", add_event_info },

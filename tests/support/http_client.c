@@ -12,10 +12,10 @@
 
 #include "tests/support/system.h"
 
-struct text http_exchange(unsigned port, const char *bytes, size_t size)
+struct etw_text http_exchange(unsigned port, const char *bytes, size_t size)
 {
 	connection c = connection_open(port);
-	struct text reply = { 0 };
+	struct etw_text reply = { 0 };
 	char part[16384];
 	size_t sent = 1, got;
 
@@ -35,10 +35,10 @@ struct text http_exchange(unsigned port, const char *bytes, size_t size)
 	return reply;
 }
 
-struct text http_request_page(unsigned port, const char *method, const char *target,
-			      const char *headers)
+struct etw_text http_request_page(unsigned port, const char *method, const char *target,
+				  const char *headers)
 {
-	struct text request = { 0 }, reply;
+	struct etw_text request = { 0 }, reply;
 
 	text_add_format(&request, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n",
 			method, target, headers);
@@ -48,7 +48,7 @@ struct text http_request_page(unsigned port, const char *method, const char *tar
 	return reply;
 }
 
-int http_status(const struct text *reply)
+int http_status(const struct etw_text *reply)
 {
 	static const char start[] = "HTTP/1.1 ";
 
@@ -57,7 +57,7 @@ int http_status(const struct text *reply)
 		       0;
 }
 
-const char *http_body(const struct text *reply)
+const char *http_body(const struct etw_text *reply)
 {
 	const char *end = strstr(reply->data, "\r\n\r\n");
 
@@ -65,9 +65,9 @@ const char *http_body(const struct text *reply)
 	return end + 4;
 }
 
-void http_expect_header(const struct text *reply, const char *line)
+void http_expect_header(const struct etw_text *reply, const char *line)
 {
-	struct text whole = { 0 };
+	struct etw_text whole = { 0 };
 	const char *found;
 
 	text_add_format(&whole, "\r\n%s\r\n", line);

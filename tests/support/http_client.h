@@ -11,19 +11,19 @@
  * free, and have a NUL behind them. */
 
 /* Sends bytes as they are, and returns all that comes until the server closes. */
-struct text http_exchange(unsigned port, const char *bytes, size_t size);
+struct etw_text http_exchange(unsigned port, const char *bytes, size_t size);
 
 /* A request of HTTP/1.1 with a Host of "x", and the answer. headers: lines with CRLF, or "". */
-struct text http_request_page(unsigned port, const char *method, const char *target,
-			      const char *headers);
+struct etw_text http_request_page(unsigned port, const char *method, const char *target,
+				  const char *headers);
 
 /* The status; 0: no answer. */
-int http_status(const struct text *reply);
+int http_status(const struct etw_text *reply);
 
 /* Its body as it came: chunks with their sizes. */
-const char *http_body(const struct text *reply);
+const char *http_body(const struct etw_text *reply);
 
 /* Fails the test unless the answer has this line among its headers. */
-void http_expect_header(const struct text *reply, const char *line);
+void http_expect_header(const struct etw_text *reply, const char *line);
 
 #endif

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-struct etl_writer *open_in_memory(const struct etl_writer_options *options)
+struct etw_writer *open_in_memory(const struct etw_writer_options *options)
 {
-	struct error err = { 0 };
-	struct etl_writer *writer = etl_writer_open(NULL, options, &err);
+	struct etw_error err = { 0 };
+	struct etw_writer *writer = etw_writer_open(NULL, options, &err);
 
 	if (!writer) {
 		print_error("%s\n", err.text);
@@ -19,10 +19,10 @@ struct etl_writer *open_in_memory(const struct etl_writer_options *options)
 	return writer;
 }
 
-const uint8_t *finish_in_memory(struct etl_writer *writer, size_t *size)
+const uint8_t *finish_in_memory(struct etw_writer *writer, size_t *size)
 {
-	struct error err = { 0 };
-	bool finished = etl_writer_finish(writer, &err);
+	struct etw_error err = { 0 };
+	bool finished = etw_writer_finish(writer, &err);
 
 	if (!finished) {
 		print_error("%s\n", err.text);

@@ -7,9 +7,9 @@
 
 #include "lib/etl/writer.h"
 
-struct etl_writer *open_in_memory(const struct etl_writer_options *options);
+struct etw_writer *open_in_memory(const struct etw_writer_options *options);
 
-/* The bytes are the writer's, until etl_writer_close(). */
-const uint8_t *finish_in_memory(struct etl_writer *writer, size_t *size);
+/* The bytes are the writer's, until etw_writer_close(). */
+const uint8_t *finish_in_memory(struct etw_writer *writer, size_t *size);
 
 #endif

@@ -13,7 +13,7 @@
 #include "lib/source/event_record.h"
 
 struct inband_manifest {
-	const struct guid *provider;
+	const struct etw_guid *provider;
 	uint32_t process_id;
 	int64_t time;
 	const char *name;   /* of the provider, as the XML says */
@@ -21,19 +21,19 @@ struct inband_manifest {
 };
 
 /* Adds the XML. */
-void inband_manifest_xml(struct text *xml, const struct inband_manifest *manifest);
+void inband_manifest_xml(struct etw_text *xml, const struct inband_manifest *manifest);
 
 /* Shows one chunk: that part of the text. Its payload ends where its heap block does. */
 void announce_chunk(const struct inband_manifest *manifest, uint16_t number, uint16_t total,
 		    const char *part, size_t size,
-		    void (*look)(void *context, const struct event_record *record), void *context);
+		    void (*look)(void *context, const struct etw_record *record), void *context);
 
 /* Shows the whole of it, in two chunks. */
 void announce_chunks(const struct inband_manifest *manifest,
-		     void (*look)(void *context, const struct event_record *record), void *context);
+		     void (*look)(void *context, const struct etw_record *record), void *context);
 
 /* Shows it to the schemas of a recording. */
-void announce_manifest(struct trace_schemas *trace, const struct guid *provider, const char *name,
-		       const char *inside);
+void announce_manifest(struct etw_trace_schemas *trace, const struct etw_guid *provider,
+		       const char *name, const char *inside);
 
 #endif

@@ -18,8 +18,8 @@
 
 /* Where and when the next events happen. */
 struct kernel_events {
-	struct etl_writer *writer; /* borrowed */
-	struct payload payload;
+	struct etw_writer *writer; /* borrowed */
+	struct etw_payload payload;
 	uint16_t processor;
 	int64_t raw_time;
 	uint32_t process_id; /* header of the records that have one: who ran */
@@ -28,29 +28,29 @@ struct kernel_events {
 	uint32_t records;         /* likewise, those without a group too */
 };
 
-enum kernel_group { /* docs/etl-format.md section 8 */
-		    GROUP_EVENT_TRACE = 0x00,
-		    GROUP_DISK_IO = 0x01,
-		    GROUP_PAGE_FAULT = 0x02,
-		    GROUP_PROCESS = 0x03,
-		    GROUP_FILE_IO = 0x04,
-		    GROUP_THREAD = 0x05,
-		    GROUP_TCP_IP = 0x06,
-		    GROUP_UDP_IP = 0x08,
-		    GROUP_REGISTRY = 0x09,
-		    GROUP_SYSTEM_CONFIG = 0x0b,
-		    GROUP_PERF_INFO = 0x0f,
-		    GROUP_IMAGE = 0x14,
+enum etw_kernel_group { /* docs/etl-format.md section 8 */
+			GROUP_EVENT_TRACE = 0x00,
+			GROUP_DISK_IO = 0x01,
+			GROUP_PAGE_FAULT = 0x02,
+			GROUP_PROCESS = 0x03,
+			GROUP_FILE_IO = 0x04,
+			GROUP_THREAD = 0x05,
+			GROUP_TCP_IP = 0x06,
+			GROUP_UDP_IP = 0x08,
+			GROUP_REGISTRY = 0x09,
+			GROUP_SYSTEM_CONFIG = 0x0b,
+			GROUP_PERF_INFO = 0x0f,
+			GROUP_IMAGE = 0x14,
 };
 
-void kernel_events_init(struct kernel_events *k, struct etl_writer *writer, uint8_t pointer_size);
+void kernel_events_init(struct kernel_events *k, struct etw_writer *writer, uint8_t pointer_size);
 void kernel_events_done(struct kernel_events *k);
 void kernel_events_at(struct kernel_events *k, uint16_t processor, int64_t raw_time,
 		      uint32_t process_id, uint32_t thread_id);
 
 /* For events without a function below: the payload built so far becomes a record, and is empty
  * again. */
-void event_add(struct kernel_events *k, enum record_type type, uint8_t group, uint8_t opcode,
+void event_add(struct kernel_events *k, enum etw_record_type type, uint8_t group, uint8_t opcode,
 	       uint8_t version);
 
 /* Opcodes of Process, Thread and Image. */

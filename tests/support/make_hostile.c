@@ -28,28 +28,28 @@ static void stop(const char *path, const char *why)
 	exit(1);
 }
 
-static struct etl_writer *open_recording(const char *name, const struct etl_writer_options *options)
+static struct etw_writer *open_recording(const char *name, const struct etw_writer_options *options)
 {
-	struct error err = { 0 };
-	struct etl_writer *writer;
+	struct etw_error err = { 0 };
+	struct etw_writer *writer;
 	char path[1024];
 
 	snprintf(path, sizeof path, "%s/%s.etl", folder, name);
-	writer = etl_writer_open(path, options, &err);
+	writer = etw_writer_open(path, options, &err);
 	if (!writer) {
 		stop(path, err.text);
 	}
 	return writer;
 }
 
-static void close_recording(const char *name, struct etl_writer *writer)
+static void close_recording(const char *name, struct etw_writer *writer)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
-	if (!etl_writer_finish(writer, &err)) {
+	if (!etw_writer_finish(writer, &err)) {
 		stop(name, err.text);
 	}
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 /* ---- times ---- */
@@ -116,7 +116,7 @@ static const struct {
 
 static void write_times(size_t i)
 {
-	const struct etl_writer_options options = {
+	const struct etw_writer_options options = {
 		.buffer_size = 8192,
 		.perf_frequency = at_the_ends[i].frequency,
 		.start_time = at_the_ends[i].start,
@@ -124,7 +124,7 @@ static void write_times(size_t i)
 		.boot_time = at_the_ends[i].start,
 		.session_name = "hostile",
 	};
-	struct etl_writer *writer = open_recording(at_the_ends[i].name, &options);
+	struct etw_writer *writer = open_recording(at_the_ends[i].name, &options);
 	struct kernel_events k;
 
 	kernel_events_init(&k, writer, 8);
@@ -140,16 +140,16 @@ static void write_times(size_t i)
 /* Buffers of 1 MiB with nothing but copies of one record. */
 static void write_bomb(const char *name)
 {
-	static const struct etl_writer_options options = { .buffer_size = 1 << 20,
+	static const struct etw_writer_options options = { .buffer_size = 1 << 20,
 							   .header_buffer_size = 65536,
 							   .compressed = true };
-	struct etl_writer *writer = open_recording(name, &options);
-	const struct etl_out_record record = {
-		.type = RECORD_SYSTEM, .raw_time = 1, .group = GROUP_THREAD, .opcode = 50
+	struct etw_writer *writer = open_recording(name, &options);
+	const struct etw_out_record record = {
+		.type = ETW_RECORD_SYSTEM, .raw_time = 1, .group = GROUP_THREAD, .opcode = 50
 	};
 
 	for (unsigned i = 0; i < BOMB_BUFFERS * (options.buffer_size / 32); i++) {
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 	}
 	close_recording(name, writer);
 }
@@ -190,9 +190,9 @@ static void write_names(const char *name)
 		"abc\xe2\x80\xaetxt.exe\xe2\x80\xa8",
 		"",
 	};
-	const struct etl_writer_options options = { .buffer_size = 1 << 18,
+	const struct etw_writer_options options = { .buffer_size = 1 << 18,
 						    .session_name = "<u>session</u>" };
-	struct etl_writer *writer = open_recording(name, &options);
+	struct etw_writer *writer = open_recording(name, &options);
 	struct kernel_events k;
 	char longest[LONG_NAME + 1];
 	uint32_t id = 100;
@@ -214,8 +214,8 @@ static void write_names(const char *name)
 
 static void write_every_class(const char *name)
 {
-	const struct etl_writer_options options = every_class_options(4, CLOCK_QPC, true);
-	struct etl_writer *writer = open_recording(name, &options);
+	const struct etw_writer_options options = every_class_options(4, ETW_CLOCK_QPC, true);
+	struct etw_writer *writer = open_recording(name, &options);
 
 	every_class_add(writer, options.pointer_size);
 	close_recording(name, writer);

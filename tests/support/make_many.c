@@ -203,16 +203,16 @@ static const struct {
 	{ "starts", starts }, { "files", files },         { "processors", processors },
 };
 
-static bool write_many(const char *path, size_t row, uint32_t count, struct error *err)
+static bool write_many(const char *path, size_t row, uint32_t count, struct etw_error *err)
 {
 	bool by_processor = rows[row].write == processors;
-	const struct etl_writer_options options = {
+	const struct etw_writer_options options = {
 		.processors = by_processor && count > 1 ? (uint16_t)count : 1,
 		.processor_index = by_processor,
 		.session_name = "many",
 	};
 	struct many many = { .count = count };
-	struct etl_writer *writer = etl_writer_open(path, &options, err);
+	struct etw_writer *writer = etw_writer_open(path, &options, err);
 	bool good;
 
 	if (!writer) {
@@ -221,15 +221,15 @@ static bool write_many(const char *path, size_t row, uint32_t count, struct erro
 	kernel_events_init(&many.events, writer, 8);
 	rows[row].write(&many);
 	kernel_events_done(&many.events);
-	good = etl_writer_finish(writer, err);
-	etl_writer_close(writer);
+	good = etw_writer_finish(writer, err);
+	etw_writer_close(writer);
 	return good;
 }
 
 int main(int argc, char **argv)
 {
 	unsigned long count = argc == 4 ? strtoul(argv[3], NULL, 10) : 0;
-	struct error err = { .text = "usage: make_many FILE WHAT COUNT" };
+	struct etw_error err = { .text = "usage: make_many FILE WHAT COUNT" };
 	bool good = false;
 
 	for (size_t row = 0; argc == 4 && row < sizeof rows / sizeof rows[0]; row++) {

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
 	struct plain_totals totals = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	bool written;
 
 	if (!parse_arguments(argc, argv, &arguments)) {

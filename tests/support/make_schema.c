@@ -22,7 +22,7 @@ enum { DEFINITIONS_MAX = 64 };
 static const struct yaml_shape *definitions[DEFINITIONS_MAX];
 static size_t definition_count;
 
-static struct text out;
+static struct etw_text out;
 static unsigned depth;
 
 static void write_value(const struct yaml_shape *shape, const struct yaml_row *row);

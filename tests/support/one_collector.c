@@ -7,7 +7,7 @@
 static char name_x[] = "x", name_y[] = "y", name_z[] = "z";
 
 static struct rule_set *make(const char *const texts[3], const struct config *config,
-			     struct registry *registry, bool prepare, struct error *err)
+			     struct registry *registry, bool prepare, struct etw_error *err)
 {
 	static const char *const files[] = { "x.yaml", "y.yaml", "z.yaml" };
 	static char *const names[] = { name_x, name_y, name_z };
@@ -15,7 +15,7 @@ static struct rule_set *make(const char *const texts[3], const struct config *co
 	struct rule_set_options options = { .config = config, .switches = switches };
 	struct rule_set *set = calloc(1, sizeof *set);
 
-	*err = (struct error){ 0 };
+	*err = (struct etw_error){ 0 };
 	if (set) {
 		set->prepare = prepare;
 	}
@@ -43,13 +43,13 @@ fail:
 }
 
 struct rule_set *three_collectors(const char *const texts[3], const struct config *config,
-				  struct registry *registry, struct error *err)
+				  struct registry *registry, struct etw_error *err)
 {
 	return make(texts, config, registry, false, err);
 }
 
 struct rule_set *next_collector(const char *text, const struct config *config,
-				struct registry *registry, struct error *err)
+				struct registry *registry, struct etw_error *err)
 {
 	const char *const texts[3] = { text, NULL, NULL };
 
@@ -57,7 +57,7 @@ struct rule_set *next_collector(const char *text, const struct config *config,
 }
 
 struct rule_set *one_collector(const char *text, const struct config *config,
-			       struct registry *registry, struct error *err)
+			       struct registry *registry, struct etw_error *err)
 {
 	const char *const texts[3] = { text, NULL, NULL };
 

@@ -16,11 +16,11 @@ enum { ONE_RECORD_MOST = 4096 };
 struct one_record {
 	uint8_t bytes[ONE_RECORD_MOST];
 	size_t size;
-	struct etl_format format; /* 10 MHz, pointers of 8 bytes */
+	struct etw_format format; /* 10 MHz, pointers of 8 bytes */
 	struct etl_walk walk;     /* at the record, whose index is 7 */
 };
 
 /* Stays where it is, since what was read points into it. */
-void one_record_make(struct one_record *one, const struct etl_out_record *out);
+void one_record_make(struct one_record *one, const struct etw_out_record *out);
 
 #endif

@@ -19,9 +19,9 @@ static bool append(void *context, const char *bytes, size_t size)
 	return true;
 }
 
-struct text page_of(struct registry *registry)
+struct etw_text page_of(struct registry *registry)
 {
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	size_t size = exposition_write(registry, append, &page);
 
 	assert_int_equal(size, page.size);
@@ -31,7 +31,7 @@ struct text page_of(struct registry *registry)
 
 void page_expect(struct registry *registry, const char *text)
 {
-	struct text page = page_of(registry);
+	struct etw_text page = page_of(registry);
 
 	if (!strstr(page.data, text)) {
 		print_message("%s", page.data);
@@ -42,7 +42,7 @@ void page_expect(struct registry *registry, const char *text)
 
 void page_expect_none(struct registry *registry, const char *text)
 {
-	struct text page = page_of(registry);
+	struct etw_text page = page_of(registry);
 
 	if (strstr(page.data, text)) {
 		print_message("%s", page.data);
@@ -54,7 +54,7 @@ void page_expect_none(struct registry *registry, const char *text)
 void page_expect_exactly(struct registry *registry, const char *text)
 {
 	static const char self[] = "etw_exporter_series";
-	struct text page = page_of(registry), rest = { 0 };
+	struct etw_text page = page_of(registry), rest = { 0 };
 
 	text_add(&rest, "", 0);
 	for (char *line = page.data; line && *line;) {

@@ -9,7 +9,7 @@
 #include "metrics/exposition.h"
 
 /* The page as it is now; free with text_free(). Fails the test when rendering fails. */
-struct text page_of(struct registry *registry);
+struct etw_text page_of(struct registry *registry);
 
 /* Fails the test, and prints the page, unless it holds text. */
 void page_expect(struct registry *registry, const char *text);

@@ -21,7 +21,7 @@ enum {
 
 struct plain {
 	struct kernel_events events;
-	struct etl_writer *writer;
+	struct etw_writer *writer;
 	struct plain_totals totals;
 	uint64_t random;
 	int64_t raw;
@@ -297,9 +297,9 @@ static void end(struct plain *p)
 }
 
 bool plain_recording_write(const char *path, uint64_t size_bytes, bool switches,
-			   struct plain_totals *totals, struct error *err)
+			   struct plain_totals *totals, struct etw_error *err)
 {
-	const struct etl_writer_options options = {
+	const struct etw_writer_options options = {
 		.processors = PROCESSORS,
 		.processor_index = true,
 		.start_raw = INT64_C(5000000000),
@@ -313,25 +313,25 @@ bool plain_recording_write(const char *path, uint64_t size_bytes, bool switches,
 			       .switches = switches };
 	bool written;
 
-	plain.writer = etl_writer_open(path, &options, err);
+	plain.writer = etw_writer_open(path, &options, err);
 	if (!plain.writer) {
 		return false;
 	}
 	kernel_events_init(&plain.events, plain.writer, 8);
 	begin(&plain);
-	while (etl_writer_written(plain.writer) + rest < size_bytes &&
-	       !etl_writer_failed(plain.writer)) {
+	while (etw_writer_written(plain.writer) + rest < size_bytes &&
+	       !etw_writer_failed(plain.writer)) {
 		for (int i = 0; i < 64; i++) {
 			act(&plain);
 		}
 	}
 	end(&plain);
-	written = etl_writer_finish(plain.writer, err);
+	written = etw_writer_finish(plain.writer, err);
 	plain.totals.records = plain.events.records + 1;
 	if (totals) {
 		*totals = plain.totals;
 	}
 	kernel_events_done(&plain.events);
-	etl_writer_close(plain.writer);
+	etw_writer_close(plain.writer);
 	return written;
 }

@@ -24,6 +24,6 @@ struct plain_totals {
  * not grow with the size. switches: every tenth record is a context switch. totals may be NULL.
  */
 bool plain_recording_write(const char *path, uint64_t size_bytes, bool switches,
-			   struct plain_totals *totals, struct error *err);
+			   struct plain_totals *totals, struct etw_error *err);
 
 #endif

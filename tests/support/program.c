@@ -15,7 +15,7 @@
 struct config *config_of(const char *text)
 {
 	char path[TEMPORARY_PATH_SIZE];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct config *config;
 
 	if (text) {
@@ -34,7 +34,7 @@ struct config *config_of(const char *text)
 void program_set_up(struct program *program, const char *config,
 		    const struct setup_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	memset(program, 0, sizeof *program);
 	setup_open(&program->setup, config_of(config), options, &err);
@@ -43,7 +43,7 @@ void program_set_up(struct program *program, const char *config,
 
 void program_run(struct program *program, struct runner_options options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	options.setup = &program->setup;
 	program->runner = runner_new(&options, &err);
@@ -66,18 +66,18 @@ void program_close(struct program *program)
 	setup_close(&program->setup);
 }
 
-struct text program_page(struct program *program)
+struct etw_text program_page(struct program *program)
 {
 	return page_of(program->setup.registry);
 }
 
-struct text program_replay(const char *path, const char *config, const struct setup_options *setup,
-			   struct runner_options options)
+struct etw_text program_replay(const char *path, const char *config,
+			       const struct setup_options *setup, struct runner_options options)
 {
 	const char *const paths[] = { path };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct program program;
-	struct text page;
+	struct etw_text page;
 
 	options.paths = paths;
 	options.path_count = 1;
@@ -92,7 +92,7 @@ struct text program_replay(const char *path, const char *config, const struct se
 
 /* memchr() and not strchr(), which the address sanitizer makes read the whole page for each line.
  */
-bool page_next_line(const struct text *page, struct page_line *line)
+bool page_next_line(const struct etw_text *page, struct page_line *line)
 {
 	const char *end = page->data + page->size, *stop;
 
@@ -115,7 +115,7 @@ uint64_t page_line_value(const struct page_line *line)
 	return strtoull(value, NULL, 10);
 }
 
-uint64_t page_value(const struct text *page, const char *name_and_labels)
+uint64_t page_value(const struct etw_text *page, const char *name_and_labels)
 {
 	size_t size = strlen(name_and_labels);
 	struct page_line line = { 0 };

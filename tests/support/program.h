@@ -39,11 +39,11 @@ void program_close(struct program *program);
 
 /* The exposition of one recording when it has been replayed, to be freed with text_free(). The
  * recording is removed. options: except for the path. */
-struct text program_replay(const char *path, const char *config, const struct setup_options *setup,
-			   struct runner_options options);
+struct etw_text program_replay(const char *path, const char *config,
+			       const struct setup_options *setup, struct runner_options options);
 
 /* The exposition, to be freed with text_free(). */
-struct text program_page(struct program *program);
+struct etw_text program_page(struct program *program);
 
 /* A line of the exposition, without its end. Zero-initialised before the first one. */
 struct page_line {
@@ -51,12 +51,12 @@ struct page_line {
 	size_t size;
 };
 
-bool page_next_line(const struct text *page, struct page_line *line);
+bool page_next_line(const struct etw_text *page, struct page_line *line);
 /* The whole part of the value at the end of a line. */
 uint64_t page_line_value(const struct page_line *line);
 
 /* The value of a line that begins with name_and_labels, or the sum of a family given by its bare
  * name; UINT64_MAX when there is none. */
-uint64_t page_value(const struct text *page, const char *name_and_labels);
+uint64_t page_value(const struct etw_text *page, const char *name_and_labels);
 
 #endif

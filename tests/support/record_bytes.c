@@ -6,10 +6,10 @@
 
 #include "tests/support/exact_copy.h"
 
-const struct guid bytes_activity =
-	GUID_INIT(0x2cb15d1d, 0x5fc1, 0x11d2, 0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5, 0x18);
-const struct guid bytes_provider =
-	GUID_INIT(0x11111111, 0x2222, 0x3333, 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x00, 0x01);
+const struct etw_guid bytes_activity =
+	ETW_GUID_INIT(0x2cb15d1d, 0x5fc1, 0x11d2, 0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5, 0x18);
+const struct etw_guid bytes_provider =
+	ETW_GUID_INIT(0x11111111, 0x2222, 0x3333, 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x00, 0x01);
 
 void bytes_put(struct record_bytes *b, uint64_t value, unsigned size)
 {
@@ -18,7 +18,7 @@ void bytes_put(struct record_bytes *b, uint64_t value, unsigned size)
 	}
 }
 
-void bytes_guid(struct record_bytes *b, const struct guid *guid)
+void bytes_guid(struct record_bytes *b, const struct etw_guid *guid)
 {
 	memcpy(b->data + b->size, guid->bytes, 16);
 	b->size += 16;
@@ -37,7 +37,7 @@ struct record_bytes *bytes_new(void)
 	if (!b) {
 		abort();
 	}
-	b->size = ETL_BUFFER_HEADER_SIZE;
+	b->size = ETW_BUFFER_HEADER_SIZE;
 	return b;
 }
 
@@ -127,17 +127,18 @@ void bytes_item(struct record_bytes *b, uint16_t size, uint16_t type, uint16_t l
 	bytes_put(b, data_size, 2);
 }
 
-struct etl_format bytes_format(uint8_t pointer_size, uint8_t classic_pointer_size)
+struct etw_format bytes_format(uint8_t pointer_size, uint8_t classic_pointer_size)
 {
-	static const struct source_clock clock = { CLOCK_QPC, 10000000, 10000000, 7, 50000 };
-	struct etl_format format;
+	static const struct etw_source_clock clock = { ETW_CLOCK_QPC, 10000000, 10000000, 7,
+						       50000 };
+	struct etw_format format;
 
 	etl_format_init(&format, &clock, pointer_size, classic_pointer_size);
 	return format;
 }
 
 uint8_t *bytes_walk(struct etl_walk *walk, const struct record_bytes *b,
-		    const struct etl_format *format)
+		    const struct etw_format *format)
 {
 	uint8_t *copy = exact_copy(b->data, b->size);
 

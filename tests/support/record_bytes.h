@@ -21,14 +21,14 @@ struct record_bytes {
 	size_t record; /* where the last record starts */
 };
 
-extern const struct guid bytes_provider; /* of classic records and events */
-extern const struct guid bytes_activity; /* of events; the GUID of the class Image */
+extern const struct etw_guid bytes_provider; /* of classic records and events */
+extern const struct etw_guid bytes_activity; /* of events; the GUID of the class Image */
 
 /* To be freed; room for a buffer header is left. Ends the program without memory. */
 struct record_bytes *bytes_new(void);
 
 void bytes_put(struct record_bytes *b, uint64_t value, unsigned size);
-void bytes_guid(struct record_bytes *b, const struct guid *guid);
+void bytes_guid(struct record_bytes *b, const struct etw_guid *guid);
 void bytes_text(struct record_bytes *b, const char *text);
 
 void bytes_begin(struct record_bytes *b);                 /* a record, at the next multiple of 8 */
@@ -44,13 +44,13 @@ void bytes_item(struct record_bytes *b, uint16_t size, uint16_t type, uint16_t l
 		uint16_t data_size);
 
 /* A clock of 10 MHz by which raw time 1007 is 51000. */
-struct etl_format bytes_format(uint8_t pointer_size, uint8_t classic_pointer_size);
+struct etw_format bytes_format(uint8_t pointer_size, uint8_t classic_pointer_size);
 
 /*
  * Starts a walk on processor 3, index 100, over a copy that ends with the data. The copy is to be
  * freed when the record, which points into it, is no longer needed.
  */
 uint8_t *bytes_walk(struct etl_walk *walk, const struct record_bytes *b,
-		    const struct etl_format *format);
+		    const struct etw_format *format);
 
 #endif

@@ -20,7 +20,7 @@
 
 enum { BLANK_SIZE = 800 };
 
-static void stop_on(const void *made, const struct error *err)
+static void stop_on(const void *made, const struct etw_error *err)
 {
 	if (!made) {
 		fail_msg("%s", err->text);
@@ -30,7 +30,7 @@ static void stop_on(const void *made, const struct error *err)
 static struct config *load_config(const char *text)
 {
 	char path[TEMPORARY_PATH_SIZE];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct config *config;
 
 	if (!text) {
@@ -80,16 +80,16 @@ void rule_run_open_shipped_with(struct rule_run *run, const char *name, const ch
 void rule_run_open_probe(struct rule_run *run, const char *collector, const char *configuration,
 			 const struct probe *probe)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct registry_limits limits = { 0 };
 	struct tracker_options tracker = { 0 };
 	struct rule_engine_options engine = { 0 };
 
 	*run = (struct rule_run){ 0 };
-	run->clock = (struct source_clock){ .type = CLOCK_QPC,
-					    .frequency = RUN_FREQUENCY,
-					    .perf_frequency = RUN_PERF_FREQUENCY,
-					    .anchor_time = INT64_C(133000000000000000) };
+	run->clock = (struct etw_source_clock){ .type = ETW_CLOCK_QPC,
+						.frequency = RUN_FREQUENCY,
+						.perf_frequency = RUN_PERF_FREQUENCY,
+						.anchor_time = INT64_C(133000000000000000) };
 	run->config = load_config(configuration);
 	limits.series_per_family = run->config->limits.series_per_family;
 	limits.series = run->config->limits.series;
@@ -122,13 +122,13 @@ void rule_run_open_probe(struct rule_run *run, const char *collector, const char
 	rule_set_make_samples(run->set, run->registry);
 	run->engine = rule_engine_new(&engine, &err);
 	stop_on(run->engine, &err);
-	run->schemas = trace_schemas_new(&err);
+	run->schemas = etw_trace_schemas_new(&err);
 	stop_on(run->schemas, &err);
-	run->event_table =
-		event_table_new(1024, &(struct schema_origins){ .trace = run->schemas }, &err);
+	run->event_table = etw_event_table_new(
+		1024, &(struct etw_schema_origins){ .trace = run->schemas }, &err);
 	stop_on(run->event_table, &err);
-	payload_init(&run->payload, 8);
-	run->record = (struct event_record){
+	etw_payload_init(&run->payload, 8);
+	run->record = (struct etw_record){
 		.process_id = 4, .thread_id = 40, .pointer_size = 8, .kernel_group = 0xff
 	};
 }
@@ -149,7 +149,7 @@ void rule_run_reload(struct rule_run *run, const char *collector)
 	struct family *before[8], *after[8];
 	size_t before_count = list_families(former, before), after_count;
 	struct tracker_options tracker = { 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	run->set = next_collector(collector, run->config, run->registry, &err);
 	stop_on(run->set, &err);
@@ -159,7 +159,7 @@ void rule_run_reload(struct rule_run *run, const char *collector)
 	tracker.features = rule_set_features(run->set);
 	assert_true(tracker_change(run->tracker, &tracker, &err));
 	assert_true(rule_engine_replace(run->engine, run->set, false, &err));
-	event_table_renew(run->event_table, NULL);
+	etw_event_table_renew(run->event_table, NULL);
 	rule_set_free(former);
 }
 
@@ -172,7 +172,7 @@ void rule_run_reload_with(struct rule_run *run, const char *collector, const cha
 	config_free(former);
 }
 
-static void release(void *context, struct event_class *class)
+static void release(void *context, struct etw_event_class *class)
 {
 	(void)context;
 	tracker_release(class);
@@ -181,15 +181,15 @@ static void release(void *context, struct event_class *class)
 
 void rule_run_close(struct rule_run *run)
 {
-	event_table_each(run->event_table, release, NULL);
-	event_table_free(run->event_table);
-	trace_schemas_free(run->schemas);
+	etw_event_table_each(run->event_table, release, NULL);
+	etw_event_table_free(run->event_table);
+	etw_trace_schemas_free(run->schemas);
 	rule_engine_free(run->engine);
 	tracker_free(run->tracker);
 	rule_set_free(run->set);
 	registry_free(run->registry);
 	config_free(run->config);
-	payload_done(&run->payload);
+	etw_payload_done(&run->payload);
 }
 
 void rule_run_try(struct rule_run *run, struct dry_run *dry_run)
@@ -202,15 +202,15 @@ void rule_run_version(struct rule_run *run, const char *event, uint8_t version)
 	const char *slash = strchr(event, '/');
 	uint8_t opcode;
 
-	assert_true(kernel_class_find(event, (size_t)(slash - event), &run->provider));
-	assert_true(kernel_event_find(&run->provider, slash + 1, strlen(slash + 1), &opcode));
+	assert_true(etw_kernel_class_find(event, (size_t)(slash - event), &run->provider));
+	assert_true(etw_kernel_event_find(&run->provider, slash + 1, strlen(slash + 1), &opcode));
 	run->record.provider = &run->provider;
 	run->record.id = 0;
 	run->record.opcode = opcode;
 	run->record.version = version;
-	run->record.type = RECORD_SYSTEM;
+	run->record.type = ETW_RECORD_SYSTEM;
 	run->record.classic = true;
-	payload_clear(&run->payload);
+	etw_payload_clear(&run->payload);
 }
 
 void rule_run_event(struct rule_run *run, const char *event)
@@ -218,7 +218,7 @@ void rule_run_event(struct rule_run *run, const char *event)
 	uint8_t version = 0, latest = 0;
 
 	rule_run_version(run, event, 0);
-	for (unsigned i = 0; kernel_schema_at(&run->provider, run->record.opcode, i, &version);
+	for (unsigned i = 0; etw_kernel_schema_at(&run->provider, run->record.opcode, i, &version);
 	     i++) {
 		latest = version > latest ? version : latest;
 	}
@@ -233,7 +233,7 @@ void rule_run_blank(struct rule_run *run, const char *event)
 
 void rule_run_zeros(struct rule_run *run)
 {
-	payload_zeros(&run->payload, BLANK_SIZE);
+	etw_payload_zeros(&run->payload, BLANK_SIZE);
 	run->record.payload = run->payload.bytes;
 	run->record.payload_size = (uint32_t)run->payload.size;
 }
@@ -250,11 +250,11 @@ void rule_run_set_text(struct rule_run *run, const char *field, const char *text
 
 void rule_run_announce(struct rule_run *run, const char *guid, const char *name, const char *inside)
 {
-	struct guid provider;
+	struct etw_guid provider;
 
 	assert_true(guid_parse(guid, &provider));
 	announce_manifest(run->schemas, &provider, name, inside);
-	trace_schemas_finish(run->schemas);
+	etw_trace_schemas_finish(run->schemas);
 }
 
 void rule_run_other(struct rule_run *run, const char *guid, uint16_t id)
@@ -264,24 +264,24 @@ void rule_run_other(struct rule_run *run, const char *guid, uint16_t id)
 	run->record.id = id;
 	run->record.opcode = 0;
 	run->record.version = 0;
-	run->record.type = RECORD_EVENT;
+	run->record.type = ETW_RECORD_EVENT;
 	run->record.classic = false;
-	payload_clear(&run->payload);
+	etw_payload_clear(&run->payload);
 }
 
 enum record_outcome rule_run_feed(struct rule_run *run)
 {
 	uint8_t *payload = exact_copy(run->payload.bytes, run->payload.size);
 	enum record_outcome outcome;
-	struct event_class *class;
+	struct etw_event_class *class;
 	bool added;
 
 	run->record.payload = payload;
 	run->record.payload_size = (uint32_t)run->payload.size;
-	if (run->record.raw_time != RECORD_NO_TIME) {
-		run->record.time = clock_time(&run->clock, run->record.raw_time);
+	if (run->record.raw_time != ETW_RECORD_NO_TIME) {
+		run->record.time = etw_clock_time(&run->clock, run->record.raw_time);
 	}
-	class = event_table_find(run->event_table, &run->record, &added);
+	class = etw_event_table_find(run->event_table, &run->record, &added);
 	assert_non_null(class);
 	if (added) {
 		assert_true(tracker_prepare(run->tracker, class));
@@ -293,7 +293,7 @@ enum record_outcome rule_run_feed(struct rule_run *run)
 	run->record.index++;
 	run->record.raw_time++;
 	free(payload);
-	payload_clear(&run->payload);
+	etw_payload_clear(&run->payload);
 	return outcome;
 }
 
@@ -301,18 +301,18 @@ void rule_run_process(struct rule_run *run, const char *event, uint32_t id, cons
 		      uint32_t exit_status)
 {
 	rule_run_event(run, event);
-	payload_pointer(&run->payload, 0x1000 + id);
-	payload_u32(&run->payload, id);
-	payload_u32(&run->payload, 4);
-	payload_u32(&run->payload, 0);
-	payload_u32(&run->payload, exit_status);
-	payload_pointer(&run->payload, 0);
-	payload_u32(&run->payload, 0);
-	payload_user_sid(&run->payload, NULL);
-	payload_astring(&run->payload, image);
-	payload_wstring(&run->payload, "");
-	payload_wstring(&run->payload, "");
-	payload_wstring(&run->payload, "");
+	etw_payload_pointer(&run->payload, 0x1000 + id);
+	etw_payload_u32(&run->payload, id);
+	etw_payload_u32(&run->payload, 4);
+	etw_payload_u32(&run->payload, 0);
+	etw_payload_u32(&run->payload, exit_status);
+	etw_payload_pointer(&run->payload, 0);
+	etw_payload_u32(&run->payload, 0);
+	etw_payload_user_sid(&run->payload, NULL);
+	etw_payload_astring(&run->payload, image);
+	etw_payload_wstring(&run->payload, "");
+	etw_payload_wstring(&run->payload, "");
+	etw_payload_wstring(&run->payload, "");
 	run->record.process_id = id;
 	run->record.thread_id = 10 * id;
 	rule_run_feed(run);
@@ -328,7 +328,7 @@ void rule_run_expect(struct rule_run *run, const char *line)
 
 void rule_run_expect_none(struct rule_run *run, const char *start)
 {
-	struct text page = page_of(run->registry);
+	struct etw_text page = page_of(run->registry);
 	char text[2048];
 
 	snprintf(text, sizeof text, "\n%s", start);

@@ -24,12 +24,12 @@ struct rule_run {
 	struct shard *shard;
 	struct tracker *tracker;
 	struct rule_engine *engine;
-	struct trace_schemas *schemas;
-	struct event_table *event_table;
-	struct source_clock clock;
-	struct payload payload;     /* of the next record; emptied by rule_run_feed() */
-	struct event_record record; /* header of the next record; rule_run_event() fills it */
-	struct guid provider;
+	struct etw_trace_schemas *schemas;
+	struct etw_event_table *event_table;
+	struct etw_source_clock clock;
+	struct etw_payload payload; /* of the next record; emptied by rule_run_feed() */
+	struct etw_record record;   /* header of the next record; rule_run_event() fills it */
+	struct etw_guid provider;
 	bool fulfils; /* the last record, the probe */
 };
 

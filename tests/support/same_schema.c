@@ -10,7 +10,7 @@
 
 #include "lib/decode/event_schema.h"
 
-static void assert_same_map(const struct value_map *a, const struct value_map *b)
+static void assert_same_map(const struct etw_value_map *a, const struct etw_value_map *b)
 {
 	assert_int_equal(a != NULL, b != NULL);
 	if (!a) {
@@ -24,18 +24,18 @@ static void assert_same_map(const struct value_map *a, const struct value_map *b
 	}
 }
 
-static void assert_same_field(const struct field *a, const struct field *b)
+static void assert_same_field(const struct etw_field *a, const struct etw_field *b)
 {
 	assert_string_equal(a->name, b->name);
 	assert_int_equal(a->type, b->type);
 	assert_int_equal(a->form, b->form);
 	assert_int_equal(a->span, b->span);
 	assert_int_equal(a->count_type, b->count_type);
-	if (a->count_type == FIELD_COUNT_FIXED || a->count_type == FIELD_COUNT_FIELD) {
+	if (a->count_type == ETW_FIELD_COUNT_FIXED || a->count_type == ETW_FIELD_COUNT_FIELD) {
 		assert_int_equal(a->count, b->count);
 	}
 	assert_int_equal(a->length_type, b->length_type);
-	if (a->length_type == FIELD_LENGTH_FIXED || a->length_type == FIELD_LENGTH_FIELD) {
+	if (a->length_type == ETW_FIELD_LENGTH_FIXED || a->length_type == ETW_FIELD_LENGTH_FIELD) {
 		assert_int_equal(a->length, b->length);
 	}
 	assert_memory_equal(a->offset, b->offset, sizeof a->offset);
@@ -43,12 +43,12 @@ static void assert_same_field(const struct field *a, const struct field *b)
 	assert_same_map(a->map, b->map);
 }
 
-void assert_same_schema(const struct schema *a, const struct schema *b)
+void assert_same_schema(const struct etw_schema *a, const struct etw_schema *b)
 {
-	struct text a_name = { 0 }, b_name = { 0 };
+	struct etw_text a_name = { 0 }, b_name = { 0 };
 
-	event_schema_name(a, &a_name);
-	event_schema_name(b, &b_name);
+	etw_event_schema_name(a, &a_name);
+	etw_event_schema_name(b, &b_name);
 	assert_string_equal(a_name.data, b_name.data);
 	text_free(&a_name);
 	text_free(&b_name);
@@ -58,15 +58,16 @@ void assert_same_schema(const struct schema *a, const struct schema *b)
 	}
 }
 
-void assert_same_provider(const struct manifest *a, size_t a_index, const struct manifest *b,
-			  size_t b_index)
+void assert_same_provider(const struct etw_manifest *a, size_t a_index,
+			  const struct etw_manifest *b, size_t b_index)
 {
-	struct manifest_event ours, theirs;
+	struct etw_manifest_event ours, theirs;
 	size_t count = 0;
 
-	assert_string_equal(manifest_provider_name(a, a_index), manifest_provider_name(b, b_index));
-	while (manifest_event(a, a_index, count, &ours)) {
-		assert_true(manifest_event(b, b_index, count++, &theirs));
+	assert_string_equal(etw_manifest_provider_name(a, a_index),
+			    etw_manifest_provider_name(b, b_index));
+	while (etw_manifest_event(a, a_index, count, &ours)) {
+		assert_true(etw_manifest_event(b, b_index, count++, &theirs));
 		assert_int_equal(ours.id, theirs.id);
 		assert_int_equal(ours.version, theirs.version);
 		assert_int_equal(ours.task, theirs.task);
@@ -79,5 +80,5 @@ void assert_same_provider(const struct manifest *a, size_t a_index, const struct
 		}
 		assert_same_schema(ours.schema, theirs.schema);
 	}
-	assert_false(manifest_event(b, b_index, count, &theirs));
+	assert_false(etw_manifest_event(b, b_index, count, &theirs));
 }

@@ -15,7 +15,7 @@ static void add_counts(const struct machine *m, struct sample_totals *totals)
 		1 + m->events.records + totals->application_records + totals->remark_records;
 }
 
-static bool play(struct machine *m, struct error *err)
+static bool play(struct machine *m, struct etw_error *err)
 {
 	const uint64_t end = SAMPLE_SECONDS * SECOND;
 
@@ -27,15 +27,15 @@ static bool play(struct machine *m, struct error *err)
 		cast_leave(m);
 	}
 	if (m->failed) {
-		return error_set(err, ERROR_NO_MEMORY,
+		return error_set(err, ETW_ERROR_NO_MEMORY,
 				 "the sample's machine has run out of memory");
 	}
-	return etl_writer_finish(m->writer, err);
+	return etw_writer_finish(m->writer, err);
 }
 
-bool sample_write(const char *path, struct sample_totals *totals, struct error *err)
+bool sample_write(const char *path, struct sample_totals *totals, struct etw_error *err)
 {
-	const struct etl_writer_options options = {
+	const struct etw_writer_options options = {
 		.processors = SAMPLE_PROCESSORS,
 		.processor_index = true,
 		.cpu_mhz = 2394,
@@ -47,13 +47,13 @@ bool sample_write(const char *path, struct sample_totals *totals, struct error *
 		.process_id = 1044,
 		.thread_id = 1052,
 	};
-	struct etl_writer *writer = etl_writer_open(path, &options, err);
+	struct etw_writer *writer = etw_writer_open(path, &options, err);
 	struct machine *m = calloc(1, sizeof *m);
 	struct sample_totals *counted = calloc(1, sizeof *counted);
 	bool written = false;
 
 	if (!m || !counted) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for the sample's machine");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory for the sample's machine");
 	} else if (writer) {
 		machine_init(m, writer, counted);
 		written = play(m, err);
@@ -65,6 +65,6 @@ bool sample_write(const char *path, struct sample_totals *totals, struct error *
 	}
 	free(counted);
 	free(m);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 	return written;
 }

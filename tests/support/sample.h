@@ -83,6 +83,6 @@ struct sample_totals {
 };
 
 /* Writes the recording to path, or fails with a sentence. totals may be NULL. */
-bool sample_write(const char *path, struct sample_totals *totals, struct error *err);
+bool sample_write(const char *path, struct sample_totals *totals, struct etw_error *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void machine_init(struct machine *m, struct etl_writer *writer, struct sample_totals *totals)
+void machine_init(struct machine *m, struct etw_writer *writer, struct sample_totals *totals)
 {
 	*m = (struct machine){ .writer = writer,
 			       .random = UINT64_C(0x5eed0f5a3c1e),

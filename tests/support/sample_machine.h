@@ -89,7 +89,7 @@ struct transfer {
 
 struct machine {
 	struct kernel_events events;
-	struct etl_writer *writer;
+	struct etw_writer *writer;
 	bool failed;
 	uint64_t now_ns; /* since the start: of the action, then of what it does */
 	uint64_t random;
@@ -113,7 +113,7 @@ struct machine {
 
 /* --- sample_machine.c: time, chance, processors ----------------------------------------------- */
 
-void machine_init(struct machine *m, struct etl_writer *writer, struct sample_totals *totals);
+void machine_init(struct machine *m, struct etw_writer *writer, struct sample_totals *totals);
 void machine_done(struct machine *m);
 
 /* Runs the schedule up to a time; later actions stay. */

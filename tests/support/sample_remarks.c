@@ -74,7 +74,7 @@ void remark_end(struct machine *m, const struct remark_place *place)
 
 void remark_add(struct machine *m, const struct remark_event *event)
 {
-	struct etl_out_record record = { .type = RECORD_EVENT,
+	struct etw_out_record record = { .type = ETW_RECORD_EVENT,
 					 .processor = m->events.processor,
 					 .raw_time = m->events.raw_time,
 					 .process_id = m->events.process_id,
@@ -88,7 +88,7 @@ void remark_add(struct machine *m, const struct remark_event *event)
 					 .provider = event->provider };
 
 	etl_writer_add_payload(m->writer, &record, &m->events.payload);
-	payload_clear(&m->events.payload);
+	etw_payload_clear(&m->events.payload);
 	m->totals->remark_records++;
 }
 

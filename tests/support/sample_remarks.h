@@ -65,7 +65,7 @@ void remark_end(struct machine *m, const struct remark_place *place);
 
 /* An event of a provider with a manifest; the payload built so far is its payload. */
 struct remark_event {
-	const struct guid *provider;
+	const struct etw_guid *provider;
 	uint16_t id;
 	uint16_t task;
 	uint8_t opcode;

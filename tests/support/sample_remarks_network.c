@@ -9,8 +9,8 @@
 
 /* --- DNS client ------------------------------------------------------------------------------- */
 
-static const struct guid dns_client =
-	GUID_INIT(0x1c95126e, 0x7eea, 0x49a9, 0xa3, 0xfe, 0xa3, 0x78, 0xb0, 0x3d, 0xdb, 0x4d);
+static const struct etw_guid dns_client =
+	ETW_GUID_INIT(0x1c95126e, 0x7eea, 0x49a9, 0xa3, 0xfe, 0xa3, 0x78, 0xb0, 0x3d, 0xdb, 0x4d);
 
 enum { TYPE_A = 1, TYPE_PTR = 12, TYPE_AAAA = 28, TYPE_SRV = 33 };
 enum { NO_SUCH_NAME = 9003, NO_RECORDS = 9501, TIMED_OUT = 1460 };
@@ -60,9 +60,9 @@ static struct process *caller_of(const struct scenario *s, const struct lookup *
 
 static void add_lookup(struct machine *m, const struct lookup *lookup)
 {
-	payload_wstring(&m->events.payload, lookup->name);
-	payload_u32(&m->events.payload, lookup->type);
-	payload_u64(&m->events.payload, 0x40026010); /* QueryOptions */
+	etw_payload_wstring(&m->events.payload, lookup->name);
+	etw_payload_u32(&m->events.payload, lookup->type);
+	etw_payload_u64(&m->events.payload, 0x40026010); /* QueryOptions */
 }
 
 static void lookup_ends(struct machine *m, void *subject, uint64_t row)
@@ -76,8 +76,8 @@ static void lookup_ends(struct machine *m, void *subject, uint64_t row)
 	m->remarks->lookups_under_way &= ~(UINT64_C(1) << (row & 0xff));
 	if (process->alive) {
 		add_lookup(m, lookup);
-		payload_u32(&m->events.payload, fails ? lookup->failure : 0);
-		payload_wstring(&m->events.payload, fails ? "" : lookup->results);
+		etw_payload_u32(&m->events.payload, fails ? lookup->failure : 0);
+		etw_payload_wstring(&m->events.payload, fails ? "" : lookup->results);
 		remark_add(m, &event);
 		process->totals->dns_failures += fails;
 	}
@@ -108,9 +108,9 @@ static void lookup_begins(struct machine *m, void *subject, uint64_t unused)
 		m->events.process_id = process->id;
 		m->events.thread_id = process->threads[0];
 		add_lookup(m, lookup);
-		payload_wstring(&m->events.payload, ""); /* ServerList */
-		payload_zeros(&m->events.payload, 12);   /* IsNetworkQuery … InterfaceIndex */
-		payload_u32(&m->events.payload, 0);      /* IsAsyncQuery */
+		etw_payload_wstring(&m->events.payload, ""); /* ServerList */
+		etw_payload_zeros(&m->events.payload, 12);   /* IsNetworkQuery … InterfaceIndex */
+		etw_payload_u32(&m->events.payload, 0);      /* IsAsyncQuery */
 		remark_add(m, &event);
 		process->totals->dns_queries++;
 		m->remarks->lookups_under_way |= UINT64_C(1) << row;
@@ -123,8 +123,8 @@ static void lookup_begins(struct machine *m, void *subject, uint64_t unused)
 
 /* --- TCPIP ------------------------------------------------------------------------------------ */
 
-static const struct guid tcpip =
-	GUID_INIT(0x2f07e2ee, 0x15db, 0x40f1, 0x90, 0xef, 0x9d, 0x7b, 0xa2, 0x82, 0x18, 0x8a);
+static const struct etw_guid tcpip =
+	ETW_GUID_INIT(0x2f07e2ee, 0x15db, 0x40f1, 0x90, 0xef, 0x9d, 0x7b, 0xa2, 0x82, 0x18, 0x8a);
 
 #define STATUS_IO_TIMEOUT         UINT32_C(0xc00000b5)
 #define STATUS_CONNECTION_REFUSED UINT32_C(0xc0000236)
@@ -138,17 +138,17 @@ static uint64_t control_block(const struct process *process, uint64_t number)
 
 static void add_address(struct machine *m, uint16_t port, const uint8_t *address)
 {
-	payload_u16(&m->events.payload, 2); /* AF_INET */
-	payload_port(&m->events.payload, port);
-	payload_bytes(&m->events.payload, address, 4);
-	payload_zeros(&m->events.payload, 8);
+	etw_payload_u16(&m->events.payload, 2); /* AF_INET */
+	etw_payload_port(&m->events.payload, port);
+	etw_payload_bytes(&m->events.payload, address, 4);
+	etw_payload_zeros(&m->events.payload, 8);
 }
 
 static void add_addresses(struct machine *m, const struct connection *connection)
 {
-	payload_u32(&m->events.payload, ADDRESS_SIZE);
+	etw_payload_u32(&m->events.payload, ADDRESS_SIZE);
 	add_address(m, connection->network.local_port, connection->network.local);
-	payload_u32(&m->events.payload, ADDRESS_SIZE);
+	etw_payload_u32(&m->events.payload, ADDRESS_SIZE);
 	add_address(m, connection->network.remote_port, connection->network.remote);
 }
 
@@ -161,10 +161,10 @@ static void connect_request(struct machine *m, void *subject, uint64_t number)
 	struct process *process = subject;
 	struct remark_place place = remark_begin(m, process, process->threads[0]);
 
-	payload_pointer(&m->events.payload, control_block(process, number));
+	etw_payload_pointer(&m->events.payload, control_block(process, number));
 	add_addresses(m, &anywhere);
-	payload_u32(&m->events.payload, 2); /* NewState: SYN sent */
-	payload_u32(&m->events.payload, 0);
+	etw_payload_u32(&m->events.payload, 2); /* NewState: SYN sent */
+	etw_payload_u32(&m->events.payload, 0);
 	remark_add(m, &event);
 	remark_end(m, &place);
 }
@@ -187,10 +187,10 @@ static void connect_ends(struct machine *m, const struct connection *connection,
 	};
 
 	add_addresses(m, connection);
-	payload_u32(&m->events.payload, status);
-	payload_u32(&m->events.payload, connection->process->id);
-	payload_u32(&m->events.payload, 1); /* Compartment */
-	payload_pointer(&m->events.payload, control_block(connection->process, number));
+	etw_payload_u32(&m->events.payload, status);
+	etw_payload_u32(&m->events.payload, connection->process->id);
+	etw_payload_u32(&m->events.payload, 1); /* Compartment */
+	etw_payload_pointer(&m->events.payload, control_block(connection->process, number));
 	remark_add(m, &event);
 }
 
@@ -216,8 +216,8 @@ void remark_connect_failed(struct machine *m, const struct process *process, uin
 
 /* --- HTTP.sys --------------------------------------------------------------------------------- */
 
-static const struct guid http_service =
-	GUID_INIT(0xdd5ef90a, 0x6398, 0x47a4, 0xad, 0x34, 0x4d, 0xce, 0xcd, 0xef, 0x79, 0x5f);
+static const struct etw_guid http_service =
+	ETW_GUID_INIT(0xdd5ef90a, 0x6398, 0x47a4, 0xad, 0x34, 0x4d, 0xce, 0xcd, 0xef, 0x79, 0x5f);
 
 static void http_event(struct machine *m, uint16_t id, uint8_t opcode, uint64_t keyword)
 {
@@ -239,15 +239,15 @@ static uint64_t request_of(const struct connection *connection)
 void remark_http_arrived(struct machine *m, const struct connection *connection)
 {
 	struct remark_place place = remark_here(m, m->scenario->system, 0);
-	struct payload *p = &m->events.payload;
+	struct etw_payload *p = &m->events.payload;
 
-	payload_pointer(p, connection->network.connection);
+	etw_payload_pointer(p, connection->network.connection);
 	add_addresses(m, connection);
 	http_event(m, 21, 28, 0x10);
 	m->totals->http_connections++;
-	payload_u64(p, request_of(connection));
-	payload_u64(p, connection->network.connection);
-	payload_u32(p, ADDRESS_SIZE);
+	etw_payload_u64(p, request_of(connection));
+	etw_payload_u64(p, connection->network.connection);
+	etw_payload_u32(p, ADDRESS_SIZE);
 	add_address(m, connection->network.remote_port, connection->network.remote);
 	http_event(m, 1, 11, 0x102);
 	remark_end(m, &place);
@@ -275,19 +275,19 @@ void remark_http_delivered(struct machine *m, struct connection *connection)
 {
 	static const char *const paths[] = { "", "basket", "search", "orders" };
 	struct remark_place place = remark_here(m, m->scenario->system, 0);
-	struct payload *p = &m->events.payload;
+	struct etw_payload *p = &m->events.payload;
 	char url[64] = "https://";
 
 	strcat(url, site_of(connection));
 	strcat(url, "/");
 	strcat(url, paths[chance(m, 4)]);
 	connection->http_code = http_code(m);
-	payload_pointer(p, connection->network.connection + 0x40);
-	payload_u64(p, request_of(connection));
-	payload_u32(p, 1); /* SiteId */
-	payload_wstring(p, "shop");
-	payload_wstring(p, url);
-	payload_u32(p, 0);
+	etw_payload_pointer(p, connection->network.connection + 0x40);
+	etw_payload_u64(p, request_of(connection));
+	etw_payload_u32(p, 1); /* SiteId */
+	etw_payload_wstring(p, "shop");
+	etw_payload_wstring(p, url);
+	etw_payload_u32(p, 0);
 	http_event(m, 3, 13, 0x102);
 	remark_end(m, &place);
 }
@@ -309,15 +309,15 @@ static void count_answer(struct sample_totals *totals, const char *site, uint16_
 void remark_http_answered(struct machine *m, const struct connection *connection, bool order)
 {
 	struct remark_place place = remark_here(m, m->scenario->web, m->events.thread_id);
-	struct payload *p = &m->events.payload;
+	struct etw_payload *p = &m->events.payload;
 
-	payload_u64(p, request_of(connection));
-	payload_u64(p, connection->network.connection);
-	payload_u16(p, connection->http_code);
-	payload_astring(p, order ? "POST" : "GET");
-	payload_u32(p, 212); /* HeaderLength */
-	payload_u16(p, 1);
-	payload_u32(p, 0);
+	etw_payload_u64(p, request_of(connection));
+	etw_payload_u64(p, connection->network.connection);
+	etw_payload_u16(p, connection->http_code);
+	etw_payload_astring(p, order ? "POST" : "GET");
+	etw_payload_u32(p, 212); /* HeaderLength */
+	etw_payload_u16(p, 1);
+	etw_payload_u32(p, 0);
 	http_event(m, 4, 14, 0x6);
 	count_answer(m->totals, site_of(connection), connection->http_code, order);
 	remark_end(m, &place);
@@ -327,8 +327,8 @@ void remark_http_sent(struct machine *m, const struct connection *connection)
 {
 	struct remark_place place = remark_here(m, m->scenario->system, 0);
 
-	payload_u64(&m->events.payload, request_of(connection));
-	payload_u16(&m->events.payload, connection->http_code);
+	etw_payload_u64(&m->events.payload, request_of(connection));
+	etw_payload_u16(&m->events.payload, connection->http_code);
 	http_event(m, 10, 51, 0x16);
 	m->totals->http_sent++;
 	remark_end(m, &place);

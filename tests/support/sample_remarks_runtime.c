@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-static const struct guid dotnet_runtime =
-	GUID_INIT(0xe13c0d23, 0xccbc, 0x4e12, 0x93, 0x1b, 0xd9, 0xcc, 0x2e, 0xee, 0x27, 0xe4);
+static const struct etw_guid dotnet_runtime =
+	ETW_GUID_INIT(0xe13c0d23, 0xccbc, 0x4e12, 0x93, 0x1b, 0xd9, 0xcc, 0x2e, 0xee, 0x27, 0xe4);
 
 enum { GC_TASK = 1, EXCEPTION_TASK = 7, CONTENTION_TASK = 8, METHOD_TASK = 9, POOL_TASK = 16 };
 enum { GC_KEYWORD = 1, JIT_KEYWORD = 0x10, CONTENTION_KEYWORD = 0x4000 };
@@ -42,7 +42,7 @@ static void resume(struct machine *m, void *subject, uint64_t unused)
 	struct runtime *runtime = subject;
 	struct process *process = runtime->process;
 	struct remark_place place;
-	struct payload *p = &m->events.payload;
+	struct etw_payload *p = &m->events.payload;
 	uint64_t *heap = runtime->heap, survivors = heap[0] / 8;
 
 	(void)unused;
@@ -61,17 +61,17 @@ static void resume(struct machine *m, void *subject, uint64_t unused)
 	heap[0] = 262144;
 	place = remark_begin(m, process, process->threads[1]);
 	for (size_t i = 0; i < HEAP_GENERATIONS; i++) {
-		payload_u64(p, heap[i]);
-		payload_u64(p, i == 0 ? survivors : 0); /* promoted */
+		etw_payload_u64(p, heap[i]);
+		etw_payload_u64(p, i == 0 ? survivors : 0); /* promoted */
 	}
-	payload_u64(p, 0); /* for finalizers: bytes, objects */
-	payload_u64(p, 0);
-	payload_u32(p, 14);  /* PinnedObjectCount */
-	payload_u32(p, 5);   /* SinkBlockCount */
-	payload_u32(p, 431); /* GCHandleCount */
-	payload_u16(p, CLR_INSTANCE);
+	etw_payload_u64(p, 0); /* for finalizers: bytes, objects */
+	etw_payload_u64(p, 0);
+	etw_payload_u32(p, 14);  /* PinnedObjectCount */
+	etw_payload_u32(p, 5);   /* SinkBlockCount */
+	etw_payload_u32(p, 431); /* GCHandleCount */
+	etw_payload_u16(p, CLR_INSTANCE);
 	runtime_event(m, 4, 1, GC_TASK, 133, GC_KEYWORD);
-	payload_u16(p, CLR_INSTANCE);
+	etw_payload_u16(p, CLR_INSTANCE);
 	runtime_event(m, 3, 1, GC_TASK, 132, GC_KEYWORD);
 	process->totals->collection_pauses++;
 	remark_end(m, &place);
@@ -89,12 +89,12 @@ static void collect(struct machine *m, void *subject, uint64_t unused)
 		return;
 	}
 	place = remark_begin(m, process, process->threads[1]);
-	payload_u32(&m->events.payload, runtime->collections);
-	payload_u32(&m->events.payload, runtime->generation);
-	payload_u32(&m->events.payload, 0); /* Reason: small objects */
-	payload_u32(&m->events.payload, 0); /* Type: not concurrent */
-	payload_u16(&m->events.payload, CLR_INSTANCE);
-	payload_u64(&m->events.payload, 0);
+	etw_payload_u32(&m->events.payload, runtime->collections);
+	etw_payload_u32(&m->events.payload, runtime->generation);
+	etw_payload_u32(&m->events.payload, 0); /* Reason: small objects */
+	etw_payload_u32(&m->events.payload, 0); /* Type: not concurrent */
+	etw_payload_u16(&m->events.payload, CLR_INSTANCE);
+	etw_payload_u64(&m->events.payload, 0);
 	runtime_event(m, 1, 2, GC_TASK, 1, GC_KEYWORD);
 	process->totals->collections[runtime->generation]++;
 	machine_schedule(
@@ -108,9 +108,9 @@ static void suspend(struct machine *m, struct runtime *runtime)
 	uint32_t count = ++runtime->collections;
 
 	runtime->generation = count % 16 == 0 ? 2 : count % 5 == 0 ? 1 : 0;
-	payload_u32(&m->events.payload, 1); /* Reason: for a collection */
-	payload_u32(&m->events.payload, count);
-	payload_u16(&m->events.payload, CLR_INSTANCE);
+	etw_payload_u32(&m->events.payload, 1); /* Reason: for a collection */
+	etw_payload_u32(&m->events.payload, count);
+	etw_payload_u16(&m->events.payload, CLR_INSTANCE);
 	runtime_event(m, 9, 1, GC_TASK, 10, GC_KEYWORD);
 	machine_schedule(m, between(m, 30000, 200000), collect, runtime, 0);
 }
@@ -122,7 +122,7 @@ static void allocate(struct machine *m, void *subject, uint64_t unused)
 	struct process *process = runtime->process;
 	uint64_t rate = is_web(m, runtime) ? 5 + wave(m, 30, 4) * 16 / 1000 : 25;
 	struct remark_place place;
-	struct payload *p = &m->events.payload;
+	struct etw_payload *p = &m->events.payload;
 	uint64_t size;
 	bool large;
 
@@ -133,14 +133,14 @@ static void allocate(struct machine *m, void *subject, uint64_t unused)
 	place = remark_begin(m, process, process->threads[2]);
 	large = chance(m, 20) == 0;
 	size = large ? between(m, 90000, 900000) : between(m, 102400, 108000);
-	payload_u32(p, (uint32_t)size);
-	payload_u32(p, large);
-	payload_u16(p, CLR_INSTANCE);
-	payload_u64(p, size);
-	payload_pointer(p, UINT64_C(0x7ffab1c26a40));
-	payload_wstring(p, large ? "System.Byte[]" : "System.String");
-	payload_u32(p, 0);
-	payload_pointer(p, UINT64_C(0x1f4c0021a30) + runtime->allocations * 0x19000);
+	etw_payload_u32(p, (uint32_t)size);
+	etw_payload_u32(p, large);
+	etw_payload_u16(p, CLR_INSTANCE);
+	etw_payload_u64(p, size);
+	etw_payload_pointer(p, UINT64_C(0x7ffab1c26a40));
+	etw_payload_wstring(p, large ? "System.Byte[]" : "System.String");
+	etw_payload_u32(p, 0);
+	etw_payload_pointer(p, UINT64_C(0x1f4c0021a30) + runtime->allocations * 0x19000);
 	runtime_event(m, 10, 3, GC_TASK, 11, GC_KEYWORD);
 	process->totals->allocated_bytes += size;
 	runtime->heap[large ? 3 : 0] += size;
@@ -165,7 +165,7 @@ static void compile(struct machine *m, void *subject, uint64_t left)
 	};
 	struct runtime *runtime = subject;
 	struct remark_place place;
-	struct payload *p = &m->events.payload;
+	struct etw_payload *p = &m->events.payload;
 	uint64_t which;
 
 	if (!runtime->process->alive) {
@@ -173,14 +173,14 @@ static void compile(struct machine *m, void *subject, uint64_t left)
 	}
 	place = remark_begin(m, runtime->process, runtime->process->threads[2]);
 	which = is_web(m, runtime) ? chance(m, 5) : between(m, 3, 4);
-	payload_u64(p, UINT64_C(0x7ffab1d04b10) + left * 0x38);
-	payload_u64(p, UINT64_C(0x7ffab1d03fd8));
-	payload_u32(p, 0x6000001 + (uint32_t)chance(m, 4096));
-	payload_u32(p, (uint32_t)mostly_low(m, 12, 900));
-	payload_wstring(p, methods[which][0]);
-	payload_wstring(p, methods[which][1]);
-	payload_wstring(p, "instance class System.String  ()");
-	payload_u16(p, CLR_INSTANCE);
+	etw_payload_u64(p, UINT64_C(0x7ffab1d04b10) + left * 0x38);
+	etw_payload_u64(p, UINT64_C(0x7ffab1d03fd8));
+	etw_payload_u32(p, 0x6000001 + (uint32_t)chance(m, 4096));
+	etw_payload_u32(p, (uint32_t)mostly_low(m, 12, 900));
+	etw_payload_wstring(p, methods[which][0]);
+	etw_payload_wstring(p, methods[which][1]);
+	etw_payload_wstring(p, "instance class System.String  ()");
+	etw_payload_u16(p, CLR_INSTANCE);
 	runtime_event(m, 145, 1, METHOD_TASK, 42, JIT_KEYWORD);
 	runtime->process->totals->methods_compiled++;
 	/* Most code is compiled at the start, the rest when it is first used. */
@@ -202,14 +202,14 @@ bool remark_web_fails(const struct machine *m)
 
 static void throw_exception(struct machine *m, const struct process *process, const char *type)
 {
-	struct payload *p = &m->events.payload;
+	struct etw_payload *p = &m->events.payload;
 
-	payload_wstring(p, type);
-	payload_wstring(p, "");
-	payload_pointer(p, UINT64_C(0x7ffab1d9c3e1));
-	payload_u32(p, UINT32_C(0x80131500));
-	payload_u16(p, 0x10); /* CLSCompliant */
-	payload_u16(p, CLR_INSTANCE);
+	etw_payload_wstring(p, type);
+	etw_payload_wstring(p, "");
+	etw_payload_pointer(p, UINT64_C(0x7ffab1d9c3e1));
+	etw_payload_u32(p, UINT32_C(0x80131500));
+	etw_payload_u16(p, 0x10); /* CLSCompliant */
+	etw_payload_u16(p, CLR_INSTANCE);
 	runtime_event(m, 80, 1, EXCEPTION_TASK, 1, EXCEPTION_KEYWORD);
 	process->totals->exceptions++;
 }
@@ -255,8 +255,8 @@ void remark_script_fails(struct machine *m, uint64_t delay_ns, struct process *p
 
 static void lock_event(struct machine *m, bool begins)
 {
-	payload_u8(&m->events.payload, 0); /* managed */
-	payload_u16(&m->events.payload, CLR_INSTANCE);
+	etw_payload_u8(&m->events.payload, 0); /* managed */
+	etw_payload_u16(&m->events.payload, CLR_INSTANCE);
 	runtime_event(m, begins ? 81 : 91, begins, CONTENTION_TASK, begins ? 1 : 2,
 		      CONTENTION_KEYWORD);
 }
@@ -302,9 +302,9 @@ static void thread_pool(struct machine *m, void *subject, uint64_t unused)
 	if (workers != runtime->workers) {
 		place = remark_begin(m, runtime->process, runtime->process->threads[4]);
 		runtime->workers = workers;
-		payload_u32(&m->events.payload, workers);
-		payload_u32(&m->events.payload, 0);
-		payload_u16(&m->events.payload, CLR_INSTANCE);
+		etw_payload_u32(&m->events.payload, workers);
+		etw_payload_u32(&m->events.payload, 0);
+		etw_payload_u16(&m->events.payload, CLR_INSTANCE);
 		runtime_event(m, grows ? 50 : 51, 0, POOL_TASK, grows ? 1 : 2, THREADING_KEYWORD);
 		remark_end(m, &place);
 	}

@@ -14,8 +14,8 @@
 
 /* --- the web site ----------------------------------------------------------------------------- */
 
-static const struct guid shop_provider =
-	GUID_INIT(0x4b3c1f0e, 0x7a52, 0x5d91, 0x8e, 0x20, 0x1f, 0x66, 0xb0, 0x4a, 0x93, 0xd7);
+static const struct etw_guid shop_provider =
+	ETW_GUID_INIT(0x4b3c1f0e, 0x7a52, 0x5d91, 0x8e, 0x20, 0x1f, 0x66, 0xb0, 0x4a, 0x93, 0xd7);
 
 /* The shop's own TraceLogging event: OrderPlaced { u64 OrderId, string Customer, u32 Items }. */
 static void order_placed(struct machine *m, uint64_t order)
@@ -26,11 +26,11 @@ static void order_placed(struct machine *m, uint64_t order)
 	static const char traits[] = "\0\0Contoso.Shop";
 	uint8_t metadata_bytes[sizeof metadata - 1];
 	uint8_t traits_bytes[sizeof traits];
-	struct etl_out_item items[] = {
-		{ EXTENDED_PROVIDER_TRAITS, sizeof traits_bytes, traits_bytes },
-		{ EXTENDED_TRACELOGGING, sizeof metadata_bytes, metadata_bytes }
+	struct etw_out_item items[] = {
+		{ ETW_EXTENDED_PROVIDER_TRAITS, sizeof traits_bytes, traits_bytes },
+		{ ETW_EXTENDED_TRACELOGGING, sizeof metadata_bytes, metadata_bytes }
 	};
-	struct etl_out_record record = { .type = RECORD_EVENT,
+	struct etw_out_record record = { .type = ETW_RECORD_EVENT,
 					 .processor = m->events.processor,
 					 .raw_time = m->events.raw_time,
 					 .process_id = m->events.process_id,
@@ -41,17 +41,17 @@ static void order_placed(struct machine *m, uint64_t order)
 					 .provider = &shop_provider,
 					 .items = items,
 					 .item_count = 2 };
-	struct payload *p = &m->events.payload;
+	struct etw_payload *p = &m->events.payload;
 
 	memcpy(metadata_bytes, metadata, sizeof metadata_bytes);
 	metadata_bytes[0] = sizeof metadata_bytes; /* both begin with their own size */
 	memcpy(traits_bytes, traits, sizeof traits_bytes);
 	traits_bytes[0] = sizeof traits_bytes;
-	payload_u64(p, 700000 + order);
-	payload_wstring(p, order % 3 ? "Fabrikam GmbH" : "Northwind Traders");
-	payload_u32(p, (uint32_t)between(m, 1, 9));
+	etw_payload_u64(p, 700000 + order);
+	etw_payload_wstring(p, order % 3 ? "Fabrikam GmbH" : "Northwind Traders");
+	etw_payload_u32(p, (uint32_t)between(m, 1, 9));
 	etl_writer_add_payload(m->writer, &record, p);
-	payload_clear(p);
+	etw_payload_clear(p);
 	m->totals->application_records++;
 	pass(m, 2000);
 }

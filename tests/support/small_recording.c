@@ -77,14 +77,14 @@ static uint64_t add_records(struct kernel_events *k, unsigned rounds)
 
 uint64_t small_recording(const char *path, unsigned rounds)
 {
-	const struct etl_writer_options options = {
+	const struct etw_writer_options options = {
 		.processors = 2,
 		.buffer_size = 4096,
 		.session_name = "small",
 		.events_lost = SMALL_LOST_EVENTS,
 	};
-	struct error err = { 0 };
-	struct etl_writer *writer = etl_writer_open(path, &options, &err);
+	struct etw_error err = { 0 };
+	struct etw_writer *writer = etw_writer_open(path, &options, &err);
 	struct kernel_events k;
 	uint64_t records;
 
@@ -95,10 +95,10 @@ uint64_t small_recording(const char *path, unsigned rounds)
 	kernel_events_init(&k, writer, 8);
 	records = add_records(&k, rounds);
 	kernel_events_done(&k);
-	if (!etl_writer_finish(writer, &err)) {
+	if (!etw_writer_finish(writer, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 	return records + 1; /* the logfile header is a record, too */
 }

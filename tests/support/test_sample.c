@@ -39,7 +39,7 @@ struct seen {
 	struct plain_totals sums;
 };
 
-static void see_ahead(void *context, const struct event_record *record)
+static void see_ahead(void *context, const struct etw_record *record)
 {
 	struct seen *seen = context;
 
@@ -51,10 +51,10 @@ static void see_ahead(void *context, const struct event_record *record)
 }
 
 /* Whether the payload is exactly what the layout says: all fields whole, nothing left. */
-static bool fits_its_layout(const struct event_record *record)
+static bool fits_its_layout(const struct etw_record *record)
 {
-	const struct schema *schema = kernel_schema_of(record);
-	struct field_slice slices[64];
+	const struct etw_schema *schema = etw_kernel_schema_of(record);
+	struct etw_field_slice slices[64];
 	uint32_t rest = 0;
 
 	if (!schema || schema->field_count > 64) {
@@ -63,36 +63,36 @@ static bool fits_its_layout(const struct event_record *record)
 	if (schema->field_count == 0) {
 		return record->payload_size == 0;
 	}
-	return fields_walk(schema, schema->field_count - 1u, record, slices, &rest) ==
+	return etw_fields_walk(schema, schema->field_count - 1u, record, slices, &rest) ==
 		       schema->field_count &&
 	       rest == 0;
 }
 
-static void add_sums(struct plain_totals *sums, const struct event_record *record)
+static void add_sums(struct plain_totals *sums, const struct etw_record *record)
 {
 	const uint8_t *p = record->payload;
 
 	switch (record->kernel_group << 8 | record->opcode) {
 	case GROUP_FILE_IO << 8 | 67:
-		*(load_u32(p + 40) & 2 ? &sums->paging_read_bytes : &sums->file_read_bytes) +=
-			load_u32(p + 36);
+		*(etw_load_u32(p + 40) & 2 ? &sums->paging_read_bytes : &sums->file_read_bytes) +=
+			etw_load_u32(p + 36);
 		break;
 	case GROUP_FILE_IO << 8 | 68:
-		sums->file_written_bytes += load_u32(p + 40) & 2 ? 0 : load_u32(p + 36);
+		sums->file_written_bytes += etw_load_u32(p + 40) & 2 ? 0 : etw_load_u32(p + 36);
 		break;
 	case GROUP_DISK_IO << 8 | 10:
-		sums->disk_read_bytes += load_u32(p + 8);
+		sums->disk_read_bytes += etw_load_u32(p + 8);
 		break;
 	case GROUP_DISK_IO << 8 | 11:
-		sums->disk_written_bytes += load_u32(p + 8);
+		sums->disk_written_bytes += etw_load_u32(p + 8);
 		break;
 	case GROUP_TCP_IP << 8 | 10:
 	case GROUP_TCP_IP << 8 | 26:
-		sums->tcp_sent_bytes += load_u32(p + 4);
+		sums->tcp_sent_bytes += etw_load_u32(p + 4);
 		break;
 	case GROUP_TCP_IP << 8 | 11:
 	case GROUP_TCP_IP << 8 | 27:
-		sums->tcp_received_bytes += load_u32(p + 4);
+		sums->tcp_received_bytes += etw_load_u32(p + 4);
 		break;
 	case GROUP_PAGE_FAULT << 8 | 32:
 		sums->hard_faults++;
@@ -108,7 +108,7 @@ static void add_sums(struct plain_totals *sums, const struct event_record *recor
 	}
 }
 
-static void see(void *context, const struct event_record *record)
+static void see(void *context, const struct etw_record *record)
 {
 	struct seen *seen = context;
 
@@ -118,7 +118,7 @@ static void see(void *context, const struct event_record *record)
 	if (record->kernel_group < 32) {
 		seen->kernel[record->kernel_group][record->opcode & 127]++;
 		add_sums(&seen->sums, record);
-	} else if (record->type == RECORD_FULL) {
+	} else if (record->type == ETW_RECORD_FULL) {
 		seen->sys_config++;
 	} else {
 		seen->events++;
@@ -132,30 +132,30 @@ static void see_buffer(void *context)
 	((struct seen *)context)->buffers++;
 }
 
-static struct seen *read_recording(const char *path, struct source_statistics *statistics)
+static struct seen *read_recording(const char *path, struct etw_source_statistics *statistics)
 {
 	struct seen *seen = calloc(1, sizeof *seen);
-	struct event_sink sink = { .context = seen,
-				   .on_first_pass = see_ahead,
-				   .on_event = see,
-				   .on_buffer = see_buffer };
-	struct source_file_options options = { 0 };
-	struct error err = { 0 };
-	struct source *source = source_open_file(path, &options, &err);
+	struct etw_event_sink sink = { .context = seen,
+				       .on_first_pass = see_ahead,
+				       .on_event = see,
+				       .on_buffer = see_buffer };
+	struct etw_source_file_options options = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_source *source = etw_source_open_file(path, &options, &err);
 
 	assert_non_null(seen);
 	assert_string_equal(err.text, "");
 	assert_non_null(source);
-	assert_true(source_run(source, &sink, &err));
-	source_statistics(source, statistics);
-	assert_int_equal(source_facts(source)->processors, SAMPLE_PROCESSORS);
-	assert_true(source_facts(source)->clock.frequency == 10000000);
-	source_close(source);
+	assert_true(etw_source_run(source, &sink, &err));
+	etw_source_statistics(source, statistics);
+	assert_int_equal(etw_source_facts(source)->processors, SAMPLE_PROCESSORS);
+	assert_true(etw_source_facts(source)->clock.frequency == 10000000);
+	etw_source_close(source);
 	return seen;
 }
 
-static void assert_undamaged(const struct seen *seen, const struct source_statistics *statistics,
-			     uint64_t records)
+static void assert_undamaged(const struct seen *seen,
+			     const struct etw_source_statistics *statistics, uint64_t records)
 {
 	assert_true(seen->ahead == records);
 	assert_true(seen->records == records);
@@ -176,14 +176,14 @@ static void assert_undamaged(const struct seen *seen, const struct source_statis
 struct sample {
 	char path[TEMPORARY_PATH_SIZE];
 	struct sample_totals totals;
-	struct source_statistics statistics;
+	struct etw_source_statistics statistics;
 	struct seen *seen;
 };
 
 static int make_sample(void **state)
 {
 	struct sample *sample = calloc(1, sizeof *sample);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_non_null(sample);
 	temporary_path(sample->path, "etl");
@@ -240,7 +240,7 @@ static void the_sample_feeds_every_kernel_family(void **state)
 {
 	static const struct {
 		const char *what;
-		enum kernel_group group;
+		enum etw_kernel_group group;
 		unsigned opcode;
 		unsigned least;
 	} cases[] = {
@@ -377,7 +377,7 @@ static uint8_t *read_all(const char *path, size_t *size)
 static void the_sample_is_the_same_every_time(void **state)
 {
 	const struct sample *sample = *state;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	char path[TEMPORARY_PATH_SIZE];
 	uint8_t *first, *second;
 	size_t first_size, second_size;
@@ -405,9 +405,9 @@ static void a_plain_recording_has_the_records_that_were_written(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct plain_totals totals;
-		struct source_statistics statistics;
+		struct etw_source_statistics statistics;
 		struct seen *seen;
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		char path[TEMPORARY_PATH_SIZE];
 
 		temporary_path(path, "etl");

@@ -21,7 +21,7 @@ void tape_init(struct tape *tape, uint8_t pointer_size)
 {
 	*tape = (struct tape){ .events = calloc(TAPE_EVENTS, sizeof *tape->events) };
 	assert_non_null(tape->events);
-	payload_init(&tape->payload, pointer_size);
+	etw_payload_init(&tape->payload, pointer_size);
 }
 
 void tape_rewind(struct tape *tape)
@@ -30,13 +30,13 @@ void tape_rewind(struct tape *tape)
 		free(tape->events[i].payload);
 	}
 	tape->count = 0;
-	payload_clear(&tape->payload);
+	etw_payload_clear(&tape->payload);
 }
 
 void tape_done(struct tape *tape)
 {
 	tape_rewind(tape);
-	payload_done(&tape->payload);
+	etw_payload_done(&tape->payload);
 	free(tape->events);
 }
 
@@ -50,31 +50,31 @@ struct tape_event *tape_add(struct tape *tape, const char *class_name, uint8_t o
 	*event = (struct tape_event){
 		.duration = NOT_CHECKED, .on_cpu = NOT_CHECKED, .ready = NOT_CHECKED, .started = -1
 	};
-	assert_true(kernel_class_find(class_name, strlen(class_name), &event->provider));
+	assert_true(etw_kernel_class_find(class_name, strlen(class_name), &event->provider));
 	event->payload = exact_copy(tape->payload.bytes, tape->payload.size);
-	event->record = (struct event_record){
+	event->record = (struct etw_record){
 		.provider = &event->provider,
 		.payload = event->payload,
 		.payload_size = (uint32_t)tape->payload.size,
-		.process_id = RECORD_NO_ID,
-		.thread_id = RECORD_NO_ID,
+		.process_id = ETW_RECORD_NO_ID,
+		.thread_id = ETW_RECORD_NO_ID,
 		.version = version,
 		.opcode = opcode,
 		.pointer_size = tape->payload.pointer_size,
-		.type = RECORD_SYSTEM,
+		.type = ETW_RECORD_SYSTEM,
 		.classic = true,
 		.raw_time = time,
 		.time = time,
 		.index = tape->count++,
 	};
-	payload_clear(&tape->payload);
+	etw_payload_clear(&tape->payload);
 	return event;
 }
 
 struct tape_event *tape_zeros(struct tape *tape, const char *class_name, uint8_t opcode,
 			      uint8_t version, int64_t time)
 {
-	payload_zeros(&tape->payload, 800);
+	etw_payload_zeros(&tape->payload, 800);
 	return tape_add(tape, class_name, opcode, version, time);
 }
 
@@ -86,17 +86,17 @@ void tape_poke(struct tape_event *event, const char *field, uint64_t value)
 struct tape_event *tape_process(struct tape *tape, uint8_t opcode, int64_t time, uint32_t id,
 				const char *image)
 {
-	payload_pointer(&tape->payload, 0);
-	payload_u32(&tape->payload, id);
-	payload_u32(&tape->payload, 4);
-	payload_zeros(&tape->payload, 8);
-	payload_pointer(&tape->payload, 0);
-	payload_u32(&tape->payload, 0);
-	payload_user_sid(&tape->payload, "S-1-5-18");
-	payload_astring(&tape->payload, image);
-	payload_wstring(&tape->payload, "command line");
-	payload_wstring(&tape->payload, "");
-	payload_wstring(&tape->payload, "");
+	etw_payload_pointer(&tape->payload, 0);
+	etw_payload_u32(&tape->payload, id);
+	etw_payload_u32(&tape->payload, 4);
+	etw_payload_zeros(&tape->payload, 8);
+	etw_payload_pointer(&tape->payload, 0);
+	etw_payload_u32(&tape->payload, 0);
+	etw_payload_user_sid(&tape->payload, "S-1-5-18");
+	etw_payload_astring(&tape->payload, image);
+	etw_payload_wstring(&tape->payload, "command line");
+	etw_payload_wstring(&tape->payload, "");
+	etw_payload_wstring(&tape->payload, "");
 	return tape_add(tape, "Process", opcode, 4, time);
 }
 
@@ -141,7 +141,7 @@ struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process
 void player_new_tracker(struct player *player, const struct tracker_options *tracker_options)
 {
 	struct tracker_options options = *tracker_options;
-	struct error err;
+	struct etw_error err;
 
 	tracker_free(player->tracker);
 	options.registry = player->registry;
@@ -154,9 +154,9 @@ void player_new_tracker(struct player *player, const struct tracker_options *tra
 void player_init(struct player *player, const struct tracker_options *tracker_options)
 {
 	static const struct registry_limits limits;
-	struct error err;
+	struct etw_error err;
 
-	*player = (struct player){ .clock = { CLOCK_QPC, 10000000, 10000000, 0, 0 } };
+	*player = (struct player){ .clock = { ETW_CLOCK_QPC, 10000000, 10000000, 0, 0 } };
 	player->registry = registry_new(&limits, &err);
 	assert_non_null(player->registry);
 	player->shard = registry_shard(player->registry, false, &err);
@@ -176,7 +176,7 @@ static const char *label(struct player *player, uint32_t id)
 }
 
 /* Reads a derived field of the record at hand. */
-static enum derived_result ask(struct player *player, const struct event_record *record,
+static enum derived_result ask(struct player *player, const struct etw_record *record,
 			       const char *name, struct derived_read *read)
 {
 	*read = (struct derived_read){ .row = derived_find(name),
@@ -215,7 +215,7 @@ static void check_started(struct player *player, const struct tape_event *event)
 		return;
 	}
 	snprintf(expected, sizeof expected, "FileIo/%s",
-		 kernel_event_name(&event->provider, (uint8_t)event->started));
+		 etw_kernel_event_name(&event->provider, (uint8_t)event->started));
 	assert_int_equal(ask(player, &event->record, "Started", &read), DERIVED_FOUND);
 	assert_string_equal(label(player, (uint32_t)read.number), expected);
 }
@@ -253,7 +253,7 @@ static void check(struct player *player, const struct tape_event *event)
 }
 
 /* Every derived field that needs nothing but the tracker and the record. */
-static void ask_all(struct player *player, const struct event_record *record)
+static void ask_all(struct player *player, const struct etw_record *record)
 {
 	const struct derived_field *row;
 	struct derived_read read;
@@ -280,11 +280,11 @@ static int by_time(const void *left, const void *right)
 	return (*a)->record.index < (*b)->record.index ? -1 : 1;
 }
 
-static struct event_class *type_of(struct player *player, struct event_table *event_table,
-				   const struct event_record *record)
+static struct etw_event_class *type_of(struct player *player, struct etw_event_table *event_table,
+				       const struct etw_record *record)
 {
 	bool added;
-	struct event_class *class = event_table_find(event_table, record, &added);
+	struct etw_event_class *class = etw_event_table_find(event_table, record, &added);
 
 	assert_non_null(class);
 	if (added) {
@@ -293,23 +293,24 @@ static struct event_class *type_of(struct player *player, struct event_table *ev
 	return class;
 }
 
-static void release(void *context, struct event_class *class)
+static void release(void *context, struct etw_event_class *class)
 {
 	(void)context;
 	tracker_release(class);
 }
 
 /* As a recording's source and the pipeline leave records out of the first pass. */
-static bool is_left_out(const struct kernel_choice *choice, const struct id_choice *ids,
-			const struct event_record *record)
+static bool is_left_out(const struct etw_kernel_choice *choice, const struct etw_id_choice *ids,
+			const struct etw_record *record)
 {
-	if (record->type == RECORD_EVENT && !record->classic && !record->extended &&
+	if (record->type == ETW_RECORD_EVENT && !record->classic && !record->extended &&
 	    !id_chosen(ids, record->id)) {
 		return true;
 	}
-	for (uint8_t group = 0; record->classic && group < KERNEL_GROUPS; group++) {
-		if (guid_equal(kernel_record_guid(group, record->opcode), record->provider)) {
-			return !kernel_chosen(choice, group, record->opcode);
+	for (uint8_t group = 0; record->classic && group < ETW_KERNEL_GROUPS; group++) {
+		if (etw_guid_equal(etw_kernel_record_guid(group, record->opcode),
+				   record->provider)) {
+			return !etw_kernel_chosen(choice, group, record->opcode);
 		}
 	}
 	return tracker_skips_ahead(record);
@@ -318,9 +319,9 @@ static bool is_left_out(const struct kernel_choice *choice, const struct id_choi
 void player_play(struct player *player, struct tape *tape, enum passes passes)
 {
 	struct tape_event **sorted = calloc(tape->count + 1, sizeof(struct tape_event *));
-	struct event_table *event_table = event_table_new(1000, NULL, NULL);
-	struct kernel_choice choice;
-	struct id_choice ids = { 0 };
+	struct etw_event_table *event_table = etw_event_table_new(1000, NULL, NULL);
+	struct etw_kernel_choice choice;
+	struct etw_id_choice ids = { 0 };
 
 	assert_true(sorted && event_table);
 	tracker_choose_ahead(player->tracker, &choice);
@@ -352,8 +353,8 @@ void player_play(struct player *player, struct tape *tape, enum passes passes)
 			ask_all(player, &sorted[i]->record);
 		}
 	}
-	event_table_each(event_table, release, NULL);
-	event_table_free(event_table);
+	etw_event_table_each(event_table, release, NULL);
+	etw_event_table_free(event_table);
 	free(sorted);
 }
 

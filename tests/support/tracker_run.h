@@ -25,8 +25,8 @@ enum { TAPE_EVENTS = 2048 };
 #define NOT_KNOWN   (UINT64_MAX - 1)
 
 struct tape_event {
-	struct event_record record;
-	struct guid provider;
+	struct etw_record record;
+	struct etw_guid provider;
 	uint8_t *payload; /* owned */
 
 	/* What the tracker must say; NULL: not asked. */
@@ -46,7 +46,7 @@ struct tape_event {
 struct tape {
 	struct tape_event *events; /* owned; TAPE_EVENTS */
 	size_t count;
-	struct payload payload; /* of the next event */
+	struct etw_payload payload; /* of the next event */
 };
 
 void tape_init(struct tape *tape, uint8_t pointer_size);
@@ -80,7 +80,7 @@ struct tape_event *tape_header(struct tape *tape, int64_t time, uint32_t process
 struct player {
 	struct registry *registry;
 	struct shard *shard;
-	struct source_clock clock;
+	struct etw_source_clock clock;
 	struct tracker *tracker;
 	bool ask_all; /* reads everything about every record, for any result */
 };

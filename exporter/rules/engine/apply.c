@@ -71,7 +71,7 @@ static bool real_amount(struct rule_engine *engine, struct compiled_rules *compi
 			const struct compiled_rule *rule, uint64_t *amount)
 {
 	static const double too_much = 9223372036854775808.0; /* 2^63 */
-	double number = field_double(rule->value->field, &rule->value->read.slice);
+	double number = etw_field_double(rule->value->field, &rule->value->read.slice);
 
 	number *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
 	if (!(number >= 0 && number < too_much)) { /* NaN is neither */
@@ -86,14 +86,14 @@ static bool real_amount(struct rule_engine *engine, struct compiled_rules *compi
 static uint64_t scaled(const struct compiled_rule *rule, uint64_t value)
 {
 	uint64_t amount = rule->factor ? times(value, rule->factor) :
-					 ticks_to_ns(value, rule->frequency);
+					 etw_ticks_to_ns(value, rule->frequency);
 
 	return rule->op != GAUGE_NONE && amount > INT64_MAX ? INT64_MAX : amount;
 }
 
 /* The amount to add. False when it is unknown for this record. */
 static bool find_amount(struct rule_engine *engine, struct compiled_rules *compiled,
-			const struct compiled_rule *rule, const struct event_record *record,
+			const struct compiled_rule *rule, const struct etw_record *record,
 			uint64_t *amount)
 {
 	const struct value *value = rule->value;
@@ -106,11 +106,12 @@ static bool find_amount(struct rule_engine *engine, struct compiled_rules *compi
 		return real_amount(engine, compiled, rule, amount);
 	}
 	if (rule->amount_type == AMOUNT_SINCE) {
-		if (record->raw_time == RECORD_NO_TIME) {
+		if (record->raw_time == ETW_RECORD_NO_TIME) {
 			return false;
 		}
 		/* A start after the end, as clocks of two processors can have it, took no time. */
-		*amount = scaled(rule, time_between((int64_t)value->read.number, record->raw_time));
+		*amount = scaled(rule,
+				 etw_time_between((int64_t)value->read.number, record->raw_time));
 		return true;
 	}
 	if (value->is_signed && (int64_t)value->read.number < 0) {
@@ -151,7 +152,7 @@ static uint64_t gauge_instance(struct rule_engine *engine)
 }
 
 static NOINLINE void set_gauge(struct rule_engine *engine, cell *cells, uint64_t amount,
-			       const struct event_record *record)
+			       const struct etw_record *record)
 {
 	if (!tracker_outlived(engine->tracker)) {
 		gauges_set(engine->gauges, gauge_instance(engine), cells, amount, record->raw_time);
@@ -160,7 +161,7 @@ static NOINLINE void set_gauge(struct rule_engine *engine, cell *cells, uint64_t
 }
 
 static void add(struct rule_engine *engine, const struct compiled_rule *rule, cell *cells,
-		uint64_t amount, const struct event_record *record)
+		uint64_t amount, const struct etw_record *record)
 {
 	if (rule->histogram) {
 		cells_observe(rule->family, engine->shard, cells, amount);
@@ -203,7 +204,7 @@ static inline void choose_entry(struct label_set_cache *cache, uint64_t key, uin
 /* Reads one or two labels, and finds the entry of the label set. */
 static NOINLINE enum value_state find_keyed(struct rule_engine *engine,
 					    struct compiled_rules *compiled,
-					    const struct event_record *record,
+					    const struct etw_record *record,
 					    struct label_set_cache *cache)
 {
 	uint32_t first, second = 0;
@@ -223,7 +224,7 @@ static NOINLINE enum value_state find_keyed(struct rule_engine *engine,
 /* Likewise of more labels than a key has room for: their ids are compared instead. */
 static NOINLINE enum value_state find_hashed(struct rule_engine *engine,
 					     struct compiled_rules *compiled,
-					     const struct event_record *record,
+					     const struct etw_record *record,
 					     struct label_set_cache *cache)
 {
 	uint32_t ids[FAMILY_LABELS_MAX], *kept;
@@ -249,7 +250,7 @@ static NOINLINE enum value_state find_hashed(struct rule_engine *engine,
 /* Once for an event. Most rules are by process; ids are small numbers, in the order of the names.
  */
 static inline void find_label_set(struct rule_engine *engine, struct compiled_rules *compiled,
-				  const struct event_record *record, struct label_set_cache *cache)
+				  const struct etw_record *record, struct label_set_cache *cache)
 {
 	uint32_t process;
 
@@ -316,7 +317,7 @@ static inline bool condition_fits(struct rule_engine *engine,
 static inline enum event_result check_conditions(struct rule_engine *engine,
 						 struct compiled_rules *compiled,
 						 const struct compiled_rule *rule,
-						 const struct event_record *record)
+						 const struct etw_record *record)
 {
 	for (const struct compiled_condition *condition = rule->conditions;
 	     condition < rule->conditions_end; condition++) {
@@ -345,7 +346,7 @@ static inline cell *get_cells(struct rule_engine *engine, const struct compiled_
 static NOINLINE enum event_result add_amount(struct rule_engine *engine,
 					     struct compiled_rules *compiled,
 					     struct compiled_rule *rule,
-					     const struct event_record *record)
+					     const struct etw_record *record)
 {
 	uint64_t amount;
 	cell *cells;
@@ -363,7 +364,7 @@ static NOINLINE enum event_result add_amount(struct rule_engine *engine,
 static inline enum event_result apply_rule(struct rule_engine *engine,
 					   struct compiled_rules *compiled,
 					   struct compiled_rule *rule,
-					   const struct event_record *record)
+					   const struct etw_record *record)
 {
 	enum event_result held = check_conditions(engine, compiled, rule, record);
 	struct label_set_cache *cache;
@@ -403,13 +404,13 @@ static inline enum event_result apply_rule(struct rule_engine *engine,
 /* Text without the NUL that may end it. */
 static size_t text_size(const struct value *value)
 {
-	uint8_t type = value->field ? value->field->type : FIELD_BINARY;
-	size_t unit = type == FIELD_WSTRING || type == FIELD_WCHAR ? 2 : 1;
+	uint8_t type = value->field ? value->field->type : ETW_FIELD_BINARY;
+	size_t unit = type == ETW_FIELD_WSTRING || type == ETW_FIELD_WCHAR ? 2 : 1;
 	size_t size = value->read.slice.size;
 	const uint8_t *at = value->read.slice.at;
 
-	if (type == FIELD_WSTRING || type == FIELD_WCHAR || type == FIELD_ASTRING ||
-	    type == FIELD_ACHAR) {
+	if (type == ETW_FIELD_WSTRING || type == ETW_FIELD_WCHAR || type == ETW_FIELD_ASTRING ||
+	    type == ETW_FIELD_ACHAR) {
 		while (size >= unit && at[size - 1] == 0 && at[size - unit] == 0) {
 			size -= unit;
 		}
@@ -419,8 +420,8 @@ static size_t text_size(const struct value *value)
 
 /* What the key's fields of a record come to, as a hash with a seed of the run. */
 static enum value_state read_key(struct rule_engine *engine, struct compiled_rules *compiled,
-				 const struct event_record *record,
-				 const struct compiled_span *span, uint64_t *key)
+				 const struct etw_record *record, const struct compiled_span *span,
+				 uint64_t *key)
 {
 	*key = engine->seed;
 	for (unsigned i = 0; i < span->key_count; i++) {
@@ -440,12 +441,12 @@ static enum value_state read_key(struct rule_engine *engine, struct compiled_rul
 		}
 		*key = hash_seeded(*key ^ part, engine->seed + i);
 	}
-	return record->raw_time != RECORD_NO_TIME ? VALUE_KNOWN : VALUE_UNKNOWN;
+	return record->raw_time != ETW_RECORD_NO_TIME ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
 /* Before the rules. */
 static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rules *compiled,
-				const struct event_record *record)
+				const struct etw_record *record)
 {
 	for (size_t i = 0; i < compiled->stop_count; i++) {
 		struct compiled_span *stop = &compiled->stops[i];
@@ -456,7 +457,7 @@ static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rule
 			spans_miss(engine->spans, false);
 		} else if (spans_stop(engine->spans, stop->span, key, record->raw_time, &ticks,
 				      stop->captured)) {
-			stop->duration_ns = ticks_to_ns(ticks, engine->clock.frequency);
+			stop->duration_ns = etw_ticks_to_ns(ticks, engine->clock.frequency);
 		} else {
 			stop->state = VALUE_UNKNOWN;
 		}
@@ -466,8 +467,7 @@ static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rule
 
 /* Captures the labels of the event. False: the payload ends before one. */
 static bool capture(struct rule_engine *engine, struct compiled_rules *compiled,
-		    const struct event_record *record, struct compiled_span *span,
-		    uint32_t *captured)
+		    const struct etw_record *record, struct compiled_span *span, uint32_t *captured)
 {
 	for (unsigned i = 0; i < span->labels.varying_count; i++) {
 		struct compiled_label *label = &compiled->labels[span->labels.varying[i].label];
@@ -485,7 +485,7 @@ static bool capture(struct rule_engine *engine, struct compiled_rules *compiled,
 /* An event in between that finds no start, or whose key is unknown, is not counted as unmatched:
  * its stop will be. */
 static bool start_span(struct rule_engine *engine, struct compiled_rules *compiled,
-		       const struct event_record *record, struct compiled_span *span)
+		       const struct etw_record *record, struct compiled_span *span)
 {
 	bool start = span->side == SPAN_START;
 	uint32_t *captured;
@@ -506,7 +506,7 @@ static bool start_span(struct rule_engine *engine, struct compiled_rules *compil
 
 /* After the rules. True: the payload ends within a key or a captured label. */
 static NOINLINE bool start_spans(struct rule_engine *engine, struct compiled_rules *compiled,
-				 const struct event_record *record)
+				 const struct etw_record *record)
 {
 	bool cut = false;
 
@@ -534,7 +534,7 @@ static NOINLINE void count_anew(struct rule_engine *engine, struct compiled_rule
 
 /* The rules that count each event of the class. */
 static inline void count_always(struct rule_engine *engine, struct compiled_rules *compiled,
-				const struct event_record *record, struct label_set_cache *cache)
+				const struct etw_record *record, struct label_set_cache *cache)
 {
 	size_t count = compiled->always_count;
 	const union entry_word *word, *end;
@@ -558,7 +558,7 @@ static inline void count_always(struct rule_engine *engine, struct compiled_rule
  * bits.
  */
 static inline unsigned run_rules(struct rule_engine *engine, struct compiled_rules *compiled,
-				 const struct event_record *record, size_t first,
+				 const struct etw_record *record, size_t first,
 				 struct dry_run *dry_run)
 {
 	struct compiled_rule *end = compiled->rules + compiled->rule_count;
@@ -582,7 +582,7 @@ static inline enum record_outcome not_counted(const struct compiled_rules *compi
 }
 
 static enum record_outcome apply_rules(struct rule_engine *engine, struct compiled_rules *compiled,
-				       const struct event_record *record)
+				       const struct etw_record *record)
 {
 	struct dry_run *dry_run = engine->dry_run;
 	unsigned seen;
@@ -614,7 +614,7 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 }
 
 /* What a process has set leaves its samples when the process ends. */
-static NOINLINE void end_instance(struct rule_engine *engine, const struct event_record *record)
+static NOINLINE void end_instance(struct rule_engine *engine, const struct etw_record *record)
 {
 	uint64_t instance;
 	uint32_t process_id;
@@ -632,7 +632,7 @@ static NOINLINE void end_instance(struct rule_engine *engine, const struct event
 
 static NOINLINE enum record_outcome apply_all(struct rule_engine *engine,
 					      struct compiled_rules *compiled,
-					      const struct event_record *record)
+					      const struct etw_record *record)
 {
 	enum record_outcome outcome = apply_rules(engine, compiled, record);
 
@@ -645,7 +645,7 @@ static NOINLINE enum record_outcome apply_all(struct rule_engine *engine,
 /* The rules that do not count each event of the class, after those that do. */
 static NOINLINE enum record_outcome apply_others(struct rule_engine *engine,
 						 struct compiled_rules *compiled,
-						 const struct event_record *record)
+						 const struct etw_record *record)
 {
 	unsigned seen = run_rules(engine, compiled, record, compiled->always_count, NULL);
 
@@ -660,7 +660,7 @@ static NOINLINE enum record_outcome apply_others(struct rule_engine *engine,
 /* Of a class whose events need nothing but their rules. */
 static NOINLINE enum record_outcome apply_usual(struct rule_engine *engine,
 						struct compiled_rules *compiled,
-						const struct event_record *record)
+						const struct etw_record *record)
 {
 	compiled->generation++;
 	if (compiled->always) {
@@ -671,8 +671,8 @@ static NOINLINE enum record_outcome apply_usual(struct rule_engine *engine,
 		       apply_others(engine, compiled, record);
 }
 
-enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct event_record *record,
-				      const struct event_class *class)
+enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct etw_record *record,
+				      const struct etw_event_class *class)
 {
 	struct compiled_rules *compiled = class->compiled;
 
@@ -686,8 +686,8 @@ enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct e
 					   apply_usual(engine, compiled, record);
 }
 
-bool rule_engine_probe(struct rule_engine *engine, const struct event_record *record,
-		       const struct event_class *class)
+bool rule_engine_probe(struct rule_engine *engine, const struct etw_record *record,
+		       const struct etw_event_class *class)
 {
 	struct compiled_rules *compiled = class->compiled;
 

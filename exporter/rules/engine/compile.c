@@ -161,7 +161,7 @@ static enum rule_result compile_value(struct builder *builder, const struct rule
 		return compile_lacks_field(builder, field);
 	}
 	value = &builder->compiled->values[rule->value_index];
-	if (value->form == FORM_TEXT && value->field && field_is_real(value->field) &&
+	if (value->form == FORM_TEXT && value->field && etw_field_is_real(value->field) &&
 	    !from->since.name) {
 		rule->amount_type = AMOUNT_REAL;
 	} else if (value->form != FORM_NUMBER) {
@@ -217,7 +217,7 @@ static bool has_version(const struct rule *rule, uint8_t version)
 static bool is_for_names(const struct builder *builder)
 {
 	return builder->engine->names_only && !builder->class->classic &&
-	       provider_is(&builder->class->provider, PROVIDER_KERNEL_PROCESS);
+	       etw_provider_is(&builder->class->provider, ETW_PROVIDER_KERNEL_PROCESS);
 }
 
 /* Once for each rule: every process may bring an event that fits none. */
@@ -225,10 +225,10 @@ static void report_schema_mismatch(const struct builder *builder, size_t index)
 {
 	struct rule_engine *engine = builder->engine;
 	const struct rule *rule = engine->set->rules[index].rule;
-	const struct event_class *class = builder->class;
+	const struct etw_event_class *class = builder->class;
 	const char *field = builder->problem_field->name;
 	struct nearest nearest = { .word = field, .size = strlen(field) };
-	struct error err;
+	struct etw_error err;
 
 	if (engine->mismatches_reported[index]) {
 		return;
@@ -357,7 +357,7 @@ static void place_in_entries(struct compiled_rules *compiled)
 static bool compile_rules(struct builder *builder)
 {
 	const struct rule_set *set = builder->engine->set;
-	const struct event_class *class = builder->class;
+	const struct etw_event_class *class = builder->class;
 	struct compiled_rules *compiled = builder->compiled;
 	/* Beyond the header nothing is known of an undecodable record, its process included. */
 	bool only_every = compiled->undecodable || is_for_names(builder);
@@ -603,7 +603,7 @@ void draft_free(struct draft *draft)
 
 static bool make_slices(struct rule_engine *engine, size_t count)
 {
-	struct field_slice *slices;
+	struct etw_field_slice *slices;
 
 	if (engine->slice_count >= count) {
 		return true;
@@ -617,17 +617,18 @@ static bool make_slices(struct rule_engine *engine, size_t count)
 	return true;
 }
 
-static bool ends_process(const struct event_class *class)
+static bool ends_process(const struct etw_event_class *class)
 {
-	if (class->kernel_class == KERNEL_PROCESS) {
-		return class->opcode == KERNEL_OPCODE_START || class->opcode == KERNEL_OPCODE_STOP;
+	if (class->kernel_class == ETW_KERNEL_PROCESS) {
+		return class->opcode == ETW_KERNEL_OPCODE_START ||
+		       class->opcode == ETW_KERNEL_OPCODE_STOP;
 	}
 	return !class->classic &&
-	       (class->id == PROCESS_EVENT_START || class->id == PROCESS_EVENT_STOP) &&
-	       provider_is(&class->provider, PROVIDER_KERNEL_PROCESS);
+	       (class->id == ETW_PROCESS_EVENT_START || class->id == ETW_PROCESS_EVENT_STOP) &&
+	       etw_provider_is(&class->provider, ETW_PROVIDER_KERNEL_PROCESS);
 }
 
-void rule_engine_release(struct event_class *class)
+void rule_engine_release(struct etw_event_class *class)
 {
 	free(class->compiled);
 	class->compiled = NULL;
@@ -643,14 +644,14 @@ static void report(struct rule_engine *engine, struct compiled_rules *compiled,
 	compiled->reported |= (uint8_t)(1U << problem);
 }
 
-bool rule_engine_prepare(struct rule_engine *engine, struct event_class *class)
+bool rule_engine_prepare(struct rule_engine *engine, struct etw_event_class *class)
 {
 	struct compiled_rules *draft = empty_draft(&engine->draft);
 	struct builder builder = { .engine = engine, .class = class, .compiled = draft };
 	uint8_t reported = class->again && class->compiled ? class->compiled->reported : 0;
 
 	rule_engine_release(class);
-	draft->undecodable = class->record_type >= RECORD_TIMED;
+	draft->undecodable = class->record_type >= ETW_RECORD_TIMED;
 	draft->schema = draft->undecodable ? NULL : class->schema;
 	draft->provider = intern_string(engine->strings, class->provider_name);
 	draft->dropped = filters_drop_event(engine->set, class);

@@ -129,26 +129,27 @@ static uint16_t add_value(struct builder *builder, const struct value *value)
 
 static int layout_index(const struct builder *builder, const char *name)
 {
-	return builder->compiled->schema ? schema_find_field(builder->compiled->schema, name) : -1;
+	return builder->compiled->schema ? etw_schema_find_field(builder->compiled->schema, name) :
+					   -1;
 }
 
 static uint16_t add_layout_value(struct builder *builder, int index)
 {
-	const struct schema *schema = builder->compiled->schema;
-	const struct field *field = &schema->fields[index];
+	const struct etw_schema *schema = builder->compiled->schema;
+	const struct etw_field *field = &schema->fields[index];
 	struct value value = { .index = (uint16_t)index, .field = field, .state = VALUE_CUT };
 
-	if (!field_is_integer(field)) {
+	if (!etw_field_is_integer(field)) {
 		value.type = VALUE_TEXT;
 		value.form = FORM_TEXT;
 		return add_value(builder, &value);
 	}
 	value.form = FORM_NUMBER;
-	value.is_signed = field_is_signed(field);
-	value.reader = field_reader_of(schema, index, builder->class->pointer_size);
-	if (value.reader.end != FIELD_READER_WALKS) {
+	value.is_signed = etw_field_is_signed(field);
+	value.reader = etw_field_reader_of(schema, index, builder->class->pointer_size);
+	if (value.reader.end != ETW_FIELD_READER_WALKS) {
 		value.type = value.reader.size == 4 && !value.is_signed &&
-					     field->type != FIELD_BOOL32 ?
+					     field->type != ETW_FIELD_BOOL32 ?
 				     VALUE_U32 :
 				     VALUE_FIXED;
 		return add_value(builder, &value);
@@ -160,7 +161,7 @@ static uint16_t add_layout_value(struct builder *builder, int index)
 	return add_value(builder, &value);
 }
 
-static bool is_same_part(const struct field_path *a, const struct field_path *b)
+static bool is_same_part(const struct etw_field_path *a, const struct etw_field_path *b)
 {
 	if (a->field != b->field || a->is_count != b->is_count || a->step_count != b->step_count) {
 		return false;
@@ -184,11 +185,11 @@ void compile_link_parts(struct compiled_rules *compiled)
 	}
 }
 
-static const struct field_path *add_part(struct builder *builder, const struct field_path *path,
-					 uint16_t *index)
+static const struct etw_field_path *add_part(struct builder *builder,
+					     const struct etw_field_path *path, uint16_t *index)
 {
 	struct compiled_rules *compiled = builder->compiled;
-	struct field_path *parts;
+	struct etw_field_path *parts;
 
 	for (size_t i = 0; i < compiled->part_count; i++) {
 		if (is_same_part(&compiled->parts[i], path)) {
@@ -215,10 +216,10 @@ static uint16_t add_part_value(struct builder *builder, const char *name)
 {
 	struct compiled_rules *compiled = builder->compiled;
 	struct value value = { .type = VALUE_PART };
-	struct field_path path;
-	const struct field_path *part;
+	struct etw_field_path path;
+	const struct etw_field_path *part;
 
-	if (!compiled->schema || !field_path_find(compiled->schema, name, &path)) {
+	if (!compiled->schema || !etw_field_path_find(compiled->schema, name, &path)) {
 		return NO_VALUE;
 	}
 	part = add_part(builder, &path, &value.index);
@@ -227,8 +228,8 @@ static uint16_t add_part_value(struct builder *builder, const char *name)
 		return NO_VALUE;
 	}
 	value.field = &part->value;
-	value.form = field_is_integer(value.field) ? FORM_NUMBER : FORM_TEXT;
-	value.is_signed = value.form == FORM_NUMBER && field_is_signed(value.field);
+	value.form = etw_field_is_integer(value.field) ? FORM_NUMBER : FORM_TEXT;
+	value.is_signed = value.form == FORM_NUMBER && etw_field_is_signed(value.field);
 	if (part->top > compiled->last_walked) {
 		compiled->last_walked = part->top;
 	}
@@ -582,7 +583,7 @@ bool compile_spans(struct builder *builder)
 	const struct rule_set *set = builder->engine->set;
 	struct compiled_rules *compiled = builder->compiled;
 
-	builder->kernel = builder->class->kernel_class != KERNEL_NONE;
+	builder->kernel = builder->class->kernel_class != ETW_KERNEL_NONE;
 	for (size_t i = 0; i < set->span_count && !compiled->undecodable; i++) {
 		const struct span *span = set->spans[i];
 

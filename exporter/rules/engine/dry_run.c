@@ -11,7 +11,7 @@ struct dry_run {
 	struct dry_run_rule rules[]; /* of the set's rules */
 };
 
-struct dry_run *dry_run_new(const struct rule_set *set, struct error *err)
+struct dry_run *dry_run_new(const struct rule_set *set, struct etw_error *err)
 {
 	struct dry_run *dry_run =
 		calloc(1, sizeof *dry_run + set->rule_count * sizeof dry_run->rules[0]);

@@ -31,7 +31,7 @@ struct dry_run_rule {
 };
 
 /* The set is borrowed, and its rules are those of the collectors that are on. */
-struct dry_run *dry_run_new(const struct rule_set *set, struct error *err);
+struct dry_run *dry_run_new(const struct rule_set *set, struct etw_error *err);
 void dry_run_free(struct dry_run *dry_run);
 
 /* In the order of collectors and their files; NULL behind the last. */

@@ -71,20 +71,20 @@ void rule_engine_statistics(const struct rule_engine *engine,
 /* Clocks of processors agree far better; buffers that come late are later than this. */
 enum { CLOCK_SKEW_MS = 1 };
 
-static bool make_spans(struct rule_engine *engine, struct error *err)
+static bool make_spans(struct rule_engine *engine, struct etw_error *err)
 {
 	static const char *const sides[] = { "start", "stop" };
 	const struct rule_set *set = engine->set;
 	uint64_t *timeouts = calloc(set->span_count + 1, sizeof *timeouts);
 
 	if (!timeouts) {
-		return error_set(err, ERROR_NO_MEMORY, "no memory for pairs");
+		return error_set(err, ETW_ERROR_NO_MEMORY, "no memory for pairs");
 	}
 	for (size_t i = 0; i < set->span_count; i++) {
-		timeouts[i] = ticks_of_ms(set->spans[i]->timeout_ms, engine->clock.frequency);
+		timeouts[i] = etw_ticks_of_ms(set->spans[i]->timeout_ms, engine->clock.frequency);
 	}
 	engine->spans = spans_new(timeouts, set->span_count,
-				  ticks_of_ms(CLOCK_SKEW_MS, engine->clock.frequency), err);
+				  etw_ticks_of_ms(CLOCK_SKEW_MS, engine->clock.frequency), err);
 	free(timeouts);
 	for (unsigned i = 0; engine->spans && i < 2; i++) {
 		uint32_t ids[] = { intern_own(engine->strings, "pair"),
@@ -95,12 +95,13 @@ static bool make_spans(struct rule_engine *engine, struct error *err)
 	return engine->spans != NULL;
 }
 
-struct rule_engine *rule_engine_new(const struct rule_engine_options *options, struct error *err)
+struct rule_engine *rule_engine_new(const struct rule_engine_options *options,
+				    struct etw_error *err)
 {
 	struct rule_engine *engine = calloc(1, sizeof *engine);
 
 	if (!engine) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory for rules");
 		return NULL;
 	}
 	engine->set = options->set;
@@ -123,7 +124,7 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options, s
 	engine->mismatches_reported =
 		calloc(options->set->rule_count + 1, sizeof *engine->mismatches_reported);
 	if (!engine->texts || !engine->mismatches_reported) {
-		error_set(err, ERROR_NO_MEMORY, "no memory for rules");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory for rules");
 		goto fail;
 	}
 	engine->matcher = regex_matcher_new(err);
@@ -159,7 +160,7 @@ void rule_engine_free(struct rule_engine *engine)
 	free(engine);
 }
 
-void rule_engine_forget_cells(struct event_class *class)
+void rule_engine_forget_cells(struct etw_event_class *class)
 {
 	struct compiled_rules *compiled = class->compiled;
 
@@ -177,7 +178,7 @@ void rule_engine_forget_cells(struct event_class *class)
 
 /* Replaces the spans by those of the set, which take over the starts of the spans that stay. */
 static bool replace_spans(struct rule_engine *engine, const struct rule_set *former,
-			  struct error *err)
+			  struct etw_error *err)
 {
 	const struct rule_set *set = engine->set;
 	uint16_t *numbers = calloc(set->span_count + 1, sizeof *numbers);
@@ -241,7 +242,7 @@ static void replace_gauges(struct rule_engine *engine, const struct rule_set *fo
 }
 
 bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next, bool names_only,
-			 struct error *err)
+			 struct etw_error *err)
 {
 	const struct rule_set *former = engine->set;
 	bool *reported = calloc(next->rule_count + 1, sizeof *reported);

@@ -44,13 +44,13 @@ enum value_state {
 };
 
 struct value {
-	uint64_t generation;        /* of the event that state and read are about */
-	struct derived_read read;   /* the value; row NULL: no derived field */
-	struct field_reader reader; /* VALUE_FIXED, VALUE_U32 */
-	uint16_t index;             /* of the field in the layout, or as its source says */
-	uint8_t state, type, form;  /* enum value_state, value_source, value_form */
+	uint64_t generation;            /* of the event that state and read are about */
+	struct derived_read read;       /* the value; row NULL: no derived field */
+	struct etw_field_reader reader; /* VALUE_FIXED, VALUE_U32 */
+	uint16_t index;                 /* of the field in the layout, or as its source says */
+	uint8_t state, type, form;      /* enum value_state, value_source, value_form */
 	bool is_signed;
-	const struct field *field; /* of the payload or the item; NULL: none */
+	const struct etw_field *field; /* of the payload or the item; NULL: none */
 };
 
 /* A direct-mapped cache: the last results of a few keys. */
@@ -220,7 +220,7 @@ enum decode_problem {
 struct compiled_rules {
 	struct value *values;
 	size_t value_count;
-	struct field_path *parts;
+	struct etw_field_path *parts;
 	size_t part_count;
 	struct number_literal *numbers;
 	size_t number_count;
@@ -247,7 +247,7 @@ struct compiled_rules {
 	struct dry_run_note *notes; /* empty without a dry run */
 	size_t note_count;
 	uint64_t generation;
-	const struct schema *schema;
+	const struct etw_schema *schema;
 	uint16_t last_walked;          /* the walk for VALUE_WALKED and VALUE_PART ends here */
 	uint64_t walk;                 /* the generation that the engine's slices are of */
 	bool dropped;                  /* by the configuration */
@@ -290,7 +290,7 @@ struct rule_engine {
 	struct intern *strings;
 	struct shard *shard;
 	struct tracker *tracker;
-	struct source_clock clock;
+	struct etw_source_clock clock;
 	struct regex_matcher *matcher; /* owned */
 	struct gauges *gauges;         /* owned */
 	struct spans *spans;           /* owned */
@@ -300,7 +300,7 @@ struct rule_engine {
 	cell *unmatched[2];              /* starts, stops; NULL without memory */
 	uint64_t published_unmatched[2]; /* of what spans has counted */
 	struct text_entry *texts;        /* owned, TEXTS_SIZE */
-	struct field_slice *slices;      /* owned; of the last walk */
+	struct etw_field_slice *slices;  /* owned; of the last walk */
 	size_t slice_count;
 	uint8_t *kept; /* owned; verdicts of the process filter by label id: 0 not yet found, 1
 			  keep, 2 drop */
@@ -313,22 +313,22 @@ struct rule_engine {
 	bool names_only;
 	uint32_t session; /* label ids … */
 	uint32_t unknown, none;
-	struct text text, scratch; /* being made */
+	struct etw_text text, scratch; /* being made */
 };
 
 /* Reads a value of the record, once. */
 enum value_state value_read(struct rule_engine *engine, struct compiled_rules *compiled,
-			    const struct event_record *record, struct value *value);
+			    const struct etw_record *record, struct value *value);
 
 static inline enum value_state value_get(struct rule_engine *engine,
 					 struct compiled_rules *compiled,
-					 const struct event_record *record, struct value *value)
+					 const struct etw_record *record, struct value *value)
 {
 	if (value->generation == compiled->generation) {
 		return (enum value_state)value->state;
 	}
 	if (value->type == VALUE_U32 && record->payload_size >= value->reader.end) {
-		value->read.number = load_u32(record->payload + value->reader.offset);
+		value->read.number = etw_load_u32(record->payload + value->reader.offset);
 		value->generation = compiled->generation;
 		value->state = VALUE_KNOWN;
 		return VALUE_KNOWN;
@@ -338,11 +338,11 @@ static inline enum value_state value_get(struct rule_engine *engine,
 
 /* Makes the id of a label from its value, once for an event. */
 void label_read(struct rule_engine *engine, struct compiled_rules *compiled,
-		const struct event_record *record, struct compiled_label *label);
+		const struct etw_record *record, struct compiled_label *label);
 
 /* The id of a label. False: the payload ends before its value. */
 static inline bool label_get(struct rule_engine *engine, struct compiled_rules *compiled,
-			     const struct event_record *record, struct compiled_label *label,
+			     const struct etw_record *record, struct compiled_label *label,
 			     uint32_t *id)
 {
 	if (label->process) { /* the most frequent label, by far */
@@ -395,7 +395,7 @@ enum { NO_VALUE = UINT16_MAX };
 
 struct builder {
 	struct rule_engine *engine;
-	const struct event_class *class;
+	const struct etw_event_class *class;
 	struct compiled_rules *compiled; /* of the engine's draft */
 	const struct active_rule *rule;  /* NULL: none of the set's */
 	bool failed;                     /* no memory */

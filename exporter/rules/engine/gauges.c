@@ -37,7 +37,7 @@ struct gauges {
 	uint64_t count, evictions;
 };
 
-struct gauges *gauges_new(struct error *err)
+struct gauges *gauges_new(struct etw_error *err)
 {
 	struct gauges *gauges = calloc(1, sizeof *gauges);
 

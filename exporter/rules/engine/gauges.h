@@ -18,7 +18,7 @@ struct gauges; /* opaque */
 
 enum { GAUGES_MAX = 65536 };
 
-struct gauges *gauges_new(struct error *err);
+struct gauges *gauges_new(struct etw_error *err);
 void gauges_free(struct gauges *gauges);
 
 /* The value of an instance in a sample since `time`; cells: the sample's. Ignored if a newer one is

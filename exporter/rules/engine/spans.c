@@ -58,7 +58,8 @@ static void empty(struct spans *spans)
 	spans->statistics.entries = 0;
 }
 
-struct spans *spans_new(const uint64_t *timeouts, size_t count, uint64_t skew, struct error *err)
+struct spans *spans_new(const uint64_t *timeouts, size_t count, uint64_t skew,
+			struct etw_error *err)
 {
 	struct spans *spans = calloc(1, sizeof *spans + count * sizeof spans->lists[0]);
 
@@ -107,7 +108,7 @@ static void take_out(struct spans *spans, struct span_list *list, uint32_t index
 static void time_out(struct spans *spans, struct span_list *list, int64_t now)
 {
 	while (list->first != NO_ENTRY &&
-	       time_between(spans->entries[list->first].time, now) > list->timeout) {
+	       etw_time_between(spans->entries[list->first].time, now) > list->timeout) {
 		take_out(spans, list, list->first);
 		spans->statistics.unmatched_starts++;
 	}
@@ -218,11 +219,11 @@ bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, ui
 
 	time_out(spans, list, time);
 	found = map_find(&spans->places, place_of(span, key));
-	if (!found || time_between(time, spans->entries[*found].time) > spans->skew) {
+	if (!found || etw_time_between(time, spans->entries[*found].time) > spans->skew) {
 		spans->statistics.unmatched_stops++;
 		return false;
 	}
-	*ticks = time_between(spans->entries[*found].time, time);
+	*ticks = etw_time_between(spans->entries[*found].time, time);
 	memcpy(captured, spans->entries[*found].captured, sizeof spans->entries->captured);
 	take_out(spans, list, (uint32_t)*found);
 	return true;

@@ -23,7 +23,8 @@ enum { SPANS_MAX = 65536 };
 
 /* timeouts: for each span, in the ticks of the times; copied. skew: so many ticks at most are the
  * clocks of processors apart. */
-struct spans *spans_new(const uint64_t *timeouts, size_t count, uint64_t skew, struct error *err);
+struct spans *spans_new(const uint64_t *timeouts, size_t count, uint64_t skew,
+			struct etw_error *err);
 void spans_free(struct spans *spans);
 
 /*

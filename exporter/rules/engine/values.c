@@ -52,37 +52,37 @@ void engine_count_problem(struct rule_engine *engine, struct compiled_rules *com
 
 /* ---- reading ---- */
 
-static enum value_state read_fixed(const struct event_record *record, struct value *value)
+static enum value_state read_fixed(const struct etw_record *record, struct value *value)
 {
-	const struct field_reader *reader = &value->reader;
+	const struct etw_field_reader *reader = &value->reader;
 
 	if (record->payload_size < reader->end) {
 		return VALUE_CUT;
 	}
-	value->read.number = field_integer((enum field_type)reader->type,
-					   record->payload + reader->offset, reader->size);
+	value->read.number = etw_field_integer((enum etw_field_type)reader->type,
+					       record->payload + reader->offset, reader->size);
 	return VALUE_KNOWN;
 }
 
 static void walk_once(struct rule_engine *engine, struct compiled_rules *compiled,
-		      const struct event_record *record)
+		      const struct etw_record *record)
 {
 	if (compiled->walk != compiled->generation) {
 		compiled->walk = compiled->generation;
-		compiled->whole_fields = fields_walk(compiled->schema, compiled->last_walked,
-						     record, engine->slices, NULL);
+		compiled->whole_fields = etw_fields_walk(compiled->schema, compiled->last_walked,
+							 record, engine->slices, NULL);
 	}
 }
 
 static NOINLINE enum value_state read_walked(struct rule_engine *engine,
 					     struct compiled_rules *compiled,
-					     const struct event_record *record, struct value *value)
+					     const struct etw_record *record, struct value *value)
 {
 	walk_once(engine, compiled, record);
 	if (value->index >= compiled->whole_fields) {
 		return VALUE_CUT;
 	}
-	value->read.number = field_u64(value->field, &engine->slices[value->index]);
+	value->read.number = etw_field_u64(value->field, &engine->slices[value->index]);
 	return VALUE_KNOWN;
 }
 
@@ -90,26 +90,27 @@ static NOINLINE enum value_state read_walked(struct rule_engine *engine,
  * 0. */
 static NOINLINE enum value_state read_part(struct rule_engine *engine,
 					   struct compiled_rules *compiled,
-					   const struct event_record *record, struct value *value)
+					   const struct etw_record *record, struct value *value)
 {
-	const struct field_path *path = &compiled->parts[value->index];
-	struct field_slice slice;
+	const struct etw_field_path *path = &compiled->parts[value->index];
+	struct etw_field_slice slice;
 	uint32_t count;
 
 	walk_once(engine, compiled, record);
-	switch (field_path_locate(compiled->schema, path, record, engine->slices, &slice, &count)) {
-	case FIELD_PATH_FOUND:
+	switch (etw_field_path_locate(compiled->schema, path, record, engine->slices, &slice,
+				      &count)) {
+	case ETW_FIELD_PATH_FOUND:
 		break;
-	case FIELD_PATH_CUT:
+	case ETW_FIELD_PATH_CUT:
 		return VALUE_CUT;
-	case FIELD_PATH_MISSING:
+	case ETW_FIELD_PATH_MISSING:
 		engine_count_problem(engine, compiled, PROBLEM_RULE);
 		return VALUE_UNKNOWN;
 	}
 	if (path->is_count) {
 		value->read.number = count;
 	} else if (value->form == FORM_NUMBER) {
-		value->read.number = field_u64(value->field, &slice);
+		value->read.number = etw_field_u64(value->field, &slice);
 	} else {
 		value->read.slice = slice;
 	}
@@ -118,7 +119,7 @@ static NOINLINE enum value_state read_part(struct rule_engine *engine,
 
 static inline enum value_state read_derived(struct rule_engine *engine,
 					    struct compiled_rules *compiled,
-					    const struct event_record *record, struct value *value)
+					    const struct etw_record *record, struct value *value)
 {
 	enum derived_result result;
 
@@ -133,8 +134,7 @@ static inline enum value_state read_derived(struct rule_engine *engine,
 /* A derived field that is computed from a field of the payload. */
 static NOINLINE enum value_state read_computed(struct rule_engine *engine,
 					       struct compiled_rules *compiled,
-					       const struct event_record *record,
-					       struct value *value)
+					       const struct etw_record *record, struct value *value)
 {
 	struct value *origin = &compiled->values[value->index];
 	enum value_state state = value_get(engine, compiled, record, origin);
@@ -159,8 +159,7 @@ static enum value_state read_captured(const struct compiled_rules *compiled, str
 
 static inline enum value_state read_by_source(struct rule_engine *engine,
 					      struct compiled_rules *compiled,
-					      const struct event_record *record,
-					      struct value *value)
+					      const struct etw_record *record, struct value *value)
 {
 	switch ((enum value_source)value->type) {
 	case VALUE_CONSTANT:
@@ -171,7 +170,8 @@ static inline enum value_state read_by_source(struct rule_engine *engine,
 	case VALUE_WALKED:
 		return read_walked(engine, compiled, record, value);
 	case VALUE_TEXT:
-		return field_locate(compiled->schema, value->index, record, &value->read.slice) ?
+		return etw_field_locate(compiled->schema, value->index, record,
+					&value->read.slice) ?
 			       VALUE_KNOWN :
 			       VALUE_CUT;
 	case VALUE_PART:
@@ -190,7 +190,7 @@ static inline enum value_state read_by_source(struct rule_engine *engine,
 }
 
 enum value_state value_read(struct rule_engine *engine, struct compiled_rules *compiled,
-			    const struct event_record *record, struct value *value)
+			    const struct etw_record *record, struct value *value)
 {
 	enum value_state state = read_by_source(engine, compiled, record, value);
 
@@ -272,12 +272,12 @@ static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const s
 /* ---- text of values ---- */
 
 /* Whether the field is binary data. */
-static bool holds_bytes(const struct field *field)
+static bool holds_bytes(const struct etw_field *field)
 {
-	return field->type == FIELD_BINARY || field->type == FIELD_BINARY16 ||
-	       field->type == FIELD_BINARY32 ||
-	       (field->count_type != FIELD_SCALAR &&
-		(field->type == FIELD_U8 || field->type == FIELD_I8));
+	return field->type == ETW_FIELD_BINARY || field->type == ETW_FIELD_BINARY16 ||
+	       field->type == ETW_FIELD_BINARY32 ||
+	       (field->count_type != ETW_FIELD_SCALAR &&
+		(field->type == ETW_FIELD_U8 || field->type == ETW_FIELD_I8));
 }
 
 /* The value in the form that decoders read. Its text is in engine->scratch or in
@@ -304,7 +304,7 @@ static struct decoded decoded_of(struct rule_engine *engine, const struct value 
 		return from;
 	}
 	text_clear(&engine->scratch);
-	field_text(value->field, &value->read.slice, &engine->scratch);
+	etw_field_text(value->field, &value->read.slice, &engine->scratch);
 	from.text = engine->scratch.data ? engine->scratch.data : "";
 	from.size = engine->scratch.size;
 	if (holds_bytes(value->field)) {
@@ -341,7 +341,7 @@ bool literal_for(const struct literal *literal, const struct value *value,
 
 	if (!literal->integer) {
 		if (!value->field || !value->field->map ||
-		    !value_map_value(value->field->map, literal->text, literal->size, &named)) {
+		    !etw_value_map_value(value->field->map, literal->text, literal->size, &named)) {
 			return false;
 		}
 		found.number = named;
@@ -484,7 +484,7 @@ static void name_number(struct rule_engine *engine, const struct value *value, s
 		return;
 	}
 	text_clear(&engine->scratch);
-	field_number_text(value->field, value->read.number, &engine->scratch);
+	etw_field_number_text(value->field, value->read.number, &engine->scratch);
 	from->is_number = false;
 	from->text = engine->scratch.data ? engine->scratch.data : "";
 	from->size = engine->scratch.size;
@@ -533,7 +533,7 @@ static uint32_t label_resolve(struct rule_engine *engine, const struct compiled_
 }
 
 void label_read(struct rule_engine *engine, struct compiled_rules *compiled,
-		const struct event_record *record, struct compiled_label *label)
+		const struct etw_record *record, struct compiled_label *label)
 {
 	enum value_state state = value_get(engine, compiled, record, label->value);
 	const struct derived_field *row;

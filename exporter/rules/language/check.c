@@ -33,8 +33,8 @@
 
 struct checker {
 	const struct collector *collector;
-	const struct configured_manifests *manifests;
-	struct error *err;
+	const struct etw_configured_manifests *manifests;
+	struct etw_error *err;
 };
 
 /* Three strings for "%s%s%s" behind a sentence: the question for the nearest known name, or "". */
@@ -65,7 +65,7 @@ static bool layout_has(const struct event_pattern *pattern, const char *name)
 
 	known_events_find(&known, pattern, NULL);
 	for (size_t i = 0; i < known.count && !has; i++) {
-		has = schema_find_field(known.events[i].schema, name) >= 0;
+		has = etw_schema_find_field(known.events[i].schema, name) >= 0;
 	}
 	known_events_done(&known);
 	return has;
@@ -73,7 +73,7 @@ static bool layout_has(const struct event_pattern *pattern, const char *name)
 
 static bool is_listed(const struct derived_events *events, const struct event_pattern *pattern)
 {
-	for (; events->kernel_class != KERNEL_NONE || events->provider; events++) {
+	for (; events->kernel_class != ETW_KERNEL_NONE || events->provider; events++) {
 		if (events->provider ?
 			    event_pattern_is_provider(pattern, events->provider->name,
 						      &events->provider->guid) &&
@@ -131,12 +131,12 @@ static bool unknown_field(struct checker *checker, const struct rule *rule,
 			  MEANT(nearest.best));
 }
 
-static enum value_type type_of(const struct field *field)
+static enum value_type type_of(const struct etw_field *field)
 {
-	if (field_is_integer(field)) {
+	if (etw_field_is_integer(field)) {
 		return TYPE_INTEGER;
 	}
-	return field_is_real(field) ? TYPE_REAL : TYPE_TEXT;
+	return etw_field_is_real(field) ? TYPE_REAL : TYPE_TEXT;
 }
 
 /* TYPE_UNKNOWN where versions of the event differ. */
@@ -146,10 +146,10 @@ static bool find_in_layouts(const struct known_events *known, const char *name,
 	bool found = false;
 
 	for (size_t i = 0; i < known->count; i++) {
-		struct field_path path;
+		struct etw_field_path path;
 		enum value_type own;
 
-		if (!field_path_find(known->events[i].schema, name, &path)) {
+		if (!etw_field_path_find(known->events[i].schema, name, &path)) {
 			continue;
 		}
 		own = type_of(&path.value);
@@ -221,7 +221,7 @@ static bool check_event(struct checker *checker, const struct rule *rule)
 	enum { NEAR_MISS = 2 };
 	const struct event_pattern *pattern = &rule->event;
 	struct known_events known;
-	struct text nearest = { 0 };
+	struct etw_text nearest = { 0 };
 	unsigned distance = 0;
 	bool good = true;
 
@@ -254,12 +254,12 @@ static bool check_literal(struct checker *checker, const struct rule *rule,
 
 	known_events_find(&known, &rule->event, checker->manifests);
 	for (size_t i = 0; i < known.count && !found; i++) {
-		struct field_path path;
+		struct etw_field_path path;
 		uint32_t value;
 
-		found = field_path_find(known.events[i].schema, field->name, &path) &&
+		found = etw_field_path_find(known.events[i].schema, field->name, &path) &&
 			path.value.map &&
-			value_map_value(path.value.map, literal->text, literal->size, &value);
+			etw_value_map_value(path.value.map, literal->text, literal->size, &value);
 	}
 	known_events_done(&known);
 	return found;
@@ -499,7 +499,7 @@ static bool check_sum(struct checker *checker, struct rule *rule)
 /* Whether the check goes on after a part that is wrong: not without memory. */
 static bool can_go_on(const struct checker *checker)
 {
-	return checker->err->code == ERROR_CONFIG;
+	return checker->err->code == ETW_ERROR_CONFIG;
 }
 
 /* Fields depend on event and span; the parts that name them do not depend on each other. */
@@ -520,10 +520,10 @@ static bool check_rule(struct checker *checker, struct rule *rule)
 	return good;
 }
 
-bool collector_check(struct collector *collector, const struct configured_manifests *manifests,
-		     struct error *err)
+bool collector_check(struct collector *collector, const struct etw_configured_manifests *manifests,
+		     struct etw_error *err)
 {
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 	struct checker checker = { .collector = collector, .manifests = manifests, .err = &why };
 	bool good = true;
 

@@ -203,13 +203,13 @@ struct collector {
 	const struct yaml_node *at; /* of the name */
 	const char *help;
 	bool default_on;
-	bool builtin;                    /* not of the configuration */
-	uint32_t kernel_flags;           /* EVENT_TRACE_FLAG_*, of needs and of its events */
-	uint32_t kernel_groups;          /* likewise, a set of the kernel_groups[] */
-	struct provider_spec *providers; /* needs; their texts are owned */
+	bool builtin;                        /* not of the configuration */
+	uint32_t kernel_flags;               /* EVENT_TRACE_FLAG_*, of needs and of its events */
+	uint32_t kernel_groups;              /* likewise, a set of the etw_kernel_groups[] */
+	struct etw_provider_spec *providers; /* needs; their texts are owned */
 	size_t provider_count;
 	/* needs: in place of the kernel flags, where no session has kernel events; likewise */
-	struct provider_spec *substitutes;
+	struct etw_provider_spec *substitutes;
 	size_t substitute_count;
 	struct metric *metrics;
 	size_t metric_count;
@@ -221,7 +221,7 @@ struct collector {
  * Reads the text of NAME.yaml. name: what the file is called without folder and ".yaml". Takes the
  * tree, also on failure. All errors are in the tree's problems; err has the first.
  */
-struct collector *collector_load(struct yaml_tree *tree, const char *name, struct error *err);
+struct collector *collector_load(struct yaml_tree *tree, const char *name, struct etw_error *err);
 void collector_free(struct collector *collector);
 
 /* What such a file may hold (config/yaml_rows.h). */
@@ -230,8 +230,8 @@ extern const struct yaml_shape collector_shape;
 
 /* What can be said about one collector alone: events, fields, types, units. Fills the types of its
  * fields. All errors are in the tree's problems; err has the first. */
-bool collector_check(struct collector *collector, const struct configured_manifests *manifests,
-		     struct error *err);
+bool collector_check(struct collector *collector, const struct etw_configured_manifests *manifests,
+		     struct etw_error *err);
 
 /* Adds the kernel flags and groups that enable the events of its rules (needs.c). */
 void collector_add_event_flags(struct collector *collector);

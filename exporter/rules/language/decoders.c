@@ -36,7 +36,7 @@ enum {
 	TEXT_MOST = 64, /* of a GUID */
 };
 
-static void add_unknown(struct text *out)
+static void add_unknown(struct etw_text *out)
 {
 	text_add_string(out, "_unknown");
 }
@@ -52,7 +52,7 @@ static uint64_t field_bits(const struct decoded *from)
 	return from->number & ((UINT64_C(1) << 8 * size) - 1);
 }
 
-static void add_number(const struct decoded *from, struct text *out)
+static void add_number(const struct decoded *from, struct etw_text *out)
 {
 	if (from->is_signed) {
 		text_add_i64(out, (int64_t)from->number);
@@ -304,17 +304,17 @@ static const struct code_name irp_majors[] = {
 
 /* ---- numbers ---- */
 
-static void decode_hex(const struct decoded *from, struct text *out)
+static void decode_hex(const struct decoded *from, struct etw_text *out)
 {
 	text_add_format(out, "0x%llx", (unsigned long long)from->number);
 }
 
-static void decode_ntstatus(const struct decoded *from, struct text *out)
+static void decode_ntstatus(const struct decoded *from, struct etw_text *out)
 {
 	text_add_string(out, code_ntstatus((uint32_t)from->number));
 }
 
-static void decode_win32_error(const struct decoded *from, struct text *out)
+static void decode_win32_error(const struct decoded *from, struct etw_text *out)
 {
 	const char *name = code_win32((uint32_t)from->number);
 
@@ -326,7 +326,7 @@ static void decode_win32_error(const struct decoded *from, struct text *out)
 }
 
 /* The name of the operation, else the number. */
-static void decode_irp_major(const struct decoded *from, struct text *out)
+static void decode_irp_major(const struct decoded *from, struct etw_text *out)
 {
 	const char *name =
 		find_code(irp_majors, sizeof irp_majors / sizeof irp_majors[0], from->number);
@@ -339,7 +339,7 @@ static void decode_irp_major(const struct decoded *from, struct text *out)
 }
 
 /* The name of a common code, else hexadecimal ("0x80131522"). */
-static void decode_hresult(const struct decoded *from, struct text *out)
+static void decode_hresult(const struct decoded *from, struct etw_text *out)
 {
 	uint64_t result = field_bits(from);
 	const char *name = result <= UINT32_MAX ? code_hresult((uint32_t)result) : NULL;
@@ -351,7 +351,7 @@ static void decode_hresult(const struct decoded *from, struct text *out)
 	}
 }
 
-static void add_between(struct text *out)
+static void add_between(struct etw_text *out)
 {
 	if (out->size > 0) {
 		text_add_char(out, '|');
@@ -363,7 +363,7 @@ static void add_between(struct text *out)
  * with names those whose bits are all set, in the order of their writing, and what is left in
  * hexadecimal ("read|write|0x80"). "none" when no bit is set.
  */
-static void decode_bits(const struct decoded *from, struct text *out)
+static void decode_bits(const struct decoded *from, struct etw_text *out)
 {
 	const struct decode_step *step = from->step;
 	uint64_t bits = field_bits(from), left = bits;
@@ -402,10 +402,10 @@ static void decode_bits(const struct decoded *from, struct text *out)
  * Whether the bytes are a whole socket address. 16 bytes can be an IPv6 address as well, but none
  * that is in use begins like a SOCKADDR_IN ("0200::/7" is deprecated, RFC 4048).
  */
-static bool is_socket_address(const struct decoded *from, struct socket_address *address)
+static bool is_socket_address(const struct decoded *from, struct etw_socket_address *address)
 {
-	return from->byte_count >= SOCKADDR_IN_SIZE && from->field->form != FIELD_FORM_IP6 &&
-	       socket_address_read(from->bytes, from->byte_count, address);
+	return from->byte_count >= SOCKADDR_IN_SIZE && from->field->form != ETW_FIELD_FORM_IP6 &&
+	       etw_socket_address_read(from->bytes, from->byte_count, address);
 }
 
 /* Bytes of "10.0.0.1" at the start of text; 0: none. */
@@ -477,10 +477,10 @@ static bool split_address(const struct decoded *from, const char **address, size
  * An address without port, IPv6 as RFC 5952 has it. Of a number of 32 bits (its lowest byte is the
  * first, as Windows stores it), 4 or 16 bytes, or a SOCKADDR_IN or SOCKADDR_IN6.
  */
-static void decode_ip(const struct decoded *from, struct text *out)
+static void decode_ip(const struct decoded *from, struct etw_text *out)
 {
 	const char *address, *port;
-	struct socket_address socket;
+	struct etw_socket_address socket;
 	size_t size;
 
 	if (from->is_number) {
@@ -489,16 +489,16 @@ static void decode_ip(const struct decoded *from, struct text *out)
 				     (uint8_t)(number >> 16), (uint8_t)(number >> 24) };
 
 		if (number <= UINT32_MAX) {
-			text_add_ip4(out, bytes);
+			etw_text_add_ip4(out, bytes);
 			return;
 		}
 	} else if (from->bytes) {
 		if (is_socket_address(from, &socket)) {
-			text_add_ip(out, socket.ip, socket.is_ip6);
+			etw_text_add_ip(out, socket.ip, socket.is_ip6);
 			return;
 		}
 		if (from->byte_count == 4 || from->byte_count == 16) {
-			text_add_ip(out, from->bytes, from->byte_count == 16);
+			etw_text_add_ip(out, from->bytes, from->byte_count == 16);
 			return;
 		}
 	} else if (split_address(from, &address, &size, &port)) {
@@ -512,16 +512,16 @@ static void decode_ip(const struct decoded *from, struct text *out)
  * A port in decimal. Of a number of 16 bits in network order (a field that its layout calls a port
  * is in order already), a socket address, or text: "80", "10.0.0.1:80", "[::1]:80".
  */
-static void decode_port(const struct decoded *from, struct text *out)
+static void decode_port(const struct decoded *from, struct etw_text *out)
 {
 	const char *address, *at;
 	uint64_t port = UINT64_MAX;
-	struct socket_address socket;
+	struct etw_socket_address socket;
 	size_t size;
 
 	if (from->is_number) {
 		port = field_bits(from);
-		if (port <= UINT16_MAX && (!from->field || from->field->type != FIELD_PORT)) {
+		if (port <= UINT16_MAX && (!from->field || from->field->type != ETW_FIELD_PORT)) {
 			port = (port & 0xff) << 8 | port >> 8;
 		}
 	} else if (from->bytes) {
@@ -542,10 +542,10 @@ static void decode_port(const struct decoded *from, struct text *out)
 /* ---- ids ---- */
 
 /* Lower case, without braces. Of 16 bytes, or text in any form. */
-static void decode_guid(const struct decoded *from, struct text *out)
+static void decode_guid(const struct decoded *from, struct etw_text *out)
 {
 	char text[TEXT_MOST + 1];
-	struct guid guid;
+	struct etw_guid guid;
 
 	if (from->bytes && from->byte_count == sizeof guid.bytes) {
 		memcpy(guid.bytes, from->bytes, sizeof guid.bytes);
@@ -578,10 +578,10 @@ static bool is_sid_text(const char *text, size_t size)
 }
 
 /* "S-1-5-18". Of the bytes of a SID, or text. */
-static void decode_sid(const struct decoded *from, struct text *out)
+static void decode_sid(const struct decoded *from, struct etw_text *out)
 {
-	if (from->bytes && sid_size(from->bytes, from->byte_count) != 0) {
-		text_add_sid(out, from->bytes);
+	if (from->bytes && etw_sid_size(from->bytes, from->byte_count) != 0) {
+		etw_text_add_sid(out, from->bytes);
 	} else if (!from->bytes && is_sid_text(from->text, from->size)) {
 		text_add(out, from->text, from->size);
 	} else {
@@ -605,7 +605,7 @@ static size_t base_start(const char *text, size_t size)
 	return size;
 }
 
-static void decode_lower(const struct decoded *from, struct text *out)
+static void decode_lower(const struct decoded *from, struct etw_text *out)
 {
 	text_add(out, from->text, from->size);
 	for (size_t i = 0; i < out->size; i++) {
@@ -613,21 +613,21 @@ static void decode_lower(const struct decoded *from, struct text *out)
 	}
 }
 
-static void decode_basename(const struct decoded *from, struct text *out)
+static void decode_basename(const struct decoded *from, struct etw_text *out)
 {
 	size_t base = base_start(from->text, from->size);
 
 	text_add(out, from->text + base, from->size - base);
 }
 
-static void decode_directory(const struct decoded *from, struct text *out)
+static void decode_directory(const struct decoded *from, struct etw_text *out)
 {
 	size_t base = base_start(from->text, from->size);
 
 	text_add(out, from->text, base > 0 ? base - 1 : 0);
 }
 
-static void decode_extension(const struct decoded *from, struct text *out)
+static void decode_extension(const struct decoded *from, struct etw_text *out)
 {
 	size_t base = base_start(from->text, from->size);
 	size_t dot = from->size;
@@ -642,7 +642,7 @@ static void decode_extension(const struct decoded *from, struct text *out)
 
 /* "C:" of a DOS path, "HarddiskVolume3" of a device path (docs/etl-format.md section 16.3, without
  * mappings). */
-static void decode_drive(const struct decoded *from, struct text *out)
+static void decode_drive(const struct decoded *from, struct etw_text *out)
 {
 	static const char device[] = "\\Device\\";
 	const char *text = from->text;
@@ -670,7 +670,7 @@ static void decode_drive(const struct decoded *from, struct text *out)
 	add_unknown(out);
 }
 
-static void decode_regex(const struct decoded *from, struct text *out)
+static void decode_regex(const struct decoded *from, struct etw_text *out)
 {
 	regex_replace(from->matcher, from->step->regex, from->step->replacement, from->text,
 		      from->size, out);
@@ -716,7 +716,7 @@ const struct decoder *decoder_find(const char *name)
 /* ---- chains ---- */
 
 /* Cuts text to most bytes, not within a character. */
-static void text_cut(struct text *text)
+static void text_cut(struct etw_text *text)
 {
 	size_t most = LABEL_TEXT_SIZE_MAX;
 
@@ -730,7 +730,7 @@ static void text_cut(struct text *text)
 	text->data[most] = '\0';
 }
 
-static void decode_one(const struct decoded *from, struct text *out)
+static void decode_one(const struct decoded *from, struct etw_text *out)
 {
 	enum decoder_reads reads = from->step->decoder->reads;
 
@@ -744,7 +744,7 @@ static void decode_one(const struct decoded *from, struct text *out)
 }
 
 void decode_chain(const struct decode_step *steps, size_t count, struct regex_matcher *matcher,
-		  const struct decoded *from, struct text *scratch, struct text *out)
+		  const struct decoded *from, struct etw_text *scratch, struct etw_text *out)
 {
 	struct decoded value = *from;
 
@@ -757,7 +757,7 @@ void decode_chain(const struct decode_step *steps, size_t count, struct regex_ma
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0) {
-			struct text swap = *scratch;
+			struct etw_text swap = *scratch;
 
 			text_cut(out);
 			*scratch = *out;

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "exporter/rules/language/collector.h"
 
-struct field; /* lib/decode/schema.h */
+struct etw_field; /* lib/decode/schema.h */
 
 /* What a decoder works on; the first step of a chain gets the value of the event. */
 struct decoded {
@@ -23,8 +23,8 @@ struct decoded {
 	uint64_t number;
 	const char *text; /* UTF-8 */
 	size_t size;
-	const struct field *field; /* NULL: a derived one */
-	const uint8_t *bytes;      /* of binary data, as it is; NULL: there is none */
+	const struct etw_field *field; /* NULL: a derived one */
+	const uint8_t *bytes;          /* of binary data, as it is; NULL: there is none */
 	size_t byte_count;
 };
 
@@ -39,7 +39,7 @@ enum decoder_reads {
 struct decoder {
 	const char *name;
 	enum decoder_reads reads;
-	void (*decode)(const struct decoded *from, struct text *out);
+	void (*decode)(const struct decoded *from, struct etw_text *out);
 	bool with_arguments; /* written as a map only */
 	/* The texts that it makes of numbers, each once; NULL behind the last. No function: they
 	 * are too many to be listed. */
@@ -60,6 +60,6 @@ enum { LABEL_TEXT_SIZE_MAX = 1024 };
  * is. scratch: room for the text between two steps; both keep their memory.
  */
 void decode_chain(const struct decode_step *steps, size_t count, struct regex_matcher *matcher,
-		  const struct decoded *from, struct text *scratch, struct text *out);
+		  const struct decoded *from, struct etw_text *scratch, struct etw_text *out);
 
 #endif

@@ -22,63 +22,64 @@
 
 /* The part before a slash is a kernel class or a provider; a near miss of a class is one
  * misspelt. */
-static bool refuse_near_class(const char *name, size_t size, struct error *err)
+static bool refuse_near_class(const char *name, size_t size, struct etw_error *err)
 {
 	struct nearest nearest = { .word = name, .size = size };
-	struct guid guid;
+	struct etw_guid guid;
 	const char *kernel_class;
 
-	for (unsigned i = 0; (kernel_class = kernel_class_at(i, &guid)) != NULL; i++) {
+	for (unsigned i = 0; (kernel_class = etw_kernel_class_at(i, &guid)) != NULL; i++) {
 		nearest_offer(&nearest, kernel_class);
 	}
 	if (!nearest.best || nearest.distance > 2) {
 		return true;
 	}
-	return error_set(err, ERROR_CONFIG, "unknown event class '%.*s'; did you mean '%s'?",
+	return error_set(err, ETW_ERROR_CONFIG, "unknown event class '%.*s'; did you mean '%s'?",
 			 (int)size, name, nearest.best);
 }
 
 static bool unknown_kernel_event(const char *text, size_t size, const struct event_pattern *pattern,
-				 struct error *err)
+				 struct etw_error *err)
 {
 	struct nearest nearest = { .word = pattern->event, .size = pattern->event_size };
 
 	for (unsigned opcode = 0; opcode <= UINT8_MAX; opcode++) {
-		const char *name = kernel_event_name(&pattern->guid, (uint8_t)opcode);
+		const char *name = etw_kernel_event_name(&pattern->guid, (uint8_t)opcode);
 
 		if (name) {
 			nearest_offer(&nearest, name);
 		}
 	}
 	if (nearest.best) {
-		return error_set(err, ERROR_CONFIG, "unknown event '%.*s'; did you mean '%s/%s'?",
-				 (int)size, text, kernel_class_name(&pattern->guid), nearest.best);
+		return error_set(err, ETW_ERROR_CONFIG,
+				 "unknown event '%.*s'; did you mean '%s/%s'?", (int)size, text,
+				 etw_kernel_class_name(&pattern->guid), nearest.best);
 	}
-	return error_set(err, ERROR_CONFIG, "unknown event '%.*s'", (int)size, text);
+	return error_set(err, ETW_ERROR_CONFIG, "unknown event '%.*s'", (int)size, text);
 }
 
 static bool parse_kernel(const char *text, size_t size, struct event_pattern *pattern,
-			 struct error *err)
+			 struct etw_error *err)
 {
 	uint64_t opcode;
 
 	pattern->scope = EVENTS_KERNEL;
-	if (pattern->every || kernel_event_find(&pattern->guid, pattern->event, pattern->event_size,
-						&pattern->opcode)) {
+	if (pattern->every || etw_kernel_event_find(&pattern->guid, pattern->event,
+						    pattern->event_size, &pattern->opcode)) {
 		return true;
 	}
 	if (!parse_u64(pattern->event, pattern->event_size, &opcode)) {
 		return unknown_kernel_event(text, size, pattern, err);
 	}
 	if (opcode > UINT8_MAX) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "unknown event '%.*s': an opcode is at most 255", (int)size, text);
 	}
 	pattern->opcode = (uint8_t)opcode;
 	return true;
 }
 
-static bool parse_guid(const char *text, size_t size, struct guid *guid)
+static bool parse_guid(const char *text, size_t size, struct etw_guid *guid)
 {
 	char copy[64];
 
@@ -91,7 +92,7 @@ static bool parse_guid(const char *text, size_t size, struct guid *guid)
 }
 
 bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pattern,
-			 struct error *err)
+			 struct etw_error *err)
 {
 	struct event_pattern found = { .scope = EVENTS_PROVIDER };
 	size_t slash = size;
@@ -110,7 +111,7 @@ bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pa
 		slash = end ? (size_t)(end - text) + 1 : 0;
 	}
 	if (slash < 2 || slash == size) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "'%.*s' is not an event such as DiskIo/Read or Provider/12",
 				 (int)size, text);
 	}
@@ -121,13 +122,13 @@ bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pa
 	found.every = found.event_size == 1 && found.event[0] == '*';
 	if (text[0] == '{') {
 		if (!parse_guid(text, found.provider_size, &found.guid)) {
-			return error_set(err, ERROR_CONFIG, "'%.*s' is not a GUID",
+			return error_set(err, ETW_ERROR_CONFIG, "'%.*s' is not a GUID",
 					 (int)found.provider_size, text);
 		}
 		found.by_guid = true;
 	}
-	if (found.by_guid ? kernel_class_name(&found.guid) != NULL :
-			    kernel_class_find(text, found.provider_size, &found.guid)) {
+	if (found.by_guid ? etw_kernel_class_name(&found.guid) != NULL :
+			    etw_kernel_class_find(text, found.provider_size, &found.guid)) {
 		if (!parse_kernel(text, size, &found, err)) {
 			return false;
 		}
@@ -139,7 +140,7 @@ bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pa
 	}
 	if (!found.every && parse_u64(found.event, found.event_size, &id)) {
 		if (id > UINT16_MAX) {
-			return error_set(err, ERROR_CONFIG,
+			return error_set(err, ETW_ERROR_CONFIG,
 					 "unknown event '%.*s': an id is at most 65535", (int)size,
 					 text);
 		}
@@ -155,10 +156,11 @@ static bool is_text(const char *a, size_t a_size, const char *b)
 	return text_equal_nocase(a, a_size, b, strlen(b));
 }
 
-static bool provider_matches(const struct event_pattern *pattern, const struct event_class *class)
+static bool provider_matches(const struct event_pattern *pattern,
+			     const struct etw_event_class *class)
 {
 	if (pattern->by_guid) {
-		return guid_equal(&pattern->guid, &class->provider);
+		return etw_guid_equal(&pattern->guid, &class->provider);
 	}
 	return is_text(pattern->provider, pattern->provider_size, class->provider_name);
 }
@@ -175,29 +177,29 @@ static bool is_both(const struct event_pattern *pattern, const char *provider, c
 	       is_text(text + provider_size + 1, size - provider_size - 1, event);
 }
 
-static bool event_matches(const struct event_pattern *pattern, const struct event_class *class,
+static bool event_matches(const struct event_pattern *pattern, const struct etw_event_class *class,
 			  const char *event)
 {
 	if (!event) {
 		return false;
 	}
 	if (pattern->by_guid) {
-		return guid_equal(&pattern->guid, &class->provider) &&
+		return etw_guid_equal(&pattern->guid, &class->provider) &&
 		       is_text(pattern->event, pattern->event_size, event);
 	}
 	return is_both(pattern, class->provider_name, event);
 }
 
-bool event_pattern_matches(const struct event_pattern *pattern, const struct event_class *class)
+bool event_pattern_matches(const struct event_pattern *pattern, const struct etw_event_class *class)
 {
-	const struct schema *schema = class->schema;
+	const struct etw_schema *schema = class->schema;
 
 	switch (pattern->scope) {
 	case EVENTS_ALL:
 		return true;
 	case EVENTS_KERNEL:
-		return class->kernel_class != KERNEL_NONE &&
-		       guid_equal(&pattern->guid, &class->provider) &&
+		return class->kernel_class != ETW_KERNEL_NONE &&
+		       etw_guid_equal(&pattern->guid, &class->provider) &&
 		       (pattern->every || pattern->opcode == class->opcode);
 	case EVENTS_PROVIDER:
 		break;
@@ -213,7 +215,7 @@ bool event_pattern_matches(const struct event_pattern *pattern, const struct eve
 		return true;
 	}
 	/* As its description spells it ("Task/win:Start"), or by its symbol. */
-	return schema && schema->origin != SCHEMA_KERNEL &&
+	return schema && schema->origin != ETW_SCHEMA_KERNEL &&
 	       (event_matches(pattern, class, schema->event) ||
 		event_matches(pattern, class, schema->symbol));
 }
@@ -237,23 +239,24 @@ bool event_pattern_same_source(const struct event_pattern *a, const struct event
 	}
 	if (a->scope == EVENTS_KERNEL) {
 		/* All classes are "Windows Kernel", except for MetaData. */
-		return kernel_class_is_kernel(&a->guid) == kernel_class_is_kernel(&b->guid);
+		return etw_kernel_class_is_kernel(&a->guid) == etw_kernel_class_is_kernel(&b->guid);
 	}
 	if (a->by_guid != b->by_guid) {
 		return false; /* unknown here; they may be one */
 	}
-	return a->by_guid ? guid_equal(&a->guid, &b->guid) :
+	return a->by_guid ? etw_guid_equal(&a->guid, &b->guid) :
 			    text_equal_nocase(a->provider, sure_provider_size(a), b->provider,
 					      sure_provider_size(b));
 }
 
-bool event_pattern_is_class(const struct event_pattern *pattern, enum kernel_class kernel_class)
+bool event_pattern_is_class(const struct event_pattern *pattern, enum etw_kernel_class kernel_class)
 {
-	return pattern->scope == EVENTS_KERNEL && kernel_class_of(&pattern->guid) == kernel_class;
+	return pattern->scope == EVENTS_KERNEL &&
+	       etw_kernel_class_of(&pattern->guid) == kernel_class;
 }
 
 bool event_pattern_is_provider(const struct event_pattern *pattern, const char *name,
-			       const struct guid *guid)
+			       const struct etw_guid *guid)
 {
 	size_t size;
 
@@ -261,7 +264,7 @@ bool event_pattern_is_provider(const struct event_pattern *pattern, const char *
 		return false;
 	}
 	if (pattern->by_guid) {
-		return guid_equal(&pattern->guid, guid);
+		return etw_guid_equal(&pattern->guid, guid);
 	}
 	if (pattern->by_id || pattern->every) {
 		return is_text(pattern->provider, pattern->provider_size, name);

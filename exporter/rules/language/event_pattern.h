@@ -28,7 +28,7 @@ struct event_pattern {
 	bool by_id;   /* EVENTS_PROVIDER: id, else event */
 	uint8_t opcode;
 	uint16_t id;
-	struct guid guid;
+	struct etw_guid guid;
 	/*
 	 * Into the text that was parsed, cut at its last slash (behind a GUID at the first). Names
 	 * of providers and events may both have slashes, so by name the whole text is compared.
@@ -41,16 +41,18 @@ struct event_pattern {
 
 /* text must stay where it is. The sentence of err has no place in front. */
 bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pattern,
-			 struct error *err);
+			 struct etw_error *err);
 
-bool event_pattern_matches(const struct event_pattern *pattern, const struct event_class *class);
+bool event_pattern_matches(const struct event_pattern *pattern,
+			   const struct etw_event_class *class);
 
 /* Whether both can only match events with one and the same provider label. */
 bool event_pattern_same_source(const struct event_pattern *a, const struct event_pattern *b);
 
 /* Whether the pattern is about a kernel class (any of its events), or this manifest provider. */
-bool event_pattern_is_class(const struct event_pattern *pattern, enum kernel_class kernel_class);
+bool event_pattern_is_class(const struct event_pattern *pattern,
+			    enum etw_kernel_class kernel_class);
 bool event_pattern_is_provider(const struct event_pattern *pattern, const char *name,
-			       const struct guid *guid);
+			       const struct etw_guid *guid);
 
 #endif

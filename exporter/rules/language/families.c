@@ -39,7 +39,7 @@ static bool same_buckets(const struct metric *a, const struct metric *b)
 }
 
 static bool agrees(const struct collector *collector, const struct metric *metric,
-		   const struct declared_family *declared, struct error *err)
+		   const struct declared_family *declared, struct etw_error *err)
 {
 	const struct metric *first = declared->metric;
 	const char *what = metric->type != first->type             ? "type" :
@@ -95,7 +95,7 @@ static bool is_open(const struct label *label)
 
 /* Brings the labels into the family's order. */
 static bool order_labels(const struct collector *collector, struct rule *rule,
-			 struct declared_family *declared, struct error *err)
+			 struct declared_family *declared, struct etw_error *err)
 {
 	struct label ordered[FAMILY_LABELS_MAX];
 	char place[PLACE_SIZE];
@@ -144,7 +144,7 @@ static bool stands_back(const struct rule *rule)
 }
 
 static bool check_source(const struct collector *collector, const struct rule *rule,
-			 const struct declared_family *declared, struct error *err)
+			 const struct declared_family *declared, struct etw_error *err)
 {
 	const struct rule *first = &declared->metric->rules[0];
 	char place[PLACE_SIZE];
@@ -167,7 +167,7 @@ static bool check_source(const struct collector *collector, const struct rule *r
 }
 
 static bool declare_metric(struct rule_set *set, const struct collector *collector,
-			   struct metric *metric, struct error *err)
+			   struct metric *metric, struct etw_error *err)
 {
 	struct declared_family *declared = rule_set_find_family(set, metric->name);
 
@@ -204,7 +204,7 @@ static bool declare_metric(struct rule_set *set, const struct collector *collect
 }
 
 /* Declares the families of the shipped collectors, or those of all others. */
-static bool declare_all(struct rule_set *set, bool builtin, struct error *err)
+static bool declare_all(struct rule_set *set, bool builtin, struct etw_error *err)
 {
 	bool good = true;
 
@@ -219,7 +219,7 @@ static bool declare_all(struct rule_set *set, bool builtin, struct error *err)
 	return good;
 }
 
-bool rule_set_declare_families(struct rule_set *set, struct error *err)
+bool rule_set_declare_families(struct rule_set *set, struct etw_error *err)
 {
 	size_t most = 0;
 	bool good;
@@ -256,7 +256,7 @@ bool rule_set_has_family(const struct rule_set *set, const struct family *family
 }
 
 static bool register_family(const struct rule_set *set, struct declared_family *declared,
-			    struct registry *registry, struct error *err)
+			    struct registry *registry, struct etw_error *err)
 {
 	struct family_options options = {
 		.name = declared->metric->name,
@@ -269,7 +269,7 @@ static bool register_family(const struct rule_set *set, struct declared_family *
 		.buckets = declared->metric->buckets,
 		.bucket_count = declared->metric->bucket_count,
 	};
-	struct error why;
+	struct etw_error why;
 
 	memcpy(options.labels, declared->labels, sizeof options.labels);
 	declared->family = set->prepare ? registry_prepare(registry, &options, &why) :
@@ -352,7 +352,7 @@ static uint16_t add_span(struct rule_set *set, const struct span *span)
 	return (uint16_t)i;
 }
 
-bool rule_set_register(struct rule_set *set, struct registry *registry, struct error *err)
+bool rule_set_register(struct rule_set *set, struct registry *registry, struct etw_error *err)
 {
 	size_t most = 0;
 

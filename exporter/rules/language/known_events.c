@@ -28,11 +28,11 @@ static void find_kernel(struct known_events *known, const struct event_pattern *
 	unsigned last = pattern->every ? UINT8_MAX : pattern->opcode;
 
 	for (unsigned opcode = first; opcode <= last; opcode++) {
-		const struct schema *schema;
+		const struct etw_schema *schema;
 		uint8_t version;
 
-		for (unsigned i = 0; (schema = kernel_schema_at(&pattern->guid, (uint8_t)opcode, i,
-								&version)) != NULL;
+		for (unsigned i = 0; (schema = etw_kernel_schema_at(&pattern->guid, (uint8_t)opcode,
+								    i, &version)) != NULL;
 		     i++) {
 			add_event(known, &(struct known_event){ .schema = schema });
 		}
@@ -41,27 +41,27 @@ static void find_kernel(struct known_events *known, const struct event_pattern *
 
 /* The events of those providers of a set that a pattern is about. The name must be freed. */
 struct event_walk {
-	const struct manifest_set *set;
+	const struct etw_manifest_set *set;
 	const struct event_pattern *pattern;
 	size_t number;  /* of the next provider */
 	size_t index;   /* of the next event */
 	bool described; /* a provider was met */
 	bool failed;    /* no memory for its manifest */
-	struct manifest_set_provider at;
-	const struct manifest *manifest; /* of this provider; NULL without memory */
-	size_t in_manifest;              /* the provider's index in it */
+	struct etw_manifest_set_provider at;
+	const struct etw_manifest *manifest; /* of this provider; NULL without memory */
+	size_t in_manifest;                  /* the provider's index in it */
 	struct known_event event;
-	struct event_class class; /* of the event, as far as patterns look at it */
-	struct text name;
+	struct etw_event_class class; /* of the event, as far as patterns look at it */
+	struct etw_text name;
 };
 
 static bool next_provider(struct event_walk *walk)
 {
-	while (manifest_set_provider(walk->set, walk->number++, &walk->at)) {
+	while (etw_manifest_set_provider(walk->set, walk->number++, &walk->at)) {
 		if (event_pattern_is_provider(walk->pattern, walk->at.name, walk->at.guid)) {
 			walk->index = 0;
-			walk->manifest = manifest_set_manifest(walk->set, walk->number - 1,
-							       &walk->in_manifest);
+			walk->manifest = etw_manifest_set_manifest(walk->set, walk->number - 1,
+								   &walk->in_manifest);
 			walk->failed |= !walk->manifest;
 			walk->described = true;
 			return true;
@@ -72,10 +72,10 @@ static bool next_provider(struct event_walk *walk)
 
 static bool next_event(struct event_walk *walk)
 {
-	struct manifest_event event;
+	struct etw_manifest_event event;
 
 	while (!walk->manifest ||
-	       !manifest_event(walk->manifest, walk->in_manifest, walk->index, &event)) {
+	       !etw_manifest_event(walk->manifest, walk->in_manifest, walk->index, &event)) {
 		if (!next_provider(walk)) {
 			return false;
 		}
@@ -86,19 +86,20 @@ static bool next_event(struct event_walk *walk)
 					    .id = event.id,
 					    .level = event.level };
 	text_clear(&walk->name);
-	event_schema_name(event.schema, &walk->name);
-	walk->class = (struct event_class){ .id = event.id,
-					    .version = event.version,
-					    .opcode = event.opcode,
-					    .schema = event.schema,
-					    .provider_name = walk->at.name,
-					    .event_name = walk->name.data ? walk->name.data : "" };
+	etw_event_schema_name(event.schema, &walk->name);
+	walk->class =
+		(struct etw_event_class){ .id = event.id,
+					  .version = event.version,
+					  .opcode = event.opcode,
+					  .schema = event.schema,
+					  .provider_name = walk->at.name,
+					  .event_name = walk->name.data ? walk->name.data : "" };
 	walk->class.provider = *walk->at.guid;
 	return true;
 }
 
 static bool find_configured(struct known_events *known, const struct event_pattern *pattern,
-			    const struct manifest_set *set)
+			    const struct etw_manifest_set *set)
 {
 	struct event_walk walk = { .set = set, .pattern = pattern };
 
@@ -113,7 +114,7 @@ static bool find_configured(struct known_events *known, const struct event_patte
 }
 
 void known_events_find(struct known_events *known, const struct event_pattern *pattern,
-		       const struct configured_manifests *manifests)
+		       const struct etw_configured_manifests *manifests)
 {
 	*known = (struct known_events){ .events = NULL };
 	if (pattern->scope == EVENTS_KERNEL) {
@@ -132,10 +133,10 @@ void known_events_done(struct known_events *known)
 }
 
 void known_events_nearest(const struct event_pattern *pattern,
-			  const struct configured_manifests *manifests, struct text *out,
+			  const struct etw_configured_manifests *manifests, struct etw_text *out,
 			  unsigned *distance)
 {
-	const struct manifest_set *const sets[] = { manifests->configured, manifests->builtin };
+	const struct etw_manifest_set *const sets[] = { manifests->configured, manifests->builtin };
 	struct nearest nearest = { .word = pattern->event, .size = pattern->event_size };
 
 	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {

@@ -15,8 +15,8 @@
 #include "lib/decode/manifest/load.h"
 
 struct known_event {
-	const struct schema *schema; /* it belongs to the tables or the manifest */
-	uint64_t keywords;           /* of a manifest, as are id and level */
+	const struct etw_schema *schema; /* it belongs to the tables or the manifest */
+	uint64_t keywords;               /* of a manifest, as are id and level */
 	uint16_t id;
 	uint8_t level;
 };
@@ -31,7 +31,7 @@ struct known_events {
 /* All versions of all events that the pattern is about. To be freed with known_events_done().
  * manifests: NULL where the pattern is about kernel events. */
 void known_events_find(struct known_events *known, const struct event_pattern *pattern,
-		       const struct configured_manifests *manifests);
+		       const struct etw_configured_manifests *manifests);
 void known_events_done(struct known_events *known);
 
 /*
@@ -39,7 +39,7 @@ void known_events_done(struct known_events *known);
  * writes it ("Provider/Name"), and how many letters differ; nothing is added when there is none.
  */
 void known_events_nearest(const struct event_pattern *pattern,
-			  const struct configured_manifests *manifests, struct text *out,
+			  const struct etw_configured_manifests *manifests, struct etw_text *out,
 			  unsigned *distance);
 
 #endif

@@ -606,13 +606,13 @@ static bool read_kernel_flag(struct yaml_reader *in, const struct yaml_node *nod
 	struct collector *collector = base;
 	unsigned word;
 
-	if (!yaml_word(in, node, row->key, YAML_WORDS(kernel_flag_names), &word)) {
+	if (!yaml_word(in, node, row->key, YAML_WORDS(etw_kernel_flag_names), &word)) {
 		return false;
 	}
-	if (word < KERNEL_FLAG_COUNT) {
-		collector->kernel_flags |= kernel_flag_values[word];
+	if (word < ETW_KERNEL_FLAG_COUNT) {
+		collector->kernel_flags |= etw_kernel_flag_values[word];
 	} else {
-		collector->kernel_groups |= 1U << (word - KERNEL_FLAG_COUNT);
+		collector->kernel_groups |= 1U << (word - ETW_KERNEL_FLAG_COUNT);
 	}
 	return true;
 }
@@ -621,7 +621,7 @@ static const struct yaml_row need_rows[] = {
 	{ "kernel",
 	  YAML_SHAPE(.type = SHAPE_LIST,
 		     .item = YAML_SHAPE(.type = SHAPE_WORD, .what = "kernel flag",
-					.words = kernel_flag_names, .read = read_kernel_flag)),
+					.words = etw_kernel_flag_names, .read = read_kernel_flag)),
 	  .help = "Kernel flags: EVENT_TRACE_FLAG_* without the prefix." },
 	{ "providers", YAML_SHAPE(.type = SHAPE_LIST, .item = &provider_text_shape),
 	  YAML_TO_LIST(struct collector, providers, provider_count),
@@ -675,7 +675,7 @@ const struct yaml_shape collector_shape = {
 	.json = "'title': 'a collector, NAME.yaml'",
 };
 
-struct collector *collector_load(struct yaml_tree *tree, const char *name, struct error *err)
+struct collector *collector_load(struct yaml_tree *tree, const char *name, struct etw_error *err)
 {
 	struct collector *collector = calloc(1, sizeof *collector);
 	struct yaml_reader in = { .tree = tree, .err = err, .owner = collector };
@@ -712,10 +712,10 @@ void collector_free(struct collector *collector)
 	}
 	free(collector->regexes);
 	for (size_t i = 0; i < collector->provider_count; i++) {
-		provider_spec_done(&collector->providers[i]);
+		etw_provider_spec_done(&collector->providers[i]);
 	}
 	for (size_t i = 0; i < collector->substitute_count; i++) {
-		provider_spec_done(&collector->substitutes[i]);
+		etw_provider_spec_done(&collector->substitutes[i]);
 	}
 	yaml_close(collector->tree);
 	free(collector);

@@ -84,7 +84,7 @@ const struct yaml_shape load_field_shape = {
 static bool read_event(struct yaml_reader *in, const struct yaml_node *node,
 		       const struct yaml_row *row, void *base)
 {
-	struct error why;
+	struct etw_error why;
 
 	return event_pattern_parse(node->text, node->size, yaml_member(base, row), &why) ||
 	       yaml_wrong(in, node, "%s", why.text);
@@ -111,7 +111,7 @@ static bool read_regex(struct yaml_reader *in, const struct yaml_node *node,
 	struct collector *collector = in->owner;
 	const struct regex **to = yaml_member(base, row);
 	struct regex **regexes;
-	struct error why;
+	struct etw_error why;
 
 	regexes = array_grow(collector->regexes, &collector->regex_capacity, collector->regex_count,
 			     sizeof *regexes);
@@ -282,7 +282,7 @@ static bool read_mask(struct yaml_reader *in, const struct yaml_node *node,
 static bool check_replacement(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const struct decode_step *step = base;
-	struct error why;
+	struct etw_error why;
 
 	return regex_check_replacement(step->regex, step->replacement, &why) ||
 	       yaml_wrong(in, node, "%s", why.text);

@@ -32,7 +32,7 @@ enum { NEAR_MISS = 2 };
 
 /* ---- kernel flags ---- */
 
-static bool has_any(const struct collector *collector, const struct kernel_event_flags *flags)
+static bool has_any(const struct collector *collector, const struct etw_kernel_event_flags *flags)
 {
 	return (collector->kernel_flags & flags->flags) != 0 ||
 	       (collector->kernel_groups & flags->groups) != 0;
@@ -40,10 +40,10 @@ static bool has_any(const struct collector *collector, const struct kernel_event
 
 static void add_flags_of(struct collector *collector, const struct event_pattern *event)
 {
-	enum kernel_class kernel_class = kernel_class_of(&event->guid);
-	struct kernel_event_flags by =
-		event->every ? kernel_class_flags(kernel_class) :
-			       kernel_event_flags(kernel_class, event->opcode, NULL);
+	enum etw_kernel_class kernel_class = etw_kernel_class_of(&event->guid);
+	struct etw_kernel_event_flags by =
+		event->every ? etw_kernel_class_flags(kernel_class) :
+			       etw_kernel_event_flags(kernel_class, event->opcode, NULL);
 	bool one_flag = by.groups == 0 && (by.flags & (by.flags - 1)) == 0;
 
 	if (event->scope == EVENTS_KERNEL && !has_any(collector, &by) &&
@@ -75,21 +75,21 @@ void collector_add_event_flags(struct collector *collector)
 static void warn_of_kernel_event(const struct collector *collector,
 				 const struct event_pattern *event, const struct yaml_node *at)
 {
-	enum kernel_class kernel_class = kernel_class_of(&event->guid);
-	struct kernel_event_flags all = kernel_class_flags(kernel_class);
-	struct text names = { 0 };
+	enum etw_kernel_class kernel_class = etw_kernel_class_of(&event->guid);
+	struct etw_kernel_event_flags all = etw_kernel_class_flags(kernel_class);
+	struct etw_text names = { 0 };
 	bool never = false;
 
 	if (!event->every) {
-		all = kernel_event_flags(kernel_class, event->opcode, &never);
+		all = etw_kernel_event_flags(kernel_class, event->opcode, &never);
 	}
-	if (kernel_class_needs_no_flag(kernel_class) || has_any(collector, &all)) {
+	if (etw_kernel_class_needs_no_flag(kernel_class) || has_any(collector, &all)) {
 		return;
 	}
-	for (unsigned i = 0; kernel_flag_names[i]; i++) {
-		if (kernel_flag_among(i, all.flags, all.groups)) {
+	for (unsigned i = 0; etw_kernel_flag_names[i]; i++) {
+		if (etw_kernel_flag_among(i, all.flags, all.groups)) {
 			text_add_format(&names, "%s%s", names.size > 0 ? ", " : "",
-					kernel_flag_names[i]);
+					etw_kernel_flag_names[i]);
 		}
 	}
 	if (names.size > 0) {
@@ -112,19 +112,19 @@ static void warn_of_kernel_event(const struct collector *collector,
 
 /* A provider that a session is asked for. */
 struct request {
-	const struct provider_spec *spec;
+	const struct etw_provider_spec *spec;
 	const struct collector *collector; /* whose `needs` it is in; NULL: a session's */
 	bool counts;                       /* for rules of all collectors */
 	const struct yaml_tree *tree;
 	const struct yaml_node *at;
 	const char *name; /* NULL: not known */
-	struct guid guid;
+	struct etw_guid guid;
 	bool has_guid;
 };
 
 struct requests {
 	const struct rule_set *set;
-	const struct configured_manifests *manifests;
+	const struct etw_configured_manifests *manifests;
 	struct request *list; /* owned */
 	size_t count;
 };
@@ -135,45 +135,46 @@ static bool is_name(const char *a, const char *b)
 }
 
 /* Lists the names of providers that the program knows, by number; NULL behind the last. */
-static const char *known_name(const struct configured_manifests *manifests, size_t number,
-			      struct guid *guid)
+static const char *known_name(const struct etw_configured_manifests *manifests, size_t number,
+			      struct etw_guid *guid)
 {
-	const struct manifest_set *const sets[] = { manifests->configured, manifests->builtin };
-	const struct known_provider_row *row = NULL;
+	const struct etw_manifest_set *const sets[] = { manifests->configured, manifests->builtin };
+	const struct etw_known_provider_row *row = NULL;
 
-	if (number < KNOWN_PROVIDERS) {
+	if (number < ETW_KNOWN_PROVIDERS) {
 		row = &known_providers[number];
-	} else if (number - KNOWN_PROVIDERS < well_known_provider_count) {
-		row = &well_known_providers[number - KNOWN_PROVIDERS];
+	} else if (number - ETW_KNOWN_PROVIDERS < etw_well_known_provider_count) {
+		row = &etw_well_known_providers[number - ETW_KNOWN_PROVIDERS];
 	}
 	if (row) {
 		*guid = row->guid;
 		return row->name;
 	}
-	number -= KNOWN_PROVIDERS + well_known_provider_count;
+	number -= ETW_KNOWN_PROVIDERS + etw_well_known_provider_count;
 	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
-		struct manifest_set_provider provider;
+		struct etw_manifest_set_provider provider;
 
-		if (manifest_set_provider(sets[i], number, &provider)) {
+		if (etw_manifest_set_provider(sets[i], number, &provider)) {
 			*guid = *provider.guid;
 			return provider.name;
 		}
-		number -= manifest_set_provider_count(sets[i]);
+		number -= etw_manifest_set_provider_count(sets[i]);
 	}
 	return NULL;
 }
 
 static void resolve(const struct requests *requests, struct request *request)
 {
-	bool by_name = provider_spec_nameless(request->spec);
+	bool by_name = etw_provider_spec_nameless(request->spec);
 	const char *name;
-	struct guid guid;
+	struct etw_guid guid;
 
 	request->name = request->spec->name;
 	request->guid = request->spec->guid;
 	request->has_guid = !by_name;
 	for (size_t i = 0; (name = known_name(requests->manifests, i, &guid)) != NULL; i++) {
-		if (by_name ? is_name(name, request->name) : guid_equal(&guid, &request->guid)) {
+		if (by_name ? is_name(name, request->name) :
+			      etw_guid_equal(&guid, &request->guid)) {
 			request->name = name;
 			request->guid = guid;
 			request->has_guid = true;
@@ -274,7 +275,7 @@ static bool is_about(const struct request *request, const struct event_pattern *
 	return event_pattern_is_provider(event, request->name ? request->name : "", &request->guid);
 }
 
-static bool takes_id(const struct provider_spec *spec, uint16_t id)
+static bool takes_id(const struct etw_provider_spec *spec, uint16_t id)
 {
 	bool listed = spec->id_count == 0;
 
@@ -285,14 +286,14 @@ static bool takes_id(const struct provider_spec *spec, uint16_t id)
 }
 
 /* Bits 48 to 63 are those of Windows, such as channels, which manifests need not write. */
-static bool takes_keywords(const struct provider_spec *spec, uint64_t keywords)
+static bool takes_keywords(const struct etw_provider_spec *spec, uint64_t keywords)
 {
 	return keywords == 0 || spec->any == 0 || spec->any >> 48 != 0 ||
 	       ((keywords & spec->any) != 0 && (keywords & spec->all) == spec->all);
 }
 
 /* Whether some event of the pattern passes the level, ids and keywords. */
-static bool passes(const struct provider_spec *spec, const struct event_pattern *event,
+static bool passes(const struct etw_provider_spec *spec, const struct event_pattern *event,
 		   const struct known_events *known)
 {
 	if (event->every || known->failed || (known->count == 0 && !event->by_id)) {
@@ -312,7 +313,7 @@ static bool passes(const struct provider_spec *spec, const struct event_pattern 
 /* Offers the providers that the program knows, and those that are asked for. */
 static void offer_names(const struct requests *requests, struct nearest *nearest)
 {
-	struct guid guid;
+	struct etw_guid guid;
 	const char *name;
 
 	for (size_t i = 0; (name = known_name(requests->manifests, i, &guid)) != NULL; i++) {
@@ -446,7 +447,7 @@ static void warn_of_rule(const struct requests *requests, const struct rule *rul
 }
 
 void rule_set_warn_of_needs(const struct rule_set *set, const struct config *config,
-			    const struct configured_manifests *manifests)
+			    const struct etw_configured_manifests *manifests)
 {
 	struct requests requests = { .set = set, .manifests = manifests };
 

@@ -30,7 +30,7 @@ struct probe {
 	struct owned_condition owned[PROBE_CONDITIONS_MOST];
 };
 
-struct probe *probe_new(struct error *err)
+struct probe *probe_new(struct etw_error *err)
 {
 	struct probe *probe = calloc(1, sizeof *probe);
 
@@ -93,7 +93,7 @@ static bool cut(char *text, char **field, char operator[OPERATOR_SIZE_MAX], char
 	return **literal != '\0';
 }
 
-static bool find_comparison(const char *word, enum comparison *comparison, struct error *err)
+static bool find_comparison(const char *word, enum comparison *comparison, struct etw_error *err)
 {
 	struct nearest nearest = { .word = word, .size = strlen(word) };
 
@@ -103,7 +103,7 @@ static bool find_comparison(const char *word, enum comparison *comparison, struc
 	for (unsigned i = 0; i <= COMPARE_MATCHES; i++) {
 		nearest_offer(&nearest, comparison_name((enum comparison)i));
 	}
-	return error_set(err, ERROR_CONFIG, "unknown comparison '%s'; %s%s%s", word,
+	return error_set(err, ETW_ERROR_CONFIG, "unknown comparison '%s'; %s%s%s", word,
 			 nearest.best ? "did you mean '" : "there are eq ne lt le gt ge in has ",
 			 nearest.best ? nearest.best : "lacks starts ends matches",
 			 nearest.best ? "'?" : "");
@@ -111,7 +111,7 @@ static bool find_comparison(const char *word, enum comparison *comparison, struc
 
 /* One literal, or those of a list; their texts end in NULs. */
 static bool read_literals(char *text, struct condition *condition, struct owned_condition *owned,
-			  struct error *err)
+			  struct etw_error *err)
 {
 	bool list = condition->comparison == COMPARE_IN;
 	size_t count = 1;
@@ -139,13 +139,13 @@ static bool read_literals(char *text, struct condition *condition, struct owned_
 }
 
 static bool read_condition(struct condition *condition, struct owned_condition *owned,
-			   struct error *err)
+			   struct etw_error *err)
 {
 	char comparison[OPERATOR_SIZE_MAX];
 	char *field, *at;
 
 	if (!cut(owned->text, &field, comparison, &at)) {
-		return error_set(err, ERROR_CONFIG,
+		return error_set(err, ETW_ERROR_CONFIG,
 				 "wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096");
 	}
 	condition->field = (struct field_ref){ .name = field, .derived = derived_find(field) };
@@ -154,7 +154,7 @@ static bool read_condition(struct condition *condition, struct owned_condition *
 		return false;
 	}
 	if (compares_numbers(condition->comparison) && !condition->literals->integer) {
-		return error_set(err, ERROR_CONFIG, "'%s' wants a number, not '%s'", comparison,
+		return error_set(err, ETW_ERROR_CONFIG, "'%s' wants a number, not '%s'", comparison,
 				 condition->literals->text);
 	}
 	if (condition->comparison == COMPARE_MATCHES) {
@@ -165,13 +165,13 @@ static bool read_condition(struct condition *condition, struct owned_condition *
 	return true;
 }
 
-bool probe_add(struct probe *probe, const char *text, struct error *err)
+bool probe_add(struct probe *probe, const char *text, struct etw_error *err)
 {
 	size_t count = probe->rule.condition_count;
 	struct owned_condition *owned = &probe->owned[count];
 
 	if (count == PROBE_CONDITIONS_MOST) {
-		return error_set(err, ERROR_LIMIT, "more than %d conditions",
+		return error_set(err, ETW_ERROR_LIMIT, "more than %d conditions",
 				 PROBE_CONDITIONS_MOST);
 	}
 	owned->text = text_duplicate(text, strlen(text));

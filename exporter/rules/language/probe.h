@@ -22,11 +22,11 @@ struct probe; /* opaque; immutable once all conditions are added */
 
 enum { PROBE_CONDITIONS_MOST = 64 };
 
-struct probe *probe_new(struct error *err);
+struct probe *probe_new(struct etw_error *err);
 void probe_free(struct probe *probe);
 
 /* All conditions must hold. The sentence of err names the text. */
-bool probe_add(struct probe *probe, const char *text, struct error *err);
+bool probe_add(struct probe *probe, const char *text, struct etw_error *err);
 
 /* Features of a tracker that its conditions need (enum tracker_feature). */
 uint32_t probe_features(const struct probe *probe);

@@ -41,7 +41,7 @@ static struct collector **find_collector(struct rule_set *set, const char *name)
 }
 
 bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool builtin,
-		  struct error *err)
+		  struct etw_error *err)
 {
 	struct collector *collector = collector_load(tree, name, err);
 	struct collector **collectors, **place;
@@ -75,7 +75,7 @@ bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name
 }
 
 static bool add_texts(struct rule_set *set, const struct builtin_file *files, size_t count,
-		      struct problems *problems, struct error *err)
+		      struct problems *problems, struct etw_error *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct builtin_file *file = &files[i];
@@ -112,13 +112,13 @@ static bool file_collector(const char *path, char *name, size_t size)
 }
 
 static bool add_file(struct rule_set *set, const char *path, struct problems *problems,
-		     struct error *err)
+		     struct etw_error *err)
 {
 	struct yaml_tree *tree;
 	char name[128];
 
 	if (!file_collector(path, name, sizeof name)) {
-		error_set(err, ERROR_CONFIG,
+		error_set(err, ETW_ERROR_CONFIG,
 			  "%s: a collector file must have a name of the form NAME.yaml", path);
 		problems_add_file(problems, err->text);
 		return false;
@@ -128,7 +128,7 @@ static bool add_file(struct rule_set *set, const char *path, struct problems *pr
 }
 
 /* Adds what can be read. False: it is not all, or without memory. */
-static bool add_files(struct rule_set *set, const struct config *config, struct error *err)
+static bool add_files(struct rule_set *set, const struct config *config, struct etw_error *err)
 {
 	bool good = true;
 
@@ -136,7 +136,7 @@ static bool add_files(struct rule_set *set, const struct config *config, struct 
 		good = add_file(set, config->collector_files.paths[i], yaml_problems(config->tree),
 				err) &&
 		       good;
-		if (!good && err->code != ERROR_CONFIG) {
+		if (!good && err->code != ETW_ERROR_CONFIG) {
 			return false;
 		}
 	}
@@ -152,22 +152,22 @@ static int compare_names(const void *a, const void *b)
 
 /* An error of the configuration at a place in its file; line 0: on the command line. */
 static bool config_error(const struct config *config, unsigned line, unsigned column,
-			 struct error *err, const char *sentence)
+			 struct etw_error *err, const char *sentence)
 {
 	const struct yaml_node at = { .line = line, .column = column };
 
 	if (line > 0) {
 		return yaml_error(config->tree, &at, err, "%s", sentence);
 	}
-	error_set(err, ERROR_CONFIG, "%s", sentence);
+	error_set(err, ETW_ERROR_CONFIG, "%s", sentence);
 	problems_add_file(yaml_problems(config->tree), err->text);
 	return false;
 }
 
 static bool unknown_collector(const struct rule_set *set, const struct config *config,
-			      const struct config_switch *at, struct error *err)
+			      const struct config_switch *at, struct etw_error *err)
 {
-	struct text sentence = { 0 };
+	struct etw_text sentence = { 0 };
 	struct nearest nearest = { .word = at->collector, .size = strlen(at->collector) };
 
 	for (size_t i = 0; i < set->collector_count; i++) {
@@ -199,7 +199,7 @@ static struct collector_info *find_info(const struct rule_set *set, const char *
 }
 
 static bool switch_all(struct rule_set *set, const struct config *config,
-		       const struct config_switch *switches, size_t count, struct error *err)
+		       const struct config_switch *switches, size_t count, struct etw_error *err)
 {
 	bool good = true;
 
@@ -218,7 +218,8 @@ static bool switch_all(struct rule_set *set, const struct config *config,
 /* ---- filters ---- */
 
 static bool load_patterns(const struct config *config, const struct config_pattern *patterns,
-			  size_t count, struct regex ***regexes, size_t *loaded, struct error *err)
+			  size_t count, struct regex ***regexes, size_t *loaded,
+			  struct etw_error *err)
 {
 	bool good = true;
 
@@ -228,7 +229,7 @@ static bool load_patterns(const struct config *config, const struct config_patte
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct config_pattern *pattern = &patterns[i];
-		struct error why;
+		struct etw_error why;
 
 		if (!pattern->text) { /* of a broken configuration */
 			continue;
@@ -236,7 +237,7 @@ static bool load_patterns(const struct config *config, const struct config_patte
 		(*regexes)[*loaded] = regex_new(pattern->text, strlen(pattern->text), &why);
 		if ((*regexes)[*loaded]) {
 			++*loaded;
-		} else if (why.code == ERROR_CONFIG) {
+		} else if (why.code == ETW_ERROR_CONFIG) {
 			good = config_error(config, pattern->line, pattern->column, err, why.text);
 		} else {
 			return error_set(err, why.code, "%s", why.text);
@@ -245,7 +246,7 @@ static bool load_patterns(const struct config *config, const struct config_patte
 	return good;
 }
 
-static bool load_dropped(struct rule_set *set, const struct config *config, struct error *err)
+static bool load_dropped(struct rule_set *set, const struct config *config, struct etw_error *err)
 {
 	size_t texts = 0;
 	bool good = true;
@@ -258,7 +259,7 @@ static bool load_dropped(struct rule_set *set, const struct config *config, stru
 	for (size_t i = 0; i < config->dropped_event_count; i++) {
 		const struct config_event_filter *filter = &config->dropped_events[i];
 		struct event_pattern *pattern = &set->dropped[set->dropped_count];
-		struct error why;
+		struct etw_error why;
 		char *text;
 
 		if (!filter->event) { /* of a broken configuration */
@@ -278,7 +279,7 @@ static bool load_dropped(struct rule_set *set, const struct config *config, stru
 	return good;
 }
 
-static bool load_filters(struct rule_set *set, const struct config *config, struct error *err)
+static bool load_filters(struct rule_set *set, const struct config *config, struct etw_error *err)
 {
 	bool include = load_patterns(config, config->include_processes,
 				     config->include_process_count, &set->include,
@@ -331,7 +332,7 @@ bool filters_keep_process(const struct rule_set *set, struct regex_matcher *matc
 	       !any_matches(set->exclude, set->exclude_count, matcher, name, size);
 }
 
-bool filters_drop_event(const struct rule_set *set, const struct event_class *class)
+bool filters_drop_event(const struct rule_set *set, const struct etw_event_class *class)
 {
 	for (size_t i = 0; i < set->dropped_count; i++) {
 		if (event_pattern_matches(&set->dropped[i], class)) {
@@ -343,7 +344,7 @@ bool filters_drop_event(const struct rule_set *set, const struct event_class *cl
 
 /* ---- the whole ---- */
 
-static bool register_own(struct rule_set *set, struct registry *registry, struct error *err)
+static bool register_own(struct rule_set *set, struct registry *registry, struct etw_error *err)
 {
 	static const struct family_options errors = {
 		.name = "etw_decode_errors_total",
@@ -367,7 +368,7 @@ static bool register_own(struct rule_set *set, struct registry *registry, struct
 
 /* Checks each collector; those that are wrong do not keep the others from being checked. */
 static bool check_all(struct rule_set *set, const struct rule_set_options *options,
-		      struct error *err)
+		      struct etw_error *err)
 {
 	bool good = true;
 
@@ -382,7 +383,7 @@ static bool check_all(struct rule_set *set, const struct rule_set_options *optio
 			      (collector->default_on && !options->disable_defaults),
 		};
 		good = collector_check(collector, &options->manifests, err) && good;
-		if (!good && err->code != ERROR_CONFIG) {
+		if (!good && err->code != ETW_ERROR_CONFIG) {
 			return false;
 		}
 	}
@@ -390,12 +391,12 @@ static bool check_all(struct rule_set *set, const struct rule_set_options *optio
 }
 
 static bool check_and_register(struct rule_set *set, const struct rule_set_options *options,
-			       struct registry *registry, struct error *err)
+			       struct registry *registry, struct etw_error *err)
 {
 	const struct config *config = options->config;
 	bool good = check_all(set, options, err) && !set->incomplete;
 
-	if (!good && err->code != ERROR_NONE && err->code != ERROR_CONFIG) {
+	if (!good && err->code != ETW_ERROR_NONE && err->code != ETW_ERROR_CONFIG) {
 		return false;
 	}
 	good = load_filters(set, config, err) && good;
@@ -409,9 +410,9 @@ static bool check_and_register(struct rule_set *set, const struct rule_set_optio
 }
 
 bool rule_set_finish(struct rule_set *set, const struct rule_set_options *options,
-		     struct registry *registry, struct error *err)
+		     struct registry *registry, struct etw_error *err)
 {
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 	bool good;
 
 	if (set->collector_count > 0) {
@@ -423,7 +424,7 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 		return error_no_memory(err, "collectors");
 	}
 	good = check_and_register(set, options, registry, &why);
-	if (!good && (why.code == ERROR_NONE || why.code == ERROR_CONFIG)) {
+	if (!good && (why.code == ETW_ERROR_NONE || why.code == ETW_ERROR_CONFIG)) {
 		problems_first_error(yaml_problems(options->config->tree), &why);
 	}
 	if (!good && err) {
@@ -433,11 +434,11 @@ bool rule_set_finish(struct rule_set *set, const struct rule_set_options *option
 }
 
 struct rule_set *rule_set_new(const struct rule_set_options *options, struct registry *registry,
-			      struct error *err)
+			      struct etw_error *err)
 {
 	const struct config *config = options->config;
 	struct rule_set *set = calloc(1, sizeof *set);
-	struct error why = { 0 };
+	struct etw_error why = { 0 };
 
 	if (!set) {
 		error_no_memory(err, "rules");
@@ -451,7 +452,7 @@ struct rule_set *rule_set_new(const struct rule_set_options *options, struct reg
 		goto fail;
 	}
 	set->incomplete = !add_files(set, config, &why);
-	if (set->incomplete && why.code != ERROR_CONFIG) {
+	if (set->incomplete && why.code != ETW_ERROR_CONFIG) {
 		goto fail;
 	}
 	if (rule_set_finish(set, options, registry, &why)) {
@@ -459,7 +460,7 @@ struct rule_set *rule_set_new(const struct rule_set_options *options, struct reg
 	}
 
 fail:
-	if (why.code == ERROR_CONFIG) {
+	if (why.code == ETW_ERROR_CONFIG) {
 		problems_first_error(yaml_problems(config->tree), &why);
 	}
 	if (err) {
@@ -572,8 +573,8 @@ uint32_t rule_set_kernel_flags(const struct rule_set *set)
 }
 
 /* The provider with this number among those that the collectors which are on list. */
-static const struct provider_spec *needed_provider(const struct rule_set *set, size_t index,
-						   bool substitutes)
+static const struct etw_provider_spec *needed_provider(const struct rule_set *set, size_t index,
+						       bool substitutes)
 {
 	for (size_t i = 0; i < set->collector_count; i++) {
 		const struct collector *collector = set->collectors[i];
@@ -592,12 +593,12 @@ static const struct provider_spec *needed_provider(const struct rule_set *set, s
 	return NULL;
 }
 
-const struct provider_spec *rule_set_provider(const struct rule_set *set, size_t index)
+const struct etw_provider_spec *rule_set_provider(const struct rule_set *set, size_t index)
 {
 	return needed_provider(set, index, false);
 }
 
-const struct provider_spec *rule_set_substitute(const struct rule_set *set, size_t index)
+const struct etw_provider_spec *rule_set_substitute(const struct rule_set *set, size_t index)
 {
 	return needed_provider(set, index, true);
 }

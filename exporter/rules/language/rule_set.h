@@ -54,16 +54,16 @@ struct rule_set {
 /* Takes the tree; name as for collector_load(). Two collectors of one name are an error, but one of
  * the configuration replaces a built-in one. */
 bool rule_set_add(struct rule_set *set, struct yaml_tree *tree, const char *name, bool builtin,
-		  struct error *err);
+		  struct etw_error *err);
 
 /* Once all are added: checks them together, switches, registers families. err has the first error;
  * the problems of the trees have all. */
 bool rule_set_finish(struct rule_set *set, const struct rule_set_options *options,
-		     struct registry *registry, struct error *err);
+		     struct registry *registry, struct etw_error *err);
 
 /* Checks families over all collectors and brings every rule's labels into the family's order
  * (families.c). Errors are those of the trees; err has the last. */
-bool rule_set_declare_families(struct rule_set *set, struct error *err);
+bool rule_set_declare_families(struct rule_set *set, struct etw_error *err);
 
 /* Whether two spans are one: their starts, keys, captured labels and time-outs are the same
  * (families.c). */
@@ -80,14 +80,14 @@ uint32_t rule_features(const struct rule *rule);
 uint32_t collector_kernel_flags(const struct collector *collector);
 
 /* Registers the families of the collectors that are on (families.c). */
-bool rule_set_register(struct rule_set *set, struct registry *registry, struct error *err);
+bool rule_set_register(struct rule_set *set, struct registry *registry, struct etw_error *err);
 
 /* What the configuration takes out before any counter: whether it filters processes at all, whether
  * it keeps the process with this name, and whether it drops the events of a class. */
 bool filters_look_at_processes(const struct rule_set *set);
 bool filters_keep_process(const struct rule_set *set, struct regex_matcher *matcher,
 			  const char *name, size_t size);
-bool filters_drop_event(const struct rule_set *set, const struct event_class *class);
+bool filters_drop_event(const struct rule_set *set, const struct etw_event_class *class);
 
 struct declared_family *rule_set_find_family(const struct rule_set *set, const char *name);
 

@@ -35,7 +35,7 @@ void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *a
 	va_end(arguments);
 	reader->refused = true;
 	reader->why_at = *at;
-	error_set(&reader->why, ERROR_FORMAT, "%s", sentence);
+	error_set(&reader->why, ETW_ERROR_FORMAT, "%s", sentence);
 }
 
 uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, uint64_t type,
@@ -48,7 +48,7 @@ uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, u
 /* The offset of a copy; NO_TEXT for NULL, past the bound and without memory. */
 static uint32_t keep_text(struct manifest_reader *reader, const char *text)
 {
-	struct text *texts = &reader->manifest->texts;
+	struct etw_text *texts = &reader->manifest->texts;
 	uint32_t offset = (uint32_t)texts->size;
 
 	if (!text) {
@@ -110,7 +110,7 @@ static uint32_t current_provider(const struct manifest_reader *reader)
 
 void manifest_read_provider(struct manifest_reader *reader, const struct manifest_attributes *a)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 	struct manifest_provider *provider;
 
 	if (!make_room(reader, &manifest->providers, &manifest->providers_capacity,
@@ -139,7 +139,7 @@ void manifest_read_provider(struct manifest_reader *reader, const struct manifes
 void manifest_read_named(struct manifest_reader *reader, const struct manifest_attributes *a,
 			 enum manifest_word word)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 	const char *number = word == WORD_KEYWORD ? a->mask : a->value;
 	const char *task = manifest_text(manifest, reader->task);
 	struct manifest_named *named;
@@ -187,7 +187,7 @@ void manifest_read_named(struct manifest_reader *reader, const struct manifest_a
 void manifest_read_map(struct manifest_reader *reader, const struct manifest_attributes *a,
 		       bool bits)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 	uint64_t *known;
 
 	if (!a->name) {
@@ -216,7 +216,7 @@ void manifest_read_map(struct manifest_reader *reader, const struct manifest_att
 
 void manifest_read_map_entry(struct manifest_reader *reader, const struct manifest_attributes *a)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 	uint64_t value;
 
 	if (!read_number(a->value, UINT32_MAX, &value)) {
@@ -259,7 +259,7 @@ static uint32_t event_name(struct manifest_reader *reader, const struct manifest
 {
 	static const char prefix[] = "win:";
 	const char *opcode = a->opcode;
-	struct text name = { 0 };
+	struct etw_text name = { 0 };
 	uint32_t kept;
 
 	if (opcode && strncmp(opcode, prefix, sizeof prefix - 1) == 0) {
@@ -286,7 +286,7 @@ static uint32_t event_name(struct manifest_reader *reader, const struct manifest
 
 void manifest_read_event(struct manifest_reader *reader, const struct manifest_attributes *a)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 	uint64_t id, version = 0;
 	struct manifest_event_row event;
 
@@ -355,7 +355,7 @@ static void read_number_or_field(struct manifest_reader *reader, const char *wha
 		*type = by_field;
 		*number_or_index = (uint16_t)index;
 	}
-	if (index < 0 || !field_is_integer(&reader->builder.fields[index])) {
+	if (index < 0 || !etw_field_is_integer(&reader->builder.fields[index])) {
 		MANIFEST_FAULT(
 			reader, &reader->at,
 			"%s '%s' is neither a number up to 65535 nor an integer field before "
@@ -365,7 +365,7 @@ static void read_number_or_field(struct manifest_reader *reader, const char *wha
 }
 
 static int add_field(struct manifest_reader *reader, const struct manifest_attributes *a,
-		     const struct field *field)
+		     const struct etw_field *field)
 {
 	const char *name = a->name;
 	int index = schema_build_add(&reader->builder, field, name ? name : "",
@@ -377,16 +377,16 @@ static int add_field(struct manifest_reader *reader, const struct manifest_attri
 	if (index < 0) {
 		MANIFEST_FAULT(reader, &reader->at,
 			       "more than %d fields, or structures more than %d deep",
-			       SCHEMA_FIELDS_MOST, SCHEMA_DEPTH_MOST);
+			       ETW_SCHEMA_FIELDS_MOST, ETW_SCHEMA_DEPTH_MOST);
 	}
 	return index;
 }
 
 static void read_count(struct manifest_reader *reader, const struct manifest_attributes *a,
-		       struct field *field)
+		       struct etw_field *field)
 {
-	read_number_or_field(reader, "count", a->count, FIELD_COUNT_FIXED, FIELD_COUNT_FIELD,
-			     &field->count_type, &field->count);
+	read_number_or_field(reader, "count", a->count, ETW_FIELD_COUNT_FIXED,
+			     ETW_FIELD_COUNT_FIELD, &field->count_type, &field->count);
 }
 
 static void use_map(struct manifest_reader *reader, const char *name, int field)
@@ -405,7 +405,7 @@ void manifest_read_data(struct manifest_reader *reader, const struct manifest_at
 {
 	int in_type = a->in_type ? tdh_in_type(a->in_type) : -1;
 	unsigned out_type = a->out_type ? (unsigned)tdh_out_type(a->out_type) : TDH_OUT_DEFAULT;
-	struct field field = { .count_type = FIELD_SCALAR };
+	struct etw_field field = { .count_type = ETW_FIELD_SCALAR };
 	int index;
 
 	if (in_type < 0 || !tdh_field_type(&field, (unsigned)in_type, out_type)) {
@@ -415,18 +415,18 @@ void manifest_read_data(struct manifest_reader *reader, const struct manifest_at
 		return;
 	}
 	read_count(reader, a, &field);
-	read_number_or_field(reader, "length", a->length, FIELD_LENGTH_FIXED, FIELD_LENGTH_FIELD,
-			     &field.length_type, &field.length);
+	read_number_or_field(reader, "length", a->length, ETW_FIELD_LENGTH_FIXED,
+			     ETW_FIELD_LENGTH_FIELD, &field.length_type, &field.length);
 	tdh_field_finish(&field, out_type);
 	index = add_field(reader, a, &field);
-	if (index >= 0 && a->map && field.type <= FIELD_PORT) {
+	if (index >= 0 && a->map && field.type <= ETW_FIELD_PORT) {
 		use_map(reader, a->map, index);
 	}
 }
 
 void manifest_open_struct(struct manifest_reader *reader, const struct manifest_attributes *a)
 {
-	struct field field = { .type = FIELD_STRUCT };
+	struct etw_field field = { .type = ETW_FIELD_STRUCT };
 
 	read_count(reader, a, &field);
 	add_field(reader, a, &field);
@@ -434,7 +434,7 @@ void manifest_open_struct(struct manifest_reader *reader, const struct manifest_
 
 void manifest_close_template(struct manifest_reader *reader)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 	const char *id = manifest_text(manifest, reader->template_id);
 	struct built_fields *fields;
 	uint64_t *known;

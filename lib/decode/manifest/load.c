@@ -27,28 +27,28 @@
 #include "lib/decode/builtin.h"
 
 /* A manifest, maybe a built-in one that is not read yet. */
-struct source {
-	_Atomic(struct manifest *) manifest; /* owned; NULL: not read yet */
-	const struct builtin_file *file;     /* NULL: no built-in manifest */
+struct etw_source {
+	_Atomic(struct etw_manifest *) manifest; /* owned; NULL: not read yet */
+	const struct builtin_file *file;         /* NULL: no built-in manifest */
 	struct os_mutex reading;
 };
 
 struct entry {
-	struct guid guid;
-	struct source *source; /* one of sources */
-	size_t index;          /* of the provider in its manifest */
+	struct etw_guid guid;
+	struct etw_source *source; /* one of sources */
+	size_t index;              /* of the provider in its manifest */
 };
 
-struct manifest_set {
-	struct source **sources; /* owned, as are they */
+struct etw_manifest_set {
+	struct etw_source **sources; /* owned, as are they */
 	size_t source_count;
 	struct entry *entries; /* owned */
 	size_t entry_count;
 };
 
-struct manifest_set *manifest_set_new(struct error *err)
+struct etw_manifest_set *manifest_set_new(struct etw_error *err)
 {
-	struct manifest_set *set = calloc(1, sizeof *set);
+	struct etw_manifest_set *set = calloc(1, sizeof *set);
 
 	if (!set) {
 		error_no_memory(err, "manifests");
@@ -56,13 +56,13 @@ struct manifest_set *manifest_set_new(struct error *err)
 	return set;
 }
 
-void manifest_set_free(struct manifest_set *set)
+void manifest_set_free(struct etw_manifest_set *set)
 {
 	if (!set) {
 		return;
 	}
 	for (size_t i = 0; i < set->source_count; i++) {
-		manifest_free(atomic_load(&set->sources[i]->manifest));
+		etw_manifest_free(atomic_load(&set->sources[i]->manifest));
 		os_mutex_done(&set->sources[i]->reading);
 		free(set->sources[i]);
 	}
@@ -72,7 +72,7 @@ void manifest_set_free(struct manifest_set *set)
 }
 
 /* The index after all entries that are less or equal. */
-static void insert(struct manifest_set *set, const struct entry *entry)
+static void insert(struct etw_manifest_set *set, const struct entry *entry)
 {
 	size_t at = set->entry_count++;
 
@@ -84,12 +84,12 @@ static void insert(struct manifest_set *set, const struct entry *entry)
 }
 
 /* Adds a source with room for the entries of its providers. NULL without memory. */
-static struct source *add_source(struct manifest_set *set, size_t providers)
+static struct etw_source *add_source(struct etw_manifest_set *set, size_t providers)
 {
-	struct source **sources =
-		realloc(set->sources, (set->source_count + 1) * sizeof(struct source *));
+	struct etw_source **sources =
+		realloc(set->sources, (set->source_count + 1) * sizeof(struct etw_source *));
 	struct entry *entries = NULL;
-	struct source *source;
+	struct etw_source *source;
 
 	if (sources) {
 		set->sources = sources;
@@ -106,13 +106,14 @@ static struct source *add_source(struct manifest_set *set, size_t providers)
 	return source;
 }
 
-bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struct error *err)
+bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifest,
+		      struct etw_error *err)
 {
 	size_t count = manifest_provider_count(manifest);
-	struct source *source = add_source(set, count);
+	struct etw_source *source = add_source(set, count);
 
 	if (!source) {
-		manifest_free(manifest);
+		etw_manifest_free(manifest);
 		return error_no_memory(err, "manifests");
 	}
 	atomic_init(&source->manifest, manifest);
@@ -128,7 +129,8 @@ bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struc
 
 /* Adds a built-in manifest, which has one provider: that of the file's name, with the first GUID in
  * the text. */
-static bool add_unread(struct manifest_set *set, const struct builtin_file *file, struct error *err)
+static bool add_unread(struct etw_manifest_set *set, const struct builtin_file *file,
+		       struct etw_error *err)
 {
 	static const char before[] = " guid=\"";
 	char guid[GUID_TEXT_SIZE + 2] = ""; /* in braces */
@@ -139,7 +141,7 @@ static bool add_unread(struct manifest_set *set, const struct builtin_file *file
 		snprintf(guid, sizeof guid, "%.*s", (int)sizeof guid - 1, at + sizeof before - 1);
 	}
 	if (!guid_parse(guid, &entry.guid)) {
-		return error_set(err, ERROR_CONFIG, "%s: no GUID of a provider", file->name);
+		return error_set(err, ETW_ERROR_CONFIG, "%s: no GUID of a provider", file->name);
 	}
 	entry.source = add_source(set, 1);
 	if (!entry.source) {
@@ -151,10 +153,11 @@ static bool add_unread(struct manifest_set *set, const struct builtin_file *file
 }
 
 /* The manifest of a source, read now if it was not; NULL without memory. */
-static const struct manifest *manifest_of(struct source *source)
+static const struct etw_manifest *manifest_of(struct etw_source *source)
 {
 	/* Pairs with the release below. */
-	struct manifest *manifest = atomic_load_explicit(&source->manifest, memory_order_acquire);
+	struct etw_manifest *manifest =
+		atomic_load_explicit(&source->manifest, memory_order_acquire);
 
 	if (manifest) {
 		return manifest;
@@ -162,7 +165,7 @@ static const struct manifest *manifest_of(struct source *source)
 	os_mutex_lock(&source->reading);
 	manifest = atomic_load_explicit(&source->manifest, memory_order_relaxed);
 	if (!manifest) {
-		manifest = manifest_read_checked(source->file->text, source->file->size, NULL);
+		manifest = etw_manifest_read_checked(source->file->text, source->file->size, NULL);
 		atomic_store_explicit(&source->manifest, manifest, memory_order_release);
 	}
 	os_mutex_unlock(&source->reading);
@@ -176,11 +179,11 @@ static const char *name_of(const struct entry *entry)
 {
 	return entry->source->file ?
 		       entry->source->file->name :
-		       manifest_provider_name(manifest_of(entry->source), entry->index);
+		       etw_manifest_provider_name(manifest_of(entry->source), entry->index);
 }
 
 /* The first entry of a provider; entry_count: none. */
-static size_t find(const struct manifest_set *set, const struct guid *provider)
+static size_t find(const struct etw_manifest_set *set, const struct etw_guid *provider)
 {
 	size_t first = 0, end = set->entry_count;
 
@@ -193,24 +196,25 @@ static size_t find(const struct manifest_set *set, const struct guid *provider)
 			end = middle;
 		}
 	}
-	return first < set->entry_count && guid_equal(&set->entries[first].guid, provider) ?
+	return first < set->entry_count && etw_guid_equal(&set->entries[first].guid, provider) ?
 		       first :
 		       set->entry_count;
 }
 
-const struct schema *manifest_set_schema(const struct manifest_set *set,
-					 const struct guid *provider, uint16_t id, uint8_t version,
-					 bool older)
+const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *set,
+						 const struct etw_guid *provider, uint16_t id,
+						 uint8_t version, bool older)
 {
-	const struct schema *schema = NULL;
+	const struct etw_schema *schema = NULL;
 
 	if (!set) {
 		return NULL;
 	}
 	for (size_t i = find(set, provider);
-	     !schema && i < set->entry_count && guid_equal(&set->entries[i].guid, provider); i++) {
+	     !schema && i < set->entry_count && etw_guid_equal(&set->entries[i].guid, provider);
+	     i++) {
 		size_t index = set->entries[i].index;
-		const struct manifest *manifest = manifest_of(set->entries[i].source);
+		const struct etw_manifest *manifest = manifest_of(set->entries[i].source);
 
 		if (manifest) {
 			schema = older ? manifest_schema_older(manifest, index, id, version) :
@@ -220,7 +224,8 @@ const struct schema *manifest_set_schema(const struct manifest_set *set,
 	return schema;
 }
 
-const char *manifest_set_provider_name(const struct manifest_set *set, const struct guid *provider)
+const char *etw_manifest_set_provider_name(const struct etw_manifest_set *set,
+					   const struct etw_guid *provider)
 {
 	size_t at = set ? find(set, provider) : 0;
 	const char *name;
@@ -232,24 +237,24 @@ const char *manifest_set_provider_name(const struct manifest_set *set, const str
 	return name[0] ? name : NULL;
 }
 
-bool manifest_set_provider(const struct manifest_set *set, size_t number,
-			   struct manifest_set_provider *provider)
+bool etw_manifest_set_provider(const struct etw_manifest_set *set, size_t number,
+			       struct etw_manifest_set_provider *provider)
 {
 	if (!set || number >= set->entry_count) {
 		return false;
 	}
-	*provider = (struct manifest_set_provider){ &set->entries[number].guid,
-						    name_of(&set->entries[number]) };
+	*provider = (struct etw_manifest_set_provider){ &set->entries[number].guid,
+							name_of(&set->entries[number]) };
 	return true;
 }
 
-size_t manifest_set_provider_count(const struct manifest_set *set)
+size_t etw_manifest_set_provider_count(const struct etw_manifest_set *set)
 {
 	return set ? set->entry_count : 0;
 }
 
-const struct manifest *manifest_set_manifest(const struct manifest_set *set, size_t number,
-					     size_t *index)
+const struct etw_manifest *etw_manifest_set_manifest(const struct etw_manifest_set *set,
+						     size_t number, size_t *index)
 {
 	*index = set->entries[number].index;
 	return manifest_of(set->entries[number].source);
@@ -257,21 +262,22 @@ const struct manifest *manifest_set_manifest(const struct manifest_set *set, siz
 
 /* ---- reading them ---- */
 
-static bool add_text(struct manifest_set *set, const char *name, const char *xml, size_t size,
-		     struct error *err)
+static bool add_text(struct etw_manifest_set *set, const char *name, const char *xml, size_t size,
+		     struct etw_error *err)
 {
-	struct error why = { 0 };
-	struct manifest *manifest = manifest_read_checked(xml, size, &why);
+	struct etw_error why = { 0 };
+	struct etw_manifest *manifest = etw_manifest_read_checked(xml, size, &why);
 
 	if (!manifest) {
-		enum error_code code = why.code == ERROR_FORMAT ? ERROR_CONFIG : why.code;
+		enum etw_error_code code = why.code == ETW_ERROR_FORMAT ? ETW_ERROR_CONFIG :
+									  why.code;
 
 		return error_set(err, code, "%s:%s", name, why.text);
 	}
 	return manifest_set_add(set, manifest, err);
 }
 
-static bool add_file(struct manifest_set *set, const char *path, struct error *err)
+static bool add_file(struct etw_manifest_set *set, const char *path, struct etw_error *err)
 {
 	size_t size;
 	char *xml;
@@ -285,11 +291,11 @@ static bool add_file(struct manifest_set *set, const char *path, struct error *e
 	return added;
 }
 
-static bool add_folder(struct manifest_set *set, const char *path, struct error *err)
+static bool add_folder(struct etw_manifest_set *set, const char *path, struct etw_error *err)
 {
 	static const char *const patterns[] = { "*.man", "*.xml" };
 	struct file_list files = { 0 };
-	struct text beside = { 0 };
+	struct etw_text beside = { 0 };
 	bool added;
 
 	text_add_string(&beside, path);
@@ -302,7 +308,7 @@ static bool add_folder(struct manifest_set *set, const char *path, struct error 
 		added = add_file(set, files.paths[i], err);
 	}
 	if (added && files.count == 0) {
-		added = error_set(err, ERROR_CONFIG,
+		added = error_set(err, ETW_ERROR_CONFIG,
 				  "%s: the folder has no *.man and no *.xml file", path);
 	}
 	file_list_free(&files);
@@ -310,8 +316,8 @@ static bool add_folder(struct manifest_set *set, const char *path, struct error 
 	return added;
 }
 
-bool configured_manifests_add(struct configured_manifests *configured, const char *path,
-			      struct error *err)
+bool etw_configured_manifests_add(struct etw_configured_manifests *configured, const char *path,
+				  struct etw_error *err)
 {
 	if (!configured->configured) {
 		configured->configured = manifest_set_new(err);
@@ -323,9 +329,10 @@ bool configured_manifests_add(struct configured_manifests *configured, const cha
 				      add_file(configured->configured, path, err);
 }
 
-bool configured_manifests_add_builtin(struct configured_manifests *configured, struct error *err)
+bool etw_configured_manifests_add_builtin(struct etw_configured_manifests *configured,
+					  struct etw_error *err)
 {
-	struct manifest_set *set = configured->builtin ? NULL : manifest_set_new(err);
+	struct etw_manifest_set *set = configured->builtin ? NULL : manifest_set_new(err);
 
 	if (!set) {
 		return configured->builtin != NULL;
@@ -340,9 +347,9 @@ bool configured_manifests_add_builtin(struct configured_manifests *configured, s
 	return true;
 }
 
-void configured_manifests_done(struct configured_manifests *configured)
+void etw_configured_manifests_done(struct etw_configured_manifests *configured)
 {
 	manifest_set_free(configured->configured);
 	manifest_set_free(configured->builtin);
-	*configured = (struct configured_manifests){ .configured = NULL };
+	*configured = (struct etw_configured_manifests){ .configured = NULL };
 }

@@ -21,62 +21,65 @@
 
 enum { MANIFEST_FILE_SIZE_MOST = 16 << 20 };
 
-struct manifest_set; /* opaque */
+struct etw_manifest_set; /* opaque */
 
-struct manifest_set *manifest_set_new(struct error *err);
-void manifest_set_free(struct manifest_set *set);
+struct etw_manifest_set *manifest_set_new(struct etw_error *err);
+void manifest_set_free(struct etw_manifest_set *set);
 
 /*
  * Adds the providers of a manifest that have a GUID. The set takes over the manifest, on failure
  * too. A provider may be in several manifests: the first added one that has an event wins.
  */
-bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struct error *err);
+bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifest,
+		      struct etw_error *err);
 
 /*
  * The schema of an event by id and version, as manifest_schema() finds it, or, with `older`, as
  * manifest_schema_older() does; NULL: none. The set owns it.
  */
-const struct schema *manifest_set_schema(const struct manifest_set *set,
-					 const struct guid *provider, uint16_t id, uint8_t version,
-					 bool older);
+const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *set,
+						 const struct etw_guid *provider, uint16_t id,
+						 uint8_t version, bool older);
 
 /* A provider of the set. One that is in several manifests is listed once for each. */
-struct manifest_set_provider {
-	const struct guid *guid;
-	const char *name; /* as manifest_provider_name() */
+struct etw_manifest_set_provider {
+	const struct etw_guid *guid;
+	const char *name; /* as etw_manifest_provider_name() */
 };
 
 /* Lists the providers by number from 0. Returns false after the last. set may be NULL. */
-bool manifest_set_provider(const struct manifest_set *set, size_t number,
-			   struct manifest_set_provider *provider);
+bool etw_manifest_set_provider(const struct etw_manifest_set *set, size_t number,
+			       struct etw_manifest_set_provider *provider);
 
-/* How many manifest_set_provider() lists. set may be NULL. */
-size_t manifest_set_provider_count(const struct manifest_set *set);
+/* How many etw_manifest_set_provider() lists. set may be NULL. */
+size_t etw_manifest_set_provider_count(const struct etw_manifest_set *set);
 
 /* The manifest of a provider that was listed, and the provider's index in it; NULL without memory.
  */
-const struct manifest *manifest_set_manifest(const struct manifest_set *set, size_t number,
-					     size_t *index);
+const struct etw_manifest *etw_manifest_set_manifest(const struct etw_manifest_set *set,
+						     size_t number, size_t *index);
 
 /* The name of the provider in its first manifest; NULL: none. */
-const char *manifest_set_provider_name(const struct manifest_set *set, const struct guid *provider);
+const char *etw_manifest_set_provider_name(const struct etw_manifest_set *set,
+					   const struct etw_guid *provider);
 
 /* The manifests that users name and the built-in ones; in-band manifests are not among them.
  * Zero-initialise it. */
-struct configured_manifests {
-	struct manifest_set *configured; /* NULL: none */
-	struct manifest_set *builtin;    /* likewise */
+struct etw_configured_manifests {
+	struct etw_manifest_set *configured; /* NULL: none */
+	struct etw_manifest_set *builtin;    /* likewise */
 };
 
 /*
  * Adds a manifest, or all manifests in a folder (*.man and *.xml, in the order of names). Errors
- * read "path:line:column: sentence" (ERROR_CONFIG).
+ * read "path:line:column: sentence" (ETW_ERROR_CONFIG).
  */
-bool configured_manifests_add(struct configured_manifests *configured, const char *path,
-			      struct error *err);
+bool etw_configured_manifests_add(struct etw_configured_manifests *configured, const char *path,
+				  struct etw_error *err);
 
-bool configured_manifests_add_builtin(struct configured_manifests *configured, struct error *err);
+bool etw_configured_manifests_add_builtin(struct etw_configured_manifests *configured,
+					  struct etw_error *err);
 
-void configured_manifests_done(struct configured_manifests *configured);
+void etw_configured_manifests_done(struct etw_configured_manifests *configured);
 
 #endif

@@ -45,7 +45,7 @@ static void trim(char *text)
 static const char *message_text(struct manifest_reader *reader, uint32_t offset)
 {
 	static const char before[] = "$(string.";
-	struct text *texts = &reader->manifest->texts;
+	struct etw_text *texts = &reader->manifest->texts;
 	const uint64_t *known;
 	char *text, *end;
 
@@ -69,7 +69,7 @@ static const char *message_text(struct manifest_reader *reader, uint32_t offset)
 
 static void resolve_maps(struct manifest_reader *reader)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 
 	manifest->value_names =
 		calloc(reader->map_entries_count + 1, sizeof *manifest->value_names);
@@ -92,7 +92,8 @@ static void resolve_maps(struct manifest_reader *reader)
 
 			if (name) {
 				map->map.names[map->map.count++] =
-					(struct value_name){ .value = entry->value, .name = name };
+					(struct etw_value_name){ .value = entry->value,
+								 .name = name };
 			}
 		}
 		value_map_sort(&map->map);
@@ -101,7 +102,7 @@ static void resolve_maps(struct manifest_reader *reader)
 
 static void resolve_map_uses(struct manifest_reader *reader)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 
 	for (size_t i = 0; i < reader->map_uses_count; i++) {
 		const struct manifest_map_use *use = &reader->map_uses[i];
@@ -229,7 +230,7 @@ static uint64_t keyword_mask(const struct manifest_reader *reader, uint32_t prov
 
 static void resolve_event(struct manifest_reader *reader, struct manifest_event_row *event)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 	const char *template = manifest_text(manifest, event->template);
 	const char *task = manifest_text(manifest, event->task_name);
 	const uint64_t *known =
@@ -237,10 +238,10 @@ static void resolve_event(struct manifest_reader *reader, struct manifest_event_
 				    manifest_key(reader, event->provider, 0, template)) :
 			   NULL;
 
-	event->schema = (struct schema){
+	event->schema = (struct etw_schema){
 		.event = manifest_text(manifest, event->name),
 		.symbol = manifest_text(manifest, event->symbol),
-		.origin = SCHEMA_MANIFEST,
+		.origin = ETW_SCHEMA_MANIFEST,
 	};
 	if (known) {
 		const struct built_fields *fields = &manifest->templates[*known - 1];
@@ -278,7 +279,7 @@ static int compare_events(const void *left, const void *right)
 
 static void refuse_twins(struct manifest_reader *reader)
 {
-	const struct manifest *manifest = reader->manifest;
+	const struct etw_manifest *manifest = reader->manifest;
 
 	for (size_t i = 1; i < manifest->events_count; i++) {
 		const struct manifest_event_row *a = &manifest->events[i - 1];
@@ -292,7 +293,7 @@ static void refuse_twins(struct manifest_reader *reader)
 }
 
 /* Events are sorted by provider, id and version. */
-static void sort_events(struct manifest *manifest)
+static void sort_events(struct etw_manifest *manifest)
 {
 	if (manifest->events_count > 0) {
 		qsort(manifest->events, manifest->events_count, sizeof *manifest->events,
@@ -310,7 +311,7 @@ static void sort_events(struct manifest *manifest)
 
 bool manifest_resolve(struct manifest_reader *reader)
 {
-	struct manifest *manifest = reader->manifest;
+	struct etw_manifest *manifest = reader->manifest;
 
 	resolve_maps(reader);
 	if (reader->failed) {
@@ -327,7 +328,7 @@ bool manifest_resolve(struct manifest_reader *reader)
 
 /* ---- look-ups ---- */
 
-void manifest_free(struct manifest *manifest)
+void etw_manifest_free(struct etw_manifest *manifest)
 {
 	if (!manifest) {
 		return;
@@ -345,17 +346,18 @@ void manifest_free(struct manifest *manifest)
 	free(manifest);
 }
 
-size_t manifest_provider_count(const struct manifest *manifest)
+size_t manifest_provider_count(const struct etw_manifest *manifest)
 {
 	return manifest->providers_count;
 }
 
-const char *manifest_provider_name(const struct manifest *manifest, size_t index)
+const char *etw_manifest_provider_name(const struct etw_manifest *manifest, size_t index)
 {
 	return manifest_text(manifest, manifest->providers[index].name);
 }
 
-bool manifest_provider_guid(const struct manifest *manifest, size_t index, struct guid *guid)
+bool manifest_provider_guid(const struct etw_manifest *manifest, size_t index,
+			    struct etw_guid *guid)
 {
 	if (manifest->providers[index].has_guid) {
 		*guid = manifest->providers[index].guid;
@@ -364,8 +366,8 @@ bool manifest_provider_guid(const struct manifest *manifest, size_t index, struc
 }
 
 /* The first event that is not before (id, version); it can be the one after the provider's last. */
-static size_t lower_bound(const struct manifest *manifest, const struct manifest_provider *provider,
-			  uint16_t id, uint8_t version)
+static size_t lower_bound(const struct etw_manifest *manifest,
+			  const struct manifest_provider *provider, uint16_t id, uint8_t version)
 {
 	size_t low = provider->first_event, high = low + provider->event_count;
 
@@ -382,9 +384,9 @@ static size_t lower_bound(const struct manifest *manifest, const struct manifest
 	return low;
 }
 
-static const struct schema *find_event(const struct manifest *manifest,
-				       const struct manifest_provider *provider, uint16_t id,
-				       uint8_t version)
+static const struct etw_schema *find_event(const struct etw_manifest *manifest,
+					   const struct manifest_provider *provider, uint16_t id,
+					   uint8_t version)
 {
 	size_t at = lower_bound(manifest, provider, id, version);
 	const struct manifest_event_row *event;
@@ -396,24 +398,24 @@ static const struct schema *find_event(const struct manifest *manifest,
 	return event->id == id && event->version == version ? &event->schema : NULL;
 }
 
-const struct schema *manifest_schema_exact(const struct manifest *manifest, size_t index,
-					   uint16_t id, uint8_t version)
+const struct etw_schema *manifest_schema_exact(const struct etw_manifest *manifest, size_t index,
+					       uint16_t id, uint8_t version)
 {
 	return find_event(manifest, &manifest->providers[index], id, version);
 }
 
-const struct schema *manifest_schema(const struct manifest *manifest, size_t index, uint16_t id,
-				     uint8_t version)
+const struct etw_schema *manifest_schema(const struct etw_manifest *manifest, size_t index,
+					 uint16_t id, uint8_t version)
 {
 	const struct manifest_provider *provider = &manifest->providers[index];
-	const struct schema *schema = find_event(manifest, provider, id, version);
+	const struct etw_schema *schema = find_event(manifest, provider, id, version);
 
 	return schema || version == 0 || manifest->checked ? schema :
 							     find_event(manifest, provider, id, 0);
 }
 
-const struct schema *manifest_schema_older(const struct manifest *manifest, size_t index,
-					   uint16_t id, uint8_t version)
+const struct etw_schema *manifest_schema_older(const struct etw_manifest *manifest, size_t index,
+					       uint16_t id, uint8_t version)
 {
 	const struct manifest_provider *provider = &manifest->providers[index];
 	size_t at = lower_bound(manifest, provider, id, version);
@@ -426,8 +428,8 @@ const struct schema *manifest_schema_older(const struct manifest *manifest, size
 	return event->id == id ? &event->schema : NULL;
 }
 
-bool manifest_event(const struct manifest *manifest, size_t index, size_t number,
-		    struct manifest_event *event)
+bool etw_manifest_event(const struct etw_manifest *manifest, size_t index, size_t number,
+			struct etw_manifest_event *event)
 {
 	const struct manifest_provider *provider = &manifest->providers[index];
 	const struct manifest_event_row *row;
@@ -436,7 +438,7 @@ bool manifest_event(const struct manifest *manifest, size_t index, size_t number
 		return false;
 	}
 	row = &manifest->events[provider->first_event + number];
-	*event = (struct manifest_event){
+	*event = (struct etw_manifest_event){
 		.schema = &row->schema,
 		.task_name = manifest_text(manifest, row->task_name),
 		.opcode_name = manifest_text(manifest, row->opcode_name),
@@ -450,8 +452,8 @@ bool manifest_event(const struct manifest *manifest, size_t index, size_t number
 	return true;
 }
 
-bool manifest_keyword(const struct manifest *manifest, size_t index, size_t *at, const char **name,
-		      uint64_t *mask)
+bool manifest_keyword(const struct etw_manifest *manifest, size_t index, size_t *at,
+		      const char **name, uint64_t *mask)
 {
 	while (*at < manifest->named_count) {
 		const struct manifest_named *named = &manifest->named[(*at)++];
@@ -465,7 +467,7 @@ bool manifest_keyword(const struct manifest *manifest, size_t index, size_t *at,
 	return false;
 }
 
-size_t manifest_bytes(const struct manifest *manifest)
+size_t etw_manifest_bytes(const struct etw_manifest *manifest)
 {
 	return sizeof *manifest + manifest->providers_capacity * sizeof *manifest->providers +
 	       manifest->events_capacity * sizeof *manifest->events +

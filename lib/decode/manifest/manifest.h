@@ -21,7 +21,7 @@
 #include "base/guid.h"
 #include "lib/decode/schema.h"
 
-struct manifest; /* opaque; immutable, so that any thread may read it */
+struct etw_manifest; /* opaque; immutable, so that any thread may read it */
 
 /*
  * Reads an in-band manifest and accepts what is valid in it: a template ends before a field that is
@@ -31,42 +31,43 @@ struct manifest; /* opaque; immutable, so that any thread may read it */
  * The XML may come from any process. A document type, and with it entities, is refused. Nesting,
  * events, templates and fields are bounded, and the rest is left out. The caller limits the size.
  */
-struct manifest *manifest_read(const char *xml, size_t size, struct error *err);
+struct etw_manifest *etw_manifest_read(const char *xml, size_t size, struct etw_error *err);
 
 /*
  * The same for a configured manifest: everything that would be left out is an error.
  */
-struct manifest *manifest_read_checked(const char *xml, size_t size, struct error *err);
-void manifest_free(struct manifest *manifest);
+struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size, struct etw_error *err);
+void etw_manifest_free(struct etw_manifest *manifest);
 
-size_t manifest_provider_count(const struct manifest *manifest);
+size_t manifest_provider_count(const struct etw_manifest *manifest);
 
 /* The name as written; it can be "". index is below the count. */
-const char *manifest_provider_name(const struct manifest *manifest, size_t index);
+const char *etw_manifest_provider_name(const struct etw_manifest *manifest, size_t index);
 
 /* Returns false if the manifest has no valid GUID for the provider. */
-bool manifest_provider_guid(const struct manifest *manifest, size_t index, struct guid *guid);
+bool manifest_provider_guid(const struct etw_manifest *manifest, size_t index,
+			    struct etw_guid *guid);
 
 /*
  * The layout of an event by id and version; in an in-band manifest, version 0 if there is no other.
  * NULL: there is none. The manifest owns it.
  */
-const struct schema *manifest_schema(const struct manifest *manifest, size_t index, uint16_t id,
-				     uint8_t version);
+const struct etw_schema *manifest_schema(const struct etw_manifest *manifest, size_t index,
+					 uint16_t id, uint8_t version);
 
 /* The same without version 0 in the place of another. */
-const struct schema *manifest_schema_exact(const struct manifest *manifest, size_t index,
-					   uint16_t id, uint8_t version);
+const struct etw_schema *manifest_schema_exact(const struct etw_manifest *manifest, size_t index,
+					       uint16_t id, uint8_t version);
 
 /*
  * The layout of the latest version before this one; NULL: none. Versions mostly append fields, so
  * an older layout is better than none.
  */
-const struct schema *manifest_schema_older(const struct manifest *manifest, size_t index,
-					   uint16_t id, uint8_t version);
+const struct etw_schema *manifest_schema_older(const struct etw_manifest *manifest, size_t index,
+					       uint16_t id, uint8_t version);
 
-struct manifest_event {
-	const struct schema *schema;         /* borrowed from the manifest, like the names */
+struct etw_manifest_event {
+	const struct etw_schema *schema;     /* borrowed from the manifest, like the names */
 	const char *task_name, *opcode_name; /* as written; NULL: none */
 	uint64_t keywords;
 	uint16_t id;
@@ -78,15 +79,15 @@ struct manifest_event {
 
 /* Lists the events of a provider by number from 0, by id and version. Returns false after the last.
  */
-bool manifest_event(const struct manifest *manifest, size_t index, size_t number,
-		    struct manifest_event *event);
+bool etw_manifest_event(const struct etw_manifest *manifest, size_t index, size_t number,
+			struct etw_manifest_event *event);
 
 /* Lists the keywords of a provider, as written: start with *at = 0. Returns false after the last.
  */
-bool manifest_keyword(const struct manifest *manifest, size_t index, size_t *at, const char **name,
-		      uint64_t *mask);
+bool manifest_keyword(const struct etw_manifest *manifest, size_t index, size_t *at,
+		      const char **name, uint64_t *mask);
 
 /* The memory that it takes, approximately. */
-size_t manifest_bytes(const struct manifest *manifest);
+size_t etw_manifest_bytes(const struct etw_manifest *manifest);
 
 #endif

@@ -40,7 +40,7 @@ struct manifest_named {
 };
 
 struct manifest_event_row {
-	struct schema schema;
+	struct etw_schema schema;
 	uint64_t keywords;
 	uint32_t provider; /* index */
 	uint32_t order;    /* in the manifest: of two descriptions of one event the first is used */
@@ -56,14 +56,14 @@ struct manifest_event_row {
 
 struct manifest_provider {
 	uint32_t name;
-	struct guid guid;
+	struct etw_guid guid;
 	bool has_guid;
 	size_t first_event; /* in events, once they are sorted */
 	size_t event_count;
 };
 
 struct manifest_map {
-	struct value_map map; /* its names are among value_names */
+	struct etw_value_map map; /* its names are among value_names */
 	size_t first;
 	uint32_t name;
 };
@@ -77,15 +77,15 @@ struct manifest_map_entry {
 	struct type *name; /* owned */ \
 	size_t name##_count, name##_capacity
 
-struct manifest {
+struct etw_manifest {
 	MANIFEST_ROWS(manifest_provider, providers);
 	MANIFEST_ROWS(manifest_event_row, events);
 	MANIFEST_ROWS(built_fields, templates); /* owned, as are the fields */
 	MANIFEST_ROWS(manifest_named, named);
 	MANIFEST_ROWS(manifest_map, maps);
-	struct value_name *value_names; /* owned; of all maps */
+	struct etw_value_name *value_names; /* owned; of all maps */
 	size_t value_name_count;
-	struct text texts;
+	struct etw_text texts;
 	size_t field_bytes;
 	bool checked; /* mistakes were errors */
 };
@@ -100,7 +100,7 @@ struct manifest_map_use {
 };
 
 struct manifest_reader {
-	struct manifest *manifest;
+	struct etw_manifest *manifest;
 	bool checked;                  /* mistakes are errors; else they are left out */
 	struct schema_builder builder; /* of the template that is open */
 	uint32_t template_id;
@@ -119,7 +119,7 @@ struct manifest_reader {
 	struct manifest_at at; /* the current element */
 	bool failed;           /* no memory */
 	bool refused;          /* `why` is set, without the place */
-	struct error why;
+	struct etw_error why;
 	struct manifest_at why_at;
 };
 
@@ -134,14 +134,14 @@ struct manifest_attributes {
 };
 
 /* NULL for NO_TEXT. The text may move when the next one is stored. */
-static inline const char *manifest_text(const struct manifest *manifest, uint32_t offset)
+static inline const char *manifest_text(const struct etw_manifest *manifest, uint32_t offset)
 {
 	return offset != NO_TEXT ? manifest->texts.data + offset : NULL;
 }
 
 /* Stops the reader with an error, which gets its "line:column: " in front at the end. */
 void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *at,
-		     const char *format, ...) PRINTF_LIKE(3, 4);
+		     const char *format, ...) ETW_PRINTF_LIKE(3, 4);
 
 /* Whether an allocation has failed; then there is no result, also of a text that is right. */
 static inline bool manifest_lacks_memory(const struct manifest_reader *reader)

@@ -42,8 +42,8 @@ enum {
 };
 
 struct written_task {
-	struct text start; /* the element, without the end of its tag */
-	struct text opcodes;
+	struct etw_text start; /* the element, without the end of its tag */
+	struct etw_text opcodes;
 };
 
 struct written_keyword {
@@ -51,22 +51,22 @@ struct written_keyword {
 	size_t name; /* offset in keyword_names */
 };
 
-struct manifest_writer {
-	struct guid provider;
-	struct text name; /* the others are elements */
-	struct text levels, opcodes, keywords, maps, templates, events, strings;
+struct etw_manifest_writer {
+	struct etw_guid provider;
+	struct etw_text name; /* the others are elements */
+	struct etw_text levels, opcodes, keywords, maps, templates, events, strings;
 	struct written_task *tasks; /* owned */
 	size_t task_count, task_capacity;
 	struct written_keyword *keyword_rows; /* owned */
 	size_t keyword_count, keyword_capacity;
-	struct text keyword_names, map_names; /* as attributes have them, each with a NUL */
+	struct etw_text keyword_names, map_names; /* as attributes have them, each with a NUL */
 	/* Hashes of what the lists have. */
 	struct map known_events, known_opcodes, known_keywords, known_map_names;
 	struct map known_tasks, known_templates; /* -> index + 1 */
 	struct map known_maps;                   /* -> offset in map_names + 1 */
 	size_t template_count, map_count;
 	bool known_levels[256];
-	struct manifest_writer_counts counts;
+	struct etw_manifest_writer_counts counts;
 	uint64_t seed;
 	bool failed; /* no memory */
 };
@@ -74,7 +74,7 @@ struct manifest_writer {
 /* ---- texts ---- */
 
 /* Adds the value of an attribute, without its quotes. Literal white space would become blanks. */
-static void add_escaped(struct text *out, const char *text)
+static void add_escaped(struct etw_text *out, const char *text)
 {
 	const char *end = text + strlen(text);
 
@@ -94,7 +94,7 @@ static void add_escaped(struct text *out, const char *text)
 	}
 }
 
-static void add_attribute(struct text *out, const char *name, const char *value)
+static void add_attribute(struct etw_text *out, const char *name, const char *value)
 {
 	text_add_format(out, " %s=\"", name);
 	add_escaped(out, value);
@@ -106,13 +106,13 @@ static bool is_named(const char *name)
 	return name && name[0];
 }
 
-static uint64_t key_of(const struct manifest_writer *writer, const char *text, size_t size)
+static uint64_t key_of(const struct etw_manifest_writer *writer, const char *text, size_t size)
 {
 	return text_hash(text, size, writer->seed);
 }
 
 /* Finds the entry or adds it with the value 0. NULL without memory. */
-static uint64_t *entry_of(struct manifest_writer *writer, struct map *map, uint64_t key,
+static uint64_t *entry_of(struct etw_manifest_writer *writer, struct map *map, uint64_t key,
 			  bool *added)
 {
 	uint64_t *entry = map_put(map, key, added);
@@ -123,10 +123,10 @@ static uint64_t *entry_of(struct manifest_writer *writer, struct map *map, uint6
 
 /* ---- the writer ---- */
 
-struct manifest_writer *manifest_writer_new(const struct guid *provider, const char *name,
-					    struct error *err)
+struct etw_manifest_writer *etw_manifest_writer_new(const struct etw_guid *provider,
+						    const char *name, struct etw_error *err)
 {
-	struct manifest_writer *writer = calloc(1, sizeof *writer);
+	struct etw_manifest_writer *writer = calloc(1, sizeof *writer);
 
 	if (!writer) {
 		error_no_memory(err, "a manifest");
@@ -138,7 +138,7 @@ struct manifest_writer *manifest_writer_new(const struct guid *provider, const c
 	return writer;
 }
 
-void manifest_writer_free(struct manifest_writer *writer)
+void etw_manifest_writer_free(struct etw_manifest_writer *writer)
 {
 	if (!writer) {
 		return;
@@ -169,19 +169,19 @@ void manifest_writer_free(struct manifest_writer *writer)
 	free(writer);
 }
 
-void manifest_writer_count(const struct manifest_writer *writer,
-			   struct manifest_writer_counts *counts)
+void etw_manifest_writer_count(const struct etw_manifest_writer *writer,
+			       struct etw_manifest_writer_counts *counts)
 {
 	*counts = writer->counts;
 }
 
 /* ---- names with numbers ---- */
 
-static void define_keyword(struct manifest_writer *writer, const char *name, uint64_t mask)
+static void define_keyword(struct etw_manifest_writer *writer, const char *name, uint64_t mask)
 {
 	struct written_keyword *grown = array_grow(writer->keyword_rows, &writer->keyword_capacity,
 						   writer->keyword_count, sizeof *grown);
-	struct text value = { 0 };
+	struct etw_text value = { 0 };
 	bool added = false;
 
 	add_escaped(&value, name);
@@ -207,7 +207,7 @@ static void define_keyword(struct manifest_writer *writer, const char *name, uin
 	text_free(&value);
 }
 
-void manifest_writer_keyword(struct manifest_writer *writer, const char *name, uint64_t mask)
+void manifest_writer_keyword(struct etw_manifest_writer *writer, const char *name, uint64_t mask)
 {
 	if (mask != 0 && is_named(name) && writer->keyword_count < KEYWORDS_MOST) {
 		define_keyword(writer, name, mask);
@@ -215,9 +215,9 @@ void manifest_writer_keyword(struct manifest_writer *writer, const char *name, u
 }
 
 /* The keywords of a mask: those of the provider, those of every manifest, and made-up ones. */
-static void add_keywords(struct manifest_writer *writer, struct text *out, uint64_t mask)
+static void add_keywords(struct etw_manifest_writer *writer, struct etw_text *out, uint64_t mask)
 {
-	struct text names = { 0 };
+	struct etw_text names = { 0 };
 	uint64_t rest = mask;
 
 	for (size_t i = 0; i < writer->keyword_count && rest != 0; i++) {
@@ -251,7 +251,7 @@ static void add_keywords(struct manifest_writer *writer, struct text *out, uint6
 	text_free(&names);
 }
 
-static void add_level(struct manifest_writer *writer, struct text *out, uint8_t level)
+static void add_level(struct etw_manifest_writer *writer, struct etw_text *out, uint8_t level)
 {
 	const char *standard = manifest_standard_name(WORD_LEVEL, level);
 
@@ -269,7 +269,7 @@ static void add_level(struct manifest_writer *writer, struct text *out, uint8_t 
 }
 
 /* Returns the index + 1 of the task; 0: without memory. */
-static uint64_t task_of(struct manifest_writer *writer, const char *name, uint16_t value)
+static uint64_t task_of(struct etw_manifest_writer *writer, const char *name, uint16_t value)
 {
 	uint64_t *known =
 		entry_of(writer, &writer->known_tasks, key_of(writer, name, strlen(name)), NULL);
@@ -294,11 +294,11 @@ static uint64_t task_of(struct manifest_writer *writer, const char *name, uint16
 }
 
 /* An opcode of a task, or of none (0). */
-static void need_opcode(struct manifest_writer *writer, uint64_t task, const char *name,
+static void need_opcode(struct etw_manifest_writer *writer, uint64_t task, const char *name,
 			uint8_t value)
 {
 	uint64_t key = hash_seeded(key_of(writer, name, strlen(name)) + task, writer->seed);
-	struct text *list = task > 0 ? &writer->tasks[task - 1].opcodes : &writer->opcodes;
+	struct etw_text *list = task > 0 ? &writer->tasks[task - 1].opcodes : &writer->opcodes;
 	uint64_t standard;
 	bool added = false;
 
@@ -315,8 +315,8 @@ static void need_opcode(struct manifest_writer *writer, uint64_t task, const cha
 /* ---- maps ---- */
 
 /* Adds a name that no other map has. */
-static void add_map_name(struct manifest_writer *writer, struct text *out,
-			 const struct value_map *map)
+static void add_map_name(struct etw_manifest_writer *writer, struct etw_text *out,
+			 const struct etw_value_map *map)
 {
 	size_t start = out->size, number = writer->map_count;
 	bool added = false;
@@ -331,7 +331,8 @@ static void add_map_name(struct manifest_writer *writer, struct text *out,
 	writer->failed |= out->failed;
 }
 
-static void write_map(struct manifest_writer *writer, const struct value_map *map, const char *name)
+static void write_map(struct etw_manifest_writer *writer, const struct etw_value_map *map,
+		      const char *name)
 {
 	const char *element = map->bits ? "bitMap" : "valueMap";
 	size_t number = ++writer->map_count;
@@ -351,9 +352,9 @@ static void write_map(struct manifest_writer *writer, const struct value_map *ma
 }
 
 /* What distinguishes a map from others. */
-static uint64_t key_of_map(struct manifest_writer *writer, const struct value_map *map)
+static uint64_t key_of_map(struct etw_manifest_writer *writer, const struct etw_value_map *map)
 {
-	struct text all = { 0 };
+	struct etw_text all = { 0 };
 	uint64_t key = 0;
 
 	text_add_string(&all, map->name ? map->name : "");
@@ -373,9 +374,9 @@ static uint64_t key_of_map(struct manifest_writer *writer, const struct value_ma
 
 /* The name by which fields refer to the map, escaped; valid until the next call. NULL without
  * memory. */
-static const char *map_name_of(struct manifest_writer *writer, const struct value_map *map)
+static const char *map_name_of(struct etw_manifest_writer *writer, const struct etw_value_map *map)
 {
-	struct text *names = &writer->map_names;
+	struct etw_text *names = &writer->map_names;
 	uint64_t *known = entry_of(writer, &writer->known_maps, key_of_map(writer, map), NULL);
 
 	if (known && *known == 0) {
@@ -393,7 +394,7 @@ static const char *map_name_of(struct manifest_writer *writer, const struct valu
 /* ---- templates ---- */
 
 /* Whether the name of an earlier field leads the reader to it. */
-static bool is_found(const struct schema *schema, unsigned field, unsigned by)
+static bool is_found(const struct etw_schema *schema, unsigned field, unsigned by)
 {
 	const char *name = schema->fields[field].name;
 	uint64_t number;
@@ -409,29 +410,31 @@ static bool is_found(const struct schema *schema, unsigned field, unsigned by)
 	return field < by;
 }
 
-static bool is_writable(const struct schema *schema, unsigned index)
+static bool is_writable(const struct etw_schema *schema, unsigned index)
 {
-	const struct field *field = &schema->fields[index];
+	const struct etw_field *field = &schema->fields[index];
 	struct tdh_names names;
 
-	if (field->type != FIELD_STRUCT && !tdh_names_of(field, &names)) {
+	if (field->type != ETW_FIELD_STRUCT && !tdh_names_of(field, &names)) {
 		return false;
 	}
-	if (field->count_type == FIELD_COUNT_REST || field->count_type == FIELD_COUNT_PREFIX ||
-	    (field->count_type == FIELD_COUNT_FIELD && !is_found(schema, field->count, index))) {
+	if (field->count_type == ETW_FIELD_COUNT_REST ||
+	    field->count_type == ETW_FIELD_COUNT_PREFIX ||
+	    (field->count_type == ETW_FIELD_COUNT_FIELD &&
+	     !is_found(schema, field->count, index))) {
 		return false;
 	}
-	return !field_has_length(field) || field->length_type != FIELD_LENGTH_FIELD ||
+	return !field_has_length(field) || field->length_type != ETW_FIELD_LENGTH_FIELD ||
 	       is_found(schema, field->length, index);
 }
 
 /* The end of the fields that a manifest can describe, at the top level. */
-static unsigned end_of_writable(const struct schema *schema)
+static unsigned end_of_writable(const struct etw_schema *schema)
 {
 	unsigned end = 0;
 
 	while (end < schema->field_count) {
-		unsigned behind = field_behind(schema, end);
+		unsigned behind = etw_field_behind(schema, end);
 
 		for (unsigned i = end; i < behind; i++) {
 			if (!is_writable(schema, i)) {
@@ -444,7 +447,7 @@ static unsigned end_of_writable(const struct schema *schema)
 }
 
 /* An attribute with a number, or with the name of the field that has it. */
-static void add_number(struct text *out, const struct schema *schema, const char *name,
+static void add_number(struct etw_text *out, const struct etw_schema *schema, const char *name,
 		       bool by_field, uint16_t number)
 {
 	if (by_field) {
@@ -454,8 +457,8 @@ static void add_number(struct text *out, const struct schema *schema, const char
 	}
 }
 
-static void add_data(struct manifest_writer *writer, struct text *out, const struct schema *schema,
-		     const struct field *field)
+static void add_data(struct etw_manifest_writer *writer, struct etw_text *out,
+		     const struct etw_schema *schema, const struct etw_field *field)
 {
 	struct tdh_names names = { .in_type = "" };
 	const char *map = field->map ? map_name_of(writer, field->map) : NULL;
@@ -467,15 +470,15 @@ static void add_data(struct manifest_writer *writer, struct text *out, const str
 	if (names.out_type) {
 		text_add_format(out, " outType=\"%s\"", names.out_type);
 	}
-	if (field->count_type != FIELD_SCALAR) {
-		add_number(out, schema, "count", field->count_type == FIELD_COUNT_FIELD,
+	if (field->count_type != ETW_FIELD_SCALAR) {
+		add_number(out, schema, "count", field->count_type == ETW_FIELD_COUNT_FIELD,
 			   field->count);
 	}
 	if (names.length > 0) {
 		add_number(out, schema, "length", false, names.length);
-	} else if (field_has_length(field) && (field->length_type == FIELD_LENGTH_FIXED ||
-					       field->length_type == FIELD_LENGTH_FIELD)) {
-		add_number(out, schema, "length", field->length_type == FIELD_LENGTH_FIELD,
+	} else if (field_has_length(field) && (field->length_type == ETW_FIELD_LENGTH_FIXED ||
+					       field->length_type == ETW_FIELD_LENGTH_FIELD)) {
+		add_number(out, schema, "length", field->length_type == ETW_FIELD_LENGTH_FIELD,
 			   field->length);
 	}
 	if (map) {
@@ -484,14 +487,15 @@ static void add_data(struct manifest_writer *writer, struct text *out, const str
 	text_add_string(out, "/>\n");
 }
 
-static void add_fields(struct manifest_writer *writer, struct text *out,
-		       const struct schema *schema, unsigned end)
+static void add_fields(struct etw_manifest_writer *writer, struct etw_text *out,
+		       const struct etw_schema *schema, unsigned end)
 {
-	unsigned open[SCHEMA_DEPTH_MOST + 1]; /* where the structures end that contain the field */
+	unsigned open[ETW_SCHEMA_DEPTH_MOST +
+		      1]; /* where the structures end that contain the field */
 	unsigned depth = 0;
 
 	for (unsigned i = 0; i <= end; i++) {
-		const struct field *field = &schema->fields[i];
+		const struct etw_field *field = &schema->fields[i];
 
 		while (depth > 0 && open[depth - 1] == i) {
 			text_add_format(out, "%*s</struct>\n", (int)(12 + 2 * --depth), "");
@@ -500,26 +504,26 @@ static void add_fields(struct manifest_writer *writer, struct text *out,
 			break;
 		}
 		text_add_format(out, "%*s", (int)(12 + 2 * depth), "");
-		if (field->type != FIELD_STRUCT) {
+		if (field->type != ETW_FIELD_STRUCT) {
 			add_data(writer, out, schema, field);
 			continue;
 		}
 		text_add_string(out, "<struct");
 		add_attribute(out, "name", field->name);
-		if (field->count_type != FIELD_SCALAR) {
-			add_number(out, schema, "count", field->count_type == FIELD_COUNT_FIELD,
+		if (field->count_type != ETW_FIELD_SCALAR) {
+			add_number(out, schema, "count", field->count_type == ETW_FIELD_COUNT_FIELD,
 				   field->count);
 		}
 		text_add_string(out, ">\n");
-		open[depth++] = field_behind(schema, i);
+		open[depth++] = etw_field_behind(schema, i);
 	}
 }
 
 /* Returns the number of the template with these fields, from 1; 0: without memory. */
-static uint64_t template_of(struct manifest_writer *writer, const struct schema *schema,
+static uint64_t template_of(struct etw_manifest_writer *writer, const struct etw_schema *schema,
 			    unsigned end)
 {
-	struct text body = { 0 };
+	struct etw_text body = { 0 };
 	uint64_t *known = NULL;
 
 	add_fields(writer, &body, schema, end);
@@ -542,11 +546,11 @@ static uint64_t template_of(struct manifest_writer *writer, const struct schema 
 /* ---- events ---- */
 
 /* incomplete: the schema lacks fields that the event has. */
-static void add_event(struct manifest_writer *writer, const struct manifest_event *event,
+static void add_event(struct etw_manifest_writer *writer, const struct etw_manifest_event *event,
 		      bool incomplete)
 {
-	const struct schema *schema = event->schema;
-	struct text *out = &writer->events;
+	const struct etw_schema *schema = event->schema;
+	struct etw_text *out = &writer->events;
 	unsigned end = end_of_writable(schema);
 	uint64_t task = 0, template;
 	bool added = false;
@@ -579,35 +583,36 @@ static void add_event(struct manifest_writer *writer, const struct manifest_even
 	writer->counts.cut += incomplete || end < schema->field_count;
 }
 
-void manifest_writer_event(struct manifest_writer *writer, const struct manifest_event *event)
+void manifest_writer_event(struct etw_manifest_writer *writer,
+			   const struct etw_manifest_event *event)
 {
 	add_event(writer, event, false);
 }
 
-void manifest_writer_provider(struct manifest_writer *writer, const struct manifest *manifest,
-			      size_t index)
+void etw_manifest_writer_provider(struct etw_manifest_writer *writer,
+				  const struct etw_manifest *manifest, size_t index)
 {
-	struct manifest_event event;
+	struct etw_manifest_event event;
 	const char *name;
 	uint64_t mask;
 
 	for (size_t at = 0; manifest_keyword(manifest, index, &at, &name, &mask);) {
 		manifest_writer_keyword(writer, name, mask);
 	}
-	for (size_t i = 0; manifest_event(manifest, index, i, &event); i++) {
+	for (size_t i = 0; etw_manifest_event(manifest, index, i, &event); i++) {
 		manifest_writer_event(writer, &event);
 	}
 }
 
-bool manifest_writer_info(struct manifest_writer *writer, const struct event_info *info,
-			  manifest_writer_find_map *find, void *context)
+bool etw_manifest_writer_info(struct etw_manifest_writer *writer, const struct etw_event_info *info,
+			      etw_manifest_writer_find_map *find, void *context)
 {
 	struct described_schema made;
-	struct manifest_event event;
-	uint32_t map_names[SCHEMA_FIELDS_MOST];
-	struct text task = { 0 }, opcode = { 0 };
+	struct etw_manifest_event event;
+	uint32_t map_names[ETW_SCHEMA_FIELDS_MOST];
+	struct etw_text task = { 0 }, opcode = { 0 };
 
-	if (info->source != EVENT_INFO_MANIFEST) {
+	if (info->source != ETW_EVENT_INFO_MANIFEST) {
 		return false;
 	}
 	if (!event_info_schema(info, &made, map_names)) {
@@ -618,18 +623,18 @@ bool manifest_writer_info(struct manifest_writer *writer, const struct event_inf
 		made.fields.fields[i].map = map_names[i] != 0 ? find(context, info, map_names[i]) :
 								NULL;
 	}
-	event_info_string(info->bytes, info->size, info->task_name, &task);
-	event_info_string(info->bytes, info->size, info->opcode_name, &opcode);
+	etw_event_info_string(info->bytes, info->size, info->task_name, &task);
+	etw_event_info_string(info->bytes, info->size, info->opcode_name, &opcode);
 	writer->failed |= task.failed || opcode.failed;
-	event = (struct manifest_event){ .schema = &made.schema,
-					 .task_name = task.data,
-					 .opcode_name = opcode.data,
-					 .keywords = info->keywords,
-					 .id = info->id,
-					 .task = info->task,
-					 .version = info->version,
-					 .opcode = info->opcode,
-					 .level = info->level };
+	event = (struct etw_manifest_event){ .schema = &made.schema,
+					     .task_name = task.data,
+					     .opcode_name = opcode.data,
+					     .keywords = info->keywords,
+					     .id = info->id,
+					     .task = info->task,
+					     .version = info->version,
+					     .opcode = info->opcode,
+					     .level = info->level };
 	add_event(writer, &event, made.fields.count < info->property_count);
 	text_free(&task);
 	text_free(&opcode);
@@ -639,8 +644,8 @@ bool manifest_writer_info(struct manifest_writer *writer, const struct event_inf
 
 /* ---- the end ---- */
 
-static void add_list(struct manifest_writer *writer, struct text *out, const char *name,
-		     const struct text *list)
+static void add_list(struct etw_manifest_writer *writer, struct etw_text *out, const char *name,
+		     const struct etw_text *list)
 {
 	writer->failed |= list->failed;
 	if (list->size > 0 && !list->failed) {
@@ -650,9 +655,9 @@ static void add_list(struct manifest_writer *writer, struct text *out, const cha
 	}
 }
 
-static void add_tasks(struct manifest_writer *writer, struct text *out)
+static void add_tasks(struct etw_manifest_writer *writer, struct etw_text *out)
 {
-	struct text list = { 0 };
+	struct etw_text list = { 0 };
 
 	for (size_t i = 0; i < writer->task_count; i++) {
 		const struct written_task *task = &writer->tasks[i];
@@ -674,14 +679,14 @@ static void add_tasks(struct manifest_writer *writer, struct text *out)
 	text_free(&list);
 }
 
-static void add_manifest(struct manifest_writer *writer, struct text *out)
+static void add_manifest(struct etw_manifest_writer *writer, struct etw_text *out)
 {
 	char guid[GUID_TEXT_SIZE];
 
 	guid_format(&writer->provider, guid);
 	text_add_format(
 		out,
-		MANIFEST_WRITER_START
+		ETW_MANIFEST_WRITER_START
 		"<instrumentationManifest "
 		"xmlns=\"http://schemas.microsoft.com/win/2004/08/events\"\n"
 		"    xmlns:win=\"http://manifests.microsoft.com/win/2004/08/windows/events\"\n"
@@ -707,10 +712,11 @@ static void add_manifest(struct manifest_writer *writer, struct text *out)
 			  writer->map_names.failed || out->failed;
 }
 
-bool manifest_writer_finish(struct manifest_writer *writer, struct text *xml, struct error *err)
+bool etw_manifest_writer_finish(struct etw_manifest_writer *writer, struct etw_text *xml,
+				struct etw_error *err)
 {
-	struct manifest *manifest;
-	struct manifest_event event;
+	struct etw_manifest *manifest;
+	struct etw_manifest_event event;
 	bool same;
 
 	add_manifest(writer, xml);
@@ -718,20 +724,20 @@ bool manifest_writer_finish(struct manifest_writer *writer, struct text *xml, st
 		return error_no_memory(err, "a manifest");
 	}
 	if (xml->size > MANIFEST_FILE_SIZE_MOST) {
-		return error_set(err, ERROR_LIMIT,
+		return error_set(err, ETW_ERROR_LIMIT,
 				 "the manifest has %zu bytes, more than the %d of a manifest that "
 				 "can be read",
 				 xml->size, MANIFEST_FILE_SIZE_MOST);
 	}
-	manifest = manifest_read_checked(xml->data, xml->size, err);
+	manifest = etw_manifest_read_checked(xml->data, xml->size, err);
 	if (!manifest) {
 		return error_prefix(err, "the manifest cannot be read back");
 	}
 	same = manifest_provider_count(manifest) == 1 &&
 	       (writer->counts.events == 0 ||
-		manifest_event(manifest, 0, writer->counts.events - 1, &event)) &&
-	       !manifest_event(manifest, 0, writer->counts.events, &event);
-	manifest_free(manifest);
-	return same ||
-	       error_set(err, ERROR_FORMAT, "the manifest is not read back with all of its events");
+		etw_manifest_event(manifest, 0, writer->counts.events - 1, &event)) &&
+	       !etw_manifest_event(manifest, 0, writer->counts.events, &event);
+	etw_manifest_free(manifest);
+	return same || error_set(err, ETW_ERROR_FORMAT,
+				 "the manifest is not read back with all of its events");
 }

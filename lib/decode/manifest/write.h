@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the manifest of one provider, so that another machine can decode its events: the opposite
- * of manifest_read_checked(), which reads equal schemas from it.
+ * of etw_manifest_read_checked(), which reads equal schemas from it.
  *
  * What the events of a recording do not need is left out: channels, messages of events, symbols
  * that compilers want. A writer belongs to one thread.
@@ -20,46 +20,48 @@
 #include "lib/decode/manifest/manifest.h"
 
 /* Every written manifest begins with this. */
-#define MANIFEST_WRITER_START \
+#define ETW_MANIFEST_WRITER_START \
 	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Written by etwtool. -->\n"
 
-struct manifest_writer; /* opaque */
+struct etw_manifest_writer; /* opaque */
 
-struct manifest_writer_counts {
+struct etw_manifest_writer_counts {
 	size_t events;
 	size_t cut; /* of them, those without their last fields, which no manifest can describe */
 };
 
-struct manifest_writer *manifest_writer_new(const struct guid *provider, const char *name,
-					    struct error *err);
-void manifest_writer_free(struct manifest_writer *writer);
+struct etw_manifest_writer *etw_manifest_writer_new(const struct etw_guid *provider,
+						    const char *name, struct etw_error *err);
+void etw_manifest_writer_free(struct etw_manifest_writer *writer);
 
 /* A keyword of the provider. Call it before the events that have it; others get a made-up name. */
-void manifest_writer_keyword(struct manifest_writer *writer, const char *name, uint64_t mask);
+void manifest_writer_keyword(struct etw_manifest_writer *writer, const char *name, uint64_t mask);
 
 /* Nothing is kept of the event. One whose id and version the writer has already is left out. */
-void manifest_writer_event(struct manifest_writer *writer, const struct manifest_event *event);
+void manifest_writer_event(struct etw_manifest_writer *writer,
+			   const struct etw_manifest_event *event);
 
 /* All keywords and events of a provider. */
-void manifest_writer_provider(struct manifest_writer *writer, const struct manifest *manifest,
-			      size_t index);
+void etw_manifest_writer_provider(struct etw_manifest_writer *writer,
+				  const struct etw_manifest *manifest, size_t index);
 
 /* Finds the value map whose name is at an offset of a description; NULL: none. */
-typedef const struct value_map *
-manifest_writer_find_map(void *context, const struct event_info *info, uint32_t name);
+typedef const struct etw_value_map *
+etw_manifest_writer_find_map(void *context, const struct etw_event_info *info, uint32_t name);
 
-/* The event of a description with the source EVENT_INFO_MANIFEST. Returns false if it has another
- * one. */
-bool manifest_writer_info(struct manifest_writer *writer, const struct event_info *info,
-			  manifest_writer_find_map *find, void *context);
+/* The event of a description with the source ETW_EVENT_INFO_MANIFEST. Returns false if it has
+ * another one. */
+bool etw_manifest_writer_info(struct etw_manifest_writer *writer, const struct etw_event_info *info,
+			      etw_manifest_writer_find_map *find, void *context);
 
-void manifest_writer_count(const struct manifest_writer *writer,
-			   struct manifest_writer_counts *counts);
+void etw_manifest_writer_count(const struct etw_manifest_writer *writer,
+			       struct etw_manifest_writer_counts *counts);
 
 /*
  * Adds the manifest to an empty text. Returns false if it is larger than a configured manifest may
  * be (MANIFEST_FILE_SIZE_MOST), or is not read back with all of its events.
  */
-bool manifest_writer_finish(struct manifest_writer *writer, struct text *xml, struct error *err);
+bool etw_manifest_writer_finish(struct etw_manifest_writer *writer, struct etw_text *xml,
+				struct etw_error *err);
 
 #endif

@@ -357,7 +357,7 @@ static bool find_place(struct place_search *search, const char *xml, size_t size
 }
 
 static void describe_refusal(const struct manifest_reader *reader, const char *xml, size_t size,
-			     struct error *err)
+			     struct etw_error *err)
 {
 	struct place_search search = { .offset = reader->why_at.offset };
 
@@ -367,7 +367,7 @@ static void describe_refusal(const struct manifest_reader *reader, const char *x
 	if (search.offset < 0) {
 		search.line = search.column = 1;
 	} else if (!find_place(&search, xml, size)) {
-		error_set(err, ERROR_NO_MEMORY, "no memory to read a manifest");
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory to read a manifest");
 		return;
 	}
 	error_set(err, reader->why.code, "%u:%u: %s", search.line, search.column, reader->why.text);
@@ -411,7 +411,8 @@ static void reader_done(struct manifest_reader *reader)
 	free(reader->map_uses);
 }
 
-static struct manifest *read_manifest(const char *xml, size_t size, bool checked, struct error *err)
+static struct etw_manifest *read_manifest(const char *xml, size_t size, bool checked,
+					  struct etw_error *err)
 {
 	struct document document = {
 		.reader = { .checked = checked, .task = NO_TEXT, .seed = hash_seed() }
@@ -420,14 +421,14 @@ static struct manifest *read_manifest(const char *xml, size_t size, bool checked
 	bool done;
 
 	if (size > INT_MAX) {
-		error_set(err, ERROR_LIMIT, "a manifest of %zu bytes is too large", size);
+		error_set(err, ETW_ERROR_LIMIT, "a manifest of %zu bytes is too large", size);
 		return NULL;
 	}
 	reader->manifest = calloc(1, sizeof *reader->manifest);
 	document.parser = reader->manifest ? XML_ParserCreate(NULL) : NULL;
 	if (!document.parser) {
-		manifest_free(reader->manifest);
-		error_set(err, ERROR_NO_MEMORY, "no memory to read a manifest");
+		etw_manifest_free(reader->manifest);
+		error_set(err, ETW_ERROR_NO_MEMORY, "no memory to read a manifest");
 		return NULL;
 	}
 	reader->manifest->checked = checked;
@@ -438,23 +439,23 @@ static struct manifest *read_manifest(const char *xml, size_t size, bool checked
 	XML_ParserFree(document.parser);
 	reader_done(reader);
 	if (!done) {
-		manifest_free(reader->manifest);
+		etw_manifest_free(reader->manifest);
 		if (reader->refused) {
 			describe_refusal(reader, xml, size, err);
 		} else {
-			error_set(err, ERROR_NO_MEMORY, "no memory to read a manifest");
+			error_set(err, ETW_ERROR_NO_MEMORY, "no memory to read a manifest");
 		}
 		return NULL;
 	}
 	return reader->manifest;
 }
 
-struct manifest *manifest_read(const char *xml, size_t size, struct error *err)
+struct etw_manifest *etw_manifest_read(const char *xml, size_t size, struct etw_error *err)
 {
 	return read_manifest(xml, size, false, err);
 }
 
-struct manifest *manifest_read_checked(const char *xml, size_t size, struct error *err)
+struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size, struct etw_error *err)
 {
 	return read_manifest(xml, size, true, err);
 }

@@ -80,7 +80,7 @@ static void hashes_are_checked(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		bool good = password_check_hash(rows[i].hash, &err);
 
 		assert_int_equal(good, rows[i].sentence == NULL);
@@ -135,7 +135,7 @@ static uint64_t test_clock(void)
 
 static struct auth *users(const struct auth_user *list, size_t count)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct auth *auth = auth_new(test_clock, &err);
 
 	atomic_store(&now_ns, 1000000000);
@@ -276,7 +276,7 @@ static void a_new_hash_ends_the_old_password(void **state)
 	static const struct auth_user later[] = { { "alice", HASH_OF_FAKEPASSWORD } };
 	static const struct auth_user other[] = { { "bob", HASH_OF_U_U } };
 	struct auth *auth = users(alice, 1);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_int_equal(check(auth, right, "192.0.2.1"), AUTH_GRANTED);
@@ -388,7 +388,7 @@ static void log_in(void *context)
 
 static void start(struct login *login, struct auth *auth, const char *header, unsigned client)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	*login = (struct login){ .auth = auth, .header = header };
 	snprintf(login->client, sizeof login->client, "192.0.2.%u", client);
@@ -443,7 +443,7 @@ static void waiting_for_a_turn_ends_with_the_server(void **state)
 static void exchange_often(void *context)
 {
 	static const struct auth_user bob[] = { { "bob", HASH_OF_U_U } };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	for (int i = 0; i < 200; i++) {
 		if (!auth_set_users(context, i % 2 == 0 ? bob : alice, 1, &err)) {
@@ -456,7 +456,7 @@ static void users_change_while_passwords_are_checked(void **state)
 {
 	struct auth *auth = users(alice, 1);
 	struct os_thread thread;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_true(os_thread_start(&thread, exchange_often, auth, &err));

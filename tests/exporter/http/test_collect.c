@@ -88,7 +88,7 @@ static void expect_families(struct fixture *fixture, const char *query, const ch
 	char found[FAMILY_COUNT + 1], *end = found;
 	char *copy = query ? exact_copy(query, strlen(query) + 1) : NULL;
 	struct collect collect;
-	struct text why = { 0 };
+	struct etw_text why = { 0 };
 	int status = collect_init(&collect, copy, &fixture->options, &why);
 
 	if (status != 200) {
@@ -111,7 +111,7 @@ static void expect_families(struct fixture *fixture, const char *query, const ch
 static void expect_refusal(struct fixture *fixture, const char *query, const char *sentence)
 {
 	struct collect collect;
-	struct text why = { 0 };
+	struct etw_text why = { 0 };
 	int status = collect_init(&collect, query, &fixture->options, &why);
 
 	if (status != 400 || !why.data || strcmp(why.data, sentence) != 0) {
@@ -226,7 +226,7 @@ static void contradictions_and_bad_codes_are_refused(void **state)
 
 static void a_great_many_names_are_refused(void **state)
 {
-	struct text query = { 0 };
+	struct etw_text query = { 0 };
 
 	for (int i = 0; i < 256; i++) {
 		text_add_string(&query, "collect[]=disk&");

@@ -35,7 +35,7 @@ static struct connection *large_request(void)
 static int begin(void **state)
 {
 	static struct fixture fixture;
-	struct error err;
+	struct etw_error err;
 
 	assert_true(sockets_start(&err));
 	fixture.waker = waker_new(&err);
@@ -108,7 +108,7 @@ static void clients_take_turns(bool one_large, bool other_large)
 	struct connection *of_one[OF_ONE], *of_other = connection_new(SOCKET_NONE, &other);
 	struct dispatch *dispatch;
 	struct waker *waker;
-	struct error err;
+	struct etw_error err;
 
 	assert_non_null(of_other);
 	assert_true(sockets_start(&err));
@@ -163,7 +163,7 @@ static void overdue_requests_are_found_in_any_order(void **state)
 	struct connection *overdue;
 	struct dispatch *dispatch;
 	struct waker *waker;
-	struct error err;
+	struct etw_error err;
 	uint64_t after_ns;
 
 	(void)state;
@@ -218,7 +218,7 @@ static void requests_one_after_another_have_one_worker(void **state)
 	static const struct client_address address;
 	struct worker workers[CREW] = { 0 };
 	struct connection *connection = connection_new(SOCKET_NONE, &address);
-	struct error err;
+	struct etw_error err;
 	struct waker *waker;
 	struct dispatch *dispatch;
 	unsigned used = 0, answers = 0;

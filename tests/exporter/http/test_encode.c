@@ -19,7 +19,7 @@
 enum { CHUNK_MOST = 64 * 1024 };
 
 struct output {
-	struct text bytes;
+	struct etw_text bytes;
 	unsigned chunks, refuse_at; /* 0: none */
 };
 
@@ -32,10 +32,10 @@ static bool take(void *context, const char *bytes, size_t size)
 	return ++output->chunks != output->refuse_at;
 }
 
-static struct text gunzip(const struct text *bytes)
+static struct etw_text gunzip(const struct etw_text *bytes)
 {
 	z_stream stream = { .next_in = (Bytef *)bytes->data, .avail_in = (uInt)bytes->size };
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	char part[8192];
 	int result;
 
@@ -53,11 +53,11 @@ static struct text gunzip(const struct text *bytes)
 }
 
 /* With the window that RFC 9659 lets a client have: 8 MB. */
-static struct text unzstd(const struct text *bytes)
+static struct etw_text unzstd(const struct etw_text *bytes)
 {
 	ZSTD_DCtx *zstd = ZSTD_createDCtx();
 	ZSTD_inBuffer in = { .src = bytes->data, .size = bytes->size };
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 	char part[8192];
 	size_t result;
 
@@ -75,11 +75,11 @@ static struct text unzstd(const struct text *bytes)
 	return page;
 }
 
-static void expect_page(enum content_encoding encoding, const struct text *page, size_t chunk)
+static void expect_page(enum content_encoding encoding, const struct etw_text *page, size_t chunk)
 {
 	struct output output = { .refuse_at = 0 };
 	struct encoder *encoder = encoder_new(encoding, take, &output);
-	struct text again;
+	struct etw_text again;
 
 	assert_non_null(encoder);
 	for (size_t at = 0; at < page->size; at += chunk) {
@@ -101,7 +101,7 @@ static void expect_page(enum content_encoding encoding, const struct text *page,
 static const enum content_encoding encodings[] = { ENCODING_GZIP, ENCODING_ZSTD };
 
 /* Bytes that do not compress, so that the output is as long as the input. */
-static void add_noise(struct text *page, size_t size)
+static void add_noise(struct etw_text *page, size_t size)
 {
 	uint64_t random = 88172645463325252u;
 
@@ -116,7 +116,7 @@ static void add_noise(struct text *page, size_t size)
 static void a_page_comes_back(void **state)
 {
 	static const size_t chunks[] = { 1000, 65536, 70000, 1 << 22 };
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 
 	(void)state;
 	for (int i = 0; i < 40000; i++) {
@@ -139,7 +139,7 @@ static void a_page_of_any_size_comes_back(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-		struct text page = { 0 };
+		struct etw_text page = { 0 };
 
 		add_noise(&page, sizes[i]);
 		for (size_t j = 0; j < 2; j++) {
@@ -152,7 +152,7 @@ static void a_page_of_any_size_comes_back(void **state)
 
 static void nothing_is_sent_after_a_refusal(void **state)
 {
-	struct text page = { 0 };
+	struct etw_text page = { 0 };
 
 	(void)state;
 	add_noise(&page, 1000000);

@@ -41,7 +41,7 @@ static int start_server(void **state)
 					.listen_address_count = 1,
 					.telemetry_path = "/metrics",
 					.ready = is_ready };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_non_null(fixture);
 	fixture->registry = registry_new(&limits, &err);
@@ -90,9 +90,9 @@ static void send_bytes(connection c, const char *bytes, size_t size)
 }
 
 /* All until the server closes. */
-static struct text receive(connection c)
+static struct etw_text receive(connection c)
 {
-	struct text all = { 0 };
+	struct etw_text all = { 0 };
 	char part[65536];
 	size_t size;
 
@@ -105,17 +105,17 @@ static struct text receive(connection c)
 	return all;
 }
 
-static struct text exchange(const struct fixture *fixture, const char *request, size_t size)
+static struct etw_text exchange(const struct fixture *fixture, const char *request, size_t size)
 {
 	return http_exchange(http_port(fixture->server, 0), request, size);
 }
 
-static struct text get(const struct fixture *fixture, const char *method, const char *path)
+static struct etw_text get(const struct fixture *fixture, const char *method, const char *path)
 {
 	return http_request_page(http_port(fixture->server, 0), method, path, "");
 }
 
-static bool has_header(const struct text *reply, const char *name)
+static bool has_header(const struct etw_text *reply, const char *name)
 {
 	const char *end = http_body(reply);
 
@@ -129,9 +129,9 @@ static bool has_header(const struct text *reply, const char *name)
 }
 
 /* The bytes of a chunked body; fails unless it is whole. */
-static struct text dechunk(const struct text *reply)
+static struct etw_text dechunk(const struct etw_text *reply)
 {
-	struct text body = { 0 };
+	struct etw_text body = { 0 };
 	const char *at = http_body(reply);
 
 	for (;;) {
@@ -193,7 +193,7 @@ static void fill(struct registry *registry, uint32_t count)
 static void metrics_are_served_whole_with_their_type(void **state)
 {
 	struct fixture *fixture = *state;
-	struct text reply, body;
+	struct etw_text reply, body;
 
 	fill(fixture->registry, 2000); /* 2 MB: many chunks */
 	reply = get(fixture, "GET", "/metrics?name[]=x");
@@ -223,7 +223,7 @@ static void metrics_are_served_whole_with_their_type(void **state)
 static void http_1_0_gets_the_page_without_chunks(void **state)
 {
 	static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
-	struct text reply = exchange(*state, request, sizeof request - 1);
+	struct etw_text reply = exchange(*state, request, sizeof request - 1);
 
 	assert_int_equal(http_status(&reply), 200);
 	assert_false(has_header(&reply, "Transfer-Encoding"));
@@ -237,8 +237,8 @@ static void head_answers_without_a_body(void **state)
 					     "/nothing" };
 
 	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-		struct text reply = get(*state, "HEAD", paths[i]);
-		struct text other = get(*state, "GET", paths[i]);
+		struct etw_text reply = get(*state, "HEAD", paths[i]);
+		struct etw_text other = get(*state, "GET", paths[i]);
 
 		assert_int_equal(http_status(&reply), http_status(&other));
 		assert_string_equal(http_body(&reply), "");
@@ -251,7 +251,7 @@ static void head_answers_without_a_body(void **state)
 static void health_and_readiness_are_different_pages(void **state)
 {
 	struct fixture *fixture = *state;
-	struct text reply = get(fixture, "GET", "/-/healthy");
+	struct etw_text reply = get(fixture, "GET", "/-/healthy");
 
 	assert_int_equal(http_status(&reply), 200);
 	text_free(&reply);
@@ -271,7 +271,7 @@ static void other_methods_are_not_allowed(void **state)
 
 	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
 		for (size_t j = 0; j < sizeof paths / sizeof paths[0]; j++) {
-			struct text reply = get(*state, methods[i], paths[j]);
+			struct etw_text reply = get(*state, methods[i], paths[j]);
 
 			assert_int_equal(http_status(&reply), 405);
 			http_expect_header(&reply, "Allow: GET, HEAD, OPTIONS");
@@ -284,7 +284,7 @@ static void a_body_is_not_waited_for(void **state)
 {
 	static const char request[] = "POST /metrics HTTP/1.1\r\nHost: x\r\n"
 				      "Content-Length: 1000000000\r\n\r\nabc";
-	struct text reply = exchange(*state, request, sizeof request - 1);
+	struct etw_text reply = exchange(*state, request, sizeof request - 1);
 
 	assert_int_equal(http_status(&reply), 405);
 	text_free(&reply);
@@ -317,7 +317,7 @@ static void what_does_not_exist_is_not_found(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-		struct text reply = get(*state, "GET", paths[i]);
+		struct etw_text reply = get(*state, "GET", paths[i]);
 
 		if (http_status(&reply) != 404) {
 			fail_msg("%s: %s", paths[i], reply.data);
@@ -358,7 +358,7 @@ static void hostile_requests_get_4xx(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct text reply = exchange(*state, cases[i].bytes, cases[i].size);
+		struct etw_text reply = exchange(*state, cases[i].bytes, cases[i].size);
 
 		if (http_status(&reply) / 100 != 4) {
 			fail_msg("case %zu: %s", i, reply.data);
@@ -368,10 +368,10 @@ static void hostile_requests_get_4xx(void **state)
 }
 
 /* A request that is `filler` all over, between two ends. */
-static struct text exchange_long(const struct fixture *fixture, const char *first, char filler,
-				 size_t count, const char *last)
+static struct etw_text exchange_long(const struct fixture *fixture, const char *first, char filler,
+				     size_t count, const char *last)
 {
-	struct text request = { 0 }, reply;
+	struct etw_text request = { 0 }, reply;
 
 	text_add_string(&request, first);
 	for (size_t i = 0; i < count; i++) {
@@ -407,8 +407,8 @@ static void long_requests_get_4xx(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct text reply = exchange_long(*state, cases[i].first, cases[i].filler,
-						  cases[i].count, cases[i].last);
+		struct etw_text reply = exchange_long(*state, cases[i].first, cases[i].filler,
+						      cases[i].count, cases[i].last);
 
 		if (http_status(&reply) / 100 != 4) {
 			fail_msg("case %zu: %s", i, reply.data);
@@ -419,7 +419,7 @@ static void long_requests_get_4xx(void **state)
 
 static void a_great_many_headers_do_no_harm(void **state)
 {
-	struct text request = { 0 }, reply;
+	struct etw_text request = { 0 }, reply;
 
 	text_add_string(&request, "GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
 	for (int i = 0; i < 2000; i++) {
@@ -436,7 +436,7 @@ static void a_client_that_never_ends_its_request_is_cut_off(void **state)
 {
 	struct fixture *fixture = *state;
 	connection slow[100]; /* more than there are workers */
-	struct text reply;
+	struct etw_text reply;
 
 	for (size_t i = 0; i < sizeof slow / sizeof slow[0]; i++) {
 		slow[i] = dial(http_port(fixture->server, 0));
@@ -497,8 +497,8 @@ static void scrape(void *context)
 	struct scraper *scraper = context;
 
 	for (int i = 0; i < 10; i++) {
-		struct text reply = get(scraper->fixture, "GET", "/metrics");
-		struct text body = dechunk(&reply);
+		struct etw_text reply = get(scraper->fixture, "GET", "/metrics");
+		struct etw_text body = dechunk(&reply);
 
 		scraper->whole += strstr(body.data, "\netw_exporter_scrapes_total{") != NULL;
 		text_free(&reply);
@@ -523,14 +523,14 @@ static void scrapes_at_the_same_time_are_whole(void **state)
 
 /* ---- starting ---- */
 
-static void add_state(void *context, struct text *html)
+static void add_state(void *context, struct etw_text *html)
 {
 	assert_null(context);
 	text_add_string(html, "<p>the state</p>\n");
 }
 
 static struct http_server *try_start(struct registry *registry, const char *address,
-				     const char *telemetry_path, struct error *err)
+				     const char *telemetry_path, struct etw_error *err)
 {
 	struct http_options options = { .listen_addresses = &address,
 					.listen_address_count = 1,
@@ -543,8 +543,8 @@ static struct http_server *try_start(struct registry *registry, const char *addr
 static void the_landing_page_names_the_telemetry_path(void **state)
 {
 	struct fixture fixture = { .registry = registry_new(NULL, NULL) };
-	struct error err = { 0 };
-	struct text reply;
+	struct etw_error err = { 0 };
+	struct etw_text reply;
 
 	(void)state;
 	fixture.server = try_start(fixture.registry, "127.0.0.1:0", "/m'&amp;", &err);
@@ -576,7 +576,7 @@ static void the_landing_page_names_the_telemetry_path(void **state)
 static void the_telemetry_path_may_be_the_root(void **state)
 {
 	struct fixture fixture = { .registry = registry_new(NULL, NULL) };
-	struct text reply;
+	struct etw_text reply;
 
 	(void)state;
 	fixture.server = try_start(fixture.registry, "127.0.0.1:0", "/", NULL);
@@ -629,13 +629,13 @@ static void bad_options_are_reported(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		char expected[256];
 
 		snprintf(expected, sizeof expected, "\"%s\" %s", cases[i].address, hint);
 		assert_null(try_start(registry, cases[i].address, cases[i].path, &err));
 		assert_string_equal(err.text, cases[i].error ? cases[i].error : expected);
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	}
 	registry_free(registry);
 }
@@ -647,7 +647,7 @@ static void a_port_in_use_is_reported(void **state)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = registry_new(NULL, NULL);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	const char *advice = os_listen_advice(system_address_in_use);
 	char address[64], expected[512], reason[256];
 	const char *addresses[2] = { "127.0.0.1:0", address };
@@ -663,7 +663,7 @@ static void a_port_in_use_is_reported(void **state)
 	snprintf(expected, sizeof expected, "cannot listen on %s: %s" ELSEWHERE, address, reason);
 	assert_null(http_start(&options, registry, &err));
 	assert_string_equal(err.text, expected);
-	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_int_equal(err.code, ETW_ERROR_SYSTEM);
 
 	snprintf(address, sizeof address, ":%u", http_port(fixture->server, 0));
 	snprintf(expected, sizeof expected, "cannot listen on %s: %s" ELSEWHERE, address, reason);
@@ -685,7 +685,7 @@ static void several_addresses_are_served(void **state)
 	assert_non_null(server);
 	for (size_t i = 0; i < 3; i++) {
 		static const char request[] = "GET /-/ready HTTP/1.0\r\n\r\n";
-		struct text reply;
+		struct etw_text reply;
 
 		assert_int_not_equal(http_port(server, i), 0);
 		reply = http_exchange(http_port(server, i), request, sizeof request - 1);
@@ -710,7 +710,7 @@ static void ipv6_is_served_where_there_is_any(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		struct registry *registry = registry_new(NULL, NULL);
 		struct http_server *server;
-		struct text reply;
+		struct etw_text reply;
 		connection s;
 
 		server = try_start(registry, addresses[i], "/metrics", NULL);
@@ -754,7 +754,7 @@ static void the_format_and_its_encoding_are_negotiated(void **state)
 	for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
 		const char *method = methods[i % 2], *body = cases[i / 2].body;
 		char line[256];
-		struct text answer;
+		struct etw_text answer;
 
 		answer = http_request_page(http_port(fixture->server, 0), method, "/metrics",
 					   cases[i / 2].headers);

@@ -59,7 +59,7 @@ static int start_server(void **state)
 					      .listen_address_count = 1,
 					      .telemetry_path = "/metrics" };
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_non_null(fixture);
 	fixture->registry = registry_new(&limits, &err);

@@ -24,7 +24,7 @@ struct fixture {
 
 static void open_server(struct fixture *fixture, const struct http_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	fixture->registry = registry_new(NULL, &err);
 	assert_non_null(fixture->registry);
@@ -90,7 +90,7 @@ static void send_text(connection c, const char *text)
 }
 
 /* Reads until the text has come that ends it; NULL: until the server closes. */
-static void receive(connection c, const char *end, struct text *out)
+static void receive(connection c, const char *end, struct etw_text *out)
 {
 	char part[4096];
 
@@ -108,14 +108,14 @@ static void receive(connection c, const char *end, struct text *out)
 	}
 }
 
-static void expect(const struct text *reply, const char *part)
+static void expect(const struct etw_text *reply, const char *part)
 {
 	if (!reply->data || !strstr(reply->data, part)) {
 		fail_msg("no \"%s\" in: %s", part, reply->data ? reply->data : "nothing");
 	}
 }
 
-static void expect_not(const struct text *reply, const char *part)
+static void expect_not(const struct etw_text *reply, const char *part)
 {
 	if (reply->data && strstr(reply->data, part)) {
 		fail_msg("\"%s\" in: %s", part, reply->data);
@@ -130,7 +130,7 @@ static void expect_not(const struct text *reply, const char *part)
 static void a_connection_serves_many_requests(void **state)
 {
 	connection c = dial(*state);
-	struct text reply = { 0 };
+	struct etw_text reply = { 0 };
 
 	for (int i = 0; i < 20; i++) {
 		send_text(c, GET("/-/healthy"));
@@ -157,7 +157,7 @@ static void silent_connections_that_wake_up_are_answered(void **state)
 {
 	enum { CLIENTS = 2 * (WAIT_SET_FEW + WAIT_SET_KEPT) };
 	connection clients[CLIENTS];
-	struct text reply = { 0 };
+	struct etw_text reply = { 0 };
 
 	for (int i = 0; i < CLIENTS; i++) {
 		clients[i] = dial(*state);
@@ -186,7 +186,7 @@ static void silent_connections_that_wake_up_are_answered(void **state)
 static void a_connection_does_not_last_for_ever(void **state)
 {
 	connection c = dial(*state);
-	struct text reply = { 0 };
+	struct etw_text reply = { 0 };
 
 	for (int i = 1; i < 1000; i++) {
 		send_text(c, GET("/-/healthy"));
@@ -204,7 +204,7 @@ static void requests_in_a_row_are_answered_in_order(void **state)
 {
 	static const char both[] = GET("/-/healthy") GET("/-/ready") "\r\n" LAST("/nothing");
 	connection c = dial(*state);
-	struct text reply = { 0 };
+	struct etw_text reply = { 0 };
 	const char *healthy, *ready, *nothing;
 
 	/* In two parts, cut within the second request. */
@@ -246,7 +246,7 @@ static void some_answers_end_the_connection(void **state)
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		connection c = dial(*state);
-		struct text reply = { 0 };
+		struct etw_text reply = { 0 };
 
 		send_text(c, cases[i].request);
 		receive(c, NULL, &reply);
@@ -274,7 +274,7 @@ static void answers_with_405_say_which_methods_there_are(void **state)
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		connection c = dial(*state);
-		struct text reply = { 0 };
+		struct etw_text reply = { 0 };
 
 		send_text(c, cases[i].request);
 		receive(c, NULL, &reply);
@@ -290,7 +290,7 @@ static void answers_with_405_say_which_methods_there_are(void **state)
 static void absolute_targets_are_answered(void **state)
 {
 	connection c = dial(*state);
-	struct text reply = { 0 };
+	struct etw_text reply = { 0 };
 
 	send_text(c, LAST("http://elsewhere.example:1/-/healthy?a"));
 	receive(c, NULL, &reply);
@@ -305,7 +305,7 @@ static void the_date_is_that_of_today(void **state)
 					      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
 	time_t before = (time_t)(os_unix_time_ns() / UINT64_C(1000000000)), said;
 	connection c = dial(*state);
-	struct text reply = { 0 };
+	struct etw_text reply = { 0 };
 	struct tm date = { 0 };
 	char weekday[4], month[4];
 	const char *line;
@@ -338,7 +338,7 @@ static void the_date_is_that_of_today(void **state)
 static void a_head_that_does_not_end_is_answered_with_408(void **state)
 {
 	const uint64_t time_ns = UINT64_C(5000000000); /* HEAD_NS of reception.c */
-	struct text reply = { 0 };
+	struct etw_text reply = { 0 };
 	connection c, silent;
 	bool in_time = false;
 
@@ -381,7 +381,7 @@ static void only_allowed_addresses_are_served(void **state)
 	static const char *const with_local[] = { "192.0.2.0/24", "127.0.0.0/8" };
 	struct http_options options = usual;
 	struct fixture fixture;
-	struct text reply = { 0 };
+	struct etw_text reply = { 0 };
 	connection c;
 
 	(void)state;
@@ -411,7 +411,7 @@ static void other_texts_than_ranges_are_reported(void **state)
 	static const char *const bad[] = { "10.0.0.0/8", "10.0.0.1/8" };
 	struct registry *registry = registry_new(NULL, NULL);
 	struct http_options options = usual;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	options.allowed = bad;
@@ -419,7 +419,7 @@ static void other_texts_than_ranges_are_reported(void **state)
 	assert_null(http_start(&options, registry, &err));
 	assert_string_equal(err.text, "\"10.0.0.1/8\" is not a range of addresses such as "
 				      "10.0.0.0/8, 192.0.2.1 or 2001:db8::/32");
-	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	registry_free(registry);
 }
 

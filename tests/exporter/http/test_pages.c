@@ -30,12 +30,13 @@ struct fixture {
 	bool reload_fails;
 };
 
-static bool reload(void *context, struct error *err)
+static bool reload(void *context, struct etw_error *err)
 {
 	struct fixture *fixture = context;
 
 	atomic_fetch_add(&fixture->reloads, 1);
-	return !fixture->reload_fails || error_set(err, ERROR_CONFIG, "my.yaml:3:1: unknown key");
+	return !fixture->reload_fails ||
+	       error_set(err, ETW_ERROR_CONFIG, "my.yaml:3:1: unknown key");
 }
 
 static void quit(void *context)
@@ -54,7 +55,7 @@ static void visit_all(void *context, scrape_collector_visit *visit, void *visito
 	visit(visitor, "off", false, NULL);
 }
 
-static void add_collectors(void *context, const char *metrics, struct text *html)
+static void add_collectors(void *context, const char *metrics, struct etw_text *html)
 {
 	(void)context;
 	text_add_format(html, "<p>the collectors of %s</p>\n", metrics);
@@ -68,7 +69,7 @@ static void start(struct fixture *fixture, struct http_options options, uint32_t
 		.name = "many_total", .help = "M.", .labels = { "a" }, .label_count = 1
 	};
 	const struct registry_limits limits = { .series_per_family = 100000 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct family *family;
 	struct shard *shard;
 
@@ -107,7 +108,7 @@ static void stop(struct fixture *fixture)
 static void expect(const struct fixture *fixture, const char *method, const char *target,
 		   const char *headers, int status, const char *part)
 {
-	struct text reply = http_request_page(fixture->port, method, target, headers);
+	struct etw_text reply = http_request_page(fixture->port, method, target, headers);
 
 	if (http_status(&reply) != status || !strstr(http_body(&reply), part)) {
 		fail_msg("%s %s: %s", method, target, reply.data);
@@ -118,7 +119,7 @@ static void expect(const struct fixture *fixture, const char *method, const char
 static void expect_header(const struct fixture *fixture, const char *method, const char *target,
 			  const char *line)
 {
-	struct text reply = http_request_page(fixture->port, method, target, "");
+	struct etw_text reply = http_request_page(fixture->port, method, target, "");
 
 	http_expect_header(&reply, line);
 	text_free(&reply);
@@ -196,10 +197,10 @@ static void an_address_of_another_page_is_no_telemetry_path(void **state)
 		const struct http_options options = { .listen_addresses = addresses,
 						      .listen_address_count = 1,
 						      .telemetry_path = paths[i] };
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		assert_null(http_start(&options, registry, &err));
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 		assert_non_null(strstr(err.text, "is the address of another page"));
 	}
 	registry_free(registry);
@@ -210,7 +211,7 @@ static void an_address_of_another_page_is_no_telemetry_path(void **state)
 static void the_version_is_there_as_json(void **state)
 {
 	struct fixture fixture;
-	struct text expected = { 0 };
+	struct etw_text expected = { 0 };
 
 	(void)state;
 	start(&fixture, (struct http_options){ 0 }, 1);
@@ -250,7 +251,7 @@ static void options_is_answered_with_the_methods(void **state)
 static void the_landing_page_allows_nothing_from_elsewhere(void **state)
 {
 	struct fixture fixture;
-	struct text reply;
+	struct etw_text reply;
 
 	(void)state;
 	start(&fixture, (struct http_options){ 0 }, 1);
@@ -310,7 +311,7 @@ static void page_and_files_are_small(void **state)
 	(void)state;
 	start(&fixture, (struct http_options){ 0 }, 1);
 	for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
-		struct text reply = http_request_page(fixture.port, "GET", targets[i], "");
+		struct etw_text reply = http_request_page(fixture.port, "GET", targets[i], "");
 
 		assert_int_equal(http_status(&reply), 200);
 		size += reply.size;
@@ -379,7 +380,7 @@ static void post_and_put_reload_and_quit(void **state)
 /* What the flight recorder answers. */
 static enum http_recording recording;
 
-static enum http_recording write_recording(void *context, struct text *answer)
+static enum http_recording write_recording(void *context, struct etw_text *answer)
 {
 	(void)context;
 	text_add_string(answer, recording == HTTP_RECORDING_WRITTEN ? "D:\\rec\\a.etl" :
@@ -471,7 +472,7 @@ static int64_t scrapes(const struct fixture *fixture, const char *code)
 static void a_scrape_can_choose_its_families(void **state)
 {
 	struct fixture fixture;
-	struct text reply;
+	struct etw_text reply;
 
 	(void)state;
 	start(&fixture, (struct http_options){ 0 }, 1);
@@ -500,7 +501,7 @@ static void a_scrape_can_choose_its_families(void **state)
 static void exporter_metrics_can_be_left_out(void **state)
 {
 	struct fixture fixture;
-	struct text reply;
+	struct etw_text reply;
 
 	(void)state;
 	start(&fixture, (struct http_options){ .disable_exporter_metrics = true }, 1);
@@ -515,7 +516,7 @@ static void exporter_metrics_can_be_left_out(void **state)
 /* A client that has sent a request for metrics. */
 static connection ask_for_metrics(const struct fixture *fixture, const char *headers)
 {
-	struct text request = { 0 };
+	struct etw_text request = { 0 };
 	connection c = connection_open(fixture->port);
 
 	assert_true(c >= 0);
@@ -550,7 +551,7 @@ enum { LONG_PAGE = 50000 };
 static void of_more_scrapes_than_allowed_the_slowest_ends(void **state)
 {
 	struct fixture fixture;
-	struct text reply;
+	struct etw_text reply;
 	connection first, second;
 	uint64_t begun_ns;
 	int64_t cut_off;

@@ -34,12 +34,12 @@ struct client {
 };
 
 /* One request, the whole answer. */
-static struct text get_metrics(uint16_t port)
+static struct etw_text get_metrics(uint16_t port)
 {
 	static const char request[] =
 		"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 	connection c = connection_open(port);
-	struct text answer = { 0 };
+	struct etw_text answer = { 0 };
 	char chunk[16384];
 	size_t got;
 
@@ -57,7 +57,7 @@ static void scrape_again_and_again(void *context)
 	struct client *client = context;
 
 	for (unsigned i = 0; i < SCRAPES; i++) {
-		struct text answer = get_metrics(client->port);
+		struct etw_text answer = get_metrics(client->port);
 		uint64_t events = page_value(&answer, "etw_consumer_records_total");
 
 		if (events == UINT64_MAX && client->last == 0) {
@@ -85,9 +85,9 @@ static void four_clients_scrape_while_a_replay_runs_at_full_speed(void **state)
 	};
 	struct client clients[CLIENTS] = { 0 };
 	struct http_server *server;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct program program;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	temporary_path(path, "etl");

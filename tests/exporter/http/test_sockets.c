@@ -14,7 +14,8 @@
 #include "exporter/http/sockets.h"
 #include "tests/support/system.h"
 
-/* What the client's end takes is more than the rest: 128 KiB by default on Linux, some of it twice. */
+/* What the client's end takes is more than the rest: 128 KiB by default on Linux, some of it twice.
+ */
 enum { PART = 32 * 1024, MOST = 1536 * 1024, PATIENT_MS = 200 };
 
 static socket_handle accept_one(socket_handle listener)
@@ -65,7 +66,7 @@ static void a_client_that_does_not_read_takes_little_memory(void **state)
 
 static int start(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	return sockets_start(&err) ? 0 : -1;

@@ -84,7 +84,7 @@ static struct tls_options plain_options(void)
 
 static struct tls_server *serve(const struct tls_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct tls_server *server = tls_server_new(options, &err);
 
 	if (!server) {
@@ -353,7 +353,7 @@ static void clients_are_taken_by_the_type(void **state)
 static void a_certificate_among_the_authorities_is_taken(void **state)
 {
 	struct tls_options options = plain_options();
-	struct text two = { 0 };
+	struct etw_text two = { 0 };
 
 	(void)state;
 	text_add_string(&two, of.alone->cert_pem);
@@ -623,7 +623,7 @@ static void certificates_of_authorities_between_are_sent(void **state)
 		.name = "between", .issuer = of.ca, .authority = true });
 	struct certificate *server = make("server below", between, "serverAuth", false);
 	struct tls_options options = plain_options();
-	struct text chain = { 0 };
+	struct etw_text chain = { 0 };
 
 	(void)state;
 	text_add_string(&chain, server->cert_pem);
@@ -654,7 +654,7 @@ static void an_exchange_is_for_later_connections(void **state)
 	struct tls_options options = plain_options();
 	struct tls_server *server = serve(&options);
 	struct tls_pair before, after;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	char byte;
 	size_t size;
 
@@ -682,7 +682,7 @@ static void after_an_error_the_server_keeps_what_it_has(void **state)
 {
 	struct tls_options options = plain_options();
 	struct tls_server *server = serve(&options);
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	options.key = pem(of.client->key_pem, "key_file 'b.key'");
@@ -704,7 +704,7 @@ static void sessions_are_not_resumed(void **state)
 						     .most = versions[i] };
 		struct tls_options options = plain_options();
 		struct tls_server *server;
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		struct tls_pair pair;
 
 		options.client_auth = TLS_CLIENT_VERIFY;
@@ -735,7 +735,7 @@ enum { EXCHANGES = 50, CONNECTIONS = 20 };
 static void exchange_often(void *context)
 {
 	const struct tls_options options = plain_options();
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	for (int i = 0; i < EXCHANGES; i++) {
 		if (!tls_server_set(context, &options, &err)) {
@@ -749,7 +749,7 @@ static void connections_begin_while_certificates_change(void **state)
 	const struct tls_options options = plain_options();
 	struct tls_server *server = serve(&options);
 	struct os_thread thread;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_true(os_thread_start(&thread, exchange_often, server, &err));
@@ -804,7 +804,7 @@ static void errors_name_the_text_that_is_wrong(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct tls_options options = plain_options();
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		options.cert = pem(rows[i].cert ? rows[i].cert : of.server->cert_pem, "C");
 		options.key = pem(rows[i].key ? rows[i].key : of.server->key_pem, "K");
@@ -813,7 +813,7 @@ static void errors_name_the_text_that_is_wrong(void **state)
 			options.client_ca = pem(rows[i].ca, "A");
 		}
 		assert_null(tls_server_new(&options, &err));
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 		if (strncmp(err.text, rows[i].sentence, strlen(rows[i].sentence)) != 0) {
 			fail_msg("row %zu: %s", i, err.text);
 		}
@@ -825,7 +825,7 @@ static void suites_of_no_allowed_version_are_refused(void **state)
 {
 	unsigned suite = index_of(tls_suite_name, "TLS_AES_256_GCM_SHA384");
 	struct tls_options options = plain_options();
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	options.suites = &suite;

@@ -49,7 +49,7 @@ static void keep_count(void *context, size_t connections)
 static int open_wait_set(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	struct error err;
+	struct etw_error err;
 
 	assert_non_null(fixture);
 	assert_true(sockets_start(&err));

@@ -89,7 +89,7 @@ static int write_good_files(void **state)
 /* A configuration: in it @C, @K and @A are the names of the files, relative to it. */
 static void write_config(const char *pattern)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	for (const char *at = pattern; *at != '\0'; at++) {
 		const char *path = *at != '@'   ? NULL :
@@ -141,7 +141,7 @@ static int refuse(struct web_config *config)
 
 static struct web_config *open_config(void)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct web_config *config = web_config_open(file, NULL, &err);
 
 	if (!config) {
@@ -155,7 +155,7 @@ static struct web_config *open_config(void)
 /* Each key of the format: "Web configuration", prometheus/exporter-toolkit. */
 static void each_key_is_read(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct web_settings *settings;
 
 	(void)state;
@@ -215,7 +215,7 @@ static void each_key_is_read(void **state)
 
 static void absent_keys_have_the_defaults_of_the_toolkit(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct web_settings *settings;
 
 	(void)state;
@@ -242,8 +242,8 @@ static void certificates_may_be_inline(void **state)
 {
 	const char *const pems[] = { server->cert_pem, server->key_pem, ca->cert_pem };
 	static const char *const keys[] = { "cert", "key", "client_ca" };
-	struct text text = { 0 };
-	struct error err = { 0 };
+	struct etw_text text = { 0 };
+	struct etw_error err = { 0 };
 	struct web_settings *settings;
 
 	(void)state;
@@ -297,7 +297,7 @@ static void intervals_are_durations_of_go(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		char text[128];
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		struct web_settings *settings;
 
 		snprintf(text, sizeof text, "rate_limit: { interval: %s, burst: 1 }\n",
@@ -378,11 +378,11 @@ static void mistakes_are_named(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct problems problems = { 0 };
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		write_config(rows[i].config);
 		assert_null(web_config_open(file, &problems, &err));
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 		if (strncmp(err.text, file, strlen(file)) != 0 ||
 		    strncmp(err.text + strlen(file), rows[i].sentence, strlen(rows[i].sentence)) !=
 			    0) {
@@ -463,7 +463,7 @@ static void requests_beyond_the_rate_are_refused(void **state)
 static void headers_are_in_each_answer(void **state)
 {
 	struct web_config *config;
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 
 	(void)state;
 	write_config("http_server_config:\n  headers:\n    X-Frame-Options: sameorigin\n"
@@ -600,7 +600,7 @@ static void the_watch_takes_changes_by_itself(void **state)
 	struct registry *registry = registry_new(&limits, NULL);
 	uint64_t end_ns = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000);
 	struct web_config *config;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_non_null(registry);

@@ -43,7 +43,7 @@ static void urls_and_prefixes_are_normalised_as_in_prometheus(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct web_paths paths;
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		if (!web_paths_init(&paths, cases[i].external, cases[i].route, "/metrics", &err)) {
 			fail_msg("case %zu: %s", i, err.text);
@@ -90,13 +90,13 @@ static void what_is_no_address_is_refused_with_the_flag(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct web_paths paths;
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		if (web_paths_init(&paths, cases[i].external, cases[i].route, cases[i].telemetry,
 				   &err)) {
 			fail_msg("case %zu is taken", i);
 		}
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 		if (!strstr(err.text, cases[i].error)) {
 			fail_msg("case %zu: %s", i, err.text);
 		}

@@ -24,15 +24,16 @@
 enum { RECORDS_MOST = 64, PAYLOAD_MOST = 1024, FLOOD = 200000 };
 #define MEMORY (UINT64_C(4) << 20)
 
-static const struct guid provider = { { 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1 } };
-static const struct guid activity = { { 0x77, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 } };
+static const struct etw_guid provider = { { 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+					    1 } };
+static const struct etw_guid activity = { { 0x77, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 } };
 static const struct config_recorder everything = { .dir = "." };
 
 /* ---- reading ---- */
 
 struct copy {
-	struct event_record record; /* its pointers lead into this struct, or are NULL */
-	struct guid provider, activity;
+	struct etw_record record; /* its pointers lead into this struct, or are NULL */
+	struct etw_guid provider, activity;
 	uint8_t payload[PAYLOAD_MOST], extended[PAYLOAD_MOST];
 };
 
@@ -41,7 +42,7 @@ struct copies {
 	size_t count; /* may be more */
 };
 
-static void on_event(void *context, const struct event_record *record)
+static void on_event(void *context, const struct etw_record *record)
 {
 	struct copies *copies = context;
 	struct copy *copy;
@@ -64,36 +65,36 @@ static void on_event(void *context, const struct event_record *record)
 
 static void read_again(const char *path, struct copies *copies)
 {
-	const struct event_sink sink = { .context = copies, .on_event = on_event };
-	struct source *source = source_open_file(path, NULL, NULL);
+	const struct etw_event_sink sink = { .context = copies, .on_event = on_event };
+	struct etw_source *source = etw_source_open_file(path, NULL, NULL);
 
 	memset(copies, 0, sizeof *copies);
 	assert_non_null(source);
-	assert_true(source_run(source, &sink, NULL));
-	source_close(source);
+	assert_true(etw_source_run(source, &sink, NULL));
+	etw_source_close(source);
 }
 
 /* ---- a consumer ---- */
 
 struct consumer {
 	struct tap *tap;
-	struct event_table *classes;
+	struct etw_event_table *classes;
 };
 
 static struct consumer open_consumer_of_clock(uint64_t frequency)
 {
-	const struct source_facts facts = {
+	const struct etw_source_facts facts = {
 		.name = "test",
 		.os_build = 19045,
 		.processors = 4,
-		.clock = { .type = CLOCK_QPC,
+		.clock = { .type = ETW_CLOCK_QPC,
 			   .frequency = frequency,
 			   .perf_frequency = frequency,
 			   .anchor_raw = 0,
 			   .anchor_time = INT64_C(133601436000000000) },
 	};
 	struct consumer consumer = { .tap = tap_new(&everything, MEMORY, NULL),
-				     .classes = event_table_new(1000, NULL, NULL) };
+				     .classes = etw_event_table_new(1000, NULL, NULL) };
 
 	assert_non_null(consumer.tap);
 	assert_non_null(consumer.classes);
@@ -106,7 +107,7 @@ static struct consumer open_consumer(void)
 	return open_consumer_of_clock(10000000);
 }
 
-static void release(void *context, struct event_class *class)
+static void release(void *context, struct etw_event_class *class)
 {
 	(void)context;
 	tap_release(class);
@@ -114,15 +115,15 @@ static void release(void *context, struct event_class *class)
 
 static void close_consumer(struct consumer *consumer)
 {
-	event_table_each(consumer->classes, release, NULL);
-	event_table_free(consumer->classes);
+	etw_event_table_each(consumer->classes, release, NULL);
+	etw_event_table_free(consumer->classes);
 	tap_free(consumer->tap);
 }
 
-static void take(struct consumer *consumer, const struct event_record *record)
+static void take(struct consumer *consumer, const struct etw_record *record)
 {
 	bool added;
-	struct event_class *class = event_table_find(consumer->classes, record, &added);
+	struct etw_event_class *class = etw_event_table_find(consumer->classes, record, &added);
 
 	assert_non_null(class);
 	if (added) {
@@ -135,7 +136,7 @@ static void write_to(const char *path, struct consumer *consumers, size_t count,
 		     struct recording_result *result)
 {
 	struct tap *taps[4];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		taps[i] = consumers[i].tap;
@@ -147,9 +148,9 @@ static void write_to(const char *path, struct consumer *consumers, size_t count,
 
 /* ---- tests ---- */
 
-static void check_equal(const struct copy *copy, const struct event_record *expected)
+static void check_equal(const struct copy *copy, const struct etw_record *expected)
 {
-	const struct event_record *got = &copy->record;
+	const struct etw_record *got = &copy->record;
 
 	assert_int_equal(got->type, expected->type);
 	assert_int_equal(got->raw_time, expected->raw_time);
@@ -186,12 +187,12 @@ static void records_of_every_type_come_back(void **state)
 					 16, 0, 10, 0, 0, 0, 3, 0, 5, 4, 3, 0, 0, 0, 0, 0 };
 	static const uint8_t payload[] = "a payload of 25 characters";
 	/* clang-format off */
-	struct event_record rows[] = {
-		{ .type = RECORD_SYSTEM, .classic = true, .kernel_group = 0x0e, .opcode = 10, .version = 3, .process_id = 4, .thread_id = 8 },
-		{ .type = RECORD_COMPACT, .classic = true, .kernel_group = 0x04, .opcode = 67, .version = 2, .process_id = 12, .thread_id = 16 },
-		{ .type = RECORD_PERFINFO, .classic = true, .kernel_group = 0x0f, .opcode = 46, .version = 2, .process_id = RECORD_NO_ID, .thread_id = RECORD_NO_ID },
-		{ .type = RECORD_EVENT, .kernel_group = 0xff, .provider = &provider, .activity = &activity, .id = 300, .task = 7, .opcode = 1, .version = 2, .level = 4, .channel = 11, .keyword = UINT64_C(0x8000000000000001), .process_id = 20, .thread_id = 24, .extended = items, .extended_size = sizeof items },
-		{ .type = RECORD_FULL, .classic = true, .kernel_group = 0xff, .provider = &provider, .opcode = 33, .version = 1, .level = 2, .process_id = 28, .thread_id = 32 },
+	struct etw_record rows[] = {
+		{ .type = ETW_RECORD_SYSTEM, .classic = true, .kernel_group = 0x0e, .opcode = 10, .version = 3, .process_id = 4, .thread_id = 8 },
+		{ .type = ETW_RECORD_COMPACT, .classic = true, .kernel_group = 0x04, .opcode = 67, .version = 2, .process_id = 12, .thread_id = 16 },
+		{ .type = ETW_RECORD_PERFINFO, .classic = true, .kernel_group = 0x0f, .opcode = 46, .version = 2, .process_id = ETW_RECORD_NO_ID, .thread_id = ETW_RECORD_NO_ID },
+		{ .type = ETW_RECORD_EVENT, .kernel_group = 0xff, .provider = &provider, .activity = &activity, .id = 300, .task = 7, .opcode = 1, .version = 2, .level = 4, .channel = 11, .keyword = UINT64_C(0x8000000000000001), .process_id = 20, .thread_id = 24, .extended = items, .extended_size = sizeof items },
+		{ .type = ETW_RECORD_FULL, .classic = true, .kernel_group = 0xff, .provider = &provider, .opcode = 33, .version = 1, .level = 2, .process_id = 28, .thread_id = 32 },
 	};
 	/* clang-format on */
 	const size_t count = sizeof rows / sizeof rows[0];
@@ -208,7 +209,8 @@ static void records_of_every_type_come_back(void **state)
 		rows[i].processor = (uint16_t)(i % 4);
 		rows[i].raw_time = 1000 + (int64_t)i;
 		if (!rows[i].provider) {
-			rows[i].provider = kernel_record_guid(rows[i].kernel_group, rows[i].opcode);
+			rows[i].provider =
+				etw_kernel_record_guid(rows[i].kernel_group, rows[i].opcode);
 		}
 		take(&consumer, &rows[i]);
 	}
@@ -235,14 +237,14 @@ static void records_of_two_consumers_are_in_order_of_time(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 40; i++) {
-		const struct event_record record = { .type = RECORD_EVENT,
-						     .kernel_group = 0xff,
-						     .provider = &provider,
-						     .id = (uint16_t)i,
-						     .pointer_size = 8,
-						     .payload = payload,
-						     .payload_size = 8,
-						     .raw_time = 50 + i };
+		const struct etw_record record = { .type = ETW_RECORD_EVENT,
+						   .kernel_group = 0xff,
+						   .provider = &provider,
+						   .id = (uint16_t)i,
+						   .pointer_size = 8,
+						   .payload = payload,
+						   .payload_size = 8,
+						   .raw_time = 50 + i };
 
 		take(&consumers[i % 3 != 0], &record);
 	}
@@ -263,14 +265,14 @@ static void records_of_two_consumers_are_in_order_of_time(void **state)
 static void take_at(struct consumer *consumer, uint16_t id, int64_t raw_time)
 {
 	static const uint8_t payload[8];
-	const struct event_record record = { .type = RECORD_EVENT,
-					     .kernel_group = 0xff,
-					     .provider = &provider,
-					     .id = id,
-					     .pointer_size = 8,
-					     .payload = payload,
-					     .payload_size = 8,
-					     .raw_time = raw_time };
+	const struct etw_record record = { .type = ETW_RECORD_EVENT,
+					   .kernel_group = 0xff,
+					   .provider = &provider,
+					   .id = id,
+					   .pointer_size = 8,
+					   .payload = payload,
+					   .payload_size = 8,
+					   .raw_time = raw_time };
 
 	take(consumer, &record);
 }
@@ -281,7 +283,7 @@ static void records_by_another_clock_are_left_out(void **state)
 {
 	struct consumer consumers[] = { open_consumer(), open_consumer_of_clock(3000000) };
 	struct tap *const taps[] = { consumers[0].tap, consumers[1].tap };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	static struct copies copies;
 	char path[TEMPORARY_PATH_SIZE];
 	struct ring_writer *writer;
@@ -323,13 +325,13 @@ static void records_that_are_too_large_are_left_out(void **state)
 	static const uint8_t payload[UINT16_MAX];
 	struct consumer consumer = open_consumer();
 	struct tap *const taps[] = { consumer.tap };
-	struct event_record record = { .provider = &provider,
-				       .type = RECORD_EVENT,
-				       .pointer_size = 8,
-				       .payload = payload,
-				       .kernel_group = RECORD_NO_GROUP };
+	struct etw_record record = { .provider = &provider,
+				     .type = ETW_RECORD_EVENT,
+				     .pointer_size = 8,
+				     .payload = payload,
+				     .kernel_group = ETW_RECORD_NO_GROUP };
 	struct recording_result result;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	static struct copies copies;
 	char path[TEMPORARY_PATH_SIZE];
 
@@ -359,7 +361,7 @@ static void a_recording_that_grows_is_in_order_of_time(void **state)
 	enum { SECOND = 10000000 };
 	struct consumer consumers[] = { open_consumer(), open_consumer() };
 	struct tap *const taps[] = { consumers[0].tap, consumers[1].tap };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	static struct copies copies;
 	char path[TEMPORARY_PATH_SIZE];
 	struct ring_writer *writer;
@@ -396,28 +398,28 @@ static void a_recording_that_grows_is_in_order_of_time(void **state)
 /* Process_V3_TypeGroup1, docs/kernel-events.csv. */
 static void take_process(struct consumer *consumer, uint8_t opcode, uint32_t id, const char *name)
 {
-	struct payload payload;
-	struct event_record record = { .type = RECORD_SYSTEM,
-				       .classic = true,
-				       .kernel_group = KERNEL_GROUP_PROCESS,
-				       .opcode = opcode,
-				       .version = 3,
-				       .pointer_size = 8,
-				       .raw_time = 10 };
+	struct etw_payload payload;
+	struct etw_record record = { .type = ETW_RECORD_SYSTEM,
+				     .classic = true,
+				     .kernel_group = ETW_KERNEL_GROUP_PROCESS,
+				     .opcode = opcode,
+				     .version = 3,
+				     .pointer_size = 8,
+				     .raw_time = 10 };
 
-	payload_init(&payload, 8);
-	payload_pointer(&payload, 0xfffff);
-	payload_u32(&payload, id);
-	payload_zeros(&payload, 12);
-	payload_pointer(&payload, 0);
-	payload_user_sid(&payload, NULL);
-	payload_astring(&payload, name);
-	payload_wstring(&payload, name);
+	etw_payload_init(&payload, 8);
+	etw_payload_pointer(&payload, 0xfffff);
+	etw_payload_u32(&payload, id);
+	etw_payload_zeros(&payload, 12);
+	etw_payload_pointer(&payload, 0);
+	etw_payload_user_sid(&payload, NULL);
+	etw_payload_astring(&payload, name);
+	etw_payload_wstring(&payload, name);
 	record.payload = payload.bytes;
 	record.payload_size = (uint32_t)payload.size;
-	record.provider = kernel_record_guid(record.kernel_group, opcode);
+	record.provider = etw_kernel_record_guid(record.kernel_group, opcode);
 	take(consumer, &record);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 static void what_existed_before_is_a_rundown(void **state)
@@ -429,21 +431,21 @@ static void what_existed_before_is_a_rundown(void **state)
 	char path[TEMPORARY_PATH_SIZE];
 
 	(void)state;
-	take_process(&consumer, KERNEL_OPCODE_START, 100, "stays.exe");
-	take_process(&consumer, KERNEL_OPCODE_START, 200, "ends.exe");
-	take_process(&consumer, KERNEL_OPCODE_STOP, 200, "ends.exe");
+	take_process(&consumer, ETW_KERNEL_OPCODE_START, 100, "stays.exe");
+	take_process(&consumer, ETW_KERNEL_OPCODE_START, 200, "ends.exe");
+	take_process(&consumer, ETW_KERNEL_OPCODE_STOP, 200, "ends.exe");
 	tap_know_process(consumer.tap, 300, "known.exe");
 	for (unsigned i = 0; i < FLOOD; i++) {
-		const struct event_record record = { .type = RECORD_PERFINFO,
-						     .classic = true,
-						     .kernel_group = 0x0f,
-						     .opcode = 46,
-						     .version = 2,
-						     .pointer_size = 8,
-						     .provider = kernel_record_guid(0x0f, 46),
-						     .payload = payload,
-						     .payload_size = sizeof payload,
-						     .raw_time = 1000 + i };
+		const struct etw_record record = { .type = ETW_RECORD_PERFINFO,
+						   .classic = true,
+						   .kernel_group = 0x0f,
+						   .opcode = 46,
+						   .version = 2,
+						   .pointer_size = 8,
+						   .provider = etw_kernel_record_guid(0x0f, 46),
+						   .payload = payload,
+						   .payload_size = sizeof payload,
+						   .raw_time = 1000 + i };
 
 		take(&consumer, &record);
 	}
@@ -456,8 +458,8 @@ static void what_existed_before_is_a_rundown(void **state)
 		static const char *const names[] = { "stays.exe", "known.exe" };
 		const struct copy *copy = &copies.list[1 + i];
 
-		assert_int_equal(kernel_class_of(&copy->provider), KERNEL_PROCESS);
-		assert_int_equal(copy->record.opcode, KERNEL_OPCODE_DC_START);
+		assert_int_equal(etw_kernel_class_of(&copy->provider), ETW_KERNEL_PROCESS);
+		assert_int_equal(copy->record.opcode, ETW_KERNEL_OPCODE_DC_START);
 		assert_string_equal((const char *)copy->payload + 36, names[i]);
 		/* Before the first event, and not at its own time. */
 		assert_true(copy->record.raw_time > 10);
@@ -471,26 +473,26 @@ static void what_existed_before_is_a_rundown(void **state)
 static void what_a_live_session_found_is_recorded(void **state)
 {
 	static const struct {
-		enum kernel_class class;
+		enum etw_kernel_class class;
 		uint8_t opcode;
 		const char *fields;
 	} expected[] = {
-		{ KERNEL_SYS_CONFIG, 35, "NtPath=\\Device\\HarddiskVolume3\\ DosPath=C:\\" },
-		{ KERNEL_SYSTEM_CONFIG, 11,
+		{ ETW_KERNEL_SYS_CONFIG, 35, "NtPath=\\Device\\HarddiskVolume3\\ DosPath=C:\\" },
+		{ ETW_KERNEL_SYSTEM_CONFIG, 11,
 		  "DiskNumber=1 BytesPerSector=4096 SectorsPerTrack=0 TracksPerCylinder=0 Cylinders=0 "
 		  "SCSIPort=0 SCSIPath=0 SCSITarget=0 SCSILun=0 Manufacturer=A disk PartitionCount=0 "
 		  "WriteCacheEnabled=0 Pad=0 BootDriveLetter= Spare=" },
-		{ KERNEL_SYSTEM_CONFIG, 12,
+		{ ETW_KERNEL_SYSTEM_CONFIG, 12,
 		  "StartOffset=0 PartitionSize=0 DiskNumber=1 Size=0 DriveType=0 DriveLetterString=D: "
 		  "Pad1=0 PartitionNumber=2 SectorsPerCluster=0 BytesPerSector=0 Pad2=0 "
 		  "NumberOfFreeClusters=0 TotalNumberOfClusters=0 FileSystem=NTFS VolumeExt=0 Pad3=0" },
-		{ KERNEL_SYSTEM_CONFIG, 15,
+		{ ETW_KERNEL_SYSTEM_CONFIG, 15,
 		  "ProcessId=300 ServiceState=4 SubProcessTag=7 ServiceName=Spooler DisplayName= "
 		  "ProcessName=" },
 	};
 	const size_t count = sizeof expected / sizeof expected[0];
-	const struct event_record record = {
-		.type = RECORD_EVENT,
+	const struct etw_record record = {
+		.type = ETW_RECORD_EVENT,
 		.kernel_group = 0xff,
 		.provider = &provider,
 		.payload = (const uint8_t *)"",
@@ -511,7 +513,7 @@ static void what_a_live_session_found_is_recorded(void **state)
 	tap_know_volume(consumer.tap, "\\Device\\HarddiskVolume4\\", NULL);
 	tap_know_disk(consumer.tap, 2, NULL, 512);
 	tap_know_partition(consumer.tap, 1, 3, "E:", NULL);
-	tap_know_partition(consumer.tap, 1, SOURCE_NO_PARTITION, "F:", "NTFS");
+	tap_know_partition(consumer.tap, 1, ETW_SOURCE_NO_PARTITION, "F:", "NTFS");
 	tap_know_partition(consumer.tap, 1, 4, "C:\\mounted", "NTFS");
 	tap_know_service(consumer.tap, 301, 0, "Alone");
 	tap_know_service(consumer.tap, 302, 8, NULL);
@@ -526,9 +528,9 @@ static void what_a_live_session_found_is_recorded(void **state)
 		struct copy *copy = &copies.list[1 + i];
 
 		copy->record.provider = &copy->provider;
-		assert_int_equal(kernel_class_of(&copy->provider), expected[i].class);
+		assert_int_equal(etw_kernel_class_of(&copy->provider), expected[i].class);
 		assert_int_equal(copy->record.opcode, expected[i].opcode);
-		assert_decoded(kernel_schema_of(&copy->record), copy->payload,
+		assert_decoded(etw_kernel_schema_of(&copy->record), copy->payload,
 			       copy->record.payload_size, 8, expected[i].fields, 0);
 	}
 	remove(path);
@@ -540,8 +542,8 @@ static void what_a_live_session_found_is_recorded(void **state)
 static void what_no_recording_can_hold_is_counted_as_left_out_alone(void **state)
 {
 	static const uint8_t payload[1 << 17];
-	struct event_record record = {
-		.type = RECORD_EVENT,
+	struct etw_record record = {
+		.type = ETW_RECORD_EVENT,
 		.kernel_group = 0xff,
 		.provider = &provider,
 		.payload = payload,
@@ -591,15 +593,15 @@ static void each_process_keeps_its_chunks_of_manifests(void **state)
 			const uint8_t chunk[] = { 1,      0, 0,
 						  0x5b,   2, 0,
 						  number, 0, number ? 'x' + process : '<' };
-			const struct event_record record = { .type = RECORD_EVENT,
-							     .kernel_group = 0xff,
-							     .provider = &provider,
-							     .id = MANIFEST_EVENT_ID,
-							     .process_id = 100U + process,
-							     .pointer_size = 8,
-							     .payload = chunk,
-							     .payload_size = sizeof chunk,
-							     .raw_time = 10 };
+			const struct etw_record record = { .type = ETW_RECORD_EVENT,
+							   .kernel_group = 0xff,
+							   .provider = &provider,
+							   .id = ETW_MANIFEST_EVENT_ID,
+							   .process_id = 100U + process,
+							   .pointer_size = 8,
+							   .payload = chunk,
+							   .payload_size = sizeof chunk,
+							   .raw_time = 10 };
 
 			take(&consumer, &record);
 		}
@@ -614,7 +616,7 @@ static void each_process_keeps_its_chunks_of_manifests(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		const struct copy *copy = &copies.list[1 + i];
 
-		assert_int_equal(copy->record.id, MANIFEST_EVENT_ID);
+		assert_int_equal(copy->record.id, ETW_MANIFEST_EVENT_ID);
 		assert_int_equal(copy->record.process_id, 100 + i / 2);
 		assert_int_equal(copy->payload[6], i % 2);
 		assert_int_equal(copy->payload[8], i % 2 ? 'x' + i / 2 : '<');
@@ -629,42 +631,42 @@ enum {
 };
 
 /* A SYSTEMTIME that says "the week-th Sunday of a month". */
-static void add_change_of_time(struct payload *payload, uint16_t month, uint16_t week)
+static void add_change_of_time(struct etw_payload *payload, uint16_t month, uint16_t week)
 {
 	const uint16_t words[8] = { 0, month, 0, week, 2 };
 
 	for (size_t i = 0; i < 8; i++) {
-		payload_u16(payload, words[i]);
+		etw_payload_u16(payload, words[i]);
 	}
 }
 
 /* The header that a session delivers first, of a machine in New York. */
 static void take_header(struct consumer *consumer, uint8_t zone[TIME_ZONE])
 {
-	struct payload payload;
-	struct event_record record = { .type = RECORD_SYSTEM,
-				       .classic = true,
-				       .kernel_group = KERNEL_GROUP_EVENT_TRACE,
-				       .version = 2,
-				       .pointer_size = 8 };
+	struct etw_payload payload;
+	struct etw_record record = { .type = ETW_RECORD_SYSTEM,
+				     .classic = true,
+				     .kernel_group = ETW_KERNEL_GROUP_EVENT_TRACE,
+				     .version = 2,
+				     .pointer_size = 8 };
 
-	payload_init(&payload, 8);
-	payload_zeros(&payload, TIME_ZONE_64);
-	payload_u32(&payload, 300);
-	payload_wchars(&payload, "@tzres.dll,-112", 32);
+	etw_payload_init(&payload, 8);
+	etw_payload_zeros(&payload, TIME_ZONE_64);
+	etw_payload_u32(&payload, 300);
+	etw_payload_wchars(&payload, "@tzres.dll,-112", 32);
 	add_change_of_time(&payload, 11, 1);
-	payload_u32(&payload, 0);
-	payload_wchars(&payload, "@tzres.dll,-111", 32);
+	etw_payload_u32(&payload, 0);
+	etw_payload_wchars(&payload, "@tzres.dll,-111", 32);
 	add_change_of_time(&payload, 3, 2);
-	payload_u32(&payload, (uint32_t)-60);
+	etw_payload_u32(&payload, (uint32_t)-60);
 	assert_int_equal(payload.size, TIME_ZONE_64 + TIME_ZONE);
-	payload_zeros(&payload, 4 + 3 * 8 + 2 * 4 + 2 * 2);
+	etw_payload_zeros(&payload, 4 + 3 * 8 + 2 * 4 + 2 * 2);
 	memcpy(zone, payload.bytes + TIME_ZONE_64, TIME_ZONE);
 	record.payload = payload.bytes;
 	record.payload_size = (uint32_t)payload.size;
-	record.provider = kernel_record_guid(record.kernel_group, record.opcode);
+	record.provider = etw_kernel_record_guid(record.kernel_group, record.opcode);
 	take(consumer, &record);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 /* Readers show local times by the bias and by the rules of daylight saving time. */
@@ -697,7 +699,7 @@ static void without_a_record_there_is_no_recording(void **state)
 {
 	struct consumer consumer = open_consumer();
 	struct recording_result result;
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	assert_false(recording_write("unused.etl", &consumer.tap, 1, NULL, &result, &err));

@@ -18,11 +18,12 @@
 
 enum { PAYLOAD_MAX = 600, RECORDS = 60000, LARGE_PAYLOAD = 60000, LARGE_RECORDS = 5000 };
 
-static const struct source_clock clock_100ns = { .type = CLOCK_QPC,
-						 .frequency = 10000000,
-						 .perf_frequency = 10000000 };
+static const struct etw_source_clock clock_100ns = { .type = ETW_CLOCK_QPC,
+						     .frequency = 10000000,
+						     .perf_frequency = 10000000 };
 
-static const struct guid provider = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 } };
+static const struct etw_guid provider = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+					    16 } };
 static const struct ring_fact no_fact;
 
 static struct ring *make_ring(void)
@@ -50,7 +51,7 @@ static void fill(uint8_t *payload, uint64_t serial)
 static void add(struct ring *ring, uint64_t serial, const struct ring_fact *fact)
 {
 	uint8_t payload[PAYLOAD_MAX];
-	const struct event_record record = {
+	const struct etw_record record = {
 		.provider = &provider,
 		.payload = payload,
 		.payload_size = size_of(serial),
@@ -58,7 +59,7 @@ static void add(struct ring *ring, uint64_t serial, const struct ring_fact *fact
 		.thread_id = 8,
 		.id = (uint16_t)serial,
 		.pointer_size = 8,
-		.type = RECORD_EVENT,
+		.type = ETW_RECORD_EVENT,
 		.kernel_group = 0xff,
 		.keyword = ~serial,
 		.raw_time = (int64_t)serial * 100,
@@ -72,12 +73,12 @@ static void add(struct ring *ring, uint64_t serial, const struct ring_fact *fact
 static uint64_t check(const struct kept_record *kept)
 {
 	uint8_t expected[PAYLOAD_MAX];
-	struct event_record record;
+	struct etw_record record;
 	uint64_t serial;
 
 	kept_read(kept, &record);
 	assert_true(record.payload_size >= 8);
-	serial = load_u64(record.payload);
+	serial = etw_load_u64(record.payload);
 	assert_int_equal(record.payload_size, size_of(serial));
 	fill(expected, serial);
 	assert_memory_equal(record.payload, expected, record.payload_size);
@@ -158,11 +159,11 @@ static void a_record_without_a_time_has_no_part_in_the_span(void **state)
 {
 	struct ring *ring = make_ring();
 	static const uint8_t payload[8];
-	const struct event_record message = { .provider = &provider,
-					      .payload = payload,
-					      .payload_size = sizeof payload,
-					      .type = RECORD_MESSAGE,
-					      .raw_time = RECORD_NO_TIME };
+	const struct etw_record message = { .provider = &provider,
+					    .payload = payload,
+					    .payload_size = sizeof payload,
+					    .type = ETW_RECORD_MESSAGE,
+					    .raw_time = ETW_RECORD_NO_TIME };
 	struct ring_statistics statistics;
 
 	(void)state;
@@ -181,10 +182,10 @@ static void a_record_that_no_recording_can_hold_is_counted(void **state)
 {
 	struct ring *ring = make_ring();
 	static uint8_t payload[70000];
-	struct event_record record = { .provider = &provider,
-				       .payload = payload,
-				       .payload_size = sizeof payload,
-				       .type = RECORD_EVENT };
+	struct etw_record record = { .provider = &provider,
+				     .payload = payload,
+				     .payload_size = sizeof payload,
+				     .type = ETW_RECORD_EVENT };
 	struct ring_statistics statistics;
 
 	(void)state;
@@ -445,12 +446,12 @@ static void consume_large(void *context)
 	struct shared *shared = context;
 
 	for (uint32_t serial = 0; serial < LARGE_RECORDS; serial++) {
-		const struct event_record record = {
+		const struct etw_record record = {
 			.provider = &provider,
 			.payload = payload,
 			.payload_size = sizeof payload,
 			.pointer_size = 8,
-			.type = RECORD_EVENT,
+			.type = ETW_RECORD_EVENT,
 			.kernel_group = 0xff,
 			.raw_time = serial,
 		};

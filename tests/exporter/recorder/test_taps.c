@@ -18,11 +18,11 @@
 static void a_memory_that_is_too_small_is_refused(void **state)
 {
 	const struct config_recorder recorder = { .memory_bytes = 4 * MIB };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_null(taps_new(&recorder, 4, true, &err));
-	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 }
 
 static void consumers_that_come_later_share_an_eighth(void **state)

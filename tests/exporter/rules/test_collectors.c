@@ -23,14 +23,14 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static const struct guid dns =
-	GUID_INIT(0x1c95126e, 0x7eea, 0x49a9, 0xa3, 0xfe, 0xa3, 0x78, 0xb0, 0x3d, 0xdb, 0x4d);
-static const struct guid dotnet =
-	GUID_INIT(0xe13c0d23, 0xccbc, 0x4e12, 0x93, 0x1b, 0xd9, 0xcc, 0x2e, 0xee, 0x27, 0xe4);
-static const struct guid http =
-	GUID_INIT(0xdd5ef90a, 0x6398, 0x47a4, 0xad, 0x34, 0x4d, 0xce, 0xcd, 0xef, 0x79, 0x5f);
-static const struct guid tcpip =
-	GUID_INIT(0x2f07e2ee, 0x15db, 0x40f1, 0x90, 0xef, 0x9d, 0x7b, 0xa2, 0x82, 0x18, 0x8a);
+static const struct etw_guid dns =
+	ETW_GUID_INIT(0x1c95126e, 0x7eea, 0x49a9, 0xa3, 0xfe, 0xa3, 0x78, 0xb0, 0x3d, 0xdb, 0x4d);
+static const struct etw_guid dotnet =
+	ETW_GUID_INIT(0xe13c0d23, 0xccbc, 0x4e12, 0x93, 0x1b, 0xd9, 0xcc, 0x2e, 0xee, 0x27, 0xe4);
+static const struct etw_guid http =
+	ETW_GUID_INIT(0xdd5ef90a, 0x6398, 0x47a4, 0xad, 0x34, 0x4d, 0xce, 0xcd, 0xef, 0x79, 0x5f);
+static const struct etw_guid tcpip =
+	ETW_GUID_INIT(0x2f07e2ee, 0x15db, 0x40f1, 0x90, 0xef, 0x9d, 0x7b, 0xa2, 0x82, 0x18, 0x8a);
 
 enum {
 	ALPHA = 100, /* processes: alpha.exe, and two instances of beta.exe */
@@ -42,10 +42,10 @@ enum {
 /* A recording under construction: one provider's events. */
 struct scene {
 	char path[TEMPORARY_PATH_SIZE];
-	struct etl_writer *writer;
+	struct etw_writer *writer;
 	struct kernel_events kernel;
-	struct payload payload; /* of the next event */
-	const struct guid *provider;
+	struct etw_payload payload; /* of the next event */
+	const struct etw_guid *provider;
 };
 
 static void process(struct scene *scene, enum lifetime_opcode opcode, uint32_t id,
@@ -58,17 +58,17 @@ static void process(struct scene *scene, enum lifetime_opcode opcode, uint32_t i
 	event_process(&scene->kernel, opcode, &fields);
 }
 
-static void begin(struct scene *scene, const struct guid *provider)
+static void begin(struct scene *scene, const struct etw_guid *provider)
 {
-	const struct etl_writer_options options = { .pointer_size = 8 };
-	struct error err = { 0 };
+	const struct etw_writer_options options = { .pointer_size = 8 };
+	struct etw_error err = { 0 };
 
 	scene->provider = provider;
 	temporary_path(scene->path, "etl");
-	scene->writer = etl_writer_open(scene->path, &options, &err);
+	scene->writer = etw_writer_open(scene->path, &options, &err);
 	assert_non_null(scene->writer);
 	kernel_events_init(&scene->kernel, scene->writer, 8);
-	payload_init(&scene->payload, 8);
+	etw_payload_init(&scene->payload, 8);
 	kernel_events_at(&scene->kernel, 0, 0, 4, 8);
 	process(scene, OP_DC_START, ALPHA, "alpha.exe");
 	process(scene, OP_DC_START, BETA, "beta.exe");
@@ -78,7 +78,7 @@ static void begin(struct scene *scene, const struct guid *provider)
 /* The payload built so far, as an event of thread process_id + 1. */
 static void event(struct scene *scene, double ms, uint32_t process_id, uint16_t id, uint8_t version)
 {
-	const struct etl_out_record record = { .type = RECORD_EVENT,
+	const struct etw_out_record record = { .type = ETW_RECORD_EVENT,
 					       .pointer_size = 8,
 					       .raw_time = (int64_t)(ms * MS),
 					       .process_id = process_id,
@@ -88,7 +88,7 @@ static void event(struct scene *scene, double ms, uint32_t process_id, uint16_t 
 					       .version = version };
 
 	etl_writer_add_payload(scene->writer, &record, &scene->payload);
-	payload_clear(&scene->payload);
+	etw_payload_clear(&scene->payload);
 }
 
 /* Whether both have the same lines, in any order: that of samples depends on what came first. */
@@ -112,15 +112,15 @@ static void expect(struct scene *scene, const char *collector, const char *lines
 	char name[16];
 	const char *const paths[] = { scene->path };
 	const struct config_switch on = { .collector = name, .on = true };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct program program;
-	struct text page, found = { 0 };
+	struct etw_text page, found = { 0 };
 
 	snprintf(name, sizeof name, "%s", collector);
-	assert_true(etl_writer_finish(scene->writer, &err));
-	etl_writer_close(scene->writer);
+	assert_true(etw_writer_finish(scene->writer, &err));
+	etw_writer_close(scene->writer);
 	kernel_events_done(&scene->kernel);
-	payload_done(&scene->payload);
+	etw_payload_done(&scene->payload);
 	program_set_up(&program, NULL,
 		       &(struct setup_options){
 			       .switches = &on, .switch_count = 1, .disable_defaults = true });
@@ -150,22 +150,22 @@ static void expect(struct scene *scene, const char *collector, const char *lines
 static void query(struct scene *scene, double ms, uint32_t process_id, const char *name,
 		  uint32_t type)
 {
-	payload_wstring(&scene->payload, name);
-	payload_u32(&scene->payload, type);
-	payload_u64(&scene->payload, 0x40006000);
-	payload_wstring(&scene->payload, "");
-	payload_zeros(&scene->payload, 4 * 4);
+	etw_payload_wstring(&scene->payload, name);
+	etw_payload_u32(&scene->payload, type);
+	etw_payload_u64(&scene->payload, 0x40006000);
+	etw_payload_wstring(&scene->payload, "");
+	etw_payload_zeros(&scene->payload, 4 * 4);
 	event(scene, ms, process_id, 3006, 0);
 }
 
 static void answer(struct scene *scene, double ms, uint32_t process_id, const char *name,
 		   uint32_t type, uint32_t status)
 {
-	payload_wstring(&scene->payload, name);
-	payload_u32(&scene->payload, type);
-	payload_u64(&scene->payload, 0x40006000);
-	payload_u32(&scene->payload, status);
-	payload_wstring(&scene->payload, status == 0 ? "10.0.0.1;" : "");
+	etw_payload_wstring(&scene->payload, name);
+	etw_payload_u32(&scene->payload, type);
+	etw_payload_u64(&scene->payload, 0x40006000);
+	etw_payload_u32(&scene->payload, status);
+	etw_payload_wstring(&scene->payload, status == 0 ? "10.0.0.1;" : "");
 	event(scene, ms, process_id, 3008, 0);
 }
 
@@ -221,17 +221,17 @@ static void dns_queries_are_counted_and_timed(void **state)
 static void gc(struct scene *scene, double ms, uint32_t process_id, uint32_t generation,
 	       double pause_ms)
 {
-	payload_u32(&scene->payload, 1); /* Reason: a collection */
-	payload_u32(&scene->payload, 7);
-	payload_u16(&scene->payload, 6);
+	etw_payload_u32(&scene->payload, 1); /* Reason: a collection */
+	etw_payload_u32(&scene->payload, 7);
+	etw_payload_u16(&scene->payload, 6);
 	event(scene, ms, process_id, 9, 1);
-	payload_u32(&scene->payload, 7);
-	payload_u32(&scene->payload, generation);
-	payload_zeros(&scene->payload, 4 + 4);
-	payload_u16(&scene->payload, 6);
-	payload_u64(&scene->payload, 0);
+	etw_payload_u32(&scene->payload, 7);
+	etw_payload_u32(&scene->payload, generation);
+	etw_payload_zeros(&scene->payload, 4 + 4);
+	etw_payload_u16(&scene->payload, 6);
+	etw_payload_u64(&scene->payload, 0);
 	event(scene, ms + 0.1, process_id, 1, 2);
-	payload_u16(&scene->payload, 6);
+	etw_payload_u16(&scene->payload, 6);
 	event(scene, ms + pause_ms, process_id, 3, 1);
 }
 
@@ -240,32 +240,32 @@ static void heap(struct scene *scene, double ms, uint32_t process_id, uint64_t b
 		 uint8_t version)
 {
 	for (uint64_t generation = 0; generation < 4; generation++) {
-		payload_u64(&scene->payload, base + generation);
-		payload_u64(&scene->payload, 0);
+		etw_payload_u64(&scene->payload, base + generation);
+		etw_payload_u64(&scene->payload, 0);
 	}
-	payload_zeros(&scene->payload, 8 + 8 + 4 + 4 + 4);
+	etw_payload_zeros(&scene->payload, 8 + 8 + 4 + 4 + 4);
 	if (version >= 1) {
-		payload_u16(&scene->payload, 6);
+		etw_payload_u16(&scene->payload, 6);
 	}
 	if (version >= 2) {
-		payload_u64(&scene->payload, base + 4);
-		payload_u64(&scene->payload, 0);
+		etw_payload_u64(&scene->payload, base + 4);
+		etw_payload_u64(&scene->payload, 0);
 	}
 	event(scene, ms, process_id, 4, version);
 }
 
 static void allocation(struct scene *scene, double ms, uint8_t version, uint32_t amount)
 {
-	payload_u32(&scene->payload, amount);
-	payload_u32(&scene->payload, 0);
+	etw_payload_u32(&scene->payload, amount);
+	etw_payload_u32(&scene->payload, 0);
 	if (version >= 1) {
-		payload_u16(&scene->payload, 6);
+		etw_payload_u16(&scene->payload, 6);
 	}
 	if (version >= 2) {
-		payload_u64(&scene->payload, 0x100000000 + amount);
-		payload_pointer(&scene->payload, 1);
-		payload_wstring(&scene->payload, "System.String");
-		payload_u32(&scene->payload, 0);
+		etw_payload_u64(&scene->payload, 0x100000000 + amount);
+		etw_payload_pointer(&scene->payload, 1);
+		etw_payload_wstring(&scene->payload, "System.String");
+		etw_payload_u32(&scene->payload, 0);
 	}
 	event(scene, ms, ALPHA, 10, version);
 }
@@ -273,18 +273,18 @@ static void allocation(struct scene *scene, double ms, uint8_t version, uint32_t
 static void workers(struct scene *scene, double ms, uint32_t process_id, uint16_t id,
 		    uint32_t active)
 {
-	payload_u32(&scene->payload, active);
-	payload_u32(&scene->payload, 0);
-	payload_u16(&scene->payload, 6);
+	etw_payload_u32(&scene->payload, active);
+	etw_payload_u32(&scene->payload, 0);
+	etw_payload_u16(&scene->payload, 6);
 	event(scene, ms, process_id, id, 0);
 }
 
 static void contention(struct scene *scene, double ms, uint16_t id, uint8_t version)
 {
-	payload_u8(&scene->payload, 0);
-	payload_u16(&scene->payload, 6);
+	etw_payload_u8(&scene->payload, 0);
+	etw_payload_u16(&scene->payload, 6);
 	if (id == 91 && version == 1) {
-		payload_u64(&scene->payload, 0x40f86a0000000000); /* 100000.0 */
+		etw_payload_u64(&scene->payload, 0x40f86a0000000000); /* 100000.0 */
 	}
 	event(scene, ms, ALPHA, id, version);
 }
@@ -306,24 +306,24 @@ static void the_runtime_reports_collections_heaps_locks_and_threads(void **state
 	heap(&scene, 63, BETA, 200, 2); /* replaces what it said before */
 	allocation(&scene, 70, 1, 1000);
 	allocation(&scene, 71, 2, 24);
-	payload_wstring(&scene.payload, "System.Exception");
-	payload_wstring(&scene.payload, "sorry");
-	payload_pointer(&scene.payload, 1);
-	payload_u32(&scene.payload, 0x80131500);
-	payload_u16(&scene.payload, 0);
-	payload_u16(&scene.payload, 6);
+	etw_payload_wstring(&scene.payload, "System.Exception");
+	etw_payload_wstring(&scene.payload, "sorry");
+	etw_payload_pointer(&scene.payload, 1);
+	etw_payload_u32(&scene.payload, 0x80131500);
+	etw_payload_u16(&scene.payload, 0);
+	etw_payload_u16(&scene.payload, 6);
 	event(&scene, 72, BETA, 80, 1);
 	contention(&scene, 80, 81, 1);
 	contention(&scene, 80.5, 91, 0);
 	contention(&scene, 81, 81, 1);
 	contention(&scene, 83, 91, 1); /* its own time is not that since the start */
-	payload_u64(&scene.payload, 1);
-	payload_u64(&scene.payload, 2);
-	payload_zeros(&scene.payload, 4 + 4);
-	payload_wstring(&scene.payload, "N");
-	payload_wstring(&scene.payload, "M");
-	payload_wstring(&scene.payload, "void ()");
-	payload_u16(&scene.payload, 6);
+	etw_payload_u64(&scene.payload, 1);
+	etw_payload_u64(&scene.payload, 2);
+	etw_payload_zeros(&scene.payload, 4 + 4);
+	etw_payload_wstring(&scene.payload, "N");
+	etw_payload_wstring(&scene.payload, "M");
+	etw_payload_wstring(&scene.payload, "void ()");
+	etw_payload_u16(&scene.payload, 6);
 	event(&scene, 90, ALPHA, 145, 1);
 	workers(&scene, 91, BETA, 50, 3);
 	workers(&scene, 92, BETA_TOO, 50, 2);
@@ -382,38 +382,38 @@ static void the_runtime_reports_collections_heaps_locks_and_threads(void **state
 
 static void request(struct scene *scene, double ms, uint64_t id)
 {
-	payload_u64(&scene->payload, id);
-	payload_u64(&scene->payload, 0x70);
-	payload_u32(&scene->payload, 0);
+	etw_payload_u64(&scene->payload, id);
+	etw_payload_u64(&scene->payload, 0x70);
+	etw_payload_u32(&scene->payload, 0);
 	event(scene, ms, 4, 1, 0);
 }
 
 static void response(struct scene *scene, double ms, uint16_t event_id, uint64_t id, uint16_t code,
 		     const char *verb)
 {
-	payload_u64(&scene->payload, id);
-	payload_u64(&scene->payload, 0x70);
-	payload_u16(&scene->payload, code);
-	payload_astring(&scene->payload, verb);
-	payload_zeros(&scene->payload, 4 + 2 + 4);
+	etw_payload_u64(&scene->payload, id);
+	etw_payload_u64(&scene->payload, 0x70);
+	etw_payload_u16(&scene->payload, code);
+	etw_payload_astring(&scene->payload, verb);
+	etw_payload_zeros(&scene->payload, 4 + 2 + 4);
 	event(scene, ms, ALPHA, event_id, 0);
 }
 
 static void sent(struct scene *scene, double ms, uint16_t event_id, uint64_t id, uint16_t code)
 {
-	payload_u64(&scene->payload, id);
-	payload_u16(&scene->payload, code);
+	etw_payload_u64(&scene->payload, id);
+	etw_payload_u16(&scene->payload, code);
 	event(scene, ms, 4, event_id, 0);
 }
 
 static void delivered(struct scene *scene, double ms, uint64_t id, const char *url)
 {
-	payload_pointer(&scene->payload, 0x77);
-	payload_u64(&scene->payload, id);
-	payload_u32(&scene->payload, 1);
-	payload_wstring(&scene->payload, "DefaultAppPool");
-	payload_wstring(&scene->payload, url);
-	payload_u32(&scene->payload, 0);
+	etw_payload_pointer(&scene->payload, 0x77);
+	etw_payload_u64(&scene->payload, id);
+	etw_payload_u32(&scene->payload, 1);
+	etw_payload_wstring(&scene->payload, "DefaultAppPool");
+	etw_payload_wstring(&scene->payload, url);
+	etw_payload_u32(&scene->payload, 0);
 	event(scene, ms, ALPHA, 3, 0);
 }
 
@@ -423,9 +423,9 @@ static void requests_are_counted_and_timed_by_their_id(void **state)
 
 	(void)state;
 	begin(&scene, &http);
-	payload_pointer(&scene.payload, 0x70);
-	payload_u32(&scene.payload, 0);
-	payload_u32(&scene.payload, 0);
+	etw_payload_pointer(&scene.payload, 0x70);
+	etw_payload_u32(&scene.payload, 0);
+	etw_payload_u32(&scene.payload, 0);
 	event(&scene, 1, 4, 21, 0);
 	request(&scene, 10, 1);
 	request(&scene, 11, 2);
@@ -563,17 +563,17 @@ static void addresses(struct scene *scene)
 	static const uint8_t local[16] = { 2, 0, 0xc0, 0, 10, 0, 0, 5 };
 	static const uint8_t remote[16] = { 2, 0, 1, 0xbb, 10, 0, 0, 9 };
 
-	payload_u32(&scene->payload, sizeof local);
-	payload_bytes(&scene->payload, local, sizeof local);
-	payload_u32(&scene->payload, sizeof remote);
-	payload_bytes(&scene->payload, remote, sizeof remote);
+	etw_payload_u32(&scene->payload, sizeof local);
+	etw_payload_bytes(&scene->payload, local, sizeof local);
+	etw_payload_u32(&scene->payload, sizeof remote);
+	etw_payload_bytes(&scene->payload, remote, sizeof remote);
 }
 
 static void connect(struct scene *scene, double ms, uint64_t tcb)
 {
-	payload_pointer(&scene->payload, tcb);
+	etw_payload_pointer(&scene->payload, tcb);
 	addresses(scene);
-	payload_zeros(&scene->payload, 4 + 4);
+	etw_payload_zeros(&scene->payload, 4 + 4);
 	event(scene, ms, 4, 1002, 0);
 }
 
@@ -582,11 +582,11 @@ static void connected(struct scene *scene, double ms, uint16_t id, uint64_t tcb,
 		      uint32_t process_id)
 {
 	addresses(scene);
-	payload_u32(&scene->payload, status);
-	payload_u32(&scene->payload, process_id);
-	payload_u32(&scene->payload, 1);
-	payload_pointer(&scene->payload, tcb);
-	payload_u64(&scene->payload, 0);
+	etw_payload_u32(&scene->payload, status);
+	etw_payload_u32(&scene->payload, process_id);
+	etw_payload_u32(&scene->payload, 1);
+	etw_payload_pointer(&scene->payload, tcb);
+	etw_payload_u64(&scene->payload, 0);
 	event(scene, ms, 4, id, 1);
 }
 

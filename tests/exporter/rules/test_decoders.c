@@ -18,18 +18,20 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static const struct field plain_u16 = { .name = "a", .type = FIELD_U16, .size = { 2, 2 } };
-static const struct field port = { .name = "a", .type = FIELD_PORT, .size = { 2, 2 } };
-static const struct field i32 = { .name = "a", .type = FIELD_I32, .size = { 4, 4 } };
-static const struct field u64 = { .name = "a", .type = FIELD_U64, .size = { 8, 8 } };
-static const struct field binary = { .name = "a", .type = FIELD_BINARY };
-static const struct field ip6 = { .name = "a", .type = FIELD_BINARY, .form = FIELD_FORM_IP6 };
+static const struct etw_field plain_u16 = { .name = "a", .type = ETW_FIELD_U16, .size = { 2, 2 } };
+static const struct etw_field port = { .name = "a", .type = ETW_FIELD_PORT, .size = { 2, 2 } };
+static const struct etw_field i32 = { .name = "a", .type = ETW_FIELD_I32, .size = { 4, 4 } };
+static const struct etw_field u64 = { .name = "a", .type = ETW_FIELD_U64, .size = { 8, 8 } };
+static const struct etw_field binary = { .name = "a", .type = ETW_FIELD_BINARY };
+static const struct etw_field ip6 = { .name = "a",
+				      .type = ETW_FIELD_BINARY,
+				      .form = ETW_FIELD_FORM_IP6 };
 
 static void assert_decodes(const struct decode_step *step, const struct decoded *from,
 			   const char *expected)
 {
-	struct text out = { 0 }, scratch = { 0 };
-	struct error err = { 0 };
+	struct etw_text out = { 0 }, scratch = { 0 };
+	struct etw_error err = { 0 };
 	struct regex_matcher *matcher = regex_matcher_new(&err);
 
 	assert_non_null(matcher);
@@ -44,7 +46,7 @@ static void numbers_are_read(void **state)
 {
 	static const struct {
 		const char *decoder;
-		const struct field *field;
+		const struct etw_field *field;
 		uint64_t number;
 		const char *text;
 	} cases[] = {
@@ -116,7 +118,7 @@ static void bytes_are_read(void **state)
 	static const uint8_t sid[12] = { 1, 1, 0, 0, 0, 0, 0, 5, 18 };
 	static const struct {
 		const char *decoder;
-		const struct field *field;
+		const struct etw_field *field;
 		const uint8_t *bytes;
 		size_t size;
 		const char *text;

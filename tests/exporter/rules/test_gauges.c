@@ -22,7 +22,7 @@ struct fixture {
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	struct error err;
+	struct etw_error err;
 
 	assert_non_null(fixture);
 	fixture->gauges = gauges_new(&err);

@@ -180,13 +180,13 @@ static void transfer(struct rule_run *run, const char *event, uint32_t bytes, ui
 {
 	rule_run_event(run, event);
 	run->payload.pointer_size = run->record.pointer_size;
-	payload_u64(&run->payload, 0);
-	payload_pointer(&run->payload, IRP);
-	payload_pointer(&run->payload, OBJECT);
-	payload_pointer(&run->payload, KEY);
-	payload_u32(&run->payload, 10 * W);
-	payload_u32(&run->payload, bytes);
-	payload_u32(&run->payload, flags);
+	etw_payload_u64(&run->payload, 0);
+	etw_payload_pointer(&run->payload, IRP);
+	etw_payload_pointer(&run->payload, OBJECT);
+	etw_payload_pointer(&run->payload, KEY);
+	etw_payload_u32(&run->payload, 10 * W);
+	etw_payload_u32(&run->payload, bytes);
+	etw_payload_u32(&run->payload, flags);
 	assert_int_not_equal(rule_run_feed(run), OUTCOME_UNDECODABLE);
 }
 
@@ -195,21 +195,21 @@ static enum record_outcome information(struct rule_run *run, const char *event)
 {
 	rule_run_event(run, event);
 	run->payload.pointer_size = run->record.pointer_size;
-	payload_pointer(&run->payload, IRP);
-	payload_pointer(&run->payload, OBJECT);
-	payload_pointer(&run->payload, KEY);
-	payload_pointer(&run->payload, 0);
-	payload_u32(&run->payload, 10 * W);
-	payload_u32(&run->payload, 4);
+	etw_payload_pointer(&run->payload, IRP);
+	etw_payload_pointer(&run->payload, OBJECT);
+	etw_payload_pointer(&run->payload, KEY);
+	etw_payload_pointer(&run->payload, 0);
+	etw_payload_u32(&run->payload, 10 * W);
+	etw_payload_u32(&run->payload, 4);
 	return rule_run_feed(run);
 }
 
 static void ends(struct rule_run *run, uint32_t status)
 {
 	rule_run_event(run, "FileIo/OperationEnd");
-	payload_pointer(&run->payload, IRP);
-	payload_pointer(&run->payload, 0);
-	payload_u32(&run->payload, status);
+	etw_payload_pointer(&run->payload, IRP);
+	etw_payload_pointer(&run->payload, 0);
+	etw_payload_u32(&run->payload, status);
 	rule_run_feed(run);
 }
 
@@ -261,7 +261,7 @@ static void a_payload_is_read_by_its_size(void **state)
 	for (size_t size = 0; size < 80; size++) {
 		if (size != 40 && size != 44) {
 			rule_run_event(&run, "FileIo/FltWrite");
-			payload_zeros(&run.payload, size);
+			etw_payload_zeros(&run.payload, size);
 			rule_run_feed(&run);
 		}
 	}
@@ -336,7 +336,7 @@ static void short_payloads_are_no_danger(void **state)
 		for (size_t j = 0; j < sizeof events / sizeof events[0]; j++) {
 			for (size_t size = 0; size < 64; size++) {
 				rule_run_event(&run, events[j]);
-				payload_zeros(&run.payload, size);
+				etw_payload_zeros(&run.payload, size);
 				for (size_t k = 0; k < size; k++) {
 					run.payload.bytes[k] = 0xff;
 				}

@@ -76,7 +76,7 @@ static uint32_t flags_of_events(const char *needs, const char *events, uint32_t 
 						  .switch_count = 1,
 						  .collectors = &file,
 						  .collector_count = 1 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct rule_set *set;
 	uint32_t flags;
 
@@ -131,47 +131,47 @@ static void events_bring_the_flags_that_enable_them(void **state)
 
 static void a_provider_is_read_part_by_part(void **state)
 {
-	struct provider_spec spec, copy;
+	struct etw_provider_spec spec, copy;
 	char label[GUID_TEXT_SIZE + 2];
 
 	(void)state;
-	assert_true(provider_spec_parse(&spec, "{1C95126E-7eea-49a9-a3fe-a378b03ddb4d}::3006,3008",
-					NULL));
+	assert_true(etw_provider_spec_parse(
+		&spec, "{1C95126E-7eea-49a9-a3fe-a378b03ddb4d}::3006,3008", NULL));
 	assert_null(spec.name);
-	assert_string_equal(provider_spec_label(&spec, label),
+	assert_string_equal(etw_provider_spec_label(&spec, label),
 			    "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}");
-	assert_int_equal(spec.level, PROVIDER_LEVEL_DEFAULT);
+	assert_int_equal(spec.level, ETW_PROVIDER_LEVEL_DEFAULT);
 	assert_int_equal(spec.id_count, 2);
 	assert_int_equal(spec.ids[0], 3006);
 	assert_int_equal(spec.ids[1], 3008);
 	assert_true(spec.any == UINT64_MAX);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 
-	assert_true(provider_spec_parse(&spec, "A:::0x1", NULL));
-	assert_true(provider_spec_nameless(&spec));
+	assert_true(etw_provider_spec_parse(&spec, "A:::0x1", NULL));
+	assert_true(etw_provider_spec_nameless(&spec));
 	assert_int_equal(spec.any, 1);
 	assert_true(provider_spec_copy(&copy, &spec));
-	provider_spec_done(&spec);
-	assert_string_equal(provider_spec_label(&copy, label), "A");
-	provider_spec_done(&copy);
+	etw_provider_spec_done(&spec);
+	assert_string_equal(etw_provider_spec_label(&copy, label), "A");
+	etw_provider_spec_done(&copy);
 }
 
 static void more_ids_than_windows_takes_are_refused(void **state)
 {
-	struct provider_spec spec;
-	struct error err = { 0 };
+	struct etw_provider_spec spec;
+	struct etw_error err = { 0 };
 	char text[300] = "A::";
 
 	(void)state;
-	for (int i = 0; i < PROVIDER_IDS_MAX; i++) {
+	for (int i = 0; i < ETW_PROVIDER_IDS_MAX; i++) {
 		strcat(text, "7,");
 	}
-	assert_true(provider_spec_parse(&spec, text, NULL));
-	provider_spec_done(&spec);
+	assert_true(etw_provider_spec_parse(&spec, text, NULL));
+	etw_provider_spec_done(&spec);
 	strcat(text, "7");
-	assert_false(provider_spec_parse(&spec, text, &err));
+	assert_false(etw_provider_spec_parse(&spec, text, &err));
 	assert_non_null(strstr(err.text, "has more than 64 ids"));
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 int main(void)

@@ -15,36 +15,36 @@
 
 static void payload_fields_are_packed(void **state)
 {
-	struct payload p;
+	struct etw_payload p;
 
 	(void)state;
-	payload_init(&p, 8);
-	payload_u8(&p, 1);
-	payload_pointer(&p, 0x0102030405060708);
-	payload_port(&p, 443);
-	payload_wstring(&p, "a\xf0\x9f\x98\x80");
-	payload_astring(&p, "a");
-	payload_wchars(&p, "abcd", 3);
-	payload_wchars(&p, "a", 3);
-	payload_counted_wstring(&p, "ab");
-	payload_sid(&p, "S-1-5-21-4294967295");
+	etw_payload_init(&p, 8);
+	etw_payload_u8(&p, 1);
+	etw_payload_pointer(&p, 0x0102030405060708);
+	etw_payload_port(&p, 443);
+	etw_payload_wstring(&p, "a\xf0\x9f\x98\x80");
+	etw_payload_astring(&p, "a");
+	etw_payload_wchars(&p, "abcd", 3);
+	etw_payload_wchars(&p, "a", 3);
+	etw_payload_counted_wstring(&p, "ab");
+	etw_payload_sid(&p, "S-1-5-21-4294967295");
 	assert_hex(
 		p.bytes, p.size,
 		"01 0807060504030201 01bb 6100 3dd8 00de 0000 6100 6100 6200 0000 6100 0000 0000 0400 6100 6200"
 		"01 02 000000000005 15000000 ffffffff");
-	payload_clear(&p);
-	payload_user_sid(&p, NULL);
+	etw_payload_clear(&p);
+	etw_payload_user_sid(&p, NULL);
 	assert_hex(p.bytes, p.size, "00000000");
 	assert_false(p.failed);
-	payload_sid(&p, "S-1-x");
+	etw_payload_sid(&p, "S-1-x");
 	assert_true(p.failed);
-	payload_done(&p);
+	etw_payload_done(&p);
 
-	payload_init(&p, 4);
-	payload_pointer(&p, 0x0102030405060708);
-	payload_user_sid(&p, "S-1-5-18");
+	etw_payload_init(&p, 4);
+	etw_payload_pointer(&p, 0x0102030405060708);
+	etw_payload_user_sid(&p, "S-1-5-18");
 	assert_hex(p.bytes, p.size, "08070605 60903d5a 00000000 01 01 000000000005 12000000");
-	payload_done(&p);
+	etw_payload_done(&p);
 }
 
 int main(void)

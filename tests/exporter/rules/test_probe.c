@@ -17,7 +17,7 @@ static const char collector[] = "collector: x\nhelp: C.\ndefault: on\nmetrics:\n
 /* Whether a write of 8192 bytes by "chrome" fulfils all of the texts. */
 static bool write_fulfils(const char *const *texts)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct probe *probe = probe_new(&err);
 	struct rule_run run;
 	bool fulfils;
@@ -31,15 +31,15 @@ static bool write_fulfils(const char *const *texts)
 	rule_run_open_probe(&run, collector, NULL, probe);
 	rule_run_process(&run, "Process/Start", 12, "chrome.exe", 0);
 	rule_run_event(&run, "DiskIo/Write");
-	payload_u32(&run.payload, 2);    /* DiskNumber */
-	payload_u32(&run.payload, 0x43); /* IrpFlags */
-	payload_u32(&run.payload, 8192); /* TransferSize */
-	payload_u32(&run.payload, 0);
-	payload_u64(&run.payload, UINT64_MAX); /* ByteOffset, signed */
-	payload_pointer(&run.payload, 0);
-	payload_pointer(&run.payload, 0);
-	payload_u64(&run.payload, 77);  /* HighResResponseTime */
-	payload_u32(&run.payload, 120); /* IssuingThreadId */
+	etw_payload_u32(&run.payload, 2);    /* DiskNumber */
+	etw_payload_u32(&run.payload, 0x43); /* IrpFlags */
+	etw_payload_u32(&run.payload, 8192); /* TransferSize */
+	etw_payload_u32(&run.payload, 0);
+	etw_payload_u64(&run.payload, UINT64_MAX); /* ByteOffset, signed */
+	etw_payload_pointer(&run.payload, 0);
+	etw_payload_pointer(&run.payload, 0);
+	etw_payload_u64(&run.payload, 77);  /* HighResResponseTime */
+	etw_payload_u32(&run.payload, 120); /* IssuingThreadId */
 	rule_run_feed(&run);
 	fulfils = run.fulfils;
 	rule_run_close(&run);
@@ -116,14 +116,16 @@ static void what_is_no_condition_is_refused(void **state)
 		  "'TransferSize gt ': wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096" },
 		{ "Path start C:",
 		  "'Path start C:': unknown comparison 'start'; did you mean 'starts'?" },
-		{ "Path !~ x", "'Path !~ x': unknown comparison '!~'; there are eq ne lt le gt ge in "
-			       "has lacks starts ends matches" },
+		{ "Path !~ x",
+		  "'Path !~ x': unknown comparison '!~'; there are eq ne lt le gt ge in "
+		  "has lacks starts ends matches" },
 		{ "> 4", "'> 4': wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096" },
-		{ "Size >", "'Size >': wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096" },
+		{ "Size >",
+		  "'Size >': wants FIELD OPERATOR LITERAL, such as TransferSize gt 4096" },
 		{ "Size > many", "'Size > many': '>' wants a number, not 'many'" },
 		{ "Size gt many", "'Size gt many': 'gt' wants a number, not 'many'" },
 	};
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct probe *probe = probe_new(&err);
 
 	(void)state;
@@ -131,7 +133,7 @@ static void what_is_no_condition_is_refused(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		assert_false(probe_add(probe, cases[i].text, &err));
 		assert_string_equal(err.text, cases[i].sentence);
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	}
 	assert_false(probe_add(probe, "Path matches (", &err));
 	assert_null(probe_field(probe, 0));
@@ -144,7 +146,7 @@ static void what_is_no_condition_is_refused(void **state)
 
 static void more_conditions_than_a_probe_holds_are_refused(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct probe *probe = probe_new(&err);
 
 	(void)state;
@@ -154,7 +156,7 @@ static void more_conditions_than_a_probe_holds_are_refused(void **state)
 	}
 	assert_false(probe_add(probe, "TransferSize gt 4096", &err));
 	assert_string_equal(err.text, "more than 64 conditions");
-	assert_int_equal(err.code, ERROR_LIMIT);
+	assert_int_equal(err.code, ETW_ERROR_LIMIT);
 	probe_free(probe);
 }
 

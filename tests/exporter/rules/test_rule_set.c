@@ -138,7 +138,7 @@ static struct config *config;
 
 static int set_up(void **state)
 {
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	registry = registry_new(&(struct registry_limits){ 0 }, &err);
@@ -157,7 +157,7 @@ static int tear_down(void **state)
 /* From now on the configuration is an empty file, without errors so far. */
 static void use_empty_file(char path[TEMPORARY_PATH_SIZE])
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	temporary_path(path, "yaml");
 	temporary_write(path, "", 0);
@@ -168,7 +168,7 @@ static void use_empty_file(char path[TEMPORARY_PATH_SIZE])
 }
 
 /* That the error is "path:sentence". */
-static void assert_error_of(const struct error *err, const char *path, const char *sentence)
+static void assert_error_of(const struct etw_error *err, const char *path, const char *sentence)
 {
 	assert_memory_equal(err->text, path, strlen(path));
 	assert_memory_equal(err->text + strlen(path), sentence, strlen(sentence));
@@ -177,7 +177,7 @@ static void assert_error_of(const struct error *err, const char *path, const cha
 static struct rule_set *every_collector(void)
 {
 	const struct rule_set_options options = { .config = config, .every_collector = true };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct rule_set *set = rule_set_new(&options, registry, &err);
 
 	assert_string_equal(err.text, "");
@@ -296,7 +296,8 @@ static void labels_that_events_decide_are_open(void **state)
 	rule_set_free(set);
 }
 
-static struct rule_set *make(const char *const *switches, bool disable_defaults, struct error *err)
+static struct rule_set *make(const char *const *switches, bool disable_defaults,
+			     struct etw_error *err)
 {
 	struct config_switch list[8];
 	struct rule_set_options options = { .config = config,
@@ -312,7 +313,7 @@ static struct rule_set *make(const char *const *switches, bool disable_defaults,
 		list[options.switch_count] =
 			(struct config_switch){ .collector = copy, .on = name[0] == '+' };
 	}
-	*err = (struct error){ 0 };
+	*err = (struct etw_error){ 0 };
 	return rule_set_new(&options, registry, err);
 }
 
@@ -336,7 +337,7 @@ static void a_caller_can_add_a_collector_of_its_own(void **state)
 		.collectors = &file,
 		.collector_count = 1
 	};
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct rule_set *set = rule_set_new(&options, registry, &err);
 
 	(void)state;
@@ -353,7 +354,7 @@ static void a_caller_can_add_a_collector_of_its_own(void **state)
 /* The names of what is on, each followed by a blank. */
 static void assert_on(const char *const *switches, bool disable_defaults, const char *expected)
 {
-	struct error err;
+	struct etw_error err;
 	struct rule_set *set = make(switches, disable_defaults, &err);
 	const struct collector_info *info;
 	char on[512] = "";
@@ -400,7 +401,7 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 	static const char *const typo[] = { "+dsik", NULL };
 	char name[] = "zebra", path[TEMPORARY_PATH_SIZE];
 	struct config_switch at = { .collector = name, .on = true, .line = 3, .column = 5 };
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	assert_null(make(typo, false, &err));
@@ -409,7 +410,7 @@ static void an_unknown_collector_is_refused_and_the_known_are_named(void **state
 		"unknown collector 'dsik'; did you mean 'disk'? known: cpu, disk, disk_cause, dns, dotnet, events, file, "
 		"file_errors, file_groups, file_latency, file_other, file_top, http, image, interrupt, memory, minifilter, network, "
 		"page_faults, payload, process, registry, sched, tcp, virtual_alloc");
-	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	use_empty_file(path);
 	config->switches = &at;
 	config->switch_count = 1;
@@ -428,7 +429,7 @@ static void a_file_takes_the_place_of_the_shipped_collector(void **state)
 	char folder[TEMPORARY_PATH_SIZE], path[TEMPORARY_PATH_SIZE + 16];
 	char *paths[] = { path };
 	struct rule_set *set;
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	temporary_path(folder, "folder");
@@ -469,7 +470,7 @@ static void assert_second_refused(const char *const names[2], const char *const 
 	char files[2][TEMPORARY_PATH_SIZE + 32], expected[512];
 	char *paths[] = { files[0], files[1] };
 	char empty[TEMPORARY_PATH_SIZE];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	use_empty_file(empty);
 	temporary_path(folder, "folder");
@@ -488,7 +489,7 @@ static void assert_second_refused(const char *const names[2], const char *const 
 	snprintf(expected, sizeof expected, "%s:%s%s%s", files[1], sentence, behind ? files[0] : "",
 		 behind ? behind : "");
 	assert_string_equal(err.text, expected);
-	assert_int_equal(err.code, ERROR_CONFIG);
+	assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	assert_true(remove(files[0]) == 0 && remove(files[1]) == 0);
 	assert_true(system_remove_folder(inner) && system_remove_folder(folder));
 }
@@ -531,7 +532,7 @@ static void filters_that_cannot_be_read_are_refused_at_their_place(void **state)
 	char bad[] = "(a", event[] = "FileIo/Raed", path[TEMPORARY_PATH_SIZE];
 	struct config_pattern pattern = { .text = bad, .line = 7, .column = 3 };
 	struct config_event_filter filter = { .event = event, .line = 8, .column = 4 };
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	use_empty_file(path);
@@ -570,7 +571,7 @@ static void what_rules_ask_for_is_tracked(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const char *const switches[] = { cases[i].collector, NULL };
-		struct error err;
+		struct etw_error err;
 		struct rule_set *set = make(switches, true, &err);
 
 		assert_non_null(set);

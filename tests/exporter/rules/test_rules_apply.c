@@ -27,28 +27,28 @@ static void disk(struct rule_run *run, const char *event, uint32_t number, uint3
 		 uint32_t size, uint64_t ticks)
 {
 	rule_run_event(run, event);
-	payload_u32(&run->payload, number);
-	payload_u32(&run->payload, flags);
-	payload_u32(&run->payload, size);
-	payload_u32(&run->payload, 0);
-	payload_u64(&run->payload, 0);
-	payload_pointer(&run->payload, 0);
-	payload_pointer(&run->payload, 0);
-	payload_u64(&run->payload, ticks);
-	payload_u32(&run->payload, 40);
+	etw_payload_u32(&run->payload, number);
+	etw_payload_u32(&run->payload, flags);
+	etw_payload_u32(&run->payload, size);
+	etw_payload_u32(&run->payload, 0);
+	etw_payload_u64(&run->payload, 0);
+	etw_payload_pointer(&run->payload, 0);
+	etw_payload_pointer(&run->payload, 0);
+	etw_payload_u64(&run->payload, ticks);
+	etw_payload_u32(&run->payload, 40);
 }
 
 static void image_load(struct rule_run *run, uint32_t process, const char *file)
 {
 	rule_run_event(run, "Image/Load");
-	payload_pointer(&run->payload, 0x10000);
-	payload_pointer(&run->payload, 0x2000);
-	payload_u32(&run->payload, process);
-	payload_u32(&run->payload, 7);
-	payload_zeros(&run->payload, 8);
-	payload_pointer(&run->payload, 0);
-	payload_zeros(&run->payload, 16);
-	payload_wstring(&run->payload, file);
+	etw_payload_pointer(&run->payload, 0x10000);
+	etw_payload_pointer(&run->payload, 0x2000);
+	etw_payload_u32(&run->payload, process);
+	etw_payload_u32(&run->payload, 7);
+	etw_payload_zeros(&run->payload, 8);
+	etw_payload_pointer(&run->payload, 0);
+	etw_payload_zeros(&run->payload, 16);
+	etw_payload_wstring(&run->payload, file);
 }
 
 static void a_rule_counts_its_events_and_no_others(void **state)
@@ -63,7 +63,7 @@ static void a_rule_counts_its_events_and_no_others(void **state)
 	disk(&run, "DiskIo/Write", 0, 0, 512, 0);
 	assert_int_equal(rule_run_feed(&run), OUTCOME_NO_RULE);
 	disk(&run, "DiskIo/Read", 0, 0, 512, 0);
-	run.record.type = RECORD_FULL;
+	run.record.type = ETW_RECORD_FULL;
 	assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
 	rule_run_expect(&run, "a_total 2");
 	rule_run_close(&run);
@@ -153,8 +153,8 @@ static void real(struct rule_run *run, double d, float f, enum record_outcome ou
 	memcpy(&wide, &d, sizeof wide);
 	memcpy(&narrow, &f, sizeof narrow);
 	rule_run_other(run, REAL_GUID, 1);
-	payload_u64(&run->payload, wide);
-	payload_u32(&run->payload, narrow);
+	etw_payload_u64(&run->payload, wide);
+	etw_payload_u32(&run->payload, narrow);
 	assert_int_equal(rule_run_feed(run), outcome);
 }
 
@@ -204,7 +204,7 @@ static void fractions_are_dropped_in_the_unit_that_is_counted(void **state)
 	rule_run_expect(&run, "etw_decode_errors_total{provider=\"Alpha\",reason=\"bad_type\"} 35");
 	/* The payload ends within it. */
 	rule_run_other(&run, REAL_GUID, 1);
-	payload_u32(&run.payload, 0);
+	etw_payload_u32(&run.payload, 0);
 	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
 	rule_run_close(&run);
 }
@@ -212,12 +212,12 @@ static void fractions_are_dropped_in_the_unit_that_is_counted(void **state)
 static void hard_fault(struct rule_run *run, int64_t initial)
 {
 	rule_run_event(run, "PageFault/HardFault");
-	payload_u64(&run->payload, (uint64_t)initial);
-	payload_u64(&run->payload, 0);
-	payload_pointer(&run->payload, 0);
-	payload_pointer(&run->payload, 0);
-	payload_u32(&run->payload, 40);
-	payload_u32(&run->payload, 4096);
+	etw_payload_u64(&run->payload, (uint64_t)initial);
+	etw_payload_u64(&run->payload, 0);
+	etw_payload_pointer(&run->payload, 0);
+	etw_payload_pointer(&run->payload, 0);
+	etw_payload_u32(&run->payload, 40);
+	etw_payload_u32(&run->payload, 4096);
 }
 
 static void since_is_the_time_that_has_passed(void **state)
@@ -393,9 +393,9 @@ static const char integers[] = "<events><event value='1' symbol='Integers' templ
 static void feed_bits(struct rule_run *run, uint64_t bits)
 {
 	rule_run_other(run, INTEGERS_GUID, 1);
-	payload_u64(&run->payload, bits);
-	payload_u64(&run->payload, bits);
-	payload_u16(&run->payload, (uint16_t)bits);
+	etw_payload_u64(&run->payload, bits);
+	etw_payload_u64(&run->payload, bits);
+	etw_payload_u16(&run->payload, (uint16_t)bits);
 	run->record.process_id = 100;
 	rule_run_feed(run);
 }
@@ -669,7 +669,7 @@ static void a_field_that_an_old_layout_lacks_is_resolved_once(void **state)
 		NULL);
 	for (unsigned i = 0; i < 3; i++) {
 		rule_run_version(&run, "DiskIo/Read", 0);
-		payload_zeros(&run.payload, 32);
+		etw_payload_zeros(&run.payload, 32);
 		assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
 	}
 	rule_run_expect(&run, "a_total{t=\"_unknown\"} 3");
@@ -696,7 +696,7 @@ static void a_payload_that_ends_early_is_undecodable_for_its_rules_only(void **s
 		static const uint8_t ones[12] = { 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0 };
 
 		rule_run_event(&run, "DiskIo/Read");
-		payload_bytes(&run.payload, ones, size);
+		etw_payload_bytes(&run.payload, ones, size);
 		assert_int_equal(rule_run_feed(&run),
 				 size < 12 ? OUTCOME_UNDECODABLE : OUTCOME_COUNTED);
 	}
@@ -721,7 +721,7 @@ static void text_behind_varying_fields_is_found(void **state)
 	rule_run_process(&run, "Process/Start", 100, "a.exe", 259);
 	rule_run_expect(&run, "a_total{image=\"a.exe\",line=\"\"} 1");
 	rule_run_event(&run, "Process/Start");
-	payload_zeros(&run.payload, 30);
+	etw_payload_zeros(&run.payload, 30);
 	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
 	rule_run_close(&run);
 }
@@ -751,7 +751,7 @@ static void every_record_has_one_outcome(void **state)
 	rule_run_other(&run, guid, 8);
 	assert_int_equal(rule_run_feed(&run), OUTCOME_NO_SCHEMA);
 	rule_run_other(&run, guid, 7);
-	run.record.type = RECORD_TIMED;
+	run.record.type = ETW_RECORD_TIMED;
 	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
 	rule_run_expect(&run, "b_total 1");
 	rule_run_expect(&run, "a_total{process=\"System\",provider=\"Windows Kernel\"} 1");
@@ -784,8 +784,8 @@ static void messages_count_by_guid_and_number(void **state)
 		NULL);
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
 		rule_run_other(&run, guid, numbers[i]);
-		run.record.type = RECORD_MESSAGE;
-		payload_astring(&run.payload, "what the message says");
+		run.record.type = ETW_RECORD_MESSAGE;
+		etw_payload_astring(&run.payload, "what the message says");
 		assert_int_equal(rule_run_feed(&run),
 				 numbers[i] == 10 ? OUTCOME_COUNTED : OUTCOME_NO_SCHEMA);
 	}
@@ -812,8 +812,8 @@ static void samples_with_fixed_labels_are_0_from_the_start(void **state)
 	rule_run_expect(&run, "a_total{r=\"two\",s=\"t\"} 0");
 	rule_run_expect(&run, "a_total{r=\"many\",s=\"t\"} 0");
 	rule_run_event(&run, "TcpIp/Fail");
-	payload_u16(&run.payload, 2);
-	payload_u16(&run.payload, 2);
+	etw_payload_u16(&run.payload, 2);
+	etw_payload_u16(&run.payload, 2);
 	rule_run_feed(&run);
 	rule_run_expect(&run, "a_total{r=\"two\",s=\"t\"} 1");
 	rule_run_close(&run);
@@ -954,10 +954,10 @@ static void a_set_gauge_drops_processes_that_exit(void **state)
 	rule_run_process(&run, "Process/Start", 102, "b.exe", 259);
 	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
 		rule_run_event(&run, "PageFault/VirtualAlloc");
-		payload_pointer(&run.payload, 0);
-		payload_pointer(&run.payload, sets[i].value);
-		payload_u32(&run.payload, sets[i].process);
-		payload_u32(&run.payload, 0);
+		etw_payload_pointer(&run.payload, 0);
+		etw_payload_pointer(&run.payload, sets[i].value);
+		etw_payload_u32(&run.payload, sets[i].process);
+		etw_payload_u32(&run.payload, 0);
 		assert_int_equal(rule_run_feed(&run), OUTCOME_COUNTED);
 	}
 	rule_run_expect(&run, "a{process=\"a\"} 13");
@@ -992,11 +992,11 @@ static void processes_without_a_name_are_instances_by_their_id(void **state)
 		      NULL);
 	for (uint32_t process = 100; process < 103; process++) {
 		run.record.process_id = process;
-		run.record.thread_id = RECORD_NO_ID;
+		run.record.thread_id = ETW_RECORD_NO_ID;
 		rule_run_version(&run, "DiskIo/Read", 2); /* it names no thread */
-		payload_zeros(&run.payload, 8);
-		payload_u32(&run.payload, process);
-		payload_zeros(&run.payload, 36);
+		etw_payload_zeros(&run.payload, 8);
+		etw_payload_u32(&run.payload, process);
+		etw_payload_zeros(&run.payload, 36);
 		rule_run_feed(&run);
 	}
 	rule_run_expect(&run, "a{process=\"_unknown\"} 303");

@@ -31,7 +31,7 @@ static void feed_numbers(struct rule_run *run)
 
 	for (size_t i = 0; i < COUNT(numbers); i++) {
 		rule_run_other(run, PROVIDER, 1);
-		payload_u32(&run->payload, numbers[i]);
+		etw_payload_u32(&run->payload, numbers[i]);
 		rule_run_feed(run);
 	}
 }
@@ -44,7 +44,7 @@ static void feed_texts(struct rule_run *run)
 
 	for (size_t i = 0; i < COUNT(texts); i++) {
 		rule_run_other(run, PROVIDER, 2);
-		payload_wstring(&run->payload, texts[i]);
+		etw_payload_wstring(&run->payload, texts[i]);
 		rule_run_feed(run);
 	}
 }
@@ -92,7 +92,7 @@ static void contradicting_conditions_count_nothing(void **state)
 		const struct dry_run_rule *tried;
 		struct dry_run *dry_run;
 		struct rule_run run;
-		struct error err;
+		struct etw_error err;
 		char text[512];
 
 		snprintf(text, sizeof text,
@@ -133,11 +133,11 @@ static void feed(struct rule_run *run, uint8_t version, uint32_t a, uint32_t b)
 {
 	rule_run_other(run, PROVIDER, 1);
 	run->record.version = version;
-	payload_u32(&run->payload, a);
+	etw_payload_u32(&run->payload, a);
 	if (version == 0) {
-		payload_wstring(&run->payload, "text");
+		etw_payload_wstring(&run->payload, "text");
 	} else {
-		payload_u32(&run->payload, b);
+		etw_payload_u32(&run->payload, b);
 	}
 	rule_run_feed(run);
 }
@@ -146,7 +146,7 @@ static void a_dry_run_counts_what_became_of_the_events(void **state)
 {
 	struct dry_run *dry_run;
 	const struct dry_run_rule *tried;
-	struct error err;
+	struct etw_error err;
 	struct rule_run run;
 
 	(void)state;
@@ -172,7 +172,7 @@ static void a_dry_run_counts_what_became_of_the_events(void **state)
 	feed(&run, 1, 3, 7);
 	rule_run_other(&run, PROVIDER, 1);
 	run.record.version = 1;
-	payload_u16(&run.payload, 1);
+	etw_payload_u16(&run.payload, 1);
 	rule_run_feed(&run);
 
 	tried = dry_run_at(dry_run, 0);

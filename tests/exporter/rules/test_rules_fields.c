@@ -56,20 +56,20 @@ static enum record_outcome feed(struct rule_run *run, uint16_t n, size_t most)
 	static const uint8_t id[16] = { 1 };
 
 	rule_run_other(run, PROVIDER, 1);
-	payload_u16(&run->payload, n);
+	etw_payload_u16(&run->payload, n);
 	for (uint16_t i = 0; i < n; i++) {
-		payload_u16(&run->payload, (uint16_t)(100 - i));
+		etw_payload_u16(&run->payload, (uint16_t)(100 - i));
 	}
-	payload_wstring(&run->payload, "first");
-	payload_wstring(&run->payload, "second");
+	etw_payload_wstring(&run->payload, "first");
+	etw_payload_wstring(&run->payload, "second");
 	for (uint16_t i = 0; i < n; i++) {
-		payload_u32(&run->payload, 1000U * (i + 1U));
-		payload_u8(&run->payload, (uint8_t)(10 * i));
-		payload_u8(&run->payload, (uint8_t)(10 * i + 1));
-		payload_astring(&run->payload, i == 0 ? "zero" : "other");
+		etw_payload_u32(&run->payload, 1000U * (i + 1U));
+		etw_payload_u8(&run->payload, (uint8_t)(10 * i));
+		etw_payload_u8(&run->payload, (uint8_t)(10 * i + 1));
+		etw_payload_astring(&run->payload, i == 0 ? "zero" : "other");
 	}
-	payload_u32(&run->payload, 77);
-	payload_bytes(&run->payload, id, sizeof id);
+	etw_payload_u32(&run->payload, 77);
+	etw_payload_bytes(&run->payload, id, sizeof id);
 	if (run->payload.size > most) {
 		run->payload.size = most;
 	}
@@ -187,7 +187,7 @@ static void parts_of_one_event_keep_apart(void **state)
 		{ "[1][1]", 99 },
 		{ "row[0].size", 1000 },
 	};
-	struct text collector = { 0 };
+	struct etw_text collector = { 0 };
 	struct rule_run run;
 
 	(void)state;
@@ -228,9 +228,9 @@ static void feed_mapped(struct rule_run *run)
 {
 	for (uint32_t value = 1; value < 6; value++) {
 		rule_run_other(run, PROVIDER, 1);
-		payload_u32(&run->payload, value);
-		payload_u32(&run->payload, value == 5 ? UINT32_MAX : value);
-		payload_u32(&run->payload, 7);
+		etw_payload_u32(&run->payload, value);
+		etw_payload_u32(&run->payload, value == 5 ? UINT32_MAX : value);
+		etw_payload_u32(&run->payload, 7);
 		rule_run_feed(run);
 	}
 }
@@ -397,7 +397,7 @@ static const uint8_t stack64[8 + 3 * 8] = { 9 };
 static const uint8_t stack32[8 + 2 * 4] = { 8 };
 static const uint8_t key[8] = { 0x10, 1 };
 
-static void feed_items(struct rule_run *run, const struct etl_out_item *items, size_t count)
+static void feed_items(struct rule_run *run, const struct etw_out_item *items, size_t count)
 {
 	uint8_t bytes[256] = { 0 };
 	size_t size = 0;
@@ -422,14 +422,14 @@ static void feed_items(struct rule_run *run, const struct etl_out_item *items, s
 
 static void extended_items_are_fields(void **state)
 {
-	static const struct etl_out_item all[] = {
-		{ EXTENDED_RELATED_ACTIVITY, sizeof related, related },
-		{ EXTENDED_SID, sizeof sid, sid },
-		{ EXTENDED_SESSION_ID, sizeof session, session },
-		{ EXTENDED_STACK64, sizeof stack64, stack64 },
-		{ EXTENDED_EVENT_KEY, sizeof key, key },
-		{ EXTENDED_PROCESS_START_KEY, sizeof key, key },
-		{ EXTENDED_CONTAINER_ID, 4, "0c9e" },
+	static const struct etw_out_item all[] = {
+		{ ETW_EXTENDED_RELATED_ACTIVITY, sizeof related, related },
+		{ ETW_EXTENDED_SID, sizeof sid, sid },
+		{ ETW_EXTENDED_SESSION_ID, sizeof session, session },
+		{ ETW_EXTENDED_STACK64, sizeof stack64, stack64 },
+		{ ETW_EXTENDED_EVENT_KEY, sizeof key, key },
+		{ ETW_EXTENDED_PROCESS_START_KEY, sizeof key, key },
+		{ ETW_EXTENDED_CONTAINER_ID, 4, "0c9e" },
 	};
 	static const struct {
 		const char *field;
@@ -467,9 +467,9 @@ static void extended_items_are_fields(void **state)
 
 static void a_stack_of_either_width_has_its_depth(void **state)
 {
-	static const struct etl_out_item narrow = { EXTENDED_STACK32, sizeof stack32, stack32 };
-	static const struct etl_out_item wide = { EXTENDED_STACK64, sizeof stack64, stack64 };
-	static const struct etl_out_item cut = { EXTENDED_STACK64, 7, stack64 };
+	static const struct etw_out_item narrow = { ETW_EXTENDED_STACK32, sizeof stack32, stack32 };
+	static const struct etw_out_item wide = { ETW_EXTENDED_STACK64, sizeof stack64, stack64 };
+	static const struct etw_out_item cut = { ETW_EXTENDED_STACK64, 7, stack64 };
 	struct rule_run run;
 
 	(void)state;
@@ -492,7 +492,7 @@ static void a_stack_of_either_width_has_its_depth(void **state)
 
 static void a_sid_that_is_none_is_counted(void **state)
 {
-	static const struct etl_out_item cut = { EXTENDED_SID, sizeof sid - 1, sid };
+	static const struct etw_out_item cut = { ETW_EXTENDED_SID, sizeof sid - 1, sid };
 	struct rule_run run;
 
 	(void)state;
@@ -509,7 +509,7 @@ static void a_sid_that_is_none_is_counted(void **state)
 
 static void the_activity_of_the_header_is_a_field(void **state)
 {
-	static const struct guid activity = { { 1 } }, none = { { 0 } };
+	static const struct etw_guid activity = { { 1 } }, none = { { 0 } };
 	struct rule_run run;
 
 	(void)state;

@@ -42,7 +42,7 @@ static void begin(struct rule_run *run)
 static void set(struct rule_run *run, uint32_t process, uint32_t count)
 {
 	rule_run_other(run, PROVIDER, 5);
-	payload_u32(&run->payload, count);
+	etw_payload_u32(&run->payload, count);
 	run->record.process_id = process;
 	run->record.raw_time++;
 	assert_int_equal(rule_run_feed(run), OUTCOME_COUNTED);
@@ -52,8 +52,8 @@ static void set(struct rule_run *run, uint32_t process, uint32_t count)
 static void report(struct rule_run *run, uint16_t event, uint32_t by, uint32_t process)
 {
 	rule_run_other(run, KERNEL_PROCESS_GUID, event);
-	payload_u32(&run->payload, process);
-	payload_wstring(&run->payload, "\\Device\\x\\a.exe");
+	etw_payload_u32(&run->payload, process);
+	etw_payload_wstring(&run->payload, "\\Device\\x\\a.exe");
 	run->record.process_id = by;
 	run->record.raw_time++;
 	rule_run_feed(run);

@@ -29,7 +29,7 @@ struct refusal {
 	const char *error;
 };
 
-static bool try_texts(const char *const texts[3], struct error *err)
+static bool try_texts(const char *const texts[3], struct etw_error *err)
 {
 	static const struct registry_limits limits = { 0 };
 	struct registry *registry = registry_new(&limits, err);
@@ -46,7 +46,7 @@ static bool try_texts(const char *const texts[3], struct error *err)
 static void assert_good(const char *text)
 {
 	const char *const texts[3] = { text, NULL, NULL };
-	struct error err;
+	struct etw_error err;
 
 	if (!try_texts(texts, &err)) {
 		fail_msg("%s\n%s", err.text, text);
@@ -57,13 +57,13 @@ static void assert_refused(const struct refusal *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *const texts[3] = { cases[i].text, NULL, NULL };
-		struct error err;
+		struct etw_error err;
 
 		if (try_texts(texts, &err)) {
 			fail_msg("taken: %s", cases[i].text);
 		}
 		assert_string_equal(err.text, cases[i].error);
-		assert_int_equal(err.code, ERROR_CONFIG);
+		assert_int_equal(err.code, ETW_ERROR_CONFIG);
 	}
 }
 
@@ -495,7 +495,7 @@ static void bounds_are_kept_in_nanoseconds_or_as_written(void **state)
 		"    events: [{ event: PageFault/HardFault, since: InitialTime }] }\n"
 		"- { name: a_bytes, type: histogram, help: h, buckets: { start: 512, width: 512, count: 3 },\n"
 		"    events: [{ event: DiskIo/Read, value: TransferSize }] }\n";
-	struct error err;
+	struct etw_error err;
 	struct registry *registry = registry_new(&limits, &err);
 	struct config *config = config_default(&err);
 	struct rule_set *set = one_collector(text, config, registry, &err);
@@ -748,7 +748,7 @@ static void derived_fields_are_accepted_only_for_their_events(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char text[512];
 		const char *const texts[3] = { text, NULL, NULL };
-		struct error err;
+		struct etw_error err;
 		bool provider = strcmp(cases[i].event, "*") == 0;
 
 		snprintf(text, sizeof text, EVENTS "  - { event: '%s', labels: { a: %s%s } }\n",
@@ -784,7 +784,7 @@ static void one_family_has_one_type_help_and_label_set(void **state)
 		  "x.yaml:10:38: 'a_total' has no label 'b' in x.yaml:9" },
 	};
 	const char *texts[3] = { first, NULL, NULL };
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -857,7 +857,7 @@ static void collectors_that_are_off_are_checked_too(void **state)
 		"collector: y\nhelp: h\ndefault: off\nmetrics:\n- { name: b_total, type: counter, help: h, events: [{ event: DiskIo/Raed }] }\n",
 		NULL
 	};
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	assert_false(try_texts(texts, &err));

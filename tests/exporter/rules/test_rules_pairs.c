@@ -46,8 +46,8 @@ static enum record_outcome ask(struct rule_run *run, uint16_t event, int64_t tim
 			       uint32_t id)
 {
 	rule_run_other(run, PROVIDER, event);
-	payload_wstring(&run->payload, name);
-	payload_u32(&run->payload, id);
+	etw_payload_wstring(&run->payload, name);
+	etw_payload_u32(&run->payload, id);
 	run->record.raw_time = time;
 	return rule_run_feed(run);
 }
@@ -55,9 +55,9 @@ static enum record_outcome ask(struct rule_run *run, uint16_t event, int64_t tim
 static enum record_outcome answer(struct rule_run *run, int64_t time, const char *name, uint64_t id)
 {
 	rule_run_other(run, PROVIDER, 2);
-	payload_u64(&run->payload, id);
-	payload_u32(&run->payload, 12345);
-	payload_wstring(&run->payload, name);
+	etw_payload_u64(&run->payload, id);
+	etw_payload_u32(&run->payload, 12345);
+	etw_payload_wstring(&run->payload, name);
 	/* The text ends with the payload, without its NUL: it is the same text. */
 	run->payload.size -= 2;
 	run->record.raw_time = time;
@@ -216,11 +216,11 @@ static void a_key_that_cannot_be_read_is_counted(void **state)
 	open(&run, SECONDS "events: [{ event: " STOP ", value: Duration, " PAIR " }] }\n");
 	/* The payload ends inside the key. */
 	rule_run_other(&run, PROVIDER, 1);
-	payload_wstring(&run.payload, "one");
-	payload_u16(&run.payload, 7);
+	etw_payload_wstring(&run.payload, "one");
+	etw_payload_u16(&run.payload, 7);
 	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
 	rule_run_other(&run, PROVIDER, 2);
-	payload_u32(&run.payload, 7);
+	etw_payload_u32(&run.payload, 7);
 	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
 	expect_unmatched(&run, 1, 1);
 	rule_run_expect(&run, "etw_decode_errors_total{provider=\"Alpha\",reason=\"truncated\"} 2");
@@ -314,8 +314,8 @@ static void what_is_cut_short_or_empty_captures_nothing(void **state)
 		     ", key: [id], carry: { who: name } } }] }\n");
 	/* The payload ends before the text. */
 	rule_run_other(&run, PROVIDER, 2);
-	payload_u64(&run.payload, 1);
-	payload_u16(&run.payload, 0);
+	etw_payload_u64(&run.payload, 1);
+	etw_payload_u16(&run.payload, 0);
 	assert_int_equal(rule_run_feed(&run), OUTCOME_UNDECODABLE);
 	answer(&run, 0, "", 2);
 	answer(&run, 0, "x", 3);

@@ -48,7 +48,7 @@ static void open(struct rule_run *run, const char *collector)
 static void feed(struct rule_run *run, uint16_t event, int64_t time, uint32_t id)
 {
 	rule_run_other(run, PROVIDER, event);
-	payload_u32(&run->payload, id);
+	etw_payload_u32(&run->payload, id);
 	run->record.raw_time = time;
 	rule_run_feed(run);
 }
@@ -56,10 +56,10 @@ static void feed(struct rule_run *run, uint16_t event, int64_t time, uint32_t id
 static void allocate(struct rule_run *run, uint32_t process, uint64_t size)
 {
 	rule_run_event(run, "PageFault/VirtualAlloc");
-	payload_pointer(&run->payload, 0);
-	payload_pointer(&run->payload, size);
-	payload_u32(&run->payload, process);
-	payload_u32(&run->payload, 0);
+	etw_payload_pointer(&run->payload, 0);
+	etw_payload_pointer(&run->payload, size);
+	etw_payload_u32(&run->payload, process);
+	etw_payload_u32(&run->payload, 0);
 	rule_run_feed(run);
 }
 

@@ -16,8 +16,8 @@ enum { NO_PROCESS = -1 };
 
 static void feed(struct rule_run *run, size_t size)
 {
-	payload_clear(&run->payload);
-	payload_zeros(&run->payload, size);
+	etw_payload_clear(&run->payload);
+	etw_payload_zeros(&run->payload, size);
 	rule_run_feed(run);
 }
 

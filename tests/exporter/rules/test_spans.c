@@ -21,7 +21,7 @@ static uint32_t captured[SPAN_CAPTURED_MAX];
 static struct spans *make(uint64_t first_timeout, uint64_t second_timeout)
 {
 	const uint64_t timeouts[] = { first_timeout, second_timeout };
-	struct error err;
+	struct etw_error err;
 	struct spans *spans = spans_new(timeouts, 2, SKEW, &err);
 
 	assert_non_null(spans);

@@ -116,7 +116,7 @@ struct stream {
 	const struct row *rows;
 	size_t row_count;
 	uint64_t totals[ROWS_MAX]; /* billionths, by row */
-	struct text page;          /* the last one */
+	struct etw_text page;      /* the last one */
 };
 
 static void process_event(struct stream *stream)
@@ -161,10 +161,10 @@ static void counted_event(struct stream *stream)
 	if (row->owner) {
 		rule_run_set(&stream->run, row->owner,
 			     strstr(row->owner, "Thread") ? 10 * owner : owner);
-		stream->run.record.process_id = RECORD_NO_ID;
-		stream->run.record.thread_id = RECORD_NO_ID;
+		stream->run.record.process_id = ETW_RECORD_NO_ID;
+		stream->run.record.thread_id = ETW_RECORD_NO_ID;
 	} else {
-		stream->run.record.process_id = random_below(20) ? owner : RECORD_NO_ID;
+		stream->run.record.process_id = random_below(20) ? owner : ETW_RECORD_NO_ID;
 		stream->run.record.thread_id = 10 * owner;
 	}
 	add_to_totals(stream, row->event, owner, value);
@@ -192,7 +192,7 @@ static const char *value_of(const char *line)
 	return strstr(line, "} ") + 2;
 }
 
-static uint64_t sum_of(const struct text *page, const char *family)
+static uint64_t sum_of(const struct etw_text *page, const char *family)
 {
 	char start[128];
 	uint64_t sum = 0;
@@ -223,7 +223,7 @@ static void check_sums(struct stream *stream)
 }
 
 /* Every sample with a process is still there, and no less. */
-static void check_rising(const struct text *before, const struct text *now)
+static void check_rising(const struct etw_text *before, const struct etw_text *now)
 {
 	for (const char *at = before->data; (at = strstr(at, "_total{process=")) != NULL; at++) {
 		const char *line = at, *value, *found;
@@ -246,7 +246,7 @@ static void check_rising(const struct text *before, const struct text *now)
 
 static void check(struct stream *stream)
 {
-	struct text before = stream->page;
+	struct etw_text before = stream->page;
 
 	stream->page = page_of(stream->run.registry);
 	if (before.data) {

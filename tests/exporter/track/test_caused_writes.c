@@ -36,8 +36,8 @@ static const struct tracker_options options = { .disk_cause = true };
 
 static void starts(uint32_t id, const char *image)
 {
-	tape_process(&tape, KERNEL_OPCODE_START, ++now, id, image);
-	tape_thread(&tape, KERNEL_OPCODE_START, ++now, 10 * id, id);
+	tape_process(&tape, ETW_KERNEL_OPCODE_START, ++now, id, image);
+	tape_thread(&tape, ETW_KERNEL_OPCODE_START, ++now, 10 * id, id);
 }
 
 static int set_up(void **state)
@@ -64,8 +64,8 @@ static int tear_down(void **state)
 
 static void names(uint8_t opcode, uint64_t key, const char *path)
 {
-	payload_pointer(&tape.payload, key);
-	payload_wstring(&tape.payload, path);
+	etw_payload_pointer(&tape.payload, key);
+	etw_payload_wstring(&tape.payload, path);
 	tape_add(&tape, "FileIo", opcode, 2, ++now);
 }
 
@@ -76,7 +76,7 @@ static void file_event(uint8_t opcode, uint32_t process, uint64_t key, uint64_t 
 
 	tape_poke(event, "FileKey", key);
 	tape_poke(event, "TTID", 10 * process);
-	if (opcode == KERNEL_OPCODE_FILE_IO_READ || opcode == KERNEL_OPCODE_FILE_IO_WRITE) {
+	if (opcode == ETW_KERNEL_OPCODE_FILE_IO_READ || opcode == ETW_KERNEL_OPCODE_FILE_IO_WRITE) {
 		tape_poke(event, "Offset", offset);
 		tape_poke(event, "IoSize", bytes);
 		tape_poke(event, "IoFlags", flags);
@@ -85,12 +85,12 @@ static void file_event(uint8_t opcode, uint32_t process, uint64_t key, uint64_t 
 
 static void writes(uint32_t process, uint64_t key, uint64_t offset, uint32_t bytes, uint32_t flags)
 {
-	file_event(KERNEL_OPCODE_FILE_IO_WRITE, process, key, offset, bytes, flags);
+	file_event(ETW_KERNEL_OPCODE_FILE_IO_WRITE, process, key, offset, bytes, flags);
 }
 
 static void reads(uint32_t process, uint64_t key, uint64_t offset, uint32_t bytes, uint32_t flags)
 {
-	file_event(KERNEL_OPCODE_FILE_IO_READ, process, key, offset, bytes, flags);
+	file_event(ETW_KERNEL_OPCODE_FILE_IO_READ, process, key, offset, bytes, flags);
 }
 
 enum { READ_ONLY = 1, READ_WRITE = 4, WRITE_COPY = 5, PROGRAM = 0x47 };
@@ -109,18 +109,18 @@ static void views(uint8_t opcode, uint32_t process, uint64_t key, uint64_t addre
 
 static void maps(uint32_t process, uint64_t key, uint64_t address, uint64_t protection)
 {
-	views(KERNEL_OPCODE_FILE_IO_MAP_FILE, process, key, address, protection);
+	views(ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE, process, key, address, protection);
 }
 
 static void unmaps(uint32_t process, uint64_t key, uint64_t address)
 {
-	views(KERNEL_OPCODE_FILE_IO_UNMAP_FILE, process, key, address, READ_WRITE);
+	views(ETW_KERNEL_OPCODE_FILE_IO_UNMAP_FILE, process, key, address, READ_WRITE);
 }
 
 static void ends(uint32_t id, const char *image)
 {
-	tape_thread(&tape, KERNEL_OPCODE_STOP, ++now, 10 * id, id);
-	tape_process(&tape, KERNEL_OPCODE_STOP, ++now, id, image);
+	tape_thread(&tape, ETW_KERNEL_OPCODE_STOP, ++now, 10 * id, id);
+	tape_process(&tape, ETW_KERNEL_OPCODE_STOP, ++now, id, image);
 }
 
 static void disk_event(uint8_t opcode, uint32_t process, uint64_t key, uint32_t bytes,
@@ -137,12 +137,12 @@ static void disk_event(uint8_t opcode, uint32_t process, uint64_t key, uint32_t 
 
 static void disk_writes(uint32_t process, uint64_t key, uint32_t bytes, uint32_t flags)
 {
-	disk_event(KERNEL_OPCODE_DISK_IO_WRITE, process, key, bytes, flags, 0);
+	disk_event(ETW_KERNEL_OPCODE_DISK_IO_WRITE, process, key, bytes, flags, 0);
 }
 
 static void disk_reads(uint32_t process, uint64_t key, uint32_t bytes, uint32_t flags)
 {
-	disk_event(KERNEL_OPCODE_DISK_IO_READ, process, key, bytes, flags, 0);
+	disk_event(ETW_KERNEL_OPCODE_DISK_IO_READ, process, key, bytes, flags, 0);
 }
 
 /* A paging write of the process, and the transfer that it leads to. */
@@ -175,7 +175,7 @@ static unsigned count_of(const char *page, const char *start)
 #define EXPECT(...) expect((const char *const[]){ __VA_ARGS__, NULL })
 static void expect(const char *const *lines)
 {
-	struct text page;
+	struct etw_text page;
 	unsigned count = 0;
 
 	player_play(&player, &tape, ONE_PASS);
@@ -209,7 +209,7 @@ static void unbuffered_and_written_through_is_direct(void **state)
 	flushes(BOB, OTHER_KEY, 0, PAGE); /* in the same request */
 	EXPECT(WRITTEN("alice", "direct", "8192"), WRITTEN("bob", "direct", "4096"));
 	writes(BOB, OTHER_KEY, 0, 100, CACHED);
-	file_event(KERNEL_OPCODE_FILE_IO_FLUSH, BOB, OTHER_KEY, 0, 0, 0);
+	file_event(ETW_KERNEL_OPCODE_FILE_IO_FLUSH, BOB, OTHER_KEY, 0, 0, 0);
 	flushes(BOB, OTHER_KEY, 0, PAGE); /* in another one */
 	/* A thread of System issues what Alice asked for. */
 	disk_writes(SYSTEM, KEY, 512, DIRECT);
@@ -221,7 +221,7 @@ static void a_flush_by_another_process_counts_for_the_writer(void **state)
 {
 	(void)state;
 	writes(ALICE, KEY, 0, PAGE, CACHED);
-	file_event(KERNEL_OPCODE_FILE_IO_FLUSH, BOB, KEY, 0, 0, 0);
+	file_event(ETW_KERNEL_OPCODE_FILE_IO_FLUSH, BOB, KEY, 0, 0, 0);
 	flushes(BOB, KEY, 0, PAGE);
 	EXPECT(WRITTEN("alice", "cached", "4096"));
 }
@@ -247,7 +247,7 @@ static void what_is_stored_to_a_mapped_file_counts_for_the_process_that_maps_it(
 	maps(BOB, KEY, 0x30000, PROGRAM);
 	flushes(SYSTEM, KEY, 0, PAGE);
 	EXPECT(WRITTEN("alice", "mapped", "4096"));
-	views(KERNEL_OPCODE_FILE_IO_MAP_FILE_DC_START, BOB, OTHER_KEY, 0x40000, READ_WRITE);
+	views(ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE_DC_START, BOB, OTHER_KEY, 0x40000, READ_WRITE);
 	disk_writes(SYSTEM, OTHER_KEY, PAGE, PAGING); /* its paging write is lost */
 	EXPECT(WRITTEN("alice", "mapped", "4096"), WRITTEN("bob", "mapped", "4096"));
 }
@@ -295,7 +295,7 @@ static void views_of_a_deleted_file_say_nothing_about_the_next_one(void **state)
 {
 	(void)state;
 	maps(ALICE, KEY, 0x10000, READ_WRITE);
-	names(KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\a.tmp");
+	names(ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\a.tmp");
 	flushes(SYSTEM, KEY, 0, PAGE);
 	EXPECT(WRITTEN("System", "unknown", "4096"));
 }
@@ -303,11 +303,11 @@ static void views_of_a_deleted_file_say_nothing_about_the_next_one(void **state)
 static void a_file_deleted_before_the_flush_counts_for_no_process(void **state)
 {
 	(void)state;
-	names(KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\a.tmp");
+	names(ETW_KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\a.tmp");
 	writes(ALICE, KEY, 0, 8192, CACHED);
-	file_event(KERNEL_OPCODE_FILE_IO_DELETE, ALICE, KEY, 0, 0, 0);
-	names(KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\a.tmp");
-	names(KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\b.txt");
+	file_event(ETW_KERNEL_OPCODE_FILE_IO_DELETE, ALICE, KEY, 0, 0, 0);
+	names(ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\a.tmp");
+	names(ETW_KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\b.txt");
 	writes(BOB, KEY, 4096, PAGE, CACHED); /* Windows uses the key again */
 	flushes(SYSTEM, KEY, 0, 2 * PAGE);
 	EXPECT(WRITTEN("bob", "cached", "8192"));
@@ -329,17 +329,17 @@ static void two_writers_of_one_page_share_it(void **state)
 static void a_renamed_file_keeps_its_writers(void **state)
 {
 	(void)state;
-	names(KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\a.part");
+	names(ETW_KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\a.part");
 	writes(ALICE, KEY, 0, PAGE, CACHED);
-	file_event(KERNEL_OPCODE_FILE_IO_RENAME, BOB, KEY, 0, 0, 0);
-	names(KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\a.part");
-	names(KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\a.iso");
+	file_event(ETW_KERNEL_OPCODE_FILE_IO_RENAME, BOB, KEY, 0, 0, 0);
+	names(ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\a.part");
+	names(ETW_KERNEL_OPCODE_FILE_IO_FILE_CREATE, KEY, "\\Device\\HarddiskVolume3\\a.iso");
 	flushes(SYSTEM, KEY, 0, PAGE);
 	EXPECT(WRITTEN("alice", "cached", "4096"));
 	writes(ALICE, KEY, 0, PAGE, CACHED);
-	file_event(KERNEL_OPCODE_FILE_IO_RENAME, BOB, KEY, 0, 0, 0);
-	file_event(KERNEL_OPCODE_FILE_IO_DELETE, BOB, KEY, 0, 0, 0);
-	names(KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\b.iso");
+	file_event(ETW_KERNEL_OPCODE_FILE_IO_RENAME, BOB, KEY, 0, 0, 0);
+	file_event(ETW_KERNEL_OPCODE_FILE_IO_DELETE, BOB, KEY, 0, 0, 0);
+	names(ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE, KEY, "\\Device\\HarddiskVolume3\\b.iso");
 	flushes(SYSTEM, KEY, 0, PAGE); /* of another file */
 	EXPECT(WRITTEN("alice", "cached", "4096"), WRITTEN("System", "unknown", "4096"));
 }
@@ -371,7 +371,7 @@ static void pages_of_a_sparse_file_lie_far_apart(void **state)
 static void the_page_file_is_memory(void **state)
 {
 	(void)state;
-	names(KERNEL_OPCODE_FILE_IO_NAME, KEY, "\\Device\\HarddiskVolume3\\pagefile.sys");
+	names(ETW_KERNEL_OPCODE_FILE_IO_NAME, KEY, "\\Device\\HarddiskVolume3\\pagefile.sys");
 	flushes(SYSTEM, KEY, 0, 65536);
 	disk_reads(ALICE, KEY, PAGE, PAGING);
 	EXPECT(WRITTEN("System", "mapped", "65536"), READ("alice", "mapped", "4096"));
@@ -380,7 +380,7 @@ static void the_page_file_is_memory(void **state)
 static void the_log_of_the_file_system_is_metadata(void **state)
 {
 	(void)state;
-	names(KERNEL_OPCODE_FILE_IO_NAME, KEY, "\\Device\\HarddiskVolume3\\$LogFile");
+	names(ETW_KERNEL_OPCODE_FILE_IO_NAME, KEY, "\\Device\\HarddiskVolume3\\$LogFile");
 	flushes(SYSTEM, KEY, 0, PAGE);
 	flushes(ALICE, KEY, PAGE, 2 * PAGE); /* her thread waits for it */
 	disk_reads(SYSTEM, KEY, 512, PAGING);
@@ -444,22 +444,22 @@ static void read_ahead_counts_for_the_reader(void **state)
 static void filter_event(uint8_t opcode, uint32_t process, uint64_t key, uint32_t bytes,
 			 uint32_t flags)
 {
-	payload_u64(&tape.payload, 0);
-	payload_pointer(&tape.payload, 0);
-	payload_pointer(&tape.payload, 0);
-	payload_pointer(&tape.payload, key);
-	payload_u32(&tape.payload, 10 * process);
-	payload_u32(&tape.payload, bytes);
-	payload_u32(&tape.payload, flags);
+	etw_payload_u64(&tape.payload, 0);
+	etw_payload_pointer(&tape.payload, 0);
+	etw_payload_pointer(&tape.payload, 0);
+	etw_payload_pointer(&tape.payload, key);
+	etw_payload_u32(&tape.payload, 10 * process);
+	etw_payload_u32(&tape.payload, bytes);
+	etw_payload_u32(&tape.payload, flags);
 	tape_add(&tape, "FileIo", opcode, 3, ++now);
 }
 
 static void what_a_minifilter_does_itself_counts_for_the_process_that_it_does_it_in(void **state)
 {
 	(void)state;
-	filter_event(KERNEL_OPCODE_FILE_IO_FLT_WRITE, ALICE, KEY, PAGE, CACHED);
+	filter_event(ETW_KERNEL_OPCODE_FILE_IO_FLT_WRITE, ALICE, KEY, PAGE, CACHED);
 	flushes(SYSTEM, KEY, 0, PAGE);
-	filter_event(KERNEL_OPCODE_FILE_IO_FLT_READ, BOB, OTHER_KEY, PAGE, CACHED);
+	filter_event(ETW_KERNEL_OPCODE_FILE_IO_FLT_READ, BOB, OTHER_KEY, PAGE, CACHED);
 	disk_reads(SYSTEM, OTHER_KEY, 2 * PAGE, PAGING);
 	EXPECT(WRITTEN("alice", "cached", "4096"), READ("bob", "cached", "8192"));
 }
@@ -467,7 +467,7 @@ static void what_a_minifilter_does_itself_counts_for_the_process_that_it_does_it
 static void a_reload_keeps_the_counters_and_starts_the_ledger_anew(void **state)
 {
 	static const struct tracker_options off;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	writes(ALICE, KEY, 0, PAGE, CACHED);
@@ -497,7 +497,7 @@ static uint64_t evictions(void)
 static void a_reload_keeps_the_number_of_mappings_that_were_dropped(void **state)
 {
 	static const struct tracker_options off;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	for (uint64_t i = 0; i < CAUSE_VIEWS + 10; i++) {
@@ -547,7 +547,7 @@ static void random_event(void)
 	static const char *const paths[] = { "\\Device\\HarddiskVolume3\\$Mft", "C:\\pagefile.sys",
 					     "\\Device\\NamedPipe\\a", "C:\\a", "" };
 	static const uint8_t name_opcodes[] = { 0, 32, 35, 36 };
-	static const uint8_t simple[] = { 65, 66, 69, 70, 71, KERNEL_OPCODE_FILE_IO_FLUSH };
+	static const uint8_t simple[] = { 65, 66, 69, 70, 71, ETW_KERNEL_OPCODE_FILE_IO_FLUSH };
 	static const uint8_t protections[] = { READ_ONLY, READ_WRITE, READ_WRITE, PROGRAM };
 	uint32_t process = 4 * random_below(PROCESSES), disk = random_below(DISKS),
 		 written = random_below(2), bytes;
@@ -564,11 +564,12 @@ static void random_event(void)
 		file_event(simple[random_below(6)], process, key, 0, 0, 0);
 		break;
 	case 2:
-		tape_process(&tape, random_below(2) ? KERNEL_OPCODE_START : KERNEL_OPCODE_STOP,
+		tape_process(&tape,
+			     random_below(2) ? ETW_KERNEL_OPCODE_START : ETW_KERNEL_OPCODE_STOP,
 			     ++now, process, random_below(2) ? "x.exe" : "y.exe");
 		break;
 	case 3:
-		views((uint8_t)(KERNEL_OPCODE_FILE_IO_MAP_FILE + random_below(4)), process, key,
+		views((uint8_t)(ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE + random_below(4)), process, key,
 		      random_below(3), protections[random_below(4)]);
 		break;
 	case 4:
@@ -581,7 +582,8 @@ static void random_event(void)
 		writes(process, key, offset, bytes, random_flags());
 		break;
 	default:
-		disk_event(written ? KERNEL_OPCODE_DISK_IO_WRITE : KERNEL_OPCODE_DISK_IO_READ,
+		disk_event(written ? ETW_KERNEL_OPCODE_DISK_IO_WRITE :
+				     ETW_KERNEL_OPCODE_DISK_IO_READ,
 			   process, key, bytes, random_flags(), disk);
 		moved[written][disk] += bytes;
 		break;
@@ -617,7 +619,7 @@ static void every_byte_of_a_disk_has_one_cause(void **state)
 	for (unsigned i = 0; i < EVENTS; i++) {
 		random_event();
 		if (i % PLAY_EVERY == PLAY_EVERY - 1) {
-			struct text page;
+			struct etw_text page;
 
 			player_play(&player, &tape, ONE_PASS);
 			tape_rewind(&tape);

@@ -27,14 +27,14 @@ static void request(struct rule_run *run, int64_t time, uint32_t process)
 	rule_run_event(run, "FileIo/Read");
 	run->record.raw_time = time;
 	run->record.process_id = process;
-	payload_u64(&run->payload, 0);
-	payload_u64(&run->payload, irp);
-	payload_u64(&run->payload, 1);
-	payload_u64(&run->payload, 2);
-	payload_u32(&run->payload, 10 * process);
-	payload_u32(&run->payload, 4096);
-	payload_u32(&run->payload, 0);
-	payload_u32(&run->payload, 0);
+	etw_payload_u64(&run->payload, 0);
+	etw_payload_u64(&run->payload, irp);
+	etw_payload_u64(&run->payload, 1);
+	etw_payload_u64(&run->payload, 2);
+	etw_payload_u32(&run->payload, 10 * process);
+	etw_payload_u32(&run->payload, 4096);
+	etw_payload_u32(&run->payload, 0);
+	etw_payload_u32(&run->payload, 0);
 	assert_int_not_equal(rule_run_feed(run), OUTCOME_UNDECODABLE);
 }
 
@@ -45,9 +45,9 @@ static void end(struct rule_run *run, int64_t time, uint32_t status)
 	run->record.raw_time = time;
 	run->record.process_id = (uint32_t)NO_PROCESS;
 	run->record.thread_id = (uint32_t)NO_PROCESS;
-	payload_u64(&run->payload, irp);
-	payload_u64(&run->payload, 0);
-	payload_u32(&run->payload, status);
+	etw_payload_u64(&run->payload, irp);
+	etw_payload_u64(&run->payload, 0);
+	etw_payload_u32(&run->payload, status);
 	assert_int_not_equal(rule_run_feed(run), OUTCOME_UNDECODABLE);
 }
 
@@ -112,14 +112,14 @@ static void watch(struct rule_run *run, int64_t time, uint32_t process)
 	rule_run_event(run, "FileIo/DirNotify");
 	run->record.raw_time = time;
 	run->record.process_id = process;
-	payload_u64(&run->payload, irp);
-	payload_u64(&run->payload, 1);
-	payload_u64(&run->payload, 2);
-	payload_u32(&run->payload, 10 * process);
-	payload_u32(&run->payload, 4096);
-	payload_u32(&run->payload, 0);
-	payload_u32(&run->payload, 0);
-	payload_wstring(&run->payload, "");
+	etw_payload_u64(&run->payload, irp);
+	etw_payload_u64(&run->payload, 1);
+	etw_payload_u64(&run->payload, 2);
+	etw_payload_u32(&run->payload, 10 * process);
+	etw_payload_u32(&run->payload, 4096);
+	etw_payload_u32(&run->payload, 0);
+	etw_payload_u32(&run->payload, 0);
+	etw_payload_wstring(&run->payload, "");
 	assert_int_not_equal(rule_run_feed(run), OUTCOME_UNDECODABLE);
 }
 

@@ -31,14 +31,14 @@ static void put_line(struct tape *tape, const char *line)
 
 	path = strcmp(path, ".") == 0 ? "" : path;
 	if (opcode < 64) {
-		payload_pointer(&tape->payload, key);
-		payload_wstring(&tape->payload, path);
+		etw_payload_pointer(&tape->payload, key);
+		etw_payload_wstring(&tape->payload, path);
 		tape_add(tape, "FileIo", (uint8_t)opcode, 2, time);
 	} else if (opcode == 64) {
-		payload_pointer(&tape->payload, 0x9999);
-		payload_pointer(&tape->payload, object);
-		payload_zeros(&tape->payload, 16);
-		payload_wstring(&tape->payload, path);
+		etw_payload_pointer(&tape->payload, 0x9999);
+		etw_payload_pointer(&tape->payload, object);
+		etw_payload_zeros(&tape->payload, 16);
+		etw_payload_wstring(&tape->payload, path);
 		event = tape_add(tape, "FileIo", 64, 3, time);
 		event->path = path; /* a create is about the file it names */
 	} else {
@@ -239,15 +239,15 @@ static void a_path_has_the_volume_of_section_16_3(void **state)
 
 static void put_mapping(struct tape *tape, int64_t time, const char *nt, const char *dos)
 {
-	payload_wstring(&tape->payload, nt);
-	payload_wstring(&tape->payload, dos);
+	etw_payload_wstring(&tape->payload, nt);
+	etw_payload_wstring(&tape->payload, dos);
 	tape_add(tape, "SysConfig", 35, 0, time);
 }
 
 static void put_file(struct tape *tape, int64_t time, uint64_t key, const char *path)
 {
-	payload_pointer(&tape->payload, key);
-	payload_wstring(&tape->payload, path);
+	etw_payload_pointer(&tape->payload, key);
+	etw_payload_wstring(&tape->payload, path);
 	tape_add(tape, "FileIo", 32, 2, time);
 }
 
@@ -322,7 +322,7 @@ static void a_path_has_its_mount_folder(void **state)
 	static const struct registry_limits limits;
 	struct registry *registry = registry_new(&limits, NULL);
 	const char *nt = "\\Device\\HarddiskVolume7", *path = "\\Device\\HarddiskVolume7\\a\\b";
-	struct text out = { 0 };
+	struct etw_text out = { 0 };
 	struct volumes volumes;
 
 	(void)state;
@@ -385,10 +385,10 @@ static void lone_surrogates_in_a_path_become_replacement_characters(void **state
 	(void)state;
 	player_init(&player, &files_only);
 	tape_init(&tape, 8);
-	payload_pointer(&tape.payload, 7);
-	payload_u16(&tape.payload, 'C');
-	payload_u16(&tape.payload, ':');
-	payload_u16(&tape.payload, 0xd800);
+	etw_payload_pointer(&tape.payload, 7);
+	etw_payload_u16(&tape.payload, 'C');
+	etw_payload_u16(&tape.payload, ':');
+	etw_payload_u16(&tape.payload, 0xd800);
 	tape_add(&tape, "FileIo", 32, 2, 1);
 	ask_volume(&tape, 2, 7, "C:")->path = "C:\xef\xbf\xbd";
 	player_play(&player, &tape, TWO_PASSES);

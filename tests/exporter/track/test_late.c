@@ -36,12 +36,12 @@ static void a_late_start_names_its_thread_and_process_from_then_on(void **state)
 	(void)state;
 	player_init(&player, &everything);
 	tape_init(&tape, 8);
-	tape_header(&tape, 20, RECORD_NO_ID, 71)->process = "_none";
+	tape_header(&tape, 20, ETW_RECORD_NO_ID, 71)->process = "_none";
 	tape_thread(&tape, START, 10, 71, 7);
-	tape_header(&tape, 21, RECORD_NO_ID, 71)->process = "_unknown";
+	tape_header(&tape, 21, ETW_RECORD_NO_ID, 71)->process = "_unknown";
 	tape_process(&tape, START, 9, 7, "a.exe");
-	tape_header(&tape, 22, RECORD_NO_ID, 71)->process = "a";
-	tape_header(&tape, 12, RECORD_NO_ID, 71)->process = "a"; /* late too */
+	tape_header(&tape, 22, ETW_RECORD_NO_ID, 71)->process = "a";
+	tape_header(&tape, 12, ETW_RECORD_NO_ID, 71)->process = "a"; /* late too */
 	play(&player, &tape);
 	assert_int_equal(player_instances(&player, "a"), 1);
 	assert_int_equal(player_threads(&player, "a"), 1);
@@ -67,8 +67,8 @@ static void what_stopped_does_not_run_again_by_its_late_start(void **state)
 	/* The next ones of the ids are others. */
 	tape_process(&tape, START, 30, 7, "b.exe");
 	tape_thread(&tape, START, 30, 71, 7);
-	tape_header(&tape, 15, RECORD_NO_ID, 71)->process = "a";
-	tape_header(&tape, 31, RECORD_NO_ID, 71)->process = "b";
+	tape_header(&tape, 15, ETW_RECORD_NO_ID, 71)->process = "a";
+	tape_header(&tape, 31, ETW_RECORD_NO_ID, 71)->process = "b";
 	play(&player, &tape);
 	assert_int_equal(player_instances(&player, "b"), 1);
 	assert_int_equal(player_threads(&player, "b"), 1);
@@ -107,13 +107,13 @@ static void a_late_stop_does_not_end_the_next_one_of_the_id(void **state)
 
 static void put_image(struct tape *tape, int64_t time, uint32_t process_id)
 {
-	payload_pointer(&tape->payload, 0x400000);
-	payload_pointer(&tape->payload, 0x1000);
-	payload_u32(&tape->payload, process_id);
-	payload_zeros(&tape->payload, 12);
-	payload_pointer(&tape->payload, 0x400000);
-	payload_zeros(&tape->payload, 16);
-	payload_wstring(&tape->payload, "C:\\a.exe");
+	etw_payload_pointer(&tape->payload, 0x400000);
+	etw_payload_pointer(&tape->payload, 0x1000);
+	etw_payload_u32(&tape->payload, process_id);
+	etw_payload_zeros(&tape->payload, 12);
+	etw_payload_pointer(&tape->payload, 0x400000);
+	etw_payload_zeros(&tape->payload, 16);
+	etw_payload_wstring(&tape->payload, "C:\\a.exe");
 	tape_add(tape, "Image", 10, 3, time);
 }
 
@@ -157,8 +157,8 @@ static struct tape_event *put_request(struct tape *tape, uint8_t opcode, int64_t
 
 static void put_name(struct tape *tape, int64_t time, const char *path)
 {
-	payload_pointer(&tape->payload, 7);
-	payload_wstring(&tape->payload, path);
+	etw_payload_pointer(&tape->payload, 7);
+	etw_payload_wstring(&tape->payload, path);
 	tape_add(tape, "FileIo", 32, 2, time);
 }
 
@@ -241,7 +241,7 @@ static const char heap[] = "<events><event value='5' symbol='Heap' template='t'/
 static void set(struct rule_run *run, int64_t time, uint32_t bytes)
 {
 	rule_run_other(run, PROVIDER, 5);
-	payload_u32(&run->payload, bytes);
+	etw_payload_u32(&run->payload, bytes);
 	run->record.process_id = 7;
 	run->record.raw_time = time;
 	assert_int_equal(rule_run_feed(run), OUTCOME_COUNTED);
@@ -287,22 +287,22 @@ static void transfer(struct rule_run *run, int64_t begin, int64_t end, bool name
 {
 	rule_run_event(run, "FileIo/Read");
 	run->record.raw_time = begin;
-	run->record.process_id = RECORD_NO_ID;
-	payload_u64(&run->payload, 0);
-	payload_u64(&run->payload, 0x1000);
-	payload_zeros(&run->payload, 16);
-	payload_u32(&run->payload, 70); /* TTID */
-	payload_zeros(&run->payload, 12);
+	run->record.process_id = ETW_RECORD_NO_ID;
+	etw_payload_u64(&run->payload, 0);
+	etw_payload_u64(&run->payload, 0x1000);
+	etw_payload_zeros(&run->payload, 16);
+	etw_payload_u32(&run->payload, 70); /* TTID */
+	etw_payload_zeros(&run->payload, 12);
 	rule_run_feed(run);
 	if (named_between) {
 		report(run, 5, "Process/Start"); /* with its thread 70 */
 	}
 	rule_run_event(run, "FileIo/OperationEnd");
 	run->record.raw_time = end;
-	run->record.process_id = RECORD_NO_ID;
-	run->record.thread_id = RECORD_NO_ID;
-	payload_u64(&run->payload, 0x1000);
-	payload_zeros(&run->payload, 12);
+	run->record.process_id = ETW_RECORD_NO_ID;
+	run->record.thread_id = ETW_RECORD_NO_ID;
+	etw_payload_u64(&run->payload, 0x1000);
+	etw_payload_zeros(&run->payload, 12);
 	rule_run_feed(run);
 }
 
@@ -315,9 +315,9 @@ static void a_request_that_waits_gets_the_name_that_came_late(void **state)
 	transfer(&run, 10, 20, false);
 	rule_run_event(&run, "Thread/Start");
 	run.record.raw_time = 6;
-	payload_u32(&run.payload, 7);
-	payload_u32(&run.payload, 70);
-	payload_zeros(&run.payload, 80);
+	etw_payload_u32(&run.payload, 7);
+	etw_payload_u32(&run.payload, 70);
+	etw_payload_zeros(&run.payload, 80);
 	rule_run_feed(&run);
 	transfer(&run, 30, 40, true);
 	rule_run_expect(&run, "etw_file_process_operation_duration_seconds_count{process=\"_none\","

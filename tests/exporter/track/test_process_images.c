@@ -24,67 +24,67 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static const struct guid kernel_process =
-	GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
-static const struct guid alpha = { { 0xa1 } };
-static const struct guid meta_data = META_DATA_CLASS;
+static const struct etw_guid kernel_process =
+	ETW_GUID_INIT(0x22fb2cd6, 0x0e7b, 0x422b, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16);
+static const struct etw_guid alpha = { { 0xa1 } };
+static const struct etw_guid meta_data = ETW_META_DATA_CLASS;
 
 static char path[TEMPORARY_PATH_SIZE];
 
 enum { START = 1, STOP = 2, RUNDOWN = 15 };
 
-static struct etl_writer *open_recording(void)
+static struct etw_writer *open_recording(void)
 {
-	const struct etl_writer_options options = { .pointer_size = 8 };
-	struct error err = { 0 };
-	struct etl_writer *writer;
+	const struct etw_writer_options options = { .pointer_size = 8 };
+	struct etw_error err = { 0 };
+	struct etw_writer *writer;
 
 	temporary_path(path, "etl");
-	writer = etl_writer_open(path, &options, &err);
+	writer = etw_writer_open(path, &options, &err);
 	assert_non_null(writer);
 	return writer;
 }
 
 /* An event of Microsoft-Windows-Kernel-Process: ProcessID, ImageName. That of a stop is in ANSI,
  * and cut. */
-static void add_image(struct etl_writer *writer, int64_t time, uint16_t id, uint32_t process_id,
+static void add_image(struct etw_writer *writer, int64_t time, uint16_t id, uint32_t process_id,
 		      const char *image)
 {
-	const struct etl_out_record record = { .type = RECORD_EVENT,
+	const struct etw_out_record record = { .type = ETW_RECORD_EVENT,
 					       .raw_time = time,
 					       .process_id = 4,
 					       .thread_id = 8,
 					       .provider = &kernel_process,
 					       .id = id };
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
-	payload_u32(&payload, process_id);
+	etw_payload_init(&payload, 8);
+	etw_payload_u32(&payload, process_id);
 	if (id == STOP) {
 		char cut[15];
 
 		snprintf(cut, sizeof cut, "%.14s", image);
-		payload_astring(&payload, cut);
+		etw_payload_astring(&payload, cut);
 	} else {
-		payload_wstring(&payload, image);
+		etw_payload_wstring(&payload, image);
 	}
 	etl_writer_add_payload(writer, &record, &payload);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
-static void add_event(struct etl_writer *writer, int64_t time, uint32_t process_id)
+static void add_event(struct etw_writer *writer, int64_t time, uint32_t process_id)
 {
-	const struct etl_out_record record = { .type = RECORD_EVENT,
+	const struct etw_out_record record = { .type = ETW_RECORD_EVENT,
 					       .raw_time = time,
 					       .process_id = process_id,
 					       .thread_id = process_id + 1,
 					       .provider = &alpha,
 					       .id = 1 };
 
-	etl_writer_add(writer, &record);
+	etw_writer_add(writer, &record);
 }
 
-static void add_schemas(struct etl_writer *writer, int64_t time)
+static void add_schemas(struct etw_writer *writer, int64_t time)
 {
 	static const struct blob_property properties[] = {
 		{ "ProcessID", 0, 8, 20, 1, 4 },
@@ -97,7 +97,7 @@ static void add_schemas(struct etl_writer *writer, int64_t time)
 	static const uint16_t ids[] = { START, STOP, RUNDOWN };
 
 	for (size_t i = 0; i < COUNT(ids); i++) {
-		const struct etl_out_record record = { .type = RECORD_FULL,
+		const struct etw_out_record record = { .type = ETW_RECORD_FULL,
 						       .raw_time = time,
 						       .provider = &meta_data,
 						       .opcode = META_DATA_EVENT_INFO };
@@ -110,27 +110,27 @@ static void add_schemas(struct etl_writer *writer, int64_t time)
 			.property_count = COUNT(properties),
 			.top_level_count = COUNT(properties),
 		};
-		struct payload payload;
+		struct etw_payload payload;
 
-		payload_init(&payload, 8);
+		etw_payload_init(&payload, 8);
 		payload_event_info(&payload, &blob);
 		etl_writer_add_payload(writer, &record, &payload);
-		payload_done(&payload);
+		etw_payload_done(&payload);
 	}
 }
 
 /* The exposition of the recording, which is removed. */
-static struct text page_of(struct etl_writer *writer)
+static struct etw_text page_of(struct etw_writer *writer)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
-	assert_true(etl_writer_finish(writer, &err));
-	etl_writer_close(writer);
+	assert_true(etw_writer_finish(writer, &err));
+	etw_writer_close(writer);
 	return program_replay(path, NULL, &(struct setup_options){ .no_manifests = true },
 			      (struct runner_options){ 0 });
 }
 
-static uint64_t events_of(const struct text *page, const char *process)
+static uint64_t events_of(const struct etw_text *page, const char *process)
 {
 	char line[160];
 
@@ -143,8 +143,8 @@ static uint64_t events_of(const struct text *page, const char *process)
 
 static void images_name_processes_that_nothing_else_names(void **state)
 {
-	struct etl_writer *writer = open_recording();
-	struct text page;
+	struct etw_writer *writer = open_recording();
+	struct etw_text page;
 
 	(void)state;
 	add_event(writer, 1000, 100); /* the rundown that names it comes last */
@@ -175,9 +175,9 @@ static void a_stop_completes_its_name_from_others(void **state)
 					       .exit_status = 259,
 					       .image = "backgroundTaskHost.exe",
 					       .command_line = "" };
-	struct etl_writer *writer = open_recording();
+	struct etw_writer *writer = open_recording();
 	struct kernel_events events;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	kernel_events_init(&events, writer, 8);
@@ -227,9 +227,9 @@ static void the_kernels_names_go_first(void **state)
 						.exit_status = 259,
 						.image = "kernel.exe",
 						.command_line = "kernel" };
-	struct etl_writer *writer = open_recording();
+	struct etw_writer *writer = open_recording();
 	struct kernel_events events;
-	struct text page;
+	struct etw_text page;
 
 	(void)state;
 	kernel_events_init(&events, writer, 8);
@@ -249,8 +249,8 @@ static void the_kernels_names_go_first(void **state)
 
 static void without_a_schema_there_is_no_name(void **state)
 {
-	struct etl_writer *writer = open_recording();
-	struct text page;
+	struct etw_writer *writer = open_recording();
+	struct etw_text page;
 
 	(void)state;
 	add_image(writer, 1000, START, 100, "\\image.exe");

@@ -46,7 +46,7 @@ static void put_line(struct tape *tape, const char *line)
 	id = story_number(&at);
 	name = strcmp(at, ".") == 0 ? "" : at;
 	if (what[0] == 'T' && what[1] == '?') {
-		tape_header(tape, time, RECORD_NO_ID, id)->process = name;
+		tape_header(tape, time, ETW_RECORD_NO_ID, id)->process = name;
 	} else if (what[0] == 'T') {
 		tape_thread(tape, opcode_of(what[1]), time, id, (uint32_t)strtoul(name, NULL, 10));
 	} else if (what[0] == '?') {
@@ -459,7 +459,7 @@ static void payloads_that_end_early_give_the_fields_they_contain(void **state)
 static void the_first_pass_has_as_many_names_as_the_budget_allows(void **state)
 {
 	enum { MANY = 200000 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct registry *registry = registry_new(NULL, &err);
 	struct names *names = names_new(registry, MANY + 10, false, &err);
 	struct processes processes;

@@ -14,18 +14,18 @@
 
 #include "base/guid.h"
 
-static const struct guid provider = { .bytes = { 1, 2, 3 } };
-static const struct guid other_provider = { .bytes = { 1, 2, 4 } };
+static const struct etw_guid provider = { .bytes = { 1, 2, 3 } };
+static const struct etw_guid other_provider = { .bytes = { 1, 2, 4 } };
 static const uint8_t payload[] = { 1, 2, 3, 4 };
 static const uint8_t other_payload[] = { 1, 2, 3, 5 };
 
-static struct event_record make_record(void)
+static struct etw_record make_record(void)
 {
-	return (struct event_record){ .provider = &provider,
-				      .payload = payload,
-				      .payload_size = sizeof payload,
-				      .type = RECORD_EVENT,
-				      .raw_time = 1000 };
+	return (struct etw_record){ .provider = &provider,
+				    .payload = payload,
+				    .payload_size = sizeof payload,
+				    .type = ETW_RECORD_EVENT,
+				    .raw_time = 1000 };
 }
 
 static void the_nth_record_is_a_repetition_if_a_file_before_has_n_of_them(void **state)
@@ -34,7 +34,7 @@ static void the_nth_record_is_a_repetition_if_a_file_before_has_n_of_them(void *
 	static const struct {
 		unsigned records, repeated;
 	} files[] = { { 2, 0 }, { 1, 1 }, { 3, 2 }, { 0, 0 }, { 4, 3 } };
-	const struct event_record record = make_record();
+	const struct etw_record record = make_record();
 	struct repeats repeats = { 0 };
 
 	(void)state;
@@ -50,8 +50,8 @@ static void the_nth_record_is_a_repetition_if_a_file_before_has_n_of_them(void *
 static void records_that_differ_anywhere_are_no_repetitions(void **state)
 {
 	enum { DIFFERENT = 17 };
-	struct event_record records[DIFFERENT];
-	const struct event_record first = make_record();
+	struct etw_record records[DIFFERENT];
+	const struct etw_record first = make_record();
 	struct repeats repeats = { 0 };
 
 	(void)state;
@@ -70,7 +70,7 @@ static void records_that_differ_anywhere_are_no_repetitions(void **state)
 	records[9].opcode = 1;
 	records[10].level = 1;
 	records[11].channel = 1;
-	records[12].type = RECORD_FULL;
+	records[12].type = ETW_RECORD_FULL;
 	records[13].raw_time++;
 	records[14].keyword = 1;
 	records[15].activity = &provider;

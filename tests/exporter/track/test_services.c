@@ -51,8 +51,8 @@ static void disk_read(struct rule_run *run, uint32_t thread_id)
 {
 	rule_run_blank(run, "DiskIo/Read");
 	rule_run_set(run, "IssuingThreadId", thread_id);
-	run->record.process_id = RECORD_NO_ID;
-	run->record.thread_id = RECORD_NO_ID;
+	run->record.process_id = ETW_RECORD_NO_ID;
+	run->record.thread_id = ETW_RECORD_NO_ID;
 	rule_run_feed(run);
 }
 
@@ -130,8 +130,8 @@ static void a_thread_goes_to_another_service(void **state)
 	(void)state;
 	begin(&run);
 	rule_run_event(&run, "Thread/SubProcessTagChanged");
-	payload_u32(&run.payload, 5);
-	payload_u32(&run.payload, 6);
+	etw_payload_u32(&run.payload, 5);
+	etw_payload_u32(&run.payload, 6);
 	run.record.process_id = HOST;
 	run.record.thread_id = 81;
 	rule_run_feed(&run);
@@ -188,11 +188,11 @@ static void services_named_at_the_end_of_a_recording_are_known_from_its_start(vo
 	tape_process(&tape, 4, 90, HOST, "svchost.exe");
 	event = tape_thread(&tape, 4, 91, 81, HOST);
 	tape_poke(event, "SubProcessTag", 5);
-	payload_u32(&tape.payload, HOST);
-	payload_u32(&tape.payload, 4);
-	payload_u32(&tape.payload, 5);
-	payload_wstring(&tape.payload, "Dnscache");
-	payload_zeros(&tape.payload, 8);
+	etw_payload_u32(&tape.payload, HOST);
+	etw_payload_u32(&tape.payload, 4);
+	etw_payload_u32(&tape.payload, 5);
+	etw_payload_wstring(&tape.payload, "Dnscache");
+	etw_payload_zeros(&tape.payload, 8);
 	tape_add(&tape, "SystemConfig", 15, 3, 92);
 	player_play(&player, &tape, TWO_PASSES);
 	tracker_reset(player.tracker);

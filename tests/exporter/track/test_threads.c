@@ -16,13 +16,13 @@ static void a_thread_found_running_is_used_until_an_event_names_it(void **state)
 
 	(void)state;
 	threads_init(&threads, 10);
-	assert_int_equal(threads_process(&threads, 20, 5), RECORD_NO_ID);
+	assert_int_equal(threads_process(&threads, 20, 5), ETW_RECORD_NO_ID);
 	threads_found(&threads, 20, 8);
 	assert_int_equal(threads_process(&threads, 20, 5), 8);
 	threads_announce(&threads, LIFETIME_EXISTS, 20, 6, 9);
 	assert_int_equal(threads_process(&threads, 20, 7), 9);
 	threads_clear(&threads);
-	assert_int_equal(threads_process(&threads, 20, 7), RECORD_NO_ID);
+	assert_int_equal(threads_process(&threads, 20, 7), ETW_RECORD_NO_ID);
 	threads_clear(&threads);
 }
 
@@ -36,7 +36,7 @@ static void found_threads_are_bounded(void **state)
 	threads_found(&threads, 24, 8);
 	threads_found(&threads, 28, 8);
 	assert_int_equal(threads_process(&threads, 24, 0), 8);
-	assert_int_equal(threads_process(&threads, 28, 0), RECORD_NO_ID);
+	assert_int_equal(threads_process(&threads, 28, 0), ETW_RECORD_NO_ID);
 	threads_clear(&threads);
 }
 

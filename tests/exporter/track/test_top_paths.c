@@ -52,8 +52,8 @@ static void play(void)
 
 static void name(uint64_t key, const char *path)
 {
-	payload_pointer(&tape.payload, key);
-	payload_wstring(&tape.payload, path);
+	etw_payload_pointer(&tape.payload, key);
+	etw_payload_wstring(&tape.payload, path);
 	tape_add(&tape, "FileIo", 0, 2, BEGIN);
 }
 
@@ -86,7 +86,7 @@ static int64_t shown(const char *path, const char *process)
 
 static unsigned lines_shown(void)
 {
-	struct text page = page_of(player.registry);
+	struct etw_text page = page_of(player.registry);
 	unsigned lines = 0;
 
 	for (const char *at = page.data; (at = strstr(at, "\netw_file_top_written_bytes{")) != NULL;
@@ -100,8 +100,8 @@ static unsigned lines_shown(void)
 static void the_list_has_what_was_written_in_the_last_minute(void **state)
 {
 	(void)state;
-	payload_wstring(&tape.payload, "\\Device\\HarddiskVolume3\\");
-	payload_wstring(&tape.payload, "C:\\");
+	etw_payload_wstring(&tape.payload, "\\Device\\HarddiskVolume3\\");
+	etw_payload_wstring(&tape.payload, "C:\\");
 	tape_add(&tape, "SysConfig", 35, 2, BEGIN);
 	name(1, "\\Device\\HarddiskVolume3\\a.log");
 	name(2, "\\Device\\HarddiskVolume9\\b.log");
@@ -277,8 +277,8 @@ static void hostile_paths_are_labels_like_others(void **state)
 	name(2, path); /* the same as far as it is shown */
 	name(3, "a\n\"b\\");
 	/* A surrogate without its other half. */
-	payload_pointer(&tape.payload, 4);
-	payload_bytes(&tape.payload, "x\0\x00\xd8y\0\0\0", 8);
+	etw_payload_pointer(&tape.payload, 4);
+	etw_payload_bytes(&tape.payload, "x\0\x00\xd8y\0\0\0", 8);
 	tape_add(&tape, "FileIo", 0, 2, BEGIN);
 	for (uint64_t key = 1; key <= 4; key++) {
 		write_at(0, WRITER, key, 100, 0);

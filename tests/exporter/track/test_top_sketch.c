@@ -113,7 +113,7 @@ static void counts_are_within_what_the_sketch_promises(void **state)
 	for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
 		for (size_t j = 0; j < sizeof sizes / sizeof sizes[0]; j++) {
 			struct top_sketch sketch;
-			struct error err;
+			struct etw_error err;
 			uint64_t total = 0;
 
 			print_message("  %s, %u counters\n", streams[i].name, (unsigned)sizes[j]);
@@ -137,7 +137,7 @@ static void counts_are_within_what_the_sketch_promises(void **state)
 static void with_a_counter_for_each_key_it_is_exact(void **state)
 {
 	struct top_sketch sketch;
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	assert_true(top_sketch_init(&sketch, 3, &err));
@@ -164,7 +164,7 @@ static void with_a_counter_for_each_key_it_is_exact(void **state)
 static void a_count_stays_at_the_largest_number(void **state)
 {
 	struct top_sketch sketch;
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	assert_true(top_sketch_init(&sketch, 1, &err));

@@ -72,7 +72,7 @@ static const struct owner_case owner_cases[] = {
 	{ "TcpIp receive IPv6", "TcpIp", 27, 2, "PID", 200, 100, 1000, "beta", "_none" },
 	{ "TcpIp fail has no PID", "TcpIp", 17, 2, NULL, 0, 100, 1000, "alpha", "_none" },
 	{ "UdpIp send", "UdpIp", 10, 2, "PID", 200, 100, 1000, "beta", "_none" },
-	{ "PID of no process: the next rule", "TcpIp", 10, 2, "PID", RECORD_NO_ID, 100, 1000,
+	{ "PID of no process: the next rule", "TcpIp", 10, 2, "PID", ETW_RECORD_NO_ID, 100, 1000,
 	  "alpha", "_none" },
 	{ "PID that no event named", "TcpIp", 10, 2, "PID", NO_PROCESS, 100, 1000, "_unknown",
 	  "_none" },
@@ -155,9 +155,10 @@ static void play_owner_case(const struct owner_case *row, uint8_t pointer_size, 
 	if (row->field) {
 		tape_poke(event, row->field, row->value);
 	}
-	event->record.process_id = row->process_id == NONE ? RECORD_NO_ID :
+	event->record.process_id = row->process_id == NONE ? ETW_RECORD_NO_ID :
 							     (uint32_t)row->process_id;
-	event->record.thread_id = row->thread_id == NONE ? RECORD_NO_ID : (uint32_t)row->thread_id;
+	event->record.thread_id = row->thread_id == NONE ? ETW_RECORD_NO_ID :
+							   (uint32_t)row->thread_id;
 	event->process = row->process;
 	event->of_process = row->of_process;
 	if (cut) {
@@ -194,7 +195,7 @@ static void a_payload_is_believed_only_of_a_classic_event(void **state)
 	event = tape_zeros(&tape, "TcpIp", 10, 2, 50);
 	tape_poke(event, "PID", 200);
 	event->record.classic = false;
-	event->record.type = RECORD_EVENT;
+	event->record.type = ETW_RECORD_EVENT;
 	event->record.process_id = 100;
 	event->process = "alpha";
 	player_play(&player, &tape, TWO_PASSES);
@@ -225,15 +226,15 @@ static void an_id_that_was_asked_for_before_is_reused(void **state)
 	tape_process(&tape, 1, 10, 200, "beta.exe");
 	tape_thread(&tape, 1, 11, 1000, 100);
 	put_asked(&tape, 12, 100, 1000, "alpha");
-	put_asked(&tape, 13, RECORD_NO_ID, 1000, "alpha");
-	put_asked(&tape, 14, RECORD_NO_ID, RECORD_NO_ID, "_none");
+	put_asked(&tape, 13, ETW_RECORD_NO_ID, 1000, "alpha");
+	put_asked(&tape, 14, ETW_RECORD_NO_ID, ETW_RECORD_NO_ID, "_none");
 	put_asked(&tape, 15, 100, 1000, "alpha");
 	tape_thread(&tape, 2, 20, 1000, 100);
 	tape_thread(&tape, 1, 21, 1000, 200); /* the thread's id is reused … */
-	put_asked(&tape, 22, RECORD_NO_ID, 1000, "beta");
+	put_asked(&tape, 22, ETW_RECORD_NO_ID, 1000, "beta");
 	put_asked(&tape, 23, 100, 1000, "alpha");
-	put_asked(&tape, 19, RECORD_NO_ID, 1000, "alpha"); /* late */
-	put_asked(&tape, 24, RECORD_NO_ID, 1000, "beta");
+	put_asked(&tape, 19, ETW_RECORD_NO_ID, 1000, "alpha"); /* late */
+	put_asked(&tape, 24, ETW_RECORD_NO_ID, 1000, "beta");
 	tape_process(&tape, 2, 30, 100, "alpha.exe");
 	tape_process(&tape, 1, 31, 100, "gamma.exe"); /* … and the process's */
 	put_asked(&tape, 32, 100, 1, "gamma");
@@ -262,21 +263,21 @@ static void a_thread_that_was_asked_for_before_has_another_process(void **state)
 	tape_init(&tape, 8);
 	tape_process(&tape, 1, 10, 100, "alpha.exe");
 	tape_thread(&tape, 1, 11, 1000, 100);
-	put_asked(&tape, 12, RECORD_NO_ID, 1000, "alpha");
+	put_asked(&tape, 12, ETW_RECORD_NO_ID, 1000, "alpha");
 	tape_process(&tape, 1, 13, 104, "beta.exe");
 	tape_thread(&tape, 1, 14, 1004, 104);
-	put_asked(&tape, 15, RECORD_NO_ID, 1000, "alpha");
-	put_asked(&tape, 15, RECORD_NO_ID, 1004, "beta");
+	put_asked(&tape, 15, ETW_RECORD_NO_ID, 1000, "alpha");
+	put_asked(&tape, 15, ETW_RECORD_NO_ID, 1004, "beta");
 	tape_thread(&tape, 2, 16, 1004, 104);
 	/* The same place as 1000, by the last digits of the id. */
 	tape_thread(&tape, 1, 17, 1000 + 4 * 1024, 104);
-	put_asked(&tape, 18, RECORD_NO_ID, 1000, "alpha");
-	put_asked(&tape, 18, RECORD_NO_ID, 1000 + 4 * 1024, "beta");
-	put_asked(&tape, 18, RECORD_NO_ID, 1000, "alpha");
+	put_asked(&tape, 18, ETW_RECORD_NO_ID, 1000, "alpha");
+	put_asked(&tape, 18, ETW_RECORD_NO_ID, 1000 + 4 * 1024, "beta");
+	put_asked(&tape, 18, ETW_RECORD_NO_ID, 1000, "alpha");
 	tape_process(&tape, 1, 20, 100, "gamma.exe"); /* the stop of alpha was lost */
-	put_asked(&tape, 21, RECORD_NO_ID, 1000, "gamma");
-	put_asked(&tape, 19, RECORD_NO_ID, 1000, "alpha"); /* late */
-	put_asked(&tape, 22, RECORD_NO_ID, 1000, "gamma");
+	put_asked(&tape, 21, ETW_RECORD_NO_ID, 1000, "gamma");
+	put_asked(&tape, 19, ETW_RECORD_NO_ID, 1000, "alpha"); /* late */
+	put_asked(&tape, 22, ETW_RECORD_NO_ID, 1000, "gamma");
 	player_play(&player, &tape, UNSORTED);
 	tape_done(&tape);
 	player_done(&player);
@@ -310,7 +311,7 @@ static void instances_have_numbers_of_their_own(void **state)
 {
 	struct player player;
 	struct tape tape;
-	struct event_table *event_table = event_table_new(100, NULL, NULL);
+	struct etw_event_table *event_table = etw_event_table_new(100, NULL, NULL);
 	uint64_t first = 0, second, ended;
 	uint32_t id;
 
@@ -325,9 +326,10 @@ static void instances_have_numbers_of_their_own(void **state)
 	tape_header(&tape, 35, 8, 1);
 	for (unsigned passes = 0; passes < 2; passes++) {
 		for (size_t i = 0; i < tape.count; i++) {
-			const struct event_record *record = &tape.events[i].record;
+			const struct etw_record *record = &tape.events[i].record;
 			bool added;
-			struct event_class *class = event_table_find(event_table, record, &added);
+			struct etw_event_class *class =
+				etw_event_table_find(event_table, record, &added);
 
 			assert_true(!added || tracker_prepare(player.tracker, class));
 			tracker_observe(player.tracker, record, class);
@@ -335,8 +337,8 @@ static void instances_have_numbers_of_their_own(void **state)
 			ended = 0;
 			id = 0;
 			assert_int_equal(tracker_ended_process(player.tracker, &id, &ended),
-					 class->kernel_class == KERNEL_PROCESS);
-			assert_int_equal(id, class->kernel_class == KERNEL_PROCESS ? 7 : 0);
+					 class->kernel_class == ETW_KERNEL_PROCESS);
+			assert_int_equal(id, class->kernel_class == ETW_KERNEL_PROCESS ? 7 : 0);
 			switch (i) {
 			case 0:
 			case 1:
@@ -364,9 +366,9 @@ static void instances_have_numbers_of_their_own(void **state)
 	for (size_t i = 0; i < tape.count; i++) {
 		bool added;
 
-		tracker_release(event_table_find(event_table, &tape.events[i].record, &added));
+		tracker_release(etw_event_table_find(event_table, &tape.events[i].record, &added));
 	}
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 	tape_done(&tape);
 	player_done(&player);
 }
@@ -426,15 +428,15 @@ static void requests_that_never_end_make_room_and_are_counted(void **state)
 	struct tape tape;
 	struct tape_event *event;
 	struct tracker_statistics statistics;
-	struct event_class *class;
-	struct event_table *event_table = event_table_new(100, NULL, NULL);
+	struct etw_event_class *class;
+	struct etw_event_table *event_table = etw_event_table_new(100, NULL, NULL);
 	bool added;
 
 	(void)state;
 	player_init(&player, &everything);
 	tape_init(&tape, 8);
 	event = put_request(&tape, 68, 1, 0);
-	class = event_table_find(event_table, &event->record, &added);
+	class = etw_event_table_find(event_table, &event->record, &added);
 	assert_true(tracker_prepare(player.tracker, class));
 	for (uint64_t i = 0; i < REQUESTS; i++) {
 		tape_poke(event, "IrpPtr", 0xffff800000000000 + i * 0x40);
@@ -446,7 +448,7 @@ static void requests_that_never_end_make_room_and_are_counted(void **state)
 	assert_true(statistics.entries[TABLE_IRP] > 30000 &&
 		    statistics.entries[TABLE_IRP] <= 32768);
 	tracker_release(class);
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 	tape_done(&tape);
 	player_done(&player);
 }
@@ -531,14 +533,14 @@ static void a_call_of_a_minifilter_is_of_the_thread_that_runs(void **state)
 static void put_image(struct tape *tape, uint8_t opcode, int64_t time, uint32_t process_id,
 		      uint64_t base, uint64_t size, const char *path)
 {
-	payload_pointer(&tape->payload, base);
-	payload_pointer(&tape->payload, size);
-	payload_u32(&tape->payload, process_id);
-	payload_u32(&tape->payload, 0xabc);
-	payload_zeros(&tape->payload, 8);
-	payload_pointer(&tape->payload, base);
-	payload_zeros(&tape->payload, 16);
-	payload_wstring(&tape->payload, path);
+	etw_payload_pointer(&tape->payload, base);
+	etw_payload_pointer(&tape->payload, size);
+	etw_payload_u32(&tape->payload, process_id);
+	etw_payload_u32(&tape->payload, 0xabc);
+	etw_payload_zeros(&tape->payload, 8);
+	etw_payload_pointer(&tape->payload, base);
+	etw_payload_zeros(&tape->payload, 16);
+	etw_payload_wstring(&tape->payload, path);
 	tape_add(tape, "Image", opcode, 3, time);
 }
 
@@ -644,7 +646,7 @@ static void what_could_not_be_attributed_is_counted_once_an_event(void **state)
 	put_two_processes(&tape);
 	tape_poke(tape_zeros(&tape, "PerfInfo", 46, 2, 50), "ThreadId", NO_THREAD);
 	tape_header(&tape, 51, NO_PROCESS, 1);
-	tape_header(&tape, 52, RECORD_NO_ID, NO_THREAD);
+	tape_header(&tape, 52, ETW_RECORD_NO_ID, NO_THREAD);
 	tape_header(&tape, 53, 100, NO_THREAD); /* the thread is not asked */
 	event = tape_zeros(&tape, "FileIo", 67, 3, 54);
 	event->record.process_id = 100;
@@ -738,11 +740,11 @@ static void tables_too_small_for_the_recording_are_counted_and_bounded(void **st
 		for (uint32_t i = 1; i <= 400; i++) {
 			tape_process(&tape, 1, (int64_t)i, i, "a.exe");
 			tape_thread(&tape, 1, (int64_t)i, 1000 + i, i);
-			payload_pointer(&tape.payload, i);
-			payload_wstring(&tape.payload, "\\Device\\X\\a");
+			etw_payload_pointer(&tape.payload, i);
+			etw_payload_wstring(&tape.payload, "\\Device\\X\\a");
 			tape_add(&tape, "FileIo", 32, 2, (int64_t)i);
 			/* Right after its start it is known, however full the tables are. */
-			tape_header(&tape, (int64_t)i, RECORD_NO_ID, 1000 + i)->process = "a";
+			tape_header(&tape, (int64_t)i, ETW_RECORD_NO_ID, 1000 + i)->process = "a";
 		}
 		player_play(&player, &tape, (enum passes)passes);
 		tracker_statistics(player.tracker, &statistics);
@@ -771,20 +773,20 @@ static void put_anything(struct tape *tape, uint64_t *seed)
 	static const uint8_t opcodes[] = { 0,  1,  2,  3,  4,  10, 11, 12, 32, 35,
 					   36, 46, 50, 64, 67, 68, 70, 76, 66 };
 	uint32_t size = next_random(seed) % 120;
-	int64_t time = next_random(seed) % 40 == 0 ? RECORD_NO_TIME :
+	int64_t time = next_random(seed) % 40 == 0 ? ETW_RECORD_NO_TIME :
 						     (int64_t)(next_random(seed) % 200);
 	struct tape_event *event;
 
 	for (uint32_t i = 0; i < size; i++) {
 		/* Mostly small bytes: ids meet again. */
-		payload_u8(&tape->payload, next_random(seed) % 4 ? next_random(seed) % 2 :
-								   (uint8_t)next_random(seed));
+		etw_payload_u8(&tape->payload, next_random(seed) % 4 ? next_random(seed) % 2 :
+								       (uint8_t)next_random(seed));
 	}
 	event = tape_add(tape, classes[next_random(seed) % 8],
 			 opcodes[next_random(seed) % sizeof opcodes],
 			 (uint8_t)(next_random(seed) % 6), time);
-	event->record.process_id = next_random(seed) % 2 ? next_random(seed) % 4 : RECORD_NO_ID;
-	event->record.thread_id = next_random(seed) % 2 ? next_random(seed) % 4 : RECORD_NO_ID;
+	event->record.process_id = next_random(seed) % 2 ? next_random(seed) % 4 : ETW_RECORD_NO_ID;
+	event->record.thread_id = next_random(seed) % 2 ? next_random(seed) % 4 : ETW_RECORD_NO_ID;
 	event->record.processor = (uint16_t)next_random(seed);
 }
 

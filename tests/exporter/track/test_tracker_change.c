@@ -20,7 +20,7 @@ static const struct tracker_options every_gauge = { .process_gauges = true,
 
 static void change(struct player *player, const struct tracker_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_true(tracker_change(player->tracker, options, &err));
 	assert_string_equal(err.text, "");
@@ -113,8 +113,8 @@ static void features_come_and_go(void **state)
 	assert_true(tracker_uses_volumes(player.tracker));
 	assert_true(tracker_uses_services(player.tracker));
 	tape_rewind(&tape);
-	payload_pointer(&tape.payload, 0x1000);
-	payload_wstring(&tape.payload, "\\Device\\HarddiskVolume1\\x");
+	etw_payload_pointer(&tape.payload, 0x1000);
+	etw_payload_wstring(&tape.payload, "\\Device\\HarddiskVolume1\\x");
 	tape_add(&tape, "FileIo", 0, 2, 2);
 	tape_header(&tape, 3, 7, 70)->process = "a";
 	player_play(&player, &tape, ONE_PASS);

@@ -179,26 +179,26 @@ static void gauges_that_are_not_enabled_do_not_exist(void **state)
 static void put_disk(struct tape *tape, int64_t time, uint32_t disk, uint32_t bytes_per_sector,
 		     const char *model)
 {
-	payload_u32(&tape->payload, disk);
-	payload_u32(&tape->payload, bytes_per_sector);
-	payload_zeros(&tape->payload, 32);
-	payload_wchars(&tape->payload, model, 256);
-	payload_zeros(&tape->payload, 18);
+	etw_payload_u32(&tape->payload, disk);
+	etw_payload_u32(&tape->payload, bytes_per_sector);
+	etw_payload_zeros(&tape->payload, 32);
+	etw_payload_wchars(&tape->payload, model, 256);
+	etw_payload_zeros(&tape->payload, 18);
 	tape_add(tape, "SystemConfig", 11, 2, time);
 }
 
 static void put_partition(struct tape *tape, int64_t time, uint32_t disk, uint32_t partition,
 			  const char *drive, const char *file_system)
 {
-	payload_zeros(&tape->payload, 16);
-	payload_u32(&tape->payload, disk);
-	payload_zeros(&tape->payload, 8);
-	payload_wchars(&tape->payload, drive, 4);
-	payload_zeros(&tape->payload, 4);
-	payload_u32(&tape->payload, partition);
-	payload_zeros(&tape->payload, 28);
-	payload_wchars(&tape->payload, file_system, 16);
-	payload_zeros(&tape->payload, 8);
+	etw_payload_zeros(&tape->payload, 16);
+	etw_payload_u32(&tape->payload, disk);
+	etw_payload_zeros(&tape->payload, 8);
+	etw_payload_wchars(&tape->payload, drive, 4);
+	etw_payload_zeros(&tape->payload, 4);
+	etw_payload_u32(&tape->payload, partition);
+	etw_payload_zeros(&tape->payload, 28);
+	etw_payload_wchars(&tape->payload, file_system, 16);
+	etw_payload_zeros(&tape->payload, 8);
 	tape_add(tape, "SystemConfig", 12, 2, time);
 }
 
@@ -297,16 +297,16 @@ static void volumes_on_several_disks_have_no_partition(void **state)
 
 	(void)state;
 	player_init(&player, &gauges);
-	tracker_find_partition(player.tracker, 4, SOURCE_NO_PARTITION, "E:", "NTFS");
-	tracker_find_partition(player.tracker, 5, SOURCE_NO_PARTITION, "E:", "NTFS");
-	tracker_find_partition(player.tracker, 4, SOURCE_NO_PARTITION, "F:", "ReFS");
+	tracker_find_partition(player.tracker, 4, ETW_SOURCE_NO_PARTITION, "E:", "NTFS");
+	tracker_find_partition(player.tracker, 5, ETW_SOURCE_NO_PARTITION, "E:", "NTFS");
+	tracker_find_partition(player.tracker, 4, ETW_SOURCE_NO_PARTITION, "F:", "ReFS");
 	assert_true(player_shows(&player, "etw_disk_volume_info",
 				 LABELS("4", "_unknown", "E:", "NTFS")));
 	assert_true(player_shows(&player, "etw_disk_volume_info",
 				 LABELS("5", "_unknown", "E:", "NTFS")));
 	assert_true(player_shows(&player, "etw_disk_volume_info",
 				 LABELS("4", "_unknown", "F:", "ReFS")));
-	tracker_find_partition(player.tracker, 4, SOURCE_NO_PARTITION, "E:", NULL);
+	tracker_find_partition(player.tracker, 4, ETW_SOURCE_NO_PARTITION, "E:", NULL);
 	assert_false(player_shows(&player, "etw_disk_volume_info",
 				  LABELS("4", "_unknown", "E:", "NTFS")));
 	assert_true(player_shows(&player, "etw_disk_volume_info",
@@ -333,14 +333,14 @@ static void volumes_on_several_disks_have_no_partition(void **state)
 static void put_image(struct tape *tape, uint8_t opcode, int64_t time, uint32_t process_id,
 		      uint32_t checksum, const char *path)
 {
-	payload_pointer(&tape->payload, 0x400000);
-	payload_pointer(&tape->payload, 0x1000);
-	payload_u32(&tape->payload, process_id);
-	payload_u32(&tape->payload, checksum);
-	payload_zeros(&tape->payload, 8);
-	payload_pointer(&tape->payload, 0x400000);
-	payload_zeros(&tape->payload, 16);
-	payload_wstring(&tape->payload, path);
+	etw_payload_pointer(&tape->payload, 0x400000);
+	etw_payload_pointer(&tape->payload, 0x1000);
+	etw_payload_u32(&tape->payload, process_id);
+	etw_payload_u32(&tape->payload, checksum);
+	etw_payload_zeros(&tape->payload, 8);
+	etw_payload_pointer(&tape->payload, 0x400000);
+	etw_payload_zeros(&tape->payload, 16);
+	etw_payload_wstring(&tape->payload, path);
 	tape_add(tape, "Image", opcode, 3, time);
 }
 
@@ -400,8 +400,8 @@ static void the_path_of_a_program_has_its_drive(void **state)
 	(void)state;
 	player_init(&player, &gauges);
 	tape_init(&tape, 8);
-	payload_wstring(&tape.payload, "\\Device\\HarddiskVolume3\\");
-	payload_wstring(&tape.payload, "C:\\");
+	etw_payload_wstring(&tape.payload, "\\Device\\HarddiskVolume3\\");
+	etw_payload_wstring(&tape.payload, "C:\\");
 	tape_add(&tape, "SysConfig", 35, 2, 0);
 	tape_process(&tape, 1, 1, 7, "app.exe");
 	tape_process(&tape, 1, 1, 8, "tool.exe");

@@ -199,8 +199,8 @@ static void put_file(struct tape *tape, int64_t time, uint64_t key, const char *
 {
 	struct tape_event *event;
 
-	payload_pointer(&tape->payload, key);
-	payload_wstring(&tape->payload, path);
+	etw_payload_pointer(&tape->payload, key);
+	etw_payload_wstring(&tape->payload, path);
 	tape_add(tape, "FileIo", 32, 2, time);
 	event = tape_zeros(tape, "FileIo", 68, 3, time);
 	tape_poke(event, "FileKey", key);
@@ -251,7 +251,7 @@ static void another_limit_of_shares_is_taken_at_once(void **state)
 	static const struct tracker_options one = { .features = TRACK_FILES, .shares = 1 };
 	static const struct tracker_options *const options[] = { &none, &one, &none };
 	static const char *const labels[] = { "Mup", "\\\\a\\b", "Mup" };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct player player;
 	struct tape tape;
 

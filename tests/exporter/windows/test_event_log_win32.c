@@ -155,7 +155,7 @@ static void an_event_log_that_fails_stops_no_writer(void **state)
 
 static void the_source_is_registered_and_removed(void **state)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	WCHAR file[64];
 	DWORD levels = 0, size = sizeof file, levels_size = sizeof levels;
 

@@ -40,7 +40,7 @@ static void an_argument_is_quoted_as_windows_reads_it(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct text line = { 0 };
+		struct etw_text line = { 0 };
 
 		service_add_argument(&line, cases[i].argument);
 		assert_string_equal(line.data, cases[i].quoted);
@@ -80,8 +80,7 @@ static void the_service_gets_the_other_arguments_with_paths_from_the_root(void *
 		  " \"--config.file=C:\\here now\\a.yaml\" --collector.cpu" },
 		{ { "--config.file", "D:\\etc\\a.yaml", "--service=install" },
 		  " --config.file=D:\\etc\\a.yaml" },
-		{ { "--web.config.file=web.yml" },
-		  " \"--web.config.file=C:\\here now\\web.yml\"" },
+		{ { "--web.config.file=web.yml" }, " \"--web.config.file=C:\\here now\\web.yml\"" },
 		{ { "--replay.file=a.etl", "--replay.file", "--config.file", "--replay.loop" },
 		  " \"--replay.file=C:\\here now\\a.etl\""
 		  " \"--replay.file=C:\\here now\\--config.file\" --replay.loop" },
@@ -92,8 +91,8 @@ static void the_service_gets_the_other_arguments_with_paths_from_the_root(void *
 		char program[] = "etw_exporter", arguments[6][64], expected[256];
 		char *argv[8] = { program };
 		int argc = 1;
-		struct text line = { 0 };
-		struct error err = { 0 };
+		struct etw_text line = { 0 };
+		struct etw_error err = { 0 };
 
 		for (; argc <= 6 && cases[i].arguments[argc - 1]; argc++) {
 			snprintf(arguments[argc - 1], sizeof arguments[0], "%s",
@@ -113,8 +112,8 @@ static void a_line_longer_than_windows_takes_is_refused(void **state)
 {
 	char program[] = "x", *word = calloc(20000, 1);
 	char *argv[] = { program, word, word };
-	struct text line = { 0 };
-	struct error err = { 0 };
+	struct etw_text line = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_non_null(word);
@@ -132,12 +131,12 @@ static void a_path_without_memory_is_an_error(void **state)
 {
 	char program[] = "x", flag[] = "--config.file=a";
 	char *argv[] = { program, flag };
-	struct text line = { 0 };
-	struct error err = { 0 };
+	struct etw_text line = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	assert_false(service_command_line(&line, "C:\\e.exe", 2, argv, no_memory, &err));
-	assert_int_equal(err.code, ERROR_NO_MEMORY);
+	assert_int_equal(err.code, ETW_ERROR_NO_MEMORY);
 	text_free(&line);
 }
 

@@ -174,7 +174,7 @@ static void assert_read_back(const char *argument)
 {
 	char name[] = "etw_exporter", *copy = as_it_is(argument);
 	char *argv[] = { name, copy };
-	struct text line = { 0 };
+	struct etw_text line = { 0 };
 	WCHAR *wide, **taken;
 	char *again;
 	int count;

@@ -18,10 +18,10 @@
 static void ip4_is_dotted(void **state)
 {
 	static const uint8_t bytes[] = { 192, 168, 0, 255 };
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	(void)state;
-	text_add_ip4(&text, bytes);
+	etw_text_add_ip4(&text, bytes);
 	assert_string_equal(text.data, "192.168.0.255");
 	text_free(&text);
 }
@@ -53,14 +53,14 @@ static void ip6_is_written_as_rfc_5952_says(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct text text = { 0 };
+		struct etw_text text = { 0 };
 		uint8_t bytes[16];
 
 		for (size_t k = 0; k < 8; k++) {
 			bytes[2 * k] = (uint8_t)(cases[i].groups[k] >> 8);
 			bytes[2 * k + 1] = (uint8_t)cases[i].groups[k];
 		}
-		text_add_ip6(&text, bytes);
+		etw_text_add_ip6(&text, bytes);
 		assert_string_equal(text.data, cases[i].text);
 		text_free(&text);
 	}

@@ -22,40 +22,40 @@
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define SIZED(text)  text, sizeof(text) - 1
 
-static const struct guid provider = { { 0xab } };
-static const struct guid meta_data = META_DATA_CLASS;
+static const struct etw_guid provider = { { 0xab } };
+static const struct etw_guid meta_data = ETW_META_DATA_CLASS;
 
 /* Bytes of a description, and the record that holds them. */
 struct described {
 	uint8_t *bytes;
-	struct event_record record;
-	struct event_info info;
+	struct etw_record record;
+	struct etw_event_info info;
 };
 
 static bool describe(struct described *described, const struct event_info_blob *blob, size_t cut)
 {
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_info(&payload, blob);
 	assert_false(payload.failed);
 	assert_true(payload.size >= cut);
 	described->bytes = exact_copy(payload.bytes, payload.size - cut);
-	described->record = (struct event_record){
+	described->record = (struct etw_record){
 		.provider = &meta_data,
-		.type = RECORD_FULL,
+		.type = ETW_RECORD_FULL,
 		.classic = true,
 		.opcode = META_DATA_EVENT_INFO,
 		.payload = described->bytes,
 		.payload_size = (uint32_t)(payload.size - cut),
 	};
-	payload_done(&payload);
-	return event_info_read(&described->record, &described->info);
+	etw_payload_done(&payload);
+	return etw_event_info_read(&described->record, &described->info);
 }
 
 /* The schema's fields; the caller frees them. */
-static struct schema schema_of(const struct blob_property *properties, size_t count,
-			       size_t top_level, struct built_fields *fields)
+static struct etw_schema schema_of(const struct blob_property *properties, size_t count,
+				   size_t top_level, struct built_fields *fields)
 {
 	struct event_info_blob blob = { .provider = &provider,
 					.properties = properties,
@@ -66,9 +66,9 @@ static struct schema schema_of(const struct blob_property *properties, size_t co
 	assert_true(describe(&described, &blob, 0));
 	assert_true(event_info_fields(&described.info, fields, NULL));
 	free(described.bytes);
-	return (struct schema){ .fields = fields->fields,
-				.field_count = fields->count,
-				.first_variable = fields->first_variable };
+	return (struct etw_schema){ .fields = fields->fields,
+				    .field_count = fields->count,
+				    .first_variable = fields->first_variable };
 }
 
 static void every_type(void **state)
@@ -157,9 +157,9 @@ static void every_type(void **state)
 			  cases[i].length },
 			{ "e", 0, 6, 6, 1, 2 },
 		};
-		struct text payload = { 0 }, expected = { 0 };
+		struct etw_text payload = { 0 }, expected = { 0 };
 		struct built_fields fields;
-		struct schema schema = schema_of(properties, 3, 3, &fields);
+		struct etw_schema schema = schema_of(properties, 3, 3, &fields);
 
 		text_add(&payload, "\x03", 1);
 		text_add(&payload, cases[i].bytes, cases[i].size);
@@ -192,7 +192,7 @@ static void some_run_to_the_end(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct blob_property property = { "v", 0, cases[i].in, 1, 1, 0 };
 		struct built_fields fields;
-		struct schema schema = schema_of(&property, 1, 1, &fields);
+		struct etw_schema schema = schema_of(&property, 1, 1, &fields);
 
 		assert_decoded(&schema, cases[i].bytes, cases[i].size, 8, cases[i].expected, 0);
 		free(fields.fields);
@@ -216,7 +216,7 @@ static void arrays_of_structures_with_arrays_in_them(void **state)
 				      "\x07\0\0\0\0\0\0\0A\0\0\0\1\0\0\0\x09\0\0\0\0\0\0\0"
 				      "\x08\0\0\0\0\0\0\0B\0\0\0\0\0\0\0";
 	struct built_fields fields;
-	struct schema schema = schema_of(bulk_type, COUNT(bulk_type), 3, &fields);
+	struct etw_schema schema = schema_of(bulk_type, COUNT(bulk_type), 3, &fields);
 
 	(void)state;
 	assert_int_equal(schema.field_count, 7);
@@ -240,11 +240,11 @@ static void a_single_structure_is_part_of_the_payload(void **state)
 		{ "y", 0, 4, 4, 1, 1 },
 	};
 	struct built_fields fields;
-	struct schema schema = schema_of(properties, COUNT(properties), 2, &fields);
+	struct etw_schema schema = schema_of(properties, COUNT(properties), 2, &fields);
 
 	(void)state;
 	assert_decoded(&schema, "\1\2\3", 3, 8, "a={x=1 y=2} z=3", 0);
-	assert_int_equal(schema.fields[schema_find_field(&schema, "a.y")].offset[0], 1);
+	assert_int_equal(schema.fields[etw_schema_find_field(&schema, "a.y")].offset[0], 1);
 	free(fields.fields);
 }
 
@@ -286,7 +286,7 @@ static void ranges_that_lead_astray_end_the_fields(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct built_fields fields;
-		struct schema schema =
+		struct etw_schema schema =
 			schema_of(cases[i].properties, 4, cases[i].top_level, &fields);
 
 		assert_int_equal(schema.field_count, cases[i].fields);
@@ -301,12 +301,13 @@ static void the_name_is_task_and_opcode(void **state)
 		uint32_t source;
 		const char *name;
 	} cases[] = {
-		{ "Work", "win:Start", EVENT_INFO_MANIFEST, "Work/win:Start" },
-		{ "Work ", "Start ", EVENT_INFO_MANIFEST, "Work/Start" }, /* blanks at the end */
-		{ "Work", NULL, EVENT_INFO_MANIFEST, "Work" },
-		{ NULL, "Start", EVENT_INFO_MANIFEST, "Start" },
-		{ NULL, NULL, EVENT_INFO_MANIFEST, "77" },
-		{ NULL, NULL, EVENT_INFO_MOF, "5" },
+		{ "Work", "win:Start", ETW_EVENT_INFO_MANIFEST, "Work/win:Start" },
+		{ "Work ", "Start ", ETW_EVENT_INFO_MANIFEST,
+		  "Work/Start" }, /* blanks at the end */
+		{ "Work", NULL, ETW_EVENT_INFO_MANIFEST, "Work" },
+		{ NULL, "Start", ETW_EVENT_INFO_MANIFEST, "Start" },
+		{ NULL, NULL, ETW_EVENT_INFO_MANIFEST, "77" },
+		{ NULL, NULL, ETW_EVENT_INFO_MOF, "5" },
 	};
 
 	(void)state;
@@ -318,7 +319,7 @@ static void the_name_is_task_and_opcode(void **state)
 						.task = cases[i].task,
 						.opcode_name = cases[i].opcode };
 		struct described described;
-		struct text name = { 0 };
+		struct etw_text name = { 0 };
 
 		assert_true(describe(&described, &blob, 0));
 		event_info_name(&described.info, &name);
@@ -357,30 +358,30 @@ static void a_description_may_be_cut_anywhere(void **state)
 }
 
 /* EVENT_MAP_INFO of tdh.h whose entries have the values 0, 1 and so on; behind them a text. */
-static struct value_map *map_of(uint32_t flag, const uint32_t *names, uint32_t count,
-				const char *text)
+static struct etw_value_map *map_of(uint32_t flag, const uint32_t *names, uint32_t count,
+				    const char *text)
 {
-	struct payload payload;
-	struct event_map map;
-	struct value_map *made;
+	struct etw_payload payload;
+	struct etw_event_map map;
+	struct etw_value_map *made;
 	uint8_t *bytes;
 
-	payload_init(&payload, 8);
-	payload_u32(&payload, 0); /* the map has no name */
-	payload_u32(&payload, flag);
-	payload_u32(&payload, count);
-	payload_u32(&payload, 0);
+	etw_payload_init(&payload, 8);
+	etw_payload_u32(&payload, 0); /* the map has no name */
+	etw_payload_u32(&payload, flag);
+	etw_payload_u32(&payload, count);
+	etw_payload_u32(&payload, 0);
 	for (uint32_t i = 0; i < count; i++) {
-		payload_u32(&payload, names[i]);
-		payload_u32(&payload, i);
+		etw_payload_u32(&payload, names[i]);
+		etw_payload_u32(&payload, i);
 	}
-	payload_wstring(&payload, text);
+	etw_payload_wstring(&payload, text);
 	assert_false(payload.failed);
 	bytes = exact_copy(payload.bytes, payload.size);
-	assert_true(event_map_view(&provider, bytes, (uint32_t)payload.size, &map));
-	made = event_map_make(&map);
+	assert_true(etw_event_map_view(&provider, bytes, (uint32_t)payload.size, &map));
+	made = etw_event_map_make(&map);
 	free(bytes);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	return made;
 }
 
@@ -389,8 +390,8 @@ static void a_map_names_the_values_whose_names_are_in_it(void **state)
 	enum { TEXT = 16 + 5 * 8 };
 	/* One without a name, one behind the end, and one that the text before it contains. */
 	static const uint32_t names[] = { TEXT, 0, 10000, TEXT + 2 * 2, TEXT + 2 * 6 };
-	struct value_map *map = map_of(1, names, COUNT(names), "Small  ");
-	struct text text = { 0 };
+	struct etw_value_map *map = map_of(1, names, COUNT(names), "Small  ");
+	struct etw_text text = { 0 };
 
 	(void)state;
 	assert_non_null(map);
@@ -414,7 +415,7 @@ static void the_names_of_a_map_take_bounded_room(void **state)
 	enum { ENTRIES = 3000, NAME = 200 };
 	uint32_t *names = malloc(ENTRIES * sizeof *names);
 	char name[NAME + 1] = { 0 };
-	struct value_map *map;
+	struct etw_value_map *map;
 
 	(void)state;
 	assert_non_null(names);

@@ -19,15 +19,15 @@
 #include "tests/support/exact_copy.h"
 #include "tests/support/inband_manifest.h"
 
-static const struct guid alpha = { { 0xa1 } };
-static const struct guid beta = { { 0xbe } };
-static const struct guid meta_data = META_DATA_CLASS;
-static const struct guid disk_io =
-	GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
+static const struct etw_guid alpha = { { 0xa1 } };
+static const struct etw_guid beta = { { 0xbe } };
+static const struct etw_guid meta_data = ETW_META_DATA_CLASS;
+static const struct etw_guid disk_io =
+	ETW_GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
 
 struct fixture {
-	struct trace_schemas *trace;
-	struct tracelogging_cache *tracelogging;
+	struct etw_trace_schemas *trace;
+	struct etw_tracelogging_cache *tracelogging;
 };
 
 static int set_up(void **state)
@@ -35,8 +35,8 @@ static int set_up(void **state)
 	struct fixture *fixture = calloc(1, sizeof *fixture);
 
 	assert_non_null(fixture);
-	fixture->trace = trace_schemas_new(NULL);
-	fixture->tracelogging = tracelogging_cache_new(NULL);
+	fixture->trace = etw_trace_schemas_new(NULL);
+	fixture->tracelogging = etw_tracelogging_cache_new(NULL);
 	assert_non_null(fixture->trace);
 	assert_non_null(fixture->tracelogging);
 	*state = fixture;
@@ -47,61 +47,61 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	trace_schemas_free(fixture->trace);
-	tracelogging_cache_free(fixture->tracelogging);
+	etw_trace_schemas_free(fixture->trace);
+	etw_tracelogging_cache_free(fixture->tracelogging);
 	free(fixture);
 	return 0;
 }
 
-static void add_event_info(struct trace_schemas *trace, const struct event_info_blob *blob)
+static void add_event_info(struct etw_trace_schemas *trace, const struct event_info_blob *blob)
 {
-	struct event_record record = { .provider = &meta_data,
-				       .type = RECORD_FULL,
-				       .classic = true,
-				       .opcode = META_DATA_EVENT_INFO };
-	struct payload payload;
+	struct etw_record record = { .provider = &meta_data,
+				     .type = ETW_RECORD_FULL,
+				     .classic = true,
+				     .opcode = META_DATA_EVENT_INFO };
+	struct etw_payload payload;
 	uint8_t *copy;
 
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_info(&payload, blob);
 	copy = exact_copy(payload.bytes, payload.size);
 	record.payload = copy;
 	record.payload_size = (uint32_t)payload.size;
-	trace_schemas_look(trace, &record);
+	etw_trace_schemas_look(trace, &record);
 	free(copy);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 /* The events of provider alpha. */
-static void announce_events(struct trace_schemas *trace, const char *events)
+static void announce_events(struct etw_trace_schemas *trace, const char *events)
 {
-	struct text inside = { 0 };
+	struct etw_text inside = { 0 };
 
 	text_add_format(&inside, "<events>%s</events>", events);
 	announce_manifest(trace, &alpha, "Alpha", inside.data);
 	text_free(&inside);
 }
 
-static struct event_record event(const struct guid *provider, uint16_t id, uint8_t version)
+static struct etw_record event(const struct etw_guid *provider, uint16_t id, uint8_t version)
 {
-	return (struct event_record){ .provider = provider,
-				      .type = RECORD_EVENT,
-				      .id = id,
-				      .version = version,
-				      .payload = (const uint8_t *)"",
-				      .pointer_size = 8,
-				      .kernel_group = 0xff };
+	return (struct etw_record){ .provider = provider,
+				    .type = ETW_RECORD_EVENT,
+				    .id = id,
+				    .version = version,
+				    .payload = (const uint8_t *)"",
+				    .pointer_size = 8,
+				    .kernel_group = 0xff };
 }
 
 /* One extended item with TraceLogging metadata: an event without fields. */
-static void give_metadata(struct event_record *record, uint8_t item[32], const char *name)
+static void give_metadata(struct etw_record *record, uint8_t item[32], const char *name)
 {
 	size_t size = 3 + strlen(name) + 1;
 
 	assert_true(8 + size <= 32);
 	memset(item, 0, 32);
 	item[0] = 32;
-	item[2] = EXTENDED_TRACELOGGING;
+	item[2] = ETW_EXTENDED_TRACELOGGING;
 	item[6] = (uint8_t)size;
 	item[8] = (uint8_t)size;
 	memcpy(item + 11, name, strlen(name));
@@ -109,16 +109,16 @@ static void give_metadata(struct event_record *record, uint8_t item[32], const c
 	record->extended_size = 32;
 }
 
-static void assert_schema(struct fixture *fixture, const struct event_record *record,
-			  const char *event_name, enum schema_origin origin)
+static void assert_schema(struct fixture *fixture, const struct etw_record *record,
+			  const char *event_name, enum etw_schema_origin origin)
 {
-	const struct schema_origins origins = { .trace = fixture->trace };
-	const struct schema *schema;
+	const struct etw_schema_origins origins = { .trace = fixture->trace };
+	const struct etw_schema *schema;
 
 	if (fixture->trace) {
-		trace_schemas_finish(fixture->trace);
+		etw_trace_schemas_finish(fixture->trace);
 	}
-	schema = event_schema(&origins, fixture->tracelogging, record, NULL);
+	schema = etw_event_schema(&origins, fixture->tracelogging, record, NULL);
 	if (!event_name) {
 		assert_null(schema);
 		return;
@@ -132,24 +132,24 @@ static void the_event_itself_before_the_manifest_before_the_description(void **s
 {
 	struct fixture *fixture = *state;
 	struct event_info_blob blob = { .provider = &alpha, .id = 1, .task = "Described" };
-	struct event_record record = event(&alpha, 1, 0);
+	struct etw_record record = event(&alpha, 1, 0);
 	uint8_t item[32];
 
 	assert_schema(fixture, &record, NULL, 0);
 	add_event_info(fixture->trace, &blob);
-	assert_schema(fixture, &record, "Described", SCHEMA_EVENT_INFO);
+	assert_schema(fixture, &record, "Described", ETW_SCHEMA_EVENT_INFO);
 	announce_events(fixture->trace, "<event value='1' symbol='Manifested'/>");
-	assert_schema(fixture, &record, "Manifested", SCHEMA_MANIFEST);
+	assert_schema(fixture, &record, "Manifested", ETW_SCHEMA_MANIFEST);
 	give_metadata(&record, item, "Self");
-	assert_schema(fixture, &record, "Self", SCHEMA_TRACELOGGING);
+	assert_schema(fixture, &record, "Self", ETW_SCHEMA_TRACELOGGING);
 	assert_schema(&(struct fixture){ .tracelogging = fixture->tracelogging }, &record, "Self",
-		      SCHEMA_TRACELOGGING);
+		      ETW_SCHEMA_TRACELOGGING);
 }
 
 static void metadata_that_makes_no_sense_leaves_the_event_undecoded(void **state)
 {
 	struct fixture *fixture = *state;
-	struct event_record record = event(&alpha, 1, 0);
+	struct etw_record record = event(&alpha, 1, 0);
 	uint8_t item[32];
 
 	announce_events(fixture->trace, "<event value='1' symbol='Manifested'/>");
@@ -162,29 +162,29 @@ static void manifests_fall_back_to_version_0_descriptions_do_not(void **state)
 {
 	struct fixture *fixture = *state;
 	struct event_info_blob blob = { .provider = &beta, .id = 1, .task = "Described" };
-	struct event_record manifest = event(&alpha, 1, 3), description = event(&beta, 1, 3);
+	struct etw_record manifest = event(&alpha, 1, 3), description = event(&beta, 1, 3);
 
 	announce_events(fixture->trace, "<event value='1' symbol='Zero'/>");
 	add_event_info(fixture->trace, &blob);
-	assert_schema(fixture, &manifest, "Zero", SCHEMA_MANIFEST);
+	assert_schema(fixture, &manifest, "Zero", ETW_SCHEMA_MANIFEST);
 	assert_schema(fixture, &description, NULL, 0);
 	blob.version = 3;
 	blob.task = "Three";
 	add_event_info(fixture->trace, &blob);
-	assert_schema(fixture, &description, "Three", SCHEMA_EVENT_INFO);
+	assert_schema(fixture, &description, "Three", ETW_SCHEMA_EVENT_INFO);
 }
 
 static void the_newest_manifest_that_has_the_event_decodes_it(void **state)
 {
 	struct fixture *fixture = *state;
-	struct event_record one = event(&alpha, 1, 0), two = event(&alpha, 2, 0);
+	struct etw_record one = event(&alpha, 1, 0), two = event(&alpha, 2, 0);
 
 	announce_events(fixture->trace, "<event value='1' symbol='Old'/>"
 					"<event value='2' symbol='Gone'/>");
 	announce_events(fixture->trace, "<event value='1' symbol='New'/>");
 	announce_events(fixture->trace, "<event value='1' symbol='Broken'>");
-	assert_schema(fixture, &one, "New", SCHEMA_MANIFEST);
-	assert_schema(fixture, &two, "Gone", SCHEMA_MANIFEST);
+	assert_schema(fixture, &one, "New", ETW_SCHEMA_MANIFEST);
+	assert_schema(fixture, &two, "Gone", ETW_SCHEMA_MANIFEST);
 }
 
 static void classic_events_by_the_kernels_tables_then_by_their_class(void **state)
@@ -193,16 +193,16 @@ static void classic_events_by_the_kernels_tables_then_by_their_class(void **stat
 	struct event_info_blob blob = { .provider = &alpha,
 					.event_class = &beta,
 					.opcode = 7,
-					.source = EVENT_INFO_MOF,
+					.source = ETW_EVENT_INFO_MOF,
 					.task = "Mof" };
-	struct event_record record = event(&beta, 0, 0);
+	struct etw_record record = event(&beta, 0, 0);
 
 	record.classic = true;
-	record.type = RECORD_FULL;
+	record.type = ETW_RECORD_FULL;
 	record.opcode = 7;
 	assert_schema(fixture, &record, NULL, 0);
 	add_event_info(fixture->trace, &blob);
-	assert_schema(fixture, &record, "Mof", SCHEMA_EVENT_INFO);
+	assert_schema(fixture, &record, "Mof", ETW_SCHEMA_EVENT_INFO);
 	record.opcode = 8;
 	assert_schema(fixture, &record, NULL, 0);
 
@@ -213,16 +213,16 @@ static void classic_events_by_the_kernels_tables_then_by_their_class(void **stat
 	record.provider = &disk_io;
 	record.opcode = 10;
 	record.version = 3;
-	assert_schema(fixture, &record, "DiskIo_TypeGroup1", SCHEMA_KERNEL);
-	record.type = RECORD_MESSAGE;
+	assert_schema(fixture, &record, "DiskIo_TypeGroup1", ETW_SCHEMA_KERNEL);
+	record.type = ETW_RECORD_MESSAGE;
 	assert_schema(fixture, &record, NULL, 0);
 }
 
-static void assert_class(struct event_table *event_table, const struct event_record *record,
+static void assert_class(struct etw_event_table *event_table, const struct etw_record *record,
 			 const char *name, bool is_new)
 {
 	bool added;
-	struct event_class *class = event_table_find(event_table, record, &added);
+	struct etw_event_class *class = etw_event_table_find(event_table, record, &added);
 
 	assert_non_null(class);
 	assert_string_equal(class->event_name, name);
@@ -240,9 +240,9 @@ static void event_classes_have_the_names_of_their_events(void **state)
 		{ "GC", "Trigger", "GC/Trigger" },
 		{ NULL, NULL, "3" },
 	};
-	struct event_record manifest = event(&alpha, 1, 0), unknown = event(&alpha, 9, 0);
-	const struct schema_origins origins = { .trace = fixture->trace };
-	struct event_table *event_table = event_table_new(100, &origins, NULL);
+	struct etw_record manifest = event(&alpha, 1, 0), unknown = event(&alpha, 9, 0);
+	const struct etw_schema_origins origins = { .trace = fixture->trace };
+	struct etw_event_table *event_table = etw_event_table_new(100, &origins, NULL);
 
 	assert_non_null(event_table);
 	announce_events(fixture->trace, "<event value='1' task='Work' opcode='win:Stop'/>");
@@ -254,21 +254,21 @@ static void event_classes_have_the_names_of_their_events(void **state)
 
 		add_event_info(fixture->trace, &blob);
 	}
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_class(event_table, &manifest, "Work/Stop", true);
 	assert_class(event_table, &unknown, "9", true);
 	for (uint16_t i = 0; i < sizeof described / sizeof described[0]; i++) {
-		struct event_record record = event(&beta, i, 0);
+		struct etw_record record = event(&beta, i, 0);
 
 		assert_class(event_table, &record, described[i].name, true);
 	}
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
 static void tracelogging_events_of_one_id_are_different_event_classes(void **state)
 {
-	struct event_table *event_table = event_table_new(3, NULL, NULL);
-	struct event_record one = event(&alpha, 0, 0), two = one, three = one, four = one;
+	struct etw_event_table *event_table = etw_event_table_new(3, NULL, NULL);
+	struct etw_record one = event(&alpha, 0, 0), two = one, three = one, four = one;
 	uint8_t items[4][32];
 
 	(void)state;
@@ -285,30 +285,29 @@ static void tracelogging_events_of_one_id_are_different_event_classes(void **sta
 	assert_class(event_table, &four, "Four", true);
 	assert_class(event_table, &four, "Four", false);
 	assert_class(event_table, &one, "One", false);
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
 /* More event classes than there are places for the last ones, in turn. */
 static void event_classes_that_differ_in_one_member_are_different(void **state)
 {
 	enum { IDS = 600 };
-	struct event_table *event_table = event_table_new(4 * IDS, NULL, NULL);
-	struct event_class *met[IDS][4];
+	struct etw_event_table *event_table = etw_event_table_new(4 * IDS, NULL, NULL);
+	struct etw_event_class *met[IDS][4];
 	bool added;
 
 	(void)state;
 	assert_non_null(event_table);
 	for (unsigned turn = 0; turn < 3; turn++) {
 		for (uint16_t id = 0; id < IDS; id++) {
-			struct event_record records[4] = { event(&alpha, id, 0),
-							   event(&alpha, id, 1),
-							   event(&beta, id, 0),
-							   event(&alpha, id, 0) };
+			struct etw_record records[4] = { event(&alpha, id, 0), event(&alpha, id, 1),
+							 event(&beta, id, 0),
+							 event(&alpha, id, 0) };
 
 			records[3].pointer_size = 4;
 			for (size_t i = 0; i < 4; i++) {
-				struct event_class *class =
-					event_table_find(event_table, &records[i], &added);
+				struct etw_event_class *class =
+					etw_event_table_find(event_table, &records[i], &added);
 
 				assert_non_null(class);
 				assert_int_equal(added, turn == 0);
@@ -317,7 +316,7 @@ static void event_classes_that_differ_in_one_member_are_different(void **state)
 			}
 		}
 	}
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

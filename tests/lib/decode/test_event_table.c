@@ -19,26 +19,26 @@
 
 enum { MOST = 512, HONEST = 40, HOSTILE = 66, HONEST_CLASSES = 40, ROUNDS = 4000 };
 
-static const struct guid alpha = { { 0xa1 } };
-static const struct guid evil = { { 0xe0 } };
+static const struct etw_guid alpha = { { 0xa1 } };
+static const struct etw_guid evil = { { 0xe0 } };
 
-static struct event_record event(const struct guid *provider, uint32_t process_id, uint16_t id)
+static struct etw_record event(const struct etw_guid *provider, uint32_t process_id, uint16_t id)
 {
-	return (struct event_record){ .provider = provider,
-				      .type = RECORD_EVENT,
-				      .id = id,
-				      .process_id = process_id,
-				      .payload = (const uint8_t *)"",
-				      .pointer_size = 8,
-				      .kernel_group = 0xff };
+	return (struct etw_record){ .provider = provider,
+				    .type = ETW_RECORD_EVENT,
+				    .id = id,
+				    .process_id = process_id,
+				    .payload = (const uint8_t *)"",
+				    .pointer_size = 8,
+				    .kernel_group = 0xff };
 }
 
-static struct event_class *find(struct event_table *event_table, const struct event_record *record,
-				bool *added)
+static struct etw_event_class *find(struct etw_event_table *event_table,
+				    const struct etw_record *record, bool *added)
 {
-	struct event_class *usual =
-		event_table_usual(event_table_usual_classes(event_table), record);
-	struct event_class *class = event_table_find(event_table, record, added);
+	struct etw_event_class *usual =
+		etw_event_table_usual(etw_event_table_usual_classes(event_table), record);
+	struct etw_event_class *class = etw_event_table_find(event_table, record, added);
 
 	assert_non_null(class);
 	if (usual) {
@@ -48,7 +48,7 @@ static struct event_class *find(struct event_table *event_table, const struct ev
 	assert_int_equal(class->id, record->id);
 	assert_int_equal(class->version, record->version);
 	assert_int_equal(class->opcode, record->opcode);
-	assert_true(guid_equal(&class->provider, record->provider));
+	assert_true(etw_guid_equal(&class->provider, record->provider));
 	return class;
 }
 
@@ -56,8 +56,8 @@ static struct event_class *find(struct event_table *event_table, const struct ev
  * of another process. */
 static void a_process_that_makes_up_event_classes_evicts_no_other(void **state)
 {
-	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
-	struct event_table_statistics statistics;
+	struct etw_event_table *event_table = etw_event_table_new(MOST, NULL, NULL);
+	struct etw_event_table_statistics statistics;
 	unsigned worked_out = 0;
 	uint32_t made_up = 0;
 	bool added;
@@ -65,16 +65,16 @@ static void a_process_that_makes_up_event_classes_evicts_no_other(void **state)
 	(void)state;
 	assert_non_null(event_table);
 	for (; made_up < 10 * MOST; made_up++) {
-		const struct event_record record = event(&evil, HOSTILE, (uint16_t)made_up);
+		const struct etw_record record = event(&evil, HOSTILE, (uint16_t)made_up);
 
 		find(event_table, &record, &added);
 	}
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		const struct event_record honest =
+		const struct etw_record honest =
 			event(&alpha, HONEST, (uint16_t)(i % HONEST_CLASSES));
 
 		for (unsigned j = 0; j < 4; j++, made_up++) {
-			struct event_record record = event(&evil, HOSTILE, (uint16_t)made_up);
+			struct etw_record record = event(&evil, HOSTILE, (uint16_t)made_up);
 
 			record.version = (uint8_t)(made_up >> 16);
 			find(event_table, &record, &added);
@@ -83,46 +83,46 @@ static void a_process_that_makes_up_event_classes_evicts_no_other(void **state)
 		worked_out += added;
 	}
 	assert_in_range(worked_out, HONEST_CLASSES, 2 * HONEST_CLASSES);
-	event_table_statistics(event_table, &statistics);
+	etw_event_table_statistics(event_table, &statistics);
 	assert_int_equal(statistics.entries, MOST);
 	assert_int_equal(statistics.hits, ROUNDS - worked_out);
 	assert_int_equal(statistics.misses, made_up + worked_out);
 	assert_int_equal(statistics.evictions, statistics.misses - MOST);
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
 /* Where everything is in use as well, something has to go. */
 static void more_event_classes_in_use_than_there_is_room_for_are_all_found(void **state)
 {
-	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
+	struct etw_event_table *event_table = etw_event_table_new(MOST, NULL, NULL);
 	bool added;
 
 	(void)state;
 	assert_non_null(event_table);
 	for (unsigned i = 0; i < 20 * MOST; i++) {
-		const struct event_record record =
+		const struct etw_record record =
 			event(&alpha, HONEST, (uint16_t)(i / 2 % (2 * MOST)));
 
 		find(event_table, &record, &added);
 		assert_false(added && i % 2 == 1);
 	}
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
 /* They are found by group and opcode, a way of their own. */
 static void kernel_event_classes_are_evicted_like_others(void **state)
 {
-	struct event_table *event_table = event_table_new(3, NULL, NULL);
+	struct etw_event_table *event_table = etw_event_table_new(3, NULL, NULL);
 	uint32_t random = 1;
 	bool added;
 
 	(void)state;
 	assert_non_null(event_table);
 	for (unsigned i = 0; i < 10000; i++) {
-		struct event_record record = event(&alpha, 0, 0);
+		struct etw_record record = event(&alpha, 0, 0);
 
 		random = random * 1664525 + 1013904223;
-		record.type = RECORD_PERFINFO;
+		record.type = ETW_RECORD_PERFINFO;
 		record.classic = true;
 		record.kernel_group = random & 0x10000 ? 3 : 4;
 		record.provider = random & 0x10000 ? &alpha : &evil;
@@ -133,7 +133,7 @@ static void kernel_event_classes_are_evicted_like_others(void **state)
 		}
 		find(event_table, &record, &added);
 	}
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
 /* A minifilter's request has one of two layouts, or none that is known. The records of all three
@@ -148,20 +148,20 @@ static void a_layout_that_the_size_decides_is_that_of_each_record(void **state)
 		{ 44, "FileIo_ReadWrite" }, { 40, "FileIo_Info" }, { 43, NULL }, { 64, NULL }
 	};
 	enum { FILE_IO = 4, SIZES = sizeof sizes / sizeof sizes[0] };
-	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
+	struct etw_event_table *event_table = etw_event_table_new(MOST, NULL, NULL);
 	unsigned resolved = 0;
 
 	(void)state;
 	assert_non_null(event_table);
 	for (unsigned i = 0; i < 10 * SIZES; i++) {
 		const char *layout = sizes[i * 3 % SIZES].layout;
-		struct event_record record = event(kernel_group_guid(FILE_IO), 0, 0);
-		const struct event_class *class;
+		struct etw_record record = event(etw_kernel_group_guid(FILE_IO), 0, 0);
+		const struct etw_event_class *class;
 		bool added;
 
-		record.type = RECORD_PERFINFO;
+		record.type = ETW_RECORD_PERFINFO;
 		record.classic = true;
-		record.opcode = KERNEL_OPCODE_FILE_IO_FLT_WRITE;
+		record.opcode = ETW_KERNEL_OPCODE_FILE_IO_FLT_WRITE;
 		record.version = 3;
 		record.kernel_group = i / SIZES % 2 ? FILE_IO : 0xff;
 		record.payload = zeros;
@@ -177,7 +177,7 @@ static void a_layout_that_the_size_decides_is_that_of_each_record(void **state)
 		resolved += added;
 	}
 	assert_int_equal(resolved, 3); /* those of unknown sizes share a class */
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
 /* ---- event classes that are resolved again ---- */
@@ -188,10 +188,10 @@ struct windows {
 	unsigned queries;
 };
 
-static const struct schema known = { .event = "Known", .origin = SCHEMA_EVENT_INFO };
+static const struct etw_schema known = { .event = "Known", .origin = ETW_SCHEMA_EVENT_INFO };
 
-static const struct schema *ask(void *context, const struct event_record *record,
-				struct system_answer *answer)
+static const struct etw_schema *ask(void *context, const struct etw_record *record,
+				    struct etw_system_answer *answer)
 {
 	struct windows *windows = context;
 
@@ -206,11 +206,11 @@ static void an_event_class_is_resolved_again_when_the_system_was_busy(void **sta
 	(void)state;
 	for (unsigned knows = 0; knows < 2; knows++) {
 		struct windows windows = { .busy = true, .knows = knows };
-		const struct schema_origins origins = { .live = true,
-							.system = { &windows, ask, NULL } };
-		struct event_table *event_table = event_table_new(MOST, &origins, NULL);
-		const struct event_record record = event(&alpha, HOSTILE, 5);
-		const struct event_class *class;
+		const struct etw_schema_origins origins = { .live = true,
+							    .system = { &windows, ask, NULL } };
+		struct etw_event_table *event_table = etw_event_table_new(MOST, &origins, NULL);
+		const struct etw_record record = event(&alpha, HOSTILE, 5);
+		const struct etw_event_class *class;
 		bool added;
 
 		assert_non_null(event_table);
@@ -229,44 +229,44 @@ static void an_event_class_is_resolved_again_when_the_system_was_busy(void **sta
 		find(event_table, &record, &added);
 		assert_false(added);
 		assert_int_equal(windows.queries, 0); /* what it says once is said */
-		event_table_free(event_table);
+		etw_event_table_free(event_table);
 	}
 }
 
 static void an_event_class_has_the_provider_name_once_it_is_announced(void **state)
 {
-	struct trace_schemas *trace = trace_schemas_new(NULL);
-	const struct schema_origins origins = { .live = true, .trace = trace };
-	struct event_table *event_table = event_table_new(MOST, &origins, NULL);
-	const struct event_record record = event(&alpha, HONEST, 5);
+	struct etw_trace_schemas *trace = etw_trace_schemas_new(NULL);
+	const struct etw_schema_origins origins = { .live = true, .trace = trace };
+	struct etw_event_table *event_table = etw_event_table_new(MOST, &origins, NULL);
+	const struct etw_record record = event(&alpha, HONEST, 5);
 	bool added;
 
 	(void)state;
 	assert_true(trace && event_table);
 	find(event_table, &record, &added);
-	trace_schemas_claim_name(trace, &evil, "Evil");
+	etw_trace_schemas_claim_name(trace, &evil, "Evil");
 	assert_string_equal(find(event_table, &record, &added)->provider_name,
 			    "000000a1-0000-0000-0000-000000000000");
 	assert_false(added);
-	trace_schemas_claim_name(trace, &alpha, "Alpha");
+	etw_trace_schemas_claim_name(trace, &alpha, "Alpha");
 	assert_string_equal(find(event_table, &record, &added)->provider_name, "Alpha");
 	assert_true(added);
-	trace_schemas_claim_name(trace, &alpha, "Another");
+	etw_trace_schemas_claim_name(trace, &alpha, "Another");
 	assert_string_equal(find(event_table, &record, &added)->provider_name, "Alpha");
 	assert_false(added);
-	event_table_free(event_table);
-	trace_schemas_free(trace);
+	etw_event_table_free(event_table);
+	etw_trace_schemas_free(trace);
 }
 
 /* A TraceLogging event without fields; bytes has room for it. */
-static struct event_record self_describing(const struct guid *provider, uint8_t bytes[32],
-					   uint32_t number)
+static struct etw_record self_describing(const struct etw_guid *provider, uint8_t bytes[32],
+					 uint32_t number)
 {
-	struct event_record record = event(provider, HONEST, 0);
+	struct etw_record record = event(provider, HONEST, 0);
 
 	memset(bytes, 0, 32);
 	bytes[0] = 32;
-	bytes[2] = EXTENDED_TRACELOGGING;
+	bytes[2] = ETW_EXTENDED_TRACELOGGING;
 	bytes[6] = 14; /* of the item */
 	bytes[8] = 14;
 	snprintf((char *)bytes + 11, 11, "E%09u", (unsigned)number);
@@ -277,38 +277,38 @@ static struct event_record self_describing(const struct guid *provider, uint8_t 
 
 static void made_up_metadata_blanks_no_event_of_others(void **state)
 {
-	const struct schema_origins origins = { .live = true };
-	struct event_table *event_table = event_table_new(MOST, &origins, NULL);
-	struct event_table_statistics statistics;
+	const struct etw_schema_origins origins = { .live = true };
+	struct etw_event_table *event_table = etw_event_table_new(MOST, &origins, NULL);
+	struct etw_event_table_statistics statistics;
 	uint8_t bytes[32];
 	bool added;
 
 	(void)state;
 	assert_non_null(event_table);
 	for (uint32_t i = 1; i < 50000; i++) {
-		struct event_record record = self_describing(&evil, bytes, i);
+		struct etw_record record = self_describing(&evil, bytes, i);
 
 		assert_non_null(find(event_table, &record, &added)->schema);
 		assert_true(added);
 		record = self_describing(&alpha, bytes, i % 10 == 0 ? i : 0);
 		assert_non_null(find(event_table, &record, &added)->schema);
 	}
-	event_table_statistics(event_table, &statistics);
+	etw_event_table_statistics(event_table, &statistics);
 	assert_true(statistics.evictions > 50000 - MOST);
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
-static bool is_usual(struct event_table *event_table, const struct event_record *record)
+static bool is_usual(struct etw_event_table *event_table, const struct etw_record *record)
 {
-	return event_table_usual(event_table_usual_classes(event_table), record) != NULL;
+	return etw_event_table_usual(etw_event_table_usual_classes(event_table), record) != NULL;
 }
 
 /* An event of the kernel in a live session: its provider has a name at once. */
-static struct event_record thread_event(uint8_t opcode)
+static struct etw_record thread_event(uint8_t opcode)
 {
-	struct event_record record = event(kernel_record_guid(3, opcode), HONEST, 0);
+	struct etw_record record = event(etw_kernel_record_guid(3, opcode), HONEST, 0);
 
-	record.type = RECORD_FULL;
+	record.type = ETW_RECORD_FULL;
 	record.classic = true;
 	record.opcode = opcode;
 	return record;
@@ -322,21 +322,21 @@ static void a_usual_event_class_is_found_without_a_call_until_it_is_resolved_aga
 		uint8_t group;
 		bool extended, usual;
 	} cases[] = {
-		{ "an event that announces nothing", 50, RECORD_NO_GROUP, false, true },
-		{ "the start of a process", 1, RECORD_NO_GROUP, false, false },
-		{ "the end of a process", 2, RECORD_NO_GROUP, false, false },
-		{ "extended items", 50, RECORD_NO_GROUP, true, false },
+		{ "an event that announces nothing", 50, ETW_RECORD_NO_GROUP, false, true },
+		{ "the start of a process", 1, ETW_RECORD_NO_GROUP, false, false },
+		{ "the end of a process", 2, ETW_RECORD_NO_GROUP, false, false },
+		{ "extended items", 50, ETW_RECORD_NO_GROUP, true, false },
 		{ "a kernel record that announces nothing", 51, 3, false, true },
 		{ "a kernel record with the start of a process", 1, 3, false, false },
 	};
-	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
+	struct etw_event_table *event_table = etw_event_table_new(MOST, NULL, NULL);
 	uint8_t items[32];
 	bool added;
 
 	(void)state;
 	assert_non_null(event_table);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct event_record record = thread_event(cases[i].opcode);
+		struct etw_record record = thread_event(cases[i].opcode);
 
 		print_message("  %s\n", cases[i].name);
 		record.kernel_group = cases[i].group;
@@ -346,20 +346,20 @@ static void a_usual_event_class_is_found_without_a_call_until_it_is_resolved_aga
 		}
 		find(event_table, &record, &added);
 		assert_int_equal(is_usual(event_table, &record), cases[i].usual);
-		event_table_renew(event_table, NULL);
+		etw_event_table_renew(event_table, NULL);
 		assert_false(is_usual(event_table, &record));
 		find(event_table, &record, &added);
 		assert_true(added);
 		assert_int_equal(is_usual(event_table, &record), cases[i].usual);
 	}
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
 /* Records of one group and opcode that differ in version or pointer size are of two classes. */
 static void a_usual_kernel_record_is_of_the_last_event_class(void **state)
 {
-	struct event_table *event_table = event_table_new(MOST, NULL, NULL);
-	struct event_record first = thread_event(50), second, third;
+	struct etw_event_table *event_table = etw_event_table_new(MOST, NULL, NULL);
+	struct etw_record first = thread_event(50), second, third;
 	bool added;
 
 	(void)state;
@@ -379,23 +379,23 @@ static void a_usual_kernel_record_is_of_the_last_event_class(void **state)
 	find(event_table, &first, &added);
 	assert_false(added);
 	assert_true(is_usual(event_table, &first));
-	event_table_free(event_table);
+	etw_event_table_free(event_table);
 }
 
 static void the_class_key_is_that_of_the_members(void **state)
 {
-	const struct event_record record = {
-		.class_key = record_class_key(0x1234, 5, 6, 8, RECORD_FULL, true, RECORD_NO_GROUP)
-	};
+	const struct etw_record record = { .class_key = record_class_key(0x1234, 5, 6, 8,
+									 ETW_RECORD_FULL, true,
+									 ETW_RECORD_NO_GROUP) };
 
 	(void)state;
 	assert_int_equal(record.id, 0x1234);
 	assert_int_equal(record.version, 5);
 	assert_int_equal(record.opcode, 6);
 	assert_int_equal(record.pointer_size, 8);
-	assert_int_equal(record.type, RECORD_FULL);
+	assert_int_equal(record.type, ETW_RECORD_FULL);
 	assert_true(record.classic);
-	assert_int_equal(record.kernel_group, RECORD_NO_GROUP);
+	assert_int_equal(record.kernel_group, ETW_RECORD_NO_GROUP);
 }
 
 int main(void)

@@ -22,18 +22,18 @@
 
 enum { HONEST = 40, OTHER = 44, HOSTILE = 66, FORGOTTEN_MOST = 1000, SECOND = 10000000 };
 
-static const struct guid alpha = { { 0xa1 } };
+static const struct etw_guid alpha = { { 0xa1 } };
 
 struct fixture {
-	struct inband_manifests *inband;
-	struct event_table *event_table;
+	struct etw_inband_manifests *inband;
+	struct etw_event_table *event_table;
 	uint32_t forgotten[FORGOTTEN_MOST]; /* ids of in-band manifests */
 	size_t forgotten_count;
 	size_t released; /* event classes */
 	int64_t now;
 };
 
-static void release(void *context, struct event_class *class)
+static void release(void *context, struct etw_event_class *class)
 {
 	struct fixture *fixture = context;
 
@@ -47,19 +47,19 @@ static void on_forget(void *context, uint32_t manifest_id)
 
 	assert_true(fixture->forgotten_count < FORGOTTEN_MOST);
 	fixture->forgotten[fixture->forgotten_count++] = manifest_id;
-	event_table_drop(fixture->event_table, manifest_id, release, fixture);
+	etw_event_table_drop(fixture->event_table, manifest_id, release, fixture);
 }
 
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	struct schema_origins origins = { .live = true };
+	struct etw_schema_origins origins = { .live = true };
 
 	assert_non_null(fixture);
-	fixture->inband = inband_manifests_new(on_forget, fixture, NULL);
+	fixture->inband = etw_inband_manifests_new(on_forget, fixture, NULL);
 	assert_non_null(fixture->inband);
 	origins.inband = fixture->inband;
-	fixture->event_table = event_table_new(4096, &origins, NULL);
+	fixture->event_table = etw_event_table_new(4096, &origins, NULL);
 	assert_non_null(fixture->event_table);
 	*state = fixture;
 	return 0;
@@ -69,17 +69,17 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	event_table_free(fixture->event_table);
-	inband_manifests_free(fixture->inband);
+	etw_event_table_free(fixture->event_table);
+	etw_inband_manifests_free(fixture->inband);
 	free(fixture);
 	return 0;
 }
 
-static void look(void *context, const struct event_record *record)
+static void look(void *context, const struct etw_record *record)
 {
 	struct fixture *fixture = context;
 
-	inband_manifests_add(fixture->inband, record);
+	etw_inband_manifests_add(fixture->inband, record);
 }
 
 /* A manifest in which event 1 is called by the symbol. */
@@ -104,23 +104,23 @@ static void announce_number(struct fixture *fixture, uint32_t process_id, unsign
 	announce(fixture, process_id, symbol);
 }
 
-static struct event_record event(uint32_t process_id)
+static struct etw_record event(uint32_t process_id)
 {
-	return (struct event_record){ .provider = &alpha,
-				      .type = RECORD_EVENT,
-				      .id = 1,
-				      .process_id = process_id,
-				      .payload = (const uint8_t *)"",
-				      .pointer_size = 8,
-				      .kernel_group = 0xff };
+	return (struct etw_record){ .provider = &alpha,
+				    .type = ETW_RECORD_EVENT,
+				    .id = 1,
+				    .process_id = process_id,
+				    .payload = (const uint8_t *)"",
+				    .pointer_size = 8,
+				    .kernel_group = 0xff };
 }
 
-static const struct event_class *type_of(struct fixture *fixture, uint32_t process_id)
+static const struct etw_event_class *type_of(struct fixture *fixture, uint32_t process_id)
 {
-	const struct event_record record = event(process_id);
+	const struct etw_record record = event(process_id);
 	bool added;
 
-	return event_table_find(fixture->event_table, &record, &added);
+	return etw_event_table_find(fixture->event_table, &record, &added);
 }
 
 static void assert_called(struct fixture *fixture, uint32_t process_id, const char *name)
@@ -128,11 +128,11 @@ static void assert_called(struct fixture *fixture, uint32_t process_id, const ch
 	assert_string_equal(type_of(fixture, process_id)->event_name, name);
 }
 
-static struct inband_statistics statistics_of(const struct fixture *fixture)
+static struct etw_inband_statistics statistics_of(const struct fixture *fixture)
 {
-	struct inband_statistics statistics;
+	struct etw_inband_statistics statistics;
 
-	inband_manifests_statistics(fixture->inband, &statistics);
+	etw_inband_manifests_statistics(fixture->inband, &statistics);
 	return statistics;
 }
 
@@ -153,7 +153,7 @@ static void events_decode_once_their_process_has_announced_a_manifest(void **sta
 static void processes_with_equal_manifests_share_one(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct event_class *class;
+	const struct etw_event_class *class;
 
 	announce(fixture, HONEST, "Told");
 	class = type_of(fixture, HONEST);
@@ -194,10 +194,10 @@ static void change_process(struct fixture *fixture, bool kernel, uint8_t number,
 	const uint8_t payload[12] = {
 		[0] = kernel ? 1 : (uint8_t)process_id, [8] = (uint8_t)process_id
 	};
-	const struct event_record record = {
-		.provider = kernel ? kernel_group_guid(KERNEL_GROUP_PROCESS) :
-				     &known_providers[PROVIDER_KERNEL_PROCESS].guid,
-		.type = kernel ? RECORD_SYSTEM : RECORD_EVENT,
+	const struct etw_record record = {
+		.provider = kernel ? etw_kernel_group_guid(ETW_KERNEL_GROUP_PROCESS) :
+				     &known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
+		.type = kernel ? ETW_RECORD_SYSTEM : ETW_RECORD_EVENT,
 		.classic = kernel,
 		.id = kernel ? 0 : number,
 		.opcode = kernel ? number : 0,
@@ -208,16 +208,17 @@ static void change_process(struct fixture *fixture, bool kernel, uint8_t number,
 		.time = fixture->now
 	};
 
-	inband_manifests_look(fixture->inband, &record, trusted);
+	etw_inband_manifests_look(fixture->inband, &record, trusted);
 }
 
 static void a_process_with_a_former_id_has_not_announced_anything(void **state)
 {
 	enum { OF_KERNEL_PROCESS, OF_KERNEL };
 	struct fixture *fixture = *state;
-	struct guid other = { { 0xbe } };
+	struct etw_guid other = { { 0xbe } };
 
-	for (unsigned number = KERNEL_OPCODE_START; number <= KERNEL_OPCODE_STOP; number++) {
+	for (unsigned number = ETW_KERNEL_OPCODE_START; number <= ETW_KERNEL_OPCODE_STOP;
+	     number++) {
 		for (unsigned trusted = 0; trusted < 2; trusted++) {
 			announce(fixture, OTHER, "Other");
 			announce(fixture, HONEST, "Told");
@@ -235,7 +236,7 @@ static void a_process_with_a_former_id_has_not_announced_anything(void **state)
 	/* A start that is delivered late is that of the process that announced. */
 	announce(fixture, HONEST, "Told");
 	fixture->now -= SECOND;
-	change_process(fixture, OF_KERNEL, KERNEL_OPCODE_START, HONEST, false);
+	change_process(fixture, OF_KERNEL, ETW_KERNEL_OPCODE_START, HONEST, false);
 	fixture->now += SECOND;
 	assert_called(fixture, HONEST, "Told");
 	/* All of them, in any place. */
@@ -250,7 +251,7 @@ static void a_process_with_a_former_id_has_not_announced_anything(void **state)
 		announce_chunks(&manifest, look, fixture);
 	}
 	fixture->now += SECOND;
-	change_process(fixture, OF_KERNEL, KERNEL_OPCODE_START, HONEST, false);
+	change_process(fixture, OF_KERNEL, ETW_KERNEL_OPCODE_START, HONEST, false);
 	assert_called(fixture, HONEST, "1");
 	assert_called(fixture, OTHER, "Other");
 	announce(fixture, HONEST, "Later");
@@ -374,10 +375,10 @@ static void event_classes_of_a_freed_manifest_are_dropped(void **state)
 static void the_only_event_class_of_a_table_is_dropped_as_well(void **state)
 {
 	struct fixture *fixture = *state;
-	struct schema_origins origins = { .live = true, .inband = fixture->inband };
+	struct etw_schema_origins origins = { .live = true, .inband = fixture->inband };
 
-	event_table_free(fixture->event_table);
-	fixture->event_table = event_table_new(1, &origins, NULL);
+	etw_event_table_free(fixture->event_table);
+	fixture->event_table = etw_event_table_new(1, &origins, NULL);
 	assert_non_null(fixture->event_table);
 	announce(fixture, HONEST, "Told");
 	assert_called(fixture, HONEST, "Told");
@@ -392,27 +393,28 @@ static void the_only_event_class_of_a_table_is_dropped_as_well(void **state)
 static void an_event_that_a_manifest_may_describe_is_usual_until_there_is_one(void **state)
 {
 	struct fixture *fixture = *state;
-	struct schema_origins origins = { .builtin_names = true, .inband = fixture->inband };
-	struct event_table *event_table = event_table_new(16, &origins, NULL);
-	struct usual_classes *usual;
-	struct event_record record = event(HONEST), classic;
+	struct etw_schema_origins origins = { .builtin_names = true, .inband = fixture->inband };
+	struct etw_event_table *event_table = etw_event_table_new(16, &origins, NULL);
+	struct etw_usual_classes *usual;
+	struct etw_record record = event(HONEST), classic;
 	bool added;
 
 	assert_non_null(event_table);
-	usual = event_table_usual_classes(event_table);
-	record.provider = &known_providers[PROVIDER_HTTP_SERVICE].guid;
+	usual = etw_event_table_usual_classes(event_table);
+	record.provider = &known_providers[ETW_PROVIDER_HTTP_SERVICE].guid;
 	record.id = 5;
 	classic = record;
 	classic.classic = true;
-	assert_true(event_table_find(event_table, &record, &added)->overridable);
-	assert_false(event_table_find(event_table, &classic, &added)->overridable);
-	assert_non_null(event_table_usual(usual, &record));
-	assert_non_null(event_table_usual(usual, &classic));
+	assert_true(etw_event_table_find(event_table, &record, &added)->overridable);
+	assert_false(etw_event_table_find(event_table, &classic, &added)->overridable);
+	assert_non_null(etw_event_table_usual(usual, &record));
+	assert_non_null(etw_event_table_usual(usual, &classic));
 	announce(fixture, HONEST, "Told");
-	event_table_find(event_table, &classic, &added); /* any record, such as the manifest's */
-	assert_null(event_table_usual(usual, &record));
-	assert_non_null(event_table_usual(usual, &classic));
-	event_table_free(event_table);
+	etw_event_table_find(event_table, &classic,
+			     &added); /* any record, such as the manifest's */
+	assert_null(etw_event_table_usual(usual, &record));
+	assert_non_null(etw_event_table_usual(usual, &classic));
+	etw_event_table_free(event_table);
 }
 
 /* Announced in two chunks, the first of which has 20 bytes. */
@@ -426,7 +428,7 @@ static const struct inband_manifest honest = {
 static void a_chunk_may_arrive_after_the_next_one(void **state)
 {
 	struct fixture *fixture = *state;
-	struct text whole = { 0 };
+	struct etw_text whole = { 0 };
 
 	inband_manifest_xml(&whole, &honest);
 	announce_chunk(&honest, 1, 2, whole.data + 20, whole.size - 20, look, fixture);
@@ -439,12 +441,12 @@ static void incomplete_manifests_are_bounded_by_process(void **state)
 {
 	static const char xml[] = "<x/>";
 	struct fixture *fixture = *state;
-	struct text whole = { 0 };
+	struct etw_text whole = { 0 };
 
 	inband_manifest_xml(&whole, &honest);
 	announce_chunk(&honest, 0, 2, whole.data, 20, look, fixture);
 	for (unsigned i = 0; i < 1000; i++) {
-		struct guid guid = { { (uint8_t)i, (uint8_t)(i / 256), 1 } };
+		struct etw_guid guid = { { (uint8_t)i, (uint8_t)(i / 256), 1 } };
 		const struct inband_manifest manifest = { .provider = &guid,
 							  .process_id = HOSTILE };
 
@@ -462,13 +464,13 @@ static void incomplete_manifests_are_bounded_by_bytes(void **state)
 	enum { MANIFESTS = 90, OF_PROCESS = 30, CHUNKS = 17, PART = 60000, WAIT = 65 };
 	static char part[PART];
 	struct fixture *fixture = *state;
-	struct text whole = { 0 };
+	struct etw_text whole = { 0 };
 
 	memset(part, 'x', sizeof part);
 	inband_manifest_xml(&whole, &honest);
 	announce_chunk(&honest, 0, 2, whole.data, 20, look, fixture);
 	for (unsigned i = 0; i < MANIFESTS; i++) {
-		struct guid guid = { { (uint8_t)i, 0, 1 } };
+		struct etw_guid guid = { { (uint8_t)i, 0, 1 } };
 		const struct inband_manifest manifest = { .provider = &guid,
 							  .process_id = HOSTILE + i / OF_PROCESS };
 

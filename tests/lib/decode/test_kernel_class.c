@@ -20,17 +20,17 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static struct guid class_guid(const char *name)
+static struct etw_guid class_guid(const char *name)
 {
-	struct guid guid = { { 0 } };
+	struct etw_guid guid = { { 0 } };
 
-	assert_true(kernel_class_find(name, strlen(name), &guid));
+	assert_true(etw_kernel_class_find(name, strlen(name), &guid));
 	return guid;
 }
 
-static const struct field *field_of(const struct schema *schema, const char *name)
+static const struct etw_field *field_of(const struct etw_schema *schema, const char *name)
 {
-	int index = schema_find_field(schema, name);
+	int index = etw_schema_find_field(schema, name);
 
 	assert_true(index >= 0);
 	return &schema->fields[index];
@@ -41,72 +41,75 @@ static void classes_have_names_and_enumerators(void **state)
 	static const struct {
 		const char *guid;
 		const char *name;
-		enum kernel_class class;
+		enum etw_kernel_class class;
 		bool is_kernel;
 	} cases[] = {
-		{ "68fdd900-4a3e-11d1-84f4-0000f80464e3", "EventTrace", KERNEL_EVENT_TRACE, true },
-		{ "3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c", "Process", KERNEL_PROCESS, true },
-		{ "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c", "Thread", KERNEL_THREAD, true },
-		{ "2cb15d1d-5fc1-11d2-abe1-00a0c911f518", "Image", KERNEL_IMAGE, true },
-		{ "3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c", "DiskIo", KERNEL_DISK_IO, true },
-		{ "90cbdc39-4a3e-11d1-84f4-0000f80464e3", "FileIo", KERNEL_FILE_IO, true },
-		{ "9a280ac0-c8e0-11d1-84e2-00c04fb998a2", "TcpIp", KERNEL_TCP_IP, true },
-		{ "bf3a50c5-a9c9-4988-a005-2df0b7c80f80", "UdpIp", KERNEL_UDP_IP, true },
-		{ "9b79ee91-b5fd-41c0-a243-4248e266e9d0", "SysConfig", KERNEL_SYS_CONFIG, true },
-		{ "6a399ae0-4bc6-4de9-870b-3657f8947e7e", "LostEvent", KERNEL_LOST_EVENT, true },
-		{ "3282fc76-feed-498e-8aa7-e70f459d430e", "Job", KERNEL_OTHER, true },
-		{ "bbccf6c1-6cd1-48c4-80ff-839482e37671", "MetaData", KERNEL_META_DATA, false },
-		{ "edd08927-9cc4-4e65-b970-c2560fb5c289", NULL, KERNEL_NONE, false },
-		{ "00000000-0000-0000-0000-000000000000", NULL, KERNEL_NONE, false },
+		{ "68fdd900-4a3e-11d1-84f4-0000f80464e3", "EventTrace", ETW_KERNEL_EVENT_TRACE,
+		  true },
+		{ "3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c", "Process", ETW_KERNEL_PROCESS, true },
+		{ "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c", "Thread", ETW_KERNEL_THREAD, true },
+		{ "2cb15d1d-5fc1-11d2-abe1-00a0c911f518", "Image", ETW_KERNEL_IMAGE, true },
+		{ "3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c", "DiskIo", ETW_KERNEL_DISK_IO, true },
+		{ "90cbdc39-4a3e-11d1-84f4-0000f80464e3", "FileIo", ETW_KERNEL_FILE_IO, true },
+		{ "9a280ac0-c8e0-11d1-84e2-00c04fb998a2", "TcpIp", ETW_KERNEL_TCP_IP, true },
+		{ "bf3a50c5-a9c9-4988-a005-2df0b7c80f80", "UdpIp", ETW_KERNEL_UDP_IP, true },
+		{ "9b79ee91-b5fd-41c0-a243-4248e266e9d0", "SysConfig", ETW_KERNEL_SYS_CONFIG,
+		  true },
+		{ "6a399ae0-4bc6-4de9-870b-3657f8947e7e", "LostEvent", ETW_KERNEL_LOST_EVENT,
+		  true },
+		{ "3282fc76-feed-498e-8aa7-e70f459d430e", "Job", ETW_KERNEL_OTHER, true },
+		{ "bbccf6c1-6cd1-48c4-80ff-839482e37671", "MetaData", ETW_KERNEL_META_DATA, false },
+		{ "edd08927-9cc4-4e65-b970-c2560fb5c289", NULL, ETW_KERNEL_NONE, false },
+		{ "00000000-0000-0000-0000-000000000000", NULL, ETW_KERNEL_NONE, false },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct guid guid, found;
+		struct etw_guid guid, found;
 		const char *name;
 
 		assert_true(guid_parse(cases[i].guid, &guid));
-		name = kernel_class_name(&guid);
-		assert_int_equal(kernel_class_of(&guid), cases[i].class);
-		assert_int_equal(kernel_class_is_kernel(&guid), cases[i].is_kernel);
+		name = etw_kernel_class_name(&guid);
+		assert_int_equal(etw_kernel_class_of(&guid), cases[i].class);
+		assert_int_equal(etw_kernel_class_is_kernel(&guid), cases[i].is_kernel);
 		if (!cases[i].name) {
 			assert_null(name);
 			continue;
 		}
 		assert_string_equal(name, cases[i].name);
-		assert_true(kernel_class_find(name, strlen(name), &found));
-		assert_true(guid_equal(&found, &guid));
+		assert_true(etw_kernel_class_find(name, strlen(name), &found));
+		assert_true(etw_guid_equal(&found, &guid));
 	}
 }
 
 static void names_are_found_without_case_and_whole(void **state)
 {
-	struct guid guid;
+	struct etw_guid guid;
 	uint8_t opcode = 0;
 
 	(void)state;
-	assert_true(kernel_class_find("diskio", 6, &guid));
-	assert_false(kernel_class_find("diskio", 5, &guid));
-	assert_false(kernel_class_find("", 0, &guid));
+	assert_true(etw_kernel_class_find("diskio", 6, &guid));
+	assert_false(etw_kernel_class_find("diskio", 5, &guid));
+	assert_false(etw_kernel_class_find("", 0, &guid));
 	guid = class_guid("DiskIo");
-	assert_true(kernel_event_find(&guid, "READ", 4, &opcode));
+	assert_true(etw_kernel_event_find(&guid, "READ", 4, &opcode));
 	assert_int_equal(opcode, 10);
-	assert_false(kernel_event_find(&guid, "Rea", 3, &opcode));
-	assert_string_equal(kernel_event_name(&guid, 14), "FlushBuffers");
-	assert_null(kernel_event_name(&guid, 99));
+	assert_false(etw_kernel_event_find(&guid, "Rea", 3, &opcode));
+	assert_string_equal(etw_kernel_event_name(&guid, 14), "FlushBuffers");
+	assert_null(etw_kernel_event_name(&guid, 99));
 	guid = class_guid("Job");
-	assert_null(kernel_event_name(&guid, 32));
+	assert_null(etw_kernel_event_name(&guid, 32));
 }
 
 static void classes_are_listed_once_each(void **state)
 {
 	const char *names[64];
-	struct guid guid;
+	struct etw_guid guid;
 	unsigned count = 0;
 
 	(void)state;
-	for (const char *name; (name = kernel_class_at(count, &guid)); count++) {
-		assert_string_equal(kernel_class_name(&guid), name);
+	for (const char *name; (name = etw_kernel_class_at(count, &guid)); count++) {
+		assert_string_equal(etw_kernel_class_name(&guid), name);
 		assert_true(count < COUNT(names));
 		names[count] = name;
 		for (unsigned i = 0; i < count; i++) {
@@ -114,7 +117,7 @@ static void classes_are_listed_once_each(void **state)
 		}
 	}
 	assert_int_equal(count, 36);
-	assert_null(kernel_class_at(count + 1, NULL));
+	assert_null(etw_kernel_class_at(count + 1, NULL));
 }
 
 static void versions_fall_back_to_the_nearest_below_then_to_the_lowest(void **state)
@@ -144,8 +147,8 @@ static void versions_fall_back_to_the_nearest_below_then_to_the_lowest(void **st
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct guid guid = class_guid(cases[i].class);
-		const struct schema *schema =
+		struct etw_guid guid = class_guid(cases[i].class);
+		const struct etw_schema *schema =
 			kernel_schema(&guid, cases[i].opcode, cases[i].version);
 
 		print_message("  %s %u, version %u\n", cases[i].class, cases[i].opcode,
@@ -178,26 +181,26 @@ static void the_size_decides_the_layout_of_a_few_events(void **state)
 		/* Others have their layout at any size. */
 		{ 67, 3, 8, 1, "FileIo_ReadWrite" },
 	};
-	const struct guid guid = class_guid("FileIo");
+	const struct etw_guid guid = class_guid("FileIo");
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		const struct event_record record = { .provider = &guid,
-						     .classic = true,
-						     .opcode = cases[i].opcode,
-						     .version = cases[i].version,
-						     .pointer_size = cases[i].pointer_size,
-						     .payload_size = cases[i].size };
-		const struct schema *schema = kernel_schema_of(&record);
+		const struct etw_record record = { .provider = &guid,
+						   .classic = true,
+						   .opcode = cases[i].opcode,
+						   .version = cases[i].version,
+						   .pointer_size = cases[i].pointer_size,
+						   .payload_size = cases[i].size };
+		const struct etw_schema *schema = etw_kernel_schema_of(&record);
 
 		print_message("  %u of %u bytes\n", cases[i].opcode, (unsigned)cases[i].size);
-		assert_int_equal(kernel_form(&record) != 0, cases[i].opcode != 67);
+		assert_int_equal(etw_kernel_form(&record) != 0, cases[i].opcode != 67);
 		if (cases[i].event) {
 			assert_non_null(schema);
 			assert_string_equal(schema->event, cases[i].event);
 		} else {
 			assert_null(schema);
-			assert_int_equal(kernel_form(&record), KERNEL_FORM_UNKNOWN);
+			assert_int_equal(etw_kernel_form(&record), ETW_KERNEL_FORM_UNKNOWN);
 		}
 	}
 }
@@ -220,7 +223,8 @@ static void offsets_are_those_of_both_pointer_sizes(void **state)
 		{ "DiskIo", "IssuingThreadId", 14, 3, 20, 24 },
 		{ "Process", "Flags", 1, 4, 24, 32 },
 		{ "Process", "UserSID", 1, 4, 28, 36 },
-		{ "Process", "ImageFileName", 1, 4, FIELD_OFFSET_VARIES, FIELD_OFFSET_VARIES },
+		{ "Process", "ImageFileName", 1, 4, ETW_FIELD_OFFSET_VARIES,
+		  ETW_FIELD_OFFSET_VARIES },
 		{ "Process", "PrivatePageCount", 32, 2, 56, 96 },
 		{ "Thread", "ThreadName", 1, 3, 44, 72 },
 		{ "EventTrace", "BootTime", 0, 2, 240, 248 },
@@ -231,10 +235,10 @@ static void offsets_are_those_of_both_pointer_sizes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct guid guid = class_guid(cases[i].class);
-		const struct schema *schema =
+		struct etw_guid guid = class_guid(cases[i].class);
+		const struct etw_schema *schema =
 			kernel_schema(&guid, cases[i].opcode, cases[i].version);
-		const struct field *field;
+		const struct etw_field *field;
 
 		assert_non_null(schema);
 		field = field_of(schema, cases[i].field);
@@ -249,68 +253,69 @@ static void opcodes_in_code_are_those_of_the_table(void **state)
 	static const struct {
 		const char *class;
 		const char *event;
-		enum kernel_opcode opcode;
+		enum etw_kernel_opcode opcode;
 	} cases[] = {
-		{ "Process", "Start", KERNEL_OPCODE_START },
-		{ "Process", "Stop", KERNEL_OPCODE_STOP },
-		{ "Process", "DCStart", KERNEL_OPCODE_DC_START },
-		{ "Process", "DCStop", KERNEL_OPCODE_DC_STOP },
-		{ "Thread", "Start", KERNEL_OPCODE_START },
-		{ "Thread", "Stop", KERNEL_OPCODE_STOP },
-		{ "Thread", "DCStart", KERNEL_OPCODE_DC_START },
-		{ "Thread", "DCStop", KERNEL_OPCODE_DC_STOP },
-		{ "Image", "Load", KERNEL_OPCODE_IMAGE_LOAD },
-		{ "Image", "Unload", KERNEL_OPCODE_STOP },
-		{ "Image", "DCStart", KERNEL_OPCODE_DC_START },
-		{ "Image", "DCStop", KERNEL_OPCODE_DC_STOP },
-		{ "DiskIo", "Read", KERNEL_OPCODE_DISK_IO_READ },
-		{ "DiskIo", "Write", KERNEL_OPCODE_DISK_IO_WRITE },
-		{ "EventTrace", "Header", KERNEL_OPCODE_EVENT_TRACE_HEADER },
-		{ "Thread", "CSwitch", KERNEL_OPCODE_THREAD_CSWITCH },
-		{ "Thread", "ReadyThread", KERNEL_OPCODE_THREAD_READY_THREAD },
-		{ "Thread", "SubProcessTagChanged", KERNEL_OPCODE_THREAD_SUB_PROCESS_TAG_CHANGED },
-		{ "FileIo", "Name", KERNEL_OPCODE_FILE_IO_NAME },
-		{ "FileIo", "FileCreate", KERNEL_OPCODE_FILE_IO_FILE_CREATE },
-		{ "FileIo", "FileDelete", KERNEL_OPCODE_FILE_IO_FILE_DELETE },
-		{ "FileIo", "FileRundown", KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN },
-		{ "FileIo", "Create", KERNEL_OPCODE_FILE_IO_CREATE },
-		{ "FileIo", "Write", KERNEL_OPCODE_FILE_IO_WRITE },
-		{ "FileIo", "Delete", KERNEL_OPCODE_FILE_IO_DELETE },
-		{ "FileIo", "Rename", KERNEL_OPCODE_FILE_IO_RENAME },
-		{ "FileIo", "Flush", KERNEL_OPCODE_FILE_IO_FLUSH },
-		{ "FileIo", "FSControl", KERNEL_OPCODE_FILE_IO_FS_CONTROL },
-		{ "FileIo", "OperationEnd", KERNEL_OPCODE_FILE_IO_OPERATION_END },
-		{ "FileIo", "FltRead", KERNEL_OPCODE_FILE_IO_FLT_READ },
-		{ "FileIo", "FltWrite", KERNEL_OPCODE_FILE_IO_FLT_WRITE },
-		{ "FileIo", "FltQueryInfo", KERNEL_OPCODE_FILE_IO_FLT_QUERY_INFO },
-		{ "FileIo", "FltPreOpInit", KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT },
-		{ "FileIo", "FltPostOpFailure", KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE },
-		{ "PageFault", "HardFault", KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT },
-		{ "PageFault", "VirtualAlloc", KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC },
-		{ "PageFault", "VirtualFree", KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_FREE },
+		{ "Process", "Start", ETW_KERNEL_OPCODE_START },
+		{ "Process", "Stop", ETW_KERNEL_OPCODE_STOP },
+		{ "Process", "DCStart", ETW_KERNEL_OPCODE_DC_START },
+		{ "Process", "DCStop", ETW_KERNEL_OPCODE_DC_STOP },
+		{ "Thread", "Start", ETW_KERNEL_OPCODE_START },
+		{ "Thread", "Stop", ETW_KERNEL_OPCODE_STOP },
+		{ "Thread", "DCStart", ETW_KERNEL_OPCODE_DC_START },
+		{ "Thread", "DCStop", ETW_KERNEL_OPCODE_DC_STOP },
+		{ "Image", "Load", ETW_KERNEL_OPCODE_IMAGE_LOAD },
+		{ "Image", "Unload", ETW_KERNEL_OPCODE_STOP },
+		{ "Image", "DCStart", ETW_KERNEL_OPCODE_DC_START },
+		{ "Image", "DCStop", ETW_KERNEL_OPCODE_DC_STOP },
+		{ "DiskIo", "Read", ETW_KERNEL_OPCODE_DISK_IO_READ },
+		{ "DiskIo", "Write", ETW_KERNEL_OPCODE_DISK_IO_WRITE },
+		{ "EventTrace", "Header", ETW_KERNEL_OPCODE_EVENT_TRACE_HEADER },
+		{ "Thread", "CSwitch", ETW_KERNEL_OPCODE_THREAD_CSWITCH },
+		{ "Thread", "ReadyThread", ETW_KERNEL_OPCODE_THREAD_READY_THREAD },
+		{ "Thread", "SubProcessTagChanged",
+		  ETW_KERNEL_OPCODE_THREAD_SUB_PROCESS_TAG_CHANGED },
+		{ "FileIo", "Name", ETW_KERNEL_OPCODE_FILE_IO_NAME },
+		{ "FileIo", "FileCreate", ETW_KERNEL_OPCODE_FILE_IO_FILE_CREATE },
+		{ "FileIo", "FileDelete", ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE },
+		{ "FileIo", "FileRundown", ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN },
+		{ "FileIo", "Create", ETW_KERNEL_OPCODE_FILE_IO_CREATE },
+		{ "FileIo", "Write", ETW_KERNEL_OPCODE_FILE_IO_WRITE },
+		{ "FileIo", "Delete", ETW_KERNEL_OPCODE_FILE_IO_DELETE },
+		{ "FileIo", "Rename", ETW_KERNEL_OPCODE_FILE_IO_RENAME },
+		{ "FileIo", "Flush", ETW_KERNEL_OPCODE_FILE_IO_FLUSH },
+		{ "FileIo", "FSControl", ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL },
+		{ "FileIo", "OperationEnd", ETW_KERNEL_OPCODE_FILE_IO_OPERATION_END },
+		{ "FileIo", "FltRead", ETW_KERNEL_OPCODE_FILE_IO_FLT_READ },
+		{ "FileIo", "FltWrite", ETW_KERNEL_OPCODE_FILE_IO_FLT_WRITE },
+		{ "FileIo", "FltQueryInfo", ETW_KERNEL_OPCODE_FILE_IO_FLT_QUERY_INFO },
+		{ "FileIo", "FltPreOpInit", ETW_KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT },
+		{ "FileIo", "FltPostOpFailure", ETW_KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE },
+		{ "PageFault", "HardFault", ETW_KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT },
+		{ "PageFault", "VirtualAlloc", ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC },
+		{ "PageFault", "VirtualFree", ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_FREE },
 		{ "PageFault", "VirtualAllocDCStart",
-		  KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_START },
+		  ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_START },
 		{ "PageFault", "VirtualAllocDCStop",
-		  KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_STOP },
-		{ "PerfInfo", "SampleProf", KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF },
-		{ "StackWalk", "Stack", KERNEL_OPCODE_STACK_WALK_STACK },
-		{ "SystemConfig", "PhyDisk", KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK },
-		{ "SystemConfig", "LogDisk", KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK },
-		{ "SystemConfig", "Services", KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES },
-		{ "SysConfig", "VolumeMapping", KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING },
-		{ "LostEvent", "LostEvent", KERNEL_OPCODE_LOST_EVENT },
-		{ "LostEvent", "LostBuffer", KERNEL_OPCODE_LOST_BUFFER },
-		{ "LostEvent", "LostFile", KERNEL_OPCODE_LOST_FILE },
+		  ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_STOP },
+		{ "PerfInfo", "SampleProf", ETW_KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF },
+		{ "StackWalk", "Stack", ETW_KERNEL_OPCODE_STACK_WALK_STACK },
+		{ "SystemConfig", "PhyDisk", ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK },
+		{ "SystemConfig", "LogDisk", ETW_KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK },
+		{ "SystemConfig", "Services", ETW_KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES },
+		{ "SysConfig", "VolumeMapping", ETW_KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING },
+		{ "LostEvent", "LostEvent", ETW_KERNEL_OPCODE_LOST_EVENT },
+		{ "LostEvent", "LostBuffer", ETW_KERNEL_OPCODE_LOST_BUFFER },
+		{ "LostEvent", "LostFile", ETW_KERNEL_OPCODE_LOST_FILE },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct guid guid = class_guid(cases[i].class);
+		struct etw_guid guid = class_guid(cases[i].class);
 		uint8_t opcode = 0;
 
 		print_message("  %s/%s\n", cases[i].class, cases[i].event);
-		assert_true(
-			kernel_event_find(&guid, cases[i].event, strlen(cases[i].event), &opcode));
+		assert_true(etw_kernel_event_find(&guid, cases[i].event, strlen(cases[i].event),
+						  &opcode));
 		assert_int_equal(opcode, cases[i].opcode);
 	}
 }
@@ -318,12 +323,13 @@ static void opcodes_in_code_are_those_of_the_table(void **state)
 static void kernel_groups_stand_for_classes_in_the_order_of_the_table(void **state)
 {
 	unsigned groups = 0;
-	struct guid guid;
+	struct etw_guid guid;
 
 	(void)state;
-	while (groups < KERNEL_GROUPS && kernel_class_of(kernel_group_guid((uint8_t)groups))) {
-		assert_non_null(kernel_class_at(groups, &guid));
-		assert_true(guid_equal(&guid, kernel_group_guid((uint8_t)groups)));
+	while (groups < ETW_KERNEL_GROUPS &&
+	       etw_kernel_class_of(etw_kernel_group_guid((uint8_t)groups))) {
+		assert_non_null(etw_kernel_class_at(groups, &guid));
+		assert_true(etw_guid_equal(&guid, etw_kernel_group_guid((uint8_t)groups)));
 		groups++;
 	}
 	assert_int_equal(groups, 31);
@@ -370,15 +376,18 @@ static int field_type_of(const char *word)
 {
 	static const struct {
 		const char *word;
-		enum field_type type;
+		enum etw_field_type type;
 	} words[] = {
-		{ "i8", FIELD_I8 },        { "u8", FIELD_U8 },          { "i16", FIELD_I16 },
-		{ "u16", FIELD_U16 },      { "i32", FIELD_I32 },        { "u32", FIELD_U32 },
-		{ "i64", FIELD_I64 },      { "u64", FIELD_U64 },        { "bool32", FIELD_BOOL32 },
-		{ "ptr", FIELD_POINTER },  { "sizet", FIELD_SIZE },     { "port", FIELD_PORT },
-		{ "ip4", FIELD_IP4 },      { "ip6", FIELD_IP6 },        { "guid", FIELD_GUID },
-		{ "wstr", FIELD_WSTRING }, { "astr", FIELD_ASTRING },   { "wchar", FIELD_WSTRING },
-		{ "bin", FIELD_BINARY },   { "sid", FIELD_KERNEL_SID },
+		{ "i8", ETW_FIELD_I8 },         { "u8", ETW_FIELD_U8 },
+		{ "i16", ETW_FIELD_I16 },       { "u16", ETW_FIELD_U16 },
+		{ "i32", ETW_FIELD_I32 },       { "u32", ETW_FIELD_U32 },
+		{ "i64", ETW_FIELD_I64 },       { "u64", ETW_FIELD_U64 },
+		{ "bool32", ETW_FIELD_BOOL32 }, { "ptr", ETW_FIELD_POINTER },
+		{ "sizet", ETW_FIELD_SIZE },    { "port", ETW_FIELD_PORT },
+		{ "ip4", ETW_FIELD_IP4 },       { "ip6", ETW_FIELD_IP6 },
+		{ "guid", ETW_FIELD_GUID },     { "wstr", ETW_FIELD_WSTRING },
+		{ "astr", ETW_FIELD_ASTRING },  { "wchar", ETW_FIELD_WSTRING },
+		{ "bin", ETW_FIELD_BINARY },    { "sid", ETW_FIELD_KERNEL_SID },
 	};
 
 	for (size_t i = 0; i < COUNT(words); i++) {
@@ -389,41 +398,42 @@ static int field_type_of(const char *word)
 	return -1;
 }
 
-static void assert_count(const struct field *field, const char *count)
+static void assert_count(const struct etw_field *field, const char *count)
 {
 	if (*count == '\0') {
-		assert_int_equal(field->count_type, FIELD_SCALAR);
+		assert_int_equal(field->count_type, ETW_FIELD_SCALAR);
 	} else if (strcmp(count, "rest") == 0) {
-		assert_int_equal(field->count_type, FIELD_COUNT_REST);
+		assert_int_equal(field->count_type, ETW_FIELD_COUNT_REST);
 	} else if (strncmp(count, "field", 5) == 0) {
-		assert_int_equal(field->count_type, FIELD_COUNT_FIELD);
+		assert_int_equal(field->count_type, ETW_FIELD_COUNT_FIELD);
 		assert_int_equal(field->count + 1, number(count + 5));
-	} else if (field->type == FIELD_WSTRING || field->type == FIELD_BINARY) {
-		assert_int_equal(field->length_type, FIELD_LENGTH_FIXED);
+	} else if (field->type == ETW_FIELD_WSTRING || field->type == ETW_FIELD_BINARY) {
+		assert_int_equal(field->length_type, ETW_FIELD_LENGTH_FIXED);
 		assert_int_equal(field->length, number(count));
 	} else {
-		assert_int_equal(field->count_type, FIELD_COUNT_FIXED);
+		assert_int_equal(field->count_type, ETW_FIELD_COUNT_FIXED);
 		assert_int_equal(field->count, number(count));
 	}
 }
 
 static void assert_offset(uint16_t offset, const char *text)
 {
-	assert_int_equal(offset, *text ? number(text) : FIELD_OFFSET_VARIES);
+	assert_int_equal(offset, *text ? number(text) : ETW_FIELD_OFFSET_VARIES);
 }
 
 /* Rows that the reference has for our layouts when it has each of them: one for each field, or one
  * for a layout without fields. */
 static unsigned count_layout_rows(void)
 {
-	const struct schema *schema;
-	struct guid guid;
+	const struct etw_schema *schema;
+	struct etw_guid guid;
 	unsigned rows = 0;
 
-	for (unsigned class = 0; kernel_class_at(class, &guid); class ++) {
+	for (unsigned class = 0; etw_kernel_class_at(class, &guid); class ++) {
 		for (unsigned opcode = 0; opcode < 256; opcode++) {
 			for (unsigned i = 0;
-			     (schema = kernel_schema_at(&guid, (uint8_t)opcode, i, NULL)); i++) {
+			     (schema = etw_kernel_schema_at(&guid, (uint8_t)opcode, i, NULL));
+			     i++) {
 				rows += schema->field_count ? schema->field_count : 1;
 			}
 		}
@@ -433,12 +443,12 @@ static unsigned count_layout_rows(void)
 
 static unsigned count_event_names(void)
 {
-	struct guid guid;
+	struct etw_guid guid;
 	unsigned names = 0;
 
-	for (unsigned class = 0; kernel_class_at(class, &guid); class ++) {
+	for (unsigned class = 0; etw_kernel_class_at(class, &guid); class ++) {
 		for (unsigned opcode = 0; opcode < 256; opcode++) {
-			names += kernel_event_name(&guid, (uint8_t)opcode) != NULL;
+			names += etw_kernel_event_name(&guid, (uint8_t)opcode) != NULL;
 		}
 	}
 	return names;
@@ -466,9 +476,9 @@ static void every_layout_is_that_of_the_reference(void **state)
 	(void)state;
 	assert_non_null(fgets(line, sizeof line, file));
 	while (fgets(line, sizeof line, file)) {
-		const struct schema *schema;
-		const struct field *field;
-		struct guid guid;
+		const struct etw_schema *schema;
+		const struct etw_field *field;
+		struct etw_guid guid;
 		uint8_t version, found = 0;
 		unsigned index;
 
@@ -476,8 +486,8 @@ static void every_layout_is_that_of_the_reference(void **state)
 		assert_true(guid_parse(cells[CLASS_GUID], &guid));
 		version = (uint8_t)number(cells[VERSION]);
 		/* An opcode may have several layouts of a version, which differ by their sizes. */
-		for (unsigned i = 0;
-		     (schema = kernel_schema_at(&guid, (uint8_t)number(cells[OPCODE]), i, &found));
+		for (unsigned i = 0; (schema = etw_kernel_schema_at(
+					      &guid, (uint8_t)number(cells[OPCODE]), i, &found));
 		     i++) {
 			if (found == version && strcmp(schema->event, cells[EVENT]) == 0) {
 				break;
@@ -514,20 +524,21 @@ static void every_event_has_the_name_of_the_reference(void **state)
 	(void)state;
 	assert_non_null(fgets(line, sizeof line, file));
 	while (fgets(line, sizeof line, file)) {
-		struct guid guid;
+		struct etw_guid guid;
 		uint8_t opcode = 0;
 
 		split(line, cells, CELLS);
 		assert_true(guid_parse(cells[CLASS_GUID], &guid));
-		assert_string_equal(kernel_class_name(&guid), cells[CLASS]);
-		assert_true(kernel_class_is_kernel(&guid));
+		assert_string_equal(etw_kernel_class_name(&guid), cells[CLASS]);
+		assert_true(etw_kernel_class_is_kernel(&guid));
 		if (*cells[OPCODE] == '\0') {
 			continue;
 		}
-		assert_non_null(kernel_event_name(&guid, (uint8_t)number(cells[OPCODE])));
-		assert_string_equal(kernel_event_name(&guid, (uint8_t)number(cells[OPCODE])),
+		assert_non_null(etw_kernel_event_name(&guid, (uint8_t)number(cells[OPCODE])));
+		assert_string_equal(etw_kernel_event_name(&guid, (uint8_t)number(cells[OPCODE])),
 				    cells[NAME]);
-		assert_true(kernel_event_find(&guid, cells[NAME], strlen(cells[NAME]), &opcode));
+		assert_true(
+			etw_kernel_event_find(&guid, cells[NAME], strlen(cells[NAME]), &opcode));
 		assert_int_equal(opcode, number(cells[OPCODE]));
 		names++;
 	}

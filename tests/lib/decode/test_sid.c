@@ -30,24 +30,24 @@ static void sids_are_written_with_their_authority(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct text text = { 0 };
-		struct payload sid;
+		struct etw_text text = { 0 };
+		struct etw_payload sid;
 		uint8_t *bytes;
 
-		payload_init(&sid, 8);
-		payload_sid(&sid, cases[i]);
+		etw_payload_init(&sid, 8);
+		etw_payload_sid(&sid, cases[i]);
 		assert_false(sid.failed);
 		bytes = exact_copy(sid.bytes, sid.size);
 		for (size_t size = 0; size < sid.size; size++) {
-			assert_int_equal(sid_size(bytes, size), 0);
+			assert_int_equal(etw_sid_size(bytes, size), 0);
 		}
-		assert_int_equal(sid_size(bytes, sid.size), sid.size);
-		assert_int_equal(sid_size(bytes, SIZE_MAX), sid.size);
-		text_add_sid(&text, bytes);
+		assert_int_equal(etw_sid_size(bytes, sid.size), sid.size);
+		assert_int_equal(etw_sid_size(bytes, SIZE_MAX), sid.size);
+		etw_text_add_sid(&text, bytes);
 		assert_string_equal(text.data, cases[i]);
 		text_free(&text);
 		free(bytes);
-		payload_done(&sid);
+		etw_payload_done(&sid);
 	}
 }
 
@@ -57,8 +57,8 @@ static void what_is_no_sid_has_no_size(void **state)
 	static const uint8_t too_many[8 + 4 * 16] = { 1, 16 };
 
 	(void)state;
-	assert_int_equal(sid_size(revision_2, sizeof revision_2), 0);
-	assert_int_equal(sid_size(too_many, sizeof too_many), 0);
+	assert_int_equal(etw_sid_size(revision_2, sizeof revision_2), 0);
+	assert_int_equal(etw_sid_size(too_many, sizeof too_many), 0);
 }
 
 static void kernel_sids_follow_two_words_or_are_four_zeros(void **state)

@@ -29,25 +29,25 @@
 
 enum { FIRST = 40, SECOND = 44, SILENT = 48, BEFORE = -1 };
 
-static const struct guid alpha = { { 0xa1 } };
-static const struct guid beta = { { 0xbe } };
-static const struct guid meta_data = META_DATA_CLASS;
+static const struct etw_guid alpha = { { 0xa1 } };
+static const struct etw_guid beta = { { 0xbe } };
+static const struct etw_guid meta_data = ETW_META_DATA_CLASS;
 
 struct fixture {
-	struct trace_schemas *trace;
-	struct event_table *event_table;
+	struct etw_trace_schemas *trace;
+	struct etw_event_table *event_table;
 };
 
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	struct schema_origins origins = { 0 };
+	struct etw_schema_origins origins = { 0 };
 
 	assert_non_null(fixture);
-	fixture->trace = trace_schemas_new(NULL);
+	fixture->trace = etw_trace_schemas_new(NULL);
 	assert_non_null(fixture->trace);
 	origins.trace = fixture->trace;
-	fixture->event_table = event_table_new(4096, &origins, NULL);
+	fixture->event_table = etw_event_table_new(4096, &origins, NULL);
 	assert_non_null(fixture->event_table);
 	*state = fixture;
 	return 0;
@@ -57,26 +57,26 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	event_table_free(fixture->event_table);
-	trace_schemas_free(fixture->trace);
+	etw_event_table_free(fixture->event_table);
+	etw_trace_schemas_free(fixture->trace);
 	free(fixture);
 	return 0;
 }
 
 /* ---- records of a recording ---- */
 
-static void look(void *context, const struct event_record *record)
+static void look(void *context, const struct etw_record *record)
 {
 	struct fixture *fixture = context;
 
-	trace_schemas_look(fixture->trace, record);
+	etw_trace_schemas_look(fixture->trace, record);
 }
 
 /* A manifest with these elements `event`; the template "number" has one field, "text" another. */
-static void announce_of(struct fixture *fixture, const struct guid *provider, uint32_t process_id,
-			int64_t time, const char *events)
+static void announce_of(struct fixture *fixture, const struct etw_guid *provider,
+			uint32_t process_id, int64_t time, const char *events)
 {
-	struct text inside = { 0 };
+	struct etw_text inside = { 0 };
 	struct inband_manifest manifest = {
 		.provider = provider, .process_id = process_id, .time = time, .name = "Alpha"
 	};
@@ -102,7 +102,7 @@ static void announce(struct fixture *fixture, uint32_t process_id, int64_t time,
 static void announce_name(struct fixture *fixture, uint32_t process_id, int64_t time,
 			  const char *name)
 {
-	struct text events = { 0 };
+	struct etw_text events = { 0 };
 
 	text_add_format(&events, "<event value='1' symbol='%s'/>", name);
 	announce(fixture, process_id, time, events.data);
@@ -113,27 +113,27 @@ static void announce_name(struct fixture *fixture, uint32_t process_id, int64_t 
 static void change_process(struct fixture *fixture, uint8_t opcode, uint32_t process_id,
 			   int64_t time)
 {
-	struct event_record record = { .provider = kernel_group_guid(KERNEL_GROUP_PROCESS),
-				       .type = RECORD_SYSTEM,
-				       .classic = true,
-				       .kernel_group = KERNEL_GROUP_PROCESS,
-				       .opcode = opcode,
-				       .version = 4,
-				       .process_id = 4,
-				       .pointer_size = 8,
-				       .time = time };
-	struct payload payload;
+	struct etw_record record = { .provider = etw_kernel_group_guid(ETW_KERNEL_GROUP_PROCESS),
+				     .type = ETW_RECORD_SYSTEM,
+				     .classic = true,
+				     .kernel_group = ETW_KERNEL_GROUP_PROCESS,
+				     .opcode = opcode,
+				     .version = 4,
+				     .process_id = 4,
+				     .pointer_size = 8,
+				     .time = time };
+	struct etw_payload payload;
 	uint8_t *copy;
 
-	payload_init(&payload, 8);
-	payload_u64(&payload, 0xffffd000); /* UniqueProcessKey */
-	payload_u32(&payload, process_id);
+	etw_payload_init(&payload, 8);
+	etw_payload_u64(&payload, 0xffffd000); /* UniqueProcessKey */
+	etw_payload_u32(&payload, process_id);
 	copy = exact_copy(payload.bytes, payload.size);
 	record.payload = copy;
 	record.payload_size = (uint32_t)payload.size;
 	look(fixture, &record);
 	free(copy);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 /* An event of Microsoft-Windows-Kernel-Process; ProcessID is its first field. */
@@ -142,40 +142,42 @@ static void change_process_by_event(struct fixture *fixture, uint16_t id, uint32
 {
 	const uint8_t payload[4] = { (uint8_t)process_id, (uint8_t)(process_id >> 8) };
 	uint8_t *copy = exact_copy(payload, sizeof payload);
-	const struct event_record record = { .provider =
-						     &known_providers[PROVIDER_KERNEL_PROCESS].guid,
-					     .type = RECORD_EVENT,
-					     .id = id,
-					     .process_id = 4,
-					     .payload = copy,
-					     .payload_size = sizeof payload,
-					     .pointer_size = 8,
-					     .kernel_group = 0xff,
-					     .time = time };
+	const struct etw_record record = {
+		.provider = &known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
+		.type = ETW_RECORD_EVENT,
+		.id = id,
+		.process_id = 4,
+		.payload = copy,
+		.payload_size = sizeof payload,
+		.pointer_size = 8,
+		.kernel_group = 0xff,
+		.time = time
+	};
 
 	look(fixture, &record);
 	free(copy);
 }
 
-static struct event_record event(uint16_t id, uint8_t version, uint32_t process_id, int64_t time)
+static struct etw_record event(uint16_t id, uint8_t version, uint32_t process_id, int64_t time)
 {
-	return (struct event_record){ .provider = &alpha,
-				      .type = RECORD_EVENT,
-				      .id = id,
-				      .version = version,
-				      .process_id = process_id,
-				      .time = time,
-				      .payload = (const uint8_t *)"",
-				      .pointer_size = 8,
-				      .kernel_group = 0xff };
+	return (struct etw_record){ .provider = &alpha,
+				    .type = ETW_RECORD_EVENT,
+				    .id = id,
+				    .version = version,
+				    .process_id = process_id,
+				    .time = time,
+				    .payload = (const uint8_t *)"",
+				    .pointer_size = 8,
+				    .kernel_group = 0xff };
 }
 
-static const struct event_class *class_of(struct fixture *fixture, uint16_t id, uint32_t process_id,
-					  int64_t time)
+static const struct etw_event_class *class_of(struct fixture *fixture, uint16_t id,
+					      uint32_t process_id, int64_t time)
 {
-	const struct event_record record = event(id, 0, process_id, time);
+	const struct etw_record record = event(id, 0, process_id, time);
 	bool added;
-	const struct event_class *class = event_table_find(fixture->event_table, &record, &added);
+	const struct etw_event_class *class =
+		etw_event_table_find(fixture->event_table, &record, &added);
 
 	assert_non_null(class);
 	return class;
@@ -185,11 +187,11 @@ static const struct event_class *class_of(struct fixture *fixture, uint16_t id, 
 static void assert_called(struct fixture *fixture, uint16_t id, uint32_t process_id, int64_t time,
 			  const char *name)
 {
-	const struct schema_origins origins = { .trace = fixture->trace };
-	const struct event_record record = event(id, 0, process_id, time);
+	const struct etw_schema_origins origins = { .trace = fixture->trace };
+	const struct etw_record record = event(id, 0, process_id, time);
 
 	for (unsigned turn = 0; turn < 2; turn++) {
-		const struct schema *schema = event_schema(&origins, NULL, &record, NULL);
+		const struct etw_schema *schema = etw_event_schema(&origins, NULL, &record, NULL);
 
 		assert_string_equal(schema ? schema->event : "none", name);
 		assert_string_equal(class_of(fixture, id, process_id, time)->event_name,
@@ -199,7 +201,7 @@ static void assert_called(struct fixture *fixture, uint16_t id, uint32_t process
 
 static const char *first_field(struct fixture *fixture, uint16_t id, uint32_t process_id)
 {
-	const struct schema *schema = class_of(fixture, id, process_id, 0)->schema;
+	const struct etw_schema *schema = class_of(fixture, id, process_id, 0)->schema;
 
 	return schema && schema->field_count > 0 ? schema->fields[0].name : "none";
 }
@@ -222,7 +224,7 @@ static void each_process_is_decoded_by_its_own_version(void **state)
 
 	announce(fixture, FIRST, 10, OLD);
 	announce(fixture, SECOND, 20, NEW);
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	for (unsigned turn = 0; turn < 3; turn++) { /* the events of processes alternate */
 		assert_string_equal(first_field(fixture, 1, FIRST), "Number");
 		assert_string_equal(first_field(fixture, 1, SECOND), "Text");
@@ -244,13 +246,13 @@ static void the_newest_is_so_by_time_whatever_the_order_in_the_file(void **state
 
 	announce(fixture, SECOND, 20, NEW);
 	announce(fixture, FIRST, 10, OLD);
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_string_equal(first_field(fixture, 1, FIRST), "Number");
 	assert_string_equal(first_field(fixture, 1, SECOND), "Text");
 	assert_string_equal(first_field(fixture, 1, SILENT), "Text");
 	announce(fixture, SECOND + 1000, 30, OLD); /* as old a version, announced later */
-	trace_schemas_finish(fixture->trace);
-	event_table_renew(fixture->event_table, NULL);
+	etw_trace_schemas_finish(fixture->trace);
+	etw_event_table_renew(fixture->event_table, NULL);
 	assert_string_equal(first_field(fixture, 1, SILENT), "Number");
 	assert_string_equal(first_field(fixture, 1, SECOND), "Text");
 }
@@ -261,7 +263,7 @@ static void of_equal_times_the_later_one_in_the_file_is_the_newest(void **state)
 
 	announce_name(fixture, FIRST, 10, "Earlier");
 	announce_name(fixture, SECOND, 10, "Later");
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_called(fixture, 1, SILENT, 0, "Later");
 	assert_called(fixture, 1, FIRST, 0, "Earlier");
 }
@@ -269,18 +271,18 @@ static void of_equal_times_the_later_one_in_the_file_is_the_newest(void **state)
 static void events_of_one_layout_are_one_class(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct event_class *own, *other;
+	const struct etw_event_class *own, *other;
 
 	announce(fixture, FIRST, 10, OLD);
 	announce(fixture, SECOND, 20, NEW);
 	for (uint32_t process = 1000; process < 1020; process++) { /* as old, but no copy */
-		struct text events = { 0 };
+		struct etw_text events = { 0 };
 
 		text_add_format(&events, OLD "<event value='%u' symbol='x'/>", process);
 		announce(fixture, process, 15, events.data);
 		text_free(&events);
 	}
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	own = class_of(fixture, 1, FIRST, 0);
 	other = class_of(fixture, 1, SECOND, 0);
 	assert_ptr_not_equal(own, other);
@@ -290,7 +292,7 @@ static void events_of_one_layout_are_one_class(void **state)
 		assert_ptr_equal(class_of(fixture, 1, process, 0), own);
 	}
 	for (uint16_t id = 2; id <= 60; id++) {
-		const struct event_class *class = class_of(fixture, id, FIRST, 0);
+		const struct etw_event_class *class = class_of(fixture, id, FIRST, 0);
 
 		assert_int_equal(class->manifest_id, 0);
 		assert_ptr_equal(class_of(fixture, id, SECOND, 0), class);
@@ -306,7 +308,7 @@ static void one_text_of_many_processes_makes_no_difference(void **state)
 		announce(fixture, process, process, OLD);
 	}
 	announce_of(fixture, &beta, FIRST, 5, NEW);
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_false(trace_schemas_differ(fixture->trace));
 	assert_ptr_equal(class_of(fixture, 1, 1, 0), class_of(fixture, 1, 5000, 0));
 	assert_int_equal(class_of(fixture, 1, 1, 0)->manifest_id, 0);
@@ -322,7 +324,7 @@ static void names_of_values_belong_to_the_layout(void **state)
 	struct fixture *fixture = *state;
 
 	for (unsigned i = 0; i < 2; i++) {
-		struct text manifest = { 0 };
+		struct etw_text manifest = { 0 };
 
 		text_add_string(&manifest, inside);
 		memcpy(strstr(manifest.data, "'%s'"), i ? "'B' " : "'A' ", 4);
@@ -334,7 +336,7 @@ static void names_of_values_belong_to_the_layout(void **state)
 				look, fixture);
 		text_free(&manifest);
 	}
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_string_equal(class_of(fixture, 1, FIRST, 0)->schema->fields[0].map->names[0].name,
 			    "A");
 	assert_string_equal(class_of(fixture, 1, SECOND, 0)->schema->fields[0].map->names[0].name,
@@ -344,7 +346,7 @@ static void names_of_values_belong_to_the_layout(void **state)
 static void the_version_of_the_event_comes_before_version_0(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct schema_origins origins = { .trace = fixture->trace };
+	const struct etw_schema_origins origins = { .trace = fixture->trace };
 	static const struct {
 		uint8_t version;
 		uint32_t process_id;
@@ -359,11 +361,10 @@ static void the_version_of_the_event_comes_before_version_0(void **state)
 		fixture, FIRST, 10,
 		"<event value='1' symbol='OldZero'/><event value='1' version='1' symbol='OldOne'/>");
 	announce(fixture, SECOND, 20, "<event value='1' symbol='NewZero'/>");
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		const struct event_record record =
-			event(1, cases[i].version, cases[i].process_id, 0);
-		const struct schema *schema = event_schema(&origins, NULL, &record, NULL);
+		const struct etw_record record = event(1, cases[i].version, cases[i].process_id, 0);
+		const struct etw_schema *schema = etw_event_schema(&origins, NULL, &record, NULL);
 
 		assert_non_null(schema);
 		assert_string_equal(schema->event, cases[i].name);
@@ -374,21 +375,21 @@ static void what_no_manifest_has_is_decoded_by_its_description(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct event_info_blob blob = { .provider = &alpha, .id = 70, .task = "Described" };
-	struct event_record record = { .provider = &meta_data,
-				       .type = RECORD_FULL,
-				       .classic = true,
-				       .opcode = META_DATA_EVENT_INFO };
-	struct payload payload;
+	struct etw_record record = { .provider = &meta_data,
+				     .type = ETW_RECORD_FULL,
+				     .classic = true,
+				     .opcode = META_DATA_EVENT_INFO };
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_info(&payload, &blob);
 	record.payload = payload.bytes;
 	record.payload_size = (uint32_t)payload.size;
 	look(fixture, &record);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	announce(fixture, FIRST, 10, OLD);
 	announce(fixture, SECOND, 20, NEW);
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_string_equal(class_of(fixture, 70, FIRST, 0)->event_name, "Described");
 	assert_ptr_equal(class_of(fixture, 70, FIRST, 0), class_of(fixture, 70, SECOND, 0));
 }
@@ -402,11 +403,11 @@ static void an_id_that_is_reused_means_the_process_of_the_time(void **state)
 	announce_name(fixture, SECOND, 500, "Other"); /* the newest */
 	announce_name(fixture, FIRST, 150, "Former");
 	announce_name(fixture, FIRST, 250, "Later"); /* at the end of the process */
-	change_process(fixture, KERNEL_OPCODE_START, FIRST, 100);
-	change_process(fixture, KERNEL_OPCODE_STOP, FIRST, 180);
-	change_process(fixture, KERNEL_OPCODE_START, FIRST, 200);
-	change_process(fixture, KERNEL_OPCODE_START, FIRST, 300);
-	trace_schemas_finish(fixture->trace);
+	change_process(fixture, ETW_KERNEL_OPCODE_START, FIRST, 100);
+	change_process(fixture, ETW_KERNEL_OPCODE_STOP, FIRST, 180);
+	change_process(fixture, ETW_KERNEL_OPCODE_START, FIRST, 200);
+	change_process(fixture, ETW_KERNEL_OPCODE_START, FIRST, 300);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_called(fixture, 1, FIRST, 99, "Other");
 	assert_called(fixture, 1, FIRST, 100, "Former");
 	assert_called(fixture, 1, FIRST, 149, "Former");
@@ -423,11 +424,11 @@ static void the_events_of_kernel_process_say_it_too(void **state)
 
 	announce_name(fixture, SECOND, 500, "Other");
 	announce_name(fixture, FIRST, 150, "Former");
-	change_process_by_event(fixture, PROCESS_EVENT_STOP, FIRST, 200);
-	change_process_by_event(fixture, PROCESS_EVENT_START, FIRST, 100);
-	change_process_by_event(fixture, PROCESS_EVENT_RUNDOWN, FIRST, 170); /* no change */
-	change_process_by_event(fixture, PROCESS_EVENT_START, SECOND, 160);
-	trace_schemas_finish(fixture->trace);
+	change_process_by_event(fixture, ETW_PROCESS_EVENT_STOP, FIRST, 200);
+	change_process_by_event(fixture, ETW_PROCESS_EVENT_START, FIRST, 100);
+	change_process_by_event(fixture, ETW_PROCESS_EVENT_RUNDOWN, FIRST, 170); /* no change */
+	change_process_by_event(fixture, ETW_PROCESS_EVENT_START, SECOND, 160);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_called(fixture, 1, FIRST, 99, "Other");
 	assert_called(fixture, 1, FIRST, 100, "Former");
 	assert_called(fixture, 1, FIRST, 200, "Former");
@@ -443,7 +444,7 @@ static void without_starts_the_last_announcement_by_then_holds(void **state)
 	announce_name(fixture, FIRST, 100, "Former");
 	announce_name(fixture, FIRST, 200, "Later");
 	announce_name(fixture, FIRST, 210, "Later"); /* it repeats itself */
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_called(fixture, 1, FIRST, BEFORE, "Former");
 	assert_called(fixture, 1, FIRST, 199, "Former");
 	assert_called(fixture, 1, FIRST, 200, "Later");
@@ -462,7 +463,7 @@ static void a_manifest_holds_from_its_first_chunk_on(void **state)
 					    .name = "Alpha",
 					    .inside = "<events><event value='1' symbol='Later'/>"
 						      "</events>" };
-	struct text xml = { 0 };
+	struct etw_text xml = { 0 };
 
 	announce_name(fixture, FIRST, 100, "Former");
 	inband_manifest_xml(&xml, &manifest);
@@ -470,7 +471,7 @@ static void a_manifest_holds_from_its_first_chunk_on(void **state)
 	manifest.time = 300;
 	announce_chunk(&manifest, 1, 2, xml.data + 30, xml.size - 30, look, fixture);
 	text_free(&xml);
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_called(fixture, 1, FIRST, 199, "Former");
 	assert_called(fixture, 1, FIRST, 200, "Later");
 }
@@ -482,7 +483,7 @@ static void chunks_of_processes_may_alternate(void **state)
 	enum { PROCESSES = 20, CHUNKS = 34 };
 	struct fixture *fixture = *state;
 	struct inband_manifest manifests[PROCESSES];
-	struct text xml[PROCESSES] = { { 0 } };
+	struct etw_text xml[PROCESSES] = { { 0 } };
 
 	for (unsigned i = 0; i < PROCESSES; i++) {
 		char inside[100];
@@ -504,7 +505,7 @@ static void chunks_of_processes_may_alternate(void **state)
 				       look, fixture);
 		}
 	}
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	for (unsigned i = 0; i < PROCESSES; i++) {
 		char name[20];
 
@@ -517,7 +518,7 @@ static void chunks_of_processes_may_alternate(void **state)
 /* A manifest with one event of this name, cut into chunks, of which each order shows some. */
 struct cut_manifest {
 	struct inband_manifest manifest;
-	struct text xml;
+	struct etw_text xml;
 	uint16_t total;
 	int64_t time; /* of chunk 0; the others follow */
 	char inside[100];
@@ -566,7 +567,7 @@ static void chunks_of_a_manifest_may_stand_in_any_order(void **state)
 		}
 		text_free(&manifest.xml);
 	}
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	for (unsigned i = 0; i < 6; i++) {
 		char name[20];
 
@@ -601,7 +602,7 @@ static void chunks_belong_to_the_announcement_that_is_nearest_in_time(void **sta
 		text_free(&former.xml);
 		text_free(&later.xml);
 	}
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_called(fixture, 1, 100 + i, MINUTE - 1, "Former");
 		assert_called(fixture, 1, 100 + i, MINUTE, "Latter");
@@ -620,7 +621,7 @@ static void a_manifest_holds_from_its_chunk_0_on_wherever_that_stands(void **sta
 	show_chunk(fixture, &manifest, 0);
 	show_chunk(fixture, &manifest, 1);
 	text_free(&manifest.xml);
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_called(fixture, 1, FIRST, 199, "Former");
 	assert_called(fixture, 1, FIRST, 200, "Later");
 }
@@ -634,7 +635,7 @@ static void what_is_no_whole_manifest_replaces_none(void **state)
 	announce_name(fixture, SECOND, 200, "Other");
 	announce_chunk(&own, 0, 1, "<garbage", 8, look, fixture);
 	announce_chunk(&own, 0, 2, "<instrumentationManifest>", 25, look, fixture);
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_called(fixture, 1, FIRST, 400, "Own");
 	assert_called(fixture, 1, SILENT, 400, "Other");
 }
@@ -643,9 +644,9 @@ static void what_is_no_whole_manifest_replaces_none(void **state)
 
 static uint64_t dropped(const struct fixture *fixture)
 {
-	struct trace_schemas_statistics statistics;
+	struct etw_trace_schemas_statistics statistics;
 
-	trace_schemas_statistics(fixture->trace, &statistics);
+	etw_trace_schemas_statistics(fixture->trace, &statistics);
 	return statistics.dropped_manifests;
 }
 
@@ -665,7 +666,7 @@ static void a_process_that_announces_too_much_loses_its_own(void **state)
 	announce_name(fixture, FIRST, 100000, "Own");
 	announce_name(fixture, SECOND, 200000, "Other");
 	assert_int_equal(dropped(fixture), TEXTS - TRACE_MANIFESTS_MOST / 8);
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	assert_called(fixture, 1, HOSTILE, 0, "x0");
 	assert_called(fixture, 1, FIRST, 0, "Own");
 	assert_called(fixture, 1, SECOND, 0, "Other");
@@ -689,7 +690,7 @@ static void starts_of_processes_beyond_the_bound_are_counted(void **state)
 	struct fixture *fixture = *state;
 
 	for (uint32_t i = 0; i < MOST + 3; i++) {
-		change_process(fixture, KERNEL_OPCODE_START, i, i);
+		change_process(fixture, ETW_KERNEL_OPCODE_START, i, i);
 	}
 	assert_int_equal(dropped(fixture), 3);
 }
@@ -701,7 +702,7 @@ static void many_versions_are_told_apart(void **state)
 	struct fixture *fixture = *state;
 
 	for (uint32_t i = 0; i < PROCESSES; i++) {
-		struct text events = { 0 };
+		struct etw_text events = { 0 };
 
 		for (unsigned id = 1; id <= EVENTS; id++) {
 			text_add_format(&events, "<event value='%u' symbol='E%u'/>", id, i);
@@ -709,7 +710,7 @@ static void many_versions_are_told_apart(void **state)
 		announce(fixture, 1000 + i, i, events.data);
 		text_free(&events);
 	}
-	trace_schemas_finish(fixture->trace);
+	etw_trace_schemas_finish(fixture->trace);
 	for (uint32_t i = 0; i < PROCESSES; i++) {
 		char name[20];
 

@@ -27,43 +27,43 @@
 #define XML_AFTER      "</events></instrumentation></m:instrumentationManifest>"
 #define MANIFEST(name) XML_BEFORE "<provider name='" name "' guid='{1}'/>" XML_AFTER
 
-static const struct guid alpha = { { 0xa1 } };
-static const struct guid beta = { { 0xbe } };
-static const struct guid meta_data = META_DATA_CLASS;
+static const struct etw_guid alpha = { { 0xa1 } };
+static const struct etw_guid beta = { { 0xbe } };
+static const struct etw_guid meta_data = ETW_META_DATA_CLASS;
 
-static struct trace_schemas *schemas_new(void)
+static struct etw_trace_schemas *schemas_new(void)
 {
-	struct error err;
-	struct trace_schemas *schemas = trace_schemas_new(&err);
+	struct etw_error err;
+	struct etw_trace_schemas *schemas = etw_trace_schemas_new(&err);
 
 	assert_non_null(schemas);
 	return schemas;
 }
 
-static void assert_counts(const struct trace_schemas *schemas, uint64_t manifests,
+static void assert_counts(const struct etw_trace_schemas *schemas, uint64_t manifests,
 			  uint64_t event_infos, uint64_t maps)
 {
-	struct trace_schemas_counts counts;
+	struct etw_trace_schemas_counts counts;
 
-	trace_schemas_count(schemas, &counts);
+	etw_trace_schemas_count(schemas, &counts);
 	assert_int_equal(counts.manifests, manifests);
 	assert_int_equal(counts.event_infos, event_infos);
 	assert_int_equal(counts.maps, maps);
 }
 
 /* Shows a record whose payload and items end where their heap blocks end. */
-static void assert_dropped(const struct trace_schemas *schemas, uint64_t manifests,
+static void assert_dropped(const struct etw_trace_schemas *schemas, uint64_t manifests,
 			   uint64_t descriptions)
 {
-	struct trace_schemas_statistics statistics;
+	struct etw_trace_schemas_statistics statistics;
 
-	trace_schemas_statistics(schemas, &statistics);
+	etw_trace_schemas_statistics(schemas, &statistics);
 	assert_int_equal(statistics.dropped_manifests, manifests);
 	assert_int_equal(statistics.dropped_descriptions, descriptions);
 }
 
-static void look(struct trace_schemas *schemas, struct event_record record,
-		 const struct payload *payload, const struct payload *items)
+static void look(struct etw_trace_schemas *schemas, struct etw_record record,
+		 const struct etw_payload *payload, const struct etw_payload *items)
 {
 	uint8_t *bytes = exact_copy(payload->bytes, payload->size);
 	uint8_t *extended = items ? exact_copy(items->bytes, items->size) : NULL;
@@ -74,117 +74,117 @@ static void look(struct trace_schemas *schemas, struct event_record record,
 	record.extended = extended;
 	record.extended_size = items ? (uint32_t)items->size : 0;
 	record.pointer_size = 8;
-	trace_schemas_look(schemas, &record);
+	etw_trace_schemas_look(schemas, &record);
 	free(bytes);
 	free(extended);
 }
 
-static void look_at_chunk(struct trace_schemas *schemas, const struct guid *provider,
+static void look_at_chunk(struct etw_trace_schemas *schemas, const struct etw_guid *provider,
 			  uint32_t process_id, uint16_t number, uint16_t total, const char *xml,
 			  size_t size)
 {
-	struct event_record record = { .provider = provider,
-				       .process_id = process_id,
-				       .type = RECORD_EVENT,
-				       .id = MANIFEST_EVENT_ID };
-	struct payload payload;
+	struct etw_record record = { .provider = provider,
+				     .process_id = process_id,
+				     .type = ETW_RECORD_EVENT,
+				     .id = ETW_MANIFEST_EVENT_ID };
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
-	payload_u8(&payload, 1);
-	payload_u8(&payload, 1);
-	payload_u8(&payload, 0);
-	payload_u8(&payload, 0x5b);
-	payload_u16(&payload, total);
-	payload_u16(&payload, number);
-	payload_bytes(&payload, xml, size);
+	etw_payload_init(&payload, 8);
+	etw_payload_u8(&payload, 1);
+	etw_payload_u8(&payload, 1);
+	etw_payload_u8(&payload, 0);
+	etw_payload_u8(&payload, 0x5b);
+	etw_payload_u16(&payload, total);
+	etw_payload_u16(&payload, number);
+	etw_payload_bytes(&payload, xml, size);
 	look(schemas, record, &payload, NULL);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
-static void look_at_manifest(struct trace_schemas *schemas, const struct guid *provider,
+static void look_at_manifest(struct etw_trace_schemas *schemas, const struct etw_guid *provider,
 			     const char *xml)
 {
 	look_at_chunk(schemas, provider, 4, 0, 1, xml, strlen(xml));
 }
 
 /* An EventInfo of one property, its strings behind it. */
-static void look_at_event_info(struct trace_schemas *schemas, const struct guid *provider,
-			       const struct guid *event_class, uint16_t id, uint32_t source,
+static void look_at_event_info(struct etw_trace_schemas *schemas, const struct etw_guid *provider,
+			       const struct etw_guid *event_class, uint16_t id, uint32_t source,
 			       const char *name, size_t cut)
 {
-	struct event_record record = {
-		.provider = &meta_data, .type = RECORD_FULL, .classic = true, .opcode = 32
+	struct etw_record record = {
+		.provider = &meta_data, .type = ETW_RECORD_FULL, .classic = true, .opcode = 32
 	};
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
-	payload_guid(&payload, provider);
-	payload_guid(&payload, event_class);
-	payload_u16(&payload, id);
-	payload_u8(&payload, 3); /* version */
-	payload_u8(&payload, 0);
-	payload_u8(&payload, 0);
-	payload_u8(&payload, (uint8_t)id); /* opcode */
-	payload_u16(&payload, 0);
-	payload_u64(&payload, 0);
-	payload_u32(&payload, source);
-	payload_u32(&payload, name ? 112 + 24 : 0);
-	payload_zeros(&payload, 100 - 56);
-	payload_u32(&payload, 1);
-	payload_u32(&payload, 1);
-	payload_u32(&payload, 0);
-	payload_zeros(&payload, 24);
-	payload_wstring(&payload, name ? name : "");
+	etw_payload_init(&payload, 8);
+	etw_payload_guid(&payload, provider);
+	etw_payload_guid(&payload, event_class);
+	etw_payload_u16(&payload, id);
+	etw_payload_u8(&payload, 3); /* version */
+	etw_payload_u8(&payload, 0);
+	etw_payload_u8(&payload, 0);
+	etw_payload_u8(&payload, (uint8_t)id); /* opcode */
+	etw_payload_u16(&payload, 0);
+	etw_payload_u64(&payload, 0);
+	etw_payload_u32(&payload, source);
+	etw_payload_u32(&payload, name ? 112 + 24 : 0);
+	etw_payload_zeros(&payload, 100 - 56);
+	etw_payload_u32(&payload, 1);
+	etw_payload_u32(&payload, 1);
+	etw_payload_u32(&payload, 0);
+	etw_payload_zeros(&payload, 24);
+	etw_payload_wstring(&payload, name ? name : "");
 	payload.size -= cut;
 	look(schemas, record, &payload, NULL);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
-static void look_at_map(struct trace_schemas *schemas, const struct guid *provider,
+static void look_at_map(struct etw_trace_schemas *schemas, const struct etw_guid *provider,
 			const char *name, uint32_t entries)
 {
-	struct event_record record = {
-		.provider = &meta_data, .type = RECORD_FULL, .classic = true, .opcode = 33
+	struct etw_record record = {
+		.provider = &meta_data, .type = ETW_RECORD_FULL, .classic = true, .opcode = 33
 	};
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
-	payload_guid(&payload, provider);
-	payload_u32(&payload, 16 + 8);
-	payload_u32(&payload, 1);
-	payload_u32(&payload, entries);
-	payload_u32(&payload, 0);
-	payload_zeros(&payload, 8);
-	payload_wstring(&payload, name);
+	etw_payload_init(&payload, 8);
+	etw_payload_guid(&payload, provider);
+	etw_payload_u32(&payload, 16 + 8);
+	etw_payload_u32(&payload, 1);
+	etw_payload_u32(&payload, entries);
+	etw_payload_u32(&payload, 0);
+	etw_payload_zeros(&payload, 8);
+	etw_payload_wstring(&payload, name);
 	look(schemas, record, &payload, NULL);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
-static void look_at_traits(struct trace_schemas *schemas, const struct guid *provider,
+static void look_at_traits(struct etw_trace_schemas *schemas, const struct etw_guid *provider,
 			   const char *name, uint16_t claimed)
 {
-	struct event_record record = { .provider = provider, .type = RECORD_EVENT };
+	struct etw_record record = { .provider = provider, .type = ETW_RECORD_EVENT };
 	uint16_t size = (uint16_t)(2 + strlen(name) + 1);
 	uint16_t whole = (uint16_t)((8 + size + 7) / 8 * 8);
-	struct payload payload, items;
+	struct etw_payload payload, items;
 
-	payload_init(&payload, 8);
-	payload_init(&items, 8);
-	payload_u16(&items, whole);
-	payload_u16(&items, EXTENDED_PROVIDER_TRAITS);
-	payload_u16(&items, 0);
-	payload_u16(&items, size);
-	payload_u16(&items, claimed ? claimed : size);
-	payload_astring(&items, name);
-	payload_zeros(&items, whole - items.size);
+	etw_payload_init(&payload, 8);
+	etw_payload_init(&items, 8);
+	etw_payload_u16(&items, whole);
+	etw_payload_u16(&items, ETW_EXTENDED_PROVIDER_TRAITS);
+	etw_payload_u16(&items, 0);
+	etw_payload_u16(&items, size);
+	etw_payload_u16(&items, claimed ? claimed : size);
+	etw_payload_astring(&items, name);
+	etw_payload_zeros(&items, whole - items.size);
 	look(schemas, record, &payload, &items);
-	payload_done(&payload);
-	payload_done(&items);
+	etw_payload_done(&payload);
+	etw_payload_done(&items);
 }
 
 static void a_manifest_names_its_provider_before_event_info_and_traits_claim_once(void **state)
 {
-	struct trace_schemas *schemas = schemas_new();
+	struct etw_trace_schemas *schemas = schemas_new();
 
 	(void)state;
 	assert_null(trace_schemas_provider_name(schemas, &alpha));
@@ -192,43 +192,43 @@ static void a_manifest_names_its_provider_before_event_info_and_traits_claim_onc
 	look_at_traits(schemas, &alpha, "second traits", 0);
 	assert_null(trace_schemas_provider_name(schemas, &alpha));
 	assert_string_equal(trace_schemas_claimed_name(schemas, &alpha), "first traits");
-	look_at_event_info(schemas, &alpha, &beta, 7, EVENT_INFO_MANIFEST, "Event-Info ", 0);
+	look_at_event_info(schemas, &alpha, &beta, 7, ETW_EVENT_INFO_MANIFEST, "Event-Info ", 0);
 	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "Event-Info");
 	look_at_manifest(schemas, &alpha, MANIFEST("Manifest"));
-	look_at_event_info(schemas, &alpha, &beta, 7, EVENT_INFO_MANIFEST, "Later", 0);
+	look_at_event_info(schemas, &alpha, &beta, 7, ETW_EVENT_INFO_MANIFEST, "Later", 0);
 	look_at_traits(schemas, &alpha, "third traits", 0);
-	trace_schemas_finish(schemas);
+	etw_trace_schemas_finish(schemas);
 	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "Manifest");
 	assert_string_equal(trace_schemas_claimed_name(schemas, &alpha), "first traits");
 	assert_null(trace_schemas_provider_name(schemas, &beta));
 	assert_counts(schemas, 1, 1, 0);
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
 static void descriptions_count_once_each(void **state)
 {
-	struct trace_schemas *schemas = schemas_new();
+	struct etw_trace_schemas *schemas = schemas_new();
 
 	(void)state;
 	for (unsigned pass = 0; pass < 2; pass++) {
-		look_at_event_info(schemas, &alpha, &beta, 7, EVENT_INFO_MANIFEST, NULL, 0);
-		look_at_event_info(schemas, &alpha, &beta, 8, EVENT_INFO_MANIFEST, NULL, 0);
-		look_at_event_info(schemas, &beta, &beta, 8, EVENT_INFO_MANIFEST, NULL, 0);
-		look_at_event_info(schemas, &alpha, &beta, 8, EVENT_INFO_MOF, NULL, 0);
+		look_at_event_info(schemas, &alpha, &beta, 7, ETW_EVENT_INFO_MANIFEST, NULL, 0);
+		look_at_event_info(schemas, &alpha, &beta, 8, ETW_EVENT_INFO_MANIFEST, NULL, 0);
+		look_at_event_info(schemas, &beta, &beta, 8, ETW_EVENT_INFO_MANIFEST, NULL, 0);
+		look_at_event_info(schemas, &alpha, &beta, 8, ETW_EVENT_INFO_MOF, NULL, 0);
 		look_at_map(schemas, &alpha, "Colours", 1);
 		look_at_map(schemas, &beta, "Colours", 1);
 		look_at_map(schemas, &beta, "Shapes", 1);
 	}
 	assert_counts(schemas, 0, 4, 3);
 	assert_null(trace_schemas_provider_name(schemas, &alpha));
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
-static void look_at_meta_data(struct trace_schemas *schemas, uint8_t opcode,
-			      const struct payload *payload)
+static void look_at_meta_data(struct etw_trace_schemas *schemas, uint8_t opcode,
+			      const struct etw_payload *payload)
 {
-	struct event_record record = {
-		.provider = &meta_data, .type = RECORD_FULL, .classic = true, .opcode = opcode
+	struct etw_record record = {
+		.provider = &meta_data, .type = ETW_RECORD_FULL, .classic = true, .opcode = opcode
 	};
 
 	look(schemas, record, payload, NULL);
@@ -267,15 +267,15 @@ static void values_have_the_names_of_their_maps(void **state)
 		  .entries = rights,
 		  .entry_count = 3 },
 	};
-	struct trace_schemas *schemas = schemas_new();
-	struct event_record record = { .provider = &alpha, .type = RECORD_EVENT, .id = 7 };
-	const struct schema *schema;
+	struct etw_trace_schemas *schemas = schemas_new();
+	struct etw_record record = { .provider = &alpha, .type = ETW_RECORD_EVENT, .id = 7 };
+	const struct etw_schema *schema;
 
 	(void)state;
 	for (size_t i = 0; i <= sizeof blobs / sizeof blobs[0]; i++) {
-		struct payload payload;
+		struct etw_payload payload;
 
-		payload_init(&payload, 8);
+		etw_payload_init(&payload, 8);
 		if (i == 2) {
 			payload_event_info(&payload, &description);
 			look_at_meta_data(schemas, META_DATA_EVENT_INFO, &payload);
@@ -283,35 +283,35 @@ static void values_have_the_names_of_their_maps(void **state)
 			payload_event_map(&payload, &blobs[i < 2 ? i : i - 1]);
 			look_at_meta_data(schemas, META_DATA_EVENT_MAP_INFO, &payload);
 		}
-		payload_done(&payload);
+		etw_payload_done(&payload);
 	}
-	trace_schemas_finish(schemas);
+	etw_trace_schemas_finish(schemas);
 	assert_counts(schemas, 0, 1, 3);
 	schema = trace_schemas_find(schemas, &record, NULL);
 	assert_decoded(schema, "\7\0\0\0\x45\4\0\0\0A\0\0\0\1\3", 15, 8,
 		       "Colour=blue Rights=Read|Run|0x40 Shape=4 Text=A Colours=red,3", 0);
 	assert_decoded(schema, "\2\0\0\0\0\1\0\0\0\0\0\0\0", 13, 8,
 		       "Colour=2 Rights=0 Shape=1 Text= Colours=0,0", 0);
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
 static void descriptions_that_are_not_whole_do_not_count(void **state)
 {
-	struct trace_schemas *schemas = schemas_new();
+	struct etw_trace_schemas *schemas = schemas_new();
 
 	(void)state;
 	for (size_t cut = 4; cut <= 138; cut++) { /* the name's bytes, then the property … */
-		look_at_event_info(schemas, &alpha, &beta, 7, EVENT_INFO_MANIFEST, "", cut);
+		look_at_event_info(schemas, &alpha, &beta, 7, ETW_EVENT_INFO_MANIFEST, "", cut);
 	}
 	look_at_map(schemas, &alpha, "Shapes", 1000);
 	look_at_map(schemas, &alpha, "Shapes", UINT32_MAX);
 	assert_counts(schemas, 0, 0, 0);
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
 static void the_last_manifest_of_a_provider_wins(void **state)
 {
-	struct trace_schemas *schemas = schemas_new();
+	struct etw_trace_schemas *schemas = schemas_new();
 
 	(void)state;
 	look_at_manifest(schemas, &alpha, MANIFEST("Old"));
@@ -320,13 +320,13 @@ static void the_last_manifest_of_a_provider_wins(void **state)
 	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "New");
 	assert_string_equal(trace_schemas_provider_name(schemas, &beta), "Other");
 	assert_counts(schemas, 3, 0, 0);
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
 static void chunks_come_together_by_provider_and_process(void **state)
 {
 	static const char xml[] = MANIFEST("In-Pieces");
-	struct trace_schemas *schemas = schemas_new();
+	struct etw_trace_schemas *schemas = schemas_new();
 
 	(void)state;
 	look_at_chunk(schemas, &alpha, 1, 0, 3, xml, 10);
@@ -337,13 +337,13 @@ static void chunks_come_together_by_provider_and_process(void **state)
 	look_at_chunk(schemas, &alpha, 1, 2, 3, xml + 60, sizeof xml - 1 - 60);
 	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "In-Pieces");
 	assert_counts(schemas, 1, 0, 0);
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
 static void a_manifest_that_lacks_a_chunk_is_none_until_it_comes_again(void **state)
 {
 	static const char xml[] = MANIFEST("Whole");
-	struct trace_schemas *schemas = schemas_new();
+	struct etw_trace_schemas *schemas = schemas_new();
 	size_t half = sizeof xml / 2, rest = sizeof xml - 1 - half;
 
 	(void)state;
@@ -361,13 +361,13 @@ static void a_manifest_that_lacks_a_chunk_is_none_until_it_comes_again(void **st
 	look_at_chunk(schemas, &alpha, 5, 1, 2, xml + half, rest);
 	assert_counts(schemas, 1, 0, 0);
 	assert_string_equal(trace_schemas_provider_name(schemas, &alpha), "Whole");
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
 static void manifests_that_never_end_are_bounded(void **state)
 {
 	static char block[60000];
-	struct trace_schemas *schemas = schemas_new();
+	struct etw_trace_schemas *schemas = schemas_new();
 
 	(void)state;
 	for (uint32_t process = 0; process < 2000; process++) {
@@ -381,7 +381,7 @@ static void manifests_that_never_end_are_bounded(void **state)
 	assert_dropped(schemas, 2000 - 256 + 1 + 1000 / (279 + 1), 0);
 	look_at_manifest(schemas, &alpha, MANIFEST("Still served"));
 	assert_counts(schemas, 1, 0, 0);
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
 static void what_only_looks_like_a_manifest_is_left_alone(void **state)
@@ -397,14 +397,14 @@ static void what_only_looks_like_a_manifest_is_left_alone(void **state)
 	for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
 		for (uint32_t size = 0; size <= sizeof payloads[0]; size++) {
 			uint8_t *bytes = exact_copy(payloads[i], size);
-			struct event_record record = { .provider = &alpha,
-						       .payload = bytes,
-						       .payload_size = size,
-						       .type = RECORD_EVENT,
-						       .id = MANIFEST_EVENT_ID };
-			struct manifest_chunk chunk;
+			struct etw_record record = { .provider = &alpha,
+						     .payload = bytes,
+						     .payload_size = size,
+						     .type = ETW_RECORD_EVENT,
+						     .id = ETW_MANIFEST_EVENT_ID };
+			struct etw_manifest_chunk chunk;
 
-			assert_false(manifest_chunk_read(&record, &chunk));
+			assert_false(etw_manifest_chunk_read(&record, &chunk));
 			free(bytes);
 		}
 	}
@@ -429,19 +429,19 @@ static void manifest_xml_is_refused_with_a_reason(void **state)
 		  "1:1: a document type declaration is not allowed" },
 		{ "<?xml version='1.0' encoding='nonsense'?><a/>", "1:31: unknown encoding" },
 	};
-	struct text deep = { 0 };
-	struct error err;
+	struct etw_text deep = { 0 };
+	struct etw_error err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		print_message("  %s\n", cases[i].xml);
-		assert_null(manifest_read(cases[i].xml, strlen(cases[i].xml), &err));
+		assert_null(etw_manifest_read(cases[i].xml, strlen(cases[i].xml), &err));
 		assert_string_equal(err.text, cases[i].why);
 	}
 	for (unsigned i = 0; i < 10000; i++) {
 		text_add_string(&deep, "<a>");
 	}
-	assert_null(manifest_read(deep.data, deep.size, &err));
+	assert_null(etw_manifest_read(deep.data, deep.size, &err));
 	assert_string_equal(err.text, "1:193: elements are nested too deep");
 	text_free(&deep);
 }
@@ -453,16 +453,16 @@ static void manifest_xml_names_the_first_provider(void **state)
 		"\xef\xbb\xbf<?xml version='1.0' encoding='utf-8'?>\n" MANIFEST("A-B"),
 		XML_BEFORE "<x:provider x:name='A-B' xmlns:x='y'/><provider name='C'/>" XML_AFTER,
 	};
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char *xml = exact_copy(cases[i], strlen(cases[i]));
-		struct manifest *manifest = manifest_read(xml, strlen(cases[i]), &err);
+		struct etw_manifest *manifest = etw_manifest_read(xml, strlen(cases[i]), &err);
 
 		assert_non_null(manifest);
-		assert_string_equal(manifest_provider_name(manifest, 0), "A-B");
-		manifest_free(manifest);
+		assert_string_equal(etw_manifest_provider_name(manifest, 0), "A-B");
+		etw_manifest_free(manifest);
 		free(xml);
 	}
 }
@@ -479,7 +479,7 @@ static void traits_end_where_they_say_and_inside_their_item(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct trace_schemas *schemas = schemas_new();
+		struct etw_trace_schemas *schemas = schemas_new();
 
 		look_at_traits(schemas, &alpha, "Synth.T", cases[i].claimed);
 		if (cases[i].name) {
@@ -488,14 +488,14 @@ static void traits_end_where_they_say_and_inside_their_item(void **state)
 		} else {
 			assert_null(trace_schemas_claimed_name(schemas, &alpha));
 		}
-		trace_schemas_free(schemas);
+		etw_trace_schemas_free(schemas);
 	}
 }
 
 static void providers_are_bounded(void **state)
 {
-	struct trace_schemas *schemas = schemas_new();
-	struct guid guid = { { 1 } };
+	struct etw_trace_schemas *schemas = schemas_new();
+	struct etw_guid guid = { { 1 } };
 
 	(void)state;
 	for (uint32_t i = 0; i < 10000; i++) {
@@ -508,32 +508,33 @@ static void providers_are_bounded(void **state)
 	assert_dropped(schemas, 1, 10000 - (1 << 13));
 	memset(guid.bytes + 4, 0, 4);
 	assert_string_equal(trace_schemas_claimed_name(schemas, &guid), "Many");
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
 static void descriptions_beyond_the_bound_are_counted(void **state)
 {
 	enum { MOST = 1 << 16 };
-	struct trace_schemas *schemas = schemas_new();
-	struct guid guid = { { 2 } };
+	struct etw_trace_schemas *schemas = schemas_new();
+	struct etw_guid guid = { { 2 } };
 
 	(void)state;
 	for (uint32_t i = 0; i < MOST + 7; i++) {
 		guid.bytes[4] = (uint8_t)(i >> 10);
-		look_at_event_info(schemas, &guid, &beta, i & 1023, EVENT_INFO_MANIFEST, NULL, 0);
+		look_at_event_info(schemas, &guid, &beta, i & 1023, ETW_EVENT_INFO_MANIFEST, NULL,
+				   0);
 	}
 	assert_counts(schemas, 0, MOST + 7, 0);
 	assert_dropped(schemas, 0, 7);
-	trace_schemas_free(schemas);
+	etw_trace_schemas_free(schemas);
 }
 
 /* Records of other ids may be stepped over before the first pass sees them. */
 static void the_ids_that_are_needed_are_chosen(void **state)
 {
-	struct id_choice ids = { { 0 } };
+	struct etw_id_choice ids = { { 0 } };
 
 	(void)state;
-	trace_schemas_choose_ids(&ids);
+	etw_trace_schemas_choose_ids(&ids);
 	for (unsigned id = 0; id <= UINT16_MAX; id++) {
 		/* Chunks of manifests, and ProcessStart and ProcessStop of Kernel-Process. */
 		assert_int_equal(id_chosen(&ids, (uint16_t)id), id == 0xfffe || id == 1 || id == 2);

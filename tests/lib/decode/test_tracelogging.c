@@ -28,38 +28,38 @@
 #define FIELD(name, types) name "\0" types
 #define SIZED(text)        text, sizeof(text) - 1
 
-static struct tracelogging_cache *cache_new(void)
+static struct etw_tracelogging_cache *cache_new(void)
 {
-	struct error err;
-	struct tracelogging_cache *cache = tracelogging_cache_new(&err);
+	struct etw_error err;
+	struct etw_tracelogging_cache *cache = etw_tracelogging_cache_new(&err);
 
 	assert_non_null(cache);
 	return cache;
 }
 
 /* The schema of metadata whose size word and tags are added here. */
-static const struct schema *schema_of(struct tracelogging_cache *cache, const char *body,
-				      size_t size)
+static const struct etw_schema *schema_of(struct etw_tracelogging_cache *cache, const char *body,
+					  size_t size)
 {
-	struct payload metadata;
-	struct extended_item item = { .type = EXTENDED_TRACELOGGING };
-	const struct schema *schema;
+	struct etw_payload metadata;
+	struct etw_extended_item item = { .type = ETW_EXTENDED_TRACELOGGING };
+	const struct etw_schema *schema;
 	uint8_t *copy;
 
-	payload_init(&metadata, 8);
-	payload_u16(&metadata, (uint16_t)(3 + size));
-	payload_u8(&metadata, 0);
-	payload_bytes(&metadata, body, size);
+	etw_payload_init(&metadata, 8);
+	etw_payload_u16(&metadata, (uint16_t)(3 + size));
+	etw_payload_u8(&metadata, 0);
+	etw_payload_bytes(&metadata, body, size);
 	copy = exact_copy(metadata.bytes, metadata.size);
 	item.data = copy;
 	item.size = (uint16_t)metadata.size;
-	schema = tracelogging_schema(cache, &item);
+	schema = etw_tracelogging_schema(cache, &item);
 	free(copy);
-	payload_done(&metadata);
+	etw_payload_done(&metadata);
 	return schema;
 }
 
-static void assert_values(const struct schema *schema, const void *bytes, size_t size,
+static void assert_values(const struct etw_schema *schema, const void *bytes, size_t size,
 			  const char *expected, uint32_t expected_rest)
 {
 	assert_decoded(schema, bytes, size, 8, expected, expected_rest);
@@ -71,21 +71,21 @@ static void a_nested_structure_as_one_was_recorded(void **state)
 	static const char body[] = "TestEvent\0" FIELD("a", "\x98\x02") FIELD("b", "\x01")
 		FIELD("c", "\x01");
 	static const char payload[] = "H\0e\0l\0l\0o\0\0\0W\0o\0r\0l\0d\0!\0\0";
-	struct tracelogging_cache *cache = cache_new();
-	const struct schema *schema = schema_of(cache, SIZED(body));
+	struct etw_tracelogging_cache *cache = cache_new();
+	const struct etw_schema *schema = schema_of(cache, SIZED(body));
 
 	(void)state;
 	assert_non_null(schema);
 	assert_string_equal(schema->event, "TestEvent");
-	assert_int_equal(schema->origin, SCHEMA_TRACELOGGING);
+	assert_int_equal(schema->origin, ETW_SCHEMA_TRACELOGGING);
 	assert_int_equal(schema->field_count, 3);
 	assert_int_equal(schema->fields[0].span, 2);
-	assert_int_equal(schema_find_field(schema, "a.b"), 1);
-	assert_int_equal(schema_find_field(schema, "a.c"), 2);
-	assert_int_equal(schema_find_field(schema, "a"), -1);
-	assert_int_equal(schema_find_field(schema, "b"), -1);
+	assert_int_equal(etw_schema_find_field(schema, "a.b"), 1);
+	assert_int_equal(etw_schema_find_field(schema, "a.c"), 2);
+	assert_int_equal(etw_schema_find_field(schema, "a"), -1);
+	assert_int_equal(etw_schema_find_field(schema, "b"), -1);
 	assert_values(schema, payload, sizeof payload, "a={b=Hello c=World!}", 0);
-	tracelogging_cache_free(cache);
+	etw_tracelogging_cache_free(cache);
 }
 
 static void primitive_types_as_they_were_recorded(void **state)
@@ -99,8 +99,8 @@ static void primitive_types_as_they_were_recorded(void **state)
 				      "\x34\xff\xff\xff\xff\xff\xff\xff"
 				      "\x70\x10\xfa\x4d\x8b\xa5\xd7\x01"
 				      "\xe5\x07\x09\0\x04\0\x09\0\x0e\0\x3b\0\x23\0\x1f\x03";
-	struct tracelogging_cache *cache = cache_new();
-	const struct schema *schema = schema_of(cache, SIZED(body));
+	struct etw_tracelogging_cache *cache = cache_new();
+	const struct etw_schema *schema = schema_of(cache, SIZED(body));
 
 	(void)state;
 	assert_values(schema, SIZED(payload),
@@ -108,8 +108,8 @@ static void primitive_types_as_they_were_recorded(void **state)
 		      "i64=18446744073709551412 time=132756731757990000 "
 		      "calendar=2021-09-09T14:59:35.799",
 		      0);
-	assert_true(field_is_integer(&schema->fields[7]));
-	tracelogging_cache_free(cache);
+	assert_true(etw_field_is_integer(&schema->fields[7]));
+	etw_tracelogging_cache_free(cache);
 }
 
 static void every_in_type(void **state)
@@ -196,8 +196,8 @@ static void every_in_type(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct tracelogging_cache *cache = cache_new();
-		struct text body = { 0 }, payload = { 0 }, expected = { 0 };
+		struct etw_tracelogging_cache *cache = cache_new();
+		struct etw_text body = { 0 }, payload = { 0 }, expected = { 0 };
 
 		/* The field before shows offsets, the one behind that all was stepped over. */
 		text_add(&body, SIZED("E\0b\0\x04v\0"));
@@ -212,7 +212,7 @@ static void every_in_type(void **state)
 		text_free(&body);
 		text_free(&payload);
 		text_free(&expected);
-		tracelogging_cache_free(cache);
+		etw_tracelogging_cache_free(cache);
 	}
 }
 
@@ -225,31 +225,31 @@ static void structures_in_arrays_and_arrays_in_structures(void **state)
 				      "\xfb\xff\xff\xffone\0\x02\0\x05\x06"
 				      "\x06\0\0\0two\0\0\0"
 				      "\x08\x09\x2a";
-	struct tracelogging_cache *cache = cache_new();
-	const struct schema *schema = schema_of(cache, SIZED(body));
-	struct event_record record = { .payload = (const uint8_t *)payload,
-				       .payload_size = sizeof payload - 1,
-				       .pointer_size = 8 };
-	struct field_slice slice;
+	struct etw_tracelogging_cache *cache = cache_new();
+	const struct etw_schema *schema = schema_of(cache, SIZED(body));
+	struct etw_record record = { .payload = (const uint8_t *)payload,
+				     .payload_size = sizeof payload - 1,
+				     .pointer_size = 8 };
+	struct etw_field_slice slice;
 
 	(void)state;
 	assert_values(schema, SIZED(payload),
 		      "st={x=-5 in={y=one} z=5,6}{x=6 in={y=two} z=} fixed={w=8}{w=9} last=42", 0);
-	assert_int_equal(schema_find_field(schema, "last"), 7);
-	assert_true(field_locate(schema, 7, &record, &slice));
-	assert_true(field_u64(&schema->fields[7], &slice) == 42);
+	assert_int_equal(etw_schema_find_field(schema, "last"), 7);
+	assert_true(etw_field_locate(schema, 7, &record, &slice));
+	assert_true(etw_field_u64(&schema->fields[7], &slice) == 42);
 	/* Members of arrays exist once for each element, so they cannot be found by name. */
-	assert_int_equal(schema_find_field(schema, "st.x"), -1);
-	assert_false(field_locate(schema, 1, &record, &slice));
+	assert_int_equal(etw_schema_find_field(schema, "st.x"), -1);
+	assert_false(etw_field_locate(schema, 1, &record, &slice));
 	for (size_t size = 0; size < sizeof payload - 1; size++) {
 		uint8_t *copy = exact_copy(payload, size);
 
 		record.payload = copy;
 		record.payload_size = (uint32_t)size;
-		assert_false(field_locate(schema, 7, &record, &slice));
+		assert_false(etw_field_locate(schema, 7, &record, &slice));
 		free(copy);
 	}
-	tracelogging_cache_free(cache);
+	etw_tracelogging_cache_free(cache);
 }
 
 static void a_payload_may_end_early(void **state)
@@ -267,14 +267,14 @@ static void a_payload_may_end_early(void **state)
 		"a=1 s={b=2 c=3}",
 		"a=1 s={b=2 c=3}",
 	};
-	struct tracelogging_cache *cache = cache_new();
-	const struct schema *schema = schema_of(cache, SIZED(body));
+	struct etw_tracelogging_cache *cache = cache_new();
+	const struct etw_schema *schema = schema_of(cache, SIZED(body));
 
 	(void)state;
 	for (size_t size = 0; size < COUNT(expected); size++) {
 		assert_values(schema, payload, size, expected[size], size == 7);
 	}
-	tracelogging_cache_free(cache);
+	etw_tracelogging_cache_free(cache);
 }
 
 static void what_is_not_understood_ends_the_fields(void **state)
@@ -302,12 +302,12 @@ static void what_is_not_understood_ends_the_fields(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct tracelogging_cache *cache = cache_new();
-		const struct schema *schema = schema_of(cache, cases[i].body, cases[i].size);
+		struct etw_tracelogging_cache *cache = cache_new();
+		const struct etw_schema *schema = schema_of(cache, cases[i].body, cases[i].size);
 
 		assert_non_null(schema);
 		assert_int_equal(schema->field_count, cases[i].fields);
-		tracelogging_cache_free(cache);
+		etw_tracelogging_cache_free(cache);
 	}
 }
 
@@ -321,29 +321,29 @@ static void metadata_without_a_name_has_no_schema(void **state)
 		{ "\x03\0\0", 3 },  { "\x05\0\0E", 4 },   { "\x02\0\0E\0", 5 },
 		{ "\0\0\0E\0", 5 }, { "\x04\0\0E\0", 5 }, { "\x05\0\x80\x80\x80", 5 },
 	};
-	struct tracelogging_cache *cache = cache_new();
+	struct etw_tracelogging_cache *cache = cache_new();
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		uint8_t *copy = exact_copy(cases[i].bytes, cases[i].size);
-		struct extended_item item = { .type = 11, .size = cases[i].size, .data = copy };
+		struct etw_extended_item item = { .type = 11, .size = cases[i].size, .data = copy };
 
-		assert_null(tracelogging_schema(cache, &item));
+		assert_null(etw_tracelogging_schema(cache, &item));
 		free(copy);
 	}
-	tracelogging_cache_free(cache);
+	etw_tracelogging_cache_free(cache);
 }
 
 static void hostile_metadata_is_bounded(void **state)
 {
-	struct tracelogging_cache *cache = cache_new();
-	struct text body = { 0 }, deep = { 0 };
-	const struct schema *schema;
+	struct etw_tracelogging_cache *cache = cache_new();
+	struct etw_text body = { 0 }, deep = { 0 };
+	const struct etw_schema *schema;
 	static uint8_t payload[65535];
-	struct field_slice slice;
-	struct event_record record = { .payload = payload,
-				       .payload_size = sizeof payload,
-				       .pointer_size = 8 };
+	struct etw_field_slice slice;
+	struct etw_record record = { .payload = payload,
+				     .payload_size = sizeof payload,
+				     .pointer_size = 8 };
 
 	(void)state;
 	text_add(&body, SIZED("E\0"));
@@ -351,7 +351,7 @@ static void hostile_metadata_is_bounded(void **state)
 		text_add(&body, SIZED(FIELD("a", "\x04")));
 	}
 	schema = schema_of(cache, body.data, body.size);
-	assert_int_equal(schema->field_count, SCHEMA_FIELDS_MOST);
+	assert_int_equal(schema->field_count, ETW_SCHEMA_FIELDS_MOST);
 	text_free(&body);
 
 	/* Structures in structures: each has one, and then a byte. */
@@ -360,7 +360,7 @@ static void hostile_metadata_is_bounded(void **state)
 		text_add(&deep, SIZED(FIELD("s", "\x98\x02")));
 	}
 	schema = schema_of(cache, deep.data, deep.size);
-	assert_int_equal(schema->field_count, SCHEMA_DEPTH_MOST);
+	assert_int_equal(schema->field_count, ETW_SCHEMA_DEPTH_MOST);
 	text_free(&deep);
 
 	/* Arrays in arrays of which every element has a hundred members without bytes. */
@@ -373,9 +373,9 @@ static void hostile_metadata_is_bounded(void **state)
 	schema = schema_of(cache, body.data, body.size);
 	assert_int_equal(schema->field_count, 103);
 	payload[0] = payload[1] = 0xff;
-	assert_false(field_locate(schema, 102, &record, &slice));
+	assert_false(etw_field_locate(schema, 102, &record, &slice));
 	payload[1] = 0;
-	assert_true(field_locate(schema, 102, &record, &slice));
+	assert_true(etw_field_locate(schema, 102, &record, &slice));
 	assert_ptr_equal(slice.at, payload + 2 + 255);
 	text_free(&body);
 
@@ -383,22 +383,22 @@ static void hostile_metadata_is_bounded(void **state)
 	schema = schema_of(cache, SIZED("E\0" FIELD("s", "\xd8\x01") FIELD("n", "\x00")
 						FIELD("e", "\x04")));
 	payload[1] = 0xff;
-	assert_true(field_locate(schema, 2, &record, &slice));
+	assert_true(etw_field_locate(schema, 2, &record, &slice));
 	assert_ptr_equal(slice.at, payload + 2);
-	tracelogging_cache_free(cache);
+	etw_tracelogging_cache_free(cache);
 }
 
 static void schemas_are_cached_by_content_up_to_a_bound(void **state)
 {
-	struct tracelogging_cache *cache = cache_new();
-	const struct schema *one = schema_of(cache, SIZED("E\0" FIELD("a", "\x04")));
-	const struct schema *other = schema_of(cache, SIZED("E\0" FIELD("a", "\x05")));
+	struct etw_tracelogging_cache *cache = cache_new();
+	const struct etw_schema *one = schema_of(cache, SIZED("E\0" FIELD("a", "\x04")));
+	const struct etw_schema *other = schema_of(cache, SIZED("E\0" FIELD("a", "\x05")));
 	unsigned made = 2;
 
 	(void)state;
 	assert_ptr_equal(schema_of(cache, SIZED("E\0" FIELD("a", "\x04"))), one);
 	assert_ptr_not_equal(one, other);
-	while (!tracelogging_cache_full(cache) && made < 1000000) {
+	while (!etw_tracelogging_cache_full(cache) && made < 1000000) {
 		char body[16] = "Eaaaaaaa";
 
 		memcpy(body + 1, &made, sizeof made);
@@ -411,26 +411,26 @@ static void schemas_are_cached_by_content_up_to_a_bound(void **state)
 	assert_true(made < 1000000);
 	assert_null(schema_of(cache, SIZED("New\0")));
 	assert_ptr_equal(schema_of(cache, SIZED("E\0" FIELD("a", "\x04"))), one);
-	tracelogging_cache_clear(cache);
+	etw_tracelogging_cache_clear(cache);
 	assert_non_null(schema_of(cache, SIZED("New\0")));
-	tracelogging_cache_free(cache);
+	etw_tracelogging_cache_free(cache);
 }
 
 /* Builds the layout of an event from its values; false with a sentence. */
-static bool build(const char *event, const char *json, struct payload *metadata,
-		  struct json_document *document, const struct json_value **fields,
-		  struct error *err)
+static bool build(const char *event, const char *json, struct etw_payload *metadata,
+		  struct json_document *document, const struct etw_json_value **fields,
+		  struct etw_error *err)
 {
 	struct json_document name = { 0 };
-	const struct json_value *name_value = json_read(&name, event, strlen(event), NULL);
+	const struct etw_json_value *name_value = json_read(&name, event, strlen(event), NULL);
 	bool built;
 
 	assert_non_null(name_value);
 	*fields = json_read(document, json, strlen(json), NULL);
 	assert_non_null(*fields);
-	payload_init(metadata, 8);
-	*err = (struct error){ 0 };
-	built = tracelogging_build(name_value, *fields, metadata, err);
+	etw_payload_init(metadata, 8);
+	*err = (struct etw_error){ 0 };
+	built = etw_tracelogging_build(name_value, *fields, metadata, err);
 	json_document_done(&name);
 	return built;
 }
@@ -438,43 +438,43 @@ static bool build(const char *event, const char *json, struct payload *metadata,
 /* The values come back from a payload that is made of them. */
 static void assert_built(const char *json, const char *expected)
 {
-	struct tracelogging_cache *cache = cache_new();
+	struct etw_tracelogging_cache *cache = cache_new();
 	struct json_document document = { 0 };
-	struct extended_item item = { .type = EXTENDED_TRACELOGGING };
-	const struct json_value *fields;
-	const struct schema *schema;
-	struct payload metadata, out;
-	struct error err;
+	struct etw_extended_item item = { .type = ETW_EXTENDED_TRACELOGGING };
+	const struct etw_json_value *fields;
+	const struct etw_schema *schema;
+	struct etw_payload metadata, out;
+	struct etw_error err;
 
 	if (!build("\"E\"", json, &metadata, &document, &fields, &err)) {
 		fail_msg("%s", err.text);
 	}
 	item.data = metadata.bytes;
 	item.size = (uint16_t)metadata.size;
-	schema = tracelogging_schema(cache, &item);
+	schema = etw_tracelogging_schema(cache, &item);
 	assert_non_null(schema);
 	assert_string_equal(schema->event, "E");
-	payload_init(&out, 8);
-	if (!encode_fields(schema, fields, 0, &out, &err)) {
+	etw_payload_init(&out, 8);
+	if (!etw_encode_fields(schema, fields, 0, &out, &err)) {
 		fail_msg("%s", err.text);
 	}
 	assert_values(schema, out.bytes, out.size, expected, 0);
-	payload_done(&out);
-	payload_done(&metadata);
+	etw_payload_done(&out);
+	etw_payload_done(&metadata);
 	json_document_done(&document);
-	tracelogging_cache_free(cache);
+	etw_tracelogging_cache_free(cache);
 }
 
 static void assert_not_built(const char *event, const char *json, const char *sentence)
 {
 	struct json_document document = { 0 };
-	const struct json_value *fields;
-	struct payload metadata;
-	struct error err;
+	const struct etw_json_value *fields;
+	struct etw_payload metadata;
+	struct etw_error err;
 
 	assert_false(build(event, json, &metadata, &document, &fields, &err));
 	assert_string_equal(err.text, sentence);
-	payload_done(&metadata);
+	etw_payload_done(&metadata);
 	json_document_done(&document);
 }
 
@@ -508,7 +508,7 @@ static void a_layout_is_built_for_values(void **state)
 }
 
 /* {"s": {"s": … 1 … }} with a number of structures. */
-static void nest(struct text *json, unsigned levels)
+static void nest(struct etw_text *json, unsigned levels)
 {
 	text_clear(json);
 	for (unsigned i = 0; i <= levels; i++) {
@@ -521,7 +521,7 @@ static void nest(struct text *json, unsigned levels)
 }
 
 /* A structure with a number of members. */
-static void widen(struct text *json, unsigned members)
+static void widen(struct etw_text *json, unsigned members)
 {
 	text_clear(json);
 	text_add_string(json, "{\"s\": {");
@@ -534,7 +534,7 @@ static void widen(struct text *json, unsigned members)
 /* The number of members is in seven bits; the depth is that of every schema. */
 static void a_layout_that_no_metadata_can_say_is_refused(void **state)
 {
-	struct text json = { 0 }, expected = { 0 };
+	struct etw_text json = { 0 }, expected = { 0 };
 
 	(void)state;
 	nest(&json, 16);

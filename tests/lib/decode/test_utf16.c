@@ -56,7 +56,7 @@ static void text_becomes_utf8(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		for (size_t start = 0; start < 2; start++) {
-			struct text text = { 0 };
+			struct etw_text text = { 0 };
 			uint8_t block[16] = { 0 };
 			uint8_t *copy;
 
@@ -79,7 +79,7 @@ static void long_text_is_whole(void **state)
 {
 	enum { UNITS = 5000 };
 	uint8_t *units = calloc(UNITS, 2);
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	(void)state;
 	assert_non_null(units);
@@ -119,7 +119,7 @@ static void length_ends_at_the_first_whole_nul(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		uint8_t *copy = exact_copy(cases[i].bytes, 2 * cases[i].units);
 
-		assert_int_equal(utf16_length(copy, cases[i].units), cases[i].length);
+		assert_int_equal(etw_utf16_length(copy, cases[i].units), cases[i].length);
 		free(copy);
 	}
 }
@@ -148,7 +148,7 @@ static void every_place_of_a_text_is_looked_at(void **state)
 			const char *utf8 = others[place / units].utf8;
 			size_t before = place % units, size = unit == 0 ? 1 : strlen(utf8);
 			uint8_t bytes[2 * LONGEST] = { 0 };
-			struct text text = { 0 };
+			struct etw_text text = { 0 };
 			uint8_t *copy;
 
 			for (size_t i = 0; i < units; i++) {
@@ -157,7 +157,7 @@ static void every_place_of_a_text_is_looked_at(void **state)
 			bytes[2 * before] = (uint8_t)unit;
 			bytes[2 * before + 1] = (uint8_t)(unit >> 8);
 			copy = exact_copy(bytes, 2 * units);
-			assert_int_equal(utf16_length(copy, units), unit == 0 ? before : units);
+			assert_int_equal(etw_utf16_length(copy, units), unit == 0 ? before : units);
 			text_add_utf16(&text, copy, units);
 			assert_int_equal(text.size, units - 1 + size);
 			assert_memory_equal(text.data + before, utf8, size);

@@ -14,9 +14,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static void assert_named(const struct value_map *map, uint64_t value, const char *name)
+static void assert_named(const struct etw_value_map *map, uint64_t value, const char *name)
 {
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 	bool named = value_map_text(map, value, &text);
 
 	assert_int_equal(named, name != NULL);
@@ -26,12 +26,12 @@ static void assert_named(const struct value_map *map, uint64_t value, const char
 
 static void a_value_has_the_first_name_given_to_it(void **state)
 {
-	struct value_name names[] = {
+	struct etw_value_name names[] = {
 		{ .value = 9, .name = "nine" },         { .value = 0, .name = "none" },
 		{ .value = UINT32_MAX, .name = "all" }, { .value = 9, .name = "again" },
 		{ .value = 3, .name = "three" },
 	};
-	struct value_map map = { .names = names, .count = COUNT(names) };
+	struct etw_value_map map = { .names = names, .count = COUNT(names) };
 
 	(void)state;
 	value_map_sort(&map);
@@ -46,13 +46,13 @@ static void a_value_has_the_first_name_given_to_it(void **state)
 
 static void bits_are_named_one_by_one(void **state)
 {
-	struct value_name names[] = {
+	struct etw_value_name names[] = {
 		{ .value = 0x80000000, .name = "Top" },
 		{ .value = 1, .name = "Read" },
 		{ .value = 6, .name = "Change" }, /* both bits or neither */
 		{ .value = 0, .name = "Nothing" },
 	};
-	struct value_map map = { .names = names, .count = COUNT(names), .bits = true };
+	struct etw_value_map map = { .names = names, .count = COUNT(names), .bits = true };
 
 	(void)state;
 	value_map_sort(&map);
@@ -66,8 +66,8 @@ static void bits_are_named_one_by_one(void **state)
 
 static void a_map_without_names_names_nothing(void **state)
 {
-	struct value_map values = { .names = NULL };
-	struct value_map bits = { .names = NULL, .bits = true };
+	struct etw_value_map values = { .names = NULL };
+	struct etw_value_map bits = { .names = NULL, .bits = true };
 
 	(void)state;
 	value_map_sort(&values);
@@ -79,24 +79,24 @@ static void a_map_without_names_names_nothing(void **state)
 
 static void a_name_leads_to_its_value(void **state)
 {
-	struct value_name names[] = {
+	struct etw_value_name names[] = {
 		{ .value = 3, .name = "three" },
 		{ .value = 1, .name = "one" },
 		{ .value = 8, .name = "both" },
 		{ .value = 9, .name = "Both" },
 	};
-	struct value_map map = { .names = names, .count = COUNT(names) };
+	struct etw_value_map map = { .names = names, .count = COUNT(names) };
 	uint32_t value = 0;
 
 	(void)state;
 	value_map_sort(&map);
-	assert_true(value_map_value(&map, "ONE", 3, &value));
+	assert_true(etw_value_map_value(&map, "ONE", 3, &value));
 	assert_int_equal(value, 1);
-	assert_true(value_map_value(&map, "three", 5, &value));
+	assert_true(etw_value_map_value(&map, "three", 5, &value));
 	assert_int_equal(value, 3);
-	assert_false(value_map_value(&map, "thre", 4, &value));
-	assert_false(value_map_value(&map, "", 0, &value));
-	assert_false(value_map_value(&map, "both", 4, &value));
+	assert_false(etw_value_map_value(&map, "thre", 4, &value));
+	assert_false(etw_value_map_value(&map, "", 0, &value));
+	assert_false(etw_value_map_value(&map, "both", 4, &value));
 	assert_int_equal(value, 3);
 }
 
@@ -109,29 +109,29 @@ static void fields_read_as_their_name_or_as_a_number(void **state)
 		uint32_t size;
 		const char *text;
 	} cases[] = {
-		{ FIELD_I32, "\xff\xff\xff\xff", 4, "minus one" },
-		{ FIELD_I32, "\xfe\xff\xff\xff", 4, "-2" },
-		{ FIELD_I8, "\xfe", 1, "-2" },
-		{ FIELD_U8, "\x02", 1, "two" },
-		{ FIELD_U64, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "18446744073709551615" },
-		{ FIELD_I64, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "-1" },
+		{ ETW_FIELD_I32, "\xff\xff\xff\xff", 4, "minus one" },
+		{ ETW_FIELD_I32, "\xfe\xff\xff\xff", 4, "-2" },
+		{ ETW_FIELD_I8, "\xfe", 1, "-2" },
+		{ ETW_FIELD_U8, "\x02", 1, "two" },
+		{ ETW_FIELD_U64, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "18446744073709551615" },
+		{ ETW_FIELD_I64, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "-1" },
 	};
-	struct value_name names[] = {
+	struct etw_value_name names[] = {
 		{ .value = UINT32_MAX, .name = "minus one" },
 		{ .value = 2, .name = "two" },
 	};
-	struct value_map map = { .names = names, .count = COUNT(names) };
+	struct etw_value_map map = { .names = names, .count = COUNT(names) };
 
 	(void)state;
 	value_map_sort(&map);
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		const struct field field = { .type = cases[i].type, .map = &map };
-		const struct field_slice slice = { .at = (const uint8_t *)cases[i].bytes,
-						   .size = cases[i].size,
-						   .count = 1 };
-		struct text text = { 0 };
+		const struct etw_field field = { .type = cases[i].type, .map = &map };
+		const struct etw_field_slice slice = { .at = (const uint8_t *)cases[i].bytes,
+						       .size = cases[i].size,
+						       .count = 1 };
+		struct etw_text text = { 0 };
 
-		field_text(&field, &slice, &text);
+		etw_field_text(&field, &slice, &text);
 		assert_string_equal(text.data, cases[i].text);
 		text_free(&text);
 	}

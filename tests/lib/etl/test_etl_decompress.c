@@ -134,7 +134,7 @@ static bool unpack_slowly(const uint8_t *in, size_t in_size, uint8_t *out, size_
 			if (in_size - at < 4) {
 				return false;
 			}
-			flags = load_u32(in + at);
+			flags = etw_load_u32(in + at);
 			at += 4;
 			left = 32;
 			if (at == in_size) {
@@ -148,8 +148,8 @@ static bool unpack_slowly(const uint8_t *in, size_t in_size, uint8_t *out, size_
 		if (in_size - at < 2) {
 			return false;
 		}
-		distance = (size_t)(load_u16(in + at) >> 3) + 1;
-		length = load_u16(in + at) & 7;
+		distance = (size_t)(etw_load_u16(in + at) >> 3) + 1;
+		length = etw_load_u16(in + at) & 7;
 		at += 2;
 		if (length == 7) {
 			if (half_byte) {
@@ -172,13 +172,13 @@ static bool unpack_slowly(const uint8_t *in, size_t in_size, uint8_t *out, size_
 					if (in_size - at < 2) {
 						return false;
 					}
-					length = load_u16(in + at);
+					length = etw_load_u16(in + at);
 					at += 2;
 					if (length == 0) {
 						if (in_size - at < 4) {
 							return false;
 						}
-						length = load_u32(in + at);
+						length = etw_load_u32(in + at);
 						at += 4;
 					}
 					if (length < 22) {

@@ -47,18 +47,18 @@ static void put32(uint8_t *at, uint32_t value)
 	put16(at + 2, (uint16_t)(value >> 16));
 }
 
-static struct image build(const struct etl_writer_options *options, unsigned records)
+static struct image build(const struct etw_writer_options *options, unsigned records)
 {
 	static const uint8_t payload[24] = "twenty-four bytes of it";
-	struct error err;
-	struct etl_writer *writer = etl_writer_open(NULL, options, &err);
+	struct etw_error err;
+	struct etw_writer *writer = etw_writer_open(NULL, options, &err);
 	struct image image;
 	const uint8_t *bytes;
 
 	assert_non_null(writer);
 	for (unsigned i = 0; i < records; i++) {
-		etl_writer_add(writer, &(struct etl_out_record){
-					       .type = RECORD_SYSTEM,
+		etw_writer_add(writer, &(struct etw_out_record){
+					       .type = ETW_RECORD_SYSTEM,
 					       .raw_time = 1000 + i,
 					       .group = 0x01,
 					       .opcode = 10,
@@ -66,17 +66,17 @@ static struct image build(const struct etl_writer_options *options, unsigned rec
 					       .payload_size = sizeof payload,
 				       });
 	}
-	assert_true(etl_writer_finish(writer, &err));
+	assert_true(etw_writer_finish(writer, &err));
 	bytes = etl_writer_bytes(writer, &image.size);
 	image.bytes = exact_copy(bytes, image.size);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 	return image;
 }
 
 /* The first buffer and four of RECORDS records (16 fit each), uncompressed. */
 static struct image build_plain(void)
 {
-	struct etl_writer_options options = { .buffer_size = BUFFER_SIZE,
+	struct etw_writer_options options = { .buffer_size = BUFFER_SIZE,
 					      .header_buffer_size = HEADER_BUFFER };
 
 	return build(&options, RECORDS);
@@ -84,8 +84,8 @@ static struct image build_plain(void)
 
 struct read {
 	struct collected collected;
-	struct etl_problems problems;
-	struct etl_damage damage;
+	struct etw_problems problems;
+	struct etw_damage damage;
 	uint64_t buffers;
 };
 
@@ -93,18 +93,18 @@ struct read {
 static struct read read_all(const struct image *image)
 {
 	uint8_t *copy = exact_copy(image->bytes, image->size);
-	struct error err;
-	struct etl_file *file = etl_file_over(copy, image->size, 0, &err);
-	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = 1 << 20 };
+	struct etw_error err;
+	struct etw_file *file = etw_file_over(copy, image->size, 0, &err);
+	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = 1 << 20 };
 	struct read read = { 0 };
-	struct etl_visitor visitor = { .record_context = &read.collected, .on_record = collect };
+	struct etw_visitor visitor = { .record_context = &read.collected, .on_record = collect };
 
 	assert_non_null(file);
 	read.damage.problems = &read.problems;
-	assert_true(etl_index_build(&index, file, &read.damage, &visitor, &err));
+	assert_true(etw_index_build(&index, file, &read.damage, &visitor, &err));
 	read.buffers = index.buffers;
-	etl_index_done(&index);
-	etl_file_close(file);
+	etw_index_done(&index);
+	etw_file_close(file);
 	free(copy);
 	return read;
 }
@@ -112,7 +112,7 @@ static struct read read_all(const struct image *image)
 static void read_done(struct read *read)
 {
 	collected_done(&read->collected);
-	etl_problems_done(&read->problems);
+	etw_problems_done(&read->problems);
 }
 
 /* Reads, expects counts, and that a problem is reported exactly when something was counted. */
@@ -139,11 +139,11 @@ static void the_header_is_read_in_both_layouts(void **state)
 
 	(void)state;
 	for (uint8_t pointer_size = 4; pointer_size <= 8; pointer_size += 4) {
-		struct etl_writer_options options = {
+		struct etw_writer_options options = {
 			.pointer_size = pointer_size,
 			.processors = 5,
 			.buffer_size = BUFFER_SIZE,
-			.clock = CLOCK_CPU_CYCLE,
+			.clock = ETW_CLOCK_CPU_CYCLE,
 			.cpu_mhz = 2393,
 			.perf_frequency = 2337949,
 			.start_raw = 555,
@@ -159,9 +159,9 @@ static void the_header_is_read_in_both_layouts(void **state)
 			.buffers_lost = 2,
 		};
 		struct image image = build(&options, 1);
-		struct error err;
-		struct etl_file *file = etl_file_over(image.bytes, image.size, 0, &err);
-		const struct etl_header *header;
+		struct etw_error err;
+		struct etw_file *file = etw_file_over(image.bytes, image.size, 0, &err);
+		const struct etw_header *header;
 
 		assert_non_null(file);
 		header = &file->header;
@@ -179,7 +179,7 @@ static void the_header_is_read_in_both_layouts(void **state)
 		assert_int_equal(header->events_lost, 7);
 		assert_int_equal(header->buffers_lost, 2);
 		assert_int_equal(header->timezone_bias_minutes, -60);
-		assert_int_equal(header->clock_type, CLOCK_CPU_CYCLE);
+		assert_int_equal(header->clock_type, ETW_CLOCK_CPU_CYCLE);
 		assert_int_equal(header->cpu_mhz, 2393);
 		assert_int_equal(header->perf_frequency, 2337949);
 		assert_string_equal(header->logger_name, long_name);
@@ -188,7 +188,7 @@ static void the_header_is_read_in_both_layouts(void **state)
 		assert_true(file->format.clock.frequency == 2393000000);
 		assert_true(file->format.clock.perf_frequency == 2337949);
 		assert_int_equal(file->format.pointer_size, pointer_size);
-		etl_file_close(file);
+		etw_file_close(file);
 		free(image.bytes);
 	}
 }
@@ -197,7 +197,7 @@ static void clocks_that_make_no_sense_are_taken_as_10_mhz(void **state)
 {
 	static const struct {
 		const char *name;
-		struct etl_header header;
+		struct etw_header header;
 		uint64_t frequency;
 		uint64_t perf_frequency;
 		bool doubt;
@@ -223,7 +223,7 @@ static void clocks_that_make_no_sense_are_taken_as_10_mhz(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const char *doubt = "?";
-		struct source_clock clock = etl_header_clock(&cases[i].header, &doubt);
+		struct etw_source_clock clock = etl_header_clock(&cases[i].header, &doubt);
 
 		print_message("  %s\n", cases[i].name);
 		assert_true(clock.frequency == cases[i].frequency);
@@ -257,9 +257,9 @@ static void archives_and_other_files_are_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
-		assert_null(etl_file_over(cases[i].bytes, sizeof cases[i].bytes, 0, &err));
+		assert_null(etw_file_over(cases[i].bytes, sizeof cases[i].bytes, 0, &err));
 		assert_string_equal(err.text, cases[i].sentence);
 	}
 }
@@ -267,29 +267,29 @@ static void archives_and_other_files_are_named(void **state)
 static void a_file_that_is_no_recording_is_refused(void **state)
 {
 	struct image image = build_plain();
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
-	assert_null(etl_file_over("", 0, 0, &err));
+	assert_null(etw_file_over("", 0, 0, &err));
 	assert_string_equal(err.text, "is empty, not a recording");
-	assert_null(etl_file_over("MZ", 2, 0, &err));
+	assert_null(etw_file_over("MZ", 2, 0, &err));
 	for (size_t size = 0; size < 72 + 32 + 280; size += 3) {
-		assert_null(etl_file_over(image.bytes, size, 0, &err));
-		assert_int_equal(err.code, ERROR_FORMAT);
+		assert_null(etw_file_over(image.bytes, size, 0, &err));
+		assert_int_equal(err.code, ETW_ERROR_FORMAT);
 	}
 	image.bytes[72 + 6] = 1; /* opcode of the first record */
-	assert_null(etl_file_over(image.bytes, image.size, 0, &err));
+	assert_null(etw_file_over(image.bytes, image.size, 0, &err));
 	assert_string_equal(err.text,
 			    "is not a recording: its first record is not a logfile header");
 	image.bytes[72 + 6] = 0;
 	put16(image.bytes + AT_TYPE, 7);
-	assert_null(etl_file_over(image.bytes, image.size, 0, &err));
+	assert_null(etw_file_over(image.bytes, image.size, 0, &err));
 	memset(image.bytes, 'a', image.size);
-	assert_null(etl_file_over(image.bytes, image.size, 0, &err));
+	assert_null(etw_file_over(image.bytes, image.size, 0, &err));
 	free(image.bytes);
-	assert_null(etl_file_open("/nonexistent.etl", 0, &err));
+	assert_null(etw_file_open("/nonexistent.etl", 0, &err));
 	assert_memory_equal(err.text, "/nonexistent.etl: cannot be opened: ", 36);
-	assert_null(etl_file_open("/", 0, &err));
+	assert_null(etw_file_open("/", 0, &err));
 	assert_string_equal(err.text, "/: is a directory, not a regular file");
 }
 
@@ -343,8 +343,8 @@ static void damage_to_a_buffer_header_costs_that_buffer(void **state)
 
 static void the_processor_is_a_byte_unless_the_header_says_index(void **state)
 {
-	struct etl_buffer_header header;
-	uint8_t bytes[ETL_BUFFER_HEADER_SIZE] = { 0 };
+	struct etw_buffer_header header;
+	uint8_t bytes[ETW_BUFFER_HEADER_SIZE] = { 0 };
 
 	(void)state;
 	etl_buffer_header_read(&header, bytes);
@@ -360,9 +360,9 @@ static void the_processor_is_a_byte_unless_the_header_says_index(void **state)
 
 static void space_that_was_reserved_ends_a_recording_quietly(void **state)
 {
-	struct etl_writer_options options = { .buffer_size = BUFFER_SIZE,
-					      .log_file_mode = ETL_MODE_PREALLOCATE |
-							       ETL_MODE_SEQUENTIAL };
+	struct etw_writer_options options = { .buffer_size = BUFFER_SIZE,
+					      .log_file_mode = ETW_MODE_PREALLOCATE |
+							       ETW_MODE_SEQUENTIAL };
 	struct image image = build(&options, RECORDS);
 	struct image longer = { calloc(1, image.size + 10000), image.size + 10000 };
 
@@ -402,7 +402,7 @@ static void each_buffer_has_its_own_size(void **state)
 
 static void a_compressed_buffer_that_makes_no_sense_is_dropped(void **state)
 {
-	struct etl_writer_options options = { .buffer_size = BUFFER_SIZE,
+	struct etw_writer_options options = { .buffer_size = BUFFER_SIZE,
 					      .header_buffer_size = HEADER_BUFFER,
 					      .compressed = true };
 	static const struct {
@@ -436,7 +436,7 @@ static void a_recording_cut_anywhere_keeps_its_whole_records(void **state)
 {
 	(void)state;
 	for (int compressed = 0; compressed < 2; compressed++) {
-		struct etl_writer_options options = { .buffer_size = BUFFER_SIZE,
+		struct etw_writer_options options = { .buffer_size = BUFFER_SIZE,
 						      .header_buffer_size = HEADER_BUFFER,
 						      .compressed = compressed };
 		struct image image = build(&options, RECORDS);
@@ -471,7 +471,7 @@ static void a_recording_cut_anywhere_keeps_its_whole_records(void **state)
 
 static void problems_are_bounded(void **state)
 {
-	struct etl_writer_options options = { .buffer_size = 512 };
+	struct etw_writer_options options = { .buffer_size = 512 };
 	struct image image = build(&options, 7 * 150);
 	struct read read;
 
@@ -480,7 +480,7 @@ static void problems_are_bounded(void **state)
 		put32(image.bytes + at, 1);
 	}
 	read = read_all(&image);
-	assert_int_equal(read.problems.count, ETL_PROBLEMS_MAX);
+	assert_int_equal(read.problems.count, ETW_PROBLEMS_MAX);
 	assert_int_equal(read.problems.count + read.problems.dropped, read.damage.bad_buffers);
 	assert_int_equal(read.damage.bad_buffers, 150);
 	read_done(&read);

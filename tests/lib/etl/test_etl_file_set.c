@@ -46,7 +46,7 @@ static void make(struct set *set, const struct part parts[FILES_MOST])
 	temporary_path(set->start, "set");
 	snprintf(set->pattern, sizeof set->pattern, "%s_*.etl", set->start);
 	for (size_t i = 0; i < FILES_MOST; i++) {
-		const struct etl_writer_options options = {
+		const struct etw_writer_options options = {
 			.buffer_size = parts[i].buffer_size ? parts[i].buffer_size : BUFFER_SIZE,
 			.processors = parts[i].processors,
 			.end_time = parts[i].end_time,
@@ -54,23 +54,24 @@ static void make(struct set *set, const struct part parts[FILES_MOST])
 			.boot_time = parts[i].boot_time,
 			.start_raw = time,
 		};
-		struct error err = { 0 };
-		struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
+		struct etw_error err = { 0 };
+		struct etw_writer *writer = etw_writer_open(NULL, &options, &err);
 		const uint8_t *bytes;
 		size_t size;
 
 		assert_non_null(writer);
 		for (unsigned j = 0; j < parts[i].records; j++) {
-			etl_writer_add(writer, &(struct etl_out_record){ .type = RECORD_PERFINFO,
-									 .opcode = (uint8_t)i,
-									 .raw_time = ++time });
+			etw_writer_add(writer,
+				       &(struct etw_out_record){ .type = ETW_RECORD_PERFINFO,
+								 .opcode = (uint8_t)i,
+								 .raw_time = ++time });
 		}
-		assert_true(etl_writer_finish(writer, &err));
+		assert_true(etw_writer_finish(writer, &err));
 		bytes = etl_writer_bytes(writer, &size);
 		snprintf(set->paths[i], sizeof set->paths[i], "%s_%u.etl", set->start,
 			 parts[i].number);
 		temporary_write(set->paths[i], bytes, size - parts[i].cut);
-		etl_writer_close(writer);
+		etw_writer_close(writer);
 	}
 }
 
@@ -87,11 +88,11 @@ struct found {
 	int64_t last;
 };
 
-static void on_record(void *context, const struct event_record *record)
+static void on_record(void *context, const struct etw_record *record)
 {
 	struct found *found = context;
 
-	if (record->type == RECORD_SYSTEM) {
+	if (record->type == ETW_RECORD_SYSTEM) {
 		found->headers++;
 		return;
 	}
@@ -100,20 +101,20 @@ static void on_record(void *context, const struct event_record *record)
 	found->records[record->opcode]++;
 }
 
-static void read_all(struct etl_file *file, struct found *found, struct etl_damage *damage)
+static void read_all(struct etw_file *file, struct found *found, struct etw_damage *damage)
 {
-	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = ETL_KEEP_MAX };
-	struct etl_visitor visitor = { .record_context = found, .on_record = on_record };
+	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = ETW_KEEP_MAX };
+	struct etw_visitor visitor = { .record_context = found, .on_record = on_record };
 	struct etl_progress progress = { 0 };
-	const struct etl_visitor none = { 0 };
-	struct error err = { 0 };
+	const struct etw_visitor none = { 0 };
+	struct etw_error err = { 0 };
 
 	*found = (struct found){ 0 };
-	assert_true(etl_index_build(&index, file, damage, &none, &err));
+	assert_true(etw_index_build(&index, file, damage, &none, &err));
 	assert_true(etl_order_run(file, &index, ETL_OPEN_MAX, &progress, &visitor, &err));
 	assert_true(progress.records ==
 		    found->headers + found->records[0] + found->records[1] + found->records[2]);
-	etl_index_done(&index);
+	etw_index_done(&index);
 }
 
 static void files_are_one_recording_in_the_order_of_their_numbers(void **state)
@@ -121,15 +122,15 @@ static void files_are_one_recording_in_the_order_of_their_numbers(void **state)
 	static const struct part parts[FILES_MOST] = { { .number = 1, .records = 200 },
 						       { .number = 2, .records = 300 },
 						       { .number = 10, .records = 100 } };
-	struct etl_damage damage = { 0 };
-	struct error err = { 0 };
-	struct etl_file *file;
+	struct etw_damage damage = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_file *file;
 	struct found found;
 	struct set set;
 
 	(void)state;
 	make(&set, parts);
-	file = etl_file_open(set.pattern, 0, &err);
+	file = etw_file_open(set.pattern, 0, &err);
 	assert_non_null(file);
 	read_all(file, &found, &damage);
 	assert_int_equal(found.headers, 1);
@@ -140,7 +141,7 @@ static void files_are_one_recording_in_the_order_of_their_numbers(void **state)
 	assert_int_equal(file->part_count, 3);
 	assert_string_equal(file->parts[2].path, set.paths[2]);
 	assert_string_equal(file->set_doubt, "numbers of the set are missing: 3 to 9");
-	etl_file_close(file);
+	etw_file_close(file);
 	remove_files(&set);
 }
 
@@ -152,15 +153,15 @@ static void what_is_cut_off_a_file_costs_the_others_nothing(void **state)
 		{ .number = 2, .records = 59 * 2, .cut = 1020 },
 		{ .number = 3, .records = 59 }
 	};
-	struct etl_damage damage = { 0 };
-	struct error err = { 0 };
-	struct etl_file *file;
+	struct etw_damage damage = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_file *file;
 	struct found found;
 	struct set set;
 
 	(void)state;
 	make(&set, parts);
-	file = etl_file_open(set.pattern, 0, &err);
+	file = etw_file_open(set.pattern, 0, &err);
 	assert_non_null(file);
 	read_all(file, &found, &damage);
 	assert_true(damage.truncated);
@@ -168,7 +169,7 @@ static void what_is_cut_off_a_file_costs_the_others_nothing(void **state)
 	assert_int_equal(found.records[1], 59);
 	assert_int_equal(found.records[2], 59);
 	assert_null(file->set_doubt);
-	etl_file_close(file);
+	etw_file_close(file);
 	remove_files(&set);
 }
 
@@ -187,17 +188,17 @@ static void losses_are_those_of_all_files(void **state)
 			{ .number = 2, .events_lost = cases[i].lost[1] },
 			{ .number = 3, .events_lost = cases[i].lost[2] },
 		};
-		struct error err = { 0 };
-		struct etl_file *file;
+		struct etw_error err = { 0 };
+		struct etw_file *file;
 		struct set set;
 
 		make(&set, parts);
-		file = etl_file_open(set.pattern, 0, &err);
+		file = etw_file_open(set.pattern, 0, &err);
 		assert_non_null(file);
 		assert_int_equal(file->header.events_lost, cases[i].all);
 		assert_int_equal(file->parts[1].events_lost, cases[i].lost[1]);
 		assert_int_equal(file->header.buffers_written, 3);
-		etl_file_close(file);
+		etw_file_close(file);
 		remove_files(&set);
 	}
 }
@@ -215,15 +216,15 @@ static void the_header_of_a_set_is_true_of_all_files(void **state)
 		  .end_time = END + 2 },
 		{ .number = 3, .records = 10, .processors = 4, .end_time = END + 3 },
 	};
-	struct error err = { 0 };
-	struct etl_damage damage = { 0 };
-	struct etl_file *file;
+	struct etw_error err = { 0 };
+	struct etw_damage damage = { 0 };
+	struct etw_file *file;
 	struct found found;
 	struct set set;
 
 	(void)state;
 	make(&set, parts);
-	file = etl_file_open(set.pattern, 0, &err);
+	file = etw_file_open(set.pattern, 0, &err);
 	assert_non_null(file);
 	assert_int_equal(file->header.buffer_size_bytes, 8 * BUFFER_SIZE);
 	assert_int_equal(file->header.processors, 6);
@@ -233,7 +234,7 @@ static void the_header_of_a_set_is_true_of_all_files(void **state)
 	assert_int_equal(found.records[1], 1000);
 	assert_int_equal(found.records[2], 10);
 	assert_true(damage.bad_buffers == 0 && damage.bad_records == 0);
-	etl_file_close(file);
+	etw_file_close(file);
 	remove_files(&set);
 }
 
@@ -242,13 +243,13 @@ static void files_that_do_not_belong_together_are_refused(void **state)
 	static const struct part parts[FILES_MOST] = { { .number = 1 },
 						       { .number = 2, .boot_time = 1000 },
 						       { .number = 3 } };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	char text[512];
 	struct set set;
 
 	(void)state;
 	make(&set, parts);
-	assert_null(etl_file_open(set.pattern, 0, &err));
+	assert_null(etw_file_open(set.pattern, 0, &err));
 	snprintf(text, sizeof text, "%s: does not belong to %s: it is of another machine",
 		 set.paths[1], set.paths[0]);
 	assert_true(strncmp(err.text, text, strlen(text)) == 0);
@@ -260,28 +261,28 @@ static void one_star_in_the_last_component_is_a_number(void **state)
 	static const struct part parts[FILES_MOST] = { { .number = 1 },
 						       { .number = 2 },
 						       { .number = 3 } };
-	struct etl_file_set found;
-	struct error err = { 0 };
+	struct etw_file_set found;
+	struct etw_error err = { 0 };
 	char path[TEMPORARY_PATH_SIZE + 32];
 	struct set set;
 
 	(void)state;
 	make(&set, parts);
-	assert_true(etl_file_set_find(&found, set.paths[0], &err));
+	assert_true(etw_file_set_find(&found, set.paths[0], &err));
 	assert_int_equal(found.count, 0);
 	snprintf(path, sizeof path, "%s*_*.etl", set.start);
-	assert_true(etl_file_set_find(&found, path, &err));
+	assert_true(etw_file_set_find(&found, path, &err));
 	assert_int_equal(found.count, 0);
 	snprintf(path, sizeof path, "%s*.etl", set.start); /* "_1" is no number */
-	assert_true(etl_file_set_find(&found, path, &err));
+	assert_true(etw_file_set_find(&found, path, &err));
 	assert_int_equal(found.count, 0);
 	snprintf(path, sizeof path, "./%s_*.etl", set.start);
-	assert_true(etl_file_set_find(&found, path, &err));
+	assert_true(etw_file_set_find(&found, path, &err));
 	assert_int_equal(found.count, 3);
-	etl_file_set_done(&found);
+	etw_file_set_done(&found);
 	snprintf(path, sizeof path, "%s_02.etl", set.start);
 	temporary_write(path, "", 0);
-	assert_false(etl_file_set_find(&found, set.pattern, &err));
+	assert_false(etw_file_set_find(&found, set.pattern, &err));
 	assert_non_null(strstr(err.text, " has the same number as "));
 	os_file_remove(path, NULL);
 	remove_files(&set);
@@ -302,8 +303,8 @@ static void a_pattern_stands_for_the_files_that_match_by_name(void **state)
 		{ "*2.et?", 1, { 2 } },       { "_1.etl", 0, { 0 } }, /* a name, not a pattern */
 		{ ".zip:*.etl", 0, { 0 } },                           /* of an archive */
 	};
-	struct etl_file_set found;
-	struct error err = { 0 };
+	struct etw_file_set found;
+	struct etw_error err = { 0 };
 	char path[TEMPORARY_PATH_SIZE + 32];
 	struct set set;
 
@@ -311,15 +312,15 @@ static void a_pattern_stands_for_the_files_that_match_by_name(void **state)
 	make(&set, parts);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		snprintf(path, sizeof path, "%s%s", set.start, cases[i].end);
-		assert_true(etl_file_set_match(&found, path, &err));
+		assert_true(etw_file_set_match(&found, path, &err));
 		assert_int_equal(found.count, cases[i].count);
 		for (size_t j = 0; j < found.count; j++) {
 			assert_string_equal(found.files[j].path, set.paths[cases[i].files[j]]);
 		}
-		etl_file_set_done(&found);
+		etw_file_set_done(&found);
 	}
 	snprintf(path, sizeof path, "%s_*4.etl", set.start);
-	assert_false(etl_file_set_match(&found, path, &err));
+	assert_false(etw_file_set_match(&found, path, &err));
 	assert_non_null(strstr(err.text, "_*4.etl: no file has such a name"));
 	remove_files(&set);
 }

@@ -39,17 +39,17 @@ static int64_t next_time(enum shape shape, int64_t last)
 	}
 }
 
-static struct etl_writer *build(enum shape shape, unsigned records, bool compressed)
+static struct etw_writer *build(enum shape shape, unsigned records, bool compressed)
 {
 	uint16_t processors = (uint16_t)(1 + chance(12));
-	struct etl_writer_options options = {
+	struct etw_writer_options options = {
 		.processors = processors,
 		.buffer_size = UINT32_C(512) << chance(4),
 		.compressed = compressed,
 		.processor_index = true,
 	};
-	struct error err;
-	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
+	struct etw_error err;
+	struct etw_writer *writer = etw_writer_open(NULL, &options, &err);
 	int64_t times[12];
 	uint8_t payload[200];
 
@@ -61,8 +61,8 @@ static struct etl_writer *build(enum shape shape, unsigned records, bool compres
 	for (unsigned i = 0; i < records; i++) {
 		/* Some processors are much busier than others. */
 		uint16_t processor = (uint16_t)(chance(1 + chance(processors)));
-		struct etl_out_record record = {
-			.type = RECORD_PERFINFO,
+		struct etw_out_record record = {
+			.type = ETW_RECORD_PERFINFO,
 			.processor = processor,
 			.raw_time = next_time(shape, times[processor]),
 			.group = 0x0f,
@@ -73,36 +73,36 @@ static struct etl_writer *build(enum shape shape, unsigned records, bool compres
 
 		times[processor] = record.raw_time;
 		if (shape != RISING && chance(200) == 0) {
-			record.type = RECORD_MESSAGE; /* without flags: without time */
+			record.type = ETW_RECORD_MESSAGE; /* without flags: without time */
 		}
 		payload[chance(sizeof payload)] = (uint8_t)i;
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 		if (chance(500) == 0) {
 			etl_writer_flush(writer);
 		}
 	}
-	assert_true(etl_writer_finish(writer, &err));
+	assert_true(etw_writer_finish(writer, &err));
 	return writer;
 }
 
 struct run {
-	struct etl_file *file;
-	struct etl_index index;
-	struct etl_damage damage;
+	struct etw_file *file;
+	struct etw_index index;
+	struct etw_damage damage;
 	struct etl_progress progress;
 	struct collected looked;
 	struct collected delivered;
 };
 
-static void open_run(struct run *run, const struct etl_writer *writer)
+static void open_run(struct run *run, const struct etw_writer *writer)
 {
-	struct error err;
+	struct etw_error err;
 	size_t size;
 	const uint8_t *bytes = etl_writer_bytes(writer, &size);
 
-	*run = (struct run){ .index = { .entries_max = ETL_INDEX_MAX,
-					.keep_bytes = ETL_KEEP_MAX } };
-	run->file = etl_file_over(bytes, size, 0, &err);
+	*run = (struct run){ .index = { .entries_max = ETW_INDEX_MAX,
+					.keep_bytes = ETW_KEEP_MAX } };
+	run->file = etw_file_over(bytes, size, 0, &err);
 	assert_non_null(run->file);
 }
 
@@ -110,22 +110,22 @@ static void close_run(struct run *run)
 {
 	collected_done(&run->looked);
 	collected_done(&run->delivered);
-	etl_index_done(&run->index);
-	etl_file_close(run->file);
+	etw_index_done(&run->index);
+	etw_file_close(run->file);
 }
 
 static void look(struct run *run)
 {
-	struct etl_visitor visitor = { .record_context = &run->looked, .on_record = collect };
-	struct error err;
+	struct etw_visitor visitor = { .record_context = &run->looked, .on_record = collect };
+	struct etw_error err;
 
-	assert_true(etl_index_build(&run->index, run->file, &run->damage, &visitor, &err));
+	assert_true(etw_index_build(&run->index, run->file, &run->damage, &visitor, &err));
 }
 
 static void deliver(struct run *run, size_t open_bytes)
 {
-	struct etl_visitor visitor = { .record_context = &run->delivered, .on_record = collect };
-	struct error err;
+	struct etw_visitor visitor = { .record_context = &run->delivered, .on_record = collect };
+	struct etw_error err;
 
 	assert_true(
 		etl_order_run(run->file, &run->index, open_bytes, &run->progress, &visitor, &err));
@@ -135,8 +135,8 @@ static void deliver(struct run *run, size_t open_bytes)
 
 static void stream(struct run *run, size_t window_bytes)
 {
-	struct etl_visitor visitor = { .record_context = &run->delivered, .on_record = collect };
-	struct error err;
+	struct etw_visitor visitor = { .record_context = &run->delivered, .on_record = collect };
+	struct etw_error err;
 
 	assert_true(etl_order_stream(run->file, window_bytes, &run->damage, &run->progress,
 				     &visitor, &err));
@@ -148,7 +148,7 @@ static void the_order_is_that_of_a_stable_sort(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 120; round++) {
 		enum shape shape = round % SHAPES;
-		struct etl_writer *writer =
+		struct etw_writer *writer =
 			build(shape, (unsigned)chance(4000), round / SHAPES % 2);
 		struct run run;
 
@@ -169,7 +169,7 @@ static void the_order_is_that_of_a_stable_sort(void **state)
 		deliver(&run, ETL_OPEN_MAX);
 		assert_true(collected_equal(&run.looked, &run.delivered));
 		close_run(&run);
-		etl_writer_close(writer);
+		etw_writer_close(writer);
 	}
 }
 
@@ -177,7 +177,7 @@ static void a_window_that_holds_all_gives_the_same_order(void **state)
 {
 	(void)state;
 	for (unsigned round = 0; round < 60; round++) {
-		struct etl_writer *writer =
+		struct etw_writer *writer =
 			build(round % SHAPES, (unsigned)chance(3000), round / SHAPES % 2);
 		struct run run;
 
@@ -189,7 +189,7 @@ static void a_window_that_holds_all_gives_the_same_order(void **state)
 		assert_int_equal(run.progress.late_records, 0);
 		assert_int_equal(run.progress.buffers, run.index.buffers);
 		close_run(&run);
-		etl_writer_close(writer);
+		etw_writer_close(writer);
 	}
 }
 
@@ -204,7 +204,7 @@ static uint64_t count_late(const struct collected *collected)
 
 		if (time >= last) {
 			last = time;
-		} else if (time != RECORD_NO_TIME) {
+		} else if (time != ETW_RECORD_NO_TIME) {
 			late++;
 		}
 	}
@@ -217,7 +217,7 @@ static void beyond_a_limit_the_order_is_best_effort(void **state)
 {
 	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
-		struct etl_writer *writer =
+		struct etw_writer *writer =
 			build(round % SHAPES, (unsigned)chance(3000), round / SHAPES % 2);
 		struct run run;
 
@@ -236,24 +236,24 @@ static void beyond_a_limit_the_order_is_best_effort(void **state)
 		assert_true(run.delivered.touched == run.looked.touched);
 		assert_int_equal(run.progress.late_records, count_late(&run.delivered));
 		close_run(&run);
-		etl_writer_close(writer);
+		etw_writer_close(writer);
 	}
 }
 
 /* What processors really write needs only the buffers that overlap in time to be open. */
 static void a_recording_as_in_life_stays_in_order_with_few_buffers_open(void **state)
 {
-	struct etl_writer_options options = { .processors = 4, .buffer_size = 4096 };
-	struct error err;
-	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
+	struct etw_writer_options options = { .processors = 4, .buffer_size = 4096 };
+	struct etw_error err;
+	struct etw_writer *writer = etw_writer_open(NULL, &options, &err);
 	static const uint8_t payload[100];
 	struct run run;
 
 	(void)state;
 	assert_non_null(writer);
 	for (unsigned i = 0; i < 50000; i++) {
-		etl_writer_add(writer, &(struct etl_out_record){
-					       .type = RECORD_PERFINFO,
+		etw_writer_add(writer, &(struct etw_out_record){
+					       .type = ETW_RECORD_PERFINFO,
 					       .processor = (uint16_t)(i % 4),
 					       .raw_time = i,
 					       .group = 0x0f,
@@ -261,7 +261,7 @@ static void a_recording_as_in_life_stays_in_order_with_few_buffers_open(void **s
 					       .payload_size = sizeof payload,
 				       });
 	}
-	assert_true(etl_writer_finish(writer, &err));
+	assert_true(etw_writer_finish(writer, &err));
 	open_run(&run, writer);
 	look(&run);
 	collected_sort(&run.looked);
@@ -269,19 +269,19 @@ static void a_recording_as_in_life_stays_in_order_with_few_buffers_open(void **s
 	assert_true(collected_equal(&run.looked, &run.delivered));
 	assert_int_equal(run.progress.late_records, 0);
 	close_run(&run);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 /* A block of memory is larger than a small buffer: what is open is bounded by the blocks. */
 static void small_buffers_count_as_the_blocks_that_they_take(void **state)
 {
 	enum { BUFFERS = 500 };
-	const struct etl_writer_options options = { .buffer_size = 512 };
-	struct error err;
-	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
-	struct etl_blocks blocks = { .unused = NULL };
-	struct etl_block *block = etl_block_get(&blocks, 1);
-	struct etl_out_record record = { .type = RECORD_PERFINFO, .group = 0x0f };
+	const struct etw_writer_options options = { .buffer_size = 512 };
+	struct etw_error err;
+	struct etw_writer *writer = etw_writer_open(NULL, &options, &err);
+	struct etw_blocks blocks = { .unused = NULL };
+	struct etw_block *block = etl_block_get(&blocks, 1);
+	struct etw_out_record record = { .type = ETW_RECORD_PERFINFO, .group = 0x0f };
 	struct run run;
 
 	(void)state;
@@ -290,12 +290,12 @@ static void small_buffers_count_as_the_blocks_that_they_take(void **state)
 	/* Each is open until all have been opened. */
 	for (unsigned i = 0; i < BUFFERS; i++) {
 		record.raw_time = 1 + i;
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 		record.raw_time = 1 + BUFFERS + i;
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 		etl_writer_flush(writer);
 	}
-	assert_true(etl_writer_finish(writer, &err));
+	assert_true(etw_writer_finish(writer, &err));
 	open_run(&run, writer);
 	look(&run);
 	deliver(&run, BUFFERS / 2 * block->capacity);
@@ -310,7 +310,7 @@ static void small_buffers_count_as_the_blocks_that_they_take(void **state)
 	assert_int_equal(run.progress.late_records, 0);
 	close_run(&run);
 	etl_block_free(block);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 struct stop_after {
@@ -319,7 +319,7 @@ struct stop_after {
 	atomic_bool stopping;
 };
 
-static void collect_and_stop(void *context, const struct event_record *record)
+static void collect_and_stop(void *context, const struct etw_record *record)
 {
 	struct stop_after *stop = context;
 
@@ -331,19 +331,19 @@ static void collect_and_stop(void *context, const struct event_record *record)
 
 static void a_pass_that_is_stopped_ends_at_the_record(void **state)
 {
-	struct etl_writer *writer = build(RISING, 1000, true);
+	struct etw_writer *writer = build(RISING, 1000, true);
 
 	(void)state;
 	for (size_t count = 1; count < 1000; count += 37) {
 		struct stop_after stop = { .count = count };
-		struct etl_visitor visitor = { .record_context = &stop,
+		struct etw_visitor visitor = { .record_context = &stop,
 					       .on_record = collect_and_stop,
 					       .stopping = &stop.stopping };
-		struct error err;
+		struct etw_error err;
 		struct run run;
 
 		open_run(&run, writer);
-		assert_true(etl_index_build(&run.index, run.file, &run.damage, &visitor, &err));
+		assert_true(etw_index_build(&run.index, run.file, &run.damage, &visitor, &err));
 		assert_int_equal(stop.collected.count, count);
 		collected_done(&stop.collected);
 		atomic_store(&stop.stopping, false);
@@ -359,25 +359,25 @@ static void a_pass_that_is_stopped_ends_at_the_record(void **state)
 		collected_done(&stop.collected);
 		close_run(&run);
 	}
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 /* Compressed buffers full of records, each like the one before or a tick later. */
-static struct etl_writer *build_full(unsigned records, int64_t ticks)
+static struct etw_writer *build_full(unsigned records, int64_t ticks)
 {
-	const struct etl_writer_options options = { .buffer_size = 1 << 20,
+	const struct etw_writer_options options = { .buffer_size = 1 << 20,
 						    .header_buffer_size = 4096,
 						    .compressed = true };
-	struct etl_out_record record = { .type = RECORD_SYSTEM, .group = 0x05, .opcode = 50 };
-	struct error err;
-	struct etl_writer *writer = etl_writer_open(NULL, &options, &err);
+	struct etw_out_record record = { .type = ETW_RECORD_SYSTEM, .group = 0x05, .opcode = 50 };
+	struct etw_error err;
+	struct etw_writer *writer = etw_writer_open(NULL, &options, &err);
 
 	assert_non_null(writer);
 	for (unsigned i = 0; i < records; i++) {
 		record.raw_time += ticks;
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 	}
-	assert_true(etl_writer_finish(writer, &err));
+	assert_true(etw_writer_finish(writer, &err));
 	return writer;
 }
 
@@ -388,7 +388,7 @@ static struct etl_writer *build_full(unsigned records, int64_t ticks)
 static void buffers_that_unpack_to_too_much_are_dropped(void **state)
 {
 	enum { RECORDS = 2 * ETL_WORK_FREE };
-	struct etl_writer *writer = build_full(RECORDS, 0);
+	struct etw_writer *writer = build_full(RECORDS, 0);
 	size_t size;
 
 	(void)state;
@@ -401,7 +401,7 @@ static void buffers_that_unpack_to_too_much_are_dropped(void **state)
 		if (kind == 2) {
 			stream(&run, 1 << 20);
 		} else {
-			run.index.entries_max = kind == 0 ? ETL_INDEX_MAX : 3;
+			run.index.entries_max = kind == 0 ? ETW_INDEX_MAX : 3;
 			look(&run);
 			deliver(&run, ETL_OPEN_MAX);
 			assert_int_equal(run.looked.count, run.delivered.count);
@@ -413,7 +413,7 @@ static void buffers_that_unpack_to_too_much_are_dropped(void **state)
 		assert_int_equal(run.damage.bad_records, 0);
 		close_run(&run);
 	}
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 /* What a walk passes over is work, too: else the passes before and after it is known, which number
@@ -421,7 +421,7 @@ static void buffers_that_unpack_to_too_much_are_dropped(void **state)
 static void records_that_are_passed_over_count_as_work(void **state)
 {
 	enum { RECORDS = 16 * (((1 << 20) - 72) / 32) }; /* 16 full buffers */
-	struct etl_writer *writer = build_full(RECORDS, 0);
+	struct etw_writer *writer = build_full(RECORDS, 0);
 	struct chosen passed_over = { .bits = NULL };
 	struct run before, run;
 
@@ -440,12 +440,12 @@ static void records_that_are_passed_over_count_as_work(void **state)
 	close_run(&run);
 	close_run(&before);
 	chosen_done(&passed_over);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 static void records_that_differ_are_all_delivered(void **state)
 {
-	struct etl_writer *writer = build_full(2 * ETL_WORK_FREE, 1);
+	struct etw_writer *writer = build_full(2 * ETL_WORK_FREE, 1);
 	struct run run;
 
 	(void)state;
@@ -456,7 +456,7 @@ static void records_that_differ_are_all_delivered(void **state)
 	assert_int_equal(run.delivered.count, 2 * ETL_WORK_FREE + 1); /* and the header */
 	assert_int_equal(run.damage.bad_buffers, 0);
 	close_run(&run);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 int main(void)

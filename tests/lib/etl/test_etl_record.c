@@ -14,23 +14,23 @@
 #include "lib/source/kernel_group.h"
 #include "tests/support/record_bytes.h"
 
-static const struct guid disk_io =
-	GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
-static const struct guid zero_guid;
+static const struct etw_guid disk_io =
+	ETW_GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c);
+static const struct etw_guid zero_guid;
 
 static void kernel_headers_of_every_type_are_read(void **state)
 {
 	static const struct {
 		uint8_t type;
-		enum record_type record_type;
+		enum etw_record_type record_type;
 		uint8_t pointer_size;
 		bool has_ids;
 	} cases[] = {
-		{ 0x01, RECORD_SYSTEM, 4, true },    { 0x02, RECORD_SYSTEM, 8, true },
-		{ 0x03, RECORD_COMPACT, 4, true },   { 0x04, RECORD_COMPACT, 8, true },
-		{ 0x10, RECORD_PERFINFO, 4, false }, { 0x11, RECORD_PERFINFO, 8, false },
+		{ 0x01, ETW_RECORD_SYSTEM, 4, true },    { 0x02, ETW_RECORD_SYSTEM, 8, true },
+		{ 0x03, ETW_RECORD_COMPACT, 4, true },   { 0x04, ETW_RECORD_COMPACT, 8, true },
+		{ 0x10, ETW_RECORD_PERFINFO, 4, false }, { 0x11, ETW_RECORD_PERFINFO, 8, false },
 	};
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -47,13 +47,15 @@ static void kernel_headers_of_every_type_are_read(void **state)
 		assert_int_equal(walk.record.pointer_size, cases[i].pointer_size);
 		assert_true(walk.record.classic);
 		assert_int_equal(walk.record.kernel_group, 0x01);
-		assert_true(guid_equal(walk.record.provider, &disk_io));
+		assert_true(etw_guid_equal(walk.record.provider, &disk_io));
 		assert_int_equal(walk.record.opcode, 10);
 		assert_int_equal(walk.record.version, 3);
 		assert_int_equal(walk.record.id, 0);
 		assert_int_equal(walk.record.level, 0);
-		assert_int_equal(walk.record.thread_id, cases[i].has_ids ? 0x1111 : RECORD_NO_ID);
-		assert_int_equal(walk.record.process_id, cases[i].has_ids ? 0x2222 : RECORD_NO_ID);
+		assert_int_equal(walk.record.thread_id,
+				 cases[i].has_ids ? 0x1111 : ETW_RECORD_NO_ID);
+		assert_int_equal(walk.record.process_id,
+				 cases[i].has_ids ? 0x2222 : ETW_RECORD_NO_ID);
 		assert_int_equal(walk.record.raw_time, 1007);
 		assert_int_equal(walk.record.time, 51000);
 		assert_int_equal(walk.record.processor, 3);
@@ -77,7 +79,7 @@ static void extras_of_the_version_word_precede_the_payload(void **state)
 	} cases[] = { { 0x0003, 0 },  { 0x8003, 8 },  { 0x0103, 8 }, { 0x0703, 56 },
 		      { 0x8203, 24 }, { 0x8703, 64 }, { 0x7803, 0 } };
 	static const uint8_t types[] = { 0x02, 0x04, 0x11 };
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -113,7 +115,7 @@ static void extras_of_the_version_word_precede_the_payload(void **state)
 
 static void opcode_10_of_the_process_group_is_an_image_load(void **state)
 {
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 	struct record_bytes *b = bytes_new();
 	struct etl_walk walk;
 	uint8_t *copy;
@@ -127,12 +129,12 @@ static void opcode_10_of_the_process_group_is_an_image_load(void **state)
 	bytes_end(b, 4);
 	copy = bytes_walk(&walk, b, &format);
 	assert_true(etl_walk_next(&walk));
-	assert_true(guid_equal(walk.record.provider, &bytes_activity));
+	assert_true(etw_guid_equal(walk.record.provider, &bytes_activity));
 	assert_int_equal(walk.record.kernel_group, 0x03);
 	assert_true(etl_walk_next(&walk));
-	assert_true(guid_equal(walk.record.provider, kernel_group_guid(0x03)));
+	assert_true(etw_guid_equal(walk.record.provider, etw_kernel_group_guid(0x03)));
 	assert_true(etl_walk_next(&walk));
-	assert_true(guid_equal(walk.record.provider, &zero_guid));
+	assert_true(etw_guid_equal(walk.record.provider, &zero_guid));
 	assert_int_equal(walk.record.index, 102);
 	free(copy);
 	free(b);
@@ -142,15 +144,15 @@ static void classic_headers_are_read(void **state)
 {
 	static const struct {
 		uint8_t type;
-		enum record_type record_type;
+		enum etw_record_type record_type;
 		uint8_t pointer_size;
 		unsigned rest; /* of the header */
 	} cases[] = {
-		{ 0x0a, RECORD_FULL, 4, 0 },      { 0x14, RECORD_FULL, 8, 0 },
-		{ 0x0b, RECORD_INSTANCE, 4, 24 }, { 0x15, RECORD_INSTANCE, 8, 24 },
-		{ 0x15, RECORD_INSTANCE, 8, 8 },
+		{ 0x0a, ETW_RECORD_FULL, 4, 0 },      { 0x14, ETW_RECORD_FULL, 8, 0 },
+		{ 0x0b, ETW_RECORD_INSTANCE, 4, 24 }, { 0x15, ETW_RECORD_INSTANCE, 8, 24 },
+		{ 0x15, ETW_RECORD_INSTANCE, 8, 8 },
 	};
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -168,7 +170,7 @@ static void classic_headers_are_read(void **state)
 		assert_int_equal(walk.record.pointer_size, cases[i].pointer_size);
 		assert_true(walk.record.classic);
 		assert_int_equal(walk.record.kernel_group, 0xff);
-		assert_true(guid_equal(walk.record.provider, &bytes_provider));
+		assert_true(etw_guid_equal(walk.record.provider, &bytes_provider));
 		assert_int_equal(walk.record.opcode, 9);
 		assert_int_equal(walk.record.level, 3);
 		assert_int_equal(walk.record.version, 2);
@@ -184,7 +186,7 @@ static void classic_headers_are_read(void **state)
 
 static void event_headers_are_read(void **state)
 {
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (int classic = 0; classic < 2; classic++) {
@@ -198,11 +200,11 @@ static void event_headers_are_read(void **state)
 			bytes_end(b, 0);
 			copy = bytes_walk(&walk, b, &format);
 			assert_true(etl_walk_next(&walk));
-			assert_int_equal(walk.record.type, RECORD_EVENT);
+			assert_int_equal(walk.record.type, ETW_RECORD_EVENT);
 			assert_int_equal(walk.record.pointer_size, type == 0x12 ? 4 : 8);
 			assert_int_equal(walk.record.classic, classic);
 			assert_int_equal(walk.record.kernel_group, 0xff);
-			assert_true(guid_equal(walk.record.provider, &bytes_provider));
+			assert_true(etw_guid_equal(walk.record.provider, &bytes_provider));
 			assert_int_equal(walk.record.id, 0xfffe);
 			assert_int_equal(walk.record.version, 5);
 			assert_int_equal(walk.record.channel, 11);
@@ -213,7 +215,7 @@ static void event_headers_are_read(void **state)
 			assert_int_equal(walk.record.thread_id, 0x1111);
 			assert_int_equal(walk.record.process_id, 0x2222);
 			assert_int_equal(walk.record.time, 51000);
-			assert_true(guid_equal(walk.record.activity, &bytes_activity));
+			assert_true(etw_guid_equal(walk.record.activity, &bytes_activity));
 			assert_null(walk.record.extended);
 			assert_int_equal(walk.record.payload_size, 3);
 			assert_memory_equal(walk.record.payload, "abc", 3);
@@ -225,19 +227,19 @@ static void event_headers_are_read(void **state)
 
 static void extended_items_precede_the_payload(void **state)
 {
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 	struct record_bytes *b = bytes_new();
-	struct extended_item found;
+	struct etw_extended_item found;
 	struct etl_walk walk;
 	uint32_t offset = 0;
 	uint8_t *copy;
 
 	(void)state;
 	bytes_event(b, 0x13, 0x0001);
-	bytes_item(b, 24, EXTENDED_RELATED_ACTIVITY, 1, 16);
+	bytes_item(b, 24, ETW_EXTENDED_RELATED_ACTIVITY, 1, 16);
 	bytes_guid(b, &bytes_activity);
 	bytes_item(b, 8, 99, 0xffff, 0);
-	bytes_item(b, 24, EXTENDED_STACK64, 2, 13);
+	bytes_item(b, 24, ETW_EXTENDED_STACK64, 2, 13);
 	bytes_text(b, "0123456789abcPAD");
 	bytes_text(b, "the payload");
 	bytes_end(b, 0);
@@ -246,20 +248,20 @@ static void extended_items_precede_the_payload(void **state)
 	assert_int_equal(walk.record.extended_size, 56);
 	assert_int_equal(walk.record.payload_size, 11);
 	assert_memory_equal(walk.record.payload, "the payload", 11);
-	assert_true(record_next_extended(&walk.record, &offset, &found));
-	assert_int_equal(found.type, EXTENDED_RELATED_ACTIVITY);
+	assert_true(etw_record_next_extended(&walk.record, &offset, &found));
+	assert_int_equal(found.type, ETW_EXTENDED_RELATED_ACTIVITY);
 	assert_int_equal(found.size, 16);
 	assert_memory_equal(found.data, bytes_activity.bytes, 16);
-	assert_true(record_next_extended(&walk.record, &offset, &found));
+	assert_true(etw_record_next_extended(&walk.record, &offset, &found));
 	assert_int_equal(found.type, 99);
 	assert_int_equal(found.size, 0);
-	assert_true(record_next_extended(&walk.record, &offset, &found));
-	assert_int_equal(found.type, EXTENDED_STACK64);
-	assert_false(record_next_extended(&walk.record, &offset, &found));
-	assert_true(record_find_extended(&walk.record, EXTENDED_STACK64, &found));
+	assert_true(etw_record_next_extended(&walk.record, &offset, &found));
+	assert_int_equal(found.type, ETW_EXTENDED_STACK64);
+	assert_false(etw_record_next_extended(&walk.record, &offset, &found));
+	assert_true(etw_record_find_extended(&walk.record, ETW_EXTENDED_STACK64, &found));
 	assert_int_equal(found.size, 13);
 	assert_memory_equal(found.data, "0123456789abc", 13);
-	assert_false(record_find_extended(&walk.record, EXTENDED_SID, &found));
+	assert_false(etw_record_find_extended(&walk.record, ETW_EXTENDED_SID, &found));
 	assert_int_equal(walk.bad_items, 0);
 	free(copy);
 	free(b);
@@ -267,8 +269,9 @@ static void extended_items_precede_the_payload(void **state)
 
 static void a_message_has_the_parts_that_its_flags_name(void **state)
 {
-	struct etl_format format = bytes_format(8, 0);
-	static const struct guid component = GUID_INIT(0x1234, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	struct etw_format format = bytes_format(8, 0);
+	static const struct etw_guid component =
+		ETW_GUID_INIT(0x1234, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
 	(void)state;
 	for (unsigned flags = 0; flags < 256; flags++) {
@@ -301,15 +304,15 @@ static void a_message_has_the_parts_that_its_flags_name(void **state)
 		bytes_end(b, 0);
 		copy = bytes_walk(&walk, b, &format);
 		assert_true(etl_walk_next(&walk));
-		assert_int_equal(walk.record.type, RECORD_MESSAGE);
+		assert_int_equal(walk.record.type, ETW_RECORD_MESSAGE);
 		assert_int_equal(walk.record.id, 42);
-		assert_true(guid_equal(walk.record.provider, flags & 0x02 ? &bytes_provider :
-							     flags & 0x04 ? &component :
-									    &zero_guid));
-		assert_true(walk.record.raw_time == (timed ? 1007 : RECORD_NO_TIME));
-		assert_true(walk.record.time == (timed ? 51000 : RECORD_NO_TIME));
-		assert_int_equal(walk.record.thread_id, flags & 0x20 ? 0x1111 : RECORD_NO_ID);
-		assert_int_equal(walk.record.process_id, flags & 0x20 ? 0x2222 : RECORD_NO_ID);
+		assert_true(etw_guid_equal(walk.record.provider, flags & 0x02 ? &bytes_provider :
+								 flags & 0x04 ? &component :
+										&zero_guid));
+		assert_true(walk.record.raw_time == (timed ? 1007 : ETW_RECORD_NO_TIME));
+		assert_true(walk.record.time == (timed ? 51000 : ETW_RECORD_NO_TIME));
+		assert_int_equal(walk.record.thread_id, flags & 0x20 ? 0x1111 : ETW_RECORD_NO_ID);
+		assert_int_equal(walk.record.process_id, flags & 0x20 ? 0x2222 : ETW_RECORD_NO_ID);
 		assert_int_equal(walk.record.pointer_size, flags & 0x40 ? 4 : 8);
 		assert_int_equal(walk.record.payload_size, 3);
 		assert_memory_equal(walk.record.payload, "wpp", 3);
@@ -330,13 +333,14 @@ static void record_types_that_are_not_read_are_delivered_by_size(void **state)
 {
 	static const struct {
 		uint8_t type;
-		enum record_type record_type;
+		enum etw_record_type record_type;
 	} cases[] = {
-		{ 0x0c, RECORD_TIMED },         { 0x0d, RECORD_ERROR },   { 0x0e, RECORD_WNODE },
-		{ 0x0f, RECORD_MESSAGE_TYPED }, { 0x00, RECORD_UNKNOWN }, { 0x16, RECORD_UNKNOWN },
-		{ 0xff, RECORD_UNKNOWN },
+		{ 0x0c, ETW_RECORD_TIMED },   { 0x0d, ETW_RECORD_ERROR },
+		{ 0x0e, ETW_RECORD_WNODE },   { 0x0f, ETW_RECORD_MESSAGE_TYPED },
+		{ 0x00, ETW_RECORD_UNKNOWN }, { 0x16, ETW_RECORD_UNKNOWN },
+		{ 0xff, ETW_RECORD_UNKNOWN },
 	};
-	struct etl_format format = bytes_format(4, 0);
+	struct etw_format format = bytes_format(4, 0);
 	struct record_bytes *b = bytes_new();
 	struct etl_walk walk;
 	uint8_t *copy;
@@ -356,9 +360,9 @@ static void record_types_that_are_not_read_are_delivered_by_size(void **state)
 		assert_true(etl_walk_next(&walk));
 		assert_int_equal(walk.record.type, cases[i].record_type);
 		assert_int_equal(walk.record.pointer_size, 4);
-		assert_true(walk.record.raw_time == RECORD_NO_TIME);
-		assert_true(guid_equal(walk.record.provider, &zero_guid));
-		assert_int_equal(walk.record.process_id, RECORD_NO_ID);
+		assert_true(walk.record.raw_time == ETW_RECORD_NO_TIME);
+		assert_true(etw_guid_equal(walk.record.provider, &zero_guid));
+		assert_int_equal(walk.record.process_id, ETW_RECORD_NO_ID);
 		assert_int_equal(walk.record.payload_size, 5);
 		assert_int_equal(walk.record.index, 100 + i);
 	}
@@ -369,7 +373,7 @@ static void record_types_that_are_not_read_are_delivered_by_size(void **state)
 
 static void an_override_of_the_pointer_size_is_for_classic_payloads(void **state)
 {
-	struct etl_format format = bytes_format(4, 8);
+	struct etw_format format = bytes_format(4, 8);
 	struct record_bytes *b = bytes_new();
 	struct etl_walk walk;
 	uint8_t *copy;
@@ -399,7 +403,7 @@ static void a_record_has_nothing_of_the_one_before_it(void **state)
 {
 	/* After an event, which has all members, with an extended item. */
 	static const uint8_t types[] = { 0x02, 0x04, 0x11, 0x14, 0x15, 0x0d };
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -439,7 +443,7 @@ static void a_record_has_nothing_of_the_one_before_it(void **state)
 
 static void a_walk_can_go_back_to_a_record(void **state)
 {
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 	struct record_bytes *b = bytes_new();
 	struct etl_walk walk;
 	uint8_t *copy;
@@ -463,13 +467,13 @@ static void a_walk_can_go_back_to_a_record(void **state)
 static void record_types_have_the_names_of_the_summaries(void **state)
 {
 	(void)state;
-	assert_string_equal(record_type_name(RECORD_SYSTEM), "system");
-	assert_string_equal(record_type_name(RECORD_PERFINFO), "perfinfo");
-	assert_string_equal(record_type_name(RECORD_ERROR), "error");
-	for (unsigned record_type = 0; record_type < RECORD_TYPE_COUNT; record_type++) {
-		assert_non_null(record_type_name((enum record_type)record_type));
+	assert_string_equal(etw_record_type_name(ETW_RECORD_SYSTEM), "system");
+	assert_string_equal(etw_record_type_name(ETW_RECORD_PERFINFO), "perfinfo");
+	assert_string_equal(etw_record_type_name(ETW_RECORD_ERROR), "error");
+	for (unsigned record_type = 0; record_type < ETW_RECORD_TYPE_COUNT; record_type++) {
+		assert_non_null(etw_record_type_name((enum etw_record_type)record_type));
 	}
-	assert_string_equal(record_type_name(RECORD_TYPE_COUNT), "unknown");
+	assert_string_equal(etw_record_type_name(ETW_RECORD_TYPE_COUNT), "unknown");
 }
 
 int main(void)

@@ -32,12 +32,12 @@ static void bad_extended_items_cost_the_payload_only(void **state)
 		{ "most data", 16, 0, 0xffff, 16 },
 		{ "a next item that is not there", 16, 1, 8, 16 },
 	};
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct record_bytes *b = bytes_new();
-		struct extended_item found;
+		struct etw_extended_item found;
 		struct etl_walk walk;
 		uint32_t offset = 0;
 		uint8_t *copy;
@@ -56,7 +56,7 @@ static void bad_extended_items_cost_the_payload_only(void **state)
 		assert_int_equal(walk.bad_items_at, 72);
 		assert_int_equal(walk.record.payload_size, 0);
 		assert_non_null(walk.record.payload);
-		assert_true(record_next_extended(&walk.record, &offset, &found));
+		assert_true(etw_record_next_extended(&walk.record, &offset, &found));
 		assert_int_equal(found.type, 77);
 		assert_false(etl_walk_next(&walk));
 		assert_null(walk.stopped);
@@ -67,9 +67,9 @@ static void bad_extended_items_cost_the_payload_only(void **state)
 
 static void a_record_without_good_items_has_none(void **state)
 {
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 	struct record_bytes *b = bytes_new();
-	struct extended_item found;
+	struct etw_extended_item found;
 	struct etl_walk walk;
 	uint32_t offset = 0;
 	uint8_t *copy;
@@ -80,14 +80,14 @@ static void a_record_without_good_items_has_none(void **state)
 	copy = bytes_walk(&walk, b, &format);
 	assert_true(etl_walk_next(&walk));
 	assert_int_equal(walk.bad_items, 1);
-	assert_false(record_next_extended(&walk.record, &offset, &found));
+	assert_false(etw_record_next_extended(&walk.record, &offset, &found));
 	free(copy);
 	free(b);
 }
 
 static void filler_ends_a_walk_quietly(void **state)
 {
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (int ones = 0; ones < 2; ones++) {
@@ -137,7 +137,7 @@ static void a_record_that_makes_no_sense_stops_the_walk(void **state)
 		{ "unknown type: size 0", UINT64_C(0x00000000c0550000) },
 		{ "unknown marker", UINT64_C(0x0000000012345678) },
 	};
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -165,13 +165,13 @@ static void a_record_that_makes_no_sense_stops_the_walk(void **state)
 
 static void headers_of_chance_stay_inside(void **state)
 {
-	struct etl_format format = bytes_format(8, 0);
+	struct etw_format format = bytes_format(8, 0);
 	uint64_t chance = 1;
 
 	(void)state;
 	for (unsigned round = 0; round < 20000; round++) {
 		struct record_bytes *b = bytes_new();
-		struct extended_item found;
+		struct etw_extended_item found;
 		struct etl_walk walk;
 		uint32_t last = 0;
 		uint8_t *copy;
@@ -192,7 +192,7 @@ static void headers_of_chance_stay_inside(void **state)
 			for (uint32_t i = 0; i < walk.record.payload_size; i++) {
 				sum += walk.record.payload[i];
 			}
-			while (record_next_extended(&walk.record, &offset, &found)) {
+			while (etw_record_next_extended(&walk.record, &offset, &found)) {
 				sum += found.size ? found.data[found.size - 1] : 0;
 			}
 			assert_true(sum < 1 << 20);

@@ -22,7 +22,7 @@
 
 /* --- the first buffer ------------------------------------------------------------------------- */
 
-static const struct etl_writer_options plain_options = {
+static const struct etw_writer_options plain_options = {
 	.pointer_size = 8,
 	.processors = 4,
 	.buffer_size = 1024,
@@ -48,87 +48,88 @@ static const struct etl_writer_options plain_options = {
 
 static void the_first_buffer_is_as_documented(void **state)
 {
-	struct etl_writer *writer = open_in_memory(&plain_options);
-	struct etl_out_record record = { .type = RECORD_PERFINFO, .raw_time = 1942608875 + 10069 };
+	struct etw_writer *writer = open_in_memory(&plain_options);
+	struct etw_out_record record = { .type = ETW_RECORD_PERFINFO,
+					 .raw_time = 1942608875 + 10069 };
 	size_t size;
 	const uint8_t *b;
 
 	(void)state;
-	etl_writer_add(writer, &record);
+	etw_writer_add(writer, &record);
 	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 2048);
 
-	assert_int_equal(load_u32(b + 0x00), 1024);  /* BufferSize */
-	assert_int_equal(load_u32(b + 0x04), 0x1a0); /* SavedOffset */
-	assert_true(load_u64(b + 0x10) == 0);        /* TimeStamp */
-	assert_true(load_u64(b + 0x18) == 0);        /* SequenceNumber */
-	assert_int_equal(load_u16(b + 0x28), 0);     /* processor */
-	assert_int_equal(load_u16(b + 0x2a), 0x1c);  /* LoggerId */
-	assert_int_equal(load_u32(b + 0x2c), 3);     /* State */
-	assert_int_equal(load_u32(b + 0x30), 0x1a0); /* Offset */
-	assert_int_equal(load_u16(b + 0x34), 0x21);  /* BufferFlag */
-	assert_int_equal(load_u16(b + 0x36), 4);     /* BufferType */
+	assert_int_equal(etw_load_u32(b + 0x00), 1024);  /* BufferSize */
+	assert_int_equal(etw_load_u32(b + 0x04), 0x1a0); /* SavedOffset */
+	assert_true(etw_load_u64(b + 0x10) == 0);        /* TimeStamp */
+	assert_true(etw_load_u64(b + 0x18) == 0);        /* SequenceNumber */
+	assert_int_equal(etw_load_u16(b + 0x28), 0);     /* processor */
+	assert_int_equal(etw_load_u16(b + 0x2a), 0x1c);  /* LoggerId */
+	assert_int_equal(etw_load_u32(b + 0x2c), 3);     /* State */
+	assert_int_equal(etw_load_u32(b + 0x30), 0x1a0); /* Offset */
+	assert_int_equal(etw_load_u16(b + 0x34), 0x21);  /* BufferFlag */
+	assert_int_equal(etw_load_u16(b + 0x36), 4);     /* BufferType */
 
 	/* The header record: SYSTEM64, version 2, group 0, type 0. */
 	assert_hex(b + 0x48, 16, "0200 02c0 5601 00 00 c40e0000 940f0000");
-	assert_true(load_u64(b + 0x58) == 1942608875);
+	assert_true(etw_load_u64(b + 0x58) == 1942608875);
 
 	b += 0x68; /* its payload, in the 64-bit layout */
-	assert_int_equal(load_u32(b + 0x00), 1024);
+	assert_int_equal(etw_load_u32(b + 0x00), 1024);
 	assert_hex(b + 0x04, 4, "06 02 01 05");
-	assert_int_equal(load_u32(b + 0x08), 9200);
-	assert_int_equal(load_u32(b + 0x0c), 4);
-	assert_true(load_u64(b + 0x10) == UINT64_C(132404548206236167) + 10069); /* EndTime */
-	assert_int_equal(load_u32(b + 0x18), 156250);
-	assert_int_equal(load_u32(b + 0x1c), 500);
-	assert_int_equal(load_u32(b + 0x20), 1); /* LogFileMode: sequential */
-	assert_int_equal(load_u32(b + 0x24), 2); /* BuffersWritten */
-	assert_int_equal(load_u32(b + 0x2c), 8);
-	assert_int_equal(load_u32(b + 0x30), 7); /* EventsLost */
-	assert_int_equal(load_u32(b + 0x34), 3592);
-	assert_int_equal(load_u32(b + 0x48), 480); /* Bias */
+	assert_int_equal(etw_load_u32(b + 0x08), 9200);
+	assert_int_equal(etw_load_u32(b + 0x0c), 4);
+	assert_true(etw_load_u64(b + 0x10) == UINT64_C(132404548206236167) + 10069); /* EndTime */
+	assert_int_equal(etw_load_u32(b + 0x18), 156250);
+	assert_int_equal(etw_load_u32(b + 0x1c), 500);
+	assert_int_equal(etw_load_u32(b + 0x20), 1); /* LogFileMode: sequential */
+	assert_int_equal(etw_load_u32(b + 0x24), 2); /* BuffersWritten */
+	assert_int_equal(etw_load_u32(b + 0x2c), 8);
+	assert_int_equal(etw_load_u32(b + 0x30), 7); /* EventsLost */
+	assert_int_equal(etw_load_u32(b + 0x34), 3592);
+	assert_int_equal(etw_load_u32(b + 0x48), 480); /* Bias */
 	/* Names, and month 0 in both dates: no daylight saving time ("TIME_ZONE_INFORMATION
 	 * structure", Microsoft Learn). */
 	for (unsigned i = 0x4c; i < 0xf8; i++) {
 		assert_int_equal(b[i], 0);
 	}
-	assert_true(load_u64(b + 0xf8) == UINT64_C(132404546264872939));
-	assert_true(load_u64(b + 0x100) == 10000000);
-	assert_true(load_u64(b + 0x108) == UINT64_C(132404548206236167));
-	assert_int_equal(load_u32(b + 0x110), 1); /* ReservedFlags: performance counter */
-	assert_int_equal(load_u32(b + 0x114), 2); /* BuffersLost */
+	assert_true(etw_load_u64(b + 0xf8) == UINT64_C(132404546264872939));
+	assert_true(etw_load_u64(b + 0x100) == 10000000);
+	assert_true(etw_load_u64(b + 0x108) == UINT64_C(132404548206236167));
+	assert_int_equal(etw_load_u32(b + 0x110), 1); /* ReservedFlags: performance counter */
+	assert_int_equal(etw_load_u32(b + 0x114), 2); /* BuffersLost */
 	assert_hex(b + 0x118, 30,
 		   "5300 e900 7200 6900 6500 0000 4300 3a00 5c00 6100 2e00 6500 7400 6c00 0000");
 	assert_int_equal(b[0x1a0 - 0x68], 0xff); /* behind the data: filler */
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 static void a_32_bit_header_embeds_shorter_pointers(void **state)
 {
-	struct etl_writer_options options = plain_options;
-	struct etl_writer *writer;
+	struct etw_writer_options options = plain_options;
+	struct etw_writer *writer;
 	size_t size;
 	const uint8_t *b;
 
 	(void)state;
 	options.pointer_size = 4;
-	options.clock = CLOCK_CPU_CYCLE;
+	options.clock = ETW_CLOCK_CPU_CYCLE;
 	writer = open_in_memory(&options);
 	b = finish_in_memory(writer, &size);
 	assert_int_equal(b[0x4a], 0x01); /* SYSTEM32 */
 	b += 0x68;
-	assert_int_equal(load_u32(b + 0x2c), 4);
-	assert_int_equal(load_u32(b + 0x40), 480);
-	assert_true(load_u64(b + 0xf8) == 10000000);
-	assert_int_equal(load_u32(b + 0x108), 3);
+	assert_int_equal(etw_load_u32(b + 0x2c), 4);
+	assert_int_equal(etw_load_u32(b + 0x40), 480);
+	assert_true(etw_load_u64(b + 0xf8) == 10000000);
+	assert_int_equal(etw_load_u32(b + 0x108), 3);
 	assert_hex(b + 0x110, 4, "5300 e900");
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 static void a_session_that_was_not_stopped_has_no_end_time(void **state)
 {
-	struct etl_writer_options options = plain_options;
-	struct etl_writer *writer;
+	struct etw_writer_options options = plain_options;
+	struct etw_writer *writer;
 	size_t size;
 	const uint8_t *b;
 
@@ -136,15 +137,15 @@ static void a_session_that_was_not_stopped_has_no_end_time(void **state)
 	options.unclosed = true;
 	writer = open_in_memory(&options);
 	b = finish_in_memory(writer, &size) + 0x68;
-	assert_true(load_u64(b + 0x10) == 0);
-	assert_int_equal(load_u32(b + 0x24), 1);
-	etl_writer_close(writer);
+	assert_true(etw_load_u64(b + 0x10) == 0);
+	assert_int_equal(etw_load_u32(b + 0x24), 1);
+	etw_writer_close(writer);
 }
 
 static void records_of_the_first_buffer_stand_behind_its_header(void **state)
 {
-	struct etl_writer *writer = open_in_memory(&plain_options);
-	struct etl_out_record record = { .type = RECORD_SYSTEM,
+	struct etw_writer *writer = open_in_memory(&plain_options);
+	struct etw_out_record record = { .type = ETW_RECORD_SYSTEM,
 					 .opcode = 5,
 					 .version = 2,
 					 .payload = "abc",
@@ -156,16 +157,16 @@ static void records_of_the_first_buffer_stand_behind_its_header(void **state)
 	etl_writer_add_to_header(writer, &record);
 	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 1024);
-	assert_int_equal(load_u32(b + 0x30), 0x1c8);
+	assert_int_equal(etw_load_u32(b + 0x30), 0x1c8);
 	assert_hex(b + 0x1a0, 8, "0200 02c0 2300 05 00");
 	assert_hex(b + 0x1c0, 8, "616263 0000000000");
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
 static void a_short_first_buffer_grows_to_its_header(void **state)
 {
-	struct etl_writer_options options = plain_options;
-	struct etl_writer *writer;
+	struct etw_writer_options options = plain_options;
+	struct etw_writer *writer;
 	size_t size;
 	const uint8_t *b;
 
@@ -174,9 +175,9 @@ static void a_short_first_buffer_grows_to_its_header(void **state)
 	writer = open_in_memory(&options);
 	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 0x1a0);
-	assert_int_equal(load_u32(b), 0x1a0);
-	assert_int_equal(load_u32(b + 0x68), 1024); /* the header has that of the others */
-	etl_writer_close(writer);
+	assert_int_equal(etw_load_u32(b), 0x1a0);
+	assert_int_equal(etw_load_u32(b + 0x68), 1024); /* the header has that of the others */
+	etw_writer_close(writer);
 }
 
 /* --- buffers ---------------------------------------------------------------------------------- */
@@ -192,8 +193,8 @@ static void buffers_go_out_when_they_are_full(void **state)
 	} expected[] = {
 		{ 1, 1, 0x20, 59 }, { 0, 2, 0x20, 59 }, { 0, 3, 0x20, 1 }, { 1, 4, 0x21, 31 }
 	};
-	struct etl_writer *writer = open_in_memory(&plain_options);
-	struct etl_out_record record = { .type = RECORD_PERFINFO };
+	struct etw_writer *writer = open_in_memory(&plain_options);
+	struct etw_out_record record = { .type = ETW_RECORD_PERFINFO };
 	size_t size;
 	const uint8_t *b;
 
@@ -201,34 +202,34 @@ static void buffers_go_out_when_they_are_full(void **state)
 	for (int i = 0; i < 150; i++) {
 		record.processor = i % 5 > 1; /* 60 records for 0, 90 for 1 */
 		record.raw_time = 1000 + i;
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 	}
 	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 5 * 1024);
 	for (size_t i = 0; i < 4; i++) {
 		b += 1024;
-		assert_int_equal(load_u32(b), 1024);
-		assert_int_equal(load_u16(b + 0x28), expected[i].processor);
-		assert_true(load_u64(b + 0x18) == expected[i].sequence);
-		assert_int_equal(load_u16(b + 0x34), expected[i].flags);
-		assert_int_equal(load_u16(b + 0x36), 0);
-		assert_int_equal(load_u32(b + 0x30), 0x48 + 16 * expected[i].records);
+		assert_int_equal(etw_load_u32(b), 1024);
+		assert_int_equal(etw_load_u16(b + 0x28), expected[i].processor);
+		assert_true(etw_load_u64(b + 0x18) == expected[i].sequence);
+		assert_int_equal(etw_load_u16(b + 0x34), expected[i].flags);
+		assert_int_equal(etw_load_u16(b + 0x36), 0);
+		assert_int_equal(etw_load_u32(b + 0x30), 0x48 + 16 * expected[i].records);
 		/* The buffer has the time of its last record. */
-		assert_true(load_u64(b + 0x10) == load_u64(b + load_u32(b + 0x30) - 8));
-		for (size_t at = load_u32(b + 0x30); at < 1024; at++) {
+		assert_true(etw_load_u64(b + 0x10) == etw_load_u64(b + etw_load_u32(b + 0x30) - 8));
+		for (size_t at = etw_load_u32(b + 0x30); at < 1024; at++) {
 			assert_int_equal(b[at], 0xff);
 		}
 	}
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 }
 
-static void add_lines(struct etl_writer *writer, bool flush)
+static void add_lines(struct etw_writer *writer, bool flush)
 {
 	char line[100];
 
 	for (int i = 0; i < 200; i++) {
-		struct etl_out_record record = {
-			.type = RECORD_SYSTEM,
+		struct etw_out_record record = {
+			.type = ETW_RECORD_SYSTEM,
 			.processor = (uint16_t)(i % 4),
 			.raw_time = i,
 			.payload = line,
@@ -236,7 +237,7 @@ static void add_lines(struct etl_writer *writer, bool flush)
 				(size_t)snprintf(line, sizeof line, "record number %d of many", i)
 		};
 
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 		if (flush && i == 100) {
 			etl_writer_flush(writer);
 		}
@@ -245,9 +246,9 @@ static void add_lines(struct etl_writer *writer, bool flush)
 
 static void packed_buffers_hold_what_plain_ones_do(void **state)
 {
-	struct etl_writer_options options = plain_options;
-	struct etl_writer *plain_builder = open_in_memory(&options);
-	struct etl_writer *packed_builder;
+	struct etw_writer_options options = plain_options;
+	struct etw_writer *plain_builder = open_in_memory(&options);
+	struct etw_writer *packed_builder;
 	uint8_t made[1024];
 	size_t plain_left, packed_left;
 	const uint8_t *plain, *packed;
@@ -260,31 +261,32 @@ static void packed_buffers_hold_what_plain_ones_do(void **state)
 	plain = finish_in_memory(plain_builder, &plain_left);
 	packed = finish_in_memory(packed_builder, &packed_left);
 	assert_true(packed_left < plain_left);
-	assert_int_equal(load_u32(packed + 0x68 + 0x20), 0x04000001); /* LogFileMode */
+	assert_int_equal(etw_load_u32(packed + 0x68 + 0x20), 0x04000001); /* LogFileMode */
 	for (; plain_left > 1024; plain += 1024, plain_left -= 1024) {
-		uint32_t stride = load_u32(packed);
-		uint32_t used = load_u32(plain + 1024 + 0x30);
+		uint32_t stride = etw_load_u32(packed);
+		uint32_t used = etw_load_u32(plain + 1024 + 0x30);
 		size_t size;
 
 		packed += stride;
 		packed_left -= stride;
-		stride = load_u32(packed);
+		stride = etw_load_u32(packed);
 		assert_in_range(stride, 0x49, packed_left);
-		assert_int_equal(load_u16(packed + 0x34), load_u16(plain + 1024 + 0x34) | 0x40);
+		assert_int_equal(etw_load_u16(packed + 0x34),
+				 etw_load_u16(plain + 1024 + 0x34) | 0x40);
 		assert_memory_equal(packed + 0x04, plain + 1024 + 0x04, 0x34 - 0x04);
 		assert_true(etl_decompress(packed + 0x48, stride - 0x48, made, used - 0x48, &size));
 		assert_int_equal(size, used - 0x48);
 		assert_memory_equal(made, plain + 1024 + 0x48, size);
 	}
-	assert_int_equal(packed_left, load_u32(packed));
-	etl_writer_close(plain_builder);
-	etl_writer_close(packed_builder);
+	assert_int_equal(packed_left, etw_load_u32(packed));
+	etw_writer_close(plain_builder);
+	etw_writer_close(packed_builder);
 }
 
 static void a_buffer_that_does_not_shrink_stays_plain(void **state)
 {
-	struct etl_writer_options options = plain_options;
-	struct etl_writer *writer;
+	struct etw_writer_options options = plain_options;
+	struct etw_writer *writer;
 	uint8_t noise[900];
 	uint32_t x = 1;
 	size_t size;
@@ -297,21 +299,21 @@ static void a_buffer_that_does_not_shrink_stays_plain(void **state)
 	}
 	options.compressed = true;
 	writer = open_in_memory(&options);
-	etl_writer_add(writer, &(struct etl_out_record){ .type = RECORD_PERFINFO,
+	etw_writer_add(writer, &(struct etw_out_record){ .type = ETW_RECORD_PERFINFO,
 							 .payload = noise,
 							 .payload_size = sizeof noise });
 	b = finish_in_memory(writer, &size);
 	assert_int_equal(size, 2048);
-	assert_int_equal(load_u16(b + 1024 + 0x34), 0x21);
-	etl_writer_close(writer);
+	assert_int_equal(etw_load_u16(b + 1024 + 0x34), 0x21);
+	etw_writer_close(writer);
 }
 
 static void a_file_holds_what_memory_does(void **state)
 {
 	char path[] = "test_etl_writer.tmp.etl";
-	struct error err = { 0 };
-	struct etl_writer *in_memory = open_in_memory(&plain_options);
-	struct etl_writer *in_file = etl_writer_open(path, &plain_options, &err);
+	struct etw_error err = { 0 };
+	struct etw_writer *in_memory = open_in_memory(&plain_options);
+	struct etw_writer *in_file = etw_writer_open(path, &plain_options, &err);
 	uint8_t *read;
 	const uint8_t *bytes;
 	size_t size;
@@ -322,9 +324,9 @@ static void a_file_holds_what_memory_does(void **state)
 	add_lines(in_memory, false);
 	add_lines(in_file, false);
 	bytes = finish_in_memory(in_memory, &size);
-	assert_true(etl_writer_finish(in_file, &err));
-	assert_true(etl_writer_written(in_file) == size);
-	etl_writer_close(in_file);
+	assert_true(etw_writer_finish(in_file, &err));
+	assert_true(etw_writer_written(in_file) == size);
+	etw_writer_close(in_file);
 	file = fopen(path, "rb");
 	assert_non_null(file);
 	read = malloc(size + 1);
@@ -333,7 +335,7 @@ static void a_file_holds_what_memory_does(void **state)
 	fclose(file);
 	remove(path);
 	free(read);
-	etl_writer_close(in_memory);
+	etw_writer_close(in_memory);
 }
 
 /* --- failures --------------------------------------------------------------------------------- */
@@ -342,39 +344,39 @@ static void the_first_failure_is_reported_at_the_end(void **state)
 {
 	static const uint8_t large[1000];
 	static const struct {
-		struct etl_out_record record;
+		struct etw_out_record record;
 		const char *text;
 	} cases[] = {
-		{ { .type = RECORD_PERFINFO, .processor = 4 },
+		{ { .type = ETW_RECORD_PERFINFO, .processor = 4 },
 		  "record of processor 4 in a recording of 4 processors" },
-		{ { .type = RECORD_PERFINFO, .payload = large, .payload_size = 937 },
+		{ { .type = ETW_RECORD_PERFINFO, .payload = large, .payload_size = 937 },
 		  "record of 953 bytes does not fit into a buffer of 1024" },
 		/* A reader stops there (docs/etl-format.md section 3). */
-		{ { .type = RECORD_WNODE, .payload = large, .payload_size = 3 },
+		{ { .type = ETW_RECORD_WNODE, .payload = large, .payload_size = 3 },
 		  "record of 7 bytes: the least are 8" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct etl_writer *writer = open_in_memory(&plain_options);
-		struct etl_out_record fine = { .type = RECORD_PERFINFO };
-		struct error err = { 0 };
+		struct etw_writer *writer = open_in_memory(&plain_options);
+		struct etw_out_record fine = { .type = ETW_RECORD_PERFINFO };
+		struct etw_error err = { 0 };
 
-		etl_writer_add(writer, &fine);
-		assert_false(etl_writer_failed(writer));
-		etl_writer_add(writer, &cases[i].record);
-		assert_true(etl_writer_failed(writer));
-		etl_writer_add(writer, &fine);
-		assert_false(etl_writer_finish(writer, &err));
+		etw_writer_add(writer, &fine);
+		assert_false(etw_writer_failed(writer));
+		etw_writer_add(writer, &cases[i].record);
+		assert_true(etw_writer_failed(writer));
+		etw_writer_add(writer, &fine);
+		assert_false(etw_writer_finish(writer, &err));
 		assert_string_equal(err.text, cases[i].text);
-		etl_writer_close(writer);
+		etw_writer_close(writer);
 	}
 }
 
 static void options_that_make_no_recording_are_refused(void **state)
 {
 	static const struct {
-		struct etl_writer_options options;
+		struct etw_writer_options options;
 		const char *text;
 	} cases[] = {
 		{ { .buffer_size = 1001 },
@@ -383,17 +385,17 @@ static void options_that_make_no_recording_are_refused(void **state)
 		  "buffer size 64 is not a multiple of 8 from 512 to 16777216" },
 		{ { .pointer_size = 5 }, "pointer size 5 is neither 4 nor 8" },
 	};
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		assert_null(etl_writer_open(NULL, &cases[i].options, &err));
+		assert_null(etw_writer_open(NULL, &cases[i].options, &err));
 		assert_string_equal(err.text, cases[i].text);
 	}
-	assert_null(etl_writer_open("no/such/folder/a.etl", &plain_options, &err));
-	assert_int_equal(err.code, ERROR_SYSTEM); /* and the rest is the system's sentence */
+	assert_null(etw_writer_open("no/such/folder/a.etl", &plain_options, &err));
+	assert_int_equal(err.code, ETW_ERROR_SYSTEM); /* and the rest is the system's sentence */
 	assert_ptr_equal(strstr(err.text, "no/such/folder/a.etl: cannot create: "), err.text);
-	etl_writer_close(NULL);
+	etw_writer_close(NULL);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -401,30 +403,31 @@ static void options_that_make_no_recording_are_refused(void **state)
 static void raw_times_follow_the_clock(void **state)
 {
 	static const struct {
-		struct etl_writer_options options;
+		struct etw_writer_options options;
 		int64_t after_a_minute;
 	} cases[] = {
 		{ { .perf_frequency = 2337949, .start_raw = 5 }, 5 + INT64_C(2337949) * 60 },
-		{ { .clock = CLOCK_SYSTEM_TIME, .start_raw = INT64_C(132404548206236167) },
+		{ { .clock = ETW_CLOCK_SYSTEM_TIME, .start_raw = INT64_C(132404548206236167) },
 		  INT64_C(132404548206236167) + 600000000 },
-		{ { .clock = CLOCK_CPU_CYCLE, .cpu_mhz = 2400 }, INT64_C(2400000000) * 60 },
+		{ { .clock = ETW_CLOCK_CPU_CYCLE, .cpu_mhz = 2400 }, INT64_C(2400000000) * 60 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct etl_writer *writer = open_in_memory(&cases[i].options);
+		struct etw_writer *writer = open_in_memory(&cases[i].options);
 		size_t size;
 		const uint8_t *b;
 
 		assert_true(etl_writer_raw_time(writer, UINT64_C(60000000000)) ==
 			    cases[i].after_a_minute);
-		etl_writer_add(writer,
-			       &(struct etl_out_record){ .type = RECORD_PERFINFO,
+		etw_writer_add(writer,
+			       &(struct etw_out_record){ .type = ETW_RECORD_PERFINFO,
 							 .raw_time = cases[i].after_a_minute });
 		b = finish_in_memory(writer, &size);
 		/* EndTime is a minute after StartTime. */
-		assert_true(load_u64(b + 0x68 + 0x10) == load_u64(b + 0x68 + 0x108) + 600000000);
-		etl_writer_close(writer);
+		assert_true(etw_load_u64(b + 0x68 + 0x10) ==
+			    etw_load_u64(b + 0x68 + 0x108) + 600000000);
+		etw_writer_close(writer);
 	}
 }
 
@@ -435,16 +438,16 @@ static void any_start_is_written(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
-		const struct etl_writer_options options = { .start_time = starts[i],
+		const struct etw_writer_options options = { .start_time = starts[i],
 							    .start_raw = starts[i] };
-		struct etl_writer *writer = open_in_memory(&options);
+		struct etw_writer *writer = open_in_memory(&options);
 		size_t size;
 		const uint8_t *b;
 
-		etl_writer_add(writer, &(struct etl_out_record){ .type = RECORD_PERFINFO });
+		etw_writer_add(writer, &(struct etw_out_record){ .type = ETW_RECORD_PERFINFO });
 		b = finish_in_memory(writer, &size);
-		assert_true(load_u64(b + 0x68 + 0x108) == (uint64_t)starts[i]);
-		etl_writer_close(writer);
+		assert_true(etw_load_u64(b + 0x68 + 0x108) == (uint64_t)starts[i]);
+		etw_writer_close(writer);
 	}
 }
 

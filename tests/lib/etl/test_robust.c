@@ -42,15 +42,15 @@ struct outcome {
 	bool opened;
 	uint64_t ahead, records;
 	uint32_t sum; /* of all bytes, so that reading them is not optimised away */
-	struct source_statistics statistics;
-	struct trace_schemas_counts schemas;
-	struct error err;
+	struct etw_source_statistics statistics;
+	struct etw_trace_schemas_counts schemas;
+	struct etw_error err;
 };
 
 struct consumer {
 	struct outcome *outcome;
-	struct trace_schemas *schemas;
-	struct text text;
+	struct etw_trace_schemas *schemas;
+	struct etw_text text;
 };
 
 static void read_bytes(struct consumer *consumer, const uint8_t *bytes, size_t size)
@@ -63,12 +63,12 @@ static void read_bytes(struct consumer *consumer, const uint8_t *bytes, size_t s
 	free(copy);
 }
 
-static void decode(struct consumer *consumer, const struct event_record *record)
+static void decode(struct consumer *consumer, const struct etw_record *record)
 {
-	const struct schema *schema = kernel_schema_of(record);
-	struct field_slice slices[64];
+	const struct etw_schema *schema = etw_kernel_schema_of(record);
+	struct etw_field_slice slices[64];
 	uint8_t *copy;
-	struct event_record exact = *record;
+	struct etw_record exact = *record;
 	unsigned whole;
 
 	if (!record->classic || !schema || schema->field_count == 0 || schema->field_count > 64) {
@@ -76,32 +76,32 @@ static void decode(struct consumer *consumer, const struct event_record *record)
 	}
 	/* The payload in a block of its own: nothing behind it may be looked at. */
 	exact.payload = copy = exact_copy(record->payload, record->payload_size);
-	whole = fields_walk(schema, schema->field_count - 1u, &exact, slices, NULL);
+	whole = etw_fields_walk(schema, schema->field_count - 1u, &exact, slices, NULL);
 	for (unsigned i = 0; i < whole; i++) {
 		text_clear(&consumer->text);
-		field_text(&schema->fields[i], &slices[i], &consumer->text);
+		etw_field_text(&schema->fields[i], &slices[i], &consumer->text);
 		consumer->outcome->sum += (uint32_t)consumer->text.size;
 	}
 	free(copy);
 }
 
-static void first_pass(void *context, const struct event_record *record)
+static void first_pass(void *context, const struct etw_record *record)
 {
 	struct consumer *consumer = context;
 
 	assert_true(++consumer->outcome->ahead <= RECORDS_MOST);
-	trace_schemas_look(consumer->schemas, record);
+	etw_trace_schemas_look(consumer->schemas, record);
 }
 
-static void look(void *context, const struct event_record *record)
+static void look(void *context, const struct etw_record *record)
 {
 	struct consumer *consumer = context;
-	struct extended_item item;
+	struct etw_extended_item item;
 	uint32_t offset = 0;
 
 	assert_true(++consumer->outcome->records <= RECORDS_MOST);
 	read_bytes(consumer, record->payload, record->payload_size);
-	while (record_next_extended(record, &offset, &item)) {
+	while (etw_record_next_extended(record, &offset, &item)) {
 		read_bytes(consumer, item.data, item.size);
 	}
 	consumer->outcome->sum += record->provider->bytes[15];
@@ -111,25 +111,25 @@ static void look(void *context, const struct event_record *record)
 static void consume(const char *path, uint8_t pointer_size, struct outcome *outcome)
 {
 	struct consumer consumer = { .outcome = outcome,
-				     .schemas = trace_schemas_new(&outcome->err) };
-	const struct event_sink sink = { .context = &consumer,
-					 .on_first_pass = first_pass,
-					 .on_event = look };
-	const struct source_file_options options = { .pointer_size = pointer_size };
-	struct source *source;
+				     .schemas = etw_trace_schemas_new(&outcome->err) };
+	const struct etw_event_sink sink = { .context = &consumer,
+					     .on_first_pass = first_pass,
+					     .on_event = look };
+	const struct etw_source_file_options options = { .pointer_size = pointer_size };
+	struct etw_source *source;
 
 	*outcome = (struct outcome){ 0 };
 	assert_non_null(consumer.schemas);
-	source = source_open_file(path, &options, &outcome->err);
+	source = etw_source_open_file(path, &options, &outcome->err);
 	if (source) {
 		outcome->opened = true;
-		assert_true(source_run(source, &sink, &outcome->err));
-		trace_schemas_finish(consumer.schemas);
-		trace_schemas_count(consumer.schemas, &outcome->schemas);
-		source_statistics(source, &outcome->statistics);
-		source_close(source);
+		assert_true(etw_source_run(source, &sink, &outcome->err));
+		etw_trace_schemas_finish(consumer.schemas);
+		etw_trace_schemas_count(consumer.schemas, &outcome->schemas);
+		etw_source_statistics(source, &outcome->statistics);
+		etw_source_close(source);
 	}
-	trace_schemas_free(consumer.schemas);
+	etw_trace_schemas_free(consumer.schemas);
 	text_free(&consumer.text);
 }
 
@@ -138,7 +138,7 @@ static void assert_reported(const struct outcome *outcome, const char *path)
 {
 	size_t size = strlen(path);
 
-	assert_true(outcome->err.code != ERROR_NONE);
+	assert_true(outcome->err.code != ETW_ERROR_NONE);
 	assert_memory_equal(outcome->err.text, path, size);
 	assert_memory_equal(outcome->err.text + size, ": ", 2);
 	assert_true(strlen(outcome->err.text + size + 2) > 10);
@@ -147,7 +147,7 @@ static void assert_reported(const struct outcome *outcome, const char *path)
 
 static bool is_counted(const struct outcome *outcome)
 {
-	const struct source_statistics *s = &outcome->statistics;
+	const struct etw_source_statistics *s = &outcome->statistics;
 
 	return s->truncated || s->bad_buffers > 0 || s->bad_records > 0 ||
 	       s->buffers != s->buffers_written;
@@ -157,7 +157,7 @@ static bool is_counted(const struct outcome *outcome)
 
 struct recording {
 	const char *name;
-	struct etl_writer_options options;
+	struct etw_writer_options options;
 	uint8_t *bytes; /* owned */
 	size_t size;
 	struct outcome whole;
@@ -177,19 +177,19 @@ static int build_recordings(void **state)
 
 	(void)state;
 	temporary_path(path, "etl");
-	recordings[0].options = every_class_options(8, CLOCK_QPC, false);
-	recordings[1].options = every_class_options(4, CLOCK_SYSTEM_TIME, false);
-	recordings[2].options = every_class_options(8, CLOCK_CPU_CYCLE, true);
+	recordings[0].options = every_class_options(8, ETW_CLOCK_QPC, false);
+	recordings[1].options = every_class_options(4, ETW_CLOCK_SYSTEM_TIME, false);
+	recordings[2].options = every_class_options(8, ETW_CLOCK_CPU_CYCLE, true);
 	for (size_t i = 0; i < RECORDINGS; i++) {
 		struct recording *r = &recordings[i];
-		struct etl_writer *writer = open_in_memory(&r->options);
+		struct etw_writer *writer = open_in_memory(&r->options);
 		const uint8_t *bytes;
 
 		every_class_add(writer, r->options.pointer_size);
 		bytes = finish_in_memory(writer, &r->size);
 		assert_in_range(r->size, 2000, EVERY_CLASS_SIZE_MOST);
 		r->bytes = exact_copy(bytes, r->size);
-		etl_writer_close(writer);
+		etw_writer_close(writer);
 		temporary_write(path, r->bytes, r->size);
 		consume(path, 0, &r->whole);
 		remove(path);
@@ -287,7 +287,7 @@ static void find_inner_lengths(struct lengths *lengths, const uint8_t *bytes, si
 			add_length(lengths, item + 6, 2, "data of an extended item", false);
 			add_length(lengths, item + 8, 2, "metadata or traits", false);
 			more = bytes[item + 4] & 1;
-			payload = item + load_u16(bytes + item);
+			payload = item + etw_load_u16(bytes + item);
 		}
 	} else if (type == 0x0a || type == 0x14) {
 		payload = at + 48;
@@ -303,9 +303,9 @@ static void find_inner_lengths(struct lengths *lengths, const uint8_t *bytes, si
 static void find_lengths(const struct recording *r, struct lengths *lengths)
 {
 	lengths->count = 0;
-	for (size_t buffer = 0; buffer < r->size; buffer += load_u32(r->bytes + buffer)) {
-		bool packed = load_u16(r->bytes + buffer + 0x34) & 0x40;
-		size_t end = buffer + load_u32(r->bytes + buffer + 0x30);
+	for (size_t buffer = 0; buffer < r->size; buffer += etw_load_u32(r->bytes + buffer)) {
+		bool packed = etw_load_u16(r->bytes + buffer + 0x34) & 0x40;
+		size_t end = buffer + etw_load_u32(r->bytes + buffer + 0x30);
 		size_t at = buffer + BUFFER_HEADER_SIZE;
 
 		add_length(lengths, buffer, 4, "BufferSize", true);
@@ -317,7 +317,7 @@ static void find_lengths(const struct recording *r, struct lengths *lengths)
 			bool late = r->bytes[at + 3] == 0xc0 &&
 				    (type <= 0x04 || type == 0x10 || type == 0x11);
 			size_t size_at = at + (late ? 4 : 0);
-			size_t size = load_u16(r->bytes + size_at);
+			size_t size = etw_load_u16(r->bytes + size_at);
 
 			add_length(lengths, size_at, 2, "record", true);
 			find_inner_lengths(lengths, r->bytes, at, size);
@@ -366,8 +366,9 @@ static void a_length_that_is_wrong_is_noticed_or_harmless(void **state)
 		for (size_t j = 0; j < lengths.count; j++) {
 			const struct length *length = &lengths.list[j];
 			uint64_t most = length->size == 2 ? UINT16_MAX : UINT32_MAX;
-			uint64_t right = length->size == 2 ? load_u16(r->bytes + length->offset) :
-							     load_u32(r->bytes + length->offset);
+			uint64_t right = length->size == 2 ?
+						 etw_load_u16(r->bytes + length->offset) :
+						 etw_load_u32(r->bytes + length->offset);
 			const uint64_t near_misses[] = { 1,         right - 1, right + 1,
 							 right * 2, most / 2,  most - 7 };
 

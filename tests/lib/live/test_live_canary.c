@@ -29,25 +29,25 @@ static const GUID provider = {
 	0x07f70771, 0x7647, 0x53cf, { 0xf7, 0xa8, 0xa8, 0xc8, 0x66, 0x0b, 0x66, 0xd7 }
 };
 
-static struct canary *open_canary(void)
+static struct etw_canary *open_canary(void)
 {
-	struct error err = { 0 };
-	struct canary *canary = canary_open("1.2.3", &err);
+	struct etw_error err = { 0 };
+	struct etw_canary *canary = etw_canary_open("1.2.3", &err);
 
 	assert_string_equal(err.text, "");
 	assert_non_null(canary);
 	return canary;
 }
 
-static void close_canary(struct canary *canary)
+static void close_canary(struct etw_canary *canary)
 {
-	canary_close(canary);
+	etw_canary_close(canary);
 	assert_int_equal(fake_etw_open_things().registrations, 0);
 }
 
-static struct live_options with_canaries(struct run *run, struct canary *canary)
+static struct etw_live_options with_canaries(struct run *run, struct etw_canary *canary)
 {
-	struct live_options options = run_private_session(run);
+	struct etw_live_options options = run_private_session(run);
 
 	options.canary = canary;
 	return options;
@@ -66,7 +66,7 @@ static uint64_t events_so_far(struct run *run)
 /* What was sent came back, and the consumer saw nothing else. */
 static void assert_all_came_back(struct run *run)
 {
-	struct source_statistics now = run_statistics(run);
+	struct etw_source_statistics now = run_statistics(run);
 
 	assert_int_equal(now.canary_sent, now.canary_received);
 	assert_int_equal(now.canary_received, run->events);
@@ -77,12 +77,12 @@ static void assert_all_came_back(struct run *run)
 static void a_canary_decodes(void **state)
 {
 	static const uint8_t traits[] = "\x0f\0etw_exporter";
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run run;
-	struct live_options options = with_canaries(&run, canary);
-	struct tracelogging_cache *cache = tracelogging_cache_new(NULL);
-	const struct schema *schema;
-	struct extended_item item;
+	struct etw_live_options options = with_canaries(&run, canary);
+	struct etw_tracelogging_cache *cache = etw_tracelogging_cache_new(NULL);
+	const struct etw_schema *schema;
+	struct etw_extended_item item;
 	char expected[200];
 
 	(void)state;
@@ -95,34 +95,34 @@ static void a_canary_decodes(void **state)
 	assert_int_equal(run.record.channel, 11);
 	assert_int_equal(run.record.level, CANARY_LEVEL);
 	assert_int_equal(run.record.keyword, FIRST_KEYWORD);
-	assert_true(record_find_extended(&run.record, EXTENDED_PROVIDER_TRAITS, &item));
+	assert_true(etw_record_find_extended(&run.record, ETW_EXTENDED_PROVIDER_TRAITS, &item));
 	assert_int_equal(item.size, sizeof traits);
 	assert_memory_equal(item.data, traits, sizeof traits);
-	assert_true(tracelogging_metadata(&run.record, &item));
-	schema = tracelogging_schema(cache, &item);
+	assert_true(etw_tracelogging_metadata(&run.record, &item));
+	schema = etw_tracelogging_schema(cache, &item);
 	assert_non_null(schema);
 	assert_string_equal(schema->event, "Canary");
 	/* The numbers are all that may differ; the last record is the last canary. */
 	snprintf(expected, sizeof expected,
 		 "Instance=%llu Slot=0 Epoch=1 Number=%u Session=etw_test",
-		 (unsigned long long)load_u64(run.payload), (unsigned)run.events);
+		 (unsigned long long)etw_load_u64(run.payload), (unsigned)run.events);
 	assert_decoded(schema, run.payload, run.record.payload_size, 8, expected, 0);
 	assert_all_came_back(&run);
 	run_end(&run);
-	tracelogging_cache_free(cache);
+	etw_tracelogging_cache_free(cache);
 	close_canary(canary);
 }
 
 static void each_session_gets_its_own_canaries(void **state)
 {
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run runs[2];
-	struct live_options first = with_canaries(&runs[0], canary);
-	struct live_options second = with_canaries(&runs[1], canary);
+	struct etw_live_options first = with_canaries(&runs[0], canary);
+	struct etw_live_options second = with_canaries(&runs[1], canary);
 
 	(void)state;
 	second.name = "etw_second";
-	second.logger = LIVE_USER;
+	second.logger = ETW_LIVE_USER;
 	second.kernel_flags = 0;
 	run_begin(&runs[0]);
 	run_begin(&runs[1]);
@@ -144,9 +144,9 @@ static void each_session_gets_its_own_canaries(void **state)
 
 static void a_session_that_is_down_sends_nothing(void **state)
 {
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run run;
-	struct live_options options = with_canaries(&run, canary);
+	struct etw_live_options options = with_canaries(&run, canary);
 	uint64_t sent;
 
 	(void)state;
@@ -155,7 +155,7 @@ static void a_session_that_is_down_sends_nothing(void **state)
 	assert_true(run_wait(&run, &run.events, 2));
 	fake_etw_fail_always("StartTraceW", ERROR_NO_SYSTEM_RESOURCES);
 	assert_true(fake_etw_other_stop("etw_test"));
-	assert_true(run_wait_session_event(&run, SESSION_NOT_RESTARTED));
+	assert_true(run_wait_session_event(&run, ETW_SESSION_NOT_RESTARTED));
 	sent = run_statistics(&run).canary_sent;
 	assert_int_equal(sent, run_statistics(&run).canary_received);
 	/* The watcher goes on meanwhile: it has as many occasions as attempts to start. */
@@ -169,7 +169,7 @@ static void a_session_that_is_down_sends_nothing(void **state)
 	close_canary(canary);
 }
 
-static void hold(void *context, const struct event_record *record)
+static void hold(void *context, const struct etw_record *record)
 {
 	atomic_bool *held = context;
 
@@ -182,9 +182,9 @@ static void hold(void *context, const struct event_record *record)
 /* As long as another program records the provider, all that is written reaches a session. */
 static void what_went_to_another_recorder_only_is_not_sent(void **state)
 {
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run run;
-	struct live_options options = with_canaries(&run, canary);
+	struct etw_live_options options = with_canaries(&run, canary);
 	struct fake_etw_session recorder;
 	atomic_bool held = false;
 	uint64_t written;
@@ -222,9 +222,9 @@ static void what_went_to_another_recorder_only_is_not_sent(void **state)
 /* Others stop it at any moment, most often between a write and the look behind it. */
 static void restarts_leave_no_gap_between_sent_and_received(void **state)
 {
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run run;
-	struct live_options options = with_canaries(&run, canary);
+	struct etw_live_options options = with_canaries(&run, canary);
 
 	(void)state;
 	options.watch_ms = 4;
@@ -245,11 +245,11 @@ static void restarts_leave_no_gap_between_sent_and_received(void **state)
 
 static void loss_that_is_not_reported_shows(void **state)
 {
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run run;
-	struct live_options options = with_canaries(&run, canary);
+	struct etw_live_options options = with_canaries(&run, canary);
 	struct fake_etw_session session;
-	struct source_statistics now;
+	struct etw_source_statistics now;
 	uint64_t lost;
 
 	(void)state;
@@ -273,9 +273,9 @@ static void loss_that_is_not_reported_shows(void **state)
 
 static void what_windows_refuses_is_not_sent(void **state)
 {
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run run;
-	struct live_options options = with_canaries(&run, canary);
+	struct etw_live_options options = with_canaries(&run, canary);
 	unsigned calls;
 
 	(void)state;
@@ -305,10 +305,10 @@ static void what_another_session_has_no_room_for_shows_as_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
-		struct canary *canary;
-		struct live_options options;
+		struct etw_canary *canary;
+		struct etw_live_options options;
 		struct fake_etw_session session;
-		struct source_statistics now;
+		struct etw_source_statistics now;
 		struct run run;
 		uint64_t events;
 
@@ -355,13 +355,13 @@ static void canaries_of_others_are_not_ours(void **state)
 		{ "of another keyword", false, 1000, CANARY_SIZE, FIRST_KEYWORD | 1 },
 	};
 	enum { FORGED = sizeof cases / sizeof cases[0] };
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run run;
-	struct live_options options = with_canaries(&run, canary);
+	struct etw_live_options options = with_canaries(&run, canary);
 	struct fake_etw_event event = { .provider = provider,
 					.descriptor = { .Level = CANARY_LEVEL, .Channel = 11 } };
 	uint8_t payload[CANARY_SIZE];
-	struct source_statistics now;
+	struct etw_source_statistics now;
 
 	(void)state;
 	run_begin(&run);
@@ -412,9 +412,9 @@ static void on_canary(void *context, uint64_t delay_ns)
 
 static void the_delay_is_from_the_write_to_the_delivery(void **state)
 {
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run run;
-	struct live_options options = with_canaries(&run, canary);
+	struct etw_live_options options = with_canaries(&run, canary);
 	struct delays delays = { 0 };
 	struct fake_etw_session session;
 	uint64_t began;
@@ -437,21 +437,21 @@ static void the_delay_is_from_the_write_to_the_delivery(void **state)
 
 static void a_ninth_session_and_the_kernel_logger_do_without(void **state)
 {
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run runs[CANARY_SLOTS + 2];
 	char names[CANARY_SLOTS + 2][32];
 	struct fake_etw_session session;
 
 	(void)state;
 	for (size_t i = 0; i < CANARY_SLOTS + 2; i++) {
-		struct live_options options = with_canaries(&runs[i], canary);
+		struct etw_live_options options = with_canaries(&runs[i], canary);
 
 		snprintf(names[i], sizeof names[i], "session %zu", i);
 		options.name = names[i];
-		options.logger = LIVE_USER;
+		options.logger = ETW_LIVE_USER;
 		if (i == 0) {
 			options.name = "NT Kernel Logger";
-			options.logger = LIVE_NT_KERNEL;
+			options.logger = ETW_LIVE_NT_KERNEL;
 		}
 		run_begin(&runs[i]);
 		run_open(&runs[i], &options);
@@ -459,7 +459,7 @@ static void a_ninth_session_and_the_kernel_logger_do_without(void **state)
 		assert_int_equal(session.providers, i > 0 && i <= CANARY_SLOTS);
 	}
 	for (size_t i = 0; i < CANARY_SLOTS + 2; i++) {
-		source_close(runs[i].source);
+		etw_source_close(runs[i].source);
 		runs[i].source = NULL;
 	}
 	for (size_t i = 0; i < CANARY_SLOTS + 2; i++) {
@@ -470,21 +470,21 @@ static void a_ninth_session_and_the_kernel_logger_do_without(void **state)
 
 static void canaries_return_after_another_program_disabled_them(void **state)
 {
-	struct canary *canary = open_canary();
+	struct etw_canary *canary = open_canary();
 	struct run run;
-	struct live_options options = with_canaries(&run, canary);
+	struct etw_live_options options = with_canaries(&run, canary);
 
 	(void)state;
 	run_begin(&run);
 	run_start_and_wait(&run, &options);
 	assert_true(run_wait(&run, &run.events, 2));
 	assert_true(fake_etw_other_disable("etw_test", &provider));
-	assert_true(run_wait_session_event(&run, SESSION_RESTORED));
+	assert_true(run_wait_session_event(&run, ETW_SESSION_RESTORED));
 	assert_true(run_wait(&run, &run.events, events_so_far(&run) + 10));
 	run_stop(&run);
-	assert_string_equal(run_sentence(&run, SESSION_RESTORED),
+	assert_string_equal(run_sentence(&run, ETW_SESSION_RESTORED),
 			    "another program disabled provider " PROVIDER ": enabled again");
-	assert_int_equal(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED], 1);
+	assert_int_equal(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED], 1);
 	assert_all_came_back(&run);
 	run_end(&run);
 	close_canary(canary);
@@ -493,16 +493,17 @@ static void canaries_return_after_another_program_disabled_them(void **state)
 /* ---- state ---- */
 
 /* A session of our own that asks for the provider's state like another program would. */
-static struct live_options asking(struct run *run, struct provider_spec *spec, const char *name,
-				  const char *text, uint64_t at_start, uint64_t at_stop)
+static struct etw_live_options asking(struct run *run, struct etw_provider_spec *spec,
+				      const char *name, const char *text, uint64_t at_start,
+				      uint64_t at_stop)
 {
-	struct live_options options = run_private_session(run);
+	struct etw_live_options options = run_private_session(run);
 
-	assert_true(provider_spec_parse(spec, text, NULL));
+	assert_true(etw_provider_spec_parse(spec, text, NULL));
 	spec->capture_at_start = at_start;
 	spec->capture_at_stop = at_stop;
 	options.name = name;
-	options.logger = LIVE_USER;
+	options.logger = ETW_LIVE_USER;
 	options.kernel_flags = 0;
 	options.providers = spec;
 	options.provider_count = 1;
@@ -511,7 +512,7 @@ static struct live_options asking(struct run *run, struct provider_spec *spec, c
 
 /* What the provider takes for wanted, seen right behind each of its callbacks. */
 struct views {
-	struct canary *canary;
+	struct etw_canary *canary;
 	struct fake_etw_callback received[32];
 	struct fake_etw_callback seen[32];
 	size_t count;
@@ -560,10 +561,11 @@ static void the_enabled_state_follows_the_union_and_no_capture(void **state)
 	struct views views = { .canary = open_canary() };
 	/* Registered behind ours, so it gets the callback that ours has just got. */
 	struct fake_etw_provider *beside = fake_etw_provider_open(&provider, see, &views);
-	struct provider_spec specs[2];
+	struct etw_provider_spec specs[2];
 	struct run runs[2];
-	struct live_options first = asking(&runs[0], &specs[0], "first", PROVIDER ":5::1", 2, 4);
-	struct live_options second =
+	struct etw_live_options first =
+		asking(&runs[0], &specs[0], "first", PROVIDER ":5::1", 2, 4);
+	struct etw_live_options second =
 		asking(&runs[1], &specs[1], "second", PROVIDER ":7::8", 0x10, 0x20);
 
 	(void)state;
@@ -593,48 +595,48 @@ static void the_enabled_state_follows_the_union_and_no_capture(void **state)
 	run_end(&runs[0]);
 	run_end(&runs[1]);
 	fake_etw_provider_close(beside);
-	provider_spec_done(&specs[0]);
-	provider_spec_done(&specs[1]);
+	etw_provider_spec_done(&specs[0]);
+	etw_provider_spec_done(&specs[1]);
 	close_canary(views.canary);
 }
 
 /* Compares the events of a capture with texts. */
 struct received {
-	struct tracelogging_cache *cache;
+	struct etw_tracelogging_cache *cache;
 	char session[400];
 	size_t count;
 };
 
-static void compare(void *context, const struct event_record *record)
+static void compare(void *context, const struct etw_record *record)
 {
 	static const char *const events[] = { "Exporter", "Session" };
 	struct received *received = context;
-	const struct schema *schema;
-	struct extended_item item;
+	const struct etw_schema *schema;
+	struct etw_extended_item item;
 	char exporter[100];
 
 	assert_true(received->count < 2);
-	assert_true(tracelogging_metadata(record, &item));
-	schema = tracelogging_schema(received->cache, &item);
+	assert_true(etw_tracelogging_metadata(record, &item));
+	schema = etw_tracelogging_schema(received->cache, &item);
 	assert_non_null(schema);
 	assert_string_equal(schema->event, events[received->count]);
 	assert_int_equal(record->keyword, CANARY_STATE_KEYWORD);
 	/* How long it runs is behind the version. */
 	snprintf(exporter, sizeof exporter, "Version=1.2.3 UptimeSeconds=%u Sessions=1",
-		 (unsigned)load_u64(record->payload + sizeof "1.2.3"));
+		 (unsigned)etw_load_u64(record->payload + sizeof "1.2.3"));
 	assert_decoded(schema, record->payload, record->payload_size, 8,
 		       received->count++ == 0 ? exporter : received->session, 0);
 }
 
 static void state_is_complete_when_the_asking_session_stops(void **state)
 {
-	struct received received = { .cache = tracelogging_cache_new(NULL) };
-	struct canary *canary = open_canary();
+	struct received received = { .cache = etw_tracelogging_cache_new(NULL) };
+	struct etw_canary *canary = open_canary();
 	struct run run, other;
-	struct live_options options = with_canaries(&run, canary);
-	struct provider_spec spec;
-	struct live_options asks = asking(&other, &spec, "other", PROVIDER ":5::1", 0, 1);
-	struct source_statistics now;
+	struct etw_live_options options = with_canaries(&run, canary);
+	struct etw_provider_spec spec;
+	struct etw_live_options asks = asking(&other, &spec, "other", PROVIDER ":5::1", 0, 1);
+	struct etw_source_statistics now;
 
 	(void)state;
 	options.watch_ms = HOUR_MS; /* nothing changes meanwhile, and no canary is written */
@@ -658,8 +660,8 @@ static void state_is_complete_when_the_asking_session_stops(void **state)
 	run_stop(&run);
 	run_end(&other);
 	run_end(&run);
-	provider_spec_done(&spec);
-	tracelogging_cache_free(received.cache);
+	etw_provider_spec_done(&spec);
+	etw_tracelogging_cache_free(received.cache);
 	close_canary(canary);
 }
 

@@ -18,18 +18,18 @@
 
 #define THEY "process 4242" /* the fake's other program; its name is the sink's to know */
 
-static struct session_changes *changes;
+static struct etw_session_changes *changes;
 
 /* One session, or a second one that reports what happens to the first. */
 static void start_sessions(struct run *stopped, struct run *other)
 {
-	changes = session_changes_new(NULL);
+	changes = etw_session_changes_new(NULL);
 	assert_non_null(changes);
 	stopped->options.changes = changes;
 	if (other) {
 		run_begin(other);
 		other->options.name = "other";
-		other->options.logger = LIVE_USER;
+		other->options.logger = ETW_LIVE_USER;
 		other->options.changes = changes;
 		run_start_and_wait(other, &other->options);
 	}
@@ -41,18 +41,18 @@ static void end_sessions(struct run *stopped, struct run *other)
 	run_stop(stopped);
 	if (other) {
 		run_stop(other);
-		source_close(other->source);
+		etw_source_close(other->source);
 		other->source = NULL;
 	}
 	run_end(stopped);
 	if (other) {
 		run_end(other);
 	}
-	session_changes_free(changes);
+	etw_session_changes_free(changes);
 }
 
 /* The first sentence, as long as the event has not been reported: empty. */
-static void assert_sentence(struct run *run, enum session_event event, const char *expected)
+static void assert_sentence(struct run *run, enum etw_session_event event, const char *expected)
 {
 	assert_true(run_wait_session_event(run, event));
 	os_mutex_lock(&run->lock);
@@ -68,12 +68,12 @@ static void another_session_reports_the_stop(void **state)
 	start_sessions(run, &other);
 	assert_true(fake_etw_other_stop("etw_test"));
 	/* The stop is noticed at once; the report waits in a buffer of the other session. */
-	assert_sentence(run, SESSION_LOST, "another program stopped it");
+	assert_sentence(run, ETW_SESSION_LOST, "another program stopped it");
 	fake_etw_flush("other");
-	assert_sentence(run, SESSION_EXPLAINED, THEY " stopped it");
+	assert_sentence(run, ETW_SESSION_EXPLAINED, THEY " stopped it");
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	end_sessions(run, &other);
-	assert_string_equal(run_sentence(&other, SESSION_EXPLAINED), "");
+	assert_string_equal(run_sentence(&other, ETW_SESSION_EXPLAINED), "");
 	assert_int_equal(run->restarts, 1);
 }
 
@@ -87,7 +87,7 @@ static void change_flags_unseen(struct run *changed, struct run *reporter)
 	/* When the second report is delivered, the first has been read. */
 	assert_true(run_wait(reporter, &reporter->events, 2));
 	fake_etw_fail_never("ControlTraceW");
-	assert_sentence(changed, SESSION_RESTORED, THEY " changed its kernel flags: restored");
+	assert_sentence(changed, ETW_SESSION_RESTORED, THEY " changed its kernel flags: restored");
 }
 
 static void a_report_that_came_first_is_in_the_line(void **state)
@@ -99,7 +99,7 @@ static void a_report_that_came_first_is_in_the_line(void **state)
 	WAIT_UNTIL(fake_etw_calls("TraceQueryInformation") > 0); /* the masks are known */
 	change_flags_unseen(run, &other);
 	end_sessions(run, &other);
-	assert_string_equal(run_sentence(run, SESSION_EXPLAINED), "");
+	assert_string_equal(run_sentence(run, ETW_SESSION_EXPLAINED), "");
 }
 
 static void the_last_events_of_a_session_may_report_its_stop(void **state)
@@ -110,9 +110,9 @@ static void the_last_events_of_a_session_may_report_its_stop(void **state)
 	fake_etw_reset(&machine);
 	start_sessions(run, NULL);
 	assert_true(fake_etw_other_stop("etw_test"));
-	assert_sentence(run, SESSION_LOST, THEY " stopped it");
+	assert_sentence(run, ETW_SESSION_LOST, THEY " stopped it");
 	end_sessions(run, NULL);
-	assert_string_equal(run_sentence(run, SESSION_EXPLAINED), "");
+	assert_string_equal(run_sentence(run, ETW_SESSION_EXPLAINED), "");
 }
 
 static void alone_a_session_does_not_know_who_stopped_it(void **state)
@@ -121,12 +121,12 @@ static void alone_a_session_does_not_know_who_stopped_it(void **state)
 
 	start_sessions(run, NULL);
 	assert_true(fake_etw_other_stop("etw_test"));
-	assert_sentence(run, SESSION_LOST, "another program stopped it");
+	assert_sentence(run, ETW_SESSION_LOST, "another program stopped it");
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	assert_true(fake_etw_other_steal("etw_test"));
-	WAIT_UNTIL(run_statistics(run).restarts[RESTART_STOLEN] == 1);
+	WAIT_UNTIL(run_statistics(run).restarts[ETW_RESTART_STOLEN] == 1);
 	end_sessions(run, NULL);
-	assert_string_equal(run_sentence(run, SESSION_EXPLAINED), "");
+	assert_string_equal(run_sentence(run, ETW_SESSION_EXPLAINED), "");
 }
 
 static void a_consumer_that_does_not_notice_the_end_is_ended(void **state)
@@ -156,26 +156,26 @@ static void a_session_reports_who_changed_it(void **state)
 static void who_disabled_a_provider_is_reported(void **state)
 {
 	struct fake_etw_provider *registered = fake_etw_provider_open(&some_provider, NULL, NULL);
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 
-	assert_true(provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
 	start_sessions(run, NULL);
 	assert_true(fake_etw_other_disable("etw_test", &some_provider));
 	fake_etw_flush("etw_test");
-	assert_true(run_wait_session_event(run, SESSION_RESTORED));
+	assert_true(run_wait_session_event(run, ETW_SESSION_RESTORED));
 	os_mutex_lock(&run->lock);
-	assert_non_null(strstr(run_sentence(run, SESSION_RESTORED),
+	assert_non_null(strstr(run_sentence(run, ETW_SESSION_RESTORED),
 			       "disabled provider " SOME_PROVIDER ": enabled again"));
 	os_mutex_unlock(&run->lock);
-	if (!strstr(run_sentence(run, SESSION_RESTORED), THEY)) {
-		assert_sentence(run, SESSION_EXPLAINED, THEY " disabled a provider in it");
+	if (!strstr(run_sentence(run, ETW_SESSION_RESTORED), THEY)) {
+		assert_sentence(run, ETW_SESSION_EXPLAINED, THEY " disabled a provider in it");
 	}
 	fake_etw_provider_close(registered);
 	end_sessions(run, NULL);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 /* What the exporter does itself is not reported as the act of a stranger. */
@@ -187,9 +187,9 @@ static void our_own_changes_are_no_news(void **state)
 	start_sessions(run, &other);
 	fake_etw_flush(NULL);
 	end_sessions(run, &other);
-	assert_string_equal(run_sentence(run, SESSION_LOST), "");
-	assert_string_equal(run_sentence(run, SESSION_EXPLAINED), "");
-	assert_string_equal(run_sentence(&other, SESSION_EXPLAINED), "");
+	assert_string_equal(run_sentence(run, ETW_SESSION_LOST), "");
+	assert_string_equal(run_sentence(run, ETW_SESSION_EXPLAINED), "");
+	assert_string_equal(run_sentence(&other, ETW_SESSION_EXPLAINED), "");
 	/* Nor do its own stop and its own providers come as events. */
 	assert_int_equal(run->events, 0);
 }
@@ -198,18 +198,18 @@ static void without_the_provider_a_session_works(void **state)
 {
 	struct run *run = *state;
 
-	changes = session_changes_new(NULL);
+	changes = etw_session_changes_new(NULL);
 	assert_non_null(changes);
 	run->options.changes = changes;
 	fake_etw_fail_always("EnableTraceEx2", ERROR_NO_SYSTEM_RESOURCES);
 	run_start_and_wait(run, &run->options);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED), "");
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
 	fake_etw_fail_never("EnableTraceEx2");
 	assert_true(fake_etw_other_stop("etw_test"));
-	assert_sentence(run, SESSION_LOST, "another program stopped it");
+	assert_sentence(run, ETW_SESSION_LOST, "another program stopped it");
 	run_stop(run);
 	run_end(run);
-	session_changes_free(changes);
+	etw_session_changes_free(changes);
 }
 
 int main(void)

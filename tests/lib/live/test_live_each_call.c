@@ -61,7 +61,7 @@ enum {
 	FIRST = 2
 };
 
-static struct provider_spec provider;
+static struct etw_provider_spec provider;
 
 static bool delivers(struct run *run)
 {
@@ -78,7 +78,7 @@ static bool delivers(struct run *run)
 
 static void fail_once(const char *call, uint32_t error, unsigned after)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 	struct run run;
 
 	fake_etw_reset(NULL);
@@ -91,7 +91,7 @@ static void fail_once(const char *call, uint32_t error, unsigned after)
 	run.options.providers = &provider;
 	run.options.provider_count = 1;
 	fake_etw_fail(call, error, after);
-	run.source = source_open_live(&run.options, &err);
+	run.source = etw_source_open_live(&run.options, &err);
 	if (!run.source) {
 		assert_string_not_equal(err.text, "");
 		fake_etw_fail_never(call);
@@ -106,7 +106,7 @@ static void fail_once(const char *call, uint32_t error, unsigned after)
 static void a_call_that_fails_once_ends_nothing(void **state)
 {
 	(void)state;
-	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
 	for (size_t call = 0; call < CALLS; call++) {
 		print_message("  %s\n", calls[call]);
 		for (size_t error = 0; error < ERRORS; error++) {
@@ -115,7 +115,7 @@ static void a_call_that_fails_once_ends_nothing(void **state)
 			}
 		}
 	}
-	provider_spec_done(&provider);
+	etw_provider_spec_done(&provider);
 	print_message("%d calls, each with %d errors, at its first %d calls\n", (int)CALLS,
 		      (int)ERRORS, (int)FIRST);
 }

@@ -132,21 +132,21 @@ static unsigned announce_process(uint16_t id, uint32_t process_id, const char *i
 {
 	struct fake_etw_event event = { .provider = kernel_process,
 					.descriptor = { .Id = id, .Level = 4, .Keyword = 0x10 } };
-	struct payload payload;
+	struct etw_payload payload;
 	unsigned sessions;
 
 	event.descriptor.Version = id == 1;
-	payload_init(&payload, 8);
-	payload_u32(&payload, process_id);
-	payload_u64(&payload, 0); /* CreateTime */
-	payload_u32(&payload, 4); /* ParentProcessID */
-	payload_u32(&payload, 1); /* SessionID */
-	payload_u32(&payload, 0); /* Flags */
-	payload_wstring(&payload, image);
+	etw_payload_init(&payload, 8);
+	etw_payload_u32(&payload, process_id);
+	etw_payload_u64(&payload, 0); /* CreateTime */
+	etw_payload_u32(&payload, 4); /* ParentProcessID */
+	etw_payload_u32(&payload, 1); /* SessionID */
+	etw_payload_u32(&payload, 0); /* Flags */
+	etw_payload_wstring(&payload, image);
 	event.payload = payload.bytes;
 	event.payload_size = payload.size;
 	sessions = fake_etw_emit(&event);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	return sessions;
 }
 
@@ -175,30 +175,30 @@ static void announce_kernel_start(uint32_t process_id, unsigned seconds)
 					.classic = true,
 					.timed = true,
 					.process_id = process_id };
-	struct payload payload;
+	struct etw_payload payload;
 	LARGE_INTEGER now, frequency;
 
 	QueryPerformanceCounter(&now);
 	QueryPerformanceFrequency(&frequency);
 	event.raw_time = now.QuadPart - seconds * frequency.QuadPart;
 
-	payload_init(&payload, 8);
-	payload_pointer(&payload, 0xffff); /* UniqueProcessKey */
-	payload_u32(&payload, process_id);
-	payload_u32(&payload, 4);     /* ParentId */
-	payload_u32(&payload, 1);     /* SessionId */
-	payload_u32(&payload, 0);     /* ExitStatus */
-	payload_pointer(&payload, 0); /* DirectoryTableBase */
-	payload_u32(&payload, 0);     /* Flags */
-	payload_user_sid(&payload, NULL);
-	payload_astring(&payload, "notepad.exe");
-	payload_wstring(&payload, ""); /* CommandLine */
-	payload_wstring(&payload, "");
-	payload_wstring(&payload, "");
+	etw_payload_init(&payload, 8);
+	etw_payload_pointer(&payload, 0xffff); /* UniqueProcessKey */
+	etw_payload_u32(&payload, process_id);
+	etw_payload_u32(&payload, 4);     /* ParentId */
+	etw_payload_u32(&payload, 1);     /* SessionId */
+	etw_payload_u32(&payload, 0);     /* ExitStatus */
+	etw_payload_pointer(&payload, 0); /* DirectoryTableBase */
+	etw_payload_u32(&payload, 0);     /* Flags */
+	etw_payload_user_sid(&payload, NULL);
+	etw_payload_astring(&payload, "notepad.exe");
+	etw_payload_wstring(&payload, ""); /* CommandLine */
+	etw_payload_wstring(&payload, "");
+	etw_payload_wstring(&payload, "");
 	event.payload = payload.bytes;
 	event.payload_size = payload.size;
 	assert_int_equal(fake_etw_emit(&event), 1);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 static void a_user_session_names_processes_by_itself(void **state)

@@ -33,8 +33,8 @@ static void a_session_that_another_program_stops_is_started_again(void **state)
 	assert_true(run_wait(run, &run->events, 2));
 	assert_int_equal(run->snapshots, 2);
 	run_stop(run);
-	assert_int_equal(run_statistics(run).restarts[RESTART_STOPPED], 1);
-	assert_string_equal(run_sentence(run, SESSION_LOST), "another program stopped it");
+	assert_int_equal(run_statistics(run).restarts[ETW_RESTART_STOPPED], 1);
+	assert_string_equal(run_sentence(run, ETW_SESSION_LOST), "another program stopped it");
 	run_end(run);
 }
 
@@ -52,7 +52,7 @@ static unsigned all_restarts(struct run *run)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < RESTART_COUNT; i++) {
+	for (size_t i = 0; i < ETW_RESTART_COUNT; i++) {
 		sum += run_statistics(run).restarts[i];
 	}
 	return (unsigned)sum;
@@ -97,7 +97,7 @@ static void a_first_query_that_fails_does_not_matter(void **state)
 		assert_true(run_wait(&run, &run.restarts, 1));
 		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 		run_stop(&run);
-		assert_int_equal(run_statistics(&run).restarts[RESTART_STOLEN], 1);
+		assert_int_equal(run_statistics(&run).restarts[ETW_RESTART_STOLEN], 1);
 		run_end(&run);
 	}
 }
@@ -116,7 +116,7 @@ static void a_session_that_another_program_takes_is_taken_back(void **state)
 		assert_true(run_wait(&run, &run.restarts, 1));
 		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 		run_stop(&run);
-		assert_int_equal(run_statistics(&run).restarts[RESTART_STOLEN], 1);
+		assert_int_equal(run_statistics(&run).restarts[ETW_RESTART_STOLEN], 1);
 		run_end(&run);
 	}
 }
@@ -129,8 +129,8 @@ static void a_stale_session_is_stopped_and_started_again(void **state)
 		"etw_test", EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
 		KERNEL_FLAG_PROCESS));
 	run_start_and_wait(run, &run->options);
-	assert_int_equal(run->session_events[0], SESSION_STALE);
-	assert_int_equal(run->session_events[1], SESSION_STARTED);
+	assert_int_equal(run->session_events[0], ETW_SESSION_STALE);
+	assert_int_equal(run->session_events[1], ETW_SESSION_STARTED);
 	emit_process_start(8);
 	assert_true(run_wait(run, &run->events, 1));
 	run_stop(run);
@@ -140,12 +140,12 @@ static void a_stale_session_is_stopped_and_started_again(void **state)
 static void changed_flags_are_put_back(void **state)
 {
 	static const struct {
-		enum live_logger logger;
+		enum etw_live_logger logger;
 		uint32_t flags; /* what is left to flags */
 	} cases[] = {
-		{ LIVE_PRIVATE,
+		{ ETW_LIVE_PRIVATE,
 		  KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD | KERNEL_FLAG_FILE_IO_INIT },
-		{ LIVE_SYSTEM_PROVIDERS, KERNEL_FLAG_FILE_IO_INIT },
+		{ ETW_LIVE_SYSTEM_PROVIDERS, KERNEL_FLAG_FILE_IO_INIT },
 	};
 
 	(void)state;
@@ -158,7 +158,7 @@ static void changed_flags_are_put_back(void **state)
 		run.options.kernel_flags |= KERNEL_FLAG_FILE_IO_INIT;
 		run_start_and_wait(&run, &run.options);
 		assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
-		WAIT_UNTIL(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] == 1);
+		WAIT_UNTIL(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED] == 1);
 		/* What the other program enabled stays: it may need it. */
 		WAIT_UNTIL(fake_etw_session("etw_test", &session) &&
 			   session.masks[0] == (cases[i].flags | KERNEL_FLAG_CSWITCH));
@@ -180,13 +180,14 @@ static void wait_for_looks(void)
 
 static void masks_that_gain_bits_are_left_alone(void **state)
 {
-	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_SYSTEM_PROVIDERS };
+	static const enum etw_live_logger loggers[] = { ETW_LIVE_PRIVATE,
+							ETW_LIVE_SYSTEM_PROVIDERS };
 	static const enum fake_etw_mask_gain gains[] = { FAKE_ETW_MASKS_GAIN_AT_ONCE,
 							 FAKE_ETW_MASKS_GAIN_LATER };
-	struct provider_spec provider;
+	struct etw_provider_spec provider;
 
 	(void)state;
-	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
 	for (size_t i = 0; i < 4; i++) {
 		const struct fake_etw_options machine = { .mask_gain = gains[i % 2] };
 		const uint32_t asked = KERNEL_FLAG_PROCESS | KERNEL_FLAG_FILE_IO_INIT;
@@ -203,14 +204,14 @@ static void masks_that_gain_bits_are_left_alone(void **state)
 		run_start_and_wait(&run, &run.options);
 		WAIT_UNTIL(fake_etw_session("etw_test", &session) && session.masks[5] != 0);
 		wait_for_looks();
-		assert_int_equal(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED], 0);
+		assert_int_equal(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED], 0);
 		assert_true(fake_etw_session("etw_test", &session));
 		assert_true((session.masks[0] & ~asked) != 0 && session.masks[5] != 0);
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 1));
 		/* A bit that is wanted and gone comes back; what was gained stays. */
 		assert_true(fake_etw_other_set_flags("etw_test", 0));
-		WAIT_UNTIL(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] == 1);
+		WAIT_UNTIL(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED] == 1);
 		wait_for_looks();
 		assert_true(fake_etw_session("etw_test", &session));
 		assert_true((session.masks[0] & KERNEL_FLAG_FILE_IO_INIT) != 0);
@@ -218,10 +219,10 @@ static void masks_that_gain_bits_are_left_alone(void **state)
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 2));
 		run_stop(&run);
-		assert_int_equal(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED], 1);
+		assert_int_equal(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED], 1);
 		run_end(&run);
 	}
-	provider_spec_done(&provider);
+	etw_provider_spec_done(&provider);
 }
 
 /* Two programs that change a setting in turn would do so for ever. */
@@ -234,24 +235,24 @@ static void what_is_changed_again_and_again_is_given_up(void **state)
 	run_start_and_wait(run, &run->options);
 	for (unsigned i = 1; i <= 3; i++) {
 		assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
-		WAIT_UNTIL(run_statistics(run).restarts[RESTART_FLAGS_CHANGED] == i);
+		WAIT_UNTIL(run_statistics(run).restarts[ETW_RESTART_FLAGS_CHANGED] == i);
 	}
 	assert_int_equal(run_statistics(run).restores_given_up, 0);
 	calls = fake_etw_calls("TraceSetInformation");
 	assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
-	assert_true(run_wait_session_event(run, SESSION_GIVEN_UP));
+	assert_true(run_wait_session_event(run, ETW_SESSION_GIVEN_UP));
 	wait_for_looks();
 	assert_int_equal(fake_etw_calls("TraceSetInformation"), calls);
 	assert_true(fake_etw_session("etw_test", &session));
 	assert_int_equal(session.masks[0], KERNEL_FLAG_CSWITCH);
 	run_stop(run);
-	assert_int_equal(run_statistics(run).restarts[RESTART_FLAGS_CHANGED], 3);
+	assert_int_equal(run_statistics(run).restarts[ETW_RESTART_FLAGS_CHANGED], 3);
 	assert_int_equal(run_statistics(run).restores_given_up, 1);
 	for (size_t i = 0; i < run->session_event_count; i++) {
-		reports += run->session_events[i] == SESSION_GIVEN_UP;
+		reports += run->session_events[i] == ETW_SESSION_GIVEN_UP;
 	}
 	assert_int_equal(reports, 1);
-	assert_string_equal(run_sentence(run, SESSION_GIVEN_UP),
+	assert_string_equal(run_sentence(run, ETW_SESSION_GIVEN_UP),
 			    "the set of kernel events changed again after it was restored 3 times "
 			    "within a minute: it is left as it is for ten minutes");
 	run_end(run);
@@ -259,7 +260,7 @@ static void what_is_changed_again_and_again_is_given_up(void **state)
 
 static void a_lost_real_time_mode_is_put_back(void **state)
 {
-	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_NT_KERNEL };
+	static const enum etw_live_logger loggers[] = { ETW_LIVE_PRIVATE, ETW_LIVE_NT_KERNEL };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
@@ -270,7 +271,7 @@ static void a_lost_real_time_mode_is_put_back(void **state)
 		fake_etw_reset(NULL);
 		run_begin(&run);
 		run.options.logger = loggers[i];
-		name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" : run.options.name;
+		name = loggers[i] == ETW_LIVE_NT_KERNEL ? "NT Kernel Logger" : run.options.name;
 		run.options.name = name;
 		run_start_and_wait(&run, &run.options);
 		assert_true(fake_etw_other_set_realtime(name, false));
@@ -279,8 +280,8 @@ static void a_lost_real_time_mode_is_put_back(void **state)
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 1));
 		run_stop(&run);
-		assert_true(run_statistics(&run).restarts[RESTART_FLAGS_CHANGED] >= 1);
-		assert_int_equal(run_statistics(&run).restarts[RESTART_STOLEN], 0);
+		assert_true(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED] >= 1);
+		assert_int_equal(run_statistics(&run).restarts[ETW_RESTART_STOLEN], 0);
 		assert_int_equal(run.restarts, 0); /* the session went on */
 		run_end(&run);
 	}
@@ -306,7 +307,7 @@ static void a_consumer_that_windows_ends_goes_on(void **state)
 		print_message("  error %u\n", (unsigned)errors[i]);
 		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 		fake_etw_end_consumer("etw_test", errors[i]);
-		WAIT_UNTIL(run_statistics(run).restarts[RESTART_ERROR] == i + 1);
+		WAIT_UNTIL(run_statistics(run).restarts[ETW_RESTART_ERROR] == i + 1);
 	}
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	emit_process_start(8);
@@ -338,12 +339,12 @@ static void a_missing_right_to_start_is_reported_in_one_line(void **state)
 	struct run *run = *state;
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		fake_etw_fail_always("StartTraceW", cases[i].error);
-		assert_null(source_open_live(&run->options, &err));
+		assert_null(etw_source_open_live(&run->options, &err));
 		assert_string_equal(err.text, cases[i].sentence);
-		assert_int_equal(err.code, ERROR_SYSTEM);
+		assert_int_equal(err.code, ETW_ERROR_SYSTEM);
 	}
 	run_end(run);
 }
@@ -364,19 +365,19 @@ static void a_clock_that_is_one_too_many_is_explained(void **state)
 							  .foreign_system_loggers = 2,
 							  .foreign_clocks = 1u << 2 | 1u << 3,
 							  .clock_type_error = codes[i] };
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		fake_etw_reset(&machine);
-		assert_null(source_open_live(&run->options, &err));
+		assert_null(etw_source_open_live(&run->options, &err));
 		assert_non_null(strstr(err.text, explanation));
 	}
 	/* Where that is no reason, it is not mentioned. */
 	fake_etw_reset(NULL);
 	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		fake_etw_fail_always("StartTraceW", codes[i]);
-		assert_null(source_open_live(&run->options, &err));
+		assert_null(etw_source_open_live(&run->options, &err));
 		assert_null(strstr(err.text, "clock"));
 		fake_etw_fail_never("StartTraceW");
 	}
@@ -387,10 +388,10 @@ static void a_user_without_rights_may_not(void **state)
 {
 	static const struct fake_etw_options machine = { .rights = FAKE_ETW_NO_RIGHTS };
 	struct run *run = *state;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	fake_etw_reset(&machine);
-	assert_null(source_open_live(&run->options, &err));
+	assert_null(etw_source_open_live(&run->options, &err));
 	assert_non_null(strstr(err.text, "run as administrator"));
 	run_end(run);
 }
@@ -398,14 +399,14 @@ static void a_user_without_rights_may_not(void **state)
 static void a_missing_right_to_consume_is_reported_as_well(void **state)
 {
 	struct run *run = *state;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	fake_etw_fail("OpenTraceW", ERROR_ACCESS_DENIED, 0);
-	assert_null(source_open_live(&run->options, &err));
+	assert_null(etw_source_open_live(&run->options, &err));
 	assert_string_equal(err.text, "session etw_test: access is denied (error 5): run as "
 				      "administrator");
 	fake_etw_fail("OpenTraceW", ERROR_NOACCESS, 0);
-	assert_null(source_open_live(&run->options, &err));
+	assert_null(etw_source_open_live(&run->options, &err));
 	assert_string_equal(err.text, "session etw_test: it cannot be consumed: an address is not "
 				      "valid (error 998)");
 	run_end(run);
@@ -418,13 +419,13 @@ static void a_restart_that_fails_is_tried_on(void **state)
 	run_start_and_wait(run, &run->options);
 	fake_etw_fail_always("StartTraceW", ERROR_NO_SYSTEM_RESOURCES);
 	assert_true(fake_etw_other_stop("etw_test"));
-	assert_true(run_wait_session_event(run, SESSION_NOT_RESTARTED));
+	assert_true(run_wait_session_event(run, ETW_SESSION_NOT_RESTARTED));
 	assert_false(run_statistics(run).up);
 	fake_etw_fail_never("StartTraceW");
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	run_stop(run);
 	assert_non_null(
-		strstr(run_sentence(run, SESSION_NOT_RESTARTED), "Windows has no resources"));
+		strstr(run_sentence(run, ETW_SESSION_NOT_RESTARTED), "Windows has no resources"));
 	run_end(run);
 }
 
@@ -436,11 +437,11 @@ static void the_kernel_logger_of_another_program_is_waited_for(void **state)
 	struct fake_etw_session session;
 
 	run->options.name = "NT Kernel Logger";
-	run->options.logger = LIVE_NT_KERNEL;
+	run->options.logger = ETW_LIVE_NT_KERNEL;
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
 					 KERNEL_FLAG_CSWITCH));
 	run_start(run, &run->options);
-	assert_true(run_wait_session_event(run, SESSION_CONFLICT));
+	assert_true(run_wait_session_event(run, ETW_SESSION_CONFLICT));
 	WAIT_UNTIL(fake_etw_calls("StartTraceW") >= 3);
 	assert_false(run_statistics(run).up);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
@@ -460,14 +461,14 @@ static void waiting_for_the_kernel_logger_can_be_stopped(void **state)
 	struct fake_etw_session session;
 
 	run->options.name = "NT Kernel Logger";
-	run->options.logger = LIVE_NT_KERNEL;
+	run->options.logger = ETW_LIVE_NT_KERNEL;
 	run->options.retry_ms = 600000;
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
 					 KERNEL_FLAG_CSWITCH));
 	run_start(run, &run->options);
 	run_stop(run);
 	assert_true(fake_etw_session("NT Kernel Logger", &session)); /* still theirs */
-	source_close(run->source);
+	etw_source_close(run->source);
 	run->source = NULL;
 	assert_true(fake_etw_other_stop("NT Kernel Logger"));
 	run_end(run);
@@ -479,14 +480,14 @@ static void a_stolen_kernel_logger_is_not_stolen_back(void **state)
 	struct fake_etw_session session;
 
 	run->options.name = "NT Kernel Logger";
-	run->options.logger = LIVE_NT_KERNEL;
+	run->options.logger = ETW_LIVE_NT_KERNEL;
 	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_other_steal("NT Kernel Logger"));
-	assert_true(run_wait_session_event(run, SESSION_CONFLICT));
-	assert_int_equal(run_statistics(run).restarts[RESTART_STOLEN], 1);
+	assert_true(run_wait_session_event(run, ETW_SESSION_CONFLICT));
+	assert_int_equal(run_statistics(run).restarts[ETW_RESTART_STOLEN], 1);
 	run_stop(run);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
-	source_close(run->source);
+	etw_source_close(run->source);
 	run->source = NULL;
 	assert_true(fake_etw_other_stop("NT Kernel Logger"));
 	run_end(run);
@@ -498,14 +499,14 @@ static void the_kernel_logger_is_taken_over_when_configured(void **state)
 	struct fake_etw_session session;
 
 	run->options.name = "NT Kernel Logger";
-	run->options.logger = LIVE_NT_KERNEL;
+	run->options.logger = ETW_LIVE_NT_KERNEL;
 	run->options.takeover = true;
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
 					 KERNEL_FLAG_CSWITCH));
 	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
 	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
-	assert_int_equal(run->session_events[0], SESSION_STALE);
+	assert_int_equal(run->session_events[0], ETW_SESSION_STALE);
 	run_stop(run);
 	run_end(run);
 }
@@ -549,9 +550,9 @@ static void a_dying_process_stops_its_sessions_and_no_others(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < MACHINES; i++) {
-		struct source *ours, *stolen, *gone;
+		struct etw_source *ours, *stolen, *gone;
 		struct fake_etw_session session;
-		struct live_options options;
+		struct etw_live_options options;
 		struct run run;
 
 		print_message("  machine %zu\n", i);
@@ -559,28 +560,28 @@ static void a_dying_process_stops_its_sessions_and_no_others(void **state)
 		run_begin(&run);
 		options = run.options;
 		options.on_session_event = NULL;
-		ours = source_open_live(&options, NULL);
+		ours = etw_source_open_live(&options, NULL);
 		options.name = "stolen";
-		stolen = source_open_live(&options, NULL);
+		stolen = etw_source_open_live(&options, NULL);
 		options.name = "gone";
-		gone = source_open_live(&options, NULL);
+		gone = etw_source_open_live(&options, NULL);
 		assert_true(ours && stolen && gone);
 		assert_true(fake_etw_other_steal("stolen"));
 		assert_true(fake_etw_other_stop("gone"));
 		/* It has the place of the one that is gone, and perhaps its handle. */
 		assert_true(fake_etw_other_start("others", EVENT_TRACE_REAL_TIME_MODE, 0));
-		live_emergency_stop();
+		etw_live_emergency_stop();
 		assert_false(fake_etw_session("etw_test", &session));
 		assert_true(fake_etw_session("stolen", &session));
 		assert_true(fake_etw_session("others", &session));
-		source_close(ours);
-		source_close(stolen);
-		source_close(gone);
+		etw_source_close(ours);
+		etw_source_close(stolen);
+		etw_source_close(gone);
 		assert_true(fake_etw_session("stolen", &session));
 		assert_true(fake_etw_session("others", &session));
 		/* The emergency stop does not touch sessions that are closed. */
 		fake_etw_reset(NULL);
-		live_emergency_stop();
+		etw_live_emergency_stop();
 		assert_int_equal(fake_etw_calls("ControlTraceW"), 0);
 		run_end(&run);
 	}
@@ -594,7 +595,8 @@ static void a_session_that_cannot_be_stopped_is_said(void **state)
 	run_start_and_wait(run, &run->options);
 	fake_etw_fail_always("ControlTraceW", ERROR_ACCESS_DENIED);
 	run_stop(run);
-	assert_string_equal(run_sentence(run, SESSION_NOT_STOPPED), "access is denied (error 5)");
+	assert_string_equal(run_sentence(run, ETW_SESSION_NOT_STOPPED),
+			    "access is denied (error 5)");
 	assert_true(fake_etw_session("etw_test", &session));
 	fake_etw_fail_never("ControlTraceW");
 	assert_true(fake_etw_other_stop("etw_test"));
@@ -606,8 +608,8 @@ static void a_dying_process_stops_all_its_sessions(void **state)
 {
 	static const struct fake_etw_options machine = { .max_loggers = 256 };
 	enum { SESSIONS = 100 };
-	struct source *sources[SESSIONS];
-	struct live_options options;
+	struct etw_source *sources[SESSIONS];
+	struct etw_live_options options;
 	char name[32];
 	struct run run;
 
@@ -616,18 +618,18 @@ static void a_dying_process_stops_all_its_sessions(void **state)
 	run_begin(&run);
 	options = run.options;
 	options.on_session_event = NULL;
-	options.logger = LIVE_USER;
+	options.logger = ETW_LIVE_USER;
 	options.kernel_flags = 0;
 	options.name = name;
 	for (unsigned i = 0; i < SESSIONS; i++) {
 		snprintf(name, sizeof name, "session %u", i);
-		sources[i] = source_open_live(&options, NULL);
+		sources[i] = etw_source_open_live(&options, NULL);
 		assert_non_null(sources[i]);
 	}
-	live_emergency_stop();
+	etw_live_emergency_stop();
 	assert_int_equal(fake_etw_open_things().sessions, 0);
 	for (unsigned i = 0; i < SESSIONS; i++) {
-		source_close(sources[i]);
+		etw_source_close(sources[i]);
 	}
 	run_end(&run);
 }
@@ -662,8 +664,8 @@ static uint64_t handles_now(void)
 
 static void start_and_stop(void)
 {
-	struct error err = { 0 };
-	struct canary *canary = canary_open("1", &err);
+	struct etw_error err = { 0 };
+	struct etw_canary *canary = etw_canary_open("1", &err);
 	struct run run;
 
 	assert_non_null(canary);
@@ -672,7 +674,7 @@ static void start_and_stop(void)
 	run_start(&run, &run.options);
 	run_stop(&run);
 	run_end(&run);
-	canary_close(canary);
+	etw_canary_close(canary);
 	assert_int_equal(fake_etw_open_things().registrations, 0);
 }
 
@@ -701,10 +703,10 @@ static void in_a_container_the_sentence_names_it(void **state)
 {
 	static const struct fake_etw_options container = { .container = true };
 	struct run *run = *state;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	fake_etw_reset(&container);
-	assert_null(source_open_live(&run->options, &err));
+	assert_null(etw_source_open_live(&run->options, &err));
 	assert_string_equal(
 		err.text, "session etw_test: access is denied (error 5): in a Windows container "
 			  "with process isolation there are no kernel events; run the exporter on "
@@ -712,15 +714,15 @@ static void in_a_container_the_sentence_names_it(void **state)
 			  "logger: user");
 	/* Also with another error. */
 	fake_etw_fail_always("StartTraceW", ERROR_INVALID_PARAMETER);
-	assert_null(source_open_live(&run->options, &err));
+	assert_null(etw_source_open_live(&run->options, &err));
 	assert_non_null(
 		strstr(err.text, "a parameter is not valid (error 87): in a Windows container "));
 	fake_etw_fail_never("StartTraceW");
 	/* A session without kernel events can fail there, too. */
-	run->options.logger = LIVE_USER;
+	run->options.logger = ETW_LIVE_USER;
 	run->options.kernel_flags = 0;
 	fake_etw_fail("StartTraceW", ERROR_ACCESS_DENIED, 0);
-	assert_null(source_open_live(&run->options, &err));
+	assert_null(etw_source_open_live(&run->options, &err));
 	assert_null(strstr(err.text, "container"));
 	run_end(run);
 }

@@ -36,7 +36,7 @@ static void open_providers(struct enabled *enabled, const char *need_x, const ch
 {
 	char x[500], y[500];
 	const char *const texts[3] = { need_x ? x : NULL, need_y ? y : NULL, NULL };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	snprintf(x, sizeof x, COLLECTOR, 'x', need_x ? need_x : "");
 	snprintf(y, sizeof y, COLLECTOR, 'y', need_y ? need_y : "");
@@ -58,7 +58,7 @@ static void assert_session(const struct enabled *enabled, size_t index, const ch
 			   bool names_only)
 {
 	struct live_providers providers;
-	struct text text = { 0 };
+	struct etw_text text = { 0 };
 
 	assert_true(live_providers_init(&providers, enabled->config, enabled->rules, index, NULL));
 	text_add_string(&text, "");
@@ -66,7 +66,7 @@ static void assert_session(const struct enabled *enabled, size_t index, const ch
 		char label[GUID_TEXT_SIZE + 2];
 
 		text_add_format(&text, "%s%s:%u:%llx", i > 0 ? " " : "",
-				provider_spec_label(&providers.list[i], label),
+				etw_provider_spec_label(&providers.list[i], label),
 				providers.list[i].level, (unsigned long long)providers.list[i].any);
 	}
 	assert_string_equal(text.data ? text.data : "", expected);
@@ -139,7 +139,7 @@ static void ids_that_two_collectors_need_count_once(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct enabled enabled;
 		struct live_providers providers;
-		struct text x = { 0 }, y = { 0 };
+		struct etw_text x = { 0 }, y = { 0 };
 
 		for (unsigned id = 1; id <= 40; id++) {
 			text_add_format(&x, "%s%u", id > 1 ? "," : DNS ":4:", id);
@@ -247,7 +247,7 @@ static void without_kernel_events_their_substitutes_are_enabled(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const char *const texts[3] = { SUBSTITUTE, NULL, NULL };
 		struct enabled enabled = { .config = config_of(cases[i].config) };
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		enabled.registry = registry_new(&(struct registry_limits){ 0 }, NULL);
 		enabled.rules = three_collectors(texts, enabled.config, enabled.registry, &err);

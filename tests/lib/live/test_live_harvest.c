@@ -65,19 +65,19 @@ static void deliver_one(struct run *run)
 	assert_true(run_wait(run, &run->events, events + 1));
 }
 
-static uint64_t harvests(struct run *run, enum harvest_result result)
+static uint64_t harvests(struct run *run, enum etw_harvest_result result)
 {
 	return run_statistics(run).harvests[result];
 }
 
 static uint64_t from_provider(struct run *run)
 {
-	return run_statistics(run).names[NAMES_RUNDOWN_PROVIDER];
+	return run_statistics(run).names[ETW_NAMES_RUNDOWN_PROVIDER];
 }
 
 static uint64_t from_harvest(struct run *run)
 {
-	return run_statistics(run).names[NAMES_HARVEST];
+	return run_statistics(run).names[ETW_NAMES_HARVEST];
 }
 
 /* Starts the session, and waits until the first harvest is over. */
@@ -85,7 +85,7 @@ static void start_and_harvest(struct run *run)
 {
 	run_start_and_wait(run, &run->options);
 	deliver_one(run);
-	WAIT_UNTIL(harvests(run, HARVEST_DONE) >= 1);
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) >= 1);
 }
 
 static void names_disks_and_services_are_known_soon(void **state)
@@ -129,7 +129,7 @@ static void the_rundown_provider_is_asked_after_the_first_buffer(void **state)
 		run_start_and_wait(run, &run->options);
 		assert_int_equal(fake_etw_calls("EnableTraceEx2"), 0);
 		deliver_one(run);
-		WAIT_UNTIL(harvests(run, HARVEST_DONE) == 1);
+		WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) == 1);
 		assert_int_equal(fake_etw_calls("EnableTraceEx2"), 1);
 		assert_true(fake_etw_drain("etw_test", WAIT_MS));
 		WAIT_UNTIL(from_provider(run) == cases[i].at_once);
@@ -207,7 +207,7 @@ static void names_beyond_the_memory_are_counted(void **state)
 	run_end(run);
 }
 
-static unsigned count_of(struct run *run, enum session_event event)
+static unsigned count_of(struct run *run, enum etw_session_event event)
 {
 	unsigned count = 0;
 
@@ -232,15 +232,15 @@ static void without_a_place_it_is_reported_once_and_tried_again(void **state)
 	}
 	run_start_and_wait(run, &run->options);
 	deliver_one(run);
-	WAIT_UNTIL(harvests(run, HARVEST_FAILED) >= 3);
-	assert_int_equal(count_of(run, SESSION_PROVIDER_FAILED), 1);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_FAILED) >= 3);
+	assert_int_equal(count_of(run, ETW_SESSION_PROVIDER_FAILED), 1);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
 			    "names of files that were open before, disks and services are not "
 			    "known: no place is free for another session with kernel events, or "
 			    "no memory for its buffers (error 1450)");
 	assert_true(fake_etw_other_stop("c"));
-	WAIT_UNTIL(harvests(run, HARVEST_DONE) == 1);
-	assert_int_equal(count_of(run, SESSION_PROVIDER_FAILED), 1);
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) == 1);
+	assert_int_equal(count_of(run, ETW_SESSION_PROVIDER_FAILED), 1);
 	deliver_one(run);
 	assert_int_equal(run->known_files, NAMES);
 	run_stop(run);
@@ -257,7 +257,7 @@ static void without_a_place_losses_let_the_provider_be_asked_again(void **state)
 	add_machine();
 	run_start_and_wait(run, &run->options);
 	deliver_one(run);
-	WAIT_UNTIL(harvests(run, HARVEST_FAILED) >= 2);
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_FAILED) >= 2);
 	assert_int_equal(fake_etw_calls("EnableTraceEx2"), 1);
 	fake_etw_lose_events("etw_test", 5);
 	WAIT_UNTIL(fake_etw_calls("EnableTraceEx2") == 2);
@@ -280,11 +280,11 @@ static void each_failure_leaves_nothing(void **state)
 		run_start_and_wait(run, &run->options);
 		fake_etw_fail(calls[i], ERROR_ACCESS_DENIED, 0);
 		deliver_one(run);
-		WAIT_UNTIL(harvests(run, HARVEST_FAILED) == 1);
-		assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
+		WAIT_UNTIL(harvests(run, ETW_HARVEST_FAILED) == 1);
+		assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
 				    "names of files that were open before, disks and services are "
 				    "not known: access is denied (error 5)");
-		WAIT_UNTIL(harvests(run, HARVEST_DONE) == 1);
+		WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) == 1);
 		deliver_one(run);
 		assert_int_equal(run->known_files, NAMES);
 		run_stop(run);
@@ -299,8 +299,8 @@ static void a_machine_that_reports_nothing_is_said(void **state)
 	(void)state;
 	run_start_and_wait(run, &run->options);
 	deliver_one(run);
-	WAIT_UNTIL(harvests(run, HARVEST_EMPTY) == 1);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_EMPTY) == 1);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
 			    "names of files that were open before, disks and services are not "
 			    "known: Windows reported none of them when a session stopped");
 	run_stop(run);
@@ -317,12 +317,12 @@ static void a_harvest_session_that_a_crash_left_is_stopped(void **state)
 	assert_true(fake_etw_other_start(HARVEST, mode, 0));
 	run_start_and_wait(run, &run->options);
 	assert_false(fake_etw_session(HARVEST, &(struct fake_etw_session){ 0 }));
-	assert_string_equal(run_sentence(run, SESSION_STALE),
+	assert_string_equal(run_sentence(run, ETW_SESSION_STALE),
 			    "a harvest session was left over and is stopped");
 	assert_true(fake_etw_other_start(HARVEST, mode, 0));
 	deliver_one(run);
-	WAIT_UNTIL(harvests(run, HARVEST_DONE) == 1);
-	assert_int_equal(count_of(run, SESSION_STALE), 2);
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) == 1);
+	assert_int_equal(count_of(run, ETW_SESSION_STALE), 2);
 	run_stop(run);
 	run_end(run);
 }
@@ -353,7 +353,7 @@ static void losses_bring_another_which_waits_for_the_stream(void **state)
 	deliver_one(run);
 	assert_int_equal(run->known_files, NAMES);
 	fake_etw_lose_events("etw_test", 5);
-	WAIT_UNTIL(harvests(run, HARVEST_DONE) == 2);
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) == 2);
 	events = run->events;
 	emit_old();
 	assert_true(run_wait(run, &run->events, events + 2)); /* one says that there were losses */
@@ -363,7 +363,7 @@ static void losses_bring_another_which_waits_for_the_stream(void **state)
 	fake_etw_lose_buffers("etw_test", 1);
 	emit_process_start(8);
 	fake_etw_flush("etw_test");
-	WAIT_UNTIL(harvests(run, HARVEST_DONE) == 3);
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) == 3);
 	run_stop(run);
 	run_end(run);
 }
@@ -381,7 +381,7 @@ static void a_restart_brings_another_which_is_used_at_once(void **state)
 	assert_true(run_wait(run, &run->restarts, 1));
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	deliver_one(run);
-	WAIT_UNTIL(harvests(run, HARVEST_DONE) == 2);
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) == 2);
 	events = run->events;
 	emit_old();
 	assert_true(run_wait(run, &run->events, events + 1));
@@ -400,10 +400,10 @@ static void a_consumer_that_ends_brings_another_which_waits_for_the_stream(void 
 	add_machine();
 	start_and_harvest(run);
 	fake_etw_end_consumer("etw_test", ERROR_CANCELLED);
-	WAIT_UNTIL(run_statistics(run).restarts[RESTART_ERROR] == 1);
+	WAIT_UNTIL(run_statistics(run).restarts[ETW_RESTART_ERROR] == 1);
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	deliver_one(run);
-	WAIT_UNTIL(harvests(run, HARVEST_DONE) == 2);
+	WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) == 2);
 	assert_int_equal(run->restarts, 0);
 	events = run->events;
 	emit_old();
@@ -419,20 +419,21 @@ static void what_is_not_needed_is_not_harvested(void **state)
 {
 	static const struct {
 		const char *name;
-		enum live_logger logger;
+		enum etw_live_logger logger;
 		uint32_t flags;
 		bool rundown, services;
 		uint32_t harvest_flags; /* 0: no harvest */
 	} cases[] = {
-		{ "switched off", LIVE_PRIVATE, EVENT_TRACE_FLAG_DISK_FILE_IO, false, true, 0 },
-		{ "no files", LIVE_PRIVATE, EVENT_TRACE_FLAG_PROCESS, true, false, 0 },
-		{ "kernel logger", LIVE_NT_KERNEL, EVENT_TRACE_FLAG_DISK_FILE_IO, true, true, 0 },
-		{ "user", LIVE_USER, 0, true, true, 0 },
-		{ "services", LIVE_PRIVATE, EVENT_TRACE_FLAG_PROCESS, true, true,
+		{ "switched off", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_DISK_FILE_IO, false, true, 0 },
+		{ "no files", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_PROCESS, true, false, 0 },
+		{ "kernel logger", ETW_LIVE_NT_KERNEL, EVENT_TRACE_FLAG_DISK_FILE_IO, true, true,
+		  0 },
+		{ "user", ETW_LIVE_USER, 0, true, true, 0 },
+		{ "services", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_PROCESS, true, true,
 		  EVENT_TRACE_FLAG_DISK_IO },
-		{ "disks", LIVE_PRIVATE, EVENT_TRACE_FLAG_DISK_IO, true, false,
+		{ "disks", ETW_LIVE_PRIVATE, EVENT_TRACE_FLAG_DISK_IO, true, false,
 		  EVENT_TRACE_FLAG_DISK_IO },
-		{ "files", LIVE_SYSTEM_PROVIDERS, EVENT_TRACE_FLAG_FILE_IO_INIT, true, false,
+		{ "files", ETW_LIVE_SYSTEM_PROVIDERS, EVENT_TRACE_FLAG_FILE_IO_INIT, true, false,
 		  EVENT_TRACE_FLAG_DISK_IO | EVENT_TRACE_FLAG_DISK_FILE_IO },
 	};
 
@@ -442,8 +443,8 @@ static void what_is_not_needed_is_not_harvested(void **state)
 		struct fake_etw_session harvest;
 
 		print_message("  %s\n", cases[i].name);
-		run->options.name = cases[i].logger == LIVE_NT_KERNEL ? "NT Kernel Logger" :
-									"etw_test";
+		run->options.name = cases[i].logger == ETW_LIVE_NT_KERNEL ? "NT Kernel Logger" :
+									    "etw_test";
 		run->options.logger = cases[i].logger;
 		run->options.kernel_flags = cases[i].flags;
 		run->options.rundown = cases[i].rundown;
@@ -488,7 +489,7 @@ static void a_program_that_dies_in_a_harvest_leaves_no_session(void **state)
 	deliver_one(run);
 	assert_true(fake_etw_wait_consumer(HARVEST, WAIT_MS));
 	assert_int_equal(fake_etw_sessions(names, 4), 2);
-	live_emergency_stop();
+	etw_live_emergency_stop();
 	assert_int_equal(fake_etw_sessions(names, 4), 0);
 	run_stop(run);
 	run_end(run);
@@ -524,7 +525,7 @@ static void a_thousand_sessions_with_harvests_leave_nothing(void **state)
 		run_start_and_wait(run, &run->options);
 		deliver_one(run);
 		if (i % 4 != 0) { /* the others stop it at any moment */
-			WAIT_UNTIL(harvests(run, HARVEST_DONE) == 1);
+			WAIT_UNTIL(harvests(run, ETW_HARVEST_DONE) == 1);
 		}
 		run_stop(run);
 		run_end(run); /* no session, trace or handle is open */
@@ -550,8 +551,8 @@ static void write_machine(const char *path)
 	const struct kernel_logical_disk volume = {
 		.disk = 0, .partition = 3, .drive = "C:\\", .file_system = "NTFS"
 	};
-	const struct etl_writer_options options = { .processors = 1 };
-	struct etl_writer *writer = etl_writer_open(path, &options, NULL);
+	const struct etw_writer_options options = { .processors = 1 };
+	struct etw_writer *writer = etw_writer_open(path, &options, NULL);
 	struct kernel_events k;
 
 	assert_non_null(writer);
@@ -561,16 +562,16 @@ static void write_machine(const char *path)
 			"\\Device\\HarddiskVolume3\\data\\log.txt");
 	event_system_physical_disk(&k, &disk);
 	event_system_logical_disk(&k, &volume);
-	payload_u32(&k.payload, 100);
-	payload_u32(&k.payload, 4); /* it runs */
-	payload_u32(&k.payload, 7); /* its tag */
-	payload_wstring(&k.payload, "Dhcp");
-	payload_wstring(&k.payload, "DHCP Client");
-	payload_wstring(&k.payload, "svchost.exe");
-	event_add(&k, RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, SERVICE, 2);
+	etw_payload_u32(&k.payload, 100);
+	etw_payload_u32(&k.payload, 4); /* it runs */
+	etw_payload_u32(&k.payload, 7); /* its tag */
+	etw_payload_wstring(&k.payload, "Dhcp");
+	etw_payload_wstring(&k.payload, "DHCP Client");
+	etw_payload_wstring(&k.payload, "svchost.exe");
+	event_add(&k, ETW_RECORD_SYSTEM, GROUP_SYSTEM_CONFIG, SERVICE, 2);
 	kernel_events_done(&k);
-	assert_true(etl_writer_finish(writer, NULL));
-	etl_writer_close(writer);
+	assert_true(etw_writer_finish(writer, NULL));
+	etw_writer_close(writer);
 }
 
 static void write_events(const char *path)
@@ -582,8 +583,8 @@ static void write_events(const char *path)
 		.id = 100, .parent_id = 4, .image = "svchost.exe", .command_line = "svchost.exe"
 	};
 	const struct kernel_thread thread = { .process_id = 100, .id = 101, .sub_process_tag = 7 };
-	const struct etl_writer_options options = { .processors = 1 };
-	struct etl_writer *writer = etl_writer_open(path, &options, NULL);
+	const struct etw_writer_options options = { .processors = 1 };
+	struct etw_writer *writer = etw_writer_open(path, &options, NULL);
 	struct kernel_events k;
 
 	assert_non_null(writer);
@@ -593,21 +594,21 @@ static void write_events(const char *path)
 	event_thread(&k, OP_DC_START, &thread);
 	event_file_transfer(&k, OP_FILE_WRITE, &file, 0, 4096, FILE_IO_CACHED_WRITE);
 	kernel_events_done(&k);
-	assert_true(etl_writer_finish(writer, NULL));
-	etl_writer_close(writer);
+	assert_true(etw_writer_finish(writer, NULL));
+	etw_writer_close(writer);
 }
 
 static void play(const char *path)
 {
 	const struct fake_etw_play_options options = { .only = "etw_exporter", .now = true };
 	struct fake_etw_played played;
-	struct error err;
+	struct etw_error err;
 
 	assert_true(fake_etw_play(path, &options, &played, &err));
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 }
 
-static struct source_statistics statistics_of(struct side *side)
+static struct etw_source_statistics statistics_of(struct side *side)
 {
 	struct runner_session session;
 
@@ -648,7 +649,7 @@ static void names_disks_and_services_are_on_the_page(void **state)
 	start_live(&side, "collector_files: [" COLLECTOR_FILE "]\n");
 	write_events(path);
 	play(path); /* nothing has a name yet */
-	WAIT_UNTIL(statistics_of(&side).harvests[HARVEST_DONE] == 1);
+	WAIT_UNTIL(statistics_of(&side).harvests[ETW_HARVEST_DONE] == 1);
 	play(path);
 	assert_int_equal(value_of(&side, "\netw_file_written_bytes_total{process=\"svchost\","
 					 "provider=\"Windows Kernel\",volume=\"C:\"} "),

@@ -31,7 +31,7 @@ static const GUID file_io_class = {
 };
 
 /* Emits an event of process 8, version 1; returns the number of sessions that wanted it. */
-static unsigned emit(uint16_t id, struct payload *payload)
+static unsigned emit(uint16_t id, struct etw_payload *payload)
 {
 	const struct fake_etw_event event = {
 		.provider = kernel_file,
@@ -43,27 +43,27 @@ static unsigned emit(uint16_t id, struct payload *payload)
 	};
 	unsigned sessions = fake_etw_emit(&event);
 
-	payload_clear(payload);
+	etw_payload_clear(payload);
 	return sessions;
 }
 
 /* The program opens a file and writes to it; returns how many sessions wanted the write. */
-static unsigned open_and_write(struct payload *payload)
+static unsigned open_and_write(struct etw_payload *payload)
 {
-	payload_pointer(payload, 0x1000); /* Irp */
-	payload_pointer(payload, 0xf00);  /* FileObject */
-	payload_u32(payload, 20);
-	payload_zeros(payload, 12);
-	payload_wstring(payload, "\\Device\\HarddiskVolume3\\a.txt");
+	etw_payload_pointer(payload, 0x1000); /* Irp */
+	etw_payload_pointer(payload, 0xf00);  /* FileObject */
+	etw_payload_u32(payload, 20);
+	etw_payload_zeros(payload, 12);
+	etw_payload_wstring(payload, "\\Device\\HarddiskVolume3\\a.txt");
 	emit(CREATE, payload);
-	payload_u64(payload, 0); /* ByteOffset */
-	payload_pointer(payload, 0x1000);
-	payload_pointer(payload, 0xf00);
-	payload_pointer(payload, 0xbee); /* FileKey */
-	payload_u32(payload, 20);
-	payload_u32(payload, BYTES);
-	payload_u32(payload, 0x60a00);
-	payload_u32(payload, 0);
+	etw_payload_u64(payload, 0); /* ByteOffset */
+	etw_payload_pointer(payload, 0x1000);
+	etw_payload_pointer(payload, 0xf00);
+	etw_payload_pointer(payload, 0xbee); /* FileKey */
+	etw_payload_u32(payload, 20);
+	etw_payload_u32(payload, BYTES);
+	etw_payload_u32(payload, 0x60a00);
+	etw_payload_u32(payload, 0);
 	return emit(WRITE, payload);
 }
 
@@ -92,11 +92,11 @@ static void add_machine(void)
 static void without_kernel_events_the_provider_takes_their_place(void **state)
 {
 	struct fake_etw_session session;
-	struct payload payload;
+	struct etw_payload payload;
 	struct side side;
 
 	(void)state;
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	add_machine();
 	start_live(&side, "kernel_events: off\n");
 	assert_true(fake_etw_session("etw_exporter", &session));
@@ -106,7 +106,7 @@ static void without_kernel_events_the_provider_takes_their_place(void **state)
 	assert_int_equal(emit_kernel_write(), 0);
 	assert_int_equal(open_and_write(&payload), 1);
 	/* No collector counts it, so that the filter by id keeps it away. */
-	payload_zeros(&payload, 64);
+	etw_payload_zeros(&payload, 64);
 	assert_int_equal(emit(SET_LINK, &payload), 0);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 	assert_int_equal(value_of(&side, WRITTEN OURS), BYTES);
@@ -114,17 +114,17 @@ static void without_kernel_events_the_provider_takes_their_place(void **state)
 					 "etw_exporter\"} "),
 			 0);
 	end_live(&side);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 /* Even before the kernel's first event: the other session has enabled them. */
 static void beside_a_session_with_kernel_events_it_counts_nothing(void **state)
 {
-	struct payload payload;
+	struct etw_payload payload;
 	struct side side;
 
 	(void)state;
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	add_machine();
 	start_live(&side, "sessions:\n  files: { logger: user, providers: "
 			  "['Microsoft-Windows-Kernel-File:4::0x20'] }\n");
@@ -137,17 +137,17 @@ static void beside_a_session_with_kernel_events_it_counts_nothing(void **state)
 	take_page(&side);
 	assert_null(strstr(side.page.data, WRITTEN "Microsoft-Windows-Kernel-File"));
 	end_live(&side);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 /* Kernel events of the session itself: the provider counts nothing once there is one. */
 static void the_consumer_of_kernel_events_prefers_them(void **state)
 {
-	struct payload payload;
+	struct etw_payload payload;
 	struct side side;
 
 	(void)state;
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	add_machine();
 	start_live(&side, "sessions:\n  etw_exporter: { providers: "
 			  "['Microsoft-Windows-Kernel-File:4::0x20'] }\n");
@@ -160,7 +160,7 @@ static void the_consumer_of_kernel_events_prefers_them(void **state)
 	take_page(&side);
 	assert_null(strstr(side.page.data, WRITTEN "Microsoft-Windows-Kernel-File"));
 	end_live(&side);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 int main(void)

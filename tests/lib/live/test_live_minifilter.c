@@ -25,7 +25,8 @@ enum { WRITER = 8 };
 #define SCANNER UINT64_C(0xfffff80a10000000)
 
 /* Returns how many sessions got it. */
-static unsigned emit(const GUID *class, uint8_t opcode, int64_t raw_time, struct payload *payload)
+static unsigned emit(const GUID *class, uint8_t opcode, int64_t raw_time,
+		     struct etw_payload *payload)
 {
 	const struct fake_etw_event event = { .provider = *class,
 					      .descriptor = { .Opcode = opcode, .Version = 3 },
@@ -38,33 +39,33 @@ static unsigned emit(const GUID *class, uint8_t opcode, int64_t raw_time, struct
 					      .payload_size = payload->size };
 	unsigned sessions = fake_etw_emit(&event);
 
-	payload_clear(payload);
+	etw_payload_clear(payload);
 	return sessions;
 }
 
-static void load_scanner(int64_t raw_time, struct payload *payload)
+static void load_scanner(int64_t raw_time, struct etw_payload *payload)
 {
-	payload_pointer(payload, SCANNER);
-	payload_pointer(payload, 0x1000);
-	payload_u32(payload, 0); /* ProcessId: a driver */
-	payload_u32(payload, 0);
-	payload_u32(payload, 0);
-	payload_u32(payload, 0);
-	payload_pointer(payload, SCANNER);
-	payload_zeros(payload, 16);
-	payload_wstring(payload, "\\SystemRoot\\System32\\drivers\\WdFilter.sys");
+	etw_payload_pointer(payload, SCANNER);
+	etw_payload_pointer(payload, 0x1000);
+	etw_payload_u32(payload, 0); /* ProcessId: a driver */
+	etw_payload_u32(payload, 0);
+	etw_payload_u32(payload, 0);
+	etw_payload_u32(payload, 0);
+	etw_payload_pointer(payload, SCANNER);
+	etw_payload_zeros(payload, 16);
+	etw_payload_wstring(payload, "\\SystemRoot\\System32\\drivers\\WdFilter.sys");
 	assert_int_equal(emit(&image_class, 10, raw_time, payload), 1);
 }
 
 /* The fields that all of them have. */
-static void add_call(struct payload *payload)
+static void add_call(struct etw_payload *payload)
 {
-	payload_pointer(payload, SCANNER + 0x10);
-	payload_pointer(payload, 1); /* FileObject, FileContext, IrpPtr, CallbackDataPtr */
-	payload_pointer(payload, 2);
-	payload_pointer(payload, 3);
-	payload_pointer(payload, 4);
-	payload_u32(payload, 0); /* IRP_MJ_CREATE */
+	etw_payload_pointer(payload, SCANNER + 0x10);
+	etw_payload_pointer(payload, 1); /* FileObject, FileContext, IrpPtr, CallbackDataPtr */
+	etw_payload_pointer(payload, 2);
+	etw_payload_pointer(payload, 3);
+	etw_payload_pointer(payload, 4);
+	etw_payload_u32(payload, 0); /* IRP_MJ_CREATE */
 }
 
 static void calls_come_by_group_mask(void **state)
@@ -76,7 +77,7 @@ static void calls_come_by_group_mask(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
 		struct fake_etw_session session;
-		struct payload payload;
+		struct etw_payload payload;
 		LARGE_INTEGER now, frequency;
 		struct side side;
 
@@ -88,19 +89,20 @@ static void calls_come_by_group_mask(void **state)
 		assert_int_equal(session.masks[4] & 0x780000, 0x700000);
 		QueryPerformanceCounter(&now);
 		QueryPerformanceFrequency(&frequency);
-		payload_init(&payload, 8);
+		etw_payload_init(&payload, 8);
 		load_scanner(now.QuadPart, &payload);
 		add_call(&payload); /* its beginning, which no collector needs */
 		assert_int_equal(emit(&fake_file_class, 96, now.QuadPart, &payload), 0);
 		for (uint8_t opcode = 98; opcode <= 99; opcode++) {
-			payload_u64(&payload, (uint64_t)(now.QuadPart - 2 * frequency.QuadPart));
+			etw_payload_u64(&payload,
+					(uint64_t)(now.QuadPart - 2 * frequency.QuadPart));
 			add_call(&payload);
 			assert_int_equal(emit(&fake_file_class, opcode, now.QuadPart, &payload), 1);
 		}
 		add_call(&payload);
-		payload_u32(&payload, 0xc0000022);
+		etw_payload_u32(&payload, 0xc0000022);
 		assert_int_equal(emit(&fake_file_class, 100, now.QuadPart, &payload), 1);
-		payload_done(&payload);
+		etw_payload_done(&payload);
 		assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 #define LABELS                                                                                 \
 	"{process=\"writer\",provider=\"Windows Kernel\",driver=\"wdfilter.sys\",operation=\"" \

@@ -24,7 +24,7 @@ struct order {
 	uint64_t late;
 };
 
-static void note_order(void *context, const struct event_record *record)
+static void note_order(void *context, const struct etw_record *record)
 {
 	struct order *order = context;
 
@@ -208,12 +208,12 @@ static void note_fault(const char *reason)
 }
 
 struct faulty {
-	struct source *source;
-	struct error err;
+	struct etw_source *source;
+	struct etw_error err;
 	bool good;
 };
 
-static void fault(void *context, const struct event_record *record)
+static void fault(void *context, const struct etw_record *record)
 {
 	volatile int *volatile nowhere = (int *)16;
 
@@ -224,10 +224,10 @@ static void fault(void *context, const struct event_record *record)
 
 static void run_into_fault(void *context)
 {
-	const struct event_sink sink = { .on_event = fault };
+	const struct etw_event_sink sink = { .on_event = fault };
 	struct faulty *faulty = context;
 
-	faulty->good = source_run(faulty->source, &sink, &faulty->err);
+	faulty->good = etw_source_run(faulty->source, &sink, &faulty->err);
 }
 
 static void after_a_fault_in_a_callback_nothing_is_consumed_again(void **state)

@@ -25,21 +25,21 @@ static void describe_events(void)
 	static const struct blob_property all[] = { { "Name", 0, WSTRING, 0, 1, 0 },
 						    { "Status", 0, U32, 0, 1, 4 } };
 	struct event_info_blob blob = { .id = 7, .properties = all };
-	struct guid provider;
+	struct etw_guid provider;
 
 	memcpy(&provider, &some_provider, sizeof provider);
 	blob.provider = &provider;
 	for (uint8_t version = 0; version < 2; version++) {
 		const EVENT_DESCRIPTOR descriptor = { .Id = 7, .Version = version };
-		struct payload payload;
+		struct etw_payload payload;
 
 		blob.version = version;
 		blob.property_count = version + 1U;
 		blob.top_level_count = version + 1U;
-		payload_init(&payload, 8);
+		etw_payload_init(&payload, 8);
 		payload_event_info(&payload, &blob);
 		fake_etw_tdh_event(&some_provider, &descriptor, false, payload.bytes, payload.size);
-		payload_done(&payload);
+		etw_payload_done(&payload);
 	}
 }
 
@@ -48,24 +48,24 @@ static bool passes(uint16_t id, uint8_t version, const char *name, uint32_t stat
 	struct fake_etw_event event = { .provider = some_provider,
 					.descriptor = {
 						.Id = id, .Version = version, .Level = 4 } };
-	struct payload payload;
+	struct etw_payload payload;
 	bool passed;
 
-	payload_init(&payload, 8);
-	payload_wstring(&payload, name);
-	payload_u32(&payload, status);
+	etw_payload_init(&payload, 8);
+	etw_payload_wstring(&payload, name);
+	etw_payload_u32(&payload, status);
 	event.payload = payload.bytes;
 	event.payload_size = payload.size;
 	passed = fake_etw_emit(&event) == 1;
-	payload_done(&payload);
+	etw_payload_done(&payload);
 	return passed;
 }
 
 /* Starts a session whose provider is configured so. */
 static struct config *start(struct run *run, const char *payload)
 {
-	struct text text = { 0 };
-	struct live_options options = run_private_session(run);
+	struct etw_text text = { 0 };
+	struct etw_live_options options = run_private_session(run);
 	struct config *config;
 
 	text_add_format(&text,
@@ -94,7 +94,7 @@ static size_t warnings(const struct run *run)
 	size_t count = 0;
 
 	for (size_t i = 0; i < run->session_event_count; i++) {
-		count += run->session_events[i] == SESSION_PROVIDER_FAILED;
+		count += run->session_events[i] == ETW_SESSION_PROVIDER_FAILED;
 	}
 	return count;
 }
@@ -197,7 +197,7 @@ static void a_version_that_cannot_be_filtered_is_reported_once_and_comes_whole(v
 	assert_false(passes(7, 1, "a", 0));
 	assert_true(passes(7, 0, "a", 0));
 	assert_int_equal(warnings(&run), 1);
-	assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED),
+	assert_string_equal(run_sentence(&run, ETW_SESSION_PROVIDER_FAILED),
 			    "provider " SOME_PROVIDER
 			    ": some of its events are not filtered by their payload: a parameter "
 			    "is not valid (error 87)");
@@ -231,7 +231,7 @@ static void what_windows_refuses_is_reported_once_and_left_out(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct config *config;
-		struct text sentence = { 0 };
+		struct etw_text sentence = { 0 };
 		struct run run;
 		char payload[128];
 
@@ -255,7 +255,7 @@ static void what_windows_refuses_is_reported_once_and_left_out(void **state)
 		run_stop(&run);
 		assert_int_equal(warnings(&run), 1);
 		text_add_format(&sentence, "provider " SOME_PROVIDER "%s", cases[i].sentence);
-		assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED), sentence.data);
+		assert_string_equal(run_sentence(&run, ETW_SESSION_PROVIDER_FAILED), sentence.data);
 		text_free(&sentence);
 		run_end(&run);
 		config_free(config);
@@ -276,7 +276,7 @@ static void a_refused_filter_is_reported_when_the_provider_answers_late(void **s
 	config = start(&run, "[{ event: 7, all: [{ field: Name, is: x }] }], "
 			     "capture_state: { at_start: 0x1 }");
 	assert_true(passes(7, 1, "a", 0));
-	assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED),
+	assert_string_equal(run_sentence(&run, ETW_SESSION_PROVIDER_FAILED),
 			    "provider " SOME_PROVIDER
 			    ": its events are not filtered by their payload: a parameter is not "
 			    "valid (error 87)");

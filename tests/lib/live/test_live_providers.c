@@ -23,16 +23,16 @@ static void providers_are_requested_to_capture_their_state(void **state)
 	} expected[] = { { 1, 3 }, { 2, 3 }, { 1, 1 }, { 1, 5 }, { 2, 5 }, { 1, 1 }, { 0, 0 } };
 	struct fake_etw_callback callbacks[16];
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 
-	assert_true(
-		provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}:5::1", NULL));
+	assert_true(etw_provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}:5::1",
+					    NULL));
 	spec.capture_at_start = 2;
 	spec.capture_at_stop = 4;
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
-	run->options.logger = LIVE_USER;
+	run->options.logger = ETW_LIVE_USER;
 	run->options.kernel_flags = 0;
 	run_start_and_wait(run, &run->options);
 	run_stop(run);
@@ -45,7 +45,7 @@ static void providers_are_requested_to_capture_their_state(void **state)
 	}
 	run_end(run);
 	fake_etw_provider_close(provider);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 /* Keywords of 0 are all keywords: those of the state are among them. */
@@ -53,16 +53,16 @@ static void a_capture_leaves_all_keywords_enabled(void **state)
 {
 	struct fake_etw_callback callbacks[16];
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 	size_t count;
 
-	assert_true(provider_spec_parse(&spec, SOME_PROVIDER ":5::0", NULL));
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5::0", NULL));
 	spec.capture_at_start = 2;
 	spec.capture_at_stop = 4;
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
-	run->options.logger = LIVE_USER;
+	run->options.logger = ETW_LIVE_USER;
 	run->options.kernel_flags = 0;
 	run_start_and_wait(run, &run->options);
 	run_stop(run);
@@ -75,17 +75,17 @@ static void a_capture_leaves_all_keywords_enabled(void **state)
 	}
 	run_end(run);
 	fake_etw_provider_close(provider);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 static void state_is_captured_again_and_again(void **state)
 {
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 
-	assert_true(
-		provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}:5::1", NULL));
+	assert_true(etw_provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}:5::1",
+					    NULL));
 	spec.capture_at_start = 2;
 	spec.capture_every_ms = 30;
 	run->options.providers = &spec;
@@ -95,56 +95,56 @@ static void state_is_captured_again_and_again(void **state)
 	run_stop(run);
 	run_end(run);
 	fake_etw_provider_close(provider);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 static void a_provider_is_found_by_name(void **state)
 {
-	struct provider_spec specs[3];
+	struct etw_provider_spec specs[3];
 	struct run *run = *state;
 	struct fake_etw_session session;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	fake_etw_tdh_provider(&some_provider, "Some-Provider", true);
-	assert_true(provider_spec_parse(&specs[0], "some-provider", NULL));
-	assert_true(provider_spec_parse(&specs[1], "Microsoft-Windows-DNS-Client", NULL));
+	assert_true(etw_provider_spec_parse(&specs[0], "some-provider", NULL));
+	assert_true(etw_provider_spec_parse(&specs[1], "Microsoft-Windows-DNS-Client", NULL));
 	/* Of the table, and not registered here. */
-	assert_true(provider_spec_parse(&specs[2], "microsoft-windows-powershell", NULL));
+	assert_true(etw_provider_spec_parse(&specs[2], "microsoft-windows-powershell", NULL));
 	run->options.providers = specs;
 	run->options.provider_count = 3;
 	run_open(run, &run->options);
 	assert_true(fake_etw_session("etw_test", &session));
 	assert_int_equal(session.providers, 3);
-	source_close(run->source);
+	etw_source_close(run->source);
 	run->source = NULL;
-	provider_spec_done(&specs[1]);
-	assert_true(provider_spec_parse(&specs[1], "No-Such", NULL));
-	assert_null(source_open_live(&run->options, &err));
+	etw_provider_spec_done(&specs[1]);
+	assert_true(etw_provider_spec_parse(&specs[1], "No-Such", NULL));
+	assert_null(etw_source_open_live(&run->options, &err));
 	assert_string_equal(err.text,
 			    "session etw_test: no provider called 'No-Such' is registered; give "
 			    "its GUID");
 	run_end(run);
-	provider_spec_done(&specs[0]);
-	provider_spec_done(&specs[1]);
-	provider_spec_done(&specs[2]);
+	etw_provider_spec_done(&specs[0]);
+	etw_provider_spec_done(&specs[1]);
+	etw_provider_spec_done(&specs[2]);
 }
 
 static void a_provider_that_cannot_be_enabled_is_reported(void **state)
 {
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 
-	assert_true(provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}", NULL));
+	assert_true(etw_provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}", NULL));
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
 	run_start_and_wait(run, &run->options);
 	run_stop(run);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
 			    "provider {11111111-2222-3333-4444-555555555555}: it could not be "
 			    "enabled: access is denied (error 5)");
 	run_end(run);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 /* Enabled all the same, for when it appears. */
@@ -153,14 +153,14 @@ static void a_provider_that_is_not_registered_delivers_when_it_appears(void **st
 	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
 	struct fake_etw_callback callback;
 	struct fake_etw_provider *provider;
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 
-	assert_true(provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5", NULL));
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
 	run_start_and_wait(run, &run->options);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED), "");
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
 	provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	assert_int_equal(fake_etw_provider_callbacks(provider, &callback, 1), 1);
 	assert_int_equal(callback.is_enabled, 1);
@@ -170,7 +170,7 @@ static void a_provider_that_is_not_registered_delivers_when_it_appears(void **st
 	run_stop(run);
 	run_end(run);
 	fake_etw_provider_close(provider);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 /* What it did not do in time it does when it wakes: it is enabled as configured, and asked. */
@@ -184,16 +184,16 @@ static void a_provider_that_does_not_answer_in_time_is_enabled(void **state)
 					.descriptor = { .Level = 4, .Keyword = 1 } };
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	struct fake_etw_callback callbacks[8];
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 
-	assert_true(provider_spec_parse(&spec, SOME_PROVIDER ":5::1", NULL));
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER ":5::1", NULL));
 	spec.capture_at_start = 2;
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
 	fake_etw_provider_block(provider, true);
 	run_start_and_wait(run, &run->options);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
 			    "provider " SOME_PROVIDER ": its state could not be captured: it took "
 			    "too long (error 1460)");
 	assert_int_equal(fake_etw_emit(&event), 1);
@@ -210,37 +210,37 @@ static void a_provider_that_does_not_answer_in_time_is_enabled(void **state)
 	run_stop(run);
 	run_end(run);
 	fake_etw_provider_close(provider);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 static void a_provider_that_another_program_disables_is_enabled_again(void **state)
 {
 	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
-	struct provider_spec specs[2];
+	struct etw_provider_spec specs[2];
 	struct run *run = *state;
 
 	/* The first is not registered, so that disabling it cannot be seen. */
-	assert_true(provider_spec_parse(&specs[0], "Microsoft-Windows-DNS-Client", NULL));
-	assert_true(provider_spec_parse(&specs[1], SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&specs[0], "Microsoft-Windows-DNS-Client", NULL));
+	assert_true(etw_provider_spec_parse(&specs[1], SOME_PROVIDER, NULL));
 	run->options.providers = specs;
 	run->options.provider_count = 2;
 	run_start_and_wait(run, &run->options);
 	assert_int_equal(fake_etw_emit(&event), 1);
 	for (uint64_t i = 1; i <= 3; i++) {
 		assert_true(fake_etw_other_disable("etw_test", &some_provider));
-		WAIT_UNTIL(run_statistics(run).restarts[RESTART_FLAGS_CHANGED] == i);
+		WAIT_UNTIL(run_statistics(run).restarts[ETW_RESTART_FLAGS_CHANGED] == i);
 		assert_int_equal(fake_etw_emit(&event), 1);
 	}
 	run_stop(run);
 	assert_int_equal(run->events, 4);
 	assert_int_equal(run->restarts, 0);
-	assert_string_equal(run_sentence(run, SESSION_RESTORED),
+	assert_string_equal(run_sentence(run, ETW_SESSION_RESTORED),
 			    "another program disabled provider " SOME_PROVIDER ": enabled again");
 	run_end(run);
 	fake_etw_provider_close(provider);
-	provider_spec_done(&specs[0]);
-	provider_spec_done(&specs[1]);
+	etw_provider_spec_done(&specs[0]);
+	etw_provider_spec_done(&specs[1]);
 }
 
 /* As Windows may report one that is enabled. It is enabled once more, and then no longer. */
@@ -248,24 +248,24 @@ static void a_provider_that_is_never_reported_as_enabled_is_given_up(void **stat
 {
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
 	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 
 	fake_etw_otherwise("I4a");
-	assert_true(provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
 	run_start_and_wait(run, &run->options);
-	assert_true(run_wait_session_event(run, SESSION_PROVIDER_FAILED));
+	assert_true(run_wait_session_event(run, ETW_SESSION_PROVIDER_FAILED));
 	assert_int_equal(fake_etw_emit(&event), 1);
 	run_stop(run);
-	assert_int_equal(run_statistics(run).restarts[RESTART_FLAGS_CHANGED], 1);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
+	assert_int_equal(run_statistics(run).restarts[ETW_RESTART_FLAGS_CHANGED], 1);
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
 			    "Windows does not report provider " SOME_PROVIDER " as enabled after "
 			    "it was enabled: whether another program disables it is not seen");
 	run_end(run);
 	fake_etw_provider_close(provider);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 static ULONG property_of(uint32_t properties)
@@ -276,13 +276,13 @@ static ULONG property_of(uint32_t properties)
 		TRACE_ENABLE_INFO enabled;
 	} answer;
 	struct fake_etw_provider *provider = fake_etw_provider_open(&some_provider, NULL, NULL);
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run run;
 	GUID guid = some_provider;
 	ULONG size = 0;
 
 	run_begin(&run);
-	assert_true(provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
 	spec.properties = properties;
 	run.options.providers = &spec;
 	run.options.provider_count = 1;
@@ -292,7 +292,7 @@ static ULONG property_of(uint32_t properties)
 			 ERROR_SUCCESS);
 	run_end(&run);
 	fake_etw_provider_close(provider);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 	return answer.enabled.EnableProperty;
 }
 
@@ -301,11 +301,11 @@ static void properties_reach_windows(void **state)
 {
 	(void)state;
 	assert_int_equal(property_of(0), 0);
-	assert_int_equal(property_of(PROVIDER_SID), 0x1);
-	assert_int_equal(property_of(PROVIDER_SESSION_ID), 0x2);
-	assert_int_equal(property_of(PROVIDER_STACK), 0x4);
-	assert_int_equal(property_of(PROVIDER_NO_KEYWORD_0), 0x10);
-	assert_int_equal(property_of(PROVIDER_PROCESS_START_KEY), 0x80);
+	assert_int_equal(property_of(ETW_PROVIDER_SID), 0x1);
+	assert_int_equal(property_of(ETW_PROVIDER_SESSION_ID), 0x2);
+	assert_int_equal(property_of(ETW_PROVIDER_STACK), 0x4);
+	assert_int_equal(property_of(ETW_PROVIDER_NO_KEYWORD_0), 0x10);
+	assert_int_equal(property_of(ETW_PROVIDER_PROCESS_START_KEY), 0x80);
 }
 
 /* Ids that are left out, and executables: what the long form of a provider says besides. */
@@ -323,13 +323,13 @@ static void filters_that_leave_out_reach_windows(void **state)
 	};
 	static char executables[] = "a.exe;b.exe";
 	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 
 	fake_etw_add_process(50, 4, "a.exe");
 	fake_etw_add_process(60, 4, "other.exe");
 	fake_etw_add_process(70, 4, "b.exe");
-	assert_true(provider_spec_parse(&spec, SOME_PROVIDER "::2", NULL));
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER "::2", NULL));
 	spec.ids_out = true;
 	spec.executables = executables;
 	run->options.providers = &spec;
@@ -344,47 +344,47 @@ static void filters_that_leave_out_reach_windows(void **state)
 	assert_int_equal(run->events, 2);
 	run_end(run);
 	spec.executables = NULL;
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 /* Windows takes 511 characters of names; without the filter every program would be counted. */
 static void executables_that_windows_would_refuse_are_refused(void **state)
 {
 	char executables[1025];
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
-	struct error err;
+	struct etw_error err;
 
 	memset(executables, 'x', sizeof executables - 1);
 	executables[sizeof executables - 1] = '\0';
-	assert_true(provider_spec_parse(&spec, SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&spec, SOME_PROVIDER, NULL));
 	spec.executables = executables;
 	run->options.providers = &spec;
 	run->options.provider_count = 1;
-	assert_null(source_open_live(&run->options, &err));
+	assert_null(etw_source_open_live(&run->options, &err));
 	assert_string_equal(err.text,
 			    "session etw_test: provider " SOME_PROVIDER
 			    ": the names of its executables have more than 511 characters");
 	executables[512] = '\0';
-	assert_null(source_open_live(&run->options, &err));
+	assert_null(etw_source_open_live(&run->options, &err));
 	executables[511] = '\0';
 	run_start_and_wait(run, &run->options);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED), "");
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
 	run_stop(run);
 	run_end(run);
 	spec.executables = NULL;
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 static void filters_reach_windows(void **state)
 {
 	static const uint16_t ids[] = { 1, 2, 3 };
 	struct fake_etw_event event = { .provider = some_provider, .descriptor = { .Level = 4 } };
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 	struct run *run = *state;
 
-	assert_true(
-		provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}::2,3", NULL));
+	assert_true(etw_provider_spec_parse(&spec, "{11111111-2222-3333-4444-555555555555}::2,3",
+					    NULL));
 	spec.process_ids[0] = 50;
 	spec.process_id_count = 1;
 	run->options.providers = &spec;
@@ -398,7 +398,7 @@ static void filters_reach_windows(void **state)
 	run_stop(run);
 	assert_int_equal(run->events, 2);
 	run_end(run);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 int main(void)

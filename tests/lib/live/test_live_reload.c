@@ -48,7 +48,7 @@ static void write_config(const struct reloading *reloading, const char *config)
 
 static void begin(struct reloading *reloading, const char *config, bool watched)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	memset(reloading, 0, sizeof *reloading);
 	temporary_path(reloading->path, "yaml");
@@ -79,7 +79,7 @@ static void begin_consumed(struct reloading *reloading, const char *config, bool
 
 static void reload_with(struct reloading *reloading, const char *config)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	write_config(reloading, config);
 	reload_now(reloading->reload, &err);
@@ -172,7 +172,7 @@ static void every_event_counts_while_providers_come_and_go(void **state)
 {
 	struct reloading reloading;
 	struct writer writer = { .written = 0 };
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	begin_consumed(&reloading, ONE, false);
@@ -372,7 +372,7 @@ static void what_cannot_work_changes_nothing(void **state)
 	begin_consumed(&reloading, ONE, true);
 	assert_true(fake_etw_session("noise", &before));
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 
 		write_config(&reloading, refused[i][0]);
 		log_configure(LOG_ERROR + 1, LOG_LOGFMT);

@@ -37,11 +37,12 @@ enum { LINES_MAX = 5000 };
 /* Which records a session gets. */
 enum part { EVERYTHING, KERNEL, PROVIDERS };
 
-static bool is_left_out(void *context, const struct event_record *record)
+static bool is_left_out(void *context, const struct etw_record *record)
 {
 	enum part part = *(const enum part *)context;
 
-	return part != EVERYTHING && kernel_class_is_kernel(record->provider) != (part == KERNEL);
+	return part != EVERYTHING &&
+	       etw_kernel_class_is_kernel(record->provider) != (part == KERNEL);
 }
 
 /* Also what the session has not enabled; what no live session delivers is left out. */
@@ -51,7 +52,7 @@ static void play(const char *path, const char *session, enum part part)
 						       .skip = is_left_out,
 						       .context = &part };
 	struct fake_etw_played played;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_true(fake_etw_wait_consumer(session, WAIT_MS));
 	assert_true(fake_etw_play(path, &options, &played, &err));
@@ -163,7 +164,7 @@ static bool is_compared(const char *text, bool durations)
 	return true;
 }
 
-static void read_page(struct lines *lines, const struct text *page, bool durations)
+static void read_page(struct lines *lines, const struct etw_text *page, bool durations)
 {
 	char *at = page->data;
 	const char *page_end = at + page->size;
@@ -401,7 +402,7 @@ static void assert_alike(const struct side *replay, const struct side *live, enu
 	size_t different, unpaired = 0;
 
 	runner_session(replay->runner, 0, &session);
-	durations = session.facts.clock.type == CLOCK_QPC;
+	durations = session.facts.clock.type == ETW_CLOCK_QPC;
 	if (!durations && likeness < OTHER_PROCESSES) {
 		likeness = OTHER_PROCESSES; /* an event may now be in the tick in which one ends */
 	}
@@ -516,8 +517,8 @@ static void wait_for_harvest(struct side *side, int64_t time)
 	do {
 		Sleep(1);
 		runner_session(side->runner, 0, &session);
-		over = session.statistics.harvests[HARVEST_DONE] +
-		       session.statistics.harvests[HARVEST_EMPTY];
+		over = session.statistics.harvests[ETW_HARVEST_DONE] +
+		       session.statistics.harvests[ETW_HARVEST_EMPTY];
 	} while (over == 0); /* the time limit of the test ends what hangs */
 }
 
@@ -598,13 +599,13 @@ static void report(struct kernel_events *k, enum lifetime_opcode opcode, uint32_
 /* A machine that reports at the start what exists, as a live session does. */
 static void write_reported_at_the_start(const char *path)
 {
-	const struct etl_writer_options options = { .processors = 2 };
+	const struct etw_writer_options options = { .processors = 2 };
 	const struct kernel_file file = {
 		.irp = 1, .object = 0xf00, .key = 0xbee, .thread_id = 101
 	};
 	const struct kernel_disk disk = { .size = 512, .response_ticks = 100, .thread_id = 201 };
 	const struct kernel_hard_fault fault = { .thread_id = 101, .size = 4096 };
-	struct etl_writer *writer = etl_writer_open(path, &options, NULL);
+	struct etw_writer *writer = etw_writer_open(path, &options, NULL);
 	struct kernel_events k;
 	int64_t time = 1000;
 
@@ -629,8 +630,8 @@ static void write_reported_at_the_start(const char *path)
 		}
 	}
 	kernel_events_done(&k);
-	assert_true(etl_writer_finish(writer, NULL));
-	etl_writer_close(writer);
+	assert_true(etw_writer_finish(writer, NULL));
+	etw_writer_close(writer);
 }
 
 static void what_is_reported_at_the_start_counts_as_in_a_replay(void **state)
@@ -648,7 +649,7 @@ static void what_is_reported_at_the_start_counts_as_in_a_replay(void **state)
 /* Names, disks and services that only the end of a recording has. */
 static void write_named_at_the_end(const char *path)
 {
-	const struct etl_writer_options options = { .processors = 2 };
+	const struct etw_writer_options options = { .processors = 2 };
 	const struct kernel_file file = {
 		.irp = 1, .object = 0xf00, .key = 0xbee, .thread_id = 101
 	};
@@ -661,7 +662,7 @@ static void write_named_at_the_end(const char *path)
 	const struct kernel_logical_disk volume = { .partition = 3,
 						    .drive = "C:\\",
 						    .file_system = "NTFS" };
-	struct etl_writer *writer = etl_writer_open(path, &options, NULL);
+	struct etw_writer *writer = etw_writer_open(path, &options, NULL);
 	struct kernel_events k;
 
 	assert_non_null(writer);
@@ -680,8 +681,8 @@ static void write_named_at_the_end(const char *path)
 	event_system_logical_disk(&k, &volume);
 	report(&k, OP_DC_STOP, 100, "alpha.exe");
 	kernel_events_done(&k);
-	assert_true(etl_writer_finish(writer, NULL));
-	etl_writer_close(writer);
+	assert_true(etw_writer_finish(writer, NULL));
+	etw_writer_close(writer);
 }
 
 static void what_is_named_at_the_end_counts_as_in_a_replay(void **state)
@@ -708,7 +709,7 @@ static void many_open_files_change_nothing(void **state)
 						.rundown_provider = FAKE_ETW_NAMES_NEVER },
 					      THE_SAME };
 	char path[TEMPORARY_PATH_SIZE];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	temporary_path(path, "etl");
@@ -720,7 +721,7 @@ static void many_open_files_change_nothing(void **state)
 static void the_sample_counts_as_in_a_replay(void **state)
 {
 	char path[TEMPORARY_PATH_SIZE];
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	temporary_path(path, "etl");

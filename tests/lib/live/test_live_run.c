@@ -286,7 +286,7 @@ static void user_sessions_run_beside_the_kernel_session(void **state)
 enum { SESSIONS = 64 };
 
 /* Each session has a provider of its own: Windows gives the events of one to eight sessions. */
-static void add_sessions(struct text *config, unsigned count)
+static void add_sessions(struct etw_text *config, unsigned count)
 {
 	text_add_string(config, "kernel_events: off\nsessions:\n");
 	for (unsigned i = 0; i < count; i++) {
@@ -302,7 +302,7 @@ static void as_many_sessions_run_as_windows_has(void **state)
 {
 	struct fake_etw_event event = { .provider = some_provider,
 					.descriptor = { .Id = 7, .Level = 4 } };
-	struct text config = { 0 };
+	struct etw_text config = { 0 };
 	struct side side;
 	char line[160];
 
@@ -409,7 +409,7 @@ static void a_start_counts_once_however_many_sessions_need_names(void **state)
 static void a_second_session_that_cannot_start_stops_the_first(void **state)
 {
 	struct side side;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	open_side(&side, "sessions: { noise: { logger: user, providers: "
@@ -423,7 +423,7 @@ static void a_second_session_that_cannot_start_stops_the_first(void **state)
 
 struct lines {
 	struct os_mutex lock;
-	struct text text;
+	struct etw_text text;
 };
 
 static void keep_line(void *context, enum log_level level, const char *line, size_t size)

@@ -44,14 +44,14 @@ static void start_sessions(void)
 
 static void sessions_are_listed_with_what_they_have_enabled(void **state)
 {
-	struct running_sessions sessions;
+	struct etw_running_sessions sessions;
 	struct fake_etw_session kernel;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	(void)state;
 	start_sessions();
 	fake_etw_lose_events("Kernel", 7);
-	assert_true(running_read(&sessions, &err));
+	assert_true(etw_running_read(&sessions, &err));
 	assert_int_equal(sessions.count, 2);
 	assert_true(fake_etw_session("Kernel", &kernel));
 	assert_string_equal(sessions.list[0].name, "Kernel");
@@ -70,7 +70,7 @@ static void sessions_are_listed_with_what_they_have_enabled(void **state)
 	assert_memory_equal(&sessions.list[1].providers[0].guid, &alpha, sizeof alpha);
 	assert_int_equal(sessions.list[1].providers[0].level, 4);
 	assert_int_equal(sessions.list[1].providers[0].any, 0x10);
-	running_done(&sessions);
+	etw_running_done(&sessions);
 }
 
 static void all_sessions_of_a_machine_are_listed(void **state)
@@ -84,11 +84,11 @@ static void all_sessions_of_a_machine_are_listed(void **state)
 		{ { .os_build = 15063 }, 64 },
 	};
 
-	struct running_sessions sessions;
+	struct etw_running_sessions sessions;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		char name[32];
 
 		fake_etw_reset(&cases[i].machine);
@@ -96,21 +96,21 @@ static void all_sessions_of_a_machine_are_listed(void **state)
 			snprintf(name, sizeof name, "session %u", j);
 			assert_true(fake_etw_other_start(name, EVENT_TRACE_REAL_TIME_MODE, 0));
 		}
-		assert_true(running_read(&sessions, &err));
+		assert_true(etw_running_read(&sessions, &err));
 		assert_int_equal(sessions.count, cases[i].sessions);
 		assert_string_equal(sessions.list[sessions.count - 1].name, name);
-		running_done(&sessions);
+		etw_running_done(&sessions);
 	}
 	/* A Windows that takes the 64 of the page, and no more. */
 	fake_etw_reset(&cases[0].machine);
 	assert_true(fake_etw_other_start("one", EVENT_TRACE_REAL_TIME_MODE, 0));
 	fake_etw_fail("QueryAllTracesW", ERROR_INVALID_PARAMETER, 0);
-	assert_true(running_read(&sessions, NULL));
+	assert_true(etw_running_read(&sessions, NULL));
 	assert_int_equal(sessions.count, 1);
-	running_done(&sessions);
+	etw_running_done(&sessions);
 }
 
-static void assert_has(const struct text *text, const char *part)
+static void assert_has(const struct etw_text *text, const char *part)
 {
 	if (!text->data || !strstr(text->data, part)) {
 		fail_msg("'%s' is not in:\n%s", part, text->data ? text->data : "");
@@ -119,14 +119,14 @@ static void assert_has(const struct text *text, const char *part)
 
 static void sessions_are_shown_as_a_table_and_as_json(void **state)
 {
-	struct running_sessions sessions;
-	struct registered_providers names;
-	struct text table = { 0 }, json = { 0 };
+	struct etw_running_sessions sessions;
+	struct etw_registered_providers names;
+	struct etw_text table = { 0 }, json = { 0 };
 
 	(void)state;
 	start_sessions();
-	assert_true(running_read(&sessions, NULL));
-	assert_true(registered_read(&names, NULL));
+	assert_true(etw_running_read(&sessions, NULL));
+	assert_true(etw_registered_read(&names, NULL));
 	add_sessions(&table, &sessions, &names, false);
 	assert_has(&table,
 		   "  Kernel\n  mode real_time system_logger\n  kernel PROCESS DISK_IO 0x80\n");
@@ -137,18 +137,18 @@ static void sessions_are_shown_as_a_table_and_as_json(void **state)
 	assert_has(&json, "\"guid\": \"000000a1-0000-0000-0000-000000000000\"");
 	text_free(&table);
 	text_free(&json);
-	registered_done(&names);
-	running_done(&sessions);
+	etw_registered_done(&names);
+	etw_running_done(&sessions);
 }
 
 static void registered_providers_are_listed_by_a_word(void **state)
 {
-	struct registered_providers providers;
-	struct text all = { 0 }, some = { 0 }, json = { 0 };
+	struct etw_registered_providers providers;
+	struct etw_text all = { 0 }, some = { 0 }, json = { 0 };
 
 	(void)state;
 	start_sessions();
-	assert_true(registered_read(&providers, NULL));
+	assert_true(etw_registered_read(&providers, NULL));
 	add_installed(&all, &providers, NULL, false);
 	assert_string_equal(all.data,
 			    "{000000be-0000-0000-0000-000000000000}  mof       Beta \\u001b[31m\n"
@@ -162,28 +162,28 @@ static void registered_providers_are_listed_by_a_word(void **state)
 	text_free(&all);
 	text_free(&some);
 	text_free(&json);
-	registered_done(&providers);
+	etw_registered_done(&providers);
 }
 
 static void what_windows_refuses_is_one_sentence(void **state)
 {
 	static const char *const calls[] = { "QueryAllTracesW", "EnumerateTraceGuidsEx" };
-	struct running_sessions sessions;
-	struct registered_providers providers;
-	struct error err = { 0 };
+	struct etw_running_sessions sessions;
+	struct etw_registered_providers providers;
+	struct etw_error err = { 0 };
 
 	(void)state;
 	start_sessions();
 	for (unsigned i = 0; i < 2; i++) {
 		fake_etw_fail_always(calls[i], ERROR_ACCESS_DENIED);
-		assert_false(running_read(&sessions, &err));
+		assert_false(etw_running_read(&sessions, &err));
 		assert_string_equal(err.text,
 				    i ? "providers cannot be listed: access is denied (error 5)" :
 					"sessions cannot be listed: access is denied (error 5)");
 		fake_etw_fail_never(calls[i]);
 	}
 	fake_etw_fail_always("TdhEnumerateProviders", ERROR_ACCESS_DENIED);
-	assert_false(registered_read(&providers, &err));
+	assert_false(etw_registered_read(&providers, &err));
 	assert_string_equal(err.text, "the registered providers cannot be listed: access is denied "
 				      "(error 5)");
 }

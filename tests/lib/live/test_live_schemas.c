@@ -25,8 +25,8 @@ enum { HONEST = 40, HONEST_COUNT = 8, HOSTILE = 66 };
 
 #define PROVIDER "11111111-2222-3333-4444-555555555555"
 
-static const struct guid some_guid =
-	GUID_INIT(0x11111111, 0x2222, 0x3333, 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55);
+static const struct etw_guid some_guid =
+	ETW_GUID_INIT(0x11111111, 0x2222, 0x3333, 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55);
 
 static const char session[] = "sessions: { s: { logger: user, providers: ['{" PROVIDER "}'] } }\n";
 
@@ -52,7 +52,7 @@ static const char layout_without_size[] =
 
 struct fixture {
 	struct program program;
-	struct text page;
+	struct etw_text page;
 	unsigned mismatches_reported; /* lines of the log; written by the consumer, read when it is
 					 idle */
 	char line[600];
@@ -76,7 +76,7 @@ static int set_up(void **state)
 	static const struct fake_etw_options machine = { .manual_flush = true };
 	struct fixture *fixture = calloc(1, sizeof *fixture);
 	struct setup *setup = &fixture->program.setup;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	assert_non_null(fixture);
 	event_time = 0;
@@ -139,7 +139,7 @@ static void emit_size(uint32_t process_id)
 
 enum { SENT_SIZE = 0x01000002 };
 
-static void emit_record(void *context, const struct event_record *record)
+static void emit_record(void *context, const struct etw_record *record)
 {
 	(void)context;
 	emit(record->process_id, record->id, record->version, record->payload,
@@ -231,15 +231,15 @@ static void install(const char *name)
 					      .property_count = 1,
 					      .top_level_count = 1 };
 	EVENT_DESCRIPTOR descriptor = { .Id = 5 };
-	struct payload payload;
+	struct etw_payload payload;
 	GUID guid;
 
 	memcpy(&guid, &some_guid, sizeof guid);
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_info(&payload, &blob);
 	fake_etw_tdh_event(&guid, &descriptor, false, payload.bytes, payload.size);
 	fake_etw_tdh_provider(&guid, name, true);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 static void no_process_overrides_what_windows_knows(void **state)

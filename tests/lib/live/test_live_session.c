@@ -34,7 +34,7 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 	assert_int_equal(session.mode & EVENT_TRACE_REAL_TIME_MODE, EVENT_TRACE_REAL_TIME_MODE);
 	assert_int_equal(session.mode & EVENT_TRACE_INDEPENDENT_SESSION_MODE,
 			 EVENT_TRACE_INDEPENDENT_SESSION_MODE);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED), "");
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
 	assert_memory_not_equal(&session.guid, &nt_kernel_guid, sizeof(GUID));
 	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
 	assert_int_equal(session.buffer_size_kb, 256);
@@ -42,11 +42,11 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 	assert_int_equal(session.maximum_buffers, 128);
 	assert_int_equal(session.flush_timer, 1);
 	assert_int_equal(session.clock, 1);
-	assert_string_equal(source_facts(run->source)->name, "etw_test");
-	assert_string_equal(source_facts(run->source)->type, "system_logger");
-	assert_string_equal(source_facts(run->source)->mode,
+	assert_string_equal(etw_source_facts(run->source)->name, "etw_test");
+	assert_string_equal(etw_source_facts(run->source)->type, "system_logger");
+	assert_string_equal(etw_source_facts(run->source)->mode,
 			    "real_time,persist_on_hybrid_shutdown,system_logger,independent");
-	assert_int_equal(source_facts(run->source)->clock.type, CLOCK_QPC);
+	assert_int_equal(etw_source_facts(run->source)->clock.type, ETW_CLOCK_QPC);
 	run_end(run); /* closing one that never ran stops the session */
 	assert_false(fake_etw_session("etw_test", &session));
 }
@@ -73,7 +73,7 @@ static void buffers_are_those_of_the_configuration(void **state)
 	struct run *run = *state;
 	struct fake_etw_session session;
 
-	run->options.logger = LIVE_USER;
+	run->options.logger = ETW_LIVE_USER;
 	run->options.kernel_flags = 0;
 	run->options.buffer_size_bytes = 65536;
 	run->options.buffers_min = 70;
@@ -94,13 +94,13 @@ static void buffers_are_those_of_the_configuration(void **state)
 /* "Logging Mode Constants", Microsoft Learn: that is what INDEPENDENT is for. */
 static void an_event_that_another_session_has_no_room_for_arrives(void **state)
 {
-	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_SYSTEM_PROVIDERS,
-						    LIVE_USER };
+	static const enum etw_live_logger loggers[] = { ETW_LIVE_PRIVATE, ETW_LIVE_SYSTEM_PROVIDERS,
+							ETW_LIVE_USER };
 	const struct fake_etw_event event = { .provider = some_provider };
-	struct provider_spec provider;
+	struct etw_provider_spec provider;
 
 	(void)state;
-	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
 	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
 		struct fake_etw_session session;
 		struct run run;
@@ -108,7 +108,7 @@ static void an_event_that_another_session_has_no_room_for_arrives(void **state)
 		fake_etw_reset(NULL);
 		run_begin(&run);
 		run.options.logger = loggers[i];
-		run.options.kernel_flags = loggers[i] == LIVE_USER ? 0 : KERNEL_FLAG_PROCESS;
+		run.options.kernel_flags = loggers[i] == ETW_LIVE_USER ? 0 : KERNEL_FLAG_PROCESS;
 		run.options.providers = &provider;
 		run.options.provider_count = 1;
 		run_start_and_wait(&run, &run.options);
@@ -125,7 +125,7 @@ static void an_event_that_another_session_has_no_room_for_arrives(void **state)
 		assert_true(fake_etw_other_stop("full"));
 		run_end(&run);
 	}
-	provider_spec_done(&provider);
+	etw_provider_spec_done(&provider);
 }
 
 static void a_mode_that_windows_leaves_out_is_one_warning(void **state)
@@ -154,16 +154,17 @@ static void a_mode_that_windows_leaves_out_is_one_warning(void **state)
 		fake_etw_reset(&machine);
 		run_begin(&run);
 		run_start_and_wait(&run, &run.options);
-		assert_string_equal(source_facts(run.source)->mode, cases[i].mode);
+		assert_string_equal(etw_source_facts(run.source)->mode, cases[i].mode);
 		assert_true(fake_etw_other_stop("etw_test"));
 		assert_true(run_wait(&run, &run.restarts, 1));
 		assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 		run_stop(&run);
 		for (size_t j = 0; j < run.session_event_count; j++) {
-			warnings += run.session_events[j] == SESSION_PROVIDER_FAILED;
+			warnings += run.session_events[j] == ETW_SESSION_PROVIDER_FAILED;
 		}
 		assert_int_equal(warnings, cases[i].sentence[0] ? 1 : 0);
-		assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED), cases[i].sentence);
+		assert_string_equal(run_sentence(&run, ETW_SESSION_PROVIDER_FAILED),
+				    cases[i].sentence);
 		run_end(&run);
 	}
 }
@@ -174,7 +175,7 @@ static void a_session_does_without_modes_that_windows_refuses(void **state)
 	static const struct fake_etw_options machine = {
 		.refused_modes = EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN
 	};
-	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_NT_KERNEL };
+	static const enum etw_live_logger loggers[] = { ETW_LIVE_PRIVATE, ETW_LIVE_NT_KERNEL };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof loggers / sizeof loggers[0]; i++) {
@@ -183,10 +184,11 @@ static void a_session_does_without_modes_that_windows_refuses(void **state)
 		fake_etw_reset(&machine);
 		run_begin(&run);
 		run.options.logger = loggers[i];
-		run.options.name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" : "etw_test";
+		run.options.name = loggers[i] == ETW_LIVE_NT_KERNEL ? "NT Kernel Logger" :
+								      "etw_test";
 		run_start_and_wait(&run, &run.options);
-		assert_string_equal(source_facts(run.source)->mode, "real_time,system_logger");
-		assert_non_null(strstr(run_sentence(&run, SESSION_PROVIDER_FAILED),
+		assert_string_equal(etw_source_facts(run.source)->mode, "real_time,system_logger");
+		assert_non_null(strstr(run_sentence(&run, ETW_SESSION_PROVIDER_FAILED),
 				       "left out the logging mode independent: "));
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 1));
@@ -207,8 +209,8 @@ static void samples_need_a_privilege_that_is_switched_on(void **state)
 /* PERF_POOL is 0x20000040 and PERF_OB_HANDLE 0x80000040: their top three bits are the word. */
 static void groups_beyond_the_flags_are_switched_on(void **state)
 {
-	static const enum live_logger loggers[] = { LIVE_PRIVATE, LIVE_SYSTEM_PROVIDERS,
-						    LIVE_NT_KERNEL };
+	static const enum etw_live_logger loggers[] = { ETW_LIVE_PRIVATE, ETW_LIVE_SYSTEM_PROVIDERS,
+							ETW_LIVE_NT_KERNEL };
 	static const GUID pool_class = {
 		0x0268a8b6, 0x74fd, 0x4302, { 0x9d, 0xd0, 0x6e, 0x8f, 0x17, 0x95, 0xc0, 0xcf }
 	};
@@ -224,11 +226,12 @@ static void groups_beyond_the_flags_are_switched_on(void **state)
 		fake_etw_reset(NULL);
 		run_begin(&run);
 		run.options.logger = loggers[i];
-		run.options.name = loggers[i] == LIVE_NT_KERNEL ? "NT Kernel Logger" :
-								  run.options.name;
+		run.options.name = loggers[i] == ETW_LIVE_NT_KERNEL ? "NT Kernel Logger" :
+								      run.options.name;
 		for (uint32_t j = 0; j < KERNEL_GROUP_COUNT; j++) {
-			if (strcmp(kernel_flag_names[KERNEL_FLAG_COUNT + j], "POOL") == 0 ||
-			    strcmp(kernel_flag_names[KERNEL_FLAG_COUNT + j], "OB_HANDLE") == 0) {
+			if (strcmp(etw_kernel_flag_names[ETW_KERNEL_FLAG_COUNT + j], "POOL") == 0 ||
+			    strcmp(etw_kernel_flag_names[ETW_KERNEL_FLAG_COUNT + j], "OB_HANDLE") ==
+				    0) {
 				run.options.kernel_groups |= 1U << j;
 			}
 		}
@@ -248,7 +251,7 @@ static void a_session_does_without_groups_that_windows_refuses(void **state)
 	run->options.kernel_groups = 1;
 	fake_etw_fail("TraceSetInformation", ERROR_NOT_SUPPORTED, 0);
 	run_start_and_wait(run, &run->options);
-	assert_string_equal(run_sentence(run, SESSION_PROVIDER_FAILED),
+	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED),
 			    "kernel events beyond the flags could not be enabled: this Windows "
 			    "does not support it (error 50)");
 	emit_process_start(8);
@@ -262,15 +265,15 @@ static void all_eight_system_loggers_in_use_are_reported(void **state)
 {
 	static const struct fake_etw_options machine = { .foreign_system_loggers = 6 };
 	struct run *run = *state;
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	fake_etw_reset(&machine);
-	assert_null(source_open_live(&run->options, &err));
+	assert_null(etw_source_open_live(&run->options, &err));
 	assert_string_equal(err.text,
 			    "session etw_test: Windows has no resources for it (error 1450): all "
 			    "64 sessions, or all 8 with kernel events, are in use, or its "
 			    "buffers are too large");
-	run->options.logger = LIVE_USER;
+	run->options.logger = ETW_LIVE_USER;
 	run->options.kernel_flags = 0;
 	run_open(run, &run->options); /* which is none of them */
 	run_end(run);
@@ -290,12 +293,12 @@ static void the_number_of_sessions_is_that_of_the_machine(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char expected[200];
-		struct error err = { 0 };
+		struct etw_error err = { 0 };
 		struct run run;
 
 		fake_etw_reset(&cases[i].machine);
 		run_begin(&run);
-		assert_null(source_open_live(&run.options, &err));
+		assert_null(etw_source_open_live(&run.options, &err));
 		snprintf(expected, sizeof expected,
 			 "session etw_test: Windows has no resources for it (error 1450): all %u "
 			 "sessions, or all 8 with kernel events, are in use, or its buffers are "
@@ -313,8 +316,8 @@ static void an_event_arrives_as_it_was_written(void **state)
 	static const uint8_t sid[] = { 1, 2, 3, 4, 5 };
 	static const uint64_t key = 0x1122334455667788;
 	const struct fake_etw_item items[] = {
-		{ .type = EXTENDED_SID, .size = sizeof sid, .data = sid },
-		{ .type = EXTENDED_PROCESS_START_KEY, .size = sizeof key, .data = &key },
+		{ .type = ETW_EXTENDED_SID, .size = sizeof sid, .data = sid },
+		{ .type = ETW_EXTENDED_PROCESS_START_KEY, .size = sizeof key, .data = &key },
 	};
 	struct fake_etw_event event = {
 		.provider = some_provider,
@@ -335,11 +338,12 @@ static void an_event_arrives_as_it_was_written(void **state)
 		.payload = "payload",
 		.payload_size = 7,
 	};
-	struct provider_spec provider;
+	struct etw_provider_spec provider;
 	struct run *run = *state;
-	struct extended_item item;
+	struct etw_extended_item item;
 
-	assert_true(provider_spec_parse(&provider, "{11111111-2222-3333-4444-555555555555}", NULL));
+	assert_true(
+		etw_provider_spec_parse(&provider, "{11111111-2222-3333-4444-555555555555}", NULL));
 	run->options.providers = &provider;
 	run->options.provider_count = 1;
 	run_start_and_wait(run, &run->options);
@@ -358,43 +362,43 @@ static void an_event_arrives_as_it_was_written(void **state)
 	assert_int_equal(run->record.thread_id, 78);
 	assert_int_equal(run->record.processor, 3);
 	assert_int_equal(run->record.pointer_size, 4);
-	assert_int_equal(run->record.type, RECORD_EVENT);
+	assert_int_equal(run->record.type, ETW_RECORD_EVENT);
 	assert_false(run->record.classic);
 	assert_true(run->had_activity);
 	assert_int_equal(run->activity.bytes[0], 1);
 	assert_int_equal(run->record.payload_size, 7);
 	assert_memory_equal(run->payload, "payload", 7);
 	assert_true(run->record.raw_time > 0);
-	assert_int_equal(run->record.time,
-			 clock_time(&source_facts(run->source)->clock, run->record.raw_time));
+	assert_int_equal(run->record.time, etw_clock_time(&etw_source_facts(run->source)->clock,
+							  run->record.raw_time));
 	assert_int_equal(run->record.extended_size, 32);
-	assert_true(record_find_extended(&run->record, EXTENDED_SID, &item));
+	assert_true(etw_record_find_extended(&run->record, ETW_EXTENDED_SID, &item));
 	assert_int_equal(item.size, 5);
 	assert_memory_equal(item.data, sid, 5);
-	assert_true(record_find_extended(&run->record, EXTENDED_PROCESS_START_KEY, &item));
+	assert_true(etw_record_find_extended(&run->record, ETW_EXTENDED_PROCESS_START_KEY, &item));
 	assert_int_equal(item.size, 8);
 	assert_memory_equal(item.data, &key, 8);
 	run_end(run);
-	provider_spec_done(&provider);
+	etw_provider_spec_done(&provider);
 }
 
 static void an_item_without_its_data_is_left_out_and_counted(void **state)
 {
 	static const uint64_t key = 0x1122334455667788;
 	const struct fake_etw_item items[] = {
-		{ .type = EXTENDED_SID, .size = 5 },
-		{ .type = EXTENDED_SESSION_ID },
-		{ .type = EXTENDED_PROCESS_START_KEY, .size = sizeof key, .data = &key },
+		{ .type = ETW_EXTENDED_SID, .size = 5 },
+		{ .type = ETW_EXTENDED_SESSION_ID },
+		{ .type = ETW_EXTENDED_PROCESS_START_KEY, .size = sizeof key, .data = &key },
 	};
 	const struct fake_etw_event event = { .provider = some_provider,
 					      .descriptor = { .Id = 300 },
 					      .items = items,
 					      .item_count = 3 };
-	struct provider_spec provider;
+	struct etw_provider_spec provider;
 	struct run *run = *state;
-	struct extended_item item;
+	struct etw_extended_item item;
 
-	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
 	run->options.providers = &provider;
 	run->options.provider_count = 1;
 	run_start_and_wait(run, &run->options);
@@ -404,13 +408,13 @@ static void an_item_without_its_data_is_left_out_and_counted(void **state)
 	assert_int_equal(run->record.id, 300);
 	assert_int_equal(run->record.payload_size, 0);
 	assert_int_equal(run_statistics(run).bad_records, 1);
-	assert_false(record_find_extended(&run->record, EXTENDED_SID, &item));
-	assert_true(record_find_extended(&run->record, EXTENDED_SESSION_ID, &item));
+	assert_false(etw_record_find_extended(&run->record, ETW_EXTENDED_SID, &item));
+	assert_true(etw_record_find_extended(&run->record, ETW_EXTENDED_SESSION_ID, &item));
 	assert_int_equal(item.size, 0);
-	assert_true(record_find_extended(&run->record, EXTENDED_PROCESS_START_KEY, &item));
+	assert_true(etw_record_find_extended(&run->record, ETW_EXTENDED_PROCESS_START_KEY, &item));
 	assert_memory_equal(item.data, &key, 8);
 	run_end(run);
-	provider_spec_done(&provider);
+	etw_provider_spec_done(&provider);
 }
 
 static void a_kernel_event_is_a_classic_one(void **state)
@@ -422,7 +426,7 @@ static void a_kernel_event_is_a_classic_one(void **state)
 	assert_true(run_wait(run, &run->events, 1));
 	run_stop(run);
 	assert_true(run->record.classic);
-	assert_int_equal(run->record.type, RECORD_FULL);
+	assert_int_equal(run->record.type, ETW_RECORD_FULL);
 	assert_int_equal(run->record.opcode, 1);
 	assert_int_equal(run->record.version, 4);
 	assert_int_equal(run->record.id, 0);
@@ -449,7 +453,7 @@ static void what_the_session_holds_at_the_stop_is_delivered(void **state)
 	run_end(run);
 }
 
-static void lose_at_the_end(void *context, const struct event_record *record)
+static void lose_at_the_end(void *context, const struct etw_record *record)
 {
 	const uint64_t *seen = context;
 
@@ -478,7 +482,7 @@ static void losses_of_the_last_moment_count(void **state)
 	run_end(run);
 }
 
-static void slow(void *context, const struct event_record *record)
+static void slow(void *context, const struct etw_record *record)
 {
 	unsigned *seen = context;
 
@@ -508,10 +512,10 @@ static void a_stop_delivers_first_and_closes_the_consumer(void **state)
 		{ .manual_flush = true, .lost_at_stop = 9 },
 	};
 	enum { EVENTS = 2000 };
-	struct provider_spec provider;
+	struct etw_provider_spec provider;
 
 	(void)state;
-	assert_true(provider_spec_parse(&provider, SOME_PROVIDER, NULL));
+	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
 	provider.any = 1;
 	provider.capture_at_stop = 2;
 	for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
@@ -537,11 +541,11 @@ static void a_stop_delivers_first_and_closes_the_consumer(void **state)
 		assert_memory_equal(run.provider.bytes, &some_provider, 16); /* the last one */
 		assert_int_equal(run_statistics(&run).events_lost, 0);
 		assert_int_equal(fake_etw_stops_while_consumed(), 0);
-		assert_string_equal(run_sentence(&run, SESSION_STOPPED), "stopped");
+		assert_string_equal(run_sentence(&run, ETW_SESSION_STOPPED), "stopped");
 		fake_etw_provider_close(emitter);
 		run_end(&run);
 	}
-	provider_spec_done(&provider);
+	etw_provider_spec_done(&provider);
 }
 
 /* A consumer that does not return must not keep the session, which costs memory of the kernel. */
@@ -554,7 +558,7 @@ static void a_stop_does_not_wait_for_ever(void **state)
 	run_start_and_wait(run, &run->options);
 	fake_etw_hold_consumer("etw_test", true);
 	emit_process_start(8);
-	source_stop(run->source);
+	etw_source_stop(run->source);
 	WAIT_UNTIL(!fake_etw_session("etw_test", &session));
 	fake_etw_hold_consumer("etw_test", false);
 	os_thread_join(&run->thread);
@@ -602,7 +606,7 @@ static void losses_are_counted_over_restarts(void **state)
 	fake_etw_lose_events("etw_test", 7);
 	WAIT_UNTIL(run_statistics(run).events_lost == 7);
 	assert_true(fake_etw_other_stop("etw_test"));
-	WAIT_UNTIL(run_statistics(run).restarts[RESTART_STOPPED] == 1);
+	WAIT_UNTIL(run_statistics(run).restarts[ETW_RESTART_STOPPED] == 1);
 	assert_true(fake_etw_wait_consumer("etw_test", WAIT_MS));
 	fake_etw_lose_events("etw_test", 5);
 	run_stop(run); /* the last statistics are those that the stop returns */

@@ -17,32 +17,33 @@
 #include "tests/lib/live/support/run.h"
 #include "tests/lib/live/support/side.h"
 
-static struct live_options session_with(struct run *run, enum live_logger logger, uint32_t flags)
+static struct etw_live_options session_with(struct run *run, enum etw_live_logger logger,
+					    uint32_t flags)
 {
-	struct live_options options = run_private_session(run);
+	struct etw_live_options options = run_private_session(run);
 
 	options.logger = logger;
 	options.kernel_flags = flags;
 	return options;
 }
 
-static void open_with(struct run *run, enum live_logger logger, uint32_t flags)
+static void open_with(struct run *run, enum etw_live_logger logger, uint32_t flags)
 {
-	struct live_options options = session_with(run, logger, flags);
+	struct etw_live_options options = session_with(run, logger, flags);
 
 	run_begin(run);
 	run_open(run, &options);
 }
 
 /* Which cannot be opened. */
-static void assert_refused(enum live_logger logger, const char *sentence)
+static void assert_refused(enum etw_live_logger logger, const char *sentence)
 {
 	struct run run;
-	struct live_options options = session_with(&run, logger, KERNEL_FLAG_PROCESS);
-	struct error err;
+	struct etw_live_options options = session_with(&run, logger, KERNEL_FLAG_PROCESS);
+	struct etw_error err;
 
 	run_begin(&run);
-	run.source = source_open_live(&options, &err);
+	run.source = etw_source_open_live(&options, &err);
 	assert_null(run.source);
 	assert_string_equal(err.text, sentence);
 	run_end(&run);
@@ -121,11 +122,11 @@ static bool arrives(size_t index)
 static void every_flag_but_one_has_its_system_provider(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < KERNEL_FLAG_COUNT; i++) {
+	for (size_t i = 0; i < ETW_KERNEL_FLAG_COUNT; i++) {
 		bool known = false;
 
 		for (size_t j = 0; j < FLAGS; j++) {
-			known = known || flags[j].flag == kernel_flag_values[i];
+			known = known || flags[j].flag == etw_kernel_flag_values[i];
 		}
 		assert_true(known); /* the table above is complete */
 	}
@@ -134,7 +135,7 @@ static void every_flag_but_one_has_its_system_provider(void **state)
 		struct fake_etw_session session;
 
 		print_message("  %s\n", flags[i].name);
-		open_with(&run, LIVE_SYSTEM_PROVIDERS, flags[i].flag);
+		open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS, flags[i].flag);
 		assert_true(fake_etw_session("etw_test", &session));
 		assert_int_equal(session.masks[0], flags[i].by_provider ? 0 : flags[i].flag);
 		assert_int_equal(session.providers, flags[i].by_provider ? 1 : 0);
@@ -155,14 +156,15 @@ static void one_provider_is_enabled_with_all_its_keywords(void **state)
 	for (size_t i = 0; i < FLAGS; i++) {
 		all |= flags[i].flag;
 	}
-	open_with(&run, LIVE_SYSTEM_PROVIDERS, all);
+	open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS, all);
 	assert_true(fake_etw_session("etw_test", &session));
 	assert_int_equal(session.masks[0], KERNEL_FLAG_FILE_IO_INIT);
 	assert_int_equal(session.providers, 7);
 	for (size_t i = 0; i < FLAGS; i++) {
 		assert_true(arrives(i));
 	}
-	assert_string_equal(run_sentence(&run, SESSION_STARTED), "started, with system providers");
+	assert_string_equal(run_sentence(&run, ETW_SESSION_STARTED),
+			    "started, with system providers");
 	run_end(&run);
 }
 
@@ -170,14 +172,14 @@ static void the_logger_decides_with_the_build(void **state)
 {
 	static const struct {
 		const char *name;
-		enum live_logger logger;
+		enum etw_live_logger logger;
 		uint32_t os_build;
 		bool providers;
 	} cases[] = {
-		{ "system_providers, Server 2022", LIVE_SYSTEM_PROVIDERS, 20348, true },
-		{ "system_providers, Windows 11", LIVE_SYSTEM_PROVIDERS, 22000, true },
-		{ "private, the last build without", LIVE_PRIVATE, 20347, false },
-		{ "private, Windows 11", LIVE_PRIVATE, 22000, false },
+		{ "system_providers, Server 2022", ETW_LIVE_SYSTEM_PROVIDERS, 20348, true },
+		{ "system_providers, Windows 11", ETW_LIVE_SYSTEM_PROVIDERS, 22000, true },
+		{ "private, the last build without", ETW_LIVE_PRIVATE, 20347, false },
+		{ "private, Windows 11", ETW_LIVE_PRIVATE, 22000, false },
 	};
 
 	(void)state;
@@ -193,7 +195,7 @@ static void the_logger_decides_with_the_build(void **state)
 		assert_int_equal(session.masks[0], cases[i].providers ? 0 : KERNEL_FLAG_PROCESS);
 		assert_int_equal(session.providers, cases[i].providers ? 1 : 0);
 		assert_true(arrives(0));
-		assert_string_equal(source_facts(run.source)->type, "system_logger");
+		assert_string_equal(etw_source_facts(run.source)->type, "system_logger");
 		run_end(&run);
 	}
 }
@@ -230,7 +232,7 @@ static void system_providers_are_used_by_choice_only(void **state)
 static void asking_for_them_on_older_windows_is_one_error(void **state)
 {
 	(void)state;
-	assert_refused(LIVE_SYSTEM_PROVIDERS,
+	assert_refused(ETW_LIVE_SYSTEM_PROVIDERS,
 		       "session etw_test: system providers need Windows 11 or Server 2022 (build "
 		       "20348), and this is build 19045; use logger: private");
 }
@@ -242,8 +244,8 @@ static void a_refused_one_is_replaced_by_its_flags(void **state)
 
 	(void)state;
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
-	open_with(&run, LIVE_SYSTEM_PROVIDERS, KERNEL_FLAG_PROCESS | KERNEL_FLAG_DISK_IO);
-	assert_string_equal(run_sentence(&run, SESSION_PROVIDER_FAILED),
+	open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS, KERNEL_FLAG_PROCESS | KERNEL_FLAG_DISK_IO);
+	assert_string_equal(run_sentence(&run, ETW_SESSION_PROVIDER_FAILED),
 			    "system provider {151f55dc-467d-471f-83b5-5f889d46ff66}: access is "
 			    "denied (error 5); its flags are set instead");
 	assert_true(fake_etw_session("etw_test", &session));
@@ -259,7 +261,7 @@ static void without_provider_and_flags_the_session_does_not_start(void **state)
 	(void)state;
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
 	fake_etw_fail("TraceSetInformation", ERROR_ACCESS_DENIED, 0);
-	assert_refused(LIVE_SYSTEM_PROVIDERS,
+	assert_refused(ETW_LIVE_SYSTEM_PROVIDERS,
 		       "session etw_test: access is denied (error 5): run as administrator");
 }
 

@@ -22,9 +22,9 @@
 
 enum { U8 = 4, U16 = 6, U32 = 8, WSTRING = 1, SECOND = 10000000 };
 
-static const struct guid alpha = { { 0xa1 } };
-static const struct guid beta = { { 0xbe } };
-static const struct guid meta_data = META_DATA_CLASS;
+static const struct etw_guid alpha = { { 0xa1 } };
+static const struct etw_guid beta = { { 0xbe } };
+static const struct etw_guid meta_data = ETW_META_DATA_CLASS;
 
 static const struct blob_map_entry state_names[] = { { 1, "Up" }, { 2, "Down" } };
 static const struct event_map_blob states = {
@@ -50,8 +50,8 @@ static const struct event_info_blob described = { .provider = &alpha,
 						  .maps = maps };
 
 struct fixture {
-	struct tdh *tdh;
-	struct trace_schemas *trace;
+	struct etw_tdh *tdh;
+	struct etw_trace_schemas *trace;
 };
 
 static int set_up(void **state)
@@ -60,8 +60,8 @@ static int set_up(void **state)
 
 	assert_non_null(fixture);
 	fake_etw_reset(NULL);
-	fixture->tdh = tdh_new(NULL);
-	fixture->trace = trace_schemas_new(NULL);
+	fixture->tdh = etw_tdh_new(NULL);
+	fixture->trace = etw_trace_schemas_new(NULL);
 	assert_true(fixture->tdh && fixture->trace);
 	*state = fixture;
 	return 0;
@@ -71,14 +71,14 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	tdh_free(fixture->tdh);
-	trace_schemas_free(fixture->trace);
+	etw_tdh_free(fixture->tdh);
+	etw_trace_schemas_free(fixture->trace);
 	free(fixture);
 	fake_etw_reset(NULL);
 	return 0;
 }
 
-static GUID windows_guid(const struct guid *guid)
+static GUID windows_guid(const struct etw_guid *guid)
 {
 	GUID made;
 
@@ -93,71 +93,73 @@ static void register_event(const struct event_info_blob *blob, bool classic, siz
 	const EVENT_DESCRIPTOR descriptor = { .Id = blob->id,
 					      .Version = blob->version,
 					      .Opcode = blob->opcode };
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_info(&payload, blob);
 	assert_true(cut <= payload.size);
 	fake_etw_tdh_event(&provider, &descriptor, classic, payload.bytes, payload.size - cut);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 /* As an EventMapInfo record holds it, the provider in front left off. */
 static void register_map(const struct event_map_blob *blob, size_t cut)
 {
 	const GUID provider = windows_guid(blob->provider);
-	struct payload payload;
+	struct etw_payload payload;
 
-	payload_init(&payload, 8);
+	etw_payload_init(&payload, 8);
 	payload_event_map(&payload, blob);
 	fake_etw_tdh_map(&provider, blob->name, payload.bytes + 16, payload.size - 16 - cut);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 /* The recording holds the same. */
 static void record_description(struct fixture *fixture, const struct event_info_blob *blob,
 			       const struct event_map_blob *map)
 {
-	struct event_record record = { .provider = &meta_data,
-				       .type = RECORD_FULL,
-				       .classic = true };
-	struct payload info, names;
+	struct etw_record record = { .provider = &meta_data,
+				     .type = ETW_RECORD_FULL,
+				     .classic = true };
+	struct etw_payload info, names;
 
-	payload_init(&info, 8);
-	payload_init(&names, 8);
+	etw_payload_init(&info, 8);
+	etw_payload_init(&names, 8);
 	payload_event_info(&info, blob);
 	payload_event_map(&names, map);
 	record.opcode = META_DATA_EVENT_INFO;
 	record.payload = info.bytes;
 	record.payload_size = (uint32_t)info.size;
-	trace_schemas_look(fixture->trace, &record);
+	etw_trace_schemas_look(fixture->trace, &record);
 	record.opcode = META_DATA_EVENT_MAP_INFO;
 	record.payload = names.bytes;
 	record.payload_size = (uint32_t)names.size;
-	trace_schemas_look(fixture->trace, &record);
-	trace_schemas_finish(fixture->trace);
-	payload_done(&info);
-	payload_done(&names);
+	etw_trace_schemas_look(fixture->trace, &record);
+	etw_trace_schemas_finish(fixture->trace);
+	etw_payload_done(&info);
+	etw_payload_done(&names);
 }
 
-static struct event_record event(const struct guid *provider, uint16_t id, uint8_t version)
+static struct etw_record event(const struct etw_guid *provider, uint16_t id, uint8_t version)
 {
-	return (struct event_record){ .provider = provider,
-				      .type = RECORD_EVENT,
-				      .id = id,
-				      .version = version,
-				      .process_id = 40,
-				      .time = 100 * (int64_t)SECOND,
-				      .payload = (const uint8_t *)"",
-				      .pointer_size = 8,
-				      .kernel_group = 0xff };
+	return (struct etw_record){ .provider = provider,
+				    .type = ETW_RECORD_EVENT,
+				    .id = id,
+				    .version = version,
+				    .process_id = 40,
+				    .time = 100 * (int64_t)SECOND,
+				    .payload = (const uint8_t *)"",
+				    .pointer_size = 8,
+				    .kernel_group = 0xff };
 }
 
-static const struct schema *live_schema(struct fixture *fixture, const struct event_record *record)
+static const struct etw_schema *live_schema(struct fixture *fixture,
+					    const struct etw_record *record)
 {
-	const struct schema_origins origins = { .live = true, .system = tdh_system(fixture->tdh) };
+	const struct etw_schema_origins origins = { .live = true,
+						    .system = etw_tdh_system(fixture->tdh) };
 
-	return event_schema(&origins, NULL, record, NULL);
+	return etw_event_schema(&origins, NULL, record, NULL);
 }
 
 static void events_decode_as_by_the_description_in_a_recording(void **state)
@@ -165,15 +167,15 @@ static void events_decode_as_by_the_description_in_a_recording(void **state)
 	static const uint8_t bytes[] = { 2, 2, 0,   1, 0,   0, 0,   9, 2, 0, 0,
 					 0, 8, 'E', 0, 'n', 0, 'd', 0, 0, 0, 99 };
 	struct fixture *fixture = *state;
-	const struct event_record record = event(&alpha, 7, 2);
-	const struct schema_origins recorded = { .trace = fixture->trace };
-	const struct schema *by_windows, *by_recording;
+	const struct etw_record record = event(&alpha, 7, 2);
+	const struct etw_schema_origins recorded = { .trace = fixture->trace };
+	const struct etw_schema *by_windows, *by_recording;
 
 	register_event(&described, false, 0);
 	register_map(&states, 0);
 	record_description(fixture, &described, &states);
 	by_windows = live_schema(fixture, &record);
-	by_recording = event_schema(&recorded, NULL, &record, NULL);
+	by_recording = etw_event_schema(&recorded, NULL, &record, NULL);
 	assert_true(by_windows && by_recording && by_windows != by_recording);
 	assert_string_equal(by_windows->event, "Work/win:Start");
 	assert_string_equal(by_recording->event, by_windows->event);
@@ -187,16 +189,16 @@ static void classic_events_go_by_class_and_opcode(void **state)
 {
 	struct fixture *fixture = *state;
 	struct event_info_blob mof = described;
-	struct event_record record = event(&beta, 0, 2);
+	struct etw_record record = event(&beta, 0, 2);
 
 	mof.event_class = &beta;
 	mof.opcode = 11;
-	mof.source = EVENT_INFO_MOF;
+	mof.source = ETW_EVENT_INFO_MOF;
 	mof.maps = NULL;
 	register_event(&mof, true, 0);
 	assert_null(live_schema(fixture, &record));
 	record.classic = true;
-	record.type = RECORD_FULL;
+	record.type = ETW_RECORD_FULL;
 	record.opcode = 11;
 	assert_non_null(live_schema(fixture, &record));
 	record.opcode = 12;
@@ -206,8 +208,8 @@ static void classic_events_go_by_class_and_opcode(void **state)
 static void each_answer_is_queried_once(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct event_record known = event(&alpha, 7, 2), unknown = event(&alpha, 8, 2);
-	const struct schema *schema;
+	const struct etw_record known = event(&alpha, 7, 2), unknown = event(&alpha, 8, 2);
+	const struct etw_schema *schema;
 
 	register_event(&described, false, 0);
 	register_map(&states, 0);
@@ -227,8 +229,8 @@ static void each_answer_is_queried_once(void **state)
 static void a_process_that_makes_up_events_does_not_keep_us_asking(void **state)
 {
 	struct fixture *fixture = *state;
-	struct event_record hostile = event(&alpha, 0, 0);
-	struct event_record honest = event(&alpha, 7, 2);
+	struct etw_record hostile = event(&alpha, 0, 0);
+	struct etw_record honest = event(&alpha, 7, 2);
 	bool answered = false;
 	unsigned calls;
 
@@ -257,7 +259,7 @@ static void a_process_that_makes_up_events_does_not_keep_us_asking(void **state)
 static void events_that_come_late_do_not_raise_the_limit(void **state)
 {
 	struct fixture *fixture = *state;
-	struct event_record hostile = event(&alpha, 0, 0);
+	struct etw_record hostile = event(&alpha, 0, 0);
 	int64_t start = hostile.time;
 
 	hostile.process_id = 66;
@@ -273,10 +275,10 @@ static void events_that_come_late_do_not_raise_the_limit(void **state)
 static void many_processes_that_make_up_events_cost_no_more_than_a_few(void **state)
 {
 	struct fixture *fixture = *state;
-	struct event_record hostile = event(&alpha, 0, 0);
-	struct event_record honest = event(&alpha, 7, 2);
-	struct schema_system windows = tdh_system(fixture->tdh);
-	struct system_answer answer = { .later = false };
+	struct etw_record hostile = event(&alpha, 0, 0);
+	struct etw_record honest = event(&alpha, 7, 2);
+	struct etw_schema_system windows = etw_tdh_system(fixture->tdh);
+	struct etw_system_answer answer = { .later = false };
 
 	register_event(&described, false, 0);
 	for (unsigned i = 0; i < 60000; i++) {
@@ -293,17 +295,17 @@ static void many_processes_that_make_up_events_cost_no_more_than_a_few(void **st
 
 static void answers_that_are_not_whole_are_none_or_lack_what_is_cut(void **state)
 {
-	struct payload whole;
+	struct etw_payload whole;
 	size_t size;
 
-	payload_init(&whole, 8);
+	etw_payload_init(&whole, 8);
 	payload_event_info(&whole, &described);
 	size = whole.size;
-	payload_done(&whole);
+	etw_payload_done(&whole);
 	for (size_t cut = 1; cut <= size; cut++) {
 		struct fixture *fixture;
-		struct event_record record = event(&alpha, 7, 2);
-		const struct schema *schema;
+		struct etw_record record = event(&alpha, 7, 2);
+		const struct etw_schema *schema;
 
 		tear_down(state);
 		set_up(state);
@@ -322,10 +324,10 @@ static void answers_that_are_not_whole_are_none_or_lack_what_is_cut(void **state
 static void a_map_that_is_not_to_be_had_leaves_the_number(void **state)
 {
 	static const uint8_t bytes[] = { 2, 0, 0 };
-	const struct event_record record = event(&alpha, 7, 2);
+	const struct etw_record record = event(&alpha, 7, 2);
 
 	for (unsigned i = 0; i < 3; i++) {
-		const struct schema *schema;
+		const struct etw_schema *schema;
 
 		tear_down(state);
 		set_up(state);
@@ -346,7 +348,7 @@ static void a_map_that_is_not_to_be_had_leaves_the_number(void **state)
 static void a_failure_is_no_answer(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct event_record record = event(&alpha, 7, 2);
+	const struct etw_record record = event(&alpha, 7, 2);
 
 	register_event(&described, false, 0);
 	fake_etw_fail_always("TdhGetEventInformation", ERROR_INSUFFICIENT_BUFFER);
@@ -359,15 +361,16 @@ static void providers_have_the_names_they_are_registered_with(void **state)
 {
 	struct fixture *fixture = *state;
 	const GUID a = windows_guid(&alpha), b = windows_guid(&beta);
-	const struct schema_origins origins = { .live = true, .system = tdh_system(fixture->tdh) };
+	const struct etw_schema_origins origins = { .live = true,
+						    .system = etw_tdh_system(fixture->tdh) };
 	unsigned calls;
 
 	fake_etw_tdh_provider(&b, "Beta", false);
 	fake_etw_tdh_provider(&a, "Company-\xc3\x84lpha", true);
-	assert_string_equal(event_provider_name(&origins, &alpha), "Company-\xc3\x84lpha");
-	assert_string_equal(event_provider_name(&origins, &beta), "Beta");
+	assert_string_equal(etw_event_provider_name(&origins, &alpha), "Company-\xc3\x84lpha");
+	assert_string_equal(etw_event_provider_name(&origins, &beta), "Beta");
 	calls = fake_etw_calls("TdhEnumerateProviders");
-	assert_null(event_provider_name(&origins, &meta_data));
+	assert_null(etw_event_provider_name(&origins, &meta_data));
 	assert_int_equal(fake_etw_calls("TdhEnumerateProviders"), calls);
 }
 

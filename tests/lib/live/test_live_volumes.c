@@ -25,7 +25,7 @@ static const GUID disk_class = {
 	0x3d6fa8d4, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
 };
 
-static void emit(const GUID *class, uint8_t opcode, uint8_t version, struct payload *payload)
+static void emit(const GUID *class, uint8_t opcode, uint8_t version, struct etw_payload *payload)
 {
 	const struct fake_etw_event event = {
 		.provider = *class,
@@ -38,28 +38,28 @@ static void emit(const GUID *class, uint8_t opcode, uint8_t version, struct payl
 	};
 
 	fake_etw_emit(&event);
-	payload_done(payload);
+	etw_payload_done(payload);
 }
 
 /* FileIo/Name, version 2, and FileIo/Write, version 3, both of a file with this key. */
 static void name_file(uint64_t key, const char *path)
 {
-	struct payload payload = { .pointer_size = 8 };
+	struct etw_payload payload = { .pointer_size = 8 };
 
-	payload_pointer(&payload, key);
-	payload_wstring(&payload, path);
+	etw_payload_pointer(&payload, key);
+	etw_payload_wstring(&payload, path);
 	emit(&fake_file_class, 0, 2, &payload);
 }
 
 static void write_file(uint64_t key, uint32_t bytes)
 {
-	struct payload payload = { .pointer_size = 8 };
+	struct etw_payload payload = { .pointer_size = 8 };
 
-	payload_zeros(&payload, 24);
-	payload_pointer(&payload, key);
-	payload_u32(&payload, 0);
-	payload_u32(&payload, bytes);
-	payload_u32(&payload, 0);
+	etw_payload_zeros(&payload, 24);
+	etw_payload_pointer(&payload, key);
+	etw_payload_u32(&payload, 0);
+	etw_payload_u32(&payload, bytes);
+	etw_payload_u32(&payload, 0);
 	emit(&fake_file_class, 68, 3, &payload);
 }
 
@@ -360,10 +360,10 @@ static void several_sessions_describe_disks_once(void **state)
 
 static void read_disk(uint32_t disk)
 {
-	struct payload payload = { .pointer_size = 8 };
+	struct etw_payload payload = { .pointer_size = 8 };
 
-	payload_u32(&payload, disk);
-	payload_zeros(&payload, 48);
+	etw_payload_u32(&payload, disk);
+	etw_payload_zeros(&payload, 48);
 	emit(&disk_class, 10, 3, &payload);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 }
@@ -377,13 +377,13 @@ static uint64_t missed_disks(struct side *side)
 /* SystemConfig/PhyDisk, version 2. */
 static void describe_disk(uint32_t disk, const char *model)
 {
-	struct payload payload = { .pointer_size = 8 };
+	struct etw_payload payload = { .pointer_size = 8 };
 
-	payload_u32(&payload, disk);
-	payload_u32(&payload, 512);
-	payload_zeros(&payload, 32);
-	payload_wchars(&payload, model, 256);
-	payload_zeros(&payload, 18);
+	etw_payload_u32(&payload, disk);
+	etw_payload_u32(&payload, 512);
+	etw_payload_zeros(&payload, 32);
+	etw_payload_wchars(&payload, model, 256);
+	etw_payload_zeros(&payload, 18);
 	emit(&fake_config_class, 11, 2, &payload);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 }
@@ -507,20 +507,20 @@ static const GUID thread_class = {
 /* Thread/DCStart, version 3. */
 static void emit_thread(uint32_t id, uint32_t process_id, uint32_t tag)
 {
-	struct payload payload = { .pointer_size = 8 };
+	struct etw_payload payload = { .pointer_size = 8 };
 
-	payload_u32(&payload, process_id);
-	payload_u32(&payload, id);
-	payload_zeros(&payload, 7 * 8);
-	payload_u32(&payload, tag);
-	payload_zeros(&payload, 4);
+	etw_payload_u32(&payload, process_id);
+	etw_payload_u32(&payload, id);
+	etw_payload_zeros(&payload, 7 * 8);
+	etw_payload_u32(&payload, tag);
+	etw_payload_zeros(&payload, 4);
 	emit(&thread_class, 3, 3, &payload);
 }
 
 /* A read that the thread issued, counted for this service. */
 static bool works_for(struct side *side, uint32_t thread, const char *service)
 {
-	struct payload payload = { .pointer_size = 8 };
+	struct etw_payload payload = { .pointer_size = 8 };
 	char line[100];
 	uint64_t before = 0;
 	const char *at;
@@ -529,8 +529,8 @@ static bool works_for(struct side *side, uint32_t thread, const char *service)
 	take_page(side);
 	at = strstr(side->page.data, line);
 	before = at ? strtoull(at + strlen(line), NULL, 10) : 0;
-	payload_zeros(&payload, 48);
-	payload_u32(&payload, thread);
+	etw_payload_zeros(&payload, 48);
+	etw_payload_u32(&payload, thread);
 	emit(&disk_class, 10, 3, &payload);
 	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
 	take_page(side);

@@ -56,13 +56,13 @@ static void add(struct machine *machine, enum machine_type type, uint32_t id, ui
 
 static void expect(const struct machine *before, const struct machine *now, const char *announced)
 {
-	struct text text = { 0 };
-	const struct event_sink sink = { .context = &text,
-					 .on_volume = on_volume,
-					 .on_disk = on_disk,
-					 .on_partition = on_partition,
-					 .on_service = on_service };
-	const struct event_sink deaf = { .context = NULL };
+	struct etw_text text = { 0 };
+	const struct etw_event_sink sink = { .context = &text,
+					     .on_volume = on_volume,
+					     .on_disk = on_disk,
+					     .on_partition = on_partition,
+					     .on_service = on_service };
+	const struct etw_event_sink deaf = { .context = NULL };
 
 	text_add(&text, "", 0);
 	machine_announce(before, now, &sink);
@@ -82,7 +82,7 @@ static void what_differs_is_announced_and_what_is_gone_first(void **state)
 	add(&before, MACHINE_VOLUME, 0, 0, "V7", "E:"); /* a letter rather than a folder */
 	add(&before, MACHINE_DISK, 1, 0, "", "Disk");
 	add(&before, MACHINE_PARTITION, 1, 2, "", "E:");
-	add(&before, MACHINE_PARTITION, 1, SOURCE_NO_PARTITION, "F:", "F:");
+	add(&before, MACHINE_PARTITION, 1, ETW_SOURCE_NO_PARTITION, "F:", "F:");
 	machine_sort(&before);
 	assert_int_equal(before.count, 6);
 	expect(&empty, &before,

@@ -20,25 +20,26 @@ enum { OURS = 100, THEIRS = 200 };
 
 /* repnz/etw-providers-docs, Manifests-Win10-18990/Microsoft-Windows-Kernel-EventTracing.xml */
 enum {
-	SESSION_STARTED = 10,
-	SESSION_STOPPED = 11,
+	ETW_SESSION_STARTED = 10,
+	ETW_SESSION_STOPPED = 11,
 	SESSION_CONFIGURED = 12,
 	PROVIDER_DISABLED = 15
 };
 
-static const struct guid kernel_event_tracing =
+static const struct etw_guid kernel_event_tracing =
 	GUID_PARTS(0xb675ec37, 0xbdb6, 0x4648, 0xbc92, 0xf3fdc74d3ca2);
-static const struct guid some_guid = GUID_PARTS(0x11111111, 0x2222, 0x3333, 0x4444, 0x555555555555);
-static const struct guid other_guid =
+static const struct etw_guid some_guid =
+	GUID_PARTS(0x11111111, 0x2222, 0x3333, 0x4444, 0x555555555555);
+static const struct etw_guid other_guid =
 	GUID_PARTS(0x22222222, 0x2222, 0x3333, 0x4444, 0x555555555555);
 
-static struct session_changes *changes;
+static struct etw_session_changes *changes;
 static struct session_change_member *ours;
 
 static int set_up(void **state)
 {
 	(void)state;
-	changes = session_changes_new(NULL);
+	changes = etw_session_changes_new(NULL);
 	assert_non_null(changes);
 	ours = session_changes_join(changes, "ours");
 	assert_non_null(ours);
@@ -49,31 +50,32 @@ static int tear_down(void **state)
 {
 	(void)state;
 	session_changes_leave(ours);
-	session_changes_free(changes);
+	etw_session_changes_free(changes);
 	return 0;
 }
 
 /* One report, cut to a size: 0 is whole. Events about sessions have a GUID that is not asked for.
  */
-static void observe_cut(const struct guid *from, uint16_t id, uint32_t pid, const struct guid *guid,
-			const char *session, const char *process, size_t cut)
+static void observe_cut(const struct etw_guid *from, uint16_t id, uint32_t pid,
+			const struct etw_guid *guid, const char *session, const char *process,
+			size_t cut)
 {
-	struct event_record record = { .provider = from, .id = id, .process_id = pid };
-	struct payload payload;
+	struct etw_record record = { .provider = from, .id = id, .process_id = pid };
+	struct etw_payload payload;
 	uint8_t *copy;
 
-	payload_init(&payload, 8);
-	payload_guid(&payload, guid);
+	etw_payload_init(&payload, 8);
+	etw_payload_guid(&payload, guid);
 	if (id != PROVIDER_DISABLED) {
-		payload_u32(&payload, 0x100);
+		etw_payload_u32(&payload, 0x100);
 	}
-	payload_wstring(&payload, session);
+	etw_payload_wstring(&payload, session);
 	record.payload_size = (uint32_t)(cut > 0 && cut < payload.size ? cut : payload.size);
 	copy = exact_copy(payload.bytes, record.payload_size);
 	record.payload = copy;
 	session_changes_observe(changes, &record, OURS, process);
 	free(copy);
-	payload_done(&payload);
+	etw_payload_done(&payload);
 }
 
 static void observe(uint16_t id, uint32_t pid, const char *session, const char *process)
@@ -98,7 +100,7 @@ static void assert_nothing_late(void)
 static void a_report_that_came_before_answers_once(void **state)
 {
 	(void)state;
-	observe(SESSION_STOPPED, THEIRS, "ours", "logman");
+	observe(ETW_SESSION_STOPPED, THEIRS, "ours", "logman");
 	assert_nothing_late(); /* it was not asked for */
 	assert_who(CHANGE_STOPPED, "logman (process id 200)");
 	assert_who(CHANGE_STOPPED, "another program");
@@ -115,10 +117,10 @@ static void a_report_that_comes_late_answers_once(void **state)
 	assert_nothing_late();
 	observe(SESSION_CONFIGURED, THEIRS, "ours", "logman"); /* not what was asked */
 	assert_nothing_late();
-	observe(SESSION_STOPPED, THEIRS, "ours", "logman");
+	observe(ETW_SESSION_STOPPED, THEIRS, "ours", "logman");
 	assert_true(session_changes_late(ours, sentence));
 	assert_string_equal(sentence, "logman (process id 200) stopped it");
-	observe(SESSION_STOPPED, THEIRS, "ours", "logman");
+	observe(ETW_SESSION_STOPPED, THEIRS, "ours", "logman");
 	assert_nothing_late();
 }
 
@@ -126,7 +128,7 @@ static void the_newest_report_answers(void **state)
 {
 	(void)state;
 	for (uint32_t pid = 1; pid <= 20; pid++) {
-		observe(SESSION_STOPPED, pid, "ours", NULL);
+		observe(ETW_SESSION_STOPPED, pid, "ours", NULL);
 	}
 	assert_who(CHANGE_STOPPED, "process 20");
 	assert_who(CHANGE_STOPPED, "another program"); /* the others were of earlier stops */
@@ -136,7 +138,7 @@ static void the_newest_report_answers(void **state)
 static void disabled_providers_push_no_stop_out(void **state)
 {
 	(void)state;
-	observe(SESSION_STOPPED, THEIRS, "ours", "logman");
+	observe(ETW_SESSION_STOPPED, THEIRS, "ours", "logman");
 	for (uint32_t i = 0; i < 100; i++) {
 		observe(PROVIDER_DISABLED, THEIRS, "ours", "logman");
 	}
@@ -161,15 +163,15 @@ static void a_disabled_provider_is_told_by_its_guid(void **state)
 static void other_records_are_left_alone(void **state)
 {
 	(void)state;
-	observe(SESSION_STARTED, THEIRS, "ours", "logman");
-	observe(SESSION_STOPPED, OURS, "ours", "etw_exporter"); /* ourselves */
-	observe(SESSION_STOPPED, THEIRS, "our", "logman");
-	observe(SESSION_STOPPED, THEIRS, "ours2", "logman");
-	observe(SESSION_STOPPED, THEIRS, "", "logman");
-	observe_cut(&some_guid, SESSION_STOPPED, THEIRS, &some_guid, "ours", "logman", 0);
+	observe(ETW_SESSION_STARTED, THEIRS, "ours", "logman");
+	observe(ETW_SESSION_STOPPED, OURS, "ours", "etw_exporter"); /* ourselves */
+	observe(ETW_SESSION_STOPPED, THEIRS, "our", "logman");
+	observe(ETW_SESSION_STOPPED, THEIRS, "ours2", "logman");
+	observe(ETW_SESSION_STOPPED, THEIRS, "", "logman");
+	observe_cut(&some_guid, ETW_SESSION_STOPPED, THEIRS, &some_guid, "ours", "logman", 0);
 	/* Too short at every byte: GUID, mode, name and its end take 16 + 4 + 10. */
 	for (size_t size = 1; size < 30; size++) {
-		observe_cut(&kernel_event_tracing, SESSION_STOPPED, THEIRS, &some_guid, "ours",
+		observe_cut(&kernel_event_tracing, ETW_SESSION_STOPPED, THEIRS, &some_guid, "ours",
 			    "logman", size);
 	}
 	for (size_t size = 1; size < 26; size++) {
@@ -192,7 +194,7 @@ static void names_of_sessions_may_be_any_text(void **state)
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		struct session_change_member *member = session_changes_join(changes, names[i]);
 
-		observe(SESSION_STOPPED, THEIRS, names[i], "logman");
+		observe(ETW_SESSION_STOPPED, THEIRS, names[i], "logman");
 		assert_string_equal(session_changes_who(member, CHANGE_STOPPED, NULL, who),
 				    "logman (process id 200)");
 		session_changes_leave(member);
@@ -208,11 +210,11 @@ static void a_long_name_is_cut(void **state)
 	(void)state;
 	memset(name, 'x', sizeof name - 1);
 	name[sizeof name - 1] = '\0';
-	observe(SESSION_STOPPED, UINT32_MAX, "ours", name);
+	observe(ETW_SESSION_STOPPED, UINT32_MAX, "ours", name);
 	assert_non_null(strstr(session_changes_who(ours, CHANGE_STOPPED, NULL, who),
 			       "xx (process id 4294967295)"));
 	assert_who(CHANGE_STOPPED, "another program");
-	observe(SESSION_STOPPED, UINT32_MAX, "ours", name);
+	observe(ETW_SESSION_STOPPED, UINT32_MAX, "ours", name);
 	assert_true(session_changes_late(ours, sentence));
 	assert_non_null(strstr(sentence, "xx (process id 4294967295) stopped it"));
 }
@@ -220,7 +222,7 @@ static void a_long_name_is_cut(void **state)
 static void without_it_nothing_is_known(void **state)
 {
 	char who[SESSION_CHANGES_WHO], sentence[SESSION_CHANGES_SENTENCE];
-	struct event_record record = { .provider = &kernel_event_tracing };
+	struct etw_record record = { .provider = &kernel_event_tracing };
 
 	(void)state;
 	assert_null(session_changes_join(NULL, "ours"));
@@ -229,7 +231,7 @@ static void without_it_nothing_is_known(void **state)
 			    "another program");
 	assert_false(session_changes_late(NULL, sentence));
 	session_changes_leave(NULL);
-	session_changes_free(NULL);
+	etw_session_changes_free(NULL);
 }
 
 int main(void)

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-static struct guid parse(const char *text)
+static struct etw_guid parse(const char *text)
 {
-	struct guid guid;
+	struct etw_guid guid;
 
 	assert_true(guid_parse(text, &guid));
 	return guid;
@@ -36,22 +36,22 @@ static void well_known_providers_have_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct guid guid = parse(rows[i].guid), found;
+		struct etw_guid guid = parse(rows[i].guid), found;
 
-		assert_string_equal(provider_name(&guid), rows[i].name);
-		assert_true(provider_guid(rows[i].name, &found));
-		assert_true(guid_equal(&guid, &found));
+		assert_string_equal(etw_provider_name(&guid), rows[i].name);
+		assert_true(etw_provider_guid(rows[i].name, &found));
+		assert_true(etw_guid_equal(&guid, &found));
 	}
 }
 
 static void every_row_is_found_both_ways(void **state)
 {
 	(void)state;
-	assert_true(well_known_provider_count > 200);
-	for (size_t i = 0; i < well_known_provider_count; i++) {
-		const struct known_provider_row *row = &well_known_providers[i];
+	assert_true(etw_well_known_provider_count > 200);
+	for (size_t i = 0; i < etw_well_known_provider_count; i++) {
+		const struct etw_known_provider_row *row = &etw_well_known_providers[i];
 		char upper[128];
-		struct guid guid;
+		struct etw_guid guid;
 		size_t size = 0;
 
 		for (; row->name[size]; size++) {
@@ -59,9 +59,9 @@ static void every_row_is_found_both_ways(void **state)
 			upper[size] = (char)toupper((unsigned char)row->name[size]);
 		}
 		upper[size] = '\0';
-		assert_true(provider_name(&row->guid) == row->name);
-		assert_true(provider_guid(upper, &guid));
-		assert_true(guid_equal(&guid, &row->guid));
+		assert_true(etw_provider_name(&row->guid) == row->name);
+		assert_true(etw_provider_guid(upper, &guid));
+		assert_true(etw_guid_equal(&guid, &row->guid));
 	}
 }
 
@@ -71,27 +71,27 @@ static void rows_are_sorted_and_differ(void **state)
 	char before[GUID_TEXT_SIZE] = "", text[GUID_TEXT_SIZE];
 
 	(void)state;
-	for (size_t i = 0; i < well_known_provider_count; i++) {
-		guid_format(&well_known_providers[i].guid, text);
+	for (size_t i = 0; i < etw_well_known_provider_count; i++) {
+		guid_format(&etw_well_known_providers[i].guid, text);
 		assert_true(strcmp(before, text) < 0);
 		memcpy(before, text, sizeof before);
-		for (size_t j = 0; j < KNOWN_PROVIDERS; j++) {
-			assert_false(guid_equal(&well_known_providers[i].guid,
-						&known_providers[j].guid));
+		for (size_t j = 0; j < ETW_KNOWN_PROVIDERS; j++) {
+			assert_false(etw_guid_equal(&etw_well_known_providers[i].guid,
+						    &known_providers[j].guid));
 		}
 	}
 }
 
 static void what_is_not_there_is_not_found(void **state)
 {
-	struct guid none = { { 0 } }, all, guid = { { 1 } };
+	struct etw_guid none = { { 0 } }, all, guid = { { 1 } };
 
 	(void)state;
 	memset(&all, 0xff, sizeof all);
-	assert_null(provider_name(&none));
-	assert_null(provider_name(&all));
-	assert_false(provider_guid("", &guid));
-	assert_false(provider_guid("Microsoft-Windows-", &guid));
+	assert_null(etw_provider_name(&none));
+	assert_null(etw_provider_name(&all));
+	assert_false(etw_provider_guid("", &guid));
+	assert_false(etw_provider_guid("Microsoft-Windows-", &guid));
 	assert_int_equal(guid.bytes[0], 1);
 }
 

@@ -17,26 +17,27 @@
 
 static void every_part_is_read(void **state)
 {
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 
 	(void)state;
-	assert_true(provider_spec_parse(&spec, "Contoso:4:7,65535:0x10:0x20", NULL));
+	assert_true(etw_provider_spec_parse(&spec, "Contoso:4:7,65535:0x10:0x20", NULL));
 	assert_string_equal(spec.name, "Contoso");
-	assert_true(provider_spec_nameless(&spec)); /* the GUID is found later */
+	assert_true(etw_provider_spec_nameless(&spec)); /* the GUID is found later */
 	assert_int_equal(spec.level, 4);
 	assert_int_equal(spec.id_count, 2);
 	assert_int_equal(spec.ids[0], 7);
 	assert_int_equal(spec.ids[1], 65535);
 	assert_true(spec.any == 0x10 && spec.all == 0x20);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 
-	assert_true(provider_spec_parse(&spec, "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}::::", NULL));
+	assert_true(
+		etw_provider_spec_parse(&spec, "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}::::", NULL));
 	assert_null(spec.name);
-	assert_false(provider_spec_nameless(&spec));
-	assert_int_equal(spec.level, PROVIDER_LEVEL_DEFAULT);
+	assert_false(etw_provider_spec_nameless(&spec));
+	assert_int_equal(spec.level, ETW_PROVIDER_LEVEL_DEFAULT);
 	assert_int_equal(spec.id_count, 0);
 	assert_true(spec.any == UINT64_MAX && spec.all == 0);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 static void a_wrong_part_is_named(void **state)
@@ -60,33 +61,33 @@ static void a_wrong_part_is_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct provider_spec spec;
-		struct error err = { 0 };
+		struct etw_provider_spec spec;
+		struct etw_error err = { 0 };
 
-		assert_false(provider_spec_parse(&spec, cases[i].text, &err));
+		assert_false(etw_provider_spec_parse(&spec, cases[i].text, &err));
 		assert_string_equal(err.text, cases[i].sentence);
-		provider_spec_done(&spec);
+		etw_provider_spec_done(&spec);
 	}
 }
 
 static void windows_takes_so_many_ids(void **state)
 {
 	char text[512] = "A:4:1", sentence[600];
-	struct provider_spec spec;
-	struct error err = { 0 };
+	struct etw_provider_spec spec;
+	struct etw_error err = { 0 };
 
 	(void)state;
-	for (unsigned id = 2; id <= PROVIDER_IDS_MAX; id++) {
+	for (unsigned id = 2; id <= ETW_PROVIDER_IDS_MAX; id++) {
 		snprintf(text + strlen(text), sizeof text - strlen(text), ",%u", id);
 	}
-	assert_true(provider_spec_parse(&spec, text, &err));
-	assert_int_equal(spec.id_count, PROVIDER_IDS_MAX);
-	provider_spec_done(&spec);
+	assert_true(etw_provider_spec_parse(&spec, text, &err));
+	assert_int_equal(spec.id_count, ETW_PROVIDER_IDS_MAX);
+	etw_provider_spec_done(&spec);
 	strcat(text, ",65");
-	assert_false(provider_spec_parse(&spec, text, &err));
+	assert_false(etw_provider_spec_parse(&spec, text, &err));
 	snprintf(sentence, sizeof sentence, "'%s' has more than 64 ids", text);
 	assert_string_equal(err.text, sentence);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 /* ---- comparing ---- */
@@ -100,137 +101,137 @@ static char *copy_of(const char *text)
 }
 
 /* A provider with something in every member. */
-static struct provider_spec full_spec(void)
+static struct etw_provider_spec full_spec(void)
 {
-	struct provider_spec spec;
+	struct etw_provider_spec spec;
 
-	assert_true(provider_spec_parse(
+	assert_true(etw_provider_spec_parse(
 		&spec, "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}:4:7:0x10:0x20", NULL));
 	spec.executables = copy_of("a.exe;b.exe");
 	spec.process_ids[spec.process_id_count++] = 100;
 	spec.payload = calloc(1, sizeof *spec.payload);
 	assert_non_null(spec.payload);
 	spec.payload_count = 1;
-	spec.payload[0] = (struct payload_filter){ .event = 7, .condition_count = 2 };
+	spec.payload[0] = (struct etw_payload_filter){ .event = 7, .condition_count = 2 };
 	for (size_t i = 0; i < 2; i++) {
-		spec.payload[0].conditions[i] = (struct payload_condition){
+		spec.payload[0].conditions[i] = (struct etw_payload_condition){
 			.field = copy_of(i == 0 ? "Size" : "Name"),
-			.op = i == 0 ? PAYLOAD_BETWEEN : PAYLOAD_CONTAINS,
+			.op = i == 0 ? ETW_PAYLOAD_BETWEEN : ETW_PAYLOAD_CONTAINS,
 			.value = copy_of(i == 0 ? "1,5" : "x"),
 		};
 	}
 	return spec;
 }
 
-static void change_level(struct provider_spec *spec)
+static void change_level(struct etw_provider_spec *spec)
 {
 	spec->level = 5;
 }
 
-static void change_any(struct provider_spec *spec)
+static void change_any(struct etw_provider_spec *spec)
 {
 	spec->any++;
 }
 
-static void change_all(struct provider_spec *spec)
+static void change_all(struct etw_provider_spec *spec)
 {
 	spec->all++;
 }
 
-static void change_id(struct provider_spec *spec)
+static void change_id(struct etw_provider_spec *spec)
 {
 	spec->ids[0]++;
 }
 
-static void drop_id(struct provider_spec *spec)
+static void drop_id(struct etw_provider_spec *spec)
 {
 	spec->id_count = 0;
 }
 
-static void exclude_ids(struct provider_spec *spec)
+static void exclude_ids(struct etw_provider_spec *spec)
 {
 	spec->ids_out = true;
 }
 
-static void change_process(struct provider_spec *spec)
+static void change_process(struct etw_provider_spec *spec)
 {
 	spec->process_ids[0]++;
 }
 
-static void drop_process(struct provider_spec *spec)
+static void drop_process(struct etw_provider_spec *spec)
 {
 	spec->process_id_count = 0;
 }
 
-static void change_executables(struct provider_spec *spec)
+static void change_executables(struct etw_provider_spec *spec)
 {
 	spec->executables[0] = 'c';
 }
 
-static void drop_executables(struct provider_spec *spec)
+static void drop_executables(struct etw_provider_spec *spec)
 {
 	free(spec->executables);
 	spec->executables = NULL;
 }
 
-static void change_properties(struct provider_spec *spec)
+static void change_properties(struct etw_provider_spec *spec)
 {
-	spec->properties = PROVIDER_STACK;
+	spec->properties = ETW_PROVIDER_STACK;
 }
 
-static void change_guid(struct provider_spec *spec)
+static void change_guid(struct etw_provider_spec *spec)
 {
 	spec->guid.bytes[15]++;
 }
 
-static void capture_at_start(struct provider_spec *spec)
+static void capture_at_start(struct etw_provider_spec *spec)
 {
 	spec->capture_at_start = 1;
 }
 
-static void capture_at_stop(struct provider_spec *spec)
+static void capture_at_stop(struct etw_provider_spec *spec)
 {
 	spec->capture_at_stop = 1;
 }
 
-static void capture_often(struct provider_spec *spec)
+static void capture_often(struct etw_provider_spec *spec)
 {
 	spec->capture_every_ms = 1000;
 }
 
-static void filter_another_event(struct provider_spec *spec)
+static void filter_another_event(struct etw_provider_spec *spec)
 {
 	spec->payload[0].event++;
 }
 
-static void filter_by_any(struct provider_spec *spec)
+static void filter_by_any(struct etw_provider_spec *spec)
 {
 	spec->payload[0].any = true;
 }
 
-static void filter_another_field(struct provider_spec *spec)
+static void filter_another_field(struct etw_provider_spec *spec)
 {
 	spec->payload[0].conditions[1].field[0] = 'n';
 }
 
-static void filter_otherwise(struct provider_spec *spec)
+static void filter_otherwise(struct etw_provider_spec *spec)
 {
-	spec->payload[0].conditions[1].op = PAYLOAD_CONTAINS_NOT;
+	spec->payload[0].conditions[1].op = ETW_PAYLOAD_CONTAINS_NOT;
 }
 
-static void filter_another_value(struct provider_spec *spec)
+static void filter_another_value(struct etw_provider_spec *spec)
 {
 	spec->payload[0].conditions[0].value[2] = '6';
 }
 
-static void drop_filter(struct provider_spec *spec)
+static void drop_filter(struct etw_provider_spec *spec)
 {
 	payload_filter_done(&spec->payload[0]);
 	spec->payload_count = 0;
 }
 
 /* payload_filter_done() frees the conditions that are counted. */
-static void drop_condition(struct provider_spec *spec)
+static void drop_condition(struct etw_provider_spec *spec)
 {
 	free(spec->payload[0].conditions[1].field);
 	free(spec->payload[0].conditions[1].value);
@@ -239,7 +240,7 @@ static void drop_condition(struct provider_spec *spec)
 
 static void every_difference_is_one(void **state)
 {
-	static void (*const changes[])(struct provider_spec * spec) = {
+	static void (*const changes[])(struct etw_provider_spec * spec) = {
 		change_level,
 		change_any,
 		change_all,
@@ -263,11 +264,11 @@ static void every_difference_is_one(void **state)
 		drop_condition,
 		filter_another_value,
 	};
-	struct provider_spec spec = full_spec();
+	struct etw_provider_spec spec = full_spec();
 
 	(void)state;
 	for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-		struct provider_spec other;
+		struct etw_provider_spec other;
 
 		assert_true(provider_spec_copy(&other, &spec));
 		assert_true(provider_spec_equal(&spec, &other));
@@ -275,34 +276,34 @@ static void every_difference_is_one(void **state)
 		if (provider_spec_equal(&spec, &other) || provider_spec_equal(&other, &spec)) {
 			fail_msg("change %zu", i);
 		}
-		provider_spec_done(&other);
+		etw_provider_spec_done(&other);
 	}
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&spec);
 }
 
 static void names_are_not_compared(void **state)
 {
-	struct provider_spec spec = full_spec(), other;
+	struct etw_provider_spec spec = full_spec(), other;
 
 	(void)state;
 	assert_true(provider_spec_copy(&other, &spec));
-	assert_true(provider_spec_name(&other, "Contoso", 7, NULL));
+	assert_true(etw_provider_spec_name(&other, "Contoso", 7, NULL));
 	assert_true(provider_spec_equal(&spec, &other));
-	provider_spec_done(&other);
-	provider_spec_done(&spec);
+	etw_provider_spec_done(&other);
+	etw_provider_spec_done(&spec);
 }
 
 static void without_a_name_the_label_is_the_guid(void **state)
 {
-	struct provider_spec spec = full_spec();
+	struct etw_provider_spec spec = full_spec();
 	char text[64];
 
 	(void)state;
-	assert_string_equal(provider_spec_label(&spec, text),
+	assert_string_equal(etw_provider_spec_label(&spec, text),
 			    "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}");
-	assert_true(provider_spec_name(&spec, "Contoso", 7, NULL));
-	assert_string_equal(provider_spec_label(&spec, text), "Contoso");
-	provider_spec_done(&spec);
+	assert_true(etw_provider_spec_name(&spec, "Contoso", 7, NULL));
+	assert_string_equal(etw_provider_spec_label(&spec, text), "Contoso");
+	etw_provider_spec_done(&spec);
 }
 
 int main(void)

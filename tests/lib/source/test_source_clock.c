@@ -35,13 +35,13 @@ static int64_t signed_chance(void)
 	return (int64_t)(chance() & 1 ? value : 0 - value);
 }
 
-static int64_t expected_time(const struct source_clock *clock, int64_t raw)
+static int64_t expected_time(const struct etw_source_clock *clock, int64_t raw)
 {
 	int128 product = ((int128)raw - clock->anchor_raw) * 10000000;
 	int128 time = product / (int128)clock->frequency;
 
-	if (raw == RECORD_NO_TIME) {
-		return RECORD_NO_TIME;
+	if (raw == ETW_RECORD_NO_TIME) {
+		return ETW_RECORD_NO_TIME;
 	}
 	if (product % (int128)clock->frequency < 0) {
 		time--;
@@ -53,13 +53,13 @@ static int64_t expected_time(const struct source_clock *clock, int64_t raw)
 	return time <= INT64_MIN ? INT64_MIN + 1 : (int64_t)time;
 }
 
-static void check(const struct source_clock *clock, int64_t raw)
+static void check(const struct etw_source_clock *clock, int64_t raw)
 {
-	struct etl_format format;
+	struct etw_format format;
 	int64_t expected = expected_time(clock, raw);
 
 	etl_format_init(&format, clock, 8, 0);
-	assert_true(clock_time(clock, raw) == expected);
+	assert_true(etw_clock_time(clock, raw) == expected);
 	assert_true(etl_format_time(&format, raw) == expected);
 }
 
@@ -78,11 +78,11 @@ static void a_time_is_rounded_down(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct source_clock clock = { CLOCK_QPC, cases[i].frequency, 1, 777,
-					      132404548206236167 };
+		struct etw_source_clock clock = { ETW_CLOCK_QPC, cases[i].frequency, 1, 777,
+						  132404548206236167 };
 
 		check(&clock, 777 + cases[i].ticks);
-		assert_true(clock_time(&clock, 777 + cases[i].ticks) ==
+		assert_true(etw_clock_time(&clock, 777 + cases[i].ticks) ==
 			    132404548206236167 + cases[i].time);
 	}
 }
@@ -90,10 +90,10 @@ static void a_time_is_rounded_down(void **state)
 /* Ten days of a 3 GHz cycle counter: the product has 75 bits. */
 static void long_recordings_of_a_fast_clock_do_not_overflow(void **state)
 {
-	struct source_clock clock = { CLOCK_CPU_CYCLE, 3000000000, 1, 5, 1000 };
+	struct etw_source_clock clock = { ETW_CLOCK_CPU_CYCLE, 3000000000, 1, 5, 1000 };
 
 	(void)state;
-	assert_true(clock_time(&clock, 5 + INT64_C(3000000000) * 864000) ==
+	assert_true(etw_clock_time(&clock, 5 + INT64_C(3000000000) * 864000) ==
 		    1000 + INT64_C(864000) * 10000000);
 	check(&clock, 5 + INT64_C(3000000000) * 864000);
 }
@@ -102,8 +102,8 @@ static void times_of_all_magnitudes_are_exact(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 300000; i++) {
-		struct source_clock clock = {
-			.type = CLOCK_QPC,
+		struct etw_source_clock clock = {
+			.type = ETW_CLOCK_QPC,
 			.frequency = i % 3 == 0 ? 1 + chance() % 10000000000 : chance(),
 			.anchor_raw = signed_chance(),
 			.anchor_time = i % 2 ? 132404548206236167 : signed_chance(),
@@ -125,7 +125,7 @@ static void times_of_10_mhz_are_exact_at_the_ends(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-		struct source_clock clock = { CLOCK_QPC, 10000000, 1, ends[i], 0 };
+		struct etw_source_clock clock = { ETW_CLOCK_QPC, 10000000, 1, ends[i], 0 };
 
 		for (size_t j = 0; j < sizeof ends / sizeof ends[0]; j++) {
 			clock.anchor_time = 132404548206236167;
@@ -134,33 +134,33 @@ static void times_of_10_mhz_are_exact_at_the_ends(void **state)
 			check(&clock, ends[i]);
 			check(&clock, 5);
 		}
-		check(&clock, RECORD_NO_TIME);
+		check(&clock, ETW_RECORD_NO_TIME);
 	}
 }
 
 static void times_saturate_at_the_ends(void **state)
 {
-	struct source_clock clock = { CLOCK_QPC, 1, 1, 0, 0 };
+	struct etw_source_clock clock = { ETW_CLOCK_QPC, 1, 1, 0, 0 };
 
 	(void)state;
-	assert_true(clock_time(&clock, INT64_MAX) == INT64_MAX);
-	assert_true(clock_time(&clock, INT64_MIN + 1) == INT64_MIN + 1);
-	assert_true(clock_time(&clock, RECORD_NO_TIME) == RECORD_NO_TIME);
+	assert_true(etw_clock_time(&clock, INT64_MAX) == INT64_MAX);
+	assert_true(etw_clock_time(&clock, INT64_MIN + 1) == INT64_MIN + 1);
+	assert_true(etw_clock_time(&clock, ETW_RECORD_NO_TIME) == ETW_RECORD_NO_TIME);
 	clock.anchor_time = INT64_MIN;
-	assert_true(clock_time(&clock, -1) == INT64_MIN + 1);
-	assert_true(clock_time(&clock, 0) == INT64_MIN + 1); /* not RECORD_NO_TIME */
+	assert_true(etw_clock_time(&clock, -1) == INT64_MIN + 1);
+	assert_true(etw_clock_time(&clock, 0) == INT64_MIN + 1); /* not ETW_RECORD_NO_TIME */
 	clock.anchor_raw = INT64_MIN;
 	clock.anchor_time = INT64_MAX;
-	assert_true(clock_time(&clock, INT64_MAX) == INT64_MAX);
+	assert_true(etw_clock_time(&clock, INT64_MAX) == INT64_MAX);
 }
 
 static void durations_are_exact(void **state)
 {
 	(void)state;
-	assert_true(ticks_to_ns(3, 10000000) == 300);
-	assert_true(ticks_to_ns(1, 3) == 333333333);
-	assert_true(ticks_to_ns(UINT64_MAX, 1) == UINT64_MAX);
-	assert_true(ticks_to_ns(UINT64_MAX, UINT64_MAX) == 1000000000);
+	assert_true(etw_ticks_to_ns(3, 10000000) == 300);
+	assert_true(etw_ticks_to_ns(1, 3) == 333333333);
+	assert_true(etw_ticks_to_ns(UINT64_MAX, 1) == UINT64_MAX);
+	assert_true(etw_ticks_to_ns(UINT64_MAX, UINT64_MAX) == 1000000000);
 	for (unsigned i = 0; i < 300000; i++) {
 		uint64_t ticks = chance();
 		uint64_t frequency = chance();
@@ -170,7 +170,7 @@ static void durations_are_exact(void **state)
 			frequency = 1;
 		}
 		expected = (int128)ticks * 1000000000 / (int128)frequency;
-		assert_true(ticks_to_ns(ticks, frequency) ==
+		assert_true(etw_ticks_to_ns(ticks, frequency) ==
 			    (expected > UINT64_MAX ? UINT64_MAX : (uint64_t)expected));
 	}
 }
@@ -178,10 +178,10 @@ static void durations_are_exact(void **state)
 static void a_distance_between_any_two_times_is_exact(void **state)
 {
 	(void)state;
-	assert_true(time_between(INT64_MIN, INT64_MAX) == UINT64_MAX);
-	assert_true(time_between(-1, 1) == 2);
-	assert_true(time_between(7, 7) == 0);
-	assert_true(time_between(INT64_MAX, INT64_MIN) == 0);
+	assert_true(etw_time_between(INT64_MIN, INT64_MAX) == UINT64_MAX);
+	assert_true(etw_time_between(-1, 1) == 2);
+	assert_true(etw_time_between(7, 7) == 0);
+	assert_true(etw_time_between(INT64_MAX, INT64_MIN) == 0);
 }
 
 static void sums_of_times_and_distances_saturate(void **state)
@@ -202,7 +202,7 @@ static void sums_of_times_and_distances_saturate(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		assert_true(time_add(cases[i].time, cases[i].distance) == cases[i].sum);
+		assert_true(etw_time_add(cases[i].time, cases[i].distance) == cases[i].sum);
 	}
 }
 
@@ -211,41 +211,45 @@ static void no_time_is_before_1970_when_shown(void **state)
 	(void)state;
 	/* 2024-05-14 07:00 UTC is 1,715,670,000 s after 1970, and 1970 is 11,644,473,600 s after
 	 * 1601. */
-	assert_true(time_since_1970(INT64_C(133601436000000000)) == UINT64_C(17156700000000000));
-	assert_true(time_since_1970(INT64_C(116444736000000000)) == 0);
-	assert_true(time_since_1970(INT64_C(116444735999999999)) == 0);
-	assert_true(time_since_1970(INT64_MIN) == 0);
-	assert_true(time_since_1970(INT64_MAX) == UINT64_C(9106927300854775807));
+	assert_true(etw_time_since_1970(INT64_C(133601436000000000)) ==
+		    UINT64_C(17156700000000000));
+	assert_true(etw_time_since_1970(INT64_C(116444736000000000)) == 0);
+	assert_true(etw_time_since_1970(INT64_C(116444735999999999)) == 0);
+	assert_true(etw_time_since_1970(INT64_MIN) == 0);
+	assert_true(etw_time_since_1970(INT64_MAX) == UINT64_C(9106927300854775807));
 }
 
 static void ticks_of_milliseconds_are_exact(void **state)
 {
 	(void)state;
-	assert_true(ticks_of_ms(1500, 10000000) == 15000000);
-	assert_true(ticks_of_ms(999, 1) == 0);
-	assert_true(ticks_of_ms(1000, INT64_MAX) == INT64_MAX);
-	assert_true(ticks_of_ms(3000, INT64_MAX) == UINT64_MAX);
+	assert_true(etw_ticks_of_ms(1500, 10000000) == 15000000);
+	assert_true(etw_ticks_of_ms(999, 1) == 0);
+	assert_true(etw_ticks_of_ms(1000, INT64_MAX) == INT64_MAX);
+	assert_true(etw_ticks_of_ms(3000, INT64_MAX) == UINT64_MAX);
 }
 
 static void doubles_outside_an_integer_type_become_its_ends(void **state)
 {
 	(void)state;
-	assert_true(u64_of_double(1.9) == 1 && i64_of_double(-1.9) == -1);
-	assert_true(u64_of_double(-0.5) == 0 && u64_of_double(-1e300) == 0);
-	assert_true(u64_of_double(0x1p64) == UINT64_MAX && u64_of_double(INFINITY) == UINT64_MAX);
-	assert_true(u64_of_double(0x1p63) == UINT64_C(1) << 63);
-	assert_true(i64_of_double(0x1p63) == INT64_MAX && i64_of_double(INFINITY) == INT64_MAX);
-	assert_true(i64_of_double(-0x1p63) == INT64_MIN && i64_of_double(-INFINITY) == INT64_MIN);
-	assert_true(u64_of_double(NAN) == 0 && i64_of_double(NAN) == 0);
+	assert_true(etw_u64_of_double(1.9) == 1 && etw_i64_of_double(-1.9) == -1);
+	assert_true(etw_u64_of_double(-0.5) == 0 && etw_u64_of_double(-1e300) == 0);
+	assert_true(etw_u64_of_double(0x1p64) == UINT64_MAX &&
+		    etw_u64_of_double(INFINITY) == UINT64_MAX);
+	assert_true(etw_u64_of_double(0x1p63) == UINT64_C(1) << 63);
+	assert_true(etw_i64_of_double(0x1p63) == INT64_MAX &&
+		    etw_i64_of_double(INFINITY) == INT64_MAX);
+	assert_true(etw_i64_of_double(-0x1p63) == INT64_MIN &&
+		    etw_i64_of_double(-INFINITY) == INT64_MIN);
+	assert_true(etw_u64_of_double(NAN) == 0 && etw_i64_of_double(NAN) == 0);
 }
 
 static void clocks_have_the_names_of_the_summaries(void **state)
 {
 	(void)state;
-	assert_string_equal(clock_type_name(CLOCK_QPC), "qpc");
-	assert_string_equal(clock_type_name(CLOCK_SYSTEM_TIME), "systemtime");
-	assert_string_equal(clock_type_name(CLOCK_CPU_CYCLE), "cputick");
-	assert_string_equal(clock_type_name((enum clock_type)9), "unknown");
+	assert_string_equal(etw_clock_type_name(ETW_CLOCK_QPC), "qpc");
+	assert_string_equal(etw_clock_type_name(ETW_CLOCK_SYSTEM_TIME), "systemtime");
+	assert_string_equal(etw_clock_type_name(ETW_CLOCK_CPU_CYCLE), "cputick");
+	assert_string_equal(etw_clock_type_name((enum etw_clock_type)9), "unknown");
 }
 
 int main(void)

@@ -26,11 +26,11 @@ enum { RECORDS = 2000, PROCESSORS = 3 };
 
 static char path[TEMPORARY_PATH_SIZE];
 
-static struct source *open_source(bool single_pass, struct error *err)
+static struct etw_source *open_source(bool single_pass, struct etw_error *err)
 {
-	const struct source_file_options options = { .single_pass = single_pass };
+	const struct etw_source_file_options options = { .single_pass = single_pass };
 
-	return source_open_file(path, &options, err);
+	return etw_source_open_file(path, &options, err);
 }
 
 static int make_path(void **state)
@@ -47,22 +47,22 @@ static int remove_path(void **state)
 	return remove(path);
 }
 
-static const struct guid provider =
-	GUID_INIT(0x11111111, 0x2222, 0x3333, 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x00, 0x01);
+static const struct etw_guid provider =
+	ETW_GUID_INIT(0x11111111, 0x2222, 0x3333, 0x44, 0x44, 0x55, 0x55, 0x55, 0x55, 0x00, 0x01);
 
 /* Every type of record, with extended items, so that damage reaches every type of field. */
-static void add_records(struct etl_writer *writer, unsigned count)
+static void add_records(struct etw_writer *writer, unsigned count)
 {
 	static const uint8_t bytes[40] = "forty bytes of data for items, payloads";
-	static const struct etl_out_item items[] = {
-		{ EXTENDED_RELATED_ACTIVITY, 16, bytes },
-		{ EXTENDED_STACK64, 24, bytes },
+	static const struct etw_out_item items[] = {
+		{ ETW_EXTENDED_RELATED_ACTIVITY, 16, bytes },
+		{ ETW_EXTENDED_STACK64, 24, bytes },
 	};
 	static const uint64_t counters[] = { 1, 2 };
 
 	for (unsigned i = 0; i < count; i++) {
-		struct etl_out_record record = {
-			.type = (enum record_type)(i % RECORD_UNKNOWN),
+		struct etw_out_record record = {
+			.type = (enum etw_record_type)(i % ETW_RECORD_UNKNOWN),
 			.pointer_size = i % 5 ? 8 : 4,
 			.processor = (uint16_t)(i % PROCESSORS),
 			.raw_time = 10 * (int64_t)i,
@@ -72,27 +72,27 @@ static void add_records(struct etl_writer *writer, unsigned count)
 			.opcode = 46,
 			.version = 2,
 			.id = (uint16_t)i,
-			.flags = i % RECORD_UNKNOWN == RECORD_MESSAGE ? 0x2b : 0,
+			.flags = i % ETW_RECORD_UNKNOWN == ETW_RECORD_MESSAGE ? 0x2b : 0,
 			.provider = &provider,
 			.payload = bytes,
 			.payload_size = 8 + i % (sizeof bytes - 8),
 		};
 
-		if (record.type == RECORD_EVENT && i % 2) {
+		if (record.type == ETW_RECORD_EVENT && i % 2) {
 			record.items = items;
 			record.item_count = 2;
 		}
-		if (record.type == RECORD_SYSTEM && i % 2) {
+		if (record.type == ETW_RECORD_SYSTEM && i % 2) {
 			record.counters = counters;
 			record.counter_count = 2;
 		}
-		etl_writer_add(writer, &record);
+		etw_writer_add(writer, &record);
 	}
 }
 
-static struct etl_writer *build(const char *to, unsigned records, bool compressed)
+static struct etw_writer *build(const char *to, unsigned records, bool compressed)
 {
-	struct etl_writer_options options = {
+	struct etw_writer_options options = {
 		.processors = PROCESSORS,
 		.buffer_size = 4096,
 		.header_buffer_size = 512,
@@ -102,12 +102,12 @@ static struct etl_writer *build(const char *to, unsigned records, bool compresse
 		.os_build = 19045,
 		.start_time = 132404548206236167,
 	};
-	struct error err;
-	struct etl_writer *writer = etl_writer_open(to, &options, &err);
+	struct etw_error err;
+	struct etw_writer *writer = etw_writer_open(to, &options, &err);
 
 	assert_non_null(writer);
 	add_records(writer, records);
-	assert_true(etl_writer_finish(writer, &err));
+	assert_true(etw_writer_finish(writer, &err));
 	return writer;
 }
 
@@ -119,7 +119,7 @@ struct sink {
 	bool mixed_up; /* a pass began before the other ended */
 };
 
-static void on_first_pass(void *context, const struct event_record *record)
+static void on_first_pass(void *context, const struct etw_record *record)
 {
 	struct sink *sink = context;
 
@@ -134,7 +134,7 @@ static void on_first_pass_end(void *context)
 	sink->first_pass_ends++;
 }
 
-static void on_event(void *context, const struct event_record *record)
+static void on_event(void *context, const struct etw_record *record)
 {
 	struct sink *sink = context;
 
@@ -155,9 +155,9 @@ static void sink_done(struct sink *sink)
 	*sink = (struct sink){ 0 };
 }
 
-static struct event_sink sink_to(struct sink *sink)
+static struct etw_event_sink sink_to(struct sink *sink)
 {
-	return (struct event_sink){
+	return (struct etw_event_sink){
 		.context = sink,
 		.on_first_pass = on_first_pass,
 		.on_first_pass_end = on_first_pass_end,
@@ -168,22 +168,22 @@ static struct event_sink sink_to(struct sink *sink)
 
 static void the_first_pass_is_in_file_order_and_delivery_in_time_order(void **state)
 {
-	struct source_statistics statistics;
+	struct etw_source_statistics statistics;
 	struct sink sink = { 0 };
-	struct event_sink to = sink_to(&sink);
-	struct source *source;
-	struct error err;
+	struct etw_event_sink to = sink_to(&sink);
+	struct etw_source *source;
+	struct etw_error err;
 
 	(void)state;
-	etl_writer_close(build(path, RECORDS, true));
+	etw_writer_close(build(path, RECORDS, true));
 	source = open_source(false, &err);
 	assert_non_null(source);
-	source_statistics(source, &statistics);
+	etw_source_statistics(source, &statistics);
 	assert_int_equal(statistics.events_lost, 7);
 	assert_int_equal(statistics.buffers_lost, 2);
 	assert_int_equal(statistics.records, 0);
-	assert_true(statistics.last_time == RECORD_NO_TIME);
-	assert_true(source_run(source, &to, &err));
+	assert_true(statistics.last_time == ETW_RECORD_NO_TIME);
+	assert_true(etw_source_run(source, &to, &err));
 	assert_false(sink.mixed_up);
 	assert_int_equal(sink.first_pass_ends, 1);
 	assert_int_equal(sink.looked.count, RECORDS + 1);
@@ -192,7 +192,7 @@ static void the_first_pass_is_in_file_order_and_delivery_in_time_order(void **st
 	}
 	collected_sort(&sink.looked);
 	assert_true(collected_equal(&sink.looked, &sink.delivered));
-	source_statistics(source, &statistics);
+	etw_source_statistics(source, &statistics);
 	assert_int_equal(statistics.records, RECORDS + 1);
 	assert_int_equal(statistics.buffers, statistics.buffers_written);
 	assert_true(sink.buffers >= statistics.buffers);
@@ -204,50 +204,50 @@ static void the_first_pass_is_in_file_order_and_delivery_in_time_order(void **st
 	assert_int_equal(statistics.buffer_size_bytes, 4096);
 	assert_true(statistics.last_time > 132404548206236167);
 	assert_true(statistics.last_time <= 132404548206236167 + 10 * RECORDS);
-	source_close(source);
+	etw_source_close(source);
 	sink_done(&sink);
 }
 
 static void facts_are_those_of_the_header(void **state)
 {
-	const struct source_facts *facts;
-	struct source *source;
-	struct error err;
+	const struct etw_source_facts *facts;
+	struct etw_source *source;
+	struct etw_error err;
 
 	(void)state;
-	etl_writer_close(build(path, 1, false));
+	etw_writer_close(build(path, 1, false));
 	source = open_source(false, &err);
 	assert_non_null(source);
-	facts = source_facts(source);
+	facts = etw_source_facts(source);
 	assert_string_equal(facts->name, strrchr(path, '/') + 1);
 	assert_string_equal(facts->type, "replay");
 	assert_string_equal(facts->mode, "sequential");
 	assert_int_equal(facts->os_build, 19045);
 	assert_int_equal(facts->processors, PROCESSORS);
-	assert_int_equal(facts->clock.type, CLOCK_QPC);
+	assert_int_equal(facts->clock.type, ETW_CLOCK_QPC);
 	assert_true(facts->clock.anchor_time == 132404548206236167);
-	source_close(source);
-	assert_null(source_open_file("/nonexistent.etl", NULL, &err));
-	assert_int_equal(err.code, ERROR_SYSTEM);
-	source_close(NULL);
+	etw_source_close(source);
+	assert_null(etw_source_open_file("/nonexistent.etl", NULL, &err));
+	assert_int_equal(err.code, ETW_ERROR_SYSTEM);
+	etw_source_close(NULL);
 }
 
 /* Damage counts once, what is delivered counts again; a sink without a first pass needs no
  * first pass the second time. */
 static void a_second_run_delivers_the_same(void **state)
 {
-	struct source_statistics first, second;
+	struct etw_source_statistics first, second;
 	struct sink sink = { 0 };
-	struct event_sink to = sink_to(&sink);
+	struct etw_event_sink to = sink_to(&sink);
 	struct collected delivered;
-	struct source *source;
-	struct error err;
+	struct etw_source *source;
+	struct etw_error err;
 	FILE *file;
 
 	(void)state;
 	for (int look = 0; look < 2; look++) {
 		for (int single_pass = 0; single_pass < 2; single_pass++) {
-			etl_writer_close(build(path, RECORDS, true));
+			etw_writer_close(build(path, RECORDS, true));
 			file = fopen(path, "r+b");
 			assert_non_null(file);
 			assert_int_equal(fseek(file, 512 + 0x30, SEEK_SET), 0);
@@ -261,31 +261,31 @@ static void a_second_run_delivers_the_same(void **state)
 			}
 			source = open_source(single_pass, &err);
 			assert_non_null(source);
-			assert_true(source_run(source, &to, &err));
-			source_statistics(source, &first);
+			assert_true(etw_source_run(source, &to, &err));
+			etw_source_statistics(source, &first);
 			assert_int_equal(first.bad_buffers, 1);
 			assert_int_equal(first.buffers, first.buffers_written);
 			delivered = sink.delivered;
 			sink.delivered = (struct collected){ 0 };
 			assert_int_equal(sink.first_pass_ends, look && !single_pass);
 			sink_done(&sink);
-			assert_true(source_run(source, &to, &err));
+			assert_true(etw_source_run(source, &to, &err));
 			assert_int_equal(sink.first_pass_ends, look && !single_pass);
 			assert_true(collected_equal(&sink.delivered, &delivered));
-			source_statistics(source, &second);
+			etw_source_statistics(source, &second);
 			assert_int_equal(second.records, 2 * first.records);
 			assert_int_equal(second.buffers, 2 * first.buffers);
 			assert_int_equal(second.bad_buffers, 1);
 			assert_int_equal(second.events_lost, 7);
 			collected_done(&delivered);
 			sink_done(&sink);
-			source_close(source);
+			etw_source_close(source);
 			to = sink_to(&sink);
 		}
 	}
 }
 
-static void on_event_after_change(void *context, const struct event_record *record)
+static void on_event_after_change(void *context, const struct etw_record *record)
 {
 	struct sink *sink = context;
 
@@ -298,56 +298,56 @@ static void on_event_after_change(void *context, const struct event_record *reco
 static void a_file_that_another_program_cuts_short_meanwhile_is_an_error(void **state)
 {
 	struct sink sink = { 0 };
-	struct event_sink to = sink_to(&sink);
-	struct source *source;
-	struct error err;
+	struct etw_event_sink to = sink_to(&sink);
+	struct etw_source *source;
+	struct etw_error err;
 
 	(void)state;
 	/* More of them than another thread reads ahead. */
-	etl_writer_close(build(path, 100 * RECORDS, false));
+	etw_writer_close(build(path, 100 * RECORDS, false));
 	source = open_source(false, &err);
 	assert_non_null(source);
 	to.on_event = on_event_after_change;
-	assert_false(source_run(source, &to, &err));
-	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_false(etw_source_run(source, &to, &err));
+	assert_int_equal(err.code, ETW_ERROR_SYSTEM);
 	assert_non_null(strstr(err.text, "cut short"));
-	source_close(source);
+	etw_source_close(source);
 	sink_done(&sink);
 }
 
-static struct source *shared;
+static struct etw_source *shared;
 
-static void on_event_stop(void *context, const struct event_record *record)
+static void on_event_stop(void *context, const struct etw_record *record)
 {
 	struct sink *sink = context;
 
 	collect(&sink->delivered, record);
 	if (sink->delivered.count == 100) {
-		source_stop(shared);
+		etw_source_stop(shared);
 	}
 }
 
 static void a_source_stops_at_the_next_record_and_stays_stopped(void **state)
 {
 	struct sink sink = { 0 };
-	struct event_sink to = sink_to(&sink);
-	struct source_statistics statistics;
-	struct error err;
+	struct etw_event_sink to = sink_to(&sink);
+	struct etw_source_statistics statistics;
+	struct etw_error err;
 
 	(void)state;
-	etl_writer_close(build(path, RECORDS, false));
+	etw_writer_close(build(path, RECORDS, false));
 	shared = open_source(false, &err);
 	assert_non_null(shared);
 	to.on_event = on_event_stop;
-	assert_false(source_stopping(shared));
-	assert_true(source_run(shared, &to, &err));
-	assert_true(source_stopping(shared));
+	assert_false(etw_source_stopping(shared));
+	assert_true(etw_source_run(shared, &to, &err));
+	assert_true(etw_source_stopping(shared));
 	assert_int_equal(sink.delivered.count, 100);
-	source_statistics(shared, &statistics);
+	etw_source_statistics(shared, &statistics);
 	assert_int_equal(statistics.records, 100);
-	assert_true(source_run(shared, &to, &err));
+	assert_true(etw_source_run(shared, &to, &err));
 	assert_int_equal(sink.delivered.count, 100);
-	source_close(shared);
+	etw_source_close(shared);
 	sink_done(&sink);
 }
 
@@ -356,40 +356,40 @@ static bool read_every_way(const uint8_t *bytes, size_t size)
 {
 	struct collected looked = { .count_only = true };
 	struct collected delivered = { .count_only = true };
-	struct etl_visitor look = { .record_context = &looked, .on_record = collect };
-	struct etl_visitor deliver = { .record_context = &delivered, .on_record = collect };
-	struct etl_index index = { .entries_max = ETL_INDEX_MAX, .keep_bytes = 5000 };
+	struct etw_visitor look = { .record_context = &looked, .on_record = collect };
+	struct etw_visitor deliver = { .record_context = &delivered, .on_record = collect };
+	struct etw_index index = { .entries_max = ETW_INDEX_MAX, .keep_bytes = 5000 };
 	struct etl_progress progress = { 0 };
-	struct etl_damage damage = { 0 };
-	struct error err;
-	struct etl_file *file = etl_file_over(bytes, size, 0, &err);
+	struct etw_damage damage = { 0 };
+	struct etw_error err;
+	struct etw_file *file = etw_file_over(bytes, size, 0, &err);
 
 	if (!file) {
 		assert_true(err.text[0] != '\0');
 		return false;
 	}
-	assert_true(etl_index_build(&index, file, &damage, &look, &err));
+	assert_true(etw_index_build(&index, file, &damage, &look, &err));
 	assert_true(etl_order_run(file, &index, ETL_OPEN_MAX, &progress, &deliver, &err));
 	assert_int_equal(delivered.count, looked.count);
 	assert_true(delivered.touched == looked.touched);
 	assert_int_equal(progress.late_records, 0);
-	etl_index_done(&index);
+	etw_index_done(&index);
 	assert_true(etl_order_stream(file, 3000, &damage, &progress, &deliver, &err));
 	assert_int_equal(delivered.count, 2 * looked.count);
 	assert_true(delivered.touched == 2 * looked.touched);
-	etl_file_close(file);
+	etw_file_close(file);
 	return true;
 }
 
 /* A recording of 8 to 16 KiB with every type of record. */
 static uint8_t *small_image(bool compressed, size_t *size)
 {
-	struct etl_writer *writer = build(NULL, 80, compressed);
+	struct etw_writer *writer = build(NULL, 80, compressed);
 	const uint8_t *bytes = etl_writer_bytes(writer, size);
 	uint8_t *copy = exact_copy(bytes, *size);
 
 	assert_true(*size <= 16384);
-	etl_writer_close(writer);
+	etw_writer_close(writer);
 	return copy;
 }
 
@@ -448,18 +448,18 @@ static unsigned kernel_records(unsigned count)
 	unsigned kernel = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		kernel += i % RECORD_UNKNOWN <= RECORD_PERFINFO;
+		kernel += i % ETW_RECORD_UNKNOWN <= ETW_RECORD_PERFINFO;
 	}
 	return kernel;
 }
 
 static void kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass(void **state)
 {
-	static const struct kernel_choice nothing;
-	struct kernel_choice opcode_46 = nothing;
+	static const struct etw_kernel_choice nothing;
+	struct etw_kernel_choice opcode_46 = nothing;
 	const struct {
 		const char *name;
-		const struct kernel_choice *choice;
+		const struct etw_kernel_choice *choice;
 		size_t left_out;
 	} cases[] = {
 		{ "all are wanted", NULL, 0 },
@@ -468,44 +468,44 @@ static void kernel_records_that_are_not_chosen_are_left_out_of_the_first_pass(vo
 	};
 
 	(void)state;
-	kernel_choose(&opcode_46, 0x0f, 46);
-	etl_writer_close(build(path, RECORDS, false));
+	etw_kernel_choose(&opcode_46, 0x0f, 46);
+	etw_writer_close(build(path, RECORDS, false));
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct sink sink = { 0 };
-		struct event_sink to = sink_to(&sink);
-		struct source_statistics statistics;
-		struct error err;
-		struct source *source = open_source(false, &err);
+		struct etw_event_sink to = sink_to(&sink);
+		struct etw_source_statistics statistics;
+		struct etw_error err;
+		struct etw_source *source = open_source(false, &err);
 
 		print_message("  %s\n", cases[i].name);
 		assert_non_null(source);
 		to.first_pass_choice = cases[i].choice;
-		assert_true(source_run(source, &to, &err));
+		assert_true(etw_source_run(source, &to, &err));
 		/* The record that heads the recording is one of the kernel's too. */
 		assert_int_equal(sink.looked.count, RECORDS + 1 - cases[i].left_out);
 		assert_int_equal(sink.delivered.count, RECORDS + 1);
-		source_statistics(source, &statistics);
+		etw_source_statistics(source, &statistics);
 		assert_int_equal(statistics.bad_buffers + statistics.bad_records, 0);
 		assert_int_equal(statistics.late_records, 0);
-		source_close(source);
+		etw_source_close(source);
 		sink_done(&sink);
 	}
 }
 
 struct shrinking {
 	struct sink sink; /* the first member */
-	struct kernel_choice choice;
+	struct etw_kernel_choice choice;
 	size_t records, kernel_records; /* after nothing is chosen any more */
 };
 
-static void look_and_choose_less(void *context, const struct event_record *record)
+static void look_and_choose_less(void *context, const struct etw_record *record)
 {
-	static const struct kernel_choice nothing;
+	static const struct etw_kernel_choice nothing;
 	struct shrinking *shrinking = context;
 
 	if (shrinking->sink.looked.count >= RECORDS / 2) {
 		shrinking->records++;
-		shrinking->kernel_records += record->kernel_group != RECORD_NO_GROUP;
+		shrinking->kernel_records += record->kernel_group != ETW_RECORD_NO_GROUP;
 	}
 	on_first_pass(context, record);
 	if (shrinking->sink.looked.count == RECORDS / 2) {
@@ -518,21 +518,21 @@ static void a_choice_that_shrinks_is_that_of_the_next_record(void **state)
 	(void)state;
 	for (unsigned compressed = 0; compressed < 2; compressed++) {
 		struct shrinking shrinking = { .records = 0 };
-		struct event_sink to = sink_to(&shrinking.sink);
-		struct error err;
-		struct source *source;
+		struct etw_event_sink to = sink_to(&shrinking.sink);
+		struct etw_error err;
+		struct etw_source *source;
 
-		etl_writer_close(build(path, RECORDS, compressed));
+		etw_writer_close(build(path, RECORDS, compressed));
 		source = open_source(false, &err);
 		assert_non_null(source);
-		kernel_choose(&shrinking.choice, 0x0f, 46);
+		etw_kernel_choose(&shrinking.choice, 0x0f, 46);
 		to.first_pass_choice = &shrinking.choice;
 		to.on_first_pass = look_and_choose_less;
-		assert_true(source_run(source, &to, &err));
+		assert_true(etw_source_run(source, &to, &err));
 		assert_true(shrinking.records > 0);
 		assert_int_equal(shrinking.kernel_records, 0);
 		assert_int_equal(shrinking.sink.delivered.count, RECORDS + 1);
-		source_close(source);
+		etw_source_close(source);
 		sink_done(&shrinking.sink);
 	}
 }
@@ -543,18 +543,18 @@ static unsigned plain_events(unsigned count)
 	unsigned events = 0;
 
 	for (unsigned i = 0; i < count; i += 2) {
-		events += i % RECORD_UNKNOWN == RECORD_EVENT;
+		events += i % ETW_RECORD_UNKNOWN == ETW_RECORD_EVENT;
 	}
 	return events;
 }
 
 static void events_whose_ids_are_not_chosen_are_left_out_of_the_first_pass(void **state)
 {
-	static const struct id_choice nothing;
-	struct id_choice id_14 = nothing; /* the first event without extended items */
+	static const struct etw_id_choice nothing;
+	struct etw_id_choice id_14 = nothing; /* the first event without extended items */
 	const struct {
 		const char *name;
-		const struct id_choice *choice;
+		const struct etw_id_choice *choice;
 		size_t left_out;
 	} cases[] = {
 		{ "all are wanted", NULL, 0 },
@@ -563,21 +563,21 @@ static void events_whose_ids_are_not_chosen_are_left_out_of_the_first_pass(void 
 	};
 
 	(void)state;
-	id_choose(&id_14, 14);
-	etl_writer_close(build(path, RECORDS, false));
+	etw_id_choose(&id_14, 14);
+	etw_writer_close(build(path, RECORDS, false));
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct sink sink = { 0 };
-		struct event_sink to = sink_to(&sink);
-		struct error err;
-		struct source *source = open_source(false, &err);
+		struct etw_event_sink to = sink_to(&sink);
+		struct etw_error err;
+		struct etw_source *source = open_source(false, &err);
 
 		print_message("  %s\n", cases[i].name);
 		assert_non_null(source);
 		to.first_pass_ids = cases[i].choice;
-		assert_true(source_run(source, &to, &err));
+		assert_true(etw_source_run(source, &to, &err));
 		assert_int_equal(sink.looked.count, RECORDS + 1 - cases[i].left_out);
 		assert_int_equal(sink.delivered.count, RECORDS + 1);
-		source_close(source);
+		etw_source_close(source);
 		sink_done(&sink);
 	}
 }

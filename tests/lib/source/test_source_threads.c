@@ -22,21 +22,21 @@ static char path[TEMPORARY_PATH_SIZE];
 
 static int make_recording(void **state)
 {
-	struct etl_writer_options options = { .buffer_size = 4096, .compressed = true };
-	struct etl_writer *writer;
-	struct error err;
+	struct etw_writer_options options = { .buffer_size = 4096, .compressed = true };
+	struct etw_writer *writer;
+	struct etw_error err;
 	bool good;
 
 	(void)state;
 	temporary_path(path, "etl");
-	writer = etl_writer_open(path, &options, &err);
+	writer = etw_writer_open(path, &options, &err);
 	for (unsigned i = 0; writer && i < RECORDS; i++) {
-		etl_writer_add(writer, &(struct etl_out_record){ .type = RECORD_PERFINFO,
+		etw_writer_add(writer, &(struct etw_out_record){ .type = ETW_RECORD_PERFINFO,
 								 .raw_time = i,
 								 .group = 0x0f });
 	}
-	good = writer && etl_writer_finish(writer, &err);
-	etl_writer_close(writer);
+	good = writer && etw_writer_finish(writer, &err);
+	etw_writer_close(writer);
 	return good ? 0 : -1;
 }
 
@@ -47,7 +47,7 @@ static int remove_recording(void **state)
 }
 
 struct watched {
-	struct source *source;
+	struct etw_source *source;
 	uint64_t readings;
 	bool went_back; /* a count was lower than before */
 };
@@ -55,19 +55,19 @@ struct watched {
 static void watch(void *context)
 {
 	struct watched *watched = context;
-	struct source_statistics statistics;
+	struct etw_source_statistics statistics;
 	uint64_t last = 0;
 
 	do {
-		source_statistics(watched->source, &statistics);
+		etw_source_statistics(watched->source, &statistics);
 		watched->went_back |= statistics.records < last;
 		watched->readings++;
 		last = statistics.records;
 	} while (last < RUNS * (RECORDS + 1));
-	source_stop(watched->source);
+	etw_source_stop(watched->source);
 }
 
-static void count(void *context, const struct event_record *record)
+static void count(void *context, const struct etw_record *record)
 {
 	uint64_t *records = context;
 
@@ -78,26 +78,26 @@ static void count(void *context, const struct event_record *record)
 static void any_thread_may_read_statistics_and_stop(void **state)
 {
 	uint64_t records = 0;
-	struct event_sink sink = { .context = &records, .on_event = count };
+	struct etw_event_sink sink = { .context = &records, .on_event = count };
 	struct watched watched = { 0 };
-	struct source_statistics statistics;
+	struct etw_source_statistics statistics;
 	struct os_thread thread;
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
-	watched.source = source_open_file(path, NULL, &err);
+	watched.source = etw_source_open_file(path, NULL, &err);
 	assert_non_null(watched.source);
 	assert_true(os_thread_start(&thread, watch, &watched, &err));
-	while (!source_stopping(watched.source)) {
-		assert_true(source_run(watched.source, &sink, &err));
+	while (!etw_source_stopping(watched.source)) {
+		assert_true(etw_source_run(watched.source, &sink, &err));
 	}
 	os_thread_join(&thread);
 	assert_false(watched.went_back);
 	assert_true(watched.readings > 0);
-	source_statistics(watched.source, &statistics);
+	etw_source_statistics(watched.source, &statistics);
 	assert_int_equal(statistics.records, records);
 	assert_true(records >= RUNS * (RECORDS + 1));
-	source_close(watched.source);
+	etw_source_close(watched.source);
 }
 
 int main(void)

@@ -62,24 +62,24 @@ static void skip_without_reference(void)
 	}
 }
 
-static struct configured_manifests load_all(void)
+static struct etw_configured_manifests load_all(void)
 {
-	struct configured_manifests configured = { .configured = NULL };
-	struct error err = { 0 };
+	struct etw_configured_manifests configured = { .configured = NULL };
+	struct etw_error err = { 0 };
 
-	configured_manifests_add(&configured, REFERENCE, &err);
+	etw_configured_manifests_add(&configured, REFERENCE, &err);
 	assert_string_equal(err.text, "");
-	configured_manifests_add_builtin(&configured, &err);
+	etw_configured_manifests_add_builtin(&configured, &err);
 	assert_string_equal(err.text, "");
 	return configured;
 }
 
-static size_t count_providers(const struct manifest_set *set)
+static size_t count_providers(const struct etw_manifest_set *set)
 {
-	struct manifest_set_provider provider;
+	struct etw_manifest_set_provider provider;
 	size_t count = 0;
 
-	while (manifest_set_provider(set, count, &provider)) {
+	while (etw_manifest_set_provider(set, count, &provider)) {
 		count++;
 	}
 	return count;
@@ -87,85 +87,85 @@ static size_t count_providers(const struct manifest_set *set)
 
 static void every_manifest_at_hand_loads(void **state)
 {
-	struct configured_manifests configured;
+	struct etw_configured_manifests configured;
 
 	(void)state;
 	skip_without_reference();
 	configured = load_all();
 	assert_true(count_providers(configured.configured) >= 4 + 13);
-	configured_manifests_done(&configured);
+	etw_configured_manifests_done(&configured);
 }
 
 static void every_built_in_manifest_loads(void **state)
 {
-	struct configured_manifests configured = { .configured = NULL };
-	struct manifest_set_provider provider;
-	struct error err = { 0 };
+	struct etw_configured_manifests configured = { .configured = NULL };
+	struct etw_manifest_set_provider provider;
+	struct etw_error err = { 0 };
 
 	(void)state;
-	assert_true(configured_manifests_add_builtin(&configured, &err));
-	assert_true(configured_manifests_add_builtin(&configured, &err)); /* once is enough */
+	assert_true(etw_configured_manifests_add_builtin(&configured, &err));
+	assert_true(etw_configured_manifests_add_builtin(&configured, &err)); /* once is enough */
 	assert_int_equal(count_providers(configured.builtin), builtin_manifest_count);
 	assert_int_equal(builtin_manifest_count, 10);
-	for (size_t i = 0; manifest_set_provider(configured.builtin, i, &provider); i++) {
+	for (size_t i = 0; etw_manifest_set_provider(configured.builtin, i, &provider); i++) {
 		size_t index;
-		const struct manifest *manifest =
-			manifest_set_manifest(configured.builtin, i, &index);
-		struct guid guid;
+		const struct etw_manifest *manifest =
+			etw_manifest_set_manifest(configured.builtin, i, &index);
+		struct etw_guid guid;
 
 		assert_non_null(manifest);
 		/* What is known of it before it is read. */
 		assert_int_equal(manifest_provider_count(manifest), 1);
 		assert_int_equal(index, 0);
-		assert_string_equal(provider.name, manifest_provider_name(manifest, 0));
+		assert_string_equal(provider.name, etw_manifest_provider_name(manifest, 0));
 		assert_true(manifest_provider_guid(manifest, 0, &guid));
-		assert_true(guid_equal(provider.guid, &guid));
+		assert_true(etw_guid_equal(provider.guid, &guid));
 	}
-	configured_manifests_done(&configured);
+	etw_configured_manifests_done(&configured);
 }
 
-static void assert_names_agree(const struct manifest_set *set)
+static void assert_names_agree(const struct etw_manifest_set *set)
 {
-	struct manifest_set_provider provider;
+	struct etw_manifest_set_provider provider;
 
-	for (size_t i = 0; manifest_set_provider(set, i, &provider); i++) {
-		const char *name = provider.name, *known = provider_name(provider.guid);
-		struct guid guid;
+	for (size_t i = 0; etw_manifest_set_provider(set, i, &provider); i++) {
+		const char *name = provider.name, *known = etw_provider_name(provider.guid);
+		struct etw_guid guid;
 
 		if (known) {
 			assert_string_equal(known, name);
 		}
-		if (provider_guid(name, &guid)) {
-			assert_true(guid_equal(&guid, provider.guid));
+		if (etw_provider_guid(name, &guid)) {
+			assert_true(etw_guid_equal(&guid, provider.guid));
 		}
 	}
 }
 
 static void manifests_and_the_table_of_providers_agree(void **state)
 {
-	struct configured_manifests configured = { .configured = NULL };
+	struct etw_configured_manifests configured = { .configured = NULL };
 
 	(void)state;
-	assert_true(configured_manifests_add_builtin(&configured, NULL));
+	assert_true(etw_configured_manifests_add_builtin(&configured, NULL));
 	assert_names_agree(configured.builtin);
-	if (configured_manifests_add(&configured, REFERENCE, NULL)) {
+	if (etw_configured_manifests_add(&configured, REFERENCE, NULL)) {
 		assert_names_agree(configured.configured);
 	}
-	configured_manifests_done(&configured);
+	etw_configured_manifests_done(&configured);
 }
 
-static const struct field *field_of(const struct schema *schema, unsigned index)
+static const struct etw_field *field_of(const struct etw_schema *schema, unsigned index)
 {
 	return &schema->fields[index];
 }
 
 /* Names and sizes, so that an out-type which only one of them has makes no difference. */
-static void assert_same_layout(const struct schema *a, const struct schema *b)
+static void assert_same_layout(const struct etw_schema *a, const struct etw_schema *b)
 {
 	assert_int_equal(a->field_count, b->field_count);
 	for (unsigned i = 0; i < a->field_count; i++) {
 		assert_string_equal(field_of(a, i)->name, field_of(b, i)->name);
-		if (field_of(b, i)->type != FIELD_BINARY || field_of(b, i)->length != 0) {
+		if (field_of(b, i)->type != ETW_FIELD_BINARY || field_of(b, i)->length != 0) {
 			/* Windows reports IPv6 addresses without their length. */
 			assert_memory_equal(field_of(a, i)->size, field_of(b, i)->size,
 					    sizeof field_of(a, i)->size);
@@ -173,20 +173,20 @@ static void assert_same_layout(const struct schema *a, const struct schema *b)
 	}
 }
 
-static size_t compare_events(const struct configured_manifests *configured, size_t number,
-			     const struct manifest_set_provider *provider)
+static size_t compare_events(const struct etw_configured_manifests *configured, size_t number,
+			     const struct etw_manifest_set_provider *provider)
 {
 	size_t index;
-	const struct manifest *manifest =
-		manifest_set_manifest(configured->builtin, number, &index);
+	const struct etw_manifest *manifest =
+		etw_manifest_set_manifest(configured->builtin, number, &index);
 	const char *name = provider->name;
-	struct manifest_event event;
+	struct etw_manifest_event event;
 	size_t compared = 0;
 
 	assert_string_equal(name,
-			    manifest_set_provider_name(configured->configured, provider->guid));
-	for (size_t i = 0; manifest_event(manifest, index, i, &event); i++) {
-		const struct schema *real = manifest_set_schema(
+			    etw_manifest_set_provider_name(configured->configured, provider->guid));
+	for (size_t i = 0; etw_manifest_event(manifest, index, i, &event); i++) {
+		const struct etw_schema *real = etw_manifest_set_schema(
 			configured->configured, provider->guid, event.id, event.version, false);
 
 		print_message("  %s %u.%u\n", name, event.id, event.version);
@@ -200,50 +200,50 @@ static size_t compare_events(const struct configured_manifests *configured, size
 
 static void the_built_in_manifests_say_what_the_real_ones_say(void **state)
 {
-	struct configured_manifests configured;
-	struct manifest_set_provider provider;
+	struct etw_configured_manifests configured;
+	struct etw_manifest_set_provider provider;
 	size_t compared = 0;
 
 	(void)state;
 	skip_without_reference();
 	configured = load_all();
-	for (size_t i = 0; manifest_set_provider(configured.builtin, i, &provider); i++) {
+	for (size_t i = 0; etw_manifest_set_provider(configured.builtin, i, &provider); i++) {
 		compared += compare_events(&configured, i, &provider);
 	}
 	assert_true(compared > 150);
-	configured_manifests_done(&configured);
+	etw_configured_manifests_done(&configured);
 }
 
 /* ---- one event, three schemas ---- */
 
 struct comparison {
-	struct configured_manifests configured;
-	struct trace_schemas *trace;
+	struct etw_configured_manifests configured;
+	struct etw_trace_schemas *trace;
 	size_t by_manifest, by_builtin; /* events compared */
 };
 
-static void value_text(const struct schema *schema, unsigned index, bool plain,
-		       const struct event_record *record, struct text *out)
+static void value_text(const struct etw_schema *schema, unsigned index, bool plain,
+		       const struct etw_record *record, struct etw_text *out)
 {
-	struct field field = schema->fields[index];
-	struct field_slice slice;
+	struct etw_field field = schema->fields[index];
+	struct etw_field_slice slice;
 
 	if (plain) {
 		field.map = NULL;
-		field.form = FIELD_FORM_PLAIN;
+		field.form = ETW_FIELD_FORM_PLAIN;
 	}
 	text_clear(out);
 	text_add_string(out, "");
-	if (field_locate(schema, index, record, &slice) && field.type != FIELD_STRUCT) {
-		field_text(&field, &slice, out);
+	if (etw_field_locate(schema, index, record, &slice) && field.type != ETW_FIELD_STRUCT) {
+		etw_field_text(&field, &slice, out);
 	}
 }
 
 /* A recording has not all maps, and not every manifest at hand has the out-types. */
-static void assert_same_fields(const struct event_record *record, const struct schema *recorded,
-			       const struct schema *configured, bool with_forms)
+static void assert_same_fields(const struct etw_record *record, const struct etw_schema *recorded,
+			       const struct etw_schema *configured, bool with_forms)
 {
-	struct text a = { 0 }, b = { 0 };
+	struct etw_text a = { 0 }, b = { 0 };
 
 	assert_int_equal(recorded->field_count, configured->field_count);
 	for (unsigned i = 0; i < recorded->field_count; i++) {
@@ -259,36 +259,36 @@ static void assert_same_fields(const struct event_record *record, const struct s
 	text_free(&b);
 }
 
-static void look(void *context, const struct event_record *record)
+static void look(void *context, const struct etw_record *record)
 {
 	struct comparison *comparison = context;
 
-	trace_schemas_look(comparison->trace, record);
+	etw_trace_schemas_look(comparison->trace, record);
 }
 
 static void look_end(void *context)
 {
 	struct comparison *comparison = context;
 
-	trace_schemas_finish(comparison->trace);
+	etw_trace_schemas_finish(comparison->trace);
 }
 
-static void compare(void *context, const struct event_record *record)
+static void compare(void *context, const struct etw_record *record)
 {
 	struct comparison *comparison = context;
-	const struct schema *recorded, *configured, *builtin;
+	const struct etw_schema *recorded, *configured, *builtin;
 
-	if (record->classic || record->type >= RECORD_MESSAGE) {
+	if (record->classic || record->type >= ETW_RECORD_MESSAGE) {
 		return;
 	}
 	recorded = trace_schemas_find(comparison->trace, record, NULL);
-	if (!recorded || recorded->origin != SCHEMA_EVENT_INFO) {
+	if (!recorded || recorded->origin != ETW_SCHEMA_EVENT_INFO) {
 		return;
 	}
-	configured = manifest_set_schema(comparison->configured.configured, record->provider,
-					 record->id, record->version, false);
-	builtin = manifest_set_schema(comparison->configured.builtin, record->provider, record->id,
-				      record->version, false);
+	configured = etw_manifest_set_schema(comparison->configured.configured, record->provider,
+					     record->id, record->version, false);
+	builtin = etw_manifest_set_schema(comparison->configured.builtin, record->provider,
+					  record->id, record->version, false);
 	if (configured) {
 		assert_same_fields(record, recorded, configured, false);
 		comparison->by_manifest++;
@@ -301,30 +301,30 @@ static void compare(void *context, const struct event_record *record)
 
 static void an_event_has_the_same_fields_by_whichever_schema(void **state)
 {
-	const struct source_file_options options = { 0 };
+	const struct etw_source_file_options options = { 0 };
 	struct comparison comparison = { .by_manifest = 0 };
-	const struct event_sink sink = { .context = &comparison,
-					 .on_first_pass = look,
-					 .on_first_pass_end = look_end,
-					 .on_event = compare };
-	struct error err = { 0 };
-	struct source *source;
+	const struct etw_event_sink sink = { .context = &comparison,
+					     .on_first_pass = look,
+					     .on_first_pass_end = look_end,
+					     .on_event = compare };
+	struct etw_error err = { 0 };
+	struct etw_source *source;
 
 	(void)state;
 	skip_without_reference();
 	skip_without(RECORDING);
 	comparison.configured = load_all();
-	comparison.trace = trace_schemas_new(&err);
-	source = source_open_file(RECORDING, &options, &err);
+	comparison.trace = etw_trace_schemas_new(&err);
+	source = etw_source_open_file(RECORDING, &options, &err);
 	assert_non_null(source);
-	assert_true(source_run(source, &sink, &err));
+	assert_true(etw_source_run(source, &sink, &err));
 	print_message("  %zu events by manifests, %zu by built-in ones\n", comparison.by_manifest,
 		      comparison.by_builtin);
 	assert_true(comparison.by_manifest > 10000);
 	assert_true(comparison.by_builtin > 10000);
-	source_close(source);
-	trace_schemas_free(comparison.trace);
-	configured_manifests_done(&comparison.configured);
+	etw_source_close(source);
+	etw_trace_schemas_free(comparison.trace);
+	etw_configured_manifests_done(&comparison.configured);
 }
 
 int main(void)

@@ -27,11 +27,11 @@
 #define END    "</instrumentationManifest>"
 #define AFTER  BEHIND END
 
-static struct manifest *read_checked(const char *xml, size_t size)
+static struct etw_manifest *read_checked(const char *xml, size_t size)
 {
 	char *copy = exact_copy(xml, size);
-	struct error err = { 0 };
-	struct manifest *manifest = manifest_read_checked(copy, size, &err);
+	struct etw_error err = { 0 };
+	struct etw_manifest *manifest = etw_manifest_read_checked(copy, size, &err);
 
 	assert_string_equal(err.text, "");
 	assert_non_null(manifest);
@@ -39,7 +39,7 @@ static struct manifest *read_checked(const char *xml, size_t size)
 	return manifest;
 }
 
-static struct manifest *read_text(const char *xml)
+static struct etw_manifest *read_text(const char *xml)
 {
 	return read_checked(xml, strlen(xml));
 }
@@ -47,7 +47,7 @@ static struct manifest *read_text(const char *xml)
 /* Maps stand behind the template that uses them, strings behind the provider. */
 static void values_have_the_strings_of_their_map(void **state)
 {
-	struct manifest *manifest = read_text(
+	struct etw_manifest *manifest = read_text(
 		BEFORE
 		"<events><event value='1' template='T'/></events>"
 		"<templates><template tid='T'>"
@@ -67,7 +67,7 @@ static void values_have_the_strings_of_their_map(void **state)
 		"<resources culture='en-us'><stringTable><string id='red' value='red&#10;'/>"
 		"<string id='read' value='R\xc3\xa9"
 		"ad'/></stringTable></resources></localization>" END);
-	const struct schema *schema = manifest_schema(manifest, 0, 1, 0);
+	const struct etw_schema *schema = manifest_schema(manifest, 0, 1, 0);
 
 	(void)state;
 	assert_decoded(schema, "\1\0\0\0\5\2\3x\0", 9, 8,
@@ -76,13 +76,13 @@ static void values_have_the_strings_of_their_map(void **state)
 		       0);
 	assert_decoded(schema, "\4\0\0\0\2\1\7\0", 8, 8,
 		       "Colour=4 Rights=0x2 In={Colour=red}{Colour=7} Text=", 0);
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 }
 
 /* Alone in its manifest, such a map has no entry to stand on. */
 static void maps_without_values_name_nothing(void **state)
 {
-	struct manifest *manifest = read_text(
+	struct etw_manifest *manifest = read_text(
 		BEFORE
 		"<maps><valueMap name='M'/></maps>"
 		"<events><event value='1' template='T'/></events><templates><template tid='T'>"
@@ -90,13 +90,13 @@ static void maps_without_values_name_nothing(void **state)
 
 	(void)state;
 	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\1", 1, 8, "v=1", 0);
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 }
 
 /* Two providers may each have a map of one name. */
 static void maps_are_their_providers_own(void **state)
 {
-	struct manifest *manifest = read_text(
+	struct etw_manifest *manifest = read_text(
 		BEFORE
 		"<maps><valueMap name='M'><map value='1' message='one'/></valueMap></maps>"
 		"<events><event value='1' template='T'/></events><templates><template tid='T'>"
@@ -109,20 +109,20 @@ static void maps_are_their_providers_own(void **state)
 	(void)state;
 	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\1", 1, 8, "v=one", 0);
 	assert_decoded(manifest_schema(manifest, 1, 1, 0), "\1", 1, 8, "v=eins", 0);
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 }
 
 /* An opcode of the event's task before one of the provider before a standard one. */
 static void names_stand_for_numbers(void **state)
 {
-	static const struct manifest_event expected[] = {
+	static const struct etw_manifest_event expected[] = {
 		{ .id = 1, .task = 7, .opcode = 11, .level = 4, .keywords = 0x8000000000000005 },
 		{ .id = 2, .task = 8, .opcode = 12, .level = 16 },
 		{ .id = 2, .version = 1, .opcode = 1, .keywords = UINT64_C(1) << 48 },
 		{ .id = 3, .opcode = 12 },
 		{ .id = 4 },
 	};
-	struct manifest *manifest = read_text(
+	struct etw_manifest *manifest = read_text(
 		BEFORE
 		"<keywords><keyword name='A' mask='0x1'/><keyword name='B' mask='0x4'/>"
 		"<keyword name='Top' mask='0x8000000000000000'/></keywords>"
@@ -136,14 +136,14 @@ static void names_stand_for_numbers(void **state)
 		"<event value='1' task='First' opcode='Go' level='win:Informational'"
 		" keywords='A  B\nTop'/>"
 		"<event value='3' opcode='Go'/></events>" AFTER);
-	struct manifest_event event;
+	struct etw_manifest_event event;
 	const char *name;
 	uint64_t mask;
 	size_t at = 0;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(expected); i++) {
-		assert_true(manifest_event(manifest, 0, i, &event));
+		assert_true(etw_manifest_event(manifest, 0, i, &event));
 		assert_int_equal(event.id, expected[i].id);
 		assert_int_equal(event.version, expected[i].version);
 		assert_int_equal(event.task, expected[i].task);
@@ -153,7 +153,7 @@ static void names_stand_for_numbers(void **state)
 		assert_ptr_equal(event.schema,
 				 manifest_schema(manifest, 0, event.id, event.version));
 	}
-	assert_false(manifest_event(manifest, 0, COUNT(expected), &event));
+	assert_false(etw_manifest_event(manifest, 0, COUNT(expected), &event));
 	assert_true(manifest_keyword(manifest, 0, &at, &name, &mask));
 	assert_string_equal(name, "A");
 	assert_int_equal(mask, 1);
@@ -161,7 +161,7 @@ static void names_stand_for_numbers(void **state)
 	assert_true(manifest_keyword(manifest, 0, &at, &name, &mask));
 	assert_string_equal(name, "Top");
 	assert_false(manifest_keyword(manifest, 0, &at, &name, &mask));
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 }
 
 /* As Windows' own editors save it. */
@@ -171,8 +171,8 @@ static void utf_16_reads_like_utf_8(void **state)
 
 	(void)state;
 	for (unsigned big = 0; big < 2; big++) {
-		struct text wide = { 0 };
-		struct manifest *manifest;
+		struct etw_text wide = { 0 };
+		struct etw_manifest *manifest;
 
 		text_add(&wide, big ? "\xfe\xff" : "\xff\xfe", 2);
 		for (size_t i = 0; i < sizeof xml - 1; i++) {
@@ -181,9 +181,9 @@ static void utf_16_reads_like_utf_8(void **state)
 			text_add(&wide, unit, 2);
 		}
 		manifest = read_checked(wide.data, wide.size);
-		assert_string_equal(manifest_provider_name(manifest, 0), "Synth");
+		assert_string_equal(etw_manifest_provider_name(manifest, 0), "Synth");
 		assert_string_equal(manifest_schema(manifest, 0, 1, 0)->symbol, "S");
-		manifest_free(manifest);
+		etw_manifest_free(manifest);
 		text_free(&wide);
 	}
 }
@@ -247,13 +247,13 @@ static void errors_name_file_line_and_column(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct text xml = { 0 };
-		struct error err = { 0 };
+		struct etw_text xml = { 0 };
+		struct etw_error err = { 0 };
 		char *copy;
 
 		text_add_format(&xml, BEFORE "%s" AFTER, cases[i].inside);
 		copy = exact_copy(xml.data, xml.size);
-		assert_null(manifest_read_checked(copy, xml.size, &err));
+		assert_null(etw_manifest_read_checked(copy, xml.size, &err));
 		assert_string_equal(err.text, cases[i].why);
 		free(copy);
 		text_free(&xml);
@@ -270,16 +270,16 @@ static void taken_as_found_nothing_of_it_is_an_error(void **state)
 		"<templates><template tid='T'><data name='a' inType='win:UInt8' map='N'/>"
 		"<date/><data name='b' inType='win:Binary' length='c'/></template>"
 		"<template/></templates>" AFTER;
-	struct error err = { 0 };
-	struct manifest *manifest = manifest_read(xml, sizeof xml - 1, &err);
+	struct etw_error err = { 0 };
+	struct etw_manifest *manifest = etw_manifest_read(xml, sizeof xml - 1, &err);
 
 	(void)state;
 	assert_non_null(manifest);
 	assert_decoded(manifest_schema(manifest, 0, 5, 0), "\7\1\2", 3, 8, "a=7 b=0102", 0);
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 }
 
-static void repeat(struct text *text, const char *piece, unsigned times)
+static void repeat(struct etw_text *text, const char *piece, unsigned times)
 {
 	for (unsigned i = 0; i < times; i++) {
 		text_add_string(text, piece);
@@ -318,14 +318,14 @@ static void xml_that_means_harm_is_refused_in_little_memory(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct text xml = { 0 };
-		struct error err = { 0 };
+		struct etw_text xml = { 0 };
+		struct etw_error err = { 0 };
 		size_t size;
 
 		text_add_string(&xml, cases[i].before);
 		repeat(&xml, cases[i].piece, cases[i].times);
 		text_add_string(&xml, cases[i].behind);
-		assert_null(manifest_read_checked(xml.data, xml.size, &err));
+		assert_null(etw_manifest_read_checked(xml.data, xml.size, &err));
 		size = strlen(err.text) - strlen(cases[i].why);
 		assert_string_equal(err.text + (size <= strlen(err.text) ? size : 0), cases[i].why);
 		text_free(&xml);
@@ -334,11 +334,11 @@ static void xml_that_means_harm_is_refused_in_little_memory(void **state)
 
 static void a_name_of_a_value_is_cut_at_a_page(void **state)
 {
-	struct text xml = { 0 }, name = { 0 };
-	struct manifest *manifest;
-	struct event_record record = { .payload = (const uint8_t *)"\1", .payload_size = 1 };
-	struct field_slice slice;
-	const struct schema *schema;
+	struct etw_text xml = { 0 }, name = { 0 };
+	struct etw_manifest *manifest;
+	struct etw_record record = { .payload = (const uint8_t *)"\1", .payload_size = 1 };
+	struct etw_field_slice slice;
+	const struct etw_schema *schema;
 
 	(void)state;
 	text_add_string(&xml, BEFORE "<maps><valueMap name='M'><map value='1' message='x");
@@ -348,10 +348,10 @@ static void a_name_of_a_value_is_cut_at_a_page(void **state)
 			      "<events><event value='1' template='T'/></events>" AFTER);
 	manifest = read_checked(xml.data, xml.size);
 	schema = manifest_schema(manifest, 0, 1, 0);
-	assert_true(field_locate(schema, 0, &record, &slice));
-	field_text(&schema->fields[0], &slice, &name);
+	assert_true(etw_field_locate(schema, 0, &record, &slice));
+	etw_field_text(&schema->fields[0], &slice, &name);
 	assert_int_equal(name.size, 1023); /* between two characters */
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 	text_free(&name);
 	text_free(&xml);
 }

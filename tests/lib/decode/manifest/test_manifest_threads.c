@@ -16,27 +16,27 @@ enum { THREADS = 4 };
 
 struct consumer {
 	struct os_thread thread;
-	const struct manifest_set *set;
-	const struct schema *found;
+	const struct etw_manifest_set *set;
+	const struct etw_schema *found;
 };
 
 static void look_up(void *context)
 {
 	struct consumer *consumer = context;
 
-	consumer->found = manifest_set_schema(consumer->set,
-					      &known_providers[PROVIDER_KERNEL_PROCESS].guid,
-					      PROCESS_EVENT_START, 0, false);
+	consumer->found = etw_manifest_set_schema(
+		consumer->set, &known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
+		ETW_PROCESS_EVENT_START, 0, false);
 }
 
 static void threads_that_need_a_manifest_at_once_get_the_same(void **state)
 {
-	struct configured_manifests configured = { .configured = NULL };
+	struct etw_configured_manifests configured = { .configured = NULL };
 	struct consumer consumers[THREADS] = { 0 };
-	struct error err;
+	struct etw_error err;
 
 	(void)state;
-	assert_true(configured_manifests_add_builtin(&configured, &err));
+	assert_true(etw_configured_manifests_add_builtin(&configured, &err));
 	for (unsigned i = 0; i < THREADS; i++) {
 		consumers[i].set = configured.builtin;
 		assert_true(os_thread_start(&consumers[i].thread, look_up, &consumers[i], &err));
@@ -46,7 +46,7 @@ static void threads_that_need_a_manifest_at_once_get_the_same(void **state)
 		assert_non_null(consumers[i].found);
 		assert_ptr_equal(consumers[i].found, consumers[0].found);
 	}
-	configured_manifests_done(&configured);
+	etw_configured_manifests_done(&configured);
 }
 
 int main(void)

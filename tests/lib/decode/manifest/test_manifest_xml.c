@@ -29,11 +29,11 @@
 	BEFORE "<events><event value='1' template='T'/></events><templates>" \
 	       "<template tid='T'>" data "</template></templates>" AFTER
 
-static struct manifest *read_text(const char *xml)
+static struct etw_manifest *read_text(const char *xml)
 {
 	char *copy = exact_copy(xml, strlen(xml));
-	struct error err = { 0 };
-	struct manifest *manifest = manifest_read(copy, strlen(xml), &err);
+	struct etw_error err = { 0 };
+	struct etw_manifest *manifest = etw_manifest_read(copy, strlen(xml), &err);
 
 	assert_string_equal(err.text, "");
 	assert_non_null(manifest);
@@ -60,9 +60,9 @@ static void events_are_called_by_task_and_opcode_or_by_their_symbol(void **state
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct text xml = { 0 };
-		struct manifest *manifest;
-		const struct schema *schema;
+		struct etw_text xml = { 0 };
+		struct etw_manifest *manifest;
+		const struct etw_schema *schema;
 
 		text_add_format(&xml, BEFORE "<events><event value='7' %s/></events>" AFTER,
 				cases[i].attributes);
@@ -70,14 +70,14 @@ static void events_are_called_by_task_and_opcode_or_by_their_symbol(void **state
 		schema = manifest_schema(manifest, 0, 7, 0);
 		assert_non_null(schema);
 		assert_string_equal(schema->event, cases[i].name);
-		assert_int_equal(schema->origin, SCHEMA_MANIFEST);
+		assert_int_equal(schema->origin, ETW_SCHEMA_MANIFEST);
 		assert_int_equal(schema->field_count, 0);
 		if (cases[i].symbol) {
 			assert_string_equal(schema->symbol, cases[i].symbol);
 		} else {
 			assert_null(schema->symbol);
 		}
-		manifest_free(manifest);
+		etw_manifest_free(manifest);
 		text_free(&xml);
 	}
 }
@@ -148,8 +148,8 @@ static void every_in_type(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct text xml = { 0 }, payload = { 0 }, expected = { 0 };
-		struct manifest *manifest;
+		struct etw_text xml = { 0 }, payload = { 0 }, expected = { 0 };
+		struct etw_manifest *manifest;
 
 		text_add_format(&xml,
 				ONE_TEMPLATE(
@@ -163,7 +163,7 @@ static void every_in_type(void **state)
 		manifest = read_text(xml.data);
 		assert_decoded(manifest_schema(manifest, 0, 1, 0), payload.data, payload.size, 8,
 			       expected.data, 0);
-		manifest_free(manifest);
+		etw_manifest_free(manifest);
 		text_free(&xml);
 		text_free(&payload);
 		text_free(&expected);
@@ -172,7 +172,7 @@ static void every_in_type(void **state)
 
 static void structures_and_arrays_of_them(void **state)
 {
-	struct manifest *manifest = read_text(
+	struct etw_manifest *manifest = read_text(
 		ONE_TEMPLATE("<data name='Count' inType='win:UInt8'/>"
 			     "<struct name='Values' count='Count'>"
 			     "<data name='Id' inType='win:UInt8'/>"
@@ -180,43 +180,44 @@ static void structures_and_arrays_of_them(void **state)
 			     "<data name='Part' inType='win:UInt8' count='Parts'/></struct>"
 			     "<struct name='One'><data name='X' inType='win:UInt8'/></struct>"
 			     "<data name='Last' inType='win:UInt8'/>"));
-	const struct schema *schema = manifest_schema(manifest, 0, 1, 0);
+	const struct etw_schema *schema = manifest_schema(manifest, 0, 1, 0);
 
 	(void)state;
 	assert_decoded(schema, "\2\7\2\1\2\x08\0\x63\x64", 9, 8,
 		       "Count=2 Values={Id=7 Parts=2 Part=1,2}{Id=8 Parts=0 Part=} One={X=99} "
 		       "Last=100",
 		       0);
-	assert_int_equal(schema_find_field(schema, "One.X"), 6);
-	manifest_free(manifest);
+	assert_int_equal(etw_schema_find_field(schema, "One.X"), 6);
+	etw_manifest_free(manifest);
 }
 
 /* A counter inside an array counts for its own element only. */
 static void a_counter_inside_an_array_counts_inside_it_only(void **state)
 {
-	struct manifest *manifest = read_text(ONE_TEMPLATE(
+	struct etw_manifest *manifest = read_text(ONE_TEMPLATE(
 		"<struct name='A' count='0'><data name='N' inType='win:UInt8'/></struct>"
 		"<data name='V' inType='win:UInt8' count='N'/>"));
 
 	(void)state;
 	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\5", 1, 8, "A= V=5", 0);
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 }
 
 static void an_unknown_type_ends_the_fields(void **state)
 {
-	struct manifest *manifest = read_text(ONE_TEMPLATE("<data name='a' inType='win:UInt8'/>"
-							   "<data name='b' inType='win:Nonsense'/>"
-							   "<data name='c' inType='win:UInt8'/>"));
+	struct etw_manifest *manifest =
+		read_text(ONE_TEMPLATE("<data name='a' inType='win:UInt8'/>"
+				       "<data name='b' inType='win:Nonsense'/>"
+				       "<data name='c' inType='win:UInt8'/>"));
 
 	(void)state;
 	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\1\2\3", 3, 8, "a=1", 2);
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 }
 
 static void versions_fall_back_to_0(void **state)
 {
-	struct manifest *manifest = read_text(
+	struct etw_manifest *manifest = read_text(
 		BEFORE
 		"<events><event value='5' version='2' symbol='two'/>"
 		"<event value='0x5' version='0' symbol='zero'/><event value='6' version='1'/>"
@@ -233,22 +234,22 @@ static void versions_fall_back_to_0(void **state)
 	assert_null(manifest_schema(manifest, 0, 8, 0));
 	assert_null(manifest_schema(manifest, 0, 4, 0));
 	assert_null(manifest_schema(manifest, 0, 65535, 255));
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 }
 
 static void providers_are_apart(void **state)
 {
-	struct manifest *manifest = read_text(
+	struct etw_manifest *manifest = read_text(
 		BEFORE "<templates><template tid='T'><data name='a' inType='win:UInt8'/></template>"
 		       "</templates><events><event value='1' template='T'/></events></provider>"
 		       "<provider name='Other'><events><event value='1' template='T'/>"
 		       "<event value='2' symbol='S'/></events>" AFTER);
-	struct guid guid;
+	struct etw_guid guid;
 	char text[GUID_TEXT_SIZE];
 
 	(void)state;
 	assert_int_equal(manifest_provider_count(manifest), 2);
-	assert_string_equal(manifest_provider_name(manifest, 1), "Other");
+	assert_string_equal(etw_manifest_provider_name(manifest, 1), "Other");
 	assert_true(manifest_provider_guid(manifest, 0, &guid));
 	guid_format(&guid, text);
 	assert_string_equal(text, "aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0001");
@@ -257,13 +258,13 @@ static void providers_are_apart(void **state)
 	assert_int_equal(manifest_schema(manifest, 1, 1, 0)->field_count, 0);
 	assert_null(manifest_schema(manifest, 0, 2, 0));
 	assert_non_null(manifest_schema(manifest, 1, 2, 0));
-	assert_true(manifest_bytes(manifest) > 0);
-	manifest_free(manifest);
+	assert_true(etw_manifest_bytes(manifest) > 0);
+	etw_manifest_free(manifest);
 }
 
 static void elements_out_of_place_are_passed_over(void **state)
 {
-	struct manifest *manifest = read_text(
+	struct etw_manifest *manifest = read_text(
 		BEFORE "<event value='1'/><data name='x' inType='win:UInt8'/>"
 		       "<events><events><event value='2'/></events><event value='3'/></events>"
 		       "<templates><data name='x' inType='win:UInt8'/><template><data/></template>"
@@ -273,13 +274,13 @@ static void elements_out_of_place_are_passed_over(void **state)
 	assert_null(manifest_schema(manifest, 0, 1, 0));
 	assert_null(manifest_schema(manifest, 0, 2, 0));
 	assert_non_null(manifest_schema(manifest, 0, 3, 0));
-	manifest_free(manifest);
+	etw_manifest_free(manifest);
 }
 
 static void hostile_manifests_are_bounded(void **state)
 {
-	struct text xml = { 0 };
-	struct manifest *manifest;
+	struct etw_text xml = { 0 };
+	struct etw_manifest *manifest;
 
 	(void)state;
 	text_add_string(&xml, BEFORE "<events>");
@@ -293,9 +294,10 @@ static void hostile_manifests_are_bounded(void **state)
 	}
 	text_add_string(&xml, "</template></templates>" AFTER);
 	manifest = read_text(xml.data);
-	assert_int_equal(manifest_schema(manifest, 0, 60000, 0)->field_count, SCHEMA_FIELDS_MOST);
-	assert_true(manifest_bytes(manifest) < 16 << 20);
-	manifest_free(manifest);
+	assert_int_equal(manifest_schema(manifest, 0, 60000, 0)->field_count,
+			 ETW_SCHEMA_FIELDS_MOST);
+	assert_true(etw_manifest_bytes(manifest) < 16 << 20);
+	etw_manifest_free(manifest);
 	text_free(&xml);
 
 	text_add_string(&xml, BEFORE "<templates><template tid='T'>");
@@ -308,8 +310,8 @@ static void hostile_manifests_are_bounded(void **state)
 	text_add_string(&xml, "</template></templates><events><event value='1' template='T'/>"
 			      "</events>" AFTER);
 	manifest = read_text(xml.data);
-	assert_int_equal(manifest_schema(manifest, 0, 1, 0)->field_count, SCHEMA_DEPTH_MOST);
-	manifest_free(manifest);
+	assert_int_equal(manifest_schema(manifest, 0, 1, 0)->field_count, ETW_SCHEMA_DEPTH_MOST);
+	etw_manifest_free(manifest);
 	text_free(&xml);
 }
 

@@ -26,7 +26,7 @@ static void note(struct run *run, uint64_t *count)
 	os_mutex_unlock(&run->lock);
 }
 
-static void on_event(void *context, const struct event_record *record)
+static void on_event(void *context, const struct etw_record *record)
 {
 	struct run *run = context;
 
@@ -52,7 +52,7 @@ static void on_event(void *context, const struct event_record *record)
 	os_mutex_unlock(&run->lock);
 }
 
-static void on_known(void *context, const struct event_record *record)
+static void on_known(void *context, const struct etw_record *record)
 {
 	struct run *run = context;
 
@@ -97,7 +97,7 @@ static void on_volume(void *context, const char *nt_path, const char *dos_path)
 	os_mutex_unlock(&run->lock);
 }
 
-static void on_session_event(void *context, enum session_event event, const char *sentence)
+static void on_session_event(void *context, enum etw_session_event event, const char *sentence)
 {
 	struct run *run = context;
 
@@ -114,28 +114,28 @@ static void on_session_event(void *context, enum session_event event, const char
 void run_source_thread(void *context)
 {
 	struct run *run = context;
-	const struct event_sink sink = { .context = run,
-					 .on_event = on_event,
-					 .on_restart = on_restart,
-					 .on_known = on_known,
-					 .on_process = on_process,
-					 .on_volume = on_volume,
-					 .on_snapshot_end = on_snapshot_end };
+	const struct etw_event_sink sink = { .context = run,
+					     .on_event = on_event,
+					     .on_restart = on_restart,
+					     .on_known = on_known,
+					     .on_process = on_process,
+					     .on_volume = on_volume,
+					     .on_snapshot_end = on_snapshot_end };
 
-	run->returned = source_run(run->source, &sink, NULL);
+	run->returned = etw_source_run(run->source, &sink, NULL);
 }
 
-struct live_options run_private_session(struct run *run)
+struct etw_live_options run_private_session(struct run *run)
 {
-	return (struct live_options){ .name = "etw_test",
-				      .kernel_flags = KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD,
-				      .on_session_event = on_session_event,
-				      .session_event_context = run,
-				      .watch_ms = 20,
-				      .retry_ms = 10,
-				      .stop_grace_ms = 2000,
-				      .harvest_ms = 1,
-				      .harvest_again_ms = 1 };
+	return (struct etw_live_options){ .name = "etw_test",
+					  .kernel_flags = KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD,
+					  .on_session_event = on_session_event,
+					  .session_event_context = run,
+					  .watch_ms = 20,
+					  .retry_ms = 10,
+					  .stop_grace_ms = 2000,
+					  .harvest_ms = 1,
+					  .harvest_again_ms = 1 };
 }
 
 void run_begin(struct run *run)
@@ -146,22 +146,22 @@ void run_begin(struct run *run)
 	os_condition_init(&run->changed);
 }
 
-void run_open(struct run *run, const struct live_options *options)
+void run_open(struct run *run, const struct etw_live_options *options)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
-	run->source = source_open_live(options, &err);
+	run->source = etw_source_open_live(options, &err);
 	assert_string_equal(err.text, "");
 	assert_non_null(run->source);
 }
 
-void run_start(struct run *run, const struct live_options *options)
+void run_start(struct run *run, const struct etw_live_options *options)
 {
 	run_open(run, options);
 	assert_true(os_thread_start(&run->thread, run_source_thread, run, NULL));
 }
 
-void run_start_and_wait(struct run *run, const struct live_options *options)
+void run_start_and_wait(struct run *run, const struct etw_live_options *options)
 {
 	run_start(run, options);
 	assert_true(fake_etw_wait_consumer(options->name, WAIT_MS));
@@ -169,7 +169,7 @@ void run_start_and_wait(struct run *run, const struct live_options *options)
 
 void run_stop(struct run *run)
 {
-	source_stop(run->source);
+	etw_source_stop(run->source);
 	os_thread_join(&run->thread);
 	assert_true(run->returned);
 }
@@ -178,7 +178,7 @@ void run_end(struct run *run)
 {
 	struct fake_etw_open open;
 
-	source_close(run->source);
+	etw_source_close(run->source);
 	os_condition_done(&run->changed);
 	os_mutex_done(&run->lock);
 	open = fake_etw_open_things();
@@ -201,7 +201,7 @@ bool run_wait(struct run *run, const uint64_t *count, uint64_t value)
 	return reached;
 }
 
-bool run_wait_session_event(struct run *run, enum session_event event)
+bool run_wait_session_event(struct run *run, enum etw_session_event event)
 {
 	uint64_t deadline = os_monotonic_ns() + WAIT_MS * UINT64_C(1000000);
 	bool reported = false;
@@ -220,7 +220,7 @@ bool run_wait_session_event(struct run *run, enum session_event event)
 	return reported;
 }
 
-const char *run_sentence(const struct run *run, enum session_event event)
+const char *run_sentence(const struct run *run, enum etw_session_event event)
 {
 	for (size_t i = 0; i < run->session_event_count; i++) {
 		if (run->session_events[i] == event) {
@@ -230,11 +230,11 @@ const char *run_sentence(const struct run *run, enum session_event event)
 	return "";
 }
 
-struct source_statistics run_statistics(struct run *run)
+struct etw_source_statistics run_statistics(struct run *run)
 {
-	struct source_statistics now;
+	struct etw_source_statistics now;
 
-	source_statistics(run->source, &now);
+	etw_source_statistics(run->source, &now);
 	return now;
 }
 

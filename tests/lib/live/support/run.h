@@ -26,8 +26,8 @@ extern const GUID some_provider;
 
 /* Owned by the test; read it when the session has stopped, or with the lock. */
 struct run {
-	struct source *source;       /* owned */
-	struct live_options options; /* for the test to change before it opens the session */
+	struct etw_source *source;       /* owned */
+	struct etw_live_options options; /* for the test to change before it opens the session */
 	struct os_thread thread;
 	bool returned;
 	struct os_mutex lock;
@@ -41,15 +41,15 @@ struct run {
 	size_t name_count;
 	char volumes[RUN_NAMES_MAX][64];
 	size_t volume_count;
-	enum session_event session_events[RUN_SESSION_EVENTS_MAX];
+	enum etw_session_event session_events[RUN_SESSION_EVENTS_MAX];
 	char sentences[RUN_SESSION_EVENTS_MAX][200];
 	size_t session_event_count;
 	/* Every record, with the lock held; NULL: none. Set it before the session runs. */
-	void (*on_record)(void *context, const struct event_record *record);
+	void (*on_record)(void *context, const struct etw_record *record);
 	void *context;
 	/* the last record */
-	struct event_record record;
-	struct guid provider, activity;
+	struct etw_record record;
+	struct etw_guid provider, activity;
 	uint8_t payload[256];
 	uint8_t items[4096];
 	bool had_activity;
@@ -66,12 +66,13 @@ struct run {
 	} while (0)
 
 /* Processes and threads, quick to look and to try again, session events to the run. */
-struct live_options run_private_session(struct run *run);
+struct etw_live_options run_private_session(struct run *run);
 
 void run_begin(struct run *run);
-void run_open(struct run *run, const struct live_options *options);
-void run_start(struct run *run, const struct live_options *options);
-void run_start_and_wait(struct run *run, const struct live_options *options); /* until consumed */
+void run_open(struct run *run, const struct etw_live_options *options);
+void run_start(struct run *run, const struct etw_live_options *options);
+void run_start_and_wait(struct run *run,
+			const struct etw_live_options *options); /* until consumed */
 void run_source_thread(void *run); /* for a source that the test has opened itself */
 void run_stop(struct run *run);
 /* Closes the source, if there is one; nothing of the fake is open then. */
@@ -79,10 +80,10 @@ void run_end(struct run *run);
 
 /* Waits until one of the run's counts has reached a value. */
 bool run_wait(struct run *run, const uint64_t *count, uint64_t value);
-bool run_wait_session_event(struct run *run, enum session_event event);
+bool run_wait_session_event(struct run *run, enum etw_session_event event);
 /* The first sentence of that type; empty when there is none. */
-const char *run_sentence(const struct run *run, enum session_event event);
-struct source_statistics run_statistics(struct run *run);
+const char *run_sentence(const struct run *run, enum etw_session_event event);
+struct etw_source_statistics run_statistics(struct run *run);
 
 /* The kernel reports that a process starts. */
 void emit_process_start(uint32_t pid);

@@ -38,7 +38,7 @@ static void open_runner(struct side *side, struct runner_options options)
 
 static void open_watched(struct side *side, uint32_t watch_ms)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	open_runner(side, (struct runner_options){
 				  .watch_ms = watch_ms, .retry_ms = 10, .snapshot_ms = 20 });
@@ -57,7 +57,7 @@ void open_live_unwatched(struct side *side)
 
 void run_replay(struct side *side, const char *path, bool single_pass)
 {
-	struct error err = { 0 };
+	struct etw_error err = { 0 };
 
 	open_runner(side, (struct runner_options){ .paths = &path,
 						   .path_count = 1,

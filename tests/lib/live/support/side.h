@@ -18,7 +18,7 @@
 struct side {
 	struct program program;
 	struct runner *runner; /* the program's */
-	struct text page;      /* of the last take_page() */
+	struct etw_text page;  /* of the last take_page() */
 };
 
 /* Nothing runs yet; config is YAML. */
