@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/types.h>
+
 struct cursor {
 	const uint8_t *at;
 	const uint8_t *end;
@@ -50,22 +52,6 @@ static inline const uint8_t *cursor_take(struct cursor *c, size_t size)
 static inline void cursor_skip(struct cursor *c, size_t size)
 {
 	(void)cursor_take(c, size);
-}
-
-static inline uint16_t etw_load_u16(const uint8_t *at)
-{
-	return (uint16_t)(at[0] | at[1] << 8);
-}
-
-static inline uint32_t etw_load_u32(const uint8_t *at)
-{
-	return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-	       (uint32_t)at[3] << 24;
-}
-
-static inline uint64_t etw_load_u64(const uint8_t *at)
-{
-	return etw_load_u32(at) | (uint64_t)etw_load_u32(at + 4) << 32;
 }
 
 static inline uint8_t cursor_u8(struct cursor *c)

@@ -10,13 +10,7 @@
 
 #include <stdbool.h>
 
-#if defined(__MINGW32__)
-/* The printf of mingw, because that of Microsoft's library has no %zu. */
-#define ETW_PRINTF_LIKE(format_index, first) \
-	__attribute__((format(gnu_printf, format_index, first)))
-#else
-#define ETW_PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
-#endif
+#include <etw/types.h>
 
 /* Hints for the compiler; each is empty where the compiler does not know it. */
 #if defined(__GNUC__)
@@ -29,21 +23,6 @@
 #define RARE
 #define ALWAYS_INLINE inline
 #endif
-
-enum etw_error_code {
-	ETW_ERROR_NONE = 0,
-	ETW_ERROR_NO_MEMORY,
-	ETW_ERROR_SYSTEM, /* the operating system refused: a file, a port, a thread */
-	ETW_ERROR_FORMAT, /* bytes do not have the expected format */
-	ETW_ERROR_CONFIG, /* a mistake in the configuration, a collector or the command line */
-	ETW_ERROR_LIMIT,  /* a bound of ours was reached */
-	ETW_ERROR_UNSUPPORTED,
-};
-
-struct etw_error {
-	enum etw_error_code code;
-	char text[512]; /* one line of UTF-8, without a full stop at the end */
-};
 
 /*
  * Sets code and sentence, replacing what was there. Returns false, so that

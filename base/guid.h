@@ -9,11 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/map.h"
+#include <etw/types.h>
 
-struct etw_guid {
-	uint8_t bytes[16];
-};
+#include "base/map.h"
 
 enum { GUID_TEXT_SIZE = 37 }; /* "aabbccdd-eeff-gghh-iijj-kkkkkkkkkkkk" and its NUL */
 
@@ -26,11 +24,6 @@ void guid_format(const struct etw_guid *guid, char text[GUID_TEXT_SIZE]);
  */
 bool guid_parse(const char *text, struct etw_guid *guid);
 
-static inline bool etw_guid_equal(const struct etw_guid *a, const struct etw_guid *b)
-{
-	return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
-}
-
 /* For hash tables; seed: see base/map.h. */
 static inline uint64_t guid_hash(const struct etw_guid *guid, uint64_t seed)
 {
@@ -41,22 +34,7 @@ static inline uint64_t guid_hash(const struct etw_guid *guid, uint64_t seed)
 	return hash_seeded(low ^ hash_seeded(high, seed), seed);
 }
 
-/*
- * The GUID written 3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c is
- * ETW_GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c).
- */
-#define ETW_GUID_INIT(a, b, c, d0, d1, d2, d3, d4, d5, d6, d7)                                 \
-	{                                                                                      \
-		{                                                                              \
-			(uint8_t)((a)&0xff), (uint8_t)(((a) >> 8) & 0xff),                     \
-				(uint8_t)(((a) >> 16) & 0xff), (uint8_t)(((a) >> 24) & 0xff),  \
-				(uint8_t)((b)&0xff), (uint8_t)(((b) >> 8) & 0xff),             \
-				(uint8_t)((c)&0xff), (uint8_t)(((c) >> 8) & 0xff), (d0), (d1), \
-				(d2), (d3), (d4), (d5), (d6), (d7)                             \
-		}                                                                              \
-	}
-
-/* The same in the parts of its text: GUID_PARTS(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9dda,
+/* ETW_GUID_INIT() in the parts of its text: GUID_PARTS(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9dda,
  * 0x00c04fd7ba7c). */
 #define GUID_PARTS(a, b, c, d, e)                                                            \
 	ETW_GUID_INIT(a, b, c, GUID_BYTE(d, 8), GUID_BYTE(d, 0), GUID_BYTE(e, 40),           \

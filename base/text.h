@@ -11,19 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include <etw/types.h>
 
-/*
- * A growing byte buffer. After the first addition a NUL always follows its bytes. Zero-initialise
- * it. Without memory `failed` is set and further additions do nothing, so a writer checks it once,
- * at the end.
- */
-struct etw_text {
-	char *data; /* owned; NULL while empty */
-	size_t size;
-	size_t capacity;
-	bool failed;
-};
+#include "base/error.h"
 
 void text_add(struct etw_text *text, const char *bytes, size_t size);
 void text_add_string(struct etw_text *text, const char *string);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/source/provider_spec.h"
+#include <etw/provider.h>
 
 /* Windows runs 64 sessions (docs/windows.md section 1). The providers are bounded because each is
  * compared with all others. */

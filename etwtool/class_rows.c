@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/guid.h"
 #include "base/text.h"
 
 static uint16_t number_of(const struct etw_event_class *class)

@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+
 #include "base/map.h"
-#include "lib/decode/event_table.h"
 
 struct class_row {
 	char *provider; /* label value; owned */

@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/record.h>
+#include <etw/schema.h>
+
 #include "base/json.h"
 #include "base/text.h"
-#include "lib/decode/schema.h"
-#include "lib/source/event_record.h"
 
 /* ---- names ---- */
 

@@ -18,14 +18,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <etw/record.h>
+#include <etw/schema.h>
+
 #include "base/glob.h"
 #include "base/text.h"
 #include "etwtool/tool.h"
 #include "etwtool/utc.h"
 #include "exporter/rules/language/event_pattern.h"
 #include "exporter/track/derived_fields.h"
-#include "lib/decode/field_path.h"
-#include "lib/source/clock.h"
 
 bool filter_time_read(void *target, const char *text, struct etw_error *err)
 {

@@ -19,6 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/manifest.h>
+#include <etw/provider.h>
+#include <etw/session.h>
+
 #include "base/glob.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -27,10 +32,6 @@
 #include "base/utf8.h"
 #include "etwtool/recorded_schemas.h"
 #include "etwtool/recording.h"
-#include "lib/decode/manifest/write.h"
-#include "lib/decode/tdh_manifests.h"
-#include "lib/live/running.h"
-#include "lib/source/provider_names.h"
 
 enum { FILE_NAME_SIZE_MOST = 120 }; /* without GUID and ending */
 

@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+
 #include "base/map.h"
 #include "base/text.h"
 #include "etwtool/recording.h"
-#include "lib/decode/event_table.h"
 
 enum { SAMPLES_MOST = 3 };
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/recording.h>
+
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/os.h"
@@ -19,8 +21,6 @@
 #include "etwtool/tool.h"
 #include "exporter/track/repeats.h"
 #include "exporter/version.h"
-#include "lib/etl/file.h"
-#include "lib/etl/packed.h"
 
 /* ---- the command line of a command ---- */
 
@@ -145,7 +145,7 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 	}
 	arguments->command = command;
 	etw_file_find_repeats(&repeat_finder);
-	etw_input_report_changes(warn_of_change);
+	etw_file_report_changes(warn_of_change);
 	etw_packed_keep_start();
 	status = read_and_run(arguments, argc, argv);
 	etw_packed_keep_end();

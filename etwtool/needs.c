@@ -10,9 +10,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <etw/provider.h>
+
 #include "base/json.h"
 #include "etwtool/record_needs.h"
-#include "lib/source/provider_names.h"
 
 struct etw_kernel_event_flags class_row_kernel_flags(const struct class_row *row)
 {

@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+#include <etw/kernel.h>
+#include <etw/manifest.h>
+
 #include "base/text.h"
 #include "etwtool/class_rows.h"
-#include "lib/decode/event_table.h"
-#include "lib/decode/kernel_event_flags.h"
-#include "lib/decode/manifest/load.h"
 
 /* What the events had. Zero-initialise it. */
 struct seen {

@@ -6,8 +6,7 @@
  */
 #include "etwtool/page_times.h"
 
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
+#include <etw/record.h>
 
 #define SECOND   INT64_C(10000000)
 #define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */

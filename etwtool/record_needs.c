@@ -23,12 +23,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+#include <etw/provider.h>
+
 #include "base/array.h"
 #include "base/html.h"
 #include "etwtool/tool.h"
 #include "exporter/rules/language/rule_set.h"
-#include "lib/source/kernel_flags.h"
-#include "lib/source/provider_names.h"
 
 enum { BUFFER_KIB = 1024, BUFFERS_LEAST = 64, BUFFERS_MOST = 256 };
 

@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/manifest.h>
+#include <etw/provider.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "exporter/rules/language/collector.h"
-#include "lib/decode/manifest/load.h"
-#include "lib/source/provider_spec.h"
 
 /* Zero-initialise it. */
 struct record_needs {

@@ -16,10 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/schema.h>
+
 #include "base/array.h"
+#include "base/guid.h"
 #include "base/map.h"
-#include "lib/decode/event_info.h"
-#include "lib/decode/inband_manifests.h"
+#include "base/text.h"
 
 enum {
 	ENTRIES_MOST = 1 << 16, /* and as many maps */

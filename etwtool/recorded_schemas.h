@@ -9,9 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/manifest.h>
+#include <etw/record.h>
+
 #include "base/error.h"
-#include "lib/decode/manifest/write.h"
-#include "lib/source/event_record.h"
 
 struct recorded_schemas; /* opaque */
 

@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/recording.h>
+
 #include "exporter/setup.h"
-#include "lib/etl/source_file.h"
 
 struct recording {
 	const struct tool_arguments *arguments;

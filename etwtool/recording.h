@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+#include <etw/record.h>
+#include <etw/source.h>
+
 #include "base/error.h"
 #include "config/config.h"
 #include "etwtool/tool.h"
@@ -17,9 +21,6 @@
 #include "exporter/rules/engine/dry_run.h"
 #include "exporter/rules/language/probe.h"
 #include "exporter/track/derived_fields.h"
-#include "lib/decode/event_table.h"
-#include "lib/source/event_record.h"
-#include "lib/source/source.h"
 
 struct recording; /* opaque */
 struct setup;

@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/manifest.h>
+
 #include "base/command_line.h"
 #include "base/guid.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "lib/decode/manifest/load.h"
 
 struct config;
 struct config_switch;

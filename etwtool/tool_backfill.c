@@ -20,6 +20,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/map.h"
 #include "base/os.h"
 #include "config/problems.h"
@@ -29,8 +31,6 @@
 #include "exporter/health.h"
 #include "exporter/runner.h"
 #include "exporter/setup.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 #include "metrics/exposition.h"
 
 enum {

@@ -15,13 +15,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <etw/session.h>
+
 #include "base/os.h"
 #include "etwtool/class_rows.h"
 #include "etwtool/event_fields.h"
 #include "etwtool/export_manifests.h"
 #include "etwtool/recording.h"
 #include "etwtool/tool.h"
-#include "lib/live/running.h"
 
 static void on_record(void *context, struct recording *recording, const struct etw_record *record,
 		      const struct etw_event_class *class)

@@ -29,6 +29,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/session.h>
+
 #include "base/log.h"
 #include "base/os.h"
 #include "base/replacement.h"
@@ -41,8 +43,6 @@
 #include "exporter/runner.h"
 #include "exporter/setup.h"
 #include "exporter/windows/crash.h"
-#include "lib/live/live_source.h"
-#include "lib/live/running.h"
 
 #define NS_PER_MS       UINT64_C(1000000)
 #define FOLLOW_EVERY    (100 * NS_PER_MS)

@@ -15,11 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+#include <etw/provider.h>
+#include <etw/session.h>
+
 #include "config/config.h"
 #include "etwtool/tool.h"
-#include "lib/live/running.h"
-#include "lib/source/kernel_flags.h"
-#include "lib/source/provider_names.h"
 
 struct bit_names {
 	const unsigned *bits;

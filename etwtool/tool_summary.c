@@ -14,18 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/kernel.h>
+#include <etw/recording.h>
+
 #include "base/array.h"
 #include "base/map.h"
 #include "base/os.h"
 #include "etwtool/recording.h"
 #include "etwtool/tool.h"
 #include "etwtool/utc.h"
-#include "lib/decode/event_schema.h"
-#include "lib/decode/kernel_class.h"
-#include "lib/decode/trace_schemas.h"
-#include "lib/etl/file.h"
-#include "lib/etl/index.h"
-#include "lib/etl/scan.h"
 
 /* ---- records by event ---- */
 
@@ -139,41 +137,41 @@ static void look_at_record(void *context, const struct etw_record *record)
 	etw_trace_schemas_look(summary->schemas, record);
 }
 
+static void look_at_buffer(void *context, uint64_t offset, const struct etw_buffer_header *header)
+{
+	struct summary *summary = context;
+	uint64_t size_bytes = etw_file_size_bytes(summary->file);
+
+	progress_show(&summary->progress, offset, size_bytes, 0, size_bytes);
+	summary->buffers++;
+	summary->compressed += header->compressed;
+	summary->buffer_types[header->type]++;
+}
+
 static bool read_recording(struct summary *summary, struct etw_error *err)
 {
 	struct etw_damage damage = { .problems = &summary->problems };
-	struct etw_visitor visitor = { .record_context = summary, .on_record = look_at_record };
-	struct etw_file *file = summary->file;
-	struct etw_so_far so_far = { 0 };
-	struct etw_scan scan;
-	struct etw_buffer buffer;
-	enum etw_step step;
+	struct etw_visitor visitor = { .record_context = summary,
+				       .on_record = look_at_record,
+				       .buffer_context = summary,
+				       .on_buffer_header = look_at_buffer };
+	const char *clock_doubt = etw_file_clock_doubt(summary->file);
+	const char *set_doubt = etw_file_set_doubt(summary->file);
+	bool good;
 
-	if (file->clock_doubt) {
-		etw_problem(&summary->problems, "%s", file->clock_doubt);
+	if (clock_doubt) {
+		etw_problem(&summary->problems, "%s", clock_doubt);
 	}
-	if (file->set_doubt) {
-		etw_problem(&summary->problems, "%s", file->set_doubt);
+	if (set_doubt) {
+		etw_problem(&summary->problems, "%s", set_doubt);
 	}
 	progress_start(&summary->progress, "etwtool", tool_summary.name, tool_summary.output);
 	summary->progress.passes = 1;
-	etw_file_scan(file, &scan, &damage, 0, 0);
-	while ((step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
-		progress_show(&summary->progress, buffer.place.offset, file->input.size_bytes, 0,
-			      file->input.size_bytes);
-		summary->buffers++;
-		summary->compressed += buffer.header.compressed;
-		summary->buffer_types[buffer.header.type]++;
-		if (buffer.bytes) {
-			etw_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
-		}
-	}
-	etw_scan_done(&scan);
+	good = etw_file_visit(summary->file, &damage, &visitor, err);
 	progress_end(&summary->progress);
-	if (step == ETW_STEP_FAILED) {
+	if (!good) {
 		return false;
 	}
-	etw_check_count(file, summary->buffers, &damage);
 	if (summary->counts.count > 0) {
 		qsort(summary->counts.rows, summary->counts.count, sizeof(struct event_count),
 		      compare_rows);
@@ -220,9 +218,15 @@ static void write_header(struct json *json, const struct etw_header *header)
 /* Of a recording of several files. */
 static void write_files(struct json *json, const struct etw_file *file)
 {
+	size_t count;
+	const struct etw_file_part *parts = etw_file_parts(file, &count);
+
+	if (count == 0) {
+		return;
+	}
 	json_member_array(json, "files");
-	for (size_t i = 0; i < file->part_count; i++) {
-		const struct etw_file_part *part = &file->parts[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct etw_file_part *part = &parts[i];
 
 		json_object_begin(json);
 		json_member_string(json, "file", os_path_name(part->path));
@@ -301,14 +305,14 @@ static void write_classes(struct json *json, const struct summary *summary)
 
 static void write_times(struct json *json, const struct summary *summary)
 {
-	const struct etw_format *format = &summary->file->format;
+	const struct etw_source_clock *clock = etw_file_clock(summary->file);
 	static const char *const keys[] = { "first_raw_timestamp", "last_raw_timestamp",
 					    "first_filetime", "last_filetime" };
 	int64_t values[] = {
 		summary->first_raw,
 		summary->last_raw,
-		etw_clock_time(&format->clock, summary->first_raw),
-		etw_clock_time(&format->clock, summary->last_raw),
+		etw_clock_time(clock, summary->first_raw),
+		etw_clock_time(clock, summary->last_raw),
 	};
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -412,10 +416,8 @@ static void write_summary(struct etw_text *out, const struct summary *summary, c
 	struct json *json = tool_json_begin(&page);
 
 	json_member_string(json, "file", os_path_name(path));
-	if (summary->file->part_count > 0) {
-		write_files(json, summary->file);
-	}
-	write_header(json, &summary->file->header);
+	write_files(json, summary->file);
+	write_header(json, etw_file_header(summary->file));
 	write_buffers(json, summary);
 	json_member_u64(json, "records", summary->records);
 	write_classes(json, summary);

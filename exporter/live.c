@@ -19,10 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/provider.h>
+
 #include "base/log.h"
 #include "base/text.h"
-#include "lib/decode/tdh.h"
-#include "lib/source/provider_names.h"
 
 /* ---- providers ---- */
 

@@ -10,13 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/provider.h>
+#include <etw/session.h>
+#include <etw/source.h>
+
 #include "base/error.h"
 #include "exporter/setup.h"
-#include "lib/live/canary.h"
-#include "lib/live/live_source.h"
-#include "lib/live/session_changes.h"
-#include "lib/source/provider_spec.h"
-#include "lib/source/source.h"
 #include "metrics/registry.h"
 
 /* The histogram of canaries, by session (lib/live/canary.h). NULL on failure. */

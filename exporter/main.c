@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/recording.h>
+#include <etw/session.h>
+
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/os.h"
@@ -37,8 +40,6 @@
 #include "exporter/version.h"
 #include "exporter/windows/crash.h"
 #include "exporter/windows/service.h"
-#include "lib/etl/file.h"
-#include "lib/live/live_source.h"
 #include "metrics/exposition.h"
 
 /* How often the log says what it has suppressed. */

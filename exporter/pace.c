@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
+#include <etw/record.h>
+
 #include "base/os.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 
 enum { SLICE_NS = 5 * 1000 * 1000 };
 

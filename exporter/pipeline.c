@@ -25,11 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/kernel.h>
+#include <etw/manifest.h>
+
 #include "base/array.h"
 #include "base/log.h"
-#include "lib/decode/manifest_holds.h"
-#include "lib/decode/trace_schemas.h"
-#include "lib/source/kernel_group.h"
 
 enum {
 	LOST_TYPES = 3,

@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+#include <etw/source.h>
+
 #include "base/error.h"
 #include "exporter/pace.h"
 #include "exporter/recorder/tap.h"
@@ -20,8 +23,6 @@
 #include "exporter/rules/rules.h"
 #include "exporter/setup.h"
 #include "exporter/track/tracker.h"
-#include "lib/decode/event_table.h"
-#include "lib/source/source.h"
 #include "metrics/registry.h"
 
 /* The families that every pipeline counts into; registers them when they are new. */

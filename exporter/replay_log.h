@@ -8,9 +8,10 @@
 
 #include <stdint.h>
 
+#include <etw/source.h>
+
 #include "base/log.h"
 #include "exporter/rules/rules.h"
-#include "lib/source/source.h"
 
 /* What was said about one recording. Zero-initialise it. */
 struct replay_log {

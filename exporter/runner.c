@@ -21,11 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+
 #include "base/log.h"
 #include "base/text.h"
 #include "exporter/runner_internal.h"
 #include "exporter/version.h"
-#include "lib/decode/tdh.h"
 
 /* Between two passes of a loop that delivered no record. */
 #define IDLE_PASS_NS UINT64_C(1000000000)

@@ -14,13 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/recording.h>
+
 #include "base/error.h"
 #include "base/progress.h"
 #include "exporter/pipeline.h"
 #include "exporter/recorder/flight.h"
 #include "exporter/recorder/taps.h"
 #include "exporter/setup.h"
-#include "lib/etl/source_file.h"
 
 struct runner_options {
 	/* Borrowed until runner_free(), or until another one takes its place and runner_uses() says

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+
 #include "config/yaml.h"
-#include "lib/source/kernel_flags.h"
 
 bool setup_add_switch(struct config_switch **switches, size_t *count, const char *argument,
 		      struct etw_error *err)
@@ -210,7 +211,7 @@ void setup_tracker_options(const struct setup *setup, struct tracker_options *op
 bool setup_enables_file_requests(const struct setup *setup)
 {
 	return setup->config->kernel_events &&
-	       (rule_set_kernel_flags(setup->rules) & KERNEL_FLAG_FILE_IO_INIT) != 0;
+	       (rule_set_kernel_flags(setup->rules) & ETW_KERNEL_FLAG_FILE_IO_INIT) != 0;
 }
 
 /* The families of the rules and of the state gauges. */

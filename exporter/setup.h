@@ -11,13 +11,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <etw/manifest.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/problems.h"
 #include "exporter/rules/rules.h"
 #include "exporter/track/tracker.h"
-#include "lib/decode/manifest/load.h"
 #include "metrics/registry.h"
 
 /* What the command line says. */

@@ -9,13 +9,14 @@
  * Source: "EVENT_TRACE_PROPERTIES structure", "TRACE_QUERY_INFO_CLASS enumeration",
  * "Configuring and Starting the NT Kernel Logger Session", "System Providers", Microsoft Learn.
  */
+#include <etw/session.h>
+
 #include "selftest/kit_etw_internal_win32.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/live/running.h"
 #include "selftest/kit_csv.h"
 
 #define NS_PER_MS UINT64_C(1000000)

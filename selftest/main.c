@@ -15,14 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <etw/session.h>
+
 #include "base/command_line.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "exporter/version.h"
 #include "exporter/windows/crash.h"
-#include "lib/live/live_source.h"
-#include "lib/live/running.h"
 #include "selftest/kit.h"
 #include "selftest/self_test.h"
 

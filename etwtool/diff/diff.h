@@ -9,13 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <etw/source.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "etwtool/diff/fail_if.h"
 #include "etwtool/page_series.h"
 #include "etwtool/recording.h"
 #include "exporter/rules/language/rule_set.h"
-#include "lib/source/source.h"
 
 struct diff_options {
 	const char *metric, *process; /* patterns of what is shown; NULL: all */

@@ -9,12 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/recording.h>
+
 #include "base/text.h"
 #include "etwtool/class_rows.h"
 #include "etwtool/record_needs.h"
 #include "etwtool/recording.h"
 #include "exporter/pipeline.h"
-#include "lib/etl/file.h"
 
 /* ---- findings ---- */
 

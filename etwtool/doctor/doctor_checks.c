@@ -12,6 +12,9 @@
  * A finding is a warning when numbers are wrong because of it, or when a collector that is
  * requested gets nothing; else it is a note. --strict fails for warnings.
  */
+#include <etw/kernel.h>
+#include <etw/provider.h>
+
 #include "etwtool/doctor/doctor.h"
 
 #include <inttypes.h>
@@ -20,9 +23,6 @@
 
 #include "base/array.h"
 #include "etwtool/utc.h"
-#include "lib/source/kernel_flags.h"
-#include "lib/source/kernel_group.h"
-#include "lib/source/provider_names.h"
 
 #define SECOND INT64_C(10000000) /* 100 ns */
 
@@ -106,7 +106,7 @@ static void look_at_masks(struct doctor *doctor, const struct etw_record *record
 		doctor->has_masks |= words[i] != 0;
 	}
 	doctor->mask_flags |= words[0];
-	for (unsigned i = 0; i < KERNEL_GROUP_COUNT; i++) {
+	for (unsigned i = 0; i < ETW_KERNEL_GROUP_COUNT; i++) {
 		if ((words[etw_kernel_groups[i].word] & etw_kernel_groups[i].bit) != 0) {
 			doctor->mask_groups |= 1U << i;
 		}

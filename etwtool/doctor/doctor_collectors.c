@@ -11,6 +11,8 @@
  * which there is neither is called missing, which can also mean that nothing happened, where the
  * recording has no masks. A provider is missing if no event of it is there.
  */
+#include <etw/kernel.h>
+
 #include "etwtool/doctor/doctor.h"
 
 #include <stdlib.h>
@@ -20,7 +22,6 @@
 #include "exporter/rules/engine/dry_run.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/track/state_gauges.h"
-#include "lib/source/kernel_flags.h"
 
 const char *collector_state_name(enum collector_state state)
 {

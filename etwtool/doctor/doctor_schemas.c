@@ -14,8 +14,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <etw/describe.h>
+
 #include "etwtool/doctor/doctor.h"
-#include "lib/decode/inband_manifests.h"
 
 /* The command with a name that no shell takes apart or runs; names of providers may have spaces. */
 static void add_dump_command(struct etw_text *out, const char *name)

@@ -77,10 +77,10 @@ static bool read_header(struct doctor *doctor, const struct request *request, st
 	if (!file) {
 		return false;
 	}
-	doctor->header = file->header;
+	doctor->header = *etw_file_header(file);
 	doctor->header.logger_name = NULL;
 	doctor->header.log_file_name = NULL;
-	doctor->clock_doubt = file->clock_doubt;
+	doctor->clock_doubt = etw_file_clock_doubt(file);
 	etw_file_close(file);
 	return true;
 }

@@ -11,9 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/describe.h>
+
 #include "etwtool/event_filter.h"
 #include "etwtool/tool.h"
-#include "lib/decode/event_schema.h"
 
 struct dump_request {
 	struct tool_arguments arguments;

@@ -16,20 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/kernel.h>
+#include <etw/recording.h>
+#include <etw/schema.h>
+
 #include "base/chosen.h"
 #include "base/json.h"
 #include "base/os.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_fields.h"
 #include "etwtool/tool.h"
-#include "lib/decode/event_info.h"
-#include "lib/decode/event_schema.h"
-#include "lib/decode/inband_manifests.h"
-#include "lib/decode/kernel_class.h"
-#include "lib/decode/trace_schemas.h"
-#include "lib/etl/file.h"
-#include "lib/etl/index.h"
-#include "lib/etl/scan.h"
 
 /* ---- a record as a line ---- */
 
@@ -346,6 +343,15 @@ static void show(void *context, const struct etw_record *record)
 	}
 }
 
+static void show_progress(void *context, uint64_t offset, const struct etw_buffer_header *header)
+{
+	struct dump *dump = context;
+	uint64_t size_bytes = etw_file_size_bytes(dump->file);
+
+	(void)header;
+	progress_show(&dump->progress, offset, size_bytes, 0, size_bytes);
+}
+
 /* Shows every record to visit, in file order. */
 static bool pass(struct dump *dump, void (*visit)(void *context, const struct etw_record *record),
 		 struct etw_problems *problems, struct etw_error *err)
@@ -353,28 +359,11 @@ static bool pass(struct dump *dump, void (*visit)(void *context, const struct et
 	struct etw_damage damage = { .problems = problems };
 	struct etw_visitor visitor = { .record_context = dump,
 				       .on_record = visit,
+				       .buffer_context = dump,
+				       .on_buffer_header = show_progress,
 				       .stopping = &dump->stopping };
-	struct etw_file *file = dump->file;
-	struct etw_scan scan;
-	struct etw_buffer buffer;
-	enum etw_step step = ETW_STEP_END;
-	struct etw_so_far so_far = { 0 };
-	uint64_t buffers = 0;
 
-	etw_file_scan(file, &scan, &damage, 0, 0);
-	while (!dump->failed && (step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
-		buffers++;
-		progress_show(&dump->progress, buffer.place.offset, file->input.size_bytes, 0,
-			      file->input.size_bytes);
-		if (buffer.bytes) {
-			etw_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
-		}
-	}
-	etw_scan_done(&scan);
-	if (step == ETW_STEP_END && !dump->failed) {
-		etw_check_count(file, buffers, &damage);
-	}
-	return step != ETW_STEP_FAILED;
+	return etw_file_visit(dump->file, &damage, &visitor, err);
 }
 
 static int dump_recording(const struct dump_request *request, const struct chosen *chosen)

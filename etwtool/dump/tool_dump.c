@@ -19,12 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/recording.h>
+
 #include "base/os.h"
 #include "etwtool/dump/dump.h"
 #include "etwtool/event_fields.h"
 #include "etwtool/tool.h"
 #include "etwtool/utc.h"
-#include "lib/etl/file.h"
 
 /* ---- a pass in time order ---- */
 
@@ -368,7 +369,7 @@ static bool find_start(struct dump_request *request)
 		tool_complain(TOOL_FAILED, "dump", "%s", err.text);
 		return false;
 	}
-	filter->start = file->header.start_time;
+	filter->start = etw_file_header(file)->start_time;
 	etw_file_close(file);
 	return true;
 }

@@ -30,17 +30,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/kernel.h>
+#include <etw/manifest.h>
+#include <etw/relog.h>
+#include <etw/schema.h>
+
 #include "base/cursor.h"
 #include "base/glob.h"
 #include "base/utf8.h"
 #include "etwtool/relog/cross_out.h"
 #include "etwtool/relog/pseudonyms.h"
-#include "lib/decode/encode.h"
-#include "lib/decode/event_info.h"
-#include "lib/decode/inband_manifests.h"
-#include "lib/decode/kernel_class.h"
-#include "lib/decode/text_forms.h"
-#include "lib/etl/replace_payload.h"
 
 /* ---- which fields are names ---- */
 

@@ -14,10 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/record.h>
+#include <etw/schema.h>
+
 #include "base/error.h"
 #include "base/text.h"
-#include "lib/decode/schema.h"
-#include "lib/source/event_record.h"
 
 /* What a replaced value was, by the type of its field and the name that the field has. */
 enum anonymised {

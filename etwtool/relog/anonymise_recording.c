@@ -10,10 +10,8 @@
  */
 #include "etwtool/relog/anonymise_recording.h"
 
-#include "lib/decode/event_schema.h"
-#include "lib/decode/trace_schemas.h"
-#include "lib/decode/tracelogging.h"
-#include "lib/etl/index.h"
+#include <etw/describe.h>
+#include <etw/recording.h>
 
 struct passes {
 	const struct anonymise_request *request;
@@ -40,11 +38,8 @@ static bool first_pass(struct passes *passes, struct etw_file *input, struct etw
 		.on_buffer = passes->request->on_buffer,
 	};
 	struct etw_damage damage = { 0 }; /* the second pass reports it */
-	/* Nothing is read by the index, so it need have no entries. */
-	struct etw_index index = { 0 };
-	bool good = etw_index_build(&index, input, &damage, &visitor, err);
+	bool good = etw_file_visit(input, &damage, &visitor, err);
 
-	etw_index_done(&index);
 	etw_trace_schemas_finish(passes->trace);
 	return good;
 }

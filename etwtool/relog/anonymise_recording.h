@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/manifest.h>
+#include <etw/recording.h>
+#include <etw/relog.h>
+
 #include "base/error.h"
 #include "etwtool/relog/anonymise.h"
-#include "lib/decode/manifest/load.h"
-#include "lib/etl/file.h"
-#include "lib/etl/mirror.h"
 
 struct anonymise_request {
 	struct anonymise_options options;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "etwtool/relog/cross_out.h"
 
+#include <etw/manifest.h>
+
+#include "base/guid.h"
 #include "base/text.h"
 
 /* Attributes of the instrumentation manifest whose values are paths or links of its maker. No other

@@ -6,9 +6,11 @@
 #ifndef ETWTOOL_RELOG_CROSS_OUT_H
 #define ETWTOOL_RELOG_CROSS_OUT_H
 
+#include <etw/describe.h>
+#include <etw/manifest.h>
+#include <etw/record.h>
+
 #include "base/map.h"
-#include "lib/decode/inband_manifests.h"
-#include "lib/source/event_record.h"
 
 /* Zero-initialise it. One thread. */
 struct cross_out {

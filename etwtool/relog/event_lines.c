@@ -24,15 +24,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/kernel.h>
+#include <etw/relog.h>
+
 #include "base/array.h"
+#include "base/guid.h"
 #include "base/json_read.h"
 #include "base/map.h"
-#include "lib/decode/encode.h"
-#include "lib/decode/encode_value.h"
-#include "lib/decode/kernel_class.h"
-#include "lib/decode/tracelogging.h"
-#include "lib/decode/tracelogging_build.h"
-#include "lib/source/kernel_group.h"
+#include "base/text.h"
 
 enum { EVENT_IS_CLASSIC = 0x0100 }; /* EVENT_HEADER_FLAG_CLASSIC_HEADER */
 enum { FILE_SIZE_MOST = 1 << 30 };

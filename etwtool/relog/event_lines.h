@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/describe.h>
+#include <etw/record.h>
+#include <etw/relog.h>
+
 #include "base/error.h"
-#include "lib/decode/event_schema.h"
-#include "lib/etl/out_record.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 
 struct event_lines; /* opaque; one thread */
 

@@ -25,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/schema.h>
+
 #include "base/client_address.h"
 #include "base/cursor.h"
 #include "base/guid.h"
@@ -33,7 +35,6 @@
 #include "base/store.h"
 #include "base/utf8.h"
 #include "config/builtin.h"
-#include "lib/decode/text_forms.h"
 
 enum {
 	WORD_LETTERS = 10,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "etwtool/relog/relog.h"
 
-#include "lib/decode/kernel_class.h"
-#include "lib/etl/replace_payload.h"
-#include "lib/etl/strip_items.h"
+#include <etw/kernel.h>
+#include <etw/relog.h>
 
 enum {
 	/* docs/etl-format.md section 9: stacks and the keys of stacks. */

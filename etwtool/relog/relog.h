@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/relog.h>
+
 #include "base/chosen.h"
 #include "etwtool/event_filter.h"
 #include "etwtool/relog/relog_changes.h"
@@ -17,7 +19,6 @@
 #include "etwtool/tool.h"
 #include "exporter/track/describing.h"
 #include "exporter/track/repeats.h"
-#include "lib/etl/mirror.h"
 
 struct relog_request {
 	struct tool_arguments arguments; /* first */

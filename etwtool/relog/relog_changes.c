@@ -18,12 +18,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include <etw/describe.h>
+#include <etw/event_table.h>
+#include <etw/recording.h>
+#include <etw/relog.h>
+
 #include "base/array.h"
 #include "etwtool/relog/event_lines.h"
-#include "lib/decode/event_table.h"
-#include "lib/decode/trace_schemas.h"
-#include "lib/etl/index.h"
-#include "lib/source/payload.h"
 
 enum {
 	CLASSES_MOST = 32768, /* as in a pipeline */
@@ -84,8 +85,8 @@ struct relog_changes *relog_changes_new(const struct relog_changes_options *opti
 	if (changes->classes && options->added->count > 0) {
 		const struct event_lines_options lines = {
 			.origins = &changes->origins,
-			.clock = &options->inputs[0]->format.clock,
-			.pointer_size = options->inputs[0]->format.pointer_size,
+			.clock = etw_file_clock(options->inputs[0]),
+			.pointer_size = etw_file_pointer_size(options->inputs[0]),
 		};
 
 		changes->lines = event_lines_new(&lines, err);
@@ -126,24 +127,13 @@ bool relog_changes_learn(struct relog_changes *changes, struct etw_file *input,
 			 void (*on_buffer)(void *context, uint64_t bytes_read), void *context,
 			 struct etw_error *err)
 {
-	const struct etw_visitor visitor = { .record_context = changes, .on_record = learn };
+	const struct etw_visitor visitor = { .record_context = changes,
+					     .on_record = learn,
+					     .buffer_context = context,
+					     .on_buffer = on_buffer };
 	struct etw_damage damage = { 0 }; /* the copy reports it */
-	struct etw_so_far so_far = { 0 };
-	struct etw_buffer buffer;
-	struct etw_scan scan;
-	enum etw_step step;
 
-	etw_file_scan(input, &scan, &damage, 0, 0);
-	while ((step = etw_scan_next(&scan, &buffer, err)) == ETW_STEP_BUFFER) {
-		if (buffer.bytes) {
-			etw_survey_buffer(input, &buffer, &so_far, &damage, &visitor);
-		}
-		if (on_buffer) {
-			on_buffer(context, buffer.place.offset + buffer.place.disk_size);
-		}
-	}
-	etw_scan_done(&scan);
-	if (step == ETW_STEP_FAILED) {
+	if (!etw_file_visit(input, &damage, &visitor, err)) {
 		return false;
 	}
 	return changes->failure.code == ETW_ERROR_NONE ||
@@ -158,7 +148,7 @@ static uint32_t processors_of(const struct relog_changes *changes)
 	uint32_t most = 1;
 
 	for (size_t i = 0; i < changes->options.input_count; i++) {
-		uint32_t processors = changes->options.inputs[i]->header.processors;
+		uint32_t processors = etw_file_header(changes->options.inputs[i])->processors;
 
 		most = processors > most ? processors : most;
 	}
@@ -186,7 +176,7 @@ static bool keep(void *context, const struct etw_out_record *record, struct etw_
 	if (!grown || bytes->failed) {
 		return error_no_memory(err, "the records to add");
 	}
-	etw_out_record_store(record, changes->options.inputs[0]->format.pointer_size,
+	etw_out_record_store(record, etw_file_pointer_size(changes->options.inputs[0]),
 			     bytes->bytes + at);
 	changes->added[changes->added_count++] = (struct added){ .raw_time = record->raw_time,
 								 .at = at,

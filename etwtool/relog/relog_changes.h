@@ -13,13 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/manifest.h>
+#include <etw/record.h>
+#include <etw/recording.h>
+#include <etw/relog.h>
+
 #include "base/error.h"
 #include "etwtool/relog/set_fields.h"
-#include "lib/decode/manifest/load.h"
-#include "lib/etl/file.h"
-#include "lib/etl/mirror.h"
-#include "lib/etl/writer.h"
-#include "lib/source/event_record.h"
 
 enum { ADDED_FILES_MOST = 16 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "etwtool/relog/relog_inputs.h"
 
-#include "lib/etl/mirror.h"
+#include <etw/relog.h>
 
 /* ---- paths ---- */
 
@@ -96,7 +96,7 @@ bool relog_inputs_open(struct relog_inputs *inputs, uint8_t pointer_size, const 
 			return false;
 		}
 		inputs->files[inputs->count++] = file;
-		inputs->size_bytes += file->input.size_bytes;
+		inputs->size_bytes += etw_file_size_bytes(file);
 		os_file_stamp(path, &inputs->stamps[i]);
 		if (!relog_inputs_spare(inputs, output, err) || !check_stamps(inputs, i, err)) {
 			return false;
@@ -111,10 +111,10 @@ bool relog_inputs_open(struct relog_inputs *inputs, uint8_t pointer_size, const 
 
 int64_t relog_inputs_start(const struct relog_inputs *inputs)
 {
-	int64_t start = inputs->files[0]->header.start_time;
+	int64_t start = etw_file_header(inputs->files[0])->start_time;
 
 	for (size_t i = 1; i < inputs->count; i++) {
-		int64_t other = inputs->files[i]->header.start_time;
+		int64_t other = etw_file_header(inputs->files[i])->start_time;
 
 		start = other < start ? other : start;
 	}

@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/recording.h>
+
 #include "base/error.h"
 #include "base/os.h"
 #include "etwtool/tool.h"
-#include "lib/etl/file.h"
-#include "lib/etl/file_set.h"
 
 /* Zero-initialise it. */
 struct relog_inputs {

@@ -25,12 +25,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/relog.h>
+
 #include "base/array.h"
+#include "base/json_read.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "etwtool/event_fields.h"
 #include "exporter/rules/language/event_pattern.h"
-#include "lib/etl/header_field.h"
 
 struct assignment {
 	const char *text; /* borrowed */

@@ -15,11 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+#include <etw/relog.h>
+
 #include "base/error.h"
 #include "base/map.h"
-#include "lib/decode/encode.h"
-#include "lib/decode/event_table.h"
-#include "lib/etl/replace_payload.h"
 
 struct assignment; /* opaque */
 

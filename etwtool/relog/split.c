@@ -28,12 +28,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/array.h"
+#include "base/os.h"
 #include "base/replacement.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "exporter/track/describing.h"
-#include "lib/source/clock.h"
 
 enum { PARTS_MOST = 999999 };
 
@@ -143,7 +145,7 @@ static void join_entries(struct split *split)
 static void add_entry(struct split *split, uint64_t end)
 {
 	struct entry *present = &split->present, *entries;
-	uint64_t usual = split->input->header.buffer_size_bytes;
+	uint64_t usual = etw_file_header(split->input)->buffer_size_bytes;
 
 	present->end = end;
 	present->size = end - present->place.offset;
@@ -333,7 +335,7 @@ static bool too_many(struct etw_error *err)
 
 static bool by_duration(struct split *split, struct etw_error *err)
 {
-	const struct etw_source_clock *clock = &split->input->format.clock;
+	const struct etw_source_clock *clock = etw_file_clock(split->input);
 	uint64_t ticks = etw_ticks_of_ms(split->request->by.duration_ms, clock->frequency);
 	int64_t start = clock->anchor_raw;
 	size_t next = 0;
@@ -374,7 +376,7 @@ static bool by_duration(struct split *split, struct etw_error *err)
 static bool by_size(struct split *split, struct etw_error *err)
 {
 	uint64_t most = split->request->by.size_bytes;
-	uint64_t names = split->names->input.size_bytes;
+	uint64_t names = etw_file_size_bytes(split->names);
 	const struct entry **open; /* of the present part */
 	size_t open_count = 0, next = 0;
 	bool good = true;

@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/recording.h>
+#include <etw/relog.h>
+
 #include "base/error.h"
-#include "lib/etl/file.h"
-#include "lib/etl/mirror.h"
 
 /* One of both is above 0. */
 struct split_by {

@@ -28,13 +28,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/recording.h>
+#include <etw/relog.h>
+
 #include "base/os.h"
 #include "base/replacement.h"
 #include "etwtool/relog/anonymise_recording.h"
 #include "etwtool/relog/relog.h"
 #include "etwtool/relog/relog_inputs.h"
-#include "lib/etl/index.h"
-#include "lib/etl/output.h"
 
 struct relog {
 	struct relog_request *request;
@@ -89,7 +90,7 @@ static void on_buffer(void *context, uint64_t bytes_read)
 	struct relog *relog = context;
 
 	progress_show(&relog->progress, bytes_read,
-		      relog->inputs.files[relog->present]->input.size_bytes, relog->bytes_before,
+		      etw_file_size_bytes(relog->inputs.files[relog->present]), relog->bytes_before,
 		      relog->bytes_total);
 }
 
@@ -134,7 +135,7 @@ static bool copy(struct relog *relog, struct etw_error *err)
 		warn_of_damage(relog, &damage);
 	}
 	relog->bad_buffers += damage.bad_buffers;
-	relog->bytes_before += relog->inputs.files[relog->present]->input.size_bytes;
+	relog->bytes_before += etw_file_size_bytes(relog->inputs.files[relog->present]);
 	relog_next_input(&relog->decision);
 	return good;
 }
@@ -327,7 +328,7 @@ static bool make_anonymised(struct relog *relog, struct etw_file *input, const c
 
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_AT_END);
 	relog->bytes_before = 0;
-	relog->bytes_total = input->input.size_bytes;
+	relog->bytes_total = etw_file_size_bytes(input);
 	good = anonymise_recording(input, &request, &result, err);
 	progress_end(&relog->progress);
 	if (good && warn) {
@@ -367,7 +368,7 @@ static bool make_parts(struct relog *relog, struct etw_file *input, struct etw_m
 		.by = relog->request->split,
 		.output = relog->request->output,
 		.form = form,
-		.notes_most = ETW_INDEX_MAX,
+		.notes_most = 4 << 20,
 		.context = relog,
 		.on_buffer = on_buffer,
 		.may_write = may_write,
@@ -379,7 +380,7 @@ static bool make_parts(struct relog *relog, struct etw_file *input, struct etw_m
 	progress_start(&relog->progress, "etwtool", "relog", OUTPUT_STREAMS);
 	relog->progress.passes = 1;
 	relog->bytes_before = 0;
-	relog->bytes_total = input->input.size_bytes;
+	relog->bytes_total = etw_file_size_bytes(input);
 	good = split_recording(input, &request, &damage, err);
 	progress_end(&relog->progress);
 	if (good && warn) {
@@ -513,7 +514,7 @@ static bool prepare_changes(struct relog *relog, struct etw_error *err)
 
 		good = relog_changes_learn(relog->changes, input, on_buffer, relog, err) ||
 		       error_prefix(err, "%s", path_of(relog, relog->present));
-		relog->bytes_before += input->input.size_bytes;
+		relog->bytes_before += etw_file_size_bytes(input);
 	}
 	progress_end(&relog->progress);
 	relog->present = 0;

@@ -9,13 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/recording.h>
+
 #include "base/text.h"
 #include "etwtool/report/report_events.h"
 #include "etwtool/report/report_series.h"
 #include "exporter/rules/engine/dry_run.h"
 #include "exporter/rules/rules.h"
 #include "exporter/runner.h"
-#include "lib/etl/file.h"
 
 struct report {
 	const char *name;                /* of the file, without its folder; borrowed */

@@ -8,9 +8,10 @@
  */
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/json.h"
 #include "etwtool/report/report.h"
-#include "lib/source/clock.h"
 
 /* What several rows together grew in a step. */
 static uint64_t growth(const struct report_series *series, size_t first, size_t end, unsigned step)

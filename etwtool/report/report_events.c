@@ -19,11 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/record.h>
+#include <etw/schema.h>
+
 #include "base/array.h"
 #include "base/text.h"
 #include "exporter/track/derived_fields.h"
-#include "lib/decode/schema.h"
-#include "lib/source/event_record.h"
 
 enum {
 	FILES_MOST = 4096,

@@ -11,11 +11,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/html.h"
 #include "etwtool/report/report.h"
 #include "etwtool/utc.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 
 /* ---- what, when, where ---- */
 

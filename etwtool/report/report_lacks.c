@@ -11,13 +11,14 @@
  */
 #include <string.h>
 
+#include <etw/kernel.h>
+#include <etw/record.h>
+
 #include "base/html.h"
 #include "etwtool/record_needs.h"
 #include "etwtool/report/report.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/track/state_gauges.h"
-#include "lib/source/event_record.h"
-#include "lib/source/kernel_flags.h"
 
 /* ---- losses ---- */
 
@@ -216,7 +217,7 @@ static void add_needs(struct etw_text *html, const struct collector *collector)
 			between = ", ";
 		}
 	}
-	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
+	for (size_t i = 0; i < ETW_KERNEL_GROUP_COUNT; i++) {
 		if ((collector->kernel_groups >> i & 1) != 0) {
 			text_add_format(html, "%s<code>%s</code>", between,
 					etw_kernel_flag_names[ETW_KERNEL_FLAG_COUNT + i]);

@@ -26,9 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/array.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 #include "metrics/exposition.h"
 
 #define MICROSECOND INT64_C(10)

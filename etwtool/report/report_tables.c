@@ -12,9 +12,10 @@
  */
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/html.h"
 #include "etwtool/report/report.h"
-#include "lib/source/clock.h"
 
 enum { NO_COLOUR = REPORT_COLOURS };
 

@@ -10,10 +10,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include <etw/record.h>
+
 #include "base/html.h"
 #include "etwtool/report/report.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 
 enum { NONE = UINT32_MAX, INDENT_MOST = 8, BAR_WIDTH = 1000 };
 

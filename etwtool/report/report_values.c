@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <etw/record.h>
+
 #include "etwtool/report/report.h"
 #include "etwtool/utc.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 
 #define SECOND UINT64_C(10000000)
 

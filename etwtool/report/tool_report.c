@@ -150,10 +150,10 @@ static bool make_report(struct request *request, struct etw_text *html, struct e
 	problems_show(&request->problems, show_problem, NULL);
 	if (good) {
 		making->report.name = os_path_name(path);
-		making->report.header = &file->header;
-		making->report.clock_doubt = file->clock_doubt;
-		making->report.size_bytes = file->input.size_bytes;
-		making->report.charted.steps.guess = file->header.end_time;
+		making->report.header = etw_file_header(file);
+		making->report.clock_doubt = etw_file_clock_doubt(file);
+		making->report.size_bytes = etw_file_size_bytes(file);
+		making->report.charted.steps.guess = etw_file_header(file)->end_time;
 		good = replay(making, request, html, err);
 	}
 	report_charted_done(&making->report.charted);

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/log.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -30,8 +32,6 @@
 #include "etwtool/top/top_feed.h"
 #include "etwtool/top/top_view.h"
 #include "etwtool/utc.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 
 #define NS_PER_S    1e9
 #define UNITS_PER_S 1e7 /* of 100 ns */

@@ -17,16 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/record.h>
+#include <etw/session.h>
+
 #include "base/os.h"
 #include "exporter/health.h"
 #include "exporter/http/fetch.h"
 #include "exporter/runner.h"
 #include "exporter/setup.h"
 #include "exporter/windows/crash.h"
-#include "lib/live/live_source.h"
-#include "lib/live/running.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 
 #define NS_PER_S    1e9
 #define UNITS_PER_S 1e7 /* of 100 ns */

@@ -23,11 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/memory.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 #include "etwtool/utc.h"
-#include "lib/source/event_record.h"
 
 enum { VALUE_WIDTH = 9, VALUE_WIDTH_EXACT = 20, NAME_LEAST = 12, PIECES_MOST = 12 };
 

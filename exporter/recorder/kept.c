@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/source/kernel_group.h"
+#include <etw/kernel.h>
 
 /* A record of a recording has 16 bits for its size (docs/etl-format.md section 3). */
 enum { RECORD_BYTES_MAX = UINT16_MAX };

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/source/event_record.h"
+#include <etw/record.h>
 
 /* What a record says about the machine. */
 enum fact_type {

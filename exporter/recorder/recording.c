@@ -24,9 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+#include <etw/relog.h>
+
 #include "base/text.h"
-#include "lib/decode/kernel_class.h"
-#include "lib/etl/writer.h"
 
 enum {
 	RECORD_SIZE_MAX = UINT16_MAX,

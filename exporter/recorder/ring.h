@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/record.h>
+
 #include "base/error.h"
 #include "exporter/recorder/facts.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 
 struct ring; /* opaque */
 

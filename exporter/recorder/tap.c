@@ -20,16 +20,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/kernel.h>
+#include <etw/manifest.h>
+#include <etw/relog.h>
+#include <etw/schema.h>
+
 #include "base/cursor.h"
 #include "base/glob.h"
+#include "base/guid.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/text.h"
-#include "lib/decode/event_info.h"
-#include "lib/decode/inband_manifests.h"
-#include "lib/decode/kernel_class.h"
-#include "lib/source/payload.h"
 
 enum key_type { KEY_FIELDS, KEY_PAYLOAD, KEY_PAYLOAD_OF_PROCESS };
 

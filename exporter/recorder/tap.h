@@ -13,12 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+#include <etw/relog.h>
+#include <etw/source.h>
+
 #include "base/error.h"
 #include "config/config.h"
 #include "exporter/recorder/ring.h"
-#include "lib/decode/event_table.h"
-#include "lib/etl/logfile_header.h"
-#include "lib/source/source.h"
 
 struct tap; /* opaque */
 
@@ -42,7 +43,7 @@ bool tap_asks_for_process(const struct tap *tap);
 void tap_take(struct tap *tap, const struct etw_record *record, const struct etw_event_class *class,
 	      const char *process);
 
-/* What a live session found; see lib/source/source.h. */
+/* What a live session found; see include/etw/source.h. */
 void tap_know(struct tap *tap, const struct etw_record *record,
 	      const struct etw_event_class *class);
 void tap_know_process(struct tap *tap, uint32_t process_id, const char *name);

@@ -15,14 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+#include <etw/manifest.h>
+#include <etw/provider.h>
+#include <etw/source.h>
+
 #include "base/error.h"
 #include "config/builtin.h"
 #include "config/config.h"
 #include "exporter/track/tracker.h"
-#include "lib/decode/event_table.h"
-#include "lib/decode/manifest/load.h"
-#include "lib/source/provider_spec.h"
-#include "lib/source/source.h"
 #include "metrics/registry.h"
 
 struct rule_set; /* opaque */
@@ -84,7 +85,7 @@ void rule_set_make_samples(const struct rule_set *set, struct registry *registry
  * what they say themselves, and what the events and derived fields of their rules bring. */
 uint32_t rule_set_kernel_flags(const struct rule_set *set);
 /* Likewise the groups beyond the flags: a set of the etw_kernel_groups[]
- * (lib/source/kernel_flags.h). */
+ * (include/etw/kernel.h). */
 uint32_t rule_set_kernel_groups(const struct rule_set *set);
 
 /* Whether the collector with this number counts nothing where no session has kernel events: its

@@ -21,8 +21,9 @@
  */
 #include <stdlib.h>
 
+#include <etw/provider.h>
+
 #include "exporter/track/tracker_internal.h"
-#include "lib/source/provider_names.h"
 
 struct attribution_row {
 	enum etw_kernel_class kernel_class;

@@ -23,8 +23,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <etw/schema.h>
+
 #include "exporter/track/tracker_internal.h"
-#include "lib/decode/text_forms.h"
 
 enum { STACK_MATCH_ID_SIZE = 8 };
 

@@ -12,10 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+#include <etw/provider.h>
+#include <etw/schema.h>
+
 #include "exporter/track/tracker.h"
-#include "lib/decode/event_table.h"
-#include "lib/decode/schema.h"
-#include "lib/source/provider_names.h"
 
 /* The type of a value for a rule. */
 enum value_type {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "exporter/track/describing.h"
 
+#include <etw/describe.h>
+#include <etw/kernel.h>
+#include <etw/manifest.h>
+#include <etw/provider.h>
+#include <etw/schema.h>
+
+#include "base/guid.h"
 #include "exporter/track/tracker.h"
-#include "lib/decode/event_info.h"
-#include "lib/decode/inband_manifests.h"
-#include "lib/decode/kernel_class.h"
-#include "lib/source/provider_names.h"
 
 enum { PROVIDERS_MOST = 1 << 16 };
 

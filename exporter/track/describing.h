@@ -8,9 +8,10 @@
 
 #include <stdbool.h>
 
+#include <etw/kernel.h>
+#include <etw/record.h>
+
 #include "base/map.h"
-#include "lib/source/event_record.h"
-#include "lib/source/kernel_group.h"
 
 struct describing {
 	struct etw_kernel_choice names; /* kernel records with names and lifetimes */

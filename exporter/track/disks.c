@@ -16,9 +16,10 @@
 
 #include <string.h>
 
+#include <etw/source.h>
+
 #include "base/decimal.h"
 #include "base/text.h"
-#include "lib/source/source.h"
 
 const struct family_options disks_families[DISKS_FAMILIES] = {
 	{

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/source/clock.h"
+#include <etw/record.h>
 
 /* Ticks from one time to another; UINT64_MAX, which is unknown, if the second is earlier. */
 static inline uint64_t ticks_since(int64_t begin, int64_t now)

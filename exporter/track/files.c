@@ -21,11 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/array.h"
 #include "base/glob.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "lib/source/clock.h"
 
 enum {
 	PREFIXES_BYTES = 1 << 20,

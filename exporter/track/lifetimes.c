@@ -31,9 +31,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/array.h"
 #include "base/memory.h"
-#include "lib/source/clock.h"
 
 /* ---- look-up ---- */
 

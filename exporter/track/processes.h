@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/record.h>
+
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "exporter/track/lifetimes.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
 #include "metrics/registry.h"
 
 /* ---- spellings of names ---- */

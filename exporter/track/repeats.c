@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/guid.h"
 #include "base/text.h"
 #include "exporter/track/describing.h"
 

@@ -12,9 +12,10 @@
 
 #include <stdbool.h>
 
+#include <etw/record.h>
+#include <etw/source.h>
+
 #include "base/map.h"
-#include "lib/source/event_record.h"
-#include "lib/source/repeat_finder.h"
 
 /* A bounded table of the records of one recording's files; beyond it nothing is a repetition.
  * Zero-initialise it. */

@@ -29,9 +29,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/provider.h>
+#include <etw/record.h>
+
 #include "base/text.h"
-#include "lib/source/event_record.h"
-#include "lib/source/provider_names.h"
 
 /* With 1000 counters a sketch contains every path with more than a thousandth of its bytes. */
 enum { LABELS = 3, COUNTERS_PER_PLACE = 10, COUNTERS_LEAST = 1000 };

@@ -20,10 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+#include <etw/source.h>
+
 #include "base/error.h"
 #include "config/config.h"
-#include "lib/decode/event_table.h"
-#include "lib/source/source.h"
 #include "metrics/registry.h"
 
 struct etw_kernel_choice; /* lib/source/kernel_group.h */
@@ -141,8 +142,8 @@ bool tracker_observe(struct tracker *tracker, const struct etw_record *record,
 
 /*
  * Learns from a record of what exists, between two records that are observed: a file, a disk or a
- * service that a live session found (on_known in lib/source/source.h). No derived field can be read
- * of it. What observed records say of later times stays true.
+ * service that a live session found (on_known in include/etw/source.h). No derived field can be
+ * read of it. What observed records say of later times stays true.
  */
 void tracker_learn(struct tracker *tracker, const struct etw_record *record,
 		   const struct etw_event_class *class);
@@ -166,7 +167,7 @@ void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t pr
 
 /*
  * What a live session finds on the machine, at its start and later, as the callbacks of struct
- * event_sink describe it (lib/source/source.h): the letter or mount folder of a device, disks,
+ * event_sink describe it (include/etw/source.h): the letter or mount folder of a device, disks,
  * partitions, services. Texts are UTF-8, and NULL where the sink has NULL. What a record says of a
  * disk or a partition stays until it is found changed. tracker_reset() forgets all of it.
  */

@@ -12,6 +12,9 @@
 
 #include <stdatomic.h>
 
+#include <etw/kernel.h>
+#include <etw/schema.h>
+
 #include "base/intern.h"
 #include "base/text.h"
 #include "exporter/track/disk_cause.h"
@@ -24,8 +27,6 @@
 #include "exporter/track/services.h"
 #include "exporter/track/top_paths.h"
 #include "exporter/track/tracker.h"
-#include "lib/decode/schema.h"
-#include "lib/source/kernel_group.h"
 
 /* ---- attribution ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library knows about events without being told: the table of kernel event classes and
+ * What the library knows about events from the start: the table of kernel event classes and
  * the manifests of config/manifests, as texts. cmake/embed.cmake puts them into C files.
  */
 #ifndef LIB_DECODE_BUILTIN_H

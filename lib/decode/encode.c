@@ -23,11 +23,12 @@
  * What the schema does not explain (a payload that ends inside a field, bytes behind the last one)
  * is copied at the end, or cleared for a visitor, who could not see it.
  */
-#include "lib/decode/encode.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <etw/relog.h>
 
 #include "lib/decode/encode_value.h"
 #include "lib/decode/text_forms.h"

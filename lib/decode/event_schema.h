@@ -33,6 +33,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/describe.h>
+
 #include "base/guid.h"
 #include "base/text.h"
 #include "lib/decode/inband_manifests.h"
@@ -48,60 +50,6 @@ struct etw_system_answer {
 	const char *provider_name; /* NULL: none */
 };
 
-/* Queries of the operating system; all NULL where there is none. */
-struct etw_schema_system {
-	void *context;
-	/*
-	 * The schema of an event that is neither TraceLogging nor of a kernel class; NULL: unknown.
-	 * It and what *answer points to are valid as long as the context. Called on the consumer
-	 * thread, once for each event class, and again for each event of it while *answer says
-	 * `later`.
-	 */
-	const struct etw_schema *(*schema)(void *context, const struct etw_record *record,
-					   struct etw_system_answer *answer);
-	/* The name of a provider that was registered at the start; NULL: none. Valid as long. */
-	const char *(*provider_name)(void *context, const struct etw_guid *provider);
-	/*
-	 * Hands what the system knows about the event to take(), in the form in which recordings
-	 * have it (lib/decode/event_info.h): the payload of an EventInfo record, and those of the
-	 * EventMapInfo records that it refers to. It queries the system each time.
-	 */
-	void (*describe)(void *context, const struct etw_record *record,
-			 void (*take)(void *context, uint8_t opcode, const void *bytes,
-				      size_t size),
-			 void *take_context);
-};
-
-/* Everything is borrowed; NULL: the origin does not exist. Zero-initialised, only the layouts in
- * events and the kernel's classes are used. */
-struct etw_schema_origins {
-	bool live;
-	struct etw_trace_schemas *trace; /* of the records before any event is decoded; live: names
-					only, also those in answers of the system */
-	struct etw_inband_manifests *inband; /* that arrive while other events are decoded */
-	const struct etw_manifest_set *configured;
-	const struct etw_manifest_set *builtin;
-	bool builtin_names; /* use names of well-known providers; not to show a recording */
-	struct etw_schema_system system; /* live only */
-};
-
-struct etw_schema_terms {
-	/* Not 0: events of other processes may have another schema. One that is above
-	 * TRACE_MANIFESTS_MOST is valid as long as inband_manifests_find() says. */
-	uint32_t manifest_id;
-	bool later; /* the system was not queried; a later event may get a schema */
-	bool older; /* it is that of an earlier version of the event */
-};
-
-/*
- * Returns NULL if no layout is known. The schema is valid as long as its origin. origins may be
- * NULL; terms may be NULL if there are neither in-band manifests nor queries of the system.
- */
-const struct etw_schema *etw_event_schema(const struct etw_schema_origins *origins,
-					  struct etw_tracelogging_cache *tracelogging,
-					  const struct etw_record *record,
-					  struct etw_schema_terms *terms);
-
 /*
  * The manifest_id of the terms, for a record of an event class of which other records were seen. It
  * costs little if there is no such manifest.
@@ -112,20 +60,5 @@ uint32_t event_schema_manifest_id(const struct etw_schema_origins *origins,
 /* Whether an in-band manifest may override this schema, which is not from one. */
 bool event_schema_overridable(const struct etw_schema_origins *origins,
 			      const struct etw_record *record, const struct etw_schema *schema);
-
-/*
- * The name of a provider, kernel classes aside; NULL: unknown. Call it after etw_event_schema() for
- * an event of the provider, which may have given the name. A name does not change afterwards,
- * unless etw_trace_schemas_look() adds one.
- */
-const char *etw_event_provider_name(const struct etw_schema_origins *origins,
-				    const struct etw_guid *provider);
-
-/*
- * Appends the event name that rules and labels use for a schema that is not of the kernel: the name
- * of a TraceLogging event; otherwise "Task/Opcode" or the symbol in the manifest, without "win:"
- * and without the opcode "win:Info", which has no meaning.
- */
-void etw_event_schema_name(const struct etw_schema *schema, struct etw_text *out);
 
 #endif

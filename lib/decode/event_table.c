@@ -27,10 +27,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/manifest.h>
+
 #include "base/error.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "lib/decode/manifest_chunks.h"
 #include "lib/decode/manifest_holds.h"
 
 struct slot {

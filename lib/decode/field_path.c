@@ -11,9 +11,13 @@
  * element. In a payload, etw_fields_walk() first reaches the outermost array (path->top), and then
  * each step walks to its element. Elements of constant size need no walk.
  */
-#include "lib/decode/field_path.h"
 
 #include <string.h>
+
+#include <etw/schema.h>
+
+#include "base/text.h"
+#include "lib/decode/schema.h"
 
 /* The state of a search: the candidates are the fields first … end - 1. */
 struct finder {

@@ -25,8 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/describe.h>
+#include <etw/manifest.h>
+
 #include "base/error.h"
-#include "lib/decode/manifest_chunks.h"
 #include "lib/decode/schema.h"
 #include "lib/source/event_record.h"
 
@@ -41,33 +43,8 @@ enum {
 
 struct etw_inband_manifests; /* opaque */
 
-/*
- * on_forget: called before the schemas of this manifest are freed; the callee must drop its
- * pointers to them. NULL if no pointers are kept.
- */
-struct etw_inband_manifests *etw_inband_manifests_new(void (*on_forget)(void *context,
-									uint32_t manifest_id),
-						      void *context, struct etw_error *err);
-void etw_inband_manifests_free(struct etw_inband_manifests *inband); /* without on_forget */
-
-/*
- * Passes a record, which may be a chunk of a manifest. If it completes a manifest, returns the name
- * that the manifest has for the record's provider, valid until the next call; else NULL.
- */
-const char *etw_inband_manifests_add(struct etw_inband_manifests *inband,
-				     const struct etw_record *record);
-
 /* Whether there was any manifest. While there was none, no event has a schema here. */
 bool inband_manifests_any(const struct etw_inband_manifests *inband);
-
-/*
- * Passes a record, which may be the start or the end of a process: a manifest that the former
- * process with its id emitted does not describe the events of the next one. trusted: it is of a
- * recording. In a live session only the kernel's records count, because any process can write the
- * events of Microsoft-Windows-Kernel-Process.
- */
-void etw_inband_manifests_look(struct etw_inband_manifests *inband, const struct etw_record *record,
-			       bool trusted);
 
 /*
  * The schema of an event in the last manifest that its process emitted for its provider; if that
@@ -77,14 +54,5 @@ void etw_inband_manifests_look(struct etw_inband_manifests *inband, const struct
 const struct etw_schema *inband_manifests_find(struct etw_inband_manifests *inband,
 					       const struct etw_record *record, bool trusted,
 					       uint32_t *manifest_id);
-
-/* Any thread. */
-struct etw_inband_statistics {
-	uint64_t entries; /* manifests that are kept */
-	/* Manifests and announcements that were replaced, or for which there was no room. */
-	uint64_t dropped;
-};
-void etw_inband_manifests_statistics(const struct etw_inband_manifests *inband,
-				     struct etw_inband_statistics *statistics);
 
 #endif

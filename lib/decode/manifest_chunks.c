@@ -20,15 +20,17 @@
  * together the oldest. A stream has a bit for each of its parts, because there may be 65,535 and
  * each of them may come again.
  */
-#include "lib/decode/manifest_chunks.h"
 
 #include <stdlib.h>
+
+#include <etw/manifest.h>
+#include <etw/record.h>
 
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/guid.h"
 #include "base/memory.h"
-#include "lib/source/clock.h"
+#include "base/text.h"
 
 enum {
 	CHUNK_FORMAT = 1,

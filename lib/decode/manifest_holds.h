@@ -12,8 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/kernel.h>
+#include <etw/manifest.h>
+
 #include "lib/source/event_record.h"
-#include "lib/source/kernel_group.h"
 
 /* A process announced a manifest. */
 struct manifest_announcement {
@@ -40,14 +42,6 @@ enum { NO_MANIFEST = UINT32_MAX };
  * Microsoft-Windows-Kernel-Process 1 or 2. From *time on, the id means another process.
  */
 bool process_change_read(const struct etw_record *record, uint32_t *process_id, int64_t *time);
-
-/* The numbers of these events, which most others do not have; for every record. */
-static inline bool etw_process_change_possible(const struct etw_record *record)
-{
-	unsigned number = record->classic ? record->opcode : record->id;
-
-	return number == ETW_KERNEL_OPCODE_START || number == ETW_KERNEL_OPCODE_STOP;
-}
 
 /* Adds an announcement, in any order of time, and sets its order. False: it is not kept, because
  * there are too many or there is no memory. */

@@ -16,6 +16,8 @@
 #ifndef LIB_DECODE_TDH_H
 #define LIB_DECODE_TDH_H
 
+#include <etw/describe.h>
+
 #include "base/error.h"
 #include "lib/decode/event_schema.h"
 
@@ -34,11 +36,5 @@ enum {
 };
 
 struct etw_tdh; /* opaque */
-
-struct etw_tdh *etw_tdh_new(struct etw_error *err);
-void etw_tdh_free(struct etw_tdh *tdh); /* its schemas must no longer be in use */
-
-/* For schema_origins.system; valid until etw_tdh_free(). */
-struct etw_schema_system etw_tdh_system(struct etw_tdh *tdh);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/decode/tdh_manifests.h"
-
-#include "lib/live/running.h"
+#include <etw/describe.h>
+#include <etw/session.h>
 
 enum etw_tdh_events etw_tdh_add_events(struct etw_manifest_writer *writer,
 				       const struct etw_guid *provider, size_t *undescribed,

@@ -10,10 +10,12 @@
  * Manifests are resources of programs that may be damaged, so every size and offset in an answer is
  * checked, and a fault inside TDH does not end the process (os_set_faults_fatal()).
  */
-#include "lib/decode/tdh_manifests.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <etw/describe.h>
+#include <etw/manifest.h>
 
 #include "base/array.h"
 #include "base/cursor.h"
@@ -21,6 +23,7 @@
 #include "base/os.h"
 #include "base/text.h"
 #include "lib/decode/event_info.h"
+#include "lib/decode/manifest/write.h"
 #include "lib/decode/text_forms.h"
 #include "lib/source/etw_sdk_win32.h"
 

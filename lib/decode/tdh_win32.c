@@ -24,15 +24,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/relog.h>
+#include <etw/session.h>
+
 #include "base/array.h"
 #include "base/cursor.h"
 #include "base/map.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "lib/decode/event_info.h"
-#include "lib/live/running.h"
 #include "lib/source/etw_sdk_win32.h"
-#include "lib/source/payload.h"
 
 #include <tdh.h>
 
@@ -293,7 +294,7 @@ static bool is_answer(const struct answer *a, const struct answer *b)
 }
 
 /* NULL if the answer contains no name, or without memory. */
-static char *etw_provider_name(const struct etw_event_info *info)
+static char *emitted_name(const struct etw_event_info *info)
 {
 	struct etw_text name = { 0 };
 
@@ -326,7 +327,7 @@ static struct answer *make_answer(struct etw_tdh *tdh, EVENT_RECORD *query,
 		free_answer(answer);
 		return NULL;
 	}
-	answer->provider_name = etw_provider_name(&info);
+	answer->provider_name = emitted_name(&info);
 	tdh->bytes += sizeof *answer + answer->made.fields.bytes;
 	return answer;
 }

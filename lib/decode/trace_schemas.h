@@ -13,41 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/describe.h>
+
 #include "base/error.h"
 #include "base/guid.h"
 #include "lib/decode/schema.h"
 #include "lib/source/event_record.h"
 
 struct etw_trace_schemas; /* opaque */
-
-struct etw_trace_schemas_counts {
-	uint64_t manifests;   /* completed; one that arrives again counts again */
-	uint64_t event_infos; /* distinct descriptions */
-	uint64_t maps;        /* distinct maps */
-};
-
-struct etw_trace_schemas *etw_trace_schemas_new(struct etw_error *err);
-void etw_trace_schemas_free(struct etw_trace_schemas *schemas);
-
-void etw_trace_schemas_look(struct etw_trace_schemas *schemas, const struct etw_record *record);
-
-/* Adds the ids of the events without extended items that etw_trace_schemas_look() needs, except
- * classic ones: it needs all of these. */
-void etw_trace_schemas_choose_ids(struct etw_id_choice *ids);
-
-/*
- * For records that can be read only once, before they are decoded: takes only the name of the
- * provider from its traits; the first name is kept. Schemas are not changed.
- */
-void etw_trace_schemas_look_at_name(struct etw_trace_schemas *schemas,
-				    const struct etw_record *record);
-
-/* An event or the operating system claims a name for a provider: the first name is kept. */
-void etw_trace_schemas_claim_name(struct etw_trace_schemas *schemas,
-				  const struct etw_guid *provider, const char *name);
-
-/* Call it after the last record. */
-void etw_trace_schemas_finish(struct etw_trace_schemas *schemas);
 
 /* The name in a manifest of the recording, else in EventInfo; NULL: none. */
 const char *trace_schemas_provider_name(const struct etw_trace_schemas *schemas,
@@ -75,18 +48,5 @@ const struct etw_schema *trace_schemas_find(const struct etw_trace_schemas *sche
 
 /* Whether trace_schemas_find() gives a number other than 0 for any event. */
 bool trace_schemas_differ(const struct etw_trace_schemas *schemas);
-
-void etw_trace_schemas_count(const struct etw_trace_schemas *schemas,
-			     struct etw_trace_schemas_counts *counts);
-
-/* What is not kept because of the bounds. Any thread. */
-struct etw_trace_schemas_statistics {
-	/* Manifests in chunks, announcements of them, starts and ends of processes. */
-	uint64_t dropped_manifests;
-	/* Descriptions of events, of maps and names of providers, each time that they come. */
-	uint64_t dropped_descriptions;
-};
-void etw_trace_schemas_statistics(const struct etw_trace_schemas *schemas,
-				  struct etw_trace_schemas_statistics *statistics);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/decode/tracelogging_build.h"
 
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/relog.h>
+
+#include "base/json_read.h"
 #include "base/store.h"
 #include "lib/decode/schema.h"
 

@@ -17,11 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+
 #include "base/cursor.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "lib/etl/logfile_header.h"
-#include "lib/source/kernel_group.h"
 
 enum {
 	OPCODE_HEADER = 0,
@@ -313,4 +314,40 @@ void etw_file_scan(struct etw_file *file, struct etw_scan *scan, struct etw_dama
 {
 	etw_scan_start(scan, &file->input, damage, (file->header.mode & ETW_MODE_PREALLOCATE) != 0,
 		       offset, sequence);
+}
+
+const struct etw_header *etw_file_header(const struct etw_file *file)
+{
+	return &file->header;
+}
+
+const struct etw_source_clock *etw_file_clock(const struct etw_file *file)
+{
+	return &file->format.clock;
+}
+
+uint8_t etw_file_pointer_size(const struct etw_file *file)
+{
+	return file->format.pointer_size;
+}
+
+uint64_t etw_file_size_bytes(const struct etw_file *file)
+{
+	return file->input.size_bytes;
+}
+
+const char *etw_file_clock_doubt(const struct etw_file *file)
+{
+	return file->clock_doubt;
+}
+
+const char *etw_file_set_doubt(const struct etw_file *file)
+{
+	return file->set_doubt;
+}
+
+const struct etw_file_part *etw_file_parts(const struct etw_file *file, size_t *count)
+{
+	*count = file->part_count;
+	return file->parts;
 }

@@ -15,12 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/recording.h>
+#include <etw/relog.h>
+
 #include "base/progress.h"
 #include "base/text.h"
 #include "lib/etl/file.h"
-#include "lib/etl/file_set.h"
 #include "lib/etl/index.h"
-#include "lib/etl/mirror.h"
 #include "lib/etl/packed.h"
 
 static const struct etw_repeat_finder *finding; /* NULL: repetitions are not found */

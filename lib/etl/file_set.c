@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/etl/file_set.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/recording.h>
+
 #include "base/array.h"
+#include "base/error.h"
 #include "base/glob.h"
 #include "base/os.h"
+#include "base/text.h"
 
 struct search {
 	struct etw_file_set *set;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/etl/header_field.h"
 
 #include <string.h>
+
+#include <etw/relog.h>
 
 /* Headers that have the same layout as far as it matters here. */
 enum header { HEADER_KERNEL, HEADER_PERFINFO, HEADER_EVENT, HEADER_FULL, HEADERS };

@@ -157,6 +157,10 @@ bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_
 		if (step != ETW_STEP_BUFFER) {
 			break;
 		}
+		if (visitor->on_buffer_header) {
+			visitor->on_buffer_header(visitor->buffer_context, buffer.place.offset,
+						  &buffer.header);
+		}
 		if (index->complete && index->count == index->entries_max) {
 			index->complete = false;
 			index->rest_offset = buffer.place.offset;
@@ -191,6 +195,16 @@ bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_
 
 done:
 	etw_scan_done(&scan);
+	return good;
+}
+
+bool etw_file_visit(struct etw_file *file, struct etw_damage *damage,
+		    const struct etw_visitor *visitor, struct etw_error *err)
+{
+	struct etw_index index = { .entries_max = 0 };
+	bool good = etw_index_build(&index, file, damage, visitor, err);
+
+	etw_index_done(&index);
 	return good;
 }
 

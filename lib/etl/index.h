@@ -80,18 +80,6 @@ void etl_so_far_add(struct etw_so_far *so_far, const struct etw_place *place, ui
 bool etl_buffer_is_plausible(const struct etw_file *file, const struct etw_buffer *buffer,
 			     const struct etw_so_far *so_far);
 
-/* The callbacks of a pass over a recording. All members may be NULL. */
-struct etw_visitor {
-	void *record_context;
-	void (*on_record)(void *context, const struct etw_record *record);
-	/* In a pass in file order, other records than these are not shown; see struct etl_walk. */
-	const struct etw_kernel_choice *only;
-	const struct etw_id_choice *only_ids;
-	void *buffer_context;
-	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
-	const atomic_bool *stopping; /* checked before every record: true ends the pass */
-};
-
 /* Pairs with the release in etw_source_stop(). */
 static inline bool etl_visitor_stopping(const struct etw_visitor *visitor)
 {

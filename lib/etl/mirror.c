@@ -17,14 +17,20 @@
  * logfile header reads like that of a session that still runs, and a file that is cut meanwhile is
  * readable up to its last whole buffer.
  */
-#include "lib/etl/mirror.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+#include <etw/relog.h>
+
 #include "base/store.h"
+#include "lib/etl/file.h"
+#include "lib/etl/index.h"
 #include "lib/etl/mirror_internal.h"
-#include "lib/source/kernel_group.h"
+#include "lib/etl/record.h"
+#include "lib/etl/scan.h"
+#include "lib/etl/writer.h"
 
 enum { BUFFER_TYPE = 0x36 /* in its header */ };
 

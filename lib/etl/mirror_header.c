@@ -2,9 +2,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+
 #include "base/store.h"
+#include "lib/etl/file.h"
+#include "lib/etl/index.h"
 #include "lib/etl/mirror_internal.h"
-#include "lib/source/kernel_group.h"
+#include "lib/etl/record.h"
+#include "lib/etl/scan.h"
+#include "lib/etl/writer.h"
 
 enum { RECORD_TIME = 0x10 /* of the raw time in a SYSTEM header */ };
 

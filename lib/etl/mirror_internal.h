@@ -6,10 +6,12 @@
 #ifndef LIB_ETL_MIRROR_INTERNAL_H
 #define LIB_ETL_MIRROR_INTERNAL_H
 
+#include <etw/relog.h>
+
 #include "base/jobs.h"
 #include "base/replacement.h"
+#include "lib/etl/index.h"
 #include "lib/etl/logfile_header.h"
-#include "lib/etl/mirror.h"
 #include "lib/etl/output.h"
 
 enum {

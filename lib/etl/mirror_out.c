@@ -22,8 +22,13 @@
 #include "base/array.h"
 #include "base/os.h"
 #include "base/store.h"
+#include "lib/etl/file.h"
+#include "lib/etl/index.h"
 #include "lib/etl/mirror_internal.h"
 #include "lib/etl/pack.h"
+#include "lib/etl/record.h"
+#include "lib/etl/scan.h"
+#include "lib/etl/writer.h"
 
 enum {
 	FLAG_COMPRESSED = 0x40,

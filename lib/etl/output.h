@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <etw/relog.h>
+
 #include "base/error.h"
 #include "base/os.h"
 
@@ -25,12 +27,6 @@ struct etw_output {
 	size_t memory_capacity;
 	uint64_t size; /* bytes written */
 };
-
-/* path: NULL is memory, "-" the standard output. */
-bool etw_output_open(struct etw_output *output, const char *path, struct etw_error *err);
-bool etw_output_is_standard(const char *path); /* NULL is allowed */
-bool etw_output_write(struct etw_output *output, const uint8_t *bytes, size_t size,
-		      struct etw_error *err);
 
 /*
  * Replaces what stands at the start, of which at least size bytes were written; the last call

@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include <etw/recording.h>
+
 #include "base/error.h"
 #include "base/os.h"
 
@@ -35,13 +37,5 @@ extern const struct etl_packed_limits etl_packed_limits; /* those of the program
  */
 struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits *limits,
 				struct etw_error *err);
-
-/*
- * From now on each temporary file is kept, and opening the same path again gives the same one:
- * commands read a recording more than once, and a pipe has its bytes only once. The end frees them.
- * A start within a start needs an end of its own, and the last end frees.
- */
-void etw_packed_keep_start(void);
-void etw_packed_keep_end(void);
 
 #endif

@@ -17,9 +17,10 @@
  */
 #include "lib/etl/record.h"
 
+#include <etw/kernel.h>
+
 #include "base/cursor.h"
 #include "base/error.h"
-#include "lib/source/kernel_group.h"
 
 /* TRACE_HEADER_TYPE_* (ntwmi.h) */
 enum header_type {

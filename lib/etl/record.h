@@ -14,9 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/source.h>
+
 #include "base/chosen.h"
 #include "lib/source/event_record.h"
-#include "lib/source/source.h"
 
 enum {
 	ETW_BUFFER_HEADER_SIZE = 0x48, /* in front of the records of a buffer */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/etl/replace_payload.h"
 
 #include <string.h>
+
+#include <etw/relog.h>
 
 #include "base/store.h"
 

@@ -98,7 +98,7 @@ void etl_input_over(struct etw_input *input, const void *bytes, size_t size)
 
 static void (*report_change)(const char *path, const char *change); /* NULL: nothing is reported */
 
-void etw_input_report_changes(void (*report)(const char *path, const char *change))
+void etw_file_report_changes(void (*report)(const char *path, const char *change))
 {
 	report_change = report;
 }

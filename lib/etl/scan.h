@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/recording.h>
+
 #include "base/error.h"
 #include "base/os.h"
 #include "lib/etl/record.h"
@@ -58,30 +60,6 @@ bool etl_input_read(struct etw_input *input, uint64_t offset, void *bytes, size_
 uint64_t etw_input_file_end(const struct etw_input *input, uint64_t offset);
 /* os_file_change() of one of its files; NULL: none has changed. */
 const char *etw_input_change(const struct etw_input *input);
-/* From now on a file that has changed since it was opened, or since etw_input_change(), is reported
- * when it is closed, on that thread. Before there is another thread; NULL: it is not. */
-void etw_input_report_changes(void (*report)(const char *path, const char *change));
-
-/* ---- problems ---- */
-
-/*
- * Damage inside a recording, as sentences for the user; the statistics have the counts. Beyond
- * ETW_PROBLEMS_MAX a sentence is only counted, so that a hostile recording cannot fill the memory
- * with them.
- */
-enum { ETW_PROBLEMS_MAX = 100 };
-
-/* Zero-initialise it. */
-struct etw_problems {
-	char *sentences[ETW_PROBLEMS_MAX]; /* owned */
-	size_t count;                      /* of sentences */
-	uint64_t dropped;                  /* problems without a sentence here */
-};
-
-/* Adds a sentence, or drops it if problems is NULL. */
-void etw_problem(struct etw_problems *problems, const char *format, ...) ETW_PRINTF_LIKE(2, 3);
-void etw_problems_done(struct etw_problems *problems);
-
 /* ---- buffers ---- */
 
 /* WMI_BUFFER_HEADER.BufferType */
@@ -96,28 +74,8 @@ enum etl_buffer_type {
 	ETL_BUFFER_DEBUG_INFO,
 };
 
-struct etw_buffer_header {
-	/* to the next header on disk; for a compressed buffer its packed size. Not checked */
-	uint32_t size_bytes;
-	/* of the valid bytes, from the start of the header, of the unpacked buffer. Not checked */
-	uint32_t end;
-	uint16_t flags;
-	uint16_t type; /* enum etl_buffer_type, or another value in a corrupt header */
-	uint16_t processor;
-	bool compressed;
-	bool all_zero; /* only zeros: space that was reserved and never written */
-};
-
 /* bytes: ETW_BUFFER_HEADER_SIZE bytes. */
 void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *bytes);
-
-/* The counts of damage, as in struct etw_source_statistics. */
-struct etw_damage {
-	uint64_t bad_buffers;
-	uint64_t bad_records;
-	bool truncated;
-	struct etw_problems *problems; /* borrowed; NULL: no sentences */
-};
 
 /* The place of a buffer and its valid part, which is enough to read it again. */
 struct etw_place {

@@ -12,10 +12,11 @@
  * The statistics belong to the thread of the source and are published to other threads once for
  * each buffer.
  */
-#include "lib/etl/source_file.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <etw/recording.h>
 
 #include "base/text.h"
 #include "lib/etl/file.h"

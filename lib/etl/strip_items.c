@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/etl/strip_items.h"
 
 #include <stdbool.h>
 #include <string.h>
+
+#include <etw/relog.h>
 
 #include "base/cursor.h"
 #include "base/store.h"

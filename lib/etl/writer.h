@@ -19,19 +19,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/relog.h>
+
 #include "base/error.h"
 #include "lib/etl/logfile_header.h"
 #include "lib/etl/out_record.h"
-#include "lib/source/payload.h"
 
 struct etw_writer; /* opaque */
-
-/*
- * A recording in a file, which is overwritten, or in memory (path NULL). Before etw_writer_finish()
- * it reads as that of a session that still runs, up to the last buffer that went out.
- */
-struct etw_writer *etw_writer_open(const char *path, const struct etw_writer_options *options,
-				   struct etw_error *err);
 
 /*
  * A recording whose first buffer is given, as it stands in another recording: its first record is a
@@ -55,8 +49,6 @@ void etl_writer_add_buffer(struct etw_writer *writer, const uint8_t *bytes, size
 /* Buffers written so far, the first included; open buffers are not. */
 uint32_t etl_writer_buffers(const struct etw_writer *writer);
 
-void etw_writer_add(struct etw_writer *writer, const struct etw_out_record *record);
-
 /* The same with the payload of a struct etw_payload; one that failed fails the writer. */
 void etl_writer_add_payload(struct etw_writer *writer, const struct etw_out_record *record,
 			    const struct etw_payload *payload);
@@ -65,40 +57,18 @@ void etl_writer_add_payload(struct etw_writer *writer, const struct etw_out_reco
  * there. */
 void etl_writer_add_to_header(struct etw_writer *writer, const struct etw_out_record *record);
 
-/* A whole record as it stands in another recording, header included, without padding; raw_time is
- * the one in its header. */
-void etw_writer_add_raw(struct etw_writer *writer, uint16_t processor, int64_t raw_time,
-			const void *bytes, size_t size);
-
 /* Writes all open buffers, by processor; the last one has the mark of a flush. */
 void etl_writer_flush(struct etw_writer *writer);
 
 /* From now on: whether buffers are packed. Those already written stay as they are. */
 void etl_writer_set_compressed(struct etw_writer *writer, bool compressed);
 
-/* The losses that the header will report; replaces those of the options. */
-void etw_writer_set_losses(struct etw_writer *writer, uint32_t events, uint32_t buffers);
-
 /* The latest raw time of the records that were added, whole buffers left out; not before that of
  * the header. */
 int64_t etl_writer_latest_raw(const struct etw_writer *writer);
 
-/* Bytes of the recording so far, open buffers left out. */
-uint64_t etw_writer_written(const struct etw_writer *writer);
-
-/* Whether something failed; a long run need not go on then. */
-bool etw_writer_failed(const struct etw_writer *writer);
-/* The opposite, with the failure. */
-bool etw_writer_good(const struct etw_writer *writer, struct etw_error *err);
-
-/* Flushes and completes the header. False when that or anything before it failed. Once. */
-bool etw_writer_finish(struct etw_writer *writer, struct etw_error *err);
-
 /* The recording in memory, after etw_writer_finish(); the writer's, until etw_writer_close(). */
 const uint8_t *etl_writer_bytes(const struct etw_writer *writer, size_t *size);
-
-/* Frees everything; a file that was not finished stays behind incomplete. NULL is fine. */
-void etw_writer_close(struct etw_writer *writer);
 
 /* Raw time of a moment `ns` nanoseconds after the start, by the recording's clock. */
 int64_t etl_writer_raw_time(const struct etw_writer *writer, uint64_t ns);

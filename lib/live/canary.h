@@ -35,6 +35,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/session.h>
+
 #include "base/error.h"
 #include "lib/source/provider_names.h"
 
@@ -46,11 +48,6 @@ enum {
 };
 
 struct etw_canary; /* opaque; any thread */
-
-/* Registers the provider. version is that of the exporter; it is copied. */
-struct etw_canary *etw_canary_open(const char *version, struct etw_error *err);
-/* Call it when no session uses the canary any more. NULL is allowed. */
-void etw_canary_close(struct etw_canary *canary);
 
 /* The level and the keywords that all sessions together have enabled. Returns false if none has. */
 bool canary_enabled(struct etw_canary *canary, uint8_t *level, uint64_t *keywords);

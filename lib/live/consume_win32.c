@@ -26,8 +26,10 @@
  */
 #include <string.h>
 
+#include <etw/kernel.h>
+
 #include "lib/live/live_source_internal_win32.h"
-#include "lib/source/kernel_group.h"
+#include "lib/live/session_changes.h"
 
 enum { ITEM_HEADER = 8, COUNTS_100NS = 10000000 };
 

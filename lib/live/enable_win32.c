@@ -21,10 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/session.h>
+
 #include "base/text.h"
 #include "lib/live/live_source_internal_win32.h"
-#include "lib/live/running.h"
+#include "lib/live/session_changes.h"
 #include "lib/source/provider_names.h"
+#include "lib/source/provider_spec.h"
 
 enum {
 	FILTERS_MAX = 4,

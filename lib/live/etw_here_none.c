@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A file of its own, because tests link it together with the code of live sessions. */
-#include "lib/live/running.h"
+#include <etw/session.h>
+
+#include "base/error.h"
 
 bool etw_here(struct etw_error *err)
 {

@@ -3,9 +3,10 @@
  * Wine is recognised by a function that its ntdll has and Windows' has not ("Developer FAQ",
  * WineHQ).
  */
-#include "lib/live/running.h"
 
 #include <windows.h>
+
+#include <etw/session.h>
 
 bool etw_here(struct etw_error *err)
 {

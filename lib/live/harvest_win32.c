@@ -27,9 +27,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+
 #include "base/text.h"
 #include "lib/live/live_source_internal_win32.h"
-#include "lib/source/kernel_flags.h"
 
 enum {
 	QPC_CLOCK = 1, /* Wnode.ClientContext */
@@ -48,7 +49,8 @@ enum {
 #define NAME_SUFFIX    "_harvest"
 #define WHAT_IS_MISSED "names of files that were open before, disks and services are not known: "
 
-#define FILE_FLAGS (KERNEL_FLAG_DISK_FILE_IO | KERNEL_FLAG_FILE_IO | KERNEL_FLAG_FILE_IO_INIT)
+#define FILE_FLAGS \
+	(ETW_KERNEL_FLAG_DISK_FILE_IO | ETW_KERNEL_FLAG_FILE_IO | ETW_KERNEL_FLAG_FILE_IO_INIT)
 
 /* One harvest session. */
 struct harvest_run {
@@ -478,7 +480,7 @@ void harvest_look(struct live *live)
 
 static bool is_needed(uint32_t kernel_flags, bool services)
 {
-	return (kernel_flags & (FILE_FLAGS | KERNEL_FLAG_DISK_IO)) != 0 || services;
+	return (kernel_flags & (FILE_FLAGS | ETW_KERNEL_FLAG_DISK_IO)) != 0 || services;
 }
 
 void harvest_open(struct live *live)

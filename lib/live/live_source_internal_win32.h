@@ -25,9 +25,10 @@
 
 #include <stdatomic.h>
 
+#include <etw/session.h>
+
 #include "base/os.h"
 #include "lib/live/canary.h"
-#include "lib/live/live_source.h"
 #include "lib/live/machine.h"
 #include "lib/source/etw_sdk_win32.h"
 #include "lib/source/event_record.h"

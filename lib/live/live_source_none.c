@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Outside Windows, where there is no ETW. */
-#include "lib/live/live_source.h"
+#include <etw/session.h>
+
+#include "base/error.h"
 
 struct etw_canary *etw_canary_open(const char *version, struct etw_error *err)
 {

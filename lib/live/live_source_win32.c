@@ -23,6 +23,7 @@
 
 #include "base/text.h"
 #include "lib/live/live_source_internal_win32.h"
+#include "lib/live/session_changes.h"
 
 enum {
 	BUFFER_SIZE = 256 * 1024,

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/source/source.h"
+#include <etw/source.h>
 
 /* In the order in which they are announced. */
 enum machine_type {

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 
 #include "lib/live/live_source_internal_win32.h"
+#include "lib/live/session_changes.h"
+#include "lib/source/provider_spec.h"
 
 struct etw_live_change {
 	struct live *live;

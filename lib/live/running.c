@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/running.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <etw/session.h>
 
 const unsigned etw_logging_mode_bits[ETW_LOGGING_MODE_COUNT] = {
 	0x00000001, 0x00000002, 0x00000004, 0x00000008, 0x00000010, 0x00000040,

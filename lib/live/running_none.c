@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where there is no ETW. */
-#include "lib/live/running.h"
+#include <etw/session.h>
 
 bool etw_running_read(struct etw_running_sessions *sessions, struct etw_error *err)
 {

@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/session.h>
+
 #include "base/text.h"
 #include "lib/live/live_source_internal_win32.h"
-#include "lib/live/running.h"
 
 enum { SESSIONS_BY_DEFAULT = 64, SESSIONS_MOST = 256 }; /* EtwMaxLoggers, "StartTraceW function" */
 

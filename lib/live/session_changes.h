@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/session.h>
+
 #include "base/error.h"
 #include "lib/source/event_record.h"
 
@@ -49,10 +51,6 @@ extern const uint16_t session_changes_ids[CHANGE_TYPES];
 
 struct etw_session_changes; /* opaque: of all sessions of this process */
 struct session_change_member;
-
-struct etw_session_changes *etw_session_changes_new(struct etw_error *err);
-void etw_session_changes_free(
-	struct etw_session_changes *changes); /* when no session is a member */
 
 /* The reports about a session of that name (UTF-8, copied). NULL: changes is NULL, or no memory;
  * the functions below take it and know nothing then. */

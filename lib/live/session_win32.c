@@ -23,9 +23,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+#include <etw/session.h>
+
 #include "lib/live/live_source_internal_win32.h"
-#include "lib/live/running.h"
-#include "lib/source/kernel_flags.h"
+#include "lib/live/session_changes.h"
 #include "lib/source/provider_names.h"
 
 enum {
@@ -258,7 +260,7 @@ static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
 {
 	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
 	masks[0] = kernel_flags_of(live);
-	for (size_t i = 0; i < KERNEL_GROUP_COUNT; i++) {
+	for (size_t i = 0; i < ETW_KERNEL_GROUP_COUNT; i++) {
 		if (kernel_groups_of(live) & (1U << i)) {
 			masks[etw_kernel_groups[i].word] |= etw_kernel_groups[i].bit;
 		}

@@ -14,7 +14,8 @@
  * Source: docs/etl-format.md section 6; "TRACE_LOGFILE_HEADER structure", Microsoft Learn
  * (ReservedFlags).
  */
-#include "lib/source/clock.h"
+
+#include <etw/record.h>
 
 #include "lib/source/event_record.h"
 

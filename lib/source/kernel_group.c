@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/source/kernel_group.h"
+#include <etw/kernel.h>
+
+#include "base/guid.h"
 
 const struct etw_guid etw_kernel_group_guids[ETW_KERNEL_GROUPS + 1] = {
 	[0x00] = GUID_PARTS(0x68fdd900, 0x4a3e, 0x11d1, 0x84f4, 0x0000f80464e3), /* EventTrace */

@@ -3,10 +3,11 @@
  * Builds the payload of an event. Integers are taken apart into bytes, so byte order and alignment
  * of this machine play no part.
  */
-#include "lib/source/payload.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <etw/relog.h>
 
 #include "base/text.h"
 #include "base/utf8.h"

@@ -18,8 +18,9 @@
 
 #include <string.h>
 
+#include <etw/kernel.h>
+
 #include "base/text.h"
-#include "lib/source/kernel_flags.h"
 
 const struct etw_known_provider_row known_providers[ETW_KNOWN_PROVIDERS] = {
 	[ETW_PROVIDER_ETW_EXPORTER] = { CANARY_PROVIDER_NAME, CANARY_PROVIDER_GUID },
@@ -132,23 +133,23 @@ static const struct {
 	uint64_t keyword;
 	uint32_t flag;
 } rows[] = {
-	{ PROCESS, 0x1, KERNEL_FLAG_PROCESS },           /* GENERAL */
-	{ PROCESS, 0x800, KERNEL_FLAG_THREAD },          /* THREAD */
-	{ PROCESS, 0x1000, KERNEL_FLAG_IMAGE_LOAD },     /* LOADER */
-	{ IO, 0x1, KERNEL_FLAG_DISK_IO },                /* DISK */
-	{ IO, 0x4, KERNEL_FLAG_DISK_FILE_IO },           /* FILENAME */
-	{ IO, 0x10, KERNEL_FLAG_FILE_IO },               /* FILE */
-	{ IO, 0x200, KERNEL_FLAG_NETWORK_TCPIP },        /* NETWORK */
-	{ MEMORY, 0x2, KERNEL_FLAG_MEMORY_HARD_FAULTS }, /* HARD_FAULTS */
-	{ MEMORY, 0x4, KERNEL_FLAG_MEMORY_PAGE_FAULTS }, /* ALL_FAULTS */
-	{ MEMORY, 0x400, KERNEL_FLAG_VIRTUAL_ALLOC },    /* VIRTUAL_ALLOC */
-	{ MEMORY, 0x4000, KERNEL_FLAG_VAMAP },           /* VAMAP */
-	{ INTERRUPT, 0x1, KERNEL_FLAG_INTERRUPT },       /* GENERAL */
-	{ INTERRUPT, 0x4, KERNEL_FLAG_DPC },             /* DPC */
-	{ SCHEDULER, 0x2, KERNEL_FLAG_DISPATCHER },      /* DISPATCHER */
-	{ SCHEDULER, 0x200, KERNEL_FLAG_CSWITCH },       /* CONTEXT_SWITCH */
-	{ PROFILE, 0x1, KERNEL_FLAG_PROFILE },           /* GENERAL */
-	{ REGISTRY, 0x1, KERNEL_FLAG_REGISTRY },         /* GENERAL */
+	{ PROCESS, 0x1, ETW_KERNEL_FLAG_PROCESS },           /* GENERAL */
+	{ PROCESS, 0x800, ETW_KERNEL_FLAG_THREAD },          /* THREAD */
+	{ PROCESS, 0x1000, ETW_KERNEL_FLAG_IMAGE_LOAD },     /* LOADER */
+	{ IO, 0x1, ETW_KERNEL_FLAG_DISK_IO },                /* DISK */
+	{ IO, 0x4, ETW_KERNEL_FLAG_DISK_FILE_IO },           /* FILENAME */
+	{ IO, 0x10, ETW_KERNEL_FLAG_FILE_IO },               /* FILE */
+	{ IO, 0x200, ETW_KERNEL_FLAG_NETWORK_TCPIP },        /* NETWORK */
+	{ MEMORY, 0x2, ETW_KERNEL_FLAG_MEMORY_HARD_FAULTS }, /* HARD_FAULTS */
+	{ MEMORY, 0x4, ETW_KERNEL_FLAG_MEMORY_PAGE_FAULTS }, /* ALL_FAULTS */
+	{ MEMORY, 0x400, ETW_KERNEL_FLAG_VIRTUAL_ALLOC },    /* VIRTUAL_ALLOC */
+	{ MEMORY, 0x4000, ETW_KERNEL_FLAG_VAMAP },           /* VAMAP */
+	{ INTERRUPT, 0x1, ETW_KERNEL_FLAG_INTERRUPT },       /* GENERAL */
+	{ INTERRUPT, 0x4, ETW_KERNEL_FLAG_DPC },             /* DPC */
+	{ SCHEDULER, 0x2, ETW_KERNEL_FLAG_DISPATCHER },      /* DISPATCHER */
+	{ SCHEDULER, 0x200, ETW_KERNEL_FLAG_CSWITCH },       /* CONTEXT_SWITCH */
+	{ PROFILE, 0x1, ETW_KERNEL_FLAG_PROFILE },           /* GENERAL */
+	{ REGISTRY, 0x1, ETW_KERNEL_FLAG_REGISTRY },         /* GENERAL */
 };
 
 bool etw_system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64_t *keywords,

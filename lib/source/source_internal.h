@@ -7,8 +7,9 @@
 
 #include <stdatomic.h>
 
+#include <etw/source.h>
+
 #include "base/os.h"
-#include "lib/source/source.h"
 
 struct source_operations {
 	bool (*run)(struct etw_source *source, const struct etw_event_sink *sink,

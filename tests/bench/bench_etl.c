@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/recording.h>
+
 #include "base/os.h"
-#include "lib/etl/source_file.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64 };

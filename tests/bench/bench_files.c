@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <etw/relog.h>
+
 #include "config/config.h"
 #include "lib/etl/writer.h"
-#include "lib/source/payload.h"
 #include "lib/source/provider_names.h"
 #include "tests/bench/bench.h"
 

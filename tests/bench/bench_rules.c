@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/relog.h>
+
 #include "config/config.h"
 #include "lib/etl/writer.h"
-#include "lib/source/payload.h"
 #include "tests/bench/bench.h"
 
 enum { RUNS_MOST = 64, EVENTS = 500000 };

@@ -34,8 +34,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/session.h>
+
 #include "base/os.h"
-#include "lib/live/running.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/support/event_info_blob.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What selftest/main.c needs beside it to run on tests/fake_etw. */
-#include "lib/live/running.h"
+#include <etw/session.h>
 
 /* Wine, where this runs, has no event tracing, but the fake is one. */
 bool etw_here(struct etw_error *err)

@@ -12,10 +12,11 @@
 
 #include <cmocka.h>
 
+#include <etw/relog.h>
+
 #include "base/cursor.h"
 #include "etwtool/relog/anonymise.h"
 #include "lib/decode/kernel_class.h"
-#include "lib/source/payload.h"
 #include "tests/support/one_record.h"
 
 static struct anonymiser *anonymiser;

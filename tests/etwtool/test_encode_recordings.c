@@ -2,7 +2,6 @@
 /*
  * The encoder on everything that recordings hold: what a dump shows of a payload leads back to it.
  */
-#include "lib/decode/encode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,9 @@
 
 #include <cmocka.h>
 
+#include <etw/relog.h>
+
+#include "base/json_read.h"
 #include "base/map.h"
 #include "etwtool/event_fields.h"
 #include "tests/support/each_event.h"

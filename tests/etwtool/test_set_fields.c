@@ -2,6 +2,8 @@
 /*
  * Assignments: how they are read, which events they are about, what becomes of a record.
  */
+#include <etw/relog.h>
+
 #include "etwtool/relog/set_fields.h"
 
 #include <setjmp.h>
@@ -15,7 +17,6 @@
 
 #include "base/cursor.h"
 #include "lib/decode/kernel_class.h"
-#include "lib/source/payload.h"
 #include "tests/support/one_record.h"
 
 static struct set_fields set;

@@ -14,10 +14,11 @@
 
 #include <cmocka.h>
 
+#include <etw/recording.h>
+
 #include "base/cursor.h"
 #include "base/text.h"
 #include "exporter/pipeline.h"
-#include "lib/etl/source_file.h"
 #include "metrics/registry.h"
 #include "tests/support/every_class.h"
 #include "tests/support/exact_copy.h"

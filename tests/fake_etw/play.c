@@ -6,13 +6,14 @@
  * and records of types that the consumer's API does not have. Times are ticks of the performance
  * counter; see fake_etw_clock_like().
  */
+#include <etw/recording.h>
+
 #include "tests/fake_etw/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
-#include "lib/etl/source_file.h"
 
 enum { MAX_ITEMS = 32 };
 

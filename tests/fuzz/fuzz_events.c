@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/schema.h>
+
 #include "base/cursor.h"
 #include "base/text.h"
 #include "lib/decode/event_info.h"
 #include "lib/decode/event_schema.h"
 #include "lib/decode/event_table.h"
-#include "lib/decode/field_path.h"
 #include "lib/decode/kernel_class.h"
 #include "tests/fuzz/failing_memory.h"
 

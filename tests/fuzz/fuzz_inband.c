@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+
 #include "base/cursor.h"
 #include "lib/decode/event_info.h"
 #include "lib/decode/event_table.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/manifest/manifest.h"
-#include "lib/source/kernel_group.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/relog.h>
+
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
-#include "lib/etl/mirror.h"
 #include "lib/etl/order.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

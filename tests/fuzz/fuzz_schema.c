@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/relog.h>
+
 #include "base/cursor.h"
 #include "base/text.h"
-#include "lib/decode/encode.h"
 #include "lib/decode/event_info.h"
 #include "lib/decode/event_schema.h"
 #include "lib/decode/manifest/manifest.h"

@@ -13,10 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/relog.h>
+
 #include "base/cursor.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
-#include "lib/etl/mirror.h"
 #include "lib/etl/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/relog.h>
+
 #include "base/guid.h"
-#include "lib/source/payload.h"
 
 enum blob_flags {
 	BLOB_STRUCT = 0x1, /* in: index of its first member, out: how many */

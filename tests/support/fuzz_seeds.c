@@ -16,12 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/recording.h>
+#include <etw/relog.h>
+
 #include "config/builtin.h"
 #include "lib/decode/builtin.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/kernel_class.h"
-#include "lib/etl/source_file.h"
-#include "lib/source/payload.h"
 #include "tests/support/every_class.h"
 #include "tests/support/fuzz_seeds_archive.h"
 #include "tests/support/fuzz_seeds_arguments.h"

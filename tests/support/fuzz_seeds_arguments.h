@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "lib/source/payload.h"
+#include <etw/relog.h>
 
 /* Adds the seed of an index, in the form that fuzz_arguments takes, and its name, which is valid
  * until the next call; false behind the last. */

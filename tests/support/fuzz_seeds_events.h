@@ -7,8 +7,9 @@
 
 #include <stdbool.h>
 
+#include <etw/relog.h>
+
 #include "lib/source/event_record.h"
-#include "lib/source/payload.h"
 
 /*
  * Writes seed number `index` into an initialised payload and sets *name; false: there are no more.

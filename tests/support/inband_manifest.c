@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
+#include <etw/relog.h>
+
 #include "lib/decode/inband_manifests.h"
-#include "lib/source/payload.h"
 #include "tests/support/exact_copy.h"
 
 void inband_manifest_xml(struct etw_text *xml, const struct inband_manifest *manifest)

@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/relog.h>
+
 #include "lib/etl/writer.h"
-#include "lib/source/payload.h"
 
 /* Where and when the next events happen. */
 struct kernel_events {
@@ -28,19 +29,19 @@ struct kernel_events {
 	uint32_t records;         /* likewise, those without a group too */
 };
 
-enum etw_kernel_group { /* docs/etl-format.md section 8 */
-			GROUP_EVENT_TRACE = 0x00,
-			GROUP_DISK_IO = 0x01,
-			GROUP_PAGE_FAULT = 0x02,
-			GROUP_PROCESS = 0x03,
-			GROUP_FILE_IO = 0x04,
-			GROUP_THREAD = 0x05,
-			GROUP_TCP_IP = 0x06,
-			GROUP_UDP_IP = 0x08,
-			GROUP_REGISTRY = 0x09,
-			GROUP_SYSTEM_CONFIG = 0x0b,
-			GROUP_PERF_INFO = 0x0f,
-			GROUP_IMAGE = 0x14,
+enum kernel_group { /* docs/etl-format.md section 8 */
+		    GROUP_EVENT_TRACE = 0x00,
+		    GROUP_DISK_IO = 0x01,
+		    GROUP_PAGE_FAULT = 0x02,
+		    GROUP_PROCESS = 0x03,
+		    GROUP_FILE_IO = 0x04,
+		    GROUP_THREAD = 0x05,
+		    GROUP_TCP_IP = 0x06,
+		    GROUP_UDP_IP = 0x08,
+		    GROUP_REGISTRY = 0x09,
+		    GROUP_SYSTEM_CONFIG = 0x0b,
+		    GROUP_PERF_INFO = 0x0f,
+		    GROUP_IMAGE = 0x14,
 };
 
 void kernel_events_init(struct kernel_events *k, struct etw_writer *writer, uint8_t pointer_size);

@@ -5,11 +5,12 @@
 #ifndef SUPPORT_RULE_RUN_H
 #define SUPPORT_RULE_RUN_H
 
+#include <etw/relog.h>
+
 #include "exporter/rules/language/probe.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/track/tracker.h"
 #include "lib/decode/event_table.h"
-#include "lib/source/payload.h"
 #include "metrics/registry.h"
 
 enum {

@@ -6,6 +6,8 @@
  * The counts are kept where things happen, not where records are written, and the payloads are read
  * here at offsets written out by hand.
  */
+#include <etw/recording.h>
+
 #include "tests/support/sample.h"
 
 #include <setjmp.h>
@@ -20,7 +22,6 @@
 
 #include "base/cursor.h"
 #include "lib/decode/kernel_class.h"
-#include "lib/etl/source_file.h"
 #include "tests/support/kernel_events.h"
 #include "tests/support/plain_recording.h"
 #include "tests/support/temporary.h"
@@ -240,7 +241,7 @@ static void the_sample_feeds_every_kernel_family(void **state)
 {
 	static const struct {
 		const char *what;
-		enum etw_kernel_group group;
+		enum kernel_group group;
 		unsigned opcode;
 		unsigned least;
 	} cases[] = {

@@ -12,8 +12,9 @@
 
 #include <cmocka.h>
 
+#include <etw/kernel.h>
+
 #include "exporter/track/derived_fields.h"
-#include "lib/source/kernel_group.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/poke.h"
 

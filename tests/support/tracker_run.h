@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/relog.h>
+#include <etw/source.h>
+
 #include "exporter/track/tracker.h"
 #include "lib/decode/event_table.h"
 #include "lib/decode/kernel_class.h"
 #include "lib/source/event_record.h"
-#include "lib/source/payload.h"
-#include "lib/source/source.h"
 #include "metrics/registry.h"
 
 enum { TAPE_EVENTS = 2048 };

@@ -23,11 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/provider.h>
+
 #include "base/array.h"
 #include "base/nearest.h"
 #include "exporter/rules/engine/engine.h"
 #include "exporter/rules/language/probe.h"
-#include "lib/source/provider_names.h"
 
 /* ---- conditions ---- */
 

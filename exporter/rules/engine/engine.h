@@ -16,12 +16,12 @@
 
 #include <stdatomic.h>
 
+#include <etw/schema.h>
+
 #include "exporter/rules/engine/gauges.h"
 #include "exporter/rules/engine/spans.h"
 #include "exporter/rules/language/decoders.h"
 #include "exporter/rules/language/rule_set.h"
-#include "lib/decode/field_path.h"
-#include "lib/decode/schema.h"
 
 /* Where a value comes from. */
 enum value_source {

@@ -19,9 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/record.h>
+
 #include "base/map.h"
 #include "base/memory.h"
-#include "lib/source/clock.h"
 
 enum { NO_ENTRY = UINT32_MAX };
 

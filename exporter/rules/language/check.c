@@ -24,12 +24,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/schema.h>
+
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "exporter/rules/language/collector.h"
 #include "exporter/rules/language/decoders.h"
 #include "exporter/rules/language/known_events.h"
-#include "lib/decode/field_path.h"
 
 struct checker {
 	const struct collector *collector;

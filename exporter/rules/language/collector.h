@@ -13,13 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/manifest.h>
+#include <etw/provider.h>
+
 #include "base/error.h"
 #include "base/regex.h"
 #include "config/yaml_rows.h"
 #include "exporter/rules/language/event_pattern.h"
 #include "exporter/track/derived_fields.h"
-#include "lib/decode/manifest/load.h"
-#include "lib/source/provider_spec.h"
 #include "metrics/registry.h"
 
 /* A field as a rule names it. */

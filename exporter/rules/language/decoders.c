@@ -27,9 +27,9 @@
 
 #include <string.h>
 
+#include <etw/schema.h>
+
 #include "base/guid.h"
-#include "lib/decode/schema.h"
-#include "lib/decode/text_forms.h"
 
 enum {
 	SOCKADDR_IN_SIZE = 16,

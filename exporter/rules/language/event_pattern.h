@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/event_table.h>
+
 #include "base/error.h"
 #include "base/guid.h"
-#include "lib/decode/event_table.h"
 
 enum event_scope {
 	EVENTS_ALL,      /* "*" */

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/describe.h>
+#include <etw/manifest.h>
+
 #include "base/array.h"
 #include "base/nearest.h"
-#include "lib/decode/event_schema.h"
-#include "lib/decode/manifest/manifest.h"
 
 static void add_event(struct known_events *known, const struct known_event *event)
 {

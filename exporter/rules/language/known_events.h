@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/manifest.h>
+
 #include "base/text.h"
 #include "exporter/rules/language/event_pattern.h"
-#include "lib/decode/manifest/load.h"
 
 struct known_event {
 	const struct etw_schema *schema; /* it belongs to the tables or the manifest */

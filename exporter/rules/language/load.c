@@ -15,6 +15,8 @@
  * All memory is that of the YAML tree except for regular expressions and the texts of providers,
  * which the collector frees.
  */
+#include <etw/kernel.h>
+
 #include "exporter/rules/language/collector.h"
 
 #include <math.h>
@@ -23,7 +25,6 @@
 
 #include "base/text.h"
 #include "config/sessions.h"
-#include "lib/source/kernel_flags.h"
 
 enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
 

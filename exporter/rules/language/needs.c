@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+#include <etw/provider.h>
+
 #include "base/nearest.h"
 #include "base/text.h"
 #include "exporter/rules/language/known_events.h"
 #include "exporter/rules/language/rule_set.h"
-#include "lib/decode/kernel_event_flags.h"
-#include "lib/source/kernel_flags.h"
-#include "lib/source/provider_names.h"
 
 /* A name that differs by more letters from a known one is another name, not a mistake. */
 enum { NEAR_MISS = 2 };

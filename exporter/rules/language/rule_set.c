@@ -24,11 +24,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/kernel.h>
+
 #include "base/nearest.h"
 #include "base/text.h"
 #include "config/builtin.h"
 #include "exporter/track/state_gauges.h"
-#include "lib/source/kernel_flags.h"
 
 static struct collector **find_collector(struct rule_set *set, const char *name)
 {
@@ -539,7 +540,7 @@ uint32_t collector_kernel_flags(const struct collector *collector)
 		for (size_t k = 0; k < metric->rule_count; k++) {
 			features |= rule_features(&metric->rules[k]);
 			/* events are counted by process */
-			flags |= KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD;
+			flags |= ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD;
 		}
 	}
 	return flags | tracker_kernel_flags(features);

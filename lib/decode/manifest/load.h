@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/manifest.h>
+
 #include "base/error.h"
 #include "base/guid.h"
 #include "lib/decode/manifest/manifest.h"
@@ -32,54 +34,5 @@ void manifest_set_free(struct etw_manifest_set *set);
  */
 bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifest,
 		      struct etw_error *err);
-
-/*
- * The schema of an event by id and version, as manifest_schema() finds it, or, with `older`, as
- * manifest_schema_older() does; NULL: none. The set owns it.
- */
-const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *set,
-						 const struct etw_guid *provider, uint16_t id,
-						 uint8_t version, bool older);
-
-/* A provider of the set. One that is in several manifests is listed once for each. */
-struct etw_manifest_set_provider {
-	const struct etw_guid *guid;
-	const char *name; /* as etw_manifest_provider_name() */
-};
-
-/* Lists the providers by number from 0. Returns false after the last. set may be NULL. */
-bool etw_manifest_set_provider(const struct etw_manifest_set *set, size_t number,
-			       struct etw_manifest_set_provider *provider);
-
-/* How many etw_manifest_set_provider() lists. set may be NULL. */
-size_t etw_manifest_set_provider_count(const struct etw_manifest_set *set);
-
-/* The manifest of a provider that was listed, and the provider's index in it; NULL without memory.
- */
-const struct etw_manifest *etw_manifest_set_manifest(const struct etw_manifest_set *set,
-						     size_t number, size_t *index);
-
-/* The name of the provider in its first manifest; NULL: none. */
-const char *etw_manifest_set_provider_name(const struct etw_manifest_set *set,
-					   const struct etw_guid *provider);
-
-/* The manifests that users name and the built-in ones; in-band manifests are not among them.
- * Zero-initialise it. */
-struct etw_configured_manifests {
-	struct etw_manifest_set *configured; /* NULL: none */
-	struct etw_manifest_set *builtin;    /* likewise */
-};
-
-/*
- * Adds a manifest, or all manifests in a folder (*.man and *.xml, in the order of names). Errors
- * read "path:line:column: sentence" (ETW_ERROR_CONFIG).
- */
-bool etw_configured_manifests_add(struct etw_configured_manifests *configured, const char *path,
-				  struct etw_error *err);
-
-bool etw_configured_manifests_add_builtin(struct etw_configured_manifests *configured,
-					  struct etw_error *err);
-
-void etw_configured_manifests_done(struct etw_configured_manifests *configured);
 
 #endif

@@ -11,13 +11,14 @@
 
 #include <cmocka.h>
 
+#include <etw/recording.h>
+#include <etw/relog.h>
+
 #include "exporter/recorder/recording.h"
 #include "exporter/recorder/tap.h"
 #include "lib/decode/event_table.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/kernel_class.h"
-#include "lib/etl/source_file.h"
-#include "lib/source/payload.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/temporary.h"
 

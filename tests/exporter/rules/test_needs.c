@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
+#include <etw/kernel.h>
+
 #include "exporter/rules/rules.h"
-#include "lib/source/kernel_flags.h"
 #include "lib/source/provider_spec.h"
 
 static uint32_t flags_with(const char *collector, bool defaults)
@@ -38,28 +39,29 @@ static uint32_t flags_with(const char *collector, bool defaults)
 
 static void kernel_flags_are_those_of_the_collectors_that_are_on(void **state)
 {
-	const uint32_t by_process = KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD;
-	const uint32_t defaults = by_process | KERNEL_FLAG_FILE_IO_INIT | KERNEL_FLAG_DISK_FILE_IO |
-				  KERNEL_FLAG_DISK_IO | KERNEL_FLAG_NETWORK_TCPIP |
-				  KERNEL_FLAG_MEMORY_HARD_FAULTS;
+	const uint32_t by_process = ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD;
+	const uint32_t defaults = by_process | ETW_KERNEL_FLAG_FILE_IO_INIT |
+				  ETW_KERNEL_FLAG_DISK_FILE_IO | ETW_KERNEL_FLAG_DISK_IO |
+				  ETW_KERNEL_FLAG_NETWORK_TCPIP |
+				  ETW_KERNEL_FLAG_MEMORY_HARD_FAULTS;
 
 	(void)state;
 	assert_int_equal(flags_with(NULL, false), 0);
 	assert_int_equal(flags_with(NULL, true), defaults);
-	assert_int_equal(flags_with("cpu", true), defaults | KERNEL_FLAG_PROFILE);
-	assert_int_equal(flags_with("disk", false), by_process | KERNEL_FLAG_DISK_IO);
+	assert_int_equal(flags_with("cpu", true), defaults | ETW_KERNEL_FLAG_PROFILE);
+	assert_int_equal(flags_with("disk", false), by_process | ETW_KERNEL_FLAG_DISK_IO);
 }
 
 static void derived_fields_bring_their_flags(void **state)
 {
-	const uint32_t by_process = KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD;
+	const uint32_t by_process = ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD;
 
 	(void)state;
 	assert_int_equal(flags_with("sched", false),
-			 by_process | KERNEL_FLAG_CSWITCH | KERNEL_FLAG_DISPATCHER);
-	assert_int_equal(flags_with("interrupt", false), by_process | KERNEL_FLAG_DPC |
-								 KERNEL_FLAG_INTERRUPT |
-								 KERNEL_FLAG_IMAGE_LOAD);
+			 by_process | ETW_KERNEL_FLAG_CSWITCH | ETW_KERNEL_FLAG_DISPATCHER);
+	assert_int_equal(flags_with("interrupt", false), by_process | ETW_KERNEL_FLAG_DPC |
+								 ETW_KERNEL_FLAG_INTERRUPT |
+								 ETW_KERNEL_FLAG_IMAGE_LOAD);
 }
 
 /* The flags that a collector with one family and these events adds, and its groups. */
@@ -93,28 +95,29 @@ static uint32_t flags_of_events(const char *needs, const char *events, uint32_t 
 	rule_set_free(set);
 	registry_free(registry);
 	config_free(config);
-	return flags & ~(uint32_t)(KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
+	return flags & ~(uint32_t)(ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
 }
 
 static void events_bring_the_flags_that_enable_them(void **state)
 {
-	const uint32_t calls = 1U << KERNEL_GROUP_FLT_IO, fast = 1U << KERNEL_GROUP_FLT_FASTIO;
+	const uint32_t calls = 1U << ETW_KERNEL_GROUP_FLT_IO,
+		       fast = 1U << ETW_KERNEL_GROUP_FLT_FASTIO;
 	uint32_t groups;
 
 	(void)state;
 	assert_int_equal(flags_of_events("", "{ event: Registry/Create }, { event: DiskIo/Read }",
 					 &groups),
-			 KERNEL_FLAG_REGISTRY | KERNEL_FLAG_DISK_IO);
+			 ETW_KERNEL_FLAG_REGISTRY | ETW_KERNEL_FLAG_DISK_IO);
 	assert_int_equal(groups, 0);
 	assert_int_equal(flags_of_events("", "{ event: Thread/CSwitch }", &groups),
-			 KERNEL_FLAG_CSWITCH);
+			 ETW_KERNEL_FLAG_CSWITCH);
 	/* Both ends of a pair. */
 	assert_int_equal(
 		flags_of_events("",
 				"{ event: FileIo/OperationEnd, pair: { start: FileIo/Read, "
 				"stop: FileIo/OperationEnd, key: [IrpPtr] } }",
 				&groups),
-		KERNEL_FLAG_FILE_IO | KERNEL_FLAG_FILE_IO_INIT);
+		ETW_KERNEL_FLAG_FILE_IO | ETW_KERNEL_FLAG_FILE_IO_INIT);
 	/* Two groups have this event: both, unless `needs` chooses one. */
 	assert_int_equal(flags_of_events("", "{ event: FileIo/98 }", &groups), 0);
 	assert_int_equal(groups, calls | fast);
@@ -124,7 +127,7 @@ static void events_bring_the_flags_that_enable_them(void **state)
 	assert_int_equal(groups, fast);
 	/* A whole class has one flag, or several, some of which are expensive. */
 	assert_int_equal(flags_of_events("", "{ event: 'Registry/*' }", &groups),
-			 KERNEL_FLAG_REGISTRY);
+			 ETW_KERNEL_FLAG_REGISTRY);
 	assert_int_equal(flags_of_events("", "{ event: 'FileIo/*' }, { event: '*' }", &groups), 0);
 	assert_int_equal(groups, 0);
 }

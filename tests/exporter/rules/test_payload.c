@@ -2,7 +2,6 @@
 /*
  * The primitive encodings of docs/etl-format.md section 14, written.
  */
-#include "lib/source/payload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +9,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include <etw/relog.h>
 
 #include "tests/support/assert_hex.h"
 

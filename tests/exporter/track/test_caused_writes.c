@@ -15,9 +15,10 @@
 
 #include <cmocka.h>
 
+#include <etw/kernel.h>
+
 #include "base/os.h"
 #include "exporter/track/disk_cause.h"
-#include "lib/source/kernel_group.h"
 #include "tests/support/page.h"
 #include "tests/support/tracker_run.h"
 

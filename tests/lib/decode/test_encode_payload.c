@@ -3,7 +3,6 @@
  * Payloads made of values: each type, what follows a text, and what does not fit. The bytes that
  * are expected are those of docs/etl-format.md sections 12 and 14.
  */
-#include "lib/decode/encode.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,6 +14,11 @@
 
 #include <cmocka.h>
 
+#include <etw/relog.h>
+
+#include "base/json_read.h"
+#include "base/text.h"
+#include "lib/decode/schema.h"
 #include "tests/support/exact_copy.h"
 
 enum { FIELDS_MOST = 8 };

@@ -3,6 +3,8 @@
  * The event classes that a consumer remembers: what a process that makes up classes costs others,
  * and when an event class is resolved again.
  */
+#include <etw/kernel.h>
+
 #include "lib/decode/event_table.h"
 
 #include <setjmp.h>
@@ -14,8 +16,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#include "lib/source/kernel_group.h"
 
 enum { MOST = 512, HONEST = 40, HOSTILE = 66, HONEST_CLASSES = 40, ROUNDS = 4000 };
 

@@ -3,6 +3,8 @@
  * Manifests that arrive as events while others are decoded: whose they are, how long they stay, and
  * what a process that announces too much loses.
  */
+#include <etw/kernel.h>
+
 #include "lib/decode/inband_manifests.h"
 
 #include <setjmp.h>
@@ -16,7 +18,6 @@
 #include <cmocka.h>
 
 #include "lib/decode/event_table.h"
-#include "lib/source/kernel_group.h"
 #include "lib/source/provider_names.h"
 #include "tests/support/inband_manifest.h"
 

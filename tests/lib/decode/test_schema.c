@@ -3,6 +3,8 @@
  * Where fields are and which values they have: with constant offsets, behind strings and counted
  * arrays, in payloads that end too soon.
  */
+#include <etw/relog.h>
+
 #include "lib/decode/schema.h"
 
 #include <setjmp.h>
@@ -15,7 +17,6 @@
 #include <cmocka.h>
 
 #include "lib/decode/kernel_class.h"
-#include "lib/source/payload.h"
 #include "tests/support/exact_copy.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

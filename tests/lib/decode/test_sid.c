@@ -2,6 +2,8 @@
 /*
  * SIDs as text, and where they end, alone and in the kernel's form.
  */
+#include <etw/relog.h>
+
 #include "lib/decode/text_forms.h"
 
 #include <setjmp.h>
@@ -13,7 +15,6 @@
 
 #include <cmocka.h>
 
-#include "lib/source/payload.h"
 #include "tests/support/exact_copy.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

@@ -3,6 +3,9 @@
  * Several manifests of one provider in a recording: which of them decodes the event of which
  * process, and what that costs.
  */
+#include <etw/kernel.h>
+#include <etw/relog.h>
+
 #include "lib/decode/trace_schemas.h"
 
 #include <setjmp.h>
@@ -20,8 +23,6 @@
 #include "lib/decode/event_table.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/trace_manifests.h"
-#include "lib/source/kernel_group.h"
-#include "lib/source/payload.h"
 #include "lib/source/provider_names.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/exact_copy.h"

@@ -3,6 +3,8 @@
  * What a recording says about its providers: names by origin, distinct counts, chunks of
  * manifests.
  */
+#include <etw/relog.h>
+
 #include "lib/decode/trace_schemas.h"
 
 #include <setjmp.h>
@@ -18,7 +20,6 @@
 #include "lib/decode/event_info.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/manifest/manifest.h"
-#include "lib/source/payload.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/exact_copy.h"

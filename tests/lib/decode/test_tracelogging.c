@@ -3,6 +3,9 @@
  * TraceLogging: metadata by hand, every in-type, the out-types that change what bytes mean, arrays,
  * structures, metadata that is not what it says, and metadata that is built for values.
  */
+#include <etw/describe.h>
+#include <etw/relog.h>
+
 #include "lib/decode/tracelogging.h"
 
 #include <setjmp.h>
@@ -16,9 +19,6 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "lib/decode/encode.h"
-#include "lib/decode/tracelogging_build.h"
-#include "lib/source/payload.h"
 #include "tests/support/decoded_text.h"
 #include "tests/support/exact_copy.h"
 

@@ -3,7 +3,6 @@
  * Recordings of several files. Without a finder of repetitions nothing but the logfile headers of
  * later files is left out; tests/e2e/file_sets.sh has the rest.
  */
-#include "lib/etl/file_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +10,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include <etw/recording.h>
 
 #include "base/os.h"
 #include "lib/etl/file.h"

@@ -3,7 +3,6 @@
  * Recordings written again: what a reader delivers of the result, and what the callback changes in
  * it. The order of ties is part of every comparison, because records are compared in time order.
  */
-#include "lib/etl/mirror.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,12 +14,13 @@
 
 #include <cmocka.h>
 
+#include <etw/relog.h>
+
 #include "base/cursor.h"
 #include "base/os.h"
 #include "base/store.h"
 #include "lib/etl/index.h"
 #include "lib/etl/order.h"
-#include "lib/etl/strip_items.h"
 #include "tests/support/assert_hex.h"
 #include "tests/support/collected.h"
 #include "tests/support/every_class.h"

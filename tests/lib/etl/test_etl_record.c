@@ -2,6 +2,8 @@
 /*
  * Every type of record header, with what can be in it.
  */
+#include <etw/kernel.h>
+
 #include "lib/etl/record.h"
 
 #include <setjmp.h>
@@ -11,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "lib/source/kernel_group.h"
 #include "tests/support/record_bytes.h"
 
 static const struct etw_guid disk_io =

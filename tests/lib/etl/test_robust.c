@@ -18,11 +18,12 @@
 
 #include <cmocka.h>
 
+#include <etw/recording.h>
+
 #include "base/cursor.h"
 #include "base/text.h"
 #include "lib/decode/kernel_class.h"
 #include "lib/decode/trace_schemas.h"
-#include "lib/etl/source_file.h"
 #include "tests/support/every_class.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/in_memory.h"

@@ -3,6 +3,9 @@
  * The exporter's own provider in live sessions: canaries that come back or get lost, and the state
  * that other sessions ask for.
  */
+#include <etw/kernel.h>
+#include <etw/source.h>
+
 #include "lib/live/canary.h"
 
 #include <setjmp.h>
@@ -16,7 +19,6 @@
 
 #include "base/cursor.h"
 #include "lib/decode/tracelogging.h"
-#include "lib/source/kernel_flags.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 #include "tests/support/decoded_text.h"

@@ -3,6 +3,8 @@
  * Which program stopped or changed a live session: what Windows reports, when, and in which session
  * (rows P21 and P21a of tests/fake_etw/BEHAVIOUR.md).
  */
+#include <etw/kernel.h>
+
 #include "lib/live/session_changes.h"
 
 #include <setjmp.h>
@@ -12,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "lib/source/kernel_flags.h"
 #include "tests/lib/live/support/run.h"
 #include "tests/lib/live/support/side.h"
 
@@ -81,8 +82,8 @@ static void another_session_reports_the_stop(void **state)
 static void change_flags_unseen(struct run *changed, struct run *reporter)
 {
 	fake_etw_fail_always("ControlTraceW", ERROR_NO_SYSTEM_RESOURCES); /* what it looks with */
-	assert_true(fake_etw_other_set_flags(changed->options.name, KERNEL_FLAG_PROCESS));
-	assert_true(fake_etw_other_set_flags(changed->options.name, KERNEL_FLAG_PROCESS));
+	assert_true(fake_etw_other_set_flags(changed->options.name, ETW_KERNEL_FLAG_PROCESS));
+	assert_true(fake_etw_other_set_flags(changed->options.name, ETW_KERNEL_FLAG_PROCESS));
 	fake_etw_flush(reporter->options.name);
 	/* When the second report is delivered, the first has been read. */
 	assert_true(run_wait(reporter, &reporter->events, 2));

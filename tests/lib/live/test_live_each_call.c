@@ -5,7 +5,6 @@
  * cannot be opened says why. One that runs goes on, or starts again, and delivers what comes then.
  * Nothing is left open.
  */
-#include "lib/live/live_source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +13,9 @@
 
 #include <cmocka.h>
 
-#include "lib/source/kernel_flags.h"
+#include <etw/kernel.h>
+#include <etw/session.h>
+
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 
@@ -87,7 +88,7 @@ static void fail_once(const char *call, uint32_t error, unsigned after)
 	fake_etw_attach_disk(0, "Contoso", "Disk", 512);
 	fake_etw_add_service("Service", 4, 1);
 	run_begin(&run);
-	run.options.kernel_flags |= KERNEL_FLAG_FILE_IO_INIT | KERNEL_FLAG_DISK_IO;
+	run.options.kernel_flags |= ETW_KERNEL_FLAG_FILE_IO_INIT | ETW_KERNEL_FLAG_DISK_IO;
 	run.options.providers = &provider;
 	run.options.provider_count = 1;
 	fake_etw_fail(call, error, after);

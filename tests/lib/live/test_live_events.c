@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#include "lib/source/payload.h"
+#include <etw/relog.h>
+
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/side.h"
 #include "tests/support/temporary.h"

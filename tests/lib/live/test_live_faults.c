@@ -3,7 +3,6 @@
  * Live sessions when something goes wrong: other programs interfere, Windows refuses or ends what
  * was started.
  */
-#include "lib/live/live_source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +12,10 @@
 
 #include <cmocka.h>
 
-#include "lib/source/kernel_flags.h"
+#include <etw/kernel.h>
+#include <etw/session.h>
+#include <etw/source.h>
+
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 
@@ -127,7 +129,7 @@ static void a_stale_session_is_stopped_and_started_again(void **state)
 
 	assert_true(fake_etw_other_start(
 		"etw_test", EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
-		KERNEL_FLAG_PROCESS));
+		ETW_KERNEL_FLAG_PROCESS));
 	run_start_and_wait(run, &run->options);
 	assert_int_equal(run->session_events[0], ETW_SESSION_STALE);
 	assert_int_equal(run->session_events[1], ETW_SESSION_STARTED);
@@ -144,8 +146,8 @@ static void changed_flags_are_put_back(void **state)
 		uint32_t flags; /* what is left to flags */
 	} cases[] = {
 		{ ETW_LIVE_PRIVATE,
-		  KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD | KERNEL_FLAG_FILE_IO_INIT },
-		{ ETW_LIVE_SYSTEM_PROVIDERS, KERNEL_FLAG_FILE_IO_INIT },
+		  ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD | ETW_KERNEL_FLAG_FILE_IO_INIT },
+		{ ETW_LIVE_SYSTEM_PROVIDERS, ETW_KERNEL_FLAG_FILE_IO_INIT },
 	};
 
 	(void)state;
@@ -155,13 +157,13 @@ static void changed_flags_are_put_back(void **state)
 
 		run_begin(&run);
 		run.options.logger = cases[i].logger;
-		run.options.kernel_flags |= KERNEL_FLAG_FILE_IO_INIT;
+		run.options.kernel_flags |= ETW_KERNEL_FLAG_FILE_IO_INIT;
 		run_start_and_wait(&run, &run.options);
-		assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
+		assert_true(fake_etw_other_set_flags("etw_test", ETW_KERNEL_FLAG_CSWITCH));
 		WAIT_UNTIL(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED] == 1);
 		/* What the other program enabled stays: it may need it. */
 		WAIT_UNTIL(fake_etw_session("etw_test", &session) &&
-			   session.masks[0] == (cases[i].flags | KERNEL_FLAG_CSWITCH));
+			   session.masks[0] == (cases[i].flags | ETW_KERNEL_FLAG_CSWITCH));
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 1));
 		run_stop(&run);
@@ -190,7 +192,7 @@ static void masks_that_gain_bits_are_left_alone(void **state)
 	assert_true(etw_provider_spec_parse(&provider, SOME_PROVIDER, NULL));
 	for (size_t i = 0; i < 4; i++) {
 		const struct fake_etw_options machine = { .mask_gain = gains[i % 2] };
-		const uint32_t asked = KERNEL_FLAG_PROCESS | KERNEL_FLAG_FILE_IO_INIT;
+		const uint32_t asked = ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_FILE_IO_INIT;
 		struct fake_etw_session session;
 		struct run run;
 
@@ -214,7 +216,7 @@ static void masks_that_gain_bits_are_left_alone(void **state)
 		WAIT_UNTIL(run_statistics(&run).restarts[ETW_RESTART_FLAGS_CHANGED] == 1);
 		wait_for_looks();
 		assert_true(fake_etw_session("etw_test", &session));
-		assert_true((session.masks[0] & KERNEL_FLAG_FILE_IO_INIT) != 0);
+		assert_true((session.masks[0] & ETW_KERNEL_FLAG_FILE_IO_INIT) != 0);
 		assert_true(session.masks[5] != 0);
 		emit_process_start(8);
 		assert_true(run_wait(&run, &run.events, 2));
@@ -234,17 +236,17 @@ static void what_is_changed_again_and_again_is_given_up(void **state)
 
 	run_start_and_wait(run, &run->options);
 	for (unsigned i = 1; i <= 3; i++) {
-		assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
+		assert_true(fake_etw_other_set_flags("etw_test", ETW_KERNEL_FLAG_CSWITCH));
 		WAIT_UNTIL(run_statistics(run).restarts[ETW_RESTART_FLAGS_CHANGED] == i);
 	}
 	assert_int_equal(run_statistics(run).restores_given_up, 0);
 	calls = fake_etw_calls("TraceSetInformation");
-	assert_true(fake_etw_other_set_flags("etw_test", KERNEL_FLAG_CSWITCH));
+	assert_true(fake_etw_other_set_flags("etw_test", ETW_KERNEL_FLAG_CSWITCH));
 	assert_true(run_wait_session_event(run, ETW_SESSION_GIVEN_UP));
 	wait_for_looks();
 	assert_int_equal(fake_etw_calls("TraceSetInformation"), calls);
 	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.masks[0], KERNEL_FLAG_CSWITCH);
+	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_CSWITCH);
 	run_stop(run);
 	assert_int_equal(run_statistics(run).restarts[ETW_RESTART_FLAGS_CHANGED], 3);
 	assert_int_equal(run_statistics(run).restores_given_up, 1);
@@ -439,18 +441,18 @@ static void the_kernel_logger_of_another_program_is_waited_for(void **state)
 	run->options.name = "NT Kernel Logger";
 	run->options.logger = ETW_LIVE_NT_KERNEL;
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
-					 KERNEL_FLAG_CSWITCH));
+					 ETW_KERNEL_FLAG_CSWITCH));
 	run_start(run, &run->options);
 	assert_true(run_wait_session_event(run, ETW_SESSION_CONFLICT));
 	WAIT_UNTIL(fake_etw_calls("StartTraceW") >= 3);
 	assert_false(run_statistics(run).up);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
-	assert_int_equal(session.masks[0], KERNEL_FLAG_CSWITCH); /* theirs, untouched */
+	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_CSWITCH); /* theirs, untouched */
 	assert_true(fake_etw_other_stop("NT Kernel Logger"));
 	assert_true(fake_etw_wait_consumer("NT Kernel Logger", WAIT_MS));
 	WAIT_UNTIL(run_statistics(run).up);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
-	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
+	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
 	run_stop(run);
 	run_end(run);
 }
@@ -464,7 +466,7 @@ static void waiting_for_the_kernel_logger_can_be_stopped(void **state)
 	run->options.logger = ETW_LIVE_NT_KERNEL;
 	run->options.retry_ms = 600000;
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
-					 KERNEL_FLAG_CSWITCH));
+					 ETW_KERNEL_FLAG_CSWITCH));
 	run_start(run, &run->options);
 	run_stop(run);
 	assert_true(fake_etw_session("NT Kernel Logger", &session)); /* still theirs */
@@ -502,10 +504,10 @@ static void the_kernel_logger_is_taken_over_when_configured(void **state)
 	run->options.logger = ETW_LIVE_NT_KERNEL;
 	run->options.takeover = true;
 	assert_true(fake_etw_other_start("NT Kernel Logger", EVENT_TRACE_REAL_TIME_MODE,
-					 KERNEL_FLAG_CSWITCH));
+					 ETW_KERNEL_FLAG_CSWITCH));
 	run_start_and_wait(run, &run->options);
 	assert_true(fake_etw_session("NT Kernel Logger", &session));
-	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
+	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
 	assert_int_equal(run->session_events[0], ETW_SESSION_STALE);
 	run_stop(run);
 	run_end(run);

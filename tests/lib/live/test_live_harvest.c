@@ -12,8 +12,9 @@
 
 #include <cmocka.h>
 
+#include <etw/session.h>
+
 #include "base/os.h"
-#include "lib/live/live_source.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 #include "tests/lib/live/support/side.h"

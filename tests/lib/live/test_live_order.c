@@ -3,7 +3,6 @@
  * Live sessions on a machine that delivers the buffers of quiet processors late, and whose clocks
  * disagree.
  */
-#include "lib/live/live_source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +10,8 @@
 #include <stdio.h>
 
 #include <cmocka.h>
+
+#include <etw/session.h>
 
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"

@@ -3,7 +3,6 @@
  * Providers filtered by their payload: what the configuration says reaches Windows, and what
  * Windows refuses is reported once and left out.
  */
-#include "lib/live/live_source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +11,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include <etw/session.h>
 
 #include "tests/lib/live/support/run.h"
 #include "tests/lib/live/support/side.h"

@@ -2,7 +2,6 @@
 /*
  * Providers of live sessions: found, enabled with their filters, asked for their state.
  */
-#include "lib/live/live_source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +10,10 @@
 
 #include <cmocka.h>
 
-#include "lib/source/kernel_flags.h"
+#include <etw/kernel.h>
+#include <etw/session.h>
+#include <etw/source.h>
+
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 

@@ -3,6 +3,8 @@
  * Reloads of live sessions against tests/fake_etw: providers, kernel events and sessions come and
  * go while events flow, and every event that Windows gives to a session is counted.
  */
+#include <etw/kernel.h>
+
 #include "exporter/reload.h"
 
 #include <setjmp.h>
@@ -16,7 +18,6 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "lib/source/kernel_flags.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 #include "tests/lib/live/support/side.h"
@@ -204,19 +205,20 @@ static void kernel_events_follow_the_collectors(void **state)
 
 	(void)state;
 	begin_consumed(&reloading, "collectors: { sched: off }\n", true);
-	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, 0);
+	assert_int_equal(flags_of("etw_exporter") & ETW_KERNEL_FLAG_CSWITCH, 0);
 	reload_with(&reloading, "collectors: { sched: on, network: off }\n");
-	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, KERNEL_FLAG_CSWITCH);
+	assert_int_equal(flags_of("etw_exporter") & ETW_KERNEL_FLAG_CSWITCH,
+			 ETW_KERNEL_FLAG_CSWITCH);
 	assert_int_equal(flags_of("etw_exporter") & EVENT_TRACE_FLAG_NETWORK_TCPIP, 0);
 	/* Another program takes them away: the watcher restores what is in force now. */
-	assert_true(fake_etw_other_set_flags("etw_exporter", KERNEL_FLAG_PROCESS));
-	WAIT_UNTIL((flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH) != 0);
+	assert_true(fake_etw_other_set_flags("etw_exporter", ETW_KERNEL_FLAG_PROCESS));
+	WAIT_UNTIL((flags_of("etw_exporter") & ETW_KERNEL_FLAG_CSWITCH) != 0);
 	assert_int_equal(flags_of("etw_exporter") & EVENT_TRACE_FLAG_NETWORK_TCPIP, 0);
 	/* Started again, it has them, too. */
 	assert_true(fake_etw_other_stop("etw_exporter"));
-	WAIT_UNTIL((flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH) != 0);
+	WAIT_UNTIL((flags_of("etw_exporter") & ETW_KERNEL_FLAG_CSWITCH) != 0);
 	reload_with(&reloading, "{}\n");
-	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, 0);
+	assert_int_equal(flags_of("etw_exporter") & ETW_KERNEL_FLAG_CSWITCH, 0);
 	assert_int_equal(flags_of("etw_exporter") & EVENT_TRACE_FLAG_NETWORK_TCPIP,
 			 EVENT_TRACE_FLAG_NETWORK_TCPIP);
 	end(&reloading);
@@ -246,7 +248,7 @@ static void system_providers_follow_the_collectors(void **state)
 
 	(void)state;
 	begin_consumed(&reloading, by_provider_with_sched, true);
-	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, 0);
+	assert_int_equal(flags_of("etw_exporter") & ETW_KERNEL_FLAG_CSWITCH, 0);
 	assert_int_equal(emit_thread(CONTEXT_SWITCH), 1);
 	reload_with(&reloading, by_provider);
 	assert_int_equal(emit_thread(CONTEXT_SWITCH), 0);
@@ -263,12 +265,15 @@ static void flags_in_place_of_refused_providers_follow_the_collectors(void **sta
 	(void)state;
 	fake_etw_fail_always("EnableTraceEx2", ERROR_ACCESS_DENIED);
 	begin_consumed(&reloading, by_provider_with_sched, true);
-	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, KERNEL_FLAG_CSWITCH);
+	assert_int_equal(flags_of("etw_exporter") & ETW_KERNEL_FLAG_CSWITCH,
+			 ETW_KERNEL_FLAG_CSWITCH);
 	reload_with(&reloading, by_provider);
-	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, 0);
-	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_PROCESS, KERNEL_FLAG_PROCESS);
+	assert_int_equal(flags_of("etw_exporter") & ETW_KERNEL_FLAG_CSWITCH, 0);
+	assert_int_equal(flags_of("etw_exporter") & ETW_KERNEL_FLAG_PROCESS,
+			 ETW_KERNEL_FLAG_PROCESS);
 	reload_with(&reloading, by_provider_with_sched);
-	assert_int_equal(flags_of("etw_exporter") & KERNEL_FLAG_CSWITCH, KERNEL_FLAG_CSWITCH);
+	assert_int_equal(flags_of("etw_exporter") & ETW_KERNEL_FLAG_CSWITCH,
+			 ETW_KERNEL_FLAG_CSWITCH);
 	end(&reloading);
 }
 
@@ -317,7 +322,8 @@ static void a_session_that_waits_is_reloaded_without_it(void **state)
 			 1);
 	assert_true(fake_etw_other_stop("NT Kernel Logger"));
 	assert_true(fake_etw_wait_consumer("NT Kernel Logger", WAIT_MS));
-	assert_int_equal(flags_of("NT Kernel Logger") & KERNEL_FLAG_CSWITCH, KERNEL_FLAG_CSWITCH);
+	assert_int_equal(flags_of("NT Kernel Logger") & ETW_KERNEL_FLAG_CSWITCH,
+			 ETW_KERNEL_FLAG_CSWITCH);
 	end(&reloading);
 }
 

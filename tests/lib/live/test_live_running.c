@@ -3,7 +3,6 @@
  * What etwtool prints about the sessions that run and the providers that are registered, against
  * tests/fake_etw.
  */
-#include "lib/live/running.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +12,10 @@
 
 #include <cmocka.h>
 
+#include <etw/kernel.h>
+#include <etw/session.h>
+
 #include "etwtool/tool.h"
-#include "lib/source/kernel_flags.h"
 #include "tests/fake_etw/fake_etw.h"
 
 static const GUID alpha = { 0xa1, 0, 0, { 0 } };
@@ -32,7 +33,7 @@ static void start_sessions(void)
 {
 	assert_true(fake_etw_other_start(
 		"Kernel", EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_SYSTEM_LOGGER_MODE,
-		KERNEL_FLAG_PROCESS | KERNEL_FLAG_DISK_IO | 0x80));
+		ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_DISK_IO | 0x80));
 	assert_true(fake_etw_other_start("Apps", EVENT_TRACE_REAL_TIME_MODE, 0));
 	fake_etw_provider_open(&alpha, NULL, NULL);
 	fake_etw_provider_open(&alpha, NULL, NULL);

@@ -2,7 +2,6 @@
 /*
  * Live sessions as a source, against tests/fake_etw: what is asked of Windows, and what comes back.
  */
-#include "lib/live/live_source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +11,10 @@
 
 #include <cmocka.h>
 
-#include "lib/source/kernel_flags.h"
+#include <etw/kernel.h>
+#include <etw/session.h>
+#include <etw/source.h>
+
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 
@@ -36,7 +38,7 @@ static void a_private_session_asks_for_what_does_not_lose(void **state)
 			 EVENT_TRACE_INDEPENDENT_SESSION_MODE);
 	assert_string_equal(run_sentence(run, ETW_SESSION_PROVIDER_FAILED), "");
 	assert_memory_not_equal(&session.guid, &nt_kernel_guid, sizeof(GUID));
-	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD);
+	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_THREAD);
 	assert_int_equal(session.buffer_size_kb, 256);
 	assert_int_equal(session.minimum_buffers, 64);
 	assert_int_equal(session.maximum_buffers, 128);
@@ -108,7 +110,8 @@ static void an_event_that_another_session_has_no_room_for_arrives(void **state)
 		fake_etw_reset(NULL);
 		run_begin(&run);
 		run.options.logger = loggers[i];
-		run.options.kernel_flags = loggers[i] == ETW_LIVE_USER ? 0 : KERNEL_FLAG_PROCESS;
+		run.options.kernel_flags = loggers[i] == ETW_LIVE_USER ? 0 :
+									 ETW_KERNEL_FLAG_PROCESS;
 		run.options.providers = &provider;
 		run.options.provider_count = 1;
 		run_start_and_wait(&run, &run.options);
@@ -201,7 +204,7 @@ static void samples_need_a_privilege_that_is_switched_on(void **state)
 {
 	struct run *run = *state;
 
-	run->options.kernel_flags |= KERNEL_FLAG_PROFILE;
+	run->options.kernel_flags |= ETW_KERNEL_FLAG_PROFILE;
 	run_open(run, &run->options);
 	run_end(run);
 }
@@ -228,7 +231,7 @@ static void groups_beyond_the_flags_are_switched_on(void **state)
 		run.options.logger = loggers[i];
 		run.options.name = loggers[i] == ETW_LIVE_NT_KERNEL ? "NT Kernel Logger" :
 								      run.options.name;
-		for (uint32_t j = 0; j < KERNEL_GROUP_COUNT; j++) {
+		for (uint32_t j = 0; j < ETW_KERNEL_GROUP_COUNT; j++) {
 			if (strcmp(etw_kernel_flag_names[ETW_KERNEL_FLAG_COUNT + j], "POOL") == 0 ||
 			    strcmp(etw_kernel_flag_names[ETW_KERNEL_FLAG_COUNT + j], "OB_HANDLE") ==
 				    0) {

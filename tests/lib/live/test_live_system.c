@@ -10,8 +10,9 @@
 
 #include <cmocka.h>
 
-#include "lib/live/live_source.h"
-#include "lib/source/kernel_flags.h"
+#include <etw/kernel.h>
+#include <etw/session.h>
+
 #include "lib/source/provider_names.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
@@ -39,7 +40,7 @@ static void open_with(struct run *run, enum etw_live_logger logger, uint32_t fla
 static void assert_refused(enum etw_live_logger logger, const char *sentence)
 {
 	struct run run;
-	struct etw_live_options options = session_with(&run, logger, KERNEL_FLAG_PROCESS);
+	struct etw_live_options options = session_with(&run, logger, ETW_KERNEL_FLAG_PROCESS);
 	struct etw_error err;
 
 	run_begin(&run);
@@ -66,24 +67,24 @@ static const struct {
 	uint8_t opcode;
 	bool by_provider;
 } flags[] = {
-	{ "PROCESS", KERNEL_FLAG_PROCESS, 0x3d6fa8d0, 1, true },
-	{ "THREAD", KERNEL_FLAG_THREAD, 0x3d6fa8d1, 1, true },
-	{ "IMAGE_LOAD", KERNEL_FLAG_IMAGE_LOAD, 0x2cb15d1d, 10, true },
-	{ "DISK_IO", KERNEL_FLAG_DISK_IO, 0x3d6fa8d4, 10, true },
-	{ "DISK_FILE_IO", KERNEL_FLAG_DISK_FILE_IO, 0x90cbdc39, 36, true },
-	{ "FILE_IO", KERNEL_FLAG_FILE_IO, 0x90cbdc39, 76, true },
-	{ "FILE_IO_INIT", KERNEL_FLAG_FILE_IO_INIT, 0x90cbdc39, 68, false },
-	{ "NETWORK_TCPIP", KERNEL_FLAG_NETWORK_TCPIP, 0x9a280ac0, 10, true },
-	{ "MEMORY_HARD_FAULTS", KERNEL_FLAG_MEMORY_HARD_FAULTS, 0x3d6fa8d3, 32, true },
-	{ "MEMORY_PAGE_FAULTS", KERNEL_FLAG_MEMORY_PAGE_FAULTS, 0x3d6fa8d3, 11, true },
-	{ "VIRTUAL_ALLOC", KERNEL_FLAG_VIRTUAL_ALLOC, 0x3d6fa8d3, 98, true },
-	{ "VAMAP", KERNEL_FLAG_VAMAP, 0x90cbdc39, 37, true },
-	{ "PROFILE", KERNEL_FLAG_PROFILE, 0xce1dbfb4, 46, true },
-	{ "CSWITCH", KERNEL_FLAG_CSWITCH, 0x3d6fa8d1, 36, true },
-	{ "DISPATCHER", KERNEL_FLAG_DISPATCHER, 0x3d6fa8d1, 50, true },
-	{ "DPC", KERNEL_FLAG_DPC, 0xce1dbfb4, 68, true },
-	{ "INTERRUPT", KERNEL_FLAG_INTERRUPT, 0xce1dbfb4, 67, true },
-	{ "REGISTRY", KERNEL_FLAG_REGISTRY, 0xae53722e, 10, true },
+	{ "PROCESS", ETW_KERNEL_FLAG_PROCESS, 0x3d6fa8d0, 1, true },
+	{ "THREAD", ETW_KERNEL_FLAG_THREAD, 0x3d6fa8d1, 1, true },
+	{ "IMAGE_LOAD", ETW_KERNEL_FLAG_IMAGE_LOAD, 0x2cb15d1d, 10, true },
+	{ "DISK_IO", ETW_KERNEL_FLAG_DISK_IO, 0x3d6fa8d4, 10, true },
+	{ "DISK_FILE_IO", ETW_KERNEL_FLAG_DISK_FILE_IO, 0x90cbdc39, 36, true },
+	{ "FILE_IO", ETW_KERNEL_FLAG_FILE_IO, 0x90cbdc39, 76, true },
+	{ "FILE_IO_INIT", ETW_KERNEL_FLAG_FILE_IO_INIT, 0x90cbdc39, 68, false },
+	{ "NETWORK_TCPIP", ETW_KERNEL_FLAG_NETWORK_TCPIP, 0x9a280ac0, 10, true },
+	{ "MEMORY_HARD_FAULTS", ETW_KERNEL_FLAG_MEMORY_HARD_FAULTS, 0x3d6fa8d3, 32, true },
+	{ "MEMORY_PAGE_FAULTS", ETW_KERNEL_FLAG_MEMORY_PAGE_FAULTS, 0x3d6fa8d3, 11, true },
+	{ "VIRTUAL_ALLOC", ETW_KERNEL_FLAG_VIRTUAL_ALLOC, 0x3d6fa8d3, 98, true },
+	{ "VAMAP", ETW_KERNEL_FLAG_VAMAP, 0x90cbdc39, 37, true },
+	{ "PROFILE", ETW_KERNEL_FLAG_PROFILE, 0xce1dbfb4, 46, true },
+	{ "CSWITCH", ETW_KERNEL_FLAG_CSWITCH, 0x3d6fa8d1, 36, true },
+	{ "DISPATCHER", ETW_KERNEL_FLAG_DISPATCHER, 0x3d6fa8d1, 50, true },
+	{ "DPC", ETW_KERNEL_FLAG_DPC, 0xce1dbfb4, 68, true },
+	{ "INTERRUPT", ETW_KERNEL_FLAG_INTERRUPT, 0xce1dbfb4, 67, true },
+	{ "REGISTRY", ETW_KERNEL_FLAG_REGISTRY, 0xae53722e, 10, true },
 };
 
 enum { FLAGS = sizeof flags / sizeof flags[0] };
@@ -158,7 +159,7 @@ static void one_provider_is_enabled_with_all_its_keywords(void **state)
 	}
 	open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS, all);
 	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.masks[0], KERNEL_FLAG_FILE_IO_INIT);
+	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_FILE_IO_INIT);
 	assert_int_equal(session.providers, 7);
 	for (size_t i = 0; i < FLAGS; i++) {
 		assert_true(arrives(i));
@@ -190,9 +191,10 @@ static void the_logger_decides_with_the_build(void **state)
 
 		print_message("  %s\n", cases[i].name);
 		fake_etw_reset(&machine);
-		open_with(&run, cases[i].logger, KERNEL_FLAG_PROCESS);
+		open_with(&run, cases[i].logger, ETW_KERNEL_FLAG_PROCESS);
 		assert_true(fake_etw_session("etw_test", &session));
-		assert_int_equal(session.masks[0], cases[i].providers ? 0 : KERNEL_FLAG_PROCESS);
+		assert_int_equal(session.masks[0],
+				 cases[i].providers ? 0 : ETW_KERNEL_FLAG_PROCESS);
 		assert_int_equal(session.providers, cases[i].providers ? 1 : 0);
 		assert_true(arrives(0));
 		assert_string_equal(etw_source_facts(run.source)->type, "system_logger");
@@ -223,7 +225,8 @@ static void system_providers_are_used_by_choice_only(void **state)
 		begin_live(&side, cases[i].config); /* the fake's Windows 11 */
 		open_live(&side);
 		assert_true(fake_etw_session(cases[i].session, &session));
-		assert_int_equal((session.masks[0] & KERNEL_FLAG_PROCESS) == 0, cases[i].providers);
+		assert_int_equal((session.masks[0] & ETW_KERNEL_FLAG_PROCESS) == 0,
+				 cases[i].providers);
 		assert_true(arrives(0));
 		end_live(&side);
 	}
@@ -244,12 +247,13 @@ static void a_refused_one_is_replaced_by_its_flags(void **state)
 
 	(void)state;
 	fake_etw_fail("EnableTraceEx2", ERROR_ACCESS_DENIED, 0);
-	open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS, KERNEL_FLAG_PROCESS | KERNEL_FLAG_DISK_IO);
+	open_with(&run, ETW_LIVE_SYSTEM_PROVIDERS,
+		  ETW_KERNEL_FLAG_PROCESS | ETW_KERNEL_FLAG_DISK_IO);
 	assert_string_equal(run_sentence(&run, ETW_SESSION_PROVIDER_FAILED),
 			    "system provider {151f55dc-467d-471f-83b5-5f889d46ff66}: access is "
 			    "denied (error 5); its flags are set instead");
 	assert_true(fake_etw_session("etw_test", &session));
-	assert_int_equal(session.masks[0], KERNEL_FLAG_PROCESS);
+	assert_int_equal(session.masks[0], ETW_KERNEL_FLAG_PROCESS);
 	assert_int_equal(session.providers, 1); /* that of the disks */
 	assert_true(arrives(0));
 	assert_true(arrives(3));

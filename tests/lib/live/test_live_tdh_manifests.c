@@ -3,7 +3,6 @@
  * Manifests of registered providers, against tests/fake_etw: TDH answers with the layouts of real
  * manifests, and what is written from its answers is read back as the manifest it came from.
  */
-#include "lib/decode/tdh_manifests.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +12,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include <etw/describe.h>
 
 #include "lib/decode/builtin.h"
 #include "lib/decode/tdh_types.h"

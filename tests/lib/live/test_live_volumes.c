@@ -13,9 +13,10 @@
 
 #include <cmocka.h>
 
+#include <etw/relog.h>
+
 #include "base/os.h"
 #include "base/text.h"
-#include "lib/source/payload.h"
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/run.h"
 #include "tests/lib/live/support/side.h"

@@ -3,6 +3,8 @@
  * Reports of Microsoft-Windows-Kernel-EventTracing about our sessions: which of them are kept, and
  * which question they answer. The live sessions around it: test_live_changes.c.
  */
+#include <etw/relog.h>
+
 #include "lib/live/session_changes.h"
 
 #include <setjmp.h>
@@ -13,15 +15,14 @@
 
 #include <cmocka.h>
 
-#include "lib/source/payload.h"
 #include "tests/support/exact_copy.h"
 
 enum { OURS = 100, THEIRS = 200 };
 
 /* repnz/etw-providers-docs, Manifests-Win10-18990/Microsoft-Windows-Kernel-EventTracing.xml */
 enum {
-	ETW_SESSION_STARTED = 10,
-	ETW_SESSION_STOPPED = 11,
+	SESSION_STARTED = 10,
+	SESSION_STOPPED = 11,
 	SESSION_CONFIGURED = 12,
 	PROVIDER_DISABLED = 15
 };
@@ -100,7 +101,7 @@ static void assert_nothing_late(void)
 static void a_report_that_came_before_answers_once(void **state)
 {
 	(void)state;
-	observe(ETW_SESSION_STOPPED, THEIRS, "ours", "logman");
+	observe(SESSION_STOPPED, THEIRS, "ours", "logman");
 	assert_nothing_late(); /* it was not asked for */
 	assert_who(CHANGE_STOPPED, "logman (process id 200)");
 	assert_who(CHANGE_STOPPED, "another program");
@@ -117,10 +118,10 @@ static void a_report_that_comes_late_answers_once(void **state)
 	assert_nothing_late();
 	observe(SESSION_CONFIGURED, THEIRS, "ours", "logman"); /* not what was asked */
 	assert_nothing_late();
-	observe(ETW_SESSION_STOPPED, THEIRS, "ours", "logman");
+	observe(SESSION_STOPPED, THEIRS, "ours", "logman");
 	assert_true(session_changes_late(ours, sentence));
 	assert_string_equal(sentence, "logman (process id 200) stopped it");
-	observe(ETW_SESSION_STOPPED, THEIRS, "ours", "logman");
+	observe(SESSION_STOPPED, THEIRS, "ours", "logman");
 	assert_nothing_late();
 }
 
@@ -128,7 +129,7 @@ static void the_newest_report_answers(void **state)
 {
 	(void)state;
 	for (uint32_t pid = 1; pid <= 20; pid++) {
-		observe(ETW_SESSION_STOPPED, pid, "ours", NULL);
+		observe(SESSION_STOPPED, pid, "ours", NULL);
 	}
 	assert_who(CHANGE_STOPPED, "process 20");
 	assert_who(CHANGE_STOPPED, "another program"); /* the others were of earlier stops */
@@ -138,7 +139,7 @@ static void the_newest_report_answers(void **state)
 static void disabled_providers_push_no_stop_out(void **state)
 {
 	(void)state;
-	observe(ETW_SESSION_STOPPED, THEIRS, "ours", "logman");
+	observe(SESSION_STOPPED, THEIRS, "ours", "logman");
 	for (uint32_t i = 0; i < 100; i++) {
 		observe(PROVIDER_DISABLED, THEIRS, "ours", "logman");
 	}
@@ -163,15 +164,15 @@ static void a_disabled_provider_is_told_by_its_guid(void **state)
 static void other_records_are_left_alone(void **state)
 {
 	(void)state;
-	observe(ETW_SESSION_STARTED, THEIRS, "ours", "logman");
-	observe(ETW_SESSION_STOPPED, OURS, "ours", "etw_exporter"); /* ourselves */
-	observe(ETW_SESSION_STOPPED, THEIRS, "our", "logman");
-	observe(ETW_SESSION_STOPPED, THEIRS, "ours2", "logman");
-	observe(ETW_SESSION_STOPPED, THEIRS, "", "logman");
-	observe_cut(&some_guid, ETW_SESSION_STOPPED, THEIRS, &some_guid, "ours", "logman", 0);
+	observe(SESSION_STARTED, THEIRS, "ours", "logman");
+	observe(SESSION_STOPPED, OURS, "ours", "etw_exporter"); /* ourselves */
+	observe(SESSION_STOPPED, THEIRS, "our", "logman");
+	observe(SESSION_STOPPED, THEIRS, "ours2", "logman");
+	observe(SESSION_STOPPED, THEIRS, "", "logman");
+	observe_cut(&some_guid, SESSION_STOPPED, THEIRS, &some_guid, "ours", "logman", 0);
 	/* Too short at every byte: GUID, mode, name and its end take 16 + 4 + 10. */
 	for (size_t size = 1; size < 30; size++) {
-		observe_cut(&kernel_event_tracing, ETW_SESSION_STOPPED, THEIRS, &some_guid, "ours",
+		observe_cut(&kernel_event_tracing, SESSION_STOPPED, THEIRS, &some_guid, "ours",
 			    "logman", size);
 	}
 	for (size_t size = 1; size < 26; size++) {
@@ -194,7 +195,7 @@ static void names_of_sessions_may_be_any_text(void **state)
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		struct session_change_member *member = session_changes_join(changes, names[i]);
 
-		observe(ETW_SESSION_STOPPED, THEIRS, names[i], "logman");
+		observe(SESSION_STOPPED, THEIRS, names[i], "logman");
 		assert_string_equal(session_changes_who(member, CHANGE_STOPPED, NULL, who),
 				    "logman (process id 200)");
 		session_changes_leave(member);
@@ -210,11 +211,11 @@ static void a_long_name_is_cut(void **state)
 	(void)state;
 	memset(name, 'x', sizeof name - 1);
 	name[sizeof name - 1] = '\0';
-	observe(ETW_SESSION_STOPPED, UINT32_MAX, "ours", name);
+	observe(SESSION_STOPPED, UINT32_MAX, "ours", name);
 	assert_non_null(strstr(session_changes_who(ours, CHANGE_STOPPED, NULL, who),
 			       "xx (process id 4294967295)"));
 	assert_who(CHANGE_STOPPED, "another program");
-	observe(ETW_SESSION_STOPPED, UINT32_MAX, "ours", name);
+	observe(SESSION_STOPPED, UINT32_MAX, "ours", name);
 	assert_true(session_changes_late(ours, sentence));
 	assert_non_null(strstr(sentence, "xx (process id 4294967295) stopped it"));
 }

@@ -2,7 +2,6 @@
 /*
  * Times and durations are exact for every 64-bit input, checked against 128-bit arithmetic.
  */
-#include "lib/source/clock.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,6 +10,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include <etw/record.h>
 
 #include "lib/etl/record.h"
 #include "lib/source/event_record.h"

@@ -3,7 +3,6 @@
  * Recordings as sources: the two passes, statistics, stopping, and what any damage does to
  * the whole.
  */
-#include "lib/etl/source_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,10 +13,12 @@
 
 #include <cmocka.h>
 
+#include <etw/kernel.h>
+#include <etw/recording.h>
+
 #include "lib/etl/file.h"
 #include "lib/etl/order.h"
 #include "lib/etl/writer.h"
-#include "lib/source/kernel_group.h"
 #include "tests/support/collected.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/temporary.h"

@@ -11,8 +11,9 @@
 
 #include <cmocka.h>
 
+#include <etw/recording.h>
+
 #include "base/os.h"
-#include "lib/etl/source_file.h"
 #include "lib/etl/writer.h"
 #include "tests/support/temporary.h"
 

@@ -4,6 +4,8 @@
  * that an event has the same fields by whichever schema it is decoded: the description in its
  * recording, a manifest that was given, the built-in one.
  */
+#include <etw/recording.h>
+
 #include "lib/decode/manifest/load.h"
 
 #include <setjmp.h>
@@ -20,7 +22,6 @@
 #include "lib/decode/builtin.h"
 #include "lib/decode/manifest/manifest.h"
 #include "lib/decode/trace_schemas.h"
-#include "lib/etl/source_file.h"
 #include "lib/source/provider_names.h"
 
 #define REFERENCE SOURCE_DIR "/../shared/reference/manifests"

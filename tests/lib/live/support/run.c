@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "lib/source/kernel_flags.h"
+#include <etw/kernel.h>
+#include <etw/source.h>
 
 const GUID process_class = {
 	0x3d6fa8d0, 0xfe05, 0x11d0, { 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c }
@@ -128,7 +129,8 @@ void run_source_thread(void *context)
 struct etw_live_options run_private_session(struct run *run)
 {
 	return (struct etw_live_options){ .name = "etw_test",
-					  .kernel_flags = KERNEL_FLAG_PROCESS | KERNEL_FLAG_THREAD,
+					  .kernel_flags = ETW_KERNEL_FLAG_PROCESS |
+							  ETW_KERNEL_FLAG_THREAD,
 					  .on_session_event = on_session_event,
 					  .session_event_context = run,
 					  .watch_ms = 20,

@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/session.h>
+
 #include "base/os.h"
-#include "lib/live/live_source.h"
 #include "lib/source/event_record.h"
 #include "tests/fake_etw/fake_etw.h"
 

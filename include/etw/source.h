@@ -4,18 +4,22 @@
  *
  * A source delivers records in time order to a sink, on the thread that calls etw_source_run(),
  * until it ends or is stopped. It also provides its clock and statistics about losses. One source
- * has one consumer; other threads may only call etw_source_stop() and etw_source_statistics().
+ * has one consumer; other threads may only call etw_source_stop(), etw_source_wake() and
+ * etw_source_statistics().
  */
-#ifndef LIB_SOURCE_SOURCE_H
-#define LIB_SOURCE_SOURCE_H
+#ifndef ETW_SOURCE_H
+#define ETW_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "lib/source/clock.h"
-#include "lib/source/event_record.h"
+#include <etw/kernel.h>
+#include <etw/record.h>
+#include <etw/types.h>
+
+/* These are opaque. */
+struct etw_source;
 
 /*
  * The receiver of records. on_first_pass and on_first_pass_end may be NULL; a source that can only
@@ -174,9 +178,6 @@ struct etw_source_facts {
 	struct etw_source_clock clock;
 };
 
-struct etw_kernel_choice; /* lib/source/kernel_group.h */
-struct etw_source;        /* opaque */
-
 /*
  * Delivers all records to sink. Returns true at the end of the recording or after
  * etw_source_stop(). May be called again: each call starts from the beginning (a replay in a loop).
@@ -207,5 +208,16 @@ const struct etw_source_facts *etw_source_facts(const struct etw_source *source)
 
 /* Call after etw_source_run() has returned. NULL is allowed. */
 void etw_source_close(struct etw_source *source);
+
+/*
+ * Finds what the files of a recording repeat. Gets the records of the first file in their order,
+ * then next_file, and so on. is_repeated: an earlier file has the record, too.
+ */
+struct etw_repeat_finder {
+	void *(*new_finder)(void); /* NULL: no memory */
+	void (*next_file)(void *finder);
+	bool (*is_repeated)(void *finder, const struct etw_record *record);
+	void (*free_finder)(void *finder); /* NULL is allowed */
+};
 
 #endif

@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source that is a live session: it starts the session, consumes it, watches it and stops it.
- * It exists on Windows only; elsewhere etw_source_open_live() fails with a sentence that names
- * --replay.file.
+ * Live sessions: starting, consuming, watching and stopping them, and what runs on the machine.
  *
- * etw_source_run() consumes on the calling thread and starts a watcher thread. It returns after
- * etw_source_stop() was called and the events that the session still held are delivered. A session
- * that ends by itself, or that another program stops, is started again.
+ * They exist on Windows only. Elsewhere etw_source_open_live() fails with a sentence.
  */
-#ifndef LIB_LIVE_LIVE_SOURCE_H
-#define LIB_LIVE_LIVE_SOURCE_H
+#ifndef ETW_SESSION_H
+#define ETW_SESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "lib/live/canary.h"
-#include "lib/live/session_changes.h"
-#include "lib/source/provider_spec.h"
-#include "lib/source/source.h"
+#include <etw/provider.h>
+#include <etw/types.h>
+
+/* These are opaque. */
+struct etw_canary;
+struct etw_live_change;
+struct etw_session_changes;
+struct etw_source;
+
+/* Registers the provider. version is that of the exporter; it is copied. */
+struct etw_canary *etw_canary_open(const char *version, struct etw_error *err);
+/* Call it when no session uses the canary any more. NULL is allowed. */
+void etw_canary_close(struct etw_canary *canary);
+
+struct etw_session_changes *etw_session_changes_new(struct etw_error *err);
+void etw_session_changes_free(
+	struct etw_session_changes *changes); /* when no session is a member */
 
 enum etw_live_logger {
 	ETW_LIVE_PRIVATE, /* a private system logger: kernel events and providers (Windows 8) */
@@ -46,10 +54,9 @@ enum etw_session_event {
 struct etw_live_options {
 	const char *name; /* UTF-8; borrowed during etw_source_open_live(), as is all below */
 	enum etw_live_logger logger;
-	bool takeover;         /* of the NT Kernel Logger, when another program owns it */
-	uint32_t kernel_flags; /* EVENT_TRACE_FLAG_*; not for ETW_LIVE_USER */
-	uint32_t
-		kernel_groups; /* beyond them: a set of the etw_kernel_groups[] of kernel_flags.h */
+	bool takeover;              /* of the NT Kernel Logger, when another program owns it */
+	uint32_t kernel_flags;      /* EVENT_TRACE_FLAG_*; not for ETW_LIVE_USER */
+	uint32_t kernel_groups;     /* beyond them: a set of the etw_kernel_groups[] */
 	uint64_t buffer_size_bytes; /* a multiple of 1024; 0: 256 KiB */
 	uint32_t buffers_min;       /* 0: 64, and at least 4 for each processor */
 	uint32_t buffers_max;       /* 0: twice as many */
@@ -103,14 +110,6 @@ struct etw_live_options {
 struct etw_source *etw_source_open_live(const struct etw_live_options *options,
 					struct etw_error *err);
 
-/*
- * ---- a reload: other providers and kernel events while the session runs ----
- *
- * Of the options are used: kernel_flags, kernel_groups, services, providers. No event is lost that
- * the session delivers before and after.
- */
-struct etw_live_change; /* opaque */
-
 /* Finds the providers and makes their filters, so that what cannot work is reported before anything
  * changes. NULL on failure. Any thread, one at a time. */
 struct etw_live_change *etw_live_change_new(struct etw_source *source,
@@ -127,5 +126,64 @@ void etw_live_change_free(struct etw_live_change *change); /* NULL is fine */
  * a session that no longer exists, which costs nothing. Outside Windows it does nothing.
  */
 void etw_live_emergency_stop(void);
+
+struct etw_running_provider {
+	struct etw_guid guid;
+	uint8_t level;
+	uint64_t any, all; /* keywords */
+};
+
+struct etw_running_session {
+	char *name;            /* UTF-8; owned */
+	char *file;            /* that it writes; "" for none; owned */
+	uint32_t id;           /* of the logger */
+	uint32_t mode;         /* EVENT_TRACE_*_MODE */
+	uint32_t kernel_flags; /* EVENT_TRACE_FLAG_*; 0: none */
+	uint64_t buffer_size_bytes;
+	uint32_t buffers_min, buffers_max;
+	uint32_t buffers, buffers_free, buffers_written;
+	uint32_t events_lost, log_buffers_lost, realtime_buffers_lost;
+	struct etw_running_provider *providers; /* owned */
+	size_t provider_count;
+};
+
+/* In the order of Windows, which is by id. */
+struct etw_running_sessions {
+	struct etw_running_session *list; /* owned */
+	size_t count;
+};
+
+/* Queries Windows, which lists only sessions that the account may see. */
+bool etw_running_read(struct etw_running_sessions *sessions, struct etw_error *err);
+void etw_running_done(struct etw_running_sessions *sessions);
+
+struct etw_registered_provider {
+	struct etw_guid guid;
+	char *name;    /* UTF-8; owned; "" when it has none */
+	bool manifest; /* false: MOF */
+};
+
+/* Sorted by GUID. */
+struct etw_registered_providers {
+	struct etw_registered_provider *list; /* owned */
+	size_t count;
+};
+
+/* Queries Windows. It is slow, because there are more than a thousand providers. */
+bool etw_registered_read(struct etw_registered_providers *providers, struct etw_error *err);
+void etw_registered_done(struct etw_registered_providers *providers);
+
+/* NULL: it is not registered, or has no name. */
+const char *etw_registered_name(const struct etw_registered_providers *providers,
+				const struct etw_guid *guid);
+
+/* The bits of a logging mode (EVENT_TRACE_*_MODE) that have a name, by value. */
+enum { ETW_LOGGING_MODE_COUNT = 17 };
+extern const unsigned etw_logging_mode_bits[ETW_LOGGING_MODE_COUNT];
+extern const char *const etw_logging_mode_names[ETW_LOGGING_MODE_COUNT];
+
+/* Whether event tracing exists: on Windows, but not in Wine, where its functions end the program.
+ */
+bool etw_here(struct etw_error *err);
 
 #endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The event table: all event classes that one consumer has met.
+ *
+ * One look-up per event leads to everything that is known about it. The table is bounded, because a
+ * hostile process can invent any number of classes: when it is full, a new class evicts one that
+ * had no event for some time, and the evicted class is resolved again when its events return.
+ *
+ * Events that are decoded by an in-band manifest of their process are a class of their own for each
+ * such manifest; in a recording only events whose manifests differ, for each layout.
+ */
+#ifndef ETW_EVENT_TABLE_H
+#define ETW_EVENT_TABLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <etw/describe.h>
+#include <etw/kernel.h>
+#include <etw/record.h>
+#include <etw/schema.h>
+#include <etw/types.h>
+
+/* These are opaque. */
+struct attribution;
+struct compiled_rules;
+struct etw_event_table;
+struct tap_class;
+
+/*
+ * What all events of one provider with the same id, version, opcode, pointer size and header family
+ * have in common; of a few events of the kernel those whose payloads have the same size.
+ *
+ * It is resolved once, from the first record of the class and from the schemas that are known by
+ * then, and serves every later event: the layout of the payload, the values of the labels
+ * `provider` and `event`, and what the layers above derive from these (attribution, rules).
+ */
+struct etw_event_class {
+	struct etw_guid provider;
+	uint64_t word; /* the key without the provider; for event_table.c alone */
+	uint16_t id;
+	uint8_t version;
+	uint8_t opcode;
+	uint8_t pointer_size;
+	bool classic;
+	uint8_t record_type; /* enum etw_record_type of the first record; ETW_RECORD_TIMED and above
+				are never decoded */
+	uint8_t kernel_class;  /* enum etw_kernel_class; ETW_KERNEL_NONE for others */
+	uint8_t kernel_form;   /* etw_kernel_form() of its records */
+	bool overridable;      /* An in-band manifest of the emitting process may override this
+				  schema; such events get an entry of their own. */
+	bool used;             /* an event used the entry since the eviction hand passed it; for
+				  event_table.c alone */
+	uint8_t usual;         /* enum event_class_usual */
+	uint8_t stale;         /* bits of enum event_class_stale */
+	bool again;            /* resolved once more: what the layers above have is of this class */
+	uint32_t payload_size; /* of a record, which decides where there is a kernel_form */
+	uint64_t names;        /* number of provider names that were known when it was resolved */
+	uint32_t manifest_id; /* in-band manifest of the schema, if it depends on the process of the
+				 event (struct etw_schema_terms); else 0 */
+	const struct etw_schema *schema; /* NULL: no layout known */
+	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
+				      owned */
+	const char *event_name; /* label value: "DiskIo/Read", "DiskIo/99", the name in the schema,
+				   or the id in decimal; owned */
+
+	/* The layers above fill these in for a new class, and free them through
+	 * etw_event_table_each(). */
+	struct attribution *attribution;
+	struct compiled_rules *compiled;
+	struct tap_class *tap; /* NULL without a flight recorder */
+	/* counts the events of the provider; NULL until resolved */
+	_Atomic(uint64_t) *records;
+	_Atomic(uint64_t) *lost; /* counts notifications of loss; NULL if this event is none */
+};
+
+/*
+ * The classes of the last records, for etw_event_table_usual(). Those of kernel records are found
+ * by group and opcode, which determine the provider.
+ *
+ * The others are in a direct-mapped cache. It compares the provider and the class key of a record
+ * as they are, so that records of one class may have several places. It has places for some more
+ * classes than a machine uses at a time, because two of them that share one take turns in it.
+ */
+enum { ETW_USUAL_BITS = 10, ETW_USUAL_PLACES = 1 << ETW_USUAL_BITS, ETW_KERNEL_OPCODES = 256 };
+
+struct etw_usual_class {
+	uint64_t low, high;            /* the provider */
+	uint64_t class_key;            /* of the record; 0: the place is free */
+	struct etw_event_class *class; /* of the table */
+};
+
+struct etw_usual_classes {
+	struct etw_usual_class places[ETW_USUAL_PLACES];
+	struct etw_event_class *kernel[ETW_KERNEL_GROUPS][ETW_KERNEL_OPCODES]; /* NULL: none yet */
+	uint8_t unusual; /* enum event_class_usual: records of classes up to this are not found */
+	/* Found at once, here or in the table. The consumer's thread writes, any thread reads. */
+	_Atomic(uint64_t) hits;
+};
+
+/*
+ * most: classes, at least 1. origins: of provider names and schemas; NULL for none.
+ * The struct is copied; what it points to is borrowed until etw_event_table_free(). The schemas of
+ * a recording (origins->trace) are complete before the first look-up. NULL without memory.
+ */
+struct etw_event_table *etw_event_table_new(size_t most, const struct etw_schema_origins *origins,
+					    struct etw_error *err);
+void etw_event_table_free(struct etw_event_table *table);
+
+/* Of the table; valid until etw_event_table_free(). */
+struct etw_usual_classes *etw_event_table_usual_classes(struct etw_event_table *table);
+
+/* The place that a record may have; the hash has no seed, because keys with equal hashes only cost
+ * a look-up in the table. */
+static inline struct etw_usual_class *etw_usual_place(struct etw_usual_classes *classes,
+						      const struct etw_record *record)
+{
+	uint64_t key = etw_load_u64(record->provider->bytes) ^
+		       etw_load_u64(record->provider->bytes + 8) ^ record->class_key;
+
+	return &classes->places[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ETW_USUAL_BITS)];
+}
+
+static inline bool etw_usual_place_is(const struct etw_usual_class *place,
+				      const struct etw_record *record)
+{
+	return place->low == etw_load_u64(record->provider->bytes) &&
+	       place->high == etw_load_u64(record->provider->bytes + 8) &&
+	       place->class_key == record->class_key;
+}
+
+static inline void etw_usual_hit(struct etw_usual_classes *classes, struct etw_event_class *class)
+{
+	class->used = true;
+	atomic_store_explicit(&classes->hits,
+			      atomic_load_explicit(&classes->hits, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+/* The class of a kernel record, if it is that of the last record of this group and opcode; else
+ * NULL. */
+static inline struct etw_event_class *
+etw_usual_kernel_class(const struct etw_usual_classes *classes, const struct etw_record *record)
+{
+	struct etw_event_class *class = classes->kernel[record->kernel_group][record->opcode];
+
+	return class && class->version == record->version &&
+			       class->pointer_size == record->pointer_size ?
+		       class :
+		       NULL;
+}
+
+/*
+ * The class of a record, like etw_event_table_find(), if it can be found without a call; else NULL.
+ * That is so for nearly all records without extended items. Records that may announce something
+ * about the classes of others are not found: the id or opcode is that of a manifest, or of the
+ * start or the end of a process. So etw_event_table_find() learns of the first in-band manifest
+ * before the next record comes.
+ */
+static inline struct etw_event_class *etw_event_table_usual(struct etw_usual_classes *classes,
+							    const struct etw_record *record)
+{
+	struct etw_event_class *class;
+
+	if (record->kernel_group < ETW_KERNEL_GROUPS) {
+		class = etw_usual_kernel_class(classes, record);
+		if (!class || class->usual <= classes->unusual) {
+			return NULL;
+		}
+	} else {
+		const struct etw_usual_class *place = etw_usual_place(classes, record);
+
+		class = place->class;
+		if (record->extended || !etw_usual_place_is(place, record) ||
+		    class->usual <= classes->unusual) {
+			return NULL;
+		}
+	}
+	etw_usual_hit(classes, class);
+	return class;
+}
+
+/*
+ * The class of a record; valid until the next call. *added is true when the class was resolved now:
+ * then the layers above must fill in or replace their parts, which may still be those of the
+ * class's earlier state or of the class that was evicted for it. NULL without memory. For the
+ * consumer's thread.
+ */
+struct etw_event_class *etw_event_table_find(struct etw_event_table *table,
+					     const struct etw_record *record, bool *added);
+
+/*
+ * Drops all entries whose schema belongs to an in-band manifest that is about to be freed; release
+ * frees the parts of the layers above.
+ */
+void etw_event_table_drop(struct etw_event_table *table, uint32_t manifest_id,
+			  void (*release)(void *context, struct etw_event_class *class),
+			  void *context);
+
+/*
+ * From the next look-ups on, classes are resolved with other origins, or, if origins is NULL, with
+ * the same ones. No schema of the former origins is used any more; each class stays, with the parts
+ * of the layers above, and is resolved again when its next record comes.
+ */
+void etw_event_table_renew(struct etw_event_table *table, const struct etw_schema_origins *origins);
+
+void etw_event_table_each(struct etw_event_table *table,
+			  void (*visit)(void *context, struct etw_event_class *class),
+			  void *context);
+
+/* For etw_schema_cache_*. The consumer's thread writes, any thread reads. */
+struct etw_event_table_statistics {
+	uint64_t entries;
+	uint64_t hits;
+	uint64_t misses;
+	uint64_t evictions; /* classes that were removed to make room */
+};
+void etw_event_table_statistics(const struct etw_event_table *table,
+				struct etw_event_table_statistics *statistics);
+
+#endif

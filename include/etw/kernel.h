@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events of the kernel: their groups, classes and opcodes, and the flags that a session sets to get
+ * them.
+ *
+ * The kernel's events have no provider of their own. A record has a group and an opcode, which
+ * together determine the event class and its layout.
+ *
+ * Sources: "EVENT_TRACE_PROPERTIES structure" and the pages of the MOF classes, Microsoft Learn;
+ * docs/etl-format.md section 8.
+ */
+#ifndef ETW_KERNEL_H
+#define ETW_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <etw/record.h>
+#include <etw/types.h>
+
+/* These are opaque. */
+struct etw_schema;
+
+enum {
+	ETW_KERNEL_GROUP_EVENT_TRACE = 0x00,
+	ETW_KERNEL_GROUP_PROCESS = 0x03,
+	ETW_KERNEL_GROUP_FILE_IO = 0x04,
+	ETW_KERNEL_GROUP_IMAGE = 0x14,
+	ETW_KERNEL_GROUPS = 32, /* more than are known */
+};
+
+/*
+ * The opcodes that are used in code, by class; lib/decode/kernel_classes.txt has the names of all.
+ * The first four mean the same in Process, Thread and Image, except that an image starts with
+ * ETW_KERNEL_OPCODE_IMAGE_LOAD.
+ */
+enum etw_kernel_opcode {
+	ETW_KERNEL_OPCODE_START = 1,
+	ETW_KERNEL_OPCODE_STOP = 2,
+	ETW_KERNEL_OPCODE_DC_START = 3, /* of the rundown when a session starts */
+	ETW_KERNEL_OPCODE_DC_STOP = 4,  /* of the rundown when it stops */
+
+	ETW_KERNEL_OPCODE_EVENT_TRACE_HEADER = 0,
+
+	ETW_KERNEL_OPCODE_THREAD_CSWITCH = 36,
+	ETW_KERNEL_OPCODE_THREAD_READY_THREAD = 50,
+	ETW_KERNEL_OPCODE_THREAD_SUB_PROCESS_TAG_CHANGED = 69,
+
+	ETW_KERNEL_OPCODE_IMAGE_LOAD = 10,
+
+	ETW_KERNEL_OPCODE_DISK_IO_READ = 10,
+	ETW_KERNEL_OPCODE_DISK_IO_WRITE = 11,
+
+	ETW_KERNEL_OPCODE_FILE_IO_NAME = 0,
+	ETW_KERNEL_OPCODE_FILE_IO_FILE_CREATE = 32,
+	ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE = 35,
+	ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN = 36,
+	ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE = 37,
+	ETW_KERNEL_OPCODE_FILE_IO_UNMAP_FILE = 38,
+	ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE_DC_START = 39,
+	ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE_DC_STOP = 40,
+	/* Create to FSControl are requests of programs, which end with an OperationEnd. */
+	ETW_KERNEL_OPCODE_FILE_IO_CREATE = 64,
+	ETW_KERNEL_OPCODE_FILE_IO_CLEANUP = 65,
+	ETW_KERNEL_OPCODE_FILE_IO_CLOSE = 66,
+	ETW_KERNEL_OPCODE_FILE_IO_READ = 67,
+	ETW_KERNEL_OPCODE_FILE_IO_WRITE = 68,
+	ETW_KERNEL_OPCODE_FILE_IO_SET_INFO = 69,
+	ETW_KERNEL_OPCODE_FILE_IO_DELETE = 70,
+	ETW_KERNEL_OPCODE_FILE_IO_RENAME = 71,
+	ETW_KERNEL_OPCODE_FILE_IO_DIR_ENUM = 72,
+	ETW_KERNEL_OPCODE_FILE_IO_FLUSH = 73,
+	ETW_KERNEL_OPCODE_FILE_IO_QUERY_INFO = 74,
+	ETW_KERNEL_OPCODE_FILE_IO_FS_CONTROL = 75,
+	ETW_KERNEL_OPCODE_FILE_IO_OPERATION_END = 76,
+	ETW_KERNEL_OPCODE_FILE_IO_DIR_NOTIFY = 77,
+	ETW_KERNEL_OPCODE_FILE_IO_CREATE_NEW = 78,
+	ETW_KERNEL_OPCODE_FILE_IO_DELETE_PATH = 79,
+	/* FltRead to FltQueryInfo are requests of minifilters, which end in the same way. */
+	ETW_KERNEL_OPCODE_FILE_IO_FLT_READ = 83,
+	ETW_KERNEL_OPCODE_FILE_IO_FLT_WRITE = 84,
+	ETW_KERNEL_OPCODE_FILE_IO_FLT_QUERY_INFO = 86,
+	/* FltPreOpInit to FltPostOpFailure are calls of minifilters. */
+	ETW_KERNEL_OPCODE_FILE_IO_FLT_PRE_OP_INIT = 96,
+	ETW_KERNEL_OPCODE_FILE_IO_FLT_POST_OP_FAILURE = 101,
+
+	ETW_KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT = 32,
+	ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC = 98,
+	ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_FREE = 99,
+	ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_START = 128,
+	ETW_KERNEL_OPCODE_PAGE_FAULT_VIRTUAL_ALLOC_DC_STOP = 129,
+
+	ETW_KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF = 46,
+
+	ETW_KERNEL_OPCODE_STACK_WALK_STACK = 32,
+
+	ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK = 11,
+	ETW_KERNEL_OPCODE_SYSTEM_CONFIG_LOG_DISK = 12,
+	ETW_KERNEL_OPCODE_SYSTEM_CONFIG_SERVICES = 15,
+
+	ETW_KERNEL_OPCODE_SYS_CONFIG_VOLUME_MAPPING = 35,
+
+	ETW_KERNEL_OPCODE_LOST_EVENT = 32,
+	ETW_KERNEL_OPCODE_LOST_BUFFER = 33,
+	ETW_KERNEL_OPCODE_LOST_FILE = 34,
+};
+
+/* By group; all zero if unknown; the last one is always zero. Use the functions below. */
+extern const struct etw_guid etw_kernel_group_guids[ETW_KERNEL_GROUPS + 1];
+
+/* The class GUID of a group; all zero for a group that is not known. Never NULL. */
+static inline const struct etw_guid *etw_kernel_group_guid(uint8_t group)
+{
+	return &etw_kernel_group_guids[group < ETW_KERNEL_GROUPS ? group : ETW_KERNEL_GROUPS];
+}
+
+/* The same for one record: image loads are logged in the process group (docs/etl-format.md
+ * section 8). */
+static inline const struct etw_guid *etw_kernel_record_guid(uint8_t group, uint8_t opcode)
+{
+	if (group == ETW_KERNEL_GROUP_PROCESS && opcode == ETW_KERNEL_OPCODE_IMAGE_LOAD) {
+		group = ETW_KERNEL_GROUP_IMAGE;
+	}
+	return etw_kernel_group_guid(group);
+}
+
+/* Some kernel records, by hook id: bit id % 32 of word id / 32. */
+struct etw_kernel_choice {
+	uint32_t hooks[ETW_KERNEL_GROUPS * 256 / 32];
+};
+
+/* As in the header of a record (docs/etl-format.md section 8). */
+static inline uint16_t etw_kernel_hook(uint8_t group, uint8_t opcode)
+{
+	return (uint16_t)(group << 8 | opcode);
+}
+
+static inline void etw_kernel_choose(struct etw_kernel_choice *choice, uint8_t group,
+				     uint8_t opcode)
+{
+	unsigned hook = etw_kernel_hook(group, opcode);
+
+	choice->hooks[hook / 32] |= 1U << hook % 32;
+}
+
+/* Records of unknown groups are always chosen. */
+static inline bool etw_hook_chosen(const struct etw_kernel_choice *choice, unsigned hook)
+{
+	return hook >= ETW_KERNEL_GROUPS << 8 || (choice->hooks[hook / 32] >> hook % 32 & 1);
+}
+
+static inline bool etw_kernel_chosen(const struct etw_kernel_choice *choice, uint8_t group,
+				     uint8_t opcode)
+{
+	return etw_hook_chosen(choice, etw_kernel_hook(group, opcode));
+}
+
+/*
+ * A row for each flag: ROW(name, value, keyword). The keyword enables the same events in a profile
+ * of Windows Performance Recorder, where one may stand for several flags ("Keyword (in
+ * SystemProvider)" and "WPRControlProfiles Schema", Microsoft Learn; that DISK_FILE_IO is Filename
+ * and NETWORK_TCPIP is NetworkTrace is expected from the names; VAMap: profiles of
+ * Siemens-Healthineers/ETWAnalyzer).
+ */
+#define ETW_KERNEL_FLAGS(ROW)                               \
+	ROW(PROCESS, 0x00000001, "ProcessThread")           \
+	ROW(THREAD, 0x00000002, "ProcessThread")            \
+	ROW(IMAGE_LOAD, 0x00000004, "Loader")               \
+	ROW(DISK_IO, 0x00000100, "DiskIO")                  \
+	ROW(DISK_FILE_IO, 0x00000200, "Filename")           \
+	ROW(FILE_IO, 0x02000000, "FileIO")                  \
+	ROW(FILE_IO_INIT, 0x04000000, "FileIOInit")         \
+	ROW(NETWORK_TCPIP, 0x00010000, "NetworkTrace")      \
+	ROW(MEMORY_HARD_FAULTS, 0x00002000, "HardFaults")   \
+	ROW(MEMORY_PAGE_FAULTS, 0x00001000, "AllFaults")    \
+	ROW(VIRTUAL_ALLOC, 0x00004000, "VirtualAllocation") \
+	ROW(VAMAP, 0x00008000, "VAMap")                     \
+	ROW(PROFILE, 0x01000000, "SampledProfile")          \
+	ROW(CSWITCH, 0x00000010, "CSwitch")                 \
+	ROW(DISPATCHER, 0x00000800, "ReadyThread")          \
+	ROW(DPC, 0x00000020, "DPC")                         \
+	ROW(INTERRUPT, 0x00000040, "Interrupt")             \
+	ROW(REGISTRY, 0x00020000, "Registry")
+
+#define ETW_KERNEL_FLAG_CONSTANT(name, value, keyword) ETW_KERNEL_FLAG_##name = (value),
+enum etw_kernel_flag { ETW_KERNEL_FLAGS(ETW_KERNEL_FLAG_CONSTANT) };
+
+/*
+ * A row for each group beyond the 32 flags: ROW(name, word, bit, keyword). Windows itself uses a
+ * bit in one of eight words (PERFINFO_GROUPMASK), the first of which contains the flags.
+ *
+ * Source: winsiderss/phnt, ntwmi.h (PERF_*: the top three bits of a value are the word); not
+ * documented by Microsoft. Keywords as above.
+ */
+#define ETW_KERNEL_FLAG_GROUPS(ROW)                    \
+	ROW(PRIORITY, 1, 0x2000, "ThreadPriority")     \
+	ROW(POOL, 1, 0x40, "Pool")                     \
+	ROW(OB_HANDLE, 4, 0x40, "Handle")              \
+	ROW(OB_OBJECT, 4, 0x80, "Object")              \
+	ROW(POWER, 4, 0x8000, "Power")                 \
+	ROW(FLT_IO_INIT, 4, 0x80000, "FilterIOInit")   \
+	ROW(FLT_IO, 4, 0x100000, "FilterIO")           \
+	ROW(FLT_FASTIO, 4, 0x200000, "FilterIOFastIO") \
+	ROW(FLT_IO_FAILURE, 4, 0x400000, "FilterIOFailure")
+
+/* The index of each group; in a set of groups it has the bit 1 << index. */
+#define ETW_KERNEL_GROUP_CONSTANT(name, word, bit, keyword) ETW_KERNEL_GROUP_##name,
+enum etw_kernel_group_index {
+	ETW_KERNEL_FLAG_GROUPS(ETW_KERNEL_GROUP_CONSTANT) ETW_KERNEL_GROUP_COUNT
+};
+
+enum { ETW_KERNEL_FLAG_COUNT = 18 };
+
+/* The names of the flags, then those of the groups by index; a NULL follows the last. */
+extern const char *const etw_kernel_flag_names[ETW_KERNEL_FLAG_COUNT + ETW_KERNEL_GROUP_COUNT + 1];
+extern const unsigned etw_kernel_flag_values[ETW_KERNEL_FLAG_COUNT];
+
+/* The keywords of Windows Performance Recorder, in the order of the names. */
+extern const char *const etw_kernel_flag_keywords[ETW_KERNEL_FLAG_COUNT + ETW_KERNEL_GROUP_COUNT];
+
+/* Whether the flag or group with this number in etw_kernel_flag_names is in a set of flags and one
+ * of groups. */
+static inline bool etw_kernel_flag_among(unsigned number, uint32_t flags, uint32_t groups)
+{
+	return number < ETW_KERNEL_FLAG_COUNT ?
+		       (flags & etw_kernel_flag_values[number]) != 0 :
+		       (groups >> (number - ETW_KERNEL_FLAG_COUNT) & 1) != 0;
+}
+
+struct etw_kernel_group {
+	unsigned word;
+	uint32_t bit;
+};
+extern const struct etw_kernel_group etw_kernel_groups[ETW_KERNEL_GROUP_COUNT]; /* by index */
+
+/*
+ * The classes that are used in code. ETW_KERNEL_OTHER is any other kernel class, ETW_KERNEL_NONE is
+ * no kernel class at all.
+ */
+enum etw_kernel_class {
+	ETW_KERNEL_NONE,
+	ETW_KERNEL_EVENT_TRACE,
+	ETW_KERNEL_PROCESS,
+	ETW_KERNEL_THREAD,
+	ETW_KERNEL_IMAGE,
+	ETW_KERNEL_DISK_IO,
+	ETW_KERNEL_FILE_IO,
+	ETW_KERNEL_TCP_IP,
+	ETW_KERNEL_UDP_IP,
+	ETW_KERNEL_PAGE_FAULT,
+	ETW_KERNEL_PERF_INFO,
+	ETW_KERNEL_REGISTRY,
+	ETW_KERNEL_STACK_WALK,
+	ETW_KERNEL_SYSTEM_CONFIG,
+	ETW_KERNEL_SYS_CONFIG, /* trace merge {9b79ee91-…} */
+	ETW_KERNEL_IMAGE_ID,   /* trace merge {b3e675d7-…} */
+	ETW_KERNEL_LOST_EVENT,
+	ETW_KERNEL_META_DATA, /* {bbccf6c1-…}: EventInfo; a class, but not of "Windows Kernel" */
+	ETW_KERNEL_OTHER,
+};
+
+enum etw_kernel_class etw_kernel_class_of(const struct etw_guid *guid);
+
+/* "DiskIo", "SysConfig", "MetaData", …; NULL for a GUID that is not in the table. */
+const char *etw_kernel_class_name(const struct etw_guid *guid);
+
+/*
+ * Whether the provider label reads "Windows Kernel": the GUIDs of docs/etl-format.md sections 8 and
+ * 15, not MetaData.
+ */
+bool etw_kernel_class_is_kernel(const struct etw_guid *guid);
+
+/* "Read" for DiskIo 10; NULL if the opcode has no name. */
+const char *etw_kernel_event_name(const struct etw_guid *guid, uint8_t opcode);
+
+/*
+ * Finds class and opcode by name, for rules. Names are ASCII and compared without regard to case.
+ * Returns false if there is no such class or name.
+ */
+bool etw_kernel_class_find(const char *class_name, size_t class_size, struct etw_guid *guid);
+bool etw_kernel_event_find(const struct etw_guid *guid, const char *event_name, size_t size,
+			   uint8_t *opcode);
+
+/* Lists the classes by number, to suggest similar names. NULL after the last. guid may be NULL. */
+const char *etw_kernel_class_at(unsigned index, struct etw_guid *guid);
+
+/*
+ * A few events have layouts that differ by the size of the payload alone ("sized" in
+ * kernel_classes.txt): the number of the layout of a record, ETW_KERNEL_FORM_UNKNOWN for a size of
+ * none of them, 0 for all other events.
+ */
+enum { ETW_KERNEL_FORM_UNKNOWN = UINT8_MAX };
+uint8_t etw_kernel_form(const struct etw_record *record);
+
+/* The layout of a record, as kernel_schema(), or by its size. NULL: no layout is known. */
+const struct etw_schema *etw_kernel_schema_of(const struct etw_record *record);
+
+/*
+ * Lists the layouts of an opcode by number, to check rules. NULL after the last. version may be
+ * NULL.
+ */
+const struct etw_schema *etw_kernel_schema_at(const struct etw_guid *guid, uint8_t opcode,
+					      unsigned index, uint8_t *version);
+
+/* Zero-initialise it. */
+struct etw_kernel_event_flags {
+	uint32_t flags;  /* KERNEL_FLAG_* */
+	uint32_t groups; /* a set of the etw_kernel_groups[] */
+};
+
+/*
+ * What enables the events of a class with this opcode: a flag, or groups of which each enables some
+ * of them. Nothing: a session has them without a flag, `needs` has no name for their flag, or none
+ * is known. *never, if it is not NULL: the last but one.
+ */
+struct etw_kernel_event_flags etw_kernel_event_flags(enum etw_kernel_class kernel_class,
+						     unsigned opcode, bool *never);
+
+/* What enables any event of the class. */
+struct etw_kernel_event_flags etw_kernel_class_flags(enum etw_kernel_class kernel_class);
+
+/* Whether every session that has kernel events has those of the class, without a flag. */
+bool etw_kernel_class_needs_no_flag(enum etw_kernel_class kernel_class);
+
+#endif

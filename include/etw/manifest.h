@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instrumentation manifests: reading them, sets of them, writing one, and the pieces in which an
+ * EventSource sends its own.
+ */
+#ifndef ETW_MANIFEST_H
+#define ETW_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <etw/kernel.h>
+#include <etw/record.h>
+#include <etw/schema.h>
+#include <etw/types.h>
+
+/* These are opaque. */
+struct etw_manifest;
+struct etw_manifest_set;
+struct etw_manifest_stream;
+struct etw_manifest_writer;
+
+/*
+ * Reads an in-band manifest and accepts what is valid in it: a template ends before a field that is
+ * not understood, and invalid elements are left out. Returns NULL if it is not XML or has no
+ * provider; errors read "line:column: sentence". The encoding is UTF-8 or UTF-16.
+ *
+ * The XML may come from any process. A document type, and with it entities, is refused. Nesting,
+ * events, templates and fields are bounded, and the rest is left out. The caller limits the size.
+ */
+struct etw_manifest *etw_manifest_read(const char *xml, size_t size, struct etw_error *err);
+
+/*
+ * The same for a configured manifest: everything that would be left out is an error.
+ */
+struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size, struct etw_error *err);
+void etw_manifest_free(struct etw_manifest *manifest);
+
+/* The name as written; it can be "". index is below the count. */
+const char *etw_manifest_provider_name(const struct etw_manifest *manifest, size_t index);
+
+struct etw_manifest_event {
+	const struct etw_schema *schema;     /* borrowed from the manifest, like the names */
+	const char *task_name, *opcode_name; /* as written; NULL: none */
+	uint64_t keywords;
+	uint16_t id;
+	uint16_t task; /* the number is 0 if the manifest does not define the name */
+	uint8_t version;
+	uint8_t opcode;
+	uint8_t level;
+};
+
+/* Lists the events of a provider by number from 0, by id and version. Returns false after the last.
+ */
+bool etw_manifest_event(const struct etw_manifest *manifest, size_t index, size_t number,
+			struct etw_manifest_event *event);
+
+/* The memory that it takes, approximately. */
+size_t etw_manifest_bytes(const struct etw_manifest *manifest);
+
+/*
+ * The schema of an event by id and version, as manifest_schema() finds it, or, with `older`, as
+ * manifest_schema_older() does; NULL: none. The set owns it.
+ */
+const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *set,
+						 const struct etw_guid *provider, uint16_t id,
+						 uint8_t version, bool older);
+
+/* A provider of the set. One that is in several manifests is listed once for each. */
+struct etw_manifest_set_provider {
+	const struct etw_guid *guid;
+	const char *name; /* as etw_manifest_provider_name() */
+};
+
+/* Lists the providers by number from 0. Returns false after the last. set may be NULL. */
+bool etw_manifest_set_provider(const struct etw_manifest_set *set, size_t number,
+			       struct etw_manifest_set_provider *provider);
+
+/* How many etw_manifest_set_provider() lists. set may be NULL. */
+size_t etw_manifest_set_provider_count(const struct etw_manifest_set *set);
+
+/* The manifest of a provider that was listed, and the provider's index in it; NULL without memory.
+ */
+const struct etw_manifest *etw_manifest_set_manifest(const struct etw_manifest_set *set,
+						     size_t number, size_t *index);
+
+/* The name of the provider in its first manifest; NULL: none. */
+const char *etw_manifest_set_provider_name(const struct etw_manifest_set *set,
+					   const struct etw_guid *provider);
+
+/* The manifests that users name and the built-in ones; in-band manifests are not among them.
+ * Zero-initialise it. */
+struct etw_configured_manifests {
+	struct etw_manifest_set *configured; /* NULL: none */
+	struct etw_manifest_set *builtin;    /* likewise */
+};
+
+/*
+ * Adds a manifest, or all manifests in a folder (*.man and *.xml, in the order of names). Errors
+ * read "path:line:column: sentence" (ETW_ERROR_CONFIG).
+ */
+bool etw_configured_manifests_add(struct etw_configured_manifests *configured, const char *path,
+				  struct etw_error *err);
+
+bool etw_configured_manifests_add_builtin(struct etw_configured_manifests *configured,
+					  struct etw_error *err);
+
+void etw_configured_manifests_done(struct etw_configured_manifests *configured);
+
+/* Every written manifest begins with this. */
+#define ETW_MANIFEST_WRITER_START \
+	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Written by etwtool. -->\n"
+
+struct etw_manifest_writer_counts {
+	size_t events;
+	size_t cut; /* of them, those without their last fields, which no manifest can describe */
+};
+
+struct etw_manifest_writer *etw_manifest_writer_new(const struct etw_guid *provider,
+						    const char *name, struct etw_error *err);
+void etw_manifest_writer_free(struct etw_manifest_writer *writer);
+
+/* All keywords and events of a provider. */
+void etw_manifest_writer_provider(struct etw_manifest_writer *writer,
+				  const struct etw_manifest *manifest, size_t index);
+
+/* Finds the value map whose name is at an offset of a description; NULL: none. */
+typedef const struct etw_value_map *
+etw_manifest_writer_find_map(void *context, const struct etw_event_info *info, uint32_t name);
+
+/* The event of a description with the source ETW_EVENT_INFO_MANIFEST. Returns false if it has
+ * another one. */
+bool etw_manifest_writer_info(struct etw_manifest_writer *writer, const struct etw_event_info *info,
+			      etw_manifest_writer_find_map *find, void *context);
+
+void etw_manifest_writer_count(const struct etw_manifest_writer *writer,
+			       struct etw_manifest_writer_counts *counts);
+
+/*
+ * Adds the manifest to an empty text. Returns false if it is larger than a configured manifest may
+ * be (MANIFEST_FILE_SIZE_MOST), or is not read back with all of its events.
+ */
+bool etw_manifest_writer_finish(struct etw_manifest_writer *writer, struct etw_text *xml,
+				struct etw_error *err);
+
+enum { ETW_MANIFEST_EVENT_ID = 0xfffe };
+
+/* One chunk of a manifest, as a record contains it. */
+struct etw_manifest_chunk {
+	uint8_t format;
+	uint8_t major;
+	uint8_t minor;
+	uint8_t magic;
+	uint16_t total;     /* chunks of the manifest, at least 1 */
+	uint16_t number;    /* below total */
+	const uint8_t *xml; /* borrowed */
+	uint32_t xml_size;
+};
+
+/* Returns false if it is another record, or its header is not valid. */
+bool etw_manifest_chunk_read(const struct etw_record *record, struct etw_manifest_chunk *chunk);
+
+/*
+ * Assembles chunks, for each provider and process. They may arrive in any order, and those of
+ * several manifests may be mixed. Incomplete manifests are bounded; beyond a bound one of them is
+ * dropped, of the same provider and process if these have too many, else of the same process, else
+ * the oldest of all. Zero-initialise it.
+ */
+struct etw_manifest_assembly {
+	size_t size_most;                    /* of one manifest; 0: docs/etl-format.md section 18 */
+	struct etw_manifest_stream *streams; /* owned */
+	size_t count;
+	size_t bytes;     /* of all of them */
+	uint64_t started; /* streams so far */
+	int64_t began;    /* time of chunk 0 of the manifest that was completed last */
+	uint64_t dropped; /* incomplete manifests, beyond the bounds */
+};
+
+/*
+ * Adds the chunk in a record; another record is ignored. Returns true if it completes a manifest;
+ * then *xml is the whole manifest, which the caller frees with text_free().
+ */
+bool etw_manifest_assembly_add(struct etw_manifest_assembly *assembly,
+			       const struct etw_record *record, struct etw_text *xml);
+void etw_manifest_assembly_done(struct etw_manifest_assembly *assembly); /* `dropped` stays */
+
+/* The numbers of these events, which most others do not have; for every record. */
+static inline bool etw_process_change_possible(const struct etw_record *record)
+{
+	unsigned number = record->classic ? record->opcode : record->id;
+
+	return number == ETW_KERNEL_OPCODE_START || number == ETW_KERNEL_OPCODE_STOP;
+}
+
+#endif

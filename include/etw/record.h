@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One event of any source, and the clock by which its times are read.
+ *
+ * An event record has the contents of a record header in a recording, or of an EVENT_RECORD in a
+ * live session. The source owns the record, its payload and its extended items. They are valid only
+ * during the callback; the callback copies what it keeps.
+ *
+ * A wall time is an int64_t in units of 100 ns since 1601 UTC. A recording chooses its times, so
+ * each may be any 64-bit number, and so may the frequency of the clock. The functions here are
+ * defined for all of them: they saturate where a result does not fit.
+ */
+#ifndef ETW_RECORD_H
+#define ETW_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <etw/types.h>
+
+/*
+ * Families of record headers (docs/etl-format.md section 3). Live events are ETW_RECORD_EVENT,
+ * classic ones ETW_RECORD_FULL.
+ */
+enum etw_record_type {
+	ETW_RECORD_SYSTEM,
+	ETW_RECORD_COMPACT,
+	ETW_RECORD_PERFINFO,
+	ETW_RECORD_EVENT,
+	ETW_RECORD_FULL,
+	ETW_RECORD_INSTANCE,
+	ETW_RECORD_MESSAGE, /* WPP */
+	ETW_RECORD_TIMED, /* this and the following: only the header type is known, skipped by size
+			   */
+	ETW_RECORD_ERROR,
+	ETW_RECORD_WNODE,
+	ETW_RECORD_MESSAGE_TYPED,
+	ETW_RECORD_UNKNOWN, /* an undocumented header type; skipped by the size at offset 0 */
+	ETW_RECORD_TYPE_COUNT
+};
+
+/* The name of a type in lower case, as in the summaries ("system"). */
+const char *etw_record_type_name(enum etw_record_type type);
+
+/* The mark of Windows for a missing id in a header; also used if a record has no such field. */
+#define ETW_RECORD_NO_ID UINT32_MAX
+
+/* The kernel group of a record that has none. */
+enum { ETW_RECORD_NO_GROUP = 0xff };
+
+/* The time of a record without a time (a WPP message); it sorts before all other times. */
+#define ETW_RECORD_NO_TIME INT64_MIN
+
+struct etw_record {
+	/*
+	 * The provider or the event class. Points into a table of the program or into the record;
+	 * never NULL.
+	 */
+	const struct etw_guid *provider;
+	const uint8_t *payload; /* borrowed; never NULL, even when payload_size is 0 */
+	/* What distinguishes the event classes of a provider. */
+	union {
+		struct {
+			/* event id; 0 for classic and kernel events, the number of a message */
+			uint16_t id;
+			uint8_t version;
+			uint8_t opcode;
+			uint8_t pointer_size; /* 4 or 8: of this record's payload */
+			uint8_t type;         /* enum etw_record_type */
+			/* the provider GUID names an event class, and the opcode identifies the
+			 * event in it (MOF) */
+			bool classic;
+			/* of SYSTEM, COMPACT, PERFINFO: the group (docs/etl-format.md section 8);
+			 * else ETW_RECORD_NO_GROUP */
+			uint8_t kernel_group;
+		};
+		uint64_t class_key; /* all of these as one number, to compare */
+	};
+	uint32_t payload_size;
+	uint32_t extended_size; /* bytes of all extended items */
+	uint32_t thread_id;     /* of the header; ETW_RECORD_NO_ID if it has none */
+	uint32_t process_id;    /* likewise */
+	uint16_t processor;
+	uint16_t task;
+	uint8_t channel;
+	uint8_t level;
+	int64_t raw_time; /* ticks of the clock of the source, or ETW_RECORD_NO_TIME */
+	int64_t time;     /* 100 ns since 1601-01-01 UTC; ETW_RECORD_NO_TIME if raw_time is */
+	uint64_t keyword;
+	const struct etw_guid *activity; /* 16 bytes in the record; NULL if its header has none */
+	/* the first extended item as on disk (section 9), already checked; NULL: none */
+	const uint8_t *extended;
+	/* number of the record in its file, from 0, in file order; live: a running number */
+	uint64_t index;
+};
+
+/* Some events, by id: bit id % 8 of byte id / 8. */
+struct etw_id_choice {
+	uint8_t ids[(UINT16_MAX + 1) / 8];
+};
+
+static inline void etw_id_choose(struct etw_id_choice *choice, uint16_t id)
+{
+	choice->ids[id / 8] |= (uint8_t)(1U << id % 8);
+}
+
+/* Extended item types (EVENT_HEADER_EXT_TYPE_*). */
+enum etw_extended_type {
+	ETW_EXTENDED_RELATED_ACTIVITY = 1,
+	ETW_EXTENDED_SID = 2,
+	ETW_EXTENDED_SESSION_ID = 3,
+	ETW_EXTENDED_STACK32 = 5,
+	ETW_EXTENDED_STACK64 = 6,
+	ETW_EXTENDED_EVENT_KEY = 10,
+	ETW_EXTENDED_TRACELOGGING = 11,
+	ETW_EXTENDED_PROVIDER_TRAITS = 12,
+	ETW_EXTENDED_PROCESS_START_KEY = 13,
+	ETW_EXTENDED_CONTAINER_ID = 16,
+};
+
+struct etw_extended_item {
+	uint16_t type;
+	uint16_t size; /* of data, bytes */
+	const uint8_t *data;
+};
+
+/*
+ * Walks the extended items: start with *offset = 0; returns false after the last item. The items
+ * were checked when the record was read.
+ */
+bool etw_record_next_extended(const struct etw_record *record, uint32_t *offset,
+			      struct etw_extended_item *item);
+
+/* Finds the first item of a type; false if there is none. */
+bool etw_record_find_extended(const struct etw_record *record, enum etw_extended_type type,
+			      struct etw_extended_item *item);
+
+enum etw_clock_type { ETW_CLOCK_QPC = 1, ETW_CLOCK_SYSTEM_TIME = 2, ETW_CLOCK_CPU_CYCLE = 3 };
+
+/* "qpc", "systemtime", "cputick", as in the summaries; otherwise "unknown". */
+const char *etw_clock_type_name(enum etw_clock_type type);
+
+/*
+ * The clock of a source, which converts raw times to wall time and durations. The facts of a source
+ * have the one with which it was opened; a live session takes new anchors for the times of its
+ * records.
+ */
+struct etw_source_clock {
+	enum etw_clock_type type;
+	uint64_t frequency; /* ticks per second of raw times; never 0 */
+	/* ticks per second of the performance counter (DiskIo response times); never 0 */
+	uint64_t perf_frequency;
+	int64_t anchor_raw;  /* a raw time … */
+	int64_t anchor_time; /* … and the same moment in 100 ns since 1601 UTC */
+};
+
+/*
+ * The wall time of a raw time, in 100 ns since 1601 UTC, by docs/etl-format.md section 6. It is
+ * rounded down and saturates at INT64_MAX and at INT64_MIN + 1. ETW_RECORD_NO_TIME results only
+ * from ETW_RECORD_NO_TIME.
+ */
+int64_t etw_clock_time(const struct etw_source_clock *clock, int64_t raw);
+
+/*
+ * Converts ticks to nanoseconds; frequency: ticks per second. Rounded down, saturating, exact for
+ * every 64-bit input.
+ */
+uint64_t etw_ticks_to_ns(uint64_t ticks, uint64_t frequency);
+
+/* The ticks in a time of `ms`; frequency: ticks per second. Rounded down, saturating. */
+uint64_t etw_ticks_of_ms(uint64_t ms, uint64_t frequency);
+
+/* From one time to another, in their unit; 0 if the second is earlier. Exact. */
+static inline uint64_t etw_time_between(int64_t start, int64_t end)
+{
+	return end > start ? (uint64_t)end - (uint64_t)start : 0;
+}
+
+/* A time and a distance in its unit, which may be negative. Saturates at INT64_MAX and at
+ * INT64_MIN + 1, because INT64_MIN is ETW_RECORD_NO_TIME. */
+int64_t etw_time_add(int64_t time, int64_t distance);
+
+#define ETW_TIME_1970 INT64_C(116444736000000000) /* the beginning of 1970 UTC as a wall time */
+
+/* A wall time in units of 100 ns since 1970 UTC; 0 for an earlier one and for ETW_RECORD_NO_TIME.
+ */
+uint64_t etw_time_since_1970(int64_t time);
+
+/* The whole number in a double; the nearest number of the type if it is outside, 0 for NaN. */
+uint64_t etw_u64_of_double(double number);
+int64_t etw_i64_of_double(double number);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recordings (.etl): opening them, their headers, and the walk through their buffers.
+ *
+ * A path may be that of a packed recording (.gz, .xz, .zst, .zip), of "-", or have a * in place of
+ * the number of a file set. Damage inside a recording is counted and skipped; it is not an error.
+ */
+#ifndef ETW_RECORDING_H
+#define ETW_RECORDING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <etw/kernel.h>
+#include <etw/record.h>
+#include <etw/source.h>
+#include <etw/types.h>
+
+/* These are opaque. */
+struct etw_file;
+
+/* ---- problems ---- */
+
+/*
+ * Damage inside a recording, as sentences for the user; the statistics have the counts. Beyond
+ * ETW_PROBLEMS_MAX a sentence is only counted, so that a hostile recording cannot fill the memory
+ * with them.
+ */
+enum { ETW_PROBLEMS_MAX = 100 };
+
+/* Zero-initialise it. */
+struct etw_problems {
+	char *sentences[ETW_PROBLEMS_MAX]; /* owned */
+	size_t count;                      /* of sentences */
+	uint64_t dropped;                  /* problems without a sentence here */
+};
+
+/* Adds a sentence, or drops it if problems is NULL. */
+void etw_problem(struct etw_problems *problems, const char *format, ...) ETW_PRINTF_LIKE(2, 3);
+void etw_problems_done(struct etw_problems *problems);
+
+/* ---- buffers ---- */
+
+struct etw_buffer_header {
+	/* to the next header on disk; for a compressed buffer its packed size. Not checked */
+	uint32_t size_bytes;
+	/* of the valid bytes, from the start of the header, of the unpacked buffer. Not checked */
+	uint32_t end;
+	uint16_t flags;
+	uint16_t type; /* enum etl_buffer_type, or another value in a corrupt header */
+	uint16_t processor;
+	bool compressed;
+	bool all_zero; /* only zeros: space that was reserved and never written */
+};
+
+/* The counts of damage, as in struct etw_source_statistics. */
+struct etw_damage {
+	uint64_t bad_buffers;
+	uint64_t bad_records;
+	bool truncated;
+	struct etw_problems *problems; /* borrowed; NULL: no sentences */
+};
+
+/* ---- files ---- */
+
+/* LogFileMode bits ("Logging Mode Constants", Microsoft Learn). */
+enum etw_mode {
+	ETW_MODE_SEQUENTIAL = 0x1,
+	ETW_MODE_CIRCULAR = 0x2,
+	ETW_MODE_NEW_FILE = 0x8,
+	ETW_MODE_PREALLOCATE = 0x20,
+	ETW_MODE_REAL_TIME = 0x100,
+	ETW_MODE_BUFFERING = 0x400,
+	ETW_MODE_RELOG = 0x10000,
+};
+
+struct etw_header {
+	uint32_t buffer_size_bytes;
+	uint8_t version_major;
+	uint8_t version_minor;
+	uint32_t os_build;
+	uint32_t processors;
+	/* 100 ns since 1601 UTC, as are the others; 0: the session was not closed */
+	int64_t end_time;
+	uint32_t timer_resolution_100ns;
+	uint32_t mode; /* enum etw_mode bits */
+	uint32_t buffers_written;
+	uint32_t pointer_size; /* of the recorded kernel, as in the header */
+	uint32_t events_lost;
+	uint32_t cpu_mhz;
+	int32_t timezone_bias_minutes; /* UTC = local + bias */
+	int64_t boot_time;
+	int64_t perf_frequency; /* as in the header: may be 0 or wrong */
+	int64_t start_time;
+	uint32_t clock_type; /* ReservedFlags; enum etw_clock_type, or another value */
+	uint32_t buffers_lost;
+	/* of the header record: the moment of start_time by the session's clock */
+	int64_t raw_time;
+	char *logger_name; /* UTF-8, owned; never NULL, as log_file_name */
+	char *log_file_name;
+};
+
+/* One file of several. */
+struct etw_file_part {
+	char *path; /* owned */
+	uint64_t size_bytes;
+	uint32_t events_lost; /* as in its header */
+	uint32_t buffers_lost;
+};
+
+/* From now on recordings of several files are read without what they repeat. Before there is
+ * another thread; NULL: they are read as they are. */
+void etw_file_find_repeats(const struct etw_repeat_finder *finder);
+
+/*
+ * Opens a recording, packed or not (etl_packed_open()), and reads its header. A file whose first
+ * record is not a logfile header is no recording. A path with * in place of a number is that of
+ * several files (lib/etl/file_set.h), which are one recording: they are read once here, on the
+ * clock of the first. They must be of one machine and boot.
+ *
+ * @pointer_size: 4 or 8 is used for classic payloads; 0: as recorded.
+ */
+struct etw_file *etw_file_open(const char *path, uint8_t pointer_size, struct etw_error *err);
+/* Opens several recordings as one, like the files of a set in this order. The error has the path.
+ */
+struct etw_file *etw_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
+				   struct etw_error *err);
+/* The same over a block of memory, which must outlive it. */
+struct etw_file *etw_file_over(const void *bytes, size_t size, uint8_t pointer_size,
+			       struct etw_error *err);
+void etw_file_close(struct etw_file *file); /* NULL is allowed */
+
+/*
+ * What is known about an open recording. Of several files: the names and the start in the header
+ * are those of the first file, the rest is of all. Everything belongs to the file.
+ */
+const struct etw_header *etw_file_header(const struct etw_file *file);
+const struct etw_source_clock *etw_file_clock(const struct etw_file *file);
+uint64_t etw_file_size_bytes(const struct etw_file *file);
+/* 4 or 8: of the recorded kernel, for records that do not say. */
+uint8_t etw_file_pointer_size(const struct etw_file *file);
+/* What is wrong with the clock, and which files of a set are missing; NULL: nothing, none. */
+const char *etw_file_clock_doubt(const struct etw_file *file);
+const char *etw_file_set_doubt(const struct etw_file *file);
+/* The files in their order; count 0: it is one file. */
+const struct etw_file_part *etw_file_parts(const struct etw_file *file, size_t *count);
+
+/*
+ * From now on a file that has changed since it was opened is reported when it is closed, on that
+ * thread. Call it before there is another thread; NULL: changes are not reported.
+ */
+void etw_file_report_changes(void (*report)(const char *path, const char *change));
+
+/* A word for the mode: circular, sequential, … */
+const char *etw_header_mode_name(const struct etw_header *header);
+
+enum { ETW_FILE_SET_MAX = 900 /* files; all of them are open at once */ };
+
+struct etw_file_set {
+	struct etw_numbered {
+		char *path; /* owned */
+		uint64_t number;
+	} * files; /* owned; by number */
+	size_t count;
+};
+
+/*
+ * Finds the files of a set: the path has one * in its last component, which stands for a number.
+ * None if the path has no such *, or a file has that very name. False when there are too many, two
+ * with the same number, or no memory.
+ */
+bool etw_file_set_find(struct etw_file_set *set, const char *path, struct etw_error *err);
+
+/*
+ * Finds the files that a shell would put in the place of a path with * or ? in its last component,
+ * by name: those of Windows, cmd and PowerShell, do not. They are recordings of their own, with the
+ * number 0. None if the path has neither, or a file has that very name, or it names a file in an
+ * archive. False when no file matches, there are too many, or no memory.
+ */
+bool etw_file_set_match(struct etw_file_set *set, const char *path, struct etw_error *err);
+void etw_file_set_done(struct etw_file_set *set);
+
+/* Adds a sentence about numbers that are not there; nothing if all are. */
+void etw_file_set_add_gaps(const struct etw_file_set *set, struct etw_text *out);
+
+/*
+ * From now on each temporary file is kept, and opening the same path again gives the same one:
+ * commands read a recording more than once, and a pipe has its bytes only once. The end frees them.
+ * A start within a start needs an end of its own, and the last end frees.
+ */
+void etw_packed_keep_start(void);
+void etw_packed_keep_end(void);
+
+/* The callbacks of a pass over a recording. All members may be NULL. */
+struct etw_visitor {
+	void *record_context;
+	void (*on_record)(void *context, const struct etw_record *record);
+	/* In a pass in file order, other records than these are not shown. */
+	const struct etw_kernel_choice *only;
+	const struct etw_id_choice *only_ids;
+	void *buffer_context;
+	/* Before the records of each buffer, also of one whose records cannot be read. Not
+	 * in passes in time order. */
+	void (*on_buffer_header)(void *context, uint64_t offset,
+				 const struct etw_buffer_header *header);
+	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
+	const atomic_bool *stopping; /* checked before every record: true ends the pass */
+};
+
+/*
+ * Shows every record to the visitor, in file order. Damage is counted and reported. Returns false
+ * if the file can no longer be read, or without memory; true at the end, or when the visitor
+ * stopped the pass.
+ */
+bool etw_file_visit(struct etw_file *file, struct etw_damage *damage,
+		    const struct etw_visitor *visitor, struct etw_error *err);
+
+/* ---- the source that replays a recording ---- */
+
+struct etw_source_file_options {
+	/* 0: as recorded; 4 or 8: assumed for classic payloads (docs/etl-format.md section 17, 7)
+	 */
+	uint8_t pointer_size;
+	bool single_pass; /* no first pass */
+	/* Several recordings that are read as one; borrowed, and the first is the path. 0: it is
+	 * that path alone. */
+	const char *const *paths;
+	size_t path_count;
+};
+
+/*
+ * Opens a recording: reads and checks its first buffer. If the file is no recording, the error is
+ * one line with the reason. The path is one for etl_packed_open().
+ */
+struct etw_source *etw_source_open_file(const char *path,
+					const struct etw_source_file_options *options,
+					struct etw_error *err);
+
+/*
+ * os_file_change() of the recording of such a source; NULL for what was unpacked, which is read
+ * from a temporary file of our own, also when the packed one changes. The thread of the source,
+ * between two runs.
+ */
+const char *etw_source_file_change(struct etw_source *source);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the signatures of the library share: GUIDs, errors, text, and the loading of little-endian
+ * integers.
+ */
+#ifndef ETW_TYPES_H
+#define ETW_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- GUIDs ---- */
+
+/* 16 bytes as in recordings: the first three fields are little-endian. */
+struct etw_guid {
+	uint8_t bytes[16];
+};
+
+static inline bool etw_guid_equal(const struct etw_guid *a, const struct etw_guid *b)
+{
+	return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+/*
+ * The GUID written 3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c is
+ * ETW_GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c).
+ */
+#define ETW_GUID_INIT(a, b, c, d0, d1, d2, d3, d4, d5, d6, d7)                                 \
+	{                                                                                      \
+		{                                                                              \
+			(uint8_t)((a)&0xff), (uint8_t)(((a) >> 8) & 0xff),                     \
+				(uint8_t)(((a) >> 16) & 0xff), (uint8_t)(((a) >> 24) & 0xff),  \
+				(uint8_t)((b)&0xff), (uint8_t)(((b) >> 8) & 0xff),             \
+				(uint8_t)((c)&0xff), (uint8_t)(((c) >> 8) & 0xff), (d0), (d1), \
+				(d2), (d3), (d4), (d5), (d6), (d7)                             \
+		}                                                                              \
+	}
+
+/* ---- errors ---- */
+
+enum etw_error_code {
+	ETW_ERROR_NONE = 0,
+	ETW_ERROR_NO_MEMORY,
+	ETW_ERROR_SYSTEM, /* the operating system refused: a file, a port, a thread */
+	ETW_ERROR_FORMAT, /* bytes do not have the expected format */
+	ETW_ERROR_CONFIG, /* a mistake in the configuration, an argument or the command line */
+	ETW_ERROR_LIMIT,  /* a bound of ours was reached */
+	ETW_ERROR_UNSUPPORTED,
+};
+
+/* A function that can fail takes one. The caller owns it, and passes NULL if it needs no reason. */
+struct etw_error {
+	enum etw_error_code code;
+	char text[512]; /* one line of UTF-8, without a full stop at the end */
+};
+
+#if defined(__MINGW32__)
+/* The printf of mingw, because that of Microsoft's library has no %zu. */
+#define ETW_PRINTF_LIKE(format_index, first) \
+	__attribute__((format(gnu_printf, format_index, first)))
+#elif defined(__GNUC__)
+#define ETW_PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define ETW_PRINTF_LIKE(format_index, first)
+#endif
+
+/* ---- text ---- */
+
+/*
+ * A growing byte buffer. After the first addition a NUL always follows its bytes. Zero-initialise
+ * it. Without memory `failed` is set and further additions do nothing, so a writer checks it once,
+ * at the end.
+ */
+struct etw_text {
+	char *data; /* owned; NULL while empty */
+	size_t size;
+	size_t capacity;
+	bool failed;
+};
+
+/* ---- integers in little-endian order, at any alignment ---- */
+
+static inline uint16_t etw_load_u16(const uint8_t *at)
+{
+	return (uint16_t)(at[0] | at[1] << 8);
+}
+
+static inline uint32_t etw_load_u32(const uint8_t *at)
+{
+	return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+	       (uint32_t)at[3] << 24;
+}
+
+static inline uint64_t etw_load_u64(const uint8_t *at)
+{
+	return etw_load_u32(at) | (uint64_t)etw_load_u32(at + 4) << 32;
+}
+
+#endif
