@@ -8,6 +8,8 @@
 
 #include <etw/session.h>
 
+#include "base/error.h"
+
 bool etw_here(struct etw_error *err)
 {
 	HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
