@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include <etw/manifest.h>
+#include <etw/mirror.h>
 #include <etw/recording.h>
-#include <etw/relog.h>
 
 #include "base/error.h"
 #include "etwtool/relog/anonymise.h"

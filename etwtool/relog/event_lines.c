@@ -26,7 +26,7 @@
 
 #include <etw/describe.h>
 #include <etw/kernel.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/array.h"
 #include "base/guid.h"

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include <etw/describe.h>
+#include <etw/mirror.h>
 #include <etw/record.h>
-#include <etw/relog.h>
 
 #include "base/error.h"
 

@@ -2,7 +2,7 @@
 #include "etwtool/relog/relog.h"
 
 #include <etw/kernel.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 enum {
 	/* docs/etl-format.md section 9: stacks and the keys of stacks. */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/chosen.h"
 #include "etwtool/event_filter.h"

@@ -20,8 +20,8 @@
 
 #include <etw/describe.h>
 #include <etw/event_table.h>
+#include <etw/mirror.h>
 #include <etw/recording.h>
-#include <etw/relog.h>
 
 #include "base/array.h"
 #include "etwtool/relog/event_lines.h"

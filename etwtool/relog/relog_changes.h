@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include <etw/manifest.h>
+#include <etw/mirror.h>
 #include <etw/record.h>
 #include <etw/recording.h>
-#include <etw/relog.h>
 
 #include "base/error.h"
 #include "etwtool/relog/set_fields.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "etwtool/relog/relog_inputs.h"
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 /* ---- paths ---- */
 

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/array.h"
 #include "base/json_read.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include <etw/event_table.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/error.h"
 #include "base/map.h"

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/mirror.h>
 #include <etw/recording.h>
-#include <etw/relog.h>
 
 #include "base/error.h"
 

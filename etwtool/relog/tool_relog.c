@@ -28,8 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/mirror.h>
 #include <etw/recording.h>
-#include <etw/relog.h>
 
 #include "base/os.h"
 #include "base/replacement.h"

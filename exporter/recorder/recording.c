@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include <etw/kernel.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/text.h"
 

@@ -23,7 +23,7 @@
 #include <etw/describe.h>
 #include <etw/kernel.h>
 #include <etw/manifest.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 #include <etw/schema.h>
 
 #include "base/cursor.h"

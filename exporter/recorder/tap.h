@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include <etw/event_table.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 #include <etw/source.h>
 
 #include "base/error.h"

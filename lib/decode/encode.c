@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/decode/encode_value.h"
 #include "lib/decode/text_forms.h"

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/error.h"
 #include "base/json_read.h"

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 #include <etw/session.h>
 
 #include "base/array.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include <etw/describe.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/json_read.h"
 #include "base/store.h"

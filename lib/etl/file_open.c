@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/mirror.h>
 #include <etw/recording.h>
-#include <etw/relog.h>
 
 #include "base/progress.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 /* Headers that have the same layout as far as it matters here. */
 enum header { HEADER_KERNEL, HEADER_PERFINFO, HEADER_EVENT, HEADER_FULL, HEADERS };

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/mirror.h>
 #include <etw/record.h>
-#include <etw/relog.h>
 
 /* What is known at the end only. */
 struct logfile_ending {

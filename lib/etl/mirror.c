@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include <etw/kernel.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/store.h"
 #include "lib/etl/file.h"

@@ -6,7 +6,7 @@
 #ifndef LIB_ETL_MIRROR_INTERNAL_H
 #define LIB_ETL_MIRROR_INTERNAL_H
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/jobs.h"
 #include "base/replacement.h"

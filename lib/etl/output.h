@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/error.h"
 #include "base/os.h"

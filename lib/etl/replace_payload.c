@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/store.h"
 

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/cursor.h"
 #include "base/store.h"

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/error.h"
 #include "lib/etl/logfile_header.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/text.h"
 #include "base/utf8.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "config/config.h"
 #include "lib/etl/writer.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "config/config.h"
 #include "lib/etl/writer.h"

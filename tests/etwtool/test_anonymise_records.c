@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/cursor.h"
 #include "etwtool/relog/anonymise.h"

@@ -2,7 +2,7 @@
 /*
  * Assignments: how they are read, which events they are about, what becomes of a record.
  */
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "etwtool/relog/set_fields.h"
 

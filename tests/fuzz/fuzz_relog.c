@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"

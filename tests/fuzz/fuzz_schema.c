@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/cursor.h"
 #include "base/text.h"

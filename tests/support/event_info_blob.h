@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/guid.h"
 

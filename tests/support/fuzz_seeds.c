@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <etw/mirror.h>
 #include <etw/recording.h>
-#include <etw/relog.h>
 
 #include "config/builtin.h"
 #include "lib/decode/builtin.h"

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 /* Adds the seed of an index, in the form that fuzz_arguments takes, and its name, which is valid
  * until the next call; false behind the last. */

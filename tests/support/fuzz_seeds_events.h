@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/source/event_record.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 /*
  * Writes seed number `index` into an initialised payload and sets *name; false: there are no more.

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/decode/inband_manifests.h"
 #include "tests/support/exact_copy.h"

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/etl/writer.h"
 

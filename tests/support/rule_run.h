@@ -5,7 +5,7 @@
 #ifndef SUPPORT_RULE_RUN_H
 #define SUPPORT_RULE_RUN_H
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "exporter/rules/language/probe.h"
 #include "exporter/rules/language/rule_set.h"

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include <etw/mirror.h>
 #include <etw/recording.h>
-#include <etw/relog.h>
 
 #include "exporter/recorder/recording.h"
 #include "exporter/recorder/tap.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "tests/support/assert_hex.h"
 

@@ -3,7 +3,7 @@
  * Where fields are and which values they have: with constant offsets, behind strings and counted
  * arrays, in payloads that end too soon.
  */
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/decode/schema.h"
 

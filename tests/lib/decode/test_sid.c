@@ -2,7 +2,7 @@
 /*
  * SIDs as text, and where they end, alone and in the kernel's form.
  */
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/decode/text_forms.h"
 

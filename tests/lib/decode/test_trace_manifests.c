@@ -4,7 +4,7 @@
  * process, and what that costs.
  */
 #include <etw/kernel.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/decode/trace_schemas.h"
 

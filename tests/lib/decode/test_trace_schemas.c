@@ -3,7 +3,7 @@
  * What a recording says about its providers: names by origin, distinct counts, chunks of
  * manifests.
  */
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/decode/trace_schemas.h"
 

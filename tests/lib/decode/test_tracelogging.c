@@ -4,7 +4,7 @@
  * structures, metadata that is not what it says, and metadata that is built for values.
  */
 #include <etw/describe.h>
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/decode/tracelogging.h"
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/cursor.h"
 #include "base/os.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "tests/fake_etw/fake_etw.h"
 #include "tests/lib/live/support/side.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "base/os.h"
 #include "base/text.h"

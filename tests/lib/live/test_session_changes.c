@@ -3,7 +3,7 @@
  * Reports of Microsoft-Windows-Kernel-EventTracing about our sessions: which of them are kept, and
  * which question they answer. The live sessions around it: test_live_changes.c.
  */
-#include <etw/relog.h>
+#include <etw/mirror.h>
 
 #include "lib/live/session_changes.h"
 

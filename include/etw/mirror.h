@@ -3,8 +3,8 @@
  * Writing recordings: payloads, records, a writer for new recordings, and mirrors, which write a
  * recording again with what a callback makes of each record.
  */
-#ifndef ETW_RELOG_H
-#define ETW_RELOG_H
+#ifndef ETW_MIRROR_H
+#define ETW_MIRROR_H
 
 #include <stdbool.h>
 #include <stddef.h>
