@@ -27,7 +27,6 @@
 
 #include "base/array.h"
 #include "base/log.h"
-#include "lib/decode/manifest_holds.h"
 #include "lib/decode/trace_schemas.h"
 #include "lib/source/kernel_group.h"
 
@@ -435,30 +434,6 @@ static void on_forget(void *context, uint32_t manifest_id)
 	event_table_drop(pipeline->event_table, manifest_id, release_class, NULL);
 }
 
-/* Whether learn() has anything to do. */
-static inline bool may_teach(const struct event_record *record)
-{
-	return record->extended || record->id == MANIFEST_EVENT_ID ||
-	       process_change_possible(record);
-}
-
-/* Takes over what the record announces about its provider, when there was no first pass. */
-static NOINLINE void learn(struct pipeline *pipeline, const struct event_record *record)
-{
-	const char *name;
-
-	if (record->extended) {
-		trace_schemas_look_at_name(pipeline->schemas, record);
-	}
-	if (process_change_possible(record)) {
-		inband_manifests_look(pipeline->inband, record, !pipeline->options.live);
-	}
-	name = inband_manifests_add(pipeline->inband, record);
-	if (name) {
-		trace_schemas_claim_name(pipeline->schemas, record->provider, name);
-	}
-}
-
 static void take_description(void *context, uint8_t opcode, const void *bytes, size_t size)
 {
 	tap_know_description(context, opcode, bytes, size);
@@ -769,8 +744,8 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct eve
 		options->on_time(options->time_context, record->time);
 	}
 	class = event_table_usual(pipeline->usual, record);
-	if (!class && !pipeline->schemas_known && may_teach(record)) {
-		learn(pipeline, record);
+	if (!class && !pipeline->schemas_known && event_schema_may_learn(record)) {
+		event_schema_learn(&pipeline->origins, record);
 	}
 	if (!is_prepared_for(pipeline, record)) {
 		prepare_for(pipeline, record);

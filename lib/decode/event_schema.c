@@ -140,6 +140,22 @@ uint32_t event_schema_manifest_id(const struct schema_origins *origins,
 		       0;
 }
 
+void event_schema_learn(const struct schema_origins *origins, const struct event_record *record)
+{
+	const char *name;
+
+	if (record->extended) {
+		trace_schemas_look_at_name(origins->trace, record);
+	}
+	if (process_change_possible(record)) {
+		inband_manifests_look(origins->inband, record, !origins->live);
+	}
+	name = inband_manifests_add(origins->inband, record);
+	if (name) {
+		trace_schemas_claim_name(origins->trace, record->provider, name);
+	}
+}
+
 bool event_schema_overridable(const struct schema_origins *origins,
 			      const struct event_record *record, const struct schema *schema)
 {

@@ -178,6 +178,9 @@ struct source *source_open_file(const char *path, const struct source_file_optio
 	if (source->name && options && options->path_count > 0) {
 		source->file = etl_file_open_all(options->paths, options->path_count,
 						 options->pointer_size, err);
+	} else if (source->name && options && options->bytes) {
+		source->file =
+			etl_file_over(options->bytes, options->size, options->pointer_size, err);
 	} else if (source->name) {
 		source->file = etl_file_open(path, options ? options->pointer_size : 0, err);
 	} else {

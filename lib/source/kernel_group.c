@@ -37,3 +37,13 @@ const struct guid kernel_group_guids[KERNEL_GROUPS + 1] = {
 	[0x1e] = GUID_PARTS(0x2ce9a149, 0xeffe, 0x42f0, 0xa635,
 			    0xa1d39e26c8f2), /* hypervisor extension */
 };
+
+uint8_t kernel_record_group(const struct guid *guid, uint8_t opcode)
+{
+	for (uint8_t group = 0; group < KERNEL_GROUPS; group++) {
+		if (guid_equal(kernel_record_guid(group, opcode), guid)) {
+			return group;
+		}
+	}
+	return RECORD_NO_GROUP;
+}

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/guid.h"
+#include "lib/source/event_record.h"
 
 enum {
 	KERNEL_GROUP_EVENT_TRACE = 0x00,
@@ -115,6 +116,9 @@ static inline const struct guid *kernel_record_guid(uint8_t group, uint8_t opcod
 	}
 	return kernel_group_guid(group);
 }
+
+/* The group of a record with this class and opcode; RECORD_NO_GROUP if no group has the class. */
+uint8_t kernel_record_group(const struct guid *guid, uint8_t opcode);
 
 /* Some kernel records, by hook id: bit id % 32 of word id / 32. */
 struct kernel_choice {
