@@ -37,6 +37,7 @@ enum error_code {
 	ERROR_CONFIG, /* a mistake in the configuration, a collector or the command line */
 	ERROR_LIMIT,  /* a bound of ours was reached */
 	ERROR_UNSUPPORTED,
+	ERROR_MISUSE, /* a function of the library was called with NULL, or in the wrong order */
 };
 
 struct error {

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The relogger of the face, on top of lib/etl/mirror.h.
+ *
+ * The mirror moves the bytes of records; the decoder makes an event of each, so that the callback
+ * can look at names and fields. The layouts are collected in a pass before the copy.
+ *
+ * A record that is changed is built in one of two blocks. The first change copies it there. Values
+ * of its header are then written in place, and a new payload needs the other block, because it
+ * moves what follows the header. So changes can be made in any order, and each more than once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "include/etw/relog.h"
+#include "lib/etl/added_records.h"
+#include "lib/etl/header_field.h"
+#include "lib/etl/index.h"
+#include "lib/etl/mirror.h"
+#include "lib/etl/replace_payload.h"
+#include "lib/face/face_internal.h"
+
+enum state { OPEN, RUNNING, COPIED, FAILED, FINISHED };
+
+struct etw_relog {
+	enum state state;
+	struct error failure; /* of etw_relog_run() */
+	struct etw_decoder decoder;
+	struct etl_file *file;
+	struct etl_mirror *mirror;
+	bool in_memory;           /* the result */
+	struct etl_damage damage; /* of the copy */
+	struct added_records added;
+	etw_decide *decide;
+	void *context;
+
+	/* The present event; NULL outside of the callback. */
+	const struct event_record *record;
+	struct etl_mirror_bytes bytes; /* as it is so far */
+	struct event_record changed;   /* its record then; its payload is in the bytes */
+	bool has_changed;
+	uint8_t blocks[2][UINT16_MAX + 1];
+	unsigned block; /* the one that has the bytes */
+};
+
+/* ---- opening ---- */
+
+static bool is_open(const struct etw_relog *relog, struct error *err)
+{
+	return face_handle_is_open(relog) ||
+	       error_set(err, ERROR_MISUSE, "the relog is %s", relog ? "closed" : "NULL");
+}
+
+static void free_relog(struct etw_relog *relog)
+{
+	etl_mirror_close(relog->mirror);
+	etl_file_close(relog->file);
+	added_records_done(&relog->added);
+	face_decoder_close(&relog->decoder);
+	free(relog);
+}
+
+static bool check_options(const struct etw_relog_options *options, struct error *err)
+{
+	if (options->pointer_size != 0 && options->pointer_size != 4 &&
+	    options->pointer_size != 8) {
+		return error_set(err, ERROR_MISUSE, "the pointer size is %u; it can be 4, 8 or 0",
+				 (unsigned)options->pointer_size);
+	}
+	return (options->packing >= ETW_AS_READ && options->packing <= ETW_COMPRESSED) ||
+	       error_set(err, ERROR_MISUSE, "there is no packing with the number %d",
+			 (int)options->packing);
+}
+
+static bool open_parts(struct etw_relog *relog, const char *output,
+		       const struct etw_relog_options *options, struct error *err)
+{
+	static const enum etl_packing packings[] = { [ETW_AS_READ] = ETL_AS_READ,
+						     [ETW_PLAIN] = ETL_PLAIN,
+						     [ETW_COMPRESSED] = ETL_COMPRESSED };
+	const struct face_decoder_options decoder = { .manifests = options->manifests,
+						      .manifest_count = options->manifest_count };
+	const struct etl_mirror_form form = { packings[options->packing], options->threads };
+
+	if (!relog->file || !face_decoder_open(&relog->decoder, &decoder, err)) {
+		return false;
+	}
+	relog->in_memory = output == NULL;
+	relog->mirror = etl_mirror_open(output, form, &relog->file, 1, err);
+	return relog->mirror && face_handle_add(relog, err);
+}
+
+/* path: NULL for a recording in memory. */
+static struct etw_relog *open_relog(const char *path, const void *bytes, size_t size,
+				    const char *output, const struct etw_relog_options *options,
+				    struct error *err)
+{
+	static const struct etw_relog_options none;
+	struct etw_relog *relog;
+
+	options = options ? options : &none;
+	if (!check_options(options, err)) {
+		return NULL;
+	}
+	relog = calloc(1, sizeof *relog);
+	if (!relog) {
+		error_no_memory(err, "a relog");
+		return NULL;
+	}
+	relog->file = path ? etl_file_open(path, options->pointer_size, err) :
+			     etl_file_over(bytes, size, options->pointer_size, err);
+	if (!open_parts(relog, output, options, err)) {
+		free_relog(relog);
+		return NULL;
+	}
+	return relog;
+}
+
+struct etw_relog *etw_open_relog(const char *input, const char *output,
+				 const struct etw_relog_options *options, struct error *err)
+{
+	if (!input) {
+		error_set(err, ERROR_MISUSE, "the path of the recording is NULL");
+		return NULL;
+	}
+	return open_relog(input, NULL, 0, output, options, err);
+}
+
+struct etw_relog *etw_open_relog_bytes(const void *bytes, size_t size, const char *output,
+				       const struct etw_relog_options *options, struct error *err)
+{
+	if (!bytes) {
+		error_set(err, ERROR_MISUSE, "the recording is NULL");
+		return NULL;
+	}
+	return open_relog(NULL, bytes, size, output, options, err);
+}
+
+/* ---- the copy ---- */
+
+static void look(void *context, const struct event_record *record)
+{
+	struct etw_relog *relog = context;
+
+	face_decoder_look(&relog->decoder, record);
+}
+
+/* The pass that collects layouts. The copy reports the damage. */
+static bool learn(struct etw_relog *relog, struct error *err)
+{
+	struct etl_damage damage = { 0 };
+	struct etl_so_far so_far = { 0 };
+	struct kernel_choice choice;
+	struct id_choice ids;
+	struct etl_visitor visitor = { .record_context = relog, .on_record = look };
+	struct etl_buffer buffer;
+	struct etl_scan scan;
+	enum etl_step step;
+
+	face_decoder_choose(&choice, &ids);
+	visitor.only = &choice;
+	visitor.only_ids = &ids;
+	etl_file_scan(relog->file, &scan, &damage, 0, 0);
+	while ((step = etl_scan_next(&scan, &buffer, err)) == ETL_STEP_BUFFER) {
+		if (buffer.bytes) {
+			etl_survey_buffer(relog->file, &buffer, &so_far, &damage, &visitor);
+		}
+	}
+	etl_scan_done(&scan);
+	trace_schemas_finish(relog->decoder.trace);
+	return step != ETL_STEP_FAILED;
+}
+
+static enum etl_mirror_action decide(void *context, const struct event_record *record,
+				     struct etl_mirror_bytes *bytes)
+{
+	struct etw_relog *relog = context;
+	struct etw_event *event = face_decoder_show(&relog->decoder, record);
+	enum etw_action action;
+
+	if (!event) {
+		error_no_memory(&relog->failure, "an event class");
+		return ETL_MIRROR_STOP;
+	}
+	relog->record = record;
+	relog->bytes = *bytes;
+	relog->has_changed = false;
+	action = relog->decide(relog->context, relog, event);
+	relog->record = NULL;
+	switch (action) {
+	case ETW_KEEP:
+		*bytes = relog->bytes;
+		return relog->has_changed ? ETL_MIRROR_REPLACE : ETL_MIRROR_KEEP;
+	case ETW_DROP:
+		return ETL_MIRROR_DROP;
+	case ETW_STOP:
+		error_set(&relog->failure, ERROR_CONFIG, "the callback stopped the copy");
+		return ETL_MIRROR_STOP;
+	}
+	error_set(&relog->failure, ERROR_MISUSE, "the callback returned %d, which is no action",
+		  (int)action);
+	return ETL_MIRROR_STOP;
+}
+
+static bool copy(struct etw_relog *relog, struct error *err)
+{
+	const struct etl_mirror_visitor visitor = { .context = relog, .decide = decide };
+	bool good = learn(relog, err) &&
+		    etl_mirror_copy(relog->mirror, relog->file, &visitor, &relog->damage, err);
+
+	face_decoder_hide(&relog->decoder);
+	if (relog->failure.code != ERROR_NONE && err) {
+		*err = relog->failure;
+	}
+	return good;
+}
+
+bool etw_relog_run(struct etw_relog *relog, etw_decide *decide_event, void *context,
+		   struct error *err)
+{
+	struct error failure = { 0 };
+
+	if (!is_open(relog, err)) {
+		return false;
+	}
+	if (relog->state != OPEN) {
+		return error_set(err, ERROR_MISUSE, "the relog %s",
+				 relog->state == RUNNING ? "runs already" : "has run already");
+	}
+	if (!decide_event) {
+		return error_set(err, ERROR_MISUSE, "there is no callback for events");
+	}
+	relog->decide = decide_event;
+	relog->context = context;
+	relog->state = RUNNING;
+	if (copy(relog, &failure)) {
+		relog->state = COPIED;
+		return true;
+	}
+	relog->state = FAILED;
+	relog->failure = failure;
+	return error_set(err, failure.code, "%s", failure.text);
+}
+
+/* ---- changes ---- */
+
+static bool has_event(const struct etw_relog *relog, struct error *err)
+{
+	return is_open(relog, err) &&
+	       (relog->record ||
+		error_set(err, ERROR_MISUSE, "an event can be changed in the callback only"));
+}
+
+/* Copies the event into a block that can be changed. */
+static bool make_changeable(struct etw_relog *relog, struct error *err)
+{
+	uint8_t *block = relog->blocks[0];
+
+	if (relog->has_changed) {
+		return true;
+	}
+	if (relog->bytes.size > sizeof relog->blocks[0]) {
+		return error_set(err, ERROR_LIMIT, "a record of %zu bytes cannot be stored",
+				 relog->bytes.size);
+	}
+	relog->changed = *relog->record;
+	if (etl_payload_is_whole(relog->record, relog->bytes.at, relog->bytes.size)) {
+		relog->changed.payload = block + (relog->record->payload - relog->bytes.at);
+	}
+	memcpy(block, relog->bytes.at, relog->bytes.size);
+	relog->bytes.at = block;
+	relog->block = 0;
+	relog->has_changed = true;
+	return true;
+}
+
+bool etw_set_header(struct etw_relog *relog, enum etw_header_value which, uint64_t value,
+		    struct error *err)
+{
+	static const char *const names[] = {
+		[ETW_HEADER_ID] = "id",          [ETW_HEADER_VERSION] = "version",
+		[ETW_HEADER_OPCODE] = "opcode",  [ETW_HEADER_LEVEL] = "level",
+		[ETW_HEADER_TASK] = "task",      [ETW_HEADER_KEYWORD] = "keyword",
+		[ETW_HEADER_PROCESS_ID] = "pid", [ETW_HEADER_THREAD_ID] = "tid",
+	};
+	const struct header_field *field;
+	enum record_type type;
+	uint64_t most;
+
+	if (!has_event(relog, err)) {
+		return false;
+	}
+	if ((unsigned)which >= sizeof names / sizeof names[0]) {
+		return error_set(err, ERROR_MISUSE, "there is no header value with the number %d",
+				 (int)which);
+	}
+	field = header_field_find(names[which]);
+	type = (enum record_type)relog->record->type;
+	most = header_field_most(field, type);
+	if (value > most) {
+		return most == 0 ? error_set(err, ERROR_FORMAT, "a header of type %s has no %s",
+					     record_type_name(type), names[which]) :
+				   error_set(err, ERROR_LIMIT, "%s: at most %llu fits in a header",
+					     names[which], (unsigned long long)most);
+	}
+	if (!make_changeable(relog, err)) {
+		return false;
+	}
+	header_field_set(field, type, value, relog->blocks[relog->block]);
+	return true;
+}
+
+bool etw_set_provider(struct etw_relog *relog, const struct guid *provider, struct error *err)
+{
+	const struct header_field *field = header_field_find("provider");
+	enum record_type type;
+
+	if (!has_event(relog, err)) {
+		return false;
+	}
+	if (!provider) {
+		return error_set(err, ERROR_MISUSE, "the provider is NULL");
+	}
+	type = (enum record_type)relog->record->type;
+	if (header_field_most(field, type) == 0) {
+		return error_set(err, ERROR_FORMAT, "a header of type %s has no provider",
+				 record_type_name(type));
+	}
+	if (!make_changeable(relog, err)) {
+		return false;
+	}
+	header_field_set_guid(field, type, provider, relog->blocks[relog->block]);
+	return true;
+}
+
+bool etw_set_payload(struct etw_relog *relog, const void *bytes, size_t size, struct error *err)
+{
+	size_t whole;
+
+	if (!has_event(relog, err)) {
+		return false;
+	}
+	if (!bytes && size > 0) {
+		return error_set(err, ERROR_MISUSE, "the payload is NULL");
+	}
+	if (!make_changeable(relog, err)) {
+		return false;
+	}
+	if (!etl_payload_is_whole(&relog->changed, relog->bytes.at, relog->bytes.size)) {
+		return error_set(err, ERROR_FORMAT,
+				 "the payload is empty, or behind damaged extended items: it "
+				 "cannot be replaced");
+	}
+	whole = etl_replace_payload(&relog->changed, relog->bytes.at, relog->bytes.size, bytes,
+				    size, relog->blocks[1 - relog->block]);
+	if (whole == 0) {
+		return error_set(err, ERROR_LIMIT, "a payload of %zu bytes fits into no record",
+				 size);
+	}
+	relog->block = 1 - relog->block;
+	relog->bytes = (struct etl_mirror_bytes){ relog->blocks[relog->block], whole };
+	relog->changed.payload = relog->bytes.at + (whole - size);
+	relog->changed.payload_size = (uint32_t)size;
+	return true;
+}
+
+/* ---- new events ---- */
+
+static bool check_new_event(const struct etw_new_event *event, struct error *err)
+{
+	if (!event || !event->provider) {
+		return error_set(err, ERROR_MISUSE, "the new event has no provider");
+	}
+	if (event->payload_size > 0 && !event->payload) {
+		return error_set(err, ERROR_MISUSE, "the payload of the new event is NULL");
+	}
+	if (event->payload_size > UINT16_MAX) {
+		return error_set(err, ERROR_LIMIT, "a payload of %zu bytes fits into no record",
+				 event->payload_size);
+	}
+	return event->pointer_size == 0 || event->pointer_size == 4 || event->pointer_size == 8 ||
+	       error_set(err, ERROR_MISUSE, "the pointer size is %u; it can be 4, 8 or 0",
+			 (unsigned)event->pointer_size);
+}
+
+bool etw_inject(struct etw_relog *relog, const struct etw_new_event *event, struct error *err)
+{
+	struct etl_out_record record;
+
+	if (!is_open(relog, err) || !check_new_event(event, err)) {
+		return false;
+	}
+	if (relog->state == FINISHED) {
+		return error_set(err, ERROR_MISUSE, "the result is complete");
+	}
+	record = (struct etl_out_record){
+		.type = event->classic ? RECORD_FULL : RECORD_EVENT,
+		.pointer_size = event->pointer_size,
+		.processor = event->processor,
+		.raw_time = event->raw_time,
+		.process_id = event->process_id,
+		.thread_id = event->thread_id,
+		.opcode = event->opcode,
+		.version = event->version,
+		.level = event->level,
+		.channel = event->channel,
+		.id = event->id,
+		.task = event->task,
+		.keyword = event->keyword,
+		.provider = event->provider,
+		.payload = event->payload,
+		.payload_size = event->payload_size,
+	};
+	if (event->classic) {
+		record.group = kernel_record_group(event->provider, event->opcode);
+		record.type = record.group != RECORD_NO_GROUP ? RECORD_SYSTEM : RECORD_FULL;
+	}
+	return added_records_keep(&relog->added, &record, relog->file->format.pointer_size,
+				  relog->file->header.processors, err) ||
+	       error_prefix(err, "new event");
+}
+
+int64_t etw_relog_raw_time(const struct etw_relog *relog, int64_t time)
+{
+	return face_handle_is_open(relog) ? clock_raw_time(&relog->file->format.clock, time) : 0;
+}
+
+/* ---- the end ---- */
+
+static bool finish(struct etw_relog *relog, struct error *err)
+{
+	struct etl_writer *writer = etl_mirror_writer(relog->mirror);
+
+	switch (relog->state) {
+	case FINISHED:
+		return true;
+	case FAILED:
+		return error_set(err, relog->failure.code, "%s", relog->failure.text);
+	case OPEN:
+		return error_set(err, ERROR_MISUSE,
+				 "nothing was copied: etw_relog_run() was not "
+				 "called");
+	default:
+		break;
+	}
+	if (writer) {
+		added_records_write(&relog->added, writer);
+	}
+	if (!etl_mirror_finish(relog->mirror, &relog->failure)) {
+		relog->state = FAILED;
+		return error_set(err, relog->failure.code, "%s", relog->failure.text);
+	}
+	relog->state = FINISHED;
+	return true;
+}
+
+static void take_counts(const struct etw_relog *relog, struct etw_relog_counts *counts)
+{
+	struct etl_mirror_counts copied;
+
+	etl_mirror_counts(relog->mirror, &copied);
+	*counts = (struct etw_relog_counts){
+		.events = copied.records + relog->added.count,
+		.dropped = copied.dropped,
+		.changed = copied.replaced,
+		.injected = relog->added.count,
+		.losses = {
+			.events_lost = relog->file->header.events_lost,
+			.buffers_lost = relog->file->header.buffers_lost,
+			.damaged_buffers = relog->damage.bad_buffers,
+			.damaged_records = relog->damage.bad_records,
+			.truncated = relog->damage.truncated,
+		},
+	};
+}
+
+const uint8_t *etw_relog_bytes(struct etw_relog *relog, size_t *size, struct error *err)
+{
+	if (!is_open(relog, err)) {
+		return NULL;
+	}
+	if (!size) {
+		error_set(err, ERROR_MISUSE, "there is no place for the size");
+		return NULL;
+	}
+	if (!relog->in_memory || relog->state == RUNNING) {
+		error_set(err, ERROR_MISUSE, "the relog %s",
+			  relog->in_memory ? "runs" : "has no result in memory, but an output");
+		return NULL;
+	}
+	return finish(relog, err) ? etl_mirror_bytes(relog->mirror, size) : NULL;
+}
+
+bool etw_close_relog(struct etw_relog *relog, struct etw_relog_counts *counts, struct error *err)
+{
+	bool good;
+
+	if (!is_open(relog, err)) {
+		return false;
+	}
+	if (relog->state == RUNNING) {
+		return error_set(err, ERROR_MISUSE, "the relog runs: its callback cannot close it");
+	}
+	face_handle_remove(relog);
+	good = finish(relog, err);
+	if (good && counts) {
+		take_counts(relog, counts);
+	}
+	free_relog(relog);
+	return good;
+}
