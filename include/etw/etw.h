@@ -65,8 +65,8 @@ struct etw_recording_options {
 	 * of providers that do not describe themselves. */
 	const char *const *manifests;
 	size_t manifest_count;
-	/* 4 or 8: the size of pointers in payloads of classic events, whatever the recording says;
-	 * 0: what the recording says. */
+	/* 4 or 8: the size of pointers in payloads of classic events, in place of what the
+	 * recording says; 0: what it says. */
 	uint8_t pointer_size;
 	/*
 	 * By default a recording is read twice: the first time for what it says about its own
