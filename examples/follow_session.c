@@ -14,6 +14,7 @@
 
 static struct etw_trace *trace;
 static unsigned long long left; /* events; 0: any number */
+static bool is_enough;
 
 /* Windows runs it on a thread of its own. */
 static void on_interrupt(int number)
@@ -27,7 +28,11 @@ static void on_event(void *context, struct etw_event *event)
 	const char *json = etw_event_json(event, NULL);
 
 	(void)context;
-	if (!json || puts(json) == EOF || (left > 0 && --left == 0)) {
+	if (is_enough) {
+		return; /* what the session still holds */
+	}
+	is_enough = !json || puts(json) == EOF || (left > 0 && --left == 0);
+	if (is_enough) {
 		etw_stop(trace);
 	}
 }

@@ -335,7 +335,8 @@ bool etw_set_provider(struct etw_relog *relog, const struct guid *provider, stru
 
 bool etw_set_payload(struct etw_relog *relog, const void *bytes, size_t size, struct error *err)
 {
-	size_t whole;
+	const struct event_record *record;
+	size_t header, whole;
 
 	if (!has_event(relog, err)) {
 		return false;
@@ -343,23 +344,25 @@ bool etw_set_payload(struct etw_relog *relog, const void *bytes, size_t size, st
 	if (!bytes && size > 0) {
 		return error_set(err, ERROR_MISUSE, "the payload is NULL");
 	}
-	if (!make_changeable(relog, err)) {
-		return false;
-	}
-	if (!etl_payload_is_whole(&relog->changed, relog->bytes.at, relog->bytes.size)) {
+	record = relog->has_changed ? &relog->changed : relog->record;
+	if (!etl_payload_is_whole(record, relog->bytes.at, relog->bytes.size)) {
 		return error_set(err, ERROR_FORMAT,
 				 "the payload is empty, or behind damaged extended items: it "
 				 "cannot be replaced");
 	}
-	whole = etl_replace_payload(&relog->changed, relog->bytes.at, relog->bytes.size, bytes,
-				    size, relog->blocks[1 - relog->block]);
-	if (whole == 0) {
+	header = relog->bytes.size - record->payload_size;
+	if (size > ETL_RECORD_SIZE_MOST - header) {
 		return error_set(err, ERROR_LIMIT, "a payload of %zu bytes fits into no record",
 				 size);
 	}
+	if (!make_changeable(relog, err)) {
+		return false;
+	}
+	whole = etl_replace_payload(&relog->changed, relog->bytes.at, relog->bytes.size, bytes,
+				    size, relog->blocks[1 - relog->block]);
 	relog->block = 1 - relog->block;
 	relog->bytes = (struct etl_mirror_bytes){ relog->blocks[relog->block], whole };
-	relog->changed.payload = relog->bytes.at + (whole - size);
+	relog->changed.payload = relog->bytes.at + header;
 	relog->changed.payload_size = (uint32_t)size;
 	return true;
 }
