@@ -368,8 +368,8 @@ static void add_classes(struct etl_writer *writer, unsigned rounds)
 {
 	for (unsigned i = 0; i < rounds * 3 * ETW_READER_CLASSES; i++) {
 		unsigned class = i % (3 * ETW_READER_CLASSES);
-		uint8_t payload[64 + 4] = { 0 };
-		char metadata[128] = "\0\0\0E\0", *at = metadata + 5;
+		uint8_t payload[3 * ETW_READER_CLASSES + 4] = { 0 };
+		char metadata[512] = "\0\0\0E\0", *at = metadata + 5;
 		struct etl_out_item item = { .type = EXTENDED_TRACELOGGING, .data = metadata };
 		const struct etl_out_record record = { .type = RECORD_EVENT,
 						       .pointer_size = 8,
@@ -388,7 +388,8 @@ static void add_classes(struct etl_writer *writer, unsigned rounds)
 		}
 		memcpy(at, "n\0\x08", 3);
 		item.size = (uint16_t)(at + 3 - metadata);
-		metadata[0] = (char)item.size;
+		metadata[0] = (char)(item.size & 0xff);
+		metadata[1] = (char)(item.size >> 8);
 		payload[class] = (uint8_t)i;
 		etl_writer_add(writer, &record);
 	}
