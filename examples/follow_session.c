@@ -40,7 +40,9 @@ static void on_event(void *context, struct etw_event *event)
 static void on_buffer(void *context)
 {
 	(void)context;
-	fflush(stdout);
+	if (fflush(stdout) != 0) {
+		etw_stop(trace);
+	}
 }
 
 static void on_notice(void *context, const char *sentence)

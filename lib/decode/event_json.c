@@ -138,15 +138,18 @@ void event_fields_members(struct event_fields *fields, unsigned first, unsigned 
 void event_fields_locate(struct event_fields *fields, const struct schema *schema,
 			 const struct event_record *record)
 {
-	unsigned count = schema->field_count, whole = 0, end;
+	unsigned count = schema->field_count, whole, end;
 
 	fields->schema = schema;
 	fields->record = record;
 	fields->rest = record->payload_size;
 	fields->scratch = (struct text){ 0 };
-	if (count > 0) {
-		whole = fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
+	fields->end = 0;
+	fields->truncated = false;
+	if (count == 0) {
+		return;
 	}
+	whole = fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
 	end = schema_end_of_whole(schema, whole);
 	fields->end = end;
 	/* The payload ended inside a field, a structure among them. */

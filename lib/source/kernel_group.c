@@ -40,9 +40,9 @@ const struct guid kernel_group_guids[KERNEL_GROUPS + 1] = {
 
 uint8_t kernel_record_group(const struct guid *guid, uint8_t opcode)
 {
-	for (uint8_t group = 0; group < KERNEL_GROUPS; group++) {
-		if (guid_equal(kernel_record_guid(group, opcode), guid)) {
-			return group;
+	for (unsigned group = 0; group < KERNEL_GROUPS; group++) {
+		if (guid_equal(kernel_record_guid((uint8_t)group, opcode), guid)) {
+			return (uint8_t)group;
 		}
 	}
 	return RECORD_NO_GROUP;
