@@ -113,11 +113,13 @@ struct etw_session_options {
 	 * that programs send with their events, are found without. */
 	const char *const *manifests;
 	size_t manifest_count;
-	uint64_t buffer_size_bytes; /* a multiple of 1024; 0: 256 KiB */
-	uint32_t buffers_min;       /* 0: 64, and at least 4 for each processor */
-	uint32_t buffers_max;       /* 0: twice as many */
-	uint64_t flush_ms; /* whole seconds, after which an event is delivered at the latest; 0: 1 s
-			    */
+	/* A multiple of 1024, from 16 KiB to 1 MiB; 0: 256 KiB. */
+	uint64_t buffer_size_bytes;
+	uint32_t buffers_min; /* 2 to 65536; 0: 64, and at least 4 for each processor */
+	uint32_t buffers_max; /* 2 to 65536; 0: twice as many */
+	/* After which time an event is delivered at the latest: whole seconds, at most an hour; 0:
+	 * 1 s. */
+	uint64_t flush_ms;
 	/* Reports in a sentence what happens to the session: it started, another program stopped
 	 * it, a provider could not be enabled. Called on any thread, also on two at a time. */
 	void (*on_notice)(void *context, const char *sentence);

@@ -231,13 +231,49 @@ static void on_session_event(void *context, enum session_event event, const char
 	}
 }
 
+enum {
+	BUFFER_LEAST = 16 << 10, /* bytes */
+	BUFFER_MOST = 1 << 20,
+	BUFFERS_LEAST = 2,
+	BUFFERS_MOST = 65536,
+	FLUSH_MOST_MS = 3600000,
+};
+
+/* 0 is always the default. */
+static bool check_buffers(const struct etw_session_options *options, struct error *err)
+{
+	uint64_t size = options->buffer_size_bytes, flush_ms = options->flush_ms;
+	uint32_t least = options->buffers_min, most = options->buffers_max;
+
+	if (size != 0 && (size < BUFFER_LEAST || size > BUFFER_MOST || size % 1024 != 0)) {
+		return error_set(err, ERROR_MISUSE,
+				 "buffer_size_bytes is %" PRIu64
+				 "; it can be a multiple of 1024 from %d to %d",
+				 size, BUFFER_LEAST, BUFFER_MOST);
+	}
+	if ((least != 0 && (least < BUFFERS_LEAST || least > BUFFERS_MOST)) ||
+	    (most != 0 && (most < BUFFERS_LEAST || most > BUFFERS_MOST || most < least))) {
+		return error_set(err, ERROR_MISUSE,
+				 "the numbers of buffers are %" PRIu32 " and %" PRIu32
+				 "; they can be from %d to %d, the second not below the first",
+				 least, most, BUFFERS_LEAST, BUFFERS_MOST);
+	}
+	return (flush_ms % 1000 == 0 && flush_ms <= FLUSH_MOST_MS) ||
+	       error_set(err, ERROR_MISUSE,
+			 "flush_ms is %" PRIu64 "; it can be whole seconds up to an hour",
+			 flush_ms);
+}
+
 static bool is_complete(const struct etw_session_options *options, struct error *err)
 {
 	if (!options || !options->name || !options->name[0]) {
 		return error_set(err, ERROR_MISUSE, "the session has no name");
 	}
-	return options->provider_count > 0 || options->kernel_flag_count > 0 ||
-	       error_set(err, ERROR_MISUSE, "the session has neither providers nor kernel flags");
+	if (options->provider_count == 0 && options->kernel_flag_count == 0) {
+		return error_set(err, ERROR_MISUSE,
+				 "the session has neither providers nor kernel flags");
+	}
+	return check_buffers(options, err);
 }
 
 static struct source *open_live(struct etw_trace *trace, const struct etw_session_options *options,

@@ -292,6 +292,9 @@ static void a_field_needs_a_name_and_a_place(void **state)
 static void a_session_needs_a_name_and_something_to_report(void **state)
 {
 	static const char *const providers[] = { "Contoso" };
+	struct etw_session_options options = { .name = "a",
+					       .providers = providers,
+					       .provider_count = 1 };
 	struct error err = { 0 };
 
 	(void)state;
@@ -302,6 +305,20 @@ static void a_session_needs_a_name_and_something_to_report(void **state)
 		      &err, "the session has no name");
 	assert_misuse(etw_open_session(&(struct etw_session_options){ .name = "a" }, &err), &err,
 		      "the session has neither providers nor kernel flags");
+	options.buffer_size_bytes = 1000;
+	assert_misuse(etw_open_session(&options, &err), &err,
+		      "buffer_size_bytes is 1000; it can be a multiple of 1024 from 16384 to "
+		      "1048576");
+	options.buffer_size_bytes = 65536;
+	options.buffers_min = 10;
+	options.buffers_max = 9;
+	assert_misuse(etw_open_session(&options, &err), &err,
+		      "the numbers of buffers are 10 and 9; they can be from 2 to 65536, the "
+		      "second not below the first");
+	options.buffers_max = 0;
+	options.flush_ms = 1500;
+	assert_misuse(etw_open_session(&options, &err), &err,
+		      "flush_ms is 1500; it can be whole seconds up to an hour");
 	assert_string_equal(etw_kernel_flag(0), "PROCESS");
 	assert_null(etw_kernel_flag(1000));
 	assert_null(etw_kernel_flag(SIZE_MAX));
