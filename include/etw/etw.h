@@ -2,7 +2,7 @@
 /*
  * libetw reads events of Event Tracing for Windows (ETW): from recordings (.etl files) on any
  * system, and from live sessions on Windows. Both deliver their events, in the order of time, to
- * one callback. docs/library.md introduces the library; etw/relog.h writes recordings again.
+ * one callback. docs/library.md introduces the library; etw/relog.h writes recordings.
  *
  *	static void on_event(void *context, struct etw_event *event)
  *	{
@@ -171,9 +171,8 @@ bool etw_run(struct etw_trace *trace, const struct etw_callbacks *callbacks, str
 void etw_stop(struct etw_trace *trace);
 
 /*
- * Closes the recording, or stops the session, and frees the trace. Of a trace that runs, it is the
- * end of etw_run() that does this; the call is then the same as etw_stop(). NULL and a closed trace
- * are ignored.
+ * Closes the recording, or stops the session, and frees the trace. A trace that runs is stopped
+ * instead, and the end of etw_run() closes it. NULL and a closed trace are ignored.
  */
 void etw_close(struct etw_trace *trace);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a recording again, with what a callback makes of each event: the counterpart of
- * ITraceRelogger of Windows, on any system.
+ * Writes recordings, on any system: from another one, with what a callback makes of each event, as
+ * ITraceRelogger of Windows does, or from nothing (struct etw_writer, at the end).
  *
  *	struct etw_relog *relog = etw_open_relog("in.etl", "out.etl", NULL, &err);
  *
@@ -161,5 +161,35 @@ bool etw_close_relog(struct etw_relog *relog, struct etw_relog_counts *counts, s
  * on failure. It is the relog's.
  */
 const uint8_t *etw_relog_bytes(struct etw_relog *relog, size_t *size, struct error *err);
+
+/* ---- recordings from nothing ---- */
+
+/* A recording that is being written. */
+struct etw_writer;
+
+/* Zero-initialise it. What it points to is borrowed during the call. */
+struct etw_writer_options {
+	const char *session_name; /* NULL: "" */
+	uint16_t processors;      /* of the machine; 0: 1 */
+	uint8_t pointer_size;     /* of its kernel, 4 or 8; 0: 8 */
+	bool compressed;          /* buffers are compressed where that makes them smaller */
+	uint32_t os_build;        /* 0: 17763 */
+	uint64_t clock_frequency; /* ticks of raw_time per second; 0: 10,000,000 */
+	int64_t start_time;       /* the time at which raw_time is 0; 0: 2024-05-14 07:00 UTC */
+};
+
+/*
+ * Begins a recording in a file, which is overwritten. Until etw_close_writer() it reads as that of
+ * a session that still runs. options may be NULL.
+ */
+struct etw_writer *etw_open_writer(const char *path, const struct etw_writer_options *options,
+				   struct error *err);
+
+/* Adds an event. Those of one processor must come in the order of time. */
+bool etw_write(struct etw_writer *writer, const struct etw_new_event *event, struct error *err);
+
+/* Completes the recording, and frees the writer, also on failure. False if anything was not
+ * written. */
+bool etw_close_writer(struct etw_writer *writer, struct error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/etl/added_records.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -24,9 +25,7 @@ bool added_records_keep(struct added_records *added, const struct etl_out_record
 				 "cpu: expected a number from 0 to %" PRIu32 ", found %u",
 				 processors > 0 ? processors - 1 : 0, (unsigned)record->processor);
 	}
-	if (size > UINT16_MAX) {
-		return error_set(err, ERROR_LIMIT, "a record of %zu bytes cannot be stored", size);
-	}
+	assert(size <= UINT16_MAX);
 	grown = array_grow(added->records, &added->capacity, added->count, sizeof *grown);
 	if (grown) {
 		added->records = grown;

@@ -96,4 +96,14 @@ static inline struct etw_event *face_decoder_show(struct etw_decoder *decoder,
 /* From now on the event is none. */
 void face_decoder_hide(struct etw_decoder *decoder);
 
+/* ---- new events (writer.c) ---- */
+
+struct etw_new_event;
+struct etl_out_record;
+
+/* Makes a record, whose payload and provider are those of the event. False if the event makes no
+ * sense. */
+bool face_new_record(const struct etw_new_event *event, struct etl_out_record *record,
+		     struct error *err);
+
 #endif

@@ -369,54 +369,15 @@ bool etw_set_payload(struct etw_relog *relog, const void *bytes, size_t size, st
 
 /* ---- new events ---- */
 
-static bool check_new_event(const struct etw_new_event *event, struct error *err)
-{
-	if (!event || !event->provider) {
-		return error_set(err, ERROR_MISUSE, "the new event has no provider");
-	}
-	if (event->payload_size > 0 && !event->payload) {
-		return error_set(err, ERROR_MISUSE, "the payload of the new event is NULL");
-	}
-	if (event->payload_size > UINT16_MAX) {
-		return error_set(err, ERROR_LIMIT, "a payload of %zu bytes fits into no record",
-				 event->payload_size);
-	}
-	return event->pointer_size == 0 || event->pointer_size == 4 || event->pointer_size == 8 ||
-	       error_set(err, ERROR_MISUSE, "the pointer size is %u; it can be 4, 8 or 0",
-			 (unsigned)event->pointer_size);
-}
-
 bool etw_inject(struct etw_relog *relog, const struct etw_new_event *event, struct error *err)
 {
 	struct etl_out_record record;
 
-	if (!is_open(relog, err) || !check_new_event(event, err)) {
+	if (!is_open(relog, err) || !face_new_record(event, &record, err)) {
 		return false;
 	}
 	if (relog->state == FINISHED) {
 		return error_set(err, ERROR_MISUSE, "the result is complete");
-	}
-	record = (struct etl_out_record){
-		.type = event->classic ? RECORD_FULL : RECORD_EVENT,
-		.pointer_size = event->pointer_size,
-		.processor = event->processor,
-		.raw_time = event->raw_time,
-		.process_id = event->process_id,
-		.thread_id = event->thread_id,
-		.opcode = event->opcode,
-		.version = event->version,
-		.level = event->level,
-		.channel = event->channel,
-		.id = event->id,
-		.task = event->task,
-		.keyword = event->keyword,
-		.provider = event->provider,
-		.payload = event->payload,
-		.payload_size = event->payload_size,
-	};
-	if (event->classic) {
-		record.group = kernel_record_group(event->provider, event->opcode);
-		record.type = record.group != RECORD_NO_GROUP ? RECORD_SYSTEM : RECORD_FULL;
 	}
 	return added_records_keep(&relog->added, &record, relog->file->format.pointer_size,
 				  relog->file->header.processors, err) ||

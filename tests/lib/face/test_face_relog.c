@@ -317,7 +317,7 @@ static void a_new_event_must_fit_into_the_recording(void **state)
 	event.payload = bytes;
 	event.payload_size = 65500;
 	assert_false(etw_inject(relog, &event, &err));
-	assert_string_equal(err.text, "new event: a record of 65580 bytes cannot be stored");
+	assert_string_equal(err.text, "a payload of 65500 bytes fits into no record");
 	event.payload_size = SIZE_MAX;
 	assert_false(etw_inject(relog, &event, &err));
 	etw_close_relog(relog, NULL, NULL);
@@ -446,6 +446,85 @@ static void an_output_that_cannot_be_written_is_an_error(void **state)
 	etl_writer_close(writer);
 }
 
+/* ---- recordings from nothing ---- */
+
+static void what_is_written_is_what_is_read(void **state)
+{
+	const struct etw_writer_options options = { .session_name = "made",
+						    .processors = 2,
+						    .pointer_size = 4,
+						    .clock_frequency = 1000,
+						    .start_time = INT64_C(133700000000000000) };
+	struct etw_new_event image_load = { .provider = &image_class,
+					    .classic = true,
+					    .opcode = 10,
+					    .raw_time = 5,
+					    .processor = 1,
+					    .pointer_size = 8,
+					    .payload = image,
+					    .payload_size = sizeof image };
+	char path[TEMPORARY_PATH_SIZE];
+	struct error err = { 0 };
+	struct etw_writer *writer;
+	struct etw_trace *trace;
+	struct etw_facts facts;
+	struct result result = { .count = 0 };
+
+	(void)state;
+	temporary_path(path, "etl");
+	writer = etw_open_writer(path, &options, &err);
+	assert_non_null(writer);
+	assert_true(etw_write(writer, &image_load, &err));
+	for (uint16_t i = 1; i <= 10; i++) {
+		assert_true(etw_write(writer,
+				      &(struct etw_new_event){ .provider = &other,
+							       .id = i,
+							       .keyword = i,
+							       .raw_time = i,
+							       .payload = &i,
+							       .payload_size = sizeof i },
+				      &err));
+	}
+	image_load.processor = 2;
+	assert_false(etw_write(writer, &image_load, &err));
+	assert_string_equal(err.text, "processor 2: the recording has 2 of them");
+	assert_true(etw_close_writer(writer, &err));
+	assert_false(etw_close_writer(writer, &err));
+	assert_string_equal(err.text, "the writer is closed");
+	trace = etw_open_recording(path, NULL, NULL);
+	assert_true(etw_facts(trace, &facts, NULL));
+	assert_int_equal(facts.processors, 2);
+	assert_int_equal(facts.clock_frequency, 1000);
+	assert_true(etw_run(trace, &(struct etw_callbacks){ .context = &result, .on_event = see },
+			    NULL));
+	etw_close(trace);
+	remove(path);
+	assert_int_equal(result.count, 11);
+	assert_int_equal(result.events[0].id, 1);
+	assert_int_equal(result.events[0].first_byte, 1);
+	assert_true(result.events[4].is_image || result.events[5].is_image);
+	assert_int_equal(result.events[10].id, 10);
+	assert_true(result.events[10].keyword == 10);
+}
+
+static void a_writer_says_what_is_wrong(void **state)
+{
+	const struct etw_writer_options sizes = { .pointer_size = 5 };
+	const struct etw_new_event event = { .provider = &other };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_null(etw_open_writer(NULL, NULL, &err));
+	assert_string_equal(err.text, "the path of the recording is NULL");
+	assert_null(etw_open_writer("made.etl", &sizes, &err));
+	assert_string_equal(err.text, "made.etl: pointer size 5 is neither 4 nor 8");
+	assert_null(etw_open_writer("no such folder/made.etl", NULL, &err));
+	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_false(etw_write(NULL, &event, &err));
+	assert_string_equal(err.text, "the writer is NULL");
+	assert_false(etw_close_writer(NULL, &err));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +538,8 @@ int main(void)
 		cmocka_unit_test(a_stopped_copy_leaves_the_output_as_it_was),
 		cmocka_unit_test(the_result_takes_the_place_of_the_output),
 		cmocka_unit_test(an_output_that_cannot_be_written_is_an_error),
+		cmocka_unit_test(what_is_written_is_what_is_read),
+		cmocka_unit_test(a_writer_says_what_is_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
