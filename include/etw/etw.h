@@ -82,7 +82,7 @@ struct etw_recording_options {
  *
  * @path: a file, also a packed one (.gz, .xz, .zst, .zip), a pipe, or "-" for the standard input;
  * these are unpacked or copied into a temporary file. A * in the place of a number stands for all
- * files of one recording.
+ * files of one recording; what several of them say about the machine is delivered several times.
  */
 struct etw_trace *etw_open_recording(const char *path, const struct etw_recording_options *options,
 				     struct error *err);
