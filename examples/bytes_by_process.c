@@ -53,6 +53,7 @@ static void on_event(void *context, struct etw_event *event)
 int main(int argc, char **argv)
 {
 	struct error err;
+	struct etw_losses losses;
 	struct etw_trace *trace = etw_open_recording(argc > 1 ? argv[1] : "-", NULL, &err);
 	const struct etw_callbacks callbacks = { .on_event = on_event };
 
@@ -69,6 +70,14 @@ int main(int argc, char **argv)
 			printf("%" PRIu64 " %zu %s\n", by_process[i], i * 4, name[i]);
 		}
 	}
+	if (etw_losses(trace, &losses, NULL) &&
+	    losses.events_lost + losses.damaged_buffers + losses.damaged_records > 0) {
+		fprintf(stderr, "events are missing: the sums are too low\n");
+	}
 	etw_close(trace);
+	if (fflush(stdout) != 0) {
+		fprintf(stderr, "the sums could not be written\n");
+		return EXIT_FAILURE;
+	}
 	return EXIT_SUCCESS;
 }

@@ -9,11 +9,14 @@
 
 #include <etw/etw.h>
 
+static bool failed;
+
 static void on_event(void *context, struct etw_event *event)
 {
 	const char *json = etw_event_json(event, NULL);
 
 	if (!json || puts(json) == EOF) {
+		failed = true;
 		etw_stop(context);
 	}
 }
@@ -39,11 +42,17 @@ int main(int argc, char **argv)
 	if (!good) {
 		fprintf(stderr, "%s\n", err.text);
 	}
-	if (etw_losses(trace, &losses, NULL) && (losses.events_lost || losses.damaged_buffers)) {
-		fprintf(stderr, "%llu events were lost, and %llu buffers are damaged\n",
+	if (etw_losses(trace, &losses, NULL)) {
+		fprintf(stderr,
+			"%llu events were lost; %llu buffers and %llu records are damaged\n",
 			(unsigned long long)losses.events_lost,
-			(unsigned long long)losses.damaged_buffers);
+			(unsigned long long)losses.damaged_buffers,
+			(unsigned long long)losses.damaged_records);
 	}
 	etw_close(trace);
-	return good && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (failed || fflush(stdout) != 0) {
+		fprintf(stderr, "the events could not be written\n");
+		return EXIT_FAILURE;
+	}
+	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -42,13 +42,12 @@ static bool inject_image(struct etw_relog *relog, const struct event_record *nea
 
 static enum etw_action decide(void *context, struct etw_relog *relog, struct etw_event *event)
 {
-	struct error *err = context;
-
+	(void)context;
 	if (!guid_equal(event->record->provider, &from)) {
 		return ETW_KEEP;
 	}
 	injected = injected || inject_image(relog, event->record);
-	return etw_set_provider(relog, &to, err) ? ETW_KEEP : ETW_STOP;
+	return injected && etw_set_provider(relog, &to, NULL) ? ETW_KEEP : ETW_STOP;
 }
 
 int main(int argc, char **argv)
@@ -63,13 +62,22 @@ int main(int argc, char **argv)
 	}
 	relog = etw_open_relog(argv[1], argv[2], NULL, &err);
 	if (relog) {
-		etw_relog_run(relog, decide, &err, NULL);
+		etw_relog_run(relog, decide, NULL, NULL);
 	}
 	if (!relog || !etw_close_relog(relog, &counts, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return EXIT_FAILURE;
 	}
+	if (counts.losses.damaged_buffers + counts.losses.damaged_records > 0 ||
+	    counts.losses.truncated || counts.losses.file_change) {
+		fprintf(stderr, "the recording is damaged, or %s: not all of it is copied\n",
+			counts.losses.file_change ? counts.losses.file_change : "cut short");
+	}
 	printf("%llu events, %llu changed, %llu added\n", (unsigned long long)counts.events,
 	       (unsigned long long)counts.changed, (unsigned long long)counts.injected);
+	if (fflush(stdout) != 0) {
+		fprintf(stderr, "the counts could not be written\n");
+		return EXIT_FAILURE;
+	}
 	return EXIT_SUCCESS;
 }

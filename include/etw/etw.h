@@ -158,8 +158,9 @@ struct etw_callbacks {
  * etw_losses counts these.
  *
  * A recording can be run again, from its start. Once stopped, a trace stays stopped: etw_run()
- * then returns true without an event. Returns false if it cannot continue (the file cannot be read,
- * no memory), and if the trace runs already.
+ * then returns true without an event. Returns false if it cannot continue, such as when the file
+ * can no longer be read, and if the trace runs already. Also if the program had no memory for
+ * something meanwhile: then events may have been without a layout or a text.
  */
 bool etw_run(struct etw_trace *trace, const struct etw_callbacks *callbacks, struct error *err);
 
@@ -199,6 +200,9 @@ struct etw_losses {
 	uint64_t damaged_records; /* places where a record, or the rest of a buffer, was left out */
 	uint64_t late_events;     /* delivered after an event with a later time */
 	bool truncated;           /* the last buffer of the recording is cut short */
+	/* What became of the file while it was read, such as "was overwritten": events may be
+	 * missing or wrong. A literal; NULL: nothing that the system shows. */
+	const char *file_change;
 };
 
 /* A recording that is read again counts its damage anew. */

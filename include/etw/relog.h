@@ -56,7 +56,9 @@ struct etw_relog *etw_open_relog_bytes(const void *bytes, size_t size, const cha
 enum etw_action {
 	ETW_KEEP, /* with the changes that etw_set_…() made */
 	ETW_DROP,
-	ETW_STOP, /* ends the copy: etw_relog_run() fails, and there is no result */
+	/* Ends the copy: etw_relog_run() fails, with the error of the last change that failed in
+	 * this callback, and there is no result. */
+	ETW_STOP,
 };
 
 /*

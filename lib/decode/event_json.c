@@ -72,6 +72,7 @@ static void add_one(struct json *json, const struct field *field, const struct f
 		text_clear(scratch);
 		field_text(&plain, slice, scratch);
 		json_text(json, scratch->data ? scratch->data : "", scratch->size);
+		json->out->failed |= scratch->failed;
 	}
 }
 
@@ -254,6 +255,7 @@ static void add_string_at(struct json *json, const uint8_t *bytes, uint32_t size
 	} else {
 		json_null(json);
 	}
+	json->out->failed |= text.failed;
 	text_free(&text);
 }
 

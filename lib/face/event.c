@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "lib/decode/event_json.h"
 #include "lib/decode/field_path.h"
 #include "lib/decode/kernel_class.h"
@@ -71,11 +72,31 @@ RARE struct event_class *face_decoder_find(struct etw_decoder *decoder,
 	}
 	class = event_table_find(decoder->table, record, &added);
 	if (!class) {
-		decoder->no_memory = true;
+		memory_note_loss();
 	} else if (added) {
 		class->serial = atomic_fetch_add_explicit(&last_class, 1, memory_order_relaxed) + 1;
 	}
 	return class;
+}
+
+static uint64_t memory_losses(void)
+{
+	struct memory_statistics statistics;
+
+	memory_statistics(&statistics);
+	return statistics.losses;
+}
+
+void face_decoder_begin(struct etw_decoder *decoder)
+{
+	decoder->memory_losses = memory_losses();
+}
+
+bool face_decoder_end(struct etw_decoder *decoder, struct error *err)
+{
+	face_decoder_hide(decoder);
+	return memory_losses() == decoder->memory_losses ||
+	       error_no_memory(err, "all events and their layouts");
 }
 
 void face_decoder_hide(struct etw_decoder *decoder)

@@ -33,7 +33,7 @@ struct etw_decoder {
 	struct usual_classes *usual;
 	bool learns;    /* there is no first pass: records announce their layouts on the way */
 	bool has_texts; /* texts of the present event have been made */
-	bool no_memory; /* for an event class */
+	uint64_t memory_losses; /* of the program, before the run */
 	struct event_table *table;
 	struct schema_origins origins;
 	struct schema_origins named; /* for names in JSON */
@@ -92,6 +92,11 @@ static inline struct etw_event *face_decoder_show(struct etw_decoder *decoder,
 	event->class_id = class->serial;
 	return event;
 }
+
+/* Before a run, and at its end: false if memory was lacking meanwhile, so that events may have been
+ * without layouts or texts. */
+void face_decoder_begin(struct etw_decoder *decoder);
+bool face_decoder_end(struct etw_decoder *decoder, struct error *err);
 
 /* From now on the event is none. */
 void face_decoder_hide(struct etw_decoder *decoder);

@@ -25,6 +25,7 @@ enum state { OPEN, RUNNING, COPIED, FAILED, FINISHED };
 struct etw_relog {
 	enum state state;
 	struct error failure; /* of etw_relog_run() */
+	struct error refused; /* of the last change in the present callback that failed */
 	struct etw_decoder decoder;
 	struct etl_file *file;
 	struct etl_mirror *mirror;
@@ -185,6 +186,7 @@ static enum etl_mirror_action decide(void *context, const struct event_record *r
 	relog->record = record;
 	relog->bytes = *bytes;
 	relog->has_changed = false;
+	relog->refused.code = ERROR_NONE;
 	action = relog->decide(relog->context, relog, event);
 	relog->record = NULL;
 	switch (action) {
@@ -195,6 +197,9 @@ static enum etl_mirror_action decide(void *context, const struct event_record *r
 		return ETL_MIRROR_DROP;
 	case ETW_STOP:
 		error_set(&relog->failure, ERROR_CONFIG, "the callback stopped the copy");
+		if (relog->refused.code != ERROR_NONE) {
+			relog->failure = relog->refused;
+		}
 		return ETL_MIRROR_STOP;
 	}
 	error_set(&relog->failure, ERROR_MISUSE, "the callback returned %d, which is no action",
@@ -205,11 +210,13 @@ static enum etl_mirror_action decide(void *context, const struct event_record *r
 static bool copy(struct etw_relog *relog, struct error *err)
 {
 	const struct etl_mirror_visitor visitor = { .context = relog, .decide = decide };
-	bool good = learn(relog, err) &&
-		    etl_mirror_copy(relog->mirror, relog->file, &visitor, &relog->damage, err);
+	bool good;
 
-	face_decoder_hide(&relog->decoder);
-	if (relog->failure.code != ERROR_NONE && err) {
+	face_decoder_begin(&relog->decoder);
+	good = learn(relog, err) &&
+	       etl_mirror_copy(relog->mirror, relog->file, &visitor, &relog->damage, err);
+	good = face_decoder_end(&relog->decoder, good ? err : NULL) && good;
+	if (relog->failure.code != ERROR_NONE) {
 		*err = relog->failure;
 	}
 	return good;
@@ -274,8 +281,8 @@ static bool make_changeable(struct etw_relog *relog, struct error *err)
 	return true;
 }
 
-bool etw_set_header(struct etw_relog *relog, enum etw_header_value which, uint64_t value,
-		    struct error *err)
+static bool set_header(struct etw_relog *relog, enum etw_header_value which, uint64_t value,
+		       struct error *err)
 {
 	static const char *const names[] = {
 		[ETW_HEADER_ID] = "id",          [ETW_HEADER_VERSION] = "version",
@@ -310,7 +317,7 @@ bool etw_set_header(struct etw_relog *relog, enum etw_header_value which, uint64
 	return true;
 }
 
-bool etw_set_provider(struct etw_relog *relog, const struct guid *provider, struct error *err)
+static bool set_provider(struct etw_relog *relog, const struct guid *provider, struct error *err)
 {
 	const struct header_field *field = header_field_find("provider");
 	enum record_type type;
@@ -333,7 +340,7 @@ bool etw_set_provider(struct etw_relog *relog, const struct guid *provider, stru
 	return true;
 }
 
-bool etw_set_payload(struct etw_relog *relog, const void *bytes, size_t size, struct error *err)
+static bool set_payload(struct etw_relog *relog, const void *bytes, size_t size, struct error *err)
 {
 	const struct event_record *record;
 	size_t header, whole;
@@ -369,7 +376,7 @@ bool etw_set_payload(struct etw_relog *relog, const void *bytes, size_t size, st
 
 /* ---- new events ---- */
 
-bool etw_inject(struct etw_relog *relog, const struct etw_new_event *event, struct error *err)
+static bool inject(struct etw_relog *relog, const struct etw_new_event *event, struct error *err)
 {
 	struct etl_out_record record;
 
@@ -382,6 +389,46 @@ bool etw_inject(struct etw_relog *relog, const struct etw_new_event *event, stru
 	return added_records_keep(&relog->added, &record, relog->file->format.pointer_size,
 				  relog->file->header.processors, err) ||
 	       error_prefix(err, "new event");
+}
+
+/* ---- changes, as the callback asks for them ---- */
+
+/* Hands a failure to the caller, and remembers it in case the callback stops the copy for it. */
+static bool refuse(struct etw_relog *relog, const struct error *why, struct error *err)
+{
+	if (face_handle_is_open(relog) && relog->record) {
+		relog->refused = *why;
+	}
+	return error_set(err, why->code, "%s", why->text);
+}
+
+bool etw_set_header(struct etw_relog *relog, enum etw_header_value which, uint64_t value,
+		    struct error *err)
+{
+	struct error why;
+
+	return set_header(relog, which, value, &why) || refuse(relog, &why, err);
+}
+
+bool etw_set_provider(struct etw_relog *relog, const struct guid *provider, struct error *err)
+{
+	struct error why;
+
+	return set_provider(relog, provider, &why) || refuse(relog, &why, err);
+}
+
+bool etw_set_payload(struct etw_relog *relog, const void *bytes, size_t size, struct error *err)
+{
+	struct error why;
+
+	return set_payload(relog, bytes, size, &why) || refuse(relog, &why, err);
+}
+
+bool etw_inject(struct etw_relog *relog, const struct etw_new_event *event, struct error *err)
+{
+	struct error why;
+
+	return inject(relog, event, &why) || refuse(relog, &why, err);
 }
 
 int64_t etw_relog_raw_time(const struct etw_relog *relog, int64_t time)
@@ -418,7 +465,7 @@ static bool finish(struct etw_relog *relog, struct error *err)
 	return true;
 }
 
-static void take_counts(const struct etw_relog *relog, struct etw_relog_counts *counts)
+static void take_counts(struct etw_relog *relog, struct etw_relog_counts *counts)
 {
 	struct etl_mirror_counts copied;
 
@@ -434,6 +481,7 @@ static void take_counts(const struct etw_relog *relog, struct etw_relog_counts *
 			.damaged_buffers = relog->damage.bad_buffers,
 			.damaged_records = relog->damage.bad_records,
 			.truncated = relog->damage.truncated,
+			.file_change = etl_input_change(&relog->file->input),
 		},
 	};
 }

@@ -30,8 +30,9 @@ struct etw_trace {
 	bool two_passes;
 	bool schemas_known; /* a first pass has collected them */
 	bool has_run;
-	atomic_int state;               /* enum state */
-	struct etw_callbacks callbacks; /* of the run */
+	atomic_int state;                  /* enum state */
+	_Atomic(const char *) file_change; /* of a recording, during the last run; a literal */
+	struct etw_callbacks callbacks;    /* of the run */
 	struct kernel_choice first_pass_choice;
 	struct id_choice first_pass_ids;
 	void (*on_notice)(void *context, const char *sentence);
@@ -382,12 +383,12 @@ static bool run(struct etw_trace *trace, struct error *err)
 		return error_set(err, ERROR_MISUSE, "the session has ended");
 	}
 	trace->has_run = true;
+	face_decoder_begin(&trace->decoder);
 	done = source_run(trace->source, &sink, err);
-	face_decoder_hide(&trace->decoder);
-	if (trace->decoder.no_memory) {
-		return error_no_memory(err, "an event class");
+	if (!trace->live) {
+		atomic_store(&trace->file_change, source_file_change(trace->source));
 	}
-	return done;
+	return face_decoder_end(&trace->decoder, done ? err : NULL) && done;
 }
 
 bool etw_run(struct etw_trace *trace, const struct etw_callbacks *callbacks, struct error *err)
@@ -464,6 +465,7 @@ bool etw_losses(const struct etw_trace *trace, struct etw_losses *losses, struct
 		.damaged_records = statistics.bad_records,
 		.late_events = statistics.late_records,
 		.truncated = statistics.truncated,
+		.file_change = atomic_load(&trace->file_change),
 	};
 	return true;
 }

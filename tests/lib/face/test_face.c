@@ -558,6 +558,46 @@ static void damage_is_counted_and_the_rest_delivered(void **state)
 	etl_writer_close(bytes.writer);
 }
 
+struct changing {
+	const char *path;
+	bool is_changed;
+};
+
+static void overwrite(void *context, struct etw_event *event)
+{
+	struct changing *changing = context;
+
+	(void)event;
+	if (!changing->is_changed) {
+		temporary_patch(changing->path, 0x10, 0, 1); /* in the header of a buffer */
+		changing->is_changed = true;
+	}
+}
+
+static void a_file_that_changes_meanwhile_is_reported(void **state)
+{
+	struct bytes bytes = work_recording(10);
+	char path[TEMPORARY_PATH_SIZE];
+	struct changing changing = { .path = path };
+	struct etw_losses losses;
+	struct etw_trace *trace;
+
+	(void)state;
+	temporary_path(path, "etl");
+	temporary_write(path, bytes.at, bytes.size);
+	trace = etw_open_recording(path, NULL, NULL);
+	assert_true(etw_losses(trace, &losses, NULL));
+	assert_null(losses.file_change);
+	assert_true(etw_run(trace,
+			    &(struct etw_callbacks){ .context = &changing, .on_event = overwrite },
+			    NULL));
+	assert_true(etw_losses(trace, &losses, NULL));
+	assert_string_equal(losses.file_change, "was overwritten");
+	etw_close(trace);
+	remove(path);
+	etl_writer_close(bytes.writer);
+}
+
 static void one_pass_delivers_the_same_events(void **state)
 {
 	const struct etw_recording_options options = { .single_pass = true };
@@ -638,6 +678,7 @@ int main(void)
 		cmocka_unit_test(after_the_run_an_event_is_empty),
 		cmocka_unit_test(facts_and_losses_are_those_of_the_header),
 		cmocka_unit_test(damage_is_counted_and_the_rest_delivered),
+		cmocka_unit_test(a_file_that_changes_meanwhile_is_reported),
 		cmocka_unit_test(one_pass_delivers_the_same_events),
 		cmocka_unit_test(manifests_of_the_caller_describe_events),
 	};

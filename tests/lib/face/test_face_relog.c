@@ -375,6 +375,35 @@ static enum etw_action stop(void *context, struct etw_relog *relog, struct etw_e
 	return event->record->id == 20 ? ETW_STOP : ETW_KEEP;
 }
 
+static enum etw_action stop_for_a_change(void *context, struct etw_relog *relog,
+					 struct etw_event *event)
+{
+	(void)context;
+	if (event->record->id == 10) {
+		etw_set_header(relog, ETW_HEADER_LEVEL, 256, NULL); /* of another event */
+	}
+	if (event->record->id == 20) {
+		etw_set_header(relog, ETW_HEADER_ID, 65536, NULL);
+		return ETW_STOP;
+	}
+	return ETW_KEEP;
+}
+
+static void a_copy_that_stops_for_a_change_has_its_error(void **state)
+{
+	const uint8_t *bytes;
+	size_t size;
+	struct etl_writer *writer = numbered(&bytes, &size);
+	struct etw_relog *relog = etw_open_relog_bytes(bytes, size, NULL, NULL, NULL);
+	struct error err = { 0 };
+
+	(void)state;
+	assert_false(etw_relog_run(relog, stop_for_a_change, NULL, NULL));
+	assert_false(etw_close_relog(relog, NULL, &err));
+	assert_string_equal(err.text, "id: at most 65535 fits in a header");
+	etl_writer_close(writer);
+}
+
 static void a_stopped_copy_leaves_the_output_as_it_was(void **state)
 {
 	const uint8_t *bytes;
@@ -535,6 +564,7 @@ int main(void)
 		cmocka_unit_test(the_callback_adds_events_in_any_order),
 		cmocka_unit_test(a_new_event_must_fit_into_the_recording),
 		cmocka_unit_test(a_kernel_event_has_no_provider),
+		cmocka_unit_test(a_copy_that_stops_for_a_change_has_its_error),
 		cmocka_unit_test(a_stopped_copy_leaves_the_output_as_it_was),
 		cmocka_unit_test(the_result_takes_the_place_of_the_output),
 		cmocka_unit_test(an_output_that_cannot_be_written_is_an_error),
