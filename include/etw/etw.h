@@ -270,7 +270,7 @@ const char *etw_event_json(const struct etw_event *event, size_t *size);
 
 /* ---- one integer field of many events ---- */
 
-enum { ETW_READER_CLASSES = 32 };
+enum { ETW_READER_CLASSES = 64 };
 
 /*
  * Reads an integer field quickly. It remembers where the field is in the classes of events that it

@@ -369,7 +369,7 @@ static void add_classes(struct etl_writer *writer, unsigned rounds)
 	for (unsigned i = 0; i < rounds * 3 * ETW_READER_CLASSES; i++) {
 		unsigned class = i % (3 * ETW_READER_CLASSES);
 		uint8_t payload[3 * ETW_READER_CLASSES + 4] = { 0 };
-		char metadata[512] = "\0\0\0E\0", *at = metadata + 5;
+		char metadata[9 * ETW_READER_CLASSES + 64] = "\0\0\0E\0", *at = metadata + 5;
 		struct etl_out_item item = { .type = EXTENDED_TRACELOGGING, .data = metadata };
 		const struct etl_out_record record = { .type = RECORD_EVENT,
 						       .pointer_size = 8,
