@@ -38,6 +38,7 @@ enum etw_error_code {
 	ETW_ERROR_CONFIG, /* a mistake in the configuration, a collector or the command line */
 	ETW_ERROR_LIMIT,  /* a bound of ours was reached */
 	ETW_ERROR_UNSUPPORTED,
+	ETW_ERROR_MISUSE, /* a function of the library was called with NULL, or in the wrong order */
 };
 
 struct etw_error {

@@ -37,6 +37,8 @@
 #include "base/text.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/manifest/load.h"
+#include "lib/decode/manifest_chunks.h"
+#include "lib/decode/manifest_holds.h"
 #include "lib/decode/schema.h"
 #include "lib/decode/trace_schemas.h"
 #include "lib/decode/tracelogging.h"
@@ -108,6 +110,17 @@ const struct etw_schema *etw_event_schema(const struct etw_schema_origins *origi
  */
 uint32_t event_schema_manifest_id(const struct etw_schema_origins *origins,
 				  const struct etw_record *record);
+
+/* Whether event_schema_learn() has anything to do. */
+static inline bool event_schema_may_learn(const struct etw_record *record)
+{
+	return record->extended || record->id == ETW_MANIFEST_EVENT_ID ||
+	       etw_process_change_possible(record);
+}
+
+/* Takes over what the record announces about its provider. For every record, before it is decoded,
+ * where there is no first pass. */
+void event_schema_learn(const struct etw_schema_origins *origins, const struct etw_record *record);
 
 /* Whether an in-band manifest may override this schema, which is not from one. */
 bool event_schema_overridable(const struct etw_schema_origins *origins,
