@@ -47,7 +47,7 @@ void guid_format(const struct etw_guid *guid, char text[GUID_TEXT_SIZE])
 	*at = '\0';
 }
 
-bool guid_parse(const char *text, struct etw_guid *guid)
+bool etw_guid_parse(const char *text, struct etw_guid *guid)
 {
 	bool braces = *text == '{';
 	struct etw_guid parsed;

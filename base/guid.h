@@ -18,12 +18,6 @@ enum { GUID_TEXT_SIZE = 37 }; /* "aabbccdd-eeff-gghh-iijj-kkkkkkkkkkkk" and its 
 /* Lower case, without braces. */
 void guid_format(const struct etw_guid *guid, char text[GUID_TEXT_SIZE]);
 
-/*
- * Accepts upper and lower case, with or without braces; the text must contain nothing else. Leaves
- * *guid alone on failure.
- */
-bool guid_parse(const char *text, struct etw_guid *guid);
-
 /* For hash tables; seed: see base/map.h. */
 static inline uint64_t guid_hash(const struct etw_guid *guid, uint64_t seed)
 {

@@ -207,6 +207,14 @@ void json_member_double(struct json *json, const char *key, double value)
 	json_double(json, value);
 }
 
+void json_member_guid(struct json *json, const char *key, const struct etw_guid *guid)
+{
+	char text[GUID_TEXT_SIZE];
+
+	guid_format(guid, text);
+	json_member_string(json, key, text);
+}
+
 void json_member_object(struct json *json, const char *key)
 {
 	json_key(json, key);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/guid.h"
 #include "base/text.h"
 
 struct json {
@@ -42,6 +43,7 @@ void json_member_string(struct json *json, const char *key, const char *value);
 void json_member_u64(struct json *json, const char *key, uint64_t value);
 void json_member_i64(struct json *json, const char *key, int64_t value);
 void json_member_double(struct json *json, const char *key, double value);
+void json_member_guid(struct json *json, const char *key, const struct etw_guid *guid);
 /* A key and the beginning of its value. */
 void json_member_object(struct json *json, const char *key);
 void json_member_array(struct json *json, const char *key);

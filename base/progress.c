@@ -9,8 +9,15 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
+static bool allowed;
+
 /* Whether a line is on the terminal. */
 static bool shown;
+
+void progress_allow(void)
+{
+	allowed = true;
+}
 
 bool progress_is_watched(enum progress_output output, bool errors_to_terminal, bool output_to_file)
 {
@@ -23,7 +30,8 @@ void progress_start(struct progress *progress, const char *program, const char *
 	*progress = (struct progress){
 		.start_ns = os_monotonic_ns(),
 		.passes = 2,
-		.watched = progress_is_watched(output, os_is_terminal(stderr), os_is_file(stdout)),
+		.watched = allowed &&
+			   progress_is_watched(output, os_is_terminal(stderr), os_is_file(stdout)),
 	};
 	progress->next_ns = progress->start_ns + PROGRESS_AFTER_MS * NS_PER_MS;
 	snprintf(progress->command, sizeof progress->command, "%s%s%s", program, command ? " " : "",

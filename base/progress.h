@@ -29,6 +29,10 @@ struct progress {
 	bool second_pass;
 };
 
+/* From now on progress is shown. A program calls it at its start; the library, whose users write to
+ * the terminal themselves, does not. */
+void progress_allow(void);
+
 /* Zero-initialised, a progress shows nothing. command: "stats", or NULL. */
 void progress_start(struct progress *progress, const char *program, const char *command,
 		    enum progress_output output);

@@ -3,11 +3,7 @@
  * A schema lists fields in the order of the payload, and a structure is followed by its members
  * (lib/decode/schema.h). Rules address a member as "structure.member" and that of an array of
  * structures by an index, "array[0].member". Names are built in that form here, so what the tool
- * shows can be copied into a rule. In JSON, structures are objects and arrays are lists.
- *
- * event_fields_locate() walks the payload once. A payload may end early; then the fields before the
- * cut are whole, and a structure is whole only together with all its members. The members of an
- * array of structures are located anew for each element, by the same slices.
+ * shows can be copied into a rule.
  */
 #include "etwtool/event_fields.h"
 
@@ -84,18 +80,6 @@ const char *field_type_name(const struct etw_field *field)
 	const char *name = field->type < sizeof names / sizeof names[0] ? names[field->type] : NULL;
 
 	return name ? name : "text";
-}
-
-const char *schema_origin_name(const struct etw_schema *schema)
-{
-	static const char *const names[] = {
-		[ETW_SCHEMA_KERNEL] = "kernel",
-		[ETW_SCHEMA_TRACELOGGING] = "tracelogging",
-		[ETW_SCHEMA_MANIFEST] = "manifest",
-		[ETW_SCHEMA_EVENT_INFO] = "eventinfo",
-	};
-
-	return schema ? names[schema->origin] : NULL;
 }
 
 /* ---- values for people ---- */
@@ -247,7 +231,7 @@ void field_shown(const struct etw_field *field, const struct etw_field_slice *sl
 	text_add_string(out, *between == '[' ? "[]" : "]");
 }
 
-static void add_members_shown(struct event_fields *fields, unsigned index, struct etw_text *out)
+static void add_members_shown(struct etw_event_fields *fields, unsigned index, struct etw_text *out)
 {
 	const struct etw_schema *schema = fields->schema;
 	const char *between = "{";
@@ -263,7 +247,7 @@ static void add_members_shown(struct event_fields *fields, unsigned index, struc
 	text_add_string(out, *between == '{' ? "{}" : "}");
 }
 
-void event_fields_shown(struct event_fields *fields, unsigned index, struct etw_text *out)
+void event_fields_shown(struct etw_event_fields *fields, unsigned index, struct etw_text *out)
 {
 	const struct etw_field *field = &fields->schema->fields[index];
 	const char *between = "[";
@@ -282,136 +266,4 @@ void event_fields_shown(struct event_fields *fields, unsigned index, struct etw_
 		}
 		text_add_string(out, *between == '[' ? "[]" : "]");
 	}
-}
-
-/* ---- values as JSON ---- */
-
-static void add_number(struct json *json, const struct etw_field *field,
-		       const struct etw_field_slice *slice)
-{
-	switch (field->type) {
-	case ETW_FIELD_BOOL8:
-	case ETW_FIELD_BOOL16:
-	case ETW_FIELD_BOOL32:
-		json_bool(json, etw_field_u64(field, slice) != 0);
-		break;
-	case ETW_FIELD_FLOAT:
-	case ETW_FIELD_DOUBLE:
-		json_double(json, etw_field_double(field, slice));
-		break;
-	default:
-		if (etw_field_is_signed(field)) {
-			json_i64(json, (int64_t)etw_field_u64(field, slice));
-		} else {
-			json_u64(json, etw_field_u64(field, slice));
-		}
-		break;
-	}
-}
-
-static void add_one(struct json *json, const struct etw_field *field,
-		    const struct etw_field_slice *slice, struct etw_text *scratch)
-{
-	struct etw_field plain = *field;
-
-	if (field->type <= ETW_FIELD_DOUBLE) {
-		add_number(json, field, slice);
-	} else if (field->type == ETW_FIELD_NULL ||
-		   (field->type == ETW_FIELD_KERNEL_SID && slice->size == 0)) {
-		json_null(json);
-	} else {
-		if (field->form == ETW_FIELD_FORM_SOCKADDR) {
-			plain.form = ETW_FIELD_FORM_PLAIN; /* binary is binary in dumps */
-		}
-		text_clear(scratch);
-		etw_field_text(&plain, slice, scratch);
-		json_text(json, scratch->data ? scratch->data : "", scratch->size);
-	}
-}
-
-static void add_value(struct json *json, const struct etw_field *field,
-		      const struct etw_field_slice *slice, struct etw_text *scratch)
-{
-	struct etw_field element_field = *field;
-	struct etw_field_slice element;
-	uint32_t offset = 0;
-
-	if (!etw_field_is_list(field)) {
-		add_one(json, field, slice, scratch);
-		return;
-	}
-	element_field.count_type = ETW_FIELD_SCALAR;
-	json_array_begin(json);
-	while (etw_field_next_element(field, slice, &offset, &element)) {
-		add_one(json, &element_field, &element, scratch);
-	}
-	json_array_end(json);
-}
-
-static void add_struct(struct json *json, struct event_fields *fields, unsigned index)
-{
-	const struct etw_field *field = &fields->schema->fields[index];
-	unsigned end = etw_field_behind(fields->schema, index);
-	uint32_t offset = 0;
-
-	if (field->count_type == ETW_FIELD_SCALAR) {
-		json_object_begin(json);
-		event_fields_members(fields, index + 1, end, json);
-		json_object_end(json);
-		return;
-	}
-	json_array_begin(json);
-	while (etw_field_next_struct(fields->schema, index, fields->record, fields->slices,
-				     &offset)) {
-		json_object_begin(json);
-		event_fields_members(fields, index + 1, end, json);
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
-void event_fields_json(struct event_fields *fields, unsigned index, struct json *json)
-{
-	const struct etw_field *field = &fields->schema->fields[index];
-
-	if (field->type == ETW_FIELD_STRUCT) {
-		add_struct(json, fields, index);
-	} else {
-		add_value(json, field, &fields->slices[index], &fields->scratch);
-	}
-}
-
-void event_fields_members(struct event_fields *fields, unsigned first, unsigned end,
-			  struct json *json)
-{
-	for (unsigned i = first; i < end; i = etw_field_behind(fields->schema, i)) {
-		json_key(json, fields->schema->fields[i].name);
-		event_fields_json(fields, i, json);
-	}
-}
-
-void event_fields_locate(struct event_fields *fields, const struct etw_schema *schema,
-			 const struct etw_record *record)
-{
-	unsigned count = schema->field_count, whole = 0, end;
-
-	fields->schema = schema;
-	fields->record = record;
-	fields->rest = record->payload_size;
-	fields->scratch = (struct etw_text){ 0 };
-	if (count > 0) {
-		whole = etw_fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
-	}
-	end = etw_schema_end_of_whole(schema, whole);
-	fields->end = end;
-	/* The payload ended inside a field, a structure among them. */
-	fields->truncated =
-		end < count &&
-		(fields->slices[end].cut || fields->slices[whole].cut ||
-		 (end < whole && fields->slices[end].at < record->payload + record->payload_size));
-}
-
-void event_fields_done(struct event_fields *fields)
-{
-	text_free(&fields->scratch);
 }

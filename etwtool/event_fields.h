@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of an event class by the names that rules take, members of structures as
- * "structure.member"; and those of one event, located in its payload, with their values as JSON.
+ * "structure.member", and their values as people want to see them.
  */
 #ifndef ETWTOOL_EVENT_FIELDS_H
 #define ETWTOOL_EVENT_FIELDS_H
@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <etw/event_json.h>
 #include <etw/record.h>
 #include <etw/schema.h>
 
-#include "base/json.h"
 #include "base/text.h"
 
 /* ---- names ---- */
@@ -46,35 +46,14 @@ bool field_is_code(const struct etw_field *field);
 /* The decoder of rules for its statuses ("ntstatus"); NULL: none. */
 const char *field_status_decoder(const struct etw_field *field);
 
-/* Where the schema comes from, as `decoded_by` shows it; NULL when schema is NULL. */
-const char *schema_origin_name(const struct etw_schema *schema);
-
-/* ---- values ---- */
-
-/* Filled by event_fields_locate(); both borrowed things must outlive it. */
-struct event_fields {
-	const struct etw_schema *schema;
-	const struct etw_record *record;
-	struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST];
-	unsigned end;   /* fields before this one are whole, structures with all that is in them */
-	uint32_t rest;  /* bytes of the payload behind the last field */
-	bool truncated; /* the payload ended inside a field */
-	struct etw_text scratch;
-};
-
-void event_fields_locate(struct event_fields *fields, const struct etw_schema *schema,
-			 const struct etw_record *record);
-void event_fields_done(struct event_fields *fields);
-
-/* Adds the value of a field before `end`: of arrays a list, of structures an object. */
-void event_fields_json(struct event_fields *fields, unsigned index, struct json *json);
+/* ---- values for people ---- */
 
 /*
  * Adds the value of a field before `end` for people: text in quotes, with characters that steer a
  * terminal escaped; numbers by the name that the field has for them; pointers, flags and statuses
  * in hexadecimal; of long binary data the beginning; lists as [1,2], structures as {a=1,b=2}.
  */
-void event_fields_shown(struct event_fields *fields, unsigned index, struct etw_text *out);
+void event_fields_shown(struct etw_event_fields *fields, unsigned index, struct etw_text *out);
 
 /* The same for one located field without its structure. */
 void field_shown(const struct etw_field *field, const struct etw_field_slice *slice,
@@ -82,9 +61,5 @@ void field_shown(const struct etw_field *field, const struct etw_field_slice *sl
 
 /* Adds text for people, in quotes that it does not contain. */
 void text_add_quoted_shown(struct etw_text *out, const char *bytes, size_t size);
-
-/* Adds keys and values of the fields first … end - 1. */
-void event_fields_members(struct event_fields *fields, unsigned first, unsigned end,
-			  struct json *json);
 
 #endif

@@ -139,7 +139,7 @@ bool is_requested_provider(struct requested_name *requested, const struct etw_ev
 	const char *kernel_class = etw_kernel_class_name(&class->provider);
 	struct etw_guid guid;
 
-	if (guid_parse(requested->name, &guid)) {
+	if (etw_guid_parse(requested->name, &guid)) {
 		return note(requested, etw_guid_equal(&guid, &class->provider));
 	}
 	return is_requested(requested, class->provider_name) ||

@@ -142,7 +142,7 @@ static bool matches(const char *pattern, const struct etw_guid *provider, const 
 	struct etw_guid guid;
 
 	return glob_matches_nocase(pattern, name) ||
-	       (guid_parse(pattern, &guid) && etw_guid_equal(&guid, provider));
+	       (etw_guid_parse(pattern, &guid) && etw_guid_equal(&guid, provider));
 }
 
 static bool is_chosen(struct export *export, const struct etw_guid *provider, const char *name)

@@ -107,8 +107,8 @@ static void add_sample(struct sampled_field *row, const struct etw_field *field,
 /*
  * Fields first … end - 1; of arrays of structures the first element. has_values: they are located.
  */
-static void add_fields(struct field_samples *samples, struct event_fields *fields, unsigned first,
-		       unsigned end, bool has_values)
+static void add_fields(struct field_samples *samples, struct etw_event_fields *fields,
+		       unsigned first, unsigned end, bool has_values)
 {
 	const struct etw_schema *schema = fields->schema;
 	unsigned i = first;
@@ -181,7 +181,7 @@ void field_samples_add(struct field_samples *samples, const struct recording *re
 		       const struct etw_record *record, const struct etw_event_class *class)
 {
 	const struct etw_schema *schema = class->schema;
-	struct event_fields fields;
+	struct etw_event_fields fields;
 
 	if (samples->events == SAMPLES_EVENTS) {
 		return;
@@ -189,9 +189,9 @@ void field_samples_add(struct field_samples *samples, const struct recording *re
 	samples->events++;
 	add_derived(samples, recording, record, class);
 	if (schema) {
-		event_fields_locate(&fields, schema, record);
+		etw_event_fields_locate(&fields, schema, record);
 		add_fields(samples, &fields, 0, schema->field_count, true);
-		event_fields_done(&fields);
+		etw_event_fields_done(&fields);
 	}
 }
 

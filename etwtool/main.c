@@ -289,6 +289,7 @@ int main(int argc, char **argv)
 	if (!os_program_start(&argc, &argv, &err)) {
 		return tool_complain(TOOL_FAILED, NULL, "%s", err.text);
 	}
+	progress_allow();
 	name = argc > 1 ? argv[1] : NULL;
 	if (!name) {
 		return tool_complain(TOOL_BAD_USAGE, NULL, "which command? try etwtool --help");

@@ -170,14 +170,6 @@ void tool_json_end(struct tool_json *page, struct etw_text *out)
 	text_free(&page->compact);
 }
 
-void json_member_guid(struct json *json, const char *key, const struct etw_guid *guid)
-{
-	char text[GUID_TEXT_SIZE];
-
-	guid_format(guid, text);
-	json_member_string(json, key, text);
-}
-
 void text_add_counted(struct etw_text *out, uint64_t number, const char *noun)
 {
 	text_add_format(out, "%" PRIu64 " %s%s", number, noun, number == 1 ? "" : "s");

@@ -130,8 +130,6 @@ struct tool_json {
 struct json *tool_json_begin(struct tool_json *page);
 void tool_json_end(struct tool_json *page, struct etw_text *out);
 
-void json_member_guid(struct json *json, const char *key, const struct etw_guid *guid);
-
 /* Adds a number and what it counts: "1 record", "2 records". */
 void text_add_counted(struct etw_text *out, uint64_t number, const char *noun);
 

@@ -85,7 +85,7 @@ static void add_event_json(struct json *json, const struct class_row *row)
 	}
 	json_array_end(json);
 	json_member_u64(json, "records", row->records);
-	json_member_string(json, "decoded_by", schema_origin_name(row->schema));
+	json_member_string(json, "decoded_by", etw_schema_origin_name(row->schema));
 	json_member_array(json, "fields");
 	while (field_walk_next(&field, row->schema)) {
 		json_string(json, field.name.data ? field.name.data : "");

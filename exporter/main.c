@@ -594,6 +594,7 @@ int main(int argc, char **argv)
 		complain(&err);
 		return EXIT_COULD_NOT_RUN;
 	}
+	progress_allow();
 	os_share_heaps(); /* a reload may run on each thread of the web server */
 	crypto_note_losses();
 	etw_file_find_repeats(&repeat_finder);

@@ -435,30 +435,6 @@ static void on_forget(void *context, uint32_t manifest_id)
 	etw_event_table_drop(pipeline->event_table, manifest_id, release_class, NULL);
 }
 
-/* Whether learn() has anything to do. */
-static inline bool may_teach(const struct etw_record *record)
-{
-	return record->extended || record->id == ETW_MANIFEST_EVENT_ID ||
-	       etw_process_change_possible(record);
-}
-
-/* Takes over what the record announces about its provider, when there was no first pass. */
-static NOINLINE void learn(struct pipeline *pipeline, const struct etw_record *record)
-{
-	const char *name;
-
-	if (record->extended) {
-		etw_trace_schemas_look_at_name(pipeline->schemas, record);
-	}
-	if (etw_process_change_possible(record)) {
-		etw_inband_manifests_look(pipeline->inband, record, !pipeline->options.live);
-	}
-	name = etw_inband_manifests_add(pipeline->inband, record);
-	if (name) {
-		etw_trace_schemas_claim_name(pipeline->schemas, record->provider, name);
-	}
-}
-
 static void take_description(void *context, uint8_t opcode, const void *bytes, size_t size)
 {
 	tap_know_description(context, opcode, bytes, size);
@@ -769,8 +745,8 @@ static ALWAYS_INLINE void take_event(struct pipeline *pipeline, const struct etw
 		options->on_time(options->time_context, record->time);
 	}
 	class = etw_event_table_usual(pipeline->usual, record);
-	if (!class && !pipeline->schemas_known && may_teach(record)) {
-		learn(pipeline, record);
+	if (!class && !pipeline->schemas_known && etw_event_schema_may_learn(record)) {
+		etw_event_schema_learn(&pipeline->origins, record);
 	}
 	if (!is_prepared_for(pipeline, record)) {
 		prepare_for(pipeline, record);

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRODUCT = ("base", "config", "etwtool", "exporter", "include", "lib", "metrics", "selftest")
+PRODUCT = ("base", "config", "etwtool", "examples", "exporter", "include", "lib", "metrics", "selftest")
 FUNCTION_LINES_MAX = 80
 
 # folder -> folders whose headers it may include, besides its own
@@ -32,6 +32,8 @@ LAYERS = {
     "lib/live": {"base", FACE, "lib/source"},
     "lib/decode": {"base", FACE, "lib/source", "lib/live"},
 }
+LAYERS["lib/face"] = LAYERS["lib/decode"] | {"lib/decode", "lib/etl"}
+LAYERS["examples"] = {FACE}  # users of the library
 # The programs and what they share see the library through its face alone.
 LAYERS["exporter/track"] = {"base", FACE, "metrics", "config"}
 LAYERS["exporter/recorder"] = LAYERS["exporter/track"]

@@ -162,7 +162,7 @@ static void add_cell(struct csv *csv, bool from_outside)
 	}
 }
 
-static void add_value(struct csv *csv, struct event_fields *fields, unsigned index)
+static void add_value(struct csv *csv, struct etw_event_fields *fields, unsigned index)
 {
 	const struct etw_field *field = &fields->schema->fields[index];
 	struct json json;
@@ -170,7 +170,7 @@ static void add_value(struct csv *csv, struct event_fields *fields, unsigned ind
 	text_clear(&csv->cell);
 	if (field->type == ETW_FIELD_STRUCT) {
 		json_init(&json, &csv->cell, false);
-		event_fields_json(fields, index, &json);
+		etw_event_fields_json(fields, index, &json);
 	} else {
 		etw_field_text(field, &fields->slices[index], &csv->cell);
 	}
@@ -219,13 +219,13 @@ static bool add_cells(struct dump_pass *pass, const struct etw_record *record,
 {
 	struct csv *csv = pass->context;
 	const uint16_t *columns = fields_of(pass, class);
-	struct event_fields fields;
+	struct etw_event_fields fields;
 
 	if (!columns) {
 		return false;
 	}
 	if (class->schema) {
-		event_fields_locate(&fields, class->schema, record);
+		etw_event_fields_locate(&fields, class->schema, record);
 	}
 	for (size_t i = 0; i < csv->column_count; i++) {
 		text_add_char(csv->out, ',');
@@ -241,7 +241,7 @@ static bool add_cells(struct dump_pass *pass, const struct etw_record *record,
 		}
 	}
 	if (class->schema) {
-		event_fields_done(&fields);
+		etw_event_fields_done(&fields);
 	}
 	return true;
 }

@@ -228,9 +228,9 @@ static void add_raw(struct etw_text *out, const struct etw_record *record)
 static void add_fields(struct dump_pass *pass, const struct etw_schema *schema,
 		       const struct etw_record *record)
 {
-	struct event_fields fields;
+	struct etw_event_fields fields;
 
-	event_fields_locate(&fields, schema, record);
+	etw_event_fields_locate(&fields, schema, record);
 	for (unsigned i = 0; i < fields.end; i = etw_field_behind(schema, i)) {
 		text_add_string(&pass->out, "  ");
 		add_coloured(pass, COLOUR_OF_FIELD, schema->fields[i].name);
@@ -240,7 +240,7 @@ static void add_fields(struct dump_pass *pass, const struct etw_schema *schema,
 	if (fields.truncated) {
 		text_add_string(&pass->out, "  (cut short)");
 	}
-	event_fields_done(&fields);
+	etw_event_fields_done(&fields);
 }
 
 /* The derived fields, which are not in the payload. */

@@ -259,23 +259,6 @@ static bool read_numbers(const struct etw_json_value *root, struct etw_out_recor
 	return true;
 }
 
-/* The first raw time whose wall time is not below `time`. */
-static int64_t raw_time_of(const struct etw_source_clock *clock, int64_t time)
-{
-	int64_t low = INT64_MIN + 1, high = INT64_MAX;
-
-	while (low < high) {
-		int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
-
-		if (etw_clock_time(clock, middle) < time) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return low;
-}
-
 /* ts is exact; filetime is what people know. */
 static bool read_time(const struct event_lines *lines, const struct etw_json_value *root,
 		      struct etw_out_record *record, struct etw_error *err)
@@ -292,7 +275,7 @@ static bool read_time(const struct event_lines *lines, const struct etw_json_val
 	if (!wall || wall->type != JSON_NUMBER || !parse_i64(wall->text, wall->size, &time)) {
 		return wrong("filetime", "100 ns since 1601, a whole number (or ts)", wall, err);
 	}
-	record->raw_time = raw_time_of(lines->options.clock, time);
+	record->raw_time = etw_clock_raw_time(lines->options.clock, time);
 	return true;
 }
 
@@ -306,7 +289,7 @@ static bool read_provider(struct event_lines *lines, const struct etw_json_value
 	    etw_kernel_class_find(name->text, name->size, &lines->provider)) {
 		return true;
 	}
-	return (guid && guid->type == JSON_TEXT && guid_parse(guid->text, &lines->provider)) ||
+	return (guid && guid->type == JSON_TEXT && etw_guid_parse(guid->text, &lines->provider)) ||
 	       wrong("provider", "a GUID (or the name of a kernel class as provider_name)", guid,
 		     err);
 }
@@ -338,14 +321,9 @@ static bool find_group(const struct event_lines *lines, struct etw_out_record *r
 	if (record->type > ETW_RECORD_PERFINFO) {
 		return true;
 	}
-	for (unsigned group = 0; group < ETW_KERNEL_GROUPS; group++) {
-		if (etw_guid_equal(etw_kernel_record_guid((uint8_t)group, record->opcode),
-				   &lines->provider)) {
-			record->group = (uint8_t)group;
-			return true;
-		}
-	}
-	return error_set(err, ETW_ERROR_FORMAT,
+	record->group = etw_kernel_record_group(&lines->provider, record->opcode);
+	return record->group != ETW_RECORD_NO_GROUP ||
+	       error_set(err, ETW_ERROR_FORMAT,
 			 "provider: a record of type %s is of a kernel group, but this GUID is of "
 			 "none; type \"full\" takes it",
 			 etw_record_type_name(record->type));

@@ -321,7 +321,7 @@ static size_t add_guid(const struct pseudonyms *pseudonyms, const char *at, size
 	}
 	memcpy(text, at, SIZE);
 	text[SIZE] = '\0';
-	if (!guid_parse(text, &guid)) {
+	if (!etw_guid_parse(text, &guid)) {
 		return 0;
 	}
 	*changed |= pseudonyms_bytes(pseudonyms, guid.bytes, sizeof guid.bytes);

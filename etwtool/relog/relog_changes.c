@@ -15,7 +15,6 @@
  */
 #include "etwtool/relog/relog_changes.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include <etw/describe.h>
@@ -23,19 +22,10 @@
 #include <etw/mirror.h>
 #include <etw/recording.h>
 
-#include "base/array.h"
 #include "etwtool/relog/event_lines.h"
 
 enum {
 	CLASSES_MOST = 32768, /* as in a pipeline */
-};
-
-/* A record that is to be added. */
-struct added {
-	int64_t raw_time;
-	size_t at; /* in bytes */
-	uint16_t size;
-	uint16_t processor;
 };
 
 struct relog_changes {
@@ -45,9 +35,7 @@ struct relog_changes {
 	struct etw_event_table *classes;
 	struct event_lines *lines;
 	struct etw_error failure; /* of the pass; code ETW_ERROR_NONE: none */
-	struct added *added;      /* owned */
-	size_t added_count, added_capacity;
-	struct etw_payload bytes; /* of the added records */
+	struct etw_added_records added;
 };
 
 bool added_files_read(void *files, const char *path, struct etw_error *err)
@@ -72,7 +60,6 @@ struct relog_changes *relog_changes_new(const struct relog_changes_options *opti
 		return NULL;
 	}
 	changes->options = *options;
-	etw_payload_init(&changes->bytes, 8);
 	changes->trace = etw_trace_schemas_new(err);
 	changes->origins = (struct etw_schema_origins){
 		.trace = changes->trace,
@@ -106,8 +93,7 @@ void relog_changes_free(struct relog_changes *changes)
 	event_lines_free(changes->lines);
 	etw_event_table_free(changes->classes);
 	etw_trace_schemas_free(changes->trace);
-	etw_payload_done(&changes->bytes);
-	free(changes->added);
+	etw_added_records_done(&changes->added);
 	free(changes);
 }
 
@@ -158,41 +144,10 @@ static uint32_t processors_of(const struct relog_changes *changes)
 static bool keep(void *context, const struct etw_out_record *record, struct etw_error *err)
 {
 	struct relog_changes *changes = context;
-	struct etw_payload *bytes = &changes->bytes;
-	size_t size = etw_out_record_size(record), at = bytes->size;
-	struct added *grown;
 
-	if (record->processor >= processors_of(changes)) {
-		return error_set(err, ETW_ERROR_FORMAT,
-				 "cpu: expected a number from 0 to %" PRIu32 ", found %u",
-				 processors_of(changes) - 1, (unsigned)record->processor);
-	}
-	grown = array_grow(changes->added, &changes->added_capacity, changes->added_count,
-			   sizeof *grown);
-	if (grown) {
-		changes->added = grown;
-		etw_payload_zeros(bytes, size);
-	}
-	if (!grown || bytes->failed) {
-		return error_no_memory(err, "the records to add");
-	}
-	etw_out_record_store(record, etw_file_pointer_size(changes->options.inputs[0]),
-			     bytes->bytes + at);
-	changes->added[changes->added_count++] = (struct added){ .raw_time = record->raw_time,
-								 .at = at,
-								 .size = (uint16_t)size,
-								 .processor = record->processor };
-	return true;
-}
-
-static int compare_added(const void *a, const void *b)
-{
-	const struct added *x = a, *y = b;
-
-	if (x->raw_time != y->raw_time) {
-		return x->raw_time < y->raw_time ? -1 : 1;
-	}
-	return x->at < y->at ? -1 : x->at > y->at;
+	return etw_added_records_keep(&changes->added, record,
+				      etw_file_pointer_size(changes->options.inputs[0]),
+				      processors_of(changes), err);
 }
 
 bool relog_changes_ready(struct relog_changes *changes, struct etw_error *err)
@@ -204,9 +159,6 @@ bool relog_changes_ready(struct relog_changes *changes, struct etw_error *err)
 		if (!event_lines_each(changes->lines, files->paths[i], keep, changes, err)) {
 			return false;
 		}
-	}
-	if (changes->added_count > 0) {
-		qsort(changes->added, changes->added_count, sizeof *changes->added, compare_added);
 	}
 	return true;
 }
@@ -233,11 +185,6 @@ enum set_answer relog_changes_apply(struct relog_changes *changes, const struct 
 
 size_t relog_changes_add(struct relog_changes *changes, struct etw_writer *writer)
 {
-	for (size_t i = 0; i < changes->added_count; i++) {
-		const struct added *added = &changes->added[i];
-
-		etw_writer_add_raw(writer, added->processor, added->raw_time,
-				   changes->bytes.bytes + added->at, added->size);
-	}
-	return changes->added_count;
+	etw_added_records_write(&changes->added, writer);
+	return changes->added.count;
 }

@@ -71,7 +71,7 @@ static bool read_header_value(struct assignment *assignment, const char *value,
 				 assignment->text, assignment->field);
 	}
 	if (etw_header_field_is_guid(assignment->header)) {
-		return guid_parse(value, &assignment->guid) ||
+		return etw_guid_parse(value, &assignment->guid) ||
 		       error_set(err, ETW_ERROR_CONFIG,
 				 "\"%.200s\": expected a GUID behind the =", assignment->text);
 	}

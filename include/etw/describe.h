@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <etw/manifest.h>
 #include <etw/record.h>
 #include <etw/schema.h>
 #include <etw/types.h>
@@ -218,5 +219,17 @@ enum etw_tdh_events {
 enum etw_tdh_events etw_tdh_add_events(struct etw_manifest_writer *writer,
 				       const struct etw_guid *provider, size_t *undescribed,
 				       struct etw_error *err);
+
+/* Whether etw_event_schema_learn() has anything to do. */
+static inline bool etw_event_schema_may_learn(const struct etw_record *record)
+{
+	return record->extended || record->id == ETW_MANIFEST_EVENT_ID ||
+	       etw_process_change_possible(record);
+}
+
+/* Takes over what the record announces about its provider. For every record, before it is decoded,
+ * where there is no first pass. */
+void etw_event_schema_learn(const struct etw_schema_origins *origins,
+			    const struct etw_record *record);
 
 #endif

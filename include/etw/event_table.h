@@ -60,6 +60,7 @@ struct etw_event_class {
 	uint64_t names;        /* number of provider names that were known when it was resolved */
 	uint32_t manifest_id; /* in-band manifest of the schema, if it depends on the process of the
 				 event (struct etw_schema_terms); else 0 */
+	uint64_t serial; /* of the layer above, which numbers classes; 0 when it was resolved */
 	const struct etw_schema *schema; /* NULL: no layout known */
 	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
 				      owned */

@@ -125,6 +125,10 @@ static inline const struct etw_guid *etw_kernel_record_guid(uint8_t group, uint8
 	return etw_kernel_group_guid(group);
 }
 
+/* The group of a record with this class and opcode; ETW_RECORD_NO_GROUP if no group has the class.
+ */
+uint8_t etw_kernel_record_group(const struct etw_guid *guid, uint8_t opcode);
+
 /* Some kernel records, by hook id: bit id % 32 of word id / 32. */
 struct etw_kernel_choice {
 	uint32_t hooks[ETW_KERNEL_GROUPS * 256 / 32];

@@ -12,6 +12,7 @@
 
 #include <etw/record.h>
 #include <etw/recording.h>
+#include <etw/relog.h>
 #include <etw/schema.h>
 #include <etw/types.h>
 
@@ -318,13 +319,6 @@ struct etw_mirror_visitor {
 
 /* ---- a mirror ---- */
 
-/* How buffers are stored. */
-enum etw_packing {
-	ETW_AS_READ,
-	ETW_PLAIN,
-	ETW_COMPRESSED, /* where that makes them smaller */
-};
-
 struct etw_mirror_form {
 	enum etw_packing packing;
 	/* So many threads pack buffers, the caller's among them; 0: one for each processor. The
@@ -424,5 +418,31 @@ void etw_header_field_set(const struct etw_header_field *field, enum etw_record_
 			  uint64_t value, uint8_t *bytes);
 void etw_header_field_set_guid(const struct etw_header_field *field, enum etw_record_type type,
 			       const struct etw_guid *guid, uint8_t *bytes);
+
+/* ---- records that are added to a mirror ---- */
+
+/*
+ * They wait as bytes, in memory, and may come in any order: they are sorted by time, and those of
+ * one time stay in the order in which they came. Zero-initialise it.
+ */
+struct etw_added_records {
+	struct etw_added_record *records; /* owned */
+	size_t count, capacity;
+	struct etw_payload bytes; /* of the records */
+};
+
+/*
+ * Adds a record, which has at most 65,535 bytes. pointer_size: for a record that does not say.
+ *
+ * @processors: of the machine, as the header of the recording says: a reader takes others for
+ * damage.
+ */
+bool etw_added_records_keep(struct etw_added_records *added, const struct etw_out_record *record,
+			    uint8_t pointer_size, uint32_t processors, struct etw_error *err);
+
+/* After the last copy: adds them to the writer of the mirror. */
+void etw_added_records_write(struct etw_added_records *added, struct etw_writer *writer);
+
+void etw_added_records_done(struct etw_added_records *added);
 
 #endif

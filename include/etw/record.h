@@ -161,6 +161,9 @@ struct etw_source_clock {
  */
 int64_t etw_clock_time(const struct etw_source_clock *clock, int64_t raw);
 
+/* The first raw time whose wall time is not below `time`. */
+int64_t etw_clock_raw_time(const struct etw_source_clock *clock, int64_t time);
+
 /*
  * Converts ticks to nanoseconds; frequency: ticks per second. Rounded down, saturating, exact for
  * every 64-bit input.

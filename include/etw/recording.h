@@ -228,6 +228,10 @@ struct etw_source_file_options {
 	 * that path alone. */
 	const char *const *paths;
 	size_t path_count;
+	/* A recording in memory, which must stay until etw_source_close(); the path is its name
+	 * only. NULL: none. */
+	const void *bytes;
+	size_t size;
 };
 
 /*

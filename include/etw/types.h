@@ -24,6 +24,12 @@ static inline bool etw_guid_equal(const struct etw_guid *a, const struct etw_gui
 }
 
 /*
+ * Accepts upper and lower case, with or without braces; the text must contain nothing else. Leaves
+ * *guid alone on failure.
+ */
+bool etw_guid_parse(const char *text, struct etw_guid *guid);
+
+/*
  * The GUID written 3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c is
  * ETW_GUID_INIT(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c).
  */
@@ -48,6 +54,7 @@ enum etw_error_code {
 	ETW_ERROR_CONFIG, /* a mistake in the configuration, an argument or the command line */
 	ETW_ERROR_LIMIT,  /* a bound of ours was reached */
 	ETW_ERROR_UNSUPPORTED,
+	ETW_ERROR_MISUSE, /* a function was called with NULL, or in the wrong order */
 };
 
 /* A function that can fail takes one. The caller owns it, and passes NULL if it needs no reason. */

@@ -194,7 +194,7 @@ static bool put_guid(const struct etw_json_value *value, struct etw_payload *out
 {
 	struct etw_guid guid;
 
-	if (value->type != JSON_TEXT || !guid_parse(value->text, &guid)) {
+	if (value->type != JSON_TEXT || !etw_guid_parse(value->text, &guid)) {
 		return wrong("a GUID such as 01020304-0506-0708-090a-0b0c0d0e0f10", value, err);
 	}
 	etw_payload_guid(out, &guid);

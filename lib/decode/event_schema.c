@@ -142,6 +142,23 @@ uint32_t event_schema_manifest_id(const struct etw_schema_origins *origins,
 		       0;
 }
 
+void etw_event_schema_learn(const struct etw_schema_origins *origins,
+			    const struct etw_record *record)
+{
+	const char *name;
+
+	if (record->extended) {
+		etw_trace_schemas_look_at_name(origins->trace, record);
+	}
+	if (etw_process_change_possible(record)) {
+		etw_inband_manifests_look(origins->inband, record, !origins->live);
+	}
+	name = etw_inband_manifests_add(origins->inband, record);
+	if (name) {
+		etw_trace_schemas_claim_name(origins->trace, record->provider, name);
+	}
+}
+
 bool event_schema_overridable(const struct etw_schema_origins *origins,
 			      const struct etw_record *record, const struct etw_schema *schema)
 {

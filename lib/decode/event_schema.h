@@ -39,6 +39,7 @@
 #include "base/text.h"
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/manifest/load.h"
+#include "lib/decode/manifest_holds.h"
 #include "lib/decode/schema.h"
 #include "lib/decode/trace_schemas.h"
 #include "lib/decode/tracelogging.h"

@@ -306,7 +306,7 @@ static void read_word(struct reader *reader, char *word)
 		reader->class = add_class(next_word(reader));
 		reader->layout = NULL;
 		word = next_word(reader);
-		if (!guid_parse(word, &reader->class->guid)) {
+		if (!etw_guid_parse(word, &reader->class->guid)) {
 			damaged(word, "is no GUID");
 		}
 	} else if (!reader->class) {

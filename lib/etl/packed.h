@@ -33,7 +33,8 @@ extern const struct etl_packed_limits etl_packed_limits; /* those of the program
  * file of a zip archive by its name there, with or without folders; * and ? are those of shells.
  * Without NAME the archive must contain exactly one file whose name ends in .etl.
  *
- * The texts of errors do not contain the path. The main thread alone calls it: it shows progress.
+ * The texts of errors do not contain the path. In a program that shows progress the main thread
+ * alone calls it.
  */
 struct os_file *etl_packed_open(const char *path, const struct etl_packed_limits *limits,
 				struct etw_error *err);

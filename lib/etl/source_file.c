@@ -183,6 +183,9 @@ struct etw_source *etw_source_open_file(const char *path,
 	if (source->name && options && options->path_count > 0) {
 		source->file = etw_file_open_all(options->paths, options->path_count,
 						 options->pointer_size, err);
+	} else if (source->name && options && options->bytes) {
+		source->file =
+			etw_file_over(options->bytes, options->size, options->pointer_size, err);
 	} else if (source->name) {
 		source->file = etw_file_open(path, options ? options->pointer_size : 0, err);
 	} else {

@@ -120,6 +120,22 @@ int64_t etw_clock_time(const struct etw_source_clock *clock, int64_t raw)
 	return add_saturating(clock->anchor_time, distance, back);
 }
 
+int64_t etw_clock_raw_time(const struct etw_source_clock *clock, int64_t time)
+{
+	int64_t low = INT64_MIN + 1, high = INT64_MAX;
+
+	while (low < high) {
+		int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
+
+		if (etw_clock_time(clock, middle) < time) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
 uint64_t etw_ticks_to_ns(uint64_t ticks, uint64_t frequency)
 {
 	if (ticks <= UINT64_MAX / NS_PER_SECOND) {

@@ -39,3 +39,13 @@ const struct etw_guid etw_kernel_group_guids[ETW_KERNEL_GROUPS + 1] = {
 	[0x1e] = GUID_PARTS(0x2ce9a149, 0xeffe, 0x42f0, 0xa635,
 			    0xa1d39e26c8f2), /* hypervisor extension */
 };
+
+uint8_t etw_kernel_record_group(const struct etw_guid *guid, uint8_t opcode)
+{
+	for (unsigned group = 0; group < ETW_KERNEL_GROUPS; group++) {
+		if (etw_guid_equal(etw_kernel_record_guid((uint8_t)group, opcode), guid)) {
+			return (uint8_t)group;
+		}
+	}
+	return ETW_RECORD_NO_GROUP;
+}

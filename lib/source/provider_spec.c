@@ -101,7 +101,7 @@ bool etw_provider_spec_name(struct etw_provider_spec *spec, const char *text, si
 		return error_no_memory(err, "a provider");
 	}
 	if (text[0] == '{') {
-		bool good = guid_parse(copy, &spec->guid) && !etw_provider_spec_nameless(spec);
+		bool good = etw_guid_parse(copy, &spec->guid) && !etw_provider_spec_nameless(spec);
 
 		free(copy);
 		return good || error_set(err, ETW_ERROR_CONFIG,

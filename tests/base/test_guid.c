@@ -27,7 +27,7 @@ static void the_first_three_fields_are_little_endian(void **state)
 	(void)state;
 	guid_format(&disk_io, text);
 	assert_string_equal(text, disk_io_text);
-	assert_true(guid_parse(disk_io_text, &parsed));
+	assert_true(etw_guid_parse(disk_io_text, &parsed));
 	assert_memory_equal(parsed.bytes, disk_io.bytes, sizeof disk_io.bytes);
 }
 
@@ -52,7 +52,7 @@ static void case_and_braces_do_not_matter(void **state)
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct etw_guid parsed;
 
-		assert_true(guid_parse(texts[i], &parsed));
+		assert_true(etw_guid_parse(texts[i], &parsed));
 		assert_true(etw_guid_equal(&parsed, &disk_io));
 	}
 }
@@ -82,7 +82,7 @@ static void anything_else_is_refused_and_changes_nothing(void **state)
 		struct etw_guid parsed = disk_io;
 
 		print_message("  %s\n", texts[i]);
-		assert_false(guid_parse(texts[i], &parsed));
+		assert_false(etw_guid_parse(texts[i], &parsed));
 		assert_true(etw_guid_equal(&parsed, &disk_io));
 	}
 }
@@ -98,7 +98,7 @@ static void a_cut_text_is_not_read_behind_its_end(void **state)
 		assert_non_null(text);
 		memcpy(text, disk_io_text, size);
 		text[size] = '\0';
-		assert_false(guid_parse(text, &parsed));
+		assert_false(etw_guid_parse(text, &parsed));
 		free(text);
 	}
 }

@@ -55,6 +55,7 @@ int bench_beside_replay(int argc, char **argv); /* beside_replay FILE SERIES RUN
 int bench_etl(int argc, char **argv);           /* etl FILE RUNS: the reader … */
 int bench_replay(int argc, char **argv);        /* … and from the file to the samples */
 int bench_decode(int argc, char **argv);        /* decode FILE RUNS: all fields of all events */
+int bench_face(int argc, char **argv);          /* face FILE RUNS: events of the library */
 int bench_recorder(int argc, char **argv);      /* recorder FILE RUNS: with and without it */
 int bench_live(int argc, char **argv);   /* live FILE ROUNDS [ROW...]: events of a live session */
 int bench_groups(int argc, char **argv); /* groups RUNS: path groups by length of the path */

@@ -64,6 +64,7 @@ int main(int argc, char **argv)
 		{ "serve", bench_serve },
 		{ "etl", bench_recording },
 		{ "decode", bench_decode },
+		{ "face", bench_face },
 		{ "rules", bench_rules },
 		{ "minifilter", bench_minifilter },
 		{ "files", bench_files },
@@ -85,7 +86,7 @@ int main(int argc, char **argv)
 	if (status == 2) {
 		fprintf(stderr,
 			"usage: %s render SERIES RUNS | hist LINES RUNS | counter | beside SERIES | mem SERIES |"
-			" serve SERIES ADDRESS | etl FILE RUNS | decode FILE RUNS | rules CONFIG NEW_FILE RUNS |"
+			" serve SERIES ADDRESS | etl FILE RUNS | decode FILE RUNS | face FILE RUNS | rules CONFIG NEW_FILE RUNS |"
 			" minifilter NEW_FILE RUNS | groups RUNS | recorder FILE RUNS | observe | encode SERIES RUNS | scrape SERIES RUNS CLIENTS | beside_replay FILE SERIES RUNS |"
 			" live FILE ROUNDS [ROW...]\n",
 			argv[0]);

@@ -91,6 +91,7 @@ rm -f build/bench/copy build/bench/ten_fields.etl build/bench/files.etl build/be
 "$bin/etw_bench" rules tests/bench/ten_fields_config.yaml build/bench/ten_fields.etl "$runs"
 "$bin/etw_bench" minifilter build/bench/minifilter.etl "$runs"
 "$bin/etw_bench" files build/bench/files.etl "$runs"
+"$bin/etw_bench" face build/bench/sample.etl "$runs"
 "$bin/etw_bench" groups "$runs"
 "$bin/etw_bench" recorder build/bench/sample.etl "$runs"
 "$bin/etw_bench" counter

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from failing_core import (CONFIG, ENDED_BY_LIBRARY, EXPORTER, FILE_CHANGES, INTERRUPTED, MEASURED, MEMORY, OF_ITSELF, PATIENCE_S,
+from failing_core import (CONFIG, ENDED_BY_LIBRARY, EXAMPLES, EXPORTER, FILE_CHANGES, INTERRUPTED, MEASURED, MEMORY, OF_ITSELF, PATIENCE_S,
                           RECORDING, SHORT, TOOL, TOOL_ON_FAKE, WORDS_OF_MEMORY, WORK, difference, faults, leak)
 
 
@@ -192,6 +192,10 @@ def commands():
                 'sum(etw_disk_read_bytes_total{disk!="x",disk=~".*"}) < 0'),
         Command(TOOL, "diff", recording, recording, *given, "--all", "--format", "json"),
         Command(TOOL, "diff", recording, recording, *given, "--all", "--format", "csv"),
+        Command(EXAMPLES / "print_events", recording),
+        Command(EXAMPLES / "bytes_by_process", recording),
+        Command(EXAMPLES / "relog", recording, "out.etl", "4b3c1f0e-7a52-5d91-8e20-1f66b04a93d7",
+                "11111111-2222-3333-4444-555555555555", files=["out.etl"]),
         Command(TOOL, "metrics"),
         Command(TOOL, "--help"),
         Command(TOOL, "--version"),

@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+EXAMPLES = Path(os.environ["BUILD_DIR"]) / "examples"
 EXPORTER, TOOL, LIBRARY = os.environ["ETW_EXPORTER"], os.environ["ETWTOOL"], os.environ["FAILING_CALLS_LIBRARY"]
 EXPORTER_ON_FAKE, TOOL_ON_FAKE = os.environ["EXPORTER_ON_FAKE"], os.environ["ETWTOOL_ON_FAKE"]
 LONG = os.environ.get("LONG_TESTS", "0") != "0"

@@ -255,15 +255,15 @@ static struct etw_record read_again(const struct seen_event *event, const uint8_
 static void assert_decodes_alike(const struct etw_schema *schema, const struct etw_record *before,
 				 const struct etw_record *after)
 {
-	static struct event_fields old_fields, new_fields;
+	static struct etw_event_fields old_fields, new_fields;
 
-	event_fields_locate(&old_fields, schema, before);
-	event_fields_locate(&new_fields, schema, after);
+	etw_event_fields_locate(&old_fields, schema, before);
+	etw_event_fields_locate(&new_fields, schema, after);
 	assert_int_equal(new_fields.end, old_fields.end);
 	assert_int_equal(new_fields.rest, old_fields.rest);
 	assert_int_equal(new_fields.truncated, old_fields.truncated);
-	event_fields_done(&old_fields);
-	event_fields_done(&new_fields);
+	etw_event_fields_done(&old_fields);
+	etw_event_fields_done(&new_fields);
 }
 
 static void anonymise_one(void *context, const struct seen_event *event)

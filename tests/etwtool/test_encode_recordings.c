@@ -15,6 +15,7 @@
 
 #include <etw/mirror.h>
 
+#include "base/json.h"
 #include "base/json_read.h"
 #include "base/map.h"
 #include "etwtool/event_fields.h"
@@ -42,13 +43,13 @@ static const struct etw_record *record_with(const struct etw_record *record,
 }
 
 /* All fields of a payload, as a dump has them. */
-static void add_fields(struct etw_text *out, struct event_fields *fields)
+static void add_fields(struct etw_text *out, struct etw_event_fields *fields)
 {
 	struct json json;
 
 	json_init(&json, out, false);
 	json_object_begin(&json);
-	event_fields_members(fields, 0, fields->end, &json);
+	etw_event_fields_members(fields, 0, fields->end, &json);
 	if (fields->rest > 0) {
 		json_member_u64(&json, "_rest", fields->rest);
 	}
@@ -62,11 +63,11 @@ static void add_fields(struct etw_text *out, struct event_fields *fields)
 static void dump_fields(struct etw_text *out, const struct etw_schema *schema,
 			const struct etw_record *record)
 {
-	static struct event_fields fields;
+	static struct etw_event_fields fields;
 
-	event_fields_locate(&fields, schema, record);
+	etw_event_fields_locate(&fields, schema, record);
 	add_fields(out, &fields);
-	event_fields_done(&fields);
+	etw_event_fields_done(&fields);
 }
 
 /* ---- every field with its own value ---- */
@@ -136,10 +137,10 @@ static void every_field_replaced_by_its_own_value_gives_the_same_bytes(void **st
 static const char *reason_of(const struct etw_schema *schema, const struct etw_record *record,
 			     const struct etw_payload *out, const char *dumped)
 {
-	static struct event_fields fields;
+	static struct etw_event_fields fields;
 	const char *reason = strstr(dumped, "\xef\xbf\xbd") ? "an unpaired surrogate" : NULL;
 
-	event_fields_locate(&fields, schema, record);
+	etw_event_fields_locate(&fields, schema, record);
 	if (fields.rest > 0) {
 		reason = "bytes behind the last field";
 	} else if (fields.truncated) {
@@ -161,7 +162,7 @@ static const char *reason_of(const struct etw_schema *schema, const struct etw_r
 			reason = "a text that is not UTF-8, or a count that includes a terminator";
 		}
 	}
-	event_fields_done(&fields);
+	etw_event_fields_done(&fields);
 	return reason;
 }
 
@@ -238,9 +239,10 @@ static bool is_reference_of(const struct etw_schema *schema, unsigned index, uns
 }
 
 static void replace_text(const struct etw_record *record, const struct etw_schema *schema,
-			 const struct event_fields *before, unsigned index, const char *new_text)
+			 const struct etw_event_fields *before, unsigned index,
+			 const char *new_text)
 {
-	static struct event_fields after;
+	static struct etw_event_fields after;
 	const struct etw_json_value value = { .type = JSON_TEXT,
 					      .text = new_text,
 					      .size = strlen(new_text) };
@@ -253,12 +255,12 @@ static void replace_text(const struct etw_record *record, const struct etw_schem
 	if (!etw_encode_changed(schema, record, &change, 1, NULL, NULL, &out, &err)) {
 		fail_msg("%s: %s", schema->event, err.text);
 	}
-	event_fields_locate(&after, schema, record_with(record, &out));
+	etw_event_fields_locate(&after, schema, record_with(record, &out));
 	assert_int_equal(after.end, before->end);
 	assert_int_equal(after.rest, before->rest);
 	assert_int_equal(after.truncated, before->truncated);
 	for (unsigned i = 0; i < after.end; i = etw_field_behind(schema, i)) {
-		struct event_fields old = *before;
+		struct etw_event_fields old = *before;
 		struct json json;
 
 		if (is_reference_of(schema, i, index)) {
@@ -267,18 +269,18 @@ static void replace_text(const struct etw_record *record, const struct etw_schem
 		text_clear(&old_value);
 		text_clear(&new_value);
 		json_init(&json, &new_value, false);
-		event_fields_json(&after, i, &json);
+		etw_event_fields_json(&after, i, &json);
 		json_init(&json, &old_value, false);
 		if (i == index) {
 			json_string(&json, new_text);
 		} else {
 			old.scratch = (struct etw_text){ 0 };
-			event_fields_json(&old, i, &json);
+			etw_event_fields_json(&old, i, &json);
 			text_free(&old.scratch);
 		}
 		assert_string_equal(new_value.data, old_value.data);
 	}
-	event_fields_done(&after);
+	etw_event_fields_done(&after);
 	etw_payload_done(&out);
 	text_free(&old_value);
 	text_free(&new_value);
@@ -289,7 +291,7 @@ static void replace_texts(void *context, const struct seen_event *event)
 {
 	const struct etw_record *record = event->record;
 	const struct etw_schema *schema = event->schema;
-	static struct event_fields fields;
+	static struct etw_event_fields fields;
 	static const char longer[] = "C:\\Pr\xc3\xbc"
 				     "fstand\\\xf0\x9f\x94\xa7\\ein recht langer Name.txt";
 
@@ -297,7 +299,7 @@ static void replace_texts(void *context, const struct seen_event *event)
 	if (!schema) {
 		return;
 	}
-	event_fields_locate(&fields, schema, record);
+	etw_event_fields_locate(&fields, schema, record);
 	for (unsigned i = 0; i < fields.end; i = etw_field_behind(schema, i)) {
 		const struct etw_field *field = &schema->fields[i];
 		size_t room = etw_encode_room(field, &fields.slices[i]);
@@ -311,7 +313,7 @@ static void replace_texts(void *context, const struct seen_event *event)
 		replace_text(record, schema, &fields, i, room > 0 ? "x" : "");
 		replace_text(record, schema, &fields, i, "");
 	}
-	event_fields_done(&fields);
+	etw_event_fields_done(&fields);
 }
 
 static void texts(const char *path)

@@ -26,7 +26,7 @@ static void assert_file(const char *name, unsigned copy, const char *file)
 	struct etw_guid guid;
 	struct etw_text out = { 0 };
 
-	assert_true(guid_parse(GUID_TEXT, &guid));
+	assert_true(etw_guid_parse(GUID_TEXT, &guid));
 	text_add_string(&out, "DIR/");
 	export_manifests_file_name(&out, name, &guid, copy);
 	assert_string_equal(out.data + 4, file);

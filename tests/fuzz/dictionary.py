@@ -74,6 +74,7 @@ TARGETS = {
     "fuzz_decode": manifest_words,
     "fuzz_etl": kernel_guids,
     "fuzz_events": lambda: [*kernel_guids(), *manifest_words()],
+    "fuzz_face": kernel_guids,
     "fuzz_http": lambda: [*HTTP, *YAML, *literals("exporter/http/request_head.c", "exporter/http/negotiate.c",
                                                   "exporter/http/web_settings.c", "exporter/http/tls.c")],
     "fuzz_inband": manifest_words,

@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PRODUCT = ("base/", "config/", "etwtool/", "exporter/", "lib/", "metrics/", "selftest/")
+PRODUCT = ("base/", "config/", "etwtool/", "examples/", "exporter/", "lib/", "metrics/", "selftest/")
 KNOWN = "tests/static/known.txt"
 FACTS = "tests/static/facts.h"
 WITHOUT_FACTS = ("base/error.c",)  # has the definitions

@@ -3,13 +3,13 @@
  * fuzz_seeds OUTDIR: inputs for the fuzz targets to start from, in a folder for each target.
  *
  * fuzz_etl: small recordings of everything. fuzz_pipeline: some of them, for each command.
- * fuzz_relog: all of them, for each form and choice of records. fuzz_writer: a record of each type.
- * fuzz_decode: the payloads in them, in the forms that
- * target takes. fuzz_events: records one behind the other. fuzz_schema: schemas from outside, with
- * payloads. fuzz_inband: what is announced to a session. fuzz_manifest: manifests, with every
- * element somewhere. fuzz_yaml: collectors, with every word of the language somewhere. fuzz_http:
- * requests, headers and web configurations. fuzz_archive: something packed, in each format.
- * fuzz_arguments: what the flags of both programs take.
+ * fuzz_relog, fuzz_face: all of them, for each form and choice of records. fuzz_writer: a record of
+ * each type. fuzz_decode: the payloads in them, in the forms that target takes. fuzz_events:
+ * records one behind the other. fuzz_schema: schemas from outside, with payloads. fuzz_inband: what
+ * is announced to a session. fuzz_manifest: manifests, with every element somewhere. fuzz_yaml:
+ * collectors, with every word of the language somewhere. fuzz_http: requests, headers and web
+ * configurations. fuzz_archive: something packed, in each format. fuzz_arguments: what the flags of
+ * both programs take.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ static void write_for_commands(const char *recording, struct etw_payload *whole)
 	}
 }
 
-/* The last byte says what becomes of the records: see fuzz_relog. */
+/* The last byte says what becomes of the records: see fuzz_relog and fuzz_face. */
 static void write_for_relog(const char *recording, struct etw_payload *whole)
 {
 	static const uint8_t choices[] = { 0, 1, 2, 4, 5, 6, 12, 13, 14 };
@@ -97,6 +97,7 @@ static void write_for_relog(const char *recording, struct etw_payload *whole)
 		whole->bytes[whole->size - 1] = choices[i];
 		snprintf(name, sizeof name, "%u-%s", (unsigned)choices[i], recording);
 		write_seed("fuzz_relog", name, whole->bytes, whole->size);
+		write_seed("fuzz_face", name, whole->bytes, whole->size);
 	}
 }
 
@@ -155,6 +156,7 @@ static void write_recordings(void)
 	char name[64];
 
 	make_folder("fuzz_etl");
+	make_folder("fuzz_face");
 	make_folder("fuzz_pipeline");
 	make_folder("fuzz_relog");
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {

@@ -252,14 +252,14 @@ void rule_run_announce(struct rule_run *run, const char *guid, const char *name,
 {
 	struct etw_guid provider;
 
-	assert_true(guid_parse(guid, &provider));
+	assert_true(etw_guid_parse(guid, &provider));
 	announce_manifest(run->schemas, &provider, name, inside);
 	etw_trace_schemas_finish(run->schemas);
 }
 
 void rule_run_other(struct rule_run *run, const char *guid, uint16_t id)
 {
-	assert_true(guid_parse(guid, &run->provider));
+	assert_true(etw_guid_parse(guid, &run->provider));
 	run->record.provider = &run->provider;
 	run->record.id = id;
 	run->record.opcode = 0;

@@ -552,7 +552,7 @@ static void decode_guid(const struct decoded *from, struct etw_text *out)
 	} else if (!from->bytes && from->size > 0 && from->size <= TEXT_MOST) {
 		memcpy(text, from->text, from->size);
 		text[from->size] = '\0';
-		if (strlen(text) != from->size || !guid_parse(text, &guid)) {
+		if (strlen(text) != from->size || !etw_guid_parse(text, &guid)) {
 			add_unknown(out);
 			return;
 		}

@@ -88,7 +88,7 @@ static bool parse_guid(const char *text, size_t size, struct etw_guid *guid)
 	}
 	memcpy(copy, text, size);
 	copy[size] = '\0';
-	return guid_parse(copy, guid);
+	return etw_guid_parse(copy, guid);
 }
 
 bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pattern,

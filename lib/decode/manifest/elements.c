@@ -121,7 +121,7 @@ void manifest_read_provider(struct manifest_reader *reader, const struct manifes
 	}
 	provider = &manifest->providers[manifest->providers_count];
 	*provider = (struct manifest_provider){ .name = keep_text(reader, a->name ? a->name : "") };
-	provider->has_guid = a->guid && guid_parse(a->guid, &provider->guid);
+	provider->has_guid = a->guid && etw_guid_parse(a->guid, &provider->guid);
 	if (provider->name == NO_TEXT) {
 		manifest_refuse(reader, &reader->at, "too much text");
 		return;

@@ -140,7 +140,7 @@ static bool add_unread(struct etw_manifest_set *set, const struct builtin_file *
 	if (at) {
 		snprintf(guid, sizeof guid, "%.*s", (int)sizeof guid - 1, at + sizeof before - 1);
 	}
-	if (!guid_parse(guid, &entry.guid)) {
+	if (!etw_guid_parse(guid, &entry.guid)) {
 		return error_set(err, ETW_ERROR_CONFIG, "%s: no GUID of a provider", file->name);
 	}
 	entry.source = add_source(set, 1);

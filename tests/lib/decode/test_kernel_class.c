@@ -68,7 +68,7 @@ static void classes_have_names_and_enumerators(void **state)
 		struct etw_guid guid, found;
 		const char *name;
 
-		assert_true(guid_parse(cases[i].guid, &guid));
+		assert_true(etw_guid_parse(cases[i].guid, &guid));
 		name = etw_kernel_class_name(&guid);
 		assert_int_equal(etw_kernel_class_of(&guid), cases[i].class);
 		assert_int_equal(etw_kernel_class_is_kernel(&guid), cases[i].is_kernel);
@@ -483,7 +483,7 @@ static void every_layout_is_that_of_the_reference(void **state)
 		unsigned index;
 
 		split(line, cells, CELLS);
-		assert_true(guid_parse(cells[CLASS_GUID], &guid));
+		assert_true(etw_guid_parse(cells[CLASS_GUID], &guid));
 		version = (uint8_t)number(cells[VERSION]);
 		/* An opcode may have several layouts of a version, which differ by their sizes. */
 		for (unsigned i = 0; (schema = etw_kernel_schema_at(
@@ -528,7 +528,7 @@ static void every_event_has_the_name_of_the_reference(void **state)
 		uint8_t opcode = 0;
 
 		split(line, cells, CELLS);
-		assert_true(guid_parse(cells[CLASS_GUID], &guid));
+		assert_true(etw_guid_parse(cells[CLASS_GUID], &guid));
 		assert_string_equal(etw_kernel_class_name(&guid), cells[CLASS]);
 		assert_true(etw_kernel_class_is_kernel(&guid));
 		if (*cells[OPCODE] == '\0') {

@@ -17,7 +17,7 @@ static struct etw_guid parse(const char *text)
 {
 	struct etw_guid guid;
 
-	assert_true(guid_parse(text, &guid));
+	assert_true(etw_guid_parse(text, &guid));
 	return guid;
 }
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A list of the handles that are open. Its places are never freed, only used again, so a thread can
+ * walk over them while another one opens or closes a handle. It is as long as the most handles that
+ * were open at one time.
+ */
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "lib/face/face_internal.h"
+
+struct place {
+	_Atomic(uintptr_t) handle; /* 0: the place is free */
+	struct place *next;        /* constant */
+};
+
+/* What is stored with release is complete for who loads it with acquire. */
+static _Atomic(struct place *) places;
+
+bool face_handle_add(const void *handle, struct etw_error *err)
+{
+	struct place *place;
+
+	for (place = atomic_load_explicit(&places, memory_order_acquire); place;
+	     place = place->next) {
+		uintptr_t none = 0;
+
+		if (atomic_compare_exchange_strong(&place->handle, &none, (uintptr_t)handle)) {
+			return true;
+		}
+	}
+	place = malloc(sizeof *place);
+	if (!place) {
+		return error_no_memory(err, "a handle");
+	}
+	atomic_init(&place->handle, (uintptr_t)handle);
+	place->next = atomic_load_explicit(&places, memory_order_acquire);
+	while (!atomic_compare_exchange_weak(&places, &place->next, place)) {
+	}
+	return true;
+}
+
+static struct place *find(const void *handle)
+{
+	struct place *place = atomic_load_explicit(&places, memory_order_acquire);
+
+	while (place &&
+	       atomic_load_explicit(&place->handle, memory_order_acquire) != (uintptr_t)handle) {
+		place = place->next;
+	}
+	return place;
+}
+
+bool face_handle_is_open(const void *handle)
+{
+	return handle && find(handle);
+}
+
+bool face_handle_remove(const void *handle)
+{
+	struct place *place = handle ? find(handle) : NULL;
+	uintptr_t expected = (uintptr_t)handle;
+
+	return place && atomic_compare_exchange_strong(&place->handle, &expected, 0);
+}
