@@ -11,9 +11,9 @@
  *	}
  *
  * Events that are kept keep their bytes and their order, so that a reader delivers them as before.
- * etw_close_relog() fails if a call before it has failed, with the error of the first one that did.
- * So only the opening and the end need a check. Errors, threads and texts are as in etw/etw.h; all
- * functions are for one thread.
+ * etw_close_relog() fails if etw_relog_run() has failed, with the same error. So only the opening
+ * and the end need a check. Errors, threads and texts are as in etw/etw.h; all functions are for
+ * one thread.
  */
 #ifndef ETW_RELOG_H
 #define ETW_RELOG_H
@@ -157,7 +157,7 @@ struct etw_relog_counts {
 
 /*
  * Adds the new events, completes the result, and frees the relog, also on failure. Returns false,
- * and leaves the output as it was, if etw_relog_run() was not called, a call has failed, or the
+ * and leaves the output as it was, if etw_relog_run() was not called or has failed, or the
  * result cannot be written. counts may be NULL.
  */
 bool etw_close_relog(struct etw_relog *relog, struct etw_relog_counts *counts,
