@@ -57,6 +57,8 @@ if(NOT WIN32)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT library)
   install(DIRECTORY include/etw DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library FILES_MATCHING PATTERN *.h)
   install(DIRECTORY docs DESTINATION ${etwx_doc_dir} COMPONENT library FILES_MATCHING PATTERN library.md)
+  file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
+  install(FILES ${examples} DESTINATION ${etwx_doc_dir}/examples COMPONENT library)
   # libetw.pc names its folders by where it is itself, so that they are right in any prefix.
   set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   string(REGEX REPLACE "[^/]+" ".." pc_up ${pc_dir})

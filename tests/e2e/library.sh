@@ -48,6 +48,19 @@ version=$("$ETWTOOL" --version | sed -n 's/^etw[a-z_]* \([^ ]*\).*/\1/p')
 build clash -fno-builtin -static
 [ "$(./clash)" = "$version" ] || fail "the static program says \"$(./clash)\""
 
+# The examples, from where they are installed.
+"$MAKE_SAMPLE" sample.etl >/dev/null
+for example in "$work"/prefix/share/doc/etw_exporter/examples/*.c; do
+	name=$(basename "$example" .c)
+	[ -e "$example" ] || continue
+	cp "$example" .
+	build "$name"
+	if [ "$name" = print_events ]; then
+		./print_events sample.etl >events || fail "print_events: exit $?"
+		"$ETWTOOL" dump sample.etl | cmp - events || fail "print_events prints other events than etwtool dump"
+	fi
+done
+
 # tests/test_wall.py fails when a name of lib/ is used that no header declares, when one that is used no more is still allowed, when the
 # library exports another name, and when it lacks one.
 wall() { # options, library
