@@ -36,7 +36,8 @@ def declared_by_gcc(compiler):
         return None
     source = "".join(f"#include <etw/{header.name}>\n" for header in sorted((ROOT / "include/etw").glob("*.h")))
     with tempfile.NamedTemporaryFile() as listed:
-        run(compiler, "-fsyntax-only", "-std=c11", "-aux-info", listed.name, "-I", str(ROOT / "include"), "-x", "c", "-", input=source)
+        folders = ("-I", str(ROOT / "include"), "-I", str(ROOT))
+        run(compiler, "-fsyntax-only", "-std=c11", "-aux-info", listed.name, *folders, "-x", "c", "-", input=source)
         text = Path(listed.name).read_text(encoding="utf-8")
     return set(re.findall(rf"^/\* {re.escape(str(ROOT))}/include/etw/\S+ \*/ extern [^(]*?(\w+) \(", text, re.M))
 
