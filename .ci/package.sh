@@ -205,7 +205,8 @@ make_windows() {
 	local stage=$work/windows/$name debug=$work/windows-debug/$name-debug
 
 	rm -f "$out/$name"*.zip # zip adds to what is there
-	cmake --install "$windows" --prefix "$stage" >/dev/null
+	cmake --install "$windows" --prefix "$stage" --component exporter >/dev/null
+	cmake --install "$windows" --prefix "$stage" --component etwtool >/dev/null
 	fetch_facts "$windows" "${programs[@]}"
 	add_licences "$stage/licences" "$windows" "${programs[@]}"
 	mkdir -p "$debug"

@@ -16,6 +16,11 @@ set(inside_files)
 foreach(library IN LISTS inside)
   list(APPEND inside_files $<TARGET_FILE:${library}>)
 endforeach()
+set(system_libraries -lm ${CMAKE_THREAD_LIBS_INIT})
+if(WIN32)
+  list(APPEND inside_files ${PROJECT_BINARY_DIR}/lib/live/libtdh_delayed.a) # lib/live/CMakeLists.txt
+  set(system_libraries -lntdll -lssp) # the functions of the stack protector are a library there
+endif()
 
 # The name that pkg-config knows, and the target.
 set(outside_packages)
@@ -37,6 +42,7 @@ foreach(row IN ITEMS expat=EXPAT::EXPAT libzstd=etwx::zstd liblzma=etwx::lzma zl
   endif()
 endforeach()
 list(JOIN outside_packages " " outside_packages)
+list(JOIN system_libraries " " pc_libs)
 
 set(exports ${PROJECT_BINARY_DIR}/libetw)
 file(GLOB etwx_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/etw/*.h)
@@ -54,8 +60,8 @@ add_custom_command(OUTPUT ${exports}.o
 set_source_files_properties(${exports}.o PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 add_library(etw ${exports}.o)
 set_target_properties(etw PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION} SOVERSION 0)
-target_link_libraries(etw PRIVATE ${outside} Threads::Threads $<$<NOT:$<PLATFORM_ID:Windows>>:m>)
 if(BUILD_SHARED_LIBS)
+  target_link_libraries(etw PRIVATE ${outside} ${system_libraries})
   target_link_options(etw PRIVATE -Wl,--version-script=${exports}.version -Wl,-z,defs)
   set_target_properties(etw PROPERTIES LINK_DEPENDS ${exports}.version)
 endif()
