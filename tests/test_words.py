@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRODUCT = ("base", "config", "etwtool", "exporter", "lib", "metrics", "selftest")
+PRODUCT = ("base", "config", "etwtool", "exporter", "include", "lib", "metrics", "selftest")
 TESTS = "tests"
 PACKAGING = ("packaging", ".ci")
 
