@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Makes the packages of a release: bash .ci/package.sh [OUT], by default in build/packages.
 #
-#   etw-exporter_VERSION_ARCHITECTURE.deb            Debian 12 and newer
+#   etw-exporter_VERSION_ARCHITECTURE.deb            Debian 12 and newer: etw_exporter, dashboards, documentation
+#   etwtool_VERSION_ARCHITECTURE.deb                 likewise: etwtool
+#   libetw-dev_VERSION_ARCHITECTURE.deb              likewise: the library
 #   etw_exporter-VERSION-windows-amd64.zip, .msi     Windows
 #   etw_exporter-VERSION-windows-amd64-debug.zip     debugging information of the programs in these two
 #   winget/, chocolatey/                             manifests
@@ -84,69 +86,113 @@ fill() { # template, NAME=VALUE...
 }
 
 # Versions and licences of libraries that a set-up script built before it kept them.
-fetch_facts() { # build
+fetch_facts() { # build, what the linker made...
 	local name version libraries
 
-	libraries=$(python3 "$here/sbom.py" libraries "$cache" "$1")
+	libraries=$(python3 "$here/sbom.py" libraries "$cache" "$@")
 	while IFS='|' read -r name version _; do
-		[ -n "$version" ] || (lock_cache && fetch_source "$name" >/dev/null)
+		[ -z "$name" ] || [ -n "$version" ] || (lock_cache && fetch_source "$name" >/dev/null)
 	done <<<"$libraries"
 }
 
 # The texts of the licences of what is linked into the programs.
-add_licences() { # build, folder
+add_licences() { # folder, build, what the linker made...
 	local name text libraries
 
-	mkdir -p "$2"
-	libraries=$(python3 "$here/sbom.py" libraries "$cache" "$1")
+	mkdir -p "$1"
+	libraries=$(python3 "$here/sbom.py" libraries "$cache" "${@:2}")
 	while IFS='|' read -r name _ _ text; do
-		cp "$text" "$2/$name.txt"
+		[ -z "$name" ] || cp "$text" "$1/$name.txt"
 	done <<<"$libraries"
 }
 
 # ---- Debian ----
 
-# The libraries that a program needs, as the packages of this system: "libc6 (>= 2.34), ...".
-dependencies() { # program...
+# The package, its component of the installation (cmake/install.cmake), and what the linker made for it.
+debian=("etw-exporter exporter etw_exporter" "etwtool etwtool etwtool" "libetw-dev library libetw")
+
+# The libraries that programs need, as the packages of this system: "libc6 (>= 2.34), ...".
+program_dependencies() { # program...
 	mkdir -p "$work/shlibs/debian"
 	printf 'Source: etw-exporter\n\nPackage: etw-exporter\nArchitecture: any\n' >"$work/shlibs/debian/control"
 	(cd "$work/shlibs" && dpkg-shlibdeps --ignore-missing-info -O "${@/#/-e}") | sed -n 's/^shlibs:Depends=//p'
 }
 
-make_deb() {
-	local stage=$work/deb architecture size
+# Likewise what a program needs that is linked with a library: "libexpat1-dev, ...".
+library_dependencies() { # file for pkg-config
+	local name
+
+	pkg-config --print-requires "$1" | while read -r name _; do
+		dpkg-query -S "$(pkg-config --variable=pcfiledir "$name")/$name.pc" | sed 's/[,:].*//'
+	done | LC_ALL=C sort | paste -s -d , | sed 's/,/, /g'
+}
+
+# What `cmake --install` has put below STAGE/usr, as Debian has it.
+arrange_deb() { # package, folder
+	local doc=$2/usr/share/doc/$1 triplet
+
+	triplet=$(dpkg-architecture -q DEB_HOST_MULTIARCH)
+	if [ -d "$2/usr/share/doc/etw_exporter" ]; then
+		mv "$2/usr/share/doc/etw_exporter" "$doc"
+	else
+		mkdir -p "$doc"
+	fi
+	case $1 in
+	etw-exporter)
+		mv "$2/usr/etc" "$2/etc"
+		ln -s etw-exporter "$2/usr/share/doc/etw_exporter" # the name that the pages know
+		rm "$doc/LICENSE"
+		;;
+	libetw-dev)
+		mkdir -p "$2/usr/lib/$triplet"
+		mv "$2"/usr/lib/{libetw.a,pkgconfig} "$2/usr/lib/$triplet/"
+		sed -i "s|^prefix=.*|prefix=/usr|; s|^libdir=.*|libdir=\${prefix}/lib/$triplet|" "$2/usr/lib/$triplet/pkgconfig/libetw.pc"
+		strip --strip-debug --remove-section=.comment --enable-deterministic-archives "$2/usr/lib/$triplet/libetw.a"
+		;;
+	esac
+	if [ -d "$2/usr/share/zsh" ]; then
+		mv "$2/usr/share/zsh/site-functions" "$2/usr/share/zsh/vendor-completions" # where Debian's zsh looks
+		find "$2/usr/share/man" -type f -exec gzip -9n {} +
+	fi
+}
+
+make_deb() { # package, component, what the linker made
+	local stage=$work/$1 architecture size depends doc=usr/share/doc/$1
 
 	architecture=$(dpkg --print-architecture)
-	fetch_facts "$linux"
-	DESTDIR=$stage cmake --install "$linux" --prefix /usr --strip >/dev/null
-	mv "$stage/usr/etc" "$stage/etc"
-	mv "$stage/usr/share/doc/etw_exporter" "$stage/usr/share/doc/etw-exporter"
-	ln -s etw-exporter "$stage/usr/share/doc/etw_exporter" # the name that the pages know
-	rm "$stage/usr/share/doc/etw-exporter/LICENSE"
-	fill "$root/packaging/debian/copyright.in" "licence=$(sed '1,4d; s/^$/./; s/^/ /' "$root/LICENSE")" \
-		>"$stage/usr/share/doc/etw-exporter/copyright"
-	add_licences "$linux" "$stage/usr/share/doc/etw-exporter/licences"
-	printf 'etw-exporter (%s) stable; urgency=medium\n\n  * Made of the sources of this version.\n\n -- %s  %s\n' "$version" \
+	fetch_facts "$linux" "$3"
+	DESTDIR=$stage cmake --install "$linux" --prefix /usr --strip --component "$2" >/dev/null
+	arrange_deb "$1" "$stage"
+	fill "$root/packaging/debian/copyright.in" "licence=$(sed '1,4d; s/^$/./; s/^/ /' "$root/LICENSE")" >"$stage/$doc/copyright"
+	add_licences "$stage/$doc/licences" "$linux" "$3"
+	printf '%s (%s) stable; urgency=medium\n\n  * Made of the sources of this version.\n\n -- %s  %s\n' "$1" "$version" \
 		"etw_exporter authors <etw_exporter@example.org>" "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
-		gzip -9n >"$stage/usr/share/doc/etw-exporter/changelog.gz"
-	mv "$stage/usr/share/zsh/site-functions" "$stage/usr/share/zsh/vendor-completions" # where Debian's zsh looks
-	find "$stage/usr/share/man" -type f -exec gzip -9n {} +
+		gzip -9n >"$stage/$doc/changelog.gz"
 	normalize "$stage"
 
 	mkdir "$stage/DEBIAN"
 	size=$(find "$stage" -type f -printf '%s\n' | awk '{ sum += int(($1 + 1023) / 1024) } END { print sum }') # KiB
-	fill "$root/packaging/debian/control.in" "version=$version" "architecture=$architecture" "size=$size" \
-		"depends=$(dependencies "$stage"/usr/bin/*)" >"$stage/DEBIAN/control"
-	(cd "$stage" && find etc -type f | sort | sed 's|^|/|') >"$stage/DEBIAN/conffiles"
+	if [ -d "$stage/usr/bin" ]; then
+		depends=$(program_dependencies "$stage"/usr/bin/*)
+	else
+		depends=$(library_dependencies "$(find "$stage" -name libetw.pc)")
+	fi
+	awk -v RS= -v "name=$1" '$2 == name' "$root/packaging/debian/control.in" >"$work/control.in"
+	fill "$work/control.in" "version=$version" "architecture=$architecture" "size=$size" "depends=$depends" >"$stage/DEBIAN/control"
+	if [ -d "$stage/etc" ]; then
+		(cd "$stage" && find etc -type f | sort | sed 's|^|/|') >"$stage/DEBIAN/conffiles"
+	fi
 	(cd "$stage" && find . -path ./DEBIAN -prune -o -path ./etc -prune -o -type f -print0 | sort -z | xargs -0 md5sum | sed 's|  \./|  |') \
 		>"$stage/DEBIAN/md5sums"
 	touch --date="@$SOURCE_DATE_EPOCH" "$stage"/DEBIAN{,/*}
-	made+=("etw-exporter_${version}_$architecture.deb")
+	made+=("$1_${version}_$architecture.deb")
 	dpkg-deb --build --root-owner-group -Zxz --threads-max=1 "$stage" "$out/${made[-1]}" >/dev/null
 	rm -rf "$stage/DEBIAN"
 }
 
 # ---- Windows ----
+
+programs=(etw_exporter etwtool etw_selftest)
 
 # A folder with the file, as it is unpacked.
 make_zip() { # name of the archive, folder
@@ -159,9 +205,10 @@ make_windows() {
 	local stage=$work/windows/$name debug=$work/windows-debug/$name-debug
 
 	rm -f "$out/$name"*.zip # zip adds to what is there
-	cmake --install "$windows" --prefix "$stage" >/dev/null
-	fetch_facts "$windows"
-	add_licences "$windows" "$stage/licences"
+	cmake --install "$windows" --prefix "$stage" --component exporter >/dev/null
+	cmake --install "$windows" --prefix "$stage" --component etwtool >/dev/null
+	fetch_facts "$windows" "${programs[@]}"
+	add_licences "$stage/licences" "$windows" "${programs[@]}"
 	mkdir -p "$debug"
 	mv "$stage"/*.debug "$debug/"
 	normalize "$work/windows"
@@ -197,19 +244,28 @@ make_manifests() {
 # ---- what is in all of these ----
 
 make_sbom() {
-	local revision packages=()
+	local revision row name made_by packages=()
 
 	revision=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo "${GITHUB_SHA:-unknown}")
-	[ -z "$linux" ] || packages+=("$out/etw-exporter_${version}_$(dpkg --print-architecture).deb=$work/deb=$linux")
+	if [ -n "$linux" ]; then
+		for row in "${debian[@]}"; do
+			read -r name _ made_by <<<"$row"
+			packages+=("$out/${name}_${version}_$(dpkg --print-architecture).deb=$work/$name=$linux=$made_by")
+		done
+	fi
 	if [ -n "$windows" ]; then
-		packages+=("$out/etw_exporter-$version-windows-amd64".{zip,msi}"=$work/windows/etw_exporter-$version-windows-amd64=$windows")
+		made_by=$(IFS=,; echo "${programs[*]}")
+		packages+=("$out/etw_exporter-$version-windows-amd64".{zip,msi}"=$work/windows/etw_exporter-$version-windows-amd64=$windows=$made_by")
 	fi
 	made+=("etw_exporter-$version.spdx.json")
 	python3 "$here/sbom.py" write "$cache" "$out/${made[-1]}" "$version" "$revision" "${packages[@]}"
 }
 
 if [ -n "$linux" ]; then
-	make_deb
+	for row in "${debian[@]}"; do
+		read -r name component made_by <<<"$row"
+		make_deb "$name" "$component" "$made_by"
+	done
 fi
 if [ -n "$windows" ]; then
 	make_windows

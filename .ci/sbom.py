@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """What is in the packages, for .ci/package.sh:
 
-sbom.py libraries CACHE BUILD   a line for each source package that a static library in the programs of BUILD is from:
+sbom.py libraries CACHE BUILD PROGRAM...
+                               a line for each source package that a static library in these programs of BUILD is from:
                                name, version, licence, file with the text of the licences, separated by |; without version and file
                                when these have to be fetched
-sbom.py write CACHE OUT VERSION REVISION PACKAGE=FOLDER=BUILD...  the SBOM, SPDX 2.3 as JSON
+sbom.py write CACHE OUT VERSION REVISION PACKAGE=FOLDER=BUILD=PROGRAM,...  the SBOM, SPDX 2.3 as JSON
 
-BUILD/*.map are the linker's; packaging/libraries.csv says which source package a library is from. A library that the table does not know
+BUILD/PROGRAM.map is the linker's; packaging/libraries.csv says which source package a library is from. A library that the table does not know
 is an error, so that no licence is forgotten. CACHE/sources has versions and licences of what the set-up scripts built (fetch_source).
 """
 import csv
@@ -29,13 +30,12 @@ def die(sentence):
     sys.exit(f"sbom.py: {sentence}")
 
 
-def linked(build):
+def linked(build, programs):
     """Static libraries in the programs of a build, without our own: their paths."""
     found = set()
-    maps = sorted(Path(build).glob("*.map"))
-    if not maps:
-        die(f"no map of the linker in {build}: it was configured without tests, or not as Release")
-    for path in maps:
+    for path in (Path(build, program + ".map") for program in programs):
+        if not path.exists():
+            die(f"no map of the linker, {path}: the build was configured without tests, or not as Release")
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith(("As-needed library", "Memory Configuration", "Discarded input sections")):
                 break
@@ -45,12 +45,12 @@ def linked(build):
     return sorted(found)
 
 
-def sources(build):
+def sources(build, programs):
     """{source package: (licences, whether the distribution built it)} of the libraries in the programs."""
     with open(ROOT / "packaging/libraries.csv", encoding="utf-8", newline="") as file:
         rows = {row["library"]: row for row in csv.DictReader(file)}
     found = {}
-    for path in linked(build):
+    for path in linked(build, programs):
         toolchain = path.startswith("/usr/")
         row = rows.get(os.path.basename(path))
         if not row and toolchain and "/x86_64-w64-mingw32/lib/" in path:
@@ -77,8 +77,8 @@ def licence_of(licences):
     return parts[0] if len(parts) == 1 else " AND ".join(f"({part})" if " " in part else part for part in parts)
 
 
-def print_libraries(cache, build):
-    for name, (licences, toolchain) in sorted(sources(build).items()):
+def print_libraries(cache, build, *programs):
+    for name, (licences, toolchain) in sorted(sources(build, programs).items()):
         known = facts(cache, name, toolchain)
         version, text = known if known else ("", "")
         print(name, version, licence_of(licences), text, sep="|")
@@ -170,9 +170,9 @@ class Document:
 def write(cache, out, version, revision, *packages):
     document = Document(version, revision)
     for package in packages:
-        path, folder, build = package.split("=")
+        path, folder, build, programs = package.split("=")
         key = document.artifact(path, version, folder)
-        for name, (licences, toolchain) in sorted(sources(build).items() if build else ()):
+        for name, (licences, toolchain) in sorted(sources(build, programs.split(",")).items()):
             library = document.library(name, facts(cache, name, toolchain)[0], licence_of(licences), "binary" if toolchain else "source")
             document.relate(key, "STATIC_LINK", library)
         if path.endswith(".deb"):
@@ -184,8 +184,8 @@ def write(cache, out, version, revision, *packages):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) >= 4 and sys.argv[1] == "libraries":
-        print_libraries(*sys.argv[2:4])
+    if len(sys.argv) >= 5 and sys.argv[1] == "libraries":
+        print_libraries(*sys.argv[2:])
     elif len(sys.argv) >= 7 and sys.argv[1] == "write":
         write(*sys.argv[2:])
     else:

@@ -1,5 +1,6 @@
 # What `cmake --install build/release --prefix PREFIX` installs, `cpack` packs, and the packages of .ci/package.sh contain: the programs,
-# a configuration to start from, what Prometheus and Grafana load, the documentation. This is the only description of that layout.
+# a configuration to start from, what Prometheus and Grafana load, the library, the documentation. This is the only description of that
+# layout. Its components are the packages for Debian: exporter, etwtool, library.
 include(GNUInstallDirs)
 
 if(WIN32)
@@ -23,7 +24,12 @@ set(etwx_programs etw_exporter etwtool)
 if(WIN32) # elsewhere the self-test has no events to compare
   list(APPEND etwx_programs etw_selftest)
 endif()
-install(TARGETS ${etwx_programs} RUNTIME DESTINATION ${etwx_bin_dir})
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME exporter)
+install(TARGETS etwtool RUNTIME DESTINATION ${etwx_bin_dir} COMPONENT etwtool)
+set(others ${etwx_programs})
+list(REMOVE_ITEM others etwtool)
+install(TARGETS ${others} RUNTIME DESTINATION ${etwx_bin_dir})
 # Editors find schema.json beside the configuration and above the collectors.
 install(FILES config/etw_exporter.yaml config/schema.json DESTINATION ${etwx_config_dir})
 # The shipped collectors are built in; these are to read, and to copy.
@@ -32,7 +38,12 @@ install(DIRECTORY dashboards/grafana dashboards/external dashboards/provisioning
   DESTINATION ${etwx_dashboard_dir} PATTERN *_test.yml EXCLUDE)
 install(FILES dashboards/mixin.libsonnet DESTINATION ${etwx_dashboard_dir})
 install(FILES CHANGELOG.md LICENSE README.md SECURITY.md DESTINATION ${etwx_doc_dir})
-install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.webp)
+set(without_library_page)
+if(NOT WIN32) # the packages for Windows have all pages, and no library
+  install(DIRECTORY docs DESTINATION ${etwx_doc_dir} COMPONENT library FILES_MATCHING REGEX "/library[.]md$")
+  set(without_library_page REGEX "/library[.]md$" EXCLUDE)
+endif()
+install(DIRECTORY docs DESTINATION ${etwx_doc_dir} FILES_MATCHING PATTERN *.md PATTERN *.csv PATTERN *.webp ${without_library_page})
 install(FILES config/README.md config/METRICS.md DESTINATION ${etwx_doc_dir}/config)
 file(GLOB pictures CONFIGURE_DEPENDS dashboards/*.png)
 install(FILES dashboards/README.md ${pictures} DESTINATION ${etwx_doc_dir}/dashboards)
@@ -44,6 +55,24 @@ if(WIN32) # a debugger finds the debug files beside the programs (cmake/windows.
   install(PROGRAMS selftest/collect.cmd DESTINATION ${etwx_bin_dir})
 else()
   install(FILES config/schema.json DESTINATION ${etwx_data_dir})
+endif()
+
+if(TARGET etw)
+  install(TARGETS etw ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT library)
+  install(DIRECTORY include/etw DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library FILES_MATCHING PATTERN *.h)
+  file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
+  install(FILES ${examples} DESTINATION ${etwx_doc_dir}/examples COMPONENT library)
+  # libetw.pc names its folders by where it is itself, so that they are right in any prefix.
+  set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  string(REGEX REPLACE "[^/]+" ".." pc_up ${pc_dir})
+  if(BUILD_SHARED_LIBS) # names the libraries that it needs itself
+    set(pc_private .private)
+    set(pc_private_libs "${pc_libs}")
+    set(pc_libs)
+  endif()
+  configure_file(packaging/libetw.pc.in libetw.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/libetw.pc DESTINATION ${pc_dir} COMPONENT library)
 endif()
 
 include(cmake/pages.cmake)
@@ -60,3 +89,6 @@ include(CPack)
 # All that `cmake --install` needs, and no tests.
 add_custom_target(installed)
 add_dependencies(installed ${etwx_programs} pages)
+if(TARGET etw)
+  add_dependencies(installed etw)
+endif()

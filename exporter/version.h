@@ -4,7 +4,7 @@
 
 /* What was built, from what, by what. */
 extern const struct program_version {
-	const char *number;   /* "0.1.0" */
+	const char *number;   /* "0.2.0" */
 	const char *revision; /* git commit, 12 hex digits, or "unknown" */
 	const char *compiler; /* "GNU 12.2.0" */
 	const char *arch;     /* processor it was built for, "x86_64" */

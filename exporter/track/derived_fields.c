@@ -408,23 +408,23 @@ static const struct derived_events about_process[] = {
 	{ .kernel_class = ETW_KERNEL_PROCESS, .opcode = EVERY_OPCODE },
 	{ .kernel_class = ETW_KERNEL_THREAD, .opcode = EVERY_OPCODE },
 	{ .kernel_class = ETW_KERNEL_IMAGE, .opcode = EVERY_OPCODE },
-	{ .provider = &known_providers[ETW_PROVIDER_KERNEL_PROCESS] },
-	{ .provider = &known_providers[ETW_PROVIDER_TCPIP] },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS] },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_TCPIP] },
 	{ 0 },
 };
 static const struct derived_events about_file[] = {
 	{ .kernel_class = ETW_KERNEL_FILE_IO, .opcode = EVERY_OPCODE },
-	{ .provider = &known_providers[ETW_PROVIDER_KERNEL_FILE] },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_FILE] },
 	{ 0 },
 };
 static const struct derived_events request_end[] = {
 	{ .kernel_class = ETW_KERNEL_FILE_IO, .opcode = ETW_KERNEL_OPCODE_FILE_IO_OPERATION_END },
-	{ .provider = &known_providers[ETW_PROVIDER_KERNEL_FILE],
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_FILE],
 	  .id = ETW_FILE_EVENT_OPERATION_END },
 	{ 0 },
 };
 static const struct derived_events second_source[] = {
-	{ .provider = &known_providers[ETW_PROVIDER_KERNEL_FILE] },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_FILE] },
 	{ 0 },
 };
 static const struct derived_events context_switch[] = {

@@ -73,7 +73,7 @@ bool top_paths_init(struct top_paths *top, struct registry *registry, struct sha
 				   .start = ETW_RECORD_NO_TIME };
 	top->providers[0] = intern_own(registry_strings(registry), "Windows Kernel");
 	top->providers[1] = intern_own(registry_strings(registry),
-				       known_providers[ETW_PROVIDER_KERNEL_FILE].name);
+				       etw_known_providers[ETW_PROVIDER_KERNEL_FILE].name);
 	top->family = registry_family(registry, &top_paths_family, err);
 	counters = counters > COUNTERS_LEAST ? counters : COUNTERS_LEAST;
 	for (unsigned i = 0; i < TOP_PATHS_SLICES; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the schema of an event and the name of its provider, from the layouts that events carry,
+ * Finds the schema of an event and the name of its provider, from the layouts that events bring,
  * the manifests in a recording, configured and built-in manifests, and the operating system.
  *
  * docs/ARCHITECTURE.md has the order in which these origins are asked.

@@ -44,12 +44,7 @@
 #include <etw/record.h>
 #include <etw/schema.h>
 #include <etw/types.h>
-
-#define ETW_VERSION_MAJOR 0
-#define ETW_VERSION_MINOR 1
-
-/* The version of the library that the program is linked with: "0.1". */
-const char *etw_version(void);
+#include <etw/version.h>
 
 /* ---- opening ---- */
 
@@ -271,6 +266,12 @@ const char *etw_event_json(const struct etw_event *event, size_t *size);
 
 enum { ETW_READER_CLASSES = 64 };
 
+/* Private: where the field is in one class of events. */
+struct etw_reader_class {
+	uint64_t class_id;
+	struct etw_field_reader field;
+};
+
 /*
  * Reads an integer field quickly. It remembers where the field is in the classes of events that it
  * has met, so that reading it is a comparison and a load. Make one for each field and thread, and
@@ -279,10 +280,7 @@ enum { ETW_READER_CLASSES = 64 };
 struct etw_reader {
 	const char *name; /* a field or "structure.member"; borrowed */
 	/* Private; zero at first. */
-	struct etw_reader_class {
-		uint64_t class_id;
-		struct etw_field_reader field;
-	} classes[ETW_READER_CLASSES];
+	struct etw_reader_class classes[ETW_READER_CLASSES];
 };
 
 #define ETW_READER(field_name)       \

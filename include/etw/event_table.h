@@ -90,7 +90,7 @@ enum { ETW_USUAL_BITS = 10, ETW_USUAL_PLACES = 1 << ETW_USUAL_BITS, ETW_KERNEL_O
 struct etw_usual_class {
 	uint64_t low, high;            /* the provider */
 	uint64_t class_key;            /* of the record; 0: the place is free */
-	struct etw_event_class *class; /* of the table */
+	struct etw_event_class *found; /* of the table */
 };
 
 struct etw_usual_classes {
@@ -132,9 +132,9 @@ static inline bool etw_usual_place_is(const struct etw_usual_class *place,
 	       place->class_key == record->class_key;
 }
 
-static inline void etw_usual_hit(struct etw_usual_classes *classes, struct etw_event_class *class)
+static inline void etw_usual_hit(struct etw_usual_classes *classes, struct etw_event_class *found)
 {
-	class->used = true;
+	found->used = true;
 	atomic_store_explicit(&classes->hits,
 			      atomic_load_explicit(&classes->hits, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
@@ -145,11 +145,11 @@ static inline void etw_usual_hit(struct etw_usual_classes *classes, struct etw_e
 static inline struct etw_event_class *
 etw_usual_kernel_class(const struct etw_usual_classes *classes, const struct etw_record *record)
 {
-	struct etw_event_class *class = classes->kernel[record->kernel_group][record->opcode];
+	struct etw_event_class *found = classes->kernel[record->kernel_group][record->opcode];
 
-	return class && class->version == record->version &&
-			       class->pointer_size == record->pointer_size ?
-		       class :
+	return found && found->version == record->version &&
+			       found->pointer_size == record->pointer_size ?
+		       found :
 		       NULL;
 }
 
@@ -163,24 +163,24 @@ etw_usual_kernel_class(const struct etw_usual_classes *classes, const struct etw
 static inline struct etw_event_class *etw_event_table_usual(struct etw_usual_classes *classes,
 							    const struct etw_record *record)
 {
-	struct etw_event_class *class;
+	struct etw_event_class *found;
 
 	if (record->kernel_group < ETW_KERNEL_GROUPS) {
-		class = etw_usual_kernel_class(classes, record);
-		if (!class || class->usual <= classes->unusual) {
+		found = etw_usual_kernel_class(classes, record);
+		if (!found || found->usual <= classes->unusual) {
 			return NULL;
 		}
 	} else {
 		const struct etw_usual_class *place = etw_usual_place(classes, record);
 
-		class = place->class;
+		found = place->found;
 		if (record->extended || !etw_usual_place_is(place, record) ||
-		    class->usual <= classes->unusual) {
+		    found->usual <= classes->unusual) {
 			return NULL;
 		}
 	}
-	etw_usual_hit(classes, class);
-	return class;
+	etw_usual_hit(classes, found);
+	return found;
 }
 
 /*
@@ -197,7 +197,7 @@ struct etw_event_class *etw_event_table_find(struct etw_event_table *table,
  * frees the parts of the layers above.
  */
 void etw_event_table_drop(struct etw_event_table *table, uint32_t manifest_id,
-			  void (*release)(void *context, struct etw_event_class *class),
+			  void (*release)(void *context, struct etw_event_class *found),
 			  void *context);
 
 /*
@@ -208,7 +208,7 @@ void etw_event_table_drop(struct etw_event_table *table, uint32_t manifest_id,
 void etw_event_table_renew(struct etw_event_table *table, const struct etw_schema_origins *origins);
 
 void etw_event_table_each(struct etw_event_table *table,
-			  void (*visit)(void *context, struct etw_event_class *class),
+			  void (*visit)(void *context, struct etw_event_class *found),
 			  void *context);
 
 /* For etw_schema_cache_*. The consumer's thread writes, any thread reads. */

@@ -112,7 +112,8 @@ extern const struct etw_guid etw_kernel_group_guids[ETW_KERNEL_GROUPS + 1];
 /* The class GUID of a group; all zero for a group that is not known. Never NULL. */
 static inline const struct etw_guid *etw_kernel_group_guid(uint8_t group)
 {
-	return &etw_kernel_group_guids[group < ETW_KERNEL_GROUPS ? group : ETW_KERNEL_GROUPS];
+	return &etw_kernel_group_guids[group < ETW_KERNEL_GROUPS ? group :
+								   (uint8_t)ETW_KERNEL_GROUPS];
 }
 
 /* The same for one record: image loads are logged in the process group (docs/etl-format.md

@@ -49,10 +49,12 @@ enum {
 	ETW_FILE_EVENT_CREATE_NEW_FILE = 30,
 };
 
-extern const struct etw_known_provider_row {
+struct etw_known_provider_row {
 	const char *name;
 	struct etw_guid guid;
-} known_providers[ETW_KNOWN_PROVIDERS];
+};
+
+extern const struct etw_known_provider_row etw_known_providers[ETW_KNOWN_PROVIDERS];
 
 /* Other well-known providers, in the order of the texts of their GUIDs. The build makes the table
  * of etw_well_known_providers.txt. */
@@ -61,7 +63,7 @@ extern const size_t etw_well_known_provider_count;
 
 static inline bool etw_provider_is(const struct etw_guid *guid, enum etw_known_provider provider)
 {
-	return etw_guid_equal(guid, &known_providers[provider].guid);
+	return etw_guid_equal(guid, &etw_known_providers[provider].guid);
 }
 
 /* Finds a GUID by name, without regard to case, as Windows does. Returns false if it is unknown. */

@@ -245,7 +245,10 @@ static inline bool etw_field_locate(const struct etw_schema *schema, unsigned in
 		*slice = (struct etw_field_slice){
 			.at = record->payload + offset,
 			.size = size,
-			.count = field->count_type == ETW_FIELD_COUNT_FIXED ? field->count : 1,
+			.count = field->count_type == ETW_FIELD_COUNT_FIXED ?
+					 (uint32_t)field->count :
+					 1U,
+			.cut = false,
 		};
 		return true;
 	}

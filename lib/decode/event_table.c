@@ -328,8 +328,8 @@ static void remove_class(struct etw_event_table *table, size_t at)
 		}
 	}
 	for (size_t i = 0; i < ETW_USUAL_PLACES; i++) {
-		if (table->usual.places[i].class == class) {
-			table->usual.places[i] = (struct etw_usual_class){ .class = NULL };
+		if (table->usual.places[i].found == class) {
+			table->usual.places[i] = (struct etw_usual_class){ .found = NULL };
 		}
 	}
 	remove_slot(table, at);
@@ -462,7 +462,7 @@ static struct etw_event_class *find_unusual(struct etw_event_table *table,
 			(struct etw_usual_class){ .low = etw_load_u64(record->provider->bytes),
 						  .high = etw_load_u64(record->provider->bytes + 8),
 						  .class_key = record->class_key,
-						  .class = class };
+						  .found = class };
 	}
 	return class;
 }
@@ -472,14 +472,14 @@ static struct etw_event_class *find_usual(struct etw_event_table *table,
 					  const struct etw_record *record, bool *added)
 {
 	struct etw_usual_class *place = etw_usual_place(&table->usual, record);
-	const struct etw_event_class *class = place->class;
+	const struct etw_event_class *class = place->found;
 
 	if (!etw_usual_place_is(place, record) || class->stale != 0 ||
 	    (class->kernel_form != 0 && class->payload_size != record->payload_size) ||
 	    (class->overridable && inband_manifests_any(table->origins.inband))) {
 		return find_unusual(table, record, added, place);
 	}
-	return hit(table, place->class, added);
+	return hit(table, place->found, added);
 }
 
 static NOINLINE struct etw_event_class *find_kernel(struct etw_event_table *table,

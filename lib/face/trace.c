@@ -39,11 +39,6 @@ struct etw_trace {
 	void *notice_context;
 };
 
-const char *etw_version(void)
-{
-	return "0.1";
-}
-
 /* ---- opening and closing ---- */
 
 static bool is_open(const struct etw_trace *trace, struct etw_error *err)

@@ -22,7 +22,7 @@
 
 #include "base/text.h"
 
-const struct etw_known_provider_row known_providers[ETW_KNOWN_PROVIDERS] = {
+const struct etw_known_provider_row etw_known_providers[ETW_KNOWN_PROVIDERS] = {
 	[ETW_PROVIDER_ETW_EXPORTER] = { CANARY_PROVIDER_NAME, CANARY_PROVIDER_GUID },
 	[ETW_PROVIDER_DNS_CLIENT] = { "Microsoft-Windows-DNS-Client",
 				      GUID_PARTS(0x1c95126e, 0x7eea, 0x49a9, 0xa3fe,
@@ -61,7 +61,7 @@ static const struct etw_known_provider_row *find_name(const struct etw_known_pro
 bool etw_provider_guid(const char *name, struct etw_guid *guid)
 {
 	const struct etw_known_provider_row *row =
-		find_name(known_providers, ETW_KNOWN_PROVIDERS, name);
+		find_name(etw_known_providers, ETW_KNOWN_PROVIDERS, name);
 
 	if (!row) {
 		row = find_name(etw_well_known_providers, etw_well_known_provider_count, name);
@@ -92,7 +92,7 @@ const char *etw_provider_name(const struct etw_guid *guid)
 
 	for (unsigned i = 0; i < ETW_KNOWN_PROVIDERS; i++) {
 		if (etw_provider_is(guid, (enum etw_known_provider)i)) {
-			return known_providers[i].name;
+			return etw_known_providers[i].name;
 		}
 	}
 	while (first < end) {

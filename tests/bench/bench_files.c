@@ -41,7 +41,7 @@ static void add_event(struct etw_writer *writer, struct etw_payload *payload, ui
 		.group = FILE_IO_GROUP,
 		.version = provider ? 1 : 3,
 		.level = 4,
-		.provider = &known_providers[ETW_PROVIDER_KERNEL_FILE].guid,
+		.provider = &etw_known_providers[ETW_PROVIDER_KERNEL_FILE].guid,
 	};
 	char path[64];
 

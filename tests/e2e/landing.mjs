@@ -47,7 +47,7 @@ await run({
 		const named = role => nodes.filter(node => !node.ignored && node.role?.value === role).map(node => node.name?.value ?? '');
 		for (const role of ['banner', 'main', 'contentinfo']) assert.equal(named(role).length, 1, role);
 		assert.deepEqual(named('navigation'), ['Pages']);
-		assert.deepEqual(named('heading').sort(), ['Collectors', 'Losses', 'Recordings', 'Top processes by bytes written', 'etw_exporter 0.1.0']);
+		assert.deepEqual(named('heading').sort(), ['Collectors', 'Losses', 'Recordings', 'Top processes by bytes written', 'etw_exporter 0.2.0']);
 		assert.equal(named('table').length, 3);
 		for (const name of [...named('table'), ...named('region')]) assert.notEqual(name, '');
 		assert.match(named('image').find(name => name.startsWith('Chart')) ?? '', /bytes written per second/);

@@ -19,7 +19,9 @@ package newer PACKAGE_VERSION=99.0.0
 python3 "$SOURCE_DIR/tests/e2e/check_packages.py" "$work/first" >"$work/out" 2>&1 || fail "check_packages.py: $(cat "$work/out")"
 
 name=$(basename "$work"/first/*.msi .msi)
-cmake --install "$BUILD_DIR" --prefix "$work/installed" >"$work/out"
+for component in exporter etwtool; do
+	cmake --install "$BUILD_DIR" --prefix "$work/installed" --component $component >"$work/out"
+done
 (cd "$work" && python3 -m zipfile -e "first/$name.zip" unpacked)
 diff <(cd "$work/installed" && find . -type f ! -name '*.debug' | sort) \
 	<(cd "$work/unpacked/$name" && find . -type f ! -path './licences/*' | sort) || fail "the archive and the installation differ"

@@ -79,7 +79,7 @@ static void put(struct making *making, uint16_t id)
 					 .process_id = ALPHA,
 					 .thread_id = ALPHA_THREAD,
 					 .provider =
-						 &known_providers[ETW_PROVIDER_KERNEL_FILE].guid,
+						 &etw_known_providers[ETW_PROVIDER_KERNEL_FILE].guid,
 					 .id = id,
 					 .version = making->version,
 					 .level = 4 };

@@ -142,7 +142,7 @@ static const char *known_name(const struct etw_configured_manifests *manifests, 
 	const struct etw_known_provider_row *row = NULL;
 
 	if (number < ETW_KNOWN_PROVIDERS) {
-		row = &known_providers[number];
+		row = &etw_known_providers[number];
 	} else if (number - ETW_KNOWN_PROVIDERS < etw_well_known_provider_count) {
 		row = &etw_well_known_providers[number - ETW_KNOWN_PROVIDERS];
 	}

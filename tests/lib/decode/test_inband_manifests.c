@@ -197,7 +197,7 @@ static void change_process(struct fixture *fixture, bool kernel, uint8_t number,
 	};
 	const struct etw_record record = {
 		.provider = kernel ? etw_kernel_group_guid(ETW_KERNEL_GROUP_PROCESS) :
-				     &known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
+				     &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
 		.type = kernel ? ETW_RECORD_SYSTEM : ETW_RECORD_EVENT,
 		.classic = kernel,
 		.id = kernel ? 0 : number,
@@ -402,7 +402,7 @@ static void an_event_that_a_manifest_may_describe_is_usual_until_there_is_one(vo
 
 	assert_non_null(event_table);
 	usual = etw_event_table_usual_classes(event_table);
-	record.provider = &known_providers[ETW_PROVIDER_HTTP_SERVICE].guid;
+	record.provider = &etw_known_providers[ETW_PROVIDER_HTTP_SERVICE].guid;
 	record.id = 5;
 	classic = record;
 	classic.classic = true;

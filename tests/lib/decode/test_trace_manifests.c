@@ -144,7 +144,7 @@ static void change_process_by_event(struct fixture *fixture, uint16_t id, uint32
 	const uint8_t payload[4] = { (uint8_t)process_id, (uint8_t)(process_id >> 8) };
 	uint8_t *copy = exact_copy(payload, sizeof payload);
 	const struct etw_record record = {
-		.provider = &known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
+		.provider = &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
 		.type = ETW_RECORD_EVENT,
 		.id = id,
 		.process_id = 4,

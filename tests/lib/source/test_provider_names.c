@@ -77,7 +77,7 @@ static void rows_are_sorted_and_differ(void **state)
 		memcpy(before, text, sizeof before);
 		for (size_t j = 0; j < ETW_KNOWN_PROVIDERS; j++) {
 			assert_false(etw_guid_equal(&etw_well_known_providers[i].guid,
-						    &known_providers[j].guid));
+						    &etw_known_providers[j].guid));
 		}
 	}
 }

@@ -25,7 +25,7 @@ static void look_up(void *context)
 	struct consumer *consumer = context;
 
 	consumer->found = etw_manifest_set_schema(
-		consumer->set, &known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
+		consumer->set, &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
 		ETW_PROCESS_EVENT_START, 0, false);
 }
 
