@@ -243,7 +243,7 @@ bool etl_file_read_header(struct etl_file *file, uint8_t pointer_size, struct er
 	if (!refuse_other_format(&file->input, err)) {
 		return false;
 	}
-	etl_scan_start(&scan, &file->input, &damage, false, 0, 0);
+	etl_scan_start(&scan, &file->input, &damage, NULL, 0, 0);
 	step = etl_scan_next(&scan, &buffer, err);
 	if (step == ETL_STEP_FAILED) {
 		goto done;
@@ -307,9 +307,30 @@ void etl_file_close(struct etl_file *file)
 	free(file);
 }
 
+/* A buffer is written while the session runs. */
+static struct etl_shape shape_of(const struct etl_file *file)
+{
+	const int64_t hour = INT64_C(36000000000), year = 8784 * hour;
+	const struct etl_header *header = &file->header;
+	uint32_t size = header->buffer_size_bytes;
+	/* 0 for a session that was not stopped. */
+	int64_t end = header->end_time > header->start_time ? header->end_time :
+							      time_add(header->start_time, year);
+
+	return (struct etl_shape){
+		.buffer_size = size > 0 && size <= ETL_BUFFER_MAX ? size : ETL_BUFFER_MAX,
+		.preallocated = (header->mode & ETL_MODE_PREALLOCATE) != 0,
+		.clock = &file->format.clock,
+		.first_time = header->start_time,
+		/* Some are written later than the end (observed in net.4.5.2.x64.etl). */
+		.last_time = time_add(end, hour),
+	};
+}
+
 void etl_file_scan(struct etl_file *file, struct etl_scan *scan, struct etl_damage *damage,
 		   uint64_t offset, uint64_t sequence)
 {
-	etl_scan_start(scan, &file->input, damage, (file->header.mode & ETL_MODE_PREALLOCATE) != 0,
-		       offset, sequence);
+	const struct etl_shape shape = shape_of(file);
+
+	etl_scan_start(scan, &file->input, damage, &shape, offset, sequence);
 }

@@ -35,6 +35,7 @@ write("cut.etl", whole[:-size // 2])
 damaged = bytearray(whole)
 damaged[3 * size:3 * size + 64] = b"\xff" * 64
 write("damaged.etl", bytes(damaged))
+write("half_damaged.etl", bytes(damaged[:len(whole) // size // 2 * size]))
 END
 
 finds() { # RECORDING SEVERITY ID: the report has such a finding, in both formats
@@ -170,6 +171,8 @@ expect_exit 2 'the requested collectors need nothing$' "$ETWTOOL" doctor "$work/
 finds cut.etl warning cut_short
 finds damaged.etl warning damaged
 advice() { sed -n "/^warning: $1/,+1s/^    do: //p" "$work/text" | grep .; } # WORDS: of the warning that begins so
+first "$copy_again"
+finds half_damaged.etl warning damaged
 first "$copy_again" "$(advice 'The recording has no list of the files')"
 # What another copy mends comes before what needs another recording, and each step stands there once.
 python3 - "$work" <<'END' || fail "a recording with three faults"
