@@ -28,6 +28,7 @@ enum etw_mode {
 	ETW_MODE_REAL_TIME = 0x100,
 	ETW_MODE_BUFFERING = 0x400,
 	ETW_MODE_RELOG = 0x10000,
+	ETL_MODE_COMPRESSED = 0x4000000, /* not each buffer needs to be */
 };
 
 struct etw_header {

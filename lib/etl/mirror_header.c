@@ -102,12 +102,12 @@ void mirror_header_merge(struct etw_mirror *mirror)
 		if (next->processors > header->processors) {
 			header->processors = next->processors;
 		}
-		header->log_file_mode |= next->mode & MIRROR_COMPRESSED;
+		header->log_file_mode |= next->mode & ETL_MODE_COMPRESSED;
 	}
 	if (mirror->form.packing == ETW_PLAIN) {
-		header->log_file_mode &= ~(uint32_t)MIRROR_COMPRESSED;
+		header->log_file_mode &= ~(uint32_t)ETL_MODE_COMPRESSED;
 	} else if (mirror->form.packing == ETW_COMPRESSED) {
-		header->log_file_mode |= MIRROR_COMPRESSED;
+		header->log_file_mode |= ETL_MODE_COMPRESSED;
 	}
 }
 

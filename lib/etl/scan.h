@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "lib/etl/buffer_header.h"
 #include "lib/etl/record.h"
 #include "lib/etl/unpack.h"
 
@@ -84,36 +85,11 @@ void etw_problems_done(struct etw_problems *problems);
 
 /* ---- buffers ---- */
 
-/* WMI_BUFFER_HEADER.BufferType */
-enum etl_buffer_type {
-	ETL_BUFFER_GENERIC,
-	ETL_BUFFER_RUNDOWN,
-	ETL_BUFFER_CONTEXT_SWAP,
-	ETL_BUFFER_REFERENCE_TIME,
-	ETL_BUFFER_HEADER, /* the first buffer */
-	ETL_BUFFER_BATCHED,
-	ETL_BUFFER_EMPTY_MARKER, /* this one and the next hold no records */
-	ETL_BUFFER_DEBUG_INFO,
-};
-
-struct etw_buffer_header {
-	/* to the next header on disk; for a compressed buffer its packed size. Not checked */
-	uint32_t size_bytes;
-	/* of the valid bytes, from the start of the header, of the unpacked buffer. Not checked */
-	uint32_t end;
-	uint16_t flags;
-	uint16_t type; /* enum etl_buffer_type, or another value in a corrupt header */
-	uint16_t processor;
-	bool compressed;
-	bool all_zero; /* only zeros: space that was reserved and never written */
-};
-
-/* bytes: ETW_BUFFER_HEADER_SIZE bytes. */
-void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *bytes);
-
 /* The counts of damage, as in struct etw_source_statistics. */
 struct etw_damage {
 	uint64_t bad_buffers;
+	uint64_t bad_bytes;
+	uint64_t gap_bytes; /* of these, the ones in which no buffer was recognised */
 	uint64_t bad_records;
 	bool truncated;
 	struct etw_problems *problems; /* borrowed; NULL: no sentences */
@@ -155,9 +131,11 @@ struct etw_ahead {
 struct etw_scan {
 	struct etw_input *input;   /* borrowed */
 	struct etw_damage *damage; /* borrowed */
-	bool preallocated;         /* the file was reserved in advance, so it may end in zeros */
+	struct etl_shape shape;    /* buffer_size 0: the header is not read yet */
 	uint64_t offset;           /* of the next buffer to be read */
 	uint64_t sequence;         /* likewise; in the end, the number of buffers */
+	uint64_t none_from;        /* no buffer begins from here … */
+	uint64_t none_to;          /* … up to here, as was seen */
 	uint8_t *window;           /* owned */
 	size_t window_capacity;
 	uint64_t window_offset;
@@ -172,9 +150,14 @@ struct etw_scan {
 	struct etw_error error;
 };
 
-/* Starts at the offset of a buffer. Before the first step there is nothing to free. */
+/*
+ * Starts at the offset of a buffer. Before the first step there is nothing to free.
+ *
+ * @shape: where a buffer should begin and none does, the scan continues with the next one. NULL: it
+ * ends there.
+ */
 void etw_scan_start(struct etw_scan *scan, struct etw_input *input, struct etw_damage *damage,
-		    bool preallocated, uint64_t offset, uint64_t sequence);
+		    const struct etl_shape *shape, uint64_t offset, uint64_t sequence);
 enum etw_step etw_scan_next(struct etw_scan *scan, struct etw_buffer *buffer,
 			    struct etw_error *err);
 /*
