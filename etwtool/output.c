@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <etw/source.h>
+
 #include "base/os.h"
 #include "base/print.h"
 #include "base/progress.h"
@@ -175,18 +177,17 @@ void text_add_counted(struct etw_text *out, uint64_t number, const char *noun)
 	text_add_format(out, "%" PRIu64 " %s%s", number, noun, number == 1 ? "" : "s");
 }
 
-void text_add_damage(struct etw_text *out, uint64_t buffers, uint64_t records)
+void text_add_damage(struct etw_text *out, const struct etw_source_statistics *statistics)
 {
-	if (buffers > 0) {
-		text_add_counted(out, buffers, "buffer");
+	if (statistics->bad_buffers > 0) {
+		text_add_counted(out, statistics->bad_buffers, "buffer");
+		text_add_string(out, " (");
+		text_add_counted(out, statistics->bad_bytes, "byte");
+		text_add_string(out, statistics->bad_records > 0 ? ") and " : ")");
 	}
-	if (records > 0) {
-		text_add_string(out, buffers > 0 ? " and " : "");
-		text_add_counted(out, records, "record");
+	if (statistics->bad_records > 0) {
+		text_add_counted(out, statistics->bad_records, "record");
 	}
-	text_add_string(out, (buffers == 1 && records == 0) || (buffers == 0 && records == 1) ?
-				     " is" :
-				     " are");
 }
 
 /* ---- CSV ---- */

@@ -251,15 +251,15 @@ static void warn_of_damage(struct recording *recording)
 			      etw_source_facts(recording->source)->doubt);
 	}
 	if (statistics.truncated) {
-		tool_complain(
-			TOOL_DONE, command,
-			"warning: the recording is cut short; everything up to there is read");
+		tool_complain(TOOL_DONE, command,
+			      "warning: the recording " ETW_RECORDING_CUT_SHORT);
 	}
 	if (statistics.bad_buffers > 0 || statistics.bad_records > 0) {
 		struct etw_text damage = { 0 };
 
-		text_add_damage(&damage, statistics.bad_buffers, statistics.bad_records);
-		tool_complain(TOOL_DONE, command, "warning: the recording is damaged: %s left out",
+		text_add_damage(&damage, &statistics);
+		tool_complain(TOOL_DONE, command,
+			      "warning: the recording " ETW_RECORDING_DAMAGED ": %s",
 			      damage.data ? damage.data : "");
 		text_free(&damage);
 	}

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <etw/manifest.h>
+#include <etw/source.h>
 
 #include "base/command_line.h"
 #include "base/guid.h"
@@ -133,8 +134,8 @@ void tool_json_end(struct tool_json *page, struct etw_text *out);
 /* Adds a number and what it counts: "1 record", "2 records". */
 void text_add_counted(struct etw_text *out, uint64_t number, const char *noun);
 
-/* Adds the damage of a recording: "1 buffer is", "2 buffers and 1 record are". */
-void text_add_damage(struct etw_text *out, uint64_t buffers, uint64_t records);
+/* Adds the damage of a recording: "1 buffer (8192 bytes) and 2 records". */
+void text_add_damage(struct etw_text *out, const struct etw_source_statistics *statistics);
 
 /* Adds a cell of CSV (RFC 4180), in quotes if it needs them. */
 void text_add_csv(struct etw_text *out, const char *text, size_t size);

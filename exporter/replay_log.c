@@ -31,13 +31,12 @@ void replay_log_damage(struct replay_log *said, const char *path,
 
 	said->warned = *now;
 	if (now->truncated && !warned.truncated && may_warn(said, path)) {
-		log_warning("Recording is cut short; all records before that place are counted",
-			    log_text("file", path));
+		log_warning("Recording " ETW_RECORDING_CUT_SHORT, log_text("file", path));
 	}
 	if ((now->bad_buffers > warned.bad_buffers || now->bad_records > warned.bad_records) &&
 	    may_warn(said, path)) {
-		log_warning("Recording is damaged; unreadable parts are skipped",
-			    log_text("file", path), log_u64("buffers", now->bad_buffers),
+		log_warning("Recording " ETW_RECORDING_DAMAGED, log_text("file", path),
+			    log_u64("buffers", now->bad_buffers), log_u64("bytes", now->bad_bytes),
 			    log_u64("records", now->bad_records));
 	}
 }

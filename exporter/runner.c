@@ -489,6 +489,7 @@ static struct runner_session session_now(const struct session *session, uint64_t
 	}
 	take_statistics(session, &now.statistics);
 	keep_most(&now.statistics.bad_buffers, earlier->bad_buffers);
+	keep_most(&now.statistics.bad_bytes, earlier->bad_bytes);
 	keep_most(&now.statistics.bad_records, earlier->bad_records);
 	now.lost_events = now.statistics.events_lost;
 	now.lost_buffers = now.statistics.buffers_lost;
@@ -522,6 +523,7 @@ static void end_pass(struct runner *runner, struct session *session, bool change
 	session->sum = session_now(session, os_thread_cpu_ns());
 	if (changed) {
 		session->sum.statistics.bad_buffers = before.bad_buffers + pass.bad_buffers;
+		session->sum.statistics.bad_bytes = before.bad_bytes + pass.bad_bytes;
 		session->sum.statistics.bad_records = before.bad_records + pass.bad_records;
 	}
 	consumer->bytes_before += session->sum.statistics.bytes_total;

@@ -200,22 +200,15 @@ static void check_damage(struct doctor *doctor)
 
 	if (source->truncated) {
 		text_add_string(&doctor_found(doctor, SEVERITY_WARNING, "cut_short", to_do)->what,
-				"The file is cut short; everything up to there is read.");
+				"The recording " ETW_RECORDING_CUT_SHORT ".");
 	}
 	if (source->bad_buffers > 0 || source->bad_records > 0) {
 		struct etw_text *what =
 			&doctor_found(doctor, SEVERITY_WARNING, "damaged", to_do)->what;
-		bool one = source->bad_buffers + source->bad_records == 1;
 
-		if (source->bad_buffers > 0) {
-			text_add_counted(what, source->bad_buffers, "buffer");
-			text_add_string(what, source->bad_records > 0 ? " and " : "");
-		}
-		if (source->bad_records > 0) {
-			text_add_string(what, "the rest of ");
-			text_add_counted(what, source->bad_records, "record");
-		}
-		text_add_format(what, " cannot be read and %s left out.", one ? "is" : "are");
+		text_add_string(what, "The recording " ETW_RECORDING_DAMAGED ": ");
+		text_add_damage(what, source);
+		text_add_char(what, '.');
 	}
 }
 

@@ -99,14 +99,18 @@ static void warn_of_damage(const struct relog *relog, const struct etw_damage *d
 	const char *path = path_of(relog, relog->present);
 
 	if (damage->truncated) {
-		tool_complain(TOOL_DONE, "relog",
-			      "warning: %s is cut short; everything up to there is copied", path);
+		tool_complain(TOOL_DONE, "relog", "warning: %s " ETW_RECORDING_CUT_SHORT, path);
 	}
 	if (damage->bad_buffers > 0 || damage->bad_records > 0) {
+		const struct etw_source_statistics statistics = {
+			.bad_buffers = damage->bad_buffers,
+			.bad_bytes = damage->bad_bytes,
+			.bad_records = damage->bad_records,
+		};
 		struct etw_text lost = { 0 };
 
-		text_add_damage(&lost, damage->bad_buffers, damage->bad_records);
-		tool_complain(TOOL_DONE, "relog", "warning: %s is damaged: %s left out", path,
+		text_add_damage(&lost, &statistics);
+		tool_complain(TOOL_DONE, "relog", "warning: %s " ETW_RECORDING_DAMAGED ": %s", path,
 			      lost.data ? lost.data : "");
 		text_free(&lost);
 	}

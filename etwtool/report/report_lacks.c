@@ -17,6 +17,7 @@
 #include "base/html.h"
 #include "etwtool/record_needs.h"
 #include "etwtool/report/report.h"
+#include "etwtool/tool.h"
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/track/state_gauges.h"
 
@@ -44,23 +45,18 @@ static void add_damage(struct etw_text *html, const struct report *report)
 	const struct etw_source_statistics *statistics = &report->statistics;
 
 	if (statistics->truncated) {
-		text_add_string(html,
-				"<p class=\"sentence\"><span class=\"bad sentence\">The file is "
-				"cut short.</span> What was recorded after its end is "
-				"missing.</p>\n");
+		text_add_string(
+			html,
+			"<p class=\"sentence\"><span class=\"bad sentence\">The recording " ETW_RECORDING_CUT_SHORT
+			".</span></p>\n");
 	}
 	if (statistics->bad_buffers > 0 || statistics->bad_records > 0) {
-		text_add_string(html,
-				"<p class=\"sentence\"><span class=\"bad sentence\">The file is "
-				"damaged:</span> ");
-		if (statistics->bad_buffers > 0) {
-			report_add_counted(html, statistics->bad_buffers, "buffer");
-			text_add_string(html, statistics->bad_records > 0 ? " and " : "");
-		}
-		if (statistics->bad_records > 0) {
-			report_add_counted(html, statistics->bad_records, "record");
-		}
-		text_add_string(html, " could not be read, and what they held is missing.</p>\n");
+		text_add_string(
+			html,
+			"<p class=\"sentence\"><span class=\"bad sentence\">The recording " ETW_RECORDING_DAMAGED
+			":</span> ");
+		text_add_damage(html, statistics);
+		text_add_string(html, ".</p>\n");
 	}
 }
 

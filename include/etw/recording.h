@@ -58,6 +58,8 @@ struct etw_buffer_header {
 /* The counts of damage, as in struct etw_source_statistics. */
 struct etw_damage {
 	uint64_t bad_buffers;
+	uint64_t bad_bytes;
+	uint64_t gap_bytes; /* of these, the ones in which no buffer was recognised */
 	uint64_t bad_records;
 	bool truncated;
 	struct etw_problems *problems; /* borrowed; NULL: no sentences */
@@ -74,6 +76,7 @@ enum etw_mode {
 	ETW_MODE_REAL_TIME = 0x100,
 	ETW_MODE_BUFFERING = 0x400,
 	ETW_MODE_RELOG = 0x10000,
+	ETW_MODE_COMPRESSED = 0x4000000, /* not each buffer needs to be */
 };
 
 struct etw_header {

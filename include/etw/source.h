@@ -115,6 +115,11 @@ enum etw_harvest_result {
 
 const char *etw_harvest_result_name(enum etw_harvest_result result);
 
+/* What is said of a recording, behind its name, where `truncated` is set … */
+#define ETW_RECORDING_CUT_SHORT "is cut short; everything up to there is read"
+/* … and where something is bad; how much follows. */
+#define ETW_RECORDING_DAMAGED "is damaged; what cannot be read is left out"
+
 /*
  * Statistics of a session or a recording. The thread of the source writes them, any thread may read
  * them.
@@ -127,6 +132,7 @@ struct etw_source_statistics {
 	uint64_t buffers;         /* delivered so far, in all passes */
 	uint64_t records;         /* delivered so far, in all passes */
 	uint64_t bad_buffers;     /* dropped: invalid header or compressed data */
+	uint64_t bad_bytes;       /* of the recording, where these are */
 	/* places where the rest of a buffer, or the payload of a record, was dropped */
 	uint64_t bad_records;
 	/* delivered after one with a later time, in all passes: too many buffers of a recording

@@ -245,7 +245,7 @@ bool etl_file_read_header(struct etw_file *file, uint8_t pointer_size, struct et
 	if (!refuse_other_format(&file->input, err)) {
 		return false;
 	}
-	etw_scan_start(&scan, &file->input, &damage, false, 0, 0);
+	etw_scan_start(&scan, &file->input, &damage, NULL, 0, 0);
 	step = etw_scan_next(&scan, &buffer, err);
 	if (step == ETW_STEP_FAILED) {
 		goto done;
@@ -309,11 +309,33 @@ void etw_file_close(struct etw_file *file)
 	free(file);
 }
 
+/* A buffer is written while the session runs. */
+static struct etl_shape shape_of(const struct etw_file *file)
+{
+	const int64_t hour = INT64_C(36000000000), year = 8784 * hour;
+	const struct etw_header *header = &file->header;
+	uint32_t size = header->buffer_size_bytes;
+	/* 0 for a session that was not stopped. */
+	int64_t end = header->end_time > header->start_time ?
+			      header->end_time :
+			      etw_time_add(header->start_time, year);
+
+	return (struct etl_shape){
+		.buffer_size = size > 0 && size <= ETW_BUFFER_MAX ? size : ETW_BUFFER_MAX,
+		.preallocated = (header->mode & ETW_MODE_PREALLOCATE) != 0,
+		.clock = &file->format.clock,
+		.first_time = header->start_time,
+		/* Some are written later than the end (observed in net.4.5.2.x64.etl). */
+		.last_time = etw_time_add(end, hour),
+	};
+}
+
 void etw_file_scan(struct etw_file *file, struct etw_scan *scan, struct etw_damage *damage,
 		   uint64_t offset, uint64_t sequence)
 {
-	etw_scan_start(scan, &file->input, damage, (file->header.mode & ETW_MODE_PREALLOCATE) != 0,
-		       offset, sequence);
+	const struct etl_shape shape = shape_of(file);
+
+	etw_scan_start(scan, &file->input, damage, &shape, offset, sequence);
 }
 
 const struct etw_header *etw_file_header(const struct etw_file *file)

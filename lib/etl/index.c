@@ -93,10 +93,16 @@ static int compare_entries(const void *a, const void *b)
 void etw_check_count(const struct etw_file *file, uint64_t buffers, struct etw_damage *damage)
 {
 	const struct etw_header *header = &file->header;
+	bool compressed = (header->mode & ETW_MODE_COMPRESSED) != 0;
+	uint32_t least = compressed || header->buffer_size_bytes < ETW_BUFFER_HEADER_SIZE ?
+				 ETW_BUFFER_HEADER_SIZE :
+				 header->buffer_size_bytes;
+	/* Those that begin in no recognisable way are not missing. */
+	uint64_t most = buffers + damage->gap_bytes / least;
 
 	/* Circular files contain fewer buffers than were written. Whether the header of one of
 	 * several files counts only its own buffers is not known. */
-	if (header->end_time != 0 && !damage->truncated && buffers < header->buffers_written &&
+	if (header->end_time != 0 && !damage->truncated && most < header->buffers_written &&
 	    !(header->mode & (ETW_MODE_CIRCULAR | ETW_MODE_NEW_FILE))) {
 		etw_problem(damage->problems,
 			    "cut short: %" PRIu64 " of %" PRIu32 " buffers that were written",

@@ -108,12 +108,12 @@ void mirror_header_merge(struct etw_mirror *mirror)
 		if (next->processors > header->processors) {
 			header->processors = next->processors;
 		}
-		header->log_file_mode |= next->mode & MIRROR_COMPRESSED;
+		header->log_file_mode |= next->mode & ETW_MODE_COMPRESSED;
 	}
 	if (mirror->form.packing == ETW_PLAIN) {
-		header->log_file_mode &= ~(uint32_t)MIRROR_COMPRESSED;
+		header->log_file_mode &= ~(uint32_t)ETW_MODE_COMPRESSED;
 	} else if (mirror->form.packing == ETW_COMPRESSED) {
-		header->log_file_mode |= MIRROR_COMPRESSED;
+		header->log_file_mode |= ETW_MODE_COMPRESSED;
 	}
 }
 

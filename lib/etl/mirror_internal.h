@@ -19,7 +19,6 @@ enum {
 	MIRROR_STANDARD_MAX = 1 << 20, /* of a buffer size in a header that is believed */
 	MIRROR_PENDING_MOST = 256,     /* pieces that wait for more of the same */
 	MIRROR_PACKS = 2 * JOBS_THREADS_MOST,
-	MIRROR_COMPRESSED = 0x04000000, /* LogFileMode: buffers are compressed */
 };
 
 /* ---- memory ---- */

@@ -521,7 +521,7 @@ static RARE bool read_untyped(struct etl_walk *walk, const uint8_t *at, uint32_t
 	uint32_t size = etw_load_u16(at);
 
 	if (marker == 0 || marker == UINT32_MAX) {
-		return false; /* filler */
+		return stop(walk, "filler in its place");
 	}
 	if (marker >> 24 != MARKER_MESSAGE) {
 		return stop(walk, "its marker is none of a record");
@@ -726,6 +726,17 @@ bool etl_walk_survey(struct etl_walk *walk, struct etw_times *times)
 	}
 	note_time(times, walk->record.raw_time);
 	return true;
+}
+
+bool etl_record_is_plausible(const uint8_t *at, uint32_t left)
+{
+	const struct header_parts *parts = &header_parts[at[2]];
+	bool typed = at[3] == MARKER_TYPED;
+	uint32_t least = typed ? parts->header_size : HEADER_MIN;
+	uint32_t size = etw_load_u16(at + (typed ? parts->size_offset : 0));
+
+	return (typed || at[3] == MARKER_MESSAGE) &&
+	       (left == UINT32_MAX || (size >= least && size <= left));
 }
 
 bool etl_walk_seek(struct etl_walk *walk, uint32_t at, uint64_t index)

@@ -85,6 +85,12 @@ void etl_walk_start(struct etl_walk *walk, const struct etw_format *format, cons
  */
 bool etl_walk_next(struct etl_walk *walk);
 
+/*
+ * Whether a record can begin with these ETW_RECORD_SIZE_MIN bytes, which are so many before the end
+ * of the records of its buffer. left UINT32_MAX: only the first four bytes are known.
+ */
+bool etl_record_is_plausible(const uint8_t *at, uint32_t left);
+
 /* What a walk notes about the records that it reaches. */
 struct etw_times {
 	uint64_t records;

@@ -3,9 +3,13 @@
  * Scans the buffers of a recording.
  *
  * A recording is a sequence of buffers, each with a header of 72 bytes and the records of one
- * processor. Only the size in a buffer's own header leads to the next buffer; the buffer size in
- * the logfile header does not (compressed buffers differ in size, and so does the first one).
- * Therefore a bad size ends the scan, and any other damage costs one buffer.
+ * processor. The size in a buffer's own header leads to the next buffer; the buffer size in the
+ * logfile header does not (compressed buffers differ in size, and so does the first one). Where it
+ * leads to nothing that looks like a buffer, the scan searches for the next header
+ * (buffer_header.h), so that damage costs the buffers that it touches and no others. What it does
+ * at a place depends on nothing but the bytes from there on and the logfile header, so that all
+ * passes read the same buffers, wherever they start. No place is searched twice, and a search ends
+ * after SEARCH_MOST bytes, because a file with holes can be much longer than what is in it.
  *
  * Bytes are read through a window that moves forward with the scan. Plain buffers are used in
  * place, so no other buffer is read ahead of them. Compressed buffers are copied out of the window:
@@ -31,14 +35,10 @@
 
 enum {
 	WINDOW_SIZE = 256 << 10,
+	SEARCH_MOST = 256 << 20,
 	/* Bounds what hostile buffers unpack to (docs/etl-format.md section 18). */
 	RATIO_CHECK_FROM = 1 << 20,
 	RATIO_MAX = 1000,
-	/* The largest packed size of ETW_BUFFER_MAX bytes: 4 bytes of flags for 32 literals. */
-	PACKED_MAX = ETW_BUFFER_MAX / 8 * 9 + ETW_BUFFER_HEADER_SIZE + 4,
-
-	FLAG_PROCESSOR_INDEX = 0x20,
-	FLAG_COMPRESSED = 0x40,
 };
 
 /* ---- input ---- */
@@ -133,6 +133,14 @@ static size_t part_at(const struct etw_input *input, uint64_t offset)
 		i++;
 	}
 	return i;
+}
+
+/* Where the file starts whose bytes are at the offset. */
+static uint64_t file_start(const struct etw_input *input, uint64_t offset)
+{
+	size_t i = part_at(input, offset);
+
+	return i > 0 ? input->parts[i - 1].end : 0;
 }
 
 uint64_t etw_input_file_end(const struct etw_input *input, uint64_t offset)
@@ -232,6 +240,13 @@ void etw_problems_done(struct etw_problems *problems)
 	etw_problem((damage)->problems, "buffer %" PRIu64 " at %" PRIu64 ": " format, \
 		    (buffer)->sequence, (buffer)->place.offset, __VA_ARGS__)
 
+/* Counts a buffer that is dropped as a whole. */
+static void count_bad(struct etw_damage *damage, const struct etw_buffer *buffer)
+{
+	damage->bad_buffers++;
+	damage->bad_bytes += buffer->place.disk_size;
+}
+
 void etl_damage_walk(struct etw_damage *damage, const struct etw_buffer *buffer,
 		     const struct etl_walk *walk)
 {
@@ -255,36 +270,10 @@ void etl_damage_implausible(struct etw_damage *damage, const struct etw_buffer *
 		       "%" PRIu32 " bytes that unpack to %" PRIu32
 		       ", with the buffers before it more than is plausible: dropped",
 		       buffer->place.disk_size, buffer->place.end);
-	damage->bad_buffers++;
+	count_bad(damage, buffer);
 }
 
 /* ---- headers ---- */
-
-void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *bytes)
-{
-	uint32_t saved_offset = etw_load_u32(bytes + 0x04);
-	uint32_t offset = etw_load_u32(bytes + 0x30);
-	uint16_t flags = etw_load_u16(bytes + 0x34);
-	uint16_t processor = etw_load_u16(bytes + 0x28);
-	uint8_t any = 0;
-
-	for (unsigned i = 0; i < ETW_BUFFER_HEADER_SIZE; i++) {
-		any |= bytes[i];
-	}
-	*header = (struct etw_buffer_header){
-		.size_bytes = etw_load_u32(bytes),
-		/* SavedOffset can be stale: observed in process_data_32_v1.etl and
-		   SelfDescribingSingleEvent.etl. */
-		.end = offset ? offset : saved_offset,
-		.flags = flags,
-		.type = etw_load_u16(bytes + 0x36),
-		/* Without the flag the high byte is an alignment: 0x080f is processor 15 in
-		   image_data_32_v0.etl. */
-		.processor = flags & FLAG_PROCESSOR_INDEX ? processor : processor & 0xff,
-		.compressed = flags & FLAG_COMPRESSED,
-		.all_zero = any == 0,
-	};
-}
 
 /*
  * Whether a buffer of this type contains records. Types that are not documented are assumed to
@@ -298,13 +287,13 @@ static bool has_records(const struct etw_buffer_header *header)
 /* ---- the scan ---- */
 
 void etw_scan_start(struct etw_scan *scan, struct etw_input *input, struct etw_damage *damage,
-		    bool preallocated, uint64_t offset, uint64_t sequence)
+		    const struct etl_shape *shape, uint64_t offset, uint64_t sequence)
 {
 	*scan = (struct etw_scan){
 		.input = input,
 		.unpacker = { .blocks = &input->blocks },
 		.damage = damage,
-		.preallocated = preallocated,
+		.shape = shape ? *shape : (struct etl_shape){ 0 },
 		.offset = offset,
 		.sequence = sequence,
 		.end = ETW_STEP_BUFFER,
@@ -344,16 +333,32 @@ static size_t window_capacity(const struct etw_input *input, size_t size)
 	return size > most ? size : most;
 }
 
+static bool cannot_be_read(uint64_t offset, size_t size, struct etw_error *err)
+{
+	return error_set(err, ETW_ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
+			 offset);
+}
+
+/* NULL: not all of the bytes are in the window. */
+static const uint8_t *in_window(const struct etw_scan *scan, uint64_t offset, size_t size)
+{
+	uint64_t skip = offset - scan->window_offset;
+
+	return offset >= scan->window_offset && skip <= scan->window_size &&
+			       size <= scan->window_size - (size_t)skip ?
+		       scan->window + skip :
+		       NULL;
+}
+
 /* Returns size bytes at an offset inside the input; NULL if they cannot be read. */
 static const uint8_t *view(struct etw_scan *scan, uint64_t offset, size_t size,
 			   struct etw_error *err)
 {
-	uint64_t skip = offset - scan->window_offset;
+	const uint8_t *bytes = in_window(scan, offset, size);
 	size_t got;
 
-	if (offset >= scan->window_offset && skip <= scan->window_size &&
-	    size <= scan->window_size - (size_t)skip) {
-		return scan->window + skip;
+	if (bytes) {
+		return bytes;
 	}
 	if (size > scan->window_capacity || !scan->window) {
 		size_t capacity = window_capacity(scan->input, size);
@@ -373,8 +378,7 @@ static const uint8_t *view(struct etw_scan *scan, uint64_t offset, size_t size,
 	scan->window_offset = offset;
 	scan->window_size = got;
 	if (got < size) {
-		error_set(err, ETW_ERROR_SYSTEM, "%zu bytes at %" PRIu64 " cannot be read", size,
-			  offset);
+		cannot_be_read(offset, size, err);
 		return NULL;
 	}
 	return scan->window;
@@ -394,19 +398,19 @@ static bool check_end(struct etw_scan *scan, struct etw_buffer *buffer)
 	if (header->end < ETW_BUFFER_HEADER_SIZE || header->end > ETW_BUFFER_MAX) {
 		buffer_problem(scan->damage, buffer, "its data end at %" PRIu32 ": dropped",
 			       header->end);
-		scan->damage->bad_buffers++;
+		count_bad(scan->damage, buffer);
 		return false;
 	}
 	place->end = header->end;
 	if (header->compressed) {
 		uint32_t packed = place->disk_size - ETW_BUFFER_HEADER_SIZE;
 
-		if (place->disk_size > PACKED_MAX ||
+		if (place->disk_size > ETL_PACKED_MAX ||
 		    !etl_packed_is_plausible(packed, header->end)) {
 			buffer_problem(scan->damage, buffer,
 				       "%" PRIu32 " bytes cannot unpack to %" PRIu32 ": dropped",
 				       packed, header->end);
-			scan->damage->bad_buffers++;
+			count_bad(scan->damage, buffer);
 			return false;
 		}
 		return true;
@@ -471,7 +475,7 @@ static void finish_unpacking(struct etw_scan *scan, struct etw_ahead *ahead)
 		buffer_problem(scan->damage, buffer,
 			       "its compressed data make no sense after %" PRIu32 " bytes: dropped",
 			       job->end - ETW_BUFFER_HEADER_SIZE);
-		scan->damage->bad_buffers++;
+		count_bad(scan->damage, buffer);
 		return;
 	}
 	if (job->end < whole && !cut) {
@@ -483,83 +487,224 @@ static void finish_unpacking(struct etw_scan *scan, struct etw_ahead *ahead)
 	buffer->bytes = scan->unpacked->bytes;
 }
 
-/* Reads the next header. ETW_STEP_END: the recording ends here. */
-static enum etw_step next_header(struct etw_scan *scan, struct etw_buffer *buffer,
-				 struct etw_error *err)
-{
-	struct etw_buffer_header *header = &buffer->header;
-	uint64_t left = etw_input_file_end(scan->input, scan->offset) - scan->offset;
-	const uint8_t *bytes;
+/* ---- the next buffer ---- */
 
-	if (left == 0) {
-		return ETW_STEP_END;
+#define NOWHERE UINT64_MAX
+
+/*
+ * Whether the file ends at the offset, or something begins there that looks like a buffer. The
+ * window stays where it is: headers can say that many buffers end at the same far place.
+ */
+static bool leads_to_buffer(struct etw_scan *scan, uint64_t offset, uint64_t file_end, bool *good,
+			    struct etw_error *err)
+{
+	struct etw_buffer_header next;
+	uint8_t copy[ETW_BUFFER_HEADER_SIZE];
+	const uint8_t *bytes;
+	size_t got;
+
+	*good = offset == file_end;
+	if (offset > file_end || file_end - offset < ETW_BUFFER_HEADER_SIZE) {
+		return true;
 	}
-	if (left < ETW_BUFFER_HEADER_SIZE) {
-		buffer_problem(scan->damage, buffer,
-			       "cut short: %" PRIu64 " of %d bytes of its header", left,
-			       (int)ETW_BUFFER_HEADER_SIZE);
-		scan->damage->truncated = true;
-		return ETW_STEP_END;
-	}
-	bytes = view(scan, scan->offset, ETW_BUFFER_HEADER_SIZE, err);
+	bytes = in_window(scan, offset, sizeof copy);
 	if (!bytes) {
-		return ETW_STEP_FAILED;
-	}
-	etl_buffer_header_read(header, bytes);
-	if (header->size_bytes < ETW_BUFFER_HEADER_SIZE) {
-		/* A preallocated file ends in zeros. */
-		if (!header->all_zero || !scan->preallocated) {
-			buffer_problem(scan->damage, buffer,
-				       "size %" PRIu32 " is below the %d-byte header; the "
-				       "recording cannot be followed beyond it",
-				       header->size_bytes, (int)ETW_BUFFER_HEADER_SIZE);
-			scan->damage->bad_buffers++;
+		if (!etl_input_read(scan->input, offset, copy, sizeof copy, &got, err)) {
+			return false;
 		}
-		return ETW_STEP_END;
+		if (got < sizeof copy) {
+			return cannot_be_read(offset, sizeof copy, err);
+		}
+		bytes = copy;
 	}
-	buffer->place.disk_size = header->size_bytes;
-	if (header->size_bytes > left) {
-		buffer->place.disk_size = (uint32_t)left;
-		buffer_problem(scan->damage, buffer, "cut short: %" PRIu64 " of %" PRIu32 " bytes",
-			       left, header->size_bytes);
-		scan->damage->truncated = true;
-	}
-	buffer->place.processor = header->processor;
-	buffer->place.compressed = header->compressed;
-	return ETW_STEP_BUFFER;
+	etl_buffer_header_read(&next, bytes);
+	*good = etl_header_is_plausible(&next);
+	return true;
 }
 
-/* Reads one more buffer. */
+/* Where a search may find a buffer: offsets in one file. */
+struct search {
+	uint64_t from, to;
+	uint64_t data_end; /* before it, only one that leads on: there is data of another buffer */
+	uint64_t file_end;
+};
+
+/* *found is NOWHERE if there is none. */
+static bool search(struct etw_scan *scan, const struct search *in, uint64_t *found,
+		   struct etw_error *err)
+{
+	bool good = false;
+
+	*found = NOWHERE;
+	if (in->from < scan->none_from || in->from > scan->none_to) {
+		scan->none_from = in->from;
+		scan->none_to = in->from;
+	}
+	while (!good && scan->none_to < in->to && scan->none_to < in->file_end &&
+	       in->file_end - scan->none_to >= ETL_FIND_SIZE) {
+		uint64_t left = in->file_end - scan->none_to;
+		const uint8_t *bytes = view(scan, scan->none_to, ETL_FIND_SIZE, err);
+		size_t size, places;
+
+		if (!bytes) {
+			return false;
+		}
+		size = scan->window_size - (size_t)(bytes - scan->window);
+		size = size < left ? size : (size_t)left;
+		places = etl_find_buffer(&scan->shape, bytes, size);
+		scan->none_to += places;
+		good = places <= size - ETL_FIND_SIZE;
+		if (good && scan->none_to < in->data_end) {
+			uint64_t end = scan->none_to + etw_load_u32(bytes + places);
+
+			if (!leads_to_buffer(scan, end, in->file_end, &good, err)) {
+				return false;
+			}
+			scan->none_to += !good;
+		}
+	}
+	if (good && scan->none_to < in->to) {
+		*found = scan->none_to;
+	}
+	return true;
+}
+
+/*
+ * Decides how many bytes the buffer takes whose header was read at scan->offset: more than are left
+ * of its file if that is cut, and 0 if there is no buffer. Then *next is where one begins.
+ */
+static bool measure(struct etw_scan *scan, const struct etw_buffer_header *header, uint64_t *size,
+		    uint64_t *next, struct etw_error *err)
+{
+	uint64_t at = scan->offset, end = at + header->size_bytes;
+	uint64_t file_end = etw_input_file_end(scan->input, at);
+	bool plausible = etl_header_is_plausible(header), leads;
+
+	*size = header->size_bytes;
+	if (!leads_to_buffer(scan, end, file_end, &leads, err)) {
+		return false;
+	}
+	leads = leads && header->size_bytes >= ETW_BUFFER_HEADER_SIZE;
+	if (leads && header->size_bytes <= scan->shape.buffer_size) {
+		return true;
+	}
+	/* A size that is too large can lead to a buffer, or to the end, beyond others. */
+	if (!search(scan,
+		    &(struct search){
+			    .from = at + 1,
+			    .to = leads ? end : at + SEARCH_MOST,
+			    .data_end = plausible && !header->compressed ? at + header->end : at,
+			    .file_end = file_end,
+		    },
+		    next, err)) {
+		return false;
+	}
+	if (*next < end || !(plausible || leads)) {
+		/* The first buffer of a file is needed to read all others. */
+		*size = plausible && at == file_start(scan->input, at) ? *next - at : 0;
+	}
+	return true;
+}
+
+/* Counts and reports bytes in which no buffer begins. */
+static void report_gap(struct etw_scan *scan, uint64_t from, uint64_t to)
+{
+	struct etw_damage *damage = scan->damage;
+	uint64_t bytes = to - from;
+
+	if (bytes == 0 || scan->shape.buffer_size == 0) {
+		return;
+	}
+	etw_problem(damage->problems,
+		    "buffer %" PRIu64 " at %" PRIu64 ": no buffer begins in these %" PRIu64
+		    " bytes: passed over",
+		    scan->sequence, from, bytes);
+	damage->bad_buffers += (bytes - 1) / scan->shape.buffer_size + 1;
+	damage->bad_bytes += bytes;
+	damage->gap_bytes += bytes;
+}
+
+/*
+ * Moves scan->offset to the next buffer in the same file and reads its header. *size is that of the
+ * buffer, which is larger than the rest of the file if that is cut; 0: the file ends before.
+ */
+static bool next_header(struct etw_scan *scan, struct etw_buffer_header *header, uint64_t *size,
+			struct etw_error *err)
+{
+	const uint64_t from = scan->offset;
+	uint64_t file_end = etw_input_file_end(scan->input, from), gap_end = from;
+
+	*size = 0;
+	while (*size == 0 && file_end - scan->offset >= ETW_BUFFER_HEADER_SIZE) {
+		const uint8_t *bytes = view(scan, scan->offset, ETW_BUFFER_HEADER_SIZE, err);
+		uint64_t next = NOWHERE;
+
+		if (!bytes) {
+			return false;
+		}
+		etl_buffer_header_read(header, bytes);
+		*size = header->size_bytes;
+		if (scan->shape.buffer_size > 0 && !measure(scan, header, size, &next, err)) {
+			return false;
+		}
+		if (*size < ETW_BUFFER_HEADER_SIZE) {
+			/* A preallocated file ends in zeros. */
+			bool reserved = header->all_zero && scan->shape.preallocated;
+
+			*size = 0;
+			scan->offset = next != NOWHERE ? next : file_end;
+			gap_end = next != NOWHERE || !reserved ? scan->offset : gap_end;
+		}
+	}
+	report_gap(scan, from, gap_end);
+	if (*size == 0 && scan->offset < file_end) {
+		etw_problem(scan->damage->problems,
+			    "buffer %" PRIu64 " at %" PRIu64 ": cut short: %" PRIu64
+			    " of %d bytes of its header",
+			    scan->sequence, scan->offset, file_end - scan->offset,
+			    (int)ETW_BUFFER_HEADER_SIZE);
+		scan->damage->truncated = true;
+		scan->offset = file_end;
+	}
+	return true;
+}
+
+/* Reads one more buffer. ETW_STEP_END: the recording ends here. */
 static enum etw_step read_buffer(struct etw_scan *scan, struct etw_ahead *ahead,
 				 struct etw_error *err)
 {
 	struct etw_buffer *buffer = &ahead->buffer;
-	enum etw_step step;
+	struct etw_place *place = &buffer->place;
+	uint64_t size = 0, left;
 
-	*ahead = (struct etw_ahead){
-		.buffer = { .sequence = scan->sequence, .place.offset = scan->offset },
-	};
-	if (scan->offset > scan->input->size_bytes) {
-		return ETW_STEP_END;
+	*ahead = (struct etw_ahead){ .buffer = { .sequence = scan->sequence } };
+	while (size == 0) {
+		if (scan->offset >= scan->input->size_bytes) {
+			return ETW_STEP_END;
+		}
+		if (!next_header(scan, &buffer->header, &size, err)) {
+			return ETW_STEP_FAILED;
+		}
 	}
-	/* Where one file of several cannot be followed any more, the next one still can. */
-	while ((step = next_header(scan, buffer, err)) == ETW_STEP_END &&
-	       etw_input_file_end(scan->input, scan->offset) < scan->input->size_bytes) {
-		scan->offset = etw_input_file_end(scan->input, scan->offset);
-		buffer->place.offset = scan->offset;
-	}
-	if (step != ETW_STEP_BUFFER) {
-		return step;
+	left = etw_input_file_end(scan->input, scan->offset) - scan->offset;
+	*place = (struct etw_place){ .offset = scan->offset,
+				     .disk_size = (uint32_t)(size < left ? size : left),
+				     .processor = buffer->header.processor,
+				     .compressed = buffer->header.compressed };
+	if (size > left) {
+		buffer_problem(scan->damage, buffer, "cut short: %" PRIu64 " of %" PRIu32 " bytes",
+			       left, buffer->header.size_bytes);
+		scan->damage->truncated = true;
 	}
 	scan->sequence++;
-	scan->offset += buffer->place.disk_size;
+	scan->offset += place->disk_size;
 	if (!has_records(&buffer->header) || !check_end(scan, buffer)) {
 		return ETW_STEP_BUFFER;
 	}
-	if (buffer->place.compressed) {
+	if (place->compressed) {
 		return start_unpacking(scan, ahead, err) ? ETW_STEP_BUFFER : ETW_STEP_FAILED;
 	}
-	buffer->bytes = view(scan, buffer->place.offset, buffer->place.end, err);
+	buffer->bytes = view(scan, place->offset, place->end, err);
 	return buffer->bytes ? ETW_STEP_BUFFER : ETW_STEP_FAILED;
 }
 

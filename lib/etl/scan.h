@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "lib/etl/buffer_header.h"
 #include "lib/etl/record.h"
 #include "lib/etl/unpack.h"
 
@@ -62,21 +63,6 @@ uint64_t etw_input_file_end(const struct etw_input *input, uint64_t offset);
 const char *etw_input_change(const struct etw_input *input);
 /* ---- buffers ---- */
 
-/* WMI_BUFFER_HEADER.BufferType */
-enum etl_buffer_type {
-	ETL_BUFFER_GENERIC,
-	ETL_BUFFER_RUNDOWN,
-	ETL_BUFFER_CONTEXT_SWAP,
-	ETL_BUFFER_REFERENCE_TIME,
-	ETL_BUFFER_HEADER, /* the first buffer */
-	ETL_BUFFER_BATCHED,
-	ETL_BUFFER_EMPTY_MARKER, /* this one and the next hold no records */
-	ETL_BUFFER_DEBUG_INFO,
-};
-
-/* bytes: ETW_BUFFER_HEADER_SIZE bytes. */
-void etl_buffer_header_read(struct etw_buffer_header *header, const uint8_t *bytes);
-
 /* The place of a buffer and its valid part, which is enough to read it again. */
 struct etw_place {
 	uint64_t offset;
@@ -113,9 +99,11 @@ struct etw_ahead {
 struct etw_scan {
 	struct etw_input *input;   /* borrowed */
 	struct etw_damage *damage; /* borrowed */
-	bool preallocated;         /* the file was reserved in advance, so it may end in zeros */
+	struct etl_shape shape;    /* buffer_size 0: the header is not read yet */
 	uint64_t offset;           /* of the next buffer to be read */
 	uint64_t sequence;         /* likewise; in the end, the number of buffers */
+	uint64_t none_from;        /* no buffer begins from here … */
+	uint64_t none_to;          /* … up to here, as was seen */
 	uint8_t *window;           /* owned */
 	size_t window_capacity;
 	uint64_t window_offset;
@@ -130,9 +118,14 @@ struct etw_scan {
 	struct etw_error error;
 };
 
-/* Starts at the offset of a buffer. Before the first step there is nothing to free. */
+/*
+ * Starts at the offset of a buffer. Before the first step there is nothing to free.
+ *
+ * @shape: where a buffer should begin and none does, the scan continues with the next one. NULL: it
+ * ends there.
+ */
 void etw_scan_start(struct etw_scan *scan, struct etw_input *input, struct etw_damage *damage,
-		    bool preallocated, uint64_t offset, uint64_t sequence);
+		    const struct etl_shape *shape, uint64_t offset, uint64_t sequence);
 enum etw_step etw_scan_next(struct etw_scan *scan, struct etw_buffer *buffer,
 			    struct etw_error *err);
 /*

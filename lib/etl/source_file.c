@@ -48,6 +48,7 @@ static void publish(struct file_source *source, uint64_t bytes_read)
 	statistics->last_time = source->progress.last_time;
 	statistics->bytes_read = bytes_read;
 	statistics->bad_buffers = source->damage.bad_buffers;
+	statistics->bad_bytes = source->damage.bad_bytes;
 	statistics->bad_records = source->damage.bad_records;
 	statistics->truncated = source->damage.truncated;
 	source_publish(&source->source, statistics);

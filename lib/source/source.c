@@ -40,6 +40,7 @@ void etw_source_statistics_add(struct etw_source_statistics *statistics,
 	statistics->buffers += earlier->buffers;
 	statistics->records += earlier->records;
 	statistics->bad_buffers += earlier->bad_buffers;
+	statistics->bad_bytes += earlier->bad_bytes;
 	statistics->bad_records += earlier->bad_records;
 	statistics->late_records += earlier->late_records;
 	statistics->restores_given_up += earlier->restores_given_up;

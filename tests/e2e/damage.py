@@ -4,7 +4,7 @@
     damage.py RECORDING SEED >DAMAGED
 
 What two ways of reading must agree on, they must agree on for damaged recordings, too. Here are single bytes that change, times that
-jump, buffers that stand in another order or twice, sizes that lie, and kernel events of a version or a type that they do not have.
+jump, buffers that stand in another order or twice, sizes that lie, headers and sectors that were never written, and kernel events of a version or a type that they do not have.
 The first buffer stays as it is, so that it is still a recording."""
 import random
 import re
@@ -44,7 +44,7 @@ def change_records(data, size, choose):
 def change_place(data, size, choose):
     """A byte, a time, a buffer or a size changes."""
     count = len(data) // size
-    way = choose.choice(("byte", "byte", "time", "zeros", "swap", "copy", "header", "filled"))
+    way = choose.choice(("byte", "byte", "time", "zeros", "swap", "copy", "header", "lost", "filled"))
     at = choose.randrange(size, len(data) - 8)
     one, other = (choose.randrange(1, count) * size for _ in range(2))
     if way == "byte":
@@ -60,6 +60,9 @@ def change_place(data, size, choose):
         data[one:one + size] = data[other:other + size]
     elif way == "header":
         data[one + choose.randrange(BUFFER_HEADER_SIZE)] = choose.choice((0, 1, 255))
+    elif way == "lost":
+        end = one + choose.choice((BUFFER_HEADER_SIZE, 512, size))
+        data[one:end] = choose.choice((bytes(end - one), choose.randbytes(end - one)))
     else:
         filled = choose.choice((0, BUFFER_HEADER_SIZE, size - 1, size, size + 1, choose.randrange(size)))
         data[one + BUFFER_FILLED_AT:one + BUFFER_FILLED_AT + 4] = struct.pack("<I", filled)

@@ -35,6 +35,7 @@ write("cut.etl", whole[:-size // 2])
 damaged = bytearray(whole)
 damaged[3 * size:3 * size + 64] = b"\xff" * 64
 write("damaged.etl", bytes(damaged))
+write("half_damaged.etl", bytes(damaged[:len(whole) // size // 2 * size]))
 END
 
 finds() { # RECORDING SEVERITY ID: the report has such a finding, in both formats
@@ -170,6 +171,8 @@ expect_exit 2 'the requested collectors need nothing$' "$ETWTOOL" doctor "$work/
 finds cut.etl warning cut_short
 finds damaged.etl warning damaged
 advice() { sed -n "/^warning: $1/,+1s/^    do: //p" "$work/text" | grep .; } # WORDS: of the warning that begins so
+first "$copy_again"
+finds half_damaged.etl warning damaged
 first "$copy_again" "$(advice 'The recording has no list of the files')"
 # What another copy mends comes before what needs another recording, and each step stands there once.
 python3 - "$work" <<'END' || fail "a recording with three faults"
@@ -312,10 +315,17 @@ says 'regularly' <"$work/text" && fail "$(grep regularly "$work/text")"
 says '^    do: .*, and end it with logman stop or wpr -stop (not by a crash or power-off), because Windows writes .* at the end\.$' <"$work/text" ||
 	fail "no advice how to end a session: $(cat "$work/text")"
 "$ETWTOOL" doctor "$work/damaged.etl" >"$work/text" 2>"$work/err"
-says '^etwtool doctor: warning: the recording is damaged: 1 buffer is left out$' <"$work/err" || fail "$(cat "$work/err")"
-says '^warning: 1 buffer cannot be read and is left out\.$' <"$work/text" || fail "$(grep 'left out' "$work/text")"
+says '^etwtool doctor: warning: the recording is damaged; what cannot be read is left out: 1 buffer (65536 bytes)$' <"$work/err" || fail "$(cat "$work/err")"
+says '^warning: The recording is damaged; what cannot be read is left out: 1 buffer (65536 bytes)\.$' <"$work/text" || fail "$(grep 'left out' "$work/text")"
+cat "$work/err" "$work/text" | says 'cut short' && fail "damage is called a cut"
+"$ETW_EXPORTER" --once --replay.file="$work/damaged.etl" 2>"$work/err" >"$work/page"
+says 'msg="Recording is damaged; what cannot be read is left out" .* buffers=1 bytes=65536 records=0$' <"$work/err" || fail "$(cat "$work/err")"
+says 'cut short' <"$work/err" && fail "damage is called a cut"
+says '^etw_consumer_bad_bytes_total{.*} 65536$' <"$work/page" || fail "$(grep bad_ "$work/page")"
+"$ETWTOOL" report "$work/damaged.etl" -o "$work/damaged.html" >/dev/null 2>&1
+says '>The recording is damaged; what cannot be read is left out:</span> 1 buffer (65536 bytes)\.<' <"$work/damaged.html" || fail "the report of damage"
 "$ETWTOOL" relog "$work/damaged.etl" -o "$work/mended.etl" >/dev/null 2>"$work/err"
-says ' is damaged: 1 buffer is left out$' <"$work/err" || fail "$(cat "$work/err")"
+says ' is damaged; what cannot be read is left out: 1 buffer (65536 bytes)$' <"$work/err" || fail "$(cat "$work/err")"
 
 # Profiles: well-formed, elements in the order of "WPRControlProfiles Schema" (Microsoft Learn), keywords of its enumeration,
 # and VAMap, which that lacks (Siemens-Healthineers/ETWAnalyzer, its documentation of mapped files).

@@ -44,7 +44,7 @@ for file in $(recordings); do
 	if [ -z "$damaged" ]; then
 		cmp "$file" "$work/as/$name" || fail "$name: not the same bytes"
 	else
-		grep -q 'is cut short; everything up to there is copied' "$work/relog.err" || fail "$name: $(cat "$work/relog.err")"
+		grep -q 'is cut short; everything up to there is read' "$work/relog.err" || fail "$name: $(cat "$work/relog.err")"
 		"$ETWTOOL" summary "$work/as/$name" | says '"problems": \[\]' || fail "$name: damage was copied"
 	fi
 	relog "$file" --plain -o "$work/plain/$name"
@@ -223,7 +223,7 @@ for by in 20s 1MB; do
 	cmp "$work/a" "$work/b" || fail "--split $by, merged: $(diff "$work/a" "$work/b" | head -4 | cut -c1-300)"
 done
 # Of damaged recordings, too, parts that are merged are the whole: what can be read counts the same.
-counts() { page "$1" | grep -vE '^(# (HELP|TYPE) )?(etw_consumer_(buffers|bad_buffers|bad_records)|etw_session_buffers_written)_total'; }
+counts() { page "$1" | grep -vE '^(# (HELP|TYPE) )?(etw_consumer_(buffers|bad_buffers|bad_bytes|bad_records)|etw_session_buffers_written)_total'; }
 mkdir -p "$work/damaged" "$work/merged"
 relog "$sample" --plain -o "$work/plain.etl"
 for seed in 1 2 3 4 5; do

@@ -112,7 +112,7 @@ expect_exit 2 'wrong.yaml:1:11' "$ETWTOOL" report "$work/sample.etl" -o - --conf
 # Cut off, and with losses that only the header knows (docs/etl-format.md section 5).
 head -c 1000000 "$work/sample.etl" >"$work/cut.etl"
 "$ETWTOOL" report "$work/cut.etl" -o "$work/cut.html" >/dev/null 2>&1 || fail "cut off: exit $?"
-grep -q 'The file is cut short' "$work/cut.html" && ! grep -q 'No event was lost' "$work/cut.html" || fail "cut off, and the page does not say so"
+grep -q 'The recording is cut short' "$work/cut.html" && ! grep -q 'No event was lost' "$work/cut.html" || fail "cut off, and the page does not say so"
 change() { # OUT FORMAT OFFSET VALUE...: the sample with another header; offsets are those of the table and 104
 	python3 - "$work/sample.etl" "$@" <<'END'
 import struct, sys

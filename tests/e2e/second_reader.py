@@ -116,22 +116,95 @@ def unpack(data, size):
 
 # ---- sections 1 and 7: buffers ----
 
+MIB, HOUR = 1 << 20, 36_000_000_000
+HEADER_SIZES = {1: 32, 2: 32, 3: 24, 4: 24, 0x0A: 48, 0x0B: 56, 0x10: 16, 0x11: 16, 0x12: 80, 0x13: 80, 0x14: 48, 0x15: 56}
+
+
+def sizes(data, at):
+    size, saved = struct.unpack_from("<II", data, at)
+    end, flags, kind = struct.unpack_from("<IHH", data, at + 0x30)
+    return size, end or saved, flags, kind
+
+
+def is_plausible(data, at):
+    """Section 1.3."""
+    if len(data) - at < 0x48:
+        return False
+    size, end, flags, kind = sizes(data, at)
+    most, least = (18_874_444, 0x48) if flags & 0x40 else (16 * MIB, end)
+    return 0x48 <= end <= 16 * MIB and kind < 256 and max(least, 0x48) <= size <= most
+
+
+def is_record_size(record, left):
+    """Section 3: at least the header, at most what is left."""
+    kind = record[2] if record[3] == 0xC0 else 0
+    size, = struct.unpack_from("<H", record, 4 if kind in (1, 2, 3, 4, 0x10, 0x11) else 0)
+    return HEADER_SIZES.get(kind, 8) <= size <= left
+
+
+def leads_on(data, at):
+    end = at + sizes(data, at)[0]
+    return end >= at + 0x48 and (end == len(data) or is_plausible(data, end))
+
+
+def is_buffer(data, at, clock):
+    """Section 1.3: whether a search finds a buffer here."""
+    size, = struct.unpack_from("<I", data, at)
+    if not 0 < size <= 18_874_444 or not is_plausible(data, at):
+        return False
+    size, end, flags, kind = sizes(data, at)
+    references, time, sequence = struct.unpack_from("<IqQ", data, at + 0x0C)
+    state, = struct.unpack_from("<I", data, at + 0x2C)
+    last = clock.end if clock.end > clock.start else clock.start + 366 * 24 * HOUR
+    times = (time, clock.filetime(time) or FILETIME_MIN)
+    literal = data[at + 0x4B] if flags & 0x40 else 0
+    record = data[at + 0x48 + 4 * (flags >> 6 & 1):][:8]
+    return (end >= 0x50 and end % 8 == 0 and kind <= 5 and flags <= 0x7F and sequence < 1 << 32 and references == 0 and state <= 3 and
+            time != 0 and any(clock.start <= one <= last + HOUR for one in times) and
+            literal >> 4 == 0 and record[3] in (0xC0, 0x90) and (literal or is_record_size(record, end - 0x48)))
+
+
+def buffer_places(data):
+    """Section 1.3: the place and size of each buffer."""
+    clock, at = Clock(next(records_of(bytes_of(data, 0, sizes(data, 0)[0]), 0))), 0
+    stated = clock.buffer_size if 0 < clock.buffer_size <= 16 * MIB else 16 * MIB
+    while len(data) - at >= 0x48:
+        size, end, flags, _ = sizes(data, at)
+        plausible = is_plausible(data, at)
+        leads = leads_on(data, at)
+        if leads and size <= stated:
+            yield at, size
+            at += size
+            continue
+        stop = min(at + size if leads else at + 256 * MIB, len(data) - 0x53)
+        own = at + end if plausible and not flags & 0x40 else 0
+        found = next((place for place in range(at + 1, stop) if is_buffer(data, place, clock) and
+                      (place >= own or leads_on(data, place))), None)
+        if (plausible or leads) and (found is None or found >= at + size):
+            yield at, size
+            at += size
+            continue
+        if plausible and at == 0:
+            yield at, found - at
+        at = len(data) if found is None else found
+
+
+def bytes_of(data, at, size):
+    """Of a buffer, up to the end of its records."""
+    _, end, flags, _ = sizes(data, at)
+    whole = data[at:at + size]
+    if flags & 0x40:
+        whole = whole[:0x48] + unpack(whole[0x48:], end - 0x48)
+    return whole[:end]
+
+
 def buffers(data):
     """Of each buffer its processor and bytes up to the end of its records."""
-    at = 0
-    while len(data) - at >= 0x48:
-        size, saved = struct.unpack_from("<II", data, at)
-        if size < 0x48:
-            return
-        end, flags, kind = struct.unpack_from("<IHH", data, at + 0x30)
+    for at, size in buffer_places(data):
+        _, _, flags, kind = sizes(data, at)
         processor = struct.unpack_from("<H", data, at + 0x28)[0]
-        end = end or saved
-        whole = data[at:at + size]
-        if flags & 0x40:
-            whole = whole[:0x48] + unpack(whole[0x48:], end - 0x48)
         if kind not in (6, 7):
-            yield processor if flags & 0x20 else processor & 0xFF, whole[:end]
-        at += size
+            yield processor if flags & 0x20 else processor & 0xFF, bytes_of(data, at, size)
 
 
 # ---- sections 3 and 4: records ----
@@ -236,17 +309,21 @@ def record_of(data, cpu):
     return record
 
 
-def records(data):
+def records_of(buffer, cpu):
     """Section 3."""
+    at = 0x48
+    while len(buffer) - at >= 8 and buffer[at:at + 4] not in (bytes(4), b"\xff" * 4):
+        at_4 = buffer[at + 3] == 0xC0 and buffer[at + 2] in (1, 2, 3, 4, 0x10, 0x11)
+        size, = struct.unpack_from("<H", buffer, at + 4 * at_4)
+        if buffer[at + 3] & 0xF0 not in (0xC0, 0x90) or size < 8 or at + size > len(buffer):
+            break
+        yield record_of(buffer[at:at + size], cpu)
+        at = at + size + 7 & ~7
+
+
+def records(data):
     for cpu, buffer in buffers(data):
-        at = 0x48
-        while len(buffer) - at >= 8 and buffer[at:at + 4] not in (bytes(4), b"\xff" * 4):
-            at_4 = buffer[at + 3] == 0xC0 and buffer[at + 2] in (1, 2, 3, 4, 0x10, 0x11)
-            size, = struct.unpack_from("<H", buffer, at + 4 * at_4)
-            if buffer[at + 3] & 0xF0 not in (0xC0, 0x90) or size < 8 or at + size > len(buffer):
-                break
-            yield record_of(buffer[at:at + size], cpu)
-            at = at + size + 7 & ~7
+        yield from records_of(buffer, cpu)
 
 
 # ---- sections 5 and 6: the clock ----
@@ -262,6 +339,8 @@ class Clock:
         payload = header.payload
         self.pointer, = struct.unpack_from("<I", payload, 0x2C)  # for messages that do not say (4.7)
         self.base = header.time
+        self.buffer_size, = struct.unpack_from("<I", payload, 0)
+        self.end, = struct.unpack_from("<q", payload, 0x10)
         self.start, = struct.unpack_from("<q", payload, 0x108 if long else 0x100)
         kind, = struct.unpack_from("<I", payload, 0x110 if long else 0x108)
         mhz, = struct.unpack_from("<I", payload, 0x34)

@@ -3,7 +3,8 @@
  * Any bytes at all as a recording: both passes, the single pass, with limits small enough to be
  * reached.
  *
- * Every pass must deliver the same records; the sink reads all that a record points to.
+ * Every pass must deliver the same records; the sink reads all that a record points to. A scan that
+ * starts at any buffer must find the same ones behind it.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,44 @@ static void must(bool condition)
 	}
 }
 
+enum { PLACES_MOST = 64 };
+
+/* The places of the first buffers from an offset on. */
+static unsigned list_buffers(struct etw_file *file, uint64_t offset,
+			     struct etw_place places[PLACES_MOST])
+{
+	struct etw_damage damage = { 0 };
+	struct etw_error err = { 0 };
+	struct etw_buffer buffer;
+	struct etw_scan scan;
+	enum etw_step step = ETW_STEP_BUFFER;
+	unsigned count = 0;
+
+	etw_file_scan(file, &scan, &damage, offset, 0);
+	while (count < PLACES_MOST &&
+	       (step = etw_scan_next(&scan, &buffer, &err)) == ETW_STEP_BUFFER) {
+		places[count++] = buffer.place;
+	}
+	etw_scan_done(&scan);
+	must(step != ETW_STEP_FAILED && damage.gap_bytes <= damage.bad_bytes);
+	must(damage.bad_bytes <= file->input.size_bytes);
+	return count;
+}
+
+/* which: the buffer where another scan starts */
+static void compare_scans(struct etw_file *file, unsigned which)
+{
+	struct etw_place all[PLACES_MOST], rest[PLACES_MOST];
+	unsigned count = list_buffers(file, 0, all), first = count > 0 ? which % count : 0;
+	unsigned rest_count = count > 0 ? list_buffers(file, all[first].offset, rest) : 0;
+
+	must(rest_count >= count - first);
+	for (unsigned i = first; i < count; i++) {
+		must(rest[i - first].offset == all[i].offset);
+		must(rest[i - first].disk_size == all[i].disk_size);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct touched looked = { 0 };
@@ -81,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(etl_order_run(file, &index, limits & 8 ? 5000 : ETL_OPEN_MAX, &progress, &deliver,
 			   &err));
 	must(limits & 8 || index.entries_max == 3 || progress.late_records == 0);
+	compare_scans(file, limits >> 4);
 	must(etl_order_stream(file, 10000, &damage, &progress, &stream, &err));
 	must(looked.records == delivered.records && looked.sum == delivered.sum);
 	must(looked.records == streamed.records && looked.sum == streamed.sum);

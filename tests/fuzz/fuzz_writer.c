@@ -5,6 +5,7 @@
  * The input is a list of instructions: the form of the recording, then records with their header
  * type, processor, size and contents. The recording must have no damage and the same records, those
  * of each processor in the order in which they were added; so must a mirror of it in another form.
+ * When the header of one buffer is lost, the records of all others must still be read.
  * A record that fits into no buffer, or is too short for a reader, fails the writer, which says so,
  * and nothing else does.
  */
@@ -16,6 +17,7 @@
 #include <etw/mirror.h>
 
 #include "base/cursor.h"
+#include "lib/etl/buffer_header.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
 #include "lib/etl/writer.h"
@@ -30,6 +32,7 @@ enum {
 	HAS_TIME = 0x0018,  /* options of a message */
 	HAS_PROVIDER = 0x0002,
 	OPAQUE_BYTES = 4,
+	START_RAW = 1 << 30,
 };
 
 static void must(bool condition)
@@ -190,6 +193,85 @@ static void read_and_compare(const uint8_t *bytes, size_t size, const struct sum
 	etw_file_close(file);
 }
 
+/* ---- a lost header ---- */
+
+/* Sums the records of all buffers but that at an offset. Returns the bytes that belong to none. */
+static uint64_t sum_but(const uint8_t *bytes, size_t size, size_t left_out, struct sums *sums)
+{
+	struct etw_error err = { 0 };
+	struct etw_file *file = etw_file_over(bytes, size, 0, &err);
+	struct etw_visitor visitor = { .record_context = sums, .on_record = add_read };
+	struct etw_so_far so_far = { 0 };
+	struct etw_damage damage = { 0 };
+	struct etw_scan scan;
+	struct etw_buffer buffer;
+
+	must(file != NULL);
+	etw_file_scan(file, &scan, &damage, 0, 0);
+	while (etw_scan_next(&scan, &buffer, &err) == ETW_STEP_BUFFER) {
+		if (buffer.bytes && buffer.place.offset != left_out) {
+			etw_survey_buffer(file, &buffer, &so_far, &damage, &visitor);
+		}
+	}
+	must(damage.bad_records == 0 && !damage.truncated);
+	etw_scan_done(&scan);
+	etw_file_close(file);
+	return damage.gap_bytes;
+}
+
+/* Whether a buffer begins where none should: the payload of a record can be anything. */
+static bool has_false_buffer(const uint8_t *bytes, size_t size)
+{
+	static const struct etw_source_clock clock = { .type = ETW_CLOCK_QPC, .frequency = 1 };
+	const struct etl_shape any_time = { .clock = &clock,
+					    .first_time = INT64_MIN,
+					    .last_time = INT64_MAX };
+	size_t next = 0, at = 0;
+
+	for (;;) {
+		size_t found = at + etl_find_buffer(&any_time, bytes + at, size - at);
+
+		while (next < size && next < found) {
+			next += etw_load_u32(bytes + next);
+		}
+		if (found + ETL_FIND_SIZE > size) {
+			return false;
+		}
+		if (found != next) {
+			return true;
+		}
+		at = found + 1;
+	}
+}
+
+/* Without its header, a buffer is lost, and no other one is. */
+static void lose_a_header(const uint8_t *bytes, size_t size, unsigned choice)
+{
+	struct sums expected = { 0 }, found = { 0 };
+	size_t places[256], count = 0, lost, lost_size;
+	uint8_t *copy;
+
+	for (size_t at = 0; at < size && count < 256; at += etw_load_u32(bytes + at)) {
+		places[count++] = at;
+	}
+	if (count < 2) {
+		return;
+	}
+	lost = places[1 + choice % (count - 1)];
+	lost_size = etw_load_u32(bytes + lost);
+	if (has_false_buffer(bytes, size)) {
+		return;
+	}
+	must(sum_but(bytes, size, lost, &expected) == 0);
+	copy = malloc(size);
+	must(copy != NULL);
+	memcpy(copy, bytes, size);
+	memset(copy + lost, choice % 2 ? 0 : 0xff, ETW_BUFFER_HEADER_SIZE);
+	must(sum_but(copy, size, size, &found) == lost_size);
+	must(memcmp(&found, &expected, sizeof found) == 0);
+	free(copy);
+}
+
 /* ---- the instructions ---- */
 
 static const struct etw_guid some_provider = { .bytes = { 0x57, 1, 2, 3, 4, 5, 6, 7, 8, 9 } };
@@ -265,7 +347,7 @@ static bool write(struct cursor *c, struct etw_writer *writer, uint16_t processo
 {
 	struct etw_out_item items[ITEMS_MOST];
 	struct etw_error err = { 0 };
-	int64_t time = 0;
+	int64_t time = START_RAW;
 	bool fits = true;
 
 	for (unsigned i = 0; i < RECORDS_MOST && cursor_left(c) > 0 && fits; i++) {
@@ -295,6 +377,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.processor_index = choice & 4,
 		.unclosed = choice & 8,
 		.clock = (enum etw_clock_type)((choice >> 4) % 3 + 1),
+		.start_raw = START_RAW,
 		.processors = shape % PROCESSORS_MOST + 1,
 		.buffer_size = UINT32_C(512) << (shape / PROCESSORS_MOST % 9),
 	};
@@ -312,6 +395,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		  &given)) {
 		bytes = etl_writer_bytes(writer, &size);
 		read_and_compare(bytes, size, &given);
+		lose_a_header(bytes, size, choice ^ shape);
 		file = etw_file_over(bytes, size, 0, &err);
 		mirror = etw_mirror_open(
 			NULL, (struct etw_mirror_form){ (enum etw_packing)((choice >> 6) % 3), 0 },

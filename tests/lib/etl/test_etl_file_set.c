@@ -175,6 +175,38 @@ static void what_is_cut_off_a_file_costs_the_others_nothing(void **state)
 }
 
 /* Losses that never fall are taken as those of the session so far. */
+static void a_damaged_header_at_the_end_of_a_file_costs_the_next_one_nothing(void **state)
+{
+	static const struct part parts[FILES_MOST] = { { .number = 1, .records = 59 * 3 },
+						       { .number = 2, .records = 59 * 3 },
+						       { .number = 3, .records = 59 } };
+	static const uint64_t sizes[] = { 0, BUFFER_SIZE * 3, UINT32_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		struct etw_damage damage = { 0 };
+		struct etw_error err = { 0 };
+		struct etw_file *file;
+		struct found found;
+		struct set set;
+
+		make(&set, parts);
+		temporary_patch(set.paths[0], BUFFER_SIZE * 3, sizes[i], 4);
+		temporary_patch(set.paths[1], BUFFER_SIZE, sizes[i], 4);
+		file = etw_file_open(set.pattern, 0, &err);
+		assert_non_null(file);
+		read_all(file, &found, &damage);
+		/* Three buffers long, the last one could be cut as well; then its data is used. */
+		assert_int_equal(damage.truncated, sizes[i] == BUFFER_SIZE * 3);
+		assert_int_equal(found.records[0], 59 * (damage.truncated ? 3 : 2));
+		assert_int_equal(found.records[1], 59 * 2);
+		assert_int_equal(found.records[2], 59);
+		assert_int_equal(damage.bad_bytes, BUFFER_SIZE * (damage.truncated ? 1 : 2));
+		etw_file_close(file);
+		remove_files(&set);
+	}
+}
+
 static void losses_are_those_of_all_files(void **state)
 {
 	static const struct {
@@ -331,6 +363,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_one_recording_in_the_order_of_their_numbers),
 		cmocka_unit_test(what_is_cut_off_a_file_costs_the_others_nothing),
+		cmocka_unit_test(a_damaged_header_at_the_end_of_a_file_costs_the_next_one_nothing),
 		cmocka_unit_test(losses_are_those_of_all_files),
 		cmocka_unit_test(the_header_of_a_set_is_true_of_all_files),
 		cmocka_unit_test(files_that_do_not_belong_together_are_refused),
