@@ -333,7 +333,7 @@ static void announce_request_end(struct tracker *tracker)
 	now->started = true;
 	now->start_opcode = begin.tag;
 	now->start_process = request_process(tracker, &begin);
-	now->duration_ticks = ticks_since(begin.time, now->record->raw_time);
+	now->started_at = begin.time;
 }
 
 static void announce_switch(struct tracker *tracker)

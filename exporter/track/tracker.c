@@ -410,7 +410,7 @@ static NOINLINE bool announce_observed(struct tracker *tracker, uint32_t announc
 	uint32_t now = announces & ~(uint32_t)ANNOUNCES_COUNTED;
 
 	tracker->now.started = false;
-	tracker->now.switched = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
+	tracker->now.switched = (struct scheduler_switch){ RECORD_NO_TIME, RECORD_NO_TIME };
 	tracker_announce(tracker, now);
 	if (now & (ANNOUNCES_IN_FIRST_PASS | ANNOUNCES_PARTITION)) {
 		tracker_publish_all(tracker);

@@ -149,7 +149,7 @@ struct tracker_record {
 	bool started; /* FileIo/OperationEnd: its start was found */
 	uint8_t start_opcode;
 	uint32_t start_process; /* label id */
-	uint64_t duration_ticks;
+	int64_t started_at;     /* raw */
 
 	struct scheduler_switch switched; /* CSwitch */
 };

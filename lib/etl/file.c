@@ -151,6 +151,7 @@ struct source_clock etl_header_clock(const struct etl_header *header, const char
 		*doubt = "its header has an unknown clock type: taken as the performance counter";
 		break;
 	}
+	clock_find_uptime(&clock, header->boot_time);
 	return clock;
 }
 
