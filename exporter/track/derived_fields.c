@@ -412,6 +412,8 @@ static const struct derived_events about_process[] = {
 	{ .kernel_class = KERNEL_PROCESS, .opcode = EVERY_OPCODE },
 	{ .kernel_class = KERNEL_THREAD, .opcode = EVERY_OPCODE },
 	{ .kernel_class = KERNEL_IMAGE, .opcode = EVERY_OPCODE },
+	{ .provider = &known_providers[PROVIDER_KERNEL_MEMORY] },
+	{ .provider = &known_providers[PROVIDER_KERNEL_NETWORK] },
 	{ .provider = &known_providers[PROVIDER_KERNEL_PROCESS] },
 	{ .provider = &known_providers[PROVIDER_TCPIP] },
 	{ 0 },

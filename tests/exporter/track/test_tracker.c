@@ -104,7 +104,11 @@ static const struct owner_case owner_cases[] = {
 	  "_none", "_none" },
 	{ "DPC has no process", "PerfInfo", 68, 2, NULL, 0, NONE, NONE, "_none", "_none" },
 	{ "stack", "StackWalk", 32, 2, "StackProcess", 200, 100, 1000, "beta", "_none" },
-	{ "stack key: header", "StackWalk", 37, 2, "StackProcess", 200, 100, 1000, "alpha",
+	{ "stack key of the kernel", "StackWalk", 37, 2, "StackProcess", 200, 100, 1000, "beta",
+	  "_none" },
+	{ "stack key of a program", "StackWalk", 38, 2, "StackProcess", 200, NONE, NONE, "beta",
+	  "_none" },
+	{ "definition of a stack key: header", "StackWalk", 36, 2, NULL, 0, NONE, NONE, "_none",
 	  "_none" },
 	/* Files: only when the header says nothing. */
 	{ "FileIo: header first", "FileIo", 68, 3, "TTID", 2000, 100, 1000, "alpha", "_none" },
