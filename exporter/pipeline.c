@@ -364,11 +364,14 @@ static void on_first_pass(void *context, const struct event_record *record)
 	struct event_class *class;
 	bool added;
 
-	if (!pipeline->schemas_known) {
-		trace_schemas_look(pipeline->schemas, record);
-	}
-	if (tracker_skips_ahead(record)) {
-		return;
+	/* Stacks are many, and the tracker alone uses them. */
+	if (record->kernel_group != KERNEL_GROUP_STACK_WALK) {
+		if (!pipeline->schemas_known) {
+			trace_schemas_look(pipeline->schemas, record);
+		}
+		if (tracker_skips_ahead(record)) {
+			return;
+		}
 	}
 	enter(pipeline);
 	class = event_table_find(pipeline->ahead, record, &added);

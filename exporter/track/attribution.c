@@ -30,6 +30,7 @@ struct attribution_row {
 	enum owner owner;            /* OWNER_HEADER: as other rows say */
 	enum lifetime_change change; /* LIFETIME_START: as other rows say, else a start */
 	uint32_t announces;
+	bool is_sample;
 	const char *fields[PAYLOAD_FIELDS]; /* names; NULL: as other rows say */
 };
 
@@ -96,8 +97,9 @@ static const struct attribution_row rows[] = {
 	  .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "ProcessId" } },
 
 	{ KERNEL_PERF_INFO, EVERY, .fields = { [PAYLOAD_ADDRESS] = "Routine" } },
-	{ KERNEL_PERF_INFO, ONLY(KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF),
-	  .owner = OWNER_THREAD_ID, .fields = { [PAYLOAD_OWNER] = "ThreadId" } },
+	{ KERNEL_PERF_INFO, KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF,
+	  KERNEL_OPCODE_PERF_INFO_PMC_COUNTER_PROF,
+	  .owner = OWNER_THREAD_ID, .is_sample = true, .fields = { [PAYLOAD_OWNER] = "ThreadId" } },
 
 	/* The name records call the file key FileObject. */
 	{ KERNEL_FILE_IO, KERNEL_OPCODE_FILE_IO_NAME, KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
@@ -143,9 +145,13 @@ static const struct attribution_row rows[] = {
 	  .announces = ANNOUNCES_FILE_OBJECT, .fields = { [PAYLOAD_NAME] = "OpenPath" } },
 
 	{ KERNEL_STACK_WALK, ONLY(KERNEL_OPCODE_STACK_WALK_STACK),
-	  .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "StackProcess" } },
+	  .owner = OWNER_PROCESS_ID, .announces = ANNOUNCES_STACK,
+	  .fields = { [PAYLOAD_OWNER] = "StackProcess", [PAYLOAD_THREAD] = "StackThread",
+		      [PAYLOAD_TIME] = "EventTimeStamp" } },
 	{ KERNEL_STACK_WALK, KERNEL_OPCODE_STACK_WALK_KEY_KERNEL, KERNEL_OPCODE_STACK_WALK_KEY_USER,
-	  .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "StackProcess" } },
+	  .owner = OWNER_PROCESS_ID, .announces = ANNOUNCES_STACK,
+	  .fields = { [PAYLOAD_OWNER] = "StackProcess", [PAYLOAD_THREAD] = "StackThread",
+		      [PAYLOAD_TIME] = "EventTimeStamp" } },
 
 	{ KERNEL_SYSTEM_CONFIG, ONLY(KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK),
 	  .announces = ANNOUNCES_DISK,
@@ -269,6 +275,7 @@ static void attribute_kernel_class(struct attribution *attribution, const struct
 			}
 		}
 		attribution->announces |= row->announces;
+		attribution->is_sample |= row->is_sample;
 		if (row->change != LIFETIME_START) {
 			attribution->change = row->change;
 		}
@@ -481,7 +488,7 @@ void tracker_choose_ahead(const struct tracker *tracker, struct kernel_choice *c
 
 void tracker_choose_announcing(struct kernel_choice *choice)
 {
-	choose(choice, ANNOUNCES_IN_FIRST_PASS);
+	choose(choice, ANNOUNCES_IN_FIRST_PASS & ~(uint32_t)ANNOUNCES_STACK);
 }
 
 bool tracker_skips_ahead(const struct event_record *record)
