@@ -42,6 +42,8 @@ void stack_owners_keep(struct stack_owners *owners,
 	}
 	map_done(&owners->processes);
 	owners->processes = kept;
+	owners->evictions += kept.count > 0 ? owners->refused : 0;
+	owners->refused = 0;
 }
 
 uint32_t stack_owners_find(const struct stack_owners *owners, uint32_t thread_id, int64_t time)

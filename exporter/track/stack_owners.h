@@ -23,14 +23,16 @@
 struct stack_owners {
 	struct map processes; /* thread and time -> thread id << 32 | process id */
 	size_t limit;         /* of stacks; those beyond it are not kept */
-	uint64_t refused; /* how many, except for those of threads that were announced before */
+	uint64_t refused;     /* stacks of this pass beyond the limit */
+	uint64_t evictions;   /* those of all passes, where they may be missed */
 };
 
 /* The stack of an event that the thread wrote at a raw time. */
 void stack_owners_add(struct stack_owners *owners, uint32_t thread_id, int64_t time,
 		      uint32_t process_id);
 
-/* Keeps those stacks only whose threads are still unknown, and frees the memory of the others. */
+/* At the end of a first pass: keeps those stacks only whose threads are still unknown, and frees
+ * the memory of the others. If there are none, none of those that were refused is missed. */
 void stack_owners_keep(struct stack_owners *owners,
 		       bool (*is_unknown)(void *context, uint32_t thread_id), void *context);
 

@@ -95,7 +95,7 @@ void tracker_publish_all(struct tracker *tracker)
 			      tracker->gauges.refused_processes + tracker->image_info.refused);
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
-			      tracker->scheduler.ready.evictions + tracker->stack_owners.refused +
+			      tracker->scheduler.ready.evictions + tracker->stack_owners.evictions +
 			      tracker->services.tags.table.evictions + tracker->services.refused);
 	publish_table(tracker, TABLE_FILE, (uint64_t)keys->count + objects->count,
 		      keys->evictions + objects->evictions);

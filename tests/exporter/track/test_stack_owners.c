@@ -154,12 +154,21 @@ static void the_table_keeps_what_is_needed(void **state)
 	assert_int_equal(stack_owners_find(&owners, 5, 10), RECORD_NO_ID);
 	stack_owners_keep(&owners, is_odd, NULL);
 	assert_int_equal(owners.processes.count, 2);
+	assert_int_equal(owners.evictions, 2);
 	assert_int_equal(stack_owners_find(&owners, 1, 10), 101);
 	assert_int_equal(stack_owners_find(&owners, 2, 10), RECORD_NO_ID);
 	stack_owners_add(&owners, 9, INT64_MIN, UINT32_MAX - 1);
 	assert_int_equal(stack_owners_find(&owners, 9, INT64_MIN), UINT32_MAX - 1);
 	stack_owners_clear(&owners);
 	assert_int_equal(stack_owners_find(&owners, 1, 10), RECORD_NO_ID);
+	/* All threads were announced in the end: nothing is missed. */
+	for (uint32_t i = 0; i < 7; i++) {
+		stack_owners_add(&owners, 2 * i, 10, 100);
+	}
+	stack_owners_keep(&owners, is_odd, NULL);
+	assert_int_equal(owners.processes.count, 0);
+	assert_int_equal(owners.evictions, 2);
+	stack_owners_clear(&owners);
 }
 
 int main(void)
