@@ -524,12 +524,11 @@ static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rule
 		} else if (!spans_stop(engine->spans, stop->span, key, record->raw_time, &start,
 				       stop->captured)) {
 			stop->state = VALUE_UNKNOWN;
-		}
-		if (stop->state == VALUE_KNOWN) {
-			take_duration(engine, stop, start, record->raw_time);
 		} else {
-			stop->duration_state = stop->state;
+			take_duration(engine, stop, start, record->raw_time);
+			continue;
 		}
+		stop->duration_state = stop->state;
 	}
 	engine_publish(engine);
 }
