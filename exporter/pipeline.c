@@ -364,11 +364,14 @@ static void on_first_pass(void *context, const struct etw_record *record)
 	struct etw_event_class *class;
 	bool added;
 
-	if (!pipeline->schemas_known) {
-		etw_trace_schemas_look(pipeline->schemas, record);
-	}
-	if (tracker_skips_ahead(record)) {
-		return;
+	/* Stacks are many, and the tracker alone uses them. */
+	if (record->kernel_group != ETW_KERNEL_GROUP_STACK_WALK) {
+		if (!pipeline->schemas_known) {
+			etw_trace_schemas_look(pipeline->schemas, record);
+		}
+		if (tracker_skips_ahead(record)) {
+			return;
+		}
 	}
 	enter(pipeline);
 	class = etw_event_table_find(pipeline->ahead, record, &added);

@@ -69,8 +69,7 @@ static inline uint64_t sum_at(const struct columns *columns, size_t index)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < columns->count; i++) {
-		sum = count_sum(sum, atomic_load_explicit(&columns->cells[i][index],
-							  memory_order_relaxed));
+		sum += atomic_load_explicit(&columns->cells[i][index], memory_order_relaxed);
 	}
 	return sum;
 }

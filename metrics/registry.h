@@ -152,36 +152,29 @@ typedef _Atomic(uint64_t) cell;
 cell *family_cells(struct family *family, struct shard *shard, const uint32_t *ids,
 		   bool *overflowed);
 
-/* The sum of two counts. It stays at 2^64 - 1 once it is there, so that a counter never falls:
- * a payload may have any amount. */
-static inline uint64_t count_sum(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
-
-/* Adds to a cell of a counter or histogram that only the calling thread writes; see count_sum(). */
+/*
+ * Adds to a cell of a counter or histogram that only the calling thread writes. Behind 2^64 - 1 it
+ * goes on from 0, as the sum over the shards does. Prometheus takes a counter that falls for one
+ * that begins again, so a rate stays right, while a counter that stays at its end is lost until the
+ * program is started again.
+ */
 static inline void cell_add(cell *at, uint64_t amount)
 {
-	atomic_store_explicit(at, count_sum(atomic_load_explicit(at, memory_order_relaxed), amount),
+	atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + amount,
 			      memory_order_relaxed);
 }
 
 /* Adds 1 to such a cell. */
 static inline void cell_count(cell *at)
 {
-	uint64_t value = atomic_load_explicit(at, memory_order_relaxed);
-
-	if (value != UINT64_MAX) {
-		atomic_store_explicit(at, value + 1, memory_order_relaxed);
-	}
+	cell_add(at, 1);
 }
 
 /* Adds to a cell of a gauge that only the calling thread writes. The amount is in two's complement,
- * so it may be negative; the sum wraps around, so that what is taken back leaves nothing. */
+ * so it may be negative. */
 static inline void cell_move(cell *at, uint64_t amount)
 {
-	atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + amount,
-			      memory_order_relaxed);
+	cell_add(at, amount);
 }
 
 /* family_cells() and an addition in one call. For counters; for histograms use family_observe(). */

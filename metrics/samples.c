@@ -796,7 +796,7 @@ static bool value_of(const struct family *family, uint32_t sample, int64_t *valu
 			if (one == CELL_HIDDEN && family->type == FAMILY_GAUGE) {
 				return false;
 			}
-			sum = family->type == FAMILY_GAUGE ? sum + one : count_sum(sum, one);
+			sum += one;
 		}
 	}
 	*value = (int64_t)sum;

@@ -90,6 +90,7 @@ static const struct report_chart chart_rows[] = {
 	REMARK("etw_consumer_unattributed_events_total", "reason"),
 	REMARK("etw_consumer_records_total", "outcome"),
 	REMARK("etw_decode_errors_total", "provider"),
+	REMARK("etw_invalid_durations_total", "metric"),
 	REMARK("etw_exporter_series_overflow_total", "metric"),
 	REMARK("etw_exporter_series_evicted_total", "metric"),
 	REMARK("etw_state_evictions_total", "table"),

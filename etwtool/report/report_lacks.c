@@ -83,6 +83,8 @@ static const struct remark *find_remark(const char *sample, const char *name)
 		  "taken out by the filters of the configuration", NULL },
 		{ "etw_decode_errors_total", NULL, "event", "that a rule could not evaluate, of",
 		  "" },
+		{ "etw_invalid_durations_total", NULL, "time",
+		  "that is negative or longer than the machine had run, left out of", "" },
 		{ "etw_exporter_series_overflow_total", NULL, "event",
 		  "counted under the name _other because a limit was reached, in", "" },
 		{ "etw_exporter_series_evicted_total", NULL, "label set",

@@ -14,6 +14,12 @@
 #include "base/text.h"
 #include "metrics/registry.h"
 
+/* The sum of two values of a page, at most 2^64 - 1. */
+static inline uint64_t count_sum(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
 /* ---- steps ---- */
 
 /* The time of a recording is divided into so many steps of one length, or fewer. */
@@ -55,7 +61,7 @@ struct report_chart {
 };
 
 /* How many rows the table has. */
-enum { REPORT_CHARTS = 44 };
+enum { REPORT_CHARTS = 45 };
 extern const struct report_chart *const report_charts;
 
 /* How many rows a chart keeps whose samples are gone, given back by the registry; those with least

@@ -106,6 +106,9 @@ static void announce_thread(struct tracker *tracker)
 		return;
 	}
 	etw_payload_u32(tracker, PAYLOAD_ABOUT, &process_id);
+	if (tracker->in_first_pass) {
+		map_put(&tracker->announced_threads, thread_id, NULL);
+	}
 	if (!tracker->threads.timeline.complete) {
 		threads_announce(&tracker->threads, change, thread_id, time, process_id);
 		if (!tracker->in_first_pass) {
@@ -336,7 +339,7 @@ static void announce_request_end(struct tracker *tracker)
 	now->started = true;
 	now->start_opcode = begin.tag;
 	now->start_process = request_process(tracker, &begin);
-	now->duration_ticks = ticks_since(begin.time, now->record->raw_time);
+	now->started_at = begin.time;
 }
 
 static void announce_switch(struct tracker *tracker)
@@ -357,6 +360,20 @@ static void announce_ready(struct tracker *tracker)
 
 	if (etw_payload_u32(tracker, PAYLOAD_THREAD, &thread_id)) {
 		scheduler_ready(&tracker->scheduler, thread_id, tracker->now.record->raw_time);
+	}
+}
+
+/* The first pass alone keeps stacks, and not those of threads that were announced before. */
+void tracker_announce_stack(struct tracker *tracker)
+{
+	uint32_t thread_id, process_id;
+	uint64_t time;
+
+	if (etw_payload_u32(tracker, PAYLOAD_THREAD, &thread_id) && thread_id != 0 &&
+	    !map_find(&tracker->announced_threads, thread_id) &&
+	    etw_payload_u32(tracker, PAYLOAD_OWNER, &process_id) &&
+	    process_id != ETW_RECORD_NO_ID && etw_payload_u64(tracker, PAYLOAD_TIME, &time)) {
+		stack_owners_add(&tracker->stack_owners, thread_id, (int64_t)time, process_id);
 	}
 }
 

@@ -12,9 +12,9 @@
  * that contains its opcode, so one row can hold for a whole class and further rows add what only
  * some opcodes have. Fields are found by their names in the layout of the event class; therefore a
  * row serves all versions of an event, and a version without a field has no reader for it. To
- * attribute another kernel event, add a row. Providers with manifests follow behind the rows: two
- * that describe processes, and Microsoft-Windows-Kernel-File, whose events say the same as those of
- * the kernel's class FileIo.
+ * attribute another kernel event, add a row. Providers with manifests follow behind the rows:
+ * Microsoft-Windows-Kernel-File, whose events say the same as those of the kernel's class FileIo,
+ * and those whose payload names a process.
  *
  * What no enabled feature needs is not announced: tracker->enabled limits the announcements. The
  * first pass of a recording uses the same rows to choose which records it reads at all.
@@ -31,6 +31,7 @@ struct attribution_row {
 	enum owner owner;            /* OWNER_HEADER: as other rows say */
 	enum lifetime_change change; /* LIFETIME_START: as other rows say, else a start */
 	uint32_t announces;
+	bool is_sample;
 	const char *fields[PAYLOAD_FIELDS]; /* names; NULL: as other rows say */
 };
 
@@ -97,8 +98,9 @@ static const struct attribution_row rows[] = {
 	  .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "ProcessId" } },
 
 	{ ETW_KERNEL_PERF_INFO, EVERY, .fields = { [PAYLOAD_ADDRESS] = "Routine" } },
-	{ ETW_KERNEL_PERF_INFO, ONLY(ETW_KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF),
-	  .owner = OWNER_THREAD_ID, .fields = { [PAYLOAD_OWNER] = "ThreadId" } },
+	{ ETW_KERNEL_PERF_INFO, ETW_KERNEL_OPCODE_PERF_INFO_SAMPLE_PROF,
+	  ETW_KERNEL_OPCODE_PERF_INFO_PMC_COUNTER_PROF,
+	  .owner = OWNER_THREAD_ID, .is_sample = true, .fields = { [PAYLOAD_OWNER] = "ThreadId" } },
 
 	/* The name records call the file key FileObject. */
 	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_NAME, ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
@@ -144,7 +146,13 @@ static const struct attribution_row rows[] = {
 	  .announces = ANNOUNCES_FILE_OBJECT, .fields = { [PAYLOAD_NAME] = "OpenPath" } },
 
 	{ ETW_KERNEL_STACK_WALK, ONLY(ETW_KERNEL_OPCODE_STACK_WALK_STACK),
-	  .owner = OWNER_PROCESS_ID, .fields = { [PAYLOAD_OWNER] = "StackProcess" } },
+	  .owner = OWNER_PROCESS_ID, .announces = ANNOUNCES_STACK,
+	  .fields = { [PAYLOAD_OWNER] = "StackProcess", [PAYLOAD_THREAD] = "StackThread",
+		      [PAYLOAD_TIME] = "EventTimeStamp" } },
+	{ ETW_KERNEL_STACK_WALK, ETW_KERNEL_OPCODE_STACK_WALK_KEY_KERNEL, ETW_KERNEL_OPCODE_STACK_WALK_KEY_USER,
+	  .owner = OWNER_PROCESS_ID, .announces = ANNOUNCES_STACK,
+	  .fields = { [PAYLOAD_OWNER] = "StackProcess", [PAYLOAD_THREAD] = "StackThread",
+		      [PAYLOAD_TIME] = "EventTimeStamp" } },
 
 	{ ETW_KERNEL_SYSTEM_CONFIG, ONLY(ETW_KERNEL_OPCODE_SYSTEM_CONFIG_PHY_DISK),
 	  .announces = ANNOUNCES_DISK,
@@ -210,13 +218,34 @@ static const struct file_row {
 	{ ETW_FILE_EVENT_CREATE_NEW_FILE, ETW_KERNEL_OPCODE_FILE_IO_CREATE_NEW, LIFETIME_START,
 	  ANNOUNCES_FILE_OBJECT, "FileName" },
 };
+/*
+ * Where the payload of a provider names a process. Those of Microsoft-Windows-Kernel-Registry and
+ * -Disk have no field for it in the versions that are known; a Disk event of a version that says
+ * which thread issued the request, as DiskIo does from version 3 on, belongs to that thread.
+ */
+static const struct provider_row {
+	enum etw_known_provider provider;
+	enum owner owner;  /* OWNER_HEADER: the event is about the process, and belongs to another */
+	const char *field; /* an event without it belongs to the process of its header */
+} provider_rows[] = {
+	{ ETW_PROVIDER_KERNEL_DISK, OWNER_THREAD_ID, "IssuingThreadId" },
+	{ ETW_PROVIDER_KERNEL_MEMORY, OWNER_PROCESS_ID, "ProcessId" },
+	{ ETW_PROVIDER_KERNEL_NETWORK, OWNER_PROCESS_ID, "PID" },
+	{ ETW_PROVIDER_KERNEL_PROCESS, OWNER_PROCESS_ID, "ProcessID" },
+	/* Any thread may work on a connection; only the payload names its process. */
+	{ ETW_PROVIDER_TCPIP, OWNER_HEADER, "ProcessId" },
+};
 /* clang-format on */
 
 enum { NAMES_OF_FILES = ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT };
 
 const struct attribution no_attribution = { .texts = { -1, -1 } };
 
-enum { ROWS = sizeof rows / sizeof rows[0], FILE_ROWS = sizeof file_rows / sizeof file_rows[0] };
+enum {
+	ROWS = sizeof rows / sizeof rows[0],
+	FILE_ROWS = sizeof file_rows / sizeof file_rows[0],
+	PROVIDER_ROWS = sizeof provider_rows / sizeof provider_rows[0],
+};
 
 static void find_field(struct attribution *attribution, const struct etw_event_class *class,
 		       enum payload_field field, const char *name)
@@ -248,6 +277,7 @@ static void attribute_kernel_class(struct attribution *attribution,
 			}
 		}
 		attribution->announces |= row->announces;
+		attribution->is_sample |= row->is_sample;
 		if (row->change != LIFETIME_START) {
 			attribution->change = row->change;
 		}
@@ -329,19 +359,42 @@ void tracker_choose_ids_ahead(struct etw_id_choice *ids)
 	}
 }
 
+/* Of a class with a schema: the process that its events belong to, or are about. */
+static void attribute_provider(struct attribution *attribution, const struct etw_event_class *class)
+{
+	for (size_t i = 0; i < PROVIDER_ROWS; i++) {
+		const struct provider_row *row = &provider_rows[i];
+
+		if (!etw_provider_is(&class->provider, row->provider)) {
+			continue;
+		}
+		if (row->owner != OWNER_THREAD_ID) {
+			find_field(attribution, class, PAYLOAD_ABOUT, row->field);
+		}
+		if (row->owner != OWNER_HEADER) {
+			find_field(attribution, class, PAYLOAD_OWNER, row->field);
+		}
+		if (attribution->integers[PAYLOAD_OWNER].size > 0) {
+			attribution->owner = row->owner;
+		}
+	}
+}
+
 /* enabled: what the tracker collects. */
 static void attribute_manifest_class(struct attribution *attribution,
 				     const struct etw_event_class *class, uint32_t enabled)
 {
 	const struct file_row *row;
 
+	if (class->schema) {
+		attribute_provider(attribution, class);
+	}
 	if (class->record_type == ETW_RECORD_EVENT &&
 	    announces_process_image(&class->provider, class->id)) {
 		if (!class->schema) {
 			attribution->announces = ANNOUNCES_LATER;
 			return;
 		}
-		find_field(attribution, class, PAYLOAD_ABOUT, "ProcessID");
 		find_field(attribution, class, PAYLOAD_NAME, "ImageName");
 		attribution->change = class->id == ETW_PROCESS_EVENT_START ? LIFETIME_START :
 				      class->id == ETW_PROCESS_EVENT_STOP  ? LIFETIME_STOP :
@@ -356,9 +409,6 @@ static void attribute_manifest_class(struct attribution *attribution,
 		} else if (row->announces & enabled & NAMES_OF_FILES) {
 			attribution->announces = ANNOUNCES_LATER;
 		}
-	} else if (class->schema && etw_provider_is(&class->provider, ETW_PROVIDER_TCPIP)) {
-		/* Any thread may work on a connection; only the payload names its process. */
-		find_field(attribution, class, PAYLOAD_ABOUT, "ProcessId");
 	}
 }
 
@@ -440,7 +490,7 @@ void tracker_choose_ahead(const struct tracker *tracker, struct etw_kernel_choic
 
 void tracker_choose_announcing(struct etw_kernel_choice *choice)
 {
-	choose(choice, ANNOUNCES_IN_FIRST_PASS);
+	choose(choice, ANNOUNCES_IN_FIRST_PASS & ~(uint32_t)ANNOUNCES_STACK);
 }
 
 bool tracker_skips_ahead(const struct etw_record *record)

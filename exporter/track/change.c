@@ -206,6 +206,7 @@ static void set_limits(struct tracker *tracker)
 	timeline_set_limit(&tracker->processes.timeline, options->processes);
 	timeline_set_limit(&tracker->processes.images, options->processes);
 	threads_set_limit(&tracker->threads, options->threads);
+	tracker->stack_owners.limit = (size_t)options->threads * STACKS_PER_THREAD;
 	timeline_set_limit(&tracker->files.keys, options->files);
 	timeline_set_limit(&tracker->files.objects, options->files);
 	files_set_shares(&tracker->files, options->shares);

@@ -169,12 +169,21 @@ static enum derived_result read_driver(struct derived_read *read)
 		     label != INTERN_NONE ? label : registry_unknown(tracker->options.registry));
 }
 
-static enum derived_result found_ticks(struct derived_read *read, uint64_t ticks)
+/* The time from `begin`, a raw time that may not be known, to the record. */
+static enum derived_result found_since(struct derived_read *read, int64_t begin)
 {
-	if (ticks == UINT64_MAX) {
+	enum duration_verdict verdict;
+
+	if (begin == ETW_RECORD_NO_TIME) {
 		return DERIVED_UNKNOWN;
 	}
-	return found(read, etw_ticks_to_ns(ticks, read->tracker->options.clock->frequency));
+	verdict = duration_between(read->tracker->options.clock, begin, read->record->raw_time,
+				   &read->number);
+	if (verdict != DURATION_FITS) {
+		read->number = verdict;
+		return DERIVED_NO_DURATION;
+	}
+	return DERIVED_FOUND;
 }
 
 /* Whether the record ends a request whose start was seen. */
@@ -186,7 +195,7 @@ static bool ends_request(const struct tracker *tracker)
 
 static enum derived_result read_duration(struct derived_read *read)
 {
-	return ends_request(read->tracker) ? found_ticks(read, read->tracker->now.duration_ticks) :
+	return ends_request(read->tracker) ? found_since(read, read->tracker->now.started_at) :
 					     DERIVED_UNKNOWN;
 }
 
@@ -232,7 +241,7 @@ static enum derived_result read_on_cpu(struct derived_read *read)
 	const struct tracker_record *now = &read->tracker->now;
 
 	return (now->attribution->announces & ANNOUNCES_SWITCH) ?
-		       found_ticks(read, now->switched.on_cpu) :
+		       found_since(read, now->switched.on_cpu_since) :
 		       DERIVED_UNKNOWN;
 }
 
@@ -242,7 +251,7 @@ static enum derived_result read_ready(struct derived_read *read)
 	const struct tracker_record *now = &read->tracker->now;
 
 	return (now->attribution->announces & ANNOUNCES_SWITCH) ?
-		       found_ticks(read, now->switched.ready) :
+		       found_since(read, now->switched.ready_since) :
 		       DERIVED_UNKNOWN;
 }
 
@@ -408,6 +417,8 @@ static const struct derived_events about_process[] = {
 	{ .kernel_class = ETW_KERNEL_PROCESS, .opcode = EVERY_OPCODE },
 	{ .kernel_class = ETW_KERNEL_THREAD, .opcode = EVERY_OPCODE },
 	{ .kernel_class = ETW_KERNEL_IMAGE, .opcode = EVERY_OPCODE },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_MEMORY] },
+	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_NETWORK] },
 	{ .provider = &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS] },
 	{ .provider = &etw_known_providers[ETW_PROVIDER_TCPIP] },
 	{ 0 },

@@ -51,6 +51,8 @@ enum derived_result {
 	DERIVED_FOUND,
 	DERIVED_UNKNOWN,   /* not known for this event */
 	DERIVED_MALFORMED, /* an extended item is too short; unknown as well */
+	/* a time that is no duration; unknown as well, and number is the enum duration_verdict */
+	DERIVED_NO_DURATION,
 };
 
 struct derived_field;

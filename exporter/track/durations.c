@@ -25,6 +25,27 @@
 #include "base/map.h"
 #include "base/memory.h"
 
+/* ---- what is a duration ---- */
+
+const char *duration_verdict_name(enum duration_verdict verdict)
+{
+	static const char *const names[DURATION_VERDICTS] = { "fits", "negative", "too_long" };
+
+	return names[verdict];
+}
+
+enum duration_verdict duration_between(const struct etw_source_clock *clock, int64_t begin,
+				       int64_t end, uint64_t *ns)
+{
+	uint64_t time_ns = etw_ticks_to_ns(etw_time_between(begin, end), clock->frequency);
+	enum duration_verdict verdict = duration_judge(clock, end, end < begin, time_ns);
+
+	if (verdict == DURATION_FITS) {
+		*ns = time_ns;
+	}
+	return verdict;
+}
+
 /* ---- starts that wait for their end ---- */
 
 enum { WAYS = 4 };
@@ -162,16 +183,16 @@ void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t 
 	struct scheduler_processor *at = processor_at(scheduler, processor);
 	struct recent_entry begin;
 
-	*out = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
+	*out = (struct scheduler_switch){ ETW_RECORD_NO_TIME, ETW_RECORD_NO_TIME };
 	if (at) {
 		/* If the old thread is not the expected one, a switch event was lost. */
 		if (at->known && at->thread_id == old_thread) {
-			out->on_cpu = ticks_since(at->since, time);
+			out->on_cpu_since = at->since;
 			recent_end(&scheduler->ready, old_thread, at->since, &begin);
 		}
 		*at = (struct scheduler_processor){ new_thread, true, time };
 	}
 	if (recent_end(&scheduler->ready, new_thread, time, &begin)) {
-		out->ready = ticks_since(begin.time, time);
+		out->ready_since = begin.time;
 	}
 }

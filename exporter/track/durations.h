@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Durations: how long an I/O request took, how long a thread ran and how long it waited for a
- * processor. One consumer's: no lock.
+ * Durations: which times are none, how long an I/O request took, how long a thread ran and how long
+ * it waited for a processor. One consumer's: no lock.
  *
  * Source: "CSwitch class" and "ReadyThread class", Microsoft Learn.
  */
@@ -14,11 +14,42 @@
 
 #include <etw/record.h>
 
-/* Ticks from one time to another; UINT64_MAX, which is unknown, if the second is earlier. */
-static inline uint64_t ticks_since(int64_t begin, int64_t now)
+/* ---- what is a duration ---- */
+
+/*
+ * Windows reports times that are no measurements: a negative response time of a disk on virtual
+ * machines, a start of 0, and anything in a damaged recording. Everything that counts a duration
+ * asks here first. What does not fit is counted by its reason (etw_invalid_durations_total) and
+ * nowhere else.
+ */
+enum duration_verdict {
+	DURATION_FITS,
+	DURATION_NEGATIVE, /* its end is before its start */
+	DURATION_TOO_LONG, /* longer than the machine had run by its end, see etw_clock_uptime() */
+	DURATION_VERDICTS
+};
+
+/* "negative", "too_long". */
+const char *duration_verdict_name(enum duration_verdict verdict);
+
+/* What a duration of so many nanoseconds is that ended at the raw time `end`. negative: it is below
+ * 0, and ns has no meaning. */
+static inline enum duration_verdict duration_judge(const struct etw_source_clock *clock,
+						   int64_t end, bool negative, uint64_t ns)
 {
-	return now >= begin ? etw_time_between(begin, now) : UINT64_MAX;
+	if (negative) {
+		return DURATION_NEGATIVE;
+	}
+	/* Without a division: the machine has run for longer since. */
+	if (ns <= clock->uptime_ns && end >= clock->anchor_raw) {
+		return DURATION_FITS;
+	}
+	return ns <= etw_clock_uptime(clock, end) ? DURATION_FITS : DURATION_TOO_LONG;
 }
+
+/* The same of the time from one raw time to another, which becomes *ns if it fits. */
+enum duration_verdict duration_between(const struct etw_source_clock *clock, int64_t begin,
+				       int64_t end, uint64_t *ns);
 
 /* ---- starts that wait for their end ---- */
 
@@ -73,11 +104,10 @@ void scheduler_clear(struct scheduler *scheduler); /* frees all memory */
  */
 void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time);
 
-/* Ticks; UINT64_MAX if not known. */
+/* Raw times; ETW_RECORD_NO_TIME if not known. */
 struct scheduler_switch {
-	/* how long the old thread ran since it was switched in on this processor */
-	uint64_t on_cpu;
-	uint64_t ready; /* how long the new thread had been ready */
+	int64_t on_cpu_since; /* when the old thread was switched in on this processor */
+	int64_t ready_since;  /* when the new thread became ready */
 };
 
 /* The thread that was switched in last on a processor. False: none is known. */

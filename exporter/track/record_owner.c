@@ -5,7 +5,8 @@
  * Both are resolved at the first look-up and kept until the next record, because several rules use
  * the same process, and many records match no rule at all. The attribution of the event class says
  * where the process id is: in the payload, behind a thread id of the payload, in the header of the
- * record, or behind the thread that runs on its processor. Process ids are reused, so the name is
+ * record, or behind the thread that runs on its processor. The stack of a sample may name the
+ * process of a thread that no event names. Process ids are reused, so the name is
  * that of the instance that ran at the time of the record. A record whose thread, process or file
  * no event has named is counted by its reason.
  *
@@ -28,7 +29,13 @@ static NOINLINE uint32_t payload_process(struct tracker *tracker)
 		return ETW_RECORD_NO_ID;
 	}
 	if (tracker->now.attribution->owner != OWNER_PROCESS_ID) {
-		id = threads_process(&tracker->threads, id, tracker->now.record->raw_time);
+		uint32_t thread_id = id;
+		int64_t time = tracker->now.record->raw_time;
+
+		id = threads_process(&tracker->threads, thread_id, time);
+		if (id == ETW_RECORD_NO_ID && tracker->now.attribution->is_sample) {
+			id = stack_owners_find(&tracker->stack_owners, thread_id, time);
+		}
 		if (id == ETW_RECORD_NO_ID) {
 			tracker_miss(tracker, MISS_THREAD);
 		}
@@ -69,6 +76,16 @@ uint32_t tracker_label(struct tracker *tracker, uint32_t process_id)
 	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
 }
 
+/* Whether the current record belongs to a process, though nothing says to which one: a sample is
+ * taken of a thread. */
+static bool has_unknown_thread(const struct tracker *tracker)
+{
+	uint32_t thread_id;
+
+	return tracker->now.attribution->is_sample &&
+	       etw_payload_u32(tracker, PAYLOAD_OWNER, &thread_id) && thread_id != ETW_RECORD_NO_ID;
+}
+
 /* Through all tables. */
 static NOINLINE void resolve_process(struct tracker *tracker)
 {
@@ -77,7 +94,9 @@ static NOINLINE void resolve_process(struct tracker *tracker)
 	now->instance = 0;
 	now->process_id = owner_process(tracker);
 	if (now->process_id == ETW_RECORD_NO_ID) {
-		now->process = tracker->none;
+		now->process = has_unknown_thread(tracker) ?
+				       registry_unknown(tracker->options.registry) :
+				       tracker->none;
 		return;
 	}
 	now->process = processes_label(&tracker->processes, now->process_id, now->record->raw_time,

@@ -96,7 +96,7 @@ void tracker_publish_all(struct tracker *tracker)
 			      tracker->gauges.refused_processes + tracker->image_info.refused);
 	publish_table(tracker, TABLE_THREAD, threads->count,
 		      threads->evictions + tracker->gauges.refused_threads +
-			      tracker->scheduler.ready.evictions +
+			      tracker->scheduler.ready.evictions + tracker->stack_owners.evictions +
 			      tracker->services.tags.table.evictions + tracker->services.refused);
 	publish_table(tracker, TABLE_FILE, (uint64_t)keys->count + objects->count,
 		      keys->evictions + objects->evictions);
@@ -173,7 +173,7 @@ uint32_t tracker_kernel_flags(uint32_t enabled)
 uint32_t tracker_enabled_by(const struct tracker_options *options)
 {
 	uint32_t enabled = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
-			   ANNOUNCES_THREAD;
+			   ANNOUNCES_THREAD | ANNOUNCES_STACK;
 
 	for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
 		enabled |= (options->features & features[i].feature) ? features[i].announces : 0;
@@ -233,6 +233,7 @@ static bool make_parts(struct tracker *tracker, struct etw_error *err)
 	processes_init(&tracker->processes, registry, names, options->processes,
 		       options->strings_bytes);
 	threads_init(&tracker->threads, options->threads);
+	tracker->stack_owners.limit = (size_t)options->threads * STACKS_PER_THREAD;
 	drivers_init(&tracker->drivers, registry);
 	recent_init(&tracker->requests, REQUEST_SETS);
 	scheduler_init(&tracker->scheduler);
@@ -305,6 +306,8 @@ static void clear_tables(struct tracker *tracker)
 {
 	processes_clear(&tracker->processes);
 	threads_clear(&tracker->threads);
+	stack_owners_clear(&tracker->stack_owners);
+	map_done(&tracker->announced_threads);
 	tracker_note_drops(tracker);
 	files_clear(&tracker->files);
 	drivers_clear(&tracker->drivers);
@@ -378,9 +381,20 @@ bool tracker_first_pass(struct tracker *tracker, const struct etw_record *record
 	if (announces) {
 		tracker->now.record = record;
 		tracker->now.attribution = class->attribution;
-		tracker_announce(tracker, announces);
+		if (announces == ANNOUNCES_STACK) {
+			tracker_announce_stack(tracker);
+		} else {
+			tracker_announce(tracker, announces);
+		}
 	}
 	return (announces & ANNOUNCES_LATER) != 0;
+}
+
+static bool is_unknown_thread(void *context, uint32_t thread_id)
+{
+	struct tracker *tracker = context;
+
+	return threads_process(&tracker->threads, thread_id, LIFETIME_ALWAYS) == ETW_RECORD_NO_ID;
 }
 
 void tracker_first_pass_end(struct tracker *tracker)
@@ -392,6 +406,8 @@ void tracker_first_pass_end(struct tracker *tracker)
 	tracker_forget_record(tracker);
 	processes_build(&tracker->processes);
 	for_each_timeline(tracker, timeline_build);
+	stack_owners_keep(&tracker->stack_owners, is_unknown_thread, tracker);
+	map_done(&tracker->announced_threads);
 	tracker_note_drops(tracker);
 	drivers_sort(&tracker->drivers);
 	tracker_publish_all(tracker);
@@ -408,10 +424,10 @@ static inline bool has_counts(const struct tracker *tracker, uint32_t announces)
 /* Few events announce something. */
 static NOINLINE bool announce_observed(struct tracker *tracker, uint32_t announces)
 {
-	uint32_t now = announces & ~(uint32_t)ANNOUNCES_COUNTED;
+	uint32_t now = announces & ~(uint32_t)ANNOUNCES_ELSEWHERE;
 
 	tracker->now.started = false;
-	tracker->now.switched = (struct scheduler_switch){ UINT64_MAX, UINT64_MAX };
+	tracker->now.switched = (struct scheduler_switch){ ETW_RECORD_NO_TIME, ETW_RECORD_NO_TIME };
 	tracker_announce(tracker, now);
 	if (now & (ANNOUNCES_IN_FIRST_PASS | ANNOUNCES_PARTITION)) {
 		tracker_publish_all(tracker);
@@ -432,8 +448,8 @@ bool tracker_observe(struct tracker *tracker, const struct etw_record *record,
 	now->process_known = false;
 	now->file_known = false;
 	tracker->observed_time = record->raw_time;
-	return announces & ~(uint32_t)ANNOUNCES_COUNTED ? announce_observed(tracker, announces) :
-							  has_counts(tracker, announces);
+	return announces & ~(uint32_t)ANNOUNCES_ELSEWHERE ? announce_observed(tracker, announces) :
+							    has_counts(tracker, announces);
 }
 
 void tracker_learn(struct tracker *tracker, const struct etw_record *record,

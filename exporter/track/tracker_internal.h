@@ -25,6 +25,7 @@
 #include "exporter/track/process_gauges.h"
 #include "exporter/track/processes.h"
 #include "exporter/track/services.h"
+#include "exporter/track/stack_owners.h"
 #include "exporter/track/top_paths.h"
 #include "exporter/track/tracker.h"
 
@@ -67,26 +68,32 @@ enum announcement {
 	ANNOUNCES_DISK_BYTES = 1 << 20, /* bytes that a disk has read or written */
 	ANNOUNCES_VIEW = 1 << 21,       /* view of a file, or its end, for disk_cause */
 	ANNOUNCES_ID_CHANGE = 1 << 22,  /* a process id begins or ends, likewise */
+	ANNOUNCES_STACK = 1 << 23,      /* of which process an event is, in a first pass alone */
 
 	/* What tracker_count() reads; no table takes it. */
 	ANNOUNCES_COUNTED = ANNOUNCES_WRITE | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE |
 			    ANNOUNCES_DISK_BYTES | ANNOUNCES_VIEW | ANNOUNCES_ID_CHANGE,
 
+	/* What tracker_observe() leaves alone. */
+	ANNOUNCES_ELSEWHERE = ANNOUNCES_COUNTED | ANNOUNCES_STACK,
+
 	ANNOUNCES_IN_FIRST_PASS = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
 				  ANNOUNCES_THREAD | ANNOUNCES_FILE_KEY | ANNOUNCES_FILE_OBJECT |
 				  ANNOUNCES_VOLUME | ANNOUNCES_IMAGE | ANNOUNCES_DISK |
-				  ANNOUNCES_TAG | ANNOUNCES_SERVICE
+				  ANNOUNCES_TAG | ANNOUNCES_SERVICE | ANNOUNCES_STACK
 };
 
 /* The fields of the payload that the tracker reads. */
 enum payload_field {
-	PAYLOAD_OWNER,  /* what leads to the process; see enum owner */
-	PAYLOAD_ABOUT,  /* the id of the process that the event is about */
-	PAYLOAD_THREAD, /* Thread: the thread; CSwitch: the new one; ReadyThread: the ready one */
+	PAYLOAD_OWNER, /* what leads to the process; see enum owner */
+	PAYLOAD_ABOUT, /* the id of the process that the event is about */
+	/* Thread, StackWalk: the thread; CSwitch: the new one; ReadyThread: the ready one */
+	PAYLOAD_THREAD,
 	PAYLOAD_OLD_THREAD, /* CSwitch */
 	PAYLOAD_FILE_KEY,
 	PAYLOAD_FILE_OBJECT,
 	PAYLOAD_IRP,
+	PAYLOAD_TIME, /* StackWalk: of the event */
 	/* Image: base; PerfInfo: Routine; FileIo/MapFile: of the view; calls of minifilters:
 	   RoutineAddr */
 	PAYLOAD_ADDRESS,
@@ -111,6 +118,7 @@ struct attribution {
 	 * the FileIo event that says the same. */
 	uint8_t opcode;
 	bool second_source;          /* it is such an event */
+	bool is_sample;              /* of a thread, which may be known by the sample's stack */
 	enum lifetime_change change; /* of what it announces */
 	enum owner owner;
 	struct etw_field_reader integers[PAYLOAD_NAME];
@@ -132,7 +140,12 @@ struct recent_owner {
 	uint32_t instance; /* number in processes */
 };
 
-enum { RECENT_OWNERS = 1024 };
+enum {
+	RECENT_OWNERS = 1024,
+	/* Stacks of a first pass whose threads are not known, for each thread of the limit: 800,000
+	 * in 32 MB at most, until the end of the pass. */
+	STACKS_PER_THREAD = 4,
+};
 
 /* The record last observed: what was found out when it was observed or when it was first needed. */
 struct tracker_record {
@@ -150,7 +163,7 @@ struct tracker_record {
 	bool started; /* FileIo/OperationEnd: its start was found */
 	uint8_t start_opcode;
 	uint32_t start_process; /* label id */
-	uint64_t duration_ticks;
+	int64_t started_at;     /* raw */
 
 	struct scheduler_switch switched; /* CSwitch */
 };
@@ -171,6 +184,8 @@ struct tracker {
 	struct names *own_names; /* owned; NULL: they are shared */
 	struct processes processes;
 	struct threads threads;
+	struct stack_owners stack_owners; /* of threads that are not in threads */
+	struct map announced_threads;     /* in a first pass */
 	struct files files;
 	struct drivers drivers;
 	struct recent requests; /* IRP -> when, opcode, id of the process or thread */
@@ -252,6 +267,8 @@ bool tracker_make_disk_cause(struct tracker *tracker, struct etw_error *err);
 
 /* Hands what the current record announces, of the given announcements, to the tables. */
 void tracker_announce(struct tracker *tracker, uint32_t announces);
+/* The same for ANNOUNCES_STACK. */
+void tracker_announce_stack(struct tracker *tracker);
 
 /* The tables of processes and threads may have dropped instances: what was kept of them is void. */
 void tracker_note_drops(struct tracker *tracker);

@@ -153,6 +153,7 @@ struct etw_source_clock etl_header_clock(const struct etw_header *header, const 
 		*doubt = "its header has an unknown clock type: taken as the performance counter";
 		break;
 	}
+	etw_clock_find_uptime(&clock, header->boot_time);
 	return clock;
 }
 

@@ -192,6 +192,7 @@ uint64_t consume_clock(struct etw_source_clock *clock)
 			clock->anchor_time = time;
 		}
 	}
+	etw_clock_find_uptime(clock, 0);
 	return (uint64_t)closest;
 }
 

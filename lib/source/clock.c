@@ -144,6 +144,41 @@ uint64_t etw_ticks_to_ns(uint64_t ticks, uint64_t frequency)
 	return scale(ticks, NS_PER_SECOND, frequency);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void etw_clock_find_uptime(struct etw_source_clock *clock, int64_t boot_time)
+{
+	uint64_t uptime = 0, counted = 0;
+
+	if (boot_time > 0) {
+		uptime = etw_ticks_to_ns(etw_time_between(boot_time, clock->anchor_time),
+					 TICKS_100NS_PER_SECOND);
+	}
+	if (clock->type != ETW_CLOCK_SYSTEM_TIME && clock->anchor_raw > 0) {
+		counted = etw_ticks_to_ns((uint64_t)clock->anchor_raw, clock->frequency);
+	}
+	clock->uptime_ns = least(uptime > counted ? uptime : counted, ETW_UPTIME_MOST_NS);
+}
+
+uint64_t etw_clock_uptime(const struct etw_source_clock *clock, int64_t raw)
+{
+	uint64_t distance;
+
+	if (clock->uptime_ns == 0 || raw == ETW_RECORD_NO_TIME) {
+		return ETW_UPTIME_MOST_NS;
+	}
+	if (raw >= clock->anchor_raw) {
+		distance =
+			etw_ticks_to_ns(etw_time_between(clock->anchor_raw, raw), clock->frequency);
+		return clock->uptime_ns + least(distance, ETW_UPTIME_MOST_NS - clock->uptime_ns);
+	}
+	distance = etw_ticks_to_ns(etw_time_between(raw, clock->anchor_raw), clock->frequency);
+	return clock->uptime_ns - least(distance, clock->uptime_ns);
+}
+
 uint64_t etw_ticks_of_ms(uint64_t ms, uint64_t frequency)
 {
 	return scale(ms, frequency, 1000);

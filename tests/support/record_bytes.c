@@ -130,7 +130,7 @@ void bytes_item(struct record_bytes *b, uint16_t size, uint16_t type, uint16_t l
 struct etw_format bytes_format(uint8_t pointer_size, uint8_t classic_pointer_size)
 {
 	static const struct etw_source_clock clock = { ETW_CLOCK_QPC, 10000000, 10000000, 7,
-						       50000 };
+						       50000,         0 };
 	struct etw_format format;
 
 	etl_format_init(&format, &clock, pointer_size, classic_pointer_size);

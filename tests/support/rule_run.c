@@ -192,6 +192,11 @@ void rule_run_close(struct rule_run *run)
 	etw_payload_done(&run->payload);
 }
 
+void rule_run_uptime(struct rule_run *run, uint64_t uptime_ns)
+{
+	run->clock.uptime_ns = run->engine->clock.uptime_ns = uptime_ns;
+}
+
 void rule_run_try(struct rule_run *run, struct dry_run *dry_run)
 {
 	run->engine->dry_run = dry_run;

@@ -50,6 +50,9 @@ void rule_run_reload(struct rule_run *run, const char *collector);
 /* The same with another configuration. */
 void rule_run_reload_with(struct rule_run *run, const char *collector, const char *configuration);
 
+/* How long the machine had run at the raw time 0; before the first record. */
+void rule_run_uptime(struct rule_run *run, uint64_t uptime_ns);
+
 /* What the rules do is noted in the dry run, which ends after the run; before the first record. */
 void rule_run_try(struct rule_run *run, struct dry_run *dry_run);
 

@@ -15,6 +15,7 @@
  * A payload that ends within a field that a rule needs makes the event undecodable, even if other
  * rules counted it; the outcome of an event is the most serious one of its rules.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,69 +62,109 @@ static NOINLINE bool keeps_process(struct rule_engine *engine)
 
 /* ---- one rule ---- */
 
+/* Whether a rule counts a time that ends with the record. If not, it is counted why. */
+static bool is_duration(struct rule_engine *engine, const struct compiled_rule *rule,
+			const struct etw_record *record, bool negative, uint64_t ns)
+{
+	enum duration_verdict verdict =
+		duration_judge(&engine->clock, record->raw_time, negative, ns);
+
+	if (verdict != DURATION_FITS) {
+		engine_count_no_duration(engine, rule, verdict);
+	}
+	return verdict == DURATION_FITS;
+}
+
+static bool bad_amount(struct rule_engine *engine, struct compiled_rules *compiled)
+{
+	engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
+	return false;
+}
+
+/* Without its fraction, once it is in the unit that is counted. */
+static bool real_amount(struct rule_engine *engine, struct compiled_rules *compiled,
+			const struct compiled_rule *rule, const struct etw_record *record,
+			uint64_t *amount)
+{
+	double number = etw_field_double(rule->value->field, &rule->value->read.slice);
+
+	number *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
+	*amount = etw_u64_of_double(number);
+	if (rule->duration && !isnan(number)) {
+		return is_duration(engine, rule, record, number < 0, *amount);
+	}
+	/* NaN is not above 0. */
+	return (number >= 0 && *amount <= INT64_MAX) || bad_amount(engine, compiled);
+}
+
+/* The time since a raw time that the field holds. */
+static bool since_amount(struct rule_engine *engine, const struct compiled_rule *rule,
+			 const struct etw_record *record, uint64_t *amount)
+{
+	enum duration_verdict verdict;
+
+	if (record->raw_time == ETW_RECORD_NO_TIME) {
+		return false;
+	}
+	verdict = duration_between(&engine->clock, (int64_t)rule->value->read.number,
+				   record->raw_time, amount);
+	if (verdict != DURATION_FITS) {
+		engine_count_no_duration(engine, rule, verdict);
+	}
+	return verdict == DURATION_FITS;
+}
+
 static uint64_t times(uint64_t value, uint64_t factor)
 {
 	return factor > 1 && value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
 }
 
-/* Without its fraction, once it is in the unit that is counted. */
-static bool real_amount(struct rule_engine *engine, struct compiled_rules *compiled,
-			const struct compiled_rule *rule, uint64_t *amount)
-{
-	static const double too_much = 9223372036854775808.0; /* 2^63 */
-	double number = etw_field_double(rule->value->field, &rule->value->read.slice);
-
-	number *= rule->factor ? (double)rule->factor : 1e9 / (double)rule->frequency;
-	if (!(number >= 0 && number < too_much)) { /* NaN is neither */
-		engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
-		return false;
-	}
-	*amount = (uint64_t)number;
-	return true;
-}
-
-/* In the unit that is counted. A gauge has a sign and takes at most 2^63 - 1 at once. */
+/* In the unit that is counted; saturates. */
 static uint64_t scaled(const struct compiled_rule *rule, uint64_t value)
 {
-	uint64_t amount = rule->factor ? times(value, rule->factor) :
-					 etw_ticks_to_ns(value, rule->frequency);
-
-	return rule->op != GAUGE_NONE && amount > INT64_MAX ? INT64_MAX : amount;
+	return rule->factor ? times(value, rule->factor) : etw_ticks_to_ns(value, rule->frequency);
 }
 
-/* The amount to add. False when it is unknown for this record. */
+/* A gauge has a sign and takes at most 2^63 - 1 at once. */
+static uint64_t gauge_amount(const struct compiled_rule *rule, uint64_t number, bool negative)
+{
+	uint64_t amount = scaled(rule, negative ? 0 - number : number);
+
+	amount = amount > INT64_MAX ? INT64_MAX : amount;
+	return negative ? 0 - amount : amount;
+}
+
+/* The amount to add. False when there is none for this record. */
 static bool find_amount(struct rule_engine *engine, struct compiled_rules *compiled,
 			const struct compiled_rule *rule, const struct etw_record *record,
 			uint64_t *amount)
 {
 	const struct value *value = rule->value;
+	bool negative;
 
 	if (!value) {
 		*amount = 1;
 		return true;
 	}
 	if (rule->amount_type == AMOUNT_REAL) {
-		return real_amount(engine, compiled, rule, amount);
+		return real_amount(engine, compiled, rule, record, amount);
 	}
 	if (rule->amount_type == AMOUNT_SINCE) {
-		if (record->raw_time == ETW_RECORD_NO_TIME) {
-			return false;
-		}
-		/* A start after the end, as clocks of two processors can have it, took no time. */
-		*amount = scaled(rule,
-				 etw_time_between((int64_t)value->read.number, record->raw_time));
-		return true;
+		return since_amount(engine, rule, record, amount);
 	}
-	if (value->is_signed && (int64_t)value->read.number < 0) {
-		if (rule->op == GAUGE_NONE) {
-			engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
-			return false;
-		}
-		*amount = 0 - scaled(rule, 0 - value->read.number);
+	negative = value->is_signed && (int64_t)value->read.number < 0;
+	if (rule->op != GAUGE_NONE) {
+		*amount = gauge_amount(rule, value->read.number, negative);
 		return true;
 	}
 	*amount = scaled(rule, value->read.number);
-	return true;
+	if (rule->duration) {
+		/* Windows writes negative times into fields without a sign, too. */
+		negative = (int64_t)value->read.number < 0;
+		return is_duration(engine, rule, record, negative, *amount);
+	}
+	/* No event counts 2^63 of anything: it is a number below 0, an address, a damaged field. */
+	return (!negative && *amount <= INT64_MAX) || bad_amount(engine, compiled);
 }
 
 /* A process that no event has announced yet is an instance by its id alone. */
@@ -361,6 +402,16 @@ static NOINLINE enum event_result add_amount(struct rule_engine *engine,
 	return APPLIED;
 }
 
+static NOINLINE enum event_result
+without_value(struct rule_engine *engine, const struct compiled_rule *rule, enum value_state state)
+{
+	if (state == VALUE_NO_DURATION) {
+		engine_count_no_duration(engine, rule,
+					 (enum duration_verdict)rule->value->read.number);
+	}
+	return state == VALUE_CUT ? CUT_SHORT : NOT_APPLIED;
+}
+
 static inline enum event_result apply_rule(struct rule_engine *engine,
 					   struct compiled_rules *compiled,
 					   struct compiled_rule *rule,
@@ -378,7 +429,7 @@ static inline enum event_result apply_rule(struct rule_engine *engine,
 		enum value_state state = value_get(engine, compiled, record, rule->value);
 
 		if (state != VALUE_KNOWN) {
-			return state == VALUE_CUT ? CUT_SHORT : NOT_APPLIED;
+			return without_value(engine, rule, state);
 		}
 		amount = rule->value->read.number;
 	}
@@ -444,23 +495,40 @@ static enum value_state read_key(struct rule_engine *engine, struct compiled_rul
 	return record->raw_time != ETW_RECORD_NO_TIME ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
+/* What a stop gives its rules: the time since the start. */
+static void take_duration(const struct rule_engine *engine, struct compiled_span *stop,
+			  int64_t start, int64_t end)
+{
+	enum duration_verdict verdict =
+		duration_between(&engine->clock, start, end, &stop->duration);
+
+	stop->duration_state = VALUE_KNOWN;
+	if (verdict != DURATION_FITS) {
+		stop->duration = verdict;
+		stop->duration_state = VALUE_NO_DURATION;
+	}
+}
+
 /* Before the rules. */
 static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rules *compiled,
 				const struct etw_record *record)
 {
 	for (size_t i = 0; i < compiled->stop_count; i++) {
 		struct compiled_span *stop = &compiled->stops[i];
-		uint64_t key, ticks;
+		uint64_t key;
+		int64_t start;
 
 		stop->state = (uint8_t)read_key(engine, compiled, record, stop, &key);
 		if (stop->state != VALUE_KNOWN) {
 			spans_miss(engine->spans, false);
-		} else if (spans_stop(engine->spans, stop->span, key, record->raw_time, &ticks,
-				      stop->captured)) {
-			stop->duration_ns = etw_ticks_to_ns(ticks, engine->clock.frequency);
-		} else {
+		} else if (!spans_stop(engine->spans, stop->span, key, record->raw_time, &start,
+				       stop->captured)) {
 			stop->state = VALUE_UNKNOWN;
+		} else {
+			take_duration(engine, stop, start, record->raw_time);
+			continue;
 		}
+		stop->duration_state = stop->state;
 	}
 	engine_publish(engine);
 }

@@ -173,6 +173,8 @@ static enum rule_result compile_value(struct builder *builder, const struct rule
 		rule->frequency = builder->engine->clock.frequency;
 	} else {
 		rule->frequency = ticks_frequency(builder, field);
+		/* A gauge may be a moment. */
+		rule->duration = from->unit >= UNIT_TICKS && rule->op == GAUGE_NONE;
 	}
 	return RULE_APPLIES;
 }
@@ -479,6 +481,12 @@ static struct compiled_rules *place_compiled(struct block *block, const struct c
 	return placed;
 }
 
+/* Whether the value is below 2^63 in every event. */
+static bool always_fits(const struct value *value)
+{
+	return !value->is_signed && (!value->field || value->field->size[1] < 8);
+}
+
 /* After link_cache() of its cache. */
 static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rule)
 {
@@ -488,8 +496,8 @@ static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rul
 	if (rule->amount_type != AMOUNT_ONE) {
 		rule->value = &compiled->values[rule->value_index];
 	}
-	rule->plain = counter && rule->amount_type < AMOUNT_REAL &&
-		      (!rule->value || (rule->factor == 1 && !rule->value->is_signed));
+	rule->plain = counter && rule->amount_type < AMOUNT_REAL && !rule->duration &&
+		      (!rule->value || (rule->factor == 1 && always_fits(rule->value)));
 }
 
 static void link_cache(struct compiled_rules *compiled, struct block *block,

@@ -22,6 +22,7 @@
 #include "exporter/rules/engine/spans.h"
 #include "exporter/rules/language/decoders.h"
 #include "exporter/rules/language/rule_set.h"
+#include "exporter/track/durations.h"
 
 /* Where a value comes from. */
 enum value_source {
@@ -33,14 +34,15 @@ enum value_source {
 	VALUE_PART,     /* payload: an element, a member, a count; compiled.parts[index] */
 	VALUE_DERIVED,  /* a derived field */
 	VALUE_COMPUTED, /* a derived field of the value `index` */
-	VALUE_SPAN,     /* nanoseconds; compiled.stops[index] */
+	VALUE_SPAN,     /* nanoseconds, or no duration; compiled.stops[index] */
 	VALUE_CAPTURED, /* label id; compiled.stops[index / SPAN_CAPTURED_MAX].captured */
 };
 
 enum value_state {
 	VALUE_KNOWN,
-	VALUE_UNKNOWN, /* not known for this event */
-	VALUE_CUT,     /* the payload ends before it */
+	VALUE_UNKNOWN,     /* not known for this event */
+	VALUE_NO_DURATION, /* likewise: a time that is none; number is the enum duration_verdict */
+	VALUE_CUT,         /* the payload ends before it */
 };
 
 struct value {
@@ -174,6 +176,7 @@ struct compiled_rule {
 	uint8_t op;          /* enum gauge_op */
 	bool histogram;
 	bool plain;        /* a counter of events, or of a field as it is */
+	bool duration;     /* the value is one that duration_judge() has not seen yet */
 	uint8_t seen_mask; /* of an enum event_result: what it says about the event */
 	uint32_t number;   /* in the set's rules */
 	/* From here on for samples that are not in the cache. */
@@ -203,8 +206,9 @@ struct compiled_span {
 	uint8_t captured_count;
 	struct compiled_label_set labels; /* captured; none for SPAN_STOP */
 	/* Of the current event, SPAN_STOP: */
-	uint8_t state; /* enum value_state, of the rest */
-	uint64_t duration_ns;
+	uint8_t state;          /* enum value_state, of captured */
+	uint8_t duration_state; /* likewise, of duration */
+	uint64_t duration;      /* ns, or why it is none */
 	uint32_t captured[SPAN_CAPTURED_MAX];
 };
 
@@ -384,6 +388,10 @@ void engine_publish(struct rule_engine *engine);
 void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compiled);
 void dry_run_result(struct dry_run *dry_run, const struct compiled_rules *compiled,
 		    const struct compiled_rule *rule, enum event_result result);
+
+/* Counts a time that a rule left out in etw_invalid_durations_total. */
+void engine_count_no_duration(struct rule_engine *engine, const struct compiled_rule *rule,
+			      enum duration_verdict verdict);
 
 /* Counts a problem in etw_decode_errors_total. */
 void engine_count_problem(struct rule_engine *engine, struct compiled_rules *compiled,

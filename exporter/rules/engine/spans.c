@@ -212,7 +212,7 @@ uint32_t *spans_captured(struct spans *spans, size_t span, uint64_t key, int64_t
 	return found ? spans->entries[*found].captured : NULL;
 }
 
-bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, uint64_t *ticks,
+bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, int64_t *start,
 		uint32_t *captured)
 {
 	struct span_list *list = &spans->lists[span];
@@ -224,7 +224,7 @@ bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, ui
 		spans->statistics.unmatched_stops++;
 		return false;
 	}
-	*ticks = etw_time_between(spans->entries[*found].time, time);
+	*start = spans->entries[*found].time;
 	memcpy(captured, spans->entries[*found].captured, sizeof spans->entries->captured);
 	take_out(spans, list, (uint32_t)*found);
 	return true;

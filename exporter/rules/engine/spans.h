@@ -39,9 +39,9 @@ uint32_t *spans_start(struct spans *spans, size_t span, uint64_t key, int64_t ti
 /* The same for a start that waits; NULL: there is no such start. */
 uint32_t *spans_captured(struct spans *spans, size_t span, uint64_t key, int64_t time);
 
-/* Removes the start and gives the *ticks since then (0 when the start seems to be later, within the
- * skew) and its SPAN_CAPTURED_MAX ids. False: there is no such start. */
-bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, uint64_t *ticks,
+/* Removes the start and gives its time, which may be later within the skew, and its
+ * SPAN_CAPTURED_MAX ids. False: there is no such start. */
+bool spans_stop(struct spans *spans, size_t span, uint64_t key, int64_t time, int64_t *start,
 		uint32_t *captured);
 
 /* Counts an event whose key is unknown as an unmatched start or stop. */

@@ -50,6 +50,18 @@ void engine_count_problem(struct rule_engine *engine, struct compiled_rules *com
 	}
 }
 
+void engine_count_no_duration(struct rule_engine *engine, const struct compiled_rule *rule,
+			      enum duration_verdict verdict)
+{
+	uint32_t ids[] = { intern_string(engine->strings, family_name(rule->family)),
+			   intern_own(engine->strings, duration_verdict_name(verdict)) };
+	cell *at = family_cells(engine->set->invalid_durations, engine->shard, ids, NULL);
+
+	if (at) {
+		cell_count(at);
+	}
+}
+
 /* ---- reading ---- */
 
 static enum value_state read_fixed(const struct etw_record *record, struct value *value)
@@ -128,6 +140,9 @@ static inline enum value_state read_derived(struct rule_engine *engine,
 	if (result == DERIVED_MALFORMED) {
 		engine_count_problem(engine, compiled, PROBLEM_BAD_TYPE);
 	}
+	if (result == DERIVED_NO_DURATION) {
+		return VALUE_NO_DURATION;
+	}
 	return result == DERIVED_FOUND ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
@@ -181,8 +196,8 @@ static inline enum value_state read_by_source(struct rule_engine *engine,
 	case VALUE_COMPUTED:
 		return read_computed(engine, compiled, record, value);
 	case VALUE_SPAN:
-		value->read.number = compiled->stops[value->index].duration_ns;
-		return (enum value_state)compiled->stops[value->index].state;
+		value->read.number = compiled->stops[value->index].duration;
+		return (enum value_state)compiled->stops[value->index].duration_state;
 	case VALUE_CAPTURED:
 		return read_captured(compiled, value);
 	}
@@ -542,10 +557,10 @@ void label_read(struct rule_engine *engine, struct compiled_rules *compiled,
 	label->state = VALUE_KNOWN;
 	if (state == VALUE_KNOWN) {
 		label->id = label_resolve(engine, label, label->value);
-	} else if (state == VALUE_UNKNOWN) {
+	} else if (state == VALUE_CUT) {
+		label->state = VALUE_CUT;
+	} else {
 		row = label->value->read.row;
 		label->id = row && row->none_if_unknown ? engine->none : engine->unknown;
-	} else {
-		label->state = VALUE_CUT;
 	}
 }

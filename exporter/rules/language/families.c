@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "exporter/rules/language/rule_set.h"
+#include "exporter/track/durations.h"
 
 struct declared_family *rule_set_find_family(const struct rule_set *set, const char *name)
 {
@@ -437,6 +438,20 @@ static void make_fixed(const struct active_rule *active, struct intern *strings)
 	}
 }
 
+/* How many times the family will have left out. */
+static void make_invalid(const struct rule_set *set, const struct family *family,
+			 struct intern *strings)
+{
+	for (int verdict = DURATION_FITS + 1; verdict < DURATION_VERDICTS; verdict++) {
+		uint32_t ids[] = {
+			intern_string(strings, family_name(family)),
+			intern_own(strings, duration_verdict_name((enum duration_verdict)verdict)),
+		};
+
+		family_keep(set->invalid_durations, ids);
+	}
+}
+
 void rule_set_make_samples(const struct rule_set *set, struct registry *registry)
 {
 	struct intern *strings = registry_strings(registry);
@@ -444,6 +459,9 @@ void rule_set_make_samples(const struct rule_set *set, struct registry *registry
 	for (size_t i = 0; i < set->rule_count; i++) {
 		if (has_fixed_labels(set->rules[i].rule)) {
 			make_fixed(&set->rules[i], strings);
+		}
+		if (set->rules[i].rule->metric->seconds) {
+			make_invalid(set, set->rules[i].declared->family, strings);
 		}
 	}
 }

@@ -361,10 +361,18 @@ static bool register_own(struct rule_set *set, struct registry *registry, struct
 		.labels = { "table", "side" },
 		.label_count = 2,
 	};
+	static const struct family_options durations = {
+		.name = "etw_invalid_durations_total",
+		.help = "Times that a family did not count because they are no durations, by family and reason: negative, or too_long, longer than the machine had run.",
+		.type = FAMILY_COUNTER,
+		.labels = { "metric", "reason" },
+		.label_count = 2,
+	};
 
 	set->decode_errors = registry_family(registry, &errors, err);
 	set->unmatched = registry_family(registry, &unmatched, err);
-	return set->decode_errors && set->unmatched;
+	set->invalid_durations = registry_family(registry, &durations, err);
+	return set->decode_errors && set->unmatched && set->invalid_durations;
 }
 
 /* Checks each collector; those that are wrong do not keep the others from being checked. */

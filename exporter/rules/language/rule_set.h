@@ -48,6 +48,7 @@ struct rule_set {
 	bool prepare;         /* see struct rule_set_options */
 	struct family *decode_errors;
 	struct family *unmatched;
+	struct family *invalid_durations;
 	uint32_t features; /* of the tracker that the rules need; enum tracker_feature */
 };
 

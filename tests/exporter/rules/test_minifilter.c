@@ -119,11 +119,11 @@ static void starts_that_cannot_be_take_no_wrong_time(void **state)
 	};
 	static const char *const lines[] = {
 		CALLS("writer", "_unknown", "create") "2",
-		SECONDS("writer", "_unknown", "create") "0",
-		DURATION("count", "_unknown", "create", "") "1",
-		/* 2^63 ticks and more, in nanoseconds: the counter is full (docs/metrics.md). */
-		SECONDS("other", "_unknown", "close") "18446744073.709551615",
+		"!etw_minifilter_seconds_total{",
+		"!etw_minifilter_call_duration_seconds_count{",
 		CALLS("other", "_unknown", "close") "1",
+		"etw_invalid_durations_total{metric=\"etw_minifilter_seconds_total\",reason=\"negative\"} 1",
+		"etw_invalid_durations_total{metric=\"etw_minifilter_seconds_total\",reason=\"too_long\"} 1",
 		NULL,
 	};
 

@@ -188,8 +188,8 @@ static void cpu(void **state)
 		"etw_process_cpu_samples_total" WRITER "} 2",
 		"etw_process_cpu_samples_total" OTHER "} 1",
 		"!etw_process_cpu_samples_total{process=\"Idle\"",
-		/* A thread that nothing names was no idle one. */
-		"etw_process_cpu_samples_total{process=\"_none\"" KERNEL "} 1",
+		/* A thread that nothing names was no idle one, and had a process. */
+		"etw_process_cpu_samples_total{process=\"_unknown\"" KERNEL "} 1",
 		NULL,
 	};
 

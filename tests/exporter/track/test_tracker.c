@@ -101,10 +101,18 @@ static const struct owner_case owner_cases[] = {
 	{ "sample of the idle thread", "PerfInfo", 46, 2, "ThreadId", 0, NONE, NONE, "Idle",
 	  "_none" },
 	{ "sample of an unknown thread", "PerfInfo", 46, 2, "ThreadId", NO_THREAD, NONE, NONE,
+	  "_unknown", "_none" },
+	{ "sample of another source", "PerfInfo", 47, 2, "ThreadId", 2000, NONE, NONE, "beta",
+	  "_none" },
+	{ "sample of no thread", "PerfInfo", 46, 2, "ThreadId", ETW_RECORD_NO_ID, NONE, NONE,
 	  "_none", "_none" },
 	{ "DPC has no process", "PerfInfo", 68, 2, NULL, 0, NONE, NONE, "_none", "_none" },
 	{ "stack", "StackWalk", 32, 2, "StackProcess", 200, 100, 1000, "beta", "_none" },
-	{ "stack key: header", "StackWalk", 37, 2, "StackProcess", 200, 100, 1000, "alpha",
+	{ "stack key of the kernel", "StackWalk", 37, 2, "StackProcess", 200, 100, 1000, "beta",
+	  "_none" },
+	{ "stack key of a program", "StackWalk", 38, 2, "StackProcess", 200, NONE, NONE, "beta",
+	  "_none" },
+	{ "definition of a stack key: header", "StackWalk", 36, 2, NULL, 0, NONE, NONE, "_none",
 	  "_none" },
 	/* Files: only when the header says nothing. */
 	{ "FileIo: header first", "FileIo", 68, 3, "TTID", 2000, 100, 1000, "alpha", "_none" },
@@ -660,7 +668,7 @@ static void what_could_not_be_attributed_is_counted_once_an_event(void **state)
 		struct tape_event *each = &tape.events[i];
 
 		if (each->record.raw_time >= 50 && each->record.raw_time <= 54) {
-			each->process = i == 4 || i == 6 ? "_none" : i == 5 ? "_unknown" : "alpha";
+			each->process = i == 6 ? "_none" : i == 4 || i == 5 ? "_unknown" : "alpha";
 		}
 	}
 	player_play(&player, &tape, TWO_PASSES);

@@ -78,8 +78,10 @@ static const char *const left_out[] = { "etw_session_",
 					NULL };
 
 /* Of a recording by another clock than the performance counter: it is played in ticks of that one,
- * so that durations are rounded elsewhere. */
-static const char *const rounded[] = { "_seconds_bucket", "_seconds_sum", "_seconds_total", NULL };
+ * so that durations are rounded elsewhere. Starts in payloads stay in ticks of the other clock, and
+ * the times since them are no durations. */
+static const char *const rounded[] = { "_seconds_bucket", "_seconds_sum",     "_seconds_total",
+				       "_seconds_count",  "_durations_total", NULL };
 
 /* One sample: its labels except the process, and the process. */
 struct line {

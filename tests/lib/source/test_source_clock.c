@@ -79,8 +79,8 @@ static void a_time_is_rounded_down(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct etw_source_clock clock = { ETW_CLOCK_QPC, cases[i].frequency, 1, 777,
-						  132404548206236167 };
+		struct etw_source_clock clock = { ETW_CLOCK_QPC, cases[i].frequency, 1,
+						  777,           132404548206236167, 0 };
 
 		check(&clock, 777 + cases[i].ticks);
 		assert_true(etw_clock_time(&clock, 777 + cases[i].ticks) ==
@@ -91,7 +91,7 @@ static void a_time_is_rounded_down(void **state)
 /* Ten days of a 3 GHz cycle counter: the product has 75 bits. */
 static void long_recordings_of_a_fast_clock_do_not_overflow(void **state)
 {
-	struct etw_source_clock clock = { ETW_CLOCK_CPU_CYCLE, 3000000000, 1, 5, 1000 };
+	struct etw_source_clock clock = { ETW_CLOCK_CPU_CYCLE, 3000000000, 1, 5, 1000, 0 };
 
 	(void)state;
 	assert_true(etw_clock_time(&clock, 5 + INT64_C(3000000000) * 864000) ==
@@ -126,7 +126,7 @@ static void times_of_10_mhz_are_exact_at_the_ends(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-		struct etw_source_clock clock = { ETW_CLOCK_QPC, 10000000, 1, ends[i], 0 };
+		struct etw_source_clock clock = { ETW_CLOCK_QPC, 10000000, 1, ends[i], 0, 0 };
 
 		for (size_t j = 0; j < sizeof ends / sizeof ends[0]; j++) {
 			clock.anchor_time = 132404548206236167;
@@ -141,7 +141,7 @@ static void times_of_10_mhz_are_exact_at_the_ends(void **state)
 
 static void times_saturate_at_the_ends(void **state)
 {
-	struct etw_source_clock clock = { ETW_CLOCK_QPC, 1, 1, 0, 0 };
+	struct etw_source_clock clock = { ETW_CLOCK_QPC, 1, 1, 0, 0, 0 };
 
 	(void)state;
 	assert_true(etw_clock_time(&clock, INT64_MAX) == INT64_MAX);
@@ -253,6 +253,55 @@ static void clocks_have_the_names_of_the_summaries(void **state)
 	assert_string_equal(etw_clock_type_name((enum etw_clock_type)9), "unknown");
 }
 
+#define SECOND_NS UINT64_C(1000000000)
+
+/* The time since the start of the machine, at the anchor and elsewhere. */
+static void the_uptime_is_the_longer_of_two(void **state)
+{
+	static const int64_t start = 132404548200000000;
+	static const struct {
+		enum etw_clock_type type;
+		int64_t anchor_raw; /* of 1 MHz */
+		int64_t boot_time;
+		int64_t raw;
+		uint64_t uptime_ns;
+	} cases[] = {
+		/* By the time of the start. */
+		{ ETW_CLOCK_QPC, 1000, start - 50000000, 1000, 5 * SECOND_NS },
+		{ ETW_CLOCK_QPC, 1000, start - 50000000, 2001000, 7 * SECOND_NS },
+		{ ETW_CLOCK_QPC, 1000, start - 50000000, 1000 - 2000000, 3 * SECOND_NS },
+		{ ETW_CLOCK_QPC, 1000, start - 50000000, 1000 - 9000000, 0 },
+		{ ETW_CLOCK_SYSTEM_TIME, start, start - 50000000, start, 5 * SECOND_NS },
+		/* By the counter. */
+		{ ETW_CLOCK_QPC, 9000000, start - 50000000, 9000000, 9 * SECOND_NS },
+		{ ETW_CLOCK_QPC, 9000000, 0, 9000001, 9 * SECOND_NS + 1000 },
+		{ ETW_CLOCK_CPU_CYCLE, 9000000, 0, 9000000, 9 * SECOND_NS },
+		{ ETW_CLOCK_QPC, 9000000, start + 1, 9000000, 9 * SECOND_NS },
+		/* Nothing is known. */
+		{ ETW_CLOCK_SYSTEM_TIME, start, 0, start, ETW_UPTIME_MOST_NS },
+		{ ETW_CLOCK_SYSTEM_TIME, start, start, start, ETW_UPTIME_MOST_NS },
+		{ ETW_CLOCK_QPC, 0, INT64_MIN, 5, ETW_UPTIME_MOST_NS },
+		{ ETW_CLOCK_QPC, -5, -1, 5, ETW_UPTIME_MOST_NS },
+		{ ETW_CLOCK_QPC, 9000000, 0, INT64_MIN, ETW_UPTIME_MOST_NS },
+		/* A year at most. */
+		{ ETW_CLOCK_QPC, 1000, 1, 1000, ETW_UPTIME_MOST_NS },
+		{ ETW_CLOCK_QPC, INT64_MAX, 0, INT64_MAX, ETW_UPTIME_MOST_NS },
+		{ ETW_CLOCK_QPC, 1000, start - 50000000, INT64_MAX, ETW_UPTIME_MOST_NS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct etw_source_clock clock = { .type = cases[i].type,
+						  .frequency = 1000000,
+						  .anchor_raw = cases[i].anchor_raw,
+						  .anchor_time = start };
+
+		etw_clock_find_uptime(&clock, cases[i].boot_time);
+		assert_true(etw_clock_uptime(&clock, cases[i].raw) == cases[i].uptime_ns);
+		assert_true(clock.uptime_ns <= ETW_UPTIME_MOST_NS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +313,7 @@ int main(void)
 		cmocka_unit_test(durations_are_exact),
 		cmocka_unit_test(a_distance_between_any_two_times_is_exact),
 		cmocka_unit_test(sums_of_times_and_distances_saturate),
+		cmocka_unit_test(the_uptime_is_the_longer_of_two),
 		cmocka_unit_test(no_time_is_before_1970_when_shown),
 		cmocka_unit_test(ticks_of_milliseconds_are_exact),
 		cmocka_unit_test(doubles_outside_an_integer_type_become_its_ends),
