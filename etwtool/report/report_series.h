@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "base/text.h"
 #include "metrics/registry.h"
 
 /* ---- steps ---- */
@@ -36,7 +35,7 @@ enum report_unit { REPORT_BYTES, REPORT_COUNT, REPORT_SECONDS /* in nanoseconds 
 
 enum report_form {
 	REPORT_STACK,   /* how fast each row grows, one upon the other */
-	REPORT_BUCKETS, /* a histogram over time; the rows are its buckets, cumulated */
+	REPORT_BUCKETS, /* a histogram over time; the rows are its buckets */
 	REPORT_REMARK,  /* no chart: what makes the numbers of the others doubtful */
 };
 
@@ -63,15 +62,15 @@ extern const struct report_chart *const report_charts;
 enum { REPORT_GONE_MOST = 2048 };
 
 struct report_row {
-	uint64_t key; /* hash of the escaped name */
+	uint64_t key; /* hash of the name */
 	char *name;   /* value of the label, as in the registry; owned */
 	uint64_t total;
-	uint64_t seen, next; /* the sum of its samples in the page before, and in this one */
+	uint64_t seen, next; /* the sum of its samples at the last visit, and at this one */
 	uint64_t *steps;     /* total at the end of each step; owned */
 };
 
 struct report_series {
-	struct map by_name;      /* hash of the escaped name -> index of the row */
+	struct map by_name;      /* hash of the name -> index of the row */
 	struct report_row *rows; /* owned; report_finish() sorts them, greatest total first */
 	size_t count, capacity;
 	uint64_t total; /* of all rows; set by report_finish(), as is the next */
@@ -82,8 +81,7 @@ struct report_series {
 struct report_charted {
 	struct report_steps steps;
 	struct report_series series[REPORT_CHARTS];
-	struct text page; /* the exposition of one moment */
-	bool failed;      /* no memory */
+	bool failed; /* no memory */
 };
 
 /*
