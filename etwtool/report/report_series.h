@@ -41,7 +41,7 @@ enum report_form {
 
 /* A row of the table in report_charts.c. */
 struct report_chart {
-	const char *section; /* of the page, see report_page.c; NULL for a remark */
+	const char *section; /* an id of report_sections; NULL for a remark */
 	const char *title;
 	const char *sample;            /* name of the counter, as a scrape shows it */
 	const char *label;             /* by which it is summed */
@@ -99,8 +99,5 @@ static inline uint64_t report_growth(const struct report_row *row, unsigned step
 {
 	return row->steps[step] - (step > 0 ? row->steps[step - 1] : 0);
 }
-
-/* The chart with this sample, and this value of its `only` label if it has one. */
-const struct report_series *report_find(const struct report_charted *charted, const char *sample);
 
 #endif
