@@ -53,7 +53,7 @@ void report_add_markdown(struct text *out, const struct report *report);
 enum report_severity { REPORT_GOOD, REPORT_NOTE, REPORT_PROBLEM };
 
 struct report_finding {
-	const char *kind; /* a word for programs */
+	const char *type; /* a word for programs */
 	enum report_severity severity;
 	bool about_losses;                /* or about what happened */
 	const struct report_chart *chart; /* that shows it; NULL: none does */

@@ -21,6 +21,11 @@
 #include "exporter/track/state_gauges.h"
 #include "lib/source/event_record.h"
 
+enum {
+	FAILURES = 4,      /* of processes, that are said */
+	REMARKS_MOST = 20, /* of one counter */
+};
+
 struct finder {
 	const struct report *report;
 	report_on_finding *on_finding;
@@ -38,10 +43,10 @@ static void begin_with(struct finder *finder, const char *name)
 	finder->name_size = finder->text.size;
 }
 
-static void end(struct finder *finder, const char *kind, enum report_severity severity,
+static void end(struct finder *finder, const char *type, enum report_severity severity,
 		const struct report_chart *chart)
 {
-	const struct report_finding finding = { .kind = kind,
+	const struct report_finding finding = { .type = type,
 						.severity = severity,
 						.about_losses = finder->about_losses,
 						.chart = chart,
@@ -56,11 +61,11 @@ static void end(struct finder *finder, const char *kind, enum report_severity se
 	finder->name_size = 0;
 }
 
-static void find_text(struct finder *finder, const char *kind, enum report_severity severity,
+static void find_text(struct finder *finder, const char *type, enum report_severity severity,
 		      const char *sentence)
 {
 	text_add_string(&finder->text, sentence);
-	end(finder, kind, severity, NULL);
+	end(finder, type, severity, NULL);
 }
 
 /* ---- losses ---- */
@@ -115,7 +120,7 @@ static void find_losses(struct finder *finder)
  * parts, between which the name of the row stands if `after` is set. */
 struct remark {
 	const char *sample, *name; /* name NULL: any */
-	const char *kind, *noun, *before, *after;
+	const char *type, *noun, *before, *after;
 	bool name_first; /* events chose the name, so the sentence begins with it */
 };
 
@@ -152,36 +157,48 @@ static const struct remark *find_remark(const char *sample, const char *name)
 	return NULL;
 }
 
+static void add_remark(struct finder *finder, const struct remark *remark,
+		       const struct report_row *row)
+{
+	struct text *text = &finder->text;
+
+	if (remark->name_first) {
+		begin_with(finder, row->name);
+		text_add_string(text, ": ");
+	}
+	report_add_counted(text, row->total, remark->noun);
+	text_add_format(text, " %s%s%s.", remark->before, remark->after ? row->name : "",
+			remark->after ? remark->after : "");
+	end(finder, remark->type, REPORT_NOTE, NULL);
+}
+
 static void find_remarks(struct finder *finder, size_t chart)
 {
 	const struct report_series *series = &finder->report->charted.series[chart];
-	struct text *text = &finder->text;
+	const struct remark *remark = NULL;
+	size_t rows = report_rows(series);
 
-	for (size_t i = 0; i < report_rows(series); i++) {
-		const struct report_row *row = &series->rows[i];
-		const struct remark *remark = find_remark(report_charts[chart].sample, row->name);
-
-		if (!remark) {
-			continue;
+	for (size_t i = 0; i < rows && i < REMARKS_MOST; i++) {
+		remark = find_remark(report_charts[chart].sample, series->rows[i].name);
+		if (remark) {
+			add_remark(finder, remark, &series->rows[i]);
 		}
-		if (remark->name_first) {
-			begin_with(finder, row->name);
-			text_add_string(text, ": ");
-		}
-		report_add_counted(text, row->total, remark->noun);
-		text_add_format(text, " %s%s%s.", remark->before, remark->after ? row->name : "",
-				remark->after ? remark->after : "");
-		end(finder, remark->kind, REPORT_NOTE, NULL);
+	}
+	/* Events choose the names of some of these rows. */
+	if (rows > REMARKS_MOST && remark) {
+		text_add_format(&finder->text, "%zu more rows of this type are left out.",
+				rows - REMARKS_MOST);
+		end(finder, remark->type, REPORT_NOTE, NULL);
 	}
 }
 
-static void find_counted(struct finder *finder, const char *kind, uint64_t number,
+static void find_counted(struct finder *finder, const char *type, uint64_t number,
 			 const char *sentence)
 {
 	if (number > 0) {
 		report_add_counted(&finder->text, number, "record");
 		text_add_format(&finder->text, " %s.", sentence);
-		end(finder, kind, REPORT_NOTE, NULL);
+		end(finder, type, REPORT_NOTE, NULL);
 	}
 }
 
@@ -210,8 +227,6 @@ static void find_doubts(struct finder *finder)
 }
 
 /* ---- what happened ---- */
-
-enum { FAILURES = 4 }; /* of processes, that are said */
 
 /* The failure that follows another one in time; NULL: none. */
 static const struct report_process *next_failure(const struct report_events *events,

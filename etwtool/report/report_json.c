@@ -76,7 +76,7 @@ static void add_finding(void *context, const struct report_finding *finding)
 
 	json_object_begin(json);
 	json_member_string(json, "about", finding->about_losses ? "losses" : "events");
-	json_member_string(json, "kind", finding->kind);
+	json_member_string(json, "type", finding->type);
 	json_member_string(json, "severity", severities[finding->severity]);
 	json_member_string(json, "text", finding->text);
 	if (finding->name_size > 0) {

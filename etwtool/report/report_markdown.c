@@ -4,8 +4,8 @@
  * happened, who was first in what, and what is missing. It is short, however large the recording
  * is.
  *
- * Names come from the recording, so each stands in a code span, where nothing is markup, no word is
- * a link and nobody is mentioned. A span would end at a back quote, and a cell of a table at a bar,
+ * Names come from the recording, so each stands in a code span, where nothing is markup, a link or
+ * a mention of a person. A span would end at a back quote, and a cell of a table at a bar,
  * so look-alikes take their places; characters that mislead readers become U+FFFD.
  */
 #include <inttypes.h>

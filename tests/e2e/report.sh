@@ -96,7 +96,7 @@ for part in '# etwtool report: `sample.etl`' '- Recorded: 136,480 events in 60.0
 	'| `D:\MSSQL\Data\Shop.mdf` | `sqlservr` | '; do
 	grep -qF -- "$part" "$work/sample.md" || fail "the markdown of the sample lacks $part"
 done
-for part in '"name":"SHOP01","windows":"10.0","build":17763,"processors":8,' '"memory_mib":16384' '"kind":"nothing_lost"' '"first":"2024-05-14T07:00:00.0020' \
+for part in '"name":"SHOP01","windows":"10.0","build":17763,"processors":8,' '"memory_mib":16384' '"type":"nothing_lost"' '"first":"2024-05-14T07:00:00.0020' \
 	'robocopy D:\\Shares' '"exit_text":"0xC0000005 (access violation)"' '"title":"Ready, but waiting for a processor"'; do
 	grep -qF -- "$part" "$work/sample.json" || fail "the document of the sample lacks $part"
 done
@@ -240,6 +240,20 @@ END
 "$ETWTOOL" report "$work/many.etl" -o "$work/many.html" >/dev/null || fail "many processes"
 count=$("$ETWTOOL" dump "$work/many.etl" --event 'Process/*' | grep -cE '"opcode": (1|3),') # Start and DCStart
 grep -q "\"processes_left_out\":$((count - 1000))}" "$work/many.html" || fail "$count processes: $(grep -o '"processes_left_out.*' "$work/many.html")"
+
+# The page about the document describes every member, and every type of finding.
+python3 - "$SOURCE_DIR/docs/report.md" "$work"/*.html <<'END' || fail "a word that docs/report.md lacks"
+import json, re, sys
+described = set(re.findall(r"`([a-z_0-9]+)`", open(sys.argv[1], encoding="utf-8").read()))
+members, types = set(), set()
+for path in sys.argv[2:]:
+    block = re.search(r'id="data">(.*?)</script>', open(path, encoding="utf-8").read(), re.S)
+    if block: # notes.html has none
+        data = json.loads(block[1], object_hook=lambda found: members.update(found) or found)
+        types |= {finding["type"] for finding in data["findings"]}
+assert len(members) > 50 and {"lost", "cut_short", "not_closed", "clock", "disk_cause"} <= types, (members, types)
+assert members | types <= described, f"not described: {sorted((members | types) - described)}"
+END
 
 # Recordings of years, of no time, of impossible times: a page each, in bounded memory (the sanitizers need more than the program).
 small_report() { # FILE OUT

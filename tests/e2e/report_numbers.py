@@ -87,13 +87,13 @@ for name, sample in ("written", "etw_file_written_bytes_total"), ("read", "etw_f
 lost = [int(value) for labels, value in samples["etw_session_events_lost_total"]]
 findings = collections.defaultdict(list)
 for finding in data["findings"]:
-    findings[finding["kind"]].append(finding)
+    findings[finding["type"]].append(finding)
     assert finding["text"].startswith(finding.get("name", "")) and finding["text"].endswith("."), finding
     assert finding["severity"] in ("good", "note", "problem") and finding["about"] in ("losses", "events"), finding
     assert "chart" not in finding or any(chart["title"] == finding["chart"] for chart in data["charts"]), finding
 recording = data["recording"]
 assert [recording["events_lost"]] == lost and ("lost" in findings) == (lost[0] > 0 or recording["buffers_lost"] > 0)
-assert ("nothing_lost" in findings) + ("losses_unknown" in findings) + any(kind in findings for kind in ("lost", "cut_short", "damaged")) == 1, findings
+assert ("nothing_lost" in findings) + ("losses_unknown" in findings) + any(word in findings for word in ("lost", "cut_short", "damaged")) == 1, findings
 
 # The sentence about who caused the disk writes: where the cause of at least half of them is known, and only there.
 caused, unknown = collections.Counter(), 0

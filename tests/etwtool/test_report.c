@@ -432,7 +432,7 @@ static void take_finding(void *context, const struct report_finding *finding)
 {
 	struct text *texts = context;
 
-	text_add_format(texts, "%s: %s\n", finding->kind, finding->text);
+	text_add_format(texts, "%s: %s\n", finding->type, finding->text);
 }
 
 /* The findings about disk reads with these buckets, not cumulated. */
