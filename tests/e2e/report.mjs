@@ -137,6 +137,7 @@ await run({
 		const { nodes } = await page.call('Accessibility.getFullAXTree').catch(() => ({ nodes: [] }));
 		const text = nodes.filter(node => node.role?.value === 'StaticText').map(node => node.name?.value).join(' ');
 		for (const part of ['No event was lost', 'The tables and charts need JavaScript', 'Robocopy', 'D:\\MSSQL\\Data\\Shop.mdf', '83.9 MB', '0xC0000005']) assert.ok(text.includes(part), part);
+		await page.shoot('static');
 		assert.deepEqual(page.faults, []);
 	},
 
