@@ -29,7 +29,8 @@ struct visited_sample {
 const char *sample_label(const struct visited_sample *sample, const char *name);
 
 struct registry_visitor {
-	/* Whether the samples of a family are visited; NULL: those of every family are. */
+	/* Whether the samples of a family are visited, which then come next; NULL: those of every
+	 * family are. */
 	bool (*wants)(void *context, const struct family *family);
 	void (*on_sample)(void *context, const struct visited_sample *sample);
 	void *context;

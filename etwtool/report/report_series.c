@@ -138,36 +138,43 @@ static void add_buckets(struct report_charted *charted, size_t chart,
 	add_value(charted, chart, "+Inf", sample->buckets[count]);
 }
 
+/* A visit of the registry. */
+struct reading {
+	struct report_charted *charted;
+	uint64_t charts; /* that show the family under way; bit i: the chart with this index */
+};
+_Static_assert(REPORT_CHARTS <= 64, "charts are bits of a uint64_t");
+
+static bool begin_family(void *context, const struct family *family)
+{
+	struct reading *reading = context;
+
+	reading->charts = 0;
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		reading->charts |= (uint64_t)chart_has(&report_charts[i], family) << i;
+	}
+	return reading->charts != 0;
+}
+
 static void add_sample(void *context, const struct visited_sample *sample)
 {
-	struct report_charted *charted = context;
+	const struct reading *reading = context;
 
-	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+	for (size_t i = 0; reading->charts >> i != 0; i++) {
 		const struct report_chart *chart = &report_charts[i];
 
-		if (!chart_has(chart, sample->family) ||
+		if ((reading->charts >> i & 1) == 0 ||
 		    (chart->only &&
 		     strcmp(sample_label(sample, chart->only), chart->only_value) != 0)) {
 			continue;
 		}
 		if (chart->form == REPORT_BUCKETS) {
-			add_buckets(charted, i, sample);
+			add_buckets(reading->charted, i, sample);
 		} else {
-			add_value(charted, i, sample_label(sample, chart->label),
+			add_value(reading->charted, i, sample_label(sample, chart->label),
 				  value_in(chart->unit, sample));
 		}
 	}
-}
-
-static bool is_charted(void *context, const struct family *family)
-{
-	(void)context;
-	for (size_t i = 0; i < REPORT_CHARTS; i++) {
-		if (chart_has(&report_charts[i], family)) {
-			return true;
-		}
-	}
-	return false;
 }
 
 /* Rows that must stay, then those with most. */
@@ -250,9 +257,10 @@ static bool end_visit(struct report_series *series)
 /* Reads the counters as they are now. */
 static void read_counters(struct report_charted *charted, struct registry *registry)
 {
-	const struct registry_visitor visitor = { .wants = is_charted,
+	struct reading reading = { .charted = charted };
+	const struct registry_visitor visitor = { .wants = begin_family,
 						  .on_sample = add_sample,
-						  .context = charted };
+						  .context = &reading };
 
 	charted->failed |= !registry_visit(registry, &visitor);
 	for (size_t i = 0; i < REPORT_CHARTS; i++) {
