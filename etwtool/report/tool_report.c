@@ -49,8 +49,8 @@ static const struct command_option option_rows[] = {
 	{ "--no-steps", NULL, "json without the values over time: much smaller", OPTION_SET,
 	  AT(no_steps) },
 	{ "-o", "FILE",
-	  "the report; also --output FILE; - is the standard output; default: RECORDING.html, "
-	  "and the standard output for json and markdown",
+	  "the report; also --output FILE; default: RECORDING.html, and for json and markdown "
+	  "the standard output, -",
 	  OPTION_TEXT, AT(output) },
 	{ "--output", "FILE", NULL, OPTION_TEXT, AT(output) },
 	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
@@ -262,8 +262,8 @@ const struct tool_command tool_report = {
 	.about = "Write a report of a recording as one HTML file: who did what, and when",
 	.more = "The page needs no network and no server: open it in a browser, print it, send it.\n"
 		"json is the document that the page draws, for programs; markdown is short, for a ticket.\n"
-		"It has names of processes, files, users and machines as the recording has them.\n"
-		"A file of the same name is replaced if it is a report, and else left alone.\n",
+		"A report has names of processes, files, users and machines as the recording has them.\n"
+		"A file of the same name is replaced if it is a report of the same form, and else left alone.\n",
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,
