@@ -291,16 +291,12 @@ bool series_find_label(const char *labels, const char *name, struct etw_text *va
 }
 
 static bool matches(const struct series_selector *selector, const struct matcher *matcher,
-		    const char *labels, struct etw_text *value)
+		    const char *value)
 {
-	bool equal;
+	bool equal = matcher->regex ? regex_matches(selector->regexes, matcher->regex, value,
+						    strlen(value)) :
+				      strcmp(value, matcher->value) == 0;
 
-	if (!series_find_label(labels, matcher->label, value)) {
-		return false;
-	}
-	equal = matcher->regex ?
-			regex_matches(selector->regexes, matcher->regex, value->data, value->size) :
-			strcmp(value->data, matcher->value) == 0;
 	return equal != matcher->negative;
 }
 
@@ -310,55 +306,24 @@ bool series_selector_matches(const struct series_selector *selector, const char 
 	bool all = true;
 
 	for (size_t i = 0; i < selector->count && all; i++) {
-		all = matches(selector, &selector->matchers[i], labels, &value);
+		const struct matcher *matcher = &selector->matchers[i];
+
+		all = series_find_label(labels, matcher->label, &value) &&
+		      matches(selector, matcher, value.data);
 	}
 	text_free(&value);
 	return all;
 }
 
-/* The end of labels in braces: where the closing brace is; NULL: there is none. */
-static const char *end_of_labels(const char *at)
+bool series_selector_accepts(const struct series_selector *selector, series_label_value *value_of,
+			     const void *series)
 {
-	bool quoted = false;
+	bool all = true;
 
-	for (; *at != '\0'; at++) {
-		if (*at == '\\' && quoted && at[1] != '\0') {
-			at++;
-		} else if (*at == '"') {
-			quoted = !quoted;
-		} else if (*at == '}' && !quoted) {
-			return at;
-		}
-	}
-	return NULL;
-}
+	for (size_t i = 0; i < selector->count && all; i++) {
+		const struct matcher *matcher = &selector->matchers[i];
 
-bool series_selector_matches_line(const struct series_selector *selector, const char *name,
-				  const char *line, double *value)
-{
-	size_t size = strlen(name);
-	const char *labels = "", *end = line + size;
-	struct etw_text copy = { 0 };
-	bool fits;
-
-	if (strncmp(line, name, size) != 0 || (*end != '{' && *end != ' ')) {
-		return false;
+		all = matches(selector, matcher, value_of(series, matcher->label));
 	}
-	if (*end == '{') {
-		labels = end + 1;
-		end = end_of_labels(labels);
-		if (!end) {
-			return false;
-		}
-		text_add(&copy, labels, (size_t)(end - labels));
-		text_add_string(&copy, "");
-		labels = copy.failed ? NULL : copy.data;
-		end++;
-	}
-	fits = labels && series_selector_matches(selector, labels);
-	if (fits) {
-		*value = strtod(end, NULL);
-	}
-	text_free(&copy);
-	return fits;
+	return all;
 }

@@ -32,13 +32,10 @@ const char *series_selector_label(const struct series_selector *selector, size_t
 /* Whether it selects a series of its name with these labels, as a page has them, without braces. */
 bool series_selector_matches(const struct series_selector *selector, const char *labels);
 
-/*
- * Whether a line of a page in text format 0.0.4 is a sample with this name whose labels are
- * selected. Then *value is its value. name: the selector's, or that of its samples (`…_count` of a
- * histogram).
- */
-bool series_selector_matches_line(const struct series_selector *selector, const char *name,
-				  const char *line, double *value);
+/* The same of a series whose label values a function returns: "" if there is no such label. */
+typedef const char *series_label_value(const void *series, const char *label);
+bool series_selector_accepts(const struct series_selector *selector, series_label_value *value_of,
+			     const void *series);
 
 /* ---- labels of a page ---- */
 

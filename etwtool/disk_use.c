@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/series.h"
 #include "base/text.h"
-#include "metrics/exposition.h"
+#include "metrics/visit.h"
 
 static const char *const families[DISK_USE_COLUMNS] = {
 	[DISK_CAUSED_WRITTEN] = "etw_disk_caused_written_bytes_total",
@@ -23,12 +22,11 @@ bool disk_use_collectors(struct collector_switches *switches, struct etw_error *
 }
 
 /* DISK_USE_COLUMNS: none. */
-static unsigned column_of(const char *name, size_t size)
+static unsigned column_of(const struct family *family)
 {
 	unsigned column = 0;
 
-	while (column < DISK_USE_COLUMNS &&
-	       (strlen(families[column]) != size || memcmp(families[column], name, size) != 0)) {
+	while (column < DISK_USE_COLUMNS && strcmp(families[column], family_name(family)) != 0) {
 		column++;
 	}
 	return column;
@@ -36,23 +34,14 @@ static unsigned column_of(const char *name, size_t size)
 
 static bool is_needed(void *context, const struct family *family)
 {
-	const char *name = family_name(family);
-
 	(void)context;
-	return column_of(name, strlen(name)) < DISK_USE_COLUMNS;
-}
-
-static bool add_chunk(void *context, const char *bytes, size_t size)
-{
-	text_add(context, bytes, size);
-	return true;
+	return column_of(family) < DISK_USE_COLUMNS;
 }
 
 /* NULL without memory. */
-static struct disk_use_row *row_of(struct disk_use *use, const struct etw_text *process)
+static struct disk_use_row *row_of(struct disk_use *use, const char *name)
 {
-	const char *name = process->data ? process->data : "";
-	uint64_t hash = text_hash(name, process->size, hash_seed());
+	uint64_t hash = text_hash(name, strlen(name), hash_seed());
 	bool added;
 	uint64_t *index = map_put(&use->by_name, hash, &added);
 	struct disk_use_row *rows;
@@ -65,7 +54,7 @@ static struct disk_use_row *row_of(struct disk_use *use, const struct etw_text *
 		}
 		use->rows = rows;
 		rows[use->count] =
-			(struct disk_use_row){ .process = text_duplicate(name, process->size) };
+			(struct disk_use_row){ .process = text_duplicate(name, strlen(name)) };
 		if (!rows[use->count].process) {
 			return NULL;
 		}
@@ -74,35 +63,22 @@ static struct disk_use_row *row_of(struct disk_use *use, const struct etw_text *
 	return index ? &use->rows[*index] : NULL;
 }
 
-/* line: "name{labels} value", which is cut behind the labels. False without memory. */
-static bool add_line(struct disk_use *use, char *line, struct etw_text *label)
+static void add_sample(void *context, const struct visited_sample *sample)
 {
-	size_t size = strcspn(line, "{ ");
-	unsigned column = line[size] == '{' ? column_of(line, size) : DISK_USE_COLUMNS;
-	const char *labels = line + size + 1;
-	char *brace = strrchr(line, '}');
-	struct disk_use_row *row;
-	uint64_t bytes;
+	struct disk_use *use = context;
+	unsigned column = column_of(sample->family);
+	struct disk_use_row *row = row_of(use, sample_label(sample, "process"));
 
-	if (column == DISK_USE_COLUMNS || !brace) {
-		return true;
+	if (!row) {
+		use->failed = true;
+		return;
 	}
-	bytes = strtoull(brace + 1, NULL, 10);
-	*brace = '\0';
-	if (!series_find_label(labels, "process", label)) {
-		return false;
-	}
-	row = row_of(use, label);
-	if (!row || !series_find_label(labels, "how", label)) {
-		return false;
-	}
-	row->bytes[column] += bytes;
-	use->total[column] += bytes;
-	if (label->data && strcmp(label->data, "unknown") == 0) {
+	row->bytes[column] += sample->value;
+	use->total[column] += sample->value;
+	if (strcmp(sample_label(sample, "how"), "unknown") == 0) {
 		*(column == DISK_CAUSED_WRITTEN ? &use->unknown_written : &use->unknown_read) +=
-			bytes;
+			sample->value;
 	}
-	return true;
 }
 
 /* System may issue much and cause little; it is one of the first nevertheless. */
@@ -127,18 +103,11 @@ static int compare_rows(const void *a, const void *b)
 
 bool disk_use_read(struct disk_use *use, struct registry *registry, struct etw_error *err)
 {
-	const struct exposition_options options = { .requested = is_needed };
-	struct etw_text page = { 0 }, label = { 0 };
-	bool good = exposition_write_as(registry, &options, add_chunk, &page) && !page.failed;
-	char *line = page.data, *end;
+	const struct registry_visitor visitor = { .wants = is_needed,
+						  .on_sample = add_sample,
+						  .context = use };
 
-	for (; good && line && (end = strchr(line, '\n')) != NULL; line = end + 1) {
-		*end = '\0';
-		good = add_line(use, line, &label);
-	}
-	text_free(&page);
-	text_free(&label);
-	if (!good) {
+	if (!registry_visit(registry, &visitor) || use->failed) {
 		return error_no_memory(err, "the bytes of disks");
 	}
 	if (use->count > 0) {

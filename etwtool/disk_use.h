@@ -35,6 +35,7 @@ struct disk_use {
 	struct map by_name;                     /* hash of the name -> index */
 	uint64_t total[DISK_USE_COLUMNS];       /* of all rows */
 	uint64_t unknown_written, unknown_read; /* of these: caused how="unknown" */
+	bool failed;                            /* no memory */
 };
 
 /* The collectors that must be on; the caller frees them with collector_switches_done(). */

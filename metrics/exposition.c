@@ -12,12 +12,12 @@
  * and in its last line, `# EOF`. A metric that ends in `_info` stays a gauge, as in the libraries
  * of Prometheus: the type info would change the name in the metadata from one format to the other.
  *
- * The families of a page are chosen at its start, under the mutex of the registry; the walk over
- * their samples takes no lock. It reads the number of samples of a family once and renders that
- * many, so a sample that is published meanwhile appears in the next scrape. From scrape_begin() to
- * scrape_end() prefixes stay valid, and cells belong to the prefix that was read before them. Lines
- * are written into a chunk, which is passed to the sink when the longest possible line would not
- * fit any more.
+ * The families of a page are chosen at its start, under the mutex of the registry (visit.c); the
+ * walk over their samples takes no lock. It reads the number of samples of a family once and
+ * renders that many, so a sample that is published meanwhile appears in the next scrape. From
+ * scrape_begin() to scrape_end() prefixes stay valid, and cells belong to the prefix that was read
+ * before them. Lines are written into a chunk, which is passed to the sink when the longest
+ * possible line would not fit any more.
  *
  * Source: "OpenMetrics 1.0" and "Exposition formats", prometheus.io.
  */
@@ -26,7 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/decimal.h"
 #include "base/text.h"
 #include "metrics/exposition_internal.h"
@@ -206,7 +205,7 @@ struct rows rows_of(struct page *page, const struct family *family)
 
 	/* Pairs with the release in begin_sample(). */
 	rows.left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
-	if (page->options->sorted && rows.left > 1 && !sort_rows(&rows)) {
+	if (page && page->options->sorted && rows.left > 1 && !sort_rows(&rows)) {
 		page->refused = true;
 		rows.left = 0;
 	}
@@ -514,46 +513,19 @@ const char *exposition_content_type(enum exposition_format format)
 	return types[format];
 }
 
-/*
- * The families of the page, to be freed; NULL without memory. They are chosen at once: pages take
- * long, and may outlast several exchanges of families.
- */
-static struct family **families_of_page(struct registry *registry, size_t *count)
+static void add_family(void *context, const struct family *family)
 {
-	struct family **families = NULL, *family = NULL;
-	size_t found = 0, capacity = 0;
-
-	os_mutex_lock(&registry->mutex);
-	while ((family = registry_next_family(registry, family)) != NULL) {
-		struct family **grown =
-			array_grow((void *)families, &capacity, found, sizeof(struct family *));
-
-		if (!grown) {
-			free((void *)families);
-			families = NULL;
-			break;
-		}
-		families = grown;
-		families[found++] = family;
-	}
-	os_mutex_unlock(&registry->mutex);
-	*count = found;
-	return families;
-}
-
-static void add_families(struct page *page, struct family *const *families, size_t count)
-{
+	struct page *page = context;
 	const struct exposition_options *options = page->options;
 
-	for (size_t i = 0; i < count && !page->refused; i++) {
-		if (options->requested && !options->requested(options->context, families[i])) {
-			continue;
-		}
-		if (options->format == EXPOSITION_PROTOBUF) {
-			protobuf_family(page, families[i]);
-		} else {
-			add_text_family(page, families[i]);
-		}
+	if (page->refused ||
+	    (options->requested && !options->requested(options->context, family))) {
+		return;
+	}
+	if (options->format == EXPOSITION_PROTOBUF) {
+		protobuf_family(page, family);
+	} else {
+		add_text_family(page, family);
 	}
 }
 
@@ -561,28 +533,18 @@ bool exposition_write_as(struct registry *registry, const struct exposition_opti
 			 exposition_sink *sink, void *context)
 {
 	struct page page = { .options = options, .sink = sink, .context = context };
-	struct scrape scrape;
-	struct family **families;
-	size_t count;
 
 	page.capacity = CHUNK_SIZE + LINE_SIZE_MAX;
 	page.start = malloc(page.capacity);
 	page.at = page.start;
-	registry_refresh(registry);
-	families = families_of_page(registry, &count);
-	if (!page.start || !families) {
+	if (!page.start || !registry_walk(registry, add_family, &page)) {
 		free(page.start);
-		free((void *)families);
 		return false;
 	}
-	scrape_begin(registry, &scrape);
-	add_families(&page, families, count);
 	if (is_openmetrics(options)) {
 		page_add_string(&page, "# EOF\n");
 	}
-	scrape_end(registry, &scrape);
 	flush(&page);
-	free((void *)families);
 	free(page.start);
 	return !page.refused;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writers of all formats share: the page under way, and the walk over the prefixes and
- * cells of a family. For exposition.c and protobuf.c only.
+ * What the writers of all formats and visit.c share: the page under way, and the walk over the
+ * prefixes and cells of a family. For these three only.
  */
 #ifndef METRICS_EXPOSITION_INTERNAL_H
 #define METRICS_EXPOSITION_INTERNAL_H
@@ -107,8 +107,8 @@ struct rows {
 	const _Atomic(uint64_t) *created; /* NULL: unknown, or not to be shown */
 };
 
-/* Begins a walk, which rows_done() ends. Without memory the page is refused, and there are no rows.
- */
+/* Begins a walk, which rows_done() ends; page NULL: in the order in which samples were made.
+ * Without memory the page is refused, and there are no rows. */
 struct rows rows_of(struct page *page, const struct family *family);
 bool next_rows(struct rows *rows); /* false after the last segment or sample */
 void rows_done(struct rows *rows);
@@ -138,6 +138,11 @@ size_t family_base_size(const struct family *family);
 
 /* The unit that a family's name ends in, such as "seconds"; NULL if it has none. */
 const char *family_unit(const struct family *family);
+
+/* visit.c: runs the scrape hooks and visits the families that are shown, by name. The callback may
+ * read their prefixes and cells. False without memory. */
+bool registry_walk(struct registry *registry, void (*visit)(void *context, const struct family *),
+		   void *context);
 
 /* protobuf.c: adds a family to a page in the protobuf format. */
 void protobuf_family(struct page *page, const struct family *family);

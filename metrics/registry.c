@@ -139,6 +139,17 @@ static bool valid_label_name(const char *name)
 
 /* ---- families ---- */
 
+unsigned family_decimals(const struct family *family)
+{
+	return family->decimals;
+}
+
+size_t family_buckets(const struct family *family, const uint64_t **bounds)
+{
+	*bounds = family->buckets;
+	return family->bucket_count;
+}
+
 const char *family_type_name(enum family_type type)
 {
 	static const char *const names[] = {

@@ -82,6 +82,9 @@ const char *family_help(const struct family *family, size_t *size);  /* as shown
 const char *family_label(const struct family *family, size_t index); /* NULL after the last */
 enum family_type family_type(const struct family *family);
 const char *family_type_name(enum family_type type); /* "counter", "gauge", "histogram" */
+unsigned family_decimals(const struct family *family);
+/* The upper bounds of a histogram's buckets without +Inf, as they were declared; their number. */
+size_t family_buckets(const struct family *family, const uint64_t **bounds);
 
 /*
  * ---- another set of families, while threads count and scrape ----

@@ -48,6 +48,7 @@ ABOUT = {
                      ('etwtool relog server.etl -o for-a-bug.etl --anonymise', 'Writes it with hashes in the place of names.'),
                      ('etwtool doctor server.etl', 'Says what the recording lacks, and what would have recorded it.'),
                      ('etwtool report server.etl.gz -o report.html', 'Writes a page that shows what happened.'),
+                     ('etwtool report server.etl --format markdown', 'Prints the same in short, for a ticket.'),
                      ("etwtool diff before.etl after.etl --fail-if 'etw_file_written_bytes_total > +20 %'",
                       'Compares two recordings; exit status 1 if the condition holds.'),
                      ('etwtool check my.yaml --with server.etl', 'Tries the rules of a configuration on a recording.')],

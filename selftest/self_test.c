@@ -2,9 +2,9 @@
 /*
  * The self-test runs a live session of its own, as the program does, and performs an activity whose
  * size is known: processes, files that are written in several ways, and connections. Then it
- * compares what was counted with what was done. Everything is read from the exposition, so the
- * whole way from the event to the page is tested. A row of the table names the family, the labels
- * to look for, what is expected, and what to look at when the row fails.
+ * compares what was counted with what was done. The counts are the values of the exposition
+ * (metrics/visit.h), so the way from the event to the page is tested. A row of the table names the
+ * family, the labels to look for, what is expected, and what to look at when the row fails.
  *
  * The families of the shipped collectors count the whole process, which may write more than the
  * activity (lines of its log, for instance), so they hold at least what was done. The collector
@@ -13,7 +13,7 @@
  * the moment before the activity, because other events of the process may come earlier; the others
  * count from the start of the session.
  *
- * The last page is read before the session stops, because losses are normal while Windows writes
+ * The last counts are read before the session stops, because losses are normal while Windows writes
  * what it writes at a stop. Canaries show when everything before it has been delivered. Two flush
  * intervals after the activity, the watcher has looked at the session at least once, and counts
  * every canary as sent that was written before it looked. When all of these have come back, so has
@@ -30,6 +30,7 @@
 #include "exporter/runner.h"
 #include "exporter/setup.h"
 #include "metrics/exposition.h"
+#include "metrics/visit.h"
 
 enum {
 	LOOK_MS = 20,       /* canaries are on their way most of the time */
@@ -57,11 +58,15 @@ struct expected {
 
 enum comparison { EXACTLY, AT_LEAST };
 
+struct label {
+	const char *name, *value;
+};
+
 /* A row sums the samples of a family that have these labels. */
 struct row {
 	const char *what;
 	const char *family;
-	const char *labels[2];
+	struct label labels[2]; /* name NULL: none */
 	enum comparison comparison;
 	bool of_process; /* samples of our process, and what came since the activity began */
 	size_t volume;   /* offset in struct expected of the value of the label volume; 0: any */
@@ -79,8 +84,14 @@ struct row {
 #define CONNECTIONS      "etw_self_test_connections_total"
 #define HARVESTED        "etw_session_names_harvested_total"
 #define OF_US            .of_process = true
-#define BY_PROGRAM       "io=\"program\""
-#define BY_PAGING        "io=\"paging\""
+#define BY_PROGRAM              \
+	{                       \
+		"io", "program" \
+	}
+#define BY_PAGING              \
+	{                      \
+		"io", "paging" \
+	}
 
 /* clang-format off */
 static const struct row rows[] = {
@@ -89,63 +100,63 @@ static const struct row rows[] = {
 	{ "processes started", "etw_process_starts_total", OF_US, EXPECT(done.processes),
 	  .look_at = "kernel flag PROCESS, class Process opcode 1" },
 	{ "processes exited with status 0", "etw_process_exits_total", OF_US, EXPECT(done.processes),
-	  LABELS("result=\"success\""), .look_at = "class Process opcode 2, its ExitStatus" },
+	  LABELS({ "result", "success" }), .look_at = "class Process opcode 2, its ExitStatus" },
 	{ "bytes written to files", "etw_file_written_bytes_total", OF_US, .comparison = AT_LEAST,
 	  EXPECT(written_bytes),
 	  .look_at = "kernel flag FILE_IO_INIT, class FileIo opcode 68: IoSize, IoFlags" },
 	{ "bytes read from a file", "etw_file_read_bytes_total", OF_US, .comparison = AT_LEAST,
 	  EXPECT(done.read_bytes), .look_at = "class FileIo opcode 67: IoSize, IoFlags" },
 	{ "files deleted", "etw_file_operations_total", OF_US, .comparison = AT_LEAST, EXPECT(done.deletes),
-	  LABELS("operation=\"delete\""), .look_at = "class FileIo opcode 70" },
+	  LABELS({ "operation", "delete" }), .look_at = "class FileIo opcode 70" },
 	{ "bytes of cached writes", FILES, OF_US, WRITTEN(ACTIVITY_CACHED),
-	  LABELS("file=\"cached\"", BY_PROGRAM),
+	  LABELS({ "file", "cached" }, BY_PROGRAM),
 	  .look_at = "class FileIo opcode 64: whether it names the file; opcode 68: FileKey, IoFlags" },
 	{ "... under the volume of the file", FILES, OF_US, WRITTEN(ACTIVITY_CACHED), VOLUME(volume),
-	  LABELS("file=\"cached\"", BY_PROGRAM),
+	  LABELS({ "file", "cached" }, BY_PROGRAM),
 	  .look_at = "QueryDosDevice of the drive, and label volume of etw_file_written_bytes_total" },
 	{ "bytes of a file opened earlier", FILES, OF_US, WRITTEN(ACTIVITY_HELD_FILE), VOLUME(volume),
-	  LABELS("file=\"held\"", BY_PROGRAM),
+	  LABELS({ "file", "held" }, BY_PROGRAM),
 	  .look_at = "class FileIo opcode 36: names of files that were open before the session started" },
 	{ "bytes of write-through writes", FILES, OF_US, WRITTEN(ACTIVITY_WRITE_THROUGH),
-	  LABELS("file=\"through\"", BY_PROGRAM), .look_at = "class FileIo opcode 68: IoFlags" },
+	  LABELS({ "file", "through" }, BY_PROGRAM), .look_at = "class FileIo opcode 68: IoFlags" },
 	{ "... written to disk by the cache", FILES, WRITTEN(ACTIVITY_WRITE_THROUGH), .comparison = AT_LEAST,
-	  LABELS("file=\"through\"", BY_PAGING),
+	  LABELS({ "file", "through" }, BY_PAGING),
 	  .look_at = "class FileIo opcode 68: IoFlags bit 2 (paging I/O) of writes by the cache, and their FileKey" },
 	{ "bytes of unbuffered writes", FILES, OF_US, WRITTEN(ACTIVITY_UNBUFFERED),
-	  LABELS("file=\"unbuffered\"", BY_PROGRAM), .look_at = "class FileIo opcode 68: IoFlags" },
+	  LABELS({ "file", "unbuffered" }, BY_PROGRAM), .look_at = "class FileIo opcode 68: IoFlags" },
 	{ "bytes of a mapped file, paging", FILES, WRITTEN(ACTIVITY_MAPPED), .comparison = AT_LEAST,
-	  LABELS("file=\"mapped\"", BY_PAGING),
+	  LABELS({ "file", "mapped" }, BY_PAGING),
 	  .look_at = "class FileIo opcode 68 of the process that flushes, or of System: IoFlags bit 2, FileKey" },
 	{ "bytes by the tree of processes", FILES, OF_US, WRITTEN(ACTIVITY_TREE),
-	  LABELS("file=\"tree\"", BY_PROGRAM),
+	  LABELS({ "file", "tree" }, BY_PROGRAM),
 	  .look_at = "rows of processes above; TTID of FileIo events, and the process of a thread that ended" },
 	{ "bytes on a volume that came later", FILES, OF_US, WRITTEN(ACTIVITY_LATER_VOLUME),
-	  VOLUME(later_volume), LABELS("file=\"later\"", BY_PROGRAM),
+	  VOLUME(later_volume), LABELS({ "file", "later" }, BY_PROGRAM),
 	  .look_at = "how soon a new drive is known: label volume of etw_file_written_bytes_total" },
 	{ "TCP bytes sent", "etw_network_sent_bytes_total", OF_US, .comparison = AT_LEAST,
-	  EXPECT(tcp.sent_bytes), LABELS("protocol=\"tcp\""),
+	  EXPECT(tcp.sent_bytes), LABELS({ "protocol", "tcp" }),
 	  .look_at = "kernel flag NETWORK_TCPIP, class TcpIp opcodes 10 and 26: PID, size" },
 	{ "TCP bytes received", "etw_network_received_bytes_total", OF_US, .comparison = AT_LEAST,
-	  EXPECT(tcp.received_bytes), LABELS("protocol=\"tcp\""),
+	  EXPECT(tcp.received_bytes), LABELS({ "protocol", "tcp" }),
 	  .look_at = "class TcpIp opcodes 11 and 27: PID, size" },
 	{ "TCP connections made", "etw_tcp_connections_total", OF_US, .comparison = AT_LEAST,
-	  EXPECT(tcp.connects), LABELS("direction=\"outbound\""), .look_at = "class TcpIp opcodes 12 and 28" },
+	  EXPECT(tcp.connects), LABELS({ "direction", "outbound" }), .look_at = "class TcpIp opcodes 12 and 28" },
 	{ "TCP connections accepted", "etw_tcp_connections_total", OF_US, .comparison = AT_LEAST,
-	  EXPECT(tcp.accepts), LABELS("direction=\"inbound\""), .look_at = "class TcpIp opcodes 15 and 31" },
+	  EXPECT(tcp.accepts), LABELS({ "direction", "inbound" }), .look_at = "class TcpIp opcodes 15 and 31" },
 	{ "bytes sent over IPv4", NETWORK, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv4.sent_bytes),
-	  LABELS("ip=\"4\"", "direction=\"sent\""), .look_at = "class TcpIp opcode 10: PID, size" },
+	  LABELS({ "ip", "4" }, { "direction", "sent" }), .look_at = "class TcpIp opcode 10: PID, size" },
 	{ "bytes received over IPv4", NETWORK, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv4.received_bytes),
-	  LABELS("ip=\"4\"", "direction=\"received\""), .look_at = "class TcpIp opcode 11: PID, size" },
+	  LABELS({ "ip", "4" }, { "direction", "received" }), .look_at = "class TcpIp opcode 11: PID, size" },
 	{ "connections made over IPv4", CONNECTIONS, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv4.connects),
-	  LABELS("ip=\"4\"", "direction=\"outbound\""), .look_at = "class TcpIp opcode 12" },
+	  LABELS({ "ip", "4" }, { "direction", "outbound" }), .look_at = "class TcpIp opcode 12" },
 	{ "bytes sent over IPv6", NETWORK, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv6.sent_bytes),
-	  .part = ACTIVITY_IPV6, LABELS("ip=\"6\"", "direction=\"sent\""),
+	  .part = ACTIVITY_IPV6, LABELS({ "ip", "6" }, { "direction", "sent" }),
 	  .look_at = "class TcpIp opcode 26: PID, size" },
 	{ "bytes received over IPv6", NETWORK, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv6.received_bytes),
-	  .part = ACTIVITY_IPV6, LABELS("ip=\"6\"", "direction=\"received\""),
+	  .part = ACTIVITY_IPV6, LABELS({ "ip", "6" }, { "direction", "received" }),
 	  .look_at = "class TcpIp opcode 27: PID, size" },
 	{ "connections made over IPv6", CONNECTIONS, OF_US, .comparison = AT_LEAST, EXPECT(done.ipv6.connects),
-	  .part = ACTIVITY_IPV6, LABELS("ip=\"6\"", "direction=\"outbound\""),
+	  .part = ACTIVITY_IPV6, LABELS({ "ip", "6" }, { "direction", "outbound" }),
 	  .look_at = "class TcpIp opcode 28" },
 	{ "names of open files announced", HARVESTED, .comparison = AT_LEAST, EXPECT(some),
 	  .look_at = "class FileIo opcode 36, which Windows writes when a session stops" },
@@ -157,7 +168,7 @@ static const struct row rows[] = {
 	{ "own test events that came back", "etw_session_canary_received_total", EXPECT(canaries),
 	  .look_at = "etw_session_events_lost_total: losses that Windows does not report, or a provider that is not enabled" },
 	{ "events that did not decode", "etw_consumer_records_total", EXPECT(none),
-	  LABELS("outcome=\"undecodable\""),
+	  LABELS({ "outcome", "undecodable" }),
 	  .look_at = "etw_decode_errors_total of a run, which names them: a layout differs" },
 	{ "events that Windows lost", "etw_session_events_lost_total", EXPECT(none),
 	  .look_at = "buffers of the session in the configuration: a machine this busy needs more" },
@@ -173,121 +184,91 @@ struct counts {
 
 /* ---- counts ---- */
 
-static bool add_chunk(void *context, const char *bytes, size_t size)
+/* A visit of the registry. */
+struct counting {
+	const char *process;
+	struct expected expected; /* what was done so far, for the volumes */
+	struct counts *counts;
+};
+
+static const char canaries_sent[] = "etw_session_canary_sent_total";
+static const char canaries_received[] = "etw_session_canary_received_total";
+
+static bool has_label(const struct visited_sample *sample, const char *name, const char *value)
 {
-	text_add(context, bytes, size);
-	return true;
+	return strcmp(sample_label(sample, name), value) == 0;
 }
 
-/* Whether a line has this text among its labels. */
-static bool has_label(const char *line, const char *end, const char *label)
+/* Whether the row sums this sample of its family. */
+static bool is_counted(const struct counting *counting, const struct row *row,
+		       const struct visited_sample *sample)
 {
-	size_t size = strlen(label);
-
-	while ((size_t)(end - line) >= size && memcmp(line, label, size) != 0) {
-		line++;
+	if (row->of_process && !has_label(sample, "process", counting->process)) {
+		return false;
 	}
-	return (size_t)(end - line) >= size;
-}
-
-/* The value at the end of a line of an exposition; all values here are integers. */
-static uint64_t line_value(const char *line, const char *end)
-{
-	const char *at = end;
-
-	while (at > line && at[-1] != ' ') {
-		at--;
-	}
-	return strtoull(at, NULL, 10);
-}
-
-/* Whether a line is a sample of the family that the row sums. */
-static bool is_counted(const char *line, const char *end, const struct row *row,
-		       const char *process, const char *volume)
-{
-	size_t name_size = strlen(row->family);
-
-	if ((size_t)(end - line) <= name_size || memcmp(line, row->family, name_size) != 0 ||
-	    line[name_size] != '{' || !has_label(line, end, process) ||
-	    !has_label(line, end, volume)) {
+	if (row->volume != 0 &&
+	    !has_label(sample, "volume", (const char *)&counting->expected + row->volume)) {
 		return false;
 	}
 	for (size_t i = 0; i < sizeof row->labels / sizeof row->labels[0]; i++) {
-		if (row->labels[i] && !has_label(line, end, row->labels[i])) {
+		const struct label *label = &row->labels[i];
+
+		if (label->name && !has_label(sample, label->name, label->value)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-/* process, volume: parts of a line such as `process="etw_selftest"`; "": any. */
-static uint64_t sum_of(const struct etw_text *page, const struct row *row, const char *process,
-		       const char *volume)
+static void count_sample(void *context, const struct visited_sample *sample)
 {
-	const char *line = page->data, *page_end = page->data + page->size, *end;
-	uint64_t sum = 0;
+	const struct counting *counting = context;
+	struct counts *counts = counting->counts;
+	const char *name = family_name(sample->family);
 
-	while ((end = memchr(line, '\n', (size_t)(page_end - line))) != NULL) {
-		if (is_counted(line, end, row, process, volume)) {
-			sum += line_value(line, end);
-		}
-		line = end + 1;
-	}
-	return sum;
-}
-
-/* Counts what is on a page. done: what was done so far, for the volumes. */
-static bool count_page(const struct etw_text *page, const char *process,
-		       const struct activity *done, struct counts *counts)
-{
-	static const struct row sent = { .family = "etw_session_canary_sent_total" };
-	static const struct row received = { .family = "etw_session_canary_received_total" };
-	const struct expected expected = { .done = *done };
-	struct etw_text of_process = { 0 }, of_volume = { 0 };
-	bool good = true;
-
-	text_add_format(&of_process, "process=\"%s\"", process);
 	for (size_t i = 0; i < ROWS; i++) {
-		text_clear(&of_volume);
-		text_add_string(&of_volume, "");
-		if (rows[i].volume != 0) {
-			const char *volume = (const char *)&expected + rows[i].volume;
-
-			text_add_string(&of_volume, "volume=\"");
-			text_add_label_value(&of_volume, volume, strlen(volume));
-			text_add_char(&of_volume, '"');
-		}
-		good = good && !of_process.failed && !of_volume.failed;
-		if (good) {
-			counts->counted[i] = sum_of(page, &rows[i],
-						    rows[i].of_process ? of_process.data : "",
-						    of_volume.data);
+		if (strcmp(rows[i].family, name) == 0 && is_counted(counting, &rows[i], sample)) {
+			counts->counted[i] += sample->value;
 		}
 	}
-	counts->canaries_sent = sum_of(page, &sent, "", "");
-	counts->canaries_received = sum_of(page, &received, "", "");
-	text_free(&of_process);
-	text_free(&of_volume);
-	return good;
+	if (strcmp(name, canaries_sent) == 0) {
+		counts->canaries_sent += sample->value;
+	} else if (strcmp(name, canaries_received) == 0) {
+		counts->canaries_received += sample->value;
+	}
 }
 
-/* Reads the counts, and leaves the page that they are from in *page, which the caller frees. */
 static bool read_counts(struct registry *registry, const struct self_test_options *options,
-			const struct activity *done, struct counts *counts, struct etw_text *page,
-			struct etw_error *err)
+			const struct activity *done, struct counts *counts, struct etw_error *err)
 {
-	text_clear(page);
-	return (exposition_write(registry, add_chunk, page) > 0 && !page->failed &&
-		count_page(page, options->process, done, counts)) ||
-	       error_no_memory(err, "the metrics");
+	struct counting counting = { .process = options->process,
+				     .expected = { .done = *done },
+				     .counts = counts };
+	const struct registry_visitor visitor = { .on_sample = count_sample, .context = &counting };
+
+	*counts = (struct counts){ .canaries_sent = 0 };
+	return registry_visit(registry, &visitor) || error_no_memory(err, "the metrics");
 }
 
-static void show_page(const struct self_test_options *options, const char *moment,
-		      const struct etw_text *page)
+static bool add_chunk(void *context, const char *bytes, size_t size)
 {
-	if (options->on_page) {
-		options->on_page(options->result_context, moment, page);
+	text_add(context, bytes, size);
+	return true;
+}
+
+/* Shows the page of this moment, which has the counts that were read last, or what came since. */
+static bool show_page(struct registry *registry, const struct self_test_options *options,
+		      const char *moment, struct etw_error *err)
+{
+	struct etw_text page = { 0 };
+	bool good = !options->on_page ||
+		    (exposition_write(registry, add_chunk, &page) > 0 && !page.failed);
+
+	if (good && options->on_page) {
+		options->on_page(options->result_context, moment, &page);
 	}
+	text_free(&page);
+	return good || error_no_memory(err, "the metrics");
 }
 
 /* ---- the session ---- */
@@ -357,7 +338,7 @@ static bool wait_until_ready(struct self_test *test, const struct self_test_opti
 /* Reads the counts after the activity again and again, until all of it has been delivered. */
 static bool wait_for_delivery(struct self_test *test, const struct self_test_options *options,
 			      const struct activity *done, struct counts *after,
-			      struct etw_text *page, struct etw_error *err)
+			      struct etw_error *err)
 {
 	for (uint32_t ms = 0; ms < options->duration_ms; ms += LOOK_MS) {
 		if (!options->wait(options->context, LOOK_MS)) {
@@ -366,14 +347,14 @@ static bool wait_for_delivery(struct self_test *test, const struct self_test_opt
 		if (ms < DELIVERY_MS) {
 			continue;
 		}
-		if (!read_counts(test->setup.registry, options, done, after, page, err)) {
+		if (!read_counts(test->setup.registry, options, done, after, err)) {
 			return false;
 		}
 		if (after->canaries_sent > 0 && after->canaries_received == after->canaries_sent) {
 			return true;
 		}
 	}
-	return read_counts(test->setup.registry, options, done, after, page, err);
+	return read_counts(test->setup.registry, options, done, after, err);
 }
 
 /* Reads the counts before and after the activity. */
@@ -381,20 +362,14 @@ static bool measure(struct self_test *test, const struct self_test_options *opti
 		    struct activity *done, struct counts *before, struct counts *after,
 		    struct etw_error *err)
 {
-	struct etw_text page = { 0 };
-	bool good = wait_until_ready(test, options, err) &&
-		    read_counts(test->setup.registry, options, done, before, &page, err);
+	struct registry *registry = test->setup.registry;
 
-	if (good) {
-		show_page(options, "before", &page);
-		good = options->act(options->context, done, err) &&
-		       wait_for_delivery(test, options, done, after, &page, err);
-	}
-	if (good) {
-		show_page(options, "after", &page);
-	}
-	text_free(&page);
-	return good;
+	return wait_until_ready(test, options, err) &&
+	       read_counts(registry, options, done, before, err) &&
+	       show_page(registry, options, "before", err) &&
+	       options->act(options->context, done, err) &&
+	       wait_for_delivery(test, options, done, after, err) &&
+	       show_page(registry, options, "after", err);
 }
 
 /* ---- the table ---- */

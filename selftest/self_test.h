@@ -116,8 +116,8 @@ struct self_test_options {
 	uint32_t duration_ms; /* at most, until what was done has been delivered */
 	/* Gets every row in the order of the table, once all are known; may be NULL. */
 	void (*on_result)(void *result_context, const struct self_test_result *result);
-	/* Gets the expositions that the counts are read from, at the moments "before" and "after"
-	 * (the activity); may be NULL. */
+	/* Gets the exposition at the moments "before" and "after" (the activity), right after the
+	 * counts were read; may be NULL. */
 	void (*on_page)(void *result_context, const char *moment, const struct etw_text *page);
 	void *result_context;
 	uint32_t watch_ms;     /* for tests: see struct runner_options */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What etwtool report has found out about a recording, and the page that it makes of that.
+ * What etwtool report has found out about a recording, and the three forms in which it writes that:
+ * a JSON document, a page that draws the document, and Markdown.
  */
 #ifndef ETWTOOL_REPORT_REPORT_H
 #define ETWTOOL_REPORT_REPORT_H
@@ -11,6 +12,7 @@
 
 #include <etw/recording.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "etwtool/report/report_events.h"
 #include "etwtool/report/report_series.h"
@@ -32,80 +34,107 @@ struct report {
 	struct report_events events;
 };
 
-/* Every report begins with this text, and with the version of the program behind it. */
-#define REPORT_MARK "<!DOCTYPE html>\n<!-- etwtool report "
+/* ---- the three forms ---- */
 
+/* Every report begins with the text of its form. */
+#define REPORT_HTML_MARK     "<!DOCTYPE html>\n<!-- etwtool report "
+#define REPORT_JSON_MARK     "{\"etwtool_report\":"
+#define REPORT_MARKDOWN_MARK "# etwtool report: "
+
+/* Adds the document (report_json.c; docs/report.md describes it), in one line. with_steps: the
+ * values of the charts over time, which are most of it. */
+void report_add_json(struct etw_text *out, const struct report *report, bool with_steps);
 /* Adds the page (report_page.c). */
 void report_add_page(struct etw_text *html, const struct report *report);
+/* Adds the Markdown (report_markdown.c). */
+void report_add_markdown(struct etw_text *out, const struct report *report);
 
-/* ---- parts of the page ---- */
+/* ---- findings (report_findings.c) ---- */
 
-/* The rows of a chart that are drawn; those beyond them are one, and rows of a table. */
-enum { REPORT_DRAWN = 8, REPORT_TABLE_ROWS = 15 };
+enum report_severity { REPORT_GOOD, REPORT_NOTE, REPORT_PROBLEM };
 
-/* The colours of the drawn rows, numbers from 0 below REPORT_COLOURS (report_colours.c): a name has
- * the same in every chart that has room for it. */
-enum { REPORT_COLOURS = 12 };
-struct report_colours {
-	uint8_t rows[REPORT_CHARTS][REPORT_DRAWN];
+struct report_finding {
+	const char *type; /* a word for programs */
+	enum report_severity severity;
+	bool about_losses;                /* or about what happened */
+	const struct report_chart *chart; /* that shows it; NULL: none does */
+	const char *text;                 /* a sentence */
+	size_t name_size;                 /* it begins with a name of so many bytes */
 };
-void report_choose_colours(struct report_colours *colours, const struct report_charted *charted);
+
+typedef void report_on_finding(void *context, const struct report_finding *finding);
+
+/* Calls back for what a reader should know first, most urgent first: losses and doubts, then what
+ * happened. False without memory. */
+bool report_find(const struct report *report, report_on_finding *on_finding, void *context);
+
+/* Whether the recording feeds a collector. */
+bool report_is_fed(const struct report *report, const char *collector);
+
+/* ---- parts of the document ---- */
+
+/* The rows of a chart that have names of their own; those beyond them are one. */
+enum { REPORT_ROWS = 14 };
 
 /* How many rows of a chart have a total; they are the first. Of buckets: all up to the last one
  * that has. */
 size_t report_rows(const struct report_series *series);
+/* How many of these have names of their own. */
+size_t report_named_rows(const struct report_chart *chart, const struct report_series *series);
 
-/* Adds the data of all charts for the script, as JSON that may stand in a script element
- * (report_data.c). */
-void report_add_data(struct etw_text *html, const struct report *report,
-		     const struct report_colours *colours);
+/* The sum of the totals of some rows. */
+uint64_t report_total(const struct report_series *series, size_t first, size_t end);
+/* The step in which rows together grew most, and by how much; the first of several. */
+uint64_t report_peak(const struct report *report, const struct report_series *series, size_t first,
+		     size_t end, unsigned *step);
+/* The time over which a mean is taken: that of the recording, but at least a step, or the mean
+ * would be above the peak. */
+uint64_t report_mean_time(const struct report_steps *steps);
 
-/* The first screen: what was recorded; what happened, and who was first in what
- * (report_glance.c). */
-void report_add_facts(struct etw_text *html, const struct report *report);
-void report_add_glance(struct etw_text *html, const struct report *report,
-		       const struct report_colours *colours);
+/* What the first rows of charts were first in. */
+struct report_first {
+	const char *sample, *what;
+	const char *unless; /* a sample that says it better, if there is one */
+};
+enum { REPORT_FIRSTS = 17 };
+extern const struct report_first *const report_firsts;
+/* The chart of it; REPORT_CHARTS: nothing to show. */
+size_t report_first_chart(const struct report *report, const struct report_first *first);
 
-/* Adds the place of a chart, with the table of its numbers (report_tables.c). */
-void report_add_chart(struct etw_text *html, const struct report *report,
-		      const struct report_colours *colours, size_t chart);
-/* Adds the table of the files with most bytes; sample: the counter of all. */
-void report_add_files(struct etw_text *html, const struct report *report,
-		      enum report_direction direction, const char *sample, const char *title);
-/* The colour of a row, and the cells with the numbers of some rows together, up to the end of the
- * line. */
-void report_add_swatch(struct etw_text *html, uint8_t colour);
-void report_add_cells(struct etw_text *html, const struct report *report, size_t chart,
-		      size_t first, size_t end);
-/* The upper bound of a bucket; false: it has none. */
-bool report_bound(const char *le, uint64_t *ns);
+/* A section of the page. */
+struct report_section {
+	const char *id, *title, *note; /* note NULL: none */
+	const char *collector;         /* that counts what it is about; NULL: any does */
+};
+enum { REPORT_SECTIONS = 9 };
+extern const struct report_section *const report_sections;
+bool report_section_is_empty(const struct report *report, const struct report_section *section);
 
-/* Adds the table of processes with their lifetimes (report_tree.c). */
-void report_add_processes(struct etw_text *html, const struct report *report);
+/* Adds the processes as members of the open object, each below the one that started it
+ * (report_tree.c). */
+void report_add_processes(struct json *json, const struct report_events *events);
 /* "0xC0000005 (access violation)", "1" */
-void report_add_exit_status(struct etw_text *html, int32_t status);
-
-/* Adds the losses of the recording and what its numbers lack for other reasons, the collectors that
- * it does not feed, and how to record what one of them needs (report_lacks.c). */
-void report_add_losses(struct etw_text *html, const struct report *report);
-void report_add_unfed(struct etw_text *html, const struct report *report);
-void report_add_how(struct etw_text *html, const struct report *report, const char *collector);
+void report_add_exit_status(struct etw_text *out, int32_t status);
 
 /* ---- values (report_values.c) ---- */
 
 /* "12,345" */
-void report_add_number(struct etw_text *html, uint64_t number);
+void report_add_number(struct etw_text *out, uint64_t number);
 /* "12,345 events", with an s unless it is one */
-void report_add_counted(struct etw_text *html, uint64_t number, const char *noun);
+void report_add_counted(struct etw_text *out, uint64_t number, const char *noun);
 /* "12.3 MB", "12,345", "1.25 s": a total in a unit */
-void report_add_value(struct etw_text *html, enum report_unit unit, uint64_t value);
+void report_add_value(struct etw_text *out, enum report_unit unit, uint64_t value);
+/* "55 %", "< 0.1 %" */
+void report_add_share(struct etw_text *out, uint64_t part, uint64_t whole);
 /* "12.3 MB/s", "0.25 CPUs", "3 %": how fast a total of a chart grows, in so many 100 ns */
-void report_add_rate(struct etw_text *html, const struct report_chart *chart, uint64_t value,
+void report_add_rate(struct etw_text *out, const struct report_chart *chart, uint64_t value,
 		     uint64_t time_100ns);
 /* "1 min 12 s", "150 ms" */
-void report_add_duration(struct etw_text *html, uint64_t time_100ns);
+void report_add_duration(struct etw_text *out, uint64_t time_100ns);
 /* "07:00:12", with the date before it if the recording has more than one, and milliseconds behind
  * it if its steps are shorter than a second. Of no time "–". */
-void report_add_clock(struct etw_text *html, const struct report *report, int64_t time);
+void report_add_clock(struct etw_text *out, const struct report *report, int64_t time);
+/* The upper bound of a bucket; false: it has none. */
+bool report_bound(const char *le, uint64_t *ns);
 
 #endif

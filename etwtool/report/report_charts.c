@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The charts of etwtool report, in the order in which a section of the page has them.
+ * The charts of etwtool report, in the order in which a section of the page has them, the sections,
+ * and what is read from the rows of a chart.
  */
 #include <string.h>
 
-#include "etwtool/report/report_series.h"
+#include <etw/record.h>
+
+#include "etwtool/report/report.h"
 
 #define FILE_WRITTEN        "etw_file_written_bytes_total"
 #define FILE_READ           "etw_file_read_bytes_total"
@@ -98,12 +101,138 @@ static const struct report_chart chart_rows[] = {
 _Static_assert(sizeof chart_rows / sizeof chart_rows[0] == REPORT_CHARTS, "REPORT_CHARTS");
 const struct report_chart *const report_charts = chart_rows;
 
-const struct report_series *report_find(const struct report_charted *charted, const char *sample)
+static const struct report_first first_rows[] = {
+	{ "etw_file_written_bytes_total", "Written to files", NULL },
+	{ "etw_file_read_bytes_total", "Read from files", NULL },
+	{ "etw_disk_process_io_seconds_total", "Waited for disks", NULL },
+	{ "etw_disk_caused_written_bytes_total", "Made disks write", NULL },
+	{ "etw_disk_caused_read_bytes_total", "Made disks read", NULL },
+	{ "etw_memory_hard_fault_read_bytes_total", "Read by hard page faults", NULL },
+	{ "etw_dotnet_contention_seconds_total", "Waited for .NET locks", NULL },
+	{ "etw_thread_process_waits_total", "Waits of threads", NULL },
+	{ "etw_process_cpu_seconds_total", "CPU time", NULL },
+	{ "etw_process_cpu_samples_total", "CPU samples", "etw_process_cpu_seconds_total" },
+	{ "etw_network_sent_bytes_total", "Sent over the network", NULL },
+	{ "etw_network_received_bytes_total", "Received", NULL },
+	{ "etw_tcp_retransmits_total", "TCP segments sent again", NULL },
+	{ "etw_dpc_duration_seconds_sum", "Time in DPCs", NULL },
+	{ "etw_isr_duration_seconds_sum", "Time in ISRs", NULL },
+	{ "etw_dotnet_gc_pause_seconds_sum", "Pauses of .NET programs", NULL },
+	{ "etw_dotnet_exceptions_total", ".NET exceptions", NULL },
+};
+_Static_assert(sizeof first_rows / sizeof first_rows[0] == REPORT_FIRSTS, "REPORT_FIRSTS");
+const struct report_first *const report_firsts = first_rows;
+
+/* The first chart of the sample that has a total; REPORT_CHARTS: none has. */
+static size_t chart_of(const struct report *report, const char *sample)
 {
 	size_t i = 0;
 
-	while (i + 1 < REPORT_CHARTS && strcmp(report_charts[i].sample, sample) != 0) {
+	while (i < REPORT_CHARTS && (report->charted.series[i].total == 0 ||
+				     strcmp(report_charts[i].sample, sample) != 0)) {
 		i++;
 	}
-	return &charted->series[i];
+	return i;
+}
+
+size_t report_first_chart(const struct report *report, const struct report_first *first)
+{
+	bool said_better = first->unless && chart_of(report, first->unless) < REPORT_CHARTS;
+
+	return said_better ? REPORT_CHARTS : chart_of(report, first->sample);
+}
+
+/* ---- sections ---- */
+
+static const struct report_section section_rows[] = {
+	{ "writes", "Who wrote what, and when",
+	  "Bytes that programs ask to write to files, into the cache as well. Pipes and mail slots "
+	  "count like files; by volume they are rows of their own.",
+	  "file" },
+	{ "reads", "Who read what",
+	  "Bytes that programs ask to read from files, out of the cache as well. Pipes and mail slots "
+	  "count like files; by volume they are rows of their own.",
+	  "file" },
+	{ "disks", "Disks", "What reached the disks, and how long they took for it.", "disk" },
+	{ "network", "Network", "Payload of TCP and UDP, without headers of packets.", "network" },
+	{ "cpu", "CPU and waits", "Who used the processors, and what threads waited for.",
+	  "sched" },
+	{ "drivers", "Drivers",
+	  "Time of the processors in deferred procedure calls and interrupts.", "interrupt" },
+	{ "dotnet", ".NET", "Garbage collections, locks and exceptions of .NET programs.",
+	  "dotnet" },
+	{ "processes", "Processes", NULL, "process" },
+	{ "events", "All events", "What was recorded at all.", NULL },
+};
+_Static_assert(sizeof section_rows / sizeof section_rows[0] == REPORT_SECTIONS, "REPORT_SECTIONS");
+const struct report_section *const report_sections = section_rows;
+
+bool report_section_is_empty(const struct report *report, const struct report_section *section)
+{
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		if (report_charts[i].section &&
+		    strcmp(report_charts[i].section, section->id) == 0 &&
+		    report->charted.series[i].total > 0) {
+			return false;
+		}
+	}
+	return section->collector &&
+	       (strcmp(section->id, "processes") != 0 || report->events.process_count == 0);
+}
+
+/* ---- rows ---- */
+
+size_t report_rows(const struct report_series *series)
+{
+	size_t rows = series->count;
+
+	while (rows > 0 && series->rows[rows - 1].total == 0) {
+		rows--;
+	}
+	return rows;
+}
+
+size_t report_named_rows(const struct report_chart *chart, const struct report_series *series)
+{
+	size_t rows = report_rows(series);
+
+	/* A last row for one name would say less than the name. */
+	return chart->form == REPORT_STACK && rows > REPORT_ROWS + 1 ? REPORT_ROWS : rows;
+}
+
+uint64_t report_total(const struct report_series *series, size_t first, size_t end)
+{
+	uint64_t total = 0;
+
+	for (size_t i = first; i < end; i++) {
+		total = count_sum(total, series->rows[i].total);
+	}
+	return total;
+}
+
+uint64_t report_peak(const struct report *report, const struct report_series *series, size_t first,
+		     size_t end, unsigned *step)
+{
+	uint64_t most = 0;
+
+	*step = 0;
+	for (unsigned i = 0; i <= report->charted.steps.current; i++) {
+		uint64_t sum = 0;
+
+		for (size_t j = first; j < end; j++) {
+			sum = count_sum(sum, report_growth(&series->rows[j], i));
+		}
+		if (sum > most) {
+			most = sum;
+			*step = i;
+		}
+	}
+	return most;
+}
+
+uint64_t report_mean_time(const struct report_steps *steps)
+{
+	uint64_t time = etw_time_between(steps->first, steps->last);
+
+	return time > (uint64_t)steps->step ? time : (uint64_t)steps->step;
 }

@@ -9,13 +9,13 @@
  * cumulative, so the one at the end of the second step is that of the two together. If the header
  * is right, the steps end with a length that people count in, or half of it.
  *
- * A value is read from the exposition, as a scrape would read it, so the numbers of the report are
- * by construction those of the exporter: what the page shows last is what `--once` prints. Only the
- * families of charts are rendered. The samples that a chart sums are added up as integers, seconds
- * as nanoseconds, so that nothing is rounded. A counter with many label sets gives some back when
- * their processes ended long ago (metrics/eviction.c); a sum that falls for this reason keeps its
- * height here and goes on growing from there. Of rows that are gone in this way only the greatest
- * stay: a recording may have any number of processes, one after the other.
+ * The values are those of the exposition (metrics/visit.h), so the numbers of the report are by
+ * construction those of the exporter: what the report shows last is what `--once` prints. The
+ * samples that a chart sums are added up as integers, seconds as nanoseconds, so that nothing is
+ * rounded. A counter with many label sets gives some back when their processes ended long ago
+ * (metrics/eviction.c); a sum that falls for this reason keeps its height here and goes on growing
+ * from there. Of rows that are gone in this way only the greatest stay: a recording may have any
+ * number of processes, one after the other.
  *
  * The first record of every recording is its header, whose time is the start of the session. In a
  * circular recording what followed it may be overwritten, and the next record is hours later. The
@@ -29,115 +29,46 @@
 #include <etw/record.h>
 
 #include "base/array.h"
-#include "metrics/exposition.h"
+#include "base/decimal.h"
+#include "base/text.h"
+#include "metrics/visit.h"
+
+enum { NANOSECONDS = 9 }; /* decimals of seconds */
 
 #define MICROSECOND INT64_C(10)
 #define MS          INT64_C(10000)
 #define SECOND      INT64_C(10000000)
 #define END_9999    INT64_C(2650467744000000000) /* the end of 9999 */
 
-/* ---- the exposition of one moment ---- */
+/* ---- the counters at one moment ---- */
 
-/* A piece of the exposition. */
-struct piece {
-	const char *at;
-	size_t size;
-};
+static const char other_name[] = "_other";
 
-/* The value of a label in "{a="x",b="y"}", still escaped; at: behind the brace. */
-static bool find_label(const char *at, const char *end, const char *label, struct piece *value)
+static uint64_t hash_name(const char *name)
 {
-	size_t size = strlen(label);
-
-	while (at < end && *at != '}') {
-		const char *name = at, *equals = memchr(at, '=', (size_t)(end - at));
-		const char *start = equals ? equals + 2 : end;
-
-		for (at = start; at < end && *at != '"'; at++) {
-			at += *at == '\\' && at + 1 < end;
-		}
-		if (at >= end) {
-			return false;
-		}
-		if ((size_t)(equals - name) == size && memcmp(name, label, size) == 0) {
-			*value = (struct piece){ start, (size_t)(at - start) };
-			return true;
-		}
-		at += at[1] == ',' ? 2 : 1;
-	}
-	return false;
-}
-
-/* The bytes between the quotes of a label, without their escapes. */
-static char *plain_text(struct piece escaped)
-{
-	char *text = malloc(escaped.size + 1), *to = text;
-
-	for (size_t i = 0; text && i < escaped.size; i++) {
-		char c = escaped.at[i];
-
-		if (c == '\\' && i + 1 < escaped.size) {
-			c = escaped.at[++i];
-			c = c == 'n' ? '\n' : c;
-		}
-		*to++ = c;
-	}
-	if (text) {
-		*to = '\0';
-	}
-	return text;
-}
-
-/* A value as an integer; with decimals, moved by that many places. Values are never negative here.
- */
-static uint64_t read_value(const char *at, const char *end, unsigned decimals)
-{
-	uint64_t value = 0;
-	bool behind_point = false;
-
-	for (; at < end; at++) {
-		if (*at == '.') {
-			behind_point = true;
-		} else if (*at < '0' || *at > '9' || (behind_point && decimals == 0)) {
-			break;
-		} else {
-			value = count_sum(value > UINT64_MAX / 10 ? UINT64_MAX : value * 10,
-					  (uint64_t)(*at - '0'));
-			decimals -= behind_point;
-		}
-	}
-	for (; decimals > 0; decimals--) {
-		value = value > UINT64_MAX / 10 ? UINT64_MAX : value * 10;
-	}
-	return value;
-}
-
-static uint64_t hash_name(struct piece name)
-{
-	return text_hash(name.at, name.size, hash_seed());
+	return text_hash(name, strlen(name), hash_seed());
 }
 
 /* NULL without memory. */
-static struct report_row *find_row(struct report_series *series, struct piece name)
+static struct report_row *find_row(struct report_series *series, const char *name)
 {
-	uint64_t hash = hash_name(name);
+	uint64_t key = hash_name(name);
 	bool added = false;
-	uint64_t *index = map_put(&series->by_name, hash, &added);
-	struct report_row *rows = series->rows, row = { 0 };
+	uint64_t *index = map_put(&series->by_name, key, &added);
+	struct report_row *rows = series->rows, row = { .key = key };
 
 	if (!index) {
 		return NULL;
 	}
 	if (added) {
 		*index = series->count;
-		row.key = hash;
 		rows = array_grow(rows, &series->capacity, series->count, sizeof *rows);
-		row.name = rows ? plain_text(name) : NULL;
+		row.name = rows ? text_duplicate(name, strlen(name)) : NULL;
 		row.steps = row.name ? calloc(REPORT_STEPS, sizeof *row.steps) : NULL;
 		series->rows = rows ? rows : series->rows;
 		if (!row.steps) {
 			free(row.name);
-			map_remove(&series->by_name, hash);
+			map_remove(&series->by_name, key);
 			return NULL;
 		}
 		rows[series->count++] = row;
@@ -145,59 +76,106 @@ static struct report_row *find_row(struct report_series *series, struct piece na
 	return &rows[*index];
 }
 
-/* line: "name{labels} value" */
-static void add_line(struct report_charted *charted, const char *line, const char *end)
+static void add_value(struct report_charted *charted, size_t chart, const char *name,
+		      uint64_t value)
 {
-	const char *brace = memchr(line, '{', (size_t)(end - line)), *value = end;
-	struct piece name, only;
+	struct report_row *row = find_row(&charted->series[chart], name);
 
-	while (value > line && value[-1] != ' ') {
-		value--;
+	if (row) {
+		row->next = count_sum(row->next, value);
 	}
-	for (size_t i = 0; brace && i < REPORT_CHARTS; i++) {
-		const struct report_chart *chart = &report_charts[i];
-		struct report_row *row;
-
-		if (strlen(chart->sample) != (size_t)(brace - line) ||
-		    memcmp(chart->sample, line, (size_t)(brace - line)) != 0 ||
-		    !find_label(brace + 1, value, chart->label, &name) ||
-		    (chart->only && (!find_label(brace + 1, value, chart->only, &only) ||
-				     strlen(chart->only_value) != only.size ||
-				     memcmp(chart->only_value, only.at, only.size) != 0))) {
-			continue;
-		}
-		row = find_row(&charted->series[i], name);
-		if (!row) {
-			charted->failed = true;
-			return;
-		}
-		row->next = count_sum(row->next, read_value(value, end,
-							    chart->unit == REPORT_SECONDS ? 9 : 0));
-	}
+	charted->failed |= !row;
 }
 
-/* Whether a chart shows a sample of the family: "etw_x_seconds_sum" is one of "etw_x_seconds". */
-static bool is_charted(void *context, const struct family *family)
+/* Whether a chart shows the samples of a family: "etw_x_seconds_sum" is one of "etw_x_seconds". */
+static bool chart_has(const struct report_chart *chart, const struct family *family)
 {
-	const char *name = family_name(family);
+	const char *name = family_name(family), *label;
 	size_t size = strlen(name);
+	bool buckets = chart->form == REPORT_BUCKETS;
+	const char *ending = family_type(family) != FAMILY_HISTOGRAM ? "" :
+			     buckets                                 ? "_bucket" :
+								       "_sum";
 
-	(void)context;
-	for (size_t i = 0; i < REPORT_CHARTS; i++) {
-		if (strncmp(report_charts[i].sample, name, size) == 0) {
+	if (strncmp(chart->sample, name, size) != 0 || strcmp(chart->sample + size, ending) != 0) {
+		return false;
+	}
+	for (size_t i = 0; (label = family_label(family, i)) != NULL; i++) {
+		if (strcmp(label, chart->label) == 0) {
 			return true;
 		}
 	}
-	return false;
+	return buckets;
 }
 
-static bool add_chunk(void *context, const char *bytes, size_t size)
+/* A value in the unit of charts: whole bytes and events, or nanoseconds. */
+static uint64_t value_in(enum report_unit unit, const struct visited_sample *sample)
 {
-	text_add(context, bytes, size);
-	return true;
+	uint64_t value = sample->value;
+	unsigned decimals = family_decimals(sample->family);
+
+	for (; unit == REPORT_SECONDS && decimals < NANOSECONDS; decimals++) {
+		value = value > UINT64_MAX / 10 ? UINT64_MAX : value * 10;
+	}
+	for (; unit != REPORT_SECONDS && decimals > 0; decimals--) {
+		value /= 10;
+	}
+	return value;
 }
 
-static const struct piece other_name = { "_other", sizeof "_other" - 1 };
+/* Every bucket with the text of its bound as the exposition has it. */
+static void add_buckets(struct report_charted *charted, size_t chart,
+			const struct visited_sample *sample)
+{
+	const uint64_t *bounds;
+	size_t count = family_buckets(sample->family, &bounds);
+	char bound[DECIMAL_ROOM + 1];
+
+	for (size_t i = 0; i < count; i++) {
+		*put_scaled(bound, bounds[i], family_decimals(sample->family)) = '\0';
+		add_value(charted, chart, bound, sample->buckets[i]);
+	}
+	add_value(charted, chart, "+Inf", sample->buckets[count]);
+}
+
+/* A visit of the registry. */
+struct reading {
+	struct report_charted *charted;
+	uint64_t charts; /* that show the family under way; bit i: the chart with this index */
+};
+_Static_assert(REPORT_CHARTS <= 64, "charts are bits of a uint64_t");
+
+static bool begin_family(void *context, const struct family *family)
+{
+	struct reading *reading = context;
+
+	reading->charts = 0;
+	for (size_t i = 0; i < REPORT_CHARTS; i++) {
+		reading->charts |= (uint64_t)chart_has(&report_charts[i], family) << i;
+	}
+	return reading->charts != 0;
+}
+
+static void add_sample(void *context, const struct visited_sample *sample)
+{
+	const struct reading *reading = context;
+
+	for (size_t i = 0; reading->charts >> i != 0; i++) {
+		const struct report_chart *chart = &report_charts[i];
+
+		if ((reading->charts >> i & 1) == 0 ||
+		    (chart->only &&
+		     strcmp(sample_label(sample, chart->only), chart->only_value) != 0)) {
+			continue;
+		}
+		if (chart->form == REPORT_BUCKETS) {
+			add_buckets(reading->charted, i, sample);
+		} else {
+			add_value(reading->charted, i, sample_label(sample, chart->label),
+				  value_in(chart->unit, sample));
+		}
+	}
+}
 
 /* Rows that must stay, then those with most. */
 static int compare_to_keep(const void *a, const void *b)
@@ -234,7 +212,7 @@ static bool join_gone(struct report_series *series, size_t gone)
 	if (!others) {
 		return false;
 	}
-	/* It stays, also if it was not on the page. */
+	/* It stays, also if no sample has this name. */
 	seen = others->seen;
 	others->seen = UINT64_MAX;
 	qsort(series->rows, series->count, sizeof *series->rows, compare_to_keep);
@@ -260,7 +238,7 @@ static bool join_gone(struct report_series *series, size_t gone)
 }
 
 /* False without memory. */
-static bool end_page(struct report_series *series)
+static bool end_visit(struct report_series *series)
 {
 	size_t gone = 0;
 
@@ -279,19 +257,14 @@ static bool end_page(struct report_series *series)
 /* Reads the counters as they are now. */
 static void read_counters(struct report_charted *charted, struct registry *registry)
 {
-	const struct exposition_options options = { .requested = is_charted };
-	const char *line, *end;
+	struct reading reading = { .charted = charted };
+	const struct registry_visitor visitor = { .wants = begin_family,
+						  .on_sample = add_sample,
+						  .context = &reading };
 
-	text_clear(&charted->page);
-	charted->failed |= !exposition_write_as(registry, &options, add_chunk, &charted->page) ||
-			   charted->page.failed;
-	for (line = charted->page.data; line && (end = strchr(line, '\n')); line = end + 1) {
-		if (line[0] != '#') {
-			add_line(charted, line, end);
-		}
-	}
+	charted->failed |= !registry_visit(registry, &visitor);
 	for (size_t i = 0; i < REPORT_CHARTS; i++) {
-		charted->failed |= !end_page(&charted->series[i]);
+		charted->failed |= !end_visit(&charted->series[i]);
 	}
 }
 
@@ -414,26 +387,9 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* The buckets of an exposition are cumulated: each becomes what it has beyond the one before, in
- * the order of the exposition, which is that of their bounds. */
-static void split_buckets(struct report_series *series, unsigned steps)
-{
-	for (size_t i = series->count; i-- > 1;) {
-		struct report_row *row = &series->rows[i], *below = row - 1;
-
-		row->total -= below->total < row->total ? below->total : row->total;
-		for (unsigned k = 0; k < steps; k++) {
-			row->steps[k] -= below->steps[k] < row->steps[k] ? below->steps[k] :
-									   row->steps[k];
-		}
-	}
-}
-
 static void finish_series(struct report_series *series, enum report_form form, unsigned steps)
 {
-	if (form == REPORT_BUCKETS) {
-		split_buckets(series, steps);
-	} else if (series->count > 0) {
+	if (form != REPORT_BUCKETS && series->count > 0) {
 		qsort(series->rows, series->count, sizeof *series->rows, compare_rows);
 	}
 	for (size_t i = 0; i < series->count; i++) {
@@ -471,5 +427,4 @@ void report_charted_done(struct report_charted *charted)
 		free(series->rows);
 		map_done(&series->by_name);
 	}
-	text_free(&charted->page);
 }

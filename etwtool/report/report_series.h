@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "base/text.h"
 #include "metrics/registry.h"
 
 /* The sum of two values of a page, at most 2^64 - 1. */
@@ -42,13 +41,13 @@ enum report_unit { REPORT_BYTES, REPORT_COUNT, REPORT_SECONDS /* in nanoseconds 
 
 enum report_form {
 	REPORT_STACK,   /* how fast each row grows, one upon the other */
-	REPORT_BUCKETS, /* a histogram over time; the rows are its buckets, cumulated */
+	REPORT_BUCKETS, /* a histogram over time; the rows are its buckets */
 	REPORT_REMARK,  /* no chart: what makes the numbers of the others doubtful */
 };
 
 /* A row of the table in report_charts.c. */
 struct report_chart {
-	const char *section; /* of the page, see report_page.c; NULL for a remark */
+	const char *section; /* an id of report_sections; NULL for a remark */
 	const char *title;
 	const char *sample;            /* name of the counter, as a scrape shows it */
 	const char *label;             /* by which it is summed */
@@ -69,15 +68,15 @@ extern const struct report_chart *const report_charts;
 enum { REPORT_GONE_MOST = 2048 };
 
 struct report_row {
-	uint64_t key; /* hash of the escaped name */
+	uint64_t key; /* hash of the name */
 	char *name;   /* value of the label, as in the registry; owned */
 	uint64_t total;
-	uint64_t seen, next; /* the sum of its samples in the page before, and in this one */
+	uint64_t seen, next; /* the sum of its samples at the last visit, and at this one */
 	uint64_t *steps;     /* total at the end of each step; owned */
 };
 
 struct report_series {
-	struct map by_name;      /* hash of the escaped name -> index of the row */
+	struct map by_name;      /* hash of the name -> index of the row */
 	struct report_row *rows; /* owned; report_finish() sorts them, greatest total first */
 	size_t count, capacity;
 	uint64_t total; /* of all rows; set by report_finish(), as is the next */
@@ -88,8 +87,7 @@ struct report_series {
 struct report_charted {
 	struct report_steps steps;
 	struct report_series series[REPORT_CHARTS];
-	struct etw_text page; /* the exposition of one moment */
-	bool failed;          /* no memory */
+	bool failed; /* no memory */
 };
 
 /*
@@ -107,8 +105,5 @@ static inline uint64_t report_growth(const struct report_row *row, unsigned step
 {
 	return row->steps[step] - (step > 0 ? row->steps[step - 1] : 0);
 }
-
-/* The chart with this sample, and this value of its `only` label if it has one. */
-const struct report_series *report_find(const struct report_charted *charted, const char *sample);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of a recording as a tree, with their lifetimes.
+ * The processes of a recording as a tree, with their lifetimes, in the document of etwtool report.
  *
  * A process names its parent by a process id, which may have meant another process before and may
  * mean another one later. So the parent is the instance that ran when the child began; of several
@@ -12,10 +12,12 @@
 
 #include <etw/record.h>
 
-#include "base/html.h"
 #include "etwtool/report/report.h"
+#include "etwtool/utc.h"
 
-enum { NONE = UINT32_MAX, INDENT_MOST = 8, BAR_WIDTH = 1000 };
+enum { NONE = UINT32_MAX };
+
+#define END_9999 INT64_C(2650467744000000000) /* the end of 9999 */
 
 struct node {
 	uint32_t parent, first_child, last_child, next; /* indices of instances, or NONE */
@@ -101,94 +103,57 @@ static const struct {
 };
 
 /* A status that is an NTSTATUS of an error is written as people search for it. */
-void report_add_exit_status(struct etw_text *html, int32_t status)
+void report_add_exit_status(struct etw_text *out, int32_t status)
 {
 	if (status >= 0) {
-		text_add_format(html, "%" PRId32, status);
+		text_add_format(out, "%" PRId32, status);
 		return;
 	}
-	text_add_format(html, "0x%08" PRIX32, (uint32_t)status);
+	text_add_format(out, "0x%08" PRIX32, (uint32_t)status);
 	for (size_t i = 0; i < sizeof exit_names / sizeof exit_names[0]; i++) {
 		if (exit_names[i].status == (uint32_t)status) {
-			text_add_format(html, " (%s)", exit_names[i].name);
+			text_add_format(out, " (%s)", exit_names[i].name);
 		}
 	}
 }
 
-static void add_exit(struct etw_text *html, const struct report_process *process)
+/* A time of a process; a record may have one that no calendar has. */
+static void add_time(struct json *json, const char *key, int64_t time)
 {
-	text_add_format(html, "<td class=\"n%s\">", process->exit_status < 0 ? " exit bad" : "");
+	time = time < END_9999 ? time : END_9999 - 1;
+	utc_member(json, key, time > 0 || time == ETW_RECORD_NO_TIME ? time : 1);
+}
+
+static void add_process(struct json *json, const struct report_process *process, unsigned depth)
+{
+	struct etw_text status = { 0 };
+
+	json_object_begin(json);
+	json_member_u64(json, "depth", depth);
+	json_member_string(json, "name", process->name);
+	json_member_u64(json, "id", process->process_id);
+	json_member_string(json, "command", process->command);
+	add_time(json, "start", process->start);
+	add_time(json, "end", process->end);
 	if (process->exit_known) {
-		report_add_exit_status(html, process->exit_status);
+		report_add_exit_status(&status, process->exit_status);
+		json_member_i64(json, "exit_status", process->exit_status);
+		json_member_string(json, "exit_text", status.data);
 	}
+	json_object_end(json);
+	json->out->failed |= status.failed;
+	text_free(&status);
 }
 
-static unsigned place(const struct report_steps *steps, int64_t time, unsigned otherwise)
+static void add_rows(struct json *json, const struct report_events *events,
+		     const struct node *nodes)
 {
-	uint64_t span = etw_time_between(steps->first, steps->last);
-
-	if (time == ETW_RECORD_NO_TIME || span == 0) {
-		return otherwise;
-	}
-	if (time >= steps->last) {
-		return BAR_WIDTH; /* it may be after 9999, which the steps leave out */
-	}
-	return (unsigned)((double)etw_time_between(steps->first, time) / (double)span * BAR_WIDTH);
-}
-
-static void add_bar(struct etw_text *html, const struct report *report,
-		    const struct report_process *process)
-{
-	const struct report_steps *steps = &report->charted.steps;
-	unsigned start = place(steps, process->start, 0);
-	unsigned end = place(steps, process->end, BAR_WIDTH);
-
-	end = end > start + 4 ? end : start + 4; /* a short life is seen, too */
-	text_add_format(
-		html,
-		"<td class=\"life\"><svg viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" "
-		"aria-hidden=\"true\"><rect class=\"%s\" x=\"%u\" y=\"0\" width=\"%u\" "
-		"height=\"10\"/></svg>\n",
-		BAR_WIDTH, process->exit_status < 0 ? "failed" : "ran", start, end - start);
-}
-
-static void add_process(struct etw_text *html, const struct report *report,
-			const struct report_process *process, unsigned depth)
-{
-	text_add_format(html, "<tr><th scope=\"row\" class=\"i%u\"><bdi>",
-			depth < INDENT_MOST ? depth : INDENT_MOST);
-	text_add_html(html, process->name[0] != '\0' ? process->name : "(no name)");
-	text_add_string(html, "</bdi>");
-	if (process->command[0] != '\0') {
-		text_add_string(html, "<small><bdi>");
-		text_add_html(html, process->command);
-		text_add_string(html, "</bdi></small>");
-	}
-	add_bar(html, report, process);
-	text_add_string(html, "<td class=\"n\">");
-	if (process->start == ETW_RECORD_NO_TIME) {
-		text_add_string(html, "before");
-	} else {
-		report_add_clock(html, report, process->start);
-	}
-	text_add_string(html, "<td class=\"n\">");
-	if (process->end == ETW_RECORD_NO_TIME) {
-		text_add_string(html, "runs");
-	} else {
-		report_add_clock(html, report, process->end);
-	}
-	add_exit(html, process);
-	text_add_format(html, "<td class=\"n\">%" PRIu32 "\n", process->process_id);
-}
-
-static void add_rows(struct etw_text *html, const struct report *report, struct node *nodes)
-{
-	const uint32_t root = (uint32_t)report->events.process_count;
+	const uint32_t root = (uint32_t)events->process_count;
 	uint32_t at = nodes[root].first_child;
 	unsigned depth = 0;
 
 	while (at != NONE && at != root) {
-		add_process(html, report, &report->events.processes[at], depth);
+		add_process(json, &events->processes[at], depth);
 		if (nodes[at].first_child != NONE) {
 			at = nodes[at].first_child;
 			depth++;
@@ -204,57 +169,16 @@ static void add_rows(struct etw_text *html, const struct report *report, struct 
 	}
 }
 
-static void add_summary(struct etw_text *html, const struct report_events *events)
+void report_add_processes(struct json *json, const struct report_events *events)
 {
-	uint64_t started = 0, ended = 0, failed = 0;
+	struct node *nodes = make_tree(events);
 
-	for (size_t i = 0; i < events->process_count; i++) {
-		const struct report_process *process = &events->processes[i];
-
-		started += process->start != ETW_RECORD_NO_TIME;
-		ended += process->end != ETW_RECORD_NO_TIME;
-		failed += process->exit_status < 0;
+	json->out->failed |= nodes == NULL;
+	json_member_array(json, "processes");
+	if (nodes) {
+		add_rows(json, events, nodes);
 	}
-	text_add_string(html, "<p>");
-	report_add_number(html, events->process_count - started);
-	text_add_string(html, events->process_count - started == 1 ? " process" : " processes");
-	text_add_string(html, " ran before the recording began. ");
-	report_add_number(html, started);
-	text_add_string(html, " started and ");
-	report_add_number(html, ended);
-	text_add_string(html, " ended while it was made");
-	if (failed > 0) {
-		text_add_string(html, ", <span class=\"bad\">");
-		report_add_number(html, failed);
-		text_add_string(html, " of them by an exception or an error of the system</span>");
-	}
-	text_add_string(html, ".</p>\n");
-	if (events->processes_left_out > 0) {
-		text_add_string(html, "<p class=\"warning\">The list is limited: at least ");
-		report_add_number(html, events->processes_left_out);
-		text_add_string(html, " later ones are not in it.</p>\n");
-	}
-}
-
-void report_add_processes(struct etw_text *html, const struct report *report)
-{
-	struct node *nodes = make_tree(&report->events);
-
-	html->failed |= nodes == NULL;
-	if (!nodes) {
-		return;
-	}
-	add_summary(html, &report->events);
-	text_add_string(
-		html,
-		"<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
-		"aria-labelledby=\"processes-title\">\n<table class=\"processes\">\n"
-		"<caption>Each process below the one that started it; times in "
-		"UTC</caption>\n<thead><tr><th scope=\"col\">Process<th scope=\"col\">Lifetime"
-		"<th scope=\"col\" class=\"n\">Started<th scope=\"col\" class=\"n\">Ended"
-		"<th scope=\"col\" class=\"n\">Exit status<th scope=\"col\" class=\"n\">Id\n"
-		"<tbody>\n");
-	add_rows(html, report, nodes);
-	text_add_string(html, "</table>\n</div>\n");
+	json_array_end(json);
+	json_member_u64(json, "processes_left_out", events->processes_left_out);
 	free(nodes);
 }

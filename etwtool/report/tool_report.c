@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * etwtool report: what is in a recording, as one HTML file for people.
+ * etwtool report: what is in a recording, as one HTML file for people, as a JSON document, or as
+ * Markdown.
  *
  * The recording is replayed as the exporter does it, with every collector on. Three things watch
  * the replay: report_series.c samples the counters over time, report_events.c looks at the records
  * of processes, files and the machine, and a dry run notes which rules had events. From these
- * report_page.c makes the page in memory: its size depends on the number of charts and steps, and
- * not on that of the recording.
+ * the report is made in memory: its size depends on the number of charts and steps, and not on that
+ * of the recording.
  *
- * The page takes the place of the output file when it is whole, so an interrupted run leaves no
+ * The report takes the place of the output file when it is whole, so an interrupted run leaves no
  * half of a report, and a report that is open elsewhere stays readable. A file of the same name
  * that is no report is not replaced: FILE.html could be anything.
  */
@@ -28,16 +29,28 @@
 
 struct request {
 	struct tool_arguments arguments;
-	const char *output; /* "-": standard output; NULL: FILE.html */
+	unsigned format; /* an index of formats */
+	bool no_steps;
+	const char *output; /* "-": standard output; NULL: FILE.html, and that for other formats */
 	const char *config;
 	struct problems problems; /* of the configuration */
 };
 
 #define AT(member) .offset = offsetof(struct request, member)
 
+enum { FORMAT_HTML, FORMAT_JSON, FORMAT_MARKDOWN };
+
+static const char *const formats[] = { "html", "json", "markdown", NULL };
+static const char *const marks[] = { REPORT_HTML_MARK, REPORT_JSON_MARK, REPORT_MARKDOWN_MARK };
+
 static const struct command_option option_rows[] = {
+	{ "--format", "FORMAT", "html (default), json or markdown", OPTION_WORD, AT(format),
+	  .words = formats },
+	{ "--no-steps", NULL, "json without the values over time: much smaller", OPTION_SET,
+	  AT(no_steps) },
 	{ "-o", "FILE",
-	  "the report; also --output FILE; - is the standard output; default: RECORDING.html",
+	  "the report; also --output FILE; default: RECORDING.html, and for json and markdown "
+	  "the standard output, -",
 	  OPTION_TEXT, AT(output) },
 	{ "--output", "FILE", NULL, OPTION_TEXT, AT(output) },
 	{ "--config.file", "FILE", "collectors and limits, as for the exporter", OPTION_TEXT,
@@ -80,7 +93,20 @@ static bool take_results(struct making *making, struct etw_error *err)
 	return true;
 }
 
-static bool replay(struct making *making, struct request *request, struct etw_text *html,
+static void add_report(const struct request *request, struct etw_text *out,
+		       const struct report *report)
+{
+	if (request->format == FORMAT_JSON) {
+		report_add_json(out, report, !request->no_steps);
+		text_add_char(out, '\n');
+	} else if (request->format == FORMAT_MARKDOWN) {
+		report_add_markdown(out, report);
+	} else {
+		report_add_page(out, report);
+	}
+}
+
+static bool replay(struct making *making, struct request *request, struct etw_text *out,
 		   struct etw_error *err)
 {
 	struct report *report = &making->report;
@@ -114,8 +140,8 @@ static bool replay(struct making *making, struct request *request, struct etw_te
 		report->rules = making->setup.rules;
 		report->manifests = &request->arguments.manifests;
 		report->dry_run = dry_run;
-		report_add_page(html, report);
-		good = !html->failed || error_no_memory(err, "a report");
+		add_report(request, out, report);
+		good = !out->failed || error_no_memory(err, "a report");
 	}
 	health_free(health);
 	runner_free(runner);
@@ -129,8 +155,8 @@ static void show_problem(void *context, const char *sentence, bool warning)
 	tool_complain(warning ? TOOL_DONE : TOOL_BAD_USAGE, "report", "%s", sentence);
 }
 
-/* Adds the page; false with a sentence. */
-static bool make_report(struct request *request, struct etw_text *html, struct etw_error *err)
+/* Adds the report; false with a sentence. */
+static bool make_report(struct request *request, struct etw_text *out, struct etw_error *err)
 {
 	const struct setup_options setup = { .manifests = &request->arguments.manifests,
 					     .switches = request->arguments.switches.rows,
@@ -154,7 +180,7 @@ static bool make_report(struct request *request, struct etw_text *html, struct e
 		making->report.clock_doubt = etw_file_clock_doubt(file);
 		making->report.size_bytes = etw_file_size_bytes(file);
 		making->report.charted.steps.guess = etw_file_header(file)->end_time;
-		good = replay(making, request, html, err);
+		good = replay(making, request, out, err);
 	}
 	report_charted_done(&making->report.charted);
 	report_events_done(&making->report.events);
@@ -166,33 +192,33 @@ static bool make_report(struct request *request, struct etw_text *html, struct e
 
 /* ---- the file ---- */
 
-static bool may_write(const char *path, struct etw_error *err)
+static bool may_write(const struct request *request, const char *path, struct etw_error *err)
 {
 	static const char refusal[] = "no report, so it stays as it is: remove it, or name another "
 				      "file with -o";
 	bool replaces;
 
-	return tool_may_write(path, REPORT_MARK, refusal, &replaces, err);
+	return tool_may_write(path, marks[request->format], refusal, &replaces, err);
 }
 
 static int write_report(struct request *request, const char *path, struct etw_error *err)
 {
 	bool to_file = strcmp(path, "-") != 0;
-	struct etw_text html = { 0 };
+	struct etw_text out = { 0 };
 	int status = TOOL_FAILED;
 
-	if ((to_file && !may_write(path, err)) || !make_report(request, &html, err)) {
+	if ((to_file && !may_write(request, path, err)) || !make_report(request, &out, err)) {
 		status = err->code == ETW_ERROR_CONFIG ? TOOL_BAD_USAGE : TOOL_FAILED;
 	} else if (!to_file) {
-		status = tool_write("report", &html) ? TOOL_DONE : TOOL_FAILED;
-	} else if (replacement_write_whole(path, html.data, html.size, err)) {
+		status = tool_write("report", &out) ? TOOL_DONE : TOOL_FAILED;
+	} else if (replacement_write_whole(path, out.data, out.size, err)) {
 		struct etw_text line = { 0 };
 
 		text_add_shown(&line, path);
-		text_add_format(&line, ": %zu kB\n", (html.size + 999) / 1000);
+		text_add_format(&line, ": %zu kB\n", (out.size + 999) / 1000);
 		status = tool_print("report", &line);
 	}
-	text_free(&html);
+	text_free(&out);
 	return status;
 }
 
@@ -203,6 +229,12 @@ static int run(struct tool_arguments *arguments)
 	struct etw_error err = { 0 };
 	int status = TOOL_FAILED;
 
+	if (request->no_steps && request->format != FORMAT_JSON) {
+		return tool_complain(TOOL_BAD_USAGE, "report", "--no-steps is for --format json");
+	}
+	if (!request->output && request->format != FORMAT_HTML) {
+		request->output = "-";
+	}
 	if (!request->output && strcmp(arguments->words[0], "-") == 0) {
 		return tool_complain(TOOL_BAD_USAGE, "report",
 				     "the standard input has no name for the report: where to? (-o "
@@ -229,9 +261,10 @@ const struct tool_command tool_report = {
 	.name = "report",
 	.synopsis = "FILE",
 	.about = "Write a report of a recording as one HTML file: who did what, and when",
-	.more = "The report needs no network and no server: open it in a browser, print it, send it.\n"
-		"It has names of processes, files, users and machines as the recording has them.\n"
-		"A file of the same name is replaced if it is a report, and else left alone.\n",
+	.more = "The page needs no network and no server: open it in a browser, print it, send it.\n"
+		"json is the document that the page draws, for programs; markdown is short, for a ticket.\n"
+		"A report has names of processes, files, users and machines as the recording has them.\n"
+		"A file of the same name is replaced if it is a report of the same form, and else left alone.\n",
 	.options = option_rows,
 	.shared = TOOL_FILE | TOOL_POINTER_SIZE | TOOL_SCHEMA | TOOL_COLLECTORS,
 	.words_most = 1,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The values are those of the metrics page: it is rendered with the families of the rules alone,
- * and its lines are added up. So a rule sees exactly what Prometheus sees, in the same units, state
- * gauges included.
+ * The values are those of the metrics page (metrics/visit.h). So a rule sees exactly what
+ * Prometheus sees, in the same units, state gauges included.
  *
  * The value of a counter or a histogram is its increase each second since the last look. A sum that
  * has fallen (a series was given back) has not increased.
@@ -14,7 +13,7 @@
 
 #include "base/series.h"
 #include "base/text.h"
-#include "metrics/exposition.h"
+#include "metrics/visit.h"
 
 #define NS_PER_S 1e9
 
@@ -22,7 +21,7 @@ struct trigger {
 	struct config_recorder_rule rule; /* series owned */
 	struct series_selector *selector; /* owned */
 	struct trigger_state state;
-	char *sample; /* owned: the name of its lines; NULL: the page does not have the family */
+	const struct family *family; /* during a look; NULL: there is no such family */
 	bool rising;
 	double sum;
 };
@@ -30,7 +29,6 @@ struct trigger {
 struct triggers {
 	struct trigger *list;
 	size_t count;
-	struct etw_text line; /* the part of one that a chunk ended in */
 };
 
 struct triggers *triggers_new(const struct config_recorder *recorder, struct etw_error *err)
@@ -74,10 +72,8 @@ void triggers_free(struct triggers *triggers)
 		struct trigger *trigger = &triggers->list[i];
 
 		series_selector_free(trigger->selector);
-		free(trigger->sample);
 		free((void *)(uintptr_t)trigger->rule.series);
 	}
-	text_free(&triggers->line);
 	free(triggers->list);
 	free(triggers);
 }
@@ -113,73 +109,67 @@ bool trigger_step(struct trigger_state *state, const struct config_recorder_rule
 	return true;
 }
 
-/* ---- the page ---- */
+/* ---- the values ---- */
 
-/* A family is rendered when a rule is about it. */
-static bool is_requested(void *context, const struct family *family)
+/* The samples of a family are visited when a rule is about it. */
+static bool wants_family(void *context, const struct family *family)
 {
 	struct triggers *triggers = context;
-	bool requested = false;
+	bool chosen = false;
 
 	for (size_t i = 0; i < triggers->count; i++) {
 		struct trigger *trigger = &triggers->list[i];
-		struct etw_text sample = { 0 };
 
-		if (strcmp(series_selector_name(trigger->selector), family_name(family)) != 0) {
-			continue;
-		}
-		requested = true;
-		trigger->rising = family_type(family) != FAMILY_GAUGE;
-		if (!trigger->sample) {
-			text_add_string(&sample, family_name(family));
-			if (family_type(family) == FAMILY_HISTOGRAM) {
-				text_add_string(&sample, "_count");
-			}
-			trigger->sample = sample.data;
+		if (strcmp(series_selector_name(trigger->selector), family_name(family)) == 0) {
+			trigger->family = family;
+			trigger->rising = family_type(family) != FAMILY_GAUGE;
+			chosen = true;
 		}
 	}
-	return requested;
+	return chosen;
 }
 
-static void look_at_line(struct triggers *triggers, const char *line)
+/* The value as a page shows it; of a histogram its number of observations. */
+static double shown_value(const struct visited_sample *sample)
 {
-	for (size_t i = 0; i < triggers->count; i++) {
-		struct trigger *trigger = &triggers->list[i];
-		double value;
+	enum family_type type = family_type(sample->family);
+	double value = type == FAMILY_GAUGE ? (double)(int64_t)sample->value :
+					      (double)sample->value;
+	double scale = 1;
 
-		if (trigger->sample && series_selector_matches_line(
-					       trigger->selector, trigger->sample, line, &value)) {
-			trigger->sum += value;
-		}
+	if (type == FAMILY_HISTOGRAM) {
+		return (double)sample->count;
 	}
+	for (unsigned i = 0; i < family_decimals(sample->family); i++) {
+		scale *= 10;
+	}
+	return value / scale;
 }
 
-static bool take_chunk(void *context, const char *bytes, size_t size)
+static const char *label_of(const void *sample, const char *label)
+{
+	return sample_label(sample, label);
+}
+
+static void add_sample(void *context, const struct visited_sample *sample)
 {
 	struct triggers *triggers = context;
-	struct etw_text *line = &triggers->line;
 
-	while (size > 0) {
-		const char *end = memchr(bytes, '\n', size);
-		size_t part = end ? (size_t)(end - bytes) : size;
+	for (size_t i = 0; i < triggers->count; i++) {
+		struct trigger *trigger = &triggers->list[i];
 
-		text_add(line, bytes, part);
-		if (!end) {
-			break;
+		if (trigger->family == sample->family &&
+		    series_selector_accepts(trigger->selector, label_of, sample)) {
+			trigger->sum += shown_value(sample);
 		}
-		if (!line->failed && line->data) {
-			look_at_line(triggers, line->data);
-		}
-		text_clear(line);
-		bytes += part + 1;
-		size -= part + 1;
 	}
-	return true;
 }
 
 const char *triggers_look(struct triggers *triggers, struct registry *registry, uint64_t now_ns)
 {
-	const struct exposition_options page = { .requested = is_requested, .context = triggers };
+	const struct registry_visitor visitor = { .wants = wants_family,
+						  .on_sample = add_sample,
+						  .context = triggers };
 	const char *fires = NULL;
 
 	if (triggers->count == 0) {
@@ -187,9 +177,9 @@ const char *triggers_look(struct triggers *triggers, struct registry *registry, 
 	}
 	for (size_t i = 0; i < triggers->count; i++) {
 		triggers->list[i].sum = 0;
+		triggers->list[i].family = NULL;
 	}
-	text_clear(&triggers->line);
-	if (!exposition_write_as(registry, &page, take_chunk, triggers)) {
+	if (!registry_visit(registry, &visitor)) {
 		return NULL; /* without memory: the next look will do */
 	}
 	for (size_t i = 0; i < triggers->count; i++) {

@@ -127,7 +127,7 @@ await run({
 		assert.deepEqual(page.faults, []);
 	},
 
-	// Tables without JavaScript.
+	// The report in short without JavaScript.
 	async static(browser, url) {
 		const page = await browser.open();
 
@@ -136,7 +136,8 @@ await run({
 		await page.go(url);
 		const { nodes } = await page.call('Accessibility.getFullAXTree').catch(() => ({ nodes: [] }));
 		const text = nodes.filter(node => node.role?.value === 'StaticText').map(node => node.name?.value).join(' ');
-		for (const part of ['No event was lost', 'The charts need JavaScript', 'Robocopy', 'D:\\MSSQL\\Data\\Shop.mdf', '83.9 MB', '0xC0000005']) assert.ok(text.includes(part), part);
+		for (const part of ['No event was lost', 'The tables and charts need JavaScript', 'Robocopy', 'D:\\MSSQL\\Data\\Shop.mdf', '83.9 MB', '0xC0000005']) assert.ok(text.includes(part), part);
+		await page.shoot('static');
 		assert.deepEqual(page.faults, []);
 	},
 
@@ -185,7 +186,7 @@ await run({
 
 		await drawn(page);
 		assert.equal(await page.evaluate(() => document.querySelectorAll('b, x, s').length), 0);
-		assert.equal(await page.evaluate(() => document.querySelectorAll('script').length), 3);
+		assert.equal(await page.evaluate(() => document.querySelectorAll('script').length), 4);
 		assert.equal(await page.evaluate(() => document.querySelector('h1').textContent), '<b>x.etl');
 		assert.ok((await page.evaluate(() => [...document.querySelectorAll('#writes button.pick')].map(e => e.textContent))).includes('</script><x>'));
 		assert.ok((await page.evaluate(() => [...document.querySelectorAll('.files')].map(e => e.innerText).join())).includes('\\<!--\ufffd<\\report-4.xlsx'));
@@ -213,7 +214,7 @@ await run({
 				document.scripts.length, document.querySelector('main').innerText]);
 			assert.deepEqual([...new Set(tags)].filter(tag => !own.has(tag)), []);
 			assert.deepEqual(attributes.filter(name => name !== 'style'), []);
-			assert.equal(count, 3);
+			assert.equal(count, 4);
 			for (const name of ['</script><img src=x onerror=alert(1)>', '<!--<script>', '"><svg onload=alert(1)>\'', ']]></style><b>', '{{data}}', '&lt;i&gt;&amp;amp;', 'abc\ufffdtxt.exe']) assert.ok(text.includes(name), name);
 			assert.deepEqual(await faultsOfLook(page), []);
 			assert.deepEqual(page.faults, []);
@@ -221,6 +222,30 @@ await run({
 			await page.shoot(`names-${width}`);
 			await page.close();
 		}
+	},
+
+	// A lifetime is drawn within the recording, whatever times it claims: from 07:00:00.002 to 07:01:00.000, in thousandths of that.
+	async lifetimes(browser, url) {
+		const page = await browser.show(url);
+		const bar = name => page.evaluate(text => {
+			const { x, width } = [...document.querySelectorAll('.processes tbody tr')].find(row => row.querySelector('bdi').textContent === text).querySelector('.life rect');
+			return [x.baseVal.value, width.baseVal.value];
+		}, name);
+
+		assert.deepEqual(await bar('System'), [0, 1000]);
+		assert.deepEqual(await bar('late-70004.exe'), [166, 834]); // from 10 s, and ends after the year 9999
+		assert.deepEqual(await bar('late-70008.exe'), [1000, 4]); // begins after it
+		assert.deepEqual(await bar('late-70012.exe'), [249, 250]); // from 15 s to 30 s
+		assert.deepEqual(page.faults, []);
+	},
+
+	// Keeps the page as it is rendered, for report_numbers.py.
+	async rendered(browser, url) {
+		const page = await browser.show(url);
+
+		await drawn(page);
+		browser.keep(`rendered-${basename(url)}`, Buffer.from(await page.evaluate(() => document.documentElement.outerHTML)));
+		assert.deepEqual(page.faults, []);
 	},
 
 	async small(browser, url) {

@@ -1,5 +1,6 @@
-"""report_numbers.py PAGE EXPOSITION EVENTS: the page of etwtool report against the exposition of the same recording and its events of
-processes (etwtool dump), read by other means: every chart with its rows and steps, every table that a reader sees, the processes."""
+"""report_numbers.py PAGE EXPOSITION EVENTS [RENDERED]: the document in a page of etwtool report against the exposition of the same
+recording and its events of processes (etwtool dump), read by other means: every chart with its rows and steps, the processes. With the
+page as a browser has rendered it, every table that a reader sees, too."""
 import collections
 import html.parser
 import json
@@ -8,6 +9,7 @@ import sys
 
 page, exposition = (open(path, encoding="utf-8", newline="").read() for path in sys.argv[1:3])
 data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
+STEPS, STEP_US, ORIGIN_US = (data["time"][name] for name in ("steps", "step_us", "origin_us"))
 # What the report promises to show where it was recorded.
 PROMISED = [(name, "process") for name in (
     "etw_file_written_bytes_total", "etw_file_paging_written_bytes_total", "etw_file_read_bytes_total",
@@ -37,25 +39,35 @@ def unpack(steps):
     values = []
     for value in steps:
         values += [value] if value >= 0 else [0] * -value
-    assert len(values) <= data["steps"], len(values)
-    return values
+    assert len(values) <= STEPS, len(values)
+    return values + [0] * (STEPS - len(values))
+
+
+def check_totals(chart, row):
+    """The total and the peak of a row are those of its steps."""
+    steps = unpack(row["steps"])
+    assert sum(steps) == row["total"], (chart["title"], row)
+    assert row["peak"] == max(steps) and row["peak_step"] == steps.index(max(steps)), (chart["title"], row)
+    return steps
 
 
 for chart in data["charts"]:
-    found, expected = {}, collections.Counter()
+    expected = collections.Counter()
     for labels, value in samples[chart["sample"]]:
-        if not chart["only"] or labels[chart["only"]] == chart["only_value"]:
+        if "only" not in chart or labels[chart["only"]] == chart["only_value"]:
             expected[labels[chart["label"]]] += integer(value, chart["unit"])
+    chart["buckets"] = chart["form"] == "buckets"
     if chart["buckets"]:
         sums = sorted(expected.items(), key=lambda row: float(row[0]))
         expected = {le: value - (sums[i - 1][1] if i else 0) for i, (le, value) in enumerate(sums)}
     expected = {name: value for name, value in expected.items() if value}
-    for row in chart["rows"]:
-        assert sum(unpack(row["steps"])) == row["total"], (chart["title"], row)
-        if row["total"]:
-            found[row["name"]] = row["total"]
-    others = chart.get("others", {"count": 0, "total": 0, "steps": []})
-    assert sum(unpack(others["steps"])) == others["total"], chart["title"]
+    parts = [check_totals(chart, row) for row in chart["rows"]]
+    found = {row["name"]: row["total"] for row in chart["rows"] if row["total"]}
+    others = chart.get("others", {"count": 0, "total": 0})
+    if others["count"]:
+        parts.append(check_totals(chart, others))
+    sums = [sum(step) for step in zip(*parts)]
+    assert chart["peak"] == max(sums) and chart["peak_step"] == sums.index(max(sums)), chart["title"]
     for name, value in found.items():
         assert expected.pop(name, None) == value, f"{chart['title']}: {name} is {value}"
     assert len(expected) == others["count"] and sum(expected.values()) == others["total"], f"{chart['title']}: {expected}, {others}"
@@ -69,24 +81,63 @@ for sample, label in PROMISED:
     if any(float(value) for _, value in samples[sample]):
         assert (sample, label) in shown, f"no chart of {sample}"
 for name, sample in ("written", "etw_file_written_bytes_total"), ("read", "etw_file_read_bytes_total"):
-    total, files = sum(int(value) for _, value in samples[sample]), data[name]
+    total, files = sum(int(value) for _, value in samples[sample]), data["files"][name]
     bytes = sum(file["bytes"] for file in files)
     assert bytes == total if len(files) < 20 else bytes <= total, f"{name}: {bytes} of {total}"
 lost = [int(value) for labels, value in samples["etw_session_events_lost_total"]]
-assert [data["events_lost"]] == lost and ("Lost when the recording was made" in page) == (lost[0] > 0 or data["buffers_lost"] > 0)
+findings = collections.defaultdict(list)
+for finding in data["findings"]:
+    findings[finding["type"]].append(finding)
+    assert finding["text"].startswith(finding.get("name", "")) and finding["text"].endswith("."), finding
+    assert finding["severity"] in ("good", "note", "problem") and finding["about"] in ("losses", "events"), finding
+    assert "chart" not in finding or any(chart["title"] == finding["chart"] for chart in data["charts"]), finding
+recording = data["recording"]
+assert [recording["events_lost"]] == lost and ("lost" in findings) == (lost[0] > 0 or recording["buffers_lost"] > 0)
+assert ("nothing_lost" in findings) + ("losses_unknown" in findings) + any(word in findings for word in ("lost", "cut_short", "damaged")) == 1, findings
 
 # The sentence about who caused the disk writes: where the cause of at least half of them is known, and only there.
 caused, unknown = collections.Counter(), 0
 for labels, value in samples["etw_disk_caused_written_bytes_total"]:
     caused[labels["process"]] += int(value)
     unknown += int(value) if labels["how"] == "unknown" else 0
-sentence = re.search(r"Written to disks</a>: <strong><bdi>(.*?)</bdi></strong> caused (\d+)&nbsp;% of ([^;<]*|<.*?>[^;<]*)(?:; the cause of ([\d.]+)&nbsp;% is not known)?", page)
-assert (sentence is not None) == (0 < caused.total() >= 2 * unknown), (sentence, caused, unknown)
-if sentence:
-    assert abs(int(sentence[2]) - 100 * max(caused.values()) / caused.total()) <= 0.5001 and max(caused.values()) in [
-        value for name, value in caused.items() if html.unescape(sentence[1]) == name], (sentence, caused)
-    assert (sentence[4] is None) == (unknown == 0) and abs(float(sentence[4] or 0) - 100 * unknown / caused.total()) <= 0.05001, sentence[0]
-assert data["records"] == sum(int(value) for _, value in samples["etw_consumer_records_total"])
+found = findings["disk_cause"]
+assert (len(found) == 1) == (0 < caused.total() >= 2 * unknown), (found, caused, unknown)
+if found:
+    sentence = re.fullmatch(r" caused (\d+) % of the .* that were written to disks(?:; the cause of ([\d.]+) % is not known)?\.",
+                            found[0]["text"][len(found[0]["name"]):])
+    assert abs(int(sentence[1]) - 100 * max(caused.values()) / caused.total()) <= 0.5001 and caused[found[0]["name"]] == max(caused.values()), (found, caused)
+    assert (sentence[2] is None) == (unknown == 0) and abs(float(sentence[2] or 0) - 100 * unknown / caused.total()) <= 0.05001, sentence[0]
+assert recording["records"] == sum(int(value) for _, value in samples["etw_consumer_records_total"])
+
+# Processes: a Start is another one, also where its id was known; any other record is about the one that has the id, or a new one. Names
+# are cut at 1024 bytes.
+START, STOP, DC_START, DC_STOP = 1, 2, 3, 4
+processes, running = [], {}
+events = [json.loads(line) for line in open(sys.argv[3], encoding="utf-8")]
+for event in sorted(events, key=lambda event: event["filetime"]):
+    if event["opcode"] not in (START, STOP, DC_START, DC_STOP):
+        continue
+    fields, opcode = event["fields"], event["opcode"]
+    process = running.get(fields["ProcessId"])
+    if process is None or opcode == START or process["ended"]:
+        if process is not None and not process["ended"]:
+            process["ended"] = True
+        process = running[fields["ProcessId"]] = {"name": (fields.get("ImageFileName") or "")[:1024], "id": fields["ProcessId"], "started": opcode == START,
+                                                  "ended": False, "exit": ""}
+        processes.append(process)
+    if opcode == STOP:
+        status = fields["ExitStatus"] & 0xffffffff
+        process.update(ended=True, exit=str(status) if status < 0x80000000 else f"0x{status:08X}")
+if len(processes) <= 1000:
+    found = collections.Counter((row["name"], row["start"] is not None, row["end"] is not None, row.get("exit_text", "").split(" ")[0], row["id"])
+                                for row in data["processes"])
+    assert data["processes_left_out"] == 0 and found == collections.Counter((p["name"], p["started"], p["ended"], p["exit"], p["id"]) for p in processes), (found, processes)
+
+# One file: nothing to load, nothing to run besides what the policy names, no character that misleads.
+assert not re.search(r'(?:src|href)="(?!#)', page) and not re.search(r"@import|url\(", page) and "style=" not in page
+assert not any("\ufffd" in section.get("record_with", "") for section in data["sections"])
+assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", page.replace("\t", ""))
+print(f"{len(shown)} charts, {len(processes)} processes, {STEPS} steps, {len(page)} characters")
 
 
 # ---- the tables, as a reader sees them ----
@@ -141,7 +192,7 @@ def fits(text, value):
 
 def rate_of(chart, text):
     """The unit of a rate taken off: what fits() reads, in the unit of the chart."""
-    number = re.sub(r"/s$", "", text) if chart["unit"] != "ns" else text.rpartition(" ")[0] if chart["noun"] is None else text.split(" ")[0]
+    number = re.sub(r"/s$", "", text) if chart["unit"] != "ns" else text.rpartition(" ")[0] if "noun" not in chart else text.split(" ")[0]
     return number
 
 
@@ -152,12 +203,12 @@ def share_fits(text, part, whole):
     return abs(float(number) - share) <= 0.5001 * 10.0**-len(number.partition(".")[2])
 
 
+if len(sys.argv) < 5:
+    sys.exit()
 tables = Tables()
-tables.feed(page)
-for chart in data["charts"]:
-    if chart["title"] is None:
-        continue  # a sentence among the doubts
-    rows, total = tables.rows[f"c{chart['number']}"][1:], chart["total"]
+tables.feed(open(sys.argv[4], encoding="utf-8", newline="").read())
+for i, chart in enumerate(data["charts"]):
+    rows, total = tables.rows[f"c{i}"][1:], chart["total"]
     if chart["buckets"]:
         values = [row["total"] for row in chart["rows"] if row["total"]]
         assert len(rows) == len(values), chart["title"]
@@ -169,49 +220,30 @@ for chart in data["charts"]:
         peak, step = max(steps), steps.index(max(steps))
         assert row[0] == clean(name or "(empty)"), (row, name)
         assert fits(row[1], value) and share_fits(row[2], value, total), (chart["title"], row, value)
-        rate, scale = rate_of(chart, row[3]), data["step_us"] / 10**6
-        expected = peak / scale / (1 if chart["unit"] != "ns" else 10**9 if chart["noun"] else 10**7)
+        rate, scale = rate_of(chart, row[3]), STEP_US / 10**6
+        expected = peak / scale / (1 if chart["unit"] != "ns" else 10**9 if "noun" in chart else 10**7)
         assert fits(rate, expected), (chart["title"], row, expected)
-        seconds = (data["origin_us"] + step * data["step_us"]) // 10**6
+        seconds = (ORIGIN_US + step * STEP_US) // 10**6
         assert f"{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}" in row[4], row
+    assert len(rows) == len(values) + ("others" in chart) + (len(values) > 1), chart["title"]
+    if "others" in chart:
+        assert rows[-2][0] == f"{chart['others']['count']:,} more" and fits(rows[-2][1], chart["others"]["total"]), rows[-2]
     if len(values) > 1:
         assert rows[-1][0] == "All" and fits(rows[-1][1], total), rows[-1]
 
 # Who was first in what: the first row of the chart that it links to.
-by_number = {chart["number"]: chart for chart in data["charts"]}
+def chart_of(row):
+    return int(re.match(r"#c(\d+) ", row[0])[1])
+
+
 for row in tables.rows["glance"][1:]:
-    chart = by_number[int(re.match(r"#c(\d+) ", row[0])[1])]
-    assert fits(row[2], chart["rows"][0]["total"]) and row[1:] == [tables.rows[f"c{chart['number']}"][1][i] for i in range(6)], row
+    chart = data["charts"][chart_of(row)]
+    assert fits(row[2], chart["rows"][0]["total"]) and row[1:] == [tables.rows[f"c{chart_of(row)}"][1][i] for i in range(6)], row
 for sample in ("etw_file_written_bytes_total", "etw_file_read_bytes_total", "etw_disk_process_io_seconds_total", "etw_network_sent_bytes_total"):
     assert sample not in {chart["sample"] for chart in data["charts"]} or \
-        any(by_number[int(re.match(r"#c(\d+) ", row[0])[1])]["sample"] == sample for row in tables.rows["glance"][1:]), sample
+        any(data["charts"][chart_of(row)]["sample"] == sample for row in tables.rows["glance"][1:]), sample
 
-# Processes: a Start is another one, also where its id was known; any other record is about the one that has the id, or a new one. Names
-# are cut at 1024 bytes.
-START, STOP, DC_START, DC_STOP = 1, 2, 3, 4
-processes, running = [], {}
-events = [json.loads(line) for line in open(sys.argv[3], encoding="utf-8")]
-for event in sorted(events, key=lambda event: event["filetime"]):
-    if event["opcode"] not in (START, STOP, DC_START, DC_STOP):
-        continue
-    fields, opcode = event["fields"], event["opcode"]
-    process = running.get(fields["ProcessId"])
-    if process is None or opcode == START or process["ended"]:
-        if process is not None and not process["ended"]:
-            process["ended"] = True
-        process = running[fields["ProcessId"]] = {"name": clean(fields.get("ImageFileName") or "(no name)")[:1024], "id": fields["ProcessId"], "started": opcode == START,
-                                                  "ended": False, "exit": ""}
-        processes.append(process)
-    if opcode == STOP:
-        status = fields["ExitStatus"] & 0xffffffff
-        process.update(ended=True, exit=str(status) if status < 0x80000000 else f"0x{status:08X}")
-if len(processes) <= 1000:
-    found = collections.Counter((row[0], row[2] != "before", row[3] != "runs", row[4].split(" ")[0], int(row[5]))
-                                for row in tables.rows["processes"][1:])
-    assert found == collections.Counter((p["name"], p["started"], p["ended"], p["exit"], p["id"]) for p in processes), (found, processes)
-
-# One file: nothing to load, nothing to run besides what the policy names, no character that misleads.
-assert not re.search(r'(?:src|href)="(?!#)', page) and not re.search(r"@import|url\(", page) and "style=" not in page
-assert not any("\ufffd" in lines for lines in re.findall("<pre>(.*?)</pre>", page, re.S))
-assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", page.replace("\t", ""))
-print(f"{len(shown)} charts, {len(processes)} processes, {data['steps']} steps, {len(page)} characters")
+# The table of processes.
+found = collections.Counter((row[0], row[2] != "before", row[3] != "runs", row[4], int(row[5])) for row in tables.rows["processes"][1:])
+assert found == collections.Counter((clean(row["name"] or "(no name)"), row["start"] is not None, row["end"] is not None, row.get("exit_text", ""), row["id"])
+                                    for row in data["processes"]), found

@@ -38,7 +38,22 @@ for recording in "$work/begun.etl" "${small[@]}"; do
 	small_steps+=(-- small "$work/$name.html")
 done
 
+# Processes that end, or begin, at a time that no calendar has.
+python3 - >"$work/late.jsonl" <<'END'
+import json
+never = 2700000000000000000
+for filetime, process, opcode in (133601436100000000, 70004, 1), (never, 70004, 2), (never, 70008, 1), (133601436150000000, 70012, 1), (133601436300000000, 70012, 2):
+    fields = {"UniqueProcessKey": 4096 * process, "ProcessId": process, "ParentId": 4, "SessionId": 0, "ExitStatus": 0, "DirectoryTableBase": 0, "Flags": 0,
+              "UserSID": None, "ImageFileName": f"late-{process}.exe", "CommandLine": "", "PackageFullName": "", "ApplicationId": ""}
+    print(json.dumps({"filetime": filetime, "provider_name": "Process", "opcode": opcode, "version": 4, "fields": fields}))
+END
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/late.etl" --exact --event 'Process/*' --add "$work/late.jsonl" >/dev/null
+"$ETWTOOL" report "$work/late.etl" -o "$work/late.html" >/dev/null
+
 steps look "$work/sample.html" \
+	-- rendered "$work/sample.html" \
+	-- rendered "$work/net.4.5.2.x64.html" \
+	-- lifetimes "$work/late.html" \
 	-- pointer "$work/sample.html" \
 	-- keys "$work/sample.html" \
 	-- access "$work/sample.html" \
@@ -47,3 +62,16 @@ steps look "$work/sample.html" \
 	-- hostile "$work/hostile.html" \
 	-- names "$work/names.html" \
 	"${small_steps[@]}"
+
+# The tables that a reader sees have the numbers of the document.
+collectors=()
+for file in "$SOURCE_DIR"/config/collectors/*.yaml; do
+	collectors+=("--collector.$(basename "$file" .yaml)")
+done
+for recording in "$work/sample.etl" "$traces/net.4.5.2.x64.etl"; do
+	name=$(basename "$recording" .etl)
+	"$ETW_EXPORTER" --once --replay.file="$recording" "${collectors[@]}" >"$work/exposition" 2>/dev/null
+	"$ETWTOOL" dump "$recording" --event 'Process/*' >"$work/processes" 2>/dev/null
+	python3 "$SOURCE_DIR/tests/e2e/report_numbers.py" "$work/$name.html" "$work/exposition" "$work/processes" "$pictures/rendered-$name.html" ||
+		fail "$name: the tables of the page"
+done

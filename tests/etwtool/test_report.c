@@ -193,7 +193,7 @@ static void without_records_there_are_no_steps(void **state)
 	close_bench(bench);
 }
 
-static void names_are_what_they_were_before_the_exposition_escaped_them(void **state)
+static void names_are_those_of_the_labels_without_escapes(void **state)
 {
 	struct bench *bench = open_bench(FAMILY_COUNTER, 0);
 	const char *const names[] = { "a\"b\\c\nd", "x,process=\"y\"}", "" };
@@ -302,23 +302,17 @@ static void names_that_come_and_go_take_bounded_memory(void **state)
 
 /* ---- processes ---- */
 
-/* The table of these processes, which are all listed and named by a letter each. */
-static void add_tree_until(struct etw_text *html, struct report_process *processes, size_t count,
-			   int64_t last)
+/* The processes of the document, which are all listed and named by a letter each. */
+static void add_tree(struct etw_text *out, struct report_process *processes, size_t count)
 {
-	static struct report report;
+	const struct report_events events = { .processes = processes, .process_count = count };
+	struct json json;
 
-	report = (struct report){ .events.processes = processes, .events.process_count = count };
-	report.charted.steps.first = START;
-	report.charted.steps.last = last;
-	report.charted.steps.step = SECOND;
-	report_add_processes(html, &report);
-	assert_false(html->failed);
-}
-
-static void add_tree(struct etw_text *html, struct report_process *processes, size_t count)
-{
-	add_tree_until(html, processes, count, START + 60 * SECOND);
+	json_init(&json, out, false);
+	json_object_begin(&json);
+	report_add_processes(&json, &events);
+	json_object_end(&json);
+	assert_false(out->failed);
 }
 
 static struct report_process process(char *name, uint32_t id, uint32_t parent, int64_t start,
@@ -335,17 +329,18 @@ static struct report_process process(char *name, uint32_t id, uint32_t parent, i
 }
 
 /* How deep and in which place a process is listed. */
-static void assert_listed(const char *html, const char *name, unsigned depth, const char *before)
+static void assert_listed(const char *document, const char *name, unsigned depth,
+			  const char *before)
 {
 	struct etw_text row = { 0 };
 	const char *at;
 
-	text_add_format(&row, "class=\"i%u\"><bdi>%s</bdi>", depth, name);
-	at = strstr(html, row.data);
+	text_add_format(&row, "{\"depth\":%u,\"name\":\"%s\"", depth, name);
+	at = strstr(document, row.data);
 	assert_non_null(at);
 	assert_null(strstr(at + 1, row.data));
 	text_clear(&row);
-	text_add_format(&row, "<bdi>%s</bdi>", before);
+	text_add_format(&row, "\"name\":\"%s\"", before);
 	assert_true(!before[0] || strstr(at, row.data));
 	text_free(&row);
 }
@@ -353,7 +348,7 @@ static void assert_listed(const char *html, const char *name, unsigned depth, co
 static void a_process_stands_below_the_one_that_ran_when_it_began(void **state)
 {
 	char a[] = "A", b[] = "B", c[] = "C", d[] = "D";
-	struct etw_text html = { 0 };
+	struct etw_text out = { 0 };
 	/* The id 8 meant B, and later C; D was started by C. */
 	struct report_process processes[] = {
 		process(d, 12, 8, START + 9 * SECOND, ETW_RECORD_NO_TIME),
@@ -363,12 +358,12 @@ static void a_process_stands_below_the_one_that_ran_when_it_began(void **state)
 	};
 
 	(void)state;
-	add_tree(&html, processes, 4);
-	assert_listed(html.data, "A", 0, "B");
-	assert_listed(html.data, "B", 1, "C");
-	assert_listed(html.data, "C", 1, "D");
-	assert_listed(html.data, "D", 2, "");
-	text_free(&html);
+	add_tree(&out, processes, 4);
+	assert_listed(out.data, "A", 0, "B");
+	assert_listed(out.data, "B", 1, "C");
+	assert_listed(out.data, "C", 1, "D");
+	assert_listed(out.data, "D", 2, "");
+	text_free(&out);
 }
 
 static void circles_and_long_lines_of_processes_end(void **state)
@@ -376,7 +371,7 @@ static void circles_and_long_lines_of_processes_end(void **state)
 	enum { LINE = 900 };
 	static struct report_process processes[LINE];
 	char name[] = "x";
-	struct etw_text html = { 0 };
+	struct etw_text out = { 0 };
 	size_t rows = 0;
 
 	(void)state;
@@ -386,72 +381,77 @@ static void circles_and_long_lines_of_processes_end(void **state)
 		processes[i].exit_status = -1;
 		processes[i].exit_known = true;
 	}
-	add_tree(&html, processes, LINE);
-	for (const char *at = html.data; (at = strstr(at, "<bdi>x</bdi>")) != NULL; at++) {
+	add_tree(&out, processes, LINE);
+	for (const char *at = out.data; (at = strstr(at, "\"name\":\"x\"")) != NULL; at++) {
 		rows++;
 	}
 	assert_int_equal(rows, LINE);
-	text_free(&html);
+	text_free(&out);
 	/* One that claims to be its own parent, and two each other's. */
 	processes[0] = process(name, 1, 1, START, ETW_RECORD_NO_TIME);
 	processes[1] = process(name, 2, 3, START, ETW_RECORD_NO_TIME);
 	processes[2] = process(name, 3, 2, START, ETW_RECORD_NO_TIME);
-	html = (struct etw_text){ 0 };
-	add_tree(&html, processes, 3);
-	assert_non_null(strstr(html.data, "class=\"i1\""));
-	assert_null(strstr(html.data, "class=\"i2\""));
-	text_free(&html);
+	out = (struct etw_text){ 0 };
+	add_tree(&out, processes, 3);
+	assert_non_null(strstr(out.data, "\"depth\":1,"));
+	assert_null(strstr(out.data, "\"depth\":2,"));
+	text_free(&out);
 }
 
-/* A record may have a time after 9999, which the steps leave out. */
-static void a_lifetime_is_drawn_within_the_recording(void **state)
+/* A record may have a time that no calendar has. A process that ended is not one that runs. */
+static void times_of_processes_are_those_of_a_calendar(void **state)
 {
 	static const struct {
-		int64_t last, start, end;
-		const char *bar;
+		int64_t start, end;
+		const char *times;
 	} cases[] = {
-		{ START + 60 * SECOND, START + 15 * SECOND, START + 30 * SECOND,
-		  "x=\"250\" y=\"0\" width=\"250\"" },
-		{ START + 1, ETW_RECORD_NO_TIME, INT64_MAX, "x=\"0\" y=\"0\" width=\"1000\"" },
-		{ START + 1, START, START + 20000 * YEAR, "x=\"0\" y=\"0\" width=\"1000\"" },
-		{ START + 1, START - 1, INT64_MAX, "x=\"0\" y=\"0\" width=\"1000\"" },
-		{ START + 1, INT64_MAX, INT64_MAX, "x=\"1000\" y=\"0\" width=\"4\"" },
+		{ START, START + SECOND / 4,
+		  "\"start\":\"2024-05-14T07:00:00.0000000Z\",\"end\":\"2024-05-14T07:00:00.2500000Z\"" },
+		{ ETW_RECORD_NO_TIME, ETW_RECORD_NO_TIME, "\"start\":null,\"end\":null" },
+		{ START, INT64_MAX, "\"end\":\"9999-12-31T23:59:59.9999999Z\"" },
+		{ -5, START, "\"start\":\"1601-01-01T00:00:00.0000001Z\"" },
 	};
 	char name[] = "x";
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct report_process one = process(name, 1, 0, cases[i].start, cases[i].end);
-		struct etw_text html = { 0 };
+		struct etw_text out = { 0 };
 
-		add_tree_until(&html, &one, 1, cases[i].last);
-		if (!strstr(html.data, cases[i].bar)) {
-			fail_msg("case %zu: no %s in %s", i, cases[i].bar, html.data);
+		add_tree(&out, &one, 1);
+		if (!strstr(out.data, cases[i].times)) {
+			fail_msg("case %zu: no %s in %s", i, cases[i].times, out.data);
 		}
-		text_free(&html);
+		text_free(&out);
 	}
 }
 
-/* ---- the first screen ---- */
+/* ---- findings ---- */
 
-/* The sentence about disk reads with these buckets, not cumulated; "" without one. */
-static void add_reads(struct etw_text *html, struct report_row *rows, size_t count)
+static void take_finding(void *context, const struct report_finding *finding)
+{
+	struct etw_text *texts = context;
+
+	text_add_format(texts, "%s: %s\n", finding->type, finding->text);
+}
+
+/* The findings about disk reads with these buckets, not cumulated. */
+static void find_reads(struct etw_text *texts, struct report_row *rows, size_t count)
 {
 	static struct report report;
-	static const struct report_colours colours;
+	static const struct etw_header header;
 	size_t chart = 0;
 
 	while (!report_charts[chart].only || strcmp(report_charts[chart].only_value, "read") != 0) {
 		chart++;
 	}
-	report = (struct report){ .events.process_count = 0 };
+	report = (struct report){ .header = &header };
 	report.charted.series[chart] = (struct report_series){ .rows = rows, .count = count };
 	for (size_t i = 0; i < count; i++) {
 		report.charted.series[chart].total += rows[i].total;
 	}
-	text_clear(html);
-	report_add_glance(html, &report, &colours);
-	assert_false(html->failed);
+	text_clear(texts);
+	assert_true(report_find(&report, take_finding, texts));
 }
 
 static void response_times_are_said_as_the_buckets_know_them(void **state)
@@ -461,19 +461,37 @@ static void response_times_are_said_as_the_buckets_know_them(void **state)
 				     { .name = s, .total = 45 },
 				     { .name = none, .total = 5 } };
 	struct report_row unbounded = { .name = none, .total = 5 };
-	struct etw_text html = { 0 };
+	struct etw_text texts = { 0 };
 
 	(void)state;
-	add_reads(&html, rows, 3);
-	assert_non_null(strstr(html.data, "half took <span>up to 1.00 ms</span>"));
-	assert_non_null(strstr(html.data, "95&nbsp;% <span>up to 1.00 s</span>"));
-	assert_non_null(strstr(html.data, "the slowest <span>more than 1.00 s</span> (limits of "
-					  "histogram buckets)."));
-	add_reads(&html, rows, 1);
-	assert_non_null(strstr(html.data, "the slowest <span>up to 1.00 ms</span>"));
-	add_reads(&html, &unbounded, 1);
-	assert_null(strstr(html.data, "Disk reads"));
-	text_free(&html);
+	find_reads(&texts, rows, 3);
+	assert_non_null(strstr(
+		texts.data, "disk_times: Disk reads: half took up to 1.00 ms, 95 % up to 1.00 s, "
+			    "the slowest more than 1.00 s (limits of histogram buckets).\n"));
+	find_reads(&texts, rows, 1);
+	assert_non_null(strstr(texts.data, "the slowest up to 1.00 ms"));
+	find_reads(&texts, &unbounded, 1);
+	assert_null(strstr(texts.data, "Disk reads"));
+	text_free(&texts);
+}
+
+static void a_header_without_an_end_says_nothing_of_losses(void **state)
+{
+	static struct report report;
+	struct etw_header header = { .end_time = 0 };
+	struct etw_text texts = { 0 };
+
+	(void)state;
+	report = (struct report){ .header = &header };
+	assert_true(report_find(&report, take_finding, &texts));
+	assert_non_null(strstr(texts.data, "losses_unknown: Losses are not known.\n"));
+	assert_non_null(strstr(texts.data, "not_closed: "));
+	text_clear(&texts);
+	header.end_time = START;
+	assert_true(report_find(&report, take_finding, &texts));
+	assert_string_equal(texts.data, "nothing_lost: No event was lost: neither when the "
+					"recording was made nor in reading it.\n");
+	text_free(&texts);
 }
 
 int main(void)
@@ -484,13 +502,14 @@ int main(void)
 		cmocka_unit_test(steps_begin_with_the_second_record),
 		cmocka_unit_test(years_and_impossible_times_are_bounded),
 		cmocka_unit_test(without_records_there_are_no_steps),
-		cmocka_unit_test(names_are_what_they_were_before_the_exposition_escaped_them),
+		cmocka_unit_test(names_are_those_of_the_labels_without_escapes),
 		cmocka_unit_test(a_sum_that_falls_keeps_its_height),
 		cmocka_unit_test(names_that_come_and_go_take_bounded_memory),
 		cmocka_unit_test(a_process_stands_below_the_one_that_ran_when_it_began),
 		cmocka_unit_test(circles_and_long_lines_of_processes_end),
-		cmocka_unit_test(a_lifetime_is_drawn_within_the_recording),
+		cmocka_unit_test(times_of_processes_are_those_of_a_calendar),
 		cmocka_unit_test(response_times_are_said_as_the_buckets_know_them),
+		cmocka_unit_test(a_header_without_an_end_says_nothing_of_losses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

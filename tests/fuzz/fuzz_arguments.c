@@ -272,13 +272,9 @@ static void read_series(char *const *lines, size_t count)
 {
 	struct etw_error err = { 0 };
 	struct series_selector *selector = series_selector_of(lines[0], &err);
-	const char *name;
-	double value;
 
 	if (judged(selector != NULL, &err)) {
-		name = series_selector_name(selector);
 		series_selector_matches(selector, lines[count - 1]);
-		series_selector_matches_line(selector, name, lines[count - 1], &value);
 	}
 	series_selector_free(selector);
 }

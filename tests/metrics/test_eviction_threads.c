@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Consumers with caches of cells count under names that come and go, while label sets are given
- * back and used again and while scrapes run: no page shows the labels of one sample with the value
- * of another. Also run by ThreadSanitizer.
+ * back and used again and while scrapes and visits run: none of them shows the labels of one sample
+ * with the value of another. Also run by ThreadSanitizer.
  *
  * A name with the number n is only counted in multiples of n + 1, so that a value under a wrong
  * name is seen.
@@ -18,9 +18,10 @@
 
 #include "base/os.h"
 #include "metrics/exposition.h"
+#include "metrics/visit.h"
 #include "tests/support/page.h"
 
-enum { CONSUMERS = 3, SCRAPERS = 2, NAMES = 997, LIMIT = 128, CACHED = 64, ROUNDS = 400 };
+enum { CONSUMERS = 3, SCRAPERS = 3, NAMES = 997, LIMIT = 128, CACHED = 64, ROUNDS = 400 };
 
 #define STEP (INT64_C(60) * 10000000)
 
@@ -130,6 +131,28 @@ static void scrape(void *context)
 	}
 }
 
+static void check_sample(void *context, const struct visited_sample *sample)
+{
+	struct shared *shared = context;
+	const char *name = sample_label(sample, "name");
+
+	if (sample->family == shared->bytes && name[0] == 'n') {
+		bool wrong = sample->value % (strtoul(name + 1, NULL, 10) + 1) != 0;
+
+		atomic_fetch_add(&shared->wrong, wrong);
+	}
+}
+
+static void visit(void *context)
+{
+	struct shared *shared = context;
+	const struct registry_visitor visitor = { .on_sample = check_sample, .context = shared };
+
+	while (!atomic_load(&shared->done)) {
+		atomic_fetch_add(&shared->wrong, !registry_visit(shared->registry, &visitor));
+	}
+}
+
 static uint64_t page_sum(struct registry *registry, const char *name)
 {
 	struct etw_text page = page_of(registry);
@@ -145,7 +168,7 @@ static uint64_t page_sum(struct registry *registry, const char *name)
 	return sum;
 }
 
-static void no_page_shows_a_value_under_another_name(void **state)
+static void no_page_or_visit_shows_a_value_under_another_name(void **state)
 {
 	const struct registry_limits limits = { .series_per_family = LIMIT };
 	const struct family_options options = { .name = "etw_bytes_total",
@@ -178,7 +201,7 @@ static void no_page_shows_a_value_under_another_name(void **state)
 			     &(struct shard_owner){ .context = consumer, .forget_cells = forget });
 	}
 	for (unsigned i = 0; i < SCRAPERS; i++) {
-		assert_true(os_thread_start(&scrapers[i], scrape, &shared, NULL));
+		assert_true(os_thread_start(&scrapers[i], i < 2 ? scrape : visit, &shared, NULL));
 	}
 	for (unsigned i = 0; i < CONSUMERS; i++) {
 		assert_true(os_thread_start(&consumers[i].thread, consume, &consumers[i], NULL));
@@ -204,7 +227,7 @@ static void no_page_shows_a_value_under_another_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_page_shows_a_value_under_another_name),
+		cmocka_unit_test(no_page_or_visit_shows_a_value_under_another_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,38 +1,25 @@
-// Draws the charts of a report of a recording above their tables, from the data block of the page. All charts show the same time:
+// Draws the charts of a report of a recording above their tables, which report_page.js has made. All charts show the same time:
 // what is dragged over in one is zoomed into in all, and a name that is picked in one table stands out in all. Everything that a
 // pointer can do, keys can do as well. Names are hostile text: see chart.js, which stands before this script.
 'use strict';
 (() => {
-const { make, shown, bytes, axis, widest, drawGrid } = charts;
-
-const data = JSON.parse(document.getElementById('data').textContent);
-const STEP_S = data.step_us / 1e6;
+const { make, bytes, axis, widest, drawGrid } = charts, { steps: STEPS, stepUs, grouped, rate, duration, time, iso, clock, swatch, DRAWN } = report;
+const STEP_S = stepUs / 1e6;
 const SHADES = 6; // of a heat map
 const ROWS = 8; // of a table that are shown at first
 const LEAST = 4; // steps that a zoom leaves
 const PAPER = [700, 176]; // pixels of a chart in print, as the style has it
 
-let view = { from: 0, to: data.steps }; // the steps that are shown
+let view = { from: 0, to: STEPS }; // the steps that are shown
 let picked = null; // { label, name }
 let paper = false; // the charts are drawn for a page of A4 or Letter
 let margin = 0; // at the left of all charts: a time stands at the same place in each
 const plots = [];
 
-// ---- values and times, as the page has them in its tables ----
-
-const grouped = value => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
-const real = value => value >= 99.95 ? grouped(value) : value === 0 ? '0' : value < 0.0005 ? '< 0.001' : value.toFixed(value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 3);
-const rate = (chart, value) => chart.unit === 'bytes' ? bytes(value, '/s') : chart.unit === 'count' ? `${real(value)}/s` :
-	chart.noun ? `${real(value / 1e9)} ${chart.noun}` : `${real(value / 1e7)} %`;
 // For an axis, whose values are few and round.
 const round = value => value >= 1000 ? grouped(value) : String(Number(value.toPrecision(3)));
 const axisText = (chart, value) => chart.unit === 'bytes' ? bytes(value, '/s') : chart.unit === 'count' ? `${round(value)}/s` :
 	chart.noun ? `${round(value / 1e9)} ${chart.noun}` : `${round(value / 1e7)} %`;
-const duration = s => s >= 0.9995 ? `${real(s)} s` : s >= 0.0009995 ? `${real(s * 1e3)} ms` : `${real(s * 1e6)} µs`;
-
-const time = step => data.origin_us / 1000 + step * data.step_us / 1000; // ms since 1970
-const iso = ms => new Date(Math.min(Math.max(ms, 0), 253402300799000)).toISOString();
-const clock = (ms, precise = data.step_us < 1e6) => iso(ms).slice(11, precise ? 23 : 19);
 const dated = ms => `${iso(ms).slice(0, 10)} ${clock(ms)}`;
 
 // -n stands for n zeros.
@@ -43,7 +30,7 @@ function unpack(packed) {
 		if (value >= 0) values.push(value);
 		else for (let i = 0; i > value; i--) values.push(0);
 	}
-	while (values.length < data.steps) values.push(0);
+	while (values.length < STEPS) values.push(0);
 	return values;
 }
 
@@ -71,17 +58,26 @@ function drawTime(svg, area, x) {
 class Plot {
 	constructor(element, chart) {
 		Object.assign(this, { element, chart, cursor: null });
+		this.buckets = chart.form === 'buckets';
 		this.rows = chart.rows.map(row => ({ ...row, steps: unpack(row.steps) }));
-		if (chart.others) this.rows.push({ name: `${grouped(chart.others.count)} more`, others: true, steps: unpack(chart.others.steps) });
-		this.sums = Array.from({ length: data.steps }, (_, i) => this.rows.reduce((sum, row) => sum + row.steps[i], 0));
-		this.svg = make('svg', { class: chart.buckets ? 'chart heat' : 'chart stack', 'aria-hidden': 'true' });
+		if (!this.buckets) this.joinRest();
+		this.sums = Array.from({ length: STEPS }, (_, i) => this.rows.reduce((sum, row) => sum + row.steps[i], 0));
+		this.svg = make('svg', { class: this.buckets ? 'chart heat' : 'chart stack', 'aria-hidden': 'true' });
 		this.tip = make('div', { class: 'tip' });
-		this.graph = make('div', { class: 'graph', tabindex: '0', role: 'slider', 'aria-label': `${chart.title}: time`, 'aria-valuemin': 0, 'aria-valuemax': data.steps - 1 });
+		this.graph = make('div', { class: 'graph', tabindex: '0', role: 'slider', 'aria-label': `${chart.title}: time`, 'aria-valuemin': 0, 'aria-valuemax': STEPS - 1 });
 		this.graph.append(this.svg, this.tip);
 		element.querySelector('h3').after(this.graph);
-		if (chart.buckets) this.graph.after(make('p', { class: 'note' }, `The darker, the more ${chart.noun}; at most ${grouped(this.densest())} of one length in ${duration(STEP_S)}.`));
+		if (this.buckets) this.graph.after(make('p', { class: 'note' }, `The darker, the more ${chart.noun}; at most ${grouped(this.densest())} of one length in ${duration(STEP_S)}.`));
 		this.tip.hidden = true;
 		this.listen();
+	}
+
+	// What has no colour of its own is drawn as one.
+	joinRest() {
+		const rest = this.rows.splice(DRAWN).map(row => row.steps), count = rest.length + (this.chart.others?.count ?? 0);
+
+		if (this.chart.others) rest.push(unpack(this.chart.others.steps));
+		if (count > 0) this.rows.push({ title: `${grouped(count)} more`, others: true, steps: rest[0].map((_, i) => rest.reduce((sum, steps) => sum + steps[i], 0)) });
 	}
 
 	densest() {
@@ -100,7 +96,7 @@ class Plot {
 
 	// The width of what stands to the left of the chart.
 	side() {
-		return widest(this.svg, this.chart.buckets ? this.rows.map((_, i) => this.bound(i)) : this.values().map(value => value.text));
+		return widest(this.svg, this.buckets ? this.rows.map((_, i) => this.bound(i)) : this.values().map(value => value.text));
 	}
 
 	x(step, area = this.area()) {
@@ -110,7 +106,7 @@ class Plot {
 	draw() {
 		const area = this.area();
 
-		if (this.chart.buckets) this.drawHeat(area);
+		if (this.buckets) this.drawHeat(area);
 		else this.drawStack(area);
 		drawTime(this.svg, area, step => this.x(step, area));
 		this.mark = make('rect', { class: 'mark', y: area.above, height: area.height - area.above - area.below, width: 0 });
@@ -121,7 +117,7 @@ class Plot {
 
 	drawStack(area) {
 		const y = drawGrid(this.svg, area, this.values());
-		const base = new Array(data.steps).fill(0);
+		const base = new Array(STEPS).fill(0);
 
 		for (const row of this.rows) {
 			let up = '', back = '';
@@ -134,7 +130,7 @@ class Plot {
 				back = `L${right} ${low}L${left} ${low}${back}`;
 				base[i] += row.steps[i];
 			}
-			const dim = picked && picked.label === this.chart.label && picked.name !== shown(row.name);
+			const dim = picked && picked.label === this.chart.label && picked.name !== row.title;
 			this.svg.append(make('path', { class: `${row.others ? 'rest' : `c${row.colour}`}${dim ? ' dim' : ''}`, d: `${up}${back}Z` }));
 		}
 	}
@@ -170,13 +166,13 @@ class Plot {
 	// ---- the step under the pointer ----
 
 	lines(step) {
-		const lines = this.rows.map((row, i) => ({ row, name: this.chart.buckets ? this.bound(i) : row.name, value: row.steps[step] })).filter(line => line.value > 0);
+		const lines = this.rows.map((row, i) => ({ row, name: this.buckets ? this.bound(i) : row.title, value: row.steps[step] })).filter(line => line.value > 0);
 
-		return this.chart.buckets ? lines.reverse() : lines;
+		return this.buckets ? lines.reverse() : lines;
 	}
 
 	amount(value) {
-		return this.chart.buckets ? grouped(value) : rate(this.chart, value / STEP_S);
+		return this.buckets ? grouped(value) : rate(this.chart, value / STEP_S);
 	}
 
 	// What a screen reader says of the chart, or of the step.
@@ -186,7 +182,7 @@ class Plot {
 
 		this.graph.setAttribute('aria-valuenow', step ?? view.from);
 		this.graph.setAttribute('aria-valuetext', step === null ? `highest at ${clock(time(peak))}: ${this.amount(this.sums[peak])}` :
-			`${at}: ${this.lines(step).slice(0, 5).map(line => `${shown(line.name)} ${this.amount(line.value)}`).join(', ') || 'nothing'}`);
+			`${at}: ${this.lines(step).slice(0, 5).map(line => `${line.name} ${this.amount(line.value)}`).join(', ') || 'nothing'}`);
 	}
 
 	moveTo(step) {
@@ -203,10 +199,9 @@ class Plot {
 		const lines = this.lines(this.cursor), list = make('ul'), { width, left } = this.area(), at = this.x(this.cursor);
 
 		for (const line of lines.slice(0, ROWS)) {
-			const item = make('li'), swatch = make('svg', { class: 'swatch', viewBox: '0 0 14 14', 'aria-hidden': 'true' });
+			const item = make('li');
 
-			if (!this.chart.buckets) swatch.append(make('rect', { class: line.row.others ? 'rest' : `c${line.row.colour}`, width: 14, height: 14 }));
-			item.append(...this.chart.buckets ? [] : [swatch], make('bdi', {}, shown(line.name)), make('span', {}, this.amount(line.value)));
+			item.append(...this.buckets ? [] : [swatch(line.row)], make('bdi', {}, line.name), make('span', {}, this.amount(line.value)));
 			list.append(item);
 		}
 		if (lines.length > ROWS) list.append(make('li', {}, `and ${lines.length - ROWS} more`));
@@ -253,7 +248,7 @@ class Plot {
 		});
 		this.svg.addEventListener('pointercancel', () => { start = null; });
 		this.svg.addEventListener('pointerleave', () => { if (start === null && document.activeElement !== this.graph) this.moveTo(null); });
-		this.svg.addEventListener('dblclick', () => zoom(0, data.steps));
+		this.svg.addEventListener('dblclick', () => zoom(0, STEPS));
 		this.graph.addEventListener('blur', () => this.moveTo(null));
 		this.graph.addEventListener('keydown', event => this.onKey(event));
 	}
@@ -264,7 +259,7 @@ class Plot {
 		const actions = {
 			ArrowRight: () => this.moveTo(at + 1), ArrowLeft: () => this.moveTo(at - 1), ArrowUp: () => this.moveTo(at + 1), ArrowDown: () => this.moveTo(at - 1),
 			PageUp: () => this.moveTo(at + 10), PageDown: () => this.moveTo(at - 10), Home: () => this.moveTo(view.from), End: () => this.moveTo(view.to - 1),
-			'+': () => zoom(middle - half, middle + half), '-': () => zoom(middle - span, middle + span), Escape: () => zoom(0, data.steps),
+			'+': () => zoom(middle - half, middle + half), '-': () => zoom(middle - span, middle + span), Escape: () => zoom(0, STEPS),
 		};
 
 		if (event.ctrlKey || event.metaKey || event.altKey || !actions[event.key]) return;
@@ -283,10 +278,10 @@ function drawAll() {
 }
 
 function zoom(from, to) {
-	const first = Math.max(Math.min(from, data.steps - LEAST), 0), end = Math.min(Math.max(to, first + LEAST), data.steps);
+	const first = Math.max(Math.min(from, STEPS - LEAST), 0), end = Math.min(Math.max(to, first + LEAST), STEPS);
 
 	view = { from: first, to: end };
-	bar.hidden = first === 0 && end === data.steps;
+	bar.hidden = first === 0 && end === STEPS;
 	range.textContent = `${dated(time(first))} to ${clock(time(end))} UTC`;
 	drawAll();
 }
@@ -309,7 +304,7 @@ function prepareTable(element, chart) {
 	for (const row of rows) {
 		const name = row.querySelector('bdi');
 
-		if (!name || chart.buckets || row.dataset.row === undefined) continue;
+		if (!name || chart.form === 'buckets' || row.dataset.row === undefined) continue;
 		const button = make('button', { type: 'button', class: 'pick', 'aria-pressed': 'false', title: 'Let it stand out in all charts' });
 		button.dataset.label = chart.label;
 		name.replaceWith(button);
@@ -328,9 +323,9 @@ function prepareTable(element, chart) {
 	}
 }
 
-if (data.steps > 0) {
+if (STEPS > 0) {
 	for (const element of document.querySelectorAll('.plot[data-chart]')) {
-		const chart = data.charts.find(({ number }) => number === Number(element.dataset.chart));
+		const chart = report.charts.find(({ id }) => id === element.dataset.chart);
 
 		plots.push(new Plot(element, chart));
 		prepareTable(element, chart);
@@ -341,7 +336,7 @@ if (plots.length > 0) {
 
 	bar.append(make('span', { class: 'what' }, 'Shown: '), range, whole);
 	bar.hidden = true;
-	whole.addEventListener('click', () => zoom(0, data.steps));
+	whole.addEventListener('click', () => zoom(0, STEPS));
 	document.body.append(bar);
 	glance.append(make('p', { class: 'note hint' }, 'Point at a chart for its numbers, drag over it to zoom, double-click for the whole recording; ' +
 		'with keys: arrows, + and −, Escape. A name in a table stands out in all charts when it is chosen.'));
