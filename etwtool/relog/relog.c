@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "etwtool/relog/relog.h"
 
-#include "lib/decode/kernel_class.h"
+#include "lib/decode/stack_walk.h"
 #include "lib/etl/replace_payload.h"
 #include "lib/etl/strip_items.h"
 
@@ -45,6 +45,7 @@ enum etl_mirror_action relog_decide(void *context, const struct event_record *re
 				    struct etl_mirror_bytes *bytes)
 {
 	struct relog_decision *decision = context;
+	bool stack = is_stack_walk(record);
 	bool describes = (decision->describe || decision->merging) &&
 			 is_describing(&decision->describing, record);
 	bool chosen = !decision->choosing ||
@@ -54,10 +55,11 @@ enum etl_mirror_action relog_decide(void *context, const struct event_record *re
 	size_t size;
 
 	decision->seen = record->index + 1;
-	if (decision->merging && describes && repeats_add(&decision->repeats, record)) {
+	if (decision->drop_stacks && stack) {
 		return ETL_MIRROR_DROP;
 	}
-	if (decision->drop_stacks && kernel_class_of(record->provider) == KERNEL_STACK_WALK) {
+	if (decision->merging && (describes || stack) &&
+	    repeats_add(stack ? &decision->stacks : &decision->repeats, record)) {
 		return ETL_MIRROR_DROP;
 	}
 	if (decision->filtered && !chosen && !(decision->describe && describes)) {
@@ -84,6 +86,7 @@ void relog_next_input(struct relog_decision *decision)
 	decision->seen = 0;
 	describing_done(&decision->describing);
 	repeats_next_file(&decision->repeats);
+	repeats_next_file(&decision->stacks);
 }
 
 void relog_decision_done(struct relog_decision *decision)
@@ -91,4 +94,5 @@ void relog_decision_done(struct relog_decision *decision)
 	chosen_done(&decision->chosen);
 	describing_done(&decision->describing);
 	repeats_done(&decision->repeats);
+	repeats_done(&decision->stacks);
 }
