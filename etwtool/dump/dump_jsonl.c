@@ -9,6 +9,7 @@
  * A line has the record's header first, keys in the order in which a reader looks for them: who and
  * when, then what. The payload follows, decoded as far as the schemas of the recording allow, or in
  * hexadecimal. Records that describe other events (EventInfo, ManifestData) are shown decoded, too.
+ * Programs compare lines letter by letter, so stacks are in them only where they are asked for.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -248,8 +249,28 @@ static void add_extended(struct json *json, const struct event_record *record)
 	json_array_end(json);
 }
 
+static void add_stack(struct json *json, const struct event_record *record,
+		      struct dump_stacks *stacks)
+{
+	size_t count = dump_stacks_of(stacks, record);
+	struct text address = { 0 };
+
+	if (count == 0) {
+		return;
+	}
+	json_member_array(json, DUMP_STACK);
+	for (size_t i = 0; i < count; i++) {
+		text_clear(&address);
+		dump_stacks_add(stacks, i, &address);
+		json_text(json, address.data ? address.data : "", address.size);
+	}
+	json_array_end(json);
+	text_free(&address);
+}
+
 void dump_add_line(struct text *out, const struct event_record *record,
-		   const struct schema_origins *origins, struct tracelogging_cache *tracelogging)
+		   const struct schema_origins *origins, struct tracelogging_cache *tracelogging,
+		   struct dump_stacks *stacks)
 {
 	struct json json;
 	bool decoded;
@@ -259,6 +280,9 @@ void dump_add_line(struct text *out, const struct event_record *record,
 	add_header(&json, record, origins);
 	decoded = add_decoded(&json, record, origins, tracelogging);
 	add_extended(&json, record);
+	if (stacks) {
+		add_stack(&json, record, stacks);
+	}
 	if (!decoded && record->payload_size > 0) {
 		struct text hex = { 0 };
 
@@ -304,6 +328,7 @@ struct dump {
 	struct trace_schemas *schemas;
 	struct schema_origins origins;
 	struct tracelogging_cache *tracelogging;
+	struct dump_stacks *stacks; /* NULL: they are not shown */
 	struct etl_problems problems;
 	const struct chosen *chosen; /* NULL: all */
 	struct dump_limit limit;
@@ -318,6 +343,9 @@ static void look(void *context, const struct event_record *record)
 	struct dump *dump = context;
 
 	trace_schemas_look(dump->schemas, record);
+	if (dump->stacks) {
+		dump_stacks_look(dump->stacks, record);
+	}
 }
 
 static bool add_line(struct dump *dump, const struct event_record *record)
@@ -325,7 +353,7 @@ static bool add_line(struct dump *dump, const struct event_record *record)
 	if (tracelogging_cache_full(dump->tracelogging)) {
 		tracelogging_cache_clear(dump->tracelogging); /* no line needs another's schema */
 	}
-	dump_add_line(&dump->out, record, &dump->origins, dump->tracelogging);
+	dump_add_line(&dump->out, record, &dump->origins, dump->tracelogging, dump->stacks);
 	return dump_flush(&dump->out);
 }
 
@@ -391,8 +419,13 @@ static int dump_recording(const struct dump_request *request, const struct chose
 								   arguments->manifests.builtin :
 								   NULL };
 	dump.tracelogging = dump.schemas ? tracelogging_cache_new(&err) : NULL;
-	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
+	dump.stacks = request->stacks && dump.tracelogging ? dump_stacks_new(true, &err) : NULL;
+	if (dump.tracelogging && (dump.stacks || !request->stacks) &&
+	    pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);
+		if (dump.stacks) {
+			dump_stacks_finish(dump.stacks);
+		}
 		if (pass(&dump, show, NULL, &err) && !dump.failed &&
 		    tool_write("dump", &dump.out)) {
 			status = TOOL_DONE;
@@ -409,6 +442,10 @@ static int dump_recording(const struct dump_request *request, const struct chose
 		tool_complain(TOOL_DONE, "dump", "warning: and %" PRIu64 " more like these",
 			      dump.problems.dropped);
 	}
+	if (dump.stacks) {
+		dump_stacks_warn(dump.stacks);
+	}
+	dump_stacks_free(dump.stacks);
 	text_free(&dump.out);
 	map_done(&dump.limit.shown);
 	etl_problems_done(&dump.problems);

@@ -184,7 +184,7 @@ def commands():
         Command(TOOL, "fields", recording, "DiskIo/Read"),
         Command(TOOL, "dump", recording),
         Command(TOOL, "dump", recording, "--format", "csv", "--where", "Process ne x"),
-        Command(TOOL, "dump", recording, "--format", "text"),
+        Command(TOOL, "dump", recording, "--format", "text", "--stacks"),
         Command(TOOL, "check", "config", config, "--with", recording),
         Command(TOOL, "doctor", recording, *given),
         Command(TOOL, "doctor", config, "--profile", "profile.wprp", files=["profile.wprp"]),

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Call stacks: what is cut out of a recording keeps the stacks of its events, and the definitions of their keys.
+# Call stacks: dump shows them with their images; what is cut out of a recording keeps the stacks of its events, and the definitions
+# of their keys.
 . "${BASH_SOURCE%/*}/lib.bash"
 
 relog() { "$ETWTOOL" relog "$@" >/dev/null 2>"$work/err" || fail "relog $*: $(cat "$work/err")"; }
@@ -47,6 +48,56 @@ same() {
 }
 
 "$MAKE_STACKS" "$work/stacks.etl"
+
+# shown FLAG...: of each event with a stack its second, its event, and the stack.
+shown() { "$ETWTOOL" dump "$work/stacks.etl" --format text "$@" | sed -nE 's/^[^ ]*:([0-9]+\.[0-9])[0-9]*Z  cpu [0-9]  [^ ]* [^ ]*  ([^ ]*) .*Event\.Stack=(.*)$/\1 \2 \3/p'; }
+kernel='0xfffff80000100010 ntoskrnl.exe+0x10, 0x7ff800000020 ntdll.dll+0x20'
+shop=04030201-0605-0807-090a-0b0c0d0e0f10
+cat >"$work/own" <<END
+03.0 $shop/1 [$kernel, 0x7ff900000030 plug.dll+0x30, 0x1234]
+04.5 $shop/1 [$kernel, 0x7ff900000030, 0x1234]
+05.5 $shop/1 [$kernel, 0x7ff900000030 other.dll+0x30, 0x1234]
+05.6 $shop/2 [0x40000010 wow.dll+0x10, 0x9000]
+END
+cat >"$work/kernel" <<END
+01.0 PerfInfo/SampleProf [0xfffff800001000a1 ntoskrnl.exe+0xa1, 0xfffff800001000a2 ntoskrnl.exe+0xa2, 0x7ff8000000b1 ntdll.dll+0xb1, 0x140000b00 app.exe+0xb00]
+01.0 PerfInfo/SampleProf [0x7ff8000000c1 ntdll.dll+0xc1, 0x140000c00 other.exe+0xc00]
+02.5 DiskIo/WriteInit [0xfffff80000100100 ntoskrnl.exe+0x100, 0xfffff80000100101 ntoskrnl.exe+0x101, 0xfffff80000100102 ntoskrnl.exe+0x102]
+03.5 PerfInfo/SampleProf [0x7ff8000000b2 ntdll.dll+0xb2, 0x140000b01 app.exe+0xb01]
+04.9 PerfInfo/SampleProf [0x7ff8000000c1 ntdll.dll+0xc1, 0x140000c00 other.exe+0xc00]
+END
+shown | diff "$work/own" - || fail "stacks of events"
+sort -s -k1,1 "$work/own" "$work/kernel" >"$work/all"
+shown --stacks | diff "$work/all" - || fail "--stacks"
+# JSON in the order of the file, and no key more without the flag; a cell in csv.
+"$ETWTOOL" dump "$work/stacks.etl" | says Event.Stack && fail "JSON has stacks"
+python3 - "$ETWTOOL" "$work" <<'END' || fail "JSON or csv"
+import csv, io, json, subprocess, sys
+
+tool, work = sys.argv[1:]
+dump = lambda *flags: subprocess.run([tool, "dump", f"{work}/stacks.etl", *flags], capture_output=True, check=True).stdout.decode("utf-8")
+wanted = sorted(line.split(" ", 2)[2].rstrip("\n") for line in open(f"{work}/all"))
+lines = [json.loads(line) for line in dump("--stacks").splitlines()]
+found = sorted(f"[{', '.join(line['Event.Stack'])}]" for line in lines if "Event.Stack" in line)
+if found != wanted or len(lines) != len(dump().splitlines()):
+    sys.exit(f"JSON: {found}")
+own = sorted(line.split(" ", 2)[2].rstrip("\n") for line in open(f"{work}/own"))
+for flags, rows in ((), own), (("--stacks",), wanted):
+    found = sorted(f"[{row['Event.Stack']}]" for row in csv.DictReader(io.StringIO(dump("--format", "csv", *flags))) if row["Event.Stack"])
+    if found != rows:
+        sys.exit(f"csv {flags}: {found}")
+if "Event.Stack" in dump("--format", "csv", "--event", "DiskIo/*"):
+    sys.exit("csv: a column of nothing")
+END
+# A line is read again, without its stack.
+"$ETWTOOL" dump "$work/stacks.etl" --stacks --event DiskIo/WriteInit >"$work/more.jsonl"
+relog "$work/stacks.etl" --add "$work/more.jsonl" -o "$work/x.etl"
+[ "$("$ETWTOOL" dump "$work/x.etl" --event DiskIo/WriteInit | wc -l)" = 2 ] || fail "the line was not added"
+# From a pipe, and of a part.
+"$ETWTOOL" dump - --format text --stacks <"$work/stacks.etl" | grep -c Event.Stack= | grep -qx 9 || fail "dump -"
+relog "$work/stacks.etl" -o "$work/x.etl" --from 3.4 --to 3.501
+"$ETWTOOL" dump "$work/x.etl" --format text --stacks | says 'Event.Stack=\[0x7ff8000000b2 ntdll.dll+0xb2, 0x140000b01 app.exe+0xb01\]$' || fail "a part"
+
 cuts "$work/stacks.etl" PerfInfo/SampleProf app 'ThreadId eq 101' 1.0005 3.505 1s 9KB
 # The event's own stack alone stays, with what its keys mean at that time.
 relog "$work/stacks.etl" -o "$work/one.etl" --from 3.4 --to 3.501
