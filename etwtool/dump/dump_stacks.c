@@ -115,9 +115,6 @@ static bool add_address(struct dump_stacks *stacks, uint64_t address)
 {
 	uint64_t *grown;
 
-	if (stacks->address_count == ADDRESSES_MOST) {
-		return false;
-	}
 	grown = array_grow(stacks->addresses, &stacks->address_capacity, stacks->address_count,
 			   sizeof *grown);
 	if (!grown) {
@@ -151,8 +148,10 @@ static bool place_of(struct dump_stacks *stacks, const struct stack_walk *walk,
 		     uint8_t pointer_size, size_t *place)
 {
 	size_t size = (size_t)walk->address_count * pointer_size, start = stacks->address_count;
-	uint64_t *known = map_put(
-		&stacks->places, text_hash((const char *)walk->addresses, size, hash_seed()), NULL);
+	uint64_t hash = text_hash((const char *)walk->addresses, size, hash_seed());
+	bool room = walk->address_count < ADDRESSES_MOST - stacks->address_count;
+	uint64_t *known = room ? map_put(&stacks->places, hash, NULL) :
+				 map_find(&stacks->places, hash);
 	bool good;
 
 	if (!known) {
@@ -162,7 +161,7 @@ static bool place_of(struct dump_stacks *stacks, const struct stack_walk *walk,
 		*place = *known - 1;
 		return true;
 	}
-	good = add_address(stacks, walk->address_count);
+	good = room && add_address(stacks, walk->address_count);
 	for (uint32_t i = 0; good && i < walk->address_count; i++) {
 		good = add_address(stacks, load_address(walk->addresses + (size_t)i * pointer_size,
 							pointer_size));
