@@ -270,7 +270,9 @@ static bool add_cells(struct dump_pass *pass, const struct event_record *record,
 	for (size_t i = 0; i < csv->column_count; i++) {
 		text_add_char(csv->out, ',');
 		if (columns[i] == STACK_COLUMN) {
-			add_stack(pass, record);
+			if (!add_stack(pass, record)) {
+				csv->out->failed = true;
+			}
 		} else if (columns[i] > DERIVED_COLUMN) {
 			const struct derived_field *row =
 				derived_at(columns[i] - DERIVED_COLUMN - 1U);

@@ -252,9 +252,10 @@ static void add_extended(struct json *json, const struct event_record *record)
 static void add_stack(struct json *json, const struct event_record *record,
 		      struct dump_stacks *stacks)
 {
-	size_t count = dump_stacks_of(stacks, record);
 	struct text address = { 0 };
+	size_t count;
 
+	json->out->failed |= !dump_stacks_of(stacks, record, &count);
 	if (count == 0) {
 		return;
 	}
@@ -263,6 +264,7 @@ static void add_stack(struct json *json, const struct event_record *record,
 		text_clear(&address);
 		dump_stacks_add(stacks, i, &address);
 		json_text(json, address.data ? address.data : "", address.size);
+		json->out->failed |= address.failed;
 	}
 	json_array_end(json);
 	text_free(&address);
@@ -423,10 +425,8 @@ static int dump_recording(const struct dump_request *request, const struct chose
 	if (dump.tracelogging && (dump.stacks || !request->stacks) &&
 	    pass(&dump, look, &dump.problems, &err)) {
 		trace_schemas_finish(dump.schemas);
-		if (dump.stacks) {
-			dump_stacks_finish(dump.stacks);
-		}
-		if (pass(&dump, show, NULL, &err) && !dump.failed &&
+		if ((!dump.stacks || dump_stacks_finish(dump.stacks, &err)) &&
+		    pass(&dump, show, NULL, &err) && !dump.failed &&
 		    tool_write("dump", &dump.out)) {
 			status = TOOL_DONE;
 		}

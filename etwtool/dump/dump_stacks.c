@@ -70,6 +70,7 @@ struct dump_stacks {
 	size_t address_count, address_capacity;
 	struct map places; /* hash of addresses -> their place */
 	uint64_t refused;  /* stacks and definitions beyond the bounds */
+	bool no_memory;
 	struct frame *frames;
 	size_t frame_count, frame_capacity;
 };
@@ -111,12 +112,22 @@ static uint64_t load_address(const uint8_t *at, uint8_t pointer_size)
 
 /* ---- the pass before ---- */
 
+/* array_grow(), which notes that there is no memory. */
+static void *grow(struct dump_stacks *stacks, void *items, size_t *capacity, size_t count,
+		  size_t item_size)
+{
+	void *grown = array_grow(items, capacity, count, item_size);
+
+	stacks->no_memory |= !grown;
+	return grown;
+}
+
 static bool add_address(struct dump_stacks *stacks, uint64_t address)
 {
 	uint64_t *grown;
 
-	grown = array_grow(stacks->addresses, &stacks->address_capacity, stacks->address_count,
-			   sizeof *grown);
+	grown = grow(stacks, stacks->addresses, &stacks->address_capacity, stacks->address_count,
+		     sizeof *grown);
 	if (!grown) {
 		return false;
 	}
@@ -155,6 +166,7 @@ static bool place_of(struct dump_stacks *stacks, const struct stack_walk *walk,
 	bool good;
 
 	if (!known) {
+		stacks->no_memory |= room;
 		return false;
 	}
 	if (*known != 0 && has_addresses(stacks, *known - 1, walk, pointer_size)) {
@@ -185,8 +197,8 @@ static bool add_definition(struct dump_stacks *stacks, const struct event_record
 	    !place_of(stacks, walk, record->pointer_size, &place)) {
 		return false;
 	}
-	grown = array_grow(stacks->definitions, &stacks->definition_capacity,
-			   stacks->definition_count, sizeof *grown);
+	grown = grow(stacks, stacks->definitions, &stacks->definition_capacity,
+		     stacks->definition_count, sizeof *grown);
 	if (!grown) {
 		return false;
 	}
@@ -220,8 +232,8 @@ static bool add_joined(struct dump_stacks *stacks, const struct event_record *re
 		}
 		joined.what = place;
 	}
-	grown = array_grow(stacks->joined, &stacks->joined_capacity, stacks->joined_count,
-			   sizeof *grown);
+	grown = grow(stacks, stacks->joined, &stacks->joined_capacity, stacks->joined_count,
+		     sizeof *grown);
 	if (!grown) {
 		return false;
 	}
@@ -267,9 +279,9 @@ static int compare_definitions(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-void dump_stacks_finish(struct dump_stacks *stacks)
+bool dump_stacks_finish(struct dump_stacks *stacks, struct error *err)
 {
-	images_finish(stacks->images);
+	stacks->no_memory |= !images_finish(stacks->images);
 	map_done(&stacks->places);
 	if (stacks->joined_count > 0) {
 		sort_items(stacks->joined, stacks->joined_count, sizeof *stacks->joined,
@@ -279,6 +291,7 @@ void dump_stacks_finish(struct dump_stacks *stacks)
 		sort_items(stacks->definitions, stacks->definition_count,
 			   sizeof *stacks->definitions, compare_definitions);
 	}
+	return !stacks->no_memory || error_no_memory(err, "the stacks of the recording");
 }
 
 static void look(void *context, const struct event_record *record)
@@ -308,8 +321,7 @@ bool dump_stacks_read(struct dump_stacks *stacks, const char *path, uint8_t poin
 	}
 	etl_scan_done(&scan);
 	etl_file_close(file);
-	dump_stacks_finish(stacks);
-	return step != ETL_STEP_FAILED;
+	return step != ETL_STEP_FAILED && dump_stacks_finish(stacks, err);
 }
 
 /* ---- the stacks of an event ---- */
@@ -328,8 +340,8 @@ static void add_frame(struct dump_stacks *stacks, const struct event_record *rec
 	struct frame frame = { .address = address };
 	struct frame *grown;
 
-	grown = array_grow(stacks->frames, &stacks->frame_capacity, stacks->frame_count,
-			   sizeof *grown);
+	grown = grow(stacks, stacks->frames, &stacks->frame_capacity, stacks->frame_count,
+		     sizeof *grown);
 	if (grown) {
 		frame.image = images_find(stacks->images, process_id, address, record->raw_time,
 					  &frame.offset);
@@ -449,7 +461,7 @@ static void add_joined_parts(struct dump_stacks *stacks, const struct event_reco
 	}
 }
 
-size_t dump_stacks_of(struct dump_stacks *stacks, const struct event_record *record)
+bool dump_stacks_of(struct dump_stacks *stacks, const struct event_record *record, size_t *count)
 {
 	stacks->frame_count = 0;
 	if (record->extended) {
@@ -458,7 +470,8 @@ size_t dump_stacks_of(struct dump_stacks *stacks, const struct event_record *rec
 	if (stacks->join && record->raw_time != RECORD_NO_TIME && !is_stack_walk(record)) {
 		add_joined_parts(stacks, record);
 	}
-	return stacks->frame_count;
+	*count = stacks->frame_count;
+	return !stacks->no_memory;
 }
 
 void dump_stacks_add(const struct dump_stacks *stacks, size_t index, struct text *out)

@@ -24,9 +24,9 @@ struct dump_stacks; /* opaque; its memory is bounded */
 struct dump_stacks *dump_stacks_new(bool join, struct error *err);
 void dump_stacks_free(struct dump_stacks *stacks); /* NULL is allowed */
 
-/* All records of the recording in file order, then the end. */
+/* All records of the recording in file order, then the end, which fails without memory. */
 void dump_stacks_look(struct dump_stacks *stacks, const struct event_record *record);
-void dump_stacks_finish(struct dump_stacks *stacks);
+bool dump_stacks_finish(struct dump_stacks *stacks, struct error *err);
 
 /* The same by a pass over a recording. */
 bool dump_stacks_read(struct dump_stacks *stacks, const char *path, uint8_t pointer_size,
@@ -35,8 +35,9 @@ bool dump_stacks_read(struct dump_stacks *stacks, const char *path, uint8_t poin
 /* Whether an event has a stack among its extended items. */
 bool dump_stacks_in(const struct event_record *record);
 
-/* The number of addresses of an event's stacks, which stay until the next call. */
-size_t dump_stacks_of(struct dump_stacks *stacks, const struct event_record *record);
+/* The number of addresses of an event's stacks, which stay until the next call. False: there was no
+ * memory. */
+bool dump_stacks_of(struct dump_stacks *stacks, const struct event_record *record, size_t *count);
 
 /* Adds one of them, from the innermost, 0, on: "0x7ff6c1a210f4 server.exe+0x10f4", or the address
  * alone. The name is from outside. */

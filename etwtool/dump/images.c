@@ -47,6 +47,7 @@ struct images {
 	size_t count, capacity;
 	struct intern *names; /* owned */
 	struct text path;     /* owned; of the record that is looked at */
+	bool no_memory;
 };
 
 struct images *images_new(struct error *err)
@@ -85,15 +86,18 @@ static uint32_t base_name(struct images *images)
 	while (start > 0 && path[start - 1] != '\\' && path[start - 1] != '/') {
 		start--;
 	}
-	return images->path.failed ? INTERN_FULL :
-				     intern_add(images->names, path + start, size - start);
+	return intern_add(images->names, path + start, size - start);
 }
 
 static void note(struct images *images, const struct event_record *record, struct image image)
 {
 	struct image *grown;
 
+	images->no_memory |= images->path.failed;
 	image.name = base_name(images);
+	/* The budget is not the reason: there is no memory. */
+	images->no_memory |= image.name == INTERN_FULL &&
+			     intern_spent(images->names) < NAMES_BYTES / 2;
 	image.order = (uint32_t)images->count;
 	image.from = image.to = record->raw_time;
 	if (image.name == INTERN_FULL || image.name == INTERN_NONE || image.size == 0 ||
@@ -101,10 +105,12 @@ static void note(struct images *images, const struct event_record *record, struc
 		return;
 	}
 	grown = array_grow(images->images, &images->capacity, images->count, sizeof *grown);
-	if (grown) {
-		images->images = grown;
-		images->images[images->count++] = image;
+	if (!grown) {
+		images->no_memory = true;
+		return;
 	}
+	images->images = grown;
+	images->images[images->count++] = image;
 }
 
 static bool read_number(const struct schema *schema, const char *name,
@@ -237,7 +243,7 @@ static bool follows(struct image *before, struct image *note)
 	return true;
 }
 
-void images_finish(struct images *images)
+bool images_finish(struct images *images)
 {
 	size_t count = 0;
 
@@ -257,6 +263,7 @@ void images_finish(struct images *images)
 		images->images[count++] = image;
 	}
 	images->count = count;
+	return !images->no_memory;
 }
 
 /* ---- look-ups ---- */

@@ -8,6 +8,7 @@
 #ifndef ETWTOOL_DUMP_IMAGES_H
 #define ETWTOOL_DUMP_IMAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -22,8 +23,8 @@ void images_free(struct images *images); /* NULL is allowed */
  * (class Image, and Microsoft-Windows-Kernel-Process). */
 void images_look(struct images *images, const struct event_record *record);
 
-/* After the last record. */
-void images_finish(struct images *images);
+/* After the last record. False: there was no memory. */
+bool images_finish(struct images *images);
 
 /*
  * The base name, in UTF-8, of the image that the process, or else the kernel, has at an address at

@@ -189,7 +189,10 @@ bool dump_pass_stack(struct dump_pass *pass, const struct event_record *record, 
 		}
 		dump_stacks_warn(pass->stacks);
 	}
-	*count = dump_stacks_of(pass->stacks, record);
+	if (!dump_stacks_of(pass->stacks, record, count)) {
+		tool_complain(TOOL_FAILED, "dump", "no memory for the stack of an event");
+		return false;
+	}
 	return true;
 }
 
@@ -274,6 +277,7 @@ static void add_stack(struct dump_pass *pass, size_t count)
 		text_add_string(&pass->out, between);
 		text_clear(&pass->value);
 		dump_stacks_add(pass->stacks, i, &pass->value);
+		pass->out.failed |= pass->value.failed;
 		text_add_shown_bytes(&pass->out, pass->value.data ? pass->value.data : "",
 				     pass->value.size);
 		between = ", ";

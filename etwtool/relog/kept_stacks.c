@@ -50,7 +50,7 @@ void kept_stacks_note(struct kept_stacks *stacks, const struct event_record *rec
 		stacks->forgotten = INT64_MIN;
 	}
 	if (!stacks->recent) {
-		stacks->forgotten = INT64_MAX;
+		stacks->no_memory = true;
 		return;
 	}
 	place = &stacks->recent[stacks->count % EVENTS_MOST];
@@ -59,7 +59,7 @@ void kept_stacks_note(struct kept_stacks *stacks, const struct event_record *rec
 	}
 	last = map_put(&stacks->events, event.key, NULL);
 	if (!last) {
-		stacks->forgotten = INT64_MAX;
+		stacks->no_memory = true;
 		return;
 	}
 	*last = stacks->count++;
@@ -80,8 +80,10 @@ static bool was_kept(const struct kept_stacks *stacks, const struct stack_walk *
 
 static void note_key(struct kept_stacks *stacks, uint64_t key)
 {
-	if (stacks->keys.count == KEYS_MOST || !map_put(&stacks->keys, key, NULL)) {
-		stacks->keys_full = !map_find(&stacks->keys, key);
+	if (stacks->keys.count == KEYS_MOST) {
+		stacks->keys_full |= !map_find(&stacks->keys, key);
+	} else if (!map_put(&stacks->keys, key, NULL)) {
+		stacks->no_memory = true;
 	}
 }
 

@@ -25,6 +25,7 @@ struct kept_stacks {
 	int64_t forgotten;         /* events up to this raw time may be forgotten */
 	struct map keys;           /* referred to, and not defined since */
 	bool keys_full;            /* any key may be one of these */
+	bool no_memory;
 };
 
 /* An event that stays, which is not of StackWalk. Call these two in time order. */

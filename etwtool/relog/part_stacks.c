@@ -8,13 +8,13 @@ enum { KEYS_MOST = 1 << 20 };
 
 void part_stacks_refer(struct part_stacks *stacks, uint64_t key, int64_t raw_time)
 {
-	bool added = false;
-	uint64_t *last = stacks->references.count < KEYS_MOST ?
-				 map_put(&stacks->references, key, &added) :
-				 map_find(&stacks->references, key);
+	bool room = stacks->references.count < KEYS_MOST, added = false;
+	uint64_t *last = room ? map_put(&stacks->references, key, &added) :
+				map_find(&stacks->references, key);
 
 	if (!last) {
-		stacks->full = true;
+		stacks->no_memory |= room;
+		stacks->full |= !room;
 	} else if (added || raw_time > (int64_t)*last) {
 		*last = (uint64_t)raw_time;
 	}
@@ -31,7 +31,7 @@ void part_stacks_look(struct part_stacks *stacks, uint64_t key, int64_t raw_time
 	}
 	first = map_put(&stacks->definitions, key, &added);
 	if (!first) {
-		stacks->full = true;
+		stacks->no_memory = true;
 	} else if (added || raw_time < (int64_t)*first) {
 		*first = (uint64_t)raw_time;
 	}
@@ -48,5 +48,5 @@ void part_stacks_done(struct part_stacks *stacks)
 {
 	map_done(&stacks->references);
 	map_done(&stacks->definitions);
-	stacks->full = false;
+	stacks->full = stacks->no_memory = false;
 }

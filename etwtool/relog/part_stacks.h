@@ -20,6 +20,7 @@ struct part_stacks {
 	struct map references;  /* key -> raw time of its last reference in the part */
 	struct map definitions; /* key -> raw time of the definition that this one means */
 	bool full;
+	bool no_memory;
 };
 
 void part_stacks_refer(struct part_stacks *stacks, uint64_t key, int64_t raw_time);

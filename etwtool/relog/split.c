@@ -395,9 +395,12 @@ static bool add_definitions(struct split *split, struct etl_mirror *mirror, stru
 	struct etl_file *file = split->definitions.file;
 	struct etl_damage known = { 0 };
 
-	return split->stacks.references.count == 0 ||
-	       (etl_mirror_copy(mirror, file, &look, &known, err) &&
-		etl_mirror_copy(mirror, file, &add, &known, err));
+	if (split->stacks.references.count > 0 &&
+	    !(etl_mirror_copy(mirror, file, &look, &known, err) &&
+	      etl_mirror_copy(mirror, file, &add, &known, err))) {
+		return false;
+	}
+	return !split->stacks.no_memory || error_no_memory(err, "the stacks of a part");
 }
 
 /* "out_000001.etl" of "out.etl". */

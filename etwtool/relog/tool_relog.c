@@ -89,7 +89,8 @@ static void choose_record(struct relog *relog, const struct event_record *record
 			kept_stacks_note(&relog->stacks, record);
 		}
 	}
-	relog->no_memory |= kept && !chosen_add(&decision->chosen, record->index);
+	relog->no_memory |= relog->stacks.no_memory ||
+			    (kept && !chosen_add(&decision->chosen, record->index));
 }
 
 static void on_record(void *context, struct recording *recording, const struct event_record *record,

@@ -68,16 +68,17 @@ static struct dump_stacks *stacks_of(bool join, const struct walk *walks, size_t
 	for (size_t i = 0; i < count; i++) {
 		look(stacks, &walks[i]);
 	}
-	dump_stacks_finish(stacks);
+	assert_true(dump_stacks_finish(stacks, &err));
 	return stacks;
 }
 
 static void assert_stack(struct dump_stacks *stacks, const struct event_record *record,
 			 const char *expected)
 {
-	size_t count = dump_stacks_of(stacks, record);
 	struct text text = { 0 };
+	size_t count;
 
+	assert_true(dump_stacks_of(stacks, record, &count));
 	for (size_t i = 0; i < count; i++) {
 		text_add_string(&text, i > 0 ? " " : "");
 		dump_stacks_add(stacks, i, &text);

@@ -61,7 +61,7 @@ static struct images *images_of(const struct row *rows, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		look(images, &rows[i]);
 	}
-	images_finish(images);
+	assert_true(images_finish(images));
 	return images;
 }
 
