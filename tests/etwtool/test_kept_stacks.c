@@ -16,7 +16,7 @@
 #include "lib/source/kernel_group.h"
 #include "lib/source/payload.h"
 
-enum { EVENTS_MOST = 1 << 18, KEYS_MOST = 1 << 20 };
+enum { EVENTS_MOST = 1 << 16, KEYS_MOST = 1 << 20 };
 
 static const struct guid provider = { { 1 } };
 
