@@ -39,13 +39,11 @@ cuts() {
 }
 
 # The records, each as often; the header tells what it has been through.
-same() {
-	local file
-	for file; do
-		"$ETWTOOL" dump "$file" | sed '1d; s/^{"i": [0-9]*, //' | LC_ALL=C sort >"$work/$(basename "$file").lines"
-	done
-	cmp "$work/$(basename "$1").lines" "$work/$(basename "$2").lines" || fail "$2 differs from $1"
+same() { # whole, made again
+	[ -e "$work/$(basename "$1").lines" ] || all_lines "$1" >"$work/$(basename "$1").lines"
+	all_lines "$2" | cmp "$work/$(basename "$1").lines" - || fail "$2 differs from $1"
 }
+all_lines() { "$ETWTOOL" dump "$1" | sed '1d; s/^{"i": [0-9]*, //' | LC_ALL=C sort; }
 
 "$MAKE_STACKS" "$work/stacks.etl"
 
