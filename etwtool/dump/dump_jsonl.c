@@ -9,6 +9,7 @@
  * A line has the record's header first, keys in the order in which a reader looks for them: who and
  * when, then what. The payload follows, decoded as far as the schemas of the recording allow, or in
  * hexadecimal. Records that describe other events (EventInfo, ManifestData) are shown decoded, too.
+ * Programs compare lines letter by letter, so stacks are in them only where they are asked for.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -248,9 +249,30 @@ static void add_extended(struct json *json, const struct etw_record *record)
 	json_array_end(json);
 }
 
+static void add_stack(struct json *json, const struct etw_record *record,
+		      struct dump_stacks *stacks)
+{
+	struct etw_text address = { 0 };
+	size_t count;
+
+	json->out->failed |= !dump_stacks_of(stacks, record, &count);
+	if (count == 0) {
+		return;
+	}
+	json_member_array(json, DUMP_STACK);
+	for (size_t i = 0; i < count; i++) {
+		text_clear(&address);
+		dump_stacks_add(stacks, i, &address);
+		json_text(json, address.data ? address.data : "", address.size);
+		json->out->failed |= address.failed;
+	}
+	json_array_end(json);
+	text_free(&address);
+}
+
 void dump_add_line(struct etw_text *out, const struct etw_record *record,
 		   const struct etw_schema_origins *origins,
-		   struct etw_tracelogging_cache *tracelogging)
+		   struct etw_tracelogging_cache *tracelogging, struct dump_stacks *stacks)
 {
 	struct json json;
 	bool decoded;
@@ -260,6 +282,9 @@ void dump_add_line(struct etw_text *out, const struct etw_record *record,
 	add_header(&json, record, origins);
 	decoded = add_decoded(&json, record, origins, tracelogging);
 	add_extended(&json, record);
+	if (stacks) {
+		add_stack(&json, record, stacks);
+	}
 	if (!decoded && record->payload_size > 0) {
 		struct etw_text hex = { 0 };
 
@@ -306,6 +331,7 @@ struct dump {
 	struct etw_trace_schemas *schemas;
 	struct etw_schema_origins origins;
 	struct etw_tracelogging_cache *tracelogging;
+	struct dump_stacks *stacks; /* NULL: they are not shown */
 	struct etw_problems problems;
 	const struct chosen *chosen; /* NULL: all */
 	struct dump_limit limit;
@@ -320,6 +346,9 @@ static void look(void *context, const struct etw_record *record)
 	struct dump *dump = context;
 
 	etw_trace_schemas_look(dump->schemas, record);
+	if (dump->stacks) {
+		dump_stacks_look(dump->stacks, record);
+	}
 }
 
 static bool add_line(struct dump *dump, const struct etw_record *record)
@@ -328,7 +357,7 @@ static bool add_line(struct dump *dump, const struct etw_record *record)
 		etw_tracelogging_cache_clear(
 			dump->tracelogging); /* no line needs another's schema */
 	}
-	dump_add_line(&dump->out, record, &dump->origins, dump->tracelogging);
+	dump_add_line(&dump->out, record, &dump->origins, dump->tracelogging, dump->stacks);
 	return dump_flush(&dump->out);
 }
 
@@ -394,9 +423,12 @@ static int dump_recording(const struct dump_request *request, const struct chose
 		.builtin = arguments->builtin ? arguments->manifests.builtin : NULL
 	};
 	dump.tracelogging = dump.schemas ? etw_tracelogging_cache_new(&err) : NULL;
-	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
+	dump.stacks = request->stacks && dump.tracelogging ? dump_stacks_new(true, &err) : NULL;
+	if (dump.tracelogging && (dump.stacks || !request->stacks) &&
+	    pass(&dump, look, &dump.problems, &err)) {
 		etw_trace_schemas_finish(dump.schemas);
-		if (pass(&dump, show, NULL, &err) && !dump.failed &&
+		if ((!dump.stacks || dump_stacks_finish(dump.stacks, &err)) &&
+		    pass(&dump, show, NULL, &err) && !dump.failed &&
 		    tool_write("dump", &dump.out)) {
 			status = TOOL_DONE;
 		}
@@ -412,6 +444,10 @@ static int dump_recording(const struct dump_request *request, const struct chose
 		tool_complain(TOOL_DONE, "dump", "warning: and %" PRIu64 " more like these",
 			      dump.problems.dropped);
 	}
+	if (dump.stacks) {
+		dump_stacks_warn(dump.stacks);
+	}
+	dump_stacks_free(dump.stacks);
 	text_free(&dump.out);
 	map_done(&dump.limit.shown);
 	etw_problems_done(&dump.problems);

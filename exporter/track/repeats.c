@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "exporter/track/describing.h"
+#include "lib/decode/stack_walk.h"
 
 enum { COMPARED_MOST = 1 << 20 /* different records; repetitions of more are not found */ };
 
@@ -75,6 +76,7 @@ void repeats_done(struct repeats *repeats)
 struct finder {
 	struct describing describing;
 	struct repeats repeats;
+	struct repeats stacks;
 };
 
 static void *finder_new(void)
@@ -94,6 +96,7 @@ static void finder_free(void *context)
 	if (finder) {
 		describing_done(&finder->describing);
 		repeats_done(&finder->repeats);
+		repeats_done(&finder->stacks);
 		free(finder);
 	}
 }
@@ -104,12 +107,16 @@ static void finder_next_file(void *context)
 
 	describing_done(&finder->describing);
 	repeats_next_file(&finder->repeats);
+	repeats_next_file(&finder->stacks);
 }
 
 static bool finder_has(void *context, const struct etw_record *record)
 {
 	struct finder *finder = context;
 
+	if (is_stack_walk(record)) {
+		return repeats_add(&finder->stacks, record);
+	}
 	return is_describing(&finder->describing, record) && repeats_add(&finder->repeats, record);
 }
 
