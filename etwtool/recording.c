@@ -140,6 +140,15 @@ static void on_record(void *context, const struct etw_record *record,
 	}
 }
 
+static void on_left_out(void *context, const struct etw_record *record)
+{
+	struct recording *recording = context;
+
+	if (recording->options.on_left_out) {
+		recording->options.on_left_out(recording->options.context, record);
+	}
+}
+
 static void on_time(void *context, int64_t time)
 {
 	struct recording *recording = context;
@@ -205,6 +214,7 @@ struct recording *recording_open(struct tool_arguments *arguments, const char *p
 		(struct pipeline_observer){ .context = recording,
 					    .on_class = on_class,
 					    .on_record = on_record,
+					    .on_left_out = on_left_out,
 					    .on_buffer = on_buffer,
 					    .probe = options->probe,
 					    .features = options->derived ? derived_features() : 0 };

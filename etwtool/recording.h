@@ -50,6 +50,8 @@ struct recording_options {
 	/* May be NULL. */
 	void (*on_record)(void *context, struct recording *recording,
 			  const struct etw_record *record, const struct etw_event_class *class);
+	/* Instead, for records that do not fulfil the probe. May be NULL. */
+	void (*on_left_out)(void *context, const struct etw_record *record);
 };
 
 /* How many records there were, and the time between the earliest and the latest. */

@@ -682,6 +682,8 @@ static NOINLINE void show(struct pipeline *pipeline, const struct etw_record *re
 
 	if (!observer->probe || rule_engine_probe(pipeline->engine, record, class)) {
 		observer->on_record(observer->context, record, class, pipeline->tracker);
+	} else if (observer->on_left_out) {
+		observer->on_left_out(observer->context, record);
 	}
 }
 

@@ -48,6 +48,8 @@ struct pipeline_observer {
 	/* After the rules; the tracker still describes this record. */
 	void (*on_record)(void *context, const struct etw_record *record,
 			  const struct etw_event_class *class, struct tracker *tracker);
+	/* Instead, for records that do not fulfil the probe; may be NULL. */
+	void (*on_left_out)(void *context, const struct etw_record *record);
 	void (*on_buffer)(void *context); /* in both passes; may be NULL */
 	/* Label sets are given back near a limit, as without an observer: the counters are those of
 	 * the exporter. Else all of them stay. */

@@ -194,6 +194,7 @@ static int run(struct tool_arguments *arguments)
 			tool_complain(status, "diff", "%s", err.text);
 		}
 	}
+	text_free(&out);
 	problems_done(&problems);
 	series_table_done(&diff.table);
 	diff_declared_done(&diff.declared);

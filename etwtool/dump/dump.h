@@ -13,6 +13,7 @@
 
 #include <etw/describe.h>
 
+#include "etwtool/dump/dump_stacks.h"
 #include "etwtool/event_filter.h"
 #include "etwtool/tool.h"
 
@@ -20,6 +21,7 @@ struct dump_request {
 	struct tool_arguments arguments;
 	struct event_filter filter;
 	uint64_t per_class; /* events of each class; 0: all */
+	bool stacks;        /* also those that are records of their own */
 	enum { DUMP_JSONL, DUMP_CSV, DUMP_TEXT } format;
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 };
@@ -28,10 +30,11 @@ struct dump_request {
 int dump_jsonl(struct dump_request *request);
 int dump_csv(struct dump_request *request);
 
-/* Adds a record as a line of jsonl. origins: those of the whole recording. */
+/* Adds a record as a line of jsonl. origins: those of the whole recording; stacks: NULL, they are
+ * not shown. */
 void dump_add_line(struct etw_text *out, const struct etw_record *record,
 		   const struct etw_schema_origins *origins,
-		   struct etw_tracelogging_cache *tracelogging);
+		   struct etw_tracelogging_cache *tracelogging, struct dump_stacks *stacks);
 
 /* ---- shared ---- */
 
@@ -60,6 +63,7 @@ struct dump_pass {
 
 	/* Set by the run. */
 	struct recording *recording; /* owned; opened by the first run */
+	struct dump_stacks *stacks;  /* owned; NULL until they are needed */
 	const char *process;         /* of the record that is shown */
 	uint32_t process_id;
 	struct map
@@ -74,6 +78,11 @@ struct dump_pass {
  * read or a name in the filter does not occur in it.
  */
 bool dump_pass_run(struct dump_pass *pass);
+
+/* In show(): the number of addresses in the stacks of an event, for dump_stacks_add(). False, after
+ * a complaint, when they cannot be read. */
+bool dump_pass_stack(struct dump_pass *pass, const struct etw_record *record, size_t *count);
+
 void dump_pass_done(struct dump_pass *pass);
 
 /*

@@ -24,6 +24,7 @@ enum {
 	COLUMNS_MOST = 4096,
 	DERIVED_COLUMN =
 		ETW_SCHEMA_FIELDS_MOST, /* a derived field in a column: this + number + 1 */
+	STACK_COLUMN = UINT16_MAX,      /* the stack in a column */
 };
 
 struct csv {
@@ -38,6 +39,7 @@ struct csv {
 	 */
 	struct map classes;
 	uint64_t derived; /* first pass: those with a column, as a set of their numbers */
+	bool has_stacks;  /* first pass: they have a column */
 	struct etw_text cell, shown; /* owned */
 };
 
@@ -82,6 +84,7 @@ static bool collect(struct dump_pass *pass, const struct etw_record *record,
 	struct field_walk field = { 0 };
 	const struct derived_field *row;
 	const char *refused = NULL;
+	size_t stack;
 	bool added;
 
 	if (!map_put(&csv->classes, (uintptr_t) class, &added)) {
@@ -103,6 +106,17 @@ static bool collect(struct dump_pass *pass, const struct etw_record *record,
 		}
 	}
 	text_free(&field.name);
+	if (!refused && !csv->has_stacks) {
+		if (!dump_pass_stack(pass, record, &stack)) {
+			return false;
+		}
+		if (stack > 0) {
+			csv->has_stacks = true;
+			text_clear(&csv->cell);
+			text_add_string(&csv->cell, DUMP_STACK);
+			refused = add_column(csv, &csv->cell);
+		}
+	}
 	return !refused || fail(refused);
 }
 
@@ -211,7 +225,34 @@ static const uint16_t *fields_of(struct dump_pass *pass, const struct etw_event_
 			fields[*column - 1] = (uint16_t)(DERIVED_COLUMN + i);
 		}
 	}
+	if (csv->has_stacks) {
+		const uint64_t *column;
+
+		text_clear(&csv->cell);
+		text_add_string(&csv->cell, DUMP_STACK);
+		column = column_of(csv, &csv->cell);
+		if (column && *column > 0 && fields[*column - 1] == 0) {
+			fields[*column - 1] = STACK_COLUMN;
+		}
+	}
 	return fields;
+}
+
+static bool add_stack(struct dump_pass *pass, const struct etw_record *record)
+{
+	struct csv *csv = pass->context;
+	size_t count;
+
+	if (!dump_pass_stack(pass, record, &count)) {
+		return false;
+	}
+	text_clear(&csv->cell);
+	for (size_t i = 0; i < count; i++) {
+		text_add_string(&csv->cell, i > 0 ? ", " : "");
+		dump_stacks_add(pass->stacks, i, &csv->cell);
+	}
+	add_cell(csv, true);
+	return true;
 }
 
 static bool add_cells(struct dump_pass *pass, const struct etw_record *record,
@@ -229,7 +270,11 @@ static bool add_cells(struct dump_pass *pass, const struct etw_record *record,
 	}
 	for (size_t i = 0; i < csv->column_count; i++) {
 		text_add_char(csv->out, ',');
-		if (columns[i] > DERIVED_COLUMN) {
+		if (columns[i] == STACK_COLUMN) {
+			if (!add_stack(pass, record)) {
+				csv->out->failed = true;
+			}
+		} else if (columns[i] > DERIVED_COLUMN) {
 			const struct derived_field *row =
 				derived_at(columns[i] - DERIVED_COLUMN - 1U);
 

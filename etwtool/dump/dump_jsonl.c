@@ -20,13 +20,45 @@
 #include "etwtool/tool.h"
 #include <etw/event_json.h>
 
+struct stack_of {
+	const struct etw_record *record;
+	struct dump_stacks *stacks;
+};
+
+static void add_stack(void *context, struct json *json)
+{
+	const struct stack_of *of = context;
+	struct dump_stacks *stacks = of->stacks;
+	struct etw_text address = { 0 };
+	size_t count;
+
+	json->out->failed |= !dump_stacks_of(stacks, of->record, &count);
+	if (count == 0) {
+		return;
+	}
+	json_member_array(json, DUMP_STACK);
+	for (size_t i = 0; i < count; i++) {
+		text_clear(&address);
+		dump_stacks_add(stacks, i, &address);
+		json_text(json, address.data ? address.data : "", address.size);
+		json->out->failed |= address.failed;
+	}
+	json_array_end(json);
+	text_free(&address);
+}
+
 void dump_add_line(struct etw_text *out, const struct etw_record *record,
 		   const struct etw_schema_origins *origins,
-		   struct etw_tracelogging_cache *tracelogging)
+		   struct etw_tracelogging_cache *tracelogging, struct dump_stacks *stacks)
 {
 	const struct etw_schema *schema = etw_event_schema(origins, tracelogging, record, NULL);
 
-	etw_event_json_add(out, record, etw_event_provider_name(origins, record->provider), schema);
+	struct stack_of of = { record, stacks };
+
+	/* Programs compare lines letter by letter, so stacks are in them only where they are asked
+	 * for. */
+	etw_event_json_add(out, record, etw_event_provider_name(origins, record->provider), schema,
+			   stacks ? add_stack : NULL, &of);
 	text_add_char(out, '\n');
 }
 
@@ -63,6 +95,7 @@ struct dump {
 	struct etw_trace_schemas *schemas;
 	struct etw_schema_origins origins;
 	struct etw_tracelogging_cache *tracelogging;
+	struct dump_stacks *stacks; /* NULL: they are not shown */
 	struct etw_problems problems;
 	const struct chosen *chosen; /* NULL: all */
 	struct dump_limit limit;
@@ -77,6 +110,9 @@ static void look(void *context, const struct etw_record *record)
 	struct dump *dump = context;
 
 	etw_trace_schemas_look(dump->schemas, record);
+	if (dump->stacks) {
+		dump_stacks_look(dump->stacks, record);
+	}
 }
 
 static bool add_line(struct dump *dump, const struct etw_record *record)
@@ -85,7 +121,7 @@ static bool add_line(struct dump *dump, const struct etw_record *record)
 		etw_tracelogging_cache_clear(
 			dump->tracelogging); /* no line needs another's schema */
 	}
-	dump_add_line(&dump->out, record, &dump->origins, dump->tracelogging);
+	dump_add_line(&dump->out, record, &dump->origins, dump->tracelogging, dump->stacks);
 	return dump_flush(&dump->out);
 }
 
@@ -143,9 +179,12 @@ static int dump_recording(const struct dump_request *request, const struct chose
 		.builtin = arguments->builtin ? arguments->manifests.builtin : NULL
 	};
 	dump.tracelogging = dump.schemas ? etw_tracelogging_cache_new(&err) : NULL;
-	if (dump.tracelogging && pass(&dump, look, &dump.problems, &err)) {
+	dump.stacks = request->stacks && dump.tracelogging ? dump_stacks_new(true, &err) : NULL;
+	if (dump.tracelogging && (dump.stacks || !request->stacks) &&
+	    pass(&dump, look, &dump.problems, &err)) {
 		etw_trace_schemas_finish(dump.schemas);
-		if (pass(&dump, show, NULL, &err) && !dump.failed &&
+		if ((!dump.stacks || dump_stacks_finish(dump.stacks, &err)) &&
+		    pass(&dump, show, NULL, &err) && !dump.failed &&
 		    tool_write("dump", &dump.out)) {
 			status = TOOL_DONE;
 		}
@@ -161,6 +200,10 @@ static int dump_recording(const struct dump_request *request, const struct chose
 		tool_complain(TOOL_DONE, "dump", "warning: and %" PRIu64 " more like these",
 			      dump.problems.dropped);
 	}
+	if (dump.stacks) {
+		dump_stacks_warn(dump.stacks);
+	}
+	dump_stacks_free(dump.stacks);
 	text_free(&dump.out);
 	map_done(&dump.limit.shown);
 	etw_problems_done(&dump.problems);

@@ -172,8 +172,35 @@ bool dump_pass_run(struct dump_pass *pass)
 	       event_filter_found(filter, recording_times(pass->recording), "dump");
 }
 
+bool dump_pass_stack(struct dump_pass *pass, const struct etw_record *record, size_t *count)
+{
+	const struct dump_request *request = pass->request;
+	struct etw_error err = { 0 };
+
+	*count = 0;
+	if (!pass->stacks) {
+		if (!request->stacks && !dump_stacks_in(record)) {
+			return true;
+		}
+		pass->stacks = dump_stacks_new(request->stacks, &err);
+		if (!pass->stacks || !dump_stacks_read(pass->stacks, request->arguments.words[0],
+						       request->arguments.pointer_size, &err)) {
+			tool_complain(TOOL_FAILED, "dump", "%s", err.text);
+			return false;
+		}
+		dump_stacks_warn(pass->stacks);
+	}
+	if (!dump_stacks_of(pass->stacks, record, count)) {
+		tool_complain(TOOL_FAILED, "dump", "no memory for the stack of an event");
+		return false;
+	}
+	return true;
+}
+
 void dump_pass_done(struct dump_pass *pass)
 {
+	dump_stacks_free(pass->stacks);
+
 	recording_close(pass->recording);
 	map_done(&pass->limit.shown);
 	map_done(&pass->derived);
@@ -243,12 +270,29 @@ static void add_fields(struct dump_pass *pass, const struct etw_schema *schema,
 	etw_event_fields_done(&fields);
 }
 
-/* The derived fields, which are not in the payload. */
-static void add_derived(struct dump_pass *pass, const struct etw_record *record,
+static void add_stack(struct dump_pass *pass, size_t count)
+{
+	const char *between = "=[";
+
+	for (size_t i = 0; i < count; i++) {
+		text_add_string(&pass->out, between);
+		text_clear(&pass->value);
+		dump_stacks_add(pass->stacks, i, &pass->value);
+		pass->out.failed |= pass->value.failed;
+		text_add_shown_bytes(&pass->out, pass->value.data ? pass->value.data : "",
+				     pass->value.size);
+		between = ", ";
+	}
+	text_add_char(&pass->out, ']');
+}
+
+/* The derived fields and the stack, which are not in the payload. */
+static bool add_derived(struct dump_pass *pass, const struct etw_record *record,
 			const struct etw_event_class *class)
 {
 	const struct derived_field *row;
 	const char *before = "  |  ";
+	size_t stack;
 
 	for (unsigned i = 0; (row = dump_derived_next(pass, class, &i)) != NULL;) {
 		text_clear(&pass->value);
@@ -268,6 +312,15 @@ static void add_derived(struct dump_pass *pass, const struct etw_record *record,
 		pass->out.failed |= pass->value.failed;
 		before = "  ";
 	}
+	if (!dump_pass_stack(pass, record, &stack)) {
+		return false;
+	}
+	if (stack > 0) {
+		text_add_string(&pass->out, before);
+		add_coloured(pass, COLOUR_OF_DERIVED, DUMP_STACK);
+		add_stack(pass, stack);
+	}
+	return true;
 }
 
 static bool show(struct dump_pass *pass, const struct etw_record *record,
@@ -297,7 +350,9 @@ static bool show(struct dump_pass *pass, const struct etw_record *record,
 	} else if (record->payload_size > 0) {
 		add_raw(out, record);
 	}
-	add_derived(pass, record, class);
+	if (!add_derived(pass, record, class)) {
+		return false;
+	}
 	text_add_char(out, '\n');
 	return true;
 }
@@ -329,6 +384,8 @@ static const struct command_option option_rows[] = {
 	  AT(per_class) },
 	{ "--format", "FORMAT", "jsonl (default), csv or text", OPTION_WORD, AT(format),
 	  .words = formats },
+	{ "--stacks", NULL, "show call stacks, those of the kernel with their events, see below",
+	  OPTION_SET, AT(stacks) },
 	{ "--color", "WHEN", "colours of text: auto (default), always or never", OPTION_WORD,
 	  AT(colour), .words = colours },
 	{ NULL },
@@ -343,6 +400,11 @@ static const char more[] = EVENT_FILTER_HELP
 	"fields (Path, Volume, Duration in ns and so on; in text behind a |). Text shows pointers, flags\n"
 	"and statuses in hexadecimal. Characters that control a terminal are shown as \\u001b; text in\n"
 	"a cell of csv that a spreadsheet would take for a formula (= + - @) has a ' in front.\n"
+	"\n"
+	"Event.Stack has the addresses of an event's call stack, the innermost first, each with image and\n"
+	"offset where the recording has the load or rundown of its images: \"0x7ff8000000b1 ntdll.dll+0xb1\".\n"
+	"Text and csv show the stacks that events carry; with --stacks all formats do, and also those that\n"
+	"the kernel writes as events of their own (StackWalk), with the event that they belong to.\n"
 	"\n"
 	"A name that is nowhere in the recording, and a time range outside it, end it with status 1.\n";
 

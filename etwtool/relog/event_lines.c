@@ -174,12 +174,12 @@ static bool wrong(const char *key, const char *what, const struct etw_json_value
 /* Those that a record is not made of are only looked at by people. */
 static bool check_keys(const struct etw_json_value *root, struct etw_error *err)
 {
-	static const char *const keys[] = {
-		"i",    "kind",     "ptr",           "ts",         "filetime", "cpu",    "pid",
-		"tid",  "provider", "provider_name", "id",         "version",  "opcode", "level",
-		"task", "keyword",  "len",           "decoded_by", "event",    "fields", "ext",
-		"raw"
-	};
+	static const char *const keys[] = { "i",        "kind",          "ptr",        "ts",
+					    "filetime", "cpu",           "pid",        "tid",
+					    "provider", "provider_name", "id",         "version",
+					    "opcode",   "level",         "task",       "keyword",
+					    "len",      "decoded_by",    "event",      "fields",
+					    "ext",      "raw",           "Event.Stack" };
 
 	for (const struct etw_json_value *value = root->first; value; value = value->next) {
 		size_t i = 0;

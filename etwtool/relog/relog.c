@@ -3,6 +3,7 @@
 
 #include <etw/kernel.h>
 #include <etw/mirror.h>
+#include <etw/stack_walk.h>
 
 enum {
 	/* docs/etl-format.md section 9: stacks and the keys of stacks. */
@@ -44,6 +45,7 @@ enum etw_mirror_action relog_decide(void *context, const struct etw_record *reco
 				    struct etw_mirror_bytes *bytes)
 {
 	struct relog_decision *decision = context;
+	bool stack = etw_is_stack_walk(record);
 	bool describes = (decision->describe || decision->merging) &&
 			 is_describing(&decision->describing, record);
 	bool chosen = !decision->choosing ||
@@ -53,11 +55,11 @@ enum etw_mirror_action relog_decide(void *context, const struct etw_record *reco
 	size_t size;
 
 	decision->seen = record->index + 1;
-	if (decision->merging && describes && repeats_add(&decision->repeats, record)) {
+	if (decision->drop_stacks && stack) {
 		return ETW_MIRROR_DROP;
 	}
-	if (decision->drop_stacks &&
-	    etw_kernel_class_of(record->provider) == ETW_KERNEL_STACK_WALK) {
+	if (decision->merging && (describes || stack) &&
+	    repeats_add(stack ? &decision->stacks : &decision->repeats, record)) {
 		return ETW_MIRROR_DROP;
 	}
 	if (decision->filtered && !chosen && !(decision->describe && describes)) {
@@ -84,6 +86,7 @@ void relog_next_input(struct relog_decision *decision)
 	decision->seen = 0;
 	describing_done(&decision->describing);
 	repeats_next_file(&decision->repeats);
+	repeats_next_file(&decision->stacks);
 }
 
 void relog_decision_done(struct relog_decision *decision)
@@ -91,4 +94,5 @@ void relog_decision_done(struct relog_decision *decision)
 	chosen_done(&decision->chosen);
 	describing_done(&decision->describing);
 	repeats_done(&decision->repeats);
+	repeats_done(&decision->stacks);
 }

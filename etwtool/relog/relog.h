@@ -54,6 +54,7 @@ struct relog_decision {
 	uint64_t seen;        /* likewise, in the present one so far */
 	struct describing describing;
 	struct repeats repeats;   /* of describing records, when merging */
+	struct repeats stacks;    /* likewise, of StackWalk */
 	uint64_t changed;         /* records, by assignments */
 	struct etw_error failure; /* of the last ETW_MIRROR_STOP */
 	uint8_t record[UINT16_MAX + 1];

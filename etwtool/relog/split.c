@@ -13,6 +13,11 @@
  * Only opens of files are left out of it: there may be as many as other events, and most recordings
  * also name their files by rundown.
  *
+ * Call stacks belong to the time of their event, which may be in the part before. Keys of stacks
+ * are defined later than they are used, so definitions get a second small file, of which a part
+ * takes those that it needs (etwtool/relog/part_stacks.h): all of them would be too many, because a
+ * session defines stacks as long as it runs.
+ *
  * Cuts by size follow the buffers in the order of their first times. A buffer that reaches over a
  * cut counts for both parts, as if each had it whole, so a part gets smaller than the limit rather
  * than larger.
@@ -29,12 +34,14 @@
 #include <string.h>
 
 #include <etw/record.h>
+#include <etw/stack_walk.h>
 
 #include "base/array.h"
 #include "base/os.h"
 #include "base/replacement.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "etwtool/relog/part_stacks.h"
 #include "exporter/track/describing.h"
 
 enum { PARTS_MOST = 999999 };
@@ -75,6 +82,12 @@ struct entry {
 	uint64_t size;       /* of its copy, in bytes, about */
 };
 
+/* A recording beside the output that never gets a place. */
+struct small_file {
+	struct replacement place;
+	struct etw_file *file; /* owned */
+};
+
 struct split {
 	struct etw_file *input;
 	const struct split_request *request;
@@ -83,8 +96,12 @@ struct split {
 	size_t capacity;
 	const struct entry **by_time; /* owned; in the order of their first times */
 	struct describing describing;
-	struct replacement small; /* the small file, which never gets its place */
-	struct etw_file *names;   /* the same, to be read; owned */
+	struct small_file names;
+	struct small_file definitions; /* of stacks; not open if there are no references */
+	bool has_references;
+	uint64_t defined_bytes;    /* of all definitions … */
+	uint64_t cached_bytes;     /* … and of those of the stacks that were cached at the end */
+	struct part_stacks stacks; /* of the part */
 
 	struct entry present; /* the buffer that the first pass is in */
 	bool has_records;
@@ -99,18 +116,47 @@ struct split {
 	unsigned parts;
 };
 
+/* The raw time that says to which part a record belongs. *walk is set if it is of StackWalk. */
+static int64_t time_of(const struct etw_record *record, struct etw_stack_walk *walk, bool *stack)
+{
+	*stack = etw_stack_walk_read(record, walk);
+	return *stack && walk->type != ETW_STACK_WALK_DEFINITION &&
+			       walk->event_time != ETW_RECORD_NO_TIME &&
+			       walk->event_time < record->raw_time ?
+		       walk->event_time :
+		       record->raw_time;
+}
+
+static void note_stack(struct split *split, const struct etw_record *record,
+		       const struct etw_stack_walk *walk)
+{
+	split->has_references |= walk->type == ETW_STACK_WALK_REFERENCE;
+	if (walk->type == ETW_STACK_WALK_DEFINITION) {
+		split->defined_bytes += record->payload_size;
+		if (record->opcode == ETW_KERNEL_OPCODE_STACK_WALK_KEY_RUNDOWN) {
+			split->cached_bytes += record->payload_size;
+		}
+	}
+}
+
 static enum etw_mirror_action keep_describing(void *context, const struct etw_record *record,
 					      struct etw_mirror_bytes *bytes)
 {
 	struct split *split = context;
 	struct entry *present = &split->present;
+	struct etw_stack_walk walk;
+	bool stack;
+	int64_t time = time_of(record, &walk, &stack);
 
 	(void)bytes;
-	if (!split->has_records || record->raw_time < present->first) {
-		present->first = record->raw_time;
+	if (stack) {
+		note_stack(split, record, &walk);
 	}
-	if (!split->has_records || record->raw_time > present->last) {
-		present->last = record->raw_time;
+	if (!split->has_records || time < present->first) {
+		present->first = time;
+	}
+	if (!split->has_records || time > present->last) {
+		present->last = time;
 	}
 	if (!split->has_records) {
 		split->has_records = true;
@@ -191,21 +237,58 @@ static int compare_times(const void *a, const void *b)
 	return x->place.offset < y->place.offset ? -1 : 1;
 }
 
+static enum etw_mirror_action keep_definition(void *context, const struct etw_record *record,
+					      struct etw_mirror_bytes *bytes)
+{
+	struct etw_stack_walk walk;
+
+	(void)context;
+	(void)bytes;
+	return etw_stack_walk_read(record, &walk) && walk.type == ETW_STACK_WALK_DEFINITION ?
+		       ETW_MIRROR_KEEP :
+		       ETW_MIRROR_DROP;
+}
+
+/* Makes a small file of the input, and opens it. */
+static bool make_small(struct split *split, struct small_file *small,
+		       const struct etw_mirror_visitor *visitor, struct etw_damage *damage,
+		       struct etw_error *err)
+{
+	struct etw_mirror *mirror;
+	bool good;
+
+	if (!replacement_init(&small->place, split->request->output, err)) {
+		return false;
+	}
+	mirror = etw_mirror_open(small->place.temporary, split->request->form, &split->input, 1,
+				 err);
+	good = mirror && etw_mirror_copy(mirror, split->input, visitor, damage, err) &&
+	       etw_mirror_finish(mirror, err);
+	etw_mirror_close(mirror);
+	small->file = good ? etw_file_open(small->place.temporary, 0, err) : NULL;
+	return small->file != NULL;
+}
+
+static void small_done(struct small_file *small)
+{
+	etw_file_close(small->file);
+	replacement_done(&small->place);
+}
+
 static bool first_pass(struct split *split, struct etw_damage *damage, struct etw_error *err)
 {
-	const struct etw_mirror_visitor visitor = {
+	const struct etw_mirror_visitor describing = {
 		.context = split,
 		.decide = keep_describing,
 		.buffer_context = split,
 		.on_buffer = note_buffer,
 	};
-	struct etw_mirror *mirror = etw_mirror_open(split->small.temporary, split->request->form,
-						    &split->input, 1, err);
-	bool good = mirror && etw_mirror_copy(mirror, split->input, &visitor, damage, err) &&
-		    etw_mirror_finish(mirror, err);
+	const struct etw_mirror_visitor definitions = { .decide = keep_definition };
+	struct etw_damage known = { 0 };
 
-	etw_mirror_close(mirror);
-	if (!good) {
+	if (!make_small(split, &split->names, &describing, damage, err) ||
+	    (split->has_references && split->defined_bytes > 0 &&
+	     !make_small(split, &split->definitions, &definitions, &known, err))) {
 		return false;
 	}
 	split->by_time = calloc(split->count + 1, sizeof(struct entry *));
@@ -218,8 +301,7 @@ static bool first_pass(struct split *split, struct etw_damage *damage, struct et
 	if (split->count > 0) {
 		sort_items(split->by_time, split->count, sizeof(struct entry *), compare_times);
 	}
-	split->names = etw_file_open(split->small.temporary, 0, err);
-	return split->names != NULL;
+	return true;
 }
 
 /* ---- a part ---- */
@@ -240,15 +322,20 @@ static enum etw_mirror_action keep_inside(void *context, const struct etw_record
 					  struct etw_mirror_bytes *bytes)
 {
 	struct split *split = context;
+	struct etw_stack_walk walk;
+	bool stack;
+	int64_t time = time_of(record, &walk, &stack);
 
 	(void)bytes;
-	if (!is_inside(split, record->raw_time)) {
-		if (record->raw_time >= split->to &&
-		    (!split->goes_on || record->raw_time < split->later)) {
+	if (!is_inside(split, time)) {
+		if (time >= split->to && (!split->goes_on || time < split->later)) {
 			split->goes_on = true;
-			split->later = record->raw_time;
+			split->later = time;
 		}
 		return ETW_MIRROR_DROP;
+	}
+	if (stack && walk.type == ETW_STACK_WALK_REFERENCE && split->definitions.file) {
+		part_stacks_refer(&split->stacks, walk.key, record->raw_time);
 	}
 	split->kept++;
 	return ETW_MIRROR_KEEP;
@@ -272,6 +359,50 @@ static bool seek_inside(void *context, struct etw_mirror_place *place)
 		split->next++;
 	}
 	return false;
+}
+
+static enum etw_mirror_action look_at_definition(void *context, const struct etw_record *record,
+						 struct etw_mirror_bytes *bytes)
+{
+	struct split *split = context;
+	struct etw_stack_walk walk;
+
+	(void)bytes;
+	if (etw_stack_walk_read(record, &walk)) {
+		part_stacks_look(&split->stacks, walk.key, record->raw_time);
+	}
+	return ETW_MIRROR_DROP;
+}
+
+/* Those of its own time the part has. */
+static enum etw_mirror_action keep_needed(void *context, const struct etw_record *record,
+					  struct etw_mirror_bytes *bytes)
+{
+	const struct split *split = context;
+	struct etw_stack_walk walk;
+
+	(void)bytes;
+	return etw_stack_walk_read(record, &walk) && !split->open_end &&
+			       record->raw_time >= split->to &&
+			       part_stacks_need(&split->stacks, walk.key, record->raw_time) ?
+		       ETW_MIRROR_KEEP :
+		       ETW_MIRROR_DROP;
+}
+
+/* Adds the definitions that the records of the part need. */
+static bool add_definitions(struct split *split, struct etw_mirror *mirror, struct etw_error *err)
+{
+	const struct etw_mirror_visitor look = { .context = split, .decide = look_at_definition };
+	const struct etw_mirror_visitor add = { .context = split, .decide = keep_needed };
+	struct etw_file *file = split->definitions.file;
+	struct etw_damage known = { 0 };
+
+	if (split->stacks.references.count > 0 &&
+	    !(etw_mirror_copy(mirror, file, &look, &known, err) &&
+	      etw_mirror_copy(mirror, file, &add, &known, err))) {
+		return false;
+	}
+	return !split->stacks.no_memory || error_no_memory(err, "the stacks of a part");
 }
 
 /* "out_000001.etl" of "out.etl". */
@@ -310,9 +441,11 @@ static bool write_part(struct split *split, struct etw_error *err)
 		text_free(&path);
 		return false;
 	}
-	mirror = etw_mirror_open(path.data, split->request->form, &split->names, 1, err);
-	good = mirror && etw_mirror_copy(mirror, split->names, &outside, &known, err) &&
-	       etw_mirror_copy(mirror, split->input, &inside, &known, err);
+	mirror = etw_mirror_open(path.data, split->request->form, &split->names.file, 1, err);
+	good = mirror && etw_mirror_copy(mirror, split->names.file, &outside, &known, err) &&
+	       etw_mirror_copy(mirror, split->input, &inside, &known, err) &&
+	       add_definitions(split, mirror, err);
+	part_stacks_done(&split->stacks);
 	if (good && split->kept > 0) {
 		good = etw_mirror_finish(mirror, err);
 		split->parts += good;
@@ -373,10 +506,21 @@ static bool by_duration(struct split *split, struct etw_error *err)
 	}
 }
 
+/* The bytes of definitions that a part may need from behind its time: those of stacks that are
+ * cached at its end, which are about as many as at the end of the recording. */
+static uint64_t size_of_cached(const struct split *split)
+{
+	return split->definitions.file ?
+		       (uint64_t)((double)etw_file_size_bytes(split->definitions.file) *
+				  (double)split->cached_bytes / (double)split->defined_bytes) :
+		       0;
+}
+
 static bool by_size(struct split *split, struct etw_error *err)
 {
 	uint64_t most = split->request->by.size_bytes;
-	uint64_t names = etw_file_size_bytes(split->names);
+	uint64_t names = etw_file_size_bytes(split->names.file);
+	uint64_t stacks = size_of_cached(split);
 	const struct entry **open; /* of the present part */
 	size_t open_count = 0, next = 0;
 	bool good = true;
@@ -393,7 +537,7 @@ static bool by_size(struct split *split, struct etw_error *err)
 	}
 	split->from = INT64_MIN;
 	while (good && next < split->count) {
-		uint64_t size = names;
+		uint64_t size = names + stacks;
 		size_t left = 0;
 
 		for (size_t i = 0; i < open_count; i++) {
@@ -443,14 +587,13 @@ bool split_recording(struct etw_file *input, const struct split_request *request
 	bool good;
 
 	describing_init(&split.describing);
-	good = replacement_init(&split.small, request->output, err) &&
-	       first_pass(&split, damage, err) &&
+	good = first_pass(&split, damage, err) &&
 	       (request->by.size_bytes > 0 ? by_size(&split, err) : by_duration(&split, err));
 	if (!good) {
 		remove_parts(&split);
 	}
-	etw_file_close(split.names);
-	replacement_done(&split.small);
+	small_done(&split.names);
+	small_done(&split.definitions);
 	describing_done(&split.describing);
 	free(split.by_time);
 	free(split.entries);

@@ -15,7 +15,7 @@
  *
  * Events without the names of their processes and files, or without their layouts, are of little
  * use. So records that describe others stay too (exporter/track/describing.h), even if the filter
- * leaves them out.
+ * leaves them out. Call stacks stay with their events (etwtool/relog/kept_stacks.h).
  *
  * Names are taken out last (--anonymise), of a recording that is otherwise complete: so it does not
  * matter how a record came into it.
@@ -34,6 +34,7 @@
 #include "base/os.h"
 #include "base/replacement.h"
 #include "etwtool/relog/anonymise_recording.h"
+#include "etwtool/relog/kept_stacks.h"
 #include "etwtool/relog/relog.h"
 #include "etwtool/relog/relog_inputs.h"
 
@@ -53,6 +54,7 @@ struct relog {
 	size_t key_size;
 	unsigned parts;
 	struct record_times times; /* of the run that chose */
+	struct kept_stacks stacks; /* likewise */
 	bool no_memory;
 	bool unprinted;
 };
@@ -71,16 +73,42 @@ static void on_class(void *context, const struct etw_event_class *class)
 	event_filter_class(&relog->request->filter, class);
 }
 
+/* Whether the copy keeps the record, and it is one that may have a stack of StackWalk. */
+static bool describes_for_kernel(struct relog *relog, const struct etw_record *record)
+{
+	return record->classic && is_describing(&relog->decision.describing, record);
+}
+
+static void choose_record(struct relog *relog, const struct etw_record *record, bool kept)
+{
+	struct relog_decision *decision = &relog->decision;
+
+	if (decision->describe && !decision->drop_stacks) {
+		if (etw_is_stack_walk(record)) {
+			kept = kept_stacks_keep(&relog->stacks, record, kept);
+		} else if (kept || describes_for_kernel(relog, record)) {
+			kept_stacks_note(&relog->stacks, record);
+		}
+	}
+	relog->no_memory |= relog->stacks.no_memory ||
+			    (kept && !chosen_add(&decision->chosen, record->index));
+}
+
 static void on_record(void *context, struct recording *recording, const struct etw_record *record,
 		      const struct etw_event_class *class)
 {
 	struct relog *relog = context;
 
-	if (event_filter_keeps(&relog->request->filter, recording, record, class) &&
-	    !chosen_add(&relog->decision.chosen, record->index)) {
-		relog->no_memory = true;
+	choose_record(relog, record,
+		      event_filter_keeps(&relog->request->filter, recording, record, class));
+	if (relog->no_memory) {
 		recording_stop(recording);
 	}
+}
+
+static void on_left_out(void *context, const struct etw_record *record)
+{
+	choose_record(context, record, false);
 }
 
 /* ---- the copy ---- */
@@ -216,6 +244,7 @@ static bool choose(struct relog *relog, struct etw_error *err)
 		.context = relog,
 		.on_class = on_class,
 		.on_record = on_record,
+		.on_left_out = on_left_out,
 		.paths = relog->inputs.paths,
 		.path_count = relog->inputs.path_count > 1 ? relog->inputs.path_count : 0,
 	};
@@ -573,6 +602,7 @@ static void start_decision(struct relog *relog)
 	decision->merging = relog->inputs.count > 1;
 	decision->changes = request->set.count > 0 ? relog->changes : NULL;
 	describing_init(&decision->describing);
+	relog->stacks.named = request->filter.provider.name || request->filter.event.name;
 }
 
 static int run(struct tool_arguments *arguments)
@@ -616,6 +646,7 @@ done:
 	etw_mirror_close(relog->mirror);
 	relog_inputs_done(&relog->inputs);
 	relog_decision_done(&relog->decision);
+	kept_stacks_done(&relog->stacks);
 	relog_changes_free(relog->changes);
 	free(relog->key);
 	free(relog);
@@ -674,8 +705,9 @@ static const struct command_option option_rows[] = {
 static const char more[] =
 	"The records stay as they are, in their order. Besides those that the filter keeps there are\n"
 	"the records without which they could not be read: the header of the recording, layouts of\n"
-	"events, the machine, names, starts and ends of processes, threads, images and files. What two\n"
-	"events say together, such as the duration of an operation, is lost with one of them.\n"
+	"events, the machine, names, starts and ends of processes, threads, images and files. The kernel's\n"
+	"call stacks (StackWalk) go with their events. What two events say together, such as the duration\n"
+	"of an operation, is lost with one of them.\n"
 	"\n"
 	"Several recordings of one machine and one boot, with the same clock, become one; what\n"
 	"describes the rest and is in several of them is kept once. A filter reads them as one, so it\n"

@@ -149,7 +149,7 @@ static const struct attribution_row rows[] = {
 	  .owner = OWNER_PROCESS_ID, .announces = ANNOUNCES_STACK,
 	  .fields = { [PAYLOAD_OWNER] = "StackProcess", [PAYLOAD_THREAD] = "StackThread",
 		      [PAYLOAD_TIME] = "EventTimeStamp" } },
-	{ ETW_KERNEL_STACK_WALK, ETW_KERNEL_OPCODE_STACK_WALK_KEY_KERNEL, ETW_KERNEL_OPCODE_STACK_WALK_KEY_USER,
+	{ ETW_KERNEL_STACK_WALK, ETW_KERNEL_OPCODE_STACK_WALK_STACK_KEY_KERNEL, ETW_KERNEL_OPCODE_STACK_WALK_STACK_KEY_USER,
 	  .owner = OWNER_PROCESS_ID, .announces = ANNOUNCES_STACK,
 	  .fields = { [PAYLOAD_OWNER] = "StackProcess", [PAYLOAD_THREAD] = "StackThread",
 		      [PAYLOAD_TIME] = "EventTimeStamp" } },

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <etw/stack_walk.h>
+
 #include "base/guid.h"
 #include "base/text.h"
 #include "exporter/track/describing.h"
@@ -76,6 +78,7 @@ void repeats_done(struct repeats *repeats)
 struct finder {
 	struct describing describing;
 	struct repeats repeats;
+	struct repeats stacks;
 };
 
 static void *finder_new(void)
@@ -95,6 +98,7 @@ static void finder_free(void *context)
 	if (finder) {
 		describing_done(&finder->describing);
 		repeats_done(&finder->repeats);
+		repeats_done(&finder->stacks);
 		free(finder);
 	}
 }
@@ -105,12 +109,16 @@ static void finder_next_file(void *context)
 
 	describing_done(&finder->describing);
 	repeats_next_file(&finder->repeats);
+	repeats_next_file(&finder->stacks);
 }
 
 static bool finder_has(void *context, const struct etw_record *record)
 {
 	struct finder *finder = context;
 
+	if (etw_is_stack_walk(record)) {
+		return repeats_add(&finder->stacks, record);
+	}
 	return is_describing(&finder->describing, record) && repeats_add(&finder->repeats, record);
 }
 

@@ -3,7 +3,8 @@
  * Records that several files have which are parts of one recording.
  *
  * Each part that etwtool relog wrote (--split, or two filters) has the records that describe its
- * others, also those of another time (exporter/track/describing.h). Of the whole they are to be
+ * others, also those of another time (exporter/track/describing.h), and call stacks
+ * (lib/decode/stack_walk.h). Of the whole they are to be
  * read, or written again, once: the n-th record with the same contents in a file is a repetition if
  * a file before had n of them. So what a file repeats by itself stays repeated.
  */
@@ -24,7 +25,8 @@ struct repeats {
 	struct map present; /* likewise, this file so far */
 };
 
-/* Counts a describing record of the present file. Whether a file before has it, too. */
+/* Counts a record of the present file that describes others, or a stack. Whether a file before has
+ * it, too. */
 bool repeats_add(struct repeats *repeats, const struct etw_record *record);
 void repeats_next_file(struct repeats *repeats);
 void repeats_done(struct repeats *repeats);

@@ -384,7 +384,8 @@ static void add_extended(struct json *json, const struct etw_record *record)
 }
 
 void etw_event_json_add(struct etw_text *out, const struct etw_record *record,
-			const char *provider_name, const struct etw_schema *schema)
+			const char *provider_name, const struct etw_schema *schema,
+			void (*more)(void *context, struct json *json), void *context)
 {
 	struct json json;
 	bool decoded;
@@ -394,6 +395,9 @@ void etw_event_json_add(struct etw_text *out, const struct etw_record *record,
 	add_header(&json, record, provider_name);
 	decoded = add_decoded(&json, record, schema);
 	add_extended(&json, record);
+	if (more) {
+		more(context, &json);
+	}
 	if (!decoded && record->payload_size > 0) {
 		struct etw_text hex = { 0 };
 

@@ -393,7 +393,7 @@ const char *etw_event_json(const struct etw_event *event, size_t *size)
 		etw_event_json_add(&decoder->json, event->record,
 				   etw_event_provider_name(&decoder->named,
 							   event->record->provider),
-				   event->schema);
+				   event->schema, NULL, NULL);
 		decoder->has_json = true;
 		decoder->has_texts = true;
 	}

@@ -185,6 +185,8 @@ def commands():
         Command(TOOL, "dump", recording),
         Command(TOOL, "dump", recording, "--format", "csv", "--where", "Process ne x"),
         Command(TOOL, "dump", recording, "--format", "text"),
+        Command(TOOL, "dump", WORK / "stacks.etl", "--stacks"),
+        Command(TOOL, "dump", WORK / "stacks.etl", "--format", "text", "--stacks"),
         Command(TOOL, "check", "config", config, "--with", recording),
         Command(TOOL, "doctor", recording, *given),
         Command(TOOL, "doctor", config, "--profile", "profile.wprp", files=["profile.wprp"]),
@@ -205,6 +207,8 @@ def commands():
         Command(TOOL, "report", recording, "-o", "report.html", files=["report.html"]),
         Command(TOOL, "relog", recording, "-o", "copy.etl", files=["copy.etl"]),
         Command(TOOL, "relog", recording, "-o", "some.etl", "--where", "Process ne x", files=["some.etl"]),
+        Command(TOOL, "relog", WORK / "stacks.etl", "-o", "kept.etl", "--event", "PerfInfo/SampleProf", files=["kept.etl"]),
+        Command(TOOL, "relog", WORK / "stacks.etl", "-o", "parts.etl", "--split", "3s", files=[f"parts_00000{i}.etl" for i in (1, 2, 3, 4)]),
     ]
 
 

@@ -6,6 +6,7 @@ for tool in python3 openssl zstd; do
 done
 
 "$MAKE_HOSTILE" "$work/small"
+"$MAKE_STACKS" "$work/stacks.etl"
 "$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 cd "$work" || exit
 cp small/every-class.etl again.etl

@@ -54,7 +54,7 @@ static void dump_again(const struct etw_out_record *out, const struct seen_event
 	etl_walk_start(&walk, event->format, bytes, (uint32_t)etw_out_record_size(out),
 		       out->processor, 0);
 	assert_true(etl_walk_seek(&walk, 0, event->record->index));
-	dump_add_line(line, &walk.record, event->origins, event->tracelogging);
+	dump_add_line(line, &walk.record, event->origins, event->tracelogging, NULL);
 }
 
 static void round_trip(void *context, const struct seen_event *event)
@@ -76,7 +76,7 @@ static void round_trip(void *context, const struct seen_event *event)
 		assert_non_null(round->lines);
 	}
 	assert_true(event_lines_learn(round->lines, event->record, &err));
-	dump_add_line(&before, event->record, event->origins, event->tracelogging);
+	dump_add_line(&before, event->record, event->origins, event->tracelogging, NULL);
 	round->records++;
 	if (!event_lines_read(round->lines, before.data, before.size, &out, &err)) {
 		round->refused++;

@@ -223,7 +223,7 @@ static bool dump_line(struct event_lines *lines, const char *line, size_t size,
 	memset(bytes, 0, record_size);
 	etw_out_record_store(&record, format.pointer_size, bytes);
 	must(read_record(&walk, bytes, record_size));
-	dump_add_line(dump, &walk.record, &origins, tracelogging);
+	dump_add_line(dump, &walk.record, &origins, tracelogging, NULL);
 	if (etw_tracelogging_cache_full(tracelogging)) {
 		etw_tracelogging_cache_clear(tracelogging);
 	}

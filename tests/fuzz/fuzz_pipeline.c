@@ -154,7 +154,7 @@ static const char *const commands[][WORDS_MOST] = {
 	{ "fields", recording_path, "DiskIo/Read" },
 	{ "dump", recording_path },
 	{ "dump", recording_path, "--builtin", "--per-kind", "2", "--pointer-size", "4" },
-	{ "dump", recording_path, "--format", "csv" },
+	{ "dump", recording_path, "--format", "csv", "--stacks" },
 	{ "dump", recording_path, "--format", "csv", "--provider", "*Kernel*", "--event", "*/*" },
 	{ "dump", recording_path, "--format", "text", "--color", "always" },
 	{ "dump", recording_path, "--format", "text", "--from", "1", "--to", "100000" },
@@ -176,6 +176,8 @@ static const char *const commands[][WORDS_MOST] = {
 	{ "check", "config", config_path, "--with", recording_path, "--format", "json" },
 	{ "relog", recording_path, "-o", relogged_path, "--anonymise", "--keep-undescribed" },
 	{ "relog", recording_path, "-o", relogged_path, "--set", "*.@pid=7" },
+	{ "dump", recording_path, "--stacks" },
+	{ "relog", recording_path, "-o", relogged_path, "--event", "PerfInfo/SampleProf" },
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], REPLAYS = 11 };

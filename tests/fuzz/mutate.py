@@ -44,6 +44,7 @@ def commands(build, path):
         [tool, "fields", path, "*"],
         [tool, "fields", path, "*/Read"],
         [tool, "dump", path],
+        [tool, "dump", path, "--format", "text", "--stacks"],
         [tool, "dump", path, "--format", "csv", "--per-kind", "20", "--builtin"],
         [tool, "dump", path, "--format", "text", "--from", "1", "--where", "Process ne x"],
         [tool, "backfill", path, "--step", "1h", "--pages", "20"],

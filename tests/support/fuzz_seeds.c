@@ -32,6 +32,7 @@
 #include "tests/support/fuzz_seeds_manifest.h"
 #include "tests/support/fuzz_seeds_schema.h"
 #include "tests/support/fuzz_seeds_yaml.h"
+#include "tests/support/stack_events.h"
 #include "tests/support/system.h"
 
 enum { PATH_SIZE = 1024 };
@@ -73,9 +74,10 @@ typedef void add_fn(struct etw_writer *writer, uint8_t pointer_size);
 /* The last byte is the number of a command: see fuzz_pipeline. */
 static void write_for_commands(const char *recording, struct etw_payload *whole)
 {
-	enum { COMMANDS = 42 }; /* and ways to replay */
+	enum { COMMANDS = 44 }; /* and ways to replay */
 	bool all = strcmp(recording, "all-64.etl") == 0 ||
-		   strcmp(recording, "all-32-packed.etl") == 0;
+		   strcmp(recording, "all-32-packed.etl") == 0 ||
+		   strcmp(recording, "stacks.etl") == 0;
 	char name[64];
 
 	etw_payload_u8(whole, 0);
@@ -173,6 +175,8 @@ static void write_recordings(void)
 	options.unclosed = true;
 	options.log_file_mode = 0x22; /* circular, and as large as it will be from the start */
 	write_recording("unclosed.etl", &options, every_class_add_rare, 0, 4096);
+	options = stack_events_options();
+	write_recording("stacks.etl", &options, stack_events_add, 0, 0);
 	options = every_class_options(8, ETW_CLOCK_QPC, false);
 	options.processor_index = false;
 	options.session_name = "";
