@@ -309,19 +309,14 @@ static void add_number(struct json *json, const struct field *field,
 static void add_one(struct json *json, const struct field *field, const struct field_slice *slice,
 		    struct text *scratch)
 {
-	struct field plain = *field;
-
 	if (field->type <= FIELD_DOUBLE) {
 		add_number(json, field, slice);
 	} else if (field->type == FIELD_NULL ||
 		   (field->type == FIELD_KERNEL_SID && slice->size == 0)) {
 		json_null(json);
 	} else {
-		if (field->form == FIELD_FORM_SOCKADDR) {
-			plain.form = FIELD_FORM_PLAIN; /* binary is binary in dumps */
-		}
 		text_clear(scratch);
-		field_text(&plain, slice, scratch);
+		field_text(field, slice, scratch);
 		json_text(json, scratch->data ? scratch->data : "", scratch->size);
 	}
 }
