@@ -88,10 +88,9 @@ const char *field_type_name(const struct field *field)
 const char *schema_origin_name(const struct schema *schema)
 {
 	static const char *const names[] = {
-		[SCHEMA_KERNEL] = "kernel",
-		[SCHEMA_TRACELOGGING] = "tracelogging",
-		[SCHEMA_MANIFEST] = "manifest",
-		[SCHEMA_EVENT_INFO] = "eventinfo",
+		[SCHEMA_KERNEL] = "kernel",     [SCHEMA_TRACELOGGING] = "tracelogging",
+		[SCHEMA_MANIFEST] = "manifest", [SCHEMA_EVENT_INFO] = "eventinfo",
+		[SCHEMA_STRING] = "string",
 	};
 
 	return schema ? names[schema->origin] : NULL;

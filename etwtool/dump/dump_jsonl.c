@@ -47,7 +47,7 @@ static void member_time(struct json *json, const char *key, int64_t time)
  */
 static const bool has_ids[RECORD_TYPE_COUNT] = {
 	[RECORD_SYSTEM] = true, [RECORD_COMPACT] = true,  [RECORD_EVENT] = true,
-	[RECORD_FULL] = true,   [RECORD_INSTANCE] = true,
+	[RECORD_FULL] = true,   [RECORD_INSTANCE] = true, [RECORD_STRING] = true,
 };
 
 static void member_id(struct json *json, const char *key, const struct event_record *record,
@@ -225,7 +225,7 @@ static bool add_decoded(struct json *json, const struct event_record *record,
 		return false;
 	}
 	json_member_string(json, "decoded_by", schema_origin_name(schema));
-	json_member_string(json, "event", schema->event);
+	json_member_string(json, "event", event_schema_naming(origins, record, schema)->event);
 	add_fields(json, schema, record);
 	return true;
 }

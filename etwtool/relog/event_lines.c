@@ -318,14 +318,15 @@ static bool read_type(const struct event_lines *lines, const struct json_value *
 									  RECORD_EVENT;
 		return true;
 	}
-	for (unsigned type = RECORD_SYSTEM; type <= RECORD_INSTANCE; type++) {
+	for (unsigned type = RECORD_SYSTEM; type <= RECORD_STRING; type++) {
 		if (header->type == JSON_TEXT &&
 		    strcmp(header->text, record_type_name((enum record_type)type)) == 0) {
 			record->type = (enum record_type)type;
 			return true;
 		}
 	}
-	return wrong("kind", "system, compact, perfinfo, event, full or instance", header, err);
+	return wrong("kind", "system, compact, perfinfo, event, full, instance or string", header,
+		     err);
 }
 
 /* Kernel records have a group in the place of a GUID. */
@@ -346,6 +347,11 @@ static bool find_group(const struct event_lines *lines, struct etl_out_record *r
 			 "provider: a record of type %s is of a kernel group, but this GUID is of "
 			 "none; type \"full\" takes it",
 			 record_type_name(record->type));
+}
+
+static bool has_event_header(const struct etl_out_record *record)
+{
+	return record->type == RECORD_EVENT || record->type == RECORD_STRING;
 }
 
 /* ---- payloads ---- */
@@ -475,7 +481,7 @@ static bool make_fields(struct event_lines *lines, const struct json_value *root
 	const struct json_value *fields = json_member(root, "fields");
 	const struct json_value *by = json_member(root, "decoded_by");
 	bool tracelogging = by && by->type == JSON_TEXT && strcmp(by->text, "tracelogging") == 0;
-	bool classic = record->type != RECORD_EVENT || (record->flags & EVENT_IS_CLASSIC) != 0;
+	bool classic = !has_event_header(record) || (record->flags & EVENT_IS_CLASSIC) != 0;
 	const struct schema *schema = NULL;
 	uint64_t size;
 
@@ -570,7 +576,7 @@ static bool add_items(struct event_lines *lines, const struct json_value *root,
 	bool has_layout = lines->metadata.size > 0;
 
 	record->items = lines->items;
-	if (name && name->type == JSON_TEXT && name->size > 0 && record->type == RECORD_EVENT &&
+	if (name && name->type == JSON_TEXT && name->size > 0 && has_event_header(record) &&
 	    (json_member(root, "ext") ? has_item(root, EXTENDED_PROVIDER_TRAITS) : has_layout)) {
 		if (name->size > UINT16_MAX - 3 || strlen(name->text) != name->size) {
 			return wrong("provider_name", "at most 65532 bytes without a NUL", name,

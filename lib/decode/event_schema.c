@@ -2,12 +2,12 @@
 /*
  * Finds the schema of an event in the order of event_schema.h.
  *
- * An event with its own layout (TraceLogging) and an event of a kernel class are decided at once.
- * For the others each origin is searched in turn, and the first one that has a schema wins. The
- * order differs between a recording, which is trusted to describe itself, and a live session, in
- * which any process may write any event under any provider. A schema from an in-band manifest is
- * valid only until that manifest is dropped, and queries of the system are limited. struct
- * schema_terms returns both conditions to the caller, which keeps the schema.
+ * An event with its own layout (TraceLogging, or one text) and an event of a kernel class are
+ * decided at once. For the others each origin is searched in turn, and the first one that has a
+ * schema wins. The order differs between a recording, which is trusted to describe itself, and a
+ * live session, in which any process may write any event under any provider. A schema from an
+ * in-band manifest is valid only until that manifest is dropped, and queries of the system are
+ * limited. struct schema_terms returns both conditions to the caller, which keeps the schema.
  */
 #include "lib/decode/event_schema.h"
 
@@ -16,6 +16,13 @@
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/kernel_class.h"
 #include "lib/source/provider_names.h"
+
+/* "EventWriteString function", Microsoft Learn. The payload is the text, up to a NUL or its end. */
+static const struct field string_field = { .name = "Message", .type = FIELD_WSTRING };
+static const struct schema string_schema = { .event = "EventWriteString",
+					     .fields = &string_field,
+					     .field_count = 1,
+					     .origin = SCHEMA_STRING };
 
 /* older: the latest version before the event's, because its own is not known. */
 static const struct schema *configured(const struct schema_origins *origins,
@@ -114,6 +121,9 @@ const struct schema *event_schema(const struct schema_origins *origins,
 	if (record->type >= RECORD_MESSAGE) {
 		return NULL;
 	}
+	if (record->type == RECORD_STRING) {
+		return &string_schema;
+	}
 	if (record->classic) {
 		schema = kernel_schema_of(record);
 	} else if (tracelogging_metadata(record, &metadata)) {
@@ -122,16 +132,40 @@ const struct schema *event_schema(const struct schema_origins *origins,
 	return schema || !origins ? schema : search_origins(origins, record, terms);
 }
 
+const struct schema *event_schema_naming(const struct schema_origins *origins,
+					 const struct event_record *record,
+					 const struct schema *schema)
+{
+	const struct schema *naming = NULL;
+
+	if (record->type != RECORD_STRING || !origins) {
+		return schema;
+	}
+	if (!origins->live && origins->trace) {
+		naming = trace_schemas_find(origins->trace, record, NULL);
+	}
+	if (!naming) {
+		naming = configured(origins, record, false);
+	}
+	return naming ? naming : schema;
+}
+
+static bool has_own_layout(const struct event_record *record)
+{
+	struct extended_item metadata;
+
+	return record->type == RECORD_STRING || tracelogging_metadata(record, &metadata);
+}
+
 uint32_t event_schema_manifest_id(const struct schema_origins *origins,
 				  const struct event_record *record)
 {
 	bool trace = !origins->live && origins->trace && trace_schemas_differ(origins->trace);
 	bool inband = origins->inband && inband_manifests_any(origins->inband);
-	struct extended_item metadata;
 	uint32_t manifest_id = 0;
 
 	if ((!trace && !inband) || record->classic || record->type >= RECORD_MESSAGE ||
-	    tracelogging_metadata(record, &metadata) ||
+	    has_own_layout(record) ||
 	    (trace && trace_schemas_find(origins->trace, record, &manifest_id)) || !inband) {
 		return manifest_id;
 	}
@@ -143,10 +177,8 @@ uint32_t event_schema_manifest_id(const struct schema_origins *origins,
 bool event_schema_overridable(const struct schema_origins *origins,
 			      const struct event_record *record, const struct schema *schema)
 {
-	struct extended_item metadata;
-
 	return origins && origins->inband && !record->classic && record->type < RECORD_MESSAGE &&
-	       !(origins->live && schema) && !tracelogging_metadata(record, &metadata);
+	       !(origins->live && schema) && !has_own_layout(record);
 }
 
 static const char *known_name(const struct schema_origins *origins, const struct guid *provider)

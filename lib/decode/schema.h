@@ -149,6 +149,7 @@ enum schema_origin {
 	SCHEMA_TRACELOGGING,
 	SCHEMA_MANIFEST,
 	SCHEMA_EVENT_INFO,
+	SCHEMA_STRING, /* EventWriteString(): one text */
 };
 
 /*

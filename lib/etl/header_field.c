@@ -69,6 +69,7 @@ static struct place place_of(const struct header_field *field, enum record_type 
 	case RECORD_PERFINFO:
 		return field->places[HEADER_PERFINFO];
 	case RECORD_EVENT:
+	case RECORD_STRING:
 		return field->places[HEADER_EVENT];
 	case RECORD_FULL:
 	case RECORD_INSTANCE:

@@ -154,6 +154,7 @@ static inline void read_described(struct event_record *record, const EVENT_HEADE
 {
 	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
 	enum record_type type = header->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE ? RECORD_MESSAGE :
+				header->Flags & EVENT_HEADER_FLAG_STRING_ONLY   ? RECORD_STRING :
 										  RECORD_EVENT;
 
 	record->class_key =

@@ -11,17 +11,12 @@ enum { ITEM_HEADER_SIZE = 8 }; /* docs/etl-format.md section 9 */
 const char *record_type_name(enum record_type type)
 {
 	static const char *const names[RECORD_TYPE_COUNT] = {
-		[RECORD_SYSTEM] = "system",
-		[RECORD_COMPACT] = "compact",
-		[RECORD_PERFINFO] = "perfinfo",
-		[RECORD_EVENT] = "event",
-		[RECORD_FULL] = "full",
-		[RECORD_INSTANCE] = "instance",
-		[RECORD_MESSAGE] = "message",
-		[RECORD_TIMED] = "timed",
-		[RECORD_ERROR] = "error",
-		[RECORD_WNODE] = "wnode",
-		[RECORD_MESSAGE_TYPED] = "message_typed",
+		[RECORD_SYSTEM] = "system",     [RECORD_COMPACT] = "compact",
+		[RECORD_PERFINFO] = "perfinfo", [RECORD_EVENT] = "event",
+		[RECORD_FULL] = "full",         [RECORD_INSTANCE] = "instance",
+		[RECORD_STRING] = "string",     [RECORD_MESSAGE] = "message",
+		[RECORD_TIMED] = "timed",       [RECORD_ERROR] = "error",
+		[RECORD_WNODE] = "wnode",       [RECORD_MESSAGE_TYPED] = "message_typed",
 		[RECORD_UNKNOWN] = "unknown",
 	};
 

@@ -15,8 +15,8 @@
 #include "base/guid.h"
 
 /*
- * Families of record headers (docs/etl-format.md section 3). Live events are RECORD_EVENT, classic
- * ones RECORD_FULL.
+ * Families of record headers (docs/etl-format.md section 3). Live events are RECORD_EVENT or
+ * RECORD_STRING, classic ones RECORD_FULL.
  */
 enum record_type {
 	RECORD_SYSTEM,
@@ -25,6 +25,7 @@ enum record_type {
 	RECORD_EVENT,
 	RECORD_FULL,
 	RECORD_INSTANCE,
+	RECORD_STRING,  /* a RECORD_EVENT whose payload is one UTF-16 text (section 4.5) */
 	RECORD_MESSAGE, /* WPP */
 	RECORD_TIMED,   /* this and the following: only the header type is known, skipped by size */
 	RECORD_ERROR,

@@ -58,6 +58,49 @@ while IFS=$'\t' read -r sample count; do
 	expect "$sample" "$count"
 done <"$work/expected"
 
+# A text without a layout (EventWriteString): the sample gets three by a dump's lines, one of them of an id that a manifest names.
+cat >"$work/told.man" <<'END'
+<instrumentationManifest><instrumentation><events><provider name="Contoso-Teller" guid="{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009}">
+<events><event value="5" symbol="Told"/></events></provider></events></instrumentation></instrumentationManifest>
+END
+"$ETWTOOL" dump "$work/sample.etl" >"$work/before"
+time=$(sed -n '100s/.*"filetime": \([0-9]*\),.*/\1/p' "$work/before")
+line="{\"kind\": \"string\", \"provider\": \"aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009\", \"filetime\": $time, \"level\": 4"
+cat >"$work/lines" <<END
+$line, "fields": {"Message": "Frame started"}}
+$line, "raw": "f6003dd8bedc"}
+$line, "id": 5, "fields": {"Message": "by heart"}}
+END
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/told.etl" --add "$work/lines" >/dev/null
+cat >"$work/teller.yaml" <<'END'
+collector: teller
+help: What is told.
+default: on
+metrics:
+  - name: teller_told_total
+    type: counter
+    help: By text.
+    labels: { message: Message, event: Event }
+    events:
+      - { event: "{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009}/EventWriteString" }
+END
+page teller "$work/told.etl"
+expect 'teller_told_total{message="Frame started",event="EventWriteString"}' 1
+expect 'teller_told_total{message="ö💾",event="EventWriteString"}' 1
+if grep '^etw_decode_errors_total.*no_schema' "$work/page"; then fail "a text counts as an event without a layout"; fi
+for form in text csv jsonl; do
+	"$ETWTOOL" dump "$work/told.etl" --format "$form" --schema "$work/told.man" --provider Contoso-Teller >"$work/dump"
+	for text in 'Frame started' 'ö💾' 'by heart'; do
+		grep -q "EventWriteString.*$text\|Told.*by heart" "$work/dump" || fail "$form has no '$text': $(cat "$work/dump")"
+	done
+done
+[ "$("$ETWTOOL" dump "$work/told.etl" --format csv --schema "$work/told.man" --event Told --where 'Message ends heart' | wc -l)" = 2 ] ||
+	fail "the name in the manifest is not that of the event"
+"$ETWTOOL" relog "$work/told.etl" -o "$work/strange.etl" --anonymise >/dev/null 2>&1
+"$ETWTOOL" dump "$work/strange.etl" --format csv --provider '{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009}' >"$work/dump"
+[ "$(grep -c EventWriteString "$work/dump")" = 3 ] || fail "anonymised texts are gone: $(cat "$work/dump")"
+if grep 'Frame\|heart' "$work/dump"; then fail "texts are not anonymised"; fi
+
 needs "$traces"/{net.4.5.2.x64,SelfDescribingSingleEvent}.etl
 
 # Two orders of names: as a manifest writes them, as a description spells them; an event in a structure.

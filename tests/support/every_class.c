@@ -431,6 +431,13 @@ void every_class_add_rare(struct etl_writer *writer, uint8_t pointer_size)
 	record.type = RECORD_EVENT; /* a classic event in the header of a modern one */
 	record.flags = 0x100;
 	etl_writer_add(writer, &record);
+	record.type = RECORD_STRING;
+	record.flags = 0;
+	record.payload = "t\0e\0x\0t\0";
+	record.payload_size = 10;
+	etl_writer_add(writer, &record);
+	record.payload = process_stop;
+	record.payload_size = sizeof process_stop;
 	record.type = RECORD_MESSAGE;
 	for (uint16_t options = 0; options < 0x40; options = (uint16_t)(options * 2 + 1)) {
 		record.flags = options;
