@@ -12,8 +12,9 @@
 #include "base/text.h"
 
 struct file_list {
-	char **paths; /* owned, and each path in it */
-	size_t count, capacity;
+	char **paths;     /* owned, and each path in it */
+	bool *by_pattern; /* owned: whether a path is one of those that a pattern matched */
+	size_t count, capacity, by_pattern_capacity;
 };
 
 /*
@@ -27,8 +28,8 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 char *file_absolute(const char *beside, const char *pattern);
 void file_list_free(struct file_list *list);
 
-/* The path of a file that the file `beside` names; a relative one starts at the folder of that file.
- * The caller frees it; NULL without memory. */
+/* The path of a file that the file `beside` names; a relative one starts at the folder of that
+ * file. The caller frees it; NULL without memory. */
 char *file_beside(const char *beside, const char *path);
 
 /* Whether a path has `*` or `?` in its last component. */

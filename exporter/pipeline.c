@@ -347,7 +347,7 @@ static bool prepare_ahead(struct pipeline *pipeline, struct event_class *class)
 
 	if (!class->schema && tracker_names_files(class)) {
 		class->schema = manifest_set_schema(manifests->builtin, &class->provider, class->id,
-						    class->version, false);
+						    class->version, class->opcode, false);
 	}
 	if (!tracker_prepare(pipeline->tracker, class)) {
 		return false;

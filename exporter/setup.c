@@ -44,16 +44,27 @@ struct config *setup_config(const char *path, struct problems *problems, struct 
 	return path ? config_load(path, problems, err) : config_default(err);
 }
 
+static void note_warning(void *context, const char *sentence)
+{
+	problems_add_file(context, sentence, true);
+}
+
 static bool load_manifests(struct setup *setup, const struct setup_options *options,
 			   struct error *err)
 {
 	struct configured_manifests *manifests = options->manifests ? options->manifests :
 								      &setup->manifests;
+	struct problems *problems = yaml_problems(setup->config->tree);
+	struct manifest_warnings warnings = manifests->warnings;
+	bool loaded;
 
 	setup->manifests_borrowed = options->manifests != NULL;
-	if (!options->no_manifests && !configured_manifests_load(manifests, setup->config, err)) {
+	manifests->warnings = (struct manifest_warnings){ note_warning, problems };
+	loaded = options->no_manifests || configured_manifests_load(manifests, setup->config, err);
+	manifests->warnings = warnings;
+	if (!loaded) {
 		if (err->code == ERROR_CONFIG) {
-			problems_add_file(yaml_problems(setup->config->tree), err->text);
+			problems_add_file(problems, err->text, false);
 		}
 		return false;
 	}

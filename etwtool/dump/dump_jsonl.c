@@ -288,7 +288,8 @@ static bool mark(struct dump_pass *pass, const struct event_record *record,
 	if (!marks->hidden && !arguments->builtin && class->schema && !class->classic) {
 		marks->hidden = class->schema == manifest_set_schema(arguments->manifests.builtin,
 								     &class->provider, class->id,
-								     class->version, false);
+								     class->version, class->opcode,
+								     false);
 	}
 	if (!chosen_add(&marks->chosen, record->index)) {
 		tool_complain(TOOL_FAILED, "dump", "no memory for the records to show");

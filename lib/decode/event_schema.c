@@ -34,7 +34,7 @@ static const struct schema *configured(const struct schema_origins *origins,
 	/* Manifests have no classic events. */
 	for (size_t i = 0; i < 2 && !schema && !record->classic; i++) {
 		schema = manifest_set_schema(sets[i], record->provider, record->id, record->version,
-					     older);
+					     record->opcode, older);
 	}
 	return schema;
 }

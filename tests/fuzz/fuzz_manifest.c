@@ -78,7 +78,8 @@ static void check_manifest(const struct manifest *manifest, const struct event_r
 		     number++) {
 			check(number == 0 || before.id < event.id ||
 			      (before.id == event.id && before.version <= event.version));
-			check(manifest_schema(manifest, i, event.id, event.version) != NULL);
+			check(manifest_schema(manifest, i, event.id, event.version, event.opcode) ==
+			      event.schema);
 			check_fields(event.schema, record);
 			before = event;
 		}
@@ -123,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	check(xml != NULL);
 	memcpy(xml, data, size);
-	given = manifest_read_checked(xml, size, &err);
+	given = manifest_read_checked(xml, size, NULL, &err);
 	found = manifest_read(xml, size, NULL);
 	check((given == NULL) == (err.text[0] != '\0'));
 	check(!given || found); /* what is right can be taken as found */
@@ -138,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	manifest_free(given);
 	manifest_free(found);
 	failing_memory_start((unsigned)(size % FAILS_MOST));
-	manifest_free(manifest_read_checked(xml, size, NULL));
+	manifest_free(manifest_read_checked(xml, size, NULL, NULL));
 	(void)failing_memory_stop();
 	free(payload);
 	free(xml);

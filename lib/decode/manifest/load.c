@@ -5,7 +5,8 @@
  * A run has a few dozen providers with manifests, so a set is one array sorted by GUID. Entries of
  * one GUID are in the order in which they were added, and the first one that has an event wins.
  * These manifests are checked: unlike in an in-band manifest, a mistake is an error of the
- * configuration. A path may name a file or a folder of manifests.
+ * configuration. A path may name a file or a folder of manifests. Who names many files at once has
+ * not looked at each of them: then a file with a mistake is left out, with a warning.
  *
  * Files are limited in size before they are read. The built-in manifests are compiled into the
  * program, so they need no path and cannot be missing. Reading all of them was a quarter of the
@@ -162,7 +163,8 @@ static const struct manifest *manifest_of(struct source *source)
 	os_mutex_lock(&source->reading);
 	manifest = atomic_load_explicit(&source->manifest, memory_order_relaxed);
 	if (!manifest) {
-		manifest = manifest_read_checked(source->file->text, source->file->size, NULL);
+		manifest =
+			manifest_read_checked(source->file->text, source->file->size, NULL, NULL);
 		atomic_store_explicit(&source->manifest, manifest, memory_order_release);
 	}
 	os_mutex_unlock(&source->reading);
@@ -200,7 +202,7 @@ static size_t find(const struct manifest_set *set, const struct guid *provider)
 
 const struct schema *manifest_set_schema(const struct manifest_set *set,
 					 const struct guid *provider, uint16_t id, uint8_t version,
-					 bool older)
+					 uint8_t opcode, bool older)
 {
 	const struct schema *schema = NULL;
 
@@ -213,8 +215,9 @@ const struct schema *manifest_set_schema(const struct manifest_set *set,
 		const struct manifest *manifest = manifest_of(set->entries[i].source);
 
 		if (manifest) {
-			schema = older ? manifest_schema_older(manifest, index, id, version) :
-					 manifest_schema(manifest, index, id, version);
+			schema = older ? manifest_schema_older(manifest, index, id, version,
+							       opcode) :
+					 manifest_schema(manifest, index, id, version, opcode);
 		}
 	}
 	return schema;
@@ -257,21 +260,43 @@ const struct manifest *manifest_set_manifest(const struct manifest_set *set, siz
 
 /* ---- reading them ---- */
 
-static bool add_text(struct manifest_set *set, const char *name, const char *xml, size_t size,
-		     struct error *err)
+/* For the warnings about one file. */
+struct warned_file {
+	const struct manifest_warnings *warnings; /* who is told */
+	const char *path;
+};
+
+static void warn_of_place(void *context, const char *sentence)
 {
+	const struct warned_file *file = context;
+	struct text text = { 0 };
+
+	text_add_format(&text, "%s:%s", file->path, sentence);
+	if (!text.failed) {
+		file->warnings->warn(file->warnings->context, text.data);
+	}
+	text_free(&text);
+}
+
+static bool add_text(struct configured_manifests *configured, const char *path, const char *xml,
+		     size_t size, struct error *err)
+{
+	struct warned_file file = { &configured->warnings, path };
+	const struct manifest_warnings warnings = { configured->warnings.warn ? warn_of_place :
+										NULL,
+						    &file };
 	struct error why = { 0 };
-	struct manifest *manifest = manifest_read_checked(xml, size, &why);
+	struct manifest *manifest = manifest_read_checked(xml, size, &warnings, &why);
 
 	if (!manifest) {
 		enum error_code code = why.code == ERROR_FORMAT ? ERROR_CONFIG : why.code;
 
-		return error_set(err, code, "%s:%s", name, why.text);
+		return error_set(err, code, "%s:%s", path, why.text);
 	}
-	return manifest_set_add(set, manifest, err);
+	return manifest_set_add(configured->configured, manifest, err);
 }
 
-static bool add_file(struct manifest_set *set, const char *path, struct error *err)
+static bool add_file(struct configured_manifests *configured, const char *path, struct error *err)
 {
 	size_t size;
 	char *xml;
@@ -280,12 +305,38 @@ static bool add_file(struct manifest_set *set, const char *path, struct error *e
 	if (!file_read_whole(path, MANIFEST_FILE_SIZE_MOST, &xml, &size, err)) {
 		return error_prefix(err, "%s", path);
 	}
-	added = add_text(set, path, xml, size, err);
+	added = add_text(configured, path, xml, size, err);
 	free(xml);
 	return added;
 }
 
-static bool add_folder(struct manifest_set *set, const char *path, struct error *err)
+/* One of several files: of a bad one there is a warning. False without memory. */
+static bool add_one_of(struct configured_manifests *configured, const char *path, struct error *err)
+{
+	struct error why = { 0 };
+	struct text warning = { 0 };
+	size_t place = strlen(path);
+
+	if (add_file(configured, path, &why)) {
+		return true;
+	}
+	if (why.code == ERROR_NO_MEMORY) {
+		return error_set(err, why.code, "%s", why.text);
+	}
+	if (strncmp(why.text, path, place) != 0) {
+		place = 0; /* the path is longer than an error */
+	}
+	place += strspn(why.text + place, "0123456789:");
+	text_add(&warning, why.text, place);
+	text_add_format(&warning, " warning:%s; this file is left out", why.text + place);
+	if (configured->warnings.warn && !warning.failed) {
+		configured->warnings.warn(configured->warnings.context, warning.data);
+	}
+	text_free(&warning);
+	return true;
+}
+
+static bool add_folder(struct configured_manifests *configured, const char *path, struct error *err)
 {
 	static const char *const patterns[] = { "*.man", "*.xml" };
 	struct file_list files = { 0 };
@@ -299,7 +350,7 @@ static bool add_folder(struct manifest_set *set, const char *path, struct error 
 		added = file_list_add(&files, beside.data, patterns[i], err);
 	}
 	for (size_t i = 0; added && i < files.count; i++) {
-		added = add_file(set, files.paths[i], err);
+		added = add_one_of(configured, files.paths[i], err);
 	}
 	if (added && files.count == 0) {
 		added = error_set(err, ERROR_CONFIG,
@@ -311,7 +362,7 @@ static bool add_folder(struct manifest_set *set, const char *path, struct error 
 }
 
 bool configured_manifests_add(struct configured_manifests *configured, const char *path,
-			      struct error *err)
+			      bool several, struct error *err)
 {
 	if (!configured->configured) {
 		configured->configured = manifest_set_new(err);
@@ -319,8 +370,10 @@ bool configured_manifests_add(struct configured_manifests *configured, const cha
 			return false;
 		}
 	}
-	return file_is_folder(path) ? add_folder(configured->configured, path, err) :
-				      add_file(configured->configured, path, err);
+	if (file_is_folder(path)) {
+		return add_folder(configured, path, err);
+	}
+	return several ? add_one_of(configured, path, err) : add_file(configured, path, err);
 }
 
 bool configured_manifests_add_builtin(struct configured_manifests *configured, struct error *err)
@@ -344,7 +397,8 @@ bool configured_manifests_load(struct configured_manifests *configured, const st
 			       struct error *err)
 {
 	for (size_t i = 0; i < config->schemas.count; i++) {
-		if (!configured_manifests_add(configured, config->schemas.paths[i], err)) {
+		if (!configured_manifests_add(configured, config->schemas.paths[i],
+					      config->schemas.by_pattern[i], err)) {
 			return false;
 		}
 	}

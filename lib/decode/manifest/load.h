@@ -34,12 +34,12 @@ void manifest_set_free(struct manifest_set *set);
 bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, struct error *err);
 
 /*
- * The schema of an event by id and version, as manifest_schema() finds it, or, with `older`, as
- * manifest_schema_older() does; NULL: none. The set owns it.
+ * The schema of an event by id, version and opcode, as manifest_schema() finds it, or, with
+ * `older`, as manifest_schema_older() does; NULL: none. The set owns it.
  */
 const struct schema *manifest_set_schema(const struct manifest_set *set,
 					 const struct guid *provider, uint16_t id, uint8_t version,
-					 bool older);
+					 uint8_t opcode, bool older);
 
 /* A provider of the set. One that is in several manifests is listed once for each. */
 struct manifest_set_provider {
@@ -64,16 +64,19 @@ const char *manifest_set_provider_name(const struct manifest_set *set, const str
 
 /* The configured manifests of a run; in-band manifests are not among them. Zero-initialise it. */
 struct configured_manifests {
-	struct manifest_set *configured; /* NULL: none */
-	struct manifest_set *builtin;    /* likewise */
+	struct manifest_set *configured;   /* NULL: none */
+	struct manifest_set *builtin;      /* likewise */
+	struct manifest_warnings warnings; /* "path:line:column: warning: sentence" */
 };
 
 /*
  * Adds a manifest, or all manifests in a folder (*.man and *.xml, in the order of names). Errors
- * read "path:line:column: sentence" (ERROR_CONFIG).
+ * read "path:line:column: sentence" (ERROR_CONFIG). A file of a folder that cannot be read is left
+ * out with a warning; `several`: this holds for the file of the path, too, because a pattern found
+ * it.
  */
 bool configured_manifests_add(struct configured_manifests *configured, const char *path,
-			      struct error *err);
+			      bool several, struct error *err);
 
 bool configured_manifests_add_builtin(struct configured_manifests *configured, struct error *err);
 

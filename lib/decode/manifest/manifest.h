@@ -33,10 +33,20 @@ struct manifest; /* opaque; immutable, so that any thread may read it */
  */
 struct manifest *manifest_read(const char *xml, size_t size, struct error *err);
 
+/* Takes "line:column: warning: sentence" for each place; a NULL function: nobody asks. */
+struct manifest_warnings {
+	void (*warn)(void *context, const char *sentence);
+	void *context;
+};
+
 /*
- * The same for a configured manifest: everything that would be left out is an error.
+ * The same for a configured manifest: everything that would be left out is an error, except what
+ * manifests have that Windows itself wrote. An event whose template is missing is left out, the
+ * values of a map that is missing stay numbers, and of two events with one id, version and opcode
+ * the first counts. Of these, warnings is told; it may be NULL.
  */
-struct manifest *manifest_read_checked(const char *xml, size_t size, struct error *err);
+struct manifest *manifest_read_checked(const char *xml, size_t size,
+				       const struct manifest_warnings *warnings, struct error *err);
 void manifest_free(struct manifest *manifest);
 
 size_t manifest_provider_count(const struct manifest *manifest);
@@ -49,21 +59,22 @@ bool manifest_provider_guid(const struct manifest *manifest, size_t index, struc
 
 /*
  * The layout of an event by id and version; in an in-band manifest, version 0 if there is no other.
- * NULL: there is none. The manifest owns it.
+ * Of several events with this id and version it is the first one with the opcode, else the first
+ * one. NULL: there is none. The manifest owns it.
  */
 const struct schema *manifest_schema(const struct manifest *manifest, size_t index, uint16_t id,
-				     uint8_t version);
+				     uint8_t version, uint8_t opcode);
 
 /* The same without version 0 in the place of another. */
 const struct schema *manifest_schema_exact(const struct manifest *manifest, size_t index,
-					   uint16_t id, uint8_t version);
+					   uint16_t id, uint8_t version, uint8_t opcode);
 
 /*
  * The layout of the latest version before this one; NULL: none. Versions mostly append fields, so
  * an older layout is better than none.
  */
 const struct schema *manifest_schema_older(const struct manifest *manifest, size_t index,
-					   uint16_t id, uint8_t version);
+					   uint16_t id, uint8_t version, uint8_t opcode);
 
 struct manifest_event {
 	const struct schema *schema;         /* borrowed from the manifest, like the names */

@@ -723,7 +723,7 @@ bool manifest_writer_finish(struct manifest_writer *writer, struct text *xml, st
 				 "can be read",
 				 xml->size, MANIFEST_FILE_SIZE_MOST);
 	}
-	manifest = manifest_read_checked(xml->data, xml->size, err);
+	manifest = manifest_read_checked(xml->data, xml->size, NULL, err);
 	if (!manifest) {
 		return error_prefix(err, "the manifest cannot be read back");
 	}

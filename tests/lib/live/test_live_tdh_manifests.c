@@ -198,7 +198,7 @@ static struct manifest *export_manifest(const struct guid *provider, size_t unde
 	assert_int_equal(missing, undescribed);
 	manifest_writer_finish(writer, &xml, &err);
 	assert_string_equal(err.text, "");
-	manifest = manifest_read_checked(xml.data, xml.size, &err);
+	manifest = manifest_read_checked(xml.data, xml.size, NULL, &err);
 	assert_string_equal(err.text, "");
 	manifest_writer_free(writer);
 	text_free(&xml);
@@ -211,7 +211,8 @@ static void built_in_manifests_come_back_from_tdh(void **state)
 {
 	for (size_t i = 0; i < builtin_manifest_count; i++) {
 		const struct builtin_file *file = &builtin_manifests[i];
-		struct manifest *manifest = manifest_read_checked(file->text, file->size, NULL);
+		struct manifest *manifest =
+			manifest_read_checked(file->text, file->size, NULL, NULL);
 		struct manifest_event ours, theirs;
 		struct manifest *again;
 		struct guid provider;

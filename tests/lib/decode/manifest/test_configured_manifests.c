@@ -67,7 +67,7 @@ static struct configured_manifests load_all(void)
 	struct configured_manifests configured = { .configured = NULL };
 	struct error err = { 0 };
 
-	configured_manifests_add(&configured, REFERENCE, &err);
+	configured_manifests_add(&configured, REFERENCE, false, &err);
 	assert_string_equal(err.text, "");
 	configured_manifests_add_builtin(&configured, &err);
 	assert_string_equal(err.text, "");
@@ -148,7 +148,7 @@ static void manifests_and_the_table_of_providers_agree(void **state)
 	(void)state;
 	assert_true(configured_manifests_add_builtin(&configured, NULL));
 	assert_names_agree(configured.builtin);
-	if (configured_manifests_add(&configured, REFERENCE, NULL)) {
+	if (configured_manifests_add(&configured, REFERENCE, false, NULL)) {
 		assert_names_agree(configured.configured);
 	}
 	configured_manifests_done(&configured);
@@ -186,8 +186,9 @@ static size_t compare_events(const struct configured_manifests *configured, size
 	assert_string_equal(name,
 			    manifest_set_provider_name(configured->configured, provider->guid));
 	for (size_t i = 0; manifest_event(manifest, index, i, &event); i++) {
-		const struct schema *real = manifest_set_schema(
-			configured->configured, provider->guid, event.id, event.version, false);
+		const struct schema *real = manifest_set_schema(configured->configured,
+								provider->guid, event.id,
+								event.version, event.opcode, false);
 
 		print_message("  %s %u.%u\n", name, event.id, event.version);
 		if (real) {
@@ -286,9 +287,9 @@ static void compare(void *context, const struct event_record *record)
 		return;
 	}
 	configured = manifest_set_schema(comparison->configured.configured, record->provider,
-					 record->id, record->version, false);
+					 record->id, record->version, record->opcode, false);
 	builtin = manifest_set_schema(comparison->configured.builtin, record->provider, record->id,
-				      record->version, false);
+				      record->version, record->opcode, false);
 	if (configured) {
 		assert_same_fields(record, recorded, configured, false);
 		comparison->by_manifest++;

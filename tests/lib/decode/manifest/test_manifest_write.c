@@ -32,7 +32,7 @@ static struct manifest *read_back(struct manifest_writer *writer, struct text *x
 	manifest_writer_finish(writer, xml, &err);
 	assert_string_equal(err.text, "");
 	assert_memory_equal(xml->data, MANIFEST_WRITER_START, sizeof MANIFEST_WRITER_START - 1);
-	manifest = manifest_read_checked(xml->data, xml->size, &err);
+	manifest = manifest_read_checked(xml->data, xml->size, NULL, &err);
 	assert_string_equal(err.text, "");
 	return manifest;
 }
@@ -70,7 +70,8 @@ static void built_in_manifests_are_written_alike(void **state)
 	(void)state;
 	for (size_t i = 0; i < builtin_manifest_count; i++) {
 		const struct builtin_file *file = &builtin_manifests[i];
-		struct manifest *manifest = manifest_read_checked(file->text, file->size, NULL);
+		struct manifest *manifest =
+			manifest_read_checked(file->text, file->size, NULL, NULL);
 
 		assert_non_null(manifest);
 		assert_true(assert_written_alike(manifest) > 0);
@@ -103,7 +104,7 @@ static void manifests_of_windows_are_written_alike(void **state)
 			print_message("%s is absent: skipped\n", path);
 			skip();
 		}
-		manifest = manifest_read_checked(bytes, size, &err);
+		manifest = manifest_read_checked(bytes, size, NULL, &err);
 		assert_string_equal(err.text, "");
 		events += assert_written_alike(manifest);
 		manifest_free(manifest);
@@ -170,7 +171,7 @@ static void every_type_has_names(void **state)
 				schema = schema_of(&field, 1);
 				manifest =
 					write_event(&schema, (struct manifest_event){ .id = 7 }, 0);
-				assert_same_schema(manifest_schema(manifest, 0, 7, 0), &schema);
+				assert_same_schema(manifest_schema(manifest, 0, 7, 0, 0), &schema);
 				manifest_free(manifest);
 				types++;
 			}
@@ -231,7 +232,7 @@ static void a_reference_that_a_name_does_not_lead_to_ends_the_fields(void **stat
 		struct manifest *manifest =
 			write_event(&schema, (struct manifest_event){ .id = 7 }, 1);
 
-		assert_int_equal(manifest_schema(manifest, 0, 7, 0)->field_count, 2);
+		assert_int_equal(manifest_schema(manifest, 0, 7, 0, 0)->field_count, 2);
 		manifest_free(manifest);
 	}
 }
@@ -284,7 +285,7 @@ static void what_xml_does_not_have_becomes_a_replacement(void **state)
 	struct manifest *manifest = write_event(&schema, (struct manifest_event){ .id = 7 }, 0);
 
 	(void)state;
-	assert_string_equal(manifest_schema(manifest, 0, 7, 0)->fields[0].name,
+	assert_string_equal(manifest_schema(manifest, 0, 7, 0, 0)->fields[0].name,
 			    "a\xef\xbf\xbd\xef\xbf\xbd");
 	manifest_free(manifest);
 }
@@ -303,7 +304,7 @@ static void maps_of_one_name_stay_two(void **state)
 				  { .name = "D", .type = FIELD_U8, .map = &maps[3] } };
 	struct schema schema = schema_of(fields, 4);
 	struct manifest *manifest = write_event(&schema, (struct manifest_event){ .id = 7 }, 0);
-	const struct schema *read = manifest_schema(manifest, 0, 7, 0);
+	const struct schema *read = manifest_schema(manifest, 0, 7, 0, 0);
 
 	(void)state;
 	assert_same_schema(read, &schema);
@@ -328,8 +329,8 @@ static void the_first_of_two_descriptions_of_an_event_counts(void **state)
 	manifest_writer_count(writer, &counts);
 	assert_int_equal(counts.events, 2);
 	manifest = read_back(writer, &xml);
-	assert_string_equal(manifest_schema(manifest, 0, 7, 0)->fields[0].name, "A");
-	assert_string_equal(manifest_schema(manifest, 0, 8, 0)->fields[0].name, "B");
+	assert_string_equal(manifest_schema(manifest, 0, 7, 0, 0)->fields[0].name, "A");
+	assert_string_equal(manifest_schema(manifest, 0, 8, 0, 0)->fields[0].name, "B");
 	manifest_free(manifest);
 	manifest_writer_free(writer);
 	text_free(&xml);
