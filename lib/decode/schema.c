@@ -503,6 +503,36 @@ static bool take(const struct walk *walk, const struct field *field, uint32_t *o
 
 static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset);
 
+/* Whether a field is in an array of structures that is at index `first` or later. */
+static bool is_in_array(const struct schema *schema, unsigned first, unsigned index)
+{
+	for (unsigned i = first; i < index; i++) {
+		if (field_is_struct_array(&schema->fields[i]) &&
+		    index <= i + schema->fields[i].span) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A payload may end before a text that is its last field, which is then empty ("TDH_INTYPE_…" in
+ * tdh.h: the last one may lack its terminator). */
+static bool take_left_out(struct walk *walk, unsigned index, uint32_t offset)
+{
+	const struct event_record *record = walk->record;
+	const struct field *field = &walk->schema->fields[index];
+
+	if (index + 1U != walk->schema->field_count || offset != record->payload_size ||
+	    field->count_type != FIELD_SCALAR ||
+	    (field->type != FIELD_WSTRING && field->type != FIELD_ASTRING) ||
+	    (field->length_type != FIELD_LENGTH_TYPE && field->length_type != FIELD_LENGTH_REST) ||
+	    is_in_array(walk->schema, 0, index)) {
+		return false;
+	}
+	walk->slices[index] = (struct field_slice){ .at = record->payload + offset, .count = 1 };
+	return true;
+}
+
 /* Walks one element of an array of structures; false if it is not whole. */
 static bool walk_struct(struct walk *walk, unsigned index, uint32_t *offset)
 {
@@ -580,7 +610,8 @@ static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uin
 			*offset += field->size[wide];
 			i++;
 		} else if (field->type != FIELD_STRUCT) {
-			if (!take(walk, field, offset, &walk->slices[i])) {
+			if (!take(walk, field, offset, &walk->slices[i]) &&
+			    !take_left_out(walk, i, *offset)) {
 				return i;
 			}
 			i++;
@@ -597,18 +628,6 @@ static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uin
 		}
 	}
 	return i;
-}
-
-/* Whether a field is in an array of structures that is at index `first` or later. */
-static bool is_in_array(const struct schema *schema, unsigned first, unsigned index)
-{
-	for (unsigned i = first; i < index; i++) {
-		if (field_is_struct_array(&schema->fields[i]) &&
-		    index <= i + schema->fields[i].span) {
-			return true;
-		}
-	}
-	return false;
 }
 
 bool field_locate_by_walk(const struct schema *schema, unsigned index,

@@ -208,6 +208,78 @@ static void a_payload_that_ends_early_leaves_fields_absent_or_cut(void **state)
 	}
 }
 
+/* tdh.h, enum _TDH_IN_TYPE: the last text of a payload may lack its terminator, so one of no
+ * characters has no bytes. */
+static void a_last_text_that_is_left_out_is_empty(void **state)
+{
+	static const struct {
+		uint8_t type, length_type, count_type;
+		bool last, empty;
+	} cases[] = {
+		{ FIELD_WSTRING, FIELD_LENGTH_TYPE, FIELD_SCALAR, true, true },
+		{ FIELD_ASTRING, FIELD_LENGTH_TYPE, FIELD_SCALAR, true, true },
+		{ FIELD_WSTRING, FIELD_LENGTH_REST, FIELD_SCALAR, true, true },
+		{ FIELD_WSTRING, FIELD_LENGTH_TYPE, FIELD_SCALAR, false, false },
+		{ FIELD_WSTRING, FIELD_LENGTH_FIXED, FIELD_SCALAR, true, false },
+		{ FIELD_WSTRING, FIELD_LENGTH_TYPE, FIELD_COUNT_FIXED, true, false },
+		{ FIELD_U8, FIELD_LENGTH_TYPE, FIELD_SCALAR, true, false },
+		{ FIELD_SID, FIELD_LENGTH_TYPE, FIELD_SCALAR, true, false },
+		{ FIELD_WCOUNTED, FIELD_LENGTH_TYPE, FIELD_SCALAR, true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct field fields[] = { { .name = "id", .type = FIELD_U16 },
+					  { .name = "name",
+					    .type = cases[i].type,
+					    .length_type = cases[i].length_type,
+					    .length = 4,
+					    .count_type = cases[i].count_type,
+					    .count = 2 },
+					  { .name = "more", .type = FIELD_WSTRING } };
+		struct schema schema = place(fields, cases[i].last ? 2 : 3);
+		uint8_t *copy = exact_copy("\x07", 2);
+
+		for (uint32_t size = 0; size <= 2; size++) {
+			struct event_record record = over(copy, size, 8);
+			struct field_slice slices[3], slice;
+			uint32_t rest;
+			bool whole = size == 2 && cases[i].empty;
+
+			assert_int_equal(fields_walk(&schema, schema.field_count - 1U, &record,
+						     slices, &rest),
+					 whole ? schema.field_count : size == 2);
+			assert_int_equal(field_locate(&schema, 1, &record, &slice), whole);
+			if (whole) {
+				assert_text(&fields[1], &slice, "");
+				assert_false(slice.cut);
+			}
+		}
+		free(copy);
+	}
+}
+
+/* How many elements there were cannot be known then. */
+static void texts_that_are_left_out_of_an_array_of_structures_are_not_made_up(void **state)
+{
+	struct field fields[] = {
+		{ .name = "s",
+		  .type = FIELD_STRUCT,
+		  .count_type = FIELD_COUNT_FIXED,
+		  .count = 3,
+		  .span = 1 },
+		{ .name = "name", .type = FIELD_ASTRING },
+	};
+	struct schema schema = place(fields, COUNT(fields));
+	struct event_record record = over((const uint8_t *)"a\0b", 3, 8);
+	struct field_slice slices[2];
+
+	(void)state;
+	assert_int_equal(fields_walk(&schema, 1, &record, slices, NULL), 0);
+	assert_int_equal(slices[0].count, 2);
+	assert_true(slices[0].cut);
+}
+
 static void strings_without_an_end_run_to_the_end(void **state)
 {
 	static const uint8_t wide[] = { 'a', 0, 'b', 0, 'c' };
@@ -513,6 +585,8 @@ int main(void)
 		cmocka_unit_test(integers_keep_their_sign_and_order),
 		cmocka_unit_test(fields_behind_strings_are_found_by_walking),
 		cmocka_unit_test(a_payload_that_ends_early_leaves_fields_absent_or_cut),
+		cmocka_unit_test(a_last_text_that_is_left_out_is_empty),
+		cmocka_unit_test(texts_that_are_left_out_of_an_array_of_structures_are_not_made_up),
 		cmocka_unit_test(strings_without_an_end_run_to_the_end),
 		cmocka_unit_test(narrow_text_is_utf8_or_else_latin_1),
 		cmocka_unit_test(arrays_have_the_count_of_their_count_field),
