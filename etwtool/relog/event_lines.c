@@ -308,25 +308,34 @@ static bool read_provider(struct event_lines *lines, const struct json_value *ro
 		     err);
 }
 
+static bool is_decoded_by(const struct json_value *root, const char *origin)
+{
+	const struct json_value *by = json_member(root, "decoded_by");
+
+	return by && by->type == JSON_TEXT && strcmp(by->text, origin) == 0;
+}
+
 static bool read_type(const struct event_lines *lines, const struct json_value *root,
 		      struct etl_out_record *record, struct error *err)
 {
 	const struct json_value *header = json_member(root, "kind");
 
 	if (!header) {
-		record->type = kernel_class_is_kernel(&lines->provider) ? RECORD_SYSTEM :
+		record->type = is_decoded_by(root, "string")            ? RECORD_STRING :
+			       kernel_class_is_kernel(&lines->provider) ? RECORD_SYSTEM :
 									  RECORD_EVENT;
 		return true;
 	}
-	for (unsigned type = RECORD_SYSTEM; type <= RECORD_STRING; type++) {
+	for (unsigned type = RECORD_SYSTEM; type <= RECORD_INSTANCE; type++) {
 		if (header->type == JSON_TEXT &&
 		    strcmp(header->text, record_type_name((enum record_type)type)) == 0) {
-			record->type = (enum record_type)type;
+			record->type = type == RECORD_EVENT && is_decoded_by(root, "string") ?
+					       RECORD_STRING :
+					       (enum record_type)type;
 			return true;
 		}
 	}
-	return wrong("kind", "system, compact, perfinfo, event, full, instance or string", header,
-		     err);
+	return wrong("kind", "system, compact, perfinfo, event, full or instance", header, err);
 }
 
 /* Kernel records have a group in the place of a GUID. */
@@ -480,7 +489,7 @@ static bool make_fields(struct event_lines *lines, const struct json_value *root
 {
 	const struct json_value *fields = json_member(root, "fields");
 	const struct json_value *by = json_member(root, "decoded_by");
-	bool tracelogging = by && by->type == JSON_TEXT && strcmp(by->text, "tracelogging") == 0;
+	bool tracelogging = is_decoded_by(root, "tracelogging");
 	bool classic = !has_event_header(record) || (record->flags & EVENT_IS_CLASSIC) != 0;
 	const struct schema *schema = NULL;
 	uint64_t size;
@@ -512,10 +521,7 @@ static bool make_fields(struct event_lines *lines, const struct json_value *root
 /* Lines about other events have a summary in the place of fields. */
 static bool is_summary(const struct json_value *root)
 {
-	const struct json_value *by = json_member(root, "decoded_by");
-
-	return by && by->type == JSON_TEXT &&
-	       (strcmp(by->text, "metadata") == 0 || strcmp(by->text, "manifestdata") == 0);
+	return is_decoded_by(root, "metadata") || is_decoded_by(root, "manifestdata");
 }
 
 static bool make_payload(struct event_lines *lines, const struct json_value *root,

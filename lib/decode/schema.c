@@ -516,14 +516,15 @@ static bool is_in_array(const struct schema *schema, unsigned first, unsigned in
 }
 
 /* A payload may end before a text that is its last field, which is then empty ("TDH_INTYPE_…" in
- * tdh.h: the last one may lack its terminator). */
+ * tdh.h: the last one may lack its terminator). The
+ * layouts of the kernel are no exact ones: a version may have got such a field later. */
 static bool take_left_out(struct walk *walk, unsigned index, uint32_t offset)
 {
 	const struct event_record *record = walk->record;
 	const struct field *field = &walk->schema->fields[index];
 
-	if (index + 1U != walk->schema->field_count || offset != record->payload_size ||
-	    field->count_type != FIELD_SCALAR ||
+	if (walk->schema->origin == SCHEMA_KERNEL || index + 1U != walk->schema->field_count ||
+	    offset != record->payload_size || field->count_type != FIELD_SCALAR ||
 	    (field->type != FIELD_WSTRING && field->type != FIELD_ASTRING) ||
 	    (field->length_type != FIELD_LENGTH_TYPE && field->length_type != FIELD_LENGTH_REST) ||
 	    is_in_array(walk->schema, 0, index)) {

@@ -14,7 +14,7 @@ const char *record_type_name(enum record_type type)
 		[RECORD_SYSTEM] = "system",     [RECORD_COMPACT] = "compact",
 		[RECORD_PERFINFO] = "perfinfo", [RECORD_EVENT] = "event",
 		[RECORD_FULL] = "full",         [RECORD_INSTANCE] = "instance",
-		[RECORD_STRING] = "string",     [RECORD_MESSAGE] = "message",
+		[RECORD_STRING] = "event",     [RECORD_MESSAGE] = "message",
 		[RECORD_TIMED] = "timed",       [RECORD_ERROR] = "error",
 		[RECORD_WNODE] = "wnode",       [RECORD_MESSAGE_TYPED] = "message_typed",
 		[RECORD_UNKNOWN] = "unknown",

@@ -35,7 +35,7 @@ enum record_type {
 	RECORD_TYPE_COUNT
 };
 
-/* The name of a type in lower case, as in the summaries ("system"). */
+/* The name of the header of a type in lower case, as in the summaries ("system"). */
 const char *record_type_name(enum record_type type);
 
 /* The mark of Windows for a missing id in a header; also used if a record has no such field. */

@@ -65,7 +65,7 @@ cat >"$work/told.man" <<'END'
 END
 "$ETWTOOL" dump "$work/sample.etl" >"$work/before"
 time=$(sed -n '100s/.*"filetime": \([0-9]*\),.*/\1/p' "$work/before")
-line="{\"kind\": \"string\", \"provider\": \"aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009\", \"filetime\": $time, \"level\": 4"
+line="{\"decoded_by\": \"string\", \"provider\": \"aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009\", \"filetime\": $time, \"level\": 4"
 cat >"$work/lines" <<END
 $line, "fields": {"Message": "Frame started"}}
 $line, "raw": "f6003dd8bedc"}

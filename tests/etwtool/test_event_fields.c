@@ -123,7 +123,9 @@ static void socket_addresses_are_text_in_json_as_in_text(void **state)
 		{ other, sizeof other, "{\"a\": \"01006162\"}" },
 	};
 	struct field field = { .name = "a", .type = FIELD_BINARY, .form = FIELD_FORM_SOCKADDR };
-	struct schema schema = { .event = "E", .fields = &field, .field_count = 1 };
+	struct schema schema = {
+		.event = "E", .fields = &field, .field_count = 1, .origin = SCHEMA_MANIFEST
+	};
 
 	(void)state;
 	schema.first_variable = fields_place(&field, 1);

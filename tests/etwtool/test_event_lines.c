@@ -362,7 +362,7 @@ static void mistakes_name_their_key(void **state)
 		{ "{\"provider_name\": \"Image\", \"opcode\": 256, \"ts\": 1}",
 		  "opcode: expected a whole number from 0 to 255, found 256" },
 		{ "{\"provider_name\": \"Image\", \"kind\": \"wnode\", \"ts\": 1}",
-		  "kind: expected system, compact, perfinfo, event, full, instance or string, found "
+		  "kind: expected system, compact, perfinfo, event, full or instance, found "
 		  "wnode" },
 		{ "{\"provider_name\": \"Image\", \"ptr\": 5, \"ts\": 1}",
 		  "ptr: expected 4 or 8, found 5" },
@@ -416,7 +416,7 @@ static void mistakes_name_their_key(void **state)
 		{ "{\"provider_name\": \"Image\", \"filetime\": 1.5}",
 		  "filetime: expected 100 ns since 1601, a whole number (or ts), found 1.5" },
 		{ "{\"provider_name\": \"Image\", \"kind\": 7, \"ts\": 1}",
-		  "kind: expected system, compact, perfinfo, event, full, instance or string, found 7" },
+		  "kind: expected system, compact, perfinfo, event, full or instance, found 7" },
 	};
 	struct event_lines *lines = lines_by_hand();
 

@@ -240,6 +240,8 @@ static void a_last_text_that_is_left_out_is_empty(void **state)
 		struct schema schema = place(fields, cases[i].last ? 2 : 3);
 		uint8_t *copy = exact_copy("\x07", 2);
 
+		schema.origin = SCHEMA_MANIFEST;
+
 		for (uint32_t size = 0; size <= 2; size++) {
 			struct event_record record = over(copy, size, 8);
 			struct field_slice slices[3], slice;
