@@ -364,8 +364,8 @@ void event_fields_json(struct event_fields *fields, unsigned index, struct json 
 {
 	struct field field = fields->schema->fields[index];
 
-	/* A merged recording describes these events itself, and whoever compares its dump with that
-	 * of another decoder finds bytes there. */
+	/* A merged recording describes these events itself. Its dump is compared with that of other
+	 * decoders, which have bytes there. */
 	if (fields->schema->origin == SCHEMA_EVENT_INFO && field.form == FIELD_FORM_SOCKADDR) {
 		field.form = FIELD_FORM_PLAIN;
 	}

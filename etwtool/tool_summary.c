@@ -126,7 +126,7 @@ static void look_at_record(void *context, const struct event_record *record)
 
 	summary->records++;
 	summary->types[record->type == RECORD_STRING ? RECORD_EVENT : record->type]
-		      [record->pointer_size == 8]++; /* the kind is that of the header */
+		      [record->pointer_size == 8]++; /* by the form of the header */
 	if (record->raw_time != RECORD_NO_TIME) {
 		if (!summary->has_time || record->raw_time < summary->first_raw) {
 			summary->first_raw = record->raw_time;

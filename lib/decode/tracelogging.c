@@ -15,7 +15,7 @@
  * The type numbers are those of TraceLoggingProvider.h. They differ from those of manifests
  * (tdh_types.c), but out-types have the same effect in both. A type that is not known ends the
  * schema, since the fields after it cannot be located. A field of a custom serializer is bytes with
- * a count, whatever its type, which is the number of the protocol.
+ * a count; in place of a type it has the number of its protocol.
  */
 #include "lib/decode/tracelogging.h"
 

@@ -262,7 +262,7 @@ const struct manifest *manifest_set_manifest(const struct manifest_set *set, siz
 
 /* For the warnings about one file. */
 struct warned_file {
-	const struct manifest_warnings *warnings; /* who is told */
+	const struct manifest_warnings *warnings; /* they get the path in front */
 	const char *path;
 };
 

@@ -33,7 +33,7 @@ struct manifest; /* opaque; immutable, so that any thread may read it */
  */
 struct manifest *manifest_read(const char *xml, size_t size, struct error *err);
 
-/* Takes "line:column: warning: sentence" for each place; a NULL function: nobody asks. */
+/* Takes "line:column: warning: sentence" for each place; a NULL function: they are dropped. */
 struct manifest_warnings {
 	void (*warn)(void *context, const char *sentence);
 	void *context;
@@ -43,7 +43,7 @@ struct manifest_warnings {
  * The same for a configured manifest: everything that would be left out is an error, except what
  * manifests have that Windows itself wrote. An event whose template is missing is left out, the
  * values of a map that is missing stay numbers, and of two events with one id, version and opcode
- * the first counts. Of these, warnings is told; it may be NULL.
+ * the first counts. Each of these is a warning. warnings may be NULL.
  */
 struct manifest *manifest_read_checked(const char *xml, size_t size,
 				       const struct manifest_warnings *warnings, struct error *err);

@@ -248,7 +248,7 @@ static void what_a_manifest_of_windows_lacks_costs_no_other_event(void **state)
 		}
 		assert_string_equal(said.data, cases[i].warnings);
 		manifest_free(manifest);
-		/* Who does not ask is not told. */
+		/* Warnings are not needed. */
 		manifest = manifest_read_checked(xml.data, xml.size, NULL, &err);
 		assert_non_null(manifest);
 		manifest_free(manifest);
