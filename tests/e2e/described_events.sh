@@ -101,6 +101,30 @@ done
 [ "$(grep -c EventWriteString "$work/dump")" = 3 ] || fail "anonymised texts are gone: $(cat "$work/dump")"
 if grep 'Frame\|heart' "$work/dump"; then fail "texts are not anonymised"; fi
 
+# Two providers of one name are two.
+for provider in 1 2; do
+	for count in $(seq "$provider"); do
+		echo "{\"decoded_by\": \"tracelogging\", \"provider\": \"aaaaaaaa-bbbb-cccc-dddd-eeeeeeee000$provider\", \"provider_name\": \"Contoso.Twin\", \"filetime\": $time, \"level\": 4, \"event\": \"Birth\", \"fields\": {\"n\": $count}}"
+	done
+done >"$work/lines"
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/twins.etl" --add "$work/lines" >/dev/null
+"$ETWTOOL" providers "$work/twins.etl" Contoso.Twin >"$work/providers"
+printf '%s\n' 'Contoso.Twin {aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0002}: 2 events' '           2  Birth (id 0)  n' '' \
+	'Contoso.Twin {aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0001}: 1 events' '           1  Birth (id 0)  n' | diff - "$work/providers" >&2 ||
+	fail "two providers of one name"
+"$ETWTOOL" providers "$work/twins.etl" --format json | python3 -c '
+import json, sys
+twins = [p for p in json.load(sys.stdin)["providers"] if p["name"] == "Contoso.Twin"]
+assert [(p["guid"][-1], p["records"]) for p in twins] == [("2", 2), ("1", 1)], twins
+'
+expect_exit 2 "'Birth' is several events: \{aaaaaaaa-.*0001\}/Birth, \{aaaaaaaa-.*0002\}/Birth; a \{guid\} tells providers of one name apart" \
+	"$ETWTOOL" fields "$work/twins.etl" Birth
+for event in '{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0002}/Birth' '{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0002} Birth'; do
+	# shellcheck disable=SC2086 # provider and event are two words
+	"$ETWTOOL" fields "$work/twins.etl" $event >"$work/fields" || fail "fields $event"
+	grep -q '2 events in' "$work/fields" || fail "fields $event: $(cat "$work/fields")"
+done
+
 needs "$traces"/{net.4.5.2.x64,SelfDescribingSingleEvent}.etl
 
 # Two orders of names: as a manifest writes them, as a description spells them; an event in a structure.
