@@ -16,6 +16,14 @@
 #include "lib/decode/schema.h"
 #include "tests/fuzz/failing_memory.h"
 
+static void check_warning(void *context, const char *sentence)
+{
+	unsigned *count = context;
+
+	check(strstr(sentence, ": warning: ") != NULL);
+	check(++*count <= 11); /* and one about the others */
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PAYLOAD_SIZE = 96, FIELDS_SHOWN = 64, EVENTS_SHOWN = 256, FAILS_MOST = 256 };
@@ -119,12 +127,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct event_record record = { .payload = payload,
 				       .payload_size = PAYLOAD_SIZE,
 				       .pointer_size = size % 2 ? 4 : 8 };
+	unsigned count = 0;
+	const struct manifest_warnings warnings = { check_warning, &count };
 	struct error err = { 0 };
 	struct manifest *given, *found;
 
 	check(xml != NULL);
 	memcpy(xml, data, size);
-	given = manifest_read_checked(xml, size, NULL, &err);
+	given = manifest_read_checked(xml, size, &warnings, &err);
 	found = manifest_read(xml, size, NULL);
 	check((given == NULL) == (err.text[0] != '\0'));
 	check(!given || found); /* what is right can be taken as found */
