@@ -16,14 +16,6 @@
 #include "lib/decode/schema.h"
 #include "tests/fuzz/failing_memory.h"
 
-static void check_warning(void *context, const char *sentence)
-{
-	unsigned *count = context;
-
-	check(strstr(sentence, ": warning: ") != NULL);
-	check(++*count <= 11); /* and one about the others */
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PAYLOAD_SIZE = 96, FIELDS_SHOWN = 64, EVENTS_SHOWN = 256, FAILS_MOST = 256 };
@@ -33,6 +25,14 @@ static void check(bool holds)
 	if (!holds) {
 		abort();
 	}
+}
+
+static void check_warning(void *context, const char *sentence)
+{
+	unsigned *count = context;
+
+	check(strstr(sentence, ": warning: ") != NULL);
+	check(++*count <= 11); /* and one about the others */
 }
 
 /* Small numbers, so that counts and lengths by field lead somewhere. */
