@@ -477,7 +477,7 @@ static int complain_of_several(const struct search *search)
 	tool_complain(TOOL_BAD_USAGE, "fields", "'%s' is several events: %s%s%s",
 		      search->event.name, names.data ? names.data : "",
 		      rows->count > 5 ? ", …" : "",
-		      guid_helps ? "; a {guid} tells providers of one name apart" : "");
+		      guid_helps ? "; a {guid} distinguishes providers of one name" : "");
 	text_free(&names);
 	return TOOL_BAD_USAGE;
 }

@@ -117,7 +117,7 @@ import json, sys
 twins = [p for p in json.load(sys.stdin)["providers"] if p["name"] == "Contoso.Twin"]
 assert [(p["guid"][-1], p["records"]) for p in twins] == [("2", 2), ("1", 1)], twins
 '
-expect_exit 2 "'Birth' is several events: \{aaaaaaaa-.*0001\}/Birth, \{aaaaaaaa-.*0002\}/Birth; a \{guid\} tells providers of one name apart" \
+expect_exit 2 "'Birth' is several events: \{aaaaaaaa-.*0001\}/Birth, \{aaaaaaaa-.*0002\}/Birth; a \{guid\} distinguishes providers of one name" \
 	"$ETWTOOL" fields "$work/twins.etl" Birth
 for event in '{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0002}/Birth' '{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0002} Birth'; do
 	# shellcheck disable=SC2086 # provider and event are two words
