@@ -202,10 +202,8 @@ static bool may_repeat(struct naming *naming)
 /* Structures have been closed. */
 static void name_fields_apart(struct schema_builder *builder)
 {
-	struct naming naming; /* its hashes are set below */
+	struct naming naming = { .builder = builder, .spare = 2 };
 
-	naming.builder = builder;
-	naming.spare = 2;
 	if (!may_repeat(&naming)) {
 		return;
 	}
