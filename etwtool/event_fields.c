@@ -89,10 +89,9 @@ const char *field_type_name(const struct etw_field *field)
 const char *schema_origin_name(const struct etw_schema *schema)
 {
 	static const char *const names[] = {
-		[ETW_SCHEMA_KERNEL] = "kernel",
-		[ETW_SCHEMA_TRACELOGGING] = "tracelogging",
-		[ETW_SCHEMA_MANIFEST] = "manifest",
-		[ETW_SCHEMA_EVENT_INFO] = "eventinfo",
+		[ETW_SCHEMA_KERNEL] = "kernel",     [ETW_SCHEMA_TRACELOGGING] = "tracelogging",
+		[ETW_SCHEMA_MANIFEST] = "manifest", [ETW_SCHEMA_EVENT_INFO] = "eventinfo",
+		[SCHEMA_STRING] = "string",
 	};
 
 	return schema ? names[schema->origin] : NULL;
@@ -312,19 +311,14 @@ static void add_number(struct json *json, const struct etw_field *field,
 static void add_one(struct json *json, const struct etw_field *field,
 		    const struct etw_field_slice *slice, struct etw_text *scratch)
 {
-	struct etw_field plain = *field;
-
 	if (field->type <= ETW_FIELD_DOUBLE) {
 		add_number(json, field, slice);
 	} else if (field->type == ETW_FIELD_NULL ||
 		   (field->type == ETW_FIELD_KERNEL_SID && slice->size == 0)) {
 		json_null(json);
 	} else {
-		if (field->form == ETW_FIELD_FORM_SOCKADDR) {
-			plain.form = ETW_FIELD_FORM_PLAIN; /* binary is binary in dumps */
-		}
 		text_clear(scratch);
-		etw_field_text(&plain, slice, scratch);
+		etw_field_text(field, slice, scratch);
 		json_text(json, scratch->data ? scratch->data : "", scratch->size);
 	}
 }
@@ -372,12 +366,18 @@ static void add_struct(struct json *json, struct event_fields *fields, unsigned 
 
 void event_fields_json(struct event_fields *fields, unsigned index, struct json *json)
 {
-	const struct etw_field *field = &fields->schema->fields[index];
+	struct etw_field field = fields->schema->fields[index];
 
-	if (field->type == ETW_FIELD_STRUCT) {
+	/* A merged recording describes these events itself. Its dump is compared with that of other
+	 * decoders, which have bytes there. */
+	if (fields->schema->origin == ETW_SCHEMA_EVENT_INFO &&
+	    field.form == ETW_FIELD_FORM_SOCKADDR) {
+		field.form = ETW_FIELD_FORM_PLAIN;
+	}
+	if (field.type == ETW_FIELD_STRUCT) {
 		add_struct(json, fields, index);
 	} else {
-		add_value(json, field, &fields->slices[index], &fields->scratch);
+		add_value(json, &field, &fields->slices[index], &fields->scratch);
 	}
 }
 

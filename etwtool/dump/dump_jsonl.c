@@ -47,7 +47,7 @@ static void member_time(struct json *json, const char *key, int64_t time)
  */
 static const bool has_ids[ETW_RECORD_TYPE_COUNT] = {
 	[ETW_RECORD_SYSTEM] = true, [ETW_RECORD_COMPACT] = true,  [ETW_RECORD_EVENT] = true,
-	[ETW_RECORD_FULL] = true,   [ETW_RECORD_INSTANCE] = true,
+	[ETW_RECORD_FULL] = true,   [ETW_RECORD_INSTANCE] = true, [RECORD_STRING] = true,
 };
 
 static void member_id(struct json *json, const char *key, const struct etw_record *record,
@@ -225,7 +225,7 @@ static bool add_decoded(struct json *json, const struct etw_record *record,
 		return false;
 	}
 	json_member_string(json, "decoded_by", schema_origin_name(schema));
-	json_member_string(json, "event", schema->event);
+	json_member_string(json, "event", event_schema_naming(origins, record, schema)->event);
 	add_fields(json, schema, record);
 	return true;
 }
@@ -290,7 +290,7 @@ static bool mark(struct dump_pass *pass, const struct etw_record *record,
 		marks->hidden = class->schema ==
 				etw_manifest_set_schema(arguments->manifests.builtin,
 							&class->provider, class->id, class->version,
-							false);
+							class->opcode, false);
 	}
 	if (!chosen_add(&marks->chosen, record->index)) {
 		tool_complain(TOOL_FAILED, "dump", "no memory for the records to show");

@@ -2,8 +2,8 @@
 /*
  * Finds the schema of an event and the name of its provider.
  *
- * An event with its own layout (TraceLogging) and an event of a kernel class need no other origin.
- * For the others, the first origin that has the event is used:
+ * An event with its own layout (TraceLogging, EventWriteString) and an event of a kernel class need
+ * no other origin. For the others, the first origin that has the event is used:
  *
  * a recording              a live session
  * -----------------------  -------------------------------------------------
@@ -120,6 +120,14 @@ bool event_schema_overridable(const struct etw_schema_origins *origins,
  */
 const char *etw_event_provider_name(const struct etw_schema_origins *origins,
 				    const struct etw_guid *provider);
+
+/*
+ * The schema that an event has its name from: its own, which may be NULL; of an event whose payload
+ * is a text that of a manifest, if there is one with its id.
+ */
+const struct etw_schema *event_schema_naming(const struct etw_schema_origins *origins,
+					     const struct etw_record *record,
+					     const struct etw_schema *schema);
 
 /*
  * Appends the event name that rules and labels use for a schema that is not of the kernel: the name

@@ -34,12 +34,12 @@ bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifes
 		      struct etw_error *err);
 
 /*
- * The schema of an event by id and version, as manifest_schema() finds it, or, with `older`, as
- * manifest_schema_older() does; NULL: none. The set owns it.
+ * The schema of an event by id, version and opcode, as manifest_schema() finds it, or, with
+ * `older`, as manifest_schema_older() does; NULL: none. The set owns it.
  */
 const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *set,
 						 const struct etw_guid *provider, uint16_t id,
-						 uint8_t version, bool older);
+						 uint8_t version, uint8_t opcode, bool older);
 
 /* A provider of the set. One that is in several manifests is listed once for each. */
 struct etw_manifest_set_provider {
@@ -68,14 +68,17 @@ const char *etw_manifest_set_provider_name(const struct etw_manifest_set *set,
 struct etw_configured_manifests {
 	struct etw_manifest_set *configured; /* NULL: none */
 	struct etw_manifest_set *builtin;    /* likewise */
+	struct manifest_warnings warnings;   /* "path:line:column: warning: sentence" */
 };
 
 /*
  * Adds a manifest, or all manifests in a folder (*.man and *.xml, in the order of names). Errors
- * read "path:line:column: sentence" (ETW_ERROR_CONFIG).
+ * read "path:line:column: sentence" (ETW_ERROR_CONFIG). A file of a folder that cannot be read is
+ * left out with a warning; `several`: this holds for the file of the path, too, because a pattern
+ * found it.
  */
 bool etw_configured_manifests_add(struct etw_configured_manifests *configured, const char *path,
-				  struct etw_error *err);
+				  bool several, struct etw_error *err);
 
 bool etw_configured_manifests_add_builtin(struct etw_configured_manifests *configured,
 					  struct etw_error *err);

@@ -33,10 +33,21 @@ struct etw_manifest; /* opaque; immutable, so that any thread may read it */
  */
 struct etw_manifest *etw_manifest_read(const char *xml, size_t size, struct etw_error *err);
 
+/* Takes "line:column: warning: sentence" for each place; a NULL function: they are dropped. */
+struct manifest_warnings {
+	void (*warn)(void *context, const char *sentence);
+	void *context;
+};
+
 /*
- * The same for a configured manifest: everything that would be left out is an error.
+ * The same for a configured manifest: everything that would be left out is an error, except what
+ * manifests have that Windows itself wrote. An event whose template is missing is left out, the
+ * values of a map that is missing stay numbers, and of two events with one id, version and opcode
+ * the first counts. Each of these is a warning. warnings may be NULL.
  */
-struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size, struct etw_error *err);
+struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size,
+					       const struct manifest_warnings *warnings,
+					       struct etw_error *err);
 void etw_manifest_free(struct etw_manifest *manifest);
 
 size_t manifest_provider_count(const struct etw_manifest *manifest);
@@ -50,21 +61,22 @@ bool manifest_provider_guid(const struct etw_manifest *manifest, size_t index,
 
 /*
  * The layout of an event by id and version; in an in-band manifest, version 0 if there is no other.
- * NULL: there is none. The manifest owns it.
+ * Of several events with this id and version it is the first one with the opcode, else the first
+ * one. NULL: there is none. The manifest owns it.
  */
 const struct etw_schema *manifest_schema(const struct etw_manifest *manifest, size_t index,
-					 uint16_t id, uint8_t version);
+					 uint16_t id, uint8_t version, uint8_t opcode);
 
 /* The same without version 0 in the place of another. */
 const struct etw_schema *manifest_schema_exact(const struct etw_manifest *manifest, size_t index,
-					       uint16_t id, uint8_t version);
+					       uint16_t id, uint8_t version, uint8_t opcode);
 
 /*
  * The layout of the latest version before this one; NULL: none. Versions mostly append fields, so
  * an older layout is better than none.
  */
 const struct etw_schema *manifest_schema_older(const struct etw_manifest *manifest, size_t index,
-					       uint16_t id, uint8_t version);
+					       uint16_t id, uint8_t version, uint8_t opcode);
 
 struct etw_manifest_event {
 	const struct etw_schema *schema;     /* borrowed from the manifest, like the names */
