@@ -17,10 +17,11 @@ static size_t folder_size(const char *path)
 }
 
 static bool add_path(struct file_list *list, const char *folder, size_t size, const char *name,
-		     struct etw_error *err)
+		     bool by_pattern, struct etw_error *err)
 {
 	struct etw_text path = { 0 };
 	char **paths;
+	bool *marks;
 
 	if (list->count == FILES_MAX) {
 		return error_set(err, ETW_ERROR_LIMIT, "more than %d files", FILES_MAX);
@@ -28,12 +29,15 @@ static bool add_path(struct file_list *list, const char *folder, size_t size, co
 	text_add(&path, folder, size);
 	text_add_string(&path, name);
 	paths = array_grow(list->paths, &list->capacity, list->count, sizeof *paths);
-	if (!paths || path.failed || !path.data) {
-		list->paths = paths ? paths : list->paths;
+	list->paths = paths ? paths : list->paths;
+	marks = array_grow(list->by_pattern, &list->by_pattern_capacity, list->count,
+			   sizeof *marks);
+	list->by_pattern = marks ? marks : list->by_pattern;
+	if (!paths || !marks || path.failed || !path.data) {
 		text_free(&path);
 		return error_no_memory(err, "the names of files");
 	}
-	list->paths = paths;
+	list->by_pattern[list->count] = by_pattern;
 	list->paths[list->count++] = path.data;
 	return true;
 }
@@ -58,7 +62,7 @@ static bool add_match(void *context, const char *name)
 	const struct expansion *e = context;
 
 	return name[0] == '.' || !glob_matches(e->path + e->folder, name) ||
-	       add_path(e->list, e->path, e->folder, name, e->err);
+	       add_path(e->list, e->path, e->folder, name, true, e->err);
 }
 
 static bool expand(struct file_list *list, const char *path, size_t folder, struct etw_error *err)
@@ -114,7 +118,7 @@ bool file_list_add(struct file_list *list, const char *beside, const char *patte
 	if (file_is_pattern(path.data)) {
 		good = expand(list, path.data, folder, err);
 	} else {
-		good = add_path(list, "", 0, path.data, err);
+		good = add_path(list, "", 0, path.data, false, err);
 	}
 	text_free(&path);
 	return good;
@@ -135,6 +139,7 @@ void file_list_free(struct file_list *list)
 		free(list->paths[i]);
 	}
 	free(list->paths);
+	free(list->by_pattern);
 	*list = (struct file_list){ 0 };
 }
 

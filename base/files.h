@@ -12,8 +12,9 @@
 #include "base/text.h"
 
 struct file_list {
-	char **paths; /* owned, and each path in it */
-	size_t count, capacity;
+	char **paths;     /* owned, and each path in it */
+	bool *by_pattern; /* owned: whether a path is one of those that a pattern matched */
+	size_t count, capacity, by_pattern_capacity;
 };
 
 /*

@@ -55,9 +55,11 @@ void problems_add(struct problems *problems, const struct problem *place, const 
 	list[at].sentence = copy;
 }
 
-void problems_add_file(struct problems *problems, const char *sentence)
+void problems_add_file(struct problems *problems, const char *sentence, bool warning)
 {
-	problems_add(problems, &(struct problem){ .file = problems_new_file(problems) }, sentence);
+	const struct problem place = { .file = problems_new_file(problems), .warning = warning };
+
+	problems_add(problems, &place, sentence);
 }
 
 bool problems_first_error(const struct problems *problems, struct etw_error *err)

@@ -38,8 +38,9 @@ unsigned problems_new_file(struct problems *problems);
  * the same place is added once: labels of a metric are read for each of its events. */
 void problems_add(struct problems *problems, const struct problem *place, const char *sentence);
 
-/* Adds an error about a file as a whole, or about the command line, behind those so far. */
-void problems_add_file(struct problems *problems, const char *sentence);
+/* Adds a problem of a file as a whole, of a place in it that the sentence names, or of the command
+ * line, behind those so far. */
+void problems_add_file(struct problems *problems, const char *sentence, bool warning);
 
 /* Replaces err (ETW_ERROR_CONFIG) by the first error of the list. Keeps it if there is none.
  * Returns false. err may be NULL. */

@@ -550,7 +550,7 @@ struct yaml_tree *yaml_open_file(const char *path, const char *name, struct prob
 	if (!file_read_whole(path, YAML_FILE_SIZE_MAX, &text, &size, &why)) {
 		error_prefix(&why, "%s", name);
 		if (problems && why.code == ETW_ERROR_CONFIG) {
-			problems_add_file(problems, why.text);
+			problems_add_file(problems, why.text, false);
 		}
 		if (err) {
 			*err = why;

@@ -110,11 +110,21 @@ static int compare_counts(uint64_t a, uint64_t b)
 	return (a < b) - (a > b);
 }
 
-static int compare_names(const void *a, const void *b)
+/* The classes of the kernel, each with a GUID of its own, are one provider. Two others may have one
+ * name: any program may give its provider a name. */
+static int compare_providers(const void *a, const void *b)
 {
 	const struct class_row *x = a, *y = b;
+	int order = strcmp(x->provider, y->provider);
 
-	return strcmp(x->provider, y->provider);
+	if (order != 0 ||
+	    (x->kernel_class != ETW_KERNEL_NONE && y->kernel_class != ETW_KERNEL_NONE)) {
+		return order;
+	}
+	if ((x->kernel_class == ETW_KERNEL_NONE) != (y->kernel_class == ETW_KERNEL_NONE)) {
+		return x->kernel_class == ETW_KERNEL_NONE ? 1 : -1;
+	}
+	return memcmp(&x->guid, &y->guid, sizeof x->guid);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -123,7 +133,7 @@ static int compare_rows(const void *a, const void *b)
 	int order = compare_counts(x->provider_records, y->provider_records);
 
 	if (order == 0) {
-		order = strcmp(x->provider, y->provider);
+		order = compare_providers(x, y);
 	}
 	if (order == 0) {
 		order = compare_counts(x->records, y->records);
@@ -138,8 +148,7 @@ size_t class_rows_provider_end(const struct class_rows *rows, size_t first)
 {
 	size_t end = first;
 
-	while (end < rows->count &&
-	       strcmp(rows->rows[first].provider, rows->rows[end].provider) == 0) {
+	while (end < rows->count && compare_providers(&rows->rows[first], &rows->rows[end]) == 0) {
 		end++;
 	}
 	return end;
@@ -150,7 +159,7 @@ void class_rows_sort(struct class_rows *rows)
 	if (rows->count == 0) {
 		return;
 	}
-	qsort(rows->rows, rows->count, sizeof *rows->rows, compare_names);
+	qsort(rows->rows, rows->count, sizeof *rows->rows, compare_providers);
 	for (size_t first = 0, end; first < rows->count; first = end) {
 		uint64_t records = 0;
 

@@ -33,7 +33,14 @@ static const char *const formats[] = { "text", "json", NULL };
 
 static bool read_schema(void *manifests, const char *path, struct etw_error *err)
 {
-	return etw_configured_manifests_add(manifests, path, err);
+	return etw_configured_manifests_add(manifests, path, false, err);
+}
+
+static void show_schema_warning(void *context, const char *sentence)
+{
+	const struct tool_arguments *arguments = context;
+
+	tool_complain(TOOL_DONE, arguments->command->name, "%s", sentence);
 }
 
 /* By bit of enum tool_shared; the last two are always there. */
@@ -144,6 +151,8 @@ static int run_command(const struct tool_command *command, int argc, char **argv
 		return tool_complain(TOOL_FAILED, command->name, "no memory");
 	}
 	arguments->command = command;
+	arguments->manifests.warnings =
+		(struct etw_manifest_warnings){ show_schema_warning, arguments };
 	etw_file_find_repeats(&repeat_finder);
 	etw_file_report_changes(warn_of_change);
 	etw_packed_keep_start();

@@ -431,16 +431,53 @@ static void on_record(void *context, struct recording *recording, const struct e
 	}
 }
 
+/* Whether another event has the name, too: of another provider with this name, or another number.
+ */
+static void find_namesakes(const struct class_rows *rows, const struct class_row *row,
+			   bool *provider, bool *number)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct class_row *other = &rows->rows[i];
+
+		if (other != row && strcmp(other->name, row->name) == 0) {
+			bool same = etw_guid_equal(&other->guid, &row->guid);
+
+			*provider |= !same;
+			*number |= same;
+		}
+	}
+}
+
 static int complain_of_several(const struct search *search)
 {
 	const struct class_rows *rows = &search->rows;
+	bool guid_helps = false;
 	struct etw_text names = { 0 };
 
 	for (size_t i = 0; i < rows->count && i < 5; i++) {
-		text_add_format(&names, "%s%s", i > 0 ? ", " : "", rows->rows[i].name);
+		const struct class_row *row = &rows->rows[i];
+		bool provider = false, number = false;
+		char guid[GUID_TEXT_SIZE];
+
+		find_namesakes(rows, row, &provider, &number);
+		guid_helps |= provider;
+		guid_format(&row->guid, guid);
+		text_add_string(&names, i > 0 ? ", " : "");
+		if (provider) {
+			text_add_format(&names, "{%s}/", guid);
+		} else {
+			text_add(&names, row->name, (size_t)(row->event - row->name));
+		}
+		if (number) {
+			text_add_u64(&names, row->number);
+		} else {
+			text_add_string(&names, row->event);
+		}
 	}
-	tool_complain(TOOL_BAD_USAGE, "fields", "'%s' is several events: %s%s", search->event.name,
-		      names.data ? names.data : "", rows->count > 5 ? ", …" : "");
+	tool_complain(TOOL_BAD_USAGE, "fields", "'%s' is several events: %s%s%s",
+		      search->event.name, names.data ? names.data : "",
+		      rows->count > 5 ? ", …" : "",
+		      guid_helps ? "; a {guid} distinguishes providers of one name" : "");
 	text_free(&names);
 	return TOOL_BAD_USAGE;
 }

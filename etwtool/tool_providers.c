@@ -105,6 +105,9 @@ static void add_json(struct etw_text *out, const struct class_rows *rows)
 
 		json_object_begin(json);
 		json_member_string(json, "name", rows->rows[i].provider);
+		if (rows->rows[i].kernel_class == ETW_KERNEL_NONE) {
+			json_member_guid(json, "guid", &rows->rows[i].guid);
+		}
 		json_member_u64(json, "records", rows->rows[i].provider_records);
 		json_member_array(json, "events");
 		for (; i < end; i++) {

@@ -123,7 +123,8 @@ static void look_at_record(void *context, const struct etw_record *record)
 	struct summary *summary = context;
 
 	summary->records++;
-	summary->types[record->type][record->pointer_size == 8]++;
+	summary->types[record->type == ETW_RECORD_STRING ? ETW_RECORD_EVENT : record->type]
+		      [record->pointer_size == 8]++; /* by the form of the header */
 	if (record->raw_time != ETW_RECORD_NO_TIME) {
 		if (!summary->has_time || record->raw_time < summary->first_raw) {
 			summary->first_raw = record->raw_time;

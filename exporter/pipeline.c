@@ -347,7 +347,8 @@ static bool prepare_ahead(struct pipeline *pipeline, struct etw_event_class *cla
 
 	if (!class->schema && tracker_names_files(class)) {
 		class->schema = etw_manifest_set_schema(manifests->builtin, &class->provider,
-							class->id, class->version, false);
+							class->id, class->version, class->opcode,
+							false);
 	}
 	if (!tracker_prepare(pipeline->tracker, class)) {
 		return false;

@@ -45,11 +45,17 @@ struct config *setup_config(const char *path, struct problems *problems, struct 
 	return path ? config_load(path, problems, err) : config_default(err);
 }
 
+static void note_warning(void *context, const char *sentence)
+{
+	problems_add_file(context, sentence, true);
+}
+
 static bool add_manifests(struct etw_configured_manifests *manifests,
 			  const struct file_list *schemas, struct etw_error *err)
 {
 	for (size_t i = 0; i < schemas->count; i++) {
-		if (!etw_configured_manifests_add(manifests, schemas->paths[i], err)) {
+		if (!etw_configured_manifests_add(manifests, schemas->paths[i],
+						  schemas->by_pattern[i], err)) {
 			return false;
 		}
 	}
@@ -61,11 +67,17 @@ static bool load_manifests(struct setup *setup, const struct setup_options *opti
 {
 	struct etw_configured_manifests *manifests = options->manifests ? options->manifests :
 									  &setup->manifests;
+	struct problems *problems = yaml_problems(setup->config->tree);
+	struct etw_manifest_warnings warnings = manifests->warnings;
+	bool loaded;
 
 	setup->manifests_borrowed = options->manifests != NULL;
-	if (!options->no_manifests && !add_manifests(manifests, &setup->config->schemas, err)) {
+	manifests->warnings = (struct etw_manifest_warnings){ note_warning, problems };
+	loaded = options->no_manifests || add_manifests(manifests, &setup->config->schemas, err);
+	manifests->warnings = warnings;
+	if (!loaded) {
 		if (err->code == ETW_ERROR_CONFIG) {
-			problems_add_file(yaml_problems(setup->config->tree), err->text);
+			problems_add_file(problems, err->text, false);
 		}
 		return false;
 	}

@@ -52,13 +52,13 @@ void dump_add_line(struct etw_text *out, const struct etw_record *record,
 		   struct etw_tracelogging_cache *tracelogging, struct dump_stacks *stacks)
 {
 	const struct etw_schema *schema = etw_event_schema(origins, tracelogging, record, NULL);
-
+	const struct etw_schema *naming = etw_event_schema_naming(origins, record, schema);
 	struct stack_of of = { record, stacks };
 
 	/* Programs compare lines letter by letter, so stacks are in them only where they are asked
 	 * for. */
-	etw_event_json_add(out, record, etw_event_provider_name(origins, record->provider), schema,
-			   stacks ? add_stack : NULL, &of);
+	etw_event_json_add(out, record, etw_event_provider_name(origins, record->provider),
+			   naming ? naming->event : NULL, schema, stacks ? add_stack : NULL, &of);
 	text_add_char(out, '\n');
 }
 
@@ -79,7 +79,7 @@ static bool mark(struct dump_pass *pass, const struct etw_record *record,
 		marks->hidden = class->schema ==
 				etw_manifest_set_schema(arguments->manifests.builtin,
 							&class->provider, class->id, class->version,
-							false);
+							class->opcode, false);
 	}
 	if (!chosen_add(&marks->chosen, record->index)) {
 		tool_complain(TOOL_FAILED, "dump", "no memory for the records to show");

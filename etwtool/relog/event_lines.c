@@ -294,20 +294,30 @@ static bool read_provider(struct event_lines *lines, const struct etw_json_value
 		     err);
 }
 
+static bool is_decoded_by(const struct etw_json_value *root, const char *origin)
+{
+	const struct etw_json_value *by = json_member(root, "decoded_by");
+
+	return by && by->type == JSON_TEXT && strcmp(by->text, origin) == 0;
+}
+
 static bool read_type(const struct event_lines *lines, const struct etw_json_value *root,
 		      struct etw_out_record *record, struct etw_error *err)
 {
 	const struct etw_json_value *header = json_member(root, "kind");
 
 	if (!header) {
-		record->type = etw_kernel_class_is_kernel(&lines->provider) ? ETW_RECORD_SYSTEM :
+		record->type = is_decoded_by(root, "string")                ? ETW_RECORD_STRING :
+			       etw_kernel_class_is_kernel(&lines->provider) ? ETW_RECORD_SYSTEM :
 									      ETW_RECORD_EVENT;
 		return true;
 	}
 	for (unsigned type = ETW_RECORD_SYSTEM; type <= ETW_RECORD_INSTANCE; type++) {
 		if (header->type == JSON_TEXT &&
 		    strcmp(header->text, etw_record_type_name((enum etw_record_type)type)) == 0) {
-			record->type = (enum etw_record_type)type;
+			record->type = type == ETW_RECORD_EVENT && is_decoded_by(root, "string") ?
+					       ETW_RECORD_STRING :
+					       (enum etw_record_type)type;
 			return true;
 		}
 	}
@@ -327,6 +337,11 @@ static bool find_group(const struct event_lines *lines, struct etw_out_record *r
 			 "provider: a record of type %s is of a kernel group, but this GUID is of "
 			 "none; type \"full\" takes it",
 			 etw_record_type_name(record->type));
+}
+
+static bool has_event_header(const struct etw_out_record *record)
+{
+	return record->type == ETW_RECORD_EVENT || record->type == ETW_RECORD_STRING;
 }
 
 /* ---- payloads ---- */
@@ -460,8 +475,8 @@ static bool make_fields(struct event_lines *lines, const struct etw_json_value *
 {
 	const struct etw_json_value *fields = json_member(root, "fields");
 	const struct etw_json_value *by = json_member(root, "decoded_by");
-	bool tracelogging = by && by->type == JSON_TEXT && strcmp(by->text, "tracelogging") == 0;
-	bool classic = record->type != ETW_RECORD_EVENT || (record->flags & EVENT_IS_CLASSIC) != 0;
+	bool tracelogging = is_decoded_by(root, "tracelogging");
+	bool classic = !has_event_header(record) || (record->flags & EVENT_IS_CLASSIC) != 0;
 	const struct etw_schema *schema = NULL;
 	uint64_t size;
 
@@ -492,10 +507,7 @@ static bool make_fields(struct event_lines *lines, const struct etw_json_value *
 /* Lines about other events have a summary in the place of fields. */
 static bool is_summary(const struct etw_json_value *root)
 {
-	const struct etw_json_value *by = json_member(root, "decoded_by");
-
-	return by && by->type == JSON_TEXT &&
-	       (strcmp(by->text, "metadata") == 0 || strcmp(by->text, "manifestdata") == 0);
+	return is_decoded_by(root, "metadata") || is_decoded_by(root, "manifestdata");
 }
 
 static bool make_payload(struct event_lines *lines, const struct etw_json_value *root,
@@ -556,7 +568,7 @@ static bool add_items(struct event_lines *lines, const struct etw_json_value *ro
 	bool has_layout = lines->metadata.size > 0;
 
 	record->items = lines->items;
-	if (name && name->type == JSON_TEXT && name->size > 0 && record->type == ETW_RECORD_EVENT &&
+	if (name && name->type == JSON_TEXT && name->size > 0 && has_event_header(record) &&
 	    (json_member(root, "ext") ? has_item(root, ETW_EXTENDED_PROVIDER_TRAITS) :
 					has_layout)) {
 		if (name->size > UINT16_MAX - 3 || strlen(name->text) != name->size) {

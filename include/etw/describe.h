@@ -194,6 +194,14 @@ const char *etw_event_provider_name(const struct etw_schema_origins *origins,
 				    const struct etw_guid *provider);
 
 /*
+ * The schema that an event has its name from: its own, which may be NULL; of an event whose payload
+ * is a text that of a manifest, if there is one with its id.
+ */
+const struct etw_schema *etw_event_schema_naming(const struct etw_schema_origins *origins,
+						 const struct etw_record *record,
+						 const struct etw_schema *schema);
+
+/*
  * Appends the event name that rules and labels use for a schema that is not of the kernel: the name
  * of a TraceLogging event; otherwise "Task/Opcode" or the symbol in the manifest, without "win:"
  * and without the opcode "win:Info", which has no meaning.

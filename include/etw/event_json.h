@@ -46,10 +46,11 @@ void etw_event_fields_members(struct etw_event_fields *fields, unsigned first, u
 /*
  * Adds the event as one object, without a line feed. schema: of the record; NULL: no layout is
  * known. provider_name: the name of a provider that is no kernel class; NULL: none is known.
- * more() may add members of its own; NULL: there are none.
+ * event_name: NULL: that of the schema. more() may add members of its own; NULL: there are none.
  */
 void etw_event_json_add(struct etw_text *out, const struct etw_record *record,
-			const char *provider_name, const struct etw_schema *schema,
+			const char *provider_name, const char *event_name,
+			const struct etw_schema *schema,
 			void (*more)(void *context, struct json *json), void *context);
 
 #endif

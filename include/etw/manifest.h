@@ -31,10 +31,21 @@ struct etw_manifest_writer;
  */
 struct etw_manifest *etw_manifest_read(const char *xml, size_t size, struct etw_error *err);
 
+/* Takes "line:column: warning: sentence" for each place; a NULL function: they are dropped. */
+struct etw_manifest_warnings {
+	void (*warn)(void *context, const char *sentence);
+	void *context;
+};
+
 /*
- * The same for a configured manifest: everything that would be left out is an error.
+ * The same for a configured manifest: everything that would be left out is an error, except what
+ * manifests have that Windows itself wrote. An event whose template is missing is left out, the
+ * values of a map that is missing stay numbers, and of two events with one id, version and opcode
+ * the first counts. Each of these is a warning. warnings may be NULL.
  */
-struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size, struct etw_error *err);
+struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size,
+					       const struct etw_manifest_warnings *warnings,
+					       struct etw_error *err);
 void etw_manifest_free(struct etw_manifest *manifest);
 
 /* The name as written; it can be "". index is below the count. */
@@ -60,12 +71,13 @@ bool etw_manifest_event(const struct etw_manifest *manifest, size_t index, size_
 size_t etw_manifest_bytes(const struct etw_manifest *manifest);
 
 /*
- * The schema of an event by id and version, as manifest_schema() finds it, or, with `older`, as
- * manifest_schema_older() does; NULL: none. The set owns it.
+ * The schema of an event by id, version and opcode; with `older`, that of the latest version before
+ * this one. Of several events with this id and version it is the first one with the opcode, else
+ * the first one. NULL: none. The set owns it.
  */
 const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *set,
 						 const struct etw_guid *provider, uint16_t id,
-						 uint8_t version, bool older);
+						 uint8_t version, uint8_t opcode, bool older);
 
 /* A provider of the set. One that is in several manifests is listed once for each. */
 struct etw_manifest_set_provider {
@@ -92,16 +104,19 @@ const char *etw_manifest_set_provider_name(const struct etw_manifest_set *set,
 /* The manifests that users name and the built-in ones; in-band manifests are not among them.
  * Zero-initialise it. */
 struct etw_configured_manifests {
-	struct etw_manifest_set *configured; /* NULL: none */
-	struct etw_manifest_set *builtin;    /* likewise */
+	struct etw_manifest_set *configured;   /* NULL: none */
+	struct etw_manifest_set *builtin;      /* likewise */
+	struct etw_manifest_warnings warnings; /* "path:line:column: warning: sentence" */
 };
 
 /*
  * Adds a manifest, or all manifests in a folder (*.man and *.xml, in the order of names). Errors
- * read "path:line:column: sentence" (ETW_ERROR_CONFIG).
+ * read "path:line:column: sentence" (ETW_ERROR_CONFIG). A file of a folder that cannot be read is
+ * left out with a warning; `several`: this holds for the file of the path, too, because a pattern
+ * found it.
  */
 bool etw_configured_manifests_add(struct etw_configured_manifests *configured, const char *path,
-				  struct etw_error *err);
+				  bool several, struct etw_error *err);
 
 bool etw_configured_manifests_add_builtin(struct etw_configured_manifests *configured,
 					  struct etw_error *err);

@@ -169,7 +169,8 @@ struct etw_out_record {
 	uint16_t id; /* event id, or the number of a message */
 	uint16_t task;
 	uint64_t keyword;
-	uint16_t flags; /* of an EVENT header (0x0001 is set as needed), or a message's options */
+	/* of an EVENT header (0x0001 and 0x0004 are set as needed), or a message's options */
+	uint16_t flags;
 	uint16_t property;               /* EventProperty */
 	const struct etw_guid *provider; /* NULL: all zero */
 	const struct etw_guid *activity; /* likewise; of an INSTANCE record the parent's GUID */

@@ -20,7 +20,7 @@
 
 /*
  * Families of record headers (docs/etl-format.md section 3). Live events are ETW_RECORD_EVENT,
- * classic ones ETW_RECORD_FULL.
+ * classic ones ETW_RECORD_FULL. A live ETW_RECORD_STRING is one whose payload is a text.
  */
 enum etw_record_type {
 	ETW_RECORD_SYSTEM,
@@ -29,6 +29,8 @@ enum etw_record_type {
 	ETW_RECORD_EVENT,
 	ETW_RECORD_FULL,
 	ETW_RECORD_INSTANCE,
+	/* an ETW_RECORD_EVENT whose payload is one UTF-16 text (section 4.5) */
+	ETW_RECORD_STRING,
 	ETW_RECORD_MESSAGE, /* WPP */
 	ETW_RECORD_TIMED, /* this and the following: only the header type is known, skipped by size
 			   */
@@ -39,7 +41,7 @@ enum etw_record_type {
 	ETW_RECORD_TYPE_COUNT
 };
 
-/* The name of a type in lower case, as in the summaries ("system"). */
+/* The name of the header of a type in lower case, as in the summaries ("system"). */
 const char *etw_record_type_name(enum etw_record_type type);
 
 /* The mark of Windows for a missing id in a header; also used if a record has no such field. */

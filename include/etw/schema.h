@@ -133,6 +133,7 @@ enum etw_schema_origin {
 	ETW_SCHEMA_TRACELOGGING,
 	ETW_SCHEMA_MANIFEST,
 	ETW_SCHEMA_EVENT_INFO,
+	ETW_SCHEMA_STRING, /* EventWriteString(): one text */
 };
 
 /*

@@ -176,13 +176,19 @@ static bool ends_in_nul(const struct etw_field *field, const struct etw_field_sl
 	       element->at[element->size - unit] == 0;
 }
 
+/* Text has a terminator or padding behind it, and a socket address may be in a larger structure. */
+static bool may_be_shorter(const struct etw_field *field)
+{
+	return etw_field_is_text(field) || field->form == ETW_FIELD_FORM_SOCKADDR;
+}
+
 /* Fills the data behind `start` up to a number of units; false if it is longer. */
 static bool fill_up(struct encoder *encoder, const struct etw_field *field, size_t start,
 		    uint32_t units)
 {
 	uint32_t unit = etw_field_unit_size(field);
 	size_t size = encoder->out->size - start;
-	bool text = etw_field_is_text(field);
+	bool text = may_be_shorter(field);
 
 	if (size > (size_t)units * unit || (!text && size != (size_t)units * unit)) {
 		return error_set(encoder->err, ETW_ERROR_FORMAT,
@@ -203,11 +209,11 @@ static bool follow_length(struct encoder *encoder, unsigned index, unsigned sour
 	const struct etw_field *field = &encoder->schema->fields[index];
 	uint32_t units = (uint32_t)((encoder->out->size - start) / etw_field_unit_size(field));
 
-	if (etw_field_is_text(field)) {
+	if (may_be_shorter(field)) {
 		uint64_t given = written_value(encoder, source);
 
 		if (old->at) {
-			units += ends_in_nul(field, &old->element) ? 1 : 0;
+			units += etw_field_is_text(field) && ends_in_nul(field, &old->element);
 		} else if (encoder->fresh && given > units && given <= UINT16_MAX) {
 			units = (uint32_t)given;
 		}

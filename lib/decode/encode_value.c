@@ -201,6 +201,53 @@ static bool put_guid(const struct etw_json_value *value, struct etw_payload *out
 	return true;
 }
 
+/* The place of the colon before a port, or the end. */
+static const char *before_port(const char *text)
+{
+	const char *end = text + strlen(text);
+	const char *colon = text[0] == '[' ? strstr(text, "]:") : strchr(text, ':');
+
+	if (text[0] == '[') {
+		return colon ? colon + 1 : end;
+	}
+	return colon && colon == strrchr(text, ':') ? colon : end;
+}
+
+/* A SOCKADDR_IN or SOCKADDR_IN6 (ws2def.h, ws2ipdef.h); what the text does not say is 0. */
+static bool put_socket_address(const struct etw_json_value *value, struct etw_payload *out,
+			       struct etw_error *err)
+{
+	enum { FAMILY_IP4 = 2, FAMILY_IP6 = 23 };
+	const char *text = value->type == JSON_TEXT ? value->text : "";
+	const char *colon = before_port(text);
+	size_t bracket = text[0] == '[' && colon[-1] == ']', size = (size_t)(colon - text);
+	char address[48];
+	struct address_range range;
+	uint64_t port = 0;
+	bool is_ip6;
+
+	if (size >= sizeof address ||
+	    (*colon && (!parse_u64(colon + 1, strlen(colon + 1), &port) || port > UINT16_MAX))) {
+		return wrong("an address such as 10.0.0.1:80 or [::1]:80", value, err);
+	}
+	snprintf(address, sizeof address, "%.*s", (int)(size - 2 * bracket), text + bracket);
+	is_ip6 = strchr(address, ':') != NULL;
+	if (strchr(address, '/') || (bracket && !is_ip6) || !address_range_parse(address, &range)) {
+		return wrong("an address such as 10.0.0.1:80 or [::1]:80", value, err);
+	}
+	etw_payload_u16(out, is_ip6 ? FAMILY_IP6 : FAMILY_IP4);
+	etw_payload_port(out, (uint16_t)port);
+	if (is_ip6) {
+		etw_payload_zeros(out, 4); /* flow information */
+		etw_payload_bytes(out, range.bytes, 16);
+		etw_payload_zeros(out, 4); /* scope */
+	} else {
+		etw_payload_bytes(out, range.bytes + 12, 4);
+		etw_payload_zeros(out, 8);
+	}
+	return true;
+}
+
 /* 0 is Sunday. By the congruence of Zeller; years and months of any value are harmless. */
 static unsigned day_of_week(unsigned year, unsigned month, unsigned day)
 {
@@ -325,6 +372,10 @@ bool etw_encode_value(const struct etw_field *field, const struct etw_json_value
 		    strchr(value->text, ':')) {
 			return put_ip6(value, out, err);
 		}
+		if (field->form == ETW_FIELD_FORM_SOCKADDR && value->type == JSON_TEXT &&
+		    strpbrk(value->text, ".:")) {
+			return put_socket_address(value, out, err);
+		}
 		return put_hex(value, out, err);
 	default: /* ETW_FIELD_NULL */
 		return value->type == JSON_NULL || wrong("null", value, err);
@@ -340,7 +391,6 @@ bool encode_is_same(const struct etw_field *field, const struct etw_field_slice 
 	double real;
 	bool same;
 
-	one.form = field->form == ETW_FIELD_FORM_SOCKADDR ? ETW_FIELD_FORM_PLAIN : field->form;
 	if (field->type <= ETW_FIELD_PORT) {
 		return read_integer(field, element->size == 8, value, &number) &&
 		       number == etw_field_u64(field, element);

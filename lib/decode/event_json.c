@@ -23,10 +23,9 @@
 const char *etw_schema_origin_name(const struct etw_schema *schema)
 {
 	static const char *const names[] = {
-		[ETW_SCHEMA_KERNEL] = "kernel",
-		[ETW_SCHEMA_TRACELOGGING] = "tracelogging",
-		[ETW_SCHEMA_MANIFEST] = "manifest",
-		[ETW_SCHEMA_EVENT_INFO] = "eventinfo",
+		[ETW_SCHEMA_KERNEL] = "kernel",     [ETW_SCHEMA_TRACELOGGING] = "tracelogging",
+		[ETW_SCHEMA_MANIFEST] = "manifest", [ETW_SCHEMA_EVENT_INFO] = "eventinfo",
+		[ETW_SCHEMA_STRING] = "string",
 	};
 
 	return schema ? names[schema->origin] : NULL;
@@ -60,19 +59,14 @@ static void add_number(struct json *json, const struct etw_field *field,
 static void add_one(struct json *json, const struct etw_field *field,
 		    const struct etw_field_slice *slice, struct etw_text *scratch)
 {
-	struct etw_field plain = *field;
-
 	if (field->type <= ETW_FIELD_DOUBLE) {
 		add_number(json, field, slice);
 	} else if (field->type == ETW_FIELD_NULL ||
 		   (field->type == ETW_FIELD_KERNEL_SID && slice->size == 0)) {
 		json_null(json);
 	} else {
-		if (field->form == ETW_FIELD_FORM_SOCKADDR) {
-			plain.form = ETW_FIELD_FORM_PLAIN; /* binary is binary in dumps */
-		}
 		text_clear(scratch);
-		etw_field_text(&plain, slice, scratch);
+		etw_field_text(field, slice, scratch);
 		json_text(json, scratch->data ? scratch->data : "", scratch->size);
 		json->out->failed |= scratch->failed;
 	}
@@ -121,12 +115,18 @@ static void add_struct(struct json *json, struct etw_event_fields *fields, unsig
 
 void etw_event_fields_json(struct etw_event_fields *fields, unsigned index, struct json *json)
 {
-	const struct etw_field *field = &fields->schema->fields[index];
+	struct etw_field field = fields->schema->fields[index];
 
-	if (field->type == ETW_FIELD_STRUCT) {
+	/* A merged recording describes these events itself. Its dump is compared with that of other
+	 * decoders, which have bytes there. */
+	if (fields->schema->origin == ETW_SCHEMA_EVENT_INFO &&
+	    field.form == ETW_FIELD_FORM_SOCKADDR) {
+		field.form = ETW_FIELD_FORM_PLAIN;
+	}
+	if (field.type == ETW_FIELD_STRUCT) {
 		add_struct(json, fields, index);
 	} else {
-		add_value(json, field, &fields->slices[index], &fields->scratch);
+		add_value(json, &field, &fields->slices[index], &fields->scratch);
 	}
 }
 
@@ -184,7 +184,7 @@ static void member_time(struct json *json, const char *key, int64_t time)
  */
 static const bool has_ids[ETW_RECORD_TYPE_COUNT] = {
 	[ETW_RECORD_SYSTEM] = true, [ETW_RECORD_COMPACT] = true,  [ETW_RECORD_EVENT] = true,
-	[ETW_RECORD_FULL] = true,   [ETW_RECORD_INSTANCE] = true,
+	[ETW_RECORD_FULL] = true,   [ETW_RECORD_INSTANCE] = true, [ETW_RECORD_STRING] = true,
 };
 
 static void member_id(struct json *json, const char *key, const struct etw_record *record,
@@ -335,7 +335,7 @@ static void add_manifest_chunk(struct json *json, const struct etw_manifest_chun
 
 /* Adds decoded_by, event and fields; false when nothing here can decode the payload. */
 static bool add_decoded(struct json *json, const struct etw_record *record,
-			const struct etw_schema *schema)
+			const struct etw_schema *schema, const char *event_name)
 {
 	struct etw_manifest_chunk chunk;
 	struct etw_event_info info;
@@ -360,7 +360,7 @@ static bool add_decoded(struct json *json, const struct etw_record *record,
 		return false;
 	}
 	json_member_string(json, "decoded_by", etw_schema_origin_name(schema));
-	json_member_string(json, "event", schema->event);
+	json_member_string(json, "event", event_name ? event_name : schema->event);
 	add_fields(json, schema, record);
 	return true;
 }
@@ -384,7 +384,8 @@ static void add_extended(struct json *json, const struct etw_record *record)
 }
 
 void etw_event_json_add(struct etw_text *out, const struct etw_record *record,
-			const char *provider_name, const struct etw_schema *schema,
+			const char *provider_name, const char *event_name,
+			const struct etw_schema *schema,
 			void (*more)(void *context, struct json *json), void *context)
 {
 	struct json json;
@@ -393,7 +394,7 @@ void etw_event_json_add(struct etw_text *out, const struct etw_record *record,
 	json_init(&json, out, true);
 	json_object_begin(&json);
 	add_header(&json, record, provider_name);
-	decoded = add_decoded(&json, record, schema);
+	decoded = add_decoded(&json, record, schema, event_name);
 	add_extended(&json, record);
 	if (more) {
 		more(context, &json);

@@ -2,12 +2,12 @@
 /*
  * Finds the schema of an event in the order of event_schema.h.
  *
- * An event with its own layout (TraceLogging) and an event of a kernel class are decided at once.
- * For the others each origin is searched in turn, and the first one that has a schema wins. The
- * order differs between a recording, which is trusted to describe itself, and a live session, in
- * which any process may write any event under any provider. A schema from an in-band manifest is
- * valid only until that manifest is dropped, and queries of the system are limited. struct
- * schema_terms returns both conditions to the caller, which keeps the schema.
+ * An event with its own layout (TraceLogging, or one text) and an event of a kernel class are
+ * decided at once. For the others each origin is searched in turn, and the first one that has a
+ * schema wins. The order differs between a recording, which is trusted to describe itself, and a
+ * live session, in which any process may write any event under any provider. A schema from an
+ * in-band manifest is valid only until that manifest is dropped, and queries of the system are
+ * limited. struct etw_schema_terms returns both conditions to the caller, which keeps the schema.
  */
 #include "lib/decode/event_schema.h"
 
@@ -16,6 +16,13 @@
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/kernel_class.h"
 #include "lib/source/provider_names.h"
+
+/* "EventWriteString function", Microsoft Learn. The payload is the text, up to a NUL or its end. */
+static const struct etw_field string_field = { .name = "Message", .type = ETW_FIELD_WSTRING };
+static const struct etw_schema string_schema = { .event = "EventWriteString",
+						 .fields = &string_field,
+						 .field_count = 1,
+						 .origin = ETW_SCHEMA_STRING };
 
 /* older: the latest version before the event's, because its own is not known. */
 static const struct etw_schema *configured(const struct etw_schema_origins *origins,
@@ -27,7 +34,7 @@ static const struct etw_schema *configured(const struct etw_schema_origins *orig
 	/* Manifests have no classic events. */
 	for (size_t i = 0; i < 2 && !schema && !record->classic; i++) {
 		schema = etw_manifest_set_schema(sets[i], record->provider, record->id,
-						 record->version, older);
+						 record->version, record->opcode, older);
 	}
 	return schema;
 }
@@ -116,6 +123,9 @@ const struct etw_schema *etw_event_schema(const struct etw_schema_origins *origi
 	if (record->type >= ETW_RECORD_MESSAGE) {
 		return NULL;
 	}
+	if (record->type == ETW_RECORD_STRING) {
+		return &string_schema;
+	}
 	if (record->classic) {
 		schema = etw_kernel_schema_of(record);
 	} else if (etw_tracelogging_metadata(record, &metadata)) {
@@ -124,16 +134,40 @@ const struct etw_schema *etw_event_schema(const struct etw_schema_origins *origi
 	return schema || !origins ? schema : search_origins(origins, record, terms);
 }
 
+const struct etw_schema *etw_event_schema_naming(const struct etw_schema_origins *origins,
+						 const struct etw_record *record,
+						 const struct etw_schema *schema)
+{
+	const struct etw_schema *naming = NULL;
+
+	if (record->type != ETW_RECORD_STRING || !origins) {
+		return schema;
+	}
+	if (!origins->live && origins->trace) {
+		naming = trace_schemas_find(origins->trace, record, NULL);
+	}
+	if (!naming) {
+		naming = configured(origins, record, false);
+	}
+	return naming ? naming : schema;
+}
+
+static bool has_own_layout(const struct etw_record *record)
+{
+	struct etw_extended_item metadata;
+
+	return record->type == ETW_RECORD_STRING || etw_tracelogging_metadata(record, &metadata);
+}
+
 uint32_t event_schema_manifest_id(const struct etw_schema_origins *origins,
 				  const struct etw_record *record)
 {
 	bool trace = !origins->live && origins->trace && trace_schemas_differ(origins->trace);
 	bool inband = origins->inband && inband_manifests_any(origins->inband);
-	struct etw_extended_item metadata;
 	uint32_t manifest_id = 0;
 
 	if ((!trace && !inband) || record->classic || record->type >= ETW_RECORD_MESSAGE ||
-	    etw_tracelogging_metadata(record, &metadata) ||
+	    has_own_layout(record) ||
 	    (trace && trace_schemas_find(origins->trace, record, &manifest_id)) || !inband) {
 		return manifest_id;
 	}
@@ -162,11 +196,9 @@ void etw_event_schema_learn(const struct etw_schema_origins *origins,
 bool event_schema_overridable(const struct etw_schema_origins *origins,
 			      const struct etw_record *record, const struct etw_schema *schema)
 {
-	struct etw_extended_item metadata;
-
 	return origins && origins->inband && !record->classic &&
 	       record->type < ETW_RECORD_MESSAGE && !(origins->live && schema) &&
-	       !etw_tracelogging_metadata(record, &metadata);
+	       !has_own_layout(record);
 }
 
 static const char *known_name(const struct etw_schema_origins *origins,

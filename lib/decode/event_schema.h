@@ -2,8 +2,8 @@
 /*
  * Finds the schema of an event and the name of its provider.
  *
- * An event with its own layout (TraceLogging) and an event of a kernel class need no other origin.
- * For the others, the first origin that has the event is used:
+ * An event with its own layout (TraceLogging, EventWriteString) and an event of a kernel class need
+ * no other origin. For the others, the first origin that has the event is used:
  *
  * a recording              a live session
  * -----------------------  -------------------------------------------------

@@ -67,7 +67,8 @@ static inline uint64_t class_word(const struct etw_record *record)
 	       (uint64_t)record->opcode << 24 | (uint64_t)record->pointer_size << 32 |
 	       (uint64_t)record->classic << 40 |
 	       (uint64_t)(record->type == ETW_RECORD_MESSAGE) << 41 |
-	       (uint64_t)(record->type >= ETW_RECORD_TIMED) << 42;
+	       (uint64_t)(record->type >= ETW_RECORD_TIMED) << 42 |
+	       (uint64_t)(record->type == ETW_RECORD_STRING) << 43;
 }
 
 /* Compares the key. The metadata of TraceLogging events are not compared: their hash is part of the
@@ -210,7 +211,7 @@ static bool fill_class(const struct etw_event_table *table, const struct etw_rec
 
 	guid_format(record->provider, guid);
 	provider = text_duplicate(known ? known : guid, strlen(known ? known : guid));
-	event = event_name(record, schema);
+	event = event_name(record, etw_event_schema_naming(origins, record, schema));
 	if (!provider || !event) {
 		free(provider);
 		free(event);

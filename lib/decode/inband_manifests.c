@@ -463,9 +463,9 @@ static struct slot *find_own(struct etw_inband_manifests *inband, const struct e
 static const struct etw_schema *find_exact(const struct slot *slot, const struct etw_record *record,
 					   uint8_t version)
 {
-	return slot && slot->manifest ?
-		       manifest_schema_exact(slot->manifest, 0, record->id, version) :
-		       NULL;
+	return slot && slot->manifest ? manifest_schema_exact(slot->manifest, 0, record->id,
+							      version, record->opcode) :
+					NULL;
 }
 
 /* In the own text if *slot is one, else in the list of the provider; sets *slot. */
@@ -503,7 +503,8 @@ const struct etw_schema *inband_manifests_find(struct etw_inband_manifests *inba
 			schema = find_newest(inband, record, 0, *newest, &slot);
 		}
 	} else if (slot) {
-		schema = manifest_schema(slot->manifest, 0, record->id, record->version);
+		schema = manifest_schema(slot->manifest, 0, record->id, record->version,
+					 record->opcode);
 	}
 	if (slot) {
 		slot->used = ++inband->clock;

@@ -507,6 +507,39 @@ static bool take(const struct walk *walk, const struct etw_field *field, uint32_
 
 static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset);
 
+/* Whether a field is in an array of structures that is at index `first` or later. */
+static bool is_in_array(const struct etw_schema *schema, unsigned first, unsigned index)
+{
+	for (unsigned i = first; i < index; i++) {
+		if (etw_field_is_struct_array(&schema->fields[i]) &&
+		    index <= i + schema->fields[i].span) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A payload may end before a text that is its last field, which is then empty ("TDH_INTYPE_…" in
+ * tdh.h: the last one may lack its terminator). The
+ * layouts of the kernel are no exact ones: a version may have got such a field later. */
+static bool take_left_out(struct walk *walk, unsigned index, uint32_t offset)
+{
+	const struct etw_record *record = walk->record;
+	const struct etw_field *field = &walk->schema->fields[index];
+
+	if (walk->schema->origin == ETW_SCHEMA_KERNEL || index + 1U != walk->schema->field_count ||
+	    offset != record->payload_size || field->count_type != ETW_FIELD_SCALAR ||
+	    (field->type != ETW_FIELD_WSTRING && field->type != ETW_FIELD_ASTRING) ||
+	    (field->length_type != ETW_FIELD_LENGTH_TYPE &&
+	     field->length_type != ETW_FIELD_LENGTH_REST) ||
+	    is_in_array(walk->schema, 0, index)) {
+		return false;
+	}
+	walk->slices[index] =
+		(struct etw_field_slice){ .at = record->payload + offset, .count = 1 };
+	return true;
+}
+
 /* Walks one element of an array of structures; false if it is not whole. */
 static bool walk_struct(struct walk *walk, unsigned index, uint32_t *offset)
 {
@@ -584,7 +617,8 @@ static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uin
 			*offset += field->size[wide];
 			i++;
 		} else if (field->type != ETW_FIELD_STRUCT) {
-			if (!take(walk, field, offset, &walk->slices[i])) {
+			if (!take(walk, field, offset, &walk->slices[i]) &&
+			    !take_left_out(walk, i, *offset)) {
 				return i;
 			}
 			i++;
@@ -601,18 +635,6 @@ static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uin
 		}
 	}
 	return i;
-}
-
-/* Whether a field is in an array of structures that is at index `first` or later. */
-static bool is_in_array(const struct etw_schema *schema, unsigned first, unsigned index)
-{
-	for (unsigned i = first; i < index; i++) {
-		if (etw_field_is_struct_array(&schema->fields[i]) &&
-		    index <= i + schema->fields[i].span) {
-			return true;
-		}
-	}
-	return false;
 }
 
 bool etw_field_locate_by_walk(const struct etw_schema *schema, unsigned index,

@@ -108,7 +108,10 @@ int schema_build_find(const struct schema_builder *builder, const char *name);
  */
 void schema_build_stop(struct schema_builder *builder);
 
-/* Computes the offsets of the fields and empties the builder. False without memory. */
+/*
+ * Computes the offsets of the fields and empties the builder. Of fields of one structure with the
+ * same name, the second gets "_2" behind it, the third "_3". False without memory.
+ */
 bool schema_build_finish(struct schema_builder *builder, struct built_fields *fields);
 void schema_build_done(struct schema_builder *builder);
 

@@ -6,6 +6,9 @@
  * array of fields and one text with all names. The fields refer to their names by offsets, since
  * the text can move. At the end fields and names are copied into one block of memory, which is
  * freed with one call.
+ *
+ * Nothing forbids a writer to give two fields of one structure the same name. Who reads values by
+ * name (rules, JSON) would only ever get one of them, so the second "n" is called "n_2" here.
  */
 #include "lib/decode/schema.h"
 
@@ -103,6 +106,115 @@ void schema_build_stop(struct schema_builder *builder)
 	}
 }
 
+/* ---- equal names ---- */
+
+struct naming {
+	struct schema_builder *builder;
+	uint64_t hashes[ETW_SCHEMA_FIELDS_MOST]; /* of the names, by field */
+	unsigned spare; /* for names to which their usual number is denied */
+};
+
+static const char *name_at(const struct schema_builder *builder, unsigned index)
+{
+	return builder->names.data + builder->name_offsets[index];
+}
+
+/* How many of the members of a structure, from `first` to before `end`, have the name. */
+static unsigned count_named(const struct naming *naming, unsigned first, unsigned end,
+			    uint64_t hash, const char *name)
+{
+	const struct schema_builder *builder = naming->builder;
+	unsigned count = 0;
+
+	for (unsigned i = first; i < end; i += 1U + builder->fields[i].span) {
+		count += naming->hashes[i] == hash && strcmp(name_at(builder, i), name) == 0;
+	}
+	return count;
+}
+
+/* Appends the number to the name of a field; false if another member is called so. */
+static bool append_number(struct naming *naming, unsigned first, unsigned end, unsigned index,
+			  unsigned number)
+{
+	struct schema_builder *builder = naming->builder;
+	struct etw_text name = { 0 };
+	uint64_t hash;
+	bool is_free = true;
+
+	text_add_string(&name, name_at(builder, index));
+	text_add_format(&name, "_%u", number);
+	if (!name.failed) {
+		hash = text_hash(name.data, name.size, 0);
+		is_free = count_named(naming, first, end, hash, name.data) == 0;
+		if (is_free) {
+			naming->hashes[index] = hash;
+			builder->name_offsets[index] = (uint32_t)builder->names.size;
+			text_add(&builder->names, name.data, name.size + 1);
+		}
+	}
+	builder->failed |= name.failed || builder->names.failed;
+	text_free(&name);
+	return is_free;
+}
+
+/* From the last member to the first, so that those before it still have the names that the writer
+ * gave them. */
+static void name_apart(struct naming *naming, unsigned first, unsigned end)
+{
+	struct schema_builder *builder = naming->builder;
+	uint16_t members[ETW_SCHEMA_FIELDS_MOST];
+	unsigned count = 0;
+
+	for (unsigned i = first; i < end; i += 1U + builder->fields[i].span) {
+		members[count++] = (uint16_t)i;
+	}
+	while (count-- > 1 && !builder->failed) {
+		unsigned index = members[count];
+		unsigned before = count_named(naming, first, index, naming->hashes[index],
+					      name_at(builder, index));
+
+		if (before > 0 && !append_number(naming, first, end, index, before + 1)) {
+			while (!append_number(naming, first, end, index, naming->spare++)) {
+			}
+		}
+	}
+}
+
+/* Whether two fields may have one name, of one structure or of two. */
+static bool may_repeat(struct naming *naming)
+{
+	const struct schema_builder *builder = naming->builder;
+	uint64_t seen[64] = { 0 };
+	bool repeats = false;
+
+	for (unsigned i = 0; i < builder->count; i++) {
+		const char *name = name_at(builder, i);
+		uint64_t hash = text_hash(name, strlen(name), 0);
+		uint64_t bit = UINT64_C(1) << (hash & 63);
+
+		naming->hashes[i] = hash;
+		repeats |= (seen[hash >> 6 & 63] & bit) != 0;
+		seen[hash >> 6 & 63] |= bit;
+	}
+	return repeats;
+}
+
+/* Structures have been closed. */
+static void name_fields_apart(struct schema_builder *builder)
+{
+	struct naming naming = { .builder = builder, .spare = 2 };
+
+	if (!may_repeat(&naming)) {
+		return;
+	}
+	name_apart(&naming, 0, (unsigned)builder->count);
+	for (unsigned i = 0; i < builder->count; i++) {
+		if (builder->fields[i].span > 1) {
+			name_apart(&naming, i + 1, i + 1 + builder->fields[i].span);
+		}
+	}
+}
+
 bool schema_build_finish(struct schema_builder *builder, struct built_fields *fields)
 {
 	struct built_fields built = { .count = (uint16_t)builder->count };
@@ -110,6 +222,9 @@ bool schema_build_finish(struct schema_builder *builder, struct built_fields *fi
 
 	while (builder->depth > 0) {
 		schema_build_close(builder);
+	}
+	if (!builder->failed && !builder->names.failed) {
+		name_fields_apart(builder);
 	}
 	if (builder->failed || builder->names.failed) {
 		schema_build_done(builder);

@@ -497,7 +497,7 @@ const struct etw_schema *trace_manifests_find(const struct trace_manifests *mani
 	}
 	if (source->count == 1 || manifests->event_count == 0) {
 		return manifest_schema(manifests->kept[manifests->sorted[source->first]].manifest,
-				       0, record->id, record->version);
+				       0, record->id, record->version, record->opcode);
 	}
 	event = find_event(manifests, provider, record, record->version);
 	if (!event && record->version != 0) {

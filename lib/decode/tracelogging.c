@@ -13,8 +13,9 @@
  * without a schema, so that it is parsed only once.
  *
  * The type numbers are those of TraceLoggingProvider.h. They differ from those of manifests
- * (tdh_types.c), but out-types have the same effect in both. A type or flag that is not known ends
- * the schema, since the fields after it cannot be located.
+ * (tdh_types.c), but out-types have the same effect in both. A type that is not known ends the
+ * schema, since the fields after it cannot be located. A field of a custom serializer is bytes with
+ * a count; in place of a type it has the number of its protocol.
  */
 #include "lib/decode/tracelogging.h"
 
@@ -40,7 +41,8 @@ enum {
 	IN_ARRAY_MASK = 0x60,
 	IN_ARRAY_FIXED = 0x20,
 	IN_ARRAY_COUNTED = 0x40,
-	CHAINED = 0x80, /* another byte follows */
+	IN_CUSTOM = 0x60, /* TraceLoggingCustom() */
+	CHAINED = 0x80,   /* another byte follows */
 };
 
 struct entry {
@@ -164,8 +166,11 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 		case IN_ARRAY_COUNTED:
 			field.count_type = ETW_FIELD_COUNT_PREFIX;
 			break;
-		default:
-			known = false; /* an encoding that only its provider knows */
+		case IN_CUSTOM:
+			field.type = ETW_FIELD_BINARY16;
+			known = true;
+			cursor_skip(c, cursor_u16(c)); /* how its provider reads the bytes */
+			out = 0;
 			break;
 		}
 		if (c->overrun || !known) {

@@ -70,6 +70,7 @@ static struct place place_of(const struct etw_header_field *field, enum etw_reco
 	case ETW_RECORD_PERFINFO:
 		return field->places[HEADER_PERFINFO];
 	case ETW_RECORD_EVENT:
+	case ETW_RECORD_STRING:
 		return field->places[HEADER_EVENT];
 	case ETW_RECORD_FULL:
 	case ETW_RECORD_INSTANCE:

@@ -27,7 +27,8 @@ enum message_option {
 	MESSAGE_IDS = 0x20,
 };
 
-enum { VERSION_HAS_PEBS = 0x8000, VERSION_COUNTER_SHIFT = 8, EVENT_HAS_ITEMS = 0x0001 };
+enum { VERSION_HAS_PEBS = 0x8000, VERSION_COUNTER_SHIFT = 8 };
+enum { EVENT_HAS_ITEMS = 0x0001, EVENT_IS_STRING = 0x0004 };
 
 static size_t extras_size(const struct etw_out_record *record)
 {
@@ -70,6 +71,7 @@ static size_t header_size(const struct etw_out_record *record)
 	case ETW_RECORD_PERFINFO:
 		return PERFINFO_HEADER_SIZE + extras_size(record);
 	case ETW_RECORD_EVENT:
+	case ETW_RECORD_STRING:
 		return EVENT_HEADER_SIZE + items_size(record);
 	case ETW_RECORD_FULL:
 		return FULL_HEADER_SIZE;
@@ -86,12 +88,12 @@ static size_t header_size(const struct etw_out_record *record)
 static uint8_t header_type(enum etw_record_type type, uint8_t pointer_size)
 {
 	static const uint8_t types[ETW_RECORD_TYPE_COUNT][2] = {
-		[ETW_RECORD_SYSTEM] = { 0x01, 0x02 },   [ETW_RECORD_COMPACT] = { 0x03, 0x04 },
-		[ETW_RECORD_PERFINFO] = { 0x10, 0x11 }, [ETW_RECORD_EVENT] = { 0x12, 0x13 },
-		[ETW_RECORD_FULL] = { 0x0a, 0x14 },     [ETW_RECORD_INSTANCE] = { 0x0b, 0x15 },
-		[ETW_RECORD_TIMED] = { 0x0c, 0x0c },    [ETW_RECORD_ERROR] = { 0x0d, 0x0d },
-		[ETW_RECORD_WNODE] = { 0x0e, 0x0e },    [ETW_RECORD_MESSAGE_TYPED] = { 0x0f, 0x0f },
-		[ETW_RECORD_UNKNOWN] = { 0x7f, 0x7f },
+		[ETW_RECORD_SYSTEM] = { 0x01, 0x02 },        [ETW_RECORD_COMPACT] = { 0x03, 0x04 },
+		[ETW_RECORD_PERFINFO] = { 0x10, 0x11 },      [ETW_RECORD_EVENT] = { 0x12, 0x13 },
+		[ETW_RECORD_FULL] = { 0x0a, 0x14 },          [ETW_RECORD_INSTANCE] = { 0x0b, 0x15 },
+		[ETW_RECORD_STRING] = { 0x12, 0x13 },        [ETW_RECORD_TIMED] = { 0x0c, 0x0c },
+		[ETW_RECORD_ERROR] = { 0x0d, 0x0d },         [ETW_RECORD_WNODE] = { 0x0e, 0x0e },
+		[ETW_RECORD_MESSAGE_TYPED] = { 0x0f, 0x0f }, [ETW_RECORD_UNKNOWN] = { 0x7f, 0x7f },
 	};
 
 	return types[type][pointer_size == 8];
@@ -145,6 +147,7 @@ static void store_event(const struct etw_out_record *record, uint8_t *at)
 {
 	uint16_t flags = record->item_count > 0 ? record->flags | EVENT_HAS_ITEMS : record->flags;
 
+	flags |= record->type == ETW_RECORD_STRING ? EVENT_IS_STRING : 0;
 	store_u16(at + 0x04, flags);
 	store_u16(at + 0x06, record->property);
 	store_u32(at + 0x08, record->thread_id);
@@ -245,6 +248,7 @@ void etw_out_record_store(const struct etw_out_record *record, uint8_t pointer_s
 		store_kernel(record, size, at);
 		break;
 	case ETW_RECORD_EVENT:
+	case ETW_RECORD_STRING:
 		store_event(record, at);
 		break;
 	case ETW_RECORD_FULL:

@@ -61,7 +61,9 @@ enum {
 	VERSION_COUNTERS_SHIFT = 8,
 
 	EVENT_FLAG_EXTENDED = 0x0001,
+	EVENT_FLAG_STRING = 0x0004,
 	EVENT_FLAG_CLASSIC = 0x0100,
+	EVENT_FLAGS_SPECIAL = EVENT_FLAG_EXTENDED | EVENT_FLAG_STRING | EVENT_FLAG_CLASSIC,
 
 	ITEM_HEADER_SIZE = 8,
 	ITEM_LINKAGE_MORE = 1,
@@ -398,6 +400,8 @@ static NOINLINE bool read_special(struct etl_walk *walk, const uint8_t *at, uint
 	if (flags & EVENT_FLAG_CLASSIC) {
 		record->classic = true;
 		record->pointer_size = forced ? forced : record->pointer_size;
+	} else if (flags & EVENT_FLAG_STRING) {
+		record->type = ETW_RECORD_STRING;
 	}
 	if (flags & EVENT_FLAG_EXTENDED) {
 		read_extended(walk, at, size);
@@ -424,7 +428,7 @@ static inline bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t
 	record->extended = NULL;
 	record->extended_size = 0;
 	set_payload(record, at, size, HEADER_EVENT);
-	if (etw_load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED)) {
+	if (etw_load_u16(at + 0x04) & EVENT_FLAGS_SPECIAL) {
 		return read_special(walk, at, size);
 	}
 	return set_time(walk, (int64_t)etw_load_u64(at + 0x10));
@@ -616,7 +620,7 @@ static inline uint32_t size_left_out(const struct etl_walk *walk, const uint8_t 
 		}
 	} else if (parts->form != FORM_EVENT || !walk->only_ids ||
 		   id_chosen(walk->only_ids, etw_load_u16(at + 0x28)) ||
-		   (etw_load_u16(at + 0x04) & (EVENT_FLAG_CLASSIC | EVENT_FLAG_EXTENDED))) {
+		   (etw_load_u16(at + 0x04) & EVENT_FLAGS_SPECIAL)) {
 		return 0;
 	}
 	*raw_time = (int64_t)etw_load_u64(at + parts->time_offset);

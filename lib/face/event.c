@@ -139,7 +139,7 @@ static bool add_manifests(struct etw_decoder *decoder, const struct face_decoder
 		if (!options->manifests[i]) {
 			return error_set(err, ETW_ERROR_MISUSE, "manifest number %zu is NULL", i);
 		}
-		if (!etw_configured_manifests_add(&decoder->manifests, options->manifests[i],
+		if (!etw_configured_manifests_add(&decoder->manifests, options->manifests[i], false,
 						  err)) {
 			return false;
 		}
@@ -389,11 +389,14 @@ const char *etw_event_json(const struct etw_event *event, size_t *size)
 		return NULL;
 	}
 	if (!decoder->has_json) {
+		const struct etw_schema *naming =
+			etw_event_schema_naming(&decoder->named, event->record, event->schema);
+
 		text_clear(&decoder->json);
 		etw_event_json_add(&decoder->json, event->record,
 				   etw_event_provider_name(&decoder->named,
 							   event->record->provider),
-				   event->schema, NULL, NULL);
+				   naming ? naming->event : NULL, event->schema, NULL, NULL);
 		decoder->has_json = true;
 		decoder->has_texts = true;
 	}

@@ -155,9 +155,10 @@ static inline void read_classic(struct etw_record *record, const EVENT_HEADER *h
 static inline void read_described(struct etw_record *record, const EVENT_HEADER *header)
 {
 	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
-	enum etw_record_type type = header->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE ?
-					    ETW_RECORD_MESSAGE :
-					    ETW_RECORD_EVENT;
+	enum etw_record_type type =
+		header->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE ? ETW_RECORD_MESSAGE :
+		header->Flags & EVENT_HEADER_FLAG_STRING_ONLY   ? ETW_RECORD_STRING :
+								  ETW_RECORD_EVENT;
 
 	record->class_key = record_class_key(descriptor->Id, descriptor->Version,
 					     descriptor->Opcode,

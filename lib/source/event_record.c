@@ -11,17 +11,12 @@ enum { ITEM_HEADER_SIZE = 8 }; /* docs/etl-format.md section 9 */
 const char *etw_record_type_name(enum etw_record_type type)
 {
 	static const char *const names[ETW_RECORD_TYPE_COUNT] = {
-		[ETW_RECORD_SYSTEM] = "system",
-		[ETW_RECORD_COMPACT] = "compact",
-		[ETW_RECORD_PERFINFO] = "perfinfo",
-		[ETW_RECORD_EVENT] = "event",
-		[ETW_RECORD_FULL] = "full",
-		[ETW_RECORD_INSTANCE] = "instance",
-		[ETW_RECORD_MESSAGE] = "message",
-		[ETW_RECORD_TIMED] = "timed",
-		[ETW_RECORD_ERROR] = "error",
-		[ETW_RECORD_WNODE] = "wnode",
-		[ETW_RECORD_MESSAGE_TYPED] = "message_typed",
+		[ETW_RECORD_SYSTEM] = "system",     [ETW_RECORD_COMPACT] = "compact",
+		[ETW_RECORD_PERFINFO] = "perfinfo", [ETW_RECORD_EVENT] = "event",
+		[ETW_RECORD_FULL] = "full",         [ETW_RECORD_INSTANCE] = "instance",
+		[ETW_RECORD_STRING] = "event",      [ETW_RECORD_MESSAGE] = "message",
+		[ETW_RECORD_TIMED] = "timed",       [ETW_RECORD_ERROR] = "error",
+		[ETW_RECORD_WNODE] = "wnode",       [ETW_RECORD_MESSAGE_TYPED] = "message_typed",
 		[ETW_RECORD_UNKNOWN] = "unknown",
 	};
 

@@ -58,6 +58,73 @@ while IFS=$'\t' read -r sample count; do
 	expect "$sample" "$count"
 done <"$work/expected"
 
+# A text without a layout (EventWriteString): the sample gets three by a dump's lines, one of them of an id that a manifest names.
+cat >"$work/told.man" <<'END'
+<instrumentationManifest><instrumentation><events><provider name="Contoso-Teller" guid="{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009}">
+<events><event value="5" symbol="Told"/></events></provider></events></instrumentation></instrumentationManifest>
+END
+"$ETWTOOL" dump "$work/sample.etl" >"$work/before"
+time=$(sed -n '100s/.*"filetime": \([0-9]*\),.*/\1/p' "$work/before")
+line="{\"decoded_by\": \"string\", \"provider\": \"aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009\", \"filetime\": $time, \"level\": 4"
+cat >"$work/lines" <<END
+$line, "fields": {"Message": "Frame started"}}
+$line, "raw": "f6003dd8bedc"}
+$line, "id": 5, "fields": {"Message": "by heart"}}
+END
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/told.etl" --add "$work/lines" >/dev/null
+cat >"$work/teller.yaml" <<'END'
+collector: teller
+help: What is told.
+default: on
+metrics:
+  - name: teller_told_total
+    type: counter
+    help: By text.
+    labels: { message: Message, event: Event }
+    events:
+      - { event: "{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009}/EventWriteString" }
+END
+page teller "$work/told.etl"
+expect 'teller_told_total{message="Frame started",event="EventWriteString"}' 1
+expect 'teller_told_total{message="ö💾",event="EventWriteString"}' 1
+if grep '^etw_decode_errors_total.*no_schema' "$work/page"; then fail "a text counts as an event without a layout"; fi
+for form in text csv jsonl; do
+	"$ETWTOOL" dump "$work/told.etl" --format "$form" --schema "$work/told.man" --provider Contoso-Teller >"$work/dump"
+	for text in 'Frame started' 'ö💾' 'by heart'; do
+		grep -q "EventWriteString.*$text\|Told.*by heart" "$work/dump" || fail "$form has no '$text': $(cat "$work/dump")"
+	done
+done
+[ "$("$ETWTOOL" dump "$work/told.etl" --format csv --schema "$work/told.man" --event Told --where 'Message ends heart' | wc -l)" = 2 ] ||
+	fail "the name in the manifest is not that of the event"
+"$ETWTOOL" relog "$work/told.etl" -o "$work/strange.etl" --anonymise >/dev/null 2>&1
+"$ETWTOOL" dump "$work/strange.etl" --format csv --provider '{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0009}' >"$work/dump"
+[ "$(grep -c EventWriteString "$work/dump")" = 3 ] || fail "anonymised texts are gone: $(cat "$work/dump")"
+if grep 'Frame\|heart' "$work/dump"; then fail "texts are not anonymised"; fi
+
+# Two providers of one name are two.
+for provider in 1 2; do
+	for count in $(seq "$provider"); do
+		echo "{\"decoded_by\": \"tracelogging\", \"provider\": \"aaaaaaaa-bbbb-cccc-dddd-eeeeeeee000$provider\", \"provider_name\": \"Contoso.Twin\", \"filetime\": $time, \"level\": 4, \"event\": \"Birth\", \"fields\": {\"n\": $count}}"
+	done
+done >"$work/lines"
+"$ETWTOOL" relog "$work/sample.etl" -o "$work/twins.etl" --add "$work/lines" >/dev/null
+"$ETWTOOL" providers "$work/twins.etl" Contoso.Twin >"$work/providers"
+printf '%s\n' 'Contoso.Twin {aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0002}: 2 events' '           2  Birth (id 0)  n' '' \
+	'Contoso.Twin {aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0001}: 1 events' '           1  Birth (id 0)  n' | diff - "$work/providers" >&2 ||
+	fail "two providers of one name"
+"$ETWTOOL" providers "$work/twins.etl" --format json | python3 -c '
+import json, sys
+twins = [p for p in json.load(sys.stdin)["providers"] if p["name"] == "Contoso.Twin"]
+assert [(p["guid"][-1], p["records"]) for p in twins] == [("2", 2), ("1", 1)], twins
+'
+expect_exit 2 "'Birth' is several events: \{aaaaaaaa-.*0001\}/Birth, \{aaaaaaaa-.*0002\}/Birth; a \{guid\} distinguishes providers of one name" \
+	"$ETWTOOL" fields "$work/twins.etl" Birth
+for event in '{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0002}/Birth' '{aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0002} Birth'; do
+	# shellcheck disable=SC2086 # provider and event are two words
+	"$ETWTOOL" fields "$work/twins.etl" $event >"$work/fields" || fail "fields $event"
+	grep -q '2 events in' "$work/fields" || fail "fields $event: $(cat "$work/fields")"
+done
+
 needs "$traces"/{net.4.5.2.x64,SelfDescribingSingleEvent}.etl
 
 # Two orders of names: as a manifest writes them, as a description spells them; an event in a structure.

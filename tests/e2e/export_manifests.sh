@@ -105,7 +105,14 @@ export_to 0 "10 providers, 224 events in $out" "$net"
 "$ETWTOOL" dump --per-kind 100 "$work/bare.etl" >"$work/bare.jsonl"
 "$ETWTOOL" dump --per-kind 100 --schema "$out" "$work/bare.etl" >"$work/given.jsonl"
 python3 - "$work" <<'END' || fail "the fields differ"
-import json, sys
+import ipaddress, json, sys
+
+def address(value):
+    """Of a socket address without port: bytes where EventInfo describes the event, text where a manifest does."""
+    for family, size, start, end in (("02000000", 32, 4, 8), ("17000000", 56, 8, 24)):
+        if isinstance(value, str) and len(value) == size and value.startswith(family):
+            return str(ipaddress.ip_address(bytes.fromhex(value)[start:end]))
+    return value
 
 def events(name):
     found = {}
@@ -114,7 +121,8 @@ def events(name):
         if record["kind"] == "event" and record["id"] != 65534:
             key = record["provider"], record["ts"], record["cpu"], record["tid"], record["id"]
             event = record.get("event", "").replace("/win:", "/")
-            found.setdefault(key, []).append((event, record.get("fields")))
+            fields = record.get("fields")
+            found.setdefault(key, []).append((event, fields and {name: address(value) for name, value in fields.items()}))
     return found
 
 whole, bare, given = events("whole"), events("bare"), events("given")

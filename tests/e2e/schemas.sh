@@ -67,13 +67,31 @@ for event in Microsoft-Windows-TCPIP/TcpipSendSlowPath Microsoft-Windows-TCPIP/1
 	"$ETWTOOL" check config "$work/config.yaml" >/dev/null || fail "$event is refused, though it may arrive"
 done
 
-# What is wrong with a manifest has a place.
+# What is wrong with a manifest has a place. A file that is named alone must be right.
 collector Contoso-Plant/7 Litres
 manifest Litres | sed 's/win:UInt32/win:Uint33/' >"$work/manifests/plant.man"
+printf 'schemas: [manifests/plant.man]\ncollector_files: [plant.yaml]\n' >"$work/config.yaml"
 refused "manifests/plant.man:5:30: unknown 'inType' 'win:Uint33' of field 'Litres'"
 printf '<instrumentationManifest>\n <b></c>' >"$work/manifests/plant.man"
 refused "manifests/plant.man:2:7: mismatched tag"
-rm "$work/manifests/plant.man"
+
+# Of those in a folder, or that a pattern matches, the bad one is left out with a warning, and the others count.
+bad='manifests/plant.man:2:7: warning: mismatched tag; this file is left out'
+manifest Litres >"$work/manifests/x.man"
+for schemas in manifests 'manifests/*.man'; do
+	printf 'schemas: ["%s"]\ncollector_files: [plant.yaml]\n' "$schemas" >"$work/config.yaml"
+	"$ETWTOOL" check config "$work/config.yaml" >/dev/null 2>"$work/why" || fail "$schemas is refused: $(cat "$work/why")"
+	sed "s|$work/||g" "$work/why" | grep -Fxq "$bad" || fail "$schemas: it says: $(cat "$work/why")"
+	"$ETW_EXPORTER" --check-config --config.file="$work/config.yaml" >"$work/out" 2>"$work/why" || fail "$schemas is refused: $(cat "$work/why")"
+	sed "s|$work/||g" "$work/why" | grep -Fxq "etw_exporter: $bad" || fail "$schemas: it says: $(cat "$work/why")"
+	collector Contoso-Plant/7 Liters
+	refused "plant.yaml:11:16: event 'Contoso-Plant/7' has no field 'Liters'; did you mean 'Litres'?"
+	collector Contoso-Plant/7 Litres
+done
+"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
+expect_exit 0 "etwtool stats: .*/${bad#*/}" "$ETWTOOL" stats "$work/sample.etl" --schema "$work/manifests"
+expect_exit 2 "plant.man:2:7: mismatched tag" "$ETWTOOL" stats "$work/sample.etl" --schema "$work/manifests/plant.man"
+rm "$work/manifests/plant.man" "$work/manifests/x.man"
 printf 'schemas: [manifests/plant.man]\n' >"$work/config.yaml"
 if "$ETWTOOL" check config "$work/config.yaml" 2>"$work/why"; then fail "a manifest that is not there is fine"; fi
 grep -q "config.yaml:1:11: schemas: 'manifests/plant.man' cannot be opened" "$work/why" || fail "it says: $(cat "$work/why")"
@@ -87,7 +105,6 @@ for given in "$work/manifests" "$work/manifests/b.xml"; do
 	if "$ETWTOOL" check config "$work/config.yaml" --schema "$given" 2>"$work/why"; then fail "--schema $given has no effect"; fi
 	grep -q "has no field 'Gallons'" "$work/why" || fail "it says: $(cat "$work/why")"
 done
-"$MAKE_SAMPLE" "$work/sample.etl" >/dev/null
 for command in dump summary stats providers fields backfill; do
 	words=("$work/sample.etl")
 	[ "$command" != fields ] || words+=(FileIo/Write)

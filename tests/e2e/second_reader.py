@@ -232,7 +232,7 @@ class Record:
         self.kind, self.pointer, self.cpu = kind, pointer, cpu
         self.time = self.pid = self.tid = None
         self.provider, self.id, self.version, self.opcode, self.level, self.task, self.keyword = NO_GUID, 0, 0, 0, 0, 0, 0
-        self.items, self.payload, self.classic = None, b"", True
+        self.items, self.payload, self.classic, self.text = None, b"", True, False
 
 
 def kernel_record(data, record, head):
@@ -256,6 +256,7 @@ def event_record(data, record):
     record.provider = guid(data, 0x18)
     record.id, record.version, _, record.level, record.opcode, record.task, record.keyword = struct.unpack_from("<HBBBBHQ", data, 0x28)
     record.classic = bool(flags & 0x100)
+    record.text = flags & 4 and not record.classic
     if record.classic:
         record.id = 0
     at = 0x50
@@ -540,13 +541,26 @@ class Metadata:
         if kind & 0x60 == 0x20:
             count = self.word()
         elif kind & 0x60 == 0x60:
-            self.at += self.word()
+            size = self.word()
+            self.at += size
         return name, kind & 0x1F, kind & 0x60, out & 0x7F, count
+
+
+def names_apart(names):
+    """Section 10.1: the second "n" is "n_2". The last field first, because those before it keep their names until then."""
+    names, spare = list(names), 2
+    for at in reversed(range(len(names))):
+        before = names[:at].count(names[at])
+        name = f"{names[at]}_{before + 1}"
+        while before and name in names:
+            name, spare = f"{names[at]}_{spare}", spare + 1
+        names[at] = name if before else names[at]
+    return names
 
 
 class SelfDescribing:
     def __init__(self, record, data):
-        self.metadata, self.cut = Metadata(data), False
+        self.metadata, self.cut, self.arrays = Metadata(data), False, 0
         self.payload = Payload(record.payload, record.pointer)
         self.fields = self.members(0, len(self.metadata.fields))[0]
         if self.cut:
@@ -556,19 +570,30 @@ class SelfDescribing:
 
     def members(self, first, count):
         """The values of `count` fields from `first` on, and the number of the field behind them."""
-        found, at = {}, first
-        fields = self.metadata.fields
+        found, at = [], first
+        fields, members = self.metadata.fields, []
+        while len(members) < count and first < len(fields):
+            members.append(fields[first][0])
+            first = self.behind(first)
         for _ in range(count):
             if at >= len(fields) or self.cut:
                 break
-            name, kind, array, out, fixed = fields[at]
+            _, kind, array, out, fixed = fields[at]
             try:
-                if self.payload.left() == 0 and kind != 0 and not (array == 0x20 and fixed == 0):
+                if (self.payload.left() == 0 and kind != 0 and not (array == 0x20 and fixed == 0) and
+                        not self.may_be_left_out(at)):
                     break
-                found[name], at = self.field(at, kind, array, out, fixed)
+                value, at = self.field(at, kind, array, out, fixed)
+                found.append(value)
             except Cut:
                 self.cut = True
-        return found, at
+        return dict(zip(names_apart(members), found)), at
+
+    def may_be_left_out(self, at):
+        """A text that is the last field, also in structures that have nothing before it."""
+        *before, (_, kind, array, _, _) = self.metadata.fields[at:]
+        return (kind in (1, 2) and array == 0 and not self.arrays and
+                all(kind == 24 and array == 0 and out for _, kind, array, out, _ in before))
 
     def structure(self, first, count):
         """Whole, with all its members, or not at all."""
@@ -578,9 +603,9 @@ class SelfDescribing:
         return members
 
     def behind(self, at):
-        _, kind, _, out, _ = self.metadata.fields[at]
+        _, kind, array, out, _ = self.metadata.fields[at]
         at += 1
-        for _ in range(out if kind == 24 else 0):
+        for _ in range(out if kind == 24 and array != 0x60 else 0):
             at = self.behind(at) if at < len(self.metadata.fields) else at
         return at
 
@@ -588,9 +613,15 @@ class SelfDescribing:
         count = fixed if array == 0x20 else self.payload.number("u16") if array == 0x40 else None
         if kind == 24:
             after = self.behind(at)
-            if count is None:
+            if count is None and array == 0:
                 return self.structure(at + 1, out), after
-            return [self.structure(at + 1, out) for _ in range(count)], after
+            if array != 0x60:
+                self.arrays += 1
+                values = [self.structure(at + 1, out) for _ in range(count)]
+                self.arrays -= 1
+                return values, after
+        if array == 0x60:
+            return self.payload.take(self.payload.number("u16")).hex(), at + 1
         if out == 2 and kind in (3, 4, 5, 6) and count is not None:
             size = 1 if kind in (3, 4) else 2
             data = self.payload.take(size * count)
@@ -648,8 +679,9 @@ class Property:
 def described_fields(properties, record):
     payload, found = Payload(record.payload, record.pointer), {}
     try:
-        for item in properties:
-            if payload.left() == 0:
+        for i, item in enumerate(properties):
+            text = item.in_type in (1, 2) and not item.length and item.count is None
+            if payload.left() == 0 and not (text and i + 1 == len(properties)):
                 break
             found[item.name] = described_value(item, payload, found)
     except Cut:
@@ -820,6 +852,11 @@ class Schemas:
                     return manifest.events[record.id, version]
         return None
 
+    def name_of(self, record):
+        event = self.described_by_manifest(record)
+        info = self.infos.get((record.provider, record.id, record.version))
+        return event[0] if event else info.title() if info else None
+
     def decode(self, record):
         """Section 13: decoded_by, event, fields; None."""
         if record.provider == META_DATA and record.classic:
@@ -829,6 +866,8 @@ class Schemas:
         if record.classic:
             decoded = self.kernel.decode(record)
             return ("kernel", *decoded) if decoded else None
+        if record.text:
+            return "string", self.name_of(record) or "EventWriteString", described_fields([Property("Message", 1)], record)
         items = dict(record.items or ())
         if 11 in items:
             event = SelfDescribing(record, items[11])

@@ -164,9 +164,10 @@ class Maker:
         """Metadata and payload of one field, both with the members of a structure; or only the data of one element more."""
         self.names += 1
         name = self.random.choice(("a", "bytes", "Name", "x_")).encode() + b"%d\0" % self.names
+        name = self.random.choice((b"twin\0", b"twin_2\0")) if self.random.random() < 0.2 else name
         kinds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18, 19, 20, 21, 22, 23]
         kind = 24 if depth < 3 and self.random.random() < 0.2 else self.random.choice(kinds)
-        array = self.random.choice((0, 0, 0, 0x20, 0x40))
+        array = self.random.choice((0, 0, 0, 0x20, 0x40, *((0x60,) if kind != 24 else ())))
         fixed = self.random.randrange(depth > 0, 4)  # members take bytes, so that structures do
         members = [self.field(depth + 1, pointer) for _ in range(self.random.randrange(1, 4))] if kind == 24 else []
         out = len(members) if kind == 24 else self.random.choice((0, 0, *{3: (2,), 4: (2, 3), 5: (2,), 6: (2, 7), 7: (3,), 8: (3, 8),
@@ -174,6 +175,9 @@ class Maker:
         metadata = name + bytes([kind | array | 0x80 * bool(out)]) + (bytes([out]) if out else b"")
         if array == 0x20:
             metadata += struct.pack("<H", fixed)
+        if array == 0x60:
+            schema = self.random.randbytes(self.random.randrange(4))
+            metadata += struct.pack("<H", len(schema)) + schema
         metadata += b"".join(data for data, _ in members)
 
         def one():
@@ -198,6 +202,8 @@ class Maker:
 
         def make():
             count = self.random.randrange(4)
+            if array == 0x60:
+                return struct.pack("<H", count) + self.random.randbytes(count)
             data = b"".join(one() for _ in range({0: 1, 0x20: fixed, 0x40: count}[array]))
             return (struct.pack("<H", count) if array == 0x40 else b"") + data
 
@@ -301,5 +307,7 @@ def make(seed, share=0.1):
     found += [maker.self_describing(provider) for _ in range(40)]
     found += [maker.message() for _ in range(10)]
     found += [maker.event(provider, 5, 1, maker.bytes(9), 8, [(kind, maker.random.randbytes(8)) for kind in (1, 3, 13, 99)])]
+    texts = (b"", wide("Frame \N{FLOPPY DISK}"), wide("one") + b"\0\0", wide("x") + b"\0\0\1")
+    found += [maker.event(provider, 0, 0, text, 8, flags=4) for text in texts]
     maker.random.shuffle(found)
     return maker.recording(found)

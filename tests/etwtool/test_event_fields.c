@@ -2,7 +2,9 @@
 /*
  * Values as people read them: pointers, flags and statuses in hexadecimal, text as text.
  */
+#include "base/json.h"
 #include "etwtool/event_fields.h"
+#include "lib/decode/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,12 +109,56 @@ static void lists_binary_data_and_addresses_have_no_quotes(void **state)
 	assert_string_equal(shown(&field, "", 0, 1), "-");
 }
 
+/* ws2def.h, ws2ipdef.h: family, port and address, both in network order. */
+static void socket_addresses_are_text_in_json_as_in_text(void **state)
+{
+	static const uint8_t ip4[16] = { 2, 0, 0x1f, 0x90, 10, 0, 0, 1 };
+	static const uint8_t ip6[28] = { 23, 0, 0, 53, [8] = 0xfe, [9] = 0x80, [23] = 2 };
+	static const uint8_t other[4] = { 1, 0, 'a', 'b' };
+	static const struct {
+		const uint8_t *bytes;
+		uint32_t size;
+		const char *json;
+	} cases[] = {
+		{ ip4, sizeof ip4, "{\"a\": \"10.0.0.1:8080\"}" },
+		{ ip6, sizeof ip6, "{\"a\": \"[fe80::2]:53\"}" },
+		{ other, sizeof other, "{\"a\": \"01006162\"}" },
+	};
+	struct etw_field field = { .name = "a",
+				   .type = ETW_FIELD_BINARY,
+				   .form = ETW_FIELD_FORM_SOCKADDR };
+	struct etw_schema schema = {
+		.event = "E", .fields = &field, .field_count = 1, .origin = ETW_SCHEMA_MANIFEST
+	};
+
+	(void)state;
+	schema.first_variable = fields_place(&field, 1);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct etw_record record = { .payload = cases[i].bytes,
+						   .payload_size = cases[i].size,
+						   .pointer_size = 8 };
+		struct etw_event_fields fields;
+		struct etw_text out = { 0 };
+		struct json json;
+
+		json_init(&json, &out, true);
+		etw_event_fields_locate(&fields, &schema, &record);
+		json_object_begin(&json);
+		etw_event_fields_members(&fields, 0, fields.end, &json);
+		json_object_end(&json);
+		assert_string_equal(out.data, cases[i].json);
+		etw_event_fields_done(&fields);
+		text_free(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_hexadecimal_where_that_is_how_they_are_known),
 		cmocka_unit_test(text_is_text_in_quotes_that_it_does_not_have),
 		cmocka_unit_test(lists_binary_data_and_addresses_have_no_quotes),
+		cmocka_unit_test(socket_addresses_are_text_in_json_as_in_text),
 	};
 
 	return cmocka_run_group_tests_name("event_fields", tests, NULL, NULL);

@@ -82,7 +82,7 @@ static void round_trip(void *context, const struct seen_event *event)
 		round->refused++;
 		if (!strstr(before.data, "\"decoded_by\": \"metadata\"") &&
 		    !strstr(before.data, "\"decoded_by\": \"manifestdata\"") &&
-		    event->record->type <= ETW_RECORD_INSTANCE &&
+		    event->record->type <= ETW_RECORD_STRING &&
 		    !strstr(err.text, "this GUID is of none")) {
 			fail_msg("%s: %s", err.text, before.data);
 		}

@@ -305,13 +305,13 @@ static const struct etw_schema *search(const struct recording *recording, uint8_
 {
 	const struct announcement *own = own_of(recording, provider, record);
 	const struct etw_schema *schema =
-		own ? manifest_schema_exact(own->manifest, 0, record->id, version) : NULL;
+		own ? manifest_schema_exact(own->manifest, 0, record->id, version, 0) : NULL;
 
 	for (size_t i = recording->announcement_count; i-- > 0 && !schema;) {
 		const struct announcement *at = &recording->announcements[i];
 
 		if (at->provider == provider) {
-			schema = manifest_schema_exact(at->manifest, 0, record->id, version);
+			schema = manifest_schema_exact(at->manifest, 0, record->id, version, 0);
 		}
 	}
 	return schema;

@@ -27,6 +27,14 @@ static void check(bool holds)
 	}
 }
 
+static void check_warning(void *context, const char *sentence)
+{
+	unsigned *count = context;
+
+	check(strstr(sentence, ": warning: ") != NULL);
+	check(++*count <= 11); /* and one about the others */
+}
+
 /* Small numbers, so that counts and lengths by field lead somewhere. */
 static uint8_t *make_payload(void)
 {
@@ -78,7 +86,8 @@ static void check_manifest(const struct etw_manifest *manifest, const struct etw
 		     number++) {
 			check(number == 0 || before.id < event.id ||
 			      (before.id == event.id && before.version <= event.version));
-			check(manifest_schema(manifest, i, event.id, event.version) != NULL);
+			check(manifest_schema(manifest, i, event.id, event.version, event.opcode) ==
+			      event.schema);
 			check_fields(event.schema, record);
 			before = event;
 		}
@@ -118,12 +127,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct etw_record record = { .payload = payload,
 				     .payload_size = PAYLOAD_SIZE,
 				     .pointer_size = size % 2 ? 4 : 8 };
+	unsigned count = 0;
+	const struct etw_manifest_warnings warnings = { check_warning, &count };
 	struct etw_error err = { 0 };
 	struct etw_manifest *given, *found;
 
 	check(xml != NULL);
 	memcpy(xml, data, size);
-	given = etw_manifest_read_checked(xml, size, &err);
+	given = etw_manifest_read_checked(xml, size, &warnings, &err);
 	found = etw_manifest_read(xml, size, NULL);
 	check((given == NULL) == (err.text[0] != '\0'));
 	check(!given || found); /* what is right can be taken as found */
@@ -138,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	etw_manifest_free(given);
 	etw_manifest_free(found);
 	failing_memory_start((unsigned)(size % FAILS_MOST));
-	etw_manifest_free(etw_manifest_read_checked(xml, size, NULL));
+	etw_manifest_free(etw_manifest_read_checked(xml, size, NULL, NULL));
 	(void)failing_memory_stop();
 	free(payload);
 	free(xml);

@@ -215,7 +215,7 @@ static void try_manifest(struct cursor *c, const struct etw_record *record)
 		(void)manifest_provider_guid(manifest, i, &guid);
 		for (uint16_t id = 0; id < 16; id++) {
 			for (uint8_t version = 0; version < 3; version++) {
-				check_schema(manifest_schema(manifest, i, id, version), record);
+				check_schema(manifest_schema(manifest, i, id, version, 0), record);
 			}
 		}
 	}

@@ -29,7 +29,9 @@ enum {
 	RECORDS_MOST = 4096,
 	ITEMS_MOST = 3,
 	HAS_ITEMS = 0x0001, /* flags of an EVENT header; the writer sets it */
-	HAS_TIME = 0x0018,  /* options of a message */
+	IS_STRING = 0x0004, /* likewise */
+	IS_CLASSIC = 0x0100,
+	HAS_TIME = 0x0018, /* options of a message */
 	HAS_PROVIDER = 0x0002,
 	OPAQUE_BYTES = 4,
 	START_RAW = 1 << 30,
@@ -64,6 +66,11 @@ static void mix_bytes(uint64_t *sum, const void *bytes, size_t size)
 	}
 }
 
+static bool is_event(enum etw_record_type type)
+{
+	return type == ETW_RECORD_EVENT || type == ETW_RECORD_STRING;
+}
+
 /* What the header of the type has, by what was given. */
 static void add_given(struct sums *sums, const struct etw_out_record *record)
 {
@@ -75,31 +82,28 @@ static void add_given(struct sums *sums, const struct etw_out_record *record)
 
 	sums->records[record->processor]++;
 	mix(sum, record->type);
-	if (kernel || classic || record->type == ETW_RECORD_EVENT ||
-	    (message && record->flags & HAS_TIME)) {
+	if (kernel || classic || is_event(record->type) || (message && record->flags & HAS_TIME)) {
 		mix(sum, (uint64_t)record->raw_time);
 	}
-	if (kernel || classic || record->type == ETW_RECORD_EVENT) {
+	if (kernel || classic || is_event(record->type)) {
 		mix(sum, (uint64_t)record->opcode << 8 | record->version);
 	}
-	if ((kernel && record->type != ETW_RECORD_PERFINFO) || classic ||
-	    record->type == ETW_RECORD_EVENT) {
+	if ((kernel && record->type != ETW_RECORD_PERFINFO) || classic || is_event(record->type)) {
 		mix(sum, (uint64_t)record->process_id << 32 | record->thread_id);
 	}
 	if (kernel) {
 		mix(sum, record->group);
 	}
-	if (classic || record->type == ETW_RECORD_EVENT ||
-	    (message && record->flags & HAS_PROVIDER)) {
+	if (classic || is_event(record->type) || (message && record->flags & HAS_PROVIDER)) {
 		mix_bytes(sum, record->provider ? record->provider : &none, sizeof none);
 	}
-	if (classic || record->type == ETW_RECORD_EVENT) {
+	if (classic || is_event(record->type)) {
 		mix(sum, record->level);
 	}
-	if (message || record->type == ETW_RECORD_EVENT) {
+	if (message || is_event(record->type)) {
 		mix(sum, record->id);
 	}
-	if (record->type == ETW_RECORD_EVENT) {
+	if (is_event(record->type)) {
 		mix(sum, (uint64_t)record->task << 8 | record->channel);
 		mix(sum, record->keyword);
 		mix_bytes(sum, record->activity ? record->activity : &none, sizeof none);
@@ -137,7 +141,7 @@ static void add_read(void *context, const struct etw_record *record)
 	uint64_t *sum;
 	bool kernel = record->type <= ETW_RECORD_PERFINFO;
 	bool classic = record->type == ETW_RECORD_FULL || record->type == ETW_RECORD_INSTANCE;
-	bool event = record->type == ETW_RECORD_EVENT, message = record->type == ETW_RECORD_MESSAGE;
+	bool event = is_event(record->type), message = record->type == ETW_RECORD_MESSAGE;
 
 	if (record->index == 0) {
 		return; /* the logfile header */
@@ -325,6 +329,11 @@ static struct etw_out_record next_record(struct cursor *c, struct etw_writer *wr
 		record.flags &= HAS_TIME | HAS_PROVIDER | 0x0020;
 	}
 	if (record.type == ETW_RECORD_EVENT) {
+		record.flags &= (uint16_t)~IS_STRING;
+	} else if (record.type == ETW_RECORD_STRING) {
+		record.flags &= (uint16_t)~IS_CLASSIC; /* which decides, where both are set */
+	}
+	if (is_event(record.type)) {
 		record.item_count = cursor_u8(c) % (ITEMS_MOST + 1);
 		for (size_t i = 0; i < record.item_count; i++) {
 			items[i].type = cursor_u16(c);

@@ -434,6 +434,13 @@ void every_class_add_rare(struct etw_writer *writer, uint8_t pointer_size)
 	record.type = ETW_RECORD_EVENT; /* a classic event in the header of a modern one */
 	record.flags = 0x100;
 	etw_writer_add(writer, &record);
+	record.type = ETW_RECORD_STRING;
+	record.flags = 0;
+	record.payload = "t\0e\0x\0t\0";
+	record.payload_size = 10;
+	etw_writer_add(writer, &record);
+	record.payload = process_stop;
+	record.payload_size = sizeof process_stop;
 	record.type = ETW_RECORD_MESSAGE;
 	for (uint16_t options = 0; options < 0x40; options = (uint16_t)(options * 2 + 1)) {
 		record.flags = options;

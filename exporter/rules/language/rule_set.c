@@ -121,7 +121,7 @@ static bool add_file(struct rule_set *set, const char *path, struct problems *pr
 	if (!file_collector(path, name, sizeof name)) {
 		error_set(err, ETW_ERROR_CONFIG,
 			  "%s: a collector file must have a name of the form NAME.yaml", path);
-		problems_add_file(problems, err->text);
+		problems_add_file(problems, err->text, false);
 		return false;
 	}
 	tree = yaml_open_file(path, path, problems, err);
@@ -161,7 +161,7 @@ static bool config_error(const struct config *config, unsigned line, unsigned co
 		return yaml_error(config->tree, &at, err, "%s", sentence);
 	}
 	error_set(err, ETW_ERROR_CONFIG, "%s", sentence);
-	problems_add_file(yaml_problems(config->tree), err->text);
+	problems_add_file(yaml_problems(config->tree), err->text, false);
 	return false;
 }
 

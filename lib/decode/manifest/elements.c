@@ -38,6 +38,22 @@ void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *a
 	error_set(&reader->why, ETW_ERROR_FORMAT, "%s", sentence);
 }
 
+void manifest_warn(struct manifest_reader *reader, const struct manifest_at *at, const char *format,
+		   ...)
+{
+	struct manifest_warning *warning;
+	va_list arguments;
+
+	if (!reader->checked || reader->warning_count++ >= MANIFEST_WARNINGS_MOST) {
+		return;
+	}
+	warning = &reader->warnings[reader->warning_count - 1];
+	warning->at = *at;
+	va_start(arguments, format);
+	vsnprintf(warning->sentence, sizeof warning->sentence, format, arguments);
+	va_end(arguments);
+}
+
 uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, uint64_t type,
 		      const char *name)
 {

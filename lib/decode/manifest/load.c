@@ -5,7 +5,8 @@
  * A run has a few dozen providers with manifests, so a set is one array sorted by GUID. Entries of
  * one GUID are in the order in which they were added, and the first one that has an event wins.
  * These manifests are checked: unlike in an in-band manifest, a mistake is an error of the
- * configuration. A path may name a file or a folder of manifests.
+ * configuration. A path may name a file or a folder of manifests. Who names many files at once has
+ * not looked at each of them: then a file with a mistake is left out, with a warning.
  *
  * Files are limited in size before they are read. The built-in manifests are compiled into the
  * program, so they need no path and cannot be missing. Reading all of them was a quarter of the
@@ -165,7 +166,8 @@ static const struct etw_manifest *manifest_of(struct etw_source *source)
 	os_mutex_lock(&source->reading);
 	manifest = atomic_load_explicit(&source->manifest, memory_order_relaxed);
 	if (!manifest) {
-		manifest = etw_manifest_read_checked(source->file->text, source->file->size, NULL);
+		manifest = etw_manifest_read_checked(source->file->text, source->file->size, NULL,
+						     NULL);
 		atomic_store_explicit(&source->manifest, manifest, memory_order_release);
 	}
 	os_mutex_unlock(&source->reading);
@@ -203,7 +205,7 @@ static size_t find(const struct etw_manifest_set *set, const struct etw_guid *pr
 
 const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *set,
 						 const struct etw_guid *provider, uint16_t id,
-						 uint8_t version, bool older)
+						 uint8_t version, uint8_t opcode, bool older)
 {
 	const struct etw_schema *schema = NULL;
 
@@ -217,8 +219,9 @@ const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *
 		const struct etw_manifest *manifest = manifest_of(set->entries[i].source);
 
 		if (manifest) {
-			schema = older ? manifest_schema_older(manifest, index, id, version) :
-					 manifest_schema(manifest, index, id, version);
+			schema = older ? manifest_schema_older(manifest, index, id, version,
+							       opcode) :
+					 manifest_schema(manifest, index, id, version, opcode);
 		}
 	}
 	return schema;
@@ -262,22 +265,45 @@ const struct etw_manifest *etw_manifest_set_manifest(const struct etw_manifest_s
 
 /* ---- reading them ---- */
 
-static bool add_text(struct etw_manifest_set *set, const char *name, const char *xml, size_t size,
-		     struct etw_error *err)
+/* For the warnings about one file. */
+struct warned_file {
+	const struct etw_manifest_warnings *warnings; /* they get the path in front */
+	const char *path;
+};
+
+static void warn_of_place(void *context, const char *sentence)
 {
+	const struct warned_file *file = context;
+	struct etw_text text = { 0 };
+
+	text_add_format(&text, "%s:%s", file->path, sentence);
+	if (!text.failed) {
+		file->warnings->warn(file->warnings->context, text.data);
+	}
+	text_free(&text);
+}
+
+static bool add_text(struct etw_configured_manifests *configured, const char *path, const char *xml,
+		     size_t size, struct etw_error *err)
+{
+	struct warned_file file = { &configured->warnings, path };
+	const struct etw_manifest_warnings warnings = { configured->warnings.warn ? warn_of_place :
+										    NULL,
+							&file };
 	struct etw_error why = { 0 };
-	struct etw_manifest *manifest = etw_manifest_read_checked(xml, size, &why);
+	struct etw_manifest *manifest = etw_manifest_read_checked(xml, size, &warnings, &why);
 
 	if (!manifest) {
 		enum etw_error_code code = why.code == ETW_ERROR_FORMAT ? ETW_ERROR_CONFIG :
 									  why.code;
 
-		return error_set(err, code, "%s:%s", name, why.text);
+		return error_set(err, code, "%s:%s", path, why.text);
 	}
-	return manifest_set_add(set, manifest, err);
+	return manifest_set_add(configured->configured, manifest, err);
 }
 
-static bool add_file(struct etw_manifest_set *set, const char *path, struct etw_error *err)
+static bool add_file(struct etw_configured_manifests *configured, const char *path,
+		     struct etw_error *err)
 {
 	size_t size;
 	char *xml;
@@ -286,12 +312,40 @@ static bool add_file(struct etw_manifest_set *set, const char *path, struct etw_
 	if (!file_read_whole(path, MANIFEST_FILE_SIZE_MOST, &xml, &size, err)) {
 		return error_prefix(err, "%s", path);
 	}
-	added = add_text(set, path, xml, size, err);
+	added = add_text(configured, path, xml, size, err);
 	free(xml);
 	return added;
 }
 
-static bool add_folder(struct etw_manifest_set *set, const char *path, struct etw_error *err)
+/* One of several files: of a bad one there is a warning. False without memory. */
+static bool add_one_of(struct etw_configured_manifests *configured, const char *path,
+		       struct etw_error *err)
+{
+	struct etw_error why = { 0 };
+	struct etw_text warning = { 0 };
+	size_t place = strlen(path);
+
+	if (add_file(configured, path, &why)) {
+		return true;
+	}
+	if (why.code == ETW_ERROR_NO_MEMORY) {
+		return error_set(err, why.code, "%s", why.text);
+	}
+	if (strncmp(why.text, path, place) != 0) {
+		place = 0; /* the path is longer than an error */
+	}
+	place += strspn(why.text + place, "0123456789:");
+	text_add(&warning, why.text, place);
+	text_add_format(&warning, " warning:%s; this file is left out", why.text + place);
+	if (configured->warnings.warn && !warning.failed) {
+		configured->warnings.warn(configured->warnings.context, warning.data);
+	}
+	text_free(&warning);
+	return true;
+}
+
+static bool add_folder(struct etw_configured_manifests *configured, const char *path,
+		       struct etw_error *err)
 {
 	static const char *const patterns[] = { "*.man", "*.xml" };
 	struct file_list files = { 0 };
@@ -305,7 +359,7 @@ static bool add_folder(struct etw_manifest_set *set, const char *path, struct et
 		added = file_list_add(&files, beside.data, patterns[i], err);
 	}
 	for (size_t i = 0; added && i < files.count; i++) {
-		added = add_file(set, files.paths[i], err);
+		added = add_one_of(configured, files.paths[i], err);
 	}
 	if (added && files.count == 0) {
 		added = error_set(err, ETW_ERROR_CONFIG,
@@ -317,7 +371,7 @@ static bool add_folder(struct etw_manifest_set *set, const char *path, struct et
 }
 
 bool etw_configured_manifests_add(struct etw_configured_manifests *configured, const char *path,
-				  struct etw_error *err)
+				  bool several, struct etw_error *err)
 {
 	if (!configured->configured) {
 		configured->configured = manifest_set_new(err);
@@ -325,8 +379,10 @@ bool etw_configured_manifests_add(struct etw_configured_manifests *configured, c
 			return false;
 		}
 	}
-	return file_is_folder(path) ? add_folder(configured->configured, path, err) :
-				      add_file(configured->configured, path, err);
+	if (file_is_folder(path)) {
+		return add_folder(configured, path, err);
+	}
+	return several ? add_one_of(configured, path, err) : add_file(configured, path, err);
 }
 
 bool etw_configured_manifests_add_builtin(struct etw_configured_manifests *configured,

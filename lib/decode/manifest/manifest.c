@@ -7,10 +7,11 @@
  * replaces them by their elements once all elements are known. Texts do not move any more then, so
  * that schemas and maps can point into them.
  *
- * In a checked manifest, a name that is not defined and an event that is described twice are
- * errors. In an in-band manifest, an undefined name is left out, and of two descriptions of one
- * event the first is used. Finally the events are sorted by provider, id and version, so a look-up
- * is a binary search.
+ * Manifests that Windows writes of its own providers name maps and templates that they do not
+ * define, and describe an event twice. So neither is an error: without its map a number has no
+ * names, without its template an event of a checked manifest is not described, and of two
+ * descriptions of one event the opcode decides, else the first is used. Finally the events are
+ * sorted by provider, id and version, so a look-up is a binary search.
  */
 #include "lib/decode/manifest/manifest.h"
 
@@ -114,7 +115,9 @@ static void resolve_map_uses(struct manifest_reader *reader)
 			       NULL;
 
 		if (!known) {
-			MANIFEST_FAULT(reader, &use->at, "there is no map '%s'", name ? name : "");
+			manifest_warn(reader, &use->at,
+				      "there is no map '%.80s', so the values have no names",
+				      name ? name : "");
 		} else if (use->field < fields->count) {
 			fields->fields[use->field].map = &manifest->maps[*known - 1].map;
 		}
@@ -228,7 +231,8 @@ static uint64_t keyword_mask(const struct manifest_reader *reader, uint32_t prov
 
 /* ---- events ---- */
 
-static void resolve_event(struct manifest_reader *reader, struct manifest_event_row *event)
+/* False: the event is not described. */
+static bool resolve_event(struct manifest_reader *reader, struct manifest_event_row *event)
 {
 	struct etw_manifest *manifest = reader->manifest;
 	const char *template = manifest_text(manifest, event->template);
@@ -250,8 +254,9 @@ static void resolve_event(struct manifest_reader *reader, struct manifest_event_
 		event->schema.field_count = fields->count;
 		event->schema.first_variable = fields->first_variable;
 	} else if (template) {
-		MANIFEST_FAULT(reader, &event->at, "event %u: there is no template '%s'", event->id,
-			       template);
+		manifest_warn(reader, &event->at,
+			      "event %u: there is no template '%.80s', so the event has no layout",
+			      event->id, template);
 	}
 	event->task = (uint16_t)value_of(reader, event->provider, WORD_TASK, NULL, task);
 	event->opcode = (uint8_t)value_of(reader, event->provider, WORD_OPCODE, task,
@@ -259,6 +264,20 @@ static void resolve_event(struct manifest_reader *reader, struct manifest_event_
 	event->level = (uint8_t)value_of(reader, event->provider, WORD_LEVEL, NULL,
 					 manifest_text(manifest, event->level_name));
 	event->keywords = keyword_mask(reader, event->provider, event->keyword_names);
+	return known || !template || !reader->checked;
+}
+
+static void resolve_events(struct manifest_reader *reader)
+{
+	struct etw_manifest *manifest = reader->manifest;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < manifest->events_count; i++) {
+		if (resolve_event(reader, &manifest->events[i])) {
+			manifest->events[kept++] = manifest->events[i];
+		}
+	}
+	manifest->events_count = kept;
 }
 
 static int compare_events(const void *left, const void *right)
@@ -277,28 +296,49 @@ static int compare_events(const void *left, const void *right)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static void refuse_twins(struct manifest_reader *reader)
+static bool same_event(const struct manifest_event_row *a, const struct manifest_event_row *b)
 {
-	const struct etw_manifest *manifest = reader->manifest;
+	return a->provider == b->provider && a->id == b->id && a->version == b->version;
+}
 
-	for (size_t i = 1; i < manifest->events_count; i++) {
-		const struct manifest_event_row *a = &manifest->events[i - 1];
-		const struct manifest_event_row *b = &manifest->events[i];
+/* Leaves out what another event of the same opcode before it hides: of one id and version there are
+ * not more events than opcodes, so a look-up is short. */
+static void drop_hidden_events(struct manifest_reader *reader)
+{
+	struct etw_manifest *manifest = reader->manifest;
+	uint8_t opcodes[(UINT8_MAX + 1) / 8] = { 0 };
+	size_t kept = 0;
 
-		if (a->provider == b->provider && a->id == b->id && a->version == b->version) {
-			MANIFEST_FAULT(reader, &b->at, "event %u of version %u is defined twice",
-				       b->id, b->version);
+	for (size_t i = 0; i < manifest->events_count; i++) {
+		const struct manifest_event_row *event = &manifest->events[i];
+		uint8_t bit = (uint8_t)(1U << event->opcode % 8);
+
+		if (kept == 0 || !same_event(&manifest->events[kept - 1], event)) {
+			memset(opcodes, 0, sizeof opcodes);
 		}
+		if (opcodes[event->opcode / 8] & bit) {
+			manifest_warn(reader, &event->at,
+				      "event %u of version %u is defined twice with opcode %u; the "
+				      "first one counts",
+				      event->id, event->version, event->opcode);
+			continue;
+		}
+		opcodes[event->opcode / 8] |= bit;
+		manifest->events[kept++] = *event;
 	}
+	manifest->events_count = kept;
 }
 
 /* Events are sorted by provider, id and version. */
-static void sort_events(struct etw_manifest *manifest)
+static void sort_events(struct manifest_reader *reader)
 {
+	struct etw_manifest *manifest = reader->manifest;
+
 	if (manifest->events_count > 0) {
 		qsort(manifest->events, manifest->events_count, sizeof *manifest->events,
 		      compare_events);
 	}
+	drop_hidden_events(reader);
 	for (size_t i = 0, provider = 0; provider < manifest->providers_count; provider++) {
 		manifest->providers[provider].first_event = i;
 		while (i < manifest->events_count && manifest->events[i].provider == provider) {
@@ -311,18 +351,13 @@ static void sort_events(struct etw_manifest *manifest)
 
 bool manifest_resolve(struct manifest_reader *reader)
 {
-	struct etw_manifest *manifest = reader->manifest;
-
 	resolve_maps(reader);
 	if (reader->failed) {
 		return false;
 	}
 	resolve_map_uses(reader);
-	for (size_t i = 0; i < manifest->events_count; i++) {
-		resolve_event(reader, &manifest->events[i]);
-	}
-	sort_events(manifest);
-	refuse_twins(reader);
+	resolve_events(reader);
+	sort_events(reader);
 	return !reader->failed && !reader->refused;
 }
 
@@ -386,36 +421,44 @@ static size_t lower_bound(const struct etw_manifest *manifest,
 
 static const struct etw_schema *find_event(const struct etw_manifest *manifest,
 					   const struct manifest_provider *provider, uint16_t id,
-					   uint8_t version)
+					   uint8_t version, uint8_t opcode)
 {
-	size_t at = lower_bound(manifest, provider, id, version);
-	const struct manifest_event_row *event;
+	size_t end = provider->first_event + provider->event_count;
+	const struct manifest_event_row *first = NULL;
 
-	if (at >= provider->first_event + provider->event_count) {
-		return NULL;
+	for (size_t at = lower_bound(manifest, provider, id, version); at < end; at++) {
+		const struct manifest_event_row *event = &manifest->events[at];
+
+		if (event->id != id || event->version != version) {
+			break;
+		}
+		if (event->opcode == opcode) {
+			return &event->schema;
+		}
+		first = first ? first : event;
 	}
-	event = &manifest->events[at];
-	return event->id == id && event->version == version ? &event->schema : NULL;
+	return first ? &first->schema : NULL;
 }
 
 const struct etw_schema *manifest_schema_exact(const struct etw_manifest *manifest, size_t index,
-					       uint16_t id, uint8_t version)
+					       uint16_t id, uint8_t version, uint8_t opcode)
 {
-	return find_event(manifest, &manifest->providers[index], id, version);
+	return find_event(manifest, &manifest->providers[index], id, version, opcode);
 }
 
 const struct etw_schema *manifest_schema(const struct etw_manifest *manifest, size_t index,
-					 uint16_t id, uint8_t version)
+					 uint16_t id, uint8_t version, uint8_t opcode)
 {
 	const struct manifest_provider *provider = &manifest->providers[index];
-	const struct etw_schema *schema = find_event(manifest, provider, id, version);
+	const struct etw_schema *schema = find_event(manifest, provider, id, version, opcode);
 
-	return schema || version == 0 || manifest->checked ? schema :
-							     find_event(manifest, provider, id, 0);
+	return schema || version == 0 || manifest->checked ?
+		       schema :
+		       find_event(manifest, provider, id, 0, opcode);
 }
 
 const struct etw_schema *manifest_schema_older(const struct etw_manifest *manifest, size_t index,
-					       uint16_t id, uint8_t version)
+					       uint16_t id, uint8_t version, uint8_t opcode)
 {
 	const struct manifest_provider *provider = &manifest->providers[index];
 	size_t at = lower_bound(manifest, provider, id, version);
@@ -425,7 +468,7 @@ const struct etw_schema *manifest_schema_older(const struct etw_manifest *manife
 		return NULL;
 	}
 	event = &manifest->events[at - 1];
-	return event->id == id ? &event->schema : NULL;
+	return event->id == id ? find_event(manifest, provider, id, event->version, opcode) : NULL;
 }
 
 bool etw_manifest_event(const struct etw_manifest *manifest, size_t index, size_t number,

@@ -33,21 +33,22 @@ bool manifest_provider_guid(const struct etw_manifest *manifest, size_t index,
 
 /*
  * The layout of an event by id and version; in an in-band manifest, version 0 if there is no other.
- * NULL: there is none. The manifest owns it.
+ * Of several events with this id and version it is the first one with the opcode, else the first
+ * one. NULL: there is none. The manifest owns it.
  */
 const struct etw_schema *manifest_schema(const struct etw_manifest *manifest, size_t index,
-					 uint16_t id, uint8_t version);
+					 uint16_t id, uint8_t version, uint8_t opcode);
 
 /* The same without version 0 in the place of another. */
 const struct etw_schema *manifest_schema_exact(const struct etw_manifest *manifest, size_t index,
-					       uint16_t id, uint8_t version);
+					       uint16_t id, uint8_t version, uint8_t opcode);
 
 /*
  * The layout of the latest version before this one; NULL: none. Versions mostly append fields, so
  * an older layout is better than none.
  */
 const struct etw_schema *manifest_schema_older(const struct etw_manifest *manifest, size_t index,
-					       uint16_t id, uint8_t version);
+					       uint16_t id, uint8_t version, uint8_t opcode);
 
 /* Lists the keywords of a provider, as written: start with *at = 0. Returns false after the last.
  */

@@ -19,6 +19,7 @@ enum {
 	MANIFEST_PROVIDERS_MOST = 1 << 10,
 	MANIFEST_ROWS_MOST = 1 << 16, /* of each other type of element */
 	MANIFEST_TEXTS_SIZE_MOST = 64 << 20,
+	MANIFEST_WARNINGS_MOST = 10, /* with a sentence; the others are counted */
 	NO_TEXT = UINT32_MAX,
 };
 
@@ -99,6 +100,11 @@ struct manifest_map_use {
 	uint16_t field; /* index */
 };
 
+struct manifest_warning {
+	struct manifest_at at;
+	char sentence[160];
+};
+
 struct manifest_reader {
 	struct etw_manifest *manifest;
 	bool checked;                  /* mistakes are errors; else they are left out */
@@ -121,6 +127,8 @@ struct manifest_reader {
 	bool refused;          /* `why` is set, without the place */
 	struct etw_error why;
 	struct manifest_at why_at;
+	struct manifest_warning warnings[MANIFEST_WARNINGS_MOST];
+	size_t warning_count; /* of all */
 };
 
 /* The attributes of an element; NULL: the element does not have it. */
@@ -156,6 +164,10 @@ static inline bool manifest_lacks_memory(const struct manifest_reader *reader)
 			manifest_refuse((reader), (at), __VA_ARGS__); \
 		}                                                     \
 	} while (0)
+
+/* Notes what is wrong in a checked manifest, which is read nevertheless. */
+void manifest_warn(struct manifest_reader *reader, const struct manifest_at *at, const char *format,
+		   ...) ETW_PRINTF_LIKE(3, 4);
 
 /* The hash of a name in a provider; type separates the names of different elements. */
 uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, uint64_t type,

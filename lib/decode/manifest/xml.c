@@ -15,6 +15,7 @@
 
 #include <expat.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,24 +296,36 @@ static void on_doctype(void *context, const char *name, const char *system_id,
 
 /* ---- the place of a mistake ---- */
 
-/* A search for the line and the column of a place in a document, which is parsed again for it: to
- * count lines up to each element would cost a tenth of the first parse. */
-struct place_search {
-	XML_Parser parser;
+struct sought {
 	int64_t offset;
 	unsigned line, column; /* both start at 1; 0: not found yet */
 };
 
-static void take_place(struct place_search *search)
+/* A search for the lines and columns of places in a document, which is parsed again for it: to
+ * count lines up to each element would cost a tenth of the first parse. */
+struct place_search {
+	XML_Parser parser;
+	struct sought *sought;
+	size_t count, found;
+};
+
+static void take_place(struct place_search *search, struct sought *place)
 {
-	search->line = (unsigned)XML_GetCurrentLineNumber(search->parser);
-	search->column = (unsigned)XML_GetCurrentColumnNumber(search->parser) + 1;
+	place->line = (unsigned)XML_GetCurrentLineNumber(search->parser);
+	place->column = (unsigned)XML_GetCurrentColumnNumber(search->parser) + 1;
+	search->found++;
 }
 
-static void look_at_place(struct place_search *search)
+static void look_at_places(struct place_search *search)
 {
-	if (search->line == 0 && XML_GetCurrentByteIndex(search->parser) == search->offset) {
-		take_place(search);
+	int64_t offset = (int64_t)XML_GetCurrentByteIndex(search->parser);
+
+	for (size_t i = 0; i < search->count; i++) {
+		if (search->sought[i].line == 0 && search->sought[i].offset == offset) {
+			take_place(search, &search->sought[i]);
+		}
+	}
+	if (search->found == search->count) {
 		XML_StopParser(search->parser, XML_FALSE);
 	}
 }
@@ -321,7 +334,7 @@ static void on_start_again(void *context, const char *name, const char **pairs)
 {
 	(void)name;
 	(void)pairs;
-	look_at_place(context);
+	look_at_places(context);
 }
 
 static void on_doctype_again(void *context, const char *name, const char *system_id,
@@ -333,44 +346,78 @@ static void on_doctype_again(void *context, const char *name, const char *system
 	(void)system_id;
 	(void)public_id;
 	(void)has_internal_subset;
-	look_at_place(search);
-	search->column = 1; /* expat reports some place inside it */
+	look_at_places(search);
+	search->sought[0].column = 1; /* expat reports some place inside it */
 	XML_StopParser(search->parser, XML_FALSE);
 }
 
-/* Finds an element, the document type, or else the place where the XML is wrong. */
-static bool find_place(struct place_search *search, const char *xml, size_t size)
+/* Finds elements, the document type, or else the place where the XML is wrong. */
+static bool find_places(struct sought *sought, size_t count, const char *xml, size_t size)
 {
-	search->parser = XML_ParserCreate(NULL);
-	if (!search->parser) {
+	struct place_search search = { .sought = sought, .count = count };
+
+	search.parser = XML_ParserCreate(NULL);
+	if (!search.parser) {
 		return false;
 	}
-	XML_SetUserData(search->parser, search);
-	XML_SetStartElementHandler(search->parser, on_start_again);
-	XML_SetStartDoctypeDeclHandler(search->parser, on_doctype_again);
-	(void)XML_Parse(search->parser, xml, (int)size, 1);
-	if (search->line == 0) {
-		take_place(search);
+	XML_SetUserData(search.parser, &search);
+	XML_SetStartElementHandler(search.parser, on_start_again);
+	XML_SetStartDoctypeDeclHandler(search.parser, on_doctype_again);
+	(void)XML_Parse(search.parser, xml, (int)size, 1);
+	for (size_t i = 0; i < count; i++) {
+		if (sought[i].line == 0) {
+			take_place(&search, &sought[i]);
+		}
 	}
-	XML_ParserFree(search->parser);
+	XML_ParserFree(search.parser);
 	return true;
 }
 
 static void describe_refusal(const struct manifest_reader *reader, const char *xml, size_t size,
 			     struct etw_error *err)
 {
-	struct place_search search = { .offset = reader->why_at.offset };
+	struct sought place = { .offset = reader->why_at.offset };
 
 	if (!err) {
 		return;
 	}
-	if (search.offset < 0) {
-		search.line = search.column = 1;
-	} else if (!find_place(&search, xml, size)) {
+	if (place.offset < 0) {
+		place.line = place.column = 1;
+	} else if (!find_places(&place, 1, xml, size)) {
 		error_set(err, ETW_ERROR_NO_MEMORY, "no memory to read a manifest");
 		return;
 	}
-	error_set(err, reader->why.code, "%u:%u: %s", search.line, search.column, reader->why.text);
+	error_set(err, reader->why.code, "%u:%u: %s", place.line, place.column, reader->why.text);
+}
+
+static void describe_warnings(const struct manifest_reader *reader, const char *xml, size_t size,
+			      const struct etw_manifest_warnings *warnings)
+{
+	size_t count = reader->warning_count < MANIFEST_WARNINGS_MOST ? reader->warning_count :
+									MANIFEST_WARNINGS_MOST;
+	struct sought sought[MANIFEST_WARNINGS_MOST];
+	char sentence[sizeof reader->warnings[0].sentence + 40];
+
+	if (!warnings || !warnings->warn || count == 0) {
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		sought[i] = (struct sought){ .offset = reader->warnings[i].at.offset };
+	}
+	if (!find_places(sought, count, xml, size)) {
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		snprintf(sentence, sizeof sentence, "%u:%u: warning: %s", sought[i].line,
+			 sought[i].column, reader->warnings[i].sentence);
+		warnings->warn(warnings->context, sentence);
+	}
+	if (reader->warning_count > count) {
+		snprintf(sentence, sizeof sentence, "%u:%u: warning: and %zu more like these",
+			 sought[count - 1].line, sought[count - 1].column,
+			 reader->warning_count - count);
+		warnings->warn(warnings->context, sentence);
+	}
 }
 
 /* ---- the whole document ---- */
@@ -412,6 +459,7 @@ static void reader_done(struct manifest_reader *reader)
 }
 
 static struct etw_manifest *read_manifest(const char *xml, size_t size, bool checked,
+					  const struct etw_manifest_warnings *warnings,
 					  struct etw_error *err)
 {
 	struct document document = {
@@ -447,15 +495,18 @@ static struct etw_manifest *read_manifest(const char *xml, size_t size, bool che
 		}
 		return NULL;
 	}
+	describe_warnings(reader, xml, size, warnings);
 	return reader->manifest;
 }
 
 struct etw_manifest *etw_manifest_read(const char *xml, size_t size, struct etw_error *err)
 {
-	return read_manifest(xml, size, false, err);
+	return read_manifest(xml, size, false, NULL, err);
 }
 
-struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size, struct etw_error *err)
+struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size,
+					       const struct etw_manifest_warnings *warnings,
+					       struct etw_error *err)
 {
-	return read_manifest(xml, size, true, err);
+	return read_manifest(xml, size, true, warnings, err);
 }

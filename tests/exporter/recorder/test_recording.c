@@ -194,6 +194,7 @@ static void records_of_every_type_come_back(void **state)
 		{ .type = ETW_RECORD_PERFINFO, .classic = true, .kernel_group = 0x0f, .opcode = 46, .version = 2, .process_id = ETW_RECORD_NO_ID, .thread_id = ETW_RECORD_NO_ID },
 		{ .type = ETW_RECORD_EVENT, .kernel_group = 0xff, .provider = &provider, .activity = &activity, .id = 300, .task = 7, .opcode = 1, .version = 2, .level = 4, .channel = 11, .keyword = UINT64_C(0x8000000000000001), .process_id = 20, .thread_id = 24, .extended = items, .extended_size = sizeof items },
 		{ .type = ETW_RECORD_FULL, .classic = true, .kernel_group = 0xff, .provider = &provider, .opcode = 33, .version = 1, .level = 2, .process_id = 28, .thread_id = 32 },
+		{ .type = ETW_RECORD_STRING, .kernel_group = 0xff, .provider = &provider, .activity = &activity, .level = 4, .keyword = 1, .process_id = 36, .thread_id = 40 },
 	};
 	/* clang-format on */
 	const size_t count = sizeof rows / sizeof rows[0];

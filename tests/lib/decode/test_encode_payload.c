@@ -151,6 +151,37 @@ static void values_become_their_bytes(void **state)
 		    BYTES("\x02\0\xde\xad"));
 }
 
+/* ws2def.h, ws2ipdef.h. What the text does not say, is 0. */
+static void socket_addresses_become_their_structures(void **state)
+{
+#define ADDRESS(...) ONE(.type = ETW_FIELD_BINARY, .form = ETW_FIELD_FORM_SOCKADDR, __VA_ARGS__)
+#define FOUND(text)                                                                             \
+	"{\"F\": \"" text "\"}",                                                                \
+		REFUSED("F: expected an address such as 10.0.0.1:80 or [::1]:80, found \"" text \
+			"\"")
+
+	(void)state;
+	assert_made(ADDRESS(.count = 0), 8, "{\"F\": \"10.0.0.1:8080\"}",
+		    BYTES("\x02\0\x1f\x90\x0a\0\0\x01\0\0\0\0\0\0\0\0"));
+	assert_made(ADDRESS(.count = 0), 8, "{\"F\": \"10.0.0.1\"}",
+		    BYTES("\x02\0\0\0\x0a\0\0\x01\0\0\0\0\0\0\0\0"));
+	assert_made(ADDRESS(.count = 0), 8, "{\"F\": \"[fe80::2]:53\"}",
+		    BYTES("\x17\0\0\x35\0\0\0\0\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\0"));
+	assert_made(ADDRESS(.count = 0), 8, "{\"F\": \"::1\"}",
+		    BYTES("\x17\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0"));
+	/* A SOCKADDR_STORAGE is larger, and other families are bytes. */
+	assert_made(ADDRESS(.length_type = ETW_FIELD_LENGTH_FIXED, .length = 18), 8,
+		    "{\"F\": \"10.0.0.1\"}", BYTES("\x02\0\0\0\x0a\0\0\x01\0\0\0\0\0\0\0\0\0\0"));
+	assert_made(ADDRESS(.count = 0), 8, "{\"F\": \"01006162\"}", BYTES("\x01\0\x61\x62"));
+	assert_made(ADDRESS(.count = 0), 8, FOUND("10.0.0.1:"));
+	assert_made(ADDRESS(.count = 0), 8, FOUND("10.0.0.1:65536"));
+	assert_made(ADDRESS(.count = 0), 8, FOUND("[10.0.0.1]:80"));
+	assert_made(ADDRESS(.count = 0), 8, FOUND("[::1"));
+	assert_made(ADDRESS(.count = 0), 8, FOUND("fe80::/10"));
+#undef ADDRESS
+#undef FOUND
+}
+
 /* As a command line gives them. */
 static void numbers_may_be_written_as_texts(void **state)
 {
@@ -669,6 +700,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_become_their_bytes),
+		cmocka_unit_test(socket_addresses_become_their_structures),
 		cmocka_unit_test(numbers_may_be_written_as_texts),
 		cmocka_unit_test(null_is_no_number_and_no_sid),
 		cmocka_unit_test(a_changed_sid_keeps_what_the_kernel_writes_in_front),

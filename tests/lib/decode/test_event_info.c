@@ -68,7 +68,8 @@ static struct etw_schema schema_of(const struct blob_property *properties, size_
 	free(described.bytes);
 	return (struct etw_schema){ .fields = fields->fields,
 				    .field_count = fields->count,
-				    .first_variable = fields->first_variable };
+				    .first_variable = fields->first_variable,
+				    .origin = ETW_SCHEMA_EVENT_INFO };
 }
 
 static void every_type(void **state)
@@ -184,7 +185,7 @@ static void some_run_to_the_end(void **state)
 		{ 305, SIZED("ab"), "v=ab" },
 		{ 14, SIZED("\1\2"), "v=0102" },
 		{ 1, SIZED("a\0b\0"), "v=ab" },
-		{ 304, "", 0, "" },
+		{ 304, "", 0, "v=" },
 		{ 14, "", 0, "" },
 	};
 

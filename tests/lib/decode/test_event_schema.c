@@ -15,6 +15,7 @@
 
 #include "lib/decode/event_info.h"
 #include "lib/decode/event_table.h"
+#include "tests/support/decoded_text.h"
 #include "tests/support/event_info_blob.h"
 #include "tests/support/exact_copy.h"
 #include "tests/support/inband_manifest.h"
@@ -187,6 +188,74 @@ static void the_newest_manifest_that_has_the_event_decodes_it(void **state)
 	assert_schema(fixture, &two, "Gone", ETW_SCHEMA_MANIFEST);
 }
 
+static struct etw_event_class *class_of(const struct etw_schema_origins *origins,
+					const struct etw_record *record,
+					struct etw_event_table **table)
+{
+	struct etw_event_class *class;
+	bool added;
+
+	*table = etw_event_table_new(8, origins, NULL);
+	assert_non_null(*table);
+	class = etw_event_table_find(*table, record, &added);
+	assert_non_null(class);
+	return class;
+}
+
+/* "EventWriteString function", Microsoft Learn: id 0, level and keyword are the caller's. */
+static void a_text_is_one_field_under_the_name_of_a_manifest_if_there_is_one(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct etw_schema_origins origins = { .trace = fixture->trace };
+	struct etw_record text = event(&alpha, 0, 0), usual = event(&alpha, 0, 0);
+	struct etw_event_table *table;
+	const struct etw_schema *schema;
+	uint8_t item[32];
+
+	text.type = ETW_RECORD_STRING;
+	give_metadata(&text, item, "Self"); /* the text needs no layout */
+	assert_schema(fixture, &text, "EventWriteString", ETW_SCHEMA_STRING);
+	schema = etw_event_schema(&origins, fixture->tracelogging, &text, NULL);
+	assert_decoded(schema, "h\0i\0\0\0", 6, 8, "Message=hi", 0);
+	assert_decoded(schema, "h\0i\0", 4, 8, "Message=hi", 0);
+	assert_decoded(schema, "\0\0", 2, 8, "Message=", 0);
+	assert_string_equal(class_of(&origins, &text, &table)->event_name, "EventWriteString");
+	etw_event_table_free(table);
+
+	/* The template is that of usual events with this id, such as EventSourceMessage of .NET. */
+	announce_manifest(fixture->trace, &alpha, "Alpha",
+			  "<events><event value='0' symbol='Told' template='T'/></events>"
+			  "<templates><template tid='T'><data name='n' inType='win:UInt32'/>"
+			  "</template></templates>");
+	assert_schema(fixture, &text, "EventWriteString", ETW_SCHEMA_STRING);
+	assert_schema(fixture, &usual, "Told", ETW_SCHEMA_MANIFEST);
+	assert_string_equal(class_of(&origins, &text, &table)->event_name, "Told");
+	assert_string_equal(etw_event_schema_naming(&origins, &text, schema)->event, "Told");
+	etw_event_table_free(table);
+}
+
+/* With one id, version and opcode. */
+static void a_text_and_an_event_of_one_id_are_two_classes(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct etw_schema_origins origins = { .trace = fixture->trace };
+	struct etw_record text = event(&alpha, 0, 0), usual = event(&alpha, 0, 0);
+	struct etw_event_table *table;
+	struct etw_event_class *class;
+	bool added;
+
+	text.type = ETW_RECORD_STRING;
+	text.class_key = record_class_key(0, 0, 0, 8, ETW_RECORD_STRING, false, 0xff);
+	usual.class_key = record_class_key(0, 0, 0, 8, ETW_RECORD_EVENT, false, 0xff);
+	class = class_of(&origins, &usual, &table);
+	assert_null(class->schema);
+	assert_non_null(etw_event_table_find(table, &text, &added)->schema);
+	assert_true(added);
+	assert_ptr_equal(etw_event_table_find(table, &usual, &added), class);
+	assert_false(added);
+	etw_event_table_free(table);
+}
+
 static void classic_events_by_the_kernels_tables_then_by_their_class(void **state)
 {
 	struct fixture *fixture = *state;
@@ -328,6 +397,8 @@ int main(void)
 		TEST(metadata_that_makes_no_sense_leaves_the_event_undecoded),
 		TEST(manifests_fall_back_to_version_0_descriptions_do_not),
 		TEST(the_newest_manifest_that_has_the_event_decodes_it),
+		TEST(a_text_is_one_field_under_the_name_of_a_manifest_if_there_is_one),
+		TEST(a_text_and_an_event_of_one_id_are_two_classes),
 		TEST(classic_events_by_the_kernels_tables_then_by_their_class),
 		TEST(event_classes_have_the_names_of_their_events),
 		TEST(tracelogging_events_of_one_id_are_different_event_classes),

@@ -210,6 +210,80 @@ static void a_payload_that_ends_early_leaves_fields_absent_or_cut(void **state)
 	}
 }
 
+/* tdh.h, enum _TDH_IN_TYPE: the last text of a payload may lack its terminator, so one of no
+ * characters has no bytes. */
+static void a_last_text_that_is_left_out_is_empty(void **state)
+{
+	static const struct {
+		uint8_t type, length_type, count_type;
+		bool last, empty;
+	} cases[] = {
+		{ ETW_FIELD_WSTRING, ETW_FIELD_LENGTH_TYPE, ETW_FIELD_SCALAR, true, true },
+		{ ETW_FIELD_ASTRING, ETW_FIELD_LENGTH_TYPE, ETW_FIELD_SCALAR, true, true },
+		{ ETW_FIELD_WSTRING, ETW_FIELD_LENGTH_REST, ETW_FIELD_SCALAR, true, true },
+		{ ETW_FIELD_WSTRING, ETW_FIELD_LENGTH_TYPE, ETW_FIELD_SCALAR, false, false },
+		{ ETW_FIELD_WSTRING, ETW_FIELD_LENGTH_FIXED, ETW_FIELD_SCALAR, true, false },
+		{ ETW_FIELD_WSTRING, ETW_FIELD_LENGTH_TYPE, ETW_FIELD_COUNT_FIXED, true, false },
+		{ ETW_FIELD_U8, ETW_FIELD_LENGTH_TYPE, ETW_FIELD_SCALAR, true, false },
+		{ ETW_FIELD_SID, ETW_FIELD_LENGTH_TYPE, ETW_FIELD_SCALAR, true, false },
+		{ ETW_FIELD_WCOUNTED, ETW_FIELD_LENGTH_TYPE, ETW_FIELD_SCALAR, true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct etw_field fields[] = { { .name = "id", .type = ETW_FIELD_U16 },
+					      { .name = "name",
+						.type = cases[i].type,
+						.length_type = cases[i].length_type,
+						.length = 4,
+						.count_type = cases[i].count_type,
+						.count = 2 },
+					      { .name = "more", .type = ETW_FIELD_WSTRING } };
+		struct etw_schema schema = place(fields, cases[i].last ? 2 : 3);
+		uint8_t *copy = exact_copy("\x07", 2);
+
+		schema.origin = ETW_SCHEMA_MANIFEST;
+
+		for (uint32_t size = 0; size <= 2; size++) {
+			struct etw_record record = over(copy, size, 8);
+			struct etw_field_slice slices[3], slice;
+			uint32_t rest;
+			bool whole = size == 2 && cases[i].empty;
+
+			assert_int_equal(etw_fields_walk(&schema, schema.field_count - 1U, &record,
+							 slices, &rest),
+					 whole ? schema.field_count : size == 2);
+			assert_int_equal(etw_field_locate(&schema, 1, &record, &slice), whole);
+			if (whole) {
+				assert_text(&fields[1], &slice, "");
+				assert_false(slice.cut);
+			}
+		}
+		free(copy);
+	}
+}
+
+/* How many elements there were cannot be known then. */
+static void texts_that_are_left_out_of_an_array_of_structures_are_not_made_up(void **state)
+{
+	struct etw_field fields[] = {
+		{ .name = "s",
+		  .type = ETW_FIELD_STRUCT,
+		  .count_type = ETW_FIELD_COUNT_FIXED,
+		  .count = 3,
+		  .span = 1 },
+		{ .name = "name", .type = ETW_FIELD_ASTRING },
+	};
+	struct etw_schema schema = place(fields, COUNT(fields));
+	struct etw_record record = over((const uint8_t *)"a\0b", 3, 8);
+	struct etw_field_slice slices[2];
+
+	(void)state;
+	assert_int_equal(etw_fields_walk(&schema, 1, &record, slices, NULL), 0);
+	assert_int_equal(slices[0].count, 2);
+	assert_true(slices[0].cut);
+}
+
 static void strings_without_an_end_run_to_the_end(void **state)
 {
 	static const uint8_t wide[] = { 'a', 0, 'b', 0, 'c' };
@@ -519,6 +593,8 @@ int main(void)
 		cmocka_unit_test(integers_keep_their_sign_and_order),
 		cmocka_unit_test(fields_behind_strings_are_found_by_walking),
 		cmocka_unit_test(a_payload_that_ends_early_leaves_fields_absent_or_cut),
+		cmocka_unit_test(a_last_text_that_is_left_out_is_empty),
+		cmocka_unit_test(texts_that_are_left_out_of_an_array_of_structures_are_not_made_up),
 		cmocka_unit_test(strings_without_an_end_run_to_the_end),
 		cmocka_unit_test(narrow_text_is_utf8_or_else_latin_1),
 		cmocka_unit_test(arrays_have_the_count_of_their_count_field),

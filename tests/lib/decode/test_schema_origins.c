@@ -376,9 +376,9 @@ static void manifests_of_one_provider_complete_each_other(void **state)
 	assert_schema(fixture, true, &both, "first");
 	assert_schema(fixture, true, &second, "second");
 	assert_name(fixture, true, &alpha, "Registered"); /* the first one says nothing */
-	assert_null(etw_manifest_set_schema(NULL, &alpha, 1, 0, false));
+	assert_null(etw_manifest_set_schema(NULL, &alpha, 1, 0, 0, false));
 	assert_null(etw_manifest_set_provider_name(NULL, &alpha));
-	assert_null(etw_manifest_set_schema(fixture->configured, &beta, 1, 0, false));
+	assert_null(etw_manifest_set_schema(fixture->configured, &beta, 1, 0, 0, false));
 	assert_null(etw_manifest_set_provider_name(fixture->builtin, &alpha));
 }
 

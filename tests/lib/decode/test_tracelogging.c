@@ -216,6 +216,75 @@ static void every_in_type(void **state)
 	}
 }
 
+/* TraceLoggingCustom() of TraceLoggingProvider.h: the number of a protocol in the place of a type,
+ * in the metadata a size and so many bytes, in the payload a count of bytes and the bytes. */
+static void a_field_of_a_custom_serializer_does_not_hide_those_behind_it(void **state)
+{
+	static const struct {
+		const char *types;
+		size_t types_size;
+	} cases[] = {
+		{ SIZED("\x61\x03\0\x04\x05\x06") },
+		{ SIZED("\x60\0\0") },
+		{ SIZED("\x78\x01\0\xff") },                 /* not a structure */
+		{ SIZED("\x7f\x02\0\0\0") },                 /* no type that we know */
+		{ SIZED("\xe1\x80\x81\x02\x02\0\xaa\xbb") }, /* with tags */
+		{ SIZED("\xe1\x03\x01\0\xaa") },             /* an out-type means nothing */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct etw_tracelogging_cache *cache = cache_new();
+		struct etw_text body = { 0 };
+		const struct etw_schema *schema;
+
+		text_add(&body, SIZED("E\0b\0\x04v\0"));
+		text_add(&body, cases[i].types, cases[i].types_size);
+		text_add(&body, SIZED("e\0\x06"));
+		schema = schema_of(cache, body.data, body.size);
+		assert_values(schema, SIZED("\x11\x03\0\xde\xad\x01\x22\x01"),
+			      "b=17 v=dead01 e=290", 0);
+		assert_values(schema, SIZED("\x11\0\0\x22\x01"), "b=17 v= e=290", 0);
+		text_free(&body);
+		etw_tracelogging_cache_free(cache);
+	}
+}
+
+static void fields_of_one_name_get_numbers(void **state)
+{
+	static const struct {
+		const char *body;
+		size_t size;
+		const char *bytes;
+		const char *text;
+	} cases[] = {
+		{ SIZED("E\0" FIELD("n", "\x04") FIELD("n", "\x04")), "\1\2", "n=1 n_2=2" },
+		{ SIZED("E\0" FIELD("n", "\x04") FIELD("m", "\x04") FIELD("n", "\x04")
+				FIELD("m", "\x04") FIELD("n", "\x04")),
+		  "\1\2\3\4\5", "n=1 m=2 n_2=3 m_2=4 n_3=5" },
+		/* The name with a number is another field's already. */
+		{ SIZED("E\0" FIELD("n", "\x04") FIELD("n", "\x04") FIELD("n_2", "\x04")), "\1\2\3",
+		  "n=1 n_3=2 n_2=3" },
+		{ SIZED("E\0" FIELD("n_2", "\x04") FIELD("n", "\x04") FIELD("n", "\x04")
+				FIELD("n_2", "\x04")),
+		  "\1\2\3\4", "n_2=1 n=2 n_3=3 n_2_2=4" },
+		/* Each structure has its own names; of members, too, both are kept. */
+		{ SIZED("E\0" FIELD("n", "\x04") FIELD("s", "\x98\x02") FIELD("n", "\x04")
+				FIELD("n", "\x04") FIELD("s", "\x98\x01") FIELD("n", "\x04")),
+		  "\1\2\3\4", "n=1 s={n=2 n_2=3} s_2={n=4}" },
+		{ SIZED("E\0" FIELD("", "\x04") FIELD("", "\x04")), "\1\2", "=1 _2=2" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct etw_tracelogging_cache *cache = cache_new();
+
+		assert_values(schema_of(cache, cases[i].body, cases[i].size), cases[i].bytes,
+			      strlen(cases[i].bytes), cases[i].text, 0);
+		etw_tracelogging_cache_free(cache);
+	}
+}
+
 static void structures_in_arrays_and_arrays_in_structures(void **state)
 {
 	static const char body[] = "E\0" FIELD("st", "\xd8\x03") FIELD("x", "\x07")
@@ -286,6 +355,7 @@ static void what_is_not_understood_ends_the_fields(void **state)
 	} cases[] = {
 		{ SIZED("E\0" FIELD("a", "\x04") FIELD("b", "\x1a") FIELD("c", "\x04")), 1 },
 		{ SIZED("E\0" FIELD("a", "\x04") FIELD("b", "\x64") FIELD("c", "\x04")), 1 },
+		{ SIZED("E\0" FIELD("a", "\x04") FIELD("b", "\x61\x09\0") FIELD("c", "\x04")), 1 },
 		{ SIZED("E\0" FIELD("a", "\x04") FIELD("b", "\x24\x01")), 1 },
 		{ SIZED("E\0" FIELD("a", "\x04") FIELD("b", "")), 1 },
 		{ SIZED("E\0" FIELD("a", "\x04") "b"), 1 },
@@ -352,6 +422,8 @@ static void hostile_metadata_is_bounded(void **state)
 	}
 	schema = schema_of(cache, body.data, body.size);
 	assert_int_equal(schema->field_count, ETW_SCHEMA_FIELDS_MOST);
+	assert_string_equal(schema->fields[1].name, "a_2");
+	assert_string_equal(schema->fields[ETW_SCHEMA_FIELDS_MOST - 1].name, "a_1024");
 	text_free(&body);
 
 	/* Structures in structures: each has one, and then a byte. */
@@ -584,6 +656,8 @@ int main(void)
 		cmocka_unit_test(a_nested_structure_as_one_was_recorded),
 		cmocka_unit_test(primitive_types_as_they_were_recorded),
 		cmocka_unit_test(every_in_type),
+		cmocka_unit_test(a_field_of_a_custom_serializer_does_not_hide_those_behind_it),
+		cmocka_unit_test(fields_of_one_name_get_numbers),
 		cmocka_unit_test(structures_in_arrays_and_arrays_in_structures),
 		cmocka_unit_test(a_payload_may_end_early),
 		cmocka_unit_test(what_is_not_understood_ends_the_fields),

@@ -400,6 +400,47 @@ static void an_override_of_the_pointer_size_is_for_classic_payloads(void **state
 	free(b);
 }
 
+/* EVENT_HEADER_FLAG_STRING_ONLY, evntcons.h. */
+static void an_event_whose_payload_is_a_text_has_a_type_of_its_own(void **state)
+{
+	static const struct {
+		uint16_t flags;
+		enum etw_record_type type;
+		bool classic;
+	} cases[] = {
+		{ 0x0004, ETW_RECORD_STRING, false },
+		{ 0x0005, ETW_RECORD_STRING, false }, /* with an extended item */
+		{ 0x0006, ETW_RECORD_STRING, false },
+		{ 0x0002, ETW_RECORD_EVENT, false },
+		{ 0x0104, ETW_RECORD_EVENT, true }, /* of a MOF class, which has no texts alone */
+		{ 0x0000, ETW_RECORD_EVENT, false },
+	};
+	struct etw_format format = bytes_format(8, 0);
+	struct record_bytes *b = bytes_new();
+	struct etl_walk walk;
+	uint8_t *copy;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		bytes_event(b, 0x13, cases[i].flags);
+		if (cases[i].flags & 1) {
+			bytes_item(b, 8, 1, 0, 0);
+		}
+		bytes_text(b, "a");
+		bytes_end(b, 0);
+	}
+	copy = bytes_walk(&walk, b, &format);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_true(etl_walk_next(&walk));
+		assert_int_equal(walk.record.type, cases[i].type);
+		assert_int_equal(walk.record.classic, cases[i].classic);
+		assert_int_equal(walk.record.payload_size, 1);
+		assert_int_equal(walk.record.payload[0], 'a');
+	}
+	free(copy);
+	free(b);
+}
+
 static void a_record_has_nothing_of_the_one_before_it(void **state)
 {
 	/* After an event, which has all members, with an extended item. */
@@ -489,6 +530,7 @@ int main(void)
 		cmocka_unit_test(a_message_has_the_parts_that_its_flags_name),
 		cmocka_unit_test(record_types_that_are_not_read_are_delivered_by_size),
 		cmocka_unit_test(an_override_of_the_pointer_size_is_for_classic_payloads),
+		cmocka_unit_test(an_event_whose_payload_is_a_text_has_a_type_of_its_own),
 		cmocka_unit_test(a_record_has_nothing_of_the_one_before_it),
 		cmocka_unit_test(a_walk_can_go_back_to_a_record),
 		cmocka_unit_test(record_types_have_the_names_of_the_summaries),

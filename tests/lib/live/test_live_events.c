@@ -101,6 +101,29 @@ static void without_a_request_windows_adds_nothing(void **state)
 	end_live(&side);
 }
 
+/* "EventWriteString function", Microsoft Learn. */
+static void a_text_alone_is_a_field(void **state)
+{
+	static const uint8_t text[] = { 'h', 0, 'i', 0, 0, 0 };
+	const struct fake_etw_event event = { .provider = enabled_provider,
+					      .descriptor = { .Level = 4 },
+					      .flags = EVENT_HEADER_FLAG_STRING_ONLY,
+					      .payload = text,
+					      .payload_size = sizeof text,
+					      .process_id = 8 };
+	struct side side;
+
+	(void)state;
+	begin_counting(&side, ENABLED "/EventWriteString", "message: Message",
+		       "etw_exporter: { providers: ['" ENABLED "'] }");
+	open_live(&side);
+	assert_true(fake_etw_wait_consumer("etw_exporter", WAIT_MS));
+	assert_int_equal(fake_etw_emit(&event), 1);
+	assert_true(fake_etw_drain("etw_exporter", WAIT_MS));
+	assert_int_equal(value_of(&side, "\netw_test_total{message=\"hi\"} "), 1);
+	end_live(&side);
+}
+
 static void a_classic_provider_is_counted_by_event_class(void **state)
 {
 	static const GUID event_class = {
@@ -320,6 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_windows_adds_reaches_rules),
 		cmocka_unit_test(without_a_request_windows_adds_nothing),
+		cmocka_unit_test(a_text_alone_is_a_field),
 		cmocka_unit_test(a_classic_provider_is_counted_by_event_class),
 		cmocka_unit_test(a_user_session_names_processes_by_itself),
 		cmocka_unit_test(a_start_that_comes_late_names_what_follows),

@@ -340,7 +340,7 @@ static void a_map_that_is_not_to_be_had_leaves_the_number(void **state)
 		}
 		schema = live_schema(*state, &record);
 		assert_non_null(schema);
-		assert_decoded(schema, bytes, sizeof bytes, 8, "State=2 Count=0 Item=", 0);
+		assert_decoded(schema, bytes, sizeof bytes, 8, "State=2 Count=0 Item= Name=", 0);
 		fake_etw_fail_never("TdhGetEventMapInformation");
 	}
 }

@@ -68,7 +68,7 @@ static struct etw_configured_manifests load_all(void)
 	struct etw_configured_manifests configured = { .configured = NULL };
 	struct etw_error err = { 0 };
 
-	etw_configured_manifests_add(&configured, REFERENCE, &err);
+	etw_configured_manifests_add(&configured, REFERENCE, false, &err);
 	assert_string_equal(err.text, "");
 	etw_configured_manifests_add_builtin(&configured, &err);
 	assert_string_equal(err.text, "");
@@ -149,7 +149,7 @@ static void manifests_and_the_table_of_providers_agree(void **state)
 	(void)state;
 	assert_true(etw_configured_manifests_add_builtin(&configured, NULL));
 	assert_names_agree(configured.builtin);
-	if (etw_configured_manifests_add(&configured, REFERENCE, NULL)) {
+	if (etw_configured_manifests_add(&configured, REFERENCE, false, NULL)) {
 		assert_names_agree(configured.configured);
 	}
 	etw_configured_manifests_done(&configured);
@@ -187,8 +187,9 @@ static size_t compare_events(const struct etw_configured_manifests *configured, 
 	assert_string_equal(name,
 			    etw_manifest_set_provider_name(configured->configured, provider->guid));
 	for (size_t i = 0; etw_manifest_event(manifest, index, i, &event); i++) {
-		const struct etw_schema *real = etw_manifest_set_schema(
-			configured->configured, provider->guid, event.id, event.version, false);
+		const struct etw_schema *real =
+			etw_manifest_set_schema(configured->configured, provider->guid, event.id,
+						event.version, event.opcode, false);
 
 		print_message("  %s %u.%u\n", name, event.id, event.version);
 		if (real) {
@@ -287,9 +288,9 @@ static void compare(void *context, const struct etw_record *record)
 		return;
 	}
 	configured = etw_manifest_set_schema(comparison->configured.configured, record->provider,
-					     record->id, record->version, false);
+					     record->id, record->version, record->opcode, false);
 	builtin = etw_manifest_set_schema(comparison->configured.builtin, record->provider,
-					  record->id, record->version, false);
+					  record->id, record->version, record->opcode, false);
 	if (configured) {
 		assert_same_fields(record, recorded, configured, false);
 		comparison->by_manifest++;

@@ -31,7 +31,7 @@ static struct etw_manifest *read_checked(const char *xml, size_t size)
 {
 	char *copy = exact_copy(xml, size);
 	struct etw_error err = { 0 };
-	struct etw_manifest *manifest = etw_manifest_read_checked(copy, size, &err);
+	struct etw_manifest *manifest = etw_manifest_read_checked(copy, size, NULL, &err);
 
 	assert_string_equal(err.text, "");
 	assert_non_null(manifest);
@@ -67,7 +67,7 @@ static void values_have_the_strings_of_their_map(void **state)
 		"<resources culture='en-us'><stringTable><string id='red' value='red&#10;'/>"
 		"<string id='read' value='R\xc3\xa9"
 		"ad'/></stringTable></resources></localization>" END);
-	const struct etw_schema *schema = manifest_schema(manifest, 0, 1, 0);
+	const struct etw_schema *schema = manifest_schema(manifest, 0, 1, 0, 0);
 
 	(void)state;
 	assert_decoded(schema, "\1\0\0\0\5\2\3x\0", 9, 8,
@@ -89,7 +89,7 @@ static void maps_without_values_name_nothing(void **state)
 		"<data name='v' inType='win:UInt8' map='M'/></template></templates>" AFTER);
 
 	(void)state;
-	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\1", 1, 8, "v=1", 0);
+	assert_decoded(manifest_schema(manifest, 0, 1, 0, 0), "\1", 1, 8, "v=1", 0);
 	etw_manifest_free(manifest);
 }
 
@@ -107,8 +107,8 @@ static void maps_are_their_providers_own(void **state)
 		"<data name='v' inType='win:UInt8' map='M'/></template></templates>" AFTER);
 
 	(void)state;
-	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\1", 1, 8, "v=one", 0);
-	assert_decoded(manifest_schema(manifest, 1, 1, 0), "\1", 1, 8, "v=eins", 0);
+	assert_decoded(manifest_schema(manifest, 0, 1, 0, 0), "\1", 1, 8, "v=one", 0);
+	assert_decoded(manifest_schema(manifest, 1, 1, 0, 0), "\1", 1, 8, "v=eins", 0);
 	etw_manifest_free(manifest);
 }
 
@@ -150,8 +150,8 @@ static void names_stand_for_numbers(void **state)
 		assert_int_equal(event.opcode, expected[i].opcode);
 		assert_int_equal(event.level, expected[i].level);
 		assert_int_equal(event.keywords, expected[i].keywords);
-		assert_ptr_equal(event.schema,
-				 manifest_schema(manifest, 0, event.id, event.version));
+		assert_ptr_equal(event.schema, manifest_schema(manifest, 0, event.id, event.version,
+							       event.opcode));
 	}
 	assert_false(etw_manifest_event(manifest, 0, COUNT(expected), &event));
 	assert_true(manifest_keyword(manifest, 0, &at, &name, &mask));
@@ -182,10 +182,134 @@ static void utf_16_reads_like_utf_8(void **state)
 		}
 		manifest = read_checked(wide.data, wide.size);
 		assert_string_equal(etw_manifest_provider_name(manifest, 0), "Synth");
-		assert_string_equal(manifest_schema(manifest, 0, 1, 0)->symbol, "S");
+		assert_string_equal(manifest_schema(manifest, 0, 1, 0, 0)->symbol, "S");
 		etw_manifest_free(manifest);
 		text_free(&wide);
 	}
+}
+
+static void add_warning(void *context, const char *sentence)
+{
+	text_add_string(context, sentence);
+	text_add_char(context, '\n');
+}
+
+/* Providers of Windows have all of these. The provider stands on line 1, what is inside it on line
+ * 2; event 14 is always right, and event 13 is decoded as "13" says, if it is. */
+static void what_a_manifest_of_windows_lacks_costs_no_other_event(void **state)
+{
+#define RIGHT                                                                                     \
+	"<templates><template tid='R'><data name='n' inType='win:UInt8'/></template></templates>" \
+	"<events><event value='14' template='R'/></events>"
+	static const struct {
+		const char *inside;
+		const char *decoded_13; /* NULL: not described */
+		const char *warnings;
+	} cases[] = {
+		{ "<events><event value='13' template='T'/></events>" RIGHT, NULL,
+		  "2:9: warning: event 13: there is no template 'T', so the event has no layout\n" },
+		{ "<templates><template tid='T'><data name='a' inType='win:UInt8' map='M'/></template>"
+		  "</templates><events><event value='13' template='T'/></events>" RIGHT,
+		  "a=1", "2:30: warning: there is no map 'M', so the values have no names\n" },
+		{ RIGHT
+		  "<templates><template tid='T'><data name='a' inType='win:UInt8'/></template>"
+		  "</templates><events><event value='13' template='T'/>\n"
+		  "<event value='13' template='R'/>\n<event value='13'/></events>",
+		  "a=1",
+		  "3:1: warning: event 13 of version 0 is defined twice with opcode 0; the first one "
+		  "counts\n"
+		  "4:1: warning: event 13 of version 0 is defined twice with opcode 0; the first one "
+		  "counts\n" },
+		/* Another opcode is another event. */
+		{ RIGHT "<opcodes><opcode name='O' value='128'/></opcodes><events>"
+			"<event value='13' opcode='O'/><event value='13' template='R'/></events>",
+		  "n=1", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct etw_text xml = { 0 }, said = { 0 };
+		const struct etw_manifest_warnings warnings = { add_warning, &said };
+		struct etw_error err = { 0 };
+		struct etw_manifest *manifest;
+
+		text_add_format(&xml, BEFORE "%s" AFTER, cases[i].inside);
+		text_add_string(&said, "");
+		manifest = etw_manifest_read_checked(xml.data, xml.size, &warnings, &err);
+		if (!manifest) {
+			fail_msg("%s", err.text);
+		}
+		assert_decoded(manifest_schema(manifest, 0, 14, 0, 0), "\7", 1, 8, "n=7", 0);
+		if (cases[i].decoded_13) {
+			assert_decoded(manifest_schema(manifest, 0, 13, 0, 0), "\1", 1, 8,
+				       cases[i].decoded_13, 0);
+		} else {
+			assert_null(manifest_schema(manifest, 0, 13, 0, 0));
+		}
+		assert_string_equal(said.data, cases[i].warnings);
+		etw_manifest_free(manifest);
+		/* Warnings are not needed. */
+		manifest = etw_manifest_read_checked(xml.data, xml.size, NULL, &err);
+		assert_non_null(manifest);
+		etw_manifest_free(manifest);
+		text_free(&xml);
+		text_free(&said);
+	}
+#undef RIGHT
+}
+
+static void of_two_events_of_one_id_and_version_the_opcode_decides(void **state)
+{
+	static const char xml[] = BEFORE
+		"<opcodes><opcode name='O' value='128'/></opcodes>"
+		"<events><event value='13' symbol='First'/>"
+		"<event value='13' opcode='O' symbol='Other'/>"
+		"<event value='13' opcode='win:Start' symbol='Start'/>"
+		"<event value='13' version='1' symbol='One'/></events>" AFTER;
+	static const struct {
+		uint8_t version, opcode;
+		const char *symbol;
+	} cases[] = {
+		{ 0, 0, "First" },   { 0, 1, "Start" },
+		{ 0, 128, "Other" }, { 0, 77, "First" }, /* none has this opcode */
+		{ 1, 128, "One" },
+	};
+	struct etw_manifest *manifest = read_checked(xml, sizeof xml - 1);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_string_equal(
+			manifest_schema(manifest, 0, 13, cases[i].version, cases[i].opcode)->symbol,
+			cases[i].symbol);
+		/* Also where another version stands in for one that is not described. */
+		if (cases[i].version == 0) {
+			assert_string_equal(
+				manifest_schema_older(manifest, 0, 13, 1, cases[i].opcode)->symbol,
+				cases[i].symbol);
+		}
+	}
+	etw_manifest_free(manifest);
+}
+
+static void many_warnings_are_one_sentence(void **state)
+{
+	struct etw_text xml = { 0 }, said = { 0 };
+	const struct etw_manifest_warnings warnings = { add_warning, &said };
+	struct etw_manifest *manifest;
+
+	(void)state;
+	text_add_string(&xml, BEFORE "<events>");
+	for (unsigned i = 0; i < 5000; i++) {
+		text_add_string(&xml, "<event value='1'/>");
+	}
+	text_add_string(&xml, "</events>" AFTER);
+	manifest = etw_manifest_read_checked(xml.data, xml.size, &warnings, NULL);
+	assert_non_null(manifest);
+	assert_non_null(strstr(said.data, "2:27: warning: event 1 of version 0"));
+	assert_non_null(strstr(said.data, "2:189: warning: and 4989 more like these\n"));
+	etw_manifest_free(manifest);
+	text_free(&xml);
+	text_free(&said);
 }
 
 /* The provider stands on line 1, what is inside it on line 2. */
@@ -201,10 +325,6 @@ static void errors_name_file_line_and_column(void **state)
 		  "2:9: the event's 'value' is not a number up to 65535" },
 		{ "<events><event value='5' version='256'/></events>",
 		  "2:9: event 5: 'version' is not a number up to 255" },
-		{ "<events><event value='5' template='T'/></events>",
-		  "2:9: event 5: there is no template 'T'" },
-		{ "<events><event value='5'/>\n<event value='6'/><event value='0x5'/></events>",
-		  "3:19: event 5 of version 0 is defined twice" },
 		{ "<templates><template/></templates>", "2:12: the template has no 'tid'" },
 		{ "<templates><template tid='T'/>\n<template tid='T'/></templates>",
 		  "3:1: template 'T' is defined twice" },
@@ -228,9 +348,6 @@ static void errors_name_file_line_and_column(void **state)
 		{ "<templates><template tid='T'><data name='f' inType='win:Float'/>\n"
 		  "<data name='a' inType='win:UInt8' count='f'/></template></templates>",
 		  "3:1: count 'f' is neither a number up to 65535 nor an integer field before this one" },
-		{ "<templates><template tid='T'><data name='a' inType='win:UInt8' map='M'/>"
-		  "</template></templates>",
-		  "2:30: there is no map 'M'" },
 		{ "<maps><valueMap name='M'><map value='red'/></valueMap></maps>",
 		  "2:26: 'value' is missing or is not a number below 2^32" },
 		{ "<maps><valueMap name='M'/><bitMap name='M'/></maps>",
@@ -253,7 +370,7 @@ static void errors_name_file_line_and_column(void **state)
 
 		text_add_format(&xml, BEFORE "%s" AFTER, cases[i].inside);
 		copy = exact_copy(xml.data, xml.size);
-		assert_null(etw_manifest_read_checked(copy, xml.size, &err));
+		assert_null(etw_manifest_read_checked(copy, xml.size, NULL, &err));
 		assert_string_equal(err.text, cases[i].why);
 		free(copy);
 		text_free(&xml);
@@ -275,7 +392,7 @@ static void taken_as_found_nothing_of_it_is_an_error(void **state)
 
 	(void)state;
 	assert_non_null(manifest);
-	assert_decoded(manifest_schema(manifest, 0, 5, 0), "\7\1\2", 3, 8, "a=7 b=0102", 0);
+	assert_decoded(manifest_schema(manifest, 0, 5, 0, 0), "\7\1\2", 3, 8, "a=7 b=0102", 0);
 	etw_manifest_free(manifest);
 }
 
@@ -325,7 +442,7 @@ static void xml_that_means_harm_is_refused_in_little_memory(void **state)
 		text_add_string(&xml, cases[i].before);
 		repeat(&xml, cases[i].piece, cases[i].times);
 		text_add_string(&xml, cases[i].behind);
-		assert_null(etw_manifest_read_checked(xml.data, xml.size, &err));
+		assert_null(etw_manifest_read_checked(xml.data, xml.size, NULL, &err));
 		size = strlen(err.text) - strlen(cases[i].why);
 		assert_string_equal(err.text + (size <= strlen(err.text) ? size : 0), cases[i].why);
 		text_free(&xml);
@@ -347,7 +464,7 @@ static void a_name_of_a_value_is_cut_at_a_page(void **state)
 			      "<data name='a' inType='win:UInt8' map='M'/></template></templates>"
 			      "<events><event value='1' template='T'/></events>" AFTER);
 	manifest = read_checked(xml.data, xml.size);
-	schema = manifest_schema(manifest, 0, 1, 0);
+	schema = manifest_schema(manifest, 0, 1, 0, 0);
 	assert_true(etw_field_locate(schema, 0, &record, &slice));
 	etw_field_text(&schema->fields[0], &slice, &name);
 	assert_int_equal(name.size, 1023); /* between two characters */
@@ -364,6 +481,9 @@ int main(void)
 		cmocka_unit_test(maps_are_their_providers_own),
 		cmocka_unit_test(names_stand_for_numbers),
 		cmocka_unit_test(utf_16_reads_like_utf_8),
+		cmocka_unit_test(what_a_manifest_of_windows_lacks_costs_no_other_event),
+		cmocka_unit_test(of_two_events_of_one_id_and_version_the_opcode_decides),
+		cmocka_unit_test(many_warnings_are_one_sentence),
 		cmocka_unit_test(errors_name_file_line_and_column),
 		cmocka_unit_test(taken_as_found_nothing_of_it_is_an_error),
 		cmocka_unit_test(xml_that_means_harm_is_refused_in_little_memory),

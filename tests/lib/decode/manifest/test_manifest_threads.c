@@ -26,7 +26,7 @@ static void look_up(void *context)
 
 	consumer->found = etw_manifest_set_schema(
 		consumer->set, &etw_known_providers[ETW_PROVIDER_KERNEL_PROCESS].guid,
-		ETW_PROCESS_EVENT_START, 0, false);
+		ETW_PROCESS_EVENT_START, 0, 0, false);
 }
 
 static void threads_that_need_a_manifest_at_once_get_the_same(void **state)

@@ -33,7 +33,7 @@ static struct etw_manifest *read_back(struct etw_manifest_writer *writer, struct
 	assert_string_equal(err.text, "");
 	assert_memory_equal(xml->data, ETW_MANIFEST_WRITER_START,
 			    sizeof ETW_MANIFEST_WRITER_START - 1);
-	manifest = etw_manifest_read_checked(xml->data, xml->size, &err);
+	manifest = etw_manifest_read_checked(xml->data, xml->size, NULL, &err);
 	assert_string_equal(err.text, "");
 	return manifest;
 }
@@ -73,7 +73,7 @@ static void built_in_manifests_are_written_alike(void **state)
 	for (size_t i = 0; i < builtin_manifest_count; i++) {
 		const struct builtin_file *file = &builtin_manifests[i];
 		struct etw_manifest *manifest =
-			etw_manifest_read_checked(file->text, file->size, NULL);
+			etw_manifest_read_checked(file->text, file->size, NULL, NULL);
 
 		assert_non_null(manifest);
 		assert_true(assert_written_alike(manifest) > 0);
@@ -106,7 +106,7 @@ static void manifests_of_windows_are_written_alike(void **state)
 			print_message("%s is absent: skipped\n", path);
 			skip();
 		}
-		manifest = etw_manifest_read_checked(bytes, size, &err);
+		manifest = etw_manifest_read_checked(bytes, size, NULL, &err);
 		assert_string_equal(err.text, "");
 		events += assert_written_alike(manifest);
 		etw_manifest_free(manifest);
@@ -173,7 +173,7 @@ static void every_type_has_names(void **state)
 				schema = schema_of(&field, 1);
 				manifest = write_event(&schema,
 						       (struct etw_manifest_event){ .id = 7 }, 0);
-				assert_same_schema(manifest_schema(manifest, 0, 7, 0), &schema);
+				assert_same_schema(manifest_schema(manifest, 0, 7, 0, 0), &schema);
 				etw_manifest_free(manifest);
 				types++;
 			}
@@ -237,7 +237,7 @@ static void a_reference_that_a_name_does_not_lead_to_ends_the_fields(void **stat
 		struct etw_manifest *manifest =
 			write_event(&schema, (struct etw_manifest_event){ .id = 7 }, 1);
 
-		assert_int_equal(manifest_schema(manifest, 0, 7, 0)->field_count, 2);
+		assert_int_equal(manifest_schema(manifest, 0, 7, 0, 0)->field_count, 2);
 		etw_manifest_free(manifest);
 	}
 }
@@ -291,7 +291,7 @@ static void what_xml_does_not_have_becomes_a_replacement(void **state)
 		write_event(&schema, (struct etw_manifest_event){ .id = 7 }, 0);
 
 	(void)state;
-	assert_string_equal(manifest_schema(manifest, 0, 7, 0)->fields[0].name,
+	assert_string_equal(manifest_schema(manifest, 0, 7, 0, 0)->fields[0].name,
 			    "a\xef\xbf\xbd\xef\xbf\xbd");
 	etw_manifest_free(manifest);
 }
@@ -311,7 +311,7 @@ static void maps_of_one_name_stay_two(void **state)
 	struct etw_schema schema = schema_of(fields, 4);
 	struct etw_manifest *manifest =
 		write_event(&schema, (struct etw_manifest_event){ .id = 7 }, 0);
-	const struct etw_schema *read = manifest_schema(manifest, 0, 7, 0);
+	const struct etw_schema *read = manifest_schema(manifest, 0, 7, 0, 0);
 
 	(void)state;
 	assert_same_schema(read, &schema);
@@ -337,8 +337,8 @@ static void the_first_of_two_descriptions_of_an_event_counts(void **state)
 	etw_manifest_writer_count(writer, &counts);
 	assert_int_equal(counts.events, 2);
 	manifest = read_back(writer, &xml);
-	assert_string_equal(manifest_schema(manifest, 0, 7, 0)->fields[0].name, "A");
-	assert_string_equal(manifest_schema(manifest, 0, 8, 0)->fields[0].name, "B");
+	assert_string_equal(manifest_schema(manifest, 0, 7, 0, 0)->fields[0].name, "A");
+	assert_string_equal(manifest_schema(manifest, 0, 8, 0, 0)->fields[0].name, "B");
 	etw_manifest_free(manifest);
 	etw_manifest_writer_free(writer);
 	text_free(&xml);

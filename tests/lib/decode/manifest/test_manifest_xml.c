@@ -67,7 +67,7 @@ static void events_are_called_by_task_and_opcode_or_by_their_symbol(void **state
 		text_add_format(&xml, BEFORE "<events><event value='7' %s/></events>" AFTER,
 				cases[i].attributes);
 		manifest = read_text(xml.data);
-		schema = manifest_schema(manifest, 0, 7, 0);
+		schema = manifest_schema(manifest, 0, 7, 0, 0);
 		assert_non_null(schema);
 		assert_string_equal(schema->event, cases[i].name);
 		assert_int_equal(schema->origin, ETW_SCHEMA_MANIFEST);
@@ -161,7 +161,7 @@ static void every_in_type(void **state)
 		text_add(&payload, "\x22\x01", 2);
 		text_add_format(&expected, "b=3 v=%s e=290", cases[i].text);
 		manifest = read_text(xml.data);
-		assert_decoded(manifest_schema(manifest, 0, 1, 0), payload.data, payload.size, 8,
+		assert_decoded(manifest_schema(manifest, 0, 1, 0, 0), payload.data, payload.size, 8,
 			       expected.data, 0);
 		etw_manifest_free(manifest);
 		text_free(&xml);
@@ -180,7 +180,7 @@ static void structures_and_arrays_of_them(void **state)
 			     "<data name='Part' inType='win:UInt8' count='Parts'/></struct>"
 			     "<struct name='One'><data name='X' inType='win:UInt8'/></struct>"
 			     "<data name='Last' inType='win:UInt8'/>"));
-	const struct etw_schema *schema = manifest_schema(manifest, 0, 1, 0);
+	const struct etw_schema *schema = manifest_schema(manifest, 0, 1, 0, 0);
 
 	(void)state;
 	assert_decoded(schema, "\2\7\2\1\2\x08\0\x63\x64", 9, 8,
@@ -199,7 +199,7 @@ static void a_counter_inside_an_array_counts_inside_it_only(void **state)
 		"<data name='V' inType='win:UInt8' count='N'/>"));
 
 	(void)state;
-	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\5", 1, 8, "A= V=5", 0);
+	assert_decoded(manifest_schema(manifest, 0, 1, 0, 0), "\5", 1, 8, "A= V=5", 0);
 	etw_manifest_free(manifest);
 }
 
@@ -211,7 +211,7 @@ static void an_unknown_type_ends_the_fields(void **state)
 				       "<data name='c' inType='win:UInt8'/>"));
 
 	(void)state;
-	assert_decoded(manifest_schema(manifest, 0, 1, 0), "\1\2\3", 3, 8, "a=1", 2);
+	assert_decoded(manifest_schema(manifest, 0, 1, 0, 0), "\1\2\3", 3, 8, "a=1", 2);
 	etw_manifest_free(manifest);
 }
 
@@ -226,14 +226,14 @@ static void versions_fall_back_to_0(void **state)
 		"</events>" AFTER);
 
 	(void)state;
-	assert_string_equal(manifest_schema(manifest, 0, 5, 2)->event, "two");
-	assert_string_equal(manifest_schema(manifest, 0, 5, 0)->event, "zero");
-	assert_string_equal(manifest_schema(manifest, 0, 5, 1)->event, "zero");
-	assert_null(manifest_schema(manifest, 0, 6, 2));
-	assert_non_null(manifest_schema(manifest, 0, 6, 1));
-	assert_null(manifest_schema(manifest, 0, 8, 0));
-	assert_null(manifest_schema(manifest, 0, 4, 0));
-	assert_null(manifest_schema(manifest, 0, 65535, 255));
+	assert_string_equal(manifest_schema(manifest, 0, 5, 2, 0)->event, "two");
+	assert_string_equal(manifest_schema(manifest, 0, 5, 0, 0)->event, "zero");
+	assert_string_equal(manifest_schema(manifest, 0, 5, 1, 0)->event, "zero");
+	assert_null(manifest_schema(manifest, 0, 6, 2, 0));
+	assert_non_null(manifest_schema(manifest, 0, 6, 1, 0));
+	assert_null(manifest_schema(manifest, 0, 8, 0, 0));
+	assert_null(manifest_schema(manifest, 0, 4, 0, 0));
+	assert_null(manifest_schema(manifest, 0, 65535, 255, 0));
 	etw_manifest_free(manifest);
 }
 
@@ -254,10 +254,10 @@ static void providers_are_apart(void **state)
 	guid_format(&guid, text);
 	assert_string_equal(text, "aaaaaaaa-bbbb-cccc-dddd-eeeeeeee0001");
 	assert_false(manifest_provider_guid(manifest, 1, &guid));
-	assert_int_equal(manifest_schema(manifest, 0, 1, 0)->field_count, 1);
-	assert_int_equal(manifest_schema(manifest, 1, 1, 0)->field_count, 0);
-	assert_null(manifest_schema(manifest, 0, 2, 0));
-	assert_non_null(manifest_schema(manifest, 1, 2, 0));
+	assert_int_equal(manifest_schema(manifest, 0, 1, 0, 0)->field_count, 1);
+	assert_int_equal(manifest_schema(manifest, 1, 1, 0, 0)->field_count, 0);
+	assert_null(manifest_schema(manifest, 0, 2, 0, 0));
+	assert_non_null(manifest_schema(manifest, 1, 2, 0, 0));
 	assert_true(etw_manifest_bytes(manifest) > 0);
 	etw_manifest_free(manifest);
 }
@@ -271,9 +271,9 @@ static void elements_out_of_place_are_passed_over(void **state)
 		       "</templates>" AFTER);
 
 	(void)state;
-	assert_null(manifest_schema(manifest, 0, 1, 0));
-	assert_null(manifest_schema(manifest, 0, 2, 0));
-	assert_non_null(manifest_schema(manifest, 0, 3, 0));
+	assert_null(manifest_schema(manifest, 0, 1, 0, 0));
+	assert_null(manifest_schema(manifest, 0, 2, 0, 0));
+	assert_non_null(manifest_schema(manifest, 0, 3, 0, 0));
 	etw_manifest_free(manifest);
 }
 
@@ -294,7 +294,7 @@ static void hostile_manifests_are_bounded(void **state)
 	}
 	text_add_string(&xml, "</template></templates>" AFTER);
 	manifest = read_text(xml.data);
-	assert_int_equal(manifest_schema(manifest, 0, 60000, 0)->field_count,
+	assert_int_equal(manifest_schema(manifest, 0, 60000, 0, 0)->field_count,
 			 ETW_SCHEMA_FIELDS_MOST);
 	assert_true(etw_manifest_bytes(manifest) < 16 << 20);
 	etw_manifest_free(manifest);
@@ -310,7 +310,7 @@ static void hostile_manifests_are_bounded(void **state)
 	text_add_string(&xml, "</template></templates><events><event value='1' template='T'/>"
 			      "</events>" AFTER);
 	manifest = read_text(xml.data);
-	assert_int_equal(manifest_schema(manifest, 0, 1, 0)->field_count, ETW_SCHEMA_DEPTH_MOST);
+	assert_int_equal(manifest_schema(manifest, 0, 1, 0, 0)->field_count, ETW_SCHEMA_DEPTH_MOST);
 	etw_manifest_free(manifest);
 	text_free(&xml);
 }
