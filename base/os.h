@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Everything that differs between operating systems: threads, clocks, files, requests to stop, and
- * facts about our own process. os_posix.c is for Linux, os_win32.c for Windows. Atomics are those
- * of C11 on both.
+ * facts about our own process. os_TOPIC_posix.c is for Linux, os_TOPIC_win32.c for Windows. Atomics
+ * are those of C11 on both.
  *
  * All text is UTF-8 on both systems: arguments, paths, names of files.
  */
