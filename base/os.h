@@ -187,6 +187,10 @@ void os_release_memory(void);
  */
 void os_stderr_write(const char *bytes, size_t size);
 
+/* Whether the last write to standard output failed because the reader has closed the pipe. Call it
+ * right behind that write. */
+bool os_reader_is_gone(void);
+
 /* Whether the stream (stdout or stderr of this program) is a terminal. */
 bool os_is_terminal(FILE *stream);
 

@@ -24,6 +24,11 @@ void os_stderr_write(const char *bytes, size_t size)
 	}
 }
 
+bool os_reader_is_gone(void)
+{
+	return errno == EPIPE;
+}
+
 bool os_is_terminal(FILE *stream)
 {
 	return isatty(fileno(stream)) == 1;
