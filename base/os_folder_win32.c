@@ -108,6 +108,7 @@ bool os_folder_read(const char *path, bool (*each)(void *context, const char *na
 {
 	bool more;
 	DWORD number = read_folder(path, each, context, &more);
+	bool no_memory = number == ERROR_NOT_ENOUGH_MEMORY;
 	char text[256];
 
 	if (number == ERROR_SUCCESS || number == ERROR_FILE_NOT_FOUND ||
@@ -115,7 +116,7 @@ bool os_folder_read(const char *path, bool (*each)(void *context, const char *na
 		return true;
 	}
 	os_error_text((int)number, text, sizeof text);
-	return error_set(err, number == ERROR_NOT_ENOUGH_MEMORY ? ERROR_NO_MEMORY : ERROR_SYSTEM,
+	return error_set(err, no_memory ? ERROR_NO_MEMORY : ERROR_SYSTEM,
 			 "%s: the folder cannot be read: %s", path, text);
 }
 
