@@ -31,7 +31,7 @@
 #include "exporter/setup.h"
 #include "lib/source/clock.h"
 #include "lib/source/event_record.h"
-#include "metrics/exposition.h"
+#include "metrics/texts.h"
 
 enum {
 	STEP_DEFAULT_MS = 15000,

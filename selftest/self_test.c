@@ -30,6 +30,7 @@
 #include "exporter/runner.h"
 #include "exporter/setup.h"
 #include "metrics/exposition.h"
+#include "metrics/texts.h"
 
 enum {
 	LOOK_MS = 20,       /* canaries are on their way most of the time */

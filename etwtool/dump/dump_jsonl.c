@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/chosen.h"
 #include "base/json.h"
 #include "base/os.h"
 #include "etwtool/dump/dump.h"
@@ -27,6 +26,7 @@
 #include "lib/decode/inband_manifests.h"
 #include "lib/decode/kernel_class.h"
 #include "lib/decode/trace_schemas.h"
+#include "lib/etl/chosen.h"
 #include "lib/etl/file.h"
 #include "lib/etl/index.h"
 #include "lib/etl/scan.h"

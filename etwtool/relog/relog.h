@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/chosen.h"
 #include "etwtool/event_filter.h"
 #include "etwtool/relog/relog_changes.h"
 #include "etwtool/relog/set_fields.h"
@@ -17,6 +16,7 @@
 #include "etwtool/tool.h"
 #include "exporter/track/describing.h"
 #include "exporter/track/repeats.h"
+#include "lib/etl/chosen.h"
 #include "lib/etl/mirror.h"
 
 struct relog_request {

@@ -24,8 +24,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/terminal.h"
 #include "base/utf8.h"
+#include "etwtool/top/terminal.h"
 #include "etwtool/utc.h"
 #include "lib/source/event_record.h"
 

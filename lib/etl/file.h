@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/chosen.h"
 #include "base/error.h"
+#include "lib/etl/chosen.h"
 #include "lib/etl/record.h"
 #include "lib/etl/scan.h"
 #include "lib/source/repeat_finder.h"

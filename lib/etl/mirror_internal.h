@@ -6,8 +6,8 @@
 #ifndef LIB_ETL_MIRROR_INTERNAL_H
 #define LIB_ETL_MIRROR_INTERNAL_H
 
-#include "base/jobs.h"
 #include "base/replacement.h"
+#include "lib/etl/jobs.h"
 #include "lib/etl/logfile_header.h"
 #include "lib/etl/mirror.h"
 #include "lib/etl/output.h"

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/chosen.h"
+#include "lib/etl/chosen.h"
 #include "lib/source/event_record.h"
 #include "lib/source/source.h"
 

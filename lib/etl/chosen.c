@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/chosen.h"
+#include "lib/etl/chosen.h"
 
 #include <stdlib.h>
 #include <string.h>

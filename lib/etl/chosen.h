@@ -3,8 +3,8 @@
  * A set of records of a recording, one bit each: what a pass in time order has chosen, for a pass
  * in file order.
  */
-#ifndef BASE_CHOSEN_H
-#define BASE_CHOSEN_H
+#ifndef LIB_ETL_CHOSEN_H
+#define LIB_ETL_CHOSEN_H
 
 #include <stdbool.h>
 #include <stddef.h>
