@@ -12,6 +12,9 @@
  * The text is from outside the program. It is read with an end, not up to a NUL. Escaped surrogates
  * become one character in pairs and U+FFFD alone, as the writer of base/json.h writes them.
  *
+ * No library of the distribution keeps a number as it is written: jansson refuses integers above
+ * 2^63 - 1, and cJSON makes doubles of all. Fields of events have 64 bits.
+ *
  * Source: RFC 8259, "The JavaScript Object Notation (JSON) Data Interchange Format".
  */
 #include "base/json_read.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Everything that differs between operating systems: threads, clocks, files, requests to stop, and
- * facts about our own process. os_posix.c is for Linux, os_win32.c for Windows. Atomics are those
- * of C11 on both.
+ * facts about our own process. os_TOPIC_posix.c is for Linux, os_TOPIC_win32.c for Windows. Atomics
+ * are those of C11 on both.
  *
  * All text is UTF-8 on both systems: arguments, paths, names of files.
  */
@@ -186,6 +186,10 @@ void os_release_memory(void);
  * ignored. Any thread.
  */
 void os_stderr_write(const char *bytes, size_t size);
+
+/* Whether the last write to standard output failed because the reader has closed the pipe. Call it
+ * right behind that write. */
+bool os_reader_is_gone(void);
 
 /* Whether the stream (stdout or stderr of this program) is a terminal. */
 bool os_is_terminal(FILE *stream);

@@ -12,7 +12,7 @@ bool print_bytes(const char *bytes, size_t size, struct etw_error *err)
 {
 	errno = 0;
 	if ((size > 0 && fwrite(bytes, 1, size, stdout) != size) || fflush(stdout) != 0) {
-		return !print_reader_is_gone() &&
+		return !os_reader_is_gone() &&
 		       error_set(err, ETW_ERROR_SYSTEM, "standard output cannot be written: %s",
 				 strerror(errno));
 	}

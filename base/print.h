@@ -19,10 +19,6 @@
  */
 bool print_bytes(const char *bytes, size_t size, struct etw_error *err);
 
-/* For print.c: whether the last write failed because the reader has closed the pipe. It comes right
- * behind that write. */
-bool print_reader_is_gone(void);
-
 /* Writes a text and frees it. It is also an error if the text lacked memory. */
 bool print_text(struct etw_text *text, struct etw_error *err);
 

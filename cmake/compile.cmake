@@ -23,7 +23,7 @@ if(WIN32)
     add_link_options(-static)                  # no DLL beside those of Windows
   endif()
 else()
-  # POSIX.1-2008 is visible everywhere; what needs more (os_posix.c) says so in its first line.
+  # POSIX.1-2008 is visible everywhere; what needs more (os_process_posix.c) says so in its first line.
   add_compile_definitions(_POSIX_C_SOURCE=200809L _FILE_OFFSET_BITS=64)
   set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
   # All of it ends in programs: PIE, not PIC, which would keep the compiler from inlining public functions. What a sanitizer knows of

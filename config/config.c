@@ -22,11 +22,11 @@
 
 #include "base/client_address.h"
 #include "base/glob.h"
-#include "base/listen_address.h"
 #include "base/missing_path.h"
 #include "base/os.h"
 #include "base/series.h"
 #include "base/text.h"
+#include "config/listen_address.h"
 #include "config/yaml_rows.h"
 
 enum { SERIES_MOST = 100000000, TABLE_MOST = 100000000, TOP_PATHS_MOST = 1000, SHARES_MOST = 1000 };

@@ -397,29 +397,6 @@ static void retire(struct registry *registry, const struct choice *choice)
 	os_mutex_unlock(&registry->mutex);
 }
 
-uint32_t eviction_revive(struct family *family, const uint32_t *ids)
-{
-	struct eviction *eviction = &family->registry->eviction;
-	size_t size = family->label_count * sizeof *ids;
-
-	for (size_t i = 0; eviction->stage == BATCH_RETIRED && i < eviction->batch_count; i++) {
-		const struct retired_sample *retired = &eviction->batch[i];
-		uint32_t index;
-		unsigned segment = segment_of(retired->sample, &index);
-
-		if (retired->family == family &&
-		    memcmp(family->ids[segment] + (size_t)index * family->label_count, ids, size) ==
-			    0) {
-			uint32_t sample = retired->sample;
-
-			family_put_back(family, sample);
-			eviction->batch[i] = eviction->batch[--eviction->batch_count];
-			return sample;
-		}
-	}
-	return NO_SAMPLE;
-}
-
 /* ---- steps 2 and 3 ---- */
 
 /* With the mutex: whether no consumer has cells from before the epoch. */
@@ -645,8 +622,8 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 		return; /* another consumer looks at the samples */
 	}
 	move_on(registry);
-	for (struct family *family = registry_next_family(registry, NULL); family;
-	     family = registry_next_family(registry, family)) {
+	for (struct family *family = next_shown(registry, NULL); family;
+	     family = next_shown(registry, family)) {
 		if (is_watched(family)) {
 			if (!reported && shard->owner.report_alive) {
 				shard->owner.report_alive(shard->owner.context);

@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "metrics/registry_internal.h"
+#include "metrics/texts.h"
 
 static void mark(struct family *const *families, size_t count, bool coming)
 {
@@ -127,27 +128,14 @@ bool registry_exchange(struct registry *registry, struct family *const *former, 
 
 bool family_has_help(const struct family *family, const char *help)
 {
-	const struct family_options options = { .name = family->name,
-						.help = help,
-						.type = family->type };
 	struct etw_text head = { 0 };
 	bool same;
 
-	text_add_family_head(&head, &options);
+	text_add_family_head(&head, family->name, help, family_type_name(family->type));
 	same = head.failed ||
 	       (head.size == family->head_size && memcmp(head.data, family->head, head.size) == 0);
 	text_free(&head);
 	return same;
-}
-
-void registry_take_limits(struct registry *registry, const struct registry_limits *limits)
-{
-	struct registry_limits *own = &registry->limits;
-
-	own->series_per_family = limits->series_per_family ? limits->series_per_family :
-							     SERIES_PER_FAMILY;
-	own->series = limits->series ? limits->series : SERIES;
-	atomic_store_explicit(&registry->series_limit, own->series, memory_order_relaxed);
 }
 
 void registry_set_limits(struct registry *registry, const struct registry_limits *limits)

@@ -13,8 +13,7 @@
  * of Prometheus: the type info would change the name in the metadata from one format to the other.
  *
  * The families of a page are chosen at its start, under the mutex of the registry (visit.c); the
- * walk over their samples takes no lock. It reads the number of samples of a family once and
- * renders that many, so a sample that is published meanwhile appears in the next scrape. From
+ * walk over their samples (rows.c) takes no lock. From
  * scrape_begin() to scrape_end() prefixes stay valid, and cells belong to the prefix that was read
  * before them. Lines are written into a chunk, which is passed to the sink when the longest
  * possible line would not fit any more.
@@ -27,97 +26,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "base/text.h"
 #include "metrics/exposition_internal.h"
-
-/* ---- texts of families and samples ---- */
-
-/* HELP escapes backslash and line feed; a label value the double quote as well. */
-static void add_escaped(struct etw_text *text, const char *value, size_t size, bool quoted)
-{
-	struct etw_text clean = { 0 };
-	size_t done = 0;
-
-	text_add_utf8_clean(&clean, value, size);
-	for (size_t i = 0; i < clean.size; i++) {
-		char c = clean.data[i];
-
-		if (c == '\\' || c == '\n' || (c == '"' && quoted)) {
-			text_add(text, clean.data + done, i - done);
-			text_add_char(text, '\\');
-			text_add_char(text, c == '\n' ? 'n' : c);
-			done = i + 1;
-		}
-	}
-	if (clean.size > done) {
-		text_add(text, clean.data + done, clean.size - done);
-	}
-	text->failed |= clean.failed;
-	text_free(&clean);
-}
-
-void text_add_label_value(struct etw_text *text, const char *value, size_t size)
-{
-	add_escaped(text, value, size, true);
-}
-
-void text_add_family_head(struct etw_text *text, const struct family_options *options)
-{
-	text_add_string(text, "# HELP ");
-	text_add_string(text, options->name);
-	text_add_char(text, ' ');
-	add_escaped(text, options->help, strlen(options->help), false);
-	text_add_string(text, "\n# TYPE ");
-	text_add_string(text, options->name);
-	text_add_char(text, ' ');
-	text_add_string(text, family_type_name(options->type));
-	text_add_char(text, '\n');
-}
-
-/*
- * value / 10^decimals as OpenMetrics wants the numbers of `le`, "Canonical Numbers": as Go prints a
- * float64 with %g, and with ".0" where that has neither a point nor an exponent.
- */
-static void add_canonical(struct etw_text *text, uint64_t value, unsigned decimals)
-{
-	char digits[DECIMAL_ROOM];
-	int count = (int)(put_u64(digits, value) - digits), exponent = count - 1 - (int)decimals;
-
-	if (value != 0 && (exponent < -4 || exponent > 5)) {
-		while (count > 1 && digits[count - 1] == '0') {
-			count--;
-		}
-		text_add_char(text, digits[0]);
-		if (count > 1) {
-			text_add_char(text, '.');
-			text_add(text, digits + 1, (size_t)count - 1);
-		}
-		text_add_format(text, "e%c%02d", exponent < 0 ? '-' : '+',
-				exponent < 0 ? -exponent : exponent);
-		return;
-	}
-	count = (int)(put_scaled(digits, value, decimals) - digits);
-	text_add(text, digits, (size_t)count);
-	if (!memchr(digits, '.', (size_t)count)) {
-		text_add_string(text, ".0");
-	}
-}
-
-void text_add_bucket(struct etw_text *text, const uint64_t *bound, unsigned decimals,
-		     bool canonical)
-{
-	char number[DECIMAL_ROOM];
-
-	text_add_string(text, "le=\"");
-	if (!bound) {
-		text_add_string(text, "+Inf");
-	} else if (canonical) {
-		add_canonical(text, *bound, decimals);
-	} else {
-		text_add(text, number, (size_t)(put_scaled(number, *bound, decimals) - number));
-	}
-	text_add_string(text, "\"} ");
-}
 
 /* ---- chunks ---- */
 
@@ -158,100 +67,6 @@ static void page_add_string(struct page *page, const char *string)
 	page_add(page, string, strlen(string));
 }
 
-/* ---- walks over the samples of a family ---- */
-
-struct row_key {
-	const struct prefix *prefix;
-	uint32_t sample;
-};
-
-/* The last one first. */
-static int compare_rows(const void *a, const void *b)
-{
-	const struct prefix *x = ((const struct row_key *)a)->prefix;
-	const struct prefix *y = ((const struct row_key *)b)->prefix;
-	size_t size = x->size < y->size ? x->size : y->size;
-	int order = memcmp(y->text, x->text, size);
-
-	return order != 0 ? order : (y->size > x->size) - (y->size < x->size);
-}
-
-/* False without memory. */
-static bool sort_rows(struct rows *rows)
-{
-	uint32_t count = 0;
-
-	rows->order = malloc(rows->left * sizeof *rows->order);
-	if (!rows->order) {
-		return false;
-	}
-	for (uint32_t sample = SAMPLE_FIRST; sample < SAMPLE_FIRST + rows->left; sample++) {
-		const struct prefix *prefix = sample_prefix(rows->family, sample);
-
-		if (prefix) {
-			rows->order[count++] = (struct row_key){ prefix, sample };
-		}
-	}
-	rows->left = count;
-	if (count > 0) {
-		qsort(rows->order, count, sizeof *rows->order, compare_rows);
-	}
-	return true;
-}
-
-struct rows rows_of(struct page *page, const struct family *family)
-{
-	struct rows rows = { .family = family, .segment = SEGMENT_FIRST - 1 };
-
-	/* Pairs with the release in begin_sample(). */
-	rows.left = atomic_load_explicit(&family->sample_count, memory_order_acquire);
-	if (page && page->options->sorted && rows.left > 1 && !sort_rows(&rows)) {
-		page->refused = true;
-		rows.left = 0;
-	}
-	return rows;
-}
-
-/* The next sample of a sorted walk: columns that begin with it. */
-static void take_sample(struct rows *rows)
-{
-	const struct family *family = rows->family;
-	uint32_t index;
-	unsigned segment = segment_of(rows->order[--rows->left].sample, &index);
-
-	rows->count = 1;
-	rows->columns = columns_of(family, segment);
-	rows->columns.prefixes += index;
-	for (unsigned i = 0; i < rows->columns.count; i++) {
-		rows->columns.cells[i] += (size_t)index * family->cells_per_sample;
-	}
-	rows->created = family->created_ms[segment] ? family->created_ms[segment] + index : NULL;
-}
-
-void rows_done(struct rows *rows)
-{
-	free(rows->order);
-	rows->order = NULL;
-}
-
-bool next_rows(struct rows *rows)
-{
-	unsigned segment = ++rows->segment;
-
-	if (rows->left == 0) {
-		return false;
-	}
-	if (rows->order) {
-		take_sample(rows);
-		return true;
-	}
-	rows->count = rows->left < 1u << segment ? rows->left : 1u << segment;
-	rows->left -= rows->count;
-	rows->columns = columns_of(rows->family, segment);
-	rows->created = rows->family->created_ms[segment];
-	return true;
-}
-
 /* ---- heads of families ---- */
 
 static bool is_openmetrics(const struct exposition_options *options)
@@ -260,39 +75,10 @@ static bool is_openmetrics(const struct exposition_options *options)
 	       options->format == EXPOSITION_OPENMETRICS_1_0_0;
 }
 
-static bool ends_in(const char *name, size_t size, const char *ending)
-{
-	size_t ending_size = strlen(ending);
-
-	return size > ending_size && memcmp(name + size - ending_size, ending, ending_size) == 0;
-}
-
-size_t family_base_size(const struct family *family)
-{
-	static const char total[] = "_total";
-	bool counter = family->type == FAMILY_COUNTER;
-
-	return counter && ends_in(family->name, family->name_size, total) ?
-		       family->name_size - (sizeof total - 1) :
-		       family->name_size;
-}
-
 /* The sample of a counter must end in `_total` there. */
 static bool is_openmetrics_counter(const struct family *family)
 {
 	return family->type == FAMILY_COUNTER && family_base_size(family) < family->name_size;
-}
-
-const char *family_unit(const struct family *family)
-{
-	static const char *const units[] = { "_seconds", "_bytes", "_ratio" };
-
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-		if (ends_in(family->name, family_base_size(family), units[i])) {
-			return units[i] + 1;
-		}
-	}
-	return NULL;
 }
 
 /* "# TYPE name ", for OpenMetrics. */

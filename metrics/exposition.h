@@ -58,9 +58,4 @@ struct exposition_options {
 bool exposition_write_as(struct registry *registry, const struct exposition_options *options,
 			 exposition_sink *sink, void *context);
 
-struct etw_text;
-
-/* Appends a label value as it is between the quotes: escaped, and valid UTF-8. */
-void text_add_label_value(struct etw_text *text, const char *value, size_t size);
-
 #endif

@@ -24,83 +24,11 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "metrics/registry_internal.h"
+#include "metrics/texts.h"
 
 static bool no_memory(struct etw_error *err)
 {
 	return error_no_memory(err, "metrics");
-}
-
-/* ---- memory ---- */
-
-enum { BLOCK_SIZE_MIN = 8 * 1024, BLOCK_SIZE_MAX = 64 * 1024 };
-
-struct arena_block {
-	struct arena_block *older; /* owned */
-};
-
-static char *block_new(struct arena *arena, size_t size)
-{
-	struct arena_block *block;
-
-	if (size > SIZE_MAX - sizeof *block) {
-		return NULL;
-	}
-	block = calloc(1, sizeof *block + size);
-	if (!block) {
-		memory_note_loss();
-		return NULL;
-	}
-	block->older = arena->blocks;
-	arena->blocks = block;
-	return (char *)(block + 1);
-}
-
-static size_t padding(const char *at, size_t align)
-{
-	return (size_t)(-(uintptr_t)at & (align - 1));
-}
-
-void *arena_alloc(struct arena *arena, size_t size, size_t align)
-{
-	char *at;
-
-	if (size > SIZE_MAX / 2) {
-		return NULL;
-	}
-	if (size + align > arena->left) {
-		size_t block_size = arena->next_block_size;
-
-		if (block_size == 0) {
-			block_size = BLOCK_SIZE_MIN;
-		}
-		if (size + align > block_size / 4) {
-			/* It has its own block; small pieces still come from the current one. */
-			at = block_new(arena, size + align);
-			return at ? at + padding(at, align) : NULL;
-		}
-		at = block_new(arena, block_size);
-		if (!at) {
-			return NULL;
-		}
-		arena->at = at;
-		arena->left = block_size;
-		arena->next_block_size = block_size < BLOCK_SIZE_MAX ? 2 * block_size : block_size;
-	}
-	at = arena->at + padding(arena->at, align);
-	arena->left -= (size_t)(at + size - arena->at);
-	arena->at = at + size;
-	return at;
-}
-
-static void arena_done(struct arena *arena)
-{
-	while (arena->blocks) {
-		struct arena_block *older = arena->blocks->older;
-
-		free(arena->blocks);
-		arena->blocks = older;
-	}
-	*arena = (struct arena){ 0 };
 }
 
 /* ---- names ---- */
@@ -161,22 +89,9 @@ const char *family_type_name(enum family_type type)
 	return names[type];
 }
 
-/* The next family by name, shown or not; for NULL the first one. */
-static struct family *next_declared(struct registry *registry, struct family *family)
-{
-	/* Pairs with the release in link_family(). */
-	return atomic_load_explicit(family ? &family->next : &registry->families,
-				    memory_order_acquire);
-}
-
 struct family *registry_next_family(struct registry *registry, struct family *family)
 {
-	uint32_t generation = registry_generation(registry);
-
-	do {
-		family = next_declared(registry, family);
-	} while (family && !family_shown(family, generation));
-	return family;
+	return next_shown(registry, family);
 }
 
 struct family *registry_find_family(struct registry *registry, const char *name)
@@ -428,7 +343,7 @@ static struct family *add_family(struct registry *registry, const struct family_
 	for (size_t w = 0; w < SHARD_SLOTS; w++) {
 		atomic_init(&family->shards[w], &family_no_cells);
 	}
-	text_add_family_head(&head, options);
+	text_add_family_head(&head, options->name, options->help, family_type_name(options->type));
 	family->head = keep_text(registry, &head, &family->head_size);
 	if (!family->name || !family->head) {
 		return NULL;
@@ -580,6 +495,16 @@ static bool add_self_families(struct registry *registry, struct etw_error *err)
 	}
 	family_set(registry->series_family, registry->self, NULL, 0);
 	return true;
+}
+
+void registry_take_limits(struct registry *registry, const struct registry_limits *limits)
+{
+	struct registry_limits *own = &registry->limits;
+
+	own->series_per_family = limits->series_per_family ? limits->series_per_family :
+							     SERIES_PER_FAMILY;
+	own->series = limits->series ? limits->series : SERIES;
+	atomic_store_explicit(&registry->series_limit, own->series, memory_order_relaxed);
 }
 
 struct registry *registry_new(const struct registry_limits *limits, struct etw_error *err)

@@ -24,6 +24,7 @@
 
 #include "base/decimal.h"
 #include "base/os.h"
+#include "metrics/arena.h"
 #include "metrics/registry.h"
 
 enum {
@@ -170,23 +171,6 @@ struct family {
 	_Atomic(uint64_t) evicted;  /* samples that were on the page and were given back */
 };
 
-/*
- * Memory that is valid as long as the registry: zeroed, aligned, freed only as a whole.
- *
- * Readers use memory without a lock, so it must not move, and the registry frees nothing before its
- * end. Small pieces share blocks. A large piece has its own block, of which the system commits only
- * the pages that are used. Zero-initialise it. One thread at a time.
- */
-struct arena {
-	struct arena_block *blocks; /* owned */
-	char *at;                   /* in the block being filled */
-	size_t left;
-	size_t next_block_size;
-};
-
-/* align: a power of two, at most 64. NULL without memory. */
-void *arena_alloc(struct arena *arena, size_t size, size_t align);
-
 /* ---- giving samples back; eviction.c has the whole picture ---- */
 
 /* A scrape that walks the samples; on the stack of its thread. */
@@ -279,6 +263,25 @@ static inline uint32_t registry_generation(const struct registry *registry)
 	return atomic_load_explicit(&registry->generation, memory_order_acquire);
 }
 
+/* The next family by name, shown or not; for NULL the first one. */
+static inline struct family *next_declared(struct registry *registry, struct family *family)
+{
+	/* Pairs with the release in link_family(). */
+	return atomic_load_explicit(family ? &family->next : &registry->families,
+				    memory_order_acquire);
+}
+
+/* The next family of the present generation; for NULL the first one. */
+static inline struct family *next_shown(struct registry *registry, struct family *family)
+{
+	uint32_t generation = registry_generation(registry);
+
+	do {
+		family = next_declared(registry, family);
+	} while (family && !family_shown(family, generation));
+	return family;
+}
+
 /*
  * With the mutex: a sample of the family begins to count against the limits, or counts no longer.
  * The limit of all families is for those that are shown; registry_exchange() adds or takes off all
@@ -298,7 +301,7 @@ static inline void family_count_limited(struct family *family, bool counts)
  * coming; NULL: none. */
 struct family *registry_find_coming(struct registry *registry, const char *name, bool coming);
 
-/* exchange.c, with the mutex: puts the limits that a reload can change in force. */
+/* With the mutex: puts the limits that a reload can change in force. */
 void registry_take_limits(struct registry *registry, const struct registry_limits *limits);
 
 /* With the mutex. The name of a family, as above, that has one of the names which a family of this
@@ -382,18 +385,5 @@ void eviction_done(struct registry *registry);
 /* A scrape begins, and ends. In between it may use any prefix that it reads. */
 void scrape_begin(struct registry *registry, struct scrape *scrape);
 void scrape_end(struct registry *registry, struct scrape *scrape);
-
-/*
- * With the mutex: the number of a retired sample with these label ids, which is in the table again
- * and stays; NO_SAMPLE if there is none.
- */
-uint32_t eviction_revive(struct family *family, const uint32_t *ids);
-
-/* exposition.c: the texts of a family and its samples. */
-struct etw_text;
-void text_add_family_head(struct etw_text *text, const struct family_options *options);
-/* bound NULL: +Inf; canonical: as OpenMetrics has numbers */
-void text_add_bucket(struct etw_text *text, const uint64_t *bound, unsigned decimals,
-		     bool canonical);
 
 #endif

@@ -20,9 +20,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "metrics/exposition.h"
 #include "metrics/native_buckets.h"
 #include "metrics/registry_internal.h"
+#include "metrics/texts.h"
 
 /* ---- the table ---- */
 
@@ -441,6 +441,33 @@ void family_put_back(struct family *family, uint32_t sample)
 	family_count_limited(family, true);
 }
 
+/*
+ * With the mutex: the number of a retired sample with these label ids, which is in the table again
+ * and stays (eviction.c); NO_SAMPLE if there is none.
+ */
+static uint32_t revive(struct family *family, const uint32_t *ids)
+{
+	struct eviction *eviction = &family->registry->eviction;
+	size_t size = family->label_count * sizeof *ids;
+
+	for (size_t i = 0; eviction->stage == BATCH_RETIRED && i < eviction->batch_count; i++) {
+		const struct retired_sample *retired = &eviction->batch[i];
+		uint32_t index;
+		unsigned segment = segment_of(retired->sample, &index);
+
+		if (retired->family == family &&
+		    memcmp(family->ids[segment] + (size_t)index * family->label_count, ids, size) ==
+			    0) {
+			uint32_t sample = retired->sample;
+
+			family_put_back(family, sample);
+			eviction->batch[i] = eviction->batch[--eviction->batch_count];
+			return sample;
+		}
+	}
+	return NO_SAMPLE;
+}
+
 /* With the mutex: the sample with these ids, which is made if no limit is against it. */
 static uint32_t add_with_mutex(struct family *family, const uint32_t *ids)
 {
@@ -448,7 +475,7 @@ static uint32_t add_with_mutex(struct family *family, const uint32_t *ids)
 	uint32_t sample = sample_find(family, ids, family->label_count);
 
 	if (sample == NO_SAMPLE) {
-		sample = eviction_revive(family, ids);
+		sample = revive(family, ids);
 	}
 	if (sample == NO_SAMPLE && !at_limit(family, ids)) {
 		sample = add_sample(family, ids, limited);

@@ -30,11 +30,11 @@
 #include "base/client_address.h"
 #include "base/cursor.h"
 #include "base/guid.h"
-#include "base/keyed_hash.h"
 #include "base/os.h"
 #include "base/store.h"
 #include "base/utf8.h"
 #include "config/builtin.h"
+#include "etwtool/relog/keyed_hash.h"
 
 enum {
 	WORD_LETTERS = 10,

@@ -26,8 +26,8 @@
 #include <etw/record.h>
 
 #include "base/memory.h"
-#include "base/terminal.h"
 #include "base/utf8.h"
+#include "etwtool/top/terminal.h"
 #include "etwtool/utc.h"
 
 enum { VALUE_WIDTH = 9, VALUE_WIDTH_EXACT = 20, NAME_LEAST = 12, PIECES_MOST = 12 };

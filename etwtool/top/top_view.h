@@ -41,7 +41,7 @@ struct top_view {
 	double progress;  /* of a replay without a page yet, from 0 to 1 */
 	/* ---- how ---- */
 	unsigned columns, rows; /* of the terminal; 0: unlimited, for plain tables */
-	bool terminal;          /* with control sequences: TERMINAL_… of base/terminal.h */
+	bool terminal;          /* with control sequences: TERMINAL_… of etwtool/top/terminal.h */
 	bool colours;
 };
 

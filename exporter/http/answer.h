@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A request that is being answered, without the web server's library: what the pages read of it,
- * and how they answer. server.c implements it with civetweb.
+ * and how they answer.
  */
 #ifndef EXPORTER_HTTP_ANSWER_H
 #define EXPORTER_HTTP_ANSWER_H
@@ -12,6 +12,8 @@
 #include "base/client_address.h"
 #include "base/text.h"
 
+struct web_config;
+
 /* Texts are valid until the page returns. */
 struct http_request {
 	const char *method;  /* "GET" */
@@ -20,8 +22,9 @@ struct http_request {
 	const char *version; /* "1.1" */
 	const char *client;  /* `address` as text, for the log */
 	const struct client_address *address;
-	bool is_head;     /* HEAD: the answer ends after its head */
-	void *connection; /* of server.c */
+	bool is_head;           /* HEAD: the answer ends after its head */
+	void *connection;       /* of civetweb */
+	struct web_config *web; /* its headers are in each answer; NULL: it has none */
 };
 
 /* The value of a header of the request, or NULL; the first one if there are several. */
@@ -49,5 +52,8 @@ bool answer_send(const struct http_request *request, const char *bytes, size_t s
  * it the connection is broken off, so that the client knows that the answer is not whole.
  */
 void answer_end(const struct http_request *request);
+
+/* Adds the whole answer to a request that is refused before it is read. web: as in http_request. */
+void answer_add_refusal(struct web_config *web, int status, struct etw_text *out);
 
 #endif

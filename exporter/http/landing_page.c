@@ -77,16 +77,14 @@ static void add_uptime(struct etw_text *page, const struct http_server *server)
 
 static void add_pages(struct etw_text *page, const struct http_server *server)
 {
-	const char *path, *what;
-
-	for (size_t i = 0; (path = pages_listed(server, i, &what)) != NULL; i++) {
+	for (const struct listed_page *listed = server->listed; listed->path; listed++) {
 		text_add_string(page, "<li><a href=\"");
 		add_links(page, server);
-		text_add_html(page, path);
+		text_add_html(page, listed->path);
 		text_add_string(page, "\">");
-		text_add_html(page, path);
+		text_add_html(page, listed->path);
 		text_add_string(page, "</a> <span>");
-		text_add_html(page, what);
+		text_add_html(page, listed->what);
 		text_add_string(page, "</span></li>\n");
 	}
 }

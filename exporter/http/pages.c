@@ -8,6 +8,7 @@
  * route prefix (web_paths.h), which is taken off first; the path behind it is called the route. A
  * path that has no page is answered with the list of those that have one; it is never repeated.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -137,22 +138,14 @@ static const struct page {
 
 enum { PAGE_COUNT = sizeof pages / sizeof pages[0] };
 
+static_assert(sizeof pages / sizeof pages[0] <= LISTED_PAGES,
+	      "a server has room for a list of all pages");
+
 static const struct page *find_page(const struct web_paths *paths, const char *route)
 {
 	for (size_t i = 0; i < PAGE_COUNT; i++) {
 		if (strcmp(route, pages[i].route ? pages[i].route : paths->telemetry) == 0) {
 			return &pages[i];
-		}
-	}
-	return NULL;
-}
-
-const char *pages_listed(const struct http_server *server, size_t index, const char **what)
-{
-	for (size_t i = 0; i < PAGE_COUNT; i++) {
-		if (pages[i].what && index-- == 0) {
-			*what = pages[i].what;
-			return pages[i].route ? pages[i].route : server->paths.telemetry;
 		}
 	}
 	return NULL;
@@ -164,11 +157,10 @@ const char *pages_listed(const struct http_server *server, size_t index, const c
 static int answer_not_found(const struct http_server *server, const struct http_request *request)
 {
 	struct etw_text page = { 0 };
-	const char *path, *what;
 
 	text_add_format(&page, "Not Found. There are:\n%s/\n", server->paths.links);
-	for (size_t i = 0; (path = pages_listed(server, i, &what)) != NULL; i++) {
-		text_add_format(&page, "%s%s\n", server->paths.links, path);
+	for (const struct listed_page *listed = server->listed; listed->path; listed++) {
+		text_add_format(&page, "%s%s\n", server->paths.links, listed->path);
 	}
 	if (page.failed) {
 		answer_status(request, 404, "");
@@ -235,14 +227,17 @@ static bool valid_path(const char *path)
 
 int pages_answer(struct http_server *server, const struct http_request *request)
 {
-	/* Before anything else, so that strangers learn nothing. */
-	int refused = server->web ? web_config_refuse(server->web, request) : 0;
 	const struct web_paths *paths = &server->paths;
 	const struct page *page;
-	const char *route;
+	const char *route, *headers = "";
+	/* Before anything else, so that strangers learn nothing. */
+	int refused = server->web ? web_config_refuse(server->web,
+						      request_header(request, "Authorization"),
+						      request->client, request->address, &headers) :
+				    0;
 
 	if (refused != 0) {
-		return refused;
+		return answer_status(request, refused, headers);
 	}
 	if (request->path[0] == '\0' || !valid_path(request->path)) {
 		return answer_status(request, 400, "");
@@ -269,6 +264,8 @@ int pages_answer(struct http_server *server, const struct http_request *request)
 bool pages_open(struct http_server *server, const struct http_options *options,
 		struct etw_error *err)
 {
+	size_t listed = 0;
+
 	server->options = *options;
 	if (!web_paths_init(&server->paths, options->external_url, options->route_prefix,
 			    options->telemetry_path, err)) {
@@ -280,6 +277,14 @@ bool pages_open(struct http_server *server, const struct http_options *options,
 			return error_set(err, ETW_ERROR_CONFIG,
 					 "the telemetry path %s is the address of another page",
 					 options->telemetry_path);
+		}
+	}
+	for (size_t i = 0; i < PAGE_COUNT; i++) {
+		if (pages[i].what) {
+			server->listed[listed++] = (struct listed_page){
+				.path = pages[i].route ? pages[i].route : server->paths.telemetry,
+				.what = pages[i].what,
+			};
 		}
 	}
 	return true;

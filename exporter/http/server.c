@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The web server on top of civetweb, which no other file uses.
+ * The web server on top of civetweb, which only this file and answer.c use.
  *
  * civetweb parses requests and runs the workers; the connections are ours (reception.h). A worker
  * of civetweb asks for the next connection, reads the request head out of it, and calls
  * on_request(), before it would look for a file. The request goes on in pages.c, which sees it as a
  * struct http_request. When it is answered, civetweb "closes" the connection, which gives it back
  * to the reception. That is how keep-alive works without civetweb knowing of it.
- *
- * Heads are written here and not by mg_response_header_send(). That function sends each line of a
- * head by itself, which with tcp_nodelay is a packet per line, and repeats the HTTP version of the
- * request, which is missing if the request could not be parsed. Likewise mg_send_chunk() writes a
- * chunk in three pieces. Here an answer is one write, and a scrape is two writes per chunk.
  *
  * Addresses are parsed and sockets opened before civetweb starts, which then can only fail for lack
  * of memory or threads. It reports that in its log alone, so while the server starts, the first log
@@ -29,99 +24,18 @@
 #include "exporter/http/server_internal.h"
 #include "exporter/http/web_config.h"
 
-/* ---- answers ---- */
-
-static struct connection *connection_of(const struct http_request *request)
-{
-	return mg_get_user_connection_data(request->connection);
-}
-
-const char *request_header(const struct http_request *request, const char *name)
-{
-	return mg_get_header(request->connection, name);
-}
-
-/* RFC 9110, section 5.6.7 */
-static void add_date(struct etw_text *out)
-{
-	static const char *const days[] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
-	static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
-					      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
-	struct tm utc;
-
-	os_utc((time_t)(os_unix_time_ns() / UINT64_C(1000000000)), &utc);
-	text_add_format(out, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[utc.tm_wday],
-			utc.tm_mday, months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour,
-			utc.tm_min, utc.tm_sec);
-}
-
-static void add_head(struct etw_text *out, const struct http_server *server, int status,
-		     const char *type, bool keep)
-{
-	text_add_format(out, "HTTP/1.1 %d %s\r\n", status, mg_get_response_code_text(NULL, status));
-	add_date(out);
-	text_add_format(out, "Content-Type: %s\r\n", type);
-	text_add_string(out, "X-Content-Type-Options: nosniff\r\n");
-	if (!keep) {
-		text_add_string(out, "Connection: close\r\n");
-	}
-	if (server->web) {
-		web_config_add_headers(server->web, out);
-	}
-}
-
-void answer_add_head(struct etw_text *out, const struct http_request *request, int status,
-		     const char *type)
-{
-	const struct http_server *server = mg_get_user_data(mg_get_context(request->connection));
-	struct connection *connection = connection_of(request);
-
-	connection->keep = connection->keep && status < 400;
-	add_head(out, server, status, type, connection->keep);
-}
-
-bool answer_send(const struct http_request *request, const char *bytes, size_t size)
-{
-	return mg_write(request->connection, bytes, size) == (int)size;
-}
-
-void answer_end(const struct http_request *request)
-{
-	connection_of(request)->answered = true;
-}
-
-void answer(const struct http_request *request, int status, const char *type, const char *headers,
-	    const char *body)
-{
-	size_t size = strlen(body);
-	struct etw_text out = { 0 };
-
-	answer_add_head(&out, request, status, type);
-	text_add_string(&out, headers);
-	text_add_format(&out, "Content-Length: %zu\r\n\r\n", size);
-	if (!request->is_head) {
-		text_add(&out, body, size);
-	}
-	if (!out.failed && answer_send(request, out.data, out.size)) {
-		answer_end(request);
-	}
-	text_free(&out);
-}
-
-int answer_status(const struct http_request *request, int status, const char *headers)
-{
-	char body[64];
-
-	snprintf(body, sizeof body, "%s\n", mg_get_response_code_text(NULL, status));
-	answer(request, status, "text/plain; charset=utf-8", headers, body);
-	return status;
-}
+/* ---- requests ---- */
 
 /* A request as the pages see it. civetweb leaves members NULL if it could not parse the request. */
 static struct http_request request_of(struct mg_connection *connection)
 {
 	const struct mg_request_info *info = mg_get_request_info(connection);
-	struct http_request request = { .connection = connection };
+	const struct http_server *server = mg_get_user_data(mg_get_context(connection));
+	const struct connection *client = mg_get_user_connection_data(connection);
+	struct http_request request = { .connection = connection,
+					.web = server->web,
+					.client = client->client,
+					.address = &client->address };
 
 	if (info) {
 		request.method = info->request_method ? info->request_method : "";
@@ -130,8 +44,6 @@ static struct http_request request_of(struct mg_connection *connection)
 		request.version = info->http_version ? info->http_version : "";
 		request.is_head = strcmp(request.method, "HEAD") == 0;
 	}
-	request.client = connection_of(&request)->client;
-	request.address = &connection_of(&request)->address;
 	return request;
 }
 
@@ -139,9 +51,10 @@ static struct http_request request_of(struct mg_connection *connection)
 static int on_error(struct mg_connection *connection, int status, const char *message)
 {
 	const struct http_request request = request_of(connection);
+	struct connection *client = mg_get_user_connection_data(connection);
 
 	(void)message;
-	connection_of(&request)->keep = false;
+	client->keep = false;
 	answer_status(&request, status, "");
 	return 0;
 }
@@ -224,16 +137,7 @@ static struct tls_server *current_tls(void *context)
 
 static void add_refusal(void *context, int status, struct etw_text *out)
 {
-	const char *reason = mg_get_response_code_text(NULL, status);
-
-	add_head(out, context, status, "text/plain; charset=utf-8", false);
-	if (status == 405) {
-		/* The target is "*", which has no methods: "GET *" is refused too. */
-		text_add_string(out, "Allow:\r\n");
-	} else if (status == 503) {
-		text_add_string(out, "Retry-After: 5\r\n");
-	}
-	text_add_format(out, "Content-Length: %zu\r\n\r\n%s\n", strlen(reason) + 1, reason);
+	answer_add_refusal(((const struct http_server *)context)->web, status, out);
 }
 
 static uint32_t reason_id(const struct http_server *server, enum close_reason reason)

@@ -16,6 +16,13 @@
 enum {
 	ADDRESSES_MAX = 16,
 	WORKERS = 80, /* so many because slow readers hold some: see dispatch.c */
+	LISTED_PAGES = 16,
+};
+
+/* A page in lists of pages. */
+struct listed_page {
+	const char *path; /* behind the prefix; NULL: this is the end of the list */
+	const char *what; /* a few words about what is there */
 };
 
 struct http_server {
@@ -26,6 +33,7 @@ struct http_server {
 
 	struct http_options options; /* its texts are valid only while the server starts */
 	struct web_paths paths;
+	struct listed_page listed[LISTED_PAGES + 1];
 	struct web_config *web; /* borrowed; NULL: plain HTTP */
 	uint64_t started_ns;
 	bool library_started;
@@ -44,12 +52,9 @@ struct http_server {
 /* Answers any request; returns the status. */
 int pages_answer(struct http_server *server, const struct http_request *request);
 
-/* Takes the options, and checks and keeps the addresses of the pages. */
+/* Takes the options, checks and keeps the addresses of the pages, and lists them. */
 bool pages_open(struct http_server *server, const struct http_options *options,
 		struct etw_error *err);
-
-/* For lists of pages: the path behind the prefix, and what is there; NULL behind the last. */
-const char *pages_listed(const struct http_server *server, size_t index, const char **what);
 
 /* ---- scrape.c ---- */
 

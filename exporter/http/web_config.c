@@ -27,7 +27,6 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "exporter/health.h"
-#include "exporter/http/answer.h"
 #include "exporter/http/auth.h"
 #include "exporter/http/rate_limit.h"
 #include "exporter/http/tls.h"
@@ -248,29 +247,29 @@ static bool within_rate(struct web_config *config)
 	return within;
 }
 
-int web_config_refuse(struct web_config *config, const struct http_request *request)
+int web_config_refuse(struct web_config *config, const char *authorization, const char *client,
+		      const struct client_address *address, const char **headers)
 {
-	static const char challenge[] =
-		"WWW-Authenticate: Basic realm=\"etw_exporter\", charset=\"UTF-8\"\r\n";
-
-	const char *authorization = request_header(request, "Authorization");
-
+	*headers = "";
 	if (!within_rate(config)) {
-		return answer_status(request, 429, "");
+		return 429;
 	}
-	switch (auth_check(config->auth, authorization, request->address)) {
+	switch (auth_check(config->auth, authorization, address)) {
 	case AUTH_GRANTED:
 		break;
 	case AUTH_DENIED:
 		if (authorization) { /* a browser first tries without a user */
 			log_info("A login was refused: unknown user or wrong password",
-				 log_text("client", request->client));
+				 log_text("client", client));
 		}
-		return answer_status(request, 401, challenge);
+		*headers = "WWW-Authenticate: Basic realm=\"etw_exporter\", charset=\"UTF-8\"\r\n";
+		return 401;
 	case AUTH_BUSY:
-		return answer_status(request, 503, "Retry-After: 1\r\n");
+		*headers = "Retry-After: 1\r\n";
+		return 503;
 	case AUTH_LATER:
-		return answer_status(request, 429, "Retry-After: 1\r\n");
+		*headers = "Retry-After: 1\r\n";
+		return 429;
 	}
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "config/problems.h"
 #include "metrics/registry.h"
 
-struct http_request;
+struct client_address;
 struct tls_server;
 struct web_config; /* opaque */
 
@@ -37,9 +37,13 @@ void web_config_stop(struct web_config *config);
  * again. NULL: connections are not encrypted. */
 struct tls_server *web_config_tls(struct web_config *config);
 
-/* Checks rate and user of a request. Returns 0 if it may go on, else the status with which it was
- * answered: 401, 429 or 503. Any thread; may take seconds. */
-int web_config_refuse(struct web_config *config, const struct http_request *request);
+/*
+ * Checks rate and user of a request. Returns 0 if it may go on, else the status of its answer, 401,
+ * 429 or 503, and the headers of that answer, lines with CRLF or "". authorization: the value of
+ * the header, or NULL; client: the address as text, for the log. Any thread; may take seconds.
+ */
+int web_config_refuse(struct web_config *config, const char *authorization, const char *client,
+		      const struct client_address *address, const char **headers);
 
 /* Adds the lines of the configured headers for an answer. Any thread. */
 void web_config_add_headers(struct web_config *config, struct etw_text *out);

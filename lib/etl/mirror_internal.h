@@ -8,9 +8,9 @@
 
 #include <etw/mirror.h>
 
-#include "base/jobs.h"
 #include "base/replacement.h"
 #include "lib/etl/index.h"
+#include "lib/etl/jobs.h"
 #include "lib/etl/logfile_header.h"
 #include "lib/etl/output.h"
 

@@ -12,7 +12,7 @@
  *
  * A buffer that was packed in the input is packed again, if its content has changed, by our own
  * compression. That takes several times as long as all the rest, and needs nothing but the buffer,
- * so it is a job for other threads (base/jobs.h); pieces under way are a ring and are written in
+ * so it is a job for other threads (lib/etl/jobs.h); pieces under way are a ring and are written in
  * their order. Compressed buffers may unpack to only so much for their place in the file
  * (lib/etl/index.h), which is known when they are written; beyond that, a buffer is written plain.
  */

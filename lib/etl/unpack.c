@@ -12,8 +12,8 @@
  * as fast, and neither block needs padding.
  *
  * Unpacking is most of the work on a compressed recording and needs only the bytes, so a second
- * core can do it (base/jobs.h); reading, merging and delivery stay on the thread of the source. The
- * helper thread starts after the first few compressed buffers of a recording.
+ * core can do it (lib/etl/jobs.h); reading, merging and delivery stay on the thread of the source.
+ * The helper thread starts after the first few compressed buffers of a recording.
  */
 #include "lib/etl/unpack.h"
 

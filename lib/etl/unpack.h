@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/jobs.h"
 #include "lib/etl/block.h"
+#include "lib/etl/jobs.h"
 
 /*
  * Unpacks `in` until there are out_size bytes or the input ends between two items. Fails if an item

@@ -50,7 +50,7 @@ in_terminal() {
 if command -v script >/dev/null; then
 	in_terminal "$BUILD_DIR/tests/tests_base.exe" test_os_win32 >"$work/terminal"
 	grep -q 'OK.*a_console_shows_utf_8_and_is_left_as_it_was' "$work/terminal" || fail "a console: $(tail -5 "$work/terminal")"
-	in_terminal "$BUILD_DIR/tests/tests_base.exe" test_terminal_win32 >"$work/terminal"
+	in_terminal "$BUILD_DIR/tests/tests_etwtool.exe" test_terminal_win32 >"$work/terminal"
 	grep -qE 'PASSED *\] *1 *test' "$work/terminal" || fail "keys: $(tail -5 "$work/terminal")"
 	in_terminal "$ETW_EXPORTER" --once --replay.file='größe.etl' >"$work/terminal"
 	grep -q 'größe\.etl' "$work/terminal" || fail "not UTF-8 in a console: $(cat "$work/terminal")"

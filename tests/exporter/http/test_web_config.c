@@ -16,8 +16,8 @@
 
 #include <openssl/ssl.h>
 
+#include "base/client_address.h"
 #include "base/os.h"
-#include "exporter/http/answer.h"
 #include "exporter/http/web_settings.h"
 #include "tests/exporter/http/support/certificates.h"
 #include "tests/exporter/http/support/tls_client.h"
@@ -111,32 +111,14 @@ static void write_config(const char *pattern)
 
 #define TLS "tls_server_config:\n  cert_file: @C\n  key_file: @K\n"
 
-/* ---- the answers of pages ---- */
-
-static const char *authorization; /* of the request */
-static int answered;              /* with this status */
-static char answered_headers[256];
-
-const char *request_header(const struct http_request *request, const char *name)
-{
-	(void)request;
-	return strcmp(name, "Authorization") == 0 ? authorization : NULL;
-}
-
-int answer_status(const struct http_request *request, int status, const char *headers)
-{
-	(void)request;
-	answered = status;
-	snprintf(answered_headers, sizeof answered_headers, "%s", headers);
-	return status;
-}
+/* What a request has, and what its answer gets. */
+static const char *authorization, *headers;
 
 static int refuse(struct web_config *config)
 {
 	const struct client_address address = { .local = true };
-	const struct http_request request = { .client = "local", .address = &address };
 
-	return web_config_refuse(config, &request);
+	return web_config_refuse(config, authorization, "local", &address, &headers);
 }
 
 static struct web_config *open_config(void)
@@ -436,8 +418,8 @@ static void requests_need_a_user(void **state)
 	config = open_config();
 	authorization = NULL;
 	assert_int_equal(refuse(config), 401);
-	assert_string_equal(answered_headers, "WWW-Authenticate: Basic realm=\"etw_exporter\", "
-					      "charset=\"UTF-8\"\r\n");
+	assert_string_equal(headers, "WWW-Authenticate: Basic realm=\"etw_exporter\", "
+				     "charset=\"UTF-8\"\r\n");
 	authorization = "Basic YWxpY2U6VSpV"; /* alice:U*U */
 	assert_int_equal(refuse(config), 0);
 	web_config_close(config);

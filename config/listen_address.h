@@ -2,8 +2,8 @@
 /*
  * An address that a server listens on: ":9189", "127.0.0.1:9189", "[::1]:9189", "localhost:9189".
  */
-#ifndef BASE_LISTEN_ADDRESS_H
-#define BASE_LISTEN_ADDRESS_H
+#ifndef CONFIG_LISTEN_ADDRESS_H
+#define CONFIG_LISTEN_ADDRESS_H
 
 #include <stdbool.h>
 

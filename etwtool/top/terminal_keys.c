@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/terminal.h"
 #include "base/utf8.h"
+#include "etwtool/top/terminal.h"
 
 /* "XTerm Control Sequences", section "PC-Style Function Keys". */
 static uint32_t key_of_sequence(char last, unsigned number)

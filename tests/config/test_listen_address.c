@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/listen_address.h"
+#include "config/listen_address.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,7 +14,7 @@
  */
 #define _DEFAULT_SOURCE /* SIGWINCH */
 
-#include "base/terminal.h"
+#include "etwtool/top/terminal.h"
 
 #include <assert.h>
 #include <errno.h>

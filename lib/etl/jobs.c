@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/jobs.h"
+#include "lib/etl/jobs.h"
 
 #include <stdlib.h>
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/jobs.h"
 #include "base/os.h"
+#include "lib/etl/jobs.h"
 #include "tests/support/patience.h"
 #include "tests/support/system.h"
 

@@ -3,7 +3,7 @@
  * Keys as terminals send them. Sequences by "XTerm Control Sequences", section "PC-Style Function
  * Keys".
  */
-#include "base/terminal.h"
+#include "etwtool/top/terminal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

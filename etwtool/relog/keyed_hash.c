@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/keyed_hash.h"
+#include "etwtool/relog/keyed_hash.h"
 
 #include "base/cursor.h"
 

@@ -6,7 +6,7 @@
  * requests to stop (os_stop_catch()), on a thread of the system; the loop therefore waits in short
  * slices and asks for them. Older consoles do not know the sequences: terminal_is_here() is false.
  */
-#include "base/terminal.h"
+#include "etwtool/top/terminal.h"
 
 #include <stdlib.h>
 #include <windows.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/listen_address.h"
+#include "config/listen_address.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -9,8 +9,8 @@
  *
  * How many jobs are under way, and so the memory, is up to the submitter.
  */
-#ifndef BASE_JOBS_H
-#define BASE_JOBS_H
+#ifndef LIB_ETL_JOBS_H
+#define LIB_ETL_JOBS_H
 
 #include <stdbool.h>
 

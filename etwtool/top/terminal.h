@@ -7,8 +7,8 @@
  * os_stop_catch() comes first. One thread, the main one, uses it, and a program opens one terminal
  * at a time.
  */
-#ifndef BASE_TERMINAL_H
-#define BASE_TERMINAL_H
+#ifndef ETWTOOL_TOP_TERMINAL_H
+#define ETWTOOL_TOP_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

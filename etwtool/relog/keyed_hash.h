@@ -4,8 +4,8 @@
  *
  * Source: "SipHash: a fast short-input PRF", J.-P. Aumasson and D. J. Bernstein, INDOCRYPT 2012.
  */
-#ifndef BASE_KEYED_HASH_H
-#define BASE_KEYED_HASH_H
+#ifndef ETWTOOL_RELOG_KEYED_HASH_H
+#define ETWTOOL_RELOG_KEYED_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
