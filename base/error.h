@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include <etw/types.h>
+#include <etw/error.h>
 
 /* Hints for the compiler; each is empty where the compiler does not know it. */
 #if defined(__GNUC__)

@@ -43,7 +43,8 @@ export default dashboard({
 			timeseries('Buffers of the session', 'Free buffers are the reserve: events are lost when none is left.', 'short', [
 				gaugeBySession('etw_session_buffers', 'allocated'), gaugeBySession('etw_session_buffers_free', 'free'), gaugeBySession('etw_session_buffers_max', 'limit')], { ...third, ...liveOnly }),
 			timeseries('Buffers written', 'Buffers that the session has written.', 'suffix:buffers/s', [bySession('etw_session_buffers_written_total', '')], { ...third, ...liveOnly }),
-			timeseries('Buffer size', 'Size of one buffer.', 'bytes', [gaugeBySession('etw_session_buffer_size_bytes')], { ...third, ...liveOnly })),
+			timeseries('Buffer size', 'Size of one buffer.', 'bytes', [gaugeBySession('etw_session_buffer_size_bytes')], { ...third, ...liveOnly }),
+			timeseries('Damaged bytes', 'Bytes of a recording that were left out because they are damaged.', 'binBps', [bySession('etw_consumer_bad_bytes_total', '')], { width: 24, height: 7 })),
 		closed('Files, disks and services that existed before (live sessions)', 'Empty for a replay. Windows names files that were open before, disks and services when a session stops, so the exporter starts and stops a second session for a moment: after its start, and again after losses.',
 			timeseries('Names of open files found', 'Names since the exporter started, by session and source.', 'short', [query(`sum by (instance, session, source) (etw_session_names_harvested_total${at()})`, '{{instance}} {{session}} {{source}}')], { ...third, ...liveOnly }),
 			timeseries('Names lost', 'Records of harvest sessions that were lost or did not fit into memory.', 'short', [query(`sum by (instance, session) (etw_session_names_lost_total${at()})`, '{{instance}} {{session}}')], { ...third, ...liveOnly }),

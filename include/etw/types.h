@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the signatures of the library share: GUIDs, errors, text, and the loading of little-endian
- * integers.
+ * What the signatures of the library share: GUIDs, text, and the loading of little-endian integers.
  */
 #ifndef ETW_TYPES_H
 #define ETW_TYPES_H
@@ -10,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <etw/error.h>
 
 /* ---- GUIDs ---- */
 
@@ -43,35 +44,6 @@ bool etw_guid_parse(const char *text, struct etw_guid *guid);
 				(d2), (d3), (d4), (d5), (d6), (d7)                             \
 		}                                                                              \
 	}
-
-/* ---- errors ---- */
-
-enum etw_error_code {
-	ETW_ERROR_NONE = 0,
-	ETW_ERROR_NO_MEMORY,
-	ETW_ERROR_SYSTEM, /* the operating system refused: a file, a port, a thread */
-	ETW_ERROR_FORMAT, /* bytes do not have the expected format */
-	ETW_ERROR_CONFIG, /* a mistake in the configuration, an argument or the command line */
-	ETW_ERROR_LIMIT,  /* a bound of ours was reached */
-	ETW_ERROR_UNSUPPORTED,
-	ETW_ERROR_MISUSE, /* a function was called with NULL, or in the wrong order */
-};
-
-/* A function that can fail takes one. The caller owns it, and passes NULL if it needs no reason. */
-struct etw_error {
-	enum etw_error_code code;
-	char text[512]; /* one line of UTF-8, without a full stop at the end */
-};
-
-#if defined(__MINGW32__)
-/* The printf of mingw, because that of Microsoft's library has no %zu. */
-#define ETW_PRINTF_LIKE(format_index, first) \
-	__attribute__((format(gnu_printf, format_index, first)))
-#elif defined(__GNUC__)
-#define ETW_PRINTF_LIKE(format_index, first) __attribute__((format(printf, format_index, first)))
-#else
-#define ETW_PRINTF_LIKE(format_index, first)
-#endif
 
 /* ---- text ---- */
 

@@ -93,8 +93,8 @@ for command in 'stats @' 'providers @' 'fields @ DiskIo/Read' 'dump @' 'dump @ -
 	[ "$(wc -l <"$work/plain")" -gt 3 ] || fail "$command: $(cat "$work/plain")"
 	run "$work/sample.etl.gz" 's|sample\.etl\.gz|sample.etl|g' >"$work/got" || fail "$command, packed: $(head -3 "$work/got")"
 	cmp -s "$work/plain" "$work/got" || fail "$command: $(diff "$work/plain" "$work/got" | head -5 | cut -c1-300)"
-	run - 's/"-"/"sample.etl"/g; s/^\([AB]: \)\?-\([: ]\)/\1sample.etl\2/; s/ in -,/ in sample.etl,/; s/ on -$/ on sample.etl/
-		s/<\(title\|bdi\)>-/<\1>sample.etl/' \
+	run - 's/"-"/"sample.etl"/g; s/^\([AB]: \)-\([: ]\)/\1sample.etl\2/; s/^-\(:\|  \)/sample.etl\1/; s/ in -,/ in sample.etl,/; s/ on -$/ on sample.etl/
+		s/<\(title\|bdi\)>-/<\1>sample.etl/; s/`-`/`sample.etl`/' \
 		<"$work/sample.etl.gz" >"$work/got" ||
 		fail "$command of a pipe: $(head -3 "$work/got")"
 	cmp -s "$work/plain" "$work/got" || fail "$command of a pipe: $(diff "$work/plain" "$work/got" | head -5 | cut -c1-300)"
