@@ -436,7 +436,7 @@ void every_class_add_rare(struct etw_writer *writer, uint8_t pointer_size)
 	etw_writer_add(writer, &record);
 	record.type = ETW_RECORD_STRING;
 	record.flags = 0;
-	record.payload = "t\0e\0x\0t\0";
+	record.payload = "t\0e\0x\0t\0\0";
 	record.payload_size = 10;
 	etw_writer_add(writer, &record);
 	record.payload = process_stop;
