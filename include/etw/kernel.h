@@ -308,7 +308,8 @@ const char *etw_kernel_class_at(unsigned index, struct etw_guid *guid);
 enum { ETW_KERNEL_FORM_UNKNOWN = UINT8_MAX };
 uint8_t etw_kernel_form(const struct etw_record *record);
 
-/* The layout of a record, as kernel_schema(), or by its size. NULL: no layout is known. */
+/* Returns the layout of a record; if the size of the payload selects it, that is taken into
+ * account. NULL if no layout is known. */
 const struct etw_schema *etw_kernel_schema_of(const struct etw_record *record);
 
 /*
@@ -333,10 +334,10 @@ struct etw_kernel_event_flags {
 struct etw_kernel_event_flags etw_kernel_event_flags(enum etw_kernel_class kernel_class,
 						     unsigned opcode, bool *never);
 
-/* What enables any event of the class. */
+/* Returns all flags and groups that enable some event of the class. */
 struct etw_kernel_event_flags etw_kernel_class_flags(enum etw_kernel_class kernel_class);
 
-/* Whether every session that has kernel events has those of the class, without a flag. */
+/* Returns whether every session with kernel events gets those of this class without a flag. */
 bool etw_kernel_class_needs_no_flag(enum etw_kernel_class kernel_class);
 
 #endif
