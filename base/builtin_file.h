@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A text file that is part of a program. cmake/embed.cmake makes arrays of them when the program is
- * built.
+ * A text file that is part of a program. The build (cmake/embed.cmake) generates arrays of them.
  */
 #ifndef BASE_BUILTIN_FILE_H
 #define BASE_BUILTIN_FILE_H

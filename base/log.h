@@ -11,9 +11,10 @@
  * escaped, and quoted unless it is a plain word, so that a value can never form a line or a field.
  * Any thread may log; each line is written with one call.
  *
- * A message that repeats fills no disk: after LOG_LINES_A_MINUTE lines (base/log_limit.h) further
- * ones are suppressed until the minute has ended. Then one line has the same message and
- * suppressed=NUMBER. Debug lines are not limited, because those who switch them on want each.
+ * Repeated messages cannot fill the disk: after LOG_LINES_A_MINUTE lines with one message
+ * (base/log_limit.h) further ones are suppressed until the minute has ended. Then one line has the
+ * same message and suppressed=NUMBER. Debug lines are not limited, because users who enable them
+ * need every line.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -74,9 +75,10 @@ bool log_format_parse(const char *text, enum log_format *format);
 const char *log_level_name(enum log_level level);
 const char *log_format_name(enum log_format format);
 
-/* message: a literal. */
+/* Writes a line. message must be a literal. */
 void log_write(enum log_level level, const char *message, const struct log_field *fields);
-/* The same without a limit, for a list that is logged once, and for what the program says last. */
+/* As log_write(), without the limit: for a list that is logged once, and for the last lines of the
+ * program. */
 void log_write_always(enum log_level level, const char *message, const struct log_field *fields);
 
 #define log_line(level, ...) log_pick(level, __VA_ARGS__, (struct log_field){ .name = NULL })
@@ -91,8 +93,8 @@ void log_write_always(enum log_level level, const char *message, const struct lo
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
 #define log_error(...)   log_line(LOG_ERROR, __VA_ARGS__)
 
-/* Logs what was suppressed in minutes that have ended; at_end: in this one too. To be called once
- * in a while, since a message need not come again. */
+/* Logs how many lines were suppressed in minutes that have ended; with at_end also in the present
+ * one. Call it regularly, because a suppressed message may never come again. */
 void log_report_suppressed(bool at_end);
 
 struct log_statistics {
@@ -100,7 +102,7 @@ struct log_statistics {
 };
 void log_statistics(struct log_statistics *statistics);
 
-/* The clock of the limits, in place of os_monotonic_ns(), for tests; NULL: that one again. */
+/* Tests set the clock of the limits here; NULL restores os_monotonic_ns(). */
 void log_set_clock(uint64_t (*now_ns)(void));
 
 /* ---- a queue for slow writers ---- */
@@ -116,7 +118,7 @@ enum { LOG_QUEUE_LINES = 256 };
 
 struct log_queue; /* opaque */
 
-/* Only the thread of the queue calls write. */
+/* Starts the writer's thread. write() is called on that thread only. */
 struct log_queue *log_queue_open(log_sink *write, void *context, struct etw_error *err);
 
 /* A log_sink for log_to(): queue is the struct log_queue. Any thread. */

@@ -239,11 +239,11 @@ bool etw_event_is(const struct etw_event *event, const char *provider_name, cons
  * A look-up compares names. To read one field of many events, use struct etw_reader below.
  */
 
-/* Integers, booleans, pointers and times. A negative number is converted as C does. */
+/* Reads integers, booleans, pointers and times. A negative number is converted as C does. */
 bool etw_event_u64(const struct etw_event *event, const char *name, uint64_t *value);
-/* The same; an unsigned number above INT64_MAX is converted likewise. */
+/* Reads the same fields as etw_event_u64(); an unsigned number above INT64_MAX becomes negative. */
 bool etw_event_i64(const struct etw_event *event, const char *name, int64_t *value);
-/* Floating-point numbers and integers. */
+/* Reads floating-point numbers and integers. */
 bool etw_event_double(const struct etw_event *event, const char *name, double *value);
 bool etw_event_guid(const struct etw_event *event, const char *name, struct etw_guid *value);
 

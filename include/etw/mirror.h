@@ -81,12 +81,12 @@ struct etw_encode_change {
 };
 
 /*
- * Sees one value of a payload: a scalar, a text, or one element of a list. What it asks for:
+ * Sees one value of a payload: a scalar, a text, or one element of a list. Its answers:
  *
- * ETW_ENCODE_KEEP    the bytes stay;
- * ETW_ENCODE_TEXT    new_value is the new text, UTF-8, of any length that etw_encode_room() allows;
- * it is written in any case, with nothing of the old bytes behind it; ETW_ENCODE_BYTES   new_value
- * has as many bytes as the element, which replace them.
+ * - ETW_ENCODE_KEEP: the bytes stay.
+ * - ETW_ENCODE_TEXT: new_value is the new text, UTF-8, of any length that etw_encode_room()
+ *   allows. It is always written, and nothing of the old bytes stays after it.
+ * - ETW_ENCODE_BYTES: new_value has as many bytes as the element and replaces them.
  *
  * A value that the payload cut short (element->cut) takes no ETW_ENCODE_TEXT.
  */
@@ -236,7 +236,7 @@ struct etw_writer_options {
 	uint8_t time_zone_rest[ETW_LOGFILE_TIME_ZONE_REST];
 
 	const char *session_name; /* UTF-8: ""; borrowed until etw_writer_open() returns */
-	const char *file_name;    /* likewise */
+	const char *file_name;    /* as session_name */
 	uint32_t log_file_mode;   /* 1, sequential; the bit for compression is added */
 	uint32_t maximum_file_mb; /* 0 */
 	uint32_t os_build;        /* 17763 */
@@ -246,7 +246,7 @@ struct etw_writer_options {
 	uint32_t events_lost;     /* 0 */
 	uint32_t buffers_lost;    /* 0 */
 	uint32_t process_id;      /* process that started the session: 0 */
-	uint32_t thread_id;       /* likewise */
+	uint32_t thread_id;       /* thread that started it: 0 */
 };
 
 /*

@@ -82,7 +82,7 @@ struct etw_record {
 	uint32_t payload_size;
 	uint32_t extended_size; /* bytes of all extended items */
 	uint32_t thread_id;     /* ETW_RECORD_NO_ID if the header has none */
-	uint32_t process_id;    /* likewise */
+	uint32_t process_id;    /* ETW_RECORD_NO_ID if the header has none */
 	uint16_t processor;
 	uint16_t task;
 	uint8_t channel;

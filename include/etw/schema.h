@@ -35,7 +35,7 @@ enum etw_field_type {
 	ETW_FIELD_BOOL16,
 	ETW_FIELD_BOOL32,
 	ETW_FIELD_POINTER,  /* 4 or 8 bytes: pointer_size of the record */
-	ETW_FIELD_SIZE,     /* likewise */
+	ETW_FIELD_SIZE,     /* as ETW_FIELD_POINTER */
 	ETW_FIELD_FILETIME, /* u64: 100 ns since 1601-01-01 UTC */
 	ETW_FIELD_PORT,     /* u16, big-endian; must be the last integer type */
 	ETW_FIELD_FLOAT,
@@ -49,7 +49,7 @@ enum etw_field_type {
 	ETW_FIELD_WSTRING,    /* UTF-16LE; see enum etw_field_length_type */
 	ETW_FIELD_ASTRING,    /* bytes: UTF-8 if valid, otherwise Latin-1; see enum
 				 etw_field_length_type */
-	ETW_FIELD_BINARY,     /* likewise */
+	ETW_FIELD_BINARY,     /* see enum etw_field_length_type */
 	ETW_FIELD_WCOUNTED, /* UTF-16LE after a u16 with its size in bytes; the next four also have
 			       such a size */
 	ETW_FIELD_ACOUNTED,

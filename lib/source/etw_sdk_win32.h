@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracing API, and what mingw-w64 10 lacks of it. Nothing is added when the Windows SDK is
- * used.
+ * Includes the tracing API and declares what mingw-w64 10 lacks of it. With the Windows SDK nothing
+ * is added.
  *
  * Source of the values: evntprov.h, evntcons.h, evntrace.h of the Windows SDK.
  */
