@@ -36,8 +36,8 @@ typedef bool option_read(void *member, const char *value, struct etw_error *err)
 struct command_option {
 	const char *name;  /* "--replay.file" */
 	const char *value; /* name of the value in --help; NULL: the option takes no value */
-	const char
-		*help; /* NULL: the option is accepted, but neither shown in --help nor suggested */
+	/* NULL: the option is accepted, but neither shown in --help nor suggested */
+	const char *help;
 	enum option_type type;
 	size_t offset; /* bytes from the start of the target to the member */
 	/* The accepted values of OPTION_WORD and OPTION_DIGIT, and of an OPTION_READ that has a

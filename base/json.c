@@ -71,7 +71,7 @@ static void add_quoted(struct etw_text *out, const char *text, size_t size)
 		uint32_t codepoint;
 		size_t taken = utf8_decode(text + at, size - at, &codepoint);
 
-		/* JSON requires escapes for C0 only, but people look at it on terminals, too. */
+		/* JSON requires escapes for C0 only, but people also read JSON on terminals. */
 		if (codepoint == '"' || codepoint == '\\' || utf8_steers_terminal(codepoint)) {
 			text_add(out, text + plain, at - plain);
 			text_add_escape(out, codepoint);

@@ -31,8 +31,8 @@ struct etw_json_value {
 	size_t size;  /* bytes of text; a NUL follows them */
 	size_t count; /* number of values in an array or an object */
 	const struct etw_json_value *first;
-	const struct etw_json_value
-		*next; /* next value in the same array or object; NULL after the last */
+	/* next value in the same array or object; NULL after the last */
+	const struct etw_json_value *next;
 };
 
 /* The memory of a tree. Each json_read() reuses it. Zero-initialise it. */

@@ -175,8 +175,8 @@ struct etw_out_record {
 	uint16_t flags;
 	uint16_t property;               /* EventProperty */
 	const struct etw_guid *provider; /* NULL: all zero */
-	const struct etw_guid
-		*activity; /* NULL: all zero; in an INSTANCE record the GUID of the parent */
+	/* NULL: all zero; in an INSTANCE record the GUID of the parent */
+	const struct etw_guid *activity;
 	uint32_t instance_id;
 	uint32_t parent_instance_id;
 	uint32_t sequence; /* of a message whose options include it */

@@ -145,8 +145,8 @@ struct etw_provider_spec {
 	size_t process_id_count;
 	char *executables;   /* owned; "a.exe;b.exe"; NULL: all */
 	uint32_t properties; /* enum etw_provider_property */
-	struct etw_payload_filter
-		*payload; /* owned, with its members; at most one filter for each event id */
+	/* owned, with its members; at most one filter for each event id */
+	struct etw_payload_filter *payload;
 	size_t payload_count;
 	/* Keywords of which the provider is asked to write its state
 	 * (EVENT_CONTROL_CODE_CAPTURE_STATE); 0: never. */

@@ -92,8 +92,8 @@ struct etw_header {
 	uint32_t timer_resolution_100ns;
 	uint32_t mode; /* enum etw_mode bits */
 	uint32_t buffers_written;
-	uint32_t
-		pointer_size; /* pointer size of the recorded kernel, unchecked, as in the header */
+	/* pointer size of the recorded kernel, unchecked, as in the header */
+	uint32_t pointer_size;
 	uint32_t events_lost;
 	uint32_t cpu_mhz;
 	int32_t timezone_bias_minutes; /* UTC = local + bias */

@@ -150,8 +150,8 @@ enum etw_schema_origin {
  * structures exist once for each element: see etw_field_next_struct().
  */
 struct etw_schema {
-	const char
-		*event; /* name, shown as `event` in dumps: "Process_V4_TypeGroup1", "Work/Start" */
+	/* name, shown as `event` in dumps: "Process_V4_TypeGroup1", "Work/Start" */
+	const char *event;
 	const char *symbol; /* another name of the event in its manifest; NULL: none */
 	const struct etw_field *fields;
 	uint16_t field_count;

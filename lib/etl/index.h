@@ -125,8 +125,8 @@ struct etl_loader {
 	struct etw_index *index;
 	struct etw_unpacker unpacker;
 	size_t next; /* the next entry to submit */
-	struct etw_unpack_job
-		jobs[ETW_UNPACK_AHEAD]; /* entry i uses the job i modulo ETW_UNPACK_AHEAD */
+	/* entry i uses the job i modulo ETW_UNPACK_AHEAD */
+	struct etw_unpack_job jobs[ETW_UNPACK_AHEAD];
 };
 
 void etl_loader_start(struct etl_loader *loader, struct etw_input *input, struct etw_index *index);

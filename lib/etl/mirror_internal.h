@@ -62,15 +62,15 @@ struct mirror_pack {
 
 struct etw_mirror {
 	bool standard_output;
-	struct replacement
-		file; /* no path if the result stays in memory or goes to the standard output */
+	/* no path if the result stays in memory or goes to the standard output */
+	struct replacement file;
 	struct etw_mirror_form form;
 	struct etw_file *const *inputs; /* borrowed */
 	size_t input_count;
 	bool begun; /* the first copy has begun */
 	bool output_failed;
-	struct logfile_changes
-		header;        /* header values of the result, still without the count of buffers */
+	/* header values of the result, still without the count of buffers */
+	struct logfile_changes header;
 	int64_t start_raw;     /* raw time of header.start_time */
 	size_t header_payload; /* offset in the first buffer … */
 	size_t header_payload_size;
@@ -85,8 +85,8 @@ struct etw_mirror {
 					 order of writing */
 	size_t pending_count;         /* pieces in use; the others keep their memory */
 	struct jobs *jobs;            /* owned; NULL until there were enough pieces to compress */
-	struct mirror_pack
-		packs[MIRROR_PACKS]; /* a ring buffer; elements not in use keep their memory */
+	/* a ring buffer; elements not in use keep their memory */
+	struct mirror_pack packs[MIRROR_PACKS];
 	uint64_t packs_begun, packs_written;
 };
 

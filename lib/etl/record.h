@@ -56,7 +56,7 @@ void etl_format_init(struct etw_format *format, const struct etw_source_clock *c
 int64_t etl_format_time(const struct etw_format *format, int64_t raw);
 
 struct etl_walk {
-	struct etw_record record; /* that the last step reached */
+	struct etw_record record; /* the record that the last step reached */
 	/* Of kernel records that are not in this set only raw_time and index are read. Borrowed;
 	 * set it after etl_walk_start(). NULL: all records are read completely. */
 	const struct etw_kernel_choice *only;

@@ -41,8 +41,8 @@ struct etw_part {
 
 struct etw_input {
 	uint64_t size_bytes; /* size at the time of opening */
-	struct etw_part
-		*parts; /* owned; files whose bytes follow each other; NULL: the input is memory */
+	/* owned; files whose bytes follow each other; NULL: the input is memory */
+	struct etw_part *parts;
 	size_t part_count;
 	const uint8_t *memory;    /* borrowed */
 	struct etw_blocks blocks; /* for packed and unpacked bytes */
