@@ -218,7 +218,7 @@ static struct os_file *file_over(HANDLE handle, bool any, struct etw_error *err)
 	file->handle = handle;
 	examined = type == FILE_TYPE_DISK && GetFileInformationByHandle(handle, &facts) &&
 		   GetFileSizeEx(handle, &size);
-	/* In Wine this call fails if the standard input is redirected from a file. */
+	/* In Wine these facts are missing if the standard input is redirected from a file. */
 	if (any && !examined) {
 		file->is_stream = !GetConsoleMode(handle, &mode);
 		if (file->is_stream) {
