@@ -20,7 +20,8 @@ struct client_address {
 
 enum { CLIENT_ADDRESS_TEXT_SIZE = 48 };
 
-/* Writes the address like "127.0.0.1" or "2001:db8:0:0:0:0:0:1". */
+/* Writes the address like "127.0.0.1" or "2001:db8:0:0:0:0:0:1", or "local" for an AF_UNIX socket.
+ */
 void client_address_text(const struct client_address *address, char text[CLIENT_ADDRESS_TEXT_SIZE]);
 
 /* Returns whether limits count both as one client: they have the same IPv4 address, or are in the

@@ -131,9 +131,9 @@ uint64_t os_monotonic_ns(void);
 uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
 
 /*
- * As os_condition_wait(), until os_monotonic_ns() reaches the deadline; then it returns false. It
- * reads the clock once: a caller that compares and then subtracts reads it twice, and if its thread
- * is suspended in between, the difference wraps and it waits for centuries.
+ * As os_condition_wait(), until os_monotonic_ns() reaches the deadline; then it returns false. Use
+ * it instead of comparing and then subtracting: that reads the clock twice, and if the thread is
+ * suspended in between, the difference wraps and it waits for centuries.
  */
 static inline bool os_condition_wait_until(struct os_condition *condition, struct os_mutex *mutex,
 					   uint64_t deadline_ns)

@@ -30,8 +30,8 @@ struct etw_event_table;
 struct tap_class;
 
 /*
- * All events of one provider with the same id, version, opcode, pointer size and header family. A
- * few kernel events form one class for each size of the payload as well.
+ * The class of all events of one provider with the same id, version, opcode, pointer size and
+ * header type. A few kernel events have one class for each size of the payload.
  *
  * It is resolved once, from the first record of the class and from the schemas that are known by
  * then, and serves every later event: the layout of the payload, the values of the labels

@@ -301,7 +301,7 @@ bool etw_kernel_event_find(const struct etw_guid *guid, const char *event_name, 
 const char *etw_kernel_class_at(unsigned index, struct etw_guid *guid);
 
 /*
- * A few events have several layouts that only the size of the payload tells apart ("sized" in
+ * A few events have several layouts that differ only in the size of the payload ("sized" in
  * kernel_classes.txt). Returns the number of the layout of such a record, ETW_KERNEL_FORM_UNKNOWN
  * if no layout has its size; 0 for all other events.
  */

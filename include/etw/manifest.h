@@ -98,7 +98,8 @@ size_t etw_manifest_set_provider_count(const struct etw_manifest_set *set);
 const struct etw_manifest *etw_manifest_set_manifest(const struct etw_manifest_set *set,
 						     size_t number, size_t *index);
 
-/* Returns the name of the provider in the first manifest that has one; NULL if there is none. */
+/* Returns the name of the provider in the first manifest that describes it; NULL if the name is ""
+ * or no manifest does. */
 const char *etw_manifest_set_provider_name(const struct etw_manifest_set *set,
 					   const struct etw_guid *provider);
 

@@ -381,8 +381,8 @@ bool etw_mirror_output_failed(const struct etw_mirror *mirror);
 struct etw_writer *etw_mirror_writer(struct etw_mirror *mirror);
 
 /* Completes the header and renames the file to its path. Returns false if this or anything before
- * failed; the error names the path. If the reader of the standard output closes the pipe early,
- * that is not an error. */
+ * failed; the error names the path. If the reader of the standard output has closed the pipe, it
+ * returns false and leaves *err unset. */
 bool etw_mirror_finish(struct etw_mirror *mirror, struct etw_error *err);
 
 void etw_mirror_counts(const struct etw_mirror *mirror, struct etw_mirror_counts *counts);

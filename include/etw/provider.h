@@ -148,8 +148,8 @@ struct etw_provider_spec {
 	/* owned, with its members; at most one filter for each event id */
 	struct etw_payload_filter *payload;
 	size_t payload_count;
-	/* Keywords of which the provider is asked to write its state
-	 * (EVENT_CONTROL_CODE_CAPTURE_STATE); 0: never. */
+	/* Keywords with which the provider is asked to write its state
+	 * (EVENT_CONTROL_CODE_CAPTURE_STATE); 0: it is not asked. */
 	uint64_t capture_at_start;
 	uint64_t capture_at_stop;
 	uint64_t capture_every_ms; /* 0: not */

@@ -43,7 +43,7 @@
 
 enum {
 	BLOCK_SIZE = 64 << 10,
-	ENTRIES_MAX = 10000, /* of a zip archive */
+	ENTRIES_MAX = 10000, /* most files of a zip archive */
 	NAMES_SHOWN = 5,
 	LIST_MAX = 16 << 20, /* most bytes of the list of files, which libarchive keeps in memory */
 	XZ_MEMORY_MAX = 160 << 20, /* xz -9 makes files that need 65 MiB */
