@@ -174,7 +174,7 @@ static bool store(const struct command_option *option, const char *value, void *
 					    error_set(err, why.code, "%s", why.text);
 }
 
-/* Whether the option accepts any value except an empty one. */
+/* Returns whether the option accepts any value except an empty one. */
 static bool takes_anything(const struct command_option *option)
 {
 	return option->type == OPTION_TEXT || (option->type == OPTION_READ && !option->takes);

@@ -12,8 +12,8 @@
 
 enum { PATH_GLOB_SIZE_MAX = 255 }; /* most bytes of a path pattern in the configuration */
 
-/* Patterns like those of shells: `*` matches any bytes, `?` one byte, other bytes themselves. The
- * pattern must match the whole name. */
+/* Patterns like those of shells: `*` matches any bytes, `?` matches one byte, and other bytes match
+ * themselves. The pattern must match the whole name. */
 bool glob_matches(const char *pattern, const char *name);
 
 /* As glob_matches(), without regard to the case of ASCII letters. */

@@ -7,7 +7,7 @@
  * the next value. After a key the next value needs no separator. The functions do not check that
  * the calls form a valid document, except with assertions, since only our own code can break it.
  *
- * Text from events is escaped as JSON requires. Other characters that steer a terminal
+ * Text from events is escaped as JSON requires. Other characters that control a terminal
  * (base/utf8.h) are escaped as well, although JSON allows them.
  *
  * Source: RFC 8259, "The JavaScript Object Notation (JSON) Data Interchange Format".

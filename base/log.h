@@ -7,7 +7,7 @@
  *   {"ts":"2026-01-01T00:00:00.000Z","level":"info","msg":"Replay started",
  *    "file":"a.etl","buffers":12}
  *
- * Only the program logs (main, http, start and end of consumers); modules return errors. Text is
+ * Only main, http and the start and end of consumers log; other modules return errors. Text is
  * escaped, and quoted unless it is a plain word, so that a value can never form a line or a field.
  * Any thread may log; each line is written with one call.
  *

@@ -88,7 +88,7 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *added);
 bool map_remove(struct map *map, uint64_t key); /* returns false if the key was not there */
 
 /*
- * Returns the next entry at or after position *at and moves *at behind it; NULL at the end. Start
+ * Returns the next entry at or after position *at and moves *at past it; NULL at the end. Start
  * with *at = 0. No entry may be added or removed during the walk.
  */
 struct map_slot *map_next(const struct map *map, size_t *at);

@@ -23,7 +23,7 @@ struct series_selector; /* opaque; one thread at a time */
 struct series_selector *series_selector_read(const char **at, struct etw_error *err);
 /* Reads a selector from a text that contains nothing else. */
 struct series_selector *series_selector_of(const char *text, struct etw_error *err);
-void series_selector_free(struct series_selector *selector); /* NULL is fine */
+void series_selector_free(struct series_selector *selector); /* NULL is allowed */
 
 const char *series_selector_name(const struct series_selector *selector);
 /* Returns the label of the matcher with this index; NULL after the last. */

@@ -32,9 +32,9 @@ size_t utf8_encode(uint32_t codepoint, char out[4]);
  * escape sequence, ends a line, changes the direction of writing or is invisible. Names and texts
  * of events may contain such characters; output for people must not.
  *
- * These are the controls (C0, DEL, C1) and, of category Cf, soft hyphen, zero-width characters,
- * line and paragraph separators, and bidirectional controls. Source: "The Unicode Standard",
- * sections 23.1 to 23.3; all are below U+10000.
+ * These are the controls (C0, DEL, C1), the soft hyphen, zero-width characters, line and paragraph
+ * separators, and bidirectional controls. Source: "The Unicode Standard", sections 23.1 to 23.3;
+ * all are below U+10000.
  */
 bool utf8_steers_terminal(uint32_t codepoint);
 

@@ -26,7 +26,7 @@ struct etw_event_fields {
 	const struct etw_record *record;
 	struct etw_field_slice slices[ETW_SCHEMA_FIELDS_MOST];
 	unsigned end;   /* fields before this index are whole, structures with all their members */
-	uint32_t rest;  /* bytes of the payload behind the last field */
+	uint32_t rest;  /* bytes of the payload after the last field */
 	bool truncated; /* the payload ended inside a field */
 	struct etw_text scratch;
 };

@@ -125,7 +125,7 @@ struct etw_live_change *etw_live_change_new(struct etw_source *source,
  * Windows refuses is reported as at the start of a session. If the session does not run at the
  * moment, the change applies when it starts. */
 void etw_live_change_apply(struct etw_live_change *change);
-void etw_live_change_free(struct etw_live_change *change); /* NULL is fine */
+void etw_live_change_free(struct etw_live_change *change); /* NULL is allowed */
 
 /*
  * Stops the sessions of this process while it crashes. It takes no lock of this library and

@@ -335,7 +335,7 @@ static bool fail(struct archive *archive, const char *format_name, struct etw_er
 			 text ? text : "it is damaged");
 }
 
-/* NULL on failure. */
+/* Opens an archive of one format. Returns NULL on failure. */
 static struct archive *open_archive(struct unpacking *unpacking, const char *format_name,
 				    int (*support)(struct archive *archive), struct etw_error *err)
 {
