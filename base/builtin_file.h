@@ -10,7 +10,7 @@
 struct builtin_file {
 	const char *name; /* file name without its extension, e.g. "disk" */
 	const char *text; /* NUL-terminated */
-	size_t size;      /* of text in bytes, without the NUL */
+	size_t size;      /* bytes of text, without the NUL */
 };
 
 #endif

@@ -55,7 +55,7 @@ static inline struct log_field log_u64(const char *name, uint64_t value)
 	return field;
 }
 
-/* Any thread. The defaults are info and logfmt. */
+/* Sets level and format; the defaults are info and logfmt. Any thread may call it. */
 void log_configure(enum log_level level, enum log_format format);
 
 /*
@@ -63,8 +63,8 @@ void log_configure(enum log_level level, enum log_format format);
  * may call it at once; it must not log.
  */
 typedef void log_sink(void *context, enum log_level level, const char *line, size_t size);
-/* Sends lines to sink instead of standard error; NULL: to standard error again. Call while no other
- * thread logs. */
+/* Sends lines to sink instead of standard error; NULL restores standard error. Call it while no
+ * other thread logs. */
 void log_to(log_sink *sink, void *context);
 
 /* Parse "debug", "info", "warn" or "warning", "error"; and "logfmt", "json"; in any case of
@@ -121,7 +121,8 @@ struct log_queue; /* opaque */
 /* Starts the writer's thread. write() is called on that thread only. */
 struct log_queue *log_queue_open(log_sink *write, void *context, struct etw_error *err);
 
-/* A log_sink for log_to(): queue is the struct log_queue. Any thread. */
+/* Adds a line to a queue. It is a log_sink for log_to() whose context is the struct log_queue. Any
+ * thread may call it. */
 void log_queue_add(void *queue, enum log_level level, const char *line, size_t size);
 
 /*

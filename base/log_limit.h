@@ -33,7 +33,7 @@ struct log_suppressed {
  * present one. Returns false if none are left. */
 bool log_limit_take(uint64_t now_ns, bool at_end, struct log_suppressed *taken);
 
-/* Forgets all messages. Call while no other thread logs. */
+/* Removes all messages. Call it while no other thread logs. */
 void log_limit_reset(void);
 
 #endif

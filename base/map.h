@@ -19,7 +19,8 @@
  * therefore use a seed.
  */
 
-/* A seed that differs between runs of the program and is constant in one run. Any thread. */
+/* Returns a seed that differs between runs of the program and is constant in one run. Any thread
+ * may call it. */
 uint64_t hash_seed(void);
 
 /* Hashes a key without a seed, so the result is the same in every run. Only for keys that the
@@ -49,7 +50,7 @@ struct map_slot {
 /* Zero-initialise it. */
 struct map {
 	struct map_slot *slots; /* owned; NULL until the first key other than 0 */
-	size_t mask;            /* slots - 1; slots are a power of two */
+	size_t mask;            /* number of slots - 1; the number is a power of two */
 	uint64_t seed;          /* keys come from outside: see hash_seed() */
 	size_t count;           /* number of entries, with that of key 0 */
 	struct map_slot zero;   /* the entry of key 0, which cannot be among the slots */

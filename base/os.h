@@ -42,7 +42,7 @@ struct os_mutex {
 	pthread_mutex_t handle;
 };
 struct os_condition {
-	pthread_cond_t handle; /* measured against the monotonic clock */
+	pthread_cond_t handle; /* waits by the monotonic clock */
 };
 struct os_once {
 	pthread_once_t state;
@@ -84,7 +84,8 @@ void os_reload_ask(void);
  */
 const char *os_stop_wait(uint64_t timeout_ns, void (*on_reload)(void *context), void *context);
 
-/* The thread starts with all signals blocked except those of faults; the main thread takes them. */
+/* Starts a thread. It blocks all signals except those of faults; the main thread takes the others.
+ */
 bool os_thread_start(struct os_thread *thread, void (*run)(void *context), void *context,
 		     struct etw_error *err);
 void os_thread_join(struct os_thread *thread);
@@ -275,7 +276,7 @@ bool os_file_write_whole(const char *path, const char *bytes, size_t size, struc
  */
 struct os_file; /* opaque; one thread at a time */
 
-/* Accepts only regular files, no directories, pipes or devices. */
+/* Opens a file for reading. Directories, pipes and devices are refused. */
 struct os_file *os_file_open(const char *path, struct etw_error *err);
 void os_file_close(struct os_file *file); /* NULL is allowed */
 uint64_t os_file_size(const struct os_file *file);

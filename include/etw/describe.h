@@ -63,7 +63,7 @@ void etw_inband_manifests_statistics(const struct etw_inband_manifests *inband,
 				     struct etw_inband_statistics *statistics);
 
 struct etw_trace_schemas_counts {
-	uint64_t manifests;   /* completed; one that arrives again counts again */
+	uint64_t manifests;   /* completed manifests; one that arrives again counts again */
 	uint64_t event_infos; /* distinct descriptions */
 	uint64_t maps;        /* distinct maps */
 };
@@ -88,7 +88,7 @@ void etw_trace_schemas_look_at_name(struct etw_trace_schemas *schemas,
 void etw_trace_schemas_claim_name(struct etw_trace_schemas *schemas,
 				  const struct etw_guid *provider, const char *name);
 
-/* Call it after the last record. */
+/* Completes the schemas. Call it after the last record. */
 void etw_trace_schemas_finish(struct etw_trace_schemas *schemas);
 
 void etw_trace_schemas_count(const struct etw_trace_schemas *schemas,
@@ -133,7 +133,7 @@ const struct etw_schema *etw_tracelogging_schema(struct etw_tracelogging_cache *
 bool etw_tracelogging_build(const struct etw_json_value *event, const struct etw_json_value *fields,
 			    struct etw_payload *metadata, struct etw_error *err);
 
-/* Queries of the operating system; all NULL where there is none. */
+/* Queries of the operating system; all members are NULL if it has none. */
 struct etw_schema_system {
 	void *context;
 	/*

@@ -141,7 +141,7 @@ const char *etw_kernel_flag(size_t number);
 struct etw_event;
 
 struct etw_callbacks {
-	void *context; /* passed to each of them */
+	void *context; /* passed to each callback */
 	/* Required. The event, and all that it points to, is valid until this returns. */
 	void (*on_event)(void *context, struct etw_event *event);
 	/* May be NULL. Called between two events, at least once for each buffer: flush output here,
@@ -181,7 +181,7 @@ struct etw_facts {
 	bool live;
 	uint32_t os_build;         /* build of the Windows that wrote the events, such as 22621 */
 	uint32_t processors;       /* of the machine that wrote the events */
-	const char *clock;         /* that stamps events: "qpc", "systemtime" or "cputick" */
+	const char *clock;         /* clock of the event times: "qpc", "systemtime" or "cputick" */
 	uint64_t clock_frequency;  /* ticks of this clock per second; never 0 */
 	uint64_t timer_frequency;  /* ticks per second of durations in kernel events; never 0 */
 	const char *missing_files; /* a sentence about missing files of the recording; owned by the
@@ -196,7 +196,7 @@ struct etw_losses {
 	uint64_t buffers_lost;    /* Windows reports them; the number of events is unknown */
 	uint64_t damaged_buffers; /* buffers of a recording that were skipped */
 	uint64_t damaged_records; /* places where a record, or the rest of a buffer, was left out */
-	uint64_t late_events;     /* delivered after an event with a later time */
+	uint64_t late_events;     /* events delivered after one with a later time */
 	bool truncated;           /* the last buffer of the recording is cut short */
 	/* What happened to the file while it was read, such as "was overwritten"; events may be
 	 * missing or wrong then. A string literal; NULL if the system shows no change. */

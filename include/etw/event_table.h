@@ -76,7 +76,7 @@ struct etw_event_class {
 	struct tap_class *tap; /* NULL without a flight recorder */
 	/* counts the events of the provider; NULL until resolved */
 	_Atomic(uint64_t) *records;
-	_Atomic(uint64_t) *lost; /* counts notifications of loss; NULL if this event is none */
+	_Atomic(uint64_t) *lost; /* counts notifications of loss; NULL for other events */
 };
 
 /*

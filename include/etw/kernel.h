@@ -42,8 +42,8 @@ enum {
 enum etw_kernel_opcode {
 	ETW_KERNEL_OPCODE_START = 1,
 	ETW_KERNEL_OPCODE_STOP = 2,
-	ETW_KERNEL_OPCODE_DC_START = 3, /* of the rundown when a session starts */
-	ETW_KERNEL_OPCODE_DC_STOP = 4,  /* of the rundown when it stops */
+	ETW_KERNEL_OPCODE_DC_START = 3, /* in the rundown when a session starts */
+	ETW_KERNEL_OPCODE_DC_STOP = 4,  /* in the rundown when it stops */
 
 	ETW_KERNEL_OPCODE_EVENT_TRACE_HEADER = 0,
 
@@ -136,8 +136,8 @@ static inline const struct etw_guid *etw_kernel_record_guid(uint8_t group, uint8
 	return etw_kernel_group_guid(group);
 }
 
-/* The group of a record with this class and opcode; ETW_RECORD_NO_GROUP if no group has the class.
- */
+/* Returns the group of a record with this class and opcode; ETW_RECORD_NO_GROUP if no group has the
+ * class. */
 uint8_t etw_kernel_record_group(const struct etw_guid *guid, uint8_t opcode);
 
 /* A set of kernel records by hook id: bit id % 32 of word id / 32. */
@@ -159,7 +159,7 @@ static inline void etw_kernel_choose(struct etw_kernel_choice *choice, uint8_t g
 	choice->hooks[hook / 32] |= 1U << hook % 32;
 }
 
-/* Records of unknown groups are always chosen. */
+/* Returns whether a record is in the set. Records of unknown groups always are. */
 static inline bool etw_hook_chosen(const struct etw_kernel_choice *choice, unsigned hook)
 {
 	return hook >= ETW_KERNEL_GROUPS << 8 || (choice->hooks[hook / 32] >> hook % 32 & 1);
@@ -277,7 +277,8 @@ enum etw_kernel_class {
 
 enum etw_kernel_class etw_kernel_class_of(const struct etw_guid *guid);
 
-/* "DiskIo", "SysConfig", "MetaData", …; NULL for a GUID that is not in the table. */
+/* Returns "DiskIo", "SysConfig", "MetaData", …; NULL for a GUID that is not in the table. The text
+ * is static. */
 const char *etw_kernel_class_name(const struct etw_guid *guid);
 
 /*
@@ -286,7 +287,8 @@ const char *etw_kernel_class_name(const struct etw_guid *guid);
  */
 bool etw_kernel_class_is_kernel(const struct etw_guid *guid);
 
-/* "Read" for DiskIo 10; NULL if the opcode has no name. */
+/* Returns the name of an event, such as "Read" for DiskIo 10; NULL if the opcode has no name. The
+ * text is static. */
 const char *etw_kernel_event_name(const struct etw_guid *guid, uint8_t opcode);
 
 /*
@@ -297,7 +299,8 @@ bool etw_kernel_class_find(const char *class_name, size_t class_size, struct etw
 bool etw_kernel_event_find(const struct etw_guid *guid, const char *event_name, size_t size,
 			   uint8_t *opcode);
 
-/* Lists the classes by number, to suggest similar names. NULL after the last. guid may be NULL. */
+/* Lists the classes by number, to suggest similar names. Returns NULL after the last. guid may be
+ * NULL. */
 const char *etw_kernel_class_at(unsigned index, struct etw_guid *guid);
 
 /*
@@ -313,8 +316,8 @@ uint8_t etw_kernel_form(const struct etw_record *record);
 const struct etw_schema *etw_kernel_schema_of(const struct etw_record *record);
 
 /*
- * Lists the layouts of an opcode by number, to check rules. NULL after the last. version may be
- * NULL.
+ * Lists the layouts of an opcode by number, to check rules. Returns NULL after the last. version
+ * may be NULL.
  */
 const struct etw_schema *etw_kernel_schema_at(const struct etw_guid *guid, uint8_t opcode,
 					      unsigned index, uint8_t *version);

@@ -63,8 +63,8 @@ struct etw_manifest_event {
 	uint8_t level;
 };
 
-/* Lists the events of a provider by number from 0, by id and version. Returns false after the last.
- */
+/* Lists the events of a provider by number from 0, sorted by id and version. Returns false after
+ * the last. */
 bool etw_manifest_event(const struct etw_manifest *manifest, size_t index, size_t number,
 			struct etw_manifest_event *event);
 

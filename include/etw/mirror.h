@@ -61,7 +61,7 @@ void etw_payload_wchars(struct etw_payload *payload, const char *text,
 void etw_payload_counted_wstring(struct etw_payload *payload,
 				 const char *text); /* after a u16 with its size in bytes */
 void etw_payload_astring(struct etw_payload *payload,
-			 const char *text); /* the bytes and their NUL */
+			 const char *text); /* the bytes of text and their NUL */
 
 /*
  * Adds a SID. text: "S-1-authority-sub-…" with at most 15 sub-authorities; a text that is not a SID
@@ -76,7 +76,7 @@ void etw_payload_user_sid(struct etw_payload *payload, const char *text);
 
 /* A new value for one field, which may be a member of a single structure. */
 struct etw_encode_change {
-	unsigned index; /* in the schema, as etw_schema_find_field() returns it */
+	unsigned index; /* index in the schema, as etw_schema_find_field() returns it */
 	const struct etw_json_value *value;
 };
 

@@ -54,7 +54,7 @@ struct etw_buffer_header {
 	uint16_t type; /* enum etl_buffer_type, or another value in a corrupt header */
 	uint16_t processor;
 	bool compressed;
-	bool all_zero; /* only zeros: space that was reserved and never written */
+	bool all_zero; /* all bytes are zero: the space was reserved and never written */
 };
 
 /* The counts of damage, as in struct etw_source_statistics. */
@@ -130,8 +130,8 @@ void etw_file_find_repeats(const struct etw_repeat_finder *finder);
  * @pointer_size: 4 or 8 is used for classic payloads; 0: as recorded.
  */
 struct etw_file *etw_file_open(const char *path, uint8_t pointer_size, struct etw_error *err);
-/* Opens several recordings as one, like the files of a set in this order. The error has the path.
- */
+/* Opens several recordings as one, like the files of a set in this order. The error contains the
+ * path. */
 struct etw_file *etw_file_open_all(const char *const *paths, size_t count, uint8_t pointer_size,
 				   struct etw_error *err);
 /* Opens a recording in memory; the bytes must outlive the file. */
@@ -166,7 +166,7 @@ void etw_file_report_changes(void (*report)(const char *path, const char *change
 /* Returns one word for the logging mode: "circular", "sequential", … */
 const char *etw_header_mode_name(const struct etw_header *header);
 
-enum { ETW_FILE_SET_MAX = 900 /* files; all of them are open at once */ };
+enum { ETW_FILE_SET_MAX = 900 /* files of a set; all of them are open at once */ };
 
 struct etw_file_set {
 	struct etw_numbered {
@@ -230,16 +230,16 @@ bool etw_file_visit(struct etw_file *file, struct etw_damage *damage,
 /* ---- the source that replays a recording ---- */
 
 struct etw_source_file_options {
-	/* 0: as recorded; 4 or 8: assumed for classic payloads (docs/etl-format.md section 17, 7)
-	 */
+	/* pointer size of classic payloads: 0: as recorded; 4 or 8: this one (docs/etl-format.md
+	 * section 17, 7) */
 	uint8_t pointer_size;
 	bool single_pass; /* no first pass */
 	/* Several files to read as one recording; the first one is the path. path_count 0: only the
 	 * path is read. Borrowed. */
 	const char *const *paths;
 	size_t path_count;
-	/* A recording in memory, which must stay until etw_source_close(); the path is its name
-	 * only. NULL: none. */
+	/* A recording in memory, borrowed until etw_source_close(); the path is then only its name.
+	 * NULL: the path is opened. */
 	const void *bytes;
 	size_t size;
 };

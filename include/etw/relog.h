@@ -128,7 +128,7 @@ struct etw_new_event {
 	int64_t raw_time;
 	uint32_t process_id;
 	uint32_t thread_id;
-	uint16_t processor;   /* one that the machine of the recording has */
+	uint16_t processor;   /* must be below the number of processors of the recording */
 	uint8_t pointer_size; /* 4 or 8; 0: as in the recording */
 	const void *payload;
 	size_t payload_size;
@@ -178,8 +178,8 @@ struct etw_new_recording;
 /* Zero-initialise it. What it points to is borrowed during the call. */
 struct etw_new_recording_options {
 	const char *session_name; /* NULL: "" */
-	uint16_t processors;      /* of the machine; 0: 1 */
-	uint8_t pointer_size;     /* of its kernel, 4 or 8; 0: 8 */
+	uint16_t processors;      /* processors of the machine; 0: 1 */
+	uint8_t pointer_size;     /* pointer size of its kernel, 4 or 8; 0: 8 */
 	bool compressed;          /* buffers are compressed where that makes them smaller */
 	uint32_t os_build;        /* 0: 17763 */
 	uint64_t clock_frequency; /* ticks of raw_time per second; 0: 10,000,000 */

@@ -68,7 +68,7 @@ enum etw_field_type {
 enum etw_field_count_type {
 	ETW_FIELD_SCALAR,
 	ETW_FIELD_COUNT_FIXED,  /* count elements */
-	ETW_FIELD_COUNT_REST,   /* up to the end of the payload */
+	ETW_FIELD_COUNT_REST,   /* as many as fit up to the end of the payload */
 	ETW_FIELD_COUNT_FIELD,  /* as many as the value of the earlier integer field with index
 				   `count` */
 	ETW_FIELD_COUNT_PREFIX, /* as many as a u16 before the elements says */
@@ -104,7 +104,7 @@ struct etw_value_map {
 	struct etw_value_name *names; /* the code that makes a map defines who owns them */
 	uint32_t count;
 	bool bits;
-	const char *name; /* of the map, UTF-8; borrowed; NULL: not known */
+	const char *name; /* name of the map, UTF-8; borrowed; NULL: not known */
 };
 
 /*
@@ -334,8 +334,8 @@ static inline uint64_t etw_field_u64(const struct etw_field *field,
 	return etw_field_integer((enum etw_field_type)field->type, slice->at, slice->size);
 }
 
-/* Adds a result of etw_field_u64() as text: its name if the field has names, otherwise in decimal.
- */
+/* Adds a result of etw_field_u64() as text: the name that the field has for the value, otherwise
+ * decimal. */
 void etw_field_number_text(const struct etw_field *field, uint64_t value, struct etw_text *out);
 
 /* Returns the value of a located ETW_FIELD_FLOAT or ETW_FIELD_DOUBLE; 0 if it is cut. */
@@ -381,7 +381,8 @@ struct etw_field_reader {
 	uint8_t type;    /* enum etw_field_type */
 };
 
-/* index: as etw_schema_find_field() returns it. Only scalar integers have a reader. */
+/* Makes a reader. index: as etw_schema_find_field() returns it. Only scalar integers have a reader;
+ * for other fields it is all zero. */
 struct etw_field_reader etw_field_reader_of(const struct etw_schema *schema, int index,
 					    uint8_t pointer_size);
 
@@ -480,10 +481,10 @@ void etw_text_add_sid(struct etw_text *text, const uint8_t *sid);
 
 /* ---- network addresses; bytes are in network order ---- */
 
-/* "10.0.0.1" */
+/* Adds "10.0.0.1". */
 void etw_text_add_ip4(struct etw_text *text, const uint8_t bytes[4]);
 
-/* "2001:db8::1", "::ffff:10.0.0.1" for mapped IPv4 addresses: RFC 5952. */
+/* Adds "2001:db8::1", or "::ffff:10.0.0.1" for a mapped IPv4 address, as in RFC 5952. */
 void etw_text_add_ip6(struct etw_text *text, const uint8_t bytes[16]);
 
 /* A SOCKADDR_IN or SOCKADDR_IN6 (ws2def.h). */

@@ -27,30 +27,33 @@ void etw_canary_close(struct etw_canary *canary);
 
 struct etw_session_changes *etw_session_changes_new(struct etw_error *err);
 void etw_session_changes_free(
-	struct etw_session_changes *changes); /* when no session is a member */
+	struct etw_session_changes *changes); /* only when no session uses it any more */
 
 enum etw_live_logger {
 	ETW_LIVE_PRIVATE, /* a private system logger: kernel events and providers (Windows 8) */
-	ETW_LIVE_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
+	ETW_LIVE_SYSTEM_PROVIDERS, /* a private system logger with system providers in place of
+				      kernel flags */
 	ETW_LIVE_NT_KERNEL, /* the session "NT Kernel Logger": kernel events, one owner at a time */
 	ETW_LIVE_USER,      /* providers only */
 };
 
 /* What happened to a session that an operator should know. A sentence has the details. */
 enum etw_session_event {
-	ETW_SESSION_STARTED,   /* for the first time, or again */
+	ETW_SESSION_STARTED,   /* the session was started, for the first time or again */
 	ETW_SESSION_STALE,     /* a session of this name was left by a crash and is stopped */
 	ETW_SESSION_CONFLICT,  /* another program owns the NT Kernel Logger; the source waits until
 				  it is free */
 	ETW_SESSION_LOST,      /* the session or its consumer ended; it is started again */
-	ETW_SESSION_RESTORED,  /* another program changed its flags or providers; restored */
+	ETW_SESSION_RESTORED,  /* another program changed its flags or providers; they were restored
+				*/
 	ETW_SESSION_GIVEN_UP,  /* other programs changed a setting too often; it is no longer
 				  restored */
 	ETW_SESSION_EXPLAINED, /* names, later, the program that caused one of the last two */
 	ETW_SESSION_NOT_RESTARTED,   /* starting it again failed; it is retried later */
 	ETW_SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
 	ETW_SESSION_STOPPED,
-	ETW_SESSION_NOT_STOPPED, /* Windows refuses to stop it: it goes on running, unread */
+	ETW_SESSION_NOT_STOPPED, /* Windows refuses to stop it; it continues to run and is not read
+				  */
 };
 
 struct etw_live_options {
@@ -95,7 +98,7 @@ struct etw_live_options {
 	 * function should end the process. If it returns, etw_source_run() fails. NULL: abort().
 	 */
 	void (*on_fault)(const char *reason);
-	/* For tests; 0 means the value after the colon. */
+	/* Times that tests change; 0 means the value after the colon. */
 	uint32_t watch_ms;         /* between two checks of the session: 1000 */
 	uint32_t retry_ms;         /* before the first restart; doubles up to 30 s: 250 */
 	uint32_t stop_grace_ms;    /* for delivering the events that a stopped session still holds:

@@ -108,8 +108,7 @@ const char *etw_names_source_name(enum etw_names_source source);
 /* How a harvest ended (etw_session_harvests_total). */
 enum etw_harvest_result {
 	ETW_HARVEST_DONE,
-	ETW_HARVEST_EMPTY,  /* Windows wrote nothing of what exists when the harvest session stopped
-			     */
+	ETW_HARVEST_EMPTY,  /* Windows wrote no rundown when the harvest session stopped */
 	ETW_HARVEST_FAILED, /* the harvest session could not be started or consumed */
 	ETW_HARVEST_COUNT
 };
@@ -127,7 +126,7 @@ const char *etw_harvest_result_name(enum etw_harvest_result result);
  */
 struct etw_source_statistics {
 	uint64_t events_lost;
-	uint64_t buffers_lost; /* log buffers of a recording */
+	uint64_t buffers_lost; /* buffers for a file that were lost */
 	uint64_t realtime_buffers_lost;
 	uint64_t buffers_written; /* from the header */
 	uint64_t buffers;         /* delivered so far, in all passes */
@@ -140,7 +139,7 @@ struct etw_source_statistics {
 	 * recording were open at once, or Windows delivered the buffer of a quiet processor late */
 	uint64_t late_records;
 	uint64_t buffer_size_bytes;
-	uint64_t bytes_read; /* in this pass of the file */
+	uint64_t bytes_read; /* bytes of the file read in this pass */
 	uint64_t bytes_total;
 	/* time of the last record delivered (of the newest in a live session), in 100 ns since 1601
 	 * UTC; ETW_RECORD_NO_TIME before the first */
@@ -215,7 +214,7 @@ void etw_source_statistics(const struct etw_source *source,
 			   struct etw_source_statistics *statistics);
 const struct etw_source_facts *etw_source_facts(const struct etw_source *source);
 
-/* Call after etw_source_run() has returned. NULL is allowed. */
+/* Closes and frees the source. Call it after etw_source_run() has returned. NULL is allowed. */
 void etw_source_close(struct etw_source *source);
 
 /*

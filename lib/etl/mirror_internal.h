@@ -15,9 +15,10 @@
 #include "lib/etl/output.h"
 
 enum {
-	MIRROR_USUAL_SIZE = 64 << 10,  /* of a buffer */
-	MIRROR_STANDARD_MAX = 1 << 20, /* of a buffer size in a header that is believed */
-	MIRROR_PENDING_MOST = 256,     /* most small pieces that wait to be joined to one buffer */
+	MIRROR_USUAL_SIZE = 64 << 10, /* of a buffer */
+	MIRROR_STANDARD_MAX =
+		1 << 20,           /* largest buffer size in a header that is believed, in bytes */
+	MIRROR_PENDING_MOST = 256, /* most small pieces that wait to be joined to one buffer */
 	MIRROR_PACKS = 2 * JOBS_THREADS_MOST,
 };
 
@@ -72,7 +73,7 @@ struct etw_mirror {
 	/* header values of the result, still without the count of buffers */
 	struct logfile_changes header;
 	int64_t start_raw;     /* raw time of header.start_time */
-	size_t header_payload; /* offset in the first buffer … */
+	size_t header_payload; /* offset of the payload of the logfile header in the first buffer */
 	size_t header_payload_size;
 	uint8_t header_pointer_size;
 	struct etw_writer *writer; /* owned; NULL until the first buffer is complete */

@@ -45,7 +45,7 @@ struct etw_input {
 	struct etw_part *parts;
 	size_t part_count;
 	const uint8_t *memory;    /* borrowed */
-	struct etw_blocks blocks; /* for packed and unpacked bytes */
+	struct etw_blocks blocks; /* memory for packed and unpacked bytes */
 };
 
 /* Opens an input. path: as for etl_packed_open(). */

@@ -24,7 +24,7 @@
 bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size, size_t *made);
 
 enum {
-	ETW_UNPACK_AHEAD = 8, /* the most buffers that a pass unpacks ahead */
+	ETW_UNPACK_AHEAD = 8, /* most buffers that a pass unpacks ahead */
 	ETW_UNPACK_AHEAD_MAX =
 		1 << 20, /* most bytes of a buffer that is unpacked ahead; few are larger */
 };

@@ -71,7 +71,7 @@ ULONG WINAPI TdhAggregatePayloadFilters(ULONG count, PVOID *filters, PBOOLEAN ma
 ULONG WINAPI TdhCleanupPayloadEventFilterDescriptor(PEVENT_FILTER_DESCRIPTOR descriptor);
 #endif
 
-/* ntdll; the WDK's wdm.h declares it. */
+/* ntdll.dll exports this function; wdm.h of the WDK declares it. */
 LONG WINAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
 
 _Static_assert(sizeof(EVENT_RECORD) == 112, "EVENT_RECORD");
