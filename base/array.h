@@ -14,7 +14,7 @@
  * @capacity:  in items; changed when the array is moved to a larger block.
  *
  * Returns the array, perhaps at another address; the room after its items is not initialised.
- * Returns NULL without memory; the array and its capacity are then unchanged.
+ * Returns NULL when memory runs out; the array and its capacity are then unchanged.
  *
  *	grown = array_grow(list->items, &list->capacity, list->count, sizeof *grown);
  *	if (!grown) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A text file that is part of a program. cmake/embed.cmake makes arrays of them when the program is
- * built.
+ * A text file that is part of a program. The build (cmake/embed.cmake) generates arrays of them.
  */
 #ifndef BASE_BUILTIN_FILE_H
 #define BASE_BUILTIN_FILE_H
@@ -11,7 +10,7 @@
 struct builtin_file {
 	const char *name; /* file name without its extension, e.g. "disk" */
 	const char *text; /* NUL-terminated */
-	size_t size;      /* of text in bytes, without the NUL */
+	size_t size;      /* bytes of text, without the NUL */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A set of records of a recording, one bit each: what a pass in time order has chosen, for a pass
- * in file order.
+ * A set of records of a recording, one bit for each record. A pass in time order fills it, and a
+ * pass in file order reads it.
  */
 #ifndef BASE_CHOSEN_H
 #define BASE_CHOSEN_H
@@ -16,7 +16,7 @@ struct chosen {
 	size_t size;   /* bytes */
 };
 
-/* Adds the record with this index in its file; false without memory. */
+/* Adds the record with this index in its file. Returns false when memory runs out. */
 bool chosen_add(struct chosen *chosen, uint64_t index);
 
 static inline bool chosen_has(const struct chosen *chosen, uint64_t index)

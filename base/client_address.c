@@ -40,7 +40,8 @@ bool client_address_alike(const struct client_address *a, const struct client_ad
 
 /* ---- parsing ---- */
 
-/* A decimal number of one to `digits` digits without a leading zero; NULL if there is none. */
+/* Reads a decimal number of one to `digits` digits without a leading zero. Returns its end; NULL if
+ * there is none. */
 static const char *read_decimal(const char *at, size_t digits, unsigned most, unsigned *value)
 {
 	size_t count = strspn(at, "0123456789");
@@ -74,8 +75,8 @@ static unsigned hex_value(char c)
 	return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
 }
 
-/* Groups of four hexadecimal digits, "::" for a run of zeros, and IPv4 for the last two groups
- * (RFC 4291, section 2.2). */
+/* Reads groups of up to four hexadecimal digits, "::" for a run of zeros, and IPv4 for the last two
+ * groups (RFC 4291, section 2.2). */
 static const char *read_ipv6(const char *at, uint8_t bytes[16])
 {
 	size_t size = 0, gap = SIZE_MAX; /* in bytes */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader goes over the arguments once, from left to right, and stops at the first that is
- * wrong.
+ * The arguments are read once, from left to right, up to the first wrong one.
  *
  * Each option writes one member of the caller's struct, which a row names by its offset; a repeated
- * option overwrites it, unless its read() collects values. A program or a command of it is thus a
- * struct and a table, and errors and --help look the same everywhere.
- * Values of a small choice are given as words in the row, so that the sentence about a wrong value
- * lists them and suggests the nearest. Everything else that has a form of its own, such as a
- * duration, has a read() and says in `takes` what a good value is.
+ * option overwrites it, unless its read() collects values. So the options of a program or command
+ * are a struct and a table, and errors and --help look the same everywhere. If an option accepts
+ * only a few values, its row lists them as words; the error about another value names them and
+ * suggests the most similar. Values with a syntax, such as a duration, have a read(), and `takes`
+ * describes what it accepts.
  */
 #include "base/command_line.h"
 
@@ -19,14 +18,14 @@
 
 #include "base/nearest.h"
 
-enum { FLAG_SIZE = 128 }; /* of a name that is suggested; more than 64 bytes are never near */
+enum { FLAG_SIZE = 128 }; /* bytes of a suggested name; names above 64 bytes are never similar */
 
 static bool is_option(const char *argument)
 {
 	return argument[0] == '-' && argument[1] != '\0';
 }
 
-/* Whether the argument is one of a family such as --collector.X and --no-collector.X. */
+/* Returns whether the argument belongs to an OPTION_SWITCH such as --[no-]collector.X. */
 static bool is_switch(const struct command_option *option, const char *argument)
 {
 	const char *name = option->name + strlen("--");
@@ -37,7 +36,8 @@ static bool is_switch(const struct command_option *option, const char *argument)
 	return option->type == OPTION_SWITCH && strncmp(at, name, size) == 0 && at[size] != '\0';
 }
 
-/* An exact name goes before a family that it would belong to. NULL: there is no such option. */
+/* Finds the option of an argument; NULL if there is none. An exact name has precedence over an
+ * OPTION_SWITCH. */
 static const struct command_option *find(const struct command_option *options, const char *argument,
 					 size_t name_size)
 {
@@ -98,7 +98,7 @@ static bool refuse(const struct command_option *option, const char *value, const
 			 value);
 }
 
-/* Names the words, "jsonl, csv or text", and the one that was probably meant. */
+/* Sets the error: it lists the words, such as "jsonl, csv or text", and suggests one. */
 static bool refuse_word(const struct command_option *option, const char *value,
 			struct etw_error *err)
 {
@@ -174,7 +174,7 @@ static bool store(const struct command_option *option, const char *value, void *
 					    error_set(err, why.code, "%s", why.text);
 }
 
-/* Whether the option accepts any value except an empty one. */
+/* Returns whether the option accepts any value except an empty one. */
 static bool takes_anything(const struct command_option *option)
 {
 	return option->type == OPTION_TEXT || (option->type == OPTION_READ && !option->takes);

@@ -34,7 +34,7 @@ static inline size_t cursor_left(const struct cursor *c)
 	return (size_t)(c->end - c->at);
 }
 
-/* Returns the next size bytes and steps over them. If fewer are left, returns NULL, sets overrun
+/* Returns the next size bytes and moves past them. If fewer are left, returns NULL, sets overrun
  * and moves to the end. */
 static inline const uint8_t *cursor_take(struct cursor *c, size_t size)
 {
@@ -82,7 +82,7 @@ static inline uint64_t cursor_u64(struct cursor *c)
 	return at ? etw_load_u64(at) : 0;
 }
 
-/* pointer_size: of the record, 4 or 8. */
+/* Reads a pointer. pointer_size: that of the record, 4 or 8. */
 static inline uint64_t cursor_pointer(struct cursor *c, uint8_t pointer_size)
 {
 	return pointer_size == 8 ? cursor_u64(c) : cursor_u32(c);

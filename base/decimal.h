@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-	DECIMAL_ROOM = 32, /* bytes that the functions below may write; the text has at most 22 */
+	DECIMAL_ROOM =
+		32, /* bytes that the functions below may write to; the text has at most 22 */
 	DECIMALS_MAX = 9,
 };
 
@@ -25,13 +26,13 @@ static inline char *put_pair(char *to, unsigned value)
 	return to + 2;
 }
 
-/* value < 10000, as four digits. */
+/* Writes value, below 10,000, as four digits. */
 static inline char *put_four(char *to, unsigned value)
 {
 	return put_pair(put_pair(to, value / 100), value % 100);
 }
 
-/* value < 10000, without leading zeros. */
+/* Writes value, below 10,000, without leading zeros. */
 static inline char *put_up_to_four(char *to, unsigned value)
 {
 	if (value >= 100) {
@@ -48,7 +49,7 @@ static inline char *put_up_to_four(char *to, unsigned value)
 	return to;
 }
 
-/* value < 100 000 000, as eight digits. */
+/* Writes value, below 100,000,000, as eight digits. */
 static inline char *put_eight(char *to, uint32_t value)
 {
 	return put_four(put_four(to, value / 10000), value % 10000);
@@ -93,8 +94,8 @@ static inline char *put_scaled(char *to, uint64_t value, unsigned decimals)
 	if (decimals == 0) {
 		return put_u64(to, value);
 	}
-	if (decimals ==
-	    9) { /* nanoseconds shown as seconds; a constant divisor needs no division */
+	if (decimals == 9) { /* nanoseconds shown as seconds: with a constant divisor the compiler
+				needs no division */
 		whole = value / 1000000000;
 		fraction = (uint32_t)(value % 1000000000);
 	} else {
@@ -106,7 +107,7 @@ static inline char *put_scaled(char *to, uint64_t value, unsigned decimals)
 		char digits[9];
 		unsigned count = 9;
 
-		/* Nine digits, the first of them directly after the point. */
+		/* Scales the fraction to nine digits; the first is the one after the point. */
 		fraction *= powers[DECIMALS_MAX - decimals];
 		digits[0] = (char)('0' + fraction / 100000000);
 		put_eight(digits + 1, fraction % 100000000);
@@ -114,14 +115,14 @@ static inline char *put_scaled(char *to, uint64_t value, unsigned decimals)
 			count--;
 		}
 		*to++ = '.';
-		memcpy(to, digits,
-		       sizeof digits); /* more than needed, because a fixed size is one move */
+		memcpy(to, digits, sizeof digits); /* copies more than needed, because a copy of
+						      fixed size is one instruction */
 		to += count;
 	}
 	return to;
 }
 
-/* The same for a value that may be negative. */
+/* As put_scaled(), for a value that may be negative. */
 static inline char *put_scaled_i64(char *to, int64_t value, unsigned decimals)
 {
 	uint64_t magnitude = (uint64_t)value;

@@ -2,9 +2,9 @@
 /*
  * Errors as sentences to which callers add context.
  *
- * Sentences quote names and values from recordings and configurations. So this file makes each
- * formatted text one line of UTF-8 without characters that steer a terminal, and a text that is too
- * long ends in "..." and not inside a character.
+ * Sentences quote names and values from recordings and configurations. Therefore each formatted
+ * text becomes one line of UTF-8 without characters that control a terminal, and a text that is too
+ * long is cut between two characters and ends in "...".
  */
 #include "base/error.h"
 
@@ -16,7 +16,8 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-/* A prefix may be a long path; the sentence after it is more important and keeps so many bytes. */
+/* A prefix may be a long path. At least this many bytes of the sentence after it are kept, because
+ * they are more important. */
 enum { TEXT_KEPT_SIZE = 256 };
 
 /* Copies the part of text that fits into size bytes, as one line of UTF-8. Returns its length. */

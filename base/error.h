@@ -12,11 +12,11 @@
 
 #include <etw/error.h>
 
-/* Hints for the compiler; each is empty where the compiler does not know it. */
+/* Hints for the compiler. Each is empty if the compiler does not support it. */
 #if defined(__GNUC__)
 #define NOINLINE __attribute__((noinline))
-#define RARE     __attribute__((noinline, cold)) /* hardly called: kept out of the hot path */
-/* For a function with a constant argument that decides what remains of it. */
+#define RARE     __attribute__((noinline, cold)) /* rarely called: kept out of the hot path */
+/* For a function that the compiler can shorten much, because an argument is constant. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #else
 #define NOINLINE
@@ -25,8 +25,8 @@
 #endif
 
 /*
- * Sets code and sentence, replacing what was there. Returns false, so that
- * `return error_set(err, …)` is the early exit of a function that returns bool. err may be NULL.
+ * Sets code and sentence, replacing earlier ones. Returns false, so that `return error_set(err, …)`
+ * is the early exit of a function that returns bool. err may be NULL.
  */
 bool error_set(struct etw_error *err, enum etw_error_code code, const char *format, ...)
 	ETW_PRINTF_LIKE(3, 4);

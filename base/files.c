@@ -10,7 +10,7 @@
 
 enum { FILES_MAX = 1024 };
 
-/* Bytes of path up to and with its last separator. */
+/* Returns the bytes of path up to its last separator, which is included. */
 static size_t folder_size(const char *path)
 {
 	return (size_t)(os_path_name(path) - path);
@@ -49,11 +49,11 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
-/* What is being expanded, for add_match(). */
+/* The pattern that is being expanded, for add_match(). */
 struct expansion {
 	struct file_list *list;
 	const char *path; /* folder and pattern */
-	size_t folder;    /* bytes of it */
+	size_t folder;    /* bytes of the folder in path */
 	struct etw_error *err;
 };
 
@@ -83,7 +83,8 @@ static bool expand(struct file_list *list, const char *path, size_t folder, stru
 	return good;
 }
 
-/* The path of a pattern; a relative one starts at the folder of beside. False without memory. */
+/* Makes the path of a pattern; a relative pattern starts at the folder of beside. Returns false
+ * when memory runs out. */
 static bool join(struct etw_text *path, const char *beside, const char *pattern)
 {
 	if (!os_path_is_absolute(pattern)) {

@@ -12,30 +12,31 @@
 #include "base/text.h"
 
 struct file_list {
-	char **paths;     /* owned, and each path in it */
-	bool *by_pattern; /* owned: whether a path is one of those that a pattern matched */
+	char **paths;     /* owned, as each path is */
+	bool *by_pattern; /* owned: for each path, whether a pattern with `*` or `?` matched it */
 	size_t count, capacity, by_pattern_capacity;
 };
 
 /*
- * Adds the files that pattern names, sorted by name: a path whose last component may hold `*` and
- * `?`, which match no name that begins with a dot. A relative path starts at the folder of the file
- * `beside`. A pattern may match no file. Whether a path without `*` and `?` exists is not checked.
+ * Adds the files that pattern names, sorted by name. The last component of pattern may contain `*`
+ * and `?`; these match no name that begins with a dot. A relative pattern starts at the folder of
+ * the file `beside`. It is no error if a pattern matches no file, and a path without `*` and `?` is
+ * added without a check that it exists.
  */
 bool file_list_add(struct file_list *list, const char *beside, const char *pattern,
 		   struct etw_error *err);
-/* The path of a pattern from the root, for the caller to free; NULL without memory. */
+/* Returns the absolute path of a pattern, which the caller frees; NULL when memory runs out. */
 char *file_absolute(const char *beside, const char *pattern);
 void file_list_free(struct file_list *list);
 
-/* The path of a file that the file `beside` names; a relative one starts at the folder of that
- * file. The caller frees it; NULL without memory. */
+/* Returns the path of a file that the file `beside` names; a relative path starts at the folder of
+ * `beside`. The caller frees it. NULL when memory runs out. */
 char *file_beside(const char *beside, const char *path);
 
-/* Whether a path has `*` or `?` in its last component. */
+/* Returns whether a path has `*` or `?` in its last component. */
 bool file_is_pattern(const char *path);
 
-/* Whether there is a folder of this path that can be read. */
+/* Returns whether the path is a folder that can be read. */
 bool file_is_folder(const char *path);
 
 #endif

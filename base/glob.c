@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns are matched without being compiled. After a mismatch the matcher goes back only to the
- * last star, which then matches one character more. Earlier stars need no other length, since the
- * last star can match the same text.
+ * Patterns are matched without being compiled. After a mismatch the matcher returns only to the
+ * last star, which then matches one character more. Earlier stars need not be tried with other
+ * lengths, because the last star can match the same text.
  *
  * Patterns for paths have two stars. A `*` matches inside a component; where it fails up to the end
  * of the component, the matcher goes back to the last `**`. Each star matches the shortest text
@@ -63,13 +63,13 @@ static char plain(char c)
 	return c == '/' ? '\\' : ascii_lower(c);
 }
 
-/* Whether a byte belongs to the character before it. */
+/* Returns whether a byte of UTF-8 continues the character before it. */
 static bool goes_on(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Steps over the text that `?` or a literal byte matches; NULL: it does not match. */
+/* Returns the end of the text that `?` or a literal byte matches; NULL if it does not match. */
 static const char *match_one(const char *pattern, const char *path, const char *end)
 {
 	if (path == end || *pattern == '\0') {
@@ -131,7 +131,7 @@ enum path_glob_result path_glob_match(const char *glob, const char *path, size_t
 	/* The pattern after the last `*` and the last `**`, and where in the path to try it. */
 	const char *star = NULL, *star_path = NULL;
 	const char *stars = NULL, *stars_path = NULL;
-	/* The `*` that failed everywhere up to the end of a component, which is here. */
+	/* The `*` that has failed everywhere up to the end of its component, and that end. */
 	const char *failed = NULL, *failed_end = NULL;
 
 	for (; *steps > 0; --*steps) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns of names and of paths. For every pattern and text, matching takes at most about the
- * product of their lengths, and no memory.
+ * Patterns for names and paths. Matching takes time proportional to the product of both lengths at
+ * most, and allocates no memory.
  */
 #ifndef BASE_GLOB_H
 #define BASE_GLOB_H
@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PATH_GLOB_SIZE_MAX = 255 }; /* bytes of a pattern for paths in the configuration */
+enum { PATH_GLOB_SIZE_MAX = 255 }; /* most bytes of a path pattern in the configuration */
 
-/* Patterns like those of shells: `*` matches any bytes, `?` one byte, other bytes themselves. The
- * pattern must match the whole name. */
+/* Patterns like those of shells: `*` matches any bytes, `?` matches one byte, and other bytes match
+ * themselves. The pattern must match the whole name. */
 bool glob_matches(const char *pattern, const char *name);
 
-/* The same without regard to the case of ASCII letters. */
+/* As glob_matches(), without regard to the case of ASCII letters. */
 bool glob_matches_nocase(const char *pattern, const char *name);
 
 /*
@@ -28,17 +28,18 @@ bool glob_matches_nocase(const char *pattern, const char *name);
 bool path_glob_matches(const char *pattern, const char *path, size_t size);
 
 /*
- * The same with a limit on the work. *steps: how many characters may still be compared; it falls by
- * those that were, and is 0 afterwards if there were not enough.
+ * As path_glob_matches(), with a limit on the work. *steps is the number of characters that may
+ * still be compared. The function subtracts those that it compared; if they did not suffice, *steps
+ * becomes 0 and the result is PATH_GLOB_NOT_DONE.
  */
 enum path_glob_result { PATH_GLOB_DIFFERS, PATH_GLOB_MATCHES, PATH_GLOB_NOT_DONE };
 enum path_glob_result path_glob_match(const char *pattern, const char *path, size_t size,
 				      uint64_t *steps);
 
 /*
- * The size of the literal text with which each path ends that the pattern matches; 0 for a pattern
- * that ends in a star. Whether a path ends with it takes far less work than to match, and decides
- * about most paths.
+ * Returns the bytes of literal text at the end of the pattern; 0 for a pattern that ends in a star.
+ * Every path that matches ends with this text. Checking that first is much cheaper than matching,
+ * and rules out most paths.
  */
 size_t path_glob_end_size(const char *pattern);
 bool path_glob_ends(const char *pattern, size_t end_size, const char *path, size_t size);

@@ -7,8 +7,8 @@
  */
 #include "base/guid.h"
 
-/* The bytes in the order of the text, which has a dash before the 5th, 7th, 9th and 11th of them.
- */
+/* Indexes of the bytes in the order of the text, which has a dash before the 5th, 7th, 9th and 11th
+ * byte. */
 static const uint8_t text_order[16] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 static bool dash_before(size_t i)
@@ -61,7 +61,7 @@ bool etw_guid_parse(const char *text, struct etw_guid *guid)
 		}
 		high = hex_digit(text[0]);
 		if (high < 0) {
-			return false; /* perhaps the end of the text: text[1] must not be read */
+			return false; /* text[1] must not be read, because text[0] may be the NUL */
 		}
 		low = hex_digit(text[1]);
 		if (low < 0) {

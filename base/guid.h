@@ -15,10 +15,10 @@
 
 enum { GUID_TEXT_SIZE = 37 }; /* "aabbccdd-eeff-gghh-iijj-kkkkkkkkkkkk" and its NUL */
 
-/* Lower case, without braces. */
+/* Writes the GUID in lower case, without braces. */
 void guid_format(const struct etw_guid *guid, char text[GUID_TEXT_SIZE]);
 
-/* For hash tables; seed: see base/map.h. */
+/* Hashes a GUID for a hash table. seed: see base/map.h. */
 static inline uint64_t guid_hash(const struct etw_guid *guid, uint64_t seed)
 {
 	uint64_t low, high;
@@ -28,8 +28,8 @@ static inline uint64_t guid_hash(const struct etw_guid *guid, uint64_t seed)
 	return hash_seeded(low ^ hash_seeded(high, seed), seed);
 }
 
-/* ETW_GUID_INIT() in the parts of its text: GUID_PARTS(0x3d6fa8d4, 0xfe05, 0x11d0, 0x9dda,
- * 0x00c04fd7ba7c). */
+/* ETW_GUID_INIT() with the five parts of the usual text: GUID_PARTS(0x3d6fa8d4, 0xfe05, 0x11d0,
+ * 0x9dda, 0x00c04fd7ba7c). */
 #define GUID_PARTS(a, b, c, d, e)                                                            \
 	ETW_GUID_INIT(a, b, c, GUID_BYTE(d, 8), GUID_BYTE(d, 0), GUID_BYTE(e, 40),           \
 		      GUID_BYTE(e, 32), GUID_BYTE(e, 24), GUID_BYTE(e, 16), GUID_BYTE(e, 8), \

@@ -8,8 +8,8 @@
 #include "base/text.h"
 
 /*
- * Adds any text as the content of an element or of a quoted attribute: escaped, with U+FFFD in
- * place of what misleads readers (utf8_steers_terminal()) and of what is no UTF-8.
+ * Adds any text as the content of an element or of a quoted attribute: it is escaped, and U+FFFD
+ * replaces characters that mislead readers (utf8_steers_terminal()) and invalid UTF-8.
  */
 void text_add_html(struct etw_text *html, const char *text);
 

@@ -7,8 +7,8 @@
  * are in chunks, and a hash table that became too small stays allocated after a larger one has
  * replaced it, since readers may still use it. Adding takes the mutex.
  *
- * Only the order of stores matters. A writer stores in this order, each step with release, and a
- * reader loads with acquire in the opposite order:
+ * Only the order of stores matters. A writer stores in the following order, each step with release;
+ * a reader loads in the opposite order, with acquire:
  *
  *   1. the text and its entry (and the chunk of the entry), then the slot with the id;
  *   2. all slots of a larger table, then the pointer to the table.
@@ -69,7 +69,8 @@ struct intern {
 	uint64_t seed;
 	size_t budget_bytes;
 	atomic_size_t spent_bytes;   /* written under mutex; elsewhere read as a hint */
-	atomic_uint_least32_t count; /* number of ids, with that of the empty text; likewise */
+	atomic_uint_least32_t count; /* number of ids, with that of the empty text; written under
+					mutex, elsewhere read as a hint */
 	atomic_uint_least64_t refused;
 
 	struct os_mutex mutex; /* guards adding and the following members */
@@ -83,7 +84,8 @@ static unsigned top_bit(uint64_t value)
 	return 63u - (unsigned)__builtin_clzll(value);
 }
 
-/* The chunk of an id. Adding the size of chunk 0 makes the top bit the number of the chunk. */
+/* Returns the chunk of an id and its index in the chunk. After the size of chunk 0 is added to the
+ * id, the top bit gives the number of the chunk. */
 static unsigned chunk_of(uint32_t id, size_t *index)
 {
 	uint64_t shifted = (uint64_t)id + (UINT64_C(1) << CHUNK_FIRST_BITS);
@@ -106,7 +108,8 @@ static uint32_t hash_of(const struct intern *intern, const char *text, size_t si
 	return (uint32_t)(text_hash(text, size, intern->seed) >> 32);
 }
 
-/* The id of a text that is not empty; INTERN_NONE if it is not there, or not yet visible. */
+/* Returns the id of a text that is not empty; INTERN_NONE if the text is not in the table, or not
+ * yet visible to this thread. */
 static uint32_t find(const struct intern *intern, const char *text, size_t size, uint32_t hash)
 {
 	/* Pairs with the release in reserve_slot(). */
@@ -156,7 +159,8 @@ static struct table *table_new(size_t slot_count)
 	return table;
 }
 
-/* With the mutex: grows the table if one more slot would leave less than a third of it free. */
+/* Grows the table if one more slot would leave less than a third of it free. Call it with the mutex
+ * held. */
 static bool reserve_slot(struct intern *intern, uint32_t count)
 {
 	struct table *table = atomic_load_explicit(&intern->table, memory_order_relaxed);
@@ -182,7 +186,7 @@ static bool reserve_slot(struct intern *intern, uint32_t count)
 	return true;
 }
 
-/* With the mutex: the entry of a new id; NULL without memory. */
+/* Returns the entry for a new id; NULL when memory runs out. Call it with the mutex held. */
 static struct entry *reserve_entry(struct intern *intern, uint32_t id)
 {
 	size_t index;
@@ -218,7 +222,8 @@ static struct arena *arena_new(struct intern *intern, size_t size)
 	return arena;
 }
 
-/* With the mutex: a permanent copy with a NUL after it; NULL without memory. */
+/* Makes a permanent, NUL-terminated copy; NULL when memory runs out. Call it with the mutex held.
+ */
 static const char *keep_text(struct intern *intern, const char *text, size_t size)
 {
 	char *copy;
@@ -258,7 +263,7 @@ static bool affordable(const struct intern *intern, size_t size)
 	return size < UINT32_MAX && left >= TEXT_OVERHEAD_SIZE && size < left - TEXT_OVERHEAD_SIZE;
 }
 
-/* With the mutex. */
+/* Adds a text that is not in the table. Call it with the mutex held. */
 static uint32_t add_new(struct intern *intern, const char *text, size_t size, uint32_t hash)
 {
 	uint32_t id = (uint32_t)atomic_load_explicit(&intern->count, memory_order_relaxed);
@@ -344,7 +349,7 @@ void intern_free(struct intern *intern)
 	free(intern);
 }
 
-/* own: also beyond the budget. */
+/* own: adds the text also if the budget is used up. */
 static uint32_t find_or_add(struct intern *intern, const char *text, size_t size, bool own)
 {
 	uint32_t hash, id;
@@ -358,8 +363,8 @@ static uint32_t find_or_add(struct intern *intern, const char *text, size_t size
 		return id;
 	}
 	if (!own && !affordable(intern, size)) {
-		/* It is checked below as well; here a flood of new texts does not wait for the
-		 * mutex. */
+		/* add_new() checks this again; checking it here keeps a flood of new texts from
+		 * waiting for the mutex. */
 		id = INTERN_FULL;
 	} else {
 		os_mutex_lock(&intern->mutex);

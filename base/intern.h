@@ -15,21 +15,21 @@
 
 #include "base/error.h"
 
-struct intern; /* opaque; any thread */
+struct intern; /* opaque; for any thread */
 
 #define INTERN_NONE UINT32_C(0) /* the empty text, which every table contains */
 #define INTERN_FULL UINT32_MAX  /* not a text: the budget or the memory is used up */
 
 /*
- * Makes a table whose texts may use budget_bytes in total: the bytes of each text, and about 80
- * bytes for its id and its place in the table. Free it with intern_free().
+ * Makes a table that may use budget_bytes in total. Each text costs its bytes and about 80 more for
+ * its id and its entry in the table. Free it with intern_free().
  */
 struct intern *intern_new(size_t budget_bytes, struct etw_error *err);
 void intern_free(struct intern *intern);
 
 /*
- * The id of a text, which is added if it is new. INTERN_FULL if the budget does not allow a new
- * text; known texts are still found.
+ * Returns the id of a text, which is added if it is new; INTERN_FULL if the budget does not allow a
+ * new text. Known texts are still found then.
  */
 uint32_t intern_add(struct intern *intern, const char *text, size_t size);
 
@@ -37,32 +37,33 @@ uint32_t intern_add(struct intern *intern, const char *text, size_t size);
 uint32_t intern_string(struct intern *intern, const char *string);
 
 /*
- * Like intern_string(), for a text of the program or of its configuration: it is added though the
- * budget is used up, because events do not decide how many of these there are. INTERN_FULL only
- * without memory.
+ * As intern_string(), for a text of the program or its configuration. The budget does not apply,
+ * because events do not decide how many of these texts there are. Returns INTERN_FULL only when
+ * memory runs out.
  */
 uint32_t intern_own(struct intern *intern, const char *string);
 
 /*
- * The text of an id that intern_add() returned (not INTERN_FULL): NUL-terminated, unchanged until
- * intern_free(). size may be NULL. If another thread called intern_add(), the id must be handed
- * over through a lock or with release and acquire.
+ * Returns the text of an id that intern_add() returned (not INTERN_FULL). It ends with a NUL and
+ * does not change until intern_free(). size may be NULL. If another thread called intern_add(), the
+ * id must come from it through a lock or with release and acquire.
  */
 const char *intern_text(const struct intern *intern, uint32_t id, size_t *size);
 
 /*
- * A number that the users of the table keep with a text; INT64_MIN at first. Of several threads
- * that set it at once the last one wins.
+ * A number that users of the table may store with a text; INT64_MIN at first. If several threads
+ * set it at once, the last one wins.
  */
 int64_t intern_note(const struct intern *intern, uint32_t id);
 void intern_set_note(struct intern *intern, uint32_t id, int64_t note);
 
-size_t intern_spent(const struct intern *intern); /* of the budget, bytes */
+size_t intern_spent(const struct intern *intern); /* bytes of the budget that are used */
 
-/* For health metrics: the number of texts, with the empty one, and the number of refused calls. */
+/* Return the number of texts (the empty one included), and the number of texts that were refused,
+ * for health metrics. */
 size_t intern_count(const struct intern *intern);
 uint64_t intern_refused(const struct intern *intern);
-/* Counts one for a text that did not get as far as this table. */
+/* Counts a text as refused that the caller did not even pass to intern_add(). */
 void intern_refuse(struct intern *intern);
 
 #endif

@@ -7,7 +7,7 @@
  * the next value. After a key the next value needs no separator. The functions do not check that
  * the calls form a valid document, except with assertions, since only our own code can break it.
  *
- * Text from events is escaped as JSON requires. Other characters that steer a terminal
+ * Text from events is escaped as JSON requires. Other characters that control a terminal
  * (base/utf8.h) are escaped as well, although JSON allows them.
  *
  * Source: RFC 8259, "The JavaScript Object Notation (JSON) Data Interchange Format".
@@ -71,7 +71,7 @@ static void add_quoted(struct etw_text *out, const char *text, size_t size)
 		uint32_t codepoint;
 		size_t taken = utf8_decode(text + at, size - at, &codepoint);
 
-		/* JSON requires escapes for C0 only, but people look at it on terminals, too. */
+		/* JSON requires escapes for C0 only, but people also read JSON on terminals. */
 		if (codepoint == '"' || codepoint == '\\' || utf8_steers_terminal(codepoint)) {
 			text_add(out, text + plain, at - plain);
 			text_add_escape(out, codepoint);

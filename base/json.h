@@ -34,17 +34,17 @@ void json_text(struct json *json, const char *text, size_t size);
 void json_string(struct json *json, const char *string); /* NULL writes null */
 void json_u64(struct json *json, uint64_t value);
 void json_i64(struct json *json, int64_t value);
-/* The shortest text that is read back as the same number; null for NaN and infinities. */
+/* Writes the shortest text that reads back as the same number; null for NaN and infinities. */
 void json_double(struct json *json, double value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
-/* Writes a key and its value. */
+/* Write a key and its value. */
 void json_member_string(struct json *json, const char *key, const char *value);
 void json_member_u64(struct json *json, const char *key, uint64_t value);
 void json_member_i64(struct json *json, const char *key, int64_t value);
 void json_member_double(struct json *json, const char *key, double value);
 void json_member_guid(struct json *json, const char *key, const struct etw_guid *guid);
-/* A key and the beginning of its value. */
+/* Write a key and the beginning of its value. */
 void json_member_object(struct json *json, const char *key);
 void json_member_array(struct json *json, const char *key);
 

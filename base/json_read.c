@@ -2,18 +2,18 @@
 /*
  * Reads JSON.
  *
- * Every value but the first one follows a bracket or a comma, so counting these characters bounds
- * the number of values before any is read. A text without its escapes is never longer than it stood
- * there, and its quotes leave room for a NUL; a number needs one more byte. Both blocks of memory
- * are therefore allocated once for a whole text, and pointers into them stay valid while it is
- * read.
+ * Every value except the first one follows a bracket or a comma, so the number of these characters
+ * limits the number of values before any is read. A text without its escapes is never longer than
+ * in the input, and its quotes leave room for a NUL; a number needs one more byte. Therefore both
+ * blocks of memory are allocated once for a whole text, and pointers into them stay valid while it
+ * is read.
  *
  * The values of one array or object are a list. Depth is bounded, since the reader calls itself.
- * The text is from outside the program. It is read with an end, not up to a NUL. Escaped surrogates
- * become one character in pairs and U+FFFD alone, as the writer of base/json.h writes them.
+ * The text is from outside the program. It is read with an end, not up to a NUL. A pair of escaped
+ * surrogates becomes one character; a lone one becomes U+FFFD, as in the output of base/json.h.
  *
- * No library of the distribution keeps a number as it is written: jansson refuses integers above
- * 2^63 - 1, and cJSON makes doubles of all. Fields of events have 64 bits.
+ * No library of the distribution keeps the text of a number: jansson refuses integers above 2^63 -
+ * 1, and cJSON converts all numbers to double. Fields of events have 64 bits.
  *
  * Source: RFC 8259, "The JavaScript Object Notation (JSON) Data Interchange Format".
  */
@@ -126,7 +126,7 @@ static bool read_escape(struct reader *reader)
 	return true;
 }
 
-/* Reads what follows the opening quote. */
+/* Reads a text after its opening quote. */
 static bool read_text(struct reader *reader, const char **text, size_t *size)
 {
 	char *start = reader->next_byte;
@@ -214,7 +214,7 @@ static bool take_word(struct reader *reader, const char *word)
 
 static bool read_value(struct reader *reader, struct etw_json_value *value);
 
-/* Reads what follows the opening bracket of an array or an object. */
+/* Reads the members of an array or an object after its opening bracket. */
 static bool read_members(struct reader *reader, struct etw_json_value *parent, char closing)
 {
 	const struct etw_json_value **link = &parent->first;

@@ -4,15 +4,15 @@
  *
  * A line is built in memory and written with one call, so that the lines of several threads, or of
  * several programs on one pipe, are not mixed. The level and the format may change while other
- * threads log; each line has one of both. logfmt readers split at spaces and "=", so a value that
- * is not a plain word is quoted. Characters that steer a terminal (base/utf8.h) are escaped: values
- * come from events and must not change how the log looks.
+ * threads log; each line uses one level and one format. logfmt readers split at spaces and "=", so
+ * a value that is not a plain word is quoted. Characters that control a terminal (base/utf8.h) are
+ * escaped, because values come from events and must not change the appearance of the log.
  *
- * On Windows a service writes to the event log, which can block. The queue keeps this away from the
- * threads that log: they copy the line into a ring and wake the thread of the queue. When the ring
- * is full, lines are counted and dropped. log_queue_close() can give up waiting, because a writer
- * that hangs must not keep the program from ending; the queue is then not freed, since its thread
- * still uses it.
+ * On Windows a service writes to the event log, which can block. The queue keeps the threads that
+ * log from blocking: they copy the line into a ring buffer and wake the thread of the queue. When
+ * the ring buffer is full, further lines are counted and dropped. log_queue_close() can give up
+ * waiting, because a writer that hangs must not keep the program from ending; the queue is then not
+ * freed, since its thread still uses it.
  */
 #include "base/log.h"
 
@@ -54,7 +54,7 @@ static const char *const level_names[] = {
 
 static const char *const format_names[] = { [LOG_LOGFMT] = "logfmt", [LOG_JSON] = "json" };
 
-/* RFC 3339 in UTC, with milliseconds. */
+/* Writes a time as in RFC 3339, in UTC, with milliseconds. */
 static void format_time(char out[TIMESTAMP_SIZE], uint64_t unix_ns)
 {
 	time_t seconds = (time_t)(unix_ns / 1000000000);
@@ -72,7 +72,7 @@ static void format_time(char out[TIMESTAMP_SIZE], uint64_t unix_ns)
 	out[size] = '\0';
 }
 
-/* Whether a value needs no quotes: readers of logfmt split at spaces and at '='. */
+/* Returns whether a value needs no quotes: readers of logfmt split at spaces and at '='. */
 static bool plain_word(const char *text)
 {
 	for (const char *at = text; *at; at++) {
@@ -296,7 +296,7 @@ struct log_queue {
 	struct os_mutex lock;
 	struct os_condition changed;
 	/* Guarded by lock. */
-	struct waiting_line lines[LOG_QUEUE_LINES]; /* a ring */
+	struct waiting_line lines[LOG_QUEUE_LINES]; /* a ring buffer */
 	size_t first;
 	size_t count;
 	uint64_t dropped; /* lines since the last report */
@@ -313,8 +313,8 @@ static void write_dropped(struct log_queue *queue, uint64_t dropped)
 	queue->write(queue->context, LOG_WARNING, line, (size_t)size);
 }
 
-/* Takes the oldest line and the number of dropped lines; false if the queue is closing and empty.
- */
+/* Takes the oldest line and the number of dropped lines, and waits for them. Returns false if the
+ * queue is closing and empty. */
 static bool take(struct log_queue *queue, struct waiting_line *line, uint64_t *dropped)
 {
 	bool taken;

@@ -7,13 +7,14 @@
  *   {"ts":"2026-01-01T00:00:00.000Z","level":"info","msg":"Replay started",
  *    "file":"a.etl","buffers":12}
  *
- * Only the program logs (main, http, start and end of consumers); modules return errors. Text is
+ * Only main, http and the start and end of consumers log; other modules return errors. Text is
  * escaped, and quoted unless it is a plain word, so that a value can never form a line or a field.
  * Any thread may log; each line is written with one call.
  *
- * A message that repeats fills no disk: after LOG_LINES_A_MINUTE lines (base/log_limit.h) further
- * ones are suppressed until the minute has ended. Then one line has the same message and
- * suppressed=NUMBER. Debug lines are not limited, because those who switch them on want each.
+ * Repeated messages cannot fill the disk: after LOG_LINES_A_MINUTE lines with one message
+ * (base/log_limit.h) further ones are suppressed until the minute has ended. Then one line has the
+ * same message and suppressed=NUMBER. Debug lines are not limited, because users who enable them
+ * need every line.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -54,7 +55,7 @@ static inline struct log_field log_u64(const char *name, uint64_t value)
 	return field;
 }
 
-/* Any thread. The defaults are info and logfmt. */
+/* Sets level and format; the defaults are info and logfmt. Any thread may call it. */
 void log_configure(enum log_level level, enum log_format format);
 
 /*
@@ -62,8 +63,8 @@ void log_configure(enum log_level level, enum log_format format);
  * may call it at once; it must not log.
  */
 typedef void log_sink(void *context, enum log_level level, const char *line, size_t size);
-/* Sends lines to sink instead of standard error; NULL: to standard error again. Call while no other
- * thread logs. */
+/* Sends lines to sink instead of standard error; NULL restores standard error. Call it while no
+ * other thread logs. */
 void log_to(log_sink *sink, void *context);
 
 /* Parse "debug", "info", "warn" or "warning", "error"; and "logfmt", "json"; in any case of
@@ -74,9 +75,10 @@ bool log_format_parse(const char *text, enum log_format *format);
 const char *log_level_name(enum log_level level);
 const char *log_format_name(enum log_format format);
 
-/* message: a literal. */
+/* Writes a line. message must be a literal. */
 void log_write(enum log_level level, const char *message, const struct log_field *fields);
-/* The same without a limit, for a list that is logged once, and for what the program says last. */
+/* As log_write(), without the limit: for a list that is logged once, and for the last lines of the
+ * program. */
 void log_write_always(enum log_level level, const char *message, const struct log_field *fields);
 
 #define log_line(level, ...) log_pick(level, __VA_ARGS__, (struct log_field){ .name = NULL })
@@ -91,8 +93,8 @@ void log_write_always(enum log_level level, const char *message, const struct lo
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
 #define log_error(...)   log_line(LOG_ERROR, __VA_ARGS__)
 
-/* Logs what was suppressed in minutes that have ended; at_end: in this one too. To be called once
- * in a while, since a message need not come again. */
+/* Logs how many lines were suppressed in minutes that have ended; with at_end also in the present
+ * one. Call it regularly, because a suppressed message may never come again. */
 void log_report_suppressed(bool at_end);
 
 struct log_statistics {
@@ -100,7 +102,7 @@ struct log_statistics {
 };
 void log_statistics(struct log_statistics *statistics);
 
-/* The clock of the limits, in place of os_monotonic_ns(), for tests; NULL: that one again. */
+/* Tests set the clock of the limits here; NULL restores os_monotonic_ns(). */
 void log_set_clock(uint64_t (*now_ns)(void));
 
 /* ---- a queue for slow writers ---- */
@@ -116,10 +118,11 @@ enum { LOG_QUEUE_LINES = 256 };
 
 struct log_queue; /* opaque */
 
-/* Only the thread of the queue calls write. */
+/* Starts the writer's thread. write() is called on that thread only. */
 struct log_queue *log_queue_open(log_sink *write, void *context, struct etw_error *err);
 
-/* A log_sink for log_to(): queue is the struct log_queue. Any thread. */
+/* Adds a line to a queue. It is a log_sink for log_to() whose context is the struct log_queue. Any
+ * thread may call it. */
 void log_queue_add(void *queue, enum log_level level, const char *line, size_t size);
 
 /*

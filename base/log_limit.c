@@ -2,15 +2,16 @@
 /*
  * Counts how often each message was logged in a minute.
  *
- * A session that cannot be started again, or a client that breaks its connections, can produce the
- * same message for ever. So a message has a number of lines a minute, and its fields do not
- * count: they come from outside and differ in each line. Minutes are those of the monotonic clock,
- * the same for all messages, so a burst over the end of a minute can have twice the lines.
+ * A session that cannot be restarted, or a client that breaks its connections, can produce the same
+ * message forever. So each message is limited to a number of lines per minute. Fields are not
+ * compared, because they come from outside and differ in each line. Minutes are counted by the
+ * monotonic clock and are the same for all messages, so a burst across the end of a minute can have
+ * twice as many lines.
  *
  * The program has a few dozen messages, all of them literals, so a small table is searched in full.
- * An entry is claimed once and for all. Its minute and its lines share one 64-bit word, which is
- * only changed by compare and exchange: no lock is held when a thread crashes, since the crash
- * handler logs as well, and each suppressed line is reported exactly once.
+ * A message keeps its entry until the program ends. The minute and the number of lines share one
+ * 64-bit word, which is changed only by compare and exchange. So no lock can be held when a thread
+ * crashes (the crash handler logs as well), and each suppressed line is reported exactly once.
  */
 #include "base/log_limit.h"
 
@@ -21,9 +22,10 @@
 #define NS_PER_MINUTE UINT64_C(60000000000)
 
 struct message {
-	_Atomic(const char *) text; /* NULL: the entry and those behind it are free */
-	atomic_int level;           /* of the last line */
-	/* The number of the minute from 1, above the number of lines in it; 0: no minute. */
+	_Atomic(const char *) text; /* NULL: this entry and all after it are free */
+	atomic_int level;           /* level of the last line */
+	/* High bits: the number of the minute, from 1; low bits: the number of lines in it. 0: no
+	 * minute yet. */
 	_Atomic uint64_t state;
 };
 
@@ -54,13 +56,13 @@ static uint64_t minute_at(uint64_t now_ns)
 	return now_ns / NS_PER_MINUTE + 1;
 }
 
-/* NULL: the table is full. */
+/* Finds or adds the entry of a message; NULL if the table is full. */
 static struct message *find(const char *text)
 {
 	for (size_t i = 0; i < LOG_MESSAGES_MOST; i++) {
 		const char *known = NULL;
 
-		/* Text is all that is published, and it is a literal; so nothing needs an order. */
+		/* Relaxed order suffices, because only the pointer to a literal is published. */
 		if (atomic_compare_exchange_strong_explicit(&messages[i].text, &known, text,
 							    memory_order_relaxed,
 							    memory_order_relaxed) ||
@@ -89,7 +91,7 @@ bool log_limit_pass(const char *text, int level, uint64_t now_ns, uint64_t *befo
 	atomic_store_explicit(&message->level, level, memory_order_relaxed);
 	state = atomic_load_explicit(&message->state, memory_order_relaxed);
 	do {
-		/* A thread that was stopped for a moment may come from an earlier minute. */
+		/* A thread that was suspended may still have the time of an earlier minute. */
 		bool same = minute <= minute_of(state);
 
 		if (same && lines_of(state) == UINT32_MAX) {
@@ -113,7 +115,7 @@ bool log_limit_take(uint64_t now_ns, bool at_end, struct log_suppressed *taken)
 		uint64_t next;
 
 		while (suppressed_of(state) > 0 && (at_end || minute_of(state) < minute)) {
-			/* The lines of a minute that goes on stay used up. */
+			/* In a minute that has not ended the limit stays reached. */
 			next = state_of(minute_of(state), LOG_LINES_A_MINUTE);
 			if (replace(message, &state, next)) {
 				taken->message =

@@ -23,7 +23,7 @@ uint64_t hash_seed(void)
 	uint64_t chosen = atomic_load_explicit(&seed, memory_order_relaxed);
 
 	if (chosen == 0) {
-		/* Random enough: the last digits of two clocks and the address of the program. */
+		/* The low digits of two clocks and the address of the program are random enough. */
 		uint64_t made = hash_u64(os_unix_time_ns() ^ os_monotonic_ns() << 32 ^
 					 (uint64_t)(uintptr_t)&seed) |
 				1;
@@ -45,7 +45,7 @@ static size_t home_of(const struct map *map, uint64_t key)
 	return (size_t)hash_seeded(key, map->seed) & map->mask;
 }
 
-/* The slot of key, or the free slot for it. */
+/* Returns the slot of key, or the free slot where it belongs. */
 static struct map_slot *slot_for(const struct map *map, uint64_t key)
 {
 	size_t i = home_of(map, key);
@@ -121,8 +121,8 @@ bool map_remove(struct map *map, uint64_t key)
 	}
 	hole = (size_t)(slot_for(map, key) - map->slots);
 	for (size_t i = (hole + 1) & map->mask; map->slots[i].key != 0; i = (i + 1) & map->mask) {
-		/* An entry may fill the hole unless its home is after the hole: a search for it
-		 * would then start after its new place. */
+		/* An entry may move to the hole unless its home is after the hole; otherwise a
+		 * search for it would start after its new place. */
 		size_t from_home = (i - home_of(map, map->slots[i].key)) & map->mask;
 		size_t from_hole = (i - hole) & map->mask;
 

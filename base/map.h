@@ -19,10 +19,12 @@
  * therefore use a seed.
  */
 
-/* A seed that differs between runs of the program and is constant in one run. Any thread. */
+/* Returns a seed that differs between runs of the program and is constant in one run. Any thread
+ * may call it. */
 uint64_t hash_seed(void);
 
-/* The same in every run; for keys that the program itself makes. */
+/* Hashes a key without a seed, so the result is the same in every run. Only for keys that the
+ * program itself makes. */
 static inline uint64_t hash_u64(uint64_t key)
 {
 	key ^= key >> 32;
@@ -48,16 +50,16 @@ struct map_slot {
 /* Zero-initialise it. */
 struct map {
 	struct map_slot *slots; /* owned; NULL until the first key other than 0 */
-	size_t mask;            /* slots - 1; slots are a power of two */
+	size_t mask;            /* number of slots - 1; the number is a power of two */
 	uint64_t seed;          /* keys come from outside: see hash_seed() */
-	size_t count;           /* entries, that of key 0 included */
+	size_t count;           /* number of entries, with that of key 0 */
 	struct map_slot zero;   /* the entry of key 0, which cannot be among the slots */
 	bool has_zero;
 };
 
 /*
- * A pointer to the value of key, valid until the next map_put or map_remove; NULL if there is none.
- * It is inline because every event needs several look-ups.
+ * Returns a pointer to the value of key, valid until the next map_put() or map_remove(); NULL if
+ * the key is not in the map. It is inline because every event needs several look-ups.
  */
 static inline uint64_t *map_find(const struct map *map, uint64_t key)
 {
@@ -80,17 +82,18 @@ static inline uint64_t *map_find(const struct map *map, uint64_t key)
 	}
 }
 
-/* Finds key or adds it with the value 0; NULL without memory. *added, if not NULL, says which. */
+/* Finds key or adds it with the value 0, and returns a pointer to the value; NULL when memory runs
+ * out. *added (may be NULL) is set to whether it was added. */
 uint64_t *map_put(struct map *map, uint64_t key, bool *added);
 
-bool map_remove(struct map *map, uint64_t key); /* false if it was not there */
+bool map_remove(struct map *map, uint64_t key); /* returns false if the key was not there */
 
 /*
- * Returns the next entry at or after position *at and moves *at behind it; NULL at the end. Start
+ * Returns the next entry at or after position *at and moves *at past it; NULL at the end. Start
  * with *at = 0. No entry may be added or removed during the walk.
  */
 struct map_slot *map_next(const struct map *map, size_t *at);
 
-void map_done(struct map *map); /* frees the memory; afterwards the map is empty and usable */
+void map_done(struct map *map); /* frees the memory; the map is then empty and can be used again */
 
 #endif

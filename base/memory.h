@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether allocations of the program have failed.
+ * Records whether allocations of the program have failed.
  *
- * Most functions that find no memory return an error. Some go on with less instead, because an
- * exporter that runs must not end for one event: a name stays unknown, a schema is not kept. Both
- * are noted here, so that a program that is about to report success, or a mistake in what it has
- * read, can report the lack instead; a program that goes on serves their number. Any thread.
+ * Most functions return an error when memory runs out. Some continue with less instead, because an
+ * exporter must not end because of one event: a name stays unknown, a schema is not kept. Both are
+ * counted here. A program that is about to report success, or a fault in its input, can then report
+ * the lack of memory instead; the exporter publishes the number. Any thread may call these
+ * functions.
  */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
@@ -14,10 +15,10 @@
 #include <stdint.h>
 
 struct memory_statistics {
-	uint64_t losses; /* since the start */
+	uint64_t losses; /* failures since the start */
 };
 
-void memory_note_loss(void); /* an error ETW_ERROR_NO_MEMORY does it, too */
+void memory_note_loss(void); /* setting an error ETW_ERROR_NO_MEMORY calls it, too */
 bool memory_has_losses(void);
 void memory_statistics(struct memory_statistics *statistics);
 

@@ -7,14 +7,14 @@
 #include "base/nearest.h"
 #include "base/os.h"
 
-/* The entries of a folder, searched for a name. */
+/* A search for a name among the entries of a folder. */
 struct look {
 	const char *name;
-	bool exists;  /* the folder */
-	bool present; /* the name */
+	bool exists;  /* the folder exists */
+	bool present; /* an entry has exactly this name */
 	struct nearest nearest;
-	struct etw_text best;  /* nearest.best */
-	struct etw_text first; /* of its names without a dot in front, in the order of strcmp() */
+	struct etw_text best;  /* copy of nearest.best */
+	struct etw_text first; /* the first name by strcmp() that does not begin with a dot */
 };
 
 static bool look_at(void *context, const char *name)
@@ -57,7 +57,7 @@ static size_t folder_size(const char *path)
 	return (size_t)(os_path_name(path) - path);
 }
 
-/* The last component of a path, without separators behind it, which are cut off. */
+/* Cuts separators off the end of a path and returns its last component. */
 static char *cut_name(char *path)
 {
 	char *end = path + strlen(path);
@@ -97,11 +97,11 @@ static void look_for(const char *beside, const char *given, bool examples, struc
 {
 	size_t own = os_path_is_absolute(given) ? 0 : folder_size(beside);
 	struct etw_text path = { 0 };
-	bool whole = true; /* it is the last component that is not there */
+	bool whole = true; /* the missing name is the last component of the path */
 
 	text_add(&path, beside, own);
 	text_add_string(&path, given);
-	/* From the last component up to the first whose folder exists. */
+	/* Starts at the last component and goes up until the folder of the component exists. */
 	for (bool more = !path.failed && path.data; more; whole = false) {
 		char *name = cut_name(path.data);
 		char *folder = text_duplicate(path.data, (size_t)(name - path.data));

@@ -12,7 +12,7 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Optimal string alignment distance, three rows at a time. */
+/* Computes the optimal string alignment distance; only three rows of the matrix are kept. */
 static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size)
 {
 	unsigned rows[3][WORD_SIZE_MAX + 1];
@@ -39,7 +39,8 @@ static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size
 	return rows[a_size % 3][b_size];
 }
 
-/* The lower, the nearer: a word that begins with the other is between one and two letters away. */
+/* Returns a rank; lower is more similar. A word that begins with the other one ranks between a
+ * distance of one letter and one of two. */
 static unsigned rank(unsigned distance, bool begins)
 {
 	return begins && distance > 1 ? 3 : 2 * distance;
@@ -67,8 +68,8 @@ void nearest_offer(struct nearest *nearest, const char *known)
 	}
 	begins = size >= BEGINNING_SIZE_MIN &&
 		 text_starts_nocase(known, known_size, nearest->word, size);
-	/* At least as many letters differ as one word has more than the other. Comparing the sizes
-	 * first saves time: all class names are offered for every event of every collector. */
+	/* The distance is at least the difference of the lengths. Checking that first saves time,
+	 * because all class names are offered for every event of every collector. */
 	if (longer > most && !begins) {
 		return;
 	}

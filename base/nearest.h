@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "did you mean …": the known word that an unknown one resembles most. That is one that differs by
- * a letter; else one that begins with the unknown word, such as DiskIo with Disk; else one that
- * differs by more letters, about a third of the word at most.
+ * Finds the known word that is most similar to an unknown one, for "did you mean …". The best is a
+ * word that differs by one letter; then one that begins with the unknown word, as DiskIo begins
+ * with Disk; then one that differs by more letters, at most about a third of the word.
  */
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H
@@ -10,17 +10,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zero-initialise all but word and size; offer every known word, then look at best. */
+/* Set word and size and zero the rest. Call nearest_offer() with every known word, then read best.
+ */
 struct nearest {
 	const char *word;
 	size_t size;
-	const char *best;  /* as offered, NULL: nothing near; it must live until it is read */
-	unsigned distance; /* letters to add, drop, change or swap */
+	const char *best;  /* the most similar word, borrowed from nearest_offer(); NULL: none is
+			      similar */
+	unsigned distance; /* letters to add, drop, change or swap to get from one word to the other
+			    */
 	bool begins;       /* best begins with the word */
 };
 
-/* ASCII case does not matter. Words more than 64 bytes long are never near, and no word is taken
- * for the beginning of another if it has less than three. */
+/* Compares a known word. ASCII case does not matter. Words of more than 64 bytes are never similar,
+ * and a word of less than three bytes is not treated as the beginning of another. */
 void nearest_offer(struct nearest *nearest, const char *known);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "base/os_win32.h"
 
-/* The C library keeps the error of Windows. It makes EINVAL of most errors of pipes, and EPIPE only
- * of ERROR_BROKEN_PIPE. */
+/* The error of Windows is used, because the C library maps only ERROR_BROKEN_PIPE to EPIPE and most
+ * other errors of pipes to EINVAL. */
 bool os_reader_is_gone(void)
 {
 	switch (_doserrno) {
@@ -17,7 +17,8 @@ bool os_reader_is_gone(void)
 	case ERROR_NO_DATA: /* "The pipe is being closed." */
 	case ERROR_PIPE_NOT_CONNECTED:
 		return true;
-	case ERROR_SUCCESS: /* it took a part of the bytes, as Wine does when a reader goes then */
+	case ERROR_SUCCESS: /* only a part was written; Wine reports this when the reader closes the
+			       pipe meanwhile */
 		return GetFileType(GetStdHandle(STD_OUTPUT_HANDLE)) == FILE_TYPE_PIPE;
 	default:
 		return false;

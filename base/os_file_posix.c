@@ -2,9 +2,9 @@
 /*
  * Files of Linux.
  *
- * A call that a signal interrupts is made again. A file that is opened for reading keeps the size
- * that it had then; one that is read from its beginning to its end (a pipe, a socket, a device) has
- * none. No program that is started inherits a descriptor.
+ * A call that a signal interrupts is repeated. A file that is opened for reading keeps the size
+ * that it had then; a stream (a pipe, a socket, a device) has no size. Child processes inherit no
+ * descriptor.
  */
 #include "base/os.h"
 
@@ -23,9 +23,9 @@
 struct os_file {
 	int fd;
 	uint64_t size;
-	struct stat seen; /* by os_file_change() */
-	bool is_stream;   /* it is read from its beginning to its end, once */
-	bool temporary;   /* nothing else can change it */
+	struct stat seen; /* the state that os_file_change() compares with */
+	bool is_stream;   /* it is read once, from beginning to end */
+	bool temporary;   /* no other program can change it */
 };
 
 FILE *os_file_stream(const char *path, const char *mode)
@@ -52,7 +52,7 @@ FILE *os_file_create(const char *path, struct etw_error *err)
 	return file;
 }
 
-/* False: errno says why. */
+/* Returns false on failure; errno has the reason. */
 static bool flush_to_disk(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -107,7 +107,7 @@ bool os_file_write_whole(const char *path, const char *bytes, size_t size, struc
 	return written;
 }
 
-/* Takes the descriptor over, also when it fails. */
+/* Makes a file from a descriptor and owns it; on failure the descriptor is closed. */
 static struct os_file *file_over(int fd, bool any, struct etw_error *err)
 {
 	struct os_file *file = calloc(1, sizeof *file);

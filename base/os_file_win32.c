@@ -3,8 +3,8 @@
  * Files of Windows.
  *
  * Paths are UTF-8 and become UTF-16 here. A file that is opened for reading keeps the size that it
- * had then; one that is read from its beginning to its end (a pipe, a socket, a device) has none.
- * Other programs may write to an open file, because recordings are often still written.
+ * had then; a stream (a pipe, a socket, a device) has no size. Other programs may write to an open
+ * file, because recordings are often still written.
  */
 #include "base/os.h"
 
@@ -20,7 +20,7 @@
 
 #include "base/os_win32.h"
 
-/* What os_file_change() compares. */
+/* The state that os_file_change() compares. */
 struct file_seen {
 	uint64_t size;
 	uint64_t written; /* FILETIME */
@@ -31,8 +31,8 @@ struct os_file {
 	HANDLE handle;
 	uint64_t size;
 	struct file_seen seen;
-	bool is_stream; /* it is read from its beginning to its end, once */
-	bool temporary; /* nothing else can change it */
+	bool is_stream; /* it is read once, from beginning to end */
+	bool temporary; /* no other program can change it */
 };
 
 FILE *os_file_stream(const char *path, const char *mode)
@@ -46,10 +46,10 @@ FILE *os_file_stream(const char *path, const char *mode)
 }
 
 /*
- * Without rights of its own a file would take those of its folder, and every account may read what
- * stands below C:\ProgramData. P: nothing is taken from the folder; all rights (FA) for the owner,
- * the system and administrators ("Security Descriptor String Format", "SID Strings", Microsoft
- * Learn). INVALID_HANDLE_VALUE: GetLastError() says why.
+ * Creates a file with its own access list. Otherwise it would inherit the rights of its folder, and
+ * every account may read files below C:\ProgramData. P: nothing is inherited; FA: all rights, for
+ * the owner, the system and administrators ("Security Descriptor String Format", "SID Strings",
+ * Microsoft Learn). Returns INVALID_HANDLE_VALUE on failure; GetLastError() has the reason.
  */
 static HANDLE create_private(const char *path)
 {
@@ -201,7 +201,7 @@ const char *os_file_change(struct os_file *file)
 							   NULL;
 }
 
-/* Takes the handle over, also when it fails. */
+/* Makes a file from a handle and owns it; on failure the handle is closed. */
 static struct os_file *file_over(HANDLE handle, bool any, struct etw_error *err)
 {
 	struct os_file *file = calloc(1, sizeof *file);
@@ -218,7 +218,7 @@ static struct os_file *file_over(HANDLE handle, bool any, struct etw_error *err)
 	file->handle = handle;
 	examined = type == FILE_TYPE_DISK && GetFileInformationByHandle(handle, &facts) &&
 		   GetFileSizeEx(handle, &size);
-	/* Wine knows nothing about a file that its standard input is redirected from. */
+	/* In Wine these facts are missing if the standard input is redirected from a file. */
 	if (any && !examined) {
 		file->is_stream = !GetConsoleMode(handle, &mode);
 		if (file->is_stream) {
@@ -311,8 +311,9 @@ bool os_file_next(struct os_file *file, void *bytes, size_t size, size_t *got,
 		  struct etw_error *err)
 {
 	/*
-	 * A writer may write nothing at all into a pipe; its end is an error. On Wine the end of a
-	 * pipe of the host is an endless number of such reads.
+	 * A read of 0 bytes does not end a pipe: a writer may write 0 bytes, and the end is an
+	 * error. But in Wine a pipe of the host ends with 0 bytes from every read, so after this
+	 * many the pipe counts as ended.
 	 */
 	enum { EMPTY_READS_MAX = 16 };
 	DWORD part = size < 1 << 30 ? (DWORD)size : 1 << 30;
@@ -338,7 +339,8 @@ struct os_file *os_file_temporary(struct etw_error *err)
 	struct os_file *file;
 	HANDLE handle;
 
-	/* Makes the file, too. It is then opened without sharing, so no other program opens it. */
+	/* GetTempFileNameW() also creates the file. It is then opened without sharing, so that no
+	 * other program can open it. */
 	if (GetTempPathW(MAX_PATH + 1, folder) == 0 ||
 	    GetTempFileNameW(folder, L"etw", 0, path) == 0) {
 		error_set_last(err, "no temporary file can be made");

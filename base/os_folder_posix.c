@@ -35,7 +35,7 @@ char *os_path_absolute(const char *path)
 	return absolute;
 }
 
-/* Returns 0, or why the folder could not be read to its end. */
+/* Returns 0, or the errno with which reading failed before the end of the folder. */
 static int read_folder(const char *path, bool (*each)(void *context, const char *name),
 		       void *context, bool *more)
 {

@@ -51,7 +51,7 @@ char *os_path_absolute(const char *path)
 	return absolute;
 }
 
-/* Returns ERROR_SUCCESS, or why the folder could not be read to its end. */
+/* Returns ERROR_SUCCESS, or the error with which reading failed before the end of the folder. */
 static DWORD read_folder(const char *path, bool (*each)(void *context, const char *name),
 			 void *context, bool *more)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files os_*_posix.c share.
+ * Helpers that the files os_*_posix.c share.
  */
 #ifndef BASE_OS_POSIX_H
 #define BASE_OS_POSIX_H

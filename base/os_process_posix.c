@@ -2,9 +2,9 @@
 /*
  * This process on Linux: its start, requests to end it, its memory and numbers about it.
  *
- * Signals need most care. SIGTERM and the other requests to end are blocked before any thread
+ * Signals need the most care. SIGTERM and the other requests to end are blocked before any thread
  * starts, so that no thread is interrupted by them; the main thread takes them in os_stop_wait().
- * Threads inherit the blocked signals. SIGHUP means two things, see asks_to_reload(). A request
+ * Threads inherit the blocked signals. SIGHUP has two meanings; see asks_to_reload(). A request
  * from inside the program sends SIGTERM to itself and stores its reason.
  *
  * The values of process metrics come from /proc; a value that cannot be read is UINT64_MAX.
@@ -34,13 +34,14 @@
 
 /*
  * A program can be started with closed standard streams. The next file or socket that it opens
- * would get the number, and warnings would be written into it. So these numbers get a file that is
- * open for the wrong direction: reading or writing the stream fails with EBADF, as before.
+ * would get such a descriptor number, and warnings would be written into it. So these numbers are
+ * assigned to /dev/null, opened for the wrong direction: using the stream fails with EBADF, as
+ * before.
  */
 static bool hold_standard_streams(struct etw_error *err)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		/* The lowest free number is the one that open() returns. */
+		/* open() returns the lowest free number, which is this one. */
 		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
 		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
 			return error_set(err, ETW_ERROR_SYSTEM, "/dev/null cannot be opened: %m");
@@ -73,7 +74,8 @@ static void stop_signal_set(sigset_t *set)
 	}
 }
 
-/* Whether a closing terminal would end the program: it has one, and was not started by nohup(1). */
+/* Whether SIGHUP from a closing terminal ends the program: it has a terminal and was not started by
+ * nohup(1). */
 static bool ends_with_terminal;
 
 static bool has_terminal(void)
@@ -87,9 +89,9 @@ static bool has_terminal(void)
 }
 
 /*
- * Whether the signal asks to reload. A daemon gets SIGHUP from an administrator or from a service
- * manager. The kernel and the shell send it when the terminal of the program is closed; it has no
- * controlling terminal then any more (setsid(2), tty(4)).
+ * Returns whether the signal requests a reload. A daemon gets SIGHUP from an administrator or from
+ * a service manager. The kernel and the shell send it when the terminal of the program is closed;
+ * the program then has no controlling terminal any more (setsid(2), tty(4)).
  */
 static bool asks_to_reload(int number)
 {
@@ -116,7 +118,8 @@ bool os_stop_catch_service(struct etw_error *err)
 	return os_stop_catch(err);
 }
 
-/* The reason of os_stop_ask(), for os_stop_wait(); SIGTERM only says that there is a request. */
+/* The reason that os_stop_ask() passes to os_stop_wait(); SIGTERM itself only signals the request.
+ */
 static _Atomic(const char *) requested_reason;
 
 void os_stop_ask(const char *reason)
@@ -176,7 +179,8 @@ unsigned os_processors(void)
 	if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
 		return (unsigned)CPU_COUNT(&set);
 	}
-	online = sysconf(_SC_NPROCESSORS_ONLN); /* more of them than the set has room for */
+	online = sysconf(_SC_NPROCESSORS_ONLN); /* the machine has more processors than cpu_set_t
+						   has room for */
 	return online > 0 ? (unsigned)online : 1;
 }
 
@@ -257,7 +261,8 @@ static uint64_t count_open_fds(void)
 
 void *os_large_alloc(size_t size)
 {
-	/* Room to begin at a multiple of the page's size: only whole large pages can be used. */
+	/* The extra size allows the block to begin at a multiple of the page size; only whole large
+	 * pages can be used. */
 	size_t mapped = size + OS_LARGE_PAGE_SIZE;
 	char *start =
 		mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -272,7 +277,7 @@ void *os_large_alloc(size_t size)
 		munmap(start + before + size, mapped - before - size);
 	}
 #if defined(MADV_HUGEPAGE)
-	/* Without large pages it is memory like any other. */
+	/* If the system has no large pages, this fails and the memory works with small ones. */
 	madvise(start + before, size, MADV_HUGEPAGE);
 #endif
 	return start + before;
@@ -286,7 +291,7 @@ void os_large_free(void *memory, size_t size)
 void os_share_heaps(void)
 {
 #if defined(__GLIBC__)
-	/* By default there are up to eight for each processor. */
+	/* The default is up to eight arenas for each processor. */
 	mallopt(M_ARENA_MAX, 2);
 #endif
 }
@@ -334,7 +339,7 @@ bool os_random(void *bytes, size_t size)
 	uint8_t *at = bytes;
 	ssize_t got = 0;
 
-	/* read(2) of it may be interrupted, and then gives fewer bytes. */
+	/* A signal may interrupt read(2), which then returns fewer bytes. */
 	while (fd >= 0 && size > 0 &&
 	       ((got = read(fd, at, size)) > 0 || (got < 0 && errno == EINTR))) {
 		at += got > 0 ? got : 0;

@@ -30,8 +30,8 @@ bool os_program_start(int *argc, char ***argv, struct etw_error *err)
 	wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), &count);
 	char **arguments;
 
-	/* DLLs that are loaded from now on come from the folder of the system, never from that of
-	 * the program, where a stranger may have put one ("SetDefaultDllDirectories function",
+	/* DLLs that are loaded from now on come from the system folder, not from the folder of the
+	 * program, where an attacker may have put one ("SetDefaultDllDirectories function",
 	 * Microsoft Learn). */
 	SetDefaultDllDirectories(LOAD_LIBRARY_SEARCH_SYSTEM32);
 	if (!wide) {
@@ -87,7 +87,7 @@ static BOOL WINAPI on_console_control(DWORD type)
 bool os_stop_catch_service(struct etw_error *err)
 {
 	stop_event = CreateEventW(NULL, TRUE, FALSE, NULL);
-	/* It is reset by the thread that waits. */
+	/* The waiting thread resets it. */
 	reload_event = stop_event ? CreateEventW(NULL, FALSE, FALSE, NULL) : NULL;
 	return reload_event || error_set_last(err, "a stop cannot be waited for");
 }
@@ -117,7 +117,7 @@ void os_reload_ask(void)
 
 const char *os_stop_wait(uint64_t timeout_ns, void (*on_reload)(void *context), void *context)
 {
-	/* Of two events that are set, the first one counts. */
+	/* If both events are set, the wait returns the first one. */
 	const HANDLE events[] = { stop_event, reload_event };
 	uint64_t start = os_monotonic_ns(), passed = 0;
 	DWORD set;
@@ -192,7 +192,7 @@ void os_large_free(void *memory, size_t size)
 
 void os_share_heaps(void)
 {
-	/* There is one. */
+	/* Windows has one heap for all threads, so there is nothing to do. */
 }
 
 void os_release_memory(void)

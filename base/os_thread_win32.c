@@ -3,12 +3,12 @@
  * Threads and locks of Windows 8 and newer.
  *
  * os.h must not include windows.h, so its structs have the size of the types of Windows, which is
- * checked at compile time. A wait can end one clock interrupt too early, and it can end before a
- * timeout of many weeks; both count as a return without a reason.
+ * checked at compile time. A wait can end one clock interrupt too early, and a timeout of many
+ * weeks is shortened; both count as a return without a reason.
  *
- * These are the locks of Windows, and not the pthreads of MinGW-w64, which would serve both
- * systems. A mutex of those needs memory and an event, so taking it can fail; a condition of those
- * has no monotonic clock, and on a busy machine passing work to a thread that waits took 5 to 60
+ * The locks of Windows are used although the pthreads of MinGW-w64 would need no code for a second
+ * system. A mutex of MinGW-w64 needs memory and an event, so locking it can fail. Its conditions
+ * have no monotonic clock, and on a busy machine handing work to a waiting thread took 5 to 60
  * times as long (measured under Wine).
  */
 #include "base/os.h"
@@ -31,8 +31,8 @@ struct thread_start {
 	void *context;
 };
 
-/* Not thread-local variables: the first use of one by a thread allocates memory, and a thread that
- * faults cannot. */
+/* A TLS slot of Windows, not a thread-local variable: the first use of such a variable allocates
+ * memory, and a thread that has faulted cannot do that. */
 static DWORD fault_flags = TLS_OUT_OF_INDEXES; /* the address of the thread's flag, or NULL */
 static struct os_once fault_flags_once = { OS_ONCE_INIT };
 
@@ -75,7 +75,7 @@ bool os_faults_fatal(void)
 	return flag && *flag;
 }
 
-/* Of the stack of each thread, for what runs when the rest has overflowed. */
+/* Bytes of each stack that are reserved for the code that runs after a stack overflow. */
 enum { STACK_LEFT_BYTES = 65536 };
 
 static unsigned __stdcall thread_main(void *argument)

@@ -18,7 +18,8 @@ uint64_t os_thread_cpu_ns_of(const struct os_thread *thread)
 {
 	clockid_t clock;
 
-	/* A thread that has ended has no clock: ESRCH here, or EINVAL when the clock is read. */
+	/* For a thread that has ended this fails with ESRCH, or reading the clock fails with
+	 * EINVAL. */
 	if (pthread_getcpuclockid(thread->handle, &clock) != 0) {
 		return 0;
 	}

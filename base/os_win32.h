@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What files *_win32.c need of the layer for Windows beyond os.h: UTF-16 from and to UTF-8, errors
- * of the system, times.
+ * Helpers for *_win32.c beyond os.h: conversion between UTF-8 and UTF-16, errors of Windows, times.
  */
 #ifndef BASE_OS_WIN32_H
 #define BASE_OS_WIN32_H
@@ -13,32 +12,36 @@
 
 #include "base/error.h"
 
-enum { PATH_CHARACTERS = 32768 }; /* the longest path of Windows, with its end */
+enum { PATH_CHARACTERS = 32768 }; /* longest path of Windows, in UTF-16 units, with its NUL */
 
-/* The caller frees the result; NULL without memory, or if the text is not UTF-8. */
+/* Converts UTF-8 to UTF-16. The caller frees the result; NULL when memory runs out, or if the text
+ * is not UTF-8. */
 wchar_t *wide_from(const char *text);
 
-/* The caller frees the result; NULL without memory. An unpaired surrogate becomes U+FFFD. */
+/* Converts UTF-16 to UTF-8. The caller frees the result; NULL when memory runs out. An unpaired
+ * surrogate becomes U+FFFD. */
 char *narrow_from(const wchar_t *wide);
 
-/* The path of this program; the caller frees it. NULL without memory. */
+/* Returns the path of this program, which the caller frees; NULL when memory runs out. */
 wchar_t *wide_program_path(void);
 
-/* The console shows what the program writes as UTF-8 from now on, until the program ends. */
+/* Sets the code page of the console to UTF-8 until the program ends. */
 void console_utf8(void);
 
-/* The console has the code page again that it had before. Runs by itself when the program ends. */
+/* Restores the former code page of the console. It is called automatically when the program ends.
+ */
 void console_restore(void);
 
 /* Sets "<what>: <text of the system>" for GetLastError(). Returns false. */
 bool error_set_last(struct etw_error *err, const char *what);
 
-/* A FILETIME as a number: 100 ns since 1601, or since nothing if it is a duration. */
+/* Converts a FILETIME to a number: 100 ns since 1601 UTC, or a duration in units of 100 ns. */
 uint64_t filetime_100ns(const FILETIME *time);
-/* The same time since 1970, in nanoseconds. */
+/* Converts a FILETIME to nanoseconds since 1970 UTC. */
 uint64_t filetime_unix_ns(const FILETIME *time);
 
-/* A timeout for the functions that wait: rounded up, some weeks at most, never INFINITE. */
+/* Converts a timeout to milliseconds for the wait functions of Windows: rounded up, some weeks at
+ * most, never INFINITE. */
 static inline DWORD whole_ms(uint64_t timeout_ns)
 {
 	const uint64_t ns_per_ms = 1000000;

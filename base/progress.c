@@ -11,7 +11,7 @@
 
 static bool allowed;
 
-/* Whether a line is on the terminal. */
+/* A progress line is on the terminal at present. */
 static bool shown;
 
 void progress_allow(void)
@@ -54,7 +54,7 @@ double progress_share(struct progress *progress, uint64_t read, uint64_t size, u
 	return total == 0 ? 1 : ((double)before + done / progress->passes) / (double)total;
 }
 
-/* Whether the time has come to print something. */
+/* Returns whether it is time to print the next line. */
 static bool is_due(struct progress *progress, uint64_t now_ns)
 {
 	if (now_ns < progress->next_ns) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line on standard error with the progress of a long command, for a person at the terminal.
+ * Shows the progress of a long command as a line on standard error, if that is a terminal.
  *
- * Programs show one at a time, on the thread that runs the command. A log line takes it away for a
- * moment.
+ * A program shows one line at a time, on the thread that runs the command. A log line removes it
+ * until it is shown again.
  */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
@@ -14,65 +14,68 @@
 
 enum { PROGRESS_AFTER_MS = 1000, PROGRESS_EVERY_MS = 250, PROGRESS_LINE_SIZE = 64 };
 
-/* When a command writes its result: at its end, or while it works. */
+/* When a command writes its result: at the end, or while it runs. */
 enum progress_output { OUTPUT_AT_END, OUTPUT_STREAMS };
 
 struct progress {
 	char command[24];
 	uint64_t start_ns;
-	uint64_t next_ns; /* when to show something next */
-	unsigned passes;  /* over each recording: 2, unless the caller sets 1 */
-	bool watched;     /* a person sees the line, and nothing else is printed into it */
-	/* Of the recording that is read. */
+	uint64_t next_ns; /* earliest time (os_monotonic_ns()) of the next output */
+	unsigned passes;  /* passes over each recording: 2, unless the caller sets 1 */
+	bool watched;     /* the line is shown: progress_is_watched() */
+	/* These describe the recording that is being read. */
 	uint64_t before;
 	uint64_t read;
 	bool second_pass;
 };
 
-/* From now on progress is shown. A program calls it at its start; the library, whose users write to
- * the terminal themselves, does not. */
+/* Enables progress lines. A program calls it at its start. Users of the library write to the
+ * terminal themselves, so it is off by default. */
 void progress_allow(void);
 
-/* Zero-initialised, a progress shows nothing. command: "stats", or NULL. */
+/* Begins to show progress; before this call a zero-initialised progress shows nothing. command:
+ * such as "stats", or NULL. */
 void progress_start(struct progress *progress, const char *program, const char *command,
 		    enum progress_output output);
 
 /*
- * Shows how far the reading of recordings is: of the present one, `read` of `size` bytes, in this
- * pass; of those that have ended, `before` bytes in all; of all together `total` bytes. Fewer bytes
- * read than at the call before mean that the second pass has begun.
+ * Shows how much of the recordings has been read. read: bytes of the present recording, in this
+ * pass; size: all its bytes; before: bytes of the recordings that are finished; total: bytes of all
+ * recordings. If `read` is lower than at the previous call, the second pass has begun.
  */
 void progress_show(struct progress *progress, uint64_t read, uint64_t size, uint64_t before,
 		   uint64_t total);
 
-/* Shows that so many bytes have been read of a source whose size is not known, such as a pipe. */
+/* Shows the number of bytes read from a source of unknown size, such as a pipe. */
 void progress_show_bytes(struct progress *progress, uint64_t bytes);
 
 /* Removes the line; nothing is shown after that. */
 void progress_end(struct progress *progress);
 
-/* Takes away the line that is shown, if any, before something else is printed on standard error. */
+/* Removes the line that is shown, if any. Call it before anything else is printed on standard
+ * error. */
 void progress_clear(void);
 
 /* ---- parts of the above, for tests ---- */
 
 /*
- * Whether the line is shown: standard error must be a terminal. What streams to the same terminal
- * would mix with the line, and what streams into a pipe often ends on it too, in a pager.
+ * Returns whether the line is shown: standard error must be a terminal. It is not shown if the
+ * command writes to the terminal or into a pipe while it runs: output on the terminal would mix
+ * with the line, and a pipe often leads to a pager on the same terminal.
  */
 bool progress_is_watched(enum progress_output output, bool errors_to_terminal, bool output_to_file);
 
-/* The share of the whole run, from 0 to 1, that progress_show() shows. */
+/* Returns the part of the whole run, from 0 to 1, that progress_show() shows. */
 double progress_share(struct progress *progress, uint64_t read, uint64_t size, uint64_t before,
 		      uint64_t total);
 
 /*
- * What progress_show() prints at a time (os_monotonic_ns()): false for nothing, in the first
- * second and between two changes.
+ * Makes the line that progress_show() prints at the time now_ns (os_monotonic_ns()). Returns false
+ * if nothing is printed: in the first second, and between two changes.
  */
 bool progress_line(struct progress *progress, double share, uint64_t now_ns,
 		   char line[PROGRESS_LINE_SIZE]);
-/* The same for progress_show_bytes(). */
+/* As progress_line(), for progress_show_bytes(). */
 bool progress_bytes_line(struct progress *progress, uint64_t bytes, uint64_t now_ns,
 			 char line[PROGRESS_LINE_SIZE]);
 

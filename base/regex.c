@@ -5,12 +5,12 @@
  * Patterns come from collectors and the configuration, text from event payloads, so both are from
  * outside. A pattern is limited in size and cannot match single bytes within a character. A match
  * is limited in steps, depth and memory: one that needs more does not match, and a replacement that
- * needs more reads "_unknown". The compiled expression is shared by all consumers; the match data
- * is a consumer's own.
+ * needs more reads "_unknown". All consumers share the compiled expression; each has match data of
+ * its own.
  *
  * A replacement is checked when rules are read, because PCRE2 reports a bad one only when it is
- * used. It is tried on an expression that matches anything, and the groups that it names are looked
- * for in the expression.
+ * used. Its syntax is tested with an expression that matches anything, and each group that it names
+ * must exist in the real expression.
  */
 #include "base/regex.h"
 
@@ -22,13 +22,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A match that needs more than this has gone wrong: a millisecond or so. */
+/* Limits of a match. A match that reaches them has run for about a millisecond, which no useful one
+ * does. */
 enum {
 	MATCH_LIMIT = 100000,
 	DEPTH_LIMIT = 1000,
 	HEAP_LIMIT_KIB = 256,
 	GROUPS_MAX = 32,
-	GROUP_NAME_SIZE = 129, /* PCRE2 10.44 and later; earlier ones have names up to 32 */
+	GROUP_NAME_SIZE = 129, /* bytes of a group name with its NUL in PCRE2 10.44 and later;
+				  earlier versions allow 32 */
 	REPLACED_SIZE_MAX = 4096
 };
 
@@ -58,7 +60,7 @@ struct regex *regex_new(const char *pattern, size_t size, struct etw_error *err)
 		error_no_memory(err, "a regular expression");
 		return NULL;
 	}
-	/* No lookbehind by bytes; a pattern cannot switch UTF or the limits off. */
+	/* A pattern can neither match single bytes (\C) nor switch off UTF or the limits. */
 	regex->code = pcre2_compile((PCRE2_SPTR)pattern, size,
 				    PCRE2_UTF | PCRE2_CASELESS | PCRE2_NEVER_BACKSLASH_C |
 					    PCRE2_DOLLAR_ENDONLY,
@@ -77,7 +79,7 @@ struct regex *regex_new(const char *pattern, size_t size, struct etw_error *err)
 		free(regex);
 		return NULL;
 	}
-	/* Without a just-in-time compiler the interpreter serves. */
+	/* If there is no just-in-time compiler, the interpreter is used. */
 	(void)pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
 	return regex;
 }
@@ -91,8 +93,8 @@ void regex_free(struct regex *regex)
 }
 
 /*
- * The number of the group that `*at` begins with, as a number or as a name, and `*at` after it.
- * What is neither has the number 0, the whole match: the replacement is tried as a whole later.
+ * Reads the group number or name at *at, sets *group to its number and moves *at past it. Anything
+ * else gives 0, the whole match; the later test of the whole replacement finds it if it is wrong.
  */
 static bool group_number(const struct regex *regex, const char **at, unsigned *group,
 			 struct etw_error *err)
@@ -122,13 +124,14 @@ static bool group_number(const struct regex *regex, const char **at, unsigned *g
 		return error_set(err, ETW_ERROR_CONFIG, "the expression has no group '%.*s'",
 				 (int)size, *at);
 	}
-	/* Groups that share a name have no number of their own: the first that is set is taken. */
+	/* If several groups share a name, pcre2 gives no single number, and uses the first group
+	 * that is set. */
 	*group = number > 0 ? (unsigned)number : 0;
 	*at += size;
 	return true;
 }
 
-/* The highest number of a group that a replacement names. */
+/* Finds the highest group number that a replacement refers to. */
 static bool highest_group(const struct regex *regex, const char *replacement, unsigned *highest,
 			  struct etw_error *err)
 {

@@ -3,9 +3,9 @@
  * Regular expressions: PCRE2, unanchored, without case, over UTF-8. The only file that knows PCRE2
  * is regex.c.
  *
- * An expression is compiled once, when the rules are read, and shared by all consumers; what a
- * match needs to work with belongs to one consumer. Matching is bounded: an expression that would
- * try forever on some text does not match it.
+ * An expression is compiled once, when the rules are read, and all consumers share it; each
+ * consumer has a matcher with the memory for matching. The work of a match is limited: beyond the
+ * limit the text counts as not matching.
  */
 #ifndef BASE_REGEX_H
 #define BASE_REGEX_H
@@ -17,15 +17,16 @@
 #include "base/text.h"
 
 struct regex;         /* opaque; immutable */
-struct regex_matcher; /* opaque; one consumer's */
+struct regex_matcher; /* opaque; belongs to one consumer */
 
 enum { REGEX_SIZE_MAX = 1024 };
 
-/* The sentence of err has no place in front. */
+/* Compiles an expression. The error does not say where the expression is written; the caller adds
+ * that. */
 struct regex *regex_new(const char *pattern, size_t size, struct etw_error *err);
 void regex_free(struct regex *regex);
 
-/* Whether the replacement makes sense: `$1`, `${1}`, `${name}`, `$$`. */
+/* Checks the references in a replacement: `$1`, `${1}`, `${name}`, `$$`. */
 bool regex_check_replacement(const struct regex *regex, const char *replacement,
 			     struct etw_error *err);
 
@@ -35,8 +36,8 @@ void regex_matcher_free(struct regex_matcher *matcher);
 bool regex_matches(struct regex_matcher *matcher, const struct regex *regex, const char *text,
 		   size_t size);
 
-/* Adds text to out with every match replaced; the text as it is when nothing matches, "_unknown"
- * when matching takes too long or the result is over 4 KiB. */
+/* Adds text to out with every match replaced. Adds the text unchanged if nothing matches, and
+ * "_unknown" if matching takes too long or the result exceeds 4 KiB. */
 void regex_replace(struct regex_matcher *matcher, const struct regex *regex,
 		   const char *replacement, const char *text, size_t size, struct etw_text *out);
 

@@ -13,7 +13,7 @@
 
 bool replacement_init(struct replacement *replacement, const char *path, struct etw_error *err)
 {
-	static atomic_uint named; /* so far, in this run */
+	static atomic_uint named; /* temporary names made in this run */
 	size_t path_size = strlen(path), size = path_size + sizeof ".00000000.partial";
 
 	replacement->path = text_duplicate(path, path_size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that takes the place of another one when it is whole.
+ * A file that replaces another one when it is complete.
  *
- * It is written beside its place, under a name that nothing else uses, and renamed when it is on
- * the disk. So a program that is interrupted, a full disk, or a loss of power leaves what was there
- * before, and a file that another program has open stays readable. A file that is needed only
- * meanwhile is one that never gets its place.
+ * It is written in the same folder under an unused name, and renamed when its bytes are on the
+ * disk. So an interrupted program, a full disk or a loss of power leaves the old file, and a
+ * program that has the old file open can still read it. A replacement that is never finished serves
+ * as a temporary file.
  */
 #ifndef BASE_REPLACEMENT_H
 #define BASE_REPLACEMENT_H
@@ -17,24 +17,24 @@
 
 /* Zero-initialise it. */
 struct replacement {
-	char *path;      /* where the file will be; owned */
-	char *temporary; /* where it is written; owned; NULL when it has its place */
+	char *path;      /* final path; owned */
+	char *temporary; /* temporary path; owned; NULL after replacement_finish() */
 };
 
-/* Chooses the temporary name, another one at each call; nothing is written. On failure
- * replacement_done() is due as well. */
+/* Chooses a temporary name, which differs at each call; writes nothing. Call replacement_done()
+ * also after a failure. */
 bool replacement_init(struct replacement *replacement, const char *path, struct etw_error *err);
 
-/* Gives the file its place; it must be closed. Not if the program has lacked memory for something
- * (base/memory.h): the file may look whole without it. It keeps the rights that it was created
- * with, which are to be those of os_file_create(). The error names no path. */
+/* Renames the file, which must be closed, to its final path. It fails if memory ran out anywhere in
+ * the program (base/memory.h), because the file may then be incomplete. The file keeps its rights,
+ * which should be those of os_file_create(). The error does not contain the path. */
 bool replacement_finish(struct replacement *replacement, struct etw_error *err);
 
-/* Removes the file if it has not got its place. */
+/* Removes the temporary file, if the replacement was not finished, and frees the paths. */
 void replacement_done(struct replacement *replacement);
 
-/* All of it for a file whose bytes are at hand; only its owner may read it, if the system knows
- * that. The error begins with the path. */
+/* Does all of the above for a file whose bytes are in memory. Only the owner may read the file, if
+ * the system supports that. The error begins with the path. */
 bool replacement_write_whole(const char *path, const char *bytes, size_t size,
 			     struct etw_error *err);
 

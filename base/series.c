@@ -2,12 +2,12 @@
 /*
  * A small recursive-descent reader of selectors.
  *
- * The reader moves one pointer over the text and stops at the first thing that it does not expect;
- * the sentence then says what was expected and shows the rest of the text. Values of labels are
- * quoted with " or ', with the escapes of PromQL (backslash, quote, n, t). Regular expressions are
- * compiled once and are bounded when they match (base/regex.h); as that engine ignores case and
- * matches anywhere, each is wrapped so that it respects case and matches the whole value, as PromQL
- * does. The labels of a series are read as they stand on a page, where " is the only quote.
+ * The reader moves one pointer over the text and stops at the first unexpected token; the error
+ * says what was expected and shows the rest of the text. Values of labels are quoted with " or ',
+ * with the escapes of PromQL (backslash, quote, n, t). Regular expressions are compiled once and
+ * are bounded when they match (base/regex.h); as that engine ignores case and matches anywhere,
+ * each is wrapped so that it respects case and matches the whole value, as PromQL does. The labels
+ * of a series are read in the form of a page, where " is the only quote.
  */
 #include "base/series.h"
 
@@ -20,10 +20,10 @@
 enum { MATCHERS_MOST = 16 };
 
 struct matcher {
-	char *label; /* owned, as is the value */
+	char *label; /* owned; the value as well */
 	char *value;
 	bool negative;
-	struct regex *regex; /* owned; NULL: the value itself */
+	struct regex *regex; /* owned; NULL: the label must equal value */
 };
 
 struct series_selector {
@@ -86,7 +86,7 @@ static char *read_name(const char **at, bool colons, struct etw_error *err)
 	return name;
 }
 
-/* A quoted text; NULL: there is none, or no memory. */
+/* Reads a quoted text; NULL if there is none or memory runs out. The caller frees it. */
 static char *read_quoted(const char **at, struct etw_error *err)
 {
 	struct etw_text out = { 0 };
@@ -123,7 +123,7 @@ static bool compile(struct series_selector *selector, struct matcher *matcher,
 		    struct etw_error *err)
 {
 	struct etw_text whole = { 0 };
-	/* By itself first: "a)|(b" would only be an expression inside the wrapping. */
+	/* The value is compiled alone first, because "a)|(b" is valid only inside the wrapping. */
 	struct regex *alone = regex_new(matcher->value, strlen(matcher->value), err);
 
 	if (!alone) {

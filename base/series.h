@@ -4,8 +4,8 @@
  *
  *     etw_file_written_bytes_total{process="sqlservr",volume!="C:",provider=~"Microsoft-.*"}
  *
- * The name of a series, and matchers of its labels with = != =~ !~. A label that a series does not
- * have counts as empty, and a regular expression must match the whole value.
+ * A selector is the name of a series and matchers of its labels with = != =~ !~. A missing label
+ * counts as empty, and a regular expression must match the whole value.
  */
 #ifndef BASE_SERIES_H
 #define BASE_SERIES_H
@@ -18,21 +18,23 @@
 
 struct series_selector; /* opaque; one thread at a time */
 
-/* Reads a selector and the blanks behind it; *at is then what follows. NULL with a sentence that
- * says what was expected, and where; err, if it is not NULL, is zero-initialised. */
+/* Reads a selector and the blanks after it, and moves *at past them. Returns NULL on failure; the
+ * sentence says what was expected, and where. err may be NULL; otherwise zero-initialise it. */
 struct series_selector *series_selector_read(const char **at, struct etw_error *err);
-/* The same of a text that holds nothing else. */
+/* Reads a selector from a text that contains nothing else. */
 struct series_selector *series_selector_of(const char *text, struct etw_error *err);
-void series_selector_free(struct series_selector *selector); /* NULL is fine */
+void series_selector_free(struct series_selector *selector); /* NULL is allowed */
 
 const char *series_selector_name(const struct series_selector *selector);
-/* Of its matchers the label at an index, NULL behind the last. */
+/* Returns the label of the matcher with this index; NULL after the last. */
 const char *series_selector_label(const struct series_selector *selector, size_t index);
 
-/* Whether it selects a series of its name with these labels, as a page has them, without braces. */
+/* Returns whether the selector matches a series of its name with these labels. labels: as on a
+ * page, without braces. */
 bool series_selector_matches(const struct series_selector *selector, const char *labels);
 
-/* The same of a series whose label values a function returns: "" if there is no such label. */
+/* As series_selector_matches(), for a series whose label values a function returns; it returns ""
+ * for a missing label. */
 typedef const char *series_label_value(const void *series, const char *label);
 bool series_selector_accepts(const struct series_selector *selector, series_label_value *value_of,
 			     const void *series);
@@ -40,21 +42,21 @@ bool series_selector_accepts(const struct series_selector *selector, series_labe
 /* ---- labels of a page ---- */
 
 /*
- * The next label of a series: *at begins as its labels and moves behind the label. The texts are
- * replaced; the value is without escapes. False behind the last.
+ * Reads the next label of a series. *at starts at the labels and moves past each label. The
+ * contents of name and value are replaced; the value is without escapes. Returns false after the
+ * last label.
  */
 bool series_next_label(const char **at, struct etw_text *name, struct etw_text *value);
 
-/* The value of one label, in *value; "" if there is no such label. False without memory. */
+/* Sets *value to the value of a label; "" if it is missing. Returns false when memory runs out. */
 bool series_find_label(const char *labels, const char *name, struct etw_text *value);
 
 /* ---- for readers of texts with selectors in them ---- */
 
-/* Skips blanks, and takes the token if it comes then. */
+/* Skips blanks. If the token follows, moves past it and returns true. */
 bool series_take(const char **at, const char *token);
-/* False, with the sentence "expected WHAT before …", unless err says already that there was no
- * memory.
- */
+/* Returns false and sets the error "expected WHAT before …", unless err already reports that memory
+ * ran out. */
 bool series_expected(struct etw_error *err, const char *what, const char *at);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Both ways need no memory, so they cannot fail. What is nearly in order, as buffers and records of
- * a recording are, is sorted by insertion. When that has taken some steps for each item, a heap
- * sort begins.
+ * Items that are nearly in order, as buffers and records of a recording are, are sorted by
+ * insertion. When that has taken more than some steps for each item, a heap sort takes over.
+ * Neither method allocates memory, so the sort cannot fail.
  */
 #include "base/sort.h"
 
@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { STEPS = 16 }; /* of an insertion sort, for each item */
+enum { STEPS = 16 }; /* most steps of the insertion sort for each item */
 
 struct heap {
 	uint8_t *items;
 	size_t count;
-	size_t size; /* of an item */
+	size_t size; /* bytes of an item */
 	int (*compare)(const void *a, const void *b);
 };
 
@@ -37,7 +37,7 @@ static void exchange(const struct heap *heap, size_t a, size_t b)
 	}
 }
 
-/* False: it would take too many steps. */
+/* Sorts by insertion. Returns false if that takes too many steps. */
 static bool insert_all(const struct heap *heap)
 {
 	size_t left = heap->count * STEPS;

@@ -4,9 +4,9 @@
  *
  * The functions that append a number or a hash a text run for each sample of an exposition or for
  * each event, so they are written for speed: numbers are written directly into the buffer, two
- * digits at a time, and hashes read eight bytes at a time. The others are plain.
+ * digits at a time, and hashes read eight bytes at a time. The other functions are simple.
  *
- * A hash without regard to case changes all capitals of a word of eight bytes at once. The last
+ * A hash without regard to case converts all capitals of a word of eight bytes at once. The last
  * word of a text overlaps the word before it, so that no bytes are handled one by one; since the
  * size is part of the start value, texts of different sizes do not become equal by this.
  *

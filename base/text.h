@@ -19,12 +19,12 @@ void text_add(struct etw_text *text, const char *bytes, size_t size);
 void text_add_string(struct etw_text *text, const char *string);
 void text_add_char(struct etw_text *text, char c);
 void text_add_format(struct etw_text *text, const char *format, ...) ETW_PRINTF_LIKE(2, 3);
-/* As vsnprintf(): afterwards the arguments cannot be read again. */
+/* Adds text formatted as by vsnprintf(); args cannot be used again afterwards. */
 void text_add_arguments(struct etw_text *text, const char *format, va_list args)
 	ETW_PRINTF_LIKE(2, 0);
 void text_add_u64(struct etw_text *text, uint64_t value);
 void text_add_i64(struct etw_text *text, int64_t value);
-/* Two digits for each byte, in lower case. */
+/* Adds two hexadecimal digits for each byte, in lower case. */
 void text_add_hex(struct etw_text *text, const uint8_t *bytes, size_t size);
 void text_clear(struct etw_text *text); /* empties it, keeps the memory, resets failed */
 void text_free(struct etw_text *text);
@@ -39,13 +39,13 @@ bool text_starts_nocase(const char *text, size_t size, const char *start, size_t
 bool text_ends_nocase(const char *text, size_t size, const char *end, size_t end_size);
 
 /*
- * A well-mixed 64-bit hash of bytes; for _nocase the case of ASCII letters does not matter. seed:
- * see base/map.h.
+ * Return a well-mixed 64-bit hash of bytes; _nocase ignores the case of ASCII letters. seed: see
+ * base/map.h.
  */
 uint64_t text_hash(const char *text, size_t size, uint64_t seed);
 uint64_t text_hash_nocase(const char *text, size_t size, uint64_t seed);
 
-/* A copy with a NUL after it, for the caller to free; NULL without memory. */
+/* Returns a copy with a NUL after it, which the caller frees; NULL when memory runs out. */
 char *text_duplicate(const char *text, size_t size);
 
 /*
@@ -60,12 +60,12 @@ bool parse_duration(const char *text, size_t size, uint64_t *ms);
 /* Adds bytes; invalid UTF-8 becomes U+FFFD. */
 void text_add_utf8_clean(struct etw_text *text, const char *bytes, size_t size);
 
-/* Adds the escape of a character below U+10000 as JSON, YAML and logfmt have it: \n or \u001b. */
+/* Adds the escape of a character below U+10000 as in JSON, YAML and logfmt: \n or \u001b. */
 void text_add_escape(struct etw_text *text, uint32_t codepoint);
 
 /*
- * Adds text from outside for people to read: as it is, except that characters that steer a terminal
- * (utf8_steers_terminal()) become escapes, and invalid UTF-8 U+FFFD.
+ * Adds text from outside so that people can read it safely: characters that control a terminal
+ * (utf8_steers_terminal()) become escapes, and invalid UTF-8 becomes U+FFFD.
  */
 void text_add_shown(struct etw_text *text, const char *string);
 void text_add_shown_bytes(struct etw_text *text, const char *bytes, size_t size);

@@ -12,10 +12,9 @@
 enum { UTF8_REPLACEMENT = 0xfffd };
 
 /*
- * Decodes the code point at `at`, of which size (at least 1) bytes may be read. Returns the number
- * of bytes it takes, at least 1. For invalid bytes (also overlong forms, surrogates and an
- * incomplete end) the code point is U+FFFD; it replaces the valid start of a character, or one
- * byte.
+ * Decodes the code point at `at`, where size bytes (at least 1) may be read. Returns the number of
+ * bytes that it takes, at least 1. Invalid bytes (also overlong forms, surrogates and an incomplete
+ * end) give U+FFFD, which stands for the longest valid start of a character, or for one byte.
  *
  * Source: "The Unicode Standard", section 3.9, table 3-7,
  * and "U+FFFD Substitution of Maximal Subparts".
@@ -29,20 +28,21 @@ size_t utf8_decode(const char *at, size_t size, uint32_t *codepoint);
 size_t utf8_encode(uint32_t codepoint, char out[4]);
 
 /*
- * Whether a terminal or a reader can be misled by the character: it moves the cursor, starts an
+ * Returns whether a character can mislead a terminal or a reader: it moves the cursor, starts an
  * escape sequence, ends a line, changes the direction of writing or is invisible. Names and texts
- * of events may contain any of them; everything that people read is written without them.
+ * of events may contain such characters; output for people must not.
  *
- * These are the controls (C0, DEL, C1) and, of category Cf, soft hyphen, zero-width characters,
- * line and paragraph separators, and bidirectional controls. Source: "The Unicode Standard",
- * sections 23.1 to 23.3; all are below U+10000.
+ * These are the controls (C0, DEL, C1), the soft hyphen, zero-width characters, line and paragraph
+ * separators, and bidirectional controls. Source: "The Unicode Standard", sections 23.1 to 23.3;
+ * all are below U+10000.
  */
 bool utf8_steers_terminal(uint32_t codepoint);
 
 /*
- * The columns that a terminal needs for a character, at most: 2 for East Asian ones and pictures,
- * otherwise 1. Terminals differ, and some characters take none; the true number is never above.
- * Source: "EastAsianWidth.txt", Unicode Character Database (W and F, with gaps closed).
+ * Returns the most columns that a terminal uses for a character: 2 for East Asian ones and
+ * pictures, otherwise 1. Terminals differ, and some characters take no column; the true number is
+ * never higher. Source: "EastAsianWidth.txt", Unicode Character Database (W and F, with gaps
+ * closed).
  */
 unsigned utf8_columns(uint32_t codepoint);
 

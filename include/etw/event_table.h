@@ -6,8 +6,8 @@
  * hostile process can invent any number of classes: when it is full, a new class evicts one that
  * had no event for some time, and the evicted class is resolved again when its events return.
  *
- * Events that are decoded by an in-band manifest of their process are a class of their own for each
- * such manifest; in a recording only events whose manifests differ, for each layout.
+ * Events that an in-band manifest of their process decodes form one class for each such manifest.
+ * In a recording they form one class for each different layout.
  */
 #ifndef ETW_EVENT_TABLE_H
 #define ETW_EVENT_TABLE_H
@@ -30,8 +30,8 @@ struct etw_event_table;
 struct tap_class;
 
 /*
- * What all events of one provider with the same id, version, opcode, pointer size and header family
- * have in common; of a few events of the kernel those whose payloads have the same size.
+ * The class of all events of one provider with the same id, version, opcode, pointer size and
+ * header type. A few kernel events have one class for each size of the payload.
  *
  * It is resolved once, from the first record of the class and from the schemas that are known by
  * then, and serves every later event: the layout of the payload, the values of the labels
@@ -47,20 +47,22 @@ struct etw_event_class {
 	bool classic;
 	uint8_t record_type; /* enum etw_record_type of the first record; ETW_RECORD_TIMED and above
 				are never decoded */
-	uint8_t kernel_class;  /* enum etw_kernel_class; ETW_KERNEL_NONE for others */
-	uint8_t kernel_form;   /* etw_kernel_form() of its records */
-	bool overridable;      /* An in-band manifest of the emitting process may override this
-				  schema; such events get an entry of their own. */
-	bool used;             /* an event used the entry since the eviction hand passed it; for
-				  event_table.c alone */
-	uint8_t usual;         /* enum event_class_usual */
-	uint8_t stale;         /* bits of enum event_class_stale */
-	bool again;            /* resolved once more: what the layers above have is of this class */
-	uint32_t payload_size; /* of a record, which decides where there is a kernel_form */
+	uint8_t kernel_class; /* enum etw_kernel_class; ETW_KERNEL_NONE for others */
+	uint8_t kernel_form;  /* etw_kernel_form() of its records */
+	bool overridable; /* an in-band manifest of the emitting process may override this schema;
+			     such events get an entry of their own */
+	bool used;        /* an event used the entry since the eviction hand passed it; for
+			     event_table.c alone */
+	uint8_t usual;    /* enum event_class_usual */
+	uint8_t stale;    /* bits of enum event_class_stale */
+	bool again; /* resolved again: the parts of the layers above belong to this class, not to an
+		       evicted one */
+	uint32_t payload_size; /* payload size of the record; matters only if there is a kernel_form
+				*/
 	uint64_t names;        /* number of provider names that were known when it was resolved */
 	uint32_t manifest_id; /* in-band manifest of the schema, if it depends on the process of the
 				 event (struct etw_schema_terms); else 0 */
-	uint64_t serial; /* of the layer above, which numbers classes; 0 when it was resolved */
+	uint64_t serial; /* number of the class, which the layer above assigns; 0 after resolving */
 	const struct etw_schema *schema; /* NULL: no layout known */
 	const char *provider_name; /* label value: "Windows Kernel", a provider's name, or the GUID;
 				      owned */
@@ -74,7 +76,7 @@ struct etw_event_class {
 	struct tap_class *tap; /* NULL without a flight recorder */
 	/* counts the events of the provider; NULL until resolved */
 	_Atomic(uint64_t) *records;
-	_Atomic(uint64_t) *lost; /* counts notifications of loss; NULL if this event is none */
+	_Atomic(uint64_t) *lost; /* counts notifications of loss; NULL for other events */
 };
 
 /*
@@ -82,39 +84,43 @@ struct etw_event_class {
  * by group and opcode, which determine the provider.
  *
  * The others are in a direct-mapped cache. It compares the provider and the class key of a record
- * as they are, so that records of one class may have several places. It has places for some more
- * classes than a machine uses at a time, because two of them that share one take turns in it.
+ * as they are, so that records of one class may have several places. It has more places than a
+ * machine usually has classes in use, because two classes that share a place evict each other again
+ * and again.
  */
 enum { ETW_USUAL_BITS = 10, ETW_USUAL_PLACES = 1 << ETW_USUAL_BITS, ETW_KERNEL_OPCODES = 256 };
 
 struct etw_usual_class {
 	uint64_t low, high;            /* the provider */
-	uint64_t class_key;            /* of the record; 0: the place is free */
+	uint64_t class_key;            /* class_key of the record; 0: the place is free */
 	struct etw_event_class *found; /* of the table */
 };
 
 struct etw_usual_classes {
 	struct etw_usual_class places[ETW_USUAL_PLACES];
 	struct etw_event_class *kernel[ETW_KERNEL_GROUPS][ETW_KERNEL_OPCODES]; /* NULL: none yet */
-	uint8_t unusual; /* enum event_class_usual: records of classes up to this are not found */
-	/* Found at once, here or in the table. The consumer's thread writes, any thread reads. */
+	uint8_t unusual; /* enum event_class_usual: classes with `usual` up to this are not found
+			    here */
+	/* Look-ups that found a class at once, here or in the table. The consumer's thread writes,
+	 * any thread reads. */
 	_Atomic(uint64_t) hits;
 };
 
 /*
- * most: classes, at least 1. origins: of provider names and schemas; NULL for none.
- * The struct is copied; what it points to is borrowed until etw_event_table_free(). The schemas of
- * a recording (origins->trace) are complete before the first look-up. NULL without memory.
+ * Makes a table for at most `most` classes (at least 1). origins: where schemas and provider names
+ * come from; NULL for none. The struct is copied; what it points to is borrowed until
+ * etw_event_table_free(). The schemas of a recording (origins->trace) must be complete before the
+ * first look-up. Returns NULL when memory runs out.
  */
 struct etw_event_table *etw_event_table_new(size_t most, const struct etw_schema_origins *origins,
 					    struct etw_error *err);
 void etw_event_table_free(struct etw_event_table *table);
 
-/* Of the table; valid until etw_event_table_free(). */
+/* Returns the cache inside the table; valid until etw_event_table_free(). */
 struct etw_usual_classes *etw_event_table_usual_classes(struct etw_event_table *table);
 
-/* The place that a record may have; the hash has no seed, because keys with equal hashes only cost
- * a look-up in the table. */
+/* Returns the place in the cache for a record. The hash has no seed, because colliding keys only
+ * cost a look-up in the table. */
 static inline struct etw_usual_class *etw_usual_place(struct etw_usual_classes *classes,
 						      const struct etw_record *record)
 {
@@ -140,8 +146,8 @@ static inline void etw_usual_hit(struct etw_usual_classes *classes, struct etw_e
 			      memory_order_relaxed);
 }
 
-/* The class of a kernel record, if it is that of the last record of this group and opcode; else
- * NULL. */
+/* Returns the class of a kernel record if the last record of this group and opcode had the same
+ * class; else NULL. */
 static inline struct etw_event_class *
 etw_usual_kernel_class(const struct etw_usual_classes *classes, const struct etw_record *record)
 {
@@ -154,11 +160,10 @@ etw_usual_kernel_class(const struct etw_usual_classes *classes, const struct etw
 }
 
 /*
- * The class of a record, like etw_event_table_find(), if it can be found without a call; else NULL.
- * That is so for nearly all records without extended items. Records that may announce something
- * about the classes of others are not found: the id or opcode is that of a manifest, or of the
- * start or the end of a process. So etw_event_table_find() learns of the first in-band manifest
- * before the next record comes.
+ * Returns the class of a record as etw_event_table_find() does, if it is in the cache; else NULL.
+ * Nearly all records without extended items are found here. Records that may change the classes of
+ * others (manifests, starts and ends of processes, by their ids or opcodes) are never found, so
+ * that etw_event_table_find() sees each of them before the next record.
  */
 static inline struct etw_event_class *etw_event_table_usual(struct etw_usual_classes *classes,
 							    const struct etw_record *record)
@@ -184,26 +189,26 @@ static inline struct etw_event_class *etw_event_table_usual(struct etw_usual_cla
 }
 
 /*
- * The class of a record; valid until the next call. *added is true when the class was resolved now:
- * then the layers above must fill in or replace their parts, which may still be those of the
- * class's earlier state or of the class that was evicted for it. NULL without memory. For the
- * consumer's thread.
+ * The class of a record; valid until the next call. *added is set to true if this call resolved the
+ * class: then the layers above must fill in or replace their parts, which may still be those of the
+ * class's earlier state or of the class that was evicted for it. Returns NULL when memory runs out.
+ * Only the consumer's thread may call it.
  */
 struct etw_event_class *etw_event_table_find(struct etw_event_table *table,
 					     const struct etw_record *record, bool *added);
 
 /*
- * Drops all entries whose schema belongs to an in-band manifest that is about to be freed; release
- * frees the parts of the layers above.
+ * Removes all classes whose schema belongs to an in-band manifest that is about to be freed.
+ * release() frees the parts of the layers above.
  */
 void etw_event_table_drop(struct etw_event_table *table, uint32_t manifest_id,
 			  void (*release)(void *context, struct etw_event_class *found),
 			  void *context);
 
 /*
- * From the next look-ups on, classes are resolved with other origins, or, if origins is NULL, with
- * the same ones. No schema of the former origins is used any more; each class stays, with the parts
- * of the layers above, and is resolved again when its next record comes.
+ * Replaces the origins of schemas (NULL keeps them) and makes all classes stale. No schema of the
+ * former origins is used afterwards. Each class stays, with the parts of the layers above, and is
+ * resolved again when its next record comes.
  */
 void etw_event_table_renew(struct etw_event_table *table, const struct etw_schema_origins *origins);
 

@@ -31,7 +31,7 @@ enum {
 	ETW_KERNEL_GROUP_PERF_INFO = 0x0f,
 	ETW_KERNEL_GROUP_IMAGE = 0x14,
 	ETW_KERNEL_GROUP_STACK_WALK = 0x18,
-	ETW_KERNEL_GROUPS = 32, /* more than are known */
+	ETW_KERNEL_GROUPS = 32, /* table size; fewer groups are known */
 };
 
 /*
@@ -42,8 +42,8 @@ enum {
 enum etw_kernel_opcode {
 	ETW_KERNEL_OPCODE_START = 1,
 	ETW_KERNEL_OPCODE_STOP = 2,
-	ETW_KERNEL_OPCODE_DC_START = 3, /* of the rundown when a session starts */
-	ETW_KERNEL_OPCODE_DC_STOP = 4,  /* of the rundown when it stops */
+	ETW_KERNEL_OPCODE_DC_START = 3, /* in the rundown when a session starts */
+	ETW_KERNEL_OPCODE_DC_STOP = 4,  /* in the rundown when it stops */
 
 	ETW_KERNEL_OPCODE_EVENT_TRACE_HEADER = 0,
 
@@ -115,18 +115,19 @@ enum etw_kernel_opcode {
 	ETW_KERNEL_OPCODE_LOST_FILE = 34,
 };
 
-/* By group; all zero if unknown; the last one is always zero. Use the functions below. */
+/* Class GUIDs by group, all zero for unknown groups; the last entry is always zero. Use the
+ * functions below instead. */
 extern const struct etw_guid etw_kernel_group_guids[ETW_KERNEL_GROUPS + 1];
 
-/* The class GUID of a group; all zero for a group that is not known. Never NULL. */
+/* Returns the class GUID of a group; all zero for an unknown group. Never NULL. */
 static inline const struct etw_guid *etw_kernel_group_guid(uint8_t group)
 {
 	return &etw_kernel_group_guids[group < ETW_KERNEL_GROUPS ? group :
 								   (uint8_t)ETW_KERNEL_GROUPS];
 }
 
-/* The same for one record: image loads are logged in the process group (docs/etl-format.md
- * section 8). */
+/* Returns the class GUID of one record. It differs from that of its group for image loads, which
+ * are logged in the process group (docs/etl-format.md section 8). */
 static inline const struct etw_guid *etw_kernel_record_guid(uint8_t group, uint8_t opcode)
 {
 	if (group == ETW_KERNEL_GROUP_PROCESS && opcode == ETW_KERNEL_OPCODE_IMAGE_LOAD) {
@@ -135,16 +136,16 @@ static inline const struct etw_guid *etw_kernel_record_guid(uint8_t group, uint8
 	return etw_kernel_group_guid(group);
 }
 
-/* The group of a record with this class and opcode; ETW_RECORD_NO_GROUP if no group has the class.
- */
+/* Returns the group of a record with this class and opcode; ETW_RECORD_NO_GROUP if no group has the
+ * class. */
 uint8_t etw_kernel_record_group(const struct etw_guid *guid, uint8_t opcode);
 
-/* Some kernel records, by hook id: bit id % 32 of word id / 32. */
+/* A set of kernel records by hook id: bit id % 32 of word id / 32. */
 struct etw_kernel_choice {
 	uint32_t hooks[ETW_KERNEL_GROUPS * 256 / 32];
 };
 
-/* As in the header of a record (docs/etl-format.md section 8). */
+/* Returns the hook id as in the header of a record (docs/etl-format.md section 8). */
 static inline uint16_t etw_kernel_hook(uint8_t group, uint8_t opcode)
 {
 	return (uint16_t)(group << 8 | opcode);
@@ -158,7 +159,7 @@ static inline void etw_kernel_choose(struct etw_kernel_choice *choice, uint8_t g
 	choice->hooks[hook / 32] |= 1U << hook % 32;
 }
 
-/* Records of unknown groups are always chosen. */
+/* Returns whether a record is in the set. Records of unknown groups always are. */
 static inline bool etw_hook_chosen(const struct etw_kernel_choice *choice, unsigned hook)
 {
 	return hook >= ETW_KERNEL_GROUPS << 8 || (choice->hooks[hook / 32] >> hook % 32 & 1);
@@ -233,8 +234,8 @@ extern const unsigned etw_kernel_flag_values[ETW_KERNEL_FLAG_COUNT];
 /* The keywords of Windows Performance Recorder, in the order of the names. */
 extern const char *const etw_kernel_flag_keywords[ETW_KERNEL_FLAG_COUNT + ETW_KERNEL_GROUP_COUNT];
 
-/* Whether the flag or group with this number in etw_kernel_flag_names is in a set of flags and one
- * of groups. */
+/* Returns whether the flag or group at index `number` of etw_kernel_flag_names is set in flags or
+ * groups. */
 static inline bool etw_kernel_flag_among(unsigned number, uint32_t flags, uint32_t groups)
 {
 	return number < ETW_KERNEL_FLAG_COUNT ?
@@ -276,16 +277,18 @@ enum etw_kernel_class {
 
 enum etw_kernel_class etw_kernel_class_of(const struct etw_guid *guid);
 
-/* "DiskIo", "SysConfig", "MetaData", …; NULL for a GUID that is not in the table. */
+/* Returns "DiskIo", "SysConfig", "MetaData", …; NULL for a GUID that is not in the table. The text
+ * is static. */
 const char *etw_kernel_class_name(const struct etw_guid *guid);
 
 /*
- * Whether the provider label reads "Windows Kernel": the GUIDs of docs/etl-format.md sections 8 and
- * 15, not MetaData.
+ * Returns whether the label `provider` of this class is "Windows Kernel": true for the GUIDs of
+ * docs/etl-format.md sections 8 and 15 except MetaData.
  */
 bool etw_kernel_class_is_kernel(const struct etw_guid *guid);
 
-/* "Read" for DiskIo 10; NULL if the opcode has no name. */
+/* Returns the name of an event, such as "Read" for DiskIo 10; NULL if the opcode has no name. The
+ * text is static. */
 const char *etw_kernel_event_name(const struct etw_guid *guid, uint8_t opcode);
 
 /*
@@ -296,23 +299,25 @@ bool etw_kernel_class_find(const char *class_name, size_t class_size, struct etw
 bool etw_kernel_event_find(const struct etw_guid *guid, const char *event_name, size_t size,
 			   uint8_t *opcode);
 
-/* Lists the classes by number, to suggest similar names. NULL after the last. guid may be NULL. */
+/* Lists the classes by number, to suggest similar names. Returns NULL after the last. guid may be
+ * NULL. */
 const char *etw_kernel_class_at(unsigned index, struct etw_guid *guid);
 
 /*
- * A few events have layouts that differ by the size of the payload alone ("sized" in
- * kernel_classes.txt): the number of the layout of a record, ETW_KERNEL_FORM_UNKNOWN for a size of
- * none of them, 0 for all other events.
+ * A few events have several layouts that differ only in the size of the payload ("sized" in
+ * kernel_classes.txt). Returns the number of the layout of such a record, ETW_KERNEL_FORM_UNKNOWN
+ * if no layout has its size; 0 for all other events.
  */
 enum { ETW_KERNEL_FORM_UNKNOWN = UINT8_MAX };
 uint8_t etw_kernel_form(const struct etw_record *record);
 
-/* The layout of a record, as kernel_schema(), or by its size. NULL: no layout is known. */
+/* Returns the layout of a record; if the size of the payload selects it, that is taken into
+ * account. NULL if no layout is known. */
 const struct etw_schema *etw_kernel_schema_of(const struct etw_record *record);
 
 /*
- * Lists the layouts of an opcode by number, to check rules. NULL after the last. version may be
- * NULL.
+ * Lists the layouts of an opcode by number, to check rules. Returns NULL after the last. version
+ * may be NULL.
  */
 const struct etw_schema *etw_kernel_schema_at(const struct etw_guid *guid, uint8_t opcode,
 					      unsigned index, uint8_t *version);
@@ -324,17 +329,18 @@ struct etw_kernel_event_flags {
 };
 
 /*
- * What enables the events of a class with this opcode: a flag, or groups of which each enables some
- * of them. Nothing: a session has them without a flag, `needs` has no name for their flag, or none
- * is known. *never, if it is not NULL: the last but one.
+ * Returns what enables the events of a class with this opcode: a flag, or groups that each enable
+ * some of them. The result is empty if a session has the events without a flag, if `needs` has no
+ * name for their flag, or if no flag is known. *never (may be NULL) is set to whether it is the
+ * second of these.
  */
 struct etw_kernel_event_flags etw_kernel_event_flags(enum etw_kernel_class kernel_class,
 						     unsigned opcode, bool *never);
 
-/* What enables any event of the class. */
+/* Returns all flags and groups that enable some event of the class. */
 struct etw_kernel_event_flags etw_kernel_class_flags(enum etw_kernel_class kernel_class);
 
-/* Whether every session that has kernel events has those of the class, without a flag. */
+/* Returns whether every session with kernel events gets those of this class without a flag. */
 bool etw_kernel_class_needs_no_flag(enum etw_kernel_class kernel_class);
 
 #endif

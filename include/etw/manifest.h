@@ -22,58 +22,59 @@ struct etw_manifest_stream;
 struct etw_manifest_writer;
 
 /*
- * Reads an in-band manifest and accepts what is valid in it: a template ends before a field that is
- * not understood, and invalid elements are left out. Returns NULL if it is not XML or has no
- * provider; errors read "line:column: sentence". The encoding is UTF-8 or UTF-16.
+ * Reads an in-band manifest and uses the parts that are valid: a template ends before the first
+ * field that is not understood, and invalid elements are left out. Returns NULL if the text is not
+ * XML or has no provider; errors read "line:column: sentence". The encoding is UTF-8 or UTF-16.
  *
  * The XML may come from any process. A document type, and with it entities, is refused. Nesting,
- * events, templates and fields are bounded, and the rest is left out. The caller limits the size.
+ * events, templates and fields are limited; what exceeds a limit is left out. The caller limits the
+ * size.
  */
 struct etw_manifest *etw_manifest_read(const char *xml, size_t size, struct etw_error *err);
 
-/* Takes "line:column: warning: sentence" for each place; a NULL function: they are dropped. */
+/* Gets each warning as "line:column: warning: sentence". If warn is NULL, warnings are dropped. */
 struct etw_manifest_warnings {
 	void (*warn)(void *context, const char *sentence);
 	void *context;
 };
 
 /*
- * The same for a configured manifest: everything that would be left out is an error, except what
- * manifests have that Windows itself wrote. An event whose template is missing is left out, the
- * values of a map that is missing stay numbers, and of two events with one id, version and opcode
- * the first counts. Each of these is a warning. warnings may be NULL.
+ * Reads a configured manifest: everything that etw_manifest_read() would leave out is an error.
+ * Only faults that are also found in manifests of Windows itself are warnings: an event whose
+ * template is missing is left out, the values of a missing map stay numbers, and of two events with
+ * the same id, version and opcode the first one counts. warnings may be NULL.
  */
 struct etw_manifest *etw_manifest_read_checked(const char *xml, size_t size,
 					       const struct etw_manifest_warnings *warnings,
 					       struct etw_error *err);
 void etw_manifest_free(struct etw_manifest *manifest);
 
-/* The name as written; it can be "". index is below the count. */
+/* Returns the provider name as written; it can be "". index is below the number of providers. */
 const char *etw_manifest_provider_name(const struct etw_manifest *manifest, size_t index);
 
 struct etw_manifest_event {
-	const struct etw_schema *schema;     /* borrowed from the manifest, like the names */
-	const char *task_name, *opcode_name; /* as written; NULL: none */
+	const struct etw_schema *schema;     /* belongs to the manifest, like the names */
+	const char *task_name, *opcode_name; /* as written; NULL if there is none */
 	uint64_t keywords;
 	uint16_t id;
-	uint16_t task; /* the number is 0 if the manifest does not define the name */
+	uint16_t task; /* the number; 0 if the manifest does not define the task */
 	uint8_t version;
 	uint8_t opcode;
 	uint8_t level;
 };
 
-/* Lists the events of a provider by number from 0, by id and version. Returns false after the last.
- */
+/* Lists the events of a provider by number from 0, sorted by id and version. Returns false after
+ * the last. */
 bool etw_manifest_event(const struct etw_manifest *manifest, size_t index, size_t number,
 			struct etw_manifest_event *event);
 
-/* The memory that it takes, approximately. */
+/* Returns about how many bytes of memory the manifest takes. */
 size_t etw_manifest_bytes(const struct etw_manifest *manifest);
 
 /*
- * The schema of an event by id, version and opcode; with `older`, that of the latest version before
- * this one. Of several events with this id and version it is the first one with the opcode, else
- * the first one. NULL: none. The set owns it.
+ * Finds the schema of an event by id, version and opcode; with `older`, that of the latest version
+ * before this one. If several events have this id and version, the first one with the opcode is
+ * taken, or else the first one. Returns NULL if there is none. The set owns the schema.
  */
 const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *set,
 						 const struct etw_guid *provider, uint16_t id,
@@ -82,22 +83,23 @@ const struct etw_schema *etw_manifest_set_schema(const struct etw_manifest_set *
 /* A provider of the set. One that is in several manifests is listed once for each. */
 struct etw_manifest_set_provider {
 	const struct etw_guid *guid;
-	const char *name; /* as etw_manifest_provider_name() */
+	const char *name; /* as etw_manifest_provider_name() returns it */
 };
 
 /* Lists the providers by number from 0. Returns false after the last. set may be NULL. */
 bool etw_manifest_set_provider(const struct etw_manifest_set *set, size_t number,
 			       struct etw_manifest_set_provider *provider);
 
-/* How many etw_manifest_set_provider() lists. set may be NULL. */
+/* Returns how many providers etw_manifest_set_provider() lists. set may be NULL. */
 size_t etw_manifest_set_provider_count(const struct etw_manifest_set *set);
 
-/* The manifest of a provider that was listed, and the provider's index in it; NULL without memory.
- */
+/* Returns the manifest of provider `number` and sets *index to the provider's index in it; NULL
+ * when memory runs out. */
 const struct etw_manifest *etw_manifest_set_manifest(const struct etw_manifest_set *set,
 						     size_t number, size_t *index);
 
-/* The name of the provider in its first manifest; NULL: none. */
+/* Returns the name of the provider in the first manifest that describes it; NULL if the name is ""
+ * or no manifest does. */
 const char *etw_manifest_set_provider_name(const struct etw_manifest_set *set,
 					   const struct etw_guid *provider);
 
@@ -105,15 +107,15 @@ const char *etw_manifest_set_provider_name(const struct etw_manifest_set *set,
  * Zero-initialise it. */
 struct etw_configured_manifests {
 	struct etw_manifest_set *configured;   /* NULL: none */
-	struct etw_manifest_set *builtin;      /* likewise */
+	struct etw_manifest_set *builtin;      /* NULL: none */
 	struct etw_manifest_warnings warnings; /* "path:line:column: warning: sentence" */
 };
 
 /*
  * Adds a manifest, or all manifests in a folder (*.man and *.xml, in the order of names). Errors
  * read "path:line:column: sentence" (ETW_ERROR_CONFIG). A file of a folder that cannot be read is
- * left out with a warning; `several`: this holds for the file of the path, too, because a pattern
- * found it.
+ * left out with a warning. `several` says that a pattern found the path; then a file at the path
+ * itself that cannot be read is also left out with a warning.
  */
 bool etw_configured_manifests_add(struct etw_configured_manifests *configured, const char *path,
 				  bool several, struct etw_error *err);
@@ -129,23 +131,24 @@ void etw_configured_manifests_done(struct etw_configured_manifests *configured);
 
 struct etw_manifest_writer_counts {
 	size_t events;
-	size_t cut; /* of them, those without their last fields, which no manifest can describe */
+	size_t cut; /* events whose last fields are missing, because no manifest can describe them
+		     */
 };
 
 struct etw_manifest_writer *etw_manifest_writer_new(const struct etw_guid *provider,
 						    const char *name, struct etw_error *err);
 void etw_manifest_writer_free(struct etw_manifest_writer *writer);
 
-/* All keywords and events of a provider. */
+/* Adds all keywords and events of a provider. */
 void etw_manifest_writer_provider(struct etw_manifest_writer *writer,
 				  const struct etw_manifest *manifest, size_t index);
 
-/* Finds the value map whose name is at an offset of a description; NULL: none. */
+/* Finds the value map whose name is at offset `name` of the description; NULL if there is none. */
 typedef const struct etw_value_map *
 etw_manifest_writer_find_map(void *context, const struct etw_event_info *info, uint32_t name);
 
-/* The event of a description with the source ETW_EVENT_INFO_MANIFEST. Returns false if it has
- * another one. */
+/* Adds the event of a description. Returns false if the source of the description is not
+ * ETW_EVENT_INFO_MANIFEST. */
 bool etw_manifest_writer_info(struct etw_manifest_writer *writer, const struct etw_event_info *info,
 			      etw_manifest_writer_find_map *find, void *context);
 
@@ -153,8 +156,8 @@ void etw_manifest_writer_count(const struct etw_manifest_writer *writer,
 			       struct etw_manifest_writer_counts *counts);
 
 /*
- * Adds the manifest to an empty text. Returns false if it is larger than a configured manifest may
- * be (MANIFEST_FILE_SIZE_MOST), or is not read back with all of its events.
+ * Adds the manifest to an empty text. Returns false if it is larger than MANIFEST_FILE_SIZE_MOST,
+ * the limit for configured manifests, or if reading it back does not give all of its events.
  */
 bool etw_manifest_writer_finish(struct etw_manifest_writer *writer, struct etw_text *xml,
 				struct etw_error *err);
@@ -173,34 +176,36 @@ struct etw_manifest_chunk {
 	uint32_t xml_size;
 };
 
-/* Returns false if it is another record, or its header is not valid. */
+/* Reads a chunk. Returns false if the record is not a chunk or its header is not valid. */
 bool etw_manifest_chunk_read(const struct etw_record *record, struct etw_manifest_chunk *chunk);
 
 /*
- * Assembles chunks, for each provider and process. They may arrive in any order, and those of
- * several manifests may be mixed. Incomplete manifests are bounded; beyond a bound one of them is
- * dropped, of the same provider and process if these have too many, else of the same process, else
- * the oldest of all. Zero-initialise it.
+ * Assembles chunks to manifests, separately for each provider and process. Chunks may arrive in any
+ * order, and those of several manifests may be mixed. The number and size of incomplete manifests
+ * are limited. When a limit is reached, one is dropped: one of the same provider and process if
+ * these have too many, else one of the same process, else the oldest of all. Zero-initialise it.
  */
 struct etw_manifest_assembly {
-	size_t size_most;                    /* of one manifest; 0: docs/etl-format.md section 18 */
+	size_t size_most; /* limit for one manifest, in bytes; 0: as in docs/etl-format.md section
+			     18 */
 	struct etw_manifest_stream *streams; /* owned */
 	size_t count;
 	size_t bytes;     /* of all of them */
 	uint64_t started; /* streams so far */
 	int64_t began;    /* time of chunk 0 of the manifest that was completed last */
-	uint64_t dropped; /* incomplete manifests, beyond the bounds */
+	uint64_t dropped; /* incomplete manifests that were dropped */
 };
 
 /*
- * Adds the chunk in a record; another record is ignored. Returns true if it completes a manifest;
- * then *xml is the whole manifest, which the caller frees with text_free().
+ * Adds the chunk in a record; other records are ignored. Returns true if the chunk completes a
+ * manifest; then *xml is the whole manifest, and the caller frees it with text_free().
  */
 bool etw_manifest_assembly_add(struct etw_manifest_assembly *assembly,
 			       const struct etw_record *record, struct etw_text *xml);
 void etw_manifest_assembly_done(struct etw_manifest_assembly *assembly); /* `dropped` stays */
 
-/* The numbers of these events, which most others do not have; for every record. */
+/* Returns whether the record may report the start or the end of a process: its id or opcode is one
+ * of theirs. It is cheap enough for every record and rules out most of them. */
 static inline bool etw_process_change_possible(const struct etw_record *record)
 {
 	unsigned number = record->classic ? record->opcode : record->id;

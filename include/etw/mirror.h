@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing recordings: payloads, records, a writer for new recordings, and mirrors, which write a
- * recording again with what a callback makes of each record.
+ * Writing recordings: payloads, records, a writer for new recordings, and mirrors. A mirror copies
+ * a recording while a callback keeps, drops or replaces each record.
  */
 #ifndef ETW_MIRROR_H
 #define ETW_MIRROR_H
@@ -23,7 +23,7 @@ struct etw_mirror;
 struct etw_output;
 struct etw_writer;
 
-/* etw_payload_init() before use. One thread. */
+/* A payload that is being built. Call etw_payload_init() before use. One thread at a time. */
 struct etw_payload {
 	uint8_t *bytes; /* owned */
 	size_t size;
@@ -33,8 +33,8 @@ struct etw_payload {
 };
 
 void etw_payload_init(struct etw_payload *payload, uint8_t pointer_size);
-void etw_payload_clear(struct etw_payload *payload); /* empties it for the next event, keeps the
-						memory; an earlier failure is forgotten */
+void etw_payload_clear(struct etw_payload *payload); /* empties it and resets failed; the memory is
+							kept for the next event */
 void etw_payload_done(struct etw_payload *payload);
 
 void etw_payload_u8(struct etw_payload *payload, uint8_t value);
@@ -42,49 +42,51 @@ void etw_payload_u16(struct etw_payload *payload, uint16_t value);
 void etw_payload_u32(struct etw_payload *payload, uint32_t value);
 void etw_payload_u64(struct etw_payload *payload, uint64_t value);
 void etw_payload_pointer(struct etw_payload *payload,
-			 uint64_t value); /* its low half when pointers have 4 bytes */
+			 uint64_t value); /* the low half of value if pointers have 4 bytes */
 void etw_payload_bytes(struct etw_payload *payload, const void *bytes, size_t size);
 void etw_payload_zeros(struct etw_payload *payload, size_t size);
 void etw_payload_guid(struct etw_payload *payload, const struct etw_guid *guid);
 void etw_payload_port(struct etw_payload *payload, uint16_t port); /* big-endian */
 
-/* Text is UTF-8 here. What is not UTF-8 becomes U+FFFD; lone surrogates are written with
+/* These functions take UTF-8. Bytes that are not UTF-8 become U+FFFD; write lone surrogates with
  * etw_payload_u16(). */
-/* Whole characters of text as UTF-16, at most `most` units; returns how many units they are. */
+/* Adds characters of the text as UTF-16, at most `most` units and only whole characters. Returns
+ * the number of units. */
 size_t etw_payload_utf16(struct etw_payload *payload, const char *text, size_t size, size_t most);
 void etw_payload_wstring(struct etw_payload *payload,
 			 const char *text); /* UTF-16, NUL-terminated */
-void etw_payload_wchars(
-	struct etw_payload *payload, const char *text,
-	size_t count); /* exactly count units: cut or filled with NULs, the last one NUL */
+void etw_payload_wchars(struct etw_payload *payload, const char *text,
+			size_t count); /* exactly count units: the text is cut or padded with NULs,
+					  and the last unit is NUL */
 void etw_payload_counted_wstring(struct etw_payload *payload,
-				 const char *text); /* u16 byte count first */
+				 const char *text); /* after a u16 with its size in bytes */
 void etw_payload_astring(struct etw_payload *payload,
-			 const char *text); /* the bytes and their NUL */
+			 const char *text); /* the bytes of text and their NUL */
 
 /*
- * A SID written S-1-authority-sub-…, at most 15 sub-authorities; text that is none sets `failed`.
+ * Adds a SID. text: "S-1-authority-sub-…" with at most 15 sub-authorities; a text that is not a SID
+ * sets `failed`.
  *
  * etw_payload_user_sid() writes the form of the kernel's Process class: two pointer-sized words (a
- * user pointer that is not zero, attributes), then the SID; NULL writes the four zero bytes that
- * say "no SID".
+ * user pointer that is not zero, attributes), then the SID. NULL writes four zero bytes, which mean
+ * "no SID".
  */
 void etw_payload_sid(struct etw_payload *payload, const char *text);
 void etw_payload_user_sid(struct etw_payload *payload, const char *text);
 
-/* A new value for one field, a member of a single structure among them. */
+/* A new value for one field, which may be a member of a single structure. */
 struct etw_encode_change {
-	unsigned index; /* in the schema, as etw_schema_find_field() returns it */
+	unsigned index; /* index in the schema, as etw_schema_find_field() returns it */
 	const struct etw_json_value *value;
 };
 
 /*
- * Sees one value of a payload: a scalar, a text, or one element of a list. What it asks for:
+ * Sees one value of a payload: a scalar, a text, or one element of a list. Its answers:
  *
- * ETW_ENCODE_KEEP    the bytes stay;
- * ETW_ENCODE_TEXT    new_value is the new text, UTF-8, of any length that etw_encode_room() allows;
- * it is written in any case, with nothing of the old bytes behind it; ETW_ENCODE_BYTES   new_value
- * has as many bytes as the element, which replace them.
+ * - ETW_ENCODE_KEEP: the bytes stay.
+ * - ETW_ENCODE_TEXT: new_value is the new text, UTF-8, of any length that etw_encode_room()
+ *   allows. It is always written, and nothing of the old bytes stays after it.
+ * - ETW_ENCODE_BYTES: new_value has as many bytes as the element and replaces them.
  *
  * A value that the payload cut short (element->cut) takes no ETW_ENCODE_TEXT.
  */
@@ -93,21 +95,21 @@ typedef enum etw_encode_answer etw_encode_visitor(void *context, const struct et
 						  const struct etw_field_slice *element,
 						  struct etw_text *new_value);
 
-/* Units (etw_field_unit_size()) that a text may have in the place of this one; SIZE_MAX: any
- * number. */
+/* Returns how many units (etw_field_unit_size()) a text that replaces this one may have; SIZE_MAX:
+ * any number. */
 size_t etw_encode_room(const struct etw_field *field, const struct etw_field_slice *element);
 
 /*
- * Copies the payload of the record with some values changed. All other bytes stay as they are,
- * those behind the last field included, and a value that is given as it already stands is not
- * written again. A payload that ends early ends there again.
+ * Copies the payload of the record with some values changed. All other bytes stay as they are, also
+ * those after the last field. A value that equals the present one is not written again. A payload
+ * that ends early ends at the same place.
  *
- * @visit:  NULL or a visitor of all values that have no change; bytes behind the last field then
- *          become zero, and those of a structure or an element of a list that is cut become 0xff,
- *          which leaves it cut.
+ * @visit: NULL, or a visitor of all values without a change. With a visitor, bytes after the last
+ * field become zero, and those of a cut structure or list element become 0xff, so that it stays
+ * cut.
  * @out:    gets the payload; etw_payload_init() with the pointer size of the record.
  *
- * False, with a sentence that names the field, when a value does not fit.
+ * Returns false, with a sentence that names the field, if a value does not fit.
  */
 bool etw_encode_changed(const struct etw_schema *schema, const struct etw_record *record,
 			const struct etw_encode_change *changes, size_t change_count,
@@ -115,27 +117,26 @@ bool etw_encode_changed(const struct etw_schema *schema, const struct etw_record
 			struct etw_error *err);
 
 /*
- * Makes a payload of values alone. Fields at the end may be missing, as in a payload that ends
- * early; a text that has the field of its length beside it is filled up with NULs to that length.
+ * Makes a payload from values. Fields at the end may be missing, as in a payload that ends early.
+ * If another field gives the length of a text, the text is padded with NULs to that length.
  *
- * @fields:  an object, as `fields` of a dump. Of bytes that a dump does not show only the number is
- *           known: those behind the last field (_rest) become zero, and those of a field that the
- *           payload cut short (_truncated) become 0xff up to `size`, so that the field is cut
- *           again.
+ * @fields:  an object like `fields` of a dump. A dump shows only the number of some bytes: bytes
+ * after the last field (_rest) become zero, and those of a field that is cut short (_truncated)
+ * become 0xff up to `size`, so that the field is cut again.
  * @size:    bytes of the payload that was dumped; 0: not known.
  */
 bool etw_encode_fields(const struct etw_schema *schema, const struct etw_json_value *fields,
 		       size_t size, struct etw_payload *out, struct etw_error *err);
 
 /*
- * Adds the data of one element: of a text its characters, without a count, a terminator or padding.
- * False when the value is of another type, out of range or malformed; the sentence does not name
- * the field.
+ * Adds the data of one element; for a text only its characters, without a size, a terminator or
+ * padding. Returns false if the value has another type, is out of range or malformed; the sentence
+ * does not name the field.
  */
 bool etw_encode_value(const struct etw_field *field, const struct etw_json_value *value,
 		      struct etw_payload *out, struct etw_error *err);
 
-/* One extended item of an event (EVENT_HEADER records). */
+/* One extended item of an event with an EVENT_HEADER. */
 struct etw_out_item {
 	uint16_t type; /* enum etw_extended_type */
 	uint16_t size; /* bytes of data */
@@ -143,17 +144,17 @@ struct etw_out_item {
 };
 
 /*
- * One record. Everything is borrowed for the length of the call. Fields that the header of its type
+ * A record to write. All pointers are borrowed during the call. Members that the header of its type
  * does not have are ignored.
  *
  * SYSTEM, COMPACT and PERFINFO records take group, opcode and version; EVENT records take provider,
  * id, version, opcode and the rest of the descriptor; FULL and INSTANCE records take provider,
- * opcode, level and version. Of TIMED, ERROR, WNODE, MESSAGE_TYPED and UNKNOWN records nothing is
- * known but the header type and the size: the payload follows these four bytes.
+ * opcode, level and version. Only the header type and the size of TIMED, ERROR, WNODE,
+ * MESSAGE_TYPED and UNKNOWN records are known: the payload follows these four bytes.
  */
 struct etw_out_record {
 	enum etw_record_type type;
-	uint8_t pointer_size; /* 4 or 8: picks the header type; 0: the recording's */
+	uint8_t pointer_size; /* 4 or 8, which selects the header type; 0: as the recording */
 	uint16_t processor;
 	int64_t raw_time; /* ticks of the recording's clock */
 	uint32_t process_id;
@@ -169,17 +170,20 @@ struct etw_out_record {
 	uint16_t id; /* event id, or the number of a message */
 	uint16_t task;
 	uint64_t keyword;
-	/* of an EVENT header (0x0001 and 0x0004 are set as needed), or a message's options */
+	/* flags of an EVENT header (0x0001 and 0x0004 are set as needed), or options of a message
+	 */
 	uint16_t flags;
 	uint16_t property;               /* EventProperty */
 	const struct etw_guid *provider; /* NULL: all zero */
-	const struct etw_guid *activity; /* likewise; of an INSTANCE record the parent's GUID */
+	/* NULL: all zero; in an INSTANCE record the GUID of the parent */
+	const struct etw_guid *activity;
 	uint32_t instance_id;
 	uint32_t parent_instance_id;
-	uint32_t sequence; /* of a message, by its option flags */
+	uint32_t sequence; /* of a message whose options include it */
 	uint32_t component;
 
-	/* Header extras of SYSTEM, COMPACT and PERFINFO records (section 4.4). */
+	/* Additional header fields of SYSTEM, COMPACT and PERFINFO records (docs/etl-format.md
+	 * section 4.4). */
 	const uint64_t *pebs_index; /* NULL: none */
 	const uint64_t *counters;
 	uint8_t counter_count; /* at most 7 */
@@ -190,46 +194,49 @@ struct etw_out_record {
 	size_t payload_size;
 };
 
-/* Bytes of the whole record, without padding. May be more than a record can have. */
+/* Returns the bytes of the whole record, without padding. The result may exceed 65,535, which no
+ * record can have. */
 size_t etw_out_record_size(const struct etw_out_record *record);
 
-/* Writes exactly etw_out_record_size() bytes, at most 65535. pointer_size: for a record that does
- * not say. */
+/* Writes exactly etw_out_record_size() bytes, at most 65,535, to at. pointer_size: used if the
+ * record has 0. */
 void etw_out_record_store(const struct etw_out_record *record, uint8_t pointer_size, uint8_t *at);
 
-/* path: NULL is memory, "-" the standard output. */
+/* Opens an output. path: NULL keeps the bytes in memory, "-" is the standard output. */
 bool etw_output_open(struct etw_output *output, const char *path, struct etw_error *err);
 bool etw_output_is_standard(const char *path); /* NULL is allowed */
 bool etw_output_write(struct etw_output *output, const uint8_t *bytes, size_t size,
 		      struct etw_error *err);
 
-enum { ETW_LOGFILE_TIME_ZONE_REST = 168 }; /* bytes of TIME_ZONE_INFORMATION behind its Bias */
+enum { ETW_LOGFILE_TIME_ZONE_REST = 168 }; /* bytes of TIME_ZONE_INFORMATION after its Bias */
 
-/* What a recording says about itself. Zero-initialised fields take the value behind the colon. */
+/* What the header of a recording says. Zero selects the default, which each comment gives after its
+ * colon. */
 struct etw_writer_options {
-	uint8_t pointer_size;        /* of the traced kernel and of records that do not say: 8 */
+	uint8_t pointer_size;        /* of the traced kernel, and of records without one: 8 */
 	uint16_t processors;         /* 1 */
 	uint32_t buffer_size;        /* bytes, a multiple of 8: 65536 */
-	uint32_t header_buffer_size; /* of the first buffer, raised to what is in it: buffer_size */
-	bool compressed;             /* buffers are packed, where that makes them smaller */
-	bool processor_index;        /* buffers say that their processor is a 16-bit index */
-	bool unclosed; /* leave end time and number of buffers as a session that was not stopped
-			  does */
+	uint32_t header_buffer_size; /* bytes of the first buffer, raised to its contents if it is
+					too small: buffer_size */
+	bool compressed;             /* compress buffers where that makes them smaller */
+	bool processor_index;        /* buffer headers mark their processor as a 16-bit index */
+	bool unclosed; /* leave end time and number of buffers unset, like a session that was not
+			  stopped */
 
 	enum etw_clock_type clock; /* ETW_CLOCK_QPC */
 	uint64_t perf_frequency;   /* ticks per second of the performance counter: 10,000,000 */
 	uint32_t cpu_mhz;          /* 2400 */
-	int64_t start_raw;         /* T0, the raw time of the header record: 0 */
-	int64_t start_time;        /* the same moment, 100 ns since 1601 UTC: 2024-05-14 07:00 */
-	int64_t end_time;          /* likewise: that of the latest record */
-	int64_t boot_time;         /* likewise: an hour before the start */
-	int32_t bias_minutes;      /* UTC = local time + bias: 0 */
-	/* names and rules of standard and daylight saving time, as in the header of the session: no
-	   names, and no daylight saving time */
+	int64_t start_raw;         /* raw time of the header record: 0 */
+	int64_t start_time;   /* wall time of start_raw, 100 ns since 1601 UTC: 2024-05-14 07:00 */
+	int64_t end_time;     /* 100 ns since 1601 UTC: time of the latest record */
+	int64_t boot_time;    /* 100 ns since 1601 UTC: an hour before the start */
+	int32_t bias_minutes; /* UTC = local time + bias: 0 */
+	/* names and rules of standard and daylight saving time as in TIME_ZONE_INFORMATION: no
+	 * names and no daylight saving time */
 	uint8_t time_zone_rest[ETW_LOGFILE_TIME_ZONE_REST];
 
-	const char *session_name; /* UTF-8: empty; borrowed until etw_writer_open() returns */
-	const char *file_name;    /* likewise */
+	const char *session_name; /* UTF-8: ""; borrowed until etw_writer_open() returns */
+	const char *file_name;    /* as session_name */
 	uint32_t log_file_mode;   /* 1, sequential; the bit for compression is added */
 	uint32_t maximum_file_mb; /* 0 */
 	uint32_t os_build;        /* 17763 */
@@ -238,48 +245,50 @@ struct etw_writer_options {
 	uint16_t logger_id;       /* 0 */
 	uint32_t events_lost;     /* 0 */
 	uint32_t buffers_lost;    /* 0 */
-	uint32_t process_id;      /* of who started the session: 0 */
-	uint32_t thread_id;       /* likewise */
+	uint32_t process_id;      /* process that started the session: 0 */
+	uint32_t thread_id;       /* thread that started it: 0 */
 };
 
 /*
- * A recording in a file, which is overwritten, or in memory (path NULL). Before etw_writer_finish()
- * it reads as that of a session that still runs, up to the last buffer that went out.
+ * Begins a recording in a file, which is overwritten, or in memory (path NULL). Before
+ * etw_writer_finish() the file looks like that of a session that still runs, up to the last buffer
+ * written.
  */
 struct etw_writer *etw_writer_open(const char *path, const struct etw_writer_options *options,
 				   struct etw_error *err);
 
 void etw_writer_add(struct etw_writer *writer, const struct etw_out_record *record);
 
-/* A whole record as it stands in another recording, header included, without padding; raw_time is
- * the one in its header. */
+/* Adds the bytes of a whole record of another recording, with its header, without padding.
+ * raw_time: the raw time in that header. */
 void etw_writer_add_raw(struct etw_writer *writer, uint16_t processor, int64_t raw_time,
 			const void *bytes, size_t size);
 
-/* The losses that the header will report; replaces those of the options. */
+/* Sets the losses that the header will report, in place of those of the options. */
 void etw_writer_set_losses(struct etw_writer *writer, uint32_t events, uint32_t buffers);
 
-/* Bytes of the recording so far, open buffers left out. */
+/* Returns the bytes written so far, without buffers that are still being filled. */
 uint64_t etw_writer_written(const struct etw_writer *writer);
 
-/* Whether something failed; a long run need not go on then. */
+/* Returns whether anything has failed, so that a long run can stop early. */
 bool etw_writer_failed(const struct etw_writer *writer);
-/* The opposite, with the failure. */
+/* Returns whether nothing has failed; otherwise the failure is in *err. */
 bool etw_writer_good(const struct etw_writer *writer, struct etw_error *err);
 
-/* Flushes and completes the header. False when that or anything before it failed. Once. */
+/* Flushes the buffers and completes the header. Returns false if this or anything before it failed.
+ * Call it once. */
 bool etw_writer_finish(struct etw_writer *writer, struct etw_error *err);
 
-/* Frees everything; a file that was not finished stays behind incomplete. NULL is fine. */
+/* Frees the writer. A file that was not finished remains, incomplete. NULL is allowed. */
 void etw_writer_close(struct etw_writer *writer);
 
-/* ---- what becomes of a record ---- */
+/* ---- decisions about records ---- */
 
 enum etw_mirror_action {
 	ETW_MIRROR_KEEP,
 	ETW_MIRROR_DROP,
 	ETW_MIRROR_REPLACE,
-	ETW_MIRROR_STOP, /* the copy fails: the callback knows why */
+	ETW_MIRROR_STOP, /* the copy fails; only the callback knows the reason */
 };
 
 struct etw_mirror_bytes {
@@ -289,8 +298,8 @@ struct etw_mirror_bytes {
 
 /*
  * Gets a record and its bytes, header included. For ETW_MIRROR_REPLACE it sets *bytes to a whole
- * record in their place, borrowed until the next call; a larger one may split the buffer. A logfile
- * header can be replaced, not dropped; of all inputs but the first it is not shown.
+ * new record, borrowed until the next call; a larger record may make the buffer split. The logfile
+ * header can be replaced, not dropped; the callback gets only that of the first input.
  */
 typedef enum etw_mirror_action etw_mirror_decide(void *context, const struct etw_record *record,
 						 struct etw_mirror_bytes *bytes);
@@ -310,9 +319,9 @@ struct etw_mirror_visitor {
 	void *buffer_context;
 	void (*on_buffer)(void *context, uint64_t bytes_read); /* after each buffer */
 	/*
-	 * To copy some buffers only: gets the place of the next one, sets that of the buffer to
-	 * copy next, which is the same or behind it, and returns whether there is one. The first
-	 * buffer of the first copy cannot be left out.
+	 * Selects the buffers to copy. It gets the place of the next buffer, sets *place to that of
+	 * the buffer to copy next (the same or a later one), and returns false if no further buffer
+	 * is to be copied. The first buffer of the first copy is always copied.
 	 */
 	void *seek_context;
 	bool (*seek)(void *context, struct etw_mirror_place *place);
@@ -322,99 +331,102 @@ struct etw_mirror_visitor {
 
 struct etw_mirror_form {
 	enum etw_packing packing;
-	/* So many threads pack buffers, the caller's among them; 0: one for each processor. The
-	 * result has the same bytes. */
+	/* Number of threads that compress buffers, including the caller's; 0: one for each
+	 * processor. It does not change the bytes of the result. */
 	unsigned threads;
 };
 
 struct etw_mirror_counts {
 	uint64_t records;  /* written, the logfile header included */
 	uint64_t dropped;  /* left out by the callback */
-	uint64_t replaced; /* of those written */
+	uint64_t replaced; /* replaced by the callback; counted in records */
 	uint64_t buffers;  /* written, after etw_mirror_finish() */
 };
 
-/* Whether recordings can be merged: false, with a sentence that says what differs. */
+/* Returns whether two recordings can be merged; if not, the sentence says what differs. */
 bool etw_mirror_fits(const struct etw_file *a, const struct etw_file *b, struct etw_error *err);
 
 /*
  * Starts a recording at path, in memory (path NULL) or for the standard output (path "-"). A file
- * has another name beside path until etw_mirror_finish(), and the standard output gets nothing
- * before: then all of it, from a temporary file.
+ * is written under a temporary name beside path until etw_mirror_finish() renames it. The standard
+ * output gets everything in etw_mirror_finish(), from a temporary file.
  *
- * @inputs: what it is made from; they must fit together and outlive it. The header is that of the
- * first one with the least start, the greatest end and the sums of the losses. A record that is
- * added later than that (etw_mirror_writer()) moves the end.
+ * @inputs: the recordings to copy; they must fit together (etw_mirror_fits()) and outlive the
+ * mirror. The header is that of the first one, with the earliest start, the latest end and the sums
+ * of the losses of all. A later record from etw_mirror_writer() moves the end.
  */
 struct etw_mirror *etw_mirror_open(const char *path, struct etw_mirror_form form,
 				   struct etw_file *const *inputs, size_t input_count,
 				   struct etw_error *err);
 
 /*
- * Appends an input. The first one must be the first of etw_mirror_open(); the others fit it. What a
- * reader skips is counted and left out. False when the input cannot be read, the result cannot be
- * written or the callback stops the copy, of which the error then says nothing; then only
- * etw_mirror_close() follows.
+ * Appends an input. The first call must pass the first input of etw_mirror_open(). What a reader
+ * skips is counted in *damage and left out. Returns false if the input cannot be read, the result
+ * cannot be written, or the callback stops the copy; in the last case *err is not set. After a
+ * failure only etw_mirror_close() may be called.
  */
 bool etw_mirror_copy(struct etw_mirror *mirror, struct etw_file *input,
 		     const struct etw_mirror_visitor *visitor, struct etw_damage *damage,
 		     struct etw_error *err);
 
-/* Whether a copy failed because of the result, and not because of its input; the error then has the
- * path. */
+/* Returns whether a copy failed because of its result, not because of its input; the error then
+ * names the path of the result. */
 bool etw_mirror_output_failed(const struct etw_mirror *mirror);
 
 /*
- * After the last copy, for further records: they are added in time order and get buffers of
- * their own behind the others, so that they also sort behind others of the same time. Raw times are
- * those of the first input's clock. Its failures are reported by etw_mirror_finish().
+ * Returns a writer for further records, to be used after the last copy. Add them in time order.
+ * They get separate buffers at the end, so that they sort after other records of the same time. Raw
+ * times are those of the first input's clock. etw_mirror_finish() reports failures.
  */
 struct etw_writer *etw_mirror_writer(struct etw_mirror *mirror);
 
-/* Completes the header and gives the file its name. False when that or anything before failed; the
- * error has the path. There is none if the reader of the standard output has seen enough. */
+/* Completes the header and renames the file to its path. Returns false if this or anything before
+ * failed; the error names the path. If the reader of the standard output has closed the pipe, it
+ * returns false and leaves *err unset. */
 bool etw_mirror_finish(struct etw_mirror *mirror, struct etw_error *err);
 
 void etw_mirror_counts(const struct etw_mirror *mirror, struct etw_mirror_counts *counts);
 
-/* The recording in memory, after etw_mirror_finish(); the mirror's. */
+/* Returns the recording in memory, after etw_mirror_finish(). It belongs to the mirror. */
 const uint8_t *etw_mirror_bytes(const struct etw_mirror *mirror, size_t *size);
 
-/* Frees everything, and removes a file that is not finished. NULL is allowed. */
+/* Frees the mirror, and removes a file that is not finished. NULL is allowed. */
 void etw_mirror_close(struct etw_mirror *mirror);
 
 enum { ETW_RECORD_SIZE_MOST = UINT16_MAX };
 
-/* Whether the payload of a record is all that follows its header and extended items. It is not
- * where these are damaged. */
+/* Returns whether the payload of a record is everything after its header and extended items. It is
+ * not if these are damaged. */
 bool etw_payload_is_whole(const struct etw_record *record, const uint8_t *bytes, size_t size);
 
 /*
- * Writes the record (its header and extended items are copied) with the new payload to out, which
- * has room for ETW_RECORD_SIZE_MOST bytes. Returns its size; 0 if that would be more, or the old
- * payload is not whole.
+ * Writes the record with a new payload to out, which must have room for ETW_RECORD_SIZE_MOST bytes.
+ * Its header and extended items are copied. Returns the new size; 0 if it would exceed
+ * ETW_RECORD_SIZE_MOST, or the old payload is not whole.
  */
 size_t etw_replace_payload(const struct etw_record *record, const uint8_t *bytes, size_t size,
 			   const void *payload, size_t payload_size, uint8_t *out);
 
 /*
- * Copies the bytes of the record to out, which has room for size bytes, without the items whose
- * type is a bit of types (bit 5 for type 5). Returns the size of the copy; 0, and nothing is
- * copied, if the record has no such item, or items that are damaged.
+ * Copies the bytes of the record to out, which must have room for size bytes, without the extended
+ * items whose type is set in types (bit 5 for type 5). Returns the size of the copy. Returns 0 and
+ * copies nothing if the record has no such item or its items are damaged.
  */
 size_t etw_strip_items(const struct etw_record *record, const uint8_t *bytes, size_t size,
 		       uint32_t types, uint8_t *out);
 
-/* "provider", "id", "version", "opcode", "level", "task", "keyword", "pid", "tid"; NULL: none. */
+/* Finds a field by name: "provider", "id", "version", "opcode", "level", "task", "keyword", "pid"
+ * or "tid"; NULL for other names. */
 const struct etw_header_field *etw_header_field_find(const char *name);
 
-/* The provider is a GUID, all others are numbers. */
+/* Returns whether the field is a GUID: the provider is, all others are numbers. */
 bool etw_header_field_is_guid(const struct etw_header_field *field);
 
-/* The highest value that the header of this type can have; 0: the header has no such value. */
+/* Returns the highest value that the field can have in a header of this type; 0 if the header has
+ * no such field. */
 uint64_t etw_header_field_most(const struct etw_header_field *field, enum etw_record_type type);
 
-/* Overwrites the value, which is at most etw_header_field_most(), in a whole record. */
+/* Overwrite the field in the bytes of a whole record. value is at most etw_header_field_most(). */
 void etw_header_field_set(const struct etw_header_field *field, enum etw_record_type type,
 			  uint64_t value, uint8_t *bytes);
 void etw_header_field_set_guid(const struct etw_header_field *field, enum etw_record_type type,
@@ -423,8 +435,9 @@ void etw_header_field_set_guid(const struct etw_header_field *field, enum etw_re
 /* ---- records that are added to a mirror ---- */
 
 /*
- * They wait as bytes, in memory, and may come in any order: they are sorted by time, and those of
- * one time stay in the order in which they came. Zero-initialise it.
+ * Records that wait in memory, as bytes, until the copy is done. They may be added in any order;
+ * they are written sorted by time, and records of the same time in the order of adding.
+ * Zero-initialise it.
  */
 struct etw_added_records {
 	struct etw_added_record *records; /* owned */
@@ -433,15 +446,15 @@ struct etw_added_records {
 };
 
 /*
- * Adds a record, which has at most 65,535 bytes. pointer_size: for a record that does not say.
+ * Adds a record of at most 65,535 bytes. pointer_size: used if the record has 0.
  *
- * @processors: of the machine, as the header of the recording says: a reader takes others for
- * damage.
+ * @processors: number of processors in the header of the recording. A record of another processor
+ * is refused, because a reader would treat it as damage.
  */
 bool etw_added_records_keep(struct etw_added_records *added, const struct etw_out_record *record,
 			    uint8_t pointer_size, uint32_t processors, struct etw_error *err);
 
-/* After the last copy: adds them to the writer of the mirror. */
+/* Adds the records to the writer of a mirror, after the last copy. */
 void etw_added_records_write(struct etw_added_records *added, struct etw_writer *writer);
 
 void etw_added_records_done(struct etw_added_records *added);

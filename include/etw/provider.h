@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers: names and GUIDs of the well-known ones, and what a session asks of one.
+ * Providers: names and GUIDs of the well-known ones, and what a session enables of one.
  */
 #ifndef ETW_PROVIDER_H
 #define ETW_PROVIDER_H
@@ -28,8 +28,8 @@ enum etw_known_provider {
 /* Event ids of ETW_PROVIDER_KERNEL_PROCESS, as in its manifest. */
 enum { ETW_PROCESS_EVENT_START = 1, ETW_PROCESS_EVENT_STOP = 2, ETW_PROCESS_EVENT_RUNDOWN = 15 };
 
-/* Likewise those of ETW_PROVIDER_KERNEL_FILE, the second source of file events (docs/windows.md
- * section 7). Version 1 differs from version 0 in its layouts, not in its meaning. */
+/* Event ids of ETW_PROVIDER_KERNEL_FILE, the second source of file events (docs/windows.md section
+ * 7). Versions 0 and 1 of an event differ in layout, not in meaning. */
 enum {
 	ETW_FILE_EVENT_NAME_CREATE = 10,
 	ETW_FILE_EVENT_NAME_DELETE = 11,
@@ -58,8 +58,8 @@ struct etw_known_provider_row {
 
 extern const struct etw_known_provider_row etw_known_providers[ETW_KNOWN_PROVIDERS];
 
-/* Other well-known providers, in the order of the texts of their GUIDs. The build makes the table
- * of etw_well_known_providers.txt. */
+/* Other well-known providers, in the order of the texts of their GUIDs. The build generates the
+ * table from etw_well_known_providers.txt. */
 extern const struct etw_known_provider_row etw_well_known_providers[];
 extern const size_t etw_well_known_provider_count;
 
@@ -71,7 +71,7 @@ static inline bool etw_provider_is(const struct etw_guid *guid, enum etw_known_p
 /* Finds a GUID by name, without regard to case, as Windows does. Returns false if it is unknown. */
 bool etw_provider_guid(const char *name, struct etw_guid *guid);
 
-/* NULL if the GUID is unknown. */
+/* Returns the name of a provider; NULL if the GUID is unknown. The text is static. */
 const char *etw_provider_name(const struct etw_guid *guid);
 
 /* ---- payload filters ---- */
@@ -97,14 +97,14 @@ enum etw_payload_operator {
 };
 
 struct etw_payload_condition {
-	char *field; /* owned, as is the value */
+	char *field; /* owned; the value as well */
 	enum etw_payload_operator op;
 	char *value; /* "7", "-7", "1,5" for a range, or a text */
 };
 
 /* The conditions for one event. Other events of the provider are not affected. */
 struct etw_payload_filter {
-	uint16_t event; /* its id; all versions */
+	uint16_t event; /* event id; all versions of it */
 	bool any;       /* one condition suffices; otherwise all must hold */
 	struct etw_payload_condition conditions[ETW_PAYLOAD_CONDITIONS_MAX];
 	size_t condition_count;
@@ -118,7 +118,7 @@ enum {
 	ETW_PROVIDER_IDS_MAX = 64,
 	ETW_PROVIDER_PROCESSES_MAX = 8,
 	ETW_PROVIDER_EXECUTABLES_MAX =
-		511, /* units of UTF-16, semicolons included; a NUL follows */
+		511, /* UTF-16 units, with semicolons, without the final NUL */
 	ETW_PROVIDER_LEVEL_DEFAULT = 5,
 };
 
@@ -128,31 +128,34 @@ enum etw_provider_property {
 	ETW_PROVIDER_SESSION_ID = 1U << 1,
 	ETW_PROVIDER_STACK = 1U << 2,
 	ETW_PROVIDER_PROCESS_START_KEY = 1U << 3,
-	ETW_PROVIDER_NO_KEYWORD_0 = 1U << 4, /* leaves out events without keyword */
+	ETW_PROVIDER_NO_KEYWORD_0 = 1U << 4, /* drops events without a keyword */
 };
 
 struct etw_provider_spec {
-	char *name;           /* owned; NULL: by GUID alone */
+	char *name;           /* owned; NULL: only the GUID is given */
 	struct etw_guid guid; /* all zero: not resolved from the name yet */
 	uint8_t level;        /* 0: all levels (assumed, docs/windows.md section 3) */
-	uint64_t any;         /* keywords; 0 (likewise assumed) or all ones: all events */
+	uint64_t any; /* keywords, of which an event needs one; 0 (assumed as well) or all ones: all
+			 events */
 	uint64_t all;
 	uint16_t ids[ETW_PROVIDER_IDS_MAX];
 	size_t id_count; /* 0: every event */
-	bool ids_out;    /* the ids are excluded instead of included */
+	bool ids_out;    /* the events with these ids are excluded, not selected */
 	uint32_t process_ids[ETW_PROVIDER_PROCESSES_MAX];
 	size_t process_id_count;
-	char *executables;                  /* owned; "a.exe;b.exe"; NULL: all */
-	uint32_t properties;                /* enum etw_provider_property */
-	struct etw_payload_filter *payload; /* owned, with its members; one filter for each event */
+	char *executables;   /* owned; "a.exe;b.exe"; NULL: all */
+	uint32_t properties; /* enum etw_provider_property */
+	/* owned, with its members; at most one filter for each event id */
+	struct etw_payload_filter *payload;
 	size_t payload_count;
-	/* Keywords for capturing state; 0: no capture. */
+	/* Keywords with which the provider is asked to write its state
+	 * (EVENT_CONTROL_CODE_CAPTURE_STATE); 0: it is not asked. */
 	uint64_t capture_at_start;
 	uint64_t capture_at_stop;
 	uint64_t capture_every_ms; /* 0: not */
 };
 
-/* All events, and no provider yet. */
+/* Sets the default: all events, and no provider yet. */
 void etw_provider_spec_init(struct etw_provider_spec *spec);
 void etw_provider_spec_done(struct etw_provider_spec *spec);
 
@@ -163,17 +166,18 @@ void etw_provider_spec_done(struct etw_provider_spec *spec);
 bool etw_provider_spec_parse(struct etw_provider_spec *spec, const char *text,
 			     struct etw_error *err);
 
-/* Extends level and keywords so that the events of the other pass, too. */
+/* Extends level and keywords so that the events that `other` selects are delivered as well. */
 void etw_provider_spec_widen(struct etw_provider_spec *spec, const struct etw_provider_spec *other);
 
 /* Sets the name, or the GUID if the text is one in braces. */
 bool etw_provider_spec_name(struct etw_provider_spec *spec, const char *text, size_t size,
 			    struct etw_error *err);
 
-/* The name, or the GUID in braces. text: at least GUID_TEXT_SIZE + 2 bytes, for the GUID. */
+/* Returns the name, or the GUID in braces. text: at least GUID_TEXT_SIZE + 2 bytes, which receive
+ * the GUID. */
 const char *etw_provider_spec_label(const struct etw_provider_spec *spec, char *text);
 
-/* Whether the spec has no GUID yet. */
+/* Returns whether the spec has no GUID yet. */
 bool etw_provider_spec_nameless(const struct etw_provider_spec *spec);
 
 #endif

@@ -19,8 +19,8 @@
 #include <etw/types.h>
 
 /*
- * Families of record headers (docs/etl-format.md section 3). Live events are ETW_RECORD_EVENT,
- * classic ones ETW_RECORD_FULL. A live ETW_RECORD_STRING is one whose payload is a text.
+ * Types of record headers (docs/etl-format.md section 3). Live events are ETW_RECORD_EVENT, classic
+ * ones ETW_RECORD_FULL, and those whose payload is one text ETW_RECORD_STRING.
  */
 enum etw_record_type {
 	ETW_RECORD_SYSTEM,
@@ -32,8 +32,8 @@ enum etw_record_type {
 	/* an ETW_RECORD_EVENT whose payload is one UTF-16 text (section 4.5) */
 	ETW_RECORD_STRING,
 	ETW_RECORD_MESSAGE, /* WPP */
-	ETW_RECORD_TIMED, /* this and the following: only the header type is known, skipped by size
-			   */
+	ETW_RECORD_TIMED, /* of this type and the following ones only the header type is known; they
+			     are skipped by their size */
 	ETW_RECORD_ERROR,
 	ETW_RECORD_WNODE,
 	ETW_RECORD_MESSAGE_TYPED,
@@ -41,10 +41,11 @@ enum etw_record_type {
 	ETW_RECORD_TYPE_COUNT
 };
 
-/* The name of the header of a type in lower case, as in the summaries ("system"). */
+/* Returns the name of a header type in lower case, as in summaries ("system"). The text is static.
+ */
 const char *etw_record_type_name(enum etw_record_type type);
 
-/* The mark of Windows for a missing id in a header; also used if a record has no such field. */
+/* Windows writes this in a header for a missing id; also used if a record has no such field. */
 #define ETW_RECORD_NO_ID UINT32_MAX
 
 /* The kernel group of a record that has none. */
@@ -55,8 +56,8 @@ enum { ETW_RECORD_NO_GROUP = 0xff };
 
 struct etw_record {
 	/*
-	 * The provider or the event class. Points into a table of the program or into the record;
-	 * never NULL.
+	 * The provider or the event class. Points into a static table or into the record; never
+	 * NULL.
 	 */
 	const struct etw_guid *provider;
 	const uint8_t *payload; /* borrowed; never NULL, even when payload_size is 0 */
@@ -67,21 +68,21 @@ struct etw_record {
 			uint16_t id;
 			uint8_t version;
 			uint8_t opcode;
-			uint8_t pointer_size; /* 4 or 8: of this record's payload */
+			uint8_t pointer_size; /* 4 or 8: pointers in this payload */
 			uint8_t type;         /* enum etw_record_type */
 			/* the provider GUID names an event class, and the opcode identifies the
 			 * event in it (MOF) */
 			bool classic;
-			/* of SYSTEM, COMPACT, PERFINFO: the group (docs/etl-format.md section 8);
-			 * else ETW_RECORD_NO_GROUP */
+			/* the kernel group of SYSTEM, COMPACT and PERFINFO records
+			 * (docs/etl-format.md section 8); else ETW_RECORD_NO_GROUP */
 			uint8_t kernel_group;
 		};
 		uint64_t class_key; /* all of these as one number, to compare */
 	};
 	uint32_t payload_size;
 	uint32_t extended_size; /* bytes of all extended items */
-	uint32_t thread_id;     /* of the header; ETW_RECORD_NO_ID if it has none */
-	uint32_t process_id;    /* likewise */
+	uint32_t thread_id;     /* ETW_RECORD_NO_ID if the header has none */
+	uint32_t process_id;    /* ETW_RECORD_NO_ID if the header has none */
 	uint16_t processor;
 	uint16_t task;
 	uint8_t channel;
@@ -90,13 +91,14 @@ struct etw_record {
 	int64_t time;     /* 100 ns since 1601-01-01 UTC; ETW_RECORD_NO_TIME if raw_time is */
 	uint64_t keyword;
 	const struct etw_guid *activity; /* 16 bytes in the record; NULL if its header has none */
-	/* the first extended item as on disk (section 9), already checked; NULL: none */
+	/* the first extended item as on disk (docs/etl-format.md section 9), already checked; NULL:
+	 * none */
 	const uint8_t *extended;
-	/* number of the record in its file, from 0, in file order; live: a running number */
+	/* number of the record in file order, from 0; in a live session in order of delivery */
 	uint64_t index;
 };
 
-/* Some events, by id: bit id % 8 of byte id / 8. */
+/* A set of event ids: bit id % 8 of byte id / 8. */
 struct etw_id_choice {
 	uint8_t ids[(UINT16_MAX + 1) / 8];
 };
@@ -122,7 +124,7 @@ enum etw_extended_type {
 
 struct etw_extended_item {
 	uint16_t type;
-	uint16_t size; /* of data, bytes */
+	uint16_t size; /* bytes of data */
 	const uint8_t *data;
 };
 
@@ -139,13 +141,13 @@ bool etw_record_find_extended(const struct etw_record *record, enum etw_extended
 
 enum etw_clock_type { ETW_CLOCK_QPC = 1, ETW_CLOCK_SYSTEM_TIME = 2, ETW_CLOCK_CPU_CYCLE = 3 };
 
-/* "qpc", "systemtime", "cputick", as in the summaries; otherwise "unknown". */
+/* Returns "qpc", "systemtime" or "cputick", as in summaries; "unknown" for another number. */
 const char *etw_clock_type_name(enum etw_clock_type type);
 
 /*
  * The clock of a source, which converts raw times to wall time and durations. The facts of a source
- * have the one with which it was opened; a live session takes new anchors for the times of its
- * records.
+ * contain the clock with which it was opened; a live session later uses newer anchors for the times
+ * of its records.
  */
 struct etw_source_clock {
 	enum etw_clock_type type;
@@ -160,31 +162,31 @@ struct etw_source_clock {
 };
 
 /*
- * The wall time of a raw time, in 100 ns since 1601 UTC, by docs/etl-format.md section 6. It is
- * rounded down and saturates at INT64_MAX and at INT64_MIN + 1. ETW_RECORD_NO_TIME results only
- * from ETW_RECORD_NO_TIME.
+ * Converts a raw time to wall time (100 ns since 1601 UTC; docs/etl-format.md section 6). The
+ * result is rounded down and saturates at INT64_MAX and at INT64_MIN + 1. It is ETW_RECORD_NO_TIME
+ * only for ETW_RECORD_NO_TIME.
  */
 int64_t etw_clock_time(const struct etw_source_clock *clock, int64_t raw);
 
-/* The first raw time whose wall time is not below `time`. */
+/* Returns the first raw time whose wall time is not below `time`. */
 int64_t etw_clock_raw_time(const struct etw_source_clock *clock, int64_t time);
 
-/* No machine is taken to have run for longer: 366 days. A recording may say anything. */
+/* The longest uptime that is believed: 366 days. A recording may claim any. */
 #define ETW_UPTIME_MOST_NS (UINT64_C(366) * 24 * 3600 * 1000000000)
 
 /*
  * Fills in uptime_ns. boot_time: when the machine started, in 100 ns since 1601 UTC; 0: not known.
- * The counters of processors and the performance counter begin when the machine starts. If both are
- * known, the longer time is taken: a correction of the wall clock makes the one wrong, a program
- * that writes raw times of its own makes the other too short.
+ * The counters of processors and the performance counter begin when the machine starts. If both
+ * times are known, the longer one is taken: a correction of the wall clock makes the time since
+ * boot_time wrong, and a program that writes raw times of its own makes the counter too small.
  *
  * Source: TRACE_LOGFILE_HEADER (BootTime) and "Acquiring high-resolution time stamps", Microsoft
  * Learn; the recordings of docs/etl-format.md section 19 agree within 36 s in four days.
  */
 void etw_clock_find_uptime(struct etw_source_clock *clock, int64_t boot_time);
 
-/* How long the machine had run at a raw time, in ns; ETW_UPTIME_MOST_NS if it is not known, and at
- * most. */
+/* Returns how long the machine had run at a raw time, in ns, at most ETW_UPTIME_MOST_NS; that is
+ * also the result if it is not known. */
 uint64_t etw_clock_uptime(const struct etw_source_clock *clock, int64_t raw);
 
 /*
@@ -193,26 +195,27 @@ uint64_t etw_clock_uptime(const struct etw_source_clock *clock, int64_t raw);
  */
 uint64_t etw_ticks_to_ns(uint64_t ticks, uint64_t frequency);
 
-/* The ticks in a time of `ms`; frequency: ticks per second. Rounded down, saturating. */
+/* Converts milliseconds to ticks; frequency: ticks per second. Rounded down, saturating. */
 uint64_t etw_ticks_of_ms(uint64_t ms, uint64_t frequency);
 
-/* From one time to another, in their unit; 0 if the second is earlier. Exact. */
+/* Returns the time from start to end, in their unit; 0 if end is earlier. Exact. */
 static inline uint64_t etw_time_between(int64_t start, int64_t end)
 {
 	return end > start ? (uint64_t)end - (uint64_t)start : 0;
 }
 
-/* A time and a distance in its unit, which may be negative. Saturates at INT64_MAX and at
- * INT64_MIN + 1, because INT64_MIN is ETW_RECORD_NO_TIME. */
+/* Returns time + distance, in the same unit; distance may be negative. Saturates at INT64_MAX and
+ * at INT64_MIN + 1, because INT64_MIN is ETW_RECORD_NO_TIME. */
 int64_t etw_time_add(int64_t time, int64_t distance);
 
 #define ETW_TIME_1970 INT64_C(116444736000000000) /* the beginning of 1970 UTC as a wall time */
 
-/* A wall time in units of 100 ns since 1970 UTC; 0 for an earlier one and for ETW_RECORD_NO_TIME.
- */
+/* Converts a wall time to units of 100 ns since 1970 UTC; 0 for an earlier time and for
+ * ETW_RECORD_NO_TIME. */
 uint64_t etw_time_since_1970(int64_t time);
 
-/* The whole number in a double; the nearest number of the type if it is outside, 0 for NaN. */
+/* Convert a double to an integer: the fraction is dropped, a number out of range becomes the
+ * nearest limit of the type, NaN becomes 0. */
 uint64_t etw_u64_of_double(double number);
 int64_t etw_i64_of_double(double number);
 

@@ -4,8 +4,8 @@
  *
  * Schemas have many origins, but one representation and one decoder. The fields before the first
  * one of variable length have constant offsets, one for each pointer size, which are computed when
- * the schema is made. The others are found by walking from there. A schema does not change after it
- * was made, so any thread may read it.
+ * the schema is made. The others are found by walking over the payload from there. A schema does
+ * not change after it was made, so any thread may read it.
  */
 #ifndef ETW_SCHEMA_H
 #define ETW_SCHEMA_H
@@ -22,8 +22,8 @@ struct etw_value_name;
 
 /* Types of values in a payload (docs/etl-format.md sections 10, 12, 14 and 15). */
 enum etw_field_type {
-	ETW_FIELD_I8, /* integers first, the signed ones even: etw_field_is_integer(),
-			 etw_field_is_signed() */
+	ETW_FIELD_I8, /* integers come first and signed ones have even numbers;
+			 etw_field_is_integer() and etw_field_is_signed() rely on this */
 	ETW_FIELD_U8,
 	ETW_FIELD_I16,
 	ETW_FIELD_U16,
@@ -34,30 +34,32 @@ enum etw_field_type {
 	ETW_FIELD_BOOL8,
 	ETW_FIELD_BOOL16,
 	ETW_FIELD_BOOL32,
-	ETW_FIELD_POINTER,  /* 4 or 8 bytes, of the record */
-	ETW_FIELD_SIZE,     /* likewise */
+	ETW_FIELD_POINTER,  /* 4 or 8 bytes: pointer_size of the record */
+	ETW_FIELD_SIZE,     /* as ETW_FIELD_POINTER */
 	ETW_FIELD_FILETIME, /* u64: 100 ns since 1601-01-01 UTC */
-	ETW_FIELD_PORT,     /* u16, big-endian; the last of the integers */
+	ETW_FIELD_PORT,     /* u16, big-endian; must be the last integer type */
 	ETW_FIELD_FLOAT,
 	ETW_FIELD_DOUBLE,
-	ETW_FIELD_IP4, /* 4 bytes in order */
-	ETW_FIELD_IP6, /* 16 bytes in order */
+	ETW_FIELD_IP4, /* 4 bytes in network order */
+	ETW_FIELD_IP6, /* 16 bytes in network order */
 	ETW_FIELD_GUID,
 	ETW_FIELD_SYSTEMTIME, /* 8 u16: a calendar date and time */
 	ETW_FIELD_WCHAR,      /* a UTF-16 unit; an array of units is one text */
-	ETW_FIELD_ACHAR,      /* a byte of text; likewise */
+	ETW_FIELD_ACHAR,      /* a byte of text; an array of bytes is one text */
 	ETW_FIELD_WSTRING,    /* UTF-16LE; see enum etw_field_length_type */
-	ETW_FIELD_ASTRING,    /* bytes: UTF-8 if valid, otherwise Latin-1; likewise */
-	ETW_FIELD_BINARY,     /* likewise */
-	ETW_FIELD_WCOUNTED,   /* UTF-16LE after a u16 size in bytes, as in the next four */
+	ETW_FIELD_ASTRING,    /* bytes: UTF-8 if valid, otherwise Latin-1; see enum
+				 etw_field_length_type */
+	ETW_FIELD_BINARY,     /* see enum etw_field_length_type */
+	ETW_FIELD_WCOUNTED, /* UTF-16LE after a u16 with its size in bytes; the next four also have
+			       such a size */
 	ETW_FIELD_ACOUNTED,
 	ETW_FIELD_BINARY16,
-	ETW_FIELD_WCOUNTED_BE, /* the count is big-endian */
+	ETW_FIELD_WCOUNTED_BE, /* the size is big-endian */
 	ETW_FIELD_ACOUNTED_BE,
-	ETW_FIELD_BINARY32, /* after a u32 size in bytes */
+	ETW_FIELD_BINARY32, /* after a u32 with its size in bytes */
 	ETW_FIELD_SID,
-	/* "WBEM SID" of the Process class, section 14. Its slice is only the SID; size 0: no SID.
-	 */
+	/* "WBEM SID" of the Process class (docs/etl-format.md section 14). Its slice is only the
+	   SID; size 0 means that there is no SID. */
 	ETW_FIELD_KERNEL_SID,
 	ETW_FIELD_NULL,   /* no bytes */
 	ETW_FIELD_STRUCT, /* contains the next `span` fields */
@@ -66,19 +68,22 @@ enum etw_field_type {
 enum etw_field_count_type {
 	ETW_FIELD_SCALAR,
 	ETW_FIELD_COUNT_FIXED,  /* count elements */
-	ETW_FIELD_COUNT_REST,   /* up to the end of the payload */
-	ETW_FIELD_COUNT_FIELD,  /* the value of the integer field number `count` */
-	ETW_FIELD_COUNT_PREFIX, /* the value of a u16 before the elements */
+	ETW_FIELD_COUNT_REST,   /* as many as fit up to the end of the payload */
+	ETW_FIELD_COUNT_FIELD,  /* as many as the value of the earlier integer field with index
+				   `count` */
+	ETW_FIELD_COUNT_PREFIX, /* as many as a u16 before the elements says */
 };
 
-/* Where a ETW_FIELD_WSTRING, ETW_FIELD_ASTRING or ETW_FIELD_BINARY ends. Lengths are in units of
- * its type. */
+/* Where an ETW_FIELD_WSTRING, ETW_FIELD_ASTRING or ETW_FIELD_BINARY ends. Lengths are in units of
+ * the type (etw_field_unit_size()). */
 enum etw_field_length_type {
-	ETW_FIELD_LENGTH_TYPE,  /* strings at a NUL or the end of the payload, binary at its end */
-	ETW_FIELD_LENGTH_FIXED, /* after `length` units; text ends at the first NUL */
-	ETW_FIELD_LENGTH_FIELD, /* likewise; the length is the value of integer field number
-				   `length` */
-	ETW_FIELD_LENGTH_REST,  /* at the end of the payload; text ends at the first NUL */
+	ETW_FIELD_LENGTH_TYPE, /* strings end at a NUL or the end of the payload, binary data at its
+				  end */
+	ETW_FIELD_LENGTH_FIXED, /* it has `length` units; text ends at the first NUL */
+	ETW_FIELD_LENGTH_FIELD, /* it has as many units as the value of the integer field with index
+				   `length`; text ends at the first NUL */
+	ETW_FIELD_LENGTH_REST,  /* it extends to the end of the payload; text ends at the first NUL
+				 */
 };
 
 /* The meaning of binary data. */
@@ -91,15 +96,15 @@ enum etw_field_form {
 enum {
 	ETW_FIELD_OFFSET_VARIES = UINT16_MAX,
 	ETW_SCHEMA_FIELDS_MOST = 1024, /* docs/etl-format.md section 18 */
-	ETW_SCHEMA_DEPTH_MOST = 16,    /* structures in structures; likewise */
+	ETW_SCHEMA_DEPTH_MOST = 16,    /* structures in structures; docs/etl-format.md section 18 */
 };
 
 /* Immutable after value_map_sort(). */
 struct etw_value_map {
-	struct etw_value_name *names; /* owned as the maker of the map defines */
+	struct etw_value_name *names; /* the code that makes a map defines who owns them */
 	uint32_t count;
 	bool bits;
-	const char *name; /* of the map, UTF-8; borrowed; NULL: not known */
+	const char *name; /* name of the map, UTF-8; borrowed; NULL: not known */
 };
 
 /*
@@ -109,22 +114,25 @@ struct etw_value_map {
 bool etw_value_map_value(const struct etw_value_map *map, const char *name, size_t size,
 			 uint32_t *value);
 
-/* An origin sets the members before offset, and map; fields_place() sets offset and size. */
+/* The origin of a schema sets map and the members before offset; fields_place() sets offset and
+ * size. */
 struct etw_field {
-	const char *name;    /* its own, without the name of its structure */
+	const char *name;    /* without the name of its structure */
 	uint8_t type;        /* enum etw_field_type */
 	uint8_t count_type;  /* enum etw_field_count_type */
 	uint8_t length_type; /* enum etw_field_length_type */
 	uint8_t form;        /* enum etw_field_form */
-	uint16_t count;  /* elements; ETW_FIELD_COUNT_FIELD: index of an earlier integer field */
-	uint16_t length; /* units; ETW_FIELD_LENGTH_FIELD: index likewise */
-	uint16_t
-		span; /* ETW_FIELD_STRUCT: number of fields in it, with those of inner structures */
-	/* For pointer sizes 4 and 8. */
-	uint16_t offset[2]; /* in the payload; ETW_FIELD_OFFSET_VARIES after a variable field */
-	uint16_t size[2];   /* of the whole field; 0: variable or empty */
-	const struct etw_value_map
-		*map; /* names of the values of an integer; borrowed; NULL: none */
+	uint16_t count;  /* number of elements; with ETW_FIELD_COUNT_FIELD the index of an earlier
+			    integer field that has it */
+	uint16_t length; /* in units; with ETW_FIELD_LENGTH_FIELD the index of an earlier integer
+			    field that has it */
+	uint16_t span;   /* of an ETW_FIELD_STRUCT the number of fields in it, with those of inner
+			    structures */
+	/* Element 0 is for 4-byte pointers, element 1 for 8-byte pointers. */
+	uint16_t offset[2]; /* bytes from the start of the payload; ETW_FIELD_OFFSET_VARIES after a
+			       variable field */
+	uint16_t size[2];   /* bytes of the whole field; 0: variable or empty */
+	const struct etw_value_map *map; /* names of integer values; borrowed; NULL: none */
 };
 
 /* Where a schema comes from. */
@@ -142,28 +150,30 @@ enum etw_schema_origin {
  * structures exist once for each element: see etw_field_next_struct().
  */
 struct etw_schema {
-	const char *event;  /* as `event` in dumps: "Process_V4_TypeGroup1", "Work/Start" */
+	/* name, shown as `event` in dumps: "Process_V4_TypeGroup1", "Work/Start" */
+	const char *event;
 	const char *symbol; /* another name of the event in its manifest; NULL: none */
 	const struct etw_field *fields;
 	uint16_t field_count;
-	uint16_t first_variable; /* first field whose own length varies; field_count: none */
+	uint16_t first_variable; /* index of the first field whose length varies; field_count if
+				    none does */
 	uint8_t origin;          /* enum etw_schema_origin */
 };
 
 /*
- * The index of the field with this name (exact case), for a member "structure.member"; -1 if there
- * is none. It does not find structures, which have no value of their own, nor members of arrays of
- * structures, which have a value for each element.
+ * Returns the index of the field with this name; -1 if there is none. Upper and lower case matter;
+ * a member is "structure.member". Structures are not found, because they have no value of their
+ * own; nor are members of arrays of structures, because they have one value for each element.
  */
 int etw_schema_find_field(const struct etw_schema *schema, const char *name);
 
-/* One scalar integer (of any width, bool, pointer, FILETIME, port). */
+/* Returns whether the field is one integer (of any width, bool, pointer, FILETIME, port). */
 static inline bool etw_field_is_integer(const struct etw_field *field)
 {
 	return field->count_type == ETW_FIELD_SCALAR && field->type <= ETW_FIELD_PORT;
 }
 
-/* One floating-point number; etw_field_double(). */
+/* Returns whether the field is one floating-point number, for etw_field_double(). */
 static inline bool etw_field_is_real(const struct etw_field *field)
 {
 	return field->count_type == ETW_FIELD_SCALAR &&
@@ -175,13 +185,15 @@ static inline bool etw_field_is_signed(const struct etw_field *field)
 	return field->type < ETW_FIELD_U64 && (field->type & 1) == 0;
 }
 
-/* Arrays of characters are one text, not a list. */
+/* Returns whether the field is a character, or an array of them, which is one text and not a list.
+ */
 static inline bool etw_field_is_text_of_chars(const struct etw_field *field)
 {
 	return field->type == ETW_FIELD_WCHAR || field->type == ETW_FIELD_ACHAR;
 }
 
-/* Whether its value is text from the event, not a number, an address or an id in a form of ours. */
+/* Returns whether the value is a text in the event itself. The text of numbers, addresses and ids
+ * is made by this library. */
 static inline bool etw_field_is_text(const struct etw_field *field)
 {
 	return field->type == ETW_FIELD_WSTRING || field->type == ETW_FIELD_ASTRING ||
@@ -190,7 +202,7 @@ static inline bool etw_field_is_text(const struct etw_field *field)
 	       etw_field_is_text_of_chars(field);
 }
 
-/* Whether its value is a list; characters in an array are one text. */
+/* Returns whether the value is a list; an array of characters is one text. */
 static inline bool etw_field_is_list(const struct etw_field *field)
 {
 	return field->count_type != ETW_FIELD_SCALAR && !etw_field_is_text_of_chars(field);
@@ -201,30 +213,30 @@ static inline bool etw_field_is_struct_array(const struct etw_field *field)
 	return field->type == ETW_FIELD_STRUCT && field->count_type != ETW_FIELD_SCALAR;
 }
 
-/* The field behind a field and its members. */
+/* Returns the index after a field and its members. */
 static inline unsigned etw_field_behind(const struct etw_schema *schema, unsigned index)
 {
 	return index + 1U + schema->fields[index].span;
 }
 
 /*
- * The end of the top-level fields that are whole, structures with all that is in them; `whole` is
- * the first field that is not, as etw_fields_walk() returns it.
+ * Returns the end (an index) of the top-level fields that are whole; a structure is whole if all
+ * its members are. `whole`: the first field that is not whole, as etw_fields_walk() returns it.
  */
 unsigned etw_schema_end_of_whole(const struct etw_schema *schema, unsigned whole);
 
-/* Bytes of one unit of its lengths: 2 for UTF-16, otherwise 1. */
+/* Returns the bytes of one unit of the field's lengths: 2 for UTF-16, otherwise 1. */
 uint32_t etw_field_unit_size(const struct etw_field *field);
 
 /* Where a field's bytes are in one payload. */
 struct etw_field_slice {
-	const uint8_t *at; /* in the payload; NULL: absent, the payload ended before it */
-	uint32_t size;     /* bytes, with a terminator, without a count before the data */
+	const uint8_t *at; /* in the payload; NULL: absent, because the payload ended before it */
+	uint32_t size;     /* bytes, with the terminator, without a size before the data */
 	uint32_t count;    /* elements; 1 for scalars and strings */
-	bool cut;          /* the payload ended inside; of an array only whole elements count */
+	bool cut; /* the payload ended inside the field; only whole elements of an array count */
 };
 
-/* etw_field_locate() of a field without a constant offset, or of one that is not whole. */
+/* Does the work of etw_field_locate() for a field that has no constant offset or is not whole. */
 bool etw_field_locate_by_walk(const struct etw_schema *schema, unsigned index,
 			      const struct etw_record *record, struct etw_field_slice *slice);
 
@@ -276,8 +288,8 @@ bool etw_field_next_struct(const struct etw_schema *schema, unsigned index,
 			   uint32_t *offset);
 
 /*
- * An integer of the type at these bytes: sign-extended when signed (cast to int64_t), 0 or 1 for a
- * bool.
+ * Reads an integer of `size` bytes. Signed types are sign-extended (cast the result to int64_t); a
+ * bool gives 0 or 1.
  */
 static inline uint64_t etw_field_integer(enum etw_field_type type, const uint8_t *at, uint32_t size)
 {
@@ -315,24 +327,24 @@ static inline uint64_t etw_field_integer(enum etw_field_type type, const uint8_t
 	}
 }
 
-/* The integer of a located scalar integer field; meaningless if the field is absent or cut. */
+/* Returns the value of a located integer field. The slice must be neither absent nor cut. */
 static inline uint64_t etw_field_u64(const struct etw_field *field,
 				     const struct etw_field_slice *slice)
 {
 	return etw_field_integer((enum etw_field_type)field->type, slice->at, slice->size);
 }
 
-/* Adds a result of etw_field_u64() as text: its name if the field has names, otherwise in decimal.
- */
+/* Adds a result of etw_field_u64() as text: the name that the field has for the value, otherwise
+ * decimal. */
 void etw_field_number_text(const struct etw_field *field, uint64_t value, struct etw_text *out);
 
-/* The value of a located ETW_FIELD_FLOAT or ETW_FIELD_DOUBLE; 0 if it is cut. */
+/* Returns the value of a located ETW_FIELD_FLOAT or ETW_FIELD_DOUBLE; 0 if it is cut. */
 double etw_field_double(const struct etw_field *field, const struct etw_field_slice *slice);
 
 /*
  * Visits the elements of a located array one by one: start with *offset = 0; returns false after
- * the last. Each element is a scalar of the type of the field. A scalar field has one element,
- * itself.
+ * the last. Each element is a scalar of the type of the field. A scalar field is its own single
+ * element.
  */
 bool etw_field_next_element(const struct etw_field *field, const struct etw_field_slice *array,
 			    uint32_t *offset, struct etw_field_slice *element);
@@ -340,7 +352,8 @@ bool etw_field_next_element(const struct etw_field *field, const struct etw_fiel
 /*
  * Adds the value as text:
  * - numbers: the name that the field has for the value, otherwise decimal;
- * - addresses: "10.0.0.1", "::1"; of sockets "10.0.0.1:80", "[::1]:80", without a port of 0;
+ * - addresses: "10.0.0.1", "::1"; socket addresses: "10.0.0.1:80", "[::1]:80", without a port if it
+ * is 0;
  * - strings: UTF-8, with U+FFFD for unpaired surrogates;
  * - SIDs: "S-1-…", nothing if there is none;
  * - SYSTEMTIME: "2021-09-09T14:59:35.799";
@@ -360,19 +373,21 @@ enum { ETW_FIELD_READER_WALKS = UINT32_MAX };
  * class and pointer size. All zero: the event class has no such field.
  */
 struct etw_field_reader {
-	uint32_t
-		end; /* payload bytes that are needed; ETW_FIELD_READER_WALKS: no constant offset */
+	uint32_t end; /* payload bytes that are needed; ETW_FIELD_READER_WALKS if the offset is not
+			 constant */
 	uint16_t offset; /* in the payload */
-	uint16_t index;  /* of the field in the schema */
-	uint8_t size;    /* bytes; 0: no such field */
+	uint16_t index;  /* index of the field in the schema */
+	uint8_t size;    /* bytes of the value; 0: no such field */
 	uint8_t type;    /* enum etw_field_type */
 };
 
-/* index: as etw_schema_find_field() returns it. Only scalar integers have a reader. */
+/* Makes a reader. index: as etw_schema_find_field() returns it. Only scalar integers have a reader;
+ * for other fields it is all zero. */
 struct etw_field_reader etw_field_reader_of(const struct etw_schema *schema, int index,
 					    uint8_t pointer_size);
 
-/* etw_field_read_u64() for a field without a constant offset, or one that the payload lacks. */
+/* Does the work of etw_field_read_u64() for a field that has no constant offset, or that the
+ * payload does not contain. */
 bool etw_field_read_by_walk(const struct etw_field_reader *reader, const struct etw_schema *schema,
 			    const struct etw_record *record, uint64_t *value);
 
@@ -409,23 +424,24 @@ static inline bool etw_field_read_u32(const struct etw_field_reader *reader,
 }
 
 struct etw_field_path {
-	/* The type of the value: for an element that of a scalar, for a count an integer. Its
-	 * offsets are not used. */
+	/* Describes the value: a scalar for an element, an integer for a count. Its offsets are not
+	 * used. */
 	struct etw_field value;
 	uint16_t top;   /* the field that etw_fields_walk() must reach */
 	uint16_t field; /* the last field of the path */
 	bool is_count;
 	uint8_t step_count;
 	struct {
-		uint16_t array; /* field: an array of structures; in the last step also of values */
+		uint16_t array; /* index of an array field: of structures; in the last step it may
+				   be of values */
 		uint32_t element;
 	} steps[ETW_SCHEMA_DEPTH_MOST + 1];
 };
 
 /*
- * Resolves a path; false if the schema has no such value. It also finds each plain scalar that
- * etw_schema_find_field() finds. Names take precedence: a member can be called "count", and the
- * name of a field can contain brackets.
+ * Resolves a path such as "array[2].member" or "array.count". Returns false if the schema has no
+ * such value. Every scalar that etw_schema_find_field() finds is found, too. Names of fields take
+ * precedence: a member can be called "count", and a field name can contain brackets.
  */
 bool etw_field_path_find(const struct etw_schema *schema, const char *name,
 			 struct etw_field_path *path);
@@ -449,41 +465,43 @@ enum etw_field_path_result etw_field_path_locate(const struct etw_schema *schema
 
 /* ---- UTF-16LE, at any alignment, with or without paired surrogates ---- */
 
-/* The number of units (of two bytes) before the first NUL, at most `units`. */
+/* Returns the number of units (of two bytes) before the first NUL, at most `units`. */
 size_t etw_utf16_length(const uint8_t *at, size_t units);
 
 enum { ETW_SID_SIZE_MOST = 8 + 4 * 15 };
 
 /*
- * The size in bytes of the SID at `at`, of which `size` bytes may be read; 0 if there is no
+ * Returns the size in bytes of the SID at `at`; 0 if the `size` bytes there do not begin with a
  * complete, well-formed SID.
  */
 size_t etw_sid_size(const uint8_t *at, size_t size);
 
-/* Adds a SID as text, if etw_sid_size() of it is not 0. */
+/* Adds a SID as text. etw_sid_size() of it must not be 0. */
 void etw_text_add_sid(struct etw_text *text, const uint8_t *sid);
 
 /* ---- network addresses; bytes are in network order ---- */
 
-/* "10.0.0.1" */
+/* Adds "10.0.0.1". */
 void etw_text_add_ip4(struct etw_text *text, const uint8_t bytes[4]);
 
-/* "2001:db8::1", "::ffff:10.0.0.1" for mapped IPv4 addresses: RFC 5952. */
+/* Adds "2001:db8::1", or "::ffff:10.0.0.1" for a mapped IPv4 address, as in RFC 5952. */
 void etw_text_add_ip6(struct etw_text *text, const uint8_t bytes[16]);
 
 /* A SOCKADDR_IN or SOCKADDR_IN6 (ws2def.h). */
 struct etw_socket_address {
-	const uint8_t *ip; /* into the bytes: 16 of IPv6, else 4 */
+	const uint8_t *ip; /* points into the bytes that were read: 16 bytes for IPv6, else 4 */
 	bool is_ip6;
 	uint16_t port;
 };
 
-/* False: the bytes are neither, or end before the address does. */
+/* Reads a socket address. Returns false if the bytes are neither structure, or end inside the
+ * address. */
 bool etw_socket_address_read(const uint8_t *at, size_t size, struct etw_socket_address *out);
 
 void etw_text_add_ip(struct etw_text *text, const uint8_t *ip, bool is_ip6);
 
-/* The event class of such records, and its opcodes. */
+/* The event class of records that describe events (EventInfo) and maps (EventMapInfo), and its
+ * opcodes. */
 #define ETW_META_DATA_CLASS \
 	ETW_GUID_INIT(0xbbccf6c1, 0x6cd1, 0x48c4, 0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71)
 enum { META_DATA_EVENT_INFO = 32, META_DATA_EVENT_MAP_INFO = 33 };
@@ -507,11 +525,12 @@ struct etw_event_info {
 	uint16_t task;
 	uint64_t keywords;
 	uint32_t source; /* enum etw_event_info_source */
-	/* Offsets of strings; 0: absent. */
+	/* Offsets of strings, from the start of bytes; 0: absent. */
 	uint32_t provider_name;
 	uint32_t task_name;
 	uint32_t opcode_name;
-	uint32_t property_count; /* all, with members of structures; the bytes contain each */
+	uint32_t property_count; /* all properties, with members of structures; the view has checked
+				    that the bytes contain them */
 	uint32_t top_level_count;
 };
 
@@ -526,12 +545,12 @@ struct etw_event_property {
 };
 
 struct etw_event_map {
-	const uint8_t *bytes; /* after the GUID of the provider; borrowed */
+	const uint8_t *bytes; /* the EVENT_MAP_INFO, after the GUID of the provider; borrowed */
 	uint32_t size;
 	struct etw_guid provider;
 	uint32_t name;
 	uint32_t flag;        /* 1: values, 2: bits; others are not supported */
-	uint32_t entry_count; /* the bytes contain each */
+	uint32_t entry_count; /* the view has checked that the bytes contain them */
 };
 
 struct etw_event_map_entry {
@@ -541,30 +560,31 @@ struct etw_event_map_entry {
 
 bool etw_record_is_meta_data(const struct etw_record *record);
 
-/* Makes a view of a TRACE_EVENT_INFO or an EVENT_MAP_INFO; false if it is not complete. */
+/* Make a view of a TRACE_EVENT_INFO or an EVENT_MAP_INFO. They return false if it is not complete.
+ */
 bool etw_event_info_view(const uint8_t *bytes, uint32_t size, struct etw_event_info *info);
 bool etw_event_map_view(const struct etw_guid *provider, const uint8_t *bytes, uint32_t size,
 			struct etw_event_map *map);
 
-/* Makes a view of a record; false if it is another record or not complete. */
+/* Make a view of a record. They return false if it is another record or not complete. */
 bool etw_event_info_read(const struct etw_record *record, struct etw_event_info *info);
 bool etw_event_map_read(const struct etw_record *record, struct etw_event_map *map);
 
-/* index: below the count of the view. */
+/* Read one property or entry. index must be below the count of the view. */
 void etw_event_info_property(const struct etw_event_info *info, uint32_t index,
 			     struct etw_event_property *property);
 void etw_event_map_entry(const struct etw_event_map *map, uint32_t index,
 			 struct etw_event_map_entry *entry);
 
 /*
- * Makes a value map, in one block with its names: free(). NULL without memory, or if the flag of
- * the map is not supported.
+ * Makes a value map. It and its names are one block, which the caller frees with free(). Returns
+ * NULL when memory runs out, or if the flag of the map is not supported.
  */
 struct etw_value_map *etw_event_map_make(const struct etw_event_map *map);
 
 /*
- * Adds the string at an offset of the bytes as UTF-8, without trailing spaces. False if the offset
- * is 0 or outside.
+ * Adds the string at an offset of the bytes as UTF-8, without trailing spaces. Returns false if the
+ * offset is 0 or outside the bytes.
  */
 bool etw_event_info_string(const uint8_t *bytes, uint32_t size, uint32_t offset,
 			   struct etw_text *out);

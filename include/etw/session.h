@@ -20,110 +20,120 @@ struct etw_live_change;
 struct etw_session_changes;
 struct etw_source;
 
-/* Registers the provider. version is that of the exporter; it is copied. */
+/* Registers the provider of canary events. version: that of the program; it is copied. */
 struct etw_canary *etw_canary_open(const char *version, struct etw_error *err);
 /* Call it when no session uses the canary any more. NULL is allowed. */
 void etw_canary_close(struct etw_canary *canary);
 
 struct etw_session_changes *etw_session_changes_new(struct etw_error *err);
 void etw_session_changes_free(
-	struct etw_session_changes *changes); /* when no session is a member */
+	struct etw_session_changes *changes); /* only when no session uses it any more */
 
 enum etw_live_logger {
 	ETW_LIVE_PRIVATE, /* a private system logger: kernel events and providers (Windows 8) */
-	ETW_LIVE_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
+	ETW_LIVE_SYSTEM_PROVIDERS, /* a private system logger with system providers in place of
+				      kernel flags */
 	ETW_LIVE_NT_KERNEL, /* the session "NT Kernel Logger": kernel events, one owner at a time */
 	ETW_LIVE_USER,      /* providers only */
 };
 
-/* What happened to a session and an operator should know; a sentence has the details. */
+/* What happened to a session that an operator should know. A sentence has the details. */
 enum etw_session_event {
-	ETW_SESSION_STARTED,   /* for the first time, or again */
+	ETW_SESSION_STARTED,   /* the session was started, for the first time or again */
 	ETW_SESSION_STALE,     /* a session of this name was left by a crash and is stopped */
-	ETW_SESSION_CONFLICT,  /* another program owns the NT Kernel Logger: we wait for it */
+	ETW_SESSION_CONFLICT,  /* another program owns the NT Kernel Logger; the source waits until
+				  it is free */
 	ETW_SESSION_LOST,      /* the session or its consumer ended; it is started again */
-	ETW_SESSION_RESTORED,  /* another program changed its flags or providers; restored */
-	ETW_SESSION_GIVEN_UP,  /* other programs change it again and again: left as it is */
-	ETW_SESSION_EXPLAINED, /* the program that caused one of the last two is known only now */
-	ETW_SESSION_NOT_RESTARTED,   /* starting it again failed; it is tried again later */
+	ETW_SESSION_RESTORED,  /* another program changed its flags or providers; they were restored
+				*/
+	ETW_SESSION_GIVEN_UP,  /* other programs changed a setting too often; it is no longer
+				  restored */
+	ETW_SESSION_EXPLAINED, /* names, later, the program that caused one of the last two */
+	ETW_SESSION_NOT_RESTARTED,   /* starting it again failed; it is retried later */
 	ETW_SESSION_PROVIDER_FAILED, /* a provider could not be enabled */
 	ETW_SESSION_STOPPED,
-	ETW_SESSION_NOT_STOPPED, /* Windows refuses to stop it: it goes on running, unread */
+	ETW_SESSION_NOT_STOPPED, /* Windows refuses to stop it; it continues to run and is not read
+				  */
 };
 
 struct etw_live_options {
-	const char *name; /* UTF-8; borrowed during etw_source_open_live(), as is all below */
+	const char *name; /* UTF-8; borrowed during etw_source_open_live(), like all pointers
+			     without another note */
 	enum etw_live_logger logger;
-	bool takeover;              /* of the NT Kernel Logger, when another program owns it */
+	bool takeover;              /* take the NT Kernel Logger from a program that owns it */
 	uint32_t kernel_flags;      /* EVENT_TRACE_FLAG_*; not for ETW_LIVE_USER */
-	uint32_t kernel_groups;     /* beyond them: a set of the etw_kernel_groups[] */
+	uint32_t kernel_groups;     /* further kernel events: a set of etw_kernel_groups[] */
 	uint64_t buffer_size_bytes; /* a multiple of 1024; 0: 256 KiB */
 	uint32_t buffers_min;       /* 0: 64, and at least 4 for each processor */
-	uint32_t buffers_max;       /* 0: twice as many */
+	uint32_t buffers_max;       /* 0: twice buffers_min */
 	uint64_t flush_ms;          /* whole seconds; 0: 1 s */
-	/* What exists since before the start is asked for: names of open files, disks, services.
-	 * Only for ETW_LIVE_PRIVATE and ETW_LIVE_SYSTEM_PROVIDERS. */
+	/* Collect what existed before the start: names of open files, disks, services. Only for
+	 * ETW_LIVE_PRIVATE and ETW_LIVE_SYSTEM_PROVIDERS. */
 	bool rundown;
-	bool services; /* names of services are needed, even without events of files and disks */
+	bool services; /* collect names of services also without events of files and disks */
 	const struct etw_provider_spec *providers;
 	size_t provider_count;
 	/*
 	 * The provider of the session's canaries; borrowed until etw_source_close(). NULL: no
-	 * canaries. The NT Kernel Logger takes no providers, so it gets no canaries; nor does a
-	 * ninth session.
+	 * canaries. The NT Kernel Logger accepts no providers and so gets no canaries; a canary
+	 * provider serves at most eight sessions.
 	 */
 	struct etw_canary *canary;
 	/*
-	 * A canary arrived, so long after it was written, by the performance counter. On the
-	 * consumer thread; may be NULL.
+	 * Called on the consumer thread when a canary arrives. delay_ns: the time since it was
+	 * written, by the performance counter. May be NULL.
 	 */
 	void (*on_canary)(void *context, uint64_t delay_ns);
 	void *canary_context;
-	/* Which process stopped or changed a session; borrowed until etw_source_close(). NULL: it
-	 * is not watched for. Of all sessions, because one reports the end of another. */
+	/* Finds out which process stopped or changed a session. All sessions of the program share
+	 * it, because one session reports the end of another. Borrowed until etw_source_close().
+	 * NULL: this is not observed. */
 	struct etw_session_changes *changes;
-	/* On any thread of the source; calls of two threads may overlap. May be NULL. */
+	/* Called on any thread of the source; calls on two threads may overlap. May be NULL. */
 	void (*on_session_event)(void *context, enum etw_session_event event, const char *sentence);
 	void *session_event_context;
 	/*
-	 * A callback of the session has faulted, and Windows caught the exception: what the
-	 * consumer thread was doing is half done, and it may hold locks. On that thread; it should
-	 * end the process. If it returns, etw_source_run() fails. NULL: abort().
+	 * Called on the consumer thread after a callback of the session has faulted and Windows has
+	 * caught the exception. Work of that thread is half done, and it may hold locks, so this
+	 * function should end the process. If it returns, etw_source_run() fails. NULL: abort().
 	 */
 	void (*on_fault)(const char *reason);
-	/* For tests; 0 means the value after the colon. */
+	/* Times that tests change; 0 means the value after the colon. */
 	uint32_t watch_ms;         /* between two checks of the session: 1000 */
 	uint32_t retry_ms;         /* before the first restart; doubles up to 30 s: 250 */
-	uint32_t stop_grace_ms;    /* to deliver what a stopped session still holds: 5000 */
-	uint32_t harvest_ms;       /* for which a harvest session runs: 100 */
-	uint32_t harvest_again_ms; /* between two harvests because of losses; doubles while losses
+	uint32_t stop_grace_ms;    /* for delivering the events that a stopped session still holds:
+				      5000 */
+	uint32_t harvest_ms;       /* how long a harvest session runs: 100 */
+	uint32_t harvest_again_ms; /* between two harvests after losses; doubles while losses
 				      continue, up to 1 h: 60000 */
 	uint32_t anchor_ms;        /* between two anchors of the clock: 60000 */
-	uint32_t snapshot_ms;      /* between two looks at volumes, disks and services: 10000 */
+	uint32_t snapshot_ms;      /* between two queries of volumes, disks and services: 10000 */
 };
 
 /*
  * Starts the session, so that missing rights are reported at once. A session of the same name is
- * assumed to be left by a crash; it is stopped and started again. Only one failure is no error: if
- * another program owns the NT Kernel Logger, etw_source_run() waits for it.
+ * assumed to be left by a crash; it is stopped and started again. If another program owns the NT
+ * Kernel Logger, this is not an error; etw_source_run() then waits until it is free.
  */
 struct etw_source *etw_source_open_live(const struct etw_live_options *options,
 					struct etw_error *err);
 
-/* Finds the providers and makes their filters, so that what cannot work is reported before anything
- * changes. NULL on failure. Any thread, one at a time. */
+/* Prepares a change of the providers of a running source: it finds the providers and makes their
+ * filters, so that mistakes are reported before anything changes. Returns NULL on failure. Any
+ * thread may call it, one at a time. */
 struct etw_live_change *etw_live_change_new(struct etw_source *source,
 					    const struct etw_live_options *options,
 					    struct etw_error *err);
-/* Disables what is no longer needed, and enables what is new or different. What Windows refuses is
- * reported as it is at a start. A session that does not run at the moment starts so. */
+/* Disables providers that are no longer needed and enables those that are new or different. What
+ * Windows refuses is reported as at the start of a session. If the session does not run at the
+ * moment, the change applies when it starts. */
 void etw_live_change_apply(struct etw_live_change *change);
-void etw_live_change_free(struct etw_live_change *change); /* NULL is fine */
+void etw_live_change_free(struct etw_live_change *change); /* NULL is allowed */
 
 /*
- * Stops the sessions that this process runs, and does nothing else; for a process that crashes. It
- * takes no lock of ours and allocates no memory. Providers are not disabled: they stay enabled for
- * a session that no longer exists, which costs nothing. Outside Windows it does nothing.
+ * Stops the sessions of this process while it crashes. It takes no lock of this library and
+ * allocates no memory. Providers are not disabled; they stay enabled for a session that no longer
+ * exists, which costs nothing. Outside Windows it does nothing.
  */
 void etw_live_emergency_stop(void);
 
@@ -135,8 +145,8 @@ struct etw_running_provider {
 
 struct etw_running_session {
 	char *name;            /* UTF-8; owned */
-	char *file;            /* that it writes; "" for none; owned */
-	uint32_t id;           /* of the logger */
+	char *file;            /* path of the file that it writes, "" if none; owned */
+	uint32_t id;           /* logger id */
 	uint32_t mode;         /* EVENT_TRACE_*_MODE */
 	uint32_t kernel_flags; /* EVENT_TRACE_FLAG_*; 0: none */
 	uint64_t buffer_size_bytes;
@@ -147,7 +157,7 @@ struct etw_running_session {
 	size_t provider_count;
 };
 
-/* In the order of Windows, which is by id. */
+/* All sessions in the order in which Windows lists them, which is by id. */
 struct etw_running_sessions {
 	struct etw_running_session *list; /* owned */
 	size_t count;
@@ -159,8 +169,8 @@ void etw_running_done(struct etw_running_sessions *sessions);
 
 struct etw_registered_provider {
 	struct etw_guid guid;
-	char *name;    /* UTF-8; owned; "" when it has none */
-	bool manifest; /* false: MOF */
+	char *name;    /* UTF-8; owned; "" if it has none */
+	bool manifest; /* true: described by a manifest; false: by MOF */
 };
 
 /* Sorted by GUID. */
@@ -173,7 +183,7 @@ struct etw_registered_providers {
 bool etw_registered_read(struct etw_registered_providers *providers, struct etw_error *err);
 void etw_registered_done(struct etw_registered_providers *providers);
 
-/* NULL: it is not registered, or has no name. */
+/* Returns the name of a provider; NULL if it is not registered or has no name. */
 const char *etw_registered_name(const struct etw_registered_providers *providers,
 				const struct etw_guid *guid);
 
@@ -182,8 +192,8 @@ enum { ETW_LOGGING_MODE_COUNT = 17 };
 extern const unsigned etw_logging_mode_bits[ETW_LOGGING_MODE_COUNT];
 extern const char *const etw_logging_mode_names[ETW_LOGGING_MODE_COUNT];
 
-/* Whether event tracing exists: on Windows, but not in Wine, where its functions end the program.
- */
+/* Returns whether event tracing works here: on Windows, but not in Wine, where its functions end
+ * the program. */
 bool etw_here(struct etw_error *err);
 
 #endif

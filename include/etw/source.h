@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The origin of event records: a recording or a live session.
+ * A source of event records: a recording or a live session.
  *
  * A source delivers records in time order to a sink, on the thread that calls etw_source_run(),
  * until it ends or is stopped. It also provides its clock and statistics about losses. One source
@@ -25,20 +25,21 @@ struct etw_source;
  * The receiver of records. on_first_pass and on_first_pass_end may be NULL; a source that can only
  * be read once never calls them.
  *
- * A recording is read twice. The first pass delivers every record in *file* order to
- * on_first_pass, since a recording often names a process only in the rundown at its end. Then
- * on_first_pass_end is called once. The second pass delivers every record in *time* order to
- * on_event. on_buffer is called between records, at least once for each buffer, in both passes; it
- * is the place for epochs and pacing.
+ * A recording is read twice. The first pass delivers every record in *file* order to on_first_pass,
+ * since a recording often names a process only in the rundown at its end. Then on_first_pass_end is
+ * called once. The second pass delivers every record in *time* order to on_event. on_buffer is
+ * called between records, at least once for each buffer, in both passes; the callee does its
+ * periodic work there (epochs, pacing of a replay).
  */
 struct etw_event_sink {
 	void *context;
 	void (*on_first_pass)(void *context, const struct etw_record *record);
-	/* The kernel records that on_first_pass needs; the others, by far the most, are then not
-	 * read. on_first_pass may take some out, but add none. Borrowed; NULL: all. */
+	/* The kernel records that on_first_pass needs. The others, which are nearly all, may be
+	 * skipped. During the pass on_first_pass may remove records from this set, but add none.
+	 * Borrowed; NULL: all. */
 	const struct etw_kernel_choice *first_pass_choice;
-	/* Likewise, of the events with an EVENT_HEADER that are not classic and have no extended
-	 * items, the ids that on_first_pass needs; they do not change during the pass. */
+	/* The ids that on_first_pass needs of events with an EVENT_HEADER that are not classic and
+	 * have no extended items. The set does not change during the pass. Borrowed; NULL: all. */
 	const struct etw_id_choice *first_pass_ids;
 	void (*on_first_pass_end)(void *context);
 	void (*on_event)(void *context, const struct etw_record *record);
@@ -53,16 +54,16 @@ struct etw_event_sink {
 	void (*on_process)(void *context, uint32_t process_id, const char *name, size_t size);
 	void (*on_thread)(void *context, uint32_t thread_id, uint32_t process_id);
 	/*
-	 * What exists on the machine, read directly, soon after the start and again when it
-	 * changes. Texts are UTF-8, "" is one that Windows does not know. Only what has a callback
-	 * is read; disks and services only by a session with kernel events. What is gone is
-	 * reported before what is new.
+	 * The volumes, disks and services of the machine, read from Windows soon after the start
+	 * and reported again when they change. Texts are UTF-8; "" means that Windows does not know
+	 * it. Only what has a callback is read, disks and services only by a session with kernel
+	 * events. What has disappeared is reported before what is new.
 	 *
 	 * on_volume: the device has this letter ("C:") or mount folder ("D:\data"); NULL: it no
 	 * longer has one. on_disk: a physical disk; model NULL: it is gone. on_partition: the
 	 * volume on a partition of a disk, or on several (ETW_SOURCE_NO_PARTITION); file_system
 	 * NULL: it is gone. on_service: the service in a process whose threads have this tag; tag
-	 * 0: the only one in the process; name NULL: it is gone.
+	 * 0: the only service in the process; name NULL: it is gone.
 	 */
 	void (*on_volume)(void *context, const char *nt_path, const char *dos_path);
 	void (*on_disk)(void *context, uint32_t disk, const char *model, uint32_t bytes_per_sector);
@@ -71,13 +72,13 @@ struct etw_event_sink {
 	void (*on_service)(void *context, uint32_t process_id, uint32_t tag, const char *name);
 	void (*on_snapshot_end)(void *context);
 	/*
-	 * A record of what exists since before the session (the name of an open file, a disk, a
-	 * service) that another session found. It is true at its time, and no event: it is counted
-	 * nowhere.
+	 * Gets a record about something that existed before the session started (the name of an
+	 * open file, a disk, a service), read by a harvest session. It is true at its time but is
+	 * not an event, so it must not be counted.
 	 */
 	void (*on_known)(void *context, const struct etw_record *record);
-	/* Right after on_event: the name of the process of that record, valid until the next one;
-	 * NULL if it is not known. */
+	/* Called right after on_event: returns the name of the process of that record, valid until
+	 * the next record; NULL if it is not known. */
 	const char *(*process_name)(void *context);
 };
 
@@ -107,17 +108,16 @@ const char *etw_names_source_name(enum etw_names_source source);
 /* How a harvest ended (etw_session_harvests_total). */
 enum etw_harvest_result {
 	ETW_HARVEST_DONE,
-	ETW_HARVEST_EMPTY,  /* Windows wrote nothing of what exists when the harvest session stopped
-			     */
+	ETW_HARVEST_EMPTY,  /* Windows wrote no rundown when the harvest session stopped */
 	ETW_HARVEST_FAILED, /* the harvest session could not be started or consumed */
 	ETW_HARVEST_COUNT
 };
 
 const char *etw_harvest_result_name(enum etw_harvest_result result);
 
-/* What is said of a recording, behind its name, where `truncated` is set … */
+/* Messages say this after the name of a recording with `truncated` set … */
 #define ETW_RECORDING_CUT_SHORT "is cut short; everything up to there is read"
-/* … and where something is bad; how much follows. */
+/* … and this after one with bad buffers or records; the amounts follow. */
 #define ETW_RECORDING_DAMAGED "is damaged; what cannot be read is left out"
 
 /*
@@ -126,23 +126,23 @@ const char *etw_harvest_result_name(enum etw_harvest_result result);
  */
 struct etw_source_statistics {
 	uint64_t events_lost;
-	uint64_t buffers_lost; /* log buffers of a recording */
+	uint64_t buffers_lost; /* buffers for a file that were lost */
 	uint64_t realtime_buffers_lost;
 	uint64_t buffers_written; /* from the header */
 	uint64_t buffers;         /* delivered so far, in all passes */
 	uint64_t records;         /* delivered so far, in all passes */
-	uint64_t bad_buffers;     /* dropped: invalid header or compressed data */
-	uint64_t bad_bytes;       /* of the recording, where these are */
+	uint64_t bad_buffers;     /* dropped: the header or the compressed data is invalid */
+	uint64_t bad_bytes;       /* bytes of the recording that these buffers occupy */
 	/* places where the rest of a buffer, or the payload of a record, was dropped */
 	uint64_t bad_records;
-	/* delivered after one with a later time, in all passes: too many buffers of a recording
-	 * were open at once, or Windows delivered the buffer of a quiet processor late */
+	/* records delivered after one with a later time, in all passes: too many buffers of a
+	 * recording were open at once, or Windows delivered the buffer of a quiet processor late */
 	uint64_t late_records;
 	uint64_t buffer_size_bytes;
-	uint64_t bytes_read; /* in this pass of the file */
+	uint64_t bytes_read; /* bytes of the file read in this pass */
 	uint64_t bytes_total;
-	/* 100 ns since 1601 UTC of the last record delivered, of a live session of the newest;
-	 * ETW_RECORD_NO_TIME before the first */
+	/* time of the last record delivered (of the newest in a live session), in 100 ns since 1601
+	 * UTC; ETW_RECORD_NO_TIME before the first */
 	int64_t last_time;
 	bool truncated; /* the last buffer is cut short */
 
@@ -152,32 +152,32 @@ struct etw_source_statistics {
 	uint64_t buffers_allocated;
 	uint64_t buffers_free;
 	uint64_t buffers_max;
-	uint64_t lag_ns; /* delivery of the newest event after its time, at the last buffer */
+	uint64_t lag_ns; /* from the time of the newest event to its delivery, at the last buffer */
 	uint64_t restarts[ETW_RESTART_COUNT];
-	/* settings that other programs changed so often that they were left as they were */
+	/* settings that are no longer restored, because other programs changed them too often */
 	uint64_t restores_given_up;
 	uint64_t canary_sent; /* see lib/live/canary.h */
 	uint64_t canary_received;
-	uint64_t canary_refused;         /* by Windows, when it was asked to write them */
-	uint64_t names[ETW_NAMES_COUNT]; /* of files that were open already */
+	uint64_t canary_refused;         /* canaries that Windows refused to write */
+	uint64_t names[ETW_NAMES_COUNT]; /* names of files that were open already */
 	uint64_t harvests[ETW_HARVEST_COUNT];
 	uint64_t names_lost; /* records of harvests that were lost or did not fit into memory */
 };
 
-/* Adds what another source has counted, such as the one that its session had before; what is the
- * state of a moment stays. */
+/* Adds the counters of another source, such as the former source of the same session. Members that
+ * describe the present state do not change. */
 void etw_source_statistics_add(struct etw_source_statistics *statistics,
 			       const struct etw_source_statistics *earlier);
 
 /* Properties of a source, fixed when it is opened. Name and mode are valid until
  * etw_source_close(); type is a literal. */
 struct etw_source_facts {
-	const char *name; /* session label; of a recording the base name of the file */
+	const char *name; /* label `session`; of a recording the file name without folder */
 	const char *type; /* replay, system_logger, … (etw_session_info) */
-	/* for etw_session_info: of a recording a word; of a live session the words of its logging
-	 * mode as Windows answered it, with commas between */
+	/* for etw_session_info: one word for a recording; for a live session the words of the
+	 * logging mode that Windows reports, separated by commas */
 	const char *mode;
-	/* of a recording: a sentence about files of it that are missing; NULL: none is */
+	/* a sentence about missing files of a recording; NULL if none is missing */
 	const char *doubt;
 	uint32_t os_build;
 	uint32_t processors;
@@ -194,30 +194,33 @@ bool etw_source_run(struct etw_source *source, const struct etw_event_sink *sink
 		    struct etw_error *err);
 
 /*
- * Lets etw_source_run() return soon: for a recording at the next record, for a live session when
- * the session is stopped and its remaining events are delivered. It cannot be undone. Any thread.
+ * Makes etw_source_run() return soon: for a recording at the next record, for a live session when
+ * the session is stopped and its remaining events are delivered. It cannot be undone. Any thread
+ * may call it.
  */
 void etw_source_stop(struct etw_source *source);
 bool etw_source_stopping(const struct etw_source *source);
 
-/* Callbacks of the sink are there that were not, or the other way round: what exists on the machine
- * is reported to them. From a callback of the sink alone. */
+/* Says that callbacks of the sink were added or removed: new ones get what exists on the machine.
+ * Call it only from a callback of the sink. */
 void etw_source_sink_changed(struct etw_source *source);
 
-/* Lets the sink get on_buffer() soon, if the source can: a live session is flushed. Any thread. */
+/* Makes on_buffer() be called soon if the source is a live session, which is flushed. Any thread
+ * may call it. */
 void etw_source_wake(struct etw_source *source);
 
-/* Any thread. */
+/* Copies the statistics. Any thread may call these two; the facts belong to the source. */
 void etw_source_statistics(const struct etw_source *source,
 			   struct etw_source_statistics *statistics);
 const struct etw_source_facts *etw_source_facts(const struct etw_source *source);
 
-/* Call after etw_source_run() has returned. NULL is allowed. */
+/* Closes and frees the source. Call it after etw_source_run() has returned. NULL is allowed. */
 void etw_source_close(struct etw_source *source);
 
 /*
- * Finds what the files of a recording repeat. Gets the records of the first file in their order,
- * then next_file, and so on. is_repeated: an earlier file has the record, too.
+ * Finds records that several files of one recording contain. is_repeated() gets every record of the
+ * first file in order; then next_file() is called, and so on. It returns true if an earlier file
+ * has the same record.
  */
 struct etw_repeat_finder {
 	void *(*new_finder)(void); /* NULL: no memory */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the signatures of the library share: GUIDs, text, and the loading of little-endian integers.
+ * Types that the whole library shares, GUIDs and text, and functions that load little-endian
+ * integers.
  */
 #ifndef ETW_TYPES_H
 #define ETW_TYPES_H
@@ -49,8 +50,8 @@ bool etw_guid_parse(const char *text, struct etw_guid *guid);
 
 /*
  * A growing byte buffer. After the first addition a NUL always follows its bytes. Zero-initialise
- * it. Without memory `failed` is set and further additions do nothing, so a writer checks it once,
- * at the end.
+ * it. When memory runs out, `failed` is set and further additions do nothing, so a writer checks it
+ * once, at the end.
  */
 struct etw_text {
 	char *data; /* owned; NULL while empty */

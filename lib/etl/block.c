@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A replay of a compressed recording keeps its unpacked buffers from the first pass to the second
- * (index.c). To touch so much new memory page by page costs about a third as much as to unpack
- * the bytes that it is for. So once a recording has taken a few MiB, blocks are cut from slabs
- * of 2 MiB, which the system can back by one large page each. A slab counts its blocks, and is
- * freed with the last of them. So one small block can hold a whole slab, and a recording can be
- * made to keep such blocks alone. Therefore a pool cuts from so many slabs as a pass may keep
- * bytes, and further blocks are of the C library.
+ * (index.c). Touching that much new memory page by page costs about a third of the time of
+ * unpacking into it. So after the first few MiB, blocks are cut from slabs of 2 MiB, for each of
+ * which the system can use one large page. A slab counts its blocks and is freed with the last one.
+ * One small block can therefore keep a whole slab alive, and a hostile recording can make a pass
+ * keep only such blocks. So the slabs of a pool are limited to the bytes that a pass may keep, and
+ * further blocks come from the C library.
  */
 #include "lib/etl/block.h"
 
@@ -18,15 +18,17 @@ enum {
 	KEEP_BYTES = 8 << 20,
 	GRAIN = 4096,
 	SLAB_SIZE = OS_LARGE_PAGE_SIZE,
-	SLABS_FROM = 4 << 20, /* bytes taken before: most recordings need no slab */
-	SLABS_MOST = 144,     /* ETW_KEEP_MAX, and an eighth more for blocks that are not kept */
+	SLABS_FROM = 4 << 20, /* bytes from the C library before the first slab; most recordings
+				 need none */
+	SLABS_MOST = 144, /* slabs for ETW_KEEP_MAX bytes, and an eighth more for blocks that are
+			     not kept */
 	CUT_MAX = SLAB_SIZE / 8,
-	LOOK_AT = 8, /* unused blocks, for one of the right size */
+	LOOK_AT = 8, /* unused blocks that are checked for the right size */
 };
 
 struct etw_slab {
-	size_t used;       /* bytes, these included */
-	size_t references; /* its blocks, and one while blocks are cut from it */
+	size_t used;       /* bytes used, with this header */
+	size_t references; /* number of its blocks, and one more while blocks are cut from it */
 };
 
 static void release(struct etw_slab *slab)
@@ -36,7 +38,8 @@ static void release(struct etw_slab *slab)
 	}
 }
 
-/* NULL: the block is too large for a slab, or it is too early, or there are no more slabs. */
+/* Cuts a block from a slab; NULL if the block is too large for a slab, the pool does not use slabs
+ * yet, or no more slabs are available. */
 static struct etw_block *cut(struct etw_blocks *blocks, size_t size)
 {
 	struct etw_slab *slab = blocks->slab;
@@ -78,8 +81,9 @@ struct etw_block *etl_block_get(struct etw_blocks *blocks, size_t size)
 	size_t capacity = capacity_for(size);
 	struct etw_block **link = &blocks->unused, *block;
 
-	/* Most files have buffers of one size, and the last of each processor is shorter. A block
-	 * has at most twice the size, so that limits on what blocks cost bound memory, too. */
+	/* Most files have buffers of one size, except that the last one of each processor is
+	 * shorter. A block is reused only if it has at most twice the size that is needed, so that
+	 * the limits on bytes in blocks also limit the memory. */
 	for (unsigned i = 0; i < LOOK_AT && *link; i++, link = &(*link)->next) {
 		block = *link;
 		if (block->capacity >= size && block->capacity / 2 <= capacity) {

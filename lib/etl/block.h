@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks of memory for the bytes of buffers, packed or unpacked. A recording has thousands of
+ * Blocks of memory for the bytes of buffers, compressed or not. A recording has thousands of
  * buffers, mostly of one size, so a few unused blocks are kept for the next buffers.
  */
 #ifndef LIB_ETL_BLOCK_H
@@ -12,8 +12,8 @@
 struct etw_slab; /* private */
 
 struct etw_block {
-	struct etw_block *next; /* while unused */
-	struct etw_slab *slab;  /* that it is cut from; NULL: of the C library */
+	struct etw_block *next; /* next unused block; only while the block is unused */
+	struct etw_slab *slab; /* slab that contains the block; NULL: it comes from the C library */
 	size_t capacity;
 	uint8_t bytes[];
 };
@@ -22,22 +22,23 @@ struct etw_block {
 struct etw_blocks {
 	struct etw_block *unused; /* owned */
 	size_t unused_bytes;
-	struct etw_slab *slab;  /* that the next block is cut from */
-	size_t slabs;           /* taken, those that were freed again included */
-	size_t allocated_bytes; /* taken from the C library, up to where slabs begin */
+	struct etw_slab *slab;  /* slab that the next block comes from */
+	size_t slabs;           /* number of slabs so far, with freed ones */
+	size_t allocated_bytes; /* bytes from the C library so far; beyond a limit slabs are used */
 };
 
 /*
- * A block of at least size bytes with undefined content; NULL without memory. The caller returns it
- * with etl_block_put(), or frees it with etl_block_free(). NULL is allowed for both.
+ * Returns a block of at least size bytes with undefined content; NULL when memory runs out. The
+ * caller returns it to the pool with etl_block_put(), or frees it with etl_block_free(). Both
+ * accept NULL.
  */
 struct etw_block *etl_block_get(struct etw_blocks *blocks, size_t size);
-/* The memory that a block of size bytes takes, if it is none that was used before. */
+/* Returns the memory that a new block of size bytes takes, in bytes. */
 size_t etl_block_cost(size_t size);
 void etl_block_put(struct etw_blocks *blocks, struct etw_block *block);
 void etl_block_free(struct etw_block *block);
 
-/* Blocks that are in use stay valid. */
+/* Frees the unused blocks. Blocks in use stay valid. */
 void etl_blocks_done(struct etw_blocks *blocks);
 
 #endif

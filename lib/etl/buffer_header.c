@@ -42,9 +42,9 @@ bool etl_header_is_plausible(const struct etw_buffer_header *header)
 }
 
 /*
- * Whether the first record begins here, of left bytes of them. A compressed buffer has its marker
- * as it is, behind flags that say so, because it hardly ever contains a repetition; the four bytes
- * behind it can.
+ * Returns whether a first record begins at `at`. left: bytes of all records of the buffer. A
+ * compressed buffer begins with flags, and then the first four bytes of the record are literals,
+ * because they hardly ever repeat something; the next four can be a repetition.
  */
 static bool has_record(const uint8_t *at, uint32_t left, bool compressed)
 {
@@ -60,8 +60,9 @@ static bool is_between(const struct etl_shape *shape, int64_t time)
 }
 
 /*
- * When a buffer was written, the first one excepted: a raw time; after Windows has written the
- * recording again, a wall time (observed in net.4.5.2.x64.etl).
+ * Returns whether the time at which a buffer was written is inside the recording's. In all buffers
+ * but the first it is a raw time; if Windows has rewritten the recording, it is a wall time
+ * (observed in net.4.5.2.x64.etl).
  */
 static bool is_in_time(const struct etl_shape *shape, int64_t time)
 {
@@ -76,7 +77,7 @@ static bool is_buffer(const struct etl_shape *shape, const uint8_t *bytes)
 		TIME_STAMP = 0x10,
 		SEQUENCE_NUMBER_HIGH = 0x1c,
 		STATE = 0x2c,
-		STATE_FLUSH = 3, /* the highest */
+		STATE_FLUSH = 3, /* highest known state */
 		KNOWN_FLAGS = 0x7f,
 	};
 	struct etw_buffer_header header;

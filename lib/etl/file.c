@@ -27,10 +27,10 @@
 enum {
 	OPCODE_HEADER = 0,
 	DEFAULT_FREQUENCY = 10000000,
-	NAME_CHARACTERS_MAX = 1024, /* ETW's own limit; longer ones are cut */
+	NAME_CHARACTERS_MAX = 1024, /* limit of ETW; longer names are cut */
 };
 
-/* Whether a record is a logfile header. */
+/* Returns whether a record is a logfile header. */
 bool etl_is_header(const struct etw_record *record)
 {
 	return record->type == ETW_RECORD_SYSTEM &&
@@ -38,8 +38,8 @@ bool etl_is_header(const struct etw_record *record)
 	       record->opcode == OPCODE_HEADER;
 }
 
-/* The next NUL-terminated UTF-16 string as UTF-8; NULL without memory. Unpaired surrogates become
- * U+FFFD. */
+/* Reads a NUL-terminated UTF-16 string as UTF-8; NULL when memory runs out. Unpaired surrogates
+ * become U+FFFD. */
 static char *read_name(struct cursor *c)
 {
 	struct etw_text text = { 0 };
@@ -72,7 +72,8 @@ static char *read_name(struct cursor *c)
 
 /*
  * Reads the header record. The header type of the record determines its layout, not the pointer
- * size inside it: pointer_size must be as recorded. The names are owned also on failure.
+ * size inside it: pointer_size must be as recorded. The caller must free the names also after a
+ * failure.
  */
 static bool read_header_record(struct etw_header *header, const struct etw_record *record,
 			       struct etw_error *err)
@@ -168,7 +169,7 @@ const char *etw_header_mode_name(const struct etw_header *header)
 
 /* ---- the file ---- */
 
-/* Until the header is read: of the first record only the raw time is used. */
+/* Used until the header is read, because only the raw time of the first record is used. */
 static const struct etw_source_clock no_clock = {
 	.type = ETW_CLOCK_QPC,
 	.frequency = 10000000,
@@ -176,9 +177,9 @@ static const struct etw_source_clock no_clock = {
 };
 
 /*
- * What people give by mistake, by the first bytes of the file. No recording begins with them: its
- * first four bytes are the size of a buffer (docs/etl-format.md section 1.1), a multiple of 8 of at
- * most ETW_BUFFER_MAX, and these are above that or not a multiple.
+ * Files that users pass by mistake, recognised by their first bytes. No recording begins with them:
+ * its first four bytes are the size of a buffer (docs/etl-format.md section 1.1), a multiple of 8
+ * that is at most ETW_BUFFER_MAX; read as a number, these bytes are larger or not a multiple of 8.
  *
  * Sources: ".ZIP File Format Specification" 4.3; RFC 1952, 2.3.1; RFC 8878, 3.1.1; "The .xz File
  * Format" 2.1.1; 7-Zip, 7zFormat.txt; [MS-CAB] 2.1; [MS-EVTX] and libyal/libevtx (event logs);
@@ -188,7 +189,8 @@ static const struct other_format {
 	const char *magic;
 	uint8_t size;
 	const char *name;
-	/* It may contain a recording; lib/etl/packed.h unpacks some, but not from inside others. */
+	/* The file may contain a recording. lib/etl/packed.h unpacks some of these formats, but not
+	 * one inside another. */
 	bool archive;
 } other_formats[] = {
 	{ "PK\x03\x04", 4, "a zip archive", true },
@@ -310,13 +312,13 @@ void etw_file_close(struct etw_file *file)
 	free(file);
 }
 
-/* A buffer is written while the session runs. */
+/* Returns what the header says about the buffers. They are written while the session runs. */
 static struct etl_shape shape_of(const struct etw_file *file)
 {
 	const int64_t hour = INT64_C(36000000000), year = 8784 * hour;
 	const struct etw_header *header = &file->header;
 	uint32_t size = header->buffer_size_bytes;
-	/* 0 for a session that was not stopped. */
+	/* The end time is 0 for a session that was not stopped. */
 	int64_t end = header->end_time > header->start_time ?
 			      header->end_time :
 			      etw_time_add(header->start_time, year);
@@ -326,7 +328,7 @@ static struct etl_shape shape_of(const struct etw_file *file)
 		.preallocated = (header->mode & ETW_MODE_PREALLOCATE) != 0,
 		.clock = &file->format.clock,
 		.first_time = header->start_time,
-		/* Some are written later than the end (observed in net.4.5.2.x64.etl). */
+		/* Some buffers are written later than the end (observed in net.4.5.2.x64.etl). */
 		.last_time = etw_time_add(end, hour),
 	};
 }

@@ -22,37 +22,41 @@
 
 struct etw_file {
 	struct etw_input input;
-	/* Of several files: the names and the start are those of the first, the rest is of all. */
+	/* With several files the names and the start are those of the first file; the rest
+	 * describes all files together. */
 	struct etw_header header;
 	struct etw_format format;
-	const char *clock_doubt; /* what is wrong with the clock; NULL: nothing */
-	/* ---- of several files ---- */
-	struct etw_file_part *parts; /* owned, in order; NULL: it is one file */
+	const char *clock_doubt; /* a sentence about what is wrong with the clock; NULL: nothing */
+	/* ---- a recording of several files ---- */
+	struct etw_file_part *parts; /* owned, in order; NULL for one file */
 	size_t part_count;
-	char *set_doubt;           /* owned; which files are missing; NULL: none */
-	struct chosen passed_over; /* what a file repeats, and all logfile headers but the first */
+	char *set_doubt; /* owned; a sentence about missing files; NULL: none is missing */
+	struct chosen passed_over; /* records to skip: those that an earlier file has, too, and all
+				      logfile headers but the first */
 };
 
-/* Reads the header of an input that is open. What is there already is lost on failure. */
+/* Reads the header of an input that is open. On failure the former header is lost. */
 bool etl_file_read_header(struct etw_file *file, uint8_t pointer_size, struct etw_error *err);
 
-/* Whether a record is a logfile header. */
+/* Returns whether a record is a logfile header. */
 bool etl_is_header(const struct etw_record *record);
 
-/* Starts a scan at the offset of a buffer, which has this number in the file. */
+/* Starts a scan at the offset of a buffer; sequence: the number of this buffer in the file, from 0.
+ */
 void etw_file_scan(struct etw_file *file, struct etw_scan *scan, struct etw_damage *damage,
 		   uint64_t offset, uint64_t sequence);
 
 /*
- * The clock that the header describes. An invalid frequency is replaced by 10 MHz, and an unknown
- * clock type by the performance counter; *doubt is then a sentence about it, else NULL.
+ * Returns the clock that the header describes. An invalid frequency is replaced by 10 MHz, and an
+ * unknown clock type by the performance counter; *doubt is then set to a sentence about it,
+ * otherwise to NULL.
  */
 struct etw_source_clock etl_header_clock(const struct etw_header *header, const char **doubt);
 
 /*
- * Adds up the losses of the parts of one session, in their order. Whether the losses in the header
- * of a part are its own or those of the session up to there is not documented [assumed: the latter,
- * unless a part has fewer than the one before]. Zero-initialise it.
+ * Adds up the losses in the headers of the files of one session, in order. It is not documented
+ * whether a header has the losses of its own file or those of the session so far. Assumed: those of
+ * the session so far, unless a file has fewer than the one before. Zero-initialise it.
  */
 struct etl_losses {
 	uint64_t sum;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens recordings by their path, those of several files included.
+ * Opens recordings by their path, also those of several files.
  *
- * Several files are one input: the bytes of each follow those of the one before, and a scan that
- * reaches the end of a file goes on with the next. So everything behind reads them as it reads one
- * file, without a copy on disk. Times of all are those of the clock in the first header, which is
- * why the files must be of one machine and boot.
+ * Several files are one input: the bytes of each file follow those of the file before, and a scan
+ * that reaches the end of a file continues with the next one. So all other code reads them like one
+ * file, without a copy on disk. All times are converted by the clock in the first header, so the
+ * files must come from one machine and one boot.
  *
- * Two things would be counted wrongly that way. Each file has a logfile header, and files of
- * etwtool relog --split repeat what describes others. Both are found in a pass over all files here,
- * and noted by one bit a record, for walks to pass over. What repeats is not known to a reader of
- * bytes, so the program gives a finder, which knows the events that describe others.
+ * Two groups of records would be counted twice that way. Each file has a logfile header, and the
+ * files of etwtool relog --split repeat the records that describe others. A pass over all files
+ * finds both here and sets one bit for each record that walks must skip. This code does not decode
+ * events, so the program provides a finder that knows the describing ones.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 #include "lib/etl/index.h"
 #include "lib/etl/packed.h"
 
-static const struct etw_repeat_finder *finding; /* NULL: repetitions are not found */
+static const struct etw_repeat_finder *finding; /* NULL: repeated records are not searched for */
 
 void etw_file_find_repeats(const struct etw_repeat_finder *finder)
 {
@@ -34,7 +34,7 @@ void etw_file_find_repeats(const struct etw_repeat_finder *finder)
 /* A pass over all files. */
 struct search {
 	struct etw_file *file;
-	void *finder; /* NULL: there is none */
+	void *finder; /* NULL: no finder is set */
 	struct progress progress;
 	bool no_memory;
 };
@@ -42,7 +42,8 @@ struct search {
 static void look_at_record(void *context, const struct etw_record *record)
 {
 	struct search *search = context;
-	bool first = etl_is_header(record) && record->index > 0; /* of another file */
+	bool first = etl_is_header(record) &&
+		     record->index > 0; /* the logfile header of a later file */
 
 	if (first && search->finder) {
 		finding->next_file(search->finder);
@@ -109,14 +110,14 @@ static void merge_header(struct etw_header *header, const struct etw_header *nex
 	if (next->processors > header->processors) {
 		header->processors = next->processors;
 	}
-	/* A file that was not closed has no end; the last one says when the session ended. */
+	/* A file that was not closed has no end time; the last file has that of the session. */
 	header->end_time = next->end_time;
 	header->buffers_written = next->buffers_written > UINT32_MAX - header->buffers_written ?
 					  UINT32_MAX :
 					  header->buffers_written + next->buffers_written;
 }
 
-/* Reads the header of each file; all must fit to the first. */
+/* Reads the header of each file. All must be from the same machine and boot as the first. */
 static bool read_parts(struct etw_file *file, const char *const *paths, size_t count,
 		       struct etw_error *err)
 {
@@ -185,7 +186,7 @@ static bool open_set(struct etw_file *file, const struct etw_file_set *set, uint
 
 /* ---- opening ---- */
 
-/* path: of one file, or with * and ? in place of a part of its name. */
+/* Opens one file. path: its path, or a pattern with * and ? that matches it. */
 static bool open_single(struct etw_file *file, const char *path, uint8_t pointer_size,
 			struct etw_error *err)
 {

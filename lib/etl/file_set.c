@@ -14,17 +14,17 @@
 
 struct search {
 	struct etw_file_set *set;
-	/* Whether the file of this name is wanted, and its number. */
+	/* Returns whether the search takes a file of this name, and its number. */
 	bool (*takes)(const struct search *search, const char *name, uint64_t *number);
 	size_t capacity;
 	const char *path;
-	size_t folder_size; /* of the path, up to its last component */
-	size_t star;        /* of a set: where in the path the * is */
+	size_t folder_size; /* bytes of the path up to its last component */
+	size_t star;        /* offset of the * in the path, in bytes; only for a set */
 	struct etw_error *err;
 	bool failed;
 };
 
-/* The number in place of the *; false if the name is none of the set. */
+/* Reads the number in place of the *. Returns false if the name does not belong to the set. */
 static bool number_of(const struct search *search, const char *name, uint64_t *number)
 {
 	const char *before = search->path + search->folder_size;
@@ -40,7 +40,8 @@ static bool number_of(const struct search *search, const char *name, uint64_t *n
 	       parse_u64(name + before_size, digits, number);
 }
 
-/* As in shells, * and ? do not show files that begin with a dot. */
+/* Returns whether the pattern matches. As in shells, * and ? do not match names that begin with a
+ * dot. */
 static bool matches(const struct search *search, const char *name, uint64_t *number)
 {
 	const char *pattern = search->path + search->folder_size;
@@ -95,14 +96,14 @@ static bool is_there(const char *path)
 	return stamp.number != 0 || stamp.volume != 0;
 }
 
-/* Fills the set with the files of the folder that the search takes. */
+/* Adds the files of the folder that the search takes to the set. */
 static bool look(struct search *search)
 {
 	struct etw_file_set *set = search->set;
 	struct etw_text folder = { 0 };
 
 	text_add(&folder, search->path, search->folder_size);
-	text_add_string(&folder, "."); /* also of "C:" */
+	text_add_string(&folder, "."); /* also for "C:" */
 	if (folder.failed) {
 		text_free(&folder);
 		return error_no_memory(search->err, "the name of a folder");
@@ -162,7 +163,7 @@ bool etw_file_set_match(struct etw_file_set *set, const char *path, struct etw_e
 	const char *name = path + search.folder_size;
 
 	*set = (struct etw_file_set){ 0 };
-	/* Behind a colon is the name of a file in an archive. */
+	/* After a colon comes the name of a file in an archive. */
 	if (!strpbrk(name, "*?") || strchr(name, ':') || is_there(path)) {
 		return true;
 	}
@@ -194,7 +195,7 @@ static void add_range(struct etw_text *out, uint64_t first, uint64_t last)
 
 void etw_file_set_add_gaps(const struct etw_file_set *set, struct etw_text *out)
 {
-	uint64_t next = 1; /* of the first file (assumed; relog --split does so) */
+	uint64_t next = 1; /* number of the first file (assumed; relog --split begins so) */
 
 	for (size_t i = 0; i < set->count; i++) {
 		uint64_t number = set->files[i].number;

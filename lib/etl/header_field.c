@@ -4,12 +4,12 @@
 
 #include <etw/mirror.h>
 
-/* Headers that have the same layout as far as it matters here. */
+/* Groups of header types whose fields have the same offsets here. */
 enum header { HEADER_KERNEL, HEADER_PERFINFO, HEADER_EVENT, HEADER_FULL, HEADERS };
 
 struct place {
 	uint8_t offset;
-	uint8_t size; /* bytes; 0: the header has no such value */
+	uint8_t size; /* bytes; 0: the header has no such field */
 };
 
 struct etw_header_field {

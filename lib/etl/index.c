@@ -5,7 +5,8 @@
  * A recording is replayed in two passes. The first pass walks every buffer once in file order,
  * notes its place and its lowest time, and counts damage; the notes, sorted by time, are the index.
  * The second pass reads a buffer again when the merge of order.c reaches its first time. So a
- * replay in time order only needs memory for the buffers that overlap, not for the whole file.
+ * replay in time order needs memory only for the buffers that overlap in time, not for the whole
+ * file.
  *
  * Unpacking is most of the work on compressed recordings. Therefore the first pass keeps the
  * unpacked bytes with the index while there is room. A helper thread unpacks the other buffers
@@ -46,7 +47,7 @@ bool etl_buffer_is_plausible(const struct etw_file *file, const struct etw_buffe
 	    etl_so_far_admits(so_far, place, place->end / ETW_RECORD_SIZE_MIN)) {
 		return true;
 	}
-	/* What the walk passes over has an index, too. */
+	/* Records that the walk skips have an index, too. */
 	etl_walk_start(&walk, &file->format, buffer->bytes, place->end, place->processor, 0);
 	while (etl_so_far_admits(so_far, place, etl_walk_next_index(&walk)) &&
 	       etl_walk_next(&walk)) {
@@ -97,11 +98,11 @@ void etw_check_count(const struct etw_file *file, uint64_t buffers, struct etw_d
 	uint32_t least = compressed || header->buffer_size_bytes < ETW_BUFFER_HEADER_SIZE ?
 				 ETW_BUFFER_HEADER_SIZE :
 				 header->buffer_size_bytes;
-	/* Those that begin in no recognisable way are not missing. */
+	/* Buffers whose beginning cannot be recognised are not missing. */
 	uint64_t most = buffers + damage->gap_bytes / least;
 
-	/* Circular files contain fewer buffers than were written. Whether the header of one of
-	 * several files counts only its own buffers is not known. */
+	/* Circular files contain fewer buffers than were written. It is not known whether the
+	 * header of one of several files counts only the buffers of that file. */
 	if (header->end_time != 0 && !damage->truncated && most < header->buffers_written &&
 	    !(header->mode & (ETW_MODE_CIRCULAR | ETW_MODE_NEW_FILE))) {
 		etw_problem(damage->problems,
@@ -111,7 +112,7 @@ void etw_check_count(const struct etw_file *file, uint64_t buffers, struct etw_d
 	}
 }
 
-/* Adds the buffer that the scan is at. */
+/* Adds the present buffer of the scan. */
 static bool add_buffer(struct etw_index *index, struct etw_scan *scan,
 		       const struct etw_buffer *buffer, const struct etw_times *times,
 		       uint64_t first_record, struct etw_error *err)
@@ -182,7 +183,8 @@ bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_
 		}
 		index->buffers++;
 		index->empty_buffers += index->complete && times.records == 0;
-		/* As in time order, a buffer in which the visitor stopped has no end. */
+		/* As in a pass in time order, on_buffer() is not called for a buffer in which the
+		 * visitor stopped. */
 		if (visitor->on_buffer && !etl_visitor_stopping(visitor)) {
 			visitor->on_buffer(visitor->buffer_context,
 					   buffer.place.offset + buffer.place.disk_size);
@@ -246,7 +248,8 @@ void etl_loader_done(struct etl_loader *loader)
 	etl_unpacker_done(&loader->unpacker);
 }
 
-/* The first size bytes of an entry, as they are in the file; NULL if they cannot be read. */
+/* Reads the first size bytes of an entry from the file, without unpacking; NULL if they cannot be
+ * read. */
 static struct etw_block *read_bytes(struct etl_loader *loader, const struct etw_entry *entry,
 				    size_t size, struct etw_error *err)
 {
@@ -291,8 +294,8 @@ static bool prepare(struct etl_loader *loader, const struct etw_entry *entry,
 	return true;
 }
 
-/* Submits the entries up to ETW_UNPACK_AHEAD after this one. A failure is ignored here; the entry
- * is tried again, and the failure reported, when the merge needs it. */
+/* Submits the entries up to ETW_UNPACK_AHEAD after this one. A failure is ignored here: the entry
+ * is tried again when the merge needs it, and that reports the failure. */
 static void submit_ahead(struct etl_loader *loader, size_t entry)
 {
 	const struct etw_index *index = loader->index;

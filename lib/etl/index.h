@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first pass over a recording: which buffers it has, and from which time on each one is needed.
+ * The first pass over a recording: it notes which buffers exist, and the time from which each one
+ * is needed.
  *
  * With the index, the second pass can deliver records in time order with little memory: a buffer is
  * read when the merge reaches its first time, not earlier. The index takes 48 bytes for each
@@ -21,7 +22,7 @@
 
 struct etw_entry {
 	uint64_t offset;
-	uint64_t first_record; /* index in the file of the buffer's first record */
+	uint64_t first_record; /* index in the file of the first record of the buffer */
 	int64_t first_time;    /* raw; the lowest in the buffer */
 	/* owned; the unpacked bytes, kept from the first pass. NULL: the buffer must be read */
 	struct etw_block *unpacked;
@@ -32,79 +33,82 @@ struct etw_entry {
 	bool unordered; /* times go backwards inside the buffer */
 };
 
-/* What the buffers of a file have had, up to a place; zero at its start. */
+/* Sums over the buffers of a file up to some place; all zero at the start of the file. */
 struct etw_so_far {
 	uint64_t records;
-	uint64_t work; /* of the compressed buffers: records, and ETL_WORK_BYTES for one more */
+	uint64_t work; /* work of the compressed buffers: their records, and one more for each
+			  ETL_WORK_BYTES unpacked bytes */
 };
 
 /*
- * What compressed buffers may unpack to, because a copy of 64 KiB takes 8 bytes of the file, and
- * 114 bytes can hold 32,764 records. A record that differs from the one before takes at least three
- * bytes. So the work may be ETL_WORK_FREE and one more for each byte of the file up to there.
+ * Limits what compressed buffers may unpack to. It is needed because 8 bytes of the file can unpack
+ * to 64 KiB, and 114 bytes to 32,764 records. In real recordings a record that differs from the one
+ * before takes at least three bytes. So the work may be ETL_WORK_FREE, and one more for each byte
+ * of the file up to that place.
  */
 enum { ETL_WORK_FREE = 1 << 18, ETL_WORK_BYTES = 1024 };
 
 /* Zero-initialise it, then set the limits. */
 struct etw_index {
 	size_t entries_max;
-	size_t keep_bytes; /* of unpacked buffers, together */
+	size_t keep_bytes; /* limit for all unpacked buffers that are kept, in bytes */
 
-	/* owned; by first time, then by place in the file. Buffers without records have none */
+	/* owned; sorted by first time, then by place in the file. Buffers without records have no
+	 * entry */
 	struct etw_entry *entries;
 	size_t count;
 	size_t capacity;
 	size_t kept_bytes;
-	/* false: entries_max was reached; the rest of the file starts at these: */
+	/* false: entries_max was reached, and the rest of the file, without entries, starts at: */
 	bool complete;
 	uint64_t rest_offset;
 	uint64_t rest_sequence;
 	struct etw_so_far rest;
-	uint64_t buffers;       /* scanned */
-	uint64_t empty_buffers; /* of those before rest_offset: the ones without an entry */
+	uint64_t buffers;       /* number of buffers scanned */
+	uint64_t empty_buffers; /* buffers before rest_offset that have no entry */
 };
 
 enum { ETW_INDEX_MAX = 4 << 20, ETW_KEEP_MAX = 256 << 20 };
 
 /*
- * Whether a compressed buffer with so many records may follow those so far, at place->offset of its
- * file.
+ * Returns whether a compressed buffer at `place` with this number of records stays within the limit
+ * after the buffers so far.
  */
 bool etl_so_far_admits(const struct etw_so_far *so_far, const struct etw_place *place,
 		       uint64_t records);
-/* Adds a buffer with so many records. */
+/* Adds a buffer with this number of records. */
 void etl_so_far_add(struct etw_so_far *so_far, const struct etw_place *place, uint64_t records);
 
-/* The same for a buffer that was read: its records are counted only if their number could be too
- * high. */
+/* As etl_so_far_admits(), for a buffer that was read. It counts the records only if their number
+ * could be too high. */
 bool etl_buffer_is_plausible(const struct etw_file *file, const struct etw_buffer *buffer,
 			     const struct etw_so_far *so_far);
 
-/* Pairs with the release in etw_source_stop(). */
+/* Returns whether the pass must end. The acquire pairs with the release in etw_source_stop(). */
 static inline bool etl_visitor_stopping(const struct etw_visitor *visitor)
 {
 	return visitor->stopping && atomic_load_explicit(visitor->stopping, memory_order_acquire);
 }
 
 /*
- * Walks the buffer that follows those so far, shows the records to the visitor, counts and reports
- * damage, and adds the buffer to those so far. A compressed buffer that unpacks to implausibly much
- * (ETL_WORK_FREE) counts as damaged, and none of its records is shown.
+ * Walks the next buffer, shows its records to the visitor, counts and reports damage, and adds the
+ * buffer to *so_far. A compressed buffer that unpacks to more than is plausible (ETL_WORK_FREE)
+ * counts as damaged, and none of its records is shown.
  */
 struct etw_times etw_survey_buffer(const struct etw_file *file, const struct etw_buffer *buffer,
 				   struct etw_so_far *so_far, struct etw_damage *damage,
 				   const struct etw_visitor *visitor);
 
 /*
- * Reports a closed recording that has fewer buffers than were written according to its header: it
- * was cut off exactly between two buffers.
+ * Reports a closed recording that has fewer buffers than its header says: it was cut off exactly
+ * between two buffers.
  */
 void etw_check_count(const struct etw_file *file, uint64_t buffers, struct etw_damage *damage);
 
 /*
- * Builds the index anew and shows every record to the visitor, in file order. Damage is counted and
- * reported. Also returns true if the visitor stopped the pass; the index then has the buffers that
- * were read.
+ * Builds the index, replacing an earlier one, and shows every record to the visitor, in file order.
+ * Damage is counted and reported. It also returns true if the visitor stopped the pass; the index
+ * then has the buffers that were read.
  */
 bool etw_index_build(struct etw_index *index, struct etw_file *file, struct etw_damage *damage,
 		     const struct etw_visitor *visitor, struct etw_error *err);
@@ -113,23 +117,24 @@ void etw_index_done(struct etw_index *index);
 /* ---- loading buffers ---- */
 
 /*
- * Loads the buffers of an index for the second pass, in the order of the index; compressed ones are
- * unpacked ahead, on a thread of their own.
+ * Loads the buffers of an index for the second pass, in the order of the index; a helper thread
+ * unpacks compressed ones ahead.
  */
 struct etl_loader {
-	struct etw_input *input; /* borrowed, as is what follows */
+	struct etw_input *input; /* borrowed, like the next members */
 	struct etw_index *index;
 	struct etw_unpacker unpacker;
-	size_t next;                                  /* the entry after those submitted */
-	struct etw_unpack_job jobs[ETW_UNPACK_AHEAD]; /* of entry i: i modulo their number */
+	size_t next; /* the next entry to submit */
+	/* entry i uses the job i modulo ETW_UNPACK_AHEAD */
+	struct etw_unpack_job jobs[ETW_UNPACK_AHEAD];
 };
 
 void etl_loader_start(struct etl_loader *loader, struct etw_input *input, struct etw_index *index);
 
 /*
  * Returns the unpacked bytes of an entry in a block that the caller owns. *end is their end; it is
- * below the end of the entry if the file was changed meanwhile. NULL if they cannot be read. Call
- * it once for each entry, in order.
+ * below the end of the entry if the file was changed meanwhile. Returns NULL if they cannot be
+ * read. Call it once for each entry, in order.
  */
 struct etw_block *etl_loader_take(struct etl_loader *loader, size_t entry, uint32_t *end,
 				  struct etw_error *err);

@@ -5,21 +5,22 @@
 
 #include "base/os.h"
 
-/* Every wait is woken; this bounds the cost of a lost wake. */
+/* Every wait is woken by a signal; this timeout only limits the harm of a lost one. */
 #define WAIT_NS UINT64_C(1000000000)
 
 struct jobs {
 	jobs_do *run;
 	struct os_thread helpers[JOBS_THREADS_MOST - 1];
 	unsigned helper_count;
-	struct os_mutex lock; /* guards what follows, and `done` of the jobs */
+	struct os_mutex lock; /* guards the following members, and `done` of the jobs */
 	struct os_condition changed;
-	struct job *first; /* not begun, in the order of submission */
+	struct job *first; /* jobs that no thread has begun, in the order of submission */
 	struct job **last;
 	bool stopping;
 };
 
-/* Does the first job that no thread has begun. With the lock. */
+/* Does the first job that no thread has begun. Call it with the lock held; it is released during
+ * the job. */
 static void do_first(struct jobs *jobs)
 {
 	struct job *job = jobs->first;

@@ -26,7 +26,7 @@ int64_t logfile_raw_time(const struct etw_writer_options *options, uint64_t ns)
 	return (int64_t)((uint64_t)options->start_raw + ticks);
 }
 
-/* 100 ns since 1601 UTC of a raw time that is not before the start. */
+/* Converts a raw time that is not before the start to 100 ns since 1601 UTC. */
 static int64_t wall_time(const struct etw_writer_options *options, int64_t raw)
 {
 	uint64_t frequency = logfile_ticks_per_second(options);
@@ -81,8 +81,8 @@ void logfile_header_build(struct etw_payload *payload, const struct etw_writer_o
 bool logfile_header_change(uint8_t *payload, size_t size, uint8_t pointer_size,
 			   const struct logfile_changes *changes)
 {
-	/* docs/etl-format.md section 5: the two pointers stand before all that follows the names'
-	 * place, and so do not move what is before them. */
+	/* docs/etl-format.md section 5. Members after the two pointers of the names are 8 bytes
+	 * later if pointers have 8 bytes; members before them have the same offset. */
 	enum { BOOT_TIME_32 = 0xf0, POINTERS_32 = 8 };
 	uint8_t *late = payload + BOOT_TIME_32 + 2 * (size_t)pointer_size - POINTERS_32;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The payload of a recording's first record, and the clock that it describes (docs/etl-format.md
- * sections 5 and 6).
+ * The payload of the first record of a recording, and the clock that it describes
+ * (docs/etl-format.md sections 5 and 6).
  */
 #ifndef LIB_ETL_LOGFILE_HEADER_H
 #define LIB_ETL_LOGFILE_HEADER_H
@@ -13,23 +13,24 @@
 #include <etw/mirror.h>
 #include <etw/record.h>
 
-/* What is known at the end only. */
+/* Values that are known only at the end of the recording. */
 struct logfile_ending {
-	int64_t latest_raw; /* of all records */
+	int64_t latest_raw; /* latest raw time of all records */
 	uint32_t buffers_written;
 };
 
 /*
- * Adds the header. ending NULL: as long as the session runs. The names are UTF-8; both NULL leaves
- * them out: what stands before them has the same size at the beginning and at the end.
+ * Adds the header. ending: NULL while the session runs. The names are UTF-8; if both are NULL, they
+ * are left out. The part before the names has the same size with and without ending, so it can be
+ * overwritten.
  */
 void logfile_header_build(struct etw_payload *payload, const struct etw_writer_options *options,
 			  const struct logfile_ending *ending, const char *session_name,
 			  const char *file_name);
 
 /*
- * What a recording that is made from others says about itself; the rest of its header is that of
- * the first of them.
+ * Header values of a recording that is made from others; the rest of its header is that of the
+ * first input.
  */
 struct logfile_changes {
 	uint32_t buffer_size;
@@ -38,18 +39,18 @@ struct logfile_changes {
 	uint32_t buffers_written;
 	uint32_t events_lost;
 	uint32_t buffers_lost;
-	int64_t start_time; /* 100 ns since 1601 UTC, as is the end */
+	int64_t start_time; /* 100 ns since 1601 UTC, as end_time */
 	int64_t end_time;
 };
 
 /*
- * Stores them in the payload of a header record, whose pointer size (4 or 8) is that of its header
- * type. False, and nothing is stored, if the payload is too small for a header.
+ * Stores the changes in the payload of a header record. pointer_size: 4 or 8, as its header type
+ * says. Returns false, and stores nothing, if the payload is too small for a header.
  */
 bool logfile_header_change(uint8_t *payload, size_t size, uint8_t pointer_size,
 			   const struct logfile_changes *changes);
 
-/* options with all defaults filled in. */
+/* Return values of the clock of a recording. options must have all defaults filled in. */
 uint64_t logfile_ticks_per_second(const struct etw_writer_options *options);
 int64_t logfile_raw_time(const struct etw_writer_options *options,
 			 uint64_t ns); /* after the start */

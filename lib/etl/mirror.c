@@ -2,20 +2,20 @@
 /*
  * Copies the buffers of recordings.
  *
- * A reader orders records by time, and those of one time by their place in the file. So a recording
- * that is to be read like another one must have the same buffers in the same order; sorting the
- * records into new buffers would lose that. Each buffer is therefore copied by itself: it is walked
- * as a reader does, and the records that stay are moved together. A buffer without a change goes
- * out with the bytes it had, packed ones included; only what a reader would skip makes a
- * difference, because it is left out. The end of a buffer that a session never wrote to is filler
- * and is not copied, since it may hold remains of older records.
+ * A reader sorts records by time, and records of the same time by their place in the file. A copy
+ * that must be read in the same order therefore needs the same buffers in the same order; sorting
+ * the records into new buffers would lose the order of equal times. So each buffer is copied
+ * separately: it is walked as by a reader, and the records that stay are moved together. A buffer
+ * without a change is written with its old bytes, also if it is compressed; but what a reader would
+ * skip is left out. The unused end of a buffer is not copied, because it may contain remains of
+ * older records.
  *
- * A changed buffer is built in a piece: the header of the buffer that it comes from, then records.
- * When replaced records do not fit any more, the piece is written and another one begins with the
- * same header, so the order stays. The piece of the very first buffer becomes the first buffer of
- * the result, which is always plain, because it is written once more at the end: until then its
- * logfile header reads like that of a session that still runs, and a file that is cut meanwhile is
- * readable up to its last whole buffer.
+ * A changed buffer is built in a piece: the header of the input buffer, followed by records. When
+ * replaced records do not fit any more, the piece is written and another one begins with the same
+ * header, so the order stays. The piece of the very first buffer becomes the first buffer of the
+ * result. That is never compressed, because it is written again at the end. Until then its logfile
+ * header is that of a session that still runs, so that an incomplete file can be read up to its
+ * last whole buffer.
  */
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@
 #include "lib/etl/scan.h"
 #include "lib/etl/writer.h"
 
-enum { BUFFER_TYPE = 0x36 /* in its header */ };
+enum { BUFFER_TYPE = 0x36 /* offset in the header */ };
 
 /* ---- one buffer ---- */
 
@@ -40,12 +40,13 @@ struct copy {
 	struct etw_mirror *mirror;
 	struct etw_file *input;
 	const struct etw_mirror_visitor *visitor;
-	const struct etw_buffer *buffer; /* the present one */
-	uint32_t limit;                  /* of a piece */
-	bool merged;                     /* not the first input */
+	const struct etw_buffer *buffer; /* the buffer that is being copied */
+	uint32_t limit;                  /* most bytes of a piece */
+	bool merged;                     /* it is a copy of a second or later input */
 };
 
-/* Begins the piece of a buffer that is changed from an offset on. */
+/* Begins the piece of a buffer whose first change is at offset up_to; the bytes before are copied.
+ */
 static bool begin_piece(struct copy *copy, uint32_t up_to, struct etw_error *err)
 {
 	struct mirror_piece *piece = &copy->mirror->piece;
@@ -64,7 +65,7 @@ static bool begin_piece(struct copy *copy, uint32_t up_to, struct etw_error *err
 	return true;
 }
 
-/* Begins the records of the next piece, of which none is in the buffer yet. */
+/* Resets the counts and times of records for the next piece. */
 static void start_counting(struct copy *copy)
 {
 	struct mirror_piece *piece = &copy->mirror->piece;
@@ -76,7 +77,7 @@ static void start_counting(struct copy *copy)
 	piece->whole = false;
 }
 
-/* Adds a record to the piece, if there is one; else it is only counted. */
+/* Adds a record to the piece. If no piece was begun, the record is only counted. */
 static bool add_record(struct copy *copy, const struct etw_record *record, const uint8_t *bytes,
 		       size_t size, struct etw_error *err)
 {
@@ -109,7 +110,7 @@ static bool add_record(struct copy *copy, const struct etw_record *record, const
 	return !copy->visitor->decide || mirror_add_time(piece, record->raw_time, err);
 }
 
-/* Whether the record is the logfile header of its input. */
+/* Returns whether the record is the logfile header of its input. */
 static bool is_first(const struct copy *copy, const struct etl_walk *walk)
 {
 	return walk->record.index == 0 && copy->buffer->sequence == 0;
@@ -145,7 +146,8 @@ static bool copy_record(struct copy *copy, const struct etl_walk *walk, struct e
 	return add_record(copy, &walk->record, bytes.at, bytes.size, err);
 }
 
-/* What a piece may have: as much as the buffer had, or as is usual. One record may be more. */
+/* Returns the most bytes of a piece: the size of the input buffer or the usual size, whichever is
+ * larger. A single record may exceed it. */
 static uint32_t limit_of(const struct copy *copy)
 {
 	uint32_t usual = mirror_usual_size(copy->mirror);
@@ -154,7 +156,7 @@ static uint32_t limit_of(const struct copy *copy)
 	return end > usual ? end : usual;
 }
 
-/* Whether the reader used the buffer up to the end that its header states. */
+/* Returns whether the reader used the buffer up to the end that its header states. */
 static bool is_whole(const struct etw_buffer *buffer, const struct etl_walk *walk)
 {
 	return !walk->stopped && buffer->place.end == buffer->header.end &&
@@ -194,14 +196,14 @@ static bool copy_buffer(struct copy *copy, const struct etw_buffer *buffer,
 	if (done) {
 		return true;
 	}
-	/* What may follow the last record is filler, or damaged. */
+	/* Bytes after the last record are filler or damaged. */
 	end = piece->whole || walk.at > buffer->place.end ? buffer->place.end : walk.at;
 	return begin_piece(copy, end, err) &&
 	       ((piece->used == ETW_BUFFER_HEADER_SIZE && !piece->whole) ||
 		mirror_write_or_join(mirror, err));
 }
 
-/* A buffer of a type that has no records, which is nothing that a callback could look at. */
+/* Copies a buffer of a type that has no records. There is nothing for a callback to decide. */
 static bool copy_without_records(struct copy *copy, const struct etw_buffer *buffer,
 				 struct etw_error *err)
 {
@@ -248,7 +250,7 @@ fail:
 	return NULL;
 }
 
-/* Goes on with the buffer that the visitor requests next. False: there is none. */
+/* Moves the scan to the buffer that the visitor requests next. Returns false if there is none. */
 static bool seek(const struct etw_mirror_visitor *visitor, struct etw_file *input,
 		 struct etw_scan *scan, struct etw_mirror_place *at, struct etw_so_far *so_far,
 		 struct etw_damage *damage)

@@ -12,7 +12,7 @@
 #include "lib/etl/scan.h"
 #include "lib/etl/writer.h"
 
-enum { RECORD_TIME = 0x10 /* of the raw time in a SYSTEM header */ };
+enum { RECORD_TIME = 0x10 /* offset of the raw time in a SYSTEM header */ };
 
 bool etw_mirror_fits(const struct etw_file *a, const struct etw_file *b, struct etw_error *err)
 {
@@ -51,7 +51,8 @@ static bool are_of_one_session(const struct etw_header *a, const struct etw_head
 	       strcmp(a->logger_name, b->logger_name) == 0;
 }
 
-/* Of the parts of a session, such as --split makes, as of the files of one recording. */
+/* Adds up the losses of the inputs. Parts of one session, such as those of --split, are counted
+ * like the files of one recording. */
 static uint32_t merged_losses(const struct etw_mirror *mirror, bool of_buffers)
 {
 	uint64_t sum = 0;
@@ -120,7 +121,8 @@ void mirror_header_merge(struct etw_mirror *mirror)
 bool mirror_header_find(struct etw_mirror *mirror, const uint8_t *bytes, uint32_t size,
 			struct etw_error *err)
 {
-	/* The layout is that of the record's own pointer size, not of one that was asked for. */
+	/* The header type of the record determines the layout, not a pointer size that the user
+	 * requested. */
 	struct etw_format format = mirror->inputs[0]->format;
 	struct etl_walk walk;
 
@@ -137,7 +139,8 @@ bool mirror_header_find(struct etw_mirror *mirror, const uint8_t *bytes, uint32_
 	return true;
 }
 
-/* That of the inputs, or of a later record that was added; 0 for a session that was not stopped. */
+/* Returns the latest end time of the inputs, or the time of an added record if that is later; 0 for
+ * a session that was not stopped. */
 static int64_t end_time(const struct etw_mirror *mirror)
 {
 	int64_t latest = etl_writer_latest_raw(mirror->writer);

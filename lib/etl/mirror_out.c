@@ -2,19 +2,20 @@
 /*
  * Writes the buffers of a mirror.
  *
- * A filter leaves a few records in each of many buffers, and a plain buffer takes its whole size in
- * the file. So small pieces of one processor are joined: they wait in a list, in the order of their
- * buffers, and a later piece of the same processor is added to the one that waits. That moves its
- * records before those of the pieces between the two, which a reader notices only where times are
- * equal, since it orders by time first. If any are, or the piece does not fit, what waits is
- * written up to the earlier piece, and the later one waits at the end of the list. A buffer that is
- * written at once, because it is large or unchanged, is preceded by all that waits.
+ * A filter leaves a few records in each of many buffers, and an uncompressed buffer takes its whole
+ * size in the file. So small pieces of one processor are joined: they wait in a list, in the order
+ * of their buffers, and a later piece is added to a waiting one of the same processor. Its records
+ * then come before those of the pieces between the two. A reader notices that only if times are
+ * equal, because it sorts by time first. If any times are equal, or the piece does not fit, the
+ * list is written up to the earlier piece, and the later piece waits at the end of the list. Before
+ * a buffer is written at once, because it is large or unchanged, the whole list is written.
  *
- * A buffer that was packed in the input is packed again, if its content has changed, by our own
- * compression. That takes several times as long as all the rest, and needs nothing but the buffer,
- * so it is a job for other threads (lib/etl/jobs.h); pieces under way are a ring and are written in
- * their order. Compressed buffers may unpack to only so much for their place in the file
- * (lib/etl/index.h), which is known when they are written; beyond that, a buffer is written plain.
+ * If the content of a compressed buffer has changed, it is compressed again (lib/etl/pack.c). That
+ * takes several times as long as all other work and needs only the buffer, so helper threads do it
+ * (lib/etl/jobs.h). The pieces that are being compressed are in a ring buffer and are written in
+ * order. Readers limit what compressed buffers may unpack to at a place in the file
+ * (lib/etl/index.h); the place is known when a buffer is written, and a buffer beyond the limit is
+ * written uncompressed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@
 
 enum {
 	FLAG_COMPRESSED = 0x40,
-	THREADS_FROM = 4, /* pieces to pack; for fewer a thread costs more than it saves */
+	THREADS_FROM = 4, /* pieces to compress before helpers start; for fewer a thread costs more
+			     than it saves */
 };
 
 /* ---- memory ---- */
@@ -86,7 +88,7 @@ uint32_t mirror_usual_size(const struct etw_mirror *mirror)
 	return stated >= 4096 && stated <= MIRROR_STANDARD_MAX ? stated & ~7U : MIRROR_USUAL_SIZE;
 }
 
-/* The size of a plain buffer on disk. */
+/* Returns the bytes of an uncompressed buffer on disk. */
 static uint32_t plain_size(const struct etw_mirror *mirror, const struct mirror_piece *piece)
 {
 	const struct etw_buffer_header *from = &piece->from.header;
@@ -135,7 +137,7 @@ static bool open_writer(struct etw_mirror *mirror, const struct mirror_piece *pi
 	return mirror->writer != NULL;
 }
 
-/* Whether all could be written so far. */
+/* Returns whether everything could be written so far. */
 static bool is_written(struct etw_mirror *mirror, struct etw_error *err)
 {
 	if (etw_writer_good(mirror->writer, err)) {
@@ -145,7 +147,8 @@ static bool is_written(struct etw_mirror *mirror, struct etw_error *err)
 	return !mirror->file.path ? false : error_prefix(err, "%s", mirror->file.path);
 }
 
-/* The place of a buffer that is written next: used bytes unpacked, size bytes in the file. */
+/* Returns the place of the buffer that is written next. used: its unpacked bytes; size: its bytes
+ * in the file. */
 static struct etw_place place_of(const struct etw_mirror *mirror, uint32_t used, uint32_t size,
 				 bool compressed)
 {
@@ -204,7 +207,8 @@ static void pack(struct job *job)
 					    pack->packed.bytes + ETW_BUFFER_HEADER_SIZE);
 }
 
-/* Writes a piece that was packed, unless it has to stay plain. */
+/* Writes a compressed piece, or its uncompressed bytes if compression did not help or is not
+ * allowed at this place. */
 static bool write_packed(struct etw_mirror *mirror, struct mirror_pack *pack, struct etw_error *err)
 {
 	struct mirror_piece *piece = &pack->piece;
@@ -241,7 +245,7 @@ static bool write_packs(struct etw_mirror *mirror, struct etw_error *err)
 	return good;
 }
 
-/* Takes the piece, which is empty afterwards, and packs it or has it packed. */
+/* Takes the piece, which is empty afterwards, and compresses it or submits it to a helper. */
 static bool begin_pack(struct etw_mirror *mirror, struct mirror_piece *piece, struct etw_error *err)
 {
 	struct mirror_pack *next = &mirror->packs[mirror->packs_begun % MIRROR_PACKS];
@@ -276,7 +280,7 @@ static bool begin_pack(struct etw_mirror *mirror, struct mirror_piece *piece, st
 
 /* ---- writing ---- */
 
-/* Writes a piece in the form that it is to have, behind those before it. */
+/* Writes a piece, compressed or not as required, after all earlier pieces. */
 static bool write_piece(struct etw_mirror *mirror, struct mirror_piece *piece,
 			struct etw_error *err)
 {
@@ -340,7 +344,7 @@ static bool is_ordered(const struct mirror_times *times)
 	return true;
 }
 
-/* Whether two lists of times, each in order, have one in common. */
+/* Returns whether two sorted lists of times have a time in common. */
 static bool share_a_time(const struct mirror_times *a, const struct mirror_times *b)
 {
 	size_t i = 0, j = 0;
@@ -358,7 +362,7 @@ static bool share_a_time(const struct mirror_times *a, const struct mirror_times
 	return false;
 }
 
-/* Whether one buffer can have the records of both, as far as its header goes. */
+/* Returns whether the headers allow the records of both pieces in one buffer. */
 static bool is_of_the_same(const struct mirror_piece *a, const struct mirror_piece *b)
 {
 	enum { PROCESSOR_AND_LOGGER = 0x28 };
@@ -369,7 +373,7 @@ static bool is_of_the_same(const struct mirror_piece *a, const struct mirror_pie
 		      4) == 0;
 }
 
-/* The piece that waits for more of the same; pending_count: none. */
+/* Returns the index of the waiting piece that this one can join; pending_count if there is none. */
 static size_t find_pending(const struct etw_mirror *mirror, const struct mirror_piece *piece)
 {
 	size_t i = 0;
@@ -412,7 +416,7 @@ static bool join(struct mirror_piece *before, const struct mirror_piece *piece,
 	}
 	memcpy(before->block.bytes + before->used, piece->block.bytes + ETW_BUFFER_HEADER_SIZE,
 	       size);
-	/* When the buffer was written. */
+	/* The joined buffer gets the later time of writing. */
 	memcpy(before->block.bytes + TIME_STAMP, piece->block.bytes + TIME_STAMP, 8);
 	before->from.header.flags |= piece->from.header.flags;
 	before->used += size;
@@ -420,7 +424,7 @@ static bool join(struct mirror_piece *before, const struct mirror_piece *piece,
 	return true;
 }
 
-/* Writes the first pieces of those that wait. */
+/* Writes the first `count` waiting pieces. */
 static bool write_pending(struct etw_mirror *mirror, size_t count, struct etw_error *err)
 {
 	bool good = true;
@@ -428,7 +432,7 @@ static bool write_pending(struct etw_mirror *mirror, size_t count, struct etw_er
 	for (size_t i = 0; good && i < count; i++) {
 		good = write_piece(mirror, &mirror->pending[i], err);
 	}
-	/* Their memory goes behind the others, for pieces to come. */
+	/* Moves the written pieces to the end, so that later pieces reuse their memory. */
 	for (size_t i = count; i < mirror->pending_count; i++) {
 		struct mirror_piece written = mirror->pending[i - count];
 
@@ -457,7 +461,7 @@ bool mirror_write(struct etw_mirror *mirror, struct etw_error *err)
 	return good;
 }
 
-/* Lets the piece wait, behind the others. */
+/* Adds the piece to the end of the waiting ones. */
 static bool wait_for_more(struct etw_mirror *mirror, struct etw_error *err)
 {
 	struct mirror_piece *pending, empty;
@@ -484,7 +488,7 @@ bool mirror_write_or_join(struct etw_mirror *mirror, struct etw_error *err)
 	size_t at;
 	bool good;
 
-	/* Times are known only where a callback decides; then each record has one. */
+	/* The times of all records are known only if a callback decides about records. */
 	if (!mirror->writer || piece->whole || piece->used > mirror_usual_size(mirror) / 2 ||
 	    piece->times.count != piece->records || piece->records == 0 ||
 	    !is_ordered(&piece->times)) {

@@ -4,17 +4,17 @@
  * open buffer, with the time of its next record as the key, so the buffer at the top of the heap
  * has the next record.
  *
- * The heap changes only when another buffer is next. Until the time of the top reaches that of the
- * second entry, or of the first buffer that is still closed, its records follow each other without
- * a look at the heap. Where processors are equally busy, another buffer is next after every other
- * record, so what a change costs matters as much. The loop over both, run_open(), is the hot path
- * of a replay.
+ * The heap changes only when another buffer has the next record. The records of the top buffer are
+ * delivered without the heap until their time reaches that of the second entry, or of the first
+ * buffer that is not open yet. If processors are equally busy, the next record is in another buffer
+ * about every second time, so the cost of a change of the heap matters as well. run_open(), the
+ * loop over both cases, is the hot path of a replay.
  *
- * Buffers have two origins. Those of the index are opened when the merge reaches their first time;
- * this order is exact as long as the buffers that overlap fit into memory. Buffers that are not
- * indexed, and those of a recording that is read in one pass, are read in file order through a
- * window: as many buffers are open at once as fit into it, and late records are counted. A buffer
- * whose own times go backwards is sorted when it is opened.
+ * Buffers of the index are opened when the merge reaches their first time; this order is exact as
+ * long as the buffers that overlap fit into memory. Buffers that are not indexed, and those of a
+ * recording that is read in one pass, are read in file order through a window: as many buffers are
+ * open at once as fit into it, and late records are counted. A buffer whose own times go backwards
+ * is sorted when it is opened.
  */
 #include "lib/etl/order.h"
 
@@ -26,9 +26,9 @@
 
 /* A record of a buffer whose times go backwards. */
 struct position {
-	int64_t time; /* raw */
+	int64_t time; /* raw time */
 	uint32_t at;
-	uint32_t ordinal; /* of the record in its buffer */
+	uint32_t ordinal; /* number of the record in its buffer */
 };
 
 struct open {
@@ -51,7 +51,7 @@ struct open {
  * entries[0].
  */
 struct heap_entry {
-	int64_t time;      /* raw, of the next record */
+	int64_t time;      /* raw time of the next record */
 	struct open *open; /* borrowed */
 };
 
@@ -67,7 +67,7 @@ static inline bool is_before(int64_t time, const struct open *open, const struct
 	return time < other->time || (time == other->time && open->offset < other->open->offset);
 }
 
-/* Returns false without memory. */
+/* Returns false when memory runs out. */
 static bool heap_push(struct heap *heap, int64_t time, struct open *open)
 {
 	size_t at = heap->count;
@@ -87,7 +87,7 @@ static bool heap_push(struct heap *heap, int64_t time, struct open *open)
 	return true;
 }
 
-/* The earlier one of the entries below another one; heap->count or more: there is none. */
+/* Returns the index of the earlier child of an entry; heap->count or more if it has none. */
 static inline size_t earlier_child(const struct heap *heap, size_t at)
 {
 	size_t child = 2 * at + 1;
@@ -100,9 +100,9 @@ static inline size_t earlier_child(const struct heap *heap, size_t at)
 }
 
 /*
- * Moves an entry down from a place that is free, whose earlier child is known. Its parts come in
- * registers, and nothing is stored on the way that is read again: a processor that reads an entry
- * whose parts were stored one by one waits until they and all stores before them are written.
+ * Moves an entry down from a free place whose earlier child is known. The members are passed in
+ * registers, and nothing is read that was just stored: reading an entry whose members were stored
+ * one by one makes a processor wait until these and all earlier stores are complete.
  */
 static inline void sink(struct heap *heap, size_t at, size_t child, int64_t time, struct open *open)
 {
@@ -132,7 +132,7 @@ struct pass {
 	struct etw_file *file;
 	const struct etw_visitor *visitor;
 	struct etl_progress *progress;
-	int64_t newest_raw; /* in ticks: a record below it is late */
+	int64_t newest_raw; /* in ticks; a record with a lower time is late */
 	struct heap heap;
 	struct open *unused; /* owned */
 	size_t open_bytes;
@@ -141,17 +141,18 @@ struct pass {
 
 	struct etw_index *index; /* NULL: none */
 	size_t next_entry;
-	/* Where the heap has come to when the next entry must be opened; INT64_MAX and UINT64_MAX
-	 * if there is none, or until a buffer is at its end, because too many are open. */
+	/* The next entry must be opened when the top of the heap reaches this time and place.
+	 * INT64_MAX and UINT64_MAX: no entry is left, or too many buffers are open and one must end
+	 * first. */
 	int64_t due_time;
 	uint64_t due_offset;
 	struct etl_loader loader;
 
 	bool streaming;
 	size_t window_bytes;
-	struct etw_scan scan; /* of the buffers that are not indexed */
+	struct etw_scan scan; /* reads the buffers that are not indexed */
 	struct etw_damage *damage;
-	struct etw_so_far so_far; /* of the scan */
+	struct etw_so_far so_far; /* sums over the buffers of the scan */
 };
 
 static int compare_positions(const void *a, const void *b)
@@ -165,7 +166,7 @@ static int compare_positions(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Lists the records of an open buffer by time. The walk is at its end then. */
+/* Lists the records of an open buffer sorted by time. Moves its walk to the end. */
 static bool sort_positions(struct open *open, struct etw_error *err)
 {
 	struct etl_walk *walk = &open->walk;
@@ -194,8 +195,8 @@ static bool sort_positions(struct open *open, struct etw_error *err)
 	return true;
 }
 
-/* The memory of an open buffer that is in order. Its block may be larger, which depends on what the
- * pool had: the order must not. */
+/* Returns the memory that counts for an open buffer whose records are in order. The real block may
+ * be larger, depending on the pool, but the order of delivery must not depend on the pool. */
 static size_t cost_in_order(uint32_t end)
 {
 	return sizeof(struct open) + etl_block_cost(end);
@@ -233,7 +234,7 @@ static void buffer_done(struct pass *pass, uint32_t disk_size)
 	}
 }
 
-/* Adds a buffer to the merge. The pass takes over the block, also on failure. */
+/* Adds a buffer to the merge. The pass owns the block afterwards, also on failure. */
 static bool open_buffer(struct pass *pass, const struct etw_place *place, struct etw_block *block,
 			uint64_t first_record, bool unordered, struct etw_error *err)
 {
@@ -286,7 +287,7 @@ static bool open_entry(struct pass *pass, const struct etw_entry *entry, struct 
 	       open_buffer(pass, &place, block, entry->first_record, entry->unordered, err);
 }
 
-/* Whether the top of the heap comes before the next buffer that is closed. */
+/* Returns whether the top of the heap comes before the next buffer that is not open yet. */
 static inline bool top_is_next(const struct pass *pass)
 {
 	const struct heap_entry *top = &pass->heap.entries[0];
@@ -310,7 +311,7 @@ static bool open_due(struct pass *pass, struct etw_error *err)
 		}
 		if (pass->heap.count > 0 &&
 		    pass->open_bytes + cost_in_order(entry->end) > pass->open_bytes_max) {
-			break; /* until one is at its end */
+			break; /* continues when a buffer has ended */
 		}
 		if (!open_entry(pass, entry, err)) {
 			return false;
@@ -370,8 +371,8 @@ static bool fill_window(struct pass *pass, struct etw_error *err)
 	return true;
 }
 
-/* Makes sure that the top of the heap has the next record. What is due changes when a buffer is at
- * its end or the top reaches it, not otherwise. */
+/* Makes sure that the top of the heap has the next record. It need be called only when a buffer has
+ * ended or the top reaches due_time. */
 static bool fill(struct pass *pass, struct etw_error *err)
 {
 	if (pass->index && !open_due(pass, err)) {
@@ -383,8 +384,8 @@ static bool fill(struct pass *pass, struct etw_error *err)
 	return fill_window(pass, err);
 }
 
-/* The time below which the top's records follow each other. At that time itself the place in the
- * file decides. */
+/* Returns the time up to which the records of the top can be delivered one after the other. For a
+ * record of exactly this time the place in the file decides. */
 static inline int64_t top_until(const struct pass *pass, size_t second)
 {
 	const struct heap *heap = &pass->heap;
@@ -411,8 +412,8 @@ static inline void count_record(struct pass *pass, const struct etw_record *reco
 }
 
 /*
- * Shows the records of the open buffers until a closed one is due, and returns true; or until the
- * top is at its end, or the visitor stops, and returns false.
+ * Delivers the records of the open buffers. Returns true when another buffer must be opened; false
+ * when the top buffer has ended or the visitor stops.
  */
 static bool run_open(struct pass *pass)
 {

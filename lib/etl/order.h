@@ -3,10 +3,10 @@
  * Puts the records of a recording into time order.
  *
  * ETW has a buffer for every processor and writes each to the file when it is full, so a file
- * contains many ordered runs, interleaved. To attribute events to processes, one order is needed:
- * that of a stable sort of all records by time (ties stay in file order, records without time come
- * first). A heap over the open buffers produces it; each buffer is opened when the merge reaches
- * its first time.
+ * contains many ordered runs, interleaved. Attributing events to processes needs one order: that of
+ * a stable sort of all records by time. Records of the same time stay in file order, and records
+ * without time come first. A heap over the open buffers produces it; each buffer is opened when the
+ * merge reaches its first time.
  */
 #ifndef LIB_ETL_ORDER_H
 #define LIB_ETL_ORDER_H
@@ -21,7 +21,7 @@
 
 enum { ETL_OPEN_MAX = 512 << 20, ETL_WINDOW_MAX = 32 << 20 };
 
-/* The progress of a pass. The caller owns it; it is updated before each on_buffer. */
+/* The progress of a pass. The caller owns it; the pass updates it before each on_buffer(). */
 struct etl_progress {
 	uint64_t buffers;
 	uint64_t records;
@@ -35,15 +35,17 @@ struct etl_progress {
  * the order is best effort, and late records are counted. Buffers that are not indexed come last,
  * ordered within a window as by etl_order_stream().
  *
- * Also returns true if the visitor stopped it; false if the file cannot be read, or without memory.
+ * Returns true also if the visitor stopped the pass; false if the file cannot be read or memory
+ * runs out.
  */
 bool etl_order_run(struct etw_file *file, struct etw_index *index, size_t open_bytes_max,
 		   struct etl_progress *progress, const struct etw_visitor *visitor,
 		   struct etw_error *err);
 
 /*
- * The same in one pass without an index: a window of window_bytes is read ahead and ordered. Damage
- * and a wrong number of buffers are counted and reported here, because there is no first pass.
+ * Shows the records in one pass without an index: buffers of window_bytes in all are read ahead and
+ * their records ordered. Damage and a wrong number of buffers are counted and reported here,
+ * because there is no first pass.
  */
 bool etl_order_stream(struct etw_file *file, size_t window_bytes, struct etw_damage *damage,
 		      struct etl_progress *progress, const struct etw_visitor *visitor,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Record headers, one function a type. Offsets are those of docs/etl-format.md section 4.
+ * Writes record headers, with one function for each type. The offsets are from docs/etl-format.md
+ * section 4.
  */
 #include "lib/etl/out_record.h"
 
@@ -108,8 +109,8 @@ static void store_guid(uint8_t *at, const struct etw_guid *guid)
 	}
 }
 
-/* SYSTEM, COMPACT and PERFINFO: the version word comes first, the size second; extras follow the
- * header. */
+/* SYSTEM, COMPACT and PERFINFO: the version word comes first, the size second; additional fields
+ * follow the header. */
 static void store_kernel(const struct etw_out_record *record, uint16_t size, uint8_t *at)
 {
 	unsigned word = record->version;

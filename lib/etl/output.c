@@ -71,7 +71,7 @@ bool etw_output_write(struct etw_output *output, const uint8_t *bytes, size_t si
 	return true;
 }
 
-/* Prints the start, and from the temporary file what follows it. */
+/* Prints `start`, and then the rest of the temporary file after its first size bytes. */
 static bool print_all(struct etw_output *output, const uint8_t *start, size_t size,
 		      struct etw_error *err)
 {
@@ -92,7 +92,7 @@ static bool print_all(struct etw_output *output, const uint8_t *start, size_t si
 	return good;
 }
 
-/* A network drive may report only here that its disk is full. */
+/* Closes the file. A network drive may report only here that its disk is full. */
 static bool close_file(struct etw_output *output)
 {
 	FILE *file = output->file;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a recording goes as it is written: a file, memory that grows, or the standard output.
+ * Where a recording is written to: a file, growing memory, or the standard output.
  *
- * The header of a recording, at its start, says how many buffers and losses it has, so it is
- * complete at the end only. What goes to the standard output therefore waits in a temporary file
+ * The header at the start of a recording contains the numbers of buffers and losses, which are
+ * known only at the end. A recording for the standard output therefore waits in a temporary file
  * (os_file_temporary()) until then.
  */
 #ifndef LIB_ETL_OUTPUT_H
@@ -22,16 +22,17 @@
 /* Zero-initialise it. */
 struct etw_output {
 	FILE *file;
-	struct os_file *temporary; /* of the standard output; neither: in memory */
+	struct os_file *temporary; /* for the standard output; if this and the file are NULL, the
+				      output is in memory */
 	uint8_t *memory;           /* owned */
 	size_t memory_capacity;
 	uint64_t size; /* bytes written */
 };
 
 /*
- * Replaces what stands at the start, of which at least size bytes were written; the last call
- * before etl_output_close(). The standard output gets everything now. When its reader has closed
- * the pipe, false is returned without an error (base/print.h).
+ * Overwrites the first size bytes of the output, which must have been written before. It must be
+ * the last call before etl_output_close(). The standard output gets everything now. If its reader
+ * has closed the pipe, this returns false without setting an error (base/print.h).
  */
 bool etl_output_rewrite_start(struct etw_output *output, const uint8_t *bytes, size_t size,
 			      struct etw_error *err);

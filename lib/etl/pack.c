@@ -2,9 +2,8 @@
 /*
  * Greedy plain-LZ77.
  *
- * Three things are written to one stream, interleaved: flag words, items, and half-bytes of long
- * lengths. A flag word and a half-byte are reserved where the decoder will first need them and
- * filled in later, which is the whole trick of the format.
+ * One stream contains flag words, items, and half-bytes of long lengths, interleaved. A flag word
+ * or a half-byte is reserved where the decoder first needs it, and filled in later.
  */
 #include "lib/etl/pack.h"
 
@@ -12,8 +11,7 @@
 
 enum {
 	MATCH_LEAST = 3,
-	MATCH_MOST = 0xffff, /* longer ones would need the 32-bit form; a match just ends and the
-				next begins */
+	MATCH_MOST = 0xffff, /* a longer match would need a 32-bit length; it is split instead */
 	DISTANCE_MOST = 8192,
 	HASH_BITS = 13,
 };
@@ -45,7 +43,7 @@ static void store_flags(struct stream *s)
 	}
 }
 
-/* The decoder reads a flag word when it needs a flag and has none, that is right before the item.
+/* The decoder reads a flag word only when it needs the next flag, which is directly before an item.
  */
 static void put_flag(struct stream *s, uint32_t flag)
 {
@@ -135,7 +133,7 @@ size_t etl_compress(const uint8_t *bytes, size_t size, uint8_t *out)
 		}
 		at += length;
 	}
-	/* Unused flags mean nothing; MS-XCA 2.3 sets them. */
+	/* Unused flags have no meaning; MS-XCA 2.3 sets them. */
 	if (s.flag_count < 32) {
 		s.flags |= UINT32_MAX >> s.flag_count;
 	}

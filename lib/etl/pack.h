@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packs a buffer into a plain-LZ77 stream, the form in which compressed recordings hold their
- * buffers (docs/etl-format.md section 2).
+ * Compresses a buffer to a plain LZ77 stream, as in compressed recordings (docs/etl-format.md
+ * section 2).
  */
 #ifndef LIB_ETL_PACK_H
 #define LIB_ETL_PACK_H
@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room that is always enough for the stream of size bytes: nothing but literals, a flag word for
- * every 32. */
+/* Returns the most bytes that the stream of size bytes can have: only literals, and a flag word for
+ * every 32 of them. */
 static inline size_t etl_compress_bound(size_t size)
 {
 	return size + 4 * (size / 32 + 1);
 }
 
 /*
- * Packs size bytes into out (etl_compress_bound(size) bytes at least) and returns the size of the
- * stream. Greedy: the last place where the same three bytes stood is the only candidate. Any
- * thread.
+ * Compresses size bytes to out, which must have etl_compress_bound(size) bytes, and returns the
+ * size of the stream. The search is greedy: the only candidate for a copy is the last place with
+ * the same three bytes. Any thread may call it.
  *
  * Source: MS-XCA, sections 2.3 and 2.4.
  */

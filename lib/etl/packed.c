@@ -2,28 +2,28 @@
 /*
  * Unpacks recordings into temporary files.
  *
- * A recording is read by position: its buffers come in the order of time, not in that of the file,
- * and names stand at its end. A pipe or a packed file has no positions. So it is copied into a
- * temporary file first, and everything behind etl_packed_open() reads that file as it reads any
- * recording. Memory stays bounded; the disk pays instead.
+ * A recording is read by position, because its buffers are needed in time order, not in file order,
+ * and names are at its end. A pipe or a packed file has no positions. So it is copied into a
+ * temporary file first, which is then read like any recording. This needs little memory, but space
+ * on the disk.
  *
- * The first bytes of a file say what it is. Those of a recording are the size of a buffer
- * (docs/etl-format.md section 1.1), which none of the formats below begins with, so a plain
- * recording costs one read of a few bytes. A stream goes into a temporary file as it is; when that
- * turns out to be packed, it is unpacked into a second one. A zip archive has its list of files at
- * its end, which therefore can be read in both cases.
+ * The first bytes of a file determine its format. A recording begins with the size of a buffer
+ * (docs/etl-format.md section 1.1), which cannot be the beginning of any format below, so for a
+ * plain recording one read of a few bytes is enough. A stream is copied into a temporary file
+ * unchanged; if that file is packed, it is unpacked into a second one. So the list of files at the
+ * end of a zip archive can always be read.
  *
- * gzip is unpacked by zlib, because libarchive does not compare the check sum ("XXX TODO" in
+ * gzip is unpacked by zlib, because libarchive does not verify the checksum ("XXX TODO" in
  * consume_trailer(), libarchive/libarchive, libarchive/archive_read_support_filter_gzip.c). xz is
- * unpacked by liblzma, because libarchive sets no limit for the memory, which a file may choose up
- * to 4 GiB. zip and zstd are read by libarchive, of which only these are registered; it compares
- * their check sums, and libzstd refuses windows above 128 MiB.
+ * unpacked by liblzma, because libarchive sets no limit for memory, and a file can request up to 4
+ * GiB. libarchive reads zip and zstd, and only these two formats are registered; it verifies their
+ * checksums, and libzstd refuses windows above 128 MiB.
  *
- * Archives are untrusted input. What one unpacks to is bounded (struct etl_packed_limits): a few
- * kilobytes can unpack to terabytes. Names in an archive are shown and compared; no file of such a
- * name is ever made. An archive in an archive is not unpacked, nor one that is encrypted. Files of
- * zip that are packed by something else than deflate are refused, since some of these methods take
- * as much memory as the file says.
+ * Archives are untrusted input. The unpacked size is limited (struct etl_packed_limits), because a
+ * few kilobytes can unpack to terabytes. Names in an archive are only shown and compared; no file
+ * with such a name is created. An archive inside an archive is not unpacked, nor is an encrypted
+ * one. Files in a zip archive that do not use deflate are refused, because some other methods use
+ * as much memory as the file requests.
  */
 #include "lib/etl/packed.h"
 
@@ -43,28 +43,30 @@
 
 enum {
 	BLOCK_SIZE = 64 << 10,
-	ENTRIES_MAX = 10000, /* of a zip archive */
+	ENTRIES_MAX = 10000, /* most files of a zip archive */
 	NAMES_SHOWN = 5,
-	LIST_MAX = 16 << 20,       /* bytes of the list of them, which libarchive keeps in memory */
+	LIST_MAX = 16 << 20, /* most bytes of the list of files, which libarchive keeps in memory */
 	XZ_MEMORY_MAX = 160 << 20, /* xz -9 makes files that need 65 MiB */
 };
 
 const struct etl_packed_limits etl_packed_limits = {
 	.bytes_max = UINT64_C(64) << 30,
 	.ratio_from = UINT64_C(256) << 20,
-	.ratio_max = 1000, /* deflate reaches 1032; recordings 5 to 20 */
+	.ratio_max = 1000, /* deflate can reach 1032; recordings reach 5 to 20 */
 };
 
-/* One file on its way into a temporary one. */
+/* A packed file that is being unpacked into a temporary one. */
 struct unpacking {
 	struct os_file *packed; /* borrowed */
-	uint64_t at;            /* what comes next of it */
-	uint64_t taken;         /* bytes that were read, of the present file in it */
-	bool lists;             /* they are the list of files of a zip archive */
-	struct os_file *out;    /* owned */
-	const char *choice;     /* of an archive; NULL: the recording in it */
+	uint64_t at;            /* offset of the next byte to read */
+	uint64_t taken;      /* packed bytes that were read for the present file of the archive */
+	bool lists;          /* the list of files of a zip archive is being read */
+	struct os_file *out; /* owned */
+	const char *choice; /* name of the file to take from an archive; NULL: the only recording in
+			       it */
 	const struct etl_packed_limits *limits;
-	/* Owned. libarchive 3.6.2 has one of its own, but uses it unchecked if it had no memory. */
+	/* Owned. The entry that libarchive 3.6.2 has itself is used without a check that it could
+	 * be allocated. */
 	struct archive_entry *entry;
 	struct progress progress;
 	uint8_t block[BLOCK_SIZE];
@@ -117,8 +119,8 @@ static bool next_block(struct unpacking *unpacking, size_t *got, struct etw_erro
 /* ---- gzip ---- */
 
 /*
- * What follows a member: another one, or zeros that fill a block of a tape. True: there is another
- * member.
+ * Checks what follows a member: another member, or zeros that pad to a block of a tape. Returns
+ * true if there is another member.
  */
 static bool next_member(struct unpacking *unpacking, z_stream *stream, struct etw_error *err)
 {
@@ -194,7 +196,7 @@ static bool unpack_gzip(struct unpacking *unpacking, struct etw_error *err)
 	z_stream stream = { 0 };
 	bool good;
 
-	/* 15: the largest window; 16: with the header and the check sum of gzip. */
+	/* 15: the largest window; 16: with the header and the checksum of gzip. */
 	if (!out || inflateInit2(&stream, 15 + 16) != Z_OK) {
 		free(out);
 		return error_no_memory(err, "what is packed by gzip");
@@ -229,7 +231,8 @@ static bool fail_xz(lzma_ret result, uint64_t at, struct etw_error *err)
 	}
 }
 
-/* At the end liblzma gets LZMA_FINISH: its LZMA_BUF_ERROR then means that something is missing. */
+/* At the end of the input liblzma gets LZMA_FINISH; it then returns LZMA_BUF_ERROR if bytes are
+ * missing. */
 static bool unxz_all(struct unpacking *unpacking, lzma_stream *stream, uint8_t *out,
 		     struct etw_error *err)
 {
@@ -288,7 +291,7 @@ static la_ssize_t on_read(struct archive *archive, void *context, const void **b
 		return ARCHIVE_FATAL;
 	}
 	if (list_is_too_long(unpacking)) {
-		return ARCHIVE_FATAL; /* whose text libarchive replaces */
+		return ARCHIVE_FATAL; /* libarchive replaces the text of the error */
 	}
 	*block = unpacking->block;
 	return (la_ssize_t)got;
@@ -332,7 +335,7 @@ static bool fail(struct archive *archive, const char *format_name, struct etw_er
 			 text ? text : "it is damaged");
 }
 
-/* NULL on failure. */
+/* Opens an archive of one format. Returns NULL on failure. */
 static struct archive *open_archive(struct unpacking *unpacking, const char *format_name,
 				    int (*support)(struct archive *archive), struct etw_error *err)
 {
@@ -353,7 +356,7 @@ static struct archive *open_archive(struct unpacking *unpacking, const char *for
 	    archive_read_set_skip_callback(archive, on_skip) != ARCHIVE_OK ||
 	    archive_read_set_callback_data(archive, unpacking) != ARCHIVE_OK ||
 	    archive_read_open1(archive) != ARCHIVE_OK) {
-		/* Some functions of libarchive say nothing when they have no memory. */
+		/* Some functions of libarchive set no error text when memory runs out. */
 		if (archive_error_string(archive)) {
 			fail(archive, format_name, err);
 		} else {
@@ -365,7 +368,7 @@ static struct archive *open_archive(struct unpacking *unpacking, const char *for
 	return archive;
 }
 
-/* Copies the present file of the archive. A wrong check sum is a warning of libarchive. */
+/* Copies the present file of the archive. libarchive reports a wrong checksum as a warning. */
 static bool copy_data(struct unpacking *unpacking, struct archive *archive, const char *format_name,
 		      struct etw_error *err)
 {
@@ -401,7 +404,7 @@ static bool unpack_filter(struct unpacking *unpacking, const char *format_name,
 		return false;
 	}
 	result = archive_read_next_header2(archive, unpacking->entry);
-	/* The filter, and the one that reads the bytes. */
+	/* libarchive counts the filter itself and one that reads the bytes. */
 	if (result == ARCHIVE_OK && archive_filter_count(archive) > 2) {
 		good = error_set(err, ETW_ERROR_FORMAT,
 				 "is packed more than once: unpack it first");
@@ -414,7 +417,7 @@ static bool unpack_filter(struct unpacking *unpacking, const char *format_name,
 	return good;
 }
 
-/* A filter has any bytes behind it, or none. */
+/* Registers formats for the bytes that the filter gives: any bytes, or none. */
 static bool support_bytes(struct archive *archive)
 {
 	return archive_read_support_format_raw(archive) == ARCHIVE_OK &&
@@ -438,9 +441,9 @@ static bool unpack_zstd(struct unpacking *unpacking, struct etw_error *err)
 /* What an archive contains. */
 struct contents {
 	size_t files;          /* so far */
-	size_t chosen;         /* files that were asked for */
-	size_t index;          /* of the first of them */
-	struct etw_text names; /* of those, or of all if there are none; owned */
+	size_t chosen;         /* files that match the choice */
+	size_t index;          /* index of the first file that matches */
+	struct etw_text names; /* names of these files, or of all files if none matches; owned */
 	size_t shown;
 };
 
@@ -448,7 +451,7 @@ static const char *name_of(struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry);
 
-	/* It is not to be had in the character set of the program. */
+	/* The name cannot be converted to the character set of the program. */
 	name = name ? name : archive_entry_pathname_utf8(entry);
 	return name ? name : "?";
 }
@@ -474,7 +477,7 @@ static void show_name(struct contents *contents, const char *name)
 	contents->shown++;
 }
 
-/* Goes through the files of the archive. */
+/* Lists the files of the archive. */
 static bool look(struct unpacking *unpacking, struct archive *archive, struct contents *contents,
 		 struct etw_error *err)
 {
@@ -483,7 +486,7 @@ static bool look(struct unpacking *unpacking, struct archive *archive, struct co
 	int result;
 
 	unpacking->lists = true; /* libarchive reads all of it before the first file */
-	/* A warning is about a name that cannot be converted. */
+	/* A warning means that a name cannot be converted. */
 	while ((result = archive_read_next_header2(archive, entry)) == ARCHIVE_OK ||
 	       result == ARCHIVE_WARN) {
 		const char *name = name_of(entry);
@@ -507,7 +510,7 @@ static bool look(struct unpacking *unpacking, struct archive *archive, struct co
 		contents->files++;
 	}
 	if (contents->chosen == 0) {
-		contents->names = all.names; /* it had none of its own */
+		contents->names = all.names; /* contents->names was still empty */
 	} else {
 		text_free(&all.names);
 	}
@@ -540,7 +543,7 @@ static bool must_be_one(const struct unpacking *unpacking, const struct contents
 			 unpacking->choice ? "\"" : "", names);
 }
 
-/* Copies the present file of the archive, after what its header says. */
+/* Checks the header of the present file of the archive and copies the file. */
 static bool copy_file(struct unpacking *unpacking, struct archive *archive, struct etw_error *err)
 {
 	struct archive_entry *entry = unpacking->entry;
@@ -622,7 +625,7 @@ static const struct packing {
 	{ "\x28\xb5\x2f\xfd", 4, unpack_zstd },
 };
 
-/* *found is NULL for what is not packed. */
+/* Finds the packing of a file; *found is NULL if it is not packed. */
 static bool find_packing(struct os_file *file, const struct packing **found, struct etw_error *err)
 {
 	char start[sizeof packings[0].magic];
@@ -667,7 +670,8 @@ static bool unpack(struct unpacking *unpacking, const struct packing *packing,
 	       error_set(err, ETW_ERROR_FORMAT, "is packed more than once: unpack it first");
 }
 
-/* Makes a temporary file of a stream (packing is NULL) or of what is packed. NULL on failure. */
+/* Makes a temporary file from a stream (packing is NULL) or a packed file. Returns NULL on failure.
+ */
 static struct os_file *spool(struct os_file *from, const struct packing *packing,
 			     const char *choice, const struct etl_packed_limits *limits,
 			     struct etw_error *err)
@@ -700,7 +704,7 @@ static struct os_file *spool(struct os_file *from, const struct packing *packing
 	return out;
 }
 
-/* Adds to an error what may have been meant by a path that names no file. */
+/* Adds a suggestion to the error about a path that does not exist. */
 static void suggest(const char *path, struct etw_error *err)
 {
 	const struct etw_error why = *err;
@@ -714,8 +718,8 @@ static void suggest(const char *path, struct etw_error *err)
 }
 
 /*
- * Opens the file; *name becomes what the path chooses of an archive, or NULL. A colon may stand in
- * the name of a file, too: the path as a whole comes first.
+ * Opens the file. *name is set to the name that the path chooses in an archive, or to NULL. Because
+ * a file name can contain a colon, the whole path is tried first.
  */
 static struct os_file *open_path(const char *path, const char **name, struct etw_error *err)
 {
@@ -776,7 +780,7 @@ static struct kept {
 	struct os_file *file; /* owned */
 	char *path;           /* owned */
 } * kept_first;
-static unsigned keeping; /* starts without an end */
+static unsigned keeping; /* number of starts that have no end yet */
 
 void etw_packed_keep_start(void)
 {
@@ -796,7 +800,7 @@ void etw_packed_keep_end(void)
 	}
 }
 
-/* Without memory nothing is kept. */
+/* Keeps a temporary file for the path. If memory runs out, the file is not kept. */
 static void keep(const char *path, const struct os_file *file)
 {
 	struct kept *kept = calloc(1, sizeof *kept);

@@ -2,18 +2,18 @@
 /*
  * Reads records: header types, extended items, payloads.
  *
- * Header types differ in two ways: in the place of the size, and in what precedes the payload. The
- * header type is the third byte of a record. There are kernel records with short headers, which
- * have a group and an opcode instead of a GUID; classic events of MOF classes; events with an
- * EVENT_HEADER and extended items; and WPP messages. A record is accepted only if its size covers
- * its header and is inside the valid bytes of the buffer, so every fixed offset below is inside the
- * record. Otherwise the walk stops, because without a size the next record cannot be found.
+ * Header types differ in the offset of the size and in the members before the payload. The header
+ * type is the third byte of a record. There are kernel records with short headers, which have a
+ * group and an opcode instead of a GUID; classic events of MOF classes; events with an EVENT_HEADER
+ * and extended items; and WPP messages. A record is accepted only if its size covers its header and
+ * is inside the valid bytes of the buffer, so every fixed offset below is inside the record.
+ * Otherwise the walk stops, because without a size the next record cannot be found.
  *
  * Walking is the hot path of both passes: millions of records a second. So records that are not
- * chosen are stepped over without a store, one table says what the header types differ in, the time
- * is computed without a division, and the bytes ahead are prefetched. A walk goes on before it
- * reads a record, so that the reader of each header type is the last that a step calls, and a
- * step needs no stack.
+ * chosen are skipped without a store, one table has the differences of the header types, the time
+ * is computed without a division, and the bytes ahead are prefetched. A walk moves past a record
+ * before it reads it, so that the reader of the header type is the last call of a step (a tail
+ * call), and a step needs no stack.
  */
 #include "lib/etl/record.h"
 
@@ -43,7 +43,7 @@ enum header_type {
 };
 
 enum {
-	MARKER_TYPED = 0xc0, /* top byte of a record's first 32 bits */
+	MARKER_TYPED = 0xc0, /* top byte of the first 32 bits of a record */
 	MARKER_MESSAGE = 0x90,
 
 	HEADER_MIN = ETW_RECORD_SIZE_MIN,
@@ -52,10 +52,10 @@ enum {
 	HEADER_PERFINFO = 16,
 	HEADER_EVENT = 80,
 	HEADER_FULL = 48,
-	HEADER_INSTANCE = 56,      /* EVENT_INSTANCE_HEADER: without the parent's GUID */
+	HEADER_INSTANCE = 56,      /* EVENT_INSTANCE_HEADER, which has no GUID of the parent */
 	HEADER_INSTANCE_GUID = 72, /* EVENT_INSTANCE_GUID_HEADER */
 
-	/* High byte of the version word in kernel headers. */
+	/* Flags in the high byte of the version word of kernel headers. */
 	VERSION_PEBS_INDEX = 0x8000,
 	VERSION_COUNTERS = 0x0700,
 	VERSION_COUNTERS_SHIFT = 8,
@@ -77,8 +77,8 @@ enum {
 	MESSAGE_POINTER32 = 0x40,
 	MESSAGE_POINTER64 = 0x80,
 
-	PREFETCH_AHEAD = 1024, /* doubles the speed of a walk: no hardware prefetches a chain of
-				  sizes */
+	PREFETCH_AHEAD = 1024, /* bytes; prefetching doubles the speed of a walk, because hardware
+				  cannot predict a chain of sizes */
 };
 
 static const struct etw_guid no_provider;
@@ -88,7 +88,7 @@ static const char *const size_beyond_end = "its size goes beyond the end of the 
 
 /* Which function reads a record. */
 enum header_form {
-	FORM_OPAQUE, /* of all types that are not in the table: only its size is known */
+	FORM_OPAQUE, /* for all types that are not in the table: only the size is known */
 	FORM_PERFINFO,
 	FORM_KERNEL, /* SYSTEM and COMPACT */
 	FORM_EVENT,
@@ -96,16 +96,16 @@ enum header_form {
 };
 
 /*
- * What typed records differ in. Kernel headers start with their version and have the size after the
- * marker.
+ * The differences of typed records. Kernel headers start with the version word, and the size
+ * follows the marker.
  */
 static const struct header_parts {
 	uint8_t size_offset;
 	uint8_t time_offset;
 	uint8_t form;         /* enum header_form */
 	uint8_t record_type;  /* enum etw_record_type */
-	uint8_t pointer_size; /* 0: of an opaque one */
-	uint16_t header_size; /* no record of this type is shorter */
+	uint8_t pointer_size; /* 0 for FORM_OPAQUE */
+	uint16_t header_size; /* least bytes of a record of this type */
 } header_parts[UINT8_MAX + 1] = {
 	[TYPE_SYSTEM32] = { 4, 0x10, FORM_KERNEL, ETW_RECORD_SYSTEM, 4, HEADER_SYSTEM },
 	[TYPE_SYSTEM64] = { 4, 0x10, FORM_KERNEL, ETW_RECORD_SYSTEM, 8, HEADER_SYSTEM },
@@ -126,7 +126,7 @@ static inline bool is_kernel(const struct header_parts *parts)
 	return parts->size_offset > 0;
 }
 
-/* The parts of class_key that the header type decides. */
+/* Sets the parts of class_key that the header type determines. */
 static void set_class_keys(struct etw_format *format)
 {
 	for (unsigned i = 0; i < ETW_HEADER_TYPES; i++) {
@@ -159,7 +159,8 @@ void etl_format_init(struct etw_format *format, const struct etw_source_clock *c
 	    clock->frequency < UINT64_C(1) << 60) {
 		format->short_ticks = ticks < 0x1p61 ? (uint64_t)ticks : UINT64_C(1) << 61;
 	}
-	/* Nor does a raw time wrap: one before the anchor is more than so many ticks after it. */
+	/* The difference to the anchor must not wrap to a small number: a raw time before the
+	 * anchor must give more than short_ticks. */
 	if (clock->anchor_raw > 0 &&
 	    format->short_ticks > (uint64_t)(INT64_MAX - clock->anchor_raw)) {
 		format->short_ticks = (uint64_t)(INT64_MAX - clock->anchor_raw);
@@ -203,7 +204,7 @@ int64_t etl_format_time(const struct etw_format *format, int64_t raw)
 static inline void prefetch(const uint8_t *at)
 {
 #if defined(__GNUC__)
-	/* As an integer, because the address may be beyond the block. */
+	/* The sum is computed as an integer, because the address may be outside the block. */
 	__builtin_prefetch((const void *)((uintptr_t)at + PREFETCH_AHEAD));
 #else
 	(void)at;
@@ -230,7 +231,7 @@ static RARE bool stop(struct etl_walk *walk, const char *why)
 	return false;
 }
 
-/* The walk goes on to what follows a record, whose header has been checked. */
+/* Moves the walk past a record whose header was checked. */
 static inline void pass(struct etl_walk *walk, uint32_t size)
 {
 	walk->record.index++;
@@ -244,7 +245,7 @@ static NOINLINE bool compute_time(struct etl_walk *walk)
 	return true;
 }
 
-/* Returns true: a reader ends with it. */
+/* Sets both times. Returns true so that a reader can end with this call. */
 static inline bool set_time(struct etl_walk *walk, int64_t raw)
 {
 	uint64_t ticks = ticks_after_anchor(walk->format, raw);
@@ -264,7 +265,7 @@ static inline void set_payload(struct etw_record *record, const uint8_t *at, uin
 	record->payload_size = size - header_size;
 }
 
-/* Empties the members that only some header types have; not those of class_key. */
+/* Clears the members that only some header types have, except those of class_key. */
 static inline void clear(struct etw_record *record)
 {
 	record->task = 0;
@@ -276,20 +277,20 @@ static inline void clear(struct etw_record *record)
 	record->extended_size = 0;
 }
 
-/* Whether there are parts after the fixed header, according to the version word. */
+/* Returns whether the version word says that additional fields follow the fixed header. */
 static inline bool has_counters(uint16_t version)
 {
 	return version & (VERSION_PEBS_INDEX | VERSION_COUNTERS);
 }
 
-/* The header size, with the parts after the fixed one according to the version word. */
+/* Returns the size of the header with the additional fields that the version word announces. */
 static inline uint32_t whole_header_size(uint32_t fixed_size, uint16_t version)
 {
 	return fixed_size + (version & VERSION_PEBS_INDEX ? 8 : 0) +
 	       8 * ((uint32_t)(version & VERSION_COUNTERS) >> VERSION_COUNTERS_SHIFT);
 }
 
-/* What all kernel records have; the ids of thread and process are not set. */
+/* Reads the parts that all kernel records have. The ids of thread and process are not set. */
 static inline bool read_hooked(struct etl_walk *walk, const uint8_t *at, uint32_t size,
 			       uint32_t header_size, uint32_t time_offset)
 {
@@ -297,7 +298,7 @@ static inline bool read_hooked(struct etl_walk *walk, const uint8_t *at, uint32_
 	uint8_t opcode = at[6], group = at[7];
 
 	pass(walk, size);
-	/* After another kernel record, and in a new walk, they are empty. */
+	/* After another kernel record, and in a new walk, these members are clear already. */
 	if (record->type > ETW_RECORD_PERFINFO) {
 		clear(record);
 	}
@@ -323,7 +324,7 @@ static NOINLINE bool read_kernel(struct etl_walk *walk, const uint8_t *at, uint3
 	return read_hooked(walk, at, size, header_size, parts->time_offset);
 }
 
-/* By far the most records of a busy machine: PERFINFO without counters. */
+/* Reads a PERFINFO record without counters: most records of a busy machine have this form. */
 static inline bool read_perfinfo(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	walk->record.thread_id = ETW_RECORD_NO_ID;
@@ -331,7 +332,7 @@ static inline bool read_perfinfo(struct etl_walk *walk, const uint8_t *at, uint3
 	return read_hooked(walk, at, size, HEADER_PERFINFO, 0x08);
 }
 
-/* FULL_HEADER and INSTANCE: the events of MOF classes. */
+/* Reads records with a FULL_HEADER or INSTANCE header: the events of MOF classes. */
 static NOINLINE bool read_classic(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	const struct header_parts *parts = &header_parts[at[2]];
@@ -390,7 +391,7 @@ static void read_extended(struct etl_walk *walk, const uint8_t *at, uint32_t siz
 	}
 }
 
-/* What few events have: another form of payload, or items before it. */
+/* Reads the rare events that have extended items or a payload of another form. */
 static NOINLINE bool read_special(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	struct etw_record *record = &walk->record;
@@ -434,7 +435,7 @@ static inline bool read_event(struct etl_walk *walk, const uint8_t *at, uint32_t
 	return set_time(walk, (int64_t)etw_load_u64(at + 0x10));
 }
 
-/* The members of a record that has none of the usual parts. */
+/* Sets the members of a record that has none of the usual parts. */
 static void set_bare(struct etl_walk *walk, enum etw_record_type type)
 {
 	struct etw_record *record = &walk->record;
@@ -449,7 +450,8 @@ static void set_bare(struct etl_walk *walk, enum etw_record_type type)
 	record->time = ETW_RECORD_NO_TIME;
 }
 
-/* WPP messages: each part exists only if its flag is set, in this order and without alignment. */
+/* Reads a WPP message: each part exists only if its flag is set, in this order and without
+ * alignment. */
 static RARE bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	struct etw_record *record = &walk->record;
@@ -498,7 +500,8 @@ static RARE bool read_message(struct etl_walk *walk, const uint8_t *at, uint32_t
 	return true;
 }
 
-/* Header types of which only the size is read: such records are counted, never decoded. */
+/* Reads a record of a header type of which only the size is known: it is counted, but never
+ * decoded. */
 static RARE bool read_opaque(struct etl_walk *walk, const uint8_t *at, uint32_t size)
 {
 	static const uint8_t known[] = {
@@ -518,7 +521,7 @@ static RARE bool read_opaque(struct etl_walk *walk, const uint8_t *at, uint32_t 
 	return true;
 }
 
-/* What does not have the marker of typed records. */
+/* Reads a record without the marker of typed records. */
 static RARE bool read_untyped(struct etl_walk *walk, const uint8_t *at, uint32_t left)
 {
 	uint32_t marker = etw_load_u32(at);
@@ -541,10 +544,11 @@ static RARE bool read_untyped(struct etl_walk *walk, const uint8_t *at, uint32_t
 
 /* ---- walks ---- */
 
-/* Whether a record may start where the walk is. */
+/* Returns whether a record may start at the present offset of the walk. */
 static inline bool has_next(const struct etl_walk *walk)
 {
-	/* Neither end is beyond ETW_BUFFER_MAX, nor is at by more than the padding of a record. */
+	/* The sum cannot wrap: end is at most ETW_BUFFER_MAX, and at exceeds that at most by the
+	 * padding of a record. */
 	return walk->at + HEADER_MIN <= walk->end;
 }
 
@@ -597,8 +601,8 @@ static RARE bool has_whole_header(const uint8_t *at, uint32_t size)
 }
 
 /*
- * The size of the record at `at`, which a walk leaves out: a step would find nothing wrong with it,
- * and it is not chosen. Sets its time then. 0: it is not left out.
+ * Returns the size of the record at `at` and sets its time if a walk can skip it: it is valid and
+ * not chosen. Returns 0 if the walk must not skip it.
  */
 static inline uint32_t size_left_out(const struct etl_walk *walk, const uint8_t *at, uint32_t left,
 				     int64_t *raw_time)
@@ -627,13 +631,15 @@ static inline uint32_t size_left_out(const struct etl_walk *walk, const uint8_t 
 	return size;
 }
 
-/* Only records of several files are passed over. */
+/* Returns whether a walk must skip the record. This happens only with recordings of several files.
+ */
 static RARE bool is_passed_over(const struct etl_walk *walk)
 {
 	return chosen_has(walk->format->passed_over, walk->record.index);
 }
 
-/* Of records that are left out, only their place and time are read. */
+/* Steps to the next record. Only the place and the time of a record that is not chosen are read;
+ * *left_out is then true. */
 static bool step_or_leave_out(struct etl_walk *walk, bool *left_out)
 {
 	const uint8_t *at = walk->bytes + walk->at;
@@ -679,7 +685,7 @@ static inline void note_time(struct etw_times *times, int64_t time)
 	times->last_time = time;
 }
 
-/* A survey of records some of which are passed over. */
+/* Does a survey in which some records must be skipped because another file repeats them. */
 static NOINLINE bool survey_several(struct etl_walk *walk, struct etw_times *times)
 {
 	bool left_out;
@@ -696,8 +702,8 @@ static NOINLINE bool survey_several(struct etl_walk *walk, struct etw_times *tim
 	return false;
 }
 
-/* Passes and notes the records up to the first one that is not left out: the loop of a first pass.
- * It writes nothing before its end. */
+/* Skips the records up to the first one that is chosen, and notes their times. This is the main
+ * loop of a first pass; it stores nothing to memory before its end. */
 static NOINLINE void leave_out(struct etl_walk *walk, struct etw_times *times)
 {
 	struct etw_times noted = *times;

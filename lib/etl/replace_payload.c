@@ -8,7 +8,7 @@
 
 bool etw_payload_is_whole(const struct etw_record *record, const uint8_t *bytes, size_t size)
 {
-	/* The reader gives an empty payload a place of its own, so the addresses say nothing. */
+	/* An empty payload points to a static place, so its address cannot be compared. */
 	uintptr_t at = (uintptr_t)record->payload, start = (uintptr_t)bytes;
 
 	return at >= start && at - start <= size && size - (at - start) == record->payload_size;

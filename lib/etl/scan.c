@@ -3,23 +3,23 @@
  * Scans the buffers of a recording.
  *
  * A recording is a sequence of buffers, each with a header of 72 bytes and the records of one
- * processor. The size in a buffer's own header leads to the next buffer; the buffer size in the
- * logfile header does not (compressed buffers differ in size, and so does the first one). Where it
- * leads to nothing that looks like a buffer, the scan searches for the next header
- * (buffer_header.h), so that damage costs the buffers that it touches and no others. What it does
- * at a place depends on nothing but the bytes from there on and the logfile header, so that all
- * passes read the same buffers, wherever they start. No place is searched twice, and a search ends
- * after SEARCH_MOST bytes, because a file with holes can be much longer than what is in it.
+ * processor. The size in the header of a buffer leads to the next buffer. The buffer size in the
+ * logfile header cannot be used, because compressed buffers and the first one have other sizes. If
+ * no buffer follows at that place, the scan searches for the next header (buffer_header.h), so that
+ * only damaged buffers are lost. The scan depends only on the bytes from its place on and on the
+ * logfile header, so all passes read the same buffers, wherever they start. No place is searched
+ * twice, and a search ends after SEARCH_MOST bytes, because a sparse file can be much longer than
+ * its contents.
  *
- * Bytes are read through a window that moves forward with the scan. Plain buffers are used in
- * place, so no other buffer is read ahead of them. Compressed buffers are copied out of the window:
- * after the first few of them, up to ETW_UNPACK_AHEAD are read ahead, and a helper thread unpacks
- * them while the caller works on earlier ones.
+ * Bytes are read through a window that moves forward with the scan. Uncompressed buffers are used
+ * in the window itself, so nothing is read ahead while one is in use. Compressed buffers are copied
+ * out of the window: after the first few of them, up to ETW_UNPACK_AHEAD are read ahead, and a
+ * helper thread unpacks them while the caller works on earlier ones.
  *
  * Recordings are untrusted input. Sizes are compared with the rest of the file before memory is
  * allocated for them, and a compressed buffer that claims to unpack to implausibly many bytes is
- * dropped. Each drop is counted in struct etw_damage and reported as a sentence; the number of
- * sentences is bounded.
+ * dropped. Every loss is counted in struct etw_damage and reported as a sentence; the number of
+ * sentences is limited.
  */
 #include "lib/etl/scan.h"
 
@@ -36,7 +36,7 @@
 enum {
 	WINDOW_SIZE = 256 << 10,
 	SEARCH_MOST = 256 << 20,
-	/* Bounds what hostile buffers unpack to (docs/etl-format.md section 18). */
+	/* Limits for what hostile buffers unpack to (docs/etl-format.md section 18). */
 	RATIO_CHECK_FROM = 1 << 20,
 	RATIO_MAX = 1000,
 };
@@ -96,7 +96,8 @@ void etl_input_over(struct etw_input *input, const void *bytes, size_t size)
 	*input = (struct etw_input){ .size_bytes = size, .memory = bytes };
 }
 
-static void (*report_change)(const char *path, const char *change); /* NULL: nothing is reported */
+static void (*report_change)(const char *path,
+			     const char *change); /* NULL: changes are not reported */
 
 void etw_file_report_changes(void (*report)(const char *path, const char *change))
 {
@@ -124,7 +125,7 @@ void etl_input_close(struct etw_input *input)
 	*input = (struct etw_input){ 0 };
 }
 
-/* The number of the file that has the byte at the offset; part_count: none has. */
+/* Returns the index of the file that contains the byte at the offset; part_count if none does. */
 static size_t part_at(const struct etw_input *input, uint64_t offset)
 {
 	size_t i = 0;
@@ -135,7 +136,7 @@ static size_t part_at(const struct etw_input *input, uint64_t offset)
 	return i;
 }
 
-/* Where the file starts whose bytes are at the offset. */
+/* Returns the offset in the input where the file starts that contains this offset. */
 static uint64_t file_start(const struct etw_input *input, uint64_t offset)
 {
 	size_t i = part_at(input, offset);
@@ -276,8 +277,8 @@ void etl_damage_implausible(struct etw_damage *damage, const struct etw_buffer *
 /* ---- headers ---- */
 
 /*
- * Whether a buffer of this type contains records. Types that are not documented are assumed to
- * contain some.
+ * Returns whether a buffer of this type contains records. Undocumented types are assumed to contain
+ * some.
  */
 static bool has_records(const struct etw_buffer_header *header)
 {
@@ -325,7 +326,7 @@ struct etw_block *etw_scan_take_unpacked(struct etw_scan *scan)
 	return block;
 }
 
-/* Of a window that has room for size bytes: no more than a small input has. */
+/* Returns the capacity of a window for size bytes, which is not larger than a small input. */
 static size_t window_capacity(const struct etw_input *input, size_t size)
 {
 	size_t most = input->size_bytes < WINDOW_SIZE ? (size_t)input->size_bytes : WINDOW_SIZE;
@@ -339,7 +340,7 @@ static bool cannot_be_read(uint64_t offset, size_t size, struct etw_error *err)
 			 offset);
 }
 
-/* NULL: not all of the bytes are in the window. */
+/* Returns the bytes in the window; NULL if the window does not contain all of them. */
 static const uint8_t *in_window(const struct etw_scan *scan, uint64_t offset, size_t size)
 {
 	uint64_t skip = offset - scan->window_offset;
@@ -492,8 +493,9 @@ static void finish_unpacking(struct etw_scan *scan, struct etw_ahead *ahead)
 #define NOWHERE UINT64_MAX
 
 /*
- * Whether the file ends at the offset, or something begins there that looks like a buffer. The
- * window stays where it is: headers can say that many buffers end at the same far place.
+ * Sets *good to whether the file ends at the offset, or something that looks like a buffer begins
+ * there. The window does not move, because the headers of many hostile buffers can lead to the same
+ * distant place.
  */
 static bool leads_to_buffer(struct etw_scan *scan, uint64_t offset, uint64_t file_end, bool *good,
 			    struct etw_error *err)
@@ -522,14 +524,15 @@ static bool leads_to_buffer(struct etw_scan *scan, uint64_t offset, uint64_t fil
 	return true;
 }
 
-/* Where a search may find a buffer: offsets in one file. */
+/* The range in which a search may find a buffer: offsets in one file. */
 struct search {
 	uint64_t from, to;
-	uint64_t data_end; /* before it, only one that leads on: there is data of another buffer */
+	uint64_t data_end; /* before this offset is data of another buffer, so only a buffer that
+			      leads to a further one counts */
 	uint64_t file_end;
 };
 
-/* *found is NOWHERE if there is none. */
+/* Searches for a buffer; *found is NOWHERE if there is none. */
 static bool search(struct etw_scan *scan, const struct search *in, uint64_t *found,
 		   struct etw_error *err)
 {
@@ -570,8 +573,9 @@ static bool search(struct etw_scan *scan, const struct search *in, uint64_t *fou
 }
 
 /*
- * Decides how many bytes the buffer takes whose header was read at scan->offset: more than are left
- * of its file if that is cut, and 0 if there is no buffer. Then *next is where one begins.
+ * Sets *size to the bytes of the buffer whose header was read at scan->offset. If the file is cut
+ * short, that is more than is left of it. If there is no buffer, *size is 0 and *next is where the
+ * next one begins.
  */
 static bool measure(struct etw_scan *scan, const struct etw_buffer_header *header, uint64_t *size,
 		    uint64_t *next, struct etw_error *err)
@@ -588,7 +592,7 @@ static bool measure(struct etw_scan *scan, const struct etw_buffer_header *heade
 	if (leads && header->size_bytes <= scan->shape.buffer_size) {
 		return true;
 	}
-	/* A size that is too large can lead to a buffer, or to the end, beyond others. */
+	/* A size that is too large can lead past other buffers to a later one or to the end. */
 	if (!search(scan,
 		    &(struct search){
 			    .from = at + 1,
@@ -625,8 +629,9 @@ static void report_gap(struct etw_scan *scan, uint64_t from, uint64_t to)
 }
 
 /*
- * Moves scan->offset to the next buffer in the same file and reads its header. *size is that of the
- * buffer, which is larger than the rest of the file if that is cut; 0: the file ends before.
+ * Moves scan->offset to the next buffer in the same file and reads its header. *size is set to the
+ * bytes of the buffer, which exceed the rest of the file if that is cut short; 0 if the file ends
+ * before another buffer.
  */
 static bool next_header(struct etw_scan *scan, struct etw_buffer_header *header, uint64_t *size,
 			struct etw_error *err)
@@ -669,7 +674,7 @@ static bool next_header(struct etw_scan *scan, struct etw_buffer_header *header,
 	return true;
 }
 
-/* Reads one more buffer. ETW_STEP_END: the recording ends here. */
+/* Reads one more buffer. Returns ETW_STEP_END at the end of the recording. */
 static enum etw_step read_buffer(struct etw_scan *scan, struct etw_ahead *ahead,
 				 struct etw_error *err)
 {
@@ -708,8 +713,8 @@ static enum etw_step read_buffer(struct etw_scan *scan, struct etw_ahead *ahead,
 	return buffer->bytes ? ETW_STEP_BUFFER : ETW_STEP_FAILED;
 }
 
-/* Whether another buffer can be read ahead. The bytes of a plain buffer are in the window, which
- * must not move while they are used. */
+/* Returns whether another buffer can be read ahead. The bytes of an uncompressed buffer are in the
+ * window, which must not move while they are used. */
 static bool may_read_ahead(struct etw_scan *scan)
 {
 	if (scan->end != ETW_STEP_BUFFER || scan->ahead_count == ETW_UNPACK_AHEAD) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Goes through the buffers of a recording in file order.
+ * Reads the buffers of a recording in file order.
  *
  * It reads through a window, so that a recording of any size needs little memory. Invalid data is
- * skipped, counted and reported. Only input that cannot be read, or no memory, ends a scan early.
+ * skipped, counted and reported. A scan ends early only if the input cannot be read or memory runs
+ * out.
  *
  * Source: Geoff Chappell, "WMI_BUFFER_HEADER"; docs/etl-format.md section 1.1. Recordings
  * show which of the fields can be trusted.
@@ -28,26 +29,28 @@
 /*
  * The bytes of a recording: a file, or a block of memory (tests, fuzzing).
  *
- * They are read by position and copied. A recording is never in memory as a whole, and if another
- * program cuts the file meanwhile, reading fails with an error. One thread at a time.
+ * They are read by position and copied. A recording is never in memory as a whole. If another
+ * program truncates the file meanwhile, reading fails with an error. One thread at a time may use
+ * an input.
  */
 struct etw_part {
 	struct os_file *file; /* owned */
 	char *path;           /* owned */
-	uint64_t end;         /* of its bytes in the input */
+	uint64_t end;         /* offset in the input where the bytes of this file end */
 };
 
 struct etw_input {
-	uint64_t size_bytes;    /* fixed when it was opened */
-	struct etw_part *parts; /* owned; files, one behind the other; NULL: memory */
+	uint64_t size_bytes; /* size at the time of opening */
+	/* owned; files whose bytes follow each other; NULL: the input is memory */
+	struct etw_part *parts;
 	size_t part_count;
 	const uint8_t *memory;    /* borrowed */
-	struct etw_blocks blocks; /* for packed and unpacked bytes */
+	struct etw_blocks blocks; /* memory for packed and unpacked bytes */
 };
 
-/* @path: as for etl_packed_open(). */
+/* Opens an input. path: as for etl_packed_open(). */
 bool etl_input_open(struct etw_input *input, const char *path, struct etw_error *err);
-/* The same for several files; their bytes follow each other. The error has the path. */
+/* Opens several files whose bytes follow each other in the input. The error contains the path. */
 bool etl_input_open_all(struct etw_input *input, const char *const *paths, size_t count,
 			struct etw_error *err);
 void etl_input_over(struct etw_input *input, const void *bytes, size_t size);
@@ -57,9 +60,10 @@ void etl_input_close(struct etw_input *input);
 bool etl_input_read(struct etw_input *input, uint64_t offset, void *bytes, size_t size, size_t *got,
 		    struct etw_error *err);
 
-/* Where the file ends whose bytes are at the offset; size_bytes behind the last one. */
+/* Returns the offset where the file ends that contains this offset; size_bytes after the last file.
+ */
 uint64_t etw_input_file_end(const struct etw_input *input, uint64_t offset);
-/* os_file_change() of one of its files; NULL: none has changed. */
+/* Returns os_file_change() of the first of its files that has changed; NULL if none has. */
 const char *etw_input_change(const struct etw_input *input);
 /* ---- buffers ---- */
 
@@ -67,11 +71,10 @@ const char *etw_input_change(const struct etw_input *input);
 struct etw_place {
 	uint64_t offset;
 	/*
-	 * of its bytes in the file, the header included; less than in the header if the file is
-	 * cut
+	 * bytes in the file, with the header; less than the header says if the file is cut short
 	 */
 	uint32_t disk_size;
-	uint32_t end; /* of the valid bytes, unpacked */
+	uint32_t end; /* end of the valid unpacked bytes, from the start of the header */
 	uint16_t processor;
 	bool compressed;
 };
@@ -79,9 +82,9 @@ struct etw_place {
 struct etw_buffer {
 	struct etw_buffer_header header;
 	struct etw_place place;
-	uint64_t sequence; /* of the buffer in its file, from 0 */
+	uint64_t sequence; /* number of the buffer in its file, from 0 */
 	/*
-	 * place.end bytes, the header included; valid until the next step. NULL: the buffer has no
+	 * place.end bytes with the header; valid until the next step. NULL: the buffer has no
 	 * records that can be read
 	 */
 	const uint8_t *bytes;
@@ -100,44 +103,45 @@ struct etw_scan {
 	struct etw_input *input;   /* borrowed */
 	struct etw_damage *damage; /* borrowed */
 	struct etl_shape shape;    /* buffer_size 0: the header is not read yet */
-	uint64_t offset;           /* of the next buffer to be read */
-	uint64_t sequence;         /* likewise; in the end, the number of buffers */
-	uint64_t none_from;        /* no buffer begins from here … */
-	uint64_t none_to;          /* … up to here, as was seen */
-	uint8_t *window;           /* owned */
+	uint64_t offset;           /* offset of the next buffer to read */
+	uint64_t sequence;  /* number of the next buffer to read; at the end the number of all
+			       buffers */
+	uint64_t none_from; /* a search has found that no buffer begins from here … */
+	uint64_t none_to;   /* … up to here */
+	uint8_t *window;    /* owned */
 	size_t window_capacity;
 	uint64_t window_offset;
 	size_t window_size;
-	/* owned; of the buffer that the scan is at, if it is compressed */
+	/* owned; unpacked bytes of the present buffer if it is compressed */
 	struct etw_block *unpacked;
-	struct etw_ahead ahead[ETW_UNPACK_AHEAD]; /* a ring */
+	struct etw_ahead ahead[ETW_UNPACK_AHEAD]; /* a ring buffer */
 	unsigned ahead_first;
 	unsigned ahead_count;
 	struct etw_unpacker unpacker; /* its blocks are borrowed */
-	enum etw_step end;            /* what follows the buffers that are read ahead */
+	enum etw_step end;            /* result of the step after the buffers that are read ahead */
 	struct etw_error error;
 };
 
 /*
- * Starts at the offset of a buffer. Before the first step there is nothing to free.
+ * Starts a scan at the offset of a buffer. Before the first step there is nothing to free.
  *
- * @shape: where a buffer should begin and none does, the scan continues with the next one. NULL: it
- * ends there.
+ * @shape: used to find the next buffer after a place where a buffer should begin and does not.
+ * NULL: the scan ends at such a place.
  */
 void etw_scan_start(struct etw_scan *scan, struct etw_input *input, struct etw_damage *damage,
 		    const struct etl_shape *shape, uint64_t offset, uint64_t sequence);
 enum etw_step etw_scan_next(struct etw_scan *scan, struct etw_buffer *buffer,
 			    struct etw_error *err);
 /*
- * Takes the block with the unpacked bytes of a compressed buffer; the buffer's bytes stay valid as
- * long as the block.
+ * Gives the caller the block with the unpacked bytes of a compressed buffer. The buffer's bytes
+ * stay valid as long as the block.
  */
 struct etw_block *etw_scan_take_unpacked(struct etw_scan *scan);
 void etw_scan_done(struct etw_scan *scan);
 
 /*
- * Whether a buffer of so many packed bytes, its header left out, may unpack to end bytes, its
- * header included. A compressed buffer that may not is dropped.
+ * Returns whether a compressed buffer may unpack to end bytes (with its header). packed: its packed
+ * bytes without the header. Other compressed buffers are dropped.
  */
 bool etl_packed_is_plausible(uint32_t packed, uint32_t end);
 

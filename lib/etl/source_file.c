@@ -7,10 +7,9 @@
  * beginning. The second pass delivers the records in time order. With the option single_pass
  * there is one pass, ordered within a window.
  *
- * Damage is counted in the pass that reads the file in its order, for each run anew: the file may
- * have changed since the run before. Delivered records and buffers are counted over all runs.
- * The statistics belong to the thread of the source and are published to other threads once for
- * each buffer.
+ * The pass in file order counts the damage, from 0 in each run, because the file may have changed
+ * since the run before. Delivered records and buffers are counted over all runs. The statistics
+ * belong to the thread of the source and are published to other threads once for each buffer.
  */
 
 #include <stdlib.h>
@@ -25,7 +24,7 @@
 #include "lib/source/source_internal.h"
 
 struct file_source {
-	struct etw_source source; /* first */
+	struct etw_source source; /* must be the first member */
 	struct etw_file *file;
 	struct etw_index index;
 	bool indexed;
@@ -33,9 +32,9 @@ struct file_source {
 	char *name;
 	struct etw_damage damage;
 	struct etl_progress progress;
-	struct etw_source_statistics
-		statistics;                /* of the source's thread; published once a buffer */
-	const struct etw_event_sink *sink; /* of the current run */
+	/* for the thread of the source; published once for each buffer */
+	struct etw_source_statistics statistics;
+	const struct etw_event_sink *sink; /* sink of the current run; borrowed */
 };
 
 static void publish(struct file_source *source, uint64_t bytes_read)
@@ -90,7 +89,7 @@ static bool first_pass(struct file_source *source, const struct etw_event_sink *
 	return true;
 }
 
-/* The pass in time order; of a single-pass source the only one. */
+/* The pass in time order. With single_pass it is the only pass. */
 static bool second_pass(struct file_source *source, const struct etw_event_sink *sink,
 			struct etw_error *err)
 {
@@ -145,7 +144,7 @@ static void file_close(struct etw_source *base)
 
 static const struct source_operations operations = { .run = file_run, .close = file_close };
 
-/* The last component of a path, of Linux or Windows. */
+/* Returns the last component of a path of Linux or Windows. */
 static const char *base_name(const char *path)
 {
 	const char *name = path;

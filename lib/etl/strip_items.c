@@ -14,7 +14,7 @@ size_t etw_strip_items(const struct etw_record *record, const uint8_t *bytes, si
 		       uint32_t types, uint8_t *out)
 {
 	struct etw_extended_item item;
-	uint8_t *last = NULL; /* item of the copy */
+	uint8_t *last = NULL; /* last item in the copy */
 	size_t used = HEADER_EVENT;
 	uint32_t offset = 0, begin = 0;
 	bool any = false;

@@ -8,8 +8,8 @@
  *
  * One of two loops unpacks a group. While both blocks have room for the largest group of short
  * items, the fast loop copies 8 or 16 bytes at a time and writes beyond the item, where the next
- * item is written later. Near either end the careful loop goes byte by byte. This is several times
- * as fast, and neither block needs padding.
+ * item is written later. Near the end of either block the careful loop copies single bytes. The
+ * fast loop is several times as fast, and neither block needs padding.
  *
  * Unpacking is most of the work on a compressed recording and needs only the bytes, so a second
  * core can do it (lib/etl/jobs.h); reading, merging and delivery stay on the thread of the source.
@@ -27,14 +27,15 @@
 enum {
 	GROUP_ITEMS = 32,
 	WIDE = 16, /* bytes that a wide copy may write or read beyond its item */
-	/* A group reads at most its flags and per item a code word, a length byte, a long length
-	   (u8, u16, u32). */
+	/* A group reads at most its flags, and for each item a code word, a length byte and a long
+	   length (u8, u16, u32). */
 	GROUP_INPUT_MAX = 4 + GROUP_ITEMS * (2 + 1 + 1 + 2 + 4) + 2 * WIDE,
 	LENGTH_BASE = 3,
-	LENGTH_SPILLS = 7,     /* in the code word's 3 bits: a half byte follows */
-	HALF_BYTE_SPILLS = 15, /* in the half byte: a byte follows */
-	BYTE_SPILLS = 255,     /* in the byte: a u16 follows, and if that is 0 a u32 */
-	LONG_LENGTH_MIN = 22,  /* 7 + 15: what the u16 or u32 counts again */
+	LENGTH_SPILLS = 7, /* value of the 3 bits in a code word after which a half byte follows */
+	HALF_BYTE_SPILLS = 15, /* value of the half byte after which a byte follows */
+	BYTE_SPILLS =
+		255, /* value of the byte after which a u16 follows, and after a u16 of 0 a u32 */
+	LONG_LENGTH_MIN = 22, /* 7 + 15: the u16 or u32 includes this again */
 };
 
 struct unpacker {
@@ -43,7 +44,8 @@ struct unpacker {
 	uint8_t *out;
 	uint8_t *out_start;
 	uint8_t *out_end;
-	const uint8_t *half_byte; /* holds the next length's upper half; NULL: read a new byte */
+	const uint8_t *half_byte; /* byte whose upper half belongs to the next length; NULL: that
+				     length reads a new byte */
 };
 
 static inline bool input_has(const struct unpacker *u, size_t size)

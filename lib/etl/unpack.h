@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacks compressed buffers, on the thread of the caller or ahead of it on a helper thread.
+ * Unpacks compressed buffers, on the caller's thread or in advance on a helper thread.
  *
  * Source: MS-XCA, "LZ77 Compression Algorithm" and "Plain LZ77 Decompression Algorithm Details",
  * Microsoft Learn; docs/etl-format.md section 2.
@@ -16,46 +16,48 @@
 #include "lib/etl/jobs.h"
 
 /*
- * Unpacks `in` until there are out_size bytes or the input ends between two items. Fails if an item
+ * Unpacks `in` until out has out_size bytes or the input ends between two items. Fails if an item
  * copies from before the start, if the input ends inside an item, or if the output does not fit.
- * *made is always set to the size of the valid output. Does not access memory outside the two
- * blocks, which must not overlap. Any thread.
+ * *made is always set to the size of the valid output. Accesses no memory outside the two blocks,
+ * which must not overlap. Any thread may call it.
  */
 bool etl_decompress(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size, size_t *made);
 
 enum {
-	ETW_UNPACK_AHEAD = 8,           /* the most buffers that a pass unpacks ahead */
-	ETW_UNPACK_AHEAD_MAX = 1 << 20, /* bytes of such a buffer: few are larger */
+	ETW_UNPACK_AHEAD = 8, /* most buffers that a pass unpacks ahead */
+	ETW_UNPACK_AHEAD_MAX =
+		1 << 20, /* most bytes of a buffer that is unpacked ahead; few are larger */
 };
 
 /* One buffer to unpack. */
 struct etw_unpack_job {
 	struct job job;           /* the first member */
 	struct etw_block *packed; /* owned */
-	size_t packed_size;       /* of the bytes in packed, header included */
+	size_t packed_size;       /* bytes in packed, with the header */
 	struct etw_block *out;    /* owned */
-	uint32_t end;             /* header included; first as requested, then as unpacked */
-	bool good;                /* after unpacking: the stream was valid up to there */
+	uint32_t end; /* bytes of the buffer with its header: first as expected, then as unpacked */
+	bool good;    /* set by unpacking: whether the stream was valid up to end */
 };
 
 /* Unpacks the buffers of one pass. Set blocks and zero the rest. One thread uses it. */
 struct etw_unpacker {
 	struct etw_blocks *blocks; /* borrowed */
 	struct jobs *jobs;         /* owned; NULL until there were enough compressed buffers */
-	unsigned buffers;          /* compressed ones so far, counted until the helper starts */
+	unsigned buffers;          /* compressed buffers so far, counted until the helper starts */
 };
 
 /* Counts a compressed buffer. Returns whether there is a helper thread for jobs. */
 bool etl_unpacker_expect(struct etw_unpacker *unpacker);
-/* Unpacks packed bytes, of the job or others, on the calling thread. */
+/* Unpacks packed bytes (those of the job or others) into job->out, on the calling thread. */
 void etl_unpack_now(struct etw_unpack_job *job, const uint8_t *packed, size_t packed_size);
-/* Only with a helper. The job and its blocks must not move until the wait is over. */
+/* Submits a job to the helper thread, which must exist. The job and its blocks must not move until
+ * the wait is over. */
 void etl_unpacker_submit(struct etw_unpacker *unpacker, struct etw_unpack_job *job);
 /* Waits until the job is done, if it was submitted, and returns its packed block to the pool. */
 void etl_unpacker_wait(struct etw_unpacker *unpacker, struct etw_unpack_job *job);
-/* The same, and also returns the unpacked block. */
+/* As etl_unpacker_wait(), and returns the unpacked block to the pool, too. */
 void etl_unpacker_drop(struct etw_unpacker *unpacker, struct etw_unpack_job *job);
-/* Call it after the wait for every job. */
+/* Ends the helper thread. Call it after every submitted job was waited for. */
 void etl_unpacker_done(struct etw_unpacker *unpacker);
 
 #endif

@@ -3,9 +3,9 @@
  * Buffers of a recording, their headers and the logfile header; the records in them are written by
  * out_record.c.
  *
- * A buffer's place in the file is decided when it is full, so a recording is one sequence of
- * buffers with the processors interleaved, as ETW writes it. The first buffer stays in memory to
- * the end, because its header record says when the session ended and how many buffers it wrote.
+ * A buffer is appended to the file when it is full, so the buffers of the processors are
+ * interleaved, as ETW writes them. The first buffer stays in memory until the end, because its
+ * header record contains the end time and the number of buffers.
  */
 #include "lib/etl/writer.h"
 
@@ -34,22 +34,22 @@ enum buffer_type { BUFFER_GENERIC = 0, BUFFER_LOGFILE_HEADER = 4 };
 enum { MODE_SEQUENTIAL = 0x1, MODE_COMPRESSED = 0x04000000 };
 
 struct buffer {
-	uint8_t *bytes; /* owned; NULL until the processor's first record */
+	uint8_t *bytes; /* owned; NULL until the first record of the processor */
 	uint32_t used;  /* end of the last record, from the start of the buffer, rounded up to 8 */
 	int64_t last_raw;
 };
 
 struct etw_writer {
-	struct etw_writer_options options; /* with the defaults, without the names */
+	struct etw_writer_options options; /* with defaults filled in, without the names */
 	struct etw_output output;
 	struct buffer header;   /* the first buffer */
-	bool given;             /* the caller gave it */
-	struct buffer *buffers; /* one a processor */
-	uint8_t *packed;        /* owned; a whole packed buffer */
+	bool given;             /* the caller has given the first buffer */
+	struct buffer *buffers; /* one for each processor */
+	uint8_t *packed;        /* owned; room for a whole packed buffer */
 	uint32_t buffers_written;
 	uint64_t sequence;
 	int64_t latest_raw;
-	struct etw_error failure; /* ETW_ERROR_NONE: all well */
+	struct etw_error failure; /* first failure; ETW_ERROR_NONE: none so far */
 };
 
 static bool failed(const struct etw_writer *writer)
@@ -125,8 +125,9 @@ static void write_buffer(struct etw_writer *writer, struct buffer *buffer, uint1
 }
 
 /*
- * Room for a record of size bytes in a buffer of limit bytes, zeroed up to the next multiple of 8.
- * NULL (and a failure) when no buffer is large enough for it, or when it is too small for a reader.
+ * Returns room for a record of size bytes in a buffer of limit bytes; the padding to a multiple of
+ * 8 is zeroed. Sets the failure and returns NULL if no buffer is large enough for the record, or a
+ * reader would not accept so small a record.
  */
 static uint8_t *place(struct etw_writer *writer, struct buffer *buffer, uint32_t limit, size_t size,
 		      int64_t raw_time)
@@ -315,7 +316,7 @@ static void store_first_record(struct etw_writer *writer, const struct etw_paylo
 	}
 }
 
-/* Writes the first buffer as a session that is running has it, to hold its place. */
+/* Writes the first buffer as in a running session, to reserve its place in the file. */
 static bool open_first_buffer(struct etw_writer *writer, const char *session_name,
 			      const char *file_name)
 {
@@ -379,7 +380,7 @@ static void complete_first_buffer(struct etw_writer *writer)
 					 .buffers_written = writer->buffers_written };
 	struct etw_payload payload;
 
-	/* All but the names, which stand behind and stay. */
+	/* Everything except the names, which follow and do not change. */
 	etw_payload_init(&payload, writer->options.pointer_size);
 	logfile_header_build(&payload, &writer->options, writer->options.unclosed ? NULL : &ending,
 			     NULL, NULL);

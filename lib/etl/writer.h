@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes .etl recordings: records go in, buffers with their headers come out, in a file or in
- * memory.
+ * Writes .etl recordings: it puts records into buffers and writes these to a file or to memory.
  *
- * Each processor has one open buffer, which goes out when it is full, as in a session; the first
- * buffer, with the logfile header, is completed last. Memory is bounded by the processors' buffers.
- * Records stand in a buffer in the order in which they are added: giving them in time order per
- * processor is the caller's part, as is what their payloads mean.
+ * Each processor has one open buffer, which is written when it is full, as in a session; the first
+ * buffer, with the logfile header, is completed last. The writer needs memory for one buffer of
+ * each processor. Records stay in the order of adding; the caller must add those of one processor
+ * in time order.
  *
- * The functions that add return nothing: the first failure is kept, the rest does nothing, and
- * etw_writer_finish() reports. One thread. The bytes are those of docs/etl-format.md sections 1 to
- * 5 and 9.
+ * The functions that add return nothing. After the first failure they do nothing, and
+ * etw_writer_finish() reports that failure. One thread at a time. The bytes are those of
+ * docs/etl-format.md sections 1 to 5 and 9.
  */
 #ifndef LIB_ETL_WRITER_H
 #define LIB_ETL_WRITER_H
@@ -28,49 +27,52 @@
 struct etw_writer; /* opaque */
 
 /*
- * A recording whose first buffer is given, as it stands in another recording: its first record is a
- * logfile header. The bytes are copied; what they say about the recording is the caller's part
- * (etl_writer_first_buffer()). Of the options those of the header only serve the records that are
- * added.
+ * Begins a recording with a first buffer from another recording, whose first record is a logfile
+ * header. The bytes are copied. The caller must update the header in it before etw_writer_finish()
+ * (etl_writer_first_buffer()). Options about the header are not written; they only apply to the
+ * records that are added.
  */
 struct etw_writer *etl_writer_open_with(const char *path, const struct etw_writer_options *options,
 					const uint8_t *first, size_t size, struct etw_error *err);
 
-/* The given first buffer, which etw_writer_finish() writes again; to be changed before. */
+/* Returns the first buffer that was given. The caller may change it before etw_writer_finish(),
+ * which writes it again. */
 uint8_t *etl_writer_first_buffer(struct etw_writer *writer);
 
 /*
- * A whole buffer, its header included, of used bytes; the rest of its size is filled with 0xff, as
- * sessions do. Records that were added before stay in their open buffers.
+ * Adds a whole buffer. bytes: its header and records, `used` bytes; the rest up to `size` is filled
+ * with 0xff, as sessions do. Records that were added before stay in their open buffers.
  */
 void etl_writer_add_buffer(struct etw_writer *writer, const uint8_t *bytes, size_t used,
 			   size_t size);
 
-/* Buffers written so far, the first included; open buffers are not. */
+/* Returns the number of buffers written so far, with the first one, without open buffers. */
 uint32_t etl_writer_buffers(const struct etw_writer *writer);
 
-/* The same with the payload of a struct etw_payload; one that failed fails the writer. */
+/* Adds a record with the payload of a struct etw_payload. If that payload has failed, the writer
+ * fails, too. */
 void etl_writer_add_payload(struct etw_writer *writer, const struct etw_out_record *record,
 			    const struct etw_payload *payload);
 
-/* Into the first buffer, behind the header: the extension and partition records that sessions write
- * there. */
+/* Adds a record to the first buffer, after the header, where sessions write extension and partition
+ * records. */
 void etl_writer_add_to_header(struct etw_writer *writer, const struct etw_out_record *record);
 
-/* Writes all open buffers, by processor; the last one has the mark of a flush. */
+/* Writes all open buffers, in the order of processors, and marks the last one as flushed. */
 void etl_writer_flush(struct etw_writer *writer);
 
-/* From now on: whether buffers are packed. Those already written stay as they are. */
+/* Sets whether further buffers are compressed. Those already written stay as they are. */
 void etl_writer_set_compressed(struct etw_writer *writer, bool compressed);
 
-/* The latest raw time of the records that were added, whole buffers left out; not before that of
- * the header. */
+/* Returns the latest raw time of the records that were added, without those of whole buffers; at
+ * least the raw time of the header. */
 int64_t etl_writer_latest_raw(const struct etw_writer *writer);
 
-/* The recording in memory, after etw_writer_finish(); the writer's, until etw_writer_close(). */
+/* Returns the recording in memory, after etw_writer_finish(). It belongs to the writer until
+ * etw_writer_close(). */
 const uint8_t *etl_writer_bytes(const struct etw_writer *writer, size_t *size);
 
-/* Raw time of a moment `ns` nanoseconds after the start, by the recording's clock. */
+/* Returns the raw time `ns` nanoseconds after the start, by the recording's clock. */
 int64_t etl_writer_raw_time(const struct etw_writer *writer, uint64_t ns);
 
 #endif

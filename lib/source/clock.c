@@ -29,8 +29,8 @@ const char *etw_clock_type_name(enum etw_clock_type type)
 	return type >= ETW_CLOCK_QPC && type <= ETW_CLOCK_CPU_CYCLE ? names[type] : "unknown";
 }
 
-/* part * unit / whole, rounded down, for part < whole. It uses long division, since part * unit may
- * not fit into 64 bits. */
+/* Returns part * unit / whole, rounded down, for part < whole. It uses long division, since part *
+ * unit may not fit into 64 bits. */
 static uint64_t scale_part(uint64_t part, uint64_t unit, uint64_t whole)
 {
 	uint64_t quotient = 0;
@@ -39,8 +39,8 @@ static uint64_t scale_part(uint64_t part, uint64_t unit, uint64_t whole)
 	if (part <= UINT64_MAX / unit) {
 		return part * unit / whole;
 	}
-	/* One bit of unit at a time, the highest first; rest < whole and part < whole always hold.
-	 */
+	/* Adds one bit of unit at a time, the highest first. rest < whole and part < whole hold
+	 * throughout. */
 	for (int bit = 63; bit >= 0; bit--) {
 		bool overflow = rest >= whole - rest;
 
@@ -56,7 +56,7 @@ static uint64_t scale_part(uint64_t part, uint64_t unit, uint64_t whole)
 	return quotient;
 }
 
-/* ticks * unit / frequency, rounded down; saturates. */
+/* Returns ticks * unit / frequency, rounded down; saturates. */
 static uint64_t scale(uint64_t ticks, uint64_t unit, uint64_t frequency)
 {
 	uint64_t whole = ticks / frequency;
@@ -68,13 +68,13 @@ static uint64_t scale(uint64_t ticks, uint64_t unit, uint64_t frequency)
 	return whole * unit + part;
 }
 
-/* As scale(), rounded up. */
+/* Computes the same as scale(), rounded up. */
 static uint64_t scale_up(uint64_t ticks, uint64_t unit, uint64_t frequency)
 {
 	uint64_t down = scale(ticks, unit, frequency);
 	uint64_t part = ticks % frequency;
 
-	/* part * unit is a multiple of frequency if and only if nothing was cut off. Both products
+	/* Nothing was rounded if and only if part * unit is a multiple of frequency. Both products
 	 * wrap around in the same way. */
 	if (down != UINT64_MAX && part * unit != scale_part(part, unit, frequency) * frequency) {
 		down++;
@@ -82,9 +82,8 @@ static uint64_t scale_up(uint64_t ticks, uint64_t unit, uint64_t frequency)
 	return down;
 }
 
-/* The sum of a time and a distance, saturating at INT64_MIN + 1, since INT64_MIN is
- * ETW_RECORD_NO_TIME.
- */
+/* Returns time + distance, or time - distance if back is true; saturates at INT64_MAX and at
+ * INT64_MIN + 1, because INT64_MIN is ETW_RECORD_NO_TIME. */
 static int64_t add_saturating(int64_t time, uint64_t distance, bool back)
 {
 	uint64_t room = back ? (uint64_t)time - (uint64_t)INT64_MIN :
@@ -198,7 +197,7 @@ uint64_t etw_time_since_1970(int64_t time)
 
 uint64_t etw_u64_of_double(double number)
 {
-	if (!(number > 0)) { /* NaN is not */
+	if (!(number > 0)) { /* also true for NaN */
 		return 0;
 	}
 	return number < 0x1p64 ? (uint64_t)number : UINT64_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracing API, and what mingw-w64 10 lacks of it. Nothing is added when the Windows SDK is
- * used.
+ * Includes the tracing API and declares what mingw-w64 10 lacks of it. With the Windows SDK nothing
+ * is added.
  *
  * Source of the values: evntprov.h, evntcons.h, evntrace.h of the Windows SDK.
  */
@@ -71,7 +71,7 @@ ULONG WINAPI TdhAggregatePayloadFilters(ULONG count, PVOID *filters, PBOOLEAN ma
 ULONG WINAPI TdhCleanupPayloadEventFilterDescriptor(PEVENT_FILTER_DESCRIPTOR descriptor);
 #endif
 
-/* ntdll; the WDK's wdm.h declares it. */
+/* ntdll.dll exports this function; wdm.h of the WDK declares it. */
 LONG WINAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
 
 _Static_assert(sizeof(EVENT_RECORD) == 112, "EVENT_RECORD");

@@ -4,7 +4,7 @@
  * a live session.
  *
  * The source owns the record, its payload and its extended items. They are valid only during the
- * call of the sink; the sink copies what it keeps.
+ * callback of the sink; the sink copies what it keeps.
  */
 #ifndef LIB_SOURCE_EVENT_RECORD_H
 #define LIB_SOURCE_EVENT_RECORD_H
@@ -17,8 +17,9 @@
 #include "base/guid.h"
 
 /*
- * The class_key of a record with these members. A source writes it at once where it is read soon
- * after: a processor waits before it reads a number of which it has just written the parts.
+ * Returns the class_key of a record with these members. A source stores it as one number if it is
+ * read soon afterwards, because a processor stalls when it reads a number whose parts were just
+ * written separately.
  */
 static inline uint64_t record_class_key(uint16_t id, uint8_t version, uint8_t opcode,
 					uint8_t pointer_size, enum etw_record_type type,

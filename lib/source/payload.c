@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds the payload of an event. Integers are taken apart into bytes, so byte order and alignment
- * of this machine play no part.
+ * Builds the payload of an event. Integers are stored byte by byte, so byte order and alignment of
+ * this machine do not matter.
  */
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* NULL for no bytes, and without memory. */
+/* Makes room for size bytes and returns it; NULL if size is 0 or memory runs out. */
 static uint8_t *reserve(struct etw_payload *payload, size_t size)
 {
 	uint8_t *at;

@@ -2,17 +2,17 @@
 /*
  * Well-known providers and system providers.
  *
- * The first table has the providers that the program needs by GUID. Others that are well known are
- * in a file that the build makes a table of (etw_well_known_providers.txt): rules and sessions may
- * name them, and recordings often contain only their GUIDs. What is in neither table gets its name
- * from a manifest or from the operating system.
+ * The first table has the providers that code refers to. The build generates a second table of
+ * well-known providers from etw_well_known_providers.txt: rules and sessions may name them, and
+ * recordings often contain only their GUIDs. Other providers get their names from a manifest or
+ * from the operating system.
  *
  * The last table says which keyword of which system provider replaces which kernel flag. Several
  * flags can belong to one provider, so etw_system_provider() collects the keywords of a provider
  * for a set of flags. A flag without a row stays a flag of the session.
  *
  * Source of the first table: the providers' manifests as registered in Windows 10 (`logman query
- * providers`); the first provider is our own.
+ * providers`); the first provider belongs to the exporter.
  */
 #include "lib/source/provider_names.h"
 
@@ -52,7 +52,7 @@ const struct etw_known_provider_row etw_known_providers[ETW_KNOWN_PROVIDERS] = {
 				 GUID_PARTS(0x2f07e2ee, 0x15db, 0x40f1, 0x90ef, 0x9d7ba282188a) },
 };
 
-/* The row with this name, without regard to case; NULL: none. */
+/* Returns the row with this name, without regard to case; NULL if there is none. */
 static const struct etw_known_provider_row *find_name(const struct etw_known_provider_row *rows,
 						      size_t count, const char *name)
 {
@@ -78,7 +78,8 @@ bool etw_provider_guid(const char *name, struct etw_guid *guid)
 	return row != NULL;
 }
 
-/* In the order of their texts, in which the first three parts are little-endian numbers. */
+/* Compares two GUIDs in the order of their texts, which begin with three numbers that are
+ * little-endian in memory. */
 static int compare(const struct etw_guid *a, const struct etw_guid *b)
 {
 	static const uint8_t order[sizeof a->bytes] = { 3, 2, 1,  0,  5,  4,  7,  6,

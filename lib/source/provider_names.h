@@ -25,8 +25,8 @@
 enum { SYSTEM_PROVIDERS_BUILD = 20348 };
 
 /*
- * Finds the system provider number `index`, from 0, of those that replace some of these
- * KERNEL_FLAG_*. Returns false if there are no more.
+ * Finds a system provider that replaces some of these KERNEL_FLAG_*. index: 0 for the first such
+ * provider, and so on. Returns false if there are no more.
  *
  * @keywords: the keywords to enable it with.
  * @covered:  the flags that these keywords replace.
@@ -34,7 +34,7 @@ enum { SYSTEM_PROVIDERS_BUILD = 20348 };
 bool etw_system_provider(uint32_t flags, size_t index, struct etw_guid *guid, uint64_t *keywords,
 			 uint32_t *covered);
 
-/* Those of the flags that a system provider can replace. The others remain flags. */
+/* Returns the flags that system providers can replace. The others must be enabled as flags. */
 uint32_t system_provider_flags(uint32_t flags);
 
 #endif

@@ -63,7 +63,7 @@ void etw_provider_spec_widen(struct etw_provider_spec *spec, const struct etw_pr
 	} else if (other->level > spec->level) {
 		spec->level = other->level;
 	}
-	/* A mask of 0 is that of all keywords, and no other one widens it. */
+	/* A mask of 0 already means all keywords. */
 	spec->any = spec->any == 0 || other->any == 0 ? 0 : spec->any | other->any;
 	spec->all &= other->all;
 }
@@ -117,7 +117,8 @@ static bool not_a_number(const char *part, const char *text, struct etw_error *e
 	return error_set(err, ETW_ERROR_CONFIG, "%s of '%s' is not a number", part, text);
 }
 
-/* Finds the next part, up to a colon, and moves *at behind it. Returns its size; 0: none. */
+/* Finds the next part, up to a colon, and moves *at to its end. Returns the size of the part; 0 if
+ * it is empty or missing. */
 static size_t next_part(const char **at, const char **part)
 {
 	size_t size;
@@ -126,7 +127,7 @@ static size_t next_part(const char **at, const char **part)
 		*part = *at;
 		return 0;
 	}
-	*part = *at + 1; /* behind the colon */
+	*part = *at + 1; /* after the colon */
 	size = strcspn(*part, ":");
 	*at = *part + size;
 	return size;
@@ -269,7 +270,7 @@ static bool payload_equal(const struct etw_provider_spec *a, const struct etw_pr
 	return true;
 }
 
-/* The filters by id, process and program file. */
+/* Compares the filters by id, process and program file. */
 static bool scope_equal(const struct etw_provider_spec *a, const struct etw_provider_spec *b)
 {
 	return a->id_count == b->id_count && a->ids_out == b->ids_out &&

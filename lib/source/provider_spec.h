@@ -29,7 +29,8 @@ bool payload_filter_copy(struct etw_payload_filter *to, const struct etw_payload
 /* After a failure (no memory) the caller must free *to as well. */
 bool provider_spec_copy(struct etw_provider_spec *to, const struct etw_provider_spec *from);
 
-/* Whether both request the same events of the same provider. GUIDs are compared, not names. */
+/* Returns whether both request the same events of the same provider. GUIDs are compared, not names.
+ */
 bool provider_spec_equal(const struct etw_provider_spec *a, const struct etw_provider_spec *b);
 
 #endif

@@ -14,9 +14,9 @@
 struct source_operations {
 	bool (*run)(struct etw_source *source, const struct etw_event_sink *sink,
 		    struct etw_error *err);
-	void (*stop)(struct etw_source
-			     *source); /* wakes a waiting etw_source_run(); any thread; or NULL */
-	void (*sink_changed)(struct etw_source *source); /* or NULL, as is wake */
+	void (*stop)(struct etw_source *source); /* wakes a waiting etw_source_run(), on any thread;
+						    may be NULL */
+	void (*sink_changed)(struct etw_source *source); /* may be NULL */
 	void (*wake)(struct etw_source *source);
 	void (*close)(struct etw_source
 			      *source); /* frees everything, also the struct etw_source itself */
@@ -28,7 +28,8 @@ struct etw_source {
 	struct etw_source_facts facts;
 	atomic_bool stopping;
 	struct os_mutex own_mutex;
-	struct os_mutex *mutex; /* own_mutex, for const callers; guards statistics */
+	struct os_mutex *mutex; /* points to own_mutex, so that const callers can lock it; guards
+				   statistics */
 	struct etw_source_statistics statistics;
 };
 
