@@ -33,13 +33,12 @@
 #include "lib/source/event_record.h"
 
 enum {
-	INBAND_MOST = 256,            /* different texts that are kept */
-	INBAND_MOST_OF_PROCESS = 16,  /* texts that one process announced first */
-	INBAND_SIZE_MOST = 1 << 20,   /* bytes of one text, and of its parsed manifest */
-	INBAND_BYTES_MOST = 64 << 20, /* bytes of all texts and manifests */
-	INBAND_ANNOUNCED_MOST = 4096, /* remembered pairs (process, provider) */
-	INBAND_KEPT_100NS =
-		10 * 10 * 1000000, /* minimum age at which its process may replace a text */
+	INBAND_MOST = 256,                     /* different texts that are kept */
+	INBAND_MOST_OF_PROCESS = 16,           /* texts that one process announced first */
+	INBAND_SIZE_MOST = 1 << 20,            /* bytes of one text, and of its parsed manifest */
+	INBAND_BYTES_MOST = 64 << 20,          /* bytes of all texts and manifests */
+	INBAND_ANNOUNCED_MOST = 4096,          /* remembered pairs (process, provider) */
+	INBAND_KEPT_100NS = 10 * 10 * 1000000, /* least age of a text before it may be replaced */
 };
 
 struct etw_inband_manifests; /* opaque */

@@ -23,7 +23,7 @@ struct schema_hashes {
 
 /*
  * Returns the hash of a schema. Schemas that decode alike, with the same names of the event, its
- * fields and its values, have equal hashes. The hash is seeded, so that nobody who writes schemas
+ * fields and its values, have equal hashes. The hash is seeded, so that no author of schemas
  * can choose two with equal hashes.
  */
 uint64_t schema_hash(struct schema_hashes *hashes, const struct etw_schema *schema);
