@@ -187,9 +187,9 @@ struct live {
 	 * long. Lock order: before `lock`. Callbacks and the per-event path never take it. */
 	struct os_mutex settings;
 	struct provider_list list; /* guarded by settings */
-	_Atomic(uint32_t)
-		kernel_flags; /* written with settings held; set at the start and by reloads */
-	_Atomic(uint32_t) kernel_groups; /* likewise */
+	/* Both are set at the start and by reloads, with settings held. */
+	_Atomic(uint32_t) kernel_flags;
+	_Atomic(uint32_t) kernel_groups;
 
 	struct os_mutex lock;
 	struct os_condition changed; /* stopping, consuming */
@@ -235,10 +235,10 @@ struct live {
 	volatile bool in_callback; /* in a callback of ProcessTrace(); for os_use_fault_flag() */
 	const struct etw_event_sink *sink;
 	struct etw_record record; /* the record being delivered; has items only meanwhile */
-	struct etw_source_clock
-		clock; /* clock of events: the facts' clock with the newest anchor */
-	/* The range of raw times that this clock converts by one addition; see consume_use_clock().
-	 */
+	/* Clock of the events: that of the facts with the newest anchor. */
+	struct etw_source_clock clock;
+	/* The range of raw times that this clock converts by one addition; see
+	 * consume_use_clock(). */
 	int64_t even_first;
 	uint64_t even_count;
 	int64_t even_distance;
@@ -333,8 +333,7 @@ void canaries_close(struct live *live);
 void canaries_begin(struct live *live);
 void canaries_end(struct live *live); /* no canary is written from now on */
 void canaries_write(struct live *live);
-/* Returns what was written so far. Call it before the query of Windows whether the session runs …
- */
+/* Returns what was written so far. Call it before querying whether the session runs … */
 struct canary_epoch canaries_written(struct live *live);
 /* … and pass the result here if the session runs with the provider enabled: it accepted these
  * canaries. */
@@ -374,8 +373,8 @@ static inline void known_deliver_due(struct live *live, int64_t raw_time)
 	}
 }
 
-/* Call it on the consumer thread when the first buffer was delivered: the harvester may begin then.
- */
+/* Call it on the consumer thread when the first buffer was delivered: the harvester may begin
+ * then. */
 void known_first_buffer(struct live *live);
 
 /* ---- consuming ---- */
@@ -476,8 +475,8 @@ void provider_list_done(struct provider_list *list); /* accepts a zeroed list */
 
 /* The caller of the following functions holds `settings`. */
 
-/* Enables the provider with this index in the session's list. A failure is reported and returned.
- */
+/* Enables the provider with this index in the session's list. A failure is reported and
+ * returned. */
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
 void enable_capture(struct live *live, TRACEHANDLE session,
 		    const struct etw_provider_spec *provider, uint64_t keywords);
