@@ -54,7 +54,7 @@ struct etw_manifest_stream {
 	uint32_t process_id;
 	uint16_t total;      /* 0: the stream is free */
 	uint64_t number;     /* how many streams began before it */
-	int64_t began;       /* time of the first chunk that came, 100 ns since 1601 UTC */
+	int64_t began;       /* time of chunk 0, 100 ns since 1601 UTC */
 	int64_t time;        /* time of the chunk that came last */
 	struct etw_text xml; /* the parts in the order in which they came */
 	uint8_t *present;    /* owned: a bit for each part */
