@@ -65,8 +65,7 @@ static struct {
 	unsigned class_count, event_count, layout_count, field_count;
 	struct class_row classes[CLASSES_MOST];
 	struct event_name
-		/* The events of one class are consecutive; so are its layouts, and the fields of a
-		   layout. */
+		/* Events of one class are consecutive; so are layouts and fields. */
 		events[EVENTS_MOST];
 	struct kernel_layout layouts[LAYOUTS_MOST];
 	struct etw_field fields[FIELDS_MOST];

@@ -17,8 +17,8 @@
 enum machine_type {
 	MACHINE_VOLUME, /* key: device; text: letter or mount folder */
 	MACHINE_DISK,   /* id: its number; number: bytes per sector; text: model */
-	/* id: disk; part: number; text: volume; second: file system. If Windows has no number, part
-	   is ETW_SOURCE_NO_PARTITION and key is the volume. */
+	/* id: disk; part: number; text: volume; second: file system. If Windows has no number,
+	 * part is ETW_SOURCE_NO_PARTITION and key is the volume. */
 	MACHINE_PARTITION,
 	MACHINE_SERVICE, /* id: process; part: tag; text: name */
 	MACHINE_TYPES
