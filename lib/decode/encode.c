@@ -515,7 +515,7 @@ static const struct etw_json_value *change_of(const struct encoder *encoder, uns
 	return NULL;
 }
 
-/* The members of one structure. */
+/* Writes the members of one structure. */
 static bool put_members(struct encoder *encoder, unsigned index, const struct etw_json_value *value,
 			bool has_old)
 {
@@ -570,7 +570,7 @@ static bool put_structs(struct encoder *encoder, unsigned index, const struct et
 	return true;
 }
 
-/* A field that is no structure. */
+/* Writes a field that is not a structure. */
 static bool put_leaf(struct encoder *encoder, unsigned index, const struct etw_json_value *value,
 		     bool has_old)
 {

@@ -239,7 +239,7 @@ struct etw_value_map *etw_event_map_make(const struct etw_event_map *map)
 
 /* ---- schemas ---- */
 
-/* The conversion of properties to fields. */
+/* The state of a conversion from properties to fields. */
 struct expansion {
 	const struct etw_event_info *info;
 	struct schema_builder builder;

@@ -156,7 +156,7 @@ void etw_event_fields_locate(struct etw_event_fields *fields, const struct etw_s
 	whole = etw_fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
 	end = etw_schema_end_of_whole(schema, whole);
 	fields->end = end;
-	/* The payload ended inside a field, a structure among them. */
+	/* The payload ended inside a field, which can be a structure. */
 	fields->truncated =
 		end < count &&
 		(fields->slices[end].cut || fields->slices[whole].cut ||

@@ -437,7 +437,8 @@ static NOINLINE struct etw_event_class *find(struct etw_event_table *table,
 	}
 	hash ^= hash_of_form(etw_kernel_form(record));
 	class = probe(table, record, hash, 0);
-	/* A class without a manifest id exists, so the manifests of a recording agree on it. */
+	/* If a class without a manifest id exists, the manifests of a recording agree on its
+	 * layout. */
 	if (!class || (class->overridable && inband_manifests_any(table->origins.inband))) {
 		uint32_t manifest_id = event_schema_manifest_id(&table->origins, record);
 

@@ -64,9 +64,8 @@ static struct {
 	struct os_once once;
 	unsigned class_count, event_count, layout_count, field_count;
 	struct class_row classes[CLASSES_MOST];
-	struct event_name
-		/* Events of one class are consecutive; so are layouts and fields. */
-		events[EVENTS_MOST];
+	/* Events of one class are consecutive; so are its layouts, and the fields of a layout. */
+	struct event_name events[EVENTS_MOST];
 	struct kernel_layout layouts[LAYOUTS_MOST];
 	struct etw_field fields[FIELDS_MOST];
 	char text[TEXT_MOST];
@@ -263,7 +262,7 @@ static void add_field(struct etw_schema *schema, const char *name, char *type)
 	static const struct {
 		const char *word;
 		enum etw_field_type type;
-		bool has_length; /* there is a number in brackets, and it is a length */
+		bool has_length; /* the number in brackets is a length */
 	} types[] = {
 		{ "i8", ETW_FIELD_I8, false },          { "u8", ETW_FIELD_U8, false },
 		{ "i16", ETW_FIELD_I16, false },        { "u16", ETW_FIELD_U16, false },

@@ -10,7 +10,7 @@
 
 #define GROUP(name) (UINT32_C(1) << ETW_KERNEL_GROUP_##name)
 
-/* The first row that has the opcode counts. */
+/* The first row that contains the opcode is used. */
 static const struct {
 	uint8_t kernel_class, first, last;
 	struct etw_kernel_event_flags by;

@@ -53,7 +53,7 @@ struct etw_manifest_stream {
 	struct etw_guid provider;
 	uint32_t process_id;
 	uint16_t total;      /* 0: the stream is free */
-	uint64_t number;     /* how many streams began before it */
+	uint64_t number;     /* number of streams that began before this one */
 	int64_t began;       /* time of chunk 0, 100 ns since 1601 UTC */
 	int64_t time;        /* time of the chunk that came last */
 	struct etw_text xml; /* the parts in the order in which they came */
@@ -206,7 +206,7 @@ static struct etw_manifest_stream *make_place(struct etw_manifest_assembly *asse
 	return place;
 }
 
-/* NULL without memory. */
+/* Starts a stream. Returns NULL if there is no memory. */
 static struct etw_manifest_stream *new_stream(struct etw_manifest_assembly *assembly,
 					      const struct etw_record *record, uint16_t total)
 {
@@ -235,7 +235,7 @@ static struct etw_manifest_stream *new_stream(struct etw_manifest_assembly *asse
 
 /* ---- parts ---- */
 
-/* False without memory. */
+/* Adds a part to the stream. Returns false if there is no memory. */
 static bool add_part(struct etw_manifest_assembly *assembly, struct etw_manifest_stream *stream,
 		     const struct etw_manifest_chunk *chunk)
 {
@@ -286,7 +286,7 @@ static bool join(struct etw_manifest_stream *stream, struct etw_text *xml)
 	return true;
 }
 
-/* NULL: there is none. */
+/* Returns the oldest stream; NULL if there is none. */
 static struct etw_manifest_stream *oldest_stream(const struct etw_manifest_assembly *assembly)
 {
 	struct etw_manifest_stream *oldest = NULL;

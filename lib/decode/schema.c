@@ -77,7 +77,7 @@ uint32_t field_element_size(const struct etw_field *field, unsigned wide)
 	return field->type <= ETW_FIELD_STRUCT ? sizes[field->type] : 0;
 }
 
-/* Whether a field has the same size in every payload. */
+/* Returns whether a field has the same size in every payload. */
 static bool is_constant(const struct etw_field *field)
 {
 	if (field->count_type != ETW_FIELD_SCALAR && field->count_type != ETW_FIELD_COUNT_FIXED) {
@@ -97,7 +97,7 @@ static bool is_constant(const struct etw_field *field)
 	}
 }
 
-/* The size of a constant field in bytes; ETW_FIELD_OFFSET_VARIES if it does not fit into
+/* Returns the size of a constant field in bytes; ETW_FIELD_OFFSET_VARIES if it does not fit into
  * uint16_t. */
 static uint16_t constant_size(const struct etw_field *field, unsigned wide)
 {
@@ -509,7 +509,7 @@ static bool take(const struct walk *walk, const struct etw_field *field, uint32_
 
 static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset);
 
-/* Whether a field is in an array of structures that is at index `first` or later. */
+/* Returns whether a field is in an array of structures that is at index `first` or later. */
 static bool is_in_array(const struct etw_schema *schema, unsigned first, unsigned index)
 {
 	for (unsigned i = first; i < index; i++) {

@@ -57,7 +57,7 @@ struct answer {
 	char *provider_name;         /* owned; NULL: not in the answer */
 };
 
-/* The number of failed queries within a second of event time. */
+/* A counter of failed queries in one second of event time. */
 struct vain {
 	int64_t second;
 	uint32_t count;

@@ -123,7 +123,7 @@ static inline void read_common(struct etw_record *record, const EVENT_RECORD *fr
 {
 	const EVENT_HEADER *header = &from->EventHeader;
 
-	/* A GUID is 16 bytes in the same order as ours; its alignment is the stricter one. */
+	/* GUID has the same 16 bytes as struct etw_guid and a stricter alignment. */
 	record->provider = (const struct etw_guid *)(const void *)&header->ProviderId;
 	record->thread_id = header->ThreadId;
 	record->process_id = header->ProcessId;

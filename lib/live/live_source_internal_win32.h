@@ -115,7 +115,7 @@ struct provider_list {
 	struct etw_provider_spec *providers; /* with GUIDs; owned, as are the arrays below */
 	size_t count;
 	struct live_payload *payloads;       /* array: one for each provider */
-	struct provider_watchdog *watchdogs; /* likewise */
+	struct provider_watchdog *watchdogs; /* array: one for each provider */
 	size_t canary_index;                 /* in providers */
 };
 
@@ -348,7 +348,7 @@ void canaries_arrival(struct live *live, const struct etw_record *record);
 bool known_needed(const EVENT_HEADER *header);
 bool known_is_file_name(const EVENT_HEADER *header);
 
-struct known_batch *known_new(void);        /* NULL without memory */
+struct known_batch *known_new(void);        /* returns NULL if there is no memory */
 void known_free(struct known_batch *batch); /* NULL is allowed */
 /* Copies the event into the batch. The batch counts events that do not fit. */
 void known_add(struct known_batch *batch, const EVENT_RECORD *from);

@@ -249,8 +249,8 @@ static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG 
 /* ---- sessions ---- */
 
 /*
- * Gives a session a slot. Source and name are borrowed until leave(); the statistics of the source
- * are part of the state from now on. Returns false if all slots are used.
+ * Gives a session a slot. Source and name are borrowed until leave(); from now on, state events
+ * contain the statistics of the source. Returns false if all slots are used.
  */
 static bool join(struct etw_canary *canary, const struct etw_source *source, const char *name,
 		 uint32_t *slot)
@@ -305,7 +305,7 @@ static enum written write_canary(struct etw_canary *canary, const struct canary_
 										       REFUSED;
 }
 
-/* Whether a record is a canary that this process wrote. */
+/* Returns whether a record is a canary that this process wrote. */
 static bool recognise(const struct etw_canary *canary, const struct etw_record *record,
 		      struct canary_mark *mark)
 {
@@ -491,7 +491,8 @@ static bool take(struct live *live, const struct canary_mark *mark)
 				     mark->epoch == canaries->before.epoch ? &canaries->before :
 									     NULL;
 
-	/* A number comes twice if Windows refused it for another session and we wrote it again. */
+	/* A number arrives twice if Windows refused the write for another session and it was
+	 * written again. */
 	if (!epoch || mark->number == 0 || mark->number == epoch->highest) {
 		return false;
 	}

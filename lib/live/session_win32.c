@@ -749,8 +749,8 @@ enum etw_restart_reason session_judge(struct live *live, ULONG *status)
 		real_time = real_time && !live->real_time_lost;
 		live->real_time_lost = false;
 		os_mutex_unlock(&live->lock);
-		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end
-		 * of its session, the one that runs now belongs to another program; unless only its
+		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end of
+		 * its session, the running one belongs to another program, unless only its
 		 * real-time mode had ended. */
 		if (live->options.logger == ETW_LIVE_NT_KERNEL && real_time &&
 		    (*status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND)) {
