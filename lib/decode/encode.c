@@ -294,8 +294,7 @@ static void put_kernel_sid(struct encoder *encoder, const struct etw_json_value 
 	} else if (old->at && old->element.size > 0) {
 		etw_payload_bytes(encoder->out, old->at, words);
 	} else {
-		etw_payload_pointer(encoder->out,
-				    UINT64_MAX); /* not 0, which would mean that there is no SID */
+		etw_payload_pointer(encoder->out, UINT64_MAX); /* 0 would mean: no SID */
 		etw_payload_pointer(encoder->out, 0);
 	}
 }

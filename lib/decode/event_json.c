@@ -7,7 +7,7 @@
  *
  * etw_event_fields_locate() walks the payload once. A payload may end early; then the fields before
  * the cut are whole, and a structure is whole only together with all its members. The members of an
- * array of structures are located anew for each element, by the same slices.
+ * array of structures are located again for each element, with the same slices.
  */
 
 #include <inttypes.h>

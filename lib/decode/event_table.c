@@ -2,7 +2,7 @@
 /*
  * The event table is a hash table with open addressing. Its key is the provider, id, version,
  * opcode, pointer size and header family of a record, the metadata of a TraceLogging event (many of
- * those share an id), and the in-band manifest of the schema, if other processes may have another
+ * which share an id), and the in-band manifest of the schema, if other processes may have another
  * one.
  *
  * Every event causes one look-up, so the common cases are short. A slot holds the hash of the key

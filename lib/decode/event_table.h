@@ -40,7 +40,7 @@ enum event_class_stale {
 	STALE_SCHEMA = 4, /* the schema was freed */
 };
 
-/* When etw_event_table_usual() may find the records of a class. */
+/* Says when etw_event_table_usual() may find the records of a class. */
 enum event_class_usual {
 	NEVER_USUAL,
 	/* Only while there is no in-band manifest, because one may override the schema. */

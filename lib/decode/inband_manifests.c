@@ -51,12 +51,12 @@ struct slot {
 	uint32_t older;
 };
 
-/* Which text a process announced last for a provider. */
+/* An announcement: the text that a process announced last for a provider. */
 struct announcement {
 	uint64_t key; /* key in `by_key` */
 	struct etw_guid provider;
 	uint32_t process_id;
-	uint32_t manifest_id; /* its slot may be reused by now */
+	uint32_t manifest_id; /* id of the text; its slot may have been reused */
 	int64_t time;         /* time of the last chunk, 100 ns since 1601 UTC */
 	uint64_t used;
 };

@@ -74,7 +74,7 @@ static struct {
 /* ---- reading the table ---- */
 
 struct reader {
-	char *at;                     /* in table.text, after the last word */
+	char *at;                     /* position in table.text, after the last word */
 	struct class_row *class;      /* class to which words belong; NULL: none yet */
 	struct kernel_layout *layout; /* layout to which words belong; NULL: none yet */
 };

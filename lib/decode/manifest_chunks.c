@@ -40,8 +40,8 @@ enum {
 	STREAMS_MOST_OF_PROVIDER = 4,  /* streams of one provider in one process */
 	MANIFEST_SIZE_MOST = 16 << 20, /* docs/etl-format.md section 18 */
 	ASSEMBLY_SIZE_MOST = 64 << 20,
-	APART_MOST_100NS =
-		10 * 10 * 1000000, /* greatest distance in time between parts of a text */
+	/* Greatest distance in time between the parts of one text. */
+	APART_MOST_100NS = 10 * 10 * 1000000,
 };
 
 struct part {

@@ -5,8 +5,9 @@
  * A process id is reused, and an EventSource announces its manifest when it is enabled, when the
  * session ends, or both. So an announcement holds from its time to the next one of the same id and
  * provider. The first one of a process holds from the start of the process, because its events may
- * precede it. None holds beyond the start or the end of a process with this id. A process without
- * any announcement has no manifest of its own, also if the former process with its id had one.
+ * precede it. No announcement holds beyond the start or the end of a process with this id. A
+ * process without any announcement has no manifest of its own, even if an earlier process with its
+ * id had one.
  *
  * Records come in file order, which is not time order, so nothing is decided before
  * manifest_holds_finish(). That function sorts the announcements by provider, process and time, and

@@ -444,8 +444,7 @@ static const char *find_name(void *context, const struct etw_guid *provider)
 	struct etw_tdh *tdh = context;
 
 	if (!tdh->providers_read) {
-		tdh->providers_read =
-			true; /* read only once: after a failure it would fail again */
+		tdh->providers_read = true; /* after a failure it would fail again */
 		etw_registered_read(&tdh->providers, NULL);
 	}
 	return etw_registered_name(&tdh->providers, provider);

@@ -125,8 +125,7 @@ void text_add_utf16(struct etw_text *text, const uint8_t *at, size_t units)
 			codepoint = 0x10000 + ((codepoint - 0xd800) << 10) +
 				    (etw_load_u16(at + 2 * i++) - 0xdc00u);
 		}
-		filled += utf8_encode(codepoint,
-				      block + filled); /* an unpaired surrogate gives U+FFFD */
+		filled += utf8_encode(codepoint, block + filled); /* unpaired: U+FFFD */
 	}
 	text_add(text, block, filled);
 }

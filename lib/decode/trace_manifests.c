@@ -32,8 +32,8 @@
 #include "lib/decode/schema_hash.h"
 
 enum {
-	MANIFESTS_MOST_OF_PROCESS =
-		TRACE_MANIFESTS_MOST / 8, /* manifests that one process announced first */
+	/* Manifests that one process announced first. */
+	MANIFESTS_MOST_OF_PROCESS = TRACE_MANIFESTS_MOST / 8,
 	BYTES_MOST_OF_PROCESS = 64 << 20, /* bytes of these manifests */
 	ANNOUNCEMENTS_MOST_OF_PROCESS = 1 << 16,
 	PROCESSES_MOST = 1 << 16, /* processes that announce anything */
@@ -48,7 +48,7 @@ struct kept_manifest {
 	uint32_t rank;  /* rank among the provider's manifests; 0: the newest */
 };
 
-/* What a process has announced. */
+/* Counts of what one process has announced. */
 struct process {
 	uint32_t announcements;
 	/* Announced manifests that no other process had announced before, and their size in

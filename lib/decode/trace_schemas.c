@@ -3,11 +3,12 @@
  * Collects describing records of providers: manifests in chunks, descriptions of events (EventInfo)
  * and of maps (EventMapInfo), names in provider traits.
  *
- * Every record of a recording passes here before anything is decoded, so the common record costs a
- * few comparisons. A recording contains descriptions once for each process and session, so each is
- * recognised by a hash of what distinguishes it and kept once. Maps may come after the descriptions
- * that use them; the uses are noted and resolved at the end, in etw_trace_schemas_finish().
- * Manifests are assembled here and kept by trace_manifests.c, because a provider may have several.
+ * Every record of a recording is looked at here before anything is decoded, so a common record
+ * costs only a few comparisons. A recording contains descriptions once for each process and
+ * session, so each is recognised by a hash of what distinguishes it and kept once. Maps may come
+ * after the descriptions that use them; the uses are noted and resolved at the end, in
+ * etw_trace_schemas_finish(). Manifests are assembled here and kept by trace_manifests.c, because a
+ * provider may have several.
  *
  * A provider may have names from three origins, of which the best is shown. Everything that is kept
  * is bounded in number and bytes. Beyond a bound, new items are not kept but counted, and the

@@ -59,7 +59,7 @@ struct etw_tracelogging_cache {
 	size_t count, capacity;
 	size_t bytes;       /* approximate memory in bytes */
 	struct map by_hash; /* hash of metadata -> index + 1 of the latest entry */
-	uint64_t seed;      /* of the hashes, so that writers of events cannot choose collisions */
+	uint64_t seed;      /* seed of the hashes, so that nothing can choose collisions */
 };
 
 bool etw_tracelogging_metadata(const struct etw_record *record, struct etw_extended_item *metadata)

@@ -205,7 +205,7 @@ void face_decoder_close(struct etw_decoder *decoder)
 /* ---- fields by name ---- */
 
 struct found {
-	struct etw_field field; /* for an element, its type */
+	struct etw_field field; /* the field; for an element, the element's type */
 	struct etw_field_slice slice;
 	bool is_count; /* the value is the number of elements instead */
 	uint32_t count;

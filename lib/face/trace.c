@@ -31,8 +31,8 @@ struct etw_trace {
 	bool schemas_known; /* a first pass has collected schemas */
 	bool has_run;
 	atomic_int state; /* enum state */
-	_Atomic(const char *)
-		file_change; /* how the recording changed during the last run; a literal */
+	/* How the recording changed during the last run: a string literal, or NULL. */
+	_Atomic(const char *) file_change;
 	struct etw_callbacks callbacks; /* callbacks of the run */
 	struct etw_kernel_choice first_pass_choice;
 	struct etw_id_choice first_pass_ids;

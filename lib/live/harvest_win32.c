@@ -473,7 +473,7 @@ void harvest_look(struct live *live)
 	harvest->losses = losses;
 	os_mutex_lock(&live->lock);
 	harvest->lost = true;
-	/* Before the first harvest there is no interval to wait for. */
+	/* Until the first harvest has run, losses need no further one. */
 	if (harvest->last_ns != 0 && harvest->due_ns == UINT64_MAX) {
 		harvest->due_ns = harvest->last_ns + harvest->interval_ns;
 		os_condition_wake_all(&live->changed);

@@ -157,10 +157,10 @@ struct harvest {
 	uint64_t last_ns;     /* time at which the last harvest ended */
 	uint64_t interval_ns; /* least time between harvests because of losses */
 
-	/* For the watcher thread alone. */
+	/* Only the watcher thread uses the following. */
 	uint64_t losses;
 
-	/* For the harvester thread alone. */
+	/* Only the harvester thread uses the following. */
 	bool failure_reported;
 
 	struct os_thread thread;
@@ -187,7 +187,7 @@ struct live {
 	 * long. Lock order: before `lock`. Callbacks and the per-event path never take it. */
 	struct os_mutex settings;
 	struct provider_list list; /* guarded by settings */
-	/* Both are set at the start and by reloads, with settings held. */
+	/* Both are set when the source is opened; a reload changes them with settings held. */
 	_Atomic(uint32_t) kernel_flags;
 	_Atomic(uint32_t) kernel_groups;
 
@@ -224,15 +224,15 @@ struct live {
 	unsigned generation;     /* session number; answers about an earlier one are dropped */
 	struct canary_statistics canaries;
 
-	/* For the watcher thread alone. */
+	/* Only the watcher thread uses the following. */
 	struct restore_budget masks_budget;
 	struct restore_budget real_time_budget;
 	size_t watchdog_next;
 	struct etw_source_clock last_anchor;
 	uint64_t last_anchor_ns; /* when it was taken */
 
-	/* For the consumer thread alone. */
-	volatile bool in_callback; /* in a callback of ProcessTrace(); for os_use_fault_flag() */
+	/* Only the consumer thread uses the following. */
+	volatile bool in_callback; /* a callback of ProcessTrace() runs; see os_use_fault_flag() */
 	const struct etw_event_sink *sink;
 	struct etw_record record; /* the record being delivered; has items only meanwhile */
 	/* Clock of the events: that of the facts with the newest anchor. */
@@ -483,9 +483,8 @@ void enable_capture(struct live *live, TRACEHANDLE session,
 /* Enables a provider without filters. */
 ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uint64_t keywords);
 void enable_rundown(struct live *live, TRACEHANDLE session);
-/* Enables or disables the provider that reports changes of sessions (lib/live/session_changes.h).
- * If it cannot be enabled, there is no report: reports of changes then do not name the program that
- * made them. */
+/* Enables or disables the provider that reports changes of sessions (lib/live/session_changes.h). A
+ * failure is not reported: reports of changes then do not name the program that made them. */
 void enable_changes(struct live *live, TRACEHANDLE session, bool on);
 void disable_provider(struct live *live, TRACEHANDLE session,
 		      const struct etw_provider_spec *provider);
@@ -564,7 +563,8 @@ void harvest_look(struct live *live);
 
 /* ---- kernel events by system provider ---- */
 
-/* Resolves options.logger to a private logger with or without system providers. */
+/* Replaces the logger ETW_LIVE_SYSTEM_PROVIDERS by a private logger with system providers. Returns
+ * false if this Windows lacks system providers. */
 bool system_choose(struct live *live, struct etw_error *err);
 /* Returns the kernel flags that system providers replace in this session; 0 if there are none. */
 uint32_t system_flags(const struct live *live);

@@ -25,7 +25,7 @@
 enum {
 	METADATA_MAX = 256,
 	PAYLOAD_MAX = 4096, /* a session's name has at most 1023 characters */
-	NUMBERS_MAX = 256,  /* of these, for all except the name */
+	NUMBERS_MAX = 256,  /* bytes of the payload for everything except the name */
 	CANARY_SIZE = 24,   /* bytes that recognise() reads, before the session's name */
 	CHANNEL_TRACELOGGING = 11,
 	FIRST_CANARY_KEYWORD = 0x100,
@@ -86,7 +86,7 @@ static const struct description descriptions[EVENT_COUNT] = {
 struct canary_mark {
 	uint32_t slot;
 	uint32_t epoch;  /* of its session */
-	uint64_t number; /* in its epoch, from 1 */
+	uint64_t number; /* counts canaries in the epoch, from 1 */
 };
 
 struct member {

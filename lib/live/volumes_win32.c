@@ -29,7 +29,7 @@ enum {
 	DRIVES = 26,
 	DEVICE_MAX = 1024,           /* characters of a device's name */
 	TEXT_MAX = 3 * MAX_PATH + 1, /* a unit of UTF-16 takes at most three bytes of UTF-8 */
-	VOLUME_NAME_MAX = 64,        /* of "\\?\Volume{GUID}\" with its end; it has 50 */
+	VOLUME_NAME_MAX = 64,        /* room for "\\?\Volume{GUID}\" and its NUL, which need 50 */
 	FILE_SYSTEM_MAX = MAX_PATH + 1,
 	VOLUMES_MOST = 4096,
 	EXTENTS_MOST = 128,

@@ -2,7 +2,7 @@
 /*
  * Reads manifests into sets, and finds the schema of an event in them.
  *
- * A run has a few dozen providers with manifests, so a set is one array sorted by GUID. Entries of
+ * A run has a few dozen providers with manifests, so a set is an array sorted by GUID. Entries of
  * one GUID are in the order in which they were added, and the first one that has an event wins.
  * These manifests are checked: unlike in an in-band manifest, a mistake is a configuration error. A
  * path may name a file or a folder of manifests. If a path names several files, a file with a
@@ -37,7 +37,7 @@ struct etw_source {
 struct entry {
 	struct etw_guid guid;
 	struct etw_source *source; /* one of sources */
-	size_t index;              /* of the provider in its manifest */
+	size_t index;              /* index of the provider in its manifest */
 };
 
 struct etw_manifest_set {

@@ -33,7 +33,7 @@ struct manifest_at {
 enum manifest_word { WORD_TASK, WORD_OPCODE, WORD_LEVEL, WORD_KEYWORD };
 
 struct manifest_named {
-	uint64_t value; /* for a keyword its mask */
+	uint64_t value; /* the mask if this is a keyword */
 	uint32_t provider;
 	uint32_t name; /* texts are offsets in manifest.texts; NO_TEXT: none */
 	/* Name of the task to which an opcode belongs; NO_TEXT: it is valid for all tasks. */
