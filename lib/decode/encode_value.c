@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One value of a payload from its text.
+ * Converts the text of one value to the bytes of a payload.
  *
  * Values have the forms that dumps have (lib/decode/event_json.c): JSON numbers, true and false,
  * and texts for everything else. A number may also be a text, as on a command line: in decimal, in

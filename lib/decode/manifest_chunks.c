@@ -12,8 +12,8 @@
  * when the session ends, and a part can be lost. So each text that is not complete yet is a stream,
  * and a part goes to the stream that lacks its number and whose last part is nearest in time; if
  * several are equally near, to the one that began last. An EventSource writes all parts at once, so
- * a stream takes only parts at most APART_MOST_100NS away; the part directly after those that it
- * has it takes at any time. A part that no stream takes begins a new stream.
+ * a stream takes only parts at most APART_MOST_100NS away; it takes the part directly after those
+ * that it has at any time. A part that no stream takes begins a new stream.
  *
  * A recording can contain any number of incomplete manifests, so streams are bounded in number and
  * bytes. The oldest stream is dropped: first of the provider in this process, then of the process,

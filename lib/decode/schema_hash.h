@@ -14,8 +14,8 @@
 
 /* Zero-initialise the struct. Do not free a schema that was hashed while the struct is in use. */
 struct schema_hashes {
-	/* Maps the address of field arrays and value maps, which many schemas share, to their hash.
-	 */
+	/* Maps the address of field arrays and value maps, which many schemas share, to their
+	 * hash. */
 	struct map known;
 	struct etw_text bytes;
 	bool failed; /* no memory; the hashes cannot be used */

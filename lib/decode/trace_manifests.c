@@ -13,9 +13,9 @@
  * The id of such an event is that of the newest manifest with the same layout, so that there is one
  * event class for each layout and not for each manifest.
  *
- * An event whose version no manifest describes is decoded as version 0 if a manifest has that.
- * Before, the exact version is looked for in all manifests: the description of this version by
- * another process is better than that of another version by the own process.
+ * An event whose version no manifest describes is decoded as version 0 if a manifest has that. The
+ * exact version is first looked for in all manifests: a description of this version by another
+ * process is better than a description of another version by the event's own process.
  *
  * Everything is bounded, in total and for each process, so that a process that announces too much
  * loses only its own manifests. Beyond a bound new items are not kept but counted.

@@ -73,8 +73,8 @@ struct etw_event_class *face_decoder_find(struct etw_decoder *decoder,
 					  const struct etw_record *record);
 void face_decoder_forget_texts(struct etw_decoder *decoder);
 
-/* Sets the current event to that of the record and returns it. Returns NULL if there is no memory.
- */
+/* Sets the current event to that of the record and returns it. Returns NULL if there is no
+ * memory. */
 static inline struct etw_event *face_decoder_show(struct etw_decoder *decoder,
 						  const struct etw_record *record)
 {

@@ -244,7 +244,7 @@ enum {
 	FLUSH_MOST_MS = 3600000,
 };
 
-/* 0 is always the default. */
+/* Checks the sizes and numbers of buffers. 0 always stands for the default. */
 static bool check_buffers(const struct etw_session_options *options, struct etw_error *err)
 {
 	uint64_t size = options->buffer_size_bytes, flush_ms = options->flush_ms;

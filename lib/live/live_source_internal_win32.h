@@ -157,10 +157,10 @@ struct harvest {
 	uint64_t last_ns;     /* time at which the last harvest ended */
 	uint64_t interval_ns; /* least time between harvests because of losses */
 
-	/* Only the watcher thread uses the following. */
+	/* Only the watcher thread uses these members. */
 	uint64_t losses;
 
-	/* Only the harvester thread uses the following. */
+	/* Only the harvester thread uses this member. */
 	bool failure_reported;
 
 	struct os_thread thread;
@@ -224,14 +224,14 @@ struct live {
 	unsigned generation;     /* session number; answers about an earlier one are dropped */
 	struct canary_statistics canaries;
 
-	/* Only the watcher thread uses the following. */
+	/* Only the watcher thread uses these members. */
 	struct restore_budget masks_budget;
 	struct restore_budget real_time_budget;
 	size_t watchdog_next;
 	struct etw_source_clock last_anchor;
 	uint64_t last_anchor_ns; /* when it was taken */
 
-	/* Only the consumer thread uses the following. */
+	/* Only the consumer thread uses these members. */
 	volatile bool in_callback; /* a callback of ProcessTrace() runs; see os_use_fault_flag() */
 	const struct etw_event_sink *sink;
 	struct etw_record record; /* the record being delivered; has items only meanwhile */

@@ -46,8 +46,8 @@ struct machine {
 	size_t counts[MACHINE_TYPES];
 };
 
-/* Adds a copy of the fact. It is left out beyond the limit of its type, or if there is no memory.
- */
+/* Adds a copy of the fact. It is left out beyond the limit of its type, or if there is no
+ * memory. */
 void machine_add(struct machine *machine, const struct machine_fact *fact);
 
 /* Sorts the facts. Of several with the same key, the one with the shortest text stays: a letter

@@ -49,7 +49,7 @@ struct snapshot {
 	/* `latest` can be taken. Stored with release after `latest` is set; loaded with acquire. */
 	_Atomic(bool) changes;
 
-	/* Only the snapshot thread uses the following. */
+	/* Only the snapshot thread uses these members. */
 	struct machine parts[PARTS];
 	struct machine_disks disks;
 	bool folders_known; /* volumes were listed at least once */
