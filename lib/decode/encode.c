@@ -2,26 +2,27 @@
 /*
  * Builds payloads from values.
  *
- * The walk is that of the schema, field after field, and every field is appended to the new
- * payload: copied from the old one, or written from a value. Since payloads are packed, a field of
- * the old payload reaches from the end of the field before it to the end of its own slice, so
- * counts in front of the data are copied with it. etw_encode_fields() is the same walk without an
- * old payload.
+ * The encoder walks the schema field by field and appends every field to the new payload: it copies
+ * the field from the old payload, or writes it from a value. Payloads are packed, so a field of the
+ * old payload reaches from the end of the field before it to the end of its own slice, and counts
+ * in front of the data are copied with it. etw_encode_fields() is the same walk without an old
+ * payload.
  *
- * Some fields say how long or how many others are. Such a reference is an integer field that stands
- * before what depends on it, so it has been written by then. When the dependent field is written
- * anew, the reference is corrected in place; when it is copied, the reference must still have its
- * old value. Two dependent fields of one reference must agree. That makes a contradiction an error,
- * however it came about: a changed length alone, or one of two parallel arrays.
+ * A reference is an integer field that gives the count or the length of another field. It comes
+ * before the dependent field, so it has been written by then. If the dependent field is written
+ * from a value, the reference is corrected in place; if it is copied, the reference must still have
+ * its old value. Two fields that depend on one reference must agree. So every contradiction is an
+ * error: when only a length is changed, or only one of two parallel arrays.
  *
- * In an array of structures, members exist once for each element. The place of a reference is
- * therefore that of the element which is being written, and it is forgotten with the next one.
+ * In an array of structures, members exist once for each element. The offset of a reference is
+ * therefore that in the element being written; the next element replaces it.
  *
- * Text of a fixed length is filled up with NULs. Where a field gives the length, some writers count
- * a terminator and some do not; a new text does as the old one did.
+ * Text of a fixed length is padded with NULs. If another field gives the length, some writers count
+ * the terminator and some do not; the new text follows the old one.
  *
- * What the schema does not explain (a payload that ends inside a field, bytes behind the last one)
- * is copied at the end, or cleared for a visitor, who could not see it.
+ * Bytes that the schema does not describe (a payload that ends inside a field, bytes after the last
+ * field) are copied at the end. With a visitor they are cleared, because the visitor could not see
+ * them.
  */
 
 #include <inttypes.h>
@@ -39,12 +40,12 @@ enum {
 	VALUES_MOST = 1 << 18,
 };
 
-/* What was written for an integer field that other fields may refer to. */
+/* The position and the state of an integer field to which other fields may refer. */
 struct reference {
-	uint32_t at;      /* in the new payload */
-	bool claimed;     /* a dependent field has said which value it needs */
-	uint32_t value;   /* this one */
-	uint16_t because; /* the dependent field */
+	uint32_t at;      /* offset in the new payload */
+	bool claimed;     /* a dependent field needs `value` */
+	uint32_t value;   /* the value that it needs */
+	uint16_t because; /* index of that dependent field */
 };
 
 struct encoder {
@@ -56,10 +57,10 @@ struct encoder {
 	void *context;
 	struct etw_payload *out;
 	struct etw_error *err;
-	bool fresh;        /* no old payload */
-	bool rewrite;      /* equal values are written again, too */
+	bool fresh;        /* there is no old payload */
+	bool rewrite;      /* also rewrite values that do not change */
 	uint32_t values;   /* fields written so far, one for each element of a structure */
-	uint32_t position; /* in the old payload: behind what was copied */
+	uint32_t position; /* offset in the old payload after the copied part */
 	struct etw_field_slice *slices;
 	struct reference *references; /* by index of the field */
 	struct etw_text new_value;
@@ -89,7 +90,8 @@ static uint64_t written_value(const struct encoder *encoder, unsigned source)
 	return etw_field_integer((enum etw_field_type)field->type, encoder->out->bytes + at, size);
 }
 
-/* Notes which value a dependent field needs; false if another one needs a different value. */
+/* Notes which value a dependent field needs. Returns false if another dependent field needs a
+ * different value. */
 static bool want(struct encoder *encoder, unsigned source, unsigned index, uint32_t value)
 {
 	struct reference *reference = &encoder->references[source];
@@ -107,7 +109,7 @@ static bool want(struct encoder *encoder, unsigned source, unsigned index, uint3
 	return true;
 }
 
-/* The dependent field was written anew: corrects the reference. */
+/* Corrects the reference after the dependent field was written from a value. */
 static bool refer(struct encoder *encoder, unsigned source, unsigned index, uint32_t value)
 {
 	const struct etw_field *field = &encoder->schema->fields[source];
@@ -134,7 +136,7 @@ static bool refer(struct encoder *encoder, unsigned source, unsigned index, uint
 	return true;
 }
 
-/* The dependent field was copied: the reference must not have changed. */
+/* Checks that the reference has not changed. Call it after the dependent field was copied. */
 static bool refer_as_before(struct encoder *encoder, unsigned source, unsigned index)
 {
 	uint64_t before = etw_field_u64(&encoder->schema->fields[source], &encoder->slices[source]);
@@ -161,7 +163,7 @@ static bool references_as_before(struct encoder *encoder, unsigned index)
 
 /* ---- one element ---- */
 
-/* The bytes of an element in the old payload, with a count in front. */
+/* The bytes of an element in the old payload, with the count before its data. */
 struct old_bytes {
 	const uint8_t *at; /* NULL: there is no old element */
 	uint32_t size;
@@ -176,13 +178,14 @@ static bool ends_in_nul(const struct etw_field *field, const struct etw_field_sl
 	       element->at[element->size - unit] == 0;
 }
 
-/* Text has a terminator or padding behind it, and a socket address may be in a larger structure. */
+/* Returns whether the data may be shorter than its length: text can have a terminator or padding,
+ * and a socket address can be in a larger structure. */
 static bool may_be_shorter(const struct etw_field *field)
 {
 	return etw_field_is_text(field) || field->form == ETW_FIELD_FORM_SOCKADDR;
 }
 
-/* Fills the data behind `start` up to a number of units; false if it is longer. */
+/* Pads the data after `start` to this number of units. Returns false if the data is longer. */
 static bool fill_up(struct encoder *encoder, const struct etw_field *field, size_t start,
 		    uint32_t units)
 {
@@ -202,7 +205,8 @@ static bool fill_up(struct encoder *encoder, const struct etw_field *field, size
 	return true;
 }
 
-/* The length of data that a field `source` gives, and padding up to it. */
+/* Pads the data after `start` where the field `source` gives its length, and corrects that
+ * field. */
 static bool follow_length(struct encoder *encoder, unsigned index, unsigned source, size_t start,
 			  const struct old_bytes *old)
 {
@@ -221,7 +225,7 @@ static bool follow_length(struct encoder *encoder, unsigned index, unsigned sour
 	return fill_up(encoder, field, start, units) && refer(encoder, source, index, units);
 }
 
-/* Strings and binary data that end as length_type says. */
+/* Ends a string or binary data as its length_type says. */
 static bool end_with_length(struct encoder *encoder, unsigned index, size_t start,
 			    const struct old_bytes *old)
 {
@@ -262,7 +266,7 @@ static bool end_with_length(struct encoder *encoder, unsigned index, size_t star
 	return true;
 }
 
-/* Writes the size of the data behind `start` into the count before it. */
+/* Writes the size of the data after `start` into the count before the data. */
 static bool set_prefix(struct encoder *encoder, const struct etw_field *field, size_t start)
 {
 	uint32_t prefix = field_prefix_size(field->type);
@@ -290,12 +294,12 @@ static void put_kernel_sid(struct encoder *encoder, const struct etw_json_value 
 	} else if (old->at && old->element.size > 0) {
 		etw_payload_bytes(encoder->out, old->at, words);
 	} else {
-		etw_payload_pointer(encoder->out, UINT64_MAX); /* not 0, which means: no SID */
+		etw_payload_pointer(encoder->out, UINT64_MAX); /* 0 would mean: no SID */
 		etw_payload_pointer(encoder->out, 0);
 	}
 }
 
-/* Text in an array of characters, whose count is its length. */
+/* Ends text in an array of characters; the count of the array is the length. */
 static bool end_chars(struct encoder *encoder, unsigned index, size_t start,
 		      const struct old_bytes *old)
 {
@@ -360,7 +364,7 @@ static bool put_element(struct encoder *encoder, unsigned index, const struct et
 	return set_prefix(encoder, field, start);
 }
 
-/* Asks the visitor about an element, and copies or replaces it. */
+/* Passes an element to the visitor, and copies or replaces it as the visitor decides. */
 static bool visit_element(struct encoder *encoder, unsigned index, const struct old_bytes *old)
 {
 	const struct etw_field *field = &encoder->schema->fields[index];
@@ -393,7 +397,8 @@ static bool visit_element(struct encoder *encoder, unsigned index, const struct 
 
 /* ---- lists ---- */
 
-/* Writes the number of elements where the field has it. */
+/* Writes the number of elements into the count before the list or into its reference, and checks a
+ * fixed number. */
 static bool put_count(struct encoder *encoder, unsigned index, size_t count, bool changed)
 {
 	const struct etw_field *field = &encoder->schema->fields[index];
@@ -423,7 +428,7 @@ static bool put_count(struct encoder *encoder, unsigned index, size_t count, boo
 			 count);
 }
 
-/* The next element of the old list; false at its end. */
+/* Sets *old to the next element of the old list. Returns false at its end. */
 static bool next_old(const struct etw_field *field, const struct etw_field_slice *list,
 		     uint32_t *offset, struct old_bytes *old)
 {
@@ -474,8 +479,8 @@ static bool put_fields(struct encoder *encoder, unsigned first, unsigned end,
 		       const struct etw_json_value *object, bool has_old, unsigned *missing);
 
 /*
- * The member with the name of a field. Dumps have members in the order of fields, also when two
- * have the same name, so the search begins behind the last one found.
+ * Finds the member with the name of a field. Dumps have members in the order of fields, even if two
+ * have the same name, so the search begins after *last, the last one found.
  */
 static const struct etw_json_value *find_member(const struct etw_json_value *object,
 						const struct etw_json_value **last,
@@ -509,7 +514,7 @@ static const struct etw_json_value *change_of(const struct encoder *encoder, uns
 	return NULL;
 }
 
-/* The members of one structure. */
+/* Writes the members of one structure. */
 static bool put_members(struct encoder *encoder, unsigned index, const struct etw_json_value *value,
 			bool has_old)
 {
@@ -545,7 +550,7 @@ static bool put_structs(struct encoder *encoder, unsigned index, const struct et
 	if (!put_count(encoder, index, count, value != NULL)) {
 		return false;
 	}
-	/* Elements without bytes are counted, but there is nothing to copy. */
+	/* Elements without bytes count, but there is nothing to copy. */
 	while (item || !value) {
 		if (has_old) {
 			encoder->position =
@@ -564,7 +569,7 @@ static bool put_structs(struct encoder *encoder, unsigned index, const struct et
 	return true;
 }
 
-/* A field that is no structure. */
+/* Writes a field that is not a structure. */
 static bool put_leaf(struct encoder *encoder, unsigned index, const struct etw_json_value *value,
 		     bool has_old)
 {
@@ -580,7 +585,7 @@ static bool put_leaf(struct encoder *encoder, unsigned index, const struct etw_j
 		uint32_t end = (uint32_t)(slice->at - encoder->record->payload) + slice->size;
 
 		if (field->type == ETW_FIELD_KERNEL_SID && slice->size == 0) {
-			end += 4; /* the zero bytes that say: no SID */
+			end += 4; /* four zero bytes mean that there is no SID */
 		}
 		old.at = encoder->record->payload + encoder->position;
 		old.size = end - encoder->position;
@@ -599,8 +604,8 @@ static bool put_leaf(struct encoder *encoder, unsigned index, const struct etw_j
 }
 
 /*
- * Writes fields first … end - 1. Without an old payload a member that `object` lacks ends it, and
- * *missing is its index.
+ * Writes fields first … end - 1. Without an old payload, the payload ends at the first field that
+ * `object` lacks, and *missing is the index of that field.
  */
 static bool put_fields(struct encoder *encoder, unsigned first, unsigned end,
 		       const struct etw_json_value *object, bool has_old, unsigned *missing)
@@ -691,8 +696,8 @@ static bool finish(struct encoder *encoder, bool done)
 }
 
 /*
- * Shows the visitor the whole elements of a list of numbers that the payload cut short. What is
- * left of the next element is not copied.
+ * Passes the whole elements of a list of numbers that ends at a cut to the visitor. The rest of the
+ * cut element is not copied.
  */
 static bool visit_cut_list(struct encoder *encoder, unsigned index)
 {
@@ -715,8 +720,8 @@ static bool visit_cut_list(struct encoder *encoder, unsigned index)
 }
 
 /*
- * Shows the visitor the values in the field that the payload cut short, and those of its structure
- * before it. Only values can be shown: an array of structures ends it.
+ * Passes the values of the cut field, and of the fields before it in its structure, to the visitor.
+ * The function stops at an array of structures.
  */
 static bool visit_cut(struct encoder *encoder, unsigned first, unsigned whole)
 {
@@ -759,8 +764,8 @@ static bool visit_cut(struct encoder *encoder, unsigned first, unsigned whole)
 }
 
 /*
- * Adds bytes up to a size of the payload that no field can take for a whole value: a count is too
- * large, a SID invalid, a number too short.
+ * Fills the payload with 0xff up to its size. No decoder takes these bytes for a whole value: as a
+ * count they are too large, as a SID invalid, as a number too short.
  */
 static void add_cut_bytes(struct encoder *encoder, size_t size)
 {
@@ -813,7 +818,8 @@ bool etw_encode_changed(const struct etw_schema *schema, const struct etw_record
 	return finish(&encoder, done);
 }
 
-/* The number of bytes behind the fields that a dump shows. */
+/* Adds the bytes after the fields: as many zeros as the member "_rest" of a dump says, and the cut
+ * field of a truncated payload. */
 static bool add_unknown(struct encoder *encoder, const struct etw_json_value *fields, size_t size)
 {
 	const struct etw_json_value *rest = json_member(fields, "_rest");
@@ -832,7 +838,8 @@ static bool add_unknown(struct encoder *encoder, const struct etw_json_value *fi
 	return true;
 }
 
-/* A dump does not show whether the last text has a terminator, but the size says it. */
+/* Removes the terminator of the last text if the payload is too large by its size: a dump does not
+ * show whether the text has one. */
 static void drop_terminator(struct encoder *encoder, unsigned missing, size_t size)
 {
 	const struct etw_field *last = missing > 0 ? &encoder->schema->fields[missing - 1] : NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One value of a payload from its text.
+ * Converts the text of one value to the bytes of a payload.
  *
- * The forms are those that dumps have (etwtool/event_fields.c): numbers, true and false as JSON has
- * them, and texts for everything else. A number may also be written as a text, which is how a
- * command line gives it: in decimal, in hexadecimal after 0x, or as the name that the field has for
- * it. Nothing is rounded, cut or wrapped: what does not fit is refused, with what was expected.
+ * Values have the forms that dumps have (lib/decode/event_json.c): JSON numbers, true and false,
+ * and texts for everything else. A number may also be a text, as on a command line: in decimal, in
+ * hexadecimal after 0x, or as the name that the field's map has for it. Nothing is rounded, cut or
+ * wrapped: a value that does not fit is an error that says what was expected.
  *
- * Narrow text is written as UTF-8. The reader takes narrow bytes for UTF-8 if they are valid, so a
- * text reads back as it was given, also where the original was Latin-1.
+ * Narrow text is written as UTF-8. The reader decodes narrow bytes as UTF-8 if they are valid
+ * UTF-8, so a text reads back as it was given, even if the original was Latin-1.
  */
 #include "lib/decode/encode_value.h"
 
@@ -35,7 +35,7 @@ static bool wrong(const char *what, const struct etw_json_value *value, struct e
 
 /* ---- numbers ---- */
 
-/* The bytes of an integer of the type. */
+/* Returns the size of an integer of the type in bytes. */
 static unsigned integer_size(const struct etw_field *field, unsigned wide)
 {
 	return field_element_size(field, wide);
@@ -46,7 +46,8 @@ static bool is_bool(const struct etw_field *field)
 	return field->type >= ETW_FIELD_BOOL8 && field->type <= ETW_FIELD_BOOL32;
 }
 
-/* Reads the integer as etw_field_u64() gives it; false if the value is none of the type. */
+/* Reads the integer in the form of etw_field_u64(). Returns false if the value does not fit the
+ * type. */
 static bool read_integer(const struct etw_field *field, unsigned wide,
 			 const struct etw_json_value *value, uint64_t *number)
 {
@@ -68,8 +69,8 @@ static bool read_integer(const struct etw_field *field, unsigned wide,
 	}
 	if (value->type == JSON_TEXT && field->map &&
 	    etw_value_map_value(field->map, value->text, value->size, &named)) {
-		/* The map names the bits of the payload: of a signed number the sign is among them.
-		 */
+		/* The map names the bits of the payload, which include the sign of a signed
+		 * number. */
 		*number = named;
 		return bits >= 32 || named < UINT32_C(1) << bits;
 	}
@@ -117,20 +118,20 @@ static bool put_integer(const struct etw_field *field, const struct etw_json_val
 	return true;
 }
 
-/* False for a number that the type can only take for infinite. */
+/* Returns false for a number that is too large for the type and would become infinite. */
 static bool read_floating(const struct etw_field *field, const struct etw_json_value *value,
 			  double *number)
 {
 	char *end;
 
-	if (value->type == JSON_NULL) { /* JSON has no word for it */
+	if (value->type == JSON_NULL) { /* JSON has no NaN */
 		*number = (double)NAN;
 		return true;
 	}
 	if ((value->type != JSON_NUMBER && value->type != JSON_TEXT) || value->size == 0) {
 		return false;
 	}
-	/* A float that is shown with few digits is itself only when it is read as a float. */
+	/* A float that is shown with few digits must be read as a float, or the value changes. */
 	*number = field->type == ETW_FIELD_FLOAT ? (double)strtof(value->text, &end) :
 						   strtod(value->text, &end);
 	return end == value->text + value->size &&
@@ -201,7 +202,7 @@ static bool put_guid(const struct etw_json_value *value, struct etw_payload *out
 	return true;
 }
 
-/* The place of the colon before a port, or the end. */
+/* Returns a pointer to the colon before the port, or to the end of the text. */
 static const char *before_port(const char *text)
 {
 	const char *end = text + strlen(text);
@@ -213,7 +214,8 @@ static const char *before_port(const char *text)
 	return colon && colon == strrchr(text, ':') ? colon : end;
 }
 
-/* A SOCKADDR_IN or SOCKADDR_IN6 (ws2def.h, ws2ipdef.h); what the text does not say is 0. */
+/* Writes a SOCKADDR_IN or SOCKADDR_IN6 (ws2def.h, ws2ipdef.h). Members that the text does not
+ * contain are 0. */
 static bool put_socket_address(const struct etw_json_value *value, struct etw_payload *out,
 			       struct etw_error *err)
 {
@@ -248,7 +250,7 @@ static bool put_socket_address(const struct etw_json_value *value, struct etw_pa
 	return true;
 }
 
-/* 0 is Sunday. By the congruence of Zeller; years and months of any value are harmless. */
+/* Returns the day of the week (0 is Sunday) by Zeller's congruence. Any year and month is safe. */
 static unsigned day_of_week(unsigned year, unsigned month, unsigned day)
 {
 	static const unsigned shifts[12] = { 0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4 };
@@ -263,7 +265,7 @@ static unsigned day_of_week(unsigned year, unsigned month, unsigned day)
 static bool put_system_time(const struct etw_json_value *value, struct etw_payload *out,
 			    struct etw_error *err)
 {
-	static const char separators[] = "--T::."; /* behind year, month, … second */
+	static const char separators[] = "--T::."; /* after year, month, … second */
 	unsigned numbers[7];
 	const char *at = value->type == JSON_TEXT ? value->text : "";
 	uint64_t number;

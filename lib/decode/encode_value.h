@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One value of a payload from its text: the inverse of etw_field_text(). For a whole payload see
- * lib/decode/encode.h. */
+/* Converts the text of one value to the bytes of a payload: the inverse of etw_field_text().
+ * encode.c does this for a whole payload. */
 #ifndef LIB_DECODE_ENCODE_VALUE_H
 #define LIB_DECODE_ENCODE_VALUE_H
 
@@ -12,7 +12,8 @@
 #include "base/json_read.h"
 #include "lib/decode/schema.h"
 
-/* Whether a located element of the field already has this value, as dumps show it. */
+/* Returns whether a located element of the field already has this value in the form that dumps
+ * show. */
 bool encode_is_same(const struct etw_field *field, const struct etw_field_slice *element,
 		    const struct etw_json_value *value);
 

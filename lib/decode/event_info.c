@@ -31,7 +31,7 @@ enum {
 	MAP_HEADER_SIZE = 16,
 	MAP_ENTRY_SIZE = 8,
 
-	/* As many as a record can contain. */
+	/* a record cannot contain more */
 	PROPERTIES_MOST = UINT16_MAX / PROPERTY_SIZE,
 };
 
@@ -239,16 +239,17 @@ struct etw_value_map *etw_event_map_make(const struct etw_event_map *map)
 
 /* ---- schemas ---- */
 
-/* The conversion of properties to fields. */
+/* The state of a conversion from properties to fields. */
 struct expansion {
 	const struct etw_event_info *info;
 	struct schema_builder builder;
 	struct etw_text name;
-	uint32_t *map_names;             /* by field; NULL: not needed */
-	int16_t fields[PROPERTIES_MOST]; /* index of the field made of each; -1: not yet */
+	uint32_t *map_names;             /* one for each field; NULL: not needed */
+	int16_t fields[PROPERTIES_MOST]; /* index of the field of each property; -1: none yet */
 };
 
-/* The field of a property that another property refers to; -1 if it has no field yet. */
+/* Returns the index of a property's field, for a property that refers to it; -1 if it has no field
+ * yet. */
 static int field_of(const struct expansion *expansion, unsigned property)
 {
 	return property < expansion->info->property_count ? expansion->fields[property] : -1;
@@ -296,7 +297,7 @@ static uint32_t map_name(const struct etw_event_property *property, const struct
 	return field->type <= ETW_FIELD_PORT ? property->map_name : 0;
 }
 
-/* Adds a range of properties; false if the fields end here. */
+/* Adds a range of properties. Returns false if the fields end here. */
 static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t count)
 {
 	const struct etw_event_info *info = expansion->info;
@@ -307,8 +308,8 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 		struct etw_field field = { .count_type = ETW_FIELD_SCALAR };
 		int index;
 
-		/* Use each property once: overlapping ranges would make exponentially many fields.
-		 */
+		/* Use each property once: overlapping ranges would make exponentially many
+		 * fields. */
 		if (i >= info->property_count || expansion->fields[i] >= 0) {
 			return false;
 		}
@@ -335,7 +336,8 @@ static bool add_properties(struct expansion *expansion, uint32_t first, uint32_t
 			expansion->map_names[index] = map_name(&property, &field);
 		}
 		if (field.type == ETW_FIELD_STRUCT) {
-			/* Of a structure, in_type is the first member and out_type the number. */
+			/* For a structure, in_type is the index of the first member and out_type
+			 * the number of members. */
 			if (!add_properties(expansion, property.in_type, property.out_type)) {
 				return false;
 			}

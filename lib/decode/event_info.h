@@ -3,8 +3,8 @@
  * Views of EventInfo and EventMapInfo records. They describe events and the names of values; the
  * tools that merge recordings add them.
  *
- * The structures are TRACE_EVENT_INFO and EVENT_MAP_INFO in their memory layout. Views point into
- * the bytes. Every offset is checked when it is used.
+ * The structures are TRACE_EVENT_INFO and EVENT_MAP_INFO in their memory layout. A view borrows the
+ * bytes and points into them. Every offset is checked when it is used.
  *
  * Sources: "TRACE_EVENT_INFO structure", "EVENT_MAP_INFO structure", Microsoft Learn;
  * docs/etl-format.md section 12.
@@ -23,12 +23,13 @@
 #include "lib/source/event_record.h"
 
 /*
- * Makes the fields of a description, in payload order; the members of a structure are a range of
+ * Makes the fields of a description, in payload order. The members of a structure are a range of
  * properties. The fields end before a property that is not understood or that was already used.
- * False without memory.
+ * Returns false if there is no memory.
  *
- * map_names, if not NULL, has room for ETW_SCHEMA_FIELDS_MOST. For each field it receives the
- * offset of the name of its value map; 0: none. The caller sets the map of the fields.
+ * map_names may be NULL; otherwise it has ETW_SCHEMA_FIELDS_MOST elements. For each field it
+ * receives the offset of the name of the field's value map, or 0 if the field has none. The caller
+ * sets the maps of the fields.
  */
 bool event_info_fields(const struct etw_event_info *info, struct built_fields *fields,
 		       uint32_t *map_names);
@@ -40,16 +41,18 @@ struct described_schema {
 	char *event;                /* owned */
 };
 
-/* Makes a schema, like event_info_fields(). False without memory, and then *made is not set. */
+/* Makes a schema with the fields of event_info_fields(). Returns false and leaves *made unchanged
+ * if there is no memory. described_schema_done() frees *made. */
 bool event_info_schema(const struct etw_event_info *info, struct described_schema *made,
 		       uint32_t *map_names);
 void described_schema_done(struct described_schema *made);
 
-/* Adds "Task/Opcode", or the one of both that exists; without both the id, or the opcode for MOF.
- */
+/* Adds "Task/Opcode" to out, or only the one of the two names that exists. Without either it adds
+ * the id, or the opcode for a MOF class. */
 void event_info_name(const struct etw_event_info *info, struct etw_text *out);
 
-/* Whether the string at an offset, which is a multiple of 2, ends within the bytes with a NUL. */
+/* Returns whether the UTF-16 string at this offset has its NUL within the bytes. The offset must be
+ * a multiple of 2. */
 bool event_info_string_ends(const uint8_t *bytes, uint32_t size, uint32_t offset);
 
 #endif

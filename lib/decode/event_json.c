@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An event as one JSON object: the record's header first, keys in the order in which a reader looks
- * for them: who and when, then what. The payload follows, decoded as far as its schema allows, or
- * in hexadecimal. Records that describe other events (EventInfo, ManifestData) are decoded, too. In
- * JSON, structures are objects and arrays are lists.
+ * Writes an event as one JSON object. The record's header comes first: who and when, then what. The
+ * payload follows, decoded as far as its schema allows, or in hexadecimal. Records that describe
+ * other events (EventInfo, ManifestData) are decoded, too. Structures are JSON objects and arrays
+ * are lists.
  *
  * etw_event_fields_locate() walks the payload once. A payload may end early; then the fields before
  * the cut are whole, and a structure is whole only together with all its members. The members of an
- * array of structures are located anew for each element, by the same slices.
+ * array of structures are located again for each element, with the same slices.
  */
 
 #include <inttypes.h>
@@ -117,8 +117,8 @@ void etw_event_fields_json(struct etw_event_fields *fields, unsigned index, stru
 {
 	struct etw_field field = fields->schema->fields[index];
 
-	/* A merged recording describes these events itself. Its dump is compared with that of other
-	 * decoders, which have bytes there. */
+	/* A merged recording describes these events itself. Other decoders show bytes here, and
+	 * dumps are compared with theirs. */
 	if (fields->schema->origin == ETW_SCHEMA_EVENT_INFO &&
 	    field.form == ETW_FIELD_FORM_SOCKADDR) {
 		field.form = ETW_FIELD_FORM_PLAIN;
@@ -156,7 +156,7 @@ void etw_event_fields_locate(struct etw_event_fields *fields, const struct etw_s
 	whole = etw_fields_walk(schema, count - 1, record, fields->slices, &fields->rest);
 	end = etw_schema_end_of_whole(schema, whole);
 	fields->end = end;
-	/* The payload ended inside a field, a structure among them. */
+	/* The payload ended inside a field, which can be a structure. */
 	fields->truncated =
 		end < count &&
 		(fields->slices[end].cut || fields->slices[whole].cut ||
@@ -180,7 +180,7 @@ static void member_time(struct json *json, const char *key, int64_t time)
 }
 
 /*
- * 0xffffffff is an id like any other where a header always has one (observed in merged recordings).
+ * Headers that always have ids: in these, 0xffffffff is a valid id (observed in merged recordings).
  */
 static const bool has_ids[ETW_RECORD_TYPE_COUNT] = {
 	[ETW_RECORD_SYSTEM] = true, [ETW_RECORD_COMPACT] = true,  [ETW_RECORD_EVENT] = true,
@@ -333,7 +333,7 @@ static void add_manifest_chunk(struct json *json, const struct etw_manifest_chun
 	json_object_end(json);
 }
 
-/* Adds decoded_by, event and fields; false when nothing here can decode the payload. */
+/* Adds decoded_by, event and fields. Returns false if nothing here can decode the payload. */
 static bool add_decoded(struct json *json, const struct etw_record *record,
 			const struct etw_schema *schema, const char *event_name)
 {

@@ -24,7 +24,7 @@ static const struct etw_schema string_schema = { .event = "EventWriteString",
 						 .field_count = 1,
 						 .origin = ETW_SCHEMA_STRING };
 
-/* older: the latest version before the event's, because its own is not known. */
+/* older: find the latest version before the event's, because its own version is not known. */
 static const struct etw_schema *configured(const struct etw_schema_origins *origins,
 					   const struct etw_record *record, bool older)
 {

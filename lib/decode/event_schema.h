@@ -18,8 +18,9 @@
  * If none of them has it, an older version of the event in the configured or built-in manifests is
  * used.
  *
- * In a recording that can be read only once, a manifest is known from its place in the recording
- * on. Otherwise it is the same: its own process first, then the newest one.
+ * In a recording that can be read only once, a manifest is known only after the records that
+ * contain it. The order is the same: the manifest of the event's own process first, then the newest
+ * one.
  *
  * A recording is trusted to describe itself (docs/etl-format.md section 13). A live session is not:
  * any process may register any enabled GUID and write any event under it. So the in-band manifest
@@ -45,20 +46,21 @@
 #include "lib/decode/tracelogging.h"
 #include "lib/source/event_record.h"
 
-/* What the operating system answers in addition to a schema. */
+/* What the operating system (TDH) answers in addition to a schema. */
 struct etw_system_answer {
-	bool later;                /* not queried yet, because queries are limited; try again */
+	bool later;                /* not queried yet, because queries are limited: try again */
 	const char *provider_name; /* NULL: none */
 };
 
 /*
- * The manifest_id of the terms, for a record of an event class of which other records were seen. It
- * costs little if there is no such manifest.
+ * Returns the manifest_id that etw_event_schema() would set in its terms, for a record whose event
+ * class is known already. The call is cheap if there are no in-band manifests.
  */
 uint32_t event_schema_manifest_id(const struct etw_schema_origins *origins,
 				  const struct etw_record *record);
 
-/* Whether an in-band manifest may override this schema, which is not from one. */
+/* Returns whether an in-band manifest may override this schema. The schema
+ * itself must not be from an in-band manifest. */
 bool event_schema_overridable(const struct etw_schema_origins *origins,
 			      const struct etw_record *record, const struct etw_schema *schema);
 

@@ -2,18 +2,18 @@
 /*
  * The event table is a hash table with open addressing. Its key is the provider, id, version,
  * opcode, pointer size and header family of a record, the metadata of a TraceLogging event (many of
- * those share an id), and the in-band manifest that the schema is from, if other processes may have
- * another one.
+ * which share an id), and the in-band manifest of the schema, if other processes may have another
+ * one.
  *
  * Every event causes one look-up, so the common cases are short. A slot holds the hash of the key
- * beside the pointer, and a class is only read when the hashes agree. Records without extended
+ * beside the pointer, and a class is read only if the hashes are equal. Records without extended
  * items, which are most, first try `usual` (etw_event_table_usual()), where nearly all of them are
  * found without a call. It holds pointers to classes of the table, so remove_class() removes a
  * class from the table and from there.
  *
- * A class is resolved again when it has become stale: its provider got a name, the operating system
- * may be asked by now, or its schema was freed. The struct of the class stays the same then, so the
- * layers above replace their parts in place.
+ * A class is resolved again when it has become stale: its provider got a name, a postponed query of
+ * the operating system is possible again, or its schema was freed. The struct of the class stays
+ * the same then, so the layers above replace their parts in place.
  *
  * When the table is full the CLOCK algorithm chooses the class to evict: each use of a class sets
  * its `used` flag, and a hand that moves over the slots clears the flags until it meets a class
@@ -41,7 +41,7 @@ struct slot {
 
 struct etw_event_table {
 	struct slot *slots; /* owned */
-	/* Never a class with a manifest id, because the process is not compared. */
+	/* Has no class with a manifest id, because the look-up does not compare the process. */
 	struct etw_usual_classes usual;
 	size_t mask; /* slots - 1 */
 	size_t count;
@@ -49,7 +49,7 @@ struct etw_event_table {
 	uint64_t seed;
 	struct etw_schema_origins origins;
 	struct etw_tracelogging_cache *tracelogging; /* owned */
-	size_t hand; /* slot that the last search for an eviction ended at */
+	size_t hand; /* slot at which the last search for an eviction ended */
 	_Atomic(uint64_t) shown_entries;
 	_Atomic(uint64_t) shown_misses;
 	_Atomic(uint64_t) shown_evictions;
@@ -57,10 +57,10 @@ struct etw_event_table {
 
 enum {
 	FIRST_SLOTS = 256,
-	LOOKED_AT_MOST = 64, /* classes in use that an eviction passes before it takes one */
+	LOOKED_AT_MOST = 64, /* used classes that an eviction skips at most */
 };
 
-/* The key without the provider, in one word. */
+/* Returns the key without the provider as one 64-bit word. */
 static inline uint64_t class_word(const struct etw_record *record)
 {
 	return (uint64_t)record->id | (uint64_t)record->version << 16 |
@@ -86,7 +86,7 @@ static uint64_t inband_hash(uint64_t hash, uint32_t manifest_id)
 	return manifest_id != 0 ? hash ^ hash_u64(manifest_id) : hash;
 }
 
-/* Likewise of different layouts by size. */
+/* Classes whose layout depends on the payload size have different hashes, too. */
 static uint64_t hash_of_form(uint8_t form)
 {
 	return form != 0 ? hash_u64(form) : 0;
@@ -126,7 +126,7 @@ static void publish(struct etw_event_table *table)
 	atomic_store_explicit(&table->shown_entries, table->count, memory_order_relaxed);
 }
 
-/* The class was there. */
+/* Notes that the class was found, and returns it. */
 static inline struct etw_event_class *hit(struct etw_event_table *table,
 					  struct etw_event_class *class, bool *added)
 {
@@ -154,7 +154,7 @@ static inline struct etw_event_class *probe(const struct etw_event_table *table,
 
 /* ---- the contents of a class ---- */
 
-/* "Windows Kernel", or the provider's name by any origin; NULL: no name is known. */
+/* Returns "Windows Kernel", or the provider's name from any origin; NULL if no name is known. */
 static const char *known_name(const struct etw_schema_origins *origins,
 			      const struct etw_guid *provider)
 {
@@ -162,7 +162,7 @@ static const char *known_name(const struct etw_schema_origins *origins,
 						      etw_event_provider_name(origins, provider);
 }
 
-/* Changes when a provider gets a name. */
+/* Returns a number that changes when a provider gets a name. */
 static uint64_t name_count(const struct etw_schema_origins *origins)
 {
 	return origins->trace ? trace_schemas_name_count(origins->trace) : 0;
@@ -197,8 +197,8 @@ static char *event_name(const struct etw_record *record, const struct etw_schema
 	return text_duplicate(text, strlen(text));
 }
 
-/* Fills in everything except the parts of the layers above. Without memory it returns false, and
- * *class is as it was. */
+/* Fills in everything except the parts of the layers above. If there is no memory, it returns false
+ * and leaves *class unchanged. */
 static bool fill_class(const struct etw_event_table *table, const struct etw_record *record,
 		       struct etw_event_class *class)
 {
@@ -248,8 +248,8 @@ static bool fill_class(const struct etw_event_table *table, const struct etw_rec
 }
 
 /*
- * Whether fill_class() would give another result for a class whose `stale` is not 0. When it would
- * not, the class remembers up to which state of origins this is true.
+ * Returns whether fill_class() would give another result for a class whose `stale` is not 0. If
+ * not, the class remembers for which number of names this was found.
  */
 static bool class_changed(const struct etw_event_table *table, const struct etw_record *record,
 			  struct etw_event_class *class)
@@ -336,8 +336,8 @@ static void remove_class(struct etw_event_table *table, size_t at)
 	remove_slot(table, at);
 }
 
-/* A new entry, or that of an evicted class; its contents are for the caller to replace. NULL
- * without memory. */
+/* Returns a new class, or an evicted one, in the slot for the hash; the caller replaces its
+ * contents. Returns NULL if there is no memory. */
 static struct etw_event_class *place_class(struct etw_event_table *table, uint64_t hash)
 {
 	struct slot slot = { .hash = hash };
@@ -358,7 +358,8 @@ static struct etw_event_class *place_class(struct etw_event_table *table, uint64
 	return slot.class;
 }
 
-/* The schema is freed: the class is resolved again when its next record comes. */
+/* Drops the schema, which is about to be freed: the class is resolved again when its next record
+ * comes. */
 static void let_schema_go(struct etw_event_class *class)
 {
 	class->schema = NULL;
@@ -436,7 +437,8 @@ static NOINLINE struct etw_event_class *find(struct etw_event_table *table,
 	}
 	hash ^= hash_of_form(etw_kernel_form(record));
 	class = probe(table, record, hash, 0);
-	/* A class without a manifest id exists, so the manifests of a recording agree on it. */
+	/* If a class without a manifest id exists, the manifests of a recording agree on its
+	 * layout. */
 	if (!class || (class->overridable && inband_manifests_any(table->origins.inband))) {
 		uint32_t manifest_id = event_schema_manifest_id(&table->origins, record);
 
@@ -468,7 +470,8 @@ static struct etw_event_class *find_unusual(struct etw_event_table *table,
 	return class;
 }
 
-/* Without extended items. The process of the record may have announced a manifest of its own. */
+/* Finds the class of a record without extended items, whose process may have announced a
+ * manifest. */
 static struct etw_event_class *find_usual(struct etw_event_table *table,
 					  const struct etw_record *record, bool *added)
 {
@@ -500,7 +503,7 @@ static NOINLINE struct etw_event_class *find_kernel(struct etw_event_table *tabl
 struct etw_event_class *etw_event_table_find(struct etw_event_table *table,
 					     const struct etw_record *record, bool *added)
 {
-	/* The record of a manifest comes here, so this is known before the next record. */
+	/* Records of manifests also come here, so the flag is set before the next record. */
 	if (table->origins.inband && inband_manifests_any(table->origins.inband)) {
 		table->usual.unusual = USUAL_UNTIL_INBAND;
 	}

@@ -7,8 +7,9 @@
  * had no event for some time, and the evicted class is resolved again when its events return.
  * Classes in use stay.
  *
- * Events that are decoded by an in-band manifest of their process are a class of their own for each
- * such manifest; in a recording only events whose manifests differ, for each layout.
+ * Events that an in-band manifest of their process decodes have one class for each such manifest.
+ * In a recording, only events that their manifests describe differently have several classes, one
+ * for each layout.
  */
 #ifndef LIB_DECODE_EVENT_TABLE_H
 #define LIB_DECODE_EVENT_TABLE_H
@@ -32,20 +33,21 @@ struct attribution;    /* track/ */
 struct compiled_rules; /* rules/ */
 struct tap_class;      /* recorder/ */
 
-/* Why a resolved class may have to be resolved again; bits. */
+/* Bits: why a resolved class may have to be resolved again. */
 enum event_class_stale {
 	STALE_NAME = 1,   /* the provider had no name yet; a later event may announce one */
 	STALE_SYSTEM = 2, /* the operating system was not queried yet; queries are limited */
 	STALE_SCHEMA = 4, /* the schema was freed */
 };
 
-/* Whether etw_event_table_usual() may find the records of a class. */
+/* Says when etw_event_table_usual() may find the records of a class. */
 enum event_class_usual {
 	NEVER_USUAL,
-	USUAL_UNTIL_INBAND, /* while there is no in-band manifest: one may override its schema */
+	/* Only while there is no in-band manifest, because one may override the schema. */
+	USUAL_UNTIL_INBAND,
 	ALWAYS_USUAL,
 };
 
-struct etw_event_table; /* opaque; one consumer's */
+struct etw_event_table; /* opaque; one consumer thread uses it */
 
 #endif

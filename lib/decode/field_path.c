@@ -27,7 +27,7 @@ struct finder {
 	bool in_array; /* the path has entered an array, and path->top is final */
 };
 
-/* Reads a number in brackets at *at and moves *at behind them. */
+/* Reads a number in brackets at *at and moves *at past the closing bracket. */
 static bool take_index(const char **at, uint32_t *index)
 {
 	const char *close = strchr(*at, ']');
@@ -47,7 +47,7 @@ static unsigned next_field(const struct finder *finder, unsigned index)
 	return index + 1U + finder->schema->fields[index].span;
 }
 
-/* The index of the candidate number `place`, from 0; -1 if there are fewer. */
+/* Returns the index of candidate number `place`, counted from 0; -1 if there are fewer. */
 static int field_at(const struct finder *finder, uint32_t place)
 {
 	for (unsigned i = finder->first; i < finder->end; i = next_field(finder, i)) {

@@ -57,7 +57,7 @@ double etw_field_double(const struct etw_field *field, const struct etw_field_sl
 	return 0;
 }
 
-/* The shortest text that is read back as the same number; a float gives "0.1", too. */
+/* Adds the shortest text that reads back as the same number, such as "0.1" for a float. */
 static void add_floating(const struct etw_field *field, const struct etw_field_slice *slice,
 			 struct etw_text *out)
 {

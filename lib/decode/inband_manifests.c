@@ -10,13 +10,13 @@
  * texts, and not before INBAND_KEPT_100NS. Before a manifest is freed, on_forget() is called, so
  * that no schema of it stays in use.
  *
- * In the second table an announcement can have any place, so none is lost while a place is free.
- * This matters because an EventSource does not repeat its manifest while its events flow. A start
- * or an end of a process removes the entries of its id; where a session does not have these events,
- * a full table replaces the entry that was used longest ago.
+ * In the second table an announcement can take any entry, so none is lost while an entry is free.
+ * This matters because an EventSource does not repeat its manifest while it emits events. The start
+ * or end of a process removes the entries of its id. In a session without these events, a full
+ * table replaces the entry that was used longest ago.
  *
- * The texts of a provider are a list, the one that was announced last first. Only trusted records,
- * those of a recording, are decoded by the text of another process.
+ * The texts of a provider form a list; the one that was announced last comes first. Only trusted
+ * records (those of a recording) are decoded by the text of another process.
  */
 #include "lib/decode/inband_manifests.h"
 
@@ -36,28 +36,28 @@
 
 /* The text of a manifest, and the manifest that was parsed from it. */
 struct slot {
-	/* 0: free; its low bits are the index of the slot. It is above those of trace_manifests.h,
-	 * so that one event table can have both. */
+	/* The low bits are the index of the slot; 0 means that the slot is free. The ids are above
+	 * those of trace_manifests.h, so that one event table can have both. */
 	uint32_t manifest_id;
 	struct etw_guid provider;
 	struct etw_text xml;           /* owned */
 	struct etw_manifest *manifest; /* owned; NULL: the text is no valid manifest */
 	size_t bytes;
-	uint32_t process_id; /* of the process that announced it first … */
+	uint32_t process_id; /* the process that announced it first … */
 	int64_t time;        /* … and when, 100 ns since 1601 UTC */
-	bool shared;         /* others announced it too: the first process cannot replace it */
+	bool shared;         /* others announced it too: the first cannot replace it */
 	uint64_t used;
-	uint32_t older; /* index + 1 of the text of the provider that was announced before; 0: none
-			 */
+	/* Index + 1 of the provider's text that was announced before this one; 0: none. */
+	uint32_t older;
 };
 
-/* Which text a process announced last for a provider. */
+/* An announcement: the text that a process announced last for a provider. */
 struct announcement {
-	uint64_t key; /* of `by_key` */
+	uint64_t key; /* key in `by_key` */
 	struct etw_guid provider;
 	uint32_t process_id;
-	uint32_t manifest_id; /* its slot may be reused by now */
-	int64_t time;         /* of the last chunk, 100 ns since 1601 UTC */
+	uint32_t manifest_id; /* id of the text; its slot may have been reused */
+	int64_t time;         /* time of the last chunk, 100 ns since 1601 UTC */
 	uint64_t used;
 };
 
@@ -67,13 +67,13 @@ struct etw_inband_manifests {
 	struct etw_manifest_assembly assembly;
 	struct slot slots[INBAND_MOST];
 	struct map newest; /* hash of a provider -> index + 1 of the slot announced last */
-	/* INBAND_ANNOUNCED_MOST of them; owned; NULL until the first one. */
+	/* INBAND_ANNOUNCED_MOST entries; owned; NULL before the first announcement. */
 	struct announcement *announcements;
 	size_t announced;
 	struct map by_key; /* announcement_key() -> index in `announcements` */
-	size_t bytes;      /* of all slots */
+	size_t bytes;      /* bytes of all slots */
 	uint32_t serial;
-	uint64_t clock; /* of the `used` members: counts */
+	uint64_t clock; /* a counter; `used` members are its values */
 	uint64_t seed;
 	_Atomic(uint64_t) entries;
 	_Atomic(uint64_t) dropped;
@@ -136,7 +136,7 @@ static uint64_t provider_key(const struct etw_inband_manifests *inband,
 	return guid_hash(provider, inband->seed);
 }
 
-/* The slot with this number of a list. */
+/* Returns the slot with this number in a list: index + 1. 0 gives NULL. */
 static struct slot *slot_at(struct etw_inband_manifests *inband, uint64_t number)
 {
 	return number > 0 ? &inband->slots[number - 1] : NULL;
@@ -187,7 +187,8 @@ static void forget(struct etw_inband_manifests *inband, struct slot *slot)
 
 /* ---- announcements ---- */
 
-/* Different processes have different keys for one provider, because every step can be reversed. */
+/* Computes the key of an announcement. Keys of different processes for one provider differ, because
+ * every step of the computation is reversible. */
 static uint64_t announcement_key(const struct etw_inband_manifests *inband,
 				 const struct etw_record *record)
 {
@@ -207,8 +208,8 @@ static struct announcement *find_announcement(const struct etw_inband_manifests 
 		       NULL;
 }
 
-/* The index of a free place; if there is none, that of the announcement that was used longest ago,
- * which is then no longer found. */
+/* Returns the index of a free entry. If there is none, it removes the announcement that was used
+ * longest ago and returns the index of that. */
 static size_t need_place(struct etw_inband_manifests *inband)
 {
 	size_t oldest = 0;
@@ -226,7 +227,7 @@ static size_t need_place(struct etw_inband_manifests *inband)
 	return oldest;
 }
 
-/* The process of the record announced the text of the slot. */
+/* Notes that the process of the record announced the text of the slot. */
 static void note_announcement(struct etw_inband_manifests *inband, const struct etw_record *record,
 			      const struct slot *slot)
 {
@@ -268,7 +269,8 @@ static struct slot *find_text(struct etw_inband_manifests *inband, const struct 
 	return NULL;
 }
 
-/* Makes room among the texts that the process announced. Returns false if it has to wait. */
+/* Makes room among the texts that the process announced first. Returns false if the process has to
+ * wait before it may replace one. */
 static bool make_own_room(struct etw_inband_manifests *inband, const struct etw_record *record)
 {
 	struct slot *oldest = NULL;
@@ -296,7 +298,8 @@ static bool make_own_room(struct etw_inband_manifests *inband, const struct etw_
 	return true;
 }
 
-/* Returns a free slot, with room for that many bytes; drops what was used longest ago. */
+/* Returns a free slot, with room for this number of bytes. Drops the texts used longest ago for
+ * that. */
 static struct slot *make_room(struct etw_inband_manifests *inband, size_t bytes)
 {
 	struct slot *free_slot = NULL;
@@ -320,7 +323,8 @@ static struct slot *make_room(struct etw_inband_manifests *inband, size_t bytes)
 	return free_slot;
 }
 
-/* Keeps a new text and takes over *xml. Returns NULL without room; *xml is then unchanged. */
+/* Keeps a new text and takes ownership of *xml. Returns NULL and leaves *xml unchanged if there is
+ * no room. */
 static struct slot *keep_text(struct etw_inband_manifests *inband, const struct etw_record *record,
 			      struct etw_text *xml)
 {
@@ -407,7 +411,7 @@ bool inband_manifests_any(const struct etw_inband_manifests *inband)
 	return inband->announcements != NULL;
 }
 
-/* Removes an announcement; the last one takes its place. */
+/* Removes an announcement; the last announcement moves into its entry. */
 static void remove_announcement(struct etw_inband_manifests *inband, size_t index)
 {
 	struct announcement *announcement = &inband->announcements[index];
@@ -443,7 +447,8 @@ void etw_inband_manifests_look(struct etw_inband_manifests *inband, const struct
 	}
 }
 
-/* The text that the event's process announced; NULL: none that is a manifest. */
+/* Returns the text that the event's process announced; NULL if there is none that is a valid
+ * manifest. */
 static struct slot *find_own(struct etw_inband_manifests *inband, const struct etw_record *record)
 {
 	struct announcement *announcement = find_announcement(inband, record);
@@ -468,7 +473,8 @@ static const struct etw_schema *find_exact(const struct slot *slot, const struct
 					NULL;
 }
 
-/* In the own text if *slot is one, else in the list of the provider; sets *slot. */
+/* Looks for the schema in *slot if that is not NULL, then in the list of the provider. Sets *slot
+ * to the slot that has the schema. */
 static const struct etw_schema *find_newest(struct etw_inband_manifests *inband,
 					    const struct etw_record *record, uint8_t version,
 					    uint64_t newest, struct slot **slot)

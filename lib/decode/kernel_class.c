@@ -2,12 +2,12 @@
 /*
  * The event classes of the kernel, read from kernel_classes.txt.
  *
- * Kernel events do not describe themselves, and the system that wrote a recording is seldom the one
- * that reads it, so the program brings the layouts along. They are a text table because people
- * write and check them: its head explains the format, docs/kernel-events.csv has the same layouts
- * with their offsets, and the test compares the two. The build embeds the table; the first call of
- * any function below parses it, once for all threads, in well under a millisecond. After that the
- * table is constant, so that callers keep pointers into it for as long as the program runs.
+ * Kernel events do not describe themselves, and a recording is seldom read on the system that wrote
+ * it, so the program contains the layouts. They are a text table because people write and check
+ * them: its head explains the format, docs/kernel-events.csv has the same layouts with their
+ * offsets, and a test compares the two. The build embeds the table; the first call of any function
+ * below parses it, once for all threads, in well under a millisecond. After that the table is
+ * constant, so that callers keep pointers into it for as long as the program runs.
  *
  * All storage is static and of a fixed size. The callers look up a name or a layout and could not
  * report missing memory, and a table of known size needs no more. Names point into a copy of
@@ -28,7 +28,7 @@
 #include "lib/decode/builtin.h"
 #include "lib/decode/event_info.h"
 
-/* More than the table has today. */
+/* Storage limits, above what the table needs today. */
 enum {
 	TEXT_MOST = 64 * 1024,
 	CLASSES_MOST = 48,
@@ -64,8 +64,8 @@ static struct {
 	struct os_once once;
 	unsigned class_count, event_count, layout_count, field_count;
 	struct class_row classes[CLASSES_MOST];
-	struct event_name
-		events[EVENTS_MOST]; /* those of one class are consecutive, like those below */
+	/* Events of one class are consecutive; so are its layouts, and the fields of a layout. */
+	struct event_name events[EVENTS_MOST];
 	struct kernel_layout layouts[LAYOUTS_MOST];
 	struct etw_field fields[FIELDS_MOST];
 	char text[TEXT_MOST];
@@ -74,9 +74,9 @@ static struct {
 /* ---- reading the table ---- */
 
 struct reader {
-	char *at;                     /* in table.text, after the last word */
-	struct class_row *class;      /* that words belong to; NULL: none yet */
-	struct kernel_layout *layout; /* likewise, of this class */
+	char *at;                     /* position in table.text, after the last word */
+	struct class_row *class;      /* class to which words belong; NULL: none yet */
+	struct kernel_layout *layout; /* layout to which words belong; NULL: none yet */
 };
 
 static _Noreturn void damaged(const char *word, const char *why)
@@ -92,7 +92,8 @@ static _Noreturn void damaged(const char *word, const char *why)
 	abort();
 }
 
-/* Takes the next of `most` elements of the table, on behalf of a word. Returns its index. */
+/* Takes the next of `most` elements of the table and returns its index. Aborts and names the word
+ * if all are taken. */
 static unsigned take(unsigned *count, unsigned most, const char *word)
 {
 	if (*count == most) {
@@ -106,8 +107,8 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Empty at the end of the table. Without strspn(), since AddressSanitizer checks the whole rest of
- * the table in each call of it. */
+/* Returns the next word; an empty one at the end of the table. It does not use strspn(), because
+ * AddressSanitizer checks the whole rest of the table in each call of that. */
 static char *next_word(struct reader *reader)
 {
 	char *at = reader->at;
@@ -128,7 +129,8 @@ static char *next_word(struct reader *reader)
 	return word;
 }
 
-/* Cuts a word in two. Returns the part after the separator; NULL: the word has none. */
+/* Cuts a word in two at the separator. Returns the second part; NULL if the word has no
+ * separator. */
 static char *cut(char *word, char separator)
 {
 	char *at = strchr(word, separator);
@@ -228,7 +230,7 @@ static struct kernel_layout *add_layout(struct reader *reader)
 	return layout;
 }
 
-/* The brackets after a type. */
+/* Reads the text in the brackets after a type. */
 static void read_count(const struct etw_schema *schema, struct etw_field *field, bool is_length,
 		       const char *count)
 {
@@ -260,7 +262,7 @@ static void add_field(struct etw_schema *schema, const char *name, char *type)
 	static const struct {
 		const char *word;
 		enum etw_field_type type;
-		bool has_length; /* there is a number in brackets, and it is a length */
+		bool has_length; /* the number in brackets is a length */
 	} types[] = {
 		{ "i8", ETW_FIELD_I8, false },          { "u8", ETW_FIELD_U8, false },
 		{ "i16", ETW_FIELD_I16, false },        { "u16", ETW_FIELD_U16, false },
@@ -341,7 +343,7 @@ static void read_table(void)
 		schema->first_variable = fields_place(fields, schema->field_count);
 		fields += schema->field_count;
 	}
-	/* A class, but not of the kernel: its records describe the events of other providers
+	/* This class is not of the kernel: its records describe the events of other providers
 	 * (docs/etl-format.md section 12). */
 	add_class("MetaData")->guid = (struct etw_guid)ETW_META_DATA_CLASS;
 }
@@ -457,7 +459,8 @@ const struct etw_schema *etw_kernel_schema_at(const struct etw_guid *guid, uint8
 	return NULL;
 }
 
-/* Whether a version of a layout is nearer to that of an event than the best one so far. */
+/* Returns whether this version of a layout is nearer to the event's version than the best so
+ * far. */
 static bool is_nearer(uint8_t version, uint8_t best, uint8_t event)
 {
 	return version <= event ? best > event || version >= best : version < best;
@@ -477,7 +480,7 @@ const struct etw_schema *kernel_schema(const struct etw_guid *guid, uint8_t opco
 	return best;
 }
 
-/* The fields of a sized layout have constant offsets. */
+/* Returns the payload size of a sized layout, whose fields all have constant offsets. */
 static uint32_t size_of(const struct kernel_layout *layout, bool wide)
 {
 	const struct etw_field *last = &layout->schema.fields[layout->schema.field_count - 1];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's event classes: which GUID is which, the names of their events, and their layouts by
- * opcode and version.
+ * The kernel's event classes: their GUIDs, the names of their events, and their layouts by opcode
+ * and version.
  *
- * All of it comes from kernel_classes.txt, which the first call of any of these functions reads.
- * Names and layouts live as long as the program and never change. Any thread may call.
+ * All facts come from kernel_classes.txt, which the first call of any of these functions parses.
+ * Names and layouts live as long as the program and never change. Any thread may call these
+ * functions.
  *
  * Sources: docs/etl-format.md sections 8 and 15, docs/kernel-events.csv,
  * docs/kernel-event-names.csv.
@@ -21,9 +22,10 @@
 #include "lib/decode/schema.h"
 
 /*
- * The layout of an event: of the exact version; else of the highest known version below it; else of
- * the lowest known one. NULL: no layout is known. For events whose layout depends on the size of
- * the payload, one of their layouts: etw_kernel_schema_of() finds that of a record.
+ * Returns the layout of an event: that of the exact version, else of the highest known version
+ * below it, else of the lowest known version. Returns NULL if no layout is known. If the layout
+ * depends on the size of the payload, it returns one of the layouts; etw_kernel_schema_of() finds
+ * the one for a record.
  */
 const struct etw_schema *kernel_schema(const struct etw_guid *guid, uint8_t opcode,
 				       uint8_t version);

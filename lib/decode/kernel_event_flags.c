@@ -10,7 +10,7 @@
 
 #define GROUP(name) (UINT32_C(1) << ETW_KERNEL_GROUP_##name)
 
-/* The first row that has the opcode counts. */
+/* The first row that contains the opcode is used. */
 static const struct {
 	uint8_t kernel_class, first, last;
 	struct etw_kernel_event_flags by;
@@ -20,7 +20,7 @@ static const struct {
 	{ ETW_KERNEL_THREAD, 50, 50, { ETW_KERNEL_FLAG_DISPATCHER, 0 } },
 	{ ETW_KERNEL_THREAD, 0, 255, { ETW_KERNEL_FLAG_THREAD, 0 } },
 	{ ETW_KERNEL_IMAGE, 0, 255, { ETW_KERNEL_FLAG_IMAGE_LOAD, 0 } },
-	{ ETW_KERNEL_DISK_IO, 12, 13, { 0, 0 } }, /* DISK_IO_INIT, which no collector can need */
+	{ ETW_KERNEL_DISK_IO, 12, 13, { 0, 0 } }, /* DISK_IO_INIT; no collector needs it */
 	{ ETW_KERNEL_DISK_IO, 15, 15, { 0, 0 } },
 	{ ETW_KERNEL_DISK_IO, 0, 255, { ETW_KERNEL_FLAG_DISK_IO, 0 } },
 	{ ETW_KERNEL_FILE_IO, 64, 75, { ETW_KERNEL_FLAG_FILE_IO_INIT, 0 } },
@@ -78,7 +78,7 @@ bool etw_kernel_class_needs_no_flag(enum etw_kernel_class kernel_class)
 {
 	switch (kernel_class) {
 	case ETW_KERNEL_EVENT_TRACE:
-	case ETW_KERNEL_STACK_WALK: /* stacks are asked for by the events that have them */
+	case ETW_KERNEL_STACK_WALK: /* the events with stacks request them */
 	case ETW_KERNEL_SYSTEM_CONFIG:
 	case ETW_KERNEL_SYS_CONFIG:
 	case ETW_KERNEL_IMAGE_ID:

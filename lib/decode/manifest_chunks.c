@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts chunks of manifests together.
+ * Assembles manifests from chunks.
  *
  * An EventSource writes its manifest as events of one id, each with a part of the XML and the
  * number of parts. It writes them in the order of their numbers, but each processor has buffers of
@@ -10,15 +10,15 @@
  *
  * A process may write the manifest of a provider several times, when the provider is enabled and
  * when the session ends, and a part can be lost. So each text that is not complete yet is a stream,
- * and a part goes to the stream that lacks its number and whose last part is the nearest in time;
- * of equally near ones to the one that began last. An EventSource writes all parts in one go, so a
- * stream takes only parts that are a few seconds away, and at any time the part that follows
- * on those that it has. If no stream takes it, the part begins another one.
+ * and a part goes to the stream that lacks its number and whose last part is nearest in time; if
+ * several are equally near, to the one that began last. An EventSource writes all parts at once, so
+ * a stream takes only parts at most APART_MOST_100NS away; it takes the part directly after those
+ * that it has at any time. A part that no stream takes begins a new stream.
  *
  * A recording can contain any number of incomplete manifests, so streams are bounded in number and
- * bytes: a provider of a process loses its oldest stream first, then a process its own, then all
- * together the oldest. A stream has a bit for each of its parts, because there may be 65,535 and
- * each of them may come again.
+ * bytes. The oldest stream is dropped: first of the provider in this process, then of the process,
+ * then of all. A stream has a bit for each of its parts, because there may be 65,535 and each of
+ * them may come again.
  */
 
 #include <stdlib.h>
@@ -37,14 +37,15 @@ enum {
 	CHUNK_MAGIC = 0x5b,
 	STREAMS_MOST = 256,
 	STREAMS_MOST_OF_PROCESS = 32,
-	STREAMS_MOST_OF_PROVIDER = 4,  /* in a process */
+	STREAMS_MOST_OF_PROVIDER = 4,  /* streams of one provider in one process */
 	MANIFEST_SIZE_MOST = 16 << 20, /* docs/etl-format.md section 18 */
 	ASSEMBLY_SIZE_MOST = 64 << 20,
-	APART_MOST_100NS = 10 * 10 * 1000000, /* parts of one text */
+	/* Greatest distance in time between the parts of one text. */
+	APART_MOST_100NS = 10 * 10 * 1000000,
 };
 
 struct part {
-	uint32_t offset, size; /* in the text of the stream */
+	uint32_t offset, size; /* in the stream's `xml` */
 	uint16_t number;
 };
 
@@ -52,10 +53,10 @@ struct etw_manifest_stream {
 	struct etw_guid provider;
 	uint32_t process_id;
 	uint16_t total;      /* 0: the stream is free */
-	uint64_t number;     /* how many streams began before it */
-	int64_t began;       /* time of its chunk 0 */
-	int64_t time;        /* of the chunk that came last */
-	struct etw_text xml; /* the parts as they came */
+	uint64_t number;     /* number of streams that began before this one */
+	int64_t began;       /* time of chunk 0, 100 ns since 1601 UTC */
+	int64_t time;        /* time of the chunk that came last */
+	struct etw_text xml; /* the parts in the order in which they came */
 	uint8_t *present;    /* owned: a bit for each part */
 	struct part *parts;  /* owned */
 	size_t count, capacity;
@@ -108,14 +109,14 @@ static bool is_of(const struct etw_manifest_stream *stream, const struct etw_rec
 	       etw_guid_equal(&stream->provider, record->provider);
 }
 
-/* Whether the stream lacks just the part behind those that it has. */
+/* Returns whether this is the part directly after those that the stream has. */
 static bool is_next(const struct etw_manifest_stream *stream, uint16_t number)
 {
 	return !stream->disordered && stream->count == number &&
 	       stream->parts[number - 1U].number + 1U == number;
 }
 
-/* The stream that the chunk continues; NULL: none. */
+/* Returns the stream that the chunk continues; NULL if there is none. */
 static struct etw_manifest_stream *find_stream(struct etw_manifest_assembly *assembly,
 					       const struct etw_record *record,
 					       const struct etw_manifest_chunk *chunk)
@@ -165,7 +166,7 @@ static struct etw_manifest_stream *older(struct etw_manifest_stream *a,
 	return !a || b->number < a->number ? b : a;
 }
 
-/* A free place; drops a stream if there are too many. */
+/* Returns a free stream. Drops one first if there are too many. */
 static struct etw_manifest_stream *make_place(struct etw_manifest_assembly *assembly,
 					      const struct etw_record *record)
 {
@@ -205,7 +206,7 @@ static struct etw_manifest_stream *make_place(struct etw_manifest_assembly *asse
 	return place;
 }
 
-/* NULL without memory. */
+/* Starts a stream. Returns NULL if there is no memory. */
 static struct etw_manifest_stream *new_stream(struct etw_manifest_assembly *assembly,
 					      const struct etw_record *record, uint16_t total)
 {
@@ -234,7 +235,7 @@ static struct etw_manifest_stream *new_stream(struct etw_manifest_assembly *asse
 
 /* ---- parts ---- */
 
-/* False without memory. */
+/* Adds a part to the stream. Returns false if there is no memory. */
 static bool add_part(struct etw_manifest_assembly *assembly, struct etw_manifest_stream *stream,
 		     const struct etw_manifest_chunk *chunk)
 {
@@ -263,7 +264,7 @@ static int compare_parts(const void *left, const void *right)
 	return (int)((const struct part *)left)->number - (int)((const struct part *)right)->number;
 }
 
-/* Moves the text of a complete stream to *xml. False without memory. */
+/* Moves the text of a complete stream to *xml. Returns false if there is no memory. */
 static bool join(struct etw_manifest_stream *stream, struct etw_text *xml)
 {
 	struct etw_text whole = { 0 };
@@ -285,7 +286,7 @@ static bool join(struct etw_manifest_stream *stream, struct etw_text *xml)
 	return true;
 }
 
-/* NULL: there is none. */
+/* Returns the oldest stream; NULL if there is none. */
 static struct etw_manifest_stream *oldest_stream(const struct etw_manifest_assembly *assembly)
 {
 	struct etw_manifest_stream *oldest = NULL;
@@ -298,7 +299,7 @@ static struct etw_manifest_stream *oldest_stream(const struct etw_manifest_assem
 	return oldest;
 }
 
-/* Drops the oldest ones while all together are too large. */
+/* Drops the oldest streams while the bytes of all exceed the bound. */
 static void bound_bytes(struct etw_manifest_assembly *assembly)
 {
 	struct etw_manifest_stream *oldest;
@@ -308,7 +309,8 @@ static void bound_bytes(struct etw_manifest_assembly *assembly)
 	}
 }
 
-/* Adds the part to a stream. True if this was the last one; *xml is then the text. */
+/* Adds the part to a stream. Returns true if this completed the text, which is then moved to
+ * *xml. */
 static bool continue_stream(struct etw_manifest_assembly *assembly,
 			    struct etw_manifest_stream *stream, const struct etw_record *record,
 			    const struct etw_manifest_chunk *chunk, struct etw_text *xml)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When each manifest holds.
+ * Finds the period in which each manifest of a process holds.
  *
  * A process id is reused, and an EventSource announces its manifest when it is enabled, when the
  * session ends, or both. So an announcement holds from its time to the next one of the same id and
  * provider. The first one of a process holds from the start of the process, because its events may
- * precede it. None holds beyond the start or the end of a process with this id. A process without
- * any announcement has no manifest of its own, also if the former process with its id had one.
+ * precede it. No announcement holds beyond the start or the end of a process with this id. A
+ * process without any announcement has no manifest of its own, even if an earlier process with its
+ * id had one.
  *
  * Records come in file order, which is not time order, so nothing is decided before
  * manifest_holds_finish(). That function sorts the announcements by provider, process and time, and
@@ -32,14 +33,14 @@ enum {
 	CHANGES_MOST = 1 << 18,
 };
 
-/* From this time on the id means another process. */
+/* A start or an end of a process. From `time` on, the id means another process. */
 struct process_change {
 	uint32_t process_id;
 	int64_t time;
 };
 
-/* The period in which a manifest decodes the events of a process: [from, to). It ends before `to`
- * where the next one of the process begins. */
+/* The period [from, to) in which a manifest decodes the events of a process. It ends earlier if the
+ * next hold of the process begins before `to`. */
 struct manifest_hold {
 	uint32_t provider;
 	uint32_t process_id;
@@ -96,13 +97,13 @@ static bool read_process(const struct etw_record *record, uint32_t *process_id)
 
 bool process_change_read(const struct etw_record *record, uint32_t *process_id, int64_t *time)
 {
-	/* The numbers of both providers are those of the opcodes. */
+	/* Both providers use the opcode numbers: 1 start, 2 end. */
 	bool starts = (record->classic ? record->opcode : record->id) == ETW_KERNEL_OPCODE_START;
 
 	if (record->time == ETW_RECORD_NO_TIME || !read_process(record, process_id)) {
 		return false;
 	}
-	/* A record of the last moment is of the process that ends. */
+	/* A record with the same time still belongs to the process that ends. */
 	*time = record->time + (!starts && record->time < INT64_MAX);
 	return true;
 }
@@ -150,7 +151,8 @@ static int compare_changes(const void *left, const void *right)
 	return order ? order : compare(a->time, b->time);
 }
 
-/* The first change that is of a later process id, or of this one and after the time. */
+/* Returns the index of the first change that has a higher process id, or this id and a later
+ * time. */
 static size_t changes_after(const struct manifest_holds *holds, uint32_t process_id, int64_t time)
 {
 	const struct process_change key = { .process_id = process_id, .time = time };
@@ -168,7 +170,8 @@ static size_t changes_after(const struct manifest_holds *holds, uint32_t process
 	return low;
 }
 
-/* The period of the process that the id meant at the time, for as much as is known of it. */
+/* Sets hold->from and hold->to to the known lifetime of the process that had this id at the
+ * time. */
 static void find_process(const struct manifest_holds *holds, struct manifest_hold *hold,
 			 int64_t time)
 {
@@ -227,7 +230,7 @@ uint32_t manifest_holds_find(const struct manifest_holds *holds, uint32_t provid
 	size_t low = 0, high = holds->count;
 	const struct manifest_hold *hold;
 
-	/* The first hold behind those that began by then. */
+	/* Finds the first hold that begins after the time. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		int order;

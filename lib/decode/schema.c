@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the fields of a payload are.
+ * Locates the fields of a payload.
  *
  * A payload is packed: each field starts where the field before it ends. All fields before the
  * first string or counted array therefore have constant offsets. fields_place() computes these
@@ -13,7 +13,7 @@
  * one slice and return the number of bytes to step over.
  *
  * Schemas and payloads come from recordings, so both can be hostile. A count or a length can be the
- * value of another field; fields_place() only accepts an integer field before it that the walk has
+ * value of another field; fields_place() only accepts an earlier integer field, which the walk has
  * always found by then. All sizes are compared with the rest of the payload before they are
  * multiplied. Arrays of structures can be nested, which could make one walk very long: VISITS_MOST
  * bounds it.
@@ -29,7 +29,7 @@
 
 enum {
 	/*
-	 * The limit of fields visited inside arrays of structures, in one walk. A normal payload
+	 * Limit of the fields that one walk visits inside arrays of structures. A normal payload
 	 * has at most one for each byte, and a few of size 0. A hostile schema could have a
 	 * thousand times as many.
 	 */
@@ -77,7 +77,7 @@ uint32_t field_element_size(const struct etw_field *field, unsigned wide)
 	return field->type <= ETW_FIELD_STRUCT ? sizes[field->type] : 0;
 }
 
-/* Whether a field has the same size in every payload. */
+/* Returns whether a field has the same size in every payload. */
 static bool is_constant(const struct etw_field *field)
 {
 	if (field->count_type != ETW_FIELD_SCALAR && field->count_type != ETW_FIELD_COUNT_FIXED) {
@@ -97,8 +97,8 @@ static bool is_constant(const struct etw_field *field)
 	}
 }
 
-/* The size of a constant field in bytes; ETW_FIELD_OFFSET_VARIES if it does not fit into uint16_t.
- */
+/* Returns the size of a constant field in bytes; ETW_FIELD_OFFSET_VARIES if it does not fit into
+ * uint16_t. */
 static uint16_t constant_size(const struct etw_field *field, unsigned wide)
 {
 	uint32_t size = field_element_size(field, wide);
@@ -110,7 +110,7 @@ static uint16_t constant_size(const struct etw_field *field, unsigned wide)
 	return (uint16_t)(size * count);
 }
 
-/* Whether the count or length of field number `index` may be the value of field number `source`. */
+/* Returns whether field number `source` may give the count or length of field number `index`. */
 static bool is_usable_reference(const struct etw_field *fields, uint16_t source, uint16_t index)
 {
 	if (source >= index || !etw_field_is_integer(&fields[source])) {
@@ -220,7 +220,8 @@ int etw_schema_find_field(const struct etw_schema *schema, const char *name)
 
 /* ---- one field ---- */
 
-/* The size of the string at `at`, with its terminator. Without a terminator it ends at the end. */
+/* Returns the size of the string at `at` in bytes, with its terminator. A string without a
+ * terminator ends with the payload. */
 static uint32_t string_size(unsigned type, const uint8_t *at, uint32_t left)
 {
 	if (type == ETW_FIELD_WSTRING) {
@@ -251,8 +252,8 @@ uint32_t field_prefix_size(unsigned type)
 }
 
 /*
- * The size of one element that contains its own size or terminator, with its count; NOT_WHOLE if it
- * does not fit.
+ * Returns the size of one element that contains its own size or terminator, its count included;
+ * NOT_WHOLE if the element does not fit into the payload.
  */
 static uint32_t own_size(unsigned type, const uint8_t *at, uint32_t left)
 {
@@ -279,7 +280,8 @@ static uint32_t own_size(unsigned type, const uint8_t *at, uint32_t left)
 	return size <= left - prefix ? prefix + size : NOT_WHOLE;
 }
 
-/* Makes a cut slice of the rest of the payload, if there is a rest. Returns 0: no step. */
+/* Makes a cut slice from the rest of the payload, if there is a rest. Returns 0, the number of
+ * bytes to step over. */
 static uint32_t not_whole(const uint8_t *at, uint32_t left, struct etw_field_slice *slice)
 {
 	if (left > 0) {
@@ -288,7 +290,7 @@ static uint32_t not_whole(const uint8_t *at, uint32_t left, struct etw_field_sli
 	return 0;
 }
 
-/* A run of `count` elements of the same size. Returns the bytes to step over. */
+/* Takes `count` elements of the same size. Returns the number of bytes to step over. */
 static uint32_t take_fixed(const uint8_t *at, uint32_t left, uint32_t size, uint32_t count,
 			   bool array, struct etw_field_slice *slice)
 {
@@ -305,8 +307,8 @@ static uint32_t take_fixed(const uint8_t *at, uint32_t left, uint32_t size, uint
 }
 
 /*
- * A run of `count` elements that contain their own sizes (UINT32_MAX: up to the end of the
- * payload). Returns the bytes to step over.
+ * Takes `count` elements that contain their own sizes (UINT32_MAX: all up to the end of the
+ * payload). Returns the number of bytes to step over.
  */
 static uint32_t take_own(unsigned type, const uint8_t *at, uint32_t left, uint32_t count,
 			 struct etw_field_slice *slice)
@@ -369,10 +371,10 @@ struct walk {
 	const struct etw_record *record;
 	struct etw_field_slice *slices; /* by index of the field */
 	unsigned first;  /* slices before it are not set; their offsets are constant */
-	unsigned visits; /* of fields inside arrays of structures */
+	unsigned visits; /* visited fields inside arrays of structures */
 };
 
-/* The value of another field, for a count or a length. */
+/* Returns the value of the integer field `source`, which gives a count or a length. */
 static uint32_t number_in(const struct walk *walk, unsigned source)
 {
 	struct etw_field_slice slice;
@@ -416,7 +418,7 @@ static bool take_count(const struct walk *walk, const struct etw_field *field, c
 	return true;
 }
 
-/* A payload that ends behind the count of an array ended inside the array. */
+/* Marks the slice as cut if the payload ends right after the count of an array. */
 static void only_count(bool has_count, const uint8_t *at, struct etw_field_slice *slice)
 {
 	if (has_count && !slice->at) {
@@ -424,7 +426,7 @@ static void only_count(bool has_count, const uint8_t *at, struct etw_field_slice
 	}
 }
 
-/* Strings and binary data, which end as `length_type` says or in the way of their type. */
+/* Takes strings or binary data, which end as `length_type` or their type says. */
 static uint32_t take_with_length(const struct walk *walk, const struct etw_field *field,
 				 const uint8_t *at, uint32_t left, uint32_t count,
 				 struct etw_field_slice *slice)
@@ -462,8 +464,8 @@ static uint32_t take_with_length(const struct walk *walk, const struct etw_field
 }
 
 /*
- * Fills the slice of the field that starts at *offset, and moves *offset behind it. False if the
- * payload does not contain the whole field.
+ * Fills the slice of the field that starts at *offset, and moves *offset past the field. Returns
+ * false if the payload does not contain the whole field.
  */
 static bool take(const struct walk *walk, const struct etw_field *field, uint32_t *offset,
 		 struct etw_field_slice *slice)
@@ -507,7 +509,7 @@ static bool take(const struct walk *walk, const struct etw_field *field, uint32_
 
 static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset);
 
-/* Whether a field is in an array of structures that is at index `first` or later. */
+/* Returns whether a field is in an array of structures that is at index `first` or later. */
 static bool is_in_array(const struct etw_schema *schema, unsigned first, unsigned index)
 {
 	for (unsigned i = first; i < index; i++) {
@@ -519,9 +521,9 @@ static bool is_in_array(const struct etw_schema *schema, unsigned first, unsigne
 	return false;
 }
 
-/* A payload may end before a text that is its last field, which is then empty ("TDH_INTYPE_…" in
- * tdh.h: the last one may lack its terminator). The
- * layouts of the kernel are no exact ones: a version may have got such a field later. */
+/* A payload may end before its last field if that is a text, which is then empty ("TDH_INTYPE_…" in
+ * tdh.h: the last one may lack its terminator). This does not hold for kernel layouts, because a
+ * version may have got such a field later. */
 static bool take_left_out(struct walk *walk, unsigned index, uint32_t offset)
 {
 	const struct etw_record *record = walk->record;
@@ -540,7 +542,7 @@ static bool take_left_out(struct walk *walk, unsigned index, uint32_t offset)
 	return true;
 }
 
-/* Walks one element of an array of structures; false if it is not whole. */
+/* Walks one element of an array of structures. Returns false if the element is not whole. */
 static bool walk_struct(struct walk *walk, unsigned index, uint32_t *offset)
 {
 	unsigned end = index + 1 + walk->schema->fields[index].span;
@@ -591,15 +593,15 @@ static bool take_structs(struct walk *walk, unsigned index, uint32_t *offset)
 	return slice->at && !slice->cut;
 }
 
-/* A single integer of constant size, as most fields are. */
+/* Returns whether the field is an integer of constant size, as most fields are. */
 static bool is_plain(const struct etw_field *field, unsigned wide)
 {
 	return etw_field_is_integer(field) && field->size[wide] != 0;
 }
 
 /*
- * Finds fields first … end - 1; the first one starts at *offset. Returns the index of the first
- * field that is not whole and leaves *offset behind the last whole one.
+ * Locates fields first … end - 1; the first one starts at *offset. Returns the index of the first
+ * field that is not whole, and leaves *offset after the last whole field.
  */
 static unsigned walk_fields(struct walk *walk, unsigned first, unsigned end, uint32_t *offset)
 {

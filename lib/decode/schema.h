@@ -33,8 +33,8 @@ struct etw_value_name {
 };
 
 /*
- * Sorts the names for value_map_text(). Duplicate values: the first name wins. Overlapping bit
- * masks are all kept.
+ * Sorts the names for value_map_text(). Of several names for one value, only the first is kept. All
+ * overlapping bit masks are kept.
  */
 void value_map_sort(struct etw_value_map *map);
 
@@ -45,43 +45,45 @@ void value_map_sort(struct etw_value_map *map);
 bool value_map_text(const struct etw_value_map *map, uint64_t value, struct etw_text *out);
 
 /*
- * Computes sizes and offsets. Returns schema.first_variable. Spans must be right. A reference to
- * the field of a count or of a length must lead to an integer field before it. Otherwise the field
- * becomes a single value, or a value that ends in the way of its type, so that a schema from
- * outside cannot cause reads of other data.
+ * Computes sizes and offsets, and returns schema.first_variable. The spans must be correct. A count
+ * or length that refers to another field must refer to an earlier integer field. If it does not,
+ * the field becomes a single value, or a value that ends as its type says, so that a hostile schema
+ * cannot cause reads of other data.
  */
 uint16_t fields_place(struct etw_field *fields, uint16_t count);
 
-/* Whether length_type says where it ends. */
+/* Returns whether length_type says where the field ends. */
 bool field_has_length(const struct etw_field *field);
 
-/* The size of one element in bytes; 0 if it varies or the element is empty. wide: pointers have 8
- * bytes. */
+/* Returns the size of one element in bytes; 0 if it varies or the element is empty. wide: 1 if
+ * pointers have 8 bytes, 0 if they have 4. */
 uint32_t field_element_size(const struct etw_field *field, unsigned wide);
 
-/* The size of the count before the data of each element; 0 if the type has no count. */
+/* Returns the size in bytes of the count before the data of each element; 0 if the type has no
+ * count. */
 uint32_t field_prefix_size(unsigned type);
 
 /* ---- reading one integer field of an event class from many payloads ---- */
 
 /* ---- building the fields of a schema from data outside the program ---- */
 
-/* Fields with copies of their names, in one block; bounded, with correct spans. */
+/* Fields and copies of their names in one block of memory. Their number is bounded and their spans
+ * are correct. */
 struct built_fields {
 	struct etw_field *fields; /* owned: free(); NULL if there are none */
 	uint16_t count;
 	uint16_t first_variable; /* as in struct etw_schema */
-	size_t bytes;            /* of memory */
+	size_t bytes;            /* memory in bytes */
 };
 
-/* Zero-initialise it. */
+/* Zero-initialise the struct; schema_build_done() frees it. */
 struct schema_builder {
 	struct etw_field *fields; /* owned; their names are set at the end */
-	uint32_t *name_offsets;   /* owned; in names */
+	uint32_t *name_offsets;   /* owned; offsets in `names` */
 	size_t count;
 	size_t capacity;                      /* of fields */
 	size_t offset_capacity;               /* of name_offsets */
-	struct etw_text names;                /* each with its NUL */
+	struct etw_text names;                /* all names, each with its NUL */
 	uint16_t open[ETW_SCHEMA_DEPTH_MOST]; /* the structures that contain the next field */
 	unsigned depth;
 	bool stopped; /* further fields could not be located */
@@ -89,16 +91,18 @@ struct schema_builder {
 };
 
 /*
- * Adds a copy of *field. Its name is copied from name, converted to valid UTF-8, and ends at a NUL.
- * A ETW_FIELD_STRUCT stays open: it contains all fields that are added before schema_build_close().
+ * Adds a copy of *field. The name is copied up to its first NUL, at most name_size bytes, and
+ * converted to valid UTF-8. An ETW_FIELD_STRUCT stays open: it contains all fields that are added
+ * before schema_build_close().
  *
- * Returns the index of the field; -1 if it was not added, and then no later field will be.
+ * Returns the index of the field, or -1 if it was not added; then no later field is added either.
  */
 int schema_build_add(struct schema_builder *builder, const struct etw_field *field,
 		     const char *name, size_t name_size);
 void schema_build_close(struct schema_builder *builder);
 
-/* The latest field with this name, also inside structures; -1 if there is none. */
+/* Returns the index of the latest field with this name, also inside structures; -1 if there is
+ * none. */
 int schema_build_find(const struct schema_builder *builder, const char *name);
 
 /*
@@ -109,8 +113,9 @@ int schema_build_find(const struct schema_builder *builder, const char *name);
 void schema_build_stop(struct schema_builder *builder);
 
 /*
- * Computes the offsets of the fields and empties the builder. Of fields of one structure with the
- * same name, the second gets "_2" behind it, the third "_3". False without memory.
+ * Computes the offsets of the fields, moves them to *fields and empties the builder. If fields of
+ * one structure have the same name, "_2" is appended to the second, "_3" to the third, and so on.
+ * Returns false if there is no memory.
  */
 bool schema_build_finish(struct schema_builder *builder, struct built_fields *fields);
 void schema_build_done(struct schema_builder *builder);

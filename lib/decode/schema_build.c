@@ -2,13 +2,13 @@
 /*
  * Builds the fields of a schema from data outside the program.
  *
- * The number of fields is not known before, and names are of any length, so the builder grows one
+ * The number of fields is not known in advance and names have any length, so the builder grows one
  * array of fields and one text with all names. The fields refer to their names by offsets, since
  * the text can move. At the end fields and names are copied into one block of memory, which is
  * freed with one call.
  *
- * Nothing forbids a writer to give two fields of one structure the same name. Who reads values by
- * name (rules, JSON) would only ever get one of them, so the second "n" is called "n_2" here.
+ * A writer may give two fields of one structure the same name. Users that read values by name
+ * (rules, JSON) would get only one of them, so the second "n" is renamed "n_2" here.
  */
 #include "lib/decode/schema.h"
 
@@ -110,8 +110,8 @@ void schema_build_stop(struct schema_builder *builder)
 
 struct naming {
 	struct schema_builder *builder;
-	uint64_t hashes[ETW_SCHEMA_FIELDS_MOST]; /* of the names, by field */
-	unsigned spare; /* for names to which their usual number is denied */
+	uint64_t hashes[ETW_SCHEMA_FIELDS_MOST]; /* hash of each field's name */
+	unsigned spare; /* next number to try if a name with the usual number is taken */
 };
 
 static const char *name_at(const struct schema_builder *builder, unsigned index)
@@ -119,7 +119,8 @@ static const char *name_at(const struct schema_builder *builder, unsigned index)
 	return builder->names.data + builder->name_offsets[index];
 }
 
-/* How many of the members of a structure, from `first` to before `end`, have the name. */
+/* Returns how many members of a structure (fields first … end - 1, without nested ones) have the
+ * name. */
 static unsigned count_named(const struct naming *naming, unsigned first, unsigned end,
 			    uint64_t hash, const char *name)
 {
@@ -132,7 +133,8 @@ static unsigned count_named(const struct naming *naming, unsigned first, unsigne
 	return count;
 }
 
-/* Appends the number to the name of a field; false if another member is called so. */
+/* Appends "_number" to the name of a field. Returns false and changes nothing if another member has
+ * that name. */
 static bool append_number(struct naming *naming, unsigned first, unsigned end, unsigned index,
 			  unsigned number)
 {
@@ -157,8 +159,8 @@ static bool append_number(struct naming *naming, unsigned first, unsigned end, u
 	return is_free;
 }
 
-/* From the last member to the first, so that those before it still have the names that the writer
- * gave them. */
+/* Makes the names of a structure's members unique. It goes from the last member to the first, so
+ * that earlier members still have their original names. */
 static void name_apart(struct naming *naming, unsigned first, unsigned end)
 {
 	struct schema_builder *builder = naming->builder;
@@ -180,7 +182,8 @@ static void name_apart(struct naming *naming, unsigned first, unsigned end)
 	}
 }
 
-/* Whether two fields may have one name, of one structure or of two. */
+/* Returns whether two fields may have the same name, in one structure or in two. True can be wrong
+ * (a bit set of hashes), false cannot. Also stores the hashes of all names. */
 static bool may_repeat(struct naming *naming)
 {
 	const struct schema_builder *builder = naming->builder;
@@ -199,7 +202,7 @@ static bool may_repeat(struct naming *naming)
 	return repeats;
 }
 
-/* Structures have been closed. */
+/* Call it after all structures are closed. */
 static void name_fields_apart(struct schema_builder *builder)
 {
 	struct naming naming = { .builder = builder, .spare = 2 };

@@ -8,7 +8,7 @@ static void add_bytes(struct etw_text *text, const void *bytes, size_t size)
 	text_add(text, bytes, size);
 }
 
-/* A string with its end, so that two strings in a row are no other two. */
+/* Adds the string and its NUL, so that "ab", "c" and "a", "bc" give different bytes. */
 static void add_name(struct etw_text *text, const char *name)
 {
 	const char *known = name ? name : "";
@@ -16,7 +16,7 @@ static void add_name(struct etw_text *text, const char *name)
 	text_add(text, known, strlen(known) + 1);
 }
 
-/* The hash of the bytes that were added since `start`, which are removed. */
+/* Returns the hash of the bytes that were added since `start`, and removes them. */
 static uint64_t take_hash(struct schema_hashes *hashes, size_t start)
 {
 	uint64_t hash = 0;

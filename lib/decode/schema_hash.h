@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes of schemas, to find those that are alike among many.
+ * Hashes of schemas, by which equal schemas are found among many.
  */
 #ifndef LIB_DECODE_SCHEMA_HASH_H
 #define LIB_DECODE_SCHEMA_HASH_H
@@ -12,16 +12,19 @@
 #include "base/text.h"
 #include "lib/decode/schema.h"
 
-/* Zero-initialise it. While it is in use, no schema that it has seen may be freed. */
+/* Zero-initialise the struct. Do not free a schema that was hashed while the struct is in use. */
 struct schema_hashes {
-	struct map known; /* fields and maps of values, which many schemas share -> their hash */
+	/* Maps the address of field arrays and value maps, which many schemas share, to their
+	 * hash. */
+	struct map known;
 	struct etw_text bytes;
 	bool failed; /* no memory; the hashes cannot be used */
 };
 
 /*
- * Equal for schemas that decode alike and have the same names, of fields, values and the event. The
- * hash has a seed, so that no author of schemas can make two that share one.
+ * Returns the hash of a schema. Schemas that decode alike, with the same names of the event, its
+ * fields and its values, have equal hashes. The hash is seeded, so that no author of schemas
+ * can choose two with equal hashes.
  */
 uint64_t schema_hash(struct schema_hashes *hashes, const struct etw_schema *schema);
 

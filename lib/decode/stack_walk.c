@@ -48,7 +48,7 @@ bool etw_stack_walk_read(const struct etw_record *record, struct etw_stack_walk 
 	return !c.overrun;
 }
 
-/* Where TTID stands in requests of FileIo; version 3 has moved it behind the objects. */
+/* Returns the offset of TTID in requests of FileIo, which version 3 moved after the objects. */
 static uint32_t file_thread_offset(const struct etw_record *record)
 {
 	uint32_t pointer = record->pointer_size;
@@ -77,7 +77,8 @@ static uint32_t file_thread_offset(const struct etw_record *record)
 	}
 }
 
-/* Where the payload of an event without a thread in its header names it; UINT32_MAX: nowhere. */
+/* Returns the payload offset of the thread id, for events without a thread in their header;
+ * UINT32_MAX if the payload has none. */
 static uint32_t thread_offset(const struct etw_record *record)
 {
 	uint32_t pointer = record->pointer_size;
@@ -90,7 +91,7 @@ static uint32_t thread_offset(const struct etw_record *record)
 	case ETW_KERNEL_GROUP_PERF_INFO << 8 | ETW_KERNEL_OPCODE_PERF_INFO_PMC_COUNTER_PROF:
 		return pointer; /* InstructionPointer, ThreadId */
 	case ETW_KERNEL_GROUP_THREAD << 8 | ETW_KERNEL_OPCODE_THREAD_CSWITCH:
-		return 0; /* NewThreadId: the thread that runs now, whose stack it is */
+		return 0; /* NewThreadId: the thread that runs now owns the stack */
 	case ETW_KERNEL_GROUP_PAGE_FAULT << 8 | ETW_KERNEL_OPCODE_PAGE_FAULT_HARD_FAULT:
 		/* InitialTime, ReadOffset, VirtualAddress, FileObject, TThreadId */
 		return 16 + 2 * pointer;

@@ -3,12 +3,12 @@
  * Schemas of registered manifests and MOF classes, and names of registered providers, from Windows
  * (TDH, the Trace Data Helper).
  *
- * It is the last of the origins that events cannot change (event_schema.h). Answers of TDH are
- * converted to struct etw_schema, which our own decoder reads. One consumer's: no lock. On other
- * systems it finds nothing.
+ * TDH is the last origin that events cannot influence (event_schema.h). Its answers are converted
+ * to struct etw_schema, which our own decoder reads. Only one consumer thread may use a struct
+ * etw_tdh; it has no lock. On other systems all look-ups find nothing.
  *
  * The list of registered providers is read once. The name of a provider that is registered later
- * comes with the first schema of one of its events.
+ * becomes known with the first schema of one of its events.
  *
  * Sources: "TdhGetEventInformation function", "TdhGetEventMapInformation function", Microsoft
  * Learn.

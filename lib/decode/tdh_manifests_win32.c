@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks TDH for all events of a provider, one by one.
+ * Queries TDH for all events of a provider, one by one.
  *
  * TDH lists the events of a manifest by their descriptors, and describes each as it describes an
- * event that was logged, in a TRACE_EVENT_INFO. Value maps are asked for by name and belong to the
- * provider, so each is asked for once. The keywords of a provider come as a list of names and bits;
- * that of an event has only bits.
+ * event that was logged, in a TRACE_EVENT_INFO. Value maps are queried by name and belong to the
+ * provider, so each is queried once. The keywords of a provider are a list of names and bits; an
+ * event has only the bits.
  *
  * Manifests are resources of programs that may be damaged, so every size and offset in an answer is
  * checked, and a fault inside TDH does not end the process (os_set_faults_fatal()).
@@ -34,7 +34,7 @@ enum {
 	MAPS_MOST = 1 << 14,
 };
 
-/* What is asked of TDH, and the answer, whose buffer is used again. */
+/* A query of TDH and its answer; the buffer of the answer is reused. */
 struct question {
 	ULONG (*ask)(struct question *question, void *answer, ULONG *size);
 	GUID provider;
@@ -78,7 +78,8 @@ static ULONG ask_map(struct question *question, void *answer, ULONG *size)
 	return TdhGetEventMapInformation(&record, question->map, answer, size);
 }
 
-/* Puts the answer into question->answer. Returns its size; 0: *status says why there is none. */
+/* Queries TDH and puts the answer into question->answer. Returns its size in bytes; 0 on failure,
+ * and *status says why. */
 static ULONG answer(struct question *question, ULONG *status)
 {
 	ULONG size = question->room > 0 ? question->room : ANSWER_FIRST;
@@ -115,7 +116,7 @@ static struct etw_value_map *make_map(struct question *question, const struct et
 	struct etw_event_map map;
 	ULONG status, size;
 
-	/* TDH takes a pointer to text that it does not change. */
+	/* TDH does not change the text, although the parameter is not const. */
 	question->map = (WCHAR *)(uintptr_t)(info->bytes + name);
 	size = answer(question, &status);
 	if (size == 0 || !etw_event_map_view(provider, question->answer, size, &map)) {
@@ -201,7 +202,7 @@ static void add_event(struct etw_manifest_writer *writer, struct question *quest
 		(*undescribed)++;
 		return;
 	}
-	/* The list is right also where a description repeats something else. */
+	/* Id and version are those of the list, even if the description differs. */
 	info.id = descriptor->Id;
 	info.version = descriptor->Version;
 	info.level = descriptor->Level;
@@ -211,7 +212,8 @@ static void add_event(struct etw_manifest_writer *writer, struct question *quest
 	*undescribed += !etw_manifest_writer_info(writer, &info, find_map, maps);
 }
 
-/* There is no manifest, or the program that should contain it is not there or has none. */
+/* Returns whether there is no manifest: the program that should contain it is missing or has
+ * none. */
 static bool is_none(ULONG status)
 {
 	return status == ERROR_NOT_FOUND || status == ERROR_FILE_NOT_FOUND ||

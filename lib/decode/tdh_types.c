@@ -3,7 +3,7 @@
  * In-types and out-types of manifests and of TRACE_EVENT_INFO.
  *
  * An in-type determines the bytes of a field and gives its field type from a table. An out-type
- * only determines the meaning: a u16 with the out-type "port" becomes a ETW_FIELD_PORT.
+ * only determines the meaning: a u16 with the out-type "port" becomes an ETW_FIELD_PORT.
  * Combinations that are not in the second table change nothing, since most out-types only choose
  * between decimal and hexadecimal form. TraceLogging has other numbers, but its out-types have the
  * same effect and use this table, too.
@@ -63,7 +63,7 @@ static const struct in_type in_types[] = {
 
 enum { IN_TYPES = sizeof in_types / sizeof in_types[0] };
 
-/* What an out-type makes of a field type, or of another one. */
+/* Field types that an out-type changes to another field type. */
 static const struct {
 	uint32_t out;
 	uint8_t from, or_from, to;
@@ -95,7 +95,8 @@ void tdh_apply_out(struct etw_field *field, unsigned out)
 		}
 	}
 	if (field->type <= ETW_FIELD_U64 && (out == TDH_OUT_SIGNED || out == TDH_OUT_UNSIGNED)) {
-		/* Of each size, the signed type is even and the unsigned type follows it. */
+		/* For each size, the signed type is even and the unsigned type is the next
+		 * number. */
 		field->type = (uint8_t)(field->type / 2 * 2 + (out == TDH_OUT_UNSIGNED));
 		return;
 	}
@@ -152,7 +153,7 @@ static const char *without_prefix(const char *name)
 	return colon ? colon + 1 : name;
 }
 
-/* Whether a name is the known one; the prefix of an XML namespace can be any text. */
+/* Returns whether a name is the known one after its prefix, which can be any XML namespace. */
 static bool is_name(const char *known, const char *name)
 {
 	known = without_prefix(known);
@@ -182,7 +183,7 @@ int tdh_out_type(const char *name)
 
 /* ---- names of a field ---- */
 
-/* The first in-type with these bytes; NULL: none. */
+/* Returns the name of the first in-type with these bytes; NULL if there is none. */
 static const char *in_type_of(uint8_t type, bool rest)
 {
 	for (size_t i = 0; i < IN_TYPES; i++) {
@@ -210,7 +211,7 @@ bool tdh_names_of(const struct etw_field *field, struct tdh_names *names)
 	struct tdh_names found = { .in_type = in_type_of(field->type, rest) };
 
 	if (field->type == ETW_FIELD_IP6) {
-		/* tdh_field_finish() makes it of binary data. */
+		/* tdh_field_finish() makes this type from binary data. */
 		found = (struct tdh_names){ in_type_of(ETW_FIELD_BINARY, false),
 					    out_type_of(TDH_OUT_IP6), 16 };
 	} else if (field->form != ETW_FIELD_FORM_PLAIN) {

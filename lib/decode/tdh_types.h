@@ -23,7 +23,7 @@ enum tdh_out_type {
 	TDH_OUT_IP4 = 23,
 	TDH_OUT_IP6 = 24,
 	TDH_OUT_SOCKADDR = 25,
-	/* Only of TraceLogging, not numbers of tdh.h. */
+	/* Out-types of TraceLogging. These numbers are ours, not those of tdh.h. */
 	TDH_OUT_UTF8 = 0x10000,
 	TDH_OUT_JSON,
 	TDH_OUT_XML,
@@ -41,8 +41,8 @@ void tdh_apply_out(struct etw_field *field, unsigned out_type);
  */
 bool tdh_field_type(struct etw_field *field, unsigned in_type, unsigned out_type);
 
-/* To call after the length is set: binary data of 16 bytes becomes an address or a GUID if the
- * out-type says so. */
+/* Call this after the length is set: binary data of 16 bytes becomes an IPv6 address or a GUID if
+ * the out-type says so. */
 void tdh_field_finish(struct etw_field *field, unsigned out_type);
 
 /*
@@ -52,17 +52,18 @@ void tdh_field_finish(struct etw_field *field, unsigned out_type);
 int tdh_in_type(const char *name);
 int tdh_out_type(const char *name);
 
-/* How a manifest writes the type of a field. */
+/* The names by which a manifest gives the type of a field. */
 struct tdh_names {
 	const char *in_type;  /* "UInt16"; its prefix is "win:" */
-	const char *out_type; /* "win:Port"; NULL: the one that the in-type has by itself */
-	uint16_t length;      /* in bytes, of binary data that the type has a size for; 0: none */
+	const char *out_type; /* "win:Port"; NULL: the default of the in-type */
+	/* Bytes of binary data if the type has a fixed size; 0 otherwise. */
+	uint16_t length;
 };
 
 /*
- * The opposite of the functions above: what is read from these names is the type, the form and, if
- * it is not that of a number or of another field, the length type of the field. Returns false if a
- * manifest has no names for it, as for structures.
+ * The inverse of the functions above: reading these names gives the type and the form of the field,
+ * and its length type unless that is a fixed length or a reference. Returns false if manifests have
+ * no names for the type, as for structures.
  */
 bool tdh_names_of(const struct etw_field *field, struct tdh_names *names);
 

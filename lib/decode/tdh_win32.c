@@ -12,8 +12,8 @@
  * emit events with ever new ids, and each of them costs a slow query. Therefore failed queries are
  * counted for each second of event time, for each process and for all processes, and beyond a limit
  * the query is postponed (*later). Processes share counters by a hash that changes every second. An
- * event that comes late counts for the second of the newest: between two seconds that alternate the
- * counters would begin anew each time.
+ * event that comes late counts for the second of the newest event; otherwise events of two
+ * alternating seconds would reset the counters each time.
  *
  * The buffer of TDH is reused. The size that a call needs can grow between two calls, so each query
  * is tried a few times. Answers come from registered manifests, which are not under our control, so
@@ -40,16 +40,16 @@
 enum {
 	TRIES = 4, /* the needed size may grow between two calls */
 	VAIN_PLACES = 256,
-	SET_BACK_SECONDS = 60, /* more than any event is late: the clock was set back */
+	SET_BACK_SECONDS = 60, /* no event is this late: the clock was set back */
 	UNKNOWN_PLACES = 1 << 14,
 	ANSWER_SIZE_MOST = 4 << 20,
 	NAME_SIZE_MOST = 1024,
 };
 
-/* The answer of TDH about an event class. */
+/* An answer of TDH about an event class. */
 struct answer {
-	struct etw_guid provider; /* or event class */
-	uint16_t number;          /* id; of classic events the opcode */
+	struct etw_guid provider; /* GUID of the provider, or of the kernel event class */
+	uint16_t number;          /* id; for classic events the opcode */
 	uint8_t version;
 	bool classic;
 	struct described_schema made;
@@ -57,7 +57,7 @@ struct answer {
 	char *provider_name;         /* owned; NULL: not in the answer */
 };
 
-/* The number of failed queries within a second of event time. */
+/* A counter of failed queries in one second of event time. */
 struct vain {
 	int64_t second;
 	uint32_t count;
@@ -68,10 +68,10 @@ struct etw_tdh {
 	size_t count, capacity;
 	size_t bytes;                     /* of answers, approximately */
 	struct map known;                 /* hash of the identity of an answer -> index + 1 */
-	uint64_t unknown[UNKNOWN_PLACES]; /* such hashes, of events that TDH does not know */
-	int64_t second;                   /* of the newest event that was asked for */
+	uint64_t unknown[UNKNOWN_PLACES]; /* hashes of events that TDH does not know */
+	int64_t second;                   /* second of the newest queried event */
 	struct vain vain_of_all;
-	struct vain vain[VAIN_PLACES]; /* by the hash of process and second */
+	struct vain vain[VAIN_PLACES]; /* index: hash of process id and second */
 	uint64_t seed;
 	uint8_t *buffer; /* owned; receives a TRACE_EVENT_INFO */
 	ULONG buffer_size;
@@ -119,7 +119,7 @@ void etw_tdh_free(struct etw_tdh *tdh)
 
 /* ---- queries ---- */
 
-/* The parts of the event that TDH uses. */
+/* Fills in those members of the event that TDH uses. */
 static EVENT_RECORD record_for_tdh(const struct etw_record *record)
 {
 	EVENT_RECORD query = { .EventHeader = { .ThreadId = record->thread_id,
@@ -163,7 +163,7 @@ static bool make_room(struct etw_tdh *tdh, ULONG size)
 }
 
 /*
- * TDH may catch faults of its own: while it runs, a fault does not end the process.
+ * TDH may catch its own faults, so a fault does not end the process while TDH runs.
  */
 static ULONG event_information(EVENT_RECORD *query, TRACE_EVENT_INFO *information, ULONG *size)
 {
@@ -199,8 +199,8 @@ static ULONG ask_event(struct etw_tdh *tdh, EVENT_RECORD *query)
 	return status == ERROR_SUCCESS && tdh->buffer && size <= tdh->buffer_size ? size : 0;
 }
 
-/* Queries the value map with this name, which must end inside the buffer. The caller owns the
- * result; NULL: none. */
+/* Queries the value map with this name, which must end inside the buffer. The caller frees the
+ * result. Returns NULL if there is none. */
 static EVENT_MAP_INFO *query_map(EVENT_RECORD *query, uint8_t *name, ULONG *size)
 {
 	WCHAR *wide = (WCHAR *)(void *)name;
@@ -229,7 +229,7 @@ static EVENT_MAP_INFO *query_map(EVENT_RECORD *query, uint8_t *name, ULONG *size
 	return information;
 }
 
-/* The same as a value map. */
+/* Queries the map and converts it to struct etw_value_map. */
 static struct etw_value_map *ask_map(const struct etw_guid *provider, EVENT_RECORD *query,
 				     uint8_t *name)
 {
@@ -269,7 +269,7 @@ static bool add_maps(struct etw_tdh *tdh, struct answer *answer, EVENT_RECORD *q
 	return true;
 }
 
-/* The identity of an answer. */
+/* Returns an answer that has only its identity, for look-ups. */
 static struct answer answer_for(const struct etw_record *record)
 {
 	return (struct answer){ .provider = *record->provider,
@@ -293,7 +293,7 @@ static bool is_answer(const struct answer *a, const struct answer *b)
 	       etw_guid_equal(&a->provider, &b->provider);
 }
 
-/* NULL if the answer contains no name, or without memory. */
+/* Returns a copy of the provider's name; NULL if the answer contains none or there is no memory. */
 static char *emitted_name(const struct etw_event_info *info)
 {
 	struct etw_text name = { 0 };
@@ -367,8 +367,8 @@ static int64_t newest_second(struct etw_tdh *tdh, int64_t time)
 	return tdh->second;
 }
 
-/* The processes that share a counter change every second, so that no process blocks another one for
- * long. */
+/* Returns the counter of the process. Which processes share a counter changes every second, so that
+ * no process blocks another one for long. */
 static struct vain *vain_of(struct etw_tdh *tdh, const struct etw_record *record, int64_t second)
 {
 	uint64_t key = record->process_id ^ (uint64_t)second << 32;
@@ -391,7 +391,8 @@ static struct answer *keep_answer(struct etw_tdh *tdh, struct answer *answer, ui
 	return answer;
 }
 
-/* NULL if TDH has no answer or was not queried; *later: the query was postponed. */
+/* Returns the answer of TDH; NULL if TDH has none or was not queried. *later: the query was
+ * postponed. */
 static struct answer *ask(struct etw_tdh *tdh, const struct etw_record *record,
 			  const struct answer *key, uint64_t hash, bool *later)
 {
@@ -443,7 +444,7 @@ static const char *find_name(void *context, const struct etw_guid *provider)
 	struct etw_tdh *tdh = context;
 
 	if (!tdh->providers_read) {
-		tdh->providers_read = true; /* only once: after a failure it would fail again */
+		tdh->providers_read = true; /* after a failure it would fail again */
 		etw_registered_read(&tdh->providers, NULL);
 	}
 	return etw_registered_name(&tdh->providers, provider);
@@ -458,7 +459,7 @@ struct describing {
 	void *context;
 };
 
-/* The map of one property, behind the GUID of the provider. */
+/* Adds the map of one property, after the GUID of the provider. */
 static void describe_map(struct describing *to, uint8_t *name)
 {
 	ULONG size;

@@ -7,8 +7,8 @@
  * time are tested and converted, and only the rest takes the slow way, one code point at a time.
  * Nothing fails: an unpaired surrogate becomes U+FFFD.
  *
- * Network addresses follow RFC 5952: the longest run of zero groups becomes "::", of several equal
- * runs the first one, and an IPv4-mapped address ends in dotted form.
+ * Network addresses follow RFC 5952: the longest run of zero groups becomes "::" (the first one if
+ * several are equally long), and an IPv4-mapped address ends in dotted form.
  */
 #include "lib/decode/text_forms.h"
 
@@ -50,7 +50,8 @@ static inline bool convert_ascii(const uint8_t *at, char out[AT_ONCE])
 
 #else
 
-/* Not 0 if one of the four units of a word is 0 (Bit Twiddling Hacks, "has a zero byte"). */
+/* Returns a value other than 0 if one of the four units of a word is 0 (Bit Twiddling Hacks, "has a
+ * zero byte"). */
 static inline uint64_t nul_in_word(uint64_t word)
 {
 	return (word - UINT64_C(0x0001000100010001)) & ~word & UINT64_C(0x8000800080008000);
@@ -124,7 +125,7 @@ void text_add_utf16(struct etw_text *text, const uint8_t *at, size_t units)
 			codepoint = 0x10000 + ((codepoint - 0xd800) << 10) +
 				    (etw_load_u16(at + 2 * i++) - 0xdc00u);
 		}
-		filled += utf8_encode(codepoint, block + filled); /* a surrogate alone: U+FFFD */
+		filled += utf8_encode(codepoint, block + filled); /* unpaired: U+FFFD */
 	}
 	text_add(text, block, filled);
 }
@@ -199,8 +200,8 @@ static unsigned group(const uint8_t bytes[16], unsigned index)
 	return (unsigned)bytes[2 * index] << 8 | bytes[2 * index + 1];
 }
 
-/* The length of the longest run of at least two zero groups, which becomes "::"; 0 if none. Of
- * equal runs the first one wins. */
+/* Returns the length of the longest run of at least two zero groups, which becomes "::"; 0 if there
+ * is none. Of equally long runs, the first one is used. */
 static unsigned longest_zeros(const uint8_t bytes[16], unsigned *start)
 {
 	unsigned longest = 1;
@@ -257,8 +258,8 @@ void etw_text_add_ip(struct etw_text *text, const uint8_t *ip, bool is_ip6)
 
 bool etw_socket_address_read(const uint8_t *at, size_t size, struct etw_socket_address *out)
 {
-	/* The family is little-endian, port and address are in network order. Sizes are up to the
-	 * end of the address. */
+	/* The family is little-endian; port and address are in network order. The sizes end with
+	 * the address. */
 	enum { INET = 2, INET6 = 23, INET_SIZE = 8, INET6_SIZE = 24 };
 	unsigned family = size >= INET_SIZE ? etw_load_u16(at) : 0;
 

@@ -15,7 +15,7 @@
 
 /* ---- UTF-16LE, at any alignment, with or without paired surrogates ---- */
 
-/* Adds units as UTF-8, also NULs; each unpaired surrogate becomes U+FFFD. */
+/* Adds UTF-16 units as UTF-8, NULs included. Each unpaired surrogate becomes U+FFFD. */
 void text_add_utf16(struct etw_text *text, const uint8_t *at, size_t units);
 
 /*

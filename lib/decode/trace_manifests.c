@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which manifest of a recording decodes an event.
+ * Finds the manifest of a recording that decodes an event.
  *
- * The different manifests are kept here, and which process announced which of them when in
- * manifest_holds.c. Nothing is decided before trace_manifests_finish(), which makes sorted arrays
- * of what was added; every look-up is a binary search in them.
+ * This file keeps the distinct manifests; manifest_holds.c knows which process announced which of
+ * them, and when. Nothing is decided before trace_manifests_finish(), which sorts everything that
+ * was added; every look-up is a binary search.
  *
  * Most providers have one manifest, however many processes announced it, and need nothing else. For
  * the others, `events` lists what each manifest says about each event, the newest manifest first.
  * Manifests of two versions describe most events alike. So the layouts are compared, by a hash over
  * all that a schema contains, and only an event that has several layouts depends on its process.
- * For this event the id of the newest manifest with the same layout is handed out, so that there
- * are as many event classes as layouts and not as manifests.
+ * The id of such an event is that of the newest manifest with the same layout, so that there is one
+ * event class for each layout and not for each manifest.
  *
- * An event of a version that no manifest describes is decoded as version 0, as far as one describes
- * that. The version of the event is looked for in all manifests before that: what another process
- * says about this version is better than what its own process says about another version.
+ * An event whose version no manifest describes is decoded as version 0 if a manifest has that. The
+ * exact version is first looked for in all manifests: a description of this version by another
+ * process is better than a description of another version by the event's own process.
  *
- * Everything is bounded, in all and for each process, so that one process that announces too much
+ * Everything is bounded, in total and for each process, so that a process that announces too much
  * loses only its own manifests. Beyond a bound new items are not kept but counted.
  */
 #include "lib/decode/trace_manifests.h"
@@ -32,26 +32,29 @@
 #include "lib/decode/schema_hash.h"
 
 enum {
-	MANIFESTS_MOST_OF_PROCESS = TRACE_MANIFESTS_MOST / 8, /* first announced by it */
-	BYTES_MOST_OF_PROCESS = 64 << 20,                     /* of these */
+	/* Manifests that one process announced first. */
+	MANIFESTS_MOST_OF_PROCESS = TRACE_MANIFESTS_MOST / 8,
+	BYTES_MOST_OF_PROCESS = 64 << 20, /* bytes of these manifests */
 	ANNOUNCEMENTS_MOST_OF_PROCESS = 1 << 16,
-	PROCESSES_MOST = 1 << 16, /* that announce anything */
+	PROCESSES_MOST = 1 << 16, /* processes that announce anything */
 };
 
-/* A manifest, which any number of processes announced. */
+/* A distinct manifest, which any number of processes announced. */
 struct kept_manifest {
 	struct etw_manifest *manifest; /* owned */
 	uint32_t provider;
-	int64_t time;   /* when it was announced last … */
-	uint32_t order; /* … and which announcement that was, because times can be equal */
-	uint32_t rank;  /* among those of the provider; 0: the newest */
+	int64_t time;   /* time of its last announcement … */
+	uint32_t order; /* … and its number, because times can be equal */
+	uint32_t rank;  /* rank among the provider's manifests; 0: the newest */
 };
 
-/* What a process has announced. */
+/* Counts of what one process has announced. */
 struct process {
 	uint32_t announcements;
-	uint32_t manifests; /* of them, those that no other process announced before */
-	size_t bytes;       /* of these */
+	/* Announced manifests that no other process had announced before, and their size in
+	 * bytes. */
+	uint32_t manifests;
+	size_t bytes;
 };
 
 /* An event in one of several manifests of its provider. */
@@ -59,7 +62,7 @@ struct described_event {
 	const struct etw_schema *schema; /* borrowed from the manifest */
 	uint64_t order;                  /* order_of() */
 	uint64_t layout;                 /* hash */
-	uint32_t kept;                   /* the newest manifest with this layout of the event */
+	uint32_t kept;                   /* index of the newest manifest with this layout */
 	bool differs;                    /* the event has several layouts */
 };
 
@@ -72,7 +75,7 @@ struct trace_manifests {
 	struct kept_manifest *kept; /* owned, as are all arrays */
 	size_t kept_count, kept_capacity;
 	struct map by_text; /* hash of provider and text -> index + 1 */
-	size_t bytes;       /* of all manifests, about */
+	size_t bytes;       /* approximate size of all manifests */
 	uint64_t dropped;
 	struct manifest_holds holds;
 	struct process *processes;
@@ -82,8 +85,8 @@ struct trace_manifests {
 	/* Made by trace_manifests_finish(). */
 	uint32_t *sorted; /* indices of `kept` by provider, the newest first */
 	struct source_manifests *sources;
-	uint32_t source_count;          /* the highest number of a provider, and one more */
-	struct described_event *events; /* by provider, id, version and rank */
+	uint32_t source_count;          /* highest number of a provider, plus one */
+	struct described_event *events; /* sorted by provider, id, version and rank */
 	size_t event_count, event_capacity;
 	bool differ;
 };
@@ -131,7 +134,7 @@ void trace_manifests_free(struct trace_manifests *manifests)
 
 /* ---- what the recording says ---- */
 
-/* Finds or adds; NULL past the bound and without memory. */
+/* Finds or adds the process. Returns NULL beyond the bound or if there is no memory. */
 static struct process *need_process(struct trace_manifests *manifests, uint32_t process_id)
 {
 	uint64_t *index = map_find(&manifests->by_process, process_id);
@@ -158,7 +161,8 @@ static struct process *need_process(struct trace_manifests *manifests, uint32_t 
 	return &manifests->processes[manifests->process_count - 1];
 }
 
-/* Takes over the manifest. Returns its index; NO_MANIFEST past the bounds or without memory. */
+/* Takes ownership of the manifest and returns its index; NO_MANIFEST beyond the bounds or if there
+ * is no memory. */
 static uint32_t keep(struct trace_manifests *manifests, const struct announced_manifest *announced,
 		     struct etw_manifest *manifest, size_t bytes_most)
 {
@@ -254,7 +258,7 @@ static int compare(int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By provider, id, version and rank of the manifest. */
+/* Returns the sort key of an event: provider, id, version and rank of the manifest. */
 static uint64_t order_of(uint32_t provider, uint16_t id, uint8_t version, uint32_t rank)
 {
 	return (uint64_t)provider << 38 | (uint64_t)id << 22 | (uint64_t)version << 14 | rank;
@@ -262,13 +266,13 @@ static uint64_t order_of(uint32_t provider, uint16_t id, uint8_t version, uint32
 
 _Static_assert(TRACE_MANIFESTS_MOST <= 1 << 14, "a rank has 14 bits");
 
-/* Whether the other one has the same provider, id and version. */
+/* Returns whether the key `other` has the same provider, id and version. */
 static bool same_event(const struct described_event *event, uint64_t other)
 {
 	return event->order >> 14 == other >> 14;
 }
 
-/* Adds the events of one manifest. False without memory. */
+/* Adds the events of one manifest. Returns false if there is no memory. */
 static bool add_events(struct trace_manifests *manifests, struct schema_hashes *hashes,
 		       uint32_t kept)
 {
@@ -290,7 +294,7 @@ static bool add_events(struct trace_manifests *manifests, struct schema_hashes *
 				NULL;
 
 		if (before && before->order == described.order) {
-			continue; /* of two descriptions in one manifest the first is used */
+			continue; /* if a manifest describes an event twice, the first is used */
 		}
 		grown = array_grow(manifests->events, &manifests->event_capacity,
 				   manifests->event_count, sizeof *grown);
@@ -313,8 +317,8 @@ static int compare_events(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Joins the equal layouts of one event, which are the events in [first, end). False without memory.
- */
+/* Joins equal layouts of one event, whose descriptions are [first, end). Returns false if there is
+ * no memory. */
 static bool join_layouts(struct trace_manifests *manifests, size_t first, size_t end)
 {
 	struct map newest = { .seed = hash_seed() }; /* layout -> index of the manifest */
@@ -341,7 +345,8 @@ static bool join_layouts(struct trace_manifests *manifests, size_t first, size_t
 	return joined;
 }
 
-/* Without memory `events` is empty, and the newest manifest of each provider decodes alone. */
+/* Fills in `events`. If there is no memory, `events` stays empty, and the newest manifest of each
+ * provider decodes all its events. */
 static void make_events(struct trace_manifests *manifests)
 {
 	struct schema_hashes hashes = { .known = { .seed = hash_seed() } };
@@ -376,7 +381,7 @@ static void make_events(struct trace_manifests *manifests)
 
 /* ---- ready for look-ups ---- */
 
-/* What sort_manifests() sorts, because qsort() gives its function no context. */
+/* An element that sort_manifests() sorts. It contains all keys because qsort() has no context. */
 struct ranked {
 	const struct kept_manifest *manifest;
 	uint32_t kept;
@@ -392,7 +397,7 @@ static int compare_ranks(const void *left, const void *right)
 	return order ? order : compare(b->order, a->order);
 }
 
-/* Fills in `sorted` and `sources`. False without memory. */
+/* Fills in `sorted` and `sources`. Returns false if there is no memory. */
 static bool sort_manifests(struct trace_manifests *manifests)
 {
 	size_t count = manifests->kept_count;
@@ -441,7 +446,8 @@ void trace_manifests_finish(struct trace_manifests *manifests)
 
 /* ---- look-ups ---- */
 
-/* The first event that is not before this order; one behind the last if there is none. */
+/* Returns the first event whose order is not below this one; the end of the array if there is
+ * none. */
 static const struct described_event *lower_bound(const struct trace_manifests *manifests,
 						 uint64_t order)
 {
@@ -459,8 +465,9 @@ static const struct described_event *lower_bound(const struct trace_manifests *m
 	return manifests->events + low;
 }
 
-/* What the newest manifest that has exactly this event says, or, if the layouts differ and the
- * manifest of the process has the event, that one; NULL: no manifest has it. */
+/* Returns the description in the newest manifest that has exactly this event. If the layouts differ
+ * and the manifest of the event's process has the event, it returns that one. Returns NULL if no
+ * manifest has the event. */
 static const struct described_event *find_event(const struct trace_manifests *manifests,
 						uint32_t provider, const struct etw_record *record,
 						uint8_t version)

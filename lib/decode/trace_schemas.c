@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collects what a recording says about its providers: manifests in chunks, descriptions of events
- * (EventInfo) and of maps (EventMapInfo), names in provider traits.
+ * Collects describing records of providers: manifests in chunks, descriptions of events (EventInfo)
+ * and of maps (EventMapInfo), names in provider traits.
  *
- * Every record of a recording passes here before anything is decoded, so the common record costs a
- * few comparisons. A recording contains descriptions once for each process and session, so each is
- * recognised by a hash of what distinguishes it and kept once. Maps may come after the descriptions
- * that use them; the uses are noted and resolved at the end, in etw_trace_schemas_finish().
- * Manifests are assembled here and kept by trace_manifests.c, because a provider may have several.
+ * Every record of a recording is looked at here before anything is decoded, so a common record
+ * costs only a few comparisons. A recording contains descriptions once for each process and
+ * session, so each is recognised by a hash of what distinguishes it and kept once. Maps may come
+ * after the descriptions that use them; the uses are noted and resolved at the end, in
+ * etw_trace_schemas_finish(). Manifests are assembled here and kept by trace_manifests.c, because a
+ * provider may have several.
  *
  * A provider may have names from three origins, of which the best is shown. Everything that is kept
  * is bounded in number and bytes. Beyond a bound, new items are not kept but counted, and the
@@ -34,11 +35,11 @@ enum {
 	PROVIDERS_MOST = 1 << 13,
 	DESCRIPTIONS_MOST = 1 << 20, /* counted … */
 	SCHEMAS_MOST = 1 << 16,      /* … and kept as schemas */
-	BYTES_MOST = 256 << 20,      /* of memory for schemas */
+	BYTES_MOST = 256 << 20,      /* bytes of memory for schemas */
 	NAME_SIZE_MOST = 1024,       /* longer names are ignored */
 };
 
-/* Where a name comes from, the best first. */
+/* Origins of a provider's name; the best comes first. */
 enum name_origin { FROM_MANIFEST, FROM_EVENT_INFO, CLAIMED, ORIGINS };
 
 struct provider {
@@ -47,7 +48,7 @@ struct provider {
 	uint32_t next;        /* index + 1 of the next provider with the same hash; 0: none */
 };
 
-/* A field whose values have names, and the hash that identifies the map of these names. */
+/* A field with a value map, and the hash that identifies the map. */
 struct map_use {
 	uint64_t map;
 	uint16_t field; /* index */
@@ -55,8 +56,8 @@ struct map_use {
 
 /* An EventInfo description. */
 struct description {
-	struct etw_guid guid; /* of the provider; MOF: of the event class */
-	uint16_t number;      /* id; MOF: opcode */
+	struct etw_guid guid; /* GUID of the provider; for MOF of the event class */
+	uint16_t number;      /* id; for MOF the opcode */
 	uint8_t version;
 	bool mof;
 	struct described_schema made; /* owned */
@@ -74,7 +75,7 @@ struct etw_trace_schemas {
 	struct description **descriptions; /* owned, as are they */
 	size_t description_count;
 	size_t description_capacity;
-	size_t bytes;    /* of descriptions and maps, about */
+	size_t bytes;    /* approximate size of descriptions and maps */
 	struct map maps; /* hash that identifies a map -> index + 1; 0: counted only */
 	struct etw_value_map **value_maps; /* owned, as are they */
 	size_t value_map_count;
@@ -82,7 +83,7 @@ struct etw_trace_schemas {
 	struct etw_manifest_assembly assembly;
 	struct trace_manifests *kept; /* owned */
 	uint64_t manifests;
-	uint64_t name_count; /* of all names, those that replaced others included */
+	uint64_t name_count; /* names that became known, replacements included */
 	uint64_t homeless;   /* manifests whose provider had no room */
 	_Atomic(uint64_t) dropped_manifests, dropped_descriptions; /* see the statistics */
 };
@@ -153,7 +154,7 @@ static struct provider *find_provider(const struct etw_trace_schemas *schemas,
 	return NULL;
 }
 
-/* Finds or adds; NULL past the bound and without memory. */
+/* Finds or adds the provider. Returns NULL beyond the bound or if there is no memory. */
 static struct provider *need_provider(struct etw_trace_schemas *schemas,
 				      const struct etw_guid *guid)
 {
@@ -203,7 +204,7 @@ static void publish_dropped_manifests(struct etw_trace_schemas *schemas)
 
 /* ---- names and descriptions ---- */
 
-/* Takes over the text of name, and makes it the name of a provider unless it is empty. */
+/* Takes ownership of the text and makes it the name of the provider, unless it is empty. */
 static void name_provider(struct etw_trace_schemas *schemas, const struct etw_guid *guid,
 			  enum name_origin origin, struct etw_text *name)
 {
@@ -223,8 +224,8 @@ static void name_provider(struct etw_trace_schemas *schemas, const struct etw_gu
 }
 
 /*
- * Adds a description or map by the hash that identifies it. Returns its entry, which is 0 at first.
- * NULL past the bound and without memory.
+ * Adds a description or map by the hash that identifies it. Returns its entry, which is 0 at first;
+ * NULL beyond the bound or if there is no memory.
  */
 static uint64_t *count_distinct(struct map *map, uint64_t key, bool *added)
 {
@@ -240,7 +241,7 @@ static uint64_t description_key(const struct etw_guid *guid, bool mof, uint16_t 
 			   hash_seed());
 }
 
-/* The hash that identifies a map; false without memory. */
+/* Computes the hash that identifies a map. Returns false if there is no memory. */
 static bool map_key(const struct etw_guid *provider, const uint8_t *bytes, uint32_t size,
 		    uint32_t name, uint64_t *hash)
 {
@@ -257,7 +258,8 @@ static bool map_key(const struct etw_guid *provider, const uint8_t *bytes, uint3
 	return made;
 }
 
-/* Remembers which fields have maps, which may come later. False without memory. */
+/* Notes which fields have maps, because the maps may come later. Returns false if there is no
+ * memory. */
 static bool note_uses(struct description *description, const struct etw_event_info *info,
 		      const uint32_t *map_names)
 {
@@ -303,13 +305,13 @@ static struct description *new_description(const struct etw_event_info *info)
 	return description;
 }
 
-/* Whether the schemas that are kept take all the memory that they may. */
+/* Returns whether the kept schemas take all the memory that they may take. */
 static bool is_full(const struct etw_trace_schemas *schemas)
 {
 	return schemas->bytes + trace_manifests_bytes(schemas->kept) > BYTES_MOST;
 }
 
-/* Returns its index + 1; 0: past the bounds or without memory. */
+/* Keeps a description. Returns its index + 1; 0 beyond the bounds or if there is no memory. */
 static uint64_t keep_description(struct etw_trace_schemas *schemas,
 				 const struct etw_event_info *info)
 {
@@ -358,7 +360,8 @@ static void look_at_event_info(struct etw_trace_schemas *schemas, const struct e
 	name_provider(schemas, &info.provider, FROM_EVENT_INFO, &name);
 }
 
-/* Returns its index + 1; 0: past the bounds, without memory, or of an unknown type. */
+/* Keeps a map. Returns its index + 1; 0 beyond the bounds, if there is no memory, or if the type of
+ * the map is unknown. */
 static uint64_t keep_value_map(struct etw_trace_schemas *schemas, const struct etw_event_map *map)
 {
 	struct etw_value_map *made, **grown;
@@ -565,7 +568,7 @@ static const struct etw_schema *find_description(const struct etw_trace_schemas 
 	if (description->mof != mof || description->number != number ||
 	    description->version != record->version ||
 	    !etw_guid_equal(&description->guid, record->provider)) {
-		return NULL; /* another one with the same hash */
+		return NULL; /* another description with the same hash */
 	}
 	return &description->made.schema;
 }

@@ -3,9 +3,10 @@
  * What a recording contains about its own providers: EventSource manifests (in chunks), EventInfo
  * and EventMapInfo structures, provider traits.
  *
- * The first pass shows it every record, in any order, before any event is decoded, because such
- * records are often the last ones. It belongs to one consumer, except for the statistics, and is
- * bounded against hostile recordings (docs/etl-format.md section 18).
+ * The first pass passes every record to it, in any order, before any event is decoded, because the
+ * describing records are often the last ones. Only one consumer thread may use the struct; any
+ * thread may read the statistics. Its size is bounded against hostile recordings
+ * (docs/etl-format.md section 18).
  */
 #ifndef LIB_DECODE_TRACE_SCHEMAS_H
 #define LIB_DECODE_TRACE_SCHEMAS_H
@@ -22,31 +23,33 @@
 
 struct etw_trace_schemas; /* opaque */
 
-/* The name in a manifest of the recording, else in EventInfo; NULL: none. */
+/* Returns the provider's name in a manifest of the recording, else in an EventInfo record; NULL if
+ * neither has one. */
 const char *trace_schemas_provider_name(const struct etw_trace_schemas *schemas,
 					const struct etw_guid *provider);
 
-/* The name that was claimed first; NULL: none. */
+/* Returns the first name that an event claimed for the provider; NULL if there is none. */
 const char *trace_schemas_claimed_name(const struct etw_trace_schemas *schemas,
 				       const struct etw_guid *provider);
 
-/* How many names have become known. When it has changed, a name may be found that was not before.
- */
+/* Returns how many names have become known. A changed number means that a look-up that found no
+ * name before may find one now. */
 uint64_t trace_schemas_name_count(const struct etw_trace_schemas *schemas);
 
 /*
- * The schema of an event from the manifest of its process for its provider, else from the newest
- * manifest of the provider that has the event, else from a description; of a classic event from the
- * description of its class. NULL: the recording has none. Call it after etw_trace_schemas_finish();
- * from then on schemas are not freed any more.
+ * Finds the schema of an event in the manifest that its process announced, else in the newest
+ * manifest of the provider that has the event, else in an EventInfo description. A classic event
+ * gets the description of its class. Returns NULL if the recording has none. Call it after
+ * etw_trace_schemas_finish(); from then on no schema is freed.
  *
- * If the events of other processes may have another schema, *manifest_id becomes the same number
- * for all events that have this one, at most TRACE_MANIFESTS_MOST; else 0. It may be NULL.
+ * If the same event of another process may have another schema, *manifest_id becomes a number, at
+ * most TRACE_MANIFESTS_MOST, that is the same for all events with this schema; otherwise it becomes
+ * 0. manifest_id may be NULL.
  */
 const struct etw_schema *trace_schemas_find(const struct etw_trace_schemas *schemas,
 					    const struct etw_record *record, uint32_t *manifest_id);
 
-/* Whether trace_schemas_find() gives a number other than 0 for any event. */
+/* Returns whether trace_schemas_find() sets a manifest_id other than 0 for any event. */
 bool trace_schemas_differ(const struct etw_trace_schemas *schemas);
 
 #endif

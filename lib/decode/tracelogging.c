@@ -57,9 +57,9 @@ struct entry {
 struct etw_tracelogging_cache {
 	struct entry **entries; /* owned, with the entries */
 	size_t count, capacity;
-	size_t bytes;       /* of memory, approximately */
+	size_t bytes;       /* approximate memory in bytes */
 	struct map by_hash; /* hash of metadata -> index + 1 of the latest entry */
-	uint64_t seed;      /* of the hashes, so that writers of events cannot choose collisions */
+	uint64_t seed;      /* seed of the hashes, so that nothing can choose collisions */
 };
 
 bool etw_tracelogging_metadata(const struct etw_record *record, struct etw_extended_item *metadata)
@@ -80,7 +80,7 @@ uint64_t tracelogging_hash(const struct etw_record *record, uint64_t seed)
 
 /* ---- types ---- */
 
-/* False: the in-type is not known. */
+/* Sets the type of the field. Returns false if the in-type is not known. */
 static bool set_in_type(struct etw_field *field, unsigned in_type)
 {
 	static const uint8_t types[] = {
@@ -100,7 +100,7 @@ static bool set_in_type(struct etw_field *field, unsigned in_type)
 	return true;
 }
 
-/* The out-type with a number of TraceLogging; most numbers change nothing. */
+/* Converts an out-type number of TraceLogging; most numbers change nothing. */
 static enum tdh_out_type out_type_of(unsigned out)
 {
 	static const uint32_t types[] = {
@@ -116,7 +116,7 @@ static enum tdh_out_type out_type_of(unsigned out)
 
 /* ---- metadata ---- */
 
-/* Takes a string and its NUL; without a NUL it returns NULL and sets overrun. */
+/* Reads a string and its NUL. If there is no NUL, it returns NULL and sets overrun. */
 static const char *take_string(struct cursor *c, size_t *size)
 {
 	size_t left = cursor_left(c);
@@ -132,7 +132,7 @@ static const char *take_string(struct cursor *c, size_t *size)
 	return (const char *)at;
 }
 
-/* Skips bytes up to the first one without the mark that another byte follows. */
+/* Skips bytes up to and including the first one without the CHAINED flag. */
 static void skip_chain(struct cursor *c)
 {
 	while ((cursor_u8(c) & CHAINED) != 0) {
@@ -169,7 +169,7 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 		case IN_CUSTOM:
 			field.type = ETW_FIELD_BINARY16;
 			known = true;
-			cursor_skip(c, cursor_u16(c)); /* how its provider reads the bytes */
+			cursor_skip(c, cursor_u16(c)); /* information about the custom protocol */
 			out = 0;
 			break;
 		}
@@ -193,7 +193,8 @@ static void add_fields(struct cursor *c, struct schema_builder *builder, unsigne
 	}
 }
 
-/* False without memory. Invalid metadata gives an entry without event and schema. */
+/* Fills in the entry from its metadata. Returns false if there is no memory. Invalid metadata gives
+ * an entry without event and schema. */
 static bool read_metadata(struct entry *entry)
 {
 	struct cursor c = cursor_over(entry->metadata, entry->size);

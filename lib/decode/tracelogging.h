@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TraceLogging: events with their own layout, in an extended item.
+ * TraceLogging: events that contain their own layout in an extended item.
  *
  * Sources: TraceLoggingProvider.h of the Windows SDK; docs/etl-format.md section 10.
  */
@@ -16,12 +16,13 @@
 #include "lib/decode/schema.h"
 #include "lib/source/event_record.h"
 
-/* A hash of the metadata, which identifies the event class; 0: not a TraceLogging event. */
+/* Returns a hash of the metadata, which identifies the event class; 0 if the record is no
+ * TraceLogging event. */
 uint64_t tracelogging_hash(const struct etw_record *record, uint64_t seed);
 
 /*
- * Schemas by the content of the metadata that they were made from. It is bounded: if it is full,
- * new metadata gets no schema. One consumer's: no lock.
+ * A cache of schemas; its key is the content of the metadata. It is bounded: when it is full, new
+ * metadata gets no schema. Only one consumer thread may use it; it has no lock.
  */
 struct etw_tracelogging_cache; /* opaque */
 

@@ -20,12 +20,12 @@ enum in_type {
 	IN_COUNTED_WSTRING = 22,
 	IN_STRUCT = 24,
 	IN_COUNTED_ARRAY = 0x40,
-	CHAINED = 0x80, /* an out-type follows; of a structure the number of its members */
+	CHAINED = 0x80, /* an out-type follows; for a structure the number of members */
 };
 
 enum { MEMBERS_MOST = 127, DEPTH_MOST = 16 };
 
-/* The type of a number that is written so. */
+/* Returns the type of a JSON number by its spelling. */
 static enum in_type number_type(const struct etw_json_value *value)
 {
 	if (strpbrk(value->text, ".eE")) {
@@ -53,7 +53,7 @@ static enum in_type type_of(const struct etw_json_value *value)
 	return IN_NULL;
 }
 
-/* The type that holds all elements: of numbers the widest, of texts the one with a count. */
+/* Returns the type that holds all elements: the widest for numbers, the counted one for texts. */
 static enum in_type element_type(const struct etw_json_value *list)
 {
 	enum in_type type = list->first ? type_of(list->first) : IN_U64;
@@ -70,7 +70,7 @@ static enum in_type element_type(const struct etw_json_value *list)
 
 struct layout {
 	struct etw_payload *metadata;
-	unsigned fields; /* so far, structures and their members included */
+	unsigned fields; /* fields so far, including structures and their members */
 };
 
 static bool add_members(const struct etw_json_value *object, unsigned depth, struct layout *layout,
@@ -122,7 +122,7 @@ bool etw_tracelogging_build(const struct etw_json_value *event, const struct etw
 	struct layout layout = { .metadata = metadata };
 	size_t start = metadata->size;
 
-	etw_payload_u16(metadata, 0); /* the size, below */
+	etw_payload_u16(metadata, 0); /* placeholder for the size, which is set below */
 	etw_payload_u8(metadata, 0);  /* no tags */
 	if (strlen(event->text) != event->size) {
 		return error_set(err, ETW_ERROR_FORMAT, "a name cannot contain a NUL");

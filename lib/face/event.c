@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of the face: from a record to names and layout, and access to fields by name.
+ * Events of the face: finds the names and the layout of a record, and reads fields by name.
  *
  * Layouts and names come from the event table, as everywhere in this repository: one look-up leads
  * to the event class, which was resolved when its first event came. The face adds a number to each
  * class, so that a reader can remember where a field is without a pointer to anything that may be
- * freed. The number is never used again, also not by another trace, and a class that is resolved
- * again gets a new one.
+ * freed. The number is never reused, not even by another trace, and a class that is resolved again
+ * gets a new number.
  *
- * There is one struct etw_event for each trace. Outside of the callback it is that of an empty
- * record, and its number is 0: then all fields are missing, and nothing points to freed memory.
+ * There is one struct etw_event for each trace. Outside of the callback it describes an empty
+ * record, and its class number is 0: all fields are missing, and nothing points to freed memory.
  *
- * The names of providers in JSON are those that the recording itself has, as in `etwtool dump`. The
- * others also use the list of well-known providers.
+ * JSON contains only provider names from the recording itself, like `etwtool dump`. All other names
+ * also come from the list of well-known providers.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static const struct etw_record no_record = {
 	.time = ETW_RECORD_NO_TIME,
 };
 
-/* Of all traces. */
+/* Counter of class numbers, shared by all traces. */
 static _Atomic(uint64_t) last_class;
 
 /* ---- from records to events ---- */
@@ -205,13 +205,13 @@ void face_decoder_close(struct etw_decoder *decoder)
 /* ---- fields by name ---- */
 
 struct found {
-	struct etw_field field; /* of an element its type */
+	struct etw_field field; /* the field; for an element, the element's type */
 	struct etw_field_slice slice;
 	bool is_count; /* the value is the number of elements instead */
 	uint32_t count;
 };
 
-/* An element, a member of one, or a number of elements. */
+/* Finds a field by its path: an element, a member of an element, or a number of elements. */
 static NOINLINE bool find_by_path(const struct etw_event *event, const char *name,
 				  struct found *found)
 {
@@ -247,7 +247,7 @@ static bool find(const struct etw_event *event, const char *name, struct found *
 	return etw_field_locate(event->schema, (unsigned)index, event->record, &found->slice);
 }
 
-/* The value of an integer or a count, signed numbers extended. */
+/* Finds the value of an integer or a count. Signed numbers are sign-extended. */
 static bool find_integer(const struct etw_event *event, const char *name, uint64_t *value,
 			 struct found *found)
 {
@@ -332,7 +332,7 @@ const uint8_t *etw_event_bytes(const struct etw_event *event, const char *name, 
 
 /* ---- texts ---- */
 
-/* An empty text that stays as it is until the next event; NULL without memory. */
+/* Returns an empty text that is valid until the next event; NULL if there is no memory. */
 static struct etw_text *next_text(struct etw_decoder *decoder)
 {
 	if (decoder->text_count == decoder->text_made) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the library's face share: handles that are open, and the decoder, which makes a
- * struct etw_event of a record.
+ * Functions that the files of the face share: open handles, and the decoder, which makes a struct
+ * etw_event from a record.
  */
 #ifndef LIB_FACE_FACE_INTERNAL_H
 #define LIB_FACE_FACE_INTERNAL_H
@@ -18,30 +18,33 @@
 /* ---- handles (handles.c) ---- */
 
 /*
- * The handles that are open, of all types. So a call with one that is closed, or with any other
- * pointer, is found before the pointer is used. Any thread; no lock.
+ * The set of all open handles, of every type. A public function checks its handle here before it
+ * uses the pointer, so a closed handle or any other pointer is an error and not a crash. Any thread
+ * may call these functions; there is no lock.
  */
 bool face_handle_add(const void *handle, struct etw_error *err);
 bool face_handle_is_open(const void *handle);
-/* Returns whether it was open; of several threads that close a handle, one gets true. */
+/* Returns whether the handle was open. If several threads close a handle at once, only one gets
+ * true. */
 bool face_handle_remove(const void *handle);
 
 /* ---- events (event.c) ---- */
 
 struct etw_decoder {
-	struct etw_event event; /* the present one */
+	struct etw_event event; /* the current event */
 	struct etw_usual_classes *usual;
-	bool learns;    /* there is no first pass: records announce their layouts on the way */
-	bool has_texts; /* texts of the present event have been made */
-	uint64_t memory_losses; /* of the program, before the run */
+	/* There is no first pass: layouts become known while records are delivered. */
+	bool learns;
+	bool has_texts;         /* texts were made for the current event */
+	uint64_t memory_losses; /* memory_losses of the program before the run */
 	struct etw_event_table *table;
 	struct etw_schema_origins origins;
-	struct etw_schema_origins named; /* for names in JSON */
+	struct etw_schema_origins named; /* origins of provider names in JSON */
 	struct etw_trace_schemas *trace;
 	struct etw_inband_manifests *inband;
 	struct etw_configured_manifests manifests;
-	struct etw_tdh *tdh; /* NULL: of a recording */
-	/* Those that calls for the present event have returned; their memory is used again. */
+	struct etw_tdh *tdh; /* NULL for a recording */
+	/* Texts that calls for the current event have returned. Later events reuse their memory. */
 	struct etw_text *texts;
 	size_t text_count, text_made, text_capacity;
 	struct etw_text json;
@@ -55,21 +58,23 @@ struct face_decoder_options {
 	bool learns;
 };
 
-/* A failed one is to be closed, too. */
+/* Call face_decoder_close() also after a failure. */
 bool face_decoder_open(struct etw_decoder *decoder, const struct face_decoder_options *options,
 		       struct etw_error *err);
 void face_decoder_close(struct etw_decoder *decoder);
 
-/* The records that a first pass needs to look at (face_decoder_look()). */
+/* Chooses the records that a first pass must pass to face_decoder_look(). */
 void face_decoder_choose(struct etw_kernel_choice *choice, struct etw_id_choice *ids);
 void face_decoder_look(struct etw_decoder *decoder, const struct etw_record *record);
 
-/* Finds the class of a record that is not a usual one. NULL without memory. */
+/* Finds or resolves the event class of a record that etw_event_table_usual() does not find. Returns
+ * NULL if there is no memory. */
 struct etw_event_class *face_decoder_find(struct etw_decoder *decoder,
 					  const struct etw_record *record);
 void face_decoder_forget_texts(struct etw_decoder *decoder);
 
-/* From now on the event is that of the record. NULL without memory. */
+/* Sets the current event to that of the record and returns it. Returns NULL if there is no
+ * memory. */
 static inline struct etw_event *face_decoder_show(struct etw_decoder *decoder,
 						  const struct etw_record *record)
 {
@@ -93,12 +98,12 @@ static inline struct etw_event *face_decoder_show(struct etw_decoder *decoder,
 	return event;
 }
 
-/* Before a run, and at its end: false if memory was lacking meanwhile, so that events may have been
- * without layouts or texts. */
+/* Call these before and after a run. face_decoder_end() returns false if memory was missing during
+ * the run, so that events may have lacked layouts or texts. */
 void face_decoder_begin(struct etw_decoder *decoder);
 bool face_decoder_end(struct etw_decoder *decoder, struct etw_error *err);
 
-/* From now on the event is none. */
+/* Sets the current event to that of an empty record. */
 void face_decoder_hide(struct etw_decoder *decoder);
 
 /* ---- new events (writer.c) ---- */
@@ -106,8 +111,8 @@ void face_decoder_hide(struct etw_decoder *decoder);
 struct etw_new_event;
 struct etw_out_record;
 
-/* Makes a record, whose payload and provider are those of the event. False if the event makes no
- * sense. */
+/* Makes a record that borrows payload and provider of the event. Returns false if the event is
+ * invalid. */
 bool face_new_record(const struct etw_new_event *event, struct etw_out_record *record,
 		     struct etw_error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A list of the handles that are open. Its places are never freed, only used again, so a thread can
- * walk over them while another one opens or closes a handle. It is as long as the most handles that
+ * A list of the open handles. Its entries are never freed, only reused, so a thread can walk the
+ * list while another one opens or closes a handle. Its length is the highest number of handles that
  * were open at one time.
  */
 #include <stdatomic.h>
@@ -11,11 +11,11 @@
 #include "lib/face/face_internal.h"
 
 struct place {
-	_Atomic(uintptr_t) handle; /* 0: the place is free */
-	struct place *next;        /* constant */
+	_Atomic(uintptr_t) handle; /* 0: the entry is free */
+	struct place *next;        /* never changes */
 };
 
-/* What is stored with release is complete for who loads it with acquire. */
+/* An entry is complete before it is published here with release; readers load with acquire. */
 static _Atomic(struct place *) places;
 
 bool face_handle_add(const void *handle, struct etw_error *err)

@@ -5,9 +5,9 @@
  * The mirror moves the bytes of records; the decoder makes an event of each, so that the callback
  * can look at names and fields. The layouts are collected in a pass before the copy.
  *
- * A record that is changed is built in one of two blocks. The first change copies it there. Values
- * of its header are then written in place, and a new payload needs the other block, because it
- * moves what follows the header. So changes can be made in any order, and each more than once.
+ * A changed record is built in one of two blocks. The first change copies the record there. Header
+ * values are then changed in place. A new payload is written to the other block, because it moves
+ * everything after the header. So changes can be made in any order, and each more than once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,24 +22,24 @@ enum state { OPEN, RUNNING, COPIED, FAILED, FINISHED };
 
 struct etw_relog {
 	enum state state;
-	struct etw_error failure; /* of etw_relog_run() */
-	struct etw_error refused; /* of the last change in the present callback that failed */
+	struct etw_error failure; /* error of etw_relog_run() */
+	struct etw_error refused; /* error of the last failed change in this callback */
 	struct etw_decoder decoder;
 	struct etw_file *file;
 	struct etw_mirror *mirror;
-	bool in_memory;           /* the result */
-	struct etw_damage damage; /* of the copy */
+	bool in_memory;           /* the result is in memory */
+	struct etw_damage damage; /* damage that the copy found */
 	struct etw_added_records added;
 	etw_decide *decide;
 	void *context;
 
-	/* The present event; NULL outside of the callback. */
+	/* Record of the current event; NULL outside of the callback. */
 	const struct etw_record *record;
-	struct etw_mirror_bytes bytes; /* as it is so far */
-	struct etw_record changed;     /* its record then; its payload is in the bytes */
+	struct etw_mirror_bytes bytes; /* bytes of the record with the changes so far */
+	struct etw_record changed;     /* the changed record; its payload points into `bytes` */
 	bool has_changed;
 	uint8_t blocks[2][UINT16_MAX + 1];
-	unsigned block; /* the one that has the bytes */
+	unsigned block; /* index of the block that contains `bytes` */
 };
 
 /* ---- opening ---- */
@@ -90,7 +90,7 @@ static bool open_parts(struct etw_relog *relog, const char *output,
 	return relog->mirror && face_handle_add(relog, err);
 }
 
-/* path: NULL for a recording in memory. */
+/* path is NULL for a recording in memory. */
 static struct etw_relog *open_relog(const char *path, const void *bytes, size_t size,
 				    const char *output, const struct etw_relog_options *options,
 				    struct etw_error *err)
@@ -146,7 +146,7 @@ static void look(void *context, const struct etw_record *record)
 	face_decoder_look(&relog->decoder, record);
 }
 
-/* The pass that collects layouts. The copy reports the damage. */
+/* Runs the pass that collects layouts. Damage is reported by the copy. */
 static bool learn(struct etw_relog *relog, struct etw_error *err)
 {
 	struct etw_damage damage = { 0 };
@@ -397,7 +397,8 @@ static bool inject(struct etw_relog *relog, const struct etw_new_event *event,
 
 /* ---- changes, as the callback asks for them ---- */
 
-/* Hands a failure to the caller, and remembers it in case the callback stops the copy for it. */
+/* Returns a failure to the caller, and keeps it in case the callback stops the copy because of
+ * it. */
 static bool refuse(struct etw_relog *relog, const struct etw_error *why, struct etw_error *err)
 {
 	if (face_handle_is_open(relog) && relog->record) {

@@ -3,12 +3,12 @@
  * Traces: recordings and live sessions behind one callback.
  *
  * A trace is a source (lib/source/source.h), which delivers records, and a decoder, which makes
- * events of them. The record goes to the callback as the source has it, without a copy.
+ * events from them. The callback gets the source's record without a copy.
  *
- * Callers are not trusted to keep the order of calls. Each function first looks whether its handle
- * is open, and one atomic state says whether the trace runs. So a second etw_run() fails, and
- * etw_close() of a trace that runs leaves the work to the end of etw_run(), which may be below it
- * on the same stack.
+ * Callers are not trusted to call functions in the right order. Each function first checks that its
+ * handle is open, and one atomic state says whether the trace runs. So a second etw_run() fails,
+ * and etw_close() of a running trace leaves freeing it to the end of etw_run(), which may have
+ * called etw_close() through the callback.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -28,11 +28,12 @@ struct etw_trace {
 	struct etw_decoder decoder;
 	bool live;
 	bool two_passes;
-	bool schemas_known; /* a first pass has collected them */
+	bool schemas_known; /* a first pass has collected schemas */
 	bool has_run;
-	atomic_int state;                  /* enum state */
-	_Atomic(const char *) file_change; /* of a recording, during the last run; a literal */
-	struct etw_callbacks callbacks;    /* of the run */
+	atomic_int state; /* enum state */
+	/* How the recording changed during the last run: a string literal, or NULL. */
+	_Atomic(const char *) file_change;
+	struct etw_callbacks callbacks; /* callbacks of the run */
 	struct etw_kernel_choice first_pass_choice;
 	struct etw_id_choice first_pass_ids;
 	void (*on_notice)(void *context, const char *sentence);
@@ -74,7 +75,7 @@ static struct etw_trace *new_trace(const struct face_decoder_options *options,
 	return trace;
 }
 
-/* Makes a trace with a source a handle, or frees it. */
+/* Registers the handle of a trace that has its source. Frees the trace on failure. */
 static struct etw_trace *finish_opening(struct etw_trace *trace, struct etw_error *err)
 {
 	if (trace && (!trace->source || !face_handle_add(trace, err))) {
@@ -200,7 +201,7 @@ static void free_providers(struct etw_provider_spec *specs, size_t count)
 	free(specs);
 }
 
-/* The caller frees the result, also that of a failure. */
+/* The caller frees *specs, also after a failure. */
 static bool read_providers(const struct etw_session_options *options,
 			   struct etw_provider_spec **specs, struct etw_error *err)
 {
@@ -243,7 +244,7 @@ enum {
 	FLUSH_MOST_MS = 3600000,
 };
 
-/* 0 is always the default. */
+/* Checks the sizes and numbers of buffers. 0 always stands for the default. */
 static bool check_buffers(const struct etw_session_options *options, struct etw_error *err)
 {
 	uint64_t size = options->buffer_size_bytes, flush_ms = options->flush_ms;
@@ -351,7 +352,7 @@ static void on_event(void *context, const struct etw_record *record)
 	struct etw_event *event = face_decoder_show(&trace->decoder, record);
 
 	if (!event) {
-		etw_source_stop(trace->source); /* without memory; etw_run() reports it */
+		etw_source_stop(trace->source); /* no memory; etw_run() reports that */
 		return;
 	}
 	trace->callbacks.on_event(trace->callbacks.context, event);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * New events, and recordings that are made of nothing else, on top of lib/etl/writer.h.
+ * Makes new events, and recordings of only such events, on top of lib/etl/writer.h.
  */
 #include <stdlib.h>
 

@@ -16,7 +16,8 @@
  *             Windows refuses never counts: the session loses it and reports the loss.
  *   received  canaries of these that came back to the consumer, each once.
  *
- * So sent - received is what is still on its way and what was lost without a report by Windows.
+ * So sent - received is the number of canaries that are still on their way or that were lost
+ * without a report by Windows.
  *
  * *State*, keyword 0x1, only when a session captures state (EVENT_CONTROL_CODE_CAPTURE_STATE): one
  * event "Exporter", then an event "Session" for each session. All of them are written before the

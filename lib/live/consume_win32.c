@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Consumes a session: every EVENT_RECORD becomes a struct etw_record and goes to the sink.
- * Between two buffers the sink gets what the snapshot has found meanwhile (snapshot_win32.c).
+ * Consumes a session: every EVENT_RECORD becomes a struct etw_record and goes to the sink. Between
+ * two buffers the sink gets the facts that the snapshot has found meanwhile (snapshot_win32.c).
  *
  * Windows delivers extended items as an array of pointers, and a struct etw_record has them as
  * they are in recordings. So they are copied into that form, into one buffer that is reused for
@@ -10,13 +10,12 @@
  * that does not fit is left out and counted.
  *
  * Windows merges the buffers of all processors, but the buffer of a quiet one may come up to a
- * flush interval late. Records that are older than one before are counted and delivered all the
- * same.
+ * flush interval late. Records that are older than an earlier record are counted, and delivered.
  *
- * ProcessTrace() catches exceptions of callbacks, and returns ERROR_NOACCESS. What a callback was
- * doing is then half done, and a lock may still be held. So a fault in a callback ends the process
- * (os_use_fault_flag()), and where ProcessTrace() caught it nevertheless, nothing of ours is
- * touched before on_fault().
+ * ProcessTrace() catches exceptions of callbacks, and returns ERROR_NOACCESS. The work of the
+ * callback is then incomplete, and a lock may still be held. So a fault in a callback ends the
+ * process (os_use_fault_flag()). If ProcessTrace() caught it nevertheless, on_fault() is called
+ * before any of our data is used.
  *
  * ProcessTrace() runs on the consumer thread until the session ends. Another thread makes it return
  * by closing the trace; `closed` makes sure that the trace is closed once.
@@ -67,7 +66,7 @@ static void read_items(struct live *live, const EVENT_RECORD *from, struct etw_r
 			       item->DataSize);
 		}
 		if (last) {
-			store_u16(last + 4, 1); /* another one follows */
+			store_u16(last + 4, 1); /* another item follows */
 		}
 		last = to;
 		size += item_size;
@@ -78,7 +77,7 @@ static void read_items(struct live *live, const EVENT_RECORD *from, struct etw_r
 	}
 }
 
-/* A report about one of our sessions, by the process that the sink knows. */
+/* Passes on a report about one of our sessions, with the name that the sink has for the process. */
 static NOINLINE void observe_change(const struct live *live, const struct etw_record *record)
 {
 	const struct etw_event_sink *sink = live->sink;
@@ -88,8 +87,9 @@ static NOINLINE void observe_change(const struct live *live, const struct etw_re
 }
 
 /*
- * etw_clock_time() at the frequency that the performance counter has under Windows 10 and later,
- * for times that cannot overflow: the same distance from the raw time for all of them.
+ * At the performance counter's frequency under Windows 10 and later (10 MHz), a time differs from
+ * its raw time by a constant. This computes the constant, and the range of raw times that cannot
+ * overflow.
  */
 void consume_use_clock(struct live *live, const struct etw_source_clock *clock)
 {
@@ -118,12 +118,12 @@ static RARE void set_no_payload(struct etw_record *record)
 	record->payload_size = 0;
 }
 
-/* What all headers have. */
+/* Reads the members that all headers have. */
 static inline void read_common(struct etw_record *record, const EVENT_RECORD *from)
 {
 	const EVENT_HEADER *header = &from->EventHeader;
 
-	/* A GUID is 16 bytes in the same order as ours; its alignment is the stricter one. */
+	/* GUID has the same 16 bytes as struct etw_guid and a stricter alignment. */
 	record->provider = (const struct etw_guid *)(const void *)&header->ProviderId;
 	record->thread_id = header->ThreadId;
 	record->process_id = header->ProcessId;
@@ -138,7 +138,7 @@ static inline void read_common(struct etw_record *record, const EVENT_RECORD *fr
 	}
 }
 
-/* The other members of the header have no meaning in a classic event. */
+/* Reads the members for a classic event, in which the others have no meaning. */
 static inline void read_classic(struct etw_record *record, const EVENT_HEADER *header)
 {
 	const EVENT_DESCRIPTOR *descriptor = &header->EventDescriptor;
@@ -218,7 +218,8 @@ static inline void deliver(struct live *live, const EVENT_RECORD *from)
 	}
 }
 
-/* What a callback does, between the two calls, is ours: a fault of it ends the process. */
+/* Callbacks call these two functions first and last. A fault between them is ours and ends the
+ * process. */
 static inline void enter_callback(struct live *live)
 {
 	live->in_callback = true;
@@ -231,7 +232,7 @@ static inline void leave_callback(struct live *live)
 	live->in_callback = false;
 }
 
-/* Between buffers, so that the times of one buffer go by one anchor. */
+/* Takes over a new anchor. Called between buffers, so that all times of a buffer use one anchor. */
 static void take_anchor(struct live *live)
 {
 	/* Pairs with the release in anchor_when_due(). */
@@ -279,11 +280,11 @@ ULONG consume_open(struct live *live)
 	EVENT_TRACE_LOGFILEW log_file = { 0 };
 	TRACEHANDLE trace;
 
-	if (live->consuming) { /* only this thread changes it */
+	if (live->consuming) { /* only this thread sets it */
 		return ERROR_SUCCESS;
 	}
 	log_file.LoggerName = live->wide_name;
-	/* Raw times, because payloads contain them too, and both must have the same clock. */
+	/* Use raw times, because payloads contain them too, and both must use the same clock. */
 	log_file.ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD |
 				    PROCESS_TRACE_MODE_RAW_TIMESTAMP;
 	log_file.EventRecordCallback = on_record;

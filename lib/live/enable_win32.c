@@ -3,7 +3,7 @@
  * The providers of a session: finding them by name, enabling them with their filters, capturing
  * their state.
  *
- * A provider emits only events that its enabled keywords allow, and its state is no exception. To
+ * A provider emits only events that its enabled keywords allow, and this includes its state. To
  * capture state, the keywords of the state are therefore enabled as well, the state is requested,
  * and then the provider is enabled again without these keywords.
  *
@@ -116,11 +116,11 @@ static void complain(const struct live *live, const struct etw_provider_spec *pr
 /* ---- filters by payload ---- */
 
 enum {
-	PARTS_MAX = 256,  /* filters of one provider, before they are aggregated */
-	VALUE_MAX = 1024, /* UTF-16 units of a field's name or value, the end included */
+	PARTS_MAX = 256,  /* filters of one provider, before aggregation */
+	VALUE_MAX = 1024, /* UTF-16 units of a field's name or value, with its NUL */
 };
 
-/* The filters of one provider, in the order in which they are made. */
+/* The filters of one provider, in the order of their creation. */
 struct parts {
 	PVOID filters[PARTS_MAX];
 	ULONG count;
@@ -309,7 +309,8 @@ void provider_list_done(struct provider_list *list)
 	*list = (struct provider_list){ .count = 0 };
 }
 
-/* The filter of a provider. Returns false if there is none, or Windows refused it. */
+/* Sets *filter to the payload filter of a provider. Returns false if there is none or Windows
+ * refused it. */
 static bool filter_of(struct live *live, const struct etw_provider_spec *provider,
 		      EVENT_FILTER_DESCRIPTOR *filter)
 {
@@ -326,7 +327,7 @@ static bool filter_of(struct live *live, const struct etw_provider_spec *provide
 	return true;
 }
 
-/* Leaves the filter of the provider out from now on. Returns true the first time. */
+/* Stops using the filter of the provider. Returns true the first time. */
 static bool filter_give_up(struct live *live, const struct etw_provider_spec *provider)
 {
 	struct live_payload *payload = &live->list.payloads[provider - live->list.providers];
@@ -414,14 +415,15 @@ static ULONG enable_property(uint32_t properties)
 	return property;
 }
 
-/* Whether Windows took a call: a provider that does not answer in time gets it later. */
+/* Returns whether Windows accepted a call. A provider that does not answer in time gets the call
+ * later. */
 static bool was_taken(ULONG status)
 {
 	return status == ERROR_SUCCESS || status == ERROR_TIMEOUT;
 }
 
-/* Sends an EVENT_CONTROL_CODE_* and keywords to a provider, which has timeout_ms to answer. A
- * filter by payload that Windows refuses is left out: too many events are better than none. */
+/* Sends an EVENT_CONTROL_CODE_* and keywords to a provider, and waits timeout_ms for its answer. A
+ * payload filter that Windows refuses is left out: too many events are better than none. */
 static ULONG control(struct live *live, TRACEHANDLE session,
 		     const struct etw_provider_spec *provider, ULONG code, uint64_t any,
 		     ULONG timeout_ms)
@@ -459,11 +461,12 @@ static ULONG enable(struct live *live, TRACEHANDLE session,
 		       timeout_ms);
 }
 
-/* Enables it with more keywords, requests its state, and enables it without them. */
+/* Enables a provider with additional keywords, requests its state, and enables it again without
+ * these keywords. */
 static ULONG capture(struct live *live, TRACEHANDLE session,
 		     const struct etw_provider_spec *provider, uint64_t keywords)
 {
-	/* Keywords of 0 are all keywords, those of the state among them. */
+	/* 0 stands for all keywords, which include those of the state. */
 	uint64_t any = provider->any != 0 ? provider->any | keywords : 0;
 	ULONG enabled = enable(live, session, provider, any, CAPTURE_WAIT_MS);
 	ULONG captured;
@@ -514,7 +517,7 @@ void enable_changes(struct live *live, TRACEHANDLE session, bool on)
 	struct etw_provider_spec spec;
 	struct filters filters;
 
-	/* An entry of the configuration stays as it is; what it delivers is used, too. */
+	/* An entry of the configuration stays unchanged; its events are used, too. */
 	for (size_t i = 0; i < live->list.count; i++) {
 		if (etw_guid_equal(&live->list.providers[i].guid, &session_changes_provider)) {
 			return;

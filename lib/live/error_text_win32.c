@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all files of a live session need: error codes as sentences, texts, GUIDs and answers of
- * Windows, its clock, and the statistics of the session.
+ * Helpers for all files of a live session: error codes as sentences, texts, GUIDs, queries of
+ * Windows, the clock, and the statistics of the session.
  *
- * Error codes get sentences of our own instead of those of FormatMessage(), whose language is the
- * machine's and whose texts do not know what a session is.
+ * Error codes get our own sentences instead of those of FormatMessage(), which are in the language
+ * of the machine and say nothing about sessions.
  *
  * Windows counts losses and buffers in 32 bits and from 0 for each session. The statistics of the
- * source count in 64 bits and over all sessions that it had: what came since the last look is
- * added. Each session has a generation number, so that an answer about the session before is not
- * added to the statistics of the one that runs now. All statistics are guarded by source.mutex.
+ * source count in 64 bits over all its sessions: each query adds the growth since the query before.
+ * Each session has a generation number, so that an answer about an earlier session is not added to
+ * the statistics of the running one. All statistics are guarded by source.mutex.
  *
  * Source: "StartTraceW function", "EnableTraceEx2 function", "OpenTraceW function", "ProcessTrace
  * function", Microsoft Learn.
@@ -89,7 +89,8 @@ void live_report(const struct live *live, enum etw_session_event event, const ch
 
 bool windows_in_container(void)
 {
-	/* Its presence says so, as dotnet/runtime reads it (PlatformDetection.Windows.cs). */
+	/* The value exists only in containers, as dotnet/runtime uses it
+	 * (PlatformDetection.Windows.cs). */
 	static const char key[] = "SYSTEM\\CurrentControlSet\\Control";
 	static const char value[] = "ContainerType";
 	WCHAR wide_key[sizeof key], wide_value[sizeof value];
@@ -99,7 +100,7 @@ bool windows_in_container(void)
 			    NULL) == ERROR_SUCCESS;
 }
 
-/* In memory both are the same 16 bytes on every machine that Windows runs on. */
+/* Both have the same 16 bytes in memory, because Windows runs only on little-endian machines. */
 _Static_assert(sizeof(GUID) == sizeof(struct etw_guid), "GUID");
 
 struct etw_guid live_guid(const GUID *guid)
@@ -180,7 +181,7 @@ uint64_t consume_clock(struct etw_source_clock *clock)
 		.frequency = frequency.QuadPart > 0 ? (uint64_t)frequency.QuadPart : 10000000,
 	};
 	clock->perf_frequency = clock->frequency;
-	/* Both clocks cannot be read at once: of several tries the one that took least time. */
+	/* Both clocks cannot be read at the same time: use the fastest of several tries. */
 	for (unsigned i = 0; i < ANCHOR_TRIES; i++) {
 		int64_t before = consume_counter();
 		int64_t time = system_now();
@@ -199,8 +200,8 @@ uint64_t consume_clock(struct etw_source_clock *clock)
 /* ---- statistics ---- */
 
 /*
- * Unsigned differences are correct across one wrap, and a session is queried each second. Two
- * threads query it, so a count that went back by less than half the range is an older answer.
+ * Unsigned differences are correct across one wrap, and a session is queried every second. Two
+ * threads query it, so a count that is lower by less than half the range is from an older answer.
  */
 static void add(uint64_t *total, uint32_t *seen, ULONG now)
 {
@@ -278,8 +279,8 @@ void counters_up(struct live *live, bool up)
 	os_mutex_unlock(live->source.mutex);
 }
 
-/* How old the newest event is, by the counter that stamps events: the system time may have been set
- * since. */
+/* Returns the age of the newest event in nanoseconds. It uses the counter that stamps events,
+ * because the system time may have been set since. */
 static uint64_t lag_ns(const struct live *live)
 {
 	return etw_ticks_to_ns(etw_time_between(live->newest_raw, consume_counter()),

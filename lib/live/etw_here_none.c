@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file of its own, because tests link it together with the code of live sessions. */
+/* This is a separate file because tests link it together with the code of live sessions. */
 #include <etw/session.h>
 
 #include "base/error.h"

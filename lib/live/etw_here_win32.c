@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wine is recognised by a function that its ntdll has and Windows' has not ("Developer FAQ",
- * WineHQ).
+ * Wine is recognised by a function that only its ntdll has ("Developer FAQ", WineHQ).
  */
 
 #include <windows.h>

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The harvest: a second session that runs for a moment, for what exists since before the start.
+ * The harvest: a second session that runs for a moment and finds what existed before the start.
  *
- * Windows writes the names of open files, and what disks, volumes and services there are, when a
- * system logger *stops*. A session that runs for months never gets them, so the reads and writes
- * of files that were open already would stay without a name. Therefore a thread of its own, the
- * harvester, starts a private system logger of the flags for files and disks, consumes it, and
- * stops it after about 100 ms. Of its records only those that the trackers need are kept
- * (known_win32.c); nothing of it is counted as an event. First it asks the kernel's rundown
- * provider, which may give the names as events of the session itself; no page documents whether it
- * does, and it knows nothing of disks and services.
+ * Windows writes the names of open files, and the list of disks, volumes and services, when a
+ * system logger *stops*. A session that runs for months never gets them, so reads and writes of
+ * files that were already open would have no file name. Therefore a separate thread, the harvester,
+ * starts a private system logger with the flags for files and disks, consumes it, and stops it
+ * after about 100 ms. Only the records that trackers need are kept (known_win32.c); none is counted
+ * as an event. The harvester first requests the names from the kernel's rundown provider, which may
+ * write them as events of the session itself. No page documents whether it does, and it does not
+ * report disks and services.
  *
- * It begins when the session has delivered its first buffer, because names that come while nothing
- * is consumed fill the buffers. It is repeated after a restart, and after losses, since the
- * events lost may have been names; then at most once a minute, and less often while losses go on,
- * because a busy machine has better things to do.
+ * It begins when the session has delivered its first buffer, because names that arrive before
+ * anything is consumed fill the buffers. It is repeated after a restart, and after losses, because
+ * the lost events may have been names. After losses it runs at most once a minute, and less often
+ * while losses continue, to save the time of a busy machine.
  *
- * The harvest session has a name and a GUID of its own. It is among the sessions that a crashing
- * program stops, and the next start stops one that is left over all the same. It takes one of the
- * six places for private system loggers; where none is free, the harvest fails, which is reported
- * once, and is tried again later.
+ * The harvest session has a name and a GUID of its own. A crashing program stops it like every
+ * session, and the next start stops one that is left over nevertheless. It is one of at most six
+ * private system loggers; if there are six already, the harvest fails, which is reported once, and
+ * is tried again later.
  *
  * Source: docs/windows.md section 2; "Configuring and Starting a SystemTraceProvider Session",
  * "EVENT_TRACE_PROPERTIES structure", Microsoft Learn.
@@ -36,8 +36,8 @@ enum {
 	QPC_CLOCK = 1, /* Wnode.ClientContext */
 	STALE_TRIES = 5,
 	STALE_WAIT_MS = 100,
-	/* A stop that comes before Windows has attached the consumer loses everything: then it is
-	 * tried again, with twice the time. */
+	/* A stop before Windows has attached the consumer loses everything. Then the harvest
+	 * is tried again and runs twice as long. */
 	LATE_TRIES = 6,
 	HARVEST_MS = 100,
 	HARVEST_AGAIN_MS = 60000,
@@ -59,9 +59,9 @@ struct harvest_run {
 	TRACEHANDLE session, trace;
 	unsigned emergency_number;
 	struct os_thread consumer;
-	bool consuming; /* guarded by lock: about to be inside ProcessTrace(), or is */
+	bool consuming; /* guarded by lock: ProcessTrace() runs or is about to */
 	bool consumed;  /* guarded by lock: ProcessTrace() has returned */
-	ULONG status;   /* of ProcessTrace() */
+	ULONG status;   /* status of ProcessTrace() */
 	uint64_t lost;
 };
 
@@ -75,7 +75,7 @@ static void stop_stale(const struct live *live)
 	session_properties_init(&properties);
 	status = ControlTraceW(0, live->harvest.wide_name, &properties.base,
 			       EVENT_TRACE_CONTROL_STOP);
-	/* The handle of the session; Wine succeeds without one. */
+	/* HistoricalContext is the handle; Wine succeeds without one. */
 	if ((status == ERROR_SUCCESS || status == ERROR_MORE_DATA) &&
 	    properties.base.Wnode.HistoricalContext != 0) {
 		live_report(live, ETW_SESSION_STALE,
@@ -83,7 +83,8 @@ static void stop_stale(const struct live *live)
 	}
 }
 
-/* The modes that Windows left to the session itself; it refuses the others here, too. */
+/* Returns the modes that Windows accepted for the session itself; it would refuse the others here,
+ * too. */
 static ULONG kept_modes(struct live *live)
 {
 	ULONG mode;
@@ -111,7 +112,7 @@ static void fill_properties(const struct harvest *harvest, ULONG mode,
 
 static ULONG start_session(struct live *live, struct harvest_run *run)
 {
-	/* With the names, as many MB as they take at once; fewer where memory is short. */
+	/* With file names: as many MB as all names take at once. Fewer if memory is short. */
 	ULONG buffers_min = live->harvest.names ? 64 : 2;
 	struct session_properties properties;
 	ULONG status;
@@ -194,13 +195,13 @@ static void consume(void *context)
 	set(run, &run->consumed);
 }
 
-/* With the lock held. */
+/* Returns whether the source ends. The caller holds the lock. */
 static bool is_ending(const struct live *live)
 {
 	return live->ended || etw_source_stopping(&live->source);
 }
 
-/* With the lock held: waits for a change, at most until then. */
+/* Waits for a change, at most until the time `then`. The caller holds the lock. */
 static void wait_until(struct live *live, uint64_t now, uint64_t then)
 {
 	uint64_t wait = then > now ? then - now : 0;
@@ -208,7 +209,8 @@ static void wait_until(struct live *live, uint64_t now, uint64_t then)
 	os_condition_wait(&live->changed, &live->lock, wait < WAIT_AT_MOST ? wait : WAIT_AT_MOST);
 }
 
-/* Waits until it is true, at most so long. Returns false when the source ends meanwhile. */
+/* Waits until *what is true, at most for ns nanoseconds. Returns false if the source ends
+ * meanwhile. */
 static bool wait_for(struct harvest_run *run, const bool *what, uint64_t ns)
 {
 	struct live *live = run->live;
@@ -229,7 +231,8 @@ static bool wait_for(struct harvest_run *run, const bool *what, uint64_t ns)
 
 /* ---- one harvest ---- */
 
-/* The session runs and its trace is open: consumes it, and stops it after that time. */
+/* Consumes the harvest session, which runs with an open trace, and stops it after the given
+ * time. */
 static ULONG consume_for(struct harvest_run *run, uint64_t ns)
 {
 	bool goes_on;
@@ -242,11 +245,11 @@ static ULONG consume_for(struct harvest_run *run, uint64_t ns)
 	goes_on = wait_for(run, &run->consuming, INTERVAL_MOST) &&
 		  wait_for(run, &run->consumed, ns);
 	if (!goes_on) {
-		CloseTrace(run->trace); /* the names are of no use any more */
+		CloseTrace(run->trace); /* the names are not needed any more */
 	}
 	stop_session(run);
 	if (goes_on) {
-		/* ProcessTrace() returns when it has delivered what the session held. */
+		/* ProcessTrace() returns after it has delivered all events of the session. */
 		wait_for(run, &run->consumed, WAIT_AT_MOST);
 		CloseTrace(run->trace);
 	}
@@ -258,7 +261,7 @@ static ULONG harvest_once(struct live *live, struct harvest_run *run, uint64_t n
 {
 	ULONG status;
 
-	/* Before it is started, so that there is no moment in which a crash leaves it. */
+	/* Add it before the start, so that a crash never leaves the session behind. */
 	run->emergency_number = emergency_stop_add(live->harvest.wide_name, 0, NULL);
 	status = start_session(live, run);
 	if (status == ERROR_SUCCESS) {
@@ -283,7 +286,7 @@ static void count(struct live *live, enum etw_harvest_result result, uint64_t lo
 	os_mutex_unlock(live->source.mutex);
 }
 
-/* Reports why there is nothing, until there is something again. */
+/* Reports why a harvest found nothing: once, until a harvest succeeds again. */
 static void report_failure(struct live *live, enum etw_harvest_result result, ULONG status)
 {
 	char text[160];
@@ -306,7 +309,8 @@ static void report_failure(struct live *live, enum etw_harvest_result result, UL
 	}
 }
 
-/* Harvests until Windows has attached the consumer in time. Without memory the run has no batch. */
+/* Repeats the harvest until Windows has attached the consumer in time. run->batch is NULL if there
+ * is no memory. */
 static ULONG harvest_in_time(struct live *live, struct harvest_run *run)
 {
 	uint64_t ns = live->options.harvest_ms * NS_PER_MS;
@@ -327,8 +331,8 @@ static ULONG harvest_in_time(struct live *live, struct harvest_run *run)
 	}
 }
 
-/* at_once: nothing in the stream must come before what it finds. Returns false when it is to be
- * tried again. */
+/* Runs one harvest. at_once: deliver the results without waiting for earlier records of the stream.
+ * Returns false if the harvest must be tried again. */
 static bool harvest_now(struct live *live, bool at_once)
 {
 	struct harvest_run run;
@@ -361,14 +365,14 @@ static bool harvest_now(struct live *live, bool at_once)
 
 /* ---- when ---- */
 
-/* Why a harvest is due. */
+/* The reasons for a harvest. */
 struct reasons {
 	bool started; /* the consumer has just begun */
 	bool first;   /* it is the first one of the session */
 	bool lost;    /* there were losses */
 };
 
-/* Waits until a harvest is due. False: the source ends. */
+/* Waits until a harvest is due. Returns false if the source ends. */
 static bool wait_until_due(struct live *live, struct reasons *reasons)
 {
 	struct harvest *harvest = &live->harvest;
@@ -397,8 +401,8 @@ static bool wait_until_due(struct live *live, struct reasons *reasons)
 	return !ending;
 }
 
-/* With the lock held: the time to the harvest after this one, if there will be a reason. It doubles
- * while harvests follow each other as soon as they may. */
+/* Sets the least time to the next harvest. It doubles while every harvest starts as early as it
+ * may. The caller holds the lock. */
 static void choose_interval(struct live *live, bool started)
 {
 	struct harvest *harvest = &live->harvest;
@@ -438,7 +442,8 @@ static void harvester(void *context)
 		}
 		done = harvest_now(live, reasons.first);
 		if (!done && reasons.lost) {
-			ask_provider(live); /* again, because nothing else names files */
+			/* Request them again: after a failed harvest nothing else names files. */
+			ask_provider(live);
 		}
 		os_mutex_lock(&live->lock);
 		choose_interval(live, reasons.started);
@@ -468,7 +473,7 @@ void harvest_look(struct live *live)
 	harvest->losses = losses;
 	os_mutex_lock(&live->lock);
 	harvest->lost = true;
-	/* Before the first one there is no other. */
+	/* Until the first harvest has run, losses need no further one. */
 	if (harvest->last_ns != 0 && harvest->due_ns == UINT64_MAX) {
 		harvest->due_ns = harvest->last_ns + harvest->interval_ns;
 		os_condition_wake_all(&live->changed);
@@ -498,7 +503,7 @@ void harvest_open(struct live *live)
 	if (options->logger != ETW_LIVE_PRIVATE) {
 		return;
 	}
-	/* The GUIDs of two sessions differ in the last part only, which depends on the name. */
+	/* The GUIDs of our sessions differ only in their last part, which depends on the name. */
 	harvest->guid = live->guid;
 	harvest->guid.Data2 ^= 1;
 	text_add_string(&name, live->name);
@@ -510,7 +515,7 @@ void harvest_open(struct live *live)
 			    WHAT_IS_MISSED "the name of the session is too long");
 		return;
 	}
-	/* Also where no harvest is needed now: it may have been when the program crashed. */
+	/* Do this even if no harvest is needed now: one may have run when the program crashed. */
 	stop_stale(live);
 	harvest->on = options->rundown;
 	harvest->names = (flags & FILE_FLAGS) != 0;
@@ -525,7 +530,7 @@ void harvest_change(struct live *live, bool services)
 	bool needed = is_needed(flags, services);
 
 	os_mutex_lock(&live->lock);
-	/* Like a harvest because of losses, unless it is the first of the session. */
+	/* Treat it like losses, unless it is the first harvest of the session. */
 	if ((needed && !harvest->needed) || (names && !harvest->names)) {
 		harvest->lost = true;
 		harvest->due_ns = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a harvest found (harvest_win32.c), on its way to the consumer thread.
+ * Passes the results of a harvest (harvest_win32.c) to the consumer thread.
  *
- * The trackers belong to the consumer thread, so the thread of a harvest cannot teach them. It
- * copies the records that it needs into a batch, and publishes the batch when the harvest has
- * ended. The consumer gives them to the sink between two records of its own: one comparison a
- * record shows whether a batch is due.
+ * The trackers belong to the consumer thread, so the harvester cannot call them. It copies the
+ * records that it needs into a batch, and publishes the batch when the harvest has ended. The
+ * consumer delivers them to the sink between two records of its own: one comparison for each record
+ * shows whether a batch is due.
  *
  * A machine has up to 140,000 open files, whose names take 40 MB; a batch has room for more, and
- * counts what does not fit. It consists of blocks, so that no copy of it is ever made.
+ * counts what does not fit. It consists of blocks, so it grows without copying.
  *
  * Source: "FileIo_Name class", "SystemConfig class", Microsoft Learn; docs/windows.md section 2.
  */
@@ -26,7 +26,7 @@ enum {
 	SERVICES = 15,
 };
 
-/* The same bytes as GUID and as struct etw_guid; "FileIo class", "SystemConfig class". */
+/* GUID and struct etw_guid have the same bytes ("FileIo class", "SystemConfig class"). */
 static const GUID file_io_class = {
 	0x90cbdc39, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 }
 };
@@ -57,7 +57,7 @@ struct known_batch {
 	size_t blocks;
 	size_t count;
 	uint64_t refused;
-	int64_t raw_time; /* of the last record */
+	int64_t raw_time; /* raw time of the last record */
 };
 
 /* ---- what is kept ---- */
@@ -107,7 +107,7 @@ void known_free(struct known_batch *batch)
 	free(batch);
 }
 
-/* A place of that many bytes; NULL: there is none. */
+/* Returns room for this number of bytes in the batch; NULL if there is none. */
 static struct known_record *place(struct known_batch *batch, size_t size)
 {
 	struct known_block *block = batch->last;
@@ -181,7 +181,7 @@ void known_publish(struct live *live, struct known_batch *batch, bool at_once)
 	struct known_batch *old;
 
 	os_mutex_lock(&live->lock);
-	old = live->known; /* the newer one has what it has */
+	old = live->known; /* the newer batch contains its facts */
 	live->known = batch;
 	atomic_store_explicit(&live->known_due, due, memory_order_release);
 	os_mutex_unlock(&live->lock);

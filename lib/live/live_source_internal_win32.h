@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of a live session share. Each file calls only those above it in this list:
+ * Types and functions that the files of a live session share. Each file calls only those above it
+ * in this list:
  *
  *   error_text_win32.c   error codes as sentences, UTF-16, queries of Windows, statistics
  *   provider_win32.c     the exporter's own provider; the canaries of a session
@@ -37,16 +38,16 @@
 enum { SESSION_NAME_MAX = 1024 }; /* characters, the end included ("StartTraceW function") */
 
 /*
- * The logging mode of every session that the exporter starts, those of helpers included. Without
- * INDEPENDENT, an event that another session has no room for is not given to ours either, and no
- * session counts it; Windows takes INDEPENDENT only together with one of the modes of hybrid
- * shutdowns (docs/windows.md section 1).
+ * The logging mode of every session that the exporter starts, also of harvest sessions. Without
+ * INDEPENDENT, an event for which another session has no room does not reach our session either,
+ * and no session counts the loss. Windows accepts INDEPENDENT only together with one of the modes
+ * for hybrid shutdowns (docs/windows.md section 1).
  */
 #define SESSION_MODE                                                         \
 	(EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_INDEPENDENT_SESSION_MODE | \
 	 EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN)
 
-/* EVENT_TRACE_PROPERTIES with room for both names. With too little room, Windows returns
+/* EVENT_TRACE_PROPERTIES with room for both names. If a name does not fit, Windows returns
  * ERROR_MORE_DATA. */
 struct session_properties {
 	EVENT_TRACE_PROPERTIES base;
@@ -54,7 +55,7 @@ struct session_properties {
 	WCHAR log_file_name[SESSION_NAME_MAX];
 };
 
-/* The 32-bit counters of Windows, as they were last added to the statistics. */
+/* The 32-bit counters of Windows at the last call of counters_add(). */
 struct session_counters {
 	uint32_t events_lost;
 	uint32_t log_buffers_lost;
@@ -62,101 +63,104 @@ struct session_counters {
 	uint32_t buffers_written;
 };
 
-/* The canaries of one epoch: a time in which the provider was enabled without a break. */
+/* The canaries of one epoch, a period in which the provider is enabled without a break. */
 struct canary_epoch {
 	uint32_t epoch;
 	uint64_t written;
-	uint64_t confirmed; /* the session is known to have taken all up to this number */
-	uint64_t highest;   /* number that came back; the session took all up to it, too */
+	uint64_t confirmed; /* the session is known to have accepted all up to this number */
+	uint64_t highest;   /* highest number received; the session accepted all up to it */
 };
 
 struct canary_statistics {
 	bool on; /* the provider is enabled in the session */
 	struct canary_epoch now;
-	struct canary_epoch before; /* whose last canaries may still come back */
-	uint64_t sent_before;       /* in all epochs before that one */
+	struct canary_epoch before; /* the epoch before: its last canaries may still arrive */
+	uint64_t sent_before;       /* sent in all epochs older than `before` */
 };
 
 enum { RESTORES_MOST = 3 };
 
 /*
- * How often a setting was restored, so that two programs that change it in turn do not do so for
+ * Limits how often a setting is restored, so that two programs do not change it back and forth for
  * ever: RESTORES_MOST times within a minute, then not for ten minutes.
  */
 struct restore_budget {
-	uint64_t tried_ns[RESTORES_MOST]; /* the latest tries, in a ring */
+	uint64_t tried_ns[RESTORES_MOST]; /* times of the latest tries; a ring */
 	unsigned tries;
 	uint64_t rests_until_ns;
 };
 
-/* What the watchdog knows about a provider, which other programs may disable. */
+/* The watchdog's state of a provider, which other programs may disable. */
 struct provider_watchdog {
 	enum {
 		WATCHDOG_FINE,
-		WATCHDOG_DOUBT,    /* was not reported as enabled right after we enabled it */
-		WATCHDOG_GIVEN_UP, /* nor at the next check: the reports cannot be relied on */
+		WATCHDOG_DOUBT,    /* not reported as enabled right after we enabled it */
+		WATCHDOG_GIVEN_UP, /* also not at the next check: reports are unreliable */
 	} state;
 	struct restore_budget budget;
-	uint64_t capture_due_ns; /* when its state is captured again; 0: not known yet */
+	uint64_t capture_due_ns; /* when its state is captured next; 0: not known yet */
 };
 
-/* An event has at most 64 KiB, items included; each is padded to 8 bytes. */
+/* An event has at most 64 KiB including its extended items; each item is padded to 8 bytes. */
 enum { LIVE_ITEMS_BYTES = 128 * 1024 };
 
-/* The filter of a provider by fields of the payload. */
+/* The payload filter of a provider. */
 struct live_payload {
-	EVENT_FILTER_DESCRIPTOR filter; /* made by TDH; Ptr 0: none */
+	EVENT_FILTER_DESCRIPTOR filter; /* made by TDH; Ptr is 0 without a filter */
 	bool refused;                   /* Windows did not accept it; guarded by lock */
 };
 
-/* The providers of a session. A reload makes another list, and exchanges them. */
+/* The providers of a session. A reload makes a new list and exchanges the two. */
 struct provider_list {
 	struct etw_provider_spec *providers; /* with GUIDs; owned, as are the arrays below */
 	size_t count;
-	struct live_payload *payloads;       /* one for each provider */
-	struct provider_watchdog *watchdogs; /* likewise */
+	struct live_payload *payloads;       /* array: one for each provider */
+	struct provider_watchdog *watchdogs; /* array: one for each provider */
 	size_t canary_index;                 /* in providers */
 };
 
 /*
- * What queries answer about one session and no other, taken from the query right after it was
- * started. Handles are used again, and it is documented nowhere that the GUID is the one that
- * StartTraceW() was given; but both stay while the session runs.
+ * Identifies one session: values from the query right after it was started. Windows reuses handles,
+ * and no page says that the GUID is the one passed to StartTraceW(); but both stay the same while
+ * the session runs.
  */
 struct session_identity {
 	ULONG64 context; /* Wnode.HistoricalContext, which is the handle */
 	GUID guid;       /* Wnode.Guid */
-	bool guid_known; /* false: that query failed, and the first one that succeeds answers it */
+	/* False: that query failed; the first query that succeeds sets guid. */
+	bool guid_known;
 };
 
 enum { KERNEL_MASKS = 8 }; /* PERFINFO_GROUPMASK: 8 words of groups of kernel events */
 
-enum { MODE_TEXT_SIZE = 320 }; /* every word of a logging mode, and a comma behind each */
+enum { MODE_TEXT_SIZE = 320 }; /* all words of a logging mode, with commas */
 
 struct known_batch; /* known_win32.c */
 
 /* The harvest of a session (harvest_win32.c). */
 struct harvest {
 	/* Fixed once open. */
-	bool on; /* the session can have harvests, and its configuration allows them */
+	bool on; /* session and configuration allow harvests */
 	WCHAR wide_name[SESSION_NAME_MAX];
 	GUID guid;
 
-	_Atomic(bool) names; /* those of files are needed; else only disks and services */
+	/* File names are needed; otherwise only disks and services are. */
+	_Atomic(bool) names;
 
 	/* Guarded by lock. */
-	bool needed;      /* something that a harvest finds is needed */
-	bool started;     /* the consumer got a first buffer, and no harvest has begun since */
-	bool first;       /* no harvest has begun since the session was started */
-	bool lost;        /* events or buffers, since the last harvest */
-	uint64_t due_ns;  /* of the next harvest because of losses or a failure; UINT64_MAX: none */
-	uint64_t last_ns; /* when the last harvest ended */
-	uint64_t interval_ns; /* from one harvest to the next because of losses */
+	bool needed;  /* the sink needs what a harvest finds */
+	bool started; /* first buffer delivered; no harvest begun since */
+	bool first;   /* no harvest has begun since the session was started */
+	bool lost;    /* events or buffers were lost since the last harvest */
+	/* Time of the next harvest because of losses or a failure; UINT64_MAX: none is due. */
+	uint64_t due_ns;
+	uint64_t last_ns;     /* time at which the last harvest ended */
+	uint64_t interval_ns; /* least time between harvests because of losses */
 
-	/* For the watcher thread alone. */
+	/* Only the watcher thread uses these members. */
 	uint64_t losses;
 
-	/* For the harvester thread alone. */
+	/* Only the harvester thread uses this member. */
 	bool failure_reported;
 
 	struct os_thread thread;
@@ -167,8 +171,8 @@ struct live {
 	struct etw_source source; /* first */
 
 	/* Fixed once open. */
-	struct etw_live_options options; /* texts and providers are those below */
-	bool system_providers;           /* they enable the kernel events that they can */
+	struct etw_live_options options; /* texts and providers are those in struct live */
+	bool system_providers;           /* they enable kernel events in place of flags */
 	char *name;
 	WCHAR wide_name[SESSION_NAME_MAX];
 	GUID guid;         /* Wnode.Guid; all zero: Windows chooses one */
@@ -179,58 +183,61 @@ struct live {
 	uint32_t canary_slot;
 	char mode_text[MODE_TEXT_SIZE]; /* source.facts.mode */
 
-	/* Held while providers and kernel events are enabled, looked after or exchanged, which may
-	 * take long. It is taken before `lock`, and neither by callbacks nor for each event. */
+	/* Held while providers and kernel events are enabled, checked or exchanged, which may take
+	 * long. Lock order: before `lock`. Callbacks and the per-event path never take it. */
 	struct os_mutex settings;
-	struct provider_list list;       /* guarded by settings */
-	_Atomic(uint32_t) kernel_flags;  /* written with settings; of the options, or a reload */
-	_Atomic(uint32_t) kernel_groups; /* likewise */
+	struct provider_list list; /* guarded by settings */
+	/* Both are set when the source is opened; a reload changes them with settings held. */
+	_Atomic(uint32_t) kernel_flags;
+	_Atomic(uint32_t) kernel_groups;
 
 	struct os_mutex lock;
 	struct os_condition changed; /* stopping, consuming */
 	/* Guarded by lock. */
 	TRACEHANDLE session;              /* 0: no session runs */
 	struct session_identity identity; /* of the running session */
-	unsigned emergency_number;        /* its number for emergency_stop_remove(), or 0 */
-	ULONG expected[KERNEL_MASKS]; /* the groups that the session is for and had at its start */
-	bool masks_known;             /* they are */
-	ULONG mode;             /* logging mode, as Windows answered when it started; 0: never */
-	bool mode_reported;     /* that Windows left modes out */
+	unsigned emergency_number;        /* for emergency_stop_remove(); 0: none */
+	/* Kernel event groups that the session needs and that were enabled at its start. */
+	ULONG expected[KERNEL_MASKS];
+	bool masks_known;       /* `expected` is set */
+	ULONG mode;             /* mode that Windows reported after the start; 0: none */
+	bool mode_reported;     /* reported that Windows left out modes */
 	bool providers_enabled; /* in the running session */
-	bool real_time_lost;    /* the watcher saw that, and the consumer has not ended since */
+	bool real_time_lost;    /* the watcher saw it, and the consumer still runs */
 	bool drained;           /* session_drain() was called for the running session */
-	bool consuming;         /* a consumer is about to be inside ProcessTrace, or is */
-	bool closed;            /* its handle is closed already */
-	bool ended;             /* etw_source_run() is over: the watcher and the harvester end */
+	bool consuming;         /* ProcessTrace() runs or is about to be called */
+	bool closed;            /* the handle `trace` is closed */
+	bool ended;             /* etw_source_run() has ended: watcher and harvester end */
 	TRACEHANDLE trace;
-	struct known_batch *known; /* waits for the consumer thread; owned; NULL: none */
-	/* It is due when the stream reaches this raw time; INT64_MAX: there is none. Written with
-	 * the lock, read by the consumer without. */
+	struct known_batch *known; /* waits for the consumer thread; owned; may be NULL */
+	/* `known` is due when the stream reaches this raw time; INT64_MAX: there is no batch.
+	 * Written with the lock held; the consumer reads it without. */
 	_Atomic(int64_t) known_due;
 	struct etw_source_clock anchored; /* taken by the watcher, for the consumer */
-	/* anchored is newer than the consumer's clock. Without the lock the consumer only asks
-	 * whether it must take the lock. */
+	/* True if `anchored` is newer than the consumer's clock. The consumer reads this flag
+	 * without the lock and takes the lock only if it is set. */
 	atomic_bool anchored_anew;
 
 	/* Guarded by source.mutex, as the statistics are. */
 	struct session_counters seen;
-	uint64_t buffers_before; /* delivered of earlier sessions */
-	unsigned generation;     /* of the session: answers about an earlier one are not added */
+	uint64_t buffers_before; /* buffers delivered by earlier sessions */
+	unsigned generation;     /* session number; answers about an earlier one are dropped */
 	struct canary_statistics canaries;
 
-	/* For the watcher thread alone. */
+	/* Only the watcher thread uses these members. */
 	struct restore_budget masks_budget;
 	struct restore_budget real_time_budget;
 	size_t watchdog_next;
 	struct etw_source_clock last_anchor;
 	uint64_t last_anchor_ns; /* when it was taken */
 
-	/* For the consumer thread alone. */
-	volatile bool in_callback; /* of ProcessTrace; the flag of os_use_fault_flag() */
+	/* Only the consumer thread uses these members. */
+	volatile bool in_callback; /* a callback of ProcessTrace() runs; see os_use_fault_flag() */
 	const struct etw_event_sink *sink;
-	struct etw_record record;      /* that is delivered; without items except while it is */
-	struct etw_source_clock clock; /* of events: that of the facts, anchored anew since */
-	/* By that clock, the times that follow from raw times by an addition; see
+	struct etw_record record; /* the record being delivered; has items only meanwhile */
+	/* Clock of the events: that of the facts with the newest anchor. */
+	struct etw_source_clock clock;
+	/* The range of raw times that this clock converts by one addition; see
 	 * consume_use_clock(). */
 	int64_t even_first;
 	uint64_t even_count;
@@ -242,15 +249,15 @@ struct live {
 	int64_t newest_raw; /* ETW_RECORD_NO_TIME: none came */
 	uint8_t *items;     /* extended items as on disk; owned */
 	uint64_t names[ETW_NAMES_COUNT];
-	bool awaits_buffer; /* none was delivered since the consumer began */
+	bool awaits_buffer; /* no buffer was delivered since the consumer began */
 	ULONG last_failure;
 	bool conflict_reported;
-	bool faulted;             /* a callback did: ProcessTrace() must not be called again */
-	struct machine announced; /* what the sink knows of the machine */
+	bool faulted;             /* a callback faulted: never call ProcessTrace() again */
+	struct machine announced; /* facts that were announced to the sink */
 
 	struct harvest harvest;
 	struct os_thread watcher;
-	struct snapshot *snapshot; /* what reads the machine; NULL: the sink needs nothing of it */
+	struct snapshot *snapshot; /* reads the machine; NULL: the sink needs none of it */
 };
 
 static inline uint32_t kernel_flags_of(const struct live *live)
@@ -265,41 +272,43 @@ static inline uint32_t kernel_groups_of(const struct live *live)
 
 /* ---- texts ---- */
 
-/* "access is denied (error 5)" and the like. */
+/* Writes a sentence such as "access is denied (error 5)" to text and returns it. */
 const char *live_error_text(ULONG status, char text[160]);
 bool live_wide(const char *text, WCHAR *wide, size_t size);
-/* UTF-8 of NUL-terminated UTF-16; false when it does not fit. */
+/* Converts NUL-terminated UTF-16 to UTF-8. Returns false if the text does not fit. */
 bool live_narrow(const WCHAR *wide, char *text, size_t size);
 void live_report(const struct live *live, enum etw_session_event event, const char *format, ...)
 	ETW_PRINTF_LIKE(3, 4);
 struct etw_guid live_guid(const GUID *guid);
 GUID live_windows_guid(const struct etw_guid *guid);
 
-/* Whether the program runs in a container with process isolation, or a virtual machine of its own.
- * A HostProcess container is none. */
+/* Returns whether the program runs in a container, with process isolation or with a virtual machine
+ * of its own. A HostProcess container does not count. */
 bool windows_in_container(void);
 
-/* One call of Windows for an answer of unknown size; *size is the room, then what is needed. */
+/* A call of a Windows function whose answer has an unknown size. *size is the size of `answer` in
+ * bytes; the call sets it to the size that is needed. */
 typedef ULONG live_question(void *context, void *answer, ULONG *size);
 
 /*
- * Repeats the call until the answer fits, a bounded number of times. The caller frees the answer;
- * NULL: *status says why.
+ * Repeats the call with a larger buffer until the answer fits, a bounded number of times. The
+ * caller frees the answer. Returns NULL on failure, and *status says why.
  */
 void *live_ask(live_question *question, void *context, ULONG *size, ULONG *status);
 
 /* ---- clock and statistics ---- */
 
-/* The clock of a session that starts now: frequency of the counter, and an anchor. Returns by how
- * many ticks at most the anchor may be wrong. */
+/* Sets the clock of a session that starts now: the frequency of the counter, and an anchor. Returns
+ * the largest possible error of the anchor in ticks. */
 uint64_t consume_clock(struct etw_source_clock *clock);
-int64_t consume_counter(void); /* the performance counter now */
+int64_t consume_counter(void); /* the present performance counter, in ticks */
 
 /* Call it when a session starts, because Windows then counts from 0 again. */
 void counters_begin(struct live *live);
-/* Get the generation before the query of Windows whose answer counters_add() takes. */
+/* Returns the generation for counters_add(). Call it before the query of Windows. */
 unsigned counters_generation(struct live *live);
-/* Adds the difference since the last call, unless another session has started meanwhile. */
+/* Adds the growth of the counters since the last call, unless another session has started
+ * meanwhile. properties: the answer of a query. */
 void counters_add(struct live *live, unsigned generation, const EVENT_TRACE_PROPERTIES *properties);
 void counters_restart(struct live *live, enum etw_restart_reason reason);
 void counters_given_up(struct live *live); /* a setting is no longer restored */
@@ -307,52 +316,55 @@ void counters_up(struct live *live, bool up);
 /* Publishes what the consumer has delivered so far. */
 void counters_delivered(struct live *live);
 /*
- * Whether the consumer has got as many buffers as the session had written at the last
- * counters_add(). *buffers: those that it has got.
+ * Returns whether the consumer has received as many buffers as the session had written at the last
+ * counters_add(). *buffers becomes the number of buffers received.
  */
 bool counters_caught_up(struct live *live, uint64_t *buffers);
 
 /* ---- the canaries of a session ---- */
 
-/* Takes a slot, if there is one for the session. */
+/* Takes a slot of the exporter's provider for the session, if one is free. */
 void canaries_open(struct live *live);
-/* Adds the provider to a list of the session, if it has a slot. Returns false without memory. */
+/* Adds the exporter's provider to a list of the session, if the session has a slot. Returns false
+ * if there is no memory. */
 bool canaries_add(struct live *live, struct provider_list *list);
 void canaries_close(struct live *live);
-/* The provider was enabled in the session, maybe again: a new epoch begins. */
+/* Begins a new epoch. Call it whenever the provider was enabled in the session. */
 void canaries_begin(struct live *live);
 void canaries_end(struct live *live); /* no canary is written from now on */
 void canaries_write(struct live *live);
-/* Call it before the query of Windows whether the session runs … */
+/* Returns what was written so far. Call it before querying whether the session runs … */
 struct canary_epoch canaries_written(struct live *live);
-/* … and pass the result when the session runs with the provider enabled. */
+/* … and pass the result here if the session runs with the provider enabled: it accepted these
+ * canaries. */
 void canaries_confirm(struct live *live, const struct canary_epoch *written);
-/* For every record, on the consumer thread. */
+/* Counts the record if it is a canary. Call it for every record, on the consumer thread. */
 void canaries_arrival(struct live *live, const struct etw_record *record);
 
-/* ---- what a harvest found ---- */
+/* ---- results of a harvest ---- */
 
-/* Whether a harvest needs the event: the name of an open file, or a disk, volume or service. */
+/* Returns whether a harvest keeps the event: it names an open file, or describes a disk, volume or
+ * service. */
 bool known_needed(const EVENT_HEADER *header);
 bool known_is_file_name(const EVENT_HEADER *header);
 
-struct known_batch *known_new(void);        /* NULL without memory */
+struct known_batch *known_new(void);        /* returns NULL if there is no memory */
 void known_free(struct known_batch *batch); /* NULL is allowed */
-/* Copies the event. What does not fit is counted by the batch. */
+/* Copies the event into the batch. The batch counts events that do not fit. */
 void known_add(struct known_batch *batch, const EVENT_RECORD *from);
 size_t known_count(const struct known_batch *batch);
 uint64_t known_refused(const struct known_batch *batch);
 
 /*
- * Passes the batch to the consumer thread, in place of one that still waits. at_once: before the
- * next record; otherwise when the stream has reached the time of the harvest, because what the
- * stream says of earlier times must come first.
+ * Passes the batch, which the consumer then owns, to the consumer thread. It replaces a batch that
+ * still waits. With at_once it is delivered before the next record; otherwise when the stream
+ * reaches the time of the harvest, because earlier records of the stream must come first.
  */
 void known_publish(struct live *live, struct known_batch *batch, bool at_once);
-/* Between two records of the consumer thread: gives the sink what is due. */
+/* Delivers a batch that is due to the sink. Call it on the consumer thread, between two records. */
 void known_deliver(struct live *live);
 
-/* raw_time: which the stream has reached. */
+/* raw_time: the time that the stream has reached. */
 static inline void known_deliver_due(struct live *live, int64_t raw_time)
 {
 	/* Pairs with the release in known_publish(). */
@@ -361,12 +373,14 @@ static inline void known_deliver_due(struct live *live, int64_t raw_time)
 	}
 }
 
-/* A buffer was delivered: the harvester may begin. On the consumer thread. */
+/* Call it on the consumer thread when the first buffer was delivered: the harvester may begin
+ * then. */
 void known_first_buffer(struct live *live);
 
 /* ---- consuming ---- */
 
-/* The pointer size of the program that wrote the event; without a flag it is that of the kernel. */
+/* Returns the pointer size in bytes of the program that wrote the event. Without a flag it is that
+ * of the kernel. */
 static inline uint8_t consume_pointer_size(USHORT flags)
 {
 	if (flags & EVENT_HEADER_FLAG_32_BIT_HEADER) {
@@ -375,37 +389,41 @@ static inline uint8_t consume_pointer_size(USHORT flags)
 	return flags & EVENT_HEADER_FLAG_64_BIT_HEADER ? 8 : (uint8_t)sizeof(void *);
 }
 
-/* The clock of the events from now on. */
+/* Sets the clock by which raw times of later records are converted. */
 void consume_use_clock(struct live *live, const struct etw_source_clock *clock);
 
-/* Opens the trace of the running session, unless it is open. */
+/* Opens the trace of the running session unless it is open. Returns a status of Windows. */
 ULONG consume_open(struct live *live);
 ULONG consume_run(struct live *live); /* ProcessTrace */
 void consume_close(struct live *live);
 /* Makes consume_run() return soon. Another thread may call it. */
 void consume_abandon(struct live *live);
 
-/* ---- what exists; on the consumer thread ---- */
+/* ---- reporting what exists; on the consumer thread ---- */
 
-/* Starts the thread that reads volumes, disks and services, as far as the sink needs them. */
+/* Starts the thread that reads volumes, disks and services. It reads only those for which the sink
+ * has a callback. */
 bool snapshot_start(struct live *live, struct etw_error *err);
-/* Ends it. A thread that hangs in a call about a device is left to itself. */
+/* Stops the thread. If it hangs in a call about a device, it is abandoned and frees the snapshot
+ * itself. */
 void snapshot_stop(struct live *live);
-/* At the start of a session: processes, threads, drives, and what was read so far. */
+/* Announces processes, threads, drives and everything read so far. Call it at the start of a
+ * session. */
 void snapshot_announce(struct live *live);
-/* Between two buffers: what was read since, if it is different. */
+/* Announces what has changed since the last call. Call it between two buffers. */
 void snapshot_announce_changes(struct live *live);
-/* Between two buffers: what is read depends on the kernel events, which a reload may change. */
+/* Chooses again what the thread reads, which depends on the kernel events that a reload may change.
+ * Call it between two buffers. */
 void snapshot_choose(struct live *live);
-/* Between two records: the sink has other callbacks. Everything that is known is reported again,
- * and what was not needed before is read. */
+/* Call it between two records when the sink has other callbacks. Everything that is known is
+ * announced again, and the thread reads what was not needed before. */
 void snapshot_change(struct live *live);
 
 /*
  * ---- reading the machine; any thread ----
  *
- * Each function adds facts to a list. False: Windows did not answer, and what it reported before
- * holds until it does. All except the first two may take long.
+ * Each function adds facts to a list. It returns false if Windows did not answer; earlier facts
+ * stay valid then. All except the first two may take long.
  */
 
 bool machine_read_letters(struct machine *machine);
@@ -416,53 +434,57 @@ struct machine_disks {
 	uint64_t set[MACHINE_DISKS / 64]; /* bit n: disk n */
 };
 
-/* Which disks exist. */
+/* Sets the bits of the disks that exist. */
 bool machine_list_disks(struct machine_disks *disks);
-/* The mount folders of volumes. */
+/* Adds the mount folders of volumes. */
 bool machine_read_folders(struct machine *machine);
 bool machine_read_services(struct machine *machine);
-/* Asks every disk for its model, and every volume for its partition. volumes: sorted. */
+/* Queries the model of every disk and the partition of every volume. volumes must be sorted. */
 bool machine_read_disks(struct machine *machine, const struct machine_disks *disks,
 			const struct machine *volumes);
 
 /* ---- what runs on the machine ---- */
 
-/* Called for a session (info->LoggerId) that has the provider enabled. False ends the search. */
+/* Called for a session (info->LoggerId) that has the provider enabled. Returns false to end the
+ * search. */
 typedef bool running_enabled(void *context, const GUID *provider, const TRACE_ENABLE_INFO *info);
 
-/* How many sessions Windows runs at a time: 64, or what the registry value EtwMaxLoggers says. */
+/* Returns how many sessions Windows can run at a time: the registry value EtwMaxLoggers, or 64. */
 uint32_t running_places(void);
 
 /*
  * Calls `each` for every session that has the provider enabled, once for each process that has
- * registered it. False when Windows knows no such process, or its answer makes no sense.
+ * registered the provider. Returns false if no process has registered it or the answer of Windows
+ * is malformed.
  */
 bool running_each_enabled(const GUID *provider, running_enabled *each, void *context);
-/* Whether processes have registered the provider, and none has it enabled for the session. */
+/* Returns whether processes have registered the provider and it is enabled in none of them for the
+ * session. */
 bool running_is_disabled(const GUID *provider, TRACEHANDLE session);
 
 /* ---- providers ---- */
 
 /*
  * Makes a list: copies the providers, finds their GUIDs by name (built-in names, then those
- * registered with Windows), adds that of the canaries, and makes the filters by payload; what
- * Windows refuses of these is reported, once for each provider.
+ * registered with Windows), adds the provider of the canaries, and makes the payload filters.
+ * Filters that Windows refuses are reported, once for each provider.
  */
 bool provider_list_init(struct live *live, const struct etw_live_options *options,
 			struct provider_list *list, struct etw_error *err);
-void provider_list_done(struct provider_list *list); /* a zeroed list is fine */
+void provider_list_done(struct provider_list *list); /* accepts a zeroed list */
 
-/* The following need `settings`. */
+/* The caller of the following functions holds `settings`. */
 
-/* Enables one of the session's. A failure is reported and returned. */
+/* Enables the provider with this index in the session's list. A failure is reported and
+ * returned. */
 ULONG enable_provider(struct live *live, TRACEHANDLE session, size_t index);
 void enable_capture(struct live *live, TRACEHANDLE session,
 		    const struct etw_provider_spec *provider, uint64_t keywords);
 /* Enables a provider without filters. */
 ULONG enable_plainly(TRACEHANDLE session, const GUID *provider, UCHAR level, uint64_t keywords);
 void enable_rundown(struct live *live, TRACEHANDLE session);
-/* The provider that reports changes of sessions (lib/live/session_changes.h), or no longer. Where
- * it cannot be enabled, nothing is known of who made a change, and nothing is said. */
+/* Enables or disables the provider that reports changes of sessions (lib/live/session_changes.h). A
+ * failure is not reported: reports of changes then do not name the program that made them. */
 void enable_changes(struct live *live, TRACEHANDLE session, bool on);
 void disable_provider(struct live *live, TRACEHANDLE session,
 		      const struct etw_provider_spec *provider);
@@ -472,53 +494,54 @@ void disable_provider(struct live *live, TRACEHANDLE session,
 /* Returns ERROR_ALREADY_EXISTS if another program owns the NT Kernel Logger. */
 ULONG session_start(struct live *live);
 /*
- * First step of the stop: captures what providers are to report at the stop, disables them, flushes
- * the session and adds its statistics. Does nothing when no session runs.
+ * First step of a stop: captures the state of providers for which this is configured, disables all
+ * providers, flushes the session and adds its statistics. Does nothing if no session runs.
  */
 void session_drain(struct live *live);
-/* Lets the session deliver what it holds, if one runs. */
+/* Flushes the buffers of the session to the consumer, if a session runs. */
 void session_flush(struct live *live);
 /*
- * Adds the statistics of the session, if it is still ours. For the last time before the consumer is
- * closed: what Windows loses of the rundown that STOP writes is no loss of ours.
+ * Adds the statistics of the session, if it is still ours. The last call comes before the consumer
+ * is closed, because losses in the rundown that STOP writes do not count.
  */
 void session_count(struct live *live);
 /*
- * Last step: stops the session, and drains it if that was not done. A consumer should be gone by
- * then, because it would get the rundown. Does nothing when no session runs.
+ * Last step of a stop: stops the session, and drains it first if that was not done. The consumer
+ * should be closed by then, because it would receive the rundown. Does nothing if no session runs.
  */
 void session_stop(struct live *live);
 TRACEHANDLE session_running(struct live *live); /* 0: none */
 /* Call it when the session no longer exists. */
 void session_forget(struct live *live);
-/* Why the consumer ended: what happened to the session. ETW_RESTART_ERROR: it is still ours.
- * *status is the status of the consumer, then that of the query. */
+/* Returns why the consumer ended; ETW_RESTART_ERROR if the session is still ours. *status is the
+ * status of ProcessTrace() on entry, and that of the query on return. */
 enum etw_restart_reason session_judge(struct live *live, ULONG *status);
 /* Adds the statistics and undoes changes by other programs. Returns ERROR_WMI_INSTANCE_NOT_FOUND if
- * the session no longer exists. With `settings`. */
+ * the session no longer exists. The caller holds `settings`. */
 ULONG session_watch(struct live *live);
-/* One sentence for a session that cannot be started; what: "started", "consumed". */
+/* Sets the error for a session that cannot be "started" or "consumed" (what). Returns false. */
 bool session_error(const struct live *live, const char *what, ULONG status, struct etw_error *err);
 /* Remembers which of the requested kernel groups are enabled, for session_watch() to restore. */
 void session_know_masks(struct live *live);
-/* With `settings`: other kernel events for the session, at once if it runs. */
+/* Changes the kernel events of the session, at once if it runs. The caller holds `settings`. */
 void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups);
 /*
- * Whether a setting that another program changed is restored once more. what: the setting, for the
- * report when it is not. For the watcher thread alone.
+ * Returns whether to restore a setting that another program changed, and takes one try from the
+ * budget. If the budget is used up, that is reported; `what` names the setting. Only the watcher
+ * thread may call it.
  */
 bool restore_again(struct live *live, struct restore_budget *budget, const char *what);
 
-/* The words of the logging mode, as Windows answered when the session was started. */
+/* Writes the words of the logging mode that Windows reported when the session was started. */
 void session_mode_text(struct live *live, char text[MODE_TEXT_SIZE]);
-/* Fills in what each call about a session needs. */
+/* Fills in the sizes and offsets that every call about a session needs. */
 void session_properties_init(struct session_properties *properties);
 
 /*
- * Adds a session to those that a crashing process stops, and returns its number for
- * emergency_stop_remove(); 0: there is no room. With session 0 and identity NULL it is known by its
- * name alone: a session that is about to be started, whose name no other program uses. Any thread
- * may call it.
+ * Adds a session to those that a crashing process stops. Returns its number for
+ * emergency_stop_remove(), or 0 if there is no room. session 0 and identity NULL mean that the name
+ * alone identifies it: a session that is about to be started, whose name no other program uses. Any
+ * thread may call it.
  */
 unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE session,
 			    const struct session_identity *identity);
@@ -526,23 +549,24 @@ void emergency_stop_remove(unsigned number); /* 0 is allowed */
 
 /* ---- the harvest ---- */
 
-/* Prepares harvests of a private system logger, and stops a harvest session that a crash left. Call
- * it when the session has its GUID, before it is started. */
+/* Prepares harvests, and stops a harvest session that a crash left behind. Call it after the
+ * session has its GUID and before it is started. */
 void harvest_open(struct live *live);
-/* Starts the thread, and ends it. It begins when the session has delivered a buffer. */
+/* Starts and ends the harvester thread, which waits until the session has delivered a buffer. */
 void harvest_start(struct live *live);
 void harvest_end(struct live *live);
-/* Other kernel events are enabled: a harvest may find names that were not needed before. services:
- * those of services are needed. */
+/* Call it when other kernel events are enabled, because a harvest may then find names that were not
+ * needed before. services: names of services are needed. */
 void harvest_change(struct live *live, bool services);
-/* After a look at the session: another harvest is due when events were lost. */
+/* Call it after each query of the session: a harvest becomes due if events were lost. */
 void harvest_look(struct live *live);
 
 /* ---- kernel events by system provider ---- */
 
-/* Resolves the logger: a private one, with system providers or without. */
+/* Replaces the logger ETW_LIVE_SYSTEM_PROVIDERS by a private logger with system providers. Returns
+ * false if this Windows lacks system providers. */
 bool system_choose(struct live *live, struct etw_error *err);
-/* The flags that system providers replace in this session; 0: none. */
+/* Returns the kernel flags that system providers replace in this session; 0 if there are none. */
 uint32_t system_flags(const struct live *live);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Outside Windows, where there is no ETW. */
+/* Systems other than Windows have no ETW: live sessions cannot be opened. */
 #include <etw/session.h>
 
 #include "base/error.h"

@@ -36,10 +36,10 @@ enum {
 	STOP_GRACE_MS = 5000,
 	SNAPSHOT_MS = 10000,
 	CANARIES_PER_LOOK = 4,
-	POLL_MS = 5,   /* between two looks at what was delivered */
-	LATE_MS = 500, /* beside the flush interval, after which no buffer is expected */
+	POLL_MS = 5,   /* interval at which delivery is checked */
+	LATE_MS = 500, /* added to the flush interval: later no buffer is expected */
 	ANCHOR_MS = 60000,
-	SET_100NS = 1000000,       /* so far apart are clocks of which one was set */
+	SET_100NS = 1000000,       /* clocks this far apart mean that one was set */
 	PRECISE_PER_SECOND = 1000, /* an anchor is taken if it is right to a millisecond */
 };
 
@@ -50,13 +50,14 @@ enum {
 
 /* ---- providers that another program disabled ---- */
 
-/* A provider that is enabled for some processes only; for the others the check has no meaning. */
+/* Returns whether a provider is enabled only for some processes. For such providers the check is
+ * meaningless. */
 static bool is_for_some(const struct etw_provider_spec *provider)
 {
 	return provider->process_id_count > 0 || provider->executables;
 }
 
-/* Enables the provider again if it is disabled, and returns false then. */
+/* Enables the provider again if it is disabled. Returns false if it was disabled. */
 static bool watchdog_check_provider(struct live *live, TRACEHANDLE session, size_t index)
 {
 	const struct etw_provider_spec *provider = &live->list.providers[index];
@@ -166,7 +167,8 @@ static void anchor_when_due(struct live *live)
 	os_mutex_unlock(&live->lock);
 }
 
-/* Checks the session. *missing counts how often it was missing although it is being consumed. */
+/* Checks the session. *missing counts how often in a row the session was missing while it was
+ * consumed. */
 static void look(struct live *live, unsigned *missing)
 {
 	struct canary_epoch written = canaries_written(live);
@@ -192,15 +194,15 @@ static void look(struct live *live, unsigned *missing)
 		*missing = 0;
 		return;
 	}
-	/* ProcessTrace() returns when its session ends. If it does not, closing the trace ends it.
-	 */
+	/* ProcessTrace() returns when its session ends. If it does not, closing the trace ends
+	 * it. */
 	if (++*missing > 1) {
 		consume_abandon(live);
 		*missing = 0;
 	}
 }
 
-/* Waits until no consumer runs, at most until then. Returns false if one does. */
+/* Waits until no consumer runs, at most until until_ns. Returns false if one still runs. */
 static bool wait_for_consumer(struct live *live, uint64_t until_ns)
 {
 	bool gone;
@@ -214,9 +216,9 @@ static bool wait_for_consumer(struct live *live, uint64_t until_ns)
 }
 
 /*
- * Waits until the consumer has delivered what the session held when it was flushed. The number of
- * buffers says so. Where it does not, because the consumer missed some, the wait ends when no
- * buffer has come for longer than one can be late, which is a flush interval.
+ * Waits until the consumer has delivered the buffers that the session held when it was flushed, by
+ * their number. If the consumer missed some, the wait ends when no buffer has come for longer than
+ * a buffer can be late, about a flush interval.
  */
 static void wait_for_delivery(struct live *live, uint64_t deadline)
 {
@@ -236,9 +238,9 @@ static void wait_for_delivery(struct live *live, uint64_t deadline)
 }
 
 /*
- * Stops the session. All that it holds is delivered first; then the consumer is closed, and the
- * session is stopped last, because STOP writes a rundown (DCEnd, SystemConfig, names of files) that
- * is of no use to a consumer.
+ * Stops the session. First all its buffers are delivered, then the consumer is closed. The session
+ * is stopped last, because STOP writes a rundown (DCEnd, SystemConfig, names of files) that the
+ * consumer does not need.
  */
 static void stop_and_wait(struct live *live)
 {
@@ -253,7 +255,8 @@ static void stop_and_wait(struct live *live)
 	session_stop(live);
 }
 
-/* Waits for at most so long. Returns false if the source must stop, or the consumer has ended. */
+/* Waits for ns nanoseconds. Returns false earlier if the source must stop or the consumer has
+ * ended. */
 static bool wait_ns(struct live *live, uint64_t ns)
 {
 	uint64_t deadline = os_monotonic_ns() + ns;
@@ -303,7 +306,7 @@ static void report_start(struct live *live)
 		    system_flags(live) != 0 ? "started, with system providers" : "started");
 }
 
-/* Starts the session. A failure is reported once, until another one replaces it. */
+/* Starts the session. The same failure is reported only once in a row. */
 static bool try_start(struct live *live)
 {
 	ULONG status = session_start(live);
@@ -328,7 +331,7 @@ static bool try_start(struct live *live)
 	return false;
 }
 
-/* Consumes until ProcessTrace() returns; the status of Windows. */
+/* Consumes until ProcessTrace() returns. Returns its status. */
 static ULONG consume(struct live *live)
 {
 	ULONG status = consume_open(live);
@@ -421,7 +424,7 @@ static bool live_run(struct etw_source *base, const struct etw_event_sink *sink,
 	}
 	harvest_start(live);
 	consume_until_stopped(live, sink);
-	consume_close(live); /* it is still open if the stop came before consume_run() */
+	consume_close(live); /* still open if the stop came before consume_run() */
 	os_mutex_lock(&live->lock);
 	live->ended = true;
 	os_condition_wake_all(&live->changed);
@@ -429,7 +432,7 @@ static bool live_run(struct etw_source *base, const struct etw_event_sink *sink,
 	os_thread_join(&live->watcher);
 	harvest_end(live);
 	snapshot_stop(live);
-	session_stop(live); /* one that was started while the watcher stopped the one before */
+	session_stop(live); /* may have been started while the watcher stopped an earlier one */
 	live->sink = NULL;
 	if (live->faulted) {
 		return error_set(err, ETW_ERROR_SYSTEM, "session %s: a callback has faulted",
@@ -437,7 +440,7 @@ static bool live_run(struct etw_source *base, const struct etw_event_sink *sink,
 	}
 	return true;
 
-fail: /* a session that nothing consumes only takes the room of others */
+fail: /* a session that nothing consumes only wastes resources */
 	consume_close(live);
 	session_stop(live);
 	return error_prefix(err, "session %s", live->name);
@@ -456,7 +459,7 @@ static void live_close(struct etw_source *base)
 {
 	struct live *live = (struct live *)base;
 
-	consume_close(live); /* opened, and never run */
+	consume_close(live); /* open if the source was never run */
 	session_stop(live);
 	canaries_close(live);
 	known_free(live->known);
@@ -482,7 +485,7 @@ static void live_wake(struct etw_source *base)
 	struct live *live = (struct live *)base;
 
 	if (live->canary) {
-		canaries_write(live); /* so that there is something to deliver */
+		canaries_write(live); /* so that the session has something to deliver */
 	}
 	session_flush(live);
 }
@@ -535,7 +538,8 @@ static void set_defaults(struct live *live, uint32_t processors)
 
 /*
  * A system logger needs a GUID of its own, and not that of the NT Kernel Logger ("Configuring and
- * Starting a SystemTraceProvider Session"). It depends on the name, so that two exporters can run.
+ * Starting a SystemTraceProvider Session"). The GUID depends on the name, so that two exporters can
+ * run.
  */
 static GUID private_guid(const char *name)
 {
@@ -581,7 +585,7 @@ static bool start_at_open(struct live *live, struct etw_error *err)
 		return session_error(live, "started", status, err);
 	}
 	report_start(live);
-	/* Open it here, so that missing rights to consume it are reported now. */
+	/* Open the trace here, so that missing rights to consume it are reported now. */
 	status = consume_open(live);
 	return status == ERROR_SUCCESS || session_error(live, "consumed", status, err);
 }

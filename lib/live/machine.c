@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of what exists on the machine, and the difference between two of them.
+ * Lists of facts about the machine, and the differences between two lists.
  *
  * Volumes, disks, partitions and services are facts of one form: a type, a key of numbers and a
- * text, and a value. So one list holds them all, and one comparison finds what has come, changed
- * and gone. Lists are sorted by type and key, which makes the comparison a single walk over both.
- * What is gone is announced before what is new: a letter that moves is taken from its old volume
- * first, and no two volumes ever have it.
+ * text, and a value. So one list holds them all, and one comparison finds new, changed and removed
+ * facts. Lists are sorted by type and key, so the comparison is a single walk over both. Removed
+ * facts are announced before new ones: a letter that moves is first taken from its old volume, so
+ * no two volumes have it at a time.
  *
- * A list is bounded by type. Facts come from the machine, where programs can make volumes and
- * services; what does not fit is left out, and its events keep the name of the device or read
- * `_unknown`. Letters are read before mount folders and so have their places first.
+ * A list is bounded for each type, because programs can make any number of volumes and services.
+ * Facts beyond the bound are left out, and their events show the name of the device or `_unknown`.
+ * Letters are read before mount folders, so they have precedence.
  */
 #include "lib/live/machine.h"
 
@@ -140,7 +140,8 @@ static void announce(const struct etw_event_sink *sink, const struct machine_fac
 	}
 }
 
-/* The facts of one list whose key (gone), or whose key and value, the other list does not have. */
+/* Announces the facts of one list that the other list lacks: by key alone (gone), or by key and
+ * value. */
 static void announce_difference(const struct machine *list, const struct machine *other, bool gone,
 				const struct etw_event_sink *sink)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What exists on the machine beside event tracing: volumes with their letters or mount folders,
- * disks, partitions and services. A list of such facts is read now and then, and what differs from
- * the list before is announced to a sink.
+ * Facts about the machine that events refer to: volumes with their letters or mount folders, disks,
+ * partitions and services. A list of facts is read periodically, and its differences from the list
+ * before are announced to a sink.
  */
 #ifndef LIB_LIVE_MACHINE_H
 #define LIB_LIVE_MACHINE_H
@@ -13,20 +13,20 @@
 
 #include <etw/source.h>
 
-/* In the order in which they are announced. */
+/* Facts are announced in this order. */
 enum machine_type {
 	MACHINE_VOLUME, /* key: device; text: letter or mount folder */
 	MACHINE_DISK,   /* id: its number; number: bytes per sector; text: model */
-	/* id, part: disk and number; text: volume; second: file system. Where Windows knows no
-	 * number, part is ETW_SOURCE_NO_PARTITION and key the volume. */
+	/* id: disk; part: number; text: volume; second: file system. If Windows has no number,
+	 * part is ETW_SOURCE_NO_PARTITION and key is the volume. */
 	MACHINE_PARTITION,
-	MACHINE_SERVICE, /* id, part: process and tag; text: name */
+	MACHINE_SERVICE, /* id: process; part: tag; text: name */
 	MACHINE_TYPES
 };
 
 /*
- * One fact. A list has one of a type, id, part and key. All texts are UTF-8 and owned by the list;
- * machine_add() copies them, and NULL is the empty text.
+ * One fact. In a list (type, id, part, key) is unique. All texts are UTF-8 and owned by the list;
+ * machine_add() copies them and takes NULL as the empty text.
  */
 struct machine_fact {
 	enum machine_type type;
@@ -38,7 +38,7 @@ struct machine_fact {
 	char *second;
 };
 
-/* Zero-initialised it is empty. One thread at a time. */
+/* A list of facts; zero-initialised it is empty. Only one thread at a time may use it. */
 struct machine {
 	struct machine_fact *facts; /* owned */
 	size_t count;
@@ -46,17 +46,18 @@ struct machine {
 	size_t counts[MACHINE_TYPES];
 };
 
-/* A fact beyond the limit of its type, or beyond memory, is left out. */
+/* Adds a copy of the fact. It is left out beyond the limit of its type, or if there is no
+ * memory. */
 void machine_add(struct machine *machine, const struct machine_fact *fact);
 
-/* Puts the facts in order. Of several with the same key, the one with the shortest text stays: a
- * letter rather than a folder. Call it before the two functions below. */
+/* Sorts the facts. Of several with the same key, the one with the shortest text stays: a letter
+ * rather than a folder. Call it before the two functions below. */
 void machine_sort(struct machine *machine);
 
 bool machine_equal(const struct machine *a, const struct machine *b);
 
-/* Announces what is different now, first what is gone. A sink without the callback of a type does
- * not get its facts. */
+/* Announces the differences between two sorted lists to the sink: first the facts that are gone,
+ * then the new ones. Types for which the sink has no callback are skipped. */
 void machine_announce(const struct machine *before, const struct machine *now,
 		      const struct etw_event_sink *sink);
 

@@ -12,7 +12,7 @@
  * *epoch*, a time in which the provider stays enabled. The session took every canary that was
  * written before a moment at which it ran with the provider enabled, and every canary up to a
  * number that came back. An epoch ends when the session is started again or the provider is enabled
- * again; what is uncertain then counts only if it comes back.
+ * again; canaries that are still uncertain then count only if they come back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@
 enum {
 	METADATA_MAX = 256,
 	PAYLOAD_MAX = 4096, /* a session's name has at most 1023 characters */
-	NUMBERS_MAX = 256,  /* of it, for all but the name */
-	CANARY_SIZE = 24,   /* what recognise() reads, in front of the session's name */
+	NUMBERS_MAX = 256,  /* bytes of the payload for everything except the name */
+	CANARY_SIZE = 24,   /* bytes that recognise() reads, before the session's name */
 	CHANNEL_TRACELOGGING = 11,
 	FIRST_CANARY_KEYWORD = 0x100,
 	SET_TRAITS = 2, /* EventProviderSetTraits, which mingw lacks */
@@ -34,7 +34,7 @@ enum {
 
 static const struct etw_guid canary_provider = CANARY_PROVIDER_GUID;
 
-/* The size of the whole comes first, then the name and its NUL; there are no traits. */
+/* The total size, then the name and its NUL; there are no further traits. */
 static const uint8_t traits[] = "\x0f\0" CANARY_PROVIDER_NAME;
 _Static_assert(sizeof traits == 0x0f, "size of the traits");
 
@@ -86,7 +86,7 @@ static const struct description descriptions[EVENT_COUNT] = {
 struct canary_mark {
 	uint32_t slot;
 	uint32_t epoch;  /* of its session */
-	uint64_t number; /* in its epoch, from 1 */
+	uint64_t number; /* counts canaries in the epoch, from 1 */
 };
 
 struct member {
@@ -97,7 +97,8 @@ struct member {
 struct etw_canary {
 	/* Fixed once registered. */
 	REGHANDLE handle;
-	uint64_t instance; /* is in our canaries; an earlier process with our id had another */
+	/* Identifies our canaries: an earlier process with our id had another value. */
+	uint64_t instance;
 	uint64_t opened_ns;
 	char *version; /* owned */
 
@@ -164,7 +165,7 @@ static bool write_event(const struct etw_canary *canary, enum event event, uint6
 	       ERROR_SUCCESS;
 }
 
-/* Whether an event passes an enabled level and enabled keywords, each 0 for all. */
+/* Returns whether an event passes the enabled level and keywords; 0 means all. */
 static bool passes(uint8_t level, uint64_t any, uint64_t keyword)
 {
 	return (level == 0 || level >= CANARY_LEVEL) && (any == 0 || (any & keyword) != 0);
@@ -202,7 +203,7 @@ static void write_session(const struct etw_canary *canary, const struct member *
 	write_event(canary, EVENT_SESSION, CANARY_STATE_KEYWORD, &payload);
 }
 
-/* With the lock. */
+/* Writes the state. The caller holds the lock. */
 static void write_state(const struct etw_canary *canary)
 {
 	uint32_t sessions = 0;
@@ -230,7 +231,7 @@ static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG 
 	struct etw_canary *canary = context;
 
 	(void)source;
-	(void)all; /* each event has one keyword: Windows compares it */
+	(void)all; /* each event has one keyword, and Windows compares it */
 	(void)filter;
 	os_mutex_lock(&canary->lock);
 	if (code == EVENT_CONTROL_CODE_CAPTURE_STATE) {
@@ -248,8 +249,8 @@ static VOID NTAPI on_control(LPCGUID source, ULONG code, UCHAR level, ULONGLONG 
 /* ---- sessions ---- */
 
 /*
- * Gives a session a slot. Source and name are borrowed until leave(); the statistics of the source
- * are part of the state from now on. Returns false if all slots are used.
+ * Gives a session a slot. Source and name are borrowed until leave(); from now on, state events
+ * contain the statistics of the source. Returns false if all slots are used.
  */
 static bool join(struct etw_canary *canary, const struct etw_source *source, const char *name,
 		 uint32_t *slot)
@@ -304,7 +305,7 @@ static enum written write_canary(struct etw_canary *canary, const struct canary_
 										       REFUSED;
 }
 
-/* Whether a record is a canary that this process wrote. */
+/* Returns whether a record is a canary that this process wrote. */
 static bool recognise(const struct etw_canary *canary, const struct etw_record *record,
 		      struct canary_mark *mark)
 {
@@ -324,7 +325,7 @@ static bool recognise(const struct etw_canary *canary, const struct etw_record *
 	found.epoch = cursor_u32(&c);
 	found.number = cursor_u64(&c);
 	if (found.slot >= CANARY_SLOTS || record->keyword != slot_keyword(found.slot)) {
-		return false; /* state begins with a text */
+		return false; /* state events begin with a text */
 	}
 	*mark = found;
 	return true;
@@ -373,7 +374,8 @@ struct etw_canary *etw_canary_open(const char *version, struct etw_error *err)
 			  live_error_text(status, text));
 		goto fail;
 	}
-	/* Traits repeat what is in each event; Windows copies them. A failure does no harm. */
+	/* Traits only repeat the name that is in each event, so a failure is harmless. Windows
+	 * copies them. */
 	EventSetInformation(canary->handle, (EVENT_INFO_CLASS)SET_TRAITS, (void *)(uintptr_t)traits,
 			    sizeof traits);
 	os_mutex_lock(&canary->lock);
@@ -406,7 +408,7 @@ static uint64_t sure(const struct canary_epoch *epoch)
 	return epoch->confirmed > epoch->highest ? epoch->confirmed : epoch->highest;
 }
 
-/* With source.mutex. */
+/* Publishes the counts. The caller holds source.mutex. */
 static void publish(struct live *live)
 {
 	const struct canary_statistics *canaries = &live->canaries;
@@ -489,7 +491,8 @@ static bool take(struct live *live, const struct canary_mark *mark)
 				     mark->epoch == canaries->before.epoch ? &canaries->before :
 									     NULL;
 
-	/* A number comes twice if Windows refused it for another session and we wrote it again. */
+	/* A number arrives twice if Windows refused the write for another session and it was
+	 * written again. */
 	if (!epoch || mark->number == 0 || mark->number == epoch->highest) {
 		return false;
 	}

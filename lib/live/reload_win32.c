@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Other providers and kernel events for a session that runs.
+ * Changes the providers and kernel events of a running session.
  *
  * Enabling a provider once more replaces its level, keywords and filters in the session, without a
- * gap ("EnableTraceEx2 function", Microsoft Learn). So a provider that stays as it is is left
- * alone, one that is different is enabled again, and one that is no longer wanted is disabled;
- * what it wrote before is still delivered. Everything that can be wrong with the configuration is
- * found out before, when the change is made.
+ * gap ("EnableTraceEx2 function", Microsoft Learn). So an unchanged provider is not touched, a
+ * changed one is enabled again, and one that is no longer configured is disabled; events that it
+ * wrote before are still delivered. All errors in the configuration are found earlier, when the
+ * change is made.
  */
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@
 
 struct etw_live_change {
 	struct live *live;
-	struct provider_list list; /* owned; the former one, once it is applied */
+	struct provider_list list; /* owned; holds the former list once the change is applied */
 	uint32_t kernel_flags, kernel_groups;
 	bool services;
 };
@@ -51,7 +51,7 @@ void etw_live_change_free(struct etw_live_change *change)
 	}
 }
 
-/* The number of the provider in a list; its count: it is not there. */
+/* Returns the index of the provider in a list; list->count if it is not there. */
 static size_t find_guid(const struct provider_list *list, const struct etw_guid *guid)
 {
 	size_t i = 0;
@@ -94,13 +94,14 @@ static void enable_changed(struct etw_live_change *change, TRACEHANDLE session)
 			enable_provider(live, session, i);
 		}
 	}
-	/* The configuration had the provider that reports changes: it is enabled for ourselves. */
+	/* The former configuration had the provider that reports changes; we still need it, so
+	 * enable it again. */
 	if (find_guid(former, &session_changes_provider) < former->count) {
 		enable_changes(live, session, true);
 	}
 }
 
-/* A provider that stays keeps what is known of it. One that is different is captured when it is
+/* Copies the watchdog state of providers that stay. A changed provider is captured when it is
  * enabled again, and from then on at its new interval. */
 static void keep_known(struct provider_list *list, const struct provider_list *former)
 {

@@ -44,7 +44,7 @@ void etw_running_done(struct etw_running_sessions *sessions)
 
 static int compare(const void *a, const void *b)
 {
-	return memcmp(a, b, sizeof(struct etw_guid)); /* of entries, their first member */
+	return memcmp(a, b, sizeof(struct etw_guid)); /* the GUID is the first member of entries */
 }
 
 void etw_registered_done(struct etw_registered_providers *providers)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there is no ETW. */
+/* Systems other than Windows have no ETW: nothing runs. */
 #include <etw/session.h>
 
 bool etw_running_read(struct etw_running_sessions *sessions, struct etw_error *err)

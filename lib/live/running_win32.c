@@ -73,12 +73,12 @@ uint32_t running_places(void)
 		TraceQueryInformation(0, TraceMaxLoggersQuery, &places, sizeof places, &returned);
 
 	if (status != ERROR_SUCCESS || places == 0) {
-		return SESSIONS_BY_DEFAULT; /* Windows before 1709, which has no more */
+		return SESSIONS_BY_DEFAULT; /* Windows before 1709, which runs at most 64 */
 	}
 	return places < SESSIONS_MOST ? places : SESSIONS_MOST;
 }
 
-/* Queries Windows with room for so many sessions. The caller frees *properties, also on failure. */
+/* Queries Windows with room for `room` sessions. The caller frees *properties, also on failure. */
 static ULONG query_sessions(ULONG room, struct session_properties **properties, ULONG *count)
 {
 	EVENT_TRACE_PROPERTIES *pointers[SESSIONS_MOST];
@@ -107,7 +107,8 @@ static bool read_sessions(struct etw_running_sessions *sessions, struct etw_erro
 	bool good = false;
 
 	if (status == ERROR_INVALID_PARAMETER && room > SESSIONS_BY_DEFAULT) {
-		/* The page of the function allows 64 and does not know of EtwMaxLoggers. */
+		/* The documentation of the function allows 64 and does not mention
+		 * EtwMaxLoggers. */
 		room = SESSIONS_BY_DEFAULT;
 		status = query_sessions(room, &properties, &count);
 	}
@@ -182,7 +183,7 @@ bool running_each_enabled(const GUID *provider, running_enabled *each, void *con
 	return whole;
 }
 
-enum { LOGGER_ID = 0xffff }; /* of a session's handle: TRACE_ENABLE_CONTEXT, evntrace.h */
+enum { LOGGER_ID = 0xffff }; /* bits of a session's handle: TRACE_ENABLE_CONTEXT, evntrace.h */
 
 struct enabled_search {
 	USHORT logger;
@@ -222,7 +223,7 @@ static bool add_provider(void *context, const GUID *guid, const TRACE_ENABLE_INF
 
 		if (session->id != info->LoggerId ||
 		    (count > 0 && etw_guid_equal(&session->providers[count - 1].guid, &ours))) {
-			continue; /* another session, or found in another process before */
+			continue; /* another session, or already found in another process */
 		}
 		grown = realloc(session->providers, (count + 1) * sizeof *grown);
 		if (!grown) {
@@ -276,7 +277,7 @@ static ULONG ask_registered(void *context, void *answer, ULONG *size)
 	return TdhEnumerateProviders(answer, size);
 }
 
-/* The name at an offset of the list; "" when there is none. */
+/* Returns the name at an offset of the list; "" if there is none. */
 static char *name_at(const PROVIDER_ENUMERATION_INFO *list, ULONG size, ULONG offset)
 {
 	const WCHAR *name = (const WCHAR *)(const void *)((const uint8_t *)list + offset);

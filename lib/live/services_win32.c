@@ -3,9 +3,10 @@
  * Reads which services run in which process, from the service control manager.
  *
  * Threads of a process that hosts several services differ by their tags, and only
- * I_QueryTagInformation() lists the tags of services. Its layout is public and it is documented
- * nowhere, so it is looked up by name; without it the services of such a process stay unknown. The
- * only service of a process needs no tag: all threads of the process that have one work for it.
+ * I_QueryTagInformation() lists the tags of services. It is an undocumented function whose argument
+ * layout is known, so it is looked up by name at run time; without it the services of such a
+ * process stay unknown. The only service of a process needs no tag: all threads of the process that
+ * have one work for it.
  *
  * Source: "EnumServicesStatusExW function", "ENUM_SERVICE_STATUS_PROCESSW structure", Microsoft
  * Learn; winsiderss/systeminformer phnt/include/subprocesstag.h.
@@ -18,7 +19,7 @@
 #include <winsvc.h>
 
 enum {
-	LIST_BYTES = 256 * 1024, /* the most that one call returns */
+	LIST_BYTES = 256 * 1024, /* the most bytes that one call returns */
 	CALLS_MOST = 32,
 	NAME_MOST = 256, /* characters of a service's name ("CreateServiceW function") */
 	TAGS_MOST = 1024,
@@ -35,7 +36,7 @@ struct services {
 	size_t count;
 };
 
-/* UTF-8 of a text that must end inside the answer. */
+/* Converts a text, which must end inside the answer, to UTF-8. */
 static bool text_in(const void *answer, size_t size, const WCHAR *text, char *out, size_t out_size)
 {
 	uintptr_t at = (uintptr_t)text, begin = (uintptr_t)answer;
@@ -119,7 +120,7 @@ struct tag_query {
 
 typedef ULONG WINAPI query_tags(const WCHAR *machine, ULONG level, void *query);
 
-/* NULL: this Windows does not have it. */
+/* Returns NULL if this Windows lacks the function. */
 static query_tags *find_query_tags(void)
 {
 	static const WCHAR name[] = {

@@ -2,11 +2,11 @@
 /*
  * Reports of Microsoft-Windows-Kernel-EventTracing, matched with what happened to our sessions.
  *
- * Each session has a few reports of each type, the oldest of which gives way (a session that is
- * stopped loses all its providers at once), and one question: the last change that we noticed
- * before its report. A report that was used as an answer is not used again, and
- * both expire: a change that is noticed a minute after a report has another cause. The clock is
- * that of arrival, because a report says nothing about when we shall notice the change.
+ * Each session has a few reports of each type (a session that is stopped loses all its providers at
+ * once), and a new one replaces the oldest. It also has one question: the last change that we
+ * noticed before its report came. A report answers only one question, and both expire, because a
+ * change that is noticed a minute after a report has another cause. Ages count from the arrival of
+ * the report, which does not depend on when we notice the change.
  *
  * The events are read here, by offset, since all versions so far begin in the same way: a GUID, for
  * events about sessions their mode in 32 bits, then the name of the session in UTF-16.
@@ -24,7 +24,7 @@
 
 enum {
 	REPORTS = 8,
-	NAME_MAX_BYTES = 112, /* of a process, in a line of the log */
+	NAME_MAX_BYTES = 112, /* bytes of a process name in a log line */
 };
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -51,7 +51,7 @@ static const struct {
 
 enum { QUESTION_S = 30 };
 
-/* A type of change, and the provider that was disabled; all zero for the others. */
+/* A type of change, and the disabled provider; the GUID is zero for other types. */
 struct what {
 	enum session_change type;
 	struct etw_guid provider;
@@ -69,7 +69,7 @@ struct session_change_member {
 	struct session_change_member *next;
 	char *name; /* owned */
 	struct report reports[CHANGE_TYPES][REPORTS];
-	size_t next_report[CHANGE_TYPES]; /* modulo REPORTS: to overwrite */
+	size_t next_report[CHANGE_TYPES]; /* index (modulo REPORTS) to overwrite next */
 	bool asking;
 	struct what question;
 	uint64_t asking_since_ns;
@@ -77,7 +77,7 @@ struct session_change_member {
 
 struct etw_session_changes {
 	struct os_mutex lock;
-	struct session_change_member *members; /* owned; guarded by lock, with all in them */
+	struct session_change_member *members; /* owned; guarded by lock, as are their members */
 };
 
 struct etw_session_changes *etw_session_changes_new(struct etw_error *err)
@@ -139,7 +139,8 @@ void session_changes_leave(struct session_change_member *member)
 
 /* ---- reports ---- */
 
-/* Whether NUL-terminated UTF-16 is this name. Windows reports the name that StartTraceW() got. */
+/* Returns whether NUL-terminated UTF-16 is this name. Windows reports the name passed to
+ * StartTraceW(). */
 static bool is_name(struct cursor c, const char *name)
 {
 	size_t size = strlen(name);
@@ -164,7 +165,8 @@ static bool is_name(struct cursor c, const char *name)
 	return cursor_u16(&c) == 0 && !c.overrun;
 }
 
-/* False: a record about something else. *name: where the name of the session stands. */
+/* Reads a report. Returns false if the record is about something else. *name points to the name of
+ * the session. */
 static bool read_report(const struct etw_record *record, struct what *what, struct cursor *name)
 {
 	const uint8_t *guid;
@@ -222,7 +224,8 @@ void session_changes_observe(struct etw_session_changes *changes, const struct e
 
 /* ---- answers ---- */
 
-/* With the lock: uses the newest report up; older ones about the same are of earlier changes. */
+/* Takes the newest report about the change and drops older ones, which are about earlier changes.
+ * The caller holds the lock. */
 static bool take(struct session_change_member *member, const struct what *what,
 		 char who[SESSION_CHANGES_WHO])
 {
@@ -230,7 +233,7 @@ static bool take(struct session_change_member *member, const struct what *what,
 	struct report *newest = NULL;
 
 	for (size_t i = 0; i < REPORTS; i++) {
-		/* The oldest one first. */
+		/* Start with the oldest report. */
 		size_t at = (member->next_report[what->type] + i) % REPORTS;
 		struct report *report = &member->reports[what->type][at];
 

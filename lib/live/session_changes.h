@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which process stopped or changed a session of ours, as far as Windows reports it.
+ * Finds out which process stopped or changed one of our sessions, as far as Windows reports it.
  *
  * The provider Microsoft-Windows-Kernel-EventTracing reports what is done to sessions; the process
  * in the header of such an event is the one that did it. Each of our sessions enables the provider,
- * because a session that is stopped cannot report its own stop: another one of ours does. With one
- * session alone a stop often stays unexplained, and then nothing is said about it.
+ * because a session that is stopped cannot report its own stop; another one of ours can. With only
+ * one session, the process that stopped it often stays unknown.
  *
  * The report may come before we notice the change, or later, up to a flush interval of the other
  * session. So reports are kept for some seconds, and so are questions that had no answer yet.
@@ -34,9 +34,9 @@ extern const struct etw_guid session_changes_provider;
 
 enum {
 	SESSION_CHANGES_LEVEL = 5,
-	SESSION_CHANGES_KEYWORDS = 0x10 | 0x400, /* sessions; enabling of providers */
-	SESSION_CHANGES_WHO = 144,               /* bytes: a process */
-	SESSION_CHANGES_SENTENCE = 192,          /* bytes: a process and what it did */
+	SESSION_CHANGES_KEYWORDS = 0x10 | 0x400, /* keywords: sessions; enabling of providers */
+	SESSION_CHANGES_WHO = 144,               /* bytes of a text that names a process */
+	SESSION_CHANGES_SENTENCE = 192,          /* bytes of a sentence about it */
 };
 
 enum session_change {
@@ -46,36 +46,37 @@ enum session_change {
 	CHANGE_TYPES
 };
 
-/* The ids of their events, to enable no other. */
+/* The event ids of these changes: only these events are enabled. */
 extern const uint16_t session_changes_ids[CHANGE_TYPES];
 
-struct etw_session_changes; /* opaque: of all sessions of this process */
+struct etw_session_changes; /* opaque; for all sessions of this process */
 struct session_change_member;
 
-/* The reports about a session of that name (UTF-8, copied). NULL: changes is NULL, or no memory;
- * the functions below take it and know nothing then. */
+/* Registers a session of this name (UTF-8, copied). Free the result with session_changes_leave().
+ * Returns NULL if changes is NULL or there is no memory; the functions below accept NULL and find
+ * no reports then. */
 struct session_change_member *session_changes_join(struct etw_session_changes *changes,
 						   const char *name);
 void session_changes_leave(struct session_change_member *member);
 
 /*
- * Keeps what a record reports about one of our sessions. Records of other providers, about other
- * sessions, and about what this process did itself are left alone. process: name of the process in
- * the header, NULL: not known.
+ * Keeps a report about one of our sessions. Records of other providers, about other sessions, and
+ * about changes by this process itself are ignored. process: name of the process in the header, or
+ * NULL if it is not known.
  */
 void session_changes_observe(struct etw_session_changes *changes, const struct etw_record *record,
 			     uint32_t own_process_id, const char *process);
 
 /*
- * Which process just made a change of this type; provider: which one was disabled, else NULL. The
- * answer, such as "logman (process id 1234)", goes into who. If no report has come it is "another
- * program", and session_changes_late() gets it when it comes.
+ * Returns which process just made a change of this type, such as "logman (process id 1234)"; the
+ * text is in `who`. provider: the one that was disabled, else NULL. If no report has come, the text
+ * is "another program", and session_changes_late() returns the report when it comes.
  */
 const char *session_changes_who(struct session_change_member *member, enum session_change type,
 				const struct etw_guid *provider, char who[SESSION_CHANGES_WHO]);
 
-/* A sentence about a change whose answer came late: "logman (process id 1234) stopped it". False:
- * there is none. */
+/* Writes a sentence about a change whose report came late: "logman (process id 1234) stopped it".
+ * Returns false if there is none. */
 bool session_changes_late(struct session_change_member *member,
 			  char sentence[SESSION_CHANGES_SENTENCE]);
 

@@ -2,10 +2,10 @@
 /*
  * The session itself: starting it, querying it, undoing changes by other programs, stopping it.
  *
- * A session is identified by its name, its handle and the GUID that queries answer, as the query
- * right after its start answered them (struct session_identity). One of them alone is not enough:
- * another program may start a session of that name, and Windows uses handles again. The GUID that
- * StartTraceW() was given is never compared, because no page says that queries answer it.
+ * A session is identified by its name, its handle and its GUID, as the query right after the start
+ * returned them (struct session_identity). One of them alone is not enough: another program may
+ * start a session of the same name, and Windows reuses handles. The GUID passed to StartTraceW() is
+ * never compared, because no page says that queries return it.
  *
  * Kernel events are enabled by flags of the session or, where the configuration says so, by system
  * providers. A system provider that Windows refuses is replaced by its flags, so no events are
@@ -49,7 +49,7 @@ static struct session_identity identity_of(const EVENT_TRACE_PROPERTIES *answer)
 					  .guid_known = true };
 }
 
-/* Whether the answer to a query is about that session. */
+/* Returns whether the answer to a query is about the session with this identity. */
 static bool is_same_session(const struct session_identity *identity,
 			    const EVENT_TRACE_PROPERTIES *answer)
 {
@@ -60,13 +60,13 @@ static bool is_same_session(const struct session_identity *identity,
 
 /* ---- sessions of a process that crashes ---- */
 
-enum { SESSIONS_MAX = 256 }; /* the most that Windows runs ("StartTraceW function") */
+enum { SESSIONS_MAX = 256 }; /* the most sessions that Windows runs ("StartTraceW function") */
 
 enum { FREE, CHANGING, RUNS };
 
 static struct running_session_entry {
 	_Atomic(int) state;
-	TRACEHANDLE session; /* 0: not known, the name alone says which */
+	TRACEHANDLE session; /* 0: not known; only the name identifies the session */
 	struct session_identity identity;
 	WCHAR name[SESSION_NAME_MAX];
 } sessions[SESSIONS_MAX];
@@ -83,8 +83,8 @@ unsigned emergency_stop_add(const WCHAR name[SESSION_NAME_MAX], TRACEHANDLE sess
 				sessions[i].identity = *identity;
 			}
 			memcpy(sessions[i].name, name, sizeof sessions[i].name);
-			/* Pairs with the acquire in etw_live_emergency_stop(): the entry is whole.
-			 */
+			/* Pairs with the acquire in etw_live_emergency_stop(): the entry is
+			 * whole. */
 			atomic_store_explicit(&sessions[i].state, RUNS, memory_order_release);
 			return i + 1;
 		}
@@ -111,7 +111,7 @@ void session_properties_init(struct session_properties *properties)
 		(ULONG)offsetof(struct session_properties, log_file_name);
 }
 
-/* Of the logger that system_choose() has resolved. */
+/* Returns the logging mode. Call system_choose() before, which resolves the logger. */
 static ULONG logging_mode(const struct live *live)
 {
 	return SESSION_MODE |
@@ -122,7 +122,7 @@ static uint32_t windows_build(void)
 {
 	RTL_OSVERSIONINFOW version = { .dwOSVersionInfoSize = sizeof version };
 
-	/* GetVersionEx() is no use: it returns the version in the program's manifest. */
+	/* GetVersionEx() does not help: it returns the version in the program's manifest. */
 	return RtlGetVersion(&version) == 0 ? version.dwBuildNumber : 0;
 }
 
@@ -181,7 +181,7 @@ static bool ask_masks(TRACEHANDLE session, ULONG masks[KERNEL_MASKS])
 				     KERNEL_MASKS * sizeof masks[0], &returned) == ERROR_SUCCESS;
 }
 
-/* Adds groups of kernel events; what others or Windows enabled stays. */
+/* Adds groups of kernel events to those that Windows or other programs enabled. */
 static ULONG add_masks(TRACEHANDLE session, const ULONG added[KERNEL_MASKS])
 {
 	ULONG masks[KERNEL_MASKS];
@@ -195,7 +195,8 @@ static ULONG add_masks(TRACEHANDLE session, const ULONG added[KERNEL_MASKS])
 	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
 }
 
-/* Enables them, perhaps again. Fails only if Windows refuses both them and their flags. */
+/* Enables the system providers; they may be enabled already. Fails only if Windows refuses both a
+ * provider and its flags. */
 static ULONG enable_system_providers(const struct live *live, TRACEHANDLE session)
 {
 	struct etw_guid guid;
@@ -255,7 +256,7 @@ TRACEHANDLE session_running(struct live *live)
 	return session;
 }
 
-/* The groups of kernel events that the session is for, by flags or by system providers. */
+/* Computes the groups of kernel events that the session needs, by flags or by system providers. */
 static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
 {
 	memset(masks, 0, KERNEL_MASKS * sizeof masks[0]);
@@ -267,7 +268,8 @@ static void requested_masks(const struct live *live, ULONG masks[KERNEL_MASKS])
 	}
 }
 
-/* EnableFlags has 32 bits; kernel events beyond them are enabled while the session runs. */
+/* Enables kernel events that have no bit in EnableFlags (32 bits). This is possible only while the
+ * session runs. */
 static void add_groups(const struct live *live, TRACEHANDLE session)
 {
 	ULONG groups[KERNEL_MASKS];
@@ -278,7 +280,7 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 		return;
 	}
 	requested_masks(live, groups);
-	groups[0] = 0; /* by EnableFlags, or by system providers */
+	groups[0] = 0; /* enabled by EnableFlags or by system providers */
 	status = add_masks(session, groups);
 	if (status != ERROR_SUCCESS) {
 		live_report(live, ETW_SESSION_PROVIDER_FAILED,
@@ -287,7 +289,7 @@ static void add_groups(const struct live *live, TRACEHANDLE session)
 	}
 }
 
-/* The modes that a session can do without, and what is lost then; the worst loss comes first. */
+/* Modes without which a session can run, and the consequence of each; the worst one comes first. */
 static const struct {
 	ULONG bit;
 	const char *consequence;
@@ -302,7 +304,8 @@ static const struct {
 
 #define USEFUL_MODES (EVENT_TRACE_INDEPENDENT_SESSION_MODE | EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN)
 
-/* Remembers the mode that Windows answered; the first difference is reported. */
+/* Stores the mode that Windows reported. The first difference from the requested mode is
+ * reported. */
 static void compare_mode(struct live *live, ULONG mode)
 {
 	ULONG missing = USEFUL_MODES & ~mode;
@@ -345,7 +348,7 @@ void session_mode_text(struct live *live, char text[MODE_TEXT_SIZE])
 	}
 }
 
-/* What Windows made of the session that has just started: its mode, and how it is known again. */
+/* Queries the session right after its start: checks its mode and returns its identity. */
 static struct session_identity first_query(struct live *live, TRACEHANDLE session)
 {
 	struct session_identity identity = { .context = session };
@@ -353,7 +356,7 @@ static struct session_identity first_query(struct live *live, TRACEHANDLE sessio
 	ULONG status;
 
 	session_properties_init(&properties);
-	/* By its handle, because another session of that name may run already. */
+	/* Query by the handle, because another session of this name may already run. */
 	status = ControlTraceW(session, NULL, &properties.base, EVENT_TRACE_CONTROL_QUERY);
 	if (status == ERROR_SUCCESS || status == ERROR_MORE_DATA) {
 		compare_mode(live, properties.base.LogFileMode);
@@ -362,7 +365,8 @@ static struct session_identity first_query(struct live *live, TRACEHANDLE sessio
 	return identity;
 }
 
-/* StartTraceW(); a session of that name that is left over, or may be taken, is stopped before. */
+/* Calls StartTraceW(). A session of the same name that is left over, or that may be replaced, is
+ * stopped first. */
 static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 			 struct session_properties *properties)
 {
@@ -393,8 +397,8 @@ static ULONG start_trace(struct live *live, ULONG mode, TRACEHANDLE *session,
 	}
 }
 
-/* With `settings`: starts the session, and enables what it is for. If that fails, the session
- * runs. */
+/* Starts the session and enables its events. If enabling fails, the session still runs. The caller
+ * holds `settings`. */
 static ULONG start_and_enable(struct live *live)
 {
 	struct session_properties properties;
@@ -407,7 +411,8 @@ static ULONG start_and_enable(struct live *live)
 	}
 	status = start_trace(live, logging_mode(live), &session, &properties);
 	if (status == ERROR_INVALID_PARAMETER) {
-		/* No page says that every Windows takes the modes that are only useful. */
+		/* Some versions of Windows may refuse the modes that are only useful (not
+		 * documented): try without them. */
 		status = start_trace(live, logging_mode(live) & ~(ULONG)USEFUL_MODES, &session,
 				     &properties);
 	}
@@ -477,9 +482,9 @@ void session_know_masks(struct live *live)
 
 /* ---- other kernel events ---- */
 
-/* Enables what the session is for, except for what system providers enable, and disables what it
- * was for and is for no longer, also what was set in place of a system provider; what other
- * programs have enabled stays. */
+/* Enables the kernel groups that the session needs, except those of system providers. Disables
+ * groups that it no longer needs, also those that replaced a system provider. Groups that other
+ * programs enabled stay. */
 static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
 			    const ULONG former[KERNEL_MASKS])
 {
@@ -499,8 +504,8 @@ static ULONG exchange_masks(const struct live *live, TRACEHANDLE session,
 	return TraceSetInformation(session, TraceSystemTraceEnableFlagsInfo, masks, sizeof masks);
 }
 
-/* Disables the system providers that the session no longer needs. former: the flags that they were
- * enabled for. */
+/* Disables the system providers that the session no longer needs. former: the flags for which they
+ * were enabled. */
 static void disable_system_providers(const struct live *live, TRACEHANDLE session, uint32_t former)
 {
 	struct etw_guid guid, next;
@@ -539,10 +544,10 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	atomic_store_explicit(&live->kernel_flags, flags, memory_order_relaxed);
 	atomic_store_explicit(&live->kernel_groups, groups, memory_order_relaxed);
 	os_mutex_lock(&live->lock);
-	live->masks_known = false; /* the watcher restores nothing meanwhile */
+	live->masks_known = false; /* so the watcher restores nothing meanwhile */
 	os_mutex_unlock(&live->lock);
 	if (session == 0) {
-		return; /* it is started with them */
+		return; /* the session will be started with the new ones */
 	}
 	if (flags & EVENT_TRACE_FLAG_PROFILE) {
 		enable_profile_privilege();
@@ -560,9 +565,9 @@ void session_change_kernel(struct live *live, uint32_t flags, uint32_t groups)
 	know_masks(live);
 }
 
-/* A reason for ERROR_INVALID_PARAMETER and ERROR_NO_SYSTEM_RESOURCES that neither text names. It is
- * not documented which of them StartTraceW() returns ("WNODE_HEADER structure", Microsoft Learn).
- */
+/* Returns a possible reason (a conflict of clocks) for ERROR_INVALID_PARAMETER or
+ * ERROR_NO_SYSTEM_RESOURCES, which the texts of these codes do not name. No page says which of them
+ * StartTraceW() returns ("WNODE_HEADER structure", Microsoft Learn). */
 static const char *clock_reason(const struct live *live)
 {
 	return is_kernel(live) && windows_build() < FREE_CLOCKS_BUILD ?
@@ -612,8 +617,8 @@ bool session_error(const struct live *live, const char *what, ULONG status, stru
 
 /* ---- watching ---- */
 
-/* Queries the session by name. Returns ERROR_WMI_INSTANCE_NOT_FOUND also when the session is no
- * longer ours; then *other is true if another one of that name runs. */
+/* Queries the session by name. Returns ERROR_WMI_INSTANCE_NOT_FOUND also if the session with this
+ * name is not ours; *other is true then. */
 static ULONG query(struct live *live, struct session_properties *properties, bool *other)
 {
 	ULONG status;
@@ -744,8 +749,8 @@ enum etw_restart_reason session_judge(struct live *live, ULONG *status)
 		real_time = real_time && !live->real_time_lost;
 		live->real_time_lost = false;
 		os_mutex_unlock(&live->lock);
-		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end
-		 * of its session, the one that runs now belongs to another program; unless only its
+		/* There is only one NT Kernel Logger, with one GUID. If the consumer saw the end of
+		 * its session, the running one belongs to another program, unless only its
 		 * real-time mode had ended. */
 		if (live->options.logger == ETW_LIVE_NT_KERNEL && real_time &&
 		    (*status == ERROR_SUCCESS || *status == ERROR_WMI_INSTANCE_NOT_FOUND)) {
@@ -763,7 +768,7 @@ enum etw_restart_reason session_judge(struct live *live, ULONG *status)
 
 /* ---- ending ---- */
 
-/* With the lock held: forgets the session. */
+/* Forgets the session. The caller holds the lock. */
 static void clear_session(struct live *live)
 {
 	live->session = 0;
@@ -829,7 +834,7 @@ void session_drain(struct live *live)
 	os_mutex_unlock(&live->lock);
 	if (enabled) {
 		os_mutex_lock(&live->settings);
-		enable_changes(live, session, false); /* nothing about our own stop */
+		enable_changes(live, session, false); /* no reports about our own stop */
 		for (size_t i = 0; i < live->list.count; i++) {
 			disable_provider(live, session, &live->list.providers[i]);
 		}
@@ -870,7 +875,7 @@ void session_stop(struct live *live)
 	}
 }
 
-/* Stops a session, unless the one of that name or handle is another program's by now. */
+/* Stops a session, unless the name or the handle belongs to another program's session by now. */
 static void emergency_stop_one(const struct running_session_entry *entry)
 {
 	static struct session_properties
@@ -888,7 +893,8 @@ static void emergency_stop_one(const struct running_session_entry *entry)
 		return;
 	}
 	session_properties_init(&properties);
-	/* By the handle: a session that took the name since that query has another one. */
+	/* Stop it by the handle: a session that took the name after that query has another
+	 * handle. */
 	ControlTraceW(entry->session, NULL, &properties.base, EVENT_TRACE_CONTROL_STOP);
 }
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports to the sink of a session what exists: processes and threads when the session starts;
- * volumes, disks and services then and whenever they change.
+ * Reports existing objects to the sink of a session: processes and threads when the session starts;
+ * volumes, disks and services at the start and whenever they change.
  *
- * The consumer thread reads only what needs no device: processes, threads and drive letters. All
- * else is read by a thread of its own, at once and then every ten seconds, since a device may take
- * long to answer, or never answer. Disks and partitions are asked only when a volume or a disk has
- * come or gone, because the question may wake a disk that sleeps.
+ * The consumer thread reads only facts that need no device: processes, threads and drive letters. A
+ * separate thread reads all others, at once and then every ten seconds, because a device may take
+ * long to answer, or never answer. Disks and partitions are queried only when a volume or a disk
+ * was added or removed, because the query may wake a sleeping disk.
  *
  * That thread publishes a list of all facts when one has changed. The consumer thread takes the
  * list between two records, compares it with the one that the sink knows, and reports the
  * difference. So the tables of the sink need no lock, and a record finds them either before a
  * change or after it. Lists are bounded (machine.c), and only the newest is kept.
  *
- * The two threads share only struct snapshot, which the last of them frees. When the session stops
- * while the thread hangs in a call, it is left to itself.
+ * The two threads share only struct snapshot, which the last of them frees. If the session stops
+ * while the thread hangs in a call, the thread is abandoned and frees the struct when the call
+ * returns.
  *
  * Source: "CreateToolhelp32Snapshot function", "THREADENTRY32 structure", Microsoft Learn.
  */
@@ -28,7 +29,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* What is read together. If Windows does not answer, the facts of the last answer stay. */
+/* Groups of facts that are read together. If Windows does not answer, the last known facts stay. */
 enum part { PART_VOLUMES, PART_SERVICES, PART_DISKS, PARTS };
 
 struct snapshot {
@@ -39,16 +40,16 @@ struct snapshot {
 	struct os_mutex lock;
 	struct os_condition changed; /* stopping, ended */
 	/* Guarded by lock. */
-	struct machine latest; /* the list that was published last, until it is taken */
+	struct machine latest; /* the list published last, until the consumer takes it */
 	bool at_once;          /* the next period begins now */
 	bool stopping;
 	bool ended;
 	bool abandoned; /* the thread frees the snapshot */
 
-	/* latest is there to be taken: stored with release after it, loaded with acquire. */
+	/* `latest` can be taken. Stored with release after `latest` is set; loaded with acquire. */
 	_Atomic(bool) changes;
 
-	/* For the thread alone. */
+	/* Only the snapshot thread uses these members. */
 	struct machine parts[PARTS];
 	struct machine_disks disks;
 	bool folders_known; /* volumes were listed at least once */
@@ -65,7 +66,7 @@ static void announce_processes(const struct etw_event_sink *sink, HANDLE snapsho
 
 	for (BOOL more = Process32FirstW(snapshot, &entry); more;
 	     more = Process32NextW(snapshot, &entry)) {
-		/* The name of process 0 is "[System Process]" here, and Idle in events. */
+		/* Skip process 0: its name is "[System Process]" here, but Idle in events. */
 		if (entry.th32ProcessID != 0 && live_narrow(entry.szExeFile, name, sizeof name)) {
 			sink->on_process(sink->context, entry.th32ProcessID, name, strlen(name));
 		}
@@ -87,7 +88,7 @@ static void announce_running(const struct etw_event_sink *sink)
 	HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS | TH32CS_SNAPTHREAD, 0);
 
 	if (snapshot == INVALID_HANDLE_VALUE) {
-		return; /* the events announce names as well */
+		return; /* events will announce names, too */
 	}
 	if (sink->on_process) {
 		announce_processes(sink, snapshot);
@@ -100,7 +101,8 @@ static void announce_running(const struct etw_event_sink *sink)
 
 /* ---- the thread that reads ---- */
 
-/* Keeps the new facts of a part, or without an answer the old ones. True: they have changed. */
+/* Keeps the new facts of a part, or the old ones if there was no answer. Returns true if they
+ * changed. */
 static bool keep_part(struct snapshot *snapshot, enum part part, struct machine *read, bool good)
 {
 	struct machine *kept = &snapshot->parts[part];
@@ -121,7 +123,7 @@ static bool read_volumes(struct snapshot *snapshot)
 	bool good = machine_read_letters(&read);
 	bool folders = machine_read_folders(&read);
 
-	/* As long as Windows has listed no volumes, letters alone are better than nothing. */
+	/* Until Windows has listed volumes once, letters alone are better than nothing. */
 	good = good && (folders || !snapshot->folders_known);
 	snapshot->folders_known |= good && folders;
 	return keep_part(snapshot, PART_VOLUMES, &read, good);
@@ -175,7 +177,8 @@ static void publish(struct snapshot *snapshot)
 	os_mutex_unlock(&snapshot->lock);
 }
 
-/* Disks come last and are published on their own: one that hangs keeps back nothing else. */
+/* Reads all parts. Disks come last and are published separately, so a disk that hangs delays
+ * nothing else. */
 static void read_all(struct snapshot *snapshot)
 {
 	bool volumes_changed = read_volumes(snapshot);
@@ -184,7 +187,7 @@ static void read_all(struct snapshot *snapshot)
 	if (volumes_changed || services_changed) {
 		publish(snapshot);
 	}
-	/* Also while no one needs the disks: they may be needed later. */
+	/* Set this even if disks are not needed now, because they may be needed later. */
 	snapshot->disks_due |= volumes_changed;
 	if (snapshot->reads[PART_DISKS] && read_disks(snapshot)) {
 		publish(snapshot);
@@ -202,7 +205,7 @@ static void snapshot_free(struct snapshot *snapshot)
 	free(snapshot);
 }
 
-/* Waits for a period, or until the snapshot is stopped; then it returns false. */
+/* Waits for a period. Returns false if the snapshot is stopped. */
 static bool wait_period(struct snapshot *snapshot)
 {
 	uint64_t deadline = os_monotonic_ns() + snapshot->period_ns;
@@ -245,7 +248,8 @@ static void choose_parts(const struct live *live, struct snapshot *snapshot)
 	const struct etw_event_sink *sink = live->sink;
 	bool kernel = kernel_flags_of(live) != 0;
 
-	/* Only kernel events are about disks and services; of several sessions one has them. */
+	/* Only kernel events refer to disks and services, and only one session has kernel
+	 * events. */
 	snapshot->reads[PART_SERVICES] = kernel && sink->on_service;
 	snapshot->reads[PART_DISKS] = kernel && (sink->on_disk || sink->on_partition);
 }
@@ -303,7 +307,7 @@ void snapshot_stop(struct live *live)
 	}
 }
 
-/* Reports what is different from what the sink knows. now is taken over. */
+/* Reports the differences from what the sink knows. Takes ownership of the contents of *now. */
 static void report(struct live *live, struct machine *now)
 {
 	machine_announce(&live->announced, now, live->sink);
@@ -314,7 +318,7 @@ static void report(struct live *live, struct machine *now)
 void snapshot_announce(struct live *live)
 {
 	const struct etw_event_sink *sink = live->sink;
-	struct machine now = live->announced; /* at a restart the sink has forgotten all of it */
+	struct machine now = live->announced; /* the sink forgets everything at a restart */
 
 	live->announced = (struct machine){ .count = 0 };
 	announce_running(sink);

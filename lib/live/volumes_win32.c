@@ -6,8 +6,8 @@
  * Names of drives are names of the object manager, and reading them involves no device. The mount
  * manager knows the folders in which volumes are mounted. It may wait for a volume that arrives.
  * Models, partitions and file systems come from the devices, any of which may take long or never
- * answer, so these are read by a thread that nothing waits for (snapshot_win32.c). Devices are
- * opened without rights, which suffices for these control codes.
+ * answer, so a thread for which nothing waits reads them (snapshot_win32.c). Devices are opened
+ * without access rights, which is enough for these control codes.
  *
  * Sizes, offsets and counts of an answer are compared with the bytes that were returned before they
  * are used: drivers of devices write them.
@@ -29,14 +29,14 @@ enum {
 	DRIVES = 26,
 	DEVICE_MAX = 1024,           /* characters of a device's name */
 	TEXT_MAX = 3 * MAX_PATH + 1, /* a unit of UTF-16 takes at most three bytes of UTF-8 */
-	VOLUME_NAME_MAX = 64,        /* of "\\?\Volume{GUID}\" with its end; it has 50 */
+	VOLUME_NAME_MAX = 64,        /* room for "\\?\Volume{GUID}\" and its NUL, which need 50 */
 	FILE_SYSTEM_MAX = MAX_PATH + 1,
 	VOLUMES_MOST = 4096,
 	EXTENTS_MOST = 128,
 	DESCRIPTOR_MAX = 4096,
 };
 
-/* The next string of a list whose end is `end`; NULL: there is none that ends before it. */
+/* Returns the next string of a list; NULL if no string ends before `end`. */
 static const WCHAR *next_string(const WCHAR **at, const WCHAR *end)
 {
 	const WCHAR *string = *at;
@@ -58,12 +58,12 @@ static bool is_device(const char *nt_path)
 	return strncmp(nt_path, prefix, sizeof prefix - 1) == 0;
 }
 
-/* The device behind a name of the object manager. */
+/* Finds the device behind a name of the object manager. Returns false if there is none. */
 static bool find_device(const WCHAR *name, char nt_path[3 * DEVICE_MAX])
 {
 	WCHAR device[DEVICE_MAX];
 
-	/* A drive made with SUBST leads to "\??\C:\folder": no device. */
+	/* A drive made with SUBST leads to "\??\C:\folder", which is no device. */
 	return QueryDosDeviceW(name, device, DEVICE_MAX) > 0 &&
 	       live_narrow(device, nt_path, 3 * DEVICE_MAX) && is_device(nt_path);
 }
@@ -73,7 +73,7 @@ bool machine_read_letters(struct machine *machine)
 	DWORD drives;
 
 	SetLastError(ERROR_SUCCESS);
-	drives = GetLogicalDrives(); /* 0: it fails, or there is no drive */
+	drives = GetLogicalDrives(); /* 0: failure, or no drive */
 	for (unsigned i = 0; i < DRIVES; i++) {
 		WCHAR drive[] = { (WCHAR)('A' + i), ':', 0 };
 		char letter[] = { (char)('A' + i), ':', '\0' };
@@ -111,7 +111,7 @@ static bool for_each_volume(each_volume *each, void *context)
 	return true;
 }
 
-/* The same name without its last backslash; false: it is none. */
+/* Copies the name without its last backslash. Returns false if it has none. */
 static bool without_backslash(const WCHAR *name, WCHAR bare[VOLUME_NAME_MAX])
 {
 	static const WCHAR prefix[] = { '\\', '\\', '?', '\\' };
@@ -156,7 +156,7 @@ static ULONG ask_folders(void *context, void *answer, ULONG *size)
 	return ERROR_INSUFFICIENT_BUFFER;
 }
 
-/* "C:\data\" becomes "C:\data"; false: it is no folder on a drive. */
+/* Converts "C:\data\" to "C:\data". Returns false if it is no folder on a drive. */
 static bool tidy_folder(const WCHAR *wide, char text[TEXT_MAX])
 {
 	size_t size;
@@ -219,7 +219,8 @@ static ULONG ask_names(void *context, void *answer, ULONG *size)
 	return ERROR_INSUFFICIENT_BUFFER;
 }
 
-/* The number of "PhysicalDrive7", below MACHINE_DISKS; MACHINE_DISKS: it is no disk. */
+/* Returns the number in "PhysicalDrive7"; MACHINE_DISKS if the name is no disk or its number is too
+ * large. */
 static unsigned disk_number(const WCHAR *name)
 {
 	static const char prefix[] = "PhysicalDrive";
@@ -270,7 +271,8 @@ static HANDLE open_device(const WCHAR *path)
 			   NULL);
 }
 
-/* Returns how many bytes were answered, 0 for none. more: an answer without an end counts. */
+/* Returns the size of the answer in bytes; 0 if there is none. more: accept an answer that is cut
+ * short. */
 static DWORD control(HANDLE device, DWORD code, void *in, DWORD in_size, void *out, DWORD size,
 		     bool more)
 {
@@ -283,7 +285,7 @@ static DWORD control(HANDLE device, DWORD code, void *in, DWORD in_size, void *o
 	return got < size ? got : size;
 }
 
-/* Adds the text at an offset of a descriptor, which ends with NUL or with the answer. */
+/* Adds the text at an offset of a descriptor. It ends at its NUL or at the end of the answer. */
 static void add_descriptor_text(struct etw_text *out, const char *answer, DWORD size, DWORD offset)
 {
 	const char *at = answer + offset;
@@ -308,7 +310,8 @@ static void add_descriptor_text(struct etw_text *out, const char *answer, DWORD 
 	}
 }
 
-/* Vendor and product, as the device manager shows them; empty: it is not known. */
+/* Reads vendor and product as the device manager shows them; the text is empty if they are not
+ * known. */
 static void read_model(HANDLE disk, struct etw_text *model)
 {
 	STORAGE_PROPERTY_QUERY query = { .PropertyId = StorageDeviceProperty,
@@ -362,7 +365,7 @@ struct partitions {
 	const struct machine *volumes;
 };
 
-/* The letter or folder of a device; "" for none. */
+/* Finds the letter or folder of a device; "" if it has none. */
 static void find_path(const struct machine *volumes, const char *nt_path, char text[TEXT_MAX])
 {
 	text[0] = '\0';
@@ -374,7 +377,7 @@ static void find_path(const struct machine *volumes, const char *nt_path, char t
 	}
 }
 
-/* The disks of a volume that is not on exactly one partition. */
+/* Adds the disks of a volume that is not on exactly one partition. */
 static void add_extents(struct machine *machine, HANDLE volume, struct machine_fact *fact)
 {
 	union {

@@ -8,8 +8,9 @@
  * it grows.
  *
  * Every type of element has its rows in an array, and the number of rows is bounded. A map leads
- * from the hash of a name to its row; of two rows with one name the first is found. A mistake in an
- * element stops the reader of a checked manifest; from an in-band manifest the element is left out.
+ * from the hash of a name to its row; if two rows have one name, the first is found. A mistake in
+ * an element stops the reader of a checked manifest; in an in-band manifest the element is left
+ * out.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *a
 	char sentence[sizeof reader->why.text];
 	va_list arguments;
 
-	/* Without memory the text lacks something, and no sentence about it would be right. */
+	/* If memory was missing, texts are incomplete, and an error about them would be wrong. */
 	if (reader->refused || manifest_lacks_memory(reader)) {
 		return;
 	}
@@ -61,7 +62,8 @@ uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, u
 			   reader->seed);
 }
 
-/* The offset of a copy; NO_TEXT for NULL, past the bound and without memory. */
+/* Returns the offset of a copy of the text; NO_TEXT for NULL, beyond the bound or if there is no
+ * memory. */
 static uint32_t keep_text(struct manifest_reader *reader, const char *text)
 {
 	struct etw_text *texts = &reader->manifest->texts;
@@ -93,7 +95,8 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
 	return true;
 }
 
-/* Room for one more element of `size` bytes; false past the bound and without memory. */
+/* Makes room for one more element of `size` bytes. Returns false beyond the bound or if there is no
+ * memory. */
 static bool make_room(struct manifest_reader *reader, void *array, size_t *capacity, size_t count,
 		      size_t most, size_t size)
 {
@@ -269,7 +272,8 @@ void manifest_read_string(struct manifest_reader *reader, const struct manifest_
 
 /* ---- events ---- */
 
-/* "Task/Opcode"; without a task the symbol, else the opcode, else the id. */
+/* Makes the name of an event: "Task/Opcode". Without a task it is the symbol, else the opcode, else
+ * the id. */
 static uint32_t event_name(struct manifest_reader *reader, const struct manifest_attributes *a,
 			   uint16_t id)
 {
@@ -350,7 +354,7 @@ void manifest_open_template(struct manifest_reader *reader, const struct manifes
 	reader->template_uses = reader->map_uses_count;
 }
 
-/* Sets a count or length, which is a number or the name of an earlier field. */
+/* Reads a count or length, which is a number or the name of an earlier field. */
 static void read_number_or_field(struct manifest_reader *reader, const char *what, const char *text,
 				 uint8_t fixed, uint8_t by_field, uint8_t *type,
 				 uint16_t *number_or_index)

@@ -2,17 +2,17 @@
 /*
  * Reads manifests into sets, and finds the schema of an event in them.
  *
- * A run has a few dozen providers with manifests, so a set is one array sorted by GUID. Entries of
+ * A run has a few dozen providers with manifests, so a set is an array sorted by GUID. Entries of
  * one GUID are in the order in which they were added, and the first one that has an event wins.
- * These manifests are checked: unlike in an in-band manifest, a mistake is an error of the
- * configuration. A path may name a file or a folder of manifests. Who names many files at once has
- * not looked at each of them: then a file with a mistake is left out, with a warning.
+ * These manifests are checked: unlike in an in-band manifest, a mistake is a configuration error. A
+ * path may name a file or a folder of manifests. If a path names several files, a file with a
+ * mistake is left out with a warning.
  *
  * Files are limited in size before they are read. The built-in manifests are compiled into the
- * program, so they need no path and cannot be missing. Reading all of them was a quarter of the
- * start of the program, and a run needs few: each is read when something first needs its events.
- * Until then the set knows its provider by the name of the file and the GUID in its text. Any
- * thread may be the first that needs one, so it is read under a lock and then published.
+ * program, so they need no path and cannot be missing. Parsing all of them took a quarter of the
+ * program's start, and a run needs few, so each is parsed when its events are first needed. Until
+ * then the set knows the provider by the file's name and the GUID in its text. Any thread may be
+ * the first that needs a manifest, so it is parsed under a lock and then published.
  */
 #include "lib/decode/manifest/load.h"
 
@@ -27,17 +27,17 @@
 #include "base/text.h"
 #include "lib/decode/builtin.h"
 
-/* A manifest, maybe a built-in one that is not read yet. */
+/* A manifest; a built-in one may not be parsed yet. */
 struct etw_source {
 	_Atomic(struct etw_manifest *) manifest; /* owned; NULL: not read yet */
-	const struct builtin_file *file;         /* NULL: no built-in manifest */
+	const struct builtin_file *file;         /* NULL: not a built-in manifest */
 	struct os_mutex reading;
 };
 
 struct entry {
 	struct etw_guid guid;
 	struct etw_source *source; /* one of sources */
-	size_t index;              /* of the provider in its manifest */
+	size_t index;              /* index of the provider in its manifest */
 };
 
 struct etw_manifest_set {
@@ -72,7 +72,7 @@ void manifest_set_free(struct etw_manifest_set *set)
 	free(set);
 }
 
-/* The index after all entries that are less or equal. */
+/* Inserts the entry after all entries that are less or equal. */
 static void insert(struct etw_manifest_set *set, const struct entry *entry)
 {
 	size_t at = set->entry_count++;
@@ -84,7 +84,7 @@ static void insert(struct etw_manifest_set *set, const struct entry *entry)
 	set->entries[at] = *entry;
 }
 
-/* Adds a source with room for the entries of its providers. NULL without memory. */
+/* Adds a source with room for the entries of its providers. Returns NULL if there is no memory. */
 static struct etw_source *add_source(struct etw_manifest_set *set, size_t providers)
 {
 	struct etw_source **sources =
@@ -128,8 +128,8 @@ bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifes
 	return true;
 }
 
-/* Adds a built-in manifest, which has one provider: that of the file's name, with the first GUID in
- * the text. */
+/* Adds a built-in manifest without parsing it. It has one provider, whose name is that of the file
+ * and whose GUID is the first one in the text. */
 static bool add_unread(struct etw_manifest_set *set, const struct builtin_file *file,
 		       struct etw_error *err)
 {
@@ -153,7 +153,8 @@ static bool add_unread(struct etw_manifest_set *set, const struct builtin_file *
 	return true;
 }
 
-/* The manifest of a source, read now if it was not; NULL without memory. */
+/* Returns the manifest of a source, which is parsed now if it was not; NULL if there is no
+ * memory. */
 static const struct etw_manifest *manifest_of(struct etw_source *source)
 {
 	/* Pairs with the release below. */
@@ -184,7 +185,7 @@ static const char *name_of(const struct entry *entry)
 		       etw_manifest_provider_name(manifest_of(entry->source), entry->index);
 }
 
-/* The first entry of a provider; entry_count: none. */
+/* Returns the index of the provider's first entry; entry_count if there is none. */
 static size_t find(const struct etw_manifest_set *set, const struct etw_guid *provider)
 {
 	size_t first = 0, end = set->entry_count;
@@ -265,9 +266,9 @@ const struct etw_manifest *etw_manifest_set_manifest(const struct etw_manifest_s
 
 /* ---- reading them ---- */
 
-/* For the warnings about one file. */
+/* Context for the warnings about one file. */
 struct warned_file {
-	const struct etw_manifest_warnings *warnings; /* they get the path in front */
+	const struct etw_manifest_warnings *warnings; /* the path is put in front of each warning */
 	const char *path;
 };
 
@@ -317,7 +318,7 @@ static bool add_file(struct etw_configured_manifests *configured, const char *pa
 	return added;
 }
 
-/* One of several files: of a bad one there is a warning. False without memory. */
+/* Adds one of several files; a faulty one causes a warning. Returns false if there is no memory. */
 static bool add_one_of(struct etw_configured_manifests *configured, const char *path,
 		       struct etw_error *err)
 {
@@ -332,7 +333,7 @@ static bool add_one_of(struct etw_configured_manifests *configured, const char *
 		return error_set(err, why.code, "%s", why.text);
 	}
 	if (strncmp(why.text, path, place) != 0) {
-		place = 0; /* the path is longer than an error */
+		place = 0; /* the path is longer than the error's text */
 	}
 	place += strspn(why.text + place, "0123456789:");
 	text_add(&warning, why.text, place);

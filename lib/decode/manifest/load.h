@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Configured manifests: those of the configuration and the command line, and those built into the
- * program (config/manifests).
+ * Sets of manifests: configured manifests (configuration and command line), and those built into
+ * the program (config/manifests).
  *
  * A set is filled before the first consumer starts; after that, any thread may read it. A built-in
- * manifest is only read when it is first needed; without memory for it, its events have no schema,
- * which memory_note_loss() notes. A look-up in NULL, or in an empty set, finds nothing.
+ * manifest is parsed when it is first needed. If there is no memory for it, its events have no
+ * schema, and memory_note_loss() notes that. A look-up in NULL, or in an empty set, finds nothing.
  */
 #ifndef LIB_DECODE_MANIFEST_LOAD_H
 #define LIB_DECODE_MANIFEST_LOAD_H
@@ -29,8 +29,9 @@ struct etw_manifest_set *manifest_set_new(struct etw_error *err);
 void manifest_set_free(struct etw_manifest_set *set);
 
 /*
- * Adds the providers of a manifest that have a GUID. The set takes over the manifest, on failure
- * too. A provider may be in several manifests: the first added one that has an event wins.
+ * Adds the providers of a manifest that have a GUID. The set takes ownership of the manifest, also
+ * on failure. If several manifests describe a provider, the first one added that has the event is
+ * used.
  */
 bool manifest_set_add(struct etw_manifest_set *set, struct etw_manifest *manifest,
 		      struct etw_error *err);

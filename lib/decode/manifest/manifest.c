@@ -7,11 +7,11 @@
  * replaces them by their elements once all elements are known. Texts do not move any more then, so
  * that schemas and maps can point into them.
  *
- * Manifests that Windows writes of its own providers name maps and templates that they do not
- * define, and describe an event twice. So neither is an error: without its map a number has no
- * names, without its template an event of a checked manifest is not described, and of two
- * descriptions of one event the opcode decides, else the first is used. Finally the events are
- * sorted by provider, id and version, so a look-up is a binary search.
+ * Manifests that Windows writes about its own providers refer to maps and templates that they do
+ * not define, and describe an event twice. So neither is an error. A field without its map has
+ * plain numbers, and an event of a checked manifest without its template is left out. If an event
+ * is described twice, the description with the right opcode is used, else the first. Finally the
+ * events are sorted by provider, id and version, so a look-up is a binary search.
  */
 #include "lib/decode/manifest/manifest.h"
 
@@ -24,7 +24,8 @@
 
 enum { NAME_SIZE_MOST = 1024 };
 
-/* Some messages end with a blank or a line end. A message longer than a page is no name. */
+/* Removes white space at the end, which some messages have. Longer texts than NAME_SIZE_MOST are
+ * cut. */
 static void trim(char *text)
 {
 	size_t size = strlen(text);
@@ -40,8 +41,8 @@ static void trim(char *text)
 }
 
 /*
- * The text of a message: "$(string.ID)" is the string of this id. Files written by the tools of
- * Windows may lack the string; then the id is the name.
+ * Returns the text of a message: "$(string.ID)" stands for the string with this id. Files written
+ * by tools of Windows may lack the string; then the id is the text.
  */
 static const char *message_text(struct manifest_reader *reader, uint32_t offset)
 {
@@ -189,7 +190,7 @@ static uint64_t named_value(const struct manifest_reader *reader, uint64_t key)
 	return known && *known != 0 ? reader->manifest->named[*known - 1].value : UINT64_MAX;
 }
 
-/* 0 for a name that is not defined; numbers are only shown. */
+/* Returns the value of a name; 0 if it is not defined. The numbers are only shown. */
 static uint64_t value_of(const struct manifest_reader *reader, uint32_t provider,
 			 enum manifest_word word, const char *task, const char *name)
 {
@@ -211,7 +212,7 @@ static uint64_t value_of(const struct manifest_reader *reader, uint32_t provider
 	return value;
 }
 
-/* The union of the masks of names with blanks between them. It cuts the text. */
+/* Returns the union of the masks of a list of names separated by blanks. It changes the text. */
 static uint64_t keyword_mask(const struct manifest_reader *reader, uint32_t provider,
 			     uint32_t offset)
 {
@@ -231,7 +232,7 @@ static uint64_t keyword_mask(const struct manifest_reader *reader, uint32_t prov
 
 /* ---- events ---- */
 
-/* False: the event is not described. */
+/* Resolves the names of an event. Returns false if the event must be left out. */
 static bool resolve_event(struct manifest_reader *reader, struct manifest_event_row *event)
 {
 	struct etw_manifest *manifest = reader->manifest;
@@ -301,8 +302,8 @@ static bool same_event(const struct manifest_event_row *a, const struct manifest
 	return a->provider == b->provider && a->id == b->id && a->version == b->version;
 }
 
-/* Leaves out what another event of the same opcode before it hides: of one id and version there are
- * not more events than opcodes, so a look-up is short. */
+/* Removes events that an earlier one with the same id, version and opcode hides. So one id and
+ * version has at most as many events as there are opcodes, and look-ups are short. */
 static void drop_hidden_events(struct manifest_reader *reader)
 {
 	struct etw_manifest *manifest = reader->manifest;
@@ -400,7 +401,8 @@ bool manifest_provider_guid(const struct etw_manifest *manifest, size_t index,
 	return manifest->providers[index].has_guid;
 }
 
-/* The first event that is not before (id, version); it can be the one after the provider's last. */
+/* Returns the index of the provider's first event that is not before (id, version); it can be the
+ * index after its last event. */
 static size_t lower_bound(const struct etw_manifest *manifest,
 			  const struct manifest_provider *provider, uint16_t id, uint8_t version)
 {

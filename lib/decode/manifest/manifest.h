@@ -32,26 +32,26 @@ bool manifest_provider_guid(const struct etw_manifest *manifest, size_t index,
 			    struct etw_guid *guid);
 
 /*
- * The layout of an event by id and version; in an in-band manifest, version 0 if there is no other.
- * Of several events with this id and version it is the first one with the opcode, else the first
- * one. NULL: there is none. The manifest owns it.
+ * Returns the layout of an event by id and version. In an in-band manifest, version 0 stands for a
+ * missing version. Of several events with this id and version, the first one with the opcode is
+ * used, else the first one. Returns NULL if there is none. The manifest owns the layout.
  */
 const struct etw_schema *manifest_schema(const struct etw_manifest *manifest, size_t index,
 					 uint16_t id, uint8_t version, uint8_t opcode);
 
-/* The same without version 0 in the place of another. */
+/* Like manifest_schema(), but version 0 does not stand for a missing version. */
 const struct etw_schema *manifest_schema_exact(const struct etw_manifest *manifest, size_t index,
 					       uint16_t id, uint8_t version, uint8_t opcode);
 
 /*
- * The layout of the latest version before this one; NULL: none. Versions mostly append fields, so
- * an older layout is better than none.
+ * Returns the layout of the latest version before this one; NULL if there is none. New versions
+ * mostly append fields, so an older layout is better than none.
  */
 const struct etw_schema *manifest_schema_older(const struct etw_manifest *manifest, size_t index,
 					       uint16_t id, uint8_t version, uint8_t opcode);
 
-/* Lists the keywords of a provider, as written: start with *at = 0. Returns false after the last.
- */
+/* Lists the keywords of a provider in the order of the manifest. Start with *at = 0, which the
+ * function advances. Returns false after the last keyword. */
 bool manifest_keyword(const struct etw_manifest *manifest, size_t index, size_t *at,
 		      const char **name, uint64_t *mask);
 

@@ -17,14 +17,14 @@
 enum {
 	MANIFEST_DEPTH_MOST = 64,
 	MANIFEST_PROVIDERS_MOST = 1 << 10,
-	MANIFEST_ROWS_MOST = 1 << 16, /* of each other type of element */
+	MANIFEST_ROWS_MOST = 1 << 16, /* limit for each other type of element */
 	MANIFEST_TEXTS_SIZE_MOST = 64 << 20,
-	MANIFEST_WARNINGS_MOST = 10, /* with a sentence; the others are counted */
+	MANIFEST_WARNINGS_MOST = 10, /* warnings with a sentence; more are only counted */
 	NO_TEXT = UINT32_MAX,
 };
 
-/* Where an element begins: so many bytes into the document; below 0: the document as a whole. Its
- * line and column are only looked for when there is something to say about it. */
+/* Where an element begins: its offset in bytes from the start of the document. A negative offset
+ * means the document as a whole. Line and column are computed only for an error or a warning. */
 struct manifest_at {
 	int64_t offset;
 };
@@ -33,18 +33,20 @@ struct manifest_at {
 enum manifest_word { WORD_TASK, WORD_OPCODE, WORD_LEVEL, WORD_KEYWORD };
 
 struct manifest_named {
-	uint64_t value; /* of a keyword its mask */
+	uint64_t value; /* the mask if this is a keyword */
 	uint32_t provider;
 	uint32_t name; /* texts are offsets in manifest.texts; NO_TEXT: none */
-	uint32_t task; /* name of the task that an opcode is of; NO_TEXT: of any */
-	uint8_t word;  /* enum manifest_word */
+	/* Name of the task to which an opcode belongs; NO_TEXT: it is valid for all tasks. */
+	uint32_t task;
+	uint8_t word; /* enum manifest_word */
 };
 
 struct manifest_event_row {
 	struct etw_schema schema;
 	uint64_t keywords;
 	uint32_t provider; /* index */
-	uint32_t order;    /* in the manifest: of two descriptions of one event the first is used */
+	/* Position in the manifest: if two rows describe one event, the first is used. */
+	uint32_t order;
 	uint32_t name, symbol, template;
 	uint32_t task_name, opcode_name, level_name, keyword_names; /* as written */
 	struct manifest_at at;
@@ -59,12 +61,12 @@ struct manifest_provider {
 	uint32_t name;
 	struct etw_guid guid;
 	bool has_guid;
-	size_t first_event; /* in events, once they are sorted */
+	size_t first_event; /* index in `events`, once they are sorted */
 	size_t event_count;
 };
 
 struct manifest_map {
-	struct etw_value_map map; /* its names are among value_names */
+	struct etw_value_map map; /* its names are a part of value_names */
 	size_t first;
 	uint32_t name;
 };
@@ -84,14 +86,14 @@ struct etw_manifest {
 	MANIFEST_ROWS(built_fields, templates); /* owned, as are the fields */
 	MANIFEST_ROWS(manifest_named, named);
 	MANIFEST_ROWS(manifest_map, maps);
-	struct etw_value_name *value_names; /* owned; of all maps */
+	struct etw_value_name *value_names; /* owned; the names of all maps */
 	size_t value_name_count;
 	struct etw_text texts;
 	size_t field_bytes;
-	bool checked; /* mistakes were errors */
+	bool checked; /* read by etw_manifest_read_checked(): mistakes were errors */
 };
 
-/* A field whose values a map names. */
+/* A field that uses a value map. */
 struct manifest_map_use {
 	uint32_t name;     /* of the map */
 	uint32_t template; /* index */
@@ -107,31 +109,32 @@ struct manifest_warning {
 
 struct manifest_reader {
 	struct etw_manifest *manifest;
-	bool checked;                  /* mistakes are errors; else they are left out */
-	struct schema_builder builder; /* of the template that is open */
+	/* Mistakes are errors; otherwise the faulty elements are left out. */
+	bool checked;
+	struct schema_builder builder; /* fields of the open template */
 	uint32_t template_id;
 	struct manifest_at template_at;
-	uint32_t task;          /* name of the task that is open */
-	bool preferred_strings; /* the strings that follow replace others */
+	uint32_t task;          /* name of the open task */
+	bool preferred_strings; /* the next strings replace earlier ones */
 	/* Hashes of names, and the elements with these names. */
 	struct map known_templates; /* -> index + 1 */
-	struct map known_maps;      /* likewise, in maps */
+	struct map known_maps;      /* -> index in maps + 1 */
 	struct map known_strings;   /* -> offset in texts + 1 */
 	struct map known_named;     /* -> index + 1 */
 	MANIFEST_ROWS(manifest_map_entry, map_entries);
 	MANIFEST_ROWS(manifest_map_use, map_uses);
-	size_t template_uses; /* map_uses before the template that is open */
+	size_t template_uses; /* count of map_uses when the template was opened */
 	uint64_t seed;
 	struct manifest_at at; /* the current element */
 	bool failed;           /* no memory */
-	bool refused;          /* `why` is set, without the place */
+	bool refused;          /* `why` is set, still without line and column */
 	struct etw_error why;
 	struct manifest_at why_at;
 	struct manifest_warning warnings[MANIFEST_WARNINGS_MOST];
-	size_t warning_count; /* of all */
+	size_t warning_count; /* all warnings, also those without a sentence */
 };
 
-/* The attributes of an element; NULL: the element does not have it. */
+/* The attributes of an element. NULL: the element lacks the attribute. */
 struct manifest_attributes {
 	const char *name, *guid;
 	const char *value, *version, *symbol, *task, *opcode, *level, *keywords, *template;
@@ -141,23 +144,26 @@ struct manifest_attributes {
 	const char *id, *culture;
 };
 
-/* NULL for NO_TEXT. The text may move when the next one is stored. */
+/* Returns the text at an offset, or NULL for NO_TEXT. The pointer is valid until the next text is
+ * stored. */
 static inline const char *manifest_text(const struct etw_manifest *manifest, uint32_t offset)
 {
 	return offset != NO_TEXT ? manifest->texts.data + offset : NULL;
 }
 
-/* Stops the reader with an error, which gets its "line:column: " in front at the end. */
+/* Stops the reader with an error. At the end of reading, "line:column: " is put in front of the
+ * error. */
 void manifest_refuse(struct manifest_reader *reader, const struct manifest_at *at,
 		     const char *format, ...) ETW_PRINTF_LIKE(3, 4);
 
-/* Whether an allocation has failed; then there is no result, also of a text that is right. */
+/* Returns whether an allocation has failed. Then reading fails, even if the manifest is correct. */
 static inline bool manifest_lacks_memory(const struct manifest_reader *reader)
 {
 	return reader->failed || reader->builder.failed || reader->builder.names.failed;
 }
 
-/* manifest_refuse() for a checked manifest; the reader of an in-band manifest continues. */
+/* Calls manifest_refuse() for a checked manifest. For an in-band manifest it does nothing, and the
+ * reader continues. */
 #define MANIFEST_FAULT(reader, at, ...)                               \
 	do {                                                          \
 		if ((reader)->checked) {                              \
@@ -165,11 +171,12 @@ static inline bool manifest_lacks_memory(const struct manifest_reader *reader)
 		}                                                     \
 	} while (0)
 
-/* Notes what is wrong in a checked manifest, which is read nevertheless. */
+/* Adds a warning about a checked manifest; reading continues. */
 void manifest_warn(struct manifest_reader *reader, const struct manifest_at *at, const char *format,
 		   ...) ETW_PRINTF_LIKE(3, 4);
 
-/* The hash of a name in a provider; type separates the names of different elements. */
+/* Returns the hash of a name within a provider. `type` keeps the names of different types of
+ * elements apart. */
 uint64_t manifest_key(const struct manifest_reader *reader, uint64_t provider, uint64_t type,
 		      const char *name);
 
@@ -190,9 +197,10 @@ void manifest_close_template(struct manifest_reader *reader);
 
 /* ---- manifest.c ---- */
 
-/* The value of a name that every manifest has ("win:Start"); false: it is none of them. */
+/* Sets *value to that of a name that is predefined in every manifest ("win:Start"). Returns false
+ * for other names. */
 bool manifest_standard_value(enum manifest_word word, const char *name, uint64_t *value);
-/* The opposite; NULL: every manifest must define such a value itself. */
+/* Returns the predefined name of a value; NULL if a manifest must define a name for it. */
 const char *manifest_standard_name(enum manifest_word word, uint64_t value);
 
 /* Call it after the last element. Returns false if the reader failed or refused. */

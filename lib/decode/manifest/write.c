@@ -9,18 +9,19 @@
  * are the same.
  *
  * Elements refer to each other by name, and the names come from other programs. They are escaped,
- * and characters that XML does not have become U+FFFD. Where two different things have one name,
- * the second gets another one if the name is ours to choose (maps, templates), else the name stays
- * and its number is that of the first: the name of an event is made of those of its task and
- * opcode, and rules find events by it, while their numbers are only shown.
+ * and characters that XML does not have become U+FFFD. If two different elements have one name, the
+ * second gets another name if we choose the name (maps, templates). Otherwise (tasks, opcodes) it
+ * keeps the name and gets the number of the first: rules find events by a name made from task and
+ * opcode, while the numbers are only shown.
  *
- * A count or a length may be the value of an earlier field, which a manifest can only call by its
- * name. If another field of the same name stands between them, or the name reads as a number, the
- * manifest would say something else. Then, and before a field whose type no manifest has, the
- * template ends, at the field of the top level that the trouble is in. The fields before it decode.
+ * A count or a length may be the value of an earlier field, to which a manifest refers by name. If
+ * a field between the two has the same name, or the name is a number, the reference would mean
+ * something else. The template then ends before the top-level field that contains the faulty
+ * reference; it also ends before a field whose type manifests do not have. The fields before
+ * decode.
  *
- * A mistake in one manifest of a folder makes the whole folder useless as `schemas:` of a
- * configuration. Therefore the finished text is read back before it is handed out.
+ * A manifest with a mistake is useless as `schemas:` of a configuration. Therefore the finished
+ * text is read back before it is returned.
  */
 #include "lib/decode/manifest/write.h"
 
@@ -37,12 +38,13 @@
 #include "lib/decode/tdh_types.h"
 
 enum {
-	KEYWORDS_MOST = 1024, /* with a name of the provider's; the bits of more get made-up ones */
-	CHANNEL_KEYWORDS = 56 /* the first of the bits that are channels */
+	/* Keywords with a name of the provider; the bits of further ones get made-up names. */
+	KEYWORDS_MOST = 1024,
+	CHANNEL_KEYWORDS = 56 /* first of the bits that are channels */
 };
 
 struct written_task {
-	struct etw_text start; /* the element, without the end of its tag */
+	struct etw_text start; /* the start tag of the element, without its end */
 	struct etw_text opcodes;
 };
 
@@ -53,13 +55,13 @@ struct written_keyword {
 
 struct etw_manifest_writer {
 	struct etw_guid provider;
-	struct etw_text name; /* the others are elements */
+	struct etw_text name; /* name of the provider; the other texts are elements */
 	struct etw_text levels, opcodes, keywords, maps, templates, events, strings;
 	struct written_task *tasks; /* owned */
 	size_t task_count, task_capacity;
 	struct written_keyword *keyword_rows; /* owned */
 	size_t keyword_count, keyword_capacity;
-	struct etw_text keyword_names, map_names; /* as attributes have them, each with a NUL */
+	struct etw_text keyword_names, map_names; /* escaped names, each with a NUL */
 	/* Hashes of what the lists have. */
 	struct map known_events, known_opcodes, known_keywords, known_map_names;
 	struct map known_tasks, known_templates; /* -> index + 1 */
@@ -73,7 +75,8 @@ struct etw_manifest_writer {
 
 /* ---- texts ---- */
 
-/* Adds the value of an attribute, without its quotes. Literal white space would become blanks. */
+/* Adds the value of an attribute without quotes. White space is escaped, because XML turns it into
+ * blanks. */
 static void add_escaped(struct etw_text *out, const char *text)
 {
 	const char *end = text + strlen(text);
@@ -111,7 +114,7 @@ static uint64_t key_of(const struct etw_manifest_writer *writer, const char *tex
 	return text_hash(text, size, writer->seed);
 }
 
-/* Finds the entry or adds it with the value 0. NULL without memory. */
+/* Finds the entry or adds it with the value 0. Returns NULL if there is no memory. */
 static uint64_t *entry_of(struct etw_manifest_writer *writer, struct map *map, uint64_t key,
 			  bool *added)
 {
@@ -191,7 +194,8 @@ static void define_keyword(struct etw_manifest_writer *writer, const char *name,
 		return;
 	}
 	for (size_t i = 0; i < value.size; i++) {
-		/* An event has its keywords in one list, with blanks between them. */
+		/* The keywords of an event are a list separated by blanks, so a name cannot contain
+		 * one. */
 		value.data[i] = value.data[i] == ' ' ? '_' : value.data[i];
 	}
 	writer->keyword_rows = grown;
@@ -214,7 +218,8 @@ void manifest_writer_keyword(struct etw_manifest_writer *writer, const char *nam
 	}
 }
 
-/* The keywords of a mask: those of the provider, those of every manifest, and made-up ones. */
+/* Adds the names of a mask's keywords: names of the provider, predefined names, and made-up
+ * ones. */
 static void add_keywords(struct etw_manifest_writer *writer, struct etw_text *out, uint64_t mask)
 {
 	struct etw_text names = { 0 };
@@ -268,7 +273,7 @@ static void add_level(struct etw_manifest_writer *writer, struct etw_text *out, 
 	}
 }
 
-/* Returns the index + 1 of the task; 0: without memory. */
+/* Finds or adds the task. Returns its index + 1; 0 if there is no memory. */
 static uint64_t task_of(struct etw_manifest_writer *writer, const char *name, uint16_t value)
 {
 	uint64_t *known =
@@ -293,7 +298,7 @@ static uint64_t task_of(struct etw_manifest_writer *writer, const char *name, ui
 	return *known;
 }
 
-/* An opcode of a task, or of none (0). */
+/* Adds an opcode of a task (index + 1), or of no task (0), unless it exists. */
 static void need_opcode(struct etw_manifest_writer *writer, uint64_t task, const char *name,
 			uint8_t value)
 {
@@ -351,7 +356,7 @@ static void write_map(struct etw_manifest_writer *writer, const struct etw_value
 	text_add_format(&writer->maps, "          </%s>\n", element);
 }
 
-/* What distinguishes a map from others. */
+/* Returns a hash of everything that distinguishes a map from others. */
 static uint64_t key_of_map(struct etw_manifest_writer *writer, const struct etw_value_map *map)
 {
 	struct etw_text all = { 0 };
@@ -372,8 +377,8 @@ static uint64_t key_of_map(struct etw_manifest_writer *writer, const struct etw_
 	return key;
 }
 
-/* The name by which fields refer to the map, escaped; valid until the next call. NULL without
- * memory. */
+/* Returns the escaped name by which fields refer to the map, valid until the next call. Returns
+ * NULL if there is no memory. */
 static const char *map_name_of(struct etw_manifest_writer *writer, const struct etw_value_map *map)
 {
 	struct etw_text *names = &writer->map_names;
@@ -393,7 +398,7 @@ static const char *map_name_of(struct etw_manifest_writer *writer, const struct 
 
 /* ---- templates ---- */
 
-/* Whether the name of an earlier field leads the reader to it. */
+/* Returns whether a reader finds the earlier field `field` by its name, from field `by`. */
 static bool is_found(const struct etw_schema *schema, unsigned field, unsigned by)
 {
 	const char *name = schema->fields[field].name;
@@ -428,7 +433,7 @@ static bool is_writable(const struct etw_schema *schema, unsigned index)
 	       is_found(schema, field->length, index);
 }
 
-/* The end of the fields that a manifest can describe, at the top level. */
+/* Returns the index of the first top-level field that a manifest cannot describe. */
 static unsigned end_of_writable(const struct etw_schema *schema)
 {
 	unsigned end = 0;
@@ -446,7 +451,7 @@ static unsigned end_of_writable(const struct etw_schema *schema)
 	return end;
 }
 
-/* An attribute with a number, or with the name of the field that has it. */
+/* Adds an attribute whose value is a number, or the name of the field that contains the number. */
 static void add_number(struct etw_text *out, const struct etw_schema *schema, const char *name,
 		       bool by_field, uint16_t number)
 {
@@ -490,8 +495,8 @@ static void add_data(struct etw_manifest_writer *writer, struct etw_text *out,
 static void add_fields(struct etw_manifest_writer *writer, struct etw_text *out,
 		       const struct etw_schema *schema, unsigned end)
 {
-	unsigned open[ETW_SCHEMA_DEPTH_MOST +
-		      1]; /* where the structures end that contain the field */
+	/* Ends of the structures that contain the field. */
+	unsigned open[ETW_SCHEMA_DEPTH_MOST + 1];
 	unsigned depth = 0;
 
 	for (unsigned i = 0; i <= end; i++) {
@@ -519,7 +524,8 @@ static void add_fields(struct etw_manifest_writer *writer, struct etw_text *out,
 	}
 }
 
-/* Returns the number of the template with these fields, from 1; 0: without memory. */
+/* Finds or adds the template with these fields. Returns its number, from 1; 0 if there is no
+ * memory. */
 static uint64_t template_of(struct etw_manifest_writer *writer, const struct etw_schema *schema,
 			    unsigned end)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the manifest of one provider, so that another machine can decode its events: the opposite
- * of etw_manifest_read_checked(), which reads equal schemas from it.
+ * Writes the manifest of one provider, so that another machine can decode the provider's events.
+ * etw_manifest_read_checked() reads equal schemas from it.
  *
- * What the events of a recording do not need is left out: channels, messages of events, symbols
- * that compilers want. A writer belongs to one thread.
+ * The manifest lacks what decoding does not need: channels, messages of events, and symbols for
+ * compilers. Only one thread at a time may use a writer.
  */
 #ifndef LIB_DECODE_MANIFEST_WRITE_H
 #define LIB_DECODE_MANIFEST_WRITE_H
@@ -23,10 +23,12 @@
 
 struct etw_manifest_writer; /* opaque */
 
-/* A keyword of the provider. Call it before the events that have it; others get a made-up name. */
+/* Adds a keyword of the provider. Call it before the events that use the keyword; keywords without
+ * a name get a made-up one. */
 void manifest_writer_keyword(struct etw_manifest_writer *writer, const char *name, uint64_t mask);
 
-/* Nothing is kept of the event. One whose id and version the writer has already is left out. */
+/* Adds an event and borrows nothing of it. An event whose id and version were already added is left
+ * out. */
 void manifest_writer_event(struct etw_manifest_writer *writer,
 			   const struct etw_manifest_event *event);
 

@@ -81,7 +81,7 @@ static const struct {
 	{ IN_TEMPLATE_LIST, "template", IN_TEMPLATE },
 	{ IN_TEMPLATE, "data", IN_DATA },
 	{ IN_TEMPLATE, "struct", IN_STRUCT },
-	{ IN_TEMPLATE, "UserData", ELSEWHERE }, /* how it looks in event logs */
+	{ IN_TEMPLATE, "UserData", ELSEWHERE }, /* the form in event logs */
 	{ IN_STRUCT, "data", IN_DATA },
 	{ IN_STRUCT, "struct", IN_STRUCT },
 	{ IN_MANIFEST, "localization", IN_LOCALIZATION },
@@ -94,7 +94,7 @@ static const struct {
 struct document {
 	XML_Parser parser;
 	struct manifest_reader reader;
-	uint8_t places[MANIFEST_DEPTH_MOST]; /* enum place, of the elements that are open */
+	uint8_t places[MANIFEST_DEPTH_MOST]; /* enum place of each open element */
 	unsigned depth;
 };
 
@@ -165,14 +165,15 @@ static enum place place_of(struct document *document, enum place in, const char 
 		}
 	}
 	if (in == IN_TEMPLATE || in == IN_STRUCT) {
-		/* Without it, payloads would be read incorrectly. */
+		/* If the element were skipped, payloads would be decoded wrongly. */
 		MANIFEST_FAULT(&document->reader, &document->reader.at,
 			       "unknown element '%s' among the fields", name);
 	}
 	return ELSEWHERE;
 }
 
-/* The manifests of Windows are written in American English. */
+/* Returns whether strings of this culture are preferred. Manifests of Windows are in American
+ * English. */
 static bool is_preferred(const char *culture)
 {
 	return culture && text_equal_nocase(culture, strlen(culture), "en-US", 5);
@@ -301,8 +302,8 @@ struct sought {
 	unsigned line, column; /* both start at 1; 0: not found yet */
 };
 
-/* A search for the lines and columns of places in a document, which is parsed again for it: to
- * count lines up to each element would cost a tenth of the first parse. */
+/* A search for the lines and columns of places in a document. The document is parsed again for it,
+ * because counting lines for every element would slow the first parse by a tenth. */
 struct place_search {
 	XML_Parser parser;
 	struct sought *sought;
@@ -351,7 +352,8 @@ static void on_doctype_again(void *context, const char *name, const char *system
 	XML_StopParser(search->parser, XML_FALSE);
 }
 
-/* Finds elements, the document type, or else the place where the XML is wrong. */
+/* Finds line and column of elements, of the document type, or else of the place where the XML is
+ * malformed. */
 static bool find_places(struct sought *sought, size_t count, const char *xml, size_t size)
 {
 	struct place_search search = { .sought = sought, .count = count };
