@@ -180,7 +180,7 @@ struct compiled_rule {
 	bool histogram;
 	bool plain;        /* a counter that adds 1, or a field without conversion */
 	bool duration;     /* the value is a duration that duration_judge() must check */
-	uint8_t seen_mask; /* bit of enum event_result that an applied rule sets */
+	uint8_t seen_mask; /* enum event_result bits that decide the outcome */
 	uint32_t number;   /* number of the rule in the set */
 	/* The members below are used for samples that are not in the cache. */
 	uint16_t value_index, cache_index;
