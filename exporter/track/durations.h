@@ -2,6 +2,8 @@
 /*
  * Durations: which times are valid durations, how long an I/O request took, how long a thread ran
  * and how long it waited for a processor. One consumer's: no lock.
+ *
+ * Source: "CSwitch class" and "ReadyThread class", Microsoft Learn.
  */
 #ifndef TRACK_DURATIONS_H
 #define TRACK_DURATIONS_H

@@ -2,6 +2,8 @@
 /*
  * Which processes have a file mapped into their memory: the views of files, by file and by process.
  * Each process has an id and a label id here. One consumer's: no lock.
+ *
+ * Source: docs/etl-format.md section 16.4.
  */
 #ifndef TRACK_FILE_VIEWS_H
 #define TRACK_FILE_VIEWS_H

@@ -4,10 +4,10 @@
  * comparisons, decoders, spans.
  *
  * A mistake that only shows when events arrive costs an operator a deployment, so everything that
- * can be decided from the kernel's layouts and the known manifests is decided when the rules are
- * read. Every part of a rule is checked, also after a mistake in another part that it does not
- * depend on; errors name file, line and column. Checking fills in what it finds (the types, whether
- * a derived field applies), and the rule engine relies on it.
+ * the kernel's layouts and the known manifests decide is checked when the rules are read. Every
+ * part of a rule is checked, also after a mistake in another part that it does not depend on;
+ * errors name file, line and column. Checking stores what it finds (the types, whether a derived
+ * field applies), and the rule engine relies on it.
  *
  * Kernel events have fixed layouts for each opcode and version. A provider has its manifest, if the
  * configuration gives one or one is built in; the others are unknown until their events arrive. A
