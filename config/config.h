@@ -93,7 +93,7 @@ struct config {
 	size_t switch_count;
 	struct file_list
 		collector_files;  /* globs are expanded, relative to the configuration's folder */
-	struct file_list schemas; /* manifests and folders of manifests, expanded likewise */
+	struct file_list schemas; /* manifests and folders of manifests, expanded in the same way */
 	struct config_pattern *include_processes; /* none: every process is included */
 	size_t include_process_count;
 	struct config_pattern *exclude_processes;

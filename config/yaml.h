@@ -29,7 +29,7 @@ struct yaml_node {
 	size_t size;                 /* bytes of the text, or entries of the list or map */
 	struct yaml_node *first;     /* first entry of a list or map */
 	struct yaml_node *next;      /* next entry of the same list or map */
-	const struct yaml_node *key; /* of an entry of a map, a YAML_TEXT; NULL in lists */
+	const struct yaml_node *key; /* the key of an entry of a map, a YAML_TEXT; NULL in lists */
 };
 
 struct yaml_tree; /* opaque; owns its nodes and all memory of yaml_alloc() */

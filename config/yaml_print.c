@@ -35,7 +35,7 @@ struct printer {
 	const struct yaml_overrides *overrides;
 };
 
-/* Where a value is printed. */
+/* The position at which a value is printed. */
 struct place {
 	unsigned indent;
 	const char *path; /* keys from the root to the value; NULL: in a list, where no value is

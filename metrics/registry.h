@@ -36,8 +36,8 @@ enum {
 
 struct registry_limits {
 	uint32_t series_per_family; /* 0: 2000 */
-	uint32_t series;            /* of all families with dynamic labels; 0: 200000 */
-	size_t strings_bytes;       /* budget of interned label text; 0: 64 MiB */
+	uint32_t series;      /* limit of all families with dynamic labels together; 0: 200000 */
+	size_t strings_bytes; /* budget of interned label text; 0: 64 MiB */
 	/* Label sets that did not change for this time are evicted; 0: never for this reason. */
 	uint64_t idle_100ns;
 	bool native_histograms; /* histograms also count native buckets */

@@ -107,7 +107,7 @@ struct family_shard {
 	_Atomic(cell *) segments[SEGMENT_COUNT];
 };
 
-/* Stands in for the cells of a shard that has not counted in a family yet. */
+/* An empty struct for shards that have not counted in a family yet. */
 extern struct family_shard family_no_cells;
 
 struct bucket_text {
@@ -308,7 +308,7 @@ static inline void family_count_limited(struct family *family, bool counts)
  * `coming`, among those that will be shown next; NULL if there is none. */
 struct family *registry_find_coming(struct registry *registry, const char *name, bool coming);
 
-/* Call it with the mutex: puts the limits that a reload can change in force. */
+/* Call it with the mutex: changes the limits that a reload can change. */
 void registry_take_limits(struct registry *registry, const struct registry_limits *limits);
 
 /* Call it with the mutex. Returns the name of a family (chosen as above) that conflicts with a

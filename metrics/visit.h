@@ -38,7 +38,7 @@ struct registry_visitor {
 
 /*
  * Runs the scrape hooks, then visits the samples that an exposition would show: families in the
- * order of their names, samples in the order in which they were made. Any thread may call it, also
+ * order of their names, samples in the order in which they were made. Any thread may call it, and
  * several at once. Returns false without memory.
  */
 bool registry_visit(struct registry *registry, const struct registry_visitor *visitor);

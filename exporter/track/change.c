@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts another configuration in force in a running tracker.
+ * Changes the configuration of a running tracker.
  *
  * The tables stay, because nothing announces their contents again: a process that started an hour
  * ago keeps its name. Tables that no rule needs any more are emptied, and a new feature learns from

@@ -27,7 +27,7 @@ enum value_type {
 	TYPE_DURATION, /* nanoseconds */
 };
 
-/* How a value is handed over. */
+/* The form in which a value is returned. */
 enum value_form {
 	FORM_NUMBER,
 	FORM_ID,   /* id of a text in registry_strings() */

@@ -34,11 +34,11 @@ enum cause_way {
 	CAUSE_WAYS
 };
 
-/* What a file is for, by its path. */
+/* The purpose of a file, as its path shows it. */
 enum file_role {
 	FILE_ROLE_UNKNOWN, /* no path is known */
 	FILE_PLAIN,
-	FILE_METADATA,  /* of the file system */
+	FILE_METADATA,  /* belongs to the file system */
 	FILE_PAGE_FILE, /* pages of memory */
 	FILE_ELSEWHERE, /* not on a local disk: pipes, network */
 };
@@ -87,7 +87,7 @@ struct disk_cause {
 	struct cause_file *files; /* owned; the first entries are the heads of lists */
 	size_t count;             /* entries in use, list heads included */
 	size_t capacity;
-	uint32_t limit;     /* of files, list heads excluded */
+	uint32_t limit;     /* the most files, list heads excluded */
 	uint32_t unused;    /* first entry of the free list */
 	struct map by_key;  /* file key -> index in files */
 	uint64_t evictions; /* files, and runs with dirty pages, that were dropped for lack of room
@@ -113,6 +113,7 @@ void disk_cause_clear(struct disk_cause *cause); /* forgets all files, frees all
 
 /* ---- what is noted of files ---- */
 
+/* A file is read or written: by a program, or by the memory manager (IO_PAGING). */
 void disk_cause_file_read(struct disk_cause *cause, const struct cause_request *request);
 void disk_cause_file_write(struct disk_cause *cause, const struct cause_request *request);
 /* A program requests that the file's dirty pages be written. */

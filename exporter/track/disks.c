@@ -119,7 +119,8 @@ static void fill(const struct disks *disks, uint32_t *ids, const uint32_t *other
 
 /*
  * Shows one more description. found: a live session found it; was_found: a live session found one
- * before. Between a record and the first that was found, the record wins in either order.
+ * before. If there is both a record and a disk or volume that was found once, the record is used,
+ * whichever came first.
  */
 static void describe(struct disks *disks, struct family *family, uint32_t *shown, uint32_t *ids,
 		     size_t count, bool found, bool was_found)

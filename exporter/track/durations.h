@@ -116,6 +116,7 @@ struct scheduler_switch {
  * is known. */
 bool scheduler_running(const struct scheduler *scheduler, uint16_t processor, uint32_t *thread_id);
 
+/* A processor switches from one thread to another at a raw time. Sets *out. */
 void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t old_thread,
 		      uint32_t new_thread, int64_t time, struct scheduler_switch *out);
 

@@ -25,7 +25,7 @@ struct file_views {
 	struct file_view *views; /* owned; index 0 is not used */
 	size_t count;            /* entries in use, index 0 included */
 	size_t capacity;
-	uint32_t limit;               /* of views */
+	uint32_t limit;               /* the most views */
 	uint32_t unused;              /* first entry of the free list */
 	uint32_t next_out;            /* index of the view to drop next for lack of room */
 	struct map by_place;          /* process id and address -> index in views */

@@ -75,8 +75,10 @@ void files_name_key(struct files *files, enum lifetime_change change, uint64_t k
  */
 void files_found_key(struct files *files, uint64_t key, int64_t time, int64_t known_until,
 		     const char *path, size_t size);
+/* A record says that a file object means a path from `time` on. path: UTF-8, as recorded. */
 void files_name_object(struct files *files, uint64_t object, int64_t time, const char *path,
 		       size_t size);
+/* A record maps the device of a volume to a drive; both paths are UTF-8. */
 void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
 		      const char *dos_path, size_t dos_size);
 

@@ -532,7 +532,7 @@ static bool change_late(struct lifetime *item, const struct lifetime *next,
 }
 
 /* Returns the instance that a late change inserts between two others, either of which may be
- * NULL. If `before` covers its time, that ends there. */
+ * NULL. If `before` covers the time of the change, it then ends there. */
 static struct lifetime late_instance(struct lifetime *before, const struct lifetime *next,
 				     enum lifetime_change change, int64_t time, uint32_t value)
 {

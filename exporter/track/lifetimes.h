@@ -10,8 +10,9 @@
  * applies to the events before it. Times may be of any clock, if it is the same for all calls.
  *
  * Changes are announced in time order, but a live session may deliver one up to a flush interval
- * late. A late change takes its place among the instances of its key: a stop ends the instance of
- * its time and not a newer one, and a start or a rundown record names the events between.
+ * late. A late change is inserted among the instances of its key by its time: a stop ends the
+ * instance of its time and not a newer one, and a start or a rundown record names the events
+ * between.
  *
  * struct timeline feeds such a table. In the first pass of a recording, changes arrive in file
  * order, which is not time order: the timeline keeps them in a compact array and sorts them at the

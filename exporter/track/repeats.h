@@ -28,6 +28,7 @@ struct repeats {
 /* Counts a record of the present file, which must be a describing record or a stack. Returns
  * whether it is a repetition. */
 bool repeats_add(struct repeats *repeats, const struct etw_record *record);
+/* Ends the present file; the next record is from the next file. */
 void repeats_next_file(struct repeats *repeats);
 void repeats_done(struct repeats *repeats);
 

@@ -36,6 +36,7 @@ enum { SERVICES_MAX = 16384 };
 void services_init(struct services *services, struct registry *registry, uint32_t limit);
 void services_clear(struct services *services); /* frees all memory */
 
+/* A thread starts or exists with a tag, takes another tag, or ends. time: raw. */
 static inline void services_tag(struct services *services, enum lifetime_change change,
 				uint32_t thread_id, int64_t time, uint32_t tag)
 {

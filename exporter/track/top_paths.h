@@ -68,6 +68,7 @@ struct top_write {
 	uint64_t bytes;
 };
 
+/* Adds bytes that a program wrote to a file to the current slice. */
 void top_paths_add(struct top_paths *top, const struct top_write *write);
 
 /* Shows the minute up to now. Call it after the last event. */

@@ -40,6 +40,7 @@ void top_sketch_done(
 	struct top_sketch *sketch); /* frees what it owns; a zeroed struct is allowed */
 void top_sketch_clear(struct top_sketch *sketch);
 
+/* Adds weight to a key. Without a free counter the key takes over the lowest one. */
 void top_sketch_add(struct top_sketch *sketch, uint64_t key, uint64_t weight);
 
 /* The sum of two weights, which saturates at UINT64_MAX. */

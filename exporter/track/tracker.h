@@ -31,7 +31,7 @@ struct etw_kernel_choice; /* lib/source/kernel_group.h */
 struct names;             /* exporter/track/processes.h */
 struct tracker;           /* opaque */
 
-/* What is tracked only for derived fields that need it; bits. */
+/* Facts that are tracked only for derived fields that need them; bits. */
 enum tracker_feature {
 	TRACK_FILES = 1 << 0,     /* paths, volumes, path groups */
 	TRACK_REQUESTS = 1 << 1,  /* I/O requests from their start to their end */
@@ -82,7 +82,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct etw_er
 void tracker_free(struct tracker *tracker);
 
 /*
- * Puts another configuration in force from the next record on. Event classes must be prepared
+ * Changes the configuration from the next record on. Event classes must be prepared
  * again, and tracker_choose_ahead() must be called again. It takes features, state gauges, path
  * groups and limits from `next`; strings_bytes and borrowed members stay. The tracker keeps what it
  * knows, except for tables that nothing needs any more. New features and state gauges begin with

@@ -123,7 +123,7 @@ struct attribution {
 			       too */
 	bool is_sample; /* a sample of a thread, whose process may be known only from the sample's
 			   stack */
-	enum lifetime_change change; /* how what it announces changes */
+	enum lifetime_change change; /* the change that it announces */
 	enum owner owner;
 	struct etw_field_reader integers[PAYLOAD_NAME];
 	int16_t texts[PAYLOAD_FIELDS - PAYLOAD_NAME]; /* indices of fields; -1: none */
@@ -209,6 +209,7 @@ struct tracker {
 	uint32_t request_names[256]; /* label ids by opcode ("FileIo/Read"); INTERN_NONE: not made
 					yet */
 
+	/* Statistics: the consumer writes them, any thread may read them. */
 	_Atomic(uint64_t) entries[TABLE_COUNT];
 	_Atomic(uint64_t) evictions[TABLE_COUNT];
 	_Atomic(uint64_t) unattributed[MISS_COUNT];
@@ -249,6 +250,7 @@ static inline bool tracker_is_repeated(const struct tracker *tracker)
 	return tracker->now.attribution->second_source && tracker->has_file_requests;
 }
 
+/* Counts an event whose thread, process, file or disk no event has named. */
 static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reason)
 {
 	tracker_add(&tracker->unattributed[reason], 1);
@@ -258,7 +260,7 @@ static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reaso
 
 /* Replaces limits of 0 by the defaults of tracker.h. */
 void tracker_set_defaults(struct tracker_options *options);
-/* What a tracker with these options collects: a set of enum announcement. */
+/* Returns the set of enum announcement that a tracker with these options collects. */
 uint32_t tracker_enabled_by(const struct tracker_options *options);
 /* Forgets the current record, which may no longer be valid. */
 void tracker_forget_record(struct tracker *tracker);
