@@ -13,7 +13,7 @@
 
 struct yaml_row;
 
-/* One file that is being read. */
+/* The state of reading one file. */
 struct yaml_reader {
 	struct yaml_tree *tree;
 	struct etw_error *err;

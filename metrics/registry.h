@@ -189,7 +189,7 @@ static inline void cell_move(cell *at, uint64_t amount)
  * family_observe(). */
 void family_add(struct family *family, struct shard *shard, const uint32_t *ids, uint64_t amount);
 
-/* Adds one observation to a histogram. */
+/* Adds one observation to the sample of a histogram with these label values. */
 void family_observe(struct family *family, struct shard *shard, const uint32_t *ids,
 		    uint64_t value);
 /* Adds one observation to cells that the caller has kept. */

@@ -28,7 +28,7 @@
 /* ---- the table ---- */
 
 /*
- * The low bits of the hash choose the bucket, the highest eight are stored in the slot.
+ * The low bits of the hash select the bucket, the highest eight are stored in the slot.
  *
  * Ids are read one by one, here and below: the caller has just written them one by one, and a wider
  * read would have to wait until these writes have left the store buffer of the processor.
@@ -145,7 +145,7 @@ enum {
 	CELLS_ALIGN = 64,     /* alignment, so that cells of two shards never share a cache line */
 };
 
-/* Which labels of a label set are replaced. */
+/* Which labels of a label set are replaced by "_other". */
 enum overflow { OVERFLOW_NONE, OVERFLOW_DYNAMIC, OVERFLOW_ALL };
 
 static enum life_state state_of(const struct family *family, uint32_t sample)

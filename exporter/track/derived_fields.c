@@ -31,7 +31,7 @@ enum { STACK_MATCH_ID_SIZE = 8 };
 
 /* ---- processes ---- */
 
-/* The label of a process id; `_none` if the event has no id. */
+/* Returns the label id of a process id; `_none` if the event has no id. */
 static uint32_t label_of(struct tracker *tracker, uint32_t process_id)
 {
 	return process_id == ETW_RECORD_NO_ID ? registry_none(tracker->options.registry) :
@@ -57,7 +57,7 @@ static enum derived_result read_process_id(struct derived_read *read)
 	return id != ETW_RECORD_NO_ID ? found(read, id) : DERIVED_UNKNOWN;
 }
 
-/* The process that the event is about; `_none` for events that are about none. */
+/* Reads the process that the event is about; `_none` if it is about none. */
 static enum derived_result read_of_process(struct derived_read *read)
 {
 	uint32_t id = ETW_RECORD_NO_ID;
@@ -66,7 +66,7 @@ static enum derived_result read_of_process(struct derived_read *read)
 	return found(read, label_of(read->tracker, id));
 }
 
-/* The process of the thread that was switched out (`Idle` for thread 0). */
+/* Reads the process of the thread that was switched out (`Idle` for thread 0). */
 static enum derived_result read_old_process(struct derived_read *read)
 {
 	uint32_t id = ETW_RECORD_NO_ID;

@@ -58,7 +58,7 @@ enum derived_result {
 
 struct derived_field;
 
-/* One read of a derived field, for the record that tracker_observe() was last called with. */
+/* The arguments and the result of one read, for the record of the last tracker_observe(). */
 struct derived_read {
 	const struct derived_field *row;
 	struct tracker *tracker;
@@ -69,7 +69,7 @@ struct derived_read {
 		slice; /* FORM_TEXT: the result; its count is only set if the row has a `field` */
 };
 
-/* The inputs of the constant fields of an event class. */
+/* The arguments of the function `constant`, for an event class. */
 struct derived_class {
 	const struct etw_event_class *class;
 	struct intern *strings;

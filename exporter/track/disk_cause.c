@@ -56,7 +56,7 @@ struct cause_run {
 	uint32_t process;
 };
 
-/* A part of the last paging write of a file. */
+/* The part of one process in the last paging write of a file. */
 struct cause_share {
 	uint32_t process;
 	uint32_t pages; /* the weight, at least 1 */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which process caused the bytes that a disk reads and writes: the ledger behind
- * etw_disk_caused_read_bytes_total and etw_disk_caused_written_bytes_total. One consumer's: no
- * lock.
+ * etw_disk_caused_read_bytes_total and etw_disk_caused_written_bytes_total. Only one consumer uses
+ * it, so it has no lock.
  *
  * Requests of programs and of the memory manager for files are noted; each transfer of a disk is
  * then split among the processes that caused it. The parts of a transfer always add up to its
@@ -24,7 +24,7 @@
 /* Bits in the flags of file and disk requests (IRP_NOCACHE, IRP_PAGING_IO). */
 enum { IO_NOT_CACHED = 1, IO_PAGING = 2 };
 
-/* How bytes came to the disk or from it: values of the label `how`. */
+/* How bytes reach the disk, or come from it: values of the label `how`. */
 enum cause_way {
 	CAUSE_DIRECT,   /* in the request of the program: unbuffered, or written through */
 	CAUSE_CACHED,   /* through the file cache */
@@ -58,7 +58,7 @@ struct cause_request {
 			     known */
 };
 
-/* A part of a transfer. */
+/* The part of a transfer that one process caused. */
 struct cause_part {
 	uint32_t process; /* label id */
 	enum cause_way way;
@@ -151,7 +151,7 @@ size_t disk_cause_read(struct disk_cause *cause, const struct cause_request *tra
 size_t disk_cause_write(struct disk_cause *cause, const struct cause_request *transfer,
 			struct cause_part parts[CAUSE_RUNS]);
 
-/* Adds the parts to the family of reads or writes. */
+/* Adds the parts to the family of reads or writes. disk: the number of the disk. */
 void disk_cause_add(struct disk_cause *cause, bool written, uint32_t disk,
 		    const struct cause_part *parts, size_t count);
 

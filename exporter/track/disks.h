@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Disks and their volumes, as SystemConfig records describe them or a live session finds them:
- * etw_disk_info and etw_disk_volume_info. One consumer's: no lock.
+ * etw_disk_info and etw_disk_volume_info. Only one consumer uses it, so it has no lock.
  *
  * Source: docs/metrics.md; "SystemConfig_PhyDisk class" and "SystemConfig_LogDisk class", Microsoft
  * Learn.

@@ -177,8 +177,8 @@ void drivers_announce(struct drivers *drivers, enum lifetime_change change, uint
 	timeline_announce(&drivers->timeline, change, base, time, number + 1);
 }
 
-/* How well an image matches a time; higher is better. One that was loaded at the time is best, then
- * one that was unloaded before, then one that was loaded later. */
+/* Ranks how well an image matches a time; higher is better. An image that was loaded at the time
+ * is best, then one that was unloaded before, then one that was loaded later. */
 static unsigned rank_of(const struct lifetime *instance, int64_t time)
 {
 	if (instance->start > time) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drivers: which kernel image contains an address. One consumer's: no lock.
+ * Drivers: which kernel image contains an address. Only one consumer uses it, so it has no lock.
  *
  * Kernel images are those of Image records with process id 0. They are loaded and unloaded, so an
  * address identifies an image only together with a time.

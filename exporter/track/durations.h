@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Durations: which times are valid durations, how long an I/O request took, how long a thread ran
- * and how long it waited for a processor. One consumer's: no lock.
+ * and how long it waited for a processor. Only one consumer uses it, so it has no lock.
  *
  * Source: "CSwitch class" and "ReadyThread class", Microsoft Learn.
  */
@@ -55,9 +55,9 @@ enum duration_verdict duration_between(const struct etw_source_clock *clock, int
 /* ---- starts that wait for their end ---- */
 
 /*
- * A table of fixed size: each hash has four places. If all four are taken, the oldest entry is
- * dropped and counted as an eviction. An operation whose end was lost or is not recorded therefore
- * makes room by itself.
+ * A table of fixed size: each hash has four places. If all four are in use, the oldest entry is
+ * dropped and counted as an eviction. So operations whose ends are lost or not recorded cannot fill
+ * the table.
  */
 
 struct recent_entry {
@@ -106,7 +106,7 @@ void scheduler_clear(struct scheduler *scheduler); /* frees all memory */
  * those of one processor come in time order. */
 void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time);
 
-/* Raw times; ETW_RECORD_NO_TIME if not known. */
+/* Raw times of a context switch; ETW_RECORD_NO_TIME if not known. */
 struct scheduler_switch {
 	int64_t on_cpu_since; /* when the old thread was switched in on this processor */
 	int64_t ready_since;  /* when the new thread became ready */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which processes have a file mapped into their memory: the views of files, by file and by process.
- * Each process has an id and a label id here. One consumer's: no lock.
+ * Each process has an id and a label id here. Only one consumer uses it, so it has no lock.
  *
  * Source: docs/etl-format.md section 16.4.
  */
@@ -36,7 +36,7 @@ struct file_views {
 /* Whether stores into a view change the file. misc_info: MiscInfo of FileIo/MapFile. */
 bool file_view_is_writable(uint64_t misc_info);
 
-/* No views. Nothing is allocated before the first view. */
+/* Makes an empty table of at most `limit` views. It allocates nothing before the first view. */
 void file_views_init(struct file_views *views, uint32_t limit);
 void file_views_clear(struct file_views *views); /* forgets all views, frees all memory */
 

@@ -120,8 +120,8 @@ static inline uint32_t files_volume(struct files *files, uint32_t file)
 	return label != INTERN_NONE ? label : files_resolve_volume(files, file);
 }
 
-/* Appends the path to out as users write it, with the drive. Only for a file for which
- * files_path() is not NULL. */
+/* Appends the path to out as users write it, with the drive. files_path() of the file must not
+ * be NULL. */
 void files_dos_path(const struct files *files, uint32_t file, struct etw_text *out);
 
 /*

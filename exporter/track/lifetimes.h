@@ -110,8 +110,8 @@ void lifetimes_clear(struct lifetimes *table);
 bool lifetimes_announce(struct lifetimes *table, enum lifetime_change change, uint64_t key,
 			int64_t time, uint32_t value);
 
-/* The instance that a key meant at a time; NULL if no change named the key. Valid until the next
- * change. */
+/* Returns the instance that a key meant at a time; NULL if no change named the key. It is valid
+ * until the next change. */
 const struct lifetime *lifetimes_at(struct lifetimes *table, uint64_t key, int64_t time);
 
 /* As lifetimes_at(). Sets *from and *to: the instance is that of the key at all times from *from
@@ -134,7 +134,7 @@ void lifetimes_each_at(const struct lifetimes *table, int64_t time,
 		       void (*visit)(void *context, uint64_t key, const struct lifetime *instance),
 		       void *context);
 
-/* The instance of the key that ended at exactly this time; NULL if there is none. */
+/* Returns the instance of the key that ended at exactly this time; NULL if there is none. */
 const struct lifetime *lifetimes_ended_at(struct lifetimes *table, uint64_t key, int64_t time);
 
 /* ---- changes in file order ---- */
@@ -169,8 +169,8 @@ void timeline_set_limit(struct timeline *timeline, uint32_t limit);
 /* Begins to keep changes, until timeline_sort(). It may be called again in the same pass. */
 void timeline_begin_first_pass(struct timeline *timeline);
 
-/* Returns false if the change was refused and counted as an eviction. A complete timeline ignores
- * the change and returns true. */
+/* Announces one change. Returns false if it was refused and counted as an eviction. A complete
+ * timeline ignores it and returns true. */
 bool timeline_announce(struct timeline *timeline, enum lifetime_change change, uint64_t key,
 		       int64_t time, uint32_t value);
 

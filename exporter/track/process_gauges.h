@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state gauges of processes: etw_process_instances, etw_process_threads and
- * etw_process_image_info. One consumer's: no lock.
+ * etw_process_image_info. Only one consumer uses it, so it has no lock.
  *
  * Source: docs/metrics.md.
  */
@@ -86,12 +86,13 @@ void image_info_done(struct image_info *info);
 void image_info_clear(struct image_info *info);
 
 /* The process has loaded an image at a raw time. label: label id of the process's present name.
- * path: UTF-8, as users write it. The image is ignored if it is not the program file. */
+ * path: UTF-8, as users write it. The image is ignored if it is not the program file, or if the
+ * process has one already. */
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
 			 const char *path, size_t size, uint32_t checksum, int64_t time);
 
-/* The process has ended, or another process starts with its id. An image that was loaded at `time`
- * or later stays. */
+/* The process has ended, or another process starts with its id, so it no longer uses its program
+ * file. An image that was loaded at `time` or later stays. */
 void image_info_forget(struct image_info *info, uint32_t process_id, int64_t time);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes and threads: which name a process id had at a time, and which process a thread id
- * belonged to. One consumer's: no lock.
+ * belonged to. Only one consumer uses it, so it has no lock.
  *
  * Source: docs/etl-format.md section 16.2; docs/metrics.md ("process").
  */

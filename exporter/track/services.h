@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Services: which service a thread of a service host (svchost) works for. One consumer's: no lock.
+ * Services: which service a thread of a service host (svchost) works for. Only one consumer uses
+ * it, so it has no lock.
  *
  * The service control manager assigns a sub-process tag to each service, and each thread has
  * the tag of its service. SystemConfig records contain the service of each process and tag. Both

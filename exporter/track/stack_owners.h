@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that StackWalk records name, for samples of threads that no event announces. One
- * consumer's: no lock.
+ * The processes that StackWalk records name, for samples of threads that no event announces. Only
+ * one consumer uses it, so it has no lock.
  *
  * Windows writes the stack of an event as a record of its own behind it, with the thread, the time
  * of the event, and the process that the thread worked for. A recording may have stacks although it

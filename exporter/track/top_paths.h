@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The paths that programs wrote most to in the last minute: etw_file_top_written_bytes. One
- * consumer's: no lock.
+ * The paths that programs wrote most to in the last minute: etw_file_top_written_bytes. Only one
+ * consumer uses it, so it has no lock.
  *
  * The minute is measured in event time and slides: every ten seconds the list is made again from
  * sketches (top_sketch.h) of the last six slices of ten seconds. A new path replaces one of the

@@ -26,7 +26,7 @@ struct top_counter {
 	uint32_t place; /* private: index in heap */
 };
 
-/* One consumer's. Nothing is allocated after top_sketch_init(). */
+/* Only one consumer may use it. Nothing is allocated after top_sketch_init(). */
 struct top_sketch {
 	struct top_counter *counters; /* owned; the first `count` are in use */
 	uint32_t *heap;               /* owned; indices of counters, the lowest count first */
@@ -49,7 +49,7 @@ static inline uint64_t top_sum(uint64_t a, uint64_t b)
 	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-/* A lower bound of the weight of the key. */
+/* Returns a lower bound of the weight of the key. */
 static inline uint64_t top_counter_least(const struct top_counter *counter)
 {
 	return counter->count - counter->error;

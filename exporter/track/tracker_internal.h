@@ -43,7 +43,7 @@ enum owner {
 	OWNER_RUNNING,
 };
 
-/* What events of a class announce; bits. */
+/* What events of a class announce to the tables of the tracker; bits. */
 enum announcement {
 	ANNOUNCES_PROCESS = 1 << 0,
 	ANNOUNCES_THREAD = 1 << 1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A dry run: what each rule of a set does with the events of a recording, to help the author of a
- * collector.
+ * A dry run: notes what each rule of a set does with the events of a recording, to help the author
+ * of a collector.
  */
 #ifndef RULES_DRY_RUN_H
 #define RULES_DRY_RUN_H
@@ -26,7 +26,8 @@ struct dry_run_rule {
 	struct {
 		const char *field;
 		uint64_t events;
-	} missing[DRY_RUN_MISSING_MAX]; /* fields that events did not have; of the rest no list */
+	} missing[DRY_RUN_MISSING_MAX]; /* fields that events lacked; those beyond the maximum are
+					   not listed */
 	size_t missing_count;
 };
 

@@ -24,7 +24,7 @@
 #include "exporter/rules/language/rule_set.h"
 #include "exporter/track/durations.h"
 
-/* Where a value comes from. */
+/* The source that a value is read from. */
 enum value_source {
 	VALUE_CONSTANT, /* a number, or a label id, that is the same for all events of the class */
 	VALUE_FIXED,    /* payload: a number at a constant offset */
@@ -367,7 +367,7 @@ static inline bool label_get(struct rule_engine *engine, struct compiled_rules *
 	return label->state != VALUE_CUT;
 }
 
-/* Whether the value fulfils the condition. */
+/* Whether the value fulfils the condition, from the cache or computed. */
 bool condition_holds(struct rule_engine *engine, const struct compiled_condition *condition,
 		     const struct value *value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoders of labels: a number, bytes or text become text (config/README.md, `decode`).
+ * Decoders of labels, which convert a number, bytes or text to text (config/README.md, `decode`).
  */
 #ifndef RULES_DECODERS_H
 #define RULES_DECODERS_H

@@ -269,7 +269,7 @@ bool event_pattern_is_provider(const struct event_pattern *pattern, const char *
 	if (pattern->by_id || pattern->every) {
 		return is_text(pattern->provider, pattern->provider_size, name);
 	}
-	/* Both names may have slashes. */
+	/* Names of providers and of events may contain slashes. */
 	size = strlen(name);
 	return size < pattern->provider_size + 1 + pattern->event_size &&
 	       pattern->provider[size] == '/' &&

@@ -48,7 +48,7 @@ struct event_walk {
 	size_t number;  /* index of the next provider */
 	size_t index;   /* index of the next event */
 	bool described; /* a provider of the pattern was found */
-	bool failed;    /* no memory for its manifest */
+	bool failed;    /* there was no memory for its manifest */
 	struct etw_manifest_set_provider at;
 	const struct etw_manifest *manifest; /* manifest of this provider; NULL without memory */
 	size_t in_manifest;                  /* index of the provider in the manifest */
