@@ -2,18 +2,17 @@
 /*
  * Reads etw_exporter.yaml.
  *
- * The tables below are the keys of the configuration: what each takes, where it is stored, what it
- * reads as when it is absent, and what config/schema.json says about it. A configuration without a
- * file is what the tables make of an empty one, so that a default is written in one place only.
- * What is checked beyond shapes and bounds is checked here as well, because only here line and
- * column are known: whether a listen address has a port, whether a pattern of paths can match any
- * path. Names of collectors and events and regular expressions are checked by the code that uses
- * them, because this needs more than the file itself; each entry gives that code its line and
- * column.
+ * The tables below are the keys of the configuration: what each takes, where it is stored, what its
+ * value is when it is absent, and what config/schema.json says about it. A configuration without a
+ * file is read by the tables from an empty one, so that a default is written in one place only.
+ * Checks beyond shapes and bounds that need only the file are here as well, because line and column
+ * are known here: whether a listen address has a port, whether a pattern of paths can match any
+ * path. Names of collectors and events, and regular expressions, are checked by the code that uses
+ * them, because this needs more than the file; each entry gives that code its line and column.
  *
- * Only one session may have kernel events, because they would be counted twice otherwise; it comes
- * first in the array, and when the file has user sessions only, the default session is added for
- * them. What one session may hold is in sessions.c.
+ * Only one session may have kernel events, because they would be counted twice otherwise. It is the
+ * first in the array; if the file has only user sessions, the default session is added before them.
+ * sessions.c reads what one session may contain.
  */
 #include "config/config.h"
 
@@ -54,8 +53,9 @@ static bool read_switch(struct yaml_reader *in, const struct yaml_node *node,
 }
 
 /*
- * Adds the files that an entry names to a list of them. A pattern may match none, because the files
- * may come later; but most often it is a mistake, which nothing else would report.
+ * Adds the files that an entry names to the list. A pattern may match no file, because the files
+ * may come later; but most often it is a mistake, which nothing else would report, so there is a
+ * warning.
  */
 static bool add_files(struct yaml_reader *in, const struct yaml_node *node, const char *key,
 		      struct file_list *files)
@@ -192,7 +192,8 @@ static bool check_group_name(struct yaml_reader *in, const struct yaml_node *nod
 			  node->text);
 }
 
-/* A path begins with a drive or, on a volume without one, with a backslash. */
+/* A pattern must begin as a path does: with a drive or, on a volume without one, with a
+ * backslash. */
 static bool check_glob(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const char *glob = node->text;
@@ -339,7 +340,7 @@ static bool check_telemetry_path(struct yaml_reader *in, const struct yaml_node 
 	       yaml_wrong(in, node, "'%s' is not a path such as /metrics", path);
 }
 
-/* A number of an IPv4 address, for schema.json. */
+/* A pattern of one number of an IPv4 address, for schema.json. */
 #define BYTE "([01]?[0-9]{1,2}|2[0-4][0-9]|25[0-5])"
 
 static const struct yaml_row web_rows[] = {
@@ -436,8 +437,8 @@ static const struct yaml_row recorder_rows[] = {
 
 static const char default_session[] = "etw_exporter";
 
-/* Puts the session that gets what the collectors need first: the default one, or the one at an
- * index. */
+/* Moves the session that gets what the collectors need to the front: the one at the index, or a
+ * new default session. */
 static bool put_first(struct yaml_reader *in, struct config *config, size_t kernel)
 {
 	struct config_session first = { 0 }, *sessions = config->sessions;
@@ -581,7 +582,7 @@ static const struct yaml_row config_rows[] = {
 	{ "process_case", YAML_WORDS(process_cases), YAML_TO(struct config, lower_case_processes),
 	  .fallback = "keep",
 	  .help = "keep: process names in their first spelling; lower: in lower case (ASCII)." },
-	/* Before the sessions, whose check reads it. */
+	/* This row comes before that of the sessions, whose check reads it. */
 	{ "kernel_events", &yaml_switch_shape, YAML_TO(struct config, kernel_events),
 	  .fallback = "on",
 	  .help = "off: live sessions have no kernel events, for accounts or machines that may not start such sessions. Collectors then use providers in their place where they can (Microsoft-Windows-Kernel-File for files), and all sessions must be logger: user." },
@@ -608,7 +609,8 @@ const struct yaml_shape config_shape = {
 	.json = "'title': 'the configuration, etw_exporter.yaml', 'type': ['object', 'null']",
 };
 
-/* Takes the tree, also on failure. broken_too: also returns a configuration with errors. */
+/* Reads a tree into a configuration. It takes ownership of the tree, also on failure.
+ * broken_too: a configuration with errors is returned as well, not NULL. */
 static struct config *read_config(struct yaml_tree *tree, const char *path, bool broken_too,
 				  struct etw_error *err)
 {
@@ -632,7 +634,8 @@ static struct config *read_config(struct yaml_tree *tree, const char *path, bool
 	}
 	if (!yaml_read_root(&in, &config_shape, "the configuration", config)) {
 		config->broken = true;
-		if (!broken_too || yaml_problems(tree)->errors == 0) { /* without memory */
+		if (!broken_too ||
+		    yaml_problems(tree)->errors == 0) { /* no memory, or errors are not accepted */
 			config_free(config);
 			return NULL;
 		}

@@ -2,9 +2,9 @@
 /*
  * etw_exporter.yaml, read and checked: every key, with its default.
  *
- * The keys are those of docs/rules.md. A key that is not known is an error with file, line and
- * column. The configuration does not change once it is loaded. Texts and arrays are in its memory
- * unless they are said to be owned.
+ * The keys are those of docs/rules.md. An unknown key is an error with file, line and column. The
+ * configuration does not change once it is loaded. Texts and arrays are in its memory unless they
+ * are marked as owned.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -21,24 +21,25 @@
 struct config_switch {
 	char *collector;
 	bool on;
-	unsigned line, column; /* of the key, for errors about an unknown collector; 0: from the
-				  command line */
+	unsigned line, column; /* place of the key, for errors about an unknown collector; 0: the
+				  switch is from the command line */
 };
 
 struct config_event_filter {
-	const char *event; /* as in a rule: "FileIo/QueryInfo" */
+	const char *event; /* written as in a rule: "FileIo/QueryInfo" */
 	unsigned line, column;
 };
 
 struct config_pattern {
-	const char *text; /* PCRE2, unanchored, caseless */
+	const char *text; /* a PCRE2 expression; it may match anywhere, and ignores case */
 	unsigned line, column;
 };
 
-/* In all groups together, as each path is compared with all of them once. */
+/* Limits of all groups together, because each path is compared with all of them once. */
 enum { PATH_GROUPS_MAX = 64, PATH_GROUP_GLOBS_MAX = 256, PATH_GROUP_NAME_MAX = 64 };
 
-/* Files by path (base/glob.h). A file belongs to the first group with a pattern that matches. */
+/* A group of files by their paths (base/glob.h). A file belongs to the first group with a
+ * pattern that matches. */
 struct config_path_group {
 	const char *name;
 	const char **globs;
@@ -52,29 +53,30 @@ struct config_limits {
 	uint32_t processes;
 	uint32_t threads;
 	uint32_t files;
-	uint32_t top_paths; /* places of etw_file_top_written_bytes */
-	uint32_t shares;    /* of the network with a label of their own; 0: none */
+	uint32_t top_paths; /* length of the list etw_file_top_written_bytes */
+	uint32_t shares;    /* the most network shares that have a label of their own; 0: none */
 	uint64_t strings_bytes;
-	uint64_t idle_ms; /* 0: label sets that do not change stay */
+	uint64_t idle_ms; /* label sets that do not change for this time are evicted; 0: never */
 };
 
-/* A value of the metrics page above which the flight recorder writes a recording. */
+/* The flight recorder writes a recording when a value of the metrics page is above a bound. */
 struct config_recorder_rule {
-	const char *series; /* a family, with labels in braces that choose some of its series */
+	const char *
+		series; /* a family, perhaps with labels in braces that select some of its series */
 	double above;
 	uint64_t for_ms;
 	unsigned line, column;
 };
 
-/* The flight recorder; dir NULL: there is none. */
+/* The flight recorder; dir NULL: it is not configured. */
 struct config_recorder {
 	const char *dir;
 	uint64_t memory_bytes;
-	uint32_t keep;          /* recordings */
-	uint64_t interval_ms;   /* between two recordings */
-	const char **providers; /* patterns of names, or GUIDs in braces; none: all */
+	uint32_t keep;          /* the most recordings to keep */
+	uint64_t interval_ms;   /* the least time between two recordings */
+	const char **providers; /* patterns of names, or GUIDs in braces; none: all providers */
 	size_t provider_count;
-	const char **processes; /* likewise of names */
+	const char **processes; /* patterns of names; none: all processes */
 	size_t process_count;
 	struct config_recorder_rule *rules;
 	size_t rule_count;
@@ -84,15 +86,15 @@ struct problems;
 struct yaml_tree;
 
 struct config {
-	struct yaml_tree *tree; /* owned; holds everything that is not marked as owned */
-	bool broken;            /* it has errors; it contains what could be read */
-	const char *path;       /* "" for the built-in defaults; the prefix of errors */
+	struct yaml_tree *tree; /* owned; its memory has everything that is not marked as owned */
+	bool broken;            /* the file has errors; members contain what could be read */
+	const char *path;       /* prefix of errors; "" for the built-in defaults */
 	struct config_switch *switches;
 	size_t switch_count;
 	struct file_list
-		collector_files;  /* globs expanded, relative to the configuration's folder */
-	struct file_list schemas; /* likewise: manifests and folders of them */
-	struct config_pattern *include_processes; /* none: every process */
+		collector_files;  /* globs are expanded, relative to the configuration's folder */
+	struct file_list schemas; /* manifests and folders of manifests, expanded in the same way */
+	struct config_pattern *include_processes; /* none: every process is included */
 	size_t include_process_count;
 	struct config_pattern *exclude_processes;
 	size_t exclude_process_count;
@@ -103,10 +105,10 @@ struct config {
 	struct config_limits limits;
 	bool native_histograms;
 	bool lower_case_processes;
-	bool kernel_events; /* off: every live session is a user session */
+	bool kernel_events; /* false: every live session is a user session */
 	/*
-	 * Live sessions. Index 0 gets what the collectors need. It is the one that is not a user
-	 * session, or with kernel_events: off the first one. config_default() and config_load()
+	 * Live sessions. Session 0 gets what the collectors need. It is the one that is not a user
+	 * session or, with kernel_events: off, the first one. config_default() and config_load()
 	 * ensure that it exists.
 	 */
 	struct config_session *sessions;
@@ -115,28 +117,28 @@ struct config {
 	enum log_format log_format;
 	const char **listen_addresses;
 	size_t listen_address_count;
-	const char **allowed; /* ranges of addresses that may connect; none: all */
+	const char **allowed; /* ranges of addresses that may connect; none: all may */
 	size_t allowed_count;
 	const char *telemetry_path;
 	struct config_recorder recorder;
 };
 
-/* The built-in defaults. */
+/* Returns the built-in defaults, to be freed with config_free(); NULL without memory. */
 struct config *config_default(struct etw_error *err);
 
 /*
- * Reads a file; errors read "path:line:column: sentence". problems takes all of them, and warnings;
- * err has the first. NULL if the file cannot be read or is not YAML. If it has other errors it is
- * `broken`, so that its collectors can still be checked, or without problems NULL. To be freed with
- * config_free().
+ * Reads a file. Errors read "path:line:column: sentence". All errors and warnings are added to
+ * problems; err is set to the first error. Returns NULL if the file cannot be read or is not YAML.
+ * If it has other errors, the configuration is marked as `broken`, so that its collectors can still
+ * be checked; without problems the result is NULL. Free it with config_free().
  */
 struct config *config_load(const char *path, struct problems *problems, struct etw_error *err);
 void config_free(struct config *config);
 
-/* What the file may hold (config/yaml_rows.h); its structure is a struct config. */
+/* The keys that the file may have (config/yaml_rows.h), which are read into a struct config. */
 extern const struct yaml_shape config_shape;
 
-/* The form of an event in filters and rules. Whether such an event exists is checked later
+/* The schema of an event in filters and rules. Whether such an event exists is checked later
  * (exporter/rules/language/event_pattern.h). */
 #define CONFIG_EVENT_SCHEMA                                                                   \
 	.name = "event",                                                                      \

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A decimal number of at most `digits` digits, the whole of text up to `end`. */
+/* Parses the text up to `end` as a decimal number of at most `digits` digits. Returns false if
+ * it is none. */
 static bool parse_number(const char *text, const char *end, int digits, unsigned *value)
 {
 	unsigned number = 0;

@@ -14,9 +14,9 @@ struct listen_address {
 };
 
 /*
- * False if text is no such address; *address is then left alone. The host is a number or
- * "localhost", because resolving other names would need the network. An IPv6 address is checked for
- * its characters only; the system refuses a wrong one when it is bound.
+ * Parses an address. Returns false, and leaves *address unchanged, if text is no such address. The
+ * host is a number or "localhost", because resolving other names would need the network. Only the
+ * characters of an IPv6 address are checked; the system refuses a wrong one when it is bound.
  */
 bool listen_address_parse(const char *text, struct listen_address *address);
 

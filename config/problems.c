@@ -13,7 +13,7 @@ unsigned problems_new_file(struct problems *problems)
 	return problems->files++;
 }
 
-/* Negative, 0 or positive, if a is before, at or after b. */
+/* Returns a negative number, 0 or a positive one if a is before, at or after b. */
 static int compare_places(const struct problem *a, const struct problem *b)
 {
 	if (a->file != b->file) {

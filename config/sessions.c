@@ -2,11 +2,11 @@
 /*
  * Reads one live session: its buffers and its providers. config.c has the list of sessions.
  *
- * Settings that Windows would refuse or silently change are refused here, where line and column
- * are known. Windows uses the last of two settings for one provider, and takes the flush timer in
+ * Settings that Windows would refuse or silently change are refused here, where line and column are
+ * known. If a provider has two settings, Windows uses the last one; it takes the flush timer in
  * whole seconds.
  *
- * `payload:` of a provider holds conditions on fields of its events. Windows takes their values as
+ * `payload:` of a provider has conditions on fields of its events. Windows takes their values as
  * text and converts them to the type of the field. Whether the field exists and allows the operator
  * is known only when the session starts and the provider's manifest is there. So this file refuses
  * only conditions that no manifest could allow.
@@ -25,9 +25,9 @@
 #include "config/yaml_rows.h"
 
 enum {
-	NAME_MOST = 1024, /* characters of a session's name, its end included */
+	NAME_MOST = 1024, /* most characters of a session's name, with the NUL */
 	BUFFERS_MOST = 65536,
-	FLUSH_LEAST_MS = 1000, /* FlushTimer is in seconds */
+	FLUSH_LEAST_MS = 1000, /* Windows has the flush timer in seconds */
 	FLUSH_MOST_MS = 3600000,
 	CAPTURE_LEAST_MS = 1000,
 	CAPTURE_MOST_MS = 86400000,
@@ -40,7 +40,7 @@ enum {
 
 /* ---- payload filters ---- */
 
-/* Adds an entry to a text, with a separator between two. */
+/* Appends an entry to a list in a text, with a separator between entries. */
 static bool append(struct yaml_reader *in, char **to, char separator, const char *entry)
 {
 	struct etw_text joined = { 0 };
@@ -59,13 +59,14 @@ static bool append(struct yaml_reader *in, char **to, char separator, const char
 	return true;
 }
 
-/* Length of a text in UTF-16, in which Windows counts characters. */
+/* Returns the length of a text in UTF-16 units, which is how Windows counts characters. */
 static size_t etw_utf16_length(const char *text)
 {
 	size_t length = 0;
 
 	for (; *text != '\0'; text++) {
-		/* None for a continuation byte, two for what is beyond the basic plane. */
+		/* Counts no unit for a continuation byte, and two for a character beyond the
+		 * basic plane. */
 		unsigned char byte = (unsigned char)*text;
 
 		length += byte >= 0xf0 ? 2 : (byte & 0xc0) != 0x80;
@@ -73,7 +74,7 @@ static size_t etw_utf16_length(const char *text)
 	return length;
 }
 
-/* Windows takes numbers as decimal text, and two of them with a comma between. */
+/* Reads a number, or two with a comma between them, which Windows takes as decimal text. */
 static bool read_payload_number(struct yaml_reader *in, const struct yaml_node *node,
 				const struct yaml_row *row, void *base)
 {
@@ -116,7 +117,7 @@ static const struct yaml_shape payload_text = {
 
 #define TEXT_OPERATOR &payload_text, .owned = true, YAML_TO(struct etw_payload_condition, value)
 
-/* The field, and the operators. */
+/* Keys of a condition: the field, and the operators. */
 static const struct yaml_row condition_rows[] = {
 	{ "field", YAML_SHAPE(.type = SHAPE_TEXT, .least = 1), .owned = true,
 	  YAML_TO(struct etw_payload_condition, field),
@@ -184,7 +185,7 @@ static const struct yaml_row payload_rows[] = {
 	{ "any", CONDITIONS, .help = "Conditions of which one must hold." },
 };
 
-/* { event: 3008, all: [...] } or { event: 3008, any: [...] } */
+/* Checks the form { event: 3008, all: [...] } or { event: 3008, any: [...] }. */
 static bool begin_payload(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct etw_payload_filter *filter = base;
@@ -424,7 +425,7 @@ static const struct yaml_row buffer_rows[] = {
 	  .help = "Maximum number of buffers. Default: twice min." },
 };
 
-/* In the order of enum config_logger. */
+/* Words in the order of enum config_logger. */
 static const char *const loggers[] = { "auto", "private", "system_providers", "nt_kernel_logger",
 				       "user", NULL };
 static const char *const conflicts[] = { "wait", "takeover", NULL };

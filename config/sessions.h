@@ -11,41 +11,41 @@
 
 #include <etw/provider.h>
 
-/* Windows runs 64 sessions (docs/windows.md section 1). The providers are bounded because each is
- * compared with all others. */
+/* Windows allows 64 sessions (docs/windows.md section 1). The number of providers is bounded
+ * because each is compared with all others. */
 enum { CONFIG_SESSIONS_MAX = 64, CONFIG_PROVIDERS_MAX = 1024 };
 
-/* The type of a session, "Sessions" in config/README.md. */
+/* The type of a session; see "Sessions" in config/README.md. */
 enum config_logger {
-	LOGGER_AUTO,             /* private */
+	LOGGER_AUTO,             /* the same as private */
 	LOGGER_PRIVATE,          /* a separate system logger: kernel events and providers */
-	LOGGER_SYSTEM_PROVIDERS, /* the same, with system providers in place of kernel flags */
+	LOGGER_SYSTEM_PROVIDERS, /* like private, with system providers in place of kernel flags */
 	LOGGER_NT_KERNEL,
 	LOGGER_USER, /* providers only */
 };
 
-/* 0: Windows or the number of processors decides. */
+/* A value of 0 means that Windows, or the number of processors, decides. */
 struct config_session {
 	char *name; /* owned */
 	enum config_logger logger;
-	bool takeover; /* of the NT Kernel Logger, when another program owns it */
+	bool takeover; /* take over the NT Kernel Logger when another program owns it */
 	uint64_t buffer_size_bytes;
 	uint32_t buffers_min;
 	uint32_t buffers_max;
 	uint64_t flush_ms;
-	bool rundown;                        /* of file names */
-	struct etw_provider_spec *providers; /* their texts are owned */
+	bool rundown;                        /* get the rundown of file names */
+	struct etw_provider_spec *providers; /* owned, with their texts */
 	size_t provider_count;
 	unsigned line, column;
 };
 
-/* Windows compares the names of sessions without case. */
+/* Whether the session has this name; Windows ignores case in names of sessions. */
 bool session_has_name(const struct config_session *session, const char *name);
 
 /* Frees what the session owns. */
 void session_done(struct config_session *session);
 
-/* Tables (config/yaml_rows.h): a session is read into a struct config_session, and
+/* Shapes (config/yaml_rows.h): a session is read into a struct config_session, and the text
  * "Name:4:1,2" into a struct etw_provider_spec. */
 struct yaml_shape;
 extern const struct yaml_shape session_shape, provider_text_shape;

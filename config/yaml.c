@@ -3,17 +3,18 @@
  * Builds the tree of a YAML file from libyaml's events. No other file includes libyaml.
  *
  * libyaml reports a document as a flat sequence of events: a scalar, the start of a list, its end.
- * The builder keeps the lists and maps that have started and not ended on a stack of levels, and
+ * The builder keeps the lists and maps that have started but not ended on a stack of levels, and
  * place() puts each new node into the innermost of them, or makes it the root. In a map, nodes are
- * alternately a key and its value; the level remembers the key until its value arrives.
+ * alternately a key and its value; the level stores the key until its value arrives.
  *
  * libyaml accepts a key twice, so each level of a map has a table of the hashes of its keys. The
- * hash has a random seed, because a file could otherwise be written whose keys all collide. Depth,
- * size and number of nodes are bounded for the same reason: a small file must not cost much.
+ * hash has a random seed, because otherwise a file could be written whose keys all collide. Depth,
+ * size and number of nodes are bounded for the same reason: a small file must not cost much time or
+ * memory.
  *
- * After an error of the subset (a key twice, an anchor) the file is read to its end, so that all of
- * them are seen; after a syntax error of YAML the rest cannot be read. libyaml says what its
- * grammar expected; a table has what people most likely did instead.
+ * After an error that only our subset refuses (a key twice, an anchor) the file is read to its end,
+ * so that all errors are found; after a syntax error of YAML the rest cannot be read. libyaml
+ * reports what its grammar expected; a table has what people most likely did wrong.
  *
  * Nodes, their texts and what readers make of them are in chunks of memory that the tree owns, and
  * are freed all at once. A reader may therefore keep pointers to texts for as long as the tree
@@ -30,7 +31,7 @@
 #include "base/map.h"
 #include "base/text.h"
 
-/* A piece of the memory of a tree, which is freed all at once. */
+/* A block of the memory of a tree; all blocks are freed at once. */
 struct chunk {
 	struct chunk *next;
 	size_t used, size;
@@ -45,21 +46,21 @@ struct yaml_tree {
 	struct yaml_node *root;
 	unsigned nodes;
 	struct problems *problems, own_problems;
-	unsigned file; /* its number among the files of the problems */
+	unsigned file; /* number of the file among those of the problems */
 };
 
 /* One list or map under construction. */
 struct level {
 	struct yaml_node *node;
 	struct yaml_node *last;      /* its last entry so far */
-	const struct yaml_node *key; /* read, its value not yet */
-	struct map keys;             /* hash of a key -> the key's node; of maps */
+	const struct yaml_node *key; /* a key that was read, before its value */
+	struct map keys;             /* for maps: hash of a key -> node of the key */
 };
 
-/* Where a text in quotes stands; lines from 1. */
+/* The position of a text in quotes; lines from 1. */
 struct scalar_place {
 	size_t line, column, end_line;
-	size_t end; /* characters of the file up to its end */
+	size_t end; /* characters of the file up to the end of the text */
 };
 
 struct builder {
@@ -67,7 +68,7 @@ struct builder {
 	struct level levels[YAML_DEPTH_MAX];
 	unsigned depth;
 	bool documents;
-	bool refused;                    /* there was an error, but the file is read to its end */
+	bool refused; /* there was an error, but the file can be read to its end */
 	struct scalar_place last_quoted; /* the last text in quotes */
 };
 
@@ -111,7 +112,7 @@ static const char *copy_text(struct yaml_tree *tree, const void *text, size_t si
 	return copy;
 }
 
-/* line 0: about the file as a whole. */
+/* Reports an error at a place. line 0: the error is about the file as a whole. */
 static bool error_at(const struct yaml_tree *tree, size_t line, size_t column,
 		     struct etw_error *err, const char *sentence)
 {
@@ -140,7 +141,7 @@ static bool event_error(const struct builder *builder, const yaml_event_t *event
 			err, sentence);
 }
 
-/* An error after which the rest of the file can still be read. */
+/* Reports an error after which the rest of the file can still be read. */
 static void refuse(struct builder *builder, const yaml_event_t *event, struct etw_error *err,
 		   const char *sentence)
 {
@@ -167,13 +168,15 @@ static struct yaml_node *make_node(struct builder *builder, const yaml_event_t *
 	return node;
 }
 
-/* Remembers the key of the map. False: no memory. */
+/* Adds a key to those of the map; a key that is there already is an error. Returns false without
+ * memory. */
 static bool take_key(struct builder *builder, struct level *level, const struct yaml_node *key,
 		     struct etw_error *err)
 {
 	uint64_t hash = text_hash(key->text, key->size, hash_seed());
 
-	/* If another key has this hash, tries the next number; an equal key is met on the way. */
+	/* If another key has this hash, the next number is tried, so an equal key is found on
+	 * the way. */
 	for (;; hash++) {
 		bool added;
 		uint64_t *value = map_put(&level->keys, hash, &added);
@@ -198,7 +201,7 @@ static bool take_key(struct builder *builder, struct level *level, const struct 
 	return true;
 }
 
-/* Puts a node where it belongs: into the list or map under construction, or at the root. */
+/* Puts a node into the list or map under construction, or makes it the root. */
 static bool place(struct builder *builder, struct yaml_node *node, struct etw_error *err)
 {
 	struct level *level;
@@ -292,7 +295,7 @@ static void end(struct builder *builder)
 	map_done(&builder->levels[builder->depth].keys);
 }
 
-/* False: the rest of the file cannot be read. */
+/* Processes one event of libyaml. Returns false if the rest of the file cannot be read. */
 static bool take_event(struct builder *builder, const yaml_event_t *event, struct etw_error *err)
 {
 	switch (event->type) {
@@ -334,13 +337,13 @@ static bool take_event(struct builder *builder, const yaml_event_t *event, struc
 /* ---- what libyaml refuses, in plain words ---- */
 
 /*
- * Messages of libyaml 0.2 for the most frequent mistakes. %zu: the line of the context, where the
- * list, map or text began that libyaml was reading.
+ * Messages of libyaml 0.2 for the most frequent mistakes. %zu becomes the line of the context,
+ * which is where the list, map or text began that libyaml was reading.
  */
 static const struct wording {
-	const char *problem; /* the message begins with this */
-	const char *context; /* likewise; NULL: any */
-	bool at_context;     /* report the place of the context */
+	const char *problem; /* start of libyaml's message */
+	const char *context; /* start of its context; NULL: any */
+	bool at_context;     /* report the place of the context, not that of the problem */
 	const char *sentence;
 } wordings[] = {
 	{ "found unexpected end of stream", "while scanning a quoted scalar", true,
@@ -395,7 +398,7 @@ static const struct wording *find_wording(const yaml_parser_t *parser)
 	return NULL;
 }
 
-/* Copies a sentence; a line number takes the place of its "%zu". */
+/* Copies a sentence and replaces its "%zu" by a line number. */
 static void put_line(char *out, size_t size, const char *sentence, size_t line)
 {
 	const char *number = strstr(sentence, "%zu");
@@ -408,7 +411,7 @@ static void put_line(char *out, size_t size, const char *sentence, size_t line)
 	}
 }
 
-/* Whether a tab is among the white space that begins a line (from 0). */
+/* Whether the white space at the start of a line (from 0) contains a tab. */
 static bool is_indented_by_tab(const char *text, size_t size, size_t line)
 {
 	const char *at = text, *end = text + size;
@@ -422,7 +425,7 @@ static bool is_indented_by_tab(const char *text, size_t size, size_t line)
 	return at < end && *at == '\t';
 }
 
-/* Reports a syntax error of libyaml with a message of the table above. */
+/* Reports a syntax error of libyaml, with a message of the table above if one fits. */
 static bool parser_error(const struct builder *builder, const yaml_parser_t *parser,
 			 const char *text, size_t size, struct etw_error *err)
 {
@@ -436,10 +439,11 @@ static bool parser_error(const struct builder *builder, const yaml_parser_t *par
 		return error_no_memory(err, tree->name);
 	}
 	if (parser->error == YAML_READER_ERROR) {
-		mark = parser->mark; /* without a problem_mark; a little behind the reader */
+		mark = parser->mark; /* there is no problem_mark; this place is a little behind the
+					error */
 	} else if (quoted->line < quoted->end_line && quoted->end_line == mark.line + 1) {
-		/* Words behind a text of several lines: one of its quotes opens, the next closes.
-		 */
+		/* Words follow a text of several lines: its opening quote probably lacks its
+		 * end, so that the next quote closed it. */
 		snprintf(sentence, sizeof sentence,
 			 "the quote that opens here is closed in line %zu only: one is missing",
 			 quoted->end_line);
@@ -517,7 +521,7 @@ struct yaml_tree *yaml_open_text(const char *name, const char *text, size_t size
 	if (!build(tree, text, size, &why)) {
 		goto fail;
 	}
-	/* An empty file, or one of comments, says nothing: a map without keys. */
+	/* An empty file, or one with comments only, is a map without keys. */
 	if (!tree->root ||
 	    (tree->root->type == YAML_TEXT && tree->root->size == 0 && !tree->root->quoted)) {
 		tree->root = yaml_alloc(tree, 1, sizeof *tree->root, &why);

@@ -2,16 +2,16 @@
 /*
  * Writes a YAML file by its tables.
  *
- * A value is printed as it stands in the tree, because the tree has what the user wrote and every
- * shape can read it, those with a read() of their own too. The tables add the rest: which keys
- * there are, in which order, and what an absent one reads as. So a key that is added to a table is
+ * A value is printed as the tree has it, because the tree has what the user wrote and every shape
+ * can read it, also those with a read() function of their own. The tables add the rest: which keys
+ * there are, in which order, and the default of an absent one. So a key that is added to a table is
  * printed without a line of code here.
  *
- * A map is rendered into a text of its own first, since only then it is known whether a map that
+ * A map is rendered into a separate text first, because only then is it known whether a map that
  * the file lacks has any default to print; without one its key is left out, because some maps
- * require a key. Text is printed plain if it consists of characters that have no meaning in YAML at
- * any place, and was plain before; else it is quoted, so that printing it again changes nothing. A
- * switch must stay plain: in quotes it would be a text.
+ * require a key. Text is printed plain if it was plain before and consists of characters that have
+ * no meaning in YAML at any place; otherwise it is quoted, so that printing it again changes
+ * nothing. A switch must stay plain: in quotes it would be a text.
  */
 #include "config/yaml_print.h"
 
@@ -26,20 +26,21 @@
 enum {
 	INDENT = 2,
 	PATH_SIZE = 256,
-	KEY_SIZE_MOST = 1000, /* a key on one line has at most 1024 characters: "YAML Ain't Markup
-				 Language", 1.2, section 7.4 */
+	KEY_SIZE_MOST = 1000, /* most bytes of a key on one line; YAML allows 1024 characters ("YAML
+				 Ain't Markup Language", 1.2, section 7.4) */
 };
 
 struct printer {
-	const char *file; /* where relative paths start */
+	const char *file; /* relative paths start at the folder of this file */
 	const struct yaml_overrides *overrides;
 };
 
-/* Where a value is printed. */
+/* The position at which a value is printed. */
 struct place {
 	unsigned indent;
-	const char *path; /* the keys up to it; NULL: within a list, where nothing is overridden */
-	bool in_list;     /* behind a dash: the first key stands on its line */
+	const char *path; /* keys from the root to the value; NULL: in a list, where no value is
+			     overridden */
+	bool in_list;     /* after a dash: the first key is on the same line */
 };
 
 static void print_value(const struct printer *printer, struct etw_text *out,
@@ -62,7 +63,7 @@ static bool is_plain(const char *text, size_t size)
 	return size > 0 && text[size - 1] != ':';
 }
 
-/* Whether YAML takes the character only as an escape. */
+/* Whether YAML allows the character only as an escape. */
 static bool needs_escape(uint32_t codepoint)
 {
 	return utf8_steers_terminal(codepoint) || codepoint == 0xfeff || codepoint == 0xfffe ||
@@ -128,7 +129,7 @@ static void begin_line(struct etw_text *out, unsigned indent)
 	text_add_format(out, "%*s", (int)indent, "");
 }
 
-/* A key at the beginning of a line, up to the value. */
+/* Prints a key at the start of a line, with its colon. */
 static void print_key(struct etw_text *out, const char *key, size_t size, bool quoted,
 		      unsigned indent)
 {
@@ -149,7 +150,8 @@ static void print_key(struct etw_text *out, const char *key, size_t size, bool q
 	text_free(&printed);
 }
 
-/* The entries of a map, which were rendered apart; behind a dash without the first indent. */
+/* Appends the entries of a map, which were rendered separately; after a dash without the first
+ * indent. */
 static void place_entries(struct etw_text *out, const struct etw_text *entries,
 			  const struct place *place)
 {
@@ -178,7 +180,7 @@ static void print_list(const struct printer *printer, struct etw_text *out,
 	}
 }
 
-/* A map whose keys the user chooses, or that no table describes. */
+/* Prints a map whose keys the user chooses, or that no table describes. */
 static void print_names(const struct printer *printer, struct etw_text *out,
 			const struct yaml_shape *item, const struct yaml_node *map,
 			const struct place *place)
@@ -265,7 +267,7 @@ static void print_absent(const struct printer *printer, struct etw_text *out,
 	}
 }
 
-/* The entries of a map by its rows; node NULL: of one that the file lacks. */
+/* Prints the entries of a map by its rows. node NULL: the file lacks the map. */
 static void print_rows(const struct printer *printer, struct etw_text *out,
 		       const struct yaml_shape *shape, const struct yaml_node *node,
 		       const struct place *place)

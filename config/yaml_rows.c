@@ -2,28 +2,28 @@
 /*
  * Reads a YAML tree by tables.
  *
- * A configuration file is a tree of maps, and each map becomes a structure in C. A table says how:
- * a row for each key names the shape of its value and the member of the structure that takes it.
- * yaml_read() takes a node and a row, checks that the node has the shape of the row, and stores the
- * value at the row's offset. A map is read in this order: unknown keys are refused, with the
+ * A configuration file is a tree of maps, and each map becomes a structure in C. A table describes
+ * how: a row for each key names the shape of its value and the member of the structure that stores
+ * it. yaml_read() takes a node and a row, checks that the node has the shape of the row, and stores
+ * the value at the row's offset. A map is read in this order: unknown keys are refused, with the
  * nearest known key as a suggestion; members get the values that they have without a key; before()
- * looks at the keys as a whole; missing keys are refused; the values are read in the order of the
- * rows; and check() looks at the structure. So a row may rely on the rows above it.
+ * checks which keys there are; missing keys are refused; the values are read in the order of the
+ * rows; and check() checks the structure. So a row may depend on the rows above it.
  *
- * Where a value needs logic, its shape has a read() of its own, and a check() where the value is
- * stored as usual but must satisfy more than bounds. Lists are read into arrays in the memory of
- * the tree, so that nothing of them is freed; the few structures whose other users call free() on
- * their members have rows with `owned`. The number of an array's elements is raised before its next
- * element is read: after an error, the owner frees what is there, the half-read element included.
+ * If a value needs logic, its shape has a read() function of its own; if the value is stored as
+ * usual but must satisfy more than bounds, it has a check(). Lists are read into arrays in the
+ * memory of the tree, so that they need not be freed; the few structures whose other users call
+ * free() on their members have rows with `owned`. The element count of an array is raised before
+ * its next element is read: after an error, the owner frees all elements, the half-read one
+ * included.
  *
- * Every error names its place in the file. Keep it so: a sentence without line and column is of
- * little use in a file of a hundred lines.
+ * Every error must name its place in the file: a sentence without line and column is of little use
+ * in a file of a hundred lines.
  *
- * After an error the reader goes on with the next key or list item, so that one run shows all
- * errors of a file. Members with errors keep their initial value. So check() of a structure is only
- * called when all of it is right, and a row whose value cannot be read without those above it says
- * so
- * (`relies`). Without memory the reader stops.
+ * After an error the reader continues with the next key or list item, so that one run shows all
+ * errors of a file. Members with errors keep their initial values. So check() of a structure is
+ * only called if all of it is right, and a row whose value cannot be read without those above it
+ * has `relies`. Without memory the reader stops.
  */
 #include "config/yaml_rows.h"
 
@@ -78,7 +78,8 @@ const char *yaml_word_at(const struct yaml_shape *shape, size_t index)
 	return shape->word ? shape->word(index) : shape->words[index];
 }
 
-/* Whether the reader can go on after an error: then it is one of the file, and reported. */
+/* Whether the reader can continue after an error: it can after an error of the file, which has
+ * been reported. */
 static bool can_go_on(const struct yaml_reader *in)
 {
 	return in->err->code == ETW_ERROR_CONFIG;
@@ -143,7 +144,7 @@ static void *member(void *base, size_t offset)
 	return (unsigned char *)base + offset;
 }
 
-/* Into a member of 1, 2, 4 or 8 bytes. */
+/* Stores an integer in a member of 1, 2, 4 or 8 bytes. */
 static void store_integer(const struct yaml_row *row, void *base, uint64_t value)
 {
 	void *to = yaml_member(base, row);
@@ -162,7 +163,7 @@ static void store_integer(const struct yaml_row *row, void *base, uint64_t value
 		memcpy(to, &value, row->size);
 		break;
 	default:
-		assert(false); /* a row without a member */
+		assert(false); /* the row has no member */
 	}
 }
 
@@ -190,7 +191,7 @@ static bool read_text(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
-/* The units of a number, from the smallest one on; the last has no name. */
+/* The units of a number, from the smallest to the largest; a row without a name ends them. */
 struct unit {
 	const char *name;
 	uint64_t size;
@@ -207,7 +208,7 @@ static const struct unit duration_units[] = {
 
 enum { BOUND_SIZE = 32 };
 
-/* In the largest unit in which the number is whole, as people write it. */
+/* Writes a bound as people do, in the largest unit in which it is a whole number. */
 static const char *show_bound(char text[BOUND_SIZE], uint64_t number, const struct unit *units)
 {
 	const struct unit *unit = units;
@@ -219,7 +220,7 @@ static const char *show_bound(char text[BOUND_SIZE], uint64_t number, const stru
 	return text;
 }
 
-/* Stores the value if it satisfies the bounds of the shape. */
+/* Stores the value if it is within the bounds of the shape; otherwise reports an error. */
 static bool store_in_range(struct yaml_reader *in, const struct yaml_node *node,
 			   const struct yaml_row *row, void *base, uint64_t value,
 			   const struct unit *units)
@@ -257,7 +258,8 @@ static bool read_real(struct yaml_reader *in, const struct yaml_node *node,
 	double value = 0;
 	char *end = NULL;
 
-	/* Only what looks like a number: strtod() also takes "nan", "inf" and hexadecimal. */
+	/* Only digits, signs, points and exponents are allowed: strtod() also reads "nan", "inf"
+	 * and hexadecimal. */
 	if (strspn(node->text, "0123456789.eE+-") == node->size) {
 		value = strtod(node->text, &end);
 	}
@@ -352,7 +354,7 @@ static bool number_fits(struct yaml_reader *in, const struct yaml_node *node,
 				  shape->items);
 }
 
-/* Makes room for the elements of a list, the first of which goes to *items. */
+/* Makes room for the elements of a list and sets *items to the first one. */
 static bool make_items(struct yaml_reader *in, const struct yaml_node *node,
 		       const struct yaml_row *row, void *base, unsigned char **items)
 {
@@ -427,7 +429,7 @@ static bool read_list(struct yaml_reader *in, const struct yaml_node *node,
 
 /* ---- maps ---- */
 
-/* Sets the members whose keys are absent to their defaults, also in nested maps. */
+/* Sets the members of absent keys to their defaults, also in nested maps. */
 static bool read_fallbacks(struct yaml_reader *in, const struct yaml_shape *shape, void *base)
 {
 	for (const struct yaml_row *row = shape->rows; row < shape->rows + shape->row_count;
@@ -451,7 +453,8 @@ static bool read_fallbacks(struct yaml_reader *in, const struct yaml_shape *shap
 	return true;
 }
 
-/* Whether a key of the map is unknown and resembles this one most: then it is reported already. */
+/* Whether an unknown key of the map resembles this one most: the missing key is then reported
+ * already. */
 static bool is_misspelt(const struct yaml_node *node, const struct yaml_shape *shape,
 			const char *key)
 {
@@ -602,7 +605,7 @@ bool yaml_read_root(struct yaml_reader *in, const struct yaml_shape *shape, cons
 	struct etw_error *err = in->err, why = { 0 };
 	bool good;
 
-	in->err = &why; /* can_go_on() needs one */
+	in->err = &why; /* can_go_on() needs an error */
 	good = yaml_read(in, yaml_root(in->tree), &row, base);
 	if (!good && can_go_on(in)) {
 		problems_first_error(yaml_problems(in->tree), &why);

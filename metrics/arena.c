@@ -48,7 +48,8 @@ void *arena_alloc(struct arena *arena, size_t size, size_t align)
 			block_size = BLOCK_SIZE_MIN;
 		}
 		if (size + align > block_size / 4) {
-			/* It has its own block; small pieces still come from the current one. */
+			/* A large piece gets a block of its own; small pieces still come from
+			 * the current block. */
 			at = block_new(arena, size + align);
 			return at ? at + padding(at, align) : NULL;
 		}

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that is valid as long as the registry: zeroed, aligned, freed only as a whole.
+ * Memory that is valid until the registry is freed: zeroed, aligned, freed only as a whole.
  *
- * Readers use memory without a lock, so it must not move, and the registry frees nothing before its
- * end. Small pieces share blocks. A large piece has its own block, of which the system commits only
- * the pages that are used.
+ * Readers use this memory without a lock, so it must not move, and nothing is freed before the
+ * registry is. Small pieces share blocks. A large piece has its own block, of which the system
+ * commits only the pages that are used.
  */
 #ifndef METRICS_ARENA_H
 #define METRICS_ARENA_H
 
 #include <stddef.h>
 
-/* Zero-initialise it. One thread at a time. */
+/* Zero-initialise it. Only one thread may use it at a time. */
 struct arena {
 	struct arena_block *blocks; /* owned */
-	char *at;                   /* in the block being filled */
+	char *at;                   /* free memory of the current block */
 	size_t left;
 	size_t next_block_size;
 };
 
-/* align: a power of two, at most 64. NULL without memory. */
+/* Returns zeroed memory that the arena owns; NULL without memory. size: bytes. align: a power of
+ * two, at most 64. */
 void *arena_alloc(struct arena *arena, size_t size, size_t align);
 
-/* Frees all that was allocated. */
+/* Frees everything that was allocated. */
 void arena_done(struct arena *arena);
 
 #endif

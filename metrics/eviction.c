@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Giving samples back.
+ * Evicts samples whose label sets are no longer in use.
  *
  * Programs that run once would fill a family for ever, and every later program would count as
- * "_other". So the label sets that have been still for the longest time make room: those of
- * processes that ended, in a family that is nearly full; with limits.idle all that did not change
- * for a time; and gauges that are hidden, as those of a list that has moved on.
+ * "_other". So the label sets that did not change for the longest time are evicted: those of
+ * processes that ended, if their family is nearly full; with limits.idle all that did not change
+ * for a time; and gauges that are hidden, such as those of paths that have left a list.
  *
- * What changed is found without work on the per-event path. Every ten seconds of event time a
- * consumer looks at the samples of families that are half full (shard_tend()). A sample whose cells
- * have another sum than the last time was changed by the events in between. Trackers say which
+ * Changes are found without work on the per-event path. Every ten seconds of event time a consumer
+ * examines the samples of families that are half full (shard_tend()). If the sum of a sample's
+ * cells differs from the last time, the events in between have changed it. Trackers report which
  * names of processes are alive (registry_alive()), so that a process which runs but does nothing
- * keeps its series. All times are those of events, so that a replay is like the session.
+ * keeps its series. All times are those of events, so that a replay behaves like the session.
  *
- * Consumers have the cells of samples in caches and must not write into a sample that has new
- * labels. So samples are given back in batches, in three steps, and no thread waits for another:
+ * Consumers cache the cells of samples and must not write into a sample that has new labels. So
+ * samples are evicted in batches, in three steps, and no thread waits for another:
  *
  *  1. Retired. The family gets a table without them, and the epoch rises. Each consumer forgets its
  *     caches between two records and then stores the epoch that it has seen. A consumer that waits
@@ -25,9 +25,9 @@
  *  3. When all scrapes that began before have ended, the cells are zero, and the number and the
  *     text are free. So no scrape shows the labels of one sample with the value of another.
  *
- * A gauge that is not 0 stays, because what was added will be taken back; so does one whose cells a
- * consumer holds (cells_hold()). Samples of the overflow series stay, and so do samples whose
- * labels are fixed by a rule.
+ * A gauge that is not 0 stays, because what was added will be subtracted again; so does one whose
+ * cells a consumer holds (cells_hold()). Samples of the overflow series stay, and so do samples
+ * whose labels are fixed by a rule.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,33 +37,33 @@
 #include "metrics/native_buckets.h"
 #include "metrics/registry_internal.h"
 
-/* 100 ns: how long a process must have ended before its label sets make room. */
+/* How long ago a process must have ended before its label sets are evicted; 100 ns. */
 #define EVICT_AFTER (INT64_C(600) * 10000000)
 
 enum {
-	WATCHED = 2,      /* a limit of which less than this part is left is near enough to watch */
-	NEARLY_FULL = 16, /* one of which less than this part is left is nearly full */
-	ROOM = 8,         /* the part of a limit that is given back at once */
+	WATCHED = 2,      /* a family is watched if less than this part of its limit is left */
+	NEARLY_FULL = 16, /* a family is nearly full if less than this part of its limit is left */
+	ROOM = 8,         /* evictions make at least this part of the limit free */
 };
 
-/* What the cells of a sample say. */
+/* What the cells of a sample contain. */
 struct look {
-	uint64_t sum; /* of all its cells */
+	uint64_t sum; /* sum of all its cells */
 	bool hidden;
-	bool needed; /* a gauge that is not 0, or is held */
+	bool needed; /* a gauge that is not 0, or is held; it must stay */
 };
 
-/* A sample that may be given back. */
+/* A sample that may be evicted. */
 struct candidate {
 	struct family *family;
 	uint32_t sample;
-	int64_t alive; /* when it was last alive */
+	int64_t alive; /* time at which it was last alive */
 	uint64_t sum;
 };
 
-/* The samples to give back, those of each family next to each other. */
+/* The samples to evict, those of one family next to each other. */
 struct choice {
-	int64_t before; /* the last event before now */
+	int64_t before; /* time of the last event before now */
 	int64_t now;
 	uint64_t idle_100ns;
 	struct candidate *candidates; /* owned */
@@ -96,7 +96,7 @@ void eviction_done(struct registry *registry)
 
 /* ---- what is known of a sample ---- */
 
-/* Of a family with dynamic labels. */
+/* Returns the state of a sample in a family with dynamic labels. */
 static struct sample_life *life_of(const struct family *family, uint32_t sample)
 {
 	uint32_t index;
@@ -105,7 +105,8 @@ static struct sample_life *life_of(const struct family *family, uint32_t sample)
 	return &family->lives[segment][index];
 }
 
-/* The cells of a sample that have values: all but the address of its native cells, the last. */
+/* Returns how many cells of a sample have values: all except the last if that has the address of
+ * the native cells. */
 static uint32_t value_cells(const struct family *family)
 {
 	return family->cells_per_sample - (family->native ? 1 : 0);
@@ -143,13 +144,13 @@ static uint64_t time_since(int64_t then, int64_t now)
 	return now > then ? (uint64_t)now - (uint64_t)then : 0;
 }
 
-/* Changes the clock of what is later than now, as it is after a loop of a replay. */
+/* Limits a time to now. A loop of a replay sets the clock back, so stored times can be later. */
 static int64_t not_later(int64_t time, int64_t now)
 {
 	return time > now ? now : time;
 }
 
-/* When a process with this name last ran. */
+/* Returns when a process with this name last ran. */
 static int64_t name_alive(struct intern *strings, uint32_t id, int64_t now)
 {
 	int64_t alive = intern_note(strings, id);
@@ -160,7 +161,8 @@ static int64_t name_alive(struct intern *strings, uint32_t id, int64_t now)
 	return not_later(alive, now);
 }
 
-/* When the label set was last alive: it changed, or a process with one of its names ran. */
+/* Returns when the label set was last alive: when it changed, or when a process with one of its
+ * names ran. */
 static int64_t last_alive(const struct family *family, uint32_t sample, int64_t now)
 {
 	const struct registry *registry = family->registry;
@@ -191,7 +193,7 @@ static int compare_candidates(const void *a, const void *b)
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
-/* Whether less than a part of the limit is left. */
+/* Whether less than 1/part of the limit is left. */
 static bool is_short(uint64_t used, uint64_t most, unsigned part)
 {
 	return used + most / part >= most;
@@ -213,7 +215,8 @@ static uint32_t max_series_of(const struct family *family)
 	return atomic_load_explicit(&family->max_series, memory_order_relaxed);
 }
 
-/* Whether the samples of a family are looked at. The others will not be given back soon. */
+/* Whether the samples of a family are examined. Those of other families will not be evicted
+ * soon. */
 static bool is_watched(const struct family *family)
 {
 	const struct registry *registry = family->registry;
@@ -226,7 +229,7 @@ static bool is_watched(const struct family *family)
 		registry_is_short(registry, WATCHED));
 }
 
-/* How many samples of the family are to make room. */
+/* Returns how many samples of the family should be evicted to make room. */
 static uint32_t room_needed(const struct family *family)
 {
 	uint32_t used = atomic_load_explicit(&family->limited_count, memory_order_relaxed);
@@ -253,8 +256,8 @@ static void choice_add(struct choice *choice, const struct candidate *candidate)
 	}
 }
 
-/* Notes whether the sample has changed. True: it may be given back now, whether its family is full
- * or not. */
+/* Notes whether the sample has changed. Returns true if it may be evicted now, whether its
+ * family is full or not. */
 static bool look_again(struct choice *choice, struct sample_life *life, const struct look *look)
 {
 	bool changed = life->changed == TIME_UNKNOWN || life->sum != look->sum;
@@ -268,8 +271,8 @@ static bool look_again(struct choice *choice, struct sample_life *life, const st
 }
 
 /*
- * Looks at all samples of a family. Adds to the candidates those to give back: first any that are
- * idle or hidden, then of the rest the ones that have been still for the longest time.
+ * Examines all samples of a family and adds those to evict to the candidates: first those that are
+ * idle or hidden, then, if more room is needed, those that did not change for the longest time.
  */
 static void look_at_family(struct choice *choice, struct family *family)
 {
@@ -314,7 +317,8 @@ static void look_at_family(struct choice *choice, struct family *family)
 
 /* ---- step 1 ---- */
 
-/* With the mutex: the family's table without the samples that are retired. False without memory. */
+/* Call it with the mutex: removes the retired samples from the family's table. Returns false
+ * without memory. */
 static bool shrink_table(struct eviction *eviction, struct family *family)
 {
 	struct sample_table **grown = array_grow((void *)eviction->tables,
@@ -339,7 +343,7 @@ static void set_state(const struct retired_sample *retired, enum life_state stat
 			      memory_order_relaxed);
 }
 
-/* With the mutex: retires candidates of one family, which lie together. */
+/* Call it with the mutex: retires the candidates of one family. */
 static void retire_family(struct eviction *eviction, const struct candidate *candidates,
 			  size_t count)
 {
@@ -349,7 +353,7 @@ static void retire_family(struct eviction *eviction, const struct candidate *can
 		if (atomic_load_explicit(
 			    &life_of(candidates[i].family, candidates[i].sample)->state,
 			    memory_order_relaxed) != LIFE_COUNTED) {
-			continue; /* family_keep() meanwhile */
+			continue; /* family_keep() was called meanwhile */
 		}
 		eviction->batch[eviction->batch_count++] =
 			(struct retired_sample){ .family = candidates[i].family,
@@ -399,7 +403,7 @@ static void retire(struct registry *registry, const struct choice *choice)
 
 /* ---- steps 2 and 3 ---- */
 
-/* With the mutex: whether no consumer has cells from before the epoch. */
+/* Call it with the mutex: whether no consumer has cells from before the epoch. */
 static bool consumers_have_passed(const struct registry *registry)
 {
 	uint64_t epoch = atomic_load(&registry->eviction.epoch);
@@ -416,7 +420,8 @@ static bool consumers_have_passed(const struct registry *registry)
 	return true;
 }
 
-/* With the mutex, step 2: puts back what has changed, and takes the rest off the page. */
+/* Step 2, with the mutex: puts samples that have changed back, and takes the others off the
+ * page. */
 static void hide_batch(struct registry *registry)
 {
 	struct eviction *eviction = &registry->eviction;
@@ -486,7 +491,7 @@ static void clear_cells(const struct family *family, uint32_t sample)
 	}
 }
 
-/* With the mutex, step 3. */
+/* Step 3, with the mutex: frees the texts of the batch, and its numbers for other labels. */
 static void free_batch(struct eviction *eviction)
 {
 	for (size_t i = 0; i < eviction->batch_count; i++) {
@@ -504,7 +509,7 @@ static void free_batch(struct eviction *eviction)
 	atomic_store(&eviction->pending, false);
 }
 
-/* Moves the batch on as far as possible. The caller tends. */
+/* Advances the batch as far as possible. The caller must have set `tending`. */
 static void move_on(struct registry *registry)
 {
 	struct eviction *eviction = &registry->eviction;
@@ -529,7 +534,7 @@ static void end_tending(struct eviction *eviction)
 	atomic_store(&eviction->tending, false);
 }
 
-/* Another thread that tends, or comes later, does it otherwise. */
+/* Advances the batch unless another thread tends; that thread, or a later one, will do it. */
 static void try_to_move_on(struct registry *registry)
 {
 	struct eviction *eviction = &registry->eviction;
@@ -588,8 +593,9 @@ uint64_t shard_enter(struct shard *shard)
 
 	if (atomic_load_explicit(&shard->seen, memory_order_relaxed) == 0) {
 		/*
-		 * At work again, with what it had when it left. A batch that saw 0 before has a
-		 * higher epoch by now, which is read next; one that comes later waits.
+		 * The owner continues with the cells that it had when it left. A batch that saw 0
+		 * before has raised the epoch already, which is read next; a later batch waits for
+		 * this owner.
 		 */
 		atomic_exchange(&shard->seen, shard->passed > 0 ? shard->passed : 1);
 	}
@@ -619,7 +625,7 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 	bool reported = false;
 
 	if (!begin_tending(eviction)) {
-		return; /* another consumer looks at the samples */
+		return; /* another consumer is examining the samples */
 	}
 	move_on(registry);
 	for (struct family *family = next_shown(registry, NULL); family;
@@ -637,7 +643,7 @@ void shard_tend(struct shard *shard, int64_t before, int64_t now)
 	}
 	free(choice.candidates);
 	end_tending(eviction);
-	/* Its own cells first; if it is the only consumer the room is there at once. */
+	/* Forgets its own cells first: if it is the only consumer, the room is free at once. */
 	shard_enter(shard);
 }
 

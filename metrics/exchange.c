@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exchanging one set of families for another while threads count and scrape.
+ * Exchanges one set of families for another while threads count and scrape.
  *
- * A family is never removed, because consumers and scrapes use it without a lock. Each family has
- * the generations in which it is on the page, and an exchange begins the next generation. A page
- * chooses its families once, with the mutex, so it never has families of two configurations, and
- * never one name twice, even if several exchanges happen while it is written. Consumers know
- * nothing of generations: they count into the cells that their rules lead to, and take over other
- * rules when they are ready (pipeline.c).
+ * A family is never removed, because consumers and scrapes use it without a lock. Each family
+ * stores the generations in which it is on the page, and an exchange begins the next generation. A
+ * page chooses its families once, with the mutex, so it never has families of two configurations,
+ * and never one name twice, even if several exchanges happen while it is written. Consumers do not
+ * use generations: they count into the cells that their rules lead to, and replace their rules when
+ * they are ready (pipeline.c).
  */
 #include "metrics/registry.h"
 
@@ -25,7 +25,7 @@ static void mark(struct family *const *families, size_t count, bool coming)
 	}
 }
 
-/* With the mutex: marks the families of the generation to come. */
+/* Call it with the mutex: marks the families of the next generation. */
 static void mark_coming(struct registry *registry, struct family *const *former,
 			size_t former_count, struct family *const *next, size_t next_count)
 {
@@ -39,7 +39,7 @@ static void mark_coming(struct registry *registry, struct family *const *former,
 	mark(next, next_count, true);
 }
 
-/* With the mutex: whether each name of the next set would be there once. */
+/* Call it with the mutex: checks that no two families of the next generation have one name. */
 static bool check_names(struct registry *registry, struct family *const *next, size_t next_count,
 			struct etw_error *err)
 {
@@ -59,7 +59,8 @@ static bool check_names(struct registry *registry, struct family *const *next, s
 	return true;
 }
 
-/* With the mutex: the samples of a family count against the limit while it is shown. */
+/* Call it with the mutex: adds the samples of a family to those that count against the limit if
+ * it is shown, and subtracts them if not. */
 static void count_series(struct registry *registry, const struct family *family, bool shown)
 {
 	uint32_t count = atomic_load_explicit(&family->limited_count, memory_order_relaxed);
@@ -76,7 +77,7 @@ static uint32_t max_series_of(const struct registry *registry, uint32_t own)
 	return own ? own : registry->limits.series_per_family;
 }
 
-/* With the mutex: shows in the generation to come what is coming, and nothing else. */
+/* Call it with the mutex: shows the marked families from the given generation on, and no others. */
 static void apply(struct registry *registry, uint32_t generation)
 {
 	struct family *family = atomic_load_explicit(&registry->families, memory_order_acquire);
@@ -88,7 +89,7 @@ static void apply(struct registry *registry, uint32_t generation)
 			continue;
 		}
 		count_series(registry, family, family->coming);
-		/* These three pair with the acquires in family_shown(). */
+		/* These three stores pair with the acquires in family_shown(). */
 		if (family->coming) {
 			atomic_store_explicit(&family->shown_from, generation,
 					      memory_order_release);
@@ -145,7 +146,7 @@ void registry_set_limits(struct registry *registry, const struct registry_limits
 
 	os_mutex_lock(&registry->mutex);
 	registry_take_limits(registry, limits);
-	/* The budget of text grows with the limit and does not shrink with it. */
+	/* The budget of text grows with the limit, but never shrinks. */
 	prefix_bytes = (size_t)registry->limits.series * PREFIX_BYTES_PER_SERIES;
 	former = atomic_load_explicit(&registry->prefix_bytes, memory_order_relaxed);
 	if (prefix_bytes > former) {

@@ -5,18 +5,17 @@
  *
  * A line is a prefix, which was rendered when its sample was made, and a number. The value of a
  * sample is the sum of its cells in all shards. A histogram has several lines for each prefix, and
- * its buckets are cumulated here. Hidden gauges are left out, and samples that were given back.
+ * its buckets are cumulated here. Hidden gauges and evicted samples are left out.
  *
- * OpenMetrics shares these lines. It differs in the head of a family, which names a counter without
- * `_total` and has a unit, in the numbers of `le`, in the time when a sample began (`_created`),
- * and in its last line, `# EOF`. A metric that ends in `_info` stays a gauge, as in the libraries
- * of Prometheus: the type info would change the name in the metadata from one format to the other.
+ * OpenMetrics has the same lines, with these differences: the head of a family names a counter
+ * without `_total` and has a unit; `le` has other numbers; `_created` shows when a sample was made;
+ * the last line is `# EOF`. A metric that ends in `_info` stays a gauge, as in the client libraries
+ * of Prometheus: the type info would give the metadata another name in each format.
  *
  * The families of a page are chosen at its start, under the mutex of the registry (visit.c); the
- * walk over their samples (rows.c) takes no lock. From
- * scrape_begin() to scrape_end() prefixes stay valid, and cells belong to the prefix that was read
- * before them. Lines are written into a chunk, which is passed to the sink when the longest
- * possible line would not fit any more.
+ * walk over their samples (rows.c) takes no lock. From scrape_begin() to scrape_end() prefixes stay
+ * valid, and cells belong to the prefix that was read before them. Lines are written into a chunk,
+ * which is passed to the sink when the longest possible line would not fit any more.
  *
  * Source: "OpenMetrics 1.0" and "Exposition formats", prometheus.io.
  */
@@ -40,7 +39,7 @@ static void flush(struct page *page)
 	page->at = page->start;
 }
 
-/* Returns the place for a line of at most LINE_SIZE_MAX bytes. */
+/* Returns where to write a line of at most LINE_SIZE_MAX bytes. It sends a full chunk first. */
 static inline char *line_start(struct page *page)
 {
 	if (page->at >= page->start + CHUNK_SIZE) {
@@ -75,13 +74,14 @@ static bool is_openmetrics(const struct exposition_options *options)
 	       options->format == EXPOSITION_OPENMETRICS_1_0_0;
 }
 
-/* The sample of a counter must end in `_total` there. */
+/* Whether OpenMetrics accepts the family as a counter: the name of its sample must end in
+ * `_total`. */
 static bool is_openmetrics_counter(const struct family *family)
 {
 	return family->type == FAMILY_COUNTER && family_base_size(family) < family->name_size;
 }
 
-/* "# TYPE name ", for OpenMetrics. */
+/* Writes the start of a head line for OpenMetrics, "# TYPE name ". */
 static void add_head_line(struct page *page, const struct family *family, const char *keyword)
 {
 	page_add_string(page, keyword);
@@ -89,7 +89,8 @@ static void add_head_line(struct page *page, const struct family *family, const 
 	page_add(page, " ", 1);
 }
 
-/* The help of the text format escapes all but the double quote. */
+/* Writes the help for OpenMetrics. The stored help, of the text format, escapes everything
+ * except the double quote. */
 static void add_openmetrics_help(struct page *page, const struct family *family)
 {
 	size_t size;
@@ -128,8 +129,8 @@ static void add_head(struct page *page, const struct family *family)
 /* ---- lines ---- */
 
 /*
- * `name_created{a="x",b="y"} 1700000000.123`; labels: the text from the brace on, with the blank
- * before the number.
+ * Writes `name_created{a="x",b="y"} 1700000000.123`. labels: the text from the brace on, with the
+ * blank before the number.
  */
 static void put_created(struct page *page, const struct rows *rows, uint32_t index,
 			const char *labels, size_t labels_size)
@@ -189,8 +190,8 @@ static void gauge_lines(struct page *page, struct rows *rows, bool *headed)
 }
 
 /*
- * The labels of a histogram's lines that are not of buckets: `{a="x",b="y"} ` from the prefix
- * `{a="x",b="y",`. Returns the size.
+ * Writes the labels of a histogram's lines that are not buckets: `{a="x",b="y"} ` from the prefix
+ * `{a="x",b="y",`. Returns the size in bytes.
  */
 static size_t put_labels(char *to, const char *prefix, size_t size)
 {
@@ -258,7 +259,8 @@ static void histogram_lines(struct page *page, struct rows *rows)
 
 static void add_text_family(struct page *page, const struct family *family)
 {
-	bool headed = family->type != FAMILY_GAUGE; /* of gauges all may be hidden */
+	bool headed = family->type != FAMILY_GAUGE; /* all samples of a gauge may be hidden, so its
+						       head is written with the first line */
 	bool with_created = is_openmetrics(page->options) && !page->options->no_created &&
 			    (family->type == FAMILY_HISTOGRAM || is_openmetrics_counter(family));
 	struct rows rows = rows_of(page, family);

@@ -16,17 +16,19 @@
 
 #include "metrics/registry.h"
 
-/* Receives one chunk; false stops the rendering (for example if the client has disconnected). */
+/* Receives one chunk of size bytes; returns false to stop the rendering (for example if the
+ * client has disconnected). */
 typedef bool exposition_sink(void *context, const char *bytes, size_t size);
 
 /*
- * Runs the scrape hooks, then renders every family that has a sample, as text 0.0.4. Any
- * thread may call it, also several at once; only the hooks run one scrape at a time. Returns the
- * number of bytes written, or 0 if the sink returned false, or without memory.
+ * Runs the scrape hooks, then renders every family that has a sample, as text 0.0.4. Any thread may
+ * call it, and several at once; only the hooks run for one scrape at a time. Returns the number of
+ * bytes written; 0 if the sink returned false, or without memory.
  */
 size_t exposition_write(struct registry *registry, exposition_sink *sink, void *context);
 
-/* The text of both versions of OpenMetrics is the same; clients from before 1.0 request 0.0.1. */
+/* The formats. Both versions of OpenMetrics have the same text; clients from before 1.0 request
+ * 0.0.1. */
 enum exposition_format {
 	EXPOSITION_TEXT_0_0_4,
 	EXPOSITION_OPENMETRICS_1_0_0,
@@ -34,26 +36,27 @@ enum exposition_format {
 	EXPOSITION_OPENMETRICS_0_0_1,
 };
 
-/* The media type, as the header Content-Type has it. */
+/* Returns the media type for the header Content-Type. */
 const char *exposition_content_type(enum exposition_format format);
 
-/* Zero-initialise it: the text format, all families. */
+/* Zero-initialise it, which means: the text format, all families. */
 struct exposition_options {
 	enum exposition_format format;
-	/* Leaves out the samples `_created` of OpenMetrics, which Prometheus stores as series. */
+	/* Leaves out the OpenMetrics samples `_created`, which Prometheus stores as series. */
 	bool no_created;
-	/* Samples in the order of their labels, not in that in which they were made. It takes 16
-	 * bytes for each sample of a family. No other thread gives samples back meanwhile. */
+	/* Renders samples in the order of their labels, not in that in which they were made. It
+	 * takes 16 bytes for each sample of a family. Evicted samples are not freed meanwhile. */
 	bool sorted;
-	/* Whether a family is rendered; NULL: every family is. It is called on the thread of the
-	 * scrape. */
+	/* Returns whether a family is rendered; NULL: every family is. It is called on the
+	 * thread of the scrape. */
 	bool (*requested)(void *context, const struct family *family);
-	void *context; /* of requested */
+	void *context; /* argument of requested */
 };
 
 /*
- * As exposition_write(), but only the requested families, in the given format. Returns false if the
- * sink did, or without memory. A page may be empty, which is a success without a call of the sink.
+ * As exposition_write(), but only for the requested families, in the given format. Returns false if
+ * the sink did, or without memory. If the page is empty, the sink is not called and the result is
+ * true.
  */
 bool exposition_write_as(struct registry *registry, const struct exposition_options *options,
 			 exposition_sink *sink, void *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writers of all formats and visit.c share: the page under way, and the walk over the
- * prefixes and cells of a family. For these three only.
+ * What the writers of all formats and visit.c share: the current page, and the walk over the
+ * prefixes and cells of a family. Only these files may use it.
  */
 #ifndef METRICS_EXPOSITION_INTERNAL_H
 #define METRICS_EXPOSITION_INTERNAL_H
@@ -18,23 +18,24 @@ enum {
 };
 
 struct page {
-	char *start; /* owned; the bytes from here to `at` wait to be sent */
+	char *start; /* owned; the bytes from here to `at` have not been sent yet */
 	char *at;
-	size_t capacity; /* CHUNK_SIZE + LINE_SIZE_MAX at least */
+	size_t capacity; /* at least CHUNK_SIZE + LINE_SIZE_MAX */
 	const struct exposition_options *options;
 	exposition_sink *sink;
 	void *context;
-	bool refused; /* by the sink, or for lack of memory */
+	bool refused; /* the sink returned false, or there was no memory */
 };
 
-/* One segment of a family: its prefixes, and its cells of the shards that have any. */
+/* One segment of a family: its prefixes, and its cells in the shards that have any. */
 struct columns {
 	const _Atomic(struct prefix *) *prefixes;
 	cell *cells[SHARD_SLOTS];
 	unsigned count;
 };
 
-/* A memcpy for about 100 bytes: blocks of constant size; the last one overlaps the one before. */
+/* A memcpy for sizes of about 100 bytes: it copies blocks of constant size; the last block
+ * overlaps the one before. Returns the end of the copy. */
 static inline char *copy(char *to, const char *from, size_t size)
 {
 	enum { BLOCK_SIZE = 32 };
@@ -74,7 +75,7 @@ static inline uint64_t sum_at(const struct columns *columns, size_t index)
 	return sum;
 }
 
-/* Sums a gauge. Returns false if it is hidden. */
+/* Sums the cells of a gauge. Returns false if the gauge is hidden. */
 static inline bool gauge_at(const struct columns *columns, size_t index, int64_t *value)
 {
 	uint64_t sum = 0;
@@ -92,28 +93,28 @@ static inline bool gauge_at(const struct columns *columns, size_t index, int64_t
 	return true;
 }
 
-/* The samples of one segment of a family, or a single one, for a walk over all of them: rows_of(),
- * next_rows(). */
+/* The position of a walk over the samples of a family: one segment, or in a sorted walk one
+ * sample. See rows_of() and next_rows(). */
 struct rows {
 	const struct family *family;
-	uint32_t left; /* samples after these */
-	/* Of a walk in the order of labels: the samples that are left, the next one last; owned.
-	 * NULL: they come in the order in which they were made. */
+	uint32_t left; /* samples that come after these */
+	/* In a walk in the order of labels: the samples that are left, the next one last; owned.
+	 * NULL: samples come in the order in which they were made. */
 	struct row_key *order;
 
 	unsigned segment;
 	uint32_t count;
 	struct columns columns;
-	const _Atomic(uint64_t) *created; /* NULL: unknown, or not to be shown */
+	const _Atomic(uint64_t) *created; /* NULL: the times are unknown, or must not be shown */
 };
 
-/* Begins a walk, which rows_done() ends; page NULL: in the order in which samples were made.
- * Without memory the page is refused, and there are no rows. */
+/* Begins a walk, which rows_done() must end. page NULL: samples come in the order in which they
+ * were made. Without memory the page is refused, and there are no rows. */
 struct rows rows_of(struct page *page, const struct family *family);
-bool next_rows(struct rows *rows); /* false after the last segment or sample */
+bool next_rows(struct rows *rows); /* moves to the next rows; false after the last */
 void rows_done(struct rows *rows);
 
-/* The prefix of a sample; NULL: the sample was given back. */
+/* Returns the prefix of a sample; NULL if the sample was evicted. */
 static inline const char *row_prefix(const struct rows *rows, uint32_t index, size_t *size)
 {
 	/* Pairs with the release in begin_sample(), so the cells are those of this prefix. */
@@ -127,24 +128,24 @@ static inline const char *row_prefix(const struct rows *rows, uint32_t index, si
 	return prefix->text;
 }
 
-/* When a sample was made: milliseconds since 1970. */
+/* Returns when a sample was made: milliseconds since 1970. */
 static inline uint64_t created_ms(const struct rows *rows, uint32_t index)
 {
 	return atomic_load_explicit(&rows->created[index], memory_order_relaxed);
 }
 
-/* The size of a family's name without the `_total` of a counter. */
+/* Returns the size of a family's name without the `_total` of a counter. */
 size_t family_base_size(const struct family *family);
 
-/* The unit that a family's name ends in, such as "seconds"; NULL if it has none. */
+/* Returns the unit at the end of a family's name, such as "seconds"; NULL if it has none. */
 const char *family_unit(const struct family *family);
 
-/* visit.c: runs the scrape hooks and visits the families that are shown, by name. The callback may
- * read their prefixes and cells. False without memory. */
+/* visit.c: runs the scrape hooks and calls visit for the families that are shown, in the order
+ * of their names. visit may read their prefixes and cells. Returns false without memory. */
 bool registry_walk(struct registry *registry, void (*visit)(void *context, const struct family *),
 		   void *context);
 
-/* protobuf.c: adds a family to a page in the protobuf format. */
+/* protobuf.c: renders a family to a page in the protobuf format. */
 void protobuf_family(struct page *page, const struct family *family);
 
 #endif

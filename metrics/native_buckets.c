@@ -25,7 +25,7 @@
 
 enum { FRACTION_BITS = 95 };
 
-/* floor(2^(j/8) * 2^95) */
+/* floor(2^(j/8) * 2^95) for j from 0 to 7 */
 static const struct {
 	uint64_t high, low;
 } eighths[8] = {
@@ -35,7 +35,7 @@ static const struct {
 	{ 0xd744fcca, UINT64_C(0xd69d6af439a68bb9) }, { 0xeac0c6e7, UINT64_C(0xdd24392ed02d75b3) },
 };
 
-/* The greatest integer up to 2^(index/8) * scale, at most UINT64_MAX; scale: up to 10^9. */
+/* Returns the greatest integer up to 2^(index/8) * scale, at most UINT64_MAX. scale: up to 10^9. */
 static uint64_t bound_of(int index, uint64_t scale)
 {
 	int eighth = (int)((unsigned)index & 7), power = (index - eighth) / 8;
@@ -59,7 +59,7 @@ void native_scale_init(struct native_scale *scale, unsigned decimals)
 	for (unsigned i = 0; i < decimals; i++) {
 		unit *= 10;
 	}
-	/* 10^9 is below 2^30, so the bucket of the integer 1 is not further down. */
+	/* 10^9 is below 2^30, so the bucket of the integer 1 has at least this index. */
 	for (index = -8 * 30; bound_of(index, unit) == 0; index++) {
 	}
 	scale->first_index = index;
@@ -94,7 +94,7 @@ const struct native_scale *registry_native_scale(struct registry *registry, unsi
 
 /* ---- cells ---- */
 
-/* Marks a sample that lost an observation for lack of memory. */
+/* Its address marks a sample that lost an observation for lack of memory. */
 static struct native_cells lost;
 
 static void mark_lost(cell *at)
@@ -103,7 +103,7 @@ static void mark_lost(cell *at)
 	atomic_store_explicit(at, (uintptr_t)&lost, memory_order_release);
 }
 
-/* native_make() with the mutex. */
+/* Does the work of native_make() with the mutex. */
 static cell *make_with_mutex(struct registry *registry, cell *at, unsigned position)
 {
 	struct native_cells *cells =
@@ -155,7 +155,7 @@ static bool is_lost(const cell *at)
 
 void native_clear(cell *at)
 {
-	/* The next label set has lost nothing. */
+	/* The next label set starts without losses. */
 	if (is_lost(at)) {
 		atomic_store_explicit(at, 0, memory_order_relaxed);
 	}
@@ -170,7 +170,7 @@ void native_clear(cell *at)
 
 /* ---- a scrape ---- */
 
-/* Adds the counts of one shard; false if observations are missing there. */
+/* Adds the counts of a sample in one shard. Returns false if observations are missing there. */
 static bool add_counts(uint64_t *counts, const cell *at)
 {
 	if (is_lost(at)) {
@@ -187,7 +187,7 @@ static bool add_counts(uint64_t *counts, const cell *at)
 	return true;
 }
 
-/* The index at a lower schema: the bucket that has all of this one. */
+/* Returns the index of the bucket that contains this one at a lower schema. */
 static int merged_index(int index, int schema)
 {
 	while (schema++ < NATIVE_SCHEMA) {
@@ -196,7 +196,7 @@ static int merged_index(int index, int schema)
 	return index;
 }
 
-/* Fills in the buckets; false if they are too many. */
+/* Fills in the buckets. Returns false if there are too many. */
 static bool fill(struct native_histogram *histogram, const struct native_scale *scale,
 		 const uint64_t *counts, int schema)
 {
@@ -239,7 +239,7 @@ bool native_read(const struct native_scale *scale, cell *const *cells, unsigned 
 	for (unsigned i = 0; i < NATIVE_POSITIONS; i++) {
 		histogram->count += counts[i];
 	}
-	/* At schema 1 there are at most 130. */
+	/* At schema 1 there are at most 130 buckets. */
 	while (!fill(histogram, scale, counts, schema)) {
 		schema--;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Native histograms: counts by the exponential buckets of Prometheus' schema 3, beside the classic
- * buckets of a family. For the files of metrics/ only.
+ * Native histograms: counts in the exponential buckets of Prometheus' schema 3, beside the classic
+ * buckets of a family. Only files of metrics/ may use it.
  *
- * The bucket with index i has the values above 2^((i-1)/8) up to 2^(i/8). As our values are
- * integers of 64 bits, 513 indices are possible; with the bucket of 0 these are the *positions*.
- * The counts of a sample in one shard are in pages of a few positions, which are made when a value
- * first belongs there, never move, and are freed with the registry. So one thread counts without a
- * lock while others read.
+ * The bucket with index i contains the values above 2^((i-1)/8) up to 2^(i/8). As values are
+ * integers of 64 bits, 513 indices are possible; together with the bucket of 0 they are the
+ * *positions*. The counts of a sample in one shard are in pages of a few positions. A page is made
+ * when a value first belongs there, never moves, and is freed with the registry. So one thread
+ * counts without a lock while others read.
  *
  * Source: "Native Histograms", prometheus.io; prometheus/client_model
  * `io/prometheus/client/metrics.proto`.
@@ -27,19 +27,20 @@ enum {
 	NATIVE_POSITIONS = 514,
 	NATIVE_PAGE_POSITIONS = 16, /* 128 bytes */
 	NATIVE_PAGES = (NATIVE_POSITIONS + NATIVE_PAGE_POSITIONS - 1) / NATIVE_PAGE_POSITIONS,
-	NATIVE_BUCKETS_MAX = 160, /* shown; the limit that client libraries recommend */
+	NATIVE_BUCKETS_MAX =
+		160, /* the most that a scrape shows; the limit that client libraries recommend */
 };
 
-/* Which position an integer has. It depends on the decimals of a family alone. */
+/* Maps integers to positions. It depends only on the decimals of a family. */
 struct native_scale {
-	int first_index; /* of position 1 */
-	/* By the highest five bits of a value: the position of the smallest such value. No other
-	 * of them is more than one position further. */
+	int first_index; /* index of the bucket of position 1 */
+	/* Indexed by the highest five bits of a value: the position of the smallest value with
+	 * these bits. The others are at the same position or the next one. */
 	uint16_t first[64 * 16];
-	uint64_t bounds[NATIVE_POSITIONS]; /* the greatest integer of each position */
+	uint64_t bounds[NATIVE_POSITIONS]; /* the greatest integer at each position */
 };
 
-/* decimals: at most 9 */
+/* decimals: 0 to 9. */
 void native_scale_init(struct native_scale *scale, unsigned decimals);
 
 static inline unsigned native_position(const struct native_scale *scale, uint64_t value)
@@ -54,14 +55,14 @@ static inline unsigned native_position(const struct native_scale *scale, uint64_
 	return position + (value > scale->bounds[position]);
 }
 
-/* The counts of a sample in one shard. */
+/* The counts of a sample in one shard; pages that are not made yet are NULL. */
 struct native_cells {
 	_Atomic(cell *) pages[NATIVE_PAGES];
 };
 
 /*
- * The cell that counts a position; NULL if it is not made yet. `at` is the cell of the sample that
- * holds the address of its struct native_cells, or 0.
+ * Returns the cell that counts a position; NULL if it is not made yet. `at` is the cell of the
+ * sample that holds the address of its struct native_cells, or 0.
  */
 static inline cell *native_cell(const cell *at, unsigned position)
 {
@@ -77,31 +78,32 @@ static inline cell *native_cell(const cell *at, unsigned position)
 }
 
 /*
- * Makes that cell. Any thread. NULL without memory; the sample then has no native histogram any
- * more, because one that lacks observations would be wrong.
+ * Makes the cell of a position. Any thread may call it. Returns NULL without memory; the sample
+ * then has no native histogram any more, because one that lacks observations would be wrong.
  */
 cell *native_make(struct registry *registry, cell *at, unsigned position);
 
-/* Sets the counts of a sample in one shard to 0, for another label set. No other thread may use the
- * cells. */
+/* Sets the counts of a sample in one shard to 0, so that another label set can use them. No
+ * other thread may use the cells. */
 void native_clear(cell *at);
 
-/* What a scrape shows of a sample. */
+/* The native histogram of a sample as a scrape shows it. */
 struct native_histogram {
-	int schema; /* NATIVE_SCHEMA, or lower where that would be more than NATIVE_BUCKETS_MAX */
+	int schema; /* NATIVE_SCHEMA, or lower if there would be more than NATIVE_BUCKETS_MAX
+		       buckets */
 	uint64_t zero_count;
-	uint64_t count; /* of all buckets */
+	uint64_t count; /* sum of all buckets, that of 0 included */
 	unsigned bucket_count;
 	struct native_bucket {
 		int index;
-		uint64_t count;        /* not cumulated, above 0 */
+		uint64_t count;        /* above 0, not cumulated */
 	} buckets[NATIVE_BUCKETS_MAX]; /* in the order of indices */
 };
 
 /*
- * Adds up the counts of a sample in shard_count shards; cells[i] is the first cell of its family's
- * segment there, and index that of the cell with the address. Returns false if there is no native
- * histogram, for lack of memory.
+ * Adds up the counts of a sample in shard_count shards. cells[i]: the first cell of its family's
+ * segment in shard i; index: that of the cell with the address. Returns false if the sample has no
+ * native histogram, for lack of memory.
  */
 bool native_read(const struct native_scale *scale, cell *const *cells, unsigned shard_count,
 		 size_t index, struct native_histogram *histogram);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renders families as io.prometheus.client.MetricFamily, each with its size in front ("delimited").
+ * Renders families as io.prometheus.client.MetricFamily, each message with its size before it
+ * ("delimited").
  *
- * A message begins with its size, so it is built in memory: the page's buffer grows as it does. To
- * bound this memory, a family of more than MESSAGE_SIZE comes as several messages of the same name,
- * one after the other. Prometheus reads message by message, and a family within the default limits
- * is one message. The same holds inside: the bytes of a submessage are written first, then moved by
- * the few bytes that its size takes.
+ * A message begins with its size, so it is built in memory: the page's buffer grows with it. To
+ * bound this memory, a family of more than MESSAGE_SIZE is written as several messages of the same
+ * name, one after the other. Prometheus reads message by message, and a family within the default
+ * limits is one message. Submessages are written in the same way: first their bytes, which are then
+ * moved by the few bytes that their size needs.
  *
- * Labels come from the prefix of the sample: `{a="x",b="y"}`, where
- * the escapes of values are undone.
+ * Labels come from the prefix of the sample, `{a="x",b="y"}`; the escapes of values are undone.
  *
- * A histogram has classic buckets without +Inf, which is the count, and native buckets beside them.
- * The count is that of the native buckets, because Prometheus refuses a native histogram whose
- * buckets do not add up to it. Consumers go on counting meanwhile, so the classic buckets, which
- * are read later, may be ahead by a few; they are shown as at most the count.
+ * A histogram has classic buckets, without +Inf because that is the count, and native buckets
+ * beside them. The count is that of the native buckets, because Prometheus refuses a native
+ * histogram whose buckets do not add up to it. Consumers continue to count meanwhile, so the
+ * classic buckets, which are read later, may be ahead by a few; they are shown as at most the
+ * count.
  *
  * Source: prometheus/client_model `io/prometheus/client/metrics.proto` for the numbers of fields;
  * "Encoding", protobuf.dev; "Native Histograms", prometheus.io, for spans and deltas.
@@ -25,8 +26,8 @@
 #include "metrics/exposition_internal.h"
 
 enum {
-	MESSAGE_SIZE = 4 * 1024 * 1024, /* beyond it a family continues in another message */
-	SIZE_ROOM = 10,                 /* before a message, for its size */
+	MESSAGE_SIZE = 4 * 1024 * 1024, /* a larger family continues in another message */
+	SIZE_ROOM = 10, /* bytes that are kept free before a message, for its size */
 
 	/* Fields: number << 3 | wire type (0: varint, 1: eight bytes, 2: bytes). */
 	FAMILY_NAME = 1 << 3 | 2,
@@ -40,7 +41,7 @@ enum {
 	METRIC_HISTOGRAM = 7 << 3 | 2,
 	LABEL_NAME = 1 << 3 | 2,
 	LABEL_VALUE = 2 << 3 | 2,
-	VALUE = 1 << 3 | 1, /* of a gauge or counter */
+	VALUE = 1 << 3 | 1, /* field of a gauge or a counter */
 	COUNTER_CREATED = 3 << 3 | 2,
 	HISTOGRAM_COUNT = 1 << 3 | 0,
 	HISTOGRAM_SUM = 2 << 3 | 1,
@@ -63,8 +64,8 @@ enum {
 	TYPE_GAUGE = 1,
 	TYPE_HISTOGRAM = 4,
 
-	/* The most that one metric takes: labels; classic buckets; native buckets, each with a span
-	 * and a delta. */
+	/* The most bytes that one metric needs: labels; classic buckets; native buckets, each
+	 * with a span and a delta. */
 	LABELS_ROOM = PREFIX_SIZE_MAX + FAMILY_LABELS_MAX * 16,
 	METRIC_ROOM = LABELS_ROOM + FAMILY_BUCKETS_MAX * 32 + NATIVE_BUCKETS_MAX * 32 + 256,
 };
@@ -110,7 +111,8 @@ static char *put_bytes(char *to, unsigned field, const char *bytes, size_t size)
 	return to + size;
 }
 
-/* Puts field and size in front of the submessage from start to end; returns its new end. */
+/* Writes field and size before the submessage from start to end, which is moved. Returns its new
+ * end. */
 static char *enclose(char *start, char *end, unsigned field)
 {
 	size_t size = (size_t)(end - start);
@@ -133,7 +135,7 @@ static char *put_time(char *to, unsigned field, uint64_t ms)
 
 /* ---- labels ---- */
 
-/* Undoes the escapes of a label value; returns the end of what is written. */
+/* Undoes the escapes of a label value. Returns the end of what it has written. */
 static char *put_unescaped(char *to, const char *value, const char *end)
 {
 	for (; value < end; value++) {
@@ -147,7 +149,7 @@ static char *put_unescaped(char *to, const char *value, const char *end)
 	return to;
 }
 
-/* The quote that ends a value; *escaped: it has a backslash. */
+/* Returns the quote that ends a value. Sets *escaped to whether the value has a backslash. */
 static const char *value_end(const char *at, bool *escaped)
 {
 	*escaped = false;
@@ -158,13 +160,14 @@ static const char *value_end(const char *at, bool *escaped)
 	return at;
 }
 
-/* The names of a family's labels as fields, with what follows in its prefixes. */
+/* The names of a family's labels as encoded fields, with the text before their values in
+ * prefixes. */
 struct label_fields {
 	size_t count;
 	struct {
 		char field[NAME_SIZE_MAX + 8];
-		size_t size;      /* of the field */
-		size_t text_size; /* of `{name="` or `,name="` */
+		size_t size;      /* bytes of the field */
+		size_t text_size; /* bytes of `{name="` or `,name="` */
 	} labels[FAMILY_LABELS_MAX];
 };
 
@@ -181,7 +184,7 @@ static void label_fields_of(const struct family *family, struct label_fields *fi
 	}
 }
 
-/* prefix: from the brace on */
+/* Writes the labels of a sample. prefix: begins at the brace. */
 static char *put_labels(char *to, const struct label_fields *fields, const char *prefix)
 {
 	for (size_t i = 0; i < fields->count; i++) {
@@ -206,8 +209,8 @@ static char *put_labels(char *to, const struct label_fields *fields, const char 
 
 /* ---- metrics ---- */
 
-/* value / unit, rounded once; beyond 2^53, where a double does not hold the value, its fraction is
- * rounded apart. */
+/* Returns value / unit as a double. From 2^53 on a double cannot hold every value, so the
+ * fraction is rounded separately. */
 static double scaled(uint64_t value, uint64_t unit)
 {
 	if (value < UINT64_C(1) << 53) {
@@ -235,7 +238,7 @@ static char *put_gauge(char *to, int64_t value, uint64_t unit)
 	return enclose(start, to, METRIC_GAUGE);
 }
 
-/* Spans of adjacent buckets, then all counts, each as the difference from the one before. */
+/* Writes spans of adjacent buckets, then all counts, each as the difference from the one before. */
 static char *put_native(char *to, const struct native_histogram *native)
 {
 	const struct native_bucket *buckets = native->buckets;
@@ -245,8 +248,8 @@ static char *put_native(char *to, const struct native_histogram *native)
 	char *deltas;
 
 	to = put_number(to, HISTOGRAM_SCHEMA, zigzag(native->schema));
-	/* The smallest threshold, as of the client libraries: 0 alone is in the bucket of 0. A
-	 * histogram is known to be native by it. */
+	/* The smallest threshold, as in the client libraries: only 0 is in the bucket of 0. The
+	 * field also shows that the histogram is native. */
 	to = put_double(to, HISTOGRAM_ZERO_THRESHOLD, ldexp(1, -128));
 	to = put_number(to, HISTOGRAM_ZERO_COUNT, native->zero_count);
 	for (unsigned i = 0; i < native->bucket_count; i += length) {
@@ -303,7 +306,7 @@ static char *put_histogram(char *to, const struct rows *rows, uint32_t index, ui
 	return enclose(start, to, METRIC_HISTOGRAM);
 }
 
-/* Puts the metric of a sample; returns `to` if it is a gauge that is hidden. */
+/* Writes the metric of a sample. Returns `to` if it is a hidden gauge. */
 static char *put_metric(char *to, const struct rows *rows, uint32_t index, const char *prefix,
 			const struct label_fields *fields, uint64_t unit)
 {
@@ -328,7 +331,7 @@ static char *put_metric(char *to, const struct rows *rows, uint32_t index, const
 
 /* ---- messages ---- */
 
-/* Makes room for another metric; false without memory. */
+/* Makes room for `size` more bytes. Returns false without memory. */
 static bool make_room(struct page *page, size_t size)
 {
 	size_t used = (size_t)(page->at - page->start), capacity = page->capacity;
@@ -351,7 +354,7 @@ static bool make_room(struct page *page, size_t size)
 	return true;
 }
 
-/* Begins a message, with room for its size before it. */
+/* Begins a message and keeps room for its size before it. Returns false without memory. */
 static bool begin_message(struct page *page, const struct family *family)
 {
 	static const unsigned types[] = {
@@ -377,7 +380,7 @@ static bool begin_message(struct page *page, const struct family *family)
 	return true;
 }
 
-/* Sends the message that ends here. */
+/* Sends the current message. */
 static void send_message(struct page *page)
 {
 	char size[SIZE_ROOM], *message = page->start + SIZE_ROOM;
@@ -399,7 +402,7 @@ void protobuf_family(struct page *page, const struct family *family)
 	for (unsigned i = 0; i < family->decimals; i++) {
 		unit *= 10;
 	}
-	/* Between messages the page is empty. A message without a metric is not sent. */
+	/* The page is empty between messages. A message without a metric is not sent. */
 	while (!page->refused && next_rows(&rows)) {
 		for (uint32_t i = 0; i < rows.count && !page->refused; i++) {
 			size_t size;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Families: declaring them, finding them, and their order by name; the registry that owns them, and
- * its families about itself.
+ * Declares and finds families and keeps them in the order of their names; creates and frees the
+ * registry that owns them, and updates the families about itself.
  *
  * A scrape walks the list of families without a lock, so a family is complete before it is linked
- * in, and is never removed: one that a reload takes out of the configuration is only shown no
- * longer (exchange.c), and is used again when its declaration returns. Memory comes from one arena
- * that is freed with the registry, except what is given back (eviction.c). Names are checked
+ * in, and is never removed: a family that a reload removes from the configuration is only hidden
+ * (exchange.c), and is used again when its declaration returns. Memory comes from one arena that is
+ * freed with the registry, except the memory that evictions free (eviction.c). Names are checked
  * against the Prometheus data model once, when a family is declared, so neither the per-event path
- * nor a scrape checks them again. A histogram uses three more names (_bucket, _sum and _count), and
- * no other family may have one of them.
+ * nor a scrape checks them again. A histogram uses three more names (_bucket, _sum and _count),
+ * which no other family may have.
  *
- * There are two mutexes: `mutex` guards additions of every type, `scrape_mutex` lets one scrape at
- * a time run the hooks. The three families about the registry itself are updated with the second
- * one.
+ * There are two mutexes: `mutex` guards all additions, `scrape_mutex` makes the hooks run for one
+ * scrape at a time. The three families about the registry itself are updated with scrape_mutex.
  */
 #include "metrics/registry.h"
 
@@ -223,7 +222,7 @@ static bool same_family(const struct family *family, const struct family_options
 	return true;
 }
 
-/* A histogram x takes the names x_bucket, x_sum and x_count as well. */
+/* A histogram x also uses the names x_bucket, x_sum and x_count. */
 const char *registry_name_taken(struct registry *registry, const char *taker, enum family_type type,
 				bool coming)
 {
@@ -264,7 +263,7 @@ static const char *keep(struct registry *registry, const char *text, size_t size
 	return copy;
 }
 
-/* Copies a text into the arena, and frees it. */
+/* Copies a text into the arena, and frees the original. Returns NULL without memory. */
 static const char *keep_text(struct registry *registry, struct etw_text *text, size_t *size)
 {
 	const char *copy = text->failed ? NULL : keep(registry, text->data, text->size);
@@ -375,8 +374,8 @@ static bool check_family(const struct family_options *options, struct etw_error 
 	return check_options(options, err) || error_prefix(err, "%s", options->name);
 }
 
-/* With the mutex: the family with this declaration, shown or not, which is made if there is none.
- * NULL without memory. */
+/* Call it with the mutex: returns the family with this declaration, shown or not, which is made
+ * if there is none. NULL without memory. */
 static struct family *find_or_add(struct registry *registry, const struct family_options *options)
 {
 	struct family *family = NULL;
@@ -407,7 +406,7 @@ struct family *registry_prepare(struct registry *registry, const struct family_o
 	return family;
 }
 
-/* With the mutex; the name is not that of a family that is shown. */
+/* Call it with the mutex: shows a family whose name no shown family has. */
 static struct family *show_family(struct registry *registry, const struct family_options *options,
 				  struct etw_error *err)
 {
@@ -424,7 +423,7 @@ static struct family *show_family(struct registry *registry, const struct family
 		no_memory(err);
 		return NULL;
 	}
-	/* At once: pairs with the acquires in family_shown(). */
+	/* The family is shown at once. The stores pair with the acquires in family_shown(). */
 	atomic_store_explicit(&family->shown_from, registry_generation(registry),
 			      memory_order_release);
 	atomic_store_explicit(&family->shown_until, NEVER_SHOWN, memory_order_release);
@@ -635,7 +634,7 @@ bool registry_on_scrape(struct registry *registry, void (*hook)(void *context), 
 	return added || error_set(err, ETW_ERROR_LIMIT, "more than %d scrape hooks", HOOKS_MAX);
 }
 
-/* A family for which nothing was counted has no sample in the family about it. */
+/* Sets the sample about a family. There is none while nothing was counted for it. */
 static void refresh_count(struct registry *registry, struct family *about,
 			  const struct family *family, const _Atomic(uint64_t) *count)
 {
@@ -661,7 +660,7 @@ void registry_refresh(struct registry *registry)
 		refresh_count(registry, registry->overflow_family, family, &family->overflow);
 		refresh_count(registry, registry->evicted_family, family, &family->evicted);
 	}
-	/* Counted last, because all of the above may make samples. */
+	/* This is counted last, because all of the above may make samples. */
 	while ((family = registry_next_family(registry, family)) != NULL) {
 		series += family_series(family);
 	}

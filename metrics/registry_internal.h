@@ -2,8 +2,8 @@
 /*
  * The structures of a registry, for the files of metrics/ only.
  *
- * Samples of a family have numbers in the order in which they are made, and their label ids, cells
- * and rendered prefixes are in arrays by that number. Numbers begin at 16. The arrays grow by
+ * Samples of a family have numbers in the order in which they are made; their label ids, cells and
+ * rendered prefixes are in arrays indexed by that number. Numbers begin at 16. The arrays grow by
  * segments that never move: segment 4 has the numbers 16 to 31, segment 5 those from 32 to 63, and
  * so on. So readers need no lock; only the order of stores matters:
  *
@@ -13,11 +13,11 @@
  *   prefix and slot, then the number of samples                sample_count: release / acquire
  *   a segment of cells, zeroed, then the pointer to it         segment: release / acquire
  *
- * A sample that is given back (eviction.c) has no prefix until its number is used for other labels.
+ * An evicted sample (eviction.c) has no prefix until its number is used for other labels.
  *
  * Prefixes, and tables that a smaller set of samples has replaced, are on the heap, and eviction.c
  * frees them. All other memory is in the arena of the registry until registry_free(). A function
- * that allocates holds the mutex of the registry.
+ * that allocates must hold the mutex of the registry.
  */
 #ifndef METRICS_REGISTRY_INTERNAL_H
 #define METRICS_REGISTRY_INTERNAL_H
@@ -30,7 +30,7 @@
 enum {
 	SEGMENT_FIRST = 4,
 	SEGMENT_COUNT = 24,
-	SAMPLE_BITS = 24, /* of a slot: the number of a sample */
+	SAMPLE_BITS = 24, /* bits of a slot that have the number of a sample */
 	SAMPLE_FIRST = 1 << SEGMENT_FIRST,
 	SAMPLE_END = 1 << SEGMENT_COUNT,
 	NO_SAMPLE = 0,
@@ -39,53 +39,56 @@ enum {
 	PREFIX_SIZE_MAX = 4096,        /* longer label sets belong to the overflow series */
 	PREFIX_BYTES_PER_SERIES = 512, /* budget for each series of the limits */
 	HOOKS_MAX = 16,
-	SERIES_PER_FAMILY = 2000, /* limits where none is given */
+	SERIES_PER_FAMILY = 2000, /* default limits */
 	SERIES = 200000,
-	/* One more is for the families about the registry itself, which a scrape updates. */
+	/* One more slot, for the families about the registry itself, which a scrape updates. */
 	SHARD_SLOTS = SHARDS_MAX + 1,
-	RETIRED_MAX = 4096, /* samples that are given back at once */
+	RETIRED_MAX = 4096, /* the most samples that one batch evicts */
 };
 
-/* A gauge whose cell holds this is hidden. */
+/* A gauge is hidden if its cell has this value. */
 #define CELL_HIDDEN ((uint64_t)INT64_MIN)
 
-/* Of a gauge: the value, then how many cells_hold() are in force. */
+/* The cells of a gauge: its value, then the number of cells_hold() without a cells_release(). */
 enum { GAUGE_VALUE, GAUGE_HOLDS, GAUGE_CELLS };
 
-/* A sample that was never looked at. */
+/* The time of a sample that was never examined. */
 #define TIME_UNKNOWN INT64_MIN
 
 /*
- * A bucket has two slots; the first is in its low half and is filled first. A slot has 8 bits of
- * the hash above the number of the sample; 0 is a free slot.
+ * A hash table of samples. A bucket has two slots; the first is in its low half and is filled
+ * first. A slot has 8 bits of the hash above the number of the sample; 0 is a free slot.
  */
 struct sample_table {
-	struct sample_table *older; /* owned: the smaller ones, which may still be read; mutex */
-	size_t mask;                /* buckets - 1; buckets are a power of two */
+	struct sample_table
+		*older; /* owned; the tables before, which other threads may still read; mutex */
+	size_t mask;    /* bucket count - 1; the count is a power of two */
 	_Atomic(uint64_t) buckets[];
 };
 
 /*
- * The rendered prefix of a sample. That of a counter or gauge is `name{a="x",b="y"} `. That of a
- * histogram is the text between the name and the `le` label: `{a="x",b="y",`.
+ * The rendered prefix of a sample. For a counter or gauge it is `name{a="x",b="y"} `. For a
+ * histogram it is the text between the name and the `le` label: `{a="x",b="y",`.
  */
 struct prefix {
 	uint16_t size;
 	char text[];
 };
 
-/* What eviction.c knows of a sample of a family with dynamic labels. */
+/* The state of a sample in a family with dynamic labels, for eviction.c. */
 enum life_state {
-	LIFE_KEPT,    /* never given back: an overflow series, or one of family_keep() */
-	LIFE_COUNTED, /* counts against the limits, and may be given back */
-	LIFE_RETIRED, /* in the batch, no longer in the table */
-	LIFE_FREE,    /* its number waits for other labels */
+	LIFE_KEPT,    /* never evicted: an overflow series, or a sample of family_keep() */
+	LIFE_COUNTED, /* counts against the limits, and may be evicted */
+	LIFE_RETIRED, /* in the batch to evict, and no longer in the table */
+	LIFE_FREE,    /* evicted; its number can be used for other labels */
 };
 
 struct sample_life {
-	/* Written by the thread that tends, or before the sample is published. */
-	uint64_t sum;    /* of all cells when they were last looked at; LIFE_FREE: the next free */
-	int64_t changed; /* time of the last change, as far as it was looked at; 100 ns */
+	/* Only the thread that tends writes these two, or the one that makes the sample before
+	 * it is published. */
+	uint64_t
+		sum; /* sum of all cells at the last examination; LIFE_FREE: the next free number */
+	int64_t changed; /* event time of the last change that an examination noticed; 100 ns */
 	_Atomic(uint8_t) state; /* enum life_state; written with the mutex */
 };
 
@@ -93,10 +96,10 @@ struct shard {
 	struct registry *registry;
 	size_t index;
 	bool shared;
-	/* See eviction.c. */
-	struct shard_owner owner; /* forget_cells NULL: none */
-	uint64_t passed;          /* the owner's: it has no older cells */
-	_Atomic(uint64_t) seen;   /* the epoch that its owner has passed; 0: it waits */
+	/* The members below are explained in eviction.c. */
+	struct shard_owner owner; /* forget_cells NULL: the shard has no owner */
+	uint64_t passed;        /* used by the owner only: it has no cells from before this epoch */
+	_Atomic(uint64_t) seen; /* the epoch that the owner has seen; 0: it waits for records */
 };
 
 /* The cells of one shard in one family. */
@@ -104,7 +107,7 @@ struct family_shard {
 	_Atomic(cell *) segments[SEGMENT_COUNT];
 };
 
-/* For a shard that has not counted in a family yet. */
+/* An empty struct for shards that have not counted in a family yet. */
 extern struct family_shard family_no_cells;
 
 struct bucket_text {
@@ -113,30 +116,31 @@ struct bucket_text {
 };
 
 struct family {
-	/* The per-event path. */
+	/* Used on the per-event path. */
 	_Atomic(struct sample_table *) table;
 	uint32_t label_count;
 	uint32_t cells_per_sample;
 	_Atomic(struct family_shard *) shards[SHARD_SLOTS]; /* never NULL, see family_no_cells */
-	uint32_t *ids[SEGMENT_COUNT]; /* rows of label_count; published by the slots that name their
+	uint32_t *ids[SEGMENT_COUNT]; /* rows of label_count ids; published by the slots of their
 					 samples */
-	uint32_t slots_used; /* of the table, those of retired samples too; with the mutex */
+	uint32_t slots_used; /* slots in use in the table, those of retired samples included; mutex
+			      */
 	struct registry *registry;
-	const uint64_t *buckets; /* bucket_count bounds */
+	const uint64_t *buckets; /* owned by the arena; bucket_count upper bounds */
 	size_t bucket_count;
 	const struct native_scale *native; /* NULL: no native histograms */
 
 	/*
-	 * The family is on the pages of the generations from shown_from up to, not with,
+	 * The family is on the pages of the generations from shown_from on, up to but without
 	 * shown_until (exchange.c). They are stored before the registry's generation, with release,
 	 * and read after it, with acquire.
 	 */
 	_Atomic(uint32_t) shown_from, shown_until;
-	bool coming;                /* used with the mutex, while sets are exchanged */
-	uint32_t coming_max_series; /* likewise: in force when the family is shown */
+	bool coming; /* set while sets are exchanged: the next generation shows the family; mutex */
+	uint32_t coming_max_series; /* max_series to use when the family is shown; mutex */
 
-	/* The declaration; constant. */
-	_Atomic(struct family *) next; /* in the order of names */
+	/* The declaration, which is constant except for max_series. */
+	_Atomic(struct family *) next; /* the next family in the order of names */
 	const char *name;
 	size_t name_size;
 	const char *label_names[FAMILY_LABELS_MAX];
@@ -144,69 +148,69 @@ struct family {
 	unsigned decimals;
 	uint32_t dynamic_labels;
 	_Atomic(uint32_t) max_series; /* a reload may change it: exchange.c */
-	bool own_max_series;          /* it is the family's, not that of the registry */
-	const char *head;             /* the HELP and TYPE lines */
+	bool own_max_series; /* max_series was declared; otherwise it is that of the registry */
+	const char *head;    /* the HELP and TYPE lines */
 	size_t head_size;
-	const struct bucket_text *bucket_texts;           /* bucket_count + 1, with +Inf */
-	const struct bucket_text *canonical_bucket_texts; /* the same for OpenMetrics */
+	const struct bucket_text *bucket_texts; /* bucket_count + 1 texts, +Inf included */
+	const struct bucket_text *canonical_bucket_texts; /* the same in the form of OpenMetrics */
 
-	/* A scrape reads these members; they are written with the mutex. */
-	_Atomic(uint32_t) sample_count; /* numbers that were ever used */
-	/* Owned texts; NULL: given back. The segments are published by sample_count, as are the
-	 * next two. */
+	/* Read by scrapes without the mutex; written with it. */
+	_Atomic(uint32_t) sample_count; /* numbers that were ever used, from SAMPLE_FIRST on */
+	/* Owned texts; NULL: the sample was evicted. sample_count publishes the segments, and
+	 * those of the next two members. */
 	_Atomic(struct prefix *) *prefixes[SEGMENT_COUNT];
-	struct sample_life *lives[SEGMENT_COUNT]; /* NULL without dynamic labels */
-	/* When each sample began, ms since 1970; of counters and histograms. */
+	struct sample_life *lives[SEGMENT_COUNT]; /* NULL for a family without dynamic labels */
+	/* When each sample was made, ms since 1970; for counters and histograms only. */
 	_Atomic(uint64_t) *created_ms[SEGMENT_COUNT];
 
-	/* Written with the mutex. The counts are also read without it, as hints, so that a limit
-	 * does not need the mutex. */
+	/* Written with the mutex. The counts are also read without it, as hints, so that
+	 * checking a limit does not take the mutex. */
 	_Atomic(uint32_t) live_count;     /* samples on the page */
 	_Atomic(uint32_t) limited_count;  /* samples that count against max_series */
 	_Atomic(uint32_t) overflow_count; /* samples made because of a limit */
-	uint32_t free_sample;             /* the first number to use again; NO_SAMPLE: none */
-	_Atomic(bool) hides;              /* a gauge that may have hidden samples */
+	uint32_t free_sample;             /* the first number to reuse; NO_SAMPLE: none */
+	_Atomic(bool) hides;              /* the family is a gauge that may have hidden samples */
 
 	_Atomic(uint64_t) overflow; /* events counted in the overflow series */
-	_Atomic(uint64_t) evicted;  /* samples that were on the page and were given back */
+	_Atomic(uint64_t) evicted;  /* samples that were on the page and were evicted */
 };
 
-/* ---- giving samples back; eviction.c has the whole picture ---- */
+/* ---- evicting samples; eviction.c explains the steps ---- */
 
-/* A scrape that walks the samples; on the stack of its thread. */
+/* A scrape that walks over samples, in a list of all. It is on the stack of its thread. */
 struct scrape {
-	uint64_t start; /* on the scrape clock of the registry */
+	uint64_t start; /* value of the registry's scrape clock at its start */
 	struct scrape *next, **link;
 };
 
 struct retired_sample {
 	struct family *family;
-	struct prefix *prefix; /* owned; once it is off the page */
+	struct prefix *prefix; /* owned, once it is off the page */
 	uint32_t sample;
-	uint64_t sum; /* when it was chosen */
+	uint64_t sum; /* sum of its cells when it was chosen */
 };
 
-/* Where the batch is. */
+/* How far the eviction of the batch is. */
 enum batch_stage {
 	BATCH_NONE,
-	BATCH_RETIRED, /* waits for the consumers: they may have the cells in a cache */
-	BATCH_HIDDEN,  /* waits for the scrapes that may have read the prefixes */
+	BATCH_RETIRED, /* the batch waits for the consumers, which may have the cells in a cache */
+	BATCH_HIDDEN,  /* the batch waits for the scrapes that may have read the prefixes */
 };
 
 struct eviction {
-	_Atomic(uint64_t) epoch; /* from 1; rises when consumers must forget their cells */
-	_Atomic(bool) tending;   /* a thread looks at the samples, or moves the batch on */
+	_Atomic(uint64_t) epoch; /* from 1; it rises when consumers must forget their cells */
+	_Atomic(bool) tending;   /* one thread examines samples, or advances the batch */
 	_Atomic(bool) pending;   /* there is a batch */
-	uint64_t idle_100ns;     /* of the limits; UINT64_MAX: never */
-	/* With the mutex of the registry. */
+	uint64_t idle_100ns;     /* from the limits; UINT64_MAX: never */
+	/* The members below are used with the mutex of the registry. */
 	enum batch_stage stage;
-	struct retired_sample *batch; /* owned; RETIRED_MAX */
+	struct retired_sample *batch; /* owned; room for RETIRED_MAX samples */
 	size_t batch_count;
-	struct sample_table **tables; /* owned; replaced, of the families of the batch */
+	struct sample_table **tables; /* owned; the former tables of the families in the batch */
 	size_t table_count, table_capacity;
 	uint64_t scrape_clock;
-	uint64_t hidden_at;     /* on the scrape clock: BATCH_HIDDEN began */
-	struct scrape *scrapes; /* that run; the newest first */
+	uint64_t hidden_at;     /* scrape clock when BATCH_HIDDEN began */
+	struct scrape *scrapes; /* running scrapes; the newest first */
 };
 
 struct scrape_hook {
@@ -219,40 +223,42 @@ struct registry {
 	struct intern *strings; /* owned */
 	uint32_t other, unknown, none;
 
-	_Atomic(struct family *) families; /* the first by name; see family_shown() */
+	_Atomic(struct family *) families; /* the first family by name; see family_shown() */
 	_Atomic(uint32_t) generation;      /* rises with each exchange of families */
 	_Atomic(uint32_t) series_limit;    /* limits.series, for readers without the mutex */
-	_Atomic(uint32_t) series;          /* limited_count of all families that are shown; mutex */
+	_Atomic(uint32_t)
+		series; /* sum of limited_count of all shown families; written with the mutex */
 
-	struct os_mutex
-		mutex; /* guards adding families, samples, cells, writers; and what follows */
+	struct os_mutex mutex; /* held to add families, samples, cells or shards, and for the
+				  members below */
 	struct arena arena;
-	/* Of label sets that count against a limit; also read without the mutex, as a hint. */
-	_Atomic(size_t) prefix_bytes; /* the budget of text */
+	/* Budget of text for label sets that count against a limit; also read without the mutex,
+	 * as a hint. */
+	_Atomic(size_t) prefix_bytes; /* the whole budget in bytes */
 	_Atomic(size_t) prefix_bytes_left;
 	struct shard *shards[SHARD_SLOTS];
 	_Atomic(unsigned) shard_count; /* see registry_shards() */
 
 	struct eviction eviction;
 
-	struct os_mutex scrape_mutex; /* one run of the hooks at a time */
+	struct os_mutex scrape_mutex; /* held while the hooks run, one scrape at a time */
 	struct scrape_hook hooks[HOOKS_MAX];
 	size_t hook_count;
-	struct shard *self;                                   /* used with scrape_mutex */
-	struct native_scale *native_scales[DECIMALS_MAX + 1]; /* by decimals; made when needed */
+	struct shard *self; /* shard for the families about the registry; used with scrape_mutex */
+	struct native_scale *native_scales[DECIMALS_MAX + 1]; /* by decimals; NULL until needed */
 	struct family *series_family;
 	struct family *overflow_family;
 	struct family *evicted_family;
 };
 
-/* From this generation on no page has the family. */
+/* A value of shown_from or shown_until that no generation reaches. */
 #define NEVER_SHOWN UINT32_MAX
 
-/* Whether the pages of a generation have the family. Another set may be in force later. */
+/* Whether the pages of a generation have the family. */
 static inline bool family_shown(const struct family *family, uint32_t generation)
 {
-	/* Pair with the releases in exchange.c. In this order: a family that is shown again has its
-	 * new beginning before it has no end any more. */
+	/* Both pair with the releases in exchange.c. The order matters: when a family is shown
+	 * again, its new shown_from is stored before shown_until is raised. */
 	return generation < atomic_load_explicit(&family->shown_until, memory_order_acquire) &&
 	       atomic_load_explicit(&family->shown_from, memory_order_acquire) <= generation;
 }
@@ -263,7 +269,7 @@ static inline uint32_t registry_generation(const struct registry *registry)
 	return atomic_load_explicit(&registry->generation, memory_order_acquire);
 }
 
-/* The next family by name, shown or not; for NULL the first one. */
+/* Returns the next family by name, shown or not; for NULL the first one. NULL after the last. */
 static inline struct family *next_declared(struct registry *registry, struct family *family)
 {
 	/* Pairs with the release in link_family(). */
@@ -271,7 +277,8 @@ static inline struct family *next_declared(struct registry *registry, struct fam
 				    memory_order_acquire);
 }
 
-/* The next family of the present generation; for NULL the first one. */
+/* Returns the next family that the present generation shows; for NULL the first one. NULL after
+ * the last. */
 static inline struct family *next_shown(struct registry *registry, struct family *family)
 {
 	uint32_t generation = registry_generation(registry);
@@ -283,9 +290,9 @@ static inline struct family *next_shown(struct registry *registry, struct family
 }
 
 /*
- * With the mutex: a sample of the family begins to count against the limits, or counts no longer.
- * The limit of all families is for those that are shown; registry_exchange() adds or takes off all
- * samples of the others.
+ * Call it with the mutex: counts one more sample of the family against the limits, or one fewer.
+ * Only shown families count against the limit of all families; registry_exchange() adds or
+ * subtracts all samples of a family.
  */
 static inline void family_count_limited(struct family *family, bool counts)
 {
@@ -297,19 +304,19 @@ static inline void family_count_limited(struct family *family, bool counts)
 	}
 }
 
-/* With the mutex. The family with this name in the present generation, or among those that are
- * coming; NULL: none. */
+/* Call it with the mutex. Returns the family with this name in the present generation, or, if
+ * `coming`, among those that will be shown next; NULL if there is none. */
 struct family *registry_find_coming(struct registry *registry, const char *name, bool coming);
 
-/* With the mutex: puts the limits that a reload can change in force. */
+/* Call it with the mutex: changes the limits that a reload can change. */
 void registry_take_limits(struct registry *registry, const struct registry_limits *limits);
 
-/* With the mutex. The name of a family, as above, that has one of the names which a family of this
- * name and type would take; NULL: none. */
+/* Call it with the mutex. Returns the name of a family (chosen as above) that conflicts with a
+ * family of this name and type, because both would use one name; NULL if there is none. */
 const char *registry_name_taken(struct registry *registry, const char *name, enum family_type type,
 				bool coming);
 
-/* The place of a sample. */
+/* Returns the segment of a sample, and sets *index to its index there. */
 static inline unsigned segment_of(uint32_t sample, uint32_t *index)
 {
 	unsigned segment = 31u ^ (unsigned)__builtin_clz(sample);
@@ -319,15 +326,15 @@ static inline unsigned segment_of(uint32_t sample, uint32_t *index)
 }
 
 /*
- * How many shards there are: what has counted is below it. Without the mutex the number may lack
- * one that has just come, as if its first counts came a moment later.
+ * Returns the number of shards; all shards that have counted are below it. Without the mutex the
+ * number may lack a shard that was just added, as if its first counts came a moment later.
  */
 static inline unsigned registry_shards(const struct registry *registry)
 {
 	return atomic_load_explicit(&registry->shard_count, memory_order_relaxed);
 }
 
-/* The cells of a shard for a segment; NULL if the shard has none there. */
+/* Returns the cells of a shard for a segment; NULL if the shard has none there. */
 static inline cell *family_segment(const struct family *family, size_t shard, unsigned segment)
 {
 	/* Both pair with the releases in make_segment(). */
@@ -337,11 +344,11 @@ static inline cell *family_segment(const struct family *family, size_t shard, un
 	return atomic_load_explicit(&cells->segments[segment], memory_order_acquire);
 }
 
-/* native_buckets.c: the scale of families with so many decimals; call it with the mutex. NULL
- * without memory. */
+/* native_buckets.c; call it with the mutex: returns the scale of families with these decimals.
+ * NULL without memory. */
 const struct native_scale *registry_native_scale(struct registry *registry, unsigned decimals);
 
-/* The prefix of a sample whose number is not above sample_count; NULL: it was given back. */
+/* Returns the prefix of a sample whose number is not above sample_count; NULL if it was evicted. */
 static inline const struct prefix *sample_prefix(const struct family *family, uint32_t sample)
 {
 	uint32_t index;
@@ -351,7 +358,7 @@ static inline const struct prefix *sample_prefix(const struct family *family, ui
 	return atomic_load_explicit(&family->prefixes[segment][index], memory_order_acquire);
 }
 
-/* NULL in a family without dynamic labels. */
+/* Returns the state of a sample; NULL in a family without dynamic labels. */
 static inline struct sample_life *sample_life(const struct family *family, uint32_t sample)
 {
 	uint32_t index;
@@ -360,29 +367,30 @@ static inline struct sample_life *sample_life(const struct family *family, uint3
 	return family->lives[segment] ? &family->lives[segment][index] : NULL;
 }
 
-/* samples.c: makes an empty table; call it with the mutex. Returns false without memory. */
+/* samples.c; call it with the mutex: makes an empty table. Returns false without memory. */
 bool family_make_table(struct family *family);
 /*
- * samples.c, with the mutex: replaces the table by one of the same size without the samples that
- * are retired or free. Returns the old table, which other threads may still read, or NULL without
- * memory.
+ * samples.c; call it with the mutex: replaces the table by one of the same size without the samples
+ * that are retired or free. Returns the old table, which other threads may still read, or NULL
+ * without memory.
  */
 struct sample_table *family_shrink_table(struct family *family);
 void family_free_tables(struct sample_table *table);
-/* samples.c, with the mutex: a retired sample is in the table again and counts against the limits.
- */
+/* samples.c; call it with the mutex: puts a retired sample into the table again, so that it
+ * counts against the limits. */
 void family_put_back(struct family *family, uint32_t sample);
-/* samples.c: frees what is not in the arena. */
+/* samples.c: frees the memory of a family that is not in the arena. */
 void family_free(struct family *family);
 
-/* Runs the hooks and updates the families about the registry itself. */
+/* Runs the hooks and updates the families about the registry itself. The caller holds
+ * scrape_mutex. */
 void registry_refresh(struct registry *registry);
 
 /* eviction.c */
 void eviction_init(struct registry *registry);
 void eviction_done(struct registry *registry);
 
-/* A scrape begins, and ends. In between it may use any prefix that it reads. */
+/* Mark the start and end of a scrape. In between, every prefix that it reads stays valid. */
 void scrape_begin(struct registry *registry, struct scrape *scrape);
 void scrape_end(struct registry *registry, struct scrape *scrape);
 

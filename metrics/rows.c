@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the pages of all formats need of a family: the walk over its samples, and what its name
- * says.
+ * What the pages of all formats need of a family: the walk over its samples, and the parts of its
+ * name.
  *
- * The walk takes no lock. It reads the number of samples once and gives that many, a segment at a
- * time, so a sample that is published meanwhile appears in the next scrape. A walk in the order of
- * labels sorts the prefixes first and gives one sample at a time.
+ * The walk takes no lock. It reads the number of samples once and returns only those, a segment at
+ * a time, so a sample that is published meanwhile appears in the next scrape. A walk in the order
+ * of labels sorts the prefixes first and returns one sample at a time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct row_key {
 	uint32_t sample;
 };
 
-/* The last one first. */
+/* Compares rows for a descending order, because a sorted walk takes the next row from the end. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct prefix *x = ((const struct row_key *)a)->prefix;
@@ -28,7 +28,7 @@ static int compare_rows(const void *a, const void *b)
 	return order != 0 ? order : (y->size > x->size) - (y->size < x->size);
 }
 
-/* False without memory. */
+/* Sorts the samples by their prefixes into rows->order. Returns false without memory. */
 static bool sort_rows(struct rows *rows)
 {
 	uint32_t count = 0;
@@ -64,7 +64,7 @@ struct rows rows_of(struct page *page, const struct family *family)
 	return rows;
 }
 
-/* The next sample of a sorted walk: columns that begin with it. */
+/* Moves a sorted walk to its next sample: the columns begin with it. */
 static void take_sample(struct rows *rows)
 {
 	const struct family *family = rows->family;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples: finding the cells of a label set, counting in them, making new samples, and the limits.
+ * Samples: finds the cells of a label set, counts in them, makes new samples, and enforces the
+ * limits.
  *
  * The per-event path takes no lock: the table uses open addressing, its slots are never removed,
  * and cells are in segments that never move. registry_internal.h explains the order of stores. Ids,
  * factors and tags are arranged so that a look-up of two labels is straight code without a call;
  * measure before a change (etw_bench).
  *
- * A label set that is not in the table takes the slow path, out of line. It takes the mutex of the
- * registry, searches again and makes the sample: a slot of the table, a row of ids, a rendered
- * prefix. Beyond a limit, the dynamic labels read "_other". If there are too many of these label
- * sets as well, all labels read "_other"; this overflow series always fits, so no event of a family
- * is lost. At a limit only the counts are read, so that many new label sets do not wait for the
- * mutex.
+ * A label set that is not in the table takes the slow path, in functions that are not inlined. It
+ * takes the mutex of the registry, searches again and makes the sample: a slot of the table, a row
+ * of ids, a rendered prefix. Beyond a limit, the dynamic labels read "_other". If there are too
+ * many of these label sets as well, all labels read "_other"; this overflow series always fits, so
+ * no event of a family is lost. At a limit only the counts are read, so that many new label sets do
+ * not wait for the mutex.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@
 /* ---- the table ---- */
 
 /*
- * The low bits of the hash choose the bucket, the highest eight are stored in the slot.
+ * The low bits of the hash select the bucket, the highest eight are stored in the slot.
  *
  * Ids are read one by one, here and below: the caller has just written them one by one, and a wider
  * read would have to wait until these writes have left the store buffer of the processor.
@@ -72,7 +73,8 @@ static inline uint32_t sample_tag(uint64_t hash)
 	return (uint32_t)(hash >> 32) & ~(uint32_t)(SAMPLE_END - 1);
 }
 
-/* Whether a slot without its tag is the number of a sample: neither free nor with another tag. */
+/* Whether a slot, XORed with a tag, is the number of a sample: the slot is not free and has this
+ * tag. */
 static inline bool slot_matches(uint32_t slot)
 {
 	return slot - SAMPLE_FIRST < SAMPLE_END - SAMPLE_FIRST;
@@ -85,8 +87,8 @@ static inline bool sample_has_ids(const struct family *family, uint32_t sample, 
 }
 
 /*
- * The number of the sample with these ids; NO_SAMPLE if it does not exist (yet). count is the
- * label_count of the family; if it is a constant, the compiler makes straight code from it.
+ * Returns the number of the sample with these ids; NO_SAMPLE if it does not exist (yet). count is
+ * the label_count of the family; if it is a constant, the compiler unrolls the loops.
  */
 static inline uint32_t sample_find(const struct family *family, const uint32_t *ids, uint32_t count)
 {
@@ -100,8 +102,8 @@ static inline uint32_t sample_find(const struct family *family, const uint32_t *
 		/* Pairs with the release in sample_put(), so the ids are visible. */
 		uint64_t bucket = atomic_load_explicit(&table->buckets[i], memory_order_acquire);
 		uint32_t first = (uint32_t)bucket ^ tag, second = (uint32_t)(bucket >> 32) ^ tag;
-		/* Chooses one of the two without a branch, which would be mispredicted too often.
-		 */
+		/* Selects one of the two without a branch, which would be mispredicted too
+		 * often. */
 		uint32_t sample = second ^ ((first ^ second) & -(uint32_t)slot_matches(first));
 
 		if (slot_matches(sample) && sample_has_ids(family, sample, ids, count)) {
@@ -138,11 +140,12 @@ static inline void sample_put(struct sample_table *table, uint64_t hash, uint32_
 
 enum {
 	SLOTS_MIN = 16,
-	SLOTS_SPARSE = 65536, /* up to here at most half full, for speed; beyond, four fifths */
-	CELLS_ALIGN = 64,     /* cells of two shards never share a cache line */
+	SLOTS_SPARSE = 65536, /* tables up to this size are at most half full, for speed; larger
+				 ones four fifths */
+	CELLS_ALIGN = 64,     /* alignment, so that cells of two shards never share a cache line */
 };
 
-/* Which labels of a label set are replaced. */
+/* Which labels of a label set are replaced by "_other". */
 enum overflow { OVERFLOW_NONE, OVERFLOW_DYNAMIC, OVERFLOW_ALL };
 
 static enum life_state state_of(const struct family *family, uint32_t sample)
@@ -153,8 +156,8 @@ static enum life_state state_of(const struct family *family, uint32_t sample)
 		      LIFE_KEPT;
 }
 
-/* With the mutex: puts the samples into an empty table, and the table in place of the present one.
- * Samples that are retired have no slot, but room for it, so that they can come back. */
+/* Call it with the mutex: puts the samples into an empty table, which then replaces the present
+ * one. Retired samples have no slot, but room for one, so that they can be put back. */
 static void fill_table(struct family *family, struct sample_table *table, size_t buckets)
 {
 	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
@@ -186,8 +189,8 @@ static struct sample_table *new_table(size_t buckets)
 }
 
 /*
- * With the mutex: makes sure that the table has free slots after one more. The old table stays
- * valid for its readers.
+ * Call it with the mutex: makes sure that the table still has free slots after one more sample.
+ * Returns false without memory. Readers may still use the old table.
  */
 static bool reserve_slot(struct family *family)
 {
@@ -235,7 +238,8 @@ bool family_make_table(struct family *family)
 	return reserve_slot(family);
 }
 
-/* With the mutex: the rows of a new sample, for its ids, prefix and life. False without memory. */
+/* Call it with the mutex: makes the rows for ids, prefix and state of a new sample. Returns
+ * false without memory. */
 static bool reserve_rows(struct family *family, uint32_t sample)
 {
 	struct arena *arena = &family->registry->arena;
@@ -273,7 +277,7 @@ static void put_in_table(struct family *family, uint32_t sample)
 		   sample_hash(ids, family->label_count), sample);
 }
 
-/* The text of a sample, see struct prefix. */
+/* Renders the text of a sample; see struct prefix. */
 static void render_prefix(const struct family *family, const uint32_t *ids, struct etw_text *text)
 {
 	bool histogram = family->type == FAMILY_HISTOGRAM;
@@ -298,7 +302,8 @@ static void render_prefix(const struct family *family, const uint32_t *ids, stru
 	}
 }
 
-/* With the mutex: the prefix of a sample, on the heap; NULL without memory or if it is too long. */
+/* Call it with the mutex: returns the prefix of a sample, on the heap; NULL without memory or if
+ * it is too long. */
 static struct prefix *make_prefix(const struct family *family, const uint32_t *ids)
 {
 	struct etw_text text = { 0 };
@@ -318,8 +323,8 @@ static struct prefix *make_prefix(const struct family *family, const uint32_t *i
 	return prefix;
 }
 
-/* With the mutex: the number of a new sample: one that was given back, or the next. NO_SAMPLE
- * without memory. */
+/* Call it with the mutex: returns the number of a new sample, that of an evicted one or the
+ * next. NO_SAMPLE without memory. */
 static uint32_t reserve_sample(struct family *family)
 {
 	uint32_t count = atomic_load_explicit(&family->sample_count, memory_order_relaxed);
@@ -336,8 +341,9 @@ static uint32_t reserve_sample(struct family *family)
 }
 
 /*
- * With the mutex: a sample begins, under a new number or one that was given back. This is the one
- * place where what a sample has besides its cells is set; its cells are zero. It takes over prefix.
+ * Call it with the mutex: begins a sample, under a new number or that of an evicted sample. Only
+ * this function sets the parts of a sample other than its cells; its cells are zero. It takes
+ * ownership of prefix.
  */
 static void begin_sample(struct family *family, uint32_t sample, const uint32_t *ids,
 			 struct prefix *prefix, bool limited)
@@ -376,8 +382,8 @@ static void begin_sample(struct family *family, uint32_t sample, const uint32_t 
 }
 
 /*
- * With the mutex: makes the sample. NO_SAMPLE without memory, or when its text is too long or
- * (limited) over the budget.
+ * Call it with the mutex: makes the sample. Returns NO_SAMPLE without memory, if its text is too
+ * long, or if it is limited and its text exceeds the budget.
  */
 static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limited)
 {
@@ -401,7 +407,8 @@ static uint32_t add_sample(struct family *family, const uint32_t *ids, bool limi
 	return sample;
 }
 
-/* Which overflow series has these labels, if one does. A label of an event may be "_other" too. */
+/* Returns which overflow series has these labels, if one does. A label value of an event may be
+ * "_other", too. */
 static enum overflow overflow_of(const struct family *family, const uint32_t *ids)
 {
 	bool dynamic = true, all = true;
@@ -442,8 +449,8 @@ void family_put_back(struct family *family, uint32_t sample)
 }
 
 /*
- * With the mutex: the number of a retired sample with these label ids, which is in the table again
- * and stays (eviction.c); NO_SAMPLE if there is none.
+ * Call it with the mutex: returns the number of a retired sample with these label ids, which is put
+ * into the table again and stays (eviction.c); NO_SAMPLE if there is none.
  */
 static uint32_t revive(struct family *family, const uint32_t *ids)
 {
@@ -468,7 +475,8 @@ static uint32_t revive(struct family *family, const uint32_t *ids)
 	return NO_SAMPLE;
 }
 
-/* With the mutex: the sample with these ids, which is made if no limit is against it. */
+/* Call it with the mutex: returns the sample with these ids, which is made if no limit forbids
+ * it. */
 static uint32_t add_with_mutex(struct family *family, const uint32_t *ids)
 {
 	bool limited = family->dynamic_labels != 0 && overflow_of(family, ids) == OVERFLOW_NONE;
@@ -513,8 +521,8 @@ static bool is_ascii(const char *text, size_t size)
 	return seen < 0x80;
 }
 
-/* The id of the text with invalid UTF-8 replaced, so that two samples never have the same rendered
- * labels. */
+/* Returns the id of the text with invalid UTF-8 replaced, so that two samples never have the
+ * same rendered labels. */
 static uint32_t clean_id(const struct registry *registry, uint32_t id)
 {
 	struct etw_text clean = { 0 };
@@ -539,7 +547,7 @@ static uint32_t clean_id(const struct registry *registry, uint32_t id)
 	return id;
 }
 
-/* Puts "_other" in place of the labels that an overflow series does not have. */
+/* Replaces the labels that an overflow series does not have by "_other". */
 static void replace_labels(const struct family *family, uint32_t *ids, enum overflow overflow)
 {
 	for (uint32_t i = 0; i < family->label_count && overflow != OVERFLOW_NONE; i++) {
@@ -550,8 +558,8 @@ static void replace_labels(const struct family *family, uint32_t *ids, enum over
 }
 
 /*
- * The sample for a label set that is not in the table: a new one, the overflow series, or one with
- * cleaned labels. NO_SAMPLE without memory. Sets *overflowed.
+ * Returns the sample for a label set that is not in the table: a new one, the overflow series, or
+ * one with cleaned labels. NO_SAMPLE without memory. Sets *overflowed.
  */
 static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *overflowed)
 {
@@ -574,8 +582,8 @@ static uint32_t make_sample(struct family *family, const uint32_t *ids, bool *ov
 
 struct family_shard family_no_cells;
 
-/* With the mutex: the cells of a segment, which are made if the shard uses it for the first time.
- * NULL without memory. */
+/* Call it with the mutex: returns the cells of a segment, which are made if the shard uses it
+ * for the first time. NULL without memory. */
 static cell *make_segment(struct family *family, const struct shard *shard, unsigned segment)
 {
 	struct registry *registry = family->registry;
@@ -604,7 +612,7 @@ static cell *make_segment(struct family *family, const struct shard *shard, unsi
 
 /* ---- the per-event path ---- */
 
-/* The cells of a sample; NULL if the shard uses its segment for the first time. */
+/* Returns the cells of a sample; NULL if the shard uses its segment for the first time. */
 static inline cell *cells_of(const struct family *family, const struct shard *shard,
 			     uint32_t sample)
 {
@@ -624,7 +632,8 @@ static inline cell *find_cells(const struct family *family, const struct shard *
 	return sample == NO_SAMPLE ? NULL : cells_of(family, shard, sample);
 }
 
-/* For a sample that is new, of the overflow series, or new to the shard. */
+/* Finds or makes the cells of a sample that is new, belongs to the overflow series, or is new to
+ * the shard. */
 static RARE cell *make_cells(struct family *family, const struct shard *shard, const uint32_t *ids,
 			     bool *overflowed)
 {
@@ -704,7 +713,7 @@ static NOINLINE void add_any(struct family *family, struct shard *shard, const u
 void family_add(struct family *family, struct shard *shard, const uint32_t *ids, uint64_t amount)
 {
 	assert(family->type != FAMILY_HISTOGRAM);
-	/* Two labels are so frequent that they have a path without a stack frame and a call. */
+	/* Two labels are so frequent that they get a path without a stack frame and a call. */
 	if (family->label_count == 2) {
 		cell *cells = find_cells(family, shard, ids, 2);
 
@@ -732,7 +741,8 @@ static inline void observe_native(const struct family *family, const struct shar
 
 void cells_observe(const struct family *family, struct shard *shard, cell *cells, uint64_t value)
 {
-	/* Finds the first bucket whose bound is not below value, by halves without branches. */
+	/* Finds the first bucket whose bound is not below value, by a binary search without
+	 * branches. */
 	const uint64_t *bound = family->buckets;
 	size_t count = family->bucket_count;
 
@@ -798,7 +808,8 @@ void family_hide_all(struct family *family, const struct shard *shard)
 		for (uint32_t i = 0; cells && i < here; i++) {
 			cell *at = &cells[i * GAUGE_CELLS];
 
-			/* A sample that only other shards have set has 0 here, and stays shown. */
+			/* The value is 0 if only other shards have set the sample, which then
+			 * stays shown. */
 			if (atomic_load_explicit(at, memory_order_relaxed) != 0) {
 				atomic_store_explicit(at, CELL_HIDDEN, memory_order_relaxed);
 			}
@@ -835,7 +846,7 @@ bool family_value(struct family *family, const uint32_t *ids, int64_t *value)
 	uint32_t sample;
 	bool found;
 
-	/* The mutex keeps the sample from being given back meanwhile. */
+	/* The mutex prevents the sample from being evicted meanwhile. */
 	os_mutex_lock(&family->registry->mutex);
 	sample = sample_find(family, ids, family->label_count);
 	found = sample != NO_SAMPLE && value_of(family, sample, value);
@@ -867,7 +878,7 @@ void family_keep(struct family *family, const uint32_t *ids)
 	os_mutex_unlock(&family->registry->mutex);
 }
 
-/* With the mutex: the bytes of a segment, without the texts of its samples. */
+/* Call it with the mutex: returns the bytes of a segment, without the texts of its samples. */
 static size_t segment_memory(const struct family *family, unsigned segment)
 {
 	size_t samples = family->label_count > 0 ? (size_t)1 << segment : 1, bytes = 0;

@@ -6,7 +6,8 @@
 #include "base/decimal.h"
 #include "base/text.h"
 
-/* HELP escapes backslash and line feed; a label value the double quote as well. */
+/* Appends escaped text: HELP escapes backslash and line feed, a quoted label value also the
+ * double quote. */
 static void add_escaped(struct etw_text *text, const char *value, size_t size, bool quoted)
 {
 	struct etw_text clean = { 0 };
@@ -50,8 +51,8 @@ void text_add_family_head(struct etw_text *text, const char *name, const char *h
 }
 
 /*
- * value / 10^decimals as OpenMetrics wants the numbers of `le`, "Canonical Numbers": as Go prints a
- * float64 with %g, and with ".0" where that has neither a point nor an exponent.
+ * Appends value / 10^decimals as OpenMetrics requires for `le` ("Canonical Numbers"): as Go prints
+ * a float64 with %g, and with ".0" if that has neither a point nor an exponent.
  */
 static void add_canonical(struct etw_text *text, uint64_t value, unsigned decimals)
 {

@@ -20,8 +20,9 @@ const char *sample_label(const struct visited_sample *sample, const char *name)
 }
 
 /*
- * The families that are shown, to be freed; NULL without memory. They are chosen at once: a walk
- * takes long, and may outlast several exchanges of families.
+ * Returns the families that are shown, in an array that the caller frees; NULL without memory. They
+ * are chosen at once, because a walk takes long, and several exchanges of families may happen
+ * meanwhile.
  */
 static struct family **shown_families(struct registry *registry, size_t *count)
 {
@@ -67,7 +68,7 @@ bool registry_walk(struct registry *registry, void (*visit)(void *context, const
 	return true;
 }
 
-/* Reads the value of a sample; false if it is a gauge that is hidden. */
+/* Reads the value of a sample. Returns false if it is a hidden gauge. */
 static bool read_sample(const struct rows *rows, uint32_t index, uint64_t *buckets,
 			struct visited_sample *sample)
 {

@@ -3,10 +3,10 @@
  * Rules: "for this event, add this value to this family under these labels". Written in YAML
  * (docs/rules.md), compiled once.
  *
- * A rule_set is all collectors that are switched on, checked and with their families registered;
- * immutable, shared by all consumers. A rule_engine belongs to one consumer: it compiles the rules
- * for each event class when that first arrives (which fields to locate, conditions, label sources
- * as interned ids, families, unit conversions) and applies them to its events.
+ * A rule_set is all collectors that are on, checked and with their families registered. It is
+ * immutable and shared by all consumers. A rule_engine belongs to one consumer: it compiles the
+ * rules for each event class when that first arrives (which fields to locate, conditions, label
+ * sources as interned ids, families, unit conversions) and applies them to its events.
  */
 #ifndef RULES_RULES_H
 #define RULES_RULES_H
@@ -39,67 +39,72 @@ struct collector_info {
 
 struct rule_set_options {
 	const struct config *config; /* borrowed during the call */
-	/* What events look like, as far as it is known before they arrive; likewise. */
+	/* Manifests that describe events before any arrive; borrowed during the call. */
 	struct etw_configured_manifests manifests;
-	/* The command line's switches, in order; they win over the configuration. */
+	/* Switches of the command line, in order; they take precedence over the configuration. */
 	const struct config_switch *switches;
 	size_t switch_count;
 	bool disable_defaults; /* --collector.disable-defaults */
 	bool every_collector;  /* all collectors are on unless they are switched off */
-	/* Collectors of the caller, in addition to the built-in ones; borrowed during the call. */
+	/* Further collectors of the caller, beside the built-in ones; borrowed during the call. */
 	const struct builtin_file *collectors;
 	size_t collector_count;
-	/* Another rule set is in use: families are prepared and not shown (registry_prepare()). */
+	/* Another rule set is in use: families are prepared but not shown (registry_prepare()). */
 	bool prepare;
 };
 
 /*
  * Reads the built-in collectors and the configured files (a file replaces the built-in collector of
  * its name), checks all of them, on or off, and registers the families of those that are on. Errors
- * read "disk.yaml:12:7: sentence"; err has the first, and the problems of the configuration's tree
- * have all. An unknown collector in a switch is an error that names the known ones.
+ * read "disk.yaml:12:7: sentence"; err is set to the first one, and the problems of the
+ * configuration's tree get all. A switch that names an unknown collector is an error, which lists
+ * the known ones. Free the set with rule_set_free().
  */
 struct rule_set *rule_set_new(const struct rule_set_options *options, struct registry *registry,
 			      struct etw_error *err);
 void rule_set_free(struct rule_set *set);
 
-/* Collectors in the order of their names, the ones without a family of their own (state gauges
- * only) included. */
+/* Returns the collectors in the order of their names, including those without a family of their
+ * own (only state gauges). */
 const struct collector_info *rule_set_collector(const struct rule_set *set,
-						size_t index); /* NULL behind the last */
+						size_t index); /* NULL after the last */
 bool rule_set_on(const struct rule_set *set, const char *collector);
-/* The families that the rules of a collector add to, if it is on: start with *at = 0; NULL behind
- * the last. A family may come more than once, and may be that of other collectors too. */
+/* Returns the families that the rules of a collector add to, if it is on; NULL after the last.
+ * Start with *at = 0. A family may come more than once, and other collectors may add to it too. */
 const struct family *rule_set_next_family(const struct rule_set *set, const char *collector,
 					  size_t *at);
-/* The families of the collectors that are on; NULL behind the last. */
+/* Returns the families of the collectors that are on; NULL after the last. */
 struct family *rule_set_family(const struct rule_set *set, size_t index);
-/* Features of the tracker that the rules of the enabled collectors need (enum tracker_feature). */
+/* Returns the features of the tracker that the rules of the enabled collectors need (enum
+ * tracker_feature). */
 uint32_t rule_set_features(const struct rule_set *set);
 
-/* Makes the samples whose labels are all fixed by their rules, at 0. Any thread, before the first
- * event of these rules. */
+/* Makes the samples whose labels are all fixed by their rules, with the value 0. Any thread may
+ * call it, before the first event of these rules. */
 void rule_set_make_samples(const struct rule_set *set, struct registry *registry);
 
-/* Kernel flags (EVENT_TRACE_FLAG_*) that the collectors which are on need of a live session:
- * what they say themselves, and what the events and derived fields of their rules bring. */
+/* Returns the kernel flags (EVENT_TRACE_FLAG_*) that a live session needs for the collectors
+ * that are on: those of their `needs`, and those of the events and derived fields of their
+ * rules. */
 uint32_t rule_set_kernel_flags(const struct rule_set *set);
-/* Likewise the groups beyond the flags: a set of the etw_kernel_groups[]
+/* Returns the kernel groups beyond the flags that they need: a set of the etw_kernel_groups[]
  * (include/etw/kernel.h). */
 uint32_t rule_set_kernel_groups(const struct rule_set *set);
 
-/* Whether the collector with this number counts nothing where no session has kernel events: its
- * rules and state gauges are about these alone, and no provider takes their place. */
+/* Whether the collector with this index counts nothing if no session has kernel events: its
+ * rules and state gauges use only these, and no provider can replace them. */
 bool rule_set_only_kernel(const struct rule_set *set, size_t index);
 
-/* Providers that the collectors which are on need of a live session; NULL behind the last. */
+/* Returns the providers that a live session needs for the collectors that are on; NULL after the
+ * last. */
 const struct etw_provider_spec *rule_set_provider(const struct rule_set *set, size_t index);
-/* Likewise those that take the place of kernel events, where no live session has these. */
+/* Returns the providers that replace kernel events if no live session has these; NULL after the
+ * last. */
 const struct etw_provider_spec *rule_set_substitute(const struct rule_set *set, size_t index);
 
 /*
- * Warns, at their places, of rules whose events no live session would be asked for, and of
- * providers in `needs` that look misspelt. Sessions and manifests are those that the rule set was
+ * Warns of rules whose events no live session would enable, and of providers in `needs` that look
+ * misspelt; each warning names its place. config and manifests must be those that the rule set was
  * made with.
  */
 void rule_set_warn_of_needs(const struct rule_set *set, const struct config *config,
@@ -113,17 +118,18 @@ struct rule_engine_options {
 	struct shard *shard;
 	struct tracker *tracker;
 	const struct etw_source_clock *clock;
-	const char *session; /* the Session field */
+	const char *session; /* value of the derived field Session */
 	/*
-	 * Microsoft-Windows-Kernel-Process is enabled for the names of processes alone, as other
-	 * sessions may have it too: of its events only rules for every event (`*`) count.
+	 * Microsoft-Windows-Kernel-Process is enabled only for the names of processes, and other
+	 * sessions may have it too: only rules for every event (`*`) count its events.
 	 */
 	bool names_only;
 	struct dry_run *dry_run;   /* exporter/rules/engine/dry_run.h; NULL: none */
 	const struct probe *probe; /* NULL: none */
 	/*
-	 * A rule names an event whose schema lacks a field that it needs, or has it of another
-	 * type: one sentence, with the place of the rule, once for each rule. NULL: not reported.
+	 * Reports that a rule names an event whose schema lacks a field that it needs, or has it
+	 * with another type: one sentence with the place of the rule, once for each rule. NULL: not
+	 * reported.
 	 */
 	void (*on_schema_mismatch)(void *context, const char *sentence);
 	void *schema_mismatch_context;
@@ -134,48 +140,49 @@ struct rule_engine *rule_engine_new(const struct rule_engine_options *options,
 void rule_engine_free(struct rule_engine *engine);
 
 /*
- * From the next event on, the engine applies another rule set; event classes must be prepared
- * again. Starts of spans that both sets have go on, as do the values of gauges whose family both
- * have; other starts count as unmatched. names_only: as in the options. False without memory: the
- * engine is as it was. The consumer's thread; the former set must still exist.
+ * Replaces the rule set from the next event on; event classes must be prepared again. Starts of
+ * spans that both sets have continue to wait, and values of gauges stay if both sets have the
+ * family; other starts count as unmatched. names_only: as in the options. Returns false without
+ * memory: the engine is then unchanged. Only the consumer's thread may call it; the former set must
+ * still exist.
  */
 bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next, bool names_only,
 			 struct etw_error *err);
 
-/* Compiles the rules for a new event class into class->compiled. False without memory. */
+/* Compiles the rules for a new event class into class->compiled. Returns false without memory. */
 bool rule_engine_prepare(struct rule_engine *engine, struct etw_event_class *class);
 void rule_engine_release(struct etw_event_class *class); /* frees class->compiled */
-/* Forgets the cells of families with dynamic labels that class->compiled has in caches. */
+/* Clears the cells of families with dynamic labels from the caches of class->compiled. */
 void rule_engine_forget_cells(struct etw_event_class *class);
 
 /* Every record has exactly one outcome (etw_consumer_records_total). */
 enum record_outcome {
 	OUTCOME_COUNTED,     /* a rule that names this event (not only `*`) added to a family */
-	OUTCOME_NO_RULE,     /* only rules for every event (`*`) */
-	OUTCOME_NO_SCHEMA,   /* the same, and no layout is known for it */
-	OUTCOME_UNDECODABLE, /* a header type that cannot be decoded, or a payload too short for a
+	OUTCOME_NO_RULE,     /* only rules for every event (`*`) counted it */
+	OUTCOME_NO_SCHEMA,   /* as OUTCOME_NO_RULE, and no layout of the event is known */
+	OUTCOME_UNDECODABLE, /* its header type cannot be decoded, or its payload ends before a
 				field that a rule needs */
-	OUTCOME_FILTERED,    /* taken out by the configuration's filters before any counter */
+	OUTCOME_FILTERED,    /* a filter of the configuration dropped it before any counter */
 	OUTCOME_COUNT
 };
 const char *record_outcome_name(enum record_outcome outcome); /* "counted", "no_rule", … */
 
 /*
- * Applies the compiled rules of the record's class, after tracker_observe() of the same record.
- * Decode trouble is counted in etw_decode_errors_total{provider,reason} by the engine.
+ * Applies the compiled rules of the record's class. Call it after tracker_observe() of the same
+ * record. Decoding problems are counted in etw_decode_errors_total{provider,reason}.
  */
 enum record_outcome rule_engine_apply(struct rule_engine *engine, const struct etw_record *record,
 				      const struct etw_event_class *class);
 
-/* Whether the record fulfils the probe's conditions; after rule_engine_apply() of the same record.
- */
+/* Whether the record fulfils the probe's conditions. Call it after rule_engine_apply() of the
+ * same record. */
 bool rule_engine_probe(struct rule_engine *engine, const struct etw_record *record,
 		       const struct etw_event_class *class);
 
-/* When a pass starts again: `set` gauges forget their instances, and spans their starts. */
+/* Before another pass: `set` gauges forget their instances, and spans their starts. */
 void rule_engine_reset(struct rule_engine *engine);
 
-/* The tables of an engine; any thread. */
+/* The tables of an engine, and their statistics, which any thread may read. */
 enum engine_table { ENGINE_SPANS, ENGINE_GAUGES, ENGINE_TABLES };
 struct rule_engine_statistics {
 	uint64_t entries[ENGINE_TABLES];

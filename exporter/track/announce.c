@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a record announces, from its payload into the tables of the tracker.
+ * Moves what a record announces from its payload into the tables of the tracker.
  *
  * The attribution of the event class says what its events announce. For each announcement a
- * function below reads the fields and calls the table that it concerns. A record can announce
- * several things: a thread record also names the service tag of the thread.
+ * function below reads the fields and calls the table that stores it. A record can announce several
+ * things: a thread record also names the service tag of the thread.
  *
  * In the first pass of a recording, records come in file order and only lifetimes are collected. In
  * the second pass, or live, they come in time order. A table that is complete then already has the
- * change, so its text is not even read. Functions that also show state as a metric (processes,
- * threads, images, disks) do so in time order only: the gauges follow the events and must not know
- * what the first pass has seen. A live session may deliver a change late. What it says about the
- * state may be out of date then, so the gauges take it only if the table agrees.
+ * change, so its text is not even read. Functions that also set state gauges (processes, threads,
+ * images, disks) do so in time order only, because the gauges must not show what only the first
+ * pass has seen yet. A live session may deliver a change late. The state that it reports may then
+ * be out of date, so it changes the gauges only if the table agrees.
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
 #include "exporter/track/tracker_internal.h"
 
-/* Reads a text of the current record as UTF-8 into tracker->scratch, the second name into
- * tracker->second_scratch; empty if the payload does not contain it. */
+/* Reads a text of the current record as UTF-8, PAYLOAD_SECOND_NAME into tracker->second_scratch
+ * and others into tracker->scratch. The text is empty if the payload does not contain it. */
 static const struct etw_text *read_text(struct tracker *tracker, enum payload_field field)
 {
 	const struct attribution *attribution = tracker->now.attribution;
@@ -40,7 +40,7 @@ static const struct etw_text *read_text(struct tracker *tracker, enum payload_fi
 	return out;
 }
 
-/* Whether a change came so late that its instance is not the latest one, or has ended already. */
+/* Whether a change came so late that its instance is not the latest one of the id, or has ended. */
 static bool is_outdated(struct timeline *timeline, enum lifetime_change change, uint64_t id)
 {
 	return !timeline->table.frozen &&
@@ -194,7 +194,7 @@ static void announce_volume(struct tracker *tracker)
 			 dos_path->size);
 }
 
-/* An image of process 0 is a driver, that of another process may be its program file. */
+/* An image of process 0 is a driver; an image of another process may be its program file. */
 static void announce_image(struct tracker *tracker)
 {
 	enum lifetime_change change = tracker->now.attribution->change;
@@ -264,18 +264,18 @@ static void announce_transfer(struct tracker *tracker)
 {
 	uint32_t disk;
 
-	/* A live session describes its disks later than their first transfers. */
+	/* A live session describes its disks after their first transfers. */
 	if (etw_payload_u32(tracker, PAYLOAD_DISK, &disk) && !disks_named(&tracker->disks, disk) &&
 	    (!tracker->options.live || disks_known(&tracker->disks))) {
 		tracker_miss(tracker, MISS_DISK);
 	}
 }
 
-/* What the owner of a request is, for the table of requests. */
+/* The type of the id that a request's owner is, in the table of requests. */
 enum { REQUEST_OF_PROCESS, REQUEST_OF_THREAD };
 
-/* The IRP. The two sources of file events report the start and the end of one request each, and a
- * start must not meet the end of the other source. */
+/* Reads the IRP, the key of a request. Returns false for repeated events: both sources of file
+ * events report each request, and a start must not be paired with the end of the other source. */
 static bool read_request_key(struct tracker *tracker, uint64_t *key)
 {
 	if (tracker_is_repeated(tracker) || !etw_payload_u64(tracker, PAYLOAD_IRP, key)) {
@@ -305,8 +305,8 @@ static void announce_request(struct tracker *tracker)
 	recent_begin(&tracker->requests, &begin);
 }
 
-/* The process that started a request, by what is known now: a name or a thread may have come after
- * the request. */
+/* Returns the label id of the process that started a request. It is looked up at the end of the
+ * request, because a name or thread may be announced after the start. */
 static uint32_t request_process(struct tracker *tracker, const struct recent_entry *begin)
 {
 	uint32_t id = begin->owner;
@@ -332,7 +332,8 @@ static void announce_request_end(struct tracker *tracker)
 		return;
 	}
 	if (!recent_end(&tracker->requests, irp, now->record->raw_time, &begin)) {
-		/* The start that says which operation this was, and on which file, was not seen. */
+		/* The start was not seen, which says which operation this was, and on which
+		 * file. */
 		tracker_miss(tracker, MISS_FILE);
 		return;
 	}
@@ -363,7 +364,7 @@ static void announce_ready(struct tracker *tracker)
 	}
 }
 
-/* The first pass alone keeps stacks, and not those of threads that were announced before. */
+/* Stacks are collected in the first pass only, and only for threads that no event has announced. */
 void tracker_announce_stack(struct tracker *tracker)
 {
 	uint32_t thread_id, process_id;

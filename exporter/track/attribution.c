@@ -8,16 +8,16 @@
  * starts, a file gets a name, a disk exists. All of this depends only on the class of an event, so
  * it is resolved once for an event class, and each of its events costs a few loads.
  *
- * The rows below say it by kernel class and range of opcodes. An event class takes over every row
- * that contains its opcode, so one row can hold for a whole class and further rows add what only
- * some opcodes have. Fields are found by their names in the layout of the event class; therefore a
- * row serves all versions of an event, and a version without a field has no reader for it. To
- * attribute another kernel event, add a row. Providers with manifests follow behind the rows:
- * Microsoft-Windows-Kernel-File, whose events say the same as those of the kernel's class FileIo,
- * and those whose payload names a process.
+ * The rows below describe this by kernel class and range of opcodes. Every row that contains the
+ * opcode of an event class applies to it, so one row can hold for a whole class and further rows
+ * add what only some opcodes have. Fields are found by their names in the layout of the event
+ * class; therefore a row serves all versions of an event, and a version without a field has no
+ * reader for it. To attribute another kernel event, add a row. Providers with manifests follow
+ * after the rows: Microsoft-Windows-Kernel-File, whose events report the same as those of the
+ * kernel's class FileIo, and those whose payload names a process.
  *
- * What no enabled feature needs is not announced: tracker->enabled limits the announcements. The
- * first pass of a recording uses the same rows to choose which records it reads at all.
+ * tracker->enabled limits the announcements to those that an enabled feature needs. The first pass
+ * of a recording uses the same rows to choose the records that it reads at all.
  */
 #include <stdlib.h>
 
@@ -28,14 +28,15 @@
 struct attribution_row {
 	enum etw_kernel_class kernel_class;
 	uint8_t first, last;         /* opcodes */
-	enum owner owner;            /* OWNER_HEADER: as other rows say */
-	enum lifetime_change change; /* LIFETIME_START: as other rows say, else a start */
+	enum owner owner;            /* OWNER_HEADER: decided by the other rows */
+	enum lifetime_change change; /* LIFETIME_START: decided by the other rows; if none decides,
+					it is a start */
 	uint32_t announces;
 	bool is_sample;
-	const char *fields[PAYLOAD_FIELDS]; /* names; NULL: as other rows say */
+	const char *fields[PAYLOAD_FIELDS]; /* names of fields; NULL: decided by the other rows */
 };
 
-/* The opcodes of a row. */
+/* Ranges of opcodes for a row. */
 #define ONLY(opcode) opcode, opcode
 #define EVERY        0, UINT8_MAX
 
@@ -102,7 +103,7 @@ static const struct attribution_row rows[] = {
 	  ETW_KERNEL_OPCODE_PERF_INFO_PMC_COUNTER_PROF,
 	  .owner = OWNER_THREAD_ID, .is_sample = true, .fields = { [PAYLOAD_OWNER] = "ThreadId" } },
 
-	/* The name records call the file key FileObject. */
+	/* Name records have the file key in the field FileObject. */
 	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_NAME, ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN,
 	  .announces = ANNOUNCES_FILE_KEY,
 	  .fields = { [PAYLOAD_FILE_KEY] = "FileObject", [PAYLOAD_NAME] = "FileName" } },
@@ -110,7 +111,7 @@ static const struct attribution_row rows[] = {
 	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE), .change = LIFETIME_STOP,
 	  .announces = ANNOUNCES_FILE_USE },
 	{ ETW_KERNEL_FILE_IO, ONLY(ETW_KERNEL_OPCODE_FILE_IO_FILE_RUNDOWN), .change = LIFETIME_EXISTS },
-	/* Here too FileObject is the file key (docs/etl-format.md section 16.4). */
+	/* In these events, too, FileObject is the file key (docs/etl-format.md section 16.4). */
 	{ ETW_KERNEL_FILE_IO, ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE, ETW_KERNEL_OPCODE_FILE_IO_MAP_FILE_DC_STOP,
 	  .owner = OWNER_PROCESS_ID, .announces = ANNOUNCES_VIEW,
 	  .fields = { [PAYLOAD_OWNER] = "ProcessId", [PAYLOAD_FILE_KEY] = "FileObject",
@@ -172,16 +173,16 @@ static const struct attribution_row rows[] = {
 };
 
 /*
- * The events of Microsoft-Windows-Kernel-File, with the opcode of the FileIo event that says the
- * same (docs/windows.md section 7). The others of the provider are neither requests that FileIo
- * reports too, nor do they name a file.
+ * The events of Microsoft-Windows-Kernel-File that matter here, each with the opcode of the FileIo
+ * event that reports the same (docs/windows.md section 7). Other events of the provider neither
+ * repeat a request of FileIo nor name a file.
  */
 static const struct file_row {
 	uint16_t id;
 	uint8_t opcode;
 	enum lifetime_change change;
 	uint32_t announces;
-	const char *name; /* field of the path; NULL: it names no file */
+	const char *name; /* field with the path; NULL: the event names no file */
 } file_rows[] = {
 	{ ETW_FILE_EVENT_NAME_CREATE, ETW_KERNEL_OPCODE_FILE_IO_FILE_CREATE, LIFETIME_START,
 	  ANNOUNCES_FILE_KEY, "FileName" },
@@ -214,25 +215,25 @@ static const struct file_row {
 	  .announces = ANNOUNCES_REQUEST },
 	{ ETW_FILE_EVENT_DELETE_PATH, ETW_KERNEL_OPCODE_FILE_IO_DELETE_PATH, LIFETIME_EXISTS,
 	  ANNOUNCES_FILE_KEY, "FilePath" },
-	/* No request of its own: the Create before it was one. */
+	/* This event is no further request: the Create event before it reported the request. */
 	{ ETW_FILE_EVENT_CREATE_NEW_FILE, ETW_KERNEL_OPCODE_FILE_IO_CREATE_NEW, LIFETIME_START,
 	  ANNOUNCES_FILE_OBJECT, "FileName" },
 };
 /*
- * Where the payload of a provider names a process. Those of Microsoft-Windows-Kernel-Registry and
- * -Disk have no field for it in the versions that are known; a Disk event of a version that says
- * which thread issued the request, as DiskIo does from version 3 on, belongs to that thread.
+ * Which payload field of a provider's events names a process. The known versions of
+ * Microsoft-Windows-Kernel-Registry and -Disk have no such field; a Disk event of a version that
+ * names the issuing thread, as DiskIo does from version 3 on, belongs to that thread.
  */
 static const struct provider_row {
 	enum etw_known_provider provider;
-	enum owner owner;  /* OWNER_HEADER: the event is about the process, and belongs to another */
-	const char *field; /* an event without it belongs to the process of its header */
+	enum owner owner;  /* OWNER_HEADER: the event is about the process of `field`, and belongs to that of the header */
+	const char *field; /* an event without this field belongs to the process of its header */
 } provider_rows[] = {
 	{ ETW_PROVIDER_KERNEL_DISK, OWNER_THREAD_ID, "IssuingThreadId" },
 	{ ETW_PROVIDER_KERNEL_MEMORY, OWNER_PROCESS_ID, "ProcessId" },
 	{ ETW_PROVIDER_KERNEL_NETWORK, OWNER_PROCESS_ID, "PID" },
 	{ ETW_PROVIDER_KERNEL_PROCESS, OWNER_PROCESS_ID, "ProcessID" },
-	/* Any thread may work on a connection; only the payload names its process. */
+	/* Any thread may process data of a connection, so only the payload names its process. */
 	{ ETW_PROVIDER_TCPIP, OWNER_HEADER, "ProcessId" },
 };
 /* clang-format on */
@@ -288,7 +289,7 @@ static void attribute_kernel_class(struct attribution *attribution,
 	}
 }
 
-/* NULL: no such event of Microsoft-Windows-Kernel-File. */
+/* Returns the row of an event; NULL if it is not such an event of Microsoft-Windows-Kernel-File. */
 static const struct file_row *file_row_of(const struct etw_guid *provider, uint16_t id)
 {
 	if (!etw_provider_is(provider, ETW_PROVIDER_KERNEL_FILE)) {
@@ -331,7 +332,7 @@ static void attribute_file_class(struct attribution *attribution,
 	attribution->announces = row->announces;
 }
 
-/* Of the events of Microsoft-Windows-Kernel-Process. */
+/* Ids of Microsoft-Windows-Kernel-Process events that announce a process. */
 static const uint16_t process_image_ids[] = { ETW_PROCESS_EVENT_START, ETW_PROCESS_EVENT_STOP,
 					      ETW_PROCESS_EVENT_RUNDOWN };
 
@@ -359,7 +360,7 @@ void tracker_choose_ids_ahead(struct etw_id_choice *ids)
 	}
 }
 
-/* Of a class with a schema: the process that its events belong to, or are about. */
+/* For a class with a schema: finds the process that its events belong to, or are about. */
 static void attribute_provider(struct attribution *attribution, const struct etw_event_class *class)
 {
 	for (size_t i = 0; i < PROVIDER_ROWS; i++) {
@@ -380,7 +381,8 @@ static void attribute_provider(struct attribution *attribution, const struct etw
 	}
 }
 
-/* enabled: what the tracker collects. */
+/* Attributes a class of a provider with a manifest. enabled: set of enum announcement that the
+ * tracker collects. */
 static void attribute_manifest_class(struct attribution *attribution,
 				     const struct etw_event_class *class, uint32_t enabled)
 {
@@ -451,7 +453,7 @@ void tracker_release(struct etw_event_class *class)
 	class->attribution = NULL;
 }
 
-/* The kernel records that announce any of these. */
+/* Chooses the kernel records that announce any of `announcements`. */
 static void choose(struct etw_kernel_choice *choice, uint32_t announcements)
 {
 	*choice = (struct etw_kernel_choice){ 0 };

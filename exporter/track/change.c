@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another configuration for a tracker at work.
+ * Changes the configuration of a running tracker.
  *
- * The tables stay, because nothing announces again what they know: a process that started an hour
- * ago keeps its name. Tables that no rule needs any more are emptied, and a feature that is new
- * learns from the next record on, as at the start of a session. What is running is known without
- * the feature, so the gauges of processes and threads begin with that. Disks are announced again by
- * a live session (sink_changed in source.h); a recording describes them when it does.
+ * The tables stay, because nothing announces their contents again: a process that started an hour
+ * ago keeps its name. Tables that no rule needs any more are emptied, and a new feature learns from
+ * the next record on, as at the start of a session. Running processes and threads are known without
+ * any feature, so their gauges begin with them. A live session announces its disks again
+ * (sink_changed in source.h); a recording describes them at its own places.
  *
- * A gauge that is switched off takes back what this tracker has added to it. Its family leaves the
- * page, but may return in a later configuration, and must not show what was true long ago.
+ * When a gauge is switched off, the tracker subtracts what it has added. The family leaves the
+ * page, but may return in a later configuration, and must not show values that are out of date
+ * then.
  */
 #include <string.h>
 
@@ -86,7 +87,7 @@ static bool start_process_gauges(struct tracker *tracker, struct etw_error *err)
 	if (!good || tracker->in_first_pass || tracker->observed_time == ETW_RECORD_NO_TIME) {
 		return good;
 	}
-	/* Labels are those at the time of the current record. */
+	/* The labels are those at the time of the last record. */
 	now.raw_time = tracker->observed_time;
 	tracker->now.record = &now;
 	lifetimes_each_at(&tracker->processes.timeline.table, now.raw_time, add_process, tracker);
@@ -131,7 +132,7 @@ static bool change_image_info(struct tracker *tracker, bool was_on, struct etw_e
 	return good;
 }
 
-/* Which disks are described is known with and without the gauges. */
+/* The tracker knows which disks are described with and without the gauges. */
 static bool change_disk_info(struct tracker *tracker, bool was_on, struct etw_error *err)
 {
 	const struct tracker_options *options = &tracker->options;
@@ -171,8 +172,7 @@ static bool change_top_paths(struct tracker *tracker, const struct tracker_optio
 						     &tracker->files, options->top_path_count, err);
 }
 
-/* What was caused before stays counted, so that the counters go on if they are switched on again.
- */
+/* What was counted stays in the counters, so that they continue if they are enabled again. */
 static bool change_disk_cause(struct tracker *tracker, bool was_on, struct etw_error *err)
 {
 	uint64_t evictions = disk_cause_evictions(&tracker->disk_cause);
@@ -212,7 +212,7 @@ static void set_limits(struct tracker *tracker)
 	files_set_shares(&tracker->files, options->shares);
 }
 
-/* gone: what is no longer announced, a set of enum announcement. */
+/* gone: set of enum announcement that is no longer collected. */
 static void empty_tables(struct tracker *tracker, uint32_t gone)
 {
 	if (gone & ANNOUNCES_FILE_KEY) {
@@ -233,7 +233,7 @@ static void empty_tables(struct tracker *tracker, uint32_t gone)
 	}
 }
 
-/* Of next, what a configuration says. */
+/* Copies the members that a configuration decides from next. */
 static void take_options(struct tracker_options *options, const struct tracker_options *next)
 {
 	struct tracker_options taken = *next;
@@ -242,7 +242,7 @@ static void take_options(struct tracker_options *options, const struct tracker_o
 	options->processes = taken.processes;
 	options->threads = taken.threads;
 	options->files = taken.files;
-	options->path_groups = NULL; /* copied, as at the start */
+	options->path_groups = NULL; /* files_set_groups() has copied them, as at the start */
 	options->path_group_count = 0;
 	options->process_gauges = taken.process_gauges;
 	options->disk_info = taken.disk_info;
@@ -268,7 +268,7 @@ bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 	if (tracker->options.has_file_requests != before.has_file_requests) {
 		tracker->has_file_requests = tracker->options.has_file_requests;
 	}
-	if (!tracker->in_first_pass) { /* then it still collects changes for all of them */
+	if (!tracker->in_first_pass) { /* a first pass still collects changes of all of them */
 		empty_tables(tracker, enabled & ~tracker->enabled);
 	}
 	set_limits(tracker);

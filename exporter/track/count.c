@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tracker counts of records without rules, once filters have let them through: bytes of
- * files, the most written paths, and who caused the transfers of disks.
+ * Counts records without rules, once filters have accepted them: bytes of files, the most written
+ * paths, and which processes caused the transfers of disks.
  */
 #include "exporter/track/tracker_internal.h"
 
@@ -26,7 +26,7 @@ static void count_file_bytes(struct tracker *tracker)
 
 /* ---- causes of disk transfers ---- */
 
-/* The role of the file of the current record. A path that is not known counts as no miss here. */
+/* Returns the role of the current record's file. An unknown path is not counted as a miss here. */
 static enum file_role role_of_file(void *context)
 {
 	struct tracker *tracker = context;
@@ -45,7 +45,8 @@ bool tracker_make_disk_cause(struct tracker *tracker, struct etw_error *err)
 	       disk_cause_count_in(&tracker->disk_cause, options->registry, options->shard, err);
 }
 
-/* What the current record says of a request or a transfer; false: not how many bytes. */
+/* Reads the request or transfer of the current record. Returns false if its size is not known;
+ * the file key and other members may be set nevertheless. */
 static bool read_request(struct tracker *tracker, struct cause_request *request)
 {
 	uint32_t process_id;
@@ -83,10 +84,10 @@ static void note_file_use(struct tracker *tracker)
 	uint8_t opcode = tracker->now.attribution->opcode;
 
 	if (opcode == ETW_KERNEL_OPCODE_FILE_IO_FILE_DELETE) {
-		/* A record of names belongs to no process. */
+		/* A name record belongs to no process. */
 		etw_payload_u64(tracker, PAYLOAD_FILE_KEY, &request.file);
 	} else {
-		read_request(tracker, &request); /* one without bytes still has the key */
+		read_request(tracker, &request); /* a request without a size still has the key */
 	}
 	switch (opcode) {
 	case ETW_KERNEL_OPCODE_FILE_IO_READ:
@@ -132,7 +133,8 @@ static void note_view(struct tracker *tracker)
 	}
 }
 
-/* The id means another process before its start, and none after its end. */
+/* A process id starts or ends, so its views end: they belong to the process that had the id
+ * before. */
 static void note_id_change(struct tracker *tracker)
 {
 	uint32_t process_id;

@@ -3,16 +3,16 @@
  * The table of derived fields, and how each is read from the record that tracker_observe() was last
  * called with.
  *
- * Conditions, values and labels of rules name a derived field like a field of the payload. Each one
- * is a row of the table at the end: its name, its type, what the tracker must collect for it, which
- * events can have it, and the function that reads it. The row is all that the layers above know:
- * the check of rules looks names, types and events up in it, the rule engine keeps a pointer to it
- * and calls its read function, at most once for an event however many rules use the field.
+ * Conditions, values and labels of rules name a derived field like a field of the payload. Each
+ * derived field is a row of the table at the end: its name, its type, what the tracker must collect
+ * for it, which events can have it, and the function that reads it. The layers above know only the
+ * row: the check of rules looks up names, types and events in it, the rule engine keeps a pointer
+ * to it and calls its read function, at most once for an event however many rules use the field.
  *
- * Three sorts of fields do not come from the tracker. Those of the record's header are a
- * load. Those named Event.… are extended items of the record, and the row says which item and how
- * its bytes are read. Those computed from one field of the payload name it as their origin; its
- * value is in read->number when the read function is called. A field that is the same for all
+ * Three groups of fields do not come from the tracker. Fields of the record's header are loaded
+ * from it. Fields named Event.… are extended items of the record, and the row says which item and
+ * how its bytes are read. Fields computed from one field of the payload name it as their origin;
+ * its value is in read->number when the read function is called. A field that is the same for all
  * events of an event class has a function `constant` instead, which is called once for the class.
  *
  * Source: docs/etl-format.md sections 9 and 16.1.
@@ -31,7 +31,7 @@ enum { STACK_MATCH_ID_SIZE = 8 };
 
 /* ---- processes ---- */
 
-/* The label of a process id; `_none` if the event has no id. */
+/* Returns the label id of a process id; `_none` if the event has no id. */
 static uint32_t label_of(struct tracker *tracker, uint32_t process_id)
 {
 	return process_id == ETW_RECORD_NO_ID ? registry_none(tracker->options.registry) :
@@ -57,7 +57,7 @@ static enum derived_result read_process_id(struct derived_read *read)
 	return id != ETW_RECORD_NO_ID ? found(read, id) : DERIVED_UNKNOWN;
 }
 
-/* The process that the event is about; `_none` for events that are about none. */
+/* Reads the process that the event is about; `_none` if it is about none. */
 static enum derived_result read_of_process(struct derived_read *read)
 {
 	uint32_t id = ETW_RECORD_NO_ID;
@@ -66,7 +66,7 @@ static enum derived_result read_of_process(struct derived_read *read)
 	return found(read, label_of(read->tracker, id));
 }
 
-/* The process of the thread that was switched out (`Idle` for thread 0). */
+/* Reads the process of the thread that was switched out (`Idle` for thread 0). */
 static enum derived_result read_old_process(struct derived_read *read)
 {
 	uint32_t id = ETW_RECORD_NO_ID;
@@ -80,8 +80,8 @@ static enum derived_result read_old_process(struct derived_read *read)
 
 /* ---- services ---- */
 
-/* The thread that leads to the event's process; the header's only when it is one of that process.
- */
+/* Returns the thread that leads to the event's process. The thread of the header is used only if
+ * it belongs to that process. */
 static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
 {
 	const struct attribution *attribution = tracker->now.attribution;
@@ -100,7 +100,7 @@ static uint32_t event_thread(struct tracker *tracker, uint32_t process_id)
 		       ETW_RECORD_NO_ID;
 }
 
-/* `_none` for processes that host no services and for threads that work for none. */
+/* Reads `_none` for processes that host no services, and for threads that work for no service. */
 static enum derived_result read_service(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
@@ -127,7 +127,7 @@ static enum derived_result read_path_group(struct derived_read *read)
 	return found(read, tracker_path_group(read->tracker));
 }
 
-/* As recorded (a native path); valid until the next tracker_observe(). */
+/* Reads the path as recorded (a native path); it is valid until the next tracker_observe(). */
 static enum derived_result read_path(struct derived_read *read)
 {
 	size_t size = 0;
@@ -138,7 +138,8 @@ static enum derived_result read_path(struct derived_read *read)
 	return path ? DERIVED_FOUND : DERIVED_UNKNOWN;
 }
 
-/* 1: rules leave the event out, because they count the kernel's event of the same request. */
+/* Reads 1 if rules must leave the event out, because they count the kernel's event of the same
+ * request. */
 static enum derived_result read_also_kernel(struct derived_read *read)
 {
 	bool repeated = tracker_is_repeated(read->tracker);
@@ -169,7 +170,7 @@ static enum derived_result read_driver(struct derived_read *read)
 		     label != INTERN_NONE ? label : registry_unknown(tracker->options.registry));
 }
 
-/* The time from `begin`, a raw time that may not be known, to the record. */
+/* Reads the time from `begin`, a raw time that may be unknown, to the record. */
 static enum derived_result found_since(struct derived_read *read, int64_t begin)
 {
 	enum duration_verdict verdict;
@@ -199,8 +200,8 @@ static enum derived_result read_duration(struct derived_read *read)
 					     DERIVED_UNKNOWN;
 }
 
-/* The event that started the request ("FileIo/Read", of the second source too); names are interned
- * when first seen. */
+/* Reads the event that started the request, "FileIo/Read" also for the second source. Names are
+ * interned when first seen. */
 static enum derived_result read_started(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
@@ -226,7 +227,7 @@ static enum derived_result read_started(struct derived_read *read)
 	return found(read, tracker->request_names[opcode]);
 }
 
-/* The process that started the request; the end itself names none. */
+/* Reads the process that started the request, because the event of its end names none. */
 static enum derived_result read_started_by(struct derived_read *read)
 {
 	struct tracker *tracker = read->tracker;
@@ -235,7 +236,7 @@ static enum derived_result read_started_by(struct derived_read *read)
 						   registry_unknown(tracker->options.registry));
 }
 
-/* How long the old thread ran. */
+/* Reads how long the old thread ran. */
 static enum derived_result read_on_cpu(struct derived_read *read)
 {
 	const struct tracker_record *now = &read->tracker->now;
@@ -245,7 +246,7 @@ static enum derived_result read_on_cpu(struct derived_read *read)
 		       DERIVED_UNKNOWN;
 }
 
-/* How long the new thread had been ready. */
+/* Reads how long the new thread had been ready. */
 static enum derived_result read_ready(struct derived_read *read)
 {
 	const struct tracker_record *now = &read->tracker->now;
@@ -309,7 +310,7 @@ static enum derived_result read_payload_size(struct derived_read *read)
 	return found(read, read->record->payload_size);
 }
 
-/* ---- the same for an event class ---- */
+/* ---- constant for an event class ---- */
 
 static uint64_t opcode_of(const struct derived_class *class)
 {
@@ -355,7 +356,7 @@ static enum derived_result read_activity(struct derived_read *read)
 	return DERIVED_FOUND;
 }
 
-/* The value that the item begins with, or that is all of it. */
+/* Reads the value at the start of the extended item, or the whole item. */
 static enum derived_result read_item(struct derived_read *read)
 {
 	const struct etw_field *field = read->row->field;

@@ -23,7 +23,7 @@ void describing_done(struct describing *describing)
 	map_done(&describing->providers);
 }
 
-/* Whether the event is the first one with the traits of its provider. */
+/* Whether the event is the first one of its provider that has traits, which contain its name. */
 static bool names_provider(struct describing *describing, const struct etw_record *record)
 {
 	struct etw_extended_item traits;
@@ -39,7 +39,7 @@ static bool names_provider(struct describing *describing, const struct etw_recor
 	       map_put(&describing->providers, provider, &added) && added;
 }
 
-/* The group of a kernel class; ETW_KERNEL_GROUPS: it has none. */
+/* Returns the describing group of a record's kernel class; ETW_KERNEL_GROUPS if it has none. */
 static uint8_t group_of(const struct etw_record *record)
 {
 	uint8_t group = 0;

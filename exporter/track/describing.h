@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of a recording that others cannot be understood without: they describe the session, the
- * machine, the layout of events, or say what an id means.
+ * Recognises the records of a recording that others cannot be understood without: those that
+ * describe the session, the machine or the layout of events, or say what an id means.
  */
 #ifndef TRACK_DESCRIBING_H
 #define TRACK_DESCRIBING_H
@@ -14,11 +14,12 @@
 #include "base/map.h"
 
 struct describing {
-	struct etw_kernel_choice names; /* kernel records with names and lifetimes */
-	struct map providers;           /* hash of a GUID -> 1: an event gave the provider's name */
+	struct etw_kernel_choice names; /* the kernel records with names and lifetimes */
+	struct map providers; /* hash of a provider's GUID -> 1: an event with the provider's name
+				 came already */
 };
 
-/* Begins with a recording. */
+/* Call it at the start of each recording. */
 void describing_init(struct describing *describing);
 void describing_done(struct describing *describing);
 

@@ -4,31 +4,32 @@
  *
  * A program that writes to a file only fills pages of the file cache. Seconds later a thread of
  * System writes these pages to the file ("paging I/O"), and the disk reports a transfer that System
- * issued. So the transfer alone says nothing about its cause. Three events lead there:
- * requests of programs (FileIo/Write), paging writes (FileIo/Write with IRP_PAGING_IO), and
- * transfers (DiskIo/Write). All three have the file key.
+ * issued. So the transfer alone does not show its cause. Three types of events lead to it: requests
+ * of programs (FileIo/Write), paging writes (FileIo/Write with IRP_PAGING_IO), and transfers
+ * (DiskIo/Write). All three have the file key.
  *
- * A request of a program makes pages of the file dirty. They are kept as runs of pages, each of one
- * process. A paging write takes the pages that it covers out of the runs, and the processes of
- * these runs, weighted by pages, become the *shares* of the file. A transfer is split by the shares
- * of its file, in whole bytes without a rest. The shares stay until the next paging write: one
- * paging write may lead to several transfers (a fragmented file), to fewer bytes (a compressed
- * one), or to one of pages that a program has written again meanwhile. Because the split is that of
- * the transfer's own bytes, the sum over all processes is right even where the ledger knows
- * nothing. The ledger decides only who they are.
+ * A request of a program makes pages of the file dirty. The ledger keeps them as runs of pages,
+ * each of one process. A paging write removes the pages that it covers from the runs, and the
+ * processes of these runs, weighted by pages, become the *shares* of the file. A transfer is split
+ * by the shares of its file, in whole bytes without a remainder. The shares stay until the next
+ * paging write: one paging write may lead to several transfers (a fragmented file), to fewer bytes
+ * (a compressed file), or to a transfer of pages that a program has written again meanwhile.
+ * Because the transfer's own bytes are split, the sum over all processes is right even if the
+ * ledger knows nothing. The ledger only decides which processes share it.
  *
- * Runs of pages, not a sum by file, because a file with several writers (logs, databases) is
- * flushed in pieces, and each piece has its own writers. Eight runs are enough: a ninth one is
- * joined to the nearest of its process, which covers pages between them that are not dirty. In a
- * file that one process writes, this changes no result. A look-up is a hash and a walk over at most
- * eight runs.
+ * The ledger keeps runs of pages, not a sum for each file, because a file with several writers
+ * (logs, databases) is flushed in pieces, and each piece has its own writers. Eight runs are
+ * enough: a ninth run is joined to the nearest one of its process; the joined run then also covers
+ * clean pages in between. If one process writes the file, this changes no result. A look-up is a
+ * hash and a walk over at most eight runs.
  *
- * A store into a mapped page makes no event. A paging write without dirty pages is therefore that
- * of the processes that have the file mapped so that they may store to it (file_views.h), in equal
- * shares. If there are none, it is that of the last writer (a page that was written while it was
- * flushed), of the file system itself, of the process that issues it (FlushViewOfFile), or of the
- * process that last had the file mapped so or read pages of it into its memory. Reads need no runs:
- * what System reads ahead is for the process that last asked to read the file.
+ * A store into a mapped page makes no event. A paging write without dirty pages is therefore
+ * attributed in equal shares to the processes that have the file mapped for writing (file_views.h).
+ * If there are none, it is attributed to the last writer (a page that was written while it was
+ * flushed), to the file system itself, to the process that issues it (FlushViewOfFile), or to the
+ * process that last had the file mapped for writing or read pages of it into its memory. Reads need
+ * no runs: what System reads ahead is attributed to the process that last requested to read the
+ * file.
  *
  * The number of files is bounded. Files without dirty pages are dropped first, those that were not
  * used for the longest time before others. Dropping dirty pages counts as an eviction.
@@ -45,16 +46,17 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	PAGES_MOST = 1 << 28, /* of a share: bytes of a transfer times all shares fit 64 bits */
+	PAGES_MOST = 1 << 28, /* most pages of a share, so that bytes of a transfer times all shares
+				 fit into 64 bits */
 };
 
-/* Pages of one process that are dirty. */
+/* A range of dirty pages that one process has written. */
 struct cause_run {
 	uint64_t first, end; /* page numbers */
 	uint32_t process;
 };
 
-/* A part of the last paging write of a file. */
+/* The part of one process in the last paging write of a file. */
 struct cause_share {
 	uint32_t process;
 	uint32_t pages; /* the weight, at least 1 */
@@ -64,21 +66,22 @@ struct cause_share {
 struct cause_file {
 	uint64_t key;
 	uint64_t end;           /* offset behind the last byte that a program has written */
-	uint32_t older, newer;  /* in its list */
-	uint32_t writer;        /* label ids; INTERN_NONE: none. Of the last write to the cache */
-	uint32_t writer_thread; /* of that write; 0: a flush came after it */
-	uint32_t direct_writer; /* of the last write without the cache */
-	uint32_t reader;        /* of the last read */
-	uint32_t mapper;        /* that last read pages of the file without such a request, or whose
-				   view of it ended last */
-	uint8_t role;           /* enum file_role */
+	uint32_t older, newer;  /* neighbours in its list */
+	uint32_t writer;        /* label id of the process of the last write through the cache;
+				   INTERN_NONE: none */
+	uint32_t writer_thread; /* thread of that write; 0: a flush came after it */
+	uint32_t direct_writer; /* label id of the process of the last write without the cache */
+	uint32_t reader;        /* label id of the process of the last read */
+	uint32_t mapper; /* label id of the process that last read pages of the file without a read
+			    request, or whose view of it ended last */
+	uint8_t role;    /* enum file_role */
 	bool renaming;
 	uint8_t run_count, share_count;
-	struct cause_run runs[CAUSE_RUNS]; /* the oldest first */
+	struct cause_run runs[CAUSE_RUNS]; /* in order of age, the oldest first */
 	struct cause_share shares[CAUSE_RUNS];
 };
 
-/* The ends of the lists of files, which are rings. In each, the oldest is ends.newer. */
+/* The lists of files are rings; these are their heads. The `newer` of a head is the oldest file. */
 enum { CLEAN, DIRTY, LISTS };
 
 /* ---- roles ---- */
@@ -93,7 +96,7 @@ static bool is_text(const char *at, size_t size, const char *text)
 	return text_equal_nocase(at, size, text, strlen(text));
 }
 
-/* Whether a path ends with the name of one of NTFS's own streams of a plain file or folder. */
+/* Whether a path ends with the name of an NTFS system stream of an ordinary file or folder. */
 static bool names_own_stream(const char *path, size_t size)
 {
 	static const char *const streams[] = { ":$INDEX_ALLOCATION", ":$BITMAP", ":$ATTRIBUTE_LIST",
@@ -184,7 +187,7 @@ static void unlink_file(struct disk_cause *cause, uint32_t at)
 	cause->files[file->newer].older = file->older;
 }
 
-/* Makes it the newest of a list. */
+/* Makes the file the newest one of a list. */
 static void link_file(struct disk_cause *cause, uint32_t at, uint32_t list)
 {
 	struct cause_file *file = &cause->files[at];
@@ -203,7 +206,7 @@ static void remove_file(struct disk_cause *cause, uint32_t at)
 	cause->unused = at;
 }
 
-/* Another file that was not in use; 0 without memory. */
+/* Returns the index of a new entry in files; 0 without memory. */
 static uint32_t grow(struct disk_cause *cause)
 {
 	uint32_t at;
@@ -229,7 +232,8 @@ static uint32_t grow(struct disk_cause *cause)
 	return (uint32_t)first;
 }
 
-/* Drops the clean file that was not used for the longest time, else the dirty one. */
+/* Drops the clean file that was not used for the longest time; if no file is clean, the dirty
+ * one. */
 static void make_room(struct disk_cause *cause)
 {
 	uint32_t at = cause->files[CLEAN].newer;
@@ -241,7 +245,7 @@ static void make_room(struct disk_cause *cause)
 	remove_file(cause, at);
 }
 
-/* The file of a key, which is added; NULL without memory, or for key 0. */
+/* Returns the file of a key, which is added if it is new; NULL without memory, or for key 0. */
 static struct cause_file *use_file(struct disk_cause *cause, uint64_t key)
 {
 	const uint64_t *known = key ? map_find(&cause->by_key, key) : NULL;
@@ -250,7 +254,7 @@ static struct cause_file *use_file(struct disk_cause *cause, uint64_t key)
 
 	if (known) {
 		at = (uint32_t)*known;
-		if (cause->files[at].newer >= LISTS) { /* it is not the newest */
+		if (cause->files[at].newer >= LISTS) { /* it is not the newest one of its list */
 			unlink_file(cause, at);
 			link_file(cause, at, cause->files[at].run_count > 0 ? DIRTY : CLEAN);
 		}
@@ -278,7 +282,8 @@ static struct cause_file *use_file(struct disk_cause *cause, uint64_t key)
 	return &cause->files[at];
 }
 
-/* To call after the first run came or the last one went. */
+/* Moves the file to the list that it belongs to. Call it when its first run is added or its last
+ * one is removed. */
 static void put_in_list(struct disk_cause *cause, struct cause_file *file)
 {
 	uint32_t at = (uint32_t)(file - cause->files);
@@ -307,7 +312,8 @@ static uint64_t gap_between(const struct cause_run *a, const struct cause_run *b
 	return a->end < b->first ? b->first - a->end : b->end < a->first ? a->first - b->end : 0;
 }
 
-/* The run of the same process that is nearest to another; run_count: there is none. */
+/* Returns the index of the run of the same process that is nearest to `to`; run_count if there
+ * is none. */
 static unsigned nearest_run(const struct cause_file *file, const struct cause_run *to)
 {
 	unsigned nearest = file->run_count;
@@ -324,7 +330,7 @@ static unsigned nearest_run(const struct cause_file *file, const struct cause_ru
 	return nearest;
 }
 
-/* Adds a run, joined with those of the same process that it touches. */
+/* Adds a run, which is joined with runs of the same process that it touches. */
 static void add_run(struct disk_cause *cause, struct cause_file *file, struct cause_run added)
 {
 	for (;;) {
@@ -339,7 +345,7 @@ static void add_run(struct disk_cause *cause, struct cause_file *file, struct ca
 		added.end = run->end > added.end ? run->end : added.end;
 		remove_run(file, i);
 	}
-	if (file->run_count == CAUSE_RUNS) { /* all of other processes */
+	if (file->run_count == CAUSE_RUNS) { /* all runs are those of other processes */
 		remove_run(file, 0);
 		cause->evictions++;
 	}
@@ -361,8 +367,8 @@ static void add_share(struct cause_file *file, uint32_t process, enum cause_way 
 	file->shares[i].pages = pages < PAGES_MOST ? (uint32_t)pages : PAGES_MOST;
 }
 
-/* Takes pages out of run i. False: the run is gone. Where both ends of a run would stay and there
- * is no room for another run, it stays as it is. */
+/* Removes pages from run i. Returns false if nothing is left of the run. If both ends would be
+ * left and there is no room for another run, the run stays unchanged. */
 static bool cut_run(struct cause_file *file, unsigned i, uint64_t first, uint64_t end)
 {
 	struct cause_run *run = &file->runs[i];
@@ -383,7 +389,8 @@ static bool cut_run(struct cause_file *file, unsigned i, uint64_t first, uint64_
 	return true;
 }
 
-/* The processes that made pages of the file dirty become its shares; the pages are clean then. */
+/* Makes the processes with dirty pages in the range the shares of the file. The pages are clean
+ * then. */
 static void take_runs(struct cause_file *file, uint64_t first, uint64_t end)
 {
 	unsigned i = 0, count = file->run_count;
@@ -422,7 +429,7 @@ void disk_cause_file_read(struct disk_cause *cause, const struct cause_request *
 	}
 }
 
-/* The processes that may store to the file through a view become its shares. */
+/* Makes the processes that have the file mapped for writing its shares. */
 static void take_views(const struct disk_cause *cause, struct cause_file *file)
 {
 	uint32_t processes[CAUSE_RUNS];
@@ -433,7 +440,7 @@ static void take_views(const struct disk_cause *cause, struct cause_file *file)
 	}
 }
 
-/* The cause of paging I/O of which no dirty page and no view is known. */
+/* Returns the most likely cause of paging I/O for which no dirty page and no view is known. */
 static struct cause_share best_guess(struct disk_cause *cause, struct cause_file *file,
 				     const struct cause_request *request)
 {
@@ -458,7 +465,8 @@ static struct cause_share best_guess(struct disk_cause *cause, struct cause_file
 	return share;
 }
 
-/* The shares of a file whose dirty pages, if there are any, are its shares already. */
+/* Completes the shares of a file after take_runs(): if it has none, they come from views or a
+ * guess. */
 static void guess_shares(struct disk_cause *cause, struct cause_file *file,
 			 const struct cause_request *request)
 {
@@ -478,7 +486,8 @@ static void paging_write(struct disk_cause *cause, struct cause_file *file,
 	file->share_count = 0;
 	take_runs(file, request->offset / PAGE_BYTES, page_after(request->offset, request->bytes));
 	for (unsigned i = 0; i < file->share_count; i++) {
-		/* The thread that wrote also flushes, in the same request: written through. */
+		/* The thread that wrote also flushes in the same request, so the file is written
+		 * through. */
 		if (in_request && file->shares[i].process == request->process) {
 			file->shares[i].way = CAUSE_DIRECT;
 		}
@@ -565,7 +574,7 @@ void disk_cause_name_gone(struct disk_cause *cause, uint64_t key)
 
 	if (file && file->renaming) {
 		file->renaming = false;
-		file->role = FILE_ROLE_UNKNOWN; /* the next path says it */
+		file->role = FILE_ROLE_UNKNOWN; /* the next path decides the role */
 		return;
 	}
 	if (file) {
@@ -582,7 +591,7 @@ void disk_cause_view_mapped(struct disk_cause *cause, uint64_t key, uint32_t pro
 	file_views_add(&cause->views, key, process_id, address, process);
 }
 
-/* What a process has stored is written later, often when its view is gone. */
+/* Remembers the process whose view ended, because its pages are often written after that. */
 static void remember_mapper(struct disk_cause *cause, uint64_t key, uint32_t process)
 {
 	struct cause_file *file = use_file(cause, key);
@@ -621,7 +630,8 @@ static size_t one_part(struct cause_part *parts, uint32_t process, enum cause_wa
 	return 1;
 }
 
-/* Splits bytes by the shares of the file: each part ends at its share of the sum so far. */
+/* Splits bytes by the shares of the file, so that the parts add up to `bytes`: each part ends
+ * where the sum of the shares so far ends. */
 static size_t split(const struct cause_file *file, uint64_t bytes, struct cause_part *parts)
 {
 	uint64_t total = 0, before = 0, pages = 0;
@@ -661,7 +671,7 @@ size_t disk_cause_write(struct disk_cause *cause, const struct cause_request *tr
 	if (file->share_count > 0) {
 		return split(file, transfer->bytes, parts);
 	}
-	/* No paging write led to this transfer: it was lost, or comes late. */
+	/* No paging write preceded this transfer: it was lost, or comes late. */
 	role_of(cause, file);
 	guess = *file;
 	take_runs(&guess, 0, UINT64_MAX);

@@ -5,9 +5,9 @@
  * SystemConfig records describe each disk and each partition. Each description is shown as a sample
  * with the value 1. When a later record describes the same disk or partition otherwise, the old
  * sample is hidden and the new one is shown; therefore the labels of each shown sample are stored.
- * A live session reads disks directly as well, because their records come late. The record then
- * takes the place of what was read; when a disk or volume is read again, it has changed.
- * The tables have a fixed size. Disks and partitions beyond it are not shown.
+ * A live session also reads disks directly, because their records come late. The record then
+ * replaces what was read; when a disk or volume is read again, it has changed. The tables have a
+ * fixed size. Disks and partitions beyond it are not shown.
  *
  * Independently of the samples, a bit for each disk records whether the trace describes it at all.
  * The tracker uses it to count transfers to unknown disks.
@@ -49,7 +49,8 @@ bool disks_init(struct disks *disks, struct registry *registry, struct shard *sh
 	return disks->disk_info && disks->volume_info;
 }
 
-/* If the first label id is 0, no sample is shown; no number has the label id of the empty text. */
+/* A first label id of 0 means that no sample is shown: 0 is the id of the empty text, which is
+ * never the label of a number. */
 void disks_clear(struct disks *disks)
 {
 	for (unsigned i = 0; i < DISKS; i++) {
@@ -106,7 +107,7 @@ static void show(struct disks *disks, struct family *family, uint32_t *shown, co
 	family_set(family, disks->shard, ids, 1);
 }
 
-/* What one description leaves unknown is taken from the other. */
+/* Fills the labels that one description leaves unknown with those of another. */
 static void fill(const struct disks *disks, uint32_t *ids, const uint32_t *other, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -117,8 +118,9 @@ static void fill(const struct disks *disks, uint32_t *ids, const uint32_t *other
 }
 
 /*
- * Shows one more description. found: a live session found it; was_found: one did before. Of a
- * record and what was found at first the record wins, in whichever order they come.
+ * Shows one more description. found: a live session found it; was_found: a live session found one
+ * before. If there is both a record and a disk or volume that was found once, the record is used,
+ * whichever came first.
  */
 static void describe(struct disks *disks, struct family *family, uint32_t *shown, uint32_t *ids,
 		     size_t count, bool found, bool was_found)
@@ -213,8 +215,8 @@ static void label_volume(const struct disks *disks, uint32_t disk, uint32_t part
 	ids[3] = text_label(disks, texts->file_system, texts->file_system_size);
 }
 
-/* The place of a partition among those that are shown, or the end. One without a number differs
- * from others of its disk by its volume. */
+/* Returns the index of a partition among those that are shown; volume_count if it is not shown.
+ * A partition without a number is distinguished from others of its disk by its volume. */
 static uint32_t volume_place(const struct disks *disks, const uint32_t ids[4])
 {
 	bool by_volume = ids[1] == registry_unknown(disks->registry);

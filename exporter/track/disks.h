@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Disks and their volumes, as SystemConfig records describe them or a live session finds them:
- * etw_disk_info and etw_disk_volume_info. One consumer's: no lock.
+ * etw_disk_info and etw_disk_volume_info. Only one consumer uses it, so it has no lock.
  *
  * Source: docs/metrics.md; "SystemConfig_PhyDisk class" and "SystemConfig_LogDisk class", Microsoft
  * Learn.
@@ -22,23 +22,24 @@ struct disks {
 	struct shard *shard;       /* borrowed */
 	struct family *disk_info;  /* NULL: not enabled */
 	struct family *volume_info;
-	uint64_t named[DISKS / 64]; /* bit n: disk n is described */
+	uint64_t named[DISKS / 64]; /* bit n: a record describes disk n */
 	uint64_t found[DISKS / 64]; /* bit n: a live session has found disk n */
-	/* The samples that are shown: label ids in the order of the labels of the families. */
-	uint32_t shown_disks[DISKS][3]; /* by disk number */
+	/* Label ids of the samples on the page, in the order of the families' labels. */
+	uint32_t shown_disks[DISKS][3]; /* index: disk number */
 	uint32_t shown_volumes[PARTITIONS][4];
-	bool found_volumes[PARTITIONS]; /* a live session has found it */
+	bool found_volumes[PARTITIONS]; /* a live session has found the volume */
 	uint32_t volume_count;
 };
 
 enum { DISKS_FAMILIES = 2 };
 extern const struct family_options disks_families[DISKS_FAMILIES];
 
-/* Registers the families. Zeroed disks are fine; they only note which disks are described. */
+/* Registers the families. Disks that are only zeroed are valid too: they count nothing and only
+ * note which disks are described. */
 bool disks_init(struct disks *disks, struct registry *registry, struct shard *shard,
 		struct etw_error *err);
 
-/* Hides the samples and drops all disks. Without it there is nothing to free. */
+/* Hides the samples and forgets all disks. It frees nothing, as disks own no memory. */
 void disks_clear(struct disks *disks);
 
 /* Notes that a record of the trace describes this disk (also in the first pass). */
@@ -70,8 +71,9 @@ void disks_show_volume(struct disks *disks, uint32_t disk, uint32_t partition, c
 		       size_t drive_size, const char *file_system, size_t file_system_size);
 
 /*
- * A live session found it; see tracker_find_disk(). What a record has described before stays,
- * except for what it leaves empty; a disk or volume that is found once more has changed.
+ * A live session found a disk or volume; see tracker_find_disk(). The first time, it only fills in
+ * what records left empty. When the same disk or volume is found again, it has changed and its
+ * description is replaced.
  */
 void disks_find(struct disks *disks, uint32_t disk, const char *model, uint32_t bytes_per_sector);
 void disks_find_volume(struct disks *disks, uint32_t disk, uint32_t partition, const char *volume,

@@ -9,10 +9,10 @@
  * contain the address it prefers the one that was loaded at that time, then one that was unloaded
  * before, then one that was loaded later.
  *
- * The timeline maps a base address to the image that was there at a time. Announcing the same image
- * again (rundown, second pass) must not create a second one, so the latest image of each base is
- * remembered. In the first pass the bases are appended and sorted once, at the end; afterwards a
- * new base is inserted in its place.
+ * The timeline maps a base address to the image that was there at a time. If the same image is
+ * announced again (rundown, second pass), no second one may be created, so the latest image of each
+ * base is remembered. In the first pass the bases are appended and sorted once, at the end;
+ * afterwards a new base is inserted in sorted order.
  */
 #include "exporter/track/drivers.h"
 
@@ -30,7 +30,7 @@ struct driver_image {
 
 enum {
 	IMAGES = 16384, /* a machine has a few hundred */
-	/* images before an address to examine: images may overlap over time */
+	/* number of bases below an address to examine, because images may overlap over time */
 	BACK = 8,
 };
 
@@ -107,7 +107,7 @@ static bool reserve(struct drivers *drivers)
 	return true;
 }
 
-/* The number of bases not above address. */
+/* Returns the number of bases that are not above address. */
 static uint32_t bases_up_to(const struct drivers *drivers, uint64_t address)
 {
 	uint32_t low = 0, high = drivers->base_count;
@@ -136,8 +136,8 @@ static void add_base(struct drivers *drivers, uint64_t base)
 	drivers->base_count++;
 }
 
-/* The number of an image, which is added if it differs from the latest one at its base. False if it
- * was refused. */
+/* Sets *number to the number of an image, which is added if it differs from the latest one at
+ * its base. Returns false if the image was refused. */
 static bool find_image(struct drivers *drivers, const struct driver_image *image, uint32_t *number)
 {
 	uint64_t *last = map_find(&drivers->by_base, image->base);
@@ -177,8 +177,8 @@ void drivers_announce(struct drivers *drivers, enum lifetime_change change, uint
 	timeline_announce(&drivers->timeline, change, base, time, number + 1);
 }
 
-/* How well an image matches a time; higher is better. One that was loaded at the time is best, then
- * one that was unloaded before, then one that was loaded later. */
+/* Ranks how well an image matches a time; higher is better. An image that was loaded at the time
+ * is best, then one that was unloaded before, then one that was loaded later. */
 static unsigned rank_of(const struct lifetime *instance, int64_t time)
 {
 	if (instance->start > time) {

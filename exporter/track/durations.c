@@ -13,9 +13,9 @@
  * another old thread, a switch event was lost, and the duration is unknown.
  *
  * A live session may deliver the record of one processor after newer ones of another. So a start is
- * never paired with an end before it, and a start that comes after its end is not left for the next
- * end of its key, where that can be known: a thread that is switched out was ready before it was
- * switched in, so what then still waits with an earlier time is dropped.
+ * never paired with an end before it. A start that comes after its end must not wait for the next
+ * end of its key. This can be detected for threads: a thread that is switched out was ready before
+ * it was switched in, so a start that still waits with an earlier time is dropped.
  */
 #include "exporter/track/durations.h"
 

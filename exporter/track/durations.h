@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Durations: which times are none, how long an I/O request took, how long a thread ran and how long
- * it waited for a processor. One consumer's: no lock.
+ * Durations: which times are valid durations, how long an I/O request took, how long a thread ran
+ * and how long it waited for a processor. Only one consumer uses it, so it has no lock.
  *
  * Source: "CSwitch class" and "ReadyThread class", Microsoft Learn.
  */
@@ -19,8 +19,8 @@
 /*
  * Windows reports times that are no measurements: a negative response time of a disk on virtual
  * machines, a start of 0, and anything in a damaged recording. Everything that counts a duration
- * asks here first. What does not fit is counted by its reason (etw_invalid_durations_total) and
- * nowhere else.
+ * checks it here first. A duration that does not fit is counted by its reason
+ * (etw_invalid_durations_total) and nowhere else.
  */
 enum duration_verdict {
 	DURATION_FITS,
@@ -29,48 +29,49 @@ enum duration_verdict {
 	DURATION_VERDICTS
 };
 
-/* "negative", "too_long". */
+/* Returns "negative" or "too_long". */
 const char *duration_verdict_name(enum duration_verdict verdict);
 
-/* What a duration of so many nanoseconds is that ended at the raw time `end`. negative: it is below
- * 0, and ns has no meaning. */
+/* Judges a duration of ns nanoseconds that ended at the raw time `end`. negative: the duration
+ * is below 0, and ns is ignored. */
 static inline enum duration_verdict duration_judge(const struct etw_source_clock *clock,
 						   int64_t end, bool negative, uint64_t ns)
 {
 	if (negative) {
 		return DURATION_NEGATIVE;
 	}
-	/* Without a division: the machine has run for longer since. */
+	/* Avoids the division in etw_clock_uptime(): at `end` the machine had run at least
+	 * uptime_ns. */
 	if (ns <= clock->uptime_ns && end >= clock->anchor_raw) {
 		return DURATION_FITS;
 	}
 	return ns <= etw_clock_uptime(clock, end) ? DURATION_FITS : DURATION_TOO_LONG;
 }
 
-/* The same of the time from one raw time to another, which becomes *ns if it fits. */
+/* Judges the time between two raw times. Sets *ns only if the verdict is DURATION_FITS. */
 enum duration_verdict duration_between(const struct etw_source_clock *clock, int64_t begin,
 				       int64_t end, uint64_t *ns);
 
 /* ---- starts that wait for their end ---- */
 
 /*
- * A table of fixed size: each hash has four places. If all four are taken, the oldest entry is
- * dropped and counted as an eviction. An operation whose end was lost or is not recorded therefore
- * makes room by itself.
+ * A table of fixed size: each hash has four places. If all four are in use, the oldest entry is
+ * dropped and counted as an eviction. So operations whose ends are lost or not recorded cannot fill
+ * the table.
  */
 
 struct recent_entry {
 	uint64_t key;
 	int64_t time;
-	uint32_t owner;     /* any number of the caller */
-	uint8_t tag;        /* likewise */
-	uint8_t owner_type; /* likewise */
+	uint32_t owner;     /* the caller's; not interpreted */
+	uint8_t tag;        /* the caller's; not interpreted */
+	uint8_t owner_type; /* the caller's; not interpreted */
 	bool taken;
 };
 
 struct recent {
-	struct recent_entry *entries; /* owned; NULL until the first one */
-	size_t sets;                  /* a power of two */
+	struct recent_entry *entries; /* owned; NULL until the first start */
+	size_t sets;                  /* number of sets of four entries; a power of two */
 	uint64_t count;
 	uint64_t evictions;
 };
@@ -79,12 +80,13 @@ struct recent {
 void recent_init(struct recent *recent, size_t sets);
 void recent_clear(struct recent *recent); /* frees all memory */
 
-/* An operation started; begin->taken is ignored. An earlier start of the same key without an end is
- * replaced. If a later one is there already, this one came late, and nothing happens. */
+/* Notes that an operation started; begin->taken is ignored. It replaces an earlier start of the
+ * same key that has no end. If a later start of the key is present, this one came late and is
+ * ignored. */
 void recent_begin(struct recent *recent, const struct recent_entry *begin);
 
-/* The operation ended: removes its start and copies it to *begin. Returns false and leaves *begin
- * alone if there is no start at or before that time. */
+/* The operation ended at `time`: removes its start and copies it to *begin. Returns false and
+ * leaves *begin unchanged if there is no start at or before that time. */
 bool recent_end(struct recent *recent, uint64_t key, int64_t time, struct recent_entry *begin);
 
 /* ---- the scheduler ---- */
@@ -100,19 +102,21 @@ struct scheduler {
 void scheduler_init(struct scheduler *scheduler);
 void scheduler_clear(struct scheduler *scheduler); /* frees all memory */
 
-/* The records of all processors may come in another order than their times, those of one may not.
- */
+/* Notes that a thread became ready. Records of different processors may come out of time order;
+ * those of one processor come in time order. */
 void scheduler_ready(struct scheduler *scheduler, uint32_t thread_id, int64_t time);
 
-/* Raw times; ETW_RECORD_NO_TIME if not known. */
+/* Raw times of a context switch; ETW_RECORD_NO_TIME if not known. */
 struct scheduler_switch {
 	int64_t on_cpu_since; /* when the old thread was switched in on this processor */
 	int64_t ready_since;  /* when the new thread became ready */
 };
 
-/* The thread that was switched in last on a processor. False: none is known. */
+/* Sets *thread_id to the thread that was last switched in on a processor. Returns false if none
+ * is known. */
 bool scheduler_running(const struct scheduler *scheduler, uint16_t processor, uint32_t *thread_id);
 
+/* A processor switches from one thread to another at a raw time. Sets *out. */
 void scheduler_switch(struct scheduler *scheduler, uint16_t processor, uint32_t old_thread,
 		      uint32_t new_thread, int64_t time, struct scheduler_switch *out);
 

@@ -2,14 +2,14 @@
 /*
  * The views of files.
  *
- * A view is known by its process and its address, because that is what FileIo/UnmapFile names, and
+ * A view is identified by its process and its address, because FileIo/UnmapFile names these, and
  * because a rundown may report a view that FileIo/MapFile has reported too. It is looked up by its
  * file when pages of the file are written, and by its process when that ends. So each view is in
- * two lists, which begin in two maps; the newest view is first. All views are in one array, by
- * number, and number 0 means none.
+ * two lists, which begin in two maps; the newest view is first. All views are in one array; index 0
+ * means none.
  *
  * The number of views is bounded. When there is no room, the views are dropped in the order of the
- * array, which is about that of their age. A process whose unmap events were lost can therefore not
+ * array, which is roughly the order of their age. So a process whose unmap events were lost cannot
  * fill the table for ever.
  */
 #include "exporter/track/file_views.h"
@@ -27,10 +27,10 @@ struct file_view {
 	uint32_t process; /* label id */
 };
 
-/* Bits of MiscInfo. */
+/* Bit fields of MiscInfo. */
 enum { PROTECTION_SHIFT = 48, PROTECTION_MASK = 7, SECTION_SHIFT = 54, SECTION_MASK = 3 };
 enum { PROTECTION_READ_WRITE = 4, PROTECTION_EXECUTE_READ_WRITE = 6 };
-enum { SECTION_DATA = 0 }; /* neither a program nor memory without a file */
+enum { SECTION_DATA = 0 }; /* the section is neither a program nor memory without a file */
 
 bool file_view_is_writable(uint64_t misc_info)
 {
@@ -55,7 +55,8 @@ void file_views_clear(struct file_views *views)
 	*views = (struct file_views){ .limit = views->limit, .evictions = views->evictions };
 }
 
-/* Two views of a hostile stream may get one place; then the later one takes that of the other. */
+/* Two views of a hostile event stream may have the same key; the later one then replaces the
+ * other. */
 static uint64_t place_of(uint32_t process_id, uint64_t address)
 {
 	return address ^ hash_u64(process_id);
@@ -97,7 +98,7 @@ static void unlink_view(struct file_views *views, uint32_t at, unsigned list)
 	}
 }
 
-/* The newest view of a file or of a process; 0: none. */
+/* Returns the index of the newest view of a file or of a process; 0 if there is none. */
 static uint32_t newest_of(const struct file_views *views, unsigned list, uint64_t key)
 {
 	const uint64_t *newest = map_find(&views->lists[list], key);
@@ -113,7 +114,8 @@ static void free_place(struct file_views *views, uint32_t at)
 	views->unused = at;
 }
 
-/* Returns the file of the view. */
+/* Removes the view from the lists. Returns its file key and sets *process to its process label
+ * id. */
 static uint64_t forget(struct file_views *views, uint32_t at, uint32_t *process)
 {
 	const struct file_view *view = &views->views[at];
@@ -127,7 +129,7 @@ static uint64_t forget(struct file_views *views, uint32_t at, uint32_t *process)
 	return file;
 }
 
-/* A number in the array that is not in use; 0 without memory. */
+/* Returns a free index of the array; 0 without memory. */
 static uint32_t take_place(struct file_views *views)
 {
 	uint32_t at = views->unused, process;
@@ -135,7 +137,8 @@ static uint32_t take_place(struct file_views *views)
 	size_t count = views->count > 0 ? views->count : 1;
 
 	if (at == 0 && views->by_place.count >= views->limit && views->limit > 0) {
-		at = 1 + views->next_out++ % views->limit; /* all numbers to the limit are used */
+		at = 1 + views->next_out++ % views->limit; /* the table is full, so all indices up
+							      to the limit are in use */
 		forget(views, at, &process);
 		views->evictions++;
 	}

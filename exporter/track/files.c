@@ -3,18 +3,18 @@
  * Files, their paths and their path groups.
  *
  * The kernel identifies a file by a file key and an open file by a file object, and reuses both.
- * Two timelines therefore map keys and objects to paths by time. A path is stored once, as the id
- * of an interned text, and this id is the number of the file for all other modules. The budget for
- * paths is bounded. When it is spent, only the prefix that determines the volume is stored, in a
- * second, small table: a long session meets more paths than it can store, but only few volumes.
- * The top bit of a file number marks such a prefix.
+ * Two timelines therefore map keys and objects to paths by time. A path is stored once, as an
+ * interned text; its id is the number of the file for all other modules. The budget for paths is
+ * bounded. When it is used up, only the prefix that determines the volume is stored, in a second,
+ * small table: a long session meets more paths than it can store, but only few volumes. The top bit
+ * of a file number marks such a prefix.
  *
  * The labels of volume and path group are cached by path. A new mapping can change them, so it
  * empties the caches. A path is in the first path group of the configuration that has a matching
- * pattern. Programs choose paths, and the consumer must not spend its time on them: a path of more
- * than a kilobyte is not matched, and in each second of event time only so many characters are
- * compared, beyond which a path that is new has an unknown group. After the first pass of a
- * recording all mappings are known, and the second pass ignores them.
+ * pattern. Programs choose paths, and must not be able to slow the consumer down: a path of more
+ * than a kilobyte is not matched, and the number of comparison steps in each second of event time
+ * is limited; beyond it a new path has an unknown group. After the first pass of a recording all
+ * mappings are known, and the second pass ignores them.
  */
 #include "exporter/track/files.h"
 
@@ -30,13 +30,13 @@
 
 enum {
 	PREFIXES_BYTES = 1 << 20,
-	PREFIXES_WITH_SHARE = 4000, /* the rest of the room is for volumes */
-	/* Of a longer path no group is looked for: programs choose paths, and thereby the cost. */
+	PREFIXES_WITH_SHARE = 4000, /* the rest of the room is for prefixes of volumes */
+	/* Longer paths are not matched with path groups: programs choose paths, and so the cost. */
 	GROUPED_PATH_SIZE_MAX = 1024,
 	/*
 	 * Characters that may be compared in a second of event time; about 2 % of a processor. Ten
 	 * patterns such as `**\logs\**\*.log` take 10,000 for a path of 1,000 bytes that they
-	 * match, and a few hundred for one that they do not.
+	 * match, and a few hundred for one that they do not match.
 	 */
 	STEPS_PER_SECOND = 4 * 1000 * 1000,
 };
@@ -47,7 +47,7 @@ struct group_glob {
 	uint32_t label;
 };
 
-#define PREFIX UINT32_C(0x80000000) /* bit of a file number: the rest is an id of prefixes */
+#define PREFIX UINT32_C(0x80000000) /* flag of a file number; the rest is an id of prefixes */
 
 bool files_init(struct files *files, struct registry *registry, struct intern *texts,
 		uint32_t limit, struct etw_error *err)
@@ -182,7 +182,7 @@ void files_name_object(struct files *files, uint64_t object, int64_t time, const
 void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
 		      const char *dos_path, size_t dos_size)
 {
-	/* Mappings apply to the whole trace, so the second pass brings nothing new. */
+	/* Mappings apply to the whole trace, so the second pass adds none. */
 	if (!files->keys.table.frozen &&
 	    volumes_map(&files->volumes, nt_path, nt_size, dos_path, dos_size, false)) {
 		forget_labels(files);
@@ -216,7 +216,7 @@ const char *files_path(const struct files *files, uint32_t file, size_t *size)
 	return intern_text(files->texts, file, size);
 }
 
-/* The place of a path in a cache of labels; NULL without memory. */
+/* Returns the place of a path in a cache of labels; NULL without memory. */
 static uint32_t *label_place(const struct files *files, struct path_labels *labels, uint32_t file)
 {
 	uint32_t *ids;
@@ -267,7 +267,8 @@ void files_dos_path(const struct files *files, uint32_t file, struct etw_text *o
 	volumes_dos_path(&files->volumes, path, size, out);
 }
 
-/* path: as users write it ("D:\\logs\\a"). INTERN_NONE: there were not enough steps. */
+/* Returns the label id of the group of a path as users write it ("D:\\logs\\a"). INTERN_NONE:
+ * the comparison steps are used up. */
 static uint32_t group_label(struct files *files, const char *path, size_t size)
 {
 	uint64_t *steps = &files->steps_left;
@@ -291,7 +292,8 @@ static uint32_t group_label(struct files *files, const char *path, size_t size)
 	return registry_none(files->volumes.registry);
 }
 
-/* The same for a file on the network, as "\\server\share\a"; else otherwise. */
+/* Returns the group of a file on the network, by its path "\\server\share\a"; `otherwise` for
+ * other files. */
 static uint32_t unc_group_label(struct files *files, uint32_t file, uint32_t otherwise)
 {
 	size_t size;
@@ -303,7 +305,8 @@ static uint32_t unc_group_label(struct files *files, uint32_t file, uint32_t oth
 		       otherwise;
 }
 
-/* Each second of event time has its own steps. A minute back, the clock was set back. */
+/* Renews the comparison steps for each second of event time. A time more than a minute earlier
+ * means that the clock was set back. */
 static void allow_steps(struct files *files, int64_t second)
 {
 	bool back = second < files->steps_second &&
@@ -371,7 +374,8 @@ uint32_t files_group(struct files *files, uint32_t file, int64_t second)
 		if (*label == registry_none(files->volumes.registry)) {
 			*label = unc_group_label(files, file, *label);
 		}
-		if (*label == INTERN_NONE) { /* the next event of the file tries again */
+		if (*label == INTERN_NONE) { /* INTERN_NONE is not cached, so the next event of the
+						file tries again */
 			count_ungrouped(files, UNGROUPED_WORK);
 			return unknown;
 		}

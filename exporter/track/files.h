@@ -26,16 +26,16 @@ struct group_glob; /* private */
 
 enum { FILE_UNKNOWN = 0 }; /* the number of a file without a known path */
 
-/* A cache of labels by the text id of a path; INTERN_NONE: not resolved yet. */
+/* A cache from the text id of a path to a label id; INTERN_NONE: not resolved yet. */
 struct path_labels {
 	uint32_t *ids; /* owned */
 	size_t count;
 };
 
-/* Why no group was looked for. */
+/* Why the path groups were not searched for a path. */
 enum ungrouped_reason {
 	UNGROUPED_LONG, /* the path is too long */
-	UNGROUPED_WORK, /* too much work in this second */
+	UNGROUPED_WORK, /* the budget of comparison steps for this second is used up */
 	UNGROUPED_COUNT
 };
 
@@ -48,19 +48,18 @@ struct files {
 	struct path_labels volume_labels;
 	struct path_labels group_labels;
 	bool grouped;             /* path groups are configured */
-	struct group_glob *globs; /* owned; of all path groups, in their order */
+	struct group_glob *globs; /* owned; the patterns of all path groups, in their order */
 	size_t glob_count;
-	uint64_t steps_left;              /* of comparisons, in this second of event time */
-	int64_t steps_second;             /* which one it is */
+	uint64_t steps_left;  /* comparison steps that are left in this second of event time */
+	int64_t steps_second; /* the second that steps_left is for */
 	cell *ungrouped[UNGROUPED_COUNT]; /* borrowed; NULL: not counted */
 	struct etw_text scratch;          /* owned */
 };
 
-/* limit: instances of keys, and of objects. */
+/* limit: the most instances of file keys, and the most of file objects. */
 bool files_init(struct files *files, struct registry *registry, struct intern *texts,
 		uint32_t limit, struct etw_error *err);
-/* The path groups of the configuration, which is no longer needed after the call, in place of
- * those before. */
+/* Replaces the path groups. The configuration is not used after the call. */
 bool files_set_groups(struct files *files, const struct config_path_group *groups, size_t count,
 		      struct etw_error *err);
 void files_done(struct files *files);
@@ -70,25 +69,28 @@ void files_clear(struct files *files);
 void files_name_key(struct files *files, enum lifetime_change change, uint64_t key, int64_t time,
 		    const char *path, size_t size);
 /*
- * A key was found to mean a path at a time, up to which maybe not all records are known: those
- * until `known_until` are. An open file that the records know under another path ends there, if no
- * record that is still to come can say so.
+ * A harvest found that a key meant a path at `time`. All records up to `known_until` have been
+ * seen, but perhaps not all up to `time`. If an open file has the key under another path and no
+ * record that is still to come can end it, it ends here.
  */
 void files_found_key(struct files *files, uint64_t key, int64_t time, int64_t known_until,
 		     const char *path, size_t size);
+/* A record says that a file object means a path from `time` on. path: UTF-8, as recorded. */
 void files_name_object(struct files *files, uint64_t object, int64_t time, const char *path,
 		       size_t size);
+/* A record maps the device of a volume to a drive; both paths are UTF-8. */
 void files_map_volume(struct files *files, const char *nt_path, size_t nt_size,
 		      const char *dos_path, size_t dos_size);
 
-/* A live session found that the device has this letter or mount folder; NULL: none any more. */
+/* A live session found that the device has this drive letter or mount folder; dos_path NULL: it
+ * has none now. */
 void files_find_volume(struct files *files, const char *nt_path, const char *dos_path);
 
-/* How many shares of the network get a label of their own; see volumes_label(). */
+/* Sets how many network shares get a label of their own; see volumes_label(). */
 void files_set_shares(struct files *files, uint32_t limit);
 
-/* The number of the file that a key, or an object, meant at a time. FILE_UNKNOWN if no path is
- * known. */
+/* Returns the number of the file that a key, or an object, meant at a raw time. FILE_UNKNOWN if
+ * no path is known. */
 static inline uint32_t files_of_key(struct files *files, uint64_t key, int64_t time)
 {
 	const struct lifetime *instance = lifetimes_at(&files->keys.table, key, time);
@@ -103,12 +105,13 @@ static inline uint32_t files_of_object(struct files *files, uint64_t object, int
 	return instance ? instance->value : FILE_UNKNOWN;
 }
 
-/* NULL if the path is not known or no longer fitted into the budget. */
+/* Returns the recorded path; NULL if it is not known or did not fit into the budget of path
+ * text. */
 const char *files_path(const struct files *files, uint32_t file, size_t *size);
-/* The label of the volume, resolved at the first look-up. */
+/* Resolves the label id of the file's volume and caches it. */
 uint32_t files_resolve_volume(struct files *files, uint32_t file);
 
-/* The same; `_unknown` for a file without a known path. */
+/* Returns the label id of the file's volume; `_unknown` for a file without a known path. */
 static inline uint32_t files_volume(struct files *files, uint32_t file)
 {
 	const struct path_labels *labels = &files->volume_labels;
@@ -117,19 +120,19 @@ static inline uint32_t files_volume(struct files *files, uint32_t file)
 	return label != INTERN_NONE ? label : files_resolve_volume(files, file);
 }
 
-/* Appends the path to out as users write it, with the drive. Only for a file for which
- * files_path() is not NULL. */
+/* Appends the path to out as users write it, with the drive. files_path() of the file must not
+ * be NULL. */
 void files_dos_path(const struct files *files, uint32_t file, struct etw_text *out);
 
 /*
- * The label of the path group, resolved once for each path. `_none`: the path is in no group.
- * `_unknown`: groups are configured, but the path is not known, or too long, or there was too much
- * work; the last two are counted in files->ungrouped. second: the present one of event time, from
- * any moment; INT64_MIN if it is not known.
+ * Returns the label id of the path group, resolved once for each path. `_none`: the path is in no
+ * group. `_unknown`: groups are configured, but the path is not known, or too long, or the budget
+ * of comparison steps is used up; the last two are counted in files->ungrouped. second: the current
+ * second of event time, counted from any origin; INT64_MIN if it is not known.
  */
 uint32_t files_group(struct files *files, uint32_t file, int64_t second);
 
-/* Makes the counters of files->ungrouped, for the thread of the shard. */
+/* Makes the counters of files->ungrouped, which the thread of the shard adds to. */
 bool files_count_ungrouped(struct files *files, struct shard *shard, struct etw_error *err);
 
 #endif

@@ -4,22 +4,22 @@
  *
  * Almost every event looks up a thread, a process or a file here, so the table is built for fast
  * look-ups. A hash map leads from the key to a slot. Most keys have exactly one instance, which is
- * stored in the slot itself; what a look-up reads of it is together, so that it is mostly in one
- * line of the cache. File objects can have hundreds of instances; these are in a sorted array of
- * their own, which grows at its end and shrinks at its front, both in constant time on average.
- * Each slot remembers the instance that was found last, and a search starts there, because records
- * arrive in time order and the next look-up usually finds the same instance or the next one.
+ * stored in the slot itself; the members that a look-up reads are adjacent, mostly in one cache
+ * line. File objects can have hundreds of instances; these are in a sorted array of their own,
+ * which grows at its end and shrinks at its front, both in constant time on average. Each slot
+ * remembers the instance that was found last, and a search starts there, because records arrive in
+ * time order and the next look-up usually finds the same instance or the next one.
  *
  * Instances that ended are also queued, in the order in which they ended, so that a full table
- * drops the one that ended longest ago. A queue entry can be out of date, since a slot may have
- * been given to another key; the serial number detects this. If no instance has ended, a CLOCK
- * hand drops a key that was not looked up since the hand last passed it.
+ * drops the one that ended longest ago. A queue entry can be out of date, since a slot may be
+ * reused for another key; the serial number detects this. If no instance has ended, a CLOCK hand
+ * drops a key that was not looked up since the hand last passed it.
  *
- * A late change, one that is older than the latest start or end of its key, may need an instance
- * before others of its key. Only places near the end of the array are looked at, because late
- * changes are late by a second at most, and anything else would let a hostile recording move long
- * arrays. The queue of ends is then no longer sorted; evict_ended() drops what stands before an
- * instance first.
+ * A late change, one that is older than the latest start or end of its key, may have to insert an
+ * instance before others of its key. Only the last places of the array are searched, because late
+ * changes are late by a second at most, and because a hostile recording must not make the table
+ * move long arrays. The queue of ends is then no longer sorted; evict_ended() first drops the
+ * instances that precede the one in question.
  *
  * A frozen table was built in the first pass of a recording. It contains all changes that fitted,
  * also those after the present time. Announcing the same changes again must not alter it: shown()
@@ -38,10 +38,10 @@
 
 /* ---- look-up ---- */
 
-/* A look-up of a key with one instance reads from one.value to hint. */
+/* A look-up of a key with one instance reads only the members from one.value to hint. */
 struct lifetimes_key {
-	struct lifetime one;   /* the only instance, while many is NULL */
-	struct lifetime *many; /* owned; the instances start at index first */
+	struct lifetime one;   /* the only instance, while `many` is NULL */
+	struct lifetime *many; /* owned; a sorted array whose instances start at index first */
 	uint32_t count;        /* instances; 0: the slot is free */
 	uint32_t hint : 31;    /* instance found last; in a free slot: the next free slot */
 	uint32_t used : 1;     /* looked up since the CLOCK hand last passed */
@@ -61,8 +61,8 @@ enum {
 	NO_SLOT = 0x7fffffff, /* fits into hint */
 	STEPS = 8,            /* instances to step over before a binary search */
 	TIES = 16,            /* instances of one tick to examine */
-	LATE_MOST = 64,       /* instances behind the place of a late change */
-	ARRAY_LEAST = 4,      /* instances that an array of its own has room for */
+	LATE_MOST = 64,       /* a late change is inserted before at most this many instances */
+	ARRAY_LEAST = 4,      /* capacity of a new array */
 };
 
 static struct lifetime *items(struct lifetimes_key *slot)
@@ -91,7 +91,8 @@ static struct lifetimes_key *find(struct lifetimes *table, uint64_t key)
 	return &table->keys[*number];
 }
 
-/* Index of the latest instance that did not begin after time; count if there is none. */
+/* Returns the index of the latest instance that did not begin after time; count if there is
+ * none. */
 static uint32_t latest(struct lifetimes_key *slot, int64_t time)
 {
 	const struct lifetime *item = items(slot);
@@ -127,8 +128,8 @@ static uint32_t latest(struct lifetimes_key *slot, int64_t time)
 	return low - 1;
 }
 
-/* Index of the instance that the key meant at a time: the latest one that did not begin after it,
- * or else the first. */
+/* Returns the index of the instance that the key meant at a time: the latest one that did not
+ * begin after it, otherwise the first one. */
 static inline uint32_t meant(struct lifetimes_key *slot, int64_t time)
 {
 	uint32_t at = slot->count == 1 ? 0 : latest(slot, time);
@@ -156,7 +157,7 @@ const struct lifetime *lifetimes_during(struct lifetimes *table, uint64_t key, i
 	}
 	at = meant(slot, time);
 	instance = items(slot) + at;
-	/* The first instance is that of all times before it, too. */
+	/* The first instance also covers all times before its start. */
 	*from = at == 0 ? INT64_MIN : instance->start;
 	*to = at + 1 == slot->count ? INT64_MAX : instance[1].start - 1;
 	return instance;
@@ -192,8 +193,8 @@ static void remove_key(struct lifetimes *table, struct lifetimes_key *slot)
 	}
 }
 
-/* Gives back an array that is hardly used any more: a key that was reused often for a while would
- * otherwise keep room for all of it, beyond the limit of the table. */
+/* Halves an array that is mostly unused: a key that was reused often for a while would otherwise
+ * keep all its memory, beyond the limit of the table. */
 static void shrink(struct lifetimes_key *slot)
 {
 	uint32_t capacity = slot->capacity / 2;
@@ -204,7 +205,7 @@ static void shrink(struct lifetimes_key *slot)
 	}
 	many = malloc(capacity * sizeof *many);
 	if (!many) {
-		return; /* it stays as it is */
+		return; /* without memory the array stays as it is */
 	}
 	memcpy(many, slot->many + slot->first, slot->count * sizeof *many);
 	free(slot->many);
@@ -227,7 +228,7 @@ static void remove_first(struct lifetimes *table, struct lifetimes_key *slot)
 	shrink(slot);
 }
 
-/* Whether the instance is one of the first of its key. */
+/* Whether the instance is among the first STEPS of its key. */
 static bool among_first(struct lifetimes_key *slot, uint32_t serial)
 {
 	for (uint32_t i = 0; i < slot->count && i < STEPS; i++) {
@@ -238,13 +239,13 @@ static bool among_first(struct lifetimes_key *slot, uint32_t serial)
 	return false;
 }
 
-/* Whether an event that comes now or later may mean the instance. */
+/* Whether an event that comes now or later may still mean the instance. */
 static bool may_be_meant(const struct lifetimes *table, const struct lifetime *item, int64_t now)
 {
 	return etw_time_between(item->end, now) <= table->grace_ticks;
 }
 
-/* Drops the instance that ended longest ago. False if none has ended before now. */
+/* Drops the instance that ended longest ago. Returns false if none has ended before now. */
 static bool evict_ended(struct lifetimes *table, int64_t now)
 {
 	while (table->end_count > 0 && table->keys) {
@@ -262,7 +263,7 @@ static bool evict_ended(struct lifetimes *table, int64_t now)
 			table->evictions += may_be_meant(table, items(slot), now);
 			remove_first(table, slot);
 		}
-		/* The entry of an instance behind the one that was dropped stays. */
+		/* If the first instance was dropped in place of the queued one, the entry stays. */
 		if (first || !dropped) {
 			table->end_first = (table->end_first + 1) & (table->end_capacity - 1);
 			table->end_count--;
@@ -380,8 +381,8 @@ static bool grow(struct lifetimes_key *slot)
 	return true;
 }
 
-/* Queues an instance that has ended for evict_ended(). Without memory for the queue the instance
- * only stays longer. */
+/* Queues an instance that has ended for evict_ended(). Without memory it is not queued, so it
+ * only stays in the table longer. */
 static void queue_end(struct lifetimes *table, struct lifetimes_key *slot,
 		      const struct lifetime *item)
 {
@@ -419,8 +420,8 @@ static uint32_t next_serial(struct lifetimes *table)
 	return table->serial;
 }
 
-/* Adds an instance after the last one of its key, which ends where the new one begins. NULL if
- * there is no room. */
+/* Adds an instance after the last one of its key, which ends where the new one begins. Returns
+ * NULL if there is no room. */
 static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t start, int64_t now,
 				 uint32_t value, bool started)
 {
@@ -452,8 +453,8 @@ static struct lifetimes_key *add(struct lifetimes *table, uint64_t key, int64_t 
 
 /* ---- announcing ---- */
 
-/* The instance that ended at the time, of instance `at` and those before it that began in the same
- * tick. */
+/* Returns the instance that ended at the time, from instance `at` and those before it that began
+ * in the same tick; NULL if there is none. */
 static const struct lifetime *ended_at(struct lifetimes_key *slot, uint32_t at, int64_t time)
 {
 	for (unsigned tie = 0; tie <= at && tie < TIES; tie++) {
@@ -469,7 +470,7 @@ static const struct lifetime *ended_at(struct lifetimes_key *slot, uint32_t at, 
 	return NULL;
 }
 
-/* For a frozen table: whether it already contains this change, or a later one of the key. */
+/* Whether a frozen table already contains this change, or a later one of the key. */
 static bool shown(struct lifetimes_key *slot, enum lifetime_change change, int64_t time,
 		  uint32_t value)
 {
@@ -501,8 +502,8 @@ static bool is_late(const struct lifetime *last, int64_t time)
 	return time < last->start || (last->end != LIFETIME_OPEN && time < last->end);
 }
 
-/* Changes an instance that a late change falls into; false: the change begins another instance.
- * next: the instance behind it, or NULL. */
+/* Applies a late change to the instance whose time it is in. Returns false if the change begins
+ * another instance. next: the instance that follows, or NULL. */
 static bool change_late(struct lifetime *item, const struct lifetime *next,
 			enum lifetime_change change, int64_t time, uint32_t value)
 {
@@ -513,14 +514,15 @@ static bool change_late(struct lifetime *item, const struct lifetime *next,
 		}
 		item->start = time;
 		item->started = 1;
-		/* The name that a start gives wins. */
+		/* The name of a start takes precedence over other names. */
 		item->value = value == 0 ? item->value : value;
 		break;
 	case LIFETIME_EXISTS:
 		break;
 	case LIFETIME_STOP:
 		if (!next || next->start != item->end) {
-			return false; /* it has ended at another time */
+			return false; /* the instance has ended at another time, so there is another
+					 one */
 		}
 		item->end = time;
 		break;
@@ -529,8 +531,8 @@ static bool change_late(struct lifetime *item, const struct lifetime *next,
 	return true;
 }
 
-/* The instance that a late change makes between two others, either of which may be NULL. Where they
- * cover its time, the one before ends there. */
+/* Returns the instance that a late change inserts between two others, either of which may be
+ * NULL. If `before` covers the time of the change, it then ends there. */
 static struct lifetime late_instance(struct lifetime *before, const struct lifetime *next,
 				     enum lifetime_change change, int64_t time, uint32_t value)
 {
@@ -539,8 +541,8 @@ static struct lifetime late_instance(struct lifetime *before, const struct lifet
 				 .value = value };
 
 	if (before && time < before->end) {
-		/* Two starts or two stops: the instance is two. A name that did not come with the
-		 * start came with the stop. */
+		/* Two starts, or two stops, mean two instances. A name that did not come with
+		 * the start came with the stop. */
 		item.start = time;
 		item.end = before->end;
 		before->end = time;
@@ -561,7 +563,7 @@ static struct lifetime late_instance(struct lifetime *before, const struct lifet
 	return item;
 }
 
-/* Index of the first instance that began after time. */
+/* Returns the index of the first instance that began after time. */
 static uint32_t place_after(struct lifetimes_key *slot, int64_t time)
 {
 	uint32_t at = latest(slot, time);
@@ -585,9 +587,9 @@ static bool announce_late(struct lifetimes *table, struct lifetimes_key *slot,
 		return false;
 	}
 	if (find(table, key) != slot || !grow(slot)) {
-		return true; /* room was made by dropping the key itself */
+		return true; /* making room has dropped the key itself */
 	}
-	place = place_after(slot, time); /* making room may have moved them */
+	place = place_after(slot, time); /* making room may have moved the instances */
 	before = place > 0 ? items(slot) + place - 1 : NULL;
 	next = items(slot) + place;
 	memmove(next + 1, next, (slot->count - place) * sizeof *next);
@@ -781,9 +783,9 @@ static int by_time(const void *left, const void *right)
 }
 
 /*
- * A merge sort, which leaves what is in order where it is: the changes of a buffer are in order,
- * and buffers that overlap in time are near each other in the file. Changes at the same time stay
- * in file order. spare: room for half of them.
+ * A merge sort that leaves sorted runs where they are: the changes of a buffer are sorted, and
+ * buffers that overlap in time are near each other in the file. Changes at the same time stay in
+ * file order. spare: room for half of the changes.
  */
 static void sort_changes(struct timeline_change *changes, size_t count,
 			 struct timeline_change *spare)
@@ -798,7 +800,7 @@ static void sort_changes(struct timeline_change *changes, size_t count,
 	}
 	sort_changes(changes, half, spare);
 	sort_changes(changes + half, count - half, spare);
-	/* What is not later than the first of the second half stays. */
+	/* Changes that are not later than the first one of the second half stay in place. */
 	left = half;
 	while (left > 0 && changes[left - 1].time > changes[half].time) {
 		left--;

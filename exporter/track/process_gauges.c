@@ -3,15 +3,16 @@
  * The state gauges of processes.
  *
  * Each gauge is a sum over running processes, grouped by process name, so it only changes when a
- * process or thread starts or stops, or when a process gets another name. A process is remembered
- * with the cells of the family to which it was added. The same cells are later decremented, even
- * if the family has since replaced the label set by the overflow series. Threads are remembered
- * with the id of their owner. A process stays in the table while it runs or still owns threads.
+ * process or thread starts or stops, or when a process gets another name. Each process keeps the
+ * cells of the family to which it was added. The same cells are later decremented, even if the
+ * family has since replaced the label set by the overflow series. Threads are stored with the id of
+ * their owner. A process stays in the table while it runs or still owns threads.
  *
  * The program file is not a sum: a sample with the value 1 exists while at least one process uses
  * the file. The number of users is counted by a hash of the labels that are shown.
  *
- * Both tables are bounded. What does not fit is counted as refused and missing in the gauges.
+ * Both tables are bounded. Processes and threads that do not fit are counted as refused, and the
+ * gauges lack them.
  */
 #include "exporter/track/process_gauges.h"
 
@@ -24,13 +25,13 @@
 
 /* ---- instances and threads ---- */
 
-/* A process id that runs or owns threads. */
+/* A process id that means a running process or owns threads. */
 struct gauge_process {
 	uint32_t process_id;
 	uint32_t label;
 	uint32_t threads;
 	bool alive;
-	cell *instance_cell; /* the cell that counts it; valid while it is alive */
+	cell *instance_cell; /* the cell that counts the process; valid while it is alive */
 	cell *thread_cell;   /* the cell that counts its threads; valid while it has any */
 };
 
@@ -277,7 +278,7 @@ const struct family_options image_info_family = {
 	.type = FAMILY_GAUGE,
 	.labels = { "process", "provider", "path", "checksum" },
 	.label_count = IMAGE_LABELS,
-	.dynamic_labels = 0xd, /* all but the provider */
+	.dynamic_labels = 0xd, /* every label except the provider */
 };
 
 bool image_info_init(struct image_info *info, struct registry *registry, struct shard *shard,
@@ -341,8 +342,8 @@ void image_info_clear(struct image_info *info)
 	image_info_done(info);
 }
 
-/* Whether the process with this label is named after the image: the names are equal, or the label
- * is a name that an older system cut short. */
+/* Whether the process with this label has the name of the image: the names are equal, or the
+ * label is a name that an older system cut. */
 static bool names_process(const struct image_info *info, uint32_t label, const char *name,
 			  size_t size)
 {

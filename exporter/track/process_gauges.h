@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state gauges of processes: etw_process_instances, etw_process_threads and
- * etw_process_image_info. One consumer's: no lock.
+ * etw_process_image_info. Only one consumer uses it, so it has no lock.
  *
  * Source: docs/metrics.md.
  */
@@ -30,17 +30,19 @@ struct process_gauges {
 	struct shard *shard; /* borrowed */
 	uint32_t provider;   /* label id */
 	struct map by_id;    /* process id -> struct gauge_process *, owned */
-	struct map owners;   /* thread id -> process id, of running threads */
+	struct map owners;   /* thread id -> process id, of running threads only */
 	uint32_t process_limit;
 	uint32_t thread_limit;
-	uint64_t refused_processes; /* not counted in the gauges: past the limit */
+	uint64_t refused_processes; /* processes that are not counted in the gauges, because of the
+				       limit */
 	uint64_t refused_threads;
 };
 
 enum { PROCESS_GAUGES = 2 };
 extern const struct family_options process_gauges_families[PROCESS_GAUGES];
 
-/* Registers the families. */
+/* Registers the families. The limits are the most running processes and threads that are
+ * counted. */
 bool process_gauges_init(struct process_gauges *gauges, struct registry *registry,
 			 struct shard *shard, uint32_t process_limit, uint32_t thread_limit,
 			 struct etw_error *err);
@@ -49,19 +51,20 @@ void process_gauges_done(struct process_gauges *gauges);
 /* Subtracts everything that was added to the gauges. */
 void process_gauges_clear(struct process_gauges *gauges);
 
-/* label: the name of the process id after the change. */
+/* A process starts, is found running or stops. label: label id of its name after the change. */
 void process_gauges_process(struct process_gauges *gauges, enum lifetime_change change,
 			    uint32_t process_id, uint32_t label);
 
-/* process_id: the owner of the thread, from the record. label: the present name of the owner. */
+/* A thread starts, is found running or stops. process_id: its owner, from the record. label:
+ * label id of the owner's present name. */
 void process_gauges_thread(struct process_gauges *gauges, enum lifetime_change change,
 			   uint32_t thread_id, uint32_t process_id, uint32_t label);
 
 /* ---- program files ---- */
 
 /*
- * The program file of a running process is the image, of all that it loads, that the process is
- * named after. Several instances can share a program file; it is shown while one of them runs.
+ * The program file of a running process: of all images that it loads, the one that has the name of
+ * the process. Several instances can share a program file; it is shown while one of them runs.
  */
 
 struct image_info {
@@ -71,8 +74,8 @@ struct image_info {
 	uint32_t provider;         /* label id */
 	struct map by_process;     /* process id -> struct shown_image *, owned */
 	struct map users; /* hash of the shown labels -> number of processes that share them */
-	uint32_t limit;   /* processes */
-	uint64_t refused; /* not shown: past the limit */
+	uint32_t limit;   /* the most processes */
+	uint64_t refused; /* processes that are not shown, because of the limit */
 };
 
 extern const struct family_options image_info_family;
@@ -82,13 +85,14 @@ bool image_info_init(struct image_info *info, struct registry *registry, struct 
 void image_info_done(struct image_info *info);
 void image_info_clear(struct image_info *info);
 
-/* The process, whose name is `label` now, has loaded an image. path: UTF-8, as
- * users write it. */
+/* The process has loaded an image at a raw time. label: label id of the process's present name.
+ * path: UTF-8, as users write it. The image is ignored if it is not the program file, or if the
+ * process has one already. */
 void image_info_announce(struct image_info *info, uint32_t process_id, uint32_t label,
 			 const char *path, size_t size, uint32_t checksum, int64_t time);
 
-/* The process has ended, or another process starts with its id. An image that was loaded at `time`
- * or later stays. */
+/* The process has ended, or another process starts with its id, so it no longer uses its program
+ * file. An image that was loaded at `time` or later stays. */
 void image_info_forget(struct image_info *info, uint32_t process_id, int64_t time);
 
 #endif

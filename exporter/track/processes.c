@@ -4,25 +4,25 @@
  *
  * A process id identifies a process only together with a time, so the names are in a timeline. The
  * label of a process is its image name in one spelling. Events write the same name in different
- * cases, and a series keeps its labels, so the spelling that is seen first wins; struct names is a
- * hash table of these spellings, in which a name that collides takes one of the next hashes. When
- * it is full it begins anew: a name that comes again may then get the spelling of that event. In
- * the first pass of a recording this rule cannot be applied at once, because records arrive in file
- * order. The timeline therefore stores the names as recorded, and processes_build() assigns labels
- * after sorting: first to start and rundown records, then to stop records, and last to the names
- * from the other provider.
+ * cases, and a series keeps its labels, so the first spelling is used; struct names is a hash table
+ * of these spellings, in which a name that collides takes one of the next hashes. When it is full
+ * it is emptied: a name that comes again may then get the spelling of that event. In the first pass
+ * of a recording the first spelling is not known at once, because records arrive in file order. The
+ * timeline therefore stores the names as recorded, and processes_build() assigns labels after
+ * sorting: first to start and rundown records, then to stop records, and last to the names from the
+ * other provider.
  *
- * There are three sources of a name, and the first that has one wins: the process events of the
- * kernel, the events of Microsoft-Windows-Kernel-Process, and the list of processes that a live
- * session found when it started. Only the first source creates instances. Threads have two
- * sources: the thread events of the kernel, and the list of a live session.
+ * There are three sources of a name, in order of precedence: the process events of the kernel, the
+ * events of Microsoft-Windows-Kernel-Process, and the list of processes that a live session found
+ * when it started. Only the first source creates instances. Threads have two sources: the thread
+ * events of the kernel, and the list of a live session.
  *
  * The stop events of Microsoft-Windows-Kernel-Process cut names at 14 characters, so the name of a
- * process of which nothing else is known may lack its end. One program must have one series.
- * Therefore struct names also knows how its names begin, and such a name is completed by the only
- * known name that begins so. If several begin so, the process has no name. If none does, the name
- * stands as it is where all names are known, after the first pass of a recording; a live session
- * may still meet the longer one, and leaves the process without a name.
+ * process that no other event names may lack its end. One program must have one series. Therefore
+ * struct names also stores how its names begin, and such a name is completed by the only known name
+ * that begins so. If several names begin so, the process has no name. If none does, the name is
+ * used as it is once all names are known, after the first pass of a recording; a live session may
+ * still meet the longer name, and leaves the process without a name.
  */
 #include "exporter/track/processes.h"
 
@@ -33,15 +33,18 @@
 
 /* ---- spellings of names ---- */
 
-enum { PROBES = 32 }; /* names of one hash; by chance there are never so many */
+enum {
+	PROBES = 32
+}; /* the most names with one hash; hashes that are not chosen by an attacker never collide so often
+    */
 
-enum { CUT_CHARACTERS = 14 }; /* of a name that is cut */
+enum { CUT_CHARACTERS = 14 }; /* the length of a cut name */
 
-#define SEVERAL_NAMES UINT32_MAX /* no label id */
+#define SEVERAL_NAMES UINT32_MAX /* no label id has this value */
 
 struct names {
 	struct registry *registry; /* borrowed */
-	/* hash of the name in lower case, or one of the numbers after it -> label id */
+	/* hash of the name in lower case, or one of the PROBES numbers from it on -> label id */
 	struct map by_hash;
 	/* hash of the first CUT_CHARACTERS in lower case -> label id, or SEVERAL_NAMES */
 	struct map by_start;
@@ -98,8 +101,9 @@ static uint32_t add_label(struct names *names, const char *name, size_t size)
 	return label;
 }
 
-/* The label of a name without ".exe"; INTERN_NONE if it is not known. *hash is then where it
- * belongs; *room is false if too many names have that hash. */
+/* Returns the label id of a name without ".exe"; INTERN_NONE if it is not known. Sets *hash to
+ * the key under which the name is, or must be added; sets *room to false if too many names have
+ * that hash. */
 static uint32_t find_name(const struct names *names, const char *name, size_t size, uint64_t *hash,
 			  bool *room)
 {
@@ -123,7 +127,7 @@ static uint32_t find_name(const struct names *names, const char *name, size_t si
 	return INTERN_NONE;
 }
 
-/* The bytes of the first CUT_CHARACTERS of a name (UTF-8); 0 if it has fewer. */
+/* Returns the size in bytes of the first CUT_CHARACTERS of a name (UTF-8); 0 if it has fewer. */
 static size_t start_size(const char *name, size_t size)
 {
 	unsigned characters = 0;
@@ -138,7 +142,7 @@ static size_t start_size(const char *name, size_t size)
 	return characters == CUT_CHARACTERS ? size : 0;
 }
 
-/* Remembers that a name begins so, for names that are cut there. */
+/* Stores how a name begins, for names that are cut there. */
 static void note_start(struct names *names, const char *name, size_t size, uint32_t label)
 {
 	size_t start = start_size(name, size);
@@ -189,7 +193,7 @@ uint32_t names_label(struct names *names, const char *image, size_t size)
 
 /* ---- names that are cut ---- */
 
-/* How many bytes at the end of a cut name are the beginning of ".exe". */
+/* Returns how many bytes at the end of a cut name are the beginning of ".exe". */
 static size_t part_of_exe(const char *image, size_t size)
 {
 	for (size_t part = 3; part > 0; part--) {
@@ -207,14 +211,14 @@ static bool may_be_cut(const char *image, size_t size)
 	       !text_ends_nocase(image, size, ".exe", 4);
 }
 
-/* Whether a whole image name may be what was cut, as far as both are ASCII: the cut one is in a
- * code page that is not known. */
+/* Whether a cut name can be the beginning of a whole image name. Only ASCII is compared, because
+ * the cut name is in an unknown code page. */
 static bool begins_so(const char *whole, size_t whole_size, const char *image, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		if ((unsigned char)image[i] >= 0x80 ||
 		    (i < whole_size && (unsigned char)whole[i] >= 0x80)) {
-			return true; /* written in two ways, which cannot be compared */
+			return true; /* not ASCII: the two encodings cannot be compared */
 		}
 		if (i >= whole_size || ascii_lower(whole[i]) != ascii_lower(image[i])) {
 			return false;
@@ -223,7 +227,8 @@ static bool begins_so(const char *whole, size_t whole_size, const char *image, s
 	return true;
 }
 
-/* The one known name that begins so; INTERN_NONE: no name does, SEVERAL_NAMES: not only one. */
+/* Returns the only known name that begins so; INTERN_NONE if none does, SEVERAL_NAMES if several
+ * do. */
 static uint32_t longer_name(const struct names *names, const char *image, size_t size)
 {
 	const uint64_t *slot =
@@ -245,7 +250,7 @@ uint32_t names_complete(struct names *names, const char *image, size_t size, boo
 {
 	size_t stem = size - part_of_exe(image, size);
 	uint32_t longer = longer_name(names, image, size);
-	uint32_t whole = INTERN_NONE; /* a known name of which only ".exe" is cut */
+	uint32_t whole = INTERN_NONE; /* a known name that lacks only a part of ".exe" */
 	uint64_t hash;
 	bool room;
 
@@ -271,7 +276,7 @@ void threads_found(struct threads *threads, uint32_t thread_id, uint32_t process
 	uint64_t *value;
 
 	if (thread_id == 0 || threads->found.count >= threads->limit) {
-		return; /* the rundown events of the session contain this thread as well */
+		return; /* the session's rundown events contain this thread as well */
 	}
 	value = map_put(&threads->found, thread_id, NULL);
 	if (value) {
@@ -326,7 +331,7 @@ bool processes_begin_first_pass(struct processes *processes)
 	return processes->texts != NULL;
 }
 
-/* The value to announce: a label id, in the first pass a text id. */
+/* Returns the value to announce: a label id, or in the first pass a text id. */
 static uint32_t value_of(struct processes *processes, const char *name, size_t name_size)
 {
 	return processes->timeline.in_first_pass ? intern_add(processes->texts, name, name_size) :
@@ -343,8 +348,8 @@ void processes_announce(struct processes *processes, enum lifetime_change change
 static uint32_t found_label(struct processes *processes, uint32_t process_id);
 
 /*
- * The label of a process whose stop has brought the first name. The name that was found running may
- * be that of an earlier process with this id: it must begin as the cut one does.
+ * Returns the label id of a process whose stop has its first name. The name that was found running
+ * may be that of an earlier process with this id, so it must begin as the cut name does.
  */
 static uint32_t label_of_cut(struct processes *processes, uint32_t process_id, const char *name,
 			     size_t size)
@@ -386,8 +391,8 @@ void processes_announce_image(struct processes *processes, enum lifetime_change 
 	timeline_announce(&processes->images, change, process_id, time, value);
 }
 
-/* The label of a recorded name, resolved once for each name: labels[] is by text id, INTERN_NONE if
- * not resolved yet. */
+/* Returns the label id of a recorded name, resolved once for each name. labels[] is indexed by
+ * text id; INTERN_NONE there means that it is not resolved yet. */
 static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t text)
 {
 	const char *name;
@@ -404,7 +409,8 @@ static uint32_t label_of(struct processes *processes, uint32_t *labels, uint32_t
 	return labels[text];
 }
 
-/* The same for the name in a stop record of images, when all whole names have their labels. */
+/* As label_of(), for the name in a stop record of images. Call it when all whole names have
+ * their labels. */
 static uint32_t label_of_stop(struct processes *processes, uint32_t *labels, uint32_t text)
 {
 	size_t size = 0;
@@ -414,7 +420,7 @@ static uint32_t label_of_stop(struct processes *processes, uint32_t *labels, uin
 						label_of(processes, labels, text);
 }
 
-/* Replaces text ids by label ids, either in stop records or in all others. */
+/* Replaces text ids by label ids. stops: only in stop records; otherwise only in all others. */
 static void label_changes(struct processes *processes, struct timeline *timeline, uint32_t *labels,
 			  bool stops)
 {
@@ -449,8 +455,8 @@ void processes_build(struct processes *processes)
 	}
 	timeline_sort(&processes->timeline);
 	timeline_sort(&processes->images);
-	/* The first spelling wins: start and rundown records come first, then stop records, then
-	 * images. */
+	/* The first spelling is used: start and rundown records come first, then stop records,
+	 * then images. */
 	label_changes(processes, &processes->timeline, labels, false);
 	label_changes(processes, &processes->timeline, labels, true);
 	label_changes(processes, &processes->images, labels, false);
@@ -493,7 +499,7 @@ size_t processes_unseen(struct processes *processes)
 	return unseen;
 }
 
-/* The label is resolved at the first look-up, so that a spelling from earlier events wins. */
+/* The label is resolved at the first look-up, so that a spelling of earlier events is used. */
 static uint32_t found_label(struct processes *processes, uint32_t process_id)
 {
 	uint64_t *value = map_find(&processes->found, process_id);
@@ -510,7 +516,7 @@ static uint32_t found_label(struct processes *processes, uint32_t process_id)
 	return (uint32_t)(*value >> 32);
 }
 
-/* What processes_report_alive() was called with. */
+/* The arguments of processes_report_alive(). */
 struct alive_report {
 	struct registry *registry;
 	const struct etw_source_clock *clock;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes and threads: which name a process id had at a time, and which process a thread id
- * belonged to. One consumer's: no lock.
+ * belonged to. Only one consumer uses it, so it has no lock.
  *
  * Source: docs/etl-format.md section 16.2; docs/metrics.md ("process").
  */
@@ -24,30 +24,32 @@
 
 /*
  * Names of processes as label values, with one spelling for each name: "Svchost.EXE" and
- * "svchost.exe" are one process name. Several trackers may share it, one after another, so that
- * passes or recordings count into the same series. The number of names that are remembered is
- * bounded; beyond it all are forgotten, so that a name may get another spelling.
+ * "svchost.exe" are one process name. Several trackers may use it one after another, so that passes
+ * or recordings count into the same series. The number of remembered names is bounded; when it is
+ * reached, all are forgotten, and a name may get another spelling.
  */
 struct names; /* opaque */
 
-/* most: the limit of names. lower_case: labels are in lower case. */
+/* registry: borrowed. most: the most names that are remembered. lower_case: labels are in lower
+ * case. */
 struct names *names_new(struct registry *registry, size_t most, bool lower_case,
 			struct etw_error *err);
 void names_free(struct names *names);
-void names_set_limit(struct names *names, size_t most); /* for the next name that is new */
+void names_set_limit(struct names *names,
+		     size_t most); /* takes effect when the next new name is added */
 
 /*
- * The label value of an image name (UTF-8, as in the event): the name without a trailing ".exe" in
- * any case. INTERN_NONE for an empty name; "_unknown" if nothing else than ".exe" is there.
+ * Returns the label id of an image name (UTF-8, as in the event): the name without a trailing
+ * ".exe" in any case. INTERN_NONE for an empty name; "_unknown" if the name is only ".exe".
  */
 uint32_t names_label(struct names *names, const char *image, size_t size);
 
 /*
- * The label of an image name that may be cut at 14 characters, as in the stop events of
- * Microsoft-Windows-Kernel-Process (docs/etl-format.md section 17, 17b): that of the only known
- * name that begins so. A name that ends in the middle of ".exe" lacks no more than that, unless a
- * longer name is known. INTERN_NONE: several known names begin so, or none does; in the latter case
- * all_known says that the name is taken as it stands.
+ * Returns the label id of an image name that may be cut at 14 characters, as in the stop events of
+ * Microsoft-Windows-Kernel-Process (docs/etl-format.md section 17, 17b): the label of the only
+ * known name that begins so. A name that ends within ".exe" lacks only the rest of that, unless a
+ * longer name is known. INTERN_NONE if several known names begin so, or none does; but if none does
+ * and all_known is set, the name is used as it is.
  */
 uint32_t names_complete(struct names *names, const char *image, size_t size, bool all_known);
 
@@ -55,9 +57,9 @@ uint32_t names_complete(struct names *names, const char *image, size_t size, boo
 
 /* Thread id 0 is the idle thread of every processor. It belongs to process 0 without any event. */
 struct threads {
-	struct timeline timeline; /* thread id -> process id + 1; 0: not known */
+	struct timeline timeline; /* thread id -> process id + 1; 0: the process is not known */
 	struct map found; /* thread id -> process id: threads that a live session found running */
-	uint32_t limit;   /* entries of found */
+	uint32_t limit;   /* the most entries of found */
 };
 
 static inline void threads_init(struct threads *threads, uint32_t limit)
@@ -79,7 +81,7 @@ static inline void threads_clear(struct threads *threads)
 	map_done(&threads->found);
 }
 
-/* process_id: ETW_RECORD_NO_ID if it is not known. */
+/* Announces a change of a thread at a raw time. process_id: ETW_RECORD_NO_ID if it is not known. */
 static inline void threads_announce(struct threads *threads, enum lifetime_change change,
 				    uint32_t thread_id, int64_t time, uint32_t process_id)
 {
@@ -91,10 +93,12 @@ static inline void threads_announce(struct threads *threads, enum lifetime_chang
 /* Adds a thread that a live session found running. It is used if no event names the thread. */
 void threads_found(struct threads *threads, uint32_t thread_id, uint32_t process_id);
 
-/* The process of a thread that no event has named. */
+/* Returns the process id of a thread that no event has named, if it was found running; otherwise
+ * ETW_RECORD_NO_ID. */
 uint32_t threads_process_otherwise(const struct threads *threads, uint32_t thread_id);
 
-/* The process that a thread belonged to at a time; ETW_RECORD_NO_ID if it is not known. */
+/* Returns the process id that a thread belonged to at a raw time; ETW_RECORD_NO_ID if it is not
+ * known. */
 static inline uint32_t threads_process(struct threads *threads, uint32_t thread_id, int64_t time)
 {
 	const struct lifetime *instance;
@@ -111,22 +115,24 @@ static inline uint32_t threads_process(struct threads *threads, uint32_t thread_
 enum { PROCESS_IDLE = 0, PROCESS_SYSTEM = 4 };
 
 struct processes {
-	struct timeline timeline; /* process id -> label id; in the first pass: text id */
-	struct timeline images; /* the same, from another provider: for processes without a name */
+	struct timeline timeline;  /* process id -> label id; in the first pass -> id in texts */
+	struct timeline images;    /* the same from Microsoft-Windows-Kernel-Process: for processes
+				      without a name */
 	struct registry *registry; /* borrowed */
 	struct names *names;       /* borrowed */
-	size_t texts_bytes;        /* budget of the texts below, each */
+	size_t texts_bytes;        /* budget of each of the two tables of texts below */
 	struct intern *texts;      /* owned; image names as recorded; only in the first pass */
 	/* Processes that a live session found running; used if no event names them. */
-	struct map found;           /* process id -> text id in found_texts | label id << 32 */
+	struct map found;           /* process id -> id in found_texts | label id << 32 */
 	struct intern *found_texts; /* owned; NULL until needed */
-	uint32_t idle;              /* label ids */
+	uint32_t idle;              /* label ids of the processes Idle and System */
 	uint32_t system;
 };
 
 /*
- * limit: instances. texts_bytes: for the names that a first pass collects, of which those beyond it
- * read "_other", and for those that a live session found running, where they are left out.
+ * limit: the most instances. texts_bytes: the budget of the names that a first pass collects (names
+ * beyond it read "_other"), and of the names of processes that a live session found running (those
+ * beyond it are left out).
  */
 void processes_init(struct processes *processes, struct registry *registry, struct names *names,
 		    uint32_t limit, size_t texts_bytes);
@@ -134,17 +140,18 @@ void processes_init(struct processes *processes, struct registry *registry, stru
 /* Drops all instances and frees their memory. */
 void processes_clear(struct processes *processes);
 
-/* Until processes_build() changes may be announced in any order. False without memory. */
+/* Begins the first pass: until processes_build(), changes may be announced in any order. Returns
+ * false without memory. */
 bool processes_begin_first_pass(struct processes *processes);
 
-/* name: UTF-8, as recorded; may be empty. */
+/* Announces a change of a process at a raw time. name: UTF-8, as recorded; may be empty. */
 void processes_announce(struct processes *processes, enum lifetime_change change,
 			uint32_t process_id, int64_t time, const char *name, size_t name_size);
 
 /*
  * Announces a change from Microsoft-Windows-Kernel-Process; path is that of the image. It creates
- * no instances of processes, but names those that the events of the kernel leave without a name.
- * The name of a stop may be cut; then names_complete() completes it, if the process was not found
+ * no instances of processes, but names those that the kernel's events leave without a name. The
+ * name of a stop may be cut; names_complete() then completes it, unless the process was found
  * running under a name that begins so.
  */
 void processes_announce_image(struct processes *processes, enum lifetime_change change,
@@ -156,7 +163,7 @@ void processes_announce_image(struct processes *processes, enum lifetime_change 
 void processes_found(struct processes *processes, uint32_t process_id, const char *name,
 		     size_t name_size);
 
-/* The number of processes found running that no event has named yet. */
+/* The number of processes from processes_found() that no event has named yet. */
 size_t processes_unseen(struct processes *processes);
 
 /* Ends the first pass: fixes the spelling of names and gives the instances their labels. */
@@ -164,19 +171,19 @@ void processes_build(struct processes *processes);
 
 /*
  * Reports to the registry which names of processes were alive up to now, and when the others ended
- * (registry_alive()). raw_now: now in the ticks of the clock; now: in 100 ns.
+ * (registry_alive()). raw_now: now, in ticks of the clock; now: the same in units of 100 ns.
  */
 void processes_report_alive(struct processes *processes, const struct etw_source_clock *clock,
 			    int64_t raw_now, int64_t now);
 
-/* The label of a process that has no instance or whose instance has no name. */
+/* Returns the label id of a process that has no instance, or whose instance has no name. */
 uint32_t processes_label_otherwise(struct processes *processes, uint32_t process_id, int64_t time);
 
 /*
- * The label of a process id at a time: that of its instance, otherwise that of its image, otherwise
- * "Idle" or "System" for the ids of the kernel, otherwise that of a process found running,
- * otherwise INTERN_NONE. *serial, if not NULL, is set to the number of the instance; 0 if there is
- * none.
+ * Returns the label id of a process id at a raw time: that of its instance, otherwise that of its
+ * image, otherwise "Idle" or "System" for the ids of the kernel, otherwise that of a process found
+ * running, otherwise INTERN_NONE. Sets *serial, if not NULL, to the number of the instance; 0 if
+ * there is none.
  */
 static inline uint32_t processes_label(struct processes *processes, uint32_t process_id,
 				       int64_t time, uint32_t *serial)

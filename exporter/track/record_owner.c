@@ -2,25 +2,25 @@
 /*
  * The process and the file of the record that tracker_observe() was last called with.
  *
- * Both are resolved at the first look-up and kept until the next record, because several rules use
- * the same process, and many records match no rule at all. The attribution of the event class says
- * where the process id is: in the payload, behind a thread id of the payload, in the header of the
- * record, or behind the thread that runs on its processor. The stack of a sample may name the
- * process of a thread that no event names. Process ids are reused, so the name is
- * that of the instance that ran at the time of the record. A record whose thread, process or file
- * no event has named is counted by its reason.
+ * Both are resolved at the first look-up and cached until the next record, because several rules
+ * use the same process, and many records match no rule at all. The attribution of the event class
+ * says where the process id is: in the payload, behind a thread id of the payload, in the header of
+ * the record, or behind the thread that runs on its processor. The stack of a sample may name the
+ * process of a thread that no event names. Process ids are reused, so the name is that of the
+ * instance that ran at the time of the record. A record whose thread, process or file no event has
+ * named is counted by its reason.
  *
  * Most records lead to one of a few processes, by the same id as a record shortly before. So the
- * last processes are kept, each with the times at which the id means it. A process that starts or
- * ends makes those void that lead to its id, a thread that of its own id, and an eviction from the
- * tables all of them. Only what tables know is kept: an id that leads to nothing is looked up each
- * time, because it is counted each time.
+ * last owners are cached, each with the times at which the id means it. When a process starts or
+ * ends, the entries that lead to its id become void; when a thread does, the entry of its own id;
+ * when a table evicts an instance, all entries. Only what the tables know is cached: an id that
+ * leads to nothing is looked up each time, because it is counted each time.
  *
  * Source: docs/etl-format.md sections 16.1 and 16.3.
  */
 #include "exporter/track/tracker_internal.h"
 
-/* The process that an id in the payload leads to; ETW_RECORD_NO_ID: none. */
+/* Returns the process id that an id in the payload leads to; ETW_RECORD_NO_ID if there is none. */
 static NOINLINE uint32_t payload_process(struct tracker *tracker)
 {
 	uint32_t id;
@@ -76,8 +76,8 @@ uint32_t tracker_label(struct tracker *tracker, uint32_t process_id)
 	return label != INTERN_NONE ? label : registry_unknown(tracker->options.registry);
 }
 
-/* Whether the current record belongs to a process, though nothing says to which one: a sample is
- * taken of a thread. */
+/* Whether the current record belongs to a process that is not known: every sample is taken of a
+ * thread. */
 static bool has_unknown_thread(const struct tracker *tracker)
 {
 	uint32_t thread_id;
@@ -86,7 +86,7 @@ static bool has_unknown_thread(const struct tracker *tracker)
 	       etw_payload_u32(tracker, PAYLOAD_OWNER, &thread_id) && thread_id != ETW_RECORD_NO_ID;
 }
 
-/* Through all tables. */
+/* Resolves the process with the tables, without the cache. */
 static NOINLINE void resolve_process(struct tracker *tracker)
 {
 	struct tracker_record *now = &tracker->now;
@@ -112,9 +112,9 @@ static NOINLINE void resolve_process(struct tracker *tracker)
 #define OF_PROCESS (UINT64_C(1) << 32)
 #define OF_THREAD  (UINT64_C(2) << 32)
 #define OF_NOTHING (UINT64_C(3) << 32) /* the record has no id */
-#define OF_UNKNOWN (UINT64_C(4) << 32) /* owner_process() has to find it out */
+#define OF_UNKNOWN (UINT64_C(4) << 32) /* only resolve_process() can find the owner */
 
-/* What leads to the process, as owner_process() finds it out first. */
+/* Returns what owner_process() would look at first: an id, or OF_NOTHING, or OF_UNKNOWN. */
 static inline uint64_t owner_key(const struct tracker *tracker)
 {
 	const struct etw_record *record = tracker->now.record;
@@ -144,7 +144,7 @@ static inline uint64_t owner_key(const struct tracker *tracker)
 	return owner == OWNER_RUNNING ? OF_UNKNOWN : OF_NOTHING;
 }
 
-/* Ids of Windows are multiples of four; a process and a thread do not have the same one. */
+/* Ids of Windows are multiples of four, and no process and thread have the same id. */
 static inline struct recent_owner *recent_owner(struct tracker *tracker, uint64_t key)
 {
 	return &tracker->recent_owners[(key >> 2) % RECENT_OWNERS];
@@ -152,7 +152,7 @@ static inline struct recent_owner *recent_owner(struct tracker *tracker, uint64_
 
 void tracker_note_drops(struct tracker *tracker)
 {
-	/* Neither falls, so the sum stays only if both do. */
+	/* Neither number falls, so the sum is unchanged only if both are. */
 	tracker->drops =
 		tracker->processes.timeline.table.drops + tracker->threads.timeline.table.drops;
 }
@@ -177,7 +177,7 @@ void tracker_thread_changed(struct tracker *tracker, uint32_t thread_id)
 	}
 }
 
-/* Keeps the process that was found, if the key led to it. */
+/* Caches the process that was found, if it was found by the key. */
 static void keep_owner(struct tracker *tracker, uint64_t key)
 {
 	const struct tracker_record *now = &tracker->now;
@@ -189,7 +189,7 @@ static void keep_owner(struct tracker *tracker, uint64_t key)
 				      .instance = now->instance };
 	const struct lifetime *instance;
 
-	/* Thread 0 is that of process 0. */
+	/* Thread 0 always belongs to process 0. */
 	if ((key & OF_THREAD) && (uint32_t)key != 0) {
 		instance = lifetimes_during(&tracker->threads.timeline.table, (uint32_t)key, time,
 					    &from, &to);

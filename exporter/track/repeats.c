@@ -9,11 +9,15 @@
 #include "base/text.h"
 #include "exporter/track/describing.h"
 
-enum { COMPARED_MOST = 1 << 20 /* different records; repetitions of more are not found */ };
+enum {
+	COMPARED_MOST =
+		1
+		<< 20 /* the most different records; repetitions among further ones are not found */
+};
 
 /* ---- counting ---- */
 
-/* Of all in which records differ. */
+/* Returns a hash of everything in which records can differ. */
 static uint64_t hash_of(const struct etw_record *record)
 {
 	const uint64_t parts[] = {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records that several files have which are parts of one recording.
+ * Finds records that several files of one recording repeat.
  *
- * Each part that etwtool relog wrote (--split, or two filters) has the records that describe its
- * others, also those of another time (exporter/track/describing.h), and call stacks
- * (lib/decode/stack_walk.h). Of the whole they are to be
- * read, or written again, once: the n-th record with the same contents in a file is a repetition if
- * a file before had n of them. So what a file repeats by itself stays repeated.
+ * Each file that etwtool relog wrote (--split, or two filters) repeats the records that describe
+ * the others, even if they are outside of its time (exporter/track/describing.h), and call stacks
+ * (lib/decode/stack_walk.h). A reader of all the files must read such a record once. The n-th
+ * record with the same contents in a file is a repetition if an earlier file had n of them; so
+ * records that one file has several times are all kept.
  */
 #ifndef TRACK_REPEATS_H
 #define TRACK_REPEATS_H
@@ -18,20 +18,21 @@
 
 #include "base/map.h"
 
-/* A bounded table of the records of one recording's files; beyond it nothing is a repetition.
+/* A bounded table of hashes of records; what no longer fits is never a repetition.
  * Zero-initialise it. */
 struct repeats {
-	struct map earlier; /* hash of a record -> how often a file before had it */
-	struct map present; /* likewise, this file so far */
+	struct map earlier; /* hash of a record -> the most times that one earlier file had it */
+	struct map present; /* hash of a record -> how many times this file had it so far */
 };
 
-/* Counts a record of the present file that describes others, or a stack. Whether a file before has
- * it, too. */
+/* Counts a record of the present file, which must be a describing record or a stack. Returns
+ * whether it is a repetition. */
 bool repeats_add(struct repeats *repeats, const struct etw_record *record);
+/* Ends the present file; the next record is from the next file. */
 void repeats_next_file(struct repeats *repeats);
 void repeats_done(struct repeats *repeats);
 
-/* For etw_file_find_repeats(); on any thread, one finder each. */
+/* For etw_file_find_repeats(). Any thread may use it; each finder belongs to one thread. */
 extern const struct etw_repeat_finder repeat_finder;
 
 #endif

@@ -44,7 +44,7 @@ static void add_name(struct services *services, uint32_t process_id, uint32_t ta
 void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
 		   size_t size)
 {
-	if (tag != 0 && size > 0) { /* otherwise the service does not run */
+	if (tag != 0 && size > 0) { /* tag 0 or an empty name: the service does not run */
 		add_name(services, process_id, tag, name, size);
 	}
 }

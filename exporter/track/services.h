@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Services: which service a thread of a service host (svchost) works for. One consumer's: no lock.
+ * Services: which service a thread of a service host (svchost) works for. Only one consumer uses
+ * it, so it has no lock.
  *
  * The service control manager assigns a sub-process tag to each service, and each thread has
  * the tag of its service. SystemConfig records contain the service of each process and tag. Both
@@ -24,35 +25,38 @@
 struct services {
 	struct registry *registry; /* borrowed */
 	struct timeline tags;      /* thread id -> tag + 1 */
-	struct map names;          /* process id and tag -> label id; tag 0: its only service */
-	uint32_t host;             /* label id of the process svchost; INTERN_NONE: not seen yet */
-	uint64_t refused;          /* services that did not fit */
+	struct map
+		names; /* process id and tag -> label id; tag 0: the only service of the process */
+	uint32_t host; /* label id of the process svchost; INTERN_NONE: not seen yet */
+	uint64_t refused; /* services that did not fit into names */
 };
 
 enum { SERVICES_MAX = 16384 };
 
-/* limit: threads. */
+/* limit: the most threads. */
 void services_init(struct services *services, struct registry *registry, uint32_t limit);
 void services_clear(struct services *services); /* frees all memory */
 
+/* A thread starts or exists with a tag, takes another tag, or ends. time: raw. */
 static inline void services_tag(struct services *services, enum lifetime_change change,
 				uint32_t thread_id, int64_t time, uint32_t tag)
 {
 	timeline_announce(&services->tags, change, thread_id, time, tag + 1);
 }
 
-/* name: UTF-8. */
+/* A record names the service that has a tag in a process. name: UTF-8. */
 void services_name(struct services *services, uint32_t process_id, uint32_t tag, const char *name,
 		   size_t size);
 
-/* What a live session found; tag 0: the only service of the process. name NULL: it is gone. */
+/* A live session found the service that has a tag in a process. tag 0: the only service of the
+ * process. name: UTF-8; NULL: the service no longer runs. */
 void services_find(struct services *services, uint32_t process_id, uint32_t tag, const char *name);
 
-/* Whether a process label is the name of the service hosts. */
+/* Whether a process label is that of the service host (svchost). */
 bool services_is_host(struct services *services, uint32_t process);
 
-/* The label of the service of a thread. `_none`: it works for no service. `_unknown`: no record
- * names its tag or its service. */
+/* Returns the label id of a thread's service at a raw time. `_none`: it works for no service.
+ * `_unknown`: no record names its tag or its service. */
 uint32_t services_label(struct services *services, uint32_t process_id, uint32_t thread_id,
 			int64_t time);
 

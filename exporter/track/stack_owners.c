@@ -3,7 +3,7 @@
 
 #include <etw/record.h>
 
-/* Two stacks with one key are so unlikely that the later one may take the place of the first. */
+/* Two stacks with one key are so unlikely that the later one may replace the first. */
 static uint64_t key_of(uint32_t thread_id, int64_t time)
 {
 	return hash_seeded((uint64_t)time, hash_seed() ^ thread_id);

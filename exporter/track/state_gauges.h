@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state gauges: families that trackers set without rules, while the collector that they belong
- * to is on (docs/rules.md, "State gauges").
+ * The state gauges: families that trackers set without rules, if their collector is on
+ * (docs/rules.md, "State gauges").
  */
 #ifndef TRACK_STATE_GAUGES_H
 #define TRACK_STATE_GAUGES_H
@@ -13,17 +13,17 @@
 struct state_gauge {
 	const char *family;
 	const char *collector;
-	const char *events;  /* that they come from, for a list of metrics */
-	bool without_kernel; /* providers report it too, where no session has kernel events */
+	const char *events;  /* the events that set it, for a list of metrics */
+	bool without_kernel; /* providers also set it when no session has kernel events */
 };
 
-/* The last has no family. */
+/* All state gauges; the row after the last one has no family. */
 extern const struct state_gauge state_gauges[];
 
-/* Whether one of those of the collector is set where no session has kernel events. */
+/* Whether the collector has a state gauge that is set without kernel events. */
 bool state_gauges_without_kernel(const char *collector);
 
-/* Whether one of those of the collector has a series. */
+/* Whether a state gauge of the collector has a series. */
 bool state_gauges_have_series(struct registry *registry, const char *collector);
 
 #endif

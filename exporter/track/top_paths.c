@@ -9,7 +9,7 @@
  * written.
  *
  * The last minute is a ring of slices of ten seconds, each with a sketch of its own. An event adds
- * to the sketch of the present slice alone. When a slice ends, the sketches of the whole minute are
+ * only to the sketch of the current slice. When a slice ends, the sketches of the whole minute are
  * added up by key and the keys are ranked; then the oldest slice is dropped. A sum of lower bounds
  * is a lower bound. The bytes of a key that is already listed count twice, which keeps the list
  * stable. Beyond the limit of series several paths share the overflow series, so samples with equal
@@ -17,9 +17,9 @@
  *
  * Slices follow event time, not the clock of the machine, so a replay gives the same list. Slices
  * in which nothing was written are empty, so the list is empty a minute after the last write. A
- * time far before the present slice means that the clock was set back or an earlier time was wrong;
- * then the slice begins again at that time, and what is in the ring is dropped slice by slice as
- * usual.
+ * time far before the current slice means that the clock was set back or an earlier time was wrong;
+ * then the slice begins again at that time, and the older slices of the ring are dropped one by one
+ * as usual.
  *
  * The list stays shown when the tracker is reset and when it is freed: a replay in a loop makes a
  * new tracker for each pass, and the samples must not be absent until its first slice has ended.
@@ -34,10 +34,12 @@
 
 #include "base/text.h"
 
-/* With 1000 counters a sketch contains every path with more than a thousandth of its bytes. */
+/* A sketch of 1000 counters contains every path that has more than a thousandth of the slice's
+ * bytes. */
 enum { LABELS = 3, COUNTERS_PER_PLACE = 10, COUNTERS_LEAST = 1000 };
 
-/* Of the upper half of a key. No label id is that high: their texts would not fit into memory. */
+/* A bit in the upper half of a key. No label id is so high: that many texts would not fit into
+ * memory. */
 #define SECOND_SOURCE UINT32_C(0x80000000)
 
 struct top_path {
@@ -49,7 +51,7 @@ struct top_path {
 struct top_ranked {
 	uint64_t key;
 	uint64_t bytes;
-	uint64_t claim; /* rank: the bytes, doubled if already listed */
+	uint64_t claim; /* the rank: its bytes, doubled if it is already listed */
 };
 
 const struct family_options top_paths_family = {
@@ -124,7 +126,7 @@ static int compare_claims(const void *a, const void *b)
 	return by_key(x->key, y->key);
 }
 
-/* The bytes of each key in the whole ring, in top->order. Returns the number of keys. */
+/* Writes the bytes of each key in the whole ring to top->order. Returns the number of keys. */
 static size_t add_up_slices(struct top_paths *top)
 {
 	size_t count = 0, keys = 0;
@@ -164,7 +166,7 @@ static bool is_listed(const struct top_paths *top, uint64_t key)
 	       bsearch(&like, top->listed, top->count, sizeof *top->listed, compare_listed) != NULL;
 }
 
-/* Fills chosen with the next list, in the order of keys, and returns its length. */
+/* Fills `chosen` with the next list, in the order of keys, and returns its length. */
 static uint32_t choose(struct top_paths *top, struct top_path *chosen)
 {
 	size_t keys = add_up_slices(top);
@@ -213,7 +215,8 @@ static uint32_t path_label(const struct top_paths *top, uint32_t file)
 	return label == INTERN_FULL ? registry_other(top->registry) : label;
 }
 
-/* Beyond the limit of series several paths share one sample, which has their sum. */
+/* Finds the label ids of a path. Beyond the limit of series several paths share the overflow
+ * series, which shows their sum. */
 static void find_labels(struct top_paths *top, struct top_path *path)
 {
 	bool overflowed = false;
@@ -227,7 +230,7 @@ static void find_labels(struct top_paths *top, struct top_path *path)
 	}
 }
 
-/* Makes the list from the whole ring and shows it in place of the one before. */
+/* Makes the list from the whole ring and shows it in place of the previous list. */
 static void show(struct top_paths *top)
 {
 	struct top_path *chosen = top->listed + top->places;
@@ -282,8 +285,8 @@ void top_paths_time(struct top_paths *top, int64_t time)
 		top->start = time;
 	}
 	if (time < top->start) {
-		/* A minute earlier: the start of this slice was wrong, or the clock was set back.
-		 */
+		/* More than a minute earlier: the start of this slice was wrong, or the clock
+		 * was set back. */
 		if ((uint64_t)top->start - (uint64_t)time > (uint64_t)TOP_PATHS_MINUTE) {
 			top->start = time;
 		}
@@ -295,8 +298,8 @@ void top_paths_time(struct top_paths *top, int64_t time)
 	}
 	top->start = time - (int64_t)(passed % (uint64_t)TOP_PATHS_SLICE);
 	ended = passed / (uint64_t)TOP_PATHS_SLICE;
-	/* The slices after the first one that ended were empty. More than a ring of them is no
-	 * different from one ring. */
+	/* Slices between the one that ended and this time are empty. After a whole ring of empty
+	 * slices, more of them change nothing. */
 	for (uint64_t i = 1; i < ended && i <= TOP_PATHS_SLICES; i++) {
 		next_slice(top);
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The paths that programs wrote most to in the last minute: etw_file_top_written_bytes. One
- * consumer's: no lock.
+ * The paths that programs wrote most to in the last minute: etw_file_top_written_bytes. Only one
+ * consumer uses it, so it has no lock.
  *
- * The minute is measured in event time and slides: the list is made anew every ten seconds, from
- * sketches (top_sketch.h) of the last six slices of ten seconds. A path that is already in the list
- * is only replaced by a path with twice as many bytes, so that two paths with about the same number
- * do not alternate. A value is a lower bound of the bytes written.
+ * The minute is measured in event time and slides: every ten seconds the list is made again from
+ * sketches (top_sketch.h) of the last six slices of ten seconds. A new path replaces one of the
+ * list only if it has twice as many bytes, so that two paths with nearly the same bytes do not
+ * alternate. A value is a lower bound of the bytes written.
  */
 #ifndef TRACK_TOP_PATHS_H
 #define TRACK_TOP_PATHS_H
@@ -35,41 +35,43 @@ struct top_paths {
 	struct shard *shard;
 	const struct files *files;
 	struct family *family;                      /* NULL: not enabled */
-	uint32_t providers[2];                      /* label ids; [1]: of the second source */
+	uint32_t providers[2];                      /* label ids; [1] is the second source */
 	struct top_sketch slices[TOP_PATHS_SLICES]; /* a ring */
-	unsigned present;                           /* the slice under way, the last of the ring */
+	unsigned present;                           /* index of the current slice in the ring */
 	struct top_ranked *order;                   /* owned; used while a list is made */
-	/* Owned; 2 * places: the list, in the order of keys, and the next one while it is made. */
+	/* Owned, 2 * places entries: the list in the order of keys, then the next list while it
+	 * is made. */
 	struct top_path *listed;
 	uint32_t count, places;
-	int64_t start; /* of the slice under way; ETW_RECORD_NO_TIME: no slice yet */
+	int64_t start; /* start of the current slice; ETW_RECORD_NO_TIME: no slice yet */
 };
 
 extern const struct family_options top_paths_family;
 
 bool top_paths_init(struct top_paths *top, struct registry *registry, struct shard *shard,
 		    const struct files *files, uint32_t places, struct etw_error *err);
-void top_paths_done(struct top_paths *top); /* a zeroed struct is fine */
+void top_paths_done(struct top_paths *top); /* frees what it owns; a zeroed struct is allowed */
 
-/* Forgets the minute; the next time starts a new one. The list stays shown until a slice of the new
- * minute ends, or top_paths_end(). */
+/* Forgets the minute; the next call of top_paths_time() begins a new one. The list stays shown
+ * until a slice of the new minute ends, or until top_paths_end(). */
 void top_paths_clear(struct top_paths *top);
 
-/* To call for every event, before top_paths_add(). time: 100 ns since 1601 UTC, or
- * ETW_RECORD_NO_TIME.
- */
+/* Call it for every event, before top_paths_add(). time: 100 ns since 1601 UTC, or
+ * ETW_RECORD_NO_TIME. */
 void top_paths_time(struct top_paths *top, int64_t time);
 
 struct top_write {
-	uint32_t file;      /* number in files */
+	uint32_t file;      /* number of the file in files */
 	uint32_t process;   /* label id */
-	bool second_source; /* Microsoft-Windows-Kernel-File reports it, not the kernel's FileIo */
+	bool second_source; /* reported by Microsoft-Windows-Kernel-File, not by the kernel's FileIo
+			     */
 	uint64_t bytes;
 };
 
+/* Adds bytes that a program wrote to a file to the current slice. */
 void top_paths_add(struct top_paths *top, const struct top_write *write);
 
-/* No event follows: shows the minute up to now. */
+/* Shows the minute up to now. Call it after the last event. */
 void top_paths_end(struct top_paths *top);
 
 #endif

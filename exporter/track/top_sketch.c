@@ -52,8 +52,8 @@ void top_sketch_clear(struct top_sketch *sketch)
 	}
 }
 
-/* Programs choose the names of files and thereby the keys. The seed prevents that they choose keys
- * with equal hashes. */
+/* Programs choose file names, and so the keys. The seed prevents them from choosing keys with
+ * equal hashes. */
 static uint32_t *bucket_of(const struct top_sketch *sketch, uint64_t key)
 {
 	return &sketch->buckets[hash_seeded(key, hash_seed()) & sketch->mask];

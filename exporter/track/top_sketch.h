@@ -23,31 +23,33 @@ struct top_counter {
 	uint64_t count; /* at least the weight of the key */
 	uint64_t error; /* the count is at most this much too high */
 	uint32_t next;  /* private: the next counter with the same hash */
-	uint32_t place; /* private: place in the heap */
+	uint32_t place; /* private: index in heap */
 };
 
-/* One consumer's. Nothing is allocated after top_sketch_init(). */
+/* Only one consumer may use it. Nothing is allocated after top_sketch_init(). */
 struct top_sketch {
 	struct top_counter *counters; /* owned; the first `count` are in use */
 	uint32_t *heap;               /* owned; indices of counters, the lowest count first */
-	uint32_t *buckets;            /* owned; by hash: the first counter, or none */
+	uint32_t *buckets;            /* owned; by hash: the first counter of the chain, or none */
 	uint32_t count, size, mask;
 };
 
-/* size: counters, at least 1. */
+/* size: the number of counters, at least 1. Returns false without memory. */
 bool top_sketch_init(struct top_sketch *sketch, uint32_t size, struct etw_error *err);
-void top_sketch_done(struct top_sketch *sketch); /* a zeroed struct is fine */
+void top_sketch_done(
+	struct top_sketch *sketch); /* frees what it owns; a zeroed struct is allowed */
 void top_sketch_clear(struct top_sketch *sketch);
 
+/* Adds weight to a key. Without a free counter the key takes over the lowest one. */
 void top_sketch_add(struct top_sketch *sketch, uint64_t key, uint64_t weight);
 
-/* The sum of two weights; UINT64_MAX when it is higher. */
+/* The sum of two weights, which saturates at UINT64_MAX. */
 static inline uint64_t top_sum(uint64_t a, uint64_t b)
 {
 	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-/* A lower bound of the weight of the key. */
+/* Returns a lower bound of the weight of the key. */
 static inline uint64_t top_counter_least(const struct top_counter *counter)
 {
 	return counter->count - counter->error;

@@ -11,15 +11,15 @@
  * rules read it. A recording can contain a name after the events that need it, because the rundown
  * at its end names what ran all the time. Therefore it is read twice. The first pass only collects
  * changes, in file order; tracker_first_pass_end() sorts them and builds the timelines. The second
- * pass is like a live session, except that complete timelines ignore what they already have. What
- * is no lifetime is collected in the second pass only: requests under way, the scheduler, and the
- * state that gauges show.
+ * pass is like a live session, except that complete timelines ignore the changes that they already
+ * have. Facts without a lifetime are collected in the second pass only: requests under way, the
+ * scheduler, and the values of state gauges.
  *
- * What a tracker collects is the set `enabled` of announcements. Those of processes and threads
- * always belong to it; the others come with a feature that a derived field needs, or with a gauge
- * of a collector. Event classes are resolved against this set (attribution.c), so a record that
- * announces nothing costs one comparison. A new announcement needs a bit, rows in attribution.c, a
- * function in announce.c and, unless it is always on, a place in enabled_by().
+ * The set `enabled` of announcements decides what a tracker collects. It always includes those of
+ * processes and threads; the others are added by a feature that a derived field needs, or by a
+ * gauge of a collector. Event classes are resolved against this set (attribution.c), so a record
+ * that announces nothing costs one comparison. A new announcement needs a bit, rows in
+ * attribution.c, a function in announce.c and, unless it is always on, a place in enabled_by().
  *
  * Only the consumer uses the tables. It publishes their statistics as atomics for other threads.
  */
@@ -37,14 +37,15 @@ enum {
 	THREADS = 200000,
 	FILES = 200000,
 	REQUEST_SETS = 8192,
-	/* An instance that ended longer ago than an event may be late, and this, has no more
-	 * events: what a full table drops of those is no loss. */
+	/* How long after its end an instance may still be meant, in addition to the time by
+	 * which events may be late. A full table loses nothing by dropping instances that ended
+	 * before that. */
 	GRACE_MS = 10000,
 };
 
 #define STRINGS_BYTES ((size_t)64 << 20)
 
-/* The current record when there is none. */
+/* The current record while there is none. */
 static const struct etw_guid no_provider;
 static const struct etw_record no_record = {
 	.provider = &no_provider,
@@ -144,7 +145,7 @@ void tracker_statistics(const struct tracker *tracker, struct tracker_statistics
 
 /* ---- making and ending ---- */
 
-/* What each feature collects from records, and the events of a live session that bring it. */
+/* What each feature collects from records, and the kernel flags that enable the events for it. */
 static const struct {
 	uint32_t feature, announces, kernel_flags;
 } features[] = {
@@ -301,7 +302,7 @@ struct tracker *tracker_new(const struct tracker_options *options, struct etw_er
 	return tracker;
 }
 
-/* Drops what belongs to one pass and frees its memory. */
+/* Clears what belongs to one pass and frees its memory. */
 static void clear_tables(struct tracker *tracker)
 {
 	processes_clear(&tracker->processes);
@@ -333,7 +334,7 @@ void tracker_reset(struct tracker *tracker)
 	tracker_publish_all(tracker);
 }
 
-/* The gauges keep their last values, which may be shown after the tracker is gone. */
+/* The gauges keep their last values, because they may be shown after the tracker is freed. */
 void tracker_free(struct tracker *tracker)
 {
 	if (!tracker) {
@@ -353,7 +354,8 @@ void tracker_free(struct tracker *tracker)
 
 /* ---- the first pass ---- */
 
-/* The timelines without rules of their own; processes resolve their names between the passes. */
+/* Applies a function to the timelines that need no other work. That of processes does: names are
+ * resolved between the passes. */
 static void for_each_timeline(struct tracker *tracker, void (*apply)(struct timeline *timeline))
 {
 	apply(&tracker->threads.timeline);
@@ -400,7 +402,8 @@ static bool is_unknown_thread(void *context, uint32_t thread_id)
 void tracker_first_pass_end(struct tracker *tracker)
 {
 	if (!tracker->in_first_pass) {
-		begin_first_pass(tracker); /* of a recording without records */
+		begin_first_pass(
+			tracker); /* the recording had no records, so no first pass has begun */
 	}
 	tracker->in_first_pass = false;
 	tracker_forget_record(tracker);
@@ -415,13 +418,13 @@ void tracker_first_pass_end(struct tracker *tracker)
 
 /* ---- in time order ---- */
 
-/* Whether tracker_count() is to be called for the record. */
+/* Whether tracker_count() must be called for the record. */
 static inline bool has_counts(const struct tracker *tracker, uint32_t announces)
 {
 	return (announces & ANNOUNCES_COUNTED) || tracker->options.top_paths;
 }
 
-/* Few events announce something. */
+/* A function of its own, as few events announce something. */
 static NOINLINE bool announce_observed(struct tracker *tracker, uint32_t announces)
 {
 	uint32_t now = announces & ~(uint32_t)ANNOUNCES_ELSEWHERE;

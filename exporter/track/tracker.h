@@ -4,10 +4,10 @@
  * event is about.
  *
  * The tables (processes, threads, files, volumes, drivers, requests under way, the scheduler)
- * belong to one consumer: no lock, only tracker_statistics() may be called by other threads. Every
+ * belong to one consumer and have no lock; other threads may call only tracker_statistics(). Every
  * table is bounded and counts what it evicts.
  *
- * A recording is shown twice. tracker_first_pass() collects lifetimes in file order;
+ * A recording is read twice. tracker_first_pass() collects lifetimes in file order;
  * tracker_first_pass_end() sorts them by time and builds the tables, so that names which only the
  * rundown at the end contains reach earlier events (docs/etl-format.md section 16.2). Then
  * tracker_observe() is called for every record in time order, before the rules see it. Without a
@@ -31,48 +31,50 @@ struct etw_kernel_choice; /* lib/source/kernel_group.h */
 struct names;             /* exporter/track/processes.h */
 struct tracker;           /* opaque */
 
-/* What is tracked only for derived fields that need it; bits. */
+/* Facts that are tracked only for derived fields that need them; bits. */
 enum tracker_feature {
 	TRACK_FILES = 1 << 0,     /* paths, volumes, path groups */
 	TRACK_REQUESTS = 1 << 1,  /* I/O requests from their start to their end */
 	TRACK_DRIVERS = 1 << 2,   /* images of drivers by address */
 	TRACK_SCHEDULER = 1 << 3, /* context switches */
 	TRACK_SERVICES = 1 << 4,  /* services of the threads of svchost */
-	TRACK_SOURCES = 1 << 5,   /* which source of file events there is */
+	TRACK_SOURCES = 1 << 5,   /* whether the source has the kernel's FileIo requests */
 };
 
-/* The kernel flags (KERNEL_FLAG_*) that a live session needs for a set of features. */
+/* Returns the kernel flags (KERNEL_FLAG_*) that a live session needs for a set of features. */
 uint32_t tracker_kernel_flags(uint32_t features);
 
 struct tracker_options {
-	struct registry *registry; /* where names are interned and state gauges shown; borrowed */
-	struct shard *shard;       /* of the consumer; borrowed */
-	const struct etw_source_clock *clock; /* of the source; borrowed */
-	uint32_t processes;                   /* limits in instances; 0: 20000, 200000, 200000 */
+	struct registry
+		*registry;   /* names are interned and state gauges registered here; borrowed */
+	struct shard *shard; /* the consumer's; borrowed */
+	const struct etw_source_clock *clock; /* the source's; borrowed */
+	uint32_t processes;                   /* limits of instances; 0: 20000, 200000, 200000 */
 	uint32_t threads;
 	uint32_t files;
 	size_t strings_bytes; /* budget of path text; 0: 64 MiB */
-	/* The spelling of process names, where several passes or recordings count into the same
-	 * series; NULL: its own. */
+	/* The spelling of process names, shared where several passes or recordings count into
+	 * the same series; NULL: the tracker makes its own. */
 	struct names *names;
-	bool lower_case;                             /* of its own names: process_case: lower */
-	const struct config_path_group *path_groups; /* of PathGroup; copied */
+	bool lower_case; /* spelling of its own names, as process_case: lower */
+	const struct config_path_group *path_groups; /* groups of the PathGroup field; copied */
 	size_t path_group_count;
-	/* State gauges belong to collectors (docs/metrics.md); families are made only when
-	 * enabled. */
+	/* Whether the state gauges of a collector are enabled (docs/metrics.md). The tracker
+	 * registers only the families of enabled ones. */
 	bool process_gauges;     /* etw_process_instances, etw_process_threads */
 	bool disk_info;          /* etw_disk_info, etw_disk_volume_info */
 	bool image_info;         /* etw_process_image_info */
 	bool top_paths;          /* etw_file_top_written_bytes */
 	bool disk_cause;         /* etw_disk_caused_read_bytes_total, …_written_bytes_total */
-	uint32_t top_path_count; /* places of that list; 0: 20 */
-	uint32_t shares;         /* of the network that are volumes of their own; 0: none */
-	uint32_t features;       /* set of enum tracker_feature; the others are not tracked */
-	/* The source is a live session, which describes disks later than their first transfers. */
+	uint32_t top_path_count; /* length of the list of top_paths; 0: 20 */
+	uint32_t shares;   /* the most network shares that are volumes of their own; 0: none */
+	uint32_t features; /* set of enum tracker_feature; other features are not tracked */
+	/* The source is a live session, which describes disks after their first transfers. */
 	bool live;
-	uint64_t late_ms; /* how late it may deliver an event; 0: all come in time order */
-	/* Another live session gets the kernel's FileIo requests. Otherwise they are known when
-	 * they come; a first pass looks for them. */
+	uint64_t late_ms; /* the most that the source may deliver an event late; 0: all come in time
+			     order */
+	/* Another live session gets the kernel's FileIo requests. Otherwise the tracker notices
+	 * them when the first one comes, or in the first pass. */
 	bool has_file_requests;
 };
 
@@ -80,96 +82,98 @@ struct tracker *tracker_new(const struct tracker_options *options, struct etw_er
 void tracker_free(struct tracker *tracker);
 
 /*
- * From the next record on, the tracker works for another configuration; event classes must be
- * prepared again, and the choice of tracker_choose_ahead() is another one. Of next, features, state
- * gauges, path groups and limits are taken; strings_bytes and what is borrowed stay. What the
- * tracker knows stays, except for tables that nothing needs any more. A feature that is new works
- * with what records announce from now on, and so do state gauges. False without memory: parts that
- * are new may be missing.
+ * Changes the configuration from the next record on. Event classes must be prepared
+ * again, and tracker_choose_ahead() must be called again. It takes features, state gauges, path
+ * groups and limits from `next`; strings_bytes and borrowed members stay. The tracker keeps what it
+ * knows, except for tables that nothing needs any more. New features and state gauges begin with
+ * what records announce from now on. Returns false without memory: new parts may then be missing.
  */
 bool tracker_change(struct tracker *tracker, const struct tracker_options *next,
 		    struct etw_error *err);
 
-/* Prepares the families of the state gauges that the options enable (registry_prepare()), and adds
- * them to a list with room for TRACKER_GAUGES more. */
+/* Prepares the families of the state gauges that the options enable (registry_prepare()) and
+ * appends them to `families`, which must have room for TRACKER_GAUGES more. */
 enum { TRACKER_GAUGES = 8 };
 bool tracker_prepare_gauges(struct registry *registry, const struct tracker_options *options,
 			    struct family **families, size_t *count, struct etw_error *err);
 
-/* Forgets everything (another pass of a recording begins); state gauges go back to 0, statistics go
- * on. */
+/* Forgets everything, before another pass of a recording; state gauges go back to 0, statistics
+ * continue. */
 void tracker_reset(struct tracker *tracker);
 
-/* Resolves how events of a new class are attributed and what they announce; fills
- * class->attribution. False without memory. */
+/* Resolves how events of a new class are attributed and what they announce; stores it in
+ * class->attribution. Returns false without memory. */
 bool tracker_prepare(struct tracker *tracker, struct etw_event_class *class);
 /* Frees class->attribution. */
 void tracker_release(struct etw_event_class *class);
 
 /*
- * What need not be shown to tracker_first_pass(), because it announces nothing there: the kernel
- * records that are not in *choice, other events whose ids are not among those that are added to
- * *ids, and records that tracker_skips_ahead() is true for.
+ * These choose the records that tracker_first_pass() needs. A caller may leave out the others,
+ * because they announce nothing there: kernel records that are not in *choice, other events whose
+ * ids are not among those added to *ids, and records for which tracker_skips_ahead() returns true.
  */
 void tracker_choose_ahead(const struct tracker *tracker, struct etw_kernel_choice *choice);
 void tracker_choose_ids_ahead(struct etw_id_choice *ids);
 bool tracker_skips_ahead(const struct etw_record *record);
 
-/* Whether requests of the kernel's FileIo are known to exist. Once they are, fewer records need be
- * shown: tracker_choose_ahead() chooses others. */
+/* Whether the source is known to have the kernel's FileIo requests. Once it is,
+ * tracker_choose_ahead() chooses fewer records. */
 bool tracker_has_file_requests(const struct tracker *tracker);
 
-/* Whether records of an event class name so many files that their layout must be known in the first
- * pass already, because too many of them would have to wait for its end. */
+/* Whether records of an event class name so many files that the first pass must know their
+ * layout at once: too many of them would have to wait for its end. */
 bool tracker_names_files(const struct etw_event_class *class);
 
-/* The kernel records that any first pass may need, with every feature enabled: names and lifetimes.
- */
+/* Chooses the kernel records that a first pass needs with every feature enabled: names and
+ * lifetimes. */
 void tracker_choose_announcing(struct etw_kernel_choice *choice);
 
 /*
- * Returns true when the record is to be shown once more before tracker_first_pass_end(), with an
- * event class whose schema is known by then from the recording.
+ * Returns true if the caller must pass the record again before tracker_first_pass_end(), with an
+ * event class whose schema the recording has given by then.
  */
 bool tracker_first_pass(struct tracker *tracker, const struct etw_record *record,
 			const struct etw_event_class *class);
 void tracker_first_pass_end(struct tracker *tracker);
 
-/* Before the rules see the record. What the record says is remembered; derived fields of this
- * record can then be read. Returns whether tracker_count() has something to do for the record. */
+/* Remembers what the record says. Call it before the rules see the record; afterwards derived
+ * fields of this record can be read. Returns whether tracker_count() must be called for the
+ * record. */
 bool tracker_observe(struct tracker *tracker, const struct etw_record *record,
 		     const struct etw_event_class *class);
 
 /*
- * Learns from a record of what exists, between two records that are observed: a file, a disk or a
- * service that a live session found (on_known in include/etw/source.h). No derived field can be
- * read of it. What observed records say of later times stays true.
+ * Learns what exists from a record that a live session's harvest found (on_known in
+ * include/etw/source.h): a file, a disk or a service. Call it between two records that are
+ * observed. Derived fields of this record cannot be read. It does not change what observed records
+ * say about later times.
  */
 void tracker_learn(struct tracker *tracker, const struct etw_record *record,
 		   const struct etw_event_class *class);
 
-/* After tracker_observe() of a record that no filter takes out: counts its bytes, adds what it
- * writes to the list of the most written paths, and notes or counts who caused the transfers of
- * disks. */
+/* Counts the bytes of the record, adds what it writes to the list of the most written paths, and
+ * notes or counts who caused the transfers of disks. Call it after tracker_observe() of a record
+ * that no filter drops. */
 void tracker_count(struct tracker *tracker);
 
-/* No record follows before a tracker_reset(): shows what has not been shown yet. */
+/* Shows what has not been shown yet. Call it when no record follows before a tracker_reset(). */
 void tracker_end(struct tracker *tracker);
 
 /*
- * What a live session found when it started, between two records: a process that was running, and a
- * thread and its process. It is used where no event announces the same; state gauges count only
- * what events announce. tracker_reset() forgets it.
+ * Adds what a live session found running when it started: a process, and a thread with its process.
+ * Call them between two records. They are used where no event announces the same; state gauges
+ * count only what events announce. tracker_reset() forgets them.
  */
 void tracker_name_process(struct tracker *tracker, uint32_t process_id, const char *name,
 			  size_t size);
 void tracker_own_thread(struct tracker *tracker, uint32_t thread_id, uint32_t process_id);
 
 /*
- * What a live session finds on the machine, at its start and later, as the callbacks of struct
- * event_sink describe it (include/etw/source.h): the letter or mount folder of a device, disks,
- * partitions, services. Texts are UTF-8, and NULL where the sink has NULL. What a record says of a
- * disk or a partition stays until it is found changed. tracker_reset() forgets all of it.
+ * Add what a live session finds on the machine, at its start and later: the drive letter or mount
+ * folder of a device, disks, partitions, services. The parameters are those of the callbacks of
+ * struct event_sink (include/etw/source.h). Texts are UTF-8, and NULL where the sink has NULL. What
+ * a record says about a disk or a partition stays until it is found again. tracker_reset() forgets
+ * all of it.
  */
 void tracker_map_volume(struct tracker *tracker, const char *nt_path, const char *dos_path);
 void tracker_find_disk(struct tracker *tracker, uint32_t disk, const char *model,
@@ -179,43 +183,45 @@ void tracker_find_partition(struct tracker *tracker, uint32_t disk, uint32_t par
 void tracker_find_service(struct tracker *tracker, uint32_t process_id, uint32_t tag,
 			  const char *name);
 
-/* Which of them are used: a live session need not find the others. */
+/* Whether the tracker uses these facts; otherwise a live session need not find them. */
 bool tracker_uses_volumes(const struct tracker *tracker);
 bool tracker_uses_disks(const struct tracker *tracker);
 bool tracker_uses_services(const struct tracker *tracker);
 
-/* Reports to the registry which names of processes were alive until now, the time of the record
- * that comes next (registry_alive()). */
+/* Reports to the registry which names of processes were alive until now (registry_alive()).
+ * next: the record that comes next; its time is now. */
 void tracker_report_alive(struct tracker *tracker, const struct etw_record *next);
 
-/* How many of those processes no event has named yet. */
+/* The number of processes from tracker_name_process() that no event has named yet. */
 size_t tracker_unseen_processes(struct tracker *tracker);
 
-/* ---- about the record last observed; what else rules read of it is in derived_fields.h ---- */
+/* ---- about the record last observed; derived_fields.h has what else rules read ---- */
 
-/* The process the record belongs to, by section 16.1: label id (`_none`, `_unknown` included).
- * *process_id, if not NULL: its id or ETW_RECORD_NO_ID. */
+/* Returns the label id of the process that the record belongs to (docs/etl-format.md section
+ * 16.1); it may be `_none` or `_unknown`. Sets *process_id, if not NULL, to its id or
+ * ETW_RECORD_NO_ID. */
 uint32_t tracker_process(struct tracker *tracker, uint32_t *process_id);
-/* Its label id alone. */
+/* Returns only the label id of that process. */
 uint32_t tracker_process_label(struct tracker *tracker);
 
-/* An id for the running instance of the record's process, different after an exit and a start with
- * the same pid; 0: none known. For `set` gauges. */
+/* Returns an id for the running instance of the record's process; it changes when another
+ * process starts with the same process id. 0: none is known. For `set` gauges. */
 uint64_t tracker_instance(struct tracker *tracker);
 
-/* Whether the record came so late that its process has ended already: what it sets is over. */
+/* Whether the record came so late that its process has ended already: gauges must ignore its
+ * values. */
 bool tracker_outlived(struct tracker *tracker);
 
 /*
- * The process id that the record ends: by the stop of a process, or by the start of another one
- * with its id, when the stop was lost. False for other records. *instance: the instance that ends,
- * 0 for none: only the kernel's own events end instances, those of Microsoft-Windows-Kernel-Process
- * report the same ends a moment apart.
+ * Whether the record ends a process: by its stop, or by the start of another process with its id if
+ * the stop was lost. Sets *process_id, and *instance to the instance that ends. *instance is 0 for
+ * events of Microsoft-Windows-Kernel-Process: they report the same ends as the kernel's own events,
+ * a moment apart, and end no instance.
  */
 bool tracker_ended_process(struct tracker *tracker, uint32_t *process_id, uint64_t *instance);
 
-/* ---- health; any thread ---- */
-/* The last two are those of the rules, which the pipeline fills in. */
+/* ---- health: any thread may call these ---- */
+/* The pipeline fills in the last two, which are tables of the rules. */
 enum tracker_table {
 	TABLE_PROCESS,
 	TABLE_THREAD,
@@ -230,7 +236,7 @@ enum tracker_table {
 };
 enum tracker_miss { MISS_THREAD, MISS_PROCESS, MISS_FILE, MISS_DISK, MISS_COUNT };
 
-/* Bytes read from files and written to them, paging included, since the last tracker_reset(). */
+/* Bytes read from files and written to them since the last tracker_reset(), paging included. */
 enum tracker_file_bytes { FILE_BYTES_ALL, FILE_BYTES_WITH_VOLUME, FILE_BYTES_COUNT };
 
 struct tracker_statistics {
@@ -239,15 +245,16 @@ struct tracker_statistics {
 	uint64_t unattributed[MISS_COUNT]; /* events whose thread, process, file or disk no event
 					      had named */
 	uint64_t file_bytes[FILE_BYTES_COUNT]; /* counted with TRACK_FILES */
-	/* Events of Microsoft-Windows-Kernel-File that rules left out, because the kernel's FileIo
-	 * events report the same (AlsoKernel). */
+	/* Events of Microsoft-Windows-Kernel-File that rules left out, because the kernel's
+	 * FileIo events report the same requests (AlsoKernel). */
 	uint64_t repeated;
 };
 
-const char *tracker_table_name(enum tracker_table table); /* "process", "thread", "file", "irp",
-							     "image", "disk_cause",
-							     "share", "pair", "gauge" */
-const char *tracker_miss_name(enum tracker_miss miss);    /* "thread", "process", "file", "disk" */
+const char *tracker_table_name(
+	enum tracker_table table); /* returns "process", "thread", "file", "irp", "image",
+				      "disk_cause", "share", "pair" or "gauge" */
+const char *
+tracker_miss_name(enum tracker_miss miss); /* returns "thread", "process", "file" or "disk" */
 void tracker_statistics(const struct tracker *tracker, struct tracker_statistics *statistics);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a tracker, for attribution.c (what event classes announce), tracker.c (its parts
- * and its passes), change.c (another configuration), announce.c (from records into the tables),
- * record_owner.c (process and file of a record), count.c (what is counted without rules) and
- * derived_fields.c (what else rules read of it).
+ * The inside of a tracker, shared by attribution.c (what event classes announce), tracker.c (its
+ * parts and its passes), change.c (another configuration), announce.c (writes what records announce
+ * into the tables), record_owner.c (process and file of a record), count.c (what is counted without
+ * rules) and derived_fields.c (what else rules read).
  *
  * Source: docs/etl-format.md sections 16.1 to 16.3.
  */
@@ -31,19 +31,19 @@
 
 /* ---- attribution ---- */
 
-/* What leads to the process of an event. The header of the record serves where the payload does
- * not have the id. */
+/* Where the process of an event is found. If the payload lacks the id, the header is used. */
 enum owner {
 	OWNER_HEADER,
 	OWNER_PROCESS_ID,            /* PAYLOAD_OWNER is a process id */
 	OWNER_THREAD_ID,             /* PAYLOAD_OWNER is a thread id */
-	OWNER_THREAD_WITHOUT_HEADER, /* likewise, if the header has no process id */
-	/* The header, and where it has no ids the thread that runs on the processor, if context
+	OWNER_THREAD_WITHOUT_HEADER, /* PAYLOAD_OWNER is a thread id, used if the header has no
+					process id */
+	/* The header; if it has no ids, the thread that runs on the processor, if context
 	 * switches are tracked. */
 	OWNER_RUNNING,
 };
 
-/* What events of a class announce; bits. */
+/* What events of a class announce to the tables of the tracker; bits. */
 enum announcement {
 	ANNOUNCES_PROCESS = 1 << 0,
 	ANNOUNCES_THREAD = 1 << 1,
@@ -59,22 +59,22 @@ enum announcement {
 	ANNOUNCES_PARTITION = 1 << 11,
 	ANNOUNCES_TRANSFER = 1 << 12,
 	ANNOUNCES_PROCESS_IMAGE = 1 << 13,
-	ANNOUNCES_LATER = 1 << 14,      /* something, once its schema is known */
+	ANNOUNCES_LATER = 1 << 14,      /* something that is only known with the schema */
 	ANNOUNCES_WRITE = 1 << 15,      /* bytes that a program writes to a file */
 	ANNOUNCES_TAG = 1 << 16,        /* sub-process tag of a thread */
 	ANNOUNCES_SERVICE = 1 << 17,    /* service behind a tag */
 	ANNOUNCES_FILE_BYTES = 1 << 18, /* bytes read from a file or written to it */
-	ANNOUNCES_FILE_USE = 1 << 19,   /* a request for a file, or its end, for disk_cause */
+	ANNOUNCES_FILE_USE = 1 << 19,   /* a request for a file, or its end; for disk_cause */
 	ANNOUNCES_DISK_BYTES = 1 << 20, /* bytes that a disk has read or written */
-	ANNOUNCES_VIEW = 1 << 21,       /* view of a file, or its end, for disk_cause */
-	ANNOUNCES_ID_CHANGE = 1 << 22,  /* a process id begins or ends, likewise */
-	ANNOUNCES_STACK = 1 << 23,      /* of which process an event is, in a first pass alone */
+	ANNOUNCES_VIEW = 1 << 21,       /* a view of a file, or its end; for disk_cause */
+	ANNOUNCES_ID_CHANGE = 1 << 22,  /* a process id begins or ends; for disk_cause */
+	ANNOUNCES_STACK = 1 << 23,      /* the process of an event; in a first pass only */
 
-	/* What tracker_count() reads; no table takes it. */
+	/* Read by tracker_count(); no table receives these. */
 	ANNOUNCES_COUNTED = ANNOUNCES_WRITE | ANNOUNCES_FILE_BYTES | ANNOUNCES_FILE_USE |
 			    ANNOUNCES_DISK_BYTES | ANNOUNCES_VIEW | ANNOUNCES_ID_CHANGE,
 
-	/* What tracker_observe() leaves alone. */
+	/* tracker_observe() ignores these. */
 	ANNOUNCES_ELSEWHERE = ANNOUNCES_COUNTED | ANNOUNCES_STACK,
 
 	ANNOUNCES_IN_FIRST_PASS = ANNOUNCES_PROCESS | ANNOUNCES_PROCESS_IMAGE | ANNOUNCES_LATER |
@@ -85,17 +85,17 @@ enum announcement {
 
 /* The fields of the payload that the tracker reads. */
 enum payload_field {
-	PAYLOAD_OWNER, /* what leads to the process; see enum owner */
-	PAYLOAD_ABOUT, /* the id of the process that the event is about */
+	PAYLOAD_OWNER, /* its value leads to the process; see enum owner */
+	PAYLOAD_ABOUT, /* id of the process that the event is about */
 	/* Thread, StackWalk: the thread; CSwitch: the new one; ReadyThread: the ready one */
 	PAYLOAD_THREAD,
 	PAYLOAD_OLD_THREAD, /* CSwitch */
 	PAYLOAD_FILE_KEY,
 	PAYLOAD_FILE_OBJECT,
 	PAYLOAD_IRP,
-	PAYLOAD_TIME, /* StackWalk: of the event */
-	/* Image: base; PerfInfo: Routine; FileIo/MapFile: of the view; calls of minifilters:
-	   RoutineAddr */
+	PAYLOAD_TIME, /* StackWalk: the time of the event that has the stack */
+	/* Image: the base; PerfInfo: Routine; FileIo/MapFile: the address of the view; calls of
+	 * minifilters: RoutineAddr */
 	PAYLOAD_ADDRESS,
 	PAYLOAD_SIZE,     /* Image; Read and Write of FileIo and DiskIo: bytes */
 	PAYLOAD_OFFSET,   /* FileIo/Read and Write */
@@ -104,91 +104,96 @@ enum payload_field {
 	PAYLOAD_DISK,
 	PAYLOAD_NUMBER, /* PhyDisk: bytes per sector; LogDisk: partition; Read and Write of FileIo
 			   and DiskIo: flags; FileIo/MapFile: MiscInfo */
-	/* The fields before are integers, the others are texts. */
+	/* The fields above are integers; those below are texts. */
 	PAYLOAD_NAME,
 	PAYLOAD_SECOND_NAME, /* VolumeMapping: the drive; LogDisk: the file system */
 	PAYLOAD_FIELDS
 };
 
-/* Made by tracker_prepare(). */
+/* How events of one class are attributed. tracker_prepare() makes it; tracker_release() frees
+ * it. */
 struct attribution {
-	const struct etw_schema *schema; /* of the event class; NULL: none, and no field is found */
+	const struct etw_schema
+		*schema; /* of the event class; NULL: none, and no field can be read */
 	uint32_t announces;
-	/* The opcode of a kernel event. An event of Microsoft-Windows-Kernel-File has the opcode of
-	 * the FileIo event that says the same. */
+	/* The opcode of a kernel event. An event of Microsoft-Windows-Kernel-File has the opcode
+	 * of the FileIo event that reports the same. */
 	uint8_t opcode;
-	bool second_source;          /* it is such an event */
-	bool is_sample;              /* of a thread, which may be known by the sample's stack */
-	enum lifetime_change change; /* of what it announces */
+	bool second_source; /* an event of Microsoft-Windows-Kernel-File that FileIo events report
+			       too */
+	bool is_sample; /* a sample of a thread, whose process may be known only from the sample's
+			   stack */
+	enum lifetime_change change; /* the change that it announces */
 	enum owner owner;
 	struct etw_field_reader integers[PAYLOAD_NAME];
 	int16_t texts[PAYLOAD_FIELDS - PAYLOAD_NAME]; /* indices of fields; -1: none */
 };
 
-/* Of an event that announces nothing and has no field. */
+/* For an event that announces nothing and has no field that the tracker reads. */
 extern const struct attribution no_attribution;
 
 /* ---- the tracker ---- */
 
-/* The process that an id led to, by record_owner.c. */
+/* A cache entry of record_owner.c: the process that an id led to. */
 struct recent_owner {
-	uint64_t key;     /* the id, and whether it is of a process or a thread; 0: none */
-	uint64_t drops;   /* as in the tracker when it was found */
-	int64_t from, to; /* the times at which it is this process */
+	uint64_t key; /* the id, and whether it is that of a process or a thread; 0: a free entry */
+	uint64_t drops;   /* the tracker's drops when the process was found */
+	int64_t from, to; /* raw times, both included, at which the id means this process */
 	uint32_t process; /* label id */
 	uint32_t process_id;
-	uint32_t instance; /* number in processes */
+	uint32_t instance; /* number of the instance in processes */
 };
 
 enum {
 	RECENT_OWNERS = 1024,
-	/* Stacks of a first pass whose threads are not known, for each thread of the limit: 800,000
-	 * in 32 MB at most, until the end of the pass. */
+	/* The most stacks for each thread of the limit. A first pass keeps those of unknown
+	 * threads until its end: at most 800,000 in 32 MB. */
 	STACKS_PER_THREAD = 4,
 };
 
-/* The record last observed: what was found out when it was observed or when it was first needed. */
+/* The record last observed, with what was found when it was observed or when it was first
+ * needed. */
 struct tracker_record {
 	const struct etw_record *record;
 	const struct attribution *attribution; /* never NULL */
 
 	bool process_known, file_known;
-	bool learned;     /* by tracker_learn() */
+	bool learned;     /* it came by tracker_learn() */
 	uint32_t process; /* label id */
 	uint32_t process_id;
 	uint32_t instance; /* number in processes; 0: none */
 
 	uint32_t file;
 
-	bool started; /* FileIo/OperationEnd: its start was found */
+	bool started; /* FileIo/OperationEnd: the start of the request was found */
 	uint8_t start_opcode;
 	uint32_t start_process; /* label id */
-	int64_t started_at;     /* raw */
+	int64_t started_at;     /* raw time of the start */
 
 	struct scheduler_switch switched; /* CSwitch */
 };
 
 struct tracker {
 	struct tracker_options options;
-	uint32_t enabled;        /* enum announcement: what the tracker collects */
+	uint32_t enabled;        /* set of enum announcement that the tracker collects */
 	struct intern *texts;    /* owned: paths */
-	struct etw_text scratch; /* owned: texts of the current record */
+	struct etw_text scratch; /* owned: text of the current record */
 	struct etw_text second_scratch;
 	uint32_t none; /* label id: `_none` */
 	bool in_first_pass;
-	/* The kernel's FileIo requests are events of this consumer, or of another one of this
-	 * program: events of the second source report them once more. */
+	/* The kernel's FileIo requests come to this consumer, or to another one of this program,
+	 * so events of the second source repeat them. */
 	bool has_file_requests;
-	int64_t observed_time; /* raw, of the last record observed */
+	int64_t observed_time; /* raw time of the last record observed */
 
-	struct names *own_names; /* owned; NULL: they are shared */
+	struct names *own_names; /* owned; NULL: the names are shared with other trackers */
 	struct processes processes;
 	struct threads threads;
-	struct stack_owners stack_owners; /* of threads that are not in threads */
-	struct map announced_threads;     /* in a first pass */
+	struct stack_owners stack_owners; /* for threads that are not in threads */
+	struct map announced_threads;     /* used in a first pass */
 	struct files files;
 	struct drivers drivers;
-	struct recent requests; /* IRP -> when, opcode, id of the process or thread */
+	struct recent requests; /* IRP -> time, opcode, and id of the process or thread */
 	struct scheduler scheduler;
 	struct services services;
 	struct process_gauges gauges;
@@ -199,9 +204,12 @@ struct tracker {
 
 	struct tracker_record now;
 	struct recent_owner recent_owners[RECENT_OWNERS];
-	uint64_t drops; /* of the tables of processes and threads: tracker_note_drops() */
-	uint32_t request_names[256]; /* label ids by opcode ("FileIo/Read"); INTERN_NONE: not yet */
+	uint64_t drops;              /* rises when tables of processes and threads drop instances:
+					tracker_note_drops() */
+	uint32_t request_names[256]; /* label ids by opcode ("FileIo/Read"); INTERN_NONE: not made
+					yet */
 
+	/* Statistics: the consumer writes them, any thread may read them. */
 	_Atomic(uint64_t) entries[TABLE_COUNT];
 	_Atomic(uint64_t) evictions[TABLE_COUNT];
 	_Atomic(uint64_t) unattributed[MISS_COUNT];
@@ -209,7 +217,8 @@ struct tracker {
 	_Atomic(uint64_t) repeated;
 };
 
-/* Read a field of the current record. False, and *value left alone: it does not have the field. */
+/* Reads a field of the current record. Returns false, and leaves *value unchanged, if the record
+ * does not have the field. */
 static inline bool etw_payload_u64(const struct tracker *tracker, enum payload_field field,
 				   uint64_t *value)
 {
@@ -228,7 +237,7 @@ static inline bool etw_payload_u32(const struct tracker *tracker, enum payload_f
 				  tracker->now.record, value);
 }
 
-/* Adds to a number that only the consumer writes. */
+/* Adds to a number that only the consumer's thread writes; other threads may read it. */
 static inline void tracker_add(_Atomic(uint64_t) *number, uint64_t value)
 {
 	atomic_store_explicit(number, atomic_load_explicit(number, memory_order_relaxed) + value,
@@ -241,6 +250,7 @@ static inline bool tracker_is_repeated(const struct tracker *tracker)
 	return tracker->now.attribution->second_source && tracker->has_file_requests;
 }
 
+/* Counts an event whose thread, process, file or disk no event has named. */
 static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reason)
 {
 	tracker_add(&tracker->unattributed[reason], 1);
@@ -250,9 +260,9 @@ static inline void tracker_miss(struct tracker *tracker, enum tracker_miss reaso
 
 /* Replaces limits of 0 by the defaults of tracker.h. */
 void tracker_set_defaults(struct tracker_options *options);
-/* What a tracker with these options collects: a set of enum announcement. */
+/* Returns the set of enum announcement that a tracker with these options collects. */
 uint32_t tracker_enabled_by(const struct tracker_options *options);
-/* There is no current record. */
+/* Forgets the current record, which may no longer be valid. */
 void tracker_forget_record(struct tracker *tracker);
 void tracker_publish_all(struct tracker *tracker);
 void tracker_publish_disk_cause(struct tracker *tracker);
@@ -260,35 +270,38 @@ void tracker_publish_shares(struct tracker *tracker);
 
 /* ---- count.c ---- */
 
-/* Makes the ledger of disk_cause for the options, empty. */
+/* Makes an empty ledger of disk causes, with families if the options enable them. */
 bool tracker_make_disk_cause(struct tracker *tracker, struct etw_error *err);
 
 /* ---- announce.c and record_owner.c ---- */
 
-/* Hands what the current record announces, of the given announcements, to the tables. */
+/* Passes what the current record announces to the tables, limited to the set `announces`. */
 void tracker_announce(struct tracker *tracker, uint32_t announces);
-/* The same for ANNOUNCES_STACK. */
+/* Passes the process of a StackWalk record to stack_owners. */
 void tracker_announce_stack(struct tracker *tracker);
 
-/* The tables of processes and threads may have dropped instances: what was kept of them is void. */
+/* Call it when tables of processes or threads may have dropped instances: owners that were cached
+ * before a drop become void. */
 void tracker_note_drops(struct tracker *tracker);
-/* A process or thread was announced: what its id led to before is void. */
+/* A process or thread was announced: removes its id from the cache of owners. */
 void tracker_process_changed(struct tracker *tracker, uint32_t process_id);
 void tracker_thread_changed(struct tracker *tracker, uint32_t thread_id);
 
-/* Whether the process that an id meant at the time of the current record has ended since: the
- * record came late, or is the end. Known of live sessions only. */
+/* Whether the process that an id meant at the time of the current record has ended since,
+ * because the record came late or is its stop. Always false after a first pass. */
 bool tracker_has_gone(struct tracker *tracker, uint32_t process_id);
 
-/* The label of a process id at the time of the current record; `_unknown`: it has no name. */
+/* Returns the label id of a process id at the time of the current record; `_unknown` if it has
+ * no name. */
 uint32_t tracker_label(struct tracker *tracker, uint32_t process_id);
 
-/* The file of the current record: by its key, or else by its object; FILE_UNKNOWN if no path is
- * known. tracker_file() keeps it for the record, and counts one that is not known. */
+/* Return the number of the current record's file: by its key, otherwise by its object;
+ * FILE_UNKNOWN if no path is known. tracker_file() caches it for the record, and counts a miss
+ * if it is unknown. */
 uint32_t tracker_find_file(struct tracker *tracker);
 uint32_t tracker_file(struct tracker *tracker);
 
-/* The label of the path group of that file, as files_group() returns it. */
+/* Returns the label id of the path group of that file, as files_group() does. */
 uint32_t tracker_path_group(struct tracker *tracker);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Volumes, and what is no volume.
+ * Volumes, and media that are no volumes.
  *
- * Paths in events are native ("\Device\HarddiskVolume3\logs\a"). Volume mappings, from records
- * or from the live system, lead from a device to a drive. Deeper mappings are possible, so the
- * mappings are sorted by the length of the native path and the longest one that matches wins. Live,
- * a mapping may change or go, and may lead to the folder in which a volume without a letter is
- * mounted.
+ * Paths in events are native ("\Device\HarddiskVolume3\logs\a"). Volume mappings, from records or
+ * from the live system, lead from a device to a drive. A mapping may also be of a folder of the
+ * device, so the mappings are sorted by the length of the native path, and the longest one that
+ * matches is used. Live, a mapping may change or end, and may lead to the folder in which a volume
+ * without a letter is mounted.
  *
  * Programs also read and write pipes, mail slots and files of other machines through the same
  * requests. None of these is on a volume, and each has a device of its own. Redirectors are the
- * drivers that reach other machines. The multiple UNC provider stands before them, so most paths
- * begin with its device, \Device\Mup. Between device and server a path may name the redirector, the
- * drive letter and the logon that it was opened with, each after a semicolon:
+ * drivers that reach other machines. Requests reach them through the multiple UNC provider, so most
+ * paths begin with its device, \Device\Mup. Between device and server a path may name the
+ * redirector, the drive letter and the logon that it was opened with, each after a semicolon:
  * "\Device\Mup\;LanmanRedirector\;X:000000000003e7\server\share\a" ("Support for UNC Naming and
  * MUP", Microsoft Learn).
  *
  * A share becomes a label value only if the configuration allows some, because shares name other
- * machines and any program can use new ones. The first shares get the places; those beyond the
- * limit are counted and read "network".
+ * machines and any program can use new ones. The first shares become labels, up to the limit;
+ * look-ups of others are counted, and their label is "network".
  */
 #include "exporter/track/volumes.h"
 
@@ -37,7 +37,7 @@ enum {
 	DEVICE_SIZE = sizeof device - 1,
 	DOS_DEVICES_SIZE = sizeof dos_devices - 1,
 	DRIVE_SIZE = 2,       /* "C:" */
-	SHARE_PART_MOST = 255 /* bytes of a server or a share; Windows has shorter ones */
+	SHARE_PART_MOST = 255 /* bytes of a server or share name; those of Windows are shorter */
 };
 
 struct medium_name {
@@ -45,7 +45,7 @@ struct medium_name {
 	enum medium medium;
 };
 
-/* Devices, and what is behind them. */
+/* Devices, each with the medium that it belongs to. */
 static const struct medium_name device_media[] = {
 	{ "NamedPipe", MEDIUM_PIPE },
 	{ "Mailslot", MEDIUM_MAILSLOT },
@@ -61,7 +61,7 @@ static const struct medium_name device_media[] = {
 	{ NULL, MEDIUM_VOLUME },
 };
 
-/* The names of DOS devices that lead to such a device. */
+/* The names of DOS devices that lead to the device of a medium. */
 static const struct medium_name dos_media[] = {
 	{ "pipe", MEDIUM_PIPE },
 	{ "mailslot", MEDIUM_MAILSLOT },
@@ -69,7 +69,7 @@ static const struct medium_name dos_media[] = {
 	{ NULL, MEDIUM_VOLUME },
 };
 
-/* The size of the component at the start of a path. */
+/* Returns the size of the first component of a path. */
 static size_t component_size(const char *path, size_t size)
 {
 	const char *end = size > 0 ? memchr(path, '\\', size) : NULL;
@@ -116,12 +116,13 @@ enum medium path_medium(const char *path, size_t size, size_t *rest)
 /* ---- shares ---- */
 
 struct share {
-	const char *server, *name; /* in the path */
+	const char *server, *name; /* point into the path */
 	size_t server_size, name_size;
-	size_t end; /* where the path goes on */
+	size_t end; /* offset in bytes behind the share */
 };
 
-/* The next component of a path from *at on; false if there is none. *at is then behind it. */
+/* Finds the next component of a path from *at on, and moves *at behind it. Returns false if
+ * there is none. */
 static bool next_component(const char *path, size_t size, size_t *at, const char **name,
 			   size_t *name_size)
 {
@@ -134,7 +135,8 @@ static bool next_component(const char *path, size_t size, size_t *at, const char
 	return true;
 }
 
-/* Server and share of a path on the network, behind what its device wrote between. */
+/* Finds server and share of a path on the network, behind the components that the redirector
+ * adds. */
 static bool find_share(const char *path, size_t size, struct share *share)
 {
 	const char *name;
@@ -188,7 +190,7 @@ static uint32_t word_label(const struct volumes *volumes, const char *word)
 	return label_of(volumes, word, strlen(word));
 }
 
-/* The label of a share, which takes a place if it is new; INTERN_NONE if there is none left. */
+/* Returns the label id of a share, which is added if it is new; INTERN_NONE beyond the limit. */
 static uint32_t place_share(struct volumes *volumes, const char *name, size_t size)
 {
 	uint64_t hash = text_hash(name, size, hash_seed());
@@ -245,19 +247,20 @@ static uint32_t network_label(struct volumes *volumes, const char *path, size_t 
 struct volume_mapping {
 	char *nt_path; /* owned; without its trailing backslash */
 	size_t nt_size;
-	char *dos_path; /* owned; likewise, the drive in upper case */
+	char *dos_path; /* owned; without its trailing backslash, the drive in upper case */
 	size_t dos_size;
-	size_t volume_size; /* of the part of dos_path that is the label of the volume */
+	size_t volume_size; /* size of the part of dos_path that is the label of the volume */
 };
 
 enum { MAPPINGS = 256 }; /* a machine has a few dozen at most */
 
-/* Each backup makes one with the next number, so that a name for each would never end. */
+/* Each backup makes a shadow copy with the next number. A label for each would make ever more
+ * series. */
 static const char shadow_copy[] = "HarddiskVolumeShadowCopy";
 
 enum { SHADOW_COPY_SIZE = sizeof shadow_copy - 1 };
 
-/* The drive letter at the start of a path, in upper case; 0 if there is none. */
+/* Returns the drive letter at the start of a path in upper case; 0 if there is none. */
 static char drive_of(const char *path, size_t size)
 {
 	char letter = size >= 2 && path[1] == ':' ? ascii_lower(path[0]) : 0;
@@ -276,7 +279,8 @@ static size_t without_backslash(const char *path, size_t size)
 	return size > 0 && path[size - 1] == '\\' ? size - 1 : size;
 }
 
-/* The place of a native path among the mappings, or the one where it belongs. */
+/* Returns the index of the mapping of a native path, or the index where it must be inserted.
+ * Sets *known to which of the two it is. */
 static size_t mapping_place(const struct volumes *volumes, const char *nt_path, size_t nt_size,
 			    bool *known)
 {
@@ -406,7 +410,8 @@ static bool is_shadow_copy(const char *name, size_t size)
 	return at == size && text_starts_nocase(name, size, shadow_copy, SHADOW_COPY_SIZE);
 }
 
-/* The label of a path that is on a volume, or on the network without shares. */
+/* Returns the label id of a path that is on a volume, or of a path on the network if shares have
+ * no labels. */
 static uint32_t volume_label(const struct volumes *volumes, const char *path, size_t size)
 {
 	const struct volume_mapping *mapping = find_mapping(volumes, path, size);

@@ -35,7 +35,7 @@ static bool filter_keeps(struct rule_engine *engine, uint32_t process)
 	return filters_keep_process(engine->set, engine->matcher, name, size);
 }
 
-/* The verdict about a process, found once for each name. */
+/* Returns the filter's verdict about the record's process, which is found once for each name. */
 static NOINLINE bool keeps_process(struct rule_engine *engine)
 {
 	uint32_t process = tracker_process(engine->tracker, NULL);
@@ -62,7 +62,8 @@ static NOINLINE bool keeps_process(struct rule_engine *engine)
 
 /* ---- one rule ---- */
 
-/* Whether a rule counts a time that ends with the record. If not, it is counted why. */
+/* Whether a time that ends with the record is a valid duration. If not, it is counted by the
+ * reason. */
 static bool is_duration(struct rule_engine *engine, const struct compiled_rule *rule,
 			const struct etw_record *record, bool negative, uint64_t ns)
 {
@@ -81,7 +82,8 @@ static bool bad_amount(struct rule_engine *engine, struct compiled_rules *compil
 	return false;
 }
 
-/* Without its fraction, once it is in the unit that is counted. */
+/* Converts a real number to the unit that is counted, then drops its fraction. Returns false if
+ * the rule must not count it. */
 static bool real_amount(struct rule_engine *engine, struct compiled_rules *compiled,
 			const struct compiled_rule *rule, const struct etw_record *record,
 			uint64_t *amount)
@@ -93,11 +95,12 @@ static bool real_amount(struct rule_engine *engine, struct compiled_rules *compi
 	if (rule->duration && !isnan(number)) {
 		return is_duration(engine, rule, record, number < 0, *amount);
 	}
-	/* NaN is not above 0. */
+	/* NaN compares as false and so is a bad amount. */
 	return (number >= 0 && *amount <= INT64_MAX) || bad_amount(engine, compiled);
 }
 
-/* The time since a raw time that the field holds. */
+/* Sets *amount to the time from the raw time in the field to the record. Returns false if it is
+ * no valid duration. */
 static bool since_amount(struct rule_engine *engine, const struct compiled_rule *rule,
 			 const struct etw_record *record, uint64_t *amount)
 {
@@ -119,13 +122,14 @@ static uint64_t times(uint64_t value, uint64_t factor)
 	return factor > 1 && value > UINT64_MAX / factor ? UINT64_MAX : value * factor;
 }
 
-/* In the unit that is counted; saturates. */
+/* Converts a value to the unit that is counted; saturates. */
 static uint64_t scaled(const struct compiled_rule *rule, uint64_t value)
 {
 	return rule->factor ? times(value, rule->factor) : etw_ticks_to_ns(value, rule->frequency);
 }
 
-/* A gauge has a sign and takes at most 2^63 - 1 at once. */
+/* Converts the value of a gauge, which may be negative; its absolute value is limited to 2^63 -
+ * 1. */
 static uint64_t gauge_amount(const struct compiled_rule *rule, uint64_t number, bool negative)
 {
 	uint64_t amount = scaled(rule, negative ? 0 - number : number);
@@ -134,7 +138,7 @@ static uint64_t gauge_amount(const struct compiled_rule *rule, uint64_t number, 
 	return negative ? 0 - amount : amount;
 }
 
-/* The amount to add. False when there is none for this record. */
+/* Sets *amount to the amount to add. Returns false if the rule must not count this record. */
 static bool find_amount(struct rule_engine *engine, struct compiled_rules *compiled,
 			const struct compiled_rule *rule, const struct etw_record *record,
 			uint64_t *amount)
@@ -159,23 +163,23 @@ static bool find_amount(struct rule_engine *engine, struct compiled_rules *compi
 	}
 	*amount = scaled(rule, value->read.number);
 	if (rule->duration) {
-		/* Windows writes negative times into fields without a sign, too. */
+		/* Windows also writes negative times into unsigned fields. */
 		negative = (int64_t)value->read.number < 0;
 		return is_duration(engine, rule, record, negative, *amount);
 	}
-	/* No event counts 2^63 of anything: it is a number below 0, an address, a damaged field. */
+	/* No event counts 2^63 of anything, so this is a negative number, an address or a
+	 * damaged field. */
 	return (!negative && *amount <= INT64_MAX) || bad_amount(engine, compiled);
 }
 
-/* A process that no event has announced yet is an instance by its id alone. */
+/* Before a process is announced, its instance is made of its id alone. */
 static uint64_t unannounced_instance(uint32_t process_id)
 {
 	return UINT64_C(1) << 32 | process_id;
 }
 
-/* The process whose value it is. Once a process is announced, what it set before leaves its
- * samples.
- */
+/* Returns the process instance that sets the gauge. When a process has been announced, the
+ * values that it set before are removed from their samples. */
 static uint64_t gauge_instance(struct rule_engine *engine)
 {
 	uint64_t instance = tracker_instance(engine->tracker);
@@ -231,7 +235,7 @@ static NOINLINE void empty_entry(const struct label_set_cache *cache, union entr
 	entry->key = key;
 }
 
-/* The entry of a label set, emptied if it was that of another one. */
+/* Selects the entry of a label set, and clears it if it was that of another label set. */
 static inline void choose_entry(struct label_set_cache *cache, uint64_t key, uint64_t place)
 {
 	union entry_word *entry = &cache->entries[place * cache->entry_size];
@@ -242,7 +246,7 @@ static inline void choose_entry(struct label_set_cache *cache, uint64_t key, uin
 	}
 }
 
-/* Reads one or two labels, and finds the entry of the label set. */
+/* Reads one or two labels and selects the entry of their label set. */
 static NOINLINE enum value_state find_keyed(struct rule_engine *engine,
 					    struct compiled_rules *compiled,
 					    const struct etw_record *record,
@@ -257,12 +261,12 @@ static NOINLINE enum value_state find_keyed(struct rule_engine *engine,
 		return VALUE_CUT;
 	}
 	key = (uint64_t)second << 32 | first;
-	/* The highest bits of the product depend on all bits of both ids. */
+	/* The product's highest bits depend on all bits of both ids. */
 	choose_entry(cache, key, key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - LABEL_SETS_BITS));
 	return VALUE_KNOWN;
 }
 
-/* Likewise of more labels than a key has room for: their ids are compared instead. */
+/* As find_keyed(), for labels that do not fit into a key: their ids are compared instead. */
 static NOINLINE enum value_state find_hashed(struct rule_engine *engine,
 					     struct compiled_rules *compiled,
 					     const struct etw_record *record,
@@ -288,8 +292,8 @@ static NOINLINE enum value_state find_hashed(struct rule_engine *engine,
 	return VALUE_KNOWN;
 }
 
-/* Once for an event. Most rules are by process; ids are small numbers, in the order of the names.
- */
+/* Selects the entry of the event's label set, once for an event. Most rules are by process; the
+ * ids of processes are small numbers, in the order in which the names came. */
 static inline void find_label_set(struct rule_engine *engine, struct compiled_rules *compiled,
 				  const struct etw_record *record, struct label_set_cache *cache)
 {
@@ -312,7 +316,7 @@ static inline void find_label_set(struct rule_engine *engine, struct compiled_ru
 	}
 }
 
-/* The ids of a set, whose labels were read. */
+/* Returns the ids of a label set whose labels were read. */
 static uint32_t *label_set_ids(struct rule_engine *engine, const struct compiled_rules *compiled,
 			       struct compiled_label_set *set)
 {
@@ -325,7 +329,7 @@ static uint32_t *label_set_ids(struct rule_engine *engine, const struct compiled
 	return set->ids;
 }
 
-/* The cells of a rule's sample that are not in the cache, or not yet. */
+/* Finds the cells of a rule's sample that are not in the cache, or not yet, in the registry. */
 static NOINLINE cell *find_cells(struct rule_engine *engine, const struct compiled_rules *compiled,
 				 struct compiled_rule *rule)
 {
@@ -354,7 +358,7 @@ static inline bool condition_fits(struct rule_engine *engine,
 	return condition_holds(engine, condition, value);
 }
 
-/* APPLIED: all conditions hold. */
+/* Returns APPLIED if all conditions hold. */
 static inline enum event_result check_conditions(struct rule_engine *engine,
 						 struct compiled_rules *compiled,
 						 const struct compiled_rule *rule,
@@ -374,7 +378,8 @@ static inline enum event_result check_conditions(struct rule_engine *engine,
 	return APPLIED;
 }
 
-/* The label set was read: the cells of the rule in it; NULL: no memory, counted as overflow. */
+/* Returns the cells of the rule for the label set that was read; NULL without memory, which is
+ * counted as overflow. */
 static inline cell *get_cells(struct rule_engine *engine, const struct compiled_rules *compiled,
 			      struct compiled_rule *rule)
 {
@@ -383,7 +388,7 @@ static inline cell *get_cells(struct rule_engine *engine, const struct compiled_
 	return cells ? cells : find_cells(engine, compiled, rule);
 }
 
-/* A rule that is not plain, once its value and its label set were read. */
+/* Adds the amount of a rule that is not plain. Its value and its label set have been read. */
 static NOINLINE enum event_result add_amount(struct rule_engine *engine,
 					     struct compiled_rules *compiled,
 					     struct compiled_rule *rule,
@@ -452,7 +457,7 @@ static inline enum event_result apply_rule(struct rule_engine *engine,
 
 /* ---- spans ---- */
 
-/* Text without the NUL that may end it. */
+/* Returns the size of a text without the NUL that may end it. */
 static size_t text_size(const struct value *value)
 {
 	uint8_t type = value->field ? value->field->type : ETW_FIELD_BINARY;
@@ -469,7 +474,7 @@ static size_t text_size(const struct value *value)
 	return size;
 }
 
-/* What the key's fields of a record come to, as a hash with a seed of the run. */
+/* Makes *key from the values of the span's key fields: a hash with a seed of this run. */
 static enum value_state read_key(struct rule_engine *engine, struct compiled_rules *compiled,
 				 const struct etw_record *record, const struct compiled_span *span,
 				 uint64_t *key)
@@ -495,7 +500,7 @@ static enum value_state read_key(struct rule_engine *engine, struct compiled_rul
 	return record->raw_time != ETW_RECORD_NO_TIME ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
-/* What a stop gives its rules: the time since the start. */
+/* Stores the time since the start, which rules read as a value of the stop. */
 static void take_duration(const struct rule_engine *engine, struct compiled_span *stop,
 			  int64_t start, int64_t end)
 {
@@ -509,7 +514,7 @@ static void take_duration(const struct rule_engine *engine, struct compiled_span
 	}
 }
 
-/* Before the rules. */
+/* Ends the spans that the event stops. Call it before the rules. */
 static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rules *compiled,
 				const struct etw_record *record)
 {
@@ -533,7 +538,7 @@ static NOINLINE void stop_spans(struct rule_engine *engine, struct compiled_rule
 	engine_publish(engine);
 }
 
-/* Captures the labels of the event. False: the payload ends before one. */
+/* Captures the labels of the event. Returns false if the payload ends before one of them. */
 static bool capture(struct rule_engine *engine, struct compiled_rules *compiled,
 		    const struct etw_record *record, struct compiled_span *span, uint32_t *captured)
 {
@@ -550,8 +555,9 @@ static bool capture(struct rule_engine *engine, struct compiled_rules *compiled,
 	return true;
 }
 
-/* An event in between that finds no start, or whose key is unknown, is not counted as unmatched:
- * its stop will be. */
+/* Starts a span, or captures labels for it. An event in between that has no start, or an unknown
+ * key, is not counted as unmatched, because its stop will be counted. Returns false if the payload
+ * ends too early. */
 static bool start_span(struct rule_engine *engine, struct compiled_rules *compiled,
 		       const struct etw_record *record, struct compiled_span *span)
 {
@@ -572,7 +578,8 @@ static bool start_span(struct rule_engine *engine, struct compiled_rules *compil
 	       capture(engine, compiled, record, span, captured);
 }
 
-/* After the rules. True: the payload ends within a key or a captured label. */
+/* Starts the spans of the event. Call it after the rules. Returns true if the payload ends
+ * within a key or a captured label. */
 static NOINLINE bool start_spans(struct rule_engine *engine, struct compiled_rules *compiled,
 				 const struct etw_record *record)
 {
@@ -587,7 +594,7 @@ static NOINLINE bool start_spans(struct rule_engine *engine, struct compiled_rul
 
 /* ---- one record ---- */
 
-/* For rules whose label set was found, but not yet the cells of all. */
+/* Counts the rules from `first` on whose cells may not be in the entry yet. */
 static NOINLINE void count_anew(struct rule_engine *engine, struct compiled_rules *compiled,
 				size_t first)
 {
@@ -600,7 +607,7 @@ static NOINLINE void count_anew(struct rule_engine *engine, struct compiled_rule
 	}
 }
 
-/* The rules that count each event of the class. */
+/* Applies the rules that count every event of the class. */
 static inline void count_always(struct rule_engine *engine, struct compiled_rules *compiled,
 				const struct etw_record *record, struct label_set_cache *cache)
 {
@@ -621,9 +628,9 @@ static inline void count_always(struct rule_engine *engine, struct compiled_rule
 }
 
 /*
- * The rules from the first one on. dry_run: NULL where there is none. APPLIED: a rule that is not
- * for every event has counted it; CUT_SHORT: the payload ends before a field that a rule needs;
- * bits.
+ * Applies the rules from `first` on. dry_run: may be NULL. Returns bits of enum event_result:
+ * APPLIED if a rule that is not for every event has counted it; CUT_SHORT if the payload ends
+ * before a field that a rule needs.
  */
 static inline unsigned run_rules(struct rule_engine *engine, struct compiled_rules *compiled,
 				 const struct etw_record *record, size_t first,
@@ -643,7 +650,7 @@ static inline unsigned run_rules(struct rule_engine *engine, struct compiled_rul
 	return seen;
 }
 
-/* An event that no rule has counted but those for every event. */
+/* Returns the outcome of an event that no rule has counted, except rules for every event. */
 static inline enum record_outcome not_counted(const struct compiled_rules *compiled)
 {
 	return compiled->schema ? OUTCOME_NO_RULE : OUTCOME_NO_SCHEMA;
@@ -681,7 +688,7 @@ static enum record_outcome apply_rules(struct rule_engine *engine, struct compil
 	return (seen & APPLIED) != 0 ? OUTCOME_COUNTED : not_counted(compiled);
 }
 
-/* What a process has set leaves its samples when the process ends. */
+/* When a process ends, removes the gauge values that it has set from their samples. */
 static NOINLINE void end_instance(struct rule_engine *engine, const struct etw_record *record)
 {
 	uint64_t instance;
@@ -690,7 +697,8 @@ static NOINLINE void end_instance(struct rule_engine *engine, const struct etw_r
 	if (!tracker_ended_process(engine->tracker, &process_id, &instance)) {
 		return;
 	}
-	/* What a process set after the time of a late start is its own. */
+	/* After a late start record, the values set after its time belong to the process that
+	 * started. */
 	gauges_end_instance(engine->gauges, unannounced_instance(process_id), record->raw_time);
 	if (instance != 0) {
 		gauges_end_instance(engine->gauges, instance, INT64_MAX);
@@ -710,7 +718,7 @@ static NOINLINE enum record_outcome apply_all(struct rule_engine *engine,
 	return outcome;
 }
 
-/* The rules that do not count each event of the class, after those that do. */
+/* Applies the rules that do not count every event of the class. Call it after those that do. */
 static NOINLINE enum record_outcome apply_others(struct rule_engine *engine,
 						 struct compiled_rules *compiled,
 						 const struct etw_record *record)
@@ -725,7 +733,7 @@ static NOINLINE enum record_outcome apply_others(struct rule_engine *engine,
 				       (enum record_outcome)compiled->always_outcome;
 }
 
-/* Of a class whose events need nothing but their rules. */
+/* Applies the rules of a class whose events need only their rules. */
 static NOINLINE enum record_outcome apply_usual(struct rule_engine *engine,
 						struct compiled_rules *compiled,
 						const struct etw_record *record)
@@ -762,6 +770,6 @@ bool rule_engine_probe(struct rule_engine *engine, const struct etw_record *reco
 	if (!compiled || !compiled->probed) {
 		return false;
 	}
-	compiled->generation++; /* filtered events were not given one of their own */
+	compiled->generation++; /* filtered events do not get a generation */
 	return check_conditions(engine, compiled, &compiled->probe, record) == APPLIED;
 }

@@ -4,15 +4,15 @@
  *
  * A rule is written for events by name and may fit several event classes, each with a layout of its
  * own. For each class it becomes a compiled rule: conditions and an amount as values (places to
- * read from), literals as numbers of their field, labels as ids or as what makes them. What is the
- * same for all events of the class is decided here: a condition that always holds is left out, a
- * rule with one that never holds is not compiled. The per-event code in apply.c does only what is
- * left.
+ * read from), literals as numbers of their field, labels as ids or as the values that they are made
+ * of. What is the same for all events of the class is decided here: a condition that always holds
+ * is left out, and a rule with a condition that never holds is not compiled. The per-event code in
+ * apply.c does only what is left.
  *
- * What a layout lacks can be seen here only, since layouts of other providers are known when their
- * events arrive. A rule whose value or condition is missing, or of another type, does not apply to
- * the class. That is counted once, and reported in one sentence for each rule, because every
- * process may bring its own version of an event.
+ * Fields that a layout lacks can only be noticed here, since layouts of other providers are known
+ * when their events arrive. A rule whose value or condition needs a missing field, or one of
+ * another type, does not apply to the class. That is counted once, and reported in one sentence for
+ * each rule, because every process may have its own version of an event.
  *
  * Live sessions may bring thousands of classes, and a class is compiled again when its schema
  * changes. The rules are therefore compiled into a draft, whose arrays the engine keeps, and then
@@ -38,7 +38,7 @@ static bool fits_form(const struct condition *condition, const struct value *val
 					    !compares_numbers(condition->comparison);
 }
 
-/* The literals as numbers: their own, or those that the map of the field has for their names. */
+/* Converts the literals to numbers: a literal is a number, or a name in the map of the field. */
 static enum rule_result condition_numbers(struct builder *builder, const struct value *value,
 					  struct compiled_condition *compiled)
 {
@@ -58,7 +58,7 @@ static enum rule_result condition_numbers(struct builder *builder, const struct 
 	return RULE_APPLIES;
 }
 
-/* Whether the condition is a comparison with one number that the value can be. */
+/* Returns the type of a condition: whether it compares with one number that the value can have. */
 static enum condition_type type_of(const struct compiled_condition *compiled,
 				   const struct value *value)
 {
@@ -131,8 +131,8 @@ static enum rule_result compile_conditions(struct builder *builder, const struct
 
 /* ---- values ---- */
 
-/* The frequency of the ticks that a field counts: response times of disks are taken with the
- * performance counter, also when the session has another clock. */
+/* Returns the frequency of the ticks that a field counts. Response times of disks are ticks of
+ * the performance counter, even if the session uses another clock. */
 static uint64_t ticks_frequency(const struct builder *builder, const struct field_ref *field)
 {
 	if (strcmp(field->name, "HighResResponseTime") == 0) {
@@ -173,7 +173,7 @@ static enum rule_result compile_value(struct builder *builder, const struct rule
 		rule->frequency = builder->engine->clock.frequency;
 	} else {
 		rule->frequency = ticks_frequency(builder, field);
-		/* A gauge may be a moment. */
+		/* a gauge may also show a point in time */
 		rule->duration = from->unit >= UNIT_TICKS && rule->op == GAUGE_NONE;
 	}
 	return RULE_APPLIES;
@@ -223,7 +223,8 @@ static bool is_for_names(const struct builder *builder)
 	       etw_provider_is(&builder->class->provider, ETW_PROVIDER_KERNEL_PROCESS);
 }
 
-/* Once for each rule: every process may bring an event that fits none. */
+/* Reports a mismatch once for each rule, because every process may emit an event that does not
+ * fit. */
 static void report_schema_mismatch(const struct builder *builder, size_t index)
 {
 	struct rule_engine *engine = builder->engine;
@@ -258,7 +259,7 @@ static void report_schema_mismatch(const struct builder *builder, size_t index)
 	engine->on_schema_mismatch(engine->schema_mismatch_context, err.text);
 }
 
-/* As compile_rule(), by the index in the set; a rule that does not fit the schema is reported. */
+/* Compiles a rule, by its index in the set, and reports it if it does not fit the schema. */
 static enum rule_result try_rule(struct builder *builder, size_t index)
 {
 	struct compiled_rules *compiled = builder->compiled;
@@ -290,7 +291,7 @@ static enum rule_result try_rule(struct builder *builder, size_t index)
 	return result;
 }
 
-/* In the order of compiled.rules. */
+/* The order of compiled.rules. */
 enum rule_sort { COUNTS_BY_PROCESS, COUNTS_IN_ONE, OTHER_RULE };
 
 static enum rule_sort sort_of(const struct compiled_rules *compiled,
@@ -308,7 +309,7 @@ static enum rule_sort sort_of(const struct compiled_rules *compiled,
 	return cache->type == SET_BY_PROCESS ? COUNTS_BY_PROCESS : OTHER_RULE;
 }
 
-/* Rules with conditions keep their order, in which their conditions lie. */
+/* Sorts the rules. Rules with conditions keep their order, because their conditions are in it. */
 static void sort_rules(const struct compiled_rules *compiled)
 {
 	struct compiled_rule *rules = compiled->rules;
@@ -325,7 +326,7 @@ static void sort_rules(const struct compiled_rules *compiled)
 	}
 }
 
-/* Counts the rules that count each event, and gives them one cache. */
+/* Counts the rules that count every event, and gives them one cache. */
 static void join_always(struct compiled_rules *compiled)
 {
 	struct compiled_rule *rules = compiled->rules;
@@ -345,7 +346,7 @@ static void join_always(struct compiled_rules *compiled)
 	}
 }
 
-/* Gives each rule its place in the entries of its cache. */
+/* Gives each rule its index in the entries of its cache. */
 static void place_in_entries(struct compiled_rules *compiled)
 {
 	for (size_t i = 0; i < compiled->rule_count; i++) {
@@ -362,7 +363,8 @@ static bool compile_rules(struct builder *builder)
 	const struct rule_set *set = builder->engine->set;
 	const struct etw_event_class *class = builder->class;
 	struct compiled_rules *compiled = builder->compiled;
-	/* Beyond the header nothing is known of an undecodable record, its process included. */
+	/* Only the header of an undecodable record can be read, so its process is not known
+	 * either. */
 	bool only_every = compiled->undecodable || is_for_names(builder);
 
 	for (size_t i = 0; i < set->rule_count; i++) {
@@ -417,22 +419,22 @@ static bool label_has_cache(const struct compiled_label *label, const struct val
 	return !label->plain && values[label->value_index].form != FORM_TEXT;
 }
 
-/* How many ids the cache compares. */
+/* Returns the number of ids that the cache compares. */
 static size_t id_count(const struct label_set_cache *cache)
 {
 	return cache->type == SET_HASHED ? (size_t)CACHED_LABEL_SETS * cache->label_count : 0;
 }
 
-/* A block of memory that is filled from its start; without bytes it is only measured. */
+/* A block of memory that is filled from its start. If bytes is NULL, the size is only measured. */
 struct block {
 	uint8_t *bytes;
 	size_t size;
-	struct cache *caches;      /* of conditions and labels */
-	union entry_word *entries; /* of the label-set caches */
-	uint32_t *ids;             /* likewise */
+	struct cache *caches;      /* room for the caches of conditions and labels */
+	union entry_word *entries; /* room for the entries of the label-set caches */
+	uint32_t *ids;             /* room for the ids of the label-set caches */
 };
 
-/* Copies items into the block, or leaves room of zeros if there are none. */
+/* Copies items into the block; if items is NULL, reserves zeroed room for them. */
 static void *place(struct block *block, const void *items, size_t count, size_t item_size)
 {
 	const size_t alignment = _Alignof(max_align_t);
@@ -445,7 +447,7 @@ static void *place(struct block *block, const void *items, size_t count, size_t 
 	return placed;
 }
 
-/* Returns the copy of the draft in the block; NULL when the block is only measured. */
+/* Returns the copy of the draft in the block; NULL if the block is only measured. */
 static struct compiled_rules *place_compiled(struct block *block, const struct compiled_rules *from)
 {
 	struct compiled_rules to = *from, *placed = place(block, NULL, 1, sizeof *placed);
@@ -487,7 +489,7 @@ static bool always_fits(const struct value *value)
 	return !value->is_signed && (!value->field || value->field->size[1] < 8);
 }
 
-/* After link_cache() of its cache. */
+/* Sets the pointers of a rule. Call it after link_cache() of its cache. */
 static void link_rule(struct compiled_rules *compiled, struct compiled_rule *rule)
 {
 	bool counter = rule->op == GAUGE_NONE && !rule->histogram;
@@ -512,7 +514,7 @@ static void link_cache(struct compiled_rules *compiled, struct block *block,
 	block->ids += id_count(cache);
 }
 
-/* Returns those of the next rule. */
+/* Sets the pointers to a rule's conditions. Returns the conditions of the next rule. */
 static struct compiled_condition *link_conditions(struct compiled_rule *rule,
 						  struct compiled_condition *conditions)
 {
@@ -522,7 +524,7 @@ static struct compiled_condition *link_conditions(struct compiled_rule *rule,
 	return conditions;
 }
 
-/* Nothing moves any more: indexes become pointers. */
+/* Converts indexes to pointers. Nothing may move after this call. */
 static void link_compiled(struct compiled_rules *compiled, struct block *block)
 {
 	struct compiled_condition *conditions = compiled->conditions;
@@ -557,7 +559,7 @@ static void link_compiled(struct compiled_rules *compiled, struct block *block)
 	}
 }
 
-/* NULL without memory. */
+/* Copies the draft into one block of memory. Returns NULL without memory. */
 static struct compiled_rules *copy_draft(const struct draft *draft)
 {
 	struct block block = { 0 };
@@ -574,7 +576,7 @@ static struct compiled_rules *copy_draft(const struct draft *draft)
 	return compiled;
 }
 
-/* Forgets the class before, and keeps the arrays. */
+/* Empties the draft but keeps the memory of its arrays. */
 static struct compiled_rules *empty_draft(struct draft *draft)
 {
 	struct compiled_rules *compiled = &draft->compiled;
@@ -643,7 +645,7 @@ void rule_engine_release(struct etw_event_class *class)
 	class->compiled = NULL;
 }
 
-/* Counts a problem of the class as a whole, once however often it is compiled. */
+/* Counts a problem once for the class, even if it is compiled again. */
 static void report(struct rule_engine *engine, struct compiled_rules *compiled,
 		   enum decode_problem problem)
 {

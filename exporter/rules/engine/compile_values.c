@@ -5,18 +5,19 @@
  *
  * Rules name fields; an event class has one layout. compile_find_value() resolves a name to a value
  * in the order that config/README.md gives: the captured labels of a span, the derived fields that
- * hide the payload, the payload, the other derived fields, and at last parts of payload fields.
- * Rules that name the same field share its value, so that it is read once for an event. Labels of
- * the same value are shared as well.
+ * take precedence over the payload, the payload, the other derived fields, and last the parts of
+ * payload fields. Rules that name the same field share its value, so that it is read once for an
+ * event. Labels of the same value are shared as well.
  *
- * A label of a constant value becomes an id here and costs nothing later. The others are numbers
+ * A label of a constant value becomes an id here and costs nothing later. The others are indexes
  * into compiled->labels, and rules whose samples differ by the same labels share a cache that leads
- * from label ids to samples. Values, labels and caches lie in arrays of the engine's draft, which
+ * from label ids to samples. Values, labels and caches are in arrays of the engine's draft, which
  * grow while a class is compiled, so they refer to each other by index; compile.c copies them into
- * a block of their own and turns the indexes into pointers when all are there.
+ * a block of their own and turns the indexes into pointers when the draft is complete.
  *
- * A name that the layout lacks is no error of ours: the label reads "_unknown", a rule whose value
- * or condition it is does not apply to the class, and either is noted for the dry run.
+ * A rule may name a field that the layout lacks. A label of that field then reads "_unknown", and a
+ * rule that needs it for its value or a condition does not apply to the class; both are noted for
+ * the dry run.
  */
 #include "exporter/rules/engine/engine.h"
 
@@ -46,7 +47,7 @@ void compile_add_note(struct builder *builder, const struct dry_run_note *note)
 	grown[compiled->note_count++] = *note;
 }
 
-/* Notes a field that the layout lacks, if it is one of a rule of the set. */
+/* Notes a field that the layout lacks for the dry run, if a rule of the set names it. */
 static void add_missing(struct builder *builder, const struct field_ref *field)
 {
 	if (builder->rule) {
@@ -89,7 +90,7 @@ enum rule_result compile_wrong_type(struct builder *builder, const struct field_
 
 /* ---- values ---- */
 
-/* Index in compiled.stops; NO_VALUE: the class does not stop the span. */
+/* Returns the index in compiled.stops; NO_VALUE if the class does not stop the span. */
 static uint16_t find_stop(const struct compiled_rules *compiled, size_t span)
 {
 	for (size_t i = 0; i < compiled->stop_count; i++) {
@@ -211,7 +212,8 @@ static const struct etw_field_path *add_part(struct builder *builder,
 	return &parts[compiled->part_count++];
 }
 
-/* An element, a member of one, a count. NO_VALUE: the layout has none, or builder->failed. */
+/* Adds the value of an element, of a member of one, or of a count. NO_VALUE: the layout has no
+ * such part, or builder->failed. */
 static uint16_t add_part_value(struct builder *builder, const char *name)
 {
 	struct compiled_rules *compiled = builder->compiled;
@@ -236,7 +238,8 @@ static uint16_t add_part_value(struct builder *builder, const char *name)
 	return add_value(builder, &value);
 }
 
-/* NO_VALUE: the layout lacks the field that it is computed from, or builder->failed. */
+/* Adds the value of a derived field. NO_VALUE: the layout lacks the field that it is computed
+ * from, or builder->failed. */
 static uint16_t add_derived_value(struct builder *builder, const struct derived_field *row)
 {
 	struct value value = { .type = VALUE_DERIVED,
@@ -271,7 +274,7 @@ static uint16_t add_derived_value(struct builder *builder, const struct derived_
 	return add_value(builder, &value);
 }
 
-/* What a span gives its stop: Duration, or a captured label. */
+/* Adds a value that a stop gets from its span: Duration, or a captured label. */
 static uint16_t add_span_value(struct builder *builder, size_t captured)
 {
 	struct value value = { .type = VALUE_SPAN, .form = FORM_NUMBER };
@@ -296,7 +299,7 @@ static size_t find_captured(const struct builder *builder, const struct field_re
 	return captured < span->captured_count ? captured : NOT_CAPTURED;
 }
 
-/* NO_VALUE: this class has no such field. */
+/* Returns the index of the value; NO_VALUE: this class has no such field, or builder->failed. */
 uint16_t compile_find_value(struct builder *builder, const struct field_ref *field)
 {
 	int index;
@@ -338,7 +341,8 @@ uint32_t compile_add_numbers(struct builder *builder, size_t count)
 	return (uint32_t)index;
 }
 
-/* A label that another rule has made of the same value already. */
+/* Sets *index to a label that another rule has made of the same value. Returns false if there is
+ * none. */
 static bool find_label(const struct compiled_rules *compiled, const struct compiled_label *label,
 		       uint16_t *index)
 {
@@ -383,7 +387,7 @@ static enum rule_result add_label(struct builder *builder, struct compiled_label
 	return RULE_APPLIES;
 }
 
-/* The literals of a map, as numbers to compare the value with. */
+/* Converts the literals of a map to numbers that the value can be compared with. */
 static enum rule_result map_numbers(struct builder *builder, const struct value *value,
 				    struct compiled_label *label)
 {
@@ -418,8 +422,8 @@ static enum rule_result compile_label(struct builder *builder, const struct labe
 		if (builder->failed) {
 			return RULE_FAILED;
 		}
-		/* An old layout without the field is no mistake; a new one without it may be, of
-		 * the rule. */
+		/* Old layouts of kernel events may lack the field. If another provider's layout
+		 * lacks it, the rule may be wrong. */
 		add_missing(builder, &label->field);
 		if (builder->compiled->schema && !builder->kernel) {
 			builder->problem_rule = true;
@@ -457,7 +461,7 @@ static enum label_set_type type_of(const struct compiled_rules *compiled,
 	return cache->label_count <= 2 ? SET_KEYED : SET_HASHED;
 }
 
-/* Gives the rule the cache of its labels, which it shares. */
+/* Gives the rule the cache of its labels, which rules with the same labels share. */
 static enum rule_result join_cache(struct builder *builder, struct compiled_rule *rule)
 {
 	struct compiled_rules *compiled = builder->compiled;
@@ -518,7 +522,7 @@ enum rule_result compile_labels(struct builder *builder, const struct rule *from
 
 /* ---- spans ---- */
 
-/* The labels that the events capture for their stop. */
+/* Compiles the labels that the events capture for the stop of the span. */
 static enum rule_result compile_captured(struct builder *builder, const struct span *span,
 					 struct compiled_span *compiled)
 {
@@ -572,7 +576,8 @@ static enum rule_result compile_span_event(struct builder *builder, size_t numbe
 	return RULE_APPLIES;
 }
 
-/* Spans with the same start are one, and each of their stops stops it. */
+/* Whether the class already stops the span: spans with the same start are one, which each of their
+ * stop events stops. */
 static bool stops_span(const struct compiled_rules *compiled, size_t span)
 {
 	return compiled->stop_count > 0 && compiled->stops[compiled->stop_count - 1].span == span;

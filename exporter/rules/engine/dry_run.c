@@ -8,7 +8,7 @@
 
 struct dry_run {
 	size_t count;
-	struct dry_run_rule rules[]; /* of the set's rules */
+	struct dry_run_rule rules[]; /* in the order of the set's rules */
 };
 
 struct dry_run *dry_run_new(const struct rule_set *set, struct etw_error *err)
@@ -67,7 +67,7 @@ void dry_run_event(struct dry_run *dry_run, const struct compiled_rules *compile
 	}
 }
 
-/* Whether the current event lacks the value that others have. */
+/* Whether the value is missing in the current event although other events have it. */
 static bool lacks(const struct compiled_rules *compiled, const struct value *value)
 {
 	return value->type != VALUE_CONSTANT && value->generation == compiled->generation &&

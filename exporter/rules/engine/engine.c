@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rule engine: making, resetting and freeing one, and its statistics.
+ * Makes, resets, replaces and frees a rule engine, and publishes its statistics.
  *
  * An engine belongs to one consumer and shares the rule set with the others. Event classes are
  * compiled by compile.c when they first arrive and applied by apply.c to each event; what they
@@ -68,7 +68,7 @@ void rule_engine_statistics(const struct rule_engine *engine,
 
 /* ---- making and ending ---- */
 
-/* Clocks of processors agree far better; buffers that come late are later than this. */
+/* Processor clocks differ by far less; late buffers are later than this. */
 enum { CLOCK_SKEW_MS = 1 };
 
 static bool make_spans(struct rule_engine *engine, struct etw_error *err)
@@ -176,7 +176,7 @@ void rule_engine_forget_cells(struct etw_event_class *class)
 
 /* ---- another rule set ---- */
 
-/* Replaces the spans by those of the set, which take over the starts of the spans that stay. */
+/* Replaces the spans by those of the set. Starts of spans that are in both sets are kept. */
 static bool replace_spans(struct rule_engine *engine, const struct rule_set *former,
 			  struct etw_error *err)
 {
@@ -206,7 +206,7 @@ static bool replace_spans(struct rule_engine *engine, const struct rule_set *for
 	return true;
 }
 
-/* Families of the former set that the present one does not have. */
+/* Families that the former set has and the present one lacks. */
 struct left_families {
 	const struct rule_engine *engine;
 	const struct rule_set *former;
@@ -227,7 +227,8 @@ static bool is_left(void *context, const cell *at)
 	return false;
 }
 
-/* Gauges that were not counted up to now begin at 0, also those that were counted earlier. */
+/* Removes the values of gauges that the present set lacks. A gauge that the former set lacks starts
+ * at 0, even if an earlier set counted it. */
 static void replace_gauges(struct rule_engine *engine, const struct rule_set *former)
 {
 	struct left_families left = { .engine = engine, .former = former };
@@ -262,7 +263,8 @@ bool rule_engine_replace(struct rule_engine *engine, const struct rule_set *next
 	engine->names_only = names_only;
 	engine->filters_processes = filters_look_at_processes(next);
 	if (engine->kept) {
-		memset(engine->kept, 0, engine->kept_size); /* verdicts of the former filters */
+		memset(engine->kept, 0,
+		       engine->kept_size); /* they are verdicts of the former filters */
 	}
 	engine_publish(engine);
 	return true;

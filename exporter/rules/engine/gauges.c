@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gauges that are set: one value for each running process, and their sum in the sample.
+ * Values of `set` gauges: one for each running process; the sample shows their sum.
  *
- * A rule with `op: set` says what a value is now, for one process. The sample of its labels may add
- * up many processes, so the value of each is kept here, and setting it adds the difference to the
- * sample. When a process ends its values leave their samples.
+ * A rule with `op: set` sets a value for one process. The sample of its labels may add up many
+ * processes, so the value of each is kept here, and setting it adds the difference to the sample.
+ * When a process ends, its values are subtracted from their samples.
  *
- * Entries lie in a ring in the order in which they were made. One map finds the entry of an
- * instance and a sample, another the first of the instance's entries, which are a list. A new entry
- * takes the next place of the ring; if an entry is still there, its value leaves the sample and the
- * eviction is counted. Two instances whose hashes are equal cannot both be kept, so the older one
- * goes; its next value brings it back.
+ * Entries are in a ring in the order in which they were made. One map finds the entry of an
+ * instance and a sample, another the first of the instance's entries, which form a list. A new
+ * entry takes the next place of the ring; if that is in use, the old value is subtracted from its
+ * sample and the eviction is counted. Two instances with equal hashes cannot both be kept, so the
+ * older one is dropped; its next value adds it again.
  */
 #include "exporter/rules/engine/gauges.h"
 
@@ -23,17 +23,17 @@ enum { NO_ENTRY = UINT32_MAX };
 
 struct entry {
 	uint64_t instance;
-	cell *cells; /* NULL: free */
+	cell *cells; /* NULL: the entry is free */
 	uint64_t value;
 	int64_t time;            /* when it was set */
-	uint32_t next, previous; /* of the same instance */
+	uint32_t next, previous; /* list of the instance's entries */
 };
 
 struct gauges {
 	struct map places;     /* hash of instance and sample -> index of its entry */
 	struct map first;      /* instance -> index of its first entry */
-	struct entry *entries; /* owned; GAUGES_MAX once the first is set */
-	uint32_t at;           /* the next to be given away */
+	struct entry *entries; /* owned; GAUGES_MAX entries, allocated with the first value */
+	uint32_t at;           /* index of the next entry to use */
 	uint64_t count, evictions;
 };
 
@@ -138,7 +138,7 @@ void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t 
 			}
 			return;
 		}
-		/* Two of one hash: they cannot both be here. */
+		/* Two pairs of instance and sample have one hash: only one of them can be kept. */
 		take_out(gauges, (uint32_t)*place);
 	}
 	if (gauges->entries[gauges->at].cells) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gauges that are set: one value for each running process, their sum in the sample.
+ * Values of `set` gauges: one for each running process; the sample shows their sum.
  *
- * Bounded: beyond GAUGES_MAX values the one that was set longest ago gives its place up. One
- * consumer's.
+ * Bounded: beyond GAUGES_MAX values the one that was set longest ago is evicted. Only one consumer
+ * may use it: it has no lock.
  */
 #ifndef RULES_GAUGES_H
 #define RULES_GAUGES_H
@@ -21,21 +21,22 @@ enum { GAUGES_MAX = 65536 };
 struct gauges *gauges_new(struct etw_error *err);
 void gauges_free(struct gauges *gauges);
 
-/* The value of an instance in a sample since `time`; cells: the sample's. Ignored if a newer one is
- * there. */
+/* Sets the value of a process instance in a sample from `time` on, and adds the change to the
+ * sample's cells. Ignored if a newer value is present. */
 void gauges_set(struct gauges *gauges, uint64_t instance, cell *cells, uint64_t value,
 		int64_t time);
 
-/* A process has ended: the values that it set up to that time leave their samples. */
+/* A process has ended: subtracts the values that it set up to `until` from their samples. */
 void gauges_end_instance(struct gauges *gauges, uint64_t instance, int64_t until);
 
-/* The values in samples of some families leave them; has: whether a cell is of such a sample. */
+/* Removes the values of some families from their samples. has: returns whether a cell belongs to
+ * such a family. */
 void gauges_leave(struct gauges *gauges, bool (*has)(void *context, const cell *at), void *context);
 
-/* All processes at once. */
+/* Removes the values of all processes from their samples. */
 void gauges_reset(struct gauges *gauges);
 
-/* Values that are kept; those that gave their place up. */
+/* The number of values in the table, and the number of evicted ones. */
 uint64_t gauges_count(const struct gauges *gauges);
 uint64_t gauges_evictions(const struct gauges *gauges);
 

@@ -2,17 +2,16 @@
 /*
  * Starts that wait for their stop, for all spans of the rules (`pair` in the collector language).
  *
- * Every span has events that start something and events that stop it, which share a key: a request
- * id, a connection, a file. The engine hashes the key of an event and looks here for the start that
- * has it. One map leads from key and span to an entry; the entries of a span are also a list in the
- * order of their arrival, so that the ones to time out come first and each call frees only
- * those.
+ * Every span has start events and stop events that share a key: a request id, a connection, a file.
+ * The engine hashes the key of an event and looks up the start with that key here. One map leads
+ * from key and span to an entry; the entries of a span are also a list in the order of their
+ * arrival, so that those which time out first come first and each call frees only those.
  *
- * Entries lie in one array that is allocated when the first span starts; free ones are a list. When
- * all SPANS_MAX are in use, the oldest start of all spans makes room. A start that has no stop is
- * counted once, whether it timed out, was evicted, was replaced by a new start with its key, or was
- * forgotten by a reset: it is an unmatched start, and a stop without a start is an unmatched stop.
- * A start or stop that is delivered late is unmatched too when the other was there first.
+ * Entries are in one array that is allocated when the first span starts; free ones form a list.
+ * When all SPANS_MAX are in use, the oldest start of all spans is evicted. A start that has no stop
+ * is counted once as an unmatched start, whether it timed out, was evicted, was replaced by a new
+ * start with its key, or was forgotten by a reset; a stop without a start is an unmatched stop. A
+ * start or stop that is delivered late is unmatched too if the other one came first.
  */
 #include "exporter/rules/engine/spans.h"
 
@@ -27,9 +26,9 @@
 enum { NO_ENTRY = UINT32_MAX };
 
 struct entry {
-	uint64_t key; /* in the map */
+	uint64_t key; /* its key in the map */
 	int64_t time;
-	uint32_t next, previous;              /* of the span; next also of the free ones */
+	uint32_t next, previous; /* neighbours in the span's list; next also links free entries */
 	uint32_t captured[SPAN_CAPTURED_MAX]; /* label ids */
 };
 
@@ -39,14 +38,14 @@ struct span_list {
 };
 
 struct spans {
-	struct map places;     /* key -> index of its entry */
-	struct entry *entries; /* owned; SPANS_MAX once the first one starts */
-	uint32_t used;         /* entries below were in use at some time */
-	uint32_t free;         /* the first free one among them */
+	struct map places;     /* key -> index of the entry */
+	struct entry *entries; /* owned; SPANS_MAX entries, allocated with the first start */
+	uint32_t used;         /* entries from this index on have never been used */
+	uint32_t free;         /* first entry of the free list */
 	struct spans_statistics statistics;
 	uint64_t skew;
 	size_t count;
-	struct span_list lists[]; /* of each span */
+	struct span_list lists[]; /* one list for each span */
 };
 
 static void empty(struct spans *spans)
@@ -135,7 +134,7 @@ static void evict_oldest(struct spans *spans)
 	}
 }
 
-/* A place for one more; NO_ENTRY without memory. */
+/* Returns the index of a free entry; NO_ENTRY without memory. */
 static uint32_t take_free(struct spans *spans)
 {
 	uint32_t index;
@@ -252,7 +251,7 @@ static void take_list(struct spans *spans, size_t span, const struct spans *from
 
 	while (index != NO_ENTRY) {
 		const struct entry *entry = &from->entries[index];
-		/* place_of() twice gives the key again. */
+		/* place_of() is its own inverse, so it returns the key here. */
 		uint32_t *captured =
 			spans_start(spans, span, place_of(number, entry->key), entry->time);
 
@@ -274,7 +273,8 @@ void spans_take(struct spans *spans, const struct spans *from, const uint16_t *n
 			take_list(spans, i, from, numbers[i]);
 		}
 	}
-	/* A start that timed out on the way is counted in the list that it was put into. */
+	/* Starts that timed out while they were taken over have been counted as unmatched by
+	 * spans_start(). */
 	taken = now->entries + now->unmatched_starts;
 	now->evictions += before->evictions;
 	now->unmatched_starts += before->unmatched_starts + (before->entries - taken);

@@ -8,13 +8,13 @@
  * others of variable length, and parts of fields, share one walk over the payload.
  *
  * A value becomes a label id, or the verdict of a condition, by way of text: formatting, decoders,
- * comparisons. Text is only worked on when a value is new. Numbers and ids are remembered in a
- * small direct-mapped cache of the label or condition, and text of payloads in a table of the
- * engine by its bytes, so that most events cost a hash and a comparison. The functions whose names
- * end in _compute do the work; the others look into the cache first. A constant value has no cache:
- * it is computed once, when the rules are compiled.
+ * comparisons. Text is processed only when a value is new. Results for numbers and ids are kept in
+ * a small direct-mapped cache of the label or condition, and results for payload text in a table of
+ * the engine by its bytes, so that most events cost a hash and a comparison. The functions whose
+ * names end in _compute compute the result; the others look into the cache first. A constant value
+ * has no cache: its result is computed once, when the rules are compiled.
  *
- * What does not fit is never cached: text beyond TEXT_SIZE_MAX, and the id INTERN_FULL, which
+ * Some results are never cached: those of text beyond TEXT_SIZE_MAX, and the id INTERN_FULL, which
  * means that the string table is full now but may not be after a reset.
  */
 #include <stdlib.h>
@@ -98,8 +98,8 @@ static NOINLINE enum value_state read_walked(struct rule_engine *engine,
 	return VALUE_KNOWN;
 }
 
-/* An array without the element that a rule needs is counted as a problem, because its value is not
- * 0. */
+/* Reads a part of a field. An array that lacks the element that a rule needs is counted as a
+ * problem, because the value is then unknown, not 0. */
 static NOINLINE enum value_state read_part(struct rule_engine *engine,
 					   struct compiled_rules *compiled,
 					   const struct etw_record *record, struct value *value)
@@ -146,7 +146,7 @@ static inline enum value_state read_derived(struct rule_engine *engine,
 	return result == DERIVED_FOUND ? VALUE_KNOWN : VALUE_UNKNOWN;
 }
 
-/* A derived field that is computed from a field of the payload. */
+/* Reads a derived field that is computed from a field of the payload. */
 static NOINLINE enum value_state read_computed(struct rule_engine *engine,
 					       struct compiled_rules *compiled,
 					       const struct etw_record *record, struct value *value)
@@ -219,7 +219,7 @@ enum value_state value_read(struct rule_engine *engine, struct compiled_rules *c
 typedef uint32_t compute_result(struct rule_engine *engine, const void *what,
 				const struct value *value);
 
-/* Numbers and label ids: a direct-mapped cache, by value. */
+/* Returns the result for a number or label id, by way of a direct-mapped cache. */
 static uint32_t resolve_value(struct rule_engine *engine, struct cache *cache,
 			      const struct value *value, compute_result *compute, const void *what)
 {
@@ -259,7 +259,8 @@ static void remember_text(struct text_entry *entry, uint64_t owner, const uint8_
 	entry->result = result;
 }
 
-/* Text of payloads: the same, by its bytes and the label or condition. */
+/* Returns the result for payload text, by way of the engine's table: by its bytes and the label
+ * or condition. */
 static uint32_t resolve_text(struct rule_engine *engine, uint64_t owner, const struct value *value,
 			     compute_result *compute, const void *what)
 {
@@ -295,8 +296,8 @@ static bool holds_bytes(const struct etw_field *field)
 		(field->type == ETW_FIELD_U8 || field->type == ETW_FIELD_I8));
 }
 
-/* The value in the form that decoders read. Its text is in engine->scratch or in
- * engine->strings. */
+/* Returns the value in the form that decoders read. Its text is in engine->scratch or in
+ * engine->strings and is valid until that changes. */
 static struct decoded decoded_of(struct rule_engine *engine, const struct value *value)
 {
 	struct decoded from = { .field = value->field };
@@ -313,7 +314,7 @@ static struct decoded decoded_of(struct rule_engine *engine, const struct value 
 	case FORM_TEXT:
 		break;
 	}
-	if (!value->field) { /* a path is UTF-8 already */
+	if (!value->field) { /* text of a derived field, such as a path, is UTF-8 already */
 		from.text = (const char *)value->read.slice.at;
 		from.size = value->read.slice.size;
 		return from;
@@ -365,7 +366,7 @@ bool literal_for(const struct literal *literal, const struct value *value,
 	return true;
 }
 
-/* Below 0, 0 or above 0, whichever of the two are signed. */
+/* Compares two numbers, each signed or not. Returns a number below 0, 0, or above 0. */
 static int compare_numbers(const struct value *value, const struct number_literal *literal)
 {
 	bool negative = value->is_signed && (int64_t)value->read.number < 0;
@@ -373,7 +374,7 @@ static int compare_numbers(const struct value *value, const struct number_litera
 	if (negative != literal->negative) {
 		return negative ? -1 : 1;
 	}
-	/* In two's complement negative numbers are in order among themselves. */
+	/* Two negative numbers in two's complement have the order of their unsigned values. */
 	return value->read.number < literal->number ? -1 : value->read.number > literal->number;
 }
 
@@ -492,7 +493,7 @@ static const char *map_text(const struct compiled_label *compiled, const struct 
 	return label->text;
 }
 
-/* Replaces a number by the name that its layout has for it. */
+/* Replaces a number by its name in the map of its field, if it has one. */
 static void name_number(struct rule_engine *engine, const struct value *value, struct decoded *from)
 {
 	if (value->form != FORM_NUMBER || !value->field || !value->field->map) {
@@ -535,7 +536,7 @@ static uint32_t compute_id(struct rule_engine *engine, const void *what, const s
 	return label_compute(engine, what, value);
 }
 
-/* The label id of the value. */
+/* Returns the label id of the value, from the cache or computed. */
 static uint32_t label_resolve(struct rule_engine *engine, const struct compiled_label *label,
 			      const struct value *value)
 {

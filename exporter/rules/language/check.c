@@ -4,10 +4,10 @@
  * comparisons, decoders, spans.
  *
  * A mistake that only shows when events arrive costs an operator a deployment, so everything that
- * can be decided from the kernel's layouts and the known manifests is decided when the rules are
- * read. Every part of a rule is checked, also after a mistake in another part that it does not
- * depend on; errors name file, line and column. Checking fills in what it finds (the types, whether
- * a derived field applies), and the rule engine relies on it.
+ * the kernel's layouts and the known manifests decide is checked when the rules are read. Every
+ * part of a rule is checked, also after a mistake in another part that it does not depend on;
+ * errors name file, line and column. Checking stores what it finds (the types, whether a derived
+ * field applies), and the rule engine relies on it.
  *
  * Kernel events have fixed layouts for each opcode and version. A provider has its manifest, if the
  * configuration gives one or one is built in; the others are unknown until their events arrive. A
@@ -38,13 +38,14 @@ struct checker {
 	struct etw_error *err;
 };
 
-/* Three strings for "%s%s%s" behind a sentence: the question for the nearest known name, or "". */
+/* Arguments for "%s%s%s" after a sentence: the question about the nearest known name, or
+ * nothing. */
 #define MEANT(nearest) \
 	(nearest) ? "; did you mean '" : "", (nearest) ? (nearest) : "", (nearest) ? "'?" : ""
 
 /* ---- fields ---- */
 
-/* A field Pair.NAME that is not among the captured labels of the span. */
+/* Reports a field Pair.NAME that names no captured label of the span. Returns false. */
 static bool unknown_captured(struct checker *checker, const struct span *span,
 			     const struct field_ref *field)
 {
@@ -58,7 +59,7 @@ static bool unknown_captured(struct checker *checker, const struct span *span,
 			  "the pair has no '%s' in its 'carry'%s%s%s", name, MEANT(nearest.best));
 }
 
-/* Whether some layout of the kernel events has the field. */
+/* Whether a layout of the kernel events of the pattern has the field. */
 static bool layout_has(const struct event_pattern *pattern, const char *name)
 {
 	struct known_events known;
@@ -113,7 +114,8 @@ static bool unknown_field(struct checker *checker, const struct rule *rule,
 	    strncmp(field->name, SPAN_PREFIX, strlen(SPAN_PREFIX)) == 0) {
 		return unknown_captured(checker, rule->span, field);
 	}
-	if (memory_has_losses()) { /* the layout that has it may have found none */
+	if (memory_has_losses()) { /* the layout that has the field may be missing for lack of
+				      memory */
 		return error_no_memory(checker->err, "the layouts of events");
 	}
 
@@ -140,7 +142,7 @@ static enum value_type type_of(const struct etw_field *field)
 	return etw_field_is_real(field) ? TYPE_REAL : TYPE_TEXT;
 }
 
-/* TYPE_UNKNOWN where versions of the event differ. */
+/* Finds a field in the known layouts. *type is TYPE_UNKNOWN if versions of the event differ. */
 static bool find_in_layouts(const struct known_events *known, const char *name,
 			    enum value_type *type)
 {
@@ -160,7 +162,7 @@ static bool find_in_layouts(const struct known_events *known, const char *name,
 	return found;
 }
 
-/* Whether a field that no known layout has can still be one. */
+/* Whether the events may have a field that no known layout has. */
 static bool may_arrive(const struct rule *rule, const struct known_events *known)
 {
 	return rule->event.scope == EVENTS_PROVIDER &&
@@ -190,7 +192,8 @@ static bool check_in_layouts(struct checker *checker, const struct rule *rule,
 	return good;
 }
 
-/* Finds out what a field is for the events of a rule: fills its type. An error when it is none. */
+/* Finds what a field is for the events of a rule, and sets its type. It is an error if the
+ * events have no such field. */
 static bool check_field(struct checker *checker, const struct rule *rule, struct field_ref *field)
 {
 	const struct derived_field *derived =
@@ -216,7 +219,7 @@ static bool check_field(struct checker *checker, const struct rule *rule, struct
 
 /* ---- events and literals ---- */
 
-/* Whether the event of a rule can be one. */
+/* Checks that the event of a rule can exist. */
 static bool check_event(struct checker *checker, const struct rule *rule)
 {
 	enum { NEAR_MISS = 2 };
@@ -246,7 +249,7 @@ static bool check_event(struct checker *checker, const struct rule *rule)
 	return good;
 }
 
-/* Whether the literal is a number, or else the name of a value of the field in some layout. */
+/* Checks that the literal is a number, or the name of a value of the field in some layout. */
 static bool check_literal(struct checker *checker, const struct rule *rule,
 			  const struct field_ref *field, const struct literal *literal)
 {
@@ -411,7 +414,7 @@ static bool check_label(struct checker *checker, const struct rule *rule, struct
 	return check_map(checker, rule, label) && check_steps(checker, label);
 }
 
-/* An event of a span as if a rule were about it: its fields are like any other. */
+/* Returns a rule on one event of a span, so that its fields are checked like any others. */
 static struct rule rule_on(const struct rule *rule, const struct span_event *end)
 {
 	return (struct rule){ .collector = rule->collector,
@@ -441,7 +444,7 @@ static bool check_span_event(struct checker *checker, const struct rule *rule,
 	return true;
 }
 
-/* Keys of another type than at the start meet none. */
+/* Checks that keys have the types of the start's keys; otherwise they would never be equal. */
 static bool check_keys(struct checker *checker, const struct span *span,
 		       const struct span_event *end, const char *where)
 {
@@ -480,7 +483,7 @@ static bool check_span(struct checker *checker, const struct rule *rule)
 	return true;
 }
 
-/* What a rule adds: its value or time, and their unit. */
+/* Checks what a rule adds: its value or time, and their unit. */
 static bool check_sum(struct checker *checker, struct rule *rule)
 {
 	if ((rule->value.name && !check_value(checker, rule, &rule->value)) ||
@@ -497,13 +500,14 @@ static bool check_sum(struct checker *checker, struct rule *rule)
 	return true;
 }
 
-/* Whether the check goes on after a part that is wrong: not without memory. */
+/* Whether to go on after an error in one part: not without memory. */
 static bool can_go_on(const struct checker *checker)
 {
 	return checker->err->code == ETW_ERROR_CONFIG;
 }
 
-/* Fields depend on event and span; the parts that name them do not depend on each other. */
+/* Checks a rule. Fields depend on event and span; the parts that name them do not depend on each
+ * other. */
 static bool check_rule(struct checker *checker, struct rule *rule)
 {
 	bool good = check_event(checker, rule) && (!rule->span || check_span(checker, rule));

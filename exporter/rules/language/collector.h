@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A collector as it is written: load.c reads it from YAML, check.c checks it against layouts, and
- * compile.c turns its rules into what is done for an event class.
+ * compile.c compiles its rules for an event class.
  *
- * Everything here lives in the memory of the collector's YAML tree, texts included; regular
- * expressions are the collector's.
+ * Everything here, including texts, is in the memory of the collector's YAML tree; the collector
+ * owns only the regular expressions and the texts of providers.
  */
 #ifndef RULES_COLLECTOR_H
 #define RULES_COLLECTOR_H
@@ -27,9 +27,9 @@
 struct field_ref {
 	const char *name; /* NULL: none */
 	const struct yaml_node *at;
-	const struct derived_field *derived; /* the one of this name; NULL: none */
-	enum value_type type;                /* by check.c, for this event */
-	bool layout;                         /* some layout of the event has it, by check.c */
+	const struct derived_field *derived; /* the derived field with this name; NULL: none */
+	enum value_type type;                /* set by check.c, for the events of this rule */
+	bool layout; /* set by check.c: some layout of the event has the field */
 };
 
 static inline bool field_has_role(const struct field_ref *field, enum derived_role role)
@@ -37,12 +37,12 @@ static inline bool field_has_role(const struct field_ref *field, enum derived_ro
 	return field->derived && field->derived->role == role;
 }
 
-/* What a value is compared with or mapped from. */
+/* A text that a value is compared with or mapped from. */
 struct literal {
 	const char *text;
 	size_t size;
-	bool integer;  /* text reads as one */
-	bool negative; /* then number is in two's complement */
+	bool integer;  /* the text is an integer */
+	bool negative; /* the integer is below 0; number is then in two's complement */
 	uint64_t number;
 };
 
@@ -61,7 +61,7 @@ enum comparison {
 	COMPARE_MATCHES,
 };
 
-/* Comparisons of numbers only, and of texts only. The others are for both. */
+/* Whether a comparison is only for numbers, or only for texts; the others are for both. */
 static inline bool compares_numbers(enum comparison comparison)
 {
 	return (comparison >= COMPARE_LT && comparison <= COMPARE_GE) ||
@@ -76,8 +76,8 @@ static inline bool compares_texts(enum comparison comparison)
 struct condition {
 	struct field_ref field;
 	enum comparison comparison;
-	const struct yaml_node *at; /* of the literal */
-	struct literal *literals;   /* more than one for COMPARE_IN only */
+	const struct yaml_node *at; /* node of the literal */
+	struct literal *literals;   /* only COMPARE_IN has more than one */
 	size_t literal_count;
 	const struct regex *regex; /* COMPARE_MATCHES */
 };
@@ -95,7 +95,7 @@ struct decode_step {
 	const struct yaml_node *at;
 	const struct regex *regex; /* of "regex" */
 	const char *replacement;
-	struct map_entry *bits; /* of "bits"; NULL: their numbers serve */
+	struct map_entry *bits; /* of "bits"; NULL: bits are shown by their numbers */
 	size_t bit_count;
 };
 
@@ -110,8 +110,9 @@ struct label {
 	const char *name;
 	const struct yaml_node *at;
 	enum label_source source;
-	struct field_ref field; /* except for LABEL_TEXT */
-	const char *text;       /* LABEL_TEXT; LABEL_MAP: for what is not in the map */
+	struct field_ref field; /* not used by LABEL_TEXT */
+	const char
+		*text; /* LABEL_TEXT: the text; LABEL_MAP: the text for values that the map lacks */
 	struct map_entry *entries;
 	size_t entry_count;
 	struct decode_step *steps;
@@ -135,30 +136,30 @@ struct metric;
 
 enum { SPAN_KEYS_MAX = 8, SPAN_CAPTURED_MAX = 4 };
 
-/* An event of a span, and the fields whose values identify the span. */
+/* An event of a span, and the fields that identify the span. */
 struct span_event {
 	struct event_pattern event;
 	const struct yaml_node *event_at;
-	struct field_ref *keys; /* key_count of the span */
+	struct field_ref *keys; /* as many as the span's key_count */
 };
 
 /*
- * A span has two events that belong together (`pair` in the language); the time between is the
- * Duration of the stop. Captured labels are those of the start, or of an event in between
- * (`carry`), which the stop has as fields Pair.NAME.
+ * A span is two events that belong together (`pair` in the language); the time between them is the
+ * Duration of the stop. Captured labels are read from the start, or from an event in between
+ * (`carry`); the stop has them as fields Pair.NAME.
  */
 struct span {
 	const struct yaml_node *at, *key_at;
 	struct span_event start, stop;
-	struct span_event middle; /* keys NULL: none */
+	struct span_event middle; /* its keys are NULL if there is none */
 	size_t key_count;
 	uint64_t timeout_ms;
-	const struct yaml_node *captured_at; /* NULL: nothing */
+	const struct yaml_node *captured_at; /* NULL: no labels are captured */
 	struct label *captured;
 	size_t captured_count;
 };
 
-/* One event of a metric. */
+/* What one event adds to a metric. */
 struct rule {
 	const struct collector *collector;
 	const struct metric *metric;
@@ -166,8 +167,8 @@ struct rule {
 	struct event_pattern event;
 	const struct yaml_node *event_at;
 	bool every_version;
-	uint64_t versions[4];   /* bit v % 64 of word v / 64: version v */
-	struct field_ref value; /* name NULL: 1 */
+	uint64_t versions[4];   /* bit v % 64 of word v / 64 is set for version v */
+	struct field_ref value; /* the field that is added; name NULL: add 1 */
 	struct field_ref since;
 	enum value_unit unit;
 	const struct yaml_node *unit_at;
@@ -175,7 +176,8 @@ struct rule {
 	const struct span *span; /* NULL: none */
 	struct condition *conditions;
 	size_t condition_count;
-	struct label labels[FAMILY_LABELS_MAX]; /* the metric's and the event's own */
+	struct label
+		labels[FAMILY_LABELS_MAX]; /* first the metric's labels, then the event's own */
 	size_t label_count;
 };
 
@@ -185,14 +187,14 @@ struct metric {
 	const char *help;
 	enum family_type type;
 	bool typed;          /* type is known */
-	bool seconds, bytes; /* by the name */
-	uint64_t *buckets;   /* in nanoseconds, or as written */
+	bool seconds, bytes; /* the file gives a type that is valid */
+	uint64_t *buckets;   /* by the suffix of the name */
 	size_t bucket_count;
 	uint32_t max_series;
-	/* For all its events, which may say otherwise. */
+	/* Defaults of all its events, which each may replace. */
 	const struct yaml_node *labels_at;
 	enum gauge_op op;
-	const struct span *span; /* of the events that are its stop */
+	const struct span *span; /* the span whose stop the events are */
 	bool span_used;
 	struct rule *rules;
 	size_t rule_count;
@@ -201,15 +203,17 @@ struct metric {
 struct collector {
 	struct yaml_tree *tree; /* owned */
 	const char *name;
-	const struct yaml_node *at; /* of the name */
+	const struct yaml_node *at; /* node of the name */
 	const char *help;
 	bool default_on;
-	bool builtin;                        /* not of the configuration */
-	uint32_t kernel_flags;               /* EVENT_TRACE_FLAG_*, of needs and of its events */
-	uint32_t kernel_groups;              /* likewise, a set of the etw_kernel_groups[] */
-	struct etw_provider_spec *providers; /* needs; their texts are owned */
+	bool builtin;           /* built in, not from the configuration */
+	uint32_t kernel_flags;  /* EVENT_TRACE_FLAG_*, from `needs` and from its events */
+	uint32_t kernel_groups; /* set of the etw_kernel_groups[], from `needs` and from its events
+				 */
+	struct etw_provider_spec *providers; /* from `needs`; their texts are owned */
 	size_t provider_count;
-	/* needs: in place of the kernel flags, where no session has kernel events; likewise */
+	/* From `needs`: providers that replace the kernel flags if no session has kernel events;
+	 * their texts are owned. */
 	struct etw_provider_spec *substitutes;
 	size_t substitute_count;
 	struct metric *metrics;
@@ -219,52 +223,56 @@ struct collector {
 };
 
 /*
- * Reads the text of NAME.yaml. name: what the file is called without folder and ".yaml". Takes the
- * tree, also on failure. All errors are in the tree's problems; err has the first.
+ * Reads a collector from the tree of NAME.yaml. name: the file's name without folder and ".yaml".
+ * It takes ownership of the tree, also on failure. All errors are added to the tree's problems; err
+ * is set to the first. Returns NULL on failure.
  */
 struct collector *collector_load(struct yaml_tree *tree, const char *name, struct etw_error *err);
 void collector_free(struct collector *collector);
 
-/* What such a file may hold (config/yaml_rows.h). */
+/* The keys that a collector file may have (config/yaml_rows.h). */
 struct yaml_shape;
 extern const struct yaml_shape collector_shape;
 
-/* What can be said about one collector alone: events, fields, types, units. Fills the types of its
- * fields. All errors are in the tree's problems; err has the first. */
+/* Checks what one collector alone decides: events, fields, types, units. Sets the types of its
+ * fields. All errors are added to the tree's problems; err is set to the first. */
 bool collector_check(struct collector *collector, const struct etw_configured_manifests *manifests,
 		     struct etw_error *err);
 
 /* Adds the kernel flags and groups that enable the events of its rules (needs.c). */
 void collector_add_event_flags(struct collector *collector);
 
-/* "seconds" and "bytes" of a metric name, "_total" of counters left out of account. */
+/* Whether a metric name ends in the unit, "seconds" or "bytes", before the `_total` of counters. */
 bool metric_name_is_in(const char *name, const char *unit);
 
-/* Whether the name has one of the prefixes of families about the program and its sessions, which no
- * collector may use. */
+/* Whether the name is one of the families about the program and its sessions, or has their
+ * prefix; collectors may not use it. */
 bool metric_name_is_own(const char *name);
 
 #define SPAN_PREFIX "Pair."
 
-/* The number of the captured label that a field is ("Pair.NAME"); captured_count: it is none. */
+/* Returns the index of the captured label that a field names ("Pair.NAME"); captured_count if it
+ * names none. */
 size_t span_find_captured(const struct span *span, const char *field);
 
-/* "eq", …; for sentences. */
+/* Returns the name of a comparison, such as "eq", for messages. */
 const char *comparison_name(enum comparison comparison);
 
-/* The comparison of a name or another spelling: "eq", "=", "==". False: there is none. */
+/* Finds a comparison by its name or another spelling: "eq", "=", "==". Returns false if there is
+ * none. */
 bool comparison_find(const char *word, enum comparison *comparison);
 
-/* A text that reads as an integer, or not. */
+/* Makes a literal of a text, which is borrowed, and of its integer value if it has one. */
 struct literal literal_of(const char *text, size_t size);
 
-/* What load.c (collectors, metrics, rules) and load_parts.c (the rest) share. */
+/* Shapes that load.c (collectors, metrics, rules) and load_parts.c (the rest) share. */
 extern const struct yaml_shape load_field_shape;      /* a struct field_ref */
 extern const struct yaml_shape load_event_shape;      /* a struct event_pattern */
 extern const struct yaml_shape load_conditions_shape; /* an array of struct condition */
 extern const struct yaml_shape load_label_shape;      /* a struct label */
 
-/* [a-z][a-z0-9_]*, or also capitals and a leading underscore. */
+/* Whether a text is a name: [a-z][a-z0-9_]*; upper_case also allows capitals and a leading
+ * underscore. */
 bool load_is_name(const char *text, bool upper_case);
 
 #endif

@@ -10,18 +10,18 @@
  *
  * A decoder is a row of the table at the end: its name in collectors, what it reads, its function.
  * What it reads decides two things. The check of rules refuses a decoder whose field is of another
- * type. Where the type is known only when events arrive, decode_chain() goes by the value: a
- * decoder of text leaves a number in decimal, a decoder of numbers leaves text as it is. To add a
+ * type. If the type is known only when events arrive, decode_chain() decides by the value: a
+ * decoder of text gets a number in decimal, a decoder of numbers leaves text as it is. To add a
  * decoder, add a row and its function.
  *
  * Binary values come in several shapes, because providers log addresses as integers, as bytes or as
  * socket addresses, and their GUIDs and SIDs as bytes or text. Such decoders read every shape; what
  * they cannot read becomes "_unknown".
  *
- * Labels need few values, and operators need names of result codes. So the tables of codes have
- * those that operators look for by name, in lower case and without their prefix, as dashboards
- * filter by them; the others become their class or stay numbers. One more row in them changes the
- * values of labels.
+ * Labels should have few values, and operators need names of result codes. So the tables contain
+ * the codes that operators search for by name, in lower case and without their prefix, because
+ * dashboards filter by them; other codes become the name of their class or stay numbers. A new row
+ * in a table changes the values of labels.
  */
 #include "exporter/rules/language/decoders.h"
 
@@ -33,7 +33,7 @@
 
 enum {
 	SOCKADDR_IN_SIZE = 16,
-	TEXT_MOST = 64, /* of a GUID */
+	TEXT_MOST = 64, /* bytes of the text of a GUID */
 };
 
 static void add_unknown(struct etw_text *out)
@@ -41,7 +41,8 @@ static void add_unknown(struct etw_text *out)
 	text_add_string(out, "_unknown");
 }
 
-/* A signed number has the sign in all 64 bits; the field has fewer. */
+/* Returns a number without the sign bits above the size of its field: a signed number is
+ * extended to 64 bits. */
 static uint64_t field_bits(const struct decoded *from)
 {
 	unsigned size = from->field ? from->field->size[0] : 0;
@@ -152,7 +153,7 @@ static const struct code_name win32_errors[] = {
 	{ 1326, "logon_failure" },
 	{ 1450, "no_system_resources" },
 	{ 1460, "timeout" },
-	/* DNS_ERROR_… and DNS_INFO_…, in the words of the collector dns. */
+	/* DNS_ERROR_… and DNS_INFO_…, in the words of the collector dns */
 	{ 9001, "dns_format_error" },
 	{ 9002, "dns_server_failure" },
 	{ 9003, "dns_name_error" },
@@ -198,10 +199,10 @@ static const char *find_code(const struct code_name *codes, size_t count, uint64
 	return NULL;
 }
 
-/* By the two bits of severity of an NTSTATUS; the first is among the statuses, too. */
+/* Severities by the two highest bits of an NTSTATUS; statuses[] has the first one as well. */
 static const char *const severities[] = { "success", "information", "warning", "error" };
 
-/* The name, else the severity. */
+/* Returns the name of a status, otherwise its severity. */
 static const char *code_ntstatus(uint32_t status)
 {
 	const char *name = find_code(statuses, sizeof statuses / sizeof statuses[0], status);
@@ -221,15 +222,15 @@ static const char *ntstatus_text_at(size_t index)
 					severities[1 + index - statuses_count];
 }
 
-/* NULL: none that is known here. */
+/* Returns the name of an error; NULL if it is not in the table. */
 static const char *code_win32(uint32_t error)
 {
 	return find_code(win32_errors, sizeof win32_errors / sizeof win32_errors[0], error);
 }
 
 /*
- * The name; of a code that contains a system error or an NTSTATUS the name of that; "success" for
- * any other that is no failure; NULL for any other failure.
+ * Returns the name of a code. If the code contains a system error or an NTSTATUS, that one is
+ * named; other codes that are no failure are "success"; NULL for other failures.
  */
 static const char *code_hresult(uint32_t result)
 {
@@ -251,10 +252,10 @@ static const char *code_hresult(uint32_t result)
 /* ---- operations of file systems ---- */
 
 /*
- * The major function of a request, which minifilters register for: "IRP Major Function Codes" and
- * "FLT_PARAMETERS structure", Microsoft Learn; the numbers from wdm.h and fltKernel.h, where those
- * from 236 on stand for calls without an IRP. What the collector `file` counts has its words; the
- * others are the constants without IRP_MJ_.
+ * Names of the major functions of requests, which minifilters register for: "IRP Major Function
+ * Codes" and "FLT_PARAMETERS structure", Microsoft Learn; the numbers are from wdm.h and
+ * fltKernel.h, where those from 236 on mean calls without an IRP. Requests that the collector
+ * `file` counts have its words; the others have the constants without IRP_MJ_.
  */
 static const struct code_name irp_majors[] = {
 	{ 0, "create" },
@@ -325,7 +326,7 @@ static void decode_win32_error(const struct decoded *from, struct etw_text *out)
 	}
 }
 
-/* The name of the operation, else the number. */
+/* Writes the name of the operation, otherwise the number. */
 static void decode_irp_major(const struct decoded *from, struct etw_text *out)
 {
 	const char *name =
@@ -338,7 +339,7 @@ static void decode_irp_major(const struct decoded *from, struct etw_text *out)
 	}
 }
 
-/* The name of a common code, else hexadecimal ("0x80131522"). */
+/* Writes the name of a common code, otherwise hexadecimal ("0x80131522"). */
 static void decode_hresult(const struct decoded *from, struct etw_text *out)
 {
 	uint64_t result = field_bits(from);
@@ -359,9 +360,10 @@ static void add_between(struct etw_text *out)
 }
 
 /*
- * The bits that are set, the lowest first, with "|" between. Without names their numbers ("0|5");
- * with names those whose bits are all set, in the order of their writing, and what is left in
- * hexadecimal ("read|write|0x80"). "none" when no bit is set.
+ * Writes the bits that are set, the lowest first, with "|" between them. Without names it writes
+ * their numbers ("0|5"); with names, those whose bits are all set, in the order in which the rule
+ * has them, and then the remaining bits in hexadecimal ("read|write|0x80"). "none" if no bit is
+ * set.
  */
 static void decode_bits(const struct decoded *from, struct etw_text *out)
 {
@@ -399,8 +401,8 @@ static void decode_bits(const struct decoded *from, struct etw_text *out)
 /* ---- addresses ---- */
 
 /*
- * Whether the bytes are a whole socket address. 16 bytes can be an IPv6 address as well, but none
- * that is in use begins like a SOCKADDR_IN ("0200::/7" is deprecated, RFC 4048).
+ * Whether the bytes are a whole socket address. 16 bytes can also be an IPv6 address, but no
+ * address in use begins like a SOCKADDR_IN ("0200::/7" is deprecated, RFC 4048).
  */
 static bool is_socket_address(const struct decoded *from, struct etw_socket_address *address)
 {
@@ -408,7 +410,7 @@ static bool is_socket_address(const struct decoded *from, struct etw_socket_addr
 	       etw_socket_address_read(from->bytes, from->byte_count, address);
 }
 
-/* Bytes of "10.0.0.1" at the start of text; 0: none. */
+/* Returns the size of an address like "10.0.0.1" at the start of text; 0 if there is none. */
 static size_t ip4_size(const char *text, size_t size)
 {
 	size_t at = 0;
@@ -443,8 +445,8 @@ static bool is_ip6(const char *text, size_t size)
 	return colons >= 2 && colons <= 8;
 }
 
-/* Takes "10.0.0.1", "10.0.0.1:80", "::1" and "[::1]:80" apart. port: NULL, or what follows the
- * colon. */
+/* Splits "10.0.0.1", "10.0.0.1:80", "::1" or "[::1]:80". *port becomes NULL, or the text after
+ * the colon. Returns false for other texts. */
 static bool split_address(const struct decoded *from, const char **address, size_t *address_size,
 			  const char **port)
 {
@@ -474,8 +476,9 @@ static bool split_address(const struct decoded *from, const char **address, size
 }
 
 /*
- * An address without port, IPv6 as RFC 5952 has it. Of a number of 32 bits (its lowest byte is the
- * first, as Windows stores it), 4 or 16 bytes, or a SOCKADDR_IN or SOCKADDR_IN6.
+ * Writes an address without its port, IPv6 as in RFC 5952. It reads a number of 32 bits (its lowest
+ * byte is the first of the address, as Windows stores it), 4 or 16 bytes, or a SOCKADDR_IN or
+ * SOCKADDR_IN6.
  */
 static void decode_ip(const struct decoded *from, struct etw_text *out)
 {
@@ -509,8 +512,9 @@ static void decode_ip(const struct decoded *from, struct etw_text *out)
 }
 
 /*
- * A port in decimal. Of a number of 16 bits in network order (a field that its layout calls a port
- * is in order already), a socket address, or text: "80", "10.0.0.1:80", "[::1]:80".
+ * Writes a port in decimal. It reads a number of 16 bits in network order (a field that its layout
+ * calls a port has been converted already), a socket address, or text: "80", "10.0.0.1:80",
+ * "[::1]:80".
  */
 static void decode_port(const struct decoded *from, struct etw_text *out)
 {
@@ -541,7 +545,7 @@ static void decode_port(const struct decoded *from, struct etw_text *out)
 
 /* ---- ids ---- */
 
-/* Lower case, without braces. Of 16 bytes, or text in any form. */
+/* Writes a GUID in lower case, without braces. It reads 16 bytes, or text in any form. */
 static void decode_guid(const struct decoded *from, struct etw_text *out)
 {
 	char text[TEXT_MOST + 1];
@@ -577,7 +581,7 @@ static bool is_sid_text(const char *text, size_t size)
 	return true;
 }
 
-/* "S-1-5-18". Of the bytes of a SID, or text. */
+/* Writes a SID as "S-1-5-18". It reads the bytes of a SID, or text. */
 static void decode_sid(const struct decoded *from, struct etw_text *out)
 {
 	if (from->bytes && etw_sid_size(from->bytes, from->byte_count) != 0) {
@@ -596,7 +600,7 @@ static bool is_separator(char c)
 	return c == '\\' || c == '/';
 }
 
-/* Where the last component begins. */
+/* Returns the offset of the last component of a path. */
 static size_t base_start(const char *text, size_t size)
 {
 	while (size > 0 && !is_separator(text[size - 1])) {
@@ -640,8 +644,8 @@ static void decode_extension(const struct decoded *from, struct etw_text *out)
 	}
 }
 
-/* "C:" of a DOS path, "HarddiskVolume3" of a device path (docs/etl-format.md section 16.3, without
- * mappings). */
+/* Writes "C:" for a DOS path, "HarddiskVolume3" for a device path (docs/etl-format.md section
+ * 16.3, without mappings). */
 static void decode_drive(const struct decoded *from, struct etw_text *out)
 {
 	static const char device[] = "\\Device\\";
@@ -678,7 +682,7 @@ static void decode_regex(const struct decoded *from, struct etw_text *out)
 
 /* ---- the table ---- */
 
-/* In the order of the sentences that list them. */
+/* The decoders, in the order in which messages list them. */
 static const struct decoder decoders[] = {
 	{ "hex", READS_NUMBERS, decode_hex, false, NULL },
 	{ "lower", READS_TEXT, decode_lower, false, NULL },
@@ -715,7 +719,7 @@ const struct decoder *decoder_find(const char *name)
 
 /* ---- chains ---- */
 
-/* Cuts text to most bytes, not within a character. */
+/* Cuts text to LABEL_TEXT_SIZE_MAX bytes, between two characters. */
 static void text_cut(struct etw_text *text)
 {
 	size_t most = LABEL_TEXT_SIZE_MAX;

@@ -3,9 +3,9 @@
  * Parses event patterns of rules and compares them with event classes.
  *
  * A pattern is PROVIDER/EVENT, where the provider is a kernel class, a name or a GUID, and the
- * event is a name, a number or a star. Kernel classes and their events are known, so a name that is
- * none is refused here, with the nearest one that is. Names of other providers and their events are
- * only known when they arrive.
+ * event is a name, a number or a star. Kernel classes and their events are known, so an unknown
+ * name of one is refused here, and the error suggests the nearest known one. Names of other
+ * providers and their events are only known when they arrive.
  *
  * Both may contain slashes: "My-Alpha/Beta" is a provider, "Task/Start" an event. A text is cut at
  * its last slash when the event is a number or a star; by name it is unknown where to cut, so the
@@ -20,8 +20,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 
-/* The part before a slash is a kernel class or a provider; a near miss of a class is one
- * misspelt. */
+/* Refuses a pattern whose part before a slash looks like a misspelt kernel class. */
 static bool refuse_near_class(const char *name, size_t size, struct etw_error *err)
 {
 	struct nearest nearest = { .word = name, .size = size };
@@ -214,13 +213,14 @@ bool event_pattern_matches(const struct event_pattern *pattern, const struct etw
 	if (event_matches(pattern, class, class->event_name)) {
 		return true;
 	}
-	/* As its description spells it ("Task/win:Start"), or by its symbol. */
+	/* The event's name in its description ("Task/win:Start"), or its symbol, matches, too. */
 	return schema && schema->origin != ETW_SCHEMA_KERNEL &&
 	       (event_matches(pattern, class, schema->event) ||
 		event_matches(pattern, class, schema->symbol));
 }
 
-/* The certain part of a provider's name: an event by name may have slashes. */
+/* Returns the size of the part that certainly belongs to the provider's name: event names may
+ * have slashes. */
 static size_t sure_provider_size(const struct event_pattern *pattern)
 {
 	const char *slash;
@@ -238,11 +238,11 @@ bool event_pattern_same_source(const struct event_pattern *a, const struct event
 		return false;
 	}
 	if (a->scope == EVENTS_KERNEL) {
-		/* All classes are "Windows Kernel", except for MetaData. */
+		/* All kernel classes have the label "Windows Kernel", except MetaData. */
 		return etw_kernel_class_is_kernel(&a->guid) == etw_kernel_class_is_kernel(&b->guid);
 	}
 	if (a->by_guid != b->by_guid) {
-		return false; /* unknown here; they may be one */
+		return false; /* whether the name has that GUID is unknown here */
 	}
 	return a->by_guid ? etw_guid_equal(&a->guid, &b->guid) :
 			    text_equal_nocase(a->provider, sure_provider_size(a), b->provider,
@@ -269,7 +269,7 @@ bool event_pattern_is_provider(const struct event_pattern *pattern, const char *
 	if (pattern->by_id || pattern->every) {
 		return is_text(pattern->provider, pattern->provider_size, name);
 	}
-	/* Both names may have slashes. */
+	/* Names of providers and of events may contain slashes. */
 	size = strlen(name);
 	return size < pattern->provider_size + 1 + pattern->event_size &&
 	       pattern->provider[size] == '/' &&

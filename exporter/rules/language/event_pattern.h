@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which events a rule is about, as written in a collector: "DiskIo/Read", "DiskIo/10",
- * "Provider/12", "Provider/Name", "Provider/Task/Opcode", "{guid}/Name", a star in place of the
- * event for all of a class or provider, a star alone for all.
+ * The events that a rule is about, as a collector writes them: "DiskIo/Read", "DiskIo/10",
+ * "Provider/12", "Provider/Name", "Provider/Task/Opcode", "{guid}/Name"; a star in place of the
+ * event for all events of a class or provider, and a star alone for all events.
  */
 #ifndef RULES_EVENT_PATTERN_H
 #define RULES_EVENT_PATTERN_H
@@ -19,20 +19,21 @@
 enum event_scope {
 	EVENTS_ALL,      /* "*" */
 	EVENTS_KERNEL,   /* one opcode of a kernel class, or all of it */
-	EVENTS_PROVIDER, /* of another provider, by its name or GUID */
+	EVENTS_PROVIDER, /* events of another provider, by its name or GUID */
 };
 
 struct event_pattern {
 	enum event_scope scope;
 	bool every;   /* all events of the class or provider */
-	bool by_guid; /* EVENTS_PROVIDER: guid, else name */
-	bool by_id;   /* EVENTS_PROVIDER: id, else event */
+	bool by_guid; /* EVENTS_PROVIDER: guid identifies the provider, otherwise its name */
+	bool by_id;   /* EVENTS_PROVIDER: id identifies the event, otherwise its name */
 	uint8_t opcode;
 	uint16_t id;
 	struct etw_guid guid;
 	/*
-	 * Into the text that was parsed, cut at its last slash (behind a GUID at the first). Names
-	 * of providers and events may both have slashes, so by name the whole text is compared.
+	 * Pointers into the text that was parsed, which is cut at its last slash (after a GUID, at
+	 * the first). Names of providers and of events may both contain slashes, so patterns by
+	 * name compare the whole text.
 	 */
 	const char *provider;
 	size_t provider_size;
@@ -40,17 +41,18 @@ struct event_pattern {
 	size_t event_size;
 };
 
-/* text must stay where it is. The sentence of err has no place in front. */
+/* Parses a pattern. The text is borrowed and must outlive the pattern. On failure err is a
+ * sentence without a place in a file. */
 bool event_pattern_parse(const char *text, size_t size, struct event_pattern *pattern,
 			 struct etw_error *err);
 
 bool event_pattern_matches(const struct event_pattern *pattern,
 			   const struct etw_event_class *class);
 
-/* Whether both can only match events with one and the same provider label. */
+/* Whether both patterns can only match events with the same provider label. */
 bool event_pattern_same_source(const struct event_pattern *a, const struct event_pattern *b);
 
-/* Whether the pattern is about a kernel class (any of its events), or this manifest provider. */
+/* Whether the pattern is about events of a kernel class, or of this manifest provider. */
 bool event_pattern_is_class(const struct event_pattern *pattern,
 			    enum etw_kernel_class kernel_class);
 bool event_pattern_is_provider(const struct event_pattern *pattern, const char *name,

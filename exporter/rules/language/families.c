@@ -4,13 +4,13 @@
  *
  * Several collectors can add to one family. They must agree on its type, help, labels and buckets,
  * and an error names both places. The first collector that declares a family fixes the order of its
- * labels; the labels of all other rules are brought into that order. Shipped collectors come first:
- * a collector of the user changes nothing in what they show, and an error stands in the user's
- * file. Families are registered for collectors that are on, but checked for all.
+ * labels; the labels of all other rules are brought into that order. Built-in collectors are
+ * declared first, so a collector of the user cannot change what they show, and an error names the
+ * user's file.
  *
- * A family with samples of several providers must have the label `provider`, as must one whose
- * rules are for every event: otherwise their samples would add up to nonsense. Labels whose values
- * come from events are dynamic labels: beyond the limit of series they give way to "_other".
+ * A family with samples of several providers must have the label `provider`, and so must a family
+ * whose rules are for every event: otherwise their samples would add up to nonsense. Labels whose
+ * values come from events are dynamic labels: beyond the limit of series they read "_other".
  *
  * Samples of rules whose labels are all fixed exist at 0 from the start, because rate() and
  * increase() lose the first value of a series that appears.
@@ -63,7 +63,7 @@ static bool agrees(const struct collector *collector, const struct metric *metri
 
 enum { PLACE_SIZE = 256 };
 
-/* Where the first rule of a family stands: "x.yaml:12". A shipped collector has no file. */
+/* Returns the place of a family's first rule, "x.yaml:12". A built-in collector has no file. */
 static const char *place_of(const struct declared_family *declared, char place[PLACE_SIZE])
 {
 	const struct collector *collector = declared->collector;
@@ -87,14 +87,14 @@ static size_t label_index(const struct declared_family *declared, const char *na
 	return index;
 }
 
-/* Values that events decide; they give way to "_other" at a limit. */
+/* Whether events decide the values of the label; they read "_other" beyond a limit. */
 static bool is_open(const struct label *label)
 {
 	return label->source == LABEL_DECODE ||
 	       (label->source == LABEL_FIELD && !field_has_role(&label->field, ROLE_PROVIDER));
 }
 
-/* Brings the labels into the family's order. */
+/* Brings the labels of a rule into the family's order. */
 static bool order_labels(const struct collector *collector, struct rule *rule,
 			 struct declared_family *declared, struct etw_error *err)
 {
@@ -128,8 +128,8 @@ static bool order_labels(const struct collector *collector, struct rule *rule,
 	return true;
 }
 
-/* Whether the rule leaves out what the family's first source counts, so that no event of both
- * counts twice. */
+/* Whether the rule leaves out events that the family's first source counts, so that no request
+ * is counted twice. */
 static bool stands_back(const struct rule *rule)
 {
 	for (size_t i = 0; i < rule->condition_count; i++) {
@@ -204,7 +204,7 @@ static bool declare_metric(struct rule_set *set, const struct collector *collect
 	return true;
 }
 
-/* Declares the families of the shipped collectors, or those of all others. */
+/* Declares the families of the built-in collectors, or those of all others. */
 static bool declare_all(struct rule_set *set, bool builtin, struct etw_error *err)
 {
 	bool good = true;
@@ -286,7 +286,7 @@ static bool register_family(const struct rule_set *set, struct declared_family *
 	return true;
 }
 
-/* What a field needs of the tracker; span: of its rule, NULL for none. */
+/* Returns the tracker features that a field needs. span: that of its rule; NULL: none. */
 static uint32_t field_features(const struct span *span, const struct field_ref *field)
 {
 	if (!field->derived || (span && field->derived->role == ROLE_DURATION)) {
@@ -333,7 +333,8 @@ bool span_equal(const struct span *a, const struct span *b)
 	       yaml_equal(a->middle.event_at, b->middle.event_at);
 }
 
-/* The number of the rule's span among those of the set; there is room. */
+/* Returns the index of the rule's span in the set, which is added if it is new; there must be
+ * room. */
 static uint16_t add_span(struct rule_set *set, const struct span *span)
 {
 	size_t i = 0;
@@ -390,8 +391,8 @@ bool rule_set_register(struct rule_set *set, struct registry *registry, struct e
 
 /* ---- samples that are known before the first event ---- */
 
-/* Every label of the rule is a literal or a map's result: its samples are known now and exist at 0
- * from the start. */
+/* Whether every label of the rule is a literal or the result of a map: its samples are then
+ * known and exist at 0 from the start. */
 static bool has_fixed_labels(const struct rule *rule)
 {
 	for (size_t i = 0; i < rule->label_count; i++) {
@@ -402,7 +403,7 @@ static bool has_fixed_labels(const struct rule *rule)
 	return true;
 }
 
-/* The text of a label's n-th possible value; NULL behind the last. */
+/* Returns the text of a label's n-th possible value; NULL after the last. */
 static const char *fixed_text(const struct label *label, size_t n)
 {
 	if (label->source == LABEL_TEXT) {
@@ -415,7 +416,8 @@ static const char *fixed_text(const struct label *label, size_t n)
 
 enum { FIXED_SERIES_MAX = 1024 };
 
-/* Goes through all combinations like a counter with one digit a label. */
+/* Makes the samples of all combinations of label values, like a counter with one digit for each
+ * label. */
 static void make_fixed(const struct active_rule *active, struct intern *strings)
 {
 	const struct rule *rule = active->rule;
@@ -438,7 +440,7 @@ static void make_fixed(const struct active_rule *active, struct intern *strings)
 	}
 }
 
-/* How many times the family will have left out. */
+/* Makes the samples of the family's invalid durations, at 0. */
 static void make_invalid(const struct rule_set *set, const struct family *family,
 			 struct intern *strings)
 {

@@ -40,19 +40,21 @@ static void find_kernel(struct known_events *known, const struct event_pattern *
 	}
 }
 
-/* The events of those providers of a set that a pattern is about. The name must be freed. */
+/* A walk over the events of those providers of a set that a pattern is about. `name` must be
+ * freed. */
 struct event_walk {
 	const struct etw_manifest_set *set;
 	const struct event_pattern *pattern;
-	size_t number;  /* of the next provider */
-	size_t index;   /* of the next event */
-	bool described; /* a provider was met */
-	bool failed;    /* no memory for its manifest */
+	size_t number;  /* index of the next provider */
+	size_t index;   /* index of the next event */
+	bool described; /* a provider of the pattern was found */
+	bool failed;    /* there was no memory for its manifest */
 	struct etw_manifest_set_provider at;
-	const struct etw_manifest *manifest; /* of this provider; NULL without memory */
-	size_t in_manifest;                  /* the provider's index in it */
+	const struct etw_manifest *manifest; /* manifest of this provider; NULL without memory */
+	size_t in_manifest;                  /* index of the provider in the manifest */
 	struct known_event event;
-	struct etw_event_class class; /* of the event, as far as patterns look at it */
+	struct etw_event_class class; /* the event, with the members that patterns are compared with
+				       */
 	struct etw_text name;
 };
 
@@ -149,7 +151,7 @@ void known_events_nearest(const struct event_pattern *pattern,
 			if (!pattern->by_guid) {
 				size_t size = strlen(walk.at.name);
 
-				/* Events by name have slashes as well. */
+				/* Names of events contain slashes as well. */
 				nearest.word = pattern->provider + size + 1;
 				nearest.size = pattern->provider_size + pattern->event_size - size;
 			}
@@ -157,7 +159,7 @@ void known_events_nearest(const struct event_pattern *pattern,
 			if (nearest.best != before) {
 				text_clear(out);
 				text_add_format(out, "%s/%s", walk.at.name, walk.class.event_name);
-				nearest.best = walk.event.schema->event; /* stays */
+				nearest.best = walk.event.schema->event; /* it outlives the walk */
 				*distance = nearest.distance;
 			}
 		}

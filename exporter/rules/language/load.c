@@ -8,9 +8,9 @@
  * config/schema.json is written from, with rules that need several keys at once as JSON beside the
  * table whose C code checks the same.
  *
- * A metric is read before its rules, because they depend on its type and take its labels, its op
- * and its span as theirs. The metric's labels are read again for each rule: a field is resolved for
- * the event that has it. The rule that is being read belongs to the last metric of the collector.
+ * A metric is read before its rules, because they depend on its type and inherit its labels, its op
+ * and its span. The metric's labels are read again for each rule, because a field is resolved for
+ * each event separately. The rule that is being read belongs to the last metric of the collector.
  *
  * All memory is that of the YAML tree except for regular expressions and the texts of providers,
  * which the collector frees.
@@ -28,12 +28,13 @@
 
 enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
 
-/* Doubles hold integers exactly up to here: 104 days in nanoseconds. */
+/* The largest bound. Doubles hold integers exactly up to here: 104 days in nanoseconds. */
 #define BOUND_MOST 9007199254740992.0
 
 /*
  * Families that C code declares (docs/metrics.md), by their prefixes and by their names; a
- * collector must not declare them again. Alternatives of a regular expression, for the schema.
+ * collector must not declare them again. Both are alternatives of a regular expression, for the
+ * schema.
  */
 #define OWN_PREFIXES \
 	"etw_session|etw_consumer|etw_exporter|etw_replay|etw_state|etw_schema|etw_decode|process"
@@ -42,7 +43,7 @@ enum { TIMEOUT_LEAST_MS = 1, TIMEOUT_MOST_MS = 24 * 3600 * 1000 };
 	"etw_disk_volume_info|etw_disk_caused_read_bytes_total|"                          \
 	"etw_disk_caused_written_bytes_total|etw_file_top_written_bytes"
 
-/* The labels of a rule or a metric, as the schema has them. */
+/* The labels of a rule or a metric, as in the schema. */
 #define LABELS                                                             \
 	.type = SHAPE_NAMES, .most = FAMILY_LABELS_MAX, .items = "labels", \
 	.item = &load_label_shape, .name = "labels",                       \
@@ -214,7 +215,7 @@ static const struct yaml_row span_rows[] = {
 	  .help = "An event between start and stop with the same key. 'carry' takes its values from this event instead of the start." },
 };
 
-/* The other end has the same keys, which are resolved for its own event. */
+/* Completes another event of the span: unless it has keys of its own, it has those of the start. */
 static bool finish_span_event(struct yaml_reader *in, const struct span *span,
 			      struct span_event *end)
 {
@@ -275,7 +276,7 @@ static bool add_version(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
-/* ">=2" or [2, 3]. */
+/* Reads versions, written as ">=2" or [2, 3]. */
 static bool read_versions(struct yaml_reader *in, const struct yaml_node *node,
 			  const struct yaml_row *row, void *base)
 {
@@ -305,7 +306,7 @@ static bool read_versions(struct yaml_reader *in, const struct yaml_node *node,
 	return true;
 }
 
-/* From UNIT_KB on, and from GAUGE_SET on. */
+/* Words of enum value_unit from UNIT_KB on, and of enum gauge_op from GAUGE_SET on. */
 static const char *const units[] = { "KB", "ticks", "ns", "100ns", "us", "ms", "s", NULL };
 static const char *const ops[] = { "set", "inc", "dec", NULL };
 
@@ -317,7 +318,8 @@ static const struct yaml_shape op_shape = {
 	.help = "Effect of an event on a gauge. set keeps one value for each running process and shows their sum; when a process exits, its value is removed.",
 };
 
-/* The metric's come first, so a label that appears twice is one of the event. */
+/* Checks that no label appears twice. The metric's labels come first, so the error is at one of
+ * the event's. */
 static bool check_labels(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const struct rule *rule = base;
@@ -385,7 +387,7 @@ static bool begin_rule(struct yaml_reader *in, const struct yaml_node *node, voi
 	       yaml_read(in, metric->labels_at, &rule_rows[RULE_LABELS], rule);
 }
 
-/* The span of an event is its own, or that of the metric whose stop it is. */
+/* Checks a rule. Its span is its own, or that of the metric if the event is the span's stop. */
 static bool check_rule(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	const struct collector *collector = in->owner;
@@ -433,7 +435,7 @@ static bool ends_in(const char *name, const char *end)
 	return text_ends_nocase(name, strlen(name), end, strlen(end));
 }
 
-/* Whether the name is one of the alternatives, or begins with one of them: then end is '_'. */
+/* Whether the name is one of the alternatives; with end '_', whether it begins with one and '_'. */
 static bool is_among(const char *alternatives, const char *name, char end)
 {
 	for (const char *at = alternatives;; at++) {
@@ -481,7 +483,7 @@ static bool check_metric_name(struct yaml_reader *in, const struct metric *metri
 	return true;
 }
 
-/* Once the type is known: the name, which is read before it, and the keys that depend on it. */
+/* Checks the name, which is read before the type, and the keys that depend on the type. */
 static bool check_type(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct metric *metric = base;
@@ -491,7 +493,7 @@ static bool check_type(struct yaml_reader *in, const struct yaml_node *node, voi
 	(void)node;
 	metric->typed = true;
 	if (!metric->name) {
-		return true; /* its error is reported already */
+		return true; /* the error of the type has been reported */
 	}
 	if (!check_metric_name(in, metric)) {
 		return false;
@@ -508,7 +510,7 @@ static bool check_type(struct yaml_reader *in, const struct yaml_node *node, voi
 	       yaml_wrong(in, op->key, "'op' is only for gauges");
 }
 
-/* In the order of enum family_type. */
+/* Words in the order of enum family_type. */
 static const char *const types[] = { "counter", "gauge", "histogram", NULL };
 
 static const struct yaml_shape help_shape = { .type = SHAPE_TEXT, .least = 1 };
@@ -557,8 +559,8 @@ static bool check_metric(struct yaml_reader *in, const struct yaml_node *node, v
 			  metric->name);
 }
 
-/* What the schema says about keys that depend on each other: check_type() and begin_rule(), and of
- * units check.c. */
+/* For the schema: keys that depend on each other, as check_type() and begin_rule() check them,
+ * and units as check.c does. */
 #define WHEN(key, value, then, otherwise)                          \
 	"{ 'if': { 'properties': { '" key "': { " value " } } }, " \
 	"'then': { " then " }, 'else': { " otherwise " } }"
@@ -632,7 +634,7 @@ static const struct yaml_row need_rows[] = {
 	  .help = "Providers to enable in place of the kernel flags when the configuration says kernel_events: off." },
 };
 
-/* Until then the name is that of the file. */
+/* Before this check, the name of the collector is that of the file. */
 static bool check_name(struct yaml_reader *in, const struct yaml_node *node, void *base)
 {
 	struct collector *collector = base;

@@ -2,9 +2,9 @@
 /*
  * Reads the parts of a rule: fields, events, conditions, labels and their decoders.
  *
- * These are the leaves of the collector language; load.c has the tables above them. Only what can
- * be said without knowing what events look like is checked here: whether a field exists and has the
- * type for a comparison or a decoder, check.c finds out.
+ * These are the leaves of the collector language; load.c has the tables above them. Only what is
+ * independent of the layouts of events is checked here; check.c checks whether a field exists and
+ * has the type for a comparison or a decoder.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ const struct yaml_shape load_event_shape = { .type = SHAPE_TEXT,
 					     .read = read_event,
 					     CONFIG_EVENT_SCHEMA };
 
-/* A text that may be left out: "replace:" is an empty one. */
+/* Reads a text that may be empty, as in "replace:". */
 static bool read_any_text(struct yaml_reader *in, const struct yaml_node *node,
 			  const struct yaml_row *row, void *base)
 {
@@ -104,7 +104,7 @@ static bool read_any_text(struct yaml_reader *in, const struct yaml_node *node,
 	return node->type == YAML_TEXT || yaml_expect(in, node, YAML_TEXT, row->key);
 }
 
-/* A regular expression that the collector owns. */
+/* Reads a regular expression, which the collector owns. */
 static bool read_regex(struct yaml_reader *in, const struct yaml_node *node,
 		       const struct yaml_row *row, void *base)
 {
@@ -162,7 +162,7 @@ static const struct yaml_shape integer_shape = {
 
 static const struct yaml_shape regex_shape = { .type = SHAPE_TEXT, .read = read_matches };
 
-/* The field, and the comparisons: their names, then other spellings that people know from
+/* The field and the comparisons: first their names, then other spellings that people know from
  * elsewhere. */
 static const struct yaml_row condition_rows[] = {
 	{ "field", &load_field_shape, .required = true, YAML_TO(struct condition, field) },
@@ -321,7 +321,7 @@ static bool begin_step(struct yaml_reader *in, const struct yaml_node *node, voi
 	       (yaml_find(node, "replace") || yaml_missing(in, node, "decode", "replace"));
 }
 
-/* The decoders that are written as one word. */
+/* Returns the decoders that may be written as one word; NULL after the last. */
 static const char *decoder_word(size_t index)
 {
 	const struct decoder *decoder;

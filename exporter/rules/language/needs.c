@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a live session must be asked for so that the rules get their events.
+ * Finds what a live session must enable so that the rules get their events.
  *
- * A replay counts what is in the recording. A live session delivers only what it was asked for, so
- * a rule whose events were not asked for counts nothing, and its family is missing without a word.
- * Kernel events are enabled by flags that follow from class and opcode: the flags of a rule's
- * events are added to those of its collector, so `needs` may leave them out. Two cases are left to
+ * A replay counts what is in the recording. A live session delivers only the events that it
+ * enables, so a rule of other events counts nothing, and its family is silently missing. Kernel
+ * events are enabled by flags that follow from class and opcode: the flags of a rule's events are
+ * added to those of its collector, so `needs` may leave them out. Two cases need an entry in
  * `needs`. The opcodes of a whole class, as in a rule for all FileIo events, may have several
- * flags, some of them expensive. And of minifilter calls either of two groups may be enough.
+ * flags, some of them expensive. And for calls of minifilters either of two groups may be enough.
  *
- * Providers are never added. An event of a rule does not say which level and keywords are enough,
- * and a provider with all of them can emit a million events a second. Instead there is a warning,
- * at the place of the rule. A provider is asked for by the `needs` of the rule's own collector, by
- * those of any collector that is on, because a session gets the needs of all, and by the sessions
- * of the configuration. Where the program cannot know, it does not warn: a provider may be given
- * once by a name and once by a GUID that only its own machine connects.
+ * Providers are never added. An event of a rule does not determine which level and keywords are
+ * enough, and a provider with all of them can emit a million events a second. Instead there is a
+ * warning, at the place of the rule. A provider is enabled by the `needs` of the rule's own
+ * collector, by those of any collector that is on, because a session gets the needs of all, and by
+ * the sessions of the configuration. If the program cannot know, it does not warn: a provider may
+ * be given once by a name and once by a GUID that only its own machine maps to each other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@
 #include "exporter/rules/language/known_events.h"
 #include "exporter/rules/language/rule_set.h"
 
-/* A name that differs by more letters from a known one is another name, not a mistake. */
+/* A name that differs by more letters from a known one is taken as another name, not as a
+ * mistake. */
 enum { NEAR_MISS = 2 };
 
 /* ---- kernel flags ---- */
@@ -110,11 +111,12 @@ static void warn_of_kernel_event(const struct collector *collector,
 
 /* ---- providers ---- */
 
-/* A provider that a session is asked for. */
+/* A provider that a session enables. */
 struct request {
 	const struct etw_provider_spec *spec;
-	const struct collector *collector; /* whose `needs` it is in; NULL: a session's */
-	bool counts;                       /* for rules of all collectors */
+	const struct collector
+		*collector; /* the collector that has it in `needs`; NULL: a session has it */
+	bool counts;        /* it enables events for rules of all collectors */
 	const struct yaml_tree *tree;
 	const struct yaml_node *at;
 	const char *name; /* NULL: not known */
@@ -134,7 +136,8 @@ static bool is_name(const char *a, const char *b)
 	return text_equal_nocase(a, strlen(a), b, strlen(b));
 }
 
-/* Lists the names of providers that the program knows, by number; NULL behind the last. */
+/* Returns the name of the provider with this index among those that the program knows; NULL
+ * after the last. */
 static const char *known_name(const struct etw_configured_manifests *manifests, size_t number,
 			      struct etw_guid *guid)
 {
@@ -260,17 +263,17 @@ static bool list_requests(struct requests *requests, const struct config *config
 
 /* ---- events of providers ---- */
 
-/* Whether it is in the `needs` of the collector. */
+/* Whether the `needs` of the collector contain the request. */
 static bool is_of(const struct request *request, const struct collector *collector)
 {
 	return request->collector && request->collector == collector;
 }
 
-/* Whether the request can be about the provider of the pattern. */
+/* Whether the request may be about the provider of the pattern. */
 static bool is_about(const struct request *request, const struct event_pattern *event)
 {
 	if (event->by_guid ? !request->has_guid : !request->name) {
-		return true; /* unknown here */
+		return true; /* the program cannot know */
 	}
 	return event_pattern_is_provider(event, request->name ? request->name : "", &request->guid);
 }
@@ -285,14 +288,15 @@ static bool takes_id(const struct etw_provider_spec *spec, uint16_t id)
 	return listed != (spec->ids_out && spec->id_count > 0);
 }
 
-/* Bits 48 to 63 are those of Windows, such as channels, which manifests need not write. */
+/* Whether a provider's request lets an event with these keywords pass. Bits 48 to 63 belong to
+ * Windows, such as those of channels, and manifests may omit them. */
 static bool takes_keywords(const struct etw_provider_spec *spec, uint64_t keywords)
 {
 	return keywords == 0 || spec->any == 0 || spec->any >> 48 != 0 ||
 	       ((keywords & spec->any) != 0 && (keywords & spec->all) == spec->all);
 }
 
-/* Whether some event of the pattern passes the level, ids and keywords. */
+/* Whether some event of the pattern passes the level, ids and keywords of the request. */
 static bool passes(const struct etw_provider_spec *spec, const struct event_pattern *event,
 		   const struct known_events *known)
 {
@@ -310,7 +314,7 @@ static bool passes(const struct etw_provider_spec *spec, const struct event_patt
 	return known->count == 0 && takes_id(spec, event->id);
 }
 
-/* Offers the providers that the program knows, and those that are asked for. */
+/* Offers the names of providers that the program knows, and of those that are requested. */
 static void offer_names(const struct requests *requests, struct nearest *nearest)
 {
 	struct etw_guid guid;
@@ -326,7 +330,7 @@ static void offer_names(const struct requests *requests, struct nearest *nearest
 	}
 }
 
-/* Three strings for "%s%s%s": the question for a known name that differs by a letter or two. */
+/* Arguments for "%s%s%s": the question about a known name that differs by a letter or two. */
 #define IS_MEANT(nearest) \
 	((nearest).best && (nearest).distance > 0 && (nearest).distance <= NEAR_MISS)
 #define MEANT(nearest)                                                                        \
@@ -377,7 +381,7 @@ static void warn_of_event(const struct requests *requests, const struct collecto
 /* ---- names that look misspelt ---- */
 
 /* Whether rules may count events of the provider, whose name is not known: they name it, or they
- * count events of every provider or of one whose name is not known either. */
+ * count events of every provider, or of one that is also unknown. */
 static bool may_be_used(const struct requests *requests, const struct request *request)
 {
 	const struct rule_set *set = requests->set;
@@ -452,7 +456,7 @@ void rule_set_warn_of_needs(const struct rule_set *set, const struct config *con
 	struct requests requests = { .set = set, .manifests = manifests };
 
 	if (!list_requests(&requests, config)) {
-		return; /* without memory there is no warning */
+		return; /* without memory there are no warnings */
 	}
 	for (size_t i = 0; i < requests.count; i++) {
 		warn_of_name(&requests, &requests.list[i]);

@@ -2,11 +2,11 @@
 /*
  * Reads conditions that are given as text, as `etwtool dump --where` has them.
  *
- * A probe is a rule on every event of which only the conditions count, so the rule engine compiles
- * and checks it like any other. Each condition is one text: field, comparison, literal, separated
- * by blanks. The text is copied and cut into words in place, and the literals point into the copy.
- * Unlike a rule of a collector a probe is not checked against layouts: it is for the events of
- * every class, so a class that lacks the field does not fulfil it.
+ * A probe is a rule on every event of which only the conditions are used, so the rule engine
+ * compiles and checks it like any other. Each condition is one text: field, comparison, literal,
+ * separated by blanks. The text is copied and cut into words in place, and the literals point into
+ * the copy. Unlike a rule of a collector, a probe is not checked against layouts: it applies to the
+ * events of every class, and a class that lacks the field does not fulfil it.
  */
 #include "exporter/rules/language/probe.h"
 
@@ -17,15 +17,15 @@
 #include "base/text.h"
 #include "exporter/rules/language/rule_set.h"
 
-/* A condition with what it points to. */
+/* A condition with the memory that it points to. */
 struct owned_condition {
-	char *text;               /* cut into words by NULs */
-	struct literal *literals; /* into text */
+	char *text;               /* owned; cut into words by NULs */
+	struct literal *literals; /* owned; they point into text */
 	struct regex *regex;
 };
 
 struct probe {
-	struct rule rule; /* on every event, with the conditions */
+	struct rule rule; /* a rule on every event, with the conditions */
 	struct condition conditions[PROBE_CONDITIONS_MOST];
 	struct owned_condition owned[PROBE_CONDITIONS_MOST];
 };
@@ -67,8 +67,9 @@ void probe_free(struct probe *probe)
 enum { OPERATOR_SIZE_MAX = 16 };
 
 /*
- * Cuts "FIELD OPERATOR LITERAL" into its parts. Blanks may be left out beside an operator of signs:
- * "IoSize>4096". False: a part is missing, or it is no operator by its size.
+ * Cuts "FIELD OPERATOR LITERAL" into its parts. Blanks may be left out beside an operator that
+ * consists of signs: "IoSize>4096". Returns false if a part is missing, or if the operator is too
+ * long.
  */
 static bool cut(char *text, char **field, char operator[OPERATOR_SIZE_MAX], char **literal)
 {
@@ -109,7 +110,7 @@ static bool find_comparison(const char *word, enum comparison *comparison, struc
 			 nearest.best ? "'?" : "");
 }
 
-/* One literal, or those of a list; their texts end in NULs. */
+/* Reads one literal, or those of a list; each text ends with a NUL. */
 static bool read_literals(char *text, struct condition *condition, struct owned_condition *owned,
 			  struct etw_error *err)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All collectors: the built-in ones, those of the configuration in their place, and which of them
- * are on.
+ * All collectors, the built-in ones and those of the configuration that replace or extend them, and
+ * which of them are on.
  *
  * A rule set is made in steps. Collectors are read, each from one YAML text; one of the
  * configuration replaces the built-in one of its name. Then all of them are checked, on or off, so
- * that a collector which is switched on later has no surprises. Families are declared over all
- * collectors (families.c), switches are applied in order (the configuration first, the command line
- * after it), and at last the families of the collectors that are on are registered. After that the
- * set is immutable and shared by all consumers.
+ * that a collector which is switched on later causes no errors. Families are declared over all
+ * collectors (families.c), switches are applied in order (first the configuration, then the command
+ * line), and last the families of the collectors that are on are registered. After that the set is
+ * immutable and shared by all consumers.
  *
- * Filters of the configuration are here too: they take events out before any counter. A process is
+ * Filters of the configuration are here too: they drop events before any counter. A process is
  * dropped if its name matches an exclude pattern, or if there are include patterns and it matches
- * none. Events are dropped by event patterns, which the engine matches once for an event class.
+ * none. Events are dropped by event patterns, which the engine matches once for each event class.
  *
  * What a live session must enable follows from the collectors that are on: what they list under
  * `needs`, what enables the kernel events of their rules, and what the tracker needs for the
@@ -92,7 +92,7 @@ static bool add_texts(struct rule_set *set, const struct builtin_file *files, si
 	return true;
 }
 
-/* The name that a collector in this file must have. False: the file is no ".yaml". */
+/* Sets name to the name of the collector in this file. Returns false if the file is no ".yaml". */
 static bool file_collector(const char *path, char *name, size_t size)
 {
 	const char *base = path;
@@ -128,7 +128,7 @@ static bool add_file(struct rule_set *set, const char *path, struct problems *pr
 	return tree && rule_set_add(set, tree, name, false, err);
 }
 
-/* Adds what can be read. False: it is not all, or without memory. */
+/* Adds the files that can be read. Returns false if there are others, or without memory. */
 static bool add_files(struct rule_set *set, const struct config *config, struct etw_error *err)
 {
 	bool good = true;
@@ -151,7 +151,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* An error of the configuration at a place in its file; line 0: on the command line. */
+/* Reports an error of the configuration at a place in its file; line 0 means the command line. */
 static bool config_error(const struct config *config, unsigned line, unsigned column,
 			 struct etw_error *err, const char *sentence)
 {
@@ -232,7 +232,7 @@ static bool load_patterns(const struct config *config, const struct config_patte
 		const struct config_pattern *pattern = &patterns[i];
 		struct etw_error why;
 
-		if (!pattern->text) { /* of a broken configuration */
+		if (!pattern->text) { /* the configuration has errors */
 			continue;
 		}
 		(*regexes)[*loaded] = regex_new(pattern->text, strlen(pattern->text), &why);
@@ -263,7 +263,7 @@ static bool load_dropped(struct rule_set *set, const struct config *config, stru
 		struct etw_error why;
 		char *text;
 
-		if (!filter->event) { /* of a broken configuration */
+		if (!filter->event) { /* the configuration has errors */
 			continue;
 		}
 		text = text_duplicate(filter->event, strlen(filter->event));
@@ -375,7 +375,7 @@ static bool register_own(struct rule_set *set, struct registry *registry, struct
 	return set->decode_errors && set->unmatched && set->invalid_durations;
 }
 
-/* Checks each collector; those that are wrong do not keep the others from being checked. */
+/* Checks each collector, also after errors in another one. */
 static bool check_all(struct rule_set *set, const struct rule_set_options *options,
 		      struct etw_error *err)
 {
@@ -581,7 +581,8 @@ uint32_t rule_set_kernel_flags(const struct rule_set *set)
 	return flags;
 }
 
-/* The provider with this number among those that the collectors which are on list. */
+/* Returns the provider with this index among those that the enabled collectors list; NULL after
+ * the last. */
 static const struct etw_provider_spec *needed_provider(const struct rule_set *set, size_t index,
 						       bool substitutes)
 {
