@@ -241,10 +241,10 @@ static BIO *connect_to(struct fetch *fetch, time_t until)
 }
 
 /*
- * Ends a read when the page is too large or takes too long. OpenSSL reads the lines of a head in
- * one call as long as there are more, and checks the time only when it must wait. OpenSSL calls
- * this function before and after each read from the connection; the value returned before a read
- * can refuse it.
+ * Bounds the bytes of a head. OpenSSL reads the lines of a head in one call as long as more arrive,
+ * and checks the time only when it must wait, so an endless head would never end. OpenSSL calls
+ * this function before and after each read from the connection; returning 0 before a read makes it
+ * fail.
  */
 static long bound_reads(BIO *connection, int operation, const char *bytes, size_t size, int command,
 			long argument, int result, size_t *processed)
