@@ -35,7 +35,7 @@ enum from {
 	FROM_MEMORY,         /* struct memory_statistics */
 	FROM_RELOADS,        /* struct reloads */
 	FROM_RECORDER,       /* struct flight_statistics; only with a flight recorder */
-	FROM_LAST_RECORDING, /* flight_last_recording(); likewise */
+	FROM_LAST_RECORDING, /* flight_last_recording(); only with a flight recorder */
 	FROM_NOTHING,        /* show() sets the samples, at the start and after each reload */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the landing page says about a run: its losses, its sources and its collectors.
+ * Writes the sections of the landing page about a run: its losses, its sources and its collectors.
  */
 #ifndef EXPORTER_LANDING_H
 #define EXPORTER_LANDING_H

@@ -23,7 +23,7 @@
 struct family *live_delay_family(struct registry *registry, struct etw_error *err);
 
 /*
- * Which providers a session is to enable, so that no event is counted by two of them.
+ * The providers that a session enables, chosen so that no event is counted by two of them.
  *
  * A provider that the configuration names is enabled in the session that names it, with those
  * settings. Further providers that the collectors need go into the first session, with one entry
@@ -45,14 +45,14 @@ bool live_providers_init(struct live_providers *providers, const struct config *
 void live_providers_done(struct live_providers *providers);
 
 struct live_session_options {
-	/* Borrowed until the source is closed. */
+	/* Pointers are borrowed until the source is closed. */
 	const struct setup *setup;
 	size_t index;              /* number of the session in the configuration, from 0 */
-	const char *name;          /* name number of the session in the configuration, from 0 */
+	const char *name;          /* name of the session in the configuration */
 	struct shard *shard;       /* shard of the session's consumer */
 	struct etw_canary *canary; /* NULL: none */
-	void (*on_fault)(const char *reason); /* likewise */
-	struct etw_session_changes *changes;  /* likewise */
+	void (*on_fault)(const char *reason); /* NULL: none */
+	struct etw_session_changes *changes;  /* NULL: none */
 	/* For tests; see lib/live/live_source.h. */
 	uint32_t watch_ms;
 	uint32_t retry_ms;
@@ -60,7 +60,7 @@ struct live_session_options {
 	uint32_t snapshot_ms;
 };
 
-/* What a live session has besides its source. Zero-initialise it. */
+/* The objects that a live session needs in addition to its source. Zero-initialise it. */
 struct live_session {
 	const char *name;           /* of the options */
 	const struct family *delay; /* of its canaries */
@@ -71,8 +71,8 @@ struct live_session {
 };
 
 /*
- * Starts the session; what happens to it is logged. *session stays where it is until the source is
- * closed, and is freed by live_session_done() afterwards, on failure too.
+ * Starts the session; its later events are logged. The caller keeps *session at the same address
+ * until the source is closed, and then calls live_session_done(), on failure too.
  */
 struct etw_source *live_session_open(struct live_session *session,
 				     const struct live_session_options *options,
@@ -80,10 +80,10 @@ struct etw_source *live_session_open(struct live_session *session,
 void live_session_done(struct live_session *session);
 
 /*
- * What a session that runs is to become, by the configuration and the rules of the options: its
- * providers and kernel events; the other settings of the session stay. For etw_live_change_apply()
- * (lib/live/live_source.h). *names_only as in struct live_providers. NULL on failure: the session
- * stays as it is.
+ * Prepares the change of a running session to the providers and kernel events that the
+ * configuration and the rules of the options require; its other settings stay. The caller passes
+ * the result to etw_live_change_apply() (lib/live/live_source.h). *names_only as in struct
+ * live_providers. Returns NULL on failure; the session is unchanged.
  */
 struct etw_live_change *live_session_prepare(struct etw_source *source,
 					     const struct live_session_options *options,

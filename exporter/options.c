@@ -126,7 +126,7 @@ static bool read_switch(void *target, const char *argument, struct etw_error *er
 /* ---- the flags ---- */
 
 #define AT(member) .offset = offsetof(struct options, member)
-/* The row of a flag that has been removed; command: what a user runs now instead. */
+/* The hint for a flag that has been removed. command: the program that replaces it. */
 #define SELFTEST(command) "run " command ", which is in the folder of etw_exporter on Windows"
 
 static const char *const pointer_sizes[] = { "4", "8", NULL };

@@ -96,7 +96,7 @@ static void check_rule(const struct check *check, const struct config_recorder_r
 	if (declared) {
 		warn_if_off(check, rule, name, declared->collector->name, declared->family != NULL);
 		family = declared->family;
-	} else if (!family) { /* every rule set declares two families of its own */
+	} else if (!family) { /* every rule set adds two families of its own */
 		family = registry_find_family(check->setup->registry, name);
 	}
 	if (!declared && !family) {

@@ -38,7 +38,7 @@ struct former {
 /* The settings that only a restart can change, as they were at the start of the program. */
 struct fixed {
 	char *listen_addresses; /* owned: all of them, with blanks between */
-	char *allowed;          /* owned: likewise */
+	char *allowed;          /* owned: all of them, with blanks between */
 	char *telemetry_path;   /* owned */
 	uint64_t strings_bytes, idle_ms;
 	char *recorder; /* owned */

@@ -510,8 +510,8 @@ static struct runner_session session_now(const struct session *session, uint64_t
 
 /*
  * Ends a pass whose pipeline is about to be freed: adds the statistics of both to the sums in one
- * step. changed: the recording differs from that of the former pass, so its damage is counted
- * again.
+ * step. changed: the recording differs from that of the former pass, so its damage is added to the
+ * former damage.
  */
 static void end_pass(struct runner *runner, struct session *session, bool changed)
 {
@@ -606,8 +606,8 @@ static uint64_t records_of(const struct consumer *consumer)
 	return records;
 }
 
-/* Waits if the pass delivered no record: otherwise a loop over empty recordings would use a whole
- * processor. */
+/* Waits for IDLE_PASS_NS or until the runner stops. It is called after a pass without a record,
+ * because a loop over empty recordings would use a whole processor. */
 static void wait_before_next_pass(struct runner *runner)
 {
 	uint64_t start = os_monotonic_ns(), passed = 0;

@@ -38,7 +38,7 @@ struct kit_samples {
 	WCHAR name[SESSION_NAME_MAX];
 	uint64_t start_ns;
 	unsigned count;      /* used by the thread alone until it has ended */
-	struct etw_text csv; /* likewise */
+	struct etw_text csv; /* used by the thread alone until it has ended */
 	struct os_mutex lock;
 	struct os_condition changed;
 	bool ending; /* guarded by lock */
@@ -215,7 +215,7 @@ static void on_timeline(void *context, const EVENT_RECORD *record)
 	type->last_time = header->TimeStamp.QuadPart;
 }
 
-/* Returns the name of a class that matters here, or NULL. */
+/* Returns the name of a class that matters here, or "". */
 static const char *class_name(const GUID *guid)
 {
 	static const struct {

@@ -5,7 +5,7 @@
  * This file writes heads itself and does not use mg_response_header_send(). That function sends
  * each line of a head separately, which makes a packet for each line with tcp_nodelay. It also
  * repeats the HTTP version of the request, which is missing if the request could not be parsed.
- * Likewise mg_send_chunk() writes a chunk in three pieces. Here an answer is one write, and a
+ * mg_send_chunk() also writes a chunk in three pieces. Here an answer is one write, and a
  * scrape is two writes per chunk.
  */
 #include "exporter/http/answer.h"

@@ -17,11 +17,9 @@
 #include "exporter/http/tls.h"
 
 enum connection_state {
-	CONNECTION_HANDSHAKE, /* of TLS; in this and the next two states the reception waits for the
-				 client */
-	CONNECTION_READING,   /* the reception reads a request head */
-	CONNECTION_DRAINING,  /* answered; waits until the client has read the answer and closes too
-			       */
+	CONNECTION_HANDSHAKE, /* the reception waits for the TLS handshake */
+	CONNECTION_READING,   /* the reception waits for a request head */
+	CONNECTION_DRAINING,  /* answered; the reception waits until the client closes */
 	CONNECTION_WHOLE,     /* a whole request, which waits for a worker or has one */
 };
 

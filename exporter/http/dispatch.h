@@ -27,7 +27,7 @@ void dispatch_free(struct dispatch *dispatch); /* NULL is fine */
 
 /* Hands over a connection whose request head is whole. */
 void dispatch_add(struct dispatch *dispatch, struct connection *connection);
-/* Takes the connections that workers have given back, as a list linked by `next`. */
+/* Takes the connections that workers have returned, as a list linked by `next`. */
 struct connection *dispatch_returned(struct dispatch *dispatch);
 /* Takes back the connections whose requests have waited too long for a worker, as a list linked by
  * `next`. */

@@ -144,7 +144,7 @@ static int read_request_line(const char *at, const char *end, struct reading *re
 
 static int read_length(struct part value, struct reading *reading)
 {
-	enum { DIGITS_MAX = 18 }; /* so many digits fit into 64 bits */
+	enum { DIGITS_MAX = 18 }; /* numbers of 18 digits fit into 64 bits */
 
 	if (reading->has_length || value.size == 0) {
 		return 400;

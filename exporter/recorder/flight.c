@@ -56,7 +56,7 @@ struct flight_recorder {
 	uint64_t requested, served; /* numbers of requests */
 	char reason[64];            /* reason of the last request */
 	enum flight_result result;  /* of the last recording */
-	struct etw_text answer;     /* likewise */
+	struct etw_text answer;     /* sentence or path of the last recording */
 	struct etw_text last_file,
 		last_reason; /* file name and reason of the last recording written */
 	struct flight_statistics statistics; /* the members about recordings */

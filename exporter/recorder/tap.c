@@ -436,7 +436,7 @@ void tap_know_volume(struct tap *tap, const char *nt_path, const char *dos_path)
 	struct etw_payload payload;
 
 	if (!dos_path) {
-		return; /* the volume is gone, but earlier records need its letter */
+		return; /* the volume lost its letter, but earlier records need it */
 	}
 	etw_payload_init(&payload, 8);
 	etw_payload_wstring(&payload, nt_path);
