@@ -482,7 +482,8 @@ void ring_reader_more(struct ring_reader *reader)
 	uint64_t used, first_index;
 
 	set_end(reader);
-	/* The block that was copied last may have got more records, or its first. */
+	/* The block that was copied last may have received further records since, or its first
+	 * one. */
 	if (reader->copied != 0 && reader->copied == reader->next - 1 &&
 	    copy_words(reader, reader->copied, reader->count, &used, &first_index)) {
 		reader->count = (size_t)used;
